@@ -1,0 +1,131 @@
+# One floor of the house = one folder of src/ = one object library and its test programs.
+#
+#   axle_floor(NAME FLOORS lower... LIBRARIES external... TEST_FLOORS lower...)
+#
+# TEST_FLOORS are floors that the tests alone need (reading reference numbers, say).
+# Sources are found by name: x.cpp is library code, x_test.cpp a test. A test file's suffix is its ctest label:
+# x_plugin_test.cpp needs a PJRT plugin, x_parity_test.cpp reference numbers, x_abi_test.cpp the published header,
+# x_long_test.cpp runs for long, x_fault_test.cpp injects faults; each label of a floor is one program.
+
+set(AXLE_TEST_KINDS plugin parity abi long fault integration)
+
+function(axle_warnings target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Werror -Wno-missing-field-initializers)
+endfunction()
+
+# A precompiled header of the standard library alone: it never changes, so it never causes a rebuild.
+add_library(axle_pch OBJECT ${CMAKE_CURRENT_LIST_DIR}/pch.cpp)
+target_precompile_headers(axle_pch PRIVATE ${CMAKE_CURRENT_LIST_DIR}/pch.h)
+
+function(axle_floor name)
+  cmake_parse_arguments(ARG "" "" "FLOORS;LIBRARIES;TEST_FLOORS" ${ARGN})
+  set(dir ${PROJECT_SOURCE_DIR}/src/${name})
+  file(GLOB sources CONFIGURE_DEPENDS ${dir}/*.cpp)
+  file(GLOB tests CONFIGURE_DEPENDS ${dir}/*_test.cpp)
+  list(REMOVE_ITEM sources ${tests} "")
+
+  # What this floor stands on, lowest first, and the external libraries of all of it.
+  set(below "")
+  set(libraries ${ARG_LIBRARIES})
+  foreach(floor ${ARG_FLOORS})
+    get_property(under GLOBAL PROPERTY AXLE_BELOW_${floor})
+    get_property(their GLOBAL PROPERTY AXLE_LIBRARIES_${floor})
+    list(APPEND below ${under} ${floor})
+    list(APPEND libraries ${their})
+  endforeach()
+  list(REMOVE_DUPLICATES below)
+  list(REMOVE_DUPLICATES libraries)
+  set_property(GLOBAL PROPERTY AXLE_BELOW_${name} "${below}")
+  set_property(GLOBAL PROPERTY AXLE_LIBRARIES_${name} "${libraries}")
+  set_property(GLOBAL APPEND PROPERTY AXLE_FLOORS ${name})
+  set_property(GLOBAL PROPERTY AXLE_TEST_FLOORS_${name} "${ARG_TEST_FLOORS}")
+
+  if(sources)
+    add_library(axle_${name} OBJECT ${sources})
+    target_include_directories(axle_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(axle_${name} PUBLIC ${libraries})
+    target_precompile_headers(axle_${name} REUSE_FROM axle_pch)
+    axle_warnings(axle_${name})
+  endif()
+  if(AXLE_TESTS AND tests)
+    axle_floor_tests(${name} "${tests}")
+  endif()
+endfunction()
+
+# The object files of the named floors and of all below them.
+function(axle_objects out)
+  set(floors "")
+  foreach(name ${ARGN})
+    get_property(below GLOBAL PROPERTY AXLE_BELOW_${name})
+    list(APPEND floors ${below} ${name})
+  endforeach()
+  list(REMOVE_DUPLICATES floors)
+  set(objects "")
+  foreach(floor ${floors})
+    if(TARGET axle_${floor})
+      list(APPEND objects $<TARGET_OBJECTS:axle_${floor}>)
+    endif()
+  endforeach()
+  set(${out} ${objects} PARENT_SCOPE)
+endfunction()
+
+function(axle_floor_tests name tests)
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+  set(rest ${tests})
+  foreach(kind ${AXLE_TEST_KINDS})
+    set(of_kind ${tests})
+    list(FILTER of_kind INCLUDE REGEX "_${kind}_test\\.cpp$")
+    if(of_kind)
+      list(REMOVE_ITEM rest ${of_kind})
+      axle_test_program(${name}_${kind}_test ${name} ${kind} "${of_kind}")
+    endif()
+  endforeach()
+  if(rest)
+    axle_test_program(${name}_test ${name} unit "${rest}")
+  endif()
+endfunction()
+
+function(axle_test_program program floor label sources)
+  get_property(also GLOBAL PROPERTY AXLE_TEST_FLOORS_${floor})
+  axle_objects(objects ${floor} ${also})
+  set(libraries "")
+  foreach(used ${floor} ${also})
+    get_property(theirs GLOBAL PROPERTY AXLE_LIBRARIES_${used})
+    list(APPEND libraries ${theirs})
+  endforeach()
+  # testing/ is for tests alone; what of it a test may use is what its includes reach.
+  add_executable(${program} ${sources} ${objects})
+  target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  # The published PJRT header, if tools/fetch_pjrt_header.sh has fetched it.
+  set(published ${PROJECT_SOURCE_DIR}/.axle/pjrt_header)
+  if(label STREQUAL "abi" AND EXISTS ${published})
+    target_include_directories(${program} SYSTEM PRIVATE ${published})
+  endif()
+  target_compile_definitions(${program} PRIVATE AXLE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" AXLE_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  target_link_libraries(${program} PRIVATE ${libraries} GTest::gmock GTest::gtest_main)
+  # Compiled as the library is (-fPIC, where a program has -fPIE), or the precompiled header does not fit.
+  set_target_properties(${program} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${program} PRIVATE -fPIC)
+  target_precompile_headers(${program} REUSE_FROM axle_pch)
+  axle_warnings(${program})
+  gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${label}" TIMEOUT 600)
+endfunction()
+
+# libaxle.so of all floors and the program `axle`.
+function(axle_library)
+  get_property(libraries GLOBAL PROPERTY AXLE_LIBRARIES_cli)
+  axle_objects(objects cli)
+  add_library(axle SHARED ${objects})
+  set_target_properties(axle PROPERTIES LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION} SOVERSION 0)
+  # fmt alone is named by headers; users of the library need none of the others.
+  target_link_libraries(axle PUBLIC fmt::fmt PRIVATE ${libraries})
+  target_compile_features(axle PUBLIC cxx_std_20)
+  target_include_directories(axle PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<INSTALL_INTERFACE:include/axle>)
+  if(EXISTS ${PROJECT_SOURCE_DIR}/src/axle/main.cpp)
+    add_executable(axle_program ${PROJECT_SOURCE_DIR}/src/axle/main.cpp)
+    set_target_properties(axle_program PROPERTIES OUTPUT_NAME axle INSTALL_RPATH "$ORIGIN/../lib" BUILD_RPATH_USE_ORIGIN ON)
+    target_link_libraries(axle_program PRIVATE axle)
+    axle_warnings(axle_program)
+  endif()
+endfunction()

@@ -1,0 +1,7 @@
+#include "base/version.h"
+
+namespace axle {
+
+std::string_view version() { return AXLE_VERSION; }  // the build's: cmake/axle_version.cmake
+
+}  // namespace axle

@@ -1,0 +1,69 @@
+#include "config/codec.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace axle::detail {
+namespace {
+
+[[noreturn]] void fail(std::string_view expected, std::string_view got) {
+  throw ConfigError(fmt::format("expected {}, got '{}'", expected, got));
+}
+
+template <class T>
+std::string shortest(T v) {
+  if (std::isnan(v)) return "nan";
+  char buffer[64];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, v).ptr;
+  std::string text(buffer, end);
+  // Tells a number from an integer, as YAML and JSON readers expect.
+  if (text.find_first_not_of("-0123456789") == text.npos) text += ".0";
+  return text;
+}
+
+template <class T>
+std::from_chars_result read(std::string_view text, T& v) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  return std::from_chars(text.data(), text.data() + text.size(), v);
+}
+
+template <class T>
+T parse_floating(std::string_view text, std::string_view range) {
+  T v{};
+  const auto [end, error] = read(text, v);
+  if (end != text.data() + text.size() || error == std::errc::invalid_argument) fail("a number", text);
+  if (error == std::errc::result_out_of_range) fail(range, text);
+  return v;
+}
+
+template <class T>
+T parse_whole(std::string_view text, T min, T max) {
+  const std::string_view digits = text.starts_with('-') || text.starts_with('+') ? text.substr(1) : text;
+  if (digits.empty() || digits.find_first_not_of("0123456789") != digits.npos) fail("an integer", text);
+  T v{};
+  const auto error = read(text, v).ec;
+  if (error != std::errc() || v < min || v > max) fail(fmt::format("an integer from {} to {}", min, max), text);
+  return v;
+}
+
+}  // namespace
+
+std::string integer_text(int64_t v) { return std::to_string(v); }
+std::string unsigned_text(uint64_t v) { return std::to_string(v); }
+std::string number_text(float v) { return shortest(v); }
+std::string number_text(double v) { return shortest(v); }
+
+bool parse_bool(std::string_view text) {
+  if (text != "true" && text != "false") fail("true or false", text);
+  return text == "true";
+}
+int64_t parse_integer(std::string_view text, int64_t min, int64_t max) { return parse_whole(text, min, max); }
+uint64_t parse_unsigned(std::string_view text, uint64_t max) { return parse_whole(text, uint64_t{0}, max); }
+float parse_float(std::string_view text) { return parse_floating<float>(text, "a number that fits into 32 bits"); }
+double parse_double(std::string_view text) { return parse_floating<double>(text, "a number that fits into 64 bits"); }
+
+}  // namespace axle::detail

@@ -1,0 +1,64 @@
+#include "config/config_type.h"
+
+#include <cxxabi.h>
+
+#include <cctype>
+#include <cstdlib>
+#include <memory>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "config/register.h"
+
+namespace axle {
+
+std::string short_type_name(const char* mangled) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> full(abi::__cxa_demangle(mangled, nullptr, nullptr, &status), std::free);
+  const std::string_view name = status == 0 ? full.get() : mangled;
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  constexpr std::string_view kAnonymous = "(anonymous namespace)";
+  std::string out;
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (name.substr(i).starts_with(kAnonymous)) i += kAnonymous.size();
+    if (!name.substr(i).starts_with("::")) {
+      out += name[i];
+      continue;
+    }
+    while (!out.empty() && is_word(out.back())) out.pop_back();
+    ++i;
+  }
+  return out;
+}
+
+// The C++ runtime's own description of base classes (Itanium ABI, section 2.9.5).
+bool derives_from(const std::type_info& type, const std::type_info& base) {
+  if (type == base) return true;
+  if (const auto* single = dynamic_cast<const abi::__si_class_type_info*>(&type)) {
+    return derives_from(*single->__base_type, base);
+  }
+  if (const auto* several = dynamic_cast<const abi::__vmi_class_type_info*>(&type)) {
+    for (unsigned i = 0; i < several->__base_count; ++i) {
+      if (derives_from(*several->__base_info[i].__base_type, base)) return true;
+    }
+  }
+  return false;
+}
+
+std::vector<Field> detail::make_fields(std::string_view names, const void* base, std::span<const void* const> at,
+                                       std::span<const TypeOps* const> ops) {
+  std::vector<Field> fields;
+  if (at.empty()) return fields;
+  const std::vector<std::string_view> each = split(names, ',');
+  for (size_t i = 0; i < at.size(); ++i) {
+    const std::string_view name = trim(each[i]);
+    for (const Field& earlier : fields) {
+      if (earlier.name == name) throw ConfigError("AXLE_CONFIG names the field '" + std::string(name) + "' twice");
+    }
+    const auto offset = static_cast<const char*>(at[i]) - static_cast<const char*>(base);
+    fields.push_back({name, static_cast<size_t>(offset), ops[i]});
+  }
+  return fields;
+}
+
+}  // namespace axle

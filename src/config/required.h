@@ -1,0 +1,50 @@
+// Fields without a sensible default.
+#pragma once
+
+#include <concepts>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace axle {
+
+namespace detail {
+/// Stands for a value of any type while the fields of an aggregate are counted.
+struct Any {
+  template <class T>
+  operator T() const;
+};
+[[noreturn]] void fail_unset_read();
+}  // namespace detail
+
+inline constexpr struct RequiredTag {
+} REQUIRED;
+
+/// A value that must be set before it is read: `Required<int64_t> num_heads = REQUIRED;`. Reading it earlier throws
+/// ConfigError; missing() lists all that are unset.
+template <class T>
+class Required {
+ public:
+  Required(RequiredTag) {}
+  Required(T value) : value_(std::move(value)) {}
+  template <std::convertible_to<T> U>
+    requires(!std::same_as<U, detail::Any> && !std::same_as<U, T>)
+  Required(U value) : value_(static_cast<T>(std::move(value))) {}
+
+  operator const T&() const { return get(); }
+  const T& get() const {
+    if (!value_) detail::fail_unset_read();
+    return *value_;
+  }
+  const T* operator->() const { return &get(); }
+  const T& operator*() const { return get(); }
+  bool has_value() const { return value_.has_value(); }
+
+  /// For generic code: the place of the value, empty where it is unset.
+  std::optional<T>& slot() { return value_; }
+
+ private:
+  std::optional<T> value_;
+};
+
+}  // namespace axle

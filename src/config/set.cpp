@@ -1,0 +1,124 @@
+#include "config/set.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "config/reader.h"
+#include "config/serialize.h"
+#include "config/walk.h"
+
+namespace axle {
+namespace {
+
+// `name` as a child slot of `parent` has it: a map also takes a plain key.
+std::string slot_name(const Slot& parent, const std::string& name) {
+  const bool plain = !name.starts_with('[');
+  return parent.ops->kind == FieldKind::kMap && plain ? "['" + name + "']" : name;
+}
+
+[[noreturn]] void fail_unknown(const Slot& parent, const std::string& name, const std::string& path) {
+  if (parent.ops->value) {
+    throw ConfigError(fmt::format("{}: expected {} to be set first, got none", join_config_path(path, name), path));
+  }
+  if (parent.ops->kind == FieldKind::kList) {
+    throw ConfigError(fmt::format("{}: no such element; the list has {}", join_config_path(path, name),
+                                  children_of(parent).size()));
+  }
+  const bool is_option = name.starts_with('@');
+  std::vector<std::string> names;
+  for (const Slot& child : children_of(parent)) {
+    if (child.name.starts_with('@') == is_option) names.push_back(child.name);
+  }
+  const std::string_view what = parent.ops->kind == FieldKind::kMap ? "key" : is_option ? "option" : "field";
+  fail_no_slot(path, name, names, what);
+}
+
+enum class Create { kNothing, kWhatIsOnTheWay };
+
+// With kWhatIsOnTheWay, optional structs and new map elements come into being.
+Slot resolve(const ConfigView& root, std::string_view path, std::string_view root_name, Create create) {
+  Slot slot = root.slot();
+  std::string at(root_name);
+  const std::vector<std::string> names = split_config_path(path);
+  for (size_t i = 0; i < names.size(); ++i) {
+    Slot parent = peel(slot);
+    if (create == Create::kWhatIsOnTheWay && parent.ops->value && parent.ops->element->kind == FieldKind::kStruct) {
+      parent = {parent.name, parent.ops->emplace(parent.at), parent.ops->element};
+    }
+    const std::string name = slot_name(parent, names[i]);
+    bool found = false;
+    for (Slot& child : children_of(parent)) {
+      if (child.name != name) continue;
+      slot = std::move(child);
+      found = true;
+      break;
+    }
+    if (!found && create == Create::kWhatIsOnTheWay && parent.ops->kind == FieldKind::kMap && i + 1 == names.size()) {
+      slot = {name, parent.ops->insert(parent.at, name.substr(2, name.size() - 4)), parent.ops->element};
+      found = true;
+    }
+    if (!found) fail_unknown(parent, names[i], at);
+    at = join_config_path(at, name);
+  }
+  return slot;
+}
+
+std::string_view unquoted(std::string_view s) {
+  const bool quoted = s.size() >= 2 && (s.front() == '\'' || s.front() == '"') && s.back() == s.front();
+  return quoted ? s.substr(1, s.size() - 2) : s;
+}
+
+nlohmann::ordered_json document_of(const Slot& slot, std::string_view text, const std::string& path) {
+  if (slot.ops->kind == FieldKind::kOptional && text == "none") return nullptr;
+  if (slot.ops->kind == FieldKind::kRequired && text == "REQUIRED") return nullptr;
+  const TypeOps* inner = slot.ops;
+  while (inner->value) inner = inner->element;
+  if (inner->kind == FieldKind::kLeaf) {
+    return std::string(inner->leaf == LeafKind::kString ? unquoted(text) : text);
+  }
+  const bool has_class = inner->kind == FieldKind::kChild || inner->kind == FieldKind::kFn;
+  if (has_class && !text.starts_with('{')) return std::string(text);
+  return parse_yaml(text, path);
+}
+
+}  // namespace
+
+std::vector<std::string> split_config_path(std::string_view path) {
+  std::vector<std::string> out;
+  size_t i = 0;
+  while (i < path.size()) {
+    const std::string_view rest = path.substr(i);
+    size_t length = 0;
+    if (rest.starts_with("['")) {
+      length = rest.find("']") + 2;
+    } else if (rest.starts_with('[')) {
+      length = rest.find(']') + 1;
+    } else {
+      length = std::min(rest.find_first_of(".["), rest.size());
+    }
+    const bool unbalanced = rest.starts_with('[') && rest.find(']') == rest.npos;
+    const bool ends_with_dot = i + length + 1 == path.size() && path[i + length] == '.';
+    if (length == 0 || unbalanced || ends_with_dot) {
+      throw ConfigError(fmt::format("{}: expected a path such as a.b[0].@option, got an empty or open part", path));
+    }
+    out.emplace_back(rest.substr(0, length));
+    i += length;
+    if (i < path.size() && path[i] == '.') ++i;
+  }
+  return out;
+}
+
+Slot find_slot(const ConfigView& root, std::string_view path, std::string_view root_name) {
+  return resolve(root, path, root_name, Create::kNothing);
+}
+
+void set(ConfigRef root, std::string_view path, std::string_view text, std::string_view root_name) {
+  const Slot slot = resolve(root, path, root_name, Create::kWhatIsOnTheWay);
+  const std::string full = join_config_path(root_name, path);
+  read_document(document_of(slot, text, full), slot, full, UnnamedOptions::kKeep);
+}
+
+}  // namespace axle

@@ -1,0 +1,29 @@
+#include "data/batch.h"
+
+namespace axle {
+
+Tree<Type> batch_spec(int64_t batch_size, int64_t seq_len) {
+  Tree<Type> spec;
+  for (const char* name : {"input_ids", "target_labels", "input_segment_ids", "input_positions"}) {
+    spec.emplace(name, Type{DType::kI32, {batch_size, seq_len}});
+  }
+  return spec;
+}
+
+Batch make_batch(int64_t batch_size, int64_t seq_len) {
+  Batch batch;
+  for (const auto& [name, type] : batch_spec(batch_size, seq_len)) batch.tensors.emplace(name, HostTensor(type));
+  for (int64_t i = 0; i < batch_size; ++i) fill_padding(row_of(batch, i));
+  return batch;
+}
+
+RowView row_of(Batch& batch, int64_t i) {
+  const auto row = [&](std::string_view name) {
+    HostTensor& tensor = batch.tensors.find(name)->second;
+    const auto seq_len = static_cast<size_t>(tensor.shape()[1]);
+    return tensor.values<int32_t>().subspan(static_cast<size_t>(i) * seq_len, seq_len);
+  };
+  return {row("input_ids"), row("target_labels"), row("input_segment_ids"), row("input_positions")};
+}
+
+}  // namespace axle

@@ -1,0 +1,43 @@
+#include "data/byte_tokenizer.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "config/register.h"
+
+namespace axle {
+namespace {
+
+constexpr auto kBytes = [] {
+  std::array<char, 256> bytes{};
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i);
+  return bytes;
+}();
+
+}  // namespace
+
+ByteTokenizer::ByteTokenizer(const Config& cfg, const Dims&, const Scope& scope) : vocab_size_(cfg.vocab_size) {
+  if (vocab_size_ <= kBoundary) {
+    throw ConfigError(fmt::format("{}.vocab_size: expected at least {}, got {}", scope.path, kBoundary + 1, vocab_size_));
+  }
+}
+
+std::vector<int32_t> ByteTokenizer::encode(std::string_view text) const {
+  std::vector<int32_t> ids;
+  ids.reserve(text.size());
+  for (const char c : text) ids.push_back(static_cast<uint8_t>(c));
+  return ids;
+}
+
+std::string_view ByteTokenizer::piece(int32_t id) const {
+  return id >= 0 && id < kBoundary ? std::string_view(&kBytes[static_cast<size_t>(id)], 1) : std::string_view();
+}
+
+uint64_t ByteTokenizer::fingerprint() const { return xxh3_64("ByteTokenizer"); }
+
+AXLE_REGISTER(ByteTokenizer)
+
+}  // namespace axle

@@ -1,0 +1,19 @@
+#include "data/data_file.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "io/file.h"
+
+namespace axle {
+
+std::string read_data_file(const std::string& path, std::string_view field) {
+  if (!path_exists(path)) throw DataError(fmt::format("{}: expected a file, got nothing there; set {}", path, field));
+  try {
+    return read_file(path);
+  } catch (const StorageError& error) {
+    throw DataError(error.what());
+  }
+}
+
+}  // namespace axle

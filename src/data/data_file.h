@@ -1,0 +1,12 @@
+// Input files that the user names: what goes wrong with them is a DataError.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace axle {
+
+/// The whole file. Throws DataError naming the file and `field`, the config path that names it.
+std::string read_data_file(const std::string& path, std::string_view field);
+
+}  // namespace axle

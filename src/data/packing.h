@@ -1,0 +1,55 @@
+// Packing: documents of any length into rows of one length, so that no position is wasted on padding.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace axle {
+
+/// The label of positions that do not count.
+inline constexpr int32_t kIgnoredLabel = -1;
+
+/// Tokens of all documents, one document after the other.
+class TokenizedDocuments {
+ public:
+  void add(std::span<const int32_t> tokens);
+  int64_t num_documents() const { return static_cast<int64_t>(begins_.size()) - 1; }
+  int64_t num_tokens() const { return begins_.back(); }
+  std::span<const int32_t> document(int64_t i) const;
+  uint64_t fingerprint() const;
+
+ private:
+  std::vector<int32_t> tokens_;
+  std::vector<int64_t> begins_ = {0};  // and the end of the last one
+};
+
+/// One row to be filled: four spans of seq_len values.
+struct RowView {
+  std::span<int32_t> input_ids, target_labels, input_segment_ids, input_positions;
+};
+
+/// The rows of one epoch, each of them at hand by its number.
+///
+/// A document of n tokens gives n - 1 positions: every token but the last is an input, and its label is the token after
+/// it. These positions, document after document, are cut into rows. Within a row segments count from 1, a document cut
+/// by a row's end goes on as a new segment, positions count from 0 in each; the end of the last row is padding: id 0,
+/// label kIgnoredLabel, segment 0, position 0.
+class RowPacker {
+ public:
+  /// `order` lists documents; `documents` must outlive the packer.
+  RowPacker(const TokenizedDocuments& documents, std::vector<int64_t> order, int64_t seq_len);
+  int64_t num_rows() const;
+  void fill(int64_t row, const RowView& out) const;
+
+ private:
+  const TokenizedDocuments* documents_;
+  std::vector<int64_t> order_;
+  int64_t seq_len_;
+  std::vector<int64_t> begins_;  // first position of each document in the order, and the end
+};
+
+/// Makes the row all padding.
+void fill_padding(const RowView& out);
+
+}  // namespace axle

@@ -1,0 +1,22 @@
+// The state of inputs that number their rows: the next row, and what they are rows of.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace axle {
+
+struct RowPosition {
+  /// Counted over all epochs.
+  int64_t next_row = 0;
+  /// Of everything that decides what a row holds.
+  uint64_t fingerprint = 0;
+};
+
+/// {"fingerprint":"00c0ffee00c0ffee","next_row":12}
+std::string to_json(const RowPosition& position);
+/// The row of `state`. Throws DataError if it is malformed or its fingerprint is not `fingerprint`.
+int64_t restored_row(std::string_view state, uint64_t fingerprint);
+
+}  // namespace axle

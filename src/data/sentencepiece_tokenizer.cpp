@@ -1,0 +1,79 @@
+#include "data/sentencepiece_tokenizer.h"
+
+#include <fmt/format.h>
+#include <sentencepiece_processor.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "config/register.h"
+#include "data/data_file.h"
+
+namespace axle {
+namespace {
+
+using sentencepiece::SentencePieceProcessor;
+constexpr std::string_view kMetaSpace = "\xe2\x96\x81";  // U+2581: how a model writes a space
+constexpr std::string_view kUnknown = " \xe2\x81\x87 ";
+
+std::string piece_text(const SentencePieceProcessor& processor, int id) {
+  const std::string& piece = processor.IdToPiece(id);
+  if (processor.IsControl(id)) return {};
+  if (processor.IsUnknown(id)) return std::string(kUnknown);
+  if (processor.IsByte(id)) return std::string(1, static_cast<char>(std::stoi(piece.substr(3, 2), nullptr, 16)));  // <0xHH>
+  std::string out = piece;
+  for (size_t at = out.find(kMetaSpace); at != out.npos; at = out.find(kMetaSpace, at + 1)) {
+    out.replace(at, kMetaSpace.size(), " ");
+  }
+  return out;
+}
+
+// The library does not tell its model's whitespace policy, so a piece that begins with a space is decoded twice.
+LeadingSpace find_leading_space(const SentencePieceProcessor& processor, const std::vector<std::string>& pieces) {
+  const auto lone = std::ranges::find(pieces, " ");
+  const auto any = lone != pieces.end() ? lone : std::ranges::find_if(pieces, [](const auto& p) { return p.starts_with(' '); });
+  if (any == pieces.end()) return LeadingSpace::kKeep;
+  const int id = static_cast<int>(any - pieces.begin());
+  const size_t full = 2 * any->size(), decoded = processor.DecodeIds({id, id}).size();
+  return decoded == full ? LeadingSpace::kKeep : decoded == full - 1 ? LeadingSpace::kDropOne : LeadingSpace::kDropAll;
+}
+
+std::optional<int32_t> optional_id(int id) { return id >= 0 ? std::optional<int32_t>(id) : std::nullopt; }
+
+}  // namespace
+
+SentencePieceTokenizer::SentencePieceTokenizer(const Config& cfg, const Dims&, const Scope& scope)
+    : path_(cfg.path.get()), processor_(std::make_unique<SentencePieceProcessor>()) {
+  const std::string model = read_data_file(path_, fmt::format("{}.path", scope.path));
+  const auto status = processor_->LoadFromSerializedProto(model);
+  if (!status.ok() || processor_->GetPieceSize() == 0) {
+    throw DataError(fmt::format("{}: expected a SentencePiece model, got another file: {}", path_, status.error_message()));
+  }
+  for (int id = 0; id < processor_->GetPieceSize(); ++id) pieces_.push_back(piece_text(*processor_, id));
+  leading_space_ = find_leading_space(*processor_, pieces_);
+  fingerprint_ = xxh3_64(model);
+}
+
+SentencePieceTokenizer::~SentencePieceTokenizer() = default;
+
+SpecialIds SentencePieceTokenizer::special_ids() const {
+  return {.bos = optional_id(processor_->bos_id()),
+          .eos = optional_id(processor_->eos_id()),
+          .pad = optional_id(processor_->pad_id())};
+}
+
+std::vector<int32_t> SentencePieceTokenizer::encode(std::string_view text) const {
+  std::vector<int> ids;
+  const auto status = processor_->Encode({text.data(), text.size()}, &ids);
+  if (!status.ok()) throw DataError(fmt::format("{}: cannot encode the text: {}", path_, status.error_message()));
+  return ids;
+}
+
+std::string_view SentencePieceTokenizer::piece(int32_t id) const {
+  return id >= 0 && id < vocab_size() ? std::string_view(pieces_[static_cast<size_t>(id)]) : std::string_view();
+}
+
+AXLE_REGISTER(SentencePieceTokenizer)
+
+}  // namespace axle

@@ -1,0 +1,42 @@
+// Tokenizers of the SentencePiece library: BPE and unigram models in its own file format.
+#pragma once
+
+#include <memory>
+
+#include "config/required.h"
+#include "data/tokenizer.h"
+
+namespace sentencepiece {
+class SentencePieceProcessor;
+}
+
+namespace axle {
+
+/// Encodes and decodes as the library does. Text that the vocabulary can't express comes back as " \u2047 ".
+class SentencePieceTokenizer final : public Tokenizer {
+ public:
+  struct Config {
+    /// The model file.
+    Required<std::string> path = REQUIRED;
+    AXLE_CONFIG(SentencePieceTokenizer, path)
+  };
+  /// Throws DataError if the file is missing or no such model.
+  SentencePieceTokenizer(const Config& cfg, const Dims& dims, const Scope& scope);
+  ~SentencePieceTokenizer() override;
+
+  int64_t vocab_size() const override { return static_cast<int64_t>(pieces_.size()); }
+  SpecialIds special_ids() const override;
+  std::vector<int32_t> encode(std::string_view text) const override;
+  std::string_view piece(int32_t id) const override;
+  LeadingSpace leading_space() const override { return leading_space_; }
+  uint64_t fingerprint() const override { return fingerprint_; }
+
+ private:
+  std::string path_;
+  std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
+  std::vector<std::string> pieces_;
+  LeadingSpace leading_space_ = LeadingSpace::kKeep;
+  uint64_t fingerprint_ = 0;
+};
+
+}  // namespace axle

@@ -1,0 +1,55 @@
+#include "data/synthetic_input.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "config/register.h"
+#include "data/random.h"
+#include "data/row_position.h"
+
+namespace axle {
+
+SyntheticInput::SyntheticInput(const Config& cfg, const Dims& dims, const Scope& scope)
+    : seq_len_(cfg.seq_len), batch_size_(cfg.batch_size), num_batches_(cfg.num_batches), dims_(dims) {
+  if (seq_len_ < 1 || batch_size_ < 1 || num_batches_.value_or(1) < 1) {
+    throw ConfigError(fmt::format("{}: expected seq_len, batch_size and num_batches of at least 1, got {}, {} and {}",
+                                  scope.path, seq_len_, batch_size_, num_batches_.value_or(1)));
+  }
+}
+
+std::optional<Batch> SyntheticInput::next() {
+  if (num_batches_ && next_row_ >= *num_batches_ * batch_size_) return std::nullopt;
+  Batch batch = make_batch(batch_size_, seq_len_);
+  for (int64_t i = 0; i < batch_size_; ++i, ++next_row_) {
+    SplitMix64 random(mix_seed(dims_.seed, static_cast<uint64_t>(next_row_)));
+    const auto draw = [&] {
+      const double u = random.uniform();
+      return static_cast<int32_t>(u * u * u * static_cast<double>(dims_.vocab_size));
+    };
+    const RowView row = row_of(batch, i);
+    int32_t token = draw();
+    for (size_t t = 0; t < row.input_ids.size(); ++t) {
+      row.input_ids[t] = token;
+      row.target_labels[t] = token = draw();
+    }
+    std::ranges::fill(row.input_segment_ids, 1);
+    std::iota(row.input_positions.begin(), row.input_positions.end(), 0);
+  }
+  batch.num_targets = batch_size_ * seq_len_;
+  return batch;
+}
+
+uint64_t SyntheticInput::fingerprint() const {
+  return xxh3_64(fmt::format("synthetic {} {} {}", seq_len_, dims_.vocab_size, dims_.seed));
+}
+
+std::string SyntheticInput::state() const { return to_json({next_row_, fingerprint()}); }
+
+void SyntheticInput::restore(std::string_view state) { next_row_ = restored_row(state, fingerprint()); }
+
+AXLE_REGISTER(SyntheticInput)
+
+}  // namespace axle

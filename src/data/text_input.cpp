@@ -1,0 +1,117 @@
+#include "data/text_input.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "config/register.h"
+#include "data/byte_histogram.h"
+#include "data/random.h"
+#include "data/row_position.h"
+
+namespace axle {
+namespace {
+
+std::vector<int64_t> in_order(int64_t n) {
+  std::vector<int64_t> order(static_cast<size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+void require(bool good, const Scope& scope, std::string_view field, std::string_view expected, double got) {
+  if (!good) throw ConfigError(fmt::format("{}.{}: expected {}, got {}", scope.path, field, expected, got));
+}
+
+// Seeds of an epoch's two permutations.
+constexpr uint64_t kDocumentOrder = 0, kRowOrder = 1;
+
+}  // namespace
+
+std::string to_text(Shuffle shuffle) { return shuffle == Shuffle::kNone ? "none" : "rows"; }
+
+void from_text(std::string_view text, Shuffle& shuffle) {
+  if (text == "none") shuffle = Shuffle::kNone;
+  else if (text == "rows") shuffle = Shuffle::kRows;
+  else throw ConfigError(fmt::format("expected none or rows, got '{}'", text));
+}
+
+TextInput::TextInput(const Config& cfg, const Dims& dims, const Scope& scope)
+    : seq_len_(cfg.seq_len), batch_size_(cfg.batch_size), shuffle_(cfg.shuffle), epochs_(cfg.epochs), seed_(dims.seed) {
+  require(seq_len_ > 0, scope, "seq_len", "at least 1", static_cast<double>(seq_len_));
+  require(batch_size_ > 0, scope, "batch_size", "at least 1", static_cast<double>(batch_size_));
+  require(!epochs_ || *epochs_ > 0, scope, "epochs", "at least 1, or none", static_cast<double>(epochs_.value_or(0)));
+  require(cfg.held_out_fraction >= 0 && cfg.held_out_fraction < 1, scope, "held_out_fraction", "0 or more, less than 1",
+          cfg.held_out_fraction);
+  const auto tokenizer = cfg.tokenizer.build({}, {.path = scope.path + ".tokenizer"});
+  if (tokenizer->vocab_size() > dims.vocab_size) {
+    throw ConfigError(fmt::format("{}.tokenizer: expected at most the model's vocabulary of {} tokens, got {}", scope.path,
+                                  dims.vocab_size, tokenizer->vocab_size()));
+  }
+  read(cfg, *tokenizer, scope);
+  enter_epoch(0);
+  num_rows_ = facts_.num_rows = packer_->num_rows();
+  if (num_rows_ == 0) throw DataError(fmt::format("{}.source: expected text, got documents of one token", scope.path));
+  const std::string what = fmt::format("{:x} {:x} {} {} {}", documents_.fingerprint(), tokenizer->fingerprint(), seq_len_,
+                                       to_text(shuffle_), shuffle_ == Shuffle::kNone ? 0 : seed_);
+  fingerprint_ = xxh3_64(what);
+}
+
+void TextInput::read(const Config& cfg, const Tokenizer& tokenizer, const Scope& scope) {
+  const auto source = cfg.source.build({}, {.path = scope.path + ".source"});
+  const auto documents = select_split(source->documents(), cfg.split, cfg.held_out_fraction);
+  for (int64_t id = 0; id < tokenizer.vocab_size(); ++id) {
+    piece_bytes_.push_back(static_cast<int64_t>(tokenizer.piece(static_cast<int32_t>(id)).size()));
+  }
+  const SpecialIds special = tokenizer.special_ids();
+  ByteHistogram bytes;
+  for (const Document& document : documents) {
+    std::vector<int32_t> ids = tokenizer.encode(document.text);
+    if (special.bos) ids.insert(ids.begin(), *special.bos);
+    if (special.eos) ids.push_back(*special.eos);
+    documents_.add(ids);
+    bytes.add(document.text);
+  }
+  facts_ = {.num_documents = documents_.num_documents(),
+            .num_bytes = bytes.num_bytes(),
+            .num_tokens = documents_.num_tokens(),
+            .byte_entropy_bits = bytes.entropy_bits(),
+            .skipped = source->skipped()};
+}
+
+void TextInput::enter_epoch(int64_t epoch) {
+  if (epoch == epoch_) return;
+  const bool shuffled = shuffle_ == Shuffle::kRows;
+  const uint64_t seed = mix_seed(seed_, static_cast<uint64_t>(epoch));
+  const int64_t count = documents_.num_documents();
+  packer_ = std::make_unique<RowPacker>(
+      documents_, shuffled ? permutation(count, mix_seed(seed, kDocumentOrder)) : in_order(count), seq_len_);
+  row_order_ = shuffled ? permutation(packer_->num_rows(), mix_seed(seed, kRowOrder)) : in_order(packer_->num_rows());
+  epoch_ = epoch;
+}
+
+std::optional<Batch> TextInput::next() {
+  const int64_t end = epochs_ ? *epochs_ * num_rows_ : std::numeric_limits<int64_t>::max();
+  if (next_row_ >= end) return std::nullopt;
+  Batch batch = make_batch(batch_size_, seq_len_);
+  for (int64_t i = 0; i < batch_size_ && next_row_ < end; ++i, ++next_row_) {
+    enter_epoch(next_row_ / num_rows_);
+    const RowView row = row_of(batch, i);
+    packer_->fill(row_order_[static_cast<size_t>(next_row_ % num_rows_)], row);
+    for (const int32_t label : row.target_labels) {
+      if (label == kIgnoredLabel) continue;
+      ++batch.num_targets;
+      batch.num_target_bytes += piece_bytes_[static_cast<size_t>(label)];
+    }
+  }
+  return batch;
+}
+
+std::string TextInput::state() const { return to_json({next_row_, fingerprint_}); }
+
+void TextInput::restore(std::string_view state) { next_row_ = restored_row(state, fingerprint_); }
+
+AXLE_REGISTER(TextInput)
+
+}  // namespace axle

@@ -1,0 +1,73 @@
+// Language-model batches out of documents: source -> tokenizer -> split -> packing -> shuffled rows.
+//
+// All tokens are held in memory, four bytes each. Not a goal here: corpora that do not fit.
+#pragma once
+
+#include <memory>
+
+#include "config/required.h"
+#include "data/byte_tokenizer.h"
+#include "data/held_out.h"
+#include "data/input.h"
+#include "data/text_source.h"
+
+namespace axle {
+
+enum class Shuffle {
+  kNone,  // documents and rows in their order
+  kRows,  // every epoch: documents in a new order, packed, and the rows in a new order
+};
+std::string to_text(Shuffle shuffle);
+void from_text(std::string_view text, Shuffle& shuffle);
+
+/// Rows of seq_len positions, packed as RowPacker says; a document is its begin token, its text and its end token, where
+/// the tokenizer has them. Training inputs go on for ever; with `epochs` set the last batch is padded, then comes none.
+class TextInput final : public Input {
+ public:
+  struct Config {
+    Child<Source> source = TextSource::Config{};
+    Child<Tokenizer> tokenizer = ByteTokenizer::Config{};
+    /// Positions of a row.
+    Required<int64_t> seq_len = REQUIRED;
+    /// Rows of a batch, over all hosts.
+    Required<int64_t> batch_size = REQUIRED;
+    Shuffle shuffle = Shuffle::kRows;
+    /// Passes over the data; none: without end.
+    std::optional<int64_t> epochs = {};
+    /// The documents that this input reads.
+    Split split = Split::kAll;
+    /// Share of the bytes that belongs to the split held_out.
+    double held_out_fraction = 0.05;
+    AXLE_CONFIG(TextInput, source, tokenizer, seq_len, batch_size, shuffle, epochs, split, held_out_fraction)
+  };
+  /// Reads and encodes all of the text. Throws ConfigError if the tokenizer's vocabulary is larger than the model's,
+  /// DataError as the source does and if there is not one position to learn from.
+  TextInput(const Config& cfg, const Dims& dims, const Scope& scope);
+
+  Tree<Type> element_spec() const override { return batch_spec(batch_size_, seq_len_); }
+  std::optional<Batch> next() override;
+  std::string state() const override;
+  void restore(std::string_view state) override;
+  InputFacts facts() const override { return facts_; }
+
+ private:
+  void read(const Config& cfg, const Tokenizer& tokenizer, const Scope& scope);
+  void enter_epoch(int64_t epoch);
+
+  int64_t seq_len_, batch_size_;
+  Shuffle shuffle_;
+  std::optional<int64_t> epochs_;
+  uint64_t seed_;
+  std::vector<int64_t> piece_bytes_;  // of each id
+  TokenizedDocuments documents_;
+  InputFacts facts_;
+  uint64_t fingerprint_ = 0;
+  int64_t num_rows_ = 0;  // of one epoch
+
+  int64_t next_row_ = 0;  // over all epochs
+  int64_t epoch_ = -1;    // that packer_ and row_order_ are of
+  std::unique_ptr<RowPacker> packer_;
+  std::vector<int64_t> row_order_;
+};
+
+}  // namespace axle

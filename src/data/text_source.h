@@ -1,0 +1,53 @@
+// Documents out of plain text files.
+#pragma once
+
+#include "config/required.h"
+#include "data/source.h"
+#include "io/mapped_file.h"
+
+namespace axle {
+
+/// What one document is.
+enum class DocumentUnit { kFile, kParagraph, kLine };
+/// What happens to a document that can't be used.
+enum class OnError { kFail, kSkip };
+
+std::string to_text(DocumentUnit unit);
+void from_text(std::string_view text, DocumentUnit& unit);
+std::string to_text(OnError policy);
+void from_text(std::string_view text, OnError& policy);
+
+/// Reads a UTF-8 text file, or all *.txt files of a folder and the folders in it, in the order of their paths.
+///
+/// A byte order mark is dropped, line ends stay as they are. Throws DataError naming file, line and byte (of the line,
+/// from 1) for what is missing, unreadable, empty or not UTF-8.
+class TextSource final : public Source {
+ public:
+  struct Config {
+    /// The file or folder.
+    Required<std::string> path = REQUIRED;
+    /// A file, a paragraph (ended by blank lines) or a line that is not blank.
+    DocumentUnit unit = DocumentUnit::kFile;
+    /// Whether a bad document ends the program or is left out and counted.
+    OnError on_error = OnError::kFail;
+    AXLE_CONFIG(TextSource, path, unit, on_error)
+  };
+  TextSource(const Config& cfg, const Dims& dims, const Scope& scope);
+
+  const std::vector<Document>& documents() const override { return documents_; }
+  const Skipped& skipped() const override { return skipped_; }
+
+ private:
+  void add_file(const std::string& path);
+  void add_document(const std::string& path, int64_t line, std::string_view text);
+  void refuse(const std::string& message);
+
+  DocumentUnit unit_;
+  OnError on_error_;
+  std::string policy_path_;  // config path of on_error, for messages
+  std::vector<MappedFile> files_;
+  std::vector<Document> documents_;
+  Skipped skipped_;
+};
+
+}  // namespace axle

@@ -1,0 +1,184 @@
+#include "io/file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+
+namespace axle {
+namespace fs = std::filesystem;
+namespace {
+
+// Closes on every way out of a function.
+class Descriptor {
+ public:
+  Descriptor(const fs::path& path, int flags, std::string_view action) : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {
+    if (fd_ < 0) fail_storage(path, action, errno);
+  }
+  ~Descriptor() { ::close(fd_); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+void sync_descriptor(int fd, const fs::path& path) {
+  if (::fsync(fd) != 0) fail_storage(path, "flush to the disk", errno);
+}
+
+fs::path parent_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
+
+}  // namespace
+
+void fail_storage(const fs::path& path, std::string_view action, int error_number) {
+  throw StorageError(
+      fmt::format("{}: cannot {}: {}", path.string(), action, std::generic_category().message(error_number)));
+}
+
+std::string read_file(const fs::path& path) {
+  const Descriptor file(path, O_RDONLY, "open");
+  struct stat info;
+  if (::fstat(file.get(), &info) != 0) fail_storage(path, "inspect", errno);
+  std::string bytes(static_cast<size_t>(info.st_size), '\0');
+  size_t filled = 0;
+  // The size is only a hint: the file may grow while it is read, and special files say 0.
+  while (true) {
+    if (filled == bytes.size()) bytes.resize(bytes.size() + 4096);
+    const ssize_t n = ::read(file.get(), bytes.data() + filled, bytes.size() - filled);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail_storage(path, "read", errno);
+    if (n == 0) break;
+    filled += static_cast<size_t>(n);
+  }
+  bytes.resize(filled);
+  return bytes;
+}
+
+bool path_exists(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+bool directory_exists(const fs::path& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+int64_t file_bytes(const fs::path& path) {
+  std::error_code error;
+  const auto size = fs::file_size(path, error);
+  if (error) fail_storage(path, "inspect", error.value());
+  return static_cast<int64_t>(size);
+}
+
+void replace_file(const fs::path& path, std::string_view bytes) {
+  write_atomically(path, [&](FileWriter& file) { file.write(bytes); });
+}
+
+void write_atomically(const fs::path& path, const std::function<void(FileWriter&)>& fill) {
+  // The process id keeps two processes apart; one process replaces one path from one thread at a time.
+  const fs::path temporary = fmt::format("{}.tmp-{}", path.string(), ::getpid());
+  try {
+    FileWriter file(temporary);
+    fill(file);
+    file.sync();
+    file.close();
+    rename_durably(temporary, path);
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
+  }
+}
+
+void rename_durably(const fs::path& from, const fs::path& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) fail_storage(from, fmt::format("rename to {}", to.string()), errno);
+  sync_directory(parent_of(to));
+  if (parent_of(from) != parent_of(to)) sync_directory(parent_of(from));
+}
+
+void truncate_file(const fs::path& path, int64_t size) {
+  const Descriptor file(path, O_WRONLY, "open");
+  if (::ftruncate(file.get(), size) != 0) fail_storage(path, "truncate", errno);
+  sync_descriptor(file.get(), path);
+}
+
+void make_directories(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) fail_storage(path, "create the folder", error.value());
+}
+
+std::vector<fs::path> list_directory(const fs::path& path) {
+  std::error_code error;
+  std::vector<fs::path> entries;
+  for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+    entries.push_back(at->path());
+  }
+  if (error) fail_storage(path, "list", error.value());
+  std::ranges::sort(entries);
+  return entries;
+}
+
+void remove_tree(const fs::path& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error) fail_storage(path, "remove", error.value());
+}
+
+void sync_directory(const fs::path& path) {
+  const Descriptor folder(path, O_RDONLY | O_DIRECTORY, "open");
+  sync_descriptor(folder.get(), path);
+}
+
+FileWriter::FileWriter(fs::path path, WriteMode mode) : path_(std::move(path)) {
+  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (mode == WriteMode::kAppend ? O_APPEND : O_TRUNC);
+  fd_ = ::open(path_.c_str(), flags, 0666);
+  if (fd_ < 0) fail_storage(path_, "open for writing", errno);
+  if (mode == WriteMode::kAppend) size_ = file_bytes(path_);
+}
+
+FileWriter::~FileWriter() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+FileWriter::FileWriter(FileWriter&& other) noexcept
+    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), size_(other.size_) {}
+
+FileWriter& FileWriter::operator=(FileWriter other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(fd_, other.fd_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+void FileWriter::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail_storage(path_, fmt::format("write at offset {}", size_), errno);
+    size_ += n;
+    bytes.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+void FileWriter::write(std::span<const std::byte> bytes) {
+  write(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
+void FileWriter::sync() { sync_descriptor(fd_, path_); }
+
+void FileWriter::close() {
+  // The descriptor is gone whatever close() says, so it is never tried twice.
+  if (fd_ >= 0 && ::close(std::exchange(fd_, -1)) != 0 && errno != EINTR) fail_storage(path_, "close", errno);
+}
+
+}  // namespace axle

@@ -1,0 +1,76 @@
+// Files and folders: whole reads and writes, atomic replacement, durable renames.
+//
+// Every failure is a StorageError that names the path and the system's reason. Where a missing file is the user's
+// input and not our storage, callers ask path_exists() first and throw a DataError of their own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace axle {
+
+class FileWriter;
+
+/// Throws StorageError "PATH: cannot ACTION: <text of errno>"; for the code that makes system calls itself.
+[[noreturn]] void fail_storage(const std::filesystem::path& path, std::string_view action, int error_number);
+
+/// The whole file.
+std::string read_file(const std::filesystem::path& path);
+/// Follows links; false also where a parent is missing or may not be searched.
+bool path_exists(const std::filesystem::path& path);
+bool directory_exists(const std::filesystem::path& path);
+int64_t file_bytes(const std::filesystem::path& path);
+
+/// Puts `bytes` into `path` so that a reader, or a restart after a crash, sees the old file or the new one, never a
+/// part: written to a temporary beside it, flushed to the disk, renamed over it, the folder flushed.
+void replace_file(const std::filesystem::path& path, std::string_view bytes);
+/// The same for content that is written piece by piece: `fill` writes all of it.
+void write_atomically(const std::filesystem::path& path, const std::function<void(FileWriter&)>& fill);
+/// Renames a file or folder over `to` and flushes both folders: once it returns, a crash does not undo it.
+void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);
+/// Cuts the file to its first `size` bytes and flushes it.
+void truncate_file(const std::filesystem::path& path, int64_t size);
+
+/// Creates the folder and its parents where missing.
+void make_directories(const std::filesystem::path& path);
+/// Paths of all entries of the folder, sorted by name; hidden ones too, "." and ".." not.
+std::vector<std::filesystem::path> list_directory(const std::filesystem::path& path);
+/// Removes the file, or the folder with all that it holds; nothing there is no error.
+void remove_tree(const std::filesystem::path& path);
+/// Flushes the folder itself, so that names created or renamed in it survive a crash.
+void sync_directory(const std::filesystem::path& path);
+
+enum class WriteMode { kTruncate, kAppend };
+
+/// A file open for writing. Short writes and interrupts are dealt with; nothing is buffered in the process.
+class FileWriter {
+ public:
+  /// Creates the file if missing.
+  explicit FileWriter(std::filesystem::path path, WriteMode mode = WriteMode::kTruncate);
+  ~FileWriter();  // closes without a word: call close() to learn of a late error
+  FileWriter(FileWriter&& other) noexcept;
+  FileWriter& operator=(FileWriter other) noexcept;
+
+  void write(std::string_view bytes);
+  void write(std::span<const std::byte> bytes);
+  /// Waits until everything written is on the disk.
+  void sync();
+  /// Errors that the file system reports only at the end are thrown here.
+  void close();
+  /// Bytes in the file: those found at opening and those written since.
+  int64_t size() const { return size_; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+  int fd_ = -1;
+  int64_t size_ = 0;
+};
+
+}  // namespace axle

@@ -1,0 +1,92 @@
+// What is left on the disk when writing fails: always the old file, never a part of the new one.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "io/file.h"
+#include "io/file_lock.h"
+#include "testing/temp_dir.h"
+
+namespace axle {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+// The kernel cuts the write that crosses the limit short, then refuses the next: a disk that fills up.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    ::signal(SIGXFSZ, SIG_DFL);
+  }
+
+ private:
+  rlimit before_;
+};
+
+TEST(FileFault, FullDiskKeepsTheOldFile) {
+  const TempDir dir;
+  replace_file(dir / "x", "old");
+  {
+    const FileSizeLimit limit(1000);
+    EXPECT_THAT([&] { replace_file(dir / "x", std::string(1500, 'n')); },
+                ThrowsMessage<StorageError>(AllOf(HasSubstr("write at offset 1000"), HasSubstr("File too large"))));
+  }
+  EXPECT_EQ(read_file(dir / "x"), "old");
+  EXPECT_THAT(list_directory(dir.path()), ElementsAre(dir.path() / "x"));
+}
+
+TEST(FileFault, NoSpaceIsAnErrorNotALoss) {
+  FileWriter full("/dev/full");
+  EXPECT_THAT([&] { full.write("x"); }, ThrowsMessage<StorageError>(HasSubstr("No space left on device")));
+}
+
+TEST(FileFault, AFillThatThrowsLeavesNothingBehind) {
+  const TempDir dir;
+  const auto fill = [](FileWriter& file) {
+    file.write("half");
+    throw std::runtime_error("stop");
+  };
+  EXPECT_THAT([&] { write_atomically(dir / "x", fill); }, ThrowsMessage<std::runtime_error>(HasSubstr("stop")));
+  EXPECT_THAT(list_directory(dir.path()), ElementsAre());
+}
+
+TEST(FileFault, LockNamesItsHolderAndEndsWithTheProcess) {
+  const TempDir dir;
+  int pipe_ends[2];
+  ASSERT_EQ(::pipe(pipe_ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const FileLock lock(dir / "lock");
+    ::write(pipe_ends[1], "x", 1);
+    ::pause();  // until it is killed, so no destructor runs
+  }
+  char ready;
+  ASSERT_EQ(::read(pipe_ends[0], &ready, 1), 1);
+  EXPECT_THAT([&] { FileLock lock(dir / "lock"); },
+              ThrowsMessage<StorageError>(HasSubstr("process " + std::to_string(child))));
+  ::kill(child, SIGKILL);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  const FileLock lock(dir / "lock");
+  EXPECT_EQ(read_file(dir / "lock"), std::to_string(::getpid()) + "\n");
+  EXPECT_THROW(FileLock(dir / "lock"), StorageError);
+  ::close(pipe_ends[0]);
+  ::close(pipe_ends[1]);
+}
+
+}  // namespace
+}  // namespace axle

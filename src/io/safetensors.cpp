@@ -1,0 +1,218 @@
+#include "io/safetensors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "base/error.h"
+#include "io/file.h"
+
+namespace axle {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "tensor bytes are copied as they lie in memory");
+using Json = nlohmann::ordered_json;
+constexpr uint64_t kLengthBytes = 8;
+constexpr uint64_t kMaxHeaderBytes = 100'000'000;
+constexpr std::string_view kMetadata = "__metadata__";
+
+struct DTypeRow {
+  std::string_view name;
+  uint64_t size;
+  std::optional<DType> dtype;  // none: known to the format, not to us
+};
+constexpr DTypeRow kDTypes[] = {
+    {"BOOL", 1, DType::kPred}, {"I32", 4, DType::kI32},   {"I64", 8, DType::kI64}, {"U32", 4, DType::kU32},
+    {"U64", 8, DType::kU64},   {"BF16", 2, DType::kBF16}, {"F32", 4, DType::kF32}, {"F64", 8, DType::kF64},
+    {"F16", 2, {}},            {"U8", 1, {}},             {"I8", 1, {}},           {"U16", 2, {}},
+    {"I16", 2, {}},            {"F8_E4M3", 1, {}},        {"F8_E5M2", 1, {}},      {"F8_E8M0", 1, {}}};
+
+const DTypeRow* find_dtype(std::string_view name) {
+  const auto* row = std::ranges::find(kDTypes, name, &DTypeRow::name);
+  return row == std::end(kDTypes) ? nullptr : row;
+}
+
+std::string_view format_name(DType dtype) { return std::ranges::find(kDTypes, dtype, &DTypeRow::dtype)->name; }
+
+// The product of the dims times `unit`; none if it overflows.
+std::optional<uint64_t> checked_bytes(const Shape& shape, uint64_t unit) {
+  uint64_t bytes = unit;
+  if (std::ranges::find(shape, 0) != shape.end()) return 0;
+  for (const int64_t dim : shape) {
+    if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(dim), &bytes)) return std::nullopt;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : path_(path.string()), file_(path) {
+  parse_header();
+  check_layout();
+}
+
+void SafetensorsFile::fail(uint64_t offset, std::string_view expected, std::string_view got) const {
+  throw StorageError(fmt::format("{}: offset {}: expected {}, got {}", path_, offset, expected, got));
+}
+
+void SafetensorsFile::parse_header() {
+  const std::string_view text = file_.text();
+  if (text.size() < kLengthBytes) fail(0, "8 bytes of header length", fmt::format("a file of {} bytes", text.size()));
+  uint64_t length;
+  std::memcpy(&length, text.data(), kLengthBytes);
+  if (length > kMaxHeaderBytes) fail(0, fmt::format("a header of at most {} bytes", kMaxHeaderBytes), fmt::format("a length of {}", length));
+  if (length > text.size() - kLengthBytes) {
+    fail(kLengthBytes, fmt::format("a header of {} bytes", length), fmt::format("a file of {} bytes", text.size()));
+  }
+  data_begin_ = kLengthBytes + length;
+
+  // The parser keeps the last of equal keys; a tensor named twice must not pass.
+  std::set<std::string> seen;
+  const auto refuse_repeated = [&](int depth, Json::parse_event_t event, Json& value) {
+    if (event == Json::parse_event_t::key && depth == 1 && !seen.insert(value.get<std::string>()).second) {
+      fail(kLengthBytes, "every tensor named once", fmt::format("'{}' twice", value.get<std::string>()));
+    }
+    return true;
+  };
+  Json header;
+  try {
+    header = Json::parse(text.substr(kLengthBytes, length), refuse_repeated);
+  } catch (const Json::parse_error& error) {
+    fail(kLengthBytes + error.byte, "a JSON header", error.what());
+  }
+  if (!header.is_object()) fail(kLengthBytes, "a JSON object", header.type_name());
+  for (const auto& [name, value] : header.items()) {
+    if (name != kMetadata) {
+      entries_.emplace(name, parse_entry(name, &value));
+      continue;
+    }
+    if (!value.is_object()) fail(kLengthBytes, "__metadata__ to be an object", value.type_name());
+    for (const auto& [key, note] : value.items()) {
+      if (!note.is_string()) fail(kLengthBytes, fmt::format("__metadata__ '{}' to be a string", key), note.type_name());
+      metadata_[key] = note.get<std::string>();
+    }
+  }
+}
+
+SafetensorsFile::Entry SafetensorsFile::parse_entry(const std::string& name, const void* json) const {
+  const Json& value = *static_cast<const Json*>(json);
+  const auto refuse = [&](std::string_view expected, std::string_view got) {
+    fail(kLengthBytes, fmt::format("tensor '{}' with {}", name, expected), got);
+  };
+  const auto is_counts = [](const Json& list) {
+    return list.is_array() && std::ranges::all_of(list, [](const Json& n) {
+             return n.is_number_unsigned() && n.get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX);
+           });
+  };
+  for (const char* field : {"dtype", "shape", "data_offsets"}) {
+    if (!value.is_object() || !value.contains(field)) refuse(fmt::format("'{}'", field), "none");
+  }
+  const Json &dtype = value["dtype"], &shape = value["shape"], &offsets = value["data_offsets"];
+  if (!dtype.is_string()) refuse("a dtype by name", dtype.type_name());
+  if (!is_counts(shape)) refuse("a shape of non-negative integers", shape.dump());
+  if (!is_counts(offsets) || offsets.size() != 2) refuse("two data_offsets", offsets.dump());
+
+  Entry entry{.dtype = dtype.get<std::string>(), .shape = shape.get<Shape>()};
+  const uint64_t data_bytes = file_.bytes().size() - data_begin_;
+  const auto begin = offsets[0].get<uint64_t>(), end = offsets[1].get<uint64_t>();
+  if (begin > end || end > data_bytes) {
+    fail(data_begin_ + std::min(begin, data_bytes), fmt::format("tensor '{}' within {} bytes of data", name, data_bytes),
+         fmt::format("data_offsets {}; the file may be cut off", offsets.dump()));
+  }
+  entry.begin = data_begin_ + begin;
+  entry.end = data_begin_ + end;
+  const DTypeRow* row = find_dtype(entry.dtype);
+  if (row != nullptr && checked_bytes(entry.shape, row->size) != end - begin) {
+    fail(entry.begin, fmt::format("tensor '{}' with the bytes of {}{}", name, entry.dtype, to_text(entry.shape)),
+         fmt::format("{} bytes", end - begin));
+  }
+  return entry;
+}
+
+void SafetensorsFile::check_layout() const {
+  std::vector<const Tree<Entry>::value_type*> order;
+  for (const auto& item : entries_) order.push_back(&item);
+  std::ranges::sort(order, {}, [](const auto* item) { return std::pair(item->second.begin, item->second.end); });
+  uint64_t next = data_begin_;
+  for (const auto* item : order) {
+    if (item->second.begin != next) {
+      fail(item->second.begin, fmt::format("tensor '{}' to begin at {}", item->first, next),
+           item->second.begin < next ? "an overlap with another tensor" : "a hole before it");
+    }
+    next = item->second.end;
+  }
+  const uint64_t size = file_.bytes().size();
+  if (next != size) fail(next, "the end of the file", fmt::format("{} bytes of no tensor", size - next));
+}
+
+std::vector<std::string> SafetensorsFile::names() const {
+  std::vector<std::string> out;
+  for (const auto& [name, entry] : entries_) out.push_back(name);
+  return out;
+}
+
+const SafetensorsFile::Entry& SafetensorsFile::entry(std::string_view name) const {
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) {
+    throw StorageError(fmt::format("{}: expected a tensor '{}', got {} others", path_, name, entries_.size()));
+  }
+  return found->second;
+}
+
+Type SafetensorsFile::type(std::string_view name) const {
+  const Entry& e = entry(name);
+  const DTypeRow* row = find_dtype(e.dtype);
+  if (row == nullptr || !row->dtype) {
+    fail(e.begin, fmt::format("tensor '{}' of BOOL, I32, I64, U32, U64, BF16, F32 or F64", name), e.dtype);
+  }
+  return {*row->dtype, e.shape};
+}
+
+HostTensor SafetensorsFile::get(std::string_view name) const {
+  HostTensor out(type(name));
+  const Entry& e = entry(name);
+  if (e.end > e.begin) std::memcpy(out.bytes().data(), file_.bytes().data() + e.begin, e.end - e.begin);
+  return out;
+}
+
+Tree<HostTensor> load_safetensors(const std::filesystem::path& path) {
+  const SafetensorsFile file(path);
+  Tree<HostTensor> out;
+  for (const auto& name : file.names()) out.emplace(name, file.get(name));
+  return out;
+}
+
+void save_safetensors(const std::filesystem::path& path, const Tree<HostTensor>& tensors,
+                      const std::map<std::string, std::string>& metadata) {
+  // Holes are not allowed, so alignment comes from order: wide elements first, each name in its own place below.
+  std::vector<const Tree<HostTensor>::value_type*> order;
+  for (const auto& item : tensors) order.push_back(&item);
+  std::ranges::stable_sort(order, std::greater{}, [](const auto* item) { return size_bytes(item->second.dtype()); });
+
+  uint64_t offset = 0;
+  Json header = Json::object();
+  if (!metadata.empty()) header[kMetadata] = metadata;
+  for (const auto& [name, tensor] : tensors) header[name] = {};  // the header lists names in their order
+  for (const auto* item : order) {
+    const HostTensor& tensor = item->second;
+    const uint64_t end = offset + tensor.type().num_bytes();
+    header[item->first] = {{"dtype", format_name(tensor.dtype())}, {"shape", tensor.shape()}, {"data_offsets", {offset, end}}};
+    offset = end;
+  }
+  std::string text = header.dump();
+  text.append((kLengthBytes - text.size() % kLengthBytes) % kLengthBytes, ' ');  // data begin at a multiple of 8
+  const uint64_t length = text.size();
+
+  write_atomically(path, [&](FileWriter& file) {
+    file.write(std::string_view(reinterpret_cast<const char*>(&length), kLengthBytes));
+    file.write(text);
+    for (const auto* item : order) file.write(item->second.bytes());
+  });
+}
+
+}  // namespace axle

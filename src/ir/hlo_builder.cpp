@@ -1,0 +1,13 @@
+#include "ir/hlo_builder.h"
+
+#include <fmt/format.h>
+
+namespace axle {
+
+std::string mlir_array(const Shape& values) {
+  std::string out = "array<i64";
+  for (size_t i = 0; i < values.size(); ++i) out += fmt::format("{} {}", i ? "," : ":", values[i]);
+  return out + ">";
+}
+
+}  // namespace axle

@@ -1,0 +1,83 @@
+#include "ir/host_tensor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+
+#include "base/error.h"
+
+namespace axle {
+namespace {
+constexpr std::align_val_t kAlignment{64};
+}
+
+void HostTensor::Free::operator()(std::byte* p) const { ::operator delete[](p, kAlignment); }
+
+HostTensor::HostTensor(Type type)
+    : type_(std::move(type)), data_(new (kAlignment) std::byte[std::max<size_t>(type_.num_bytes(), 1)]()) {}
+
+HostTensor::HostTensor(const HostTensor& other)
+    : type_(other.type_), data_(new (kAlignment) std::byte[std::max<size_t>(type_.num_bytes(), 1)]) {
+  std::memcpy(data_.get(), other.data_.get(), type_.num_bytes());
+}
+
+HostTensor& HostTensor::operator=(HostTensor other) noexcept {
+  type_ = std::move(other.type_);
+  data_ = std::move(other.data_);
+  return *this;
+}
+
+HostTensor HostTensor::full(Shape shape, double value, DType dtype) {
+  HostTensor out(Type{dtype, std::move(shape)});
+  dispatch(dtype, [&]<class T>(std::type_identity<T>) {
+    std::ranges::fill(out.values<T>(), convert_element<T>(value));
+  });
+  return out;
+}
+
+double HostTensor::at(int64_t i) const {
+  return dispatch(dtype(), [&]<class T>(std::type_identity<T>) {
+    return convert_element<double>(values<T>()[static_cast<size_t>(i)]);
+  });
+}
+
+HostTensor HostTensor::astype(DType to) const {
+  if (to == dtype()) return *this;
+  HostTensor out(Type{to, shape()});
+  dispatch(dtype(), [&]<class From>(std::type_identity<From>) {
+    dispatch(to, [&]<class To>(std::type_identity<To>) {
+      std::ranges::transform(values<From>(), out.values<To>().begin(), convert_element<To, From>);
+    });
+  });
+  return out;
+}
+
+HostTensor HostTensor::reshaped(Shape shape) const {
+  AXLE_CHECK(num_elements(shape) == size(), "reshape must keep the number of elements");
+  HostTensor out(*this);
+  out.type_.dims = std::move(shape);
+  return out;
+}
+
+bool HostTensor::operator==(const HostTensor& other) const {
+  return type_ == other.type_ && std::memcmp(data_.get(), other.data_.get(), type_.num_bytes()) == 0;
+}
+
+std::string HostTensor::text(int64_t max_values) const {
+  std::string out = to_text(type_) + " {";
+  for (int64_t i = 0; i < std::min(size(), max_values); ++i) {
+    fmt::format_to(std::back_inserter(out), "{}{:.9g}", i ? ", " : "", at(i));
+  }
+  return out + (size() > max_values ? ", ...}" : "}");
+}
+
+void HostTensor::check_dtype(DType expected) const {
+  AXLE_CHECK(type_.dtype == expected,
+             fmt::format("a tensor of {} read as {}", name_of(type_.dtype), name_of(expected)));
+}
+void HostTensor::check_count(size_t n) const {
+  AXLE_CHECK(static_cast<int64_t>(n) == size(), fmt::format("{} values for {}", n, to_text(type_)));
+}
+
+}  // namespace axle

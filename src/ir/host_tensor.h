@@ -1,0 +1,80 @@
+// Tensors in host memory: dense, row-major, 64-byte aligned.
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "ir/type.h"
+
+namespace axle {
+
+/// A value, not a handle: copies are deep. A predicate is one byte of 0 or 1.
+class HostTensor {
+ public:
+  HostTensor() : HostTensor(Type{}) {}
+  /// Zero-filled.
+  explicit HostTensor(Type type);
+  /// HostTensor({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f}): the dtype is that of the values.
+  template <class T>
+  HostTensor(Shape shape, std::initializer_list<T> values)
+      : HostTensor(std::move(shape), std::span<const T>(values.begin(), values.size())) {}
+  template <class T>
+  HostTensor(Shape shape, std::span<const T> values) : HostTensor(Type{dtype_of<T>(), std::move(shape)}) {
+    check_count(values.size());
+    std::copy(values.begin(), values.end(), this->values<T>().begin());
+  }
+  HostTensor(const HostTensor& other);
+  HostTensor(HostTensor&&) noexcept = default;
+  HostTensor& operator=(HostTensor other) noexcept;
+
+  static HostTensor full(Shape shape, double value, DType dtype = DType::kF32);
+  static HostTensor zeros(Shape shape, DType dtype = DType::kF32) { return full(std::move(shape), 0, dtype); }
+  static HostTensor ones(Shape shape, DType dtype = DType::kF32) { return full(std::move(shape), 1, dtype); }
+  template <class T>
+  static HostTensor scalar(T value) {
+    return HostTensor(Shape{}, std::span<const T>(&value, 1));
+  }
+
+  const Type& type() const { return type_; }
+  const Shape& shape() const { return type_.dims; }
+  DType dtype() const { return type_.dtype; }
+  int64_t size() const { return type_.num_elements(); }
+
+  std::span<std::byte> bytes() { return {data_.get(), type_.num_bytes()}; }
+  std::span<const std::byte> bytes() const { return {data_.get(), type_.num_bytes()}; }
+  /// The elements; AXLE_CHECKs that T is the dtype's C++ type.
+  template <class T>
+  std::span<T> values() {
+    check_dtype(dtype_of<T>());
+    return {reinterpret_cast<T*>(data_.get()), static_cast<size_t>(size())};
+  }
+  template <class T>
+  std::span<const T> values() const {
+    check_dtype(dtype_of<T>());
+    return {reinterpret_cast<const T*>(data_.get()), static_cast<size_t>(size())};
+  }
+  /// Element i in row-major order, as a double.
+  double at(int64_t i) const;
+  /// Same values in another dtype (convert_element).
+  HostTensor astype(DType dtype) const;
+  /// Same elements under another shape of equal size.
+  HostTensor reshaped(Shape shape) const;
+  /// Equal type and equal bytes.
+  bool operator==(const HostTensor& other) const;
+  /// Type and up to `max_values` values, for messages.
+  std::string text(int64_t max_values = 8) const;
+
+ private:
+  void check_dtype(DType expected) const;
+  void check_count(size_t n) const;
+  struct Free {
+    void operator()(std::byte* p) const;
+  };
+  Type type_;
+  std::unique_ptr<std::byte[], Free> data_;
+};
+
+}  // namespace axle

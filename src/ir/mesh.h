@@ -1,0 +1,52 @@
+// Device meshes and how the dims of a tensor are laid over them.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace axle {
+
+/// One axis of a mesh; size -1 means "whatever is left of the devices".
+struct MeshAxis {
+  std::string name = {};
+  int64_t size = -1;
+  bool operator==(const MeshAxis&) const = default;
+};
+
+/// Devices in row-major order over named axes; no axes means one device.
+struct Mesh {
+  std::vector<MeshAxis> axes = {};
+  int64_t num_devices() const;
+  /// Size of the axis; 1 if the mesh does not have it.
+  int64_t size(std::string_view axis) const;
+  bool operator==(const Mesh&) const = default;
+};
+
+/// Fills in the one axis of size -1 from the number of devices. Throws ConfigError if the sizes do not multiply to it.
+Mesh infer_mesh(Mesh mesh, int64_t num_devices);
+
+/// Mesh axes of one dim: none = replicated, several = sharded over their product, the first is major.
+struct DimAxes : std::vector<std::string> {
+  DimAxes() = default;
+  DimAxes(const char* axis) : std::vector<std::string>{axis} {}                                 // NOLINT: reads as a value
+  DimAxes(std::initializer_list<const char*> axes) : std::vector<std::string>(axes.begin(), axes.end()) {}
+};
+inline const DimAxes kReplicated = {};
+
+/// Mesh axes of each dim of a tensor; dims beyond the list are replicated.
+struct PartitionSpec {
+  std::vector<DimAxes> dims = {};
+  bool operator==(const PartitionSpec&) const = default;
+};
+
+/// "[None, [expert, fsdp], model]".
+std::string to_text(const PartitionSpec& spec);
+/// Reads what to_text prints. Throws ConfigError.
+void from_text(std::string_view text, PartitionSpec& spec);
+/// The spec over the axes that `mesh` has with size > 1; the rest means replication there.
+PartitionSpec restrict(const PartitionSpec& spec, const Mesh& mesh);
+
+}  // namespace axle

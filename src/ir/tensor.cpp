@@ -1,0 +1,166 @@
+#include "ir/tensor.h"
+
+#include <fmt/format.h>
+
+#include <deque>
+#include <mutex>
+#include <set>
+
+#include "base/error.h"
+#include "ir/op_rules.h"
+
+namespace axle {
+namespace {
+
+thread_local Region* g_region = nullptr;
+thread_local const std::string* g_scope = nullptr;
+thread_local Phase g_phase = Phase::kForward;
+
+const std::string* intern(std::string_view text) {
+  static std::mutex mutex;
+  static auto* const names = new std::set<std::string, std::less<>>;  // leaked: graphs may outlive every static
+  const std::lock_guard lock(mutex);
+  auto it = names->find(text);
+  if (it == names->end()) it = names->emplace(text).first;
+  return &*it;
+}
+
+}  // namespace
+
+const Type& Tensor::type() const {
+  AXLE_CHECK(node_, "the type of an empty Tensor");
+  return node_->outputs[index_];
+}
+
+int64_t Tensor::dim(int64_t i) const {
+  const int64_t r = rank();
+  AXLE_CHECK(i < r && i >= -r, fmt::format("dim {} of {}", i, to_text(type())));
+  return shape()[static_cast<size_t>(i < 0 ? i + r : i)];
+}
+
+bool Tensor::is_parameter() const { return node_->rules == nullptr; }
+
+Values OpNode::results() {
+  Values out;
+  for (uint32_t i = 0; i < outputs.size(); ++i) out.push_back(result(i));
+  return out;
+}
+
+OpNode* Region::new_node() {
+  owned_.push_back(std::make_unique<OpNode>());
+  OpNode* node = owned_.back().get();
+  node->parent = this;
+  node->id = static_cast<uint32_t>(owned_.size());
+  node->scope = g_scope;
+  node->phase = g_phase;
+  return node;
+}
+
+Tensor Region::add_parameter(Type type, std::string_view name) {
+  OpNode* node = new_node();
+  node->outputs = {std::move(type)};
+  node->scope = name.empty() ? g_scope : intern(name);
+  node->phase = Phase::kForward;
+  parameters_.push_back(node->result());
+  return node->result();
+}
+
+OpNode* Region::append(const OpRules& rules, Values inputs, std::shared_ptr<const Attributes> attributes,
+                       std::vector<std::shared_ptr<const Region>> regions) {
+  for (Tensor& t : inputs) t = use(t);
+  OpNode* node = new_node();
+  node->rules = &rules;
+  node->inputs = std::move(inputs);
+  node->attributes = std::move(attributes);
+  node->regions = std::move(regions);
+  node->outputs = rules.row().infer(*node);
+  ops_.push_back(node);
+  return node;
+}
+
+void Region::set_results(Values results) {
+  for (Tensor& t : results) t = use(t);
+  results_ = std::move(results);
+}
+
+Tensor Region::use(const Tensor& t) {
+  AXLE_CHECK(t, "an empty Tensor was used as an operand");
+  if (t.node()->parent == this) return t;
+  if (const auto it = capture_of_.find(t); it != capture_of_.end()) return it->second;
+  if (!outer_) {
+    throw InternalError(fmt::format("{}: a tensor leaked out of the trace that made it, got {}; return it from the traced function instead",
+                                    g_scope ? *g_scope : std::string("trace"), describe(t)));
+  }
+  const Tensor outside = outer_->use(t);
+  if (const auto it = capture_of_.find(outside); it != capture_of_.end()) {
+    capture_of_.emplace(t, it->second);
+    return it->second;
+  }
+  const Tensor inside = add_parameter(outside.type(), outside.node()->scope ? *outside.node()->scope : "");
+  captures_.emplace_back(outside, inside);
+  capture_of_.emplace(outside, inside);
+  capture_of_.emplace(t, inside);
+  return inside;
+}
+
+Values Region::close() {
+  Values outside, parameters;
+  std::unordered_set<Tensor, TensorHash, TensorSame> captured;
+  for (const auto& [out, in] : captures_) {
+    outside.push_back(out);
+    parameters.push_back(in);
+    captured.insert(in);
+  }
+  for (const Tensor& p : parameters_) {
+    if (!captured.contains(p)) parameters.push_back(p);
+  }
+  parameters_ = std::move(parameters);
+  captures_.clear();
+  capture_of_.clear();
+  outer_ = nullptr;
+  return outside;
+}
+
+void Region::remove_dead_ops() {
+  std::unordered_set<const OpNode*> live;
+  for (const Tensor& t : results_) live.insert(t.node());
+  for (auto it = ops_.rbegin(); it != ops_.rend(); ++it) {
+    if (!live.contains(*it)) continue;
+    for (const Tensor& t : (*it)->inputs) live.insert(t.node());
+  }
+  std::erase_if(ops_, [&](const OpNode* op) { return !live.contains(op); });
+}
+
+TraceScope::TraceScope(Region& region) : saved_(std::exchange(g_region, &region)) {}
+TraceScope::~TraceScope() { g_region = saved_; }
+Region* TraceScope::current_or_null() { return g_region; }
+Region& TraceScope::current() {
+  if (!g_region) throw InternalError("an op was called outside a trace; call it inside trace(), grad() or eval()");
+  return *g_region;
+}
+
+NameScope::NameScope(std::string_view path) : saved_(std::exchange(g_scope, intern(path))) {}
+NameScope::NameScope(const std::string* interned) : saved_(std::exchange(g_scope, interned)) {}
+NameScope::~NameScope() { g_scope = saved_; }
+const std::string* NameScope::current() { return g_scope; }
+
+PhaseScope::PhaseScope(Phase phase) : saved_(std::exchange(g_phase, phase)) {}
+PhaseScope::~PhaseScope() { g_phase = saved_; }
+
+Values emit_all(const OpRules& rules, Values inputs, std::shared_ptr<const Attributes> attributes,
+                std::vector<std::shared_ptr<const Region>> regions) {
+  return TraceScope::current().append(rules, std::move(inputs), std::move(attributes), std::move(regions))->results();
+}
+
+Tensor emit(const OpRules& rules, Values inputs, std::shared_ptr<const Attributes> attributes) {
+  return TraceScope::current().append(rules, std::move(inputs), std::move(attributes), {})->result();
+}
+
+std::string describe(const Tensor& t) {
+  if (!t) return "nothing";
+  const OpNode& op = *t.node();
+  const std::string_view what = op.rules ? op.rules->row().name : "parameter";
+  return fmt::format("{} of {} ({})", to_text(t.type()), op.scope ? *op.scope : "the top level", what);
+}
+
+}  // namespace axle

@@ -1,0 +1,86 @@
+#include "lower/stablehlo.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+#include "lower/text_builder.h"
+
+namespace axle {
+namespace {
+
+void check_axes(const ProgramValue& value) {
+  std::unordered_set<std::string> seen;
+  for (const auto& axes : value.sharding.dims) {
+    for (const std::string& axis : axes) {
+      if (!seen.insert(axis).second) {
+        throw ConfigError(fmt::format("{}: a mesh axis may shard one dim, got '{}' twice in {}", value.name, axis, to_text(value.sharding)));
+      }
+    }
+  }
+  if (static_cast<int64_t>(value.sharding.dims.size()) > value.type.rank()) {
+    throw ConfigError(fmt::format("{}: expected mesh axes for at most {} dims, got {}", value.name, value.type.rank(), to_text(value.sharding)));
+  }
+}
+
+}  // namespace
+
+std::string lower_to_stablehlo(const Region& graph, const std::string& name, const std::vector<ProgramValue>& inputs,
+                               const std::vector<ProgramValue>& outputs, const Mesh& mesh, const LowerOptions& options) {
+  const int64_t num_devices = mesh.num_devices();
+  std::string text = fmt::format("module @{} attributes {{mhlo.num_partitions = {} : i32, mhlo.num_replicas = 1 : i32}} {{\n", name, num_devices);
+  if (num_devices > 1) {
+    std::vector<std::string> axes;
+    for (const MeshAxis& axis : mesh.axes) {
+      if (axis.size > 1) axes.push_back(fmt::format("\"{}\"={}", axis.name, axis.size));
+    }
+    fmt::format_to(std::back_inserter(text), "  sdy.mesh @mesh = <[{}]>\n", fmt::join(axes, ", "));
+  }
+  const auto attributes = [&](const ProgramValue& value, bool is_input) {
+    std::vector<std::string> parts;
+    if (num_devices > 1) parts.push_back("sdy.sharding = #sdy.sharding" + sdy_sharding(value.sharding, value.type.rank(), mesh));
+    if (is_input && value.donated_to >= 0) parts.push_back(fmt::format("tf.aliasing_output = {} : i32", value.donated_to));
+    return fmt::format("{}", fmt::join(parts, ", "));
+  };
+  std::vector<Type> parameters, results;
+  std::vector<std::string> parameter_attributes, result_attributes;
+  for (const ProgramValue& v : inputs) {
+    parameters.push_back(v.type);
+    parameter_attributes.push_back(attributes(v, true));
+  }
+  for (const ProgramValue& v : outputs) {
+    results.push_back(v.type);
+    result_attributes.push_back(attributes(v, false));
+  }
+  TextBuilder builder(mesh, options);
+  builder.function("public", "main", parameters, parameter_attributes, result_attributes, results,
+                   [&](const HloValues& arguments) { return builder.inline_region(graph, arguments); });
+  return text + builder.take() + "}\n";
+}
+
+Program lower(std::shared_ptr<const Region> graph, std::string name, std::vector<ProgramValue> inputs,
+              std::vector<ProgramValue> outputs, Mesh mesh, const LowerOptions& options) {
+  AXLE_CHECK(inputs.size() == graph->parameters().size() && outputs.size() == graph->results().size(), "one name for each input and output");
+  for (size_t i = 0; i < inputs.size(); ++i) AXLE_CHECK(inputs[i].type == graph->parameters()[i].type(), inputs[i].name);
+  for (size_t i = 0; i < outputs.size(); ++i) AXLE_CHECK(outputs[i].type == graph->results()[i].type(), outputs[i].name);
+  std::ranges::for_each(inputs, check_axes);
+  std::ranges::for_each(outputs, check_axes);
+  std::string text = lower_to_stablehlo(*graph, name, inputs, outputs, mesh, options);
+  return {std::move(name), std::move(graph), std::move(text), std::move(inputs), std::move(outputs), std::move(mesh)};
+}
+
+std::string without_locations(const std::string& text) {
+  std::string out;
+  out.reserve(text.size());
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const size_t loc = text.rfind(" loc(\"", end);
+    const bool has_location = loc != std::string::npos && loc >= at;
+    out.append(text, at, (has_location ? loc : end) - at).append("\n");
+    at = end + 1;
+  }
+  return out;
+}
+
+}  // namespace axle

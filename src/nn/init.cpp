@@ -1,0 +1,101 @@
+#include "nn/init.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "config/register.h"
+#include "ops/arithmetic.h"
+#include "ops/create.h"
+#include "ops/random.h"
+
+namespace axle {
+namespace {
+
+constexpr std::pair<std::string_view, Fan> kFans[] = {
+    {"fan_in", Fan::kIn}, {"fan_out", Fan::kOut}, {"fan_avg", Fan::kAverage}, {"none", Fan::kNone}};
+constexpr std::pair<std::string_view, Distribution> kDistributions[] = {{"uniform", Distribution::kUniform},
+                                                                        {"normal", Distribution::kNormal},
+                                                                        {"truncated_normal", Distribution::kTruncatedNormal}};
+
+template <class E, size_t n>
+std::string enum_text(const std::pair<std::string_view, E> (&rows)[n], E v) {
+  for (const auto& [name, value] : rows) {
+    if (value == v) return std::string(name);
+  }
+  return {};
+}
+
+template <class E, size_t n>
+void enum_from(const std::pair<std::string_view, E> (&rows)[n], std::string_view text, E& v) {
+  std::string names;
+  for (const auto& [name, value] : rows) {
+    if (name == text) {
+      v = value;
+      return;
+    }
+    names.append(names.empty() ? "" : ", ").append(name);
+  }
+  throw ConfigError(fmt::format("expected one of {}, got '{}'", names, text));
+}
+
+// "1.0" for 1: a decimal point always, so that tables read like the published ones.
+std::string decimal(double v) {
+  std::string text = fmt::format("{}", v);
+  return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
+}
+
+double fan_size(const InitSpec& spec, Fan fan) {
+  const auto product = [&](const std::vector<int64_t>& axes) {
+    double n = 1;
+    for (const int64_t a : axes) n *= static_cast<double>(spec.shape.at(static_cast<size_t>(a < 0 ? a + static_cast<int64_t>(spec.shape.size()) : a)));
+    return n;
+  };
+  const double in = product(spec.fan.in), out = product(spec.fan.out);
+  const double receptive = static_cast<double>(num_elements(spec.shape)) / in / out / product(spec.fan.batch);
+  switch (fan) {
+    case Fan::kIn: return in * receptive;
+    case Fan::kOut: return out * receptive;
+    default: return (in + out) * receptive / 2;
+  }
+}
+
+}  // namespace
+
+std::string to_text(Fan v) { return enum_text(kFans, v); }
+void from_text(std::string_view text, Fan& v) { enum_from(kFans, text, v); }
+std::string to_text(Distribution v) { return enum_text(kDistributions, v); }
+void from_text(std::string_view text, Distribution& v) { enum_from(kDistributions, text, v); }
+
+Initialiser Constant::operator()(const InitSpec& spec) const {
+  return {fmt::format("constant({})", decimal(value)),
+          [spec, v = value](const Tensor&) { return full(spec.shape, v, spec.dtype); }};
+}
+Initialiser Zeros::operator()(const InitSpec& spec) const { return Constant{0}(spec); }
+Initialiser Ones::operator()(const InitSpec& spec) const { return Constant{1}(spec); }
+
+Initialiser VarianceScaling::operator()(const InitSpec& spec) const {
+  const std::string spread = fan == Fan::kNone ? decimal(scale) : fmt::format("{} / {}", decimal(scale), to_text(fan));
+  return {fmt::format("{}(0, {})", to_text(distribution), spread), [spec, *this](const Tensor& key) {
+            // The variance is rounded to f32 before the root, as the reference does.
+            const double variance = fan == Fan::kNone ? 0 : static_cast<float>(scale / fan_size(spec, fan));
+            const double deviation = fan == Fan::kNone ? scale : std::sqrt(static_cast<float>(variance));
+            switch (distribution) {
+              case Distribution::kUniform: {
+                const double half_width = fan == Fan::kNone ? scale : std::sqrt(static_cast<float>(3 * variance));
+                return uniform(key, spec.shape, spec.dtype, -1, 1) * half_width;
+              }
+              case Distribution::kNormal: return normal(key, spec.shape, spec.dtype) * deviation;
+              case Distribution::kTruncatedNormal: break;
+            }
+            // 0.8796... is the deviation of the standard normal cut at +-2.
+            const double stretch = fan == Fan::kNone ? 1 : 0.87962566103423978;
+            return truncated_normal(key, -2, 2, spec.shape, spec.dtype) * static_cast<float>(deviation / stretch);
+          }};
+}
+
+AXLE_REGISTER(Constant)
+AXLE_REGISTER(Zeros)
+AXLE_REGISTER(Ones)
+AXLE_REGISTER(VarianceScaling)
+
+}  // namespace axle

@@ -1,0 +1,68 @@
+// How parameters start: initialisers by name, and the fans that scale them.
+//
+// Source: Glorot & Bengio 2010; He et al. 2015, arXiv 1502.01852; draws agree with jax.nn.initializers bit for bit where
+// the sampler does (ops/random.h).
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "config/describe.h"
+#include "config/fn.h"
+#include "ir/tensor.h"
+
+namespace axle {
+
+/// Which dims of a weight count as inputs, as outputs, and as copies that do not count (negative from the end).
+struct FanAxes {
+  std::vector<int64_t> in = {-2}, out = {-1}, batch = {};
+};
+
+/// What an initialiser may know of its parameter.
+struct InitSpec {
+  Shape shape;
+  DType dtype = DType::kF32;
+  FanAxes fan = {};
+};
+
+/// The draw of one parameter: its text for tables, and the traced function from a key u32[2] to the value.
+struct Initialiser {
+  std::string text;
+  std::function<Tensor(const Tensor& key)> draw;
+};
+using Init = Fn<Initialiser(const InitSpec&)>;
+
+/// Every element is `value`.
+struct Constant {
+  double value = 0;
+  Initialiser operator()(const InitSpec& spec) const;
+  AXLE_CONFIG(Constant, value)
+};
+struct Zeros {
+  Initialiser operator()(const InitSpec& spec) const;
+  AXLE_CONFIG(Zeros)
+};
+struct Ones {
+  Initialiser operator()(const InitSpec& spec) const;
+  AXLE_CONFIG(Ones)
+};
+
+enum class Fan { kIn, kOut, kAverage, kNone };
+enum class Distribution { kUniform, kNormal, kTruncatedNormal };
+std::string to_text(Fan v);
+void from_text(std::string_view text, Fan& v);
+std::string to_text(Distribution v);
+void from_text(std::string_view text, Distribution& v);
+
+/// Variance scale / fan: normal, uniform or truncated at two standard deviations. With Fan::kNone the scale itself is the
+/// standard deviation (the half width of the uniform distribution).
+struct VarianceScaling {
+  double scale = 1;
+  Fan fan = Fan::kAverage;
+  Distribution distribution = Distribution::kUniform;
+  Initialiser operator()(const InitSpec& spec) const;
+  AXLE_CONFIG(VarianceScaling, scale, fan, distribution)
+};
+
+}  // namespace axle

@@ -1,0 +1,115 @@
+#include "nn/layer.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "config/register.h"
+#include "ops/annotate.h"
+#include "ops/random.h"
+
+namespace axle {
+
+PartitionSpec ParamSpec::partition() const { return {.dims = mesh_axes}; }
+
+Tensor Param::operator()() const { return Invocation::current().parameter(path_); }
+
+Layer::Layer(const Scope& scope) : path_(scope.path) {
+  const auto* const own = static_cast<const LayerOptions*>(scope.options);
+  if (own) options_ = *own;
+  if (scope.parent) {
+    const LayerOptions& above = static_cast<const Layer*>(scope.parent)->options_;
+    if (!options_.dtype) options_.dtype = above.dtype;
+    if (!options_.init) options_.init = above.init;
+  }
+}
+
+std::string_view Layer::name() const {
+  const size_t slash = path_.rfind('/');
+  return slash == std::string::npos ? std::string_view(path_) : std::string_view(path_).substr(slash + 1);
+}
+
+std::string Layer::config_path() const {
+  std::string path = path_;
+  std::ranges::replace(path, '/', '.');
+  return path;
+}
+
+Scope Layer::inner(std::string_view name) const { return {.path = join_path(path_, name), .parent = this}; }
+
+Param Layer::param(std::string_view name, ParamSpec spec) {
+  if (std::ranges::any_of(spec.shape, [](int64_t d) { return d <= 0; })) {
+    fail(name, "shape must be positive, got " + to_text(spec.shape));
+  }
+  if (!spec.init) {
+    spec.init = options_.init ? *options_.init : Init(VarianceScaling{});
+    if (options_.partition) spec.mesh_axes = options_.partition->dims;
+  }
+  if (!spec.dtype) spec.dtype = options_.dtype.value_or(DType::kF32);
+  spec.mesh_axes.resize(spec.shape.size());
+  std::string path = join_path(path_, name);
+  params_.emplace_back(path, std::move(spec));
+  return Param(std::move(path));
+}
+
+Tree<ParamSpec> Layer::param_specs() const {
+  Tree<ParamSpec> out;
+  for (const auto& [path, spec] : params_) out.emplace(path, spec);
+  for (const Layer* c : children_) out.merge(c->param_specs());
+  return out;
+}
+
+Tree<Tensor> Layer::initialize(const Tensor& key) const {
+  Tree<Tensor> out;
+  Tensor rest = key;
+  const auto next_key = [&] {
+    const Values keys = split(rest, 2);
+    rest = keys[0];
+    return keys[1];
+  };
+  for (const auto& [path, spec] : params_) out.emplace(path, spec.initialiser().draw(next_key()));
+  for (const Layer* c : children_) out.merge(c->initialize(next_key()));
+  return out;
+}
+
+Tree<StateSpec> Layer::decode_state_specs(const DecodeDims& dims) const {
+  Tree<StateSpec> out;
+  for (const Layer* c : children_) out.merge(c->decode_state_specs(dims));
+  return out;
+}
+
+void Layer::add_summary(std::string_view name, const Tensor& value) {
+  Invocation& inv = Invocation::current();
+  if (inv.options().summaries) inv.collection().summaries.insert_or_assign(join_path(inv.path(), name), stop_gradient(value));
+}
+void Layer::add_aux_loss(std::string_view name, const Tensor& value) {
+  Invocation& inv = Invocation::current();
+  inv.collection().aux_losses.insert_or_assign(join_path(inv.path(), name), value);
+}
+void Layer::add_output(std::string_view name, const Tensor& value) {
+  Invocation& inv = Invocation::current();
+  inv.collection().outputs.insert_or_assign(join_path(inv.path(), name), value);
+}
+
+Tensor Layer::state(std::string_view name) const {
+  Invocation& inv = Invocation::current();
+  const std::string path = join_path(path_, name);
+  if (const auto it = inv.collection().state.find(path); it != inv.collection().state.end()) return it->second;
+  const auto it = inv.options().state.find(path);
+  if (it == inv.options().state.end()) throw ConfigError(fmt::format("{}: state is missing in this call", path));
+  return it->second;
+}
+void Layer::set_state(std::string_view name, const Tensor& value) {
+  Invocation::current().collection().state.insert_or_assign(join_path(path_, name), value);
+}
+
+void Layer::fail(std::string_view field, std::string_view what) const {
+  const std::string path = config_path();
+  throw ConfigError(fmt::format("{}{}{}: {}", path, path.empty() ? "" : ".", field, what));
+}
+
+AXLE_REGISTER(LayerOptions)
+AXLE_REGISTER(SaveNothing)
+AXLE_REGISTER(SaveDots)
+AXLE_REGISTER(SaveNames)
+
+}  // namespace axle

@@ -1,0 +1,32 @@
+#include "nn/method.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+
+namespace axle {
+
+Tensor InputReader::required(const std::string& name) {
+  if (const auto t = optional(name)) return *t;
+  std::vector<std::string> given;
+  for (const auto& [path, t] : inputs_) given.push_back(path);
+  throw ConfigError(fmt::format("in/{}: input is missing, got {}", name, given.empty() ? "none" : fmt::format("{}", fmt::join(given, ", "))));
+}
+
+std::optional<Tensor> InputReader::optional(const std::string& name) {
+  const auto it = inputs_.find(name);
+  if (it == inputs_.end()) return std::nullopt;
+  used_[name] = true;
+  return it->second;
+}
+
+void InputReader::check_all_used() const {
+  std::vector<std::string> extra;
+  for (const auto& [path, t] : inputs_) {
+    if (!used_.contains(path)) extra.push_back("in/" + path);
+  }
+  if (!extra.empty()) throw ConfigError(fmt::format("{}: not an input of this method; remove it", fmt::join(extra, ", ")));
+}
+
+}  // namespace axle

@@ -1,0 +1,66 @@
+// Calling a layer by names: how eval-layer and tests reach any role without knowing its C++ signature.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+#include "base/tree.h"
+#include "ir/tensor.h"
+#include "nn/tensor_tree.h"
+
+namespace axle {
+
+/// The names of a call's arguments, in order.
+using InputNames = std::initializer_list<std::string_view>;
+
+/// Hands out named inputs and notes which were asked for.
+class InputReader {
+ public:
+  explicit InputReader(const Tree<Tensor>& inputs) : inputs_(inputs) {}
+  /// Throws ConfigError naming the input, if it is missing.
+  Tensor required(const std::string& name);
+  std::optional<Tensor> optional(const std::string& name);
+  /// Throws ConfigError naming inputs that nothing asked for.
+  void check_all_used() const;
+
+ private:
+  const Tree<Tensor>& inputs_;
+  Tree<bool> used_;
+};
+
+/// Reads an argument of type T named `name`; structs declare `static T read(InputReader&, const std::string& prefix)`,
+/// their fields are read from "<prefix>/<field>".
+template <class T>
+T read_input(InputReader& reader, const std::string& name) {
+  if constexpr (std::is_same_v<T, Tensor>) return reader.required(name);
+  else if constexpr (std::is_same_v<T, std::optional<Tensor>>) return reader.optional(name);
+  else return T::read(reader, name);
+}
+
+/// A named way to call a layer.
+struct Method {
+  std::string name;
+  std::vector<std::string> inputs;
+  std::function<Values(InputReader&)> call;
+};
+
+/// From a C++ callable whose arguments are tensors or structs of them.
+template <class R, class... A, class F>
+Method method(std::string name, const InputNames& inputs, F call) {
+  std::vector<std::string> names(inputs.begin(), inputs.end());
+  return {std::move(name), names, [names, call](InputReader& reader) {
+            size_t i = 0;
+            // Braces fix the order of evaluation.
+            std::tuple<std::remove_cvref_t<A>...> arguments{read_input<std::remove_cvref_t<A>>(reader, names.at(i++))...};
+            R result = std::apply(call, arguments);
+            return tensors_of(result);
+          }};
+}
+
+}  // namespace axle

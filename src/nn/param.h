@@ -1,0 +1,44 @@
+// Parameters: what a layer declares, and the handle by which it reads their values.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/mesh.h"
+#include "nn/init.h"
+
+namespace axle {
+
+struct ParamSpec {
+  Shape shape = {};
+  /// Mesh axes of each dim; fewer than dims: the rest is replicated.
+  std::vector<DimAxes> mesh_axes = {};
+  /// None: a weight, which starts as the slot's options or those of the layers above say.
+  std::optional<Init> init = {};
+  FanAxes fan = {};
+  /// None: the slot's option.
+  std::optional<DType> dtype = {};
+  /// Factor of the weight decay; none: as the optimizer's rules say.
+  std::optional<double> weight_decay_scale = {};
+
+  // Of complete specs, as Layer::param_specs gives them.
+  Type type() const { return {dtype.value_or(DType::kF32), shape}; }
+  PartitionSpec partition() const;
+  Initialiser initialiser() const { return (*init)({shape, dtype.value_or(DType::kF32), fan}); }
+};
+
+/// Reads one parameter of the current invocation.
+class Param {
+ public:
+  /// Throws ConfigError if the caller of the invocation did not give it.
+  Tensor operator()() const;
+  const std::string& path() const { return path_; }
+
+ private:
+  friend class Layer;
+  explicit Param(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+}  // namespace axle

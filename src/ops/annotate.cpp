@@ -1,0 +1,80 @@
+#include "ops/annotate.h"
+
+#include <fmt/format.h>
+
+#include "ops/rules.h"
+
+namespace axle {
+namespace {
+
+struct NameAttributes : Attributes {
+  explicit NameAttributes(std::string_view t) : tag(t) {}
+  std::string tag;
+  std::string text() const override { return fmt::format("tag = \"{}\"", tag); }
+};
+
+struct ShardingAttributes : Attributes {
+  explicit ShardingAttributes(PartitionSpec s) : spec(std::move(s)) {}
+  PartitionSpec spec;
+  std::string text() const override { return "spec = " + to_text(spec); }
+};
+
+std::vector<Type> infer_operands(const OpNode& op) {
+  std::vector<Type> types;
+  for (const Tensor& t : op.inputs) types.push_back(t.type());
+  return types;
+}
+
+std::vector<Type> infer_sharding(const OpNode& op) {
+  const auto& spec = op.attrs<ShardingAttributes>().spec;
+  if (static_cast<int64_t>(spec.dims.size()) > op.inputs[0].rank()) {
+    shape_error(op, fmt::format("expected a spec of at most {} dims, got {}", op.inputs[0].rank(), to_text(spec)));
+  }
+  return infer_operands(op);
+}
+
+const OpRules name_rules({.name = "name", .infer = infer_operands, .batch = elementwise,
+    .vjp = [](X, Y, Ct g) { return Values{g[0]}; },
+    .eval = eval_identity, .hlo = hlo_identity, .cost = kFree, .cheap = true});
+
+const OpRules stop_gradient_rules({.name = "stop_gradient", .infer = infer_operands, .batch = elementwise,
+    .vjp = no_gradient, .eval = eval_identity, .hlo = hlo_identity, .cost = kFree, .cheap = true});
+
+// Not cheap: a barrier that recomputation could drop would not be one.
+const OpRules barrier_rules({.name = "optimization_barrier", .infer = infer_operands, .batch = elementwise,
+    .vjp = [](X x, Y, Ct g) {
+      Values out;
+      for (size_t i = 0; i < x.size(); ++i) out.push_back(g[i]);
+      return out;
+    },
+    .eval = eval_identity,
+    .hlo = [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+      return b.op("stablehlo.optimization_barrier", x, op.outputs);
+    },
+    .cost = kFree});
+
+const OpRules sharding_rules({.name = "sharding_constraint", .infer = infer_sharding, .batch = elementwise,
+    .vjp = [](X x, Y, Ct g) { return Values{sharding_constraint(g[0], x.attrs<ShardingAttributes>().spec)}; },
+    .eval = eval_identity,
+    .hlo = [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+      PartitionSpec spec = op.attrs<ShardingAttributes>().spec;
+      spec.dims.resize(op.outputs[0].dims.size());
+      return HloValues{b.sharding_constraint(x[0], spec)};
+    },
+    .cost = kFree, .cheap = true});
+
+}  // namespace
+
+Tensor name(const Tensor& x, std::string_view tag) { return emit(name_rules, {x}, NameAttributes(tag)); }
+
+std::string_view tag_of(const OpNode& op) {
+  return op.rules == &name_rules ? std::string_view(op.attrs<NameAttributes>().tag) : std::string_view();
+}
+
+Tensor stop_gradient(const Tensor& x) { return emit(stop_gradient_rules, {x}); }
+Values optimization_barrier(const Values& values) { return values.empty() ? values : emit_all(barrier_rules, values); }
+Tensor sharding_constraint(const Tensor& x, const PartitionSpec& spec) {
+  return emit(sharding_rules, {x}, ShardingAttributes(spec));
+}
+
+}  // namespace axle

@@ -1,0 +1,58 @@
+#include "ops/hlo.h"
+
+#include <fmt/format.h>
+
+namespace axle {
+
+HloValue hlo_splat_like(HloBuilder& b, const HloValue& x, double value) { return b.splat(x.type, value); }
+
+HloValue hlo_map(HloBuilder& b, std::string_view name, const HloValues& x) {
+  return b.one(fmt::format("stablehlo.{}", name), x, x[0].type);
+}
+
+HloValue hlo_convert(HloBuilder& b, const HloValue& x, DType dtype) {
+  return x.type.dtype == dtype ? x : b.one("stablehlo.convert", {x}, {dtype, x.type.dims});
+}
+
+HloValue hlo_compare(HloBuilder& b, std::string_view direction, const HloValue& x, const HloValue& y, Order order) {
+  const DType dtype = x.type.dtype;
+  const char* kind = !is_float(dtype)         ? (is_unsigned(dtype) || dtype == DType::kPred ? "UNSIGNED" : "SIGNED")
+                     : order == Order::kTotal ? "TOTALORDER"
+                                              : "FLOAT";
+  return b.one("stablehlo.compare", {x, y}, {DType::kPred, x.type.dims},
+               fmt::format("comparison_direction = #stablehlo<comparison_direction {}>, "
+                           "compare_type = #stablehlo<comparison_type {}>",
+                           direction, kind));
+}
+
+HloValue hlo_select(HloBuilder& b, const HloValue& p, const HloValue& x, const HloValue& y) {
+  return b.one("stablehlo.select", {p, x, y}, x.type);
+}
+
+HloValue hlo_broadcast(HloBuilder& b, const HloValue& x, const Shape& shape, const std::vector<int64_t>& dims) {
+  return b.one("stablehlo.broadcast_in_dim", {x}, {x.type.dtype, shape}, "broadcast_dimensions = " + mlir_array(dims));
+}
+
+HloValue hlo_reduce(HloBuilder& b, std::string_view name, const HloValue& x, double init,
+                    const std::vector<int64_t>& dims) {
+  const Type element{x.type.dtype, {}};
+  const HloRegion combine{{element, element}, [&](const HloValues& v) { return HloValues{hlo_map(b, name, v)}; }};
+  return b.one("stablehlo.reduce", {x, b.splat(element, init)}, {x.type.dtype, without_dims(x.type.dims, dims)},
+               "dimensions = " + mlir_array(dims), {combine});
+}
+
+Shape without_dims(const Shape& shape, const std::vector<int64_t>& dims) {
+  Shape out;
+  for (const int64_t d : other_dims(static_cast<int64_t>(shape.size()), dims)) out.push_back(shape[static_cast<size_t>(d)]);
+  return out;
+}
+
+std::vector<int64_t> other_dims(int64_t rank, const std::vector<int64_t>& dims) {
+  std::vector<int64_t> out;
+  for (int64_t d = 0; d < rank; ++d) {
+    if (!std::ranges::binary_search(dims, d)) out.push_back(d);
+  }
+  return out;
+}
+
+}  // namespace axle

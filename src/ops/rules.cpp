@@ -1,0 +1,77 @@
+#include "ops/rules.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace axle {
+
+std::vector<Type> same_type(const OpNode& op) {
+  const Type& first = op.inputs[0].type();
+  for (size_t i = 1; i < op.inputs.size(); ++i) {
+    const Type& other = op.inputs[i].type();
+    if (other.dtype != first.dtype) {
+      shape_error(op, fmt::format("operands must have one dtype, got {} and {}; convert one with astype",
+                                  name_of(first.dtype), name_of(other.dtype)));
+    }
+    if (other.dims != first.dims) {
+      shape_error(op, fmt::format("operands must have one shape, got {} and {}", to_text(first.dims), to_text(other.dims)));
+    }
+  }
+  return {first};
+}
+
+std::vector<Type> same_shape_float(const OpNode& op) {
+  if (!is_float(op.inputs[0].dtype())) {
+    shape_error(op, fmt::format("expected a floating-point operand, got {}", name_of(op.inputs[0].dtype())));
+  }
+  return same_type(op);
+}
+
+std::vector<Type> same_shape_integer(const OpNode& op) {
+  if (!is_integer(op.inputs[0].dtype())) {
+    shape_error(op, fmt::format("expected an integer operand, got {}", name_of(op.inputs[0].dtype())));
+  }
+  return same_type(op);
+}
+
+std::vector<Type> same_shape_bits(const OpNode& op) {
+  if (is_float(op.inputs[0].dtype())) {
+    shape_error(op, fmt::format("expected integers or predicates, got {}", name_of(op.inputs[0].dtype())));
+  }
+  return same_type(op);
+}
+
+std::vector<Type> same_shape_pred(const OpNode& op) { return {Type{DType::kPred, same_type(op)[0].dims}}; }
+
+void operand_error(std::string_view op, std::string_view what, const Values& operands) {
+  std::string text;
+  for (const Tensor& t : operands) text += (text.empty() ? "" : ", ") + describe(t);
+  throw ShapeError(fmt::format("{}: {}: {}; operands: {}", NameScope::current() ? *NameScope::current() : "the top level", op,
+                               what, text));
+}
+
+int64_t normalized_axis(std::string_view op, const Tensor& x, int64_t axis) {
+  const int64_t normalized = axis < 0 ? axis + x.rank() : axis;
+  if (normalized < 0 || normalized >= x.rank()) {
+    operand_error(op, fmt::format("expected an axis of {} dims, got {}", x.rank(), axis), {x});
+  }
+  return normalized;
+}
+
+std::vector<int64_t> normalized_axes(std::string_view op, const Tensor& x, std::vector<int64_t> axes) {
+  for (int64_t& axis : axes) axis = normalized_axis(op, x, axis);
+  std::ranges::sort(axes);
+  if (std::ranges::adjacent_find(axes) != axes.end()) {
+    operand_error(op, fmt::format("expected different axes, got {}", to_text(axes)), {x});
+  }
+  return axes;
+}
+
+void eval_identity(const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x, std::span<HostTensor> y) {
+  for (size_t i = 0; i < y.size(); ++i) y[i] = *x[i];
+}
+
+HloValues hlo_identity(const OpNode&, HloBuilder&, const HloValues& x) { return x; }
+
+}  // namespace axle

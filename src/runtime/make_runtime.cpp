@@ -1,0 +1,37 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdlib>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "runtime/interpreter_runtime.h"
+#include "runtime/pjrt_runtime.h"
+
+namespace axle {
+namespace {
+
+bool is_known(const std::string& backend) {
+  const auto& rows = plugin_policies();
+  return std::ranges::any_of(rows, [&](const auto& row) { return row.platform == backend; }) ||
+         std::getenv(plugin_variable(backend).c_str()) != nullptr;
+}
+
+}  // namespace
+
+std::unique_ptr<Runtime> make_runtime(const RuntimeOptions& options) {
+  if (options.num_devices < 1) {
+    throw ConfigError(fmt::format("num_devices: expected at least 1, got {}", options.num_devices));
+  }
+  if (options.backend == "interpreter") return std::make_unique<InterpreterRuntime>(options.num_devices);
+  if (!is_known(options.backend)) {
+    std::vector<std::string> names = {"interpreter"};
+    for (const auto& row : plugin_policies()) names.push_back(row.platform);
+    throw ConfigError(fmt::format("backend: expected one of {}, got '{}'{}; any other PJRT plugin is named by {}",
+                                  fmt::join(names, ", "), options.backend, suggest(options.backend, names),
+                                  plugin_variable(options.backend)));
+  }
+  return std::make_unique<PjrtRuntime>(load_plugin(options.backend), options.num_devices);
+}
+
+}  // namespace axle

@@ -1,0 +1,37 @@
+// A client of a PJRT plugin and its devices: what arrays and executables of one runtime share and keep alive.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/pjrt_abi_buffer.h"
+#include "runtime/pjrt_abi_client.h"
+#include "runtime/plugin.h"
+#include "runtime/runtime.h"
+
+namespace axle {
+
+class PjrtClient {
+ public:
+  /// Throws DeviceError. `num_devices` counts only where the platform has virtual devices.
+  PjrtClient(const Plugin& plugin, int64_t num_devices);
+
+  const Plugin& plugin() const { return plugin_; }
+  pjrt::Client* get() const { return client_.get(); }
+  const std::vector<pjrt::Device*>& devices() const { return devices_; }
+  const Topology& topology() const { return topology_; }
+  /// Ids of the first `n` devices. Throws DeviceError if there are fewer.
+  std::vector<int64_t> device_ids(int64_t n) const;
+
+ private:
+  void read_devices();
+
+  const Plugin& plugin_;
+  PluginObject<pjrt::Client, pjrt::ClientDestroy> client_;
+  std::vector<pjrt::Device*> devices_;
+  Topology topology_;
+};
+
+using PjrtBuffer = PluginObject<pjrt::Buffer, pjrt::BufferDestroy>;
+
+}  // namespace axle

@@ -1,0 +1,26 @@
+// The runtime of PJRT plugins.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/pjrt_client.h"
+#include "runtime/runtime.h"
+
+namespace axle {
+
+class PjrtRuntime final : public Runtime {
+ public:
+  /// `num_devices` counts only where the platform has virtual devices (cpu). Throws DeviceError.
+  PjrtRuntime(const Plugin& plugin, int64_t num_devices);
+
+  const Topology& topology() const override { return client_->topology(); }
+  std::unique_ptr<Executable> compile(const Program& program, const CompileOptions& options) override;
+  std::unique_ptr<Executable> load(const std::string& serialized, const Program& program) override;
+  ArrayPtr make_array(const HostTensor& value, const PartitionSpec& sharding, const Mesh& mesh) override;
+
+ private:
+  std::shared_ptr<const PjrtClient> client_;
+};
+
+}  // namespace axle

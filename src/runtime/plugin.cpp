@@ -1,0 +1,192 @@
+#include "runtime/plugin.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdlib>
+#include <mutex>
+
+#include "base/error.h"
+#include "runtime/pjrt_calls.h"
+
+namespace axle {
+namespace {
+
+// Since this minor version plugins read Shardy shardings in the text of a program.
+constexpr int kOldestMinor = 70;
+
+const char* const kErrorNames[] = {
+    "OK",           "CANCELLED",           "UNKNOWN",             "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED", "NOT_FOUND",
+    "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED",  "FAILED_PRECONDITION", "ABORTED",          "OUT_OF_RANGE",
+    "UNIMPLEMENTED", "INTERNAL",           "UNAVAILABLE",         "DATA_LOSS",          "UNAUTHENTICATED"};
+
+const char* const kExtensionNames[] = {
+    "GpuCustomCall", "Profiler",     "CustomPartitioner", "Stream",         "Layouts",            "FFI",
+    "MemoryDescriptions", "Triton",  "RawBuffer",         "PhaseCompile",   "Example",            "Unknown",
+    "CrossHostTransfers", "ExecutableMetadata", "Callback", "HostAllocator", "TpuTopology",       "TpuExecutable",
+    "Megascale",     "Shardings",    "AbiVersion",        "Collectives",    "MultiSlice",         "HostMemoryAllocator",
+    "XlaTransform"};
+
+std::string text_of(const pjrt::NamedValue& value) {
+  using Kind = pjrt::NamedValue::Kind;
+  switch (value.kind) {
+    case Kind::kString: return std::string(value.string_value, value.value_size);
+    case Kind::kInt64: return std::to_string(value.int64_value);
+    case Kind::kInt64List: return fmt::format("{}", fmt::join(std::span(value.int64_list_value, value.value_size), "."));
+    case Kind::kFloat: return fmt::format("{}", value.float_value);
+    case Kind::kBool: return value.bool_value ? "true" : "false";
+  }
+  return "?";
+}
+
+}  // namespace
+
+std::string name_of(pjrt::ErrorCode code) {
+  const auto i = static_cast<size_t>(code);
+  return i < std::size(kErrorNames) ? kErrorNames[i] : fmt::format("error {}", i);
+}
+
+void throw_failure(std::string_view where, const PluginFailure& failure, ExitCode exit_code) {
+  if (failure.code == pjrt::ErrorCode::kResourceExhausted) exit_code = ExitCode::kDoesNotFit;
+  throw DeviceError(fmt::format("{}: {}: {}", where, name_of(failure.code), failure.message), exit_code);
+}
+
+Plugin::Plugin(const pjrt::Api* api, PluginPolicy policy, std::filesystem::path path)
+    : api_(api), policy_(std::move(policy)), path_(std::move(path)) {
+  const auto& version = api_->version;
+  const std::string where = fmt::format("plugin '{}' ({})", policy_.platform, path_.string());
+  if (version.major != pjrt::kMajor || version.minor < kOldestMinor) {
+    throw DeviceError(fmt::format("{}: expected PJRT API {}.{} or later (this program is built for {}.{}), got {}.{}; {}",
+                                  where, pjrt::kMajor, kOldestMinor, pjrt::kMajor, pjrt::kMinor, version.major,
+                                  version.minor, policy_.how_to_get));
+  }
+  for (const auto& slot : pjrt::required_calls()) {
+    if (!has_slot(slot.slot)) {
+      throw DeviceError(fmt::format("{}: expected a table of calls with {}, got one of {} bytes, PJRT API {}, without it",
+                                    where, slot.name, api_->struct_size, api_version()));
+    }
+  }
+  pjrt::PluginInitialize args;
+  call(args, where);
+}
+
+std::string Plugin::api_version() const { return fmt::format("{}.{}", api_->version.major, api_->version.minor); }
+
+std::map<std::string, std::string> Plugin::attributes() const {
+  std::map<std::string, std::string> out;
+  pjrt::PluginAttributes args;
+  if (try_call(args) || !args.attributes) return out;
+  for (const auto& value : std::span(args.attributes, args.num_attributes)) {
+    out.emplace(std::string(value.name.data, value.name.size), text_of(value));
+  }
+  return out;
+}
+
+std::vector<std::string> Plugin::extensions() const {
+  std::vector<std::string> out;
+  for (const auto* e = api_->extensions; e; e = e->next) {
+    const auto i = static_cast<size_t>(e->type);
+    out.push_back(i < std::size(kExtensionNames) ? kExtensionNames[i] : fmt::format("extension {}", i));
+  }
+  return out;
+}
+
+bool Plugin::has_slot(int slot) const {
+  const size_t end = offsetof(pjrt::Api, slots) + sizeof(void*) * (static_cast<size_t>(slot) + 1);
+  return end <= api_->struct_size && api_->slots[slot] != nullptr;
+}
+
+std::optional<PluginFailure> Plugin::invoke(int slot, void* args) const {
+  if (!has_slot(slot)) {
+    return PluginFailure{pjrt::ErrorCode::kUnimplemented,
+                         fmt::format("the plugin (PJRT API {}) does not have call {}", api_version(), slot)};
+  }
+  return take(reinterpret_cast<pjrt::Error* (*)(void*)>(api_->slots[slot])(args));
+}
+
+std::optional<PluginFailure> Plugin::take(pjrt::Error* error) const {
+  if (!error) return std::nullopt;
+  // These calls return nothing (message, destroy), so they can't go through invoke.
+  const auto plain_call = [&]<class Args>(Args args) {
+    auto in_out = padded(args);
+    reinterpret_cast<void (*)(void*)>(api_->slots[Args::kSlot])(&in_out);
+    return in_out.value;
+  };
+  PluginFailure failure;
+  auto code = padded(pjrt::ErrorGetCode{.error = error});
+  // An error of asking for the code is not worth asking again.
+  if (auto* second = reinterpret_cast<pjrt::Error* (*)(void*)>(api_->slots[pjrt::ErrorGetCode::kSlot])(&code)) {
+    plain_call(pjrt::ErrorDestroy{.error = second});
+  } else {
+    failure.code = code.value.code;
+  }
+  const auto text = plain_call(pjrt::ErrorMessage{.error = error}).message;
+  if (text.data) failure.message.assign(text.data, text.size);
+  plain_call(pjrt::ErrorDestroy{.error = error});
+  return failure;
+}
+
+std::optional<PluginFailure> Plugin::await(pjrt::Event* event) const {
+  if (!event) return std::nullopt;
+  const PluginObject<pjrt::Event, pjrt::EventDestroy> owned(*this, event);
+  pjrt::EventAwait args{.event = event};
+  return try_call(args);
+}
+
+const Plugin& load_plugin(std::string_view platform, const std::filesystem::path& file) {
+  static std::mutex mutex;
+  // By file; never destroyed, because arrays in other statics may outlive any order of destruction.
+  static auto* const loaded = new std::map<std::string, std::unique_ptr<const Plugin>>();
+  const std::lock_guard lock(mutex);
+  const std::string path = std::filesystem::absolute(file).lexically_normal().string();
+  auto& plugin = (*loaded)[path];
+  if (plugin) return *plugin;
+  const auto policy = plugin_policy(platform);
+  const std::string where = fmt::format("plugin '{}' ({})", platform, path);
+  apply_environment(policy);
+  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) throw DeviceError(fmt::format("{}: can't be loaded, got {}", where, ::dlerror()));
+  const auto get_api = reinterpret_cast<const pjrt::Api* (*)()>(::dlsym(library, "GetPjrtApi"));
+  if (!get_api) throw DeviceError(fmt::format("{}: expected a PJRT plugin, got a library without GetPjrtApi", where));
+  const auto* api = get_api();
+  if (!api) throw DeviceError(fmt::format("{}: expected a table of calls, got none from GetPjrtApi", where));
+  plugin = std::make_unique<Plugin>(api, policy, path);
+  return *plugin;
+}
+
+const Plugin& load_plugin(std::string_view platform) {
+  const auto policy = plugin_policy(platform);
+  const auto file = find_plugin(policy);
+  if (!file) {
+    throw DeviceError(fmt::format("plugin '{}': expected {} in .axle/plugins or in {}, got nothing; {}", platform,
+                                  policy.files.empty() ? "a file" : policy.files[0], plugin_variable(platform),
+                                  policy.how_to_get));
+  }
+  return load_plugin(platform, *file);
+}
+
+std::vector<PluginStatus> find_plugins() {
+  std::vector<PluginStatus> out;
+  for (const auto& policy : plugin_policies()) {
+    PluginStatus status{.platform = policy.platform};
+    try {
+      const auto file = find_plugin(policy);
+      if (!file) {
+        status.problem = fmt::format("not found; {}", policy.how_to_get);
+      } else {
+        status.path = file->string();
+        const auto& plugin = load_plugin(policy.platform, *file);
+        status.api_version = plugin.api_version();
+        status.attributes = plugin.attributes();
+        status.extensions = plugin.extensions();
+      }
+    } catch (const DeviceError& e) {
+      status.problem = e.what();
+    }
+    out.push_back(std::move(status));
+  }
+  return out;
+}
+
+}  // namespace axle

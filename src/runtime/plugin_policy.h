@@ -1,0 +1,53 @@
+// What Axle knows about each platform's PJRT plugin beforehand: one row per platform. A new backend is one more row.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace axle {
+
+/// How a plugin judges the size that a struct of arguments claims to have.
+enum class StructSizes {
+  kPadded,  // a larger struct is accepted: room for fields of later versions is left, zeroed
+  kExact,   // any other size than its own is refused
+};
+
+/// A variable of the environment that the plugin reads while it is loaded.
+struct EnvironmentDefault {
+  std::string name = {};
+  std::string value = {};
+  /// The value is a list of --name=value; those are added that the user's own value does not name.
+  bool is_flag_list = false;
+  /// Only where none of these files exist: settings for machines without the device.
+  std::vector<std::string> unless_file = {};
+};
+
+struct PluginPolicy {
+  std::string platform = {};
+  /// File names of the plugin, the most likely first.
+  std::vector<std::string> files = {};
+  StructSizes struct_sizes = StructSizes::kPadded;
+  /// Client option (int64) for the number of virtual devices; empty where devices are what they are.
+  std::string device_count_option = {};
+  std::vector<EnvironmentDefault> environment = {};
+  /// The one command or sentence that gets it.
+  std::string how_to_get = {};
+};
+
+/// All rows, in the order in which they are listed to users.
+const std::vector<PluginPolicy>& plugin_policies();
+
+/// The row of `platform`; a platform without a row gets a plain one, so that AXLE_PLUGIN_<NAME> works for any plugin.
+PluginPolicy plugin_policy(std::string_view platform);
+
+/// "AXLE_PLUGIN_CPU": names the plugin's file for a platform.
+std::string plugin_variable(std::string_view platform);
+
+/// Sets what the row asks for in this process's environment; what the user has set stays.
+void apply_environment(const PluginPolicy& policy);
+
+/// `flags` with those of `defaults` ("--a=1 --b=2") appended whose names it does not hold.
+std::string merge_flags(std::string_view flags, std::string_view defaults);
+
+}  // namespace axle

@@ -1,0 +1,77 @@
+#include "runtime/plugin_policy.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "base/error.h"
+#include "runtime/plugin.h"
+#include "runtime/runtime.h"
+
+namespace axle {
+namespace {
+
+TEST(PluginPolicy, EveryRowSaysHowToGetIt) {
+  for (const auto& row : plugin_policies()) {
+    EXPECT_FALSE(row.files.empty()) << row.platform;
+    EXPECT_FALSE(row.how_to_get.empty()) << row.platform;
+  }
+}
+
+TEST(PluginPolicy, UnknownPlatformsAreNamedByAVariable) {
+  EXPECT_EQ(plugin_variable("my-chip"), "AXLE_PLUGIN_MY_CHIP");
+  EXPECT_EQ(plugin_policy("my-chip").how_to_get, "set AXLE_PLUGIN_MY_CHIP to the plugin's file");
+}
+
+TEST(MergeFlags, KeepsTheUsers) {
+  EXPECT_EQ(merge_flags("", "--a=1 --b=2"), "--a=1 --b=2");
+  EXPECT_EQ(merge_flags("--b=7", "--a=1 --b=2"), "--b=7 --a=1");
+}
+
+TEST(ApplyEnvironment, SetsWhatIsUnsetAndRespectsTheRest) {
+  ::setenv("AXLE_TEST_SET", "mine", 1);
+  ::setenv("AXLE_TEST_FLAGS", "--x=1", 1);
+  ::unsetenv("AXLE_TEST_UNSET");
+  ::unsetenv("AXLE_TEST_DEVICE");
+  apply_environment({.environment = {{.name = "AXLE_TEST_SET", .value = "ours"},
+                                     {.name = "AXLE_TEST_UNSET", .value = "ours"},
+                                     {.name = "AXLE_TEST_FLAGS", .value = "--x=2 --y=3", .is_flag_list = true},
+                                     {.name = "AXLE_TEST_DEVICE", .value = "1", .unless_file = {"/dev/null"}}}});
+  EXPECT_STREQ(std::getenv("AXLE_TEST_SET"), "mine");
+  EXPECT_STREQ(std::getenv("AXLE_TEST_UNSET"), "ours");
+  EXPECT_STREQ(std::getenv("AXLE_TEST_FLAGS"), "--x=1 --y=3");
+  EXPECT_EQ(std::getenv("AXLE_TEST_DEVICE"), nullptr);
+}
+
+TEST(FindPlugin, TheVariableMustNameAFile) {
+  ::setenv("AXLE_PLUGIN_FAKE_A", "/nowhere/plugin.so", 1);
+  try {
+    find_plugin(plugin_policy("fake_a"));
+    FAIL() << "expected DeviceError";
+  } catch (const DeviceError& e) {
+    EXPECT_STREQ(e.what(), "AXLE_PLUGIN_FAKE_A: expected the file of a PJRT plugin, got '/nowhere/plugin.so'");
+  }
+}
+
+TEST(LoadPlugin, NamesWhatIsNotAPlugin) {
+  try {
+    load_plugin("fake_b", "/proc/self/exe");
+    FAIL() << "expected DeviceError";
+  } catch (const DeviceError& e) {
+    EXPECT_NE(std::string(e.what()).find("plugin 'fake_b'"), std::string::npos);
+    EXPECT_NE(std::string(e.what()).find("can't be loaded, got"), std::string::npos);
+  }
+}
+
+TEST(MakeRuntime, SuggestsTheBackendThatWasMeant) {
+  try {
+    make_runtime({.backend = "interpretor"});
+    FAIL() << "expected ConfigError";
+  } catch (const ConfigError& e) {
+    EXPECT_NE(std::string(e.what()).find("got 'interpretor'; did you mean 'interpreter'?"), std::string::npos) << e.what();
+  }
+  EXPECT_THROW(make_runtime({.backend = "cpu", .num_devices = 0}), ConfigError);
+}
+
+}  // namespace
+}  // namespace axle

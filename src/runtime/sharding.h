@@ -1,0 +1,36 @@
+// Which part of a tensor each device of a mesh holds, and the copying between whole tensors and their parts.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "ir/host_tensor.h"
+#include "ir/mesh.h"
+
+namespace axle {
+
+/// A box within a tensor.
+struct Slice {
+  Shape start;
+  Shape size;
+  bool operator==(const Slice&) const = default;
+};
+
+/// `spec` reduced to what matters on `mesh`: one entry per dim, only axes of size > 1. Throws ConfigError if it has more
+/// dims than the tensor or names an axis twice.
+PartitionSpec canonical_sharding(const PartitionSpec& spec, int64_t rank, const Mesh& mesh);
+
+/// The slice of each device, in the mesh's row-major order; replicas hold equal slices. Throws ConfigError, naming the
+/// tensor `name`, where a dim does not divide by its axes.
+std::vector<Slice> shard_slices(const Shape& dims, const PartitionSpec& spec, const Mesh& mesh,
+                                std::string_view name = "tensor");
+
+/// Whether the slice lies in one piece in a row-major tensor of `dims`; an empty one does.
+bool is_contiguous(const Slice& slice, const Shape& dims);
+/// Elements before the slice's first one in a row-major tensor of `dims`.
+int64_t offset_of(const Slice& slice, const Shape& dims);
+
+HostTensor extract(const HostTensor& whole, const Slice& slice);
+void insert(HostTensor& whole, const Slice& slice, const HostTensor& part);
+
+}  // namespace axle

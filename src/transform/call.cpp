@@ -1,0 +1,61 @@
+#include "transform/call.h"
+
+#include <fmt/format.h>
+
+#include "base/hash.h"
+#include "ir/hlo_builder.h"
+#include "ir/print.h"
+#include "transform/body.h"
+#include "transform/partition.h"
+
+namespace axle {
+namespace {
+
+struct CallAttributes : Attributes {
+  explicit CallAttributes(std::string n) : name(std::move(n)) {}
+  std::string name;
+  std::string text() const override { return name; }
+};
+
+Values emit_call(const std::string& name, std::shared_ptr<const Region> body, Values inputs);
+
+Linearized linearize_call(const OpNode& op, const Values& inputs, const std::vector<bool>& active) {
+  const std::string name = op.attrs<CallAttributes>().name;
+  const Halves halves = split(make_joint(op.region(), active, std::vector<bool>(op.outputs.size(), true)), nullptr);
+  const Values forward = emit_call(name, halves.forward, inputs);
+  const auto num_results = static_cast<std::ptrdiff_t>(halves.joint.num_results);
+  auto pullback = [=](const Values& cotangents) {
+    Values in;
+    for (const size_t i : halves.needed) in.push_back(inputs[i]);
+    in.insert(in.end(), forward.begin() + num_results, forward.end());
+    for (const Tensor& g : gather_cotangents(halves.joint, cotangents)) in.push_back(g);
+    return spread_input_cotangents(halves.joint, emit_call(name + "_vjp", halves.backward, in));
+  };
+  return {Values(forward.begin(), forward.begin() + num_results), std::move(pullback)};
+}
+
+const OpRules call_rules({.name = "call", .infer = infer_body, .linearize = linearize_call,
+    .eval = eval_body,
+    .hlo = [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+      // Equal bodies print alike: op ids count from the start of each region.
+      const std::string name = fmt::format("{}_{:016x}", op.attrs<CallAttributes>().name, xxh3_64(print(op.region())));
+      return b.call(name, x, op.outputs, [&](const HloValues& p) { return b.inline_region(op.region(), p); });
+    },
+    .cost = body_flops});
+
+Values emit_call(const std::string& name, std::shared_ptr<const Region> body, Values inputs) {
+  return emit_all(call_rules, std::move(inputs), std::make_shared<const CallAttributes>(name), {std::move(body)});
+}
+
+}  // namespace
+
+Values call(const std::string& name, const TensorFunction& fn, const Values& arguments) {
+  std::vector<Type> types;
+  for (const Tensor& t : arguments) types.push_back(t.type());
+  const ClosedRegion closed = trace_closed(fn, types);
+  Values inputs = closed.captures;
+  inputs.insert(inputs.end(), arguments.begin(), arguments.end());
+  return emit_call(name, closed.region, std::move(inputs));
+}
+
+}  // namespace axle

@@ -1,0 +1,114 @@
+#include "transform/linearize.h"
+
+#include "base/error.h"
+#include "ops/arithmetic.h"
+#include "ops/create.h"
+#include "transform/trace.h"
+
+namespace axle {
+namespace {
+
+struct TapeEntry {
+  const OpNode* op;    // of the original region
+  const OpNode* copy;  // for plain ops: what the vjp rule reads
+  Pullback pullback;   // for ops with regions
+};
+
+bool is_active(const OpNode& op, const TensorSet& active) {
+  if (!op.rules->differentiable()) return false;
+  return std::ranges::any_of(op.inputs, [&](const Tensor& t) { return active.contains(t); });
+}
+
+void add_active_results(const OpNode& op, TensorSet& active) {
+  for (uint32_t i = 0; i < op.outputs.size(); ++i) {
+    if (is_float(op.outputs[i].dtype)) active.insert(Tensor(const_cast<OpNode*>(&op), i));
+  }
+}
+
+Values pull_back(const TapeEntry& entry, Values cotangents) {
+  if (entry.pullback) return entry.pullback(cotangents);
+  const OpNode& op = *entry.copy;
+  for (size_t i = 0; i < cotangents.size(); ++i) {
+    if (is_float(op.outputs[i].dtype)) cotangents[i] = instantiate(cotangents[i], op.outputs[i]);
+  }
+  const Values outputs = const_cast<OpNode&>(op).results();
+  return op.rules->row().vjp(X(op, op.inputs), Y(op, outputs), Ct(op, cotangents));
+}
+
+}  // namespace
+
+Tensor add_cotangents(const Tensor& a, const Tensor& b) { return !a ? b : !b ? a : a + b; }
+Tensor instantiate(const Tensor& cotangent, const Type& type) { return cotangent ? cotangent : zeros(type.dims, type.dtype); }
+
+TensorSet active_values(const Region& region, const std::vector<bool>& active) {
+  TensorSet out;
+  for (size_t i = 0; i < region.parameters().size(); ++i) {
+    if (active[i] && is_float(region.parameters()[i].dtype())) out.insert(region.parameters()[i]);
+  }
+  for (const OpNode* op : region.ops()) {
+    if (is_active(*op, out)) add_active_results(*op, out);
+  }
+  return out;
+}
+
+Linearized linearize(const Region& region, const Values& arguments, const std::vector<bool>& active) {
+  // Shared by the pullback, which may run long after this function.
+  struct State {
+    std::vector<TapeEntry> tape;
+    TensorSet active;
+  };
+  auto state = std::make_shared<State>();
+  state->active = active_values(region, active);
+  TensorMap map;
+  for (size_t i = 0; i < arguments.size(); ++i) map[region.parameters()[i]] = arguments[i];
+  for (const OpNode* op : region.ops()) {
+    if (!is_active(*op, state->active)) {
+      clone_op(*op, map);
+      continue;
+    }
+    if (op->rules->row().linearize) {
+      std::vector<bool> inputs_active;
+      for (const Tensor& t : op->inputs) inputs_active.push_back(state->active.contains(t));
+      const NameScope scope(op->scope);
+      Linearized inner = op->rules->row().linearize(*op, map_all(map, op->inputs), inputs_active);
+      for (uint32_t i = 0; i < inner.outputs.size(); ++i) map[Tensor(const_cast<OpNode*>(op), i)] = inner.outputs[i];
+      state->tape.push_back({op, nullptr, std::move(inner.pullback)});
+    } else {
+      AXLE_CHECK(op->rules->row().vjp, "op without a vjp rule: " + std::string(op->rules->name()));
+      clone_op(*op, map);
+      state->tape.push_back({op, map.at(Tensor(const_cast<OpNode*>(op), 0)).node(), {}});
+    }
+  }
+  Values parameters = region.parameters(), results = region.results();
+  auto pullback = [state, parameters, results](const Values& cotangents) {
+    const PhaseScope phase(Phase::kBackward);
+    TensorMap ct;
+    const auto accumulate = [&](const Tensor& value, const Tensor& g) {
+      if (g && state->active.contains(value)) ct[value] = add_cotangents(ct[value], g);
+    };
+    const auto find = [&](const Tensor& value) {
+      const auto it = ct.find(value);
+      return it == ct.end() ? Tensor() : it->second;
+    };
+    for (size_t i = 0; i < results.size(); ++i) accumulate(results[i], cotangents[i]);
+    for (auto entry = state->tape.rbegin(); entry != state->tape.rend(); ++entry) {
+      Values outputs;
+      bool any = false;
+      for (uint32_t i = 0; i < entry->op->outputs.size(); ++i) {
+        outputs.push_back(find(Tensor(const_cast<OpNode*>(entry->op), i)));
+        any |= static_cast<bool>(outputs.back());
+      }
+      if (!any) continue;
+      const NameScope scope(entry->op->scope);
+      const Values inputs = pull_back(*entry, std::move(outputs));
+      AXLE_CHECK(inputs.size() == entry->op->inputs.size(), "one cotangent for each input of " + std::string(entry->op->rules->name()));
+      for (size_t i = 0; i < inputs.size(); ++i) accumulate(entry->op->inputs[i], inputs[i]);
+    }
+    Values out;
+    for (const Tensor& p : parameters) out.push_back(find(p));
+    return out;
+  };
+  return {map_all(map, region.results()), std::move(pullback)};
+}
+
+}  // namespace axle

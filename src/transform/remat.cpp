@@ -1,0 +1,74 @@
+#include "transform/remat.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <fnmatch.h>
+
+#include "ir/hlo_builder.h"
+#include "ops/annotate.h"
+#include "transform/body.h"
+#include "transform/linearize.h"
+
+namespace axle {
+namespace {
+
+struct RematAttributes : Attributes {
+  RematAttributes(RematPolicy p, bool c) : policy(std::move(p)), prevent_cse(c) {}
+  RematPolicy policy;
+  bool prevent_cse;
+  std::string text() const override { return policy.text + (prevent_cse ? ", barrier" : ""); }
+};
+
+// The forward half is inlined, so that the policy of an enclosing remat sees the names within.
+Linearized linearize_remat(const OpNode& op, const Values& inputs, const std::vector<bool>& active) {
+  const auto& a = op.attrs<RematAttributes>();
+  const Halves halves = split(make_joint(op.region(), active, std::vector<bool>(op.outputs.size(), true)), a.policy.judge);
+  const Values forward = inline_region(*halves.forward, inputs);
+  const auto num_results = static_cast<std::ptrdiff_t>(halves.joint.num_results);
+  auto pullback = [=, prevent_cse = a.prevent_cse](const Values& cotangents) {
+    Values in;
+    for (const size_t i : halves.needed) in.push_back(inputs[i]);
+    in.insert(in.end(), forward.begin() + num_results, forward.end());
+    for (const Tensor& g : gather_cotangents(halves.joint, cotangents)) in.push_back(g);
+    // The cotangents pass the barrier as well: the recomputation must not start before they are there.
+    if (prevent_cse) in = optimization_barrier(in);
+    return spread_input_cotangents(halves.joint, inline_region(*halves.backward, in));
+  };
+  return {Values(forward.begin(), forward.begin() + num_results), std::move(pullback)};
+}
+
+const OpRules remat_rules({.name = "remat", .infer = infer_body, .linearize = linearize_remat,
+    .eval = eval_body,
+    .hlo = [](const OpNode& op, HloBuilder& b, const HloValues& x) { return b.inline_region(op.region(), x); },
+    .cost = body_flops});
+
+}  // namespace
+
+RematPolicy save_nothing() {
+  return {[](const OpNode&) { return Residual::kRecompute; }, "save nothing"};
+}
+
+RematPolicy save_names(std::vector<std::string> patterns) {
+  const std::string text = fmt::format("save {}", fmt::join(patterns, ", "));
+  return {[patterns = std::move(patterns)](const OpNode& op) {
+            const std::string tag = name_tag(op);
+            const auto matches = [&](const std::string& p) { return fnmatch(p.c_str(), tag.c_str(), 0) == 0; };
+            return !tag.empty() && std::ranges::any_of(patterns, matches) ? Residual::kSave : Residual::kRecompute;
+          },
+          text};
+}
+
+RematPolicy save_dots() {
+  return {[](const OpNode& op) { return op.rules->name() == "dot_general" ? Residual::kSave : Residual::kRecompute; }, "save dots"};
+}
+
+Values remat(const TensorFunction& fn, const Values& arguments, const RematPolicy& policy, bool prevent_cse) {
+  std::vector<Type> types;
+  for (const Tensor& t : arguments) types.push_back(t.type());
+  const ClosedRegion closed = trace_closed(fn, types);
+  Values inputs = closed.captures;
+  inputs.insert(inputs.end(), arguments.begin(), arguments.end());
+  return emit_all(remat_rules, std::move(inputs), std::make_shared<const RematAttributes>(policy, prevent_cse), {closed.region});
+}
+
+}  // namespace axle

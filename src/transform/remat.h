@@ -1,0 +1,28 @@
+// Rematerialisation: values of a function that the backward pass computes again instead of keeping them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "transform/partition.h"
+#include "transform/trace.h"
+
+namespace axle {
+
+/// Which forward values of a remat region are kept, beside the inputs.
+struct RematPolicy {
+  ResidualPolicy judge;
+  std::string text;  // for printing
+};
+/// Everything is computed again.
+RematPolicy save_nothing();
+/// Keeps the values that were tagged with one of these names by name(x, tag); "*" and "?" match as in file names.
+RematPolicy save_names(std::vector<std::string> patterns);
+/// Keeps the results of all products.
+RematPolicy save_dots();
+
+/// fn(arguments). When differentiated, only what the policy keeps is stored. `prevent_cse` puts a barrier before the
+/// recomputation, so that the compiler does not undo it; inside the body of a scan it is not needed.
+Values remat(const TensorFunction& fn, const Values& arguments, const RematPolicy& policy, bool prevent_cse = true);
+
+}  // namespace axle

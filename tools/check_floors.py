@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Checks that every file of src/ includes only its own folder or a lower floor (the table below is the house's law).
+
+Folders of one floor do not see each other; testing/ is for `_test.cpp` files alone, which may also include the floors
+that CMakeLists.txt grants them (TEST_FLOORS); axle/ (the umbrella header and main) sees everything and nobody sees it.
+`--self-test` shows that the check can fail.
+"""
+
+import pathlib
+import re
+import sys
+import tempfile
+import unittest
+
+FLOORS = {
+    "base": 0,
+    "config": 1, "ir": 1,
+    "io": 2, "ops": 2,
+    "data": 3, "transform": 3,
+    "lower": 4, "nn": 4,
+    "runtime": 5, "layers": 5, "kernels": 5,
+    "modifiers": 6, "learn": 6,
+    "checkpoint": 7, "interop": 7,
+    "infer": 8,
+    "train": 9, "serve": 9,
+    "recipes": 10, "launch": 10,
+    "inspect": 11,
+    "cli": 12, "testing": 12,
+    "axle": 13,
+}  # fmt: skip
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
+
+
+GRANT = re.compile(r"^axle_floor\((\w+)[^)]*\bTEST_FLOORS((?:\s+[a-z]+)+)", re.MULTILINE)
+
+
+def test_floors(cmake_text):
+    """Folder -> the folders that its tests may include beside the lower floors."""
+    return {match.group(1): match.group(2).split() for match in GRANT.finditer(cmake_text)}
+
+
+def fault(folder, file, granted, quote, included):
+    """Why this file of `folder` may not include this; None if it may."""
+    is_test = file.endswith("_test.cpp")
+    target = included.split("/")[0]
+    if quote == "<":
+        return "expected our own headers in quotes, from src/" if target == "axle" else None
+    if "/" not in included or ".." in included:
+        return f'expected a path from src/, like "{folder}/{pathlib.PurePath(included).name}"'
+    if target == "xla" and file.endswith("_abi_test.cpp"):
+        return None  # the published header that our declarations are compared with
+    if target not in FLOORS:
+        return f"expected a folder of the floors table, got '{target}'"
+    if target == folder or folder == "testing":
+        return None
+    if target == "testing":
+        return None if is_test else "testing/ is for _test.cpp files alone"
+    if is_test and target in granted:
+        return None
+    if FLOORS[target] >= FLOORS[folder]:
+        return f"{folder}/ is on floor {FLOORS[folder]} and may not know {target}/ on floor {FLOORS[target]}"
+    return None
+
+
+def faults(src, grants):
+    """One line for each forbidden include below `src`, and for each folder without a floor."""
+    for folder in sorted(p for p in src.iterdir() if p.is_dir()):
+        if folder.name not in FLOORS:
+            yield f"src/{folder.name}: expected a folder of the floors table in tools/check_floors.py"
+            continue
+        for file in sorted(folder.rglob("*")):
+            if file.suffix not in (".h", ".cpp"):
+                continue
+            text = file.read_text(encoding="utf-8")
+            for match in INCLUDE.finditer(text):
+                why = fault(folder.name, file.name, grants.get(folder.name, []), *match.groups())
+                if why:
+                    line = text.count("\n", 0, match.start(1)) + 1
+                    yield f"src/{file.relative_to(src)}:{line}: {match.group(2)}: {why}"
+
+
+class SelfTest(unittest.TestCase):
+    def check(self, path, text, grants={}):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, path)
+            file.parent.mkdir(parents=True)
+            file.write_text(text, encoding="utf-8")
+            return list(faults(pathlib.Path(folder), grants))
+
+    def test_downwards_is_allowed(self):
+        self.assertEqual(self.check("nn/layer.h", '#include <map>\n#include "nn/param.h"\n#include "ir/type.h"\n'), [])
+
+    def test_upwards_is_refused_with_its_line(self):
+        self.assertEqual(
+            self.check("ir/type.h", '// x\n#include "ops/dot.h"\n'),
+            ["src/ir/type.h:2: ops/dot.h: ir/ is on floor 1 and may not know ops/ on floor 2"],
+        )
+
+    def test_neighbours_do_not_see_each_other(self):
+        self.assertEqual(len(self.check("layers/linear.h", '#include "runtime/runtime.h"\n')), 1)
+
+    def test_testing_is_for_tests(self):
+        self.assertEqual(self.check("ops/dot_test.cpp", '#include "testing/grad.h"\n'), [])
+        self.assertEqual(len(self.check("ops/dot.cpp", '#include "testing/grad.h"\n')), 1)
+
+    def test_granted_to_tests(self):
+        grants = test_floors("axle_floor(base)\naxle_floor(layers FLOORS nn TEST_FLOORS runtime io)\naxle_floor(cli)")
+        self.assertEqual(grants, {"layers": ["runtime", "io"]})
+        self.assertEqual(self.check("layers/linear_test.cpp", '#include "runtime/runtime.h"\n', grants), [])
+        self.assertEqual(len(self.check("layers/linear.cpp", '#include "runtime/runtime.h"\n', grants)), 1)
+        self.assertEqual(len(self.check("nn/layer_test.cpp", '#include "runtime/runtime.h"\n', grants)), 1)
+
+    def test_paths_start_at_src(self):
+        for path in ("layer.h", "../ir/type.h", "nowhere/x.h"):
+            self.assertEqual(len(self.check("nn/layer.cpp", f'#include "{path}"\n')), 1, path)
+
+    def test_umbrella_is_for_users(self):
+        self.assertEqual(len(self.check("recipes/fuji.cpp", '#include "axle/axle.h"\n')), 1)
+        self.assertEqual(len(self.check("recipes/fuji.cpp", "#include <axle/axle.h>\n")), 1)
+
+    def test_folder_without_floor(self):
+        self.assertEqual(len(self.check("attic/x.h", "")), 1)
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        return 0 if unittest.main(argv=sys.argv[:1], exit=False, verbosity=0).result.wasSuccessful() else 1
+    root = pathlib.Path(__file__).resolve().parent.parent
+    found = list(faults(root / "src", test_floors((root / "CMakeLists.txt").read_text(encoding="utf-8"))))
+    print("\n".join(found + [f"floors: {len(found)} faults"]))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Counts the tests of a ctest run by label; fails if tests were skipped that had all they need.
+
+  test_report.py RESULTS.xml LIST.json [--required LABEL]...
+
+RESULTS is ctest's --output-junit, LIST its --show-only=json-v1 (the labels); --required names a label whose tests may
+not be skipped here.
+"""
+
+import argparse
+import json
+import re
+import sys
+import xml.etree.ElementTree as xml
+
+OUTCOMES = ("passed", "failed", "skipped")
+OUTCOME_OF_STATUS = {"run": "passed", "fail": "failed", "notrun": "skipped", "disabled": "skipped"}
+
+
+def labels_of_tests(listing):
+    """Test name -> its labels."""
+    labels = {}
+    for test in listing["tests"]:
+        properties = {p["name"]: p["value"] for p in test.get("properties", [])}
+        labels[test["name"]] = properties.get("LABELS", ["unit"])
+    return labels
+
+
+def reason(case):
+    """What a skipped test printed: GoogleTest writes it on the line after the place."""
+    found = re.search(r": Skipped\n(.+)", case.findtext("system-out", ""))
+    return found.group(1).strip() if found else "no reason given"
+
+
+def report(results, listing, required):
+    """Prints the table; returns the number of tests that may not be skipped but were."""
+    labels = labels_of_tests(listing)
+    counts, skipped = {}, []
+    for case in results.iter("testcase"):
+        # A test that could not even start counts as failed, not as skipped.
+        outcome = OUTCOME_OF_STATUS.get(case.get("status"), "failed")
+        if case.get("status") == "notrun" and "SKIP" not in xml.tostring(case, "unicode"):
+            outcome = "failed"
+        for label in labels.get(case.get("name"), ["unit"]):
+            counts.setdefault(label, dict.fromkeys(OUTCOMES, 0))[outcome] += 1
+            if outcome == "skipped":
+                skipped.append((label, case.get("name"), reason(case)))
+
+    print("\nlabel          " + "".join(f"{outcome:>9}" for outcome in OUTCOMES))
+    for label in sorted(counts):
+        print(f"{label:15}" + "".join(f"{counts[label][outcome]:9}" for outcome in OUTCOMES))
+    for label, name, why in skipped:
+        if label not in required:
+            print(f"skipped: {name} ({label}): {why}")
+    forbidden = [skip for skip in skipped if skip[0] in required]
+    for label, name, why in forbidden:
+        print(f"FAILED: {name}: skipped ({why}), but what {label} tests need is here")
+    return len(forbidden)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results")
+    parser.add_argument("listing")
+    parser.add_argument("--required", action="append", default=[])
+    arguments = parser.parse_args()
+    with open(arguments.listing, encoding="utf-8") as file:
+        listing = json.load(file)
+    return 1 if report(xml.parse(arguments.results), listing, arguments.required) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

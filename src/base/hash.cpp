@@ -41,7 +41,8 @@ constexpr Tables make_tables() {
 constexpr Tables kTables = make_tables();
 
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) uint32_t crc32c_sse42(std::span<const std::byte> bytes, uint32_t crc) {
+__attribute__((target("sse4.2"))) uint32_t crc32c_sse42(std::span<const std::byte> bytes,
+                                                        uint32_t crc) {
   const std::byte* p = bytes.data();
   const std::byte* const end = p + bytes.size();
   uint64_t state = ~crc;
@@ -74,7 +75,8 @@ std::string sha256_hex(std::string_view bytes) {
 uint32_t md5_mod_2_31_minus_1(std::string_view name) {
   constexpr uint64_t kModulus = (uint64_t{1} << 31) - 1;
   uint64_t rest = 0;
-  for (const char c : digest(EVP_md5(), name)) rest = (rest * 256 + static_cast<unsigned char>(c)) % kModulus;
+  for (const char c : digest(EVP_md5(), name))
+    rest = (rest * 256 + static_cast<unsigned char>(c)) % kModulus;
   return static_cast<uint32_t>(rest);
 }
 
@@ -83,9 +85,11 @@ uint32_t detail::crc32c_portable(std::span<const std::byte> bytes, uint32_t crc)
   const uint8_t* const end = p + bytes.size();
   crc = ~crc;
   for (; end - p >= 8; p += 8) {
-    const uint32_t low = crc ^ (uint32_t{p[0]} | uint32_t{p[1]} << 8 | uint32_t{p[2]} << 16 | uint32_t{p[3]} << 24);
+    const uint32_t low =
+        crc ^ (uint32_t{p[0]} | uint32_t{p[1]} << 8 | uint32_t{p[2]} << 16 | uint32_t{p[3]} << 24);
     crc = kTables[7][low & 0xff] ^ kTables[6][(low >> 8) & 0xff] ^ kTables[5][(low >> 16) & 0xff] ^
-          kTables[4][low >> 24] ^ kTables[3][p[4]] ^ kTables[2][p[5]] ^ kTables[1][p[6]] ^ kTables[0][p[7]];
+          kTables[4][low >> 24] ^ kTables[3][p[4]] ^ kTables[2][p[5]] ^ kTables[1][p[6]] ^
+          kTables[0][p[7]];
   }
   for (; p < end; ++p) crc = (crc >> 8) ^ kTables[0][(crc ^ *p) & 0xff];
   return ~crc;
@@ -99,6 +103,8 @@ uint32_t crc32c(std::span<const std::byte> bytes, uint32_t crc) {
   return detail::crc32c_portable(bytes, crc);
 }
 
-uint32_t crc32c(std::string_view bytes, uint32_t crc) { return crc32c(std::as_bytes(std::span(bytes)), crc); }
+uint32_t crc32c(std::string_view bytes, uint32_t crc) {
+  return crc32c(std::as_bytes(std::span(bytes)), crc);
+}
 
 }  // namespace axle

@@ -1,4 +1,5 @@
-// Hashes and checksums: xxh3 for keys in memory, SHA-256 for identity of files, CRC-32C for stored records, MD5 for names.
+// Hashes and checksums: xxh3 for keys in memory, SHA-256 for identity of files, CRC-32C for stored
+// records, MD5 for names.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,8 @@ uint64_t xxh3_64(std::string_view bytes);
 /// 64 lower-case hexadecimal digits.
 std::string sha256_hex(std::string_view bytes);
 
-/// The MD5 digest, read as one big-endian number, modulo 2^31 - 1: the number that names a PRNG key.
+/// The MD5 digest, read as one big-endian number, modulo 2^31 - 1: the number that names a PRNG
+/// key.
 uint32_t md5_mod_2_31_minus_1(std::string_view name);
 
 /// CRC-32C (Castagnoli). Incremental: crc32c(b, crc32c(a)) is the checksum of a followed by b.

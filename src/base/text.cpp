@@ -56,7 +56,8 @@ bool matches_segments(Segments pattern, Segments path) {
     }
     return false;
   }
-  return !path.empty() && matches_segment(pattern[0], path[0]) && matches_segments(pattern.subspan(1), path.subspan(1));
+  return !path.empty() && matches_segment(pattern[0], path[0]) &&
+         matches_segments(pattern.subspan(1), path.subspan(1));
 }
 
 }  // namespace

@@ -8,15 +8,16 @@
 
 namespace axle {
 
-/// "; did you mean 'layers'?" naming the nearest candidates (at most three, when equally near), or "" if none is near.
-/// A candidate that begins with `name` counts as near. For the end of an error message.
+/// "; did you mean 'layers'?" naming the nearest candidates (at most three, when equally near), or
+/// "" if none is near. A candidate that begins with `name` counts as near. For the end of an error
+/// message.
 std::string suggest(std::string_view name, std::span<const std::string> candidates);
 
 /// Number of inserted, deleted, changed or swapped neighbouring characters between two words.
 int edit_distance(std::string_view a, std::string_view b);
 
-/// True if the dotted path fits the pattern: `*` is any run of characters inside one segment, `**` any number of
-/// segments, none included. Dots inside brackets ("m['a.b'].c") do not separate.
+/// True if the dotted path fits the pattern: `*` is any run of characters inside one segment, `**`
+/// any number of segments, none included. Dots inside brackets ("m['a.b'].c") do not separate.
 bool glob_match(std::string_view pattern, std::string_view path);
 
 /// Segments between separators; "" gives one empty segment.

@@ -19,7 +19,8 @@ class AnyConfig {
   }
   static AnyConfig fresh(const ConfigType& type) { return AnyConfig(type, type.fresh()); }
 
-  AnyConfig(const AnyConfig& other) : type_(other.type_), value_(other.type_ ? other.type_->copy(other.value_) : nullptr) {}
+  AnyConfig(const AnyConfig& other)
+      : type_(other.type_), value_(other.type_ ? other.type_->copy(other.value_) : nullptr) {}
   AnyConfig(AnyConfig&& other) noexcept
       : type_(std::exchange(other.type_, nullptr)), value_(std::exchange(other.value_, nullptr)) {}
   AnyConfig& operator=(AnyConfig other) noexcept {

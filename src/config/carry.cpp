@@ -9,7 +9,9 @@
 namespace axle {
 namespace {
 
-std::vector<Slot> fields_of(const AnyConfig& config) { return children_of(ConfigView(config).slot()); }
+std::vector<Slot> fields_of(const AnyConfig& config) {
+  return children_of(ConfigView(config).slot());
+}
 
 const Slot* find_field(const std::vector<Slot>& fields, const Slot& like) {
   const auto it = std::find_if(fields.begin(), fields.end(), [&](const Slot& f) {
@@ -20,9 +22,11 @@ const Slot* find_field(const std::vector<Slot>& fields, const Slot& like) {
 
 }  // namespace
 
-Carried carry_over(const AnyConfig& from, const AnyConfig& to, std::span<const std::string> set_fields) {
+Carried carry_over(const AnyConfig& from, const AnyConfig& to,
+                   std::span<const std::string> set_fields) {
   const AnyConfig fresh = AnyConfig::fresh(to.type());
-  const std::vector<Slot> old_fields = fields_of(from), new_fields = fields_of(to), defaults = fields_of(fresh);
+  const std::vector<Slot> old_fields = fields_of(from), new_fields = fields_of(to),
+                          defaults = fields_of(fresh);
   const auto is_named = [&](const std::string& field) {
     return std::any_of(set_fields.begin(), set_fields.end(), [&](const std::string& path) {
       return std::string_view(path).substr(0, path.find_first_of(".[")) == field;

@@ -23,8 +23,8 @@ void ChildSlot::put_as(const RoleInfo& role, AnyConfig config) {
 void FnSlot::put_as(const std::type_info& signature, AnyConfig functor) {
   const ConfigType& type = functor.type();
   if (!type.signature || *type.signature != signature) {
-    throw ConfigError(
-        fmt::format("expected a function of signature {}, got {}", short_type_name(signature), type.name));
+    throw ConfigError(fmt::format("expected a function of signature {}, got {}",
+                                  short_type_name(signature), type.name));
   }
   clear();
   functor_ = std::move(functor);
@@ -40,10 +40,12 @@ void detail::fail_empty_child(const Scope& scope, const RoleInfo& role) {
   throw ConfigError(fmt::format("{}: REQUIRED but not set: a {}", scope.path, role.name));
 }
 void detail::fail_empty_fn(const std::type_info& signature) {
-  throw ConfigError(fmt::format("a function of signature {} was called before it was set", short_type_name(signature)));
+  throw ConfigError(fmt::format("a function of signature {} was called before it was set",
+                                short_type_name(signature)));
 }
 void detail::fail_unset_read() {
-  throw ConfigError("a REQUIRED field was read before it was set; check_complete() names all that are unset");
+  throw ConfigError(
+      "a REQUIRED field was read before it was set; check_complete() names all that are unset");
 }
 
 }  // namespace axle

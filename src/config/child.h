@@ -20,7 +20,7 @@ struct OptionsOf {
   using type = NoOptions;
 };
 template <class Role>
-  requires requires { typename Role::Options; }
+requires requires { typename Role::Options; }
 struct OptionsOf<Role> {
   using type = typename Role::Options;
 };
@@ -30,7 +30,7 @@ struct RoleOf {
   using type = void;
 };
 template <class Module>
-  requires requires { typename Module::Role; }
+requires requires { typename Module::Role; }
 struct RoleOf<Module> {
   using type = typename Module::Role;
 };
@@ -59,7 +59,8 @@ class ChildSlot {
   const typename Module::Config* get_if() const {
     return held_.get_if<typename Module::Config>();
   }
-  /// For generic code, which knows the role of the slot. Throws ConfigError if the config is of another one.
+  /// For generic code, which knows the role of the slot. Throws ConfigError if the config is of
+  /// another one.
   void put_as(const RoleInfo& role, AnyConfig config);
 
  protected:
@@ -70,8 +71,9 @@ class ChildSlot {
   AnyConfig held_;
 };
 
-/// A slot for the config of any module that implements `Role`, with the role's options. Copies are deep. A role
-/// declares `Dims` (what a parent tells when it builds) and may declare `Options` (a struct with AXLE_CONFIG).
+/// A slot for the config of any module that implements `Role`, with the role's options. Copies are
+/// deep. A role declares `Dims` (what a parent tells when it builds) and may declare `Options` (a
+/// struct with AXLE_CONFIG).
 template <class Role>
 class Child : public ChildSlot {
  public:
@@ -82,7 +84,8 @@ class Child : public ChildSlot {
   template <Configures C>
   Child(C config) : Child(std::move(config), Options{}) {}
   template <Configures C>
-  Child(C config, Options slot_options) : ChildSlot(make(std::move(config))), options(std::move(slot_options)) {}
+  Child(C config, Options slot_options)
+      : ChildSlot(make(std::move(config))), options(std::move(slot_options)) {}
 
   /// Throws ConfigError for an empty slot, and what the module's constructor throws.
   std::unique_ptr<Role> build(const typename Role::Dims& dims, const Scope& scope) const {

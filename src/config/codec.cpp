@@ -35,18 +35,22 @@ template <class T>
 T parse_floating(std::string_view text, std::string_view range) {
   T v{};
   const auto [end, error] = read(text, v);
-  if (end != text.data() + text.size() || error == std::errc::invalid_argument) fail("a number", text);
+  if (end != text.data() + text.size() || error == std::errc::invalid_argument)
+    fail("a number", text);
   if (error == std::errc::result_out_of_range) fail(range, text);
   return v;
 }
 
 template <class T>
 T parse_whole(std::string_view text, T min, T max) {
-  const std::string_view digits = text.starts_with('-') || text.starts_with('+') ? text.substr(1) : text;
-  if (digits.empty() || digits.find_first_not_of("0123456789") != digits.npos) fail("an integer", text);
+  const std::string_view digits =
+      text.starts_with('-') || text.starts_with('+') ? text.substr(1) : text;
+  if (digits.empty() || digits.find_first_not_of("0123456789") != digits.npos)
+    fail("an integer", text);
   T v{};
   const auto error = read(text, v).ec;
-  if (error != std::errc() || v < min || v > max) fail(fmt::format("an integer from {} to {}", min, max), text);
+  if (error != std::errc() || v < min || v > max)
+    fail(fmt::format("an integer from {} to {}", min, max), text);
   return v;
 }
 
@@ -61,9 +65,17 @@ bool parse_bool(std::string_view text) {
   if (text != "true" && text != "false") fail("true or false", text);
   return text == "true";
 }
-int64_t parse_integer(std::string_view text, int64_t min, int64_t max) { return parse_whole(text, min, max); }
-uint64_t parse_unsigned(std::string_view text, uint64_t max) { return parse_whole(text, uint64_t{0}, max); }
-float parse_float(std::string_view text) { return parse_floating<float>(text, "a number that fits into 32 bits"); }
-double parse_double(std::string_view text) { return parse_floating<double>(text, "a number that fits into 64 bits"); }
+int64_t parse_integer(std::string_view text, int64_t min, int64_t max) {
+  return parse_whole(text, min, max);
+}
+uint64_t parse_unsigned(std::string_view text, uint64_t max) {
+  return parse_whole(text, uint64_t{0}, max);
+}
+float parse_float(std::string_view text) {
+  return parse_floating<float>(text, "a number that fits into 32 bits");
+}
+double parse_double(std::string_view text) {
+  return parse_floating<double>(text, "a number that fits into 64 bits");
+}
 
 }  // namespace axle::detail

@@ -1,5 +1,5 @@
-// Text of leaf values. Enums and small value types join by `to_text(value)` and `from_text(text, value&)` found next to
-// the type.
+// Text of leaf values. Enums and small value types join by `to_text(value)` and `from_text(text,
+// value&)` found next to the type.
 #pragma once
 
 #include <concepts>
@@ -30,11 +30,13 @@ concept HasText = requires(const T& v, T& to, std::string_view s) {
 };
 }  // namespace detail
 
-/// text() and parse() of one leaf type: parse(text(v)) == v exactly. parse throws ConfigError "expected ..., got ...".
+/// text() and parse() of one leaf type: parse(text(v)) == v exactly. parse throws ConfigError
+/// "expected ..., got ...".
 template <class T>
 struct Codec {
   static_assert(detail::HasText<T>,
-                "a config field is a bool, number, string, a type with to_text and from_text, a struct with AXLE_CONFIG, "
+                "a config field is a bool, number, string, a type with to_text and from_text, a "
+                "struct with AXLE_CONFIG, "
                 "a Child or Fn, or an optional, Required, vector or map<string, ...> of one");
   static constexpr LeafKind kKind = LeafKind::kText;
   static std::string text(const T& v) { return std::string(to_text(v)); }

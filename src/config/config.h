@@ -1,7 +1,7 @@
 // Config trees: plain aggregates made walkable by one line, AXLE_CONFIG(Owner, fields...).
 //
-// A module's header needs describe, Child, Fn and Required; generic code also print, set, walk, replace. JSON and YAML
-// stand apart in config/serialize.h.
+// A module's header needs describe, Child, Fn and Required; generic code also print, set, walk,
+// replace. JSON and YAML stand apart in config/serialize.h.
 #pragma once
 
 #include "config/any_config.h"

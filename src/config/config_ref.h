@@ -30,8 +30,7 @@ class ConfigView {
 class ConfigRef : public ConfigView {
  public:
   template <Configures C>
-    requires(!std::is_const_v<C>)
-  ConfigRef(C& config) : ConfigView(config) {}
+  requires(!std::is_const_v<C>) ConfigRef(C& config) : ConfigView(config) {}
   template <class Role>
   ConfigRef(Child<Role>& root) : ConfigView(root) {}
   ConfigRef(AnyConfig& config) : ConfigView(config) {}

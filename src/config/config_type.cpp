@@ -14,9 +14,12 @@ namespace axle {
 
 std::string short_type_name(const char* mangled) {
   int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> full(abi::__cxa_demangle(mangled, nullptr, nullptr, &status), std::free);
+  const std::unique_ptr<char, void (*)(void*)> full(
+      abi::__cxa_demangle(mangled, nullptr, nullptr, &status), std::free);
   const std::string_view name = status == 0 ? full.get() : mangled;
-  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  const auto is_word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
   constexpr std::string_view kAnonymous = "(anonymous namespace)";
   std::string out;
   for (size_t i = 0; i < name.size(); ++i) {
@@ -45,7 +48,8 @@ bool derives_from(const std::type_info& type, const std::type_info& base) {
   return false;
 }
 
-std::vector<Field> detail::make_fields(std::string_view names, const void* base, std::span<const void* const> at,
+std::vector<Field> detail::make_fields(std::string_view names, const void* base,
+                                       std::span<const void* const> at,
                                        std::span<const TypeOps* const> ops) {
   std::vector<Field> fields;
   if (at.empty()) return fields;
@@ -53,7 +57,8 @@ std::vector<Field> detail::make_fields(std::string_view names, const void* base,
   for (size_t i = 0; i < at.size(); ++i) {
     const std::string_view name = trim(each[i]);
     for (const Field& earlier : fields) {
-      if (earlier.name == name) throw ConfigError("AXLE_CONFIG names the field '" + std::string(name) + "' twice");
+      if (earlier.name == name)
+        throw ConfigError("AXLE_CONFIG names the field '" + std::string(name) + "' twice");
     }
     const auto offset = static_cast<const char*>(at[i]) - static_cast<const char*>(base);
     fields.push_back({name, static_cast<size_t>(offset), ops[i]});

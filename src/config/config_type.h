@@ -18,23 +18,25 @@ struct Field {
   const TypeOps* ops;
 };
 
-/// What is known of a role (Norm, Projection, Input, ...): the base class of all that fits one kind of Child.
+/// What is known of a role (Norm, Projection, Input, ...): the base class of all that fits one kind
+/// of Child.
 struct RoleInfo {
   const std::type_info* type;
-  std::string name;                            // without namespaces
-  std::span<const std::string_view> inputs;    // names of the inputs of a call: Role::kInputs, if declared
-  const ConfigType& (*dims)() = nullptr;       // Role::Dims, where that is declared with AXLE_CONFIG
+  std::string name;  // without namespaces
+  std::span<const std::string_view>
+      inputs;  // names of the inputs of a call: Role::kInputs, if declared
+  const ConfigType& (*dims)() = nullptr;  // Role::Dims, where that is declared with AXLE_CONFIG
 };
 
 struct ConfigType {
-  std::string_view name;                       // the owner: "RMSNorm"
-  std::string_view doc;                        // the owner's kDoc, if declared
-  const std::type_info* owner = nullptr;       // the module class; the struct itself for a plain struct
-  const std::type_info* type = nullptr;        // the Config struct
-  const TypeOps* ops = nullptr;                // of the Config struct
-  const RoleInfo* role = nullptr;              // null for a plain struct
-  std::vector<Field> fields;                   // in the order of AXLE_CONFIG
-  void* (*fresh)() = nullptr;                  // a new default config
+  std::string_view name;                  // the owner: "RMSNorm"
+  std::string_view doc;                   // the owner's kDoc, if declared
+  const std::type_info* owner = nullptr;  // the module class; the struct itself for a plain struct
+  const std::type_info* type = nullptr;   // the Config struct
+  const TypeOps* ops = nullptr;           // of the Config struct
+  const RoleInfo* role = nullptr;         // null for a plain struct
+  std::vector<Field> fields;              // in the order of AXLE_CONFIG
+  void* (*fresh)() = nullptr;             // a new default config
   void* (*copy)(const void*) = nullptr;
   void (*destroy)(void*) = nullptr;
   /// Modules: builds one; the result is a Role*.
@@ -51,9 +53,12 @@ concept Configures = requires {
   { C::config_type() } -> std::same_as<const ConfigType&>;
 };
 
-/// "RMSNorm" of axle::RMSNorm, "Tensor (Tensor const&)" of a signature: the C++ name without namespaces.
+/// "RMSNorm" of axle::RMSNorm, "Tensor (Tensor const&)" of a signature: the C++ name without
+/// namespaces.
 std::string short_type_name(const char* mangled);
-inline std::string short_type_name(const std::type_info& type) { return short_type_name(type.name()); }
+inline std::string short_type_name(const std::type_info& type) {
+  return short_type_name(type.name());
+}
 /// True if `type` is `base` or inherits from it.
 bool derives_from(const std::type_info& type, const std::type_info& base);
 
@@ -62,8 +67,10 @@ template <class Role>
 const RoleInfo& role_info() {
   static const RoleInfo info = [] {
     RoleInfo r{.type = &typeid(Role), .name = short_type_name(typeid(Role)), .inputs = {}};
-    if constexpr (requires { Role::kInputs; }) r.inputs = std::span<const std::string_view>(Role::kInputs);
-    if constexpr (requires { requires Configures<typename Role::Dims>; }) r.dims = &Role::Dims::config_type;
+    if constexpr (requires { Role::kInputs; })
+      r.inputs = std::span<const std::string_view>(Role::kInputs);
+    if constexpr (requires { requires Configures<typename Role::Dims>; })
+      r.dims = &Role::Dims::config_type;
     return r;
   }();
   return info;

@@ -21,18 +21,19 @@ struct MemberSignature<R (F::*)(A...) const noexcept> {
   using type = R(A...);
 };
 
-/// The call signature of a functor: `Signature` where declared (needed if operator() is overloaded), else operator()'s.
+/// The call signature of a functor: `Signature` where declared (needed if operator() is
+/// overloaded), else operator()'s.
 template <class F>
 struct FunctorSignature {
   using type = void;
 };
 template <class F>
-  requires requires { typename F::Signature; }
+requires requires { typename F::Signature; }
 struct FunctorSignature<F> {
   using type = typename F::Signature;
 };
 template <class F>
-  requires(!requires { typename F::Signature; }) && requires { &F::operator(); }
+requires(!requires { typename F::Signature; }) && requires { &F::operator(); }
 struct FunctorSignature<F> : MemberSignature<decltype(&F::operator())> {};
 
 [[noreturn]] void fail_empty_fn(const std::type_info& signature);
@@ -43,12 +44,13 @@ class FnSlot {
  public:
   explicit operator bool() const { return plain_ || functor_; }
   /// Name of the function or of the functor's struct; empty where nothing is held.
-  std::string_view name() const { return functor_ ? functor_.type().name : std::string_view(name_); }
+  std::string name() const { return functor_ ? std::string(functor_.type().name) : name_; }
   /// The functor; empty for a named function.
   const AnyConfig& functor() const { return functor_; }
   AnyConfig& functor() { return functor_; }
 
-  /// For generic code, which knows the signature of the slot. Throws ConfigError if the functor has another one.
+  /// For generic code, which knows the signature of the slot. Throws ConfigError if the functor has
+  /// another one.
   void put_as(const std::type_info& signature, AnyConfig functor);
   /// `function` as found by `name` under the slot's signature.
   void put_as(std::string name, AnyFunction function);
@@ -63,8 +65,9 @@ class FnSlot {
 
 template <class Sig>
 class Fn;
-/// A configurable function: `Fn<int64_t(int64_t)> hidden_dim = ScaledDim{.scale = 4}` or `{"silu", &silu}`.
-/// The functor's struct carries AXLE_CONFIG and has exactly this signature, so that YAML can name it.
+/// A configurable function: `Fn<int64_t(int64_t)> hidden_dim = ScaledDim{.scale = 4}` or `{"silu",
+/// &silu}`. The functor's struct carries AXLE_CONFIG and has exactly this signature, so that YAML
+/// can name it.
 template <class R, class... A>
 class Fn<R(A...)> : public FnSlot {
  public:

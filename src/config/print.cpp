@@ -8,7 +8,7 @@
 namespace axle {
 namespace {
 
-std::string quoted(std::string_view s) {
+std::string in_quotes(std::string_view s) {
   std::string out = "'";
   for (const char c : s) {
     if (c == '\n') {
@@ -22,7 +22,8 @@ std::string quoted(std::string_view s) {
 }
 
 bool fits_on_a_line(const TypeOps& ops) {
-  return ops.kind == FieldKind::kLeaf || (ops.element && ops.kind != FieldKind::kMap && fits_on_a_line(*ops.element));
+  return ops.kind == FieldKind::kLeaf ||
+         (ops.element && ops.kind != FieldKind::kMap && fits_on_a_line(*ops.element));
 }
 
 // Text of a slot that has a line of its own; empty for one that consists of its children alone.
@@ -35,11 +36,11 @@ std::string line_of(const Slot& outer) {
     case FieldKind::kRequired:
       return "REQUIRED";
     case FieldKind::kLeaf:
-      return ops.leaf == LeafKind::kString ? quoted(ops.text(slot.at)) : ops.text(slot.at);
+      return ops.leaf == LeafKind::kString ? in_quotes(ops.text(slot.at)) : ops.text(slot.at);
     case FieldKind::kChild:
       return ops.child(slot.at) ? std::string(ops.child(slot.at).any().type().name) : "REQUIRED";
     case FieldKind::kFn:
-      return ops.fn(slot.at) ? std::string(ops.fn(slot.at).name()) : "REQUIRED";
+      return ops.fn(slot.at) ? ops.fn(slot.at).name() : "REQUIRED";
     case FieldKind::kStruct:
       return ops.config_type().fields.empty() ? "{}" : "";
     case FieldKind::kMap:
@@ -83,16 +84,20 @@ std::string to_string(const ConfigView& root, std::string_view root_name) {
   return out;
 }
 
-std::vector<ConfigChange> changes(const ConfigView& before, const ConfigView& after, std::string_view root_name) {
-  const std::vector<ConfigLine> old_lines = to_lines(before, root_name), new_lines = to_lines(after, root_name);
+std::vector<ConfigChange> changes(const ConfigView& before, const ConfigView& after,
+                                  std::string_view root_name) {
+  const std::vector<ConfigLine> old_lines = to_lines(before, root_name),
+                                new_lines = to_lines(after, root_name);
   std::map<std::string_view, const std::string*> then, now;
   for (const ConfigLine& line : old_lines) then[line.path] = &line.text;
   for (const ConfigLine& line : new_lines) now[line.path] = &line.text;
   std::vector<ConfigChange> out;
   for (const ConfigLine& line : old_lines) {
     const auto it = now.find(line.path);
-    if (it == now.end()) out.push_back({line.path, line.text, {}});
-    else if (*it->second != line.text) out.push_back({line.path, line.text, *it->second});
+    if (it == now.end())
+      out.push_back({line.path, line.text, {}});
+    else if (*it->second != line.text)
+      out.push_back({line.path, line.text, *it->second});
   }
   for (const ConfigLine& line : new_lines) {
     if (!then.contains(line.path)) out.push_back({line.path, {}, line.text});
@@ -104,9 +109,12 @@ std::string diff(const ConfigView& before, const ConfigView& after, std::string_
   std::string out;
   for (const ConfigChange& c : changes(before, after, root_name)) {
     const std::string where = c.path.empty() ? "" : c.path + ": ";
-    if (c.before && c.after) out += where + *c.before + " -> " + *c.after + "\n";
-    else if (c.before) out += where + *c.before + " (gone)\n";
-    else out += where + *c.after + " (new)\n";
+    if (c.before && c.after)
+      out += where + *c.before + " -> " + *c.after + "\n";
+    else if (c.before)
+      out += where + *c.before + " (gone)\n";
+    else
+      out += where + *c.after + " (new)\n";
   }
   return out;
 }

@@ -17,7 +17,8 @@ using Document = nlohmann::ordered_json;
 [[noreturn]] void fail(const std::string& path, const std::string& message) {
   throw ConfigError(path.empty() ? message : path + ": " + message);
 }
-[[noreturn]] void fail_expected(const std::string& path, std::string_view expected, const Document& got) {
+[[noreturn]] void fail_expected(const std::string& path, std::string_view expected,
+                                const Document& got) {
   fail(path, fmt::format("expected {}, got {}", expected, got.is_null() ? "none" : got.dump()));
 }
 template <class F>
@@ -39,12 +40,15 @@ std::string flow_text(const Document& d) {
 }
 
 std::string leaf_text(const Document& d, LeafKind kind, const std::string& path) {
-  constexpr std::string_view kExpected[] = {"true or false", "an integer", "a number", "a string", "text"};
+  constexpr std::string_view kExpected[] = {"true or false", "an integer", "a number", "a string",
+                                            "text"};
   const std::string_view expected = kExpected[static_cast<size_t>(kind)];
   if (kind == LeafKind::kText && !d.is_object()) return flow_text(d);
   if (d.is_string()) return d.get<std::string>();
-  if (d.is_null() && kind == LeafKind::kString) fail(path, "expected a string, got none; a string 'none' needs quotes");
-  if (d.is_structured() || d.is_null() || kind == LeafKind::kString) fail_expected(path, expected, d);
+  if (d.is_null() && kind == LeafKind::kString)
+    fail(path, "expected a string, got none; a string 'none' needs quotes");
+  if (d.is_structured() || d.is_null() || kind == LeafKind::kString)
+    fail_expected(path, expected, d);
   return d.dump();
 }
 
@@ -77,7 +81,8 @@ class Reader {
         if (!d.is_object()) fail_expected(path, "a mapping", d);
         slot.ops->clear(slot.at);
         for (const auto& [key, value] : d.items()) {
-          read(value, {key, slot.ops->insert(slot.at, key), slot.ops->element}, path + "['" + key + "']");
+          read(value, {key, slot.ops->insert(slot.at, key), slot.ops->element},
+               path + "['" + key + "']");
         }
         return;
     }
@@ -103,8 +108,8 @@ class Reader {
   }
 
   // One field or, with its sign, one option of what stands below `parent`.
-  void read_member(const Slot& parent, const std::string& key, const Document& value, const std::string& path,
-                   std::string_view what) {
+  void read_member(const Slot& parent, const std::string& key, const Document& value,
+                   const std::string& path, std::string_view what) {
     std::vector<std::string> names;
     for (const Slot& slot : children_of(parent)) {
       if (slot.name == key) return read(value, slot, join_config_path(path, key));
@@ -117,7 +122,8 @@ class Reader {
     const bool is_child = slot.ops->kind == FieldKind::kChild;
     const AnyConfig* const held = held_config(slot);
     if (d.is_null()) return clear_class(slot);
-    if (!d.is_string() && !d.is_object()) fail_expected(path, "the name of a class or a mapping with 'class'", d);
+    if (!d.is_string() && !d.is_object())
+      fail_expected(path, "the name of a class or a mapping with 'class'", d);
     const bool names_class = d.is_string() || d.contains("class");
     if (!names_class && !held) fail_expected(path, "a mapping with 'class'", d);
     const ConfigType* type = held ? &held->type() : nullptr;
@@ -142,7 +148,8 @@ class Reader {
     if (is_child && d.is_object()) read_options(d, slot, path, names_class);
   }
 
-  void read_options(const Document& d, const Slot& slot, const std::string& path, bool names_class) {
+  void read_options(const Document& d, const Slot& slot, const std::string& path,
+                    bool names_class) {
     if (names_class && unnamed_ == UnnamedOptions::kReset) {
       const AnyConfig defaults = AnyConfig::fresh(slot.ops->options_type());
       defaults.type().ops->assign(slot.ops->options(slot.at), defaults.get());
@@ -153,8 +160,10 @@ class Reader {
   }
 
   static void clear_class(const Slot& slot) {
-    if (slot.ops->kind == FieldKind::kChild) slot.ops->child(slot.at).any() = {};
-    else slot.ops->fn(slot.at).clear();
+    if (slot.ops->kind == FieldKind::kChild)
+      slot.ops->child(slot.at).any() = {};
+    else
+      slot.ops->fn(slot.at).clear();
   }
 
   static bool put_function(const Slot& slot, const std::string& name) {
@@ -165,7 +174,8 @@ class Reader {
 
   static const ConfigType* find_class(const Slot& slot, const std::string& name) {
     const bool is_child = slot.ops->kind == FieldKind::kChild;
-    const ConfigType* type = find_config_type(is_child ? *slot.ops->role().type : *slot.ops->signature, name);
+    const ConfigType* type =
+        find_config_type(is_child ? *slot.ops->role().type : *slot.ops->signature, name);
     if (!type && is_child) fail_no_class(slot.ops->role(), name);
     if (!type) fail_no_function(*slot.ops->signature, name);
     return type;
@@ -176,7 +186,8 @@ class Reader {
 
 }  // namespace
 
-void read_document(const Document& document, const Slot& slot, const std::string& path, UnnamedOptions unnamed) {
+void read_document(const Document& document, const Slot& slot, const std::string& path,
+                   UnnamedOptions unnamed) {
   Reader(unnamed).read(document, slot, path);
 }
 

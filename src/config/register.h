@@ -1,4 +1,5 @@
-// AXLE_REGISTER(Class | Struct | function, "name"): defines a descriptor, once, in a .cpp, and enters it by name.
+// AXLE_REGISTER(Class | Struct | function, "name"): defines a descriptor, once, in a .cpp, and
+// enters it by name.
 #pragma once
 
 #include <type_traits>
@@ -16,7 +17,7 @@ struct ConfigOf {
   using type = X;
 };
 template <class X>
-  requires requires { typename X::Config; }
+requires requires { typename X::Config; }
 struct ConfigOf<X> {
   using type = typename X::Config;
 };
@@ -30,15 +31,18 @@ consteval bool takes_fields(std::index_sequence<I...>) {
 /// True if the aggregate C has exactly n fields.
 template <class C, size_t n>
 consteval bool has_fields() {
-  return takes_fields<C>(std::make_index_sequence<n>()) && !takes_fields<C>(std::make_index_sequence<n + 1>());
+  return takes_fields<C>(std::make_index_sequence<n>()) &&
+         !takes_fields<C>(std::make_index_sequence<n + 1>());
 }
 
-std::vector<Field> make_fields(std::string_view names, const void* base, std::span<const void* const> at,
+std::vector<Field> make_fields(std::string_view names, const void* base,
+                               std::span<const void* const> at,
                                std::span<const TypeOps* const> ops);
 
 template <class F, class R, class... A>
 void set_call(ConfigType& t, R (*)(A...)) {
-  R (*call)(const void*, A...) = [](const void* self, A... args) -> R {
+  using Call = R (*)(const void*, A...);
+  const Call call = [](const void* self, A... args) -> R {
     return (*static_cast<const F*>(self))(std::forward<A>(args)...);
   };
   t.signature = &typeid(R(A...));
@@ -49,18 +53,23 @@ void set_call(ConfigType& t, R (*)(A...)) {
 template <class X>
 ConfigType describe() {
   using C = typename ConfigOf<X>::type;
-  static_assert(std::is_aggregate_v<C> && std::is_copy_constructible_v<C> && std::is_copy_assignable_v<C>,
-                "a config is an aggregate of copyable fields: no constructors, bases, const or move-only fields");
-  static_assert(std::is_same_v<typename C::Owner, X>, "the first argument of AXLE_CONFIG is the class that owns it");
+  static_assert(
+      std::is_aggregate_v<C> && std::is_copy_constructible_v<C> && std::is_copy_assignable_v<C>,
+      "a config is an aggregate of copyable fields: no constructors, bases, const or move-only "
+      "fields");
+  static_assert(std::is_same_v<typename C::Owner, X>,
+                "the first argument of AXLE_CONFIG is the class that owns it");
   ConfigType t;
   C sample{};
-  sample.axle_fields([&]<class... Fs>(std::string_view owner, std::string_view names, Fs&... fields) {
-    static_assert(has_fields<C, sizeof...(Fs)>(), "AXLE_CONFIG must list every field of its struct, each once");
-    const void* at[] = {&sample, &fields...};
-    const TypeOps* ops[] = {nullptr, &kOps<Fs>...};
-    t.name = owner;
-    t.fields = make_fields(names, &sample, std::span(at).subspan(1), std::span(ops).subspan(1));
-  });
+  sample.axle_fields(
+      [&]<class... Fs>(std::string_view owner, std::string_view names, Fs&... fields) {
+        static_assert(has_fields<C, sizeof...(Fs)>(),
+                      "AXLE_CONFIG must list every field of its struct, each once");
+        const void* at[] = {&sample, &fields...};
+        const TypeOps* ops[] = {nullptr, &kOps<Fs>...};
+        t.name = owner;
+        t.fields = make_fields(names, &sample, std::span(at).subspan(1), std::span(ops).subspan(1));
+      });
   t.owner = &typeid(X);
   t.type = &typeid(C);
   t.ops = &kOps<C>;
@@ -72,8 +81,8 @@ ConfigType describe() {
     using Role = typename X::Role;
     t.role = &role_info<Role>();
     t.build = [](const void* config, const void* dims, const Scope& scope) -> void* {
-      return static_cast<Role*>(
-          new X(*static_cast<const C*>(config), *static_cast<const typename Role::Dims*>(dims), scope));
+      return static_cast<Role*>(new X(*static_cast<const C*>(config),
+                                      *static_cast<const typename Role::Dims*>(dims), scope));
     };
   } else if constexpr (!std::is_void_v<typename FunctorSignature<C>::type>) {
     set_call<C>(t, static_cast<typename FunctorSignature<C>::type*>(nullptr));
@@ -95,15 +104,17 @@ bool enroll(R (*function)(A...), std::string_view name) {
 
 #define AXLE_CONCAT_(a, b) a##b
 #define AXLE_CONCAT(a, b) AXLE_CONCAT_(a, b)
-#define AXLE_REGISTER_(X)                                                                     \
-  const ::axle::ConfigType& ::axle::detail::ConfigOf<X>::type::config_type() {                \
-    static const ::axle::ConfigType type = ::axle::detail::describe<X>();                     \
-    return type;                                                                              \
-  }                                                                                           \
-  [[maybe_unused]] static const bool AXLE_CONCAT(axle_registered_, __COUNTER__) =             \
+#define AXLE_REGISTER_(X)                                                         \
+  const ::axle::ConfigType& ::axle::detail::ConfigOf<X>::type::config_type() {    \
+    static const ::axle::ConfigType type = ::axle::detail::describe<X>();         \
+    return type;                                                                  \
+  }                                                                               \
+  [[maybe_unused]] static const bool AXLE_CONCAT(axle_registered_, __COUNTER__) = \
       ::axle::detail::enroll(::axle::detail::ConfigOf<X>::type::config_type());
 #define AXLE_REGISTER_NAMED(function, name)                                       \
   [[maybe_unused]] static const bool AXLE_CONCAT(axle_registered_, __COUNTER__) = \
       ::axle::detail::enroll(&function, name);
-/// AXLE_REGISTER(Class), AXLE_REGISTER(Struct) or AXLE_REGISTER(function, "name"), at namespace scope of a .cpp.
-#define AXLE_REGISTER(X, ...) AXLE_CONCAT(AXLE_REGISTER_, __VA_OPT__(NAMED))(X __VA_OPT__(, ) __VA_ARGS__)
+/// AXLE_REGISTER(Class), AXLE_REGISTER(Struct) or AXLE_REGISTER(function, "name"), at namespace
+/// scope of a .cpp.
+#define AXLE_REGISTER(X, ...) \
+  AXLE_CONCAT(AXLE_REGISTER_, __VA_OPT__(NAMED))(X __VA_OPT__(, ) __VA_ARGS__)

@@ -33,14 +33,19 @@ std::string group_name(const std::type_info& group) {
 }
 
 [[noreturn]] void fail_taken(const std::type_info& group, std::string_view name) {
-  throw ConfigError(fmt::format("AXLE_REGISTER: expected one {} called '{}', got two", group_name(group), name));
+  throw ConfigError(
+      fmt::format("AXLE_REGISTER: expected one {} called '{}', got two", group_name(group), name));
 }
 
-// Role or signature under which a type is found by name; null for a struct that only stands in fields.
-const std::type_info* group_of(const ConfigType& type) { return type.role ? type.role->type : type.signature; }
+// Role or signature under which a type is found by name; null for a struct that only stands in
+// fields.
+const std::type_info* group_of(const ConfigType& type) {
+  return type.role ? type.role->type : type.signature;
+}
 
 template <class V>
-const V* find(const std::map<std::type_index, ByName<V>>& table, const std::type_info& group, std::string_view name) {
+const V* find(const std::map<std::type_index, ByName<V>>& table, const std::type_info& group,
+              std::string_view name) {
   const auto names = table.find(group);
   if (names == table.end()) return nullptr;
   const auto it = names->second.find(name);
@@ -54,12 +59,15 @@ void register_config(const ConfigType& type) {
   if (!group) return;
   if (type.role) registry().roles.emplace(*group, type.role);
   const bool taken = find(registry().functions, *group, type.name) != nullptr;
-  if (taken || !registry().types[*group].emplace(type.name, &type).second) fail_taken(*group, type.name);
+  if (taken || !registry().types[*group].emplace(type.name, &type).second)
+    fail_taken(*group, type.name);
 }
 
-void register_function(const std::type_info& signature, std::string_view name, AnyFunction function) {
+void register_function(const std::type_info& signature, std::string_view name,
+                       AnyFunction function) {
   const bool taken = find(registry().types, signature, name) != nullptr;
-  if (taken || !registry().functions[signature].emplace(name, function).second) fail_taken(signature, name);
+  if (taken || !registry().functions[signature].emplace(name, function).second)
+    fail_taken(signature, name);
 }
 
 std::vector<std::string> names_of(const std::type_info& role_or_signature) {
@@ -67,7 +75,8 @@ std::vector<std::string> names_of(const std::type_info& role_or_signature) {
   if (const auto it = registry().types.find(role_or_signature); it != registry().types.end()) {
     for (const auto& [name, type] : it->second) sorted[name];
   }
-  if (const auto it = registry().functions.find(role_or_signature); it != registry().functions.end()) {
+  if (const auto it = registry().functions.find(role_or_signature);
+      it != registry().functions.end()) {
     for (const auto& [name, function] : it->second) sorted[name];
   }
   std::vector<std::string> out;
@@ -99,8 +108,9 @@ const ConfigType& find_config_type(std::string_view name) {
     throw ConfigError(fmt::format("no class is called '{}'{}", name, suggest(wanted, all)));
   }
   if (found.size() > 1) {
-    throw ConfigError(fmt::format("'{}': expected the name of one class, got one of several; name it as one of {}", name,
-                                  join(groups, ", ")));
+    throw ConfigError(fmt::format(
+        "'{}': expected the name of one class, got one of several; name it as one of {}", name,
+        join(groups, ", ")));
   }
   return *found[0];
 }
@@ -110,11 +120,12 @@ AnyFunction find_function(const std::type_info& signature, std::string_view name
   return found ? *found : nullptr;
 }
 
-AnyFunction function_named(const std::type_info& signature, std::string_view name, std::string_view what) {
+AnyFunction function_named(const std::type_info& signature, std::string_view name,
+                           std::string_view what) {
   if (const AnyFunction found = find_function(signature, name)) return found;
   const std::vector<std::string> names = names_of(signature);
-  throw ConfigError(fmt::format("no {} is called '{}'{} ({}s: {})", what, name, suggest(name, names), what,
-                                join(names, ", ")));
+  throw ConfigError(fmt::format("no {} is called '{}'{} ({}s: {})", what, name,
+                                suggest(name, names), what, join(names, ", ")));
 }
 
 AnyConfig make_config(const RoleInfo& role, std::string_view name) {
@@ -125,14 +136,15 @@ AnyConfig make_config(const RoleInfo& role, std::string_view name) {
 
 void fail_no_class(const RoleInfo& role, std::string_view name) {
   const std::vector<std::string> names = names_of(*role.type);
-  throw ConfigError(fmt::format("no {} is called '{}'{} (classes: {})", role.name, name, suggest(name, names),
-                                join(names, ", ")));
+  throw ConfigError(fmt::format("no {} is called '{}'{} (classes: {})", role.name, name,
+                                suggest(name, names), join(names, ", ")));
 }
 
 void fail_no_function(const std::type_info& signature, std::string_view name) {
   const std::vector<std::string> names = names_of(signature);
   throw ConfigError(fmt::format("no function of signature {} is called '{}'{} (functions: {})",
-                                short_type_name(signature), name, suggest(name, names), join(names, ", ")));
+                                short_type_name(signature), name, suggest(name, names),
+                                join(names, ", ")));
 }
 
 std::vector<RoleListing> list_roles() {
@@ -142,7 +154,8 @@ std::vector<RoleListing> list_roles() {
     for (const auto& [name, type] : registry().types[*role->type]) listing.classes.push_back(type);
     out.push_back(std::move(listing));
   }
-  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.role->name < b.role->name; });
+  std::sort(out.begin(), out.end(),
+            [](const auto& a, const auto& b) { return a.role->name < b.role->name; });
   return out;
 }
 
@@ -150,10 +163,12 @@ std::vector<SignatureListing> list_functions() {
   std::map<std::string, std::vector<std::string>> sorted;
   for (const auto& [signature, names] : registry().types) {
     if (names.begin()->second->role) continue;
-    for (const auto& [name, type] : names) sorted[short_type_name(signature.name())].push_back(name);
+    for (const auto& [name, type] : names)
+      sorted[short_type_name(signature.name())].push_back(name);
   }
   for (const auto& [signature, names] : registry().functions) {
-    for (const auto& [name, function] : names) sorted[short_type_name(signature.name())].push_back(name);
+    for (const auto& [name, function] : names)
+      sorted[short_type_name(signature.name())].push_back(name);
   }
   std::vector<SignatureListing> out;
   for (auto& [signature, names] : sorted) {

@@ -1,4 +1,5 @@
-// Names of classes, functors and functions that configs may use: filled by AXLE_REGISTER before main, read after.
+// Names of classes, functors and functions that configs may use: filled by AXLE_REGISTER before
+// main, read after.
 #pragma once
 
 #include <string>
@@ -10,29 +11,33 @@
 
 namespace axle {
 
-/// Enters a class under its role or a functor under its signature; other structs have no name to be found by.
-/// Throws ConfigError if the name is taken there.
+/// Enters a class under its role or a functor under its signature; other structs have no name to be
+/// found by. Throws ConfigError if the name is taken there.
 void register_config(const ConfigType& type);
 /// Throws ConfigError if the name is taken under this signature.
-void register_function(const std::type_info& signature, std::string_view name, AnyFunction function);
+void register_function(const std::type_info& signature, std::string_view name,
+                       AnyFunction function);
 
 /// Classes of a role, or functions and functors of a signature, sorted by name.
 std::vector<std::string> names_of(const std::type_info& role_or_signature);
 /// The class of a role or functor of a signature, or null.
 const ConfigType* find_config_type(const std::type_info& role_or_signature, std::string_view name);
-/// The class or functor of that name over all roles and signatures; "Role.Class" names it where several have the name.
-/// Throws ConfigError: unknown (did you mean), ambiguous.
+/// The class or functor of that name over all roles and signatures; "Role.Class" names it where
+/// several have the name. Throws ConfigError: unknown (did you mean), ambiguous.
 const ConfigType& find_config_type(std::string_view name);
 /// The free function, or null.
 AnyFunction find_function(const std::type_info& signature, std::string_view name);
-/// Throws ConfigError with the nearest name if there is none. For a recipe: function_named<Trainer::Config()>(name).
-AnyFunction function_named(const std::type_info& signature, std::string_view name, std::string_view what);
+/// Throws ConfigError with the nearest name if there is none. For a recipe:
+/// function_named<Trainer::Config()>(name).
+AnyFunction function_named(const std::type_info& signature, std::string_view name,
+                           std::string_view what);
 template <class Sig>
 Sig* function_named(std::string_view name, std::string_view what) {
   return reinterpret_cast<Sig*>(function_named(typeid(Sig), name, what));
 }
 
-/// The default config of a class. Throws ConfigError: "no Norm is called 'LayrNorm'; did you mean 'LayerNorm'? (...)".
+/// The default config of a class. Throws ConfigError: "no Norm is called 'LayrNorm'; did you mean
+/// 'LayerNorm'? (...)".
 AnyConfig make_config(const RoleInfo& role, std::string_view name);
 /// The error of make_config's message.
 [[noreturn]] void fail_no_class(const RoleInfo& role, std::string_view name);

@@ -33,7 +33,8 @@ void put_inner(const AnyConfig& outer, const std::string& name, const AnyConfig&
   fail_no_slot(std::string(outer.type().name), name, names, "field");
 }
 
-void apply(const ReplaceSpec& spec, const std::string& path, const Slot& slot, ReplaceReport& report) {
+void apply(const ReplaceSpec& spec, const std::string& path, const Slot& slot,
+           ReplaceReport& report) {
   AnyConfig next = spec.with;
   if (!spec.wrap.empty()) {
     put_inner(next, spec.wrap, *held_config(slot));
@@ -54,8 +55,9 @@ void apply(const ReplaceSpec& spec, const std::string& path, const Slot& slot, R
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   const std::string target = short_type_name(*select.type);
-  throw ConfigError(fmt::format("replace {}: expected at least one match at '{}', got none{} (in the tree: {})", target,
-                                select.at, suggest(target, names), join(names, ", ")));
+  throw ConfigError(
+      fmt::format("replace {}: expected at least one match at '{}', got none{} (in the tree: {})",
+                  target, select.at, suggest(target, names), join(names, ", ")));
 }
 
 }  // namespace
@@ -68,7 +70,8 @@ Selector select_by_name(std::string_view name) {
 }
 
 ReplaceReport replace_config(ConfigRef root, const ReplaceSpec& spec) {
-  AXLE_CHECK(spec.with && spec.select.type, "a replacement needs a class to look for and one to put there");
+  AXLE_CHECK(spec.with && spec.select.type,
+             "a replacement needs a class to look for and one to put there");
   ReplaceReport report;
   walk(root, {}, [&](const std::string& path, const Slot& slot) {
     const AnyConfig* old = held_config(slot);

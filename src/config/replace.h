@@ -1,4 +1,5 @@
-// Rewrites of whole config trees: puts another class in the place of every match, or wraps what is there.
+// Rewrites of whole config trees: puts another class in the place of every match, or wraps what is
+// there.
 #pragma once
 
 #include <functional>
@@ -16,15 +17,18 @@ struct Selector {
   std::function<bool(const std::string& path, const AnyConfig& config)> where = {};
 };
 
-/// By the name of a class ("RMSNorm", "Norm.RMSNorm") or of a role ("Norm": all its classes). Throws ConfigError.
+/// By the name of a class ("RMSNorm", "Norm.RMSNorm") or of a role ("Norm": all its classes).
+/// Throws ConfigError.
 Selector select_by_name(std::string_view name);
 
 struct ReplaceSpec {
   Selector select;
   AnyConfig with;
-  /// Fields of `with` that count as set though they have their default; others count as set if they differ from it.
+  /// Fields of `with` that count as set though they have their default; others count as set if they
+  /// differ from it.
   std::vector<std::string> keep = {};
-  /// Name of the slot of `with` that takes the old config, which is then not carried over; "" replaces.
+  /// Name of the slot of `with` that takes the old config, which is then not carried over; ""
+  /// replaces.
   std::string wrap = {};
   bool allow_none = false;
 };
@@ -34,9 +38,10 @@ struct ReplaceReport {
   std::vector<std::string> matched, carried, dropped;
 };
 
-/// Visits every slot after its children, so that a replacement may contain its target; each match gets its own clone
-/// of `with`, fields of the same name and type that are not set in it keep the old value, slot options stay.
-/// Throws ConfigError if nothing matched (unless allowed) or if the class does not fit into a matched slot.
+/// Visits every slot after its children, so that a replacement may contain its target; each match
+/// gets its own clone of `with`, fields of the same name and type that are not set in it keep the
+/// old value, slot options stay. Throws ConfigError if nothing matched (unless allowed) or if the
+/// class does not fit into a matched slot.
 ReplaceReport replace_config(ConfigRef root, const ReplaceSpec& spec);
 
 /// The choices of a replacement in C++; see Selector and ReplaceSpec.
@@ -52,7 +57,10 @@ namespace detail {
 template <class Target>
 Selector selector_of(const ReplaceOptions& options) {
   constexpr bool is_role = std::is_same_v<typename RoleOf<Target>::type, Target>;
-  return {.type = &typeid(Target), .derived = options.derived || is_role, .at = options.at, .where = options.where};
+  return {.type = &typeid(Target),
+          .derived = options.derived || is_role,
+          .at = options.at,
+          .where = options.where};
 }
 /// Name of the field at this offset.
 std::string field_at(const ConfigType& type, size_t offset);
@@ -70,7 +78,8 @@ ReplaceReport replace_config(ConfigRef root, C with, const ReplaceOptions& optio
 /// Puts the old config of every `Target` into the slot `inner` of a clone of `outer`.
 template <class Target, Configures C, class T>
 ReplaceReport wrap(ConfigRef root, C outer, T C::*inner, const ReplaceOptions& options = {}) {
-  const auto offset = reinterpret_cast<const char*>(&(outer.*inner)) - reinterpret_cast<const char*>(&outer);
+  const auto offset =
+      reinterpret_cast<const char*>(&(outer.*inner)) - reinterpret_cast<const char*>(&outer);
   std::string slot = detail::field_at(C::config_type(), static_cast<size_t>(offset));
   return replace_config(root, ReplaceSpec{.select = detail::selector_of<Target>(options),
                                           .with = AnyConfig::of(std::move(outer)),

@@ -20,16 +20,16 @@ struct Any {
 inline constexpr struct RequiredTag {
 } REQUIRED;
 
-/// A value that must be set before it is read: `Required<int64_t> num_heads = REQUIRED;`. Reading it earlier throws
-/// ConfigError; missing() lists all that are unset.
+/// A value that must be set before it is read: `Required<int64_t> num_heads = REQUIRED;`. Reading
+/// it earlier throws ConfigError; missing() lists all that are unset.
 template <class T>
 class Required {
  public:
   Required(RequiredTag) {}
   Required(T value) : value_(std::move(value)) {}
   template <std::convertible_to<T> U>
-    requires(!std::same_as<U, detail::Any> && !std::same_as<U, T>)
-  Required(U value) : value_(static_cast<T>(std::move(value))) {}
+  requires(!std::same_as<U, detail::Any> && !std::same_as<U, T>) Required(U value)
+      : value_(static_cast<T>(std::move(value))) {}
 
   operator const T&() const { return get(); }
   const T& get() const {

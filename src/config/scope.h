@@ -7,9 +7,11 @@ namespace axle {
 
 struct Scope {
   std::string path = {};
-  /// Options of the slot that the module is built from, a `Role::Options`; Child::build sets it. Valid while building.
+  /// Options of the slot that the module is built from, a `Role::Options`; Child::build sets it.
+  /// Valid while building.
   const void* options = nullptr;
-  /// The module that builds this one, where the role's modules know what it is (nn/layer.h). Valid while building.
+  /// The module that builds this one, where the role's modules know what it is (nn/layer.h). Valid
+  /// while building.
   const void* parent = nullptr;
 };
 

@@ -41,7 +41,7 @@ Document function_document(const Slot& slot) {
   const FnSlot& fn = slot.ops->fn(slot.at);
   if (!fn) return nullptr;
   const bool has_fields = fn.functor() && !fn.functor().type().fields.empty();
-  return has_fields ? class_document(slot, fn.functor()) : Document(std::string(fn.name()));
+  return has_fields ? class_document(slot, fn.functor()) : Document(fn.name());
 }
 
 Document document_of(const Slot& outer) {
@@ -70,7 +70,8 @@ Document document_of(const Slot& outer) {
       break;
   }
   Document out = Document::object();
-  for (const Element& element : ops.elements(slot.at)) out[element.key] = document_of({{}, element.at, ops.element});
+  for (const Element& element : ops.elements(slot.at))
+    out[element.key] = document_of({{}, element.at, ops.element});
   return out;
 }
 
@@ -90,7 +91,8 @@ void from_yaml(ConfigRef root, std::string_view text, std::string_view root_name
 
 AnyConfig config_from_json(const Document& document, std::string_view root_name) {
   if (!document.is_object() || !document.contains("class") || !document["class"].is_string()) {
-    throw ConfigError(fmt::format("{}: expected {{class: Name, config: {{...}}}}, got {}", root_name, document.dump()));
+    throw ConfigError(fmt::format("{}: expected {{class: Name, config: {{...}}}}, got {}",
+                                  root_name, document.dump()));
   }
   AnyConfig config = AnyConfig::fresh(find_config_type(document["class"].get<std::string>()));
   if (document.contains("config") && !document["config"].is_null()) {
@@ -103,7 +105,8 @@ Document parse_json(std::string_view text, std::string_view source) {
   try {
     return Document::parse(text);
   } catch (const Document::parse_error& e) {
-    throw ConfigError(fmt::format("{}: expected JSON, got a syntax error at byte {}", source, e.byte));
+    throw ConfigError(
+        fmt::format("{}: expected JSON, got a syntax error at byte {}", source, e.byte));
   }
 }
 

@@ -19,33 +19,39 @@ std::string slot_name(const Slot& parent, const std::string& name) {
   return parent.ops->kind == FieldKind::kMap && plain ? "['" + name + "']" : name;
 }
 
-[[noreturn]] void fail_unknown(const Slot& parent, const std::string& name, const std::string& path) {
+[[noreturn]] void fail_unknown(const Slot& parent, const std::string& name,
+                               const std::string& path) {
   if (parent.ops->value) {
-    throw ConfigError(fmt::format("{}: expected {} to be set first, got none", join_config_path(path, name), path));
+    throw ConfigError(fmt::format("{}: expected {} to be set first, got none",
+                                  join_config_path(path, name), path));
   }
   if (parent.ops->kind == FieldKind::kList) {
-    throw ConfigError(fmt::format("{}: no such element; the list has {}", join_config_path(path, name),
-                                  children_of(parent).size()));
+    throw ConfigError(fmt::format("{}: no such element; the list has {}",
+                                  join_config_path(path, name), children_of(parent).size()));
   }
   const bool is_option = name.starts_with('@');
   std::vector<std::string> names;
   for (const Slot& child : children_of(parent)) {
     if (child.name.starts_with('@') == is_option) names.push_back(child.name);
   }
-  const std::string_view what = parent.ops->kind == FieldKind::kMap ? "key" : is_option ? "option" : "field";
+  const std::string_view what = parent.ops->kind == FieldKind::kMap ? "key"
+                                : is_option                         ? "option"
+                                                                    : "field";
   fail_no_slot(path, name, names, what);
 }
 
 enum class Create { kNothing, kWhatIsOnTheWay };
 
 // With kWhatIsOnTheWay, optional structs and new map elements come into being.
-Slot resolve(const ConfigView& root, std::string_view path, std::string_view root_name, Create create) {
+Slot resolve(const ConfigView& root, std::string_view path, std::string_view root_name,
+             Create create) {
   Slot slot = root.slot();
   std::string at(root_name);
   const std::vector<std::string> names = split_config_path(path);
   for (size_t i = 0; i < names.size(); ++i) {
     Slot parent = peel(slot);
-    if (create == Create::kWhatIsOnTheWay && parent.ops->value && parent.ops->element->kind == FieldKind::kStruct) {
+    if (create == Create::kWhatIsOnTheWay && parent.ops->value &&
+        parent.ops->element->kind == FieldKind::kStruct) {
       parent = {parent.name, parent.ops->emplace(parent.at), parent.ops->element};
     }
     const std::string name = slot_name(parent, names[i]);
@@ -56,8 +62,10 @@ Slot resolve(const ConfigView& root, std::string_view path, std::string_view roo
       found = true;
       break;
     }
-    if (!found && create == Create::kWhatIsOnTheWay && parent.ops->kind == FieldKind::kMap && i + 1 == names.size()) {
-      slot = {name, parent.ops->insert(parent.at, name.substr(2, name.size() - 4)), parent.ops->element};
+    if (!found && create == Create::kWhatIsOnTheWay && parent.ops->kind == FieldKind::kMap &&
+        i + 1 == names.size()) {
+      slot = {name, parent.ops->insert(parent.at, name.substr(2, name.size() - 4)),
+              parent.ops->element};
       found = true;
     }
     if (!found) fail_unknown(parent, names[i], at);
@@ -67,11 +75,13 @@ Slot resolve(const ConfigView& root, std::string_view path, std::string_view roo
 }
 
 std::string_view unquoted(std::string_view s) {
-  const bool quoted = s.size() >= 2 && (s.front() == '\'' || s.front() == '"') && s.back() == s.front();
+  const bool quoted =
+      s.size() >= 2 && (s.front() == '\'' || s.front() == '"') && s.back() == s.front();
   return quoted ? s.substr(1, s.size() - 2) : s;
 }
 
-nlohmann::ordered_json document_of(const Slot& slot, std::string_view text, const std::string& path) {
+nlohmann::ordered_json document_of(const Slot& slot, std::string_view text,
+                                   const std::string& path) {
   if (slot.ops->kind == FieldKind::kOptional && text == "none") return nullptr;
   if (slot.ops->kind == FieldKind::kRequired && text == "REQUIRED") return nullptr;
   const TypeOps* inner = slot.ops;
@@ -102,7 +112,8 @@ std::vector<std::string> split_config_path(std::string_view path) {
     const bool unbalanced = rest.starts_with('[') && rest.find(']') == rest.npos;
     const bool ends_with_dot = i + length + 1 == path.size() && path[i + length] == '.';
     if (length == 0 || unbalanced || ends_with_dot) {
-      throw ConfigError(fmt::format("{}: expected a path such as a.b[0].@option, got an empty or open part", path));
+      throw ConfigError(fmt::format(
+          "{}: expected a path such as a.b[0].@option, got an empty or open part", path));
     }
     out.emplace_back(rest.substr(0, length));
     i += length;

@@ -5,19 +5,22 @@
 
 namespace axle {
 
-/// The names of a path, as Slots have them: "a.m['k.e'].v[0].@dtype" -> a, m, ['k.e'], v, [0], @dtype.
-/// Throws ConfigError for unbalanced brackets and empty names.
+/// The names of a path, as Slots have them: "a.m['k.e'].v[0].@dtype" -> a, m, ['k.e'], v, [0],
+/// @dtype. Throws ConfigError for unbalanced brackets and empty names.
 std::vector<std::string> split_config_path(std::string_view path);
 
-/// The slot at `path`; map elements also as ".key". Errors are prefixed by `root_name`. Throws ConfigError:
-/// "model.layrs: no such field; did you mean 'layers'? (fields: emb, layers)".
+/// The slot at `path`; map elements also as ".key". Errors are prefixed by `root_name`. Throws
+/// ConfigError: "model.layrs: no such field; did you mean 'layers'? (fields: emb, layers)".
 Slot find_slot(const ConfigView& root, std::string_view path, std::string_view root_name = {});
 
 /// Sets the field at `path` from text, typed:
-/// leaves: their text (strings with or without quotes); `none` clears an optional, REQUIRED a Required;
-/// Child and Fn: the name of a class or function, fields of the same name and type and the options stay; or
-/// "{class: Name, field: value}"; lists, maps and structs in YAML: "[1, 2, 3]", "{name: data, size: 2}".
-/// A map gains an element whose key is new. Throws ConfigError "<path>: expected <what>, got <text>".
-void set(ConfigRef root, std::string_view path, std::string_view text, std::string_view root_name = {});
+/// leaves: their text (strings with or without quotes); `none` clears an optional, REQUIRED a
+/// Required; Child and Fn: the name of a class or function, fields of the same name and type and
+/// the options stay; or
+/// "{class: Name, field: value}"; lists, maps and structs in YAML: "[1, 2, 3]", "{name: data, size:
+/// 2}". A map gains an element whose key is new. Throws ConfigError "<path>: expected <what>, got
+/// <text>".
+void set(ConfigRef root, std::string_view path, std::string_view text,
+         std::string_view root_name = {});
 
 }  // namespace axle

@@ -1,4 +1,5 @@
-// Fields of a config as generic code sees them: a name, an address, and what can be done with a value of that type.
+// Fields of a config as generic code sees them: a name, an address, and what can be done with a
+// value of that type.
 #pragma once
 
 #include <cstddef>
@@ -34,8 +35,8 @@ struct Element {
   void* at;
 };
 
-/// Operations on values of one field type, through erased pointers. Which are set depends on the kind; one constant
-/// exists per type.
+/// Operations on values of one field type, through erased pointers. Which are set depends on the
+/// kind; one constant exists per type.
 struct TypeOps {
   FieldKind kind = FieldKind::kLeaf;
   const std::type_info* type = nullptr;
@@ -44,7 +45,8 @@ struct TypeOps {
   // kLeaf
   LeafKind leaf = LeafKind::kText;
   std::string (*text)(const void*) = nullptr;
-  void (*parse)(void*, std::string_view) = nullptr;  // throws ConfigError, then the value is as before
+  void (*parse)(void*,
+                std::string_view) = nullptr;  // throws ConfigError, then the value is as before
 
   // kStruct
   const ConfigType& (*config_type)() = nullptr;
@@ -69,7 +71,8 @@ struct TypeOps {
 
   // kList, kMap
   std::vector<Element> (*elements)(void*) = nullptr;
-  void* (*insert)(void*, std::string_view key) = nullptr;  // a default value; a list appends and ignores the key
+  void* (*insert)(void*, std::string_view key) =
+      nullptr;  // a default value; a list appends and ignores the key
 };
 
 }  // namespace axle

@@ -19,9 +19,9 @@ template <class T>
 struct OpsOf;
 template <class T>
 constexpr TypeOps common_ops(FieldKind kind) {
-  return {.kind = kind,
-          .type = &typeid(T),
-          .assign = [](void* to, const void* from) { *static_cast<T*>(to) = *static_cast<const T*>(from); }};
+  return {.kind = kind, .type = &typeid(T), .assign = [](void* to, const void* from) {
+            *static_cast<T*>(to) = *static_cast<const T*>(from);
+          }};
 }
 }  // namespace detail
 
@@ -93,13 +93,17 @@ struct MaybeOps {
       auto& o = optional_in(*static_cast<T*>(p));
       return o ? std::addressof(*o) : nullptr;
     };
-    ops.emplace = [](void* p) -> void* { return std::addressof(optional_in(*static_cast<T*>(p)).emplace()); };
+    ops.emplace = [](void* p) -> void* {
+      return std::addressof(optional_in(*static_cast<T*>(p)).emplace());
+    };
     return ops;
   }
 };
 template <class V>
 struct OpsOf<std::optional<V>> : MaybeOps<std::optional<V>, V> {
-  static constexpr TypeOps make() { return MaybeOps<std::optional<V>, V>::make(FieldKind::kOptional); }
+  static constexpr TypeOps make() {
+    return MaybeOps<std::optional<V>, V>::make(FieldKind::kOptional);
+  }
 };
 template <class V>
 struct OpsOf<Required<V>> : MaybeOps<Required<V>, V> {
@@ -109,7 +113,8 @@ struct OpsOf<Required<V>> : MaybeOps<Required<V>, V> {
 template <class V>
 struct OpsOf<std::vector<V>> {
   using T = std::vector<V>;
-  static_assert(!std::is_same_v<V, bool>, "the elements of vector<bool> have no address: use an enum or int");
+  static_assert(!std::is_same_v<V, bool>,
+                "the elements of vector<bool> have no address: use an enum or int");
   static constexpr TypeOps make() {
     TypeOps ops = common_ops<T>(FieldKind::kList);
     ops.element = &kOps<V>;
@@ -119,7 +124,9 @@ struct OpsOf<std::vector<V>> {
       for (V& v : *static_cast<T*>(p)) out.push_back({{}, &v});
       return out;
     };
-    ops.insert = [](void* p, std::string_view) -> void* { return &static_cast<T*>(p)->emplace_back(); };
+    ops.insert = [](void* p, std::string_view) -> void* {
+      return &static_cast<T*>(p)->emplace_back();
+    };
     return ops;
   }
 };
@@ -136,7 +143,9 @@ struct OpsOf<std::map<std::string, V, Less>> {
       for (auto& [key, v] : *static_cast<T*>(p)) out.push_back({key, &v});
       return out;
     };
-    ops.insert = [](void* p, std::string_view key) -> void* { return &(*static_cast<T*>(p))[std::string(key)]; };
+    ops.insert = [](void* p, std::string_view key) -> void* {
+      return &(*static_cast<T*>(p))[std::string(key)];
+    };
     return ops;
   }
 };

@@ -10,17 +10,20 @@ namespace {
 
 void add_fields(const ConfigType& type, void* at, std::string_view sign, std::vector<Slot>& out) {
   for (const Field& f : type.fields) {
-    out.push_back({std::string(sign) + std::string(f.name), static_cast<char*>(at) + f.offset, f.ops});
+    out.push_back(
+        {std::string(sign) + std::string(f.name), static_cast<char*>(at) + f.offset, f.ops});
   }
 }
 
 std::string element_name(const TypeOps& ops, const Element& element, size_t index) {
-  return ops.kind == FieldKind::kMap ? "['" + element.key + "']" : "[" + std::to_string(index) + "]";
+  return ops.kind == FieldKind::kMap ? "['" + element.key + "']"
+                                     : "[" + std::to_string(index) + "]";
 }
 
 void visit(const std::string& path, const Slot& slot, const Visit& enter, const Visit& leave) {
   if (enter) enter(path, slot);
-  for (const Slot& child : children_of(slot)) visit(join_config_path(path, child.name), child, enter, leave);
+  for (const Slot& child : children_of(slot))
+    visit(join_config_path(path, child.name), child, enter, leave);
   if (leave) leave(path, slot);
 }
 
@@ -49,7 +52,8 @@ std::vector<Slot> children_of(const Slot& outer) {
     add_fields(ops.config_type(), slot.at, "", out);
   } else if (const AnyConfig* held = held_config(slot)) {
     add_fields(held->type(), held->get(), "", out);
-    if (ops.kind == FieldKind::kChild) add_fields(ops.options_type(), ops.options(slot.at), "@", out);
+    if (ops.kind == FieldKind::kChild)
+      add_fields(ops.options_type(), ops.options(slot.at), "@", out);
   } else if (ops.elements) {
     const std::vector<Element> elements = ops.elements(slot.at);
     for (size_t i = 0; i < elements.size(); ++i) {
@@ -75,18 +79,21 @@ void put_config(const Slot& outer, AnyConfig config) {
   } else if (slot.ops->kind == FieldKind::kFn) {
     slot.ops->fn(slot.at).put_as(*slot.ops->signature, std::move(config));
   } else {
-    throw ConfigError(fmt::format("expected a slot for {}, got a field without a class", config.type().name));
+    throw ConfigError(
+        fmt::format("expected a slot for {}, got a field without a class", config.type().name));
   }
 }
 
-void fail_no_slot(const std::string& path, std::string_view name, const std::vector<std::string>& names,
-                  std::string_view what) {
-  const std::string choice = names.empty() ? "; it has none" : fmt::format(" ({}s: {})", what, join(names, ", "));
-  throw ConfigError(
-      fmt::format("{}: no such {}{}{}", join_config_path(path, name), what, suggest(name, names), choice));
+void fail_no_slot(const std::string& path, std::string_view name,
+                  const std::vector<std::string>& names, std::string_view what) {
+  const std::string choice =
+      names.empty() ? "; it has none" : fmt::format(" ({}s: {})", what, join(names, ", "));
+  throw ConfigError(fmt::format("{}: no such {}{}{}", join_config_path(path, name), what,
+                                suggest(name, names), choice));
 }
 
-void walk(const ConfigView& root, const Visit& enter, const Visit& leave, std::string_view root_name) {
+void walk(const ConfigView& root, const Visit& enter, const Visit& leave,
+          std::string_view root_name) {
   visit(std::string(root_name), root.slot(), enter, leave);
 }
 

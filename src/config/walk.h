@@ -12,21 +12,27 @@ std::string join_config_path(std::string_view parent, std::string_view name);
 
 /// The slot inside any optionals and Requireds; an empty one ends the way and is returned itself.
 Slot peel(Slot slot);
-/// What stands directly below a slot: fields, elements, and the options ("@dtype") of a Child that holds something.
+/// What stands directly below a slot: fields, elements, and the options ("@dtype") of a Child that
+/// holds something.
 std::vector<Slot> children_of(const Slot& slot);
-/// The config held by a Child or Fn slot, also inside an optional; null for other slots and where nothing is held.
+/// The config held by a Child or Fn slot, also inside an optional; null for other slots and where
+/// nothing is held.
 AnyConfig* held_config(const Slot& slot);
 
-/// Puts a config into a Child or Fn slot, also inside an optional. Throws ConfigError if role or signature differ.
+/// Puts a config into a Child or Fn slot, also inside an optional. Throws ConfigError if role or
+/// signature differ.
 void put_config(const Slot& slot, AnyConfig config);
-/// "path.name: no such field; did you mean 'layers'? (fields: a, b)". `what` is "field", "option" or "key".
-[[noreturn]] void fail_no_slot(const std::string& path, std::string_view name, const std::vector<std::string>& names,
-                               std::string_view what);
+/// "path.name: no such field; did you mean 'layers'? (fields: a, b)". `what` is "field", "option"
+/// or "key".
+[[noreturn]] void fail_no_slot(const std::string& path, std::string_view name,
+                               const std::vector<std::string>& names, std::string_view what);
 
 using Visit = std::function<void(const std::string& path, const Slot& slot)>;
-/// Depth first from the root (path `root_name`) in the order of declaration; `enter` before a slot's children, `leave`
-/// after. A visitor may change the slot that it is given: on entering, its new children are walked; on leaving, not.
-void walk(const ConfigView& root, const Visit& enter, const Visit& leave = {}, std::string_view root_name = {});
+/// Depth first from the root (path `root_name`) in the order of declaration; `enter` before a
+/// slot's children, `leave` after. A visitor may change the slot that it is given: on entering, its
+/// new children are walked; on leaving, not.
+void walk(const ConfigView& root, const Visit& enter, const Visit& leave = {},
+          std::string_view root_name = {});
 
 /// Calls fn(path, Module::Config&) for every config of exactly this type, the root's included.
 template <class Module, class F>

@@ -15,7 +15,9 @@ namespace {
 
 using Document = nlohmann::ordered_json;
 
-bool is_null_word(const std::string& s) { return s.empty() || s == "none" || s == "null" || s == "~"; }
+bool is_null_word(const std::string& s) {
+  return s.empty() || s == "none" || s == "null" || s == "~";
+}
 
 [[noreturn]] void fail(std::string_view source, const YAML::Mark& mark, std::string_view message) {
   throw ConfigError(fmt::format("{}:{}: {}", source, mark.line + 1, message));
@@ -35,9 +37,12 @@ Document document_of(const YAML::Node& node, std::string_view source) {
     case YAML::NodeType::Map: {
       Document out = Document::object();
       for (const auto& entry : node) {
-        if (!entry.first.IsScalar()) fail(source, entry.first.Mark(), "expected a name as key, got a list or mapping");
+        if (!entry.first.IsScalar())
+          fail(source, entry.first.Mark(), "expected a name as key, got a list or mapping");
         const std::string& key = entry.first.Scalar();
-        if (out.contains(key)) fail(source, entry.first.Mark(), fmt::format("expected each key once, got '{}' twice", key));
+        if (out.contains(key))
+          fail(source, entry.first.Mark(),
+               fmt::format("expected each key once, got '{}' twice", key));
         out[key] = document_of(entry.second, source);
       }
       return out;
@@ -49,7 +54,8 @@ Document document_of(const YAML::Node& node, std::string_view source) {
 
 // Text that every YAML reader takes for a string without quotes.
 bool is_plain(const std::string& s) {
-  constexpr std::string_view kWords[] = {"true", "false", "yes", "no", "on", "off", "y", "n", "none", "null", "nan", "inf"};
+  constexpr std::string_view kWords[] = {"true", "false", "yes",  "no",   "on",  "off",
+                                         "y",    "n",     "none", "null", "nan", "inf"};
   std::string lower;
   for (const char c : s) {
     const auto u = static_cast<unsigned char>(c);
@@ -71,14 +77,17 @@ void emit(YAML::Emitter& out, const Document& d) {
     }
     out << YAML::EndMap;
   } else if (d.is_array()) {
-    const bool scalars = std::none_of(d.begin(), d.end(), [](const Document& e) { return e.is_object(); });
+    const bool scalars =
+        std::none_of(d.begin(), d.end(), [](const Document& e) { return e.is_object(); });
     out << (scalars ? YAML::Flow : YAML::Block) << YAML::BeginSeq;
     for (const Document& element : d) emit(out, element);
     out << YAML::EndSeq;
   } else if (d.is_string()) {
     const auto& s = d.get_ref<const std::string&>();
-    if (is_plain(s)) out << s;
-    else out << YAML::DoubleQuoted << s;
+    if (is_plain(s))
+      out << s;
+    else
+      out << YAML::DoubleQuoted << s;
   } else {
     out << (d.is_null() ? "none" : d.dump());
   }

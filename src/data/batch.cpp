@@ -12,7 +12,8 @@ Tree<Type> batch_spec(int64_t batch_size, int64_t seq_len) {
 
 Batch make_batch(int64_t batch_size, int64_t seq_len) {
   Batch batch;
-  for (const auto& [name, type] : batch_spec(batch_size, seq_len)) batch.tensors.emplace(name, HostTensor(type));
+  for (const auto& [name, type] : batch_spec(batch_size, seq_len))
+    batch.tensors.emplace(name, HostTensor(type));
   for (int64_t i = 0; i < batch_size; ++i) fill_padding(row_of(batch, i));
   return batch;
 }

@@ -9,13 +9,14 @@
 
 namespace axle {
 
-/// One global batch of packed rows: "input_ids", "target_labels", "input_segment_ids" and "input_positions", i32[B, T]
-/// each. Labels of kIgnoredLabel don't count; segment 0 is padding.
+/// One global batch of packed rows: "input_ids", "target_labels", "input_segment_ids" and
+/// "input_positions", i32[B, T] each. Labels of kIgnoredLabel don't count; segment 0 is padding.
 struct Batch {
   Tree<HostTensor> tensors;
   /// Labels that count.
   int64_t num_targets = 0;
-  /// Bytes of text that these labels stand for, for losses in bits per byte; 0 where tokens stand for no text.
+  /// Bytes of text that these labels stand for, for losses in bits per byte; 0 where tokens stand
+  /// for no text.
   int64_t num_target_bytes = 0;
 };
 

@@ -7,7 +7,8 @@
 
 namespace axle {
 
-/// What a model that knows byte frequencies and nothing else reaches: the measure that a trained one is printed beside.
+/// What a model that knows byte frequencies and nothing else reaches: the measure that a trained
+/// one is printed beside.
 class ByteHistogram {
  public:
   void add(std::string_view text);

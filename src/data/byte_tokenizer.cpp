@@ -19,9 +19,11 @@ constexpr auto kBytes = [] {
 
 }  // namespace
 
-ByteTokenizer::ByteTokenizer(const Config& cfg, const Dims&, const Scope& scope) : vocab_size_(cfg.vocab_size) {
+ByteTokenizer::ByteTokenizer(const Config& cfg, const Dims&, const Scope& scope)
+    : vocab_size_(cfg.vocab_size) {
   if (vocab_size_ <= kBoundary) {
-    throw ConfigError(fmt::format("{}.vocab_size: expected at least {}, got {}", scope.path, kBoundary + 1, vocab_size_));
+    throw ConfigError(fmt::format("{}.vocab_size: expected at least {}, got {}", scope.path,
+                                  kBoundary + 1, vocab_size_));
   }
 }
 
@@ -33,7 +35,8 @@ std::vector<int32_t> ByteTokenizer::encode(std::string_view text) const {
 }
 
 std::string_view ByteTokenizer::piece(int32_t id) const {
-  return id >= 0 && id < kBoundary ? std::string_view(&kBytes[static_cast<size_t>(id)], 1) : std::string_view();
+  return id >= 0 && id < kBoundary ? std::string_view(&kBytes[static_cast<size_t>(id)], 1)
+                                   : std::string_view();
 }
 
 uint64_t ByteTokenizer::fingerprint() const { return xxh3_64("ByteTokenizer"); }

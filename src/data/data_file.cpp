@@ -8,7 +8,8 @@
 namespace axle {
 
 std::string read_data_file(const std::string& path, std::string_view field) {
-  if (!path_exists(path)) throw DataError(fmt::format("{}: expected a file, got nothing there; set {}", path, field));
+  if (!path_exists(path))
+    throw DataError(fmt::format("{}: expected a file, got nothing there; set {}", path, field));
   try {
     return read_file(path);
   } catch (const StorageError& error) {

@@ -11,10 +11,13 @@
 namespace axle {
 namespace {
 
-constexpr uint64_t kChoice = 20;     // fixed for ever: another value would mix up the splits of older runs
-constexpr double kMaxExcess = 1.5;  // held out at most this much more than asked for
+constexpr uint64_t kChoice =
+    20;  // fixed for ever: another value would mix up the splits of older runs
+// The largest share that whole documents may hold out: somewhat more than asked for, never all.
+double max_share(double fraction) { return std::min(1.5 * fraction, (1 + fraction) / 2); }
 
-// Where the last `tail` bytes of the text begin, moved to the beginning of a line, or at least of a character.
+// Where the last `tail` bytes of the text begin, moved to the beginning of a line, or at least of a
+// character.
 size_t tail_begin(std::string_view text, double tail) {
   size_t at = text.size() - std::min(text.size(), static_cast<size_t>(tail));
   const size_t line = text.find('\n', at);
@@ -33,16 +36,23 @@ std::string later(const std::string& where, int64_t lines) {
 
 }  // namespace
 
-std::string to_text(Split split) { return split == Split::kAll ? "all" : split == Split::kTrain ? "train" : "held_out"; }
-
-void from_text(std::string_view text, Split& split) {
-  if (text == "all") split = Split::kAll;
-  else if (text == "train") split = Split::kTrain;
-  else if (text == "held_out") split = Split::kHeldOut;
-  else throw ConfigError(fmt::format("expected all, train or held_out, got '{}'", text));
+std::string to_text(Split split) {
+  return split == Split::kAll ? "all" : split == Split::kTrain ? "train" : "held_out";
 }
 
-std::vector<Document> select_split(const std::vector<Document>& documents, Split split, double fraction) {
+void from_text(std::string_view text, Split& split) {
+  if (text == "all")
+    split = Split::kAll;
+  else if (text == "train")
+    split = Split::kTrain;
+  else if (text == "held_out")
+    split = Split::kHeldOut;
+  else
+    throw ConfigError(fmt::format("expected all, train or held_out, got '{}'", text));
+}
+
+std::vector<Document> select_split(const std::vector<Document>& documents, Split split,
+                                   double fraction) {
   if (split == Split::kAll) return documents;
   double total = 0;
   for (const auto& document : documents) total += static_cast<double>(document.text.size());
@@ -52,7 +62,7 @@ std::vector<Document> select_split(const std::vector<Document>& documents, Split
   for (const int64_t i : permutation(static_cast<int64_t>(documents.size()), kChoice)) {
     const auto size = static_cast<double>(documents[static_cast<size_t>(i)].text.size());
     if (held_bytes >= fraction * total) break;
-    if (held_bytes + size > kMaxExcess * fraction * total) continue;
+    if (held_bytes + size > max_share(fraction) * total) continue;
     held[static_cast<size_t>(i)] = true;
     held_bytes += size;
   }
@@ -64,24 +74,29 @@ std::vector<Document> select_split(const std::vector<Document>& documents, Split
       if (held[i] == wanted) out.push_back(documents[i]);
     }
   } else if (fraction > 0) {
-    const auto largest = std::ranges::max_element(documents, {}, [](const auto& d) { return d.text.size(); });
+    const auto largest =
+        std::ranges::max_element(documents, {}, [](const auto& d) { return d.text.size(); });
     const size_t cut = tail_begin(largest->text, fraction * total);
     const std::string_view head = largest->text.substr(0, cut), tail = largest->text.substr(cut);
     if (wanted) {
       if (!tail.empty()) out.push_back({tail, later(largest->where, count_lines(head))});
     } else {
       for (const auto& document : documents) {
-        if (&document != &*largest) out.push_back(document);
-        else if (!head.empty()) out.push_back({head, document.where});
+        if (&document != &*largest)
+          out.push_back(document);
+        else if (!head.empty())
+          out.push_back({head, document.where});
       }
     }
   } else if (!wanted) {
     out = documents;
   }
   if (out.empty()) {
-    throw DataError(fmt::format("{}: expected text enough for the split '{}', got {} documents of {} bytes; "
-                                "change held_out_fraction ({})",
-                                documents.empty() ? "corpus" : documents[0].where, to_text(split), documents.size(), total, fraction));
+    throw DataError(
+        fmt::format("{}: expected text enough for the split '{}', got {} documents of {} bytes; "
+                    "change held_out_fraction ({})",
+                    documents.empty() ? "corpus" : documents[0].where, to_text(split),
+                    documents.size(), total, fraction));
   }
   return out;
 }

@@ -15,15 +15,15 @@ namespace axle {
 /// What an input found when it was built, for the user to see.
 struct InputFacts {
   int64_t num_documents = 0;
-  int64_t num_bytes = 0;   // of text
+  int64_t num_bytes = 0;  // of text
   int64_t num_tokens = 0;
-  int64_t num_rows = 0;    // of one epoch; 0 if there is no end to it
+  int64_t num_rows = 0;          // of one epoch; 0 if there is no end to it
   double byte_entropy_bits = 0;  // of the text, order 0, per byte
   Skipped skipped = {};
 };
 
-/// Batches in an order that depends on the config and the seed alone, never on the number of hosts; its state is a
-/// place in that order, so that a restored input goes on with the very next batch.
+/// Batches in an order that depends on the config and the seed alone, never on the number of hosts;
+/// its state is a place in that order, so that a restored input goes on with the very next batch.
 class Input {
  public:
   using Role = Input;

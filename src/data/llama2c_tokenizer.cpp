@@ -23,8 +23,9 @@ class Cursor {
   bool at_end() const { return offset_ == bytes_.size(); }
   std::string_view take(size_t size) {
     if (size > bytes_.size() - offset_) {
-      throw DataError(fmt::format("{}: offset {}: expected {} more bytes of a llama2.c vocabulary, got {}", path_, offset_,
-                                  size, bytes_.size() - offset_));
+      throw DataError(
+          fmt::format("{}: offset {}: expected {} more bytes of a llama2.c vocabulary, got {}",
+                      path_, offset_, size, bytes_.size() - offset_));
     }
     offset_ += size;
     return bytes_.substr(offset_ - size, size);
@@ -49,7 +50,8 @@ struct Symbol {
   int32_t previous, next;  // -1 at the ends
 };
 
-// Two neighbours whose union is a piece; stale once either of them has changed, which shows in the size.
+// Two neighbours whose union is a piece; stale once either of them has changed, which shows in the
+// size.
 struct Merge {
   float score;
   int32_t left, right;
@@ -73,13 +75,16 @@ Llama2cTokenizer::Llama2cTokenizer(const Config& cfg, const Dims&, const Scope& 
     pieces_.emplace_back(cursor.take(static_cast<uint32_t>(cursor.number<int32_t>())));
   }
   if (vocab_size() < kFirstText) {
-    throw DataError(fmt::format("{}: expected a llama2.c vocabulary of at least {} pieces, got {}", path, kFirstText, vocab_size()));
+    throw DataError(fmt::format("{}: expected a llama2.c vocabulary of at least {} pieces, got {}",
+                                path, kFirstText, vocab_size()));
   }
-  for (int32_t b = 0; b < 256; ++b) pieces_[static_cast<size_t>(kFirstByte + b)] = std::string(1, static_cast<char>(b));
+  for (int32_t b = 0; b < 256; ++b)
+    pieces_[static_cast<size_t>(kFirstByte + b)] = std::string(1, static_cast<char>(b));
   pieces_[0] = " \xe2\x81\x87 ";  // as SentencePiece shows the unknown token
   pieces_[kBos].clear();
   pieces_[kEos].clear();
-  for (int32_t id = kFirstText; id < vocab_size(); ++id) ids_.try_emplace(pieces_[static_cast<size_t>(id)], id);
+  for (int32_t id = kFirstText; id < vocab_size(); ++id)
+    ids_.try_emplace(pieces_[static_cast<size_t>(id)], id);
   fingerprint_ = xxh3_64(bytes);
 }
 
@@ -111,11 +116,13 @@ std::vector<int32_t> Llama2cTokenizer::encode(std::string_view text) const {
     const int32_t id = id_of(a.begin, a.size + b.size);
     if (id >= 0) merges.push({scores_[static_cast<size_t>(id)], left, right, a.size + b.size, id});
   };
-  for (size_t i = 1; i < symbols.size(); ++i) propose(static_cast<int32_t>(i) - 1, static_cast<int32_t>(i));
+  for (size_t i = 1; i < symbols.size(); ++i)
+    propose(static_cast<int32_t>(i) - 1, static_cast<int32_t>(i));
   while (!merges.empty()) {
     const Merge merge = merges.top();
     merges.pop();
-    Symbol &left = symbols[static_cast<size_t>(merge.left)], &right = symbols[static_cast<size_t>(merge.right)];
+    Symbol &left = symbols[static_cast<size_t>(merge.left)],
+           &right = symbols[static_cast<size_t>(merge.right)];
     if (left.size == 0 || right.size == 0 || left.size + right.size != merge.size) continue;
     left.size = merge.size;
     left.id = merge.id;
@@ -133,13 +140,20 @@ std::vector<int32_t> Llama2cTokenizer::encode(std::string_view text) const {
       ids.push_back(symbol.id);
       continue;
     }
-    for (const char c : all.substr(symbol.begin, symbol.size)) ids.push_back(kFirstByte + static_cast<uint8_t>(c));
+    for (const char c : all.substr(symbol.begin, symbol.size))
+      ids.push_back(kFirstByte + static_cast<uint8_t>(c));
   }
   return ids;
 }
 
 std::string_view Llama2cTokenizer::piece(int32_t id) const {
-  return id >= 0 && id < vocab_size() ? std::string_view(pieces_[static_cast<size_t>(id)]) : std::string_view();
+  return id >= 0 && id < vocab_size() ? std::string_view(pieces_[static_cast<size_t>(id)])
+                                      : std::string_view();
+}
+
+LeadingSpace Llama2cTokenizer::leading_space(int32_t id) const {
+  return id >= kFirstText ? LeadingSpace::kDropOne
+                          : LeadingSpace::kKeep;  // a space said as a byte was meant
 }
 
 AXLE_REGISTER(Llama2cTokenizer)

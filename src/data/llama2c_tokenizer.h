@@ -1,7 +1,8 @@
 // The vocabulary file of llama2.c: pieces with scores, merged pairwise.
 //
-// Layout, little-endian: i32 longest piece; then for each id f32 score, i32 length, the piece. Ids 0, 1, 2 are the
-// unknown token, the beginning and the end of a text; 3 + b is the byte b; the rest is text with plain spaces.
+// Layout, little-endian: i32 longest piece; then for each id f32 score, i32 length, the piece. Ids
+// 0, 1, 2 are the unknown token, the beginning and the end of a text; 3 + b is the byte b; the rest
+// is text with plain spaces.
 #pragma once
 
 #include <unordered_map>
@@ -11,8 +12,9 @@
 
 namespace axle {
 
-/// Byte-pair encoding: a space before the text, then characters (bytes for those that are no piece), then the adjacent
-/// pair whose union has the best score is merged, the leftmost of equals, until no union is a piece.
+/// Byte-pair encoding: a space before the text, then characters (bytes for those that are no
+/// piece), then the adjacent pair whose union has the best score is merged, the leftmost of equals,
+/// until no union is a piece.
 class Llama2cTokenizer final : public Tokenizer {
  public:
   struct Config {
@@ -27,7 +29,7 @@ class Llama2cTokenizer final : public Tokenizer {
   SpecialIds special_ids() const override;
   std::vector<int32_t> encode(std::string_view text) const override;
   std::string_view piece(int32_t id) const override;
-  LeadingSpace leading_space() const override { return LeadingSpace::kDropOne; }
+  LeadingSpace leading_space(int32_t id) const override;
   uint64_t fingerprint() const override { return fingerprint_; }
 
  private:

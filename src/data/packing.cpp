@@ -9,7 +9,9 @@
 namespace axle {
 namespace {
 
-int64_t num_positions(std::span<const int32_t> tokens) { return std::max<int64_t>(static_cast<int64_t>(tokens.size()) - 1, 0); }
+int64_t num_positions(std::span<const int32_t> tokens) {
+  return std::max<int64_t>(static_cast<int64_t>(tokens.size()) - 1, 0);
+}
 
 void pad_from(const RowView& out, size_t begin) {
   std::ranges::fill(out.input_ids.subspan(begin), 0);
@@ -33,23 +35,28 @@ std::span<const int32_t> TokenizedDocuments::document(int64_t i) const {
 
 uint64_t TokenizedDocuments::fingerprint() const {
   const auto hash_of = [](const auto& values) {
-    return xxh3_64({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0])});
+    return xxh3_64(
+        {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0])});
   };
   return mix_seed(hash_of(tokens_), hash_of(begins_));
 }
 
-RowPacker::RowPacker(const TokenizedDocuments& documents, std::vector<int64_t> order, int64_t seq_len)
+RowPacker::RowPacker(const TokenizedDocuments& documents, std::vector<int64_t> order,
+                     int64_t seq_len)
     : documents_(&documents), order_(std::move(order)), seq_len_(seq_len), begins_{0} {
-  for (const int64_t i : order_) begins_.push_back(begins_.back() + num_positions(documents.document(i)));
+  for (const int64_t i : order_)
+    begins_.push_back(begins_.back() + num_positions(documents.document(i)));
 }
 
 int64_t RowPacker::num_rows() const { return (begins_.back() + seq_len_ - 1) / seq_len_; }
 
 void RowPacker::fill(int64_t row, const RowView& out) const {
   const int64_t begin = row * seq_len_;
-  size_t index = static_cast<size_t>(std::ranges::upper_bound(begins_, begin) - begins_.begin()) - 1;
+  size_t index =
+      static_cast<size_t>(std::ranges::upper_bound(begins_, begin) - begins_.begin()) - 1;
   size_t filled = 0;
-  for (int32_t segment = 1; filled < static_cast<size_t>(seq_len_) && index < order_.size(); ++index) {
+  for (int32_t segment = 1; filled < static_cast<size_t>(seq_len_) && index < order_.size();
+       ++index) {
     const std::span<const int32_t> tokens = documents_->document(order_[index]);
     const auto from = static_cast<size_t>(begin + static_cast<int64_t>(filled) - begins_[index]);
     const auto left = static_cast<size_t>(num_positions(tokens)) - from;

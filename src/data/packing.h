@@ -1,4 +1,5 @@
-// Packing: documents of any length into rows of one length, so that no position is wasted on padding.
+// Packing: documents of any length into rows of one length, so that no position is wasted on
+// padding.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +32,11 @@ struct RowView {
 
 /// The rows of one epoch, each of them at hand by its number.
 ///
-/// A document of n tokens gives n - 1 positions: every token but the last is an input, and its label is the token after
-/// it. These positions, document after document, are cut into rows. Within a row segments count from 1, a document cut
-/// by a row's end goes on as a new segment, positions count from 0 in each; the end of the last row is padding: id 0,
-/// label kIgnoredLabel, segment 0, position 0.
+/// A document of n tokens gives n - 1 positions: every token but the last is an input, and its
+/// label is the token after it. These positions, document after document, are cut into rows. Within
+/// a row segments count from 1, a document cut by a row's end goes on as a new segment, positions
+/// count from 0 in each; the end of the last row is padding: id 0, label kIgnoredLabel, segment 0,
+/// position 0.
 class RowPacker {
  public:
   /// `order` lists documents; `documents` must outlive the packer.

@@ -6,7 +6,9 @@
 namespace axle {
 
 Prefetcher::Prefetcher(std::unique_ptr<Input> input, int64_t depth)
-    : input_(std::move(input)), depth_(static_cast<size_t>(std::max<int64_t>(depth, 1))), state_(input_->state()) {
+    : input_(std::move(input)),
+      depth_(static_cast<size_t>(std::max<int64_t>(depth, 1))),
+      state_(input_->state()) {
   start();
 }
 

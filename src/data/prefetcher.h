@@ -1,4 +1,5 @@
-// Batches made ahead of time in a thread of their own, so that a training step never waits for data.
+// Batches made ahead of time in a thread of their own, so that a training step never waits for
+// data.
 #pragma once
 
 #include <condition_variable>
@@ -12,8 +13,8 @@
 
 namespace axle {
 
-/// An input in front of another: the same batches in the same order, and state() is that of the batch handed out last,
-/// whatever lies ready behind it. Use it from one thread.
+/// An input in front of another: the same batches in the same order, and state() is that of the
+/// batch handed out last, whatever lies ready behind it. Use it from one thread.
 class Prefetcher final : public Input {
  public:
   /// Keeps up to `depth` batches ready, at least 1.

@@ -16,7 +16,9 @@ uint64_t finalize(uint64_t z) {
 
 }  // namespace
 
-uint64_t mix_seed(uint64_t seed, uint64_t part) { return finalize(finalize(seed + kGolden) ^ (part + kGolden)); }
+uint64_t mix_seed(uint64_t seed, uint64_t part) {
+  return finalize(finalize(seed + kGolden) ^ (part + kGolden));
+}
 
 uint64_t SplitMix64::next() { return finalize(state_ += kGolden); }
 

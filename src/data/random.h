@@ -1,4 +1,5 @@
-// Random numbers for the order of data: the same on every machine, addressed by seeds instead of carried along.
+// Random numbers for the order of data: the same on every machine, addressed by seeds instead of
+// carried along.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,8 @@
 namespace axle {
 
 std::string to_json(const RowPosition& position) {
-  return fmt::format(R"({{"fingerprint":"{:016x}","next_row":{}}})", position.fingerprint, position.next_row);
+  return fmt::format(R"({{"fingerprint":"{:016x}","next_row":{}}})", position.fingerprint,
+                     position.next_row);
 }
 
 int64_t restored_row(std::string_view state, uint64_t fingerprint) {
@@ -20,9 +21,10 @@ int64_t restored_row(std::string_view state, uint64_t fingerprint) {
   }
   const std::string ours = fmt::format("{:016x}", fingerprint), theirs = json["fingerprint"];
   if (ours != theirs) {
-    throw DataError(fmt::format("input: expected the data that the saved position belongs to (fingerprint {}), got other "
-                                "data ({}); use the same text, tokenizer, seq_len, shuffle, split and seed",
-                                theirs, ours));
+    throw DataError(fmt::format(
+        "input: expected the data that the saved position belongs to (fingerprint {}), got other "
+        "data ({}); use the same text, tokenizer, seq_len, shuffle, split and seed",
+        theirs, ours));
   }
   return json["next_row"].get<int64_t>();
 }

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <sentencepiece_processor.h>
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "base/hash.h"
 #include "config/register.h"
@@ -15,13 +13,13 @@ namespace {
 
 using sentencepiece::SentencePieceProcessor;
 constexpr std::string_view kMetaSpace = "\xe2\x96\x81";  // U+2581: how a model writes a space
-constexpr std::string_view kUnknown = " \xe2\x81\x87 ";
 
 std::string piece_text(const SentencePieceProcessor& processor, int id) {
   const std::string& piece = processor.IdToPiece(id);
   if (processor.IsControl(id)) return {};
-  if (processor.IsUnknown(id)) return std::string(kUnknown);
-  if (processor.IsByte(id)) return std::string(1, static_cast<char>(std::stoi(piece.substr(3, 2), nullptr, 16)));  // <0xHH>
+  if (processor.IsUnknown(id)) return processor.DecodeIds({id});  // the model says how it is shown
+  if (processor.IsByte(id))
+    return std::string(1, static_cast<char>(std::stoi(piece.substr(3, 2), nullptr, 16)));  // <0xHH>
   std::string out = piece;
   for (size_t at = out.find(kMetaSpace); at != out.npos; at = out.find(kMetaSpace, at + 1)) {
     out.replace(at, kMetaSpace.size(), " ");
@@ -29,17 +27,26 @@ std::string piece_text(const SentencePieceProcessor& processor, int id) {
   return out;
 }
 
-// The library does not tell its model's whitespace policy, so a piece that begins with a space is decoded twice.
-LeadingSpace find_leading_space(const SentencePieceProcessor& processor, const std::vector<std::string>& pieces) {
-  const auto lone = std::ranges::find(pieces, " ");
-  const auto any = lone != pieces.end() ? lone : std::ranges::find_if(pieces, [](const auto& p) { return p.starts_with(' '); });
-  if (any == pieces.end()) return LeadingSpace::kKeep;
-  const int id = static_cast<int>(any - pieces.begin());
-  const size_t full = 2 * any->size(), decoded = processor.DecodeIds({id, id}).size();
-  return decoded == full ? LeadingSpace::kKeep : decoded == full - 1 ? LeadingSpace::kDropOne : LeadingSpace::kDropAll;
+// The library does not tell its model's whitespace policy, so two pieces that begin with a space
+// are decoded.
+LeadingSpace find_leading_space(const SentencePieceProcessor& processor) {
+  int shortest = -1;
+  for (int id = 0; id < processor.GetPieceSize(); ++id) {
+    const std::string& piece = processor.IdToPiece(id);
+    if (!piece.starts_with(kMetaSpace) || processor.IsUnused(id)) continue;
+    if (shortest < 0 || piece.size() < processor.IdToPiece(shortest).size()) shortest = id;
+  }
+  if (shortest < 0) return LeadingSpace::kKeep;
+  const size_t full = 2 * piece_text(processor, shortest).size();
+  const size_t decoded = processor.DecodeIds({shortest, shortest}).size();
+  return decoded == full       ? LeadingSpace::kKeep
+         : decoded == full - 1 ? LeadingSpace::kDropOne
+                               : LeadingSpace::kDropAll;
 }
 
-std::optional<int32_t> optional_id(int id) { return id >= 0 ? std::optional<int32_t>(id) : std::nullopt; }
+std::optional<int32_t> optional_id(int id) {
+  return id >= 0 ? std::optional<int32_t>(id) : std::nullopt;
+}
 
 }  // namespace
 
@@ -48,10 +55,12 @@ SentencePieceTokenizer::SentencePieceTokenizer(const Config& cfg, const Dims&, c
   const std::string model = read_data_file(path_, fmt::format("{}.path", scope.path));
   const auto status = processor_->LoadFromSerializedProto(model);
   if (!status.ok() || processor_->GetPieceSize() == 0) {
-    throw DataError(fmt::format("{}: expected a SentencePiece model, got another file: {}", path_, status.error_message()));
+    throw DataError(fmt::format("{}: expected a SentencePiece model, got another file: {}", path_,
+                                status.error_message()));
   }
-  for (int id = 0; id < processor_->GetPieceSize(); ++id) pieces_.push_back(piece_text(*processor_, id));
-  leading_space_ = find_leading_space(*processor_, pieces_);
+  for (int id = 0; id < processor_->GetPieceSize(); ++id)
+    pieces_.push_back(piece_text(*processor_, id));
+  leading_space_ = find_leading_space(*processor_);
   fingerprint_ = xxh3_64(model);
 }
 
@@ -66,12 +75,20 @@ SpecialIds SentencePieceTokenizer::special_ids() const {
 std::vector<int32_t> SentencePieceTokenizer::encode(std::string_view text) const {
   std::vector<int> ids;
   const auto status = processor_->Encode({text.data(), text.size()}, &ids);
-  if (!status.ok()) throw DataError(fmt::format("{}: cannot encode the text: {}", path_, status.error_message()));
+  if (!status.ok())
+    throw DataError(fmt::format("{}: cannot encode the text: {}", path_, status.error_message()));
   return ids;
 }
 
 std::string_view SentencePieceTokenizer::piece(int32_t id) const {
-  return id >= 0 && id < vocab_size() ? std::string_view(pieces_[static_cast<size_t>(id)]) : std::string_view();
+  return id >= 0 && id < vocab_size() ? std::string_view(pieces_[static_cast<size_t>(id)])
+                                      : std::string_view();
+}
+
+LeadingSpace SentencePieceTokenizer::leading_space(int32_t id) const {
+  const bool own_space =
+      id >= 0 && id < vocab_size() && processor_->IdToPiece(id).starts_with(kMetaSpace);
+  return own_space ? leading_space_ : LeadingSpace::kKeep;
 }
 
 AXLE_REGISTER(SentencePieceTokenizer)

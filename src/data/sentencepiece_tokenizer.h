@@ -12,7 +12,8 @@ class SentencePieceProcessor;
 
 namespace axle {
 
-/// Encodes and decodes as the library does. Text that the vocabulary can't express comes back as " \u2047 ".
+/// Encodes and decodes as the library does, with the normalization that the model asks for; text
+/// that its vocabulary can't express comes back as the model's sign for that.
 class SentencePieceTokenizer final : public Tokenizer {
  public:
   struct Config {
@@ -28,14 +29,15 @@ class SentencePieceTokenizer final : public Tokenizer {
   SpecialIds special_ids() const override;
   std::vector<int32_t> encode(std::string_view text) const override;
   std::string_view piece(int32_t id) const override;
-  LeadingSpace leading_space() const override { return leading_space_; }
+  LeadingSpace leading_space(int32_t id) const override;
   uint64_t fingerprint() const override { return fingerprint_; }
 
  private:
   std::string path_;
   std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
   std::vector<std::string> pieces_;
-  LeadingSpace leading_space_ = LeadingSpace::kKeep;
+  LeadingSpace leading_space_ =
+      LeadingSpace::kKeep;  // of pieces that begin with the model's own space
   uint64_t fingerprint_ = 0;
 };
 

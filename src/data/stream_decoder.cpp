@@ -13,7 +13,7 @@ constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 std::string StreamDecoder::push(int32_t id) {
   std::string_view piece = tokenizer_->piece(id);
   if (at_start_ && !piece.empty()) {
-    const LeadingSpace policy = tokenizer_->leading_space();
+    const LeadingSpace policy = tokenizer_->leading_space(id);
     if (policy != LeadingSpace::kKeep && piece.front() == ' ') piece.remove_prefix(1);
     at_start_ = policy == LeadingSpace::kDropAll && piece.empty();
   }

@@ -10,8 +10,8 @@ namespace axle {
 
 /// All pushed pieces and finish() together are Tokenizer::decode of the ids.
 ///
-/// To continue a prompt, push the prompt's ids first and drop what they return: what the first new id means can depend
-/// on them.
+/// To continue a prompt, push the prompt's ids first and drop what they return: what the first new
+/// id means can depend on them.
 class StreamDecoder {
  public:
   /// `tokenizer` must outlive the decoder.

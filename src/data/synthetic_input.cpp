@@ -13,10 +13,14 @@
 namespace axle {
 
 SyntheticInput::SyntheticInput(const Config& cfg, const Dims& dims, const Scope& scope)
-    : seq_len_(cfg.seq_len), batch_size_(cfg.batch_size), num_batches_(cfg.num_batches), dims_(dims) {
+    : seq_len_(cfg.seq_len),
+      batch_size_(cfg.batch_size),
+      num_batches_(cfg.num_batches),
+      dims_(dims) {
   if (seq_len_ < 1 || batch_size_ < 1 || num_batches_.value_or(1) < 1) {
-    throw ConfigError(fmt::format("{}: expected seq_len, batch_size and num_batches of at least 1, got {}, {} and {}",
-                                  scope.path, seq_len_, batch_size_, num_batches_.value_or(1)));
+    throw ConfigError(fmt::format(
+        "{}: expected seq_len, batch_size and num_batches of at least 1, got {}, {} and {}",
+        scope.path, seq_len_, batch_size_, num_batches_.value_or(1)));
   }
 }
 
@@ -48,7 +52,9 @@ uint64_t SyntheticInput::fingerprint() const {
 
 std::string SyntheticInput::state() const { return to_json({next_row_, fingerprint()}); }
 
-void SyntheticInput::restore(std::string_view state) { next_row_ = restored_row(state, fingerprint()); }
+void SyntheticInput::restore(std::string_view state) {
+  next_row_ = restored_row(state, fingerprint());
+}
 
 AXLE_REGISTER(SyntheticInput)
 

@@ -1,4 +1,5 @@
-// Batches that need no file: for benchmarks, dry runs and tests of recipes whose data are not at hand.
+// Batches that need no file: for benchmarks, dry runs and tests of recipes whose data are not at
+// hand.
 #pragma once
 
 #include "config/required.h"
@@ -6,8 +7,8 @@
 
 namespace axle {
 
-/// Random tokens that depend on the seed and the row's number alone; small ids are frequent, so that a model has
-/// something to learn. Every row is one segment without padding.
+/// Random tokens that depend on the seed and the row's number alone; small ids are frequent, so
+/// that a model has something to learn. Every row is one segment without padding.
 class SyntheticInput final : public Input {
  public:
   struct Config {

@@ -20,8 +20,10 @@ std::vector<int64_t> in_order(int64_t n) {
   return order;
 }
 
-void require(bool good, const Scope& scope, std::string_view field, std::string_view expected, double got) {
-  if (!good) throw ConfigError(fmt::format("{}.{}: expected {}, got {}", scope.path, field, expected, got));
+void require(bool good, const Scope& scope, std::string_view field, std::string_view expected,
+             double got) {
+  if (!good)
+    throw ConfigError(fmt::format("{}.{}: expected {}, got {}", scope.path, field, expected, got));
 }
 
 // Seeds of an epoch's two permutations.
@@ -32,29 +34,41 @@ constexpr uint64_t kDocumentOrder = 0, kRowOrder = 1;
 std::string to_text(Shuffle shuffle) { return shuffle == Shuffle::kNone ? "none" : "rows"; }
 
 void from_text(std::string_view text, Shuffle& shuffle) {
-  if (text == "none") shuffle = Shuffle::kNone;
-  else if (text == "rows") shuffle = Shuffle::kRows;
-  else throw ConfigError(fmt::format("expected none or rows, got '{}'", text));
+  if (text == "none")
+    shuffle = Shuffle::kNone;
+  else if (text == "rows")
+    shuffle = Shuffle::kRows;
+  else
+    throw ConfigError(fmt::format("expected none or rows, got '{}'", text));
 }
 
 TextInput::TextInput(const Config& cfg, const Dims& dims, const Scope& scope)
-    : seq_len_(cfg.seq_len), batch_size_(cfg.batch_size), shuffle_(cfg.shuffle), epochs_(cfg.epochs), seed_(dims.seed) {
+    : seq_len_(cfg.seq_len),
+      batch_size_(cfg.batch_size),
+      shuffle_(cfg.shuffle),
+      epochs_(cfg.epochs),
+      seed_(dims.seed) {
   require(seq_len_ > 0, scope, "seq_len", "at least 1", static_cast<double>(seq_len_));
   require(batch_size_ > 0, scope, "batch_size", "at least 1", static_cast<double>(batch_size_));
-  require(!epochs_ || *epochs_ > 0, scope, "epochs", "at least 1, or none", static_cast<double>(epochs_.value_or(0)));
-  require(cfg.held_out_fraction >= 0 && cfg.held_out_fraction < 1, scope, "held_out_fraction", "0 or more, less than 1",
-          cfg.held_out_fraction);
+  require(!epochs_ || *epochs_ > 0, scope, "epochs", "at least 1, or none",
+          static_cast<double>(epochs_.value_or(0)));
+  require(cfg.held_out_fraction >= 0 && cfg.held_out_fraction < 1, scope, "held_out_fraction",
+          "0 or more, less than 1", cfg.held_out_fraction);
   const auto tokenizer = cfg.tokenizer.build({}, {.path = scope.path + ".tokenizer"});
   if (tokenizer->vocab_size() > dims.vocab_size) {
-    throw ConfigError(fmt::format("{}.tokenizer: expected at most the model's vocabulary of {} tokens, got {}", scope.path,
-                                  dims.vocab_size, tokenizer->vocab_size()));
+    throw ConfigError(
+        fmt::format("{}.tokenizer: expected at most the model's vocabulary of {} tokens, got {}",
+                    scope.path, dims.vocab_size, tokenizer->vocab_size()));
   }
   read(cfg, *tokenizer, scope);
   enter_epoch(0);
   num_rows_ = facts_.num_rows = packer_->num_rows();
-  if (num_rows_ == 0) throw DataError(fmt::format("{}.source: expected text, got documents of one token", scope.path));
-  const std::string what = fmt::format("{:x} {:x} {} {} {}", documents_.fingerprint(), tokenizer->fingerprint(), seq_len_,
-                                       to_text(shuffle_), shuffle_ == Shuffle::kNone ? 0 : seed_);
+  if (num_rows_ == 0)
+    throw DataError(
+        fmt::format("{}.source: expected text, got documents of one token", scope.path));
+  const std::string what =
+      fmt::format("{:x} {:x} {} {} {}", documents_.fingerprint(), tokenizer->fingerprint(),
+                  seq_len_, to_text(shuffle_), shuffle_ == Shuffle::kNone ? 0 : seed_);
   fingerprint_ = xxh3_64(what);
 }
 
@@ -86,8 +100,10 @@ void TextInput::enter_epoch(int64_t epoch) {
   const uint64_t seed = mix_seed(seed_, static_cast<uint64_t>(epoch));
   const int64_t count = documents_.num_documents();
   packer_ = std::make_unique<RowPacker>(
-      documents_, shuffled ? permutation(count, mix_seed(seed, kDocumentOrder)) : in_order(count), seq_len_);
-  row_order_ = shuffled ? permutation(packer_->num_rows(), mix_seed(seed, kRowOrder)) : in_order(packer_->num_rows());
+      documents_, shuffled ? permutation(count, mix_seed(seed, kDocumentOrder)) : in_order(count),
+      seq_len_);
+  row_order_ = shuffled ? permutation(packer_->num_rows(), mix_seed(seed, kRowOrder))
+                        : in_order(packer_->num_rows());
   epoch_ = epoch;
 }
 

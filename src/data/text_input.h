@@ -1,4 +1,5 @@
-// Language-model batches out of documents: source -> tokenizer -> split -> packing -> shuffled rows.
+// Language-model batches out of documents: source -> tokenizer -> split -> packing -> shuffled
+// rows.
 //
 // All tokens are held in memory, four bytes each. Not a goal here: corpora that do not fit.
 #pragma once
@@ -20,8 +21,9 @@ enum class Shuffle {
 std::string to_text(Shuffle shuffle);
 void from_text(std::string_view text, Shuffle& shuffle);
 
-/// Rows of seq_len positions, packed as RowPacker says; a document is its begin token, its text and its end token, where
-/// the tokenizer has them. Training inputs go on for ever; with `epochs` set the last batch is padded, then comes none.
+/// Rows of seq_len positions, packed as RowPacker says; a document is its begin token, its text and
+/// its end token, where the tokenizer has them. Training inputs go on for ever; with `epochs` set
+/// the last batch is padded, then comes none.
 class TextInput final : public Input {
  public:
   struct Config {
@@ -38,10 +40,11 @@ class TextInput final : public Input {
     Split split = Split::kAll;
     /// Share of the bytes that belongs to the split held_out.
     double held_out_fraction = 0.05;
-    AXLE_CONFIG(TextInput, source, tokenizer, seq_len, batch_size, shuffle, epochs, split, held_out_fraction)
+    AXLE_CONFIG(TextInput, source, tokenizer, seq_len, batch_size, shuffle, epochs, split,
+                held_out_fraction)
   };
-  /// Reads and encodes all of the text. Throws ConfigError if the tokenizer's vocabulary is larger than the model's,
-  /// DataError as the source does and if there is not one position to learn from.
+  /// Reads and encodes all of the text. Throws ConfigError if the tokenizer's vocabulary is larger
+  /// than the model's, DataError as the source does and if there is not one position to learn from.
   TextInput(const Config& cfg, const Dims& dims, const Scope& scope);
 
   Tree<Type> element_spec() const override { return batch_spec(batch_size_, seq_len_); }

@@ -21,8 +21,10 @@ std::vector<std::string> text_files(const std::string& path) {
   if (!directory_exists(path)) return {path};
   std::vector<std::string> files;
   for (const auto& entry : list_directory(path)) {
-    if (directory_exists(entry)) std::ranges::move(text_files(entry.string()), std::back_inserter(files));
-    else if (entry.extension() == ".txt") files.push_back(entry.string());
+    if (directory_exists(entry))
+      std::ranges::move(text_files(entry.string()), std::back_inserter(files));
+    else if (entry.extension() == ".txt")
+      files.push_back(entry.string());
   }
   return files;
 }
@@ -46,30 +48,42 @@ std::string_view without_line_end(std::string_view line) {
 }  // namespace
 
 std::string to_text(DocumentUnit unit) {
-  return unit == DocumentUnit::kFile ? "file" : unit == DocumentUnit::kParagraph ? "paragraph" : "line";
+  return unit == DocumentUnit::kFile        ? "file"
+         : unit == DocumentUnit::kParagraph ? "paragraph"
+                                            : "line";
 }
 
 void from_text(std::string_view text, DocumentUnit& unit) {
-  if (text == "file") unit = DocumentUnit::kFile;
-  else if (text == "paragraph") unit = DocumentUnit::kParagraph;
-  else if (text == "line") unit = DocumentUnit::kLine;
-  else throw ConfigError(fmt::format("expected file, paragraph or line, got '{}'", text));
+  if (text == "file")
+    unit = DocumentUnit::kFile;
+  else if (text == "paragraph")
+    unit = DocumentUnit::kParagraph;
+  else if (text == "line")
+    unit = DocumentUnit::kLine;
+  else
+    throw ConfigError(fmt::format("expected file, paragraph or line, got '{}'", text));
 }
 
 std::string to_text(OnError policy) { return policy == OnError::kFail ? "fail" : "skip"; }
 
 void from_text(std::string_view text, OnError& policy) {
-  if (text == "fail") policy = OnError::kFail;
-  else if (text == "skip") policy = OnError::kSkip;
-  else throw ConfigError(fmt::format("expected fail or skip, got '{}'", text));
+  if (text == "fail")
+    policy = OnError::kFail;
+  else if (text == "skip")
+    policy = OnError::kSkip;
+  else
+    throw ConfigError(fmt::format("expected fail or skip, got '{}'", text));
 }
 
 TextSource::TextSource(const Config& cfg, const Dims&, const Scope& scope)
-    : unit_(cfg.unit), on_error_(cfg.on_error), policy_path_(fmt::format("{}.on_error", scope.path)) {
+    : unit_(cfg.unit),
+      on_error_(cfg.on_error),
+      policy_path_(fmt::format("{}.on_error", scope.path)) {
   const std::string& path = cfg.path.get();
   if (!path_exists(path)) {
-    throw DataError(fmt::format("{}: expected a text file or a folder of them, got nothing there; set {}.path or --data",
-                                path, scope.path));
+    throw DataError(fmt::format(
+        "{}: expected a text file or a folder of them, got nothing there; set {}.path or --data",
+        path, scope.path));
   }
   std::vector<std::string> files;
   try {
@@ -77,10 +91,12 @@ TextSource::TextSource(const Config& cfg, const Dims&, const Scope& scope)
   } catch (const StorageError& error) {
     throw DataError(error.what());
   }
-  if (files.empty()) throw DataError(fmt::format("{}: expected *.txt files, got none in the folder", path));
+  if (files.empty())
+    throw DataError(fmt::format("{}: expected *.txt files, got none in the folder", path));
   for (const auto& file : files) add_file(file);
   if (documents_.empty()) {
-    throw DataError(fmt::format("{}: expected text, got no document; {} skipped", path, skipped_.count));
+    throw DataError(
+        fmt::format("{}: expected text, got no document; {} skipped", path, skipped_.count));
   }
 }
 
@@ -116,8 +132,8 @@ void TextSource::add_document(const std::string& path, int64_t line, std::string
   if (const auto bad = find_invalid_utf8(text)) {
     const std::string_view before = text.substr(0, *bad);
     const size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0
-    return refuse(fmt::format("{}:{}: not valid UTF-8 at byte {}", path, line + std::ranges::count(before, '\n'),
-                              *bad - line_begin + 1));
+    return refuse(fmt::format("{}:{}: not valid UTF-8 at byte {}", path,
+                              line + std::ranges::count(before, '\n'), *bad - line_begin + 1));
   }
   documents_.push_back({text, fmt::format("{}:{}", path, line)});
 }
@@ -126,7 +142,8 @@ void TextSource::refuse(const std::string& message) {
   if (on_error_ == OnError::kFail) throw DataError(message);
   ++skipped_.count;
   if (skipped_.messages.size() < kMaxMessages) {
-    skipped_.messages.push_back(fmt::format("{}; skipped ({} = skip, {} so far)", message, policy_path_, skipped_.count));
+    skipped_.messages.push_back(
+        fmt::format("{}; skipped ({} = skip, {} so far)", message, policy_path_, skipped_.count));
   }
 }
 

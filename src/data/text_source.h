@@ -17,10 +17,11 @@ void from_text(std::string_view text, DocumentUnit& unit);
 std::string to_text(OnError policy);
 void from_text(std::string_view text, OnError& policy);
 
-/// Reads a UTF-8 text file, or all *.txt files of a folder and the folders in it, in the order of their paths.
+/// Reads a UTF-8 text file, or all *.txt files of a folder and the folders in it, in the order of
+/// their paths.
 ///
-/// A byte order mark is dropped, line ends stay as they are. Throws DataError naming file, line and byte (of the line,
-/// from 1) for what is missing, unreadable, empty or not UTF-8.
+/// A byte order mark is dropped, line ends stay as they are. Throws DataError naming file, line and
+/// byte (of the line, from 1) for what is missing, unreadable, empty or not UTF-8.
 class TextSource final : public Source {
  public:
   struct Config {

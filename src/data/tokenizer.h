@@ -19,7 +19,8 @@ struct SpecialIds {
   std::optional<int32_t> pad = {};  // fills up
 };
 
-/// What becomes of spaces at the very beginning of decoded text: some vocabularies put one there when they encode.
+/// What becomes of a piece's space at the very beginning of decoded text: some vocabularies put one
+/// there when they encode. kDropAll goes on dropping until there is text.
 enum class LeadingSpace { kKeep, kDropOne, kDropAll };
 
 /// Immutable once built, so usable from several threads.
@@ -34,9 +35,10 @@ class Tokenizer {
   virtual SpecialIds special_ids() const = 0;
   /// Ids of UTF-8 text, without special ones.
   virtual std::vector<int32_t> encode(std::string_view text) const = 0;
-  /// The bytes that an id stands for, maybe half a character; empty for special ids and those outside the vocabulary.
+  /// The bytes that an id stands for, maybe half a character; empty for special ids and those
+  /// outside the vocabulary.
   virtual std::string_view piece(int32_t id) const = 0;
-  virtual LeadingSpace leading_space() const { return LeadingSpace::kKeep; }
+  virtual LeadingSpace leading_space(int32_t) const { return LeadingSpace::kKeep; }
   /// Equal for tokenizers that encode alike; checkpoints hold it.
   virtual uint64_t fingerprint() const = 0;
 

@@ -7,7 +7,8 @@
 namespace axle {
 namespace {
 
-// What the first byte says: bytes of the character (0: none begins so) and the range of its second byte.
+// What the first byte says: bytes of the character (0: none begins so) and the range of its second
+// byte.
 struct Lead {
   size_t size;
   uint8_t low, high;
@@ -15,14 +16,14 @@ struct Lead {
 
 Lead lead_of(uint8_t byte) {
   if (byte < 0x80) return {1, 0, 0};
-  if (byte < 0xc2) return {0, 0, 0};                         // a continuation, or an overlong form of two bytes
+  if (byte < 0xc2) return {0, 0, 0};  // a continuation, or an overlong form of two bytes
   if (byte < 0xe0) return {2, 0x80, 0xbf};
-  if (byte == 0xe0) return {3, 0xa0, 0xbf};                  // below: overlong
-  if (byte == 0xed) return {3, 0x80, 0x9f};                  // above: surrogates
+  if (byte == 0xe0) return {3, 0xa0, 0xbf};  // below: overlong
+  if (byte == 0xed) return {3, 0x80, 0x9f};  // above: surrogates
   if (byte < 0xf0) return {3, 0x80, 0xbf};
-  if (byte == 0xf0) return {4, 0x90, 0xbf};                  // below: overlong
+  if (byte == 0xf0) return {4, 0x90, 0xbf};  // below: overlong
   if (byte < 0xf4) return {4, 0x80, 0xbf};
-  if (byte == 0xf4) return {4, 0x80, 0x8f};                  // above: more than U+10FFFF
+  if (byte == 0xf4) return {4, 0x80, 0x8f};  // above: more than U+10FFFF
   return {0, 0, 0};
 }
 

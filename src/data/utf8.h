@@ -17,8 +17,8 @@ struct Utf8Step {
   size_t size;
 };
 
-/// Looks at the beginning of `text`, which must not be empty. Overlong forms, surrogates and values above U+10FFFF are
-/// invalid.
+/// Looks at the beginning of `text`, which must not be empty. Overlong forms, surrogates and values
+/// above U+10FFFF are invalid.
 Utf8Step utf8_step(std::string_view text);
 
 /// Index of the first byte of `text` at which it is not valid UTF-8; none if all of it is.

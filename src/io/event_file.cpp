@@ -41,8 +41,8 @@ std::filesystem::path new_path(const std::filesystem::path& folder) {
   make_directories(folder);
   char host[256] = "localhost";
   ::gethostname(host, sizeof(host) - 1);
-  return folder / fmt::format("events.out.tfevents.{:010}.{}.{}.{}", static_cast<int64_t>(wall_time_secs()), host,
-                              ::getpid(), count++);
+  return folder / fmt::format("events.out.tfevents.{:010}.{}.{}.{}",
+                              static_cast<int64_t>(wall_time_secs()), host, ::getpid(), count++);
 }
 
 ProtoWriter plugin_metadata(std::string_view plugin, uint64_t data_class) {
@@ -62,18 +62,23 @@ std::string step_event(int64_t step, const ProtoWriter& values) {
 }  // namespace
 
 EventFileWriter::EventFileWriter(const std::filesystem::path& folder) : file_(new_path(folder)) {
-  file_.write(tfrecord_frame(
-      ProtoWriter().fixed64(event::kWallTime, wall_time_secs()).bytes(event::kFileVersion, "brain.Event:2").text()));
+  file_.write(tfrecord_frame(ProtoWriter()
+                                 .fixed64(event::kWallTime, wall_time_secs())
+                                 .bytes(event::kFileVersion, "brain.Event:2")
+                                 .text()));
 }
 
 void EventFileWriter::scalars(int64_t step, const Tree<double>& values) {
   ProtoWriter all;
   for (const auto& [tag, number] : values) {
-    // simple_value rather than a tensor: every reader of event files knows it, TensorBoard shows both alike.
-    all.message(summary::kValue, ProtoWriter()
-                                     .bytes(value::kTag, tag)
-                                     .fixed32(value::kSimpleValue, static_cast<float>(number))
-                                     .message(value::kMetadata, plugin_metadata("scalars", metadata::kDataClassScalar)));
+    // simple_value rather than a tensor: every reader of event files knows it, TensorBoard shows
+    // both alike.
+    all.message(
+        summary::kValue,
+        ProtoWriter()
+            .bytes(value::kTag, tag)
+            .fixed32(value::kSimpleValue, static_cast<float>(number))
+            .message(value::kMetadata, plugin_metadata("scalars", metadata::kDataClassScalar)));
   }
   file_.write(step_event(step, all));
 }
@@ -84,10 +89,11 @@ void EventFileWriter::text(int64_t step, std::string_view tag, std::string_view 
                                   .message(tensor::kShape, ProtoWriter())
                                   .bytes(tensor::kStringValue, markdown);
   ProtoWriter all;
-  all.message(summary::kValue, ProtoWriter()
-                                   .bytes(value::kTag, tag)
-                                   .message(value::kTensor, content)
-                                   .message(value::kMetadata, plugin_metadata("text", metadata::kDataClassTensor)));
+  all.message(summary::kValue,
+              ProtoWriter()
+                  .bytes(value::kTag, tag)
+                  .message(value::kTensor, content)
+                  .message(value::kMetadata, plugin_metadata("text", metadata::kDataClassTensor)));
   file_.write(step_event(step, all));
 }
 

@@ -10,17 +10,19 @@
 
 namespace axle {
 
-/// Appends events to one new file of its own in a folder; a run that resumes opens another beside the old ones, and
-/// TensorBoard shows them as one.
+/// Appends events to one new file of its own in a folder; a run that resumes opens another beside
+/// the old ones, and TensorBoard shows them as one.
 class EventFileWriter {
  public:
-  /// Creates the folder where missing, and in it "events.out.tfevents.<seconds>.<host>.<pid>.<n>". Throws StorageError,
-  /// as all of its functions do.
+  /// Creates the folder where missing, and in it "events.out.tfevents.<seconds>.<host>.<pid>.<n>".
+  /// Throws StorageError, as all of its functions do.
   explicit EventFileWriter(const std::filesystem::path& folder);
 
   /// One event with all of these values: tag -> value.
   void scalars(int64_t step, const Tree<double>& values);
-  void scalar(int64_t step, std::string_view tag, double value) { scalars(step, {{std::string(tag), value}}); }
+  void scalar(int64_t step, std::string_view tag, double value) {
+    scalars(step, {{std::string(tag), value}});
+  }
   /// Shown under "Text", as Markdown.
   void text(int64_t step, std::string_view tag, std::string_view markdown);
   /// Waits until all events are on the disk; readers see them before that.

@@ -16,7 +16,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::StartsWith;
 
-// A reader of the wire format that shares nothing with the writer: field -> raw values in their order.
+// A reader of the wire format that shares nothing with the writer: field -> raw values in their
+// order.
 using Fields = std::map<int, std::vector<std::string>>;
 uint64_t take_varint(std::string_view& rest) {
   uint64_t value = 0;

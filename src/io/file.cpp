@@ -19,7 +19,8 @@ namespace {
 // Closes on every way out of a function.
 class Descriptor {
  public:
-  Descriptor(const fs::path& path, int flags, std::string_view action) : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {
+  Descriptor(const fs::path& path, int flags, std::string_view action)
+      : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {
     if (fd_ < 0) fail_storage(path, action, errno);
   }
   ~Descriptor() { ::close(fd_); }
@@ -35,13 +36,15 @@ void sync_descriptor(int fd, const fs::path& path) {
   if (::fsync(fd) != 0) fail_storage(path, "flush to the disk", errno);
 }
 
-fs::path parent_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
+fs::path parent_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
 
 }  // namespace
 
 void fail_storage(const fs::path& path, std::string_view action, int error_number) {
-  throw StorageError(
-      fmt::format("{}: cannot {}: {}", path.string(), action, std::generic_category().message(error_number)));
+  throw StorageError(fmt::format("{}: cannot {}: {}", path.string(), action,
+                                 std::generic_category().message(error_number)));
 }
 
 std::string read_file(const fs::path& path) {
@@ -85,7 +88,8 @@ void replace_file(const fs::path& path, std::string_view bytes) {
 }
 
 void write_atomically(const fs::path& path, const std::function<void(FileWriter&)>& fill) {
-  // The process id keeps two processes apart; one process replaces one path from one thread at a time.
+  // The process id keeps two processes apart; one process replaces one path from one thread at a
+  // time.
   const fs::path temporary = fmt::format("{}.tmp-{}", path.string(), ::getpid());
   try {
     FileWriter file(temporary);
@@ -100,7 +104,8 @@ void write_atomically(const fs::path& path, const std::function<void(FileWriter&
 }
 
 void rename_durably(const fs::path& from, const fs::path& to) {
-  if (::rename(from.c_str(), to.c_str()) != 0) fail_storage(from, fmt::format("rename to {}", to.string()), errno);
+  if (::rename(from.c_str(), to.c_str()) != 0)
+    fail_storage(from, fmt::format("rename to {}", to.string()), errno);
   sync_directory(parent_of(to));
   if (parent_of(from) != parent_of(to)) sync_directory(parent_of(from));
 }
@@ -140,7 +145,8 @@ void sync_directory(const fs::path& path) {
 }
 
 FileWriter::FileWriter(fs::path path, WriteMode mode) : path_(std::move(path)) {
-  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (mode == WriteMode::kAppend ? O_APPEND : O_TRUNC);
+  const int flags =
+      O_WRONLY | O_CREAT | O_CLOEXEC | (mode == WriteMode::kAppend ? O_APPEND : O_TRUNC);
   fd_ = ::open(path_.c_str(), flags, 0666);
   if (fd_ < 0) fail_storage(path_, "open for writing", errno);
   if (mode == WriteMode::kAppend) size_ = file_bytes(path_);
@@ -178,7 +184,8 @@ void FileWriter::sync() { sync_descriptor(fd_, path_); }
 
 void FileWriter::close() {
   // The descriptor is gone whatever close() says, so it is never tried twice.
-  if (fd_ >= 0 && ::close(std::exchange(fd_, -1)) != 0 && errno != EINTR) fail_storage(path_, "close", errno);
+  if (fd_ >= 0 && ::close(std::exchange(fd_, -1)) != 0 && errno != EINTR)
+    fail_storage(path_, "close", errno);
 }
 
 }  // namespace axle

@@ -1,7 +1,8 @@
 // Files and folders: whole reads and writes, atomic replacement, durable renames.
 //
-// Every failure is a StorageError that names the path and the system's reason. Where a missing file is the user's
-// input and not our storage, callers ask path_exists() first and throw a DataError of their own.
+// Every failure is a StorageError that names the path and the system's reason. Where a missing file
+// is the user's input and not our storage, callers ask path_exists() first and throw a DataError of
+// their own.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +18,10 @@ namespace axle {
 
 class FileWriter;
 
-/// Throws StorageError "PATH: cannot ACTION: <text of errno>"; for the code that makes system calls itself.
-[[noreturn]] void fail_storage(const std::filesystem::path& path, std::string_view action, int error_number);
+/// Throws StorageError "PATH: cannot ACTION: <text of errno>"; for the code that makes system calls
+/// itself.
+[[noreturn]] void fail_storage(const std::filesystem::path& path, std::string_view action,
+                               int error_number);
 
 /// The whole file.
 std::string read_file(const std::filesystem::path& path);
@@ -27,12 +30,15 @@ bool path_exists(const std::filesystem::path& path);
 bool directory_exists(const std::filesystem::path& path);
 int64_t file_bytes(const std::filesystem::path& path);
 
-/// Puts `bytes` into `path` so that a reader, or a restart after a crash, sees the old file or the new one, never a
-/// part: written to a temporary beside it, flushed to the disk, renamed over it, the folder flushed.
+/// Puts `bytes` into `path` so that a reader, or a restart after a crash, sees the old file or the
+/// new one, never a part: written to a temporary beside it, flushed to the disk, renamed over it,
+/// the folder flushed.
 void replace_file(const std::filesystem::path& path, std::string_view bytes);
 /// The same for content that is written piece by piece: `fill` writes all of it.
-void write_atomically(const std::filesystem::path& path, const std::function<void(FileWriter&)>& fill);
-/// Renames a file or folder over `to` and flushes both folders: once it returns, a crash does not undo it.
+void write_atomically(const std::filesystem::path& path,
+                      const std::function<void(FileWriter&)>& fill);
+/// Renames a file or folder over `to` and flushes both folders: once it returns, a crash does not
+/// undo it.
 void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);
 /// Cuts the file to its first `size` bytes and flushes it.
 void truncate_file(const std::filesystem::path& path, int64_t size);
@@ -48,7 +54,8 @@ void sync_directory(const std::filesystem::path& path);
 
 enum class WriteMode { kTruncate, kAppend };
 
-/// A file open for writing. Short writes and interrupts are dealt with; nothing is buffered in the process.
+/// A file open for writing. Short writes and interrupts are dealt with; nothing is buffered in the
+/// process.
 class FileWriter {
  public:
   /// Creates the file if missing.

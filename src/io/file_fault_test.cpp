@@ -20,7 +20,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-// The kernel cuts the write that crosses the limit short, then refuses the next: a disk that fills up.
+// The kernel cuts the write that crosses the limit short, then refuses the next: a disk that fills
+// up.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {
@@ -44,7 +45,8 @@ TEST(FileFault, FullDiskKeepsTheOldFile) {
   {
     const FileSizeLimit limit(1000);
     EXPECT_THAT([&] { replace_file(dir / "x", std::string(1500, 'n')); },
-                ThrowsMessage<StorageError>(AllOf(HasSubstr("write at offset 1000"), HasSubstr("File too large"))));
+                ThrowsMessage<StorageError>(
+                    AllOf(HasSubstr("write at offset 1000"), HasSubstr("File too large"))));
   }
   EXPECT_EQ(read_file(dir / "x"), "old");
   EXPECT_THAT(list_directory(dir.path()), ElementsAre(dir.path() / "x"));
@@ -52,7 +54,8 @@ TEST(FileFault, FullDiskKeepsTheOldFile) {
 
 TEST(FileFault, NoSpaceIsAnErrorNotALoss) {
   FileWriter full("/dev/full");
-  EXPECT_THAT([&] { full.write("x"); }, ThrowsMessage<StorageError>(HasSubstr("No space left on device")));
+  EXPECT_THAT([&] { full.write("x"); },
+              ThrowsMessage<StorageError>(HasSubstr("No space left on device")));
 }
 
 TEST(FileFault, AFillThatThrowsLeavesNothingBehind) {
@@ -61,7 +64,8 @@ TEST(FileFault, AFillThatThrowsLeavesNothingBehind) {
     file.write("half");
     throw std::runtime_error("stop");
   };
-  EXPECT_THAT([&] { write_atomically(dir / "x", fill); }, ThrowsMessage<std::runtime_error>(HasSubstr("stop")));
+  EXPECT_THAT([&] { write_atomically(dir / "x", fill); },
+              ThrowsMessage<std::runtime_error>(HasSubstr("stop")));
   EXPECT_THAT(list_directory(dir.path()), ElementsAre());
 }
 

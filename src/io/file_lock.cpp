@@ -33,13 +33,15 @@ FileLock::FileLock(std::filesystem::path path) : path_(std::move(path)) {
   if (error == EWOULDBLOCK) {
     const std::string holder = holder_text(fd_);
     ::close(fd_);
-    throw StorageError(fmt::format("{}: expected a folder that no other run uses, got one held by {}; "
-                                   "stop that run or choose another folder",
-                                   path_.string(), holder));
+    throw StorageError(
+        fmt::format("{}: expected a folder that no other run uses, got one held by {}; "
+                    "stop that run or choose another folder",
+                    path_.string(), holder));
   }
   const std::string note = fmt::format("{}\n", ::getpid());
   if (error == 0 && ::ftruncate(fd_, 0) != 0) error = errno;
-  if (error == 0 && ::pwrite(fd_, note.data(), note.size(), 0) != static_cast<ssize_t>(note.size())) {
+  if (error == 0 &&
+      ::pwrite(fd_, note.data(), note.size(), 0) != static_cast<ssize_t>(note.size())) {
     error = errno != 0 ? errno : ENOSPC;
   }
   if (error != 0) {

@@ -20,7 +20,9 @@ void ProtoWriter::append_varint(uint64_t value) {
   out_ += static_cast<char>(value);
 }
 
-void ProtoWriter::key(int field, int wire_type) { append_varint(static_cast<uint64_t>(field) << 3 | static_cast<uint64_t>(wire_type)); }
+void ProtoWriter::key(int field, int wire_type) {
+  append_varint(static_cast<uint64_t>(field) << 3 | static_cast<uint64_t>(wire_type));
+}
 
 ProtoWriter& ProtoWriter::varint(int field, uint64_t value) {
   key(field, kVarint);

@@ -15,7 +15,8 @@
 namespace axle {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "tensor bytes are copied as they lie in memory");
+static_assert(std::endian::native == std::endian::little,
+              "tensor bytes are copied as they lie in memory");
 using Json = nlohmann::ordered_json;
 constexpr uint64_t kLengthBytes = 8;
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;
@@ -26,18 +27,31 @@ struct DTypeRow {
   uint64_t size;
   std::optional<DType> dtype;  // none: known to the format, not to us
 };
-constexpr DTypeRow kDTypes[] = {
-    {"BOOL", 1, DType::kPred}, {"I32", 4, DType::kI32},   {"I64", 8, DType::kI64}, {"U32", 4, DType::kU32},
-    {"U64", 8, DType::kU64},   {"BF16", 2, DType::kBF16}, {"F32", 4, DType::kF32}, {"F64", 8, DType::kF64},
-    {"F16", 2, {}},            {"U8", 1, {}},             {"I8", 1, {}},           {"U16", 2, {}},
-    {"I16", 2, {}},            {"F8_E4M3", 1, {}},        {"F8_E5M2", 1, {}},      {"F8_E8M0", 1, {}}};
+constexpr DTypeRow kDTypes[] = {{"BOOL", 1, DType::kPred},
+                                {"I32", 4, DType::kI32},
+                                {"I64", 8, DType::kI64},
+                                {"U32", 4, DType::kU32},
+                                {"U64", 8, DType::kU64},
+                                {"BF16", 2, DType::kBF16},
+                                {"F32", 4, DType::kF32},
+                                {"F64", 8, DType::kF64},
+                                {"F16", 2, {}},
+                                {"U8", 1, {}},
+                                {"I8", 1, {}},
+                                {"U16", 2, {}},
+                                {"I16", 2, {}},
+                                {"F8_E4M3", 1, {}},
+                                {"F8_E5M2", 1, {}},
+                                {"F8_E8M0", 1, {}}};
 
 const DTypeRow* find_dtype(std::string_view name) {
   const auto* row = std::ranges::find(kDTypes, name, &DTypeRow::name);
   return row == std::end(kDTypes) ? nullptr : row;
 }
 
-std::string_view format_name(DType dtype) { return std::ranges::find(kDTypes, dtype, &DTypeRow::dtype)->name; }
+std::string_view format_name(DType dtype) {
+  return std::ranges::find(kDTypes, dtype, &DTypeRow::dtype)->name;
+}
 
 // The product of the dims times `unit`; none if it overflows.
 std::optional<uint64_t> checked_bytes(const Shape& shape, uint64_t unit) {
@@ -51,31 +65,39 @@ std::optional<uint64_t> checked_bytes(const Shape& shape, uint64_t unit) {
 
 }  // namespace
 
-SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : path_(path.string()), file_(path) {
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
+    : path_(path.string()), file_(path) {
   parse_header();
   check_layout();
 }
 
 void SafetensorsFile::fail(uint64_t offset, std::string_view expected, std::string_view got) const {
-  throw StorageError(fmt::format("{}: offset {}: expected {}, got {}", path_, offset, expected, got));
+  throw StorageError(
+      fmt::format("{}: offset {}: expected {}, got {}", path_, offset, expected, got));
 }
 
 void SafetensorsFile::parse_header() {
   const std::string_view text = file_.text();
-  if (text.size() < kLengthBytes) fail(0, "8 bytes of header length", fmt::format("a file of {} bytes", text.size()));
+  if (text.size() < kLengthBytes)
+    fail(0, "8 bytes of header length", fmt::format("a file of {} bytes", text.size()));
   uint64_t length;
   std::memcpy(&length, text.data(), kLengthBytes);
-  if (length > kMaxHeaderBytes) fail(0, fmt::format("a header of at most {} bytes", kMaxHeaderBytes), fmt::format("a length of {}", length));
+  if (length > kMaxHeaderBytes)
+    fail(0, fmt::format("a header of at most {} bytes", kMaxHeaderBytes),
+         fmt::format("a length of {}", length));
   if (length > text.size() - kLengthBytes) {
-    fail(kLengthBytes, fmt::format("a header of {} bytes", length), fmt::format("a file of {} bytes", text.size()));
+    fail(kLengthBytes, fmt::format("a header of {} bytes", length),
+         fmt::format("a file of {} bytes", text.size()));
   }
   data_begin_ = kLengthBytes + length;
 
   // The parser keeps the last of equal keys; a tensor named twice must not pass.
   std::set<std::string> seen;
   const auto refuse_repeated = [&](int depth, Json::parse_event_t event, Json& value) {
-    if (event == Json::parse_event_t::key && depth == 1 && !seen.insert(value.get<std::string>()).second) {
-      fail(kLengthBytes, "every tensor named once", fmt::format("'{}' twice", value.get<std::string>()));
+    if (event == Json::parse_event_t::key && depth == 1 &&
+        !seen.insert(value.get<std::string>()).second) {
+      fail(kLengthBytes, "every tensor named once",
+           fmt::format("'{}' twice", value.get<std::string>()));
     }
     return true;
   };
@@ -93,13 +115,15 @@ void SafetensorsFile::parse_header() {
     }
     if (!value.is_object()) fail(kLengthBytes, "__metadata__ to be an object", value.type_name());
     for (const auto& [key, note] : value.items()) {
-      if (!note.is_string()) fail(kLengthBytes, fmt::format("__metadata__ '{}' to be a string", key), note.type_name());
+      if (!note.is_string())
+        fail(kLengthBytes, fmt::format("__metadata__ '{}' to be a string", key), note.type_name());
       metadata_[key] = note.get<std::string>();
     }
   }
 }
 
-SafetensorsFile::Entry SafetensorsFile::parse_entry(const std::string& name, const void* json) const {
+SafetensorsFile::Entry SafetensorsFile::parse_entry(const std::string& name,
+                                                    const void* json) const {
   const Json& value = *static_cast<const Json*>(json);
   const auto refuse = [&](std::string_view expected, std::string_view got) {
     fail(kLengthBytes, fmt::format("tensor '{}' with {}", name, expected), got);
@@ -121,14 +145,16 @@ SafetensorsFile::Entry SafetensorsFile::parse_entry(const std::string& name, con
   const uint64_t data_bytes = file_.bytes().size() - data_begin_;
   const auto begin = offsets[0].get<uint64_t>(), end = offsets[1].get<uint64_t>();
   if (begin > end || end > data_bytes) {
-    fail(data_begin_ + std::min(begin, data_bytes), fmt::format("tensor '{}' within {} bytes of data", name, data_bytes),
+    fail(data_begin_ + std::min(begin, data_bytes),
+         fmt::format("tensor '{}' within {} bytes of data", name, data_bytes),
          fmt::format("data_offsets {}; the file may be cut off", offsets.dump()));
   }
   entry.begin = data_begin_ + begin;
   entry.end = data_begin_ + end;
   const DTypeRow* row = find_dtype(entry.dtype);
   if (row != nullptr && checked_bytes(entry.shape, row->size) != end - begin) {
-    fail(entry.begin, fmt::format("tensor '{}' with the bytes of {}{}", name, entry.dtype, to_text(entry.shape)),
+    fail(entry.begin,
+         fmt::format("tensor '{}' with the bytes of {}{}", name, entry.dtype, to_text(entry.shape)),
          fmt::format("{} bytes", end - begin));
   }
   return entry;
@@ -137,7 +163,8 @@ SafetensorsFile::Entry SafetensorsFile::parse_entry(const std::string& name, con
 void SafetensorsFile::check_layout() const {
   std::vector<const Tree<Entry>::value_type*> order;
   for (const auto& item : entries_) order.push_back(&item);
-  std::ranges::sort(order, {}, [](const auto* item) { return std::pair(item->second.begin, item->second.end); });
+  std::ranges::sort(
+      order, {}, [](const auto* item) { return std::pair(item->second.begin, item->second.end); });
   uint64_t next = data_begin_;
   for (const auto* item : order) {
     if (item->second.begin != next) {
@@ -147,7 +174,8 @@ void SafetensorsFile::check_layout() const {
     next = item->second.end;
   }
   const uint64_t size = file_.bytes().size();
-  if (next != size) fail(next, "the end of the file", fmt::format("{} bytes of no tensor", size - next));
+  if (next != size)
+    fail(next, "the end of the file", fmt::format("{} bytes of no tensor", size - next));
 }
 
 std::vector<std::string> SafetensorsFile::names() const {
@@ -159,7 +187,8 @@ std::vector<std::string> SafetensorsFile::names() const {
 const SafetensorsFile::Entry& SafetensorsFile::entry(std::string_view name) const {
   const auto found = entries_.find(name);
   if (found == entries_.end()) {
-    throw StorageError(fmt::format("{}: expected a tensor '{}', got {} others", path_, name, entries_.size()));
+    throw StorageError(
+        fmt::format("{}: expected a tensor '{}', got {} others", path_, name, entries_.size()));
   }
   return found->second;
 }
@@ -168,7 +197,8 @@ Type SafetensorsFile::type(std::string_view name) const {
   const Entry& e = entry(name);
   const DTypeRow* row = find_dtype(e.dtype);
   if (row == nullptr || !row->dtype) {
-    fail(e.begin, fmt::format("tensor '{}' of BOOL, I32, I64, U32, U64, BF16, F32 or F64", name), e.dtype);
+    fail(e.begin, fmt::format("tensor '{}' of BOOL, I32, I64, U32, U64, BF16, F32 or F64", name),
+         e.dtype);
   }
   return {*row->dtype, e.shape};
 }
@@ -176,7 +206,8 @@ Type SafetensorsFile::type(std::string_view name) const {
 HostTensor SafetensorsFile::get(std::string_view name) const {
   HostTensor out(type(name));
   const Entry& e = entry(name);
-  if (e.end > e.begin) std::memcpy(out.bytes().data(), file_.bytes().data() + e.begin, e.end - e.begin);
+  if (e.end > e.begin)
+    std::memcpy(out.bytes().data(), file_.bytes().data() + e.begin, e.end - e.begin);
   return out;
 }
 
@@ -189,23 +220,29 @@ Tree<HostTensor> load_safetensors(const std::filesystem::path& path) {
 
 void save_safetensors(const std::filesystem::path& path, const Tree<HostTensor>& tensors,
                       const std::map<std::string, std::string>& metadata) {
-  // Holes are not allowed, so alignment comes from order: wide elements first, each name in its own place below.
+  // Holes are not allowed, so alignment comes from order: wide elements first, each name in its own
+  // place below.
   std::vector<const Tree<HostTensor>::value_type*> order;
   for (const auto& item : tensors) order.push_back(&item);
-  std::ranges::stable_sort(order, std::greater{}, [](const auto* item) { return size_bytes(item->second.dtype()); });
+  std::ranges::stable_sort(order, std::greater{},
+                           [](const auto* item) { return size_bytes(item->second.dtype()); });
 
   uint64_t offset = 0;
   Json header = Json::object();
   if (!metadata.empty()) header[kMetadata] = metadata;
-  for (const auto& [name, tensor] : tensors) header[name] = {};  // the header lists names in their order
+  for (const auto& [name, tensor] : tensors)
+    header[name] = {};  // the header lists names in their order
   for (const auto* item : order) {
     const HostTensor& tensor = item->second;
     const uint64_t end = offset + tensor.type().num_bytes();
-    header[item->first] = {{"dtype", format_name(tensor.dtype())}, {"shape", tensor.shape()}, {"data_offsets", {offset, end}}};
+    header[item->first] = {{"dtype", format_name(tensor.dtype())},
+                           {"shape", tensor.shape()},
+                           {"data_offsets", {offset, end}}};
     offset = end;
   }
   std::string text = header.dump();
-  text.append((kLengthBytes - text.size() % kLengthBytes) % kLengthBytes, ' ');  // data begin at a multiple of 8
+  text.append((kLengthBytes - text.size() % kLengthBytes) % kLengthBytes,
+              ' ');  // data begin at a multiple of 8
   const uint64_t length = text.size();
 
   write_atomically(path, [&](FileWriter& file) {

@@ -1,7 +1,7 @@
 // safetensors files: named tensors behind a JSON header, read lazily from a map of the file.
 //
-// Layout: u64 header length, the JSON header (name -> dtype, shape, data_offsets; "__metadata__" -> strings), then the
-// tensors' bytes, row-major and little-endian, without holes or overlaps.
+// Layout: u64 header length, the JSON header (name -> dtype, shape, data_offsets; "__metadata__" ->
+// strings), then the tensors' bytes, row-major and little-endian, without holes or overlaps.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,15 @@ namespace axle {
 /// An open file whose header has been checked in full; tensors are copied out when asked for.
 class SafetensorsFile {
  public:
-  /// Throws StorageError naming file and offset if the header is cut off or malformed, if tensors overlap, leave holes
-  /// or reach past the end, or if sizes do not fit shapes.
+  /// Throws StorageError naming file and offset if the header is cut off or malformed, if tensors
+  /// overlap, leave holes or reach past the end, or if sizes do not fit shapes.
   explicit SafetensorsFile(const std::filesystem::path& path);
 
   /// Sorted.
   std::vector<std::string> names() const;
   bool contains(std::string_view name) const { return entries_.contains(name); }
-  /// Throws StorageError if there is no such tensor or Axle has no such dtype (F16, I8, U8, I16, U16, F8 kinds).
+  /// Throws StorageError if there is no such tensor or Axle has no such dtype (F16, I8, U8, I16,
+  /// U16, F8 kinds).
   Type type(std::string_view name) const;
   /// A copy. Throws as type() does.
   HostTensor get(std::string_view name) const;
@@ -55,8 +56,8 @@ class SafetensorsFile {
 /// All tensors of the file. Throws as SafetensorsFile does.
 Tree<HostTensor> load_safetensors(const std::filesystem::path& path);
 
-/// Writes the header sorted by name, the data aligned to the size of their elements, and replaces `path`
-/// atomically. The same tensors give the same bytes. Throws StorageError.
+/// Writes the header sorted by name, the data aligned to the size of their elements, and replaces
+/// `path` atomically. The same tensors give the same bytes. Throws StorageError.
 void save_safetensors(const std::filesystem::path& path, const Tree<HostTensor>& tensors,
                       const std::map<std::string, std::string>& metadata = {});
 

@@ -1,4 +1,5 @@
-// Damaged files: cut at every byte, with random bytes changed. Nothing crashes, no half tensor comes back.
+// Damaged files: cut at every byte, with random bytes changed. Nothing crashes, no half tensor
+// comes back.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +18,9 @@ using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
 std::string small_file(const std::string& path) {
-  save_safetensors(path, {{"a/weight", HostTensor({2, 3}, {1.f, 2.f, 3.f, 4.f, 5.f, 6.f})}, {"step", HostTensor::scalar(7)}},
+  save_safetensors(path,
+                   {{"a/weight", HostTensor({2, 3}, {1.f, 2.f, 3.f, 4.f, 5.f, 6.f})},
+                    {"step", HostTensor::scalar(7)}},
                    {{"format", "axle"}});
   return read_file(path);
 }
@@ -27,7 +30,9 @@ TEST(SafetensorsFault, EveryCutIsFound) {
   const std::string path = dir / "x", bytes = small_file(path);
   for (size_t size = 0; size < bytes.size(); ++size) {
     replace_file(path, bytes.substr(0, size));
-    EXPECT_THAT([&] { SafetensorsFile file(path); }, ThrowsMessage<StorageError>(HasSubstr(path + ": offset "))) << size;
+    EXPECT_THAT([&] { SafetensorsFile file(path); },
+                ThrowsMessage<StorageError>(HasSubstr(path + ": offset ")))
+        << size;
   }
 }
 
@@ -47,7 +52,8 @@ TEST(SafetensorsFault, ChangedHeaderBytesNeverReadPastTheFile) {
     writer.write(damaged);
     writer.close();
     try {
-      for (const auto& [name, tensor] : load_safetensors(path)) EXPECT_LE(tensor.type().num_bytes(), bytes.size());
+      for (const auto& [name, tensor] : load_safetensors(path))
+        EXPECT_LE(tensor.type().num_bytes(), bytes.size());
     } catch (const StorageError&) {
       ++refused;
     }

@@ -17,15 +17,17 @@ using ::testing::ThrowsMessage;
 
 std::string file_of(const std::string& header, size_t data_bytes) {
   const uint64_t length = header.size();
-  return std::string(reinterpret_cast<const char*>(&length), 8) + header + std::string(data_bytes, '\0');
+  return std::string(reinterpret_cast<const char*>(&length), 8) + header +
+         std::string(data_bytes, '\0');
 }
 
 class Safetensors : public ::testing::Test {
  protected:
   void expect_refused(const std::string& bytes, const std::string& reason) {
     replace_file(path_, bytes);
-    EXPECT_THAT([&] { SafetensorsFile file(path_); },
-                ThrowsMessage<StorageError>(AllOf(HasSubstr(path_ + ": offset "), HasSubstr(reason))));
+    EXPECT_THAT(
+        [&] { SafetensorsFile file(path_); },
+        ThrowsMessage<StorageError>(AllOf(HasSubstr(path_ + ": offset "), HasSubstr(reason))));
   }
   TempDir dir_;
   std::string path_ = dir_ / "x.safetensors";
@@ -51,7 +53,8 @@ TEST_F(Safetensors, EveryDTypeComesBackBitForBit) {
   EXPECT_EQ(file.names().size(), every_dtype().size());
   EXPECT_EQ(file.type("i32"), (Type{DType::kI32, {2, 2}}));
   EXPECT_TRUE(file.contains("u64"));
-  EXPECT_THAT([&] { file.get("none"); }, ThrowsMessage<StorageError>(HasSubstr("expected a tensor 'none'")));
+  EXPECT_THAT([&] { file.get("none"); },
+              ThrowsMessage<StorageError>(HasSubstr("expected a tensor 'none'")));
 }
 
 TEST_F(Safetensors, NoTensorsAreAFileToo) {
@@ -65,12 +68,14 @@ TEST_F(Safetensors, DataAreAlignedToTheirElements) {
   uint64_t length;
   std::memcpy(&length, bytes.data(), 8);
   EXPECT_EQ(length % 8, 0u);
-  EXPECT_THAT(bytes.substr(8, length), HasSubstr(R"("f64":{"dtype":"F64","shape":[1,3],"data_offsets":[0,24]})"));
+  EXPECT_THAT(bytes.substr(8, length),
+              HasSubstr(R"("f64":{"dtype":"F64","shape":[1,3],"data_offsets":[0,24]})"));
 }
 
 TEST_F(Safetensors, ReadsAHeaderWrittenByHand) {
   replace_file(path_, file_of(R"(  {"b":{"data_offsets":[4,8],"shape":[],"dtype":"I32"},
-                                    "a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}   )", 8));
+                                    "a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}   )",
+                              8));
   EXPECT_THAT(SafetensorsFile(path_).names(), ElementsAre("a", "b"));
   EXPECT_EQ(SafetensorsFile(path_).get("b"), HostTensor::scalar(0));
 }
@@ -78,9 +83,11 @@ TEST_F(Safetensors, ReadsAHeaderWrittenByHand) {
 TEST_F(Safetensors, DTypesWeLackAreRefusedAloneAndByName) {
   replace_file(path_, file_of(R"({"a":{"dtype":"F16","shape":[2],"data_offsets":[0,4]},
                                   "b":{"dtype":"I32","shape":[],"data_offsets":[4,8]},
-                                  "c":{"dtype":"F4","shape":[7],"data_offsets":[8,12]}})", 12));
+                                  "c":{"dtype":"F4","shape":[7],"data_offsets":[8,12]}})",
+                              12));
   const SafetensorsFile file(path_);
-  EXPECT_THAT([&] { file.get("a"); }, ThrowsMessage<StorageError>(AllOf(HasSubstr("tensor 'a' of BOOL"), HasSubstr("got F16"))));
+  EXPECT_THAT([&] { file.get("a"); }, ThrowsMessage<StorageError>(AllOf(
+                                          HasSubstr("tensor 'a' of BOOL"), HasSubstr("got F16"))));
   EXPECT_THAT([&] { file.type("c"); }, ThrowsMessage<StorageError>(HasSubstr("got F4")));
   EXPECT_EQ(file.get("b").size(), 1);
 }
@@ -88,24 +95,38 @@ TEST_F(Safetensors, DTypesWeLackAreRefusedAloneAndByName) {
 TEST_F(Safetensors, BadHeadersAreRefusedWithTheReason) {
   const auto one = [](const std::string& fields) { return R"({"a":{)" + fields + "}}"; };
   expect_refused("", "8 bytes of header length");
-  expect_refused(file_of(one(R"("dtype":"F32","shape":[2],"data_offsets":[0,8])"), 4), "the file may be cut off");
-  expect_refused(file_of(one(R"("dtype":"F32","shape":[2],"data_offsets":[0,4])"), 4), "the bytes of F32[2]");
-  expect_refused(file_of(one(R"("dtype":"F32","shape":[1],"data_offsets":[0,4])"), 5), "1 bytes of no tensor");
+  expect_refused(file_of(one(R"("dtype":"F32","shape":[2],"data_offsets":[0,8])"), 4),
+                 "the file may be cut off");
+  expect_refused(file_of(one(R"("dtype":"F32","shape":[2],"data_offsets":[0,4])"), 4),
+                 "the bytes of F32[2]");
+  expect_refused(file_of(one(R"("dtype":"F32","shape":[1],"data_offsets":[0,4])"), 5),
+                 "1 bytes of no tensor");
   expect_refused(file_of(one(R"("dtype":"F32","shape":[1],"data_offsets":[4,8])"), 8), "a hole");
-  expect_refused(file_of(one(R"("dtype":"F32","shape":[1],"data_offsets":[4,0])"), 8), "data_offsets [4,0]");
-  expect_refused(file_of(one(R"("dtype":"F32","shape":[-1],"data_offsets":[0,4])"), 4), "non-negative integers");
-  expect_refused(file_of(one(R"("dtype":"F32","shape":[1.5],"data_offsets":[0,4])"), 4), "non-negative integers");
-  expect_refused(file_of(one(R"("dtype":"F32","shape":[4294967296,4294967297],"data_offsets":[0,4])"), 4), "the bytes of");
-  expect_refused(file_of(one(R"("dtype":"F32","shape":[1],"data_offsets":[0])"), 4), "two data_offsets");
+  expect_refused(file_of(one(R"("dtype":"F32","shape":[1],"data_offsets":[4,0])"), 8),
+                 "data_offsets [4,0]");
+  expect_refused(file_of(one(R"("dtype":"F32","shape":[-1],"data_offsets":[0,4])"), 4),
+                 "non-negative integers");
+  expect_refused(file_of(one(R"("dtype":"F32","shape":[1.5],"data_offsets":[0,4])"), 4),
+                 "non-negative integers");
+  expect_refused(
+      file_of(one(R"("dtype":"F32","shape":[4294967296,4294967297],"data_offsets":[0,4])"), 4),
+      "the bytes of");
+  expect_refused(file_of(one(R"("dtype":"F32","shape":[1],"data_offsets":[0])"), 4),
+                 "two data_offsets");
   expect_refused(file_of(one(R"("dtype":"F32","shape":[1])"), 4), "'data_offsets', got none");
-  expect_refused(file_of(one(R"("dtype":7,"shape":[1],"data_offsets":[0,4])"), 4), "a dtype by name");
+  expect_refused(file_of(one(R"("dtype":7,"shape":[1],"data_offsets":[0,4])"), 4),
+                 "a dtype by name");
   expect_refused(file_of("[]", 0), "a JSON object");
   expect_refused(file_of("{]", 0), "a JSON header");
   expect_refused(file_of(R"({"__metadata__":{"a":1}})", 0), "__metadata__ 'a' to be a string");
   expect_refused(file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},
-                             "b":{"dtype":"F32","shape":[1],"data_offsets":[2,6]}})", 6), "an overlap");
+                             "b":{"dtype":"F32","shape":[1],"data_offsets":[2,6]}})",
+                         6),
+                 "an overlap");
   expect_refused(file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},
-                             "a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4), "'a' twice");
+                             "a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+                         4),
+                 "'a' twice");
   expect_refused(std::string(8, '\xff'), "a header of at most");
 }
 

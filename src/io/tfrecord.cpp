@@ -11,7 +11,8 @@
 namespace axle {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "framing writes integers as they lie in memory");
+static_assert(std::endian::native == std::endian::little,
+              "framing writes integers as they lie in memory");
 constexpr size_t kHeaderBytes = 12;
 constexpr size_t kFooterBytes = 4;
 
@@ -29,7 +30,9 @@ void append(std::string& out, T value) {
 
 }  // namespace
 
-uint32_t masked_crc32c(std::string_view bytes) { return std::rotr(crc32c(bytes), 15) + 0xa282ead8u; }
+uint32_t masked_crc32c(std::string_view bytes) {
+  return std::rotr(crc32c(bytes), 15) + 0xa282ead8u;
+}
 
 std::string tfrecord_frame(std::string_view payload) {
   std::string out;
@@ -45,16 +48,19 @@ std::optional<std::string_view> TfRecordReader::next() {
   const std::string_view rest = bytes_.substr(offset_);
   if (rest.empty()) return std::nullopt;
   const auto fail = [&](std::string_view what) {
-    throw StorageError(fmt::format("{}: expected a whole record at offset {}, got {}", where_, offset_, what));
+    throw StorageError(
+        fmt::format("{}: expected a whole record at offset {}, got {}", where_, offset_, what));
   };
   if (rest.size() < kHeaderBytes) fail(fmt::format("{} bytes of its header", rest.size()));
-  if (load<uint32_t>(rest, 8) != masked_crc32c(rest.substr(0, 8))) fail("a wrong checksum of its length");
+  if (load<uint32_t>(rest, 8) != masked_crc32c(rest.substr(0, 8)))
+    fail("a wrong checksum of its length");
   const auto length = load<uint64_t>(rest, 0);
   if (length > rest.size() - kHeaderBytes || rest.size() - kHeaderBytes - length < kFooterBytes) {
     fail(fmt::format("{} of its {} bytes", rest.size() - kHeaderBytes, length + kFooterBytes));
   }
   const std::string_view payload = rest.substr(kHeaderBytes, length);
-  if (load<uint32_t>(rest, kHeaderBytes + length) != masked_crc32c(payload)) fail("a wrong checksum of its bytes");
+  if (load<uint32_t>(rest, kHeaderBytes + length) != masked_crc32c(payload))
+    fail("a wrong checksum of its bytes");
   offset_ += kHeaderBytes + length + kFooterBytes;
   return payload;
 }

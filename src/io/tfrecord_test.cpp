@@ -17,7 +17,8 @@ TEST(TfRecord, KnownChecksumIsMasked) {
 }
 
 TEST(TfRecord, FramesComeBackInOrder) {
-  const std::string bytes = tfrecord_frame("one") + tfrecord_frame("") + tfrecord_frame(std::string(1000, 'x'));
+  const std::string bytes =
+      tfrecord_frame("one") + tfrecord_frame("") + tfrecord_frame(std::string(1000, 'x'));
   TfRecordReader reader(bytes, "file");
   EXPECT_EQ(reader.next(), "one");
   EXPECT_EQ(reader.next(), "");
@@ -35,12 +36,16 @@ TEST(TfRecord, EveryFlippedBitAndEveryCutIsFound) {
   for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
     std::string damaged = bytes;
     damaged[bit / 8] ^= static_cast<char>(1 << bit % 8);
-    const std::string where = bit / 8 < first.size() ? "offset 0," : "offset " + std::to_string(first.size());
-    EXPECT_THAT([&] { read_all(damaged); }, ThrowsMessage<StorageError>(HasSubstr(where))) << "bit " << bit;
+    const std::string where =
+        bit / 8 < first.size() ? "offset 0," : "offset " + std::to_string(first.size());
+    EXPECT_THAT([&] { read_all(damaged); }, ThrowsMessage<StorageError>(HasSubstr(where)))
+        << "bit " << bit;
   }
   for (size_t size = 0; size < bytes.size(); ++size) {
-    if (size == 0 || size == first.size()) EXPECT_NO_THROW(read_all(bytes.substr(0, size)));
-    else EXPECT_THROW(read_all(bytes.substr(0, size)), StorageError) << "cut to " << size;
+    if (size == 0 || size == first.size())
+      EXPECT_NO_THROW(read_all(bytes.substr(0, size)));
+    else
+      EXPECT_THROW(read_all(bytes.substr(0, size)), StorageError) << "cut to " << size;
   }
 }
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <charconv>
+
 #include "base/error.h"
 
 namespace axle {
@@ -18,6 +20,32 @@ int64_t Mesh::size(std::string_view axis) const {
     if (a.name == axis) return a.size;
   }
   return 1;
+}
+
+std::string to_text(const Mesh& mesh) {
+  std::string out;
+  for (const auto& axis : mesh.axes) out += fmt::format("{}{}={}", out.empty() ? "" : ",", axis.name, axis.size);
+  return out;
+}
+
+void from_text(std::string_view text, Mesh& mesh) {
+  mesh.axes.clear();
+  while (!text.empty()) {
+    const size_t comma = std::min(text.find(','), text.size());
+    const std::string_view part = text.substr(0, comma);
+    const size_t equals = part.find('=');
+    int64_t size = 0;
+    const char* const end = part.data() + part.size();
+    if (equals == 0 || equals == part.npos || std::from_chars(part.data() + equals + 1, end, size).ptr != end || (size < 1 && size != -1)) {
+      throw ConfigError(fmt::format("expected mesh axes like data=2,fsdp=-1, got '{}'", part));
+    }
+    const std::string name(part.substr(0, equals));
+    for (const auto& axis : mesh.axes) {
+      if (axis.name == name) throw ConfigError(fmt::format("expected each mesh axis once, got '{}' twice", name));
+    }
+    mesh.axes.push_back({name, size});
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
 }
 
 Mesh infer_mesh(Mesh mesh, int64_t num_devices) {
@@ -38,18 +66,25 @@ Mesh infer_mesh(Mesh mesh, int64_t num_devices) {
     known = num_devices;
   }
   if (known != num_devices) {
-    std::vector<std::string> sizes;
-    for (const auto& axis : mesh.axes) sizes.push_back(fmt::format("{}={}", axis.name, axis.size));
-    throw ConfigError(fmt::format("mesh: sizes must multiply to the {} devices, got {}", num_devices, fmt::join(sizes, ",")));
+    throw ConfigError(fmt::format("mesh: sizes must multiply to the {} devices, got {}", num_devices, to_text(mesh)));
   }
   return mesh;
 }
 
+std::string to_text(const DimAxes& axes) {
+  return axes.empty() ? "None" : axes.size() == 1 ? axes[0] : fmt::format("[{}]", fmt::join(axes, ", "));
+}
+
+void from_text(std::string_view text, DimAxes& axes) {
+  PartitionSpec one;
+  from_text(fmt::format("[{}]", text), one);
+  if (one.dims.size() != 1) throw ConfigError(fmt::format("expected the mesh axes of one dim, got '{}'", text));
+  axes = one.dims[0];
+}
+
 std::string to_text(const PartitionSpec& spec) {
   std::vector<std::string> dims;
-  for (const auto& axes : spec.dims) {
-    dims.push_back(axes.empty() ? "None" : axes.size() == 1 ? axes[0] : fmt::format("[{}]", fmt::join(axes, ", ")));
-  }
+  for (const auto& axes : spec.dims) dims.push_back(to_text(axes));
   return fmt::format("[{}]", fmt::join(dims, ", "));
 }
 

@@ -25,6 +25,11 @@ struct Mesh {
   bool operator==(const Mesh&) const = default;
 };
 
+/// "data=2,fsdp=-1", in order; "" for one device.
+std::string to_text(const Mesh& mesh);
+/// Reads what to_text prints. Throws ConfigError.
+void from_text(std::string_view text, Mesh& mesh);
+
 /// Fills in the one axis of size -1 from the number of devices. Throws ConfigError if the sizes do not multiply to it.
 Mesh infer_mesh(Mesh mesh, int64_t num_devices);
 
@@ -35,6 +40,10 @@ struct DimAxes : std::vector<std::string> {
   DimAxes(std::initializer_list<const char*> axes) : std::vector<std::string>(axes.begin(), axes.end()) {}
 };
 inline const DimAxes kReplicated = {};
+/// "None", "model" or "[expert, fsdp]".
+std::string to_text(const DimAxes& axes);
+/// Reads what to_text prints. Throws ConfigError.
+void from_text(std::string_view text, DimAxes& axes);
 
 /// Mesh axes of each dim of a tensor; dims beyond the list are replicated.
 struct PartitionSpec {

@@ -42,6 +42,8 @@ std::string element_text(DType dtype, double value) {
     case DType::kF32: return float_bits(static_cast<float>(value), 8);
     case DType::kF64: return float_bits(value, 16);
     case DType::kU64: return fmt::format("{}", convert_element<uint64_t>(value));
+    case DType::kI32: return fmt::format("{}", convert_element<int32_t>(value));
+    case DType::kU32: return fmt::format("{}", convert_element<uint32_t>(value));
     default: return fmt::format("{}", convert_element<int64_t>(value));
   }
 }

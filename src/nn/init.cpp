@@ -82,14 +82,14 @@ Initialiser VarianceScaling::operator()(const InitSpec& spec) const {
             switch (distribution) {
               case Distribution::kUniform: {
                 const double half_width = fan == Fan::kNone ? scale : std::sqrt(static_cast<float>(3 * variance));
-                return uniform(key, spec.shape, spec.dtype, -1, 1) * half_width;
+                return random::uniform(key, spec.shape, spec.dtype, -1, 1) * half_width;
               }
-              case Distribution::kNormal: return normal(key, spec.shape, spec.dtype) * deviation;
+              case Distribution::kNormal: return random::normal(key, spec.shape, spec.dtype) * deviation;
               case Distribution::kTruncatedNormal: break;
             }
             // 0.8796... is the deviation of the standard normal cut at +-2.
             const double stretch = fan == Fan::kNone ? 1 : 0.87962566103423978;
-            return truncated_normal(key, -2, 2, spec.shape, spec.dtype) * static_cast<float>(deviation / stretch);
+            return random::truncated_normal(key, spec.shape, -2, 2, spec.dtype) * static_cast<float>(deviation / stretch);
           }};
 }
 

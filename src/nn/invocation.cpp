@@ -46,8 +46,8 @@ Tensor Invocation::key_of(size_t i) {
   if (!options_.key) throw ConfigError(fmt::format("{}: needs a PRNG key; give one to the call", frames_[i].path));
   if (frames_[i].key) return frames_[i].key;
   Tensor key = key_of(i - 1);
-  if (!frames_[i].is_root) key = fold_in(key, frames_[i].name_hash);
-  if (frames_[i].call_index > 0) key = fold_in(key, static_cast<uint32_t>(frames_[i].call_index));
+  if (!frames_[i].is_root) key = random::fold_in(key, frames_[i].name_hash);
+  if (frames_[i].call_index > 0) key = random::fold_in(key, static_cast<uint32_t>(frames_[i].call_index));
   return frames_[i].key = key;
 }
 

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "config/register.h"
+#include "nn/key_chain.h"
 #include "ops/annotate.h"
-#include "ops/random.h"
 
 namespace axle {
 
@@ -60,14 +60,9 @@ Tree<ParamSpec> Layer::param_specs() const {
 
 Tree<Tensor> Layer::initialize(const Tensor& key) const {
   Tree<Tensor> out;
-  Tensor rest = key;
-  const auto next_key = [&] {
-    const Values keys = split(rest, 2);
-    rest = keys[0];
-    return keys[1];
-  };
-  for (const auto& [path, spec] : params_) out.emplace(path, spec.initialiser().draw(next_key()));
-  for (const Layer* c : children_) out.merge(c->initialize(next_key()));
+  KeyChain keys(key);
+  for (const auto& [path, spec] : params_) out.emplace(path, spec.initialiser().draw(keys.next()));
+  for (const Layer* c : children_) out.merge(c->initialize(keys.next()));
   return out;
 }
 

@@ -15,21 +15,11 @@ namespace {
 using detail::Float;
 using detail::Integer;
 using detail::Number;
+using detail::wrapping;
 
 std::vector<Type> numbers(const OpNode& op) {
   if (op.inputs[0].dtype() == DType::kPred) shape_error(op, "expected numbers, got pred; convert with astype or use select");
   return same_type(op);
-}
-
-// Wraps on overflow, as two's complement hardware does.
-template <class T, class F>
-T wrapping(T a, T b, F f) {
-  if constexpr (Integer<T>) {
-    using U = std::make_unsigned_t<T>;
-    return static_cast<T>(f(static_cast<U>(a), static_cast<U>(b)));
-  } else {
-    return f(a, b);
-  }
 }
 
 // 1 where x is the result, 1/2 where both are.
@@ -91,18 +81,13 @@ const OpRules min_rules({.name = "min", .infer = same_type, .batch = elementwise
     .eval = binary([](auto a, auto b) { return a != a ? a : b != b ? b : std::min(a, b); }),
     .hlo = "stablehlo.minimum", .cost = kElementwise});
 
-Tensor apply(const OpRules& rules, const Tensor& a, const Tensor& b) {
-  const auto [p, q] = broadcast_together(a, b, rules.name());
-  return emit(rules, {p, q});
-}
-
 }  // namespace
 
 Tensor operator-(const Tensor& x) { return emit(neg_rules, {x}); }
-Tensor operator+(const Tensor& a, const Tensor& b) { return apply(add_rules, a, b); }
-Tensor operator-(const Tensor& a, const Tensor& b) { return apply(sub_rules, a, b); }
-Tensor operator*(const Tensor& a, const Tensor& b) { return apply(mul_rules, a, b); }
-Tensor operator/(const Tensor& a, const Tensor& b) { return apply(div_rules, a, b); }
+Tensor operator+(const Tensor& a, const Tensor& b) { return emit_broadcast(add_rules, a, b); }
+Tensor operator-(const Tensor& a, const Tensor& b) { return emit_broadcast(sub_rules, a, b); }
+Tensor operator*(const Tensor& a, const Tensor& b) { return emit_broadcast(mul_rules, a, b); }
+Tensor operator/(const Tensor& a, const Tensor& b) { return emit_broadcast(div_rules, a, b); }
 Tensor operator+(const Tensor& a, double b) { return emit(add_rules, {a, full_like(a, b)}); }
 Tensor operator-(const Tensor& a, double b) { return emit(sub_rules, {a, full_like(a, b)}); }
 Tensor operator*(const Tensor& a, double b) { return emit(mul_rules, {a, full_like(a, b)}); }
@@ -111,9 +96,9 @@ Tensor operator+(double a, const Tensor& b) { return emit(add_rules, {full_like(
 Tensor operator-(double a, const Tensor& b) { return emit(sub_rules, {full_like(b, a), b}); }
 Tensor operator*(double a, const Tensor& b) { return emit(mul_rules, {full_like(b, a), b}); }
 Tensor operator/(double a, const Tensor& b) { return emit(div_rules, {full_like(b, a), b}); }
-Tensor remainder(const Tensor& a, const Tensor& b) { return apply(rem_rules, a, b); }
-Tensor maximum(const Tensor& a, const Tensor& b) { return apply(max_rules, a, b); }
-Tensor minimum(const Tensor& a, const Tensor& b) { return apply(min_rules, a, b); }
+Tensor remainder(const Tensor& a, const Tensor& b) { return emit_broadcast(rem_rules, a, b); }
+Tensor maximum(const Tensor& a, const Tensor& b) { return emit_broadcast(max_rules, a, b); }
+Tensor minimum(const Tensor& a, const Tensor& b) { return emit_broadcast(min_rules, a, b); }
 Tensor maximum(const Tensor& a, double b) { return emit(max_rules, {a, full_like(a, b)}); }
 Tensor minimum(const Tensor& a, double b) { return emit(min_rules, {a, full_like(a, b)}); }
 

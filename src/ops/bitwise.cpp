@@ -60,25 +60,20 @@ const OpRules count_leading_zeros_rules({.name = "count_leading_zeros", .infer =
     .eval = unary([]<Integer T>(T a) { return static_cast<T>(std::countl_zero(static_cast<Unsigned<T>>(a))); }),
     .hlo = "stablehlo.count_leading_zeros", .cost = kElementwise});
 
-Tensor apply(const OpRules& rules, const Tensor& a, const Tensor& b) {
-  const auto [p, q] = broadcast_together(a, b, rules.name());
-  return emit(rules, {p, q});
-}
-
 }  // namespace
 
-Tensor operator&(const Tensor& a, const Tensor& b) { return apply(and_rules, a, b); }
-Tensor operator|(const Tensor& a, const Tensor& b) { return apply(or_rules, a, b); }
-Tensor operator^(const Tensor& a, const Tensor& b) { return apply(xor_rules, a, b); }
+Tensor operator&(const Tensor& a, const Tensor& b) { return emit_broadcast(and_rules, a, b); }
+Tensor operator|(const Tensor& a, const Tensor& b) { return emit_broadcast(or_rules, a, b); }
+Tensor operator^(const Tensor& a, const Tensor& b) { return emit_broadcast(xor_rules, a, b); }
 Tensor operator~(const Tensor& x) { return emit(not_rules, {x}); }
 Tensor operator!(const Tensor& x) {
   if (x.dtype() != DType::kPred) operand_error("not", "expected a predicate; ~ complements the bits of integers", {x});
   return emit(not_rules, {x});
 }
-Tensor shift_left(const Tensor& a, const Tensor& bits) { return apply(shift_left_rules, a, bits); }
-Tensor shift_right_logical(const Tensor& a, const Tensor& bits) { return apply(shift_right_logical_rules, a, bits); }
+Tensor shift_left(const Tensor& a, const Tensor& bits) { return emit_broadcast(shift_left_rules, a, bits); }
+Tensor shift_right_logical(const Tensor& a, const Tensor& bits) { return emit_broadcast(shift_right_logical_rules, a, bits); }
 Tensor shift_right_arithmetic(const Tensor& a, const Tensor& bits) {
-  return apply(shift_right_arithmetic_rules, a, bits);
+  return emit_broadcast(shift_right_arithmetic_rules, a, bits);
 }
 Tensor operator<<(const Tensor& a, int bits) { return shift_left(a, full_like(a, bits)); }
 Tensor operator>>(const Tensor& a, int bits) {

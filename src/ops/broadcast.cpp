@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
 #include "ops/reduce.h"
 #include "ops/rules.h"
 #include "ops/shape.h"
+#include "ops/strided.h"
 
 namespace axle {
 namespace {
@@ -34,25 +34,11 @@ std::vector<Type> infer_broadcast(const OpNode& op) {
 void eval_broadcast(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x, std::span<HostTensor> y) {
   const auto& a = op.attrs<BroadcastAttributes>();
   const Shape in_strides = row_major_strides(x[0]->shape());
-  Shape stride(a.shape.size(), 0);  // in elements of x along each dim of y; 0 repeats
+  Shape from(a.shape.size(), 0);  // a stride of 0 repeats
   for (size_t i = 0; i < a.dims.size(); ++i) {
-    if (x[0]->shape()[i] != 1) stride[static_cast<size_t>(a.dims[i])] = in_strides[i];
+    if (x[0]->shape()[i] != 1) from[static_cast<size_t>(a.dims[i])] = in_strides[i];
   }
-  dispatch(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
-    const auto in = x[0]->values<T>();
-    const auto out = y[0].values<T>();
-    Shape index(a.shape.size(), 0);
-    int64_t at = 0;
-    for (auto& v : out) {
-      v = in[static_cast<size_t>(at)];
-      for (size_t d = index.size(); d-- > 0;) {
-        at += stride[d];
-        if (++index[d] < a.shape[d]) break;
-        at -= stride[d] * a.shape[d];
-        index[d] = 0;
-      }
-    }
-  });
+  copy_strided(a.shape, *x[0], {0, from}, y[0], dense_view(a.shape));
 }
 
 const OpRules broadcast_rules({.name = "broadcast_in_dim", .infer = infer_broadcast,
@@ -83,7 +69,7 @@ Tensor broadcast_in_dim(const Tensor& x, const Shape& shape, const std::vector<i
 
 Tensor broadcast_to(const Tensor& x, const Shape& shape) {
   if (x.rank() > static_cast<int64_t>(shape.size())) {
-    throw ShapeError(fmt::format("broadcast_to: {} does not fit {}", describe(x), to_text(shape)));
+    operand_error("broadcast_to", fmt::format("expected at most {} dims to fit {}", shape.size(), to_text(shape)), {x});
   }
   std::vector<int64_t> dims(static_cast<size_t>(x.rank()));
   std::iota(dims.begin(), dims.end(), static_cast<int64_t>(shape.size()) - x.rank());
@@ -100,14 +86,17 @@ std::pair<Tensor, Tensor> broadcast_together(const Tensor& a, const Tensor& b, s
       const int64_t d = t->shape()[i];
       int64_t& common = shape[offset + i];
       if (common != 1 && d != 1 && d != common) {
-        throw ShapeError(fmt::format("{}: {}: shapes {} and {} do not broadcast; operands: {}, {}",
-                                     NameScope::current() ? *NameScope::current() : "the top level", op,
-                                     to_text(a.shape()), to_text(b.shape()), describe(a), describe(b)));
+        operand_error(op, fmt::format("shapes {} and {} do not broadcast", to_text(a.shape()), to_text(b.shape())), {a, b});
       }
       if (d != 1) common = d;
     }
   }
   return {broadcast_to(a, shape), broadcast_to(b, shape)};
+}
+
+Tensor emit_broadcast(const OpRules& rules, const Tensor& a, const Tensor& b) {
+  const auto [p, q] = broadcast_together(a, b, rules.name());
+  return emit(rules, {p, q});
 }
 
 }  // namespace axle

@@ -13,5 +13,7 @@ Tensor broadcast_in_dim(const Tensor& x, const Shape& shape, const std::vector<i
 Tensor broadcast_to(const Tensor& x, const Shape& shape);
 /// Both operands broadcast to their common shape, for the binary op `op`. Throws ShapeError naming both.
 std::pair<Tensor, Tensor> broadcast_together(const Tensor& a, const Tensor& b, std::string_view op);
+/// Emits the binary op with both operands broadcast to their common shape.
+Tensor emit_broadcast(const OpRules& rules, const Tensor& a, const Tensor& b);
 
 }  // namespace axle

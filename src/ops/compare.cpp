@@ -83,19 +83,14 @@ const OpRules clamp_rules({.name = "clamp", .infer = same_type, .batch = element
     },
     .eval = eval_clamp, .hlo = "stablehlo.clamp", .cost = kElementwise});
 
-Tensor compare(const OpRules& rules, const Tensor& a, const Tensor& b) {
-  const auto [p, q] = broadcast_together(a, b, rules.name());
-  return emit(rules, {p, q});
-}
-
 }  // namespace
 
-Tensor equal(const Tensor& a, const Tensor& b) { return compare(eq_rules, a, b); }
-Tensor not_equal(const Tensor& a, const Tensor& b) { return compare(ne_rules, a, b); }
-Tensor less(const Tensor& a, const Tensor& b) { return compare(lt_rules, a, b); }
-Tensor less_equal(const Tensor& a, const Tensor& b) { return compare(le_rules, a, b); }
-Tensor greater(const Tensor& a, const Tensor& b) { return compare(gt_rules, a, b); }
-Tensor greater_equal(const Tensor& a, const Tensor& b) { return compare(ge_rules, a, b); }
+Tensor equal(const Tensor& a, const Tensor& b) { return emit_broadcast(eq_rules, a, b); }
+Tensor not_equal(const Tensor& a, const Tensor& b) { return emit_broadcast(ne_rules, a, b); }
+Tensor less(const Tensor& a, const Tensor& b) { return emit_broadcast(lt_rules, a, b); }
+Tensor less_equal(const Tensor& a, const Tensor& b) { return emit_broadcast(le_rules, a, b); }
+Tensor greater(const Tensor& a, const Tensor& b) { return emit_broadcast(gt_rules, a, b); }
+Tensor greater_equal(const Tensor& a, const Tensor& b) { return emit_broadcast(ge_rules, a, b); }
 Tensor equal(const Tensor& a, double b) { return equal(a, full_like(a, b)); }
 Tensor not_equal(const Tensor& a, double b) { return not_equal(a, full_like(a, b)); }
 Tensor operator<(const Tensor& a, const Tensor& b) { return less(a, b); }

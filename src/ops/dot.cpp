@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/error.h"
 #include "ops/contract.h"
 #include "ops/convert.h"
 #include "ops/dot_eval.h"
@@ -133,7 +132,7 @@ Tensor dot_general(const Tensor& a, const Tensor& b, const DotDims& dims, const 
 
 Tensor dot(const Tensor& a, const Tensor& b, const DotOptions& options) {
   if (a.rank() == 0 || b.rank() == 0) {
-    throw ShapeError(fmt::format("dot: expected operands of at least one dim, got {} and {}", describe(a), describe(b)));
+    operand_error("dot", "expected operands of at least one dim", {a, b});
   }
   return dot_general(a, b, {.a_contracting = {a.rank() - 1}, .b_contracting = {0}}, options);
 }

@@ -1,10 +1,10 @@
+#include "ops/dynamic_slice.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "base/error.h"
 #include "ops/create.h"
-#include "ops/index.h"
 #include "ops/rules.h"
 #include "ops/shape.h"
 #include "ops/strided.h"
@@ -109,12 +109,6 @@ Values starts_in_dim(const Tensor& x, const Tensor& start, int64_t axis) {
   return starts;
 }
 
-int64_t checked_axis(const Tensor& x, int64_t axis, std::string_view op) {
-  const int64_t out = axis < 0 ? axis + x.rank() : axis;
-  if (out < 0 || out >= x.rank()) throw ShapeError(fmt::format("{}: no axis {} of {}", op, axis, describe(x)));
-  return out;
-}
-
 }  // namespace
 
 Tensor dynamic_slice(const Tensor& x, const Values& starts, const Shape& sizes) {
@@ -130,29 +124,32 @@ Tensor dynamic_update_slice(const Tensor& x, const Tensor& update, const Values&
 }
 
 Tensor dynamic_slice_in_dim(const Tensor& x, const Tensor& start, int64_t size, int64_t axis) {
-  axis = checked_axis(x, axis, "dynamic_slice_in_dim");
+  axis = normalized_axis("dynamic_slice_in_dim", x, axis);
   Shape sizes = x.shape();
   sizes[static_cast<size_t>(axis)] = size;
   return dynamic_slice(x, starts_in_dim(x, start, axis), sizes);
 }
 
 Tensor dynamic_index_in_dim(const Tensor& x, const Tensor& index, int64_t axis) {
-  axis = checked_axis(x, axis, "dynamic_index_in_dim");
+  axis = normalized_axis("dynamic_index_in_dim", x, axis);
   Shape shape = x.shape();
   shape.erase(shape.begin() + axis);
   return reshape(dynamic_slice_in_dim(x, index, 1, axis), shape);
 }
 
 Tensor dynamic_update_slice_in_dim(const Tensor& x, const Tensor& update, const Tensor& start, int64_t axis) {
-  axis = checked_axis(x, axis, "dynamic_update_slice_in_dim");
+  axis = normalized_axis("dynamic_update_slice_in_dim", x, axis);
   return dynamic_update_slice(x, update, starts_in_dim(x, start, axis));
 }
 
 Tensor dynamic_update_index_in_dim(const Tensor& x, const Tensor& update, const Tensor& index, int64_t axis) {
-  axis = checked_axis(x, axis, "dynamic_update_index_in_dim");
-  Shape shape = update.shape();
-  shape.insert(shape.begin() + std::min<int64_t>(axis, update.rank()), 1);
-  return dynamic_update_slice_in_dim(x, reshape(update, shape), index, axis);
+  axis = normalized_axis("dynamic_update_index_in_dim", x, axis);
+  Shape row = x.shape();
+  row.erase(row.begin() + axis);
+  if (update.shape() != row) {
+    operand_error("dynamic_update_index_in_dim", fmt::format("expected an update of {}", to_text(row)), {x, update});
+  }
+  return dynamic_update_slice_in_dim(x, expand_dims(update, axis), index, axis);
 }
 
 }  // namespace axle

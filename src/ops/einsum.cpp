@@ -1,11 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
-#include "base/error.h"
 #include "ops/contract.h"
 #include "ops/reduce.h"
+#include "ops/rules.h"
 #include "ops/shape.h"
 
 namespace axle {
@@ -54,9 +53,8 @@ struct Spec {
   std::string result;
 };
 
-[[noreturn]] void fail(std::string_view spec, const std::string& what) {
-  const std::string* layer = NameScope::current();
-  throw ShapeError(fmt::format("{}: einsum \"{}\": {}", layer ? *layer : "the top level", spec, what));
+[[noreturn]] void fail(std::string_view spec, const std::string& what, const Values& operands = {}) {
+  operand_error(fmt::format("einsum \"{}\"", spec), what, operands);
 }
 
 Spec parse(std::string_view spec) {
@@ -97,7 +95,7 @@ Labels operand_labels(std::string_view spec, const std::string& term, const Tens
   const bool open = term.find("...") != std::string::npos;
   const int64_t named = static_cast<int64_t>(term.size()) - (open ? 3 : 0);
   if (x.rank() < named || (!open && x.rank() != named)) {
-    fail(spec, fmt::format("'{}' names {} dims, got {}", term, named, describe(x)));
+    fail(spec, fmt::format("'{}' names {} dims, got {}", term, named, x.rank()), {x});
   }
   max_ellipsis = std::max(max_ellipsis, x.rank() - named);
   return labels_of(spec, term, x.rank() - named);
@@ -148,8 +146,7 @@ Tensor einsum(std::string_view spec, const Tensor& a, const Tensor& b, const Dot
   const Labels lb = operand_labels(spec, terms.operands[1], b, num_ellipsis);
   for (const int l : la) {
     if (has(lb, l) && a.dim(position(la, l)) != b.dim(position(lb, l))) {
-      fail(spec, fmt::format("'{}' is {} in {} and {} in {}", letter(l), a.dim(position(la, l)), describe(a),
-                             b.dim(position(lb, l)), describe(b)));
+      fail(spec, fmt::format("'{}' differs, {} and {}", letter(l), a.dim(position(la, l)), b.dim(position(lb, l))), {a, b});
     }
   }
   return contract(a, la, b, lb, result_labels(spec, terms.result, num_ellipsis, la, lb), options);

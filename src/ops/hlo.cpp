@@ -41,6 +41,44 @@ HloValue hlo_reduce(HloBuilder& b, std::string_view name, const HloValue& x, dou
                "dimensions = " + mlir_array(dims), {combine});
 }
 
+namespace {
+
+// One bit pattern for both zeros and one for every NaN, so that the total order has -0 = 0 and NaN above all.
+HloValue canonical(HloBuilder& b, const HloValue& x) {
+  if (!is_float(x.type.dtype)) return x;
+  const HloValue zero = hlo_splat_like(b, x, 0);
+  const HloValue one_zero = hlo_select(b, hlo_compare(b, "EQ", x, zero), zero, x);
+  const HloValue nan = hlo_splat_like(b, x, std::numeric_limits<double>::quiet_NaN());
+  return hlo_select(b, hlo_compare(b, "NE", x, x), nan, one_zero);
+}
+
+}  // namespace
+
+HloValues hlo_sort(HloBuilder& b, const HloValues& x, int64_t axis, size_t num_keys, std::string_view direction) {
+  std::vector<Type> parameters, results;
+  for (const HloValue& v : x) {
+    parameters.insert(parameters.end(), 2, Type{v.type.dtype, {}});
+    results.push_back(v.type);
+  }
+  // v = (left, right) of each operand; the first keys that differ decide.
+  const auto before = [&](const HloValues& v) {
+    std::optional<HloValue> result;
+    for (size_t i = num_keys; i-- > 0;) {
+      const HloValue left = canonical(b, v[2 * i]), right = canonical(b, v[2 * i + 1]);
+      const HloValue decided = hlo_compare(b, direction, left, right, Order::kTotal);
+      if (result) {
+        const HloValue tie = hlo_compare(b, "EQ", left, right, Order::kTotal);
+        result = hlo_map(b, "or", {decided, hlo_map(b, "and", {tie, *result})});
+      } else {
+        result = decided;
+      }
+    }
+    return HloValues{*result};
+  };
+  return b.op("stablehlo.sort", x, results, fmt::format("dimension = {} : i64, is_stable = true", axis),
+              {HloRegion{parameters, before}});
+}
+
 Shape without_dims(const Shape& shape, const std::vector<int64_t>& dims) {
   Shape out;
   for (const int64_t d : other_dims(static_cast<int64_t>(shape.size()), dims)) out.push_back(shape[static_cast<size_t>(d)]);

@@ -23,6 +23,9 @@ HloValue hlo_broadcast(HloBuilder& b, const HloValue& x, const Shape& shape, con
 /// Combines the elements along `dims` by "stablehlo.<name>", starting from `init`; the dims vanish.
 HloValue hlo_reduce(HloBuilder& b, std::string_view name, const HloValue& x, double init,
                     const std::vector<int64_t>& dims);
+/// Sorts the operands together along `axis`, stably; the first `num_keys` are compared by `direction` (LT or GT) with
+/// -0 = 0 and NaN above all.
+HloValues hlo_sort(HloBuilder& b, const HloValues& x, int64_t axis, size_t num_keys, std::string_view direction);
 /// Shape without `dims` (ascending), and the dims that stay.
 Shape without_dims(const Shape& shape, const std::vector<int64_t>& dims);
 std::vector<int64_t> other_dims(int64_t rank, const std::vector<int64_t>& dims);

@@ -2,20 +2,14 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
 #include "ops/broadcast.h"
 #include "ops/compare.h"
 #include "ops/convert.h"
 #include "ops/create.h"
+#include "ops/rules.h"
 
 namespace axle {
 namespace {
-
-int64_t checked_axis(const Tensor& x, int64_t axis, std::string_view op) {
-  const int64_t out = axis < 0 ? axis + x.rank() : axis;
-  if (out < 0 || out >= x.rank()) throw ShapeError(fmt::format("{}: no axis {} of {}", op, axis, describe(x)));
-  return out;
-}
 
 // One element at each position; all dims but `axis` are walked together.
 WindowDims along_axis(const Tensor& x, const Tensor& indices, int64_t axis, std::string_view op) {
@@ -28,8 +22,7 @@ WindowDims along_axis(const Tensor& x, const Tensor& indices, int64_t axis, std:
     dims.indices_batch.push_back(d);
   }
   if (!fits) {
-    throw ShapeError(fmt::format("{}: indices must have the shape of x but for axis {}, got {} and {}", op, axis,
-                                 describe(x), describe(indices)));
+    operand_error(op, fmt::format("expected indices of the shape of x but for axis {}", axis), {x, indices});
   }
   return dims;
 }
@@ -37,7 +30,7 @@ WindowDims along_axis(const Tensor& x, const Tensor& indices, int64_t axis, std:
 }  // namespace
 
 Tensor take(const Tensor& x, const Tensor& indices, int64_t axis) {
-  axis = checked_axis(x, axis, "take");
+  axis = normalized_axis("take", x, axis);
   WindowDims dims{.collapsed = {axis}, .index_map = {axis}, .index_vector_dim = indices.rank()};
   for (int64_t d = 0; d < axis; ++d) dims.offset.push_back(d);
   for (int64_t d = axis; d + 1 < x.rank(); ++d) dims.offset.push_back(indices.rank() + d);
@@ -47,12 +40,12 @@ Tensor take(const Tensor& x, const Tensor& indices, int64_t axis) {
 }
 
 Tensor take_along_axis(const Tensor& x, const Tensor& indices, int64_t axis) {
-  axis = checked_axis(x, axis, "take_along_axis");
+  axis = normalized_axis("take_along_axis", x, axis);
   return gather(x, indices, along_axis(x, indices, axis, "take_along_axis"), Shape(x.shape().size(), 1));
 }
 
 Tensor add_along_axis(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_t axis) {
-  axis = checked_axis(x, axis, "add_along_axis");
+  axis = normalized_axis("add_along_axis", x, axis);
   return scatter_add(x, indices, updates, along_axis(x, indices, axis, "add_along_axis"));
 }
 

@@ -66,6 +66,16 @@ template <class T>
 concept Integer = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 template <class T>
 concept Number = Float<T> || Integer<T>;
+/// f(a, b); integers compute unsigned and so wrap on overflow, as two's complement hardware does.
+template <Number T, class F>
+T wrapping(T a, T b, F f) {
+  if constexpr (Integer<T>) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(f(static_cast<U>(a), static_cast<U>(b)));
+  } else {
+    return f(a, b);
+  }
+}
 }  // namespace detail
 
 /// Evaluates y[i] = f(x[i]); f takes the C++ type of the dtype (bf16 computes in f32), constrained by `requires` in the
@@ -88,6 +98,13 @@ void eval_identity(const EvalOptions&, const OpNode&, std::span<const HostTensor
 
 /// Lowers to nothing: the results are the operands.
 HloValues hlo_identity(const OpNode&, HloBuilder&, const HloValues& x);
+
+/// For ops that work along one axis.
+struct AxisAttributes : Attributes {
+  explicit AxisAttributes(int64_t a) : axis(a) {}
+  int64_t axis;
+  std::string text() const override { return "axis = " + std::to_string(axis); }
+};
 
 /// For attribute structs: a copy shared by nodes.
 template <std::derived_from<Attributes> A>

@@ -51,7 +51,7 @@ RematPolicy save_nothing() {
 RematPolicy save_names(std::vector<std::string> patterns) {
   const std::string text = fmt::format("save {}", fmt::join(patterns, ", "));
   return {[patterns = std::move(patterns)](const OpNode& op) {
-            const std::string tag = name_tag(op);
+            const std::string tag(tag_of(op));
             const auto matches = [&](const std::string& p) { return fnmatch(p.c_str(), tag.c_str(), 0) == 0; };
             return !tag.empty() && std::ranges::any_of(patterns, matches) ? Residual::kSave : Residual::kRecompute;
           },

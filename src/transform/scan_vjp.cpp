@@ -79,7 +79,9 @@ std::shared_ptr<Region> backward_body(const Joint& joint, const Plan& plan, cons
     (joint.cotangent_of[i] < a.num_carries ? carry_cotangents : ys_cotangents).push_back(region.parameters()[joint.num_parameters + i]);
   }
   inputs.insert(inputs.end(), carry_cotangents.begin(), carry_cotangents.end());
-  for (const Values* values : {&plan.stacked, &plan.xs_values, &ys_cotangents}) inputs.insert(inputs.end(), values->begin(), values->end());
+  inputs.insert(inputs.end(), plan.stacked.begin(), plan.stacked.end());
+  inputs.insert(inputs.end(), plan.xs_values.begin(), plan.xs_values.end());
+  inputs.insert(inputs.end(), ys_cotangents.begin(), ys_cotangents.end());
   const Values gradients(region.results().begin() + static_cast<std::ptrdiff_t>(joint.num_results), region.results().end());
   const auto core = slice(region, inputs, gradients);
 

@@ -1,0 +1,65 @@
+#include "config/codec.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/error.h"
+
+namespace axle {
+namespace {
+
+template <class T>
+std::string error_of(std::string_view text) {
+  try {
+    Codec<T>::parse(text);
+  } catch (const ConfigError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Codec, NumbersRoundTripExactly) {
+  for (const double v : {0.0, -0.0, 0.1, 1.0 / 3, 4.0, 1e22, 1e-300, 5e-324, 1.7976931348623157e308,
+                         double{-INFINITY}}) {
+    const double back = Codec<double>::parse(Codec<double>::text(v));
+    EXPECT_EQ(back, v);
+    EXPECT_EQ(std::signbit(back), std::signbit(v));
+  }
+  for (const float v : {0.1f, 1e-6f, 1e-45f, 3.4028235e38f, 16777217.0f}) {
+    EXPECT_EQ(Codec<float>::parse(Codec<float>::text(v)), v);
+  }
+  EXPECT_TRUE(std::isnan(Codec<double>::parse(Codec<double>::text(NAN))));
+}
+
+TEST(Codec, NumbersAreShort) {
+  EXPECT_EQ(Codec<float>::text(1e-6f), "1e-06");
+  EXPECT_EQ(Codec<float>::text(0.1f), "0.1");
+  EXPECT_EQ(Codec<double>::text(4), "4.0");
+  EXPECT_EQ(Codec<double>::text(-0.0), "-0.0");
+  EXPECT_EQ(Codec<double>::parse("+3"), 3);
+}
+
+TEST(Codec, IntegersAreChecked) {
+  EXPECT_EQ(Codec<int64_t>::parse("-9223372036854775808"), INT64_MIN);
+  EXPECT_EQ(Codec<uint64_t>::parse("18446744073709551615"), UINT64_MAX);
+  EXPECT_EQ(Codec<uint64_t>::text(UINT64_MAX), "18446744073709551615");
+  EXPECT_EQ(error_of<int64_t>("abc"), "expected an integer, got 'abc'");
+  EXPECT_EQ(error_of<int64_t>("1.5"), "expected an integer, got '1.5'");
+  EXPECT_EQ(error_of<int64_t>(""), "expected an integer, got ''");
+  EXPECT_EQ(error_of<int64_t>("-"), "expected an integer, got '-'");
+  EXPECT_EQ(error_of<int8_t>("128"), "expected an integer from -128 to 127, got '128'");
+  EXPECT_EQ(error_of<uint8_t>("-1"), "expected an integer from 0 to 255, got '-1'");
+  EXPECT_EQ(error_of<uint8_t>("99999999999999999999"),
+            "expected an integer from 0 to 255, got '99999999999999999999'");
+}
+
+TEST(Codec, OtherErrors) {
+  EXPECT_EQ(error_of<bool>("yes"), "expected true or false, got 'yes'");
+  EXPECT_EQ(error_of<double>("1e5x"), "expected a number, got '1e5x'");
+  EXPECT_EQ(error_of<float>("1e39"), "expected a number that fits into 32 bits, got '1e39'");
+  EXPECT_EQ(Codec<std::string>::parse("a'b"), "a'b");
+}
+
+}  // namespace
+}  // namespace axle

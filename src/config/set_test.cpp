@@ -1,0 +1,174 @@
+#include "config/set.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "config/example_test.h"
+
+namespace axle::example {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string error_of(ConfigRef root, std::string_view path, std::string_view text) {
+  try {
+    set(root, path, text, "model");
+  } catch (const ConfigError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Set, Leaves) {
+  Tower::Config cfg;
+  set(cfg, "model_dim", "128");
+  set(cfg, "tied", "true");
+  set(cfg, "precision", "low");
+  set(cfg, "axes", "[data, fsdp]");
+  set(cfg, "label", "none of 'these'");
+  set(cfg, "hidden_dim.scale", "2.5");
+  set(cfg, "norm.eps", "1e-3");
+  EXPECT_EQ(cfg.model_dim, 128);
+  EXPECT_TRUE(cfg.tied);
+  EXPECT_EQ(cfg.precision, Precision::kLow);
+  EXPECT_THAT(cfg.axes.names, ElementsAre("data", "fsdp"));
+  EXPECT_EQ(cfg.label, "none of 'these'");
+  EXPECT_EQ(cfg.hidden_dim(4), 10);
+  EXPECT_EQ(cfg.norm.get_if<Scale>()->eps, 1e-3f);
+}
+
+TEST(Set, NoneAndRequired) {
+  Tower::Config cfg = full_tower();
+  for (const char* path : {"label", "extra_dim", "output_norm", "spare"}) set(cfg, path, "none");
+  EXPECT_FALSE(cfg.label || cfg.extra_dim || cfg.output_norm || cfg.spare);
+  set(cfg, "label", "'none'");
+  EXPECT_EQ(cfg.label, "none");
+  set(cfg, "model_dim", "REQUIRED");
+  EXPECT_FALSE(cfg.model_dim.has_value());
+  set(cfg, "spare.size", "4");
+  EXPECT_EQ(cfg.spare->size, 4) << "an optional struct comes into being";
+}
+
+TEST(Set, OptionsHaveASign) {
+  Tower::Config cfg;
+  set(cfg, "norm.@dtype", "low");
+  set(cfg, "norm.@partition", "[model]");
+  EXPECT_EQ(cfg.norm.options.dtype, Precision::kLow);
+  EXPECT_EQ(to_string(ConfigView(find_slot(cfg, "norm.@dtype"))), "low\n");
+  set(cfg, "norm.@dtype", "none");
+  EXPECT_FALSE(cfg.norm.options.dtype);
+  EXPECT_EQ(
+      error_of(cfg, "norm.@dtyp", "low"),
+      "model.norm.@dtyp: no such option; did you mean '@dtype'? (options: @dtype, @partition)");
+  EXPECT_THAT(error_of(cfg, "source.@dtype", "low"),
+              HasSubstr("expected model.source to be set first"));
+  Child<Norm> root = Scale::Config{};
+  set(root, "@dtype", "low");
+  EXPECT_EQ(root.options.dtype, Precision::kLow);
+}
+
+TEST(Set, ElementsOfListsAndMaps) {
+  Tower::Config cfg = full_tower();
+  set(cfg, "layers[0].factor", "9");
+  set(cfg, "heads['b.c'].factor", "8");
+  set(cfg, "heads.a.by", "7");
+  set(cfg, "mesh[1].size", "16");
+  set(cfg, "words[1]", "x");
+  set(cfg, "weights.new", "0.5");
+  set(cfg, "heads['fresh']", "Shift");
+  EXPECT_EQ(cfg.layers[0].get_if<Scale>()->factor, 9);
+  EXPECT_EQ(cfg.heads["b.c"].get_if<Scale>()->factor, 8);
+  EXPECT_EQ(cfg.heads["a"].get_if<Shift>()->by, 7);
+  EXPECT_EQ(cfg.mesh[1].size, 16);
+  EXPECT_EQ(cfg.words[1], "x");
+  EXPECT_EQ(cfg.weights["new"], 0.5);
+  EXPECT_NE(cfg.heads["fresh"].get_if<Shift>(), nullptr);
+  EXPECT_EQ(error_of(cfg, "layers[2].factor", "1"),
+            "model.layers[2]: no such element; the list has 2");
+  EXPECT_THAT(error_of(cfg, "heads.b.eps", "1"), HasSubstr("model.heads.b: no such key"));
+}
+
+TEST(Set, WholeListsMapsAndStructs) {
+  Tower::Config cfg;
+  set(cfg, "sizes", "[1, 2, 3]");
+  set(cfg, "words", "[a, 'none', \"b c\"]");
+  set(cfg, "weights", "{a: 1, b: 2.5}");
+  set(cfg, "mesh", "[{name: data}, {name: model, size: 4}]");
+  set(cfg, "spare", "{name: s}");
+  set(cfg, "layers", "[Scale, {class: Shift, by: 2}]");
+  EXPECT_THAT(cfg.sizes, ElementsAre(1, 2, 3));
+  EXPECT_THAT(cfg.words, ElementsAre("a", "none", "b c"));
+  EXPECT_EQ(cfg.weights["b"], 2.5);
+  EXPECT_EQ(cfg.mesh[1].size, 4);
+  EXPECT_EQ(cfg.spare->name, "s");
+  EXPECT_EQ(cfg.layers[1].get_if<Shift>()->by, 2);
+  EXPECT_EQ(error_of(cfg, "sizes", "[1, x]"), "model.sizes[1]: expected an integer, got 'x'");
+  EXPECT_EQ(error_of(cfg, "sizes", "7"), "model.sizes: expected a list, got \"7\"");
+  EXPECT_THAT(error_of(cfg, "sizes", "[1, 2"), HasSubstr("model.sizes:1: expected YAML"));
+}
+
+TEST(Set, ClassesCarryFieldsAndOptions) {
+  Tower::Config cfg{.norm = {Scale::Config{.factor = 5, .eps = 1e-3f}, {.dtype = Precision::kLow}}};
+  set(cfg, "norm", "Shift");
+  ASSERT_NE(cfg.norm.get_if<Shift>(), nullptr);
+  EXPECT_EQ(cfg.norm.get_if<Shift>()->eps, 1e-3f) << "same name and type";
+  EXPECT_EQ(cfg.norm.get_if<Shift>()->factor, 3) << "same name, another type";
+  EXPECT_EQ(cfg.norm.options.dtype, Precision::kLow);
+  set(cfg, "norm", "{class: Scale, eps: 1e-06}");
+  EXPECT_EQ(cfg.norm.get_if<Scale>()->eps, 1e-6f) << "written, though it is the default";
+  EXPECT_EQ(cfg.norm.options.dtype, Precision::kLow);
+  set(cfg, "norm", "{factor: 3, '@dtype': high}");
+  EXPECT_EQ(cfg.norm.get_if<Scale>()->factor, 3);
+  EXPECT_EQ(cfg.norm.options.dtype, Precision::kHigh);
+  set(cfg, "output_norm", "Twice");
+  EXPECT_NE(cfg.output_norm->get_if<Twice>(), nullptr);
+  set(cfg, "source", "Lines");
+  EXPECT_NE(cfg.source->get_if<Lines>(), nullptr);
+}
+
+TEST(Set, FunctionsByName) {
+  Tower::Config cfg;
+  set(cfg, "hidden_dim", "thrice");
+  EXPECT_EQ(cfg.hidden_dim(4), 12);
+  set(cfg, "hidden_dim", "{class: Fixed, dim: 5}");
+  EXPECT_EQ(cfg.hidden_dim(4), 5);
+  set(cfg, "extra_dim", "Scaled");
+  EXPECT_EQ((*cfg.extra_dim)(2), 8);
+  EXPECT_EQ(error_of(cfg, "hidden_dim", "thirce"),
+            "model.hidden_dim: no function of signature long (long) is called 'thirce'; did you "
+            "mean 'thrice'? "
+            "(functions: Fixed, Scaled, thrice, twice)");
+}
+
+TEST(Set, Errors) {
+  Tower::Config cfg;
+  const std::string before = to_string(cfg);
+  EXPECT_EQ(error_of(cfg, "model_dm", "1").substr(0, 62),
+            "model.model_dm: no such field; did you mean 'model_dim'? (fiel");
+  EXPECT_EQ(error_of(cfg, "norm.epz", "1"),
+            "model.norm.epz: no such field; did you mean 'eps'? (fields: factor, eps)");
+  EXPECT_EQ(error_of(cfg, "model_dim", "abc"), "model.model_dim: expected an integer, got 'abc'");
+  EXPECT_EQ(error_of(cfg, "small", "300"),
+            "model.small: expected an integer from 0 to 255, got '300'");
+  EXPECT_EQ(error_of(cfg, "precision", "mid"), "model.precision: expected low or high, got 'mid'");
+  EXPECT_EQ(error_of(cfg, "norm", "Scle"),
+            "model.norm: no Norm is called 'Scle'; did you mean 'Scale'? (classes: LoudScale, "
+            "Scale, Shift, Twice)");
+  EXPECT_EQ(error_of(cfg, "tied.x", "1"), "model.tied.x: no such field; it has none");
+  EXPECT_EQ(error_of(cfg, "output_norm.eps", "1"),
+            "model.output_norm.eps: expected model.output_norm to be set first, got none");
+  EXPECT_THAT(error_of(cfg, "layers[0", "1"), HasSubstr("expected a path"));
+  EXPECT_THAT(error_of(cfg, "norm..eps", "1"), HasSubstr("expected a path"));
+  EXPECT_THAT(error_of(cfg, "norm.", "1"), HasSubstr("expected a path"));
+  EXPECT_EQ(to_string(cfg), before);
+}
+
+TEST(Set, SplitsPaths) {
+  EXPECT_THAT(split_config_path("a.m['k.e'].v[0].@dtype"),
+              ElementsAre("a", "m", "['k.e']", "v", "[0]", "@dtype"));
+  EXPECT_THAT(split_config_path(""), ElementsAre());
+}
+
+}  // namespace
+}  // namespace axle::example

@@ -1,0 +1,222 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <random>
+
+#include "base/error.h"
+#include "data/prefetcher.h"
+#include "data/synthetic_input.h"
+#include "data/text_input.h"
+#include "io/file.h"
+#include "testing/temp_dir.h"
+
+namespace axle {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+std::unique_ptr<Input> build(Child<Input> cfg, uint64_t seed = 1, int64_t vocab_size = 257) {
+  return cfg.build({.vocab_size = vocab_size, .seed = seed}, {.path = "input"});
+}
+
+std::span<const int32_t> values(const Batch& batch, std::string_view name) {
+  return batch.tensors.find(name)->second.values<int32_t>();
+}
+
+class TextInputTest : public ::testing::Test {
+ protected:
+  TextInputTest() {
+    for (int i = 0; i < 23; ++i) {
+      std::string text = "document " + std::to_string(i) + ":";
+      for (int word = 0; word < 3 * i; ++word) text += " " + std::to_string(word * i);
+      replace_file(dir_ / (std::to_string(100 + i) + ".txt"), text);
+      num_bytes_ += static_cast<int64_t>(text.size());
+    }
+  }
+  TextInput::Config config(int64_t batch_size = 3, int64_t seq_len = 16) const {
+    return {.source = TextSource::Config{.path = dir_.path().string()},
+            .seq_len = seq_len,
+            .batch_size = batch_size};
+  }
+  TempDir dir_;
+  int64_t num_bytes_ = 0;
+};
+
+TEST_F(TextInputTest, BatchesFitTheElementSpec) {
+  const auto input = build(config());
+  const Batch batch = *input->next();
+  const auto spec = input->element_spec();
+  ASSERT_EQ(spec.size(), batch.tensors.size());
+  for (const auto& [name, type] : spec)
+    EXPECT_EQ(batch.tensors.find(name)->second.type(), type) << name;
+  EXPECT_EQ(spec.at("input_ids"), (Type{DType::kI32, {3, 16}}));
+}
+
+TEST_F(TextInputTest, OnePassShowsEveryByteOnceAsALabel) {
+  auto cfg = config(5, 32);
+  cfg.epochs = 1;
+  const auto input = build(cfg);
+  int64_t targets = 0, bytes = 0, ends = 0, batches = 0;
+  while (const auto batch = input->next()) {
+    ++batches;
+    targets += batch->num_targets;
+    bytes += batch->num_target_bytes;
+    int64_t counted = 0;
+    for (const int32_t label : values(*batch, "target_labels")) {
+      counted += label != kIgnoredLabel;
+      ends += label == ByteTokenizer::kBoundary;
+    }
+    EXPECT_EQ(counted, batch->num_targets);
+  }
+  EXPECT_EQ(bytes, num_bytes_);
+  EXPECT_EQ(ends, 23);
+  EXPECT_EQ(targets, bytes + ends);
+  const InputFacts facts = input->facts();
+  EXPECT_EQ(facts.num_documents, 23);
+  EXPECT_EQ(facts.num_bytes, num_bytes_);
+  EXPECT_EQ(facts.num_tokens, num_bytes_ + 2 * 23);
+  EXPECT_EQ(facts.num_rows, (targets + 31) / 32);
+  EXPECT_EQ(batches, (facts.num_rows + 4) / 5);
+  EXPECT_FALSE(input->next().has_value());
+}
+
+TEST_F(TextInputTest, OrderDependsOnSeedAndEpochAlone) {
+  const auto rows_of_epoch = [&](uint64_t seed, int64_t batch_size) {
+    const auto input = build(config(batch_size), seed);
+    std::vector<std::vector<int32_t>> rows;
+    while (static_cast<int64_t>(rows.size()) < 2 * input->facts().num_rows) {
+      const Batch batch = *input->next();
+      const auto ids = values(batch, "input_ids");
+      for (int64_t i = 0; i < batch_size; ++i)
+        rows.emplace_back(ids.begin() + i * 16, ids.begin() + (i + 1) * 16);
+    }
+    rows.resize(static_cast<size_t>(2 * input->facts().num_rows));
+    return rows;
+  };
+  const auto rows = rows_of_epoch(1, 1);
+  EXPECT_EQ(rows, rows_of_epoch(1, 7));  // however many rows make a batch
+  EXPECT_NE(rows, rows_of_epoch(2, 1));
+  const auto half = rows.begin() + static_cast<std::ptrdiff_t>(rows.size() / 2);
+  EXPECT_FALSE(std::equal(rows.begin(), half, half));
+}
+
+// The law of exact resume: from every position, a fresh input that restores the state goes on bit
+// for bit.
+template <class Make>
+void expect_resumes_everywhere(const Make& make, int num_batches) {
+  const auto input = make();
+  std::vector<std::string> states;
+  std::vector<std::optional<Batch>> batches;
+  for (int i = 0; i < num_batches; ++i) {
+    states.push_back(input->state());
+    batches.push_back(input->next());
+  }
+  for (size_t from = 0; from < states.size(); ++from) {
+    const auto resumed = make();
+    if (from % 2) resumed->next();  // whatever it has done before
+    resumed->restore(states[from]);
+    EXPECT_EQ(resumed->state(), states[from]);
+    for (size_t i = from; i < batches.size(); ++i) {
+      const auto batch = resumed->next();
+      ASSERT_EQ(batch.has_value(), batches[i].has_value()) << from << " to " << i;
+      if (!batch) continue;
+      ASSERT_EQ(batch->tensors, batches[i]->tensors) << from << " to " << i;
+      EXPECT_EQ(batch->num_target_bytes, batches[i]->num_target_bytes);
+    }
+  }
+}
+
+TEST_F(TextInputTest, ResumesFromEveryPositionOverEpochs) {
+  const uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  const int one_epoch = static_cast<int>(build(config())->facts().num_rows / 3);
+  expect_resumes_everywhere([&] { return build(config(), seed); }, one_epoch + 5);
+  auto finite = config();
+  finite.epochs = 1;
+  finite.shuffle = Shuffle::kNone;
+  expect_resumes_everywhere([&] { return build(finite, seed); }, one_epoch + 3);
+}
+
+TEST_F(TextInputTest, PrefetchedBatchesAreTheSameAndResumeTheSame) {
+  const auto plain = [&] { return build(config()); };
+  const auto ahead = [&] { return std::make_unique<Prefetcher>(build(config()), 4); };
+  const auto a = plain();
+  const auto b = ahead();
+  for (int i = 0; i < 40; ++i) {
+    EXPECT_EQ(a->state(), b->state());
+    EXPECT_EQ(a->next()->tensors, b->next()->tensors);
+  }
+  expect_resumes_everywhere(ahead, 12);
+}
+
+TEST_F(TextInputTest, SplitsShareNoText) {
+  auto train = config(), held = config();
+  train.split = Split::kTrain;
+  held.split = Split::kHeldOut;
+  train.held_out_fraction = held.held_out_fraction = 0.2;
+  const auto a = build(train)->facts(), b = build(held)->facts();
+  EXPECT_EQ(a.num_documents + b.num_documents, 23);
+  EXPECT_EQ(a.num_bytes + b.num_bytes, num_bytes_);
+  EXPECT_GT(b.num_documents, 0);
+}
+
+TEST_F(TextInputTest, RestoringOverOtherDataIsRefused) {
+  const auto input = build(config());
+  const std::string state = input->state();
+  for (const auto& other : {build(config(), 2), build(config(3, 8)),
+                            build(SyntheticInput::Config{.seq_len = 16, .batch_size = 3})}) {
+    EXPECT_THAT([&] { other->restore(state); },
+                ThrowsMessage<DataError>(HasSubstr("expected the data that the saved position")));
+  }
+  EXPECT_NO_THROW(build(config(8))->restore(state));  // rows are counted, not batches
+  for (const char* bad : {"", "{}", "[1]", R"({"fingerprint":7,"next_row":1})",
+                          R"({"fingerprint":"0","next_row":-1})"}) {
+    EXPECT_THAT([&] { input->restore(bad); },
+                ThrowsMessage<DataError>(HasSubstr("input state: expected")));
+  }
+}
+
+TEST_F(TextInputTest, ConfigMistakesNameTheField) {
+  const auto refused = [](TextInput::Config cfg, const char* message, int64_t vocab_size = 257) {
+    EXPECT_THAT([&] { build(cfg, 1, vocab_size); }, ThrowsMessage<ConfigError>(HasSubstr(message)));
+  };
+  refused(config(0), "input.batch_size: expected at least 1, got 0");
+  refused(config(1, -3), "input.seq_len: expected at least 1, got -3");
+  auto cfg = config();
+  cfg.held_out_fraction = 1;
+  refused(cfg, "input.held_out_fraction: expected 0 or more, less than 1, got 1");
+  refused(config(),
+          "input.tokenizer: expected at most the model's vocabulary of 100 tokens, got 257", 100);
+}
+
+TEST_F(TextInputTest, EntropyIsThatOfTheBytes) {
+  const TempDir dir;
+  replace_file(dir / "x.txt", "aabbccdd");
+  auto cfg = config();
+  cfg.source = TextSource::Config{.path = dir / "x.txt"};
+  EXPECT_DOUBLE_EQ(build(cfg)->facts().byte_entropy_bits, 2.0);
+}
+
+TEST(SyntheticInput, ResumesAndDependsOnTheSeedOnly) {
+  const SyntheticInput::Config cfg{.seq_len = 8, .batch_size = 2, .num_batches = 5};
+  expect_resumes_everywhere([&] { return build(cfg, 7, 32000); }, 7);
+  EXPECT_NE(build(cfg, 7)->next()->tensors, build(cfg, 8)->next()->tensors);
+  const auto input = build(cfg, 3, 50);
+  for (int i = 0; i < 5; ++i) {
+    const Batch batch = *input->next();
+    EXPECT_EQ(batch.num_targets, 16);
+    const auto ids = values(batch, "input_ids"), labels = values(batch, "target_labels");
+    for (size_t t = 0; t < ids.size(); ++t) {
+      EXPECT_TRUE(ids[t] >= 0 && ids[t] < 50 && labels[t] >= 0 && labels[t] < 50);
+      EXPECT_TRUE(t % 8 == 0 || ids[t] == labels[t - 1]);
+    }
+  }
+  EXPECT_FALSE(input->next().has_value());
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,92 @@
+#include "data/packing.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "data/batch.h"
+#include "data/random.h"
+
+namespace axle {
+namespace {
+
+using ::testing::ElementsAre;
+
+std::vector<int32_t> row_values(const Batch& batch, std::string_view name) {
+  const auto values = batch.tensors.find(name)->second.values<int32_t>();
+  return {values.begin(), values.end()};
+}
+
+TEST(Packing, DocumentsShareRowsAndGoOnInTheNext) {
+  TokenizedDocuments documents;
+  documents.add(std::vector<int32_t>{1, 2, 3});
+  documents.add(std::vector<int32_t>{9});  // nothing follows its only token
+  documents.add(std::vector<int32_t>{10, 11, 12, 13, 14});
+  const RowPacker packer(documents, {0, 1, 2}, 4);
+  ASSERT_EQ(packer.num_rows(), 2);
+  Batch batch = make_batch(2, 4);
+  packer.fill(0, row_of(batch, 0));
+  packer.fill(1, row_of(batch, 1));
+  EXPECT_THAT(row_values(batch, "input_ids"), ElementsAre(1, 2, 10, 11, 12, 13, 0, 0));
+  EXPECT_THAT(row_values(batch, "target_labels"), ElementsAre(2, 3, 11, 12, 13, 14, -1, -1));
+  EXPECT_THAT(row_values(batch, "input_segment_ids"), ElementsAre(1, 1, 2, 2, 1, 1, 0, 0));
+  EXPECT_THAT(row_values(batch, "input_positions"), ElementsAre(0, 1, 0, 1, 0, 1, 0, 0));
+}
+
+TEST(Packing, EveryTokenButAFirstIsALabelExactlyOnce) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  for (int trial = 0; trial < 200; ++trial) {
+    const auto seq_len = static_cast<int64_t>(1 + random() % 9);
+    const auto count = static_cast<int64_t>(1 + random() % 8);
+    TokenizedDocuments documents;
+    std::map<std::pair<int32_t, int32_t>, int>
+        expected;  // of all pairs of neighbours; tokens are unique
+    int32_t token = 1;
+    for (int64_t d = 0; d < count; ++d) {
+      std::vector<int32_t> tokens(random() % 20);
+      for (auto& t : tokens) t = token++;
+      for (size_t i = 1; i < tokens.size(); ++i) expected[{tokens[i - 1], tokens[i]}] = 1;
+      documents.add(tokens);
+    }
+    const RowPacker packer(documents, permutation(count, random()), seq_len);
+    std::map<std::pair<int32_t, int32_t>, int> seen;
+    for (int64_t r = 0; r < packer.num_rows(); ++r) {
+      Batch batch = make_batch(1, seq_len);
+      const RowView row = row_of(batch, 0);
+      packer.fill(r, row);
+      for (size_t t = 0; t < row.input_ids.size(); ++t) {
+        if (row.target_labels[t] == kIgnoredLabel) {
+          EXPECT_EQ(row.input_segment_ids[t], 0);
+          EXPECT_EQ(r, packer.num_rows() - 1);  // padding only at the very end
+          continue;
+        }
+        ++seen[{row.input_ids[t], row.target_labels[t]}];
+        const bool continues = t > 0 && row.input_segment_ids[t] == row.input_segment_ids[t - 1];
+        EXPECT_EQ(row.input_positions[t], continues ? row.input_positions[t - 1] + 1 : 0);
+        if (continues)
+          EXPECT_EQ(row.input_ids[t], row.target_labels[t - 1]);
+        else
+          EXPECT_EQ(row.input_segment_ids[t], t == 0 ? 1 : row.input_segment_ids[t - 1] + 1);
+      }
+    }
+    EXPECT_EQ(seen, expected);
+  }
+}
+
+TEST(Packing, FingerprintSeesTokensAndBoundaries) {
+  const auto of = [](std::vector<std::vector<int32_t>> lists) {
+    TokenizedDocuments documents;
+    for (const auto& list : lists) documents.add(list);
+    return documents.fingerprint();
+  };
+  EXPECT_EQ(of({{1, 2}, {3}}), of({{1, 2}, {3}}));
+  EXPECT_NE(of({{1, 2}, {3}}), of({{1}, {2, 3}}));
+  EXPECT_NE(of({{1, 2}, {3}}), of({{1, 2}, {4}}));
+}
+
+}  // namespace
+}  // namespace axle

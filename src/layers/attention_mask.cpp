@@ -1,0 +1,22 @@
+#include "layers/attention_mask.h"
+
+#include "config/register.h"
+#include "ops/arithmetic.h"
+#include "ops/bitwise.h"
+#include "ops/compare.h"
+
+namespace axle {
+
+Tensor CausalMask::operator()(const Tensor& query_positions, const Tensor& key_positions) const {
+  return query_positions >= key_positions;
+}
+
+Tensor SlidingWindowMask::operator()(const Tensor& query_positions, const Tensor& key_positions) const {
+  const Tensor near = query_positions - key_positions <= static_cast<double>(window);
+  return logical_and(query_positions >= key_positions, near);
+}
+
+AXLE_REGISTER(CausalMask)
+AXLE_REGISTER(SlidingWindowMask)
+
+}  // namespace axle

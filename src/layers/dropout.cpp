@@ -1,0 +1,26 @@
+#include "layers/dropout.h"
+
+#include <fmt/format.h>
+
+#include "config/register.h"
+#include "ops/arithmetic.h"
+#include "ops/compare.h"
+#include "ops/random.h"
+
+namespace axle {
+
+Dropout::Dropout(const Config& cfg, const Dims&, const Scope& scope) : LayerRole(scope), rate_(cfg.rate) {
+  if (!(rate_ >= 0 && rate_ < 1)) fail("rate", fmt::format("must be at least 0 and below 1, got {}", rate_));
+}
+
+Tensor Dropout::forward(const Tensor& x) {
+  Invocation& inv = Invocation::current();
+  if (rate_ == 0 || !inv.options().training) return x;
+  const Tensor dropped = random::bernoulli(inv.key(), x.shape(), rate_);
+  return select(dropped, 0, x) / (1 - rate_);
+}
+
+AXLE_REGISTER(Dropout::Dims)
+AXLE_REGISTER(Dropout)
+
+}  // namespace axle

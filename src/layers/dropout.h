@@ -1,0 +1,32 @@
+// Dropout.
+//
+// Source: Srivastava et al. 2014, JMLR 15, section 10 (scaled while training).
+#pragma once
+
+#include "nn/layer.h"
+
+namespace axle {
+
+/// While training, zeroes each element with probability `rate` and divides the others by 1 - rate; else x itself.
+///
+/// Throws ConfigError at construction unless 0 <= rate < 1, and when called in training without a key.
+class Dropout final : public LayerRole<Dropout, Tensor(const Tensor& x)> {
+ public:
+  struct Dims {
+    AXLE_CONFIG(Dims)
+  };
+  static constexpr InputNames kInputs = {"x"};
+  struct Config {
+    double rate = 0;
+    AXLE_CONFIG(Dropout, rate)
+  };
+  Dropout(const Config& cfg, const Dims&, const Scope& scope);
+
+ protected:
+  Tensor forward(const Tensor& x) override;
+
+ private:
+  double rate_;
+};
+
+}  // namespace axle

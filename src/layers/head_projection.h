@@ -1,0 +1,68 @@
+// Projections into and out of attention heads.
+//
+// Letters in tensor names, for this file only:
+//   B batch   T positions   D model dim   N heads   H head dim
+#pragma once
+
+#include "nn/layer.h"
+
+namespace axle {
+
+struct HeadDims {
+  int64_t model_dim;
+  int64_t num_heads;
+  int64_t head_dim;
+  AXLE_CONFIG(HeadDims, model_dim, num_heads, head_dim)
+};
+
+/// x_BTD -> y_BTNH, dtype of x.
+class HeadInput : public LayerRole<HeadInput, Tensor(const Tensor& x_BTD)> {
+ public:
+  using Dims = HeadDims;
+  static constexpr InputNames kInputs = {"x"};
+  using LayerRole::LayerRole;
+};
+
+/// x_BTNH -> y_BTD, dtype of x.
+class HeadOutput : public LayerRole<HeadOutput, Tensor(const Tensor& x_BTNH)> {
+ public:
+  using Dims = HeadDims;
+  static constexpr InputNames kInputs = {"x"};
+  using LayerRole::LayerRole;
+};
+
+/// y_BTNH = x_BTD * weight + bias. Parameters: weight[D, N, H], bias[N, H] if asked for.
+class HeadInputLinear final : public HeadInput {
+ public:
+  struct Config {
+    bool bias = false;
+    AXLE_CONFIG(HeadInputLinear, bias)
+  };
+  HeadInputLinear(const Config& cfg, const Dims& dims, const Scope& scope);
+
+ protected:
+  Tensor forward(const Tensor& x_BTD) override;
+
+ private:
+  Param weight_;
+  std::optional<Param> bias_;
+};
+
+/// y_BTD = x_BTNH * weight + bias, summed over heads. Parameters: weight[D, N, H], bias[D] if asked for.
+class HeadOutputLinear final : public HeadOutput {
+ public:
+  struct Config {
+    bool bias = false;
+    AXLE_CONFIG(HeadOutputLinear, bias)
+  };
+  HeadOutputLinear(const Config& cfg, const Dims& dims, const Scope& scope);
+
+ protected:
+  Tensor forward(const Tensor& x_BTNH) override;
+
+ private:
+  Param weight_;
+  std::optional<Param> bias_;
+};
+
+}  // namespace axle

@@ -1,0 +1,28 @@
+// The affine map of the last dim.
+#pragma once
+
+#include "layers/projection.h"
+
+namespace axle {
+
+/// x -> x * weight + bias.
+///
+/// Shapes: x[..., I] f32|bf16 -> y[..., O], dtype of x.
+/// Parameters: weight[I, O], bias[O] if asked for.
+class Linear final : public Projection {
+ public:
+  struct Config {
+    bool bias = true;
+    AXLE_CONFIG(Linear, bias)
+  };
+  Linear(const Config& cfg, const Dims& dims, const Scope& scope);
+
+ protected:
+  Tensor forward(const Tensor& x) override;
+
+ private:
+  Param weight_;
+  std::optional<Param> bias_;
+};
+
+}  // namespace axle

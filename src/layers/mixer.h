@@ -1,0 +1,46 @@
+// The role Mixer: attention, feed-forward, state-space and expert layers.
+//
+// Letters in tensor names, for this file only:
+//   B batch   T positions   D model dim
+#pragma once
+
+#include "nn/layer.h"
+
+namespace axle {
+
+/// What mixers know of the tokens beside their vectors.
+struct MixerContext {
+  /// i32[B, T], the place of each token in its text; none: 0, 1, ... in each row. While decoding, the place in the cache.
+  std::optional<Tensor> positions = {};
+  /// i32[B, T]: tokens see those of an equal number alone; none: all of the row.
+  std::optional<Tensor> segment_ids = {};
+
+  template <class F>
+  void each_tensor(F&& fn) {
+    for (auto* t : {&positions, &segment_ids}) axle::each_tensor(*t, fn);
+  }
+  static MixerContext read(InputReader& inputs, const std::string& prefix);
+};
+
+struct MixerDims {
+  int64_t model_dim;
+  AXLE_CONFIG(MixerDims, model_dim)
+};
+
+/// Mixes positions or channels: x_BTD -> y_BTD, dtype of x, without residual or norm.
+class Mixer : public LayerRole<Mixer, Tensor(const Tensor& x_BTD, const MixerContext& context)> {
+ public:
+  using Dims = MixerDims;
+  static constexpr InputNames kInputs = {"x", "context"};
+  using LayerRole::LayerRole;
+};
+
+/// A mixer with its residual, or several of them: x_BTD -> y_BTD, dtype of x.
+class Block : public LayerRole<Block, Tensor(const Tensor& x_BTD, const MixerContext& context)> {
+ public:
+  using Dims = MixerDims;
+  static constexpr InputNames kInputs = {"x", "context"};
+  using LayerRole::LayerRole;
+};
+
+}  // namespace axle

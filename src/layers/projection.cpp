@@ -1,0 +1,9 @@
+#include "layers/projection.h"
+
+#include "config/register.h"
+
+namespace axle {
+
+AXLE_REGISTER(Projection::Dims)
+
+}  // namespace axle

@@ -1,0 +1,22 @@
+#include "layers/rms_norm.h"
+
+#include "config/register.h"
+#include "ops/arithmetic.h"
+#include "ops/convert.h"
+#include "ops/exponential.h"
+#include "ops/reduce.h"
+
+namespace axle {
+
+RMSNorm::RMSNorm(const Config& cfg, const Dims& dims, const Scope& scope)
+    : Norm(scope), eps_(cfg.eps), scale_(param("scale", {.shape = {dims.input_dim}, .init = Ones{}})) {}
+
+Tensor RMSNorm::forward(const Tensor& x) {
+  const Tensor wide = x.dtype() == DType::kBF16 ? astype(x, DType::kF32) : x;
+  const Tensor normed = wide * rsqrt(mean(wide * wide, {-1}, true) + eps_);
+  return astype(normed, x.dtype()) * scale_();
+}
+
+AXLE_REGISTER(RMSNorm)
+
+}  // namespace axle

@@ -1,0 +1,27 @@
+#include "layers/separate_qkv.h"
+
+#include "config/register.h"
+
+namespace axle {
+namespace {
+
+HeadDims heads(const QKV::Dims& dims, int64_t num_heads) {
+  return {.model_dim = dims.model_dim, .num_heads = num_heads, .head_dim = dims.head_dim};
+}
+
+}  // namespace
+
+SeparateQKV::SeparateQKV(const Config& cfg, const Dims& dims, const Scope& scope)
+    : QKV(scope),
+      q_proj_(child("q_proj", cfg.q_proj, heads(dims, dims.num_heads))),
+      k_proj_(child("k_proj", cfg.k_proj, heads(dims, dims.num_kv_heads))),
+      v_proj_(child("v_proj", cfg.v_proj, heads(dims, dims.num_kv_heads))) {}
+
+QKVTensors SeparateQKV::forward(const Tensor& x_BTD, const std::optional<Tensor>&) {
+  // Braces fix the order of evaluation.
+  return {q_proj_(x_BTD), k_proj_(x_BTD), v_proj_(x_BTD)};
+}
+
+AXLE_REGISTER(SeparateQKV)
+
+}  // namespace axle

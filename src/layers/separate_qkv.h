@@ -1,0 +1,27 @@
+// Queries, keys and values by three projections.
+#pragma once
+
+#include "layers/head_projection.h"
+#include "layers/qkv.h"
+
+namespace axle {
+
+/// q = q_proj(x), k = k_proj(x), v = v_proj(x).
+class SeparateQKV final : public QKV {
+ public:
+  struct Config {
+    Child<HeadInput> q_proj = HeadInputLinear::Config{};
+    Child<HeadInput> k_proj = HeadInputLinear::Config{};
+    Child<HeadInput> v_proj = HeadInputLinear::Config{};
+    AXLE_CONFIG(SeparateQKV, q_proj, k_proj, v_proj)
+  };
+  SeparateQKV(const Config& cfg, const Dims& dims, const Scope& scope);
+
+ protected:
+  QKVTensors forward(const Tensor& x_BTD, const std::optional<Tensor>&) override;
+
+ private:
+  Handle<HeadInput> q_proj_, k_proj_, v_proj_;
+};
+
+}  // namespace axle

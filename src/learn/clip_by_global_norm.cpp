@@ -1,0 +1,30 @@
+#include "learn/clip_by_global_norm.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "config/register.h"
+#include "ops/arithmetic.h"
+#include "ops/convert.h"
+
+namespace axle {
+
+ClipByGlobalNorm::ClipByGlobalNorm(const Config& cfg, const Dims&, const Scope& scope) : cfg_(cfg) {
+  if (!(cfg.max_norm > 0)) {
+    throw ConfigError(
+        fmt::format("{}: must be positive, got {}", field_path(scope, "max_norm"), cfg.max_norm));
+  }
+}
+
+UpdateOutputs ClipByGlobalNorm::update(const UpdateInputs& in) const {
+  const Tensor scale = minimum(cfg_.max_norm / (in.norm() + cfg_.eps), 1);
+  UpdateOutputs out;
+  for (const auto& [path, gradient] : in.gradients) {
+    out.updates.emplace(path, astype(gradient, DType::kF32) * scale);
+  }
+  return out;
+}
+
+AXLE_REGISTER(ClipByGlobalNorm)
+
+}  // namespace axle

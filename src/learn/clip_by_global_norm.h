@@ -1,0 +1,26 @@
+// Gradient clipping.
+//
+// Source: Pascanu et al. 2013, arXiv 1211.5063, section 3.2.
+#pragma once
+
+#include "learn/gradient_transform.h"
+
+namespace axle {
+
+/// gradients * min(1, max_norm / (norm + eps)), where norm is that of all gradients together.
+class ClipByGlobalNorm final : public GradientTransform {
+ public:
+  struct Config {
+    double max_norm = 1;
+    double eps = 1e-8;
+    AXLE_CONFIG(ClipByGlobalNorm, max_norm, eps)
+  };
+  /// Throws ConfigError unless max_norm is positive.
+  ClipByGlobalNorm(const Config& cfg, const Dims& dims, const Scope& scope);
+  UpdateOutputs update(const UpdateInputs& in) const override;
+
+ private:
+  Config cfg_;
+};
+
+}  // namespace axle

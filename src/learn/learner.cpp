@@ -1,0 +1,124 @@
+#include "learn/learner.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "config/register.h"
+#include "learn/subtree.h"
+#include "ops/arithmetic.h"
+#include "ops/bitwise.h"
+#include "ops/compare.h"
+#include "ops/convert.h"
+#include "ops/rounding.h"
+
+namespace axle {
+namespace {
+
+std::string transform_path(size_t i) { return fmt::format("transforms/{}", i); }
+
+Tree<Tensor> added(const Tree<Tensor>& params, const Tree<Tensor>& updates) {
+  Tree<Tensor> out;
+  for (const auto& [path, param] : params) {
+    out.emplace(path,
+                astype(astype(param, DType::kF32) + updates.at(path), param.dtype()));
+  }
+  return out;
+}
+
+Tree<Tensor> choose(const Tensor& p, const Tree<Tensor>& a, const Tree<Tensor>& b) {
+  Tree<Tensor> out;
+  for (const auto& [path, value] : a) out.emplace(path, select(p, value, b.at(path)));
+  return out;
+}
+
+}  // namespace
+
+std::string to_text(NormMetrics v) { return v == NormMetrics::kAll ? "all" : "gradient"; }
+void from_text(std::string_view text, NormMetrics& v) {
+  if (text != "all" && text != "gradient") {
+    throw ConfigError(fmt::format("expected gradient or all, got '{}'", text));
+  }
+  v = text == "all" ? NormMetrics::kAll : NormMetrics::kGradient;
+}
+
+Learner::Learner(const Config& cfg, const Dims& dims, const Scope& scope)
+    : cfg_(cfg), params_(dims.params) {
+  const auto inner = [&](std::string_view name) {
+    return Scope{.path = field_path(scope, name)};
+  };
+  optimizer_ = cfg.optimizer.build({params_}, inner("optimizer"));
+  for (size_t i = 0; i < cfg.transforms.size(); ++i) {
+    transforms_.push_back(
+        cfg.transforms[i].build({params_}, inner(fmt::format("transforms[{}]", i))));
+  }
+  if (cfg.ema) check_schedule(cfg.ema->decay, field_path(scope, "ema.decay"));
+}
+
+Tree<ParamSpec> Learner::state_specs() const {
+  Tree<ParamSpec> specs;
+  specs.emplace("count", ParamSpec{.init = Zeros{}, .dtype = DType::kI32});
+  put_subtree(specs, "optimizer", optimizer_->state_specs());
+  for (size_t i = 0; i < transforms_.size(); ++i) {
+    put_subtree(specs, transform_path(i), transforms_[i]->state_specs());
+  }
+  if (cfg_.ema) specs.merge(zeros_beside(params_, "ema"));
+  return specs;
+}
+
+Tree<Tensor> Learner::initialize(const Tree<Tensor>& params) const {
+  const NameScope scope("learner");
+  Tree<Tensor> state;
+  state.emplace("count", state_specs().at("count").initialiser().draw({}));
+  put_subtree(state, "optimizer", optimizer_->initialize(params));
+  for (size_t i = 0; i < transforms_.size(); ++i) {
+    put_subtree(state, transform_path(i), transforms_[i]->initialize(params));
+  }
+  if (cfg_.ema) {
+    for (const auto& [path, param] : params) {
+      state.emplace(join_path("ema", path), astype(param, DType::kF32));
+    }
+  }
+  return state;
+}
+
+LearnerOutputs Learner::apply(const LearnerInputs& in) const {
+  const NameScope scope("learner");
+  const Tensor step = in.state.at("count") + 1.0;
+  const Tensor gradient_norm = global_norm(in.gradients);
+  const Tensor finite = is_finite(in.loss) & is_finite(gradient_norm);
+
+  LearnerOutputs out;
+  out.state.emplace("count", step);
+  Tree<Tensor> gradients = in.gradients;
+  Tensor norm = gradient_norm;
+  for (size_t i = 0; i < transforms_.size(); ++i) {
+    const Tree<Tensor> state = subtree(in.state, transform_path(i));
+    UpdateOutputs done = transforms_[i]->update({gradients, in.params, state, step, norm});
+    gradients = std::move(done.updates);
+    norm = {};  // known of the given gradients alone
+    put_subtree(out.state, transform_path(i), std::move(done.state));
+  }
+  const Tree<Tensor> state = subtree(in.state, "optimizer");
+  UpdateOutputs done = optimizer_->update({gradients, in.params, state, step, norm});
+  put_subtree(out.state, "optimizer", std::move(done.state));
+  out.params = added(in.params, done.updates);
+  if (cfg_.ema) {
+    put_subtree(out.state, "ema",
+                update_ema(*cfg_.ema, subtree(in.state, "ema"), out.params, step));
+  }
+
+  out.params = choose(finite, out.params, in.params);
+  out.state = choose(finite, out.state, in.state);
+  out.metrics = {{"grad_norm", gradient_norm},
+                 {"learning_rate", optimizer_->learning_rate(step)},
+                 {"skipped", astype(!finite, DType::kF32)}};
+  if (cfg_.norms == NormMetrics::kAll) {
+    out.metrics.emplace("param_norm", global_norm(out.params));
+    out.metrics.emplace("update_norm", global_norm(done.updates));
+  }
+  return out;
+}
+
+AXLE_REGISTER(Learner)
+
+}  // namespace axle

@@ -1,0 +1,72 @@
+// The learner: gradient transforms, an optimizer and what is kept beside the parameters.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "learn/adamw.h"
+#include "learn/gradient_transform.h"
+#include "learn/param_ema.h"
+
+namespace axle {
+
+/// Which global norms a step reports; each costs a pass over as many bytes as the parameters have.
+enum class NormMetrics { kGradient, kAll };
+std::string to_text(NormMetrics v);
+void from_text(std::string_view text, NormMetrics& v);
+
+struct LearnerInputs {
+  const Tree<Tensor>& params;
+  const Tree<Tensor>& gradients;
+  const Tree<Tensor>& state;
+  /// Scalar; see Learner::apply.
+  Tensor loss;
+};
+struct LearnerOutputs {
+  Tree<Tensor> params;
+  Tree<Tensor> state;
+  Tree<Tensor> metrics;  // f32 scalars
+};
+
+/// Transforms the gradients in order, lets the optimizer make updates of them and adds these to the
+/// parameters.
+///
+/// State, by path: "count" (i32, updates made), "optimizer/...", "transforms/<i>/..." and, with an
+/// ema, "ema/<path of the parameter>" in f32.
+class Learner {
+ public:
+  using Role = Learner;
+  struct Dims {
+    const Tree<ParamSpec>& params;
+  };
+  struct Config {
+    Child<Optimizer> optimizer = AdamW::Config{};
+    /// Before the optimizer: ClipByGlobalNorm and the like.
+    std::vector<Child<GradientTransform>> transforms = {};
+    /// None: no average is kept.
+    std::optional<ParamEma> ema = {};
+    NormMetrics norms = NormMetrics::kGradient;
+    AXLE_CONFIG(Learner, optimizer, transforms, ema, norms)
+  };
+  Learner(const Config& cfg, const Dims& dims, const Scope& scope);
+  virtual ~Learner() = default;
+
+  virtual Tree<ParamSpec> state_specs() const;
+  /// Traced.
+  virtual Tree<Tensor> initialize(const Tree<Tensor>& params) const;
+  /// Traced: one update. If the loss or the norm of the gradients is not finite, parameters and
+  /// state stay as they are.
+  ///
+  /// Metrics: "grad_norm" (before any transform), "learning_rate", "skipped" (1 if nothing was
+  /// changed, else 0); with kAll also "param_norm" and "update_norm", of the result.
+  virtual LearnerOutputs apply(const LearnerInputs& in) const;
+
+ private:
+  Config cfg_;
+  Tree<ParamSpec> params_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::vector<std::unique_ptr<GradientTransform>> transforms_;
+};
+
+}  // namespace axle

@@ -1,0 +1,245 @@
+#include "learn/learner.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "config/missing.h"
+#include "learn/clip_by_global_norm.h"
+#include "learn/sgd.h"
+#include "learn/test_program_test.h"
+
+namespace axle {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+HostTree example_params() {
+  return {{"a/weight", HostTensor({2, 2}, {1.0f, -2.0f, 3.0f, 4.0f})},
+          {"b", HostTensor({3}, {0.5f, 0.25f, -1.0f})}};
+}
+HostTree example_gradients() {
+  return {{"a/weight", HostTensor({2, 2}, {3.0f, 0.0f, 0.0f, -4.0f})},
+          {"b", HostTensor({3}, {0.0f, 12.0f, 0.0f})}};  // norm 13
+}
+
+Learner::Config adamw_with_everything() {
+  return {.optimizer = AdamW::Config{.learning_rate = ConstantRate{.value = 0.1},
+                                     .weight_decay = 0.01},
+          .transforms = {ClipByGlobalNorm::Config{.max_norm = 2}},
+          .ema = ParamEma{.decay = ConstantRate{.value = 0.75}},
+          .norms = NormMetrics::kAll};
+}
+Learner::Config plain_sgd(double rate) {
+  return {.optimizer = Sgd::Config{.learning_rate = ConstantRate{.value = rate}}};
+}
+
+struct Run {
+  Run(const Learner::Config& config, HostTree initial)
+      : specs(specs_of(initial)), learner(config, {specs}, {.path = "learner"}), params(initial) {
+    state = run_trees([&](const auto& in) { return learner.initialize(in[0]); }, {params});
+  }
+  void step(const HostTree& gradients, float loss) {
+    const HostTree out = run_trees(
+        [&](const std::vector<Tree<Tensor>>& in) {
+          LearnerOutputs done = learner.apply({in[0], in[1], in[2], in[3].at("loss")});
+          Tree<Tensor> all;
+          put_subtree(all, "params", done.params);
+          put_subtree(all, "state", done.state);
+          put_subtree(all, "metrics", done.metrics);
+          return all;
+        },
+        {params, gradients, state, {{"loss", HostTensor::scalar(loss)}}});
+    params = subtree(out, "params");
+    state = subtree(out, "state");
+    metrics = subtree(out, "metrics");
+  }
+  double metric(std::string_view name) const { return metrics.find(name)->second.at(0); }
+
+  Tree<ParamSpec> specs;
+  Learner learner;
+  HostTree params, state, metrics;
+};
+
+TEST(Learner, AddsTheUpdatesOfTheOptimizer) {
+  Run run(plain_sgd(0.5), example_params());
+  run.step(example_gradients(), 1);
+  EXPECT_EQ(run.params.at("a/weight"), HostTensor({2, 2}, {-0.5f, -2.0f, 3.0f, 6.0f}));
+  EXPECT_EQ(run.params.at("b"), HostTensor({3}, {0.5f, -5.75f, -1.0f}));
+  EXPECT_FLOAT_EQ(run.metric("grad_norm"), 13);
+  EXPECT_FLOAT_EQ(run.metric("learning_rate"), 0.5);
+  EXPECT_EQ(run.metric("skipped"), 0);
+  EXPECT_EQ(run.state.at("count"), HostTensor::scalar(int32_t{1}));
+  EXPECT_FALSE(run.metrics.contains("param_norm"));
+}
+
+TEST(Learner, ClipsTheGlobalNormBeforeTheOptimizer) {
+  Learner::Config config = plain_sgd(1);
+  config.transforms = {ClipByGlobalNorm::Config{.max_norm = 6.5}};
+  Run run(config, example_params());
+  run.step(example_gradients(), 1);
+  EXPECT_NEAR(run.params.at("a/weight").at(0), 1 - 3 * 0.5, 1e-6);
+  EXPECT_NEAR(run.params.at("b").at(1), 0.25 - 12 * 0.5, 1e-6);
+  EXPECT_FLOAT_EQ(run.metric("grad_norm"), 13);
+}
+
+TEST(Learner, LeavesSmallGradientsAlone) {
+  Learner::Config config = plain_sgd(1);
+  config.transforms = {ClipByGlobalNorm::Config{.max_norm = 13.5}};
+  Run run(config, example_params());
+  run.step(example_gradients(), 1);
+  EXPECT_EQ(run.params.at("b").at(1), -11.75);
+}
+
+TEST(Learner, TransformsFollowOneAnother) {
+  Learner::Config config = plain_sgd(1);
+  config.transforms = {ClipByGlobalNorm::Config{.max_norm = 6.5},
+                       ClipByGlobalNorm::Config{.max_norm = 13}};
+  Run run(config, example_params());
+  run.step(example_gradients(), 1);
+  EXPECT_NEAR(run.params.at("b").at(1), 0.25 - 12 * 0.5, 1e-6);  // the second sees a norm of 6.5
+}
+
+TEST(Learner, KeepsEverythingWhenLossOrGradientIsNotFinite) {
+  Run run(adamw_with_everything(), example_params());
+  run.step(example_gradients(), 1);
+  const HostTree params = run.params, state = run.state;
+  for (const float bad : {kInf, -kInf, kNan}) {
+    run.step(example_gradients(), bad);
+    EXPECT_EQ(run.metric("skipped"), 1);
+    EXPECT_EQ(run.params, params);
+    EXPECT_EQ(run.state, state);
+    HostTree gradients = example_gradients();
+    gradients["b"] = HostTensor({3}, {0.0f, bad, 0.0f});
+    run.step(gradients, 1);
+    EXPECT_EQ(run.metric("skipped"), 1);
+    EXPECT_EQ(run.params, params);
+    EXPECT_EQ(run.state, state);
+  }
+  run.step(example_gradients(), 1);
+  EXPECT_EQ(run.metric("skipped"), 0);
+  EXPECT_NE(run.params, params);
+}
+
+TEST(Learner, FirstAdamStepHasTheSizeOfTheLearningRate) {
+  Run run({.optimizer = AdamW::Config{.learning_rate = ConstantRate{.value = 0.125}}},
+          example_params());
+  run.step(example_gradients(), 1);
+  EXPECT_NEAR(run.params.at("a/weight").at(0), 1 - 0.125, 1e-6);
+  EXPECT_NEAR(run.params.at("a/weight").at(3), 4 + 0.125, 1e-6);
+  EXPECT_NEAR(run.params.at("b").at(0), 0.5, 1e-6);
+}
+
+TEST(Learner, AveragesTheNewParameters) {
+  Learner::Config config = plain_sgd(1);
+  config.ema = ParamEma{.decay = ConstantRate{.value = 0.75}};
+  Run run(config, example_params());
+  EXPECT_EQ(run.state.at("ema/b"), run.params.at("b"));
+  run.step(example_gradients(), 1);
+  EXPECT_NEAR(run.state.at("ema/b").at(1), 0.75 * 0.25 + 0.25 * -11.75, 1e-6);
+}
+
+TEST(Learner, EmaDecayWarmsUp) {
+  const EmaDecay decay{.decay = 0.9, .warmup_steps = 3};
+  const auto at = [&](int32_t step) {
+    return eval([&](const Values& v) { return Values{decay(v[0])}; }, {HostTensor::scalar(step)})[0]
+        .at(0);
+  };
+  EXPECT_FLOAT_EQ(at(1), 1.0 / 2);
+  EXPECT_FLOAT_EQ(at(2), 2.0 / 3);
+  EXPECT_FLOAT_EQ(at(3), 0.9);
+}
+
+TEST(Learner, StateIsShardedAsItsParametersAndMatchesItsSpecs) {
+  const HostTree values = example_params();
+  Tree<ParamSpec> specs = specs_of(values);
+  specs.at("a/weight").mesh_axes = {"fsdp", "model"};
+  const Learner learner(adamw_with_everything(), {specs}, {.path = "learner"});
+  const Tree<ParamSpec> state = learner.state_specs();
+  for (const char* path : {"optimizer/m/a/weight", "optimizer/v/a/weight", "ema/a/weight"}) {
+    EXPECT_EQ(state.at(path).partition(), specs.at("a/weight").partition()) << path;
+  }
+  const HostTree made =
+      run_trees([&](const auto& in) { return learner.initialize(in[0]); }, {values});
+  ASSERT_EQ(made.size(), state.size());
+  for (const auto& [path, spec] : state) EXPECT_EQ(made.at(path).type(), spec.type()) << path;
+}
+
+TEST(Learner, ReportsAllNormsWhenAsked) {
+  Run run(adamw_with_everything(), {{"w", HostTensor({2}, {3.0f, 4.0f})}});
+  run.step({{"w", HostTensor({2}, {kNan, 0.0f})}}, 1);
+  EXPECT_FLOAT_EQ(run.metric("param_norm"), 5);
+  run.step({{"w", HostTensor({2}, {1.0f, 1.0f})}}, 1);
+  EXPECT_NEAR(run.metric("update_norm"), std::hypot(0.1 + 0.1 * 0.01 * 3, 0.1 + 0.1 * 0.01 * 4),
+              1e-6);
+}
+
+TEST(Learner, FieldsAreReachedByPath) {
+  Learner::Config config;
+  EXPECT_THAT(missing(config, "learner"),
+              ::testing::ElementsAre("learner.optimizer.learning_rate.peak",
+                                     "learner.optimizer.learning_rate.max_step"));
+}
+
+TEST(Learner, MistakesNameTheField) {
+  const Tree<ParamSpec> specs = specs_of(example_params());
+  const auto build = [&](const Child<Optimizer>& optimizer) {
+    return [&specs, optimizer] {
+      Learner(Learner::Config{.optimizer = optimizer}, {specs}, {.path = "learner"});
+    };
+  };
+  const Schedule rate = ConstantRate{.value = 1};
+  EXPECT_THAT(build(AdamW::Config{.learning_rate = rate, .b2 = 1}),
+              ThrowsMessage<ConfigError>("learner.optimizer.b2: must be in [0, 1), got 1"));
+  EXPECT_THAT(build(AdamW::Config{.learning_rate = rate, .weight_decay_scales = {{"c.*", 0}}}),
+              ThrowsMessage<ConfigError>(
+                  "learner.optimizer.weight_decay_scales: 'c.*' fits no parameter"));
+  EXPECT_THAT(build(AdamW::Config{.learning_rate = rate,
+                                  .weight_decay_scales = {{"a.**", 0}, {"**.weight", 1}}}),
+              ThrowsMessage<ConfigError>(HasSubstr("both fit a/weight")));
+  EXPECT_THAT(build(Sgd::Config{.learning_rate = CosineWithWarmup{
+                                    .peak = 1.0, .warmup_steps = 10, .max_step = 5}}),
+              ThrowsMessage<ConfigError>("learner.optimizer.learning_rate.max_step: must be after "
+                                         "the warm-up, got 5 and warmup_steps = 10"));
+}
+
+TEST(WeightDecayScales, TheParametersOwnScaleGoesFirst) {
+  Tree<ParamSpec> specs = specs_of(example_params());
+  specs.at("b").weight_decay_scale = 0.5;
+  const Tree<double> scales = weight_decay_scales(specs, {{"**", 0.0}}, "x");
+  EXPECT_EQ(scales.at("b"), 0.5);
+  EXPECT_EQ(scales.at("a/weight"), 0);
+}
+
+TEST(Schedules, LinearWithWarmup) {
+  const LinearWithWarmup schedule{
+      .peak = 1.0, .warmup_steps = 4, .max_step = 8, .begin = 0.5, .end = 0.2};
+  const auto at = [&](float step) {
+    return eval([&](const Values& v) { return Values{schedule(v[0])}; },
+                {HostTensor::scalar(step)})[0]
+        .at(0);
+  };
+  EXPECT_FLOAT_EQ(at(0), 0.5);
+  EXPECT_FLOAT_EQ(at(2), 0.75);
+  EXPECT_FLOAT_EQ(at(4), 1);
+  EXPECT_FLOAT_EQ(at(6), 0.6);
+  EXPECT_FLOAT_EQ(at(9), 0.2);
+}
+
+TEST(Schedules, NoWarmup) {
+  const CosineWithWarmup schedule{.peak = 2.0, .warmup_steps = 0, .max_step = 4};
+  const auto at = [&](int32_t step) {
+    return eval([&](const Values& v) { return Values{schedule(v[0])}; },
+                {HostTensor::scalar(step)})[0]
+        .at(0);
+  };
+  EXPECT_FLOAT_EQ(at(0), 2);
+  EXPECT_FLOAT_EQ(at(2), 1);
+  EXPECT_NEAR(at(4), 0, 1e-6);
+}
+
+}  // namespace
+}  // namespace axle

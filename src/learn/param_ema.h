@@ -1,0 +1,32 @@
+// The moving average of the parameters, for evaluation.
+//
+// Source: Polyak & Juditsky 1992, "Acceleration of stochastic approximation by averaging".
+#pragma once
+
+#include <cstdint>
+
+#include "base/tree.h"
+#include "learn/schedule.h"
+
+namespace axle {
+
+/// average' = decay * average + (1 - decay) * param; starts as the parameters start.
+struct ParamEma {
+  Schedule decay = ConstantRate{.value = 0.9999};
+  AXLE_CONFIG(ParamEma, decay)
+};
+
+/// Decay 1/2, 2/3, 3/4, ... while step < warmup_steps, so that early values are soon forgotten;
+/// then `decay`.
+struct EmaDecay {
+  double decay = 0.9999;
+  int64_t warmup_steps = 1;
+  Tensor operator()(const Tensor& step) const;
+  AXLE_CONFIG(EmaDecay, decay, warmup_steps)
+};
+
+/// Traced: the next average of each parameter, in the dtype of the average.
+Tree<Tensor> update_ema(const ParamEma& ema, const Tree<Tensor>& average,
+                        const Tree<Tensor>& params, const Tensor& step);
+
+}  // namespace axle

@@ -1,0 +1,30 @@
+// Parts of flat trees.
+#pragma once
+
+#include <string_view>
+#include <utility>
+
+#include "base/tree.h"
+
+namespace axle {
+
+/// The entries below `prefix` ("ema" of "ema/a/b"), by the rest of their paths ("a/b").
+template <class T>
+Tree<T> subtree(const Tree<T>& tree, std::string_view prefix) {
+  const std::string head = std::string(prefix) + "/";
+  Tree<T> out;
+  for (auto it = tree.lower_bound(head); it != tree.end() && it->first.starts_with(head); ++it) {
+    out.emplace_hint(out.end(), it->first.substr(head.size()), it->second);
+  }
+  return out;
+}
+
+/// Puts all entries of `part` into `tree`, below `prefix`.
+template <class T>
+void put_subtree(Tree<T>& tree, std::string_view prefix, Tree<T> part) {
+  for (auto& [path, value] : part) {
+    tree.insert_or_assign(join_path(prefix, path), std::move(value));
+  }
+}
+
+}  // namespace axle

@@ -1,0 +1,64 @@
+#include "learn/warmup_schedule.h"
+
+#include <fmt/format.h>
+
+#include <numbers>
+
+#include "base/error.h"
+#include "config/register.h"
+#include "learn/polynomial_schedule.h"
+#include "ops/arithmetic.h"
+#include "ops/compare.h"
+#include "ops/convert.h"
+#include "ops/create.h"
+#include "ops/trigonometry.h"
+
+namespace axle {
+namespace {
+
+void check_steps(int64_t warmup_steps, int64_t max_step) {
+  if (warmup_steps < 0) {
+    throw ConfigError(fmt::format("warmup_steps: must not be negative, got {}", warmup_steps));
+  }
+  if (max_step <= warmup_steps) {
+    throw ConfigError(
+        fmt::format("max_step: must be after the warm-up, got {} and warmup_steps = {}", max_step,
+                    warmup_steps));
+  }
+}
+
+Tensor after_warmup(const Tensor& step, int64_t warmup_steps, double begin, double peak,
+                    const Tensor& rest) {
+  if (warmup_steps == 0) return rest;
+  const Polynomial ramp{.begin_value = begin, .end_step = warmup_steps, .end_value = peak};
+  return select(astype(step, DType::kF32) < double(warmup_steps), ramp(step), rest);
+}
+
+}  // namespace
+
+Tensor CosineWithWarmup::operator()(const Tensor& step) const {
+  check_steps(warmup_steps, max_step);
+  const Polynomial fraction{.begin_step = warmup_steps, .end_step = max_step, .end_value = 1};
+  const Tensor half_cosine = 0.5 * (1 + cos(std::numbers::pi * fraction(step)));
+  return after_warmup(step, warmup_steps, begin, peak, peak * ((1 - alpha) * half_cosine + alpha));
+}
+
+Tensor LinearWithWarmup::operator()(const Tensor& step) const {
+  check_steps(warmup_steps, max_step);
+  const Polynomial fall{.begin_step = warmup_steps,
+                        .begin_value = peak,
+                        .end_step = max_step,
+                        .end_value = end};
+  return after_warmup(step, warmup_steps, begin, peak, fall(step));
+}
+
+Tensor ConstantWithWarmup::operator()(const Tensor& step) const {
+  check_steps(warmup_steps, warmup_steps + 1);
+  return after_warmup(step, warmup_steps, begin, peak, scalar(peak));
+}
+
+AXLE_REGISTER(CosineWithWarmup)
+AXLE_REGISTER(LinearWithWarmup)
+AXLE_REGISTER(ConstantWithWarmup)
+
+}  // namespace axle

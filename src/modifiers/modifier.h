@@ -1,0 +1,33 @@
+// Rewrites of config trees that are configs themselves: what mesh rules and the `modify` section of files hold.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+
+namespace axle {
+
+/// Rewrites the tree of a trainer in place. Throws ConfigError if it finds nothing to rewrite.
+class Modifier {
+ public:
+  using Role = Modifier;
+  struct Dims {};
+  virtual ~Modifier() = default;
+  virtual void apply(ConfigRef root) const = 0;
+};
+
+/// What differs on machines whose accelerator type matches `machine`, a regular expression for the whole name
+/// ("tpu-v5p-.*", "gpu-(H100|H200)-.*", "cpu.*").
+struct MeshRule {
+  std::string machine = {};
+  std::vector<Child<Modifier>> modifiers = {};
+  AXLE_CONFIG(MeshRule, machine, modifiers)
+};
+using MeshRules = std::vector<MeshRule>;
+
+/// Applies the modifiers of the first rule that matches, in order; returns its pattern, "" if none matches. Throws
+/// ConfigError for a pattern that is no regular expression.
+std::string apply_mesh_rules(const MeshRules& rules, const std::string& machine, ConfigRef root);
+
+}  // namespace axle

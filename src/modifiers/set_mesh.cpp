@@ -1,0 +1,14 @@
+#include "modifiers/set_mesh.h"
+
+#include "config/register.h"
+#include "config/set.h"
+
+namespace axle {
+
+void SetMesh::apply(ConfigRef root) const { set(root, "mesh", to_text(cfg_.mesh)); }
+
+SetMesh::Config mesh(std::vector<MeshAxis> axes) { return {.mesh = {.axes = std::move(axes)}}; }
+
+AXLE_REGISTER(SetMesh)
+
+}  // namespace axle

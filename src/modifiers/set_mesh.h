@@ -1,0 +1,27 @@
+// Lays the devices out as a mesh.
+#pragma once
+
+#include "ir/mesh.h"
+#include "modifiers/modifier.h"
+
+namespace axle {
+
+/// Sets the field `mesh` of the root.
+class SetMesh final : public Modifier {
+ public:
+  struct Config {
+    /// "data=-1,fsdp=8": names and sizes in order; -1 is what is left of the devices.
+    Mesh mesh = {};
+    AXLE_CONFIG(SetMesh, mesh)
+  };
+  SetMesh(const Config& cfg, const Dims&, const Scope&) : cfg_(cfg) {}
+  void apply(ConfigRef root) const override;
+
+ private:
+  Config cfg_;
+};
+
+/// For rules: mesh({{"data", -1}, {"fsdp", 8}}).
+SetMesh::Config mesh(std::vector<MeshAxis> axes);
+
+}  // namespace axle

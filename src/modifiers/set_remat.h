@@ -1,0 +1,33 @@
+// Chooses what layers keep for the backward pass.
+#pragma once
+
+#include "modifiers/modifier.h"
+#include "nn/layer.h"
+
+namespace axle {
+
+/// Sets the option `@remat` of every layer slot whose path matches.
+class SetRemat final : public Modifier {
+ public:
+  struct Config {
+    /// Pattern of slot paths: "model.decoder.layers.layer"; "**.layer" for any depth.
+    std::string at = {};
+    /// None: keep everything.
+    std::optional<Fn<RematPolicy()>> policy = {};
+    AXLE_CONFIG(SetRemat, at, policy)
+  };
+  SetRemat(const Config& cfg, const Dims&, const Scope&) : cfg_(cfg) {}
+  void apply(ConfigRef root) const override;
+
+ private:
+  Config cfg_;
+};
+
+/// For rules: remat("**.layer", save("qkv", "attention_output")).
+SetRemat::Config remat(std::string at, Fn<RematPolicy()> policy);
+template <std::convertible_to<std::string>... N>
+SaveNames save(N... names) {
+  return {.names = {names...}};
+}
+
+}  // namespace axle

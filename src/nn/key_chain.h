@@ -1,0 +1,22 @@
+// The keys of a sequence of draws: each is split off the rest, so that the first do not depend on how many follow.
+#pragma once
+
+#include "ops/random.h"
+
+namespace axle {
+
+/// Initialisation hands out keys in this way, to parameters and children in the order of declaration.
+class KeyChain {
+ public:
+  explicit KeyChain(const Tensor& key) : rest_(key) {}
+  Tensor next() {
+    const Values keys = random::split_each(rest_);
+    rest_ = keys[0];
+    return keys[1];
+  }
+
+ private:
+  Tensor rest_;
+};
+
+}  // namespace axle

@@ -1,0 +1,90 @@
+#include "runtime/machine_peak.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <mutex>
+#include <thread>
+
+#include "runtime/multiply_add.h"
+
+namespace axle {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kWarmUpSecs = 0.01;  // clocks rise, wide units wake up
+constexpr double kMeasureSecs = 0.02;
+constexpr int kMeasurements = 3;
+constexpr int64_t kBurst = 4096;  // iterations between two looks at the clock: some microseconds
+
+double run_for(const MultiplyAddLoop& loop, double secs) {
+  const auto start = Clock::now();
+  int64_t iterations = 0;
+  double elapsed = 0;
+  do {
+    loop.run(kBurst);
+    iterations += kBurst;
+    elapsed = std::chrono::duration<double>(Clock::now() - start).count();
+  } while (elapsed < secs);
+  return static_cast<double>(iterations) * loop.flops_per_iteration / elapsed;
+}
+
+/// Sum over the cores of the best of a few measurements, all cores busy at once.
+double measure(const MultiplyAddLoop& loop, unsigned num_cores) {
+  std::vector<double> best(num_cores);
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < num_cores; ++i) {
+    threads.emplace_back([&, i] {
+      run_for(loop, kWarmUpSecs);
+      for (int m = 0; m < kMeasurements; ++m) best[i] = std::max(best[i], run_for(loop, kMeasureSecs));
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  return std::accumulate(best.begin(), best.end(), 0.0);
+}
+
+Peak measured_peak(DType dtype) {
+  static std::mutex mutex;
+  static std::map<DType, Peak> known;
+  const std::lock_guard lock(mutex);
+  auto [entry, is_new] = known.try_emplace(dtype);
+  if (is_new) {
+    const unsigned num_cores = std::max(1u, std::thread::hardware_concurrency());
+    for (const auto& loop : multiply_add_loops(dtype)) {
+      const double flops = measure(loop, num_cores);
+      if (flops <= entry->second.flops) continue;
+      entry->second = {flops, fmt::format("measured: {} on {} cores", loop.name, num_cores)};
+    }
+  }
+  return entry->second;
+}
+
+/// FLOP/s of dense products as published; f32 and f64 without reduced-precision tensor cores.
+struct Published {
+  std::string_view kind;  // a part of the device's kind
+  double bf16, f32, f64;
+};
+// More specific kinds first.
+constexpr Published kPublished[] = {
+    {"H200", 989.4e12, 66.9e12, 33.5e12},   {"H100 PCIe", 756e12, 51e12, 26e12}, {"H100", 989.4e12, 66.9e12, 33.5e12},
+    {"A100", 312e12, 19.5e12, 9.7e12},      {"TPU v5 lite", 197e12, 0, 0},       {"TPU v5e", 197e12, 0, 0},
+    {"TPU v5", 459e12, 0, 0},               {"TPU v6 lite", 918e12, 0, 0},       {"TPU v6e", 918e12, 0, 0},
+};
+
+}  // namespace
+
+Peak machine_peak(const Topology& topology, DType dtype) {
+  if (!is_float(dtype)) return {};
+  if (topology.platform == "cpu" || topology.platform == "interpreter") return measured_peak(dtype);
+  if (topology.devices.empty()) return {};
+  for (const auto& row : kPublished) {
+    if (topology.devices[0].kind.find(row.kind) == std::string::npos) continue;
+    const double one = dtype == DType::kBF16 ? row.bf16 : dtype == DType::kF32 ? row.f32 : row.f64;
+    if (one == 0) return {};
+    return {one * static_cast<double>(topology.devices.size()), fmt::format("published: {}", row.kind)};
+  }
+  return {};
+}
+
+}  // namespace axle

@@ -1,0 +1,46 @@
+// How a call enters the fake plugin: sizes are checked and failures that a test ordered are returned, then the call runs.
+#pragma once
+
+#include <string>
+
+#include "testing/fake_plugin/fake_objects.h"
+
+namespace axle::testing {
+
+/// Checks one struct's claimed size; nullptr if it will do.
+inline pjrt::Error* check_size(const char* what, size_t claimed, size_t expected) {
+  const bool fits = control().exact_sizes ? claimed == expected : claimed >= expected;
+  if (fits) return nullptr;
+  return new pjrt::Error(pjrt::ErrorCode::kInvalidArgument, std::string(what) + ": expected struct_size " +
+                                                                std::to_string(expected) + ", got " + std::to_string(claimed));
+}
+
+/// The failure ordered for this call, if any.
+inline pjrt::Error* ordered_failure(int slot) {
+  auto& c = control();
+  ++c.calls;
+  if (slot != c.fail_slot || c.fail_after-- > 0) return nullptr;
+  c.fail_after = 0;
+  return new pjrt::Error(c.fail_code, "ordered failure of call " + std::to_string(slot));
+}
+
+template <class Args, pjrt::Error* (*kCall)(Args&)>
+pjrt::Error* entry(void* raw) {
+  auto& args = *static_cast<Args*>(raw);
+  const std::string name = "call " + std::to_string(Args::kSlot);
+  if (auto* error = check_size(name.c_str(), args.head.struct_size, pjrt::wire_size<Args>())) return error;
+  if (auto* error = ordered_failure(Args::kSlot)) return error;
+  return kCall(args);
+}
+
+/// Puts the call into its slot.
+template <class Args, pjrt::Error* (*kCall)(Args&)>
+void enter(pjrt::Api& api) {
+  api.slots[Args::kSlot] = reinterpret_cast<void*>(&entry<Args, kCall>);
+}
+
+// Fill their part of the table.
+void enter_buffers(pjrt::Api& api);
+void enter_executables(pjrt::Api& api);
+
+}  // namespace axle::testing

@@ -1,0 +1,136 @@
+// The fake plugin's compiler and programs.
+#include <cstring>
+#include <sstream>
+
+#include "runtime/pjrt_abi_executable.h"
+#include "testing/fake_plugin/fake_entry.h"
+
+namespace axle::testing {
+namespace {
+
+using namespace pjrt;
+
+constexpr char kStored[] = "fake executable: ";
+
+/// "outputs=2 donate=0,1".
+void parse(Executable& executable) {
+  std::istringstream words(executable.text);
+  for (std::string word; words >> word;) {
+    if (word.starts_with("outputs=")) executable.num_outputs = std::stoul(word.substr(8));
+    if (!word.starts_with("donate=")) continue;
+    std::istringstream numbers(word.substr(7));
+    for (std::string number; std::getline(numbers, number, ',');) executable.donated.push_back(std::stoul(number));
+  }
+}
+
+Error* compile(ClientCompile& args) {
+  if (auto* error = check_size("Program", args.program->head.struct_size, wire_size<Program>())) return error;
+  // An override is field 7 of the options: its tag begins the second message.
+  const std::string_view options(args.compile_options.data, args.compile_options.size);
+  const size_t behind_build_options = 2 + static_cast<unsigned char>(options[1]);
+  if (control().refuse_options && options.size() > behind_build_options) {
+    return new Error(ErrorCode::kInvalidArgument, "unknown compile option");
+  }
+  const std::string text(args.program->code, args.program->code_size);
+  if (!text.starts_with("outputs=")) return new Error(ErrorCode::kInvalidArgument, "1:1: error: not a fake program");
+  args.executable = new LoadedExecutable;
+  args.executable->text = text;
+  return nullptr;
+}
+
+Error* get_executable(LoadedExecutableGetExecutable& args) {
+  args.executable = new Executable;
+  args.executable->text = args.loaded->text;
+  parse(*args.executable);
+  return nullptr;
+}
+
+Error* destroy(ExecutableDestroy& args) {
+  delete args.executable;
+  return nullptr;
+}
+Error* destroy_loaded(LoadedExecutableDestroy& args) {
+  delete args.executable;
+  return nullptr;
+}
+
+Error* num_outputs(ExecutableNumOutputs& args) {
+  args.num_outputs = args.executable->num_outputs;
+  return nullptr;
+}
+
+Error* execute(LoadedExecutableExecute& args) {
+  if (auto* error = check_size("ExecuteOptions", args.options->head.struct_size, wire_size<ExecuteOptions>())) return error;
+  Executable program;
+  program.text = args.executable->text;
+  parse(program);
+  for (size_t d = 0; d < args.num_devices; ++d) {
+    std::optional<std::string> failure;
+    if (control().fail_run_on_device == static_cast<int>(d)) failure = "device " + std::to_string(d) + " failed";
+    for (size_t i = 0; i < program.num_outputs; ++i) {
+      const Buffer& from = *args.arguments[d][i];
+      auto* out = new Buffer;
+      out->type = from.type;
+      out->dims = from.dims;
+      out->data = from.data;
+      out->failure = failure;
+      args.outputs[d][i] = out;
+    }
+    for (size_t i : program.donated) args.arguments[d][i]->deleted = true;
+    if (args.device_complete_events) args.device_complete_events[d] = new Event([failure] { return failure; }, false);
+  }
+  return nullptr;
+}
+
+void delete_serialized(SerializedExecutable* bytes) {
+  --control().live_objects;
+  delete reinterpret_cast<std::string*>(bytes);
+}
+
+Error* serialize(ExecutableSerialize& args) {
+  auto* bytes = new std::string(kStored + args.executable->text);
+  ++control().live_objects;
+  args.bytes = {bytes->data(), bytes->size()};
+  args.serialized = reinterpret_cast<SerializedExecutable*>(bytes);
+  args.deleter = delete_serialized;
+  return nullptr;
+}
+
+Error* load(ExecutableDeserializeAndLoad& args) {
+  const std::string bytes(args.serialized.data, args.serialized.size);
+  if (!bytes.starts_with(kStored)) return new Error(ErrorCode::kInvalidArgument, "not a fake executable");
+  args.loaded = new LoadedExecutable;
+  args.loaded->text = bytes.substr(std::strlen(kStored));
+  return nullptr;
+}
+
+Error* memory(ExecutableGetCompiledMemoryStats& args) {
+  args.temporary = 77;
+  args.host_temporary = 5;
+  return nullptr;
+}
+
+Error* optimized(ExecutableOptimizedProgram& args) {
+  if (auto* error = check_size("Program", args.program->head.struct_size, wire_size<Program>())) return error;
+  const std::string& text = args.executable->text;
+  if (args.program->code) std::memcpy(args.program->code, text.data(), text.size());
+  args.program->code_size = text.size();
+  return nullptr;
+}
+
+}  // namespace
+
+void enter_executables(pjrt::Api& api) {
+  enter<ClientCompile, compile>(api);
+  enter<LoadedExecutableGetExecutable, get_executable>(api);
+  enter<ExecutableDestroy, destroy>(api);
+  enter<LoadedExecutableDestroy, destroy_loaded>(api);
+  enter<ExecutableNumOutputs, num_outputs>(api);
+  enter<LoadedExecutableExecute, execute>(api);
+  enter<ExecutableSerialize, serialize>(api);
+  enter<ExecutableDeserializeAndLoad, load>(api);
+  enter<ExecutableGetCompiledMemoryStats, memory>(api);
+  enter<ExecutableOptimizedProgram, optimized>(api);
+}
+
+}  // namespace axle::testing

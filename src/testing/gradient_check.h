@@ -1,0 +1,83 @@
+// Gradients against finite differences, in f64 on the interpreter.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "ir/eval.h"
+#include "ops/arithmetic.h"
+#include "ops/create.h"
+#include "ops/reduce.h"
+#include "transform/grad.h"
+#include "transform/trace.h"
+
+namespace axle::testing {
+
+/// Normal values times `scale`; integers are left zero.
+inline HostTensor random_tensor(Type type, uint64_t seed, double scale = 0.5) {
+  HostTensor out(HostTensor(type).astype(is_float(type.dtype) ? DType::kF64 : type.dtype));
+  if (!is_float(type.dtype)) return out;
+  std::mt19937_64 rng(seed);
+  std::normal_distribution<double> draw(0, scale);
+  for (double& v : out.values<double>()) v = draw(rng);
+  return out;
+}
+
+/// <a, b> over the floating-point tensors of both lists, in f64.
+inline double inner_product(const std::vector<HostTensor>& a, const std::vector<HostTensor>& b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!is_float(a[i].dtype())) continue;
+    for (int64_t j = 0; j < a[i].size(); ++j) sum += a[i].at(j) * b[i].at(j);
+  }
+  return sum;
+}
+
+inline std::vector<HostTensor> moved(const std::vector<HostTensor>& x, const std::vector<HostTensor>& v, double eps) {
+  std::vector<HostTensor> out;
+  for (size_t i = 0; i < x.size(); ++i) {
+    out.push_back(is_float(x[i].dtype()) ? x[i].astype(DType::kF64) : x[i]);
+    if (!is_float(x[i].dtype())) continue;
+    const auto to = out.back().values<double>();
+    for (size_t j = 0; j < to.size(); ++j) to[j] += eps * v[i].at(static_cast<int64_t>(j));
+  }
+  return out;
+}
+
+/// Cotangents of all floating-point arguments as one function: arguments -> vjp(fn)(cotangents).
+inline TensorFunction gradient_function(const TensorFunction& fn, const std::vector<HostTensor>& cotangents) {
+  return [fn, cotangents](const Values& x) {
+    const Linearized f = vjp(fn, x);
+    Values ct;
+    for (size_t i = 0; i < f.outputs.size(); ++i) {
+      ct.push_back(is_float(f.outputs[i].dtype()) ? constant(cotangents[i].astype(f.outputs[i].dtype())) : Tensor());
+    }
+    Values g = f.pullback(ct), out;
+    for (size_t i = 0; i < g.size(); ++i) {
+      if (is_float(x[i].dtype())) out.push_back(g[i] ? g[i] : zeros_like(x[i]));
+    }
+    return out;
+  };
+}
+
+/// Along one random direction, <ct, df> by differences equals <vjp(ct), v>; `order` 2 checks the vjp in the same way.
+inline void check_gradients(const TensorFunction& fn, const std::vector<HostTensor>& x, int order = 2, double tolerance = 1e-6,
+                            uint64_t seed = 1) {
+  const EvalOptions f64{.f64 = true};
+  const std::vector<HostTensor> y = eval(fn, x, f64);
+  std::vector<HostTensor> ct, v, v_floats;
+  for (size_t i = 0; i < y.size(); ++i) ct.push_back(random_tensor(y[i].type(), seed + 100 + i, 1));
+  for (size_t i = 0; i < x.size(); ++i) {
+    v.push_back(random_tensor(x[i].type(), seed + 200 + i, 1));
+    if (is_float(x[i].dtype())) v_floats.push_back(v.back());
+  }
+  constexpr double kEps = 1e-6;
+  const double by_difference = (inner_product(eval(fn, moved(x, v, kEps), f64), ct) - inner_product(eval(fn, moved(x, v, -kEps), f64), ct)) / (2 * kEps);
+  const TensorFunction gradient = gradient_function(fn, ct);
+  const double by_vjp = inner_product(eval(gradient, x, f64), v_floats);
+  EXPECT_NEAR(by_vjp, by_difference, tolerance * std::max(1.0, std::abs(by_difference))) << "order " << 3 - order << " from the inside";
+  if (order > 1) check_gradients(gradient, x, order - 1, tolerance * 10, seed + 1);
+}
+
+}  // namespace axle::testing

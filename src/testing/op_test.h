@@ -1,0 +1,48 @@
+// Running ops in a test: trace a function over host tensors and interpret it.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <vector>
+
+#include "ir/eval.h"
+
+namespace axle::testing {
+
+/// Results of fn(arguments) on the interpreter.
+inline std::vector<HostTensor> run_all(const std::function<Values(const Values&)>& fn,
+                                       const std::vector<HostTensor>& arguments, const EvalOptions& options = {}) {
+  Region region;
+  {
+    const TraceScope scope(region);
+    Values parameters;
+    for (const HostTensor& a : arguments) parameters.push_back(region.add_parameter(a.type()));
+    region.set_results(fn(parameters));
+  }
+  return evaluate(region, arguments, options);
+}
+
+/// run_all for functions of one result: run([](const Values& x) { return exp(x[0]); }, {input}).
+inline HostTensor run(const std::function<Tensor(const Values&)>& fn, const std::vector<HostTensor>& arguments = {},
+                      const EvalOptions& options = {}) {
+  return run_all([&](const Values& x) { return Values{fn(x)}; }, arguments, options)[0];
+}
+
+/// The elements as doubles, in row-major order.
+inline std::vector<double> elements(const HostTensor& x) {
+  std::vector<double> out;
+  for (int64_t i = 0; i < x.size(); ++i) out.push_back(x.at(i));
+  return out;
+}
+
+/// 0, 1, 2, ... as an f32 tensor: positions that can be read off the results.
+inline HostTensor counting(const Shape& shape, DType dtype = DType::kF32) {
+  HostTensor out(Type{DType::kI64, shape});
+  int64_t next = 0;
+  for (int64_t& v : out.values<int64_t>()) v = next++;
+  return out.astype(dtype);
+}
+
+}  // namespace axle::testing

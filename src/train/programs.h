@@ -1,0 +1,37 @@
+// The programs of a training run: initialise, step, evaluate. Traced functions over one flat state.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "layers/model.h"
+#include "learn/learner.h"
+#include "lower/program.h"
+
+namespace axle {
+
+/// What the programs are made of; everything outlives them.
+struct ProgramParts {
+  Model& model;
+  const Learner& learner;
+  /// Shapes and dtypes of a batch, by name.
+  Tree<Type> batch;
+  Mesh mesh = {};
+  PartitionSpec batch_partition = {};
+  /// Parameters and floating-point inputs are cast to it at the top; none: as stored.
+  std::optional<DType> compute_dtype = {};
+  bool layer_summaries = false;
+};
+
+/// Every leaf of the training state with its sharding: "prng_key" u32[2], "model/...", "learner/...". Sorted by path;
+/// the programs take and give them in this order.
+std::vector<ProgramValue> train_state(const Model& model, const Learner& learner);
+
+/// key u32[2] -> state.
+Program init_program(const ProgramParts& parts);
+/// state, batch -> state, metrics (f32 scalars, sorted by name; layer summaries behind "summary/"). The state is donated.
+Program step_program(const ProgramParts& parts);
+/// parameters, batch -> metrics: "loss" and the model's own, without dropout and without gradient.
+Program eval_program(const ProgramParts& parts);
+
+}  // namespace axle

@@ -1,0 +1,79 @@
+#include "train/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace axle {
+namespace {
+
+std::string bar(double share) {
+  constexpr int kWidth = 24;
+  const int full = static_cast<int>(share * kWidth);
+  return fmt::format("[{:=<{}}{:<{}}]", "", full, full < kWidth ? ">" : "", kWidth - full);
+}
+
+double value_of(const StepRecord& record, std::string_view name) {
+  const auto it = record.values.find(name);
+  return it == record.values.end() ? 0 : it->second;
+}
+
+std::string step_line(const StepRecord& r, const Throughput& speed, int64_t max_steps) {
+  return fmt::format("step {}/{}  loss {:.4f}  grad {:.3f}  {:.0f} tok/s{}  eta {}  mem {} MB", r.step, max_steps,
+                     value_of(r, "loss"), value_of(r, "grad_norm"), speed.tokens_per_sec,
+                     speed.mfu > 0 ? fmt::format("  mfu {:.1f}%", 100 * speed.mfu) : "",
+                     duration_text(static_cast<double>(max_steps - r.step) * speed.step_secs), resident_bytes() >> 20);
+}
+
+}  // namespace
+
+std::string duration_text(double secs) {
+  const auto s = static_cast<int64_t>(secs + 0.5);
+  if (s >= 3600) return fmt::format("{}h{:02}m", s / 3600, s / 60 % 60);
+  if (s >= 60) return fmt::format("{}m{:02}s", s / 60, s % 60);
+  return fmt::format("{}s", s);
+}
+
+int64_t resident_bytes() {
+  std::ifstream in("/proc/self/statm");
+  int64_t total = 0, resident = 0;
+  in >> total >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+Progress::Progress(int64_t max_steps, int64_t every_steps)
+    : max_steps_(max_steps), every_steps_(std::max<int64_t>(every_steps, 1)), terminal_(isatty(STDOUT_FILENO) == 1) {}
+
+Progress::~Progress() {
+  if (bar_shown_) std::fputc('\n', stdout);
+}
+
+void Progress::clear_bar() {
+  if (std::exchange(bar_shown_, false)) std::fputs("\r\033[K", stdout);
+}
+
+void Progress::step(const StepRecord& record, const Throughput& speed) {
+  const bool due = record.step % every_steps_ == 0 || record.step == max_steps_ || record.step == 1;
+  if (!terminal_) {
+    if (!due) return;
+    fmt::print("{}\n", step_line(record, speed, max_steps_));
+    std::fflush(stdout);
+    return;
+  }
+  const auto now = std::chrono::steady_clock::now();
+  if (!due && now - last_drawn_ < std::chrono::milliseconds(100)) return;
+  last_drawn_ = now;
+  clear_bar();
+  fmt::print("{} {}", bar(static_cast<double>(record.step) / static_cast<double>(std::max<int64_t>(max_steps_, 1))), step_line(record, speed, max_steps_));
+  bar_shown_ = true;
+  std::fflush(stdout);
+}
+
+void Progress::note(const std::string& line) {
+  clear_bar();
+  fmt::print("{}\n", line);
+  std::fflush(stdout);
+}
+
+}  // namespace axle

@@ -1,0 +1,39 @@
+#include "train/tensorboard_writer.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "config/register.h"
+
+namespace axle {
+
+template <class F>
+void TensorBoardWriter::guarded(F&& f) {
+  try {
+    f();
+  } catch (const StorageError& e) {
+    if (!std::exchange(failed_, true)) fmt::print(stderr, "axle: {}; TensorBoard records are being lost, training goes on\n", e.what());
+  }
+}
+
+void TensorBoardWriter::write(const StepRecord& record) {
+  const std::string run = record.split.empty() ? "train" : record.split;
+  if (record.split.empty() && record.step % std::max<int64_t>(cfg_.every_steps, 1) != 0) return;
+  guarded([&] {
+    auto& file = files_[run];
+    if (!file) file = std::make_unique<EventFileWriter>(dir_ / run);
+    file->scalars(record.step, record.values);
+  });
+}
+
+void TensorBoardWriter::flush() {
+  guarded([&] {
+    for (auto& [run, file] : files_) {
+      if (file) file->flush();
+    }
+  });
+}
+
+AXLE_REGISTER(TensorBoardWriter)
+
+}  // namespace axle

@@ -1,0 +1,93 @@
+// The trainer: a recipe's root config, and the loop that runs it.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/exit_code.h"
+#include "checkpoint/checkpointer.h"
+#include "config/config.h"
+#include "data/input.h"
+#include "ir/mesh.h"
+#include "layers/causal_lm.h"
+#include "learn/learner.h"
+#include "modifiers/modifier.h"
+#include "train/evaler.h"
+#include "train/summary_writer.h"
+
+namespace axle {
+
+/// What happens after a step whose loss or gradient is not finite; the program itself has kept the old state.
+enum class NonFinite { kStop, kSkip };
+std::string to_text(NonFinite v);
+void from_text(std::string_view text, NonFinite& v);
+
+/// How a run is started, beside its config.
+struct RunOptions {
+  /// Folder of the run: checkpoints, metrics, the resolved config.
+  std::filesystem::path dir;
+  /// "cpu", "cuda", ... or "interpreter".
+  std::string backend = "cpu";
+  /// None: as many as the mesh names, or one.
+  std::optional<int64_t> num_devices = {};
+  /// Go on from the newest checkpoint of `dir`, if there is one; false starts anew and refuses a folder with checkpoints.
+  bool resume = true;
+  /// Resume although the config differs in fields that are not marked safe.
+  bool force = false;
+  /// Directory of compiled programs; empty: none is kept.
+  std::string compile_cache = {};
+};
+
+/// Trains a model as its config says: restore or initialise, then step, log, evaluate and save until `max_steps`.
+class Trainer {
+ public:
+  struct Config {
+    Child<Model> model = CausalLM::Config{};
+    Child<Input> input = {};
+    Child<Learner> learner = Learner::Config{};
+    Checkpointer::Config checkpointer = {};
+    /// By name; the name is the `split` of its records.
+    std::map<std::string, Evaler::Config> evalers = {};
+    /// Steps of the whole run, those before a resume included.
+    Required<int64_t> max_steps = REQUIRED;
+    /// Of initialisation, dropout and the order of data.
+    int64_t seed = 0;
+    /// Devices as named axes, "data=2,fsdp=-1"; none: one device.
+    Mesh mesh = {};
+    /// Mesh axes of a batch's dims.
+    PartitionSpec batch_partition = {.dims = {{"data", "expert", "fsdp"}}};
+    MeshRules mesh_rules = {};
+    /// Parameters and inputs are cast to it at the top of the step; none: computed as stored (f32).
+    std::optional<DType> compute_dtype = {};
+    NonFinite on_non_finite = NonFinite::kStop;
+    /// Lines of the console; metrics.jsonl has every step.
+    int64_t log_every_steps = 10;
+    /// Layer summaries are computed and written in every step; off, they cost nothing.
+    bool layer_summaries = false;
+    /// Beside metrics.jsonl, which is always written.
+    std::map<std::string, Child<SummaryWriter>> writers = {};
+    AXLE_CONFIG(Trainer, model, input, learner, checkpointer, evalers, max_steps, seed, mesh, batch_partition, mesh_rules,
+                compute_dtype, on_non_finite, log_every_steps, layer_summaries, writers)
+  };
+
+  /// Throws ConfigError for an incomplete config or one that cannot be built.
+  explicit Trainer(const Config& config, RunOptions options);
+  ~Trainer();
+  /// Runs to the end: kOk, or kInterruptedAndSaved / kTerminatedAndSaved after a signal. Throws DataError, DeviceError,
+  /// StorageError (only where nothing can be saved at all); Error with kValidationFailed for a non-finite step.
+  ExitCode run();
+
+ private:
+  struct Run;
+  std::unique_ptr<Run> run_;
+};
+
+/// The recipe registered under `name` by AXLE_REGISTER(function, "name"). Throws ConfigError with the nearest name.
+Trainer::Config recipe(std::string_view name);
+/// All recipes, sorted.
+std::vector<std::string> recipe_names();
+
+}  // namespace axle

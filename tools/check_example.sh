@@ -1,0 +1,33 @@
+#!/bin/sh
+# Builds an example against the installed library, as a user's project would, and runs it: a ctest test.
+#
+#   check_example.sh BUILD EXAMPLE CLASS RECIPE   (77: no plugin, so nothing can be trained)
+set -eu
+build=$1
+example=$2
+class=$3
+recipe=$4
+root=$(cd "$(dirname "$0")/.." && pwd)
+prefix=$build/prefix
+out=$build/examples/$example
+
+rm -rf "$prefix" "$out/run"
+cmake --install "$build" --prefix "$prefix" > /dev/null
+cmake -S "$root/examples/$example" -B "$out" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" > /dev/null
+cmake --build "$out"
+program=$out/$example
+
+"$program" config list | grep -q "$class" || {
+  echo "$example: expected $class in its own 'config list'"
+  exit 1
+}
+if [ -z "${AXLE_PLUGIN_CPU:-}" ] && [ ! -f "$root/.axle/plugins/cpu.txt" ]; then
+  echo "skipped: no plugin; get it by: ./dev plugin cpu"
+  exit 77
+fi
+"$program" train "$recipe" --data synthetic --steps 3 --dir "$out/run"
+steps=$(grep -c '"loss"' "$out/run/metrics.jsonl")
+[ "$steps" -ge 3 ] || {
+  echo "$example: expected 3 steps in metrics.jsonl, got $steps"
+  exit 1
+}

@@ -102,6 +102,9 @@ function(axle_test_program program floor label sources)
   if(label STREQUAL "abi" AND EXISTS ${published})
     target_include_directories(${program} SYSTEM PRIVATE ${published})
   endif()
+  if(floor STREQUAL "runtime" AND label STREQUAL "fault")
+    axle_use_fake_plugin(${program})
+  endif()
   target_compile_definitions(${program} PRIVATE AXLE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" AXLE_BINARY_DIR="${PROJECT_BINARY_DIR}")
   target_link_libraries(${program} PRIVATE ${libraries} GTest::gmock GTest::gtest_main)
   # Compiled as the library is (-fPIC, where a program has -fPIE), or the precompiled header does not fit.
@@ -110,6 +113,17 @@ function(axle_test_program program floor label sources)
   target_precompile_headers(${program} REUSE_FROM axle_pch)
   axle_warnings(${program})
   gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${label}" TIMEOUT 600)
+endfunction()
+
+# The PJRT plugin that fails on demand, a shared object of its own: the program learns its path as AXLE_FAKE_PLUGIN.
+function(axle_use_fake_plugin program)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/testing/fake_plugin/*.cpp)
+  add_library(axle_fake_pjrt MODULE EXCLUDE_FROM_ALL ${sources})
+  target_include_directories(axle_fake_pjrt PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(axle_fake_pjrt PRIVATE Threads::Threads)
+  axle_warnings(axle_fake_pjrt)
+  add_dependencies(${program} axle_fake_pjrt)
+  target_compile_definitions(${program} PRIVATE AXLE_FAKE_PLUGIN="$<TARGET_FILE:axle_fake_pjrt>")
 endfunction()
 
 # libaxle.so of all floors and the program `axle`.

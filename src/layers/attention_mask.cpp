@@ -13,7 +13,7 @@ Tensor CausalMask::operator()(const Tensor& query_positions, const Tensor& key_p
 
 Tensor SlidingWindowMask::operator()(const Tensor& query_positions, const Tensor& key_positions) const {
   const Tensor near = query_positions - key_positions <= static_cast<double>(window);
-  return logical_and(query_positions >= key_positions, near);
+  return (query_positions >= key_positions) & near;
 }
 
 AXLE_REGISTER(CausalMask)

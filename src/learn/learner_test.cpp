@@ -37,8 +37,8 @@ Learner::Config plain_sgd(double rate) {
   return {.optimizer = Sgd::Config{.learning_rate = ConstantRate{.value = rate}}};
 }
 
-struct Run {
-  Run(const Learner::Config& config, HostTree initial)
+struct Training {
+  Training(const Learner::Config& config, HostTree initial)
       : specs(specs_of(initial)), learner(config, {specs}, {.path = "learner"}), params(initial) {
     state = run_trees([&](const auto& in) { return learner.initialize(in[0]); }, {params});
   }
@@ -65,7 +65,7 @@ struct Run {
 };
 
 TEST(Learner, AddsTheUpdatesOfTheOptimizer) {
-  Run run(plain_sgd(0.5), example_params());
+  Training run(plain_sgd(0.5), example_params());
   run.step(example_gradients(), 1);
   EXPECT_EQ(run.params.at("a/weight"), HostTensor({2, 2}, {-0.5f, -2.0f, 3.0f, 6.0f}));
   EXPECT_EQ(run.params.at("b"), HostTensor({3}, {0.5f, -5.75f, -1.0f}));
@@ -79,7 +79,7 @@ TEST(Learner, AddsTheUpdatesOfTheOptimizer) {
 TEST(Learner, ClipsTheGlobalNormBeforeTheOptimizer) {
   Learner::Config config = plain_sgd(1);
   config.transforms = {ClipByGlobalNorm::Config{.max_norm = 6.5}};
-  Run run(config, example_params());
+  Training run(config, example_params());
   run.step(example_gradients(), 1);
   EXPECT_NEAR(run.params.at("a/weight").at(0), 1 - 3 * 0.5, 1e-6);
   EXPECT_NEAR(run.params.at("b").at(1), 0.25 - 12 * 0.5, 1e-6);
@@ -89,7 +89,7 @@ TEST(Learner, ClipsTheGlobalNormBeforeTheOptimizer) {
 TEST(Learner, LeavesSmallGradientsAlone) {
   Learner::Config config = plain_sgd(1);
   config.transforms = {ClipByGlobalNorm::Config{.max_norm = 13.5}};
-  Run run(config, example_params());
+  Training run(config, example_params());
   run.step(example_gradients(), 1);
   EXPECT_EQ(run.params.at("b").at(1), -11.75);
 }
@@ -98,13 +98,13 @@ TEST(Learner, TransformsFollowOneAnother) {
   Learner::Config config = plain_sgd(1);
   config.transforms = {ClipByGlobalNorm::Config{.max_norm = 6.5},
                        ClipByGlobalNorm::Config{.max_norm = 13}};
-  Run run(config, example_params());
+  Training run(config, example_params());
   run.step(example_gradients(), 1);
   EXPECT_NEAR(run.params.at("b").at(1), 0.25 - 12 * 0.5, 1e-6);  // the second sees a norm of 6.5
 }
 
 TEST(Learner, KeepsEverythingWhenLossOrGradientIsNotFinite) {
-  Run run(adamw_with_everything(), example_params());
+  Training run(adamw_with_everything(), example_params());
   run.step(example_gradients(), 1);
   const HostTree params = run.params, state = run.state;
   for (const float bad : {kInf, -kInf, kNan}) {
@@ -125,7 +125,7 @@ TEST(Learner, KeepsEverythingWhenLossOrGradientIsNotFinite) {
 }
 
 TEST(Learner, FirstAdamStepHasTheSizeOfTheLearningRate) {
-  Run run({.optimizer = AdamW::Config{.learning_rate = ConstantRate{.value = 0.125}}},
+  Training run({.optimizer = AdamW::Config{.learning_rate = ConstantRate{.value = 0.125}}},
           example_params());
   run.step(example_gradients(), 1);
   EXPECT_NEAR(run.params.at("a/weight").at(0), 1 - 0.125, 1e-6);
@@ -136,7 +136,7 @@ TEST(Learner, FirstAdamStepHasTheSizeOfTheLearningRate) {
 TEST(Learner, AveragesTheNewParameters) {
   Learner::Config config = plain_sgd(1);
   config.ema = ParamEma{.decay = ConstantRate{.value = 0.75}};
-  Run run(config, example_params());
+  Training run(config, example_params());
   EXPECT_EQ(run.state.at("ema/b"), run.params.at("b"));
   run.step(example_gradients(), 1);
   EXPECT_NEAR(run.state.at("ema/b").at(1), 0.75 * 0.25 + 0.25 * -11.75, 1e-6);
@@ -169,7 +169,7 @@ TEST(Learner, StateIsShardedAsItsParametersAndMatchesItsSpecs) {
 }
 
 TEST(Learner, ReportsAllNormsWhenAsked) {
-  Run run(adamw_with_everything(), {{"w", HostTensor({2}, {3.0f, 4.0f})}});
+  Training run(adamw_with_everything(), {{"w", HostTensor({2}, {3.0f, 4.0f})}});
   run.step({{"w", HostTensor({2}, {kNan, 0.0f})}}, 1);
   EXPECT_FLOAT_EQ(run.metric("param_norm"), 5);
   run.step({{"w", HostTensor({2}, {1.0f, 1.0f})}}, 1);

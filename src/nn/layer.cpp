@@ -23,7 +23,7 @@ Layer::Layer(const Scope& scope) : path_(scope.path) {
   }
 }
 
-std::string_view Layer::name() const {
+std::string_view Layer::last_name() const {
   const size_t slash = path_.rfind('/');
   return slash == std::string::npos ? std::string_view(path_) : std::string_view(path_).substr(slash + 1);
 }

@@ -96,7 +96,7 @@ class Layer {
   /// "decoder/layers/layer".
   const std::string& path() const { return path_; }
   /// The last part of the path.
-  std::string_view name() const;
+  std::string_view last_name() const;
   /// The path as configs spell it: "decoder.layers.layer".
   std::string config_path() const;
 

@@ -21,6 +21,16 @@ std::optional<Tensor> InputReader::optional(const std::string& name) {
   return it->second;
 }
 
+Tree<Tensor> InputReader::tree(const std::string& name) {
+  Tree<Tensor> out;
+  for (const auto& [path, t] : inputs_) {
+    if (!path.starts_with(name + "/")) continue;
+    out.emplace(path.substr(name.size() + 1), t);
+    used_[path] = true;
+  }
+  return out;
+}
+
 void InputReader::check_all_used() const {
   std::vector<std::string> extra;
   for (const auto& [path, t] : inputs_) {

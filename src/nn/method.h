@@ -1,6 +1,7 @@
 // Calling a layer by names: how eval-layer and tests reach any role without knowing its C++ signature.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <span>
@@ -16,8 +17,11 @@
 
 namespace axle {
 
-/// The names of a call's arguments, in order.
-using InputNames = std::initializer_list<std::string_view>;
+/// The names of a call's arguments, in order: `static constexpr InputNames kInputs = {"x", "context"};`.
+template <size_t n>
+struct InputNames : std::array<std::string_view, n> {};
+template <class... T>
+InputNames(T...) -> InputNames<sizeof...(T)>;
 
 /// Hands out named inputs and notes which were asked for.
 class InputReader {
@@ -26,6 +30,8 @@ class InputReader {
   /// Throws ConfigError naming the input, if it is missing.
   Tensor required(const std::string& name);
   std::optional<Tensor> optional(const std::string& name);
+  /// All that are called "<name>/...", by the rest of their names.
+  Tree<Tensor> tree(const std::string& name);
   /// Throws ConfigError naming inputs that nothing asked for.
   void check_all_used() const;
 
@@ -40,6 +46,7 @@ template <class T>
 T read_input(InputReader& reader, const std::string& name) {
   if constexpr (std::is_same_v<T, Tensor>) return reader.required(name);
   else if constexpr (std::is_same_v<T, std::optional<Tensor>>) return reader.optional(name);
+  else if constexpr (std::is_same_v<T, Tree<Tensor>>) return reader.tree(name);
   else return T::read(reader, name);
 }
 
@@ -50,16 +57,17 @@ struct Method {
   std::function<Values(InputReader&)> call;
 };
 
-/// From a C++ callable whose arguments are tensors or structs of them.
+/// From a C++ callable whose arguments are tensors, optional ones, trees or structs of them.
 template <class R, class... A, class F>
-Method method(std::string name, const InputNames& inputs, F call) {
-  std::vector<std::string> names(inputs.begin(), inputs.end());
+Method method(std::string name, std::span<const std::string_view> inputs, F call) {
+  const std::vector<std::string> names(inputs.begin(), inputs.end());
   return {std::move(name), names, [names, call](InputReader& reader) {
-            size_t i = 0;
-            // Braces fix the order of evaluation.
-            std::tuple<std::remove_cvref_t<A>...> arguments{read_input<std::remove_cvref_t<A>>(reader, names.at(i++))...};
-            R result = std::apply(call, arguments);
-            return tensors_of(result);
+            return [&]<size_t... i>(std::index_sequence<i...>) {
+              // Braces fix the order of evaluation.
+              std::tuple<std::remove_cvref_t<A>...> arguments{read_input<std::remove_cvref_t<A>>(reader, names.at(i))...};
+              R result = std::apply(call, arguments);
+              return tensors_of(result);
+            }(std::index_sequence_for<A...>());
           }};
 }
 

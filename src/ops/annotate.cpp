@@ -28,7 +28,8 @@ std::vector<Type> infer_operands(const OpNode& op) {
 std::vector<Type> infer_sharding(const OpNode& op) {
   const auto& spec = op.attrs<ShardingAttributes>().spec;
   if (static_cast<int64_t>(spec.dims.size()) > op.inputs[0].rank()) {
-    shape_error(op, fmt::format("expected a spec of at most {} dims, got {}", op.inputs[0].rank(), to_text(spec)));
+    shape_error(op, fmt::format("expected a spec of at most {} dims, got {}", op.inputs[0].rank(),
+                                to_text(spec)));
   }
   return infer_operands(op);
 }
@@ -65,14 +66,19 @@ const OpRules sharding_rules({.name = "sharding_constraint", .infer = infer_shar
 
 }  // namespace
 
-Tensor name(const Tensor& x, std::string_view tag) { return emit(name_rules, {x}, NameAttributes(tag)); }
+Tensor name(const Tensor& x, std::string_view tag) {
+  return emit(name_rules, {x}, NameAttributes(tag));
+}
 
 std::string_view tag_of(const OpNode& op) {
-  return op.rules == &name_rules ? std::string_view(op.attrs<NameAttributes>().tag) : std::string_view();
+  return op.rules == &name_rules ? std::string_view(op.attrs<NameAttributes>().tag)
+                                 : std::string_view();
 }
 
 Tensor stop_gradient(const Tensor& x) { return emit(stop_gradient_rules, {x}); }
-Values optimization_barrier(const Values& values) { return values.empty() ? values : emit_all(barrier_rules, values); }
+Values optimization_barrier(const Values& values) {
+  return values.empty() ? values : emit_all(barrier_rules, values);
+}
 Tensor sharding_constraint(const Tensor& x, const PartitionSpec& spec) {
   return emit(sharding_rules, {x}, ShardingAttributes(spec));
 }

@@ -9,7 +9,8 @@
 
 namespace axle {
 
-/// x, under a name that remat policies can refer to. Name the value that is used later, not a copy beside it.
+/// x, under a name that remat policies can refer to. Name the value that is used later, not a copy
+/// beside it.
 Tensor name(const Tensor& x, std::string_view tag);
 /// The tag of a `name` op; empty for every other op.
 std::string_view tag_of(const OpNode& op);
@@ -17,8 +18,8 @@ std::string_view tag_of(const OpNode& op);
 Tensor stop_gradient(const Tensor& x);
 /// The same values; the compiler moves or merges no op across. Gradients pass without a barrier.
 Values optimization_barrier(const Values& values);
-/// x, laid over the mesh as `spec` says, and so its gradient; dims that the spec does not reach are replicated. Throws
-/// ShapeError if the spec has more dims than x.
+/// x, laid over the mesh as `spec` says, and so its gradient; dims that the spec does not reach are
+/// replicated. Throws ShapeError if the spec has more dims than x.
 Tensor sharding_constraint(const Tensor& x, const PartitionSpec& spec);
 
 }  // namespace axle

@@ -73,12 +73,12 @@ const OpRules rem_rules({.name = "rem", .infer = numbers, .batch = elementwise,
 
 const OpRules max_rules({.name = "max", .infer = same_type, .batch = elementwise,
     .vjp = [](X x, Y y, Ct g) { return Values{g[0] * share(x[0], y[0], x[1]), g[0] * share(x[1], y[0], x[0])}; },
-    .eval = binary([](auto a, auto b) { return a != a ? a : b != b ? b : std::max(a, b); }),
+    .eval = binary([]<class T>(T a, T b) { return detail::larger(a, b); }),
     .hlo = "stablehlo.maximum", .cost = kElementwise});
 
 const OpRules min_rules({.name = "min", .infer = same_type, .batch = elementwise,
     .vjp = [](X x, Y y, Ct g) { return Values{g[0] * share(x[0], y[0], x[1]), g[0] * share(x[1], y[0], x[0])}; },
-    .eval = binary([](auto a, auto b) { return a != a ? a : b != b ? b : std::min(a, b); }),
+    .eval = binary([]<class T>(T a, T b) { return detail::smaller(a, b); }),
     .hlo = "stablehlo.minimum", .cost = kElementwise});
 
 }  // namespace

@@ -89,8 +89,7 @@ Values pull_back(const Tensor& y, const Tensor& g) {
 }
 
 // Differentiates the scan in its form by doubling: level k + 1 combines elements 2^k apart of level k.
-template <class F>
-Values doubling_vjp(F combine, X in, Ct ct) {
+Values doubling_vjp(Tensor (*combine)(const Tensor&, const Tensor&), X in, Ct ct) {
   const auto& attrs = in.attrs<CumulativeAttributes>();
   const int64_t axis = attrs.axis, n = in[0].dim(axis);
   const auto turned = [&](const Tensor& t) { return attrs.reversed ? reverse(t, {axis}) : t; };
@@ -110,10 +109,6 @@ Values doubling_vjp(F combine, X in, Ct ct) {
   return {turned(g)};
 }
 
-Tensor times(const Tensor& a, const Tensor& b) { return a * b; }
-Tensor larger(const Tensor& a, const Tensor& b) { return maximum(a, b); }
-Tensor smaller(const Tensor& a, const Tensor& b) { return minimum(a, b); }
-
 const OpRules cumsum_rules({.name = "cumsum", .infer = numbers,
     .vjp = [](X x, Y, Ct g) {
       const auto& a = x.attrs<CumulativeAttributes>();
@@ -124,20 +119,20 @@ const OpRules cumsum_rules({.name = "cumsum", .infer = numbers,
     .cost = kElementwise});
 
 const OpRules cumprod_rules({.name = "cumprod", .infer = numbers,
-    .vjp = [](X x, Y, Ct g) { return doubling_vjp(times, x, g); },
+    .vjp = [](X x, Y, Ct g) { return doubling_vjp(operator*, x, g); },
     .eval = running([]<Number T>(T a, T b) { return wrapping(a, b, [](auto p, auto q) { return p * q; }); }),
     .hlo = [](const OpNode& op, HloBuilder& b, const HloValues& x) { return lower("multiply", 1, op, b, x); },
     .cost = kElementwise});
 
 const OpRules cummax_rules({.name = "cummax", .infer = numbers,
-    .vjp = [](X x, Y, Ct g) { return doubling_vjp(larger, x, g); },
-    .eval = running([]<Number T>(T a, T b) { return a != a || a >= b ? a : b; }),
+    .vjp = [](X x, Y, Ct g) { return doubling_vjp(maximum, x, g); },
+    .eval = running([]<Number T>(T a, T b) { return detail::larger(a, b); }),
     .hlo = [](const OpNode& op, HloBuilder& b, const HloValues& x) { return lower("maximum", -kInfinity, op, b, x); },
     .cost = kElementwise});
 
 const OpRules cummin_rules({.name = "cummin", .infer = numbers,
-    .vjp = [](X x, Y, Ct g) { return doubling_vjp(smaller, x, g); },
-    .eval = running([]<Number T>(T a, T b) { return a != a || a <= b ? a : b; }),
+    .vjp = [](X x, Y, Ct g) { return doubling_vjp(minimum, x, g); },
+    .eval = running([]<Number T>(T a, T b) { return detail::smaller(a, b); }),
     .hlo = [](const OpNode& op, HloBuilder& b, const HloValues& x) { return lower("minimum", kInfinity, op, b, x); },
     .cost = kElementwise});
 

@@ -96,8 +96,10 @@ void multiply_rows(const T* a, const T* panels, T* c, const Sizes& s, int64_t be
     const int64_t rows = std::min(end, (g + 1) * s.m) - row >= kRows ? kRows : 1;
     for (int64_t p = 0; p < num_panels; ++p) {
       const T* panel = panels + (g * num_panels + p) * s.k * kColumns<T>;
-      if (rows == kRows) multiply_panel<T, kRows>(a + row * s.k, panel, s.k, block);
-      else multiply_panel<T, 1>(a + row * s.k, panel, s.k, block);
+      if (rows == kRows)
+        multiply_panel<T, kRows>(a + row * s.k, panel, s.k, block);
+      else
+        multiply_panel<T, 1>(a + row * s.k, panel, s.k, block);
       const int64_t width = std::min(kColumns<T>, s.n - p * kColumns<T>);
       for (int64_t r = 0; r < rows; ++r) {
         std::copy_n(block + r * kColumns<T>, width, c + (row + r) * s.n + p * kColumns<T>);
@@ -111,12 +113,14 @@ template <class T>
 void run(const DotDims& dims, const HostTensor& a, const HostTensor& b, HostTensor& y) {
   const Dims a_free = free_dims(a.type().rank(), dims.a_contracting, dims.a_batch);
   const Dims b_free = free_dims(b.type().rank(), dims.b_contracting, dims.b_batch);
-  const Sizes s{product(a.shape(), dims.a_batch), product(a.shape(), a_free), product(b.shape(), b_free),
-                product(a.shape(), dims.a_contracting)};
+  const Sizes s{product(a.shape(), dims.a_batch), product(a.shape(), a_free),
+                product(b.shape(), b_free), product(a.shape(), dims.a_contracting)};
   if (y.size() == 0) return;
   constexpr DType kType = dtype_of<T>();
-  const HostTensor left = permuted(a.astype(kType), concatenate_dims({&dims.a_batch, &a_free, &dims.a_contracting}));
-  const HostTensor right = permuted(b.astype(kType), concatenate_dims({&dims.b_batch, &dims.b_contracting, &b_free}));
+  const HostTensor left =
+      permuted(a.astype(kType), concatenate_dims({&dims.a_batch, &a_free, &dims.a_contracting}));
+  const HostTensor right =
+      permuted(b.astype(kType), concatenate_dims({&dims.b_batch, &dims.b_contracting, &b_free}));
   const auto panels = in_panels<T>(right.values<T>(), s);
   const T* const rows = left.values<T>().data();
   HostTensor c(Type{kType, y.shape()});
@@ -139,7 +143,8 @@ void run(const DotDims& dims, const HostTensor& a, const HostTensor& b, HostTens
 std::vector<int64_t> free_dims(int64_t rank, const Dims& contracting, const Dims& batch) {
   Dims out;
   for (int64_t d = 0; d < rank; ++d) {
-    if (std::ranges::find(contracting, d) == contracting.end() && std::ranges::find(batch, d) == batch.end()) {
+    if (std::ranges::find(contracting, d) == contracting.end() &&
+        std::ranges::find(batch, d) == batch.end()) {
       out.push_back(d);
     }
   }
@@ -150,16 +155,21 @@ void eval_dot(const DotDims& dims, const HostTensor& a, const HostTensor& b, Hos
   // Integers wrap around: as unsigned numbers that is defined.
   switch (a.dtype()) {
     case DType::kI64:
-    case DType::kU64: return run<uint64_t>(dims, a, b, y);
+    case DType::kU64:
+      return run<uint64_t>(dims, a, b, y);
     case DType::kI32:
     case DType::kU32:
-    case DType::kPred: return run<uint32_t>(dims, a, b, y);
+    case DType::kPred:
+      return run<uint32_t>(dims, a, b, y);
     case DType::kBF16:
     case DType::kF32:
-    case DType::kF64: break;
+    case DType::kF64:
+      break;
   }
-  if (a.dtype() == DType::kF64 || y.dtype() == DType::kF64) run<double>(dims, a, b, y);
-  else run<float>(dims, a, b, y);
+  if (a.dtype() == DType::kF64 || y.dtype() == DType::kF64)
+    run<double>(dims, a, b, y);
+  else
+    run<float>(dims, a, b, y);
 }
 
 }  // namespace axle

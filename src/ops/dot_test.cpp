@@ -29,7 +29,8 @@ HostTensor batched_product(const HostTensor& a, const HostTensor& b) {
     for (int64_t i = 0; i < m; ++i) {
       for (int64_t j = 0; j < n; ++j) {
         double sum = 0;
-        for (int64_t c = 0; c < k; ++c) sum += a.at((g * m + i) * k + c) * b.at((g * k + c) * n + j);
+        for (int64_t c = 0; c < k; ++c)
+          sum += a.at((g * m + i) * k + c) * b.at((g * k + c) * n + j);
         out[static_cast<size_t>((g * m + i) * n + j)] = sum;
       }
     }
@@ -39,13 +40,16 @@ HostTensor batched_product(const HostTensor& a, const HostTensor& b) {
 
 void expect_near(const HostTensor& got, const HostTensor& expected, double tolerance) {
   ASSERT_EQ(got.shape(), expected.shape());
-  for (int64_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got.at(i), expected.at(i), tolerance) << "at " << i;
+  for (int64_t i = 0; i < got.size(); ++i)
+    ASSERT_NEAR(got.at(i), expected.at(i), tolerance) << "at " << i;
 }
 
 const DotDims kBatched{.a_contracting = {2}, .b_contracting = {1}, .a_batch = {0}, .b_batch = {0}};
 
-HostTensor run_batched(const HostTensor& a, const HostTensor& b, const DotOptions& options = {}, const EvalOptions& eval = {}) {
-  return run([&](const Values& v) { return dot_general(v[0], v[1], kBatched, options); }, {a, b}, eval);
+HostTensor run_batched(const HostTensor& a, const HostTensor& b, const DotOptions& options = {},
+                       const EvalOptions& eval = {}) {
+  return run([&](const Values& v) { return dot_general(v[0], v[1], kBatched, options); }, {a, b},
+             eval);
 }
 
 // Rows and columns around the sizes of the blocks, and products large enough for the second thread.
@@ -53,8 +57,15 @@ TEST(Dot, AgreesWithPlainLoops) {
   struct Case {
     int64_t batch, m, n, k;
   };
-  for (const Case& c : {Case{1, 1, 1, 1}, {2, 3, 5, 4}, {3, 5, 8, 7}, {1, 4, 9, 16}, {2, 9, 17, 3}, {2, 67, 70, 65}, {3, 1, 33, 40}}) {
-    const HostTensor a = normal_values({c.batch, c.m, c.k}, 1), b = normal_values({c.batch, c.k, c.n}, 2);
+  for (const Case& c : {Case{1, 1, 1, 1},
+                        {2, 3, 5, 4},
+                        {3, 5, 8, 7},
+                        {1, 4, 9, 16},
+                        {2, 9, 17, 3},
+                        {2, 67, 70, 65},
+                        {3, 1, 33, 40}}) {
+    const HostTensor a = normal_values({c.batch, c.m, c.k}, 1),
+                     b = normal_values({c.batch, c.k, c.n}, 2);
     const HostTensor expected = batched_product(a, b);
     expect_near(run_batched(a, b), expected, 1e-4);
     expect_near(run_batched(a, b, {}, {.f64 = true}), expected, 1e-12);
@@ -71,7 +82,8 @@ TEST(Dot, AgreesWithPlainLoops) {
 
 TEST(Dot, IntegersWrapAround) {
   const HostTensor a({1, 2}, {int32_t{1} << 30, 3}), b({2, 1}, {4, -5});
-  EXPECT_EQ(run([](const Values& v) { return dot(v[0], v[1]); }, {a, b}), HostTensor({1, 1}, {int32_t{-15}}));
+  EXPECT_EQ(run([](const Values& v) { return dot(v[0], v[1]); }, {a, b}),
+            HostTensor({1, 1}, {int32_t{-15}}));
 }
 
 TEST(Dot, EmptyContractionGivesZeros) {
@@ -96,7 +108,8 @@ TEST(Dot, NamesTheDimsThatDiffer) {
     dot(x, w);
     FAIL() << "no error";
   } catch (const ShapeError& e) {
-    EXPECT_THAT(e.what(), ::testing::HasSubstr("contracting dims differ, x[2] = 512 and weight[0] = 256"));
+    EXPECT_THAT(e.what(),
+                ::testing::HasSubstr("contracting dims differ, x[2] = 512 and weight[0] = 256"));
     EXPECT_THAT(e.what(), ::testing::StartsWith("decoder/q_proj: "));
   }
   EXPECT_THROW(dot(x, zeros({512, 2}, DType::kBF16)), ShapeError);

@@ -18,20 +18,23 @@ struct SizesAttributes : Attributes {
   std::string text() const override { return "sizes = " + to_text(sizes); }
 };
 
-// The inputs from `first` on are one start a dim of the first input, and a window of `sizes` fits in it.
+// The inputs from `first` on are one start a dim of the first input, and a window of `sizes` fits
+// in it.
 void check_window(const OpNode& op, size_t first, const Shape& sizes) {
   const Shape& shape = op.inputs[0].shape();
   if (sizes.size() != shape.size() || op.inputs.size() - first != shape.size()) {
-    shape_error(op, fmt::format("expected a size and a start for each of {} dims, got {} and {}", shape.size(), sizes.size(),
-                                op.inputs.size() - first));
+    shape_error(op, fmt::format("expected a size and a start for each of {} dims, got {} and {}",
+                                shape.size(), sizes.size(), op.inputs.size() - first));
   }
   for (size_t d = 0; d < shape.size(); ++d) {
     const Type& start = op.inputs[first + d].type();
     if (sizes[d] < 0 || sizes[d] > shape[d]) {
-      shape_error(op, fmt::format("a window of size {} does not fit dim {} of size {}", sizes[d], d, shape[d]));
+      shape_error(op, fmt::format("a window of size {} does not fit dim {} of size {}", sizes[d], d,
+                                  shape[d]));
     }
     if (start.rank() != 0 || !is_integer(start.dtype) || start.dtype != op.inputs[first].dtype()) {
-      shape_error(op, fmt::format("starts must be integer scalars of one dtype, got {}", to_text(start)));
+      shape_error(
+          op, fmt::format("starts must be integer scalars of one dtype, got {}", to_text(start)));
     }
   }
 }
@@ -44,15 +47,16 @@ std::vector<Type> infer_slice(const OpNode& op) {
 
 std::vector<Type> infer_update(const OpNode& op) {
   if (op.inputs[1].dtype() != op.inputs[0].dtype()) {
-    shape_error(op, fmt::format("the update must have the dtype of the operand, got {} and {}", name_of(op.inputs[1].dtype()),
-                                name_of(op.inputs[0].dtype())));
+    shape_error(op, fmt::format("the update must have the dtype of the operand, got {} and {}",
+                                name_of(op.inputs[1].dtype()), name_of(op.inputs[0].dtype())));
   }
   check_window(op, 2, op.inputs[1].shape());
   return {op.inputs[0].type()};
 }
 
 // Where the window of `sizes` lies in the whole.
-StridedView window_at(const Shape& whole, const Shape& sizes, std::span<const HostTensor* const> starts) {
+StridedView window_at(const Shape& whole, const Shape& sizes,
+                      std::span<const HostTensor* const> starts) {
   StridedView out{0, row_major_strides(whole)};
   for (size_t d = 0; d < whole.size(); ++d) {
     const int64_t start = starts[d]->astype(DType::kI64).values<int64_t>()[0];
@@ -61,15 +65,19 @@ StridedView window_at(const Shape& whole, const Shape& sizes, std::span<const Ho
   return out;
 }
 
-void eval_slice(const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x, std::span<HostTensor> y) {
+void eval_slice(const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x,
+                std::span<HostTensor> y) {
   const Shape& sizes = y[0].shape();
-  copy_strided(sizes, *x[0], window_at(x[0]->shape(), sizes, x.subspan(1)), y[0], {0, row_major_strides(sizes)});
+  copy_strided(sizes, *x[0], window_at(x[0]->shape(), sizes, x.subspan(1)), y[0],
+               {0, row_major_strides(sizes)});
 }
 
-void eval_update(const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x, std::span<HostTensor> y) {
+void eval_update(const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x,
+                 std::span<HostTensor> y) {
   const Shape& sizes = x[1]->shape();
   y[0] = *x[0];
-  copy_strided(sizes, *x[1], {0, row_major_strides(sizes)}, y[0], window_at(x[0]->shape(), sizes, x.subspan(2)));
+  copy_strided(sizes, *x[1], {0, row_major_strides(sizes)}, y[0],
+               window_at(x[0]->shape(), sizes, x.subspan(2)));
 }
 
 template <size_t kFirst, class Op>
@@ -137,17 +145,20 @@ Tensor dynamic_index_in_dim(const Tensor& x, const Tensor& index, int64_t axis) 
   return reshape(dynamic_slice_in_dim(x, index, 1, axis), shape);
 }
 
-Tensor dynamic_update_slice_in_dim(const Tensor& x, const Tensor& update, const Tensor& start, int64_t axis) {
+Tensor dynamic_update_slice_in_dim(const Tensor& x, const Tensor& update, const Tensor& start,
+                                   int64_t axis) {
   axis = normalized_axis("dynamic_update_slice_in_dim", x, axis);
   return dynamic_update_slice(x, update, starts_in_dim(x, start, axis));
 }
 
-Tensor dynamic_update_index_in_dim(const Tensor& x, const Tensor& update, const Tensor& index, int64_t axis) {
+Tensor dynamic_update_index_in_dim(const Tensor& x, const Tensor& update, const Tensor& index,
+                                   int64_t axis) {
   axis = normalized_axis("dynamic_update_index_in_dim", x, axis);
   Shape row = x.shape();
   row.erase(row.begin() + axis);
   if (update.shape() != row) {
-    operand_error("dynamic_update_index_in_dim", fmt::format("expected an update of {}", to_text(row)), {x, update});
+    operand_error("dynamic_update_index_in_dim",
+                  fmt::format("expected an update of {}", to_text(row)), {x, update});
   }
   return dynamic_update_slice_in_dim(x, expand_dims(update, axis), index, axis);
 }

@@ -10,16 +10,22 @@
 namespace axle {
 namespace {
 
-bool has(const Labels& labels, int label) { return std::ranges::find(labels, label) != labels.end(); }
-int64_t position(const Labels& labels, int label) { return std::ranges::find(labels, label) - labels.begin(); }
+bool has(const Labels& labels, int label) {
+  return std::ranges::find(labels, label) != labels.end();
+}
+int64_t position(const Labels& labels, int label) {
+  return std::ranges::find(labels, label) - labels.begin();
+}
 
 // Sums over the dims whose labels nobody else wants.
 Tensor sum_unwanted(const Tensor& x, Labels& labels, const Labels& out, const Labels& other) {
   std::vector<int64_t> summed;
   Labels kept;
   for (size_t i = 0; i < labels.size(); ++i) {
-    if (has(out, labels[i]) || has(other, labels[i])) kept.push_back(labels[i]);
-    else summed.push_back(static_cast<int64_t>(i));
+    if (has(out, labels[i]) || has(other, labels[i]))
+      kept.push_back(labels[i]);
+    else
+      summed.push_back(static_cast<int64_t>(i));
   }
   labels = std::move(kept);
   return summed.empty() ? x : reduce_sum(x, summed);
@@ -32,7 +38,8 @@ Tensor transpose_to(const Tensor& x, const Labels& labels, const Labels& out) {
   return transpose(x, perm);
 }
 
-// Batch labels, then those that only the first operand has, then those of the second: what dot_general gives.
+// Batch labels, then those that only the first operand has, then those of the second: what
+// dot_general gives.
 Labels natural_order(const Labels& first, const Labels& second, const Labels& out) {
   Labels order;
   for (const int l : out) {
@@ -53,7 +60,8 @@ struct Spec {
   std::string result;
 };
 
-[[noreturn]] void fail(std::string_view spec, const std::string& what, const Values& operands = {}) {
+[[noreturn]] void fail(std::string_view spec, const std::string& what,
+                       const Values& operands = {}) {
   operand_error(fmt::format("einsum \"{}\"", spec), what, operands);
 }
 
@@ -65,7 +73,8 @@ Spec parse(std::string_view spec) {
   if (arrow == std::string::npos) fail(spec, "expected '->' and the dims of the result");
   out.result = text.substr(arrow + 2);
   std::string operands = text.substr(0, arrow);
-  for (size_t comma; (comma = operands.find(',')) != std::string::npos; operands.erase(0, comma + 1)) {
+  for (size_t comma; (comma = operands.find(',')) != std::string::npos;
+       operands.erase(0, comma + 1)) {
     out.operands.push_back(operands.substr(0, comma));
   }
   out.operands.push_back(operands);
@@ -91,7 +100,8 @@ Labels labels_of(std::string_view spec, const std::string& term, int64_t num_ell
   return labels;
 }
 
-Labels operand_labels(std::string_view spec, const std::string& term, const Tensor& x, int64_t& max_ellipsis) {
+Labels operand_labels(std::string_view spec, const std::string& term, const Tensor& x,
+                      int64_t& max_ellipsis) {
   const bool open = term.find("...") != std::string::npos;
   const int64_t named = static_cast<int64_t>(term.size()) - (open ? 3 : 0);
   if (x.rank() < named || (!open && x.rank() != named)) {
@@ -102,21 +112,24 @@ Labels operand_labels(std::string_view spec, const std::string& term, const Tens
 }
 
 std::string letter(int label) {
-  return label < kEllipsis ? std::string(1, static_cast<char>(label)) : fmt::format("... -{}", label - kEllipsis + 1);
+  return label < kEllipsis ? std::string(1, static_cast<char>(label))
+                           : fmt::format("... -{}", label - kEllipsis + 1);
 }
 
-Labels result_labels(std::string_view spec, const std::string& term, int64_t num_ellipsis, const Labels& a, const Labels& b) {
+Labels result_labels(std::string_view spec, const std::string& term, int64_t num_ellipsis,
+                     const Labels& a, const Labels& b) {
   const Labels out = labels_of(spec, term, num_ellipsis);
   for (const int l : out) {
-    if (!has(a, l) && !has(b, l)) fail(spec, fmt::format("'{}' of the result is in no operand", letter(l)));
+    if (!has(a, l) && !has(b, l))
+      fail(spec, fmt::format("'{}' of the result is in no operand", letter(l)));
   }
   return out;
 }
 
 }  // namespace
 
-Tensor contract(const Tensor& a, const Labels& a_labels, const Tensor& b, const Labels& b_labels, const Labels& out,
-                const DotOptions& options) {
+Tensor contract(const Tensor& a, const Labels& a_labels, const Tensor& b, const Labels& b_labels,
+                const Labels& out, const DotOptions& options) {
   Labels la = a_labels, lb = b_labels;
   Tensor first = sum_unwanted(a, la, out, lb);
   Tensor second = sum_unwanted(b, lb, out, la);
@@ -140,13 +153,17 @@ Tensor contract(const Tensor& a, const Labels& a_labels, const Tensor& b, const 
 
 Tensor einsum(std::string_view spec, const Tensor& a, const Tensor& b, const DotOptions& options) {
   const Spec terms = parse(spec);
-  if (terms.operands.size() != 2) fail(spec, fmt::format("expected {} operands, got 2", terms.operands.size()));
+  if (terms.operands.size() != 2)
+    fail(spec, fmt::format("expected {} operands, got 2", terms.operands.size()));
   int64_t num_ellipsis = 0;
   const Labels la = operand_labels(spec, terms.operands[0], a, num_ellipsis);
   const Labels lb = operand_labels(spec, terms.operands[1], b, num_ellipsis);
   for (const int l : la) {
     if (has(lb, l) && a.dim(position(la, l)) != b.dim(position(lb, l))) {
-      fail(spec, fmt::format("'{}' differs, {} and {}", letter(l), a.dim(position(la, l)), b.dim(position(lb, l))), {a, b});
+      fail(spec,
+           fmt::format("'{}' differs, {} and {}", letter(l), a.dim(position(la, l)),
+                       b.dim(position(lb, l))),
+           {a, b});
     }
   }
   return contract(a, la, b, lb, result_labels(spec, terms.result, num_ellipsis, la, lb), options);
@@ -154,7 +171,8 @@ Tensor einsum(std::string_view spec, const Tensor& a, const Tensor& b, const Dot
 
 Tensor einsum(std::string_view spec, const Tensor& a) {
   const Spec terms = parse(spec);
-  if (terms.operands.size() != 1) fail(spec, fmt::format("expected {} operands, got 1", terms.operands.size()));
+  if (terms.operands.size() != 1)
+    fail(spec, fmt::format("expected {} operands, got 1", terms.operands.size()));
   int64_t num_ellipsis = 0;
   Labels labels = operand_labels(spec, terms.operands[0], a, num_ellipsis);
   const Labels out = result_labels(spec, terms.result, num_ellipsis, labels, {});

@@ -12,8 +12,8 @@ using testing::counting;
 using testing::run;
 
 // Walks all letters and adds up: the meaning of an einsum, without any of its machinery.
-HostTensor by_definition(const std::string& a, const std::string& b, const std::string& y, const HostTensor& x0,
-                         const HostTensor& x1) {
+HostTensor by_definition(const std::string& a, const std::string& b, const std::string& y,
+                         const HostTensor& x0, const HostTensor& x1) {
   std::map<char, int64_t> size;
   for (size_t i = 0; i < a.size(); ++i) size[a[i]] = x0.shape()[i];
   for (size_t i = 0; i < b.size(); ++i) size[b[i]] = x1.shape()[i];
@@ -44,10 +44,19 @@ TEST(Einsum, AgreesWithItsDefinition) {
   struct Case {
     std::string a, b, y;
   };
-  const std::map<char, int64_t> sizes{{'b', 2}, {'t', 3}, {'s', 4}, {'n', 2}, {'h', 5}, {'d', 3}, {'k', 2}};
-  for (const Case& c : {Case{"btd", "dnh", "btnh"}, {"btnh", "bsnh", "bnts"}, {"bnts", "bsnh", "btnh"}, {"btnh", "dnh", "btd"},
-                        {"bd", "td", "tb"}, {"bt", "bt", "bt"}, {"b", "t", "bt"}, {"bt", "bt", ""}, {"bts", "sd", "bd"},
-                        {"btkh", "bskh", "bkst"}, {"dt", "bd", "bt"}}) {
+  const std::map<char, int64_t> sizes{{'b', 2}, {'t', 3}, {'s', 4}, {'n', 2},
+                                      {'h', 5}, {'d', 3}, {'k', 2}};
+  for (const Case& c : {Case{"btd", "dnh", "btnh"},
+                        {"btnh", "bsnh", "bnts"},
+                        {"bnts", "bsnh", "btnh"},
+                        {"btnh", "dnh", "btd"},
+                        {"bd", "td", "tb"},
+                        {"bt", "bt", "bt"},
+                        {"b", "t", "bt"},
+                        {"bt", "bt", ""},
+                        {"bts", "sd", "bd"},
+                        {"btkh", "bskh", "bkst"},
+                        {"dt", "bd", "bt"}}) {
     Shape sa, sb;
     for (const char l : c.a) sa.push_back(sizes.at(l));
     for (const char l : c.b) sb.push_back(sizes.at(l));
@@ -61,13 +70,17 @@ TEST(Einsum, AgreesWithItsDefinition) {
 TEST(Einsum, EllipsisStandsForLeadingDims) {
   const HostTensor x = counting({2, 3, 4}), w = counting({4, 5});
   const HostTensor expected = by_definition("btd", "dh", "bth", x, w);
-  EXPECT_EQ(run([](const Values& v) { return einsum("...d,dh->...h", v[0], v[1]); }, {x, w}).astype(DType::kF64), expected);
+  EXPECT_EQ(run([](const Values& v) { return einsum("...d,dh->...h", v[0], v[1]); }, {x, w})
+                .astype(DType::kF64),
+            expected);
 }
 
 TEST(Einsum, OneOperandIsSummedAndTransposed) {
   const HostTensor x = counting({2, 3});
-  EXPECT_EQ(run([](const Values& v) { return einsum("ij->ji", v[0]); }, {x}), HostTensor({3, 2}, {0.f, 3.f, 1.f, 4.f, 2.f, 5.f}));
-  EXPECT_EQ(run([](const Values& v) { return einsum("ij->j", v[0]); }, {x}), HostTensor({3}, {3.f, 5.f, 7.f}));
+  EXPECT_EQ(run([](const Values& v) { return einsum("ij->ji", v[0]); }, {x}),
+            HostTensor({3, 2}, {0.f, 3.f, 1.f, 4.f, 2.f, 5.f}));
+  EXPECT_EQ(run([](const Values& v) { return einsum("ij->j", v[0]); }, {x}),
+            HostTensor({3}, {3.f, 5.f, 7.f}));
 }
 
 // Operands are swapped where that saves the transpose of the result.
@@ -77,7 +90,8 @@ TEST(Einsum, AvoidsTransposes) {
   const auto last_op = [](const Tensor& t) { return t.node()->rules->name(); };
   EXPECT_EQ(last_op(einsum("btd,dnh->btnh", zeros({2, 3, 4}), zeros({4, 2, 5}))), "dot_general");
   EXPECT_EQ(last_op(einsum("bd,td->tb", zeros({2, 4}), zeros({3, 4}))), "dot_general");
-  EXPECT_EQ(last_op(einsum("bnts,bsnh->btnh", zeros({2, 2, 3, 4}), zeros({2, 4, 2, 5}))), "transpose");
+  EXPECT_EQ(last_op(einsum("bnts,bsnh->btnh", zeros({2, 2, 3, 4}), zeros({2, 4, 2, 5}))),
+            "transpose");
 }
 
 TEST(Einsum, BadSpecsAreErrors) {

@@ -24,10 +24,13 @@ struct WindowAttributes : Attributes {
   WindowDims dims;
   Shape sizes;  // of a window, in the dims of the operand
   std::string text() const override {
-    std::string out = fmt::format("sizes = {}, offset = {}, collapsed = {}, index_map = {}, index_vector_dim = {}", to_text(sizes),
-                                  to_text(dims.offset), to_text(dims.collapsed), to_text(dims.index_map), dims.index_vector_dim);
+    std::string out = fmt::format(
+        "sizes = {}, offset = {}, collapsed = {}, index_map = {}, index_vector_dim = {}",
+        to_text(sizes), to_text(dims.offset), to_text(dims.collapsed), to_text(dims.index_map),
+        dims.index_vector_dim);
     if (!dims.operand_batch.empty()) {
-      out += fmt::format(", batch = {} x {}", to_text(dims.operand_batch), to_text(dims.indices_batch));
+      out += fmt::format(", batch = {} x {}", to_text(dims.operand_batch),
+                         to_text(dims.indices_batch));
     }
     return out;
   }
@@ -35,18 +38,24 @@ struct WindowAttributes : Attributes {
 
 const WindowAttributes& window(const OpNode& op) { return op.attrs<WindowAttributes>(); }
 
-bool contains(const std::vector<int64_t>& dims, int64_t d) { return std::ranges::find(dims, d) != dims.end(); }
+bool contains(const std::vector<int64_t>& dims, int64_t d) {
+  return std::ranges::find(dims, d) != dims.end();
+}
 
 void check_windows(const OpNode& op) {
   const auto& [dims, sizes] = std::tie(window(op).dims, window(op).sizes);
   const Tensor &operand = op.inputs[0], &indices = op.inputs[1];
-  if (!is_integer(indices.dtype())) shape_error(op, fmt::format("indices must be integers, got {}", name_of(indices.dtype())));
+  if (!is_integer(indices.dtype()))
+    shape_error(op, fmt::format("indices must be integers, got {}", name_of(indices.dtype())));
   if (dims.index_vector_dim < 0 || dims.index_vector_dim > indices.rank()) {
-    shape_error(op, fmt::format("no dim {} of the indices {}", dims.index_vector_dim, to_text(indices.shape())));
+    shape_error(op, fmt::format("no dim {} of the indices {}", dims.index_vector_dim,
+                                to_text(indices.shape())));
   }
-  const int64_t components = dims.index_vector_dim == indices.rank() ? 1 : indices.dim(dims.index_vector_dim);
+  const int64_t components =
+      dims.index_vector_dim == indices.rank() ? 1 : indices.dim(dims.index_vector_dim);
   if (components != static_cast<int64_t>(dims.index_map.size())) {
-    shape_error(op, fmt::format("positions have {} components, index_map {}", components, dims.index_map.size()));
+    shape_error(op, fmt::format("positions have {} components, index_map {}", components,
+                                dims.index_map.size()));
   }
   for (const auto* list : {&dims.collapsed, &dims.operand_batch, &dims.index_map}) {
     for (const int64_t d : *list) {
@@ -57,13 +66,15 @@ void check_windows(const OpNode& op) {
     const int64_t size = sizes[static_cast<size_t>(d)];
     const bool dropped = contains(dims.collapsed, d) || contains(dims.operand_batch, d);
     if (size < 0 || size > operand.dim(d) || (dropped && size > 1)) {
-      shape_error(op, fmt::format("a window of size {} does not fit dim {} of size {}", size, d, operand.dim(d)));
+      shape_error(op, fmt::format("a window of size {} does not fit dim {} of size {}", size, d,
+                                  operand.dim(d)));
     }
   }
   for (size_t i = 0; i < dims.operand_batch.size(); ++i) {
     if (operand.dim(dims.operand_batch[i]) != indices.dim(dims.indices_batch.at(i))) {
-      shape_error(op, fmt::format("batch dims differ, operand[{}] = {} and indices[{}] = {}", dims.operand_batch[i],
-                                  operand.dim(dims.operand_batch[i]), dims.indices_batch[i], indices.dim(dims.indices_batch[i])));
+      shape_error(op, fmt::format("batch dims differ, operand[{}] = {} and indices[{}] = {}",
+                                  dims.operand_batch[i], operand.dim(dims.operand_batch[i]),
+                                  dims.indices_batch[i], indices.dim(dims.indices_batch[i])));
     }
   }
 }
@@ -73,24 +84,28 @@ Shape slices_shape(const OpNode& op) {
   Shape in_window, positions;
   for (size_t d = 0; d < sizes.size(); ++d) {
     const auto dim = static_cast<int64_t>(d);
-    if (!contains(dims.collapsed, dim) && !contains(dims.operand_batch, dim)) in_window.push_back(sizes[d]);
+    if (!contains(dims.collapsed, dim) && !contains(dims.operand_batch, dim))
+      in_window.push_back(sizes[d]);
   }
   for (int64_t d = 0; d < op.inputs[1].rank(); ++d) {
     if (d != dims.index_vector_dim) positions.push_back(op.inputs[1].dim(d));
   }
   if (in_window.size() != dims.offset.size()) {
-    shape_error(op, fmt::format("windows have {} dims, offset names {}", in_window.size(), dims.offset.size()));
+    shape_error(op, fmt::format("windows have {} dims, offset names {}", in_window.size(),
+                                dims.offset.size()));
   }
   Shape out;
   for (size_t d = 0, w = 0, p = 0; d < in_window.size() + positions.size(); ++d) {
-    out.push_back(contains(dims.offset, static_cast<int64_t>(d)) ? in_window.at(w++) : positions.at(p++));
+    out.push_back(contains(dims.offset, static_cast<int64_t>(d)) ? in_window.at(w++)
+                                                                 : positions.at(p++));
   }
   return out;
 }
 
 std::vector<Type> infer_gather(const OpNode& op) {
   if (window(op).sizes.size() != op.inputs[0].shape().size()) {
-    shape_error(op, fmt::format("expected a window of {} dims, got {}", op.inputs[0].rank(), to_text(window(op).sizes)));
+    shape_error(op, fmt::format("expected a window of {} dims, got {}", op.inputs[0].rank(),
+                                to_text(window(op).sizes)));
   }
   check_windows(op);
   return {Type{op.inputs[0].dtype(), slices_shape(op)}};
@@ -100,12 +115,13 @@ std::vector<Type> infer_scatter(const OpNode& op) {
   const Tensor &operand = op.inputs[0], &updates = op.inputs[2];
   check_windows(op);
   if (updates.dtype() != operand.dtype()) {
-    shape_error(op, fmt::format("updates must have the dtype of the operand, got {} and {}", name_of(updates.dtype()),
-                                name_of(operand.dtype())));
+    shape_error(op, fmt::format("updates must have the dtype of the operand, got {} and {}",
+                                name_of(updates.dtype()), name_of(operand.dtype())));
   }
   const Shape expected = slices_shape(op);
   if (updates.shape() != expected) {
-    shape_error(op, fmt::format("expected updates of {}, got {}", to_text(expected), to_text(updates.shape())));
+    shape_error(op, fmt::format("expected updates of {}, got {}", to_text(expected),
+                                to_text(updates.shape())));
   }
   return {operand.type()};
 }
@@ -121,17 +137,20 @@ Shape update_window(const Tensor& operand, const Tensor& updates, const WindowDi
   return sizes;
 }
 
-// The greatest position that keeps the window inside, for each component, shaped to broadcast against the indices.
+// The greatest position that keeps the window inside, for each component, shaped to broadcast
+// against the indices.
 Tensor last_positions(const OpNode& op) {
   const auto& [dims, sizes] = std::tie(window(op).dims, window(op).sizes);
   const Tensor& indices = op.inputs[1];
   std::vector<int64_t> last;
-  for (const int64_t d : dims.index_map) last.push_back(op.inputs[0].dim(d) - sizes[static_cast<size_t>(d)]);
+  for (const int64_t d : dims.index_map)
+    last.push_back(op.inputs[0].dim(d) - sizes[static_cast<size_t>(d)]);
   if (std::ranges::all_of(last, [&](int64_t v) { return v == last[0]; })) {
     return full_like(indices, last.empty() ? 0 : static_cast<double>(last[0]));
   }
   const HostTensor table({static_cast<int64_t>(last.size())}, std::span<const int64_t>(last));
-  return broadcast_in_dim(constant(table.astype(indices.dtype())), indices.shape(), {dims.index_vector_dim});
+  return broadcast_in_dim(constant(table.astype(indices.dtype())), indices.shape(),
+                          {dims.index_vector_dim});
 }
 
 // `slices` where the window lies inside the operand, 0 elsewhere.
@@ -147,12 +166,13 @@ Tensor zero_outside(const OpNode& op, const Tensor& slices) {
   return select(broadcast_in_dim(inside, slices.shape(), positions), slices, zeros_like(slices));
 }
 
-// The gradient of a gather goes where the value came from: to the window that was moved inside. It is summed in f32, since
-// a common token may occur thousands of times.
+// The gradient of a gather goes where the value came from: to the window that was moved inside. It
+// is summed in f32, since a common token may occur thousands of times.
 Values vjp_gather(X x, Y, Ct g) {
   const Tensor moved = minimum(maximum(x[1], 0), last_positions(x.op()));
   const DType sum_dtype = x[0].dtype() == DType::kBF16 ? DType::kF32 : x[0].dtype();
-  const Tensor sum = scatter_add(zeros(x[0].shape(), sum_dtype), moved, astype(g[0], sum_dtype), window(x.op()).dims);
+  const Tensor sum = scatter_add(zeros(x[0].shape(), sum_dtype), moved, astype(g[0], sum_dtype),
+                                 window(x.op()).dims);
   return {astype(sum, x[0].dtype()), Tensor()};
 }
 
@@ -163,10 +183,12 @@ Values vjp_scatter_add(X x, Y, Ct g) {
 
 Values vjp_scatter(X x, Y, Ct g) {
   const auto& a = window(x.op());
-  return {scatter(g[0], x[1], zeros_like(x[2]), a.dims), Tensor(), zero_outside(x.op(), gather(g[0], x[1], a.dims, a.sizes))};
+  return {scatter(g[0], x[1], zeros_like(x[2]), a.dims), Tensor(),
+          zero_outside(x.op(), gather(g[0], x[1], a.dims, a.sizes))};
 }
 
-void eval_gather(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x, std::span<HostTensor> y) {
+void eval_gather(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
+                 std::span<HostTensor> y) {
   const auto& a = window(op);
   const WindowWalk walk(a.dims, a.sizes, x[0]->shape(), *x[1], y[0].shape());
   dispatch(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
@@ -177,7 +199,8 @@ void eval_gather(const EvalOptions&, const OpNode& op, std::span<const HostTenso
 }
 
 template <bool kAdd>
-void eval_scatter(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x, std::span<HostTensor> y) {
+void eval_scatter(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
+                  std::span<HostTensor> y) {
   const auto& a = window(op);
   y[0] = *x[0];
   const WindowWalk walk(a.dims, a.sizes, x[0]->shape(), *x[1], x[2]->shape());
@@ -185,11 +208,17 @@ void eval_scatter(const EvalOptions&, const OpNode& op, std::span<const HostTens
     const T* in = x[2]->values<T>().data();
     T* out = y[0].values<T>().data();
     walk.each(WindowWalk::Outside::kDrop, [&](int64_t to, int64_t from) {
-      if constexpr (!kAdd) out[to] = in[from];
-      else if constexpr (std::is_same_v<T, BF16>) out[to] = BF16(static_cast<float>(out[to]) + static_cast<float>(in[from]));
-      else if constexpr (std::is_same_v<T, bool>) out[to] = out[to] || in[from];
-      else if constexpr (std::is_integral_v<T>) out[to] = static_cast<T>(std::make_unsigned_t<T>(out[to]) + std::make_unsigned_t<T>(in[from]));
-      else out[to] += in[from];
+      if constexpr (!kAdd)
+        out[to] = in[from];
+      else if constexpr (std::is_same_v<T, BF16>)
+        out[to] = BF16(static_cast<float>(out[to]) + static_cast<float>(in[from]));
+      else if constexpr (std::is_same_v<T, bool>)
+        out[to] = out[to] || in[from];
+      else if constexpr (std::is_integral_v<T>)
+        out[to] =
+            static_cast<T>(std::make_unsigned_t<T>(out[to]) + std::make_unsigned_t<T>(in[from]));
+      else
+        out[to] += in[from];
     });
   });
 }
@@ -213,11 +242,13 @@ std::string mlir_dims(const WindowDims& dims, const DimNames& names) {
 }
 
 HloValues lower_gather(const OpNode& op, HloBuilder& b, const HloValues& x) {
-  constexpr DimNames kNames{"offset_dims", "collapsed_slice_dims", "operand_batching_dims", "start_indices_batching_dims",
-                            "start_index_map"};
-  return {b.one("stablehlo.gather", x, op.outputs[0],
-                fmt::format("dimension_numbers = #stablehlo.gather<{}>, indices_are_sorted = false, slice_sizes = {}",
-                            mlir_dims(window(op).dims, kNames), mlir_array(window(op).sizes)))};
+  constexpr DimNames kNames{"offset_dims", "collapsed_slice_dims", "operand_batching_dims",
+                            "start_indices_batching_dims", "start_index_map"};
+  return {b.one(
+      "stablehlo.gather", x, op.outputs[0],
+      fmt::format(
+          "dimension_numbers = #stablehlo.gather<{}>, indices_are_sorted = false, slice_sizes = {}",
+          mlir_dims(window(op).dims, kNames), mlir_array(window(op).sizes)))};
 }
 
 template <bool kAdd>
@@ -229,11 +260,12 @@ HloValues lower_scatter(const OpNode& op, HloBuilder& b, const HloValues& x) {
                             if (!kAdd) return {old_and_new[1]};
                             return {b.one("stablehlo.add", old_and_new, element)};
                           }};
-  return {b.one("stablehlo.scatter", x, op.outputs[0],
-                fmt::format("indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<{}>, "
-                            "unique_indices = false",
-                            mlir_dims(window(op).dims, kNames)),
-                {combine})};
+  return {b.one(
+      "stablehlo.scatter", x, op.outputs[0],
+      fmt::format("indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<{}>, "
+                  "unique_indices = false",
+                  mlir_dims(window(op).dims, kNames)),
+      {combine})};
 }
 
 const OpRules gather_rules({.name = "gather", .infer = infer_gather, .vjp = vjp_gather, .eval = eval_gather,
@@ -248,14 +280,19 @@ const OpRules scatter_rules({.name = "scatter", .infer = infer_scatter, .vjp = v
 
 }  // namespace
 
-Tensor gather(const Tensor& operand, const Tensor& indices, const WindowDims& dims, const Shape& sizes) {
+Tensor gather(const Tensor& operand, const Tensor& indices, const WindowDims& dims,
+              const Shape& sizes) {
   return emit(gather_rules, {operand, indices}, WindowAttributes(dims, sizes));
 }
-Tensor scatter_add(const Tensor& operand, const Tensor& indices, const Tensor& updates, const WindowDims& dims) {
-  return emit(scatter_add_rules, {operand, indices, updates}, WindowAttributes(dims, update_window(operand, updates, dims)));
+Tensor scatter_add(const Tensor& operand, const Tensor& indices, const Tensor& updates,
+                   const WindowDims& dims) {
+  return emit(scatter_add_rules, {operand, indices, updates},
+              WindowAttributes(dims, update_window(operand, updates, dims)));
 }
-Tensor scatter(const Tensor& operand, const Tensor& indices, const Tensor& updates, const WindowDims& dims) {
-  return emit(scatter_rules, {operand, indices, updates}, WindowAttributes(dims, update_window(operand, updates, dims)));
+Tensor scatter(const Tensor& operand, const Tensor& indices, const Tensor& updates,
+               const WindowDims& dims) {
+  return emit(scatter_rules, {operand, indices, updates},
+              WindowAttributes(dims, update_window(operand, updates, dims)));
 }
 
 }  // namespace axle

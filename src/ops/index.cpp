@@ -22,7 +22,8 @@ WindowDims along_axis(const Tensor& x, const Tensor& indices, int64_t axis, std:
     dims.indices_batch.push_back(d);
   }
   if (!fits) {
-    operand_error(op, fmt::format("expected indices of the shape of x but for axis {}", axis), {x, indices});
+    operand_error(op, fmt::format("expected indices of the shape of x but for axis {}", axis),
+                  {x, indices});
   }
   return dims;
 }
@@ -41,7 +42,8 @@ Tensor take(const Tensor& x, const Tensor& indices, int64_t axis) {
 
 Tensor take_along_axis(const Tensor& x, const Tensor& indices, int64_t axis) {
   axis = normalized_axis("take_along_axis", x, axis);
-  return gather(x, indices, along_axis(x, indices, axis, "take_along_axis"), Shape(x.shape().size(), 1));
+  return gather(x, indices, along_axis(x, indices, axis, "take_along_axis"),
+                Shape(x.shape().size(), 1));
 }
 
 Tensor add_along_axis(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_t axis) {
@@ -54,7 +56,8 @@ Tensor one_hot(const Tensor& indices, int64_t n, DType dtype) {
   shape.push_back(n);
   std::vector<int64_t> dims;
   for (int64_t d = 0; d < indices.rank(); ++d) dims.push_back(d);
-  return astype(equal(broadcast_in_dim(indices, shape, dims), iota(shape, -1, indices.dtype())), dtype);
+  return astype(equal(broadcast_in_dim(indices, shape, dims), iota(shape, -1, indices.dtype())),
+                dtype);
 }
 
 }  // namespace axle

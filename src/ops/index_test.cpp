@@ -9,8 +9,8 @@ namespace {
 
 using testing::counting;
 using testing::elements;
-using testing::run;
 using ::testing::ElementsAre;
+using testing::run;
 
 TEST(Index, TakeReplacesTheAxis) {
   const HostTensor x = counting({3, 4});
@@ -18,22 +18,30 @@ TEST(Index, TakeReplacesTheAxis) {
   const HostTensor rows = run([](const Values& v) { return take(v[0], v[1], 0); }, {x, ids});
   EXPECT_EQ(rows.shape(), (Shape{2, 2, 4}));
   EXPECT_THAT(elements(rows), ElementsAre(8, 9, 10, 11, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
-  const HostTensor columns = run([](const Values& v) { return take(v[0], v[1], -1); }, {x, HostTensor({2}, {3, -4})});
+  const HostTensor columns =
+      run([](const Values& v) { return take(v[0], v[1], -1); }, {x, HostTensor({2}, {3, -4})});
   EXPECT_EQ(columns, HostTensor({3, 2}, {3.f, 0.f, 7.f, 4.f, 11.f, 8.f}));
-  EXPECT_EQ(run([](const Values& v) { return take(v[0], v[1]); }, {x, HostTensor::scalar(1)}), HostTensor({4}, {4.f, 5.f, 6.f, 7.f}));
+  EXPECT_EQ(run([](const Values& v) { return take(v[0], v[1]); }, {x, HostTensor::scalar(1)}),
+            HostTensor({4}, {4.f, 5.f, 6.f, 7.f}));
 }
 
 TEST(Index, AlongAxis) {
   const HostTensor x = counting({2, 3}), at({2, 2}, {2, 0, 1, 1});
-  EXPECT_THAT(elements(run([](const Values& v) { return take_along_axis(v[0], v[1], 1); }, {x, at})), ElementsAre(2, 0, 4, 4));
-  const HostTensor added = run([](const Values& v) { return add_along_axis(v[0], v[1], v[2], 1); }, {x, at, HostTensor::ones({2, 2})});
+  EXPECT_THAT(
+      elements(run([](const Values& v) { return take_along_axis(v[0], v[1], 1); }, {x, at})),
+      ElementsAre(2, 0, 4, 4));
+  const HostTensor added = run([](const Values& v) { return add_along_axis(v[0], v[1], v[2], 1); },
+                               {x, at, HostTensor::ones({2, 2})});
   EXPECT_THAT(elements(added), ElementsAre(1, 1, 3, 3, 6, 5));
   const HostTensor first({1, 3}, {1, 0, 1});
-  EXPECT_THAT(elements(run([](const Values& v) { return take_along_axis(v[0], v[1], 0); }, {x, first})), ElementsAre(3, 1, 5));
+  EXPECT_THAT(
+      elements(run([](const Values& v) { return take_along_axis(v[0], v[1], 0); }, {x, first})),
+      ElementsAre(3, 1, 5));
 }
 
 TEST(Index, OneHot) {
-  const HostTensor y = run([](const Values& v) { return one_hot(v[0], 3, DType::kBF16); }, {HostTensor({3}, {1, 3, -1})});
+  const HostTensor y = run([](const Values& v) { return one_hot(v[0], 3, DType::kBF16); },
+                           {HostTensor({3}, {1, 3, -1})});
   EXPECT_EQ(y.dtype(), DType::kBF16);
   EXPECT_THAT(elements(y), ElementsAre(0, 1, 0, 0, 0, 0, 0, 0, 0));
 }
@@ -41,30 +49,43 @@ TEST(Index, OneHot) {
 TEST(DynamicSlice, IsMovedInside) {
   const HostTensor x = counting({4, 3});
   const auto at = [&](int32_t i, int32_t j) {
-    return elements(run([](const Values& v) { return dynamic_slice(v[0], {v[1], v[2]}, {2, 2}); },
-                        {x, HostTensor::scalar(i), HostTensor::scalar(j)}));
+    return elements(run(
+        [](const Values& v) {
+          return dynamic_slice(v[0], {v[1], v[2]}, {2, 2});
+        },
+        {x, HostTensor::scalar(i), HostTensor::scalar(j)}));
   };
   EXPECT_THAT(at(1, 0), ElementsAre(3, 4, 6, 7));
   EXPECT_THAT(at(9, -9), ElementsAre(6, 7, 9, 10));
 }
 
 TEST(DynamicSlice, UpdateIsMovedInside) {
-  const HostTensor y = run([](const Values& v) { return dynamic_update_slice(v[0], v[1], {v[2], v[3]}); },
-                           {counting({3, 3}), HostTensor({2, 1}, {-1.f, -2.f}), HostTensor::scalar(5), HostTensor::scalar(1)});
+  const HostTensor y = run(
+      [](const Values& v) {
+        return dynamic_update_slice(v[0], v[1], {v[2], v[3]});
+      },
+      {counting({3, 3}), HostTensor({2, 1}, {-1.f, -2.f}), HostTensor::scalar(5),
+       HostTensor::scalar(1)});
   EXPECT_THAT(elements(y), ElementsAre(0, 1, 2, 3, -1, 5, 6, -2, 8));
 }
 
 TEST(DynamicSlice, InOneDim) {
   const HostTensor x = counting({2, 3}), one = HostTensor::scalar(int32_t{1});
-  EXPECT_THAT(elements(run([](const Values& v) { return dynamic_slice_in_dim(v[0], v[1], 2, -1); }, {x, one})), ElementsAre(1, 2, 4, 5));
-  const HostTensor row = run([](const Values& v) { return dynamic_index_in_dim(v[0], v[1], 0); }, {x, one});
+  EXPECT_THAT(elements(run([](const Values& v) { return dynamic_slice_in_dim(v[0], v[1], 2, -1); },
+                           {x, one})),
+              ElementsAre(1, 2, 4, 5));
+  const HostTensor row =
+      run([](const Values& v) { return dynamic_index_in_dim(v[0], v[1], 0); }, {x, one});
   EXPECT_EQ(row, HostTensor({3}, {3.f, 4.f, 5.f}));
   const HostTensor update({2}, {-1.f, -2.f});
-  EXPECT_THAT(elements(run([](const Values& v) { return dynamic_update_index_in_dim(v[0], v[1], v[2], 1); }, {x, update, one})),
-              ElementsAre(0, -1, 2, 3, -2, 5));
-  EXPECT_THAT(elements(run([](const Values& v) { return dynamic_update_slice_in_dim(v[0], v[1], v[2], 0); },
-                           {x, HostTensor::zeros({1, 3}), one})),
-              ElementsAre(0, 1, 2, 0, 0, 0));
+  EXPECT_THAT(
+      elements(run([](const Values& v) { return dynamic_update_index_in_dim(v[0], v[1], v[2], 1); },
+                   {x, update, one})),
+      ElementsAre(0, -1, 2, 3, -2, 5));
+  EXPECT_THAT(
+      elements(run([](const Values& v) { return dynamic_update_slice_in_dim(v[0], v[1], v[2], 0); },
+                   {x, HostTensor::zeros({1, 3}), one})),
+      ElementsAre(0, 1, 2, 0, 0, 0));
 }
 
 TEST(Index, BadShapesAreErrors) {

@@ -10,6 +10,7 @@
 #include "ops/compare.h"
 #include "ops/convert.h"
 #include "ops/create.h"
+#include "ops/cross_entropy.h"
 #include "ops/cumulative.h"
 #include "ops/dot.h"
 #include "ops/dynamic_slice.h"

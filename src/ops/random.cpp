@@ -27,9 +27,11 @@ Tensor linear_index(const Shape& shape, DType dtype) {
   return sum ? sum : zeros(shape, dtype);
 }
 
-// The counter of element i is i itself, as two words: every element is computed by itself, so shards need no others.
+// The counter of element i is i itself, as two words: every element is computed by itself, so
+// shards need no others.
 std::pair<Tensor, Tensor> counters(const Shape& shape) {
-  if (num_elements(shape) <= int64_t{1} << 32) return {zeros(shape, DType::kU32), linear_index(shape, DType::kU32)};
+  if (num_elements(shape) <= int64_t{1} << 32)
+    return {zeros(shape, DType::kU32), linear_index(shape, DType::kU32)};
   const Tensor index = linear_index(shape, DType::kU64);
   return {astype(index >> 32, DType::kU32), astype(index, DType::kU32)};
 }
@@ -38,7 +40,8 @@ std::pair<Tensor, Tensor> hash(const Tensor& key, const std::pair<Tensor, Tensor
   if (key.type() != Type{DType::kU32, {2}}) {
     operand_error("random", "expected a key u32[2]", {key});
   }
-  return threefry2x32(index_in_dim(key, 0, 0), index_in_dim(key, 0, 1), counter.first, counter.second);
+  return threefry2x32(index_in_dim(key, 0, 0), index_in_dim(key, 0, 1), counter.first,
+                      counter.second);
 }
 
 }  // namespace
@@ -57,7 +60,9 @@ Values split_each(const Tensor& key, int64_t n) {
   return out;
 }
 
-Tensor fold_in(const Tensor& key, uint32_t number) { return fold_in(key, scalar(number, DType::kU32)); }
+Tensor fold_in(const Tensor& key, uint32_t number) {
+  return fold_in(key, scalar(number, DType::kU32));
+}
 
 Tensor fold_in(const Tensor& key, const Tensor& number) {
   if (number.rank() != 0 || !is_integer(number.dtype())) {
@@ -70,11 +75,16 @@ Tensor fold_in(const Tensor& key, const Tensor& number) {
 Tensor bits(const Tensor& key, int width, const Shape& shape) {
   const auto [first, second] = hash(key, counters(shape));
   switch (width) {
-    case 64: return (astype(first, DType::kU64) << 32) | astype(second, DType::kU64);
-    case 32: return first ^ second;
+    case 64:
+      return (astype(first, DType::kU64) << 32) | astype(second, DType::kU64);
+    case 32:
+      return first ^ second;
     case 16:
-    case 8: return (first ^ second) & full(shape, (1 << width) - 1, DType::kU32);
-    default: operand_error("random::bits", fmt::format("expected 8, 16, 32 or 64 bits, got {}", width), {key});
+    case 8:
+      return (first ^ second) & full(shape, (1 << width) - 1, DType::kU32);
+    default:
+      operand_error("random::bits", fmt::format("expected 8, 16, 32 or 64 bits, got {}", width),
+                    {key});
   }
 }
 

@@ -27,22 +27,29 @@ namespace {
 
 void check_enough(int64_t drawn, int64_t n) {
   if (drawn > n) {
-    throw ShapeError(fmt::format("random::choice: expected at most {} draws without replacement, got {}", n, drawn));
+    throw ShapeError(fmt::format(
+        "random::choice: expected at most {} draws without replacement, got {}", n, drawn));
   }
 }
 
-// Two words of random bits make one number of twice the bits, which is reduced modulo the span: of the bias that a single
-// word would have, hardly any is left. `Word` is the unsigned type of the dtype.
+// Two words of random bits make one number of twice the bits, which is reduced modulo the span: of
+// the bias that a single word would have, hardly any is left. `Word` is the unsigned type of the
+// dtype.
 template <class Word>
 Tensor randint_of(const Tensor& key, const Shape& shape, int64_t low, Word span, DType dtype) {
   constexpr int kWidth = 8 * sizeof(Word);
   const Values keys = split_each(key);
   const Tensor high_word = bits(keys[0], kWidth, shape), low_word = bits(keys[1], kWidth, shape);
-  if (span == 0) return astype(low_word + constant(HostTensor::scalar(static_cast<Word>(low))), dtype);  // all of the words
-  const auto word = [&](Word value) { return broadcast_to(constant(HostTensor::scalar(value)), shape); };
+  if (span == 0)
+    return astype(low_word + constant(HostTensor::scalar(static_cast<Word>(low))),
+                  dtype);  // all of the words
+  const auto word = [&](Word value) {
+    return broadcast_to(constant(HostTensor::scalar(value)), shape);
+  };
   const Word half = static_cast<Word>((Word{1} << (kWidth / 2)) % span);
   const Tensor modulus = word(span);
-  const Tensor sum = remainder(high_word, modulus) * word(static_cast<Word>(half * half) % span) + remainder(low_word, modulus);
+  const Tensor sum = remainder(high_word, modulus) * word(static_cast<Word>(half * half) % span) +
+                     remainder(low_word, modulus);
   return astype(remainder(sum, modulus) + word(static_cast<Word>(low)), dtype);
 }
 
@@ -52,19 +59,25 @@ Tensor randint(const Tensor& key, const Shape& shape, int64_t low, int64_t high,
   const uint64_t span = high > low ? static_cast<uint64_t>(high) - static_cast<uint64_t>(low) : 1;
   switch (dtype) {
     case DType::kI32:
-    case DType::kU32: return randint_of<uint32_t>(key, shape, low, static_cast<uint32_t>(span), dtype);
+    case DType::kU32:
+      return randint_of<uint32_t>(key, shape, low, static_cast<uint32_t>(span), dtype);
     case DType::kI64:
-    case DType::kU64: return randint_of<uint64_t>(key, shape, low, span, dtype);
-    default: throw ShapeError(fmt::format("random::randint: expected an integer dtype, got {}", name_of(dtype)));
+    case DType::kU64:
+      return randint_of<uint64_t>(key, shape, low, span, dtype);
+    default:
+      throw ShapeError(
+          fmt::format("random::randint: expected an integer dtype, got {}", name_of(dtype)));
   }
 }
 
 Tensor permutation(const Tensor& key, int64_t n) {
   Tensor order = iota({n}, 0);
   Tensor rest = key;
-  // Sorting by random words leaves equal words in their old order; enough rounds make that improbable.
+  // Sorting by random words leaves equal words in their old order; enough rounds make that
+  // improbable.
   const double size = static_cast<double>(std::max<int64_t>(n, 1));
-  const int rounds = static_cast<int>(std::ceil(3 * std::log(size) / std::log(std::numeric_limits<uint32_t>::max())));
+  const int rounds = static_cast<int>(
+      std::ceil(3 * std::log(size) / std::log(std::numeric_limits<uint32_t>::max())));
   for (int i = 0; i < rounds; ++i) {
     const Values keys = split_each(rest);
     rest = keys[0];

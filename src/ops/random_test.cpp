@@ -11,12 +11,12 @@
 namespace axle {
 namespace {
 
-using testing::elements;
-using testing::run;
 using ::testing::DoubleNear;
+using testing::elements;
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::Pointwise;
+using testing::run;
 
 HostTensor draw(int64_t seed, const std::function<Tensor(const Tensor&)>& sampler) {
   return run([&](const Values& v) { return sampler(v[0]); }, {random::key(seed)});
@@ -34,8 +34,10 @@ TEST(Random, Keys) {
             words({3, 2}, 1797259609, 2579123966, 928981903, 3453687069, 4146024105, 2718843009));
   EXPECT_EQ(draw(42, [](const Tensor& k) { return random::split(k); }),
             words({2, 2}, 1832780943, 270669613, 64467757, 2916123636));
-  EXPECT_EQ(draw(42, [](const Tensor& k) { return random::split_each(k)[1]; }), words({2}, 64467757, 2916123636));
-  EXPECT_EQ(draw(0, [](const Tensor& k) { return random::fold_in(k, 7); }), words({2}, 2716826189, 292468403));
+  EXPECT_EQ(draw(42, [](const Tensor& k) { return random::split_each(k)[1]; }),
+            words({2}, 64467757, 2916123636));
+  EXPECT_EQ(draw(0, [](const Tensor& k) { return random::fold_in(k, 7); }),
+            words({2}, 2716826189, 292468403));
   EXPECT_EQ(draw(0, [](const Tensor& k) { return random::fold_in(k, scalar(7, DType::kI32)); }),
             words({2}, 2716826189, 292468403));
 }
@@ -47,7 +49,8 @@ TEST(Random, Bits) {
   EXPECT_EQ(bits(8), words({3}, 37, 59, 52));
   EXPECT_EQ(bits(16), words({3}, 42789, 29755, 60468));
   EXPECT_EQ(bits(32), words({3}, 1111271205, 2679469115, 974515252));
-  EXPECT_EQ(bits(64), HostTensor({3}, {uint64_t{3182764935064573181}, uint64_t{366096495144982249}, uint64_t{241365115613244543}}));
+  EXPECT_EQ(bits(64), HostTensor({3}, {uint64_t{3182764935064573181}, uint64_t{366096495144982249},
+                                       uint64_t{241365115613244543}}));
 }
 
 // A value depends on its position in row-major order alone, not on the shape.
@@ -61,29 +64,40 @@ TEST(Random, Floats) {
   const auto near = [](const HostTensor& got, const std::vector<double>& expected) {
     EXPECT_THAT(elements(got), Pointwise(DoubleNear(5e-7), expected));
   };
-  near(draw(1701, [](const Tensor& k) { return random::uniform(k, {4}); }), {0.258737922, 0.623862505, 0.226897001, 0.121532083});
-  near(draw(1701, [](const Tensor& k) { return random::normal(k, {4}); }), {-0.647241116, 0.315641105, -0.749104738, -1.16736197});
-  near(draw(1701, [](const Tensor& k) { return random::gumbel(k, {4}); }), {-0.301540285, 0.751146555, -0.39424175, -0.74553901});
+  near(draw(1701, [](const Tensor& k) { return random::uniform(k, {4}); }),
+       {0.258737922, 0.623862505, 0.226897001, 0.121532083});
+  near(draw(1701, [](const Tensor& k) { return random::normal(k, {4}); }),
+       {-0.647241116, 0.315641105, -0.749104738, -1.16736197});
+  near(draw(1701, [](const Tensor& k) { return random::gumbel(k, {4}); }),
+       {-0.301540285, 0.751146555, -0.39424175, -0.74553901});
   near(draw(1701, [](const Tensor& k) { return random::truncated_normal(k, {4}, -2, 2); }),
        {-0.613673925, 0.300826788, -0.708481193, -1.08594131});
-  near(draw(1701, [](const Tensor& k) { return random::uniform(k, {4}, DType::kBF16); }), {0.140625, 0.2265625, 0.203125, 0.6953125});
-  near(draw(0, [](const Tensor& k) { return random::uniform(random::split_each(k)[1], {}); }), {0.00729382});
+  near(draw(1701, [](const Tensor& k) { return random::uniform(k, {4}, DType::kBF16); }),
+       {0.140625, 0.2265625, 0.203125, 0.6953125});
+  near(draw(0, [](const Tensor& k) { return random::uniform(random::split_each(k)[1], {}); }),
+       {0.00729382});
   near(draw(42, [](const Tensor& k) { return random::normal(k, {}); }), {-0.028304616});
 }
 
 TEST(Random, Integers) {
-  EXPECT_THAT(elements(draw(1701, [](const Tensor& k) { return random::bernoulli(k, {8}); })), ElementsAre(1, 0, 1, 1, 1, 0, 1, 1));
-  EXPECT_THAT(elements(draw(1701, [](const Tensor& k) { return random::randint(k, {6}, 0, 100); })), ElementsAre(32, 98, 37, 14, 72, 73));
-  EXPECT_THAT(elements(draw(1701, [](const Tensor& k) { return random::permutation(k, 8); })), ElementsAre(1, 6, 5, 4, 0, 2, 7, 3));
+  EXPECT_THAT(elements(draw(1701, [](const Tensor& k) { return random::bernoulli(k, {8}); })),
+              ElementsAre(1, 0, 1, 1, 1, 0, 1, 1));
+  EXPECT_THAT(elements(draw(1701, [](const Tensor& k) { return random::randint(k, {6}, 0, 100); })),
+              ElementsAre(32, 98, 37, 14, 72, 73));
+  EXPECT_THAT(elements(draw(1701, [](const Tensor& k) { return random::permutation(k, 8); })),
+              ElementsAre(1, 6, 5, 4, 0, 2, 7, 3));
 }
 
 TEST(Random, RandintCoversItsRange) {
   for (const DType dtype : {DType::kI32, DType::kI64}) {
-    const auto x = elements(draw(5, [=](const Tensor& k) { return random::randint(k, {1000}, -2, 3, dtype); }));
+    const auto x = elements(
+        draw(5, [=](const Tensor& k) { return random::randint(k, {1000}, -2, 3, dtype); }));
     EXPECT_EQ(*std::ranges::min_element(x), -2);
     EXPECT_EQ(*std::ranges::max_element(x), 2);
   }
-  const HostTensor all = draw(5, [](const Tensor& k) { return random::randint(k, {100}, -(int64_t{1} << 31), int64_t{1} << 31); });
+  const HostTensor all = draw(5, [](const Tensor& k) {
+    return random::randint(k, {100}, -(int64_t{1} << 31), int64_t{1} << 31);
+  });
   EXPECT_LT(*std::ranges::min_element(all.values<int32_t>()), -(1 << 30));
   EXPECT_GT(*std::ranges::max_element(all.values<int32_t>()), 1 << 30);
 }
@@ -97,15 +111,19 @@ TEST(Random, Moments) {
   };
   const Shape shape{10000};
   const double euler = 0.57721566490153286;
-  for (const Case& c : {Case{"uniform", [&](const Tensor& k) { return random::uniform(k, shape, DType::kF32, -2, 4); }, 1, 3},
-                        {"uniform f64", [&](const Tensor& k) { return random::uniform(k, shape, DType::kF64); }, 0.5, 1.0 / 12},
-                        {"normal", [&](const Tensor& k) { return random::normal(k, shape); }, 0, 1},
-                        {"exponential", [&](const Tensor& k) { return random::exponential(k, shape); }, 1, 1},
-                        {"gumbel", [&](const Tensor& k) { return random::gumbel(k, shape); }, euler, M_PI * M_PI / 6},
-                        {"laplace", [&](const Tensor& k) { return random::laplace(k, shape); }, 0, 2},
-                        {"bernoulli", [&](const Tensor& k) { return random::bernoulli(k, shape, 0.3); }, 0.3, 0.21},
-                        {"rademacher", [&](const Tensor& k) { return random::rademacher(k, shape); }, 0, 1},
-                        {"randint", [&](const Tensor& k) { return random::randint(k, shape, 0, 7); }, 3, 4}}) {
+  for (const Case& c :
+       {Case{"uniform",
+             [&](const Tensor& k) { return random::uniform(k, shape, DType::kF32, -2, 4); }, 1, 3},
+        {"uniform f64", [&](const Tensor& k) { return random::uniform(k, shape, DType::kF64); },
+         0.5, 1.0 / 12},
+        {"normal", [&](const Tensor& k) { return random::normal(k, shape); }, 0, 1},
+        {"exponential", [&](const Tensor& k) { return random::exponential(k, shape); }, 1, 1},
+        {"gumbel", [&](const Tensor& k) { return random::gumbel(k, shape); }, euler,
+         M_PI * M_PI / 6},
+        {"laplace", [&](const Tensor& k) { return random::laplace(k, shape); }, 0, 2},
+        {"bernoulli", [&](const Tensor& k) { return random::bernoulli(k, shape, 0.3); }, 0.3, 0.21},
+        {"rademacher", [&](const Tensor& k) { return random::rademacher(k, shape); }, 0, 1},
+        {"randint", [&](const Tensor& k) { return random::randint(k, shape, 0, 7); }, 3, 4}}) {
     const auto x = elements(draw(11, c.sampler));
     double sum = 0, square = 0;
     for (const double v : x) sum += v;
@@ -118,7 +136,9 @@ TEST(Random, Moments) {
 
 TEST(Random, TruncatedNormalStaysInside) {
   for (const DType dtype : {DType::kBF16, DType::kF32, DType::kF64}) {
-    for (const double v : elements(draw(1, [=](const Tensor& k) { return random::truncated_normal(k, {2000}, -0.5, 1, dtype); }))) {
+    for (const double v : elements(draw(1, [=](const Tensor& k) {
+           return random::truncated_normal(k, {2000}, -0.5, 1, dtype);
+         }))) {
       ASSERT_TRUE(v > -0.5 && v < 1) << v;
     }
   }
@@ -126,7 +146,9 @@ TEST(Random, TruncatedNormalStaysInside) {
 
 TEST(Random, CategoricalFollowsTheLogits) {
   const HostTensor logits({3}, {std::log(0.2f), std::log(0.5f), std::log(0.3f)});
-  const HostTensor x = run([](const Values& v) { return random::categorical(v[0], v[1], -1, {5000}); }, {random::key(1), logits});
+  const HostTensor x =
+      run([](const Values& v) { return random::categorical(v[0], v[1], -1, {5000}); },
+          {random::key(1), logits});
   EXPECT_EQ(x.shape(), (Shape{5000}));
   const auto values = x.values<int32_t>();
   EXPECT_NEAR(static_cast<double>(std::ranges::count(values, 0)), 1000, 150);
@@ -139,24 +161,31 @@ TEST(Random, Choice) {
     std::ranges::sort(out);
     return out;
   };
-  const auto without = [](const Tensor& k) { return random::choice(k, 6, {2, 3}, random::Replacement::kWithout); };
+  const auto without = [](const Tensor& k) {
+    return random::choice(k, 6, {2, 3}, random::Replacement::kWithout);
+  };
   EXPECT_EQ(draw(2, without).shape(), (Shape{2, 3}));
   EXPECT_THAT(sorted(draw(2, without)), ElementsAre(0, 1, 2, 3, 4, 5));
   const HostTensor p({4}, {0.0f, 0.25f, 0.75f, 0.0f});
   const auto with = [&](random::Replacement r, Shape shape) {
-    return run([&](const Values& v) { return random::choice(v[0], v[1], shape, r); }, {random::key(3), p});
+    return run([&](const Values& v) { return random::choice(v[0], v[1], shape, r); },
+               {random::key(3), p});
   };
   EXPECT_THAT(sorted(with(random::Replacement::kWithout, {2})), ElementsAre(1, 2));
   const HostTensor many = with(random::Replacement::kWith, {40, 50});
   EXPECT_NEAR(static_cast<double>(std::ranges::count(many.values<int32_t>(), 2)), 1500, 100);
-  EXPECT_EQ(std::ranges::count(many.values<int32_t>(), 1) + std::ranges::count(many.values<int32_t>(), 2), 2000);
+  EXPECT_EQ(
+      std::ranges::count(many.values<int32_t>(), 1) + std::ranges::count(many.values<int32_t>(), 2),
+      2000);
 }
 
 TEST(Random, PermutationMovesSlices) {
   const HostTensor x = testing::counting({3, 4, 2});
   const HostTensor order = draw(9, [](const Tensor& k) { return random::permutation(k, 4); });
-  const HostTensor y = run([](const Values& v) { return random::permutation(v[0], v[1], 1); }, {random::key(9), x});
-  for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(y.at(2 * i), x.at(2 * static_cast<int64_t>(order.at(i))));
+  const HostTensor y =
+      run([](const Values& v) { return random::permutation(v[0], v[1], 1); }, {random::key(9), x});
+  for (int64_t i = 0; i < 4; ++i)
+    EXPECT_EQ(y.at(2 * i), x.at(2 * static_cast<int64_t>(order.at(i))));
 }
 
 TEST(Random, MistakesAreErrors) {

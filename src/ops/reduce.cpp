@@ -133,12 +133,12 @@ const OpRules reduce_prod_rules({.name = "reduce_prod", .infer = infer_number_re
     .cost = operand_size});
 
 const OpRules reduce_max_rules({.name = "reduce_max", .infer = infer_number_reduce, .vjp = chooser_vjp,
-    .eval = fold(lowest, []<Number T>(T a, T b) { return a != a || a >= b ? a : b; }),
+    .eval = fold(lowest, []<Number T>(T a, T b) { return detail::larger(a, b); }),
     .hlo = [](const OpNode& op, HloBuilder& b, const HloValues& x) { return lower("maximum", lowest, op, b, x); },
     .cost = operand_size});
 
 const OpRules reduce_min_rules({.name = "reduce_min", .infer = infer_number_reduce, .vjp = chooser_vjp,
-    .eval = fold(highest, []<Number T>(T a, T b) { return a != a || a <= b ? a : b; }),
+    .eval = fold(highest, []<Number T>(T a, T b) { return detail::smaller(a, b); }),
     .hlo = [](const OpNode& op, HloBuilder& b, const HloValues& x) { return lower("minimum", highest, op, b, x); },
     .cost = operand_size});
 

@@ -76,6 +76,23 @@ T wrapping(T a, T b, F f) {
     return f(a, b);
   }
 }
+/// The maximum and minimum of IEEE 754: NaN if either is, 0 is larger than -0.
+template <class T>
+T larger(T a, T b) {
+  if (a != a || b != b) return a != a ? a : b;
+  if constexpr (Float<T>) {
+    if (a == b) return std::signbit(a) ? b : a;
+  }
+  return a < b ? b : a;
+}
+template <class T>
+T smaller(T a, T b) {
+  if (a != a || b != b) return a != a ? a : b;
+  if constexpr (Float<T>) {
+    if (a == b) return std::signbit(a) ? a : b;
+  }
+  return b < a ? b : a;
+}
 }  // namespace detail
 
 /// Evaluates y[i] = f(x[i]); f takes the C++ type of the dtype (bf16 computes in f32), constrained by `requires` in the

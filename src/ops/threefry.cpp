@@ -21,13 +21,15 @@ std::vector<Type> infer_threefry(const OpNode& op) {
     const Type& type = op.inputs[i].type();
     const bool scalar_key = i < 2 && type.rank() == 0;
     if (type.dtype != DType::kU32 || (!scalar_key && type.dims != counter.dims)) {
-      shape_error(op, "expected two key words and two counters, u32 of one shape (or scalar key words)");
+      shape_error(
+          op, "expected two key words and two counters, u32 of one shape (or scalar key words)");
     }
   }
   return {counter, counter};
 }
 
-void eval_threefry(const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x, std::span<HostTensor> y) {
+void eval_threefry(const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x,
+                   std::span<HostTensor> y) {
   const auto word = [&](size_t operand, size_t i) {
     const auto values = x[operand]->values<uint32_t>();
     return values.size() == 1 ? values[0] : values[i];
@@ -41,13 +43,17 @@ void eval_threefry(const EvalOptions&, const OpNode&, std::span<const HostTensor
 // The body of the outlined function: some 110 elementwise ops.
 HloValues write_rounds(HloBuilder& b, const HloValues& x) {
   const Type& type = x[2].type;
-  const auto words = [&](const HloValue& key) { return key.type == type ? key : hlo_broadcast(b, key, type.dims, {}); };
+  const auto words = [&](const HloValue& key) {
+    return key.type == type ? key : hlo_broadcast(b, key, type.dims, {});
+  };
   const auto rotate = [&](const HloValue& v, int bits) {
-    return hlo_map(b, "or", {hlo_map(b, "shift_left", {v, b.splat(type, bits)}),
-                             hlo_map(b, "shift_right_logical", {v, b.splat(type, 32 - bits)})});
+    return hlo_map(b, "or",
+                   {hlo_map(b, "shift_left", {v, b.splat(type, bits)}),
+                    hlo_map(b, "shift_right_logical", {v, b.splat(type, 32 - bits)})});
   };
   const HloValue k0 = words(x[0]), k1 = words(x[1]);
-  const std::array<HloValue, 3> key{k0, k1, hlo_map(b, "xor", {hlo_map(b, "xor", {k0, k1}), b.splat(type, kParity)})};
+  const std::array<HloValue, 3> key{
+      k0, k1, hlo_map(b, "xor", {hlo_map(b, "xor", {k0, k1}), b.splat(type, kParity)})};
   HloValue y0 = hlo_map(b, "add", {x[2], key[0]});
   HloValue y1 = hlo_map(b, "add", {x[3], key[1]});
   for (size_t group = 0; group < kGroups; ++group) {
@@ -68,7 +74,8 @@ HloValues lower_threefry(const OpNode& op, HloBuilder& b, const HloValues& x) {
   std::string name = "threefry2x32";
   for (const int64_t d : op.outputs[0].dims) name += fmt::format("_{}", d);
   for (const HloValue& key : {x[0], x[1]}) name += key.type.rank() == 0 ? "" : "_k";
-  return b.call(name, x, op.outputs, [&](const HloValues& arguments) { return write_rounds(b, arguments); });
+  return b.call(name, x, op.outputs,
+                [&](const HloValues& arguments) { return write_rounds(b, arguments); });
 }
 
 const OpRules threefry_rules({.name = "threefry2x32", .infer = infer_threefry, .batch = elementwise, .vjp = no_gradient,
@@ -91,7 +98,8 @@ std::pair<uint32_t, uint32_t> threefry2x32(uint32_t k0, uint32_t k1, uint32_t x0
   return {x0, x1};
 }
 
-std::pair<Tensor, Tensor> threefry2x32(const Tensor& k0, const Tensor& k1, const Tensor& x0, const Tensor& x1) {
+std::pair<Tensor, Tensor> threefry2x32(const Tensor& k0, const Tensor& k1, const Tensor& x0,
+                                       const Tensor& x1) {
   const Values y = emit_all(threefry_rules, {k0, k1, x0, x1});
   return {y[0], y[1]};
 }

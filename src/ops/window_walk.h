@@ -12,9 +12,10 @@ class WindowWalk {
  public:
   /// What to do with a window that reaches outside the operand.
   enum class Outside { kMove, kDrop };
-  WindowWalk(const WindowDims& dims, const Shape& sizes, const Shape& operand, const HostTensor& indices,
-             const Shape& slices);
-  /// Calls fn(offset in the operand, offset in the slices) for each element of each window, positions in row-major order.
+  WindowWalk(const WindowDims& dims, const Shape& sizes, const Shape& operand,
+             const HostTensor& indices, const Shape& slices);
+  /// Calls fn(offset in the operand, offset in the slices) for each element of each window,
+  /// positions in row-major order.
   template <class F>
   void each(Outside outside, F fn) const {
     for (const Position& p : positions_) {

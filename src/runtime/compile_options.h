@@ -1,4 +1,5 @@
-// XLA's CompileOptionsProto, encoded by hand: the few fields that Axle sets, always in the same bytes for the same options.
+// XLA's CompileOptionsProto, encoded by hand: the few fields that Axle sets, always in the same
+// bytes for the same options.
 #pragma once
 
 #include <cstdint>

@@ -18,27 +18,49 @@ TEST(CompileOptions, OneDevice) { EXPECT_EQ(hex(encode_compile_options({})), "1a
 TEST(CompileOptions, EightDevicesBySpmdAndShardy) {
   std::string devices;
   for (int i = 0; i < 8; ++i) devices += fmt::format("1a030a01{:02x}", i);
-  EXPECT_EQ(hex(encode_compile_options(
-                {.num_partitions = 8, .device_ids = {0, 1, 2, 3, 4, 5, 6, 7}, .effort = CompileEffort::kO1})),
-            "1a45" "08ffffffffffffffffff01" "2001" "2808" "3001" "4a2c08011008" + devices + "980101" "c00113");
+  EXPECT_EQ(hex(encode_compile_options({.num_partitions = 8,
+                                        .device_ids = {0, 1, 2, 3, 4, 5, 6, 7},
+                                        .effort = CompileEffort::kO1})),
+            "1a45"
+            "08ffffffffffffffffff01"
+            "2001"
+            "2808"
+            "3001"
+            "4a2c08011008" +
+                devices +
+                "980101"
+                "c00113");
 }
 
 TEST(CompileOptions, LargeDeviceIdsTakeMoreBytes) {
   EXPECT_EQ(hex(encode_compile_options({.device_ids = {300}})),
-            "1a1b" "08ffffffffffffffffff01" "2001" "2801" "4a0a" "08011001" "1a040a02ac02");
+            "1a1b"
+            "08ffffffffffffffffff01"
+            "2001"
+            "2801"
+            "4a0a"
+            "08011001"
+            "1a040a02ac02");
 }
 
 TEST(CompileOptions, OverridesAreTypedAndSorted) {
   const std::string name = "xla_gpu_enable_latency_hiding_scheduler";
   std::string name_hex = hex(name);
   EXPECT_EQ(hex(encode_compile_options({.overrides = {{name, "true"}}})),
-            "1a0420012801" "3a2d0a27" + name_hex + "12021001");
+            "1a0420012801"
+            "3a2d0a27" +
+                name_hex + "12021001");
   EXPECT_EQ(hex(encode_compile_options({.overrides = {{"b", "16"}, {"a", "false"}}})),
-            "1a0420012801" "3a070a0161" "12021000" "3a090a0162" "12040a023136");
+            "1a0420012801"
+            "3a070a0161"
+            "12021000"
+            "3a090a0162"
+            "12040a023136");
 }
 
 TEST(CompileOptions, OfEqualNamesTheLastCounts) {
-  EXPECT_EQ(encode_compile_options({.overrides = {{"a", "1"}, {"a", "2"}}}), encode_compile_options({.overrides = {{"a", "2"}}}));
+  EXPECT_EQ(encode_compile_options({.overrides = {{"a", "1"}, {"a", "2"}}}),
+            encode_compile_options({.overrides = {{"a", "2"}}}));
 }
 
 }  // namespace

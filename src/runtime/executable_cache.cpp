@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -49,17 +50,20 @@ bool write_atomically(const fs::path& path, std::string_view bytes) {
 
 std::string hash_of_file(const fs::path& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) throw StorageError(fmt::format("{}: can't be read: {}", path.string(), std::strerror(errno)));
+  if (file < 0)
+    throw StorageError(fmt::format("{}: can't be read: {}", path.string(), std::strerror(errno)));
   const auto size = static_cast<size_t>(fs::file_size(path));
   void* bytes = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
   ::close(file);
-  if (bytes == MAP_FAILED) throw StorageError(fmt::format("{}: can't be mapped: {}", path.string(), std::strerror(errno)));
+  if (bytes == MAP_FAILED)
+    throw StorageError(fmt::format("{}: can't be mapped: {}", path.string(), std::strerror(errno)));
   std::string hash = sha256_hex({static_cast<const char*>(bytes), size});
   ::munmap(bytes, size);
   return hash;
 }
 
-/// End of the group that opens at `open`, behind its closing parenthesis; quoted text does not count.
+/// End of the group that opens at `open`, behind its closing parenthesis; quoted text does not
+/// count.
 size_t end_of_group(std::string_view text, size_t open) {
   int depth = 0;
   bool quoted = false;
@@ -88,11 +92,14 @@ std::string strip_locations(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     if (!quoted && text.substr(i).starts_with(" loc(")) {
       i = end_of_group(text, i + 4);
-    } else if (!quoted && text.substr(i).starts_with("#loc") && (out.empty() || out.back() == '\n')) {
+    } else if (!quoted && text.substr(i).starts_with("#loc") &&
+               (out.empty() || out.back() == '\n')) {
       i = std::min(text.find('\n', i), text.size() - 1) + 1;  // the definition of an alias
     } else {
-      if (quoted && text[i] == '\\' && i + 1 < text.size()) out += text[i++];
-      else if (text[i] == '"') quoted = !quoted;
+      if (quoted && text[i] == '\\' && i + 1 < text.size())
+        out += text[i++];
+      else if (text[i] == '"')
+        quoted = !quoted;
       out += text[i++];
     }
   }
@@ -101,9 +108,11 @@ std::string strip_locations(std::string_view text) {
 
 std::string plugin_hash(const fs::path& plugin, const fs::path& cache_dir) {
   const auto changed = fs::last_write_time(plugin).time_since_epoch().count();
-  const auto identity = fmt::format("{}\n{}\n{}\n", plugin.string(), fs::file_size(plugin), changed);
+  const auto identity =
+      fmt::format("{}\n{}\n{}\n", plugin.string(), fs::file_size(plugin), changed);
   const auto note = cache_dir / fmt::format("plugin-{:016x}.sha256", xxh3_64(identity));
-  if (const auto known = read_file(note); known && known->starts_with(identity) && known->size() == identity.size() + 64) {
+  if (const auto known = read_file(note);
+      known && known->starts_with(identity) && known->size() == identity.size() + 64) {
     return known->substr(identity.size());
   }
   std::string hash = hash_of_file(plugin);
@@ -119,8 +128,8 @@ std::string host_instruction_sets() {
   return "unknown";
 }
 
-std::string ExecutableCache::key(const Plugin& plugin, const Topology& topology, std::string_view text,
-                                 std::string_view options) const {
+std::string ExecutableCache::key(const Plugin& plugin, const Topology& topology,
+                                 std::string_view text, std::string_view options) const {
   std::string parts;
   // Lengths keep neighbours apart: no two lists of parts give the same bytes.
   const auto add = [&](std::string_view name, std::string_view part) {
@@ -130,7 +139,8 @@ std::string ExecutableCache::key(const Plugin& plugin, const Topology& topology,
   add("options", options);
   add("plugin", plugin_hash(plugin.path(), dir_));
   add("platform", topology.platform + " " + topology.platform_version);
-  for (const auto& device : topology.devices) add("device", fmt::format("{} {}", device.id, device.kind));
+  for (const auto& device : topology.devices)
+    add("device", fmt::format("{} {}", device.id, device.kind));
   const char* flags = std::getenv("XLA_FLAGS");
   add("flags", flags ? flags : "");
   if (topology.platform == "cpu") add("host", host_instruction_sets());

@@ -1,5 +1,5 @@
-// Compiled programs kept on disk between runs. An entry is found by a hash of everything that its bytes depend on; a
-// damaged one is as good as none.
+// Compiled programs kept on disk between runs. An entry is found by a hash of everything that its
+// bytes depend on; a damaged one is as good as none.
 #pragma once
 
 #include <filesystem>
@@ -12,13 +12,17 @@
 
 namespace axle {
 
-/// StableHLO text without ` loc(...)` and `#loc = ...`: two programs that differ only there compile to the same.
+/// StableHLO text without ` loc(...)` and `#loc = ...`: two programs that differ only there compile
+/// to the same.
 std::string strip_locations(std::string_view text);
 
-/// SHA-256 of a plugin's file. `cache_dir` remembers it by path, size and time of change, because the files are large.
-std::string plugin_hash(const std::filesystem::path& plugin, const std::filesystem::path& cache_dir);
+/// SHA-256 of a plugin's file. `cache_dir` remembers it by path, size and time of change, because
+/// the files are large.
+std::string plugin_hash(const std::filesystem::path& plugin,
+                        const std::filesystem::path& cache_dir);
 
-/// The instruction sets of this machine's processor, as the kernel lists them: what a CPU plugin compiles for.
+/// The instruction sets of this machine's processor, as the kernel lists them: what a CPU plugin
+/// compiles for.
 std::string host_instruction_sets();
 
 class ExecutableCache {
@@ -27,10 +31,12 @@ class ExecutableCache {
   explicit ExecutableCache(std::filesystem::path dir) : dir_(std::move(dir)) {}
 
   /// `options`: the encoded compile options.
-  std::string key(const Plugin& plugin, const Topology& topology, std::string_view text, std::string_view options) const;
+  std::string key(const Plugin& plugin, const Topology& topology, std::string_view text,
+                  std::string_view options) const;
   /// None if there is no entry or it is damaged.
   std::optional<std::string> read(const std::string& key) const;
-  /// Replaces an entry as a whole or not at all. A cache that can't be written only costs time: false says so.
+  /// Replaces an entry as a whole or not at all. A cache that can't be written only costs time:
+  /// false says so.
   bool write(const std::string& key, std::string_view executable) const;
   /// For an entry that the plugin refused.
   void remove(const std::string& key) const;

@@ -1,6 +1,7 @@
 #include "runtime/executable_cache.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -13,16 +14,23 @@ namespace fs = std::filesystem;
 
 class ExecutableCacheTest : public testing::Test {
  protected:
-  ExecutableCacheTest() : dir_(testing::TempDir() + "axle_cache_" + std::to_string(::getpid())) { fs::remove_all(dir_); }
+  ExecutableCacheTest() : dir_(testing::TempDir() + "axle_cache_" + std::to_string(::getpid())) {
+    fs::remove_all(dir_);
+  }
   ~ExecutableCacheTest() override { fs::remove_all(dir_); }
-  void overwrite(const fs::path& path, std::string_view bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+  void overwrite(const fs::path& path, std::string_view bytes) {
+    std::ofstream(path, std::ios::binary) << bytes;
+  }
   fs::path dir_;
 };
 
 TEST(StripLocations, RemovesThemAndNothingElse) {
-  EXPECT_EQ(strip_locations("%0 = \"stablehlo.add\"(%a, %b) : (f32) -> f32 loc(\"a (b\")\nreturn loc(#loc1)\n"),
+  EXPECT_EQ(strip_locations(
+                "%0 = \"stablehlo.add\"(%a, %b) : (f32) -> f32 loc(\"a (b\")\nreturn loc(#loc1)\n"),
             "%0 = \"stablehlo.add\"(%a, %b) : (f32) -> f32\nreturn\n");
-  EXPECT_EQ(strip_locations("#loc1 = loc(\"x\"(\"f.cc\":1:2))\nmodule {} loc(fused[\"a\", \"b\"])\n"), "module {}\n");
+  EXPECT_EQ(
+      strip_locations("#loc1 = loc(\"x\"(\"f.cc\":1:2))\nmodule {} loc(fused[\"a\", \"b\"])\n"),
+      "module {}\n");
   const std::string quoted = "name = \"keep loc(this) \\\" loc(too)\"";
   EXPECT_EQ(strip_locations(quoted), quoted);
   EXPECT_EQ(strip_locations("a loc(unclosed"), "a");

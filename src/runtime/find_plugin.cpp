@@ -18,7 +18,8 @@ std::vector<fs::path> plugin_folders() {
   std::error_code ignored;
   out.push_back(fs::current_path(ignored) / ".axle/plugins");
   const auto program = fs::read_symlink("/proc/self/exe", ignored);
-  for (auto folder = program.parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
+  for (auto folder = program.parent_path(); folder.has_relative_path();
+       folder = folder.parent_path()) {
     out.push_back(folder / ".axle/plugins");
   }
   if (const char* home = std::getenv("HOME")) out.push_back(fs::path(home) / ".axle/plugins");
@@ -27,13 +28,15 @@ std::vector<fs::path> plugin_folders() {
 
 std::optional<fs::path> find_below(const fs::path& folder, const std::string& file) {
   std::error_code error;
-  const auto options = fs::directory_options::follow_directory_symlink | fs::directory_options::skip_permission_denied;
+  const auto options = fs::directory_options::follow_directory_symlink |
+                       fs::directory_options::skip_permission_denied;
   auto entries = fs::recursive_directory_iterator(folder, options, error);
   std::optional<fs::path> found;
   // The order of a directory is chance: the first by name is taken, so that two runs agree.
   for (; !error && entries != fs::recursive_directory_iterator(); entries.increment(error)) {
     if (entries.depth() >= kMaxDepth) entries.disable_recursion_pending();
-    if (entries->path().filename() == file && (!found || entries->path() < *found)) found = entries->path();
+    if (entries->path().filename() == file && (!found || entries->path() < *found))
+      found = entries->path();
   }
   return found;
 }
@@ -44,7 +47,8 @@ std::optional<fs::path> find_plugin(const PluginPolicy& policy) {
   const std::string variable = plugin_variable(policy.platform);
   if (const char* named = std::getenv(variable.c_str()); named && *named) {
     if (!fs::is_regular_file(named)) {
-      throw DeviceError(fmt::format("{}: expected the file of a PJRT plugin, got '{}'", variable, named));
+      throw DeviceError(
+          fmt::format("{}: expected the file of a PJRT plugin, got '{}'", variable, named));
     }
     return fs::path(named);
   }

@@ -54,25 +54,30 @@ class InterpreterExecutable final : public Executable {
     for (size_t i = 0; i < arguments.size(); ++i) {
       auto* array = dynamic_cast<InterpreterArray*>(arguments[i].get());
       if (!array) {
-        throw ShapeError(fmt::format("program '{}', argument {} '{}': expected an array of this runtime, got one of another",
-                                     program_.name, i, program_.inputs[i].name));
+        throw ShapeError(fmt::format(
+            "program '{}', argument {} '{}': expected an array of this runtime, got one of another",
+            program_.name, i, program_.inputs[i].name));
       }
       array->wait();  // all are checked before the first is taken
     }
     for (size_t i = 0; i < arguments.size(); ++i) {
       auto& array = static_cast<InterpreterArray&>(*arguments[i]);
-      values.push_back(program_.inputs[i].donated_to >= 0 ? array.take(program_.name) : array.to_host());
+      values.push_back(program_.inputs[i].donated_to >= 0 ? array.take(program_.name)
+                                                          : array.to_host());
     }
     auto results = evaluate(*program_.graph, std::move(values));
-    AXLE_CHECK(results.size() == program_.outputs.size(), "a graph with other results than its program");
+    AXLE_CHECK(results.size() == program_.outputs.size(),
+               "a graph with other results than its program");
     Arrays out;
     for (size_t i = 0; i < results.size(); ++i) {
-      out.push_back(std::make_shared<InterpreterArray>(std::move(results[i]), program_.outputs[i].sharding));
+      out.push_back(
+          std::make_shared<InterpreterArray>(std::move(results[i]), program_.outputs[i].sharding));
     }
     return out;
   }
   std::string serialize() const override {
-    throw DeviceError(fmt::format("program '{}': the interpreter has no bytes of it to keep", program_.name));
+    throw DeviceError(
+        fmt::format("program '{}': the interpreter has no bytes of it to keep", program_.name));
   }
   std::optional<MemoryStats> memory() const override { return std::nullopt; }
   std::string optimized_program() const override { return {}; }
@@ -83,23 +88,29 @@ class InterpreterExecutable final : public Executable {
 
 }  // namespace
 
-InterpreterRuntime::InterpreterRuntime(int64_t num_devices) : topology_{.platform = "interpreter", .platform_version = "1"} {
-  for (int64_t i = 0; i < num_devices; ++i) topology_.devices.push_back({.id = i, .kind = "interpreter"});
+InterpreterRuntime::InterpreterRuntime(int64_t num_devices)
+    : topology_{.platform = "interpreter", .platform_version = "1"} {
+  for (int64_t i = 0; i < num_devices; ++i)
+    topology_.devices.push_back({.id = i, .kind = "interpreter"});
 }
 
-std::unique_ptr<Executable> InterpreterRuntime::compile(const Program& program, const CompileOptions&) {
+std::unique_ptr<Executable> InterpreterRuntime::compile(const Program& program,
+                                                        const CompileOptions&) {
   if (!program.graph) {
-    throw DeviceError(fmt::format("program '{}': the interpreter expects a traced graph, got StableHLO text alone",
-                                  program.name));
+    throw DeviceError(fmt::format(
+        "program '{}': the interpreter expects a traced graph, got StableHLO text alone",
+        program.name));
   }
   return std::make_unique<InterpreterExecutable>(program);
 }
 
 std::unique_ptr<Executable> InterpreterRuntime::load(const std::string&, const Program& program) {
-  throw DeviceError(fmt::format("program '{}': the interpreter can't load compiled programs; compile it", program.name));
+  throw DeviceError(fmt::format(
+      "program '{}': the interpreter can't load compiled programs; compile it", program.name));
 }
 
-ArrayPtr InterpreterRuntime::make_array(const HostTensor& value, const PartitionSpec& sharding, const Mesh& mesh) {
+ArrayPtr InterpreterRuntime::make_array(const HostTensor& value, const PartitionSpec& sharding,
+                                        const Mesh& mesh) {
   shard_slices(value.shape(), sharding, mesh, "array");  // the same errors as on devices
   return std::make_shared<InterpreterArray>(value, sharding);
 }

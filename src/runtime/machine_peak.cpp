@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <map>
 #include <mutex>
+#include <numeric>
 #include <thread>
+#include <vector>
 
 #include "runtime/multiply_add.h"
 
@@ -37,7 +41,8 @@ double measure(const MultiplyAddLoop& loop, unsigned num_cores) {
   for (unsigned i = 0; i < num_cores; ++i) {
     threads.emplace_back([&, i] {
       run_for(loop, kWarmUpSecs);
-      for (int m = 0; m < kMeasurements; ++m) best[i] = std::max(best[i], run_for(loop, kMeasureSecs));
+      for (int m = 0; m < kMeasurements; ++m)
+        best[i] = std::max(best[i], run_for(loop, kMeasureSecs));
     });
   }
   for (auto& thread : threads) thread.join();
@@ -67,9 +72,15 @@ struct Published {
 };
 // More specific kinds first.
 constexpr Published kPublished[] = {
-    {"H200", 989.4e12, 66.9e12, 33.5e12},   {"H100 PCIe", 756e12, 51e12, 26e12}, {"H100", 989.4e12, 66.9e12, 33.5e12},
-    {"A100", 312e12, 19.5e12, 9.7e12},      {"TPU v5 lite", 197e12, 0, 0},       {"TPU v5e", 197e12, 0, 0},
-    {"TPU v5", 459e12, 0, 0},               {"TPU v6 lite", 918e12, 0, 0},       {"TPU v6e", 918e12, 0, 0},
+    {"H200", 989.4e12, 66.9e12, 33.5e12},
+    {"H100 PCIe", 756e12, 51e12, 26e12},
+    {"H100", 989.4e12, 66.9e12, 33.5e12},
+    {"A100", 312e12, 19.5e12, 9.7e12},
+    {"TPU v5 lite", 197e12, 0, 0},
+    {"TPU v5e", 197e12, 0, 0},
+    {"TPU v5", 459e12, 0, 0},
+    {"TPU v6 lite", 918e12, 0, 0},
+    {"TPU v6e", 918e12, 0, 0},
 };
 
 }  // namespace
@@ -82,7 +93,8 @@ Peak machine_peak(const Topology& topology, DType dtype) {
     if (topology.devices[0].kind.find(row.kind) == std::string::npos) continue;
     const double one = dtype == DType::kBF16 ? row.bf16 : dtype == DType::kF32 ? row.f32 : row.f64;
     if (one == 0) return {};
-    return {one * static_cast<double>(topology.devices.size()), fmt::format("published: {}", row.kind)};
+    return {one * static_cast<double>(topology.devices.size()),
+            fmt::format("published: {}", row.kind)};
   }
   return {};
 }

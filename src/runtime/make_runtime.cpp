@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/error.h"
@@ -23,13 +24,15 @@ std::unique_ptr<Runtime> make_runtime(const RuntimeOptions& options) {
   if (options.num_devices < 1) {
     throw ConfigError(fmt::format("num_devices: expected at least 1, got {}", options.num_devices));
   }
-  if (options.backend == "interpreter") return std::make_unique<InterpreterRuntime>(options.num_devices);
+  if (options.backend == "interpreter")
+    return std::make_unique<InterpreterRuntime>(options.num_devices);
   if (!is_known(options.backend)) {
     std::vector<std::string> names = {"interpreter"};
     for (const auto& row : plugin_policies()) names.push_back(row.platform);
-    throw ConfigError(fmt::format("backend: expected one of {}, got '{}'{}; any other PJRT plugin is named by {}",
-                                  fmt::join(names, ", "), options.backend, suggest(options.backend, names),
-                                  plugin_variable(options.backend)));
+    throw ConfigError(
+        fmt::format("backend: expected one of {}, got '{}'{}; any other PJRT plugin is named by {}",
+                    fmt::join(names, ", "), options.backend, suggest(options.backend, names),
+                    plugin_variable(options.backend)));
   }
   return std::make_unique<PjrtRuntime>(load_plugin(options.backend), options.num_devices);
 }

@@ -1,5 +1,6 @@
-// The loops are compiled for instruction sets that the rest of the program does not assume; each is only reached after
-// asking the processor. Factors come from volatile memory so that no compiler can work the results out.
+// The loops are compiled for instruction sets that the rest of the program does not assume; each is
+// only reached after asking the processor. Factors come from volatile memory so that no compiler
+// can work the results out.
 #include "runtime/multiply_add.h"
 
 #if defined(__x86_64__)
@@ -11,7 +12,8 @@
 namespace axle {
 namespace {
 
-// Two units of latency 4 or 5 each need at least ten independent sums to be kept busy; 16 registers hold twelve.
+// Two units of latency 4 or 5 each need at least ten independent sums to be kept busy; 16 registers
+// hold twelve.
 constexpr int kSums = 12;
 
 volatile float factor_f32 = 0.999f, addend_f32 = 0.001f;
@@ -143,7 +145,8 @@ std::vector<MultiplyAddLoop> loops_of_this_processor(DType dtype) {
   std::vector<MultiplyAddLoop> out;
   if (dtype == DType::kBF16) {
     if (may_use_tiles()) return {{"AMX BF16", amx_bf16, kTileSums * kFlopsOfTileProduct}};
-    if (__builtin_cpu_supports("avx512bf16")) out.push_back({"AVX-512 BF16", avx512_bf16, 32 * flops});
+    if (__builtin_cpu_supports("avx512bf16"))
+      out.push_back({"AVX-512 BF16", avx512_bf16, 32 * flops});
   }
   if (__builtin_cpu_supports("avx512f")) {
     out.push_back({"AVX-512", is_f64 ? avx512_f64 : avx512_f32, 16 * lanes * flops});
@@ -161,7 +164,8 @@ std::vector<MultiplyAddLoop> loops_of_this_processor(DType dtype) {
 template <class T>
 void portable(int64_t iterations) {
   constexpr int kLanes = kSums * static_cast<int>(16 / sizeof(T));
-  const T factor = sizeof(T) == 4 ? T(factor_f32) : T(factor_f64), addend = sizeof(T) == 4 ? T(addend_f32) : T(addend_f64);
+  const T factor = sizeof(T) == 4 ? T(factor_f32) : T(factor_f64),
+          addend = sizeof(T) == 4 ? T(addend_f32) : T(addend_f64);
   T sums[kLanes];
   for (T& sum : sums) sum = addend;
   for (int64_t i = 0; i < iterations; ++i) {
@@ -179,6 +183,8 @@ std::vector<MultiplyAddLoop> loops_of_this_processor(DType dtype) {
 
 }  // namespace
 
-std::vector<MultiplyAddLoop> multiply_add_loops(DType dtype) { return loops_of_this_processor(dtype); }
+std::vector<MultiplyAddLoop> multiply_add_loops(DType dtype) {
+  return loops_of_this_processor(dtype);
+}
 
 }  // namespace axle

@@ -1,9 +1,11 @@
-// The binary interface of PJRT plugins (https://openxla.org/xla/pjrt), in our own declarations: the parts that all calls
-// share, errors, events and the plugin itself. Clients, buffers, executables and topologies: pjrt_abi_*.h.
+// The binary interface of PJRT plugins (https://openxla.org/xla/pjrt), in our own declarations: the
+// parts that all calls share, errors, events and the plugin itself. Clients, buffers, executables
+// and topologies: pjrt_abi_*.h.
 //
-// A plugin exports `const Api* GetPjrtApi()`. The Api is a table of calls; each takes one struct of arguments, whose first
-// fields say how large the caller believes it to be, and returns an Error* (nullptr: all is well). A struct below names the
-// table slot of its call in `kSlot` and mirrors PJRT minor version 114 byte for byte (pjrt_abi_test.cpp compares them).
+// A plugin exports `const Api* GetPjrtApi()`. The Api is a table of calls; each takes one struct of
+// arguments, whose first fields say how large the caller believes it to be, and returns an Error*
+// (nullptr: all is well). A struct below names the table slot of its call in `kSlot` and mirrors
+// PJRT minor version 114 byte for byte (pjrt_abi_test.cpp compares them).
 #pragma once
 
 #include <cstddef>
@@ -17,7 +19,7 @@ inline constexpr int kNumSlots = 138;
 
 struct Extension {
   size_t struct_size;
-  int type;  // see name_of_extension
+  int type;  // see Plugin::extensions
   Extension* next;
 };
 
@@ -41,11 +43,14 @@ struct Api {
   void* slots[kNumSlots];
 };
 
-/// Bytes of a struct as PJRT counts them: up to the end of its last field, without padding after it.
+/// Bytes of a struct as PJRT counts them: up to the end of its last field, without padding after
+/// it.
 template <class T>
 constexpr size_t wire_size() {
-  if constexpr (requires { T::kTailPadding; }) return sizeof(T) - T::kTailPadding;
-  else return sizeof(T);
+  if constexpr (requires { T::kTailPadding; })
+    return sizeof(T) - T::kTailPadding;
+  else
+    return sizeof(T);
 }
 
 /// Text that someone else owns; not terminated by a zero.

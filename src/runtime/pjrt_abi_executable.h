@@ -57,9 +57,9 @@ struct ExecutableSerialize {
   static constexpr int kSlot = 49;
   Head head;
   const Executable* executable = nullptr;
-  Text bytes;                                         // out; live until `serialized` is deleted
-  SerializedExecutable* serialized = nullptr;         // out
-  void (*deleter)(SerializedExecutable*) = nullptr;   // out
+  Text bytes;                                        // out; live until `serialized` is deleted
+  SerializedExecutable* serialized = nullptr;        // out
+  void (*deleter)(SerializedExecutable*) = nullptr;  // out
 };
 
 struct LoadedExecutableDestroy {
@@ -103,8 +103,8 @@ struct LoadedExecutableExecute {
   Buffer* const* const* arguments = nullptr;  // [num_devices][num_args]
   size_t num_devices = 0;
   size_t num_args = 0;
-  Buffer** const* outputs = nullptr;          // [num_devices][number of outputs], filled in
-  Event** device_complete_events = nullptr;   // [num_devices], filled in
+  Buffer** const* outputs = nullptr;         // [num_devices][number of outputs], filled in
+  Event** device_complete_events = nullptr;  // [num_devices], filled in
   Device* execute_device = nullptr;
 };
 

@@ -1,5 +1,5 @@
-// Compares every struct, field and table slot of pjrt_abi*.h with the published header of the same version
-// (tools/fetch_pjrt_header.sh; CMake finds it in .axle/pjrt_header).
+// Compares every struct, field and table slot of pjrt_abi*.h with the published header of the same
+// version (tools/fetch_pjrt_header.sh; CMake finds it in .axle/pjrt_header).
 #include <gtest/gtest.h>
 
 #include <set>
@@ -23,20 +23,22 @@ std::set<int> checked_slots;
   AXLE_STRUCT(ours, theirs);     \
   EXPECT_EQ(wire_size<ours>(), size_t{theirs##_STRUCT_SIZE}) << #theirs
 
-#define AXLE_CALL(ours, theirs)                                                             \
-  AXLE_SIZED(ours, theirs##_Args);                                                          \
+#define AXLE_CALL(ours, theirs)                                                              \
+  AXLE_SIZED(ours, theirs##_Args);                                                           \
   EXPECT_EQ(offsetof(Api, slots) + sizeof(void*) * ours::kSlot, offsetof(PJRT_Api, theirs)); \
   checked_slots.insert(ours::kSlot)
 
-#define AXLE_FIELD(ours, field, theirs, their_field)                           \
-  EXPECT_EQ(offsetof(ours, field), offsetof(theirs, their_field)) << #theirs;  \
+#define AXLE_FIELD(ours, field, theirs, their_field)                          \
+  EXPECT_EQ(offsetof(ours, field), offsetof(theirs, their_field)) << #theirs; \
   EXPECT_EQ(sizeof(ours::field), sizeof(theirs::their_field)) << #theirs "." #their_field
 
 // One field of ours that holds two neighbours of theirs.
-#define AXLE_PAIR(ours, field, theirs, first, second)                                                          \
-  EXPECT_EQ(offsetof(ours, field), offsetof(theirs, first)) << #theirs;                                        \
-  EXPECT_EQ(offsetof(ours, field) + sizeof(theirs::first), offsetof(theirs, second)) << #theirs "." #second;   \
-  EXPECT_GE(sizeof(ours::field), sizeof(theirs::first) + sizeof(theirs::second)) << #theirs "." #second
+#define AXLE_PAIR(ours, field, theirs, first, second)                                \
+  EXPECT_EQ(offsetof(ours, field), offsetof(theirs, first)) << #theirs;              \
+  EXPECT_EQ(offsetof(ours, field) + sizeof(theirs::first), offsetof(theirs, second)) \
+      << #theirs "." #second;                                                        \
+  EXPECT_GE(sizeof(ours::field), sizeof(theirs::first) + sizeof(theirs::second))     \
+      << #theirs "." #second
 
 TEST(PjrtAbi, TableOfCalls) {
   EXPECT_EQ(sizeof(Api), sizeof(PJRT_Api));
@@ -69,7 +71,8 @@ TEST(PjrtAbi, Enums) {
   EXPECT_EQ(int(BufferType::kF32), PJRT_Buffer_Type_F32);
   EXPECT_EQ(int(BufferType::kF64), PJRT_Buffer_Type_F64);
   EXPECT_EQ(int(BufferType::kBF16), PJRT_Buffer_Type_BF16);
-  EXPECT_EQ(int(HostBuffer::kImmutableOnlyDuringCall), PJRT_HostBufferSemantics_kImmutableOnlyDuringCall);
+  EXPECT_EQ(int(HostBuffer::kImmutableOnlyDuringCall),
+            PJRT_HostBufferSemantics_kImmutableOnlyDuringCall);
   EXPECT_EQ(int(HostBuffer::kMutableZeroCopy), PJRT_HostBufferSemantics_kMutableZeroCopy);
   EXPECT_EQ(int(MemoryLayout::Kind::kTiled), PJRT_Buffer_MemoryLayout_Type_Tiled);
   EXPECT_EQ(int(MemoryLayout::Kind::kStrides), PJRT_Buffer_MemoryLayout_Type_Strides);
@@ -104,17 +107,21 @@ void compare_shared_structs() {
   AXLE_FIELD(ExecuteOptions, num_send_ops, PJRT_ExecuteOptions, num_send_ops);
   AXLE_FIELD(ExecuteOptions, num_recv_ops, PJRT_ExecuteOptions, num_recv_ops);
   AXLE_FIELD(ExecuteOptions, launch_id, PJRT_ExecuteOptions, launch_id);
-  AXLE_FIELD(ExecuteOptions, non_donatable_inputs, PJRT_ExecuteOptions, non_donatable_input_indices);
-  AXLE_FIELD(ExecuteOptions, num_non_donatable_inputs, PJRT_ExecuteOptions, num_non_donatable_input_indices);
+  AXLE_FIELD(ExecuteOptions, non_donatable_inputs, PJRT_ExecuteOptions,
+             non_donatable_input_indices);
+  AXLE_FIELD(ExecuteOptions, num_non_donatable_inputs, PJRT_ExecuteOptions,
+             num_non_donatable_input_indices);
   AXLE_FIELD(ExecuteOptions, context, PJRT_ExecuteOptions, context);
   AXLE_FIELD(ExecuteOptions, call_location, PJRT_ExecuteOptions, call_location);
   AXLE_FIELD(ExecuteOptions, num_tasks, PJRT_ExecuteOptions, num_tasks);
   AXLE_FIELD(ExecuteOptions, task_ids, PJRT_ExecuteOptions, task_ids);
   AXLE_FIELD(ExecuteOptions, incarnation_ids, PJRT_ExecuteOptions, incarnation_ids);
   AXLE_FIELD(ExecuteOptions, multi_slice_config, PJRT_ExecuteOptions, multi_slice_config);
-  AXLE_FIELD(ExecuteOptions, row_major_callbacks, PJRT_ExecuteOptions, use_major_to_minor_data_layout_for_callbacks);
+  AXLE_FIELD(ExecuteOptions, row_major_callbacks, PJRT_ExecuteOptions,
+             use_major_to_minor_data_layout_for_callbacks);
   AXLE_FIELD(ExecuteOptions, hlo_output_callbacks, PJRT_ExecuteOptions, hlo_output_callbacks);
-  AXLE_FIELD(ExecuteOptions, num_hlo_output_callbacks, PJRT_ExecuteOptions, num_hlo_output_callbacks);
+  AXLE_FIELD(ExecuteOptions, num_hlo_output_callbacks, PJRT_ExecuteOptions,
+             num_hlo_output_callbacks);
 }
 TEST(PjrtAbi, SharedStructs) { compare_shared_structs(); }
 
@@ -153,37 +160,55 @@ void compare_client() {
   AXLE_FIELD(ClientDestroy, client, PJRT_Client_Destroy_Args, client);
   AXLE_CALL(ClientPlatformName, PJRT_Client_PlatformName);
   AXLE_FIELD(ClientPlatformName, client, PJRT_Client_PlatformName_Args, client);
-  AXLE_PAIR(ClientPlatformName, name, PJRT_Client_PlatformName_Args, platform_name, platform_name_size);
+  AXLE_PAIR(ClientPlatformName, name, PJRT_Client_PlatformName_Args, platform_name,
+            platform_name_size);
   AXLE_CALL(ClientPlatformVersion, PJRT_Client_PlatformVersion);
   AXLE_FIELD(ClientPlatformVersion, client, PJRT_Client_PlatformVersion_Args, client);
-  AXLE_PAIR(ClientPlatformVersion, version, PJRT_Client_PlatformVersion_Args, platform_version, platform_version_size);
+  AXLE_PAIR(ClientPlatformVersion, version, PJRT_Client_PlatformVersion_Args, platform_version,
+            platform_version_size);
   AXLE_CALL(ClientAddressableDevices, PJRT_Client_AddressableDevices);
   AXLE_FIELD(ClientAddressableDevices, client, PJRT_Client_AddressableDevices_Args, client);
-  AXLE_FIELD(ClientAddressableDevices, devices, PJRT_Client_AddressableDevices_Args, addressable_devices);
-  AXLE_FIELD(ClientAddressableDevices, num_devices, PJRT_Client_AddressableDevices_Args, num_addressable_devices);
+  AXLE_FIELD(ClientAddressableDevices, devices, PJRT_Client_AddressableDevices_Args,
+             addressable_devices);
+  AXLE_FIELD(ClientAddressableDevices, num_devices, PJRT_Client_AddressableDevices_Args,
+             num_addressable_devices);
   AXLE_CALL(DeviceGetDescription, PJRT_Device_GetDescription);
   AXLE_FIELD(DeviceGetDescription, device, PJRT_Device_GetDescription_Args, device);
-  AXLE_FIELD(DeviceGetDescription, description, PJRT_Device_GetDescription_Args, device_description);
+  AXLE_FIELD(DeviceGetDescription, description, PJRT_Device_GetDescription_Args,
+             device_description);
   AXLE_CALL(DeviceDescriptionId, PJRT_DeviceDescription_Id);
   AXLE_FIELD(DeviceDescriptionId, description, PJRT_DeviceDescription_Id_Args, device_description);
   AXLE_FIELD(DeviceDescriptionId, id, PJRT_DeviceDescription_Id_Args, id);
   AXLE_CALL(DeviceDescriptionKind, PJRT_DeviceDescription_Kind);
-  AXLE_FIELD(DeviceDescriptionKind, description, PJRT_DeviceDescription_Kind_Args, device_description);
-  AXLE_PAIR(DeviceDescriptionKind, kind, PJRT_DeviceDescription_Kind_Args, device_kind, device_kind_size);
+  AXLE_FIELD(DeviceDescriptionKind, description, PJRT_DeviceDescription_Kind_Args,
+             device_description);
+  AXLE_PAIR(DeviceDescriptionKind, kind, PJRT_DeviceDescription_Kind_Args, device_kind,
+            device_kind_size);
   AXLE_CALL(DeviceMemoryStats, PJRT_Device_MemoryStats);
   AXLE_FIELD(DeviceMemoryStats, device, PJRT_Device_MemoryStats_Args, device);
   AXLE_FIELD(DeviceMemoryStats, bytes_in_use, PJRT_Device_MemoryStats_Args, bytes_in_use);
-  AXLE_PAIR(DeviceMemoryStats, peak_bytes_in_use, PJRT_Device_MemoryStats_Args, peak_bytes_in_use, peak_bytes_in_use_is_set);
-  AXLE_PAIR(DeviceMemoryStats, num_allocations, PJRT_Device_MemoryStats_Args, num_allocs, num_allocs_is_set);
-  AXLE_PAIR(DeviceMemoryStats, largest_allocation, PJRT_Device_MemoryStats_Args, largest_alloc_size, largest_alloc_size_is_set);
-  AXLE_PAIR(DeviceMemoryStats, bytes_limit, PJRT_Device_MemoryStats_Args, bytes_limit, bytes_limit_is_set);
-  AXLE_PAIR(DeviceMemoryStats, bytes_reserved, PJRT_Device_MemoryStats_Args, bytes_reserved, bytes_reserved_is_set);
-  AXLE_PAIR(DeviceMemoryStats, peak_bytes_reserved, PJRT_Device_MemoryStats_Args, peak_bytes_reserved, peak_bytes_reserved_is_set);
-  AXLE_PAIR(DeviceMemoryStats, bytes_reservable_limit, PJRT_Device_MemoryStats_Args, bytes_reservable_limit, bytes_reservable_limit_is_set);
-  AXLE_PAIR(DeviceMemoryStats, largest_free_block, PJRT_Device_MemoryStats_Args, largest_free_block_bytes, largest_free_block_bytes_is_set);
-  AXLE_PAIR(DeviceMemoryStats, pool_bytes, PJRT_Device_MemoryStats_Args, pool_bytes, pool_bytes_is_set);
-  AXLE_PAIR(DeviceMemoryStats, peak_pool_bytes, PJRT_Device_MemoryStats_Args, peak_pool_bytes, peak_pool_bytes_is_set);
-  AXLE_PAIR(DeviceMemoryStats, peak_allocated_bytes, PJRT_Device_MemoryStats_Args, peak_allocated_bytes, peak_allocated_bytes_is_set);
+  AXLE_PAIR(DeviceMemoryStats, peak_bytes_in_use, PJRT_Device_MemoryStats_Args, peak_bytes_in_use,
+            peak_bytes_in_use_is_set);
+  AXLE_PAIR(DeviceMemoryStats, num_allocations, PJRT_Device_MemoryStats_Args, num_allocs,
+            num_allocs_is_set);
+  AXLE_PAIR(DeviceMemoryStats, largest_allocation, PJRT_Device_MemoryStats_Args, largest_alloc_size,
+            largest_alloc_size_is_set);
+  AXLE_PAIR(DeviceMemoryStats, bytes_limit, PJRT_Device_MemoryStats_Args, bytes_limit,
+            bytes_limit_is_set);
+  AXLE_PAIR(DeviceMemoryStats, bytes_reserved, PJRT_Device_MemoryStats_Args, bytes_reserved,
+            bytes_reserved_is_set);
+  AXLE_PAIR(DeviceMemoryStats, peak_bytes_reserved, PJRT_Device_MemoryStats_Args,
+            peak_bytes_reserved, peak_bytes_reserved_is_set);
+  AXLE_PAIR(DeviceMemoryStats, bytes_reservable_limit, PJRT_Device_MemoryStats_Args,
+            bytes_reservable_limit, bytes_reservable_limit_is_set);
+  AXLE_PAIR(DeviceMemoryStats, largest_free_block, PJRT_Device_MemoryStats_Args,
+            largest_free_block_bytes, largest_free_block_bytes_is_set);
+  AXLE_PAIR(DeviceMemoryStats, pool_bytes, PJRT_Device_MemoryStats_Args, pool_bytes,
+            pool_bytes_is_set);
+  AXLE_PAIR(DeviceMemoryStats, peak_pool_bytes, PJRT_Device_MemoryStats_Args, peak_pool_bytes,
+            peak_pool_bytes_is_set);
+  AXLE_PAIR(DeviceMemoryStats, peak_allocated_bytes, PJRT_Device_MemoryStats_Args,
+            peak_allocated_bytes, peak_allocated_bytes_is_set);
 }
 TEST(PjrtAbi, Client) { compare_client(); }
 
@@ -194,13 +219,18 @@ void compare_buffers() {
   AXLE_FIELD(ClientBufferFromHostBuffer, type, PJRT_Client_BufferFromHostBuffer_Args, type);
   AXLE_FIELD(ClientBufferFromHostBuffer, dims, PJRT_Client_BufferFromHostBuffer_Args, dims);
   AXLE_FIELD(ClientBufferFromHostBuffer, num_dims, PJRT_Client_BufferFromHostBuffer_Args, num_dims);
-  AXLE_FIELD(ClientBufferFromHostBuffer, byte_strides, PJRT_Client_BufferFromHostBuffer_Args, byte_strides);
-  AXLE_FIELD(ClientBufferFromHostBuffer, num_byte_strides, PJRT_Client_BufferFromHostBuffer_Args, num_byte_strides);
-  AXLE_FIELD(ClientBufferFromHostBuffer, semantics, PJRT_Client_BufferFromHostBuffer_Args, host_buffer_semantics);
+  AXLE_FIELD(ClientBufferFromHostBuffer, byte_strides, PJRT_Client_BufferFromHostBuffer_Args,
+             byte_strides);
+  AXLE_FIELD(ClientBufferFromHostBuffer, num_byte_strides, PJRT_Client_BufferFromHostBuffer_Args,
+             num_byte_strides);
+  AXLE_FIELD(ClientBufferFromHostBuffer, semantics, PJRT_Client_BufferFromHostBuffer_Args,
+             host_buffer_semantics);
   AXLE_FIELD(ClientBufferFromHostBuffer, device, PJRT_Client_BufferFromHostBuffer_Args, device);
   AXLE_FIELD(ClientBufferFromHostBuffer, memory, PJRT_Client_BufferFromHostBuffer_Args, memory);
-  AXLE_FIELD(ClientBufferFromHostBuffer, device_layout, PJRT_Client_BufferFromHostBuffer_Args, device_layout);
-  AXLE_FIELD(ClientBufferFromHostBuffer, done_with_host_buffer, PJRT_Client_BufferFromHostBuffer_Args, done_with_host_buffer);
+  AXLE_FIELD(ClientBufferFromHostBuffer, device_layout, PJRT_Client_BufferFromHostBuffer_Args,
+             device_layout);
+  AXLE_FIELD(ClientBufferFromHostBuffer, done_with_host_buffer,
+             PJRT_Client_BufferFromHostBuffer_Args, done_with_host_buffer);
   AXLE_FIELD(ClientBufferFromHostBuffer, buffer, PJRT_Client_BufferFromHostBuffer_Args, buffer);
   AXLE_CALL(BufferDestroy, PJRT_Buffer_Destroy);
   AXLE_FIELD(BufferDestroy, buffer, PJRT_Buffer_Destroy_Args, buffer);
@@ -223,7 +253,8 @@ void compare_executables() {
   AXLE_CALL(ClientCompile, PJRT_Client_Compile);
   AXLE_FIELD(ClientCompile, client, PJRT_Client_Compile_Args, client);
   AXLE_FIELD(ClientCompile, program, PJRT_Client_Compile_Args, program);
-  AXLE_PAIR(ClientCompile, compile_options, PJRT_Client_Compile_Args, compile_options, compile_options_size);
+  AXLE_PAIR(ClientCompile, compile_options, PJRT_Client_Compile_Args, compile_options,
+            compile_options_size);
   AXLE_FIELD(ClientCompile, executable, PJRT_Client_Compile_Args, executable);
   AXLE_CALL(ExecutableDestroy, PJRT_Executable_Destroy);
   AXLE_FIELD(ExecutableDestroy, executable, PJRT_Executable_Destroy_Args, executable);
@@ -231,69 +262,106 @@ void compare_executables() {
   AXLE_FIELD(ExecutableNumOutputs, executable, PJRT_Executable_NumOutputs_Args, executable);
   AXLE_FIELD(ExecutableNumOutputs, num_outputs, PJRT_Executable_NumOutputs_Args, num_outputs);
   AXLE_CALL(ExecutableGetCostAnalysis, PJRT_Executable_GetCostAnalysis);
-  AXLE_FIELD(ExecutableGetCostAnalysis, executable, PJRT_Executable_GetCostAnalysis_Args, executable);
-  AXLE_FIELD(ExecutableGetCostAnalysis, num_properties, PJRT_Executable_GetCostAnalysis_Args, num_properties);
-  AXLE_FIELD(ExecutableGetCostAnalysis, properties, PJRT_Executable_GetCostAnalysis_Args, properties);
+  AXLE_FIELD(ExecutableGetCostAnalysis, executable, PJRT_Executable_GetCostAnalysis_Args,
+             executable);
+  AXLE_FIELD(ExecutableGetCostAnalysis, num_properties, PJRT_Executable_GetCostAnalysis_Args,
+             num_properties);
+  AXLE_FIELD(ExecutableGetCostAnalysis, properties, PJRT_Executable_GetCostAnalysis_Args,
+             properties);
   AXLE_CALL(ExecutableOptimizedProgram, PJRT_Executable_OptimizedProgram);
-  AXLE_FIELD(ExecutableOptimizedProgram, executable, PJRT_Executable_OptimizedProgram_Args, executable);
+  AXLE_FIELD(ExecutableOptimizedProgram, executable, PJRT_Executable_OptimizedProgram_Args,
+             executable);
   AXLE_FIELD(ExecutableOptimizedProgram, program, PJRT_Executable_OptimizedProgram_Args, program);
   AXLE_CALL(ExecutableSerialize, PJRT_Executable_Serialize);
   AXLE_FIELD(ExecutableSerialize, executable, PJRT_Executable_Serialize_Args, executable);
-  AXLE_PAIR(ExecutableSerialize, bytes, PJRT_Executable_Serialize_Args, serialized_bytes, serialized_bytes_size);
-  AXLE_FIELD(ExecutableSerialize, serialized, PJRT_Executable_Serialize_Args, serialized_executable);
-  AXLE_FIELD(ExecutableSerialize, deleter, PJRT_Executable_Serialize_Args, serialized_executable_deleter);
+  AXLE_PAIR(ExecutableSerialize, bytes, PJRT_Executable_Serialize_Args, serialized_bytes,
+            serialized_bytes_size);
+  AXLE_FIELD(ExecutableSerialize, serialized, PJRT_Executable_Serialize_Args,
+             serialized_executable);
+  AXLE_FIELD(ExecutableSerialize, deleter, PJRT_Executable_Serialize_Args,
+             serialized_executable_deleter);
   AXLE_CALL(LoadedExecutableDestroy, PJRT_LoadedExecutable_Destroy);
   AXLE_FIELD(LoadedExecutableDestroy, executable, PJRT_LoadedExecutable_Destroy_Args, executable);
   AXLE_CALL(LoadedExecutableGetExecutable, PJRT_LoadedExecutable_GetExecutable);
-  AXLE_FIELD(LoadedExecutableGetExecutable, loaded, PJRT_LoadedExecutable_GetExecutable_Args, loaded_executable);
-  AXLE_FIELD(LoadedExecutableGetExecutable, executable, PJRT_LoadedExecutable_GetExecutable_Args, executable);
+  AXLE_FIELD(LoadedExecutableGetExecutable, loaded, PJRT_LoadedExecutable_GetExecutable_Args,
+             loaded_executable);
+  AXLE_FIELD(LoadedExecutableGetExecutable, executable, PJRT_LoadedExecutable_GetExecutable_Args,
+             executable);
   AXLE_CALL(LoadedExecutableExecute, PJRT_LoadedExecutable_Execute);
   AXLE_FIELD(LoadedExecutableExecute, executable, PJRT_LoadedExecutable_Execute_Args, executable);
   AXLE_FIELD(LoadedExecutableExecute, options, PJRT_LoadedExecutable_Execute_Args, options);
-  AXLE_FIELD(LoadedExecutableExecute, arguments, PJRT_LoadedExecutable_Execute_Args, argument_lists);
+  AXLE_FIELD(LoadedExecutableExecute, arguments, PJRT_LoadedExecutable_Execute_Args,
+             argument_lists);
   AXLE_FIELD(LoadedExecutableExecute, num_devices, PJRT_LoadedExecutable_Execute_Args, num_devices);
   AXLE_FIELD(LoadedExecutableExecute, num_args, PJRT_LoadedExecutable_Execute_Args, num_args);
   AXLE_FIELD(LoadedExecutableExecute, outputs, PJRT_LoadedExecutable_Execute_Args, output_lists);
-  AXLE_FIELD(LoadedExecutableExecute, device_complete_events, PJRT_LoadedExecutable_Execute_Args, device_complete_events);
-  AXLE_FIELD(LoadedExecutableExecute, execute_device, PJRT_LoadedExecutable_Execute_Args, execute_device);
+  AXLE_FIELD(LoadedExecutableExecute, device_complete_events, PJRT_LoadedExecutable_Execute_Args,
+             device_complete_events);
+  AXLE_FIELD(LoadedExecutableExecute, execute_device, PJRT_LoadedExecutable_Execute_Args,
+             execute_device);
   AXLE_CALL(ExecutableDeserializeAndLoad, PJRT_Executable_DeserializeAndLoad);
   AXLE_FIELD(ExecutableDeserializeAndLoad, client, PJRT_Executable_DeserializeAndLoad_Args, client);
-  AXLE_PAIR(ExecutableDeserializeAndLoad, serialized, PJRT_Executable_DeserializeAndLoad_Args, serialized_executable, serialized_executable_size);
-  AXLE_FIELD(ExecutableDeserializeAndLoad, loaded, PJRT_Executable_DeserializeAndLoad_Args, loaded_executable);
-  AXLE_PAIR(ExecutableDeserializeAndLoad, overridden_compile_options, PJRT_Executable_DeserializeAndLoad_Args, overridden_serialized_compile_options, overridden_serialized_compile_options_size);
-  AXLE_FIELD(ExecutableDeserializeAndLoad, load_options, PJRT_Executable_DeserializeAndLoad_Args, load_options);
+  AXLE_PAIR(ExecutableDeserializeAndLoad, serialized, PJRT_Executable_DeserializeAndLoad_Args,
+            serialized_executable, serialized_executable_size);
+  AXLE_FIELD(ExecutableDeserializeAndLoad, loaded, PJRT_Executable_DeserializeAndLoad_Args,
+             loaded_executable);
+  AXLE_PAIR(ExecutableDeserializeAndLoad, overridden_compile_options,
+            PJRT_Executable_DeserializeAndLoad_Args, overridden_serialized_compile_options,
+            overridden_serialized_compile_options_size);
+  AXLE_FIELD(ExecutableDeserializeAndLoad, load_options, PJRT_Executable_DeserializeAndLoad_Args,
+             load_options);
   AXLE_CALL(ExecutableGetCompiledMemoryStats, PJRT_Executable_GetCompiledMemoryStats);
-  AXLE_FIELD(ExecutableGetCompiledMemoryStats, executable, PJRT_Executable_GetCompiledMemoryStats_Args, executable);
-  AXLE_FIELD(ExecutableGetCompiledMemoryStats, code, PJRT_Executable_GetCompiledMemoryStats_Args, generated_code_size_in_bytes);
-  AXLE_FIELD(ExecutableGetCompiledMemoryStats, argument, PJRT_Executable_GetCompiledMemoryStats_Args, argument_size_in_bytes);
-  AXLE_FIELD(ExecutableGetCompiledMemoryStats, output, PJRT_Executable_GetCompiledMemoryStats_Args, output_size_in_bytes);
-  AXLE_FIELD(ExecutableGetCompiledMemoryStats, alias, PJRT_Executable_GetCompiledMemoryStats_Args, alias_size_in_bytes);
-  AXLE_FIELD(ExecutableGetCompiledMemoryStats, temporary, PJRT_Executable_GetCompiledMemoryStats_Args, temp_size_in_bytes);
-  AXLE_FIELD(ExecutableGetCompiledMemoryStats, host_code, PJRT_Executable_GetCompiledMemoryStats_Args, host_generated_code_size_in_bytes);
-  AXLE_FIELD(ExecutableGetCompiledMemoryStats, host_argument, PJRT_Executable_GetCompiledMemoryStats_Args, host_argument_size_in_bytes);
-  AXLE_FIELD(ExecutableGetCompiledMemoryStats, host_output, PJRT_Executable_GetCompiledMemoryStats_Args, host_output_size_in_bytes);
-  AXLE_FIELD(ExecutableGetCompiledMemoryStats, host_alias, PJRT_Executable_GetCompiledMemoryStats_Args, host_alias_size_in_bytes);
-  AXLE_FIELD(ExecutableGetCompiledMemoryStats, host_temporary, PJRT_Executable_GetCompiledMemoryStats_Args, host_temp_size_in_bytes);
-  AXLE_FIELD(ExecutableGetCompiledMemoryStats, peak, PJRT_Executable_GetCompiledMemoryStats_Args, peak_memory_in_bytes);
-  AXLE_FIELD(ExecutableGetCompiledMemoryStats, total, PJRT_Executable_GetCompiledMemoryStats_Args, total_size_in_bytes);
-  AXLE_FIELD(ExecutableGetCompiledMemoryStats, total_allocation, PJRT_Executable_GetCompiledMemoryStats_Args, total_allocation_bytes);
-  AXLE_FIELD(ExecutableGetCompiledMemoryStats, indefinite_allocations, PJRT_Executable_GetCompiledMemoryStats_Args, indefinite_allocations);
-  AXLE_FIELD(ExecutableGetCompiledMemoryStats, peak_unpadded_heap, PJRT_Executable_GetCompiledMemoryStats_Args, peak_unpadded_heap_bytes);
+  AXLE_FIELD(ExecutableGetCompiledMemoryStats, executable,
+             PJRT_Executable_GetCompiledMemoryStats_Args, executable);
+  AXLE_FIELD(ExecutableGetCompiledMemoryStats, code, PJRT_Executable_GetCompiledMemoryStats_Args,
+             generated_code_size_in_bytes);
+  AXLE_FIELD(ExecutableGetCompiledMemoryStats, argument,
+             PJRT_Executable_GetCompiledMemoryStats_Args, argument_size_in_bytes);
+  AXLE_FIELD(ExecutableGetCompiledMemoryStats, output, PJRT_Executable_GetCompiledMemoryStats_Args,
+             output_size_in_bytes);
+  AXLE_FIELD(ExecutableGetCompiledMemoryStats, alias, PJRT_Executable_GetCompiledMemoryStats_Args,
+             alias_size_in_bytes);
+  AXLE_FIELD(ExecutableGetCompiledMemoryStats, temporary,
+             PJRT_Executable_GetCompiledMemoryStats_Args, temp_size_in_bytes);
+  AXLE_FIELD(ExecutableGetCompiledMemoryStats, host_code,
+             PJRT_Executable_GetCompiledMemoryStats_Args, host_generated_code_size_in_bytes);
+  AXLE_FIELD(ExecutableGetCompiledMemoryStats, host_argument,
+             PJRT_Executable_GetCompiledMemoryStats_Args, host_argument_size_in_bytes);
+  AXLE_FIELD(ExecutableGetCompiledMemoryStats, host_output,
+             PJRT_Executable_GetCompiledMemoryStats_Args, host_output_size_in_bytes);
+  AXLE_FIELD(ExecutableGetCompiledMemoryStats, host_alias,
+             PJRT_Executable_GetCompiledMemoryStats_Args, host_alias_size_in_bytes);
+  AXLE_FIELD(ExecutableGetCompiledMemoryStats, host_temporary,
+             PJRT_Executable_GetCompiledMemoryStats_Args, host_temp_size_in_bytes);
+  AXLE_FIELD(ExecutableGetCompiledMemoryStats, peak, PJRT_Executable_GetCompiledMemoryStats_Args,
+             peak_memory_in_bytes);
+  AXLE_FIELD(ExecutableGetCompiledMemoryStats, total, PJRT_Executable_GetCompiledMemoryStats_Args,
+             total_size_in_bytes);
+  AXLE_FIELD(ExecutableGetCompiledMemoryStats, total_allocation,
+             PJRT_Executable_GetCompiledMemoryStats_Args, total_allocation_bytes);
+  AXLE_FIELD(ExecutableGetCompiledMemoryStats, indefinite_allocations,
+             PJRT_Executable_GetCompiledMemoryStats_Args, indefinite_allocations);
+  AXLE_FIELD(ExecutableGetCompiledMemoryStats, peak_unpadded_heap,
+             PJRT_Executable_GetCompiledMemoryStats_Args, peak_unpadded_heap_bytes);
 }
 TEST(PjrtAbi, Executables) { compare_executables(); }
 
 void compare_topologies() {
   AXLE_CALL(TopologyCreate, PJRT_TopologyDescription_Create);
-  AXLE_PAIR(TopologyCreate, name, PJRT_TopologyDescription_Create_Args, topology_name, topology_name_size);
+  AXLE_PAIR(TopologyCreate, name, PJRT_TopologyDescription_Create_Args, topology_name,
+            topology_name_size);
   AXLE_FIELD(TopologyCreate, options, PJRT_TopologyDescription_Create_Args, create_options);
   AXLE_FIELD(TopologyCreate, num_options, PJRT_TopologyDescription_Create_Args, num_options);
   AXLE_FIELD(TopologyCreate, topology, PJRT_TopologyDescription_Create_Args, topology);
   AXLE_CALL(TopologyDestroy, PJRT_TopologyDescription_Destroy);
   AXLE_FIELD(TopologyDestroy, topology, PJRT_TopologyDescription_Destroy_Args, topology);
   AXLE_CALL(TopologyGetDeviceDescriptions, PJRT_TopologyDescription_GetDeviceDescriptions);
-  AXLE_FIELD(TopologyGetDeviceDescriptions, topology, PJRT_TopologyDescription_GetDeviceDescriptions_Args, topology);
-  AXLE_FIELD(TopologyGetDeviceDescriptions, descriptions, PJRT_TopologyDescription_GetDeviceDescriptions_Args, descriptions);
-  AXLE_FIELD(TopologyGetDeviceDescriptions, num_descriptions, PJRT_TopologyDescription_GetDeviceDescriptions_Args, num_descriptions);
+  AXLE_FIELD(TopologyGetDeviceDescriptions, topology,
+             PJRT_TopologyDescription_GetDeviceDescriptions_Args, topology);
+  AXLE_FIELD(TopologyGetDeviceDescriptions, descriptions,
+             PJRT_TopologyDescription_GetDeviceDescriptions_Args, descriptions);
+  AXLE_FIELD(TopologyGetDeviceDescriptions, num_descriptions,
+             PJRT_TopologyDescription_GetDeviceDescriptions_Args, num_descriptions);
   AXLE_CALL(Compile, PJRT_Compile);
   AXLE_FIELD(Compile, topology, PJRT_Compile_Args, topology);
   AXLE_FIELD(Compile, program, PJRT_Compile_Args, program);
@@ -320,6 +388,8 @@ TEST(PjrtAbi, NoCallIsForgotten) {
 
 #else
 
-TEST(PjrtAbi, Header) { GTEST_SKIP() << "no PJRT header in .axle/pjrt_header: run tools/fetch_pjrt_header.sh, then cmake"; }
+TEST(PjrtAbi, Header) {
+  GTEST_SKIP() << "no PJRT header in .axle/pjrt_header: run tools/fetch_pjrt_header.sh, then cmake";
+}
 
 #endif

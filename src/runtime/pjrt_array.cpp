@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "base/error.h"
 #include "runtime/sharding.h"
 #include "runtime/signature.h"
@@ -9,10 +12,12 @@
 namespace axle {
 namespace {
 
-/// Transfers to host memory under way; the memory must outlive them, so that leaving early waits too.
+/// Transfers to host memory under way; the memory must outlive them, so that leaving early waits
+/// too.
 class HostTransfers {
  public:
-  HostTransfers(const PjrtClient& client, std::string where) : plugin_(client.plugin()), where_(std::move(where)) {}
+  HostTransfers(const PjrtClient& client, std::string where)
+      : plugin_(client.plugin()), where_(std::move(where)) {}
   ~HostTransfers() {
     for (auto* event : events_) plugin_.await(event);
   }
@@ -21,9 +26,10 @@ class HostTransfers {
     // Without a layout the bytes come in the device's order of dims.
     std::vector<int64_t> minor_to_major(to.shape().size());
     std::iota(minor_to_major.rbegin(), minor_to_major.rend(), 0);
-    auto layout = plugin_.padded(pjrt::MemoryLayout{.tiled = {.head = {pjrt::wire_size<pjrt::TiledLayout>()},
-                                                              .minor_to_major = minor_to_major.data(),
-                                                              .num_dims = minor_to_major.size()}});
+    auto layout =
+        plugin_.padded(pjrt::MemoryLayout{.tiled = {.head = {pjrt::wire_size<pjrt::TiledLayout>()},
+                                                    .minor_to_major = minor_to_major.data(),
+                                                    .num_dims = minor_to_major.size()}});
     pjrt::BufferToHostBuffer args{.source = buffer,
                                   .host_layout = &layout.value,
                                   .destination = to.bytes().data(),
@@ -47,8 +53,8 @@ class HostTransfers {
   std::vector<pjrt::Event*> events_;
 };
 
-PjrtBuffer send(const PjrtClient& client, pjrt::Device* device, const std::byte* data, const Type& type,
-                const std::string& where) {
+PjrtBuffer send(const PjrtClient& client, pjrt::Device* device, const std::byte* data,
+                const Type& type, const std::string& where) {
   const auto& plugin = client.plugin();
   pjrt::ClientBufferFromHostBuffer args{.client = client.get(),
                                         .data = data,
@@ -66,11 +72,13 @@ PjrtBuffer send(const PjrtClient& client, pjrt::Device* device, const std::byte*
 
 }  // namespace
 
-PjrtLaunch::PjrtLaunch(std::shared_ptr<const PjrtClient> client, std::string program, std::vector<pjrt::Event*> events)
+PjrtLaunch::PjrtLaunch(std::shared_ptr<const PjrtClient> client, std::string program,
+                       std::vector<pjrt::Event*> events)
     : client_(std::move(client)), program_(std::move(program)), events_(std::move(events)) {}
 
 PjrtLaunch::~PjrtLaunch() {
-  for (auto* event : events_) PluginObject<pjrt::Event, pjrt::EventDestroy>(client_->plugin(), event);
+  for (auto* event : events_)
+    PluginObject<pjrt::Event, pjrt::EventDestroy>(client_->plugin(), event);
 }
 
 void PjrtLaunch::wait() {
@@ -82,8 +90,8 @@ void PjrtLaunch::wait() {
   if (failure_) throw_failure(fmt::format("program '{}'", program_), *failure_);
 }
 
-PjrtArray::PjrtArray(std::shared_ptr<const PjrtClient> client, Type type, PartitionSpec sharding, Mesh mesh,
-                     std::vector<PjrtBuffer> shards, std::shared_ptr<PjrtLaunch> launch)
+PjrtArray::PjrtArray(std::shared_ptr<const PjrtClient> client, Type type, PartitionSpec sharding,
+                     Mesh mesh, std::vector<PjrtBuffer> shards, std::shared_ptr<PjrtLaunch> launch)
     : Array(std::move(type), std::move(sharding)),
       client_(std::move(client)),
       mesh_(std::move(mesh)),
@@ -139,14 +147,22 @@ void PjrtArray::mark_donated(const std::string& by) {
 
 pjrt::BufferType buffer_type(DType dtype) {
   switch (dtype) {
-    case DType::kPred: return pjrt::BufferType::kPred;
-    case DType::kI32: return pjrt::BufferType::kS32;
-    case DType::kI64: return pjrt::BufferType::kS64;
-    case DType::kU32: return pjrt::BufferType::kU32;
-    case DType::kU64: return pjrt::BufferType::kU64;
-    case DType::kBF16: return pjrt::BufferType::kBF16;
-    case DType::kF32: return pjrt::BufferType::kF32;
-    case DType::kF64: return pjrt::BufferType::kF64;
+    case DType::kPred:
+      return pjrt::BufferType::kPred;
+    case DType::kI32:
+      return pjrt::BufferType::kS32;
+    case DType::kI64:
+      return pjrt::BufferType::kS64;
+    case DType::kU32:
+      return pjrt::BufferType::kU32;
+    case DType::kU64:
+      return pjrt::BufferType::kU64;
+    case DType::kBF16:
+      return pjrt::BufferType::kBF16;
+    case DType::kF32:
+      return pjrt::BufferType::kF32;
+    case DType::kF64:
+      return pjrt::BufferType::kF64;
   }
   return pjrt::BufferType::kInvalid;
 }
@@ -161,14 +177,17 @@ ArrayPtr make_pjrt_array(std::shared_ptr<const PjrtClient> client, const HostTen
     const auto& slice = slices[i];
     const Type type{value.dtype(), slice.size};
     if (is_contiguous(slice, value.shape())) {
-      const auto offset = static_cast<size_t>(offset_of(slice, value.shape())) * size_bytes(value.dtype());
-      shards.push_back(send(*client, client->devices()[i], value.bytes().data() + offset, type, where));
+      const auto offset =
+          static_cast<size_t>(offset_of(slice, value.shape())) * size_bytes(value.dtype());
+      shards.push_back(
+          send(*client, client->devices()[i], value.bytes().data() + offset, type, where));
     } else {
       const HostTensor part = extract(value, slice);
       shards.push_back(send(*client, client->devices()[i], part.bytes().data(), type, where));
     }
   }
-  return std::make_shared<PjrtArray>(std::move(client), value.type(), sharding, mesh, std::move(shards));
+  return std::make_shared<PjrtArray>(std::move(client), value.type(), sharding, mesh,
+                                     std::move(shards));
 }
 
 }  // namespace axle

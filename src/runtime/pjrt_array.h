@@ -11,10 +11,12 @@
 
 namespace axle {
 
-/// One run of a program on all its devices. Its results share it, so that an error shows up at each of them.
+/// One run of a program on all its devices. Its results share it, so that an error shows up at each
+/// of them.
 class PjrtLaunch {
  public:
-  PjrtLaunch(std::shared_ptr<const PjrtClient> client, std::string program, std::vector<pjrt::Event*> events);
+  PjrtLaunch(std::shared_ptr<const PjrtClient> client, std::string program,
+             std::vector<pjrt::Event*> events);
   ~PjrtLaunch();
   PjrtLaunch(const PjrtLaunch&) = delete;
   PjrtLaunch& operator=(const PjrtLaunch&) = delete;
@@ -31,7 +33,8 @@ class PjrtLaunch {
 
 class PjrtArray final : public Array {
  public:
-  /// One buffer per device of the mesh, in its order. `launch` is the run that computes it; none for a transfer.
+  /// One buffer per device of the mesh, in its order. `launch` is the run that computes it; none
+  /// for a transfer.
   PjrtArray(std::shared_ptr<const PjrtClient> client, Type type, PartitionSpec sharding, Mesh mesh,
             std::vector<PjrtBuffer> shards, std::shared_ptr<PjrtLaunch> launch = nullptr);
 
@@ -39,7 +42,8 @@ class PjrtArray final : public Array {
   void wait() const override;
 
   using Shards = std::shared_ptr<const std::vector<PjrtBuffer>>;
-  /// The buffers, alive as long as the pointer is held. Throws DeviceError if the array was donated.
+  /// The buffers, alive as long as the pointer is held. Throws DeviceError if the array was
+  /// donated.
   Shards shards() const;
   /// From now on only `by`'s result holds the value.
   void mark_donated(const std::string& by);
@@ -53,14 +57,16 @@ class PjrtArray final : public Array {
   Mesh mesh_;
   PartitionSpec layout_;
   std::shared_ptr<PjrtLaunch> launch_;
-  mutable std::mutex mutex_;  // guards the two below: a checkpoint may be read while the next step is started
+  mutable std::mutex
+      mutex_;  // guards the two below: a checkpoint may be read while the next step is started
   Shards shards_;
   std::string donated_to_;
 };
 
 /// The plugin's number of an element type.
 pjrt::BufferType buffer_type(DType dtype);
-/// Copies each device's part of `value` to it. Throws ConfigError where a dim does not divide, DeviceError.
+/// Copies each device's part of `value` to it. Throws ConfigError where a dim does not divide,
+/// DeviceError.
 ArrayPtr make_pjrt_array(std::shared_ptr<const PjrtClient> client, const HostTensor& value,
                          const PartitionSpec& sharding, const Mesh& mesh);
 

@@ -1,4 +1,5 @@
-// The calls of PJRT that Axle makes, as a list: for checking a plugin's table before use, and for tests over all of them.
+// The calls of PJRT that Axle makes, as a list: for checking a plugin's table before use, and for
+// tests over all of them.
 #pragma once
 
 #include <tuple>
@@ -15,16 +16,19 @@ namespace axle::pjrt {
 /// Nothing works without these.
 using RequiredCalls =
     std::tuple<ErrorDestroy, ErrorMessage, ErrorGetCode, PluginInitialize, EventDestroy, EventAwait,
-               ClientCreate, ClientDestroy, ClientPlatformName, ClientPlatformVersion, ClientAddressableDevices,
-               DeviceGetDescription, DeviceDescriptionId, DeviceDescriptionKind, ClientBufferFromHostBuffer,
-               BufferDestroy, BufferIsDeleted, BufferToHostBuffer, BufferReadyEvent, ClientCompile, ExecutableDestroy,
-               ExecutableNumOutputs, LoadedExecutableDestroy, LoadedExecutableGetExecutable, LoadedExecutableExecute>;
+               ClientCreate, ClientDestroy, ClientPlatformName, ClientPlatformVersion,
+               ClientAddressableDevices, DeviceGetDescription, DeviceDescriptionId,
+               DeviceDescriptionKind, ClientBufferFromHostBuffer, BufferDestroy, BufferIsDeleted,
+               BufferToHostBuffer, BufferReadyEvent, ClientCompile, ExecutableDestroy,
+               ExecutableNumOutputs, LoadedExecutableDestroy, LoadedExecutableGetExecutable,
+               LoadedExecutableExecute>;
 
 /// Some plugins lack these; what needs them then says so.
 using OptionalCalls =
-    std::tuple<PluginAttributes, DeviceMemoryStats, ExecutableGetCostAnalysis, ExecutableOptimizedProgram,
-               ExecutableSerialize, ExecutableDeserializeAndLoad, ExecutableGetCompiledMemoryStats, TopologyCreate,
-               TopologyDestroy, TopologyGetDeviceDescriptions, Compile>;
+    std::tuple<PluginAttributes, DeviceMemoryStats, ExecutableGetCostAnalysis,
+               ExecutableOptimizedProgram, ExecutableSerialize, ExecutableDeserializeAndLoad,
+               ExecutableGetCompiledMemoryStats, TopologyCreate, TopologyDestroy,
+               TopologyGetDeviceDescriptions, Compile>;
 
 struct CallName {
   int slot;

@@ -1,4 +1,5 @@
-// A client of a PJRT plugin and its devices: what arrays and executables of one runtime share and keep alive.
+// A client of a PJRT plugin and its devices: what arrays and executables of one runtime share and
+// keep alive.
 #pragma once
 
 #include <memory>

@@ -8,8 +8,8 @@
 
 namespace axle {
 
-PjrtExecutable::PjrtExecutable(std::shared_ptr<const PjrtClient> client, pjrt::LoadedExecutable* loaded,
-                               const Program& program)
+PjrtExecutable::PjrtExecutable(std::shared_ptr<const PjrtClient> client,
+                               pjrt::LoadedExecutable* loaded, const Program& program)
     : client_(std::move(client)),
       name_(program.name),
       mesh_(program.mesh),
@@ -28,26 +28,30 @@ PjrtExecutable::PjrtExecutable(std::shared_ptr<const PjrtClient> client, pjrt::L
   pjrt::ExecutableNumOutputs count{.executable = executable_.get()};
   plugin.call(count, where);
   if (count.num_outputs != outputs_.size()) {
-    throw DeviceError(fmt::format("{}: expected {} results, got an executable with {}", where, outputs_.size(),
-                                  count.num_outputs));
+    throw DeviceError(fmt::format("{}: expected {} results, got an executable with {}", where,
+                                  outputs_.size(), count.num_outputs));
   }
 }
 
 PjrtArray& PjrtExecutable::checked(size_t i, const ArrayPtr& argument) const {
-  const auto where = [&] { return fmt::format("program '{}', argument {} '{}'", name_, i, inputs_[i].name); };
+  const auto where = [&] {
+    return fmt::format("program '{}', argument {} '{}'", name_, i, inputs_[i].name);
+  };
   auto* array = dynamic_cast<PjrtArray*>(argument.get());
   if (!array || &array->client() != client_.get()) {
-    throw ShapeError(fmt::format("{}: expected an array of this runtime, got one of another", where()));
+    throw ShapeError(
+        fmt::format("{}: expected an array of this runtime, got one of another", where()));
   }
   if (array->layout() != layouts_[i] || array->mesh().num_devices() != mesh_.num_devices()) {
-    throw ShapeError(fmt::format("{}: expected sharding {} over {} devices, got {} over {}", where(),
-                                 to_text(layouts_[i]), mesh_.num_devices(), to_text(array->layout()),
-                                 array->mesh().num_devices()));
+    throw ShapeError(fmt::format("{}: expected sharding {} over {} devices, got {} over {}",
+                                 where(), to_text(layouts_[i]), mesh_.num_devices(),
+                                 to_text(array->layout()), array->mesh().num_devices()));
   }
   return *array;
 }
 
-void PjrtExecutable::take_donated(std::span<const ArrayPtr> arguments, const std::vector<PjrtArray::Shards>& shards,
+void PjrtExecutable::take_donated(std::span<const ArrayPtr> arguments,
+                                  const std::vector<PjrtArray::Shards>& shards,
                                   bool started) const {
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (inputs_[i].donated_to < 0) continue;
@@ -62,7 +66,8 @@ void PjrtExecutable::take_donated(std::span<const ArrayPtr> arguments, const std
 Arrays PjrtExecutable::execute(std::span<const ArrayPtr> arguments) {
   check_arguments(name_, inputs_, arguments);
   const auto num_devices = static_cast<size_t>(mesh_.num_devices());
-  std::vector<PjrtArray::Shards> held;  // keeps the buffers while they are read, whoever drops the arrays
+  std::vector<PjrtArray::Shards>
+      held;  // keeps the buffers while they are read, whoever drops the arrays
   for (size_t i = 0; i < arguments.size(); ++i) held.push_back(checked(i, arguments[i]).shards());
 
   std::vector<std::vector<pjrt::Buffer*>> in(num_devices), out(num_devices);
@@ -93,8 +98,8 @@ Arrays PjrtExecutable::execute(std::span<const ArrayPtr> arguments) {
   for (size_t i = 0; i < outputs_.size(); ++i) {
     std::vector<PjrtBuffer> shards;
     for (size_t d = 0; d < num_devices; ++d) shards.emplace_back(plugin, out[d][i]);
-    results.push_back(std::make_shared<PjrtArray>(client_, outputs_[i].type, outputs_[i].sharding, mesh_,
-                                                  std::move(shards), launch));
+    results.push_back(std::make_shared<PjrtArray>(client_, outputs_[i].type, outputs_[i].sharding,
+                                                  mesh_, std::move(shards), launch));
   }
   return results;
 }
@@ -115,7 +120,8 @@ std::optional<MemoryStats> PjrtExecutable::memory() const {
                      .temporary_bytes = stats.temporary,
                      .alias_bytes = stats.alias,
                      .code_bytes = stats.code,
-                     .host_bytes = stats.host_argument + stats.host_output + stats.host_temporary + stats.host_code};
+                     .host_bytes = stats.host_argument + stats.host_output + stats.host_temporary +
+                                   stats.host_code};
 }
 
 std::string PjrtExecutable::optimized_program() const {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "lower/program.h"
-#include "runtime/pjrt_array.h"
 #include "runtime/pjrt_abi_executable.h"
+#include "runtime/pjrt_array.h"
 #include "runtime/runtime.h"
 
 namespace axle {
@@ -15,7 +15,8 @@ namespace axle {
 class PjrtExecutable final : public Executable {
  public:
   /// Takes `loaded` over. Throws DeviceError if its results are not as many as the program's.
-  PjrtExecutable(std::shared_ptr<const PjrtClient> client, pjrt::LoadedExecutable* loaded, const Program& program);
+  PjrtExecutable(std::shared_ptr<const PjrtClient> client, pjrt::LoadedExecutable* loaded,
+                 const Program& program);
 
   Arrays execute(std::span<const ArrayPtr> arguments) override;
   std::string serialize() const override;
@@ -24,7 +25,8 @@ class PjrtExecutable final : public Executable {
 
  private:
   PjrtArray& checked(size_t i, const ArrayPtr& argument) const;
-  void take_donated(std::span<const ArrayPtr> arguments, const std::vector<PjrtArray::Shards>& shards, bool started) const;
+  void take_donated(std::span<const ArrayPtr> arguments,
+                    const std::vector<PjrtArray::Shards>& shards, bool started) const;
 
   std::shared_ptr<const PjrtClient> client_;
   std::string name_;

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/error.h"
 #include "runtime/plugin.h"
 #include "runtime/runtime.h"
@@ -14,7 +16,8 @@ const Mesh kCube{{{"data", 2}, {"fsdp", 2}, {"model", 2}}};
 class PjrtMeshTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (!find_plugin(plugin_policy("cpu"))) GTEST_SKIP() << "no CPU plugin: " << plugin_policy("cpu").how_to_get;
+    if (!find_plugin(plugin_policy("cpu")))
+      GTEST_SKIP() << "no CPU plugin: " << plugin_policy("cpu").how_to_get;
     runtime_ = make_runtime({.num_devices = 8});
   }
   std::unique_ptr<Runtime> runtime_;
@@ -34,9 +37,11 @@ HostTensor expected(const HostTensor& x, const HostTensor& w, const HostTensor& 
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t h = 0; h < inner; ++h) {
       double sum = 0;
-      for (int64_t k = 0; k < w.shape()[0]; ++k) sum += x.at(r * w.shape()[0] + k) * w.at(k * inner + h);
+      for (int64_t k = 0; k < w.shape()[0]; ++k)
+        sum += x.at(r * w.shape()[0] + k) * w.at(k * inner + h);
       for (int64_t c = 0; c < v.shape()[1]; ++c) {
-        y.values<float>()[static_cast<size_t>(r * v.shape()[1] + c)] += static_cast<float>(std::tanh(sum) * v.at(h * v.shape()[1] + c));
+        y.values<float>()[static_cast<size_t>(r * v.shape()[1] + c)] +=
+            static_cast<float>(std::tanh(sum) * v.at(h * v.shape()[1] + c));
       }
     }
   }
@@ -51,8 +56,9 @@ HostTensor expected(const HostTensor& x, const HostTensor& w, const HostTensor& 
 Program partitioned() {
   const Type x{DType::kF32, {16, 8}}, w{DType::kF32, {8, 12}}, v{DType::kF32, {12, 8}};
   const PartitionSpec rows{{{"data", "fsdp"}, {}}};
-  return {.name = "partitioned",
-          .text = R"(module @m attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 1 : i32} {
+  return {
+      .name = "partitioned",
+      .text = R"(module @m attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 1 : i32} {
   sdy.mesh @mesh = <["data"=2, "fsdp"=2, "model"=2]>
   func.func public @main(%x: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data", "fsdp"}, {}]>},
                          %w: tensor<8x12xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"fsdp"}, {"model"}]>},
@@ -75,16 +81,19 @@ Program partitioned() {
     return %3 : tensor<16x8xf32>
   }
 })",
-          .inputs = {{"x", x, rows}, {"w", w, {{{"fsdp"}, {"model"}}}}, {"v", v, {{{"model"}, {"fsdp"}}}}},
-          .outputs = {{"y", x, rows}},
-          .mesh = kCube};
+      .inputs = {{"x", x, rows},
+                 {"w", w, {{{"fsdp"}, {"model"}}}},
+                 {"v", v, {{{"model"}, {"fsdp"}}}}},
+      .outputs = {{"y", x, rows}},
+      .mesh = kCube};
 }
 
 TEST_F(PjrtMeshTest, ShardedArraysComeBackWhole) {
   const auto value = waves({4, 6, 8}, 0.1);
   for (const PartitionSpec& spec :
        {PartitionSpec{}, PartitionSpec{{{"data", "fsdp"}}}, PartitionSpec{{{}, {"model"}, {}}},
-        PartitionSpec{{{"fsdp"}, {"data"}, {"model"}}}, PartitionSpec{{{}, {}, {"model", "data", "fsdp"}}}}) {
+        PartitionSpec{{{"fsdp"}, {"data"}, {"model"}}},
+        PartitionSpec{{{}, {}, {"model", "data", "fsdp"}}}}) {
     const auto array = runtime_->make_array(value, spec, kCube);
     array->wait();
     EXPECT_EQ(array->to_host(), value) << to_text(spec);
@@ -129,8 +138,10 @@ TEST_F(PjrtMeshTest, ArgumentsNeedTheProgramsSharding) {
     executable->execute(arguments);
     FAIL() << "expected ShapeError";
   } catch (const ShapeError& e) {
-    EXPECT_STREQ(e.what(), "program 'partitioned', argument 0 'x': expected sharding [[data, fsdp], None] over 8 devices, "
-                           "got [None, None] over 8");
+    EXPECT_STREQ(e.what(),
+                 "program 'partitioned', argument 0 'x': expected sharding [[data, fsdp], None] "
+                 "over 8 devices, "
+                 "got [None, None] over 8");
   }
 }
 
@@ -138,19 +149,19 @@ TEST_F(PjrtMeshTest, AMeshMayUseFewerDevicesThanThereAre) {
   const Mesh pair{{{"data", 2}}};
   const PartitionSpec halves{{{"data"}}};
   const Type type{DType::kI32, {4}};
-  const Program program = {
-      .name = "negate",
-      .text = R"(module @m attributes {mhlo.num_partitions = 2 : i32} {
+  const Program program = {.name = "negate",
+                           .text = R"(module @m attributes {mhlo.num_partitions = 2 : i32} {
         sdy.mesh @mesh = <["data"=2]>
         func.func public @main(%x: tensor<4xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}]>})
             -> (tensor<4xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}]>}) {
           %0 = "stablehlo.negate"(%x) : (tensor<4xi32>) -> tensor<4xi32>
           return %0 : tensor<4xi32> } })",
-      .inputs = {{"x", type, halves}},
-      .outputs = {{"y", type, halves}},
-      .mesh = pair};
+                           .inputs = {{"x", type, halves}},
+                           .outputs = {{"y", type, halves}},
+                           .mesh = pair};
   const auto x = runtime_->make_array(HostTensor({4}, {1, 2, 3, 4}), halves, pair);
-  EXPECT_EQ(runtime_->compile(program)->execute(std::span(&x, 1))[0]->to_host(), HostTensor({4}, {-1, -2, -3, -4}));
+  EXPECT_EQ(runtime_->compile(program)->execute(std::span(&x, 1))[0]->to_host(),
+            HostTensor({4}, {-1, -2, -3, -4}));
 }
 
 }  // namespace

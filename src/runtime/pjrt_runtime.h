@@ -15,9 +15,11 @@ class PjrtRuntime final : public Runtime {
   PjrtRuntime(const Plugin& plugin, int64_t num_devices);
 
   const Topology& topology() const override { return client_->topology(); }
-  std::unique_ptr<Executable> compile(const Program& program, const CompileOptions& options) override;
+  std::unique_ptr<Executable> compile(const Program& program,
+                                      const CompileOptions& options) override;
   std::unique_ptr<Executable> load(const std::string& serialized, const Program& program) override;
-  ArrayPtr make_array(const HostTensor& value, const PartitionSpec& sharding, const Mesh& mesh) override;
+  ArrayPtr make_array(const HostTensor& value, const PartitionSpec& sharding,
+                      const Mesh& mesh) override;
 
  private:
   std::shared_ptr<const PjrtClient> client_;

@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
 #include "base/error.h"
 #include "runtime/executable_cache.h"
 #include "runtime/pjrt_calls.h"
@@ -16,7 +20,8 @@ using testing::HasSubstr;
 class PjrtRuntimeTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (!find_plugin(plugin_policy("cpu"))) GTEST_SKIP() << "no CPU plugin: " << plugin_policy("cpu").how_to_get;
+    if (!find_plugin(plugin_policy("cpu")))
+      GTEST_SKIP() << "no CPU plugin: " << plugin_policy("cpu").how_to_get;
     runtime_ = make_runtime({});
   }
   ArrayPtr put(const HostTensor& value) { return runtime_->make_array(value, {}, {}); }
@@ -41,7 +46,8 @@ Program doubling(bool donated = false) {
   return {.name = "doubling",
           .text = std::string("module @m { func.func public @main(%x: tensor<2xf32>") +
                   (donated ? " {tf.aliasing_output = 0 : i32}" : "") +
-                  ") -> tensor<2xf32> {\n %0 = \"stablehlo.add\"(%x, %x) : (tensor<2xf32>, tensor<2xf32>) -> "
+                  ") -> tensor<2xf32> {\n %0 = \"stablehlo.add\"(%x, %x) : (tensor<2xf32>, "
+                  "tensor<2xf32>) -> "
                   "tensor<2xf32>\n return %0 : tensor<2xf32> } }",
           .inputs = {{.name = "x", .type = kPair, .donated_to = donated ? 0 : -1}},
           .outputs = {{.name = "y", .type = kPair}}};
@@ -51,7 +57,8 @@ Program doubling(bool donated = false) {
 Program identity(const Type& type) {
   const std::string t = mlir_type(type);
   return {.name = "identity",
-          .text = "module @m { func.func public @main(%x: " + t + ") -> " + t + " { return %x : " + t + " } }",
+          .text = "module @m { func.func public @main(%x: " + t + ") -> " + t +
+                  " { return %x : " + t + " } }",
           .inputs = {{.name = "x", .type = type}},
           .outputs = {{.name = "y", .type = type}}};
 }
@@ -82,7 +89,8 @@ TEST_F(PjrtRuntimeTest, ResultsFeedTheNextRunWithoutWaiting) {
 }
 
 TEST_F(PjrtRuntimeTest, EveryDTypeComesBackUnchanged) {
-  for (DType dtype : {DType::kPred, DType::kI32, DType::kI64, DType::kU32, DType::kU64, DType::kBF16, DType::kF32, DType::kF64}) {
+  for (DType dtype : {DType::kPred, DType::kI32, DType::kI64, DType::kU32, DType::kU64,
+                      DType::kBF16, DType::kF32, DType::kF64}) {
     HostTensor value({2, 3}, {0., 1., 2., 3., 4., 5.});
     value = value.astype(dtype);
     const auto array = put(value);
@@ -93,7 +101,8 @@ TEST_F(PjrtRuntimeTest, EveryDTypeComesBackUnchanged) {
 }
 
 TEST_F(PjrtRuntimeTest, ScalarsAndEmptyTensors) {
-  for (const auto& value : {HostTensor::scalar(7.5f), HostTensor::zeros({0}), HostTensor::zeros({3, 0, 2}, DType::kI32)}) {
+  for (const auto& value : {HostTensor::scalar(7.5f), HostTensor::zeros({0}),
+                            HostTensor::zeros({3, 0, 2}, DType::kI32)}) {
     const auto array = put(value);
     EXPECT_EQ(array->to_host(), value);
     auto program = runtime_->compile(identity(value.type()));
@@ -110,7 +119,8 @@ TEST_F(PjrtRuntimeTest, ReadsResultsInRowMajorOrder) {
       .inputs = {{.name = "x", .type = {DType::kI32, {2, 3}}}},
       .outputs = {{.name = "y", .type = {DType::kI32, {3, 2}}}}};
   const auto x = put(HostTensor({2, 3}, {1, 2, 3, 4, 5, 6}));
-  EXPECT_EQ(runtime_->compile(program)->execute(std::span(&x, 1))[0]->to_host(), HostTensor({3, 2}, {1, 4, 2, 5, 3, 6}));
+  EXPECT_EQ(runtime_->compile(program)->execute(std::span(&x, 1))[0]->to_host(),
+            HostTensor({3, 2}, {1, 4, 2, 5, 3, 6}));
 }
 
 TEST_F(PjrtRuntimeTest, DonatedInputsAreGone) {
@@ -119,7 +129,8 @@ TEST_F(PjrtRuntimeTest, DonatedInputsAreGone) {
   const auto y = program->execute(std::span(&x, 1));
   EXPECT_EQ(y[0]->to_host(), HostTensor({2}, {2.f, 4.f}));
   const std::string message =
-      "array f32[2]: expected a value, got one that was donated to program 'doubling'; use its result";
+      "array f32[2]: expected a value, got one that was donated to program 'doubling'; use its "
+      "result";
   EXPECT_EQ(error_of<DeviceError>([&] { x->to_host(); }), message);
   EXPECT_EQ(error_of<DeviceError>([&] { x->wait(); }), message);
   EXPECT_EQ(error_of<DeviceError>([&] { program->execute(std::span(&x, 1)); }), message);
@@ -134,24 +145,32 @@ TEST_F(PjrtRuntimeTest, DonationTakesTheBufferOver) {
 
 TEST_F(PjrtRuntimeTest, RefusesArgumentsThatDoNotFit) {
   auto program = runtime_->compile(doubling());
-  const auto execute = [&](Arrays arguments) { return error_of<ShapeError>([&] { program->execute(arguments); }); };
+  const auto execute = [&](Arrays arguments) {
+    return error_of<ShapeError>([&] { program->execute(arguments); });
+  };
   EXPECT_EQ(execute({}), "program 'doubling': expected 1 arguments, got 0");
-  EXPECT_EQ(execute({nullptr}), "program 'doubling', argument 0 'x': expected f32[2], got no array");
-  EXPECT_EQ(execute({put(HostTensor::zeros({3}))}), "program 'doubling', argument 0 'x': expected f32[2], got f32[3]");
-  EXPECT_EQ(execute({make_runtime({})->make_array(HostTensor::zeros({2}), {}, {})}),
-            "program 'doubling', argument 0 'x': expected an array of this runtime, got one of another");
+  EXPECT_EQ(execute({nullptr}),
+            "program 'doubling', argument 0 'x': expected f32[2], got no array");
+  EXPECT_EQ(execute({put(HostTensor::zeros({3}))}),
+            "program 'doubling', argument 0 'x': expected f32[2], got f32[3]");
+  EXPECT_EQ(
+      execute({make_runtime({})->make_array(HostTensor::zeros({2}), {}, {})}),
+      "program 'doubling', argument 0 'x': expected an array of this runtime, got one of another");
 }
 
 TEST_F(PjrtRuntimeTest, BadProgramsAreNamedByLine) {
   Program program = doubling();
-  program.text = "module @m {\n func.func public @main(%x: tensor<2xf32>) -> tensor<3xf32> {\n  return %x : tensor<2xf32>\n} }";
+  program.text =
+      "module @m {\n func.func public @main(%x: tensor<2xf32>) -> tensor<3xf32> {\n  return %x : "
+      "tensor<2xf32>\n} }";
   try {
     runtime_->compile(program);
     FAIL() << "expected DeviceError";
   } catch (const DeviceError& e) {
     EXPECT_EQ(e.code(), ExitCode::kDoesNotCompile);
     EXPECT_THAT(e.what(), testing::StartsWith("program 'doubling': "));
-    EXPECT_THAT(e.what(), HasSubstr(":3:3: error: type of return operand 0"));  // line and column of the text
+    EXPECT_THAT(e.what(),
+                HasSubstr(":3:3: error: type of return operand 0"));  // line and column of the text
   }
 }
 
@@ -163,9 +182,12 @@ TEST_F(PjrtRuntimeTest, ASignatureWithOtherResultsIsRefused) {
 }
 
 TEST_F(PjrtRuntimeTest, CompilerSettingsAreChecked) {
-  EXPECT_TRUE(runtime_->compile(doubling(), {.overrides = {{"xla_cpu_enable_fast_math", "true"},
-                                                           {"xla_backend_optimization_level", "1"}}}));
-  EXPECT_THAT(error_of<DeviceError>([&] { runtime_->compile(doubling(), {.overrides = {{"xla_no_such_flag", "1"}}}); }),
+  EXPECT_TRUE(
+      runtime_->compile(doubling(), {.overrides = {{"xla_cpu_enable_fast_math", "true"},
+                                                   {"xla_backend_optimization_level", "1"}}}));
+  EXPECT_THAT(error_of<DeviceError>([&] {
+                runtime_->compile(doubling(), {.overrides = {{"xla_no_such_flag", "1"}}});
+              }),
               HasSubstr("xla_no_such_flag"));
 }
 
@@ -181,12 +203,15 @@ TEST_F(PjrtRuntimeTest, SerializedExecutablesRunAgain) {
   EXPECT_FALSE(bytes.empty());
   auto other = make_runtime({});
   const auto x = other->make_array(HostTensor({2}, {1.f, 2.f}), {}, {});
-  EXPECT_EQ(other->load(bytes, doubling())->execute(std::span(&x, 1))[0]->to_host(), HostTensor({2}, {2.f, 4.f}));
-  EXPECT_THAT(error_of<DeviceError>([&] { other->load("nonsense", doubling()); }), HasSubstr("program 'doubling', from bytes"));
+  EXPECT_EQ(other->load(bytes, doubling())->execute(std::span(&x, 1))[0]->to_host(),
+            HostTensor({2}, {2.f, 4.f}));
+  EXPECT_THAT(error_of<DeviceError>([&] { other->load("nonsense", doubling()); }),
+              HasSubstr("program 'doubling', from bytes"));
 }
 
 TEST_F(PjrtRuntimeTest, TheSecondCompilationComesFromTheCache) {
-  const auto dir = std::filesystem::path(testing::TempDir()) / ("axle_plugin_cache_" + std::to_string(::getpid()));
+  const auto dir = std::filesystem::path(testing::TempDir()) /
+                   ("axle_plugin_cache_" + std::to_string(::getpid()));
   std::filesystem::remove_all(dir);
   const CompileOptions options{.cache_dir = dir.string()};
   const auto entries = [&] {
@@ -200,7 +225,8 @@ TEST_F(PjrtRuntimeTest, TheSecondCompilationComesFromTheCache) {
   ASSERT_EQ(entries().size(), 1u);
   const auto first = std::filesystem::last_write_time(entries()[0]);
 
-  // The kept executable of another program under this one's key proves that it is read, not compiled again.
+  // The kept executable of another program under this one's key proves that it is read, not
+  // compiled again.
   const ExecutableCache cache(dir);
   const std::string key = entries()[0].stem();
   auto fresh = make_runtime({});
@@ -208,14 +234,17 @@ TEST_F(PjrtRuntimeTest, TheSecondCompilationComesFromTheCache) {
   ASSERT_TRUE(cache.write(key, runtime_->compile(identity(kPair))->serialize()));
   Program located = doubling();
   located.text.insert(located.text.find("\n return"), " loc(\"a/layer\")");
-  EXPECT_EQ(fresh->compile(located, options)->execute(std::span(&x, 1))[0]->to_host(), HostTensor({2}, {1.f, 2.f}));
+  EXPECT_EQ(fresh->compile(located, options)->execute(std::span(&x, 1))[0]->to_host(),
+            HostTensor({2}, {1.f, 2.f}));
 
   for (const std::string damaged : {"", "nonsense"}) {
     ASSERT_TRUE(cache.write(key, damaged));  // sound for the cache, not for the plugin
-    EXPECT_EQ(fresh->compile(doubling(), options)->execute(std::span(&x, 1))[0]->to_host(), HostTensor({2}, {2.f, 4.f}));
+    EXPECT_EQ(fresh->compile(doubling(), options)->execute(std::span(&x, 1))[0]->to_host(),
+              HostTensor({2}, {2.f, 4.f}));
     EXPECT_GT(cache.read(key)->size(), 100u);  // replaced
   }
-  runtime_->compile(doubling(), {.overrides = {{"xla_cpu_enable_fast_math", "true"}}, .cache_dir = dir.string()});
+  runtime_->compile(
+      doubling(), {.overrides = {{"xla_cpu_enable_fast_math", "true"}}, .cache_dir = dir.string()});
   runtime_->compile(doubling(true), options);
   EXPECT_EQ(entries().size(), 3u);  // options and text are part of the key
   EXPECT_GE(std::filesystem::last_write_time(cache.path(key)), first);
@@ -248,7 +277,8 @@ TEST_F(PjrtRuntimeTest, ArraysAreMadeAndReadOnSeveralThreads) {
       for (int i = 0; i < 50; ++i) {
         const float v = static_cast<float>(100 * t + i);
         const auto x = put(HostTensor({2}, {v, -v}));
-        if (program->execute(std::span(&x, 1))[0]->to_host() != HostTensor({2}, {2 * v, -2 * v})) ++wrong;
+        if (program->execute(std::span(&x, 1))[0]->to_host() != HostTensor({2}, {2 * v, -2 * v}))
+          ++wrong;
       }
     });
   }
@@ -260,7 +290,8 @@ TEST_F(PjrtRuntimeTest, ThePluginHasAllCallsThatWeUse) {
   const auto& plugin = load_plugin("cpu");
   for (const auto* calls : {&pjrt::required_calls(), &pjrt::optional_calls()}) {
     for (const auto& call : *calls) {
-      const size_t end = offsetof(pjrt::Api, slots) + sizeof(void*) * (static_cast<size_t>(call.slot) + 1);
+      const size_t end =
+          offsetof(pjrt::Api, slots) + sizeof(void*) * (static_cast<size_t>(call.slot) + 1);
       EXPECT_GE(plugin.api().struct_size, end) << call.name;
       EXPECT_NE(plugin.api().slots[call.slot], nullptr) << call.name;
     }

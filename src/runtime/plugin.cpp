@@ -5,7 +5,9 @@
 #include <fmt/ranges.h>
 
 #include <cstdlib>
+#include <memory>
 #include <mutex>
+#include <span>
 
 #include "base/error.h"
 #include "runtime/pjrt_calls.h"
@@ -17,25 +19,50 @@ namespace {
 constexpr int kOldestMinor = 70;
 
 const char* const kErrorNames[] = {
-    "OK",           "CANCELLED",           "UNKNOWN",             "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED", "NOT_FOUND",
-    "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED",  "FAILED_PRECONDITION", "ABORTED",          "OUT_OF_RANGE",
-    "UNIMPLEMENTED", "INTERNAL",           "UNAVAILABLE",         "DATA_LOSS",          "UNAUTHENTICATED"};
+    "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
+    "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
+    "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
+    "DATA_LOSS", "UNAUTHENTICATED"};
 
-const char* const kExtensionNames[] = {
-    "GpuCustomCall", "Profiler",     "CustomPartitioner", "Stream",         "Layouts",            "FFI",
-    "MemoryDescriptions", "Triton",  "RawBuffer",         "PhaseCompile",   "Example",            "Unknown",
-    "CrossHostTransfers", "ExecutableMetadata", "Callback", "HostAllocator", "TpuTopology",       "TpuExecutable",
-    "Megascale",     "Shardings",    "AbiVersion",        "Collectives",    "MultiSlice",         "HostMemoryAllocator",
-    "XlaTransform"};
+const char* const kExtensionNames[] = {"GpuCustomCall",
+                                       "Profiler",
+                                       "CustomPartitioner",
+                                       "Stream",
+                                       "Layouts",
+                                       "FFI",
+                                       "MemoryDescriptions",
+                                       "Triton",
+                                       "RawBuffer",
+                                       "PhaseCompile",
+                                       "Example",
+                                       "Unknown",
+                                       "CrossHostTransfers",
+                                       "ExecutableMetadata",
+                                       "Callback",
+                                       "HostAllocator",
+                                       "TpuTopology",
+                                       "TpuExecutable",
+                                       "Megascale",
+                                       "Shardings",
+                                       "AbiVersion",
+                                       "Collectives",
+                                       "MultiSlice",
+                                       "HostMemoryAllocator",
+                                       "XlaTransform"};
 
 std::string text_of(const pjrt::NamedValue& value) {
   using Kind = pjrt::NamedValue::Kind;
   switch (value.kind) {
-    case Kind::kString: return std::string(value.string_value, value.value_size);
-    case Kind::kInt64: return std::to_string(value.int64_value);
-    case Kind::kInt64List: return fmt::format("{}", fmt::join(std::span(value.int64_list_value, value.value_size), "."));
-    case Kind::kFloat: return fmt::format("{}", value.float_value);
-    case Kind::kBool: return value.bool_value ? "true" : "false";
+    case Kind::kString:
+      return std::string(value.string_value, value.value_size);
+    case Kind::kInt64:
+      return std::to_string(value.int64_value);
+    case Kind::kInt64List:
+      return fmt::format("{}", fmt::join(std::span(value.int64_list_value, value.value_size), "."));
+    case Kind::kFloat:
+      return fmt::format("{}", value.float_value);
+    case Kind::kBool:
+      return value.bool_value ? "true" : "false";
   }
   return "?";
 }
@@ -49,7 +76,8 @@ std::string name_of(pjrt::ErrorCode code) {
 
 void throw_failure(std::string_view where, const PluginFailure& failure, ExitCode exit_code) {
   if (failure.code == pjrt::ErrorCode::kResourceExhausted) exit_code = ExitCode::kDoesNotFit;
-  throw DeviceError(fmt::format("{}: {}: {}", where, name_of(failure.code), failure.message), exit_code);
+  throw DeviceError(fmt::format("{}: {}: {}", where, name_of(failure.code), failure.message),
+                    exit_code);
 }
 
 Plugin::Plugin(const pjrt::Api* api, PluginPolicy policy, std::filesystem::path path)
@@ -57,21 +85,25 @@ Plugin::Plugin(const pjrt::Api* api, PluginPolicy policy, std::filesystem::path 
   const auto& version = api_->version;
   const std::string where = fmt::format("plugin '{}' ({})", policy_.platform, path_.string());
   if (version.major != pjrt::kMajor || version.minor < kOldestMinor) {
-    throw DeviceError(fmt::format("{}: expected PJRT API {}.{} or later (this program is built for {}.{}), got {}.{}; {}",
-                                  where, pjrt::kMajor, kOldestMinor, pjrt::kMajor, pjrt::kMinor, version.major,
-                                  version.minor, policy_.how_to_get));
+    throw DeviceError(fmt::format(
+        "{}: expected PJRT API {}.{} or later (this program is built for {}.{}), got {}.{}; {}",
+        where, pjrt::kMajor, kOldestMinor, pjrt::kMajor, pjrt::kMinor, version.major, version.minor,
+        policy_.how_to_get));
   }
   for (const auto& slot : pjrt::required_calls()) {
     if (!has_slot(slot.slot)) {
-      throw DeviceError(fmt::format("{}: expected a table of calls with {}, got one of {} bytes, PJRT API {}, without it",
-                                    where, slot.name, api_->struct_size, api_version()));
+      throw DeviceError(fmt::format(
+          "{}: expected a table of calls with {}, got one of {} bytes, PJRT API {}, without it",
+          where, slot.name, api_->struct_size, api_version()));
     }
   }
   pjrt::PluginInitialize args;
   call(args, where);
 }
 
-std::string Plugin::api_version() const { return fmt::format("{}.{}", api_->version.major, api_->version.minor); }
+std::string Plugin::api_version() const {
+  return fmt::format("{}.{}", api_->version.major, api_->version.minor);
+}
 
 std::map<std::string, std::string> Plugin::attributes() const {
   std::map<std::string, std::string> out;
@@ -87,7 +119,8 @@ std::vector<std::string> Plugin::extensions() const {
   std::vector<std::string> out;
   for (const auto* e = api_->extensions; e; e = e->next) {
     const auto i = static_cast<size_t>(e->type);
-    out.push_back(i < std::size(kExtensionNames) ? kExtensionNames[i] : fmt::format("extension {}", i));
+    out.push_back(i < std::size(kExtensionNames) ? kExtensionNames[i]
+                                                 : fmt::format("extension {}", i));
   }
   return out;
 }
@@ -99,8 +132,9 @@ bool Plugin::has_slot(int slot) const {
 
 std::optional<PluginFailure> Plugin::invoke(int slot, void* args) const {
   if (!has_slot(slot)) {
-    return PluginFailure{pjrt::ErrorCode::kUnimplemented,
-                         fmt::format("the plugin (PJRT API {}) does not have call {}", api_version(), slot)};
+    return PluginFailure{
+        pjrt::ErrorCode::kUnimplemented,
+        fmt::format("the plugin (PJRT API {}) does not have call {}", api_version(), slot)};
   }
   return take(reinterpret_cast<pjrt::Error* (*)(void*)>(api_->slots[slot])(args));
 }
@@ -116,7 +150,8 @@ std::optional<PluginFailure> Plugin::take(pjrt::Error* error) const {
   PluginFailure failure;
   auto code = padded(pjrt::ErrorGetCode{.error = error});
   // An error of asking for the code is not worth asking again.
-  if (auto* second = reinterpret_cast<pjrt::Error* (*)(void*)>(api_->slots[pjrt::ErrorGetCode::kSlot])(&code)) {
+  if (auto* second = reinterpret_cast<pjrt::Error* (*)(void*)>(
+          api_->slots[pjrt::ErrorGetCode::kSlot])(&code)) {
     plain_call(pjrt::ErrorDestroy{.error = second});
   } else {
     failure.code = code.value.code;
@@ -148,9 +183,13 @@ const Plugin& load_plugin(std::string_view platform, const std::filesystem::path
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) throw DeviceError(fmt::format("{}: can't be loaded, got {}", where, ::dlerror()));
   const auto get_api = reinterpret_cast<const pjrt::Api* (*)()>(::dlsym(library, "GetPjrtApi"));
-  if (!get_api) throw DeviceError(fmt::format("{}: expected a PJRT plugin, got a library without GetPjrtApi", where));
+  if (!get_api)
+    throw DeviceError(
+        fmt::format("{}: expected a PJRT plugin, got a library without GetPjrtApi", where));
   const auto* api = get_api();
-  if (!api) throw DeviceError(fmt::format("{}: expected a table of calls, got none from GetPjrtApi", where));
+  if (!api)
+    throw DeviceError(
+        fmt::format("{}: expected a table of calls, got none from GetPjrtApi", where));
   plugin = std::make_unique<Plugin>(api, policy, path);
   return *plugin;
 }
@@ -159,9 +198,10 @@ const Plugin& load_plugin(std::string_view platform) {
   const auto policy = plugin_policy(platform);
   const auto file = find_plugin(policy);
   if (!file) {
-    throw DeviceError(fmt::format("plugin '{}': expected {} in .axle/plugins or in {}, got nothing; {}", platform,
-                                  policy.files.empty() ? "a file" : policy.files[0], plugin_variable(platform),
-                                  policy.how_to_get));
+    throw DeviceError(
+        fmt::format("plugin '{}': expected {} in .axle/plugins or in {}, got nothing; {}", platform,
+                    policy.files.empty() ? "a file" : policy.files[0], plugin_variable(platform),
+                    policy.how_to_get));
   }
   return load_plugin(platform, *file);
 }

@@ -1,5 +1,5 @@
-// PJRT plugins: finding, loading and calling them. A plugin is loaded once per process and never closed, because
-// libraries loaded into it keep handlers there.
+// PJRT plugins: finding, loading and calling them. A plugin is loaded once per process and never
+// closed, because libraries loaded into it keep handlers there.
 #pragma once
 
 #include <filesystem>
@@ -24,7 +24,8 @@ struct PluginFailure {
 
 /// "INVALID_ARGUMENT", ...
 std::string name_of(pjrt::ErrorCode code);
-/// Throws DeviceError `<where>: <CODE>: <message>`; its exit code is kDoesNotFit where memory ran out, else `exit_code`.
+/// Throws DeviceError `<where>: <CODE>: <message>`; its exit code is kDoesNotFit where memory ran
+/// out, else `exit_code`.
 [[noreturn]] void throw_failure(std::string_view where, const PluginFailure& failure,
                                 ExitCode exit_code = ExitCode::kDevice);
 
@@ -39,7 +40,8 @@ class Plugin {
   const pjrt::Api& api() const { return *api_; }
   /// "0.115".
   std::string api_version() const;
-  /// "xla_version", "stablehlo_current_version", ... and their values as text; empty where the plugin tells nothing.
+  /// "xla_version", "stablehlo_current_version", ... and their values as text; empty where the
+  /// plugin tells nothing.
   std::map<std::string, std::string> attributes() const;
   /// "FFI", "Layouts", ...
   std::vector<std::string> extensions() const;
@@ -62,7 +64,8 @@ class Plugin {
   /// Waits for the event, destroys it and returns its error.
   std::optional<PluginFailure> await(pjrt::Event* event) const;
 
-  /// A struct with zeroed room behind it, for fields that a later version of the plugin may read or write.
+  /// A struct with zeroed room behind it, for fields that a later version of the plugin may read or
+  /// write.
   template <class T>
   struct Padded {
     T value{};
@@ -103,7 +106,8 @@ class PluginObject {
  public:
   PluginObject() = default;
   PluginObject(const Plugin& plugin, Object* object) : plugin_(&plugin), object_(object) {}
-  PluginObject(PluginObject&& other) noexcept : plugin_(other.plugin_), object_(std::exchange(other.object_, nullptr)) {}
+  PluginObject(PluginObject&& other) noexcept
+      : plugin_(other.plugin_), object_(std::exchange(other.object_, nullptr)) {}
   PluginObject& operator=(PluginObject&& other) noexcept {
     std::swap(plugin_, other.plugin_);
     std::swap(object_, other.object_);
@@ -122,13 +126,15 @@ class PluginObject {
   Object* object_ = nullptr;
 };
 
-/// The plugin of a platform, loaded at the first call. Throws DeviceError that says how to get a missing one.
+/// The plugin of a platform, loaded at the first call. Throws DeviceError that says how to get a
+/// missing one.
 const Plugin& load_plugin(std::string_view platform);
 /// Loads the file named, whatever the platform's usual one is. Throws DeviceError.
 const Plugin& load_plugin(std::string_view platform, const std::filesystem::path& file);
 
-/// Where the platform's plugin lies: AXLE_PLUGIN_<NAME>, else `.axle/plugins` under the current directory, under the
-/// folder of the program and its parents, and in the home directory. Throws DeviceError if the variable names no file.
+/// Where the platform's plugin lies: AXLE_PLUGIN_<NAME>, else `.axle/plugins` under the current
+/// directory, under the folder of the program and its parents, and in the home directory. Throws
+/// DeviceError if the variable names no file.
 std::optional<std::filesystem::path> find_plugin(const PluginPolicy& policy);
 
 /// One row of `axle doctor`.

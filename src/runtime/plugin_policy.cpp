@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
@@ -10,11 +11,13 @@
 namespace axle {
 namespace {
 
-// XLA ends the process when a device waits 40 s for another one in a collective: too short for many virtual devices that
-// share few cores. It reads these flags once, from the environment.
+// XLA ends the process when a device waits 40 s for another one in a collective: too short for many
+// virtual devices that share few cores. It reads these flags once, from the environment.
 const EnvironmentDefault kCollectiveTimeouts{
     .name = "XLA_FLAGS",
-    .value = "--xla_cpu_collective_call_warn_stuck_timeout_seconds=120 --xla_cpu_collective_call_terminate_timeout_seconds=1200",
+    .value =
+        "--xla_cpu_collective_call_warn_stuck_timeout_seconds=120 "
+        "--xla_cpu_collective_call_terminate_timeout_seconds=1200",
     .is_flag_list = true};
 // Errors still come back as errors; this only quiets what XLA prints on its way.
 const EnvironmentDefault kQuietLog{.name = "TF_CPP_MIN_LOG_LEVEL", .value = "2"};
@@ -34,10 +37,13 @@ const std::vector<PluginPolicy>& plugin_policies() {
        .files = {"xla_cuda_plugin.so", "pjrt_c_api_gpu_plugin.so"},
        .environment = {kQuietLog},
        .how_to_get = "run `./dev plugin cuda`"},
-      // Away from Google's cloud libtpu would wait for its metadata server; without a TPU it is there to compile only.
+      // Away from Google's cloud libtpu would wait for its metadata server; without a TPU it is
+      // there to compile only.
       {.platform = "tpu",
        .files = {"libtpu.so"},
-       .environment = {{.name = "TPU_SKIP_MDS_QUERY", .value = "1", .unless_file = tpu_device_files()},
+       .environment = {{.name = "TPU_SKIP_MDS_QUERY",
+                        .value = "1",
+                        .unless_file = tpu_device_files()},
                        {.name = "TPU_LOG_DIR", .value = "disabled"},
                        kQuietLog},
        .how_to_get = "run `./dev plugin tpu`"},
@@ -45,11 +51,13 @@ const std::vector<PluginPolicy>& plugin_policies() {
        .files = {"libneuronpjrt.so"},
        .struct_sizes = StructSizes::kExact,
        .environment = {kQuietLog},
-       .how_to_get = "install the AWS Neuron SDK and set AXLE_PLUGIN_NEURON to its libneuronpjrt.so"},
+       .how_to_get =
+           "install the AWS Neuron SDK and set AXLE_PLUGIN_NEURON to its libneuronpjrt.so"},
       {.platform = "rocm",
        .files = {"xla_rocm_plugin.so"},
        .environment = {kQuietLog},
-       .how_to_get = "set AXLE_PLUGIN_ROCM to the xla_rocm_plugin.so of a ROCm installation of JAX"},
+       .how_to_get =
+           "set AXLE_PLUGIN_ROCM to the xla_rocm_plugin.so of a ROCm installation of JAX"},
   };
   return rows;
 }
@@ -65,7 +73,9 @@ PluginPolicy plugin_policy(std::string_view platform) {
 std::string plugin_variable(std::string_view platform) {
   std::string name = "AXLE_PLUGIN_";
   for (char c : platform) {
-    name += std::isalnum(static_cast<unsigned char>(c)) ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : '_';
+    name += std::isalnum(static_cast<unsigned char>(c))
+                ? static_cast<char>(std::toupper(static_cast<unsigned char>(c)))
+                : '_';
   }
   return name;
 }
@@ -87,7 +97,8 @@ void apply_environment(const PluginPolicy& policy) {
     if (std::ranges::any_of(entry.unless_file, exists)) continue;
     const char* users = std::getenv(entry.name.c_str());
     if (users && !entry.is_flag_list) continue;
-    const std::string value = entry.is_flag_list ? merge_flags(users ? users : "", entry.value) : entry.value;
+    const std::string value =
+        entry.is_flag_list ? merge_flags(users ? users : "", entry.value) : entry.value;
     ::setenv(entry.name.c_str(), value.c_str(), 1);
   }
 }

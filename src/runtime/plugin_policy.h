@@ -1,4 +1,5 @@
-// What Axle knows about each platform's PJRT plugin beforehand: one row per platform. A new backend is one more row.
+// What Axle knows about each platform's PJRT plugin beforehand: one row per platform. A new backend
+// is one more row.
 #pragma once
 
 #include <string>
@@ -28,7 +29,8 @@ struct PluginPolicy {
   /// File names of the plugin, the most likely first.
   std::vector<std::string> files = {};
   StructSizes struct_sizes = StructSizes::kPadded;
-  /// Client option (int64) for the number of virtual devices; empty where devices are what they are.
+  /// Client option (int64) for the number of virtual devices; empty where devices are what they
+  /// are.
   std::string device_count_option = {};
   std::vector<EnvironmentDefault> environment = {};
   /// The one command or sentence that gets it.
@@ -38,7 +40,8 @@ struct PluginPolicy {
 /// All rows, in the order in which they are listed to users.
 const std::vector<PluginPolicy>& plugin_policies();
 
-/// The row of `platform`; a platform without a row gets a plain one, so that AXLE_PLUGIN_<NAME> works for any plugin.
+/// The row of `platform`; a platform without a row gets a plain one, so that AXLE_PLUGIN_<NAME>
+/// works for any plugin.
 PluginPolicy plugin_policy(std::string_view platform);
 
 /// "AXLE_PLUGIN_CPU": names the plugin's file for a platform.

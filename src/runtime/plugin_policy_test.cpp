@@ -33,10 +33,11 @@ TEST(ApplyEnvironment, SetsWhatIsUnsetAndRespectsTheRest) {
   ::setenv("AXLE_TEST_FLAGS", "--x=1", 1);
   ::unsetenv("AXLE_TEST_UNSET");
   ::unsetenv("AXLE_TEST_DEVICE");
-  apply_environment({.environment = {{.name = "AXLE_TEST_SET", .value = "ours"},
-                                     {.name = "AXLE_TEST_UNSET", .value = "ours"},
-                                     {.name = "AXLE_TEST_FLAGS", .value = "--x=2 --y=3", .is_flag_list = true},
-                                     {.name = "AXLE_TEST_DEVICE", .value = "1", .unless_file = {"/dev/null"}}}});
+  apply_environment(
+      {.environment = {{.name = "AXLE_TEST_SET", .value = "ours"},
+                       {.name = "AXLE_TEST_UNSET", .value = "ours"},
+                       {.name = "AXLE_TEST_FLAGS", .value = "--x=2 --y=3", .is_flag_list = true},
+                       {.name = "AXLE_TEST_DEVICE", .value = "1", .unless_file = {"/dev/null"}}}});
   EXPECT_STREQ(std::getenv("AXLE_TEST_SET"), "mine");
   EXPECT_STREQ(std::getenv("AXLE_TEST_UNSET"), "ours");
   EXPECT_STREQ(std::getenv("AXLE_TEST_FLAGS"), "--x=1 --y=3");
@@ -49,7 +50,9 @@ TEST(FindPlugin, TheVariableMustNameAFile) {
     find_plugin(plugin_policy("fake_a"));
     FAIL() << "expected DeviceError";
   } catch (const DeviceError& e) {
-    EXPECT_STREQ(e.what(), "AXLE_PLUGIN_FAKE_A: expected the file of a PJRT plugin, got '/nowhere/plugin.so'");
+    EXPECT_STREQ(
+        e.what(),
+        "AXLE_PLUGIN_FAKE_A: expected the file of a PJRT plugin, got '/nowhere/plugin.so'");
   }
 }
 
@@ -68,7 +71,9 @@ TEST(MakeRuntime, SuggestsTheBackendThatWasMeant) {
     make_runtime({.backend = "interpretor"});
     FAIL() << "expected ConfigError";
   } catch (const ConfigError& e) {
-    EXPECT_NE(std::string(e.what()).find("got 'interpretor'; did you mean 'interpreter'?"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("got 'interpretor'; did you mean 'interpreter'?"),
+              std::string::npos)
+        << e.what();
   }
   EXPECT_THROW(make_runtime({.backend = "cpu", .num_devices = 0}), ConfigError);
 }

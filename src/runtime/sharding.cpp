@@ -3,6 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstring>
+#include <map>
+#include <set>
+#include <string>
+
 #include "base/error.h"
 
 namespace axle {
@@ -18,7 +23,8 @@ std::map<std::string, int64_t, std::less<>> coordinates(int64_t device, const Me
   return out;
 }
 
-/// Calls fn(offset in the whole, offset in the part, bytes) for each run of bytes that lies in one piece in both.
+/// Calls fn(offset in the whole, offset in the part, bytes) for each run of bytes that lies in one
+/// piece in both.
 template <class Fn>
 void for_each_run(const Shape& dims, const Slice& slice, size_t element_bytes, Fn fn) {
   if (num_elements(slice.size) == 0) return;
@@ -47,7 +53,8 @@ void for_each_run(const Shape& dims, const Slice& slice, size_t element_bytes, F
 
 PartitionSpec canonical_sharding(const PartitionSpec& spec, int64_t rank, const Mesh& mesh) {
   if (static_cast<int64_t>(spec.dims.size()) > rank) {
-    throw ConfigError(fmt::format("sharding {}: expected at most {} dims, got {}", to_text(spec), rank, spec.dims.size()));
+    throw ConfigError(fmt::format("sharding {}: expected at most {} dims, got {}", to_text(spec),
+                                  rank, spec.dims.size()));
   }
   PartitionSpec out = restrict(spec, mesh);
   out.dims.resize(static_cast<size_t>(rank));
@@ -55,14 +62,16 @@ PartitionSpec canonical_sharding(const PartitionSpec& spec, int64_t rank, const 
   for (const auto& axes : out.dims) {
     for (const auto& axis : axes) {
       if (!used.insert(axis).second) {
-        throw ConfigError(fmt::format("sharding {}: expected each mesh axis once, got '{}' twice", to_text(spec), axis));
+        throw ConfigError(fmt::format("sharding {}: expected each mesh axis once, got '{}' twice",
+                                      to_text(spec), axis));
       }
     }
   }
   return out;
 }
 
-std::vector<Slice> shard_slices(const Shape& dims, const PartitionSpec& spec, const Mesh& mesh, std::string_view name) {
+std::vector<Slice> shard_slices(const Shape& dims, const PartitionSpec& spec, const Mesh& mesh,
+                                std::string_view name) {
   const auto sharding = canonical_sharding(spec, static_cast<int64_t>(dims.size()), mesh);
   Shape size = dims;
   for (size_t d = 0; d < dims.size(); ++d) {
@@ -73,8 +82,9 @@ std::vector<Slice> shard_slices(const Shape& dims, const PartitionSpec& spec, co
       sizes.push_back(fmt::format("{}={}", axis, mesh.size(axis)));
     }
     if (dims[d] % parts != 0) {
-      throw ConfigError(fmt::format("{} {}: dim {} must divide by its mesh axes, got {} over {} = {} parts", name,
-                                    to_text(dims), d, dims[d], fmt::join(sizes, " x "), parts));
+      throw ConfigError(
+          fmt::format("{} {}: dim {} must divide by its mesh axes, got {} over {} = {} parts", name,
+                      to_text(dims), d, dims[d], fmt::join(sizes, " x "), parts));
     }
     size[d] = dims[d] / parts;
   }
@@ -107,17 +117,20 @@ int64_t offset_of(const Slice& slice, const Shape& dims) {
 
 HostTensor extract(const HostTensor& whole, const Slice& slice) {
   HostTensor part(Type{whole.dtype(), slice.size});
-  for_each_run(whole.shape(), slice, size_bytes(whole.dtype()), [&](size_t from, size_t to, size_t bytes) {
-    std::memcpy(part.bytes().data() + to, whole.bytes().data() + from, bytes);
-  });
+  for_each_run(whole.shape(), slice, size_bytes(whole.dtype()),
+               [&](size_t from, size_t to, size_t bytes) {
+                 std::memcpy(part.bytes().data() + to, whole.bytes().data() + from, bytes);
+               });
   return part;
 }
 
 void insert(HostTensor& whole, const Slice& slice, const HostTensor& part) {
-  AXLE_CHECK(part.dtype() == whole.dtype() && part.shape() == slice.size, "a part of another type than its slice");
-  for_each_run(whole.shape(), slice, size_bytes(whole.dtype()), [&](size_t to, size_t from, size_t bytes) {
-    std::memcpy(whole.bytes().data() + to, part.bytes().data() + from, bytes);
-  });
+  AXLE_CHECK(part.dtype() == whole.dtype() && part.shape() == slice.size,
+             "a part of another type than its slice");
+  for_each_run(whole.shape(), slice, size_bytes(whole.dtype()),
+               [&](size_t to, size_t from, size_t bytes) {
+                 std::memcpy(whole.bytes().data() + to, part.bytes().data() + from, bytes);
+               });
 }
 
 }  // namespace axle

@@ -1,4 +1,5 @@
-// Which part of a tensor each device of a mesh holds, and the copying between whole tensors and their parts.
+// Which part of a tensor each device of a mesh holds, and the copying between whole tensors and
+// their parts.
 #pragma once
 
 #include <string_view>
@@ -16,12 +17,12 @@ struct Slice {
   bool operator==(const Slice&) const = default;
 };
 
-/// `spec` reduced to what matters on `mesh`: one entry per dim, only axes of size > 1. Throws ConfigError if it has more
-/// dims than the tensor or names an axis twice.
+/// `spec` reduced to what matters on `mesh`: one entry per dim, only axes of size > 1. Throws
+/// ConfigError if it has more dims than the tensor or names an axis twice.
 PartitionSpec canonical_sharding(const PartitionSpec& spec, int64_t rank, const Mesh& mesh);
 
-/// The slice of each device, in the mesh's row-major order; replicas hold equal slices. Throws ConfigError, naming the
-/// tensor `name`, where a dim does not divide by its axes.
+/// The slice of each device, in the mesh's row-major order; replicas hold equal slices. Throws
+/// ConfigError, naming the tensor `name`, where a dim does not divide by its axes.
 std::vector<Slice> shard_slices(const Shape& dims, const PartitionSpec& spec, const Mesh& mesh,
                                 std::string_view name = "tensor");
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "base/error.h"
 
 namespace axle {
@@ -46,23 +48,28 @@ TEST(ShardSlices, RefusesADimThatDoesNotDivide) {
     shard_slices({4, 6}, {{{}, {"data", "fsdp"}}}, kCube, "weight");
     FAIL() << "expected ConfigError";
   } catch (const ConfigError& e) {
-    EXPECT_STREQ(e.what(), "weight [4, 6]: dim 1 must divide by its mesh axes, got 6 over data=2 x fsdp=2 = 4 parts");
+    EXPECT_STREQ(
+        e.what(),
+        "weight [4, 6]: dim 1 must divide by its mesh axes, got 6 over data=2 x fsdp=2 = 4 parts");
   }
 }
 
 TEST(CanonicalSharding, DropsWhatDoesNotMatter) {
   const Mesh mesh{{{"data", 2}, {"model", 1}}};
-  EXPECT_EQ(canonical_sharding({{{"model"}, {"data", "x"}}}, 3, mesh), (PartitionSpec{{{}, {"data"}, {}}}));
+  EXPECT_EQ(canonical_sharding({{{"model"}, {"data", "x"}}}, 3, mesh),
+            (PartitionSpec{{{}, {"data"}, {}}}));
   EXPECT_THROW(canonical_sharding({{{}, {}}}, 1, mesh), ConfigError);
   EXPECT_THROW(canonical_sharding({{{"data"}, {"data"}}}, 2, mesh), ConfigError);
 }
 
 TEST(Slices, InsertedPartsGiveBackTheWhole) {
   const auto whole = iota({4, 2, 6});
-  for (const PartitionSpec& spec : {PartitionSpec{{{"data"}}}, PartitionSpec{{{}, {"fsdp"}}},
-                                    PartitionSpec{{{}, {}, {"model"}}}, PartitionSpec{{{"model", "data"}, {}, {"fsdp"}}}}) {
+  for (const PartitionSpec& spec :
+       {PartitionSpec{{{"data"}}}, PartitionSpec{{{}, {"fsdp"}}},
+        PartitionSpec{{{}, {}, {"model"}}}, PartitionSpec{{{"model", "data"}, {}, {"fsdp"}}}}) {
     HostTensor back(whole.type());
-    for (const auto& slice : shard_slices(whole.shape(), spec, kCube)) insert(back, slice, extract(whole, slice));
+    for (const auto& slice : shard_slices(whole.shape(), spec, kCube))
+      insert(back, slice, extract(whole, slice));
     EXPECT_EQ(back, whole) << to_text(spec);
   }
 }

@@ -10,8 +10,8 @@
 
 namespace axle {
 
-/// Throws ShapeError, naming program and argument, unless there are as many arguments as inputs, each of its input's
-/// type, and none comes twice that is donated.
+/// Throws ShapeError, naming program and argument, unless there are as many arguments as inputs,
+/// each of its input's type, and none comes twice that is donated.
 void check_arguments(const std::string& program, std::span<const ProgramValue> inputs,
                      std::span<const ArrayPtr> arguments);
 

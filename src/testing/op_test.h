@@ -13,7 +13,8 @@ namespace axle::testing {
 
 /// Results of fn(arguments) on the interpreter.
 inline std::vector<HostTensor> run_all(const std::function<Values(const Values&)>& fn,
-                                       const std::vector<HostTensor>& arguments, const EvalOptions& options = {}) {
+                                       const std::vector<HostTensor>& arguments,
+                                       const EvalOptions& options = {}) {
   Region region;
   {
     const TraceScope scope(region);
@@ -25,7 +26,8 @@ inline std::vector<HostTensor> run_all(const std::function<Values(const Values&)
 }
 
 /// run_all for functions of one result: run([](const Values& x) { return exp(x[0]); }, {input}).
-inline HostTensor run(const std::function<Tensor(const Values&)>& fn, const std::vector<HostTensor>& arguments = {},
+inline HostTensor run(const std::function<Tensor(const Values&)>& fn,
+                      const std::vector<HostTensor>& arguments = {},
                       const EvalOptions& options = {}) {
   return run_all([&](const Values& x) { return Values{fn(x)}; }, arguments, options)[0];
 }

@@ -19,7 +19,8 @@ Error* from_host(ClientBufferFromHostBuffer& args) {
   buffer->type = args.type;
   buffer->dims.assign(args.dims, args.dims + args.num_dims);
   // "Only during the call": the bytes are copied before it returns, whatever the event does later.
-  buffer->data = reordered(static_cast<const std::byte*>(args.data), buffer->dims, element_size(args.type), false);
+  buffer->data = reordered(static_cast<const std::byte*>(args.data), buffer->dims,
+                           element_size(args.type), false);
   args.buffer = buffer;
   auto failure = transfer_failure(control().fail_from_host_event, "the transfer to the device");
   args.done_with_host_buffer = new Event([failure] { return failure; }, true);
@@ -38,23 +39,32 @@ Error* is_deleted(BufferIsDeleted& args) {
 
 Error* to_host(BufferToHostBuffer& args) {
   const auto& source = *args.source;
-  if (source.deleted) return new Error(ErrorCode::kInvalidArgument, "the buffer was deleted or donated");
+  if (source.deleted)
+    return new Error(ErrorCode::kInvalidArgument, "the buffer was deleted or donated");
   bool row_major = false;
   if (const auto* layout = args.host_layout) {
-    if (auto* error = check_size("MemoryLayout", layout->head.struct_size, wire_size<MemoryLayout>())) return error;
+    if (auto* error =
+            check_size("MemoryLayout", layout->head.struct_size, wire_size<MemoryLayout>()))
+      return error;
     row_major = true;
     for (size_t i = 0; i < layout->tiled.num_dims; ++i) {
-      row_major &= layout->tiled.minor_to_major[i] == static_cast<int64_t>(layout->tiled.num_dims - 1 - i);
+      row_major &=
+          layout->tiled.minor_to_major[i] == static_cast<int64_t>(layout->tiled.num_dims - 1 - i);
     }
   }
-  if (args.destination_size < source.data.size()) return new Error(ErrorCode::kInvalidArgument, "the destination is too small");
+  if (args.destination_size < source.data.size())
+    return new Error(ErrorCode::kInvalidArgument, "the destination is too small");
   auto failure = transfer_failure(control().fail_to_host_event, "the transfer to the host");
   args.event = new Event(
-      [&source, row_major, failure, destination = args.destination]() -> std::optional<std::string> {
+      [&source, row_major, failure,
+       destination = args.destination]() -> std::optional<std::string> {
         if (source.failure) return source.failure;
-        const auto bytes = row_major ? reordered(source.data.data(), source.dims, element_size(source.type), true) : source.data;
+        const auto bytes =
+            row_major ? reordered(source.data.data(), source.dims, element_size(source.type), true)
+                      : source.data;
         // A broken transfer has written its first half.
-        if (!bytes.empty()) std::memcpy(destination, bytes.data(), failure ? bytes.size() / 2 : bytes.size());
+        if (!bytes.empty())
+          std::memcpy(destination, bytes.data(), failure ? bytes.size() / 2 : bytes.size());
         return failure;
       },
       true);

@@ -1,4 +1,5 @@
-// How tests steer the fake PJRT plugin: a struct inside the loaded plugin, found by dlsym("axle_fake_control").
+// How tests steer the fake PJRT plugin: a struct inside the loaded plugin, found by
+// dlsym("axle_fake_control").
 #pragma once
 
 #include <atomic>
@@ -21,7 +22,8 @@ struct FakeControl {
   int fail_slot = -1;
   pjrt::ErrorCode fail_code = pjrt::ErrorCode::kInternal;
   int fail_after = 0;
-  // Failures that come with an event: of the run on one device, of one transfer from or to the host.
+  // Failures that come with an event: of the run on one device, of one transfer from or to the
+  // host.
   int fail_run_on_device = -1;
   int fail_to_host_event = -1;
   int fail_from_host_event = -1;
@@ -30,11 +32,13 @@ struct FakeControl {
   bool exact_sizes = false;
   /// Refuses every create option and every compile option override.
   bool refuse_options = false;
-  /// Work is done, and events complete, on a thread of their own, once somebody awaits or destroys them.
+  /// Work is done, and events complete, on a thread of their own, once somebody awaits or destroys
+  /// them.
   bool threaded = false;
 
   // Counted by the plugin.
-  std::atomic<int> live_objects = 0;  // errors, events, clients, buffers, executables that nobody destroyed
+  std::atomic<int> live_objects =
+      0;  // errors, events, clients, buffers, executables that nobody destroyed
   std::atomic<int> transfers_not_awaited = 0;
   std::atomic<int> calls = 0;
 

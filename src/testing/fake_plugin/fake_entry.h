@@ -1,4 +1,5 @@
-// How a call enters the fake plugin: sizes are checked and failures that a test ordered are returned, then the call runs.
+// How a call enters the fake plugin: sizes are checked and failures that a test ordered are
+// returned, then the call runs.
 #pragma once
 
 #include <string>
@@ -11,8 +12,9 @@ namespace axle::testing {
 inline pjrt::Error* check_size(const char* what, size_t claimed, size_t expected) {
   const bool fits = control().exact_sizes ? claimed == expected : claimed >= expected;
   if (fits) return nullptr;
-  return new pjrt::Error(pjrt::ErrorCode::kInvalidArgument, std::string(what) + ": expected struct_size " +
-                                                                std::to_string(expected) + ", got " + std::to_string(claimed));
+  return new pjrt::Error(pjrt::ErrorCode::kInvalidArgument,
+                         std::string(what) + ": expected struct_size " + std::to_string(expected) +
+                             ", got " + std::to_string(claimed));
 }
 
 /// The failure ordered for this call, if any.
@@ -28,7 +30,8 @@ template <class Args, pjrt::Error* (*kCall)(Args&)>
 pjrt::Error* entry(void* raw) {
   auto& args = *static_cast<Args*>(raw);
   const std::string name = "call " + std::to_string(Args::kSlot);
-  if (auto* error = check_size(name.c_str(), args.head.struct_size, pjrt::wire_size<Args>())) return error;
+  if (auto* error = check_size(name.c_str(), args.head.struct_size, pjrt::wire_size<Args>()))
+    return error;
   if (auto* error = ordered_failure(Args::kSlot)) return error;
   return kCall(args);
 }

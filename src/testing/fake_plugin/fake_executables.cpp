@@ -19,12 +19,14 @@ void parse(Executable& executable) {
     if (word.starts_with("outputs=")) executable.num_outputs = std::stoul(word.substr(8));
     if (!word.starts_with("donate=")) continue;
     std::istringstream numbers(word.substr(7));
-    for (std::string number; std::getline(numbers, number, ',');) executable.donated.push_back(std::stoul(number));
+    for (std::string number; std::getline(numbers, number, ',');)
+      executable.donated.push_back(std::stoul(number));
   }
 }
 
 Error* compile(ClientCompile& args) {
-  if (auto* error = check_size("Program", args.program->head.struct_size, wire_size<Program>())) return error;
+  if (auto* error = check_size("Program", args.program->head.struct_size, wire_size<Program>()))
+    return error;
   // An override is field 7 of the options: its tag begins the second message.
   const std::string_view options(args.compile_options.data, args.compile_options.size);
   const size_t behind_build_options = 2 + static_cast<unsigned char>(options[1]);
@@ -32,7 +34,8 @@ Error* compile(ClientCompile& args) {
     return new Error(ErrorCode::kInvalidArgument, "unknown compile option");
   }
   const std::string text(args.program->code, args.program->code_size);
-  if (!text.starts_with("outputs=")) return new Error(ErrorCode::kInvalidArgument, "1:1: error: not a fake program");
+  if (!text.starts_with("outputs="))
+    return new Error(ErrorCode::kInvalidArgument, "1:1: error: not a fake program");
   args.executable = new LoadedExecutable;
   args.executable->text = text;
   return nullptr;
@@ -60,13 +63,16 @@ Error* num_outputs(ExecutableNumOutputs& args) {
 }
 
 Error* execute(LoadedExecutableExecute& args) {
-  if (auto* error = check_size("ExecuteOptions", args.options->head.struct_size, wire_size<ExecuteOptions>())) return error;
+  if (auto* error =
+          check_size("ExecuteOptions", args.options->head.struct_size, wire_size<ExecuteOptions>()))
+    return error;
   Executable program;
   program.text = args.executable->text;
   parse(program);
   for (size_t d = 0; d < args.num_devices; ++d) {
     std::optional<std::string> failure;
-    if (control().fail_run_on_device == static_cast<int>(d)) failure = "device " + std::to_string(d) + " failed";
+    if (control().fail_run_on_device == static_cast<int>(d))
+      failure = "device " + std::to_string(d) + " failed";
     for (size_t i = 0; i < program.num_outputs; ++i) {
       const Buffer& from = *args.arguments[d][i];
       auto* out = new Buffer;
@@ -77,7 +83,8 @@ Error* execute(LoadedExecutableExecute& args) {
       args.outputs[d][i] = out;
     }
     for (size_t i : program.donated) args.arguments[d][i]->deleted = true;
-    if (args.device_complete_events) args.device_complete_events[d] = new Event([failure] { return failure; }, false);
+    if (args.device_complete_events)
+      args.device_complete_events[d] = new Event([failure] { return failure; }, false);
   }
   return nullptr;
 }
@@ -98,7 +105,8 @@ Error* serialize(ExecutableSerialize& args) {
 
 Error* load(ExecutableDeserializeAndLoad& args) {
   const std::string bytes(args.serialized.data, args.serialized.size);
-  if (!bytes.starts_with(kStored)) return new Error(ErrorCode::kInvalidArgument, "not a fake executable");
+  if (!bytes.starts_with(kStored))
+    return new Error(ErrorCode::kInvalidArgument, "not a fake executable");
   args.loaded = new LoadedExecutable;
   args.loaded->text = bytes.substr(std::strlen(kStored));
   return nullptr;
@@ -111,7 +119,8 @@ Error* memory(ExecutableGetCompiledMemoryStats& args) {
 }
 
 Error* optimized(ExecutableOptimizedProgram& args) {
-  if (auto* error = check_size("Program", args.program->head.struct_size, wire_size<Program>())) return error;
+  if (auto* error = check_size("Program", args.program->head.struct_size, wire_size<Program>()))
+    return error;
   const std::string& text = args.executable->text;
   if (args.program->code) std::memcpy(args.program->code, text.data(), text.size());
   args.program->code_size = text.size();

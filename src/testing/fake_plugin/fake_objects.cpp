@@ -50,24 +50,31 @@ Error* Event::await() {
 
 size_t element_size(BufferType type) {
   switch (type) {
-    case BufferType::kPred: return 1;
-    case BufferType::kBF16: return 2;
+    case BufferType::kPred:
+      return 1;
+    case BufferType::kBF16:
+      return 2;
     case BufferType::kS64:
     case BufferType::kU64:
-    case BufferType::kF64: return 8;
-    default: return 4;
+    case BufferType::kF64:
+      return 8;
+    default:
+      return 4;
   }
 }
 
-std::vector<std::byte> reordered(const std::byte* data, const std::vector<int64_t>& dims, size_t element, bool to_row_major) {
+std::vector<std::byte> reordered(const std::byte* data, const std::vector<int64_t>& dims,
+                                 size_t element, bool to_row_major) {
   size_t count = 1;
   for (int64_t d : dims) count *= static_cast<size_t>(d);
   std::vector<std::byte> out(count * element);
   std::vector<int64_t> index(dims.size(), 0);  // counted in row-major order
   for (size_t row_major = 0; row_major < count; ++row_major) {
     size_t column_major = 0;
-    for (size_t d = dims.size(); d-- > 0;) column_major = column_major * static_cast<size_t>(dims[d]) + static_cast<size_t>(index[d]);
-    const size_t from = to_row_major ? column_major : row_major, to = to_row_major ? row_major : column_major;
+    for (size_t d = dims.size(); d-- > 0;)
+      column_major = column_major * static_cast<size_t>(dims[d]) + static_cast<size_t>(index[d]);
+    const size_t from = to_row_major ? column_major : row_major,
+                 to = to_row_major ? row_major : column_major;
     std::memcpy(out.data() + to * element, data + from * element, element);
     for (size_t d = dims.size(); d-- > 0;) {
       if (++index[d] < dims[d]) break;

@@ -51,7 +51,8 @@ struct Event : testing::Counted {
   std::thread thread_;
 };
 
-/// Keeps its elements with the first dim fastest, so that whoever forgets to ask for row-major order notices.
+/// Keeps its elements with the first dim fastest, so that whoever forgets to ask for row-major
+/// order notices.
 struct Buffer : testing::Counted {
   BufferType type = BufferType::kInvalid;
   std::vector<int64_t> dims;
@@ -62,7 +63,8 @@ struct Buffer : testing::Counted {
 
 size_t element_size(BufferType type);
 /// Reorders row-major elements to first-dim-fastest ones, or back.
-std::vector<std::byte> reordered(const std::byte* data, const std::vector<int64_t>& dims, size_t element, bool to_row_major);
+std::vector<std::byte> reordered(const std::byte* data, const std::vector<int64_t>& dims,
+                                 size_t element, bool to_row_major);
 
 struct DeviceDescription {
   int id = 0;

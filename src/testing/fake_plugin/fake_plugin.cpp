@@ -1,4 +1,5 @@
-// A PJRT plugin for tests that fails on demand: errors, events, clients and devices. See fake_control.h.
+// A PJRT plugin for tests that fails on demand: errors, events, clients and devices. See
+// fake_control.h.
 #include <cstring>
 
 #include "runtime/pjrt_abi_client.h"
@@ -47,7 +48,9 @@ Error* event_await(EventAwait& args) { return args.event->await(); }
 
 Error* client_create(ClientCreate& args) {
   if (control().refuse_options && args.num_options > 0) {
-    return new Error(ErrorCode::kInvalidArgument, "unknown option " + std::string(args.options[0].name.data, args.options[0].name.size));
+    return new Error(
+        ErrorCode::kInvalidArgument,
+        "unknown option " + std::string(args.options[0].name.data, args.options[0].name.size));
   }
   args.client = new Client;
   for (int i = 0; i < 4; ++i) {

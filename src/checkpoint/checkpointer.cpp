@@ -1,0 +1,96 @@
+#include "checkpoint/checkpointer.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+
+#include "base/error.h"
+#include "checkpoint/folder.h"
+#include "checkpoint/read.h"
+#include "checkpoint/write.h"
+#include "config/register.h"
+#include "io/file.h"
+
+namespace axle {
+namespace {
+
+void check_positive(std::string_view field, int64_t value) {
+  if (value < 1) {
+    throw ConfigError(fmt::format("checkpointer.{}: must be positive, got {}", field, value));
+  }
+}
+
+}  // namespace
+
+std::string to_text(SaveMode v) { return v == SaveMode::kBlocking ? "blocking" : "background"; }
+void from_text(std::string_view text, SaveMode& v) {
+  if (text != "blocking" && text != "background") {
+    throw ConfigError(fmt::format("expected background or blocking, got '{}'", text));
+  }
+  v = text == "blocking" ? SaveMode::kBlocking : SaveMode::kBackground;
+}
+
+Checkpointer::Checkpointer(const Config& config, std::filesystem::path root, Report report)
+    : config_(config), root_(std::move(root)), report_(std::move(report)) {
+  check_positive("every_steps", config_.every_steps);
+  check_positive("keep_last_n", config_.keep_last_n);
+  if (config_.keep_every_steps) check_positive("keep_every_steps", *config_.keep_every_steps);
+  make_directories(root_);
+  remove_stale_checkpoints(root_);
+}
+
+Checkpointer::~Checkpointer() { wait(); }
+
+void Checkpointer::wait() {
+  if (thread_.joinable()) thread_.join();
+}
+
+std::optional<int64_t> Checkpointer::last_saved() {
+  wait();
+  return last_saved_;
+}
+
+void Checkpointer::save(int64_t step, std::span<const ProgramValue> state,
+                        std::span<const ArrayPtr> arrays, Tree<std::string> metadata) {
+  AXLE_CHECK(state.size() == arrays.size(), "one array for each value of the state");
+  wait();  // before the copy: the host never holds two states
+  if (last_saved_ == step) return;
+  Tree<HostTensor> tensors;
+  for (size_t i = 0; i < state.size(); ++i) tensors.emplace(state[i].name, arrays[i]->to_host());
+  save(step, std::move(tensors), std::move(metadata));
+}
+
+void Checkpointer::save(int64_t step, Tree<HostTensor> tensors, Tree<std::string> metadata) {
+  wait();
+  if (last_saved_ == step) return;
+  if (config_.mode == SaveMode::kBlocking) return write(step, tensors, metadata);
+  thread_ = std::thread([this, step, tensors = std::move(tensors), metadata = std::move(metadata)] {
+    write(step, tensors, metadata);
+  });
+}
+
+void Checkpointer::write(int64_t step, const Tree<HostTensor>& tensors,
+                         const Tree<std::string>& metadata) {
+  try {
+    write_checkpoint(root_, step, tensors, metadata);
+    // Older ones go only for one that reads back as it was written.
+    StoredCheckpoint(root_, step).verify();
+    last_saved_ = step;
+  } catch (const std::exception& error) {
+    ++num_failures_;
+    report_(fmt::format(
+        "WARNING: the checkpoint of step {} was not saved: {}; training goes on, {} failed so far",
+        step, error.what(), num_failures_.load()));
+    return;
+  }
+  try {
+    remove_old_checkpoints(root_, step, {config_.keep_last_n, config_.keep_every_steps});
+  } catch (const std::exception& error) {
+    report_(fmt::format("WARNING: old checkpoints were not removed: {}", error.what()));
+  }
+}
+
+AXLE_REGISTER(Checkpointer)
+
+}  // namespace axle

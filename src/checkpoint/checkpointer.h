@@ -1,0 +1,79 @@
+// The checkpointer: saves the state of a run now and then, beside the training.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+
+#include "base/tree.h"
+#include "checkpoint/report.h"
+#include "config/describe.h"
+#include "runtime/runtime.h"
+
+namespace axle {
+
+/// Who writes the files: a thread beside the training, or the caller of save().
+enum class SaveMode { kBackground, kBlocking };
+std::string to_text(SaveMode v);
+void from_text(std::string_view text, SaveMode& v);
+
+/// Writes checkpoints of one run into a folder and removes old ones. At most one is being written;
+/// a save that fails is counted and reported, and the checkpoints before it stay.
+///
+/// Not for use from several threads. One process at a time may hold a folder (io/file_lock.h).
+class Checkpointer {
+ public:
+  struct Config {
+    /// A checkpoint after every so many steps.
+    int64_t every_steps = 1000;
+    /// Of the newest ones so many stay, at least 1.
+    int64_t keep_last_n = 3;
+    /// Those of steps that it divides stay for ever; none: no such steps.
+    std::optional<int64_t> keep_every_steps = {};
+    SaveMode mode = SaveMode::kBackground;
+    AXLE_CONFIG(Checkpointer, every_steps, keep_last_n, keep_every_steps, mode)
+  };
+  /// Creates the folder and removes what earlier processes left unfinished in it. Throws ConfigError
+  /// for numbers below 1; a folder that cannot be made or read is a StorageError.
+  Checkpointer(const Config& config, std::filesystem::path root, Report report = report_to_stderr);
+  /// Waits.
+  ~Checkpointer();
+  Checkpointer(const Checkpointer&) = delete;
+  Checkpointer& operator=(const Checkpointer&) = delete;
+
+  /// True if a checkpoint is due after this step.
+  bool due(int64_t step) const { return step > 0 && step % config_.every_steps == 0; }
+
+  /// Waits for the save before this one, then writes. Nothing is done for the step that was saved
+  /// last. Never throws for storage.
+  void save(int64_t step, Tree<HostTensor> tensors, Tree<std::string> metadata = {});
+  /// The same of arrays, which are copied to the host before it returns, so that they may be
+  /// donated then. Throws DeviceError if computing them failed.
+  void save(int64_t step, std::span<const ProgramValue> state, std::span<const ArrayPtr> arrays,
+            Tree<std::string> metadata = {});
+
+  /// Until nothing is being written.
+  void wait();
+  /// The step of the newest checkpoint that this object has written; waits.
+  std::optional<int64_t> last_saved();
+  /// Saves that failed so far.
+  int64_t num_failures() const { return num_failures_; }
+  const std::filesystem::path& root() const { return root_; }
+
+ private:
+  void write(int64_t step, const Tree<HostTensor>& tensors, const Tree<std::string>& metadata);
+
+  Config config_;
+  std::filesystem::path root_;
+  Report report_;
+  std::thread thread_;                // joined before the members below are touched
+  std::optional<int64_t> last_saved_;
+  std::atomic<int64_t> num_failures_ = 0;
+};
+
+}  // namespace axle

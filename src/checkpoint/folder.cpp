@@ -1,0 +1,76 @@
+#include "checkpoint/folder.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "io/file.h"
+
+namespace axle {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kPrefix = "step_";
+constexpr std::string_view kTemporary = ".tmp-";
+
+// The step of "step_00000100"; none for any other name.
+std::optional<int64_t> step_of(std::string_view name) {
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  const std::string_view digits = name.substr(kPrefix.size());
+  int64_t step = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [at, error] = std::from_chars(digits.data(), end, step);
+  if (error != std::errc() || at != end || digits.size() < 8 || step < 0) return std::nullopt;
+  return step;
+}
+
+bool is_temporary(std::string_view name) {
+  const size_t at = name.find(kTemporary);
+  return at != std::string_view::npos && step_of(name.substr(0, at)).has_value();
+}
+
+}  // namespace
+
+fs::path checkpoint_folder(const fs::path& root, int64_t step) {
+  return root / fmt::format("{}{:08}", kPrefix, step);
+}
+
+fs::path temporary_folder(const fs::path& root, int64_t step) {
+  return checkpoint_folder(root, step).string() + fmt::format("{}{}", kTemporary, ::getpid());
+}
+
+std::vector<int64_t> checkpoint_steps(const fs::path& root) {
+  std::vector<int64_t> steps;
+  if (!directory_exists(root)) return steps;
+  for (const fs::path& entry : list_directory(root)) {
+    if (const auto step = step_of(entry.filename().string())) steps.push_back(*step);
+  }
+  std::ranges::sort(steps);
+  return steps;
+}
+
+void remove_stale_checkpoints(const fs::path& root) {
+  for (const fs::path& entry : list_directory(root)) {
+    if (is_temporary(entry.filename().string())) remove_tree(entry);
+  }
+}
+
+void remove_old_checkpoints(const fs::path& root, int64_t newest, const Retention& retention) {
+  std::vector<int64_t> steps = checkpoint_steps(root);
+  std::erase_if(steps, [&](int64_t step) { return step > newest; });
+  const auto keep = static_cast<size_t>(std::max<int64_t>(retention.keep_last_n, 1));
+  if (steps.size() <= keep) return;
+  steps.resize(steps.size() - keep);
+  for (const int64_t step : steps) {
+    if (retention.keep_every_steps && step % *retention.keep_every_steps == 0) continue;
+    // Renamed first: a crash in the middle must not leave a part under a checkpoint's name.
+    const fs::path doomed = temporary_folder(root, step);
+    rename_durably(checkpoint_folder(root, step), doomed);
+    remove_tree(doomed);
+  }
+}
+
+}  // namespace axle

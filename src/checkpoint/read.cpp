@@ -1,0 +1,153 @@
+#include "checkpoint/read.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "base/hash.h"
+#include "checkpoint/folder.h"
+#include "io/file.h"
+
+namespace axle {
+namespace fs = std::filesystem;
+namespace {
+
+// read() and not a map of the file: an error of the disk must be an exception, not a signal.
+class FileReader {
+ public:
+  explicit FileReader(fs::path path) : path_(std::move(path)) {
+    fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd_ < 0) fail_storage(path_, "open", errno);
+  }
+  ~FileReader() { ::close(fd_); }
+  FileReader(const FileReader&) = delete;
+  FileReader& operator=(const FileReader&) = delete;
+
+  /// The next bytes, as many as fit or as there are.
+  size_t read(std::span<std::byte> into) {
+    size_t filled = 0;
+    while (filled < into.size()) {
+      const ssize_t n = ::read(fd_, into.data() + filled, into.size() - filled);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) fail_storage(path_, fmt::format("read at offset {}", offset_), errno);
+      if (n == 0) break;
+      filled += static_cast<size_t>(n);
+      offset_ += n;
+    }
+    return filled;
+  }
+
+ private:
+  fs::path path_;
+  int fd_ = -1;
+  int64_t offset_ = 0;
+};
+
+// The tensors of one file, filled chunk by chunk.
+class Assembly {
+ public:
+  Assembly(const Manifest& manifest, size_t file) {
+    for (const auto& [path, tensor] : manifest.tensors) {
+      if (tensor.file == file) parts_.push_back({&path, &tensor, {}});
+    }
+    std::ranges::sort(parts_, {}, [](const Part& p) { return p.tensor->offset; });
+  }
+
+  void add(int64_t begin, std::span<const std::byte> chunk, const TensorSink& sink) {
+    const int64_t end = begin + static_cast<int64_t>(chunk.size());
+    // Those before first_ are complete; overlapping ones, which we never write, stay correct.
+    for (size_t i = first_; i < parts_.size() && parts_[i].tensor->offset < end; ++i) {
+      Part& part = parts_[i];
+      const int64_t start = part.tensor->offset;
+      const int64_t stop = start + static_cast<int64_t>(part.tensor->type.num_bytes());
+      if (!part.value) part.value.emplace(part.tensor->type);
+      const int64_t from = std::max(begin, start), to = std::min(end, stop);
+      if (from < to) {
+        std::memcpy(part.value->bytes().data() + (from - start), chunk.data() + (from - begin),
+                    static_cast<size_t>(to - from));
+      }
+      if (stop <= end && !part.done) {
+        part.done = true;
+        sink(*part.path, std::move(*part.value));
+      }
+    }
+    while (first_ < parts_.size() && parts_[first_].done) ++first_;
+  }
+
+  /// Tensors without elements at the very end touch no chunk.
+  void finish(const TensorSink& sink) {
+    for (Part& part : parts_) {
+      if (!part.done) sink(*part.path, HostTensor(part.tensor->type));
+    }
+  }
+
+ private:
+  struct Part {
+    const std::string* path;
+    const StoredTensor* tensor;
+    std::optional<HostTensor> value;
+    bool done = false;
+  };
+  std::vector<Part> parts_;  // by offset
+  size_t first_ = 0;
+};
+
+[[noreturn]] void fail_size(const fs::path& path, int64_t offset, int64_t expected,
+                            std::string_view got) {
+  throw StorageError(fmt::format("{}: offset {}: expected {} bytes in all, got {}", path.string(),
+                                 offset, expected, got));
+}
+
+}  // namespace
+
+StoredCheckpoint::StoredCheckpoint(const fs::path& root, int64_t step)
+    : folder_(checkpoint_folder(root, step)) {
+  const fs::path path = folder_ / kManifestName;
+  manifest_ = parse_manifest(axle::read_file(path), path);
+  if (manifest_.step != step) {
+    throw StorageError(fmt::format("{}: expected the checkpoint of step {}, got that of step {}",
+                                   path.string(), step, manifest_.step));
+  }
+}
+
+void StoredCheckpoint::read(const TensorSink& sink) const {
+  for (size_t i = 0; i < manifest_.files.size(); ++i) read_file(i, &sink);
+}
+
+void StoredCheckpoint::verify() const {
+  for (size_t i = 0; i < manifest_.files.size(); ++i) read_file(i, nullptr);
+}
+
+void StoredCheckpoint::read_file(size_t index, const TensorSink* sink) const {
+  const DataFile& entry = manifest_.files[index];
+  const fs::path path = folder_ / entry.name;
+  FileReader file(path);
+  Assembly assembly(manifest_, index);
+  std::vector<std::byte> chunk(static_cast<size_t>(std::min(entry.bytes, manifest_.chunk_bytes)));
+  int64_t offset = 0;
+  for (const uint32_t expected : entry.crc32c) {
+    const auto size = static_cast<size_t>(std::min(entry.bytes - offset, manifest_.chunk_bytes));
+    const std::span<std::byte> bytes = std::span(chunk).first(size);
+    if (const size_t got = file.read(bytes); got != size) {
+      const int64_t end = offset + static_cast<int64_t>(got);
+      fail_size(path, end, entry.bytes, fmt::format("{}", end));
+    }
+    if (const uint32_t actual = crc32c(bytes); actual != expected) {
+      throw StorageError(
+          fmt::format("{}: offset {}: expected {} bytes with CRC-32C {:08x}, got {:08x}",
+                      path.string(), offset, size, expected, actual));
+    }
+    if (sink) assembly.add(offset, bytes, *sink);
+    offset += static_cast<int64_t>(size);
+  }
+  std::byte more;
+  if (file.read({&more, 1}) != 0) fail_size(path, offset, entry.bytes, "more");
+  if (sink) assembly.finish(*sink);
+}
+
+}  // namespace axle

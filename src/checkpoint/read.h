@@ -1,0 +1,38 @@
+// Reading one checkpoint, with every byte of it checked.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "checkpoint/manifest.h"
+#include "ir/host_tensor.h"
+
+namespace axle {
+
+/// Takes the tensors of a checkpoint as they have been read.
+using TensorSink = std::function<void(const std::string& path, HostTensor value)>;
+
+class StoredCheckpoint {
+ public:
+  /// Reads and checks the manifest. Throws StorageError, also if it is of another step than its
+  /// folder's name says.
+  StoredCheckpoint(const std::filesystem::path& root, int64_t step);
+
+  const Manifest& manifest() const { return manifest_; }
+  const std::filesystem::path& folder() const { return folder_; }
+
+  /// Reads all data files and hands over each tensor once its chunks are checked. Only when the
+  /// function has returned is the whole checkpoint known to be good. Throws StorageError naming
+  /// file and offset.
+  void read(const TensorSink& sink) const;
+  /// The same without the tensors.
+  void verify() const;
+
+ private:
+  void read_file(size_t index, const TensorSink* sink) const;
+  std::filesystem::path folder_;
+  Manifest manifest_;
+};
+
+}  // namespace axle

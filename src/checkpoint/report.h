@@ -1,0 +1,17 @@
+// How checkpoints tell of what went wrong without stopping anything.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <functional>
+#include <string>
+
+namespace axle {
+
+/// Takes one line for the user; maybe called from another thread than the caller's.
+using Report = std::function<void(const std::string& line)>;
+
+inline void report_to_stderr(const std::string& line) { fmt::print(stderr, "{}\n", line); }
+
+}  // namespace axle

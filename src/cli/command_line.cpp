@@ -1,0 +1,112 @@
+#include "cli/command_line.h"
+
+#include <fmt/format.h>
+
+#include <iostream>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "cli/exit_codes.h"
+#include "cli/verb.h"
+
+namespace axle::cli {
+namespace {
+
+constexpr size_t kHelpColumn = 26;
+
+std::vector<std::string> verbs_below(const CLI::App& app) {
+  std::vector<std::string> out;
+  for (const CLI::App* sub : app.get_subcommands({})) out.push_back(sub->get_name());
+  return out;
+}
+
+std::vector<std::string> flags_of(const CLI::App& app) {
+  std::vector<std::string> out;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) out.push_back("--" + name);
+  }
+  return out;
+}
+
+[[noreturn]] void fail_unexpected(const CLI::App& app, const std::string& argument) {
+  const std::string command = command_words(app);
+  const auto verbs = verbs_below(app);
+  if (argument.starts_with('-')) {
+    const std::string flag = argument.substr(0, argument.find('='));
+    throw ConfigError(fmt::format("{}: no such flag: {}{}; see {} --help", command, flag, suggest(flag, flags_of(app)), command));
+  }
+  if (!verbs.empty()) {
+    throw ConfigError(
+        fmt::format("{}: no such verb: {}{} (verbs: {})", command, argument, suggest(argument, verbs), join(verbs, ", ")));
+  }
+  throw ConfigError(fmt::format("{}: expected nothing more, got '{}'; see {} --help", command, argument, command));
+}
+
+}  // namespace
+
+std::string command_words(const CLI::App& app) {
+  const CLI::App* parent = app.get_parent();
+  return parent ? command_words(*parent) + " " + app.get_name() : app.get_name();
+}
+
+CommandLine::CommandLine(Output& out) : app_("Axle: trains and serves large models", "axle") {
+  app_.set_version_flag("--version", std::string("axle ") + std::string(version()), "Print the version");
+  app_.set_help_flag("-h,--help", "Print this help");
+  app_.get_formatter()->column_width(kHelpColumn);
+  app_.require_subcommand(0, 1);
+  app_.allow_extras();  // check_extras says more than CLI11 does
+  app_.footer("axle <verb> --help tells the flags of a verb.\n\n" + exit_code_text());
+  for (const AnyVerb& verb : verbs()) {
+    CLI::App* app = &app_;
+    for (const std::string_view word : split(verb.name, ' ')) app = add(std::string(word), *app);
+    app->description(std::string(verb.help));
+    runs_[app] = verb.add(*app, out);
+  }
+}
+
+CLI::App* CommandLine::add(const std::string& name, CLI::App& parent) {
+  for (CLI::App* sub : parent.get_subcommands({})) {
+    if (sub->get_name() == name) return sub;
+  }
+  CLI::App* app = parent.add_subcommand(name, fmt::format("See {} {} --help", command_words(parent), name));
+  app->footer("");
+  app->require_subcommand(0, 1);
+  app->allow_extras();
+  return app;
+}
+
+const CLI::App& CommandLine::parsed() const {
+  const CLI::App* app = &app_;
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  return *app;
+}
+
+void CommandLine::check_extras() const {
+  for (const CLI::App* app = &parsed(); app; app = app->get_parent()) {
+    const auto extras = app->remaining();
+    if (!extras.empty()) fail_unexpected(*app, extras.front());
+  }
+}
+
+ExitCode CommandLine::run(int argc, const char* const* argv) {
+  try {
+    app_.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // help or version
+    app_.exit(asked, std::cout, std::cerr);
+    std::cout.flush();
+    return ExitCode::kOk;
+  } catch (const CLI::ParseError& error) {
+    check_extras();
+    throw ConfigError(fmt::format("{}: {}; see {} --help", command_words(parsed()), error.what(), command_words(parsed())));
+  }
+  check_extras();
+  const auto verb = runs_.find(&parsed());
+  if (verb == runs_.end()) {
+    std::cout << parsed().help() << std::flush;
+    return ExitCode::kOk;
+  }
+  return verb->second();
+}
+
+}  // namespace axle::cli

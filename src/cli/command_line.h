@@ -1,0 +1,37 @@
+// The tree of verbs as CLI11 sees it, and what is wrong with what the user typed.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "base/exit_code.h"
+#include "cli/output.h"
+
+namespace axle::cli {
+
+/// Every registered verb with its flags; "config show" is the subcommand `show` of `config`.
+class CommandLine {
+ public:
+  explicit CommandLine(Output& out);
+
+  /// Parses, then runs the verb. Prints help and version itself. Throws ConfigError for what can't be parsed, naming the
+  /// nearest verb or flag.
+  ExitCode run(int argc, const char* const* argv);
+
+  const CLI::App& app() const { return app_; }
+
+ private:
+  CLI::App* add(const std::string& name, CLI::App& parent);
+  const CLI::App& parsed() const;
+  void check_extras() const;
+
+  CLI::App app_;
+  std::map<const CLI::App*, std::function<ExitCode()>> runs_;
+};
+
+/// "axle config show": the words that lead to it.
+std::string command_words(const CLI::App& app);
+
+}  // namespace axle::cli

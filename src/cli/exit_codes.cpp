@@ -1,0 +1,39 @@
+#include "cli/exit_codes.h"
+
+#include <fmt/format.h>
+
+#include "base/exit_code.h"
+
+namespace axle::cli {
+namespace {
+
+struct Row {
+  ExitCode code;
+  const char* meaning;
+};
+
+constexpr Row kRows[] = {
+    {ExitCode::kOk, "done"},
+    {ExitCode::kInternal, "a bug of Axle, or no memory on the host"},
+    {ExitCode::kUser, "a mistake in the command, the config or the recipe: trying again gives the same"},
+    {ExitCode::kData, "input data missing, unreadable or malformed"},
+    {ExitCode::kStorage, "a disk or object store failed, or a checkpoint is damaged"},
+    {ExitCode::kDevice, "a plugin or device is missing or failed"},
+    {ExitCode::kDoesNotFit, "the program needs more device memory than there is"},
+    {ExitCode::kDoesNotCompile, "the device's compiler refused the program"},
+    {ExitCode::kRerunElsewhere, "a result could not be reproduced on this device"},
+    {ExitCode::kValidationFailed, "a loss or gradient was not finite"},
+    {ExitCode::kHang, "no progress within the watchdog's time"},
+    {ExitCode::kTerminatedAndSaved, "SIGTERM: stopped, a checkpoint was saved"},
+    {ExitCode::kInterruptedAndSaved, "Ctrl-C: stopped, a checkpoint was saved"},
+};
+
+}  // namespace
+
+std::string exit_code_text() {
+  std::string out = "Exit codes:\n";
+  for (const Row& row : kRows) out += fmt::format("  {:>3}  {}\n", static_cast<int>(row.code), row.meaning);
+  return out;
+}
+
+}  // namespace axle::cli

@@ -1,0 +1,25 @@
+#include "cli/output.h"
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace axle::cli {
+
+void Output::add_json_flag(CLI::App& app) { app.add_flag("--json", json_, "Print JSON"); }
+
+void Output::write(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) flush();
+}
+
+// A full disk behind `> file` must not look like success.
+void Output::flush() {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    throw StorageError(std::string("stdout: cannot write: ") + std::strerror(errno));
+  }
+}
+
+}  // namespace axle::cli

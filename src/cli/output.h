@@ -1,0 +1,36 @@
+// What verbs print: text for people, JSON for programs.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace CLI {
+class App;
+}
+
+namespace axle::cli {
+
+/// Writes to stdout. Reports are types with `to_text(report)` and `to_json(report)` found next to them.
+class Output {
+ public:
+  /// Adds `--json` to a verb that reports.
+  void add_json_flag(CLI::App& app);
+  bool json() const { return json_; }
+
+  template <class Report>
+  void report(const Report& r) {
+    if (json_) {
+      write(to_json(r).dump(2) + "\n");
+    } else {
+      write(to_text(r));
+    }
+  }
+  void write(std::string_view text);
+  void flush();
+
+ private:
+  bool json_ = false;
+};
+
+}  // namespace axle::cli

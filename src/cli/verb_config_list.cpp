@@ -1,0 +1,23 @@
+// axle config list: all that configs may name.
+#include "cli/verb.h"
+#include "inspect/catalogue.h"
+
+namespace axle::cli {
+namespace {
+
+struct NoOptions {};
+
+}  // namespace
+
+const Verb<NoOptions> config_list({
+    .name = "config list",
+    .help = "List recipes, roles with their classes and the inputs of their methods, functions",
+    .add = [](CLI::App& app, NoOptions&, Output& out) { out.add_json_flag(app); },
+    .run =
+        [](const NoOptions&, Output& out) {
+          out.report(catalogue());
+          return ExitCode::kOk;
+        },
+});
+
+}  // namespace axle::cli

@@ -1,0 +1,44 @@
+// axle config show RECIPE: the whole config after mesh rules, files and flags.
+#include <CLI/CLI.hpp>
+
+#include "cli/recipe_arguments.h"
+#include "cli/verb.h"
+#include "config/print.h"
+#include "config/serialize.h"
+
+namespace axle::cli {
+namespace {
+
+struct ShowOptions {
+  RecipeArguments recipe;
+  bool yaml = false;
+};
+
+void add(CLI::App& app, ShowOptions& options, Output& out) {
+  options.recipe.add_to(app);
+  out.add_json_flag(app);
+  app.add_flag("--yaml", options.yaml, "Print a file for --config that gives exactly this config");
+}
+
+ExitCode run(const ShowOptions& options, Output& out) {
+  const Resolved resolved = options.recipe.resolve();
+  if (out.json()) {
+    out.write(to_json(resolved.config).dump(2) + "\n");
+  } else if (options.yaml) {
+    out.write(to_config_file(resolved.report.recipe, resolved.config));
+  } else {
+    out.write(to_string(resolved.config));
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+const Verb<ShowOptions> config_show({
+    .name = "config show",
+    .help = "Print every field of a recipe",
+    .add = add,
+    .run = run,
+});
+
+}  // namespace axle::cli

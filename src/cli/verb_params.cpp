@@ -1,0 +1,23 @@
+// axle params RECIPE: every parameter of a recipe, without a device and without allocating one.
+#include "cli/recipe_arguments.h"
+#include "cli/verb.h"
+#include "inspect/parameter_table.h"
+
+namespace axle::cli {
+
+const Verb<RecipeArguments> params({
+    .name = "params",
+    .help = "List the parameters of a recipe: shape, dtype, mesh axes, initialiser, weight decay",
+    .add =
+        [](CLI::App& app, RecipeArguments& recipe, Output& out) {
+          recipe.add_to(app);
+          out.add_json_flag(app);
+        },
+    .run =
+        [](const RecipeArguments& recipe, Output& out) {
+          out.report(parameter_table(recipe.resolve().config));
+          return ExitCode::kOk;
+        },
+});
+
+}  // namespace axle::cli

@@ -1,0 +1,54 @@
+#include "infer/sampling.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "ops/argmax.h"
+#include "ops/arithmetic.h"
+#include "ops/compare.h"
+#include "ops/convert.h"
+#include "ops/cumulative.h"
+#include "ops/index.h"
+#include "ops/random.h"
+#include "ops/reduce.h"
+#include "ops/shape.h"
+#include "ops/softmax.h"
+#include "ops/sort.h"
+
+namespace axle {
+namespace {
+
+// Logits, best first, without those after the first ones that together have the probability `top_p`.
+Tensor cut_to_top_p(const Tensor& sorted_BK, double top_p) {
+  const Tensor probs_BK = softmax(sorted_BK);
+  const Tensor before_BK = cumsum(probs_BK, -1) - probs_BK;
+  return select(before_BK < top_p, sorted_BK, -std::numeric_limits<double>::infinity());
+}
+
+}  // namespace
+
+void check(const Sampling& s) {
+  if (!(s.temperature >= 0) || std::isinf(s.temperature)) {
+    throw ConfigError(fmt::format("temperature: must be 0 or a positive number, got {}", s.temperature));
+  }
+  if (s.top_k && *s.top_k < 1) throw ConfigError(fmt::format("top_k: must be at least 1, got {}", *s.top_k));
+  if (s.top_p && !(*s.top_p > 0 && *s.top_p <= 1)) {
+    throw ConfigError(fmt::format("top_p: must be above 0 and at most 1, got {}", *s.top_p));
+  }
+}
+
+Tensor sample(const Tensor& logits_BV, const Tensor& key, const Sampling& s) {
+  if (s.temperature == 0) return argmax(logits_BV);
+  // The largest becomes 0, so that a small temperature overflows to -inf alone.
+  const Tensor wide_BV = astype(logits_BV, DType::kF32);
+  const Tensor scaled_BV = (wide_BV - reduce_max(wide_BV, {-1}, true)) / s.temperature;
+  const bool cuts_p = s.top_p && *s.top_p < 1;
+  if (!s.top_k && !cuts_p) return random::categorical(key, scaled_BV);
+
+  const int64_t vocab_size = logits_BV.dim(1);
+  const auto [sorted_BK, ids_BK] = top_k(scaled_BV, std::min(s.top_k.value_or(vocab_size), vocab_size));
+  const Tensor chosen_B = random::categorical(key, cuts_p ? cut_to_top_p(sorted_BK, *s.top_p) : sorted_BK);
+  return squeeze(take_along_axis(ids_BK, expand_dims(chosen_B, 1)), {1});
+}
+
+}  // namespace axle

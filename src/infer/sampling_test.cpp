@@ -1,0 +1,133 @@
+#include "infer/sampling.h"
+
+#include "base/error.h"
+#include "ops/broadcast.h"
+#include "ops/random.h"
+#include "testing/op_test.h"
+
+namespace axle {
+namespace {
+
+using testing::run;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr int64_t kDraws = 20000;
+
+// How often each token is drawn from these logits.
+std::vector<double> shares(const std::vector<float>& logits, const Sampling& sampling, int64_t seed = 0) {
+  const auto vocab_size = static_cast<int64_t>(logits.size());
+  const HostTensor tokens = run(
+      [&](const Values& x) { return sample(broadcast_to(x[0], {kDraws, vocab_size}), x[1], sampling); },
+      {HostTensor({vocab_size}, std::span<const float>(logits)), random::key(seed)});
+  std::vector<double> out(logits.size());
+  for (const int32_t token : tokens.values<int32_t>()) out.at(static_cast<size_t>(token)) += 1.0 / kDraws;
+  return out;
+}
+
+// Five standard deviations of a share.
+void expect_shares(const std::vector<double>& got, const std::vector<double>& probabilities) {
+  ASSERT_EQ(got.size(), probabilities.size());
+  for (size_t i = 0; i < got.size(); ++i) {
+    const double p = probabilities[i];
+    if (p == 0) {
+      EXPECT_EQ(got[i], 0) << "token " << i;
+    } else {
+      EXPECT_NEAR(got[i], p, 5 * std::sqrt(p * (1 - p) / kDraws)) << "token " << i;
+    }
+  }
+}
+
+std::vector<float> logs(const std::vector<double>& probabilities) {
+  std::vector<float> out;
+  for (const double p : probabilities) out.push_back(static_cast<float>(std::log(p) + 3));  // softmax ignores the 3
+  return out;
+}
+
+const std::vector<double> kSkewed = {0.1, 0.4, 0.2, 0.3};
+
+TEST(Sampling, GreedyTakesTheFirstOfTheLargestAndNeedsNoKey) {
+  const HostTensor logits({2, 3}, {1.0f, 7.0f, 7.0f, -1.0f, -2.0f, -3.0f});
+  const HostTensor tokens = run([](const Values& x) { return sample(x[0], {}, {}); }, {logits});
+  EXPECT_EQ(tokens, HostTensor({2}, {1, 0}));
+}
+
+TEST(Sampling, GreedyIgnoresTopKAndTopP) {
+  EXPECT_THAT(shares(logs(kSkewed), {.temperature = 0, .top_k = 3, .top_p = 0.9}), ElementsAre(0, ::testing::DoubleNear(1, 1e-9), 0, 0));
+}
+
+TEST(Sampling, TemperatureOneDrawsByTheProbabilities) { expect_shares(shares(logs(kSkewed), {.temperature = 1}), kSkewed); }
+
+TEST(Sampling, TemperatureDividesTheLogits) {
+  const double z = 0.01 + 0.16 + 0.04 + 0.09;  // T = 1/2 squares the probabilities
+  expect_shares(shares(logs(kSkewed), {.temperature = 0.5}), {0.01 / z, 0.16 / z, 0.04 / z, 0.09 / z});
+}
+
+TEST(Sampling, TinyTemperatureIsGreedyAndNotNaN) {
+  expect_shares(shares({50, 90, 89.9f, -90}, {.temperature = 1e-30}), {0, 1, 0, 0});
+}
+
+TEST(Sampling, TopKDrawsFromTheKLargest) {
+  expect_shares(shares(logs(kSkewed), {.temperature = 1, .top_k = 2}), {0, 4.0 / 7, 0, 3.0 / 7});
+}
+
+TEST(Sampling, TopKOfEqualsKeepsTheFirst) { expect_shares(shares({1, 1, 1, 1}, {.temperature = 1, .top_k = 3}), {1.0 / 3, 1.0 / 3, 1.0 / 3, 0}); }
+
+TEST(Sampling, TopKBeyondTheVocabularyKeepsAll) { expect_shares(shares(logs(kSkewed), {.temperature = 1, .top_k = 1000}), kSkewed); }
+
+// Four equal tokens have the exact probability 1/4 each.
+TEST(Sampling, TopPKeepsTheFewestThatReachIt) {
+  expect_shares(shares({2, 2, 2, 2}, {.temperature = 1, .top_p = 0.5}), {0.5, 0.5, 0, 0});
+  expect_shares(shares({2, 2, 2, 2}, {.temperature = 1, .top_p = 0.5001}), {1.0 / 3, 1.0 / 3, 1.0 / 3, 0});
+  expect_shares(shares({2, 2, 2, 2}, {.temperature = 1, .top_p = 0.25}), {1, 0, 0, 0});
+}
+
+TEST(Sampling, TopPKeepsTheBestTokenHoweverSmallItIs) { expect_shares(shares(logs(kSkewed), {.temperature = 1, .top_p = 1e-9}), {0, 1, 0, 0}); }
+
+TEST(Sampling, TopPOfOneKeepsAll) { expect_shares(shares(logs(kSkewed), {.temperature = 1, .top_p = 1}), kSkewed); }
+
+TEST(Sampling, TopPCountsAfterTemperatureAndTopK) {
+  // Of the top three (4 : 3 : 2), the first two have 7/9 > 0.7; of all four they would have 0.7 at most.
+  expect_shares(shares(logs(kSkewed), {.temperature = 1, .top_k = 3, .top_p = 0.75}), {0, 4.0 / 7, 0, 3.0 / 7});
+  // Squared (16 : 9 : 4 : 1 of 30), the first alone has more than half.
+  expect_shares(shares(logs(kSkewed), {.temperature = 0.5, .top_p = 0.52}), {0, 1, 0, 0});
+}
+
+TEST(Sampling, RowsAreDrawnEachFromItsOwnLogits) {
+  const HostTensor logits({2, 2}, {0.0f, -1e9f, -1e9f, 0.0f});
+  const HostTensor tokens =
+      run([](const Values& x) { return sample(x[0], x[1], {.temperature = 1, .top_k = 2}); }, {logits, random::key(3)});
+  EXPECT_EQ(tokens, HostTensor({2}, {0, 1}));
+}
+
+TEST(Sampling, SeedDecides) {
+  const auto draw = [](int64_t seed) {
+    return run([](const Values& x) { return sample(broadcast_to(x[0], {64, 4}), x[1], {.temperature = 1}); },
+               {HostTensor({4}, {0.0f, 0.0f, 0.0f, 0.0f}), random::key(seed)});
+  };
+  EXPECT_EQ(draw(1), draw(1));
+  EXPECT_NE(draw(1), draw(2));
+}
+
+TEST(Sampling, BadSettingsAreNamed) {
+  const auto message = [](const Sampling& sampling) -> std::string {
+    try {
+      check(sampling);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(message({.temperature = -1}), "temperature: must be 0 or a positive number, got -1");
+  EXPECT_THAT(message({.temperature = std::nan("")}), HasSubstr("temperature"));
+  EXPECT_THAT(message({.temperature = std::numeric_limits<double>::infinity()}), HasSubstr("temperature"));
+  EXPECT_EQ(message({.top_k = 0}), "top_k: must be at least 1, got 0");
+  EXPECT_EQ(message({.top_k = -5}), "top_k: must be at least 1, got -5");
+  EXPECT_EQ(message({.top_p = 0}), "top_p: must be above 0 and at most 1, got 0");
+  EXPECT_EQ(message({.top_p = 1.5}), "top_p: must be above 0 and at most 1, got 1.5");
+  EXPECT_EQ(message({.temperature = 2, .top_k = 1, .top_p = 1}), "no error");
+}
+
+}  // namespace
+}  // namespace axle

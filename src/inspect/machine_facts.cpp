@@ -1,0 +1,72 @@
+// The part of the doctor that reads the system's own tables.
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/text.h"
+#include "inspect/doctor.h"
+
+namespace axle {
+namespace {
+
+// Those that decide which loops of the compiler and of the peak measurement run.
+constexpr std::array kInstructionSets = {"sse4_2",     "avx",         "avx2",     "fma",      "f16c",    "avx512f",
+                                         "avx512_bf16", "avx512_fp16", "avx512_vnni", "amx_tile", "amx_bf16", "amx_int8",
+                                         "asimd",      "sve",         "bf16"};
+
+// Value of the first line "name : value".
+std::string value_of(const char* path, std::string_view name) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.find(':');
+    if (colon != line.npos && trim(std::string_view(line).substr(0, colon)) == name) {
+      return std::string(trim(std::string_view(line).substr(colon + 1)));
+    }
+  }
+  return {};
+}
+
+int64_t memory_entry(std::string_view name) {
+  std::istringstream value(value_of("/proc/meminfo", name));
+  int64_t kib = 0;
+  value >> kib;
+  return kib * 1024;
+}
+
+std::vector<std::string> instruction_sets() {
+  std::string flags = value_of("/proc/cpuinfo", "flags");
+  if (flags.empty()) flags = value_of("/proc/cpuinfo", "Features");
+  const auto all = split(flags, ' ');
+  std::vector<std::string> out;
+  for (const char* name : kInstructionSets) {
+    if (std::ranges::count(all, std::string_view(name))) out.emplace_back(name);
+  }
+  return out;
+}
+
+int64_t usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+}
+
+}  // namespace
+
+MachineFacts machine_facts() {
+  MachineFacts out;
+  out.processor = value_of("/proc/cpuinfo", "model name");
+  out.num_cores = usable_cores();
+  out.instruction_sets = instruction_sets();
+  out.memory_bytes = memory_entry("MemTotal");
+  out.available_memory_bytes = memory_entry("MemAvailable");
+  std::error_code error;
+  const auto space = std::filesystem::space(".", error);
+  if (!error) out.free_disk_bytes = static_cast<int64_t>(space.available);
+  return out;
+}
+
+}  // namespace axle

@@ -1,0 +1,93 @@
+#include "inspect/parameter_table.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "config/missing.h"
+#include "config/walk.h"
+#include "inspect/text_table.h"
+#include "learn/weight_decay.h"
+
+namespace axle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Whatever the learner is: the factors that differ from 1 by the patterns in it.
+Tree<double> factors_of(const Child<Learner>& learner, const Tree<ParamSpec>& specs) {
+  Tree<double> out;
+  if (!learner) return out;
+  const auto take = [&](const std::string& path, const Slot& slot) {
+    if (*slot.ops->type != typeid(WeightDecayScales)) return;
+    const auto& patterns = *static_cast<const WeightDecayScales*>(slot.at);
+    for (const auto& [param, factor] : weight_decay_scales(specs, patterns, path)) {
+      if (factor != 1) out[param] = factor;
+    }
+  };
+  walk(learner, take, {}, "learner");
+  return out;
+}
+
+std::string numpy_name(DType dtype) {
+  switch (dtype) {
+    case DType::kPred: return "bool";
+    case DType::kI32: return "int32";
+    case DType::kI64: return "int64";
+    case DType::kU32: return "uint32";
+    case DType::kU64: return "uint64";
+    case DType::kBF16: return "bfloat16";
+    case DType::kF32: return "float32";
+    case DType::kF64: return "float64";
+  }
+  return "unknown";
+}
+
+Json axes_document(const DimAxes& axes) {
+  if (axes.empty()) return nullptr;
+  if (axes.size() == 1) return axes[0];
+  return static_cast<const std::vector<std::string>&>(axes);
+}
+
+}  // namespace
+
+ParameterTable parameter_table(const Trainer::Config& config) {
+  check_complete(config.model, "model");
+  const auto model = config.model.build({}, Scope{});
+  const Tree<ParamSpec> specs = model->param_specs();
+  const Tree<double> factors = factors_of(config.learner, specs);
+  ParameterTable out;
+  for (const auto& [path, spec] : specs) {
+    std::optional<double> scale = spec.weight_decay_scale;
+    if (const auto factor = factors.find(path); factor != factors.end()) scale = factor->second;
+    out.rows.push_back({path, spec.type(), spec.mesh_axes, spec.initialiser().text, scale});
+    out.total_params += spec.type().num_elements();
+  }
+  return out;
+}
+
+std::string to_text(const ParameterTable& table) {
+  TextTable text({"parameter", "shape", "dtype", "mesh axes", "initialiser", "weight decay"});
+  for (const ParameterRow& row : table.rows) {
+    text.add({row.path, to_text(row.type.dims), to_text(row.type.dtype), to_text(PartitionSpec{.dims = row.axes}), row.init,
+              row.weight_decay_scale ? fmt::format("x{}", *row.weight_decay_scale) : ""});
+  }
+  return text.text() + fmt::format("{} parameters in {} tensors\n", grouped_digits(table.total_params), table.rows.size());
+}
+
+Json to_json(const ParameterTable& table) {
+  Json params = Json::object();
+  for (const ParameterRow& row : table.rows) {
+    Json axes = Json::array();
+    for (const DimAxes& dim : row.axes) axes.push_back(axes_document(dim));
+    Json& entry = params[row.path];
+    entry["shape"] = row.type.dims;
+    entry["dtype"] = numpy_name(row.type.dtype);
+    entry["axes"] = std::move(axes);
+    entry["init"] = row.init;
+    entry["weight_decay_scale"] = row.weight_decay_scale ? Json(*row.weight_decay_scale) : Json(nullptr);
+  }
+  return {{"params", std::move(params)}, {"total_params", table.total_params}};
+}
+
+}  // namespace axle

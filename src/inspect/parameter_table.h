@@ -1,0 +1,38 @@
+// Every parameter of a model as a table: no device, and none is allocated.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "train/trainer.h"
+
+namespace axle {
+
+struct ParameterRow {
+  /// Below the model: "decoder/output_norm/scale".
+  std::string path;
+  Type type;
+  /// Mesh axes of each dim.
+  std::vector<DimAxes> axes;
+  /// "normal(0, 1.0 / fan_in)".
+  std::string init;
+  /// As the layer or the optimizer's patterns say; none: neither does, the factor is 1.
+  std::optional<double> weight_decay_scale;
+};
+
+struct ParameterTable {
+  std::vector<ParameterRow> rows;  // sorted by path
+  int64_t total_params = 0;
+};
+
+/// Builds the model, no more. Throws ConfigError for what is missing in it or can't be built.
+ParameterTable parameter_table(const Trainer::Config& config);
+
+std::string to_text(const ParameterTable& table);
+/// {params: {path: {shape, dtype, axes, init, weight_decay_scale}}, total_params}; axes: for each dim null, a name, or a
+/// list of names; dtypes as NumPy calls them.
+nlohmann::ordered_json to_json(const ParameterTable& table);
+
+}  // namespace axle

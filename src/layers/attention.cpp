@@ -1,0 +1,114 @@
+#include "layers/attention.h"
+
+#include <fmt/format.h>
+
+#include "config/register.h"
+#include "ops/annotate.h"
+#include "ops/arithmetic.h"
+#include "ops/bitwise.h"
+#include "ops/broadcast.h"
+#include "ops/compare.h"
+#include "ops/convert.h"
+#include "ops/create.h"
+#include "ops/dot.h"
+#include "ops/reduce.h"
+#include "ops/shape.h"
+#include "ops/softmax.h"
+#include "ops/trigonometry.h"
+
+namespace axle {
+namespace {
+
+// Finite, so that rows that see nothing become uniform and not NaN.
+constexpr double kNegativeInfinity = -1e15;
+
+// 0, 1, ... in each row, as positions_BT.
+Tensor counted_positions(const Tensor& x_BTD) { return iota({x_BTD.dim(0), x_BTD.dim(1)}, 1); }
+
+}  // namespace
+
+Attention::Sizes Attention::sizes(const Config& cfg, const Dims& dims) const {
+  const int64_t num_heads = cfg.num_heads;
+  const int64_t num_kv_heads = cfg.num_kv_heads.value_or(num_heads);
+  if (num_heads < 1) fail("num_heads", fmt::format("must be positive, got {}", num_heads));
+  if (num_kv_heads < 1 || num_heads % num_kv_heads != 0) {
+    fail("num_kv_heads", fmt::format("must divide num_heads, got {} and {}", num_kv_heads, num_heads));
+  }
+  if (!cfg.head_dim && dims.model_dim % num_heads != 0) {
+    fail("num_heads", fmt::format("must divide the model dim unless head_dim is set, got {} and {}", num_heads, dims.model_dim));
+  }
+  return {num_heads, num_kv_heads, cfg.head_dim.value_or(dims.model_dim / num_heads)};
+}
+
+Attention::Attention(const Config& cfg, const Dims& dims, const Scope& scope)
+    : Mixer(scope),
+      sizes_(sizes(cfg, dims)),
+      mask_(cfg.mask),
+      logit_cap_(cfg.logit_cap),
+      qkv_(child("qkv", cfg.qkv,
+                 {.model_dim = dims.model_dim, .num_heads = sizes_.num_heads, .num_kv_heads = sizes_.num_kv_heads, .head_dim = sizes_.head_dim})),
+      output_(child("output", cfg.output, {.model_dim = dims.model_dim, .num_heads = sizes_.num_heads, .head_dim = sizes_.head_dim})),
+      query_norm_(child("query_norm", cfg.query_norm, {.input_dim = sizes_.head_dim})),
+      key_norm_(child("key_norm", cfg.key_norm, {.input_dim = sizes_.head_dim})),
+      dropout_(child("dropout", cfg.dropout, {})),
+      kv_cache_(child("kv_cache", cfg.kv_cache, {.num_kv_heads = sizes_.num_kv_heads, .head_dim = sizes_.head_dim})) {}
+
+Tensor Attention::forward(const Tensor& x_BTD, const MixerContext& context) {
+  MixerContext placed = context;
+  const bool decoding = Invocation::current().options().decoding;
+  if (decoding && !placed.positions) placed.positions = counted_positions(x_BTD);
+  auto [q_BTNH, k_BSKH, v_BSKH] = qkv_(x_BTD, placed.positions);
+  if (query_norm_) q_BTNH = (*query_norm_)(q_BTNH);
+  if (key_norm_) k_BSKH = (*key_norm_)(k_BSKH);
+  q_BTNH = name(q_BTNH * (1 / std::sqrt(static_cast<double>(sizes_.head_dim))), "q_proj");
+  k_BSKH = name(k_BSKH, "k_proj");
+  v_BSKH = name(v_BSKH, "v_proj");
+  if (decoding) {
+    const KeyValues all = kv_cache_({k_BSKH, v_BSKH}, *placed.positions);
+    k_BSKH = all.k_BSKH;
+    v_BSKH = all.v_BSKH;
+  }
+  const Tensor context_BTNH = attend(q_BTNH, k_BSKH, v_BSKH, visible(x_BTD, k_BSKH.dim(1), placed));
+  return name(output_(name(context_BTNH, "attention_context")), "attention_output");
+}
+
+// The predicate [T, S] or [B, T, S] of the keys that each query sees; none: all.
+Tensor Attention::visible(const Tensor& x_BTD, int64_t num_keys, const MixerContext& context) const {
+  const Tensor keys_1S = iota({1, num_keys}, 1);
+  const auto masked = [&](const Tensor& queries) { return mask_ ? (*mask_)(queries, keys_1S) : Tensor(); };
+  if (Invocation::current().options().decoding) {
+    const Tensor queries_BT1 = expand_dims(*context.positions, -1);
+    const Tensor written = queries_BT1 >= keys_1S;
+    const Tensor allowed = masked(queries_BT1);
+    return allowed ? written & allowed : written;
+  }
+  const Tensor allowed = masked(iota({x_BTD.dim(1), 1}, 0));
+  if (!context.segment_ids) return allowed;
+  const Tensor& ids = *context.segment_ids;
+  const Tensor same_text = equal(expand_dims(ids, 2), expand_dims(ids, 1));
+  return allowed ? same_text & allowed : same_text;
+}
+
+Tensor Attention::attend(const Tensor& q_BTNH, const Tensor& k_BSKH, const Tensor& v_BSKH, const Tensor& visible_BTS) {
+  const bool grouped = sizes_.num_kv_heads != sizes_.num_heads;
+  // Grouped scores keep T before G, the order in which the product gives them.
+  const Tensor q = grouped ? unflatten(q_BTNH, 2, {sizes_.num_kv_heads, -1}) : q_BTNH;
+  Tensor scores = einsum(grouped ? "btkgh,bskh->bktgs" : "btnh,bsnh->bnts", q, k_BSKH, {.result_dtype = DType::kF32});
+  if (logit_cap_) scores = *logit_cap_ * tanh(scores / *logit_cap_);
+  if (visible_BTS) {
+    Tensor mask = visible_BTS;
+    if (grouped) mask = expand_dims(mask, -2);
+    if (visible_BTS.rank() == 3) mask = expand_dims(mask, 1);
+    scores = select(broadcast_to(mask, scores.shape()), scores, kNegativeInfinity);
+  }
+  add_summary("max_logit", reduce_max(scores, all_axes(scores)));
+  Tensor probs = softmax(scores);
+  if (dropout_) probs = (*dropout_)(probs);
+  probs = astype(probs, v_BSKH.dtype());
+  const Tensor context = einsum(grouped ? "bktgs,bskh->btkgh" : "bnts,bsnh->btnh", probs, v_BSKH);
+  return reshape(context, q_BTNH.shape());
+}
+
+AXLE_REGISTER(Attention)
+
+}  // namespace axle

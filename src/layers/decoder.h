@@ -1,0 +1,62 @@
+// A decoder-only language model without its loss: from token ids to logits.
+//
+// Letters in tensor names, for this file only:
+//   B batch   T positions   V vocabulary   D model dim
+#pragma once
+
+#include "config/required.h"
+#include "layers/dropout.h"
+#include "layers/embedding.h"
+#include "layers/projection.h"
+#include "layers/repeat.h"
+
+namespace axle {
+
+/// ids_BT -> head(output_norm(layers(emb(ids)))).
+///
+/// Shapes: ids_BT integers -> logits_BTV, dtype of the parameters.
+/// Throws ShapeError for more positions than max_seq_len.
+class Decoder final : public LayerRole<Decoder, Tensor(const Tensor& ids_BT, const MixerContext& context)> {
+ public:
+  struct Dims {
+    AXLE_CONFIG(Dims)
+  };
+  static constexpr InputNames kInputs = {"ids", "context"};
+  struct Config {
+    Required<int64_t> model_dim = REQUIRED;
+    Required<int64_t> vocab_size = REQUIRED;
+    /// The longest text; none: not checked.
+    std::optional<int64_t> max_seq_len = {};
+    Child<TokenEmbedding> emb = Embedding::Config{};
+    /// Of the embedded tokens.
+    std::optional<Child<Dropout>> dropout = {};
+    Child<Block> layers = Repeat::Config{};
+    Child<Norm> output_norm = RMSNorm::Config{};
+    /// None: logits by the embedding's weight.
+    std::optional<Child<Projection>> lm_head = {};
+    AXLE_CONFIG(Decoder, model_dim, vocab_size, max_seq_len, emb, dropout, layers, output_norm, lm_head)
+  };
+  Decoder(const Config& cfg, const Dims&, const Scope& scope);
+
+  /// Logits of one position of each row, logits_BV: the one at last_B (i32[B]); none: the last.
+  Tensor next_logits(const Tensor& ids_BT, const MixerContext& context, const std::optional<Tensor>& last_B);
+  std::optional<int64_t> max_seq_len() const { return max_seq_len_; }
+  int64_t vocab_size() const { return vocab_size_; }
+
+ protected:
+  Tensor forward(const Tensor& ids_BT, const MixerContext& context) override;
+
+ private:
+  Tensor hidden(const Tensor& ids_BT, const MixerContext& context);
+  Tensor head(const Tensor& x);
+
+  int64_t vocab_size_;
+  std::optional<int64_t> max_seq_len_;
+  Handle<TokenEmbedding> emb_;
+  std::optional<Handle<Dropout>> dropout_;
+  Handle<Block> layers_;
+  Handle<Norm> output_norm_;
+  std::optional<Handle<Projection>> lm_head_;
+};
+
+}  // namespace axle

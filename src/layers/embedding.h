@@ -1,0 +1,50 @@
+// Vectors of tokens.
+//
+// Letters in tensor names, for this file only:
+//   B batch   T positions   V vocabulary   D model dim
+#pragma once
+
+#include "nn/layer.h"
+
+namespace axle {
+
+/// ids_BT (integers) -> x_BTD; and back from vectors to logits with the same weight.
+class TokenEmbedding : public LayerRole<TokenEmbedding, Tensor(const Tensor& ids_BT)> {
+ public:
+  struct Dims {
+    int64_t vocab_size;
+    int64_t model_dim;
+    AXLE_CONFIG(Dims, vocab_size, model_dim)
+  };
+  static constexpr InputNames kInputs = {"ids"};
+  static constexpr InputNames kAttendInputs = {"x"};
+  using LayerRole::LayerRole;
+  /// x_BTD -> logits_BTV, dtype of x.
+  Tensor attend(const Tensor& x_BTD);
+  std::vector<Method> methods() override;
+
+ protected:
+  virtual Tensor attend_forward(const Tensor& x_BTD) = 0;
+};
+
+/// The row of each id; attend: the product with every row. Ids outside the vocabulary give the nearest row.
+///
+/// Parameters: weight[V, D].
+class Embedding final : public TokenEmbedding {
+ public:
+  struct Config {
+    /// Of the weight, whatever the slots above say.
+    Init init = VarianceScaling{.scale = 1, .fan = Fan::kOut, .distribution = Distribution::kNormal};
+    AXLE_CONFIG(Embedding, init)
+  };
+  Embedding(const Config& cfg, const Dims& dims, const Scope& scope);
+
+ protected:
+  Tensor forward(const Tensor& ids_BT) override;
+  Tensor attend_forward(const Tensor& x_BTD) override;
+
+ private:
+  Param weight_;
+};
+
+}  // namespace axle

@@ -1,0 +1,54 @@
+// The role KVCache: keys and values that decoding keeps between calls.
+//
+// Letters in tensor names, for this file only:
+//   B batch   T new positions   S positions of the cache   K key/value heads   H head dim
+#pragma once
+
+#include "nn/layer.h"
+
+namespace axle {
+
+struct KeyValues {
+  Tensor k_BSKH, v_BSKH;
+
+  template <class F>
+  void each_tensor(F&& fn) {
+    fn(k_BSKH);
+    fn(v_BSKH);
+  }
+  static KeyValues read(InputReader& inputs, const std::string& prefix);
+};
+
+/// Takes in the keys and values of T new positions, i32[B, T] and consecutive in each row, and gives those of all
+/// positions: row s of the result is position s. Rows that were never written hold anything finite.
+class KVCache : public LayerRole<KVCache, KeyValues(const KeyValues& fresh_BTKH, const Tensor& positions_BT)> {
+ public:
+  struct Dims {
+    int64_t num_kv_heads;
+    int64_t head_dim;
+    AXLE_CONFIG(Dims, num_kv_heads, head_dim)
+  };
+  static constexpr InputNames kInputs = {"fresh", "positions"};
+  using LayerRole::LayerRole;
+};
+
+/// Keeps every position of every sequence.
+///
+/// State: key, value [B, S, K, H] in the dtype that the decoder asks for.
+class DenseKVCache final : public KVCache {
+ public:
+  struct Config {
+    AXLE_CONFIG(DenseKVCache)
+  };
+  DenseKVCache(const Config&, const Dims& dims, const Scope& scope) : KVCache(scope), dims_(dims) {}
+  Tree<StateSpec> decode_state_specs(const DecodeDims& dims) const override;
+
+ protected:
+  KeyValues forward(const KeyValues& fresh_BTKH, const Tensor& positions_BT) override;
+
+ private:
+  Tensor append(std::string_view state_name, const Tensor& fresh_BTKH, const Tensor& starts_B);
+  Dims dims_;
+};
+
+}  // namespace axle

@@ -1,0 +1,23 @@
+// The projection from vectors to logits with a weight of its own.
+#pragma once
+
+#include "layers/projection.h"
+
+namespace axle {
+
+/// x[..., D] -> logits[..., V], dtype of x. Parameters: weight[V, D], laid out like that of an embedding.
+class LmHead final : public Projection {
+ public:
+  struct Config {
+    AXLE_CONFIG(LmHead)
+  };
+  LmHead(const Config&, const Dims& dims, const Scope& scope);
+
+ protected:
+  Tensor forward(const Tensor& x) override;
+
+ private:
+  Param weight_;
+};
+
+}  // namespace axle

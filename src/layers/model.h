@@ -1,0 +1,48 @@
+// The role Model: what a trainer trains and a generator generates from.
+//
+// Letters in tensor names, for this file only:
+//   B batch   T positions   V vocabulary
+#pragma once
+
+#include "nn/layer.h"
+
+namespace axle {
+
+struct ModelOutput {
+  /// What training minimises: a scalar, f32.
+  Tensor loss;
+  /// Scalars, f32, for people and evaluation.
+  Tree<Tensor> metrics = {};
+
+  template <class F>
+  void each_tensor(F&& fn) {
+    fn(loss);
+    axle::each_tensor(metrics, fn);
+  }
+};
+
+/// From a batch of named tensors to the loss, with every auxiliary loss of the call in it.
+///
+/// A language model reads input_ids and target_labels i32[B, T] (negative labels do not count), and, if given,
+/// input_positions and input_segment_ids i32[B, T].
+class Model : public LayerRole<Model, ModelOutput(const Tree<Tensor>& batch)> {
+ public:
+  struct Dims {
+    AXLE_CONFIG(Dims)
+  };
+  static constexpr InputNames kInputs = {"batch"};
+  using LayerRole::LayerRole;
+  /// logits_BTV of input_ids; target_labels are not needed.
+  Tensor logits(const Tree<Tensor>& batch);
+  /// logits_BV of one position of each row: that at last_index (i32[B]) of the batch, without it the last. For decoding.
+  Tensor next_logits(const Tree<Tensor>& batch);
+  /// Every token id is below it.
+  virtual int64_t vocab_size() const = 0;
+  std::vector<Method> methods() override;
+
+ protected:
+  virtual Tensor logits_forward(const Tree<Tensor>& batch) = 0;
+  virtual Tensor next_logits_forward(const Tree<Tensor>& batch) = 0;
+};
+
+}  // namespace axle

@@ -1,0 +1,32 @@
+// Residual around a mixer, normalised on the way out.
+//
+// Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.1.
+#pragma once
+
+#include "layers/dropout.h"
+#include "layers/mixer.h"
+#include "layers/rms_norm.h"
+
+namespace axle {
+
+/// x -> norm(x + dropout(body(x))). Shapes: x_BTD -> y_BTD, dtype of x.
+class PostNorm final : public Block {
+ public:
+  struct Config {
+    Child<Norm> norm = RMSNorm::Config{};
+    Child<Mixer> body = {};
+    std::optional<Child<Dropout>> dropout = {};
+    AXLE_CONFIG(PostNorm, norm, body, dropout)
+  };
+  PostNorm(const Config& cfg, const Dims& dims, const Scope& scope);
+
+ protected:
+  Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
+
+ private:
+  Handle<Norm> norm_;
+  Handle<Mixer> body_;
+  std::optional<Handle<Dropout>> dropout_;
+};
+
+}  // namespace axle

@@ -1,0 +1,32 @@
+// Residual around a mixer, normalised on the way in.
+//
+// Source: Xiong et al. 2020, arXiv 2002.04745.
+#pragma once
+
+#include "layers/dropout.h"
+#include "layers/mixer.h"
+#include "layers/rms_norm.h"
+
+namespace axle {
+
+/// x -> x + dropout(body(norm(x))). Shapes: x_BTD -> y_BTD, dtype of x.
+class PreNorm final : public Block {
+ public:
+  struct Config {
+    Child<Norm> norm = RMSNorm::Config{};
+    Child<Mixer> body = {};
+    std::optional<Child<Dropout>> dropout = {};
+    AXLE_CONFIG(PreNorm, norm, body, dropout)
+  };
+  PreNorm(const Config& cfg, const Dims& dims, const Scope& scope);
+
+ protected:
+  Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
+
+ private:
+  Handle<Norm> norm_;
+  Handle<Mixer> body_;
+  std::optional<Handle<Dropout>> dropout_;
+};
+
+}  // namespace axle

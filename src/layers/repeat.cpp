@@ -1,0 +1,112 @@
+#include "layers/repeat.h"
+
+#include <fmt/format.h>
+
+#include "config/register.h"
+#include "ops/create.h"
+#include "ops/random.h"
+#include "transform/scan.h"
+
+namespace axle {
+namespace {
+
+// A tree as the operands of a scan, and back from the slices of one iteration.
+struct FlatTree {
+  std::vector<std::string> paths;
+  Values values;
+
+  void add(const std::string& path, const Tensor& value) {
+    paths.push_back(path);
+    values.push_back(value);
+  }
+  Tree<Tensor> slices(Values::const_iterator& at) const {
+    Tree<Tensor> out;
+    for (const std::string& path : paths) out.emplace(path, *at++);
+    return out;
+  }
+};
+
+template <class Spec>
+void add_leading_dim(Spec& axes) {
+  axes.insert(axes.begin(), kReplicated);
+}
+
+}  // namespace
+
+Repeat::Repeat(const Config& cfg, const Dims& dims, const Scope& scope)
+    : Block(scope), num_layers_(cfg.num_layers), layer_(child("layer", cfg.layer, dims)) {
+  if (num_layers_ < 1) fail("num_layers", fmt::format("must be positive, got {}", num_layers_));
+}
+
+Tree<ParamSpec> Repeat::param_specs() const {
+  Tree<ParamSpec> specs = layer_->param_specs();
+  for (auto& [path, spec] : specs) {
+    spec.shape.insert(spec.shape.begin(), num_layers_);
+    add_leading_dim(spec.mesh_axes);
+    spec.fan.batch.push_back(-static_cast<int64_t>(spec.shape.size()));
+  }
+  return specs;
+}
+
+Tree<StateSpec> Repeat::decode_state_specs(const DecodeDims& dims) const {
+  Tree<StateSpec> specs = layer_->decode_state_specs(dims);
+  for (auto& [path, spec] : specs) {
+    spec.type.dims.insert(spec.type.dims.begin(), num_layers_);
+    add_leading_dim(spec.mesh_axes.dims);
+  }
+  return specs;
+}
+
+Tree<Tensor> Repeat::initialize(const Tensor& key) const {
+  FlatTree flat;
+  const ScanResult drawn = scan(
+      [&](const Values& carry, const Values&) {
+        const Values keys = random::split_each(carry[0]);
+        ScanResult layer{.carry = {keys[0]}, .ys = {}};
+        flat = {};
+        for (const auto& [path, value] : layer_->initialize(keys[1])) flat.add(path, value);
+        layer.ys = flat.values;
+        return layer;
+      },
+      {key}, {}, num_layers_);
+  auto at = drawn.ys.begin();
+  return flat.slices(at);
+}
+
+Tensor Repeat::forward(const Tensor& x_BTD, const MixerContext& context) {
+  Invocation& outer = Invocation::current();
+  const InvocationOptions outer_options = outer.nested_options();
+  FlatTree parameters, state;
+  for (const auto& [path, spec] : layer_->param_specs()) parameters.add(path, outer.parameter(path));
+  const std::string below = layer_->path() + "/";
+  for (const auto& [path, value] : outer_options.state) {
+    if (path.starts_with(below)) state.add(path, value);
+  }
+  Values xs = parameters.values;
+  xs.insert(xs.end(), state.values.begin(), state.values.end());
+  if (outer_options.key) xs.push_back(iota({num_layers_}, 0, DType::kU32));
+
+  OutputCollection collected;
+  const ScanResult result = scan(
+      [&](const Values& carry, const Values& slices) {
+        auto at = slices.begin();
+        Tree<Tensor> own = parameters.slices(at);
+        InvocationOptions options = outer_options;
+        options.state = state.slices(at);
+        options.in_loop = true;
+        if (options.key) options.key = random::fold_in(options.key, *at);
+        Invocation inner(outer.path(), std::move(own), std::move(options));
+        const Tensor y_BTD = layer_(carry[0], context);
+        collected = std::move(inner.collection());
+        return ScanResult{.carry = {y_BTD}, .ys = tensors_of(collected)};
+      },
+      {x_BTD}, xs, num_layers_);
+  auto at = result.ys.begin();
+  replace_tensors(collected, at);
+  outer.merge(std::move(collected));
+  return result.carry[0];
+}
+
+AXLE_REGISTER(Repeat)
+
+}  // namespace axle

@@ -1,0 +1,99 @@
+#include "recipes/apply_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "config/serialize.h"
+#include "config/set.h"
+
+namespace axle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class F>
+void at_entry(const RecipeFileEntry& entry, F f) {
+  try {
+    f();
+  } catch (const ConfigError& error) {
+    throw ConfigError(entry.where + ": " + error.what());
+  }
+}
+
+// A value of the file as the text that set() takes; only a quoted "none" is a string.
+std::string set_text(const Json& value) {
+  if (value.is_null()) return "none";
+  if (!value.is_string()) return value.dump();
+  const auto text = value.get<std::string>();
+  return text == "none" ? "\"none\"" : text;
+}
+
+std::string name_in(const Json& value, std::string_view what) {
+  if (!value.is_string()) throw ConfigError(fmt::format("expected {}, got {}", what, value.dump()));
+  return value.get<std::string>();
+}
+
+// What stands behind a class in `replace`: {with: Class, set: {...}, at: glob, wrap: slot, keep: [...]}, or the class.
+ReplaceSpec replace_spec(const std::string& target, const Json& value) {
+  static const std::vector<std::string> kKeys = {"with", "set", "at", "wrap", "keep"};
+  const Json fields = value.is_object() ? value : Json{{"with", value}};
+  for (const auto& [key, unused] : fields.items()) {
+    if (!std::ranges::count(kKeys, key)) {
+      throw ConfigError(fmt::format("replace.{}: no such key: {}{} (keys: {})", target, key, suggest(key, kKeys), join(kKeys, ", ")));
+    }
+  }
+  if (!fields.contains("with")) throw ConfigError(fmt::format("replace.{}: expected 'with: Class', got none", target));
+  ReplaceSpec spec{.select = select_by_name(target),
+                   .with = AnyConfig::fresh(find_config_type(name_in(fields["with"], "the name of a class")))};
+  for (const auto& [path, text] : fields.value("set", Json::object()).items()) {
+    set(spec.with, path, set_text(text), spec.with.type().name);
+    spec.keep.push_back(path);
+  }
+  for (const auto& field : fields.value("keep", Json::array())) spec.keep.push_back(name_in(field, "names of fields"));
+  if (fields.contains("at")) spec.select.at = name_in(fields["at"], "a pattern of paths");
+  if (fields.contains("wrap")) spec.wrap = name_in(fields["wrap"], "the name of a slot");
+  return spec;
+}
+
+void apply_replace(const RecipeFileEntry& entry, Trainer::Config& config, ResolveReport& report) {
+  const Json specs = entry.value.is_array() ? entry.value : Json::array({entry.value});
+  for (const Json& value : specs) {
+    const ReplaceSpec spec = replace_spec(entry.key, value);
+    report.replaced.push_back({fmt::format("{} -> {}", entry.key, spec.with.type().name), replace_config(config, spec)});
+  }
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+AnyConfig modifier_named(const std::string& name) {
+  for (const std::string& known : names_of(typeid(Modifier))) {
+    if (lower(known) == lower(name)) return make_config(role_info<Modifier>(), known);
+  }
+  return make_config(role_info<Modifier>(), name);
+}
+
+void apply_modifier(const RecipeFileEntry& entry, Trainer::Config& config, ResolveReport& report) {
+  Child<Modifier> modifier;
+  modifier.put(modifier_named(entry.key));
+  if (!entry.value.is_null()) from_json(modifier.any(), entry.value, modifier.any().type().name);
+  modifier.build({}, Scope{.path = "modify"})->apply(config);
+  report.modified.emplace_back(modifier.any().type().name);
+}
+
+}  // namespace
+
+void apply_file(const RecipeFile& file, Trainer::Config& config, ResolveReport& report) {
+  for (const auto& entry : file.replace) at_entry(entry, [&] { apply_replace(entry, config, report); });
+  for (const auto& entry : file.modify) at_entry(entry, [&] { apply_modifier(entry, config, report); });
+  for (const auto& entry : file.set) at_entry(entry, [&] { set(config, entry.key, set_text(entry.value)); });
+}
+
+}  // namespace axle

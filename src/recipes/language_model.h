@@ -1,0 +1,40 @@
+// From what a paper's table gives of a language model to the config of its training run.
+#pragma once
+
+#include "learn/adamw.h"
+#include "train/trainer.h"
+
+namespace axle {
+
+inline constexpr int64_t kKi = 1 << 10;
+inline constexpr int64_t kMi = 1 << 20;
+
+struct LanguageModel {
+  Decoder::Config decoder = {};
+  struct {
+    double peak_lr = 3e-4;
+    int64_t warmup_steps = 2000;
+    int64_t max_step = 0;
+    double weight_decay = 0.1;
+    double clip_global_norm = 1;
+  } learner = {};
+  int64_t tokens_per_batch = 4 * kMi;
+  int64_t seq_len = 4096;
+  Mesh mesh = {};
+  MeshRules mesh_rules = {};
+};
+
+/// AdamW under a cosine schedule with warm-up, clipping, weights ~ N(0, 1 / fan_in) and the embedding ~ N(0, 1 / fan_out),
+/// bf16 products over f32 parameters. The text comes from `--data`.
+Trainer::Config language_model(const LanguageModel& m);
+
+/// One block of the Llama family: pre-norm attention with rotary positions, pre-norm gated feed-forward.
+struct LlamaLayer {
+  int64_t num_heads;
+  int64_t num_kv_heads;
+  double rope_theta;
+  DimFn hidden_dim;
+};
+TransformerLayer::Config llama_layer(const LlamaLayer& l);
+
+}  // namespace axle

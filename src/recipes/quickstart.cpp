@@ -1,0 +1,27 @@
+// A byte-level model that learns to write in two minutes on two cores.
+#include "config/register.h"
+#include "data/text_input.h"
+#include "layers/stacked.h"
+#include "recipes/language_model.h"
+
+namespace axle {
+namespace {
+
+Trainer::Config quickstart() {
+  constexpr int64_t kSteps = 700, kSeqLen = 256;
+  Trainer::Config cfg = language_model({
+      .decoder = {.model_dim = 128, .vocab_size = 264, .max_seq_len = kSeqLen,
+                  .layers = Stacked::Config{.num_layers = 4, .layer = llama_layer({4, 4, 1e4, ScaledDim{.scale = 8.0 / 3, .multiple_of = 32}})}},
+      .learner = {.peak_lr = 3e-3, .warmup_steps = 50, .max_step = kSteps, .weight_decay = 0.1},
+      .tokens_per_batch = 16 * kSeqLen,
+      .seq_len = kSeqLen,
+  });
+  cfg.compute_dtype = {};  // f32: bf16 gains nothing at this size on a CPU
+  cfg.checkpointer.every_steps = 200;
+  cfg.evalers.at("held_out").every_steps = {};
+  return cfg;
+}
+AXLE_REGISTER(quickstart, "quickstart")
+
+}  // namespace
+}  // namespace axle

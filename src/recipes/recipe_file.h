@@ -1,0 +1,39 @@
+// The files of `--config`: a recipe with changes, as YAML.
+//
+//   recipe: fuji-7B-v2
+//   replace:
+//     FeedForward: {with: MoE, set: {num_experts: 8}, at: "model.decoder.**", keep: [up]}
+//     RMSNorm: LayerNorm
+//   modify:
+//     - SetRemat: {at: "**.layer", policy: SaveDots}
+//   set:
+//     learner.optimizer.learning_rate.peak: 2e-4
+//
+// A file may hold `config:`, a whole tree as `axle config show --yaml` prints it, instead of what a recipe builds.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace axle {
+
+/// One key of a section, and where it stands: "moe.yaml:7".
+struct RecipeFileEntry {
+  std::string key;
+  nlohmann::ordered_json value;
+  std::string where;
+};
+
+struct RecipeFile {
+  std::string recipe;  // empty: none is named
+  std::optional<nlohmann::ordered_json> config;
+  std::vector<RecipeFileEntry> replace, modify, set;
+};
+
+/// Throws ConfigError "<source>:<line>: ..." for bad syntax, unknown sections and sections of the wrong shape.
+RecipeFile parse_recipe_file(std::string_view text, const std::string& source);
+
+}  // namespace axle

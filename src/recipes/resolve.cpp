@@ -1,0 +1,89 @@
+#include "recipes/resolve.h"
+
+#include <fmt/format.h>
+
+#include <thread>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "config/print.h"
+#include "config/serialize.h"
+#include "config/set.h"
+#include "recipes/apply_file.h"
+#include "recipes/recipe_file.h"
+#include "recipes/use_data.h"
+
+namespace axle {
+namespace {
+
+void apply(const SetField& edit, Trainer::Config& config) { set(config, edit.path, edit.text); }
+void apply(const UseData& edit, Trainer::Config& config) { use_data(config, edit.data); }
+
+Trainer::Config whole_tree(const nlohmann::ordered_json& document, const std::string& source) {
+  Trainer::Config config;
+  try {
+    from_json(config, document);
+  } catch (const ConfigError& error) {
+    throw ConfigError(source + ": config: " + error.what());
+  }
+  return config;
+}
+
+void append(std::string& out, std::string_view title, const std::vector<std::string>& paths) {
+  if (!paths.empty()) out += fmt::format("  {}: {}\n", title, join(paths, ", "));
+}
+
+}  // namespace
+
+Resolved resolve_config(const ResolveRequest& request) {
+  Resolved out{.config = {}, .report = {.recipe = request.recipe, .machine = request.machine, .mesh_rule = {}}};
+  std::vector<RecipeFile> files;
+  const RecipeFile* tree = nullptr;
+  std::string tree_source;
+  for (const ConfigText& file : request.files) files.push_back(parse_recipe_file(file.text, file.source));
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (request.recipe.empty() && !files[i].recipe.empty()) out.report.recipe = files[i].recipe;
+    if (files[i].config) tree = &files[i], tree_source = request.files[i].source;
+  }
+  if (tree && !request.recipe.empty()) {
+    throw ConfigError(fmt::format("{}: expected no recipe beside a file with a whole config, got '{}'", tree_source, request.recipe));
+  }
+  if (tree) {
+    out.config = whole_tree(*tree->config, tree_source);
+  } else if (out.report.recipe.empty()) {
+    throw ConfigError(fmt::format("RECIPE: expected one of {}, or a file with 'recipe:', got none", join(recipe_names(), ", ")));
+  } else {
+    out.config = recipe(out.report.recipe);
+    // A copy: a rule may rewrite the rules.
+    const MeshRules rules = out.config.mesh_rules;
+    out.report.mesh_rule = apply_mesh_rules(rules, request.machine, out.config);
+  }
+  for (const RecipeFile& file : files) apply_file(file, out.config, out.report);
+  for (const Edit& edit : request.edits) {
+    std::visit([&](const auto& e) { apply(e, out.config); }, edit);
+  }
+  return out;
+}
+
+std::string to_text(const ResolveReport& report) {
+  std::string out;
+  if (!report.mesh_rule.empty()) out += fmt::format("mesh rule {} (this machine is {})\n", report.mesh_rule, report.machine);
+  for (const auto& [what, done] : report.replaced) {
+    out += fmt::format("{}: {}\n", what, join(done.matched, ", "));
+    append(out, "carried over", done.carried);
+    append(out, "dropped", done.dropped);
+  }
+  for (const std::string& name : report.modified) out += fmt::format("modified by {}\n", name);
+  return out;
+}
+
+std::string to_config_file(const std::string& recipe, const Trainer::Config& config) {
+  nlohmann::ordered_json document;
+  if (!recipe.empty()) document["recipe"] = recipe;
+  document["config"] = to_json(config);
+  return yaml_text(document);
+}
+
+std::string host_machine() { return fmt::format("cpu-{}", std::thread::hardware_concurrency()); }
+
+}  // namespace axle

@@ -1,0 +1,68 @@
+// From a recipe's name, files and flags to the config of a trainer: a pure function.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "config/replace.h"
+#include "train/trainer.h"
+
+namespace axle {
+
+/// A field by its path, with the text that it is set to (config/set.h).
+struct SetField {
+  std::string path, text;
+};
+/// See use_data.h.
+struct UseData {
+  std::string data;
+};
+using Edit = std::variant<SetField, UseData>;
+
+/// The text of a file of `--config` (recipe_file.h), and its name for messages.
+struct ConfigText {
+  std::string source, text;
+};
+
+struct ResolveRequest {
+  /// Empty: the recipe that the last of the files names.
+  std::string recipe = {};
+  std::vector<ConfigText> files = {};
+  /// From left to right: the last wins.
+  std::vector<Edit> edits = {};
+  /// What mesh rules match: "cpu-16", "gpu-H100-8".
+  std::string machine = {};
+};
+
+/// What was rewritten on the way.
+struct ResolveReport {
+  std::string recipe;
+  std::string machine;
+  std::string mesh_rule;  // the pattern that matched; empty: none
+  struct Replaced {
+    std::string what;  // "FeedForward -> MoE"
+    ReplaceReport report;
+  };
+  std::vector<Replaced> replaced = {};
+  std::vector<std::string> modified = {};
+};
+/// "FeedForward -> MoE: model.decoder.layers.layer.feed_forward.body\n  carried over: ...\n".
+std::string to_text(const ResolveReport& report);
+
+struct Resolved {
+  Trainer::Config config;
+  ResolveReport report;
+};
+
+/// Applies, in this order: recipe, mesh rule, then of each file replace, modify and set, then the edits. A whole tree in a
+/// file (`config:`) stands for recipe and mesh rule. Throws ConfigError, where a file is to blame as "<file>:<line>: ...".
+Resolved resolve_config(const ResolveRequest& request);
+
+/// Text of a file for --config that gives exactly this config.
+std::string to_config_file(const std::string& recipe, const Trainer::Config& config);
+
+/// What this machine is called in mesh rules: "cpu-<cores>".
+std::string host_machine();
+
+}  // namespace axle

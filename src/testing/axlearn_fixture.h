@@ -1,0 +1,138 @@
+// Numbers of another implementation, and how its names map to ours.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "io/safetensors.h"
+#include "nn/key_chain.h"
+#include "ops/slice.h"
+#include "testing/gradient_check.h"
+#include "testing/layer_call.h"
+
+namespace axle::testing {
+
+/// One file of ../shared/reference/axlearn/numeric.
+struct AxlearnFixture {
+  std::string file;  // "layers/linear"
+  std::function<std::unique_ptr<Layer>()> build;
+  /// Replaced in the fixture's parameter paths, in this order, to give ours.
+  std::vector<std::pair<std::string, std::string>> parameters = {};
+  /// Names of the fixture's inputs -> ours; a name that ends in "/" stands for all below it.
+  std::vector<std::pair<std::string, std::string>> inputs = {};
+  CallOptions call = {};
+  /// By the fixture's parameter path: the place in its tree, from which the key of the draw follows. "1" is the second
+  /// split of a level (own parameters before children), "x3" three keys of which each draws one entry of the leading dim.
+  /// Empty: our tree has the same order.
+  std::vector<std::pair<std::string, std::string>> key_paths = {};
+  double tolerance = 1e-5;
+};
+
+namespace detail {
+
+inline std::string renamed(std::string path, const std::vector<std::pair<std::string, std::string>>& rules) {
+  for (const auto& [from, to] : rules) {
+    if (const size_t at = path.find(from); at != path.npos) path.replace(at, from.size(), to);
+  }
+  return path;
+}
+
+/// Tensors called "<prefix>...", by the rest of their names after the rules.
+inline Tree<HostTensor> section(const SafetensorsFile& file, const std::string& prefix,
+                                const std::vector<std::pair<std::string, std::string>>& rules) {
+  Tree<HostTensor> out;
+  for (const std::string& name : file.names()) {
+    if (name.starts_with(prefix)) out.emplace(renamed(name.substr(prefix.size()), rules), file.get(name));
+  }
+  return out;
+}
+
+/// Draws `spec` with the key that `place` ("0.1.x3.0") leads to from `key`.
+inline Tensor draw_at(const Tensor& key, ParamSpec spec, std::string_view place) {
+  if (place.empty()) return spec.initialiser().draw(key);
+  const std::string_view step = place.substr(0, place.find('.'));
+  const std::string_view rest = step.size() == place.size() ? std::string_view() : place.substr(step.size() + 1);
+  KeyChain keys(key);
+  if (step[0] == 'x') {
+    spec.shape.erase(spec.shape.begin());
+    spec.fan.batch.clear();
+    Values parts;
+    for (int i = std::stoi(std::string(step.substr(1))); i > 0; --i) parts.push_back(draw_at(keys.next(), spec, rest));
+    return stack(parts);
+  }
+  for (int i = std::stoi(std::string(step)); i > 0; --i) keys.next();
+  return draw_at(keys.next(), spec, rest);
+}
+
+inline void expect_initial_parameters(const AxlearnFixture& fixture, const Layer& layer, const SafetensorsFile& file) {
+  const Tree<HostTensor> expected = section(file, "init_params/", fixture.parameters);
+  Tree<HostTensor> actual = fixture.key_paths.empty() ? initial_parameters(layer, 0) : Tree<HostTensor>();
+  for (const auto& [path, place] : fixture.key_paths) {
+    const std::string ours = renamed(path, fixture.parameters);
+    const ParamSpec spec = layer.param_specs().at(ours);
+    actual.emplace(ours, eval([&](const Values& x) { return Values{draw_at(x[0], spec, place)}; }, {random::key(0)})[0]);
+  }
+  ASSERT_EQ(actual.size(), expected.size());
+  for (const auto& [path, value] : expected) {
+    ASSERT_TRUE(actual.contains(path)) << path;
+    EXPECT_EQ(actual.at(path).type(), value.type()) << path;
+    EXPECT_LE(relative_difference(actual.at(path), value), 1e-6) << "initial " << path;
+  }
+}
+
+inline void expect_gradients(const AxlearnFixture& fixture, const LayerFunction& fn, const SafetensorsFile& file,
+                             const std::vector<std::string>& names) {
+  const HostTensor cotangent = file.get("cotangent/0");
+  const Tree<HostTensor> of_parameters = section(file, "grad/params/", fixture.parameters);
+  const Tree<HostTensor> of_inputs = section(file, "grad/in/", fixture.inputs);
+  const std::vector<HostTensor> gradients = eval(
+      [&](const Values& x) {
+        const Linearized f = vjp([&](const Values& a) { return Values{fn(a)[0]}; }, x);
+        Values g = f.pullback({constant(cotangent.reshaped(f.outputs[0].shape()))});
+        for (size_t i = 0; i < g.size(); ++i) {
+          if (!g[i]) g[i] = zeros_like(x[i]);
+        }
+        return g;
+      },
+      fn.arguments());
+  size_t compared = 0;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const Tree<HostTensor>& expected = i < fn.parameter_paths().size() ? of_parameters : of_inputs;
+    const auto it = expected.find(names[i]);
+    if (it == expected.end()) continue;
+    ++compared;
+    EXPECT_LE(relative_difference(gradients[i], it->second), fixture.tolerance) << "gradient of " << names[i];
+  }
+  EXPECT_EQ(compared, of_parameters.size() + of_inputs.size());
+}
+
+}  // namespace detail
+
+/// Initial parameters, result and gradients of the fixture against the layer's own.
+inline void expect_parity(const AxlearnFixture& fixture) {
+  const std::string path = AXLE_SOURCE_DIR "/../shared/reference/axlearn/numeric/" + fixture.file + ".safetensors";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no ../shared/reference beside the source";
+  const SafetensorsFile file(path);
+  const auto layer = fixture.build();
+  detail::expect_initial_parameters(fixture, *layer, file);
+
+  CallOptions call = fixture.call;
+  call.seed = 2;  // the fixtures' seed is 0, their forward key that of seed + 2
+  const LayerFunction fn(*layer, detail::section(file, "params/", fixture.parameters), detail::section(file, "in/", fixture.inputs), call);
+  const HostTensor expected = file.get("out");
+  const HostTensor actual = eval([&](const Values& x) { return Values{fn(x)[0]}; }, fn.arguments())[0];
+  ASSERT_EQ(actual.size(), expected.size());
+  EXPECT_LE(relative_difference(actual, expected), fixture.tolerance) << "result";
+
+  std::vector<std::string> names = fn.parameter_paths();
+  names.insert(names.end(), fn.input_paths().begin(), fn.input_paths().end());
+  detail::expect_gradients(fixture, fn, file, names);
+}
+
+}  // namespace axle::testing

@@ -1,0 +1,140 @@
+// Calling layers on host tensors, through the interpreter.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/eval.h"
+#include "nn/functional.h"
+#include "ops/create.h"
+#include "ops/random.h"
+#include "transform/trace.h"
+
+namespace axle::testing {
+
+struct CallOptions {
+  std::string method = "forward";
+  bool training = false;
+  /// Seed of the key of the call; none: the call has no key.
+  std::optional<int64_t> seed = 0;
+  bool decoding = false;
+  Tree<HostTensor> state = {};
+  EvalOptions eval = {};
+};
+
+/// One method of a layer as a function of tensors: parameters, then inputs, then state, each by path.
+class LayerFunction {
+ public:
+  LayerFunction(Layer& layer, const Tree<HostTensor>& parameters, const Tree<HostTensor>& inputs, CallOptions options = {})
+      : layer_(layer), options_(std::move(options)) {
+    for (const auto& [tree, paths] : {std::pair(&parameters, &parameter_paths_), {&inputs, &input_paths_}, {&options_.state, &state_paths_}}) {
+      for (const auto& [path, value] : *tree) {
+        paths->push_back(path);
+        arguments_.push_back(value);
+      }
+    }
+  }
+  const std::vector<HostTensor>& arguments() const { return arguments_; }
+  const std::vector<std::string>& parameter_paths() const { return parameter_paths_; }
+  const std::vector<std::string>& input_paths() const { return input_paths_; }
+  /// What the last trace collected; its tensors are dead once the trace is over, its paths are not.
+  const OutputCollection& collected() const { return collected_; }
+
+  /// Results of the method, and what else `more` picks from the collection.
+  Values operator()(const Values& x) const {
+    auto at = x.begin();
+    Tree<Tensor> parameters = take(parameter_paths_, at), inputs = take(input_paths_, at);
+    InvocationOptions options{.training = options_.training, .decoding = options_.decoding};
+    options.state = take(state_paths_, at);
+    if (options_.seed) options.key = constant(random::key(*options_.seed));
+    auto [results, collected] = functional(layer_, std::move(parameters), std::move(options), [&] {
+      InputReader reader(inputs);
+      for (const Method& m : layer_.methods()) {
+        if (m.name != options_.method) continue;
+        Values out = m.call(reader);
+        reader.check_all_used();
+        return out;
+      }
+      throw ConfigError("no method " + options_.method);
+    });
+    collected_ = std::move(collected);
+    return results;
+  }
+
+ private:
+  static Tree<Tensor> take(const std::vector<std::string>& paths, Values::const_iterator& at) {
+    Tree<Tensor> out;
+    for (const std::string& path : paths) out.emplace(path, *at++);
+    return out;
+  }
+  Layer& layer_;
+  CallOptions options_;
+  std::vector<std::string> parameter_paths_, input_paths_, state_paths_;
+  std::vector<HostTensor> arguments_;
+  mutable OutputCollection collected_;
+};
+
+/// What a call gave.
+struct LayerResult {
+  std::vector<HostTensor> outputs;
+  Tree<HostTensor> summaries, aux_losses, state;
+};
+
+inline LayerResult call_layer(Layer& layer, const Tree<HostTensor>& parameters, const Tree<HostTensor>& inputs, const CallOptions& options = {}) {
+  const LayerFunction fn(layer, parameters, inputs, options);
+  size_t num_outputs = 0;
+  std::vector<HostTensor> all = eval(
+      [&](const Values& x) {
+        Values out = fn(x);
+        num_outputs = out.size();
+        OutputCollection more = fn.collected();
+        for (Tree<Tensor>* tree : {&more.summaries, &more.aux_losses, &more.state}) {
+          for (const auto& [path, t] : *tree) out.push_back(t);
+        }
+        return out;
+      },
+      fn.arguments(), options.eval);
+  LayerResult result;
+  result.outputs.assign(all.begin(), all.begin() + static_cast<int64_t>(num_outputs));
+  auto at = all.begin() + static_cast<int64_t>(num_outputs);
+  const OutputCollection& more = fn.collected();
+  for (const auto& [from, to] : {std::pair(&more.summaries, &result.summaries), {&more.aux_losses, &result.aux_losses}, {&more.state, &result.state}}) {
+    for (const auto& [path, t] : *from) to->emplace(path, *at++);
+  }
+  return result;
+}
+
+/// The layer's initial parameters from the key of `seed`.
+inline Tree<HostTensor> initial_parameters(const Layer& layer, int64_t seed) {
+  std::vector<std::string> paths;
+  const std::vector<HostTensor> values = eval(
+      [&](const Values& x) {
+        Values out;
+        paths.clear();
+        for (const auto& [path, t] : layer.initialize(x[0])) {
+          paths.push_back(path);
+          out.push_back(t);
+        }
+        return out;
+      },
+      {random::key(seed)});
+  Tree<HostTensor> out;
+  for (size_t i = 0; i < paths.size(); ++i) out.emplace(paths[i], values[i]);
+  return out;
+}
+
+/// Largest difference of elements, over the largest element of `expected` (or over 1e-30).
+inline double relative_difference(const HostTensor& actual, const HostTensor& expected) {
+  double difference = 0, largest = 1e-30;
+  for (int64_t i = 0; i < expected.size(); ++i) {
+    const double d = std::abs(actual.at(i) - expected.at(i));
+    difference = std::isnan(d) ? INFINITY : std::max(difference, d);
+    largest = std::max(largest, std::abs(expected.at(i)));
+  }
+  return difference / largest;
+}
+
+}  // namespace axle::testing

@@ -1,0 +1,250 @@
+// One call or more of every op, with inputs: what the laws over the registry (gradients, interpreter = PJRT) run over.
+#pragma once
+
+#include <random>
+#include <string_view>
+
+#include "ops/ops.h"
+
+namespace axle::testing {
+
+struct OpSample {
+  std::string_view op;
+  std::vector<HostTensor> inputs;
+  std::function<Values(const Values&)> fn;
+};
+
+namespace samples {
+
+/// Uniform over [low, high), the same for the same seed everywhere.
+inline HostTensor uniform(const Shape& shape, double low = -2, double high = 2, uint64_t seed = 1) {
+  HostTensor out = HostTensor::zeros(shape);
+  std::mt19937_64 bits(seed);
+  for (float& v : out.values<float>()) v = static_cast<float>(low + (high - low) * static_cast<double>(bits() >> 11) * 0x1p-53);
+  return out;
+}
+inline HostTensor positive(const Shape& shape, uint64_t seed = 1) { return uniform(shape, 0.3, 2.5, seed); }
+inline HostTensor integers(const Shape& shape, DType dtype = DType::kI32, double low = -40, double high = 40) {
+  return uniform(shape, low, high, 5).astype(DType::kI32).astype(dtype);
+}
+inline HostTensor predicate(const Shape& shape) { return uniform(shape, -1, 1, 3).astype(DType::kI32).astype(DType::kPred); }
+inline HostTensor mask(const Shape& shape) {
+  HostTensor out(Type{DType::kPred, shape});
+  size_t i = 0;
+  for (bool& v : out.values<bool>()) v = ++i % 3 != 0;
+  return out;
+}
+
+using Unary = Tensor (*)(const Tensor&);
+using Binary = Tensor (*)(const Tensor&, const Tensor&);
+
+inline OpSample one(std::string_view op, HostTensor x, Unary f) {
+  return {op, {std::move(x)}, [f](const Values& v) { return Values{f(v[0])}; }};
+}
+inline OpSample two(std::string_view op, HostTensor a, HostTensor b, Binary f) {
+  return {op, {std::move(a), std::move(b)}, [f](const Values& v) { return Values{f(v[0], v[1])}; }};
+}
+inline OpSample call(std::string_view op, std::vector<HostTensor> x, std::function<Tensor(const Values&)> f) {
+  return {op, std::move(x), [f](const Values& v) { return Values{f(v)}; }};
+}
+
+inline void add_elementwise(std::vector<OpSample>& out) {
+  const Shape s = {3, 5};
+  const HostTensor x = uniform(s), p = positive(s), unit = uniform(s, -0.95, 0.95), y = uniform(s, -2, 2, 9);
+  out.push_back(one("neg", x, operator-));
+  out.push_back(one("abs", x, abs));
+  out.push_back(one("sign", x, sign));
+  out.push_back(one("floor", x, floor));
+  out.push_back(one("ceil", x, ceil));
+  out.push_back(one("round_nearest_even", x, round_nearest_even));
+  out.push_back(one("round_nearest_afz", x, round_nearest_afz));
+  out.push_back(one("is_finite", x, is_finite));
+  out.push_back(one("exp", x, exp));
+  out.push_back(one("exp2", x, exp2));
+  out.push_back(one("expm1", x, expm1));
+  out.push_back(one("log", p, log));
+  out.push_back(one("log1p", p, log1p));
+  out.push_back(one("sqrt", p, sqrt));
+  out.push_back(one("rsqrt", p, rsqrt));
+  out.push_back(one("cbrt", p, cbrt));
+  out.push_back(one("square", x, square));
+  out.push_back(one("sin", x, sin));
+  out.push_back(one("cos", x, cos));
+  out.push_back(one("tan", unit, tan));
+  out.push_back(one("tanh", x, tanh));
+  out.push_back(one("logistic", x, logistic));
+  out.push_back(one("erf", x, erf));
+  out.push_back(one("erfc", x, erfc));
+  out.push_back(one("erf_inv", unit, erf_inv));
+  out.push_back(one("relu", x, relu));
+  out.push_back(one("silu", x, silu));
+  out.push_back(one("gelu", x, gelu));
+  out.push_back(one("exact_gelu", x, exact_gelu));
+  out.push_back(one("quick_gelu", x, quick_gelu));
+  out.push_back(two("add", x, y, operator+));
+  out.push_back(two("sub", x, y, operator-));
+  out.push_back(two("mul", x, y, operator*));
+  out.push_back(two("div", x, p, operator/));
+  out.push_back(two("div", integers(s), integers(s, DType::kI32, 3, 9), operator/));
+  out.push_back(two("rem", uniform(s, 2, 9), p, remainder));
+  out.push_back(two("rem", integers(s), integers(s, DType::kI32, 3, 9), remainder));
+  out.push_back(two("max", x, y, maximum));
+  out.push_back(two("min", x, y, minimum));
+  out.push_back(two("atan2", x, p, atan2));
+  out.push_back(two("pow", p, y, pow));
+  out.push_back(two("logaddexp", x, y, logaddexp));
+  for (const int64_t n : {-3, -1, 0, 2, 5}) {
+    out.push_back(call("integer_pow", {p}, [n](const Values& v) { return integer_pow(v[0], n); }));
+  }
+  out.push_back(call("clamp", {uniform(s, -1, 0, 3), x, uniform(s, 0, 1, 4)}, [](const Values& v) { return clamp(v[0], v[1], v[2]); }));
+  out.push_back(call("select", {mask(s), x, y}, [](const Values& v) { return select(v[0], v[1], v[2]); }));
+  out.push_back(call("select", {mask({}), x, y}, [](const Values& v) { return select(v[0], v[1], v[2]); }));
+}
+
+inline void add_logic(std::vector<OpSample>& out) {
+  const Shape s = {3, 5};
+  const HostTensor x = integers(s), y = integers(s, DType::kI32, -2, 3), u = integers(s, DType::kU32, 0, 90);
+  const HostTensor f = y.astype(DType::kF32), g = x.astype(DType::kBF16);
+  out.push_back(two("eq", f, f, equal));
+  out.push_back(two("ne", x, y, not_equal));
+  out.push_back(two("lt", f, uniform(s), less));
+  out.push_back(two("le", u, u, less_equal));
+  out.push_back(two("gt", x, y, greater));
+  out.push_back(two("ge", g, g, greater_equal));
+  out.push_back(two("and", x, y, operator&));
+  out.push_back(two("or", mask(s), predicate(s), operator|));
+  out.push_back(two("xor", u, u, operator^));
+  out.push_back(one("not", x, operator~));
+  out.push_back(one("not", mask(s), operator!));
+  const HostTensor bits = integers(s, DType::kI32, 0, 40), ubits = integers(s, DType::kU32, 0, 40);
+  out.push_back(two("shift_left", x, bits, shift_left));
+  out.push_back(two("shift_right_logical", x, bits, shift_right_logical));
+  out.push_back(two("shift_right_logical", u, ubits, shift_right_logical));
+  out.push_back(two("shift_right_arithmetic", x, bits, shift_right_arithmetic));
+  out.push_back(one("popcount", x, popcount));
+  out.push_back(one("count_leading_zeros", u, count_leading_zeros));
+}
+
+inline void add_creation_and_conversion(std::vector<OpSample>& out) {
+  const HostTensor x = uniform({2, 3}, -9, 9);
+  out.push_back(call("full", {}, [](const Values&) { return full({2, 2}, 0.1, DType::kBF16); }));
+  out.push_back(call("full", {}, [](const Values&) { return full({}, std::numeric_limits<double>::infinity()); }));
+  out.push_back(call("constant", {}, [](const Values&) { return constant(HostTensor({2, 2}, {1.5f, -2.f, 0.1f, 4.f})); }));
+  out.push_back(call("constant", {}, [](const Values&) { return constant(HostTensor({3}, {true, false, true})); }));
+  out.push_back(call("iota", {}, [](const Values&) { return iota({3, 2}, 1, DType::kF32); }));
+  for (const DType dtype : {DType::kI32, DType::kBF16, DType::kF64, DType::kPred}) {
+    out.push_back(call("convert", {x}, [dtype](const Values& v) { return astype(v[0], dtype); }));
+  }
+  out.push_back(call("convert", {mask({4})}, [](const Values& v) { return astype(v[0], DType::kF32); }));
+  out.push_back(call("bitcast_convert", {x}, [](const Values& v) { return bitcast_convert(v[0], DType::kU32); }));
+  out.push_back(call("bitcast_convert", {integers({3, 2}, DType::kU32, 0, 90)}, [](const Values& v) { return bitcast_convert(v[0], DType::kU64); }));
+  out.push_back(call("reduce_precision", {x}, [](const Values& v) { return reduce_precision(v[0], 8, 7); }));
+}
+
+inline void add_movement(std::vector<OpSample>& out) {
+  const HostTensor x = uniform({4, 5}), y = uniform({4, 2}, -1, 1, 7);
+  out.push_back(call("broadcast_in_dim", {uniform({3, 1})}, [](const Values& v) { return broadcast_in_dim(v[0], {3, 2, 4}, {0, 2}); }));
+  out.push_back(call("reshape", {x}, [](const Values& v) { return reshape(v[0], {2, -1, 5}); }));
+  out.push_back(call("transpose", {uniform({2, 3, 4})}, [](const Values& v) { return transpose(v[0], {2, 0, 1}); }));
+  out.push_back(call("reverse", {x}, [](const Values& v) { return reverse(v[0], {1}); }));
+  out.push_back(call("slice", {x}, [](const Values& v) { return slice(v[0], {1, 0}, {4, 5}, {2, 3}); }));
+  out.push_back(call("pad", {x, uniform({})}, [](const Values& v) { return pad(v[0], v[1], {-1, 1}, {2, -2}, {1, 0}); }));
+  out.push_back(call("concatenate", {x, y}, [](const Values& v) { return concatenate({v[0], v[1], v[0]}, 1); }));
+  const HostTensor i = HostTensor::scalar(int32_t{2}), j = HostTensor::scalar(int32_t{9});
+  out.push_back(call("dynamic_slice", {x, i, j}, [](const Values& v) { return dynamic_slice(v[0], {v[1], v[2]}, {2, 3}); }));
+  out.push_back(call("dynamic_update_slice", {x, y, i, j}, [](const Values& v) { return dynamic_update_slice(v[0], v[1], {v[2], v[3]}); }));
+  const HostTensor ids({2, 3}, {0, 3, 3, 1, 0, 3});
+  out.push_back(call("gather", {x, ids}, [](const Values& v) { return take(v[0], v[1], 0); }));
+  out.push_back(call("gather", {x, HostTensor({4, 2}, {4, 0, 1, 1, 2, 3, 0, 0})}, [](const Values& v) { return take_along_axis(v[0], v[1], 1); }));
+  out.push_back(call("scatter_add", {x, HostTensor({4, 2}, {4, 0, 1, 1, 2, 3, 0, 0}), y},
+                     [](const Values& v) { return add_along_axis(v[0], v[1], v[2], 1); }));
+  const WindowDims rows{.offset = {1}, .collapsed = {0}, .index_map = {0}, .index_vector_dim = 1};
+  // Windows of two columns, positions of two components; the last two reach outside.
+  const WindowDims pairs{.offset = {1}, .collapsed = {0}, .index_map = {0, 1}, .index_vector_dim = 1};
+  const HostTensor positions({4, 2}, {0, 1, 3, 0, 2, 4, -1, 2});
+  out.push_back(call("gather", {x, positions}, [pairs](const Values& v) { return gather(v[0], v[1], pairs, {1, 2}); }));
+  out.push_back(call("scatter_add", {x, positions, y}, [pairs](const Values& v) { return scatter_add(v[0], v[1], v[2], pairs); }));
+  out.push_back(call("scatter", {x, HostTensor({2}, {3, 1}), uniform({2, 5}, -1, 1, 8)},
+                     [rows](const Values& v) { return scatter(v[0], v[1], v[2], rows); }));
+}
+
+inline void add_reductions(std::vector<OpSample>& out) {
+  const HostTensor x = uniform({3, 4, 2}), p = positive({3, 4});
+  out.push_back(call("reduce_sum", {x}, [](const Values& v) { return reduce_sum(v[0], {0, 2}); }));
+  out.push_back(call("reduce_max", {x}, [](const Values& v) { return reduce_max(v[0], {1}, true); }));
+  out.push_back(call("reduce_max", {integers({3, 4})}, [](const Values& v) { return reduce_max(v[0], {1}); }));
+  out.push_back(call("reduce_min", {x}, [](const Values& v) { return reduce_min(v[0], {0, 1}); }));
+  out.push_back(call("reduce_prod", {x}, [](const Values& v) { return reduce_prod(v[0], {0, 2}); }));
+  out.push_back(call("reduce_and", {mask({3, 4})}, [](const Values& v) { return reduce_and(v[0], {1}); }));
+  out.push_back(call("reduce_and", {integers({3, 4}, DType::kU32, 0, 90)}, [](const Values& v) { return reduce_and(v[0], {1}); }));
+  out.push_back(call("reduce_or", {mask({3, 4})}, [](const Values& v) { return reduce_or(v[0], {1}); }));
+  out.push_back(call("argmax", {x}, [](const Values& v) { return argmax(v[0], 1); }));
+  out.push_back(call("argmin", {integers({3, 4})}, [](const Values& v) { return argmin(v[0], 0); }));
+  for (const bool reversed : {false, true}) {
+    out.push_back(call("cumsum", {x}, [reversed](const Values& v) { return cumsum(v[0], 1, reversed); }));
+    out.push_back(call("cumprod", {p}, [reversed](const Values& v) { return cumprod(v[0], 1, reversed); }));
+    out.push_back(call("cummax", {p}, [reversed](const Values& v) { return cummax(v[0], 1, reversed); }));
+    out.push_back(call("cummin", {p}, [reversed](const Values& v) { return cummin(v[0], 0, reversed); }));
+    out.push_back(call("cumlogsumexp", {p}, [reversed](const Values& v) { return cumlogsumexp(v[0], 1, reversed); }));
+  }
+  out.push_back(call("cumsum", {integers({3, 4})}, [](const Values& v) { return cumsum(v[0], 1); }));
+  out.push_back(call("softmax", {x}, [](const Values& v) { return softmax(v[0], 1); }));
+  out.push_back(call("log_softmax", {x}, [](const Values& v) { return log_softmax(v[0], -1); }));
+  out.push_back({"softmax_cross_entropy", {x, integers({3, 4}, DType::kI32, 0, 1.99)}, [](const Values& v) {
+    const CrossEntropy r = softmax_cross_entropy(v[0], v[1]);
+    return Values{r.loss, r.log_z};
+  }});
+  out.push_back(call("logsumexp", {x}, [](const Values& v) { return logsumexp(v[0], 1); }));
+}
+
+inline void add_sorts_and_products(std::vector<OpSample>& out) {
+  const HostTensor x = uniform({3, 6}), y = uniform({3, 6}, -1, 1, 4);
+  out.push_back(call("sort", {x}, [](const Values& v) { return sort(v[0], 0); }));
+  out.push_back(call("sort", {x}, [](const Values& v) { return sort(v[0], -1, SortOrder::kDescending); }));
+  out.push_back(call("sort", {x}, [](const Values& v) { return argsort(v[0], -1, SortOrder::kDescending); }));
+  out.push_back({"sort", {integers({3, 6}, DType::kI32, 0, 3), x, y}, [](const Values& v) { return sort_key_val(v, 1, 2); }});
+  out.push_back({"top_k", {x}, [](const Values& v) {
+    const auto [values, indices] = top_k(v[0], 3);
+    return Values{values, indices};
+  }});
+  out.push_back(call("dot_general", {uniform({4, 3}), uniform({3, 2}, -1, 1, 3)}, [](const Values& v) { return dot(v[0], v[1]); }));
+  out.push_back(call("dot_general", {uniform({2, 3, 4}), uniform({2, 5, 4}, -1, 1, 3)}, [](const Values& v) { return einsum("btd,bsd->bts", v[0], v[1]); }));
+  const HostTensor left = uniform({2, 3, 4}), right = uniform({4, 3, 2, 2}, -1, 1, 3);
+  const auto general = [&](const DotDims& dims) {
+    out.push_back(call("dot_general", {left, right}, [dims](const Values& v) { return dot_general(v[0], v[1], dims); }));
+  };
+  general({.a_contracting = {2, 1}, .b_contracting = {0, 1}});
+  general({.a_contracting = {1}, .b_contracting = {1}, .a_batch = {0}, .b_batch = {3}});
+  general({.a_batch = {2, 0}, .b_batch = {0, 2}});
+}
+
+inline void add_annotations(std::vector<OpSample>& out) {
+  const HostTensor x = uniform({4, 2});
+  out.push_back(call("name", {x}, [](const Values& v) { return name(v[0], "tag"); }));
+  out.push_back(call("stop_gradient", {x}, [](const Values& v) { return stop_gradient(v[0]); }));
+  out.push_back(call("sharding_constraint", {x}, [](const Values& v) { return sharding_constraint(v[0], {{{"data"}, {}}}); }));
+  out.push_back({"optimization_barrier", {x, integers({2})}, [](const Values& v) { return optimization_barrier(v); }});
+  const HostTensor words = integers({5}, DType::kU32, 0, 90);
+  out.push_back({"threefry2x32", {words, words}, [](const Values& v) {
+    const Tensor k = scalar(7, DType::kU32);
+    const auto [a, b] = threefry2x32(k, k + 1, v[0], v[1]);
+    return Values{a, b};
+  }});
+}
+
+}  // namespace samples
+
+/// Samples of all ops without regions.
+inline std::vector<OpSample> op_samples() {
+  std::vector<OpSample> out;
+  samples::add_elementwise(out);
+  samples::add_logic(out);
+  samples::add_creation_and_conversion(out);
+  samples::add_movement(out);
+  samples::add_reductions(out);
+  samples::add_sorts_and_products(out);
+  samples::add_annotations(out);
+  return out;
+}
+
+}  // namespace axle::testing

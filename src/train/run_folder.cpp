@@ -1,0 +1,50 @@
+#include "train/run_folder.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "config/print.h"
+#include "config/serialize.h"
+#include "io/file.h"
+
+namespace axle {
+namespace {
+
+std::filesystem::path created(std::filesystem::path dir) {
+  make_directories(dir);
+  return dir;
+}
+
+// Patterns of glob_match.
+constexpr std::string_view kSafe[] = {"max_steps", "log_every_steps", "layer_summaries", "on_non_finite", "writers**",
+                                      "checkpointer**", "evalers**", "mesh", "mesh_rules**", "batch_partition"};
+
+}  // namespace
+
+bool is_safe_change(std::string_view path) {
+  return std::ranges::any_of(kSafe, [&](std::string_view pattern) { return glob_match(pattern, path); });
+}
+
+RunFolder::RunFolder(std::filesystem::path dir) : dir_(created(std::move(dir))), lock_(dir_ / "lock") {}
+
+void RunFolder::write_config(const ConfigView& config, int64_t seed) const {
+  replace_file(config_file(), fmt::format("# axle {}, seed {}\n{}", version(), seed, to_yaml(config)));
+}
+
+void RunFolder::check_same_config(const ConfigView& config, ConfigRef scratch, bool force) const {
+  if (!path_exists(config_file())) return;
+  from_yaml(scratch, read_file(config_file()));
+  std::string differences;
+  for (const ConfigChange& c : changes(scratch, config)) {
+    if (is_safe_change(c.path)) continue;
+    differences += fmt::format("\n  {}: {} -> {}", c.path, c.before.value_or("(none)"), c.after.value_or("(none)"));
+  }
+  if (!differences.empty() && !force) {
+    throw ConfigError(fmt::format("{}: expected the config that the run was made with, got these differences; take another --dir, or --force to go on:{}",
+                                  config_file().string(), differences));
+  }
+}
+
+}  // namespace axle

@@ -1,0 +1,36 @@
+// The folder of a run: who may write into it, and with which config it was made.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "config/config_ref.h"
+#include "io/file_lock.h"
+
+namespace axle {
+
+/// Holds the folder's lock while alive.
+class RunFolder {
+ public:
+  /// Creates the folder where missing. Throws StorageError if another process holds it.
+  explicit RunFolder(std::filesystem::path dir);
+  const std::filesystem::path& dir() const { return dir_; }
+  std::filesystem::path checkpoints() const { return dir_ / "checkpoints"; }
+  std::filesystem::path config_file() const { return dir_ / "config.yaml"; }
+
+  /// Writes config.yaml: the resolved config with Axle's version and the seed in comments on top.
+  void write_config(const ConfigView& config, int64_t seed) const;
+  /// Compares the folder's config with this one. Throws ConfigError with the differences, unless all of them are in
+  /// fields that a resume may change (is_safe_change) or `force` is set.
+  void check_same_config(const ConfigView& config, ConfigRef scratch, bool force) const;
+
+ private:
+  std::filesystem::path dir_;
+  FileLock lock_;
+};
+
+/// True for fields that do not change what the steps already taken were: how long, how loud, how often saved.
+bool is_safe_change(std::string_view path);
+
+}  // namespace axle

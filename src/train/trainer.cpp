@@ -1,0 +1,284 @@
+#include "train/trainer.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "config/register.h"
+#include "data/prefetcher.h"
+#include "ops/random.h"
+#include "runtime/machine_peak.h"
+#include "runtime/runtime.h"
+#include "train/device_state.h"
+#include "train/metrics_log.h"
+#include "train/programs.h"
+#include "train/progress.h"
+#include "train/run_folder.h"
+#include "train/stop_signal.h"
+
+namespace axle {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+struct Evaluation {
+  std::string name;
+  std::optional<int64_t> every_steps;
+  const Child<Input>* input;
+};
+
+}  // namespace
+
+// A run under way. Members are in the order of their construction.
+struct Trainer::Run {
+  Run(const Config& config, RunOptions run_options);
+  ExitCode loop();
+
+ private:
+  void initialise_or_restore();
+  void take_step(const Batch& batch);
+  void finish_step();
+  void evaluate(const std::string& name, const Evaler::Config& evaler);
+  void evaluate_due();
+  void save(bool wait);
+  void write(const StepRecord& record);
+  [[noreturn]] void fail_non_finite(const StepRecord& record);
+
+  Config cfg_;
+  RunOptions options_;
+  RunFolder folder_;
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<Learner> learner_;
+  Input::Dims input_dims_;
+  std::unique_ptr<Input> input_;
+  std::unique_ptr<Runtime> runtime_;
+  Mesh mesh_;
+  ProgramParts parts_;
+  Program step_;
+  std::unique_ptr<Executable> step_executable_;
+  Program eval_;
+  std::unique_ptr<Executable> eval_executable_;  // compiled when the first evaluation is due
+  std::unique_ptr<Checkpointer> checkpointer_;
+  DeviceState state_;
+  int64_t step_number_ = 0, evaluated_at_ = -1;
+  std::string data_state_;
+  std::vector<std::unique_ptr<SummaryWriter>> writers_;
+  std::unique_ptr<Progress> progress_;
+
+  // The step whose metrics have not been read yet: reading lags one step behind, so that the device never waits.
+  struct Pending {
+    int64_t step = 0;
+    Arrays metrics;
+    int64_t num_tokens = 0;
+  };
+  std::optional<Pending> pending_;
+  Clock::time_point start_, last_finish_;
+  double flops_per_step_ = 0, peak_flops_ = 0;
+  int64_t skipped_ = 0;
+};
+
+Trainer::Run::Run(const Config& config, RunOptions run_options)
+    : cfg_(config),
+      options_(std::move(run_options)),
+      folder_(options_.dir),
+      model_(cfg_.model.build({}, Scope{.path = "model"})),
+      learner_(cfg_.learner.build({.params = model_->param_specs()}, Scope{.path = "learner"})),
+      input_dims_{.vocab_size = model_->vocab_size(), .seed = static_cast<uint64_t>(cfg_.seed)},
+      input_(std::make_unique<Prefetcher>(cfg_.input.build(input_dims_, Scope{.path = "input"}), 2)),
+      runtime_(make_runtime({.backend = options_.backend, .num_devices = options_.num_devices.value_or(
+                                 std::ranges::any_of(cfg_.mesh.axes, [](const MeshAxis& a) { return a.size < 0; }) ? 1 : cfg_.mesh.num_devices())})),
+      mesh_(infer_mesh(cfg_.mesh, static_cast<int64_t>(runtime_->topology().devices.size()))),
+      parts_{.model = *model_, .learner = *learner_, .batch = input_->element_spec(), .mesh = mesh_,
+             .batch_partition = cfg_.batch_partition, .compute_dtype = cfg_.compute_dtype, .layer_summaries = cfg_.layer_summaries},
+      step_(step_program(parts_)),
+      checkpointer_(std::make_unique<Checkpointer>(cfg_.checkpointer, Checkpointer::Dims{.dir = folder_.checkpoints()}, Scope{.path = "checkpointer"})) {
+  state_.leaves = train_state(*model_, *learner_);
+  for (const OpNode* op : step_.graph->ops()) flops_per_step_ += op->rules->row().cost.flops(*op);
+}
+
+void Trainer::Run::initialise_or_restore() {
+  Config scratch;
+  const bool has_checkpoint = options_.resume && checkpointer_->latest().has_value();
+  if (has_checkpoint) {
+    folder_.check_same_config(cfg_, scratch, options_.force);
+    Checkpoint checkpoint = checkpointer_->restore();
+    for (const ProgramValue& leaf : state_.leaves) {
+      const auto it = checkpoint.tensors.find(leaf.name);
+      if (it == checkpoint.tensors.end() || it->second.type() != leaf.type) {
+        throw ConfigError(fmt::format("{}: expected {} in the checkpoint of step {}, got {}; was it made by another config?", leaf.name,
+                                      to_text(leaf.type), checkpoint.step,
+                                      it == checkpoint.tensors.end() ? "nothing" : to_text(it->second.type())));
+      }
+      state_.arrays.push_back(runtime_->make_array(it->second, leaf.sharding, mesh_));
+    }
+    step_number_ = checkpoint.step;
+    data_state_ = checkpoint.metadata.at("data").get<std::string>();
+    skipped_ = checkpoint.metadata.value("skipped_steps", int64_t{0});
+    input_->restore(data_state_);
+    progress_->note(fmt::format("resumed from step {}", step_number_));
+  } else {
+    if (!options_.resume && checkpointer_->latest()) {
+      throw ConfigError(fmt::format("{}: holds checkpoints of an earlier run; take another --dir, or leave out --no-resume", folder_.dir().string()));
+    }
+    const Program init = init_program(parts_);
+    const auto executable = runtime_->compile(init, {.cache_dir = options_.compile_cache});
+    const ArrayPtr key = runtime_->make_array(random::key(cfg_.seed), {}, mesh_);
+    state_.arrays = executable->execute({&key, 1});
+    data_state_ = input_->state();
+  }
+  folder_.write_config(cfg_, cfg_.seed);
+}
+
+ExitCode Trainer::Run::loop() {
+  start_ = last_finish_ = Clock::now();
+  progress_ = std::make_unique<Progress>(cfg_.max_steps, cfg_.log_every_steps);
+  initialise_or_restore();
+  const SummaryWriter::Dims dims{.dir = folder_.dir(), .restored_step = step_number_};
+  writers_.push_back(std::make_unique<MetricsLog>(MetricsLog::Config{}, dims, Scope{}));
+  for (const auto& [name, writer] : cfg_.writers) writers_.push_back(writer.build(dims, Scope{.path = "writers." + name}));
+  peak_flops_ = peak_flops(runtime_->topology(), cfg_.compute_dtype.value_or(DType::kF32));
+  const auto compile_start = Clock::now();
+  step_executable_ = runtime_->compile(step_, {.cache_dir = options_.compile_cache});
+  progress_->note(fmt::format("compiled the step for {} device{} in {:.1f} s, {:.2f} s after the start", mesh_.num_devices(),
+                              mesh_.num_devices() == 1 ? "" : "s", seconds_since(compile_start), seconds_since(start_)));
+  const StopSignal signal;
+  last_finish_ = Clock::now();
+  ExitCode code = ExitCode::kOk;
+  while (step_number_ < cfg_.max_steps && (code = signal.requested()) == ExitCode::kOk) {
+    const auto batch = input_->next();
+    if (!batch) {
+      progress_->note(fmt::format("the data ended after step {}", step_number_));
+      break;
+    }
+    take_step(*batch);
+    evaluate_due();
+    if (checkpointer_->due(step_number_)) save(false);
+  }
+  finish_step();
+  if (code == ExitCode::kOk) {
+    for (const auto& [name, evaler] : cfg_.evalers) {
+      if (evaluated_at_ != step_number_) evaluate(name, evaler);
+    }
+  }
+  save(true);
+  for (const auto& writer : writers_) writer->flush();
+  if (code != ExitCode::kOk) progress_->note(fmt::format("stopped by a signal after step {}; run the same command to go on", step_number_));
+  return code;
+}
+
+void Trainer::Run::take_step(const Batch& batch) {
+  Arrays arguments = std::move(state_.arrays);
+  for (const auto& [name, value] : batch.tensors) arguments.push_back(runtime_->make_array(value, cfg_.batch_partition, mesh_));
+  Arrays outputs = step_executable_->execute(arguments);
+  const auto num_leaves = static_cast<std::ptrdiff_t>(state_.leaves.size());
+  state_.arrays.assign(outputs.begin(), outputs.begin() + num_leaves);
+  data_state_ = input_->state();
+  ++step_number_;
+  finish_step();
+  pending_ = Pending{step_number_, Arrays(outputs.begin() + num_leaves, outputs.end()), batch.num_targets};
+}
+
+// Reads the metrics of the step before, which is done by now or soon.
+void Trainer::Run::finish_step() {
+  if (!pending_) return;
+  const Pending done = *std::exchange(pending_, std::nullopt);
+  StepRecord record{.step = done.step};
+  for (size_t i = 0; i < done.metrics.size(); ++i) {
+    const std::string& name = step_.outputs[state_.leaves.size() + i].name;
+    const HostTensor value = done.metrics[i]->to_host();
+    if (value.size() == 1) {
+      record.values[name] = value.at(0);
+    } else {
+      for (int64_t j = 0; j < value.size(); ++j) record.values[fmt::format("{}/{}", name, j)] = value.at(j);
+    }
+  }
+  const double secs = seconds_since(last_finish_);
+  last_finish_ = Clock::now();
+  Throughput speed{.tokens_per_sec = static_cast<double>(done.num_tokens) / secs, .step_secs = secs};
+  if (peak_flops_ > 0) speed.mfu = flops_per_step_ / secs / peak_flops_;
+  record.values["tokens_per_sec"] = speed.tokens_per_sec;
+  record.values["mfu"] = speed.mfu;
+  record.values["wall_secs"] = seconds_since(start_);
+  const bool skipped = record.values["skipped"] != 0;
+  if (!skipped) record.values.erase("skipped");
+  write(record);
+  if (skipped && cfg_.on_non_finite == NonFinite::kStop) fail_non_finite(record);
+  if (skipped) {
+    progress_->note(fmt::format("step {}: loss or gradient is not finite (loss {}, gradient norm {}); the state was kept, {} such steps so far",
+                                record.step, record.values["loss"], record.values["grad_norm"], ++skipped_));
+  }
+  progress_->step(record, speed);
+}
+
+void Trainer::Run::fail_non_finite(const StepRecord& record) {
+  save(true);
+  for (const auto& writer : writers_) writer->flush();
+  throw Error(fmt::format("step {}: expected a finite loss and gradient, got loss {} and gradient norm {}; the state before it is saved "
+                          "(on_non_finite = skip goes on)", record.step, record.values.at("loss"), record.values.at("grad_norm")),
+              ExitCode::kValidationFailed);
+}
+
+void Trainer::Run::evaluate_due() {
+  for (const auto& [name, evaler] : cfg_.evalers) {
+    if (evaler.every_steps && step_number_ % *evaler.every_steps == 0) {
+      finish_step();
+      evaluate(name, evaler);
+    }
+  }
+}
+
+void Trainer::Run::evaluate(const std::string& name, const Evaler::Config& evaler) {
+  const auto eval_start = Clock::now();
+  const auto input = evaler.input.build(input_dims_, Scope{.path = "evalers." + name + ".input"});
+  ProgramParts parts{.model = *model_, .learner = *learner_, .batch = input->element_spec(), .mesh = mesh_,
+                     .batch_partition = cfg_.batch_partition, .compute_dtype = cfg_.compute_dtype};
+  Program program = eval_program(parts);
+  if (program.text != eval_.text) {
+    eval_executable_ = runtime_->compile(program, {.cache_dir = options_.compile_cache});
+    eval_ = std::move(program);
+  }
+  const EvalResult result = evaluate_input(*input, *eval_executable_, eval_, *runtime_, state_.below("model"), cfg_.batch_partition);
+  write({.step = step_number_, .split = name, .values = result.metrics});
+  std::string line = fmt::format("eval {} at step {}: loss {:.4f}", name, step_number_, result.metrics.at("loss"));
+  if (const auto it = result.metrics.find("bits_per_byte"); it != result.metrics.end()) {
+    line += fmt::format(", {:.3f} bits per byte (entropy of the text's bytes: {:.3f})", it->second, result.byte_entropy_bits);
+  }
+  progress_->note(line + fmt::format(", {} targets in {:.1f} s", result.num_targets, seconds_since(eval_start)));
+  evaluated_at_ = step_number_;
+  last_finish_ = Clock::now();
+}
+
+void Trainer::Run::save(bool wait) {
+  finish_step();
+  checkpointer_->save(step_number_, state_.to_host(), {{"data", data_state_}, {"skipped_steps", skipped_}, {"seed", cfg_.seed}});
+  if (wait) checkpointer_->wait();
+  for (const auto& writer : writers_) writer->flush();
+  last_finish_ = Clock::now();
+}
+
+void Trainer::Run::write(const StepRecord& record) {
+  for (const auto& writer : writers_) writer->write(record);
+}
+
+Trainer::Trainer(const Config& config, RunOptions options) {
+  check_complete(config);
+  run_ = std::make_unique<Run>(config, std::move(options));
+}
+Trainer::~Trainer() = default;
+ExitCode Trainer::run() { return run_->loop(); }
+
+std::string to_text(NonFinite v) { return v == NonFinite::kStop ? "stop" : "skip"; }
+void from_text(std::string_view text, NonFinite& v) {
+  if (text != "stop" && text != "skip") throw ConfigError(fmt::format("expected stop or skip, got '{}'", text));
+  v = text == "stop" ? NonFinite::kStop : NonFinite::kSkip;
+}
+
+Trainer::Config recipe(std::string_view name) { return function_named<Trainer::Config()>(name, "recipe")(); }
+std::vector<std::string> recipe_names() { return names_of(typeid(Trainer::Config())); }
+
+AXLE_REGISTER(Trainer)
+
+}  // namespace axle

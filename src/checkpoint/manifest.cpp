@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "base/hash.h"
@@ -113,7 +114,7 @@ std::string to_text(const Manifest& manifest) {
   for (const auto& [path, tensor] : manifest.tensors) tensors[path] = tensor_json(tensor);
   const Json json = {{"sha256", kNoHash},
                      {"version", kManifestVersion},
-                     {"axle", version_text()},
+                     {"axle", version()},
                      {"step", manifest.step},
                      {"metadata", manifest.metadata},
                      {"chunk_bytes", manifest.chunk_bytes},

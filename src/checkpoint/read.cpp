@@ -97,10 +97,10 @@ class Assembly {
   size_t first_ = 0;
 };
 
-[[noreturn]] void fail_size(const fs::path& path, int64_t offset, int64_t expected,
-                            std::string_view got) {
+void check_size(const fs::path& path, int64_t expected, int64_t actual) {
+  if (actual == expected) return;
   throw StorageError(fmt::format("{}: offset {}: expected {} bytes in all, got {}", path.string(),
-                                 offset, expected, got));
+                                 std::min(expected, actual), expected, actual));
 }
 
 }  // namespace
@@ -126,6 +126,7 @@ void StoredCheckpoint::verify() const {
 void StoredCheckpoint::read_file(size_t index, const TensorSink* sink) const {
   const DataFile& entry = manifest_.files[index];
   const fs::path path = folder_ / entry.name;
+  check_size(path, entry.bytes, file_bytes(path));
   FileReader file(path);
   Assembly assembly(manifest_, index);
   std::vector<std::byte> chunk(static_cast<size_t>(std::min(entry.bytes, manifest_.chunk_bytes)));
@@ -133,10 +134,8 @@ void StoredCheckpoint::read_file(size_t index, const TensorSink* sink) const {
   for (const uint32_t expected : entry.crc32c) {
     const auto size = static_cast<size_t>(std::min(entry.bytes - offset, manifest_.chunk_bytes));
     const std::span<std::byte> bytes = std::span(chunk).first(size);
-    if (const size_t got = file.read(bytes); got != size) {
-      const int64_t end = offset + static_cast<int64_t>(got);
-      fail_size(path, end, entry.bytes, fmt::format("{}", end));
-    }
+    const size_t got = file.read(bytes);
+    if (got != size) check_size(path, entry.bytes, offset + static_cast<int64_t>(got));
     if (const uint32_t actual = crc32c(bytes); actual != expected) {
       throw StorageError(
           fmt::format("{}: offset {}: expected {} bytes with CRC-32C {:08x}, got {:08x}",
@@ -145,8 +144,6 @@ void StoredCheckpoint::read_file(size_t index, const TensorSink* sink) const {
     if (sink) assembly.add(offset, bytes, *sink);
     offset += static_cast<int64_t>(size);
   }
-  std::byte more;
-  if (file.read({&more, 1}) != 0) fail_size(path, offset, entry.bytes, "more");
   if (sink) assembly.finish(*sink);
 }
 

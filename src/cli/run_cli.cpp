@@ -13,7 +13,9 @@ namespace {
 
 int fail(const std::string& message, ExitCode code) {
   std::fflush(stdout);  // what was printed before comes before
-  std::fprintf(stderr, "axle: %s\n", message.c_str());
+  // What is wrong with the command names it already: "axle train: no such flag".
+  const bool is_named = message.starts_with("axle ") || message.starts_with("axle:");
+  std::fprintf(stderr, "%s%s\n", is_named ? "" : "axle: ", message.c_str());
   return static_cast<int>(code);
 }
 

@@ -17,7 +17,7 @@ struct ShowOptions {
 void add(CLI::App& app, ShowOptions& options, Output& out) {
   options.recipe.add_to(app);
   out.add_json_flag(app);
-  app.add_flag("--yaml", options.yaml, "Print a file for --config that gives exactly this config");
+  app.add_flag("--yaml", options.yaml, "Print YAML for --config that gives exactly this config");
 }
 
 ExitCode run(const ShowOptions& options, Output& out) {

@@ -1,6 +1,7 @@
 // axle train RECIPE: trains, or goes on with what a folder holds.
 #include <CLI/CLI.hpp>
 
+#include "base/error.h"
 #include "cli/recipe_arguments.h"
 #include "cli/runtime_arguments.h"
 #include "cli/verb.h"
@@ -23,11 +24,17 @@ void add(CLI::App& app, TrainOptions& options, Output&) {
   options.runtime.add_to(app);
 }
 
+std::string run_folder(const TrainOptions& options, const Resolved& resolved) {
+  if (!options.dir.empty()) return options.dir;
+  if (resolved.report.recipe.empty()) throw ConfigError("--dir: expected a folder for the run of a whole config, got none");
+  return "runs/" + resolved.report.recipe;
+}
+
 ExitCode run(const TrainOptions& options, Output& out) {
   const Resolved resolved = options.recipe.resolve();
   out.write(to_text(resolved.report));
   out.flush();
-  RunOptions run{.dir = options.dir.empty() ? "runs/" + resolved.report.recipe : options.dir,
+  RunOptions run{.dir = run_folder(options, resolved),
                  .backend = options.runtime.backend,
                  .num_devices = options.runtime.num_devices,
                  .resume = options.resume,

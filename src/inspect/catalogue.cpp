@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "config/print.h"
 #include "config/registry.h"
+#include "nn/role_methods.h"
 #include "train/trainer.h"
 
 namespace axle {
@@ -27,16 +28,17 @@ ClassListing class_listing(const ConfigType& type) {
   return out;
 }
 
+MethodListing method_listing(const MethodNames& method) {
+  return {std::string(method.name), {method.inputs.begin(), method.inputs.end()}};
+}
+
 RoleEntry role_entry(const RoleListing& listing) {
   RoleEntry out{.name = listing.role->name, .dims = {}, .methods = {}, .classes = {}};
   if (listing.role->dims) {
     for (const Field& field : listing.role->dims().fields) out.dims.emplace_back(field.name);
   }
-  if (!listing.role->inputs.empty()) {
-    MethodListing forward{"forward", {}};
-    for (const std::string_view input : listing.role->inputs) forward.inputs.emplace_back(input);
-    out.methods.push_back(std::move(forward));
-  }
+  if (!listing.role->inputs.empty()) out.methods.push_back(method_listing({"forward", listing.role->inputs}));
+  for (const MethodNames& method : role_methods(*listing.role->type)) out.methods.push_back(method_listing(method));
   for (const ConfigType* type : listing.classes) out.classes.push_back(class_listing(*type));
   return out;
 }

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "io/file.h"
 #include "io/mapped_file.h"
+#include "layers/lm_head.h"
 #include "layers/rope.h"
 #include "layers/separate_qkv.h"
 #include "layers/stacked.h"
@@ -109,7 +110,7 @@ CausalLM::Config config_of(const Header& h) {
                           .max_seq_len = h.max_seq_len,
                           .layers = Stacked::Config{.num_layers = h.num_layers, .layer = std::move(layer)},
                           .output_norm = norm};
-  if (!h.shares_embedding) decoder.lm_head = linear;
+  if (!h.shares_embedding) decoder.lm_head = LmHead::Config{};
   return {.decoder = std::move(decoder)};
 }
 
@@ -168,7 +169,7 @@ Tree<HostTensor> read_weights(Cursor& cursor, const Header& h) {
   out.emplace("decoder/output_norm/scale", tensor(cursor.floats(h.dim), {h.dim}));
   cursor.floats(h.max_seq_len * head_dim);  // cosines and sines, which RoPE computes
   if (!h.shares_embedding) {
-    out.emplace("decoder/lm_head/weight", transposed(cursor.floats(h.vocab_size * h.dim), h.dim, {h.dim, h.vocab_size}));
+    out.emplace("decoder/lm_head/weight", tensor(cursor.floats(h.vocab_size * h.dim), {h.vocab_size, h.dim}));
   }
   return out;
 }

@@ -2,6 +2,7 @@
 
 #include "config/register.h"
 #include "layers/mesh_axes.h"
+#include "nn/role_methods.h"
 #include "ops/dot.h"
 #include "ops/index.h"
 
@@ -25,6 +26,8 @@ Embedding::Embedding(const Config& cfg, const Dims& dims, const Scope& scope)
 Tensor Embedding::forward(const Tensor& ids_BT) { return take(weight_(), ids_BT, 0); }
 
 Tensor Embedding::attend_forward(const Tensor& x_BTD) { return einsum("...d,vd->...v", x_BTD, weight_()); }
+
+const RoleMethods embedding_methods(typeid(TokenEmbedding), {{"attend", TokenEmbedding::kAttendInputs}});
 
 AXLE_REGISTER(TokenEmbedding::Dims)
 AXLE_REGISTER(Embedding)

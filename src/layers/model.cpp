@@ -1,6 +1,7 @@
 #include "layers/model.h"
 
 #include "config/register.h"
+#include "nn/role_methods.h"
 
 namespace axle {
 
@@ -21,6 +22,8 @@ std::vector<Method> Model::methods() {
   all.push_back(method<Tensor, Batch>("next_logits", kInputs, [this](Batch batch) { return next_logits(batch); }));
   return all;
 }
+
+const RoleMethods model_methods(typeid(Model), {{"logits", Model::kInputs}, {"next_logits", Model::kInputs}});
 
 AXLE_REGISTER(Model::Dims)
 

@@ -75,9 +75,8 @@ std::string without_locations(const std::string& text) {
   size_t at = 0;
   while (at < text.size()) {
     const size_t end = std::min(text.find('\n', at), text.size());
-    const size_t loc = text.rfind(" loc(\"", end);
-    const bool has_location = loc != std::string::npos && loc >= at;
-    out.append(text, at, (has_location ? loc : end) - at).append("\n");
+    const auto line = std::string_view(text).substr(at, end - at);
+    out.append(line.substr(0, line.rfind(" loc(\""))).append("\n");
     at = end + 1;
   }
   return out;

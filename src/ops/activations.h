@@ -1,4 +1,5 @@
-// Activation functions. Only x (relu: the result) is kept for the backward pass, which computes the rest again.
+// Activation functions. Only x (relu: the result) is kept for the backward pass, which computes the
+// rest again.
 #pragma once
 
 #include "ir/tensor.h"

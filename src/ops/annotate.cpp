@@ -34,35 +34,58 @@ std::vector<Type> infer_sharding(const OpNode& op) {
   return infer_operands(op);
 }
 
-const OpRules name_rules({.name = "name", .infer = infer_operands, .batch = elementwise,
-    .vjp = [](X, Y, Ct g) { return Values{g[0]}; },
-    .eval = eval_identity, .hlo = hlo_identity, .cost = kFree, .cheap = true});
+const OpRules name_rules({.name = "name",
+                          .infer = infer_operands,
+                          .batch = elementwise,
+                          .vjp = [](X, Y, Ct g) { return Values{g[0]}; },
+                          .eval = eval_identity,
+                          .hlo = hlo_identity,
+                          .cost = kFree,
+                          .cheap = true});
 
-const OpRules stop_gradient_rules({.name = "stop_gradient", .infer = infer_operands, .batch = elementwise,
-    .vjp = no_gradient, .eval = eval_identity, .hlo = hlo_identity, .cost = kFree, .cheap = true});
+const OpRules stop_gradient_rules({.name = "stop_gradient",
+                                   .infer = infer_operands,
+                                   .batch = elementwise,
+                                   .vjp = no_gradient,
+                                   .eval = eval_identity,
+                                   .hlo = hlo_identity,
+                                   .cost = kFree,
+                                   .cheap = true});
 
 // Not cheap: a barrier that recomputation could drop would not be one.
-const OpRules barrier_rules({.name = "optimization_barrier", .infer = infer_operands, .batch = elementwise,
-    .vjp = [](X x, Y, Ct g) {
-      Values out;
-      for (size_t i = 0; i < x.size(); ++i) out.push_back(g[i]);
-      return out;
-    },
-    .eval = eval_identity,
-    .hlo = [](const OpNode& op, HloBuilder& b, const HloValues& x) {
-      return b.op("stablehlo.optimization_barrier", x, op.outputs);
-    },
-    .cost = kFree});
+const OpRules barrier_rules({.name = "optimization_barrier",
+                             .infer = infer_operands,
+                             .batch = elementwise,
+                             .vjp =
+                                 [](X x, Y, Ct g) {
+                                   Values out;
+                                   for (size_t i = 0; i < x.size(); ++i) out.push_back(g[i]);
+                                   return out;
+                                 },
+                             .eval = eval_identity,
+                             .hlo =
+                                 [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+                                   return b.op("stablehlo.optimization_barrier", x, op.outputs);
+                                 },
+                             .cost = kFree});
 
-const OpRules sharding_rules({.name = "sharding_constraint", .infer = infer_sharding, .batch = elementwise,
-    .vjp = [](X x, Y, Ct g) { return Values{sharding_constraint(g[0], x.attrs<ShardingAttributes>().spec)}; },
-    .eval = eval_identity,
-    .hlo = [](const OpNode& op, HloBuilder& b, const HloValues& x) {
-      PartitionSpec spec = op.attrs<ShardingAttributes>().spec;
-      spec.dims.resize(op.outputs[0].dims.size());
-      return HloValues{b.sharding_constraint(x[0], spec)};
-    },
-    .cost = kFree, .cheap = true});
+const OpRules sharding_rules({.name = "sharding_constraint",
+                              .infer = infer_sharding,
+                              .batch = elementwise,
+                              .vjp =
+                                  [](X x, Y, Ct g) {
+                                    return Values{sharding_constraint(
+                                        g[0], x.attrs<ShardingAttributes>().spec)};
+                                  },
+                              .eval = eval_identity,
+                              .hlo =
+                                  [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+                                    PartitionSpec spec = op.attrs<ShardingAttributes>().spec;
+                                    spec.dims.resize(op.outputs[0].dims.size());
+                                    return HloValues{b.sharding_constraint(x[0], spec)};
+                                  },
+                              .cost = kFree,
+                              .cheap = true});
 
 }  // namespace
 

@@ -12,14 +12,16 @@ namespace {
 std::vector<Type> infer_argmax(const OpNode& op) {
   const int64_t axis = op.attrs<AxisAttributes>().axis;
   const Type& x = op.inputs[0].type();
-  if (x.dims[static_cast<size_t>(axis)] == 0) shape_error(op, fmt::format("expected elements along axis {}", axis));
+  if (x.dims[static_cast<size_t>(axis)] == 0)
+    shape_error(op, fmt::format("expected elements along axis {}", axis));
   return {Type{DType::kI32, without_dims(x.dims, {axis})}};
 }
 
 // better(a, b): whether a, which comes later, takes the place of b.
 template <class F>
 EvalRule first_best(F better) {
-  return [better](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x, std::span<HostTensor> y) {
+  return [better](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
+                  std::span<HostTensor> y) {
     const int64_t axis = op.attrs<AxisAttributes>().axis;
     const auto out = y[0].values<int32_t>();
     dispatch(x[0]->dtype(), [&]<class T>(std::type_identity<T>) {
@@ -39,10 +41,12 @@ EvalRule first_best(F better) {
 }
 
 // Reduces (value, index) pairs; `direction` says when the left value wins.
-HloValues lower(const char* direction, double init, const OpNode& op, HloBuilder& b, const HloValues& x) {
+HloValues lower(const char* direction, double init, const OpNode& op, HloBuilder& b,
+                const HloValues& x) {
   const int64_t axis = op.attrs<AxisAttributes>().axis;
   const Type value{x[0].type.dtype, {}}, index{DType::kI32, {}};
-  const HloValue indices = b.one("stablehlo.iota", {}, {DType::kI32, x[0].type.dims}, fmt::format("iota_dimension = {} : i64", axis));
+  const HloValue indices = b.one("stablehlo.iota", {}, {DType::kI32, x[0].type.dims},
+                                 fmt::format("iota_dimension = {} : i64", axis));
   const auto body = [&](const HloValues& v) {
     const HloValue wins = hlo_compare(b, direction, v[0], v[2]);
     const HloValue is_nan = hlo_compare(b, "NE", v[0], v[0]);
@@ -52,24 +56,37 @@ HloValues lower(const char* direction, double init, const OpNode& op, HloBuilder
     const HloValue left_index = hlo_map(b, "or", {left, hlo_map(b, "and", {tie, earlier})});
     return HloValues{hlo_select(b, left, v[0], v[2]), hlo_select(b, left_index, v[1], v[3])};
   };
-  const HloValues both = b.op("stablehlo.reduce", {x[0], indices, b.splat(value, init), b.splat(index, 0)},
-                              {{value.dtype, op.outputs[0].dims}, op.outputs[0]}, "dimensions = " + mlir_array({axis}),
-                              {HloRegion{{value, index, value, index}, body}});
+  const HloValues both =
+      b.op("stablehlo.reduce", {x[0], indices, b.splat(value, init), b.splat(index, 0)},
+           {{value.dtype, op.outputs[0].dims}, op.outputs[0]}, "dimensions = " + mlir_array({axis}),
+           {HloRegion{{value, index, value, index}, body}});
   return {both[1]};
 }
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-double operand_size(const OpNode& op) { return static_cast<double>(op.inputs[0].type().num_elements()); }
+double operand_size(const OpNode& op) {
+  return static_cast<double>(op.inputs[0].type().num_elements());
+}
 
-const OpRules argmax_rules({.name = "argmax", .infer = infer_argmax, .vjp = no_gradient,
-    .eval = first_best([](auto a, auto b) { return a > b; }),
-    .hlo = [](const OpNode& op, HloBuilder& b, const HloValues& x) { return lower("GT", -kInfinity, op, b, x); },
-    .cost = operand_size});
+const OpRules argmax_rules({.name = "argmax",
+                            .infer = infer_argmax,
+                            .vjp = no_gradient,
+                            .eval = first_best([](auto a, auto b) { return a > b; }),
+                            .hlo =
+                                [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+                                  return lower("GT", -kInfinity, op, b, x);
+                                },
+                            .cost = operand_size});
 
-const OpRules argmin_rules({.name = "argmin", .infer = infer_argmax, .vjp = no_gradient,
-    .eval = first_best([](auto a, auto b) { return a < b; }),
-    .hlo = [](const OpNode& op, HloBuilder& b, const HloValues& x) { return lower("LT", kInfinity, op, b, x); },
-    .cost = operand_size});
+const OpRules argmin_rules({.name = "argmin",
+                            .infer = infer_argmax,
+                            .vjp = no_gradient,
+                            .eval = first_best([](auto a, auto b) { return a < b; }),
+                            .hlo =
+                                [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+                                  return lower("LT", kInfinity, op, b, x);
+                                },
+                            .cost = operand_size});
 
 }  // namespace
 

@@ -1,7 +1,8 @@
 // Arithmetic on tensors.
 //
-// Operands have one dtype; shapes broadcast as in numpy (dims of size 1 or missing in front). A C++ number takes the
-// dtype of the tensor beside it. Integer division and remainder truncate towards zero.
+// Operands have one dtype; shapes broadcast as in numpy (dims of size 1 or missing in front). A C++
+// number takes the dtype of the tensor beside it. Integer division and remainder truncate towards
+// zero.
 #pragma once
 
 #include "ir/tensor.h"

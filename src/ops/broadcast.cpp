@@ -20,18 +20,21 @@ struct BroadcastAttributes : Attributes {
 std::vector<Type> infer_broadcast(const OpNode& op) {
   const auto& a = op.attrs<BroadcastAttributes>();
   const Shape& in = op.inputs[0].shape();
-  if (in.size() != a.dims.size()) shape_error(op, fmt::format("expected {} dims, got {}", in.size(), to_text(a.dims)));
+  if (in.size() != a.dims.size())
+    shape_error(op, fmt::format("expected {} dims, got {}", in.size(), to_text(a.dims)));
   for (size_t i = 0; i < in.size(); ++i) {
     const int64_t d = a.dims[i];
     if (d < 0 || d >= static_cast<int64_t>(a.shape.size()) || (i > 0 && d <= a.dims[i - 1]) ||
         (in[i] != 1 && in[i] != a.shape[static_cast<size_t>(d)])) {
-      shape_error(op, fmt::format("cannot place dim {} of size {} at dims {} of {}", i, in[i], to_text(a.dims), to_text(a.shape)));
+      shape_error(op, fmt::format("cannot place dim {} of size {} at dims {} of {}", i, in[i],
+                                  to_text(a.dims), to_text(a.shape)));
     }
   }
   return {Type{op.inputs[0].dtype(), a.shape}};
 }
 
-void eval_broadcast(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x, std::span<HostTensor> y) {
+void eval_broadcast(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
+                    std::span<HostTensor> y) {
   const auto& a = op.attrs<BroadcastAttributes>();
   const Shape in_strides = row_major_strides(x[0]->shape());
   Shape from(a.shape.size(), 0);  // a stride of 0 repeats
@@ -41,24 +44,31 @@ void eval_broadcast(const EvalOptions&, const OpNode& op, std::span<const HostTe
   copy_strided(a.shape, *x[0], {0, from}, y[0], dense_view(a.shape));
 }
 
-const OpRules broadcast_rules({.name = "broadcast_in_dim", .infer = infer_broadcast,
-    .vjp = [](X x, Y, Ct g) {
-      // Sum over the new dims, then over those that were repeated.
-      const auto& a = x.attrs<BroadcastAttributes>();
-      std::vector<int64_t> summed;
-      for (int64_t d = 0; d < static_cast<int64_t>(a.shape.size()); ++d) {
-        const auto it = std::ranges::find(a.dims, d);
-        const bool is_new = it == a.dims.end();
-        if (is_new || x[0].dim(it - a.dims.begin()) != a.shape[static_cast<size_t>(d)]) summed.push_back(d);
-      }
-      return Values{reshape(reduce_sum(g[0], summed), x[0].shape())};
-    },
-    .eval = eval_broadcast,
-    .hlo = [](const OpNode& op, HloBuilder& b, const HloValues& x) {
-      return HloValues{b.one("stablehlo.broadcast_in_dim", x, op.outputs[0],
-                             "broadcast_dimensions = " + mlir_array(op.attrs<BroadcastAttributes>().dims))};
-    },
-    .cost = kFree, .cheap = true});
+const OpRules broadcast_rules(
+    {.name = "broadcast_in_dim",
+     .infer = infer_broadcast,
+     .vjp =
+         [](X x, Y, Ct g) {
+           // Sum over the new dims, then over those that were repeated.
+           const auto& a = x.attrs<BroadcastAttributes>();
+           std::vector<int64_t> summed;
+           for (int64_t d = 0; d < static_cast<int64_t>(a.shape.size()); ++d) {
+             const auto it = std::ranges::find(a.dims, d);
+             const bool is_new = it == a.dims.end();
+             if (is_new || x[0].dim(it - a.dims.begin()) != a.shape[static_cast<size_t>(d)])
+               summed.push_back(d);
+           }
+           return Values{reshape(reduce_sum(g[0], summed), x[0].shape())};
+         },
+     .eval = eval_broadcast,
+     .hlo =
+         [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+           return HloValues{
+               b.one("stablehlo.broadcast_in_dim", x, op.outputs[0],
+                     "broadcast_dimensions = " + mlir_array(op.attrs<BroadcastAttributes>().dims))};
+         },
+     .cost = kFree,
+     .cheap = true});
 
 }  // namespace
 
@@ -69,14 +79,17 @@ Tensor broadcast_in_dim(const Tensor& x, const Shape& shape, const std::vector<i
 
 Tensor broadcast_to(const Tensor& x, const Shape& shape) {
   if (x.rank() > static_cast<int64_t>(shape.size())) {
-    operand_error("broadcast_to", fmt::format("expected at most {} dims to fit {}", shape.size(), to_text(shape)), {x});
+    operand_error("broadcast_to",
+                  fmt::format("expected at most {} dims to fit {}", shape.size(), to_text(shape)),
+                  {x});
   }
   std::vector<int64_t> dims(static_cast<size_t>(x.rank()));
   std::iota(dims.begin(), dims.end(), static_cast<int64_t>(shape.size()) - x.rank());
   return broadcast_in_dim(x, shape, dims);
 }
 
-std::pair<Tensor, Tensor> broadcast_together(const Tensor& a, const Tensor& b, std::string_view op) {
+std::pair<Tensor, Tensor> broadcast_together(const Tensor& a, const Tensor& b,
+                                             std::string_view op) {
   if (a.shape() == b.shape()) return {a, b};
   const size_t rank = std::max(a.shape().size(), b.shape().size());
   Shape shape(rank, 1);
@@ -86,7 +99,10 @@ std::pair<Tensor, Tensor> broadcast_together(const Tensor& a, const Tensor& b, s
       const int64_t d = t->shape()[i];
       int64_t& common = shape[offset + i];
       if (common != 1 && d != 1 && d != common) {
-        operand_error(op, fmt::format("shapes {} and {} do not broadcast", to_text(a.shape()), to_text(b.shape())), {a, b});
+        operand_error(op,
+                      fmt::format("shapes {} and {} do not broadcast", to_text(a.shape()),
+                                  to_text(b.shape())),
+                      {a, b});
       }
       if (d != 1) common = d;
     }

@@ -1,7 +1,7 @@
 // Comparison, choice and clamping.
 //
-// Comparisons give predicates; shapes broadcast as in arithmetic.h. There are no operators == and != on tensors: they
-// would read like same(), which compares handles.
+// Comparisons give predicates; shapes broadcast as in arithmetic.h. There are no operators == and
+// != on tensors: they would read like same(), which compares handles.
 #pragma once
 
 #include "ir/tensor.h"
@@ -25,7 +25,8 @@ Tensor operator<=(const Tensor& a, double b);
 Tensor operator>(const Tensor& a, double b);
 Tensor operator>=(const Tensor& a, double b);
 
-/// a where the predicate p holds, else b. A scalar p chooses the whole; otherwise the three shapes broadcast.
+/// a where the predicate p holds, else b. A scalar p chooses the whole; otherwise the three shapes
+/// broadcast.
 Tensor select(const Tensor& p, const Tensor& a, const Tensor& b);
 Tensor select(const Tensor& p, const Tensor& a, double b);
 Tensor select(const Tensor& p, double a, const Tensor& b);

@@ -28,51 +28,72 @@ struct IotaAttributes : Attributes {
   std::string text() const override { return fmt::format("axis = {}", axis); }
 };
 
-const OpRules full_rules({.name = "full",
-    .infer = [](const OpNode& op) { return std::vector<Type>{op.attrs<FullAttributes>().type}; },
-    .vjp = no_gradient,
-    .eval = [](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const>, std::span<HostTensor> y) {
-      y[0] = HostTensor::full(y[0].shape(), op.attrs<FullAttributes>().value, y[0].dtype());
-    },
-    .hlo = [](const OpNode& op, HloBuilder& b, const HloValues&) {
-      return HloValues{b.splat(op.outputs[0], op.attrs<FullAttributes>().value)};
-    },
-    .cost = kFree, .cheap = true});
+const OpRules full_rules(
+    {.name = "full",
+     .infer = [](const OpNode& op) { return std::vector<Type>{op.attrs<FullAttributes>().type}; },
+     .vjp = no_gradient,
+     .eval =
+         [](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const>,
+            std::span<HostTensor> y) {
+           y[0] = HostTensor::full(y[0].shape(), op.attrs<FullAttributes>().value, y[0].dtype());
+         },
+     .hlo =
+         [](const OpNode& op, HloBuilder& b, const HloValues&) {
+           return HloValues{b.splat(op.outputs[0], op.attrs<FullAttributes>().value)};
+         },
+     .cost = kFree,
+     .cheap = true});
 
-const OpRules constant_rules({.name = "constant",
-    .infer = [](const OpNode& op) { return std::vector<Type>{op.attrs<ConstantAttributes>().value.type()}; },
-    .vjp = no_gradient,
-    .eval = [](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const>, std::span<HostTensor> y) {
-      y[0] = op.attrs<ConstantAttributes>().value.astype(y[0].dtype());
-    },
-    .hlo = [](const OpNode& op, HloBuilder& b, const HloValues&) {
-      return HloValues{b.constant(op.attrs<ConstantAttributes>().value)};
-    },
-    .cost = kFree, .cheap = true});
+const OpRules constant_rules(
+    {.name = "constant",
+     .infer =
+         [](const OpNode& op) {
+           return std::vector<Type>{op.attrs<ConstantAttributes>().value.type()};
+         },
+     .vjp = no_gradient,
+     .eval =
+         [](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const>,
+            std::span<HostTensor> y) {
+           y[0] = op.attrs<ConstantAttributes>().value.astype(y[0].dtype());
+         },
+     .hlo =
+         [](const OpNode& op, HloBuilder& b, const HloValues&) {
+           return HloValues{b.constant(op.attrs<ConstantAttributes>().value)};
+         },
+     .cost = kFree,
+     .cheap = true});
 
-const OpRules iota_rules({.name = "iota",
-    .infer = [](const OpNode& op) { return std::vector<Type>{op.attrs<IotaAttributes>().type}; },
-    .vjp = no_gradient,
-    .eval = [](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const>, std::span<HostTensor> y) {
-      const int64_t axis = op.attrs<IotaAttributes>().axis;
-      const int64_t stride = row_major_strides(y[0].shape())[static_cast<size_t>(axis)];
-      const int64_t size = y[0].shape()[static_cast<size_t>(axis)];
-      dispatch(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
-        const auto out = y[0].values<T>();
-        for (size_t i = 0; i < out.size(); ++i) out[i] = convert_element<T>(static_cast<int64_t>(i) / stride % size);
-      });
-    },
-    .hlo = [](const OpNode& op, HloBuilder& b, const HloValues&) {
-      return HloValues{b.one("stablehlo.iota", {}, op.outputs[0],
-                             fmt::format("iota_dimension = {} : i64", op.attrs<IotaAttributes>().axis))};
-    },
-    .cost = kFree, .cheap = true});
+const OpRules iota_rules(
+    {.name = "iota",
+     .infer = [](const OpNode& op) { return std::vector<Type>{op.attrs<IotaAttributes>().type}; },
+     .vjp = no_gradient,
+     .eval =
+         [](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const>,
+            std::span<HostTensor> y) {
+           const int64_t axis = op.attrs<IotaAttributes>().axis;
+           const int64_t stride = row_major_strides(y[0].shape())[static_cast<size_t>(axis)];
+           const int64_t size = y[0].shape()[static_cast<size_t>(axis)];
+           dispatch(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
+             const auto out = y[0].values<T>();
+             for (size_t i = 0; i < out.size(); ++i)
+               out[i] = convert_element<T>(static_cast<int64_t>(i) / stride % size);
+           });
+         },
+     .hlo =
+         [](const OpNode& op, HloBuilder& b, const HloValues&) {
+           return HloValues{
+               b.one("stablehlo.iota", {}, op.outputs[0],
+                     fmt::format("iota_dimension = {} : i64", op.attrs<IotaAttributes>().axis))};
+         },
+     .cost = kFree,
+     .cheap = true});
 
 }  // namespace
 
 Tensor full(const Shape& shape, double value, DType dtype) {
   if (!is_float(dtype) && value != std::floor(value)) {
-    throw ShapeError(fmt::format("full: expected a whole number for {}, got {}", name_of(dtype), value));
+    throw ShapeError(
+        fmt::format("full: expected a whole number for {}, got {}", name_of(dtype), value));
   }
   return emit(full_rules, {}, FullAttributes(Type{dtype, shape}, value));
 }
@@ -82,7 +103,9 @@ Tensor zeros_like(const Tensor& t) { return zeros(t.shape(), t.dtype()); }
 Tensor full_like(const Tensor& t, double value) { return full(t.shape(), value, t.dtype()); }
 Tensor scalar(double value, DType dtype) { return full({}, value, dtype); }
 
-Tensor constant(const HostTensor& value) { return emit(constant_rules, {}, ConstantAttributes(value)); }
+Tensor constant(const HostTensor& value) {
+  return emit(constant_rules, {}, ConstantAttributes(value));
+}
 
 Tensor iota(const Shape& shape, int64_t axis, DType dtype) {
   if (axis < 0) axis += static_cast<int64_t>(shape.size());

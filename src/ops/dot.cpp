@@ -137,11 +137,16 @@ double dot_flops(const OpNode& op) {
   return flops;
 }
 
-const OpRules dot_rules({.name = "dot_general", .infer = infer_dot, .vjp = vjp_dot,
-    .eval = [](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x, std::span<HostTensor> y) {
-      eval_dot(op.attrs<DotAttributes>().dims, *x[0], *x[1], y[0]);
-    },
-    .hlo = lower_dot, .cost = dot_flops});
+const OpRules dot_rules({.name = "dot_general",
+                         .infer = infer_dot,
+                         .vjp = vjp_dot,
+                         .eval =
+                             [](const EvalOptions&, const OpNode& op,
+                                std::span<const HostTensor* const> x, std::span<HostTensor> y) {
+                               eval_dot(op.attrs<DotAttributes>().dims, *x[0], *x[1], y[0]);
+                             },
+                         .hlo = lower_dot,
+                         .cost = dot_flops});
 
 }  // namespace
 

@@ -87,26 +87,38 @@ Values starts_of(const Op& x) {
   return out;
 }
 
-const OpRules dynamic_slice_rules({.name = "dynamic_slice", .infer = infer_slice,
-    .vjp = [](X x, Y, Ct g) {
-      Values out(x.size());
-      out[0] = dynamic_update_slice(zeros_like(x[0]), g[0], starts_of<1>(x));
-      return out;
-    },
-    .eval = eval_slice,
-    .hlo = [](const OpNode& op, HloBuilder& b, const HloValues& x) {
-      return HloValues{b.one("stablehlo.dynamic_slice", x, op.outputs[0], "slice_sizes = " + mlir_array(op.outputs[0].dims))};
-    },
-    .cost = kFree});
+const OpRules dynamic_slice_rules({.name = "dynamic_slice",
+                                   .infer = infer_slice,
+                                   .vjp =
+                                       [](X x, Y, Ct g) {
+                                         Values out(x.size());
+                                         out[0] = dynamic_update_slice(zeros_like(x[0]), g[0],
+                                                                       starts_of<1>(x));
+                                         return out;
+                                       },
+                                   .eval = eval_slice,
+                                   .hlo =
+                                       [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+                                         return HloValues{b.one(
+                                             "stablehlo.dynamic_slice", x, op.outputs[0],
+                                             "slice_sizes = " + mlir_array(op.outputs[0].dims))};
+                                       },
+                                   .cost = kFree});
 
-const OpRules dynamic_update_slice_rules({.name = "dynamic_update_slice", .infer = infer_update,
-    .vjp = [](X x, Y, Ct g) {
-      Values out(x.size());
-      out[0] = dynamic_update_slice(g[0], zeros_like(x[1]), starts_of<2>(x));
-      out[1] = dynamic_slice(g[0], starts_of<2>(x), x[1].shape());
-      return out;
-    },
-    .eval = eval_update, .hlo = "stablehlo.dynamic_update_slice", .cost = kFree});
+const OpRules dynamic_update_slice_rules({.name = "dynamic_update_slice",
+                                          .infer = infer_update,
+                                          .vjp =
+                                              [](X x, Y, Ct g) {
+                                                Values out(x.size());
+                                                out[0] = dynamic_update_slice(
+                                                    g[0], zeros_like(x[1]), starts_of<2>(x));
+                                                out[1] = dynamic_slice(g[0], starts_of<2>(x),
+                                                                       x[1].shape());
+                                                return out;
+                                              },
+                                          .eval = eval_update,
+                                          .hlo = "stablehlo.dynamic_update_slice",
+                                          .cost = kFree});
 
 // `start` along `axis`, 0 along the other dims.
 Values starts_in_dim(const Tensor& x, const Tensor& start, int64_t axis) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "base/error.h"
 #include "ops/arithmetic.h"
 #include "ops/bitwise.h"
 #include "ops/broadcast.h"
@@ -70,6 +69,10 @@ void check_windows(const OpNode& op) {
                                   operand.dim(d)));
     }
   }
+  if (dims.operand_batch.size() != dims.indices_batch.size()) {
+    shape_error(op, fmt::format("batch dims must pair up, got {} and {}",
+                                to_text(dims.operand_batch), to_text(dims.indices_batch)));
+  }
   for (size_t i = 0; i < dims.operand_batch.size(); ++i) {
     if (operand.dim(dims.operand_batch[i]) != indices.dim(dims.indices_batch.at(i))) {
       shape_error(op, fmt::format("batch dims differ, operand[{}] = {} and indices[{}] = {}",
@@ -93,6 +96,13 @@ Shape slices_shape(const OpNode& op) {
   if (in_window.size() != dims.offset.size()) {
     shape_error(op, fmt::format("windows have {} dims, offset names {}", in_window.size(),
                                 dims.offset.size()));
+  }
+  const auto rank = static_cast<int64_t>(in_window.size() + positions.size());
+  for (size_t i = 0; i < dims.offset.size(); ++i) {
+    if (dims.offset[i] < (i == 0 ? 0 : dims.offset[i - 1] + 1) || dims.offset[i] >= rank) {
+      shape_error(
+          op, fmt::format("offset dims must ascend below {}, got {}", rank, to_text(dims.offset)));
+    }
   }
   Shape out;
   for (size_t d = 0, w = 0, p = 0; d < in_window.size() + positions.size(); ++d) {
@@ -268,15 +278,28 @@ HloValues lower_scatter(const OpNode& op, HloBuilder& b, const HloValues& x) {
       {combine})};
 }
 
-const OpRules gather_rules({.name = "gather", .infer = infer_gather, .vjp = vjp_gather, .eval = eval_gather,
-    .hlo = lower_gather, .cost = kFree});
+const OpRules gather_rules({.name = "gather",
+                            .infer = infer_gather,
+                            .vjp = vjp_gather,
+                            .eval = eval_gather,
+                            .hlo = lower_gather,
+                            .cost = kFree});
 
-const OpRules scatter_add_rules({.name = "scatter_add", .infer = infer_scatter, .vjp = vjp_scatter_add,
-    .eval = eval_scatter<true>, .hlo = lower_scatter<true>,
-    .cost = [](const OpNode& op) { return static_cast<double>(op.inputs[2].type().num_elements()); }});
+const OpRules scatter_add_rules({.name = "scatter_add",
+                                 .infer = infer_scatter,
+                                 .vjp = vjp_scatter_add,
+                                 .eval = eval_scatter<true>,
+                                 .hlo = lower_scatter<true>,
+                                 .cost = [](const OpNode& op) {
+                                   return static_cast<double>(op.inputs[2].type().num_elements());
+                                 }});
 
-const OpRules scatter_rules({.name = "scatter", .infer = infer_scatter, .vjp = vjp_scatter, .eval = eval_scatter<false>,
-    .hlo = lower_scatter<false>, .cost = kFree});
+const OpRules scatter_rules({.name = "scatter",
+                             .infer = infer_scatter,
+                             .vjp = vjp_scatter,
+                             .eval = eval_scatter<false>,
+                             .hlo = lower_scatter<false>,
+                             .cost = kFree});
 
 }  // namespace
 

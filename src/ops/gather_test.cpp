@@ -98,7 +98,12 @@ TEST(Gather, BadDimsAreErrors) {
   EXPECT_THROW(gather(x, at, kPairs, {1, 5}), ShapeError);             // too large
   EXPECT_THROW(gather(x, at, kPairs, {2, 2}), ShapeError);             // collapsed, but not 1
   EXPECT_THROW(gather(x, at, kPairs, {1}), ShapeError);                // a size is missing
-  EXPECT_THROW(gather(x, zeros({5, 3}, DType::kI32), kPairs, {1, 2}), ShapeError);    // components
+  EXPECT_THROW(gather(x, zeros({5, 3}, DType::kI32), kPairs, {1, 2}), ShapeError);  // components
+  WindowDims offset = kPairs, batch = kPairs;
+  offset.offset = {7};
+  batch.operand_batch = {1};
+  EXPECT_THROW(gather(x, at, offset, {1, 2}), ShapeError);
+  EXPECT_THROW(gather(x, at, batch, {1, 1}), ShapeError);
   EXPECT_THROW(scatter_add(x, at, zeros({4, 2}), kPairs), ShapeError);                // positions
   EXPECT_THROW(scatter_add(x, at, zeros({5, 2}, DType::kBF16), kPairs), ShapeError);  // dtype
 }

@@ -4,7 +4,9 @@
 
 namespace axle {
 
-HloValue hlo_splat_like(HloBuilder& b, const HloValue& x, double value) { return b.splat(x.type, value); }
+HloValue hlo_splat_like(HloBuilder& b, const HloValue& x, double value) {
+  return b.splat(x.type, value);
+}
 
 HloValue hlo_map(HloBuilder& b, std::string_view name, const HloValues& x) {
   return b.one(fmt::format("stablehlo.{}", name), x, x[0].type);
@@ -14,9 +16,11 @@ HloValue hlo_convert(HloBuilder& b, const HloValue& x, DType dtype) {
   return x.type.dtype == dtype ? x : b.one("stablehlo.convert", {x}, {dtype, x.type.dims});
 }
 
-HloValue hlo_compare(HloBuilder& b, std::string_view direction, const HloValue& x, const HloValue& y, Order order) {
+HloValue hlo_compare(HloBuilder& b, std::string_view direction, const HloValue& x,
+                     const HloValue& y, Order order) {
   const DType dtype = x.type.dtype;
-  const char* kind = !is_float(dtype)         ? (is_unsigned(dtype) || dtype == DType::kPred ? "UNSIGNED" : "SIGNED")
+  const char* kind = !is_float(dtype)
+                         ? (is_unsigned(dtype) || dtype == DType::kPred ? "UNSIGNED" : "SIGNED")
                      : order == Order::kTotal ? "TOTALORDER"
                                               : "FLOAT";
   return b.one("stablehlo.compare", {x, y}, {DType::kPred, x.type.dims},
@@ -29,21 +33,26 @@ HloValue hlo_select(HloBuilder& b, const HloValue& p, const HloValue& x, const H
   return b.one("stablehlo.select", {p, x, y}, x.type);
 }
 
-HloValue hlo_broadcast(HloBuilder& b, const HloValue& x, const Shape& shape, const std::vector<int64_t>& dims) {
-  return b.one("stablehlo.broadcast_in_dim", {x}, {x.type.dtype, shape}, "broadcast_dimensions = " + mlir_array(dims));
+HloValue hlo_broadcast(HloBuilder& b, const HloValue& x, const Shape& shape,
+                       const std::vector<int64_t>& dims) {
+  return b.one("stablehlo.broadcast_in_dim", {x}, {x.type.dtype, shape},
+               "broadcast_dimensions = " + mlir_array(dims));
 }
 
 HloValue hlo_reduce(HloBuilder& b, std::string_view name, const HloValue& x, double init,
                     const std::vector<int64_t>& dims) {
   const Type element{x.type.dtype, {}};
-  const HloRegion combine{{element, element}, [&](const HloValues& v) { return HloValues{hlo_map(b, name, v)}; }};
-  return b.one("stablehlo.reduce", {x, b.splat(element, init)}, {x.type.dtype, without_dims(x.type.dims, dims)},
-               "dimensions = " + mlir_array(dims), {combine});
+  const HloRegion combine{{element, element},
+                          [&](const HloValues& v) { return HloValues{hlo_map(b, name, v)}; }};
+  return b.one("stablehlo.reduce", {x, b.splat(element, init)},
+               {x.type.dtype, without_dims(x.type.dims, dims)}, "dimensions = " + mlir_array(dims),
+               {combine});
 }
 
 namespace {
 
-// One bit pattern for both zeros and one for every NaN, so that the total order has -0 = 0 and NaN above all.
+// One bit pattern for both zeros and one for every NaN, so that the total order has -0 = 0 and NaN
+// above all.
 HloValue canonical(HloBuilder& b, const HloValue& x) {
   if (!is_float(x.type.dtype)) return x;
   const HloValue zero = hlo_splat_like(b, x, 0);
@@ -54,7 +63,8 @@ HloValue canonical(HloBuilder& b, const HloValue& x) {
 
 }  // namespace
 
-HloValues hlo_sort(HloBuilder& b, const HloValues& x, int64_t axis, size_t num_keys, std::string_view direction) {
+HloValues hlo_sort(HloBuilder& b, const HloValues& x, int64_t axis, size_t num_keys,
+                   std::string_view direction) {
   std::vector<Type> parameters, results;
   for (const HloValue& v : x) {
     parameters.insert(parameters.end(), 2, Type{v.type.dtype, {}});
@@ -75,13 +85,15 @@ HloValues hlo_sort(HloBuilder& b, const HloValues& x, int64_t axis, size_t num_k
     }
     return HloValues{*result};
   };
-  return b.op("stablehlo.sort", x, results, fmt::format("dimension = {} : i64, is_stable = true", axis),
+  return b.op("stablehlo.sort", x, results,
+              fmt::format("dimension = {} : i64, is_stable = true", axis),
               {HloRegion{parameters, before}});
 }
 
 Shape without_dims(const Shape& shape, const std::vector<int64_t>& dims) {
   Shape out;
-  for (const int64_t d : other_dims(static_cast<int64_t>(shape.size()), dims)) out.push_back(shape[static_cast<size_t>(d)]);
+  for (const int64_t d : other_dims(static_cast<int64_t>(shape.size()), dims))
+    out.push_back(shape[static_cast<size_t>(d)]);
   return out;
 }
 

@@ -6,8 +6,8 @@
 #include "ops/broadcast.h"
 #include "ops/compare.h"
 #include "ops/convert.h"
-#include "ops/cumulative.h"
 #include "ops/create.h"
+#include "ops/cumulative.h"
 #include "ops/hlo.h"
 #include "ops/rules.h"
 #include "ops/shape.h"
@@ -34,7 +34,8 @@ std::vector<Type> infer_reduce(const OpNode& op) {
 }
 
 std::vector<Type> infer_number_reduce(const OpNode& op) {
-  if (op.inputs[0].dtype() == DType::kPred) shape_error(op, "expected numbers, got pred; convert with astype");
+  if (op.inputs[0].dtype() == DType::kPred)
+    shape_error(op, "expected numbers, got pred; convert with astype");
   return infer_reduce(op);
 }
 
@@ -43,7 +44,9 @@ std::vector<Type> infer_bits_reduce(const OpNode& op) {
   return infer_reduce(op);
 }
 
-double operand_size(const OpNode& op) { return static_cast<double>(op.inputs[0].type().num_elements()); }
+double operand_size(const OpNode& op) {
+  return static_cast<double>(op.inputs[0].type().num_elements());
+}
 
 // g back over the dims that were reduced.
 Tensor spread(const Tensor& g, const Tensor& x, const std::vector<int64_t>& axes) {
@@ -59,8 +62,8 @@ Values chooser_vjp(X x, Y y, Ct g) {
   return {spread(g[0] / reduce_sum(chosen, axes), x[0], axes) * chosen};
 }
 
-// The derivative by an element is the product of all others: of those before it and of those after it, so that zeros
-// need no special case.
+// The derivative by an element is the product of all others: of those before it and of those after
+// it, so that zeros need no special case.
 Values prod_vjp(X x, Y, Ct g) {
   const auto& axes = x.attrs<ReduceAttributes>().axes;
   std::vector<int64_t> perm = other_dims(x[0].rank(), axes);
@@ -79,7 +82,8 @@ Values prod_vjp(X x, Y, Ct g) {
   expanded.push_back(1);
   const Tensor gx = reshape(g[0], expanded) * (others(false) * others(true));
   std::vector<int64_t> back(perm.size());
-  for (size_t i = 0; i < perm.size(); ++i) back[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
+  for (size_t i = 0; i < perm.size(); ++i)
+    back[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
   return {transpose(reshape(gx, moved.shape()), back)};
 }
 
@@ -88,7 +92,8 @@ StridedView reduced_view(const Shape& x, const std::vector<int64_t>& axes) {
   const Shape strides = row_major_strides(without_dims(x, axes));
   StridedView view{0, Shape(x.size(), 0)};
   size_t next = 0;
-  for (const int64_t d : other_dims(static_cast<int64_t>(x.size()), axes)) view.strides[static_cast<size_t>(d)] = strides[next++];
+  for (const int64_t d : other_dims(static_cast<int64_t>(x.size()), axes))
+    view.strides[static_cast<size_t>(d)] = strides[next++];
   return view;
 }
 
@@ -103,56 +108,91 @@ double all_bits(DType dtype) { return is_unsigned(dtype) ? kInfinity : -1; }
 // y = init, then y = f(y, x) element by element; floats accumulate in double.
 template <class F>
 EvalRule fold(Identity init, F f) {
-  return [init, f](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x, std::span<HostTensor> y) {
+  return [init, f](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
+                   std::span<HostTensor> y) {
     dispatch(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
       using A = std::conditional_t<std::is_integral_v<T>, T, double>;
       if constexpr (std::is_invocable_v<F, A, A>) {
-        std::vector<A> sums(static_cast<size_t>(y[0].size()), convert_element<A>(init(x[0]->dtype())));
+        std::vector<A> sums(static_cast<size_t>(y[0].size()),
+                            convert_element<A>(init(x[0]->dtype())));
         const auto in = x[0]->values<T>();
         const Shape& shape = x[0]->shape();
         walk(shape, dense_view(shape), reduced_view(shape, op.attrs<ReduceAttributes>().axes),
              [&](size_t i, size_t j) { sums[j] = f(A(sums[j]), convert_element<A>(in[i])); });
-        std::ranges::transform(sums, y[0].values<T>().begin(), [](A v) { return convert_element<T>(v); });
+        std::ranges::transform(sums, y[0].values<T>().begin(),
+                               [](A v) { return convert_element<T>(v); });
       }
     });
   };
 }
 
-HloValues lower(const char* combine, Identity init, const OpNode& op, HloBuilder& b, const HloValues& x) {
+HloValues lower(const char* combine, Identity init, const OpNode& op, HloBuilder& b,
+                const HloValues& x) {
   return {hlo_reduce(b, combine, x[0], init(x[0].type.dtype), op.attrs<ReduceAttributes>().axes)};
 }
 
-const OpRules reduce_sum_rules({.name = "reduce_sum", .infer = infer_number_reduce, .vjp = sum_vjp,
-    .eval = fold(zero, []<Number T>(T a, T b) { return wrapping(a, b, [](auto p, auto q) { return p + q; }); }),
-    .hlo = [](const OpNode& op, HloBuilder& b, const HloValues& x) { return lower("add", zero, op, b, x); },
-    .cost = operand_size});
+const OpRules reduce_sum_rules(
+    {.name = "reduce_sum",
+     .infer = infer_number_reduce,
+     .vjp = sum_vjp,
+     .eval = fold(zero,
+                  []<Number T>(T a, T b) {
+                    return wrapping(a, b, [](auto p, auto q) { return p + q; });
+                  }),
+     .hlo = [](const OpNode& op, HloBuilder& b,
+               const HloValues& x) { return lower("add", zero, op, b, x); },
+     .cost = operand_size});
 
-const OpRules reduce_prod_rules({.name = "reduce_prod", .infer = infer_number_reduce, .vjp = prod_vjp,
-    .eval = fold(one, []<Number T>(T a, T b) { return wrapping(a, b, [](auto p, auto q) { return p * q; }); }),
-    .hlo = [](const OpNode& op, HloBuilder& b, const HloValues& x) { return lower("multiply", one, op, b, x); },
-    .cost = operand_size});
+const OpRules reduce_prod_rules(
+    {.name = "reduce_prod",
+     .infer = infer_number_reduce,
+     .vjp = prod_vjp,
+     .eval = fold(one,
+                  []<Number T>(T a, T b) {
+                    return wrapping(a, b, [](auto p, auto q) { return p * q; });
+                  }),
+     .hlo = [](const OpNode& op, HloBuilder& b,
+               const HloValues& x) { return lower("multiply", one, op, b, x); },
+     .cost = operand_size});
 
-const OpRules reduce_max_rules({.name = "reduce_max", .infer = infer_number_reduce, .vjp = chooser_vjp,
-    .eval = fold(lowest, []<Number T>(T a, T b) { return detail::larger(a, b); }),
-    .hlo = [](const OpNode& op, HloBuilder& b, const HloValues& x) { return lower("maximum", lowest, op, b, x); },
-    .cost = operand_size});
+const OpRules reduce_max_rules(
+    {.name = "reduce_max",
+     .infer = infer_number_reduce,
+     .vjp = chooser_vjp,
+     .eval = fold(lowest, []<Number T>(T a, T b) { return detail::larger(a, b); }),
+     .hlo = [](const OpNode& op, HloBuilder& b,
+               const HloValues& x) { return lower("maximum", lowest, op, b, x); },
+     .cost = operand_size});
 
-const OpRules reduce_min_rules({.name = "reduce_min", .infer = infer_number_reduce, .vjp = chooser_vjp,
-    .eval = fold(highest, []<Number T>(T a, T b) { return detail::smaller(a, b); }),
-    .hlo = [](const OpNode& op, HloBuilder& b, const HloValues& x) { return lower("minimum", highest, op, b, x); },
-    .cost = operand_size});
+const OpRules reduce_min_rules(
+    {.name = "reduce_min",
+     .infer = infer_number_reduce,
+     .vjp = chooser_vjp,
+     .eval = fold(highest, []<Number T>(T a, T b) { return detail::smaller(a, b); }),
+     .hlo = [](const OpNode& op, HloBuilder& b,
+               const HloValues& x) { return lower("minimum", highest, op, b, x); },
+     .cost = operand_size});
 
-const OpRules reduce_and_rules({.name = "reduce_and", .infer = infer_bits_reduce, .vjp = no_gradient,
-    .eval = fold(all_bits, []<std::integral T>(T a, T b) { return static_cast<T>(a & b); }),
-    .hlo = [](const OpNode& op, HloBuilder& b, const HloValues& x) { return lower("and", all_bits, op, b, x); },
-    .cost = operand_size});
+const OpRules reduce_and_rules(
+    {.name = "reduce_and",
+     .infer = infer_bits_reduce,
+     .vjp = no_gradient,
+     .eval = fold(all_bits, []<std::integral T>(T a, T b) { return static_cast<T>(a & b); }),
+     .hlo = [](const OpNode& op, HloBuilder& b,
+               const HloValues& x) { return lower("and", all_bits, op, b, x); },
+     .cost = operand_size});
 
-const OpRules reduce_or_rules({.name = "reduce_or", .infer = infer_bits_reduce, .vjp = no_gradient,
-    .eval = fold(zero, []<std::integral T>(T a, T b) { return static_cast<T>(a | b); }),
-    .hlo = [](const OpNode& op, HloBuilder& b, const HloValues& x) { return lower("or", zero, op, b, x); },
-    .cost = operand_size});
+const OpRules reduce_or_rules(
+    {.name = "reduce_or",
+     .infer = infer_bits_reduce,
+     .vjp = no_gradient,
+     .eval = fold(zero, []<std::integral T>(T a, T b) { return static_cast<T>(a | b); }),
+     .hlo = [](const OpNode& op, HloBuilder& b,
+               const HloValues& x) { return lower("or", zero, op, b, x); },
+     .cost = operand_size});
 
-Tensor apply(const OpRules& rules, const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims) {
+Tensor apply(const OpRules& rules, const Tensor& x, const std::vector<int64_t>& axes,
+             bool keep_dims) {
   const auto dims = normalized_axes(rules.name(), x, axes);
   const Tensor y = dims.empty() ? x : emit(rules, {x}, ReduceAttributes(dims));
   if (!keep_dims) return y;
@@ -162,7 +202,8 @@ Tensor apply(const OpRules& rules, const Tensor& x, const std::vector<int64_t>& 
 }
 
 // bf16 has too few bits for a running sum.
-Tensor apply_in_f32(const OpRules& rules, const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims) {
+Tensor apply_in_f32(const OpRules& rules, const Tensor& x, const std::vector<int64_t>& axes,
+                    bool keep_dims) {
   if (x.dtype() != DType::kBF16) return apply(rules, x, axes, keep_dims);
   return astype(apply(rules, astype(x, DType::kF32), axes, keep_dims), DType::kBF16);
 }
@@ -192,14 +233,16 @@ Tensor sum(const Tensor& x) { return reduce_sum(x, all_axes(x)); }
 Tensor mean(const Tensor& x) { return mean(x, all_axes(x)); }
 
 Tensor mean(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims) {
-  if (x.dtype() == DType::kBF16) return astype(mean(astype(x, DType::kF32), axes, keep_dims), DType::kBF16);
+  if (x.dtype() == DType::kBF16)
+    return astype(mean(astype(x, DType::kF32), axes, keep_dims), DType::kBF16);
   double count = 1;
   for (const int64_t d : normalized_axes("mean", x, axes)) count *= static_cast<double>(x.dim(d));
   return reduce_sum(x, axes, keep_dims) / count;
 }
 
 Tensor variance(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims) {
-  if (x.dtype() == DType::kBF16) return astype(variance(astype(x, DType::kF32), axes, keep_dims), DType::kBF16);
+  if (x.dtype() == DType::kBF16)
+    return astype(variance(astype(x, DType::kF32), axes, keep_dims), DType::kBF16);
   const Tensor centered = x - mean(x, axes, true);
   return mean(centered * centered, axes, keep_dims);
 }

@@ -11,11 +11,13 @@ std::vector<Type> same_type(const OpNode& op) {
   for (size_t i = 1; i < op.inputs.size(); ++i) {
     const Type& other = op.inputs[i].type();
     if (other.dtype != first.dtype) {
-      shape_error(op, fmt::format("operands must have one dtype, got {} and {}; convert one with astype",
-                                  name_of(first.dtype), name_of(other.dtype)));
+      shape_error(
+          op, fmt::format("operands must have one dtype, got {} and {}; convert one with astype",
+                          name_of(first.dtype), name_of(other.dtype)));
     }
     if (other.dims != first.dims) {
-      shape_error(op, fmt::format("operands must have one shape, got {} and {}", to_text(first.dims), to_text(other.dims)));
+      shape_error(op, fmt::format("operands must have one shape, got {} and {}",
+                                  to_text(first.dims), to_text(other.dims)));
     }
   }
   return {first};
@@ -23,31 +25,37 @@ std::vector<Type> same_type(const OpNode& op) {
 
 std::vector<Type> same_shape_float(const OpNode& op) {
   if (!is_float(op.inputs[0].dtype())) {
-    shape_error(op, fmt::format("expected a floating-point operand, got {}", name_of(op.inputs[0].dtype())));
+    shape_error(op, fmt::format("expected a floating-point operand, got {}",
+                                name_of(op.inputs[0].dtype())));
   }
   return same_type(op);
 }
 
 std::vector<Type> same_shape_integer(const OpNode& op) {
   if (!is_integer(op.inputs[0].dtype())) {
-    shape_error(op, fmt::format("expected an integer operand, got {}", name_of(op.inputs[0].dtype())));
+    shape_error(op,
+                fmt::format("expected an integer operand, got {}", name_of(op.inputs[0].dtype())));
   }
   return same_type(op);
 }
 
 std::vector<Type> same_shape_bits(const OpNode& op) {
   if (is_float(op.inputs[0].dtype())) {
-    shape_error(op, fmt::format("expected integers or predicates, got {}", name_of(op.inputs[0].dtype())));
+    shape_error(
+        op, fmt::format("expected integers or predicates, got {}", name_of(op.inputs[0].dtype())));
   }
   return same_type(op);
 }
 
-std::vector<Type> same_shape_pred(const OpNode& op) { return {Type{DType::kPred, same_type(op)[0].dims}}; }
+std::vector<Type> same_shape_pred(const OpNode& op) {
+  return {Type{DType::kPred, same_type(op)[0].dims}};
+}
 
 void operand_error(std::string_view op, std::string_view what, const Values& operands) {
   std::string text;
   for (const Tensor& t : operands) text += (text.empty() ? "" : ", ") + describe(t);
-  throw ShapeError(fmt::format("{}: {}: {}; operands: {}", NameScope::current() ? *NameScope::current() : "the top level", op,
+  throw ShapeError(fmt::format("{}: {}: {}; operands: {}",
+                               NameScope::current() ? *NameScope::current() : "the top level", op,
                                what, text));
 }
 
@@ -59,7 +67,8 @@ int64_t normalized_axis(std::string_view op, const Tensor& x, int64_t axis) {
   return normalized;
 }
 
-std::vector<int64_t> normalized_axes(std::string_view op, const Tensor& x, std::vector<int64_t> axes) {
+std::vector<int64_t> normalized_axes(std::string_view op, const Tensor& x,
+                                     std::vector<int64_t> axes) {
   for (int64_t& axis : axes) axis = normalized_axis(op, x, axis);
   std::ranges::sort(axes);
   if (std::ranges::adjacent_find(axes) != axes.end()) {
@@ -68,7 +77,8 @@ std::vector<int64_t> normalized_axes(std::string_view op, const Tensor& x, std::
   return axes;
 }
 
-void eval_identity(const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x, std::span<HostTensor> y) {
+void eval_identity(const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x,
+                   std::span<HostTensor> y) {
   for (size_t i = 0; i < y.size(); ++i) y[i] = *x[i];
 }
 

@@ -23,7 +23,8 @@ std::vector<Type> same_shape_pred(const OpNode& op);
 /// `axis` counted from the front. Throws ShapeError, naming `op`, if x has no such dim.
 int64_t normalized_axis(std::string_view op, const Tensor& x, int64_t axis);
 /// The same for several axes: ascending. Throws ShapeError also if one comes twice.
-std::vector<int64_t> normalized_axes(std::string_view op, const Tensor& x, std::vector<int64_t> axes);
+std::vector<int64_t> normalized_axes(std::string_view op, const Tensor& x,
+                                     std::vector<int64_t> axes);
 /// shape_error for checks made before the op is emitted.
 [[noreturn]] void operand_error(std::string_view op, std::string_view what, const Values& operands);
 
@@ -31,7 +32,8 @@ std::vector<int64_t> normalized_axes(std::string_view op, const Tensor& x, std::
 inline constexpr BatchRule elementwise = nullptr;
 
 namespace detail {
-/// Calls fn(span<const T> x..., span<U> y) with the C++ types of the operands' common dtype and of the result.
+/// Calls fn(span<const T> x..., span<U> y) with the C++ types of the operands' common dtype and of
+/// the result.
 template <class F>
 void map_unary(const HostTensor& x, HostTensor& y, F f) {
   dispatch(x.dtype(), [&]<class T>(std::type_identity<T>) {
@@ -41,7 +43,8 @@ void map_unary(const HostTensor& x, HostTensor& y, F f) {
       using U = std::conditional_t<std::is_same_v<R, bool>, bool, T>;
       const auto in = x.values<T>();
       const auto out = y.values<U>();
-      for (size_t i = 0; i < in.size(); ++i) out[i] = convert_element<U>(f(convert_element<C>(in[i])));
+      for (size_t i = 0; i < in.size(); ++i)
+        out[i] = convert_element<U>(f(convert_element<C>(in[i])));
     }
   });
 }
@@ -95,23 +98,22 @@ T smaller(T a, T b) {
 }
 }  // namespace detail
 
-/// Evaluates y[i] = f(x[i]); f takes the C++ type of the dtype (bf16 computes in f32), constrained by `requires` in the
-/// row where it is defined for some dtypes alone.
+/// Evaluates y[i] = f(x[i]); f takes the C++ type of the dtype (bf16 computes in f32), constrained
+/// by `requires` in the row where it is defined for some dtypes alone.
 template <class F>
 EvalRule unary(F f) {
-  return [f](const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x, std::span<HostTensor> y) {
-    detail::map_unary(*x[0], y[0], f);
-  };
+  return [f](const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x,
+             std::span<HostTensor> y) { detail::map_unary(*x[0], y[0], f); };
 }
 /// Evaluates y[i] = f(a[i], b[i]).
 template <class F>
 EvalRule binary(F f) {
-  return [f](const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x, std::span<HostTensor> y) {
-    detail::map_binary(*x[0], *x[1], y[0], f);
-  };
+  return [f](const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x,
+             std::span<HostTensor> y) { detail::map_binary(*x[0], *x[1], y[0], f); };
 }
 /// Evaluates y = x, for ops that only annotate.
-void eval_identity(const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x, std::span<HostTensor> y);
+void eval_identity(const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x,
+                   std::span<HostTensor> y);
 
 /// Lowers to nothing: the results are the operands.
 HloValues hlo_identity(const OpNode&, HloBuilder&, const HloValues& x);

@@ -14,10 +14,12 @@ namespace axle {
 namespace {
 
 struct SliceAttributes : Attributes {
-  SliceAttributes(Shape s, Shape l, Shape t) : starts(std::move(s)), limits(std::move(l)), strides(std::move(t)) {}
+  SliceAttributes(Shape s, Shape l, Shape t)
+      : starts(std::move(s)), limits(std::move(l)), strides(std::move(t)) {}
   Shape starts, limits, strides;
   std::string text() const override {
-    return fmt::format("starts = {}, limits = {}, strides = {}", to_text(starts), to_text(limits), to_text(strides));
+    return fmt::format("starts = {}, limits = {}, strides = {}", to_text(starts), to_text(limits),
+                       to_text(strides));
   }
 };
 
@@ -28,7 +30,8 @@ std::vector<Type> infer_slice(const OpNode& op) {
   bool fits = a.starts.size() == rank && a.limits.size() == rank && a.strides.size() == rank;
   Type y{x.dtype, {}};
   for (size_t d = 0; fits && d < rank; ++d) {
-    fits = 0 <= a.starts[d] && a.starts[d] <= a.limits[d] && a.limits[d] <= x.dims[d] && a.strides[d] > 0;
+    fits = 0 <= a.starts[d] && a.starts[d] <= a.limits[d] && a.limits[d] <= x.dims[d] &&
+           a.strides[d] > 0;
     if (fits) y.dims.push_back((a.limits[d] - a.starts[d] + a.strides[d] - 1) / a.strides[d]);
   }
   if (!fits) shape_error(op, fmt::format("cannot take {} of {}", a.text(), to_text(x)));
@@ -47,7 +50,8 @@ Values slice_vjp(X x, Y y, Ct g) {
   return {pad(g[0], 0, a.starts, high, interior)};
 }
 
-void eval_slice(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x, std::span<HostTensor> y) {
+void eval_slice(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
+                std::span<HostTensor> y) {
   const auto& a = op.attrs<SliceAttributes>();
   StridedView from = dense_view(x[0]->shape());
   for (size_t d = 0; d < a.starts.size(); ++d) {
@@ -57,27 +61,37 @@ void eval_slice(const EvalOptions&, const OpNode& op, std::span<const HostTensor
   copy_strided(y[0].shape(), *x[0], from, y[0], dense_view(y[0].shape()));
 }
 
-const OpRules slice_rules({.name = "slice", .infer = infer_slice, .vjp = slice_vjp, .eval = eval_slice,
-    .hlo = [](const OpNode& op, HloBuilder& b, const HloValues& x) {
-      const auto& a = op.attrs<SliceAttributes>();
-      return HloValues{b.one("stablehlo.slice", x, op.outputs[0],
-                             fmt::format("start_indices = {}, limit_indices = {}, strides = {}", mlir_array(a.starts),
-                                         mlir_array(a.limits), mlir_array(a.strides)))};
-    },
-    .cost = kFree, .cheap = true});
+const OpRules slice_rules(
+    {.name = "slice",
+     .infer = infer_slice,
+     .vjp = slice_vjp,
+     .eval = eval_slice,
+     .hlo =
+         [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+           const auto& a = op.attrs<SliceAttributes>();
+           return HloValues{b.one(
+               "stablehlo.slice", x, op.outputs[0],
+               fmt::format("start_indices = {}, limit_indices = {}, strides = {}",
+                           mlir_array(a.starts), mlir_array(a.limits), mlir_array(a.strides)))};
+         },
+     .cost = kFree,
+     .cheap = true});
 
 struct PadAttributes : Attributes {
-  PadAttributes(Shape l, Shape h, Shape i) : low(std::move(l)), high(std::move(h)), interior(std::move(i)) {}
+  PadAttributes(Shape l, Shape h, Shape i)
+      : low(std::move(l)), high(std::move(h)), interior(std::move(i)) {}
   Shape low, high, interior;
   std::string text() const override {
-    return fmt::format("low = {}, high = {}, interior = {}", to_text(low), to_text(high), to_text(interior));
+    return fmt::format("low = {}, high = {}, interior = {}", to_text(low), to_text(high),
+                       to_text(interior));
   }
 };
 
 std::vector<Type> infer_pad(const OpNode& op) {
   const Type& x = op.inputs[0].type();
   const auto& a = op.attrs<PadAttributes>();
-  if (op.inputs[1].type() != Type{x.dtype, {}}) shape_error(op, fmt::format("expected a scalar {} to pad with", name_of(x.dtype)));
+  if (op.inputs[1].type() != Type{x.dtype, {}})
+    shape_error(op, fmt::format("expected a scalar {} to pad with", name_of(x.dtype)));
   const size_t rank = x.dims.size();
   bool fits = a.low.size() == rank && a.high.size() == rank && a.interior.size() == rank;
   Type y{x.dtype, {}};
@@ -104,7 +118,8 @@ Values pad_vjp(X x, Y, Ct g) {
   return {gx, sum(g[0]) - sum(gx)};
 }
 
-void eval_pad(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x, std::span<HostTensor> y) {
+void eval_pad(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
+              std::span<HostTensor> y) {
   const auto& a = op.attrs<PadAttributes>();
   dispatch(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
     std::ranges::fill(y[0].values<T>(), x[1]->values<T>()[0]);
@@ -124,14 +139,21 @@ void eval_pad(const EvalOptions&, const OpNode& op, std::span<const HostTensor* 
   copy_strided(shape, *x[0], from, y[0], to);
 }
 
-const OpRules pad_rules({.name = "pad", .infer = infer_pad, .vjp = pad_vjp, .eval = eval_pad,
-    .hlo = [](const OpNode& op, HloBuilder& b, const HloValues& x) {
-      const auto& a = op.attrs<PadAttributes>();
-      return HloValues{b.one("stablehlo.pad", x, op.outputs[0],
-                             fmt::format("edge_padding_low = {}, edge_padding_high = {}, interior_padding = {}",
-                                         mlir_array(a.low), mlir_array(a.high), mlir_array(a.interior)))};
-    },
-    .cost = kFree, .cheap = true});
+const OpRules pad_rules(
+    {.name = "pad",
+     .infer = infer_pad,
+     .vjp = pad_vjp,
+     .eval = eval_pad,
+     .hlo =
+         [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+           const auto& a = op.attrs<PadAttributes>();
+           return HloValues{b.one(
+               "stablehlo.pad", x, op.outputs[0],
+               fmt::format("edge_padding_low = {}, edge_padding_high = {}, interior_padding = {}",
+                           mlir_array(a.low), mlir_array(a.high), mlir_array(a.interior)))};
+         },
+     .cost = kFree,
+     .cheap = true});
 
 std::vector<Type> infer_concatenate(const OpNode& op) {
   const auto axis = static_cast<size_t>(op.attrs<AxisAttributes>().axis);
@@ -141,32 +163,41 @@ std::vector<Type> infer_concatenate(const OpNode& op) {
     if (part.rank() != y.rank()) shape_error(op, "expected parts of one rank");
     const int64_t size = part.dims[axis];
     part.dims[axis] = y.dims[axis];
-    if (part != y) shape_error(op, fmt::format("expected parts that differ along axis {} alone", axis));
+    if (part != y)
+      shape_error(op, fmt::format("expected parts that differ along axis {} alone", axis));
     y.dims[axis] += size;
   }
   return {y};
 }
 
-const OpRules concatenate_rules({.name = "concatenate", .infer = infer_concatenate,
-    .vjp = [](X x, Y, Ct g) {
-      const int64_t axis = x.attrs<AxisAttributes>().axis;
-      Shape sizes;
-      for (size_t i = 0; i < x.size(); ++i) sizes.push_back(x[i].dim(axis));
-      return split(g[0], sizes, axis);
-    },
-    .eval = [](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x, std::span<HostTensor> y) {
-      const auto axis = static_cast<size_t>(op.attrs<AxisAttributes>().axis);
-      StridedView to = dense_view(y[0].shape());
-      for (const HostTensor* part : x) {
-        copy_strided(part->shape(), *part, dense_view(part->shape()), y[0], to);
-        to.offset += part->shape()[axis] * to.strides[axis];
-      }
-    },
-    .hlo = [](const OpNode& op, HloBuilder& b, const HloValues& x) {
-      return HloValues{b.one("stablehlo.concatenate", x, op.outputs[0],
-                             fmt::format("dimension = {} : i64", op.attrs<AxisAttributes>().axis))};
-    },
-    .cost = kFree, .cheap = true});
+const OpRules concatenate_rules(
+    {.name = "concatenate",
+     .infer = infer_concatenate,
+     .vjp =
+         [](X x, Y, Ct g) {
+           const int64_t axis = x.attrs<AxisAttributes>().axis;
+           Shape sizes;
+           for (size_t i = 0; i < x.size(); ++i) sizes.push_back(x[i].dim(axis));
+           return split(g[0], sizes, axis);
+         },
+     .eval =
+         [](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
+            std::span<HostTensor> y) {
+           const auto axis = static_cast<size_t>(op.attrs<AxisAttributes>().axis);
+           StridedView to = dense_view(y[0].shape());
+           for (const HostTensor* part : x) {
+             copy_strided(part->shape(), *part, dense_view(part->shape()), y[0], to);
+             to.offset += part->shape()[axis] * to.strides[axis];
+           }
+         },
+     .hlo =
+         [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+           return HloValues{
+               b.one("stablehlo.concatenate", x, op.outputs[0],
+                     fmt::format("dimension = {} : i64", op.attrs<AxisAttributes>().axis))};
+         },
+     .cost = kFree,
+     .cheap = true});
 
 int64_t from_the_front(int64_t i, int64_t size) { return i < 0 ? i + size : i; }
 
@@ -174,7 +205,8 @@ int64_t from_the_front(int64_t i, int64_t size) { return i < 0 ? i + size : i; }
 
 Tensor slice(const Tensor& x, const Shape& starts, const Shape& limits, const Shape& strides) {
   const Shape steps = strides.empty() ? Shape(x.shape().size(), 1) : strides;
-  const bool whole = limits == x.shape() && std::ranges::all_of(starts, [](int64_t v) { return v == 0; }) &&
+  const bool whole = limits == x.shape() &&
+                     std::ranges::all_of(starts, [](int64_t v) { return v == 0; }) &&
                      std::ranges::all_of(steps, [](int64_t v) { return v == 1; });
   return whole ? x : emit(slice_rules, {x}, SliceAttributes(starts, limits, steps));
 }
@@ -193,13 +225,18 @@ Tensor index_in_dim(const Tensor& x, int64_t axis, int64_t i) {
   return squeeze(slice_in_dim(x, axis, at, at + 1), {axis});
 }
 
-Tensor pad(const Tensor& x, const Tensor& value, const Shape& low, const Shape& high, const Shape& interior) {
-  const auto none = [](const Shape& s) { return std::ranges::all_of(s, [](int64_t v) { return v == 0; }); };
+Tensor pad(const Tensor& x, const Tensor& value, const Shape& low, const Shape& high,
+           const Shape& interior) {
+  const auto none = [](const Shape& s) {
+    return std::ranges::all_of(s, [](int64_t v) { return v == 0; });
+  };
   if (none(low) && none(high) && none(interior)) return x;
-  return emit(pad_rules, {x, value}, PadAttributes(low, high, interior.empty() ? Shape(x.shape().size(), 0) : interior));
+  return emit(pad_rules, {x, value},
+              PadAttributes(low, high, interior.empty() ? Shape(x.shape().size(), 0) : interior));
 }
 
-Tensor pad(const Tensor& x, double value, const Shape& low, const Shape& high, const Shape& interior) {
+Tensor pad(const Tensor& x, double value, const Shape& low, const Shape& high,
+           const Shape& interior) {
   return pad(x, scalar(value, x.dtype()), low, high, interior);
 }
 
@@ -214,7 +251,8 @@ Tensor pad_in_dim(const Tensor& x, int64_t axis, int64_t low, int64_t high, doub
 Tensor concatenate(const Values& parts, int64_t axis) {
   if (parts.empty()) operand_error("concatenate", "expected at least one part, got none", {});
   if (parts.size() == 1) return parts[0];
-  return emit(concatenate_rules, parts, AxisAttributes(normalized_axis("concatenate", parts[0], axis)));
+  return emit(concatenate_rules, parts,
+              AxisAttributes(normalized_axis("concatenate", parts[0], axis)));
 }
 
 Tensor stack(const Values& parts, int64_t axis) {
@@ -226,7 +264,9 @@ Tensor stack(const Values& parts, int64_t axis) {
 Values split(const Tensor& x, const Shape& sizes, int64_t axis) {
   axis = normalized_axis("split", x, axis);
   if (std::accumulate(sizes.begin(), sizes.end(), int64_t{0}) != x.dim(axis)) {
-    operand_error("split", fmt::format("expected sizes that add up to {}, got {}", x.dim(axis), to_text(sizes)), {x});
+    operand_error(
+        "split",
+        fmt::format("expected sizes that add up to {}, got {}", x.dim(axis), to_text(sizes)), {x});
   }
   Values parts;
   int64_t start = 0;
@@ -239,7 +279,8 @@ Values split(const Tensor& x, const Shape& sizes, int64_t axis) {
 
 Tensor tile(const Tensor& x, const Shape& repeats) {
   if (repeats.size() != x.shape().size()) {
-    operand_error("tile", fmt::format("expected {} repeats, got {}", x.rank(), to_text(repeats)), {x});
+    operand_error("tile", fmt::format("expected {} repeats, got {}", x.rank(), to_text(repeats)),
+                  {x});
   }
   // [a, b] -> [r, a, s, b] -> [r * a, s * b]
   Shape spread, shape;

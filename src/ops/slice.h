@@ -1,4 +1,5 @@
-// Taking tensors apart and putting them together, at places known while tracing (dynamic ones: dynamic_slice.h).
+// Taking tensors apart and putting them together, at places known while tracing (dynamic ones:
+// dynamic_slice.h).
 #pragma once
 
 #include "ir/tensor.h"
@@ -8,13 +9,16 @@ namespace axle {
 /// Elements starts[d], starts[d] + strides[d], ... below limits[d] of every dim; no strides: all 1.
 Tensor slice(const Tensor& x, const Shape& starts, const Shape& limits, const Shape& strides = {});
 /// slice along one axis; negative positions count from the end.
-Tensor slice_in_dim(const Tensor& x, int64_t axis, int64_t start, int64_t limit, int64_t stride = 1);
+Tensor slice_in_dim(const Tensor& x, int64_t axis, int64_t start, int64_t limit,
+                    int64_t stride = 1);
 /// x[.., i, ..] along `axis`, which vanishes; negative i counts from the end.
 Tensor index_in_dim(const Tensor& x, int64_t axis, int64_t i);
-/// `value`, a scalar, before (low), after (high) and between (interior) the elements of each dim; negative low and high
-/// cut elements off.
-Tensor pad(const Tensor& x, const Tensor& value, const Shape& low, const Shape& high, const Shape& interior = {});
-Tensor pad(const Tensor& x, double value, const Shape& low, const Shape& high, const Shape& interior = {});
+/// `value`, a scalar, before (low), after (high) and between (interior) the elements of each dim;
+/// negative low and high cut elements off.
+Tensor pad(const Tensor& x, const Tensor& value, const Shape& low, const Shape& high,
+           const Shape& interior = {});
+Tensor pad(const Tensor& x, double value, const Shape& low, const Shape& high,
+           const Shape& interior = {});
 /// Pads one axis with `value`.
 Tensor pad_in_dim(const Tensor& x, int64_t axis, int64_t low, int64_t high, double value = 0);
 

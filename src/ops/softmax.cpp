@@ -29,12 +29,18 @@ Values softmax_formula(const OpNode& op, const Values& in) {
   return {astype(e / reduce_sum(e, {axis}, true), in[0].dtype())};
 }
 
-const OpRules softmax_rules({.name = "softmax", .infer = same_shape_float,
-    .vjp = [](X x, Y y, Ct g) {
-      const Tensor p = wide(y[0]), ct = wide(g[0]);
-      return Values{astype(p * (ct - reduce_sum(ct * p, {axis_of(x.op())}, true)), x[0].dtype())};
-    },
-    .eval = eval_composite<softmax_formula>, .hlo = hlo_composite<softmax_formula>, .cost = kSoftmaxCost});
+const OpRules softmax_rules({.name = "softmax",
+                             .infer = same_shape_float,
+                             .vjp =
+                                 [](X x, Y y, Ct g) {
+                                   const Tensor p = wide(y[0]), ct = wide(g[0]);
+                                   return Values{astype(
+                                       p * (ct - reduce_sum(ct * p, {axis_of(x.op())}, true)),
+                                       x[0].dtype())};
+                                 },
+                             .eval = eval_composite<softmax_formula>,
+                             .hlo = hlo_composite<softmax_formula>,
+                             .cost = kSoftmaxCost});
 
 Values log_softmax_formula(const OpNode& op, const Values& in) {
   const Tensor x = wide(in[0]);
@@ -43,12 +49,18 @@ Values log_softmax_formula(const OpNode& op, const Values& in) {
   return {astype(shifted - log(reduce_sum(exp(shifted), {axis}, true)), in[0].dtype())};
 }
 
-const OpRules log_softmax_rules({.name = "log_softmax", .infer = same_shape_float,
-    .vjp = [](X x, Y y, Ct g) {
-      const Tensor ct = wide(g[0]);
-      return Values{astype(ct - exp(wide(y[0])) * reduce_sum(ct, {axis_of(x.op())}, true), x[0].dtype())};
-    },
-    .eval = eval_composite<log_softmax_formula>, .hlo = hlo_composite<log_softmax_formula>, .cost = kSoftmaxCost});
+const OpRules log_softmax_rules(
+    {.name = "log_softmax",
+     .infer = same_shape_float,
+     .vjp =
+         [](X x, Y y, Ct g) {
+           const Tensor ct = wide(g[0]);
+           return Values{astype(ct - exp(wide(y[0])) * reduce_sum(ct, {axis_of(x.op())}, true),
+                                x[0].dtype())};
+         },
+     .eval = eval_composite<log_softmax_formula>,
+     .hlo = hlo_composite<log_softmax_formula>,
+     .cost = kSoftmaxCost});
 
 // Infinite maxima would make inf - inf.
 Tensor finite_or_zero(const Tensor& x) { return select(is_finite(x), x, 0); }
@@ -61,19 +73,27 @@ Values logsumexp_formula(const OpNode& op, const Values& in) {
   return {astype(squeeze(y, {axis}), in[0].dtype())};
 }
 
-const OpRules logsumexp_rules({.name = "logsumexp",
-    .infer = [](const OpNode& op) {
-      Type type = same_shape_float(op)[0];
-      type.dims.erase(type.dims.begin() + axis_of(op));
-      return std::vector<Type>{type};
-    },
-    .vjp = [](X x, Y y, Ct g) {
-      const int64_t axis = axis_of(x.op());
-      const Tensor out = expand_dims(finite_or_zero(wide(y[0])), axis);
-      return Values{astype(expand_dims(wide(g[0]), axis) * exp(wide(x[0]) - out), x[0].dtype())};
-    },
-    .eval = eval_composite<logsumexp_formula>, .hlo = hlo_composite<logsumexp_formula>,
-    .cost = [](const OpNode& op) { return 10.0 * static_cast<double>(op.inputs[0].type().num_elements()); }});
+const OpRules logsumexp_rules(
+    {.name = "logsumexp",
+     .infer =
+         [](const OpNode& op) {
+           Type type = same_shape_float(op)[0];
+           type.dims.erase(type.dims.begin() + axis_of(op));
+           return std::vector<Type>{type};
+         },
+     .vjp =
+         [](X x, Y y, Ct g) {
+           const int64_t axis = axis_of(x.op());
+           const Tensor out = expand_dims(finite_or_zero(wide(y[0])), axis);
+           return Values{
+               astype(expand_dims(wide(g[0]), axis) * exp(wide(x[0]) - out), x[0].dtype())};
+         },
+     .eval = eval_composite<logsumexp_formula>,
+     .hlo = hlo_composite<logsumexp_formula>,
+     .cost =
+         [](const OpNode& op) {
+           return 10.0 * static_cast<double>(op.inputs[0].type().num_elements());
+         }});
 
 Values logaddexp_formula(const OpNode&, const Values& in) {
   const Tensor a = wide(in[0]), b = wide(in[1]);
@@ -83,14 +103,22 @@ Values logaddexp_formula(const OpNode&, const Values& in) {
   return {astype(y, in[0].dtype())};
 }
 
-Tensor below_infinity(const Tensor& x) { return select(equal(x, std::numeric_limits<double>::infinity()), 0, x); }
+Tensor below_infinity(const Tensor& x) {
+  return select(equal(x, std::numeric_limits<double>::infinity()), 0, x);
+}
 
-const OpRules logaddexp_rules({.name = "logaddexp", .infer = same_shape_float, .batch = elementwise,
-    .vjp = [](X x, Y y, Ct g) {
-      const Tensor out = below_infinity(y[0]);
-      return Values{g[0] * exp(below_infinity(x[0]) - out), g[0] * exp(below_infinity(x[1]) - out)};
-    },
-    .eval = eval_composite<logaddexp_formula>, .hlo = hlo_composite<logaddexp_formula>, .cost = CostRule(20)});
+const OpRules logaddexp_rules({.name = "logaddexp",
+                               .infer = same_shape_float,
+                               .batch = elementwise,
+                               .vjp =
+                                   [](X x, Y y, Ct g) {
+                                     const Tensor out = below_infinity(y[0]);
+                                     return Values{g[0] * exp(below_infinity(x[0]) - out),
+                                                   g[0] * exp(below_infinity(x[1]) - out)};
+                                   },
+                               .eval = eval_composite<logaddexp_formula>,
+                               .hlo = hlo_composite<logaddexp_formula>,
+                               .cost = CostRule(20)});
 
 }  // namespace
 

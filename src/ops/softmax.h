@@ -1,7 +1,7 @@
 // Softmax and sums of exponentials, without overflow.
 //
-// 16-bit operands are computed in f32 and rounded at the end. Only the result is kept for the backward pass (for the sums
-// of exponentials: operand and result).
+// 16-bit operands are computed in f32 and rounded at the end. Only the result is kept for the
+// backward pass (for the sums of exponentials: operand and result).
 #pragma once
 
 #include "ir/tensor.h"

@@ -47,7 +47,8 @@ Comparison comparison(const HostTensor& x) {
 }
 
 // The order of the line's elements (their offsets from `start` in units of `step`), sorted.
-std::vector<size_t> sorted_line(const std::vector<Comparison>& keys, SortOrder order, size_t start, size_t step, size_t n) {
+std::vector<size_t> sorted_line(const std::vector<Comparison>& keys, SortOrder order, size_t start,
+                                size_t step, size_t n) {
   std::vector<size_t> line(n);
   std::iota(line.begin(), line.end(), size_t{0});
   std::ranges::stable_sort(line, [&](size_t i, size_t j) {
@@ -60,7 +61,8 @@ std::vector<size_t> sorted_line(const std::vector<Comparison>& keys, SortOrder o
   return line;
 }
 
-void eval_sort(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x, std::span<HostTensor> y) {
+void eval_sort(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
+               std::span<HostTensor> y) {
   const auto& a = op.attrs<SortAttributes>();
   std::vector<Comparison> keys;
   for (int64_t i = 0; i < a.num_keys; ++i) keys.push_back(comparison(*x[static_cast<size_t>(i)]));
@@ -89,7 +91,8 @@ Values sort_vjp(X x, Y, Ct g) {
   const Values returned = sort_key_val(scattered, a.axis);
   Values out;
   size_t next = 1;
-  for (size_t i = 0; i < x.size(); ++i) out.push_back(is_float(x[i].dtype()) ? returned[next++] : Tensor());
+  for (size_t i = 0; i < x.size(); ++i)
+    out.push_back(is_float(x[i].dtype()) ? returned[next++] : Tensor());
   return out;
 }
 
@@ -99,12 +102,17 @@ double sort_cost(const OpNode& op) {
   return n * std::log2(std::max(n, 2.0));
 }
 
-const OpRules sort_rules({.name = "sort", .infer = infer_sort, .vjp = sort_vjp, .eval = eval_sort,
-    .hlo = [](const OpNode& op, HloBuilder& b, const HloValues& x) {
-      const auto& a = op.attrs<SortAttributes>();
-      return hlo_sort(b, x, a.axis, static_cast<size_t>(a.num_keys), a.order == SortOrder::kAscending ? "LT" : "GT");
-    },
-    .cost = sort_cost});
+const OpRules sort_rules({.name = "sort",
+                          .infer = infer_sort,
+                          .vjp = sort_vjp,
+                          .eval = eval_sort,
+                          .hlo =
+                              [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+                                const auto& a = op.attrs<SortAttributes>();
+                                return hlo_sort(b, x, a.axis, static_cast<size_t>(a.num_keys),
+                                                a.order == SortOrder::kAscending ? "LT" : "GT");
+                              },
+                          .cost = sort_cost});
 
 struct TopKAttributes : Attributes {
   explicit TopKAttributes(int64_t v) : k(v) {}
@@ -115,12 +123,14 @@ struct TopKAttributes : Attributes {
 std::vector<Type> infer_top_k(const OpNode& op) {
   Type type = op.inputs[0].type();
   const int64_t k = op.attrs<TopKAttributes>().k;
-  if (type.rank() == 0 || k < 0 || k > type.dims.back()) shape_error(op, fmt::format("no {} largest elements", k));
+  if (type.rank() == 0 || k < 0 || k > type.dims.back())
+    shape_error(op, fmt::format("no {} largest elements", k));
   type.dims.back() = k;
   return {type, Type{DType::kI32, type.dims}};
 }
 
-void eval_top_k(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x, std::span<HostTensor> y) {
+void eval_top_k(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
+                std::span<HostTensor> y) {
   const auto k = static_cast<size_t>(op.attrs<TopKAttributes>().k);
   const std::vector<Comparison> keys = {comparison(*x[0])};
   const auto indices = y[1].values<int32_t>();
@@ -147,11 +157,17 @@ Values top_k_vjp(X x, Y y, Ct g) {
   return {reduce_sum(select(hit, expand_dims(g[0], axis), scalar(0, g[0].dtype())), {axis - 1})};
 }
 
-const OpRules top_k_rules({.name = "top_k", .infer = infer_top_k, .vjp = top_k_vjp, .eval = eval_top_k,
-    .hlo = [](const OpNode& op, HloBuilder& b, const HloValues& x) {
-      return b.op("chlo.top_k", x, op.outputs, fmt::format("k = {} : i64", op.attrs<TopKAttributes>().k));
-    },
-    .cost = sort_cost});
+const OpRules top_k_rules({.name = "top_k",
+                           .infer = infer_top_k,
+                           .vjp = top_k_vjp,
+                           .eval = eval_top_k,
+                           .hlo =
+                               [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+                                 return b.op(
+                                     "chlo.top_k", x, op.outputs,
+                                     fmt::format("k = {} : i64", op.attrs<TopKAttributes>().k));
+                               },
+                           .cost = sort_cost});
 
 }  // namespace
 
@@ -160,7 +176,9 @@ Values sort_key_val(const Values& operands, int64_t axis, int64_t num_keys, Sort
   return emit_all(sort_rules, operands, make_attributes(SortAttributes(axis, num_keys, order)));
 }
 
-Tensor sort(const Tensor& x, int64_t axis, SortOrder order) { return sort_key_val({x}, axis, 1, order)[0]; }
+Tensor sort(const Tensor& x, int64_t axis, SortOrder order) {
+  return sort_key_val({x}, axis, 1, order)[0];
+}
 
 Tensor argsort(const Tensor& x, int64_t axis, SortOrder order) {
   return sort_key_val({x, iota(x.shape(), axis)}, axis, 1, order)[1];

@@ -2,7 +2,8 @@
 
 namespace axle {
 
-void copy_strided(const Shape& shape, const HostTensor& x, const StridedView& from, HostTensor& y, const StridedView& to) {
+void copy_strided(const Shape& shape, const HostTensor& x, const StridedView& from, HostTensor& y,
+                  const StridedView& to) {
   dispatch(y.dtype(), [&]<class T>(std::type_identity<T>) {
     const auto in = x.values<T>();
     const auto out = y.values<T>();

@@ -31,7 +31,8 @@ void walk(const Shape& shape, const StridedView& a, const StridedView& b, F fn) 
   }
 }
 
-/// Calls fn(first element, step, count) for each line of elements along `axis`, in the order of the other dims.
+/// Calls fn(first element, step, count) for each line of elements along `axis`, in the order of the
+/// other dims.
 template <class F>
 void for_each_line(const Shape& shape, int64_t axis, F fn) {
   const auto n = static_cast<size_t>(shape[static_cast<size_t>(axis)]);
@@ -41,6 +42,7 @@ void for_each_line(const Shape& shape, int64_t axis, F fn) {
 }
 
 /// y[to(i)] = x[from(i)] for every index i of `shape`; x and y have one dtype.
-void copy_strided(const Shape& shape, const HostTensor& x, const StridedView& from, HostTensor& y, const StridedView& to);
+void copy_strided(const Shape& shape, const HostTensor& x, const StridedView& from, HostTensor& y,
+                  const StridedView& to);
 
 }  // namespace axle

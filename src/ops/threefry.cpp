@@ -78,8 +78,13 @@ HloValues lower_threefry(const OpNode& op, HloBuilder& b, const HloValues& x) {
                 [&](const HloValues& arguments) { return write_rounds(b, arguments); });
 }
 
-const OpRules threefry_rules({.name = "threefry2x32", .infer = infer_threefry, .batch = elementwise, .vjp = no_gradient,
-    .eval = eval_threefry, .hlo = lower_threefry, .cost = kFree});
+const OpRules threefry_rules({.name = "threefry2x32",
+                              .infer = infer_threefry,
+                              .batch = elementwise,
+                              .vjp = no_gradient,
+                              .eval = eval_threefry,
+                              .hlo = lower_threefry,
+                              .cost = kFree});
 
 }  // namespace
 

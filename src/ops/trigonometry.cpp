@@ -10,35 +10,61 @@ namespace {
 
 using detail::Float;
 
-const OpRules sin_rules({.name = "sin", .infer = same_shape_float, .batch = elementwise,
-    .vjp = [](X x, Y, Ct g) { return Values{g[0] * cos(x[0])}; },
-    .eval = unary([](Float auto x) { return std::sin(x); }), .hlo = "stablehlo.sine", .cost = kTranscendental});
+const OpRules sin_rules({.name = "sin",
+                         .infer = same_shape_float,
+                         .batch = elementwise,
+                         .vjp = [](X x, Y, Ct g) { return Values{g[0] * cos(x[0])}; },
+                         .eval = unary([](Float auto x) { return std::sin(x); }),
+                         .hlo = "stablehlo.sine",
+                         .cost = kTranscendental});
 
-const OpRules cos_rules({.name = "cos", .infer = same_shape_float, .batch = elementwise,
-    .vjp = [](X x, Y, Ct g) { return Values{-(g[0] * sin(x[0]))}; },
-    .eval = unary([](Float auto x) { return std::cos(x); }), .hlo = "stablehlo.cosine", .cost = kTranscendental});
+const OpRules cos_rules({.name = "cos",
+                         .infer = same_shape_float,
+                         .batch = elementwise,
+                         .vjp = [](X x, Y, Ct g) { return Values{-(g[0] * sin(x[0]))}; },
+                         .eval = unary([](Float auto x) { return std::cos(x); }),
+                         .hlo = "stablehlo.cosine",
+                         .cost = kTranscendental});
 
-const OpRules tan_rules({.name = "tan", .infer = same_shape_float, .batch = elementwise,
-    .vjp = [](X, Y y, Ct g) { return Values{g[0] * (1 + square(y[0]))}; },
-    .eval = unary([](Float auto x) { return std::tan(x); }), .hlo = "stablehlo.tan", .cost = kTranscendental});
+const OpRules tan_rules({.name = "tan",
+                         .infer = same_shape_float,
+                         .batch = elementwise,
+                         .vjp = [](X, Y y, Ct g) { return Values{g[0] * (1 + square(y[0]))}; },
+                         .eval = unary([](Float auto x) { return std::tan(x); }),
+                         .hlo = "stablehlo.tan",
+                         .cost = kTranscendental});
 
-const OpRules atan2_rules({.name = "atan2", .infer = same_shape_float, .batch = elementwise,
-    .vjp = [](X x, Y, Ct g) {
-      const Tensor norm = square(x[0]) + square(x[1]);
-      return Values{g[0] * (x[1] / norm), g[0] * (-x[0] / norm)};
-    },
-    .eval = binary([]<Float T>(T y, T x) { return std::atan2(y, x); }),
-    .hlo = "stablehlo.atan2", .cost = kTranscendental});
+const OpRules atan2_rules({.name = "atan2",
+                           .infer = same_shape_float,
+                           .batch = elementwise,
+                           .vjp =
+                               [](X x, Y, Ct g) {
+                                 const Tensor norm = square(x[0]) + square(x[1]);
+                                 return Values{g[0] * (x[1] / norm), g[0] * (-x[0] / norm)};
+                               },
+                           .eval = binary([]<Float T>(T y, T x) { return std::atan2(y, x); }),
+                           .hlo = "stablehlo.atan2",
+                           .cost = kTranscendental});
 
-const OpRules tanh_rules({.name = "tanh", .infer = same_shape_float, .batch = elementwise,
-    .vjp = [](X, Y y, Ct g) { return Values{(g[0] + g[0] * y[0]) * (1 - y[0])}; },
-    .eval = unary([](Float auto x) { return std::tanh(x); }), .hlo = "stablehlo.tanh", .cost = kTranscendental});
+const OpRules tanh_rules({.name = "tanh",
+                          .infer = same_shape_float,
+                          .batch = elementwise,
+                          .vjp = [](X, Y y,
+                                    Ct g) { return Values{(g[0] + g[0] * y[0]) * (1 - y[0])}; },
+                          .eval = unary([](Float auto x) { return std::tanh(x); }),
+                          .hlo = "stablehlo.tanh",
+                          .cost = kTranscendental});
 
-// One op rather than 1 / (1 + exp(-x)) spelled out: XLA expands it to just that where the device has nothing better.
-const OpRules logistic_rules({.name = "logistic", .infer = same_shape_float, .batch = elementwise,
-    .vjp = [](X, Y y, Ct g) { return Values{g[0] * (y[0] * (1 - y[0]))}; },
-    .eval = unary([](Float auto x) { return 1 / (1 + std::exp(-x)); }),
-    .hlo = "stablehlo.logistic", .cost = kTranscendental});
+// One op rather than 1 / (1 + exp(-x)) spelled out: XLA expands it to just that where the device
+// has nothing better.
+const OpRules logistic_rules({.name = "logistic",
+                              .infer = same_shape_float,
+                              .batch = elementwise,
+                              .vjp = [](X, Y y,
+                                        Ct g) { return Values{g[0] * (y[0] * (1 - y[0]))}; },
+                              .eval = unary([](Float auto x) { return 1 / (1 + std::exp(-x)); }),
+                              .hlo = "stablehlo.logistic",
+                              .cost = kTranscendental});
 
 }  // namespace
 

@@ -49,11 +49,13 @@ ReplaceSpec replace_spec(const std::string& target, const Json& value) {
   if (!fields.contains("with")) throw ConfigError(fmt::format("replace.{}: expected 'with: Class', got none", target));
   ReplaceSpec spec{.select = select_by_name(target),
                    .with = AnyConfig::fresh(find_config_type(name_in(fields["with"], "the name of a class")))};
-  for (const auto& [path, text] : fields.value("set", Json::object()).items()) {
+  const Json set_fields = fields.value("set", Json::object());
+  for (const auto& [path, text] : set_fields.items()) {
     set(spec.with, path, set_text(text), spec.with.type().name);
     spec.keep.push_back(path);
   }
-  for (const auto& field : fields.value("keep", Json::array())) spec.keep.push_back(name_in(field, "names of fields"));
+  const Json keep = fields.value("keep", Json::array());
+  for (const Json& field : keep) spec.keep.push_back(name_in(field, "names of fields"));
   if (fields.contains("at")) spec.select.at = name_in(fields["at"], "a pattern of paths");
   if (fields.contains("wrap")) spec.wrap = name_in(fields["wrap"], "the name of a slot");
   return spec;

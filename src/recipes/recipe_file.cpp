@@ -3,17 +3,27 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "config/serialize.h"
+#include "train/trainer.h"
 
 namespace axle {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// `version` and `seed` stand in the files of run folders, for the reader.
-const std::vector<std::string> kSections = {"recipe", "replace", "modify", "set", "config", "version", "seed"};
+const std::vector<std::string> kSections = {"recipe", "replace", "modify", "set"};
+
+// Every key is a field of a trainer's config: no section has such a name.
+bool is_whole_config(const Json& document) {
+  const auto& fields = Trainer::Config::config_type().fields;
+  const auto is_field = [&](const auto& item) { return std::ranges::count(fields, std::string_view(item.key()), &Field::name) > 0; };
+  const auto items = document.items();
+  return document.is_object() && !document.empty() && std::all_of(items.begin(), items.end(), is_field);
+}
 
 class Parser {
  public:
@@ -21,15 +31,19 @@ class Parser {
       : source_(source), document_(parse_yaml(text, source)), nodes_(YAML::Load(std::string(text))) {}
 
   RecipeFile parse() {
+    if (document_.is_null()) return {};
     if (!document_.is_object()) fail(nodes_, "expected the sections recipe, replace, modify, set; got something else");
     RecipeFile out;
+    if (is_whole_config(document_)) {
+      out.config = document_;
+      return out;
+    }
     for (const auto& item : nodes_) {
       const std::string name = item.first.Scalar();
       const Json& section = document_.at(name);
       if (!std::ranges::count(kSections, name)) fail_unknown(item.first, name);
       if (section.is_null()) continue;
       if (name == "recipe") out.recipe = text_of(item.second, section);
-      if (name == "config") out.config = mapping(item.second, section);
       if (name == "replace") out.replace = entries(item.second, mapping(item.second, section));
       if (name == "set") out.set = entries(item.second, mapping(item.second, section));
       if (name == "modify") out.modify = modifiers(item.second, section);

@@ -9,7 +9,7 @@
 //   set:
 //     learner.optimizer.learning_rate.peak: 2e-4
 //
-// A file may hold `config:`, a whole tree as `axle config show --yaml` prints it, instead of what a recipe builds.
+// A file may instead hold a whole config, as `axle config show --yaml` prints it and run folders keep it.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -29,7 +29,7 @@ struct RecipeFileEntry {
 
 struct RecipeFile {
   std::string recipe;  // empty: none is named
-  std::optional<nlohmann::ordered_json> config;
+  std::optional<nlohmann::ordered_json> config;  // the whole tree; then nothing else
   std::vector<RecipeFileEntry> replace, modify, set;
 };
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "config/print.h"
+#include "base/version.h"
 #include "config/serialize.h"
 #include "config/set.h"
 #include "recipes/apply_file.h"
@@ -24,7 +24,7 @@ Trainer::Config whole_tree(const nlohmann::ordered_json& document, const std::st
   try {
     from_json(config, document);
   } catch (const ConfigError& error) {
-    throw ConfigError(source + ": config: " + error.what());
+    throw ConfigError(source + ": " + error.what());
   }
   return config;
 }
@@ -78,10 +78,7 @@ std::string to_text(const ResolveReport& report) {
 }
 
 std::string to_config_file(const std::string& recipe, const Trainer::Config& config) {
-  nlohmann::ordered_json document;
-  if (!recipe.empty()) document["recipe"] = recipe;
-  document["config"] = to_json(config);
-  return yaml_text(document);
+  return fmt::format("# axle {}, recipe {}\n{}", version(), recipe, to_yaml(config));
 }
 
 std::string host_machine() { return fmt::format("cpu-{}", std::thread::hardware_concurrency()); }

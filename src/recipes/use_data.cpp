@@ -11,9 +11,6 @@
 namespace axle {
 namespace {
 
-// Evaluations must come to an end, and tokens without meaning need no long ones.
-constexpr int64_t kEvalBatches = 8;
-
 void make_synthetic(Child<Input>& input, std::optional<int64_t> num_batches) {
   AnyConfig synthetic = AnyConfig::of(SyntheticInput::Config{.num_batches = num_batches});
   const std::vector<std::string> set_fields = {"num_batches"};
@@ -35,7 +32,7 @@ int point_at(ConfigRef root, const std::string& path) {
 void use_data(Trainer::Config& config, std::string_view data) {
   if (data == kSyntheticData) {
     make_synthetic(config.input, {});
-    for (auto& [name, evaler] : config.evalers) make_synthetic(evaler.input, kEvalBatches);
+    for (auto& [name, evaler] : config.evalers) make_synthetic(evaler.input, kSyntheticEvalBatches);
     return;
   }
   if (point_at(config.input, std::string(data)) == 0) {

@@ -7,6 +7,8 @@
 
 namespace axle {
 
+/// Batches of an evaluation on synthetic data: it must come to an end.
+inline constexpr int64_t kSyntheticEvalBatches = 8;
 /// The word that stands for seeded tokens, in place of a path.
 inline constexpr std::string_view kSyntheticData = "synthetic";
 

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "lower/stablehlo.h"
 
 namespace axle {
 namespace {
@@ -62,49 +63,7 @@ std::string hash_of_file(const fs::path& path) {
   return hash;
 }
 
-/// End of the group that opens at `open`, behind its closing parenthesis; quoted text does not
-/// count.
-size_t end_of_group(std::string_view text, size_t open) {
-  int depth = 0;
-  bool quoted = false;
-  for (size_t i = open; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted) {
-      if (c == '\\') ++i;
-      quoted = c != '"';
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '(') {
-      ++depth;
-    } else if (c == ')' && --depth == 0) {
-      return i + 1;
-    }
-  }
-  return text.size();
-}
-
 }  // namespace
-
-std::string strip_locations(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  bool quoted = false;
-  for (size_t i = 0; i < text.size();) {
-    if (!quoted && text.substr(i).starts_with(" loc(")) {
-      i = end_of_group(text, i + 4);
-    } else if (!quoted && text.substr(i).starts_with("#loc") &&
-               (out.empty() || out.back() == '\n')) {
-      i = std::min(text.find('\n', i), text.size() - 1) + 1;  // the definition of an alias
-    } else {
-      if (quoted && text[i] == '\\' && i + 1 < text.size())
-        out += text[i++];
-      else if (text[i] == '"')
-        quoted = !quoted;
-      out += text[i++];
-    }
-  }
-  return out;
-}
 
 std::string plugin_hash(const fs::path& plugin, const fs::path& cache_dir) {
   const auto changed = fs::last_write_time(plugin).time_since_epoch().count();
@@ -129,13 +88,13 @@ std::string host_instruction_sets() {
 }
 
 std::string ExecutableCache::key(const Plugin& plugin, const Topology& topology,
-                                 std::string_view text, std::string_view options) const {
+                                 const std::string& text, std::string_view options) const {
   std::string parts;
   // Lengths keep neighbours apart: no two lists of parts give the same bytes.
   const auto add = [&](std::string_view name, std::string_view part) {
     fmt::format_to(std::back_inserter(parts), "{} {}\n{}\n", name, part.size(), part);
   };
-  add("text", strip_locations(text));
+  add("text", without_locations(text));
   add("options", options);
   add("plugin", plugin_hash(plugin.path(), dir_));
   add("platform", topology.platform + " " + topology.platform_version);

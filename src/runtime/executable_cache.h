@@ -12,10 +12,6 @@
 
 namespace axle {
 
-/// StableHLO text without ` loc(...)` and `#loc = ...`: two programs that differ only there compile
-/// to the same.
-std::string strip_locations(std::string_view text);
-
 /// SHA-256 of a plugin's file. `cache_dir` remembers it by path, size and time of change, because
 /// the files are large.
 std::string plugin_hash(const std::filesystem::path& plugin,
@@ -30,8 +26,8 @@ class ExecutableCache {
   /// Creates `dir` if need be, at the first write.
   explicit ExecutableCache(std::filesystem::path dir) : dir_(std::move(dir)) {}
 
-  /// `options`: the encoded compile options.
-  std::string key(const Plugin& plugin, const Topology& topology, std::string_view text,
+  /// `text`: StableHLO, whose locations do not count. `options`: the encoded compile options.
+  std::string key(const Plugin& plugin, const Topology& topology, const std::string& text,
                   std::string_view options) const;
   /// None if there is no entry or it is damaged.
   std::optional<std::string> read(const std::string& key) const;

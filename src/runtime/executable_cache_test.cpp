@@ -24,18 +24,6 @@ class ExecutableCacheTest : public testing::Test {
   fs::path dir_;
 };
 
-TEST(StripLocations, RemovesThemAndNothingElse) {
-  EXPECT_EQ(strip_locations(
-                "%0 = \"stablehlo.add\"(%a, %b) : (f32) -> f32 loc(\"a (b\")\nreturn loc(#loc1)\n"),
-            "%0 = \"stablehlo.add\"(%a, %b) : (f32) -> f32\nreturn\n");
-  EXPECT_EQ(
-      strip_locations("#loc1 = loc(\"x\"(\"f.cc\":1:2))\nmodule {} loc(fused[\"a\", \"b\"])\n"),
-      "module {}\n");
-  const std::string quoted = "name = \"keep loc(this) \\\" loc(too)\"";
-  EXPECT_EQ(strip_locations(quoted), quoted);
-  EXPECT_EQ(strip_locations("a loc(unclosed"), "a");
-}
-
 TEST_F(ExecutableCacheTest, GivesBackWhatWasWritten) {
   const ExecutableCache cache(dir_);
   EXPECT_EQ(cache.read("k"), std::nullopt);

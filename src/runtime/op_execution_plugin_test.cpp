@@ -1,4 +1,5 @@
-// The law that a plugin computes what the interpreter computes, over the samples of all ops and at special values.
+// The law that a plugin computes what the interpreter computes, over the samples of all ops and at
+// special values.
 #include <gmock/gmock.h>
 
 #include "lower/stablehlo.h"
@@ -20,7 +21,8 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 class OpExecution : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!find_plugin(plugin_policy("cpu"))) GTEST_SKIP() << "no CPU plugin: " << plugin_policy("cpu").how_to_get;
+    if (!find_plugin(plugin_policy("cpu")))
+      GTEST_SKIP() << "no CPU plugin: " << plugin_policy("cpu").how_to_get;
     runtime_ = make_runtime({});
   }
 
@@ -50,11 +52,16 @@ class OpExecution : public ::testing::Test {
     for (int64_t i = 0; i < expected.size(); ++i) {
       if (std::isfinite(expected.at(i))) largest = std::max(largest, std::abs(expected.at(i)));
     }
-    const double tolerance = !is_float(expected.dtype()) ? 0 : expected.dtype() == DType::kBF16 ? 1e-2 : 2e-6;
+    const double tolerance = !is_float(expected.dtype())        ? 0
+                             : expected.dtype() == DType::kBF16 ? 1e-2
+                                                                : 2e-6;
     for (int64_t i = 0; i < expected.size(); ++i) {
       const double a = actual.at(i), e = expected.at(i);
-      if (std::isfinite(e)) EXPECT_NEAR(a, e, tolerance * largest) << "at " << i << ", input " << actual.text();
-      else EXPECT_TRUE(std::isnan(e) ? std::isnan(a) : a == e) << "at " << i << ": " << a << " instead of " << e;
+      if (std::isfinite(e))
+        EXPECT_NEAR(a, e, tolerance * largest) << "at " << i << ", input " << actual.text();
+      else
+        EXPECT_TRUE(std::isnan(e) ? std::isnan(a) : a == e)
+            << "at " << i << ": " << a << " instead of " << e;
     }
   }
   std::unique_ptr<Runtime> runtime_;
@@ -70,19 +77,23 @@ TEST_F(OpExecution, Bf16) {
     expect_same(samples::call("softmax", {x}, [f](const Values& v) { return f(v[0], -1); }));
   }
   expect_same(samples::call("logsumexp", {x}, [](const Values& v) { return logsumexp(v[0]); }));
-  expect_same(samples::call("reduce_sum", {x}, [](const Values& v) { return reduce_sum(v[0], {1}); }));
-  expect_same(samples::call("reduce_max", {x}, [](const Values& v) { return reduce_max(v[0], {1}); }));
+  expect_same(
+      samples::call("reduce_sum", {x}, [](const Values& v) { return reduce_sum(v[0], {1}); }));
+  expect_same(
+      samples::call("reduce_max", {x}, [](const Values& v) { return reduce_max(v[0], {1}); }));
   expect_same(samples::call("cumsum", {x}, [](const Values& v) { return cumsum(v[0], 1); }));
   expect_same(samples::call("sort", {x}, [](const Values& v) { return sort(v[0], 1); }));
   expect_same(samples::call("top_k", {x}, [](const Values& v) { return top_k(v[0], 2).second; }));
-  for (const samples::Unary f : {exp, tanh, logistic, erf, silu, gelu, rsqrt}) expect_same(samples::one("unary", x, f));
+  for (const samples::Unary f : {exp, tanh, logistic, erf, silu, gelu, rsqrt})
+    expect_same(samples::one("unary", x, f));
 }
 
 // NaN, infinities, both zeros and ties, along a line of 8.
 HostTensor special_values() {
   const auto inf = static_cast<float>(kInfinity);
-  return HostTensor({3, 8}, {1.f, kNan, -0.f, inf, 0.f, -inf, -1.f, kNan, 0.f, -0.f, 2.f, 2.f, -0.f, 0.f, -3.f, -3.f,
-                             -inf, -inf, -inf, -inf, -inf, -inf, -inf, -inf});
+  return HostTensor({3, 8},
+                    {1.f,  kNan, -0.f, inf,  0.f,  -inf, -1.f, kNan, 0.f,  -0.f, 2.f,  2.f,
+                     -0.f, 0.f,  -3.f, -3.f, -inf, -inf, -inf, -inf, -inf, -inf, -inf, -inf});
 }
 
 TEST_F(OpExecution, SpecialValues) {
@@ -103,8 +114,8 @@ TEST_F(OpExecution, SpecialValues) {
   expect_same(one("top_k", x, [](const Tensor& t) { return top_k(t, 4).first; }));
   expect_same(one("convert", x, [](const Tensor& t) { return astype(t, DType::kI32); }));
   expect_same(one("clamp", x, [](const Tensor& t) { return clamp(-1, t, 1); }));
-  for (const samples::Unary f : {abs, sign, floor, exp, log, log1p, sqrt, rsqrt, tanh, logistic, erf, erfc, erf_inv, relu,
-                                 is_finite, is_nan, softplus}) {
+  for (const samples::Unary f : {abs, sign, floor, exp, log, log1p, sqrt, rsqrt, tanh, logistic,
+                                 erf, erfc, erf_inv, relu, is_finite, is_nan, softplus}) {
     expect_same(one("unary", x, f));
   }
 }

@@ -1,8 +1,11 @@
 #include "runtime/plugin_policy.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "base/error.h"
 #include "runtime/plugin.h"
@@ -53,6 +56,33 @@ TEST(FindPlugin, TheVariableMustNameAFile) {
     EXPECT_STREQ(
         e.what(),
         "AXLE_PLUGIN_FAKE_A: expected the file of a PJRT plugin, got '/nowhere/plugin.so'");
+  }
+}
+
+TEST(FindPlugin, LooksIntoUnpackedWheels) {
+  namespace fs = std::filesystem;
+  const fs::path home = fs::path(testing::TempDir()) / ("axle_home_" + std::to_string(::getpid()));
+  const fs::path file = home / ".axle/plugins/wheel/inner/axle_test_only_plugin.so";
+  const PluginPolicy policy{.platform = "fake_c", .files = {"absent.so", file.filename()}};
+  const std::string old_home = std::getenv("HOME") ? std::getenv("HOME") : "";
+  ::setenv("HOME", home.c_str(), 1);
+  EXPECT_EQ(find_plugin(policy), std::nullopt);
+  fs::create_directories(file.parent_path());
+  std::ofstream(file) << "x";
+  EXPECT_EQ(find_plugin(policy), file);
+  ::setenv("HOME", old_home.c_str(), 1);
+  fs::remove_all(home);
+}
+
+TEST(LoadPlugin, AMissingOneComesWithItsCommand) {
+  try {
+    load_plugin("no-such-chip");
+    FAIL() << "expected DeviceError";
+  } catch (const DeviceError& e) {
+    EXPECT_STREQ(
+        e.what(),
+        "plugin 'no-such-chip': expected a file in .axle/plugins or in AXLE_PLUGIN_NO_SUCH_CHIP, "
+        "got nothing; set AXLE_PLUGIN_NO_SUCH_CHIP to the plugin's file");
   }
 }
 

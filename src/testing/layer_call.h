@@ -126,15 +126,23 @@ inline Tree<HostTensor> initial_parameters(const Layer& layer, int64_t seed) {
   return out;
 }
 
-/// Largest difference of elements, over the largest element of `expected` (or over 1e-30).
-inline double relative_difference(const HostTensor& actual, const HostTensor& expected) {
-  double difference = 0, largest = 1e-30;
-  for (int64_t i = 0; i < expected.size(); ++i) {
-    const double d = std::abs(actual.at(i) - expected.at(i));
-    difference = std::isnan(d) ? INFINITY : std::max(difference, d);
-    largest = std::max(largest, std::abs(expected.at(i)));
+inline double largest_element(const HostTensor& x) {
+  double largest = 0;
+  for (int64_t i = 0; i < x.size(); ++i) largest = std::max(largest, std::abs(x.at(i)));
+  return largest;
+}
+/// NaN counts as infinite.
+inline double largest_difference(const HostTensor& a, const HostTensor& b) {
+  double largest = 0;
+  for (int64_t i = 0; i < b.size(); ++i) {
+    const double d = std::abs(a.at(i) - b.at(i));
+    largest = std::isnan(d) ? INFINITY : std::max(largest, d);
   }
-  return difference / largest;
+  return largest;
+}
+/// largest_difference over the largest element of `expected`.
+inline double relative_difference(const HostTensor& actual, const HostTensor& expected) {
+  return largest_difference(actual, expected) / std::max(largest_element(expected), 1e-30);
 }
 
 }  // namespace axle::testing

@@ -1,4 +1,5 @@
-// One call or more of every op, with inputs: what the laws over the registry (gradients, interpreter = PJRT) run over.
+// One call or more of every op, with inputs: what the laws over the registry (gradients,
+// interpreter = PJRT) run over.
 #pragma once
 
 #include <random>
@@ -20,14 +21,20 @@ namespace samples {
 inline HostTensor uniform(const Shape& shape, double low = -2, double high = 2, uint64_t seed = 1) {
   HostTensor out = HostTensor::zeros(shape);
   std::mt19937_64 bits(seed);
-  for (float& v : out.values<float>()) v = static_cast<float>(low + (high - low) * static_cast<double>(bits() >> 11) * 0x1p-53);
+  for (float& v : out.values<float>())
+    v = static_cast<float>(low + (high - low) * static_cast<double>(bits() >> 11) * 0x1p-53);
   return out;
 }
-inline HostTensor positive(const Shape& shape, uint64_t seed = 1) { return uniform(shape, 0.3, 2.5, seed); }
-inline HostTensor integers(const Shape& shape, DType dtype = DType::kI32, double low = -40, double high = 40) {
+inline HostTensor positive(const Shape& shape, uint64_t seed = 1) {
+  return uniform(shape, 0.3, 2.5, seed);
+}
+inline HostTensor integers(const Shape& shape, DType dtype = DType::kI32, double low = -40,
+                           double high = 40) {
   return uniform(shape, low, high, 5).astype(DType::kI32).astype(dtype);
 }
-inline HostTensor predicate(const Shape& shape) { return uniform(shape, -1, 1, 3).astype(DType::kI32).astype(DType::kPred); }
+inline HostTensor predicate(const Shape& shape) {
+  return uniform(shape, -1, 1, 3).astype(DType::kI32).astype(DType::kPred);
+}
 inline HostTensor mask(const Shape& shape) {
   HostTensor out(Type{DType::kPred, shape});
   size_t i = 0;
@@ -44,13 +51,15 @@ inline OpSample one(std::string_view op, HostTensor x, Unary f) {
 inline OpSample two(std::string_view op, HostTensor a, HostTensor b, Binary f) {
   return {op, {std::move(a), std::move(b)}, [f](const Values& v) { return Values{f(v[0], v[1])}; }};
 }
-inline OpSample call(std::string_view op, std::vector<HostTensor> x, std::function<Tensor(const Values&)> f) {
+inline OpSample call(std::string_view op, std::vector<HostTensor> x,
+                     std::function<Tensor(const Values&)> f) {
   return {op, std::move(x), [f](const Values& v) { return Values{f(v)}; }};
 }
 
 inline void add_elementwise(std::vector<OpSample>& out) {
   const Shape s = {3, 5};
-  const HostTensor x = uniform(s), p = positive(s), unit = uniform(s, -0.95, 0.95), y = uniform(s, -2, 2, 9);
+  const HostTensor x = uniform(s), p = positive(s), unit = uniform(s, -0.95, 0.95),
+                   y = uniform(s, -2, 2, 9);
   out.push_back(one("neg", x, operator-));
   out.push_back(one("abs", x, abs));
   out.push_back(one("sign", x, sign));
@@ -96,14 +105,18 @@ inline void add_elementwise(std::vector<OpSample>& out) {
   for (const int64_t n : {-3, -1, 0, 2, 5}) {
     out.push_back(call("integer_pow", {p}, [n](const Values& v) { return integer_pow(v[0], n); }));
   }
-  out.push_back(call("clamp", {uniform(s, -1, 0, 3), x, uniform(s, 0, 1, 4)}, [](const Values& v) { return clamp(v[0], v[1], v[2]); }));
-  out.push_back(call("select", {mask(s), x, y}, [](const Values& v) { return select(v[0], v[1], v[2]); }));
-  out.push_back(call("select", {mask({}), x, y}, [](const Values& v) { return select(v[0], v[1], v[2]); }));
+  out.push_back(call("clamp", {uniform(s, -1, 0, 3), x, uniform(s, 0, 1, 4)},
+                     [](const Values& v) { return clamp(v[0], v[1], v[2]); }));
+  out.push_back(
+      call("select", {mask(s), x, y}, [](const Values& v) { return select(v[0], v[1], v[2]); }));
+  out.push_back(
+      call("select", {mask({}), x, y}, [](const Values& v) { return select(v[0], v[1], v[2]); }));
 }
 
 inline void add_logic(std::vector<OpSample>& out) {
   const Shape s = {3, 5};
-  const HostTensor x = integers(s), y = integers(s, DType::kI32, -2, 3), u = integers(s, DType::kU32, 0, 90);
+  const HostTensor x = integers(s), y = integers(s, DType::kI32, -2, 3),
+                   u = integers(s, DType::kU32, 0, 90);
   const HostTensor f = y.astype(DType::kF32), g = x.astype(DType::kBF16);
   out.push_back(two("eq", f, f, equal));
   out.push_back(two("ne", x, y, not_equal));
@@ -128,42 +141,70 @@ inline void add_logic(std::vector<OpSample>& out) {
 inline void add_creation_and_conversion(std::vector<OpSample>& out) {
   const HostTensor x = uniform({2, 3}, -9, 9);
   out.push_back(call("full", {}, [](const Values&) { return full({2, 2}, 0.1, DType::kBF16); }));
-  out.push_back(call("full", {}, [](const Values&) { return full({}, std::numeric_limits<double>::infinity()); }));
-  out.push_back(call("constant", {}, [](const Values&) { return constant(HostTensor({2, 2}, {1.5f, -2.f, 0.1f, 4.f})); }));
-  out.push_back(call("constant", {}, [](const Values&) { return constant(HostTensor({3}, {true, false, true})); }));
+  out.push_back(call(
+      "full", {}, [](const Values&) { return full({}, std::numeric_limits<double>::infinity()); }));
+  out.push_back(call("constant", {}, [](const Values&) {
+    return constant(HostTensor({2, 2}, {1.5f, -2.f, 0.1f, 4.f}));
+  }));
+  out.push_back(call("constant", {}, [](const Values&) {
+    return constant(HostTensor({3}, {true, false, true}));
+  }));
   out.push_back(call("iota", {}, [](const Values&) { return iota({3, 2}, 1, DType::kF32); }));
   for (const DType dtype : {DType::kI32, DType::kBF16, DType::kF64, DType::kPred}) {
     out.push_back(call("convert", {x}, [dtype](const Values& v) { return astype(v[0], dtype); }));
   }
-  out.push_back(call("convert", {mask({4})}, [](const Values& v) { return astype(v[0], DType::kF32); }));
-  out.push_back(call("bitcast_convert", {x}, [](const Values& v) { return bitcast_convert(v[0], DType::kU32); }));
-  out.push_back(call("bitcast_convert", {integers({3, 2}, DType::kU32, 0, 90)}, [](const Values& v) { return bitcast_convert(v[0], DType::kU64); }));
-  out.push_back(call("reduce_precision", {x}, [](const Values& v) { return reduce_precision(v[0], 8, 7); }));
+  out.push_back(
+      call("convert", {mask({4})}, [](const Values& v) { return astype(v[0], DType::kF32); }));
+  out.push_back(call("bitcast_convert", {x},
+                     [](const Values& v) { return bitcast_convert(v[0], DType::kU32); }));
+  out.push_back(call("bitcast_convert", {integers({3, 2}, DType::kU32, 0, 90)},
+                     [](const Values& v) { return bitcast_convert(v[0], DType::kU64); }));
+  out.push_back(
+      call("reduce_precision", {x}, [](const Values& v) { return reduce_precision(v[0], 8, 7); }));
 }
 
 inline void add_movement(std::vector<OpSample>& out) {
   const HostTensor x = uniform({4, 5}), y = uniform({4, 2}, -1, 1, 7);
-  out.push_back(call("broadcast_in_dim", {uniform({3, 1})}, [](const Values& v) { return broadcast_in_dim(v[0], {3, 2, 4}, {0, 2}); }));
+  out.push_back(call("broadcast_in_dim", {uniform({3, 1})}, [](const Values& v) {
+    return broadcast_in_dim(v[0], {3, 2, 4}, {0, 2});
+  }));
   out.push_back(call("reshape", {x}, [](const Values& v) { return reshape(v[0], {2, -1, 5}); }));
-  out.push_back(call("transpose", {uniform({2, 3, 4})}, [](const Values& v) { return transpose(v[0], {2, 0, 1}); }));
+  out.push_back(call("transpose", {uniform({2, 3, 4})}, [](const Values& v) {
+    return transpose(v[0], {2, 0, 1});
+  }));
   out.push_back(call("reverse", {x}, [](const Values& v) { return reverse(v[0], {1}); }));
-  out.push_back(call("slice", {x}, [](const Values& v) { return slice(v[0], {1, 0}, {4, 5}, {2, 3}); }));
-  out.push_back(call("pad", {x, uniform({})}, [](const Values& v) { return pad(v[0], v[1], {-1, 1}, {2, -2}, {1, 0}); }));
-  out.push_back(call("concatenate", {x, y}, [](const Values& v) { return concatenate({v[0], v[1], v[0]}, 1); }));
+  out.push_back(call("slice", {x}, [](const Values& v) {
+    return slice(v[0], {1, 0}, {4, 5}, {2, 3});
+  }));
+  out.push_back(call("pad", {x, uniform({})}, [](const Values& v) {
+    return pad(v[0], v[1], {-1, 1}, {2, -2}, {1, 0});
+  }));
+  out.push_back(call("concatenate", {x, y}, [](const Values& v) {
+    return concatenate({v[0], v[1], v[0]}, 1);
+  }));
   const HostTensor i = HostTensor::scalar(int32_t{2}), j = HostTensor::scalar(int32_t{9});
-  out.push_back(call("dynamic_slice", {x, i, j}, [](const Values& v) { return dynamic_slice(v[0], {v[1], v[2]}, {2, 3}); }));
-  out.push_back(call("dynamic_update_slice", {x, y, i, j}, [](const Values& v) { return dynamic_update_slice(v[0], v[1], {v[2], v[3]}); }));
+  out.push_back(call("dynamic_slice", {x, i, j}, [](const Values& v) {
+    return dynamic_slice(v[0], {v[1], v[2]}, {2, 3});
+  }));
+  out.push_back(call("dynamic_update_slice", {x, y, i, j}, [](const Values& v) {
+    return dynamic_update_slice(v[0], v[1], {v[2], v[3]});
+  }));
   const HostTensor ids({2, 3}, {0, 3, 3, 1, 0, 3});
   out.push_back(call("gather", {x, ids}, [](const Values& v) { return take(v[0], v[1], 0); }));
-  out.push_back(call("gather", {x, HostTensor({4, 2}, {4, 0, 1, 1, 2, 3, 0, 0})}, [](const Values& v) { return take_along_axis(v[0], v[1], 1); }));
+  out.push_back(call("gather", {x, HostTensor({4, 2}, {4, 0, 1, 1, 2, 3, 0, 0})},
+                     [](const Values& v) { return take_along_axis(v[0], v[1], 1); }));
   out.push_back(call("scatter_add", {x, HostTensor({4, 2}, {4, 0, 1, 1, 2, 3, 0, 0}), y},
                      [](const Values& v) { return add_along_axis(v[0], v[1], v[2], 1); }));
   const WindowDims rows{.offset = {1}, .collapsed = {0}, .index_map = {0}, .index_vector_dim = 1};
   // Windows of two columns, positions of two components; the last two reach outside.
-  const WindowDims pairs{.offset = {1}, .collapsed = {0}, .index_map = {0, 1}, .index_vector_dim = 1};
+  const WindowDims pairs{
+      .offset = {1}, .collapsed = {0}, .index_map = {0, 1}, .index_vector_dim = 1};
   const HostTensor positions({4, 2}, {0, 1, 3, 0, 2, 4, -1, 2});
-  out.push_back(call("gather", {x, positions}, [pairs](const Values& v) { return gather(v[0], v[1], pairs, {1, 2}); }));
-  out.push_back(call("scatter_add", {x, positions, y}, [pairs](const Values& v) { return scatter_add(v[0], v[1], v[2], pairs); }));
+  out.push_back(call("gather", {x, positions}, [pairs](const Values& v) {
+    return gather(v[0], v[1], pairs, {1, 2});
+  }));
+  out.push_back(call("scatter_add", {x, positions, y},
+                     [pairs](const Values& v) { return scatter_add(v[0], v[1], v[2], pairs); }));
   out.push_back(call("scatter", {x, HostTensor({2}, {3, 1}), uniform({2, 5}, -1, 1, 8)},
                      [rows](const Values& v) { return scatter(v[0], v[1], v[2], rows); }));
 }
@@ -171,47 +212,69 @@ inline void add_movement(std::vector<OpSample>& out) {
 inline void add_reductions(std::vector<OpSample>& out) {
   const HostTensor x = uniform({3, 4, 2}), p = positive({3, 4});
   out.push_back(call("reduce_sum", {x}, [](const Values& v) { return reduce_sum(v[0], {0, 2}); }));
-  out.push_back(call("reduce_max", {x}, [](const Values& v) { return reduce_max(v[0], {1}, true); }));
-  out.push_back(call("reduce_max", {integers({3, 4})}, [](const Values& v) { return reduce_max(v[0], {1}); }));
+  out.push_back(
+      call("reduce_max", {x}, [](const Values& v) { return reduce_max(v[0], {1}, true); }));
+  out.push_back(call("reduce_max", {integers({3, 4})},
+                     [](const Values& v) { return reduce_max(v[0], {1}); }));
   out.push_back(call("reduce_min", {x}, [](const Values& v) { return reduce_min(v[0], {0, 1}); }));
-  out.push_back(call("reduce_prod", {x}, [](const Values& v) { return reduce_prod(v[0], {0, 2}); }));
-  out.push_back(call("reduce_and", {mask({3, 4})}, [](const Values& v) { return reduce_and(v[0], {1}); }));
-  out.push_back(call("reduce_and", {integers({3, 4}, DType::kU32, 0, 90)}, [](const Values& v) { return reduce_and(v[0], {1}); }));
-  out.push_back(call("reduce_or", {mask({3, 4})}, [](const Values& v) { return reduce_or(v[0], {1}); }));
+  out.push_back(call("reduce_prod", {x}, [](const Values& v) {
+    return reduce_prod(v[0], {0, 2});
+  }));
+  out.push_back(
+      call("reduce_and", {mask({3, 4})}, [](const Values& v) { return reduce_and(v[0], {1}); }));
+  out.push_back(call("reduce_and", {integers({3, 4}, DType::kU32, 0, 90)},
+                     [](const Values& v) { return reduce_and(v[0], {1}); }));
+  out.push_back(
+      call("reduce_or", {mask({3, 4})}, [](const Values& v) { return reduce_or(v[0], {1}); }));
   out.push_back(call("argmax", {x}, [](const Values& v) { return argmax(v[0], 1); }));
-  out.push_back(call("argmin", {integers({3, 4})}, [](const Values& v) { return argmin(v[0], 0); }));
+  out.push_back(
+      call("argmin", {integers({3, 4})}, [](const Values& v) { return argmin(v[0], 0); }));
   for (const bool reversed : {false, true}) {
-    out.push_back(call("cumsum", {x}, [reversed](const Values& v) { return cumsum(v[0], 1, reversed); }));
-    out.push_back(call("cumprod", {p}, [reversed](const Values& v) { return cumprod(v[0], 1, reversed); }));
-    out.push_back(call("cummax", {p}, [reversed](const Values& v) { return cummax(v[0], 1, reversed); }));
-    out.push_back(call("cummin", {p}, [reversed](const Values& v) { return cummin(v[0], 0, reversed); }));
-    out.push_back(call("cumlogsumexp", {p}, [reversed](const Values& v) { return cumlogsumexp(v[0], 1, reversed); }));
+    out.push_back(
+        call("cumsum", {x}, [reversed](const Values& v) { return cumsum(v[0], 1, reversed); }));
+    out.push_back(
+        call("cumprod", {p}, [reversed](const Values& v) { return cumprod(v[0], 1, reversed); }));
+    out.push_back(
+        call("cummax", {p}, [reversed](const Values& v) { return cummax(v[0], 1, reversed); }));
+    out.push_back(
+        call("cummin", {p}, [reversed](const Values& v) { return cummin(v[0], 0, reversed); }));
+    out.push_back(call("cumlogsumexp", {p},
+                       [reversed](const Values& v) { return cumlogsumexp(v[0], 1, reversed); }));
   }
-  out.push_back(call("cumsum", {integers({3, 4})}, [](const Values& v) { return cumsum(v[0], 1); }));
+  out.push_back(
+      call("cumsum", {integers({3, 4})}, [](const Values& v) { return cumsum(v[0], 1); }));
   out.push_back(call("softmax", {x}, [](const Values& v) { return softmax(v[0], 1); }));
   out.push_back(call("log_softmax", {x}, [](const Values& v) { return log_softmax(v[0], -1); }));
-  out.push_back({"softmax_cross_entropy", {x, integers({3, 4}, DType::kI32, 0, 1.99)}, [](const Values& v) {
-    const CrossEntropy r = softmax_cross_entropy(v[0], v[1]);
-    return Values{r.loss, r.log_z};
-  }});
+  out.push_back(
+      {"softmax_cross_entropy", {x, integers({3, 4}, DType::kI32, 0, 1.99)}, [](const Values& v) {
+         const CrossEntropy r = softmax_cross_entropy(v[0], v[1]);
+         return Values{r.loss, r.log_z};
+       }});
   out.push_back(call("logsumexp", {x}, [](const Values& v) { return logsumexp(v[0], 1); }));
 }
 
 inline void add_sorts_and_products(std::vector<OpSample>& out) {
   const HostTensor x = uniform({3, 6}), y = uniform({3, 6}, -1, 1, 4);
   out.push_back(call("sort", {x}, [](const Values& v) { return sort(v[0], 0); }));
-  out.push_back(call("sort", {x}, [](const Values& v) { return sort(v[0], -1, SortOrder::kDescending); }));
-  out.push_back(call("sort", {x}, [](const Values& v) { return argsort(v[0], -1, SortOrder::kDescending); }));
-  out.push_back({"sort", {integers({3, 6}, DType::kI32, 0, 3), x, y}, [](const Values& v) { return sort_key_val(v, 1, 2); }});
+  out.push_back(
+      call("sort", {x}, [](const Values& v) { return sort(v[0], -1, SortOrder::kDescending); }));
+  out.push_back(
+      call("sort", {x}, [](const Values& v) { return argsort(v[0], -1, SortOrder::kDescending); }));
+  out.push_back({"sort", {integers({3, 6}, DType::kI32, 0, 3), x, y}, [](const Values& v) {
+                   return sort_key_val(v, 1, 2);
+                 }});
   out.push_back({"top_k", {x}, [](const Values& v) {
-    const auto [values, indices] = top_k(v[0], 3);
-    return Values{values, indices};
-  }});
-  out.push_back(call("dot_general", {uniform({4, 3}), uniform({3, 2}, -1, 1, 3)}, [](const Values& v) { return dot(v[0], v[1]); }));
-  out.push_back(call("dot_general", {uniform({2, 3, 4}), uniform({2, 5, 4}, -1, 1, 3)}, [](const Values& v) { return einsum("btd,bsd->bts", v[0], v[1]); }));
+                   const auto [values, indices] = top_k(v[0], 3);
+                   return Values{values, indices};
+                 }});
+  out.push_back(call("dot_general", {uniform({4, 3}), uniform({3, 2}, -1, 1, 3)},
+                     [](const Values& v) { return dot(v[0], v[1]); }));
+  out.push_back(call("dot_general", {uniform({2, 3, 4}), uniform({2, 5, 4}, -1, 1, 3)},
+                     [](const Values& v) { return einsum("btd,bsd->bts", v[0], v[1]); }));
   const HostTensor left = uniform({2, 3, 4}), right = uniform({4, 3, 2, 2}, -1, 1, 3);
   const auto general = [&](const DotDims& dims) {
-    out.push_back(call("dot_general", {left, right}, [dims](const Values& v) { return dot_general(v[0], v[1], dims); }));
+    out.push_back(call("dot_general", {left, right},
+                       [dims](const Values& v) { return dot_general(v[0], v[1], dims); }));
   };
   general({.a_contracting = {2, 1}, .b_contracting = {0, 1}});
   general({.a_contracting = {1}, .b_contracting = {1}, .a_batch = {0}, .b_batch = {3}});
@@ -222,14 +285,18 @@ inline void add_annotations(std::vector<OpSample>& out) {
   const HostTensor x = uniform({4, 2});
   out.push_back(call("name", {x}, [](const Values& v) { return name(v[0], "tag"); }));
   out.push_back(call("stop_gradient", {x}, [](const Values& v) { return stop_gradient(v[0]); }));
-  out.push_back(call("sharding_constraint", {x}, [](const Values& v) { return sharding_constraint(v[0], {{{"data"}, {}}}); }));
-  out.push_back({"optimization_barrier", {x, integers({2})}, [](const Values& v) { return optimization_barrier(v); }});
+  out.push_back(call("sharding_constraint", {x}, [](const Values& v) {
+    return sharding_constraint(v[0], {{{"data"}, {}}});
+  }));
+  out.push_back({"optimization_barrier", {x, integers({2})}, [](const Values& v) {
+                   return optimization_barrier(v);
+                 }});
   const HostTensor words = integers({5}, DType::kU32, 0, 90);
   out.push_back({"threefry2x32", {words, words}, [](const Values& v) {
-    const Tensor k = scalar(7, DType::kU32);
-    const auto [a, b] = threefry2x32(k, k + 1, v[0], v[1]);
-    return Values{a, b};
-  }});
+                   const Tensor k = scalar(7, DType::kU32);
+                   const auto [a, b] = threefry2x32(k, k + 1, v[0], v[1]);
+                   return Values{a, b};
+                 }});
 }
 
 }  // namespace samples

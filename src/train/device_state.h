@@ -3,8 +3,6 @@
 
 #include <vector>
 
-#include "base/tree.h"
-#include "ir/host_tensor.h"
 #include "runtime/runtime.h"
 
 namespace axle {
@@ -13,12 +11,6 @@ struct DeviceState {
   std::vector<ProgramValue> leaves;  // names, types, shardings; sorted by name
   Arrays arrays;                     // one for each leaf
 
-  /// Copies everything to the host; waits for the steps under way.
-  Tree<HostTensor> to_host() const {
-    Tree<HostTensor> out;
-    for (size_t i = 0; i < leaves.size(); ++i) out.emplace_hint(out.end(), leaves[i].name, arrays[i]->to_host());
-    return out;
-  }
   /// The arrays below `prefix` ("model"), in order.
   Arrays below(std::string_view prefix) const {
     Arrays out;

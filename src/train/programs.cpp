@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "learn/subtree.h"
 #include "lower/stablehlo.h"
 #include "nn/functional.h"
 #include "ops/convert.h"

@@ -16,7 +16,7 @@ class TensorBoardWriter final : public SummaryWriter {
     int64_t every_steps = 10;
     AXLE_CONFIG(TensorBoardWriter, every_steps)
   };
-  TensorBoardWriter(const Config& cfg, const Dims& dims, const Scope& scope) : cfg_(cfg), dir_(dims.dir / "tensorboard") {}
+  TensorBoardWriter(const Config& cfg, const Dims& dims, const Scope&) : cfg_(cfg), dir_(dims.dir / "tensorboard") {}
   void write(const StepRecord& record) override;
   void flush() override;
 

@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
+#include "checkpoint/folder.h"
+#include "checkpoint/restore.h"
 #include "config/register.h"
 #include "data/prefetcher.h"
+#include "ir/eval.h"
 #include "ops/random.h"
 #include "runtime/machine_peak.h"
 #include "runtime/runtime.h"
@@ -24,12 +25,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-struct Evaluation {
-  std::string name;
-  std::optional<int64_t> every_steps;
-  const Child<Input>* input;
-};
-
 }  // namespace
 
 // A run under way. Members are in the order of their construction.
@@ -38,10 +33,11 @@ struct Trainer::Run {
   ExitCode loop();
 
  private:
+  void initialise();
   void initialise_or_restore();
   void take_step(const Batch& batch);
   void finish_step();
-  void evaluate(const std::string& name, const Evaler::Config& evaler);
+  void run_evaler(const std::string& name, const Evaler::Config& evaler);
   void evaluate_due();
   void save(bool wait);
   void write(const StepRecord& record);
@@ -94,39 +90,45 @@ Trainer::Run::Run(const Config& config, RunOptions run_options)
       parts_{.model = *model_, .learner = *learner_, .batch = input_->element_spec(), .mesh = mesh_,
              .batch_partition = cfg_.batch_partition, .compute_dtype = cfg_.compute_dtype, .layer_summaries = cfg_.layer_summaries},
       step_(step_program(parts_)),
-      checkpointer_(std::make_unique<Checkpointer>(cfg_.checkpointer, Checkpointer::Dims{.dir = folder_.checkpoints()}, Scope{.path = "checkpointer"})) {
+      checkpointer_(std::make_unique<Checkpointer>(cfg_.checkpointer, folder_.checkpoints())) {
   state_.leaves = train_state(*model_, *learner_);
   for (const OpNode* op : step_.graph->ops()) flops_per_step_ += op->rules->row().cost.flops(*op);
 }
 
+// Compiling the program of the initial draws takes longer than interpreting it, unless the model is large.
+void Trainer::Run::initialise() {
+  constexpr int64_t kLarge = 16'000'000;
+  int64_t num_elements = 0;
+  for (const ProgramValue& leaf : state_.leaves) num_elements += leaf.type.num_elements();
+  const Program init = init_program(parts_);
+  if (num_elements >= kLarge) {
+    const ArrayPtr key = runtime_->make_array(random::key(cfg_.seed), {}, mesh_);
+    state_.arrays = runtime_->compile(init, {.cache_dir = options_.compile_cache})->execute({&key, 1});
+    return;
+  }
+  const std::vector<HostTensor> values = evaluate(*init.graph, {random::key(cfg_.seed)});
+  for (size_t i = 0; i < values.size(); ++i) {
+    state_.arrays.push_back(runtime_->make_array(values[i], state_.leaves[i].sharding, mesh_));
+  }
+}
+
 void Trainer::Run::initialise_or_restore() {
-  Config scratch;
-  const bool has_checkpoint = options_.resume && checkpointer_->latest().has_value();
+  const bool has_checkpoint = !checkpoint_steps(folder_.checkpoints()).empty();
+  if (has_checkpoint && !options_.resume) {
+    throw ConfigError(fmt::format("{}: holds checkpoints of an earlier run; take another --dir, or leave out --no-resume", folder_.dir().string()));
+  }
   if (has_checkpoint) {
+    Config scratch;
     folder_.check_same_config(cfg_, scratch, options_.force);
-    Checkpoint checkpoint = checkpointer_->restore();
-    for (const ProgramValue& leaf : state_.leaves) {
-      const auto it = checkpoint.tensors.find(leaf.name);
-      if (it == checkpoint.tensors.end() || it->second.type() != leaf.type) {
-        throw ConfigError(fmt::format("{}: expected {} in the checkpoint of step {}, got {}; was it made by another config?", leaf.name,
-                                      to_text(leaf.type), checkpoint.step,
-                                      it == checkpoint.tensors.end() ? "nothing" : to_text(it->second.type())));
-      }
-      state_.arrays.push_back(runtime_->make_array(it->second, leaf.sharding, mesh_));
-    }
-    step_number_ = checkpoint.step;
-    data_state_ = checkpoint.metadata.at("data").get<std::string>();
-    skipped_ = checkpoint.metadata.value("skipped_steps", int64_t{0});
+    RestoredArrays restored = restore_arrays(folder_.checkpoints(), *runtime_, mesh_, state_.leaves).value();
+    state_.arrays = std::move(restored.arrays);
+    step_number_ = restored.step;
+    data_state_ = restored.metadata.at("data");
+    skipped_ = std::stoll(restored.metadata.at("skipped_steps"));
     input_->restore(data_state_);
     progress_->note(fmt::format("resumed from step {}", step_number_));
   } else {
-    if (!options_.resume && checkpointer_->latest()) {
-      throw ConfigError(fmt::format("{}: holds checkpoints of an earlier run; take another --dir, or leave out --no-resume", folder_.dir().string()));
-    }
-    const Program init = init_program(parts_);
-    const auto executable = runtime_->compile(init, {.cache_dir = options_.compile_cache});
-    const ArrayPtr key = runtime_->make_array(random::key(cfg_.seed), {}, mesh_);
-    state_.arrays = executable->execute({&key, 1});
+    initialise();
     data_state_ = input_->state();
   }
   folder_.write_config(cfg_, cfg_.seed);
@@ -160,7 +162,7 @@ ExitCode Trainer::Run::loop() {
   finish_step();
   if (code == ExitCode::kOk) {
     for (const auto& [name, evaler] : cfg_.evalers) {
-      if (evaluated_at_ != step_number_) evaluate(name, evaler);
+      if (evaluated_at_ != step_number_) run_evaler(name, evaler);
     }
   }
   save(true);
@@ -225,12 +227,12 @@ void Trainer::Run::evaluate_due() {
   for (const auto& [name, evaler] : cfg_.evalers) {
     if (evaler.every_steps && step_number_ % *evaler.every_steps == 0) {
       finish_step();
-      evaluate(name, evaler);
+      run_evaler(name, evaler);
     }
   }
 }
 
-void Trainer::Run::evaluate(const std::string& name, const Evaler::Config& evaler) {
+void Trainer::Run::run_evaler(const std::string& name, const Evaler::Config& evaler) {
   const auto eval_start = Clock::now();
   const auto input = evaler.input.build(input_dims_, Scope{.path = "evalers." + name + ".input"});
   ProgramParts parts{.model = *model_, .learner = *learner_, .batch = input->element_spec(), .mesh = mesh_,
@@ -253,7 +255,7 @@ void Trainer::Run::evaluate(const std::string& name, const Evaler::Config& evale
 
 void Trainer::Run::save(bool wait) {
   finish_step();
-  checkpointer_->save(step_number_, state_.to_host(), {{"data", data_state_}, {"skipped_steps", skipped_}, {"seed", cfg_.seed}});
+  checkpointer_->save(step_number_, state_.leaves, state_.arrays, {{"data", data_state_}, {"skipped_steps", std::to_string(skipped_)}});
   if (wait) checkpointer_->wait();
   for (const auto& writer : writers_) writer->flush();
   last_finish_ = Clock::now();

@@ -27,12 +27,14 @@ std::shared_ptr<Region> traced(const OpSample& sample) {
 TEST(OpGradients, EveryOpHasASample) {
   std::set<std::string_view> sampled;
   for (const OpSample& sample : op_samples()) {
-    EXPECT_GT(count_ops(*traced(sample), sample.op), 0) << "the sample of " << sample.op << " does not use it";
+    EXPECT_GT(count_ops(*traced(sample), sample.op), 0)
+        << "the sample of " << sample.op << " does not use it";
     sampled.insert(sample.op);
   }
   for (const OpRules* op : all_ops()) {
     if (op->row().linearize) continue;  // ops with regions have tests of their own
-    EXPECT_TRUE(sampled.contains(op->name())) << "no sample of " << op->name() << " in testing/op_samples.h";
+    EXPECT_TRUE(sampled.contains(op->name()))
+        << "no sample of " << op->name() << " in testing/op_samples.h";
   }
 }
 
@@ -40,15 +42,52 @@ TEST(OpGradients, AgreeWithFiniteDifferences) {
   std::set<std::string_view> checked;
   for (const OpSample& sample : op_samples()) {
     const auto region = traced(sample);
-    if (sample.op == "stop_gradient" || sample.inputs.empty() || !has_float_result(*region)) continue;
+    if (sample.op == "stop_gradient" || sample.inputs.empty() || !has_float_result(*region))
+      continue;
     SCOPED_TRACE(std::string(sample.op));
     check_gradients(sample.fn, sample.inputs, 2, 1e-6);
     checked.insert(sample.op);
   }
   for (const OpRules* op : all_ops()) {
     if (!op->differentiable() || op->row().linearize) continue;
-    EXPECT_TRUE(checked.contains(op->name())) << op->name() << " is differentiable, but no sample of it was checked";
+    EXPECT_TRUE(checked.contains(op->name()))
+        << op->name() << " is differentiable, but no sample of it was checked";
   }
+}
+
+TEST(OpGradients, OfProductsWithZeros) {
+  const HostTensor x({2, 4}, {2.f, 0.f, -1.f, 3.f, 0.f, 1.f, 0.f, 2.f});
+  check_gradients([](const Values& v) { return Values{reduce_prod(v[0], {1})}; }, {x});
+  check_gradients([](const Values& v) { return Values{cumprod(v[0], 1)}; }, {x});
+  check_gradients([](const Values& v) { return Values{cumprod(v[0], 1, true)}; }, {x});
+}
+
+TEST(OpGradients, OfNothing) {
+  // All terms are exp(-inf): the sum's gradient is zero, not NaN.
+  const float inf = std::numeric_limits<float>::infinity();
+  const auto gradient = [](const Values& v) {
+    return value_and_grad([](const Values& x) { return Values{exp(logsumexp(x[0]))}; }, v).second;
+  };
+  EXPECT_EQ(eval(gradient, {HostTensor({2}, {-inf, -inf})})[0], HostTensor({2}, {0.f, 0.f}));
+}
+
+TEST(OpGradients, TiesShareOrGoToTheFirst) {
+  const auto gradient = [](Tensor (*fn)(const Tensor&)) {
+    const HostTensor x({4}, {1.f, 2.f, 2.f, 0.f});
+    return eval(
+        [fn](const Values& v) {
+          return value_and_grad([fn](const Values& t) { return Values{fn(t[0])}; }, v).second;
+        },
+        {x})[0];
+  };
+  EXPECT_EQ(gradient([](const Tensor& x) { return reduce_max(x, {0}); }),
+            HostTensor({4}, {0.f, 0.5f, 0.5f, 0.f}));
+  EXPECT_EQ(gradient([](const Tensor& x) { return sum(maximum(x, 2)); }),
+            HostTensor({4}, {0.f, 0.5f, 0.5f, 0.f}));
+  EXPECT_EQ(gradient([](const Tensor& x) { return sum(top_k(x, 1).first); }),
+            HostTensor({4}, {0.f, 1.f, 0.f, 0.f}));
+  EXPECT_EQ(gradient([](const Tensor& x) { return sum(relu(x)); }),
+            HostTensor({4}, {1.f, 1.f, 1.f, 0.f}));
 }
 
 }  // namespace

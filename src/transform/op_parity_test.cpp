@@ -1,4 +1,5 @@
-// Every op against the numbers of JAX: results, vjps at given cotangents, and behaviour at special points.
+// Every op against the numbers of JAX: results, vjps at given cotangents, and behaviour at special
+// points.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -33,34 +34,73 @@ Case call(std::function<Tensor(const Values&)> f, Agreement agreement = Agreemen
 }
 
 void add_elementwise(Tree<Case>& c) {
-  c = {{"neg", one(operator-, kExact)}, {"abs", one(abs, kExact)}, {"sign", one(sign, kExact)},
-       {"floor", one(floor, kExact)}, {"ceil", one(ceil, kExact)}, {"is_finite", one(is_finite, kExact)},
-       {"square", one(square)}, {"exp", one(exp)}, {"exp2", one(exp2)},
-       {"expm1", one(expm1)}, {"log", one(log)}, {"log1p", one(log1p)}, {"sqrt", one(sqrt)}, {"rsqrt", one(rsqrt)},
-       {"cbrt", one(cbrt)}, {"sin", one(sin)}, {"cos", one(cos)}, {"tan", one(tan)}, {"tanh", one(tanh)},
-       {"logistic", one(logistic)}, {"erf", one(erf)}, {"erfc", one(erfc)}, {"erf_inv", one(erf_inv)},
-       {"gelu_tanh", one(gelu)}, {"gelu_exact", one(exact_gelu)}, {"silu", one(silu)}, {"softplus", one(softplus)},
-       {"add", two(operator+, kExact)}, {"sub", two(operator-, kExact)}, {"mul", two(operator*, kExact)},
-       {"div", two(operator/)}, {"max", two(maximum, kExact)}, {"min", two(minimum, kExact)}, {"atan2", two(atan2)},
-       {"rem", two(remainder)}, {"pow", two(pow)}, {"logaddexp", two(logaddexp)},
-       {"int_div", two(operator/, kExact)}, {"int_rem", two(remainder, kExact)}};
+  c = {{"neg", one(operator-, kExact)},
+       {"abs", one(abs, kExact)},
+       {"sign", one(sign, kExact)},
+       {"floor", one(floor, kExact)},
+       {"ceil", one(ceil, kExact)},
+       {"is_finite", one(is_finite, kExact)},
+       {"square", one(square)},
+       {"exp", one(exp)},
+       {"exp2", one(exp2)},
+       {"expm1", one(expm1)},
+       {"log", one(log)},
+       {"log1p", one(log1p)},
+       {"sqrt", one(sqrt)},
+       {"rsqrt", one(rsqrt)},
+       {"cbrt", one(cbrt)},
+       {"sin", one(sin)},
+       {"cos", one(cos)},
+       {"tan", one(tan)},
+       {"tanh", one(tanh)},
+       {"logistic", one(logistic)},
+       {"erf", one(erf)},
+       {"erfc", one(erfc)},
+       {"erf_inv", one(erf_inv)},
+       {"gelu_tanh", one(gelu)},
+       {"gelu_exact", one(exact_gelu)},
+       {"silu", one(silu)},
+       {"softplus", one(softplus)},
+       {"add", two(operator+, kExact)},
+       {"sub", two(operator-, kExact)},
+       {"mul", two(operator*, kExact)},
+       {"div", two(operator/)},
+       {"max", two(maximum, kExact)},
+       {"min", two(minimum, kExact)},
+       {"atan2", two(atan2)},
+       {"rem", two(remainder)},
+       {"pow", two(pow)},
+       {"logaddexp", two(logaddexp)},
+       {"int_div", two(operator/, kExact)},
+       {"int_rem", two(remainder, kExact)}};
   c["round_even"] = call([](const Values& x) { return round_nearest_even(x[0] * 4); }, kExact);
   c["integer_pow_m3"] = call([](const Values& x) { return integer_pow(x[0], -3); });
   c["select"] = call([](const Values& x) { return select(x[0], x[1], x[2]); }, kExact);
   c["clamp"] = call([](const Values& x) { return clamp(x[0], x[1], x[2]); }, kExact);
-  c["reduce_precision_bf16"] = call([](const Values& x) { return reduce_precision(x[0], 8, 7); }, kExact);
-  c["max_ties"] = call([](const Values& x) {
-    const Tensor whole = round_nearest_even(x[0]);
-    return maximum(whole, reverse(whole, {0}));
-  }, kExact);
-  c["shifts"] = {[](const Values& x) { return Values{x[0] << 40, shift_right_logical(x[0], full_like(x[0], 3)), x[0] >> 3}; }, kExact};
-  c["popcount_clz"] = {[](const Values& x) { return Values{popcount(x[0]), count_leading_zeros(x[0])}; }, kExact};
+  c["reduce_precision_bf16"] =
+      call([](const Values& x) { return reduce_precision(x[0], 8, 7); }, kExact);
+  c["max_ties"] = call(
+      [](const Values& x) {
+        const Tensor whole = round_nearest_even(x[0]);
+        return maximum(whole, reverse(whole, {0}));
+      },
+      kExact);
+  c["shifts"] = {
+      [](const Values& x) {
+        return Values{x[0] << 40, shift_right_logical(x[0], full_like(x[0], 3)), x[0] >> 3};
+      },
+      kExact};
+  c["popcount_clz"] = {[](const Values& x) {
+                         return Values{popcount(x[0]), count_leading_zeros(x[0])};
+                       },
+                       kExact};
 }
 
 void add_reductions(Tree<Case>& c) {
   c["sum_12"] = call([](const Values& x) { return reduce_sum(x[0], {1, 2}); });
   c["mean_0"] = call([](const Values& x) { return mean(x[0], {0}); });
-  c["max_1_ties"] = call([](const Values& x) { return reduce_max(round_nearest_even(x[0]), {1}); }, kExact);
+  c["max_1_ties"] =
+      call([](const Values& x) { return reduce_max(round_nearest_even(x[0]), {1}); }, kExact);
   c["prod"] = call([](const Values& x) { return reduce_prod(x[0], {1}); });
   c["argmax"] = call([](const Values& x) { return argmax(x[0], 1); }, kExact);
   c["cumsum"] = call([](const Values& x) { return cumsum(x[0], 1); });
@@ -80,27 +120,37 @@ void add_movement(Tree<Case>& c) {
   c["reshape"] = call([](const Values& x) { return reshape(x[0], {6, 2, 2}); }, kExact);
   c["transpose"] = call([](const Values& x) { return transpose(x[0], {2, 0, 1}); }, kExact);
   c["broadcast"] = call([](const Values& x) { return broadcast_in_dim(x[0], {3, 5, 4}, {0, 2}); });
-  c["slice_strided"] = call([](const Values& x) { return slice(x[0], {1, 0}, {9, 6}, {3, 2}); }, kExact);
+  c["slice_strided"] = call(
+      [](const Values& x) {
+        return slice(x[0], {1, 0}, {9, 6}, {3, 2});
+      },
+      kExact);
   c["pad_mixed"] = call([](const Values& x) { return pad(x[0], x[1], {-1, 1}, {2, -1}, {1, 0}); });
   c["concat"] = call([](const Values& x) { return concatenate({x[0], x[1], x[0]}, 1); });
   c["rev"] = call([](const Values& x) { return reverse(x[0], {0, 1}); }, kExact);
-  c["dynamic_slice_clamped"] = call([](const Values& x) {
-    return dynamic_slice(x[0], {scalar(7, DType::kI32), scalar(2, DType::kI32)}, {3, 2});
-  }, kExact);
-  c["dynamic_update_slice"] = call([](const Values& x) {
-    return dynamic_update_slice(x[0], x[1], {scalar(3, DType::kI32), scalar(1, DType::kI32)});
-  }, kExact);
+  c["dynamic_slice_clamped"] = call(
+      [](const Values& x) {
+        return dynamic_slice(x[0], {scalar(7, DType::kI32), scalar(2, DType::kI32)}, {3, 2});
+      },
+      kExact);
+  c["dynamic_update_slice"] = call(
+      [](const Values& x) {
+        return dynamic_update_slice(x[0], x[1], {scalar(3, DType::kI32), scalar(1, DType::kI32)});
+      },
+      kExact);
   c["take_rows"] = call([](const Values& x) { return take(x[0], x[1], 0); });
   c["take_along"] = call([](const Values& x) { return take_along_axis(x[0], x[1], 1); });
   c["scatter_add"] = call([](const Values& x) {
-    return scatter_add(x[0], x[2], x[1], {.offset = {1}, .collapsed = {0}, .index_map = {0}, .index_vector_dim = 1});
+    return scatter_add(x[0], x[2], x[1],
+                       {.offset = {1}, .collapsed = {0}, .index_map = {0}, .index_vector_dim = 1});
   });
   c["sort"] = call([](const Values& x) { return sort(x[0]); }, kExact);
   c["sort_kv"] = {[](const Values& x) { return sort_key_val(x); }, kExact};
   c["top_k"] = {[](const Values& x) {
-    const auto [values, indices] = top_k(x[0], 3);
-    return Values{values, indices};
-  }, kExact};
+                  const auto [values, indices] = top_k(x[0], 3);
+                  return Values{values, indices};
+                },
+                kExact};
   c["scan_rnn"] = call([](const Values& in) {
     const ScanBody step = [&](const Values& carry, const Values& x) -> ScanResult {
       const Tensor h = tanh(reshape(dot(reshape(carry[0], {1, 4}), in[0]), {4}) + x[0]);
@@ -126,23 +176,27 @@ Tree<Case> cases() {
 }
 
 // Ops that Axle does not have yet.
-const std::set<std::string> kMissing = {"avg_pool_same", "cholesky", "cond", "conv_1d", "conv_2d_groups", "conv_lhs_dilated",
-                                        "max_pool", "nextafter", "ragged_dot", "rfft", "scatter_max", "scatter_mul",
-                                        "take_fill_oob", "triangular_solve"};
+const std::set<std::string> kMissing = {
+    "avg_pool_same",    "cholesky",    "cond",          "conv_1d",         "conv_2d_groups",
+    "conv_lhs_dilated", "max_pool",    "nextafter",     "ragged_dot",      "rfft",
+    "scatter_max",      "scatter_mul", "take_fill_oob", "triangular_solve"};
 
 // The file has no scalars: they are stored with shape [1].
-const std::set<std::pair<std::string, int>> kScalars = {{"pad_mixed", 1}, {"clamp", 0}, {"clamp", 2}};
+const std::set<std::pair<std::string, int>> kScalars = {
+    {"pad_mixed", 1}, {"clamp", 0}, {"clamp", 2}};
 
 const std::string kNumbers = AXLE_SOURCE_DIR "/../shared/reference/jax/ops.safetensors";
 
 // Element by element, with the signs of zeros where results are exact.
-void expect_agreement(const HostTensor& actual, const HostTensor& expected, Agreement agreement, double scale) {
+void expect_agreement(const HostTensor& actual, const HostTensor& expected, Agreement agreement,
+                      double scale) {
   ASSERT_EQ(actual.size(), expected.size());
   EXPECT_EQ(actual.dtype(), expected.dtype());
   for (int64_t i = 0; i < actual.size(); ++i) {
     const double a = actual.at(i), e = expected.at(i);
     if (std::isnan(e) || std::isinf(e) || agreement == Agreement::kExact) {
-      EXPECT_TRUE(a == e || (std::isnan(a) && std::isnan(e))) << "at " << i << ": " << a << " instead of " << e;
+      EXPECT_TRUE(a == e || (std::isnan(a) && std::isnan(e)))
+          << "at " << i << ": " << a << " instead of " << e;
       EXPECT_TRUE(e != 0 || std::signbit(a) == std::signbit(e)) << "sign of the zero at " << i;
     } else {
       EXPECT_NEAR(a, e, 1e-5 * std::max(std::abs(e), scale)) << "at " << i;
@@ -178,7 +232,8 @@ class OpParity : public ::testing::Test {
   Tree<HostTensor> numbers_;
 };
 
-void OpParity::check_vjp(const std::string& op, const Case& c, const std::vector<HostTensor>& x) const {
+void OpParity::check_vjp(const std::string& op, const Case& c,
+                         const std::vector<HostTensor>& x) const {
   if (!find(op + "/ct0")) return;
   const TensorFunction gradient = [&](const Values& v) {
     const Linearized f = vjp(c.fn, v);
@@ -238,7 +293,9 @@ TEST_F(OpParity, SpecialPoints) {
     // The reference ran where subnormal numbers count as zero, or as nearly so.
     for (int64_t i = 0; i < x->size() && y.dtype() == DType::kF32 && y.size() == x->size(); ++i) {
       const double v = std::abs(x->at(i));
-      if (v > 0 && v < std::numeric_limits<float>::min()) y.values<float>()[static_cast<size_t>(i)] = expected.values<float>()[static_cast<size_t>(i)];
+      if (v > 0 && v < std::numeric_limits<float>::min())
+        y.values<float>()[static_cast<size_t>(i)] =
+            expected.values<float>()[static_cast<size_t>(i)];
     }
     expect_agreement(y, expected, c.agreement, 1e-30);
     ++checked;

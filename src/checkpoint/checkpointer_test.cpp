@@ -1,0 +1,237 @@
+#include "checkpoint/checkpointer.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "checkpoint/checkpoint_test.h"
+#include "checkpoint/folder.h"
+#include "checkpoint/restore.h"
+#include "checkpoint/write.h"
+#include "io/file.h"
+#include "testing/temp_dir.h"
+
+namespace axle {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::ThrowsMessage;
+
+TEST(Checkpoint, ComesBackBitForBit) {
+  const TempDir dir;
+  for (const int64_t chunk : {100, 4096, 16 << 20}) {
+    for (const int64_t file : {1, 20000, 1 << 30}) {
+      write_checkpoint(dir.path(), 7, example_state(7), example_metadata(7),
+                       {.file_bytes = file, .chunk_bytes = chunk});
+      const auto back = restore_tensors(dir.path());
+      ASSERT_TRUE(back);
+      EXPECT_EQ(back->step, 7);
+      EXPECT_EQ(back->metadata, example_metadata(7));
+      EXPECT_EQ(back->tensors, example_state(7)) << chunk << " " << file;
+    }
+  }
+}
+
+TEST(Checkpoint, EqualStatesGiveEqualFiles) {
+  const TempDir a, b;
+  write_checkpoint(a.path(), 1, example_state(1), {});
+  write_checkpoint(b.path(), 1, example_state(1), {});
+  for (const char* file : {"manifest.json", "data_00000.bin"}) {
+    EXPECT_EQ(read_file(a.path() / "step_00000001" / file),
+              read_file(b.path() / "step_00000001" / file));
+  }
+}
+
+TEST(Checkpoint, AnEmptyStateIsAState) {
+  const TempDir dir;
+  write_checkpoint(dir.path(), 0, {}, {});
+  const auto back = restore_tensors(dir.path());
+  ASSERT_TRUE(back);
+  EXPECT_THAT(back->tensors, IsEmpty());
+}
+
+TEST(Checkpoint, TensorsLieAligned) {
+  const TempDir dir;
+  write_checkpoint(dir.path(), 1, example_state(1), {});
+  const StoredCheckpoint stored(dir.path(), 1);
+  ASSERT_EQ(stored.manifest().tensors.size(), example_state(1).size());
+  for (const auto& [path, tensor] : stored.manifest().tensors) {
+    EXPECT_EQ(tensor.offset % kTensorAlignment, 0) << path;
+  }
+}
+
+TEST(Checkpoint, NoCheckpointIsNoError) {
+  const TempDir dir;
+  EXPECT_FALSE(restore_tensors(dir.path()));
+  EXPECT_FALSE(restore_tensors(dir / "missing"));
+}
+
+TEST(Checkpoint, SavingAStepAgainReplacesIt) {
+  const TempDir dir;
+  write_checkpoint(dir.path(), 1, example_state(1), {});
+  write_checkpoint(dir.path(), 1, example_state(2), {});
+  EXPECT_EQ(restore_tensors(dir.path())->tensors, example_state(2));
+  EXPECT_THAT(list_directory(dir.path()), ElementsAre(dir.path() / "step_00000001"));
+}
+
+TEST(Manifest, AVersionOfTheFutureIsRefusedAndNotSkipped) {
+  const TempDir dir;
+  write_checkpoint(dir.path(), 1, example_state(1), {});
+  write_checkpoint(dir.path(), 2, example_state(2), {});
+  const std::string path = dir / "step_00000002/manifest.json";
+  // As such a version would write it: with a hash that fits.
+  Manifest manifest = parse_manifest(read_file(path), path);
+  std::string text = to_text(manifest);
+  const auto rehash = [&] {
+    text.replace(14, 64, std::string(64, '0'));
+    text.replace(14, 64, sha256_hex(text));
+  };
+  text.replace(text.find("\"version\": 1"), 12, "\"version\": 2");
+  rehash();
+  replace_file(path, text);
+  EXPECT_THAT([&] { restore_tensors(dir.path()); },
+              ThrowsMessage<UnknownVersionError>(
+                  AllOf(HasSubstr(path), HasSubstr("expected checkpoint version 1, got 2"))));
+}
+
+TEST(Manifest, ImpossibleTablesAreRefused) {
+  const auto refused = [](const Manifest& manifest, const char* why) {
+    EXPECT_THAT([&] { parse_manifest(to_text(manifest), "m"); },
+                ThrowsMessage<StorageError>(AllOf(HasSubstr("m: malformed: "), HasSubstr(why))));
+  };
+  const Manifest good{.step = 1,
+                      .metadata = {},
+                      .chunk_bytes = 10,
+                      .files = {{.name = "d", .bytes = 25, .crc32c = {1, 2, 3}}},
+                      .tensors = {{"w", {.type = {DType::kF32, {3}}, .file = 0, .offset = 13}}}};
+  EXPECT_NO_THROW(parse_manifest(to_text(good), "m"));
+  Manifest bad = good;
+  bad.tensors["w"].offset = 14;
+  refused(bad, "w: does not lie within d");
+  bad = good;
+  bad.tensors["w"].offset = -1;
+  refused(bad, "w: does not lie within d");
+  bad = good;
+  bad.tensors["w"].type.dims = {int64_t{1} << 40, int64_t{1} << 40};
+  refused(bad, "w: does not lie within d");
+  bad = good;
+  bad.tensors["w"].type.dims = {-3};
+  refused(bad, "w: does not lie within d");
+  bad = good;
+  bad.tensors["w"].file = 1;
+  refused(bad, "w: no such data file");
+  bad = good;
+  bad.files[0].name = "../d";
+  refused(bad, "expected the name of a file");
+  bad = good;
+  bad.files[0].bytes = 31;
+  refused(bad, "3 checksums do not fit 31 bytes");
+  bad = good;
+  bad.chunk_bytes = 0;
+  refused(bad, "impossible size of chunks: 0");
+}
+
+class CheckpointerModes : public ::testing::TestWithParam<SaveMode> {};
+INSTANTIATE_TEST_SUITE_P(Both, CheckpointerModes,
+                         ::testing::Values(SaveMode::kBackground, SaveMode::kBlocking),
+                         [](const auto& mode) { return to_text(mode.param); });
+
+TEST_P(CheckpointerModes, KeepsTheLastAndThoseOfRoundSteps) {
+  const TempDir dir;
+  Checkpointer checkpointer(
+      {.every_steps = 5, .keep_last_n = 2, .keep_every_steps = 20, .mode = GetParam()},
+      dir.path());
+  for (int64_t step = 1; step <= 50; ++step) {
+    if (checkpointer.due(step)) checkpointer.save(step, example_state(step), example_metadata(step));
+  }
+  EXPECT_EQ(checkpointer.last_saved(), 50);
+  EXPECT_EQ(checkpointer.num_failures(), 0);
+  EXPECT_THAT(checkpoint_steps(dir.path()), ElementsAre(20, 40, 45, 50));
+  EXPECT_EQ(restore_tensors(dir.path())->tensors, example_state(50));
+}
+
+TEST_P(CheckpointerModes, TheDestructorWaits) {
+  const TempDir dir;
+  { Checkpointer({.mode = GetParam()}, dir / "a/b").save(3, example_state(3)); }
+  EXPECT_EQ(restore_tensors(dir / "a/b")->step, 3);
+}
+
+TEST(Checkpointer, TheStepSavedLastIsNotSavedAgain) {
+  const TempDir dir;
+  Checkpointer checkpointer({}, dir.path());
+  checkpointer.save(1, example_state(1));
+  checkpointer.save(1, example_state(2));
+  EXPECT_EQ(checkpointer.last_saved(), 1);
+  EXPECT_EQ(restore_tensors(dir.path())->tensors, example_state(1));
+}
+
+TEST(Checkpointer, CheckpointsOfLaterStepsNeitherCountNorGo) {
+  const TempDir dir;
+  write_checkpoint(dir.path(), 100, example_state(100), {});
+  Checkpointer checkpointer({.keep_last_n = 1, .mode = SaveMode::kBlocking}, dir.path());
+  checkpointer.save(40, example_state(40));
+  checkpointer.save(50, example_state(50));
+  EXPECT_THAT(checkpoint_steps(dir.path()), ElementsAre(50, 100));
+}
+
+TEST(Checkpointer, RemovesWhatEarlierProcessesLeft) {
+  const TempDir dir;
+  make_directories(dir / "step_00000005.tmp-123");
+  replace_file(dir / "step_00000005.tmp-123/data_00000.bin", "part");
+  make_directories(dir / "step_notes.tmp-1");
+  Checkpointer checkpointer({}, dir.path());
+  EXPECT_THAT(list_directory(dir.path()), ElementsAre(dir.path() / "step_notes.tmp-1"));
+}
+
+TEST(Checkpointer, RefusesNumbersBelowOne) {
+  const TempDir dir;
+  EXPECT_THAT([&] { Checkpointer({.every_steps = 0}, dir.path()); },
+              ThrowsMessage<ConfigError>("checkpointer.every_steps: must be positive, got 0"));
+  EXPECT_THAT([&] { Checkpointer({.keep_last_n = -1}, dir.path()); },
+              ThrowsMessage<ConfigError>("checkpointer.keep_last_n: must be positive, got -1"));
+}
+
+TEST(Checkpointer, ArraysGoOutAndComeBack) {
+  const TempDir dir;
+  const auto runtime = make_runtime({.backend = "interpreter"});
+  std::vector<ProgramValue> values;
+  Arrays arrays;
+  for (const auto& [path, tensor] : example_state(4)) {
+    values.push_back({path, tensor.type()});
+    arrays.push_back(runtime->make_array(tensor, {}, {}));
+  }
+  Checkpointer checkpointer({}, dir.path());
+  checkpointer.save(4, values, arrays, example_metadata(4));
+  checkpointer.wait();
+  const auto back = restore_arrays(dir.path(), *runtime, {}, values);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->step, 4);
+  EXPECT_EQ(back->metadata, example_metadata(4));
+  ASSERT_EQ(back->arrays.size(), values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    EXPECT_EQ(back->arrays[i]->to_host(), example_state(4).at(values[i].name));
+  }
+}
+
+TEST(Restore, AStateOfAnotherConfigIsAMistakeOfTheUser) {
+  const TempDir dir;
+  const auto runtime = make_runtime({.backend = "interpreter"});
+  write_checkpoint(dir.path(), 1, example_state(1), {});
+  write_checkpoint(dir.path(), 2, example_state(2), {});
+  std::vector<ProgramValue> values;
+  for (const auto& [path, tensor] : example_state(2)) values.push_back({path, tensor.type()});
+  values[0].type = {DType::kI64, {}};
+  values[1].name = "learner/v/weight";
+  EXPECT_THAT([&] { restore_arrays(dir.path(), *runtime, {}, values); },
+              ThrowsMessage<ConfigError>(AllOf(
+                  HasSubstr("step_00000002: saved by a run with another config"),
+                  HasSubstr("learner/count: expected i64[], got i32[]"),
+                  HasSubstr("learner/v/weight is missing in it"),
+                  HasSubstr("learner/m/weight is not in this config"))));
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,151 @@
+// Stored bytes that are not what was written: every damage is found, named by file and offset, and
+// the newest good checkpoint is used.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "checkpoint/checkpoint_test.h"
+#include "checkpoint/folder.h"
+#include "checkpoint/restore.h"
+#include "checkpoint/write.h"
+#include "io/file.h"
+#include "testing/temp_dir.h"
+
+namespace axle {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+// Chunks are small, so that files have many, and not all of one size.
+constexpr WriteOptions kSmall{.file_bytes = 20000, .chunk_bytes = 1000};
+
+class Damage : public ::testing::Test {
+ protected:
+  Damage() {
+    for (const int64_t step : {1, 2}) {
+      write_checkpoint(dir_.path(), step, example_state(step), example_metadata(step), kSmall);
+    }
+    for (const auto& path : list_directory(checkpoint_folder(dir_.path(), 2))) {
+      files_.emplace_back(path, read_file(path));
+    }
+  }
+
+  // The damaged checkpoint of step 2 is told of, and that of step 1 comes back.
+  void expect_found(const std::string& what) {
+    Lines told;
+    const auto back = restore_tensors(dir_.path(), std::ref(told));
+    ASSERT_TRUE(back) << what;
+    ASSERT_EQ(back->step, 1) << what;
+    ASSERT_EQ(back->tensors, example_state(1)) << what;
+    ASSERT_EQ(back->metadata, example_metadata(1)) << what;
+    ASSERT_EQ(told.lines.size(), 2u);
+    ASSERT_THAT(told.lines[0], AllOf(HasSubstr("damaged checkpoint"), HasSubstr(what)));
+    ASSERT_THAT(told.lines[1], HasSubstr("going on from the checkpoint of step 1"));
+  }
+  void put(const std::filesystem::path& path, std::string_view bytes) {
+    FileWriter file(path);
+    file.write(bytes);
+    file.close();
+  }
+
+  TempDir dir_;
+  std::vector<std::pair<std::filesystem::path, std::string>> files_;
+};
+
+TEST_F(Damage, NoneAtFirst) {
+  EXPECT_EQ(files_.size(), 3u);  // two data files and the manifest
+  Lines told;
+  EXPECT_EQ(restore_tensors(dir_.path(), std::ref(told))->tensors, example_state(2));
+  EXPECT_TRUE(told.lines.empty());
+}
+
+TEST_F(Damage, EveryFileCutAtManyPlaces) {
+  for (const auto& [path, bytes] : files_) {
+    for (size_t size = 0; size < bytes.size(); size += 4096) {
+      truncate_file(path, static_cast<int64_t>(size));
+      expect_found(path.string());
+    }
+    truncate_file(path, static_cast<int64_t>(bytes.size()) - 1);
+    expect_found(path.string() + ": offset ");
+    put(path, bytes + "x");
+    expect_found(path.string() + ": offset ");
+    put(path, bytes);
+  }
+}
+
+TEST_F(Damage, EveryFlippedBit) {
+  std::mt19937 random(20);
+  size_t trials = 0;
+  for (const auto& [path, bytes] : files_) {
+    std::string changed = bytes;
+    for (int i = 0; i < 3500; ++i, ++trials) {
+      const size_t at = random() % bytes.size();
+      changed[at] ^= static_cast<char>(1 << (random() % 8));
+      put(path, changed);
+      try {
+        StoredCheckpoint(dir_.path(), 2).verify();
+        ADD_FAILURE() << path << ": a flipped bit at byte " << at << " was not seen";
+      } catch (const StorageError& error) {
+        const size_t chunk = at / 1000 * 1000;
+        const std::string place = path.filename() == kManifestName
+                                      ? path.string()
+                                      : fmt::format("{}: offset {}:", path.string(), chunk);
+        EXPECT_THAT(error.what(), HasSubstr(place));
+      }
+      changed[at] = bytes[at];
+    }
+    put(path, bytes);
+  }
+  EXPECT_GE(trials, 10000u);
+}
+
+TEST_F(Damage, SwappedChunks) {
+  const auto& [path, bytes] = files_[0];
+  std::string changed = bytes;
+  std::swap_ranges(changed.begin() + 1000, changed.begin() + 2000, changed.begin() + 5000);
+  put(path, changed);
+  expect_found(path.string() + ": offset 1000: expected 1000 bytes with CRC-32C");
+}
+
+TEST_F(Damage, SwappedFiles) {
+  put(files_[0].first, files_[1].second);
+  put(files_[1].first, files_[0].second);
+  expect_found(files_[0].first.string());
+}
+
+TEST_F(Damage, MissingFiles) {
+  for (const auto& [path, bytes] : files_) {
+    remove_tree(path);
+    expect_found(path.string());
+    put(path, bytes);
+  }
+}
+
+TEST_F(Damage, AnotherCheckpointUnderItsName) {
+  remove_tree(checkpoint_folder(dir_.path(), 2));
+  std::filesystem::copy(checkpoint_folder(dir_.path(), 1), checkpoint_folder(dir_.path(), 2));
+  expect_found("expected the checkpoint of step 2, got that of step 1");
+}
+
+TEST_F(Damage, AnEmptyFolderAndOneLeftByAKilledProcess) {
+  make_directories(dir_ / "step_00000003.tmp-77");
+  remove_tree(checkpoint_folder(dir_.path(), 2));
+  make_directories(checkpoint_folder(dir_.path(), 2));
+  expect_found("manifest.json: cannot open");
+}
+
+TEST_F(Damage, OfAllIsAnErrorAndNoFreshStart) {
+  for (const int64_t step : {1, 2}) {
+    put(checkpoint_folder(dir_.path(), step) / "manifest.json", "");
+  }
+  Lines told;
+  EXPECT_THAT([&] { restore_tensors(dir_.path(), std::ref(told)); },
+              ThrowsMessage<StorageError>(AllOf(
+                  HasSubstr("expected a good checkpoint, got 2 damaged: "), HasSubstr("step_00000002"))));
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,98 @@
+// Runs a function in a child process, stops it before and after each of its system calls, and kills
+// it there or makes the call fail: ptrace, nothing else needed.
+#pragma once
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <functional>
+
+namespace axle {
+
+/// What became of a child.
+struct ChildEnd {
+  bool refused = false;  // this system does not let us trace
+  bool killed = false;   // at the stop asked for; else it ended before
+  int exit_code = -1;
+};
+
+class SyscallInjector {
+ public:
+  /// `body`'s result is the child's exit code. It must not start threads.
+  explicit SyscallInjector(std::function<int()> body) : body_(std::move(body)) {}
+
+  /// Sends SIGKILL at the n-th stop (from 0), before a system call or after it.
+  ChildEnd kill_at(int n) {
+    int stop = 0;
+    return run([&stop, n](pid_t pid, const Call&) {
+      if (stop++ == n) ::kill(pid, SIGKILL);
+    });
+  }
+
+#if defined(__x86_64__)
+  /// Makes the n-th call (from 0) that `matches` (by number) fail with `error`, without being made;
+  /// hit() tells whether there was such a call.
+  ChildEnd fail_at(int n, int error, const std::function<bool(uint64_t)>& matches) {
+    int seen = 0;
+    bool failing = false;
+    hit_ = false;
+    return run([&, n, error](pid_t pid, const Call& call) {
+      user_regs_struct regs;
+      if (call.op == PTRACE_SYSCALL_INFO_ENTRY) {
+        failing = matches(call.entry.nr) && seen++ == n;
+        if (!failing) return;
+        hit_ = true;
+        ::ptrace(PTRACE_GETREGS, pid, nullptr, &regs);
+        regs.orig_rax = static_cast<unsigned long long>(-1);  // no such call: nothing is done
+      } else {
+        if (!failing) return;
+        failing = false;
+        ::ptrace(PTRACE_GETREGS, pid, nullptr, &regs);
+        regs.rax = static_cast<unsigned long long>(-error);
+      }
+      ::ptrace(PTRACE_SETREGS, pid, nullptr, &regs);
+    });
+  }
+#endif
+  bool hit() const { return hit_; }
+
+ private:
+  using Call = __ptrace_syscall_info;
+
+  ChildEnd run(const std::function<void(pid_t, const Call&)>& at_stop) {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(kRefused);
+      ::raise(SIGSTOP);
+      ::_exit(body_());
+    }
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    if (!WIFSTOPPED(status)) return {.refused = true};
+    ::ptrace(PTRACE_SETOPTIONS, pid, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
+    long signal = 0;
+    while (true) {
+      ::ptrace(PTRACE_SYSCALL, pid, nullptr, signal);
+      ::waitpid(pid, &status, 0);
+      if (WIFSIGNALED(status)) return {.killed = WTERMSIG(status) == SIGKILL};
+      if (WIFEXITED(status)) return {.exit_code = WEXITSTATUS(status)};
+      const bool at_call = WSTOPSIG(status) == (SIGTRAP | 0x80);
+      signal = at_call ? 0 : WSTOPSIG(status);
+      Call call{};
+      if (at_call && ::ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(call), &call) > 0) {
+        at_stop(pid, call);
+      }
+    }
+  }
+
+  static constexpr int kRefused = 99;
+  std::function<int()> body_;
+  bool hit_ = false;
+};
+
+}  // namespace axle

@@ -1,0 +1,218 @@
+// config show, list, diff, check: resolution as the user sees it.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/run_test.h"
+#include "io/file.h"
+#include "testing/temp_dir.h"
+
+namespace axle {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+std::string field(const std::string& shown, const std::string& path) {
+  const size_t at = ("\n" + shown).find("\n" + path + ": ");
+  if (at == std::string::npos) return "(none)";
+  const size_t begin = at + path.size() + 2;
+  return shown.substr(begin, shown.find('\n', begin) - begin);
+}
+
+// The value of a field after the flags.
+std::string resolved(const std::string& path, std::vector<std::string> flags, const std::string& recipe = "quickstart") {
+  std::vector<std::string> arguments = {"config", "show"};
+  if (!recipe.empty()) arguments.push_back(recipe);
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  const Ran ran = run_axle(arguments);
+  return ran.code == 0 ? field(ran.out, path) : ran.err;
+}
+
+class ConfigFile : public testing::Test {
+ protected:
+  std::string write(const std::string& text) {
+    const std::string path = dir_ / "moe.yaml";
+    replace_file(path, text);
+    return path;
+  }
+  // The error of `config check --config FILE`, without the folder.
+  std::string error_of(const std::string& text) {
+    const std::string path = write(text);
+    const Ran ran = run_axle({"config", "check", "--config", path});
+    EXPECT_EQ(ran.code, 2) << ran.out;
+    std::string out = ran.err;
+    for (size_t at; (at = out.find(path)) != std::string::npos;) out.replace(at, path.size(), "FILE");
+    return out;
+  }
+  TempDir dir_;
+};
+
+TEST(ConfigVerbs, FlagsApplyFromLeftToRight) {
+  EXPECT_EQ(resolved("max_steps", {"--steps", "5", "--set", "max_steps=7"}), "7");
+  EXPECT_EQ(resolved("max_steps", {"--set", "max_steps=7", "--steps", "5"}), "5");
+  EXPECT_EQ(resolved("max_steps", {"--steps", "5", "--steps", "6"}), "6");
+  EXPECT_EQ(resolved("seed", {"--seed", "3", "--set", "seed=4", "--seed=9"}), "9");
+  EXPECT_EQ(resolved("mesh", {"--set", "mesh=data=8", "--mesh", "data=2,fsdp=2,model=2"}), "data=2,fsdp=2,model=2");
+}
+
+TEST(ConfigVerbs, ClassesByName) {
+  EXPECT_EQ(resolved("model.decoder.output_norm", {"--set", "model.decoder.output_norm=LayerNorm"}), "LayerNorm");
+  EXPECT_EQ(resolved("model.decoder.output_norm.eps", {"--set", "model.decoder.output_norm.eps=0.25", "--set", "model.decoder.output_norm=LayerNorm"}),
+            "0.25");
+}
+
+TEST(ConfigVerbs, Data) {
+  EXPECT_EQ(resolved("input.source.path", {"--data", "some/text"}), "\"some/text\"");
+  EXPECT_EQ(resolved("input", {"--data", "synthetic"}), "SyntheticInput");
+  EXPECT_EQ(resolved("input.seq_len", {"--set", "input.seq_len=96", "--data", "synthetic"}), "96");
+  EXPECT_EQ(resolved("input.num_batches", {"--data", "synthetic"}), "none");
+  EXPECT_EQ(resolved("evalers['held_out'].input.num_batches", {"--data", "synthetic"}), "8");
+  EXPECT_EQ(resolved("evalers['held_out'].input.source.path", {"--data", "some/text"}), "\"some/text\"");
+  EXPECT_THAT(resolved("input", {"--data", "synthetic", "--data", "some/text"}),
+              HasSubstr("--data some/text: expected an input that reads text, got SyntheticInput"));
+}
+
+TEST(ConfigVerbs, EveryRecipeTakesSyntheticData) {
+  const auto all = nlohmann::json::parse(run_axle({"config", "list", "--json"}).out);
+  ASSERT_GE(all["recipes"].size(), 5u);
+  for (const std::string recipe : all["recipes"]) EXPECT_EQ(resolved("input", {"--data", "synthetic"}, recipe), "SyntheticInput") << recipe;
+}
+
+TEST(ConfigVerbs, UnknownNames) {
+  EXPECT_THAT(resolved("", {}, "quikstart"), StartsWith("axle: no recipe is called 'quikstart'; did you mean 'quickstart'?"));
+  EXPECT_THAT(resolved("", {}, "fuji"), HasSubstr("did you mean 'fuji-"));
+  EXPECT_THAT(resolved("", {}, ""), StartsWith("axle: RECIPE: expected one of "));
+  EXPECT_THAT(resolved("", {"--set", "model.decoder.layrs=4"}), StartsWith("axle: model.decoder.layrs: no such field; did you mean 'layers'? (fields: "));
+  EXPECT_THAT(resolved("", {"--set", "model.decoder.output_norm=LayrNorm"}), HasSubstr("no Norm is called 'LayrNorm'; did you mean 'LayerNorm'?"));
+  EXPECT_THAT(resolved("", {"--set", "model.decoder.output_norm=Linear"}), HasSubstr("no Norm is called 'Linear'"));
+  EXPECT_EQ(resolved("", {"--set", "max_steps"}), "axle config show: --set: expected PATH=VALUE, got 'max_steps'; see axle config show --help\n");
+  EXPECT_THAT(resolved("", {"--steps", "many"}), HasSubstr("max_steps: expected an integer, got 'many'"));
+  EXPECT_EQ(run_axle({"config", "show", "quickstart", "--steps", "many"}).code, 2);
+  EXPECT_THAT(resolved("", {"--config", "nowhere.yaml"}), HasSubstr("nowhere.yaml: expected a config file, got nothing there"));
+}
+
+TEST_F(ConfigFile, SectionsApplyInOrder) {
+  const std::string path = write(
+      "set:\n  model.decoder.output_norm.eps: 0.125\n  max_steps: 11\n"
+      "replace:\n  RMSNorm: {with: LayerNorm, set: {eps: 0.5}}\n"
+      "recipe: quickstart\n"
+      "modify:\n  - setmesh: {mesh: \"data=4\"}\n");
+  // The whole tree was rewritten first, one field set after it, the flag last.
+  const Ran ran = run_axle({"config", "show", "--steps", "12", "--config", path});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(field(ran.out, "model.decoder.output_norm"), "LayerNorm");
+  EXPECT_EQ(field(ran.out, "model.decoder.output_norm.eps"), "0.125");
+  EXPECT_EQ(field(ran.out, "model.decoder.layers.layer.attention.norm.eps"), "0.5");
+  EXPECT_EQ(field(ran.out, "max_steps"), "12");
+  EXPECT_EQ(field(ran.out, "mesh"), "data=4");
+  EXPECT_THAT(ran.out, Not(HasSubstr("RMSNorm")));
+}
+
+TEST_F(ConfigFile, ReplaceSelectsWrapsAndKeeps) {
+  const std::string path = write(
+      "recipe: quickstart\n"
+      "replace:\n"
+      "  Norm:\n"
+      "    - {with: LayerNorm, at: \"model.decoder.output_norm\"}\n"
+      "  RoPE: FusedQKV\n"
+      "  FusedQKV: {with: RoPE, wrap: inner, set: {theta: 123.0}}\n");
+  const Ran ran = run_axle({"config", "show", "--config", path});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(field(ran.out, "model.decoder.output_norm"), "LayerNorm");
+  EXPECT_EQ(field(ran.out, "model.decoder.layers.layer.attention.norm"), "RMSNorm");
+  const std::string qkv = "model.decoder.layers.layer.attention.body.qkv";
+  EXPECT_EQ(field(ran.out, qkv), "RoPE");
+  EXPECT_EQ(field(ran.out, qkv + ".theta"), "123.0");
+  EXPECT_EQ(field(ran.out, qkv + ".inner"), "FusedQKV");
+}
+
+TEST_F(ConfigFile, CheckPrintsReportAndDifferences) {
+  const std::string path = write("recipe: quickstart\nreplace: {RMSNorm: LayerNorm}\nset: {max_steps: 9}\n");
+  const Ran ran = run_axle({"config", "check", "--config", path, "--data", "synthetic"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("RMSNorm -> LayerNorm: "));
+  EXPECT_THAT(ran.out, HasSubstr("carried over: "));
+  EXPECT_THAT(ran.out, HasSubstr("model.decoder.output_norm: RMSNorm -> LayerNorm\n"));
+  EXPECT_THAT(ran.out, HasSubstr("-> 9\n"));
+  EXPECT_THAT(ran.out, Not(HasSubstr("seed:")));
+}
+
+TEST(ConfigVerbs, CheckNamesWhatIsMissing) {
+  const Ran ran = run_axle({"config", "check", "quickstart"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("REQUIRED but not set: input.source.path"));
+}
+
+TEST(ConfigVerbs, CheckBuildsTheModel) {
+  const Ran ran = run_axle({"config", "check", "quickstart", "--data", "synthetic", "--set", "model.decoder.layers.layer.attention.body.num_kv_heads=3"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("num_kv_heads: must divide num_heads"));
+}
+
+TEST_F(ConfigFile, Mistakes) {
+  EXPECT_THAT(error_of("recipe: quickstart\nreplce:\n  RMSNorm: LayerNorm\n"),
+              StartsWith("axle: FILE:2: no such section: replce; did you mean 'replace'? (sections: recipe, replace, modify, set)"));
+  EXPECT_THAT(error_of("recipe: quickstart\nset:\n  max_steps: 3\n  model.layrs: 4\n"), StartsWith("axle: FILE:4: model.layrs: no such field"));
+  EXPECT_THAT(error_of("recipe: quickstart\nreplace:\n  RMSNrm: LayerNorm\n"), HasSubstr("FILE:3: no class is called 'RMSNrm'; did you mean 'RMSNorm'"));
+  EXPECT_THAT(error_of("recipe: quickstart\nreplace:\n  RMSNorm: {with: LayerNorm, att: x}\n"), HasSubstr("FILE:3: replace.RMSNorm: no such key: att; did you mean 'at'"));
+  EXPECT_THAT(error_of("recipe: quickstart\nreplace:\n  RMSNorm: {at: x}\n"), HasSubstr("expected 'with: Class', got none"));
+  EXPECT_THAT(error_of("recipe: quickstart\nreplace:\n  LayerNorm: RMSNorm\n"), HasSubstr("FILE:3: "));
+  EXPECT_THAT(error_of("recipe: quickstart\nreplace:\n  RMSNorm: Linear\n"), HasSubstr("FILE:3: "));
+  EXPECT_THAT(error_of("recipe: quickstart\nmodify:\n  - SetMsh: {mesh: data=2}\n"), HasSubstr("FILE:3: no Modifier is called 'SetMsh'; did you mean 'SetMesh'"));
+  EXPECT_THAT(error_of("recipe: quickstart\nmodify: SetMesh\n"), HasSubstr("FILE:2: expected a list of modifiers"));
+  EXPECT_THAT(error_of("recipe: quickstart\nmodify:\n  - SetRemat: {at: nowhere}\n"), HasSubstr("matches none"));
+  EXPECT_THAT(error_of("recipe: quickstart\nset: [1]\n"), HasSubstr("FILE:2: expected a mapping"));
+  EXPECT_THAT(error_of("recipe: {a\n"), StartsWith("axle: FILE:"));
+  EXPECT_THAT(error_of("recipe: quikstart\n"), HasSubstr("did you mean 'quickstart'"));
+  EXPECT_THAT(error_of("set: {max_steps: 3}\n"), HasSubstr("RECIPE: expected one of"));
+}
+
+TEST_F(ConfigFile, YamlOfShowGivesTheSameConfig) {
+  const std::vector<std::string> flags = {"--data", "synthetic", "--set", "model.decoder.layers.layer.@remat=SaveDots", "--set", "max_steps=77"};
+  std::vector<std::string> show = {"config", "show", "quickstart"};
+  show.insert(show.end(), flags.begin(), flags.end());
+  const std::string text = run_axle(show).out;
+  show.emplace_back("--yaml");
+  const std::string path = write(run_axle(show).out);
+  EXPECT_EQ(run_axle({"config", "show", "--config", path}).out, text);
+  EXPECT_EQ(field(run_axle({"config", "show", "--config", path, "--steps", "78"}).out, "max_steps"), "78");
+  const Ran both = run_axle({"config", "show", "quickstart", "--config", path});
+  EXPECT_EQ(both.code, 2);
+  EXPECT_THAT(both.err, HasSubstr("expected no recipe beside a file with a whole config, got 'quickstart'"));
+}
+
+TEST_F(ConfigFile, Diff) {
+  const std::string path = write("recipe: quickstart\nset: {max_steps: 9}\n");
+  EXPECT_EQ(run_axle({"config", "diff", "quickstart", "quickstart"}).out, "no differences\n");
+  const Ran ran = run_axle({"config", "diff", "quickstart", path, "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto changes = nlohmann::json::parse(ran.out)["changes"];
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes["max_steps"]["after"], "9");
+  EXPECT_THAT(run_axle({"config", "diff", "quickstart", "fuji-7B-v2"}).out, HasSubstr("model.decoder.model_dim: 128 -> 4096\n"));
+  EXPECT_EQ(run_axle({"config", "diff", "quickstart", "nothing"}).code, 2);
+}
+
+TEST(ConfigVerbs, ListNamesRecipesClassesAndInputs) {
+  const auto all = nlohmann::json::parse(run_axle({"config", "list", "--json"}).out);
+  const auto& norm = all["roles"]["Norm"];
+  EXPECT_EQ(norm["methods"]["forward"]["inputs"], nlohmann::json({"x"}));
+  EXPECT_EQ(norm["dims"], nlohmann::json({"input_dim"}));
+  EXPECT_TRUE(norm["classes"].contains("RMSNorm"));
+  EXPECT_TRUE(norm["classes"]["RMSNorm"]["fields"].contains("eps"));
+  EXPECT_EQ(all["roles"]["TokenEmbedding"]["methods"]["attend"]["inputs"], nlohmann::json({"x"}));
+  EXPECT_EQ(all["roles"]["Model"]["methods"]["logits"]["inputs"], nlohmann::json({"batch"}));
+  const std::string text = run_axle({"config", "list"}).out;
+  EXPECT_THAT(text, HasSubstr("  quickstart\n"));
+  EXPECT_THAT(text, HasSubstr("  forward(x, context)\n"));
+}
+
+TEST(ConfigVerbs, JsonOfShow) {
+  const auto shown = nlohmann::json::parse(run_axle({"config", "show", "quickstart", "--json"}).out);
+  EXPECT_EQ(shown["model"]["class"], "CausalLM");
+}
+
+}  // namespace
+}  // namespace axle

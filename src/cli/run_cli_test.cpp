@@ -1,0 +1,133 @@
+// What the program says to mistakes in the command itself.
+#include "cli/run_cli.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "base/version.h"
+#include "cli/exit_codes.h"
+#include "cli/run_test.h"
+#include "cli/verb.h"
+
+namespace axle {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+TEST(RunCli, HelpNamesEveryVerbAndExitCode) {
+  const Ran ran = run_axle({"--help"});
+  EXPECT_EQ(ran.code, 0);
+  for (const char* verb : {"train", "eval", "config", "params", "doctor", "eval-layer", "completion"}) EXPECT_THAT(ran.out, HasSubstr(verb));
+  EXPECT_THAT(ran.out, HasSubstr("130  Ctrl-C"));
+  EXPECT_EQ(run_axle({}).out, ran.out);
+}
+
+TEST(RunCli, EveryVerbHasHelp) {
+  for (const cli::AnyVerb& verb : cli::verbs()) {
+    std::vector<std::string> words;
+    const std::string name(verb.name);
+    const size_t blank = name.find(' ');
+    words.push_back(name.substr(0, blank));
+    if (blank != name.npos) words.push_back(name.substr(blank + 1));
+    words.emplace_back("--help");
+    const Ran ran = run_axle(words);
+    EXPECT_EQ(ran.code, 0) << name;
+    EXPECT_THAT(ran.out, HasSubstr(std::string(verb.help))) << name;
+    EXPECT_THAT(ran.out, HasSubstr("axle " + name)) << name;
+  }
+}
+
+TEST(RunCli, Version) {
+  const Ran ran = run_axle({"--version"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.out, "axle " + std::string(version()) + "\n");
+}
+
+TEST(RunCli, UnknownVerb) {
+  const Ran ran = run_axle({"trian", "quickstart"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, StartsWith("axle: no such verb: trian; did you mean 'train'? (verbs: "));
+  EXPECT_EQ(ran.out, "");
+}
+
+TEST(RunCli, UnknownSubverb) {
+  const Ran ran = run_axle({"config", "shwo", "quickstart"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_EQ(ran.err, "axle config: no such verb: shwo; did you mean 'show'? (verbs: check, diff, list, show)\n");
+}
+
+TEST(RunCli, VerbWithoutItsSubverbPrintsHelp) {
+  const Ran ran = run_axle({"config"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_THAT(ran.out, HasSubstr("diff"));
+}
+
+TEST(RunCli, UnknownFlag) {
+  const std::string line = "axle train: no such flag: --stpes; did you mean '--steps'?; see axle train --help\n";
+  EXPECT_EQ(run_axle({"train", "quickstart", "--stpes", "5"}).err, line);
+  EXPECT_EQ(run_axle({"train", "--stpes=5", "quickstart"}).err, line);
+  EXPECT_EQ(run_axle({"train", "quickstart", "--stpes", "5"}).code, 2);
+}
+
+TEST(RunCli, TooManyArguments) {
+  const Ran ran = run_axle({"config", "list", "everything"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_EQ(ran.err, "axle config list: expected nothing more, got 'everything'; see axle config list --help\n");
+}
+
+TEST(RunCli, MissingValueAndMissingFlag) {
+  EXPECT_EQ(run_axle({"train", "quickstart", "--steps"}).code, 2);
+  const Ran ran = run_axle({"eval", "--from", "somewhere"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("--data is required"));
+  EXPECT_THAT(ran.err, Not(HasSubstr("terminate")));
+}
+
+TEST(RunCli, WrongShell) {
+  const Ran ran = run_axle({"completion", "bsh"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_EQ(ran.err, "axle: SHELL: expected one of bash, zsh, fish, got 'bsh'; did you mean 'bash'?\n");
+}
+
+struct ThrowOptions {
+  std::string what;
+};
+const cli::Verb<ThrowOptions> throw_verb({
+    .name = "test-throw",
+    .help = "Fail as told",
+    .add = [](CLI::App&, ThrowOptions&, cli::Output&) {},
+    .run = [](const ThrowOptions&, cli::Output& out) -> ExitCode {
+      out.write("before\n");
+      static int calls = 0;
+      switch (calls++) {
+        case 0: throw StorageError("disk: full");
+        case 1: throw DataError("text: bad");
+        case 2: throw DeviceError("no memory", ExitCode::kDoesNotFit);
+        case 3: throw InternalError("broken");
+        case 4: throw std::bad_alloc();
+        default: throw std::runtime_error("odd");
+      }
+    },
+});
+
+TEST(RunCli, ErrorsBecomeOneLineAndTheirExitCode) {
+  const std::pair<int, std::string> expected[] = {
+      {4, "axle: disk: full\n"},
+      {3, "axle: text: bad\n"},
+      {6, "axle: no memory\n"},
+      {1, "axle: broken (a bug of Axle)\n"},
+      {1, "axle: out of memory on the host\n"},
+      {1, "axle: internal error: odd (a bug of Axle)\n"},
+  };
+  for (const auto& [code, line] : expected) {
+    const Ran ran = run_axle({"test-throw"});
+    EXPECT_EQ(ran.code, code);
+    EXPECT_EQ(ran.err, line);
+    EXPECT_EQ(ran.out, "before\n");
+  }
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,199 @@
+#include "infer/generator.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "infer/tiny_model_test.h"
+#include "nn/functional.h"
+#include "runtime/interpreter_runtime.h"
+
+namespace axle {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class GeneratorTest : public ::testing::Test {
+ protected:
+  Generated generate(TinyModel& tiny, const std::vector<TokenIds>& prompts, const GenerateOptions& options,
+                     Generator::Options settings = {}, const Generator::OnToken& on_token = {}) {
+    return Generator(*tiny.model, tiny.parameters, runtime_, settings).generate(prompts, options, on_token);
+  }
+  TokenIds tokens(TinyModel& tiny, const TokenIds& prompt, const GenerateOptions& options, Generator::Options settings = {}) {
+    return generate(tiny, {prompt}, options, settings).rows.at(0).tokens;
+  }
+  std::string error(TinyModel& tiny, const std::vector<TokenIds>& prompts, const GenerateOptions& options, Generator::Options settings = {}) {
+    try {
+      generate(tiny, prompts, options, settings);
+    } catch (const ConfigError& e) {
+      return e.what();
+    }
+    return "no error";
+  }
+  InterpreterRuntime runtime_{1};
+};
+
+// The most likely next token of the whole text, without any cache.
+int32_t next_by_forward(TinyModel& tiny, const TokenIds& text) {
+  std::vector<HostTensor> arguments;
+  for (const auto& [path, value] : tiny.parameters) arguments.push_back(value);
+  arguments.push_back(HostTensor({1, static_cast<int64_t>(text.size())}, std::span<const int32_t>(text)));
+  const HostTensor logits = eval(
+      [&](const Values& x) {
+        Tree<Tensor> parameters;
+        auto at = x.begin();
+        for (const auto& [path, value] : tiny.parameters) parameters.emplace(path, *at++);
+        return Values{functional(*tiny.model, parameters, {}, [&] { return tiny.model->logits({{"input_ids", *at}}); }).first};
+      },
+      arguments)[0];
+  const auto last = logits.values<float>().last(static_cast<size_t>(logits.shape().back()));
+  return static_cast<int32_t>(std::ranges::max_element(last) - last.begin());
+}
+
+TokenIds greedy_by_forward(TinyModel& tiny, TokenIds text, int64_t count) {
+  TokenIds out;
+  for (int64_t i = 0; i < count; ++i) {
+    out.push_back(next_by_forward(tiny, text));
+    text.push_back(out.back());
+  }
+  return out;
+}
+
+const TokenIds kPrompt = {3, 14, 15, 9, 26};
+
+TEST_F(GeneratorTest, PrefillAndStepsAreTheFullForwardPassStacked) {
+  TinyModel tiny = random_model(Stacked::Config{.num_layers = 2, .layer = tiny_layer()});
+  const TokenIds expected = greedy_by_forward(tiny, kPrompt, 20);
+  EXPECT_GT(std::set<int32_t>(expected.begin(), expected.end()).size(), 3u) << "the model says always the same";
+  EXPECT_EQ(tokens(tiny, kPrompt, {.max_tokens = 20}), expected);
+}
+
+TEST_F(GeneratorTest, PrefillAndStepsAreTheFullForwardPassRepeated) {
+  TinyModel tiny = random_model(Repeat::Config{.num_layers = 2, .layer = tiny_layer()});
+  EXPECT_EQ(tokens(tiny, kPrompt, {.max_tokens = 20}), greedy_by_forward(tiny, kPrompt, 20));
+}
+
+TEST_F(GeneratorTest, BucketsChangeNothing) {
+  TinyModel tiny = random_model(Stacked::Config{.num_layers = 2, .layer = tiny_layer()});
+  const GenerateOptions greedy{.max_tokens = 9}, drawn{.sampling = {.temperature = 1}, .max_tokens = 9, .seed = 5};
+  for (const GenerateOptions& options : {greedy, drawn}) {
+    const TokenIds few = tokens(tiny, kPrompt, options);  // caches of 16
+    GenerateOptions longer = options;
+    longer.max_tokens = 60;  // caches of 128
+    const TokenIds many = tokens(tiny, kPrompt, longer);
+    EXPECT_EQ(TokenIds(many.begin(), many.begin() + 9), few);
+    EXPECT_EQ(tokens(tiny, kPrompt, options, {.context_len = 14}), few);  // prompt and caches of 14
+  }
+}
+
+TEST_F(GeneratorTest, PromptsOfAnyLengthInOneCallAreThoseAlone) {
+  TinyModel tiny = random_model(Stacked::Config{.num_layers = 2, .layer = tiny_layer()});
+  const TokenIds longer = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18};
+  const Generated both = generate(tiny, {kPrompt, longer, {30}}, {.max_tokens = 8});
+  ASSERT_EQ(both.rows.size(), 3u);
+  EXPECT_EQ(both.rows[0].tokens, tokens(tiny, kPrompt, {.max_tokens = 8}));
+  EXPECT_EQ(both.rows[1].tokens, tokens(tiny, longer, {.max_tokens = 8}));
+  EXPECT_EQ(both.rows[2].tokens, tokens(tiny, {30}, {.max_tokens = 8}));
+  EXPECT_EQ(both.decoded_tokens, 21);
+}
+
+TEST_F(GeneratorTest, SeedDecidesWhatIsDrawn) {
+  TinyModel tiny = random_model(Stacked::Config{.num_layers = 1, .layer = tiny_layer()});
+  const auto drawn = [&](int64_t seed) { return tokens(tiny, kPrompt, {.sampling = {.temperature = 3}, .max_tokens = 12, .seed = seed}); };
+  const TokenIds first = drawn(1);
+  EXPECT_EQ(first, drawn(1));
+  EXPECT_NE(first, drawn(2));
+  EXPECT_GT(std::set<int32_t>(first.begin(), first.end()).size(), 3u);
+}
+
+TEST_F(GeneratorTest, StopsAtAnEndTokenWithoutIt) {
+  TinyModel tiny = chain_model({{4, 5}, {5, 6}, {6, 2}, {2, 4}}, 8);
+  TokenIds seen;
+  const Generated out = generate(tiny, {{1, 4}}, {.max_tokens = 50, .end_tokens = {2, 7}}, {}, [&](size_t row, int32_t token) {
+    EXPECT_EQ(row, 0u);
+    seen.push_back(token);
+  });
+  EXPECT_THAT(out.rows[0].tokens, ElementsAre(5, 6));
+  EXPECT_EQ(out.rows[0].stop, StopReason::kEndToken);
+  EXPECT_EQ(seen, out.rows[0].tokens);
+}
+
+TEST_F(GeneratorTest, AnEndTokenMayBeTheFirst) {
+  TinyModel tiny = chain_model({{4, 2}}, 8);
+  const Generated out = generate(tiny, {{4}}, {.end_tokens = {2}});
+  EXPECT_TRUE(out.rows[0].tokens.empty());
+  EXPECT_EQ(out.rows[0].stop, StopReason::kEndToken);
+  EXPECT_EQ(out.decoded_tokens, 0);
+}
+
+TEST_F(GeneratorTest, RowsEndEachByItself) {
+  TinyModel tiny = chain_model({{4, 5}, {5, 2}, {2, 4}, {6, 7}, {7, 6}}, 8);
+  const Generated out = generate(tiny, {{4}, {6}}, {.max_tokens = 5, .end_tokens = {2}});
+  EXPECT_THAT(out.rows[0].tokens, ElementsAre(5));
+  EXPECT_THAT(out.rows[1].tokens, ElementsAre(7, 6, 7, 6, 7));
+  EXPECT_EQ(out.rows[1].stop, StopReason::kMaxTokens);
+}
+
+TEST_F(GeneratorTest, ContextIsFilledToItsEndAndNotBeyond) {
+  TinyModel tiny = chain_model({{4, 5}, {5, 4}}, 8, 20);
+  const Generated out = generate(tiny, {{4, 5, 4}}, {.max_tokens = 100}, {.context_len = 20});
+  EXPECT_EQ(out.rows[0].tokens.size(), 17u);
+  EXPECT_EQ(out.rows[0].stop, StopReason::kContextEnd);
+  const Generated full = generate(tiny, {TokenIds(19, 4)}, {.max_tokens = 100}, {.context_len = 20});
+  EXPECT_THAT(full.rows[0].tokens, ElementsAre(5));
+}
+
+TEST_F(GeneratorTest, ProgramsAreKept) {
+  struct Counting final : Runtime {
+    InterpreterRuntime inner{1};
+    int compiled = 0;
+    const Topology& topology() const override { return inner.topology(); }
+    std::unique_ptr<Executable> compile(const Program& program, const CompileOptions& options) override {
+      ++compiled;
+      return inner.compile(program, options);
+    }
+    std::unique_ptr<Executable> load(const std::string& bytes, const Program& program) override { return inner.load(bytes, program); }
+    ArrayPtr make_array(const HostTensor& value, const PartitionSpec& sharding, const Mesh& mesh) override {
+      return inner.make_array(value, sharding, mesh);
+    }
+  } runtime;
+  TinyModel tiny = chain_model({{4, 5}, {5, 4}}, 8);
+  Generator generator(*tiny.model, tiny.parameters, runtime, {});
+  const auto compiled_by = [&](size_t prompt_len, const GenerateOptions& options) {
+    const int before = runtime.compiled;
+    const TokenIds prompt(prompt_len, 4);
+    generator.generate({&prompt, 1}, options);
+    return runtime.compiled - before;
+  };
+  EXPECT_EQ(compiled_by(3, {.max_tokens = 5}), 2);
+  EXPECT_EQ(compiled_by(9, {.max_tokens = 7}), 0);   // the same buckets
+  EXPECT_EQ(compiled_by(9, {.max_tokens = 8}), 2);   // caches of 32
+  EXPECT_EQ(compiled_by(20, {.max_tokens = 5}), 1);  // prompts of 32, the same decode program
+  EXPECT_EQ(compiled_by(3, {.sampling = {.temperature = 1}, .max_tokens = 5}), 2);
+  EXPECT_EQ(compiled_by(40, {.max_tokens = 1}), 1);  // nothing is decoded
+}
+
+TEST_F(GeneratorTest, LengthBucketsArePowersOfTwoUpToTheContext) {
+  EXPECT_EQ(length_bucket(1, {}), 16);
+  EXPECT_EQ(length_bucket(16, {}), 16);
+  EXPECT_EQ(length_bucket(17, {}), 32);
+  EXPECT_EQ(length_bucket(17, 20), 20);
+  EXPECT_EQ(length_bucket(3, 12), 12);
+}
+
+TEST_F(GeneratorTest, MistakesAreNamed) {
+  TinyModel tiny = chain_model({{4, 5}}, 8);
+  EXPECT_EQ(error(tiny, {}, {}), "prompts: expected at least one, got none");
+  EXPECT_EQ(error(tiny, {{}}, {}), "prompt: expected at least one token, got none");
+  EXPECT_EQ(error(tiny, {{4}}, {.max_tokens = 0}), "max_tokens: must be at least 1, got 0");
+  EXPECT_THAT(error(tiny, {{4}}, {.sampling = {.temperature = 1, .top_k = -2}}), HasSubstr("top_k: must be at least 1, got -2"));
+  EXPECT_EQ(error(tiny, {TokenIds(20, 4)}, {}, {.context_len = 20}),
+            "prompt: expected fewer tokens than the model's context of 20, got 20; shorten it");
+  tiny.parameters.at("model/decoder/output_norm/scale") = HostTensor::ones({9});
+  EXPECT_THAT(error(tiny, {{4}}, {}), HasSubstr("model/decoder/output_norm/scale: expected a parameter f32[8], got f32[9]"));
+  tiny.parameters.erase("model/decoder/output_norm/scale");
+  EXPECT_THAT(error(tiny, {{4}}, {}), HasSubstr("expected a parameter f32[8], got none"));
+}
+
+}  // namespace
+}  // namespace axle

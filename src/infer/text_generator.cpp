@@ -1,0 +1,55 @@
+#include "infer/text_generator.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "data/stream_decoder.h"
+#include "data/utf8.h"
+
+namespace axle {
+namespace {
+
+Generator::Options generator_options(const LoadedModel& loaded, CompileOptions compile) {
+  return {.context_len = loaded.context_len, .compile = std::move(compile)};
+}
+
+void check_utf8(std::string_view prompt) {
+  if (const auto at = find_invalid_utf8(prompt)) {
+    throw ConfigError(fmt::format("prompt: expected UTF-8, got a byte that is none at byte {}", *at + 1));
+  }
+}
+
+}  // namespace
+
+TextGenerator::TextGenerator(LoadedModel loaded, Runtime& runtime, CompileOptions compile)
+    : loaded_(std::move(loaded)),
+      generator_(*loaded_.model, loaded_.parameters, runtime, generator_options(loaded_, std::move(compile))) {
+  loaded_.parameters.clear();  // they are on the device
+}
+
+GeneratedText TextGenerator::generate(std::string_view prompt, GenerateOptions options, const OnText& on_text) {
+  check_utf8(prompt);
+  const Tokenizer& tokenizer = *loaded_.tokenizer;
+  const SpecialIds special = tokenizer.special_ids();
+  TokenIds ids = tokenizer.encode(prompt);
+  if (special.bos) ids.insert(ids.begin(), *special.bos);
+  for (const auto& end : {special.bos, special.eos}) {
+    if (end) options.end_tokens.push_back(*end);
+  }
+
+  GeneratedText out{.text = {}, .prompt_tokens = static_cast<int64_t>(ids.size())};
+  StreamDecoder decoder(tokenizer);
+  for (const int32_t id : ids) decoder.push(id);
+  const auto emit = [&](const std::string& text) {
+    out.text += text;
+    if (on_text && !text.empty()) on_text(text);
+  };
+  Generated generated = generator_.generate({&ids, 1}, options, [&](size_t, int32_t token) { emit(decoder.push(token)); });
+  emit(decoder.finish());
+  out.row = std::move(generated.rows.front());
+  out.prefill_secs = generated.prefill_secs;
+  out.tokens_per_sec = generated.tokens_per_sec();
+  return out;
+}
+
+}  // namespace axle

@@ -1,0 +1,76 @@
+// Small language models for the tests of infer/.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "layers/causal_lm.h"
+#include "layers/lm_head.h"
+#include "layers/rope.h"
+#include "layers/stacked.h"
+#include "ops/random.h"
+#include "transform/trace.h"
+
+namespace axle {
+
+struct TinyModel {
+  Child<Model> config;
+  std::unique_ptr<Model> model;
+  Tree<HostTensor> parameters = {};
+
+  explicit TinyModel(Child<Model> c) : config(std::move(c)), model(config.build({}, Scope{.path = "model"})) {}
+};
+
+inline TransformerLayer::Config tiny_layer() {
+  const Linear::Config linear{.bias = false};
+  return {.attention = PreNorm::Config{.body = Attention::Config{.num_heads = 4, .num_kv_heads = 2, .qkv = RoPE::Config{}}},
+          .feed_forward = PreNorm::Config{.body = FeedForward::Config{.gate = linear}}};
+}
+
+/// Two layers of width 16 over 31 tokens, random weights: what it says next depends on all that it has read.
+inline TinyModel random_model(Child<Block> layers, int64_t seed = 7) {
+  TinyModel out(CausalLM::Config{
+      .decoder = Decoder::Config{.model_dim = 16, .vocab_size = 31, .layers = std::move(layers), .lm_head = LmHead::Config{}}});
+  std::vector<std::string> paths;
+  const auto values = eval(
+      [&](const Values& x) {
+        Values all;
+        for (const auto& [path, t] : out.model->initialize(x[0])) {
+          paths.push_back(path);
+          all.push_back(t);
+        }
+        return all;
+      },
+      {random::key(seed)});
+  // Stronger than a fresh model's, so that logits are far from equal.
+  for (size_t i = 0; i < paths.size(); ++i) {
+    HostTensor value = values[i];
+    if (paths[i].ends_with("weight")) {
+      for (float& v : value.values<float>()) v *= 3;
+    }
+    out.parameters.emplace(paths[i], std::move(value));
+  }
+  return out;
+}
+
+/// After token `a` comes `b` for each pair, after any other token 0: embedded tokens pass the layers unchanged.
+inline TinyModel chain_model(const std::vector<std::pair<int32_t, int32_t>>& successors, int64_t vocab_size, std::optional<int64_t> max_seq_len = {}) {
+  TinyModel out(CausalLM::Config{.decoder = Decoder::Config{.model_dim = vocab_size,
+                                                            .vocab_size = vocab_size,
+                                                            .max_seq_len = max_seq_len,
+                                                            .layers = Stacked::Config{.num_layers = 1, .layer = tiny_layer()},
+                                                            .lm_head = LmHead::Config{}}});
+  for (const auto& [path, spec] : out.model->param_specs()) {
+    out.parameters.emplace(path, HostTensor::full(spec.shape, path.ends_with("scale") ? 1 : 0));
+  }
+  const auto at = [&](const std::string& path, int64_t row, int64_t column) -> float& {
+    return out.parameters.at(path).values<float>()[static_cast<size_t>(row * vocab_size + column)];
+  };
+  for (int64_t i = 0; i < vocab_size; ++i) at("model/decoder/emb/weight", i, i) = 1;
+  for (const auto& [from, to] : successors) at("model/decoder/lm_head/weight", to, from) = 1;
+  return out;
+}
+
+}  // namespace axle

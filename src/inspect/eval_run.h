@@ -1,0 +1,38 @@
+// A trained model on text of the user's choice.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "ir/mesh.h"
+#include "runtime/runtime.h"
+#include "train/evaler.h"
+
+namespace axle {
+
+struct EvalRunOptions {
+  /// Folder of a run: config.yaml and checkpoints.
+  std::filesystem::path dir;
+  /// A file or folder of text, or "synthetic".
+  std::string data;
+  RuntimeOptions runtime = {};
+  Mesh mesh = {};
+  std::string compile_cache = {};
+};
+
+struct RunEvaluation {
+  int64_t step = 0;  // of the checkpoint
+  std::string data;
+  EvalResult result;
+};
+
+/// Restores the newest good checkpoint and runs all of the text through the model once. Throws ConfigError where the folder
+/// holds no run, DataError for bad text, StorageError for damaged checkpoints.
+RunEvaluation evaluate_run(const EvalRunOptions& options);
+
+std::string to_text(const RunEvaluation& evaluation);
+/// {step, data, num_targets, num_bytes, byte_entropy_bits, metrics: {loss, ...}}; byte_entropy_bits is null where it is not known.
+nlohmann::ordered_json to_json(const RunEvaluation& evaluation);
+
+}  // namespace axle

@@ -1,0 +1,56 @@
+#include "inspect/parameter_table.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "config/set.h"
+
+namespace axle {
+namespace {
+
+using testing::HasSubstr;
+using Json = nlohmann::ordered_json;
+
+// Peak resident memory of this process so far.
+int64_t peak_resident_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) return std::stoll(line.substr(6)) * 1024;
+  }
+  return -1;
+}
+
+TEST(ParameterTable, OfSevenBillionParametersAllocatesNone) {
+  const ParameterTable table = parameter_table(recipe("fuji-7B-v2"));
+  EXPECT_EQ(table.total_params, 6610489344);
+  EXPECT_GT(peak_resident_bytes(), 0);
+  EXPECT_LT(peak_resident_bytes(), 100'000'000);
+}
+
+TEST(ParameterTable, JsonHasExactlyTheseKeys) {
+  const Json json = to_json(parameter_table(recipe("fuji-7B-v2")));
+  EXPECT_EQ(json.size(), 2u);
+  EXPECT_EQ(json["total_params"], 6610489344);
+  const Json& up = json["params"]["decoder/layers/layer/feed_forward/body/up/weight"];
+  EXPECT_EQ(up.dump(),
+            R"({"shape":[32,4096,11008],"dtype":"float32","axes":[null,["expert","fsdp","seq"],"model"],"init":"normal(0, 1.0 / fan_in)","weight_decay_scale":null})");
+}
+
+TEST(ParameterTable, WeightDecayOfTheOptimizersPatterns) {
+  Trainer::Config config = recipe("quickstart");
+  set(config, "learner.optimizer.weight_decay_scales", "{\"**.scale\": 0}");
+  const Json json = to_json(parameter_table(config));
+  EXPECT_EQ(json["params"]["decoder/output_norm/scale"]["weight_decay_scale"], 0);
+  EXPECT_EQ(json["params"]["decoder/emb/weight"]["weight_decay_scale"], nullptr);
+}
+
+TEST(ParameterTable, Text) {
+  const std::string text = to_text(parameter_table(recipe("fuji-7B-v2")));
+  EXPECT_THAT(text, HasSubstr("[None, [expert, fsdp, seq], model]"));
+  EXPECT_THAT(text, HasSubstr("6,610,489,344 parameters"));
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,44 @@
+#include "layers/head_projection.h"
+#include "layers/linear.h"
+#include "layers/lm_head.h"
+#include "testing/layer_test.h"
+
+namespace axle {
+namespace {
+
+using testing::build_for_test;
+
+AXLE_LAYER_LAWS(Linear, {.input_dim = 4, .output_dim = 3, .input_axes = "fsdp", .output_axes = "model"},
+                {{"bias", {}}, {"no_bias", {.bias = false}}})
+AXLE_LAYER_LAWS(LmHead, {.input_dim = 4, .output_dim = 6, .input_axes = "model"}, {{"default", {}}})
+AXLE_LAYER_LAWS(HeadInputLinear, {.model_dim = 6, .num_heads = 2, .head_dim = 3}, {{"bias", {.bias = true}}, {"no_bias", {}}})
+AXLE_LAYER_LAWS(HeadOutputLinear, {.model_dim = 6, .num_heads = 2, .head_dim = 3}, {{"bias", {.bias = true}}, {"no_bias", {}}})
+
+TEST(Linear, MultipliesAndAdds) {
+  auto layer = build_for_test<Linear>({}, {.input_dim = 2, .output_dim = 2});
+  layer.set("weight", HostTensor({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f})).set("bias", HostTensor({2}, {10.0f, 20.0f}));
+  EXPECT_EQ(layer.run(HostTensor({1, 2}, {1.0f, 1.0f})), HostTensor({1, 2}, {14.0f, 26.0f}));
+}
+
+TEST(Linear, SlotOptionsSetDtypeInitAndAxes) {
+  auto layer = build_for_test<Linear>({}, {.input_dim = 2, .output_dim = 3, .input_axes = "fsdp"},
+                                      {.dtype = DType::kBF16, .init = Ones{}, .partition = PartitionSpec{{"seq", "model"}}});
+  const Tree<ParamSpec> specs = layer.layer().param_specs();
+  EXPECT_EQ(specs.at("linear/weight").type(), (Type{DType::kBF16, {2, 3}}));
+  EXPECT_EQ(to_text(specs.at("linear/weight").partition()), "[seq, model]");
+  EXPECT_EQ(specs.at("linear/weight").initialiser().text, "constant(1.0)");
+  EXPECT_EQ(specs.at("linear/bias").initialiser().text, "constant(0.0)");
+}
+
+TEST(Linear, NamesTheLayerWhoseShapesDoNotFit) {
+  auto layer = build_for_test<Linear>({}, {.input_dim = 2, .output_dim = 2});
+  try {
+    layer.run(HostTensor::ones({1, 3}));
+    FAIL() << "expected an error";
+  } catch (const ShapeError& e) {
+    EXPECT_TRUE(std::string(e.what()).starts_with("linear: dot")) << e.what();
+  }
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,173 @@
+// Values of the elementwise families that finite differences and reference numbers do not reach.
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "ops/ops.h"
+#include "testing/op_test.h"
+
+namespace axle {
+namespace {
+
+using testing::counting;
+using testing::elements;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::run;
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+std::string error_of(const std::function<Tensor(const Values&)>& fn,
+                     const std::vector<HostTensor>& x) {
+  try {
+    run(fn, x);
+  } catch (const ShapeError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Elementwise, OperandsMustHaveOneDtype) {
+  const std::string message = error_of([](const Values& v) { return v[0] + v[1]; },
+                                       {counting({2}), counting({2}, DType::kI32)});
+  EXPECT_THAT(message, HasSubstr("add: operands must have one dtype, got f32 and i32"));
+  EXPECT_THAT(message, HasSubstr("operands: f32[2] of"));
+}
+
+TEST(Elementwise, OperandsMustBroadcast) {
+  const std::string message =
+      error_of([](const Values& v) { return v[0] < v[1]; }, {counting({2, 3}), counting({2})});
+  EXPECT_THAT(message, HasSubstr("lt: shapes [2, 3] and [2] do not broadcast"));
+}
+
+TEST(Elementwise, DtypesAreChecked) {
+  const HostTensor p = HostTensor({2}, {true, false}), i = counting({2}, DType::kI32),
+                   u = counting({2}, DType::kU32);
+  EXPECT_THAT(error_of([](const Values& v) { return v[0] + v[0]; }, {p}),
+              HasSubstr("expected numbers, got pred"));
+  EXPECT_THAT(error_of([](const Values& v) { return exp(v[0]); }, {i}),
+              HasSubstr("expected a floating-point operand, got i32"));
+  EXPECT_THAT(error_of([](const Values& v) { return abs(v[0]); }, {u}),
+              HasSubstr("expected signed numbers"));
+  EXPECT_THAT(error_of([](const Values& v) { return !v[0]; }, {i}),
+              HasSubstr("expected a predicate"));
+  EXPECT_THAT(error_of([](const Values& v) { return select(v[0], v[0], v[0]); }, {i}),
+              HasSubstr("expected a predicate first"));
+  EXPECT_THAT(error_of([](const Values& v) { return integer_pow(v[0], -1); }, {i}),
+              HasSubstr("integers have no power -1"));
+  EXPECT_THAT(error_of([](const Values& v) { return bitcast_convert(v[0], DType::kU32); }, {p}),
+              HasSubstr("predicates have no bits"));
+}
+
+TEST(Elementwise, NumbersTakeTheDtypeBeside) {
+  const HostTensor y =
+      run([](const Values& v) { return 7 - v[0] * 2; }, {counting({3}, DType::kI32)});
+  EXPECT_EQ(y, HostTensor({3}, {7, 5, 3}));
+  EXPECT_THAT(error_of([](const Values& v) { return v[0] + 0.5; }, {y}),
+              HasSubstr("expected a whole number for i32, got 0.5"));
+}
+
+TEST(Elementwise, SelectBroadcastsAllThree) {
+  const HostTensor p({2, 1}, {true, false});
+  EXPECT_EQ(run([](const Values& v) { return select(v[0], v[1], -1); }, {p, counting({3})}),
+            HostTensor({2, 3}, {0.f, 1.f, 2.f, -1.f, -1.f, -1.f}));
+  EXPECT_EQ(run([](const Values& v) { return select(v[0], 5, v[1]); },
+                {HostTensor::scalar(true), counting({2})}),
+            HostTensor({2}, {5.f, 5.f}));
+}
+
+TEST(Elementwise, NanIsNotLost) {
+  const HostTensor x({4}, {kNan, -1.f, kInf, 2.f});
+  EXPECT_EQ(run([](const Values& v) { return is_nan(v[0]); }, {x}),
+            HostTensor({4}, {true, false, false, false}));
+  EXPECT_EQ(run(
+                [](const Values& v) {
+                  return is_nan(relu(v[0]) + maximum(v[0], 0) + clamp(-1, v[0], 1));
+                },
+                {x}),
+            HostTensor({4}, {true, false, false, false}));
+  EXPECT_FLOAT_EQ(
+      run([](const Values& v) { return fraction_of(v[0] > 0); }, {x}).values<float>()[0], 0.5f);
+}
+
+TEST(Elementwise, LargeZeroAndSmallZero) {
+  const HostTensor a({2}, {-0.f, 0.f}), b({2}, {0.f, -0.f});
+  EXPECT_EQ(run([](const Values& v) { return maximum(v[0], v[1]); }, {a, b}),
+            HostTensor({2}, {0.f, 0.f}));
+  EXPECT_EQ(run([](const Values& v) { return minimum(v[0], v[1]); }, {a, b}),
+            HostTensor({2}, {-0.f, -0.f}));
+}
+
+TEST(Elementwise, ConversionsSaturate) {
+  const HostTensor x({5}, {1e20f, -1e20f, kNan, -1.9f, 3.f});
+  const int32_t high = std::numeric_limits<int32_t>::max(),
+                low = std::numeric_limits<int32_t>::min();
+  EXPECT_EQ(run([](const Values& v) { return astype(v[0], DType::kI32); }, {x}),
+            HostTensor({5}, {high, low, 0, -1, 3}));
+}
+
+TEST(Elementwise, BitsUnderAnotherDtype) {
+  const HostTensor x({2}, {1.f, -2.f});
+  EXPECT_EQ(run([](const Values& v) { return bitcast_convert(v[0], DType::kU32); }, {x}),
+            HostTensor({2}, {0x3f800000u, 0xc0000000u}));
+  const HostTensor halves =
+      run([](const Values& v) { return bitcast_convert(v[0], DType::kBF16); }, {x});
+  EXPECT_EQ(halves.shape(), (Shape{2, 2}));
+  EXPECT_THAT(elements(halves), ElementsAre(0, 1, 0, -2));
+  EXPECT_EQ(run([](const Values& v) { return bitcast_convert(v[0], DType::kF32); }, {halves}), x);
+  // In f64 mode the bits are still those of f32.
+  EXPECT_EQ(
+      run([](const Values& v) { return bitcast_convert(v[0], DType::kU32); }, {x}, {.f64 = true})
+          .values<uint32_t>()[0],
+      0x3f800000u);
+}
+
+TEST(Elementwise, ReducedPrecision) {
+  const HostTensor x({5}, {1.00390625f, 1.01171875f, 65520.f, 65519.f, 1e-6f});
+  const auto rounded = [&](int e, int m) {
+    return elements(run([&](const Values& v) { return reduce_precision(v[0], e, m); }, {x}));
+  };
+  EXPECT_THAT(rounded(8, 7), ElementsAre(1, 1.015625, 65536, 65536,
+                                         BF16(1e-6f).bits ? double(float(BF16(1e-6f))) : 0));
+  EXPECT_THAT(rounded(5, 10), ElementsAre(1.00390625, 1.01171875, kInf, 65504, 0));
+}
+
+TEST(Elementwise, ShiftsBeyondTheWidth) {
+  const HostTensor x({2}, {-8, 8}), n({2}, {32, 33});
+  EXPECT_EQ(run([](const Values& v) { return shift_left(v[0], v[1]); }, {x, n}),
+            HostTensor({2}, {0, 0}));
+  EXPECT_EQ(run([](const Values& v) { return shift_right_arithmetic(v[0], v[1]); }, {x, n}),
+            HostTensor({2}, {-1, 0}));
+  EXPECT_EQ(run([](const Values& v) { return v[0] >> 1; }, {HostTensor({1}, {0x80000000u})}),
+            HostTensor({1}, {0x40000000u}));
+}
+
+TEST(Elementwise, IntegersWrap) {
+  const int32_t low = std::numeric_limits<int32_t>::min();
+  EXPECT_EQ(run([](const Values& v) { return square(v[0]) + integer_pow(v[0], 3); },
+                {HostTensor({2}, {low, -3})}),
+            HostTensor({2}, {0, -18}));
+}
+
+TEST(ErrorFunction, InverseInF64IsExact) {
+  const HostTensor x({7}, {0.0, 0.3, -0.7, 0.99, 0.9999999, 1 - 1e-12, -1 + 1e-15});
+  const HostTensor back = run([](const Values& v) { return erf(erf_inv(v[0])); }, {x});
+  for (int64_t i = 0; i < x.size(); ++i) EXPECT_NEAR(back.at(i), x.at(i), 4e-16) << i;
+  // Where erf is flat the complement tells more: erfc(erf_inv(1 - 2^-40)) = 2^-40.
+  const HostTensor tail =
+      run([](const Values& v) { return erfc(erf_inv(v[0])); }, {HostTensor({1}, {1 - 0x1p-40})});
+  EXPECT_NEAR(tail.at(0), 0x1p-40, 1e-13 * 0x1p-40);
+}
+
+TEST(ErrorFunction, InverseInF32IsNearTheTruth) {
+  const HostTensor x =
+      run([](const Values&) { return (astype(iota({199}, 0), DType::kF32) - 99) / 100; });
+  const HostTensor y = run([](const Values& v) { return erf_inv(v[0]); }, {x});
+  const HostTensor exact =
+      run([](const Values& v) { return erf_inv(v[0]); }, {x.astype(DType::kF64)});
+  for (int64_t i = 0; i < x.size(); ++i)
+    EXPECT_NEAR(y.at(i), exact.at(i), 1e-6 * std::abs(exact.at(i))) << x.at(i);
+}
+
+}  // namespace
+}  // namespace axle

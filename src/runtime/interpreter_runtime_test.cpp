@@ -1,0 +1,97 @@
+#include "runtime/interpreter_runtime.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "ops/arithmetic.h"
+#include "transform/trace.h"
+
+namespace axle {
+namespace {
+
+const Type kPair{DType::kF32, {2}};
+
+/// x + y and x * y; x is donated to the first.
+Program sum_and_product() {
+  const auto graph = trace(
+      [](const Values& x) {
+        return Values{x[0] + x[1], x[0] * x[1]};
+      },
+      {kPair, kPair});
+  return {.name = "both",
+          .graph = graph,
+          .inputs = {{.name = "x", .type = kPair, .donated_to = 0}, {.name = "y", .type = kPair}},
+          .outputs = {{.name = "sum", .type = kPair}, {.name = "product", .type = kPair}}};
+}
+
+template <class E, class Fn>
+std::string error_of(Fn fn) {
+  try {
+    fn();
+  } catch (const E& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+class InterpreterRuntimeTest : public testing::Test {
+ protected:
+  ArrayPtr put(const HostTensor& value) { return runtime_->make_array(value, {}, {}); }
+  std::unique_ptr<Runtime> runtime_ = make_runtime({.backend = "interpreter", .num_devices = 8});
+};
+
+TEST_F(InterpreterRuntimeTest, RunsTheGraph) {
+  auto program = runtime_->compile(sum_and_product());
+  const Arrays arguments = {put(HostTensor({2}, {1.f, 2.f})), put(HostTensor({2}, {3.f, 5.f}))};
+  const auto results = program->execute(arguments);
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0]->to_host(), HostTensor({2}, {4.f, 7.f}));
+  EXPECT_EQ(results[1]->to_host(), HostTensor({2}, {3.f, 10.f}));
+  EXPECT_EQ(arguments[1]->to_host(), HostTensor({2}, {3.f, 5.f}));
+}
+
+TEST_F(InterpreterRuntimeTest, DonatedInputsAreGoneAsOnDevices) {
+  auto program = runtime_->compile(sum_and_product());
+  const Arrays arguments = {put(HostTensor::ones({2})), put(HostTensor::ones({2}))};
+  program->execute(arguments);
+  const std::string message =
+      "array f32[2]: expected a value, got one that was donated to program 'both'; use its result";
+  EXPECT_EQ(error_of<DeviceError>([&] { arguments[0]->to_host(); }), message);
+  EXPECT_EQ(error_of<DeviceError>([&] { program->execute(arguments); }), message);
+}
+
+TEST_F(InterpreterRuntimeTest, RefusesArgumentsThatDoNotFit) {
+  auto program = runtime_->compile(sum_and_product());
+  const auto one = put(HostTensor::ones({2}));
+  const auto execute = [&](Arrays arguments) {
+    return error_of<ShapeError>([&] { program->execute(arguments); });
+  };
+  EXPECT_EQ(execute({one}), "program 'both': expected 2 arguments, got 1");
+  EXPECT_EQ(execute({one, put(HostTensor::ones({3}))}),
+            "program 'both', argument 1 'y': expected f32[2], got f32[3]");
+  EXPECT_EQ(execute({one, one}),
+            "program 'both', argument 1 'y': expected a donated array once, got it also as 'x'");
+  EXPECT_EQ(one->to_host(), HostTensor::ones({2}));  // nothing was taken
+}
+
+TEST_F(InterpreterRuntimeTest, ChecksShardingsAsDevicesDo) {
+  EXPECT_EQ(runtime_->topology().devices.size(), 8u);
+  const Mesh mesh{{{"data", 4}}};
+  EXPECT_EQ(runtime_->make_array(HostTensor::ones({8}), {{{"data"}}}, mesh)->to_host(),
+            HostTensor::ones({8}));
+  EXPECT_THROW(runtime_->make_array(HostTensor::ones({6}), {{{"data"}}}, mesh), ConfigError);
+}
+
+TEST_F(InterpreterRuntimeTest, SaysWhatItCannotDo) {
+  Program text_only = sum_and_product();
+  text_only.graph = nullptr;
+  EXPECT_EQ(error_of<DeviceError>([&] { runtime_->compile(text_only); }),
+            "program 'both': the interpreter expects a traced graph, got StableHLO text alone");
+  auto program = runtime_->compile(sum_and_product());
+  EXPECT_THROW(program->serialize(), DeviceError);
+  EXPECT_THROW(runtime_->load("", sum_and_product()), DeviceError);
+  EXPECT_FALSE(program->memory());
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,80 @@
+// Inputs for a call of any layer of a role, for the laws of layer_test.h.
+#pragma once
+
+#include "layers/decoder.h"
+#include "layers/dropout.h"
+#include "layers/embedding.h"
+#include "layers/head_projection.h"
+#include "layers/mixer.h"
+#include "layers/model.h"
+#include "layers/norm.h"
+#include "layers/projection.h"
+#include "layers/qkv.h"
+#include "testing/gradient_check.h"
+
+namespace axle::testing {
+
+inline HostTensor normal_values(Shape shape, uint64_t seed, double scale = 1) {
+  return random_tensor({DType::kF32, std::move(shape)}, seed, scale).astype(DType::kF32);
+}
+/// [2, 4]: 0, 1, 2, ... modulo `n`.
+inline HostTensor token_ids(int32_t n = 5) {
+  HostTensor ids(Type{DType::kI32, {2, 4}});
+  int32_t next = 0;
+  for (int32_t& id : ids.values<int32_t>()) id = (3 * next++ + 1) % n;
+  return ids;
+}
+
+template <class Role>
+struct LawInputs;
+
+template <>
+struct LawInputs<Norm> {
+  static Tree<HostTensor> make(const Norm::Dims& d) { return {{"x", normal_values({2, 3, d.input_dim}, 1)}}; }
+};
+template <>
+struct LawInputs<Projection> {
+  static Tree<HostTensor> make(const Projection::Dims& d) { return {{"x", normal_values({2, 3, d.input_dim}, 1)}}; }
+};
+template <>
+struct LawInputs<Dropout> {
+  static Tree<HostTensor> make(const Dropout::Dims&) { return {{"x", normal_values({2, 3, 4}, 1)}}; }
+};
+template <>
+struct LawInputs<HeadInput> {
+  static Tree<HostTensor> make(const HeadDims& d) { return {{"x", normal_values({2, 4, d.model_dim}, 1)}}; }
+};
+template <>
+struct LawInputs<HeadOutput> {
+  static Tree<HostTensor> make(const HeadDims& d) { return {{"x", normal_values({2, 4, d.num_heads, d.head_dim}, 1)}}; }
+};
+template <>
+struct LawInputs<QKV> {
+  static Tree<HostTensor> make(const QKV::Dims& d) { return {{"x", normal_values({2, 4, d.model_dim}, 1)}}; }
+};
+template <>
+struct LawInputs<Mixer> {
+  static Tree<HostTensor> make(const MixerDims& d) {
+    return {{"x", normal_values({2, 4, d.model_dim}, 1)},
+            {"context/positions", HostTensor({2, 4}, {0, 1, 0, 1, 0, 1, 2, 0})},
+            {"context/segment_ids", HostTensor({2, 4}, {1, 1, 2, 2, 1, 1, 1, 2})}};
+  }
+};
+template <>
+struct LawInputs<Block> : LawInputs<Mixer> {};
+template <>
+struct LawInputs<TokenEmbedding> {
+  static Tree<HostTensor> make(const TokenEmbedding::Dims& d) { return {{"ids", token_ids(static_cast<int32_t>(d.vocab_size))}}; }
+};
+template <>
+struct LawInputs<Decoder> {
+  static Tree<HostTensor> make(const Decoder::Dims&) { return {{"ids", token_ids()}}; }
+};
+template <>
+struct LawInputs<Model> {
+  static Tree<HostTensor> make(const Model::Dims&) {
+    return {{"batch/input_ids", token_ids()}, {"batch/target_labels", HostTensor({2, 4}, {1, 2, 0, -1, 4, 0, -1, -1})}};
+  }
+};
+
+}  // namespace axle::testing

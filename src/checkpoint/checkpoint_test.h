@@ -1,6 +1,9 @@
 // Small states for the tests of checkpoint/.
 #pragma once
 
+#include <stdlib.h>
+#include <unistd.h>
+
 #include <random>
 #include <string>
 #include <vector>
@@ -31,6 +34,25 @@ inline Tree<HostTensor> example_state(int64_t step) {
 inline Tree<std::string> example_metadata(int64_t step) {
   return {{"data", "{\"next_row\":" + std::to_string(8 * step) + "}"}, {"config", "\"a\\b\n"}};
 }
+
+/// While it lives, a TempDir is made in memory if there is such a place: how fast a disk flushes is
+/// not what is tested, and there are many flushes.
+class InMemory {
+ public:
+  InMemory() {
+    if (::getenv("TMPDIR") || ::access("/dev/shm", W_OK) != 0) return;
+    ::setenv("TMPDIR", "/dev/shm", 1);
+    set_ = true;
+  }
+  ~InMemory() {
+    if (set_) ::unsetenv("TMPDIR");
+  }
+  InMemory(const InMemory&) = delete;
+  InMemory& operator=(const InMemory&) = delete;
+
+ private:
+  bool set_ = false;
+};
 
 /// Collects reported lines.
 struct Lines {

@@ -38,8 +38,8 @@ class Checkpointer {
     SaveMode mode = SaveMode::kBackground;
     AXLE_CONFIG(Checkpointer, every_steps, keep_last_n, keep_every_steps, mode)
   };
-  /// Creates the folder and removes what earlier processes left unfinished in it. Throws ConfigError
-  /// for numbers below 1; a folder that cannot be made or read is a StorageError.
+  /// Creates the folder and removes what earlier processes left unfinished in it. Throws
+  /// ConfigError for numbers below 1; a folder that cannot be made or read is a StorageError.
   Checkpointer(const Config& config, std::filesystem::path root, Report report = report_to_stderr);
   /// Waits.
   ~Checkpointer();
@@ -71,7 +71,7 @@ class Checkpointer {
   Config config_;
   std::filesystem::path root_;
   Report report_;
-  std::thread thread_;                // joined before the members below are touched
+  std::thread thread_;  // joined before the members below are touched
   std::optional<int64_t> last_saved_;
   std::atomic<int64_t> num_failures_ = 0;
 };

@@ -142,10 +142,10 @@ INSTANTIATE_TEST_SUITE_P(Both, CheckpointerModes,
 TEST_P(CheckpointerModes, KeepsTheLastAndThoseOfRoundSteps) {
   const TempDir dir;
   Checkpointer checkpointer(
-      {.every_steps = 5, .keep_last_n = 2, .keep_every_steps = 20, .mode = GetParam()},
-      dir.path());
+      {.every_steps = 5, .keep_last_n = 2, .keep_every_steps = 20, .mode = GetParam()}, dir.path());
   for (int64_t step = 1; step <= 50; ++step) {
-    if (checkpointer.due(step)) checkpointer.save(step, example_state(step), example_metadata(step));
+    if (checkpointer.due(step))
+      checkpointer.save(step, example_state(step), example_metadata(step));
   }
   EXPECT_EQ(checkpointer.last_saved(), 50);
   EXPECT_EQ(checkpointer.num_failures(), 0);
@@ -226,11 +226,11 @@ TEST(Restore, AStateOfAnotherConfigIsAMistakeOfTheUser) {
   values[0].type = {DType::kI64, {}};
   values[1].name = "learner/v/weight";
   EXPECT_THAT([&] { restore_arrays(dir.path(), *runtime, {}, values); },
-              ThrowsMessage<ConfigError>(AllOf(
-                  HasSubstr("step_00000002: saved by a run with another config"),
-                  HasSubstr("learner/count: expected i64[], got i32[]"),
-                  HasSubstr("learner/v/weight is missing in it"),
-                  HasSubstr("learner/m/weight is not in this config"))));
+              ThrowsMessage<ConfigError>(
+                  AllOf(HasSubstr("step_00000002: saved by a run with another config"),
+                        HasSubstr("learner/count: expected i64[], got i32[]"),
+                        HasSubstr("learner/v/weight is missing in it"),
+                        HasSubstr("learner/m/weight is not in this config"))));
 }
 
 }  // namespace

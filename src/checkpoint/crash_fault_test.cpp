@@ -1,8 +1,8 @@
 // Saves that are killed, or whose system calls fail, at every place there is.
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <grp.h>
+#include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -47,6 +47,7 @@ class Crash : public ::testing::Test {
     std::filesystem::copy(dir_ / "before", root_, std::filesystem::copy_options::recursive);
   }
 
+  const InMemory in_memory_;
   const TempDir dir_;
   const std::filesystem::path root_ = dir_ / "checkpoints";
 };
@@ -86,23 +87,42 @@ TEST_F(Crash, KilledAtEverySystemCallOfASave) {
     if (HasFailure()) break;
     ++kills;
   }
-  EXPECT_GT(kills, 50);                 // there were such places
-  EXPECT_GT(committed, 0);              // some after the commit
-  EXPECT_LT(committed, kills);          // some before
+  EXPECT_GT(kills, 50);         // there were such places
+  EXPECT_GT(committed, 0);      // some after the commit
+  EXPECT_LT(committed, kills);  // some before
   EXPECT_EQ(restore_tensors(root_)->step, 3);
 }
 
 #if defined(__x86_64__)
 // How the child of the next test ends.
-enum Outcome { kAllSaved = 0, kFirstFailed = 1, kSecondFailed = 2, kRefusedToStart = 40, kSilent = 50 };
+enum Outcome {
+  kAllSaved = 0,
+  kFirstFailed = 1,
+  kSecondFailed = 2,
+  kRefusedToStart = 40,
+  kSilent = 50
+};
 
 bool is_file_call(uint64_t number) {
   switch (number) {
-    case SYS_write: case SYS_fsync: case SYS_openat: case SYS_close: case SYS_mkdir:
-    case SYS_rename: case SYS_renameat2: case SYS_unlink: case SYS_unlinkat: case SYS_rmdir:
-    case SYS_getdents64: case SYS_read: case SYS_newfstatat: case SYS_fstat: case SYS_statx:
+    case SYS_write:
+    case SYS_fsync:
+    case SYS_openat:
+    case SYS_close:
+    case SYS_mkdir:
+    case SYS_rename:
+    case SYS_renameat2:
+    case SYS_unlink:
+    case SYS_unlinkat:
+    case SYS_rmdir:
+    case SYS_getdents64:
+    case SYS_read:
+    case SYS_newfstatat:
+    case SYS_fstat:
+    case SYS_statx:
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -124,7 +144,7 @@ TEST_F(Crash, EveryErrorOfEveryFileCallLeavesAGoodCheckpointAndTheRunGoesOn) {
     return lines < checkpointer->num_failures() ? kSilent : outcome;
   });
   int failures = 0;
-  for (const int error : {ENOSPC, EIO, EINTR}) {
+  for (const int error : {ENOSPC, EIO, EDQUOT, EACCES, EMFILE, EINTR}) {
     for (int n = 0;; ++n) {
       prepare();
       const ChildEnd end = save.fail_at(n, error, is_file_call);
@@ -194,9 +214,9 @@ TEST_P(Storage, FilesThatMayNotGrow) {
   }
   EXPECT_EQ(checkpointer.num_failures(), 1);
   ASSERT_EQ(told.lines.size(), 1u);
-  EXPECT_THAT(told.lines[0],
-              AllOf(HasSubstr("the checkpoint of step 3 was not saved: "), HasSubstr("data_00000.bin"),
-                    HasSubstr("write at offset 10000"), HasSubstr("1 failed so far")));
+  EXPECT_THAT(told.lines[0], AllOf(HasSubstr("the checkpoint of step 3 was not saved: "),
+                                   HasSubstr("data_00000.bin"), HasSubstr("write at offset 10000"),
+                                   HasSubstr("1 failed so far")));
   EXPECT_THAT(checkpoint_steps(dir.path()), ElementsAre(1, 2));
   checkpointer.save(4, example_state(4));
   EXPECT_EQ(checkpointer.last_saved(), 4);
@@ -241,8 +261,8 @@ TEST(StorageRights, NoPermissionIsReportedAndCounted) {
     Lines told;
     Checkpointer checkpointer(kConfig, dir.path(), std::ref(told));
     checkpointer.save(3, example_state(3));
-    const bool said = told.lines.size() == 1 &&
-                      told.lines[0].find("Permission denied") != std::string::npos;
+    const bool said =
+        told.lines.size() == 1 && told.lines[0].find("Permission denied") != std::string::npos;
     ::_exit(checkpointer.num_failures() == 1 && said ? 0 : 1);
   }
   int status = 0;

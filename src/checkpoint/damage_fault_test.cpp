@@ -51,7 +51,8 @@ class Damage : public ::testing::Test {
     file.close();
   }
 
-  TempDir dir_;
+  const InMemory in_memory_;
+  const TempDir dir_;
   std::vector<std::pair<std::filesystem::path, std::string>> files_;
 };
 
@@ -142,9 +143,10 @@ TEST_F(Damage, OfAllIsAnErrorAndNoFreshStart) {
     put(checkpoint_folder(dir_.path(), step) / "manifest.json", "");
   }
   Lines told;
-  EXPECT_THAT([&] { restore_tensors(dir_.path(), std::ref(told)); },
-              ThrowsMessage<StorageError>(AllOf(
-                  HasSubstr("expected a good checkpoint, got 2 damaged: "), HasSubstr("step_00000002"))));
+  EXPECT_THAT(
+      [&] { restore_tensors(dir_.path(), std::ref(told)); },
+      ThrowsMessage<StorageError>(AllOf(HasSubstr("expected a good checkpoint, got 2 damaged: "),
+                                        HasSubstr("step_00000002"))));
 }
 
 }  // namespace

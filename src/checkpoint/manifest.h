@@ -1,4 +1,5 @@
-// The manifest of a checkpoint: what was saved, where its bytes lie, and the checksums of all of them.
+// The manifest of a checkpoint: what was saved, where its bytes lie, and the checksums of all of
+// them.
 //
 // A checkpoint is a folder: data files and manifest.json, which is written last. Data files are cut
 // into chunks; each has a CRC-32C. Tensors lie in them row-major, little-endian, aligned to 64

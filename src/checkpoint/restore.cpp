@@ -94,8 +94,7 @@ std::optional<RestoredTensors> restore_tensors(const std::filesystem::path& root
 }
 
 std::optional<RestoredArrays> restore_arrays(const std::filesystem::path& root, Runtime& runtime,
-                                             const Mesh& mesh,
-                                             std::span<const ProgramValue> state,
+                                             const Mesh& mesh, std::span<const ProgramValue> state,
                                              const Report& report) {
   Tree<size_t> index;
   for (size_t i = 0; i < state.size(); ++i) index.emplace(state[i].name, i);

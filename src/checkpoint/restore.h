@@ -22,8 +22,8 @@ struct CheckpointInfo {
 
 /// Reads the newest good checkpoint of `root`: `begin` is called for each one that is tried, newest
 /// first, and gives the sink for its tensors; what an earlier sink took is of a damaged one. Each
-/// damaged one is reported with file and offset. None if there is no checkpoint. Throws StorageError
-/// if all are damaged, and what `begin` throws.
+/// damaged one is reported with file and offset. None if there is no checkpoint. Throws
+/// StorageError if all are damaged, and what `begin` throws.
 std::optional<CheckpointInfo> restore_newest(
     const std::filesystem::path& root, const std::function<TensorSink(const Manifest&)>& begin,
     const Report& report = report_to_stderr);
@@ -42,8 +42,7 @@ struct RestoredArrays : CheckpointInfo {
 /// the one that saved. Throws ConfigError if the checkpoint does not hold exactly these names and
 /// types.
 std::optional<RestoredArrays> restore_arrays(const std::filesystem::path& root, Runtime& runtime,
-                                             const Mesh& mesh,
-                                             std::span<const ProgramValue> state,
+                                             const Mesh& mesh, std::span<const ProgramValue> state,
                                              const Report& report = report_to_stderr);
 
 }  // namespace axle

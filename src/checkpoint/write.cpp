@@ -71,9 +71,9 @@ void write_tensors(const fs::path& folder, const Tree<HostTensor>& tensors,
                    options.chunk_bytes);
     }
     file->align();
-    manifest.tensors.emplace(path, StoredTensor{.type = tensor.type(),
-                                                .file = manifest.files.size(),
-                                                .offset = file->size()});
+    manifest.tensors.emplace(
+        path,
+        StoredTensor{.type = tensor.type(), .file = manifest.files.size(), .offset = file->size()});
     file->write(tensor.bytes());
   }
   if (file) manifest.files.push_back(file->finish());

@@ -63,13 +63,16 @@ CommandLine::CommandLine(Output& out) : app_("Axle: trains and serves large mode
     app->description(std::string(verb.help));
     runs_[app] = verb.add(*app, out);
   }
+  for (CLI::App* app : app_.get_subcommands({})) {
+    if (!runs_.contains(app)) app->description("Verbs: " + join(verbs_below(*app), ", "));
+  }
 }
 
 CLI::App* CommandLine::add(const std::string& name, CLI::App& parent) {
   for (CLI::App* sub : parent.get_subcommands({})) {
     if (sub->get_name() == name) return sub;
   }
-  CLI::App* app = parent.add_subcommand(name, fmt::format("See {} {} --help", command_words(parent), name));
+  CLI::App* app = parent.add_subcommand(name);
   app->footer("");
   app->require_subcommand(0, 1);
   app->allow_extras();

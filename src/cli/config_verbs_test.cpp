@@ -64,12 +64,12 @@ TEST(ConfigVerbs, ClassesByName) {
 }
 
 TEST(ConfigVerbs, Data) {
-  EXPECT_EQ(resolved("input.source.path", {"--data", "some/text"}), "\"some/text\"");
+  EXPECT_EQ(resolved("input.source.path", {"--data", "some/text"}), "'some/text'");
   EXPECT_EQ(resolved("input", {"--data", "synthetic"}), "SyntheticInput");
   EXPECT_EQ(resolved("input.seq_len", {"--set", "input.seq_len=96", "--data", "synthetic"}), "96");
   EXPECT_EQ(resolved("input.num_batches", {"--data", "synthetic"}), "none");
   EXPECT_EQ(resolved("evalers['held_out'].input.num_batches", {"--data", "synthetic"}), "8");
-  EXPECT_EQ(resolved("evalers['held_out'].input.source.path", {"--data", "some/text"}), "\"some/text\"");
+  EXPECT_EQ(resolved("evalers['held_out'].input.source.path", {"--data", "some/text"}), "'some/text'");
   EXPECT_THAT(resolved("input", {"--data", "synthetic", "--data", "some/text"}),
               HasSubstr("--data some/text: expected an input that reads text, got SyntheticInput"));
 }

@@ -86,9 +86,9 @@ TEST(RunCli, MissingValueAndMissingFlag) {
 }
 
 TEST(RunCli, WrongShell) {
-  const Ran ran = run_axle({"completion", "bsh"});
+  const Ran ran = run_axle({"completion", "fsh"});
   EXPECT_EQ(ran.code, 2);
-  EXPECT_EQ(ran.err, "axle: SHELL: expected one of bash, zsh, fish, got 'bsh'; did you mean 'bash'?\n");
+  EXPECT_EQ(ran.err, "axle: SHELL: expected one of bash, zsh, fish, got 'fsh'; did you mean 'fish'?\n");
 }
 
 struct ThrowOptions {

@@ -35,8 +35,10 @@ std::string line_of(const Slot& outer) {
       return "none";
     case FieldKind::kRequired:
       return "REQUIRED";
-    case FieldKind::kLeaf:
-      return ops.leaf == LeafKind::kString ? in_quotes(ops.text(slot.at)) : ops.text(slot.at);
+    case FieldKind::kLeaf: {
+      std::string text = ops.text(slot.at);
+      return ops.leaf == LeafKind::kString || text.empty() ? in_quotes(text) : text;
+    }
     case FieldKind::kChild:
       return ops.child(slot.at) ? std::string(ops.child(slot.at).any().type().name) : "REQUIRED";
     case FieldKind::kFn:

@@ -87,7 +87,8 @@ nlohmann::ordered_json document_of(const Slot& slot, std::string_view text,
   const TypeOps* inner = slot.ops;
   while (inner->value) inner = inner->element;
   if (inner->kind == FieldKind::kLeaf) {
-    return std::string(inner->leaf == LeafKind::kString ? unquoted(text) : text);
+    const bool is_quoted_nothing = text == "''" || text == "\"\"";
+    return std::string(inner->leaf == LeafKind::kString || is_quoted_nothing ? unquoted(text) : text);
   }
   const bool has_class = inner->kind == FieldKind::kChild || inner->kind == FieldKind::kFn;
   if (has_class && !text.starts_with('{')) return std::string(text);

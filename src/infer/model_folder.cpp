@@ -98,6 +98,10 @@ LoadedModel load_model(const fs::path& dir, Weights weights, const Report& repor
                   .tokenizer = tokenizer.build({}, Scope{.path = "input.tokenizer"}),
                   .context_len = max_seq_len(model)};
   if (!out.context_len) out.context_len = seq_len(input);
+  if (out.tokenizer->vocab_size() > out.model->vocab_size()) {
+    throw ConfigError(fmt::format("{}input.tokenizer: expected a vocabulary of at most the model's {}, got {}", source,
+                                  out.model->vocab_size(), out.tokenizer->vocab_size()));
+  }
 
   auto restored = restore_below(checkpoints(dir), weights == Weights::kAverage ? kAveragePath : kModelPath, report);
   if (!restored) throw ConfigError(fmt::format("{}: expected a checkpoint, got none; train until the first is saved", checkpoints(dir).string()));
@@ -115,6 +119,7 @@ void save_model(const fs::path& dir, const ModelToSave& saved) {
     throw ConfigError(fmt::format("{}: expected a new or empty folder, got one with files in it; name another", dir.string()));
   }
   make_directories(dir);
+  for (const auto& [name, bytes] : saved.files) replace_file(dir / name, bytes);
   Tree<HostTensor> tensors;
   for (const auto& [path, value] : saved.parameters) tensors.emplace(join_path(kModelPath, path), value);
   write_checkpoint(checkpoints(dir), 0, tensors, {});

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "checkpoint/report.h"
 #include "data/tokenizer.h"
@@ -39,6 +41,8 @@ struct ModelToSave {
   /// Below the model's own path: "decoder/emb/weight".
   const Tree<HostTensor>& parameters;
   int64_t context_len;
+  /// Further files of the folder, by name: what the tokenizer reads.
+  std::map<std::string, std::string> files = {};
 };
 /// Makes a folder that load_model takes, with a checkpoint of step 0. Throws ConfigError if `dir` is there and not empty,
 /// StorageError.

@@ -34,7 +34,7 @@ class ModelFolder : public ::testing::Test {
     return "no such error";
   }
   TempDir dir_;
-  TinyModel tiny_ = chain_model({{4, 5}}, 8);
+  TinyModel tiny_ = chain_model({{4, 5}}, 260);
 };
 
 TEST_F(ModelFolder, WhatIsSavedIsLoaded) {
@@ -47,7 +47,7 @@ TEST_F(ModelFolder, WhatIsSavedIsLoaded) {
 }
 
 TEST_F(ModelFolder, TheDecodersOwnLimitComesBeforeTheInputs) {
-  tiny_ = chain_model({{4, 5}}, 8, 20);
+  tiny_ = chain_model({{4, 5}}, 260, 20);
   save(dir_ / "a");
   EXPECT_EQ(load_model(dir_ / "a").context_len, 20);
 }
@@ -94,6 +94,9 @@ TEST_F(ModelFolder, WrongFoldersAreNamed) {
   EXPECT_THAT(error([&] { load_model(dir_ / "run", Weights::kAverage); }), HasSubstr("expected averaged parameters in the checkpoint of step 0, got none"));
   remove_tree(std::filesystem::path(dir_ / "run") / "checkpoints");
   EXPECT_THAT(error([&] { load_model(dir_ / "run"); }), HasSubstr("checkpoints: expected a checkpoint, got none"));
+  tiny_ = chain_model({{4, 5}}, 257);
+  save(dir_ / "small");
+  EXPECT_THAT(error([&] { load_model(dir_ / "small"); }), HasSubstr("input.tokenizer: expected a vocabulary of at most the model's 257, got 258"));
   replace_file(std::filesystem::path(dir_ / "run") / "config.yaml", "model: none\n");
   EXPECT_THAT(error([&] { load_model(dir_ / "run"); }), HasSubstr("config.yaml: model: expected a class with its fields, got none"));
 }

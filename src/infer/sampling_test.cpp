@@ -9,7 +9,6 @@ namespace axle {
 namespace {
 
 using testing::run;
-using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -22,7 +21,8 @@ std::vector<double> shares(const std::vector<float>& logits, const Sampling& sam
       [&](const Values& x) { return sample(broadcast_to(x[0], {kDraws, vocab_size}), x[1], sampling); },
       {HostTensor({vocab_size}, std::span<const float>(logits)), random::key(seed)});
   std::vector<double> out(logits.size());
-  for (const int32_t token : tokens.values<int32_t>()) out.at(static_cast<size_t>(token)) += 1.0 / kDraws;
+  for (const int32_t token : tokens.values<int32_t>()) out.at(static_cast<size_t>(token)) += 1;
+  for (double& share : out) share /= kDraws;
   return out;
 }
 
@@ -54,7 +54,7 @@ TEST(Sampling, GreedyTakesTheFirstOfTheLargestAndNeedsNoKey) {
 }
 
 TEST(Sampling, GreedyIgnoresTopKAndTopP) {
-  EXPECT_THAT(shares(logs(kSkewed), {.temperature = 0, .top_k = 3, .top_p = 0.9}), ElementsAre(0, ::testing::DoubleNear(1, 1e-9), 0, 0));
+  EXPECT_THAT(shares(logs(kSkewed), {.temperature = 0, .top_k = 3, .top_p = 0.9}), ElementsAre(0, 1, 0, 0));
 }
 
 TEST(Sampling, TemperatureOneDrawsByTheProbabilities) { expect_shares(shares(logs(kSkewed), {.temperature = 1}), kSkewed); }

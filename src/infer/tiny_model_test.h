@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "layers/causal_lm.h"
+#include "layers/fused_grouped_qkv.h"
 #include "layers/lm_head.h"
 #include "layers/rope.h"
 #include "layers/stacked.h"
@@ -25,7 +26,9 @@ struct TinyModel {
 
 inline TransformerLayer::Config tiny_layer() {
   const Linear::Config linear{.bias = false};
-  return {.attention = PreNorm::Config{.body = Attention::Config{.num_heads = 4, .num_kv_heads = 2, .qkv = RoPE::Config{}}},
+  const Attention::Config attention{
+      .num_heads = 4, .num_kv_heads = 2, .head_dim = 4, .qkv = RoPE::Config{.inner = FusedGroupedQKV::Config{}}};
+  return {.attention = PreNorm::Config{.body = attention},
           .feed_forward = PreNorm::Config{.body = FeedForward::Config{.gate = linear}}};
 }
 

@@ -44,7 +44,7 @@ std::vector<std::string> problems_of(const DoctorReport& report) {
   for (const BackendFacts& backend : report.backends) {
     // One working backend is enough: others may be absent, but not broken.
     const bool matters = is_there(backend) || (!any && backend.plugin.platform == "cpu");
-    if (matters && !backend.plugin.problem.empty()) out.push_back(backend.plugin.problem);
+    if (matters && !backend.plugin.problem.empty()) out.push_back(fmt::format("{} plugin: {}", backend.plugin.platform, backend.plugin.problem));
   }
   const int64_t disk = report.machine.free_disk_bytes, memory = report.machine.available_memory_bytes;
   if (disk > 0 && disk < kLowDiskBytes) {

@@ -35,7 +35,7 @@ TEST(ParameterTable, JsonHasExactlyTheseKeys) {
   EXPECT_EQ(json["total_params"], 6610489344);
   const Json& up = json["params"]["decoder/layers/layer/feed_forward/body/up/weight"];
   EXPECT_EQ(up.dump(),
-            R"({"shape":[32,4096,11008],"dtype":"float32","axes":[null,["expert","fsdp","seq"],"model"],"init":"normal(0, 1.0 / fan_in)","weight_decay_scale":null})");
+            R"json({"shape":[32,4096,11008],"dtype":"float32","axes":[null,["expert","fsdp","seq"],"model"],"init":"normal(0, 1.0 / fan_in)","weight_decay_scale":null})json");
 }
 
 TEST(ParameterTable, WeightDecayOfTheOptimizersPatterns) {

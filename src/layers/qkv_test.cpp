@@ -71,7 +71,7 @@ TEST(RoPE, TurnsPairsByPositionTimesFrequency) {
 }
 
 TEST(RoPE, HeadDimMustBeEven) {
-  EXPECT_ERROR(build_for_test<RoPE>({}, {.model_dim = 6, .num_heads = 2, .num_kv_heads = 2, .head_dim = 3}), "rope.head_dim: must be even, got 3");
+  EXPECT_ERROR(build_for_test<RoPE>({}, {.model_dim = 6, .num_heads = 2, .num_kv_heads = 2, .head_dim = 3}), "ro_pe.head_dim: must be even, got 3");
 }
 
 }  // namespace

@@ -39,7 +39,8 @@ AdamW::AdamW(const Config& cfg, const Dims& dims, const Scope& scope)
   check_moment(scope, "b1", cfg.b1);
   check_moment(scope, "b2", cfg.b2);
   if (!(cfg.eps >= 0)) {
-    throw ConfigError(fmt::format("{}: must not be negative, got {}", field_path(scope, "eps"), cfg.eps));
+    throw ConfigError(
+        fmt::format("{}: must not be negative, got {}", field_path(scope, "eps"), cfg.eps));
   }
   decay_ = axle::weight_decay_scales(params_, cfg.weight_decay_scales,
                                      field_path(scope, "weight_decay_scales"));

@@ -17,8 +17,9 @@ enum class DecayFactor {
 std::string to_text(DecayFactor v);
 void from_text(std::string_view text, DecayFactor& v);
 
-/// update = -schedule * (rate * m_hat / (sqrt(v_hat) + eps) + factor * weight_decay * scale * param)
-/// with the moving means m of the gradient and v of its square, corrected for their start at 0.
+/// update = -schedule * (rate * m_hat / (sqrt(v_hat) + eps) + factor * weight_decay * scale *
+/// param) with the moving means m of the gradient and v of its square, corrected for their start at
+/// 0.
 ///
 /// State: "m/<path>", "v/<path>", f32. Throws ConfigError for b1, b2 outside [0, 1) or eps < 0.
 class AdamW final : public Optimizer {

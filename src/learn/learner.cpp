@@ -19,8 +19,7 @@ std::string transform_path(size_t i) { return fmt::format("transforms/{}", i); }
 Tree<Tensor> added(const Tree<Tensor>& params, const Tree<Tensor>& updates) {
   Tree<Tensor> out;
   for (const auto& [path, param] : params) {
-    out.emplace(path,
-                astype(astype(param, DType::kF32) + updates.at(path), param.dtype()));
+    out.emplace(path, astype(astype(param, DType::kF32) + updates.at(path), param.dtype()));
   }
   return out;
 }
@@ -43,9 +42,7 @@ void from_text(std::string_view text, NormMetrics& v) {
 
 Learner::Learner(const Config& cfg, const Dims& dims, const Scope& scope)
     : cfg_(cfg), params_(dims.params) {
-  const auto inner = [&](std::string_view name) {
-    return Scope{.path = field_path(scope, name)};
-  };
+  const auto inner = [&](std::string_view name) { return Scope{.path = field_path(scope, name)}; };
   optimizer_ = cfg.optimizer.build({params_}, inner("optimizer"));
   for (size_t i = 0; i < cfg.transforms.size(); ++i) {
     transforms_.push_back(

@@ -27,11 +27,11 @@ HostTree example_gradients() {
 }
 
 Learner::Config adamw_with_everything() {
-  return {.optimizer = AdamW::Config{.learning_rate = ConstantRate{.value = 0.1},
-                                     .weight_decay = 0.01},
-          .transforms = {ClipByGlobalNorm::Config{.max_norm = 2}},
-          .ema = ParamEma{.decay = ConstantRate{.value = 0.75}},
-          .norms = NormMetrics::kAll};
+  return {
+      .optimizer = AdamW::Config{.learning_rate = ConstantRate{.value = 0.1}, .weight_decay = 0.01},
+      .transforms = {ClipByGlobalNorm::Config{.max_norm = 2}},
+      .ema = ParamEma{.decay = ConstantRate{.value = 0.75}},
+      .norms = NormMetrics::kAll};
 }
 Learner::Config plain_sgd(double rate) {
   return {.optimizer = Sgd::Config{.learning_rate = ConstantRate{.value = rate}}};
@@ -126,7 +126,7 @@ TEST(Learner, KeepsEverythingWhenLossOrGradientIsNotFinite) {
 
 TEST(Learner, FirstAdamStepHasTheSizeOfTheLearningRate) {
   Training run({.optimizer = AdamW::Config{.learning_rate = ConstantRate{.value = 0.125}}},
-          example_params());
+               example_params());
   run.step(example_gradients(), 1);
   EXPECT_NEAR(run.params.at("a/weight").at(0), 1 - 0.125, 1e-6);
   EXPECT_NEAR(run.params.at("a/weight").at(3), 4 + 0.125, 1e-6);
@@ -194,16 +194,17 @@ TEST(Learner, MistakesNameTheField) {
   const Schedule rate = ConstantRate{.value = 1};
   EXPECT_THAT(build(AdamW::Config{.learning_rate = rate, .b2 = 1}),
               ThrowsMessage<ConfigError>("learner.optimizer.b2: must be in [0, 1), got 1"));
-  EXPECT_THAT(build(AdamW::Config{.learning_rate = rate, .weight_decay_scales = {{"c.*", 0}}}),
-              ThrowsMessage<ConfigError>(
-                  "learner.optimizer.weight_decay_scales: 'c.*' fits no parameter"));
+  EXPECT_THAT(
+      build(AdamW::Config{.learning_rate = rate, .weight_decay_scales = {{"c.*", 0}}}),
+      ThrowsMessage<ConfigError>("learner.optimizer.weight_decay_scales: 'c.*' fits no parameter"));
   EXPECT_THAT(build(AdamW::Config{.learning_rate = rate,
                                   .weight_decay_scales = {{"a.**", 0}, {"**.weight", 1}}}),
               ThrowsMessage<ConfigError>(HasSubstr("both fit a/weight")));
-  EXPECT_THAT(build(Sgd::Config{.learning_rate = CosineWithWarmup{
-                                    .peak = 1.0, .warmup_steps = 10, .max_step = 5}}),
-              ThrowsMessage<ConfigError>("learner.optimizer.learning_rate.max_step: must be after "
-                                         "the warm-up, got 5 and warmup_steps = 10"));
+  EXPECT_THAT(
+      build(Sgd::Config{.learning_rate =
+                            CosineWithWarmup{.peak = 1.0, .warmup_steps = 10, .max_step = 5}}),
+      ThrowsMessage<ConfigError>("learner.optimizer.learning_rate.max_step: must be after "
+                                 "the warm-up, got 5 and warmup_steps = 10"));
 }
 
 TEST(WeightDecayScales, TheParametersOwnScaleGoesFirst) {

@@ -33,7 +33,8 @@ void agrees(const std::string& name, const Child<Optimizer>& config) {
 
   const Tree<ParamSpec> specs = specs_of(params);
   const auto optimizer = config.build({specs}, {.path = "learner.optimizer"});
-  HostTree state = run_trees([&](const auto& in) { return optimizer->initialize(in[0]); }, {params});
+  HostTree state =
+      run_trees([&](const auto& in) { return optimizer->initialize(in[0]); }, {params});
   int compared = 0;
   for (int32_t step = 0; step < kSteps; ++step) {
     HostTree gradients;
@@ -42,8 +43,7 @@ void agrees(const std::string& name, const Child<Optimizer>& config) {
     }
     const HostTree next = run_trees(
         [&](const std::vector<Tree<Tensor>>& in) {
-          UpdateOutputs done =
-              optimizer->update({in[0], in[1], in[2], in[3].at("step")});
+          UpdateOutputs done = optimizer->update({in[0], in[1], in[2], in[3].at("step")});
           Tree<Tensor> out;
           for (const auto& [p, u] : done.updates) out["params/" + p] = in[1].at(p) + u;
           put_subtree(out, "state", done.state);
@@ -79,9 +79,9 @@ TEST(OptimizerParity, AdamWWithIndependentDecay) {
 }
 
 TEST(OptimizerParity, SgdWithMomentum) {
-  agrees("sgd_momentum", Sgd::Config{.learning_rate = ConstantRate{.value = 1e-2},
-                                     .momentum = 0.9,
-                                     .weight_decay = 1e-3});
+  agrees("sgd_momentum",
+         Sgd::Config{
+             .learning_rate = ConstantRate{.value = 1e-2}, .momentum = 0.9, .weight_decay = 1e-3});
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ void agrees(const std::string& name, const Schedule& schedule) {
   const auto expected = YAML::Load(read_file(kFile))[name].as<std::vector<double>>();
   ASSERT_EQ(expected.size(), 60u);
   for (int32_t step = 0; step < 60; ++step) {
-    EXPECT_NEAR(value_at(schedule, step), expected[size_t(step)], 1e-6 * (expected[size_t(step)] + 0.1))
+    EXPECT_NEAR(value_at(schedule, step), expected[size_t(step)],
+                1e-6 * (expected[size_t(step)] + 0.1))
         << name << " at step " << step;
   }
 }
@@ -37,9 +38,9 @@ TEST(ScheduleParity, ConstantWithWarmup) {
   agrees("constant_with_warmup", ConstantWithWarmup{.peak = 2.0, .warmup_steps = 10});
 }
 TEST(ScheduleParity, Polynomial) {
-  agrees("polynomial",
-         Polynomial{
-             .begin_step = 5, .begin_value = 1, .end_step = 45, .end_value = 0.2, .power = 2});
+  agrees(
+      "polynomial",
+      Polynomial{.begin_step = 5, .begin_value = 1, .end_step = 45, .end_value = 0.2, .power = 2});
 }
 TEST(ScheduleParity, Exponential) {
   agrees("exponential", Exponential{.begin_value = 1, .end_step = 50, .end_value = 0.01});

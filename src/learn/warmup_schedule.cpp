@@ -45,10 +45,8 @@ Tensor CosineWithWarmup::operator()(const Tensor& step) const {
 
 Tensor LinearWithWarmup::operator()(const Tensor& step) const {
   check_steps(warmup_steps, max_step);
-  const Polynomial fall{.begin_step = warmup_steps,
-                        .begin_value = peak,
-                        .end_step = max_step,
-                        .end_value = end};
+  const Polynomial fall{
+      .begin_step = warmup_steps, .begin_value = peak, .end_step = max_step, .end_value = end};
   return after_warmup(step, warmup_steps, begin, peak, fall(step));
 }
 

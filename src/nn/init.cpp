@@ -45,9 +45,15 @@ std::string decimal(double v) {
 }
 
 double fan_size(const InitSpec& spec, Fan fan) {
+  const auto rank = static_cast<int64_t>(spec.shape.size());
   const auto product = [&](const std::vector<int64_t>& axes) {
     double n = 1;
-    for (const int64_t a : axes) n *= static_cast<double>(spec.shape.at(static_cast<size_t>(a < 0 ? a + static_cast<int64_t>(spec.shape.size()) : a)));
+    for (const int64_t a : axes) {
+      if (a < -rank || a >= rank) {
+        throw ConfigError(fmt::format("fan axes must be dims of the parameter, got {} for shape {}; name them, or an initialiser without fan", a, to_text(spec.shape)));
+      }
+      n *= static_cast<double>(spec.shape[static_cast<size_t>(a < 0 ? a + rank : a)]);
+    }
     return n;
   };
   const double in = product(spec.fan.in), out = product(spec.fan.out);

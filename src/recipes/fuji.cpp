@@ -54,23 +54,25 @@ Trainer::Config fuji_1B_v3() {
 AXLE_REGISTER(fuji_1B_v3, "fuji-1B-v3")
 
 // Small enough for a test of everything around it.
-Trainer::Config fuji_test(int64_t max_steps) {
-  Trainer::Config cfg = language_model({
-      .decoder = {.model_dim = 8, .vocab_size = 32, .max_seq_len = 2048,
+Trainer::Config fuji_test_v1() {
+  return language_model({
+      .decoder = {.model_dim = 8, .vocab_size = 32, .max_seq_len = 64,
                   .layers = Repeat::Config{.num_layers = 4, .layer = llama_layer({4, 2, 1e4, ScaledDim{.scale = 8.0 / 3, .multiple_of = 16}})}},
       .learner = {.peak_lr = 6e-4, .max_step = 3000, .weight_decay = 0.01},
-      .tokens_per_batch = 16 * kKi,
-      .seq_len = 2048,
+      .tokens_per_batch = 32 * 64,
+      .seq_len = 64,
       .mesh = mesh_of(-1, 1),
   });
-  cfg.max_steps = max_steps;
-  return cfg;
 }
-
-Trainer::Config fuji_test_v1() { return fuji_test(3000); }
 AXLE_REGISTER(fuji_test_v1, "fuji-test-v1")
 
-Trainer::Config fuji_golden_run_test_v1() { return fuji_test(5); }
+// The same for five steps, each of the same size.
+Trainer::Config fuji_golden_run_test_v1() {
+  Trainer::Config cfg = fuji_test_v1();
+  cfg.max_steps = 5;
+  cfg.learner.get_if<Learner>()->optimizer.get_if<AdamW>()->learning_rate = ConstantRate{.value = 0.3};
+  return cfg;
+}
 AXLE_REGISTER(fuji_golden_run_test_v1, "fuji-golden-run-test-v1")
 
 }  // namespace

@@ -40,7 +40,8 @@ Trainer::Config language_model(const LanguageModel& m) {
       .input = TextInput::Config{.seq_len = m.seq_len, .batch_size = std::max<int64_t>(m.tokens_per_batch / m.seq_len, 1), .split = Split::kTrain},
       .learner = Learner::Config{
           .optimizer = AdamW::Config{.learning_rate = CosineWithWarmup{.peak = m.learner.peak_lr, .warmup_steps = m.learner.warmup_steps,
-                                                                       .max_step = m.learner.max_step},
+                                                                       .max_step = m.learner.max_step,
+                                                                       .alpha = m.learner.final_fraction},
                                      .weight_decay = m.learner.weight_decay},
           .transforms = {ClipByGlobalNorm::Config{.max_norm = m.learner.clip_global_norm}}},
       .max_steps = m.learner.max_step,

@@ -15,6 +15,8 @@ struct LanguageModel {
     double peak_lr = 3e-4;
     int64_t warmup_steps = 2000;
     int64_t max_step = 0;
+    /// The learning rate at max_step, as a fraction of peak_lr.
+    double final_fraction = 0.1;
     double weight_decay = 0.1;
     double clip_global_norm = 1;
   } learner = {};

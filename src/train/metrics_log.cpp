@@ -2,56 +2,64 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "config/register.h"
-#include "io/file.h"
 
 namespace axle {
 
-MetricsLog::MetricsLog(const Config&, const Dims& dims, const Scope&) : path_(dims.dir / "metrics.jsonl") {
-  if (std::filesystem::exists(path_)) cut_metrics_log(path_, dims.restored_step);
-  file_ = std::fopen(path_.c_str(), "a");
-  if (!file_) throw StorageError(fmt::format("{}: cannot be written: {}", path_.string(), std::strerror(errno)));
+MetricsLog::MetricsLog(const Config&, const Dims& dims, const Scope&)
+    : restored_step_(dims.restored_step),
+      evaluated_(cut_metrics_log(dims.dir / "metrics.jsonl", dims.restored_step).last_splits),
+      file_(dims.dir / "metrics.jsonl", WriteMode::kAppend) {}
+
+MetricsLog::~MetricsLog() {
+  if (num_lost_ > 0) fmt::print(stderr, "axle: {}: {} lines were lost\n", file_.path().string(), num_lost_);
 }
 
-MetricsLog::~MetricsLog() { std::fclose(file_); }
-
 void MetricsLog::write(const StepRecord& record) {
+  if (record.step == restored_step_ && evaluated_.contains(record.split)) return;
   nlohmann::ordered_json line;
   line["step"] = record.step;
   if (!record.split.empty()) line["split"] = record.split;
   for (const auto& [name, value] : record.values) line[name] = value;  // non-finite numbers become null
-  const std::string text = line.dump() + "\n";
-  if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) report_failure();
+  try {
+    file_.write((torn_ ? "\n" : "") + line.dump() + "\n");
+    torn_ = false;
+  } catch (const StorageError& error) {
+    torn_ = true;
+    if (num_lost_++ == 0) fmt::print(stderr, "axle: {}; metrics are being lost, training goes on\n", error.what());
+  }
 }
 
+// Lines are in the file already; this brings them to the disk, where a failure loses none.
 void MetricsLog::flush() {
-  if (std::fflush(file_) != 0) report_failure();
-}
-
-void MetricsLog::report_failure() {
-  if (!std::exchange(failed_, true)) {
-    fmt::print(stderr, "axle: {}: metrics are being lost: {}; training goes on\n", path_.string(), std::strerror(errno));
+  try {
+    file_.sync();
+  } catch (const StorageError&) {
   }
-  std::clearerr(file_);
 }
 
-int64_t cut_metrics_log(const std::filesystem::path& path, int64_t last_step) {
-  std::ifstream in(path);
-  std::string kept, line;
-  int64_t n = 0;
-  while (std::getline(in, line)) {
-    const bool whole = !in.eof();
+KeptLines cut_metrics_log(const std::filesystem::path& path, int64_t last_step) {
+  KeptLines out;
+  if (!path_exists(path)) return out;
+  const std::string text = read_file(path);
+  std::string kept;
+  size_t begin = 0;
+  for (size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    const auto line = std::string_view(text).substr(begin, end + 1 - begin);
     const auto json = nlohmann::json::parse(line, nullptr, false);
-    if (!whole || json.is_discarded() || !json.contains("step") || json["step"].get<int64_t>() > last_step) continue;
-    kept += line + "\n";
-    ++n;
+    if (!json.is_object() || !json.contains("step") || !json["step"].is_number_integer()) continue;
+    const auto step = json["step"].get<int64_t>();
+    if (step > last_step) continue;
+    const auto split = json.find("split");
+    if (step == last_step && split != json.end() && split->is_string()) out.last_splits.insert(split->get<std::string>());
+    kept += line;
+    ++out.num_lines;
   }
-  replace_file(path, kept);
-  return n;
+  if (kept.size() != text.size()) replace_file(path, kept);
+  return out;
 }
 
 AXLE_REGISTER(MetricsLog)

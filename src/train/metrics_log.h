@@ -1,13 +1,15 @@
 // DIR/metrics.jsonl: one JSON object a line, always written.
 #pragma once
 
-#include <cstdio>
+#include <set>
 
+#include "io/file.h"
 #include "train/summary_writer.h"
 
 namespace axle {
 
-/// Lines {"step": 10, "loss": 2.5, ...}; evaluations have "split". On a resume, lines beyond the restored step are cut.
+/// Lines {"step": 10, "loss": 2.5, ...}; evaluations have "split". On a resume, lines beyond the restored step are cut,
+/// and evaluations of that step that are there already are not written again.
 class MetricsLog final : public SummaryWriter {
  public:
   struct Config {
@@ -15,18 +17,26 @@ class MetricsLog final : public SummaryWriter {
   };
   /// Throws StorageError if the file cannot be opened.
   MetricsLog(const Config& cfg, const Dims& dims, const Scope& scope);
+  /// Tells how many lines were lost, if any.
   ~MetricsLog() override;
   void write(const StepRecord& record) override;
   void flush() override;
 
  private:
-  void report_failure();
-  std::filesystem::path path_;
-  std::FILE* file_ = nullptr;
-  bool failed_ = false;
+  int64_t restored_step_;
+  std::set<std::string> evaluated_;  // splits of the restored step
+  FileWriter file_;
+  int64_t num_lost_ = 0;
+  bool torn_ = false;  // the file may end in the middle of a line
 };
 
-/// Keeps the whole lines of a log whose "step" is at most `last_step`; a torn last line goes. Returns how many remain.
-int64_t cut_metrics_log(const std::filesystem::path& path, int64_t last_step);
+/// What a cut leaves.
+struct KeptLines {
+  int64_t num_lines = 0;
+  std::set<std::string> last_splits = {};  // those of evaluations at the last step
+};
+/// Keeps the whole lines of a log whose "step" is at most `last_step`; torn lines go. Nothing happens where there is no
+/// log. Throws StorageError.
+KeptLines cut_metrics_log(const std::filesystem::path& path, int64_t last_step);
 
 }  // namespace axle

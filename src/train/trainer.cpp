@@ -33,19 +33,26 @@ struct Trainer::Run {
   ExitCode loop();
 
  private:
+  // A step whose metrics have not been read yet: reading lags one step behind, so that the device never waits.
+  struct Pending {
+    int64_t step = 0;
+    Arrays metrics;
+    int64_t num_tokens = 0;
+  };
+
   void initialise();
   void initialise_or_restore();
   void take_step(const Batch& batch);
   void finish_step();
+  void report(const Pending& done);
   void run_evaler(const std::string& name, const Evaler::Config& evaler);
   void evaluate_due();
-  void save(bool wait);
+  bool save(bool wait);
   void write(const StepRecord& record);
   [[noreturn]] void fail_non_finite(const StepRecord& record);
 
   Config cfg_;
   RunOptions options_;
-  RunFolder folder_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<Learner> learner_;
   Input::Dims input_dims_;
@@ -54,32 +61,28 @@ struct Trainer::Run {
   Mesh mesh_;
   ProgramParts parts_;
   Program step_;
+  RunFolder folder_;  // after all that may refuse the config: a mistake leaves nothing behind
   std::unique_ptr<Executable> step_executable_;
   Program eval_;
   std::unique_ptr<Executable> eval_executable_;  // compiled when the first evaluation is due
   std::unique_ptr<Checkpointer> checkpointer_;
   DeviceState state_;
-  int64_t step_number_ = 0, evaluated_at_ = -1;
+  int64_t step_number_ = 0;
+  std::map<std::string, int64_t> evaluated_at_;  // the step of each evaler's last evaluation
   std::string data_state_;
   std::vector<std::unique_ptr<SummaryWriter>> writers_;
   std::unique_ptr<Progress> progress_;
 
-  // The step whose metrics have not been read yet: reading lags one step behind, so that the device never waits.
-  struct Pending {
-    int64_t step = 0;
-    Arrays metrics;
-    int64_t num_tokens = 0;
-  };
   std::optional<Pending> pending_;
   Clock::time_point start_, last_finish_;
   double flops_per_step_ = 0, peak_flops_ = 0;
   int64_t skipped_ = 0;
+  bool failing_ = false;  // a non-finite step is ending the run
 };
 
 Trainer::Run::Run(const Config& config, RunOptions run_options)
     : cfg_(config),
       options_(std::move(run_options)),
-      folder_(options_.dir),
       model_(cfg_.model.build({}, Scope{.path = "model"})),
       learner_(cfg_.learner.build({.params = model_->param_specs()}, Scope{.path = "learner"})),
       input_dims_{.vocab_size = model_->vocab_size(), .seed = static_cast<uint64_t>(cfg_.seed)},
@@ -90,6 +93,7 @@ Trainer::Run::Run(const Config& config, RunOptions run_options)
       parts_{.model = *model_, .learner = *learner_, .batch = input_->element_spec(), .mesh = mesh_,
              .batch_partition = cfg_.batch_partition, .compute_dtype = cfg_.compute_dtype, .layer_summaries = cfg_.layer_summaries},
       step_(step_program(parts_)),
+      folder_(options_.dir),
       checkpointer_(std::make_unique<Checkpointer>(cfg_.checkpointer, folder_.checkpoints())) {
   state_.leaves = train_state(*model_, *learner_);
   for (const OpNode* op : step_.graph->ops()) flops_per_step_ += op->rules->row().cost.flops(*op);
@@ -162,11 +166,13 @@ ExitCode Trainer::Run::loop() {
   finish_step();
   if (code == ExitCode::kOk) {
     for (const auto& [name, evaler] : cfg_.evalers) {
-      if (evaluated_at_ != step_number_) run_evaler(name, evaler);
+      if (!evaluated_at_.contains(name) || evaluated_at_.at(name) != step_number_) run_evaler(name, evaler);
     }
   }
-  save(true);
-  for (const auto& writer : writers_) writer->flush();
+  if (!save(true)) {
+    throw StorageError(fmt::format("{}: expected to save the state of step {} at the end, got {} failed saves; the last good checkpoint stays",
+                                   checkpointer_->root().string(), step_number_, checkpointer_->num_failures()));
+  }
   if (code != ExitCode::kOk) progress_->note(fmt::format("stopped by a signal after step {}; run the same command to go on", step_number_));
   return code;
 }
@@ -179,14 +185,17 @@ void Trainer::Run::take_step(const Batch& batch) {
   state_.arrays.assign(outputs.begin(), outputs.begin() + num_leaves);
   data_state_ = input_->state();
   ++step_number_;
-  finish_step();
-  pending_ = Pending{step_number_, Arrays(outputs.begin() + num_leaves, outputs.end()), batch.num_targets};
+  const std::optional<Pending> before =
+      std::exchange(pending_, Pending{step_number_, Arrays(outputs.begin() + num_leaves, outputs.end()), batch.num_targets});
+  if (before) report(*before);
 }
 
-// Reads the metrics of the step before, which is done by now or soon.
 void Trainer::Run::finish_step() {
-  if (!pending_) return;
-  const Pending done = *std::exchange(pending_, std::nullopt);
+  if (const auto done = std::exchange(pending_, std::nullopt)) report(*done);
+}
+
+// Waits for the metrics of a step, which is done by now or soon.
+void Trainer::Run::report(const Pending& done) {
   StepRecord record{.step = done.step};
   for (size_t i = 0; i < done.metrics.size(); ++i) {
     const std::string& name = step_.outputs[state_.leaves.size() + i].name;
@@ -207,19 +216,21 @@ void Trainer::Run::finish_step() {
   const bool skipped = record.values["skipped"] != 0;
   if (!skipped) record.values.erase("skipped");
   write(record);
-  if (skipped && cfg_.on_non_finite == NonFinite::kStop) fail_non_finite(record);
   if (skipped) {
+    ++skipped_;
+    if (cfg_.on_non_finite == NonFinite::kStop && !failing_) fail_non_finite(record);
     progress_->note(fmt::format("step {}: loss or gradient is not finite (loss {}, gradient norm {}); the state was kept, {} such steps so far",
-                                record.step, record.values["loss"], record.values["grad_norm"], ++skipped_));
+                                record.step, record.values["loss"], record.values["grad_norm"], skipped_));
   }
   progress_->step(record, speed);
 }
 
 void Trainer::Run::fail_non_finite(const StepRecord& record) {
-  save(true);
-  for (const auto& writer : writers_) writer->flush();
-  throw Error(fmt::format("step {}: expected a finite loss and gradient, got loss {} and gradient norm {}; the state before it is saved "
-                          "(on_non_finite = skip goes on)", record.step, record.values.at("loss"), record.values.at("grad_norm")),
+  failing_ = true;  // the step after it may be under way
+  const bool saved = save(true);
+  throw Error(fmt::format("step {}: expected a finite loss and gradient, got loss {} and gradient norm {}; {} (on_non_finite=skip goes on)",
+                          record.step, record.values.at("loss"), record.values.at("grad_norm"),
+                          saved ? "a state without that step is saved" : "the state could not be saved"),
               ExitCode::kValidationFailed);
 }
 
@@ -249,16 +260,19 @@ void Trainer::Run::run_evaler(const std::string& name, const Evaler::Config& eva
     line += fmt::format(", {:.3f} bits per byte (entropy of the text's bytes: {:.3f})", it->second, result.byte_entropy_bits);
   }
   progress_->note(line + fmt::format(", {} targets in {:.1f} s", result.num_targets, seconds_since(eval_start)));
-  evaluated_at_ = step_number_;
+  evaluated_at_[name] = step_number_;
   last_finish_ = Clock::now();
 }
 
-void Trainer::Run::save(bool wait) {
+// True if the state is known to be saved, for which only a waiting call stays.
+bool Trainer::Run::save(bool wait) {
   finish_step();
-  checkpointer_->save(step_number_, state_.leaves, state_.arrays, {{"data", data_state_}, {"skipped_steps", std::to_string(skipped_)}});
-  if (wait) checkpointer_->wait();
+  // Before the checkpoint: a run that goes on from it must find the records up to it.
   for (const auto& writer : writers_) writer->flush();
+  checkpointer_->save(step_number_, state_.leaves, state_.arrays, {{"data", data_state_}, {"skipped_steps", std::to_string(skipped_)}});
+  const bool saved = wait && checkpointer_->last_saved() == step_number_;
   last_finish_ = Clock::now();
+  return saved;
 }
 
 void Trainer::Run::write(const StepRecord& record) {

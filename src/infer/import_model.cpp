@@ -1,0 +1,46 @@
+#include "infer/import_model.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "data/data_file.h"
+#include "data/llama2c_tokenizer.h"
+#include "data/sentencepiece_tokenizer.h"
+#include "infer/model_folder.h"
+#include "interop/llama2c.h"
+#include "io/file.h"
+
+namespace axle {
+namespace {
+
+Child<Tokenizer> tokenizer_at(const std::filesystem::path& path) {
+  if (path.extension() == ".model") return SentencePieceTokenizer::Config{.path = path.string()};
+  return Llama2cTokenizer::Config{.path = path.string()};
+}
+
+}  // namespace
+
+std::string to_text(const ImportReport& r) {
+  return fmt::format("{}: {} parameters, vocabulary of {}, texts of up to {} tokens\n", r.dir.string(), r.num_parameters, r.vocab_size, r.max_seq_len);
+}
+
+ImportReport import_llama2c(const ImportRequest& request) {
+  const ImportedModel model = read_llama2c(request.weights);
+  const std::string tokenizer_bytes = read_data_file(request.tokenizer.string(), "--tokenizer");
+  const int64_t vocab_size = tokenizer_at(request.tokenizer).build({}, Scope{.path = "tokenizer"})->vocab_size();
+  if (vocab_size != model.vocab_size) {
+    throw DataError(fmt::format("{}: expected a vocabulary of {} as the weights have, got {}", request.tokenizer.string(), model.vocab_size, vocab_size));
+  }
+  // The folder is whole without the files that it came from.
+  const auto copy = std::filesystem::absolute(request.dir) / request.tokenizer.filename();
+  save_model(request.dir, {.model = model.config,
+                           .tokenizer = tokenizer_at(copy),
+                           .parameters = model.parameters,
+                           .context_len = model.max_seq_len,
+                           .files = {{copy.filename().string(), tokenizer_bytes}}});
+  ImportReport report{.dir = request.dir, .vocab_size = model.vocab_size, .max_seq_len = model.max_seq_len};
+  for (const auto& [path, value] : model.parameters) report.num_parameters += value.size();
+  return report;
+}
+
+}  // namespace axle

@@ -1,0 +1,48 @@
+// The parameters of published recipes, against tables that another framework printed of the same ones.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "inspect/eval_layer_files.h"
+#include "inspect/parameter_table.h"
+#include "inspect/rename.h"
+#include "io/file.h"
+
+namespace axle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class ParameterTableParity : public testing::TestWithParam<const char*> {};
+
+TEST_P(ParameterTableParity, EveryColumnOfEveryParameter) {
+  const std::string name = GetParam();
+  const std::string path = AXLE_SOURCE_DIR "/../shared/reference/axlearn/params/" + name + ".json";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no reference numbers here: " << path;
+  const std::string names = AXLE_SOURCE_DIR "/testdata/eval_layer/fuji.names";
+  const RenameRules rules(read_user_file(names), names);
+  const Json expected = Json::parse(read_file(path));
+  const Json got = to_json(parameter_table(recipe(name)));
+
+  EXPECT_EQ(got["total_params"], expected["total_params"]);
+  EXPECT_EQ(got["params"].size(), expected["params"].size());
+  for (const auto& [theirs, row] : expected["params"].items()) {
+    std::string ours = rules.require(theirs);
+    // Fewer key/value heads than query heads are projected by a layer below.
+    if (!got["params"].contains(ours)) ours.replace(ours.rfind('/'), 1, "/proj/");
+    ASSERT_TRUE(got["params"].contains(ours)) << theirs << " -> " << ours;
+    for (const auto& [column, value] : row.items()) EXPECT_EQ(got["params"][ours][column], value) << ours << ' ' << column;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Recipes, ParameterTableParity,
+                         testing::Values("fuji-test-v1", "fuji-golden-run-test-v1", "fuji-7B-v1", "fuji-7B-v2", "fuji-1B-v3"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,119 @@
+// Whole layers on the CPU plugin give what the interpreter gives: results and gradients.
+#include "layers/causal_lm.h"
+#include "layers/fused_grouped_qkv.h"
+#include "layers/layer_norm.h"
+#include "layers/lm_head.h"
+#include "layers/post_norm.h"
+#include "layers/rope.h"
+#include "layers/separate_qkv.h"
+#include "layers/stacked.h"
+#include "lower/stablehlo.h"
+#include "runtime/plugin.h"
+#include "runtime/runtime.h"
+#include "testing/layer_test.h"
+
+namespace axle {
+namespace {
+
+using testing::build_for_test;
+using testing::LayerFunction;
+
+class LayersOnPlugin : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!find_plugin(plugin_policy("cpu"))) GTEST_SKIP() << "no CPU plugin: " << plugin_policy("cpu").how_to_get;
+    runtime_ = make_runtime({});
+  }
+  std::vector<HostTensor> run(const TensorFunction& fn, const std::vector<HostTensor>& inputs) {
+    std::vector<Type> types;
+    std::vector<ProgramValue> parameters, results;
+    for (const HostTensor& x : inputs) {
+      types.push_back(x.type());
+      parameters.push_back({"x" + std::to_string(parameters.size()), x.type()});
+    }
+    const auto graph = trace(fn, types);
+    for (const Tensor& r : graph->results()) results.push_back({"y" + std::to_string(results.size()), r.type()});
+    const auto program = runtime_->compile(lower(graph, "layer", parameters, results));
+    Arrays arguments;
+    for (const HostTensor& x : inputs) arguments.push_back(runtime_->make_array(x, {}, {}));
+    std::vector<HostTensor> out;
+    for (const ArrayPtr& y : program->execute(arguments)) out.push_back(y->to_host());
+    return out;
+  }
+  void expect_same(const TensorFunction& fn, const std::vector<HostTensor>& inputs) {
+    const auto actual = run(fn, inputs), expected = eval(fn, inputs);
+    ASSERT_EQ(actual.size(), expected.size());
+    for (size_t i = 0; i < actual.size(); ++i) EXPECT_ALLCLOSE(actual[i], expected[i], 1e-5) << "result " << i;
+  }
+  // Results, and gradients where all outputs get a cotangent.
+  void expect_same(const LayerFunction& fn) {
+    expect_same(fn, fn.arguments());
+    std::vector<HostTensor> cotangents;
+    for (const HostTensor& y : eval(fn, fn.arguments())) cotangents.push_back(testing::normal_values(y.shape(), 70 + cotangents.size()));
+    expect_same(testing::gradient_function(fn, cotangents), fn.arguments());
+  }
+
+  std::unique_ptr<Runtime> runtime_;
+};
+
+TransformerLayer::Config layer(std::optional<int64_t> num_kv_heads) {
+  return {.attention = PreNorm::Config{.body = Attention::Config{.num_heads = 4, .num_kv_heads = num_kv_heads, .qkv = RoPE::Config{.inner = FusedGroupedQKV::Config{}}}},
+          .feed_forward = PreNorm::Config{.body = FeedForward::Config{.hidden_dim = FixedDim{24}, .gate = Linear::Config{.bias = false}}, .dropout = Dropout::Config{.rate = 0.2}}};
+}
+
+Tree<HostTensor> packed_batch() {
+  return {{"batch/input_ids", testing::token_ids()},
+          {"batch/target_labels", HostTensor({2, 4}, {1, 2, 0, -1, 4, 0, -1, -1})},
+          {"batch/input_positions", HostTensor({2, 4}, {0, 1, 0, 1, 0, 1, 2, 0})},
+          {"batch/input_segment_ids", HostTensor({2, 4}, {1, 1, 2, 2, 1, 1, 1, 2})}};
+}
+
+TEST_F(LayersOnPlugin, LanguageModelWithLoopRematAndDropout) {
+  Decoder::Config decoder{.model_dim = 16, .vocab_size = 5, .layers = Repeat::Config{.num_layers = 3, .layer = {layer(2), {.remat = SaveNames{.names = {"*_proj"}}}}}};
+  auto lm = build_for_test<CausalLM>({.decoder = decoder, .z_loss_scale = 0.01}, {});
+  expect_same(lm.function(packed_batch(), {.training = true}));
+}
+
+TEST_F(LayersOnPlugin, UnrolledLanguageModelWithAHeadOfItsOwn) {
+  Decoder::Config decoder{.model_dim = 16, .vocab_size = 5, .layers = Stacked::Config{.num_layers = 2, .layer = {layer({}), {.remat = SaveDots{}}}}, .output_norm = LayerNorm::Config{}};
+  decoder.lm_head = LmHead::Config{};
+  auto lm = build_for_test<CausalLM>({.decoder = decoder}, {});
+  expect_same(lm.function(packed_batch(), {.training = true}));
+}
+
+TEST_F(LayersOnPlugin, AttentionWithAllOptions) {
+  const Attention::Config cfg{.num_heads = 4, .num_kv_heads = 2, .head_dim = 6, .qkv = RoPE::Config{.inner = SeparateQKV::Config{}}, .query_norm = RMSNorm::Config{},
+                              .key_norm = RMSNorm::Config{}, .mask = SlidingWindowMask{.window = 2}, .logit_cap = 3};
+  expect_same(build_for_test<PostNorm>({.body = cfg}, {.model_dim = 12}).function(testing::LawInputs<Mixer>::make({.model_dim = 12})));
+}
+
+TEST_F(LayersOnPlugin, InitialParameters) {
+  Decoder::Config decoder{.model_dim = 16, .vocab_size = 5, .layers = Repeat::Config{.num_layers = 3, .layer = layer(2)}};
+  auto lm = build_for_test<CausalLM>({.decoder = decoder}, {});
+  expect_same(
+      [&](const Values& key) {
+        Tree<Tensor> all = lm.layer().initialize(key[0]);
+        return tensors_of(all);
+      },
+      {random::key(3)});
+}
+
+TEST_F(LayersOnPlugin, DecodingStep) {
+  Decoder::Config decoder{.model_dim = 16, .vocab_size = 5, .layers = Repeat::Config{.num_layers = 2, .layer = layer(2)}};
+  auto lm = build_for_test<CausalLM>({.decoder = decoder}, {});
+  Tree<HostTensor> state;
+  for (const auto& [path, spec] : lm.layer().decode_state_specs({.batch_size = 2, .max_len = 6})) state.emplace(path, testing::normal_values(spec.type.dims, state.size() + 1));
+  const LayerFunction fn = lm.function({{"batch/input_ids", HostTensor({2, 1}, {3, 1})}, {"batch/input_positions", HostTensor({2, 1}, {4, 2})}},
+                                       {.method = "next_logits", .decoding = true, .state = state});
+  expect_same(
+      [&](const Values& x) {
+        Values out = fn(x);
+        OutputCollection collected = fn.collected();
+        for (const auto& [path, t] : collected.state) out.push_back(t);
+        return out;
+      },
+      fn.arguments());
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,68 @@
+// A run that is killed again and again ends as one that was left alone.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <csignal>
+#include <random>
+
+#include "checkpoint/folder.h"
+#include "testing/temp_dir.h"
+#include "train/run_result_test.h"
+#include "train/tensorboard_writer.h"
+#include "train/tiny_config_test.h"
+#include "train/train_process_test.h"
+
+namespace axle {
+namespace {
+
+constexpr int kKills = 4;
+constexpr int64_t kSteps = 30;
+
+TEST(KillResume, EndsBitwiseEqualToTheUninterruptedRun) {
+  const unsigned seed = std::getenv("AXLE_KILL_SEED") ? static_cast<unsigned>(std::atoi(std::getenv("AXLE_KILL_SEED"))) : std::random_device{}();
+  std::printf("AXLE_KILL_SEED=%u\n", seed);
+  SCOPED_TRACE(fmt::format("AXLE_KILL_SEED={}", seed));
+  std::mt19937 random(seed);
+  const TempDir dir;
+  Trainer::Config config = tiny_config();
+  config.checkpointer.every_steps = 3;
+  config.writers["tensorboard"] = TensorBoardWriter::Config{};
+
+  TrainProcess whole(config, dir.path(), "whole");
+  ASSERT_EQ(whole.wait(), 0) << whole.output();
+
+  // Held after every step, so that a kill comes where it is meant to: in the step or the save behind some gate.
+  Trainer::Config gated = config;
+  Gate::Config gates;
+  for (int64_t step = 1; step <= kSteps; ++step) gates.steps.push_back(step);
+  gated.writers["gate"] = gates;
+  int killed = 0, resumed = 0;
+  for (int i = 0; i < kKills; ++i) {
+    const std::vector<int64_t> saved = checkpoint_steps(dir.path() / "killed" / "checkpoints");
+    const int64_t from = saved.empty() ? 0 : saved.back();
+    if (from == kSteps) break;
+    const int64_t last = std::uniform_int_distribution<int64_t>(from + 1, std::min<int64_t>(from + 10, kSteps))(random);
+    TrainProcess run(gated, dir.path(), "killed");
+    for (int64_t step = from + 1; step <= last; ++step) {
+      ASSERT_TRUE(run.wait_at_gate(step)) << run.output();
+      run.open_gate();
+    }
+    const timespec moment{.tv_sec = 0, .tv_nsec = std::uniform_int_distribution<long>(0, 5'000'000)(random)};
+    ::ppoll(nullptr, 0, &moment, nullptr);
+    run.signal(SIGKILL);
+    const int end = run.wait();
+    EXPECT_TRUE(end == -SIGKILL || (end == 0 && last == kSteps)) << end << run.output();
+    killed += end == -SIGKILL;
+    resumed += run.output().find("resumed from step") != std::string::npos;
+  }
+  EXPECT_GT(killed, 0);
+  TrainProcess last(config, dir.path(), "killed");
+  ASSERT_EQ(last.wait(), 0) << last.output();
+  EXPECT_GT(resumed + (last.output().find("resumed from step") != std::string::npos), 0);
+  expect_no_holes(dir.path() / "killed", kSteps);
+  expect_same_run(dir.path() / "killed", dir.path() / "whole");
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,85 @@
+// One training step on several meshes of eight virtual devices.
+#include <gtest/gtest.h>
+
+#include "data/synthetic_input.h"
+#include "lower/stablehlo.h"
+#include "runtime/plugin.h"
+#include "train/step_run_test.h"
+#include "train/tiny_config_test.h"
+#include "transform/trace.h"
+
+namespace axle {
+namespace {
+
+const Mesh kOne;
+const Mesh kData{{{"data", 8}}}, kFsdp{{{"fsdp", 8}}}, kCube{{{"data", 2}, {"fsdp", 2}, {"model", 2}}};
+
+class MeshTraining : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!find_plugin(plugin_policy("cpu"))) GTEST_SKIP() << "no CPU plugin: " << plugin_policy("cpu").how_to_get;
+    runtime_ = make_runtime({.num_devices = 8});
+  }
+  static StepRunOptions options(Child<Block> layers, const Mesh& mesh) {
+    return {.model = tiny_model(std::move(layers)), .learner = tiny_learner(), .batch = batch_spec(8, 16), .mesh = mesh};
+  }
+  std::vector<double> losses(Child<Block> layers, const Mesh& mesh, int num_steps) {
+    StepRun run(*runtime_, options(std::move(layers), mesh));
+    run.set_state(run.initial_state(1));
+    SyntheticInput input({.seq_len = 16, .batch_size = 8}, {.vocab_size = 32, .seed = 2}, {});
+    std::vector<double> out;
+    for (int i = 0; i < num_steps; ++i) out.push_back(run.step(input.next()->tensors).at("loss"));
+    return out;
+  }
+  void expect_equal_losses(const Child<Block>& layers) {
+    const std::vector<double> expected = losses(layers, kOne, 20);
+    EXPECT_LT(expected.back(), expected.front() - 0.1);  // it learns
+    for (const Mesh& mesh : {kData, kFsdp, kCube}) {
+      const std::vector<double> actual = losses(layers, mesh, 20);
+      for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-5) << to_text(mesh) << ", step " << i;
+    }
+  }
+  std::unique_ptr<Runtime> runtime_;
+};
+
+TEST_F(MeshTraining, LossesOfStackedLayersAreEqual) { expect_equal_losses(tiny_stack(0.2)); }
+TEST_F(MeshTraining, LossesOfALoopOfLayersAreEqual) { expect_equal_losses(tiny_loop(0.2)); }
+
+TEST_F(MeshTraining, RandomBitsDoNotDependOnTheMesh) {
+  const auto masks = [&](const Mesh& mesh) {
+    const Type type{DType::kPred, {8, 24, 16}};
+    auto graph = trace([&](const Values& x) { return Values{random::bernoulli(x[0], type.dims, 0.3)}; }, {{DType::kU32, {2}}});
+    const Program program = lower(std::move(graph), "mask", {{"key", {DType::kU32, {2}}}},
+                                  {{"mask", type, {{{"data", "fsdp"}, {}, {"model"}}}}}, mesh);
+    const ArrayPtr key = runtime_->make_array(random::key(4), {}, mesh);
+    return runtime_->compile(program)->execute({&key, 1})[0]->to_host();
+  };
+  const HostTensor expected = masks(kOne);
+  for (const Mesh& mesh : {kData, kFsdp, kCube}) EXPECT_EQ(masks(mesh), expected) << to_text(mesh);
+}
+
+// Bytes of one device's part, by the axes of each dim.
+int64_t local_bytes(const ProgramValue& value, const Mesh& mesh) {
+  int64_t parts = 1;
+  for (const DimAxes& dim : value.sharding.dims) {
+    for (const std::string& axis : dim) parts *= mesh.size(axis);
+  }
+  return static_cast<int64_t>(value.type.num_bytes()) / parts;
+}
+
+TEST_F(MeshTraining, EachDeviceHoldsItsPartOfTheState) {
+  int64_t whole = 0;
+  for (const Mesh& mesh : {kOne, kFsdp, kCube}) {
+    const StepRun run(*runtime_, options(tiny_loop(), mesh));
+    int64_t expected = 0;
+    for (const ProgramValue& input : run.program().inputs) expected += local_bytes(input, mesh);
+    const int64_t actual = run.executable().memory()->argument_bytes;
+    EXPECT_EQ(actual, expected) << to_text(mesh);
+    if (mesh == kOne) whole = actual;
+    // Embedding, norms and the small leaves are whole everywhere; the rest is an eighth or a quarter.
+    if (mesh == kFsdp) EXPECT_LT(actual, whole / 3);
+  }
+}
+
+}  // namespace
+}  // namespace axle

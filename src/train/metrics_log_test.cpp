@@ -1,0 +1,88 @@
+#include "train/metrics_log.h"
+
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <limits>
+
+#include "testing/temp_dir.h"
+
+namespace axle {
+namespace {
+
+using testing::HasSubstr;
+
+class MetricsLogTest : public testing::Test {
+ protected:
+  MetricsLog log(int64_t restored_step) { return {{}, {.dir = dir_.path(), .restored_step = restored_step}, Scope{}}; }
+  std::string text() const { return read_file(path_); }
+
+  TempDir dir_;
+  const std::filesystem::path path_ = dir_.path() / "metrics.jsonl";
+};
+
+TEST_F(MetricsLogTest, OneLineARecordAtOnce) {
+  MetricsLog log = this->log(0);
+  log.write({.step = 1, .values = {{"loss", 2.5}, {"grad_norm", 0.125}}});
+  EXPECT_EQ(text(), "{\"step\":1,\"grad_norm\":0.125,\"loss\":2.5}\n");
+  log.write({.step = 1, .split = "held_out", .values = {{"loss", 3}}});
+  EXPECT_THAT(text(), testing::EndsWith("\n{\"step\":1,\"split\":\"held_out\",\"loss\":3.0}\n"));
+}
+
+TEST_F(MetricsLogTest, NonFiniteNumbersAreNull) {
+  log(0).write({.step = 2, .values = {{"loss", std::numeric_limits<double>::quiet_NaN()}}});
+  EXPECT_EQ(text(), "{\"step\":2,\"loss\":null}\n");
+}
+
+TEST_F(MetricsLogTest, AResumeCutsWhatCameAfterTheRestoredStep) {
+  const std::string kept = "{\"step\":1}\n{\"step\":2}\n{\"step\":2,\"split\":\"a\"}\n";
+  replace_file(path_, kept + "{\"step\":3}\n{\"step\":3,\"split\":\"a\"}\n{\"step\":4,\"lo");
+  MetricsLog log = this->log(2);
+  EXPECT_EQ(text(), kept);
+  log.write({.step = 2, .split = "a", .values = {{"loss", 1}}});  // is there already
+  EXPECT_EQ(text(), kept);
+  log.write({.step = 2, .split = "b"});
+  log.write({.step = 3});
+  EXPECT_EQ(text(), kept + "{\"step\":2,\"split\":\"b\"}\n{\"step\":3}\n");
+}
+
+TEST_F(MetricsLogTest, LinesThatAreNoRecordsGo) {
+  replace_file(path_, "{\"step\":1}\nrubbish\n\n[1]\n{\"loss\":1}\n{\"step\":\"one\"}\n{\"step\":2,\"split\":7}\n");
+  const KeptLines kept = cut_metrics_log(path_, 9);
+  EXPECT_EQ(kept.num_lines, 2);
+  EXPECT_EQ(text(), "{\"step\":1}\n{\"step\":2,\"split\":7}\n");
+}
+
+TEST_F(MetricsLogTest, NothingIsCutWhereThereIsNoLog) {
+  EXPECT_EQ(cut_metrics_log(path_, 5).num_lines, 0);
+  EXPECT_FALSE(path_exists(path_));
+}
+
+TEST_F(MetricsLogTest, AFullDiskLosesCountedLinesAndNoOthers) {
+  const auto previous = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit unlimited = {};
+  getrlimit(RLIMIT_FSIZE, &unlimited);
+  testing::internal::CaptureStderr();
+  {
+    MetricsLog log = this->log(0);
+    log.write({.step = 1});
+    const rlimit full = {.rlim_cur = 16, .rlim_max = unlimited.rlim_max};  // the second line is torn
+    setrlimit(RLIMIT_FSIZE, &full);
+    log.write({.step = 2});
+    log.write({.step = 3});
+    setrlimit(RLIMIT_FSIZE, &unlimited);
+    log.write({.step = 4});
+    log.flush();
+  }
+  const std::string told = testing::internal::GetCapturedStderr();
+  std::signal(SIGXFSZ, previous);
+  EXPECT_EQ(text(), "{\"step\":1}\n{\"ste\n{\"step\":4}\n");
+  EXPECT_EQ(cut_metrics_log(path_, 9).num_lines, 2);
+  EXPECT_THAT(told, HasSubstr("metrics.jsonl: cannot write"));
+  EXPECT_THAT(told, HasSubstr("metrics are being lost, training goes on\n"));
+  EXPECT_THAT(told, HasSubstr("2 lines were lost\n"));
+}
+
+}  // namespace
+}  // namespace axle

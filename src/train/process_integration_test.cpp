@@ -1,0 +1,126 @@
+// The main function of the tests that train in other processes, and what those processes do.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "base/error.h"
+#include "config/register.h"
+#include "config/serialize.h"
+#include "io/file.h"
+#include "runtime/plugin.h"
+#include "train/train_process_test.h"
+
+namespace axle {
+
+AXLE_REGISTER(Gate)
+
+void Gate::write(const StepRecord& record) {
+  if (!record.split.empty() || !std::ranges::count(steps_, record.step)) return;
+  fmt::print("at the gate of step {}\n", record.step);
+  std::fflush(stdout);
+  char go = 0;
+  if (::read(STDIN_FILENO, &go, 1) != 1) _exit(99);  // the test is gone
+}
+
+int train_in_this_process(const std::vector<std::string>& arguments) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes then fails the write, as a full disk does
+  try {
+    Trainer::Config config;
+    from_yaml(config, read_file(arguments.at(0)));
+    const RunOptions options{.dir = arguments.at(1), .backend = arguments.at(2), .force = arguments.size() > 4, .compile_cache = arguments.at(3)};
+    return static_cast<int>(Trainer(config, options).run());
+  } catch (const Error& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return static_cast<int>(error.code());
+  }
+}
+
+std::string TrainProcess::default_backend() { return find_plugin(plugin_policy("cpu")) ? "cpu" : "interpreter"; }
+
+TrainProcess::TrainProcess(const Trainer::Config& config, const std::filesystem::path& dir, const std::string& name, bool force,
+                           const std::string& backend) {
+  const std::string file = (dir / (name + ".yaml")).string();
+  replace_file(file, to_yaml(config));
+  std::vector<std::string> arguments = {"test", std::string(kTrainArgument), file, (dir / name).string(), backend, (dir / "cache").string()};
+  if (force) arguments.emplace_back("--force");
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  int out[2], gate[2];
+  if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(gate, O_CLOEXEC) != 0) throw StorageError("pipe2 failed");
+  pid_ = ::fork();
+  if (pid_ == 0) {
+    ::dup2(gate[0], STDIN_FILENO);
+    ::dup2(out[1], STDOUT_FILENO);
+    ::dup2(out[1], STDERR_FILENO);
+    ::execv("/proc/self/exe", argv.data());
+    ::_exit(98);
+  }
+  ::close(out[1]);
+  ::close(gate[0]);
+  output_fd_ = out[0];
+  gate_fd_ = gate[1];
+}
+
+TrainProcess::~TrainProcess() {
+  if (pid_ > 0) {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  ::close(output_fd_);
+  ::close(gate_fd_);
+}
+
+bool TrainProcess::read_some() {
+  char buffer[4096];
+  const ssize_t n = ::read(output_fd_, buffer, sizeof(buffer));
+  if (n > 0) output_.append(buffer, static_cast<size_t>(n));
+  return n > 0;
+}
+
+bool TrainProcess::wait_for(std::string_view text) {
+  size_t at;
+  while ((at = output_.find(text, searched_)) == std::string::npos) {
+    if (!read_some()) return false;
+  }
+  searched_ = at + text.size();
+  return true;
+}
+
+bool TrainProcess::wait_at_gate(int64_t step) { return wait_for(fmt::format("at the gate of step {}\n", step)); }
+void TrainProcess::open_gate() {
+  if (::write(gate_fd_, "g", 1) != 1) throw StorageError("the gate is broken");
+}
+void TrainProcess::signal(int number) { ::kill(pid_, number); }
+
+void TrainProcess::limit_files(int64_t bytes) {
+  rlimit limit = {};
+  ::prlimit(pid_, RLIMIT_FSIZE, nullptr, &limit);
+  limit.rlim_cur = static_cast<rlim_t>(bytes);
+  ::prlimit(pid_, RLIMIT_FSIZE, &limit, nullptr);
+}
+void TrainProcess::unlimit_files() {
+  rlimit limit = {};
+  ::prlimit(pid_, RLIMIT_FSIZE, nullptr, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  ::prlimit(pid_, RLIMIT_FSIZE, &limit, nullptr);
+}
+
+int TrainProcess::wait() {
+  while (read_some()) continue;
+  int status = 0;
+  ::waitpid(std::exchange(pid_, -1), &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+}  // namespace axle
+
+int main(int argc, char** argv) {
+  if (argc > 1 && argv[1] == axle::kTrainArgument) return axle::train_in_this_process({argv + 2, argv + argc});
+  testing::InitGoogleMock(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,142 @@
+// The programs of a training run as graphs: what they take and give.
+#include "train/programs.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "ops/arithmetic.h"
+#include "ops/reduce.h"
+#include "train/step_run_test.h"
+#include "train/tiny_config_test.h"
+
+namespace axle {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// A model built from its config, with the parts of its programs.
+struct Built {
+  explicit Built(const Child<Model>& config, bool layer_summaries = false)
+      : model(config.build({}, Scope{.path = "model"})),
+        learner(tiny_learner().build({.params = model->param_specs()}, Scope{.path = "learner"})),
+        parts{.model = *model, .learner = *learner, .batch = batch_spec(8, 16), .layer_summaries = layer_summaries} {}
+  std::unique_ptr<Model> model;
+  std::unique_ptr<Learner> learner;
+  ProgramParts parts;
+};
+
+std::vector<std::string> output_names(const Program& program) {
+  std::vector<std::string> out;
+  for (const ProgramValue& v : program.outputs) out.push_back(v.name);
+  return out;
+}
+
+TEST(Programs, StateIsSortedAndShardedAsItsParameters) {
+  const Built built(tiny_model(tiny_loop()));
+  const std::vector<ProgramValue> state = train_state(*built.model, *built.learner);
+  EXPECT_TRUE(std::ranges::is_sorted(state, {}, &ProgramValue::name));
+  Tree<ProgramValue> by_name;
+  for (const ProgramValue& v : state) by_name.emplace(v.name, v);
+  int moments = 0;
+  for (const auto& [path, spec] : built.model->param_specs()) {
+    EXPECT_EQ(by_name.at(path).sharding, spec.partition());
+    for (const std::string moment : {"m", "v"}) {
+      const ProgramValue& v = by_name.at("learner/optimizer/" + moment + "/" + path);
+      EXPECT_EQ(v.sharding, spec.partition()) << v.name;
+      EXPECT_EQ(v.type, (Type{DType::kF32, spec.shape})) << v.name;
+      ++moments;
+    }
+  }
+  EXPECT_EQ(state.size(), built.model->param_specs().size() + static_cast<size_t>(moments) + 2);  // and count, prng_key
+  EXPECT_EQ(by_name.at("prng_key").type, (Type{DType::kU32, {2}}));
+}
+
+TEST(Programs, StepsDonateTheWholeState) {
+  const Built built(tiny_model(tiny_loop()));
+  const std::vector<ProgramValue> state = train_state(*built.model, *built.learner);
+  const Program step = step_program(built.parts);
+  ASSERT_EQ(step.inputs.size(), state.size() + built.parts.batch.size());
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    const bool of_state = i < state.size();
+    EXPECT_EQ(step.inputs[i].donated_to, of_state ? static_cast<int>(i) : -1) << step.inputs[i].name;
+    if (!of_state) continue;
+    EXPECT_EQ(step.inputs[i].name, step.outputs[i].name);
+    EXPECT_EQ(step.inputs[i].type, step.outputs[i].type) << step.inputs[i].name;
+  }
+  const auto names = output_names(step);
+  const std::vector<std::string> metrics(names.begin() + static_cast<std::ptrdiff_t>(state.size()), names.end());
+  EXPECT_THAT(metrics, testing::ElementsAre("cross_entropy", "grad_norm", "learning_rate", "loss", "num_targets", "skipped"));
+}
+
+TEST(Programs, LayerSummariesCostNothingWhenTheyAreOff) {
+  const Child<Model> model = tiny_model(tiny_stack());
+  const Program with = step_program(Built(model, true).parts), without = step_program(Built(model, false).parts);
+  EXPECT_THAT(output_names(with), testing::Contains("summary/model/decoder/layers/layer1/attention/body/max_logit"));
+  EXPECT_THAT(output_names(with), testing::Contains("summary/model/decoder/layers/layer0/feed_forward/body/dead_units"));
+  EXPECT_THAT(output_names(without), Not(testing::Contains(testing::StartsWith("summary/"))));
+  EXPECT_LT(without.graph->ops().size(), with.graph->ops().size());
+}
+
+TEST(Programs, SummariesOfALoopHaveAValueForEachLayer) {
+  const Program step = step_program(Built(tiny_model(tiny_loop()), true).parts);
+  for (const ProgramValue& v : step.outputs) {
+    if (v.name == "summary/model/decoder/layers/layer/attention/body/max_logit") return EXPECT_EQ(v.type, (Type{DType::kF32, {2}}));
+  }
+  FAIL() << "no such summary";
+}
+
+TEST(Programs, EvaluationTakesParametersAndBatchAlone) {
+  const Built built(tiny_model(tiny_stack(0.5)));
+  const Program eval = eval_program(built.parts);
+  EXPECT_EQ(eval.inputs.size(), built.model->param_specs().size() + built.parts.batch.size());
+  EXPECT_THAT(output_names(eval), testing::ElementsAre("cross_entropy", "loss", "num_targets"));
+}
+
+TEST(Programs, InitialStateDependsOnTheSeedAlone) {
+  const auto runtime = make_runtime({.backend = "interpreter"});
+  StepRun run(*runtime, {.model = tiny_model(tiny_loop()), .learner = tiny_learner(), .batch = batch_spec(8, 16)});
+  const Tree<HostTensor> a = run.initial_state(1);
+  EXPECT_EQ(a, run.initial_state(1));
+  const Tree<HostTensor> b = run.initial_state(2);
+  EXPECT_NE(a.at("prng_key"), b.at("prng_key"));
+  EXPECT_NE(a.at("model/decoder/emb/weight"), b.at("model/decoder/emb/weight"));
+  EXPECT_EQ(a.at("learner/count"), HostTensor::scalar(0));
+}
+
+// A model whose extra loss goes nowhere.
+class StrayModel final : public Model {
+ public:
+  struct Config {
+    AXLE_CONFIG(StrayModel)
+  };
+  StrayModel(const Config&, const Dims&, const Scope& scope) : Model(scope), weight_(param("weight", {.shape = {3}, .init = Ones{}})) {}
+  int64_t vocab_size() const override { return 4; }
+
+ protected:
+  ModelOutput forward(const Tree<Tensor>&) override {
+    add_aux_loss("balance", sum(weight_()));
+    return {.loss = sum(weight_() * weight_())};
+  }
+  Tensor logits_forward(const Tree<Tensor>&) override { return weight_(); }
+  Tensor next_logits_forward(const Tree<Tensor>&) override { return weight_(); }
+
+ private:
+  Param weight_;
+};
+AXLE_REGISTER(StrayModel)
+
+TEST(Programs, AnAuxLossThatReachesNoObjectiveIsAnError) {
+  const Built built{Child<Model>(StrayModel::Config{})};
+  for (const bool training : {true, false}) {
+    try {
+      training ? step_program(built.parts) : eval_program(built.parts);
+      ADD_FAILURE() << "expected an error";
+    } catch (const ConfigError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("model/balance: aux loss reaches no objective"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,108 @@
+#include "train/run_folder.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "base/version.h"
+#include "config/print.h"
+#include "config/serialize.h"
+#include "io/file.h"
+#include "layers/layer_norm.h"
+#include "testing/temp_dir.h"
+#include "train/tensorboard_writer.h"
+#include "train/tiny_config_test.h"
+
+namespace axle {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+std::string message_of(const std::function<void()>& fn) {
+  try {
+    fn();
+    return "(no error)";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST(RunFolder, IsHeldByOneRun) {
+  const TempDir dir;
+  const std::filesystem::path path = dir.path() / "a" / "b";
+  {
+    const RunFolder folder(path);
+    EXPECT_TRUE(directory_exists(path));
+    EXPECT_THAT(message_of([&] { RunFolder second(path); }), HasSubstr("expected a folder that no other run uses"));
+  }
+  const RunFolder again(path);
+}
+
+TEST(RunFolder, ConfigIsKeptExactly) {
+  const TempDir dir;
+  const RunFolder folder(dir.path());
+  Trainer::Config config = tiny_config();
+  config.compute_dtype = DType::kBF16;
+  config.mesh = {{{"data", 2}, {"fsdp", -1}}};
+  config.writers["tensorboard"] = TensorBoardWriter::Config{};
+  folder.write_config(config, config.seed);
+  const std::string text = read_file(folder.config_file());
+  EXPECT_THAT(text, StartsWith(fmt::format("# axle {}, seed 3\n", version())));
+  Trainer::Config back;
+  from_yaml(back, text);
+  EXPECT_EQ(diff(config, back), "");
+}
+
+class SameConfig : public testing::Test {
+ protected:
+  SameConfig() { folder_.write_config(tiny_config(), 0); }
+  std::string check(const Trainer::Config& config, bool force = false) {
+    Trainer::Config scratch;
+    return message_of([&] { folder_.check_same_config(config, scratch, force); });
+  }
+  const TempDir dir_;
+  const RunFolder folder_{dir_.path()};
+};
+
+TEST_F(SameConfig, Passes) { EXPECT_EQ(check(tiny_config()), "(no error)"); }
+
+TEST_F(SameConfig, FieldsThatDoNotChangeThePastMayDiffer) {
+  Trainer::Config config = tiny_config();
+  config.max_steps = 99;
+  config.log_every_steps = 7;
+  config.checkpointer.keep_last_n = 1;
+  config.evalers["held_out"].every_steps = 3;
+  config.evalers["other"] = config.evalers["held_out"];
+  config.writers["tensorboard"] = TensorBoardWriter::Config{};
+  config.on_non_finite = NonFinite::kSkip;
+  config.layer_summaries = true;
+  config.mesh = {{{"data", 8}}};
+  EXPECT_EQ(check(config), "(no error)");
+}
+
+TEST_F(SameConfig, OthersAreAllNamed) {
+  Trainer::Config config = tiny_config();
+  config.max_steps = 99;
+  config.seed = 4;
+  config.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->output_norm = LayerNorm::Config{};
+  const std::string message = check(config);
+  EXPECT_THAT(message, HasSubstr("config.yaml: expected the config that the run was made with"));
+  EXPECT_THAT(message, HasSubstr("\n  seed: 3 -> 4"));
+  EXPECT_THAT(message, HasSubstr("\n  model.decoder.output_norm: RMSNorm -> LayerNorm"));
+  EXPECT_THAT(message, HasSubstr("--force"));
+  EXPECT_THAT(message, Not(HasSubstr("max_steps")));
+  EXPECT_EQ(check(config, /*force=*/true), "(no error)");
+}
+
+TEST(RunFolder, SafeChanges) {
+  for (const char* path : {"max_steps", "writers['a'].every_steps", "checkpointer.every_steps", "mesh", "evalers['b'].input.seq_len"}) {
+    EXPECT_TRUE(is_safe_change(path)) << path;
+  }
+  for (const char* path : {"seed", "model", "model.decoder.model_dim", "input.batch_size", "learner.optimizer.b1", "compute_dtype"}) {
+    EXPECT_FALSE(is_safe_change(path)) << path;
+  }
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,58 @@
+// What a training run leaves in its folder, for comparison with that of another.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "checkpoint/restore.h"
+#include "io/file.h"
+
+namespace axle {
+
+/// Lines of metrics.jsonl without the times, which are different in every run. Reports lines that are no JSON.
+inline std::vector<nlohmann::json> metrics_of(const std::filesystem::path& dir) {
+  std::vector<nlohmann::json> out;
+  std::istringstream lines(read_file(dir / "metrics.jsonl"));
+  for (std::string line; std::getline(lines, line);) {
+    auto json = nlohmann::json::parse(line, nullptr, false);
+    if (!json.is_object()) {
+      ADD_FAILURE() << "not a record: " << line;
+      continue;
+    }
+    for (const char* time : {"tokens_per_sec", "mfu", "wall_secs"}) json.erase(time);
+    out.push_back(std::move(json));
+  }
+  return out;
+}
+
+/// The newest checkpoint of a run.
+inline RestoredTensors state_of(const std::filesystem::path& dir) {
+  auto restored = restore_tensors(dir / "checkpoints");
+  if (restored) return *std::move(restored);
+  ADD_FAILURE() << dir << " holds no checkpoint";
+  return {};
+}
+
+/// Equal bit for bit: parameters, optimizer, key, position in the data, records.
+inline void expect_same_run(const std::filesystem::path& actual, const std::filesystem::path& expected) {
+  const RestoredTensors a = state_of(actual), b = state_of(expected);
+  EXPECT_EQ(a.step, b.step);
+  EXPECT_EQ(a.metadata, b.metadata);
+  ASSERT_EQ(a.tensors.size(), b.tensors.size());
+  for (const auto& [path, value] : b.tensors) EXPECT_EQ(a.tensors.at(path), value) << path;
+  EXPECT_EQ(metrics_of(actual), metrics_of(expected));
+}
+
+/// Steps 1 to `last`, each once and in order.
+inline void expect_no_holes(const std::filesystem::path& dir, int64_t last) {
+  std::vector<int64_t> steps, expected;
+  for (const auto& record : metrics_of(dir)) {
+    if (!record.contains("split")) steps.push_back(record.at("step"));
+  }
+  for (int64_t i = 1; i <= last; ++i) expected.push_back(i);
+  EXPECT_EQ(steps, expected);
+}
+
+}  // namespace axle

@@ -1,0 +1,88 @@
+// The programs of a training run, step by step on any runtime.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "ir/eval.h"
+#include "ops/random.h"
+#include "runtime/runtime.h"
+#include "train/programs.h"
+
+namespace axle {
+
+struct StepRunOptions {
+  Child<Model> model;
+  Child<Learner> learner;
+  Tree<Type> batch;
+  Mesh mesh = {};
+  std::optional<DType> compute_dtype = {};
+  bool layer_summaries = false;
+};
+
+class StepRun {
+ public:
+  StepRun(Runtime& runtime, StepRunOptions options)
+      : runtime_(runtime),
+        options_(std::move(options)),
+        model_(options_.model.build({}, Scope{.path = "model"})),
+        learner_(options_.learner.build({.params = model_->param_specs()}, Scope{.path = "learner"})),
+        leaves_(train_state(*model_, *learner_)),
+        program_(step_program(parts())),
+        executable_(runtime_.compile(program_)) {}
+
+  /// The state that a run with this seed starts from.
+  Tree<HostTensor> initial_state(int64_t seed) {
+    const std::vector<HostTensor> values = evaluate(*init_program(parts()).graph, {random::key(seed)});
+    Tree<HostTensor> out;
+    for (size_t i = 0; i < leaves_.size(); ++i) out.emplace(leaves_[i].name, values[i]);
+    return out;
+  }
+  void set_state(const Tree<HostTensor>& state) {
+    arrays_.clear();
+    for (const ProgramValue& leaf : leaves_) {
+      arrays_.push_back(runtime_.make_array(state.at(leaf.name), leaf.sharding, options_.mesh));
+    }
+  }
+  Tree<HostTensor> state() const {
+    Tree<HostTensor> out;
+    for (size_t i = 0; i < leaves_.size(); ++i) out.emplace(leaves_[i].name, arrays_[i]->to_host());
+    return out;
+  }
+  /// One update; its metrics.
+  Tree<double> step(const Tree<HostTensor>& batch) {
+    Arrays arguments = std::move(arrays_);
+    for (const auto& [name, value] : batch) {
+      arguments.push_back(runtime_.make_array(value, kRows, options_.mesh));
+    }
+    const Arrays outputs = executable_->execute(arguments);
+    arrays_.assign(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(leaves_.size()));
+    Tree<double> metrics;
+    for (size_t i = leaves_.size(); i < outputs.size(); ++i) {
+      metrics.emplace(program_.outputs[i].name, outputs[i]->to_host().at(0));
+    }
+    return metrics;
+  }
+  const Program& program() const { return program_; }
+  const Executable& executable() const { return *executable_; }
+  const std::vector<ProgramValue>& leaves() const { return leaves_; }
+
+ private:
+  inline static const PartitionSpec kRows{{{"data", "fsdp"}}};
+  ProgramParts parts() const {
+    return {.model = *model_, .learner = *learner_, .batch = options_.batch, .mesh = options_.mesh,
+            .batch_partition = kRows, .compute_dtype = options_.compute_dtype,
+            .layer_summaries = options_.layer_summaries};
+  }
+
+  Runtime& runtime_;
+  StepRunOptions options_;
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<Learner> learner_;
+  std::vector<ProgramValue> leaves_;
+  Program program_;
+  std::unique_ptr<Executable> executable_;
+  Arrays arrays_;
+};
+
+}  // namespace axle

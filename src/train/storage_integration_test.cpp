@@ -1,0 +1,100 @@
+// Training goes on where nothing can be written, and says so.
+#include <gmock/gmock.h>
+
+#include "base/exit_code.h"
+#include "checkpoint/folder.h"
+#include "testing/temp_dir.h"
+#include "train/run_result_test.h"
+#include "train/tiny_config_test.h"
+#include "train/train_process_test.h"
+
+namespace axle {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+Trainer::Config gated(std::vector<int64_t> steps) {
+  Trainer::Config config = tiny_config();
+  config.max_steps = 16;
+  config.evalers.clear();
+  config.checkpointer.mode = SaveMode::kBlocking;  // so that at a gate every save has ended
+  config.writers["gate"] = Gate::Config{.steps = std::move(steps)};
+  return config;
+}
+
+class FullDisk : public testing::Test {
+ protected:
+  const TempDir dir_;
+  const std::filesystem::path run_ = dir_.path() / "run";
+};
+
+TEST_F(FullDisk, SavesAreMissedAndCountedUntilThereIsRoom) {
+  TrainProcess whole([] { auto c = gated({}); c.writers.clear(); return c; }(), dir_.path(), "whole");
+  TrainProcess run(gated({5, 13}), dir_.path(), "run");
+  ASSERT_TRUE(run.wait_at_gate(5)) << run.output();
+  run.limit_files(10);
+  run.open_gate();
+  ASSERT_TRUE(run.wait_at_gate(13)) << run.output();
+  EXPECT_THAT(run.output(), HasSubstr("WARNING: the checkpoint of step 8 was not saved: "));
+  EXPECT_THAT(run.output(), HasSubstr("training goes on, 1 failed so far"));
+  EXPECT_THAT(run.output(), HasSubstr("metrics.jsonl: cannot write"));
+  EXPECT_EQ(state_of(run_).step, 4);  // the last good one stays
+  run.unlimit_files();
+  run.open_gate();
+  EXPECT_EQ(run.wait(), 0) << run.output();
+  EXPECT_THAT(run.output(), HasSubstr("lines were lost\n"));
+  EXPECT_EQ(whole.wait(), 0) << whole.output();
+  EXPECT_EQ(state_of(run_).step, 16);
+  EXPECT_EQ(state_of(run_).tensors, state_of(dir_.path() / "whole").tensors);
+}
+
+TEST_F(FullDisk, ARunThatCannotSaveItsEndFails) {
+  TrainProcess run(gated({5}), dir_.path(), "run");
+  ASSERT_TRUE(run.wait_at_gate(5)) << run.output();
+  run.limit_files(10);
+  run.open_gate();
+  EXPECT_EQ(run.wait(), static_cast<int>(ExitCode::kStorage)) << run.output();
+  EXPECT_THAT(run.output(), HasSubstr("checkpoints: expected to save the state of step 16 at the end, got 3 failed saves"));
+  EXPECT_THAT(checkpoint_steps(run_ / "checkpoints"), ElementsAre(4));
+  EXPECT_THAT(run.output(), HasSubstr("step 16/16"));
+  // With room again it goes on from there.
+  Trainer::Config config = gated({});
+  TrainProcess again(config, dir_.path(), "run");
+  EXPECT_EQ(again.wait(), 0) << again.output();
+  EXPECT_THAT(again.output(), HasSubstr("resumed from step 4\n"));
+  expect_no_holes(run_, 16);
+}
+
+TEST_F(FullDisk, AFolderThatTakesNoFilesStopsNoTraining) {
+  TrainProcess run(gated({5, 9}), dir_.path(), "run");
+  ASSERT_TRUE(run.wait_at_gate(5)) << run.output();
+  // In the way of what the process makes there; permissions would not stop root.
+  const std::filesystem::path checkpoints = run_ / "checkpoints", aside = run_ / "aside";
+  std::filesystem::rename(checkpoints, aside);
+  replace_file(checkpoints, "");
+  run.open_gate();
+  ASSERT_TRUE(run.wait_at_gate(9)) << run.output();
+  std::filesystem::remove(checkpoints);
+  std::filesystem::rename(aside, checkpoints);
+  run.open_gate();
+  EXPECT_EQ(run.wait(), 0) << run.output();
+  EXPECT_THAT(run.output(), HasSubstr("WARNING: the checkpoint of step 8 was not saved: "));
+  EXPECT_THAT(run.output(), Not(HasSubstr("metrics are being lost")));
+  EXPECT_THAT(checkpoint_steps(run_ / "checkpoints"), ElementsAre(4, 12, 16));
+  expect_no_holes(run_, 16);
+}
+
+TEST_F(FullDisk, AnotherRunIsKeptOutOfTheFolder) {
+  TrainProcess run(gated({5}), dir_.path(), "run");
+  ASSERT_TRUE(run.wait_at_gate(5)) << run.output();
+  TrainProcess second(gated({}), dir_.path(), "run");
+  EXPECT_EQ(second.wait(), static_cast<int>(ExitCode::kStorage));
+  EXPECT_THAT(second.output(), HasSubstr("lock: expected a folder that no other run uses, got one held by process "));
+  run.open_gate();
+  EXPECT_EQ(run.wait(), 0) << run.output();
+}
+
+}  // namespace
+}  // namespace axle

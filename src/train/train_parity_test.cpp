@@ -1,0 +1,16 @@
+// Recorded training steps, on the interpreter.
+#include <filesystem>
+
+#include "train/train_fixture_test.h"
+
+namespace axle {
+namespace {
+
+TEST(TrainParity, FirstStepsOnTheInterpreter) {
+  if (!std::filesystem::exists(kTrainFixture)) GTEST_SKIP() << "no ../shared/reference beside the source";
+  const auto runtime = make_runtime({.backend = "interpreter"});
+  expect_recorded_steps(*runtime, 6);
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,86 @@
+// The training step through a PJRT plugin: recorded steps of another implementation, and the interpreter's.
+#include <filesystem>
+
+#include "data/synthetic_input.h"
+#include "runtime/plugin.h"
+#include "train/tiny_config_test.h"
+#include "train/train_fixture_test.h"
+
+namespace axle {
+namespace {
+
+class TrainSteps : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!find_plugin(plugin_policy("cpu"))) GTEST_SKIP() << "no CPU plugin: " << plugin_policy("cpu").how_to_get;
+    plugin_ = make_runtime({});
+    interpreter_ = make_runtime({.backend = "interpreter"});
+  }
+  std::unique_ptr<Runtime> plugin_, interpreter_;
+};
+
+TEST_F(TrainSteps, AllRecordedSteps) {
+  if (!std::filesystem::exists(kTrainFixture)) GTEST_SKIP() << "no ../shared/reference beside the source";
+  expect_recorded_steps(*plugin_, 50);
+}
+
+// Largest difference relative to the largest element.
+double relative_difference(const HostTensor& a, const HostTensor& b) {
+  double difference = 0, largest = 1e-30;
+  for (int64_t i = 0; i < b.size(); ++i) {
+    difference = std::max(difference, std::abs(a.at(i) - b.at(i)));
+    largest = std::max(largest, std::abs(b.at(i)));
+  }
+  return difference / largest;
+}
+
+struct Tolerance {
+  double metrics, state;
+};
+
+// Both from the same start over a few steps. With this optimizer the first moments hold the gradients.
+void expect_same_steps(Runtime& a, Runtime& b, const StepRunOptions& options, Tolerance tolerance) {
+  StepRun first(a, options), second(b, options);
+  const Tree<HostTensor> start = first.initial_state(5);
+  first.set_state(start);
+  second.set_state(start);
+  SyntheticInput input({.seq_len = 16, .batch_size = 8}, {.vocab_size = 32, .seed = 9}, {});
+  for (int i = 0; i < 4; ++i) {
+    const Batch batch = *input.next();
+    const Tree<double> x = first.step(batch.tensors), y = second.step(batch.tensors);
+    ASSERT_GT(x.size(), 4u);
+    for (const auto& [name, value] : y) EXPECT_NEAR(x.at(name), value, tolerance.metrics * std::max(1.0, std::abs(value))) << name << ", step " << i;
+    const Tree<HostTensor> ours = first.state();
+    for (const auto& [path, value] : second.state()) {
+      if (!is_float(value.dtype())) {
+        EXPECT_EQ(ours.at(path), value) << path;
+      } else if (path.starts_with("learner/optimizer/m/")) {
+        EXPECT_LE(relative_difference(ours.at(path), value), tolerance.state) << path << ", step " << i;
+      }
+    }
+  }
+}
+
+StepRunOptions tiny_options(Child<Block> layers) {
+  return {.model = tiny_model(std::move(layers)), .learner = tiny_learner(), .batch = batch_spec(8, 16)};
+}
+
+TEST_F(TrainSteps, InterpreterAndPluginAgree) {
+  expect_same_steps(*plugin_, *interpreter_, tiny_options(tiny_stack(0.2)), {1e-5, 1e-5});
+}
+
+TEST_F(TrainSteps, InterpreterAndPluginAgreeOnALoopWithRemat) {
+  Repeat::Config layers{.num_layers = 2, .layer = {tiny_layer(0.2), {.remat = SaveNames{.names = {"q_proj", "attention_output"}}}}};
+  StepRunOptions options = tiny_options(layers);
+  options.layer_summaries = true;
+  expect_same_steps(*plugin_, *interpreter_, options, {1e-5, 1e-5});
+}
+
+TEST_F(TrainSteps, InterpreterAndPluginAreCloseInBf16) {
+  StepRunOptions options = tiny_options(tiny_loop());
+  options.compute_dtype = DType::kBF16;
+  expect_same_steps(*plugin_, *interpreter_, options, {2e-2, 1e-1});
+}
+
+}  // namespace
+}  // namespace axle

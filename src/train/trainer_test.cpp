@@ -1,0 +1,242 @@
+// Whole training runs of a tiny model on the interpreter: what they write, how they go on, what stops them.
+#include "train/trainer.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "checkpoint/folder.h"
+#include "io/tfrecord.h"
+#include "testing/temp_dir.h"
+#include "train/run_result_test.h"
+#include "train/tensorboard_writer.h"
+#include "train/tiny_config_test.h"
+
+namespace axle {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+// How a run ended, with what it printed.
+struct Ended {
+  ExitCode code = ExitCode::kOk;
+  std::string error, out, err;
+};
+
+class TrainerTest : public testing::Test {
+ protected:
+  Ended train(const Trainer::Config& config, const std::string& name = "run", bool resume = true, bool force = false) {
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    Ended ended;
+    try {
+      ended.code = Trainer(config, {.dir = dir_ / name, .backend = "interpreter", .resume = resume, .force = force}).run();
+    } catch (const Error& error) {
+      ended.code = error.code();
+      ended.error = error.what();
+    }
+    ended.out = testing::internal::GetCapturedStdout();
+    ended.err = testing::internal::GetCapturedStderr();
+    return ended;
+  }
+  std::filesystem::path run(const std::string& name = "run") const { return dir_ / name; }
+
+  const TempDir dir_;
+};
+
+Trainer::Config config_of(int64_t max_steps) {
+  Trainer::Config config = tiny_config();
+  config.max_steps = max_steps;
+  return config;
+}
+
+TEST_F(TrainerTest, WritesEveryStepAndEveryEvaluation) {
+  Trainer::Config config = config_of(12);
+  config.writers["tensorboard"] = TensorBoardWriter::Config{.every_steps = 5};
+  const Ended ended = train(config);
+  EXPECT_EQ(ended.code, ExitCode::kOk) << ended.error;
+  expect_no_holes(run(), 12);
+  std::vector<int64_t> evaluated;
+  for (const auto& record : metrics_of(run())) {
+    const bool eval = record.contains("split");
+    if (eval) evaluated.push_back(record.at("step"));
+    EXPECT_TRUE(record.contains("loss"));
+    EXPECT_EQ(record.contains("grad_norm"), !eval);
+    EXPECT_EQ(record.contains("learning_rate"), !eval);
+    EXPECT_FALSE(record.contains("skipped"));
+  }
+  EXPECT_THAT(evaluated, ElementsAre(10, 12));
+  EXPECT_THAT(read_file(run() / "metrics.jsonl"), HasSubstr("\"tokens_per_sec\":"));
+  EXPECT_THAT(checkpoint_steps(run() / "checkpoints"), ElementsAre(4, 8, 12));
+  EXPECT_THAT(ended.out, HasSubstr("step 12/12  loss "));
+  EXPECT_THAT(ended.out, HasSubstr("eval held_out at step 10: loss "));
+
+  const auto events = [&](const std::string& folder) {
+    const auto files = list_directory(run() / "tensorboard" / folder);
+    EXPECT_EQ(files.size(), 1u);
+    const std::string bytes = read_file(files.at(0));
+    TfRecordReader reader(bytes, folder);
+    int with_loss = 0;
+    while (const auto event = reader.next()) with_loss += event->find("loss") != event->npos;
+    return with_loss;
+  };
+  EXPECT_EQ(events("train"), 2);     // steps 5 and 10
+  EXPECT_EQ(events("held_out"), 2);  // as above
+}
+
+TEST_F(TrainerTest, GoesOnAsIfNothingHadBeen) {
+  train(config_of(12), "whole");
+  train(config_of(6));
+  EXPECT_EQ(state_of(run()).step, 6);
+  const Ended ended = train(config_of(12));
+  EXPECT_THAT(ended.out, HasSubstr("resumed from step 6\n"));
+  // The evaluation at the end of the first part is the one record more.
+  auto records = metrics_of(run());
+  std::erase_if(records, [](const auto& r) { return r.contains("split") && r.at("step") == 6; });
+  EXPECT_EQ(records, metrics_of(run("whole")));
+  EXPECT_EQ(state_of(run()).tensors, state_of(run("whole")).tensors);
+}
+
+TEST_F(TrainerTest, AFinishedRunChangesNothingWhenStartedAgain) {
+  train(config_of(4), "run");
+  const auto records = metrics_of(run());
+  const auto state = state_of(run()).tensors;
+  const Ended ended = train(config_of(4));
+  EXPECT_EQ(ended.code, ExitCode::kOk);
+  EXPECT_EQ(metrics_of(run()), records);
+  EXPECT_EQ(state_of(run()).tensors, state);
+}
+
+TEST_F(TrainerTest, EvaluationsAndSavesChangeNoStep) {
+  train(config_of(8), "run");
+  Trainer::Config quiet = config_of(8);
+  quiet.evalers.clear();
+  quiet.checkpointer.every_steps = 100;
+  train(quiet, "quiet");
+  EXPECT_EQ(state_of(run()).tensors, state_of(run("quiet")).tensors);
+}
+
+TEST_F(TrainerTest, LayerSummariesAppearAndChangeNoStep) {
+  Trainer::Config config = config_of(2);
+  train(config, "plain");
+  config.layer_summaries = true;
+  train(config);
+  const auto records = metrics_of(run());
+  EXPECT_TRUE(records.at(0).contains("summary/model/decoder/layers/layer0/attention/body/max_logit")) << records.at(0);
+  EXPECT_EQ(state_of(run()).tensors, state_of(run("plain")).tensors);
+  for (auto& [name, value] : metrics_of(run("plain")).at(0).items()) {
+    EXPECT_THAT(name, Not(testing::StartsWith("summary/")));
+    EXPECT_EQ(records.at(0).at(name), value);
+  }
+}
+
+TEST_F(TrainerTest, AnotherConfigIsRefusedWithTheDifference) {
+  train(config_of(4));
+  Trainer::Config other = config_of(8);
+  other.learner.get_if<Learner>()->optimizer.get_if<AdamW>()->b1 = 0.5;
+  const auto before = state_of(run()).tensors;
+  const Ended refused = train(other);
+  EXPECT_EQ(refused.code, ExitCode::kUser);
+  EXPECT_THAT(refused.error, HasSubstr("\n  learner.optimizer.b1: 0.9 -> 0.5"));
+  EXPECT_EQ(state_of(run()).tensors, before);
+  const Ended forced = train(other, "run", true, /*force=*/true);
+  EXPECT_EQ(forced.code, ExitCode::kOk) << forced.error;
+  EXPECT_EQ(state_of(run()).step, 8);
+  // It is the run's config from now on.
+  EXPECT_EQ(train(other).code, ExitCode::kOk);
+}
+
+TEST_F(TrainerTest, StartingAnewNeedsAnEmptyFolder) {
+  train(config_of(4));
+  const Ended refused = train(config_of(8), "run", /*resume=*/false);
+  EXPECT_EQ(refused.code, ExitCode::kUser);
+  EXPECT_THAT(refused.error, HasSubstr("holds checkpoints of an earlier run"));
+  EXPECT_EQ(train(config_of(4), "fresh", /*resume=*/false).code, ExitCode::kOk);
+}
+
+TEST_F(TrainerTest, TwoRunsDoNotShareAFolder) {
+  const Trainer first(config_of(4), {.dir = run(), .backend = "interpreter"});
+  const Ended second = train(config_of(4));
+  EXPECT_EQ(second.code, ExitCode::kStorage);
+  EXPECT_THAT(second.error, HasSubstr("expected a folder that no other run uses"));
+}
+
+TEST_F(TrainerTest, AnIncompleteConfigNamesWhatIsMissing) {
+  Trainer::Config config = tiny_config();
+  config.max_steps = REQUIRED;
+  config.input = {};
+  const Ended ended = train(config);
+  EXPECT_EQ(ended.code, ExitCode::kUser);
+  EXPECT_THAT(ended.error, HasSubstr("REQUIRED but not set: input, max_steps"));
+}
+
+TEST_F(TrainerTest, TheEndOfTheDataEndsTheRun) {
+  Trainer::Config config = config_of(100);
+  config.input.get_if<SyntheticInput>()->num_batches = 3;
+  const Ended ended = train(config);
+  EXPECT_EQ(ended.code, ExitCode::kOk);
+  EXPECT_THAT(ended.out, HasSubstr("the data ended after step 3\n"));
+  EXPECT_EQ(state_of(run()).step, 3);
+}
+
+TEST_F(TrainerTest, ADamagedCheckpointIsToldAndTheOneBeforeTaken) {
+  train(config_of(12), "whole");
+  train(config_of(8));
+  const std::filesystem::path data = checkpoint_folder(run() / "checkpoints", 8) / "data_00000.bin";
+  std::string bytes = read_file(data);
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 0x10);
+  replace_file(data, bytes);
+  const Ended ended = train(config_of(12));
+  EXPECT_EQ(ended.code, ExitCode::kOk) << ended.error;
+  EXPECT_THAT(ended.err, HasSubstr("step_00000008/data_00000.bin"));
+  EXPECT_THAT(ended.out, HasSubstr("resumed from step 4\n"));
+  expect_same_run(run(), run("whole"));
+}
+
+// Steps that are not finite: with such a rate the first step ends where no loss is finite.
+Trainer::Config exploding(int64_t max_steps, NonFinite policy) {
+  Trainer::Config config = config_of(max_steps);
+  config.learner.get_if<Learner>()->optimizer.get_if<AdamW>()->learning_rate = ConstantRate{.value = 1e38};
+  config.evalers.clear();
+  config.on_non_finite = policy;
+  return config;
+}
+
+// Model and optimizer; the key goes on even where nothing else does.
+Tree<HostTensor> without_key(Tree<HostTensor> state) {
+  state.erase("prng_key");
+  return state;
+}
+
+TEST_F(TrainerTest, ANonFiniteStepStopsTheRunAndKeepsTheStateBeforeIt) {
+  EXPECT_EQ(train(exploding(1, NonFinite::kStop), "one").code, ExitCode::kOk);
+  const Ended ended = train(exploding(20, NonFinite::kStop));
+  EXPECT_EQ(ended.code, ExitCode::kValidationFailed);
+  EXPECT_THAT(ended.error, HasSubstr("step 2: expected a finite loss and gradient, got loss "));
+  EXPECT_THAT(ended.error, HasSubstr("a state without that step is saved"));
+  EXPECT_EQ(without_key(state_of(run()).tensors), without_key(state_of(run("one")).tensors));
+  EXPECT_EQ(state_of(run()).tensors.at("learner/count"), HostTensor::scalar(1));
+  const auto records = metrics_of(run());
+  EXPECT_TRUE(records.at(1).at("loss").is_null());
+  expect_no_holes(run(), state_of(run()).step);
+  EXPECT_EQ(train(exploding(20, NonFinite::kStop)).code, ExitCode::kValidationFailed);  // it does not get better
+  expect_no_holes(run(), state_of(run()).step);
+}
+
+TEST_F(TrainerTest, NonFiniteStepsAreSkippedAndCounted) {
+  train(exploding(1, NonFinite::kSkip), "one");
+  const Ended ended = train(exploding(5, NonFinite::kSkip));
+  EXPECT_EQ(ended.code, ExitCode::kOk) << ended.error;
+  EXPECT_THAT(ended.out, HasSubstr("step 5: loss or gradient is not finite"));
+  EXPECT_THAT(ended.out, HasSubstr("the state was kept, 4 such steps so far\n"));
+  const RestoredTensors state = state_of(run());
+  EXPECT_EQ(state.metadata.at("skipped_steps"), "4");
+  EXPECT_EQ(without_key(state.tensors), without_key(state_of(run("one")).tensors));
+  expect_no_holes(run(), 5);
+  EXPECT_EQ(metrics_of(run()).at(4).at("skipped"), 1);
+  EXPECT_THAT(train(exploding(6, NonFinite::kSkip)).out, HasSubstr("5 such steps so far\n"));
+}
+
+}  // namespace
+}  // namespace axle

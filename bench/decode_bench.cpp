@@ -1,6 +1,7 @@
 // Decoding: tokens per second of one row, and of several at once, with the small Llama of stories.
 //
-// AXLE_STORIES names the folder with stories260K.bin and tok512.bin (default: ../shared/data/stories260K).
+// AXLE_STORIES names the folder with stories260K.bin and tok512.bin (default:
+// ../shared/data/stories260K).
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
@@ -19,7 +20,8 @@ std::filesystem::path weights_file() {
 }
 
 void decode(benchmark::State& state, const Sampling& sampling) {
-  if (!std::filesystem::exists(weights_file())) return state.SkipWithError("no stories260K.bin; set AXLE_STORIES");
+  if (!std::filesystem::exists(weights_file()))
+    return state.SkipWithError("no stories260K.bin; set AXLE_STORIES");
   const ImportedModel imported = read_llama2c(weights_file());
   const auto model = Child<Model>(imported.config).build({}, {});
   const auto runtime = make_runtime({.backend = "cpu"});
@@ -40,6 +42,8 @@ void decode(benchmark::State& state, const Sampling& sampling) {
 }
 
 BENCHMARK_CAPTURE(decode, greedy, Sampling{})->Arg(1)->Arg(8)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(decode, top_k_top_p, Sampling{.temperature = 1, .top_k = 40, .top_p = 0.9})->Arg(1)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(decode, top_k_top_p, Sampling{.temperature = 1, .top_k = 40, .top_p = 0.9})
+    ->Arg(1)
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace

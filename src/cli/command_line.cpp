@@ -54,6 +54,7 @@ CommandLine::CommandLine(Output& out) : app_("Axle: trains and serves large mode
   app_.set_version_flag("--version", std::string("axle ") + std::string(version()), "Print the version");
   app_.set_help_flag("-h,--help", "Print this help");
   app_.get_formatter()->column_width(kHelpColumn);
+  app_.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // inherited by the verbs
   app_.require_subcommand(0, 1);
   app_.allow_extras();  // check_extras says more than CLI11 does
   app_.footer("axle <verb> --help tells the flags of a verb.\n\n" + exit_code_text());

@@ -21,10 +21,15 @@ class GenerateVerb : public testing::Test {
  protected:
   // A model that goes on with "bé" after 'a' and then ends.
   void SetUp() override {
-    const TinyModel tiny = chain_model({{'a', 'b'}, {'b', 0xc3}, {0xc3, 0xa9}, {0xa9, ByteTokenizer::kBoundary}}, 260);
+    const TinyModel tiny =
+        chain_model({{'a', 'b'}, {'b', 0xc3}, {0xc3, 0xa9}, {0xa9, ByteTokenizer::kBoundary}}, 260);
     Tree<HostTensor> parameters;
-    for (const auto& [path, value] : tiny.parameters) parameters.emplace(path.substr(sizeof("model/") - 1), value);
-    save_model(dir_ / "model", {.model = tiny.config, .tokenizer = ByteTokenizer::Config{}, .parameters = parameters, .context_len = 20});
+    for (const auto& [path, value] : tiny.parameters)
+      parameters.emplace(path.substr(sizeof("model/") - 1), value);
+    save_model(dir_ / "model", {.model = tiny.config,
+                                .tokenizer = ByteTokenizer::Config{},
+                                .parameters = parameters,
+                                .context_len = 20});
   }
   Ran run(std::vector<std::string> more) {
     std::vector<std::string> arguments = {"generate", "--backend", "interpreter"};
@@ -70,9 +75,11 @@ TEST_F(GenerateVerb, Json) {
 TEST_F(GenerateVerb, Mistakes) {
   expect_mistake({"--prompt", "a", "--top-k", "-1"}, "top_k: must be at least 1, got -1");
   expect_mistake({"--prompt", "a", "--top-p", "2"}, "top_p: must be above 0 and at most 1, got 2");
-  expect_mistake({"--prompt", "a", "--temperature", "-0.5"}, "temperature: must be 0 or a positive number, got -0.5");
+  expect_mistake({"--prompt", "a", "--temperature", "-0.5"},
+                 "temperature: must be 0 or a positive number, got -0.5");
   expect_mistake({"--prompt", "a", "--max-tokens", "0"}, "max_tokens: must be at least 1, got 0");
-  expect_mistake({"--prompt", "aaaaaaaaaaaaaaaaaaaaaaaaa"}, "expected fewer tokens than the model's context of 20, got 26");
+  expect_mistake({"--prompt", "aaaaaaaaaaaaaaaaaaaaaaaaa"},
+                 "expected fewer tokens than the model's context of 20, got 26");
   expect_mistake({"--prompt", "a", "--ema"}, "expected averaged parameters");
   expect_mistake({"--prompt", "a", "--temprature", "1"}, "did you mean '--temperature'");
   expect_mistake({}, "--prompt");
@@ -80,27 +87,38 @@ TEST_F(GenerateVerb, Mistakes) {
 }
 
 TEST_F(GenerateVerb, ADamagedCheckpointIsStorage) {
-  truncate_file(std::filesystem::path(dir_ / "model") / "checkpoints/step_00000000/data_00000.bin", 10);
+  truncate_file(std::filesystem::path(dir_ / "model") / "checkpoints/step_00000000/data_00000.bin",
+                10);
   EXPECT_EQ(run({"--from", dir_ / "model", "--prompt", "a"}).code, 4);
 }
 
 TEST_F(GenerateVerb, ImportNamesBadFilesAndKeepsFolders) {
   replace_file(dir_ / "short.bin", "abc");
-  const Ran bad = run_axle({"import", "llama2c", dir_ / "short.bin", "--tokenizer", dir_ / "short.bin", "--dir", dir_ / "new"});
+  const Ran bad = run_axle({"import", "llama2c", dir_ / "short.bin", "--tokenizer",
+                            dir_ / "short.bin", "--dir", dir_ / "new"});
   EXPECT_EQ(bad.code, 3);
   EXPECT_THAT(bad.err, HasSubstr("short.bin: offset 3: expected a llama2.c header"));
   EXPECT_FALSE(path_exists(dir_ / "new"));
-  EXPECT_EQ(run_axle({"import", "llama2c", dir_ / "none.bin", "--tokenizer", "t", "--dir", dir_ / "new"}).code, 3);
+  EXPECT_EQ(
+      run_axle({"import", "llama2c", dir_ / "none.bin", "--tokenizer", "t", "--dir", dir_ / "new"})
+          .code,
+      3);
   EXPECT_EQ(run_axle({"import", "llama2c", dir_ / "short.bin", "--dir", dir_ / "new"}).code, 2);
 
-  const std::filesystem::path stories = std::filesystem::path(AXLE_SOURCE_DIR) / "../shared/data/stories260K";
+  const std::filesystem::path stories =
+      std::filesystem::path(AXLE_SOURCE_DIR) / "../shared/data/stories260K";
   if (!path_exists(stories)) GTEST_SKIP() << "no " << stories;
   const std::string weights = stories / "stories260K.bin", tokenizer = stories / "tok512.bin";
-  EXPECT_EQ(run_axle({"import", "llama2c", weights, "--tokenizer", tokenizer, "--dir", dir_ / "model"}).code, 2);
-  const Ran good = run_axle({"import", "llama2c", weights, "--tokenizer", tokenizer, "--dir", dir_ / "new"});
+  EXPECT_EQ(
+      run_axle({"import", "llama2c", weights, "--tokenizer", tokenizer, "--dir", dir_ / "model"})
+          .code,
+      2);
+  const Ran good =
+      run_axle({"import", "llama2c", weights, "--tokenizer", tokenizer, "--dir", dir_ / "new"});
   EXPECT_EQ(good.code, 0) << good.err;
   EXPECT_THAT(good.out, HasSubstr("260032 parameters, vocabulary of 512"));
-  EXPECT_EQ(run({"--from", dir_ / "new", "--prompt", "Once upon a time", "--max-tokens", "8"}).out, "Once upon a time, there was a little\n");
+  EXPECT_EQ(run({"--from", dir_ / "new", "--prompt", "Once upon a time", "--max-tokens", "8"}).out,
+            "Once upon a time, there was a little\n");
 }
 
 }  // namespace

@@ -77,6 +77,16 @@ TEST(RunCli, TooManyArguments) {
   EXPECT_EQ(ran.err, "axle config list: expected nothing more, got 'everything'; see axle config list --help\n");
 }
 
+TEST(RunCli, OneRecipe) {
+  const Ran ran = run_axle({"params", "quickstart", "fuji-7B-v2"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_EQ(ran.err, "axle params: expected nothing more, got 'fuji-7B-v2'; see axle params --help\n");
+}
+
+TEST(RunCli, TheLastOfAFlagWins) {
+  EXPECT_EQ(run_axle({"config", "diff", "quickstart", "quickstart", "--on", "a", "--on", "b"}).code, 0);
+}
+
 TEST(RunCli, MissingValueAndMissingFlag) {
   EXPECT_EQ(run_axle({"train", "quickstart", "--steps"}).code, 2);
   const Ran ran = run_axle({"eval", "--from", "somewhere"});
@@ -86,9 +96,9 @@ TEST(RunCli, MissingValueAndMissingFlag) {
 }
 
 TEST(RunCli, WrongShell) {
-  const Ran ran = run_axle({"completion", "fsh"});
+  const Ran ran = run_axle({"completion", "fis"});
   EXPECT_EQ(ran.code, 2);
-  EXPECT_EQ(ran.err, "axle: SHELL: expected one of bash, zsh, fish, got 'fsh'; did you mean 'fish'?\n");
+  EXPECT_EQ(ran.err, "axle: SHELL: expected one of bash, zsh, fish, got 'fis'; did you mean 'fish'?\n");
 }
 
 struct ThrowOptions {

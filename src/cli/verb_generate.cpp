@@ -21,12 +21,22 @@ struct GenerateArguments {
 
 void add(CLI::App& app, GenerateArguments& options, Output& out) {
   GenerateOptions& g = options.generate;
-  app.add_option("--from", options.dir, "Folder of a run or of an import")->required()->type_name("DIR");
-  app.add_option("--prompt", options.prompt, "The text to go on from; '-' reads it from stdin")->required()->type_name("TEXT");
-  app.add_option("--max-tokens", g.max_tokens, "Stop after so many tokens (default: 256)")->type_name("N");
-  app.add_option("--temperature", g.sampling.temperature, "0: always the most likely token (default)")->type_name("T");
-  app.add_option("--top-k", g.sampling.top_k, "Draw from the K most likely tokens alone")->type_name("K");
-  app.add_option("--top-p", g.sampling.top_p, "Draw from the fewest tokens that have the probability P together")->type_name("P");
+  app.add_option("--from", options.dir, "Folder of a run or of an import")
+      ->required()
+      ->type_name("DIR");
+  app.add_option("--prompt", options.prompt, "The text to go on from; '-' reads it from stdin")
+      ->required()
+      ->type_name("TEXT");
+  app.add_option("--max-tokens", g.max_tokens, "Stop after so many tokens (default: 256)")
+      ->type_name("N");
+  app.add_option("--temperature", g.sampling.temperature,
+                 "0: always the most likely token (default)")
+      ->type_name("T");
+  app.add_option("--top-k", g.sampling.top_k, "Draw from the K most likely tokens alone")
+      ->type_name("K");
+  app.add_option("--top-p", g.sampling.top_p,
+                 "Draw from the fewest tokens that have the probability P together")
+      ->type_name("P");
   app.add_option("--seed", g.seed, "Of what is drawn (default: 0)")->type_name("N");
   app.add_flag("--ema", options.average, "Take the averaged parameters");
   options.runtime.add_to(app);
@@ -40,38 +50,31 @@ std::string read_prompt(const std::string& argument) {
   return text;
 }
 
-nlohmann::ordered_json to_json(const std::string& prompt, const GeneratedText& generated) {
-  return {{"prompt", prompt},
-          {"text", generated.text},
-          {"tokens", generated.row.tokens},
-          {"stop", to_text(generated.row.stop)},
-          {"prompt_tokens", generated.prompt_tokens},
-          {"prefill_secs", generated.prefill_secs},
-          {"tokens_per_sec", generated.tokens_per_sec}};
-}
-
 ExitCode run(const GenerateArguments& options, Output& out) {
   check(options.generate.sampling);
   const std::string prompt = read_prompt(options.prompt);
-  LoadedModel loaded = load_model(options.dir, options.average ? Weights::kAverage : Weights::kTrained);
-  const auto runtime = make_runtime({.backend = options.runtime.backend, .num_devices = options.runtime.num_devices.value_or(1)});
-  TextGenerator generator(std::move(loaded), *runtime, {.cache_dir = options.runtime.compile_cache});
+  LoadedModel loaded =
+      load_model(options.dir, options.average ? Weights::kAverage : Weights::kTrained);
+  const auto runtime = make_runtime(
+      {.backend = options.runtime.backend, .num_devices = options.runtime.num_devices.value_or(1)});
+  TextGenerator generator(std::move(loaded), *runtime,
+                          {.cache_dir = options.runtime.compile_cache});
 
   bool begun = false;  // a refused prompt is not echoed
-  const GeneratedText generated = generator.generate(prompt, options.generate, [&](std::string_view text) {
-    if (out.json()) return;
-    if (!std::exchange(begun, true)) out.write(prompt);
-    out.write(text);
-    out.flush();
-  });
+  const GeneratedText generated =
+      generator.generate(prompt, options.generate, [&](std::string_view text) {
+        if (out.json()) return;
+        if (!std::exchange(begun, true)) out.write(prompt);
+        out.write(text);
+        out.flush();
+      });
   if (out.json()) {
-    out.write(to_json(prompt, generated).dump(2) + "\n");
+    out.write(to_json(generated).dump(2) + "\n");
   } else {
     out.write(begun ? "\n" : prompt + "\n");
     out.flush();
   }
-  fmt::print(stderr, "{} tokens ({}), {:.1f} tokens/s, prefill of {} in {:.1f} ms\n", generated.row.tokens.size(),
-             to_text(generated.row.stop), generated.tokens_per_sec, generated.prompt_tokens, 1e3 * generated.prefill_secs);
+  fmt::print(stderr, "{}\n", speed_text(generated));
   return ExitCode::kOk;
 }
 

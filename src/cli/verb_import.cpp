@@ -1,4 +1,5 @@
-// axle import llama2c FILE --tokenizer T --dir D: weights of llama2.c, made a folder that generate takes.
+// axle import llama2c FILE --tokenizer T --dir D: weights of llama2.c, made a folder that generate
+// takes.
 #include <CLI/CLI.hpp>
 
 #include "cli/verb.h"
@@ -8,8 +9,13 @@ namespace axle::cli {
 namespace {
 
 void add(CLI::App& app, ImportRequest& request, Output&) {
-  app.add_option("FILE", request.weights, "Weights, as its trainer exports them (version 0)")->required()->type_name("");
-  app.add_option("--tokenizer", request.tokenizer, "Its vocabulary (.bin), or a SentencePiece model (.model)")->required()->type_name("FILE");
+  app.add_option("FILE", request.weights, "Weights, as its trainer exports them (version 0)")
+      ->required()
+      ->type_name("");
+  app.add_option("--tokenizer", request.tokenizer,
+                 "Its vocabulary (.bin), or a SentencePiece model (.model)")
+      ->required()
+      ->type_name("FILE");
   app.add_option("--dir", request.dir, "The folder to make")->required()->type_name("DIR");
 }
 

@@ -16,12 +16,14 @@ constexpr int64_t kSmallestBucket = 16;
 
 std::vector<ProgramValue> parameters_of(const Model& model) {
   std::vector<ProgramValue> out;
-  for (const auto& [path, spec] : model.param_specs()) out.push_back({path, spec.type(), spec.partition()});
+  for (const auto& [path, spec] : model.param_specs())
+    out.push_back({path, spec.type(), spec.partition()});
   return out;
 }
 
 Tree<StateSpec> cache_specs(const Model& model, const DecodeShape& shape) {
-  return model.decode_state_specs({.batch_size = shape.num_rows, .max_len = shape.cache_len, .dtype = shape.cache_dtype});
+  return model.decode_state_specs(
+      {.batch_size = shape.num_rows, .max_len = shape.cache_len, .dtype = shape.cache_dtype});
 }
 
 // Names the leading values of a program.
@@ -31,15 +33,19 @@ Tree<Tensor> take(const std::vector<ProgramValue>& leaves, Values::const_iterato
   return out;
 }
 
-// The model's logits for the next token of each row, and the caches with the tokens of the batch taken in.
-std::pair<Tensor, Tree<Tensor>> next_logits(Model& model, Tree<Tensor> parameters, Tree<Tensor> caches, const Tree<Tensor>& batch) {
+// The model's logits for the next token of each row, and the caches with the tokens of the batch
+// taken in.
+std::pair<Tensor, Tree<Tensor>> next_logits(Model& model, Tree<Tensor> parameters,
+                                            Tree<Tensor> caches, const Tree<Tensor>& batch) {
   InvocationOptions options{.state = std::move(caches), .decoding = true, .summaries = false};
-  auto [logits_BV, collected] = functional(model, std::move(parameters), std::move(options), [&] { return model.next_logits(batch); });
+  auto [logits_BV, collected] = functional(model, std::move(parameters), std::move(options),
+                                           [&] { return model.next_logits(batch); });
   return {logits_BV, std::move(collected.state)};
 }
 
 // The state in the order of decode_state. One half of the key draws the tokens, the other goes on.
-Values next_state(const Tree<Tensor>& caches, const Tensor& key, const Tensor& positions_B, const Tensor& logits_BV, const Sampling& sampling) {
+Values next_state(const Tree<Tensor>& caches, const Tensor& key, const Tensor& positions_B,
+                  const Tensor& logits_BV, const Sampling& sampling) {
   Values out;
   for (const auto& [path, cache] : caches) out.push_back(cache);
   const Values keys = random::split_each(key);
@@ -49,7 +55,8 @@ Values next_state(const Tree<Tensor>& caches, const Tensor& key, const Tensor& p
   return out;
 }
 
-Program finish(std::string name, const TensorFunction& fn, std::vector<ProgramValue> inputs, std::vector<ProgramValue> outputs) {
+Program finish(std::string name, const TensorFunction& fn, std::vector<ProgramValue> inputs,
+               std::vector<ProgramValue> outputs) {
   std::vector<Type> types;
   std::vector<std::string> names;
   for (const ProgramValue& v : inputs) {
@@ -62,13 +69,15 @@ Program finish(std::string name, const TensorFunction& fn, std::vector<ProgramVa
 }  // namespace
 
 int64_t length_bucket(int64_t len, std::optional<int64_t> most) {
-  const auto power = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max(len, kSmallestBucket))));
+  const auto power =
+      static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max(len, kSmallestBucket))));
   return most ? std::min(power, std::max(*most, len)) : power;
 }
 
 std::vector<ProgramValue> decode_state(const Model& model, const DecodeShape& shape) {
   std::vector<ProgramValue> out;
-  for (const auto& [path, spec] : cache_specs(model, shape)) out.push_back({path, spec.type, spec.mesh_axes});
+  for (const auto& [path, spec] : cache_specs(model, shape))
+    out.push_back({path, spec.type, spec.mesh_axes});
   out.push_back({"key", {DType::kU32, {2}}});
   out.push_back({"positions", {DType::kI32, {shape.num_rows}}});
   out.push_back({"tokens", {DType::kI32, {shape.num_rows}}});
@@ -85,17 +94,22 @@ Program prefill_program(Model& model, const DecodeShape& shape, const Sampling& 
     auto at = x.begin();
     Tree<Tensor> weights = take(parameters, at), caches;
     const Tensor key = *at++, lengths_B = *at++, prompts_BT = *at++;
-    for (const auto& [path, spec] : cache_specs(model, shape)) caches.emplace(path, zeros(spec.type.dims, spec.type.dtype));
-    const auto [logits_BV, filled] = next_logits(model, std::move(weights), std::move(caches), {{"input_ids", prompts_BT}, {"last_index", lengths_B - 1}});
+    for (const auto& [path, spec] : cache_specs(model, shape))
+      caches.emplace(path, zeros(spec.type.dims, spec.type.dtype));
+    const auto [logits_BV, filled] =
+        next_logits(model, std::move(weights), std::move(caches),
+                    {{"input_ids", prompts_BT}, {"last_index", lengths_B - 1}});
     return next_state(filled, key, lengths_B, logits_BV, sampling);
   };
   return finish("prefill", fn, std::move(inputs), decode_state(model, shape));
 }
 
 Program decode_program(Model& model, const DecodeShape& shape, const Sampling& sampling) {
-  const std::vector<ProgramValue> parameters = parameters_of(model), outputs = decode_state(model, shape);
+  const std::vector<ProgramValue> parameters = parameters_of(model),
+                                  outputs = decode_state(model, shape);
   const size_t num_caches = outputs.size() - 3;
-  const std::vector<ProgramValue> cache_leaves(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(num_caches));
+  const std::vector<ProgramValue> cache_leaves(
+      outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(num_caches));
   std::vector<ProgramValue> inputs = parameters;
   for (size_t i = 0; i < outputs.size(); ++i) {
     inputs.push_back(outputs[i]);
@@ -108,7 +122,8 @@ Program decode_program(Model& model, const DecodeShape& shape, const Sampling& s
     const Tensor key = *at++, positions_B = *at++, tokens_B = *at++;
     const auto [logits_BV, filled] =
         next_logits(model, std::move(weights), std::move(caches),
-                    {{"input_ids", expand_dims(tokens_B, 1)}, {"input_positions", expand_dims(positions_B, 1)}});
+                    {{"input_ids", expand_dims(tokens_B, 1)},
+                     {"input_positions", expand_dims(positions_B, 1)}});
     return next_state(filled, key, positions_B + 1, logits_BV, sampling);
   };
   return finish("decode", fn, std::move(inputs), outputs);

@@ -11,7 +11,9 @@ namespace axle {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 int64_t longest(std::span<const TokenIds> prompts) {
   size_t most = 0;
@@ -22,10 +24,12 @@ int64_t longest(std::span<const TokenIds> prompts) {
 // Which rows still grow, and what they have become.
 class Rows {
  public:
-  Rows(std::span<const TokenIds> prompts, const GenerateOptions& options, std::optional<int64_t> context_len)
+  Rows(std::span<const TokenIds> prompts, const GenerateOptions& options,
+       std::optional<int64_t> context_len)
       : options_(options), rows_(prompts.size()), done_(prompts.size()), num_open_(prompts.size()) {
     for (const TokenIds& prompt : prompts) {
-      const int64_t room = context_len ? *context_len - static_cast<int64_t>(prompt.size()) : options.max_tokens;
+      const int64_t room =
+          context_len ? *context_len - static_cast<int64_t>(prompt.size()) : options.max_tokens;
       room_.push_back(std::min(room, options.max_tokens));
     }
   }
@@ -42,7 +46,8 @@ class Rows {
       rows_[i].tokens.push_back(tokens[i]);
       if (on_token) on_token(i, tokens[i]);
       if (static_cast<int64_t>(rows_[i].tokens.size()) == room_[i]) {
-        close(i, room_[i] == options_.max_tokens ? StopReason::kMaxTokens : StopReason::kContextEnd);
+        close(i,
+              room_[i] == options_.max_tokens ? StopReason::kMaxTokens : StopReason::kContextEnd);
       }
     }
   }
@@ -65,20 +70,25 @@ class Rows {
 
 std::string to_text(StopReason reason) {
   switch (reason) {
-    case StopReason::kEndToken: return "end_token";
-    case StopReason::kMaxTokens: return "max_tokens";
-    case StopReason::kContextEnd: break;
+    case StopReason::kEndToken:
+      return "end_token";
+    case StopReason::kMaxTokens:
+      return "max_tokens";
+    case StopReason::kContextEnd:
+      break;
   }
   return "context_end";
 }
 
-Generator::Generator(Model& model, const Tree<HostTensor>& parameters, Runtime& runtime, Options options)
+Generator::Generator(Model& model, const Tree<HostTensor>& parameters, Runtime& runtime,
+                     Options options)
     : model_(model), runtime_(runtime), options_(std::move(options)) {
   for (const auto& [path, spec] : model.param_specs()) {
     const auto it = parameters.find(path);
     if (it == parameters.end() || it->second.type() != spec.type()) {
-      throw ConfigError(fmt::format("{}: expected a parameter {}, got {}; were the weights made by another config?", path,
-                                    to_text(spec.type()), it == parameters.end() ? "none" : to_text(it->second.type())));
+      throw ConfigError(fmt::format(
+          "{}: expected a parameter {}, got {}; were the weights made by another config?", path,
+          to_text(spec.type()), it == parameters.end() ? "none" : to_text(it->second.type())));
     }
     parameters_.push_back(runtime.make_array(it->second, {}, {}));
   }
@@ -97,35 +107,45 @@ Executable& Generator::decode(const DecodeShape& shape, const Sampling& sampling
 }
 
 // Tokens that the row with the most room may still get.
-int64_t Generator::room_for(std::span<const TokenIds> prompts, const GenerateOptions& options) const {
+int64_t Generator::room_for(std::span<const TokenIds> prompts,
+                            const GenerateOptions& options) const {
   check(options.sampling);
-  if (options.max_tokens < 1) throw ConfigError(fmt::format("max_tokens: must be at least 1, got {}", options.max_tokens));
+  if (options.max_tokens < 1)
+    throw ConfigError(fmt::format("max_tokens: must be at least 1, got {}", options.max_tokens));
   if (prompts.empty()) throw ConfigError("prompts: expected at least one, got none");
   int64_t most = 0;
   for (const TokenIds& prompt : prompts) {
     const auto len = static_cast<int64_t>(prompt.size());
     if (len == 0) throw ConfigError("prompt: expected at least one token, got none");
     if (options_.context_len && len >= *options_.context_len) {
-      throw ConfigError(fmt::format("prompt: expected fewer tokens than the model's context of {}, got {}; shorten it", *options_.context_len, len));
+      throw ConfigError(fmt::format(
+          "prompt: expected fewer tokens than the model's context of {}, got {}; shorten it",
+          *options_.context_len, len));
     }
-    most = std::max(most, std::min(options.max_tokens, options_.context_len.value_or(len + options.max_tokens) - len));
+    most = std::max(most, std::min(options.max_tokens,
+                                   options_.context_len.value_or(len + options.max_tokens) - len));
   }
   return most;
 }
 
 // The state after the prompts.
-Arrays Generator::start(std::span<const TokenIds> prompts, const DecodeShape& shape, const GenerateOptions& options) {
-  HostTensor ids({DType::kI32, {shape.num_rows, shape.prompt_len}}), lengths({DType::kI32, {shape.num_rows}});
+Arrays Generator::start(std::span<const TokenIds> prompts, const DecodeShape& shape,
+                        const GenerateOptions& options) {
+  HostTensor ids({DType::kI32, {shape.num_rows, shape.prompt_len}}),
+      lengths({DType::kI32, {shape.num_rows}});
   for (size_t i = 0; i < prompts.size(); ++i) {
-    std::ranges::copy(prompts[i], ids.values<int32_t>().begin() + static_cast<std::ptrdiff_t>(i) * shape.prompt_len);
+    std::ranges::copy(prompts[i], ids.values<int32_t>().begin() +
+                                      static_cast<std::ptrdiff_t>(i) * shape.prompt_len);
     lengths.values<int32_t>()[i] = static_cast<int32_t>(prompts[i].size());
   }
   Arrays arguments = parameters_;
-  for (const HostTensor& value : {random::key(options.seed), lengths, ids}) arguments.push_back(runtime_.make_array(value, {}, {}));
+  for (const HostTensor& value : {random::key(options.seed), lengths, ids})
+    arguments.push_back(runtime_.make_array(value, {}, {}));
   return prefill(shape, options.sampling).execute(arguments);
 }
 
-Generated Generator::generate(std::span<const TokenIds> prompts, const GenerateOptions& options, const OnToken& on_token) {
+Generated Generator::generate(std::span<const TokenIds> prompts, const GenerateOptions& options,
+                              const OnToken& on_token) {
   const int64_t most_new = room_for(prompts, options), prompt_len = longest(prompts);
   const DecodeShape shape{.num_rows = static_cast<int64_t>(prompts.size()),
                           .prompt_len = length_bucket(prompt_len, options_.context_len),
@@ -156,7 +176,8 @@ Generated Generator::generate(std::span<const TokenIds> prompts, const GenerateO
   }
   out.decode_secs = seconds_since(decode_start);
   out.rows = rows.take();
-  for (const GeneratedRow& row : out.rows) out.decoded_tokens += std::max<int64_t>(static_cast<int64_t>(row.tokens.size()) - 1, 0);
+  for (const GeneratedRow& row : out.rows)
+    out.decoded_tokens += std::max<int64_t>(static_cast<int64_t>(row.tokens.size()) - 1, 0);
   return out;
 }
 

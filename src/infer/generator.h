@@ -44,11 +44,14 @@ struct Generated {
   /// Of all rows, without the first of each, which prefill gives.
   int64_t decoded_tokens = 0;
   /// 0 where nothing was decoded.
-  double tokens_per_sec() const { return decode_secs > 0 ? static_cast<double>(decoded_tokens) / decode_secs : 0; }
+  double tokens_per_sec() const {
+    return decode_secs > 0 ? static_cast<double>(decoded_tokens) / decode_secs : 0;
+  }
 };
 
-/// A model's parameters on a device, and the programs that generate with them. A program is compiled when its sizes are
-/// first needed: lengths are rounded up to powers of two, so that few are.
+/// A model's parameters on a device, and the programs that generate with them. A program is
+/// compiled when its sizes are first needed: lengths are rounded up to powers of two, so that few
+/// are.
 ///
 /// Not for use from several threads.
 class Generator {
@@ -59,28 +62,32 @@ class Generator {
     DType cache_dtype = DType::kF32;
     CompileOptions compile = {};
   };
-  /// Copies the parameters to the device. `model` and `runtime` must outlive the generator. Throws ConfigError if a
-  /// parameter is missing or of another type than the model's.
+  /// Copies the parameters to the device. `model` and `runtime` must outlive the generator. Throws
+  /// ConfigError if a parameter is missing or of another type than the model's.
   Generator(Model& model, const Tree<HostTensor>& parameters, Runtime& runtime, Options options);
 
   /// Called with each new token of each row, as it comes; end tokens are not handed on.
   using OnToken = std::function<void(size_t row, int32_t token)>;
-  /// Goes on from the prompts, all rows together. Throws ConfigError for no prompt, an empty one, one that fills the
-  /// context, or max_tokens < 1; DeviceError.
-  Generated generate(std::span<const TokenIds> prompts, const GenerateOptions& options, const OnToken& on_token = {});
+  /// Goes on from the prompts, all rows together. Throws ConfigError for no prompt, an empty one,
+  /// one that fills the context, or max_tokens < 1; DeviceError.
+  Generated generate(std::span<const TokenIds> prompts, const GenerateOptions& options,
+                     const OnToken& on_token = {});
 
  private:
   Executable& prefill(const DecodeShape& shape, const Sampling& sampling);
   Executable& decode(const DecodeShape& shape, const Sampling& sampling);
   int64_t room_for(std::span<const TokenIds> prompts, const GenerateOptions& options) const;
-  Arrays start(std::span<const TokenIds> prompts, const DecodeShape& shape, const GenerateOptions& options);
+  Arrays start(std::span<const TokenIds> prompts, const DecodeShape& shape,
+               const GenerateOptions& options);
 
   Model& model_;
   Runtime& runtime_;
   Options options_;
   Arrays parameters_;  // in the order of param_specs()
-  std::map<std::tuple<int64_t, int64_t, int64_t, Sampling>, std::unique_ptr<Executable>> prefills_;  // rows, prompt, cache
-  std::map<std::tuple<int64_t, int64_t, Sampling>, std::unique_ptr<Executable>> decodes_;         // rows, cache
+  std::map<std::tuple<int64_t, int64_t, int64_t, Sampling>, std::unique_ptr<Executable>>
+      prefills_;  // rows, prompt, cache
+  std::map<std::tuple<int64_t, int64_t, Sampling>, std::unique_ptr<Executable>>
+      decodes_;  // rows, cache
 };
 
 }  // namespace axle

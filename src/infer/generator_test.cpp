@@ -15,14 +15,18 @@ using ::testing::HasSubstr;
 
 class GeneratorTest : public ::testing::Test {
  protected:
-  Generated generate(TinyModel& tiny, const std::vector<TokenIds>& prompts, const GenerateOptions& options,
-                     Generator::Options settings = {}, const Generator::OnToken& on_token = {}) {
-    return Generator(*tiny.model, tiny.parameters, runtime_, settings).generate(prompts, options, on_token);
+  Generated generate(TinyModel& tiny, const std::vector<TokenIds>& prompts,
+                     const GenerateOptions& options, Generator::Options settings = {},
+                     const Generator::OnToken& on_token = {}) {
+    return Generator(*tiny.model, tiny.parameters, runtime_, settings)
+        .generate(prompts, options, on_token);
   }
-  TokenIds tokens(TinyModel& tiny, const TokenIds& prompt, const GenerateOptions& options, Generator::Options settings = {}) {
+  TokenIds tokens(TinyModel& tiny, const TokenIds& prompt, const GenerateOptions& options,
+                  Generator::Options settings = {}) {
     return generate(tiny, {prompt}, options, settings).rows.at(0).tokens;
   }
-  std::string error(TinyModel& tiny, const std::vector<TokenIds>& prompts, const GenerateOptions& options, Generator::Options settings = {}) {
+  std::string error(TinyModel& tiny, const std::vector<TokenIds>& prompts,
+                    const GenerateOptions& options, Generator::Options settings = {}) {
     try {
       generate(tiny, prompts, options, settings);
     } catch (const ConfigError& e) {
@@ -37,13 +41,16 @@ class GeneratorTest : public ::testing::Test {
 int32_t next_by_forward(TinyModel& tiny, const TokenIds& text) {
   std::vector<HostTensor> arguments;
   for (const auto& [path, value] : tiny.parameters) arguments.push_back(value);
-  arguments.push_back(HostTensor({1, static_cast<int64_t>(text.size())}, std::span<const int32_t>(text)));
+  arguments.push_back(
+      HostTensor({1, static_cast<int64_t>(text.size())}, std::span<const int32_t>(text)));
   const HostTensor logits = eval(
       [&](const Values& x) {
         Tree<Tensor> parameters;
         auto at = x.begin();
         for (const auto& [path, value] : tiny.parameters) parameters.emplace(path, *at++);
-        return Values{functional(*tiny.model, parameters, {}, [&] { return tiny.model->logits({{"input_ids", *at}}); }).first};
+        return Values{functional(*tiny.model, parameters, {}, [&] {
+                        return tiny.model->logits({{"input_ids", *at}});
+                      }).first};
       },
       arguments)[0];
   const auto last = logits.values<float>().last(static_cast<size_t>(logits.shape().back()));
@@ -64,7 +71,8 @@ const TokenIds kPrompt = {3, 14, 15, 9, 26};
 TEST_F(GeneratorTest, PrefillAndStepsAreTheFullForwardPassStacked) {
   TinyModel tiny = random_model(Stacked::Config{.num_layers = 2, .layer = tiny_layer()});
   const TokenIds expected = greedy_by_forward(tiny, kPrompt, 20);
-  EXPECT_GT(std::set<int32_t>(expected.begin(), expected.end()).size(), 3u) << "the model says always the same";
+  EXPECT_GT(std::set<int32_t>(expected.begin(), expected.end()).size(), 3u)
+      << "the model says always the same";
   EXPECT_EQ(tokens(tiny, kPrompt, {.max_tokens = 20}), expected);
 }
 
@@ -75,7 +83,8 @@ TEST_F(GeneratorTest, PrefillAndStepsAreTheFullForwardPassRepeated) {
 
 TEST_F(GeneratorTest, BucketsChangeNothing) {
   TinyModel tiny = random_model(Stacked::Config{.num_layers = 2, .layer = tiny_layer()});
-  const GenerateOptions greedy{.max_tokens = 9}, drawn{.sampling = {.temperature = 1}, .max_tokens = 9, .seed = 5};
+  const GenerateOptions greedy{.max_tokens = 9},
+      drawn{.sampling = {.temperature = 1}, .max_tokens = 9, .seed = 5};
   for (const GenerateOptions& options : {greedy, drawn}) {
     const TokenIds few = tokens(tiny, kPrompt, options);  // caches of 16
     GenerateOptions longer = options;
@@ -99,7 +108,9 @@ TEST_F(GeneratorTest, PromptsOfAnyLengthInOneCallAreThoseAlone) {
 
 TEST_F(GeneratorTest, SeedDecidesWhatIsDrawn) {
   TinyModel tiny = random_model(Stacked::Config{.num_layers = 1, .layer = tiny_layer()});
-  const auto drawn = [&](int64_t seed) { return tokens(tiny, kPrompt, {.sampling = {.temperature = 3}, .max_tokens = 12, .seed = seed}); };
+  const auto drawn = [&](int64_t seed) {
+    return tokens(tiny, kPrompt, {.sampling = {.temperature = 3}, .max_tokens = 12, .seed = seed});
+  };
   const TokenIds first = drawn(1);
   EXPECT_EQ(first, drawn(1));
   EXPECT_NE(first, drawn(2));
@@ -109,10 +120,11 @@ TEST_F(GeneratorTest, SeedDecidesWhatIsDrawn) {
 TEST_F(GeneratorTest, StopsAtAnEndTokenWithoutIt) {
   TinyModel tiny = chain_model({{4, 5}, {5, 6}, {6, 2}, {2, 4}}, 8);
   TokenIds seen;
-  const Generated out = generate(tiny, {{1, 4}}, {.max_tokens = 50, .end_tokens = {2, 7}}, {}, [&](size_t row, int32_t token) {
-    EXPECT_EQ(row, 0u);
-    seen.push_back(token);
-  });
+  const Generated out = generate(tiny, {{1, 4}}, {.max_tokens = 50, .end_tokens = {2, 7}}, {},
+                                 [&](size_t row, int32_t token) {
+                                   EXPECT_EQ(row, 0u);
+                                   seen.push_back(token);
+                                 });
   EXPECT_THAT(out.rows[0].tokens, ElementsAre(5, 6));
   EXPECT_EQ(out.rows[0].stop, StopReason::kEndToken);
   EXPECT_EQ(seen, out.rows[0].tokens);
@@ -139,7 +151,8 @@ TEST_F(GeneratorTest, ContextIsFilledToItsEndAndNotBeyond) {
   const Generated out = generate(tiny, {{4, 5, 4}}, {.max_tokens = 100}, {.context_len = 20});
   EXPECT_EQ(out.rows[0].tokens.size(), 17u);
   EXPECT_EQ(out.rows[0].stop, StopReason::kContextEnd);
-  const Generated full = generate(tiny, {TokenIds(19, 4)}, {.max_tokens = 100}, {.context_len = 20});
+  const Generated full =
+      generate(tiny, {TokenIds(19, 4)}, {.max_tokens = 100}, {.context_len = 20});
   EXPECT_THAT(full.rows[0].tokens, ElementsAre(5));
 }
 
@@ -148,12 +161,16 @@ TEST_F(GeneratorTest, ProgramsAreKept) {
     InterpreterRuntime inner{1};
     int compiled = 0;
     const Topology& topology() const override { return inner.topology(); }
-    std::unique_ptr<Executable> compile(const Program& program, const CompileOptions& options) override {
+    std::unique_ptr<Executable> compile(const Program& program,
+                                        const CompileOptions& options) override {
       ++compiled;
       return inner.compile(program, options);
     }
-    std::unique_ptr<Executable> load(const std::string& bytes, const Program& program) override { return inner.load(bytes, program); }
-    ArrayPtr make_array(const HostTensor& value, const PartitionSpec& sharding, const Mesh& mesh) override {
+    std::unique_ptr<Executable> load(const std::string& bytes, const Program& program) override {
+      return inner.load(bytes, program);
+    }
+    ArrayPtr make_array(const HostTensor& value, const PartitionSpec& sharding,
+                        const Mesh& mesh) override {
       return inner.make_array(value, sharding, mesh);
     }
   } runtime;
@@ -186,11 +203,14 @@ TEST_F(GeneratorTest, MistakesAreNamed) {
   EXPECT_EQ(error(tiny, {}, {}), "prompts: expected at least one, got none");
   EXPECT_EQ(error(tiny, {{}}, {}), "prompt: expected at least one token, got none");
   EXPECT_EQ(error(tiny, {{4}}, {.max_tokens = 0}), "max_tokens: must be at least 1, got 0");
-  EXPECT_THAT(error(tiny, {{4}}, {.sampling = {.temperature = 1, .top_k = -2}}), HasSubstr("top_k: must be at least 1, got -2"));
+  EXPECT_THAT(error(tiny, {{4}}, {.sampling = {.temperature = 1, .top_k = -2}}),
+              HasSubstr("top_k: must be at least 1, got -2"));
   EXPECT_EQ(error(tiny, {TokenIds(20, 4)}, {}, {.context_len = 20}),
             "prompt: expected fewer tokens than the model's context of 20, got 20; shorten it");
   tiny.parameters.at("model/decoder/output_norm/scale") = HostTensor::ones({9});
-  EXPECT_THAT(error(tiny, {{4}}, {}), HasSubstr("model/decoder/output_norm/scale: expected a parameter f32[8], got f32[9]"));
+  EXPECT_THAT(
+      error(tiny, {{4}}, {}),
+      HasSubstr("model/decoder/output_norm/scale: expected a parameter f32[8], got f32[9]"));
   tiny.parameters.erase("model/decoder/output_norm/scale");
   EXPECT_THAT(error(tiny, {{4}}, {}), HasSubstr("expected a parameter f32[8], got none"));
 }

@@ -21,15 +21,18 @@ Child<Tokenizer> tokenizer_at(const std::filesystem::path& path) {
 }  // namespace
 
 std::string to_text(const ImportReport& r) {
-  return fmt::format("{}: {} parameters, vocabulary of {}, texts of up to {} tokens\n", r.dir.string(), r.num_parameters, r.vocab_size, r.max_seq_len);
+  return fmt::format("{}: {} parameters, vocabulary of {}, texts of up to {} tokens\n",
+                     r.dir.string(), r.num_parameters, r.vocab_size, r.max_seq_len);
 }
 
 ImportReport import_llama2c(const ImportRequest& request) {
   const ImportedModel model = read_llama2c(request.weights);
   const std::string tokenizer_bytes = read_data_file(request.tokenizer.string(), "--tokenizer");
-  const int64_t vocab_size = tokenizer_at(request.tokenizer).build({}, Scope{.path = "tokenizer"})->vocab_size();
+  const int64_t vocab_size =
+      tokenizer_at(request.tokenizer).build({}, Scope{.path = "tokenizer"})->vocab_size();
   if (vocab_size != model.vocab_size) {
-    throw DataError(fmt::format("{}: expected a vocabulary of {} as the weights have, got {}", request.tokenizer.string(), model.vocab_size, vocab_size));
+    throw DataError(fmt::format("{}: expected a vocabulary of {} as the weights have, got {}",
+                                request.tokenizer.string(), model.vocab_size, vocab_size));
   }
   // The folder is whole without the files that it came from.
   const auto copy = std::filesystem::absolute(request.dir) / request.tokenizer.filename();
@@ -38,7 +41,8 @@ ImportReport import_llama2c(const ImportRequest& request) {
                            .parameters = model.parameters,
                            .context_len = model.max_seq_len,
                            .files = {{copy.filename().string(), tokenizer_bytes}}});
-  ImportReport report{.dir = request.dir, .vocab_size = model.vocab_size, .max_seq_len = model.max_seq_len};
+  ImportReport report{
+      .dir = request.dir, .vocab_size = model.vocab_size, .max_seq_len = model.max_seq_len};
   for (const auto& [path, value] : model.parameters) report.num_parameters += value.size();
   return report;
 }

@@ -20,8 +20,9 @@ struct ImportReport {
 };
 std::string to_text(const ImportReport& report);
 
-/// Copies weights and tokenizer of a llama2.c model into `dir`. Throws DataError for bad files and for a vocabulary of
-/// another size than the model's, ConfigError if `dir` holds anything, StorageError.
+/// Copies weights and tokenizer of a llama2.c model into `dir`. Throws DataError for bad files and
+/// for a vocabulary of another size than the model's, ConfigError if `dir` holds anything,
+/// StorageError.
 ImportReport import_llama2c(const ImportRequest& request);
 
 }  // namespace axle

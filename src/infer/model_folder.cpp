@@ -35,12 +35,14 @@ struct ModelFolderConfig {
 
 Json read_config(const fs::path& dir) {
   if (!path_exists(config_file(dir))) {
-    throw ConfigError(fmt::format("{}: expected the folder of a run or of an import, got {}", dir.string(),
+    throw ConfigError(fmt::format("{}: expected the folder of a run or of an import, got {}",
+                                  dir.string(),
                                   path_exists(dir) ? "one without config.yaml" : "nothing there"));
   }
   const std::string source = config_file(dir).string();
   Json document = parse_yaml(read_file(config_file(dir)), source);
-  if (!document.is_object()) throw ConfigError(fmt::format("{}: expected a mapping, got something else", source));
+  if (!document.is_object())
+    throw ConfigError(fmt::format("{}: expected a mapping, got something else", source));
   return document;
 }
 
@@ -51,7 +53,8 @@ Json field(const Json& document, const std::string& name) {
 
 template <class Role>
 Child<Role> read_child(const Json& document, const std::string& where) {
-  if (!document.is_object()) throw ConfigError(fmt::format("{}: expected a class with its fields, got none", where));
+  if (!document.is_object())
+    throw ConfigError(fmt::format("{}: expected a class with its fields, got none", where));
   Child<Role> child;
   from_json(child, document, where);
   return child;
@@ -65,17 +68,21 @@ std::optional<int64_t> max_seq_len(const Child<Model>& model) {
 
 std::optional<int64_t> seq_len(const Json& input) {
   const Json value = field(input, "seq_len");
-  return value.is_string() ? std::optional<int64_t>(std::stoll(value.get<std::string>())) : std::nullopt;
+  return value.is_string() ? std::optional<int64_t>(std::stoll(value.get<std::string>()))
+                           : std::nullopt;
 }
 
 // The tensors below `prefix`, under the names that the model has for them.
-std::optional<RestoredTensors> restore_below(const fs::path& root, std::string_view prefix, const Report& report) {
+std::optional<RestoredTensors> restore_below(const fs::path& root, std::string_view prefix,
+                                             const Report& report) {
   RestoredTensors out;
   const std::string below = std::string(prefix) + "/";
   const auto begin = [&](const Manifest&) -> TensorSink {
     out.tensors.clear();
     return [&](const std::string& path, HostTensor value) {
-      if (path.starts_with(below)) out.tensors.insert_or_assign(join_path(kModelPath, path.substr(below.size())), std::move(value));
+      if (path.starts_with(below))
+        out.tensors.insert_or_assign(join_path(kModelPath, path.substr(below.size())),
+                                     std::move(value));
     };
   };
   const auto info = restore_newest(root, begin, report);
@@ -91,7 +98,8 @@ LoadedModel load_model(const fs::path& dir, Weights weights, const Report& repor
   const std::string source = config_file(dir).string() + ": ";
   const Json input = field(config, "input");
   const auto model = read_child<Model>(field(config, "model"), source + "model");
-  const auto tokenizer = read_child<Tokenizer>(field(input, "tokenizer"), source + "input.tokenizer");
+  const auto tokenizer =
+      read_child<Tokenizer>(field(input, "tokenizer"), source + "input.tokenizer");
 
   LoadedModel out{.model = model.build({}, Scope{.path = std::string(kModelPath)}),
                   .parameters = {},
@@ -99,33 +107,49 @@ LoadedModel load_model(const fs::path& dir, Weights weights, const Report& repor
                   .context_len = max_seq_len(model)};
   if (!out.context_len) out.context_len = seq_len(input);
   if (out.tokenizer->vocab_size() > out.model->vocab_size()) {
-    throw ConfigError(fmt::format("{}input.tokenizer: expected a vocabulary of at most the model's {}, got {}", source,
-                                  out.model->vocab_size(), out.tokenizer->vocab_size()));
+    throw ConfigError(
+        fmt::format("{}input.tokenizer: expected a vocabulary of at most the model's {}, got {}",
+                    source, out.model->vocab_size(), out.tokenizer->vocab_size()));
   }
 
-  auto restored = restore_below(checkpoints(dir), weights == Weights::kAverage ? kAveragePath : kModelPath, report);
-  if (!restored) throw ConfigError(fmt::format("{}: expected a checkpoint, got none; train until the first is saved", checkpoints(dir).string()));
-  if (restored->tensors.empty()) {
-    throw ConfigError(fmt::format("{}: expected averaged parameters in the checkpoint of step {}, got none; set learner.ema and train",
-                                  checkpoints(dir).string(), restored->step));
-  }
-  out.parameters = std::move(restored->tensors);
-  out.step = restored->step;
+  ModelParameters parameters = load_parameters(dir, weights, report);
+  out.parameters = std::move(parameters.by_path);
+  out.step = parameters.step;
   return out;
+}
+
+ModelParameters load_parameters(const fs::path& dir, Weights weights, const Report& report) {
+  auto restored = restore_below(checkpoints(dir),
+                                weights == Weights::kAverage ? kAveragePath : kModelPath, report);
+  if (!restored)
+    throw ConfigError(
+        fmt::format("{}: expected a checkpoint, got none; train until the first is saved",
+                    checkpoints(dir).string()));
+  if (restored->tensors.empty()) {
+    throw ConfigError(
+        fmt::format("{}: expected averaged parameters in the checkpoint of step {}, got none; set "
+                    "learner.ema and train",
+                    checkpoints(dir).string(), restored->step));
+  }
+  return {.by_path = std::move(restored->tensors), .step = restored->step};
 }
 
 void save_model(const fs::path& dir, const ModelToSave& saved) {
   if (path_exists(dir) && !(directory_exists(dir) && list_directory(dir).empty())) {
-    throw ConfigError(fmt::format("{}: expected a new or empty folder, got one with files in it; name another", dir.string()));
+    throw ConfigError(
+        fmt::format("{}: expected a new or empty folder, got one with files in it; name another",
+                    dir.string()));
   }
   make_directories(dir);
   for (const auto& [name, bytes] : saved.files) replace_file(dir / name, bytes);
   Tree<HostTensor> tensors;
-  for (const auto& [path, value] : saved.parameters) tensors.emplace(join_path(kModelPath, path), value);
+  for (const auto& [path, value] : saved.parameters)
+    tensors.emplace(join_path(kModelPath, path), value);
   write_checkpoint(checkpoints(dir), 0, tensors, {});
   const ModelFolderConfig config{
       .model = saved.model,
-      .input = TextInput::Config{.tokenizer = saved.tokenizer, .seq_len = saved.context_len, .batch_size = 1}};
+      .input = TextInput::Config{
+          .tokenizer = saved.tokenizer, .seq_len = saved.context_len, .batch_size = 1}};
   // Last: a folder without it holds no model.
   replace_file(config_file(dir), fmt::format("# axle {}\n{}", version(), to_yaml(config)));
 }

@@ -1,6 +1,8 @@
-// Folders that hold a model: those of training runs and those of imported weights, which look alike.
+// Folders that hold a model: those of training runs and those of imported weights, which look
+// alike.
 //
-// Layout: config.yaml (the trainer's config; of it `model` and `input` count here) and checkpoints/step_<n>/.
+// Layout: config.yaml (the trainer's config; of it `model` and `input` count here) and
+// checkpoints/step_<n>/.
 #pragma once
 
 #include <filesystem>
@@ -24,16 +26,26 @@ struct LoadedModel {
   std::unique_ptr<Model> model;
   Tree<HostTensor> parameters;  // by path, "model/..."
   std::unique_ptr<Tokenizer> tokenizer;
-  /// The longest text that the model is made for: the decoder's max_seq_len, else the input's seq_len.
+  /// The longest text that the model is made for: the decoder's max_seq_len, else the input's
+  /// seq_len.
   std::optional<int64_t> context_len;
   /// The training step of the checkpoint.
   int64_t step = 0;
 };
 
-/// Reads the newest good checkpoint; of it only the parameters are kept. Damaged ones are told to `report`. Throws
-/// ConfigError for a folder without config or checkpoint, a config without a tokenizer, and kAverage where none was kept;
-/// StorageError if all checkpoints are damaged.
-LoadedModel load_model(const std::filesystem::path& dir, Weights weights = Weights::kTrained, const Report& report = report_to_stderr);
+/// Reads the newest good checkpoint; of it only the parameters are kept. Damaged ones are told to
+/// `report`. Throws ConfigError for a folder without config or checkpoint, a config without a
+/// tokenizer, and kAverage where none was kept; StorageError if all checkpoints are damaged.
+LoadedModel load_model(const std::filesystem::path& dir, Weights weights = Weights::kTrained,
+                       const Report& report = report_to_stderr);
+
+struct ModelParameters {
+  Tree<HostTensor> by_path;  // "model/..."
+  int64_t step = 0;
+};
+/// The parameters alone, of the newest good checkpoint. Throws as load_model does.
+ModelParameters load_parameters(const std::filesystem::path& dir, Weights weights = Weights::kTrained,
+                                const Report& report = report_to_stderr);
 
 struct ModelToSave {
   Child<Model> model;
@@ -44,8 +56,8 @@ struct ModelToSave {
   /// Further files of the folder, by name: what the tokenizer reads.
   std::map<std::string, std::string> files = {};
 };
-/// Makes a folder that load_model takes, with a checkpoint of step 0. Throws ConfigError if `dir` is there and not empty,
-/// StorageError.
+/// Makes a folder that load_model takes, with a checkpoint of step 0. Throws ConfigError if `dir`
+/// is there and not empty, StorageError.
 void save_model(const std::filesystem::path& dir, const ModelToSave& saved);
 
 }  // namespace axle

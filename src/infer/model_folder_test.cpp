@@ -18,11 +18,15 @@ class ModelFolder : public ::testing::Test {
  protected:
   Tree<HostTensor> below_model() const {
     Tree<HostTensor> out;
-    for (const auto& [path, value] : tiny_.parameters) out.emplace(path.substr(sizeof("model/") - 1), value);
+    for (const auto& [path, value] : tiny_.parameters)
+      out.emplace(path.substr(sizeof("model/") - 1), value);
     return out;
   }
   void save(const std::string& dir) const {
-    save_model(dir, {.model = tiny_.config, .tokenizer = ByteTokenizer::Config{.vocab_size = 258}, .parameters = below_model(), .context_len = 99});
+    save_model(dir, {.model = tiny_.config,
+                     .tokenizer = ByteTokenizer::Config{.vocab_size = 258},
+                     .parameters = below_model(),
+                     .context_len = 99});
   }
   template <class E = ConfigError>
   std::string error(const std::function<void()>& fn) {
@@ -55,15 +59,18 @@ TEST_F(ModelFolder, TheDecodersOwnLimitComesBeforeTheInputs) {
 TEST_F(ModelFolder, NothingIsOverwritten) {
   make_directories(dir_ / "empty");
   save(dir_ / "empty");
-  EXPECT_THAT(error([&] { save(dir_ / "empty"); }), HasSubstr("empty: expected a new or empty folder"));
+  EXPECT_THAT(error([&] { save(dir_ / "empty"); }),
+              HasSubstr("empty: expected a new or empty folder"));
   replace_file(dir_ / "file", "x");
-  EXPECT_THAT(error([&] { save(dir_ / "file"); }), HasSubstr("file: expected a new or empty folder"));
+  EXPECT_THAT(error([&] { save(dir_ / "file"); }),
+              HasSubstr("file: expected a new or empty folder"));
 }
 
 TEST_F(ModelFolder, OfARunTheNewestParametersOrTheirAverageAreTaken) {
   save(dir_ / "run");
   Tree<HostTensor> state = tiny_.parameters;
-  for (const auto& [path, value] : tiny_.parameters) state.emplace("learner/ema/" + path, HostTensor::full(value.shape(), 0.5));
+  for (const auto& [path, value] : tiny_.parameters)
+    state.emplace("learner/ema/" + path, HostTensor::full(value.shape(), 0.5));
   state.emplace("prng_key", HostTensor({2}, {1u, 2u}));
   write_checkpoint(std::filesystem::path(dir_ / "run") / "checkpoints", 40, state, {});
   const LoadedModel trained = load_model(dir_ / "run");
@@ -71,7 +78,8 @@ TEST_F(ModelFolder, OfARunTheNewestParametersOrTheirAverageAreTaken) {
   EXPECT_EQ(trained.step, 40);
   const LoadedModel average = load_model(dir_ / "run", Weights::kAverage);
   ASSERT_EQ(average.parameters.size(), tiny_.parameters.size());
-  for (const auto& [path, value] : average.parameters) EXPECT_EQ(value, HostTensor::full(value.shape(), 0.5)) << path;
+  for (const auto& [path, value] : average.parameters)
+    EXPECT_EQ(value, HostTensor::full(value.shape(), 0.5)) << path;
 }
 
 TEST_F(ModelFolder, ADamagedCheckpointIsToldAndTheOneBeforeIsTaken) {
@@ -80,7 +88,8 @@ TEST_F(ModelFolder, ADamagedCheckpointIsToldAndTheOneBeforeIsTaken) {
   write_checkpoint(checkpoints, 7, tiny_.parameters, {});
   truncate_file(checkpoints / "step_00000007" / "data_00000.bin", 100);
   std::vector<std::string> lines;
-  const LoadedModel loaded = load_model(dir_ / "run", Weights::kTrained, [&](const std::string& line) { lines.push_back(line); });
+  const LoadedModel loaded = load_model(dir_ / "run", Weights::kTrained,
+                                        [&](const std::string& line) { lines.push_back(line); });
   EXPECT_EQ(loaded.step, 0);
   EXPECT_EQ(loaded.parameters, tiny_.parameters);
   ASSERT_FALSE(lines.empty());
@@ -88,17 +97,23 @@ TEST_F(ModelFolder, ADamagedCheckpointIsToldAndTheOneBeforeIsTaken) {
 }
 
 TEST_F(ModelFolder, WrongFoldersAreNamed) {
-  EXPECT_THAT(error([&] { load_model(dir_ / "none"); }), HasSubstr("none: expected the folder of a run or of an import, got nothing there"));
+  EXPECT_THAT(error([&] { load_model(dir_ / "none"); }),
+              HasSubstr("none: expected the folder of a run or of an import, got nothing there"));
   EXPECT_THAT(error([&] { load_model(dir_.path()); }), HasSubstr("got one without config.yaml"));
   save(dir_ / "run");
-  EXPECT_THAT(error([&] { load_model(dir_ / "run", Weights::kAverage); }), HasSubstr("expected averaged parameters in the checkpoint of step 0, got none"));
+  EXPECT_THAT(error([&] { load_model(dir_ / "run", Weights::kAverage); }),
+              HasSubstr("expected averaged parameters in the checkpoint of step 0, got none"));
   remove_tree(std::filesystem::path(dir_ / "run") / "checkpoints");
-  EXPECT_THAT(error([&] { load_model(dir_ / "run"); }), HasSubstr("checkpoints: expected a checkpoint, got none"));
+  EXPECT_THAT(error([&] { load_model(dir_ / "run"); }),
+              HasSubstr("checkpoints: expected a checkpoint, got none"));
   tiny_ = chain_model({{4, 5}}, 257);
   save(dir_ / "small");
-  EXPECT_THAT(error([&] { load_model(dir_ / "small"); }), HasSubstr("input.tokenizer: expected a vocabulary of at most the model's 257, got 258"));
+  EXPECT_THAT(
+      error([&] { load_model(dir_ / "small"); }),
+      HasSubstr("input.tokenizer: expected a vocabulary of at most the model's 257, got 258"));
   replace_file(std::filesystem::path(dir_ / "run") / "config.yaml", "model: none\n");
-  EXPECT_THAT(error([&] { load_model(dir_ / "run"); }), HasSubstr("config.yaml: model: expected a class with its fields, got none"));
+  EXPECT_THAT(error([&] { load_model(dir_ / "run"); }),
+              HasSubstr("config.yaml: model: expected a class with its fields, got none"));
 }
 
 }  // namespace

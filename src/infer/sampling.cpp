@@ -18,7 +18,8 @@
 namespace axle {
 namespace {
 
-// Logits, best first, without those after the first ones that together have the probability `top_p`.
+// Logits, best first, without those after the first ones that together have the probability
+// `top_p`.
 Tensor cut_to_top_p(const Tensor& sorted_BK, double top_p) {
   const Tensor probs_BK = softmax(sorted_BK);
   const Tensor before_BK = cumsum(probs_BK, -1) - probs_BK;
@@ -29,9 +30,11 @@ Tensor cut_to_top_p(const Tensor& sorted_BK, double top_p) {
 
 void check(const Sampling& s) {
   if (!(s.temperature >= 0) || std::isinf(s.temperature)) {
-    throw ConfigError(fmt::format("temperature: must be 0 or a positive number, got {}", s.temperature));
+    throw ConfigError(
+        fmt::format("temperature: must be 0 or a positive number, got {}", s.temperature));
   }
-  if (s.top_k && *s.top_k < 1) throw ConfigError(fmt::format("top_k: must be at least 1, got {}", *s.top_k));
+  if (s.top_k && *s.top_k < 1)
+    throw ConfigError(fmt::format("top_k: must be at least 1, got {}", *s.top_k));
   if (s.top_p && !(*s.top_p > 0 && *s.top_p <= 1)) {
     throw ConfigError(fmt::format("top_p: must be above 0 and at most 1, got {}", *s.top_p));
   }
@@ -46,8 +49,10 @@ Tensor sample(const Tensor& logits_BV, const Tensor& key, const Sampling& s) {
   if (!s.top_k && !cuts_p) return random::categorical(key, scaled_BV);
 
   const int64_t vocab_size = logits_BV.dim(1);
-  const auto [sorted_BK, ids_BK] = top_k(scaled_BV, std::min(s.top_k.value_or(vocab_size), vocab_size));
-  const Tensor chosen_B = random::categorical(key, cuts_p ? cut_to_top_p(sorted_BK, *s.top_p) : sorted_BK);
+  const auto [sorted_BK, ids_BK] =
+      top_k(scaled_BV, std::min(s.top_k.value_or(vocab_size), vocab_size));
+  const Tensor chosen_B =
+      random::categorical(key, cuts_p ? cut_to_top_p(sorted_BK, *s.top_p) : sorted_BK);
   return squeeze(take_along_axis(ids_BK, expand_dims(chosen_B, 1)), {1});
 }
 

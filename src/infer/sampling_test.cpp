@@ -8,17 +8,20 @@
 namespace axle {
 namespace {
 
-using testing::run;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::run;
 
 constexpr int64_t kDraws = 20000;
 
 // How often each token is drawn from these logits.
-std::vector<double> shares(const std::vector<float>& logits, const Sampling& sampling, int64_t seed = 0) {
+std::vector<double> shares(const std::vector<float>& logits, const Sampling& sampling,
+                           int64_t seed = 0) {
   const auto vocab_size = static_cast<int64_t>(logits.size());
   const HostTensor tokens = run(
-      [&](const Values& x) { return sample(broadcast_to(x[0], {kDraws, vocab_size}), x[1], sampling); },
+      [&](const Values& x) {
+        return sample(broadcast_to(x[0], {kDraws, vocab_size}), x[1], sampling);
+      },
       {HostTensor({vocab_size}, std::span<const float>(logits)), random::key(seed)});
   std::vector<double> out(logits.size());
   for (const int32_t token : tokens.values<int32_t>()) out.at(static_cast<size_t>(token)) += 1;
@@ -41,7 +44,8 @@ void expect_shares(const std::vector<double>& got, const std::vector<double>& pr
 
 std::vector<float> logs(const std::vector<double>& probabilities) {
   std::vector<float> out;
-  for (const double p : probabilities) out.push_back(static_cast<float>(std::log(p) + 3));  // softmax ignores the 3
+  for (const double p : probabilities)
+    out.push_back(static_cast<float>(std::log(p) + 3));  // softmax ignores the 3
   return out;
 }
 
@@ -54,14 +58,18 @@ TEST(Sampling, GreedyTakesTheFirstOfTheLargestAndNeedsNoKey) {
 }
 
 TEST(Sampling, GreedyIgnoresTopKAndTopP) {
-  EXPECT_THAT(shares(logs(kSkewed), {.temperature = 0, .top_k = 3, .top_p = 0.9}), ElementsAre(0, 1, 0, 0));
+  EXPECT_THAT(shares(logs(kSkewed), {.temperature = 0, .top_k = 3, .top_p = 0.9}),
+              ElementsAre(0, 1, 0, 0));
 }
 
-TEST(Sampling, TemperatureOneDrawsByTheProbabilities) { expect_shares(shares(logs(kSkewed), {.temperature = 1}), kSkewed); }
+TEST(Sampling, TemperatureOneDrawsByTheProbabilities) {
+  expect_shares(shares(logs(kSkewed), {.temperature = 1}), kSkewed);
+}
 
 TEST(Sampling, TemperatureDividesTheLogits) {
   const double z = 0.01 + 0.16 + 0.04 + 0.09;  // T = 1/2 squares the probabilities
-  expect_shares(shares(logs(kSkewed), {.temperature = 0.5}), {0.01 / z, 0.16 / z, 0.04 / z, 0.09 / z});
+  expect_shares(shares(logs(kSkewed), {.temperature = 0.5}),
+                {0.01 / z, 0.16 / z, 0.04 / z, 0.09 / z});
 }
 
 TEST(Sampling, TinyTemperatureIsGreedyAndNotNaN) {
@@ -72,24 +80,36 @@ TEST(Sampling, TopKDrawsFromTheKLargest) {
   expect_shares(shares(logs(kSkewed), {.temperature = 1, .top_k = 2}), {0, 4.0 / 7, 0, 3.0 / 7});
 }
 
-TEST(Sampling, TopKOfEqualsKeepsTheFirst) { expect_shares(shares({1, 1, 1, 1}, {.temperature = 1, .top_k = 3}), {1.0 / 3, 1.0 / 3, 1.0 / 3, 0}); }
+TEST(Sampling, TopKOfEqualsKeepsTheFirst) {
+  expect_shares(shares({1, 1, 1, 1}, {.temperature = 1, .top_k = 3}),
+                {1.0 / 3, 1.0 / 3, 1.0 / 3, 0});
+}
 
-TEST(Sampling, TopKBeyondTheVocabularyKeepsAll) { expect_shares(shares(logs(kSkewed), {.temperature = 1, .top_k = 1000}), kSkewed); }
+TEST(Sampling, TopKBeyondTheVocabularyKeepsAll) {
+  expect_shares(shares(logs(kSkewed), {.temperature = 1, .top_k = 1000}), kSkewed);
+}
 
 // Four equal tokens have the exact probability 1/4 each.
 TEST(Sampling, TopPKeepsTheFewestThatReachIt) {
   expect_shares(shares({2, 2, 2, 2}, {.temperature = 1, .top_p = 0.5}), {0.5, 0.5, 0, 0});
-  expect_shares(shares({2, 2, 2, 2}, {.temperature = 1, .top_p = 0.5001}), {1.0 / 3, 1.0 / 3, 1.0 / 3, 0});
+  expect_shares(shares({2, 2, 2, 2}, {.temperature = 1, .top_p = 0.5001}),
+                {1.0 / 3, 1.0 / 3, 1.0 / 3, 0});
   expect_shares(shares({2, 2, 2, 2}, {.temperature = 1, .top_p = 0.25}), {1, 0, 0, 0});
 }
 
-TEST(Sampling, TopPKeepsTheBestTokenHoweverSmallItIs) { expect_shares(shares(logs(kSkewed), {.temperature = 1, .top_p = 1e-9}), {0, 1, 0, 0}); }
+TEST(Sampling, TopPKeepsTheBestTokenHoweverSmallItIs) {
+  expect_shares(shares(logs(kSkewed), {.temperature = 1, .top_p = 1e-9}), {0, 1, 0, 0});
+}
 
-TEST(Sampling, TopPOfOneKeepsAll) { expect_shares(shares(logs(kSkewed), {.temperature = 1, .top_p = 1}), kSkewed); }
+TEST(Sampling, TopPOfOneKeepsAll) {
+  expect_shares(shares(logs(kSkewed), {.temperature = 1, .top_p = 1}), kSkewed);
+}
 
 TEST(Sampling, TopPCountsAfterTemperatureAndTopK) {
-  // Of the top three (4 : 3 : 2), the first two have 7/9 > 0.7; of all four they would have 0.7 at most.
-  expect_shares(shares(logs(kSkewed), {.temperature = 1, .top_k = 3, .top_p = 0.75}), {0, 4.0 / 7, 0, 3.0 / 7});
+  // Of the top three (4 : 3 : 2), the first two have 7/9 > 0.7; of all four they would have 0.7 at
+  // most.
+  expect_shares(shares(logs(kSkewed), {.temperature = 1, .top_k = 3, .top_p = 0.75}),
+                {0, 4.0 / 7, 0, 3.0 / 7});
   // Squared (16 : 9 : 4 : 1 of 30), the first alone has more than half.
   expect_shares(shares(logs(kSkewed), {.temperature = 0.5, .top_p = 0.52}), {0, 1, 0, 0});
 }
@@ -97,14 +117,18 @@ TEST(Sampling, TopPCountsAfterTemperatureAndTopK) {
 TEST(Sampling, RowsAreDrawnEachFromItsOwnLogits) {
   const HostTensor logits({2, 2}, {0.0f, -1e9f, -1e9f, 0.0f});
   const HostTensor tokens =
-      run([](const Values& x) { return sample(x[0], x[1], {.temperature = 1, .top_k = 2}); }, {logits, random::key(3)});
+      run([](const Values& x) { return sample(x[0], x[1], {.temperature = 1, .top_k = 2}); },
+          {logits, random::key(3)});
   EXPECT_EQ(tokens, HostTensor({2}, {0, 1}));
 }
 
 TEST(Sampling, SeedDecides) {
   const auto draw = [](int64_t seed) {
-    return run([](const Values& x) { return sample(broadcast_to(x[0], {64, 4}), x[1], {.temperature = 1}); },
-               {HostTensor({4}, {0.0f, 0.0f, 0.0f, 0.0f}), random::key(seed)});
+    return run(
+        [](const Values& x) {
+          return sample(broadcast_to(x[0], {64, 4}), x[1], {.temperature = 1});
+        },
+        {HostTensor({4}, {0.0f, 0.0f, 0.0f, 0.0f}), random::key(seed)});
   };
   EXPECT_EQ(draw(1), draw(1));
   EXPECT_NE(draw(1), draw(2));
@@ -121,7 +145,8 @@ TEST(Sampling, BadSettingsAreNamed) {
   };
   EXPECT_EQ(message({.temperature = -1}), "temperature: must be 0 or a positive number, got -1");
   EXPECT_THAT(message({.temperature = std::nan("")}), HasSubstr("temperature"));
-  EXPECT_THAT(message({.temperature = std::numeric_limits<double>::infinity()}), HasSubstr("temperature"));
+  EXPECT_THAT(message({.temperature = std::numeric_limits<double>::infinity()}),
+              HasSubstr("temperature"));
   EXPECT_EQ(message({.top_k = 0}), "top_k: must be at least 1, got 0");
   EXPECT_EQ(message({.top_k = -5}), "top_k: must be at least 1, got -5");
   EXPECT_EQ(message({.top_p = 0}), "top_p: must be above 0 and at most 1, got 0");

@@ -23,7 +23,9 @@ class StoriesParity : public ::testing::Test {
 };
 
 TEST_F(StoriesParity, GreedyTextIsTheGolden) { EXPECT_EQ(story("tok512.bin"), golden_story()); }
-TEST_F(StoriesParity, GreedyTextIsTheGoldenWithTheSentencePieceModel) { EXPECT_EQ(story("tok512.model"), golden_story()); }
+TEST_F(StoriesParity, GreedyTextIsTheGoldenWithTheSentencePieceModel) {
+  EXPECT_EQ(story("tok512.model"), golden_story());
+}
 
 }  // namespace
 }  // namespace axle

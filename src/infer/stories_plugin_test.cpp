@@ -11,7 +11,8 @@ class StoriesOnPlugin : public ::testing::Test {
   void SetUp() override {
     if (!has_stories()) GTEST_SKIP() << "no " << stories_folder();
     runtime_ = make_runtime({.backend = "cpu"});
-    generator_ = std::make_unique<TextGenerator>(load_stories(dir_ / "stories", "tok512.bin"), *runtime_);
+    generator_ =
+        std::make_unique<TextGenerator>(load_stories(dir_ / "stories", "tok512.bin"), *runtime_);
   }
   TempDir dir_;
   std::unique_ptr<Runtime> runtime_;
@@ -20,7 +21,8 @@ class StoriesOnPlugin : public ::testing::Test {
 
 TEST_F(StoriesOnPlugin, GreedyTextIsTheGolden) {
   std::string streamed;
-  const GeneratedText out = generator_->generate(kStoryPrompt, {.max_tokens = kStoryTokens}, [&](std::string_view text) { streamed += text; });
+  const GeneratedText out = generator_->generate(kStoryPrompt, {.max_tokens = kStoryTokens},
+                                                 [&](std::string_view text) { streamed += text; });
   EXPECT_EQ(std::string(kStoryPrompt) + out.text, golden_story());
   EXPECT_EQ(streamed, out.text);
   EXPECT_GT(out.tokens_per_sec, 0);
@@ -40,7 +42,8 @@ TEST_F(StoriesOnPlugin, AStoryEndsWhereTheNextBegins) {
 }
 
 TEST_F(StoriesOnPlugin, DrawnTextDependsOnTheSeedAlone) {
-  const GenerateOptions options{.sampling = {.temperature = 1, .top_k = 40, .top_p = 0.9}, .max_tokens = 40, .seed = 1};
+  const GenerateOptions options{
+      .sampling = {.temperature = 1, .top_k = 40, .top_p = 0.9}, .max_tokens = 40, .seed = 1};
   GenerateOptions other = options;
   other.seed = 2;
   const std::string text = generator_->generate(kStoryPrompt, options).text;

@@ -10,7 +10,9 @@
 
 namespace axle {
 
-inline std::filesystem::path stories_folder() { return std::filesystem::path(AXLE_SOURCE_DIR) / "../shared/data/stories260K"; }
+inline std::filesystem::path stories_folder() {
+  return std::filesystem::path(AXLE_SOURCE_DIR) / "../shared/data/stories260K";
+}
 inline bool has_stories() { return path_exists(stories_folder() / "stories260K.bin"); }
 
 /// Prompt and 86 tokens, as a Python string literal on the file's second line.
@@ -31,10 +33,12 @@ inline std::string golden_story() {
 inline constexpr std::string_view kStoryPrompt = "Once upon a time";
 inline constexpr int64_t kStoryTokens = 86;
 
-/// The model by way of a folder, as `axle import` makes it and `axle generate` takes it; `tokenizer` is "tok512.bin" or
-/// "tok512.model".
+/// The model by way of a folder, as `axle import` makes it and `axle generate` takes it;
+/// `tokenizer` is "tok512.bin" or "tok512.model".
 inline LoadedModel load_stories(const std::filesystem::path& folder, const std::string& tokenizer) {
-  import_llama2c({.weights = stories_folder() / "stories260K.bin", .tokenizer = stories_folder() / tokenizer, .dir = folder});
+  import_llama2c({.weights = stories_folder() / "stories260K.bin",
+                  .tokenizer = stories_folder() / tokenizer,
+                  .dir = folder});
   return load_model(folder);
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "data/stream_decoder.h"
 #include "data/utf8.h"
@@ -15,19 +17,38 @@ Generator::Options generator_options(const LoadedModel& loaded, CompileOptions c
 
 void check_utf8(std::string_view prompt) {
   if (const auto at = find_invalid_utf8(prompt)) {
-    throw ConfigError(fmt::format("prompt: expected UTF-8, got a byte that is none at byte {}", *at + 1));
+    throw ConfigError(
+        fmt::format("prompt: expected UTF-8, got a byte that is none at byte {}", *at + 1));
   }
 }
 
 }  // namespace
 
+nlohmann::ordered_json to_json(const GeneratedText& g) {
+  return {{"prompt", g.prompt},
+          {"text", g.text},
+          {"tokens", g.row.tokens},
+          {"stop", to_text(g.row.stop)},
+          {"prompt_tokens", g.prompt_tokens},
+          {"prefill_secs", g.prefill_secs},
+          {"tokens_per_sec", g.tokens_per_sec}};
+}
+
+std::string speed_text(const GeneratedText& g) {
+  return fmt::format("{} tokens ({}), {:.1f} tokens/s, prefill of {} in {:.1f} ms",
+                     g.row.tokens.size(), to_text(g.row.stop), g.tokens_per_sec, g.prompt_tokens,
+                     1e3 * g.prefill_secs);
+}
+
 TextGenerator::TextGenerator(LoadedModel loaded, Runtime& runtime, CompileOptions compile)
     : loaded_(std::move(loaded)),
-      generator_(*loaded_.model, loaded_.parameters, runtime, generator_options(loaded_, std::move(compile))) {
+      generator_(*loaded_.model, loaded_.parameters, runtime,
+                 generator_options(loaded_, std::move(compile))) {
   loaded_.parameters.clear();  // they are on the device
 }
 
-GeneratedText TextGenerator::generate(std::string_view prompt, GenerateOptions options, const OnText& on_text) {
+GeneratedText TextGenerator::generate(std::string_view prompt, GenerateOptions options,
+                                      const OnText& on_text) {
   check_utf8(prompt);
   const Tokenizer& tokenizer = *loaded_.tokenizer;
   const SpecialIds special = tokenizer.special_ids();
@@ -37,14 +58,16 @@ GeneratedText TextGenerator::generate(std::string_view prompt, GenerateOptions o
     if (end) options.end_tokens.push_back(*end);
   }
 
-  GeneratedText out{.text = {}, .prompt_tokens = static_cast<int64_t>(ids.size())};
+  GeneratedText out{
+      .prompt = std::string(prompt), .text = {}, .prompt_tokens = static_cast<int64_t>(ids.size())};
   StreamDecoder decoder(tokenizer);
   for (const int32_t id : ids) decoder.push(id);
   const auto emit = [&](const std::string& text) {
     out.text += text;
     if (on_text && !text.empty()) on_text(text);
   };
-  Generated generated = generator_.generate({&ids, 1}, options, [&](size_t, int32_t token) { emit(decoder.push(token)); });
+  Generated generated = generator_.generate(
+      {&ids, 1}, options, [&](size_t, int32_t token) { emit(decoder.push(token)); });
   emit(decoder.finish());
   out.row = std::move(generated.rows.front());
   out.prefill_secs = generated.prefill_secs;

@@ -31,9 +31,11 @@ LoadedModel says(std::string_view text, bool ends, std::optional<int64_t> contex
 
 class TextGeneratorTest : public ::testing::Test {
  protected:
-  GeneratedText generate(LoadedModel model, std::string_view prompt, const GenerateOptions& options) {
+  GeneratedText generate(LoadedModel model, std::string_view prompt,
+                         const GenerateOptions& options) {
     pieces_.clear();
-    return TextGenerator(std::move(model), runtime_).generate(prompt, options, [&](std::string_view piece) { pieces_.emplace_back(piece); });
+    return TextGenerator(std::move(model), runtime_)
+        .generate(prompt, options, [&](std::string_view piece) { pieces_.emplace_back(piece); });
   }
   InterpreterRuntime runtime_{1};
   std::vector<std::string> pieces_;
@@ -61,7 +63,8 @@ TEST_F(TextGeneratorTest, TheBeginningOfAnotherTextIsAnEnd) {
 }
 
 TEST_F(TextGeneratorTest, AnEmptyPromptBeginsAText) {
-  TinyModel tiny = chain_model({{ByteTokenizer::kBoundary, 'h'}, {'h', 'i'}, {'i', ByteTokenizer::kBoundary}}, 260);
+  TinyModel tiny = chain_model(
+      {{ByteTokenizer::kBoundary, 'h'}, {'h', 'i'}, {'i', ByteTokenizer::kBoundary}}, 260);
   LoadedModel model{.model = std::move(tiny.model),
                     .parameters = std::move(tiny.parameters),
                     .tokenizer = Child<Tokenizer>(ByteTokenizer::Config{}).build({}, {}),
@@ -70,7 +73,8 @@ TEST_F(TextGeneratorTest, AnEmptyPromptBeginsAText) {
 }
 
 TEST_F(TextGeneratorTest, MistakesAreNamed) {
-  const auto error = [&](std::string_view prompt, std::optional<int64_t> context_len) -> std::string {
+  const auto error = [&](std::string_view prompt,
+                         std::optional<int64_t> context_len) -> std::string {
     try {
       generate(says("xy", true, context_len), prompt, {});
     } catch (const ConfigError& e) {

@@ -21,21 +21,27 @@ struct TinyModel {
   std::unique_ptr<Model> model;
   Tree<HostTensor> parameters = {};
 
-  explicit TinyModel(Child<Model> c) : config(std::move(c)), model(config.build({}, Scope{.path = "model"})) {}
+  explicit TinyModel(Child<Model> c)
+      : config(std::move(c)), model(config.build({}, Scope{.path = "model"})) {}
 };
 
 inline TransformerLayer::Config tiny_layer() {
   const Linear::Config linear{.bias = false};
-  const Attention::Config attention{
-      .num_heads = 4, .num_kv_heads = 2, .head_dim = 4, .qkv = RoPE::Config{.inner = FusedGroupedQKV::Config{}}};
+  const Attention::Config attention{.num_heads = 4,
+                                    .num_kv_heads = 2,
+                                    .head_dim = 4,
+                                    .qkv = RoPE::Config{.inner = FusedGroupedQKV::Config{}}};
   return {.attention = PreNorm::Config{.body = attention},
           .feed_forward = PreNorm::Config{.body = FeedForward::Config{.gate = linear}}};
 }
 
-/// Two layers of width 16 over 31 tokens, random weights: what it says next depends on all that it has read.
+/// Two layers of width 16 over 31 tokens, random weights: what it says next depends on all that it
+/// has read.
 inline TinyModel random_model(Child<Block> layers, int64_t seed = 7) {
-  TinyModel out(CausalLM::Config{
-      .decoder = Decoder::Config{.model_dim = 16, .vocab_size = 31, .layers = std::move(layers), .lm_head = LmHead::Config{}}});
+  TinyModel out(CausalLM::Config{.decoder = Decoder::Config{.model_dim = 16,
+                                                            .vocab_size = 31,
+                                                            .layers = std::move(layers),
+                                                            .lm_head = LmHead::Config{}}});
   std::vector<std::string> paths;
   const auto values = eval(
       [&](const Values& x) {
@@ -58,13 +64,16 @@ inline TinyModel random_model(Child<Block> layers, int64_t seed = 7) {
   return out;
 }
 
-/// After token `a` comes `b` for each pair, after any other token 0: embedded tokens pass the layers unchanged.
-inline TinyModel chain_model(const std::vector<std::pair<int32_t, int32_t>>& successors, int64_t vocab_size, std::optional<int64_t> max_seq_len = {}) {
-  TinyModel out(CausalLM::Config{.decoder = Decoder::Config{.model_dim = vocab_size,
-                                                            .vocab_size = vocab_size,
-                                                            .max_seq_len = max_seq_len,
-                                                            .layers = Stacked::Config{.num_layers = 1, .layer = tiny_layer()},
-                                                            .lm_head = LmHead::Config{}}});
+/// After token `a` comes `b` for each pair, after any other token 0: embedded tokens pass the
+/// layers unchanged.
+inline TinyModel chain_model(const std::vector<std::pair<int32_t, int32_t>>& successors,
+                             int64_t vocab_size, std::optional<int64_t> max_seq_len = {}) {
+  TinyModel out(CausalLM::Config{
+      .decoder = Decoder::Config{.model_dim = vocab_size,
+                                 .vocab_size = vocab_size,
+                                 .max_seq_len = max_seq_len,
+                                 .layers = Stacked::Config{.num_layers = 1, .layer = tiny_layer()},
+                                 .lm_head = LmHead::Config{}}});
   for (const auto& [path, spec] : out.model->param_specs()) {
     out.parameters.emplace(path, HostTensor::full(spec.shape, path.ends_with("scale") ? 1 : 0));
   }

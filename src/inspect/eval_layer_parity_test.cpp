@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"dropout", "layers/dropout", {.call_key = 2, .training = true, .grad = true}},
                     Case{"gqa_causal", "attention/gqa_causal", {.grad = true}},
                     Case{"transformer_layer", "blocks/transformer_layer", {.grad = true}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& one) { return one.param.name; });
 
 }  // namespace
 }  // namespace axle

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "checkpoint/restore.h"
 #include "config/serialize.h"
 #include "config/walk.h"
 #include "data/synthetic_input.h"
@@ -13,7 +12,6 @@
 #include "inspect/text_table.h"
 #include "io/file.h"
 #include "recipes/use_data.h"
-#include "train/device_state.h"
 #include "train/programs.h"
 #include "train/trainer.h"
 
@@ -30,6 +28,8 @@ Trainer::Config read_config(const std::filesystem::path& dir) {
   return config;
 }
 
+constexpr int64_t kBatchSize = 8;  // for imported models, which were made without one
+
 // The training input over all of the text once, in its order.
 Child<Input> whole_text(Trainer::Config config, const std::string& data) {
   use_data(config, data);
@@ -37,9 +37,22 @@ Child<Input> whole_text(Trainer::Config config, const std::string& data) {
     input.split = Split::kAll;
     input.shuffle = Shuffle::kNone;
     input.epochs = 1;
+    if (!input.batch_size.has_value()) input.batch_size = kBatchSize;
   });
   for_each_config<SyntheticInput>(config.input, [](const std::string&, SyntheticInput::Config& input) { input.num_batches = kSyntheticEvalBatches; });
   return config.input;
+}
+
+// The program's leading arguments.
+Arrays on_device(const Tree<HostTensor>& parameters, const Program& program, Runtime& runtime) {
+  Arrays out;
+  for (const ProgramValue& input : program.inputs) {
+    if (!input.name.starts_with("model/")) continue;
+    const auto it = parameters.find(input.name);
+    if (it == parameters.end()) throw ConfigError(fmt::format("{}: expected it in the checkpoint, got none", input.name));
+    out.push_back(runtime.make_array(it->second, input.sharding, program.mesh));
+  }
+  return out;
 }
 
 }  // namespace
@@ -54,16 +67,13 @@ RunEvaluation evaluate_run(const EvalRunOptions& options) {
 
   const auto runtime = make_runtime(options.runtime);
   const Mesh mesh = infer_mesh(options.mesh, static_cast<int64_t>(runtime->topology().devices.size()));
-  DeviceState state{.leaves = train_state(*model, *learner), .arrays = {}};
-  auto restored = restore_arrays(options.dir / "checkpoints", *runtime, mesh, state.leaves);
-  if (!restored) throw ConfigError(fmt::format("{}: expected a checkpoint, got none; train first", options.dir.string()));
-  state.arrays = std::move(restored->arrays);
-
   const ProgramParts parts{.model = *model, .learner = *learner, .batch = input->element_spec(), .mesh = mesh,
                            .batch_partition = config.batch_partition, .compute_dtype = config.compute_dtype};
   const Program program = eval_program(parts);
+  const ModelParameters saved = load_parameters(options.dir, options.weights);
+  const Arrays parameters = on_device(saved.by_path, program, *runtime);
   const auto executable = runtime->compile(program, {.cache_dir = options.compile_cache});
-  return {restored->step, options.data, evaluate_input(*input, *executable, program, *runtime, state.below("model"), config.batch_partition)};
+  return {saved.step, options.data, evaluate_input(*input, *executable, program, *runtime, parameters, config.batch_partition)};
 }
 
 std::string to_text(const RunEvaluation& evaluation) {

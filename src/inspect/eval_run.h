@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "infer/model_folder.h"
 #include "ir/mesh.h"
 #include "runtime/runtime.h"
 #include "train/evaler.h"
@@ -12,12 +13,13 @@
 namespace axle {
 
 struct EvalRunOptions {
-  /// Folder of a run: config.yaml and checkpoints.
+  /// Folder of a run or of an import: config.yaml and checkpoints.
   std::filesystem::path dir;
   /// A file or folder of text, or "synthetic".
   std::string data;
   RuntimeOptions runtime = {};
   Mesh mesh = {};
+  Weights weights = Weights::kTrained;
   std::string compile_cache = {};
 };
 

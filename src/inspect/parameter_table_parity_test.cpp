@@ -38,8 +38,8 @@ TEST_P(ParameterTableParity, EveryColumnOfEveryParameter) {
 
 INSTANTIATE_TEST_SUITE_P(Recipes, ParameterTableParity,
                          testing::Values("fuji-test-v1", "fuji-golden-run-test-v1", "fuji-7B-v1", "fuji-7B-v2", "fuji-1B-v3"),
-                         [](const auto& info) {
-                           std::string name = info.param;
+                         [](const auto& one) {
+                           std::string name = one.param;
                            std::ranges::replace(name, '-', '_');
                            return name;
                          });

@@ -60,7 +60,9 @@ TEST_F(Llama2c, ParametersAreThoseOfTheModel) {
 
 TEST_F(Llama2c, MatricesAreTransposedAndKeepTheirPlaces) {
   const ImportedModel model = read(file_of(header(), kNumFloats));
-  const auto at = [&](const std::string& path, int64_t i) { return model.parameters.at("decoder/" + path).at(i); };
+  const auto at = [&](const std::string& path, int64_t i) {
+    return model.parameters.at("decoder/" + path).at(i);
+  };
   EXPECT_EQ(at("emb/weight", 0), 0);
   EXPECT_EQ(at("emb/weight", 19), 19);
   EXPECT_EQ(at("layers/layer0/attention/norm/scale", 0), 20);
@@ -69,7 +71,8 @@ TEST_F(Llama2c, MatricesAreTransposedAndKeepTheirPlaces) {
   EXPECT_EQ(at("layers/layer1/attention/body/qkv/inner/q_proj/weight", 1 * 4 + 2), 44 + 2 * 4 + 1);
   EXPECT_EQ(at("layers/layer0/attention/body/qkv/inner/k_proj/weight", 3 * 2 + 1), 60 + 1 * 4 + 3);
   EXPECT_EQ(at("layers/layer0/attention/body/qkv/inner/v_proj/weight", 0), 76);
-  EXPECT_EQ(at("layers/layer1/attention/body/output/weight", 5), 92 + 16 + 5);  // [outputs, heads, head dim] already
+  EXPECT_EQ(at("layers/layer1/attention/body/output/weight", 5),
+            92 + 16 + 5);  // [outputs, heads, head dim] already
   EXPECT_EQ(at("layers/layer0/feed_forward/norm/scale", 3), 124 + 3);
   EXPECT_EQ(at("layers/layer0/feed_forward/body/gate/weight", 2 * 3 + 1), 132 + 1 * 4 + 2);
   EXPECT_EQ(at("layers/layer0/feed_forward/body/down/weight", 2 * 4 + 1), 156 + 1 * 3 + 2);
@@ -82,14 +85,20 @@ TEST_F(Llama2c, NegativeVocabularyBringsAClassifier) {
   EXPECT_EQ(model.vocab_size, 5);
   EXPECT_EQ(model.parameters.at("decoder/lm_head/weight").shape(), (Shape{5, 4}));
   EXPECT_EQ(model.parameters.at("decoder/lm_head/weight").at(0), 220);  // behind 12 of positions
-  EXPECT_TRUE(Child<Model>(model.config).build({}, {})->param_specs().contains("decoder/lm_head/weight"));
+  EXPECT_TRUE(
+      Child<Model>(model.config).build({}, {})->param_specs().contains("decoder/lm_head/weight"));
 }
 
 TEST_F(Llama2c, SizesMustFitTheHeader) {
   const std::string whole = file_of(header(), kNumFloats);
-  EXPECT_THAT(message(whole.substr(0, 27)), HasSubstr("model.bin: offset 27: expected a llama2.c header of 28 bytes, got 27"));
-  EXPECT_THAT(message(whole.substr(0, whole.size() - 1)), HasSubstr("offset 907: expected 908 bytes in all for the sizes in the header, got 907"));
-  EXPECT_THAT(message(whole + "x"), HasSubstr("offset 908: expected 908 bytes in all for the sizes in the header, got 909"));
+  EXPECT_THAT(message(whole.substr(0, 27)),
+              HasSubstr("model.bin: offset 27: expected a llama2.c header of 28 bytes, got 27"));
+  EXPECT_THAT(
+      message(whole.substr(0, whole.size() - 1)),
+      HasSubstr("offset 907: expected 908 bytes in all for the sizes in the header, got 907"));
+  EXPECT_THAT(
+      message(whole + "x"),
+      HasSubstr("offset 908: expected 908 bytes in all for the sizes in the header, got 909"));
   EXPECT_THAT(message(file_of(header(-5), kNumFloats)), HasSubstr("cut off"));
 }
 
@@ -99,15 +108,18 @@ TEST_F(Llama2c, HeadersThatCannotBeAreRefused) {
     h[field] = value;
     return message(file_of(h, kNumFloats));
   };
-  EXPECT_THAT(with(0, 0), HasSubstr("offset 0: expected a model dim of 1 to 1048576 in the header, got 0"));
+  EXPECT_THAT(with(0, 0),
+              HasSubstr("offset 0: expected a model dim of 1 to 1048576 in the header, got 0"));
   EXPECT_THAT(with(0, 2147483647), HasSubstr("offset 0: expected a model dim"));
   EXPECT_THAT(with(1, -1), HasSubstr("offset 4: expected a hidden dim"));
   EXPECT_THAT(with(2, 1 << 30), HasSubstr("offset 8: expected a number of layers"));
-  EXPECT_THAT(with(3, 3), HasSubstr("offset 12: expected heads of an even size, got model dim 4 and 3 heads"));
+  EXPECT_THAT(with(3, 3),
+              HasSubstr("offset 12: expected heads of an even size, got model dim 4 and 3 heads"));
   EXPECT_THAT(with(3, 4), HasSubstr("offset 12: expected heads of an even size"));
   EXPECT_THAT(with(4, 0), HasSubstr("offset 16: expected a number of key/value heads"));
   EXPECT_THAT(with(5, 0), HasSubstr("offset 20: expected a vocabulary"));
-  EXPECT_THAT(with(5, std::numeric_limits<int32_t>::min()), HasSubstr("offset 20: expected a vocabulary"));
+  EXPECT_THAT(with(5, std::numeric_limits<int32_t>::min()),
+              HasSubstr("offset 20: expected a vocabulary"));
   EXPECT_THAT(with(6, -6), HasSubstr("offset 24: expected a longest text"));
 }
 

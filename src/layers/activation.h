@@ -1,4 +1,5 @@
-// Activation functions that configs can name: Fn<Tensor(const Tensor&)> activation = {"silu", &silu}.
+// Activation functions that configs can name: Fn<Tensor(const Tensor&)> activation = {"silu",
+// &silu}.
 //
 // Names: silu, gelu (by tanh), exact_gelu, quick_gelu, relu, squared_relu, sigmoid, tanh, linear.
 #pragma once

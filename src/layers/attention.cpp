@@ -32,10 +32,12 @@ Attention::Sizes Attention::sizes(const Config& cfg, const Dims& dims) const {
   const int64_t num_kv_heads = cfg.num_kv_heads.value_or(num_heads);
   if (num_heads < 1) fail("num_heads", fmt::format("must be positive, got {}", num_heads));
   if (num_kv_heads < 1 || num_heads % num_kv_heads != 0) {
-    fail("num_kv_heads", fmt::format("must divide num_heads, got {} and {}", num_kv_heads, num_heads));
+    fail("num_kv_heads",
+         fmt::format("must divide num_heads, got {} and {}", num_kv_heads, num_heads));
   }
   if (!cfg.head_dim && dims.model_dim % num_heads != 0) {
-    fail("num_heads", fmt::format("must divide the model dim unless head_dim is set, got {} and {}", num_heads, dims.model_dim));
+    fail("num_heads", fmt::format("must divide the model dim unless head_dim is set, got {} and {}",
+                                  num_heads, dims.model_dim));
   }
   return {num_heads, num_kv_heads, cfg.head_dim.value_or(dims.model_dim / num_heads)};
 }
@@ -46,12 +48,19 @@ Attention::Attention(const Config& cfg, const Dims& dims, const Scope& scope)
       mask_(cfg.mask),
       logit_cap_(cfg.logit_cap),
       qkv_(child("qkv", cfg.qkv,
-                 {.model_dim = dims.model_dim, .num_heads = sizes_.num_heads, .num_kv_heads = sizes_.num_kv_heads, .head_dim = sizes_.head_dim})),
-      output_(child("output", cfg.output, {.model_dim = dims.model_dim, .num_heads = sizes_.num_heads, .head_dim = sizes_.head_dim})),
+                 {.model_dim = dims.model_dim,
+                  .num_heads = sizes_.num_heads,
+                  .num_kv_heads = sizes_.num_kv_heads,
+                  .head_dim = sizes_.head_dim})),
+      output_(child("output", cfg.output,
+                    {.model_dim = dims.model_dim,
+                     .num_heads = sizes_.num_heads,
+                     .head_dim = sizes_.head_dim})),
       query_norm_(child("query_norm", cfg.query_norm, {.input_dim = sizes_.head_dim})),
       key_norm_(child("key_norm", cfg.key_norm, {.input_dim = sizes_.head_dim})),
       dropout_(child("dropout", cfg.dropout, {})),
-      kv_cache_(child("kv_cache", cfg.kv_cache, {.num_kv_heads = sizes_.num_kv_heads, .head_dim = sizes_.head_dim})) {}
+      kv_cache_(child("kv_cache", cfg.kv_cache,
+                      {.num_kv_heads = sizes_.num_kv_heads, .head_dim = sizes_.head_dim})) {}
 
 Tensor Attention::forward(const Tensor& x_BTD, const MixerContext& context) {
   MixerContext placed = context;
@@ -73,9 +82,12 @@ Tensor Attention::forward(const Tensor& x_BTD, const MixerContext& context) {
 }
 
 // The predicate [T, S] or [B, T, S] of the keys that each query sees; none: all.
-Tensor Attention::visible(const Tensor& x_BTD, int64_t num_keys, const MixerContext& context) const {
+Tensor Attention::visible(const Tensor& x_BTD, int64_t num_keys,
+                          const MixerContext& context) const {
   const Tensor keys_1S = iota({1, num_keys}, 1);
-  const auto masked = [&](const Tensor& queries) { return mask_ ? (*mask_)(queries, keys_1S) : Tensor(); };
+  const auto masked = [&](const Tensor& queries) {
+    return mask_ ? (*mask_)(queries, keys_1S) : Tensor();
+  };
   if (Invocation::current().options().decoding) {
     const Tensor queries_BT1 = expand_dims(*context.positions, -1);
     const Tensor written = queries_BT1 >= keys_1S;
@@ -89,11 +101,13 @@ Tensor Attention::visible(const Tensor& x_BTD, int64_t num_keys, const MixerCont
   return allowed ? same_text & allowed : same_text;
 }
 
-Tensor Attention::attend(const Tensor& q_BTNH, const Tensor& k_BSKH, const Tensor& v_BSKH, const Tensor& visible_BTS) {
+Tensor Attention::attend(const Tensor& q_BTNH, const Tensor& k_BSKH, const Tensor& v_BSKH,
+                         const Tensor& visible_BTS) {
   const bool grouped = sizes_.num_kv_heads != sizes_.num_heads;
   // Grouped scores keep T before G, the order in which the product gives them.
   const Tensor q = grouped ? unflatten(q_BTNH, 2, {sizes_.num_kv_heads, -1}) : q_BTNH;
-  Tensor scores = einsum(grouped ? "btkgh,bskh->bktgs" : "btnh,bsnh->bnts", q, k_BSKH, {.result_dtype = DType::kF32});
+  Tensor scores = einsum(grouped ? "btkgh,bskh->bktgs" : "btnh,bsnh->bnts", q, k_BSKH,
+                         {.result_dtype = DType::kF32});
   if (logit_cap_) scores = *logit_cap_ * tanh(scores / *logit_cap_);
   if (visible_BTS) {
     Tensor mask = visible_BTS;

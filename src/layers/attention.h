@@ -1,9 +1,12 @@
-// Grouped-query self-attention: num_kv_heads == num_heads is plain multi-head attention, 1 is multi-query attention.
+// Grouped-query self-attention: num_kv_heads == num_heads is plain multi-head attention, 1 is
+// multi-query attention.
 //
 // Letters in tensor names, for this file only:
-//   B batch   T queries   S keys   D model dim   N query heads   K key/value heads   G = N / K   H head dim
+//   B batch   T queries   S keys   D model dim   N query heads   K key/value heads   G = N / K   H
+//   head dim
 //
-// Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.2; Ainslie et al. 2023, arXiv 2305.13245, section 2.
+// Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.2; Ainslie et al. 2023, arXiv
+// 2305.13245, section 2.
 #pragma once
 
 #include "config/required.h"
@@ -19,12 +22,12 @@ namespace axle {
 
 /// Mixes information between positions: x -> attention(x), without residual or norm.
 ///
-/// Shapes: x_BTD f32|bf16 -> y_BTD, dtype of x. Scores and softmax are f32 whatever the dtype of x. While decoding, the
-/// keys are those of the cache up to each query's position, and segment ids are not looked at.
-/// Throws ConfigError at construction if num_kv_heads does not divide num_heads, or num_heads the model dim where
-/// head_dim is none.
-/// Remat names: "q_proj", "k_proj", "v_proj" (after norms, positions and scale) and "attention_output".
-/// Summaries: "max_logit", the largest logit before softmax (scalar, f32).
+/// Shapes: x_BTD f32|bf16 -> y_BTD, dtype of x. Scores and softmax are f32 whatever the dtype of x.
+/// While decoding, the keys are those of the cache up to each query's position, and segment ids are
+/// not looked at. Throws ConfigError at construction if num_kv_heads does not divide num_heads, or
+/// num_heads the model dim where head_dim is none. Remat names: "q_proj", "k_proj", "v_proj" (after
+/// norms, positions and scale) and "attention_output". Summaries: "max_logit", the largest logit
+/// before softmax (scalar, f32).
 class Attention final : public Mixer {
  public:
   struct Config {
@@ -45,8 +48,8 @@ class Attention final : public Mixer {
     /// Of the probabilities.
     std::optional<Child<Dropout>> dropout = {};
     Child<KVCache> kv_cache = DenseKVCache::Config{};
-    AXLE_CONFIG(Attention, num_heads, num_kv_heads, head_dim, qkv, output, query_norm, key_norm, mask, logit_cap, dropout,
-                kv_cache)
+    AXLE_CONFIG(Attention, num_heads, num_kv_heads, head_dim, qkv, output, query_norm, key_norm,
+                mask, logit_cap, dropout, kv_cache)
   };
   Attention(const Config& cfg, const Dims& dims, const Scope& scope);
 
@@ -59,7 +62,8 @@ class Attention final : public Mixer {
   };
   Sizes sizes(const Config& cfg, const Dims& dims) const;
   Tensor visible(const Tensor& x_BTD, int64_t num_keys, const MixerContext& context) const;
-  Tensor attend(const Tensor& q_BTNH, const Tensor& k_BSKH, const Tensor& v_BSKH, const Tensor& visible_BTS);
+  Tensor attend(const Tensor& q_BTNH, const Tensor& k_BSKH, const Tensor& v_BSKH,
+                const Tensor& visible_BTS);
 
   Sizes sizes_;
   std::optional<AttentionMask> mask_;

@@ -11,7 +11,8 @@ Tensor CausalMask::operator()(const Tensor& query_positions, const Tensor& key_p
   return query_positions >= key_positions;
 }
 
-Tensor SlidingWindowMask::operator()(const Tensor& query_positions, const Tensor& key_positions) const {
+Tensor SlidingWindowMask::operator()(const Tensor& query_positions,
+                                     const Tensor& key_positions) const {
   const Tensor near = query_positions - key_positions <= static_cast<double>(window);
   return (query_positions >= key_positions) & near;
 }

@@ -7,7 +7,8 @@
 
 namespace axle {
 
-/// From positions of queries i32[.., T, 1] and of keys i32[.., 1, S] to a predicate [.., T, S]: true where seen.
+/// From positions of queries i32[.., T, 1] and of keys i32[.., 1, S] to a predicate [.., T, S]:
+/// true where seen.
 using AttentionMask = Fn<Tensor(const Tensor& query_positions, const Tensor& key_positions)>;
 
 /// A query sees its own position and earlier ones.

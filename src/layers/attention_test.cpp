@@ -15,15 +15,23 @@ namespace {
 using testing::build_for_test;
 using testing::normal_values;
 
-Attention::Config grouped(int64_t num_kv_heads) { return {.num_heads = 4, .num_kv_heads = num_kv_heads, .qkv = SeparateQKV::Config{}}; }
+Attention::Config grouped(int64_t num_kv_heads) {
+  return {.num_heads = 4, .num_kv_heads = num_kv_heads, .qkv = SeparateQKV::Config{}};
+}
 
 AXLE_LAYER_LAWS(Attention, {.model_dim = 8},
                 {{"fused", {.num_heads = 2}},
                  {"grouped", grouped(2)},
                  {"multi_query", grouped(1)},
                  {"all_options",
-                  {.num_heads = 2, .head_dim = 6, .qkv = RoPE::Config{}, .query_norm = RMSNorm::Config{}, .key_norm = RMSNorm::Config{},
-                   .mask = SlidingWindowMask{.window = 1}, .logit_cap = 2, .dropout = Dropout::Config{.rate = 0.5}}},
+                  {.num_heads = 2,
+                   .head_dim = 6,
+                   .qkv = RoPE::Config{},
+                   .query_norm = RMSNorm::Config{},
+                   .key_norm = RMSNorm::Config{},
+                   .mask = SlidingWindowMask{.window = 1},
+                   .logit_cap = 2,
+                   .dropout = Dropout::Config{.rate = 0.5}}},
                  {"no_mask", {.num_heads = 2, .mask = std::nullopt}}})
 
 // weight[D, K, H] with every head `times` times in a row.
@@ -37,7 +45,8 @@ TEST(Attention, GroupedEqualsRepeatedKeysAndValues) {
     auto few = build_for_test<Attention>(grouped(kv_heads), {.model_dim = 8});
     auto full = build_for_test<Attention>(grouped(4), {.model_dim = 8});
     full.set_all(few.parameters());
-    for (const char* path : {"qkv/k_proj/weight", "qkv/v_proj/weight"}) full.set(path, repeated_heads(few.parameter(path), 4 / kv_heads));
+    for (const char* path : {"qkv/k_proj/weight", "qkv/v_proj/weight"})
+      full.set(path, repeated_heads(few.parameter(path), 4 / kv_heads));
     EXPECT_ALLCLOSE(few.run(x), full.run(x));
   }
 }
@@ -57,16 +66,24 @@ TEST(Attention, SegmentsDoNotSeeEachOther) {
   auto layer = build_for_test<Attention>({.num_heads = 2, .qkv = RoPE::Config{}}, {.model_dim = 4});
   HostTensor x = normal_values({1, 6, 4}, 3);
   const auto run = [&] {
-    return layer.call({{"x", x}, {"context/positions", HostTensor({1, 6}, {0, 1, 2, 0, 1, 2})}, {"context/segment_ids", HostTensor({1, 6}, {1, 1, 1, 2, 2, 2})}}).outputs[0];
+    return layer
+        .call({{"x", x},
+               {"context/positions", HostTensor({1, 6}, {0, 1, 2, 0, 1, 2})},
+               {"context/segment_ids", HostTensor({1, 6}, {1, 1, 1, 2, 2, 2})}})
+        .outputs[0];
   };
   for (size_t i = 0; i < 12; ++i) x.values<float>()[12 + i] = x.values<float>()[i];
   const HostTensor y = run();
-  for (int64_t i = 0; i < 12; ++i) EXPECT_FLOAT_EQ(static_cast<float>(y.at(i)), static_cast<float>(y.at(12 + i))) << "the same text twice";
+  for (int64_t i = 0; i < 12; ++i)
+    EXPECT_FLOAT_EQ(static_cast<float>(y.at(i)), static_cast<float>(y.at(12 + i)))
+        << "the same text twice";
 }
 
 /// A mask that hides everything.
 struct SeesNothing {
-  Tensor operator()(const Tensor& query_positions, const Tensor& key_positions) const { return (query_positions < key_positions) & (query_positions > key_positions); }
+  Tensor operator()(const Tensor& query_positions, const Tensor& key_positions) const {
+    return (query_positions < key_positions) & (query_positions > key_positions);
+  }
   AXLE_CONFIG(SeesNothing)
 };
 AXLE_REGISTER(SeesNothing)
@@ -87,13 +104,17 @@ TEST(Attention, SummaryIsTheLargestLogit) {
   HostTensor weight = layer.parameter("qkv/weight");
   for (float& v : weight.values<float>()) v *= 100;
   layer.set("qkv/weight", weight);
-  EXPECT_ALLCLOSE(layer.call({{"x", normal_values({2, 4, 2}, 3)}}).summaries.at("attention/max_logit"), HostTensor::scalar(3.0f), 1e-3);
+  EXPECT_ALLCLOSE(
+      layer.call({{"x", normal_values({2, 4, 2}, 3)}}).summaries.at("attention/max_logit"),
+      HostTensor::scalar(3.0f), 1e-3);
 }
 
 TEST(Attention, ChecksHeads) {
-  EXPECT_ERROR(build_for_test<Attention>({.num_heads = 8, .num_kv_heads = 3}, {.model_dim = 8}), "attention.num_kv_heads: must divide num_heads, got 3 and 8");
-  EXPECT_ERROR(build_for_test<Attention>({.num_heads = 3}, {.model_dim = 8}),
-               "attention.num_heads: must divide the model dim unless head_dim is set, got 3 and 8");
+  EXPECT_ERROR(build_for_test<Attention>({.num_heads = 8, .num_kv_heads = 3}, {.model_dim = 8}),
+               "attention.num_kv_heads: must divide num_heads, got 3 and 8");
+  EXPECT_ERROR(
+      build_for_test<Attention>({.num_heads = 3}, {.model_dim = 8}),
+      "attention.num_heads: must divide the model dim unless head_dim is set, got 3 and 8");
 }
 
 }  // namespace

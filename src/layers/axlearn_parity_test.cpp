@@ -1,6 +1,5 @@
-// Layers against AXLearn's numbers: initial parameters, results and gradients of every fixture that our layers cover.
-#include "testing/axlearn_fixture.h"
-
+// Layers against AXLearn's numbers: initial parameters, results and gradients of every fixture that
+// our layers cover.
 #include "layers/causal_lm.h"
 #include "layers/fused_grouped_qkv.h"
 #include "layers/layer_norm.h"
@@ -8,6 +7,7 @@
 #include "layers/post_norm.h"
 #include "layers/rope.h"
 #include "layers/separate_qkv.h"
+#include "testing/axlearn_fixture.h"
 
 namespace axle {
 namespace {
@@ -17,7 +17,8 @@ using testing::CallOptions;
 
 // A builder of a layer at the root of its tree.
 template <class L, class Dims = typename L::Role::Dims>
-std::function<std::unique_ptr<Layer>()> at_root(typename L::Config cfg, Dims dims, LayerOptions options = {}) {
+std::function<std::unique_ptr<Layer>()> at_root(typename L::Config cfg, Dims dims,
+                                                LayerOptions options = {}) {
   return [=] { return Child<typename L::Role>(cfg, options).build(dims, Scope{}); };
 }
 
@@ -34,8 +35,12 @@ const std::vector<AxlearnFixture> kLayers = {
     {.file = "layers/linear", .build = at_root<Linear>({}, {.input_dim = 32, .output_dim = 24})},
     {.file = "layers/rms_norm", .build = at_root<RMSNorm>({.eps = 1e-8f}, {.input_dim = 32})},
     {.file = "layers/layer_norm", .build = at_root<LayerNorm>({.eps = 1e-8f}, {.input_dim = 32})},
-    {.file = "layers/dropout", .build = at_root<Dropout>({.rate = 0.3}, {}), .call = {.training = true}},
-    {.file = "layers/embedding_attend", .build = at_root<Embedding>({}, {.vocab_size = 50, .model_dim = 32}), .call = {.method = "attend"}},
+    {.file = "layers/dropout",
+     .build = at_root<Dropout>({.rate = 0.3}, {}),
+     .call = {.training = true}},
+    {.file = "layers/embedding_attend",
+     .build = at_root<Embedding>({}, {.vocab_size = 50, .model_dim = 32}),
+     .call = {.method = "attend"}},
 };
 INSTANTIATE_TEST_SUITE_P(Layers, AxlearnParity, ::testing::ValuesIn(kLayers), case_name);
 
@@ -45,36 +50,64 @@ const HeadInputLinear::Config kBiasedIn{.bias = true};
 const HeadOutputLinear::Config kBiasedOut{.bias = true};
 const SeparateQKV::Config kSeparate{.q_proj = kBiasedIn, .k_proj = kBiasedIn, .v_proj = kBiasedIn};
 const std::vector<std::pair<std::string, std::string>> kAttentionNames = {
-    {"i_proj/i_proj/qkv_proj/", "qkv/inner/"}, {"i_proj/", "qkv/"}, {"o_proj/", "output/"}, {"scale_query/norm/", "query_norm/"}, {"scale_key/norm/", "key_norm/"}};
+    {"i_proj/i_proj/qkv_proj/", "qkv/inner/"},
+    {"i_proj/", "qkv/"},
+    {"o_proj/", "output/"},
+    {"scale_query/norm/", "query_norm/"},
+    {"scale_key/norm/", "key_norm/"}};
 const std::vector<std::pair<std::string, std::string>> kAttentionInputs = {
-    {"query_positions", "context/positions"}, {"segment_ids", "context/segment_ids"}, {"query", "x"}};
+    {"query_positions", "context/positions"},
+    {"segment_ids", "context/segment_ids"},
+    {"query", "x"}};
 
 AxlearnFixture attention(std::string file, Attention::Config cfg) {
-  return {.file = "attention/" + file, .build = at_root<Attention>(std::move(cfg), {.model_dim = 32}), .parameters = kAttentionNames, .inputs = kAttentionInputs};
+  return {.file = "attention/" + file,
+          .build = at_root<Attention>(std::move(cfg), {.model_dim = 32}),
+          .parameters = kAttentionNames,
+          .inputs = kAttentionInputs};
 }
 
 std::vector<AxlearnFixture> attention_fixtures() {
   const RMSNorm::Config norm{.eps = 1e-8f};
   std::vector<AxlearnFixture> all = {
       attention("mha_causal", {.num_heads = 4, .qkv = kSeparate, .output = kBiasedOut}),
-      attention("gqa_causal", {.num_heads = 4, .num_kv_heads = 2, .qkv = kSeparate, .output = kBiasedOut}),
-      attention("mha_logit_cap", {.num_heads = 4, .qkv = kSeparate, .output = kBiasedOut, .logit_cap = 5}),
-      attention("qk_norm", {.num_heads = 4, .qkv = kSeparate, .output = kBiasedOut, .query_norm = norm, .key_norm = norm}),
-      attention("sliding_window", {.num_heads = 4, .qkv = kSeparate, .output = kBiasedOut, .mask = SlidingWindowMask{.window = 4}}),
-      attention("mha_rope_segments", {.num_heads = 4, .qkv = RoPE::Config{.inner = FusedQKV::Config{.bias = true}}, .output = kBiasedOut}),
+      attention("gqa_causal",
+                {.num_heads = 4, .num_kv_heads = 2, .qkv = kSeparate, .output = kBiasedOut}),
+      attention("mha_logit_cap",
+                {.num_heads = 4, .qkv = kSeparate, .output = kBiasedOut, .logit_cap = 5}),
+      attention("qk_norm", {.num_heads = 4,
+                            .qkv = kSeparate,
+                            .output = kBiasedOut,
+                            .query_norm = norm,
+                            .key_norm = norm}),
+      attention("sliding_window", {.num_heads = 4,
+                                   .qkv = kSeparate,
+                                   .output = kBiasedOut,
+                                   .mask = SlidingWindowMask{.window = 4}}),
+      attention("mha_rope_segments", {.num_heads = 4,
+                                      .qkv = RoPE::Config{.inner = FusedQKV::Config{.bias = true}},
+                                      .output = kBiasedOut}),
   };
-  all.back().key_paths = {{"i_proj/i_proj/qkv_proj/weight", "0.1.x3.0"}, {"i_proj/i_proj/qkv_proj/bias", "0.1.x3.1"}, {"o_proj/weight", "1.0"}, {"o_proj/bias", "1.1"}};
+  all.back().key_paths = {{"i_proj/i_proj/qkv_proj/weight", "0.1.x3.0"},
+                          {"i_proj/i_proj/qkv_proj/bias", "0.1.x3.1"},
+                          {"o_proj/weight", "1.0"},
+                          {"o_proj/bias", "1.1"}};
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(Attention, AxlearnParity, ::testing::ValuesIn(attention_fixtures()), case_name);
+INSTANTIATE_TEST_SUITE_P(Attention, AxlearnParity, ::testing::ValuesIn(attention_fixtures()),
+                         case_name);
 
 // Blocks.
 
 const std::vector<std::pair<std::string, std::string>> kBlockNames = {
-    {"self_attention/attention/", "attention/body/"}, {"self_attention/", "attention/"},
-    {"i_proj/i_proj/qkv_proj/", "qkv/inner/proj/"},   {"o_proj/", "output/"},
-    {"linear1_0/", "body/gate/"},                     {"linear1_1/", "body/up/"},
-    {"linear1/", "body/up/"},                         {"linear2/", "body/down/"}};
+    {"self_attention/attention/", "attention/body/"},
+    {"self_attention/", "attention/"},
+    {"i_proj/i_proj/qkv_proj/", "qkv/inner/proj/"},
+    {"o_proj/", "output/"},
+    {"linear1_0/", "body/gate/"},
+    {"linear1_1/", "body/up/"},
+    {"linear1/", "body/up/"},
+    {"linear2/", "body/down/"}};
 
 FeedForward::Config feed_forward(Activation activation, bool gated) {
   FeedForward::Config cfg{.hidden_dim = FixedDim{64}, .activation = std::move(activation)};
@@ -84,17 +117,26 @@ FeedForward::Config feed_forward(Activation activation, bool gated) {
 
 TransformerLayer::Config transformer_layer(int64_t num_kv_heads) {
   const RMSNorm::Config norm{.eps = 1e-8f};
-  return {.attention = PreNorm::Config{.norm = norm,
-                                       .body = Attention::Config{.num_heads = 4, .num_kv_heads = num_kv_heads, .qkv = RoPE::Config{.inner = FusedGroupedQKV::Config{}}}},
-          .feed_forward = PreNorm::Config{.norm = norm, .body = feed_forward({"silu", &silu}, true)}};
+  return {
+      .attention =
+          PreNorm::Config{
+              .norm = norm,
+              .body = Attention::Config{.num_heads = 4,
+                                        .num_kv_heads = num_kv_heads,
+                                        .qkv = RoPE::Config{.inner = FusedGroupedQKV::Config{}}}},
+      .feed_forward = PreNorm::Config{.norm = norm, .body = feed_forward({"silu", &silu}, true)}};
 }
 
 // Places of the parameters of a layer whose own place is `at`.
-std::vector<std::pair<std::string, std::string>> layer_key_paths(const std::string& prefix, const std::string& at) {
+std::vector<std::pair<std::string, std::string>> layer_key_paths(const std::string& prefix,
+                                                                 const std::string& at) {
   std::vector<std::pair<std::string, std::string>> places = {
-      {"self_attention/norm/scale", "0.0.0"},      {"self_attention/attention/i_proj/i_proj/qkv_proj/weight", "0.1.0.1.0.0"},
-      {"self_attention/attention/o_proj/weight", "0.1.1.0"}, {"feed_forward/norm/scale", "1.0.0"},
-      {"feed_forward/linear1_0/weight", "1.1.0"},  {"feed_forward/linear1_1/weight", "1.2.0"},
+      {"self_attention/norm/scale", "0.0.0"},
+      {"self_attention/attention/i_proj/i_proj/qkv_proj/weight", "0.1.0.1.0.0"},
+      {"self_attention/attention/o_proj/weight", "0.1.1.0"},
+      {"feed_forward/norm/scale", "1.0.0"},
+      {"feed_forward/linear1_0/weight", "1.1.0"},
+      {"feed_forward/linear1_1/weight", "1.2.0"},
       {"feed_forward/linear2/weight", "1.3.0"}};
   for (auto& [path, place] : places) {
     path = prefix + path;
@@ -109,45 +151,80 @@ std::vector<AxlearnFixture> block_fixtures() {
   std::vector<std::pair<std::string, std::string>> repeat_names = kBlockNames;
   repeat_names.insert(repeat_names.begin(), {"repeat/", ""});
   return {
-      {.file = "blocks/ffn_gelu_post", .build = at_root<PostNorm>({.norm = norm, .body = feed_forward({"gelu", &gelu}, false)}, {.model_dim = 32}),
-       .parameters = kBlockNames, .inputs = inputs, .key_paths = {{"norm/scale", "0.0"}, {"linear1/weight", "1.0"}, {"linear2/weight", "2.0"}}},
-      {.file = "blocks/ffn_relu2", .build = at_root<PreNorm>({.norm = norm, .body = feed_forward({"squared_relu", &squared_relu}, false)}, {.model_dim = 32}),
-       .parameters = kBlockNames, .inputs = inputs, .key_paths = {{"norm/scale", "0.0"}, {"linear1/weight", "1.0"}, {"linear2/weight", "2.0"}}},
-      {.file = "blocks/ffn_swiglu", .build = at_root<PreNorm>({.norm = norm, .body = feed_forward({"silu", &silu}, true)}, {.model_dim = 32}),
-       .parameters = kBlockNames, .inputs = inputs,
-       .key_paths = {{"norm/scale", "0.0"}, {"linear1_0/weight", "1.0"}, {"linear1_1/weight", "2.0"}, {"linear2/weight", "3.0"}}},
-      {.file = "blocks/transformer_layer", .build = at_root<TransformerLayer>(transformer_layer(2), {.model_dim = 32}),
-       .parameters = kBlockNames, .inputs = inputs, .key_paths = layer_key_paths("", "")},
-      {.file = "blocks/repeated_3", .build = at_root<Repeat>({.num_layers = 3, .layer = transformer_layer(2)}, {.model_dim = 32}),
-       .parameters = repeat_names, .inputs = inputs, .key_paths = layer_key_paths("repeat/layer/", "x3.")},
+      {.file = "blocks/ffn_gelu_post",
+       .build = at_root<PostNorm>({.norm = norm, .body = feed_forward({"gelu", &gelu}, false)},
+                                  {.model_dim = 32}),
+       .parameters = kBlockNames,
+       .inputs = inputs,
+       .key_paths = {{"norm/scale", "0.0"}, {"linear1/weight", "1.0"}, {"linear2/weight", "2.0"}}},
+      {.file = "blocks/ffn_relu2",
+       .build = at_root<PreNorm>(
+           {.norm = norm, .body = feed_forward({"squared_relu", &squared_relu}, false)},
+           {.model_dim = 32}),
+       .parameters = kBlockNames,
+       .inputs = inputs,
+       .key_paths = {{"norm/scale", "0.0"}, {"linear1/weight", "1.0"}, {"linear2/weight", "2.0"}}},
+      {.file = "blocks/ffn_swiglu",
+       .build = at_root<PreNorm>({.norm = norm, .body = feed_forward({"silu", &silu}, true)},
+                                 {.model_dim = 32}),
+       .parameters = kBlockNames,
+       .inputs = inputs,
+       .key_paths = {{"norm/scale", "0.0"},
+                     {"linear1_0/weight", "1.0"},
+                     {"linear1_1/weight", "2.0"},
+                     {"linear2/weight", "3.0"}}},
+      {.file = "blocks/transformer_layer",
+       .build = at_root<TransformerLayer>(transformer_layer(2), {.model_dim = 32}),
+       .parameters = kBlockNames,
+       .inputs = inputs,
+       .key_paths = layer_key_paths("", "")},
+      {.file = "blocks/repeated_3",
+       .build =
+           at_root<Repeat>({.num_layers = 3, .layer = transformer_layer(2)}, {.model_dim = 32}),
+       .parameters = repeat_names,
+       .inputs = inputs,
+       .key_paths = layer_key_paths("repeat/layer/", "x3.")},
   };
 }
 INSTANTIATE_TEST_SUITE_P(Blocks, AxlearnParity, ::testing::ValuesIn(block_fixtures()), case_name);
 
 // Language models.
 
-AxlearnFixture language_model(std::string file, int64_t num_kv_heads, double z_loss_scale, bool tied, CallOptions call) {
-  Decoder::Config decoder{.model_dim = 32, .vocab_size = 61, .layers = Repeat::Config{.num_layers = 2, .layer = transformer_layer(num_kv_heads)},
-                          .output_norm = RMSNorm::Config{.eps = 1e-8f}};
+AxlearnFixture language_model(std::string file, int64_t num_kv_heads, double z_loss_scale,
+                              bool tied, CallOptions call) {
+  Decoder::Config decoder{
+      .model_dim = 32,
+      .vocab_size = 61,
+      .layers = Repeat::Config{.num_layers = 2, .layer = transformer_layer(num_kv_heads)},
+      .output_norm = RMSNorm::Config{.eps = 1e-8f}};
   if (!tied) decoder.lm_head = LmHead::Config{};
-  const Init init = VarianceScaling{.scale = 0.02, .fan = Fan::kNone, .distribution = Distribution::kNormal};
+  const Init init =
+      VarianceScaling{.scale = 0.02, .fan = Fan::kNone, .distribution = Distribution::kNormal};
   std::vector<std::pair<std::string, std::string>> names = kBlockNames;
   names.insert(names.begin(), {{"token_emb/", ""}, {"transformer/repeat/", "layers/"}});
   auto key_paths = layer_key_paths("decoder/transformer/repeat/layer/", "0.1.x2.");
   key_paths.emplace_back("decoder/emb/token_emb/weight", "0.0.0.0");
   key_paths.emplace_back("decoder/output_norm/scale", "0.2.0");
   if (!tied) key_paths.emplace_back("decoder/lm_head/weight", "0.4.0");
-  return {.file = "lm/" + file, .build = at_root<CausalLM>({.decoder = decoder, .z_loss_scale = z_loss_scale}, {}, {.init = init}),
-          .parameters = names, .inputs = {{"input_batch/", "batch/"}}, .call = std::move(call), .key_paths = key_paths, .tolerance = 2e-5};
+  return {.file = "lm/" + file,
+          .build = at_root<CausalLM>({.decoder = decoder, .z_loss_scale = z_loss_scale}, {},
+                                     {.init = init}),
+          .parameters = names,
+          .inputs = {{"input_batch/", "batch/"}},
+          .call = std::move(call),
+          .key_paths = key_paths,
+          .tolerance = 2e-5};
 }
 
-INSTANTIATE_TEST_SUITE_P(LanguageModels, AxlearnParity,
-                         ::testing::Values(language_model("lm_tied", 2, 0, true, {.training = true}),
-                                           language_model("lm_packed", 2, 0.001, true, {.training = true}),
-                                           language_model("lm_zloss_untied", 1, 0.01, false, {.training = true}),
-                                           language_model("lm_tied_logits", 2, 0, true, {.method = "logits"}),
-                                           language_model("lm_zloss_untied_logits", 1, 0.01, false, {.method = "logits"})),
-                         case_name);
+INSTANTIATE_TEST_SUITE_P(
+    LanguageModels, AxlearnParity,
+    ::testing::Values(language_model("lm_tied", 2, 0, true, {.training = true}),
+                      language_model("lm_packed", 2, 0.001, true, {.training = true}),
+                      language_model("lm_zloss_untied", 1, 0.01, false, {.training = true}),
+                      language_model("lm_tied_logits", 2, 0, true, {.method = "logits"}),
+                      language_model("lm_zloss_untied_logits", 1, 0.01, false,
+                                     {.method = "logits"})),
+    case_name);
 
 }  // namespace
 }  // namespace axle

@@ -21,17 +21,28 @@ using testing::normal_values;
 const FeedForward::Config kSmall{.hidden_dim = FixedDim{6}};
 
 TransformerLayer::Config small_layer() {
-  return {.attention = PreNorm::Config{.body = Attention::Config{.num_heads = 2, .num_kv_heads = 1, .qkv = RoPE::Config{.inner = FusedGroupedQKV::Config{}}}},
-          .feed_forward = PreNorm::Config{.body = kSmall, .dropout = Dropout::Config{.rate = 0.2}}};
+  return {
+      .attention =
+          PreNorm::Config{
+              .body = Attention::Config{.num_heads = 2,
+                                        .num_kv_heads = 1,
+                                        .qkv = RoPE::Config{.inner = FusedGroupedQKV::Config{}}}},
+      .feed_forward = PreNorm::Config{.body = kSmall, .dropout = Dropout::Config{.rate = 0.2}}};
 }
 
-AXLE_LAYER_LAWS(PreNorm, {.model_dim = 4}, {{"feed_forward", {.body = kSmall}}, {"dropout", {.body = kSmall, .dropout = Dropout::Config{.rate = 0.5}}}})
-AXLE_LAYER_LAWS(PostNorm, {.model_dim = 4}, {{"feed_forward", {.body = kSmall}}, {"dropout", {.body = kSmall, .dropout = Dropout::Config{.rate = 0.5}}}})
+AXLE_LAYER_LAWS(PreNorm, {.model_dim = 4},
+                {{"feed_forward", {.body = kSmall}},
+                 {"dropout", {.body = kSmall, .dropout = Dropout::Config{.rate = 0.5}}}})
+AXLE_LAYER_LAWS(PostNorm, {.model_dim = 4},
+                {{"feed_forward", {.body = kSmall}},
+                 {"dropout", {.body = kSmall, .dropout = Dropout::Config{.rate = 0.5}}}})
 AXLE_LAYER_LAWS(TransformerLayer, {.model_dim = 4}, {{"small", small_layer()}})
 AXLE_LAYER_LAWS(Stacked, {.model_dim = 4}, {{"two", {.num_layers = 2, .layer = small_layer()}}})
 AXLE_LAYER_LAWS(Repeat, {.model_dim = 4},
                 {{"three", {.num_layers = 3, .layer = small_layer()}},
-                 {"remat", {.num_layers = 2, .layer = {small_layer(), {.remat = SaveNames{.names = {"q_proj", "k_*"}}}}}}})
+                 {"remat",
+                  {.num_layers = 2,
+                   .layer = {small_layer(), {.remat = SaveNames{.names = {"q_proj", "k_*"}}}}}}})
 
 /// x -> x + w, with everything that a layer can give beside its result.
 class Chatty final : public Block {
@@ -39,7 +50,8 @@ class Chatty final : public Block {
   struct Config {
     AXLE_CONFIG(Chatty)
   };
-  Chatty(const Config&, const Dims& dims, const Scope& scope) : Block(scope), w_(param("w", {.shape = {dims.model_dim}, .init = Ones{}})) {}
+  Chatty(const Config&, const Dims& dims, const Scope& scope)
+      : Block(scope), w_(param("w", {.shape = {dims.model_dim}, .init = Ones{}})) {}
 
  protected:
   Tensor forward(const Tensor& x_BTD, const MixerContext&) override {
@@ -64,7 +76,10 @@ Tree<HostTensor> stacked_parameters(const Tree<HostTensor>& of_stacked, int64_t 
     shape.insert(shape.begin(), n);
     HostTensor all(Type{first.dtype(), shape});
     auto to = all.values<float>().begin();
-    for (int64_t i = 0; i < n; ++i) to = std::ranges::copy(of_stacked.at("stacked/layer" + std::to_string(i) + below).values<float>(), to).out;
+    for (int64_t i = 0; i < n; ++i)
+      to = std::ranges::copy(
+               of_stacked.at("stacked/layer" + std::to_string(i) + below).values<float>(), to)
+               .out;
     out.emplace("repeat/layer" + below, all);
   }
   return out;
@@ -77,8 +92,10 @@ TransformerLayer::Config without_dropout() {
 }
 
 TEST(Repeat, EqualsStackedBitForBit) {
-  auto repeat = build_for_test<Repeat>({.num_layers = 3, .layer = without_dropout()}, {.model_dim = 4});
-  auto stacked = build_for_test<Stacked>({.num_layers = 3, .layer = without_dropout()}, {.model_dim = 4});
+  auto repeat =
+      build_for_test<Repeat>({.num_layers = 3, .layer = without_dropout()}, {.model_dim = 4});
+  auto stacked =
+      build_for_test<Stacked>({.num_layers = 3, .layer = without_dropout()}, {.model_dim = 4});
   repeat.set_all(stacked_parameters(stacked.parameters(), 3));
   const HostTensor x = normal_values({2, 5, 4}, 3);
   EXPECT_EQ(repeat.run(x), stacked.run(x));
@@ -88,7 +105,8 @@ TEST(Repeat, EqualsStackedBitForBit) {
     const std::vector<HostTensor> ct = {normal_values({2, 5, 4}, 8)};
     const std::vector<HostTensor> g = eval(testing::gradient_function(fn, ct), fn.arguments());
     Tree<HostTensor> named;
-    for (size_t i = 0; i < fn.parameter_paths().size(); ++i) named.emplace(fn.parameter_paths()[i], g[i]);
+    for (size_t i = 0; i < fn.parameter_paths().size(); ++i)
+      named.emplace(fn.parameter_paths()[i], g[i]);
     return named;
   };
   EXPECT_EQ(gradients(repeat), stacked_parameters(gradients(stacked), 3));
@@ -97,14 +115,20 @@ TEST(Repeat, EqualsStackedBitForBit) {
 TEST(Repeat, StartsLikeStacked) {
   const Repeat::Config repeat{.num_layers = 3, .layer = small_layer()};
   const Stacked::Config stacked{.num_layers = 3, .layer = small_layer()};
-  EXPECT_EQ(testing::initial_parameters(build_for_test<Repeat>(repeat, {.model_dim = 4}).layer(), 5),
-            stacked_parameters(testing::initial_parameters(build_for_test<Stacked>(stacked, {.model_dim = 4}).layer(), 5), 3));
+  EXPECT_EQ(
+      testing::initial_parameters(build_for_test<Repeat>(repeat, {.model_dim = 4}).layer(), 5),
+      stacked_parameters(testing::initial_parameters(
+                             build_for_test<Stacked>(stacked, {.model_dim = 4}).layer(), 5),
+                         3));
 }
 
 TEST(Repeat, StacksWhatLayersCollect) {
-  auto layer = build_for_test<Repeat>({.num_layers = 3, .layer = Chatty::Config{}}, {.model_dim = 2});
+  auto layer =
+      build_for_test<Repeat>({.num_layers = 3, .layer = Chatty::Config{}}, {.model_dim = 2});
   layer.set("layer/w", HostTensor({3, 2}, {1.0f, 1.0f, 2.0f, 2.0f, 3.0f, 3.0f}));
-  const auto result = layer.call({{"x", HostTensor::zeros({1, 1, 2})}}, {.state = {{"repeat/layer/seen", HostTensor({3}, {10.0f, 20.0f, 30.0f})}}});
+  const auto result =
+      layer.call({{"x", HostTensor::zeros({1, 1, 2})}},
+                 {.state = {{"repeat/layer/seen", HostTensor({3}, {10.0f, 20.0f, 30.0f})}}});
   EXPECT_EQ(result.outputs[0], HostTensor({1, 1, 2}, {6.0f, 6.0f}));
   EXPECT_EQ(result.summaries.at("repeat/layer/total"), HostTensor({3}, {0.0f, 2.0f, 6.0f}));
   EXPECT_EQ(result.aux_losses.at("repeat/layer/size"), HostTensor({3}, {2.0f, 8.0f, 18.0f}));
@@ -129,13 +153,16 @@ class Noisy final : public Block {
 AXLE_REGISTER(Noisy)
 
 TEST(Repeat, LayersDrawFromKeysOfTheirOwn) {
-  auto layer = build_for_test<Repeat>({.num_layers = 2, .layer = Noisy::Config{}}, {.model_dim = 3});
-  const HostTensor noise = layer.call({{"x", HostTensor::zeros({1, 1, 3})}}).summaries.at("repeat/layer/noise");
+  auto layer =
+      build_for_test<Repeat>({.num_layers = 2, .layer = Noisy::Config{}}, {.model_dim = 3});
+  const HostTensor noise =
+      layer.call({{"x", HostTensor::zeros({1, 1, 3})}}).summaries.at("repeat/layer/noise");
   EXPECT_NE(noise.at(0), noise.at(3));
   // Of the first: the key folded with the iteration, then with the layer's name.
   const HostTensor expected = eval(
       [](const Values& key) {
-        const Tensor own = random::fold_in(random::fold_in(key[0], 0), md5_mod_2_31_minus_1("layer"));
+        const Tensor own =
+            random::fold_in(random::fold_in(key[0], 0), md5_mod_2_31_minus_1("layer"));
         return Values{random::normal(own, {3})};
       },
       {random::key(0)})[0];
@@ -143,10 +170,15 @@ TEST(Repeat, LayersDrawFromKeysOfTheirOwn) {
 }
 
 TEST(Stacked, TakesOneConfigForEachLayer) {
-  auto layer = build_for_test<Stacked>({.num_layers = 2, .layers = {PreNorm::Config{.body = kSmall}, PostNorm::Config{.body = kSmall}}}, {.model_dim = 4});
+  auto layer = build_for_test<Stacked>(
+      {.num_layers = 2,
+       .layers = {PreNorm::Config{.body = kSmall}, PostNorm::Config{.body = kSmall}}},
+      {.model_dim = 4});
   EXPECT_TRUE(layer.parameters().contains("stacked/layer1/body/down/weight"));
-  EXPECT_ERROR(build_for_test<Stacked>({.num_layers = 3, .layers = {PreNorm::Config{.body = kSmall}}}, {.model_dim = 4}),
-               "stacked.layers: must have num_layers entries or none, got 1 and num_layers = 3");
+  EXPECT_ERROR(
+      build_for_test<Stacked>({.num_layers = 3, .layers = {PreNorm::Config{.body = kSmall}}},
+                              {.model_dim = 4}),
+      "stacked.layers: must have num_layers entries or none, got 1 and num_layers = 3");
 }
 
 }  // namespace

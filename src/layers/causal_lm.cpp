@@ -20,7 +20,8 @@ std::optional<Tensor> find(const Tree<Tensor>& batch, const std::string& key) {
 }
 
 MixerContext context_of(const Tree<Tensor>& batch) {
-  return {.positions = find(batch, "input_positions"), .segment_ids = find(batch, "input_segment_ids")};
+  return {.positions = find(batch, "input_positions"),
+          .segment_ids = find(batch, "input_segment_ids")};
 }
 
 }  // namespace
@@ -40,7 +41,9 @@ ModelOutput CausalLM::forward(const Tree<Tensor>& batch) {
   const CrossEntropy ce_BT = softmax_cross_entropy(logits_BTV, labels_BT);
   const Tensor live_BT = labels_BT >= 0;
   const Tensor num_targets = sum(astype(live_BT, ce_BT.loss.dtype()));
-  const auto mean_of_live = [&](const Tensor& x_BT) { return sum(select(live_BT, x_BT, 0)) / maximum(num_targets, 1); };
+  const auto mean_of_live = [&](const Tensor& x_BT) {
+    return sum(select(live_BT, x_BT, 0)) / maximum(num_targets, 1);
+  };
 
   ModelOutput out{.loss = mean_of_live(ce_BT.loss)};
   out.metrics.emplace("cross_entropy", out.loss);
@@ -68,7 +71,8 @@ Tensor CausalLM::logits_forward(const Tree<Tensor>& batch) {
 }
 
 Tensor CausalLM::next_logits_forward(const Tree<Tensor>& batch) {
-  return decoder_->next_logits(required(batch, "input_ids"), context_of(batch), find(batch, "last_index"));
+  return decoder_->next_logits(required(batch, "input_ids"), context_of(batch),
+                               find(batch, "last_index"));
 }
 
 AXLE_REGISTER(CausalLM)

@@ -6,7 +6,8 @@
 
 namespace axle {
 
-/// Loss: mean over the targets >= 0 of cross entropy + z_loss_scale * log(sum(exp(logits)))^2, plus all auxiliary losses.
+/// Loss: mean over the targets >= 0 of cross entropy + z_loss_scale * log(sum(exp(logits)))^2, plus
+/// all auxiliary losses.
 ///
 /// Numerics: the loss is f32 whatever the dtype of the logits.
 /// Metrics: "cross_entropy" (mean), "num_targets", "z_loss" and "aux_loss" where there is one.

@@ -20,11 +20,14 @@ Decoder::Decoder(const Config& cfg, const Dims&, const Scope& scope)
       dropout_(child("dropout", cfg.dropout, {})),
       layers_(child("layers", cfg.layers, {.model_dim = cfg.model_dim})),
       output_norm_(child("output_norm", cfg.output_norm, {.input_dim = cfg.model_dim})),
-      lm_head_(child("lm_head", cfg.lm_head, {.input_dim = cfg.model_dim, .output_dim = cfg.vocab_size, .input_axes = kShardAxes})) {}
+      lm_head_(child(
+          "lm_head", cfg.lm_head,
+          {.input_dim = cfg.model_dim, .output_dim = cfg.vocab_size, .input_axes = kShardAxes})) {}
 
 Tensor Decoder::hidden(const Tensor& ids_BT, const MixerContext& context) {
   if (max_seq_len_ && ids_BT.dim(1) > *max_seq_len_) {
-    throw ShapeError(fmt::format("{}: at most max_seq_len = {} positions, got {}", config_path(), *max_seq_len_, ids_BT.dim(1)));
+    throw ShapeError(fmt::format("{}: at most max_seq_len = {} positions, got {}", config_path(),
+                                 *max_seq_len_, ids_BT.dim(1)));
   }
   Tensor x_BTD = sharding_constraint(emb_(ids_BT), {{kBatchAxes, kSequenceAxes}});
   if (dropout_) x_BTD = (*dropout_)(x_BTD);
@@ -39,13 +42,19 @@ Tensor Decoder::forward(const Tensor& ids_BT, const MixerContext& context) {
   return sharding_constraint(head(x_BTD), {{kBatchAxes, kSequenceAxes, kShardAxes}});
 }
 
-Tensor Decoder::next_logits(const Tensor& ids_BT, const MixerContext& context, const std::optional<Tensor>& last_B) {
+Tensor Decoder::next_logits(const Tensor& ids_BT, const MixerContext& context,
+                            const std::optional<Tensor>& last_B) {
   const Invocation::Frame frame(*this);
   const Tensor x_BTD = hidden(ids_BT, context);
   const int64_t batch = x_BTD.dim(0), width = x_BTD.dim(2);
   if (!last_B) return head(index_in_dim(x_BTD, 1, -1));
   const Tensor last_BD = gather(x_BTD, *last_B,
-                                {.offset = {1}, .collapsed = {1}, .operand_batch = {0}, .indices_batch = {0}, .index_map = {1}, .index_vector_dim = 1},
+                                {.offset = {1},
+                                 .collapsed = {1},
+                                 .operand_batch = {0},
+                                 .indices_batch = {0},
+                                 .index_map = {1},
+                                 .index_vector_dim = 1},
                                 {1, 1, width});
   return head(reshape(last_BD, {batch, width}));
 }

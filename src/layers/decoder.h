@@ -16,7 +16,8 @@ namespace axle {
 ///
 /// Shapes: ids_BT integers -> logits_BTV, dtype of the parameters.
 /// Throws ShapeError for more positions than max_seq_len.
-class Decoder final : public LayerRole<Decoder, Tensor(const Tensor& ids_BT, const MixerContext& context)> {
+class Decoder final
+    : public LayerRole<Decoder, Tensor(const Tensor& ids_BT, const MixerContext& context)> {
  public:
   struct Dims {
     AXLE_CONFIG(Dims)
@@ -34,12 +35,14 @@ class Decoder final : public LayerRole<Decoder, Tensor(const Tensor& ids_BT, con
     Child<Norm> output_norm = RMSNorm::Config{};
     /// None: logits by the embedding's weight.
     std::optional<Child<Projection>> lm_head = {};
-    AXLE_CONFIG(Decoder, model_dim, vocab_size, max_seq_len, emb, dropout, layers, output_norm, lm_head)
+    AXLE_CONFIG(Decoder, model_dim, vocab_size, max_seq_len, emb, dropout, layers, output_norm,
+                lm_head)
   };
   Decoder(const Config& cfg, const Dims&, const Scope& scope);
 
   /// Logits of one position of each row, logits_BV: the one at last_B (i32[B]); none: the last.
-  Tensor next_logits(const Tensor& ids_BT, const MixerContext& context, const std::optional<Tensor>& last_B);
+  Tensor next_logits(const Tensor& ids_BT, const MixerContext& context,
+                     const std::optional<Tensor>& last_B);
   std::optional<int64_t> max_seq_len() const { return max_seq_len_; }
   int64_t vocab_size() const { return vocab_size_; }
 

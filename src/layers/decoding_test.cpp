@@ -15,49 +15,64 @@ using testing::TestLayer;
 constexpr int64_t kBatch = 2, kLength = 6, kVocab = 11;
 
 TransformerLayer::Config layer(AttentionMask mask) {
-  return {.attention = PreNorm::Config{.body = Attention::Config{.num_heads = 4, .num_kv_heads = 2, .qkv = RoPE::Config{.inner = FusedGroupedQKV::Config{}}, .mask = std::move(mask)}},
+  return {.attention =
+              PreNorm::Config{
+                  .body = Attention::Config{.num_heads = 4,
+                                            .num_kv_heads = 2,
+                                            .qkv = RoPE::Config{.inner = FusedGroupedQKV::Config{}},
+                                            .mask = std::move(mask)}},
           .feed_forward = PreNorm::Config{.body = FeedForward::Config{.hidden_dim = FixedDim{8}}}};
 }
 
 CausalLM::Config model(Child<Block> layers) {
-  return {.decoder = Decoder::Config{.model_dim = 8, .vocab_size = kVocab, .layers = std::move(layers)}};
+  return {.decoder =
+              Decoder::Config{.model_dim = 8, .vocab_size = kVocab, .layers = std::move(layers)}};
 }
 
 // Columns [from, to) of ids[B, T].
 HostTensor columns(const HostTensor& ids, int64_t from, int64_t to) {
   HostTensor out(Type{DType::kI32, {kBatch, to - from}});
   for (int64_t b = 0; b < kBatch; ++b) {
-    for (int64_t t = from; t < to; ++t) out.values<int32_t>()[static_cast<size_t>(b * (to - from) + t - from)] = static_cast<int32_t>(ids.at(b * ids.shape()[1] + t));
+    for (int64_t t = from; t < to; ++t)
+      out.values<int32_t>()[static_cast<size_t>(b * (to - from) + t - from)] =
+          static_cast<int32_t>(ids.at(b * ids.shape()[1] + t));
   }
   return out;
 }
 HostTensor positions(int64_t from, int64_t to) {
   HostTensor row(Type{DType::kI32, {kBatch, to}});
-  for (int64_t i = 0; i < kBatch * to; ++i) row.values<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(i % to);
+  for (int64_t i = 0; i < kBatch * to; ++i)
+    row.values<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(i % to);
   return columns(row, from, to);
 }
 
 class Decoding : public ::testing::TestWithParam<Child<Block>> {
  protected:
   Decoding() : model_(build_for_test<CausalLM>(model(GetParam()), {})) {
-    for (const auto& [path, spec] : model_.layer().decode_state_specs({.batch_size = kBatch, .max_len = kLength + 2})) {
+    for (const auto& [path, spec] :
+         model_.layer().decode_state_specs({.batch_size = kBatch, .max_len = kLength + 2})) {
       state_.emplace(path, HostTensor(spec.type));
     }
-    for (int64_t i = 0; i < ids_.size(); ++i) ids_.values<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>((7 * i + 3) % kVocab);
+    for (int64_t i = 0; i < ids_.size(); ++i)
+      ids_.values<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>((7 * i + 3) % kVocab);
   }
   // logits_BTV of tokens [from, to) behind those that went before.
   HostTensor extend(const HostTensor& ids, const HostTensor& at) {
-    const auto result = model_.call({{"batch/input_ids", ids}, {"batch/input_positions", at}}, {.method = "logits", .decoding = true, .state = state_});
+    const auto result = model_.call({{"batch/input_ids", ids}, {"batch/input_positions", at}},
+                                    {.method = "logits", .decoding = true, .state = state_});
     EXPECT_EQ(result.state.size(), state_.size());
     state_ = result.state;
     return result.outputs[0];
   }
-  HostTensor forward(const HostTensor& ids) { return model_.call({{"batch/input_ids", ids}}, {.method = "logits"}).outputs[0]; }
+  HostTensor forward(const HostTensor& ids) {
+    return model_.call({{"batch/input_ids", ids}}, {.method = "logits"}).outputs[0];
+  }
   void expect_logits(const HostTensor& actual, const HostTensor& all, int64_t from) {
     const int64_t n = actual.shape()[1];
     for (int64_t b = 0; b < kBatch; ++b) {
       for (int64_t i = 0; i < n * kVocab; ++i) {
-        ASSERT_NEAR(actual.at(b * n * kVocab + i), all.at((b * kLength + from) * kVocab + i), 1e-5) << "row " << b << ", token " << from + i / kVocab;
+        ASSERT_NEAR(actual.at(b * n * kVocab + i), all.at((b * kLength + from) * kVocab + i), 1e-5)
+            << "row " << b << ", token " << from + i / kVocab;
       }
     }
   }
@@ -69,7 +84,8 @@ class Decoding : public ::testing::TestWithParam<Child<Block>> {
 
 TEST_P(Decoding, StepByStepEqualsForward) {
   const HostTensor all = forward(ids_);
-  for (int64_t t = 0; t < kLength; ++t) expect_logits(extend(columns(ids_, t, t + 1), positions(t, t + 1)), all, t);
+  for (int64_t t = 0; t < kLength; ++t)
+    expect_logits(extend(columns(ids_, t, t + 1), positions(t, t + 1)), all, t);
 }
 
 TEST_P(Decoding, PrefillThenStepsEqualForward) {
@@ -82,7 +98,8 @@ TEST_P(Decoding, RowsMayStandAtDifferentPlaces) {
   const HostTensor all = forward(ids_);
   // Row 1 is two tokens behind; what was written ahead of it is overwritten before anyone sees it.
   extend(columns(ids_, 0, 4), positions(0, 4));
-  const HostTensor ids({kBatch, 1}, {static_cast<int32_t>(ids_.at(4)), static_cast<int32_t>(ids_.at(kLength + 2))});
+  const HostTensor ids(
+      {kBatch, 1}, {static_cast<int32_t>(ids_.at(4)), static_cast<int32_t>(ids_.at(kLength + 2))});
   const HostTensor logits = extend(ids, HostTensor({kBatch, 1}, {4, 2}));
   for (int64_t v = 0; v < kVocab; ++v) {
     EXPECT_NEAR(logits.at(v), all.at(4 * kVocab + v), 1e-5);
@@ -96,7 +113,8 @@ TEST_P(Decoding, NextLogitsAreThoseOfTheIndex) {
     inputs.emplace("batch/input_ids", ids_);
     return model_.call(inputs, {.method = "next_logits"}).outputs[0];
   };
-  const HostTensor last = next({}), chosen = next({{"batch/last_index", HostTensor({kBatch}, {1, 3})}});
+  const HostTensor last = next({}),
+                   chosen = next({{"batch/last_index", HostTensor({kBatch}, {1, 3})}});
   for (int64_t v = 0; v < kVocab; ++v) {
     EXPECT_NEAR(last.at(v), all.at(5 * kVocab + v), 1e-5);
     EXPECT_NEAR(chosen.at(v), all.at(kVocab + v), 1e-5);
@@ -104,9 +122,11 @@ TEST_P(Decoding, NextLogitsAreThoseOfTheIndex) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Layers, Decoding,
-                         ::testing::Values(Child<Block>(Repeat::Config{.num_layers = 2, .layer = layer(CausalMask{})}),
-                                           Child<Block>(Stacked::Config{.num_layers = 2, .layer = layer(SlidingWindowMask{.window = 2})})));
+INSTANTIATE_TEST_SUITE_P(
+    Layers, Decoding,
+    ::testing::Values(Child<Block>(Repeat::Config{.num_layers = 2, .layer = layer(CausalMask{})}),
+                      Child<Block>(Stacked::Config{
+                          .num_layers = 2, .layer = layer(SlidingWindowMask{.window = 2})})));
 
 }  // namespace
 }  // namespace axle

@@ -9,8 +9,10 @@
 
 namespace axle {
 
-Dropout::Dropout(const Config& cfg, const Dims&, const Scope& scope) : LayerRole(scope), rate_(cfg.rate) {
-  if (!(rate_ >= 0 && rate_ < 1)) fail("rate", fmt::format("must be at least 0 and below 1, got {}", rate_));
+Dropout::Dropout(const Config& cfg, const Dims&, const Scope& scope)
+    : LayerRole(scope), rate_(cfg.rate) {
+  if (!(rate_ >= 0 && rate_ < 1))
+    fail("rate", fmt::format("must be at least 0 and below 1, got {}", rate_));
 }
 
 Tensor Dropout::forward(const Tensor& x) {

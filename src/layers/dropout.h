@@ -7,9 +7,11 @@
 
 namespace axle {
 
-/// While training, zeroes each element with probability `rate` and divides the others by 1 - rate; else x itself.
+/// While training, zeroes each element with probability `rate` and divides the others by 1 - rate;
+/// else x itself.
 ///
-/// Throws ConfigError at construction unless 0 <= rate < 1, and when called in training without a key.
+/// Throws ConfigError at construction unless 0 <= rate < 1, and when called in training without a
+/// key.
 class Dropout final : public LayerRole<Dropout, Tensor(const Tensor& x)> {
  public:
   struct Dims {

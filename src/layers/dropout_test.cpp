@@ -23,9 +23,12 @@ TEST(Dropout, KeepsTheMeanWhileTraining) {
 TEST(Dropout, DrawsFromTheKey) {
   auto layer = build_for_test<Dropout>({.rate = 0.5}, {});
   const HostTensor x = HostTensor::ones({64});
-  EXPECT_EQ(layer.run(x, {.training = true, .seed = 1}), layer.run(x, {.training = true, .seed = 1}));
-  EXPECT_NE(layer.run(x, {.training = true, .seed = 1}), layer.run(x, {.training = true, .seed = 2}));
-  EXPECT_ERROR(layer.run(x, {.training = true, .seed = std::nullopt}), "dropout: needs a PRNG key; give one to the call");
+  EXPECT_EQ(layer.run(x, {.training = true, .seed = 1}),
+            layer.run(x, {.training = true, .seed = 1}));
+  EXPECT_NE(layer.run(x, {.training = true, .seed = 1}),
+            layer.run(x, {.training = true, .seed = 2}));
+  EXPECT_ERROR(layer.run(x, {.training = true, .seed = std::nullopt}),
+               "dropout: needs a PRNG key; give one to the call");
 }
 
 TEST(Dropout, IsTheIdentityOutsideTraining) {
@@ -34,7 +37,8 @@ TEST(Dropout, IsTheIdentityOutsideTraining) {
 }
 
 TEST(Dropout, ChecksItsRate) {
-  EXPECT_ERROR(build_for_test<Dropout>({.rate = 1}, {}), "dropout.rate: must be at least 0 and below 1, got 1");
+  EXPECT_ERROR(build_for_test<Dropout>({.rate = 1}, {}),
+               "dropout.rate: must be at least 0 and below 1, got 1");
 }
 
 }  // namespace

@@ -15,19 +15,25 @@ Tensor TokenEmbedding::attend(const Tensor& x_BTD) {
 
 std::vector<Method> TokenEmbedding::methods() {
   std::vector<Method> all = LayerRole::methods();
-  all.push_back(method<Tensor, const Tensor&>("attend", kAttendInputs, [this](const Tensor& x) { return attend(x); }));
+  all.push_back(method<Tensor, const Tensor&>("attend", kAttendInputs,
+                                              [this](const Tensor& x) { return attend(x); }));
   return all;
 }
 
 Embedding::Embedding(const Config& cfg, const Dims& dims, const Scope& scope)
     : TokenEmbedding(scope),
-      weight_(param("weight", {.shape = {dims.vocab_size, dims.model_dim}, .mesh_axes = {kReplicated, kShardAxes}, .init = cfg.init})) {}
+      weight_(param("weight", {.shape = {dims.vocab_size, dims.model_dim},
+                               .mesh_axes = {kReplicated, kShardAxes},
+                               .init = cfg.init})) {}
 
 Tensor Embedding::forward(const Tensor& ids_BT) { return take(weight_(), ids_BT, 0); }
 
-Tensor Embedding::attend_forward(const Tensor& x_BTD) { return einsum("...d,vd->...v", x_BTD, weight_()); }
+Tensor Embedding::attend_forward(const Tensor& x_BTD) {
+  return einsum("...d,vd->...v", x_BTD, weight_());
+}
 
-const RoleMethods embedding_methods(typeid(TokenEmbedding), {{"attend", TokenEmbedding::kAttendInputs}});
+const RoleMethods embedding_methods(typeid(TokenEmbedding),
+                                    {{"attend", TokenEmbedding::kAttendInputs}});
 
 AXLE_REGISTER(TokenEmbedding::Dims)
 AXLE_REGISTER(Embedding)

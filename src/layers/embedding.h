@@ -27,14 +27,16 @@ class TokenEmbedding : public LayerRole<TokenEmbedding, Tensor(const Tensor& ids
   virtual Tensor attend_forward(const Tensor& x_BTD) = 0;
 };
 
-/// The row of each id; attend: the product with every row. Ids outside the vocabulary give the nearest row.
+/// The row of each id; attend: the product with every row. Ids outside the vocabulary give the
+/// nearest row.
 ///
 /// Parameters: weight[V, D].
 class Embedding final : public TokenEmbedding {
  public:
   struct Config {
     /// Of the weight, whatever the slots above say.
-    Init init = VarianceScaling{.scale = 1, .fan = Fan::kOut, .distribution = Distribution::kNormal};
+    Init init =
+        VarianceScaling{.scale = 1, .fan = Fan::kOut, .distribution = Distribution::kNormal};
     AXLE_CONFIG(Embedding, init)
   };
   Embedding(const Config& cfg, const Dims& dims, const Scope& scope);

@@ -10,10 +10,16 @@ namespace axle {
 namespace {
 
 Projection::Dims widening(int64_t model_dim, int64_t hidden_dim) {
-  return {.input_dim = model_dim, .output_dim = hidden_dim, .input_axes = kModelDimAxes, .output_axes = kShardAxes};
+  return {.input_dim = model_dim,
+          .output_dim = hidden_dim,
+          .input_axes = kModelDimAxes,
+          .output_axes = kShardAxes};
 }
 Projection::Dims narrowing(int64_t hidden_dim, int64_t model_dim) {
-  return {.input_dim = hidden_dim, .output_dim = model_dim, .input_axes = kShardAxes, .output_axes = kModelDimAxes};
+  return {.input_dim = hidden_dim,
+          .output_dim = model_dim,
+          .input_axes = kShardAxes,
+          .output_axes = kModelDimAxes};
 }
 
 }  // namespace

@@ -3,7 +3,8 @@
 // Letters in tensor names, for this file only:
 //   B batch   T positions   D model dim   F hidden dim
 //
-// Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.3; Shazeer 2020, arXiv 2002.05202 (gated).
+// Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.3; Shazeer 2020, arXiv 2002.05202
+// (gated).
 #pragma once
 
 #include "layers/activation.h"
@@ -13,7 +14,8 @@
 
 namespace axle {
 
-/// Mixes channels of each position: x -> down(activation(gate(x)) * up(x)), without residual or norm.
+/// Mixes channels of each position: x -> down(activation(gate(x)) * up(x)), without residual or
+/// norm.
 ///
 /// Shapes: x_BTD f32|bf16 -> y_BTD, dtype of x.
 /// Remat names: "gate" and "up", the two projections; "hidden", the input of `down`.

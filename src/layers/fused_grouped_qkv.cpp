@@ -10,7 +10,9 @@ FusedGroupedQKV::FusedGroupedQKV(const Config& cfg, const Dims& dims, const Scop
       num_heads_(dims.num_heads),
       num_kv_heads_(dims.num_kv_heads),
       proj_(child("proj", cfg.proj,
-                  {.model_dim = dims.model_dim, .num_heads = num_heads_ + 2 * num_kv_heads_, .head_dim = dims.head_dim})) {}
+                  {.model_dim = dims.model_dim,
+                   .num_heads = num_heads_ + 2 * num_kv_heads_,
+                   .head_dim = dims.head_dim})) {}
 
 QKVTensors FusedGroupedQKV::forward(const Tensor& x_BTD, const std::optional<Tensor>&) {
   const Values parts = split(proj_(x_BTD), {num_heads_, num_kv_heads_, num_kv_heads_}, 2);

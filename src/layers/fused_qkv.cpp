@@ -18,8 +18,9 @@ FusedQKV::FusedQKV(const Config& cfg, const Dims& dims, const Scope& scope)
                                .mesh_axes = {kReplicated, kModelDimAxes, kShardAxes, kReplicated},
                                .fan = {.in = {-3}, .out = {-2, -1}, .batch = {-4}}})) {
   if (dims.num_kv_heads != dims.num_heads) {
-    fail("num_kv_heads", fmt::format("must equal num_heads, got {} and {}; use FusedGroupedQKV or SeparateQKV",
-                                     dims.num_kv_heads, dims.num_heads));
+    fail("num_kv_heads",
+         fmt::format("must equal num_heads, got {} and {}; use FusedGroupedQKV or SeparateQKV",
+                     dims.num_kv_heads, dims.num_heads));
   }
   if (cfg.bias) {
     bias_ = param("bias", {.shape = {3, dims.num_heads, dims.head_dim},

@@ -8,7 +8,8 @@ namespace axle {
 /// One weight for three projections of equal shape.
 ///
 /// Throws ConfigError at construction if num_kv_heads differs from num_heads.
-/// Parameters: weight[3, D, N, H], bias[3, N, H] if asked for; each third is initialised as a projection of its own.
+/// Parameters: weight[3, D, N, H], bias[3, N, H] if asked for; each third is initialised as a
+/// projection of its own.
 class FusedQKV final : public QKV {
  public:
   struct Config {

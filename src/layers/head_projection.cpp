@@ -19,7 +19,9 @@ ParamSpec weight_spec(const HeadDims& dims, FanAxes fan) {
 HeadInputLinear::HeadInputLinear(const Config& cfg, const Dims& dims, const Scope& scope)
     : HeadInput(scope), weight_(param("weight", weight_spec(dims, {.in = {-3}, .out = {-2, -1}}))) {
   if (cfg.bias) {
-    bias_ = param("bias", {.shape = {dims.num_heads, dims.head_dim}, .mesh_axes = {kShardAxes, kReplicated}, .init = Zeros{}});
+    bias_ = param("bias", {.shape = {dims.num_heads, dims.head_dim},
+                           .mesh_axes = {kShardAxes, kReplicated},
+                           .init = Zeros{}});
   }
 }
 
@@ -29,8 +31,11 @@ Tensor HeadInputLinear::forward(const Tensor& x_BTD) {
 }
 
 HeadOutputLinear::HeadOutputLinear(const Config& cfg, const Dims& dims, const Scope& scope)
-    : HeadOutput(scope), weight_(param("weight", weight_spec(dims, {.in = {-2, -1}, .out = {-3}}))) {
-  if (cfg.bias) bias_ = param("bias", {.shape = {dims.model_dim}, .mesh_axes = {kModelDimAxes}, .init = Zeros{}});
+    : HeadOutput(scope),
+      weight_(param("weight", weight_spec(dims, {.in = {-2, -1}, .out = {-3}}))) {
+  if (cfg.bias)
+    bias_ =
+        param("bias", {.shape = {dims.model_dim}, .mesh_axes = {kModelDimAxes}, .init = Zeros{}});
 }
 
 Tensor HeadOutputLinear::forward(const Tensor& x_BTNH) {

@@ -48,7 +48,8 @@ class HeadInputLinear final : public HeadInput {
   std::optional<Param> bias_;
 };
 
-/// y_BTD = x_BTNH * weight + bias, summed over heads. Parameters: weight[D, N, H], bias[D] if asked for.
+/// y_BTD = x_BTNH * weight + bias, summed over heads. Parameters: weight[D, N, H], bias[D] if asked
+/// for.
 class HeadOutputLinear final : public HeadOutput {
  public:
   struct Config {

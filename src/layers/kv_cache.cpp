@@ -16,13 +16,15 @@ KeyValues KeyValues::read(InputReader& inputs, const std::string& prefix) {
 }
 
 Tree<StateSpec> DenseKVCache::decode_state_specs(const DecodeDims& dims) const {
-  const StateSpec spec{.type = {dims.dtype, {dims.batch_size, dims.max_len, dims_.num_kv_heads, dims_.head_dim}},
-                       .mesh_axes = {{kBatchAxes, kReplicated, kShardAxes, kReplicated}}};
+  const StateSpec spec{
+      .type = {dims.dtype, {dims.batch_size, dims.max_len, dims_.num_kv_heads, dims_.head_dim}},
+      .mesh_axes = {{kBatchAxes, kReplicated, kShardAxes, kReplicated}}};
   return {{join_path(path(), "key"), spec}, {join_path(path(), "value"), spec}};
 }
 
 // Writes row b of the new positions at starts[b].
-Tensor DenseKVCache::append(std::string_view state_name, const Tensor& fresh_BTKH, const Tensor& starts_B) {
+Tensor DenseKVCache::append(std::string_view state_name, const Tensor& fresh_BTKH,
+                            const Tensor& starts_B) {
   const Tensor kept_BSKH = state(state_name);
   const Tensor update = astype(fresh_BTKH, kept_BSKH.dtype());
   Tensor all_BSKH;
@@ -30,7 +32,11 @@ Tensor DenseKVCache::append(std::string_view state_name, const Tensor& fresh_BTK
     all_BSKH = dynamic_update_slice_in_dim(kept_BSKH, update, reshape(starts_B, {}), 1);
   } else {
     all_BSKH = scatter(kept_BSKH, starts_B, update,
-                       {.offset = {1, 2, 3}, .operand_batch = {0}, .indices_batch = {0}, .index_map = {1}, .index_vector_dim = 1});
+                       {.offset = {1, 2, 3},
+                        .operand_batch = {0},
+                        .indices_batch = {0},
+                        .index_map = {1},
+                        .index_vector_dim = 1});
   }
   set_state(state_name, all_BSKH);
   return astype(all_BSKH, fresh_BTKH.dtype());

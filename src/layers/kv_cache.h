@@ -19,9 +19,11 @@ struct KeyValues {
   static KeyValues read(InputReader& inputs, const std::string& prefix);
 };
 
-/// Takes in the keys and values of T new positions, i32[B, T] and consecutive in each row, and gives those of all
-/// positions: row s of the result is position s. Rows that were never written hold anything finite.
-class KVCache : public LayerRole<KVCache, KeyValues(const KeyValues& fresh_BTKH, const Tensor& positions_BT)> {
+/// Takes in the keys and values of T new positions, i32[B, T] and consecutive in each row, and
+/// gives those of all positions: row s of the result is position s. Rows that were never written
+/// hold anything finite.
+class KVCache : public LayerRole<KVCache, KeyValues(const KeyValues& fresh_BTKH,
+                                                    const Tensor& positions_BT)> {
  public:
   struct Dims {
     int64_t num_kv_heads;

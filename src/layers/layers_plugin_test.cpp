@@ -21,7 +21,8 @@ using testing::LayerFunction;
 class LayersOnPlugin : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!find_plugin(plugin_policy("cpu"))) GTEST_SKIP() << "no CPU plugin: " << plugin_policy("cpu").how_to_get;
+    if (!find_plugin(plugin_policy("cpu")))
+      GTEST_SKIP() << "no CPU plugin: " << plugin_policy("cpu").how_to_get;
     runtime_ = make_runtime({});
   }
   std::vector<HostTensor> run(const TensorFunction& fn, const std::vector<HostTensor>& inputs) {
@@ -32,7 +33,8 @@ class LayersOnPlugin : public ::testing::Test {
       parameters.push_back({"x" + std::to_string(parameters.size()), x.type()});
     }
     const auto graph = trace(fn, types);
-    for (const Tensor& r : graph->results()) results.push_back({"y" + std::to_string(results.size()), r.type()});
+    for (const Tensor& r : graph->results())
+      results.push_back({"y" + std::to_string(results.size()), r.type()});
     const auto program = runtime_->compile(lower(graph, "layer", parameters, results));
     Arrays arguments;
     for (const HostTensor& x : inputs) arguments.push_back(runtime_->make_array(x, {}, {}));
@@ -43,13 +45,15 @@ class LayersOnPlugin : public ::testing::Test {
   void expect_same(const TensorFunction& fn, const std::vector<HostTensor>& inputs) {
     const auto actual = run(fn, inputs), expected = eval(fn, inputs);
     ASSERT_EQ(actual.size(), expected.size());
-    for (size_t i = 0; i < actual.size(); ++i) EXPECT_ALLCLOSE(actual[i], expected[i], 1e-5) << "result " << i;
+    for (size_t i = 0; i < actual.size(); ++i)
+      EXPECT_ALLCLOSE(actual[i], expected[i], 1e-5) << "result " << i;
   }
   // Results, and gradients where all outputs get a cotangent.
   void expect_same(const LayerFunction& fn) {
     expect_same(fn, fn.arguments());
     std::vector<HostTensor> cotangents;
-    for (const HostTensor& y : eval(fn, fn.arguments())) cotangents.push_back(testing::normal_values(y.shape(), 70 + cotangents.size()));
+    for (const HostTensor& y : eval(fn, fn.arguments()))
+      cotangents.push_back(testing::normal_values(y.shape(), 70 + cotangents.size()));
     expect_same(testing::gradient_function(fn, cotangents), fn.arguments());
   }
 
@@ -57,8 +61,16 @@ class LayersOnPlugin : public ::testing::Test {
 };
 
 TransformerLayer::Config layer(std::optional<int64_t> num_kv_heads) {
-  return {.attention = PreNorm::Config{.body = Attention::Config{.num_heads = 4, .num_kv_heads = num_kv_heads, .qkv = RoPE::Config{.inner = FusedGroupedQKV::Config{}}}},
-          .feed_forward = PreNorm::Config{.body = FeedForward::Config{.hidden_dim = FixedDim{24}, .gate = Linear::Config{.bias = false}}, .dropout = Dropout::Config{.rate = 0.2}}};
+  return {
+      .attention =
+          PreNorm::Config{
+              .body = Attention::Config{.num_heads = 4,
+                                        .num_kv_heads = num_kv_heads,
+                                        .qkv = RoPE::Config{.inner = FusedGroupedQKV::Config{}}}},
+      .feed_forward =
+          PreNorm::Config{.body = FeedForward::Config{.hidden_dim = FixedDim{24},
+                                                      .gate = Linear::Config{.bias = false}},
+                          .dropout = Dropout::Config{.rate = 0.2}}};
 }
 
 Tree<HostTensor> packed_batch() {
@@ -69,26 +81,43 @@ Tree<HostTensor> packed_batch() {
 }
 
 TEST_F(LayersOnPlugin, LanguageModelWithLoopRematAndDropout) {
-  Decoder::Config decoder{.model_dim = 16, .vocab_size = 5, .layers = Repeat::Config{.num_layers = 3, .layer = {layer(2), {.remat = SaveNames{.names = {"*_proj"}}}}}};
+  Decoder::Config decoder{
+      .model_dim = 16,
+      .vocab_size = 5,
+      .layers = Repeat::Config{.num_layers = 3,
+                               .layer = {layer(2), {.remat = SaveNames{.names = {"*_proj"}}}}}};
   auto lm = build_for_test<CausalLM>({.decoder = decoder, .z_loss_scale = 0.01}, {});
   expect_same(lm.function(packed_batch(), {.training = true}));
 }
 
 TEST_F(LayersOnPlugin, UnrolledLanguageModelWithAHeadOfItsOwn) {
-  Decoder::Config decoder{.model_dim = 16, .vocab_size = 5, .layers = Stacked::Config{.num_layers = 2, .layer = {layer({}), {.remat = SaveDots{}}}}, .output_norm = LayerNorm::Config{}};
+  Decoder::Config decoder{
+      .model_dim = 16,
+      .vocab_size = 5,
+      .layers = Stacked::Config{.num_layers = 2, .layer = {layer({}), {.remat = SaveDots{}}}},
+      .output_norm = LayerNorm::Config{}};
   decoder.lm_head = LmHead::Config{};
   auto lm = build_for_test<CausalLM>({.decoder = decoder}, {});
   expect_same(lm.function(packed_batch(), {.training = true}));
 }
 
 TEST_F(LayersOnPlugin, AttentionWithAllOptions) {
-  const Attention::Config cfg{.num_heads = 4, .num_kv_heads = 2, .head_dim = 6, .qkv = RoPE::Config{.inner = SeparateQKV::Config{}}, .query_norm = RMSNorm::Config{},
-                              .key_norm = RMSNorm::Config{}, .mask = SlidingWindowMask{.window = 2}, .logit_cap = 3};
-  expect_same(build_for_test<PostNorm>({.body = cfg}, {.model_dim = 12}).function(testing::LawInputs<Mixer>::make({.model_dim = 12})));
+  const Attention::Config cfg{.num_heads = 4,
+                              .num_kv_heads = 2,
+                              .head_dim = 6,
+                              .qkv = RoPE::Config{.inner = SeparateQKV::Config{}},
+                              .query_norm = RMSNorm::Config{},
+                              .key_norm = RMSNorm::Config{},
+                              .mask = SlidingWindowMask{.window = 2},
+                              .logit_cap = 3};
+  expect_same(build_for_test<PostNorm>({.body = cfg}, {.model_dim = 12})
+                  .function(testing::LawInputs<Mixer>::make({.model_dim = 12})));
 }
 
 TEST_F(LayersOnPlugin, InitialParameters) {
-  Decoder::Config decoder{.model_dim = 16, .vocab_size = 5, .layers = Repeat::Config{.num_layers = 3, .layer = layer(2)}};
+  Decoder::Config decoder{.model_dim = 16,
+                          .vocab_size = 5,
+                          .layers = Repeat::Config{.num_layers = 3, .layer = layer(2)}};
   auto lm = build_for_test<CausalLM>({.decoder = decoder}, {});
   expect_same(
       [&](const Values& key) {
@@ -99,11 +128,15 @@ TEST_F(LayersOnPlugin, InitialParameters) {
 }
 
 TEST_F(LayersOnPlugin, DecodingStep) {
-  Decoder::Config decoder{.model_dim = 16, .vocab_size = 5, .layers = Repeat::Config{.num_layers = 2, .layer = layer(2)}};
+  Decoder::Config decoder{.model_dim = 16,
+                          .vocab_size = 5,
+                          .layers = Repeat::Config{.num_layers = 2, .layer = layer(2)}};
   auto lm = build_for_test<CausalLM>({.decoder = decoder}, {});
   Tree<HostTensor> state;
-  for (const auto& [path, spec] : lm.layer().decode_state_specs({.batch_size = 2, .max_len = 6})) state.emplace(path, testing::normal_values(spec.type.dims, state.size() + 1));
-  const LayerFunction fn = lm.function({{"batch/input_ids", HostTensor({2, 1}, {3, 1})}, {"batch/input_positions", HostTensor({2, 1}, {4, 2})}},
+  for (const auto& [path, spec] : lm.layer().decode_state_specs({.batch_size = 2, .max_len = 6}))
+    state.emplace(path, testing::normal_values(spec.type.dims, state.size() + 1));
+  const LayerFunction fn = lm.function({{"batch/input_ids", HostTensor({2, 1}, {3, 1})},
+                                        {"batch/input_positions", HostTensor({2, 1}, {4, 2})}},
                                        {.method = "next_logits", .decoding = true, .state = state});
   expect_same(
       [&](const Values& x) {

@@ -11,7 +11,8 @@ Linear::Linear(const Config& cfg, const Dims& dims, const Scope& scope)
       weight_(param("weight", {.shape = {dims.input_dim, dims.output_dim},
                                .mesh_axes = {dims.input_axes, dims.output_axes}})) {
   if (cfg.bias) {
-    bias_ = param("bias", {.shape = {dims.output_dim}, .mesh_axes = {dims.output_axes}, .init = Zeros{}});
+    bias_ = param("bias",
+                  {.shape = {dims.output_dim}, .mesh_axes = {dims.output_axes}, .init = Zeros{}});
   }
 }
 

@@ -5,7 +5,8 @@
 
 namespace axle {
 
-/// x[..., D] -> logits[..., V], dtype of x. Parameters: weight[V, D], laid out like that of an embedding.
+/// x[..., D] -> logits[..., V], dtype of x. Parameters: weight[V, D], laid out like that of an
+/// embedding.
 class LmHead final : public Projection {
  public:
   struct Config {

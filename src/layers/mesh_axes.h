@@ -1,6 +1,7 @@
 // Mesh axes by which the layers here are sharded unless a slot's @partition says otherwise.
 //
-// The axes of a mesh are pipeline, data, expert, fsdp, seq, model; a mesh that lacks one replicates over it.
+// The axes of a mesh are pipeline, data, expert, fsdp, seq, model; a mesh that lacks one replicates
+// over it.
 #pragma once
 
 #include "ir/mesh.h"

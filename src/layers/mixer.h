@@ -10,7 +10,8 @@ namespace axle {
 
 /// What mixers know of the tokens beside their vectors.
 struct MixerContext {
-  /// i32[B, T], the place of each token in its text; none: 0, 1, ... in each row. While decoding, the place in the cache.
+  /// i32[B, T], the place of each token in its text; none: 0, 1, ... in each row. While decoding,
+  /// the place in the cache.
   std::optional<Tensor> positions = {};
   /// i32[B, T]: tokens see those of an equal number alone; none: all of the row.
   std::optional<Tensor> segment_ids = {};

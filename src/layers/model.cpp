@@ -18,12 +18,15 @@ Tensor Model::next_logits(const Tree<Tensor>& batch) {
 std::vector<Method> Model::methods() {
   std::vector<Method> all = LayerRole::methods();
   using Batch = const Tree<Tensor>&;
-  all.push_back(method<Tensor, Batch>("logits", kInputs, [this](Batch batch) { return logits(batch); }));
-  all.push_back(method<Tensor, Batch>("next_logits", kInputs, [this](Batch batch) { return next_logits(batch); }));
+  all.push_back(
+      method<Tensor, Batch>("logits", kInputs, [this](Batch batch) { return logits(batch); }));
+  all.push_back(method<Tensor, Batch>("next_logits", kInputs,
+                                      [this](Batch batch) { return next_logits(batch); }));
   return all;
 }
 
-const RoleMethods model_methods(typeid(Model), {{"logits", Model::kInputs}, {"next_logits", Model::kInputs}});
+const RoleMethods model_methods(typeid(Model),
+                                {{"logits", Model::kInputs}, {"next_logits", Model::kInputs}});
 
 AXLE_REGISTER(Model::Dims)
 

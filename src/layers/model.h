@@ -23,8 +23,8 @@ struct ModelOutput {
 
 /// From a batch of named tensors to the loss, with every auxiliary loss of the call in it.
 ///
-/// A language model reads input_ids and target_labels i32[B, T] (negative labels do not count), and, if given,
-/// input_positions and input_segment_ids i32[B, T].
+/// A language model reads input_ids and target_labels i32[B, T] (negative labels do not count),
+/// and, if given, input_positions and input_segment_ids i32[B, T].
 class Model : public LayerRole<Model, ModelOutput(const Tree<Tensor>& batch)> {
  public:
   struct Dims {
@@ -34,7 +34,8 @@ class Model : public LayerRole<Model, ModelOutput(const Tree<Tensor>& batch)> {
   using LayerRole::LayerRole;
   /// logits_BTV of input_ids; target_labels are not needed.
   Tensor logits(const Tree<Tensor>& batch);
-  /// logits_BV of one position of each row: that at last_index (i32[B]) of the batch, without it the last. For decoding.
+  /// logits_BV of one position of each row: that at last_index (i32[B]) of the batch, without it
+  /// the last. For decoding.
   Tensor next_logits(const Tree<Tensor>& batch);
   /// Every token id is below it.
   virtual int64_t vocab_size() const = 0;

@@ -8,21 +8,26 @@ namespace {
 
 using testing::build_for_test;
 
-AXLE_LAYER_LAWS(Linear, {.input_dim = 4, .output_dim = 3, .input_axes = "fsdp", .output_axes = "model"},
+AXLE_LAYER_LAWS(Linear,
+                {.input_dim = 4, .output_dim = 3, .input_axes = "fsdp", .output_axes = "model"},
                 {{"bias", {}}, {"no_bias", {.bias = false}}})
 AXLE_LAYER_LAWS(LmHead, {.input_dim = 4, .output_dim = 6, .input_axes = "model"}, {{"default", {}}})
-AXLE_LAYER_LAWS(HeadInputLinear, {.model_dim = 6, .num_heads = 2, .head_dim = 3}, {{"bias", {.bias = true}}, {"no_bias", {}}})
-AXLE_LAYER_LAWS(HeadOutputLinear, {.model_dim = 6, .num_heads = 2, .head_dim = 3}, {{"bias", {.bias = true}}, {"no_bias", {}}})
+AXLE_LAYER_LAWS(HeadInputLinear, {.model_dim = 6, .num_heads = 2, .head_dim = 3},
+                {{"bias", {.bias = true}}, {"no_bias", {}}})
+AXLE_LAYER_LAWS(HeadOutputLinear, {.model_dim = 6, .num_heads = 2, .head_dim = 3},
+                {{"bias", {.bias = true}}, {"no_bias", {}}})
 
 TEST(Linear, MultipliesAndAdds) {
   auto layer = build_for_test<Linear>({}, {.input_dim = 2, .output_dim = 2});
-  layer.set("weight", HostTensor({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f})).set("bias", HostTensor({2}, {10.0f, 20.0f}));
+  layer.set("weight", HostTensor({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f}))
+      .set("bias", HostTensor({2}, {10.0f, 20.0f}));
   EXPECT_EQ(layer.run(HostTensor({1, 2}, {1.0f, 1.0f})), HostTensor({1, 2}, {14.0f, 26.0f}));
 }
 
 TEST(Linear, SlotOptionsSetDtypeInitAndAxes) {
-  auto layer = build_for_test<Linear>({}, {.input_dim = 2, .output_dim = 3, .input_axes = "fsdp"},
-                                      {.dtype = DType::kBF16, .init = Ones{}, .partition = PartitionSpec{{"seq", "model"}}});
+  auto layer = build_for_test<Linear>(
+      {}, {.input_dim = 2, .output_dim = 3, .input_axes = "fsdp"},
+      {.dtype = DType::kBF16, .init = Ones{}, .partition = PartitionSpec{{"seq", "model"}}});
   const Tree<ParamSpec> specs = layer.layer().param_specs();
   EXPECT_EQ(specs.at("linear/weight").type(), (Type{DType::kBF16, {2, 3}}));
   EXPECT_EQ(to_text(specs.at("linear/weight").partition()), "[seq, model]");

@@ -1,7 +1,8 @@
 // The role QKV: from the input of attention to its queries, keys and values.
 //
 // Letters in tensor names, for this file only:
-//   B batch   T positions of queries   S positions of keys   D model dim   N query heads   K key/value heads   H head dim
+//   B batch   T positions of queries   S positions of keys   D model dim   N query heads   K
+//   key/value heads   H head dim
 #pragma once
 
 #include "nn/layer.h"
@@ -17,8 +18,10 @@ struct QKVTensors {
   }
 };
 
-/// x_BTD -> q_BTNH, k_BSKH, v_BSKH with S = T, dtype of x. Positions (i32[B, T]) count from 0 where they are none.
-class QKV : public LayerRole<QKV, QKVTensors(const Tensor& x_BTD, const std::optional<Tensor>& positions_BT)> {
+/// x_BTD -> q_BTNH, k_BSKH, v_BSKH with S = T, dtype of x. Positions (i32[B, T]) count from 0 where
+/// they are none.
+class QKV : public LayerRole<QKV, QKVTensors(const Tensor& x_BTD,
+                                             const std::optional<Tensor>& positions_BT)> {
  public:
   struct Dims {
     int64_t model_dim;

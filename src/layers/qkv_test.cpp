@@ -36,7 +36,8 @@ TEST(FusedQKV, EqualsThreeProjections) {
 }
 
 TEST(FusedQKV, ThirdsStartDifferently) {
-  const Tree<HostTensor> initial = testing::initial_parameters(build_for_test<FusedQKV>({}, kPlain).layer(), 0);
+  const Tree<HostTensor> initial =
+      testing::initial_parameters(build_for_test<FusedQKV>({}, kPlain).layer(), 0);
   const HostTensor& weight = initial.at("fused_qkv/weight");
   EXPECT_GT(testing::largest_difference(part(weight, 0), part(weight, 1)), 0.01);
   EXPECT_GT(testing::largest_difference(part(weight, 1), part(weight, 2)), 0.01);
@@ -44,25 +45,32 @@ TEST(FusedQKV, ThirdsStartDifferently) {
 
 TEST(FusedQKV, RefusesGroupedHeads) {
   EXPECT_ERROR(build_for_test<FusedQKV>({}, kGrouped),
-               "fused_qkv.num_kv_heads: must equal num_heads, got 2 and 4; use FusedGroupedQKV or SeparateQKV");
+               "fused_qkv.num_kv_heads: must equal num_heads, got 2 and 4; use FusedGroupedQKV or "
+               "SeparateQKV");
 }
 
 TEST(FusedGroupedQKV, SplitsHeads) {
-  const auto out = build_for_test<FusedGroupedQKV>({}, kGrouped).call({{"x", normal_values({2, 3, 8}, 4)}}).outputs;
+  const auto out = build_for_test<FusedGroupedQKV>({}, kGrouped)
+                       .call({{"x", normal_values({2, 3, 8}, 4)}})
+                       .outputs;
   EXPECT_EQ(out[0].shape(), (Shape{2, 3, 4, 4}));
   EXPECT_EQ(out[1].shape(), (Shape{2, 3, 2, 4}));
   EXPECT_EQ(out[2].shape(), (Shape{2, 3, 2, 4}));
 }
 
 TEST(RoPE, TurnsPairsByPositionTimesFrequency) {
-  auto rope = build_for_test<RoPE>({.theta = 100}, {.model_dim = 4, .num_heads = 1, .num_kv_heads = 1, .head_dim = 4});
-  auto plain = build_for_test<FusedQKV>({}, {.model_dim = 4, .num_heads = 1, .num_kv_heads = 1, .head_dim = 4});
+  auto rope = build_for_test<RoPE>(
+      {.theta = 100}, {.model_dim = 4, .num_heads = 1, .num_kv_heads = 1, .head_dim = 4});
+  auto plain = build_for_test<FusedQKV>(
+      {}, {.model_dim = 4, .num_heads = 1, .num_kv_heads = 1, .head_dim = 4});
   plain.set("weight", rope.parameter("inner/weight"));
   const HostTensor x = normal_values({1, 1, 4}, 3);
-  const auto before = plain.call({{"x", x}}).outputs, after = rope.call({{"x", x}, {"positions", HostTensor({1, 1}, {3})}}).outputs;
+  const auto before = plain.call({{"x", x}}).outputs,
+             after = rope.call({{"x", x}, {"positions", HostTensor({1, 1}, {3})}}).outputs;
   for (size_t i = 0; i < 2; ++i) {
     for (int64_t pair = 0; pair < 2; ++pair) {
-      const double angle = 3 * std::pow(100.0, -static_cast<double>(pair) / 2), a = before[i].at(2 * pair), b = before[i].at(2 * pair + 1);
+      const double angle = 3 * std::pow(100.0, -static_cast<double>(pair) / 2),
+                   a = before[i].at(2 * pair), b = before[i].at(2 * pair + 1);
       EXPECT_NEAR(after[i].at(2 * pair), a * std::cos(angle) - b * std::sin(angle), 1e-6);
       EXPECT_NEAR(after[i].at(2 * pair + 1), b * std::cos(angle) + a * std::sin(angle), 1e-6);
     }
@@ -71,7 +79,9 @@ TEST(RoPE, TurnsPairsByPositionTimesFrequency) {
 }
 
 TEST(RoPE, HeadDimMustBeEven) {
-  EXPECT_ERROR(build_for_test<RoPE>({}, {.model_dim = 6, .num_heads = 2, .num_kv_heads = 2, .head_dim = 3}), "ro_pe.head_dim: must be even, got 3");
+  EXPECT_ERROR(
+      build_for_test<RoPE>({}, {.model_dim = 6, .num_heads = 2, .num_kv_heads = 2, .head_dim = 3}),
+      "ro_pe.head_dim: must be even, got 3");
 }
 
 }  // namespace

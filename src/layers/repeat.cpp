@@ -77,7 +77,8 @@ Tensor Repeat::forward(const Tensor& x_BTD, const MixerContext& context) {
   Invocation& outer = Invocation::current();
   const InvocationOptions outer_options = outer.nested_options();
   FlatTree parameters, state;
-  for (const auto& [path, spec] : layer_->param_specs()) parameters.add(path, outer.parameter(path));
+  for (const auto& [path, spec] : layer_->param_specs())
+    parameters.add(path, outer.parameter(path));
   const std::string below = layer_->path() + "/";
   for (const auto& [path, value] : outer_options.state) {
     if (path.starts_with(below)) state.add(path, value);

@@ -6,10 +6,12 @@
 
 namespace axle {
 
-/// x -> layer applied num_layers times, each time with parameters of its own. Shapes: x_BTD -> y_BTD, dtype of x.
+/// x -> layer applied num_layers times, each time with parameters of its own. Shapes: x_BTD ->
+/// y_BTD, dtype of x.
 ///
-/// Parameters and decoding state are those of the layer with a leading dim of num_layers, replicated over the mesh; so
-/// are all outputs that the layer collects. Iteration i draws from fold_in(key, i).
+/// Parameters and decoding state are those of the layer with a leading dim of num_layers,
+/// replicated over the mesh; so are all outputs that the layer collects. Iteration i draws from
+/// fold_in(key, i).
 class Repeat final : public Block {
  public:
   struct Config {

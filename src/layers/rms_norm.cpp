@@ -9,7 +9,9 @@
 namespace axle {
 
 RMSNorm::RMSNorm(const Config& cfg, const Dims& dims, const Scope& scope)
-    : Norm(scope), eps_(cfg.eps), scale_(param("scale", {.shape = {dims.input_dim}, .init = Ones{}})) {}
+    : Norm(scope),
+      eps_(cfg.eps),
+      scale_(param("scale", {.shape = {dims.input_dim}, .init = Ones{}})) {}
 
 Tensor RMSNorm::forward(const Tensor& x) {
   const Tensor wide = x.dtype() == DType::kBF16 ? astype(x, DType::kF32) : x;

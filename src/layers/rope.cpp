@@ -16,19 +16,23 @@ namespace {
 Tensor frequencies(double theta, int64_t head_dim) {
   std::vector<float> f;
   for (int64_t i = 0; i < head_dim; i += 2) {
-    f.push_back(static_cast<float>(std::pow(theta, -static_cast<double>(i) / static_cast<double>(head_dim))));
+    f.push_back(static_cast<float>(
+        std::pow(theta, -static_cast<double>(i) / static_cast<double>(head_dim))));
   }
   return constant(HostTensor({head_dim / 2}, std::span<const float>(f)));
 }
 
-// Cosine, and the sine with the sign that each element of a pair gets: shapes [.., T, 1, H/2, 1] and [.., T, 1, H/2, 2].
+// Cosine, and the sine with the sign that each element of a pair gets: shapes [.., T, 1, H/2, 1]
+// and [.., T, 1, H/2, 2].
 struct Rotation {
   Tensor cosine, signed_sine;
 };
 
 Rotation rotation(const Tensor& positions, const Tensor& frequency, DType dtype) {
   const Tensor angle = expand_dims(astype(positions, DType::kF32), -1) * frequency;
-  const auto aligned = [&](const Tensor& t) { return expand_dims(expand_dims(astype(t, dtype), -1), -3); };
+  const auto aligned = [&](const Tensor& t) {
+    return expand_dims(expand_dims(astype(t, dtype), -1), -3);
+  };
   const Tensor sign = constant(HostTensor({2}, {-1.0f, 1.0f}));
   return {aligned(cos(angle)), aligned(sin(angle)) * astype(sign, dtype)};
 }
@@ -42,7 +46,10 @@ Tensor rotate(const Tensor& x, const Rotation& r) {
 }  // namespace
 
 RoPE::RoPE(const Config& cfg, const Dims& dims, const Scope& scope)
-    : QKV(scope), head_dim_(dims.head_dim), theta_(cfg.theta), inner_(child("inner", cfg.inner, dims)) {
+    : QKV(scope),
+      head_dim_(dims.head_dim),
+      theta_(cfg.theta),
+      inner_(child("inner", cfg.inner, dims)) {
   if (head_dim_ % 2 != 0) fail("head_dim", fmt::format("must be even, got {}", head_dim_));
 }
 

@@ -7,7 +7,8 @@
 
 namespace axle {
 
-/// Rotates each pair (2i, 2i + 1) of queries and keys by the angle position * theta^(-2i / head_dim).
+/// Rotates each pair (2i, 2i + 1) of queries and keys by the angle position * theta^(-2i /
+/// head_dim).
 ///
 /// Angles are f32 whatever the dtype of x. Throws ConfigError at construction if head_dim is odd.
 class RoPE final : public QKV {

@@ -10,10 +10,13 @@ Stacked::Stacked(const Config& cfg, const Dims& dims, const Scope& scope) : Bloc
   const int64_t n = cfg.num_layers;
   if (n < 1) fail("num_layers", fmt::format("must be positive, got {}", n));
   if (!cfg.layers.empty() && static_cast<int64_t>(cfg.layers.size()) != n) {
-    fail("layers", fmt::format("must have num_layers entries or none, got {} and num_layers = {}", cfg.layers.size(), n));
+    fail("layers", fmt::format("must have num_layers entries or none, got {} and num_layers = {}",
+                               cfg.layers.size(), n));
   }
   for (int64_t i = 0; i < n; ++i) {
-    layers_.push_back(child(fmt::format("layer{}", i), cfg.layers.empty() ? cfg.layer : cfg.layers[static_cast<size_t>(i)], dims));
+    layers_.push_back(child(fmt::format("layer{}", i),
+                            cfg.layers.empty() ? cfg.layer : cfg.layers[static_cast<size_t>(i)],
+                            dims));
   }
 }
 

@@ -8,8 +8,8 @@ namespace axle {
 
 /// x -> layer<n-1>(.. layer1(layer0(x))). Shapes: x_BTD -> y_BTD, dtype of x.
 ///
-/// The children are called layer0, layer1, ... Throws ConfigError at construction if `layers` is set and has another
-/// size than num_layers.
+/// The children are called layer0, layer1, ... Throws ConfigError at construction if `layers` is
+/// set and has another size than num_layers.
 class Stacked final : public Block {
  public:
   struct Config {

@@ -139,14 +139,16 @@ TEST_P(RecipesParity, Numbers) {
   const auto* body = attention->body.get_if<Attention>();
   EXPECT_EQ(body->num_heads, static_cast<int64_t>(number(mixer + "num_heads")));
   const std::string kv_heads = mixer + "input_linear.input_linear.num_kv_heads";
-  if (all.contains(kv_heads)) EXPECT_EQ(body->num_kv_heads, static_cast<int64_t>(number(kv_heads)));
+  if (all.contains(kv_heads)) {
+    EXPECT_EQ(body->num_kv_heads, static_cast<int64_t>(number(kv_heads)));
+  }
   EXPECT_EQ(body->qkv.get_if<RoPE>()->theta, number(mixer + "input_linear.rope_pos_emb_layer.theta"));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RecipesParity,
                          testing::Values("fuji-1B-v3", "fuji-7B-v1", "fuji-7B-v2", "fuji-golden-run-test-v1", "fuji-test-v1"),
-                         [](const auto& info) {
-                           std::string name = info.param;
+                         [](const auto& c) {
+                           std::string name = c.param;
                            std::ranges::replace(name, '-', '_');
                            return name;
                          });

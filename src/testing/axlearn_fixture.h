@@ -27,9 +27,9 @@ struct AxlearnFixture {
   /// Names of the fixture's inputs -> ours; a name that ends in "/" stands for all below it.
   std::vector<std::pair<std::string, std::string>> inputs = {};
   CallOptions call = {};
-  /// By the fixture's parameter path: the place in its tree, from which the key of the draw follows. "1" is the second
-  /// split of a level (own parameters before children), "x3" three keys of which each draws one entry of the leading dim.
-  /// Empty: our tree has the same order.
+  /// By the fixture's parameter path: the place in its tree, from which the key of the draw
+  /// follows. "1" is the second split of a level (own parameters before children), "x3" three keys
+  /// of which each draws one entry of the leading dim. Empty: our tree has the same order.
   std::vector<std::pair<std::string, std::string>> key_paths = {};
   double tolerance = 1e-5;
 };
@@ -37,7 +37,8 @@ inline void PrintTo(const AxlearnFixture& fixture, std::ostream* out) { *out << 
 
 namespace detail {
 
-inline std::string renamed(std::string path, const std::vector<std::pair<std::string, std::string>>& rules) {
+inline std::string renamed(std::string path,
+                           const std::vector<std::pair<std::string, std::string>>& rules) {
   for (const auto& [from, to] : rules) {
     if (const size_t at = path.find(from); at != path.npos) path.replace(at, from.size(), to);
   }
@@ -49,7 +50,8 @@ inline Tree<HostTensor> section(const SafetensorsFile& file, const std::string& 
                                 const std::vector<std::pair<std::string, std::string>>& rules) {
   Tree<HostTensor> out;
   for (const std::string& name : file.names()) {
-    if (name.starts_with(prefix)) out.emplace(renamed(name.substr(prefix.size()), rules), file.get(name));
+    if (name.starts_with(prefix))
+      out.emplace(renamed(name.substr(prefix.size()), rules), file.get(name));
   }
   return out;
 }
@@ -58,26 +60,31 @@ inline Tree<HostTensor> section(const SafetensorsFile& file, const std::string& 
 inline Tensor draw_at(const Tensor& key, ParamSpec spec, std::string_view place) {
   if (place.empty()) return spec.initialiser().draw(key);
   const std::string_view step = place.substr(0, place.find('.'));
-  const std::string_view rest = step.size() == place.size() ? std::string_view() : place.substr(step.size() + 1);
+  const std::string_view rest =
+      step.size() == place.size() ? std::string_view() : place.substr(step.size() + 1);
   KeyChain keys(key);
   if (step[0] == 'x') {
     spec.shape.erase(spec.shape.begin());
     spec.fan.batch.clear();
     Values parts;
-    for (int i = std::stoi(std::string(step.substr(1))); i > 0; --i) parts.push_back(draw_at(keys.next(), spec, rest));
+    for (int i = std::stoi(std::string(step.substr(1))); i > 0; --i)
+      parts.push_back(draw_at(keys.next(), spec, rest));
     return stack(parts);
   }
   for (int i = std::stoi(std::string(step)); i > 0; --i) keys.next();
   return draw_at(keys.next(), spec, rest);
 }
 
-inline void expect_initial_parameters(const AxlearnFixture& fixture, const Layer& layer, const SafetensorsFile& file) {
+inline void expect_initial_parameters(const AxlearnFixture& fixture, const Layer& layer,
+                                      const SafetensorsFile& file) {
   const Tree<HostTensor> expected = section(file, "init_params/", fixture.parameters);
-  Tree<HostTensor> actual = fixture.key_paths.empty() ? initial_parameters(layer, 0) : Tree<HostTensor>();
+  Tree<HostTensor> actual =
+      fixture.key_paths.empty() ? initial_parameters(layer, 0) : Tree<HostTensor>();
   for (const auto& [path, place] : fixture.key_paths) {
     const std::string ours = renamed(path, fixture.parameters);
     const ParamSpec spec = layer.param_specs().at(ours);
-    actual.emplace(ours, eval([&](const Values& x) { return Values{draw_at(x[0], spec, place)}; }, {random::key(0)})[0]);
+    actual.emplace(ours, eval([&](const Values& x) { return Values{draw_at(x[0], spec, place)}; },
+                              {random::key(0)})[0]);
   }
   ASSERT_EQ(actual.size(), expected.size());
   for (const auto& [path, value] : expected) {
@@ -87,8 +94,8 @@ inline void expect_initial_parameters(const AxlearnFixture& fixture, const Layer
   }
 }
 
-inline void expect_gradients(const AxlearnFixture& fixture, const LayerFunction& fn, const SafetensorsFile& file,
-                             const std::vector<std::string>& names) {
+inline void expect_gradients(const AxlearnFixture& fixture, const LayerFunction& fn,
+                             const SafetensorsFile& file, const std::vector<std::string>& names) {
   const HostTensor cotangent = file.get("cotangent/0");
   const Tree<HostTensor> of_parameters = section(file, "grad/params/", fixture.parameters);
   const Tree<HostTensor> of_inputs = section(file, "grad/in/", fixture.inputs);
@@ -102,8 +109,8 @@ inline void expect_gradients(const AxlearnFixture& fixture, const LayerFunction&
         return g;
       },
       fn.arguments());
-  // Gradients that are zero in exact arithmetic (biases of keys, which softmax does not see) are noise: they are measured
-  // against the others.
+  // Gradients that are zero in exact arithmetic (biases of keys, which softmax does not see) are
+  // noise: they are measured against the others.
   double floor = 0;
   for (const HostTensor& g : gradients) floor = std::max(floor, 0.1 * largest_element(g));
   size_t compared = 0;
@@ -112,7 +119,9 @@ inline void expect_gradients(const AxlearnFixture& fixture, const LayerFunction&
     const auto it = expected.find(names[i]);
     if (it == expected.end()) continue;
     ++compared;
-    EXPECT_LE(largest_difference(gradients[i], it->second), fixture.tolerance * std::max(floor, largest_element(it->second))) << "gradient of " << names[i];
+    EXPECT_LE(largest_difference(gradients[i], it->second),
+              fixture.tolerance * std::max(floor, largest_element(it->second)))
+        << "gradient of " << names[i];
   }
   EXPECT_EQ(compared, of_parameters.size() + of_inputs.size());
 }
@@ -121,7 +130,8 @@ inline void expect_gradients(const AxlearnFixture& fixture, const LayerFunction&
 
 /// Initial parameters, result and gradients of the fixture against the layer's own.
 inline void expect_parity(const AxlearnFixture& fixture) {
-  const std::string path = AXLE_SOURCE_DIR "/../shared/reference/axlearn/numeric/" + fixture.file + ".safetensors";
+  const std::string path =
+      AXLE_SOURCE_DIR "/../shared/reference/axlearn/numeric/" + fixture.file + ".safetensors";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "no ../shared/reference beside the source";
   const SafetensorsFile file(path);
   const auto layer = fixture.build();
@@ -129,9 +139,11 @@ inline void expect_parity(const AxlearnFixture& fixture) {
 
   CallOptions call = fixture.call;
   call.seed = 2;  // the fixtures' seed is 0, their forward key that of seed + 2
-  const LayerFunction fn(*layer, detail::section(file, "params/", fixture.parameters), detail::section(file, "in/", fixture.inputs), call);
+  const LayerFunction fn(*layer, detail::section(file, "params/", fixture.parameters),
+                         detail::section(file, "in/", fixture.inputs), call);
   const HostTensor expected = file.get("out");
-  const HostTensor actual = eval([&](const Values& x) { return Values{fn(x)[0]}; }, fn.arguments())[0];
+  const HostTensor actual =
+      eval([&](const Values& x) { return Values{fn(x)[0]}; }, fn.arguments())[0];
   ASSERT_EQ(actual.size(), expected.size());
   EXPECT_LE(relative_difference(actual, expected), fixture.tolerance) << "result";
 

@@ -25,12 +25,16 @@ struct CallOptions {
   EvalOptions eval = {};
 };
 
-/// One method of a layer as a function of tensors: parameters, then inputs, then state, each by path.
+/// One method of a layer as a function of tensors: parameters, then inputs, then state, each by
+/// path.
 class LayerFunction {
  public:
-  LayerFunction(Layer& layer, const Tree<HostTensor>& parameters, const Tree<HostTensor>& inputs, CallOptions options = {})
+  LayerFunction(Layer& layer, const Tree<HostTensor>& parameters, const Tree<HostTensor>& inputs,
+                CallOptions options = {})
       : layer_(layer), options_(std::move(options)) {
-    for (const auto& [tree, paths] : {std::pair(&parameters, &parameter_paths_), {&inputs, &input_paths_}, {&options_.state, &state_paths_}}) {
+    for (const auto& [tree, paths] : {std::pair(&parameters, &parameter_paths_),
+                                      {&inputs, &input_paths_},
+                                      {&options_.state, &state_paths_}}) {
       for (const auto& [path, value] : *tree) {
         paths->push_back(path);
         arguments_.push_back(value);
@@ -83,7 +87,8 @@ struct LayerResult {
   Tree<HostTensor> summaries, aux_losses, state;
 };
 
-inline LayerResult call_layer(Layer& layer, const Tree<HostTensor>& parameters, const Tree<HostTensor>& inputs, const CallOptions& options = {}) {
+inline LayerResult call_layer(Layer& layer, const Tree<HostTensor>& parameters,
+                              const Tree<HostTensor>& inputs, const CallOptions& options = {}) {
   const LayerFunction fn(layer, parameters, inputs, options);
   size_t num_outputs = 0;
   std::vector<HostTensor> all = eval(
@@ -101,7 +106,9 @@ inline LayerResult call_layer(Layer& layer, const Tree<HostTensor>& parameters, 
   result.outputs.assign(all.begin(), all.begin() + static_cast<int64_t>(num_outputs));
   auto at = all.begin() + static_cast<int64_t>(num_outputs);
   const OutputCollection& more = fn.collected();
-  for (const auto& [from, to] : {std::pair(&more.summaries, &result.summaries), {&more.aux_losses, &result.aux_losses}, {&more.state, &result.state}}) {
+  for (const auto& [from, to] : {std::pair(&more.summaries, &result.summaries),
+                                 {&more.aux_losses, &result.aux_losses},
+                                 {&more.state, &result.state}}) {
     for (const auto& [path, t] : *from) to->emplace(path, *at++);
   }
   return result;

@@ -30,27 +30,39 @@ struct LawInputs;
 
 template <>
 struct LawInputs<Norm> {
-  static Tree<HostTensor> make(const Norm::Dims& d) { return {{"x", normal_values({2, 3, d.input_dim}, 1)}}; }
+  static Tree<HostTensor> make(const Norm::Dims& d) {
+    return {{"x", normal_values({2, 3, d.input_dim}, 1)}};
+  }
 };
 template <>
 struct LawInputs<Projection> {
-  static Tree<HostTensor> make(const Projection::Dims& d) { return {{"x", normal_values({2, 3, d.input_dim}, 1)}}; }
+  static Tree<HostTensor> make(const Projection::Dims& d) {
+    return {{"x", normal_values({2, 3, d.input_dim}, 1)}};
+  }
 };
 template <>
 struct LawInputs<Dropout> {
-  static Tree<HostTensor> make(const Dropout::Dims&) { return {{"x", normal_values({2, 3, 4}, 1)}}; }
+  static Tree<HostTensor> make(const Dropout::Dims&) {
+    return {{"x", normal_values({2, 3, 4}, 1)}};
+  }
 };
 template <>
 struct LawInputs<HeadInput> {
-  static Tree<HostTensor> make(const HeadDims& d) { return {{"x", normal_values({2, 4, d.model_dim}, 1)}}; }
+  static Tree<HostTensor> make(const HeadDims& d) {
+    return {{"x", normal_values({2, 4, d.model_dim}, 1)}};
+  }
 };
 template <>
 struct LawInputs<HeadOutput> {
-  static Tree<HostTensor> make(const HeadDims& d) { return {{"x", normal_values({2, 4, d.num_heads, d.head_dim}, 1)}}; }
+  static Tree<HostTensor> make(const HeadDims& d) {
+    return {{"x", normal_values({2, 4, d.num_heads, d.head_dim}, 1)}};
+  }
 };
 template <>
 struct LawInputs<QKV> {
-  static Tree<HostTensor> make(const QKV::Dims& d) { return {{"x", normal_values({2, 4, d.model_dim}, 1)}}; }
+  static Tree<HostTensor> make(const QKV::Dims& d) {
+    return {{"x", normal_values({2, 4, d.model_dim}, 1)}};
+  }
 };
 template <>
 struct LawInputs<Mixer> {
@@ -64,7 +76,9 @@ template <>
 struct LawInputs<Block> : LawInputs<Mixer> {};
 template <>
 struct LawInputs<TokenEmbedding> {
-  static Tree<HostTensor> make(const TokenEmbedding::Dims& d) { return {{"ids", token_ids(static_cast<int32_t>(d.vocab_size))}}; }
+  static Tree<HostTensor> make(const TokenEmbedding::Dims& d) {
+    return {{"ids", token_ids(static_cast<int32_t>(d.vocab_size))}};
+  }
 };
 template <>
 struct LawInputs<Decoder> {
@@ -73,7 +87,8 @@ struct LawInputs<Decoder> {
 template <>
 struct LawInputs<Model> {
   static Tree<HostTensor> make(const Model::Dims&) {
-    return {{"batch/input_ids", token_ids()}, {"batch/target_labels", HostTensor({2, 4}, {1, 2, 0, -1, 4, 0, -1, -1})}};
+    return {{"batch/input_ids", token_ids()},
+            {"batch/target_labels", HostTensor({2, 4}, {1, 2, 0, -1, 4, 0, -1, -1})}};
   }
 };
 

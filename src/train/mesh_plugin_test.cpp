@@ -14,17 +14,38 @@ namespace {
 const Mesh kOne;
 const Mesh kData{{{"data", 8}}}, kFsdp{{{"fsdp", 8}}}, kCube{{{"data", 2}, {"fsdp", 2}, {"model", 2}}};
 
+// Bytes of one device's part, by the axes of each dim.
+int64_t local_bytes(const ProgramValue& value, const Mesh& mesh) {
+  int64_t parts = 1;
+  for (const DimAxes& dim : value.sharding.dims) {
+    for (const std::string& axis : dim) parts *= mesh.size(axis);
+  }
+  return static_cast<int64_t>(value.type.num_bytes()) / parts;
+}
+
+// What a device is given for a step must be its part of the state and of the batch, and no more.
+void expect_each_device_holds_its_part(const StepRun& run, const Mesh& mesh) {
+  int64_t part = 0, whole = 0;
+  for (const ProgramValue& input : run.program().inputs) {
+    part += local_bytes(input, mesh);
+    whole += local_bytes(input, kOne);
+  }
+  EXPECT_EQ(run.executable().memory()->argument_bytes, part) << to_text(mesh);
+  // Embedding, norms and the small leaves are whole on all of them.
+  if (mesh == kFsdp) {
+    EXPECT_LT(part, whole / 3);
+  }
+}
+
 class MeshTraining : public testing::Test {
  protected:
   void SetUp() override {
     if (!find_plugin(plugin_policy("cpu"))) GTEST_SKIP() << "no CPU plugin: " << plugin_policy("cpu").how_to_get;
     runtime_ = make_runtime({.num_devices = 8});
   }
-  static StepRunOptions options(Child<Block> layers, const Mesh& mesh) {
-    return {.model = tiny_model(std::move(layers)), .learner = tiny_learner(), .batch = batch_spec(8, 16), .mesh = mesh};
-  }
   std::vector<double> losses(Child<Block> layers, const Mesh& mesh, int num_steps) {
-    StepRun run(*runtime_, options(std::move(layers), mesh));
+    StepRun run(*runtime_, {.model = tiny_model(std::move(layers)), .learner = tiny_learner(), .batch = batch_spec(8, 16), .mesh = mesh});
+    expect_each_device_holds_its_part(run, mesh);
     run.set_state(run.initial_state(1));
     SyntheticInput input({.seq_len = 16, .batch_size = 8}, {.vocab_size = 32, .seed = 2}, {});
     std::vector<double> out;
@@ -56,29 +77,6 @@ TEST_F(MeshTraining, RandomBitsDoNotDependOnTheMesh) {
   };
   const HostTensor expected = masks(kOne);
   for (const Mesh& mesh : {kData, kFsdp, kCube}) EXPECT_EQ(masks(mesh), expected) << to_text(mesh);
-}
-
-// Bytes of one device's part, by the axes of each dim.
-int64_t local_bytes(const ProgramValue& value, const Mesh& mesh) {
-  int64_t parts = 1;
-  for (const DimAxes& dim : value.sharding.dims) {
-    for (const std::string& axis : dim) parts *= mesh.size(axis);
-  }
-  return static_cast<int64_t>(value.type.num_bytes()) / parts;
-}
-
-TEST_F(MeshTraining, EachDeviceHoldsItsPartOfTheState) {
-  int64_t whole = 0;
-  for (const Mesh& mesh : {kOne, kFsdp, kCube}) {
-    const StepRun run(*runtime_, options(tiny_loop(), mesh));
-    int64_t expected = 0;
-    for (const ProgramValue& input : run.program().inputs) expected += local_bytes(input, mesh);
-    const int64_t actual = run.executable().memory()->argument_bytes;
-    EXPECT_EQ(actual, expected) << to_text(mesh);
-    if (mesh == kOne) whole = actual;
-    // Embedding, norms and the small leaves are whole everywhere; the rest is an eighth or a quarter.
-    if (mesh == kFsdp) EXPECT_LT(actual, whole / 3);
-  }
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // The main function of the tests that train in other processes, and what those processes do.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/resource.h>

@@ -80,10 +80,9 @@ TEST(Programs, LayerSummariesCostNothingWhenTheyAreOff) {
 
 TEST(Programs, SummariesOfALoopHaveAValueForEachLayer) {
   const Program step = step_program(Built(tiny_model(tiny_loop()), true).parts);
-  for (const ProgramValue& v : step.outputs) {
-    if (v.name == "summary/model/decoder/layers/layer/attention/body/max_logit") return EXPECT_EQ(v.type, (Type{DType::kF32, {2}}));
-  }
-  FAIL() << "no such summary";
+  const auto v = std::ranges::find(step.outputs, "summary/model/decoder/layers/layer/attention/body/max_logit", &ProgramValue::name);
+  ASSERT_NE(v, step.outputs.end());
+  EXPECT_EQ(v->type, (Type{DType::kF32, {2}}));
 }
 
 TEST(Programs, EvaluationTakesParametersAndBatchAlone) {

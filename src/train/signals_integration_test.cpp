@@ -50,7 +50,7 @@ TEST_P(Signals, SaveAndEndAndGoOn) {
 
 INSTANTIATE_TEST_SUITE_P(Both, Signals,
                          testing::Values(SignalCase{SIGTERM, ExitCode::kTerminatedAndSaved}, SignalCase{SIGINT, ExitCode::kInterruptedAndSaved}),
-                         [](const auto& info) { return info.param.number == SIGTERM ? "Terminate" : "Interrupt"; });
+                         [](const auto& c) { return c.param.number == SIGTERM ? "Terminate" : "Interrupt"; });
 
 TEST(Signals, ASecondInterruptEndsAtOnce) {
   const TempDir dir;

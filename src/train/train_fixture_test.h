@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "io/safetensors.h"
+#include "layers/causal_lm.h"
 #include "layers/fused_grouped_qkv.h"
 #include "layers/rope.h"
 #include "learn/clip_by_global_norm.h"

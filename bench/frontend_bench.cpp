@@ -1,5 +1,5 @@
-// What happens before the compiler: from a recipe to the StableHLO of its train step, and from the start of the process to
-// the first call of the compiler. No device is needed for the first.
+// What happens before the compiler: from a recipe to the StableHLO of its train step, and from the
+// start of the process to the first call of the compiler. No device is needed for the first.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -21,8 +21,12 @@ struct Job {
   explicit Job(const Trainer::Config& cfg)
       : model(cfg.model.build({}, Scope{.path = "model"})),
         learner(cfg.learner.build({.params = model->param_specs()}, Scope{.path = "learner"})),
-        input(cfg.input.build({.vocab_size = model->vocab_size(), .seed = 0}, Scope{.path = "input"})),
-        parts{.model = *model, .learner = *learner, .batch = input->element_spec(), .compute_dtype = cfg.compute_dtype} {}
+        input(cfg.input.build({.vocab_size = model->vocab_size(), .seed = 0},
+                              Scope{.path = "input"})),
+        parts{.model = *model,
+              .learner = *learner,
+              .batch = input->element_spec(),
+              .compute_dtype = cfg.compute_dtype} {}
 
   std::unique_ptr<Model> model;
   std::unique_ptr<Learner> learner;
@@ -31,7 +35,9 @@ struct Job {
 };
 
 Trainer::Config synthetic(const std::string& recipe) {
-  return resolve_config({.recipe = recipe, .edits = {UseData{"synthetic"}}, .machine = host_machine()}).config;
+  return resolve_config(
+             {.recipe = recipe, .edits = {UseData{"synthetic"}}, .machine = host_machine()})
+      .config;
 }
 
 // A field of /proc/self/status, as MB.
@@ -59,9 +65,12 @@ void step_to_stablehlo(benchmark::State& state, const std::string& recipe) {
   for (auto _ : state) benchmark::DoNotOptimize(step_program(Job(cfg).parts));
   state.counters["text_kb"] = static_cast<double>(text_bytes) / 1024;
 }
-BENCHMARK_CAPTURE(step_to_stablehlo, fuji_7B_v2, std::string("fuji-7B-v2"))->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(step_to_stablehlo, fuji_1B_v3, std::string("fuji-1B-v3"))->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(step_to_stablehlo, quickstart, std::string("quickstart"))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(step_to_stablehlo, fuji_7B_v2, std::string("fuji-7B-v2"))
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(step_to_stablehlo, fuji_1B_v3, std::string("fuji-1B-v3"))
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(step_to_stablehlo, quickstart, std::string("quickstart"))
+    ->Unit(benchmark::kMillisecond);
 
 // Seconds since this process was started, in steps of the kernel's clock (10 ms).
 double process_secs() {
@@ -74,17 +83,19 @@ double process_secs() {
   fields >> start_ticks;
   timespec now{};
   clock_gettime(CLOCK_BOOTTIME, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec) - start_ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec) -
+         start_ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
-// Before all else, since a process starts only once and a used heap hides what a program needs: what `axle train` does up
-// to its first call of the compiler.
+// What `axle train` does up to its first call of the compiler. Before all else, since a process
+// starts only once and a used heap hides what tracing needs.
 std::string start_to_first_compile(const std::string& recipe) {
   try {
     const Job job(synthetic(recipe));
     const auto runtime = make_runtime({});
     const double peak_mb = peak_growth_mb([&] { step_program(job.parts); });
-    return fmt::format("{:.0f} ms; tracing, differentiating and lowering took {:.1f} MB at most", process_secs() * 1e3, peak_mb);
+    return fmt::format("{:.0f} ms; tracing, differentiating and lowering took {:.1f} MB at most",
+                       process_secs() * 1e3, peak_mb);
   } catch (const DeviceError& error) {
     return fmt::format("not measured: {}", error.what());
   }
@@ -94,7 +105,8 @@ std::string start_to_first_compile(const std::string& recipe) {
 }  // namespace axle
 
 int main(int argc, char** argv) {
-  fmt::print("process start to first compile call, fuji-7B-v2: {}\n", axle::start_to_first_compile("fuji-7B-v2"));
+  fmt::print("process start to first compile call, fuji-7B-v2: {}\n",
+             axle::start_to_first_compile("fuji-7B-v2"));
   std::fflush(stdout);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;

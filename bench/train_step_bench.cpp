@@ -1,10 +1,14 @@
-// One train step of the models of the peer scripts, run as the trainer runs it: prints one line of JSON.
+// One train step of the models of the peer scripts, run as the trainer runs it: prints one line of
+// JSON.
 //
-//   train_step_bench SIZE [--bf16] [--scan] [--packed] [--steps N] [--dump FILE] [--hlo FILE] [--set PATH=VALUE]...
+//   train_step_bench [SIZE] [--bf16] [--scan] [--packed] [--steps N] [--dump FILE] [--hlo FILE]
+//                    [--set PATH=VALUE]...
 //
-// The model is the Llama family's block (RMSNorm, RoPE, SwiGLU), tied head, gradients clipped to norm 1, AdamW, random
-// tokens, no dropout. --scan repeats one traced layer; without it layers are unrolled. --packed adds the positions and
-// segment ids that a packed text has. --dump and --hlo write the program before and after the compiler.
+// The model is the Llama family's block (RMSNorm, RoPE, SwiGLU) with a tied head; gradients are
+// clipped to norm 1, AdamW, random tokens, no dropout. --scan repeats one traced layer; without it
+// layers are unrolled. --packed adds the positions and segment ids that a packed text has. --dump
+// and --hlo write the program before and after the compiler. Flags of Google Benchmark, which all
+// programs of this folder are given, change nothing.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -33,7 +37,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 const Clock::time_point kStart = Clock::now();
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 struct Size {
   int64_t model_dim, num_layers, num_heads, hidden_dim, vocab_size, seq_len, batch_size;
@@ -46,7 +52,7 @@ const std::map<std::string, Size> kSizes = {
 };
 
 struct Flags {
-  std::string size;
+  std::string size = "s";
   bool bf16 = false, scan = false, packed = false;
   int64_t num_steps = 10;
   std::string dump_file, hlo_file;
@@ -54,9 +60,11 @@ struct Flags {
 };
 
 Trainer::Config config_of(const Size& s, const Flags& flags) {
-  const TransformerLayer::Config layer = llama_layer({s.num_heads, s.num_heads, 1e4, FixedDim{.dim = s.hidden_dim}});
-  const Child<Block> layers = flags.scan ? Child<Block>(Repeat::Config{.num_layers = s.num_layers, .layer = layer})
-                                         : Child<Block>(Stacked::Config{.num_layers = s.num_layers, .layer = layer});
+  const TransformerLayer::Config layer =
+      llama_layer({s.num_heads, s.num_heads, 1e4, FixedDim{.dim = s.hidden_dim}});
+  const Child<Block> layers =
+      flags.scan ? Child<Block>(Repeat::Config{.num_layers = s.num_layers, .layer = layer})
+                 : Child<Block>(Stacked::Config{.num_layers = s.num_layers, .layer = layer});
   Trainer::Config cfg = language_model({
       .decoder = {.model_dim = s.model_dim, .vocab_size = s.vocab_size, .layers = layers},
       .learner = {.max_step = 1000},
@@ -64,8 +72,11 @@ Trainer::Config config_of(const Size& s, const Flags& flags) {
       .seq_len = s.seq_len,
   });
   if (!flags.bf16) cfg.compute_dtype = {};
-  for_each_config<RMSNorm>(cfg.model, [](const std::string&, RMSNorm::Config& norm) { norm.eps = 1e-6f; });
-  for_each_config<AdamW>(cfg.learner, [](const std::string&, AdamW::Config& adamw) { adamw.learning_rate = ConstantRate{.value = 3e-4}; });
+  for_each_config<RMSNorm>(cfg.model,
+                           [](const std::string&, RMSNorm::Config& norm) { norm.eps = 1e-6f; });
+  for_each_config<AdamW>(cfg.learner, [](const std::string&, AdamW::Config& adamw) {
+    adamw.learning_rate = ConstantRate{.value = 3e-4};
+  });
   for (const std::string& edit : flags.edits) {
     const size_t equals = edit.find('=');
     set(cfg, edit.substr(0, equals), edit.substr(equals + 1));
@@ -73,7 +84,7 @@ Trainer::Config config_of(const Size& s, const Flags& flags) {
   return cfg;
 }
 
-// Random tokens; what the model sees at a position is what it had to predict at the one before.
+// Random tokens; a position sees what the one before it had to predict.
 Tree<HostTensor> random_batch(const Size& s, bool packed) {
   std::mt19937 random_bits(1);
   std::vector<int32_t> ids, labels, positions, segments;
@@ -81,12 +92,15 @@ Tree<HostTensor> random_batch(const Size& s, bool packed) {
     int32_t id = static_cast<int32_t>(random_bits() % static_cast<uint32_t>(s.vocab_size));
     for (int64_t t = 0; t < s.seq_len; ++t) {
       ids.push_back(id);
-      labels.push_back(id = static_cast<int32_t>(random_bits() % static_cast<uint32_t>(s.vocab_size)));
+      labels.push_back(
+          id = static_cast<int32_t>(random_bits() % static_cast<uint32_t>(s.vocab_size)));
       positions.push_back(static_cast<int32_t>(t));
       segments.push_back(1);
     }
   }
-  const auto tensor = [&](const std::vector<int32_t>& v) { return HostTensor({s.batch_size, s.seq_len}, std::span<const int32_t>(v)); };
+  const auto tensor = [&](const std::vector<int32_t>& v) {
+    return HostTensor({s.batch_size, s.seq_len}, std::span<const int32_t>(v));
+  };
   Tree<HostTensor> batch{{"input_ids", tensor(ids)}, {"target_labels", tensor(labels)}};
   if (packed) {
     batch.emplace("input_positions", tensor(positions));
@@ -110,7 +124,9 @@ HostTensor initial_value(const ProgramValue& leaf) {
 double cpu_seconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  const auto secs = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+  const auto secs = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
   return secs(usage.ru_utime) + secs(usage.ru_stime);
 }
 
@@ -127,8 +143,10 @@ void run(const Flags& flags) {
 
   const auto lower_start = Clock::now();
   const std::unique_ptr<Model> model = cfg.model.build({}, Scope{.path = "model"});
-  const std::unique_ptr<Learner> learner = cfg.learner.build({.params = model->param_specs()}, Scope{.path = "learner"});
-  ProgramParts parts{.model = *model, .learner = *learner, .batch = {}, .compute_dtype = cfg.compute_dtype};
+  const std::unique_ptr<Learner> learner =
+      cfg.learner.build({.params = model->param_specs()}, Scope{.path = "learner"});
+  ProgramParts parts{
+      .model = *model, .learner = *learner, .batch = {}, .compute_dtype = cfg.compute_dtype};
   for (const auto& [name, value] : batch) parts.batch.emplace(name, value.type());
   const Program step = step_program(parts);
   const double lower_secs = seconds_since(lower_start);
@@ -141,7 +159,8 @@ void run(const Flags& flags) {
   if (!flags.hlo_file.empty()) std::ofstream(flags.hlo_file) << executable->optimized_program();
 
   Arrays state, inputs;
-  for (const ProgramValue& leaf : train_state(*model, *learner)) state.push_back(runtime->make_array(initial_value(leaf), {}, {}));
+  for (const ProgramValue& leaf : train_state(*model, *learner))
+    state.push_back(runtime->make_array(initial_value(leaf), {}, {}));
   for (const auto& [name, value] : batch) inputs.push_back(runtime->make_array(value, {}, {}));
   const auto index_of = [&](std::string_view name) {
     const auto it = std::ranges::find(step.outputs, name, &ProgramValue::name);
@@ -170,13 +189,31 @@ void run(const Flags& flags) {
   std::ranges::sort(secs);
   const double median = secs[secs.size() / 2];
 
-  int64_t num_params = 0;
+  const auto mb = [](int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
+  const MemoryStats memory = executable->memory().value_or(MemoryStats{});
+  int64_t num_params = 0, state_bytes = 0;
+  for (const ArrayPtr& leaf : state)
+    state_bytes += leaf->type().num_elements() * byte_size(leaf->type().dtype);
   for (const auto& [path, spec] : model->param_specs()) num_params += spec.type().num_elements();
   const nlohmann::ordered_json out = {
-      {"peer", "axle"}, {"size", flags.size}, {"scan", flags.scan}, {"bf16", flags.bf16}, {"packed", flags.packed},
-      {"params", num_params}, {"lower_s", lower_secs}, {"compile_s", compile_secs}, {"first_step_s", first_step_secs},
-      {"step_ms", median * 1e3}, {"min_ms", secs[0] * 1e3}, {"cpu_ms", cpu_secs * 1e3},
-      {"tok_s", static_cast<double>(size.batch_size * size.seq_len) / median}, {"loss", loss}, {"rss_mb", peak_rss_mb()},
+      {"peer", "axle"},
+      {"size", flags.size},
+      {"scan", flags.scan},
+      {"bf16", flags.bf16},
+      {"packed", flags.packed},
+      {"params", num_params},
+      {"lower_s", lower_secs},
+      {"compile_s", compile_secs},
+      {"first_step_s", first_step_secs},
+      {"step_ms", median * 1e3},
+      {"min_ms", secs[0] * 1e3},
+      {"cpu_ms", cpu_secs * 1e3},
+      {"tok_s", static_cast<double>(size.batch_size * size.seq_len) / median},
+      {"loss", loss},
+      {"rss_mb", peak_rss_mb()},
+      {"state_mb", mb(state_bytes)},
+      {"alias_mb", mb(memory.alias_bytes)},
+      {"temporary_mb", mb(memory.temporary_bytes)},
       {"platform_version", runtime->topology().platform_version}};
   fmt::print("{}\n", out.dump());
 }
@@ -187,7 +224,7 @@ void run(const Flags& flags) {
 int main(int argc, char** argv) {
   axle::Flags flags;
   CLI::App app("One train step of the peers' models, timed.");
-  app.add_option("SIZE", flags.size)->required()->check(CLI::IsMember(axle::kSizes));
+  app.add_option("SIZE", flags.size)->check(CLI::IsMember(axle::kSizes));
   app.add_flag("--bf16", flags.bf16);
   app.add_flag("--scan", flags.scan);
   app.add_flag("--packed", flags.packed);
@@ -195,7 +232,10 @@ int main(int argc, char** argv) {
   app.add_option("--dump", flags.dump_file);
   app.add_option("--hlo", flags.hlo_file);
   app.add_option("--set", flags.edits);
-  CLI11_PARSE(app, argc, argv);
+  std::vector<char*> arguments;
+  std::copy_if(argv, argv + argc, std::back_inserter(arguments),
+               [](std::string_view a) { return !a.starts_with("--benchmark_"); });
+  CLI11_PARSE(app, static_cast<int>(arguments.size()), arguments.data());
   try {
     axle::run(flags);
   } catch (const axle::Error& error) {

@@ -1,4 +1,5 @@
-// Axle as a library: what a project of its own needs for layers, recipes and a program with all verbs.
+// Axle as a library: what a project of its own needs for layers, recipes and a program with all
+// verbs.
 //
 //   #include <axle/axle.h>
 //   int main(int argc, char** argv) { return axle::run_cli(argc, argv); }

@@ -34,13 +34,15 @@ std::vector<std::string> flags_of(const CLI::App& app) {
   const auto verbs = verbs_below(app);
   if (argument.starts_with('-')) {
     const std::string flag = argument.substr(0, argument.find('='));
-    throw ConfigError(fmt::format("{}: no such flag: {}{}; see {} --help", command, flag, suggest(flag, flags_of(app)), command));
+    throw ConfigError(fmt::format("{}: no such flag: {}{}; see {} --help", command, flag,
+                                  suggest(flag, flags_of(app)), command));
   }
   if (!verbs.empty()) {
-    throw ConfigError(
-        fmt::format("{}: no such verb: {}{} (verbs: {})", command, argument, suggest(argument, verbs), join(verbs, ", ")));
+    throw ConfigError(fmt::format("{}: no such verb: {}{} (verbs: {})", command, argument,
+                                  suggest(argument, verbs), join(verbs, ", ")));
   }
-  throw ConfigError(fmt::format("{}: expected nothing more, got '{}'; see {} --help", command, argument, command));
+  throw ConfigError(fmt::format("{}: expected nothing more, got '{}'; see {} --help", command,
+                                argument, command));
 }
 
 }  // namespace
@@ -51,10 +53,12 @@ std::string command_words(const CLI::App& app) {
 }
 
 CommandLine::CommandLine(Output& out) : app_("Axle: trains and serves large models", "axle") {
-  app_.set_version_flag("--version", std::string("axle ") + std::string(version()), "Print the version");
+  app_.set_version_flag("--version", std::string("axle ") + std::string(version()),
+                        "Print the version");
   app_.set_help_flag("-h,--help", "Print this help");
   app_.get_formatter()->column_width(kHelpColumn);
-  app_.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // inherited by the verbs
+  app_.option_defaults()->multi_option_policy(
+      CLI::MultiOptionPolicy::TakeLast);  // inherited by the verbs
   app_.require_subcommand(0, 1);
   app_.allow_extras();  // check_extras says more than CLI11 does
   app_.footer("axle <verb> --help tells the flags of a verb.\n\n" + exit_code_text());
@@ -102,7 +106,8 @@ ExitCode CommandLine::run(int argc, const char* const* argv) {
     return ExitCode::kOk;
   } catch (const CLI::ParseError& error) {
     check_extras();
-    throw ConfigError(fmt::format("{}: {}; see {} --help", command_words(parsed()), error.what(), command_words(parsed())));
+    throw ConfigError(fmt::format("{}: {}; see {} --help", command_words(parsed()), error.what(),
+                                  command_words(parsed())));
   }
   check_extras();
   const auto verb = runs_.find(&parsed());

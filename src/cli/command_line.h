@@ -16,8 +16,8 @@ class CommandLine {
  public:
   explicit CommandLine(Output& out);
 
-  /// Parses, then runs the verb. Prints help and version itself. Throws ConfigError for what can't be parsed, naming the
-  /// nearest verb or flag.
+  /// Parses, then runs the verb. Prints help and version itself. Throws ConfigError for what can't
+  /// be parsed, naming the nearest verb or flag.
   ExitCode run(int argc, const char* const* argv);
 
   const CLI::App& app() const { return app_; }

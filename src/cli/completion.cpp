@@ -32,7 +32,8 @@ void collect(const CLI::App& app, const std::string& words, std::vector<Command>
     if (option->get_name(true) == "RECIPE") command.takes_recipe = true;
   }
   out.push_back(command);
-  for (const CLI::App* sub : command.below) collect(*sub, words.empty() ? sub->get_name() : words + " " + sub->get_name(), out);
+  for (const CLI::App* sub : command.below)
+    collect(*sub, words.empty() ? sub->get_name() : words + " " + sub->get_name(), out);
 }
 
 std::string class_names() {
@@ -64,7 +65,9 @@ std::string bash_script(const std::vector<Command>& commands) {
   for (const Command& command : commands) {
     const size_t last = command.words.rfind(' ');
     const std::string parent = last == std::string::npos ? "" : command.words.substr(0, last);
-    if (!command.words.empty()) known += fmt::format("{}\"{} {}\"", known.empty() ? "" : " | ", parent, command.words.substr(last + 1));
+    if (!command.words.empty())
+      known += fmt::format("{}\"{} {}\"", known.empty() ? "" : " | ", parent,
+                           command.words.substr(last + 1));
     words += fmt::format("    \"{}\") words=\"{}\" ;;\n", command.words, candidates(command));
   }
   return fmt::format(R"(_axle() {{
@@ -89,7 +92,8 @@ complete -o default -F _axle axle
 }
 
 std::string quoted(std::string text) {
-  for (size_t i = 0; (i = text.find_first_of("'\\", i)) != std::string::npos; i += 2) text.insert(i, "\\");
+  for (size_t i = 0; (i = text.find_first_of("'\\", i)) != std::string::npos; i += 2)
+    text.insert(i, "\\");
   return "'" + text + "'";
 }
 
@@ -100,20 +104,27 @@ std::string fish_script(const std::vector<Command>& commands) {
     if (!command.words.empty()) {
       condition.clear();
       for (const std::string_view word : split(command.words, ' ')) {
-        condition += fmt::format("{}__fish_seen_subcommand_from {}", condition.empty() ? "" : "; and ", word);
+        condition += fmt::format("{}__fish_seen_subcommand_from {}",
+                                 condition.empty() ? "" : "; and ", word);
       }
     }
     for (const CLI::App* sub : command.below) {
-      out += fmt::format("complete -c axle -f -n '{}' -a {} -d {}\n", condition, sub->get_name(), quoted(sub->get_description()));
+      out += fmt::format("complete -c axle -f -n '{}' -a {} -d {}\n", condition, sub->get_name(),
+                         quoted(sub->get_description()));
     }
     for (const CLI::Option* flag : command.flags) {
       for (const std::string& name : flag->get_lnames()) {
         const bool takes_value = flag->get_items_expected_max() > 0;
-        std::string values = name == "backend" ? fmt::format(" -x -a '{}'", backends()) : takes_value ? " -r" : "";
-        out += fmt::format("complete -c axle -n '{}' -l {}{} -d {}\n", condition, name, values, quoted(flag->get_description()));
+        std::string values = name == "backend" ? fmt::format(" -x -a '{}'", backends())
+                             : takes_value     ? " -r"
+                                               : "";
+        out += fmt::format("complete -c axle -n '{}' -l {}{} -d {}\n", condition, name, values,
+                           quoted(flag->get_description()));
       }
     }
-    if (command.takes_recipe) out += fmt::format("complete -c axle -f -n '{}' -a '{}'\n", condition, join(recipe_names(), " "));
+    if (command.takes_recipe)
+      out += fmt::format("complete -c axle -f -n '{}' -a '{}'\n", condition,
+                         join(recipe_names(), " "));
   }
   return out;
 }
@@ -129,9 +140,11 @@ std::string completion_script(std::string_view shell, const CLI::App& program) {
   std::vector<Command> commands;
   collect(program, "", commands);
   if (shell == "bash") return bash_script(commands);
-  if (shell == "zsh") return "autoload -U +X bashcompinit && bashcompinit\n" + bash_script(commands);
+  if (shell == "zsh")
+    return "autoload -U +X bashcompinit && bashcompinit\n" + bash_script(commands);
   if (shell == "fish") return fish_script(commands);
-  throw ConfigError(fmt::format("SHELL: expected one of {}, got '{}'{}", join(completion_shells(), ", "), shell,
+  throw ConfigError(fmt::format("SHELL: expected one of {}, got '{}'{}",
+                                join(completion_shells(), ", "), shell,
                                 suggest(shell, completion_shells())));
 }
 

@@ -22,7 +22,8 @@ std::string field(const std::string& shown, const std::string& path) {
 }
 
 // The value of a field after the flags.
-std::string resolved(const std::string& path, std::vector<std::string> flags, const std::string& recipe = "quickstart") {
+std::string resolved(const std::string& path, std::vector<std::string> flags,
+                     const std::string& recipe = "quickstart") {
   std::vector<std::string> arguments = {"config", "show"};
   if (!recipe.empty()) arguments.push_back(recipe);
   arguments.insert(arguments.end(), flags.begin(), flags.end());
@@ -43,7 +44,8 @@ class ConfigFile : public testing::Test {
     const Ran ran = run_axle({"config", "check", "--config", path});
     EXPECT_EQ(ran.code, 2) << ran.out;
     std::string out = ran.err;
-    for (size_t at; (at = out.find(path)) != std::string::npos;) out.replace(at, path.size(), "FILE");
+    for (size_t at; (at = out.find(path)) != std::string::npos;)
+      out.replace(at, path.size(), "FILE");
     return out;
   }
   TempDir dir_;
@@ -54,13 +56,17 @@ TEST(ConfigVerbs, FlagsApplyFromLeftToRight) {
   EXPECT_EQ(resolved("max_steps", {"--set", "max_steps=7", "--steps", "5"}), "5");
   EXPECT_EQ(resolved("max_steps", {"--steps", "5", "--steps", "6"}), "6");
   EXPECT_EQ(resolved("seed", {"--seed", "3", "--set", "seed=4", "--seed=9"}), "9");
-  EXPECT_EQ(resolved("mesh", {"--set", "mesh=data=8", "--mesh", "data=2,fsdp=2,model=2"}), "data=2,fsdp=2,model=2");
+  EXPECT_EQ(resolved("mesh", {"--set", "mesh=data=8", "--mesh", "data=2,fsdp=2,model=2"}),
+            "data=2,fsdp=2,model=2");
 }
 
 TEST(ConfigVerbs, ClassesByName) {
-  EXPECT_EQ(resolved("model.decoder.output_norm", {"--set", "model.decoder.output_norm=LayerNorm"}), "LayerNorm");
-  EXPECT_EQ(resolved("model.decoder.output_norm.eps", {"--set", "model.decoder.output_norm.eps=0.25", "--set", "model.decoder.output_norm=LayerNorm"}),
-            "0.25");
+  EXPECT_EQ(resolved("model.decoder.output_norm", {"--set", "model.decoder.output_norm=LayerNorm"}),
+            "LayerNorm");
+  EXPECT_EQ(
+      resolved("model.decoder.output_norm.eps", {"--set", "model.decoder.output_norm.eps=0.25",
+                                                 "--set", "model.decoder.output_norm=LayerNorm"}),
+      "0.25");
 }
 
 TEST(ConfigVerbs, Data) {
@@ -69,7 +75,8 @@ TEST(ConfigVerbs, Data) {
   EXPECT_EQ(resolved("input.seq_len", {"--set", "input.seq_len=96", "--data", "synthetic"}), "96");
   EXPECT_EQ(resolved("input.num_batches", {"--data", "synthetic"}), "none");
   EXPECT_EQ(resolved("evalers['held_out'].input.num_batches", {"--data", "synthetic"}), "8");
-  EXPECT_EQ(resolved("evalers['held_out'].input.source.path", {"--data", "some/text"}), "'some/text'");
+  EXPECT_EQ(resolved("evalers['held_out'].input.source.path", {"--data", "some/text"}),
+            "'some/text'");
   EXPECT_THAT(resolved("input", {"--data", "synthetic", "--data", "some/text"}),
               HasSubstr("--data some/text: expected an input that reads text, got SyntheticInput"));
 }
@@ -77,20 +84,30 @@ TEST(ConfigVerbs, Data) {
 TEST(ConfigVerbs, EveryRecipeTakesSyntheticData) {
   const auto all = nlohmann::json::parse(run_axle({"config", "list", "--json"}).out);
   ASSERT_GE(all["recipes"].size(), 5u);
-  for (const std::string recipe : all["recipes"]) EXPECT_EQ(resolved("input", {"--data", "synthetic"}, recipe), "SyntheticInput") << recipe;
+  for (const std::string recipe : all["recipes"])
+    EXPECT_EQ(resolved("input", {"--data", "synthetic"}, recipe), "SyntheticInput") << recipe;
 }
 
 TEST(ConfigVerbs, UnknownNames) {
-  EXPECT_THAT(resolved("", {}, "quikstart"), StartsWith("axle: no recipe is called 'quikstart'; did you mean 'quickstart'?"));
+  EXPECT_THAT(resolved("", {}, "quikstart"),
+              StartsWith("axle: no recipe is called 'quikstart'; did you mean 'quickstart'?"));
   EXPECT_THAT(resolved("", {}, "fuji"), HasSubstr("did you mean 'fuji-"));
   EXPECT_THAT(resolved("", {}, ""), StartsWith("axle: RECIPE: expected one of "));
-  EXPECT_THAT(resolved("", {"--set", "model.decoder.layrs=4"}), StartsWith("axle: model.decoder.layrs: no such field; did you mean 'layers'? (fields: "));
-  EXPECT_THAT(resolved("", {"--set", "model.decoder.output_norm=LayrNorm"}), HasSubstr("no Norm is called 'LayrNorm'; did you mean 'LayerNorm'?"));
-  EXPECT_THAT(resolved("", {"--set", "model.decoder.output_norm=Linear"}), HasSubstr("no Norm is called 'Linear'"));
-  EXPECT_EQ(resolved("", {"--set", "max_steps"}), "axle config show: --set: expected PATH=VALUE, got 'max_steps'; see axle config show --help\n");
-  EXPECT_THAT(resolved("", {"--steps", "many"}), HasSubstr("max_steps: expected an integer, got 'many'"));
+  EXPECT_THAT(
+      resolved("", {"--set", "model.decoder.layrs=4"}),
+      StartsWith("axle: model.decoder.layrs: no such field; did you mean 'layers'? (fields: "));
+  EXPECT_THAT(resolved("", {"--set", "model.decoder.output_norm=LayrNorm"}),
+              HasSubstr("no Norm is called 'LayrNorm'; did you mean 'LayerNorm'?"));
+  EXPECT_THAT(resolved("", {"--set", "model.decoder.output_norm=Linear"}),
+              HasSubstr("no Norm is called 'Linear'"));
+  EXPECT_EQ(resolved("", {"--set", "max_steps"}),
+            "axle config show: --set: expected PATH=VALUE, got 'max_steps'; see axle config show "
+            "--help\n");
+  EXPECT_THAT(resolved("", {"--steps", "many"}),
+              HasSubstr("max_steps: expected an integer, got 'many'"));
   EXPECT_EQ(run_axle({"config", "show", "quickstart", "--steps", "many"}).code, 2);
-  EXPECT_THAT(resolved("", {"--config", "nowhere.yaml"}), HasSubstr("nowhere.yaml: expected a config file, got nothing there"));
+  EXPECT_THAT(resolved("", {"--config", "nowhere.yaml"}),
+              HasSubstr("nowhere.yaml: expected a config file, got nothing there"));
 }
 
 TEST_F(ConfigFile, SectionsApplyInOrder) {
@@ -129,7 +146,8 @@ TEST_F(ConfigFile, ReplaceSelectsWrapsAndKeeps) {
 }
 
 TEST_F(ConfigFile, CheckPrintsReportAndDifferences) {
-  const std::string path = write("recipe: quickstart\nreplace: {RMSNorm: LayerNorm}\nset: {max_steps: 9}\n");
+  const std::string path =
+      write("recipe: quickstart\nreplace: {RMSNorm: LayerNorm}\nset: {max_steps: 9}\n");
   const Ran ran = run_axle({"config", "check", "--config", path, "--data", "synthetic"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("RMSNorm -> LayerNorm: "));
@@ -146,23 +164,33 @@ TEST(ConfigVerbs, CheckNamesWhatIsMissing) {
 }
 
 TEST(ConfigVerbs, CheckBuildsTheModel) {
-  const Ran ran = run_axle({"config", "check", "quickstart", "--data", "synthetic", "--set", "model.decoder.layers.layer.attention.body.num_kv_heads=3"});
+  const Ran ran = run_axle({"config", "check", "quickstart", "--data", "synthetic", "--set",
+                            "model.decoder.layers.layer.attention.body.num_kv_heads=3"});
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.err, HasSubstr("num_kv_heads: must divide num_heads"));
 }
 
 TEST_F(ConfigFile, Mistakes) {
   EXPECT_THAT(error_of("recipe: quickstart\nreplce:\n  RMSNorm: LayerNorm\n"),
-              StartsWith("axle: FILE:2: no such section: replce; did you mean 'replace'? (sections: recipe, replace, modify, set)"));
-  EXPECT_THAT(error_of("recipe: quickstart\nset:\n  max_steps: 3\n  model.layrs: 4\n"), StartsWith("axle: FILE:4: model.layrs: no such field"));
-  EXPECT_THAT(error_of("recipe: quickstart\nreplace:\n  RMSNrm: LayerNorm\n"), HasSubstr("FILE:3: no class is called 'RMSNrm'; did you mean 'RMSNorm'"));
-  EXPECT_THAT(error_of("recipe: quickstart\nreplace:\n  RMSNorm: {with: LayerNorm, att: x}\n"), HasSubstr("FILE:3: replace.RMSNorm: no such key: att; did you mean 'at'"));
-  EXPECT_THAT(error_of("recipe: quickstart\nreplace:\n  RMSNorm: {at: x}\n"), HasSubstr("expected 'with: Class', got none"));
-  EXPECT_THAT(error_of("recipe: quickstart\nreplace:\n  LayerNorm: RMSNorm\n"), HasSubstr("FILE:3: "));
+              StartsWith("axle: FILE:2: no such section: replce; did you mean 'replace'? "
+                         "(sections: recipe, replace, modify, set)"));
+  EXPECT_THAT(error_of("recipe: quickstart\nset:\n  max_steps: 3\n  model.layrs: 4\n"),
+              StartsWith("axle: FILE:4: model.layrs: no such field"));
+  EXPECT_THAT(error_of("recipe: quickstart\nreplace:\n  RMSNrm: LayerNorm\n"),
+              HasSubstr("FILE:3: no class is called 'RMSNrm'; did you mean 'RMSNorm'"));
+  EXPECT_THAT(error_of("recipe: quickstart\nreplace:\n  RMSNorm: {with: LayerNorm, att: x}\n"),
+              HasSubstr("FILE:3: replace.RMSNorm: no such key: att; did you mean 'at'"));
+  EXPECT_THAT(error_of("recipe: quickstart\nreplace:\n  RMSNorm: {at: x}\n"),
+              HasSubstr("expected 'with: Class', got none"));
+  EXPECT_THAT(error_of("recipe: quickstart\nreplace:\n  LayerNorm: RMSNorm\n"),
+              HasSubstr("FILE:3: "));
   EXPECT_THAT(error_of("recipe: quickstart\nreplace:\n  RMSNorm: Linear\n"), HasSubstr("FILE:3: "));
-  EXPECT_THAT(error_of("recipe: quickstart\nmodify:\n  - SetMsh: {mesh: data=2}\n"), HasSubstr("FILE:3: no Modifier is called 'SetMsh'; did you mean 'SetMesh'"));
-  EXPECT_THAT(error_of("recipe: quickstart\nmodify: SetMesh\n"), HasSubstr("FILE:2: expected a list of modifiers"));
-  EXPECT_THAT(error_of("recipe: quickstart\nmodify:\n  - SetRemat: {at: nowhere}\n"), HasSubstr("matches none"));
+  EXPECT_THAT(error_of("recipe: quickstart\nmodify:\n  - SetMsh: {mesh: data=2}\n"),
+              HasSubstr("FILE:3: no Modifier is called 'SetMsh'; did you mean 'SetMesh'"));
+  EXPECT_THAT(error_of("recipe: quickstart\nmodify: SetMesh\n"),
+              HasSubstr("FILE:2: expected a list of modifiers"));
+  EXPECT_THAT(error_of("recipe: quickstart\nmodify:\n  - SetRemat: {at: nowhere}\n"),
+              HasSubstr("matches none"));
   EXPECT_THAT(error_of("recipe: quickstart\nset: [1]\n"), HasSubstr("FILE:2: expected a mapping"));
   EXPECT_THAT(error_of("recipe: {a\n"), StartsWith("axle: FILE:"));
   EXPECT_THAT(error_of("recipe: quikstart\n"), HasSubstr("did you mean 'quickstart'"));
@@ -170,17 +198,21 @@ TEST_F(ConfigFile, Mistakes) {
 }
 
 TEST_F(ConfigFile, YamlOfShowGivesTheSameConfig) {
-  const std::vector<std::string> flags = {"--data", "synthetic", "--set", "model.decoder.layers.layer.@remat=SaveDots", "--set", "max_steps=77"};
+  const std::vector<std::string> flags = {"--data", "synthetic",
+                                          "--set",  "model.decoder.layers.layer.@remat=SaveDots",
+                                          "--set",  "max_steps=77"};
   std::vector<std::string> show = {"config", "show", "quickstart"};
   show.insert(show.end(), flags.begin(), flags.end());
   const std::string text = run_axle(show).out;
   show.emplace_back("--yaml");
   const std::string path = write(run_axle(show).out);
   EXPECT_EQ(run_axle({"config", "show", "--config", path}).out, text);
-  EXPECT_EQ(field(run_axle({"config", "show", "--config", path, "--steps", "78"}).out, "max_steps"), "78");
+  EXPECT_EQ(field(run_axle({"config", "show", "--config", path, "--steps", "78"}).out, "max_steps"),
+            "78");
   const Ran both = run_axle({"config", "show", "quickstart", "--config", path});
   EXPECT_EQ(both.code, 2);
-  EXPECT_THAT(both.err, HasSubstr("expected no recipe beside a file with a whole config, got 'quickstart'"));
+  EXPECT_THAT(both.err,
+              HasSubstr("expected no recipe beside a file with a whole config, got 'quickstart'"));
 }
 
 TEST_F(ConfigFile, Diff) {
@@ -191,7 +223,8 @@ TEST_F(ConfigFile, Diff) {
   const auto changes = nlohmann::json::parse(ran.out)["changes"];
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes["max_steps"]["after"], "9");
-  EXPECT_THAT(run_axle({"config", "diff", "quickstart", "fuji-7B-v2"}).out, HasSubstr("model.decoder.model_dim: 128 -> 4096\n"));
+  EXPECT_THAT(run_axle({"config", "diff", "quickstart", "fuji-7B-v2"}).out,
+              HasSubstr("model.decoder.model_dim: 128 -> 4096\n"));
   EXPECT_EQ(run_axle({"config", "diff", "quickstart", "nothing"}).code, 2);
 }
 
@@ -210,7 +243,8 @@ TEST(ConfigVerbs, ListNamesRecipesClassesAndInputs) {
 }
 
 TEST(ConfigVerbs, JsonOfShow) {
-  const auto shown = nlohmann::json::parse(run_axle({"config", "show", "quickstart", "--json"}).out);
+  const auto shown =
+      nlohmann::json::parse(run_axle({"config", "show", "quickstart", "--json"}).out);
   EXPECT_EQ(shown["model"]["class"], "CausalLM");
 }
 

@@ -15,7 +15,8 @@ struct Row {
 constexpr Row kRows[] = {
     {ExitCode::kOk, "done"},
     {ExitCode::kInternal, "a bug of Axle, or no memory on the host"},
-    {ExitCode::kUser, "a mistake in the command, the config or the recipe: trying again gives the same"},
+    {ExitCode::kUser,
+     "a mistake in the command, the config or the recipe: trying again gives the same"},
     {ExitCode::kData, "input data missing, unreadable or malformed"},
     {ExitCode::kStorage, "a disk or object store failed, or a checkpoint is damaged"},
     {ExitCode::kDevice, "a plugin or device is missing or failed"},
@@ -32,7 +33,8 @@ constexpr Row kRows[] = {
 
 std::string exit_code_text() {
   std::string out = "Exit codes:\n";
-  for (const Row& row : kRows) out += fmt::format("  {:>3}  {}\n", static_cast<int>(row.code), row.meaning);
+  for (const Row& row : kRows)
+    out += fmt::format("  {:>3}  {}\n", static_cast<int>(row.code), row.meaning);
   return out;
 }
 

@@ -15,7 +15,8 @@ namespace {
 using testing::HasSubstr;
 
 TEST(Params, TakesWhatEveryRecipeVerbTakes) {
-  const Ran ran = run_axle({"params", "quickstart", "--json", "--set", "model.decoder.layers.num_layers=1"});
+  const Ran ran =
+      run_axle({"params", "quickstart", "--json", "--set", "model.decoder.layers.num_layers=1"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto json = nlohmann::json::parse(ran.out);
   EXPECT_EQ(json.size(), 2u);
@@ -27,14 +28,18 @@ TEST(Params, TakesWhatEveryRecipeVerbTakes) {
 class EvalLayerVerb : public testing::Test {
  protected:
   void SetUp() override {
-    replace_file(dir_ / "layer.yaml", "class: Linear\nconfig: {bias: false}\ndims: {input_dim: 2, output_dim: 1}\n");
-    save_safetensors(dir_ / "in.safetensors", {{"in/query", HostTensor({1, 2}, {1.0f, 2.0f})}, {"cotangent/0", HostTensor::ones({1, 1})}});
-    save_safetensors(dir_ / "params.safetensors", {{"params/kernel", HostTensor({2, 1}, {3.0f, 4.0f})}});
+    replace_file(dir_ / "layer.yaml",
+                 "class: Linear\nconfig: {bias: false}\ndims: {input_dim: 2, output_dim: 1}\n");
+    save_safetensors(dir_ / "in.safetensors", {{"in/query", HostTensor({1, 2}, {1.0f, 2.0f})},
+                                               {"cotangent/0", HostTensor::ones({1, 1})}});
+    save_safetensors(dir_ / "params.safetensors",
+                     {{"params/kernel", HostTensor({2, 1}, {3.0f, 4.0f})}});
     replace_file(dir_ / "names.txt", "kernel -> weight\nin/query -> in/x\n");
   }
   Ran run(std::vector<std::string> more) {
-    std::vector<std::string> arguments = {"eval-layer", dir_ / "layer.yaml", "--inputs", dir_ / "in.safetensors", "--backend", "interpreter",
-                                          "--output", dir_ / "out.safetensors"};
+    std::vector<std::string> arguments = {
+        "eval-layer", dir_ / "layer.yaml", "--inputs", dir_ / "in.safetensors",
+        "--backend",  "interpreter",       "--output", dir_ / "out.safetensors"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_axle(arguments);
   }
@@ -42,13 +47,17 @@ class EvalLayerVerb : public testing::Test {
 };
 
 TEST_F(EvalLayerVerb, RenamesInAndOut) {
-  const Ran ran = run({"--params", dir_ / "params.safetensors", "--rename", dir_ / "names.txt", "--grad"});
+  const Ran ran =
+      run({"--params", dir_ / "params.safetensors", "--rename", dir_ / "names.txt", "--grad"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   Tree<HostTensor> out = load_safetensors(dir_ / "out.safetensors");
   EXPECT_EQ(out.at("out"), HostTensor({1, 1}, {11.0f}));
   EXPECT_EQ(out.at("grad/params/weight"), HostTensor({2, 1}, {1.0f, 2.0f}));
   EXPECT_EQ(out.at("grad/in/x"), HostTensor({1, 2}, {3.0f, 4.0f}));
-  ASSERT_EQ(run({"--params", dir_ / "params.safetensors", "--rename", dir_ / "names.txt", "--grad", "--their-names"}).code, 0);
+  ASSERT_EQ(run({"--params", dir_ / "params.safetensors", "--rename", dir_ / "names.txt", "--grad",
+                 "--their-names"})
+                .code,
+            0);
   out = load_safetensors(dir_ / "out.safetensors");
   EXPECT_TRUE(out.contains("grad/params/kernel"));
   EXPECT_TRUE(out.contains("grad/in/query"));
@@ -57,7 +66,9 @@ TEST_F(EvalLayerVerb, RenamesInAndOut) {
 TEST_F(EvalLayerVerb, Mistakes) {
   const Ran names = run({"--params", dir_ / "params.safetensors", "--seed", "1"});
   EXPECT_EQ(names.code, 2);
-  EXPECT_EQ(names.err, "axle: params/weight: expected f32[2, 1], got none; params/kernel: not a parameter of this layer\n");
+  EXPECT_EQ(names.err,
+            "axle: params/weight: expected f32[2, 1], got none; params/kernel: not a parameter of "
+            "this layer\n");
   const Ran inputs = run({"--seed", "1"});
   EXPECT_EQ(inputs.code, 2);
   EXPECT_THAT(inputs.err, HasSubstr("in/x: "));
@@ -72,7 +83,8 @@ TEST(Completion, NamesVerbsFlagsRecipesAndClasses) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const Ran ran = run_axle({"completion", shell});
     EXPECT_EQ(ran.code, 0) << shell;
-    for (const char* word : {"eval-layer", "quickstart", "steps", "interpreter"}) EXPECT_THAT(ran.out, HasSubstr(word)) << shell;
+    for (const char* word : {"eval-layer", "quickstart", "steps", "interpreter"})
+      EXPECT_THAT(ran.out, HasSubstr(word)) << shell;
   }
   EXPECT_THAT(run_axle({"completion", "bash"}).out, HasSubstr("LayerNorm"));
   EXPECT_THAT(run_axle({"completion", "zsh"}).out, HasSubstr("bashcompinit"));

@@ -11,7 +11,8 @@ class App;
 
 namespace axle::cli {
 
-/// Writes to stdout. Reports are types with `to_text(report)` and `to_json(report)` found next to them.
+/// Writes to stdout. Reports are types with `to_text(report)` and `to_json(report)` found next to
+/// them.
 class Output {
  public:
   /// Adds `--json` to a verb that reports.

@@ -12,30 +12,44 @@ namespace axle::cli {
 namespace {
 
 ConfigText read_config(const std::string& path) {
-  if (!path_exists(path)) throw ConfigError(fmt::format("{}: expected a config file, got nothing there", path));
+  if (!path_exists(path))
+    throw ConfigError(fmt::format("{}: expected a config file, got nothing there", path));
   return {path, read_file(path)};
 }
 
-std::string machine_or_host(const std::string& machine) { return machine.empty() ? host_machine() : machine; }
+std::string machine_or_host(const std::string& machine) {
+  return machine.empty() ? host_machine() : machine;
+}
 
 }  // namespace
 
 void RecipeArguments::add_to(CLI::App& app) {
   auto& edits = request_.edits;
   // Runs while parsing, flag by flag: that keeps their order.
-  const auto add = [&](const char* flag, const char* value, const char* help, std::function<void(const std::string&)> take) {
+  const auto add = [&](const char* flag, const char* value, const char* help,
+                       std::function<void(const std::string&)> take) {
     app.add_option_function<std::string>(flag, take, help)->type_name(value)->trigger_on_parse();
   };
-  app.add_option("RECIPE", request_.recipe, "Name of a recipe (axle config list), unless a file names one")->type_name("");
+  app.add_option("RECIPE", request_.recipe,
+                 "Name of a recipe (axle config list), unless a file names one")
+      ->type_name("");
   add("--config", "FILE", "Apply the sections recipe, replace, modify, set of a YAML file",
       [this](const std::string& path) { files_.push_back(path); });
-  add("--set", "PATH=VALUE", "Set a field of the config; a class by its name", [this](const std::string& text) { add_set(text); });
-  add("--mesh", "AXES", "Devices as named axes: data=2,fsdp=2,model=2", [&](const std::string& v) { edits.push_back(SetField{"mesh", v}); });
-  add("--steps", "N", "Steps of the whole run", [&](const std::string& v) { edits.push_back(SetField{"max_steps", v}); });
-  add("--seed", "N", "Seed of initialisation, dropout and data order", [&](const std::string& v) { edits.push_back(SetField{"seed", v}); });
+  add("--set", "PATH=VALUE", "Set a field of the config; a class by its name",
+      [this](const std::string& text) { add_set(text); });
+  add("--mesh", "AXES", "Devices as named axes: data=2,fsdp=2,model=2", [&](const std::string& v) {
+    edits.push_back(SetField{"mesh", v});
+  });
+  add("--steps", "N", "Steps of the whole run", [&](const std::string& v) {
+    edits.push_back(SetField{"max_steps", v});
+  });
+  add("--seed", "N", "Seed of initialisation, dropout and data order", [&](const std::string& v) {
+    edits.push_back(SetField{"seed", v});
+  });
   add("--data", "PATH", "A file or folder of UTF-8 text, or 'synthetic': seeded tokens, no file",
       [&](const std::string& v) { edits.push_back(UseData{v}); });
-  app.add_option("--on", request_.machine, "Machine that mesh rules match (default: cpu-<cores>)")->type_name("MACHINE");
+  app.add_option("--on", request_.machine, "Machine that mesh rules match (default: cpu-<cores>)")
+      ->type_name("MACHINE");
 }
 
 void RecipeArguments::add_set(const std::string& text) {
@@ -54,7 +68,8 @@ Resolved RecipeArguments::resolve() const {
 }
 
 Resolved RecipeArguments::resolve_plain() const {
-  return resolve_config({.recipe = resolve().report.recipe, .machine = machine_or_host(request_.machine)});
+  return resolve_config(
+      {.recipe = resolve().report.recipe, .machine = machine_or_host(request_.machine)});
 }
 
 Resolved resolve_named(const std::string& name, const std::string& machine) {

@@ -11,8 +11,8 @@ class App;
 
 namespace axle::cli {
 
-/// RECIPE, --config, --on, and the flags that change fields: --set, --mesh, --steps, --seed, --data. These apply in the
-/// order in which they stand on the command line.
+/// RECIPE, --config, --on, and the flags that change fields: --set, --mesh, --steps, --seed,
+/// --data. These apply in the order in which they stand on the command line.
 class RecipeArguments {
  public:
   void add_to(CLI::App& app);

@@ -34,7 +34,8 @@ int run_cli(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return fail("out of memory on the host", ExitCode::kInternal);
   } catch (const std::exception& error) {
-    return fail(std::string("internal error: ") + error.what() + " (a bug of Axle)", ExitCode::kInternal);
+    return fail(std::string("internal error: ") + error.what() + " (a bug of Axle)",
+                ExitCode::kInternal);
   }
 }
 

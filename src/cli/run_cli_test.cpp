@@ -19,7 +19,9 @@ using testing::StartsWith;
 TEST(RunCli, HelpNamesEveryVerbAndExitCode) {
   const Ran ran = run_axle({"--help"});
   EXPECT_EQ(ran.code, 0);
-  for (const char* verb : {"train", "eval", "config", "params", "doctor", "eval-layer", "completion"}) EXPECT_THAT(ran.out, HasSubstr(verb));
+  for (const char* verb :
+       {"train", "eval", "config", "params", "doctor", "eval-layer", "completion"})
+    EXPECT_THAT(ran.out, HasSubstr(verb));
   EXPECT_THAT(ran.out, HasSubstr("130  Ctrl-C"));
   EXPECT_EQ(run_axle({}).out, ran.out);
 }
@@ -55,7 +57,9 @@ TEST(RunCli, UnknownVerb) {
 TEST(RunCli, UnknownSubverb) {
   const Ran ran = run_axle({"config", "shwo", "quickstart"});
   EXPECT_EQ(ran.code, 2);
-  EXPECT_EQ(ran.err, "axle config: no such verb: shwo; did you mean 'show'? (verbs: check, diff, list, show)\n");
+  EXPECT_EQ(
+      ran.err,
+      "axle config: no such verb: shwo; did you mean 'show'? (verbs: check, diff, list, show)\n");
 }
 
 TEST(RunCli, VerbWithoutItsSubverbPrintsHelp) {
@@ -65,7 +69,8 @@ TEST(RunCli, VerbWithoutItsSubverbPrintsHelp) {
 }
 
 TEST(RunCli, UnknownFlag) {
-  const std::string line = "axle train: no such flag: --stpes; did you mean '--steps'?; see axle train --help\n";
+  const std::string line =
+      "axle train: no such flag: --stpes; did you mean '--steps'?; see axle train --help\n";
   EXPECT_EQ(run_axle({"train", "quickstart", "--stpes", "5"}).err, line);
   EXPECT_EQ(run_axle({"train", "--stpes=5", "quickstart"}).err, line);
   EXPECT_EQ(run_axle({"train", "quickstart", "--stpes", "5"}).code, 2);
@@ -74,17 +79,21 @@ TEST(RunCli, UnknownFlag) {
 TEST(RunCli, TooManyArguments) {
   const Ran ran = run_axle({"config", "list", "everything"});
   EXPECT_EQ(ran.code, 2);
-  EXPECT_EQ(ran.err, "axle config list: expected nothing more, got 'everything'; see axle config list --help\n");
+  EXPECT_EQ(
+      ran.err,
+      "axle config list: expected nothing more, got 'everything'; see axle config list --help\n");
 }
 
 TEST(RunCli, OneRecipe) {
   const Ran ran = run_axle({"params", "quickstart", "fuji-7B-v2"});
   EXPECT_EQ(ran.code, 2);
-  EXPECT_EQ(ran.err, "axle params: expected nothing more, got 'fuji-7B-v2'; see axle params --help\n");
+  EXPECT_EQ(ran.err,
+            "axle params: expected nothing more, got 'fuji-7B-v2'; see axle params --help\n");
 }
 
 TEST(RunCli, TheLastOfAFlagWins) {
-  EXPECT_EQ(run_axle({"config", "diff", "quickstart", "quickstart", "--on", "a", "--on", "b"}).code, 0);
+  EXPECT_EQ(run_axle({"config", "diff", "quickstart", "quickstart", "--on", "a", "--on", "b"}).code,
+            0);
 }
 
 TEST(RunCli, MissingValueAndMissingFlag) {
@@ -98,7 +107,8 @@ TEST(RunCli, MissingValueAndMissingFlag) {
 TEST(RunCli, WrongShell) {
   const Ran ran = run_axle({"completion", "fis"});
   EXPECT_EQ(ran.code, 2);
-  EXPECT_EQ(ran.err, "axle: SHELL: expected one of bash, zsh, fish, got 'fis'; did you mean 'fish'?\n");
+  EXPECT_EQ(ran.err,
+            "axle: SHELL: expected one of bash, zsh, fish, got 'fis'; did you mean 'fish'?\n");
 }
 
 struct ThrowOptions {
@@ -112,12 +122,18 @@ const cli::Verb<ThrowOptions> throw_verb({
       out.write("before\n");
       static int calls = 0;
       switch (calls++) {
-        case 0: throw StorageError("disk: full");
-        case 1: throw DataError("text: bad");
-        case 2: throw DeviceError("no memory", ExitCode::kDoesNotFit);
-        case 3: throw InternalError("broken");
-        case 4: throw std::bad_alloc();
-        default: throw std::runtime_error("odd");
+        case 0:
+          throw StorageError("disk: full");
+        case 1:
+          throw DataError("text: bad");
+        case 2:
+          throw DeviceError("no memory", ExitCode::kDoesNotFit);
+        case 3:
+          throw InternalError("broken");
+        case 4:
+          throw std::bad_alloc();
+        default:
+          throw std::runtime_error("odd");
       }
     },
 });

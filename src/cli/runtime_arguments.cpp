@@ -5,11 +5,15 @@
 namespace axle::cli {
 
 void RuntimeArguments::add_to(CLI::App& app) {
-  app.add_option("--backend", backend, "cpu, cuda, tpu (PJRT plugins) or interpreter (default: cpu)")->type_name("NAME");
-  app.add_option("--devices", num_devices, "Devices to use; on cpu they are virtual (default: as many as the mesh has)")
+  app.add_option("--backend", backend,
+                 "cpu, cuda, tpu (PJRT plugins) or interpreter (default: cpu)")
+      ->type_name("NAME");
+  app.add_option("--devices", num_devices,
+                 "Devices to use; on cpu they are virtual (default: as many as the mesh has)")
       ->type_name("N")
       ->check(CLI::PositiveNumber);
-  app.add_option("--compile-cache", compile_cache, "Keep compiled programs in this folder")->type_name("DIR");
+  app.add_option("--compile-cache", compile_cache, "Keep compiled programs in this folder")
+      ->type_name("DIR");
 }
 
 }  // namespace axle::cli

@@ -13,10 +13,14 @@ namespace {
 using testing::HasSubstr;
 
 // The quickstart, small enough for the interpreter.
-std::vector<std::string> train(const std::string& dir, const std::string& data, const std::vector<std::string>& more = {}) {
-  std::vector<std::string> arguments = {"train", "quickstart", "--backend", "interpreter", "--dir", dir, "--data", data, "--steps", "2"};
-  for (const char* field : {"model.decoder.model_dim=8", "model.decoder.layers.num_layers=1", "model.decoder.layers.layer.attention.body.num_heads=2",
-                            "model.decoder.layers.layer.attention.body.num_kv_heads=2", "input.seq_len=16", "input.batch_size=2"}) {
+std::vector<std::string> train(const std::string& dir, const std::string& data,
+                               const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments = {"train", "quickstart", "--backend", "interpreter", "--dir",
+                                        dir,     "--data",     data,        "--steps",     "2"};
+  for (const char* field : {"model.decoder.model_dim=8", "model.decoder.layers.num_layers=1",
+                            "model.decoder.layers.layer.attention.body.num_heads=2",
+                            "model.decoder.layers.layer.attention.body.num_kv_heads=2",
+                            "input.seq_len=16", "input.batch_size=2"}) {
     arguments.insert(arguments.end(), {"--set", field});
   }
   arguments.insert(arguments.end(), {"--set", "evalers={}"});
@@ -40,7 +44,8 @@ TEST_F(TrainEval, TrainsThenEvaluates) {
   const Ran trained = run_axle(train(run, text));
   ASSERT_EQ(trained.code, 0) << trained.err;
   EXPECT_TRUE(path_exists(run + "/metrics.jsonl"));
-  const Ran evaluated = run_axle({"eval", "--from", run, "--data", text, "--backend", "interpreter", "--json"});
+  const Ran evaluated =
+      run_axle({"eval", "--from", run, "--data", text, "--backend", "interpreter", "--json"});
   ASSERT_EQ(evaluated.code, 0) << evaluated.err;
   const auto json = nlohmann::json::parse(evaluated.out);
   EXPECT_EQ(json["step"], 2);
@@ -52,8 +57,10 @@ TEST_F(TrainEval, TrainsThenEvaluates) {
   EXPECT_THAT(shown.out, HasSubstr("bits per byte (entropy of the text's own bytes: "));
 
   // The run's config is a config file; its folder can be compared with recipes.
-  EXPECT_THAT(run_axle({"config", "diff", "quickstart", run}).out, HasSubstr("model.decoder.model_dim: 128 -> 8\n"));
-  EXPECT_THAT(run_axle({"config", "show", "--config", run + "/config.yaml"}).out, HasSubstr("model.decoder.model_dim: 8\n"));
+  EXPECT_THAT(run_axle({"config", "diff", "quickstart", run}).out,
+              HasSubstr("model.decoder.model_dim: 128 -> 8\n"));
+  EXPECT_THAT(run_axle({"config", "show", "--config", run + "/config.yaml"}).out,
+              HasSubstr("model.decoder.model_dim: 8\n"));
 
   const Ran other = run_axle(train(run, text, {"--set", "model.z_loss_scale=0.5"}));
   EXPECT_EQ(other.code, 2);
@@ -64,7 +71,9 @@ TEST_F(TrainEval, TrainsThenEvaluates) {
 TEST_F(TrainEval, BadText) {
   const Ran missing = run_axle(train(dir_ / "run", dir_ / "nothing.txt"));
   EXPECT_EQ(missing.code, 3);
-  EXPECT_THAT(missing.err, HasSubstr("nothing.txt: expected a text file or a folder of them, got nothing there"));
+  EXPECT_THAT(
+      missing.err,
+      HasSubstr("nothing.txt: expected a text file or a folder of them, got nothing there"));
   replace_file(dir_ / "latin.txt", "good line\ncaf\xe9 au lait\n");
   const Ran latin = run_axle(train(dir_ / "run", dir_ / "latin.txt"));
   EXPECT_EQ(latin.code, 3);
@@ -76,7 +85,8 @@ TEST_F(TrainEval, BadBackend) {
   EXPECT_EQ(ran.code, 2);
   const Ran unknown = run_axle({"eval", "--from", dir_ / "nowhere", "--data", "synthetic"});
   EXPECT_EQ(unknown.code, 2);
-  EXPECT_THAT(unknown.err, HasSubstr("nowhere: expected the folder of a run, with config.yaml; got none there"));
+  EXPECT_THAT(unknown.err,
+              HasSubstr("nowhere: expected the folder of a run, with config.yaml; got none there"));
 }
 
 TEST_F(TrainEval, MissingPlugin) {

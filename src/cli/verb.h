@@ -4,8 +4,8 @@
 //   const Verb<Options> echo({
 //       .name = "echo",
 //       .help = "Print a text",
-//       .add = [](CLI::App& app, Options& o, Output&) { app.add_option("TEXT", o.text)->required(); },
-//       .run = [](const Options& o, Output& out) { out.write(o.text); return ExitCode::kOk; }});
+//       .add = [](CLI::App& app, Options& o, Output&) { app.add_option("TEXT", o.text)->required();
+//       }, .run = [](const Options& o, Output& out) { out.write(o.text); return ExitCode::kOk; }});
 #pragma once
 
 #include <functional>
@@ -45,11 +45,12 @@ template <class Options>
 class Verb {
  public:
   explicit Verb(const VerbRow<Options>& row) {
-    register_verb({row.name, row.help, [row](CLI::App& app, Output& out) -> std::function<ExitCode()> {
-                     auto options = std::make_shared<Options>();
-                     row.add(app, *options, out);
-                     return [row, options, &out] { return row.run(*options, out); };
-                   }});
+    register_verb(
+        {row.name, row.help, [row](CLI::App& app, Output& out) -> std::function<ExitCode()> {
+           auto options = std::make_shared<Options>();
+           row.add(app, *options, out);
+           return [row, options, &out] { return row.run(*options, out); };
+         }});
   }
   Verb(const Verb&) = delete;
   Verb& operator=(const Verb&) = delete;

@@ -17,8 +17,10 @@ struct CompletionOptions {
 const Verb<CompletionOptions> completion({
     .name = "completion",
     .help = "Print a completion script: source <(axle completion bash); zsh and fish as well",
-    .add = [](CLI::App& app, CompletionOptions& o,
-              Output&) { app.add_option("SHELL", o.shell, "bash, zsh or fish")->required()->type_name(""); },
+    .add =
+        [](CLI::App& app, CompletionOptions& o, Output&) {
+          app.add_option("SHELL", o.shell, "bash, zsh or fish")->required()->type_name("");
+        },
     .run =
         [](const CompletionOptions& o, Output& out) {
           out.write(completion_script(o.shell, CommandLine(out).app()));

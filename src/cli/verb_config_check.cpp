@@ -1,4 +1,5 @@
-// axle config check RECIPE: whether flags and files fit, and what they change, without running anything.
+// axle config check RECIPE: whether flags and files fit, and what they change, without running
+// anything.
 #include "cli/config_changes.h"
 #include "cli/recipe_arguments.h"
 #include "cli/verb.h"

@@ -13,9 +13,12 @@ struct DiffOptions {
 };
 
 void add(CLI::App& app, DiffOptions& options, Output& out) {
-  app.add_option("A", options.before, "Recipe, config file or run folder")->required()->type_name("");
+  app.add_option("A", options.before, "Recipe, config file or run folder")
+      ->required()
+      ->type_name("");
   app.add_option("B", options.after, "The same, to compare with")->required()->type_name("");
-  app.add_option("--on", options.machine, "Machine that mesh rules match (default: cpu-<cores>)")->type_name("MACHINE");
+  app.add_option("--on", options.machine, "Machine that mesh rules match (default: cpu-<cores>)")
+      ->type_name("MACHINE");
   out.add_json_flag(app);
 }
 

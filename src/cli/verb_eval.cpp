@@ -15,19 +15,29 @@ struct EvalOptions {
 };
 
 void add(CLI::App& app, EvalOptions& options, Output& out) {
-  app.add_option("--from", options.dir, "Folder of a run or of an import")->required()->type_name("DIR");
-  app.add_option("--data", options.data, "A file or folder of UTF-8 text, or 'synthetic'")->required()->type_name("PATH");
-  app.add_option("--mesh", options.mesh, "Devices as named axes (default: one device)")->type_name("AXES");
+  app.add_option("--from", options.dir, "Folder of a run or of an import")
+      ->required()
+      ->type_name("DIR");
+  app.add_option("--data", options.data, "A file or folder of UTF-8 text, or 'synthetic'")
+      ->required()
+      ->type_name("PATH");
+  app.add_option("--mesh", options.mesh, "Devices as named axes (default: one device)")
+      ->type_name("AXES");
   app.add_flag("--ema", options.average, "Take the averaged parameters");
   options.runtime.add_to(app);
   out.add_json_flag(app);
 }
 
 ExitCode run(const EvalOptions& options, Output& out) {
-  EvalRunOptions eval{.dir = options.dir, .data = options.data, .weights = options.average ? Weights::kAverage : Weights::kTrained, .compile_cache = options.runtime.compile_cache};
+  EvalRunOptions eval{.dir = options.dir,
+                      .data = options.data,
+                      .weights = options.average ? Weights::kAverage : Weights::kTrained,
+                      .compile_cache = options.runtime.compile_cache};
   from_text(options.mesh, eval.mesh);
-  eval.runtime = {.backend = options.runtime.backend, .num_devices = options.runtime.num_devices.value_or(1)};
-  if (!options.runtime.num_devices && !options.mesh.empty()) eval.runtime.num_devices = eval.mesh.num_devices();
+  eval.runtime = {.backend = options.runtime.backend,
+                  .num_devices = options.runtime.num_devices.value_or(1)};
+  if (!options.runtime.num_devices && !options.mesh.empty())
+    eval.runtime.num_devices = eval.mesh.num_devices();
   out.report(evaluate_run(eval));
   return ExitCode::kOk;
 }

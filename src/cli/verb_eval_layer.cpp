@@ -16,26 +16,41 @@ struct Options {
 };
 
 void add(CLI::App& app, Options& o, Output&) {
-  app.add_option("LAYER.yaml", o.layer, "{class: Name, config: {...}, dims: {...}} (axle config list)")->required()->type_name("");
-  app.add_option("--inputs", o.inputs, "in/<name>, state/<path>, cotangent/<i>")->required()->type_name("IN.safetensors");
-  app.add_option("--params", o.params, "params/<path>; without it --seed")->type_name("P.safetensors");
-  app.add_option("--seed", o.eval.init_seed, "Initialise parameters by the key of N")->type_name("N");
+  app.add_option("LAYER.yaml", o.layer,
+                 "{class: Name, config: {...}, dims: {...}} (axle config list)")
+      ->required()
+      ->type_name("");
+  app.add_option("--inputs", o.inputs, "in/<name>, state/<path>, cotangent/<i>")
+      ->required()
+      ->type_name("IN.safetensors");
+  app.add_option("--params", o.params, "params/<path>; without it --seed")
+      ->type_name("P.safetensors");
+  app.add_option("--seed", o.eval.init_seed, "Initialise parameters by the key of N")
+      ->type_name("N");
   app.add_option("--key", o.eval.call_key, "Call with the key of K: dropout")->type_name("K");
   app.add_flag("--grad", o.eval.grad, "Also the vjp at cotangent/<i>");
   app.add_flag("--training", o.eval.training, "Call as in training");
-  app.add_option("--method", o.eval.method, "Method of the layer (default: forward)")->type_name("NAME");
-  app.add_option("--rename", o.rename, "Lines 'theirs -> ours' for paths of parameters and inputs")->type_name("FILE");
-  app.add_flag("--their-names", o.their_names, "Write gradients under the names of --params and --inputs");
-  app.add_option("--precision", o.dtype, "Cast all floats first: f32, bf16, f64 (default: as they are)")->type_name("DTYPE");
-  app.add_option("--backend", o.backend, "cpu, cuda, tpu or interpreter (default: cpu)")->type_name("NAME");
-  app.add_option("--output", o.output, "out, grad/, summaries/, aux_losses/, outputs/, state/, init_params/")
+  app.add_option("--method", o.eval.method, "Method of the layer (default: forward)")
+      ->type_name("NAME");
+  app.add_option("--rename", o.rename, "Lines 'theirs -> ours' for paths of parameters and inputs")
+      ->type_name("FILE");
+  app.add_flag("--their-names", o.their_names,
+               "Write gradients under the names of --params and --inputs");
+  app.add_option("--precision", o.dtype,
+                 "Cast all floats first: f32, bf16, f64 (default: as they are)")
+      ->type_name("DTYPE");
+  app.add_option("--backend", o.backend, "cpu, cuda, tpu or interpreter (default: cpu)")
+      ->type_name("NAME");
+  app.add_option("--output", o.output,
+                 "out, grad/, summaries/, aux_losses/, outputs/, state/, init_params/")
       ->required()
       ->type_name("OUT.safetensors");
 }
 
 ExitCode run(const Options& o, Output& out) {
   const auto layer = build_layer(parse_layer_file(read_user_file(o.layer), o.layer));
-  const RenameRules rules = o.rename.empty() ? RenameRules() : RenameRules(read_user_file(o.rename), o.rename);
+  const RenameRules rules =
+      o.rename.empty() ? RenameRules() : RenameRules(read_user_file(o.rename), o.rename);
   EvalLayerOptions options = o.eval;
   if (!o.dtype.empty()) from_text(o.dtype, options.dtype.emplace());
   const EvalLayerFiles files = read_eval_layer_files(o.inputs, o.params, rules);
@@ -51,7 +66,8 @@ ExitCode run(const Options& o, Output& out) {
 
 const Verb<Options> eval_layer_verb({
     .name = "eval-layer",
-    .help = "Run one layer on given inputs, with its gradients, to compare it with another framework",
+    .help =
+        "Run one layer on given inputs, with its gradients, to compare it with another framework",
     .add = add,
     .run = run,
 });

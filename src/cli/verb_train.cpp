@@ -18,15 +18,19 @@ struct TrainOptions {
 
 void add(CLI::App& app, TrainOptions& options, Output&) {
   options.recipe.add_to(app);
-  app.add_option("--dir", options.dir, "Run folder: checkpoints, metrics.jsonl, config.yaml (default: runs/<recipe>)")->type_name("DIR");
-  app.add_flag("--resume,!--no-resume", options.resume, "Go on from the newest checkpoint of the folder (default), or not");
+  app.add_option("--dir", options.dir,
+                 "Run folder: checkpoints, metrics.jsonl, config.yaml (default: runs/<recipe>)")
+      ->type_name("DIR");
+  app.add_flag("--resume,!--no-resume", options.resume,
+               "Go on from the newest checkpoint of the folder (default), or not");
   app.add_flag("--force", options.force, "Resume although the config has changed");
   options.runtime.add_to(app);
 }
 
 std::string run_folder(const TrainOptions& options, const Resolved& resolved) {
   if (!options.dir.empty()) return options.dir;
-  if (resolved.report.recipe.empty()) throw ConfigError("--dir: expected a folder for the run of a whole config, got none");
+  if (resolved.report.recipe.empty())
+    throw ConfigError("--dir: expected a folder for the run of a whole config, got none");
   return "runs/" + resolved.report.recipe;
 }
 

@@ -44,7 +44,8 @@ struct ModelParameters {
   int64_t step = 0;
 };
 /// The parameters alone, of the newest good checkpoint. Throws as load_model does.
-ModelParameters load_parameters(const std::filesystem::path& dir, Weights weights = Weights::kTrained,
+ModelParameters load_parameters(const std::filesystem::path& dir,
+                                Weights weights = Weights::kTrained,
                                 const Report& report = report_to_stderr);
 
 struct ModelToSave {

@@ -19,11 +19,13 @@ ClassListing class_listing(const ConfigType& type) {
   ClassListing out{std::string(type.name), std::string(type.doc), {}};
   const AnyConfig defaults = AnyConfig::fresh(type);
   for (const Field& field : type.fields) {
-    const Slot slot{std::string(field.name), static_cast<char*>(defaults.get()) + field.offset, field.ops};
+    const Slot slot{std::string(field.name), static_cast<char*>(defaults.get()) + field.offset,
+                    field.ops};
     const auto lines = to_lines(ConfigView(slot), field.name);
     // The first line of a struct, list or map is of its first element.
     const bool is_one = !lines.empty() && lines[0].path == field.name;
-    out.fields.push_back({slot.name, is_one ? lines[0].text : fmt::format("{} values", lines.size())});
+    out.fields.push_back(
+        {slot.name, is_one ? lines[0].text : fmt::format("{} values", lines.size())});
   }
   return out;
 }
@@ -37,8 +39,10 @@ RoleEntry role_entry(const RoleListing& listing) {
   if (listing.role->dims) {
     for (const Field& field : listing.role->dims().fields) out.dims.emplace_back(field.name);
   }
-  if (!listing.role->inputs.empty()) out.methods.push_back(method_listing({"forward", listing.role->inputs}));
-  for (const MethodNames& method : role_methods(*listing.role->type)) out.methods.push_back(method_listing(method));
+  if (!listing.role->inputs.empty())
+    out.methods.push_back(method_listing({"forward", listing.role->inputs}));
+  for (const MethodNames& method : role_methods(*listing.role->type))
+    out.methods.push_back(method_listing(method));
   for (const ConfigType* type : listing.classes) out.classes.push_back(class_listing(*type));
   return out;
 }
@@ -48,7 +52,8 @@ RoleEntry role_entry(const RoleListing& listing) {
 Catalogue catalogue() {
   Catalogue out{.recipes = recipe_names(), .roles = {}, .functions = {}};
   for (const RoleListing& listing : list_roles()) out.roles.push_back(role_entry(listing));
-  for (const SignatureListing& listing : list_functions()) out.functions.push_back({listing.signature, listing.names});
+  for (const SignatureListing& listing : list_functions())
+    out.functions.push_back({listing.signature, listing.names});
   return out;
 }
 
@@ -62,12 +67,15 @@ std::string to_text(const Catalogue& all) {
     }
     for (const ClassListing& one : role.classes) {
       std::vector<std::string> fields;
-      for (const FieldListing& field : one.fields) fields.push_back(field.name + " = " + field.value);
-      out += fmt::format("  {} {{{}}}{}\n", one.name, join(fields, ", "), one.doc.empty() ? "" : "  " + one.doc);
+      for (const FieldListing& field : one.fields)
+        fields.push_back(field.name + " = " + field.value);
+      out += fmt::format("  {} {{{}}}{}\n", one.name, join(fields, ", "),
+                         one.doc.empty() ? "" : "  " + one.doc);
     }
   }
   out += "\nFunctions\n";
-  for (const FunctionEntry& entry : all.functions) out += fmt::format("  {}: {}\n", entry.signature, join(entry.names, ", "));
+  for (const FunctionEntry& entry : all.functions)
+    out += fmt::format("  {}: {}\n", entry.signature, join(entry.names, ", "));
   return out;
 }
 
@@ -77,7 +85,8 @@ Json to_json(const Catalogue& all) {
     Json& entry = out["roles"][role.name];
     entry["dims"] = role.dims;
     entry["methods"] = Json::object();
-    for (const MethodListing& method : role.methods) entry["methods"][method.name] = {{"inputs", method.inputs}};
+    for (const MethodListing& method : role.methods)
+      entry["methods"][method.name] = {{"inputs", method.inputs}};
     entry["classes"] = Json::object();
     for (const ClassListing& one : role.classes) {
       Json fields = Json::object();

@@ -7,7 +7,8 @@
 
 namespace axle {
 
-/// A way to call the layers of a role: "forward", "extend_step", with the names of its inputs in order.
+/// A way to call the layers of a role: "forward", "extend_step", with the names of its inputs in
+/// order.
 struct MethodListing {
   std::string name;
   std::vector<std::string> inputs;
@@ -21,7 +22,8 @@ struct ClassListing {
 };
 struct RoleEntry {
   std::string name;
-  std::vector<std::string> dims;  // what `dims:` of eval-layer takes; empty where roles are no layers
+  std::vector<std::string>
+      dims;  // what `dims:` of eval-layer takes; empty where roles are no layers
   std::vector<MethodListing> methods;
   std::vector<ClassListing> classes;
 };

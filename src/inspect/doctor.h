@@ -11,9 +11,10 @@
 namespace axle {
 
 struct MachineFacts {
-  std::string processor;                      // "AMD EPYC 9B14"
-  int64_t num_cores = 0;                      // that this process may use
-  std::vector<std::string> instruction_sets;  // of those that matter here: "avx2", "fma", "amx_bf16", ...
+  std::string processor;  // "AMD EPYC 9B14"
+  int64_t num_cores = 0;  // that this process may use
+  std::vector<std::string>
+      instruction_sets;  // of those that matter here: "avx2", "fma", "amx_bf16", ...
   int64_t memory_bytes = 0, available_memory_bytes = 0;
   int64_t free_disk_bytes = 0;  // under the current folder
 };
@@ -41,7 +42,8 @@ struct DoctorReport {
   std::vector<std::string> problems;
 };
 
-/// Loads the plugins that it finds and counts their devices; computes nothing but the machine's peak.
+/// Loads the plugins that it finds and counts their devices; computes nothing but the machine's
+/// peak.
 DoctorReport examine_machine();
 
 std::string to_text(const DoctorReport& report);

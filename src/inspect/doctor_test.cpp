@@ -11,7 +11,11 @@ using testing::HasSubstr;
 using testing::Not;
 
 DoctorReport report_of(std::vector<BackendFacts> backends) {
-  return {.version = "1.2.3", .machine_name = "cpu-2", .machine = {.processor = "Chip", .num_cores = 2, .instruction_sets = {"avx2"}}, .backends = std::move(backends), .problems = {}};
+  return {.version = "1.2.3",
+          .machine_name = "cpu-2",
+          .machine = {.processor = "Chip", .num_cores = 2, .instruction_sets = {"avx2"}},
+          .backends = std::move(backends),
+          .problems = {}};
 }
 
 TEST(Doctor, FactsOfThisMachine) {
@@ -27,16 +31,28 @@ TEST(Doctor, ExamineKnowsEveryPlatform) {
   for (const BackendFacts& backend : report.backends) platforms.push_back(backend.plugin.platform);
   EXPECT_THAT(platforms, testing::Contains("cpu"));
   for (const BackendFacts& backend : report.backends) {
-    EXPECT_EQ(backend.devices.empty(), !backend.plugin.problem.empty() || backend.plugin.path.empty()) << backend.plugin.platform;
+    EXPECT_EQ(backend.devices.empty(),
+              !backend.plugin.problem.empty() || backend.plugin.path.empty())
+        << backend.plugin.platform;
   }
   EXPECT_FALSE(to_json(report)["backends"]["cpu"].is_null());
 }
 
 TEST(Doctor, TextAndJson) {
-  const BackendFacts works{.plugin = {.platform = "cpu", .path = "/p/cpu.so", .api_version = "0.90", .attributes = {{"xla_version", "7"}}, .extensions = {"FFI"}, .problem = ""},
+  const BackendFacts works{.plugin = {.platform = "cpu",
+                                      .path = "/p/cpu.so",
+                                      .api_version = "0.90",
+                                      .attributes = {{"xla_version", "7"}},
+                                      .extensions = {"FFI"},
+                                      .problem = ""},
                            .devices = {{.id = 0, .kind = "cpu"}},
                            .peaks = {{"f32", 2e9, "measured"}}};
-  const BackendFacts absent{.plugin = {.platform = "tpu", .path = "", .api_version = "", .attributes = {}, .extensions = {}, .problem = "get it by: ./dev plugin tpu"},
+  const BackendFacts absent{.plugin = {.platform = "tpu",
+                                       .path = "",
+                                       .api_version = "",
+                                       .attributes = {},
+                                       .extensions = {},
+                                       .problem = "get it by: ./dev plugin tpu"},
                             .devices = {},
                             .peaks = {}};
   DoctorReport report = report_of({works, absent});

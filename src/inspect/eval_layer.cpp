@@ -37,11 +37,13 @@ void check_params(const Tree<ParamSpec>& specs, const Tree<HostTensor>& params) 
     if (it == params.end()) {
       faults.push_back(fmt::format("params/{}: expected {}, got none", path, to_text(spec.type())));
     } else if (it->second.shape() != spec.shape) {
-      faults.push_back(fmt::format("params/{}: expected {}, got {}", path, to_text(spec.shape), to_text(it->second.shape())));
+      faults.push_back(fmt::format("params/{}: expected {}, got {}", path, to_text(spec.shape),
+                                   to_text(it->second.shape())));
     }
   }
   for (const auto& [path, value] : params) {
-    if (!specs.contains(path)) faults.push_back(fmt::format("params/{}: not a parameter of this layer", path));
+    if (!specs.contains(path))
+      faults.push_back(fmt::format("params/{}: not a parameter of this layer", path));
   }
   if (!faults.empty()) throw ConfigError(join(faults, "; "));
 }
@@ -52,10 +54,12 @@ Method find_method(Layer& layer, const std::string& name) {
     if (method.name == name) return std::move(method);
     names.push_back(method.name);
   }
-  throw ConfigError(fmt::format("--method: no method is called '{}'{} (methods: {})", name, suggest(name, names), join(names, ", ")));
+  throw ConfigError(fmt::format("--method: no method is called '{}'{} (methods: {})", name,
+                                suggest(name, names), join(names, ", ")));
 }
 
-// The call as a function from "params/", "in/", "state/" and "key" to all that it gives, by the names of the result.
+// The call as a function from "params/", "in/", "state/" and "key" to all that it gives, by the
+// names of the result.
 struct Call {
   Layer& layer;
   Method method;
@@ -63,16 +67,19 @@ struct Call {
 
   Tree<Tensor> operator()(const Tree<Tensor>& arguments) const {
     InvocationOptions invocation{.training = training, .state = below(arguments, "state")};
-    if (const auto key = arguments.find("key"); key != arguments.end()) invocation.key = key->second;
+    if (const auto key = arguments.find("key"); key != arguments.end())
+      invocation.key = key->second;
     const Tree<Tensor> inputs = below(arguments, "in");
-    const auto [results, collected] = functional(layer, below(arguments, "params"), std::move(invocation), [&] {
-      InputReader reader(inputs);
-      Values values = method.call(reader);
-      reader.check_all_used();
-      return values;
-    });
+    const auto [results, collected] =
+        functional(layer, below(arguments, "params"), std::move(invocation), [&] {
+          InputReader reader(inputs);
+          Values values = method.call(reader);
+          reader.check_all_used();
+          return values;
+        });
     Tree<Tensor> out;
-    for (size_t i = 0; i < results.size(); ++i) out.emplace(results.size() == 1 ? "out" : fmt::format("out/{}", i), results[i]);
+    for (size_t i = 0; i < results.size(); ++i)
+      out.emplace(results.size() == 1 ? "out" : fmt::format("out/{}", i), results[i]);
     put(out, "summaries", collected.summaries);
     put(out, "aux_losses", collected.aux_losses);
     put(out, "outputs", collected.outputs);
@@ -91,16 +98,21 @@ class Cotangents {
     if (!is_output || !is_float(value.dtype())) return {};
     const std::string index = result == "out" ? "0" : result.substr(4);
     const auto it = given_.find(index);
-    if (it == given_.end()) throw ConfigError(fmt::format("cotangent/{}: expected {}, got none", index, to_text(value.type())));
+    if (it == given_.end())
+      throw ConfigError(
+          fmt::format("cotangent/{}: expected {}, got none", index, to_text(value.type())));
     const Tensor cotangent = it->second;
     if (!(cotangent.type() == value.type())) {
-      throw ConfigError(fmt::format("cotangent/{}: expected {}, got {}", index, to_text(value.type()), to_text(cotangent.type())));
+      throw ConfigError(fmt::format("cotangent/{}: expected {}, got {}", index,
+                                    to_text(value.type()), to_text(cotangent.type())));
     }
     given_.erase(it);
     return cotangent;
   }
   void check_all_used() const {
-    if (!given_.empty()) throw ConfigError(fmt::format("cotangent/{}: no floating-point output has this number", given_.begin()->first));
+    if (!given_.empty())
+      throw ConfigError(fmt::format("cotangent/{}: no floating-point output has this number",
+                                    given_.begin()->first));
   }
 
  private:
@@ -120,7 +132,8 @@ Tree<Tensor> with_gradients(const Call& call, const Tree<Tensor>& arguments) {
     }
     names.push_back(name);
     values.push_back(value);
-    active.push_back((name.starts_with("params/") || name.starts_with("in/")) && is_float(value.dtype()));
+    active.push_back((name.starts_with("params/") || name.starts_with("in/")) &&
+                     is_float(value.dtype()));
   }
   std::vector<std::string> result_names;
   const auto positional = [&](const Values& at) {
@@ -145,26 +158,31 @@ Tree<Tensor> with_gradients(const Call& call, const Tree<Tensor>& arguments) {
   at.check_all_used();
   const Values gradients = linear.pullback(seeds);
   for (size_t i = 0; i < names.size(); ++i) {
-    if (active[i]) out.emplace("grad/" + names[i], gradients[i] ? gradients[i] : zeros_like(values[i]));
+    if (active[i])
+      out.emplace("grad/" + names[i], gradients[i] ? gradients[i] : zeros_like(values[i]));
   }
   return out;
 }
 
 Tree<HostTensor> initial_params(const Layer& layer, int64_t seed, Runtime& runtime) {
   if (layer.param_specs().empty()) return {};
-  return run_named("initialize", [&](const Tree<Tensor>& in) { return layer.initialize(in.at("key")); },
-                   {{"key", random::key(seed)}}, runtime);
+  return run_named(
+      "initialize", [&](const Tree<Tensor>& in) { return layer.initialize(in.at("key")); },
+      {{"key", random::key(seed)}}, runtime);
 }
 
 }  // namespace
 
-Tree<HostTensor> eval_layer(Layer& layer, const std::optional<Tree<HostTensor>>& params, const Tree<HostTensor>& inputs,
-                            const EvalLayerOptions& options, Runtime& runtime) {
+Tree<HostTensor> eval_layer(Layer& layer, const std::optional<Tree<HostTensor>>& params,
+                            const Tree<HostTensor>& inputs, const EvalLayerOptions& options,
+                            Runtime& runtime) {
   const Call call{layer, find_method(layer, options.method), options.training};
   const Tree<ParamSpec> specs = layer.param_specs();
   Tree<HostTensor> out, arguments;
-  if (options.init_seed) put(out, "init_params", initial_params(layer, *options.init_seed, runtime));
-  if (!params && !options.init_seed && !specs.empty()) throw ConfigError("parameters: expected --params FILE or --seed N, got neither");
+  if (options.init_seed)
+    put(out, "init_params", initial_params(layer, *options.init_seed, runtime));
+  if (!params && !options.init_seed && !specs.empty())
+    throw ConfigError("parameters: expected --params FILE or --seed N, got neither");
   const Tree<HostTensor> used = params ? *params : below(out, "init_params");
   check_params(specs, used);
 
@@ -177,7 +195,9 @@ Tree<HostTensor> eval_layer(Layer& layer, const std::optional<Tree<HostTensor>>&
     }
   }
   if (options.call_key) arguments.emplace("key", random::key(*options.call_key));
-  const auto program = [&](const Tree<Tensor>& at) { return options.grad ? with_gradients(call, at) : call(at); };
+  const auto program = [&](const Tree<Tensor>& at) {
+    return options.grad ? with_gradients(call, at) : call(at);
+  };
   out.merge(run_named("eval_layer", program, arguments, runtime));
   return out;
 }

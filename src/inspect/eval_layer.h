@@ -1,4 +1,5 @@
-// Any registered layer on given inputs, with its vjp: how a user compares one layer with another framework.
+// Any registered layer on given inputs, with its vjp: how a user compares one layer with another
+// framework.
 #pragma once
 
 #include <memory>
@@ -19,8 +20,9 @@ struct LayerFile {
   AnyConfig config, dims;
 };
 
-/// Reads YAML: {class: Linear, config: {bias: false}, dims: {input_dim: 32, output_dim: 24}}. Throws ConfigError at `source`:
-/// unknown class, fields and dims; a class that is no layer; numbers of dims that are not named.
+/// Reads YAML: {class: Linear, config: {bias: false}, dims: {input_dim: 32, output_dim: 24}}.
+/// Throws ConfigError at `source`: unknown class, fields and dims; a class that is no layer;
+/// numbers of dims that are not named.
 LayerFile parse_layer_file(std::string_view text, const std::string& source);
 /// The layer at the root: its own parameters have paths of one name.
 std::unique_ptr<Layer> build_layer(const LayerFile& file);
@@ -40,11 +42,13 @@ struct EvalLayerOptions {
 
 /// Runs a method of the layer.
 ///
-/// `params` by the layer's paths; none: drawn from the seed. `inputs` are "in/<name>", "state/<path>" and, for the vjp,
-/// "cotangent/<i>" of each floating-point output. The result has "out" (one output) or "out/<i>", "init_params/<path>" if
-/// there is a seed, "summaries/", "aux_losses/", "outputs/" and "state/" by path, "grad/params/<path>" and "grad/in/<name>".
+/// `params` by the layer's paths; none: drawn from the seed. `inputs` are "in/<name>",
+/// "state/<path>" and, for the vjp, "cotangent/<i>" of each floating-point output. The result has
+/// "out" (one output) or "out/<i>", "init_params/<path>" if there is a seed, "summaries/",
+/// "aux_losses/", "outputs/" and "state/" by path, "grad/params/<path>" and "grad/in/<name>".
 /// Throws ConfigError naming every missing, extra or misshapen parameter and input.
-Tree<HostTensor> eval_layer(Layer& layer, const std::optional<Tree<HostTensor>>& params, const Tree<HostTensor>& inputs,
-                            const EvalLayerOptions& options, Runtime& runtime);
+Tree<HostTensor> eval_layer(Layer& layer, const std::optional<Tree<HostTensor>>& params,
+                            const Tree<HostTensor>& inputs, const EvalLayerOptions& options,
+                            Runtime& runtime);
 
 }  // namespace axle

@@ -22,7 +22,9 @@ using Json = nlohmann::ordered_json;
 
 Trainer::Config read_config(const std::filesystem::path& dir) {
   const auto file = dir / "config.yaml";
-  if (!path_exists(file)) throw ConfigError(fmt::format("{}: expected the folder of a run, with config.yaml; got none there", dir.string()));
+  if (!path_exists(file))
+    throw ConfigError(fmt::format(
+        "{}: expected the folder of a run, with config.yaml; got none there", dir.string()));
   Trainer::Config config;
   from_yaml(config, read_file(file));
   return config;
@@ -39,7 +41,10 @@ Child<Input> whole_text(Trainer::Config config, const std::string& data) {
     input.epochs = 1;
     if (!input.batch_size.has_value()) input.batch_size = kBatchSize;
   });
-  for_each_config<SyntheticInput>(config.input, [](const std::string&, SyntheticInput::Config& input) { input.num_batches = kSyntheticEvalBatches; });
+  for_each_config<SyntheticInput>(config.input,
+                                  [](const std::string&, SyntheticInput::Config& input) {
+                                    input.num_batches = kSyntheticEvalBatches;
+                                  });
   return config.input;
 }
 
@@ -49,7 +54,8 @@ Arrays on_device(const Tree<HostTensor>& parameters, const Program& program, Run
   for (const ProgramValue& input : program.inputs) {
     if (!input.name.starts_with("model/")) continue;
     const auto it = parameters.find(input.name);
-    if (it == parameters.end()) throw ConfigError(fmt::format("{}: expected it in the checkpoint, got none", input.name));
+    if (it == parameters.end())
+      throw ConfigError(fmt::format("{}: expected it in the checkpoint, got none", input.name));
     out.push_back(runtime.make_array(it->second, input.sharding, program.mesh));
   }
   return out;
@@ -62,25 +68,35 @@ RunEvaluation evaluate_run(const EvalRunOptions& options) {
   const auto model = config.model.build({}, Scope{.path = "model"});
   const Tree<ParamSpec> params = model->param_specs();
   const auto learner = config.learner.build({.params = params}, Scope{.path = "learner"});
-  const Input::Dims dims{.vocab_size = model->vocab_size(), .seed = static_cast<uint64_t>(config.seed)};
+  const Input::Dims dims{.vocab_size = model->vocab_size(),
+                         .seed = static_cast<uint64_t>(config.seed)};
   const auto input = whole_text(config, options.data).build(dims, Scope{.path = "input"});
 
   const auto runtime = make_runtime(options.runtime);
-  const Mesh mesh = infer_mesh(options.mesh, static_cast<int64_t>(runtime->topology().devices.size()));
-  const ProgramParts parts{.model = *model, .learner = *learner, .batch = input->element_spec(), .mesh = mesh,
-                           .batch_partition = config.batch_partition, .compute_dtype = config.compute_dtype};
+  const Mesh mesh =
+      infer_mesh(options.mesh, static_cast<int64_t>(runtime->topology().devices.size()));
+  const ProgramParts parts{.model = *model,
+                           .learner = *learner,
+                           .batch = input->element_spec(),
+                           .mesh = mesh,
+                           .batch_partition = config.batch_partition,
+                           .compute_dtype = config.compute_dtype};
   const Program program = eval_program(parts);
   const ModelParameters saved = load_parameters(options.dir, options.weights);
   const Arrays parameters = on_device(saved.by_path, program, *runtime);
   const auto executable = runtime->compile(program, {.cache_dir = options.compile_cache});
-  return {saved.step, options.data, evaluate_input(*input, *executable, program, *runtime, parameters, config.batch_partition)};
+  return {
+      saved.step, options.data,
+      evaluate_input(*input, *executable, program, *runtime, parameters, config.batch_partition)};
 }
 
 std::string to_text(const RunEvaluation& evaluation) {
   const EvalResult& r = evaluation.result;
-  std::string out = fmt::format("{} after step {}: loss {:.4f}", evaluation.data, evaluation.step, r.metrics.at("loss"));
+  std::string out = fmt::format("{} after step {}: loss {:.4f}", evaluation.data, evaluation.step,
+                                r.metrics.at("loss"));
   if (const auto bits = r.metrics.find("bits_per_byte"); bits != r.metrics.end()) {
-    out += fmt::format(", {:.3f} bits per byte (entropy of the text's own bytes: {:.3f})", bits->second, r.byte_entropy_bits);
+    out += fmt::format(", {:.3f} bits per byte (entropy of the text's own bytes: {:.3f})",
+                       bits->second, r.byte_entropy_bits);
   }
   out += fmt::format("; {} targets", grouped_digits(r.num_targets));
   if (r.num_bytes > 0) out += fmt::format(", {} bytes", grouped_digits(r.num_bytes));
@@ -89,7 +105,10 @@ std::string to_text(const RunEvaluation& evaluation) {
 
 Json to_json(const RunEvaluation& evaluation) {
   const EvalResult& r = evaluation.result;
-  Json out = {{"step", evaluation.step}, {"data", evaluation.data}, {"num_targets", r.num_targets}, {"num_bytes", r.num_bytes}};
+  Json out = {{"step", evaluation.step},
+              {"data", evaluation.data},
+              {"num_targets", r.num_targets},
+              {"num_bytes", r.num_bytes}};
   out["byte_entropy_bits"] = r.byte_entropy_bits > 0 ? Json(r.byte_entropy_bits) : Json(nullptr);
   out["metrics"] = r.metrics;
   return out;

@@ -29,12 +29,14 @@ struct RunEvaluation {
   EvalResult result;
 };
 
-/// Restores the newest good checkpoint and runs all of the text through the model once. Throws ConfigError where the folder
-/// holds no run, DataError for bad text, StorageError for damaged checkpoints.
+/// Restores the newest good checkpoint and runs all of the text through the model once. Throws
+/// ConfigError where the folder holds no run, DataError for bad text, StorageError for damaged
+/// checkpoints.
 RunEvaluation evaluate_run(const EvalRunOptions& options);
 
 std::string to_text(const RunEvaluation& evaluation);
-/// {step, data, num_targets, num_bytes, byte_entropy_bits, metrics: {loss, ...}}; byte_entropy_bits is null where it is not known.
+/// {step, data, num_targets, num_bytes, byte_entropy_bits, metrics: {loss, ...}}; byte_entropy_bits
+/// is null where it is not known.
 nlohmann::ordered_json to_json(const RunEvaluation& evaluation);
 
 }  // namespace axle

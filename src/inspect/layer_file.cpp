@@ -18,10 +18,12 @@ using Json = nlohmann::ordered_json;
 
 void check_keys(const Json& document, const std::string& source) {
   static const std::vector<std::string> kKeys = {"class", "config", "dims"};
-  if (!document.is_object()) throw ConfigError(source + ": expected {class: Name, config: {...}, dims: {...}}");
+  if (!document.is_object())
+    throw ConfigError(source + ": expected {class: Name, config: {...}, dims: {...}}");
   for (const auto& [key, unused] : document.items()) {
     if (!std::ranges::count(kKeys, key)) {
-      throw ConfigError(fmt::format("{}: no such key: {}{} (keys: {})", source, key, suggest(key, kKeys), join(kKeys, ", ")));
+      throw ConfigError(fmt::format("{}: no such key: {}{} (keys: {})", source, key,
+                                    suggest(key, kKeys), join(kKeys, ", ")));
     }
   }
 }
@@ -37,8 +39,10 @@ AnyConfig read_dims(const ConfigType& type, const Json& given) {
   // Sizes have no defaults: one that is left out would be 0.
   std::vector<std::string> left_out;
   for (const Field& field : type.fields) {
-    const bool is_size = field.ops->kind == FieldKind::kLeaf && field.ops->leaf == LeafKind::kInteger;
-    if (is_size && !given.contains(field.name)) left_out.push_back("dims." + std::string(field.name));
+    const bool is_size =
+        field.ops->kind == FieldKind::kLeaf && field.ops->leaf == LeafKind::kInteger;
+    if (is_size && !given.contains(field.name))
+      left_out.push_back("dims." + std::string(field.name));
   }
   if (!left_out.empty()) throw ConfigError("REQUIRED but not set: " + join(left_out, ", "));
   return dims;
@@ -53,7 +57,8 @@ LayerFile parse_layer_file(std::string_view text, const std::string& source) {
     AnyConfig config = config_from_json(document, "config");
     check_is_layer(config.type());
     const bool has_dims = document.contains("dims") && !document["dims"].is_null();
-    AnyConfig dims = read_dims(config.type().role->dims(), has_dims ? document["dims"] : Json::object());
+    AnyConfig dims =
+        read_dims(config.type().role->dims(), has_dims ? document["dims"] : Json::object());
     check_complete(config, "config");
     return {std::move(config), std::move(dims)};
   } catch (const ConfigError& error) {

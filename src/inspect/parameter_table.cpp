@@ -31,14 +31,22 @@ Tree<double> factors_of(const Child<Learner>& learner, const Tree<ParamSpec>& sp
 
 std::string numpy_name(DType dtype) {
   switch (dtype) {
-    case DType::kPred: return "bool";
-    case DType::kI32: return "int32";
-    case DType::kI64: return "int64";
-    case DType::kU32: return "uint32";
-    case DType::kU64: return "uint64";
-    case DType::kBF16: return "bfloat16";
-    case DType::kF32: return "float32";
-    case DType::kF64: return "float64";
+    case DType::kPred:
+      return "bool";
+    case DType::kI32:
+      return "int32";
+    case DType::kI64:
+      return "int64";
+    case DType::kU32:
+      return "uint32";
+    case DType::kU64:
+      return "uint64";
+    case DType::kBF16:
+      return "bfloat16";
+    case DType::kF32:
+      return "float32";
+    case DType::kF64:
+      return "float64";
   }
   return "unknown";
 }
@@ -69,10 +77,12 @@ ParameterTable parameter_table(const Trainer::Config& config) {
 std::string to_text(const ParameterTable& table) {
   TextTable text({"parameter", "shape", "dtype", "mesh axes", "initialiser", "weight decay"});
   for (const ParameterRow& row : table.rows) {
-    text.add({row.path, to_text(row.type.dims), to_text(row.type.dtype), to_text(PartitionSpec{.dims = row.axes}), row.init,
+    text.add({row.path, to_text(row.type.dims), to_text(row.type.dtype),
+              to_text(PartitionSpec{.dims = row.axes}), row.init,
               row.weight_decay_scale ? fmt::format("x{}", *row.weight_decay_scale) : ""});
   }
-  return text.text() + fmt::format("{} parameters in {} tensors\n", grouped_digits(table.total_params), table.rows.size());
+  return text.text() + fmt::format("{} parameters in {} tensors\n",
+                                   grouped_digits(table.total_params), table.rows.size());
 }
 
 Json to_json(const ParameterTable& table) {
@@ -85,7 +95,8 @@ Json to_json(const ParameterTable& table) {
     entry["dtype"] = numpy_name(row.type.dtype);
     entry["axes"] = std::move(axes);
     entry["init"] = row.init;
-    entry["weight_decay_scale"] = row.weight_decay_scale ? Json(*row.weight_decay_scale) : Json(nullptr);
+    entry["weight_decay_scale"] =
+        row.weight_decay_scale ? Json(*row.weight_decay_scale) : Json(nullptr);
   }
   return {{"params", std::move(params)}, {"total_params", table.total_params}};
 }

@@ -31,8 +31,8 @@ struct ParameterTable {
 ParameterTable parameter_table(const Trainer::Config& config);
 
 std::string to_text(const ParameterTable& table);
-/// {params: {path: {shape, dtype, axes, init, weight_decay_scale}}, total_params}; axes: for each dim null, a name, or a
-/// list of names; dtypes as NumPy calls them.
+/// {params: {path: {shape, dtype, axes, init, weight_decay_scale}}, total_params}; axes: for each
+/// dim null, a name, or a list of names; dtypes as NumPy calls them.
 nlohmann::ordered_json to_json(const ParameterTable& table);
 
 }  // namespace axle

@@ -1,4 +1,5 @@
-// The parameters of published recipes, against tables that another framework printed of the same ones.
+// The parameters of published recipes, against tables that another framework printed of the same
+// ones.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -32,12 +33,14 @@ TEST_P(ParameterTableParity, EveryColumnOfEveryParameter) {
     // Fewer key/value heads than query heads are projected by a layer below.
     if (!got["params"].contains(ours)) ours.replace(ours.rfind('/'), 1, "/proj/");
     ASSERT_TRUE(got["params"].contains(ours)) << theirs << " -> " << ours;
-    for (const auto& [column, value] : row.items()) EXPECT_EQ(got["params"][ours][column], value) << ours << ' ' << column;
+    for (const auto& [column, value] : row.items())
+      EXPECT_EQ(got["params"][ours][column], value) << ours << ' ' << column;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Recipes, ParameterTableParity,
-                         testing::Values("fuji-test-v1", "fuji-golden-run-test-v1", "fuji-7B-v1", "fuji-7B-v2", "fuji-1B-v3"),
+                         testing::Values("fuji-test-v1", "fuji-golden-run-test-v1", "fuji-7B-v1",
+                                         "fuji-7B-v2", "fuji-1B-v3"),
                          [](const auto& one) {
                            std::string name = one.param;
                            std::ranges::replace(name, '-', '_');

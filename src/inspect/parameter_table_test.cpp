@@ -34,8 +34,9 @@ TEST(ParameterTable, JsonHasExactlyTheseKeys) {
   EXPECT_EQ(json.size(), 2u);
   EXPECT_EQ(json["total_params"], 6610489344);
   const Json& up = json["params"]["decoder/layers/layer/feed_forward/body/up/weight"];
-  EXPECT_EQ(up.dump(),
-            R"json({"shape":[32,4096,11008],"dtype":"float32","axes":[null,["expert","fsdp","seq"],"model"],"init":"normal(0, 1.0 / fan_in)","weight_decay_scale":null})json");
+  EXPECT_EQ(
+      up.dump(),
+      R"json({"shape":[32,4096,11008],"dtype":"float32","axes":[null,["expert","fsdp","seq"],"model"],"init":"normal(0, 1.0 / fan_in)","weight_decay_scale":null})json");
 }
 
 TEST(ParameterTable, WeightDecayOfTheOptimizersPatterns) {

@@ -16,7 +16,8 @@ std::string regex_of(std::string_view pattern) {
   for (const char c : pattern) {
     if (c == '*') {
       out += "[^/]*";
-    } else if (c == '(' || c == ')' || c == '|' || std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '/') {
+    } else if (c == '(' || c == ')' || c == '|' || std::isalnum(static_cast<unsigned char>(c)) ||
+               c == '_' || c == '/') {
       out += c;
     } else {
       out += std::string("\\") + c;
@@ -35,14 +36,17 @@ RenameRules::RenameRules(std::string_view text, const std::string& source) : sou
     if (line.empty()) continue;
     const size_t arrow = line.find(kArrow);
     const std::string_view theirs = trim(line.substr(0, arrow));
-    const std::string_view ours = arrow == line.npos ? "" : trim(line.substr(arrow + kArrow.size()));
+    const std::string_view ours =
+        arrow == line.npos ? "" : trim(line.substr(arrow + kArrow.size()));
     if (theirs.empty() || ours.empty()) {
-      throw ConfigError(fmt::format("{}:{}: expected 'theirs -> ours', got '{}'", source, number, line));
+      throw ConfigError(
+          fmt::format("{}:{}: expected 'theirs -> ours', got '{}'", source, number, line));
     }
     try {
       rules_.push_back({std::regex(regex_of(theirs)), std::string(ours)});
     } catch (const std::regex_error&) {
-      throw ConfigError(fmt::format("{}:{}: expected balanced parentheses, got '{}'", source, number, theirs));
+      throw ConfigError(
+          fmt::format("{}:{}: expected balanced parentheses, got '{}'", source, number, theirs));
     }
   }
 }
@@ -58,7 +62,8 @@ std::optional<std::string> RenameRules::apply(const std::string& theirs) const {
 std::string RenameRules::require(const std::string& theirs) const {
   if (rules_.empty()) return theirs;
   const auto ours = apply(theirs);
-  if (!ours) throw ConfigError(fmt::format("{}: expected a line that fits '{}', got none", source_, theirs));
+  if (!ours)
+    throw ConfigError(fmt::format("{}: expected a line that fits '{}', got none", source_, theirs));
   return *ours;
 }
 

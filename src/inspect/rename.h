@@ -14,7 +14,8 @@
 
 namespace axle {
 
-/// Ordered rules from paths to paths. `*` is any run of characters without "/", `(...)` a group that `$1` names.
+/// Ordered rules from paths to paths. `*` is any run of characters without "/", `(...)` a group
+/// that `$1` names.
 class RenameRules {
  public:
   RenameRules() = default;

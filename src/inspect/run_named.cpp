@@ -5,8 +5,8 @@
 
 namespace axle {
 
-Tree<HostTensor> run_named(const std::string& program_name, const NamedFunction& fn, const Tree<HostTensor>& arguments,
-                           Runtime& runtime) {
+Tree<HostTensor> run_named(const std::string& program_name, const NamedFunction& fn,
+                           const Tree<HostTensor>& arguments, Runtime& runtime) {
   std::vector<Type> types;
   std::vector<std::string> names, result_names;
   std::vector<ProgramValue> inputs, outputs;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "config/register.h"
+#include "ops/annotate.h"
 #include "ops/arithmetic.h"
 #include "ops/convert.h"
 #include "ops/create.h"
@@ -30,11 +31,11 @@ struct Rotation {
 
 Rotation rotation(const Tensor& positions, const Tensor& frequency, DType dtype) {
   const Tensor angle = expand_dims(astype(positions, DType::kF32), -1) * frequency;
-  const auto aligned = [&](const Tensor& t) {
-    return expand_dims(expand_dims(astype(t, dtype), -1), -3);
-  };
+  // Behind a barrier, or the compiler computes them again for every head.
+  const Values table = optimization_barrier({astype(cos(angle), dtype), astype(sin(angle), dtype)});
+  const auto aligned = [](const Tensor& t) { return expand_dims(expand_dims(t, -1), -3); };
   const Tensor sign = constant(HostTensor({2}, {-1.0f, 1.0f}));
-  return {aligned(cos(angle)), aligned(sin(angle)) * astype(sign, dtype)};
+  return {aligned(table[0]), aligned(table[1]) * astype(sign, dtype)};
 }
 
 // (a, b) -> (a cos - b sin, b cos + a sin).

@@ -13,7 +13,9 @@ std::map<std::type_index, std::vector<MethodNames>>& table() {
 
 }  // namespace
 
-RoleMethods::RoleMethods(const std::type_info& role, std::vector<MethodNames> methods) { table()[role] = std::move(methods); }
+RoleMethods::RoleMethods(const std::type_info& role, std::vector<MethodNames> methods) {
+  table()[role] = std::move(methods);
+}
 
 std::vector<MethodNames> role_methods(const std::type_info& role) {
   const auto it = table().find(role);

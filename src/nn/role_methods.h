@@ -1,4 +1,5 @@
-// The ways to call a role beside its own call, by role: known without a layer at hand (config list).
+// The ways to call a role beside its own call, by role: known without a layer at hand (config
+// list).
 #pragma once
 
 #include <span>
@@ -14,7 +15,8 @@ struct MethodNames {
   std::span<const std::string_view> inputs;
 };
 
-/// Enters itself: `const RoleMethods methods(typeid(Model), {{"logits", Model::kInputs}});` in the role's .cpp.
+/// Enters itself: `const RoleMethods methods(typeid(Model), {{"logits", Model::kInputs}});` in the
+/// role's .cpp.
 class RoleMethods {
  public:
   RoleMethods(const std::type_info& role, std::vector<MethodNames> methods);

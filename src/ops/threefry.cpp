@@ -69,8 +69,8 @@ HloValues write_rounds(HloBuilder& b, const HloValues& x) {
   return {y0, y1};
 }
 
-// Words of keys are computed once: a compiler that fuses a chain of splits computes each link again for every use of it, and
-// takes exponentially long to compile.
+// Words of keys are computed once: a compiler that fuses a chain of splits computes each link again
+// for every use of it, and takes exponentially long to compile.
 constexpr int64_t kMostKeys = 4096;
 
 // One function for each shape, however often it is called.
@@ -78,9 +78,8 @@ HloValues lower_threefry(const OpNode& op, HloBuilder& b, const HloValues& x) {
   std::string name = "threefry2x32";
   for (const int64_t d : op.outputs[0].dims) name += fmt::format("_{}", d);
   for (const HloValue& key : {x[0], x[1]}) name += key.type.rank() == 0 ? "" : "_k";
-  const HloValues y = b.call(name, x, op.outputs, [&](const HloValues& arguments) {
-    return write_rounds(b, arguments);
-  });
+  const HloValues y = b.call(
+      name, x, op.outputs, [&](const HloValues& arguments) { return write_rounds(b, arguments); });
   return op.outputs[0].num_elements() > kMostKeys
              ? y
              : b.op("stablehlo.optimization_barrier", y, op.outputs);

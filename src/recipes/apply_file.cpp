@@ -37,18 +37,22 @@ std::string name_in(const Json& value, std::string_view what) {
   return value.get<std::string>();
 }
 
-// What stands behind a class in `replace`: {with: Class, set: {...}, at: glob, wrap: slot, keep: [...]}, or the class.
+// What stands behind a class in `replace`: {with: Class, set: {...}, at: glob, wrap: slot, keep:
+// [...]}, or the class.
 ReplaceSpec replace_spec(const std::string& target, const Json& value) {
   static const std::vector<std::string> kKeys = {"with", "set", "at", "wrap", "keep"};
   const Json fields = value.is_object() ? value : Json{{"with", value}};
   for (const auto& [key, unused] : fields.items()) {
     if (!std::ranges::count(kKeys, key)) {
-      throw ConfigError(fmt::format("replace.{}: no such key: {}{} (keys: {})", target, key, suggest(key, kKeys), join(kKeys, ", ")));
+      throw ConfigError(fmt::format("replace.{}: no such key: {}{} (keys: {})", target, key,
+                                    suggest(key, kKeys), join(kKeys, ", ")));
     }
   }
-  if (!fields.contains("with")) throw ConfigError(fmt::format("replace.{}: expected 'with: Class', got none", target));
-  ReplaceSpec spec{.select = select_by_name(target),
-                   .with = AnyConfig::fresh(find_config_type(name_in(fields["with"], "the name of a class")))};
+  if (!fields.contains("with"))
+    throw ConfigError(fmt::format("replace.{}: expected 'with: Class', got none", target));
+  ReplaceSpec spec{
+      .select = select_by_name(target),
+      .with = AnyConfig::fresh(find_config_type(name_in(fields["with"], "the name of a class")))};
   const Json set_fields = fields.value("set", Json::object());
   for (const auto& [path, text] : set_fields.items()) {
     set(spec.with, path, set_text(text), spec.with.type().name);
@@ -65,13 +69,15 @@ void apply_replace(const RecipeFileEntry& entry, Trainer::Config& config, Resolv
   const Json specs = entry.value.is_array() ? entry.value : Json::array({entry.value});
   for (const Json& value : specs) {
     const ReplaceSpec spec = replace_spec(entry.key, value);
-    report.replaced.push_back({fmt::format("{} -> {}", entry.key, spec.with.type().name), replace_config(config, spec)});
+    report.replaced.push_back(
+        {fmt::format("{} -> {}", entry.key, spec.with.type().name), replace_config(config, spec)});
   }
 }
 
 std::string lower(std::string_view text) {
   std::string out(text);
-  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::ranges::transform(out, out.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return out;
 }
 
@@ -93,9 +99,12 @@ void apply_modifier(const RecipeFileEntry& entry, Trainer::Config& config, Resol
 }  // namespace
 
 void apply_file(const RecipeFile& file, Trainer::Config& config, ResolveReport& report) {
-  for (const auto& entry : file.replace) at_entry(entry, [&] { apply_replace(entry, config, report); });
-  for (const auto& entry : file.modify) at_entry(entry, [&] { apply_modifier(entry, config, report); });
-  for (const auto& entry : file.set) at_entry(entry, [&] { set(config, entry.key, set_text(entry.value)); });
+  for (const auto& entry : file.replace)
+    at_entry(entry, [&] { apply_replace(entry, config, report); });
+  for (const auto& entry : file.modify)
+    at_entry(entry, [&] { apply_modifier(entry, config, report); });
+  for (const auto& entry : file.set)
+    at_entry(entry, [&] { set(config, entry.key, set_text(entry.value)); });
 }
 
 }  // namespace axle

@@ -8,30 +8,38 @@
 namespace axle {
 namespace {
 
-class RecipeGolden : public testing::TestWithParam<std::string> {};
+class RecipeGolden : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(RecipeGolden, Config) { testing::detail::expect_golden("recipes/" + GetParam() + ".config.txt", to_string(recipe(GetParam()))); }
+TEST_P(RecipeGolden, Config) {
+  testing::detail::expect_golden("recipes/" + GetParam() + ".config.txt",
+                                 to_string(recipe(GetParam())));
+}
 
 TEST_P(RecipeGolden, Parameters) {
   const auto model = recipe(GetParam()).model.build({}, Scope{});
-  testing::detail::expect_golden("recipes/" + GetParam() + ".params.txt", testing::detail::parameter_table(*model));
+  testing::detail::expect_golden("recipes/" + GetParam() + ".params.txt",
+                                 testing::detail::parameter_table(*model));
 }
 
-std::string test_name(const testing::TestParamInfo<std::string>& info) {
+std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
   std::ranges::replace(name, '-', '_');
   return name;
 }
-INSTANTIATE_TEST_SUITE_P(All, RecipeGolden, testing::ValuesIn(recipe_names()), test_name);
+INSTANTIATE_TEST_SUITE_P(All, RecipeGolden, ::testing::ValuesIn(recipe_names()), test_name);
 
 TEST(Recipes, AreThese) {
-  for (const char* name : {"fuji-1B-v3", "fuji-7B-v1", "fuji-7B-v2", "fuji-golden-run-test-v1", "fuji-test-v1", "quickstart"}) {
+  for (const char* name : {"fuji-1B-v3", "fuji-7B-v1", "fuji-7B-v2", "fuji-golden-run-test-v1",
+                           "fuji-test-v1", "quickstart"}) {
     EXPECT_EQ(std::ranges::count(recipe_names(), name), 1) << name;
   }
 }
 
 TEST(Recipes, UnknownNamesGetTheNearest) {
-  EXPECT_ERROR(recipe("quikstart"), "no recipe is called 'quikstart'; did you mean 'quickstart'?");
+  EXPECT_ERROR(recipe("quikstart"),
+               "no recipe is called 'quikstart'; did you mean 'quickstart'? (recipes: fuji-1B-v3, "
+               "fuji-7B-v1, "
+               "fuji-7B-v2, fuji-golden-run-test-v1, fuji-test-v1, quickstart)");
 }
 
 }  // namespace

@@ -20,19 +20,25 @@ const std::vector<std::string> kSections = {"recipe", "replace", "modify", "set"
 // Every key is a field of a trainer's config: no section has such a name.
 bool is_whole_config(const Json& document) {
   const auto& fields = Trainer::Config::config_type().fields;
-  const auto is_field = [&](const auto& item) { return std::ranges::count(fields, std::string_view(item.key()), &Field::name) > 0; };
+  const auto is_field = [&](const auto& item) {
+    return std::ranges::count(fields, std::string_view(item.key()), &Field::name) > 0;
+  };
   const auto items = document.items();
-  return document.is_object() && !document.empty() && std::all_of(items.begin(), items.end(), is_field);
+  return document.is_object() && !document.empty() &&
+         std::all_of(items.begin(), items.end(), is_field);
 }
 
 class Parser {
  public:
   Parser(std::string_view text, const std::string& source)
-      : source_(source), document_(parse_yaml(text, source)), nodes_(YAML::Load(std::string(text))) {}
+      : source_(source),
+        document_(parse_yaml(text, source)),
+        nodes_(YAML::Load(std::string(text))) {}
 
   RecipeFile parse() {
     if (document_.is_null()) return {};
-    if (!document_.is_object()) fail(nodes_, "expected the sections recipe, replace, modify, set; got something else");
+    if (!document_.is_object())
+      fail(nodes_, "expected the sections recipe, replace, modify, set; got something else");
     RecipeFile out;
     if (is_whole_config(document_)) {
       out.config = document_;
@@ -52,12 +58,15 @@ class Parser {
   }
 
  private:
-  std::string where(const YAML::Node& node) const { return fmt::format("{}:{}", source_, node.Mark().line + 1); }
+  std::string where(const YAML::Node& node) const {
+    return fmt::format("{}:{}", source_, node.Mark().line + 1);
+  }
   [[noreturn]] void fail(const YAML::Node& at, std::string_view message) const {
     throw ConfigError(fmt::format("{}: {}", where(at), message));
   }
   [[noreturn]] void fail_unknown(const YAML::Node& at, const std::string& name) const {
-    fail(at, fmt::format("no such section: {}{} (sections: {})", name, suggest(name, kSections), join(kSections, ", ")));
+    fail(at, fmt::format("no such section: {}{} (sections: {})", name, suggest(name, kSections),
+                         join(kSections, ", ")));
   }
 
   std::string text_of(const YAML::Node& at, const Json& value) const {
@@ -89,7 +98,8 @@ class Parser {
       } else if (value.is_object() && value.size() == 1) {
         out.push_back(entries(node[i], value).front());
       } else {
-        fail(node[i], "expected one modifier, 'Name' or 'Name: {field: value}', got " + value.dump());
+        fail(node[i],
+             "expected one modifier, 'Name' or 'Name: {field: value}', got " + value.dump());
       }
     }
     return out;
@@ -102,6 +112,8 @@ class Parser {
 
 }  // namespace
 
-RecipeFile parse_recipe_file(std::string_view text, const std::string& source) { return Parser(text, source).parse(); }
+RecipeFile parse_recipe_file(std::string_view text, const std::string& source) {
+  return Parser(text, source).parse();
+}
 
 }  // namespace axle

@@ -9,7 +9,8 @@
 //   set:
 //     learner.optimizer.learning_rate.peak: 2e-4
 //
-// A file may instead hold a whole config, as `axle config show --yaml` prints it and run folders keep it.
+// A file may instead hold a whole config, as `axle config show --yaml` prints it and run folders
+// keep it.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -28,12 +29,13 @@ struct RecipeFileEntry {
 };
 
 struct RecipeFile {
-  std::string recipe;  // empty: none is named
+  std::string recipe;                            // empty: none is named
   std::optional<nlohmann::ordered_json> config;  // the whole tree; then nothing else
   std::vector<RecipeFileEntry> replace, modify, set;
 };
 
-/// Throws ConfigError "<source>:<line>: ..." for bad syntax, unknown sections and sections of the wrong shape.
+/// Throws ConfigError "<source>:<line>: ..." for bad syntax, unknown sections and sections of the
+/// wrong shape.
 RecipeFile parse_recipe_file(std::string_view text, const std::string& source);
 
 }  // namespace axle

@@ -36,22 +36,27 @@ void append(std::string& out, std::string_view title, const std::vector<std::str
 }  // namespace
 
 Resolved resolve_config(const ResolveRequest& request) {
-  Resolved out{.config = {}, .report = {.recipe = request.recipe, .machine = request.machine, .mesh_rule = {}}};
+  Resolved out{.config = {},
+               .report = {.recipe = request.recipe, .machine = request.machine, .mesh_rule = {}}};
   std::vector<RecipeFile> files;
   const RecipeFile* tree = nullptr;
   std::string tree_source;
-  for (const ConfigText& file : request.files) files.push_back(parse_recipe_file(file.text, file.source));
+  for (const ConfigText& file : request.files)
+    files.push_back(parse_recipe_file(file.text, file.source));
   for (size_t i = 0; i < files.size(); ++i) {
     if (request.recipe.empty() && !files[i].recipe.empty()) out.report.recipe = files[i].recipe;
     if (files[i].config) tree = &files[i], tree_source = request.files[i].source;
   }
   if (tree && !request.recipe.empty()) {
-    throw ConfigError(fmt::format("{}: expected no recipe beside a file with a whole config, got '{}'", tree_source, request.recipe));
+    throw ConfigError(
+        fmt::format("{}: expected no recipe beside a file with a whole config, got '{}'",
+                    tree_source, request.recipe));
   }
   if (tree) {
     out.config = whole_tree(*tree->config, tree_source);
   } else if (out.report.recipe.empty()) {
-    throw ConfigError(fmt::format("RECIPE: expected one of {}, or a file with 'recipe:', got none", join(recipe_names(), ", ")));
+    throw ConfigError(fmt::format("RECIPE: expected one of {}, or a file with 'recipe:', got none",
+                                  join(recipe_names(), ", ")));
   } else {
     out.config = recipe(out.report.recipe);
     // A copy: a rule may rewrite the rules.
@@ -67,7 +72,8 @@ Resolved resolve_config(const ResolveRequest& request) {
 
 std::string to_text(const ResolveReport& report) {
   std::string out;
-  if (!report.mesh_rule.empty()) out += fmt::format("mesh rule {} (this machine is {})\n", report.mesh_rule, report.machine);
+  if (!report.mesh_rule.empty())
+    out += fmt::format("mesh rule {} (this machine is {})\n", report.mesh_rule, report.machine);
   for (const auto& [what, done] : report.replaced) {
     out += fmt::format("{}: {}\n", what, join(done.matched, ", "));
     append(out, "carried over", done.carried);

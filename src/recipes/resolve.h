@@ -55,8 +55,9 @@ struct Resolved {
   ResolveReport report;
 };
 
-/// Applies, in this order: recipe, mesh rule, then of each file replace, modify and set, then the edits. A file
-/// with a whole config stands for recipe and mesh rule. Throws ConfigError, where a file is to blame as "<file>:<line>: ...".
+/// Applies, in this order: recipe, mesh rule, then of each file replace, modify and set, then the
+/// edits. A file with a whole config stands for recipe and mesh rule. Throws ConfigError, where a
+/// file is to blame as "<file>:<line>: ...".
 Resolved resolve_config(const ResolveRequest& request);
 
 /// Text of a file for --config that gives exactly this config.

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "checkpoint/folder.h"
+#include "runtime/plugin.h"
 #include "testing/temp_dir.h"
 #include "train/run_result_test.h"
 #include "train/tensorboard_writer.h"
@@ -20,19 +21,23 @@ constexpr int kKills = 4;
 constexpr int64_t kSteps = 30;
 
 TEST(KillResume, EndsBitwiseEqualToTheUninterruptedRun) {
-  const unsigned seed = std::getenv("AXLE_KILL_SEED") ? static_cast<unsigned>(std::atoi(std::getenv("AXLE_KILL_SEED"))) : std::random_device{}();
+  const unsigned seed = std::getenv("AXLE_KILL_SEED")
+                            ? static_cast<unsigned>(std::atoi(std::getenv("AXLE_KILL_SEED")))
+                            : std::random_device{}();
   std::printf("AXLE_KILL_SEED=%u\n", seed);
   SCOPED_TRACE(fmt::format("AXLE_KILL_SEED={}", seed));
   std::mt19937 random(seed);
+  const std::string backend = find_plugin(plugin_policy("cpu")) ? "cpu" : "interpreter";
   const TempDir dir;
   Trainer::Config config = tiny_config();
   config.checkpointer.every_steps = 3;
   config.writers["tensorboard"] = TensorBoardWriter::Config{};
 
-  TrainProcess whole(config, dir.path(), "whole");
+  TrainProcess whole(config, dir.path(), "whole", backend);
   ASSERT_EQ(whole.wait(), 0) << whole.output();
 
-  // Held after every step, so that a kill comes where it is meant to: in the step or the save behind some gate.
+  // Held after every step, so that a kill comes where it is meant to: in the step or the save
+  // behind some gate.
   Trainer::Config gated = config;
   Gate::Config gates;
   for (int64_t step = 1; step <= kSteps; ++step) gates.steps.push_back(step);
@@ -42,13 +47,15 @@ TEST(KillResume, EndsBitwiseEqualToTheUninterruptedRun) {
     const std::vector<int64_t> saved = checkpoint_steps(dir.path() / "killed" / "checkpoints");
     const int64_t from = saved.empty() ? 0 : saved.back();
     if (from == kSteps) break;
-    const int64_t last = std::uniform_int_distribution<int64_t>(from + 1, std::min<int64_t>(from + 10, kSteps))(random);
-    TrainProcess run(gated, dir.path(), "killed");
+    const int64_t last = std::uniform_int_distribution<int64_t>(
+        from + 1, std::min<int64_t>(from + 10, kSteps))(random);
+    TrainProcess run(gated, dir.path(), "killed", backend);
     for (int64_t step = from + 1; step <= last; ++step) {
       ASSERT_TRUE(run.wait_at_gate(step)) << run.output();
       run.open_gate();
     }
-    const timespec moment{.tv_sec = 0, .tv_nsec = std::uniform_int_distribution<long>(0, 5'000'000)(random)};
+    const timespec moment{.tv_sec = 0,
+                          .tv_nsec = std::uniform_int_distribution<long>(0, 5'000'000)(random)};
     ::ppoll(nullptr, 0, &moment, nullptr);
     run.signal(SIGKILL);
     const int end = run.wait();
@@ -57,7 +64,7 @@ TEST(KillResume, EndsBitwiseEqualToTheUninterruptedRun) {
     resumed += run.output().find("resumed from step") != std::string::npos;
   }
   EXPECT_GT(killed, 0);
-  TrainProcess last(config, dir.path(), "killed");
+  TrainProcess last(config, dir.path(), "killed", backend);
   ASSERT_EQ(last.wait(), 0) << last.output();
   EXPECT_GT(resumed + (last.output().find("resumed from step") != std::string::npos), 0);
   expect_no_holes(dir.path() / "killed", kSteps);

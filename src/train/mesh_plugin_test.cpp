@@ -12,7 +12,8 @@ namespace axle {
 namespace {
 
 const Mesh kOne;
-const Mesh kData{{{"data", 8}}}, kFsdp{{{"fsdp", 8}}}, kCube{{{"data", 2}, {"fsdp", 2}, {"model", 2}}};
+const Mesh kData{{{"data", 8}}}, kFsdp{{{"fsdp", 8}}},
+    kCube{{{"data", 2}, {"fsdp", 2}, {"model", 2}}};
 
 // Bytes of one device's part, by the axes of each dim.
 int64_t local_bytes(const ProgramValue& value, const Mesh& mesh) {
@@ -40,11 +41,15 @@ void expect_each_device_holds_its_part(const StepRun& run, const Mesh& mesh) {
 class MeshTraining : public testing::Test {
  protected:
   void SetUp() override {
-    if (!find_plugin(plugin_policy("cpu"))) GTEST_SKIP() << "no CPU plugin: " << plugin_policy("cpu").how_to_get;
+    if (!find_plugin(plugin_policy("cpu")))
+      GTEST_SKIP() << "no CPU plugin: " << plugin_policy("cpu").how_to_get;
     runtime_ = make_runtime({.num_devices = 8});
   }
   std::vector<double> losses(Child<Block> layers, const Mesh& mesh, int num_steps) {
-    StepRun run(*runtime_, {.model = tiny_model(std::move(layers)), .learner = tiny_learner(), .batch = batch_spec(8, 16), .mesh = mesh});
+    StepRun run(*runtime_, {.model = tiny_model(std::move(layers)),
+                            .learner = tiny_learner(),
+                            .batch = batch_spec(8, 16),
+                            .mesh = mesh});
     expect_each_device_holds_its_part(run, mesh);
     run.set_state(run.initial_state(1));
     SyntheticInput input({.seq_len = 16, .batch_size = 8}, {.vocab_size = 32, .seed = 2}, {});
@@ -57,7 +62,8 @@ class MeshTraining : public testing::Test {
     EXPECT_LT(expected.back(), expected.front() - 0.1);  // it learns
     for (const Mesh& mesh : {kData, kFsdp, kCube}) {
       const std::vector<double> actual = losses(layers, mesh, 20);
-      for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-5) << to_text(mesh) << ", step " << i;
+      for (size_t i = 0; i < expected.size(); ++i)
+        EXPECT_NEAR(actual[i], expected[i], 1e-5) << to_text(mesh) << ", step " << i;
     }
   }
   std::unique_ptr<Runtime> runtime_;
@@ -69,7 +75,9 @@ TEST_F(MeshTraining, LossesOfALoopOfLayersAreEqual) { expect_equal_losses(tiny_l
 TEST_F(MeshTraining, RandomBitsDoNotDependOnTheMesh) {
   const auto masks = [&](const Mesh& mesh) {
     const Type type{DType::kPred, {8, 24, 16}};
-    auto graph = trace([&](const Values& x) { return Values{random::bernoulli(x[0], type.dims, 0.3)}; }, {{DType::kU32, {2}}});
+    auto graph =
+        trace([&](const Values& x) { return Values{random::bernoulli(x[0], type.dims, 0.3)}; },
+              {{DType::kU32, {2}}});
     const Program program = lower(std::move(graph), "mask", {{"key", {DType::kU32, {2}}}},
                                   {{"mask", type, {{{"data", "fsdp"}, {}, {"model"}}}}}, mesh);
     const ArrayPtr key = runtime_->make_array(random::key(4), {}, mesh);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "checkpoint/report.h"
 #include "config/register.h"
 
 namespace axle {
@@ -15,7 +16,8 @@ MetricsLog::MetricsLog(const Config&, const Dims& dims, const Scope&)
       file_(dims.dir / "metrics.jsonl", WriteMode::kAppend) {}
 
 MetricsLog::~MetricsLog() {
-  if (num_lost_ > 0) fmt::print(stderr, "axle: {}: {} lines were lost\n", file_.path().string(), num_lost_);
+  if (num_lost_ > 0)
+    report_to_stderr(fmt::format("axle: {}: {} lines were lost", file_.path().string(), num_lost_));
 }
 
 void MetricsLog::write(const StepRecord& record) {
@@ -23,13 +25,16 @@ void MetricsLog::write(const StepRecord& record) {
   nlohmann::ordered_json line;
   line["step"] = record.step;
   if (!record.split.empty()) line["split"] = record.split;
-  for (const auto& [name, value] : record.values) line[name] = value;  // non-finite numbers become null
+  for (const auto& [name, value] : record.values)
+    line[name] = value;  // non-finite numbers become null
   try {
     file_.write((torn_ ? "\n" : "") + line.dump() + "\n");
     torn_ = false;
   } catch (const StorageError& error) {
     torn_ = true;
-    if (num_lost_++ == 0) fmt::print(stderr, "axle: {}; metrics are being lost, training goes on\n", error.what());
+    if (num_lost_++ == 0)
+      report_to_stderr(
+          fmt::format("axle: {}; metrics are being lost, training goes on", error.what()));
   }
 }
 
@@ -54,7 +59,8 @@ KeptLines cut_metrics_log(const std::filesystem::path& path, int64_t last_step) 
     const auto step = json["step"].get<int64_t>();
     if (step > last_step) continue;
     const auto split = json.find("split");
-    if (step == last_step && split != json.end() && split->is_string()) out.last_splits.insert(split->get<std::string>());
+    if (step == last_step && split != json.end() && split->is_string())
+      out.last_splits.insert(split->get<std::string>());
     kept += line;
     ++out.num_lines;
   }

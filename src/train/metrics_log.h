@@ -8,8 +8,9 @@
 
 namespace axle {
 
-/// Lines {"step": 10, "loss": 2.5, ...}; evaluations have "split". On a resume, lines beyond the restored step are cut,
-/// and evaluations of that step that are there already are not written again.
+/// Lines {"step": 10, "loss": 2.5, ...}; evaluations have "split". On a resume, lines beyond the
+/// restored step are cut, and evaluations of that step that are there already are not written
+/// again.
 class MetricsLog final : public SummaryWriter {
  public:
   struct Config {
@@ -35,8 +36,8 @@ struct KeptLines {
   int64_t num_lines = 0;
   std::set<std::string> last_splits = {};  // those of evaluations at the last step
 };
-/// Keeps the whole lines of a log whose "step" is at most `last_step`; torn lines go. Nothing happens where there is no
-/// log. Throws StorageError.
+/// Keeps the whole lines of a log whose "step" is at most `last_step`; torn lines go. Nothing
+/// happens where there is no log. Throws StorageError.
 KeptLines cut_metrics_log(const std::filesystem::path& path, int64_t last_step);
 
 }  // namespace axle

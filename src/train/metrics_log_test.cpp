@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <limits>
@@ -15,7 +16,9 @@ using testing::HasSubstr;
 
 class MetricsLogTest : public testing::Test {
  protected:
-  MetricsLog log(int64_t restored_step) { return {{}, {.dir = dir_.path(), .restored_step = restored_step}, Scope{}}; }
+  MetricsLog log(int64_t restored_step) {
+    return {{}, {.dir = dir_.path(), .restored_step = restored_step}, Scope{}};
+  }
   std::string text() const { return read_file(path_); }
 
   TempDir dir_;
@@ -48,7 +51,9 @@ TEST_F(MetricsLogTest, AResumeCutsWhatCameAfterTheRestoredStep) {
 }
 
 TEST_F(MetricsLogTest, LinesThatAreNoRecordsGo) {
-  replace_file(path_, "{\"step\":1}\nrubbish\n\n[1]\n{\"loss\":1}\n{\"step\":\"one\"}\n{\"step\":2,\"split\":7}\n");
+  replace_file(
+      path_,
+      "{\"step\":1}\nrubbish\n\n[1]\n{\"loss\":1}\n{\"step\":\"one\"}\n{\"step\":2,\"split\":7}\n");
   const KeptLines kept = cut_metrics_log(path_, 9);
   EXPECT_EQ(kept.num_lines, 2);
   EXPECT_EQ(text(), "{\"step\":1}\n{\"step\":2,\"split\":7}\n");
@@ -59,15 +64,38 @@ TEST_F(MetricsLogTest, NothingIsCutWhereThereIsNoLog) {
   EXPECT_FALSE(path_exists(path_));
 }
 
+// What is written to standard error goes to a pipe, which no limit of file sizes reaches.
+class PipedStderr {
+ public:
+  PipedStderr() : saved_(::dup(STDERR_FILENO)) {
+    EXPECT_EQ(::pipe(ends_), 0);
+    ::dup2(ends_[1], STDERR_FILENO);
+  }
+  std::string finish() {
+    ::dup2(saved_, STDERR_FILENO);
+    for (const int fd : {saved_, ends_[1]}) ::close(fd);
+    std::string out;
+    char buffer[1024];
+    for (ssize_t n; (n = ::read(ends_[0], buffer, sizeof(buffer))) > 0;)
+      out.append(buffer, static_cast<size_t>(n));
+    ::close(ends_[0]);
+    return out;
+  }
+
+ private:
+  int saved_, ends_[2] = {};
+};
+
 TEST_F(MetricsLogTest, AFullDiskLosesCountedLinesAndNoOthers) {
   const auto previous = std::signal(SIGXFSZ, SIG_IGN);
   rlimit unlimited = {};
   getrlimit(RLIMIT_FSIZE, &unlimited);
-  testing::internal::CaptureStderr();
+  PipedStderr piped;
   {
     MetricsLog log = this->log(0);
     log.write({.step = 1});
-    const rlimit full = {.rlim_cur = 16, .rlim_max = unlimited.rlim_max};  // the second line is torn
+    const rlimit full = {.rlim_cur = 16,
+                         .rlim_max = unlimited.rlim_max};  // the second line is torn
     setrlimit(RLIMIT_FSIZE, &full);
     log.write({.step = 2});
     log.write({.step = 3});
@@ -75,7 +103,7 @@ TEST_F(MetricsLogTest, AFullDiskLosesCountedLinesAndNoOthers) {
     log.write({.step = 4});
     log.flush();
   }
-  const std::string told = testing::internal::GetCapturedStderr();
+  const std::string told = piped.finish();
   std::signal(SIGXFSZ, previous);
   EXPECT_EQ(text(), "{\"step\":1}\n{\"ste\n{\"step\":4}\n");
   EXPECT_EQ(cut_metrics_log(path_, 9).num_lines, 2);

@@ -12,7 +12,6 @@
 #include "config/register.h"
 #include "config/serialize.h"
 #include "io/file.h"
-#include "runtime/plugin.h"
 #include "train/train_process_test.h"
 
 namespace axle {
@@ -32,7 +31,8 @@ int train_in_this_process(const std::vector<std::string>& arguments) {
   try {
     Trainer::Config config;
     from_yaml(config, read_file(arguments.at(0)));
-    const RunOptions options{.dir = arguments.at(1), .backend = arguments.at(2), .force = arguments.size() > 4, .compile_cache = arguments.at(3)};
+    const RunOptions options{
+        .dir = arguments.at(1), .backend = arguments.at(2), .compile_cache = arguments.at(3)};
     return static_cast<int>(Trainer(config, options).run());
   } catch (const Error& error) {
     fmt::print(stderr, "{}\n", error.what());
@@ -40,19 +40,19 @@ int train_in_this_process(const std::vector<std::string>& arguments) {
   }
 }
 
-std::string TrainProcess::default_backend() { return find_plugin(plugin_policy("cpu")) ? "cpu" : "interpreter"; }
-
-TrainProcess::TrainProcess(const Trainer::Config& config, const std::filesystem::path& dir, const std::string& name, bool force,
-                           const std::string& backend) {
+TrainProcess::TrainProcess(const Trainer::Config& config, const std::filesystem::path& dir,
+                           const std::string& name, const std::string& backend) {
   const std::string file = (dir / (name + ".yaml")).string();
   replace_file(file, to_yaml(config));
-  std::vector<std::string> arguments = {"test", std::string(kTrainArgument), file, (dir / name).string(), backend, (dir / "cache").string()};
-  if (force) arguments.emplace_back("--force");
+  std::vector<std::string> arguments = {"test",  std::string(kTrainArgument),
+                                        file,    (dir / name).string(),
+                                        backend, (dir / "cache").string()};
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   int out[2], gate[2];
-  if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(gate, O_CLOEXEC) != 0) throw StorageError("pipe2 failed");
+  if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(gate, O_CLOEXEC) != 0)
+    throw StorageError("pipe2 failed");
   pid_ = ::fork();
   if (pid_ == 0) {
     ::dup2(gate[0], STDIN_FILENO);
@@ -92,7 +92,9 @@ bool TrainProcess::wait_for(std::string_view text) {
   return true;
 }
 
-bool TrainProcess::wait_at_gate(int64_t step) { return wait_for(fmt::format("at the gate of step {}\n", step)); }
+bool TrainProcess::wait_at_gate(int64_t step) {
+  return wait_for(fmt::format("at the gate of step {}\n", step));
+}
 void TrainProcess::open_gate() {
   if (::write(gate_fd_, "g", 1) != 1) throw StorageError("the gate is broken");
 }
@@ -121,7 +123,8 @@ int TrainProcess::wait() {
 }  // namespace axle
 
 int main(int argc, char** argv) {
-  if (argc > 1 && argv[1] == axle::kTrainArgument) return axle::train_in_this_process({argv + 2, argv + argc});
+  if (argc > 1 && argv[1] == axle::kTrainArgument)
+    return axle::train_in_this_process({argv + 2, argv + argc});
   testing::InitGoogleMock(&argc, argv);
   return RUN_ALL_TESTS();
 }

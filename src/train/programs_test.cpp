@@ -20,7 +20,10 @@ struct Built {
   explicit Built(const Child<Model>& config, bool layer_summaries = false)
       : model(config.build({}, Scope{.path = "model"})),
         learner(tiny_learner().build({.params = model->param_specs()}, Scope{.path = "learner"})),
-        parts{.model = *model, .learner = *learner, .batch = batch_spec(8, 16), .layer_summaries = layer_summaries} {}
+        parts{.model = *model,
+              .learner = *learner,
+              .batch = batch_spec(8, 16),
+              .layer_summaries = layer_summaries} {}
   std::unique_ptr<Model> model;
   std::unique_ptr<Learner> learner;
   ProgramParts parts;
@@ -48,7 +51,8 @@ TEST(Programs, StateIsSortedAndShardedAsItsParameters) {
       ++moments;
     }
   }
-  EXPECT_EQ(state.size(), built.model->param_specs().size() + static_cast<size_t>(moments) + 2);  // and count, prng_key
+  EXPECT_EQ(state.size(), built.model->param_specs().size() + static_cast<size_t>(moments) +
+                              2);  // and count, prng_key
   EXPECT_EQ(by_name.at("prng_key").type, (Type{DType::kU32, {2}}));
 }
 
@@ -59,28 +63,37 @@ TEST(Programs, StepsDonateTheWholeState) {
   ASSERT_EQ(step.inputs.size(), state.size() + built.parts.batch.size());
   for (size_t i = 0; i < step.inputs.size(); ++i) {
     const bool of_state = i < state.size();
-    EXPECT_EQ(step.inputs[i].donated_to, of_state ? static_cast<int>(i) : -1) << step.inputs[i].name;
+    EXPECT_EQ(step.inputs[i].donated_to, of_state ? static_cast<int>(i) : -1)
+        << step.inputs[i].name;
     if (!of_state) continue;
     EXPECT_EQ(step.inputs[i].name, step.outputs[i].name);
     EXPECT_EQ(step.inputs[i].type, step.outputs[i].type) << step.inputs[i].name;
   }
   const auto names = output_names(step);
-  const std::vector<std::string> metrics(names.begin() + static_cast<std::ptrdiff_t>(state.size()), names.end());
-  EXPECT_THAT(metrics, testing::ElementsAre("cross_entropy", "grad_norm", "learning_rate", "loss", "num_targets", "skipped"));
+  const std::vector<std::string> metrics(names.begin() + static_cast<std::ptrdiff_t>(state.size()),
+                                         names.end());
+  EXPECT_THAT(metrics, testing::ElementsAre("cross_entropy", "grad_norm", "learning_rate", "loss",
+                                            "num_targets", "skipped"));
 }
 
 TEST(Programs, LayerSummariesCostNothingWhenTheyAreOff) {
   const Child<Model> model = tiny_model(tiny_stack());
-  const Program with = step_program(Built(model, true).parts), without = step_program(Built(model, false).parts);
-  EXPECT_THAT(output_names(with), testing::Contains("summary/model/decoder/layers/layer1/attention/body/max_logit"));
-  EXPECT_THAT(output_names(with), testing::Contains("summary/model/decoder/layers/layer0/feed_forward/body/dead_units"));
+  const Program with = step_program(Built(model, true).parts),
+                without = step_program(Built(model, false).parts);
+  EXPECT_THAT(output_names(with),
+              testing::Contains("summary/model/decoder/layers/layer1/attention/body/max_logit"));
+  EXPECT_THAT(
+      output_names(with),
+      testing::Contains("summary/model/decoder/layers/layer0/feed_forward/body/dead_units"));
   EXPECT_THAT(output_names(without), Not(testing::Contains(testing::StartsWith("summary/"))));
   EXPECT_LT(without.graph->ops().size(), with.graph->ops().size());
 }
 
 TEST(Programs, SummariesOfALoopHaveAValueForEachLayer) {
   const Program step = step_program(Built(tiny_model(tiny_loop()), true).parts);
-  const auto v = std::ranges::find(step.outputs, "summary/model/decoder/layers/layer/attention/body/max_logit", &ProgramValue::name);
+  const auto v =
+      std::ranges::find(step.outputs, "summary/model/decoder/layers/layer/attention/body/max_logit",
+                        &ProgramValue::name);
   ASSERT_NE(v, step.outputs.end());
   EXPECT_EQ(v->type, (Type{DType::kF32, {2}}));
 }
@@ -94,7 +107,9 @@ TEST(Programs, EvaluationTakesParametersAndBatchAlone) {
 
 TEST(Programs, InitialStateDependsOnTheSeedAlone) {
   const auto runtime = make_runtime({.backend = "interpreter"});
-  StepRun run(*runtime, {.model = tiny_model(tiny_loop()), .learner = tiny_learner(), .batch = batch_spec(8, 16)});
+  StepRun run(
+      *runtime,
+      {.model = tiny_model(tiny_loop()), .learner = tiny_learner(), .batch = batch_spec(8, 16)});
   const Tree<HostTensor> a = run.initial_state(1);
   EXPECT_EQ(a, run.initial_state(1));
   const Tree<HostTensor> b = run.initial_state(2);
@@ -109,7 +124,8 @@ class StrayModel final : public Model {
   struct Config {
     AXLE_CONFIG(StrayModel)
   };
-  StrayModel(const Config&, const Dims&, const Scope& scope) : Model(scope), weight_(param("weight", {.shape = {3}, .init = Ones{}})) {}
+  StrayModel(const Config&, const Dims&, const Scope& scope)
+      : Model(scope), weight_(param("weight", {.shape = {3}, .init = Ones{}})) {}
   int64_t vocab_size() const override { return 4; }
 
  protected:

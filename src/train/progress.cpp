@@ -26,6 +26,12 @@ std::string step_line(const StepRecord& r, const Throughput& speed, int64_t max_
                      duration_text(static_cast<double>(max_steps - r.step) * speed.step_secs), resident_bytes() >> 20);
 }
 
+// Says nothing where standard output takes nothing (a log on a full disk): that must stop no training.
+void show(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
+
 }  // namespace
 
 std::string duration_text(double secs) {
@@ -57,23 +63,20 @@ void Progress::step(const StepRecord& record, const Throughput& speed) {
   const bool due = record.step % every_steps_ == 0 || record.step == max_steps_ || record.step == 1;
   if (!terminal_) {
     if (!due) return;
-    fmt::print("{}\n", step_line(record, speed, max_steps_));
-    std::fflush(stdout);
+    show(step_line(record, speed, max_steps_) + "\n");
     return;
   }
   const auto now = std::chrono::steady_clock::now();
   if (!due && now - last_drawn_ < std::chrono::milliseconds(100)) return;
   last_drawn_ = now;
   clear_bar();
-  fmt::print("{} {}", bar(static_cast<double>(record.step) / static_cast<double>(std::max<int64_t>(max_steps_, 1))), step_line(record, speed, max_steps_));
+  show(bar(static_cast<double>(record.step) / static_cast<double>(std::max<int64_t>(max_steps_, 1))) + " " + step_line(record, speed, max_steps_));
   bar_shown_ = true;
-  std::fflush(stdout);
 }
 
 void Progress::note(const std::string& line) {
   clear_bar();
-  fmt::print("{}\n", line);
-  std::fflush(stdout);
+  show(line + "\n");
 }
 
 }  // namespace axle

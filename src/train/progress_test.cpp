@@ -1,6 +1,8 @@
 #include "train/progress.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 namespace axle {
 namespace {
@@ -34,12 +36,29 @@ TEST(Progress, PlainLines) {
     }
     progress.note("a note");
   }
-  EXPECT_THAT(testing::internal::GetCapturedStdout(),
-              MatchesRegex("step 1/8  loss 2.5000  grad 0.250  1234 tok/s  mfu 50.0%  eta 1m10s  mem [0-9]+ MB\n"
-                           "step 3/8  loss .*  eta 50s .*\n"
-                           "step 6/8  loss .*  eta 20s .*\n"
-                           "step 8/8  loss 2.5000  grad 0.250  1234 tok/s  eta 0s  mem [0-9]+ MB\n"
-                           "a note\n"));
+  EXPECT_THAT(
+      testing::internal::GetCapturedStdout(),
+      MatchesRegex(
+          "step 1/8  loss 2.5000  grad 0.250  1234 tok/s  mfu 50.0%  eta 1m10s  mem [0-9]+ MB\n"
+          "step 3/8  loss .*  eta 50s .*\n"
+          "step 6/8  loss .*  eta 20s .*\n"
+          "step 8/8  loss 2.5000  grad 0.250  1234 tok/s  eta 0s  mem [0-9]+ MB\n"
+          "a note\n"));
+}
+
+TEST(Progress, AFullDiskBehindStandardOutputStopsNothing) {
+  std::fflush(stdout);
+  const int saved = ::dup(STDOUT_FILENO), full = ::open("/dev/full", O_WRONLY);
+  ASSERT_GE(full, 0);
+  ::dup2(full, STDOUT_FILENO);
+  {
+    Progress progress(8, 1);
+    EXPECT_NO_THROW(progress.note("a note"));
+    EXPECT_NO_THROW(progress.step({.step = 1, .values = {{"loss", 2.5}}}, {}));
+  }
+  ::dup2(saved, STDOUT_FILENO);
+  std::clearerr(stdout);
+  for (const int fd : {saved, full}) ::close(fd);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/text.h"
 #include "base/version.h"
 #include "config/print.h"
 #include "config/serialize.h"
@@ -17,14 +16,14 @@ std::filesystem::path created(std::filesystem::path dir) {
   return dir;
 }
 
-// Patterns of glob_match.
-constexpr std::string_view kSafe[] = {"max_steps", "log_every_steps", "layer_summaries", "on_non_finite", "writers**",
-                                      "checkpointer**", "evalers**", "mesh", "mesh_rules**", "batch_partition"};
+// Fields of the trainer, with all that stands below them.
+constexpr std::string_view kSafe[] = {"max_steps",    "log_every_steps", "layer_summaries", "on_non_finite", "writers",
+                                      "checkpointer", "evalers",         "mesh",            "mesh_rules",    "batch_partition"};
 
 }  // namespace
 
 bool is_safe_change(std::string_view path) {
-  return std::ranges::any_of(kSafe, [&](std::string_view pattern) { return glob_match(pattern, path); });
+  return std::ranges::count(kSafe, path.substr(0, path.find_first_of(".["))) > 0;
 }
 
 RunFolder::RunFolder(std::filesystem::path dir) : dir_(created(std::move(dir))), lock_(dir_ / "lock") {}

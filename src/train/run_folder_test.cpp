@@ -34,7 +34,8 @@ TEST(RunFolder, IsHeldByOneRun) {
   {
     const RunFolder folder(path);
     EXPECT_TRUE(directory_exists(path));
-    EXPECT_THAT(message_of([&] { RunFolder second(path); }), HasSubstr("expected a folder that no other run uses"));
+    EXPECT_THAT(message_of([&] { RunFolder second(path); }),
+                HasSubstr("expected a folder that no other run uses"));
   }
   const RunFolder again(path);
 }
@@ -96,10 +97,12 @@ TEST_F(SameConfig, OthersAreAllNamed) {
 }
 
 TEST(RunFolder, SafeChanges) {
-  for (const char* path : {"max_steps", "writers['a'].every_steps", "checkpointer.every_steps", "mesh", "evalers['b'].input.seq_len"}) {
+  for (const char* path : {"max_steps", "writers['a'].every_steps", "checkpointer.every_steps",
+                           "mesh", "evalers['b'].input.seq_len"}) {
     EXPECT_TRUE(is_safe_change(path)) << path;
   }
-  for (const char* path : {"seed", "model", "model.decoder.model_dim", "input.batch_size", "learner.optimizer.b1", "compute_dtype"}) {
+  for (const char* path : {"seed", "model", "model.decoder.model_dim", "input.batch_size",
+                           "learner.optimizer.b1", "compute_dtype"}) {
     EXPECT_FALSE(is_safe_change(path)) << path;
   }
 }

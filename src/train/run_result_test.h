@@ -11,7 +11,8 @@
 
 namespace axle {
 
-/// Lines of metrics.jsonl without the times, which are different in every run. Reports lines that are no JSON.
+/// Lines of metrics.jsonl without the times, which are different in every run. Reports lines that
+/// are no JSON.
 inline std::vector<nlohmann::json> metrics_of(const std::filesystem::path& dir) {
   std::vector<nlohmann::json> out;
   std::istringstream lines(read_file(dir / "metrics.jsonl"));
@@ -36,7 +37,8 @@ inline RestoredTensors state_of(const std::filesystem::path& dir) {
 }
 
 /// Equal bit for bit: parameters, optimizer, key, position in the data, records.
-inline void expect_same_run(const std::filesystem::path& actual, const std::filesystem::path& expected) {
+inline void expect_same_run(const std::filesystem::path& actual,
+                            const std::filesystem::path& expected) {
   const RestoredTensors a = state_of(actual), b = state_of(expected);
   EXPECT_EQ(a.step, b.step);
   EXPECT_EQ(a.metadata, b.metadata);

@@ -49,12 +49,16 @@ TEST_P(Signals, SaveAndEndAndGoOn) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, Signals,
-                         testing::Values(SignalCase{SIGTERM, ExitCode::kTerminatedAndSaved}, SignalCase{SIGINT, ExitCode::kInterruptedAndSaved}),
-                         [](const auto& c) { return c.param.number == SIGTERM ? "Terminate" : "Interrupt"; });
+                         testing::Values(SignalCase{SIGTERM, ExitCode::kTerminatedAndSaved},
+                                         SignalCase{SIGINT, ExitCode::kInterruptedAndSaved}),
+                         [](const auto& c) {
+                           return c.param.number == SIGTERM ? "Terminate" : "Interrupt";
+                         });
 
 TEST(Signals, ASecondInterruptEndsAtOnce) {
   const TempDir dir;
   Trainer::Config config = tiny_config();
+  config.checkpointer.mode = SaveMode::kBlocking;
   config.writers["gate"] = Gate::Config{.steps = {5, 6}};
   TrainProcess run(config, dir.path(), "run");
   ASSERT_TRUE(run.wait_at_gate(5)) << run.output();

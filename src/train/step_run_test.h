@@ -26,14 +26,16 @@ class StepRun {
       : runtime_(runtime),
         options_(std::move(options)),
         model_(options_.model.build({}, Scope{.path = "model"})),
-        learner_(options_.learner.build({.params = model_->param_specs()}, Scope{.path = "learner"})),
+        learner_(
+            options_.learner.build({.params = model_->param_specs()}, Scope{.path = "learner"})),
         leaves_(train_state(*model_, *learner_)),
         program_(step_program(parts())),
         executable_(runtime_.compile(program_)) {}
 
   /// The state that a run with this seed starts from.
   Tree<HostTensor> initial_state(int64_t seed) {
-    const std::vector<HostTensor> values = evaluate(*init_program(parts()).graph, {random::key(seed)});
+    const std::vector<HostTensor> values =
+        evaluate(*init_program(parts()).graph, {random::key(seed)});
     Tree<HostTensor> out;
     for (size_t i = 0; i < leaves_.size(); ++i) out.emplace(leaves_[i].name, values[i]);
     return out;
@@ -70,8 +72,12 @@ class StepRun {
  private:
   inline static const PartitionSpec kRows{{{"data", "fsdp"}}};
   ProgramParts parts() const {
-    return {.model = *model_, .learner = *learner_, .batch = options_.batch, .mesh = options_.mesh,
-            .batch_partition = kRows, .compute_dtype = options_.compute_dtype,
+    return {.model = *model_,
+            .learner = *learner_,
+            .batch = options_.batch,
+            .mesh = options_.mesh,
+            .batch_partition = kRows,
+            .compute_dtype = options_.compute_dtype,
             .layer_summaries = options_.layer_summaries};
   }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "checkpoint/report.h"
 #include "config/register.h"
 
 namespace axle {
@@ -12,7 +13,7 @@ void TensorBoardWriter::guarded(F&& f) {
   try {
     f();
   } catch (const StorageError& e) {
-    if (!std::exchange(failed_, true)) fmt::print(stderr, "axle: {}; TensorBoard records are being lost, training goes on\n", e.what());
+    if (!std::exchange(failed_, true)) report_to_stderr(fmt::format("axle: {}; TensorBoard records are being lost, training goes on", e.what()));
   }
 }
 

@@ -12,8 +12,8 @@ namespace axle {
 inline TransformerLayer::Config tiny_layer(double dropout = 0) {
   PreNorm::Config attention{
       .body = Attention::Config{.num_heads = 4, .num_kv_heads = 4, .qkv = RoPE::Config{}}};
-  PreNorm::Config feed_forward{
-      .body = FeedForward::Config{.hidden_dim = FixedDim{32}, .gate = Linear::Config{.bias = false}}};
+  PreNorm::Config feed_forward{.body = FeedForward::Config{.hidden_dim = FixedDim{32},
+                                                           .gate = Linear::Config{.bias = false}}};
   if (dropout > 0) {
     attention.dropout = Dropout::Config{.rate = dropout};
     feed_forward.dropout = Dropout::Config{.rate = dropout};
@@ -41,16 +41,18 @@ inline Child<Learner> tiny_learner() {
 
 /// Thirty steps with dropout, a checkpoint after every fourth and an evaluation after every tenth.
 inline Trainer::Config tiny_config() {
-  return {.model = tiny_model(tiny_stack(0.1)),
-          .input = SyntheticInput::Config{.seq_len = 16, .batch_size = 8},
-          .learner = tiny_learner(),
-          .checkpointer = {.every_steps = 4},
-          .evalers = {{"held_out",
-                       {.input = SyntheticInput::Config{.seq_len = 16, .batch_size = 8, .num_batches = 2},
-                        .every_steps = 10}}},
-          .max_steps = 30,
-          .seed = 3,
-          .log_every_steps = 1};
+  return {
+      .model = tiny_model(tiny_stack(0.1)),
+      .input = SyntheticInput::Config{.seq_len = 16, .batch_size = 8},
+      .learner = tiny_learner(),
+      .checkpointer = {.every_steps = 4},
+      .evalers = {{"held_out",
+                   {.input =
+                        SyntheticInput::Config{.seq_len = 16, .batch_size = 8, .num_batches = 2},
+                    .every_steps = 10}}},
+      .max_steps = 30,
+      .seed = 3,
+      .log_every_steps = 1};
 }
 
 }  // namespace axle

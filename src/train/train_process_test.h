@@ -1,6 +1,7 @@
 // Training runs in processes of their own, to be killed, signalled and starved of disk space.
 //
-// The test program runs itself again; process_integration_test.cpp has the main function that turns into a run then.
+// The test program runs itself again; process_integration_test.cpp has the main function that turns
+// into a run then.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +16,8 @@
 
 namespace axle {
 
-/// The first argument of a process that is to train: `<program> --train CONFIG.yaml DIR BACKEND CACHE [--force]`.
+/// The first argument of a process that is to train: `<program> --train CONFIG.yaml DIR BACKEND
+/// CACHE`.
 inline constexpr std::string_view kTrainArgument = "--train";
 /// What that process does; its exit code.
 int train_in_this_process(const std::vector<std::string>& arguments);
@@ -40,8 +42,8 @@ class Gate final : public SummaryWriter {
 class TrainProcess {
  public:
   /// The run's folder is DIR/NAME; DIR/NAME.yaml holds the config, DIR/cache compiled programs.
-  TrainProcess(const Trainer::Config& config, const std::filesystem::path& dir, const std::string& name, bool force = false,
-               const std::string& backend = default_backend());
+  TrainProcess(const Trainer::Config& config, const std::filesystem::path& dir,
+               const std::string& name, const std::string& backend = "interpreter");
   ~TrainProcess();
   TrainProcess(const TrainProcess&) = delete;
   TrainProcess& operator=(const TrainProcess&) = delete;
@@ -55,13 +57,11 @@ class TrainProcess {
   /// Lets it write files no longer than this, or again as long as it likes.
   void limit_files(int64_t bytes);
   void unlimit_files();
-  /// Reads the rest and waits for the end: the exit code, or minus the number of the signal that killed it.
+  /// Reads the rest and waits for the end: the exit code, or minus the number of the signal that
+  /// killed it.
   int wait();
   /// All that it has printed so far, both streams.
   const std::string& output() const { return output_; }
-
-  /// "cpu" where the plugin is found, else "interpreter".
-  static std::string default_backend();
 
  private:
   bool read_some();

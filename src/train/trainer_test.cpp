@@ -1,4 +1,5 @@
-// Whole training runs of a tiny model on the interpreter: what they write, how they go on, what stops them.
+// Whole training runs of a tiny model on the interpreter: what they write, how they go on, what
+// stops them.
 #include "train/trainer.h"
 
 #include <gmock/gmock.h>
@@ -26,12 +27,16 @@ struct Ended {
 
 class TrainerTest : public testing::Test {
  protected:
-  Ended train(const Trainer::Config& config, const std::string& name = "run", bool resume = true, bool force = false) {
+  Ended train(const Trainer::Config& config, const std::string& name = "run", bool resume = true,
+              bool force = false) {
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
     Ended ended;
     try {
-      ended.code = Trainer(config, {.dir = dir_ / name, .backend = "interpreter", .resume = resume, .force = force}).run();
+      ended.code =
+          Trainer(config,
+                  {.dir = dir_ / name, .backend = "interpreter", .resume = resume, .force = force})
+              .run();
     } catch (const Error& error) {
       ended.code = error.code();
       ended.error = error.what();
@@ -123,9 +128,12 @@ TEST_F(TrainerTest, LayerSummariesAppearAndChangeNoStep) {
   config.layer_summaries = true;
   train(config);
   const auto records = metrics_of(run());
-  EXPECT_TRUE(records.at(0).contains("summary/model/decoder/layers/layer0/attention/body/max_logit")) << records.at(0);
+  EXPECT_TRUE(
+      records.at(0).contains("summary/model/decoder/layers/layer0/attention/body/max_logit"))
+      << records.at(0);
   EXPECT_EQ(state_of(run()).tensors, state_of(run("plain")).tensors);
-  for (auto& [name, value] : metrics_of(run("plain")).at(0).items()) {
+  const nlohmann::json plain = metrics_of(run("plain")).at(0);
+  for (const auto& [name, value] : plain.items()) {
     EXPECT_THAT(name, Not(testing::StartsWith("summary/")));
     EXPECT_EQ(records.at(0).at(name), value);
   }
@@ -197,7 +205,8 @@ TEST_F(TrainerTest, ADamagedCheckpointIsToldAndTheOneBeforeTaken) {
 // Steps that are not finite: with such a rate the first step ends where no loss is finite.
 Trainer::Config exploding(int64_t max_steps, NonFinite policy) {
   Trainer::Config config = config_of(max_steps);
-  config.learner.get_if<Learner>()->optimizer.get_if<AdamW>()->learning_rate = ConstantRate{.value = 1e38};
+  config.learner.get_if<Learner>()->optimizer.get_if<AdamW>()->learning_rate =
+      ConstantRate{.value = 1e38};
   config.evalers.clear();
   config.on_non_finite = policy;
   return config;
@@ -220,7 +229,8 @@ TEST_F(TrainerTest, ANonFiniteStepStopsTheRunAndKeepsTheStateBeforeIt) {
   const auto records = metrics_of(run());
   EXPECT_TRUE(records.at(1).at("loss").is_null());
   expect_no_holes(run(), state_of(run()).step);
-  EXPECT_EQ(train(exploding(20, NonFinite::kStop)).code, ExitCode::kValidationFailed);  // it does not get better
+  EXPECT_EQ(train(exploding(20, NonFinite::kStop)).code,
+            ExitCode::kValidationFailed);  // it does not get better
   expect_no_holes(run(), state_of(run()).step);
 }
 

@@ -1,5 +1,5 @@
-// The exceptions of Axle. Every message reads `<where>: <expected>, got <what>[; <what to do>]`, where `where` is a
-// config path, a layer path or a file with line or offset.
+// The exceptions of Axle. Every message reads `<where>: <expected>, got <what>[; <what to do>]`,
+// where `where` is a config path, a layer path or a file with line or offset.
 #pragma once
 
 #include <stdexcept>
@@ -38,7 +38,8 @@ struct StorageError : Error {
 };
 /// A PJRT plugin or a device failed; the message holds PJRT's code and text.
 struct DeviceError : Error {
-  explicit DeviceError(const std::string& message, ExitCode code = ExitCode::kDevice) : Error(message, code) {}
+  explicit DeviceError(const std::string& message, ExitCode code = ExitCode::kDevice)
+      : Error(message, code) {}
 };
 /// A bug of Axle itself; thrown by AXLE_CHECK.
 struct InternalError : Error {
@@ -46,11 +47,15 @@ struct InternalError : Error {
 };
 
 namespace detail {
-[[noreturn]] void check_failed(const char* condition, const char* file, int line, std::string_view message);
+[[noreturn]] void check_failed(const char* condition, const char* file, int line,
+                               std::string_view message);
 }
 
 }  // namespace axle
 
-/// AXLE_CHECK(condition, message): for our own bugs only; a user's mistake throws a typed error instead.
+/// AXLE_CHECK(condition, message): for our own bugs only; a user's mistake throws a typed error
+/// instead.
 #define AXLE_CHECK(condition, message) \
-  (static_cast<bool>(condition) ? void(0) : ::axle::detail::check_failed(#condition, __FILE__, __LINE__, message))
+  (static_cast<bool>(condition)        \
+       ? void(0)                       \
+       : ::axle::detail::check_failed(#condition, __FILE__, __LINE__, message))

@@ -1,22 +1,23 @@
-// Exit codes of the program: one table for every verb and for supervisors that decide what to retry.
+// Exit codes of the program: one table for every verb and for supervisors that decide what to
+// retry.
 #pragma once
 
 namespace axle {
 
 enum class ExitCode : int {
   kOk = 0,
-  kInternal = 1,             // a bug of Axle
-  kUser = 2,                 // the user's mistake: a retry gives the same
-  kData = 3,                 // input data missing, unreadable or malformed
-  kStorage = 4,              // a file system or object store failed
-  kDevice = 5,               // a PJRT plugin or device failed
-  kDoesNotFit = 6,           // the program needs more memory than the target has
-  kDoesNotCompile = 7,       // the target's compiler refused the program
-  kRerunElsewhere = 16,      // a result could not be reproduced on this device
-  kValidationFailed = 17,    // non-finite loss or gradient, confirmed
-  kHang = 18,                // no progress within the watchdog's time
-  kTerminatedAndSaved = 19,  // SIGTERM: a checkpoint was written
-  kInterruptedAndSaved = 130 // SIGINT: a checkpoint was written
+  kInternal = 1,              // a bug of Axle
+  kUser = 2,                  // the user's mistake: a retry gives the same
+  kData = 3,                  // input data missing, unreadable or malformed
+  kStorage = 4,               // a file system or object store failed
+  kDevice = 5,                // a PJRT plugin or device failed
+  kDoesNotFit = 6,            // the program needs more memory than the target has
+  kDoesNotCompile = 7,        // the target's compiler refused the program
+  kRerunElsewhere = 16,       // a result could not be reproduced on this device
+  kValidationFailed = 17,     // non-finite loss or gradient, confirmed
+  kHang = 18,                 // no progress within the watchdog's time
+  kTerminatedAndSaved = 19,   // SIGTERM: a checkpoint was written
+  kInterruptedAndSaved = 130  // SIGINT: a checkpoint was written
 };
 
 }  // namespace axle

@@ -88,7 +88,8 @@ nlohmann::ordered_json document_of(const Slot& slot, std::string_view text,
   while (inner->value) inner = inner->element;
   if (inner->kind == FieldKind::kLeaf) {
     const bool is_quoted_nothing = text == "''" || text == "\"\"";
-    return std::string(inner->leaf == LeafKind::kString || is_quoted_nothing ? unquoted(text) : text);
+    return std::string(inner->leaf == LeafKind::kString || is_quoted_nothing ? unquoted(text)
+                                                                             : text);
   }
   const bool has_class = inner->kind == FieldKind::kChild || inner->kind == FieldKind::kFn;
   if (has_class && !text.starts_with('{')) return std::string(text);

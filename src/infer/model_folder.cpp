@@ -8,6 +8,7 @@
 #include "base/version.h"
 #include "checkpoint/restore.h"
 #include "checkpoint/write.h"
+#include "config/codec.h"
 #include "config/register.h"
 #include "config/serialize.h"
 #include "data/text_input.h"
@@ -52,9 +53,12 @@ Json field(const Json& document, const std::string& name) {
 }
 
 template <class Role>
-Child<Role> read_child(const Json& document, const std::string& where) {
-  if (!document.is_object())
-    throw ConfigError(fmt::format("{}: expected a class with its fields, got none", where));
+Child<Role> read_child(const Json& document, const std::string& where,
+                       std::string_view advice = {}) {
+  if (!document.is_object()) {
+    throw ConfigError(
+        fmt::format("{}: expected a class with its fields, got none{}", where, advice));
+  }
   Child<Role> child;
   from_json(child, document, where);
   return child;
@@ -68,8 +72,8 @@ std::optional<int64_t> max_seq_len(const Child<Model>& model) {
 
 std::optional<int64_t> seq_len(const Json& input) {
   const Json value = field(input, "seq_len");
-  return value.is_string() ? std::optional<int64_t>(std::stoll(value.get<std::string>()))
-                           : std::nullopt;
+  if (!value.is_string()) return std::nullopt;
+  return Codec<int64_t>::parse(value.get<std::string>());
 }
 
 // The tensors below `prefix`, under the names that the model has for them.
@@ -99,7 +103,8 @@ LoadedModel load_model(const fs::path& dir, Weights weights, const Report& repor
   const Json input = field(config, "input");
   const auto model = read_child<Model>(field(config, "model"), source + "model");
   const auto tokenizer =
-      read_child<Tokenizer>(field(input, "tokenizer"), source + "input.tokenizer");
+      read_child<Tokenizer>(field(input, "tokenizer"), source + "input.tokenizer",
+                            "; a run on synthetic data has no text to go on from");
 
   LoadedModel out{.model = model.build({}, Scope{.path = std::string(kModelPath)}),
                   .parameters = {},

@@ -116,5 +116,16 @@ TEST_F(ModelFolder, WrongFoldersAreNamed) {
               HasSubstr("config.yaml: model: expected a class with its fields, got none"));
 }
 
+TEST_F(ModelFolder, ARunWithoutTextHasNothingToGoOnFrom) {
+  save(dir_ / "run");
+  const auto config = std::filesystem::path(dir_ / "run") / "config.yaml";
+  std::string text = read_file(config);
+  text.resize(text.find("input:"));
+  replace_file(config, text + "input:\n  class: SyntheticInput\n  seq_len: 8\n");
+  EXPECT_THAT(error([&] { load_model(dir_ / "run"); }),
+              HasSubstr("input.tokenizer: expected a class with its fields, got none; a run on "
+                        "synthetic data has no text to go on from"));
+}
+
 }  // namespace
 }  // namespace axle

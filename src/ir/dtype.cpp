@@ -12,8 +12,9 @@ struct Row {
   size_t size;
 };
 // In the order of the enumeration.
-constexpr Row kRows[] = {{"pred", "i1", 1},  {"i32", "i32", 4},   {"i64", "i64", 8}, {"u32", "ui32", 4},
-                         {"u64", "ui64", 8}, {"bf16", "bf16", 2}, {"f32", "f32", 4}, {"f64", "f64", 8}};
+constexpr Row kRows[] = {{"pred", "i1", 1},  {"i32", "i32", 4},  {"i64", "i64", 8},
+                         {"u32", "ui32", 4}, {"u64", "ui64", 8}, {"bf16", "bf16", 2},
+                         {"f32", "f32", 4},  {"f64", "f64", 8}};
 const Row& row(DType d) { return kRows[static_cast<size_t>(d)]; }
 
 }  // namespace
@@ -33,7 +34,8 @@ void from_text(std::string_view text, DType& dtype) {
       return;
     }
   }
-  throw ConfigError(fmt::format("expected one of pred, i32, i64, u32, u64, bf16, f32, f64, got '{}'", text));
+  throw ConfigError(
+      fmt::format("expected one of pred, i32, i64, u32, u64, bf16, f32, f64, got '{}'", text));
 }
 
 }  // namespace axle

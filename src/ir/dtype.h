@@ -20,7 +20,8 @@ struct BF16 {
   explicit BF16(float v) {
     uint32_t u;
     std::memcpy(&u, &v, 4);
-    bits = std::isnan(v) ? uint16_t((u >> 16) | 0x40) : uint16_t((u + 0x7fff + ((u >> 16) & 1)) >> 16);
+    bits =
+        std::isnan(v) ? uint16_t((u >> 16) | 0x40) : uint16_t((u + 0x7fff + ((u >> 16) & 1)) >> 16);
   }
   explicit operator float() const {
     const uint32_t u = uint32_t(bits) << 16;
@@ -46,13 +47,20 @@ void from_text(std::string_view text, DType& dtype);
 
 template <class T>
 constexpr DType dtype_of() {
-  if constexpr (std::is_same_v<T, bool>) return DType::kPred;
-  else if constexpr (std::is_same_v<T, int32_t>) return DType::kI32;
-  else if constexpr (std::is_same_v<T, int64_t>) return DType::kI64;
-  else if constexpr (std::is_same_v<T, uint32_t>) return DType::kU32;
-  else if constexpr (std::is_same_v<T, uint64_t>) return DType::kU64;
-  else if constexpr (std::is_same_v<T, BF16>) return DType::kBF16;
-  else if constexpr (std::is_same_v<T, float>) return DType::kF32;
+  if constexpr (std::is_same_v<T, bool>)
+    return DType::kPred;
+  else if constexpr (std::is_same_v<T, int32_t>)
+    return DType::kI32;
+  else if constexpr (std::is_same_v<T, int64_t>)
+    return DType::kI64;
+  else if constexpr (std::is_same_v<T, uint32_t>)
+    return DType::kU32;
+  else if constexpr (std::is_same_v<T, uint64_t>)
+    return DType::kU64;
+  else if constexpr (std::is_same_v<T, BF16>)
+    return DType::kBF16;
+  else if constexpr (std::is_same_v<T, float>)
+    return DType::kF32;
   else {
     static_assert(std::is_same_v<T, double>, "no dtype for this C++ type");
     return DType::kF64;
@@ -63,32 +71,48 @@ constexpr DType dtype_of() {
 template <class Fn>
 decltype(auto) dispatch(DType dtype, Fn&& fn) {
   switch (dtype) {
-    case DType::kPred: return fn(std::type_identity<bool>{});
-    case DType::kI32: return fn(std::type_identity<int32_t>{});
-    case DType::kI64: return fn(std::type_identity<int64_t>{});
-    case DType::kU32: return fn(std::type_identity<uint32_t>{});
-    case DType::kU64: return fn(std::type_identity<uint64_t>{});
-    case DType::kBF16: return fn(std::type_identity<BF16>{});
-    case DType::kF32: return fn(std::type_identity<float>{});
-    case DType::kF64: break;
+    case DType::kPred:
+      return fn(std::type_identity<bool>{});
+    case DType::kI32:
+      return fn(std::type_identity<int32_t>{});
+    case DType::kI64:
+      return fn(std::type_identity<int64_t>{});
+    case DType::kU32:
+      return fn(std::type_identity<uint32_t>{});
+    case DType::kU64:
+      return fn(std::type_identity<uint64_t>{});
+    case DType::kBF16:
+      return fn(std::type_identity<BF16>{});
+    case DType::kF32:
+      return fn(std::type_identity<float>{});
+    case DType::kF64:
+      break;
   }
   return fn(std::type_identity<double>{});
 }
 
-/// Value conversion between element types as StableHLO's convert does it: floats to integers truncate towards zero and
-/// saturate (NaN gives 0), anything to pred is `!= 0`, a double goes to bf16 by way of f32.
+/// Value conversion between element types as StableHLO's convert does it: floats to integers
+/// truncate towards zero and saturate (NaN gives 0), anything to pred is `!= 0`, a double goes to
+/// bf16 by way of f32.
 template <class To, class From>
 To convert_element(From v) {
-  if constexpr (std::is_same_v<To, From>) return v;
-  else if constexpr (std::is_same_v<From, BF16>) return convert_element<To>(static_cast<float>(v));
-  else if constexpr (std::is_same_v<To, BF16>) return BF16(static_cast<float>(v));
-  else if constexpr (std::is_same_v<To, bool>) return v != From(0);
+  if constexpr (std::is_same_v<To, From>)
+    return v;
+  else if constexpr (std::is_same_v<From, BF16>)
+    return convert_element<To>(static_cast<float>(v));
+  else if constexpr (std::is_same_v<To, BF16>)
+    return BF16(static_cast<float>(v));
+  else if constexpr (std::is_same_v<To, bool>)
+    return v != From(0);
   else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     if (std::isnan(v)) return To(0);
-    if (v <= static_cast<From>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
-    if (v >= static_cast<From>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
+    if (v <= static_cast<From>(std::numeric_limits<To>::min()))
+      return std::numeric_limits<To>::min();
+    if (v >= static_cast<From>(std::numeric_limits<To>::max()))
+      return std::numeric_limits<To>::max();
     return static_cast<To>(v);
-  } else return static_cast<To>(v);
+  } else
+    return static_cast<To>(v);
 }
 
 }  // namespace axle

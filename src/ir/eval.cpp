@@ -20,15 +20,19 @@ Uses count_uses(const Region& region) {
 
 }  // namespace
 
-std::vector<HostTensor> evaluate(const Region& region, std::vector<HostTensor> arguments, const EvalOptions& options) {
-  AXLE_CHECK(arguments.size() == region.parameters().size(),
-             fmt::format("{} arguments for {} parameters", arguments.size(), region.parameters().size()));
+std::vector<HostTensor> evaluate(const Region& region, std::vector<HostTensor> arguments,
+                                 const EvalOptions& options) {
+  AXLE_CHECK(
+      arguments.size() == region.parameters().size(),
+      fmt::format("{} arguments for {} parameters", arguments.size(), region.parameters().size()));
   std::unordered_map<const OpNode*, std::vector<HostTensor>> values;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Tensor& p = region.parameters()[i];
     const Type stored = options.stored(p.type());
-    HostTensor value = arguments[i].dtype() == stored.dtype ? std::move(arguments[i]) : arguments[i].astype(stored.dtype);
-    AXLE_CHECK(value.type() == stored, fmt::format("argument {} is {}, its parameter {}", i, to_text(value.type()), describe(p)));
+    HostTensor value = arguments[i].dtype() == stored.dtype ? std::move(arguments[i])
+                                                            : arguments[i].astype(stored.dtype);
+    AXLE_CHECK(value.type() == stored, fmt::format("argument {} is {}, its parameter {}", i,
+                                                   to_text(value.type()), describe(p)));
     values[p.node()].push_back(std::move(value));
   }
   Uses uses = count_uses(region);
@@ -39,7 +43,8 @@ std::vector<HostTensor> evaluate(const Region& region, std::vector<HostTensor> a
     for (const Type& type : op->outputs) y.emplace_back(options.stored(type));
     op->rules->row().eval(options, *op, x, y);
     for (size_t i = 0; i < y.size(); ++i) {
-      AXLE_CHECK(y[i].type() == options.stored(op->outputs[i]), fmt::format("{} gave {}", op->rules->name(), to_text(y[i].type())));
+      AXLE_CHECK(y[i].type() == options.stored(op->outputs[i]),
+                 fmt::format("{} gave {}", op->rules->name(), to_text(y[i].type())));
     }
     values[op] = std::move(y);
     for (const Tensor& t : op->inputs) {

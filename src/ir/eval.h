@@ -1,4 +1,5 @@
-// The reference interpreter: runs a region on host tensors, op by op. The oracle of every other execution.
+// The reference interpreter: runs a region on host tensors, op by op. The oracle of every other
+// execution.
 #pragma once
 
 #include <vector>
@@ -7,8 +8,9 @@
 
 namespace axle {
 
-/// `arguments` match the region's parameters in order; in f64 mode floats are converted on the way in and results stay
-/// f64. Throws InternalError on a mismatch of types.
-std::vector<HostTensor> evaluate(const Region& region, std::vector<HostTensor> arguments, const EvalOptions& options = {});
+/// `arguments` match the region's parameters in order; in f64 mode floats are converted on the way
+/// in and results stay f64. Throws InternalError on a mismatch of types.
+std::vector<HostTensor> evaluate(const Region& region, std::vector<HostTensor> arguments,
+                                 const EvalOptions& options = {});
 
 }  // namespace axle

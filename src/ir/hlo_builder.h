@@ -1,4 +1,5 @@
-// What an op's lowering rule writes with. Implemented by lower/, the only floor that knows StableHLO's text.
+// What an op's lowering rule writes with. Implemented by lower/, the only floor that knows
+// StableHLO's text.
 #pragma once
 
 #include <functional>
@@ -19,7 +20,8 @@ struct HloValue {
 };
 using HloValues = std::vector<HloValue>;
 
-/// A region of an op: parameter types, and the function that writes its body and returns what the region returns.
+/// A region of an op: parameter types, and the function that writes its body and returns what the
+/// region returns.
 struct HloRegion {
   std::vector<Type> parameters;
   std::function<HloValues(const HloValues&)> body;
@@ -28,23 +30,26 @@ struct HloRegion {
 class HloBuilder {
  public:
   virtual ~HloBuilder() = default;
-  /// Writes one op in the generic form: name "stablehlo.add", attributes "dimension = 1 : i64" (without brackets).
-  virtual HloValues op(std::string_view name, const HloValues& operands, const std::vector<Type>& results,
-                       std::string_view attributes = {}, const std::vector<HloRegion>& regions = {}) = 0;
+  /// Writes one op in the generic form: name "stablehlo.add", attributes "dimension = 1 : i64"
+  /// (without brackets).
+  virtual HloValues op(std::string_view name, const HloValues& operands,
+                       const std::vector<Type>& results, std::string_view attributes = {},
+                       const std::vector<HloRegion>& regions = {}) = 0;
   /// A constant with the same value everywhere; `value` is rounded to the dtype.
   virtual HloValue splat(const Type& type, double value) = 0;
   virtual HloValue constant(const HostTensor& value) = 0;
   /// Writes the ops of `region` here, with `arguments` for its parameters.
   virtual HloValues inline_region(const Region& region, const HloValues& arguments) = 0;
   /// Calls the private function `name`, writing it by `body` on first use.
-  virtual HloValues call(const std::string& name, const HloValues& arguments, const std::vector<Type>& results,
+  virtual HloValues call(const std::string& name, const HloValues& arguments,
+                         const std::vector<Type>& results,
                          const std::function<HloValues(const HloValues&)>& body) = 0;
   /// Constrains the sharding of `x`; dims of `spec` over axes that the mesh lacks are replicated.
   virtual HloValue sharding_constraint(const HloValue& x, const PartitionSpec& spec) = 0;
 
   /// op() for ops with one result.
-  HloValue one(std::string_view name, const HloValues& operands, const Type& result, std::string_view attributes = {},
-               const std::vector<HloRegion>& regions = {}) {
+  HloValue one(std::string_view name, const HloValues& operands, const Type& result,
+               std::string_view attributes = {}, const std::vector<HloRegion>& regions = {}) {
     return op(name, operands, {result}, attributes, regions)[0];
   }
 };

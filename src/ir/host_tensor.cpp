@@ -15,10 +15,12 @@ constexpr std::align_val_t kAlignment{64};
 void HostTensor::Free::operator()(std::byte* p) const { ::operator delete[](p, kAlignment); }
 
 HostTensor::HostTensor(Type type)
-    : type_(std::move(type)), data_(new (kAlignment) std::byte[std::max<size_t>(type_.num_bytes(), 1)]()) {}
+    : type_(std::move(type)),
+      data_(new (kAlignment) std::byte[std::max<size_t>(type_.num_bytes(), 1)]()) {}
 
 HostTensor::HostTensor(const HostTensor& other)
-    : type_(other.type_), data_(new (kAlignment) std::byte[std::max<size_t>(type_.num_bytes(), 1)]) {
+    : type_(other.type_),
+      data_(new (kAlignment) std::byte[std::max<size_t>(type_.num_bytes(), 1)]) {
   std::memcpy(data_.get(), other.data_.get(), type_.num_bytes());
 }
 
@@ -61,7 +63,8 @@ HostTensor HostTensor::reshaped(Shape shape) const {
 }
 
 bool HostTensor::operator==(const HostTensor& other) const {
-  return type_ == other.type_ && std::memcmp(data_.get(), other.data_.get(), type_.num_bytes()) == 0;
+  return type_ == other.type_ &&
+         std::memcmp(data_.get(), other.data_.get(), type_.num_bytes()) == 0;
 }
 
 std::string HostTensor::text(int64_t max_values) const {

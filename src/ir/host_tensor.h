@@ -22,7 +22,8 @@ class HostTensor {
   HostTensor(Shape shape, std::initializer_list<T> values)
       : HostTensor(std::move(shape), std::span<const T>(values.begin(), values.size())) {}
   template <class T>
-  HostTensor(Shape shape, std::span<const T> values) : HostTensor(Type{dtype_of<T>(), std::move(shape)}) {
+  HostTensor(Shape shape, std::span<const T> values)
+      : HostTensor(Type{dtype_of<T>(), std::move(shape)}) {
     check_count(values.size());
     std::copy(values.begin(), values.end(), this->values<T>().begin());
   }
@@ -31,8 +32,12 @@ class HostTensor {
   HostTensor& operator=(HostTensor other) noexcept;
 
   static HostTensor full(Shape shape, double value, DType dtype = DType::kF32);
-  static HostTensor zeros(Shape shape, DType dtype = DType::kF32) { return full(std::move(shape), 0, dtype); }
-  static HostTensor ones(Shape shape, DType dtype = DType::kF32) { return full(std::move(shape), 1, dtype); }
+  static HostTensor zeros(Shape shape, DType dtype = DType::kF32) {
+    return full(std::move(shape), 0, dtype);
+  }
+  static HostTensor ones(Shape shape, DType dtype = DType::kF32) {
+    return full(std::move(shape), 1, dtype);
+  }
   template <class T>
   static HostTensor scalar(T value) {
     return HostTensor(Shape{}, std::span<const T>(&value, 1));

@@ -24,7 +24,8 @@ int64_t Mesh::size(std::string_view axis) const {
 
 std::string to_text(const Mesh& mesh) {
   std::string out;
-  for (const auto& axis : mesh.axes) out += fmt::format("{}{}={}", out.empty() ? "" : ",", axis.name, axis.size);
+  for (const auto& axis : mesh.axes)
+    out += fmt::format("{}{}={}", out.empty() ? "" : ",", axis.name, axis.size);
   return out;
 }
 
@@ -36,12 +37,15 @@ void from_text(std::string_view text, Mesh& mesh) {
     const size_t equals = part.find('=');
     int64_t size = 0;
     const char* const end = part.data() + part.size();
-    if (equals == 0 || equals == part.npos || std::from_chars(part.data() + equals + 1, end, size).ptr != end || (size < 1 && size != -1)) {
+    if (equals == 0 || equals == part.npos ||
+        std::from_chars(part.data() + equals + 1, end, size).ptr != end ||
+        (size < 1 && size != -1)) {
       throw ConfigError(fmt::format("expected mesh axes like data=2,fsdp=-1, got '{}'", part));
     }
     const std::string name(part.substr(0, equals));
     for (const auto& axis : mesh.axes) {
-      if (axis.name == name) throw ConfigError(fmt::format("expected each mesh axis once, got '{}' twice", name));
+      if (axis.name == name)
+        throw ConfigError(fmt::format("expected each mesh axis once, got '{}' twice", name));
     }
     mesh.axes.push_back({name, size});
     text.remove_prefix(std::min(comma + 1, text.size()));
@@ -53,10 +57,13 @@ Mesh infer_mesh(Mesh mesh, int64_t num_devices) {
   MeshAxis* inferred = nullptr;
   for (auto& axis : mesh.axes) {
     if (axis.size == -1) {
-      if (inferred) throw ConfigError(fmt::format("mesh: at most one axis of size -1, got {} and {}", inferred->name, axis.name));
+      if (inferred)
+        throw ConfigError(fmt::format("mesh: at most one axis of size -1, got {} and {}",
+                                      inferred->name, axis.name));
       inferred = &axis;
     } else if (axis.size < 1) {
-      throw ConfigError(fmt::format("mesh.{}: size must be positive or -1, got {}", axis.name, axis.size));
+      throw ConfigError(
+          fmt::format("mesh.{}: size must be positive or -1, got {}", axis.name, axis.size));
     } else {
       known *= axis.size;
     }
@@ -66,19 +73,23 @@ Mesh infer_mesh(Mesh mesh, int64_t num_devices) {
     known = num_devices;
   }
   if (known != num_devices) {
-    throw ConfigError(fmt::format("mesh: sizes must multiply to the {} devices, got {}", num_devices, to_text(mesh)));
+    throw ConfigError(fmt::format("mesh: sizes must multiply to the {} devices, got {}",
+                                  num_devices, to_text(mesh)));
   }
   return mesh;
 }
 
 std::string to_text(const DimAxes& axes) {
-  return axes.empty() ? "None" : axes.size() == 1 ? axes[0] : fmt::format("[{}]", fmt::join(axes, ", "));
+  return axes.empty()       ? "None"
+         : axes.size() == 1 ? axes[0]
+                            : fmt::format("[{}]", fmt::join(axes, ", "));
 }
 
 void from_text(std::string_view text, DimAxes& axes) {
   PartitionSpec one;
   from_text(fmt::format("[{}]", text), one);
-  if (one.dims.size() != 1) throw ConfigError(fmt::format("expected the mesh axes of one dim, got '{}'", text));
+  if (one.dims.size() != 1)
+    throw ConfigError(fmt::format("expected the mesh axes of one dim, got '{}'", text));
   axes = one.dims[0];
 }
 
@@ -90,7 +101,8 @@ std::string to_text(const PartitionSpec& spec) {
 
 void from_text(std::string_view text, PartitionSpec& spec) {
   const auto fail = [&] {
-    throw ConfigError(fmt::format("expected mesh axes like [None, [expert, fsdp], model], got '{}'", text));
+    throw ConfigError(
+        fmt::format("expected mesh axes like [None, [expert, fsdp], model], got '{}'", text));
   };
   if (text.size() < 2 || text.front() != '[' || text.back() != ']') fail();
   spec.dims.clear();

@@ -30,14 +30,17 @@ std::string to_text(const Mesh& mesh);
 /// Reads what to_text prints. Throws ConfigError.
 void from_text(std::string_view text, Mesh& mesh);
 
-/// Fills in the one axis of size -1 from the number of devices. Throws ConfigError if the sizes do not multiply to it.
+/// Fills in the one axis of size -1 from the number of devices. Throws ConfigError if the sizes do
+/// not multiply to it.
 Mesh infer_mesh(Mesh mesh, int64_t num_devices);
 
-/// Mesh axes of one dim: none = replicated, several = sharded over their product, the first is major.
+/// Mesh axes of one dim: none = replicated, several = sharded over their product, the first is
+/// major.
 struct DimAxes : std::vector<std::string> {
   DimAxes() = default;
-  DimAxes(const char* axis) : std::vector<std::string>{axis} {}                                 // NOLINT: reads as a value
-  DimAxes(std::initializer_list<const char*> axes) : std::vector<std::string>(axes.begin(), axes.end()) {}
+  DimAxes(const char* axis) : std::vector<std::string>{axis} {}  // NOLINT: reads as a value
+  DimAxes(std::initializer_list<const char*> axes)
+      : std::vector<std::string>(axes.begin(), axes.end()) {}
 };
 inline const DimAxes kReplicated = {};
 /// "None", "model" or "[expert, fsdp]".

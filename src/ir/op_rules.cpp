@@ -21,7 +21,8 @@ const std::vector<const OpRules*>& all_ops() { return registry(); }
 void shape_error(const OpNode& op, std::string_view what) {
   std::string operands;
   for (const Tensor& t : op.inputs) operands += (operands.empty() ? "" : ", ") + describe(t);
-  throw ShapeError(fmt::format("{}: {}: {}{}{}", op.scope ? *op.scope : "the top level", op.rules->name(), what,
+  throw ShapeError(fmt::format("{}: {}: {}{}{}", op.scope ? *op.scope : "the top level",
+                               op.rules->name(), what,
                                operands.empty() ? "" : "; operands: ", operands));
 }
 

@@ -1,6 +1,8 @@
-// One row an op: everything that Axle knows of it stands in one OpRules constant, which enters the registry by itself.
+// One row an op: everything that Axle knows of it stands in one OpRules constant, which enters the
+// registry by itself.
 //
-// There is no enumeration of ops. A test over the registry (ops/registry_test.cpp) names every missing rule.
+// There is no enumeration of ops. A test over the registry (ops/registry_test.cpp) names every
+// missing rule.
 #pragma once
 
 #include <concepts>
@@ -49,7 +51,8 @@ struct EvalOptions {
   }
 };
 
-/// What a pullback needs: cotangents of the results (none = zero) -> cotangents of the inputs (none = zero).
+/// What a pullback needs: cotangents of the results (none = zero) -> cotangents of the inputs (none
+/// = zero).
 using Pullback = std::function<Values(const Values&)>;
 /// A differentiated op: its results, recomputed with what its pullback needs.
 struct Linearized {
@@ -61,19 +64,23 @@ struct Linearized {
 using InferRule = std::vector<Type> (*)(const OpNode& op);
 /// Batching rule; arrives with vmap.
 using BatchRule = int (*)(const OpNode& op);
-/// Cotangents of the inputs, one for each (none = zero). Only called with at least one cotangent; the others are zeros.
+/// Cotangents of the inputs, one for each (none = zero). Only called with at least one cotangent;
+/// the others are zeros.
 using VjpRule = Values (*)(X x, Y y, Ct g);
-/// For ops with regions: clones the op with new inputs so that `active` inputs can be differentiated.
-using LinearizeRule = Linearized (*)(const OpNode& op, const Values& inputs, const std::vector<bool>& active);
+/// For ops with regions: clones the op with new inputs so that `active` inputs can be
+/// differentiated.
+using LinearizeRule = Linearized (*)(const OpNode& op, const Values& inputs,
+                                     const std::vector<bool>& active);
 /// Computes the results from the inputs; outputs arrive zero-filled in their stored types.
-using EvalRule = std::function<void(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
-                                    std::span<HostTensor> y)>;
+using EvalRule = std::function<void(const EvalOptions&, const OpNode& op,
+                                    std::span<const HostTensor* const> x, std::span<HostTensor> y)>;
 
 /// Lowering: the name of a StableHLO op with the same operands and no attributes, or a function.
 class HloRule {
  public:
-  using Function = std::vector<HloValue> (*)(const OpNode& op, HloBuilder& b, const std::vector<HloValue>& x);
-  HloRule(const char* name) : name_(name) {}           // NOLINT: rows read better without a call
+  using Function = std::vector<HloValue> (*)(const OpNode& op, HloBuilder& b,
+                                             const std::vector<HloValue>& x);
+  HloRule(const char* name) : name_(name) {}  // NOLINT: rows read better without a call
   template <std::convertible_to<Function> F>
   HloRule(F f) : function_(f) {}  // NOLINT
   const char* name() const { return name_; }
@@ -84,14 +91,16 @@ class HloRule {
   Function function_ = nullptr;
 };
 
-/// Floating-point operations: a number for each element of the first result, or a function of the op.
+/// Floating-point operations: a number for each element of the first result, or a function of the
+/// op.
 class CostRule {
  public:
   constexpr CostRule(double per_element = 0) : per_element_(per_element) {}  // NOLINT
   template <std::convertible_to<double (*)(const OpNode&)> F>
   constexpr CostRule(F f) : function_(f) {}  // NOLINT
   double flops(const OpNode& op) const {
-    return function_ ? function_(op) : per_element_ * static_cast<double>(op.outputs[0].num_elements());
+    return function_ ? function_(op)
+                     : per_element_ * static_cast<double>(op.outputs[0].num_elements());
   }
 
  private:
@@ -100,7 +109,8 @@ class CostRule {
 };
 /// One multiply-add-sized operation for each element.
 inline constexpr CostRule kElementwise{1};
-/// exp, log, tanh, ...: counted as one by XLA's convention of separate transcendentals; 8 approximates their work.
+/// exp, log, tanh, ...: counted as one by XLA's convention of separate transcendentals; 8
+/// approximates their work.
 inline constexpr CostRule kTranscendental{8};
 /// Movement of data only.
 inline constexpr CostRule kFree{0};
@@ -114,7 +124,8 @@ struct OpRow {
   EvalRule eval;
   HloRule hlo;
   CostRule cost = {};
-  /// Cheap to compute again: never kept as a residual across a region's split (shape ops, names, constants).
+  /// Cheap to compute again: never kept as a residual across a region's split (shape ops, names,
+  /// constants).
   bool cheap = false;
 };
 

@@ -10,7 +10,8 @@ namespace {
 void print_to(std::string& out, const Region& region, int indent) {
   const std::string margin(static_cast<size_t>(indent), ' ');
   const auto name = [](const Tensor& t) {
-    return t.node()->outputs.size() > 1 ? fmt::format("%{}#{}", t.node()->id, t.index()) : fmt::format("%{}", t.node()->id);
+    return t.node()->outputs.size() > 1 ? fmt::format("%{}#{}", t.node()->id, t.index())
+                                        : fmt::format("%{}", t.node()->id);
   };
   const auto list = [&](const Values& values, bool types) {
     std::string text;
@@ -22,7 +23,8 @@ void print_to(std::string& out, const Region& region, int indent) {
   };
   out += fmt::format("{}({})\n", margin, list(region.parameters(), true));
   for (const OpNode* op : region.ops()) {
-    out += fmt::format("{}  %{} = {} {}", margin, op->id, op->rules->name(), list(op->inputs, false));
+    out +=
+        fmt::format("{}  %{} = {} {}", margin, op->id, op->rules->name(), list(op->inputs, false));
     if (op->attributes) out += " {" + op->attributes->text() + "}";
     out += " :";
     for (const Type& type : op->outputs) out += " " + to_text(type);

@@ -7,7 +7,8 @@
 
 namespace axle {
 
-/// One op a line: "%3 = add %1, %2 : f32[4] @decoder/layers [backward]"; nested regions are indented.
+/// One op a line: "%3 = add %1, %2 : f32[4] @decoder/layers [backward]"; nested regions are
+/// indented.
 std::string print(const Region& region);
 
 /// Number of ops called `name` in the region and all regions within.

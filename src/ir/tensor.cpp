@@ -18,7 +18,8 @@ thread_local Phase g_phase = Phase::kForward;
 
 const std::string* intern(std::string_view text) {
   static std::mutex mutex;
-  static auto* const names = new std::set<std::string, std::less<>>;  // leaked: graphs may outlive every static
+  static auto* const names =
+      new std::set<std::string, std::less<>>;  // leaked: graphs may outlive every static
   const std::lock_guard lock(mutex);
   auto it = names->find(text);
   if (it == names->end()) it = names->emplace(text).first;
@@ -65,7 +66,8 @@ Tensor Region::add_parameter(Type type, std::string_view name) {
   return node->result();
 }
 
-OpNode* Region::append(const OpRules& rules, Values inputs, std::shared_ptr<const Attributes> attributes,
+OpNode* Region::append(const OpRules& rules, Values inputs,
+                       std::shared_ptr<const Attributes> attributes,
                        std::vector<std::shared_ptr<const Region>> regions) {
   for (Tensor& t : inputs) t = use(t);
   OpNode* node = new_node();
@@ -88,15 +90,18 @@ Tensor Region::use(const Tensor& t) {
   if (t.node()->parent == this) return t;
   if (const auto it = capture_of_.find(t); it != capture_of_.end()) return it->second;
   if (!outer_) {
-    throw InternalError(fmt::format("{}: a tensor leaked out of the trace that made it, got {}; return it from the traced function instead",
-                                    g_scope ? *g_scope : std::string("trace"), describe(t)));
+    throw InternalError(
+        fmt::format("{}: a tensor leaked out of the trace that made it, got {}; return it from the "
+                    "traced function instead",
+                    g_scope ? *g_scope : std::string("trace"), describe(t)));
   }
   const Tensor outside = outer_->use(t);
   if (const auto it = capture_of_.find(outside); it != capture_of_.end()) {
     capture_of_.emplace(t, it->second);
     return it->second;
   }
-  const Tensor inside = add_parameter(outside.type(), outside.node()->scope ? *outside.node()->scope : "");
+  const Tensor inside =
+      add_parameter(outside.type(), outside.node()->scope ? *outside.node()->scope : "");
   captures_.emplace_back(outside, inside);
   capture_of_.emplace(outside, inside);
   capture_of_.emplace(t, inside);
@@ -135,7 +140,9 @@ TraceScope::TraceScope(Region& region) : saved_(std::exchange(g_region, &region)
 TraceScope::~TraceScope() { g_region = saved_; }
 Region* TraceScope::current_or_null() { return g_region; }
 Region& TraceScope::current() {
-  if (!g_region) throw InternalError("an op was called outside a trace; call it inside trace(), grad() or eval()");
+  if (!g_region)
+    throw InternalError(
+        "an op was called outside a trace; call it inside trace(), grad() or eval()");
   return *g_region;
 }
 
@@ -149,18 +156,23 @@ PhaseScope::~PhaseScope() { g_phase = saved_; }
 
 Values emit_all(const OpRules& rules, Values inputs, std::shared_ptr<const Attributes> attributes,
                 std::vector<std::shared_ptr<const Region>> regions) {
-  return TraceScope::current().append(rules, std::move(inputs), std::move(attributes), std::move(regions))->results();
+  return TraceScope::current()
+      .append(rules, std::move(inputs), std::move(attributes), std::move(regions))
+      ->results();
 }
 
 Tensor emit(const OpRules& rules, Values inputs, std::shared_ptr<const Attributes> attributes) {
-  return TraceScope::current().append(rules, std::move(inputs), std::move(attributes), {})->result();
+  return TraceScope::current()
+      .append(rules, std::move(inputs), std::move(attributes), {})
+      ->result();
 }
 
 std::string describe(const Tensor& t) {
   if (!t) return "nothing";
   const OpNode& op = *t.node();
   const std::string_view what = op.rules ? op.rules->row().name : "parameter";
-  return fmt::format("{} of {} ({})", to_text(t.type()), op.scope ? *op.scope : "the top level", what);
+  return fmt::format("{} of {} ({})", to_text(t.type()), op.scope ? *op.scope : "the top level",
+                     what);
 }
 
 }  // namespace axle

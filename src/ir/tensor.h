@@ -1,13 +1,13 @@
 // The tensor graph: op nodes inside regions, and Tensor, the handle that user code computes with.
 //
-// A Tensor is symbolic: it names one result of one op (or one parameter) of the region that is being traced. Data lives
-// in HostTensor and in the arrays of a runtime.
+// A Tensor is symbolic: it names one result of one op (or one parameter) of the region that is
+// being traced. Data lives in HostTensor and in the arrays of a runtime.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
-#include <concepts>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -30,10 +30,12 @@ struct Attributes {
   virtual std::string text() const = 0;
 };
 
-/// Ops emitted by a pullback are backward; the split of a joint region cuts along this tag (transform/partition.h).
+/// Ops emitted by a pullback are backward; the split of a joint region cuts along this tag
+/// (transform/partition.h).
 enum class Phase : uint8_t { kForward, kBackward };
 
-/// One result of an op or one parameter of a region; a default-constructed Tensor is "none" (a symbolic zero cotangent).
+/// One result of an op or one parameter of a region; a default-constructed Tensor is "none" (a
+/// symbolic zero cotangent).
 class Tensor {
  public:
   Tensor() = default;
@@ -58,9 +60,13 @@ class Tensor {
 using Values = std::vector<Tensor>;
 
 /// The same result of the same op (not: equal elements, which is ops/compare.h's equal()).
-inline bool same(const Tensor& a, const Tensor& b) { return a.node() == b.node() && a.index() == b.index(); }
+inline bool same(const Tensor& a, const Tensor& b) {
+  return a.node() == b.node() && a.index() == b.index();
+}
 struct TensorHash {
-  size_t operator()(const Tensor& t) const { return std::hash<const void*>()(t.node()) * 31 + t.index(); }
+  size_t operator()(const Tensor& t) const {
+    return std::hash<const void*>()(t.node()) * 31 + t.index();
+  }
 };
 struct TensorSame {
   bool operator()(const Tensor& a, const Tensor& b) const { return same(a, b); }
@@ -73,8 +79,9 @@ struct OpNode {
   std::shared_ptr<const Attributes> attributes = {};
   std::vector<std::shared_ptr<const Region>> regions = {};
   Region* parent = nullptr;
-  const std::string* scope = nullptr;  // interned path of the layer that emitted it, or the name of a parameter
-  uint32_t id = 0;                     // ascending within the region
+  const std::string* scope =
+      nullptr;      // interned path of the layer that emitted it, or the name of a parameter
+  uint32_t id = 0;  // ascending within the region
   Phase phase = Phase::kForward;
 
   template <class A>
@@ -86,8 +93,9 @@ struct OpNode {
   Values results();
 };
 
-/// A closed piece of program: it refers to its own parameters and ops alone. While it is traced, values of outer regions
-/// may be used; they become leading parameters (captures) when the region is closed.
+/// A closed piece of program: it refers to its own parameters and ops alone. While it is traced,
+/// values of outer regions may be used; they become leading parameters (captures) when the region
+/// is closed.
 class Region {
  public:
   explicit Region(Region* outer = nullptr) : outer_(outer) {}
@@ -98,9 +106,11 @@ class Region {
   OpNode* append(const OpRules& rules, Values inputs, std::shared_ptr<const Attributes> attributes,
                  std::vector<std::shared_ptr<const Region>> regions);
   void set_results(Values results);
-  /// `t` as seen in this region: itself, or the capture that stands for it. Throws InternalError for a leaked tensor.
+  /// `t` as seen in this region: itself, or the capture that stands for it. Throws InternalError
+  /// for a leaked tensor.
   Tensor use(const Tensor& t);
-  /// Moves the captures to the front of the parameters, forgets the outer region and returns the captured outer values.
+  /// Moves the captures to the front of the parameters, forgets the outer region and returns the
+  /// captured outer values.
   Values close();
   /// Drops every op whose results nobody uses.
   void remove_dead_ops();
@@ -116,7 +126,8 @@ class Region {
   std::vector<OpNode*> ops_;
   std::vector<std::unique_ptr<OpNode>> owned_;
   std::unordered_map<Tensor, Tensor, TensorHash, TensorSame> capture_of_;
-  std::vector<std::pair<Tensor, Tensor>> captures_;  // value of the next outer region -> parameter here
+  std::vector<std::pair<Tensor, Tensor>>
+      captures_;  // value of the next outer region -> parameter here
 };
 
 /// Makes `region` the one that ops of this thread are emitted into.
@@ -162,8 +173,10 @@ class PhaseScope {
   Phase saved_;
 };
 
-/// Appends an op to the current region, infers its result types and returns its results. Throws ShapeError.
-Values emit_all(const OpRules& rules, Values inputs, std::shared_ptr<const Attributes> attributes = {},
+/// Appends an op to the current region, infers its result types and returns its results. Throws
+/// ShapeError.
+Values emit_all(const OpRules& rules, Values inputs,
+                std::shared_ptr<const Attributes> attributes = {},
                 std::vector<std::shared_ptr<const Region>> regions = {});
 /// emit_all for ops with one result.
 Tensor emit(const OpRules& rules, Values inputs, std::shared_ptr<const Attributes> attributes = {});

@@ -19,7 +19,9 @@ Shape row_major_strides(const Shape& shape) {
   return strides;
 }
 
-std::string to_text(const Type& type) { return std::string(name_of(type.dtype)) + to_text(type.dims); }
+std::string to_text(const Type& type) {
+  return std::string(name_of(type.dtype)) + to_text(type.dims);
+}
 
 std::string mlir_type(const Type& type) {
   std::string out = "tensor<";

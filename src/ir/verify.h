@@ -5,8 +5,9 @@
 
 namespace axle {
 
-/// Operands are defined before use inside the same region, inferred types equal the recorded ones, regions within are
-/// closed. Throws InternalError naming the op. Transforms call it in debug builds.
+/// Operands are defined before use inside the same region, inferred types equal the recorded ones,
+/// regions within are closed. Throws InternalError naming the op. Transforms call it in debug
+/// builds.
 void verify(const Region& region);
 
 /// verify, where NDEBUG is not defined.

@@ -25,7 +25,7 @@ struct ProgramValue {
 struct Program {
   std::string name;
   std::shared_ptr<const Region> graph;  // for the interpreter; nullptr if only the text is known
-  std::string text;                     // StableHLO; without locations it is the key of the compile cache
+  std::string text;  // StableHLO; without locations it is the key of the compile cache
   std::vector<ProgramValue> inputs;
   std::vector<ProgramValue> outputs;
   Mesh mesh = {};  // no axes: one device

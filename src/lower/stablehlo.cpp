@@ -14,21 +14,27 @@ void check_axes(const ProgramValue& value) {
   for (const auto& axes : value.sharding.dims) {
     for (const std::string& axis : axes) {
       if (!seen.insert(axis).second) {
-        throw ConfigError(fmt::format("{}: a mesh axis may shard one dim, got '{}' twice in {}", value.name, axis, to_text(value.sharding)));
+        throw ConfigError(fmt::format("{}: a mesh axis may shard one dim, got '{}' twice in {}",
+                                      value.name, axis, to_text(value.sharding)));
       }
     }
   }
   if (static_cast<int64_t>(value.sharding.dims.size()) > value.type.rank()) {
-    throw ConfigError(fmt::format("{}: expected mesh axes for at most {} dims, got {}", value.name, value.type.rank(), to_text(value.sharding)));
+    throw ConfigError(fmt::format("{}: expected mesh axes for at most {} dims, got {}", value.name,
+                                  value.type.rank(), to_text(value.sharding)));
   }
 }
 
 }  // namespace
 
-std::string lower_to_stablehlo(const Region& graph, const std::string& name, const std::vector<ProgramValue>& inputs,
-                               const std::vector<ProgramValue>& outputs, const Mesh& mesh, const LowerOptions& options) {
+std::string lower_to_stablehlo(const Region& graph, const std::string& name,
+                               const std::vector<ProgramValue>& inputs,
+                               const std::vector<ProgramValue>& outputs, const Mesh& mesh,
+                               const LowerOptions& options) {
   const int64_t num_devices = mesh.num_devices();
-  std::string text = fmt::format("module @{} attributes {{mhlo.num_partitions = {} : i32, mhlo.num_replicas = 1 : i32}} {{\n", name, num_devices);
+  std::string text = fmt::format(
+      "module @{} attributes {{mhlo.num_partitions = {} : i32, mhlo.num_replicas = 1 : i32}} {{\n",
+      name, num_devices);
   if (num_devices > 1) {
     std::vector<std::string> axes;
     for (const MeshAxis& axis : mesh.axes) {
@@ -38,8 +44,11 @@ std::string lower_to_stablehlo(const Region& graph, const std::string& name, con
   }
   const auto attributes = [&](const ProgramValue& value, bool is_input) {
     std::vector<std::string> parts;
-    if (num_devices > 1) parts.push_back("sdy.sharding = #sdy.sharding" + sdy_sharding(value.sharding, value.type.rank(), mesh));
-    if (is_input && value.donated_to >= 0) parts.push_back(fmt::format("tf.aliasing_output = {} : i32", value.donated_to));
+    if (num_devices > 1)
+      parts.push_back("sdy.sharding = #sdy.sharding" +
+                      sdy_sharding(value.sharding, value.type.rank(), mesh));
+    if (is_input && value.donated_to >= 0)
+      parts.push_back(fmt::format("tf.aliasing_output = {} : i32", value.donated_to));
     return fmt::format("{}", fmt::join(parts, ", "));
   };
   std::vector<Type> parameters, results;
@@ -53,20 +62,27 @@ std::string lower_to_stablehlo(const Region& graph, const std::string& name, con
     result_attributes.push_back(attributes(v, false));
   }
   TextBuilder builder(mesh, options);
-  builder.function("public", "main", parameters, parameter_attributes, result_attributes, results,
-                   [&](const HloValues& arguments) { return builder.inline_region(graph, arguments); });
+  builder.function(
+      "public", "main", parameters, parameter_attributes, result_attributes, results,
+      [&](const HloValues& arguments) { return builder.inline_region(graph, arguments); });
   return text + builder.take() + "}\n";
 }
 
-Program lower(std::shared_ptr<const Region> graph, std::string name, std::vector<ProgramValue> inputs,
-              std::vector<ProgramValue> outputs, Mesh mesh, const LowerOptions& options) {
-  AXLE_CHECK(inputs.size() == graph->parameters().size() && outputs.size() == graph->results().size(), "one name for each input and output");
-  for (size_t i = 0; i < inputs.size(); ++i) AXLE_CHECK(inputs[i].type == graph->parameters()[i].type(), inputs[i].name);
-  for (size_t i = 0; i < outputs.size(); ++i) AXLE_CHECK(outputs[i].type == graph->results()[i].type(), outputs[i].name);
+Program lower(std::shared_ptr<const Region> graph, std::string name,
+              std::vector<ProgramValue> inputs, std::vector<ProgramValue> outputs, Mesh mesh,
+              const LowerOptions& options) {
+  AXLE_CHECK(
+      inputs.size() == graph->parameters().size() && outputs.size() == graph->results().size(),
+      "one name for each input and output");
+  for (size_t i = 0; i < inputs.size(); ++i)
+    AXLE_CHECK(inputs[i].type == graph->parameters()[i].type(), inputs[i].name);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    AXLE_CHECK(outputs[i].type == graph->results()[i].type(), outputs[i].name);
   std::ranges::for_each(inputs, check_axes);
   std::ranges::for_each(outputs, check_axes);
   std::string text = lower_to_stablehlo(*graph, name, inputs, outputs, mesh, options);
-  return {std::move(name), std::move(graph), std::move(text), std::move(inputs), std::move(outputs), std::move(mesh)};
+  return {std::move(name),   std::move(graph),   std::move(text),
+          std::move(inputs), std::move(outputs), std::move(mesh)};
 }
 
 std::string without_locations(const std::string& text) {

@@ -18,36 +18,47 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Program program_of(const TensorFunction& fn, std::vector<Type> types, const Mesh& mesh = {}, std::vector<PartitionSpec> shardings = {}) {
+Program program_of(const TensorFunction& fn, std::vector<Type> types, const Mesh& mesh = {},
+                   std::vector<PartitionSpec> shardings = {}) {
   const auto graph = trace(fn, types);
   std::vector<ProgramValue> inputs, outputs;
   for (size_t i = 0; i < types.size(); ++i) {
-    inputs.push_back({"x" + std::to_string(i), types[i], i < shardings.size() ? shardings[i] : PartitionSpec{}});
+    inputs.push_back(
+        {"x" + std::to_string(i), types[i], i < shardings.size() ? shardings[i] : PartitionSpec{}});
   }
   for (const Tensor& r : graph->results()) outputs.push_back({"y", r.type()});
   return lower(graph, "test", inputs, outputs, mesh);
 }
 
 TEST(StableHlo, GenericFormWithLayerPaths) {
-  const Program p = program_of([](const Values& x) {
-    const NameScope scope("decoder/layers");
-    return Values{x[0] + x[0] * 2.0};
-  }, {{DType::kF32, {2, 3}}});
-  EXPECT_EQ(p.text,
-            "module @test attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {\n"
-            "  func.func public @main(%arg0: tensor<2x3xf32>) -> (tensor<2x3xf32>) {\n"
-            "    %0 = \"stablehlo.constant\"() <{value = dense<0x40000000> : tensor<2x3xf32>}> : () -> tensor<2x3xf32> loc(\"decoder/layers/full\")\n"
-            "    %1 = \"stablehlo.multiply\"(%arg0, %0) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32> loc(\"decoder/layers/mul\")\n"
-            "    %2 = \"stablehlo.add\"(%arg0, %1) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32> loc(\"decoder/layers/add\")\n"
-            "    \"func.return\"(%2) : (tensor<2x3xf32>) -> ()\n"
-            "  }\n"
-            "}\n");
+  const Program p = program_of(
+      [](const Values& x) {
+        const NameScope scope("decoder/layers");
+        return Values{x[0] + x[0] * 2.0};
+      },
+      {{DType::kF32, {2, 3}}});
+  EXPECT_EQ(
+      p.text,
+      "module @test attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {\n"
+      "  func.func public @main(%arg0: tensor<2x3xf32>) -> (tensor<2x3xf32>) {\n"
+      "    %0 = \"stablehlo.constant\"() <{value = dense<0x40000000> : tensor<2x3xf32>}> : () -> "
+      "tensor<2x3xf32> loc(\"decoder/layers/full\")\n"
+      "    %1 = \"stablehlo.multiply\"(%arg0, %0) : (tensor<2x3xf32>, tensor<2x3xf32>) -> "
+      "tensor<2x3xf32> loc(\"decoder/layers/mul\")\n"
+      "    %2 = \"stablehlo.add\"(%arg0, %1) : (tensor<2x3xf32>, tensor<2x3xf32>) -> "
+      "tensor<2x3xf32> loc(\"decoder/layers/add\")\n"
+      "    \"func.return\"(%2) : (tensor<2x3xf32>) -> ()\n"
+      "  }\n"
+      "}\n");
   EXPECT_THAT(without_locations(p.text), Not(HasSubstr("loc(")));
-  EXPECT_THAT(without_locations(p.text), HasSubstr("-> tensor<2x3xf32>\n    %2 = \"stablehlo.add\"(%arg0, %1) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>\n"));
+  EXPECT_THAT(without_locations(p.text),
+              HasSubstr("-> tensor<2x3xf32>\n    %2 = \"stablehlo.add\"(%arg0, %1) : "
+                        "(tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>\n"));
 }
 
 TEST(StableHlo, EqualConstantsAreWrittenOnce) {
-  const Program p = program_of([](const Values& x) { return Values{(x[0] + 1.0) * (x[0] - 1.0)}; }, {{DType::kF32, {4}}});
+  const Program p = program_of([](const Values& x) { return Values{(x[0] + 1.0) * (x[0] - 1.0)}; },
+                               {{DType::kF32, {4}}});
   const size_t first = p.text.find("stablehlo.constant");
   EXPECT_NE(first, std::string::npos);
   EXPECT_EQ(p.text.find("stablehlo.constant", first + 1), std::string::npos) << p.text;
@@ -55,36 +66,58 @@ TEST(StableHlo, EqualConstantsAreWrittenOnce) {
 
 TEST(StableHlo, MeshesAndShardingsAreShardy) {
   const Mesh mesh{{{"data", 2}, {"model", 2}, {"seq", 1}}};
-  const Program p = program_of([](const Values& x) {
-    return Values{sharding_constraint(dot(x[0], x[1]), {{"data", "model"}})};
-  }, {{DType::kF32, {4, 8}}, {DType::kF32, {8, 6}}}, mesh, {{{{"data", "fsdp"}}}, {{"seq", "model"}}});
+  const Program p = program_of(
+      [](const Values& x) {
+        return Values{sharding_constraint(dot(x[0], x[1]), {{"data", "model"}})};
+      },
+      {{DType::kF32, {4, 8}}, {DType::kF32, {8, 6}}}, mesh,
+      {{{{"data", "fsdp"}}}, {{"seq", "model"}}});
   EXPECT_THAT(p.text, HasSubstr("mhlo.num_partitions = 4 : i32"));
   EXPECT_THAT(p.text, HasSubstr("sdy.mesh @mesh = <[\"data\"=2, \"model\"=2]>"));
-  EXPECT_THAT(p.text, HasSubstr("%arg0: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"data\"}, {}]>}"));
-  EXPECT_THAT(p.text, HasSubstr("%arg1: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {\"model\"}]>}"));
-  EXPECT_THAT(p.text, HasSubstr("sdy.sharding_constraint %0 <@mesh, [{\"data\"}, {\"model\"}]> : tensor<4x6xf32>"));
+  EXPECT_THAT(
+      p.text,
+      HasSubstr("%arg0: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"data\"}, {}]>}"));
+  EXPECT_THAT(
+      p.text,
+      HasSubstr("%arg1: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {\"model\"}]>}"));
+  EXPECT_THAT(
+      p.text,
+      HasSubstr("sdy.sharding_constraint %0 <@mesh, [{\"data\"}, {\"model\"}]> : tensor<4x6xf32>"));
 }
 
 TEST(StableHlo, DonationNamesTheResult) {
-  const auto graph = trace([](const Values& x) { return Values{x[0] + 1.0}; }, {{DType::kF32, {4}}});
-  const Program p = lower(graph, "step", {{"w", {DType::kF32, {4}}, {}, 0}}, {{"w", {DType::kF32, {4}}}});
+  const auto graph =
+      trace([](const Values& x) { return Values{x[0] + 1.0}; }, {{DType::kF32, {4}}});
+  const Program p =
+      lower(graph, "step", {{"w", {DType::kF32, {4}}, {}, 0}}, {{"w", {DType::kF32, {4}}}});
   EXPECT_THAT(p.text, HasSubstr("%arg0: tensor<4xf32> {tf.aliasing_output = 0 : i32}"));
 }
 
 TEST(StableHlo, ScanIsACountedWhileWithoutCaptures) {
-  const Program p = program_of([](const Values& x) {
-    return scan([&](const Values& c, const Values& xs) { return ScanResult{{c[0] + xs[0] * x[2]}, {}}; }, {x[0]}, {x[1]}, 5).carry;
-  }, {{DType::kF32, {}}, {DType::kF32, {5}}, {DType::kF32, {}}});
+  const Program p = program_of(
+      [](const Values& x) {
+        return scan(
+                   [&](const Values& c, const Values& xs) {
+                     return ScanResult{{c[0] + xs[0] * x[2]}, {}};
+                   },
+                   {x[0]}, {x[1]}, 5)
+            .carry;
+      },
+      {{DType::kF32, {}}, {DType::kF32, {5}}, {DType::kF32, {}}});
   EXPECT_THAT(p.text, HasSubstr("\"stablehlo.while\""));
   EXPECT_THAT(p.text, HasSubstr("comparison_direction LT"));
   EXPECT_THAT(p.text, HasSubstr("\"stablehlo.dynamic_slice\""));
   const size_t body = p.text.find("^bb0");
-  EXPECT_EQ(p.text.find("%arg", body), std::string::npos) << "the loop reads what it carries alone\n" << p.text;
+  EXPECT_EQ(p.text.find("%arg", body), std::string::npos)
+      << "the loop reads what it carries alone\n"
+      << p.text;
 }
 
 TEST(StableHlo, EqualCallsShareOneFunction) {
   const auto square = [](const Values& x) { return Values{x[0] * x[0]}; };
-  const Program p = program_of([&](const Values& x) { return call("square", square, call("square", square, x)); }, {{DType::kF32, {3}}});
+  const Program p =
+      program_of([&](const Values& x) { return call("square", square, call("square", square, x)); },
+                 {{DType::kF32, {3}}});
   const size_t first = p.text.find("func.func private @square");
   ASSERT_NE(first, std::string::npos) << p.text;
   EXPECT_EQ(p.text.find("func.func private", first + 1), std::string::npos) << p.text;
@@ -92,7 +125,8 @@ TEST(StableHlo, EqualCallsShareOneFunction) {
 
 TEST(StableHlo, OneAxisShardsOneDim) {
   try {
-    program_of([](const Values& x) { return x; }, {{DType::kF32, {4, 4}}}, {{{"data", 2}}}, {{{"data", "data"}}});
+    program_of([](const Values& x) { return x; }, {{DType::kF32, {4, 4}}}, {{{"data", 2}}},
+               {{{"data", "data"}}});
     FAIL() << "expected a ConfigError";
   } catch (const ConfigError& e) {
     EXPECT_STREQ(e.what(), "x0: a mesh axis may shard one dim, got 'data' twice in [data, data]");

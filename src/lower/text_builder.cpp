@@ -29,7 +29,9 @@ std::string join_types(const std::vector<Type>& types) {
 
 template <class T>
 std::string float_bits(T value, int digits) {
-  std::conditional_t<sizeof(T) == 8, uint64_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t>> bits;
+  std::conditional_t<sizeof(T) == 8, uint64_t,
+                     std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t>>
+      bits;
   std::memcpy(&bits, &value, sizeof(T));
   return fmt::format("0x{:0{}X}", bits, digits);
 }
@@ -37,20 +39,29 @@ std::string float_bits(T value, int digits) {
 // Exact text of one element: hexadecimal bits where decimal digits would be ambiguous.
 std::string element_text(DType dtype, double value) {
   switch (dtype) {
-    case DType::kPred: return value != 0 ? "true" : "false";
-    case DType::kBF16: return float_bits(BF16(static_cast<float>(value)), 4);
-    case DType::kF32: return float_bits(static_cast<float>(value), 8);
-    case DType::kF64: return float_bits(value, 16);
-    case DType::kU64: return fmt::format("{}", convert_element<uint64_t>(value));
-    case DType::kI32: return fmt::format("{}", convert_element<int32_t>(value));
-    case DType::kU32: return fmt::format("{}", convert_element<uint32_t>(value));
-    default: return fmt::format("{}", convert_element<int64_t>(value));
+    case DType::kPred:
+      return value != 0 ? "true" : "false";
+    case DType::kBF16:
+      return float_bits(BF16(static_cast<float>(value)), 4);
+    case DType::kF32:
+      return float_bits(static_cast<float>(value), 8);
+    case DType::kF64:
+      return float_bits(value, 16);
+    case DType::kU64:
+      return fmt::format("{}", convert_element<uint64_t>(value));
+    case DType::kI32:
+      return fmt::format("{}", convert_element<int32_t>(value));
+    case DType::kU32:
+      return fmt::format("{}", convert_element<uint32_t>(value));
+    default:
+      return fmt::format("{}", convert_element<int64_t>(value));
   }
 }
 
 std::string hex_bytes(const HostTensor& value) {
   std::string out;
-  for (const std::byte b : value.bytes()) fmt::format_to(std::back_inserter(out), "{:02X}", static_cast<unsigned>(b));
+  for (const std::byte b : value.bytes())
+    fmt::format_to(std::back_inserter(out), "{:02X}", static_cast<unsigned>(b));
   return out;
 }
 
@@ -62,7 +73,8 @@ std::string sdy_sharding(const PartitionSpec& spec, int64_t rank, const Mesh& me
   for (int64_t i = 0; i < rank; ++i) {
     std::vector<std::string> axes;
     if (i < static_cast<int64_t>(known.dims.size())) {
-      for (const std::string& axis : known.dims[static_cast<size_t>(i)]) axes.push_back("\"" + axis + "\"");
+      for (const std::string& axis : known.dims[static_cast<size_t>(i)])
+        axes.push_back("\"" + axis + "\"");
     }
     dims.push_back(fmt::format("{{{}}}", fmt::join(axes, ", ")));
   }
@@ -73,19 +85,23 @@ std::string TextBuilder::fresh_name() { return fmt::format("%{}", next_++); }
 
 void TextBuilder::line_end() {
   if (options_.locations && at_ && at_->scope) {
-    fmt::format_to(std::back_inserter(out_), " loc(\"{}{}/{}\")", at_->phase == Phase::kBackward ? "backward/" : "", *at_->scope,
+    fmt::format_to(std::back_inserter(out_), " loc(\"{}{}/{}\")",
+                   at_->phase == Phase::kBackward ? "backward/" : "", *at_->scope,
                    at_->rules->name());
   }
   out_ += '\n';
 }
 
-HloValues TextBuilder::op(std::string_view name, const HloValues& operands, const std::vector<Type>& results,
-                          std::string_view attributes, const std::vector<HloRegion>& regions) {
+HloValues TextBuilder::op(std::string_view name, const HloValues& operands,
+                          const std::vector<Type>& results, std::string_view attributes,
+                          const std::vector<HloRegion>& regions) {
   const std::string base = fresh_name();
   const auto margin = static_cast<size_t>(2 * depth_);
   out_.append(margin, ' ');
-  if (results.size() == 1) fmt::format_to(std::back_inserter(out_), "{} = ", base);
-  else if (!results.empty()) fmt::format_to(std::back_inserter(out_), "{}:{} = ", base, results.size());
+  if (results.size() == 1)
+    fmt::format_to(std::back_inserter(out_), "{} = ", base);
+  else if (!results.empty())
+    fmt::format_to(std::back_inserter(out_), "{}:{} = ", base, results.size());
   fmt::format_to(std::back_inserter(out_), "\"{}\"({})", name, join_names(operands));
   if (!attributes.empty()) fmt::format_to(std::back_inserter(out_), " <{{{}}}>", attributes);
   if (!regions.empty()) {
@@ -96,7 +112,8 @@ HloValues TextBuilder::op(std::string_view name, const HloValues& operands, cons
     }
     out_ += ")";
   }
-  fmt::format_to(std::back_inserter(out_), " : ({}) -> {}{}{}", join_types(operands), results.size() == 1 ? "" : "(", join_types(results),
+  fmt::format_to(std::back_inserter(out_), " : ({}) -> {}{}{}", join_types(operands),
+                 results.size() == 1 ? "" : "(", join_types(results),
                  results.size() == 1 ? "" : ")");
   line_end();
   HloValues values;
@@ -113,7 +130,8 @@ void TextBuilder::write_region(const HloRegion& region, std::string_view termina
   HloValues parameters;
   for (const Type& type : region.parameters) {
     parameters.push_back({fresh_name(), type});
-    fmt::format_to(std::back_inserter(out_), "{}{}: {}", parameters.size() > 1 ? ", " : "", parameters.back().name, mlir_type(type));
+    fmt::format_to(std::back_inserter(out_), "{}{}: {}", parameters.size() > 1 ? ", " : "",
+                   parameters.back().name, mlir_type(type));
   }
   out_ += "):\n";
   ++depth_;
@@ -128,7 +146,8 @@ HloValue TextBuilder::splat(const Type& type, double value) {
   const std::string text = element_text(type.dtype, value);
   auto [it, is_new] = splats_.try_emplace({mlir_type(type), text});
   if (is_new) {
-    const HloValue made = one("stablehlo.constant", {}, type, fmt::format("value = dense<{}> : {}", text, mlir_type(type)));
+    const HloValue made = one("stablehlo.constant", {}, type,
+                              fmt::format("value = dense<{}> : {}", text, mlir_type(type)));
     splats_[{mlir_type(type), text}] = made;
     return made;
   }
@@ -157,7 +176,8 @@ HloValue TextBuilder::constant(const HostTensor& value) {
   } else if (value.size() > 0) {
     text = "\"0x" + hex_bytes(value) + "\"";
   }
-  return one("stablehlo.constant", {}, value.type(), fmt::format("value = dense<{}> : {}", text, mlir_type(value.type())));
+  return one("stablehlo.constant", {}, value.type(),
+             fmt::format("value = dense<{}> : {}", text, mlir_type(value.type())));
 }
 
 HloValues TextBuilder::inline_region(const Region& region, const HloValues& arguments) {
@@ -169,9 +189,12 @@ HloValues TextBuilder::inline_region(const Region& region, const HloValues& argu
     HloValues x;
     for (const Tensor& t : node->inputs) x.push_back(values.at(t));
     const HloRule& rule = node->rules->row().hlo;
-    HloValues y = rule.name() ? op(rule.name(), x, node->outputs, {}, {}) : rule.function()(*node, *this, x);
-    AXLE_CHECK(y.size() == node->outputs.size(), fmt::format("lowering of {} gave {} results", node->rules->name(), y.size()));
-    for (uint32_t i = 0; i < y.size(); ++i) values[Tensor(const_cast<OpNode*>(node), i)] = std::move(y[i]);
+    HloValues y =
+        rule.name() ? op(rule.name(), x, node->outputs, {}, {}) : rule.function()(*node, *this, x);
+    AXLE_CHECK(y.size() == node->outputs.size(),
+               fmt::format("lowering of {} gave {} results", node->rules->name(), y.size()));
+    for (uint32_t i = 0; i < y.size(); ++i)
+      values[Tensor(const_cast<OpNode*>(node), i)] = std::move(y[i]);
     at_ = outer;
   }
   HloValues results;
@@ -179,7 +202,8 @@ HloValues TextBuilder::inline_region(const Region& region, const HloValues& argu
   return results;
 }
 
-HloValues TextBuilder::call(const std::string& name, const HloValues& arguments, const std::vector<Type>& results,
+HloValues TextBuilder::call(const std::string& name, const HloValues& arguments,
+                            const std::vector<Type>& results,
                             const std::function<HloValues(const HloValues&)>& body) {
   if (functions_.try_emplace(name, true).second) {
     std::vector<Type> parameters;
@@ -198,8 +222,8 @@ HloValues TextBuilder::call(const std::string& name, const HloValues& arguments,
   const std::string base = fresh_name();
   out_.append(static_cast<size_t>(2 * depth_), ' ');
   fmt::format_to(std::back_inserter(out_), "{}{} = func.call @{}({}) : ({}) -> ({})", base,
-                 results.size() == 1 ? "" : fmt::format(":{}", results.size()), name, join_names(arguments), join_types(arguments),
-                 join_types(results));
+                 results.size() == 1 ? "" : fmt::format(":{}", results.size()), name,
+                 join_names(arguments), join_types(arguments), join_types(results));
   line_end();
   HloValues values;
   for (size_t i = 0; i < results.size(); ++i) {
@@ -218,27 +242,34 @@ HloValue TextBuilder::sharding_constraint(const HloValue& x, const PartitionSpec
   return {name, x.type};
 }
 
-void TextBuilder::function(std::string_view visibility, const std::string& name, const std::vector<Type>& parameters,
-                           const std::vector<std::string>& parameter_attributes, const std::vector<std::string>& result_attributes,
-                           const std::vector<Type>& results, const std::function<HloValues(const HloValues&)>& body) {
+void TextBuilder::function(std::string_view visibility, const std::string& name,
+                           const std::vector<Type>& parameters,
+                           const std::vector<std::string>& parameter_attributes,
+                           const std::vector<std::string>& result_attributes,
+                           const std::vector<Type>& results,
+                           const std::function<HloValues(const HloValues&)>& body) {
   const auto with = [](const std::vector<std::string>& attributes, size_t i) {
-    return i < attributes.size() && !attributes[i].empty() ? " {" + attributes[i] + "}" : std::string();
+    return i < attributes.size() && !attributes[i].empty() ? " {" + attributes[i] + "}"
+                                                           : std::string();
   };
   fmt::format_to(std::back_inserter(out_), "  func.func {} @{}(", visibility, name);
   HloValues arguments;
   for (size_t i = 0; i < parameters.size(); ++i) {
     arguments.push_back({fmt::format("%arg{}", i), parameters[i]});
-    fmt::format_to(std::back_inserter(out_), "{}%arg{}: {}{}", i ? ", " : "", i, mlir_type(parameters[i]), with(parameter_attributes, i));
+    fmt::format_to(std::back_inserter(out_), "{}%arg{}: {}{}", i ? ", " : "", i,
+                   mlir_type(parameters[i]), with(parameter_attributes, i));
   }
   out_ += ") -> (";
   for (size_t i = 0; i < results.size(); ++i) {
-    fmt::format_to(std::back_inserter(out_), "{}{}{}", i ? ", " : "", mlir_type(results[i]), with(result_attributes, i));
+    fmt::format_to(std::back_inserter(out_), "{}{}{}", i ? ", " : "", mlir_type(results[i]),
+                   with(result_attributes, i));
   }
   out_ += ") {\n";
   ++depth_;
   const HloValues returned = body(arguments);
   out_.append(static_cast<size_t>(2 * depth_), ' ');
-  fmt::format_to(std::back_inserter(out_), "\"func.return\"({}) : ({}) -> ()\n", join_names(returned), join_types(returned));
+  fmt::format_to(std::back_inserter(out_), "\"func.return\"({}) : ({}) -> ()\n",
+                 join_names(returned), join_types(returned));
   --depth_;
   out_ += "  }\n";
 }

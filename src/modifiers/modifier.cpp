@@ -14,7 +14,8 @@ std::string apply_mesh_rules(const MeshRules& rules, const std::string& machine,
     try {
       if (!std::regex_match(machine, std::regex(rule.machine))) continue;
     } catch (const std::regex_error& e) {
-      throw ConfigError(fmt::format("mesh_rules: expected a regular expression, got '{}' ({})", rule.machine, e.what()));
+      throw ConfigError(fmt::format("mesh_rules: expected a regular expression, got '{}' ({})",
+                                    rule.machine, e.what()));
     }
     for (const Child<Modifier>& modifier : rule.modifiers) modifier.build({}, Scope{})->apply(root);
     return rule.machine;

@@ -1,4 +1,5 @@
-// Rewrites of config trees that are configs themselves: what mesh rules and the `modify` section of files hold.
+// Rewrites of config trees that are configs themselves: what mesh rules and the `modify` section of
+// files hold.
 #pragma once
 
 #include <string>
@@ -17,7 +18,8 @@ class Modifier {
   virtual void apply(ConfigRef root) const = 0;
 };
 
-/// What differs on machines whose accelerator type matches `machine`, a regular expression for the whole name
+/// What differs on machines whose accelerator type matches `machine`, a regular expression for the
+/// whole name
 /// ("tpu-v5p-.*", "gpu-(H100|H200)-.*", "cpu.*").
 struct MeshRule {
   std::string machine = {};
@@ -26,8 +28,8 @@ struct MeshRule {
 };
 using MeshRules = std::vector<MeshRule>;
 
-/// Applies the modifiers of the first rule that matches, in order; returns its pattern, "" if none matches. Throws
-/// ConfigError for a pattern that is no regular expression.
+/// Applies the modifiers of the first rule that matches, in order; returns its pattern, "" if none
+/// matches. Throws ConfigError for a pattern that is no regular expression.
 std::string apply_mesh_rules(const MeshRules& rules, const std::string& machine, ConfigRef root);
 
 }  // namespace axle

@@ -19,10 +19,14 @@ void SetRemat::apply(ConfigRef root) const {
       ++matches;
     }
   });
-  if (matches == 0) throw ConfigError(fmt::format("SetRemat.at: expected the path of a layer slot, got '{}', which matches none", cfg_.at));
+  if (matches == 0)
+    throw ConfigError(fmt::format(
+        "SetRemat.at: expected the path of a layer slot, got '{}', which matches none", cfg_.at));
 }
 
-SetRemat::Config remat(std::string at, Fn<RematPolicy()> policy) { return {.at = std::move(at), .policy = std::move(policy)}; }
+SetRemat::Config remat(std::string at, Fn<RematPolicy()> policy) {
+  return {.at = std::move(at), .policy = std::move(policy)};
+}
 
 AXLE_REGISTER(SetRemat)
 

@@ -13,9 +13,10 @@ namespace {
 
 constexpr std::pair<std::string_view, Fan> kFans[] = {
     {"fan_in", Fan::kIn}, {"fan_out", Fan::kOut}, {"fan_avg", Fan::kAverage}, {"none", Fan::kNone}};
-constexpr std::pair<std::string_view, Distribution> kDistributions[] = {{"uniform", Distribution::kUniform},
-                                                                        {"normal", Distribution::kNormal},
-                                                                        {"truncated_normal", Distribution::kTruncatedNormal}};
+constexpr std::pair<std::string_view, Distribution> kDistributions[] = {
+    {"uniform", Distribution::kUniform},
+    {"normal", Distribution::kNormal},
+    {"truncated_normal", Distribution::kTruncatedNormal}};
 
 template <class E, size_t n>
 std::string enum_text(const std::pair<std::string_view, E> (&rows)[n], E v) {
@@ -50,18 +51,25 @@ double fan_size(const InitSpec& spec, Fan fan) {
     double n = 1;
     for (const int64_t a : axes) {
       if (a < -rank || a >= rank) {
-        throw ConfigError(fmt::format("fan axes must be dims of the parameter, got {} for shape {}; name them, or an initialiser without fan", a, to_text(spec.shape)));
+        throw ConfigError(
+            fmt::format("fan axes must be dims of the parameter, got {} for shape {}; name them, "
+                        "or an initialiser without fan",
+                        a, to_text(spec.shape)));
       }
       n *= static_cast<double>(spec.shape[static_cast<size_t>(a < 0 ? a + rank : a)]);
     }
     return n;
   };
   const double in = product(spec.fan.in), out = product(spec.fan.out);
-  const double receptive = static_cast<double>(num_elements(spec.shape)) / in / out / product(spec.fan.batch);
+  const double receptive =
+      static_cast<double>(num_elements(spec.shape)) / in / out / product(spec.fan.batch);
   switch (fan) {
-    case Fan::kIn: return in * receptive;
-    case Fan::kOut: return out * receptive;
-    default: return (in + out) * receptive / 2;
+    case Fan::kIn:
+      return in * receptive;
+    case Fan::kOut:
+      return out * receptive;
+    default:
+      return (in + out) * receptive / 2;
   }
 }
 
@@ -80,22 +88,30 @@ Initialiser Zeros::operator()(const InitSpec& spec) const { return Constant{0}(s
 Initialiser Ones::operator()(const InitSpec& spec) const { return Constant{1}(spec); }
 
 Initialiser VarianceScaling::operator()(const InitSpec& spec) const {
-  const std::string spread = fan == Fan::kNone ? decimal(scale) : fmt::format("{} / {}", decimal(scale), to_text(fan));
-  return {fmt::format("{}(0, {})", to_text(distribution), spread), [spec, *this](const Tensor& key) {
+  const std::string spread =
+      fan == Fan::kNone ? decimal(scale) : fmt::format("{} / {}", decimal(scale), to_text(fan));
+  return {fmt::format("{}(0, {})", to_text(distribution), spread),
+          [spec, *this](const Tensor& key) {
             // The variance is rounded to f32 before the root, as the reference does.
-            const double variance = fan == Fan::kNone ? 0 : static_cast<float>(scale / fan_size(spec, fan));
-            const double deviation = fan == Fan::kNone ? scale : std::sqrt(static_cast<float>(variance));
+            const double variance =
+                fan == Fan::kNone ? 0 : static_cast<float>(scale / fan_size(spec, fan));
+            const double deviation =
+                fan == Fan::kNone ? scale : std::sqrt(static_cast<float>(variance));
             switch (distribution) {
               case Distribution::kUniform: {
-                const double half_width = fan == Fan::kNone ? scale : std::sqrt(static_cast<float>(3 * variance));
+                const double half_width =
+                    fan == Fan::kNone ? scale : std::sqrt(static_cast<float>(3 * variance));
                 return random::uniform(key, spec.shape, spec.dtype, -1, 1) * half_width;
               }
-              case Distribution::kNormal: return random::normal(key, spec.shape, spec.dtype) * deviation;
-              case Distribution::kTruncatedNormal: break;
+              case Distribution::kNormal:
+                return random::normal(key, spec.shape, spec.dtype) * deviation;
+              case Distribution::kTruncatedNormal:
+                break;
             }
             // 0.8796... is the deviation of the standard normal cut at +-2.
             const double stretch = fan == Fan::kNone ? 1 : 0.87962566103423978;
-            return random::truncated_normal(key, spec.shape, -2, 2, spec.dtype) * static_cast<float>(deviation / stretch);
+            return random::truncated_normal(key, spec.shape, -2, 2, spec.dtype) *
+                   static_cast<float>(deviation / stretch);
           }};
 }
 

@@ -1,7 +1,7 @@
 // How parameters start: initialisers by name, and the fans that scale them.
 //
-// Source: Glorot & Bengio 2010; He et al. 2015, arXiv 1502.01852; draws agree with jax.nn.initializers bit for bit where
-// the sampler does (ops/random.h).
+// Source: Glorot & Bengio 2010; He et al. 2015, arXiv 1502.01852; draws agree with
+// jax.nn.initializers bit for bit where the sampler does (ops/random.h).
 #pragma once
 
 #include <functional>
@@ -14,7 +14,8 @@
 
 namespace axle {
 
-/// Which dims of a weight count as inputs, as outputs, and as copies that do not count (negative from the end).
+/// Which dims of a weight count as inputs, as outputs, and as copies that do not count (negative
+/// from the end).
 struct FanAxes {
   std::vector<int64_t> in = {-2}, out = {-1}, batch = {};
 };
@@ -26,7 +27,8 @@ struct InitSpec {
   FanAxes fan = {};
 };
 
-/// The draw of one parameter: its text for tables, and the traced function from a key u32[2] to the value.
+/// The draw of one parameter: its text for tables, and the traced function from a key u32[2] to the
+/// value.
 struct Initialiser {
   std::string text;
   std::function<Tensor(const Tensor& key)> draw;
@@ -55,8 +57,8 @@ void from_text(std::string_view text, Fan& v);
 std::string to_text(Distribution v);
 void from_text(std::string_view text, Distribution& v);
 
-/// Variance scale / fan: normal, uniform or truncated at two standard deviations. With Fan::kNone the scale itself is the
-/// standard deviation (the half width of the uniform distribution).
+/// Variance scale / fan: normal, uniform or truncated at two standard deviations. With Fan::kNone
+/// the scale itself is the standard deviation (the half width of the uniform distribution).
 struct VarianceScaling {
   double scale = 1;
   Fan fan = Fan::kAverage;

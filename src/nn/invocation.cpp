@@ -13,13 +13,16 @@ thread_local Invocation* g_invocation = nullptr;
 }
 
 Invocation::Invocation(std::string root, Tree<Tensor> parameters, InvocationOptions options)
-    : parameters_(std::move(parameters)), options_(std::move(options)), outer_(std::exchange(g_invocation, this)) {
+    : parameters_(std::move(parameters)),
+      options_(std::move(options)),
+      outer_(std::exchange(g_invocation, this)) {
   frames_.push_back({.path = std::move(root), .is_root = true, .key = options_.key});
 }
 Invocation::~Invocation() { g_invocation = outer_; }
 
 Invocation& Invocation::current() {
-  if (!g_invocation) throw InternalError("a layer was called outside an invocation; call it inside functional()");
+  if (!g_invocation)
+    throw InternalError("a layer was called outside an invocation; call it inside functional()");
   return *g_invocation;
 }
 
@@ -36,18 +39,22 @@ Invocation::Frame::~Frame() { current().frames_.pop_back(); }
 
 const Tensor& Invocation::parameter(const std::string& path) const {
   const auto it = parameters_.find(path);
-  if (it == parameters_.end()) throw ConfigError(fmt::format("{}: parameter is missing among the {} given", path, parameters_.size()));
+  if (it == parameters_.end())
+    throw ConfigError(
+        fmt::format("{}: parameter is missing among the {} given", path, parameters_.size()));
   return it->second;
 }
 
 Tensor Invocation::key() { return key_of(frames_.size() - 1); }
 
 Tensor Invocation::key_of(size_t i) {
-  if (!options_.key) throw ConfigError(fmt::format("{}: needs a PRNG key; give one to the call", frames_[i].path));
+  if (!options_.key)
+    throw ConfigError(fmt::format("{}: needs a PRNG key; give one to the call", frames_[i].path));
   if (frames_[i].key) return frames_[i].key;
   Tensor key = key_of(i - 1);
   if (!frames_[i].is_root) key = random::fold_in(key, frames_[i].name_hash);
-  if (frames_[i].call_index > 0) key = random::fold_in(key, static_cast<uint32_t>(frames_[i].call_index));
+  if (frames_[i].call_index > 0)
+    key = random::fold_in(key, static_cast<uint32_t>(frames_[i].call_index));
   return frames_[i].key = key;
 }
 
@@ -55,7 +62,8 @@ void Invocation::merge(OutputCollection inner) {
   const auto merge_tree = [](Tree<Tensor>& to, Tree<Tensor>& from) {
     for (auto& [path, t] : from) {
       std::string unique = path;
-      for (int n = 1; !to.try_emplace(unique, t).second; ++n) unique = fmt::format("{}#{}", path, n);
+      for (int n = 1; !to.try_emplace(unique, t).second; ++n)
+        unique = fmt::format("{}#{}", path, n);
     }
   };
   merge_tree(collection_.summaries, inner.summaries);

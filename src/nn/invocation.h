@@ -1,4 +1,5 @@
-// State and outputs of one call of a tree of layers. Layers hold neither: the caller sees a pure function.
+// State and outputs of one call of a tree of layers. Layers hold neither: the caller sees a pure
+// function.
 #pragma once
 
 #include <string>
@@ -21,7 +22,8 @@ struct OutputCollection {
 
   template <class F>
   void each_tensor(F&& fn) {
-    for (Tree<Tensor>* tree : {&summaries, &aux_losses, &outputs, &state}) axle::each_tensor(*tree, fn);
+    for (Tree<Tensor>* tree : {&summaries, &aux_losses, &outputs, &state})
+      axle::each_tensor(*tree, fn);
   }
 };
 
@@ -67,8 +69,8 @@ class Invocation {
   const InvocationOptions& options() const { return options_; }
   /// Throws ConfigError if the caller gave no such parameter.
   const Tensor& parameter(const std::string& path) const;
-  /// Key of the current call: fold_in(key of the caller, hash of the layer's name), and of the call's index if it is not
-  /// the first. Throws ConfigError if the invocation has no key.
+  /// Key of the current call: fold_in(key of the caller, hash of the layer's name), and of the
+  /// call's index if it is not the first. Throws ConfigError if the invocation has no key.
   Tensor key();
   bool has_key() const { return static_cast<bool>(options_.key); }
   /// Path of the current call: the layer's path, "#1" behind it for its second call.
@@ -77,7 +79,8 @@ class Invocation {
   OutputCollection& collection() { return collection_; }
   /// Adds what a nested invocation collected; tensors must be of this one's region.
   void merge(OutputCollection inner);
-  /// Options for a nested invocation in a region of its own: same state, and the current call's key.
+  /// Options for a nested invocation in a region of its own: same state, and the current call's
+  /// key.
   InvocationOptions nested_options();
 
  private:

@@ -1,11 +1,13 @@
-// The keys of a sequence of draws: each is split off the rest, so that the first do not depend on how many follow.
+// The keys of a sequence of draws: each is split off the rest, so that the first do not depend on
+// how many follow.
 #pragma once
 
 #include "ops/random.h"
 
 namespace axle {
 
-/// Initialisation hands out keys in this way, to parameters and children in the order of declaration.
+/// Initialisation hands out keys in this way, to parameters and children in the order of
+/// declaration.
 class KeyChain {
  public:
   explicit KeyChain(const Tensor& key) : rest_(key) {}

@@ -25,7 +25,8 @@ Layer::Layer(const Scope& scope) : path_(scope.path) {
 
 std::string_view Layer::last_name() const {
   const size_t slash = path_.rfind('/');
-  return slash == std::string::npos ? std::string_view(path_) : std::string_view(path_).substr(slash + 1);
+  return slash == std::string::npos ? std::string_view(path_)
+                                    : std::string_view(path_).substr(slash + 1);
 }
 
 std::string Layer::config_path() const {
@@ -34,7 +35,9 @@ std::string Layer::config_path() const {
   return path;
 }
 
-Scope Layer::inner(std::string_view name) const { return {.path = join_path(path_, name), .parent = this}; }
+Scope Layer::inner(std::string_view name) const {
+  return {.path = join_path(path_, name), .parent = this};
+}
 
 Param Layer::param(std::string_view name, ParamSpec spec) {
   if (std::ranges::any_of(spec.shape, [](int64_t d) { return d <= 0; })) {
@@ -74,7 +77,8 @@ Tree<StateSpec> Layer::decode_state_specs(const DecodeDims& dims) const {
 
 void Layer::add_summary(std::string_view name, const Tensor& value) {
   Invocation& inv = Invocation::current();
-  if (inv.options().summaries) inv.collection().summaries.insert_or_assign(join_path(inv.path(), name), stop_gradient(value));
+  if (inv.options().summaries)
+    inv.collection().summaries.insert_or_assign(join_path(inv.path(), name), stop_gradient(value));
 }
 void Layer::add_aux_loss(std::string_view name, const Tensor& value) {
   Invocation& inv = Invocation::current();
@@ -88,9 +92,11 @@ void Layer::add_output(std::string_view name, const Tensor& value) {
 Tensor Layer::state(std::string_view name) const {
   Invocation& inv = Invocation::current();
   const std::string path = join_path(path_, name);
-  if (const auto it = inv.collection().state.find(path); it != inv.collection().state.end()) return it->second;
+  if (const auto it = inv.collection().state.find(path); it != inv.collection().state.end())
+    return it->second;
   const auto it = inv.options().state.find(path);
-  if (it == inv.options().state.end()) throw ConfigError(fmt::format("{}: state is missing in this call", path));
+  if (it == inv.options().state.end())
+    throw ConfigError(fmt::format("{}: state is missing in this call", path));
   return it->second;
 }
 void Layer::set_state(std::string_view name, const Tensor& value) {

@@ -1,4 +1,5 @@
-// Layers: modules that declare parameters and map tensors to tensors. Roles: the interfaces that layers implement.
+// Layers: modules that declare parameters and map tensors to tensors. Roles: the interfaces that
+// layers implement.
 //
 // A role is four lines:
 //   class Norm : public LayerRole<Norm, Tensor(const Tensor& x)> {
@@ -49,10 +50,11 @@ struct SaveNames {
 struct LayerOptions {
   /// Of the parameters of this layer and those below; none: as the layer above, f32 at the root.
   std::optional<DType> dtype = {};
-  /// Of weights that do not name their own initialiser, here and below; none: as the layer above, at the root
-  /// VarianceScaling{} (uniform by the average fan).
+  /// Of weights that do not name their own initialiser, here and below; none: as the layer above,
+  /// at the root VarianceScaling{} (uniform by the average fan).
   std::optional<Init> init = {};
-  /// When training, the layer's call is rematerialised under this policy; none: all it computes is kept.
+  /// When training, the layer's call is rematerialised under this policy; none: all it computes is
+  /// kept.
   std::optional<Fn<RematPolicy()>> remat = {};
   /// Mesh axes of the layer's own weight, instead of what the layer says.
   std::optional<PartitionSpec> partition = {};
@@ -102,7 +104,8 @@ class Layer {
 
   /// Every parameter of this layer and all below, by path. Needs neither a trace nor a device.
   virtual Tree<ParamSpec> param_specs() const;
-  /// Traced: initial values of all parameters from a key u32[2]; keys split in declaration order, own parameters first.
+  /// Traced: initial values of all parameters from a key u32[2]; keys split in declaration order,
+  /// own parameters first.
   virtual Tree<Tensor> initialize(const Tensor& key) const;
   /// State that decoding needs, by path.
   virtual Tree<StateSpec> decode_state_specs(const DecodeDims& dims) const;
@@ -117,7 +120,8 @@ class Layer {
     return Handle<R>(std::move(layer));
   }
   template <class R>
-  std::optional<Handle<R>> child(std::string_view name, const std::optional<Child<R>>& config, const typename R::Dims& dims) {
+  std::optional<Handle<R>> child(std::string_view name, const std::optional<Child<R>>& config,
+                                 const typename R::Dims& dims) {
     if (!config) return std::nullopt;
     return child(name, *config, dims);
   }
@@ -138,7 +142,8 @@ class Layer {
   /// ConfigError at this layer: "<config path>.<field>: <what>".
   [[noreturn]] void fail(std::string_view field, std::string_view what) const;
 
-  /// Runs `body` in a region of its own under `policy`; what layers within collect comes out with the result.
+  /// Runs `body` in a region of its own under `policy`; what layers within collect comes out with
+  /// the result.
   template <class R, class Body>
   static R rematerialize(const RematPolicy& policy, Body&& body) {
     Invocation& outer = Invocation::current();
@@ -146,14 +151,16 @@ class Layer {
     const bool barrier = !inner_options.in_loop;
     std::optional<R> result;
     OutputCollection collected;
-    const Values out = remat([&](const Values&) {
-      Invocation inner(outer.path(), outer.parameters(), std::move(inner_options));
-      result.emplace(body());
-      collected = std::move(inner.collection());
-      Values all = tensors_of(*result);
-      collected.each_tensor([&](Tensor& t) { all.push_back(t); });
-      return all;
-    }, {}, policy, barrier);
+    const Values out = remat(
+        [&](const Values&) {
+          Invocation inner(outer.path(), outer.parameters(), std::move(inner_options));
+          result.emplace(body());
+          collected = std::move(inner.collection());
+          Values all = tensors_of(*result);
+          collected.each_tensor([&](Tensor& t) { all.push_back(t); });
+          return all;
+        },
+        {}, policy, barrier);
     auto at = out.begin();
     replace_tensors(*result, at);
     replace_tensors(collected, at);
@@ -169,7 +176,8 @@ class Layer {
   std::vector<std::pair<std::string, ParamSpec>> params_;  // in declaration order
 };
 
-/// Base of a role: a call opens the layer's frame, applies its slot's remat policy, then runs `forward`.
+/// Base of a role: a call opens the layer's frame, applies its slot's remat policy, then runs
+/// `forward`.
 template <class Self, class Sig>
 class LayerRole;
 template <class Self, class R, class... A>
@@ -187,7 +195,10 @@ class LayerRole<Self, R(A...)> : public Layer {
     return forward(args...);
   }
 
-  std::vector<Method> methods() override { return {method<R, A...>("forward", Self::kInputs, [this](A... args) { return (*this)(args...); })}; }
+  std::vector<Method> methods() override {
+    return {
+        method<R, A...>("forward", Self::kInputs, [this](A... args) { return (*this)(args...); })};
+  }
 
  protected:
   virtual R forward(A... args) = 0;

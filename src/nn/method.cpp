@@ -11,7 +11,9 @@ Tensor InputReader::required(const std::string& name) {
   if (const auto t = optional(name)) return *t;
   std::vector<std::string> given;
   for (const auto& [path, t] : inputs_) given.push_back(path);
-  throw ConfigError(fmt::format("in/{}: input is missing, got {}", name, given.empty() ? "none" : fmt::format("{}", fmt::join(given, ", "))));
+  throw ConfigError(
+      fmt::format("in/{}: input is missing, got {}", name,
+                  given.empty() ? "none" : fmt::format("{}", fmt::join(given, ", "))));
 }
 
 std::optional<Tensor> InputReader::optional(const std::string& name) {
@@ -36,7 +38,9 @@ void InputReader::check_all_used() const {
   for (const auto& [path, t] : inputs_) {
     if (!used_.contains(path)) extra.push_back("in/" + path);
   }
-  if (!extra.empty()) throw ConfigError(fmt::format("{}: not an input of this method; remove it", fmt::join(extra, ", ")));
+  if (!extra.empty())
+    throw ConfigError(
+        fmt::format("{}: not an input of this method; remove it", fmt::join(extra, ", ")));
 }
 
 }  // namespace axle

@@ -1,4 +1,5 @@
-// Calling a layer by names: how eval-layer and tests reach any role without knowing its C++ signature.
+// Calling a layer by names: how eval-layer and tests reach any role without knowing its C++
+// signature.
 #pragma once
 
 #include <array>
@@ -17,7 +18,8 @@
 
 namespace axle {
 
-/// The names of a call's arguments, in order: `static constexpr InputNames kInputs = {"x", "context"};`.
+/// The names of a call's arguments, in order: `static constexpr InputNames kInputs = {"x",
+/// "context"};`.
 template <size_t n>
 struct InputNames : std::array<std::string_view, n> {};
 template <class... T>
@@ -40,14 +42,18 @@ class InputReader {
   Tree<bool> used_;
 };
 
-/// Reads an argument of type T named `name`; structs declare `static T read(InputReader&, const std::string& prefix)`,
-/// their fields are read from "<prefix>/<field>".
+/// Reads an argument of type T named `name`; structs declare `static T read(InputReader&, const
+/// std::string& prefix)`, their fields are read from "<prefix>/<field>".
 template <class T>
 T read_input(InputReader& reader, const std::string& name) {
-  if constexpr (std::is_same_v<T, Tensor>) return reader.required(name);
-  else if constexpr (std::is_same_v<T, std::optional<Tensor>>) return reader.optional(name);
-  else if constexpr (std::is_same_v<T, Tree<Tensor>>) return reader.tree(name);
-  else return T::read(reader, name);
+  if constexpr (std::is_same_v<T, Tensor>)
+    return reader.required(name);
+  else if constexpr (std::is_same_v<T, std::optional<Tensor>>)
+    return reader.optional(name);
+  else if constexpr (std::is_same_v<T, Tree<Tensor>>)
+    return reader.tree(name);
+  else
+    return T::read(reader, name);
 }
 
 /// A named way to call a layer.
@@ -64,10 +70,12 @@ Method method(std::string name, std::span<const std::string_view> inputs, F call
   return {std::move(name), names, [names, call](InputReader& reader) {
             return [&]<size_t... i>(std::index_sequence<i...>) {
               // Braces fix the order of evaluation.
-              std::tuple<std::remove_cvref_t<A>...> arguments{read_input<std::remove_cvref_t<A>>(reader, names.at(i))...};
+              std::tuple<std::remove_cvref_t<A>...> arguments{
+                  read_input<std::remove_cvref_t<A>>(reader, names.at(i))...};
               R result = std::apply(call, arguments);
               return tensors_of(result);
-            }(std::index_sequence_for<A...>());
+            }
+            (std::index_sequence_for<A...>());
           }};
 }
 

@@ -9,8 +9,8 @@
 
 namespace axle {
 
-/// Calls fn(Tensor&) for each tensor in `value`: a Tensor, an optional, vector or Tree of such, or a struct with a member
-/// template `each_tensor(fn)`.
+/// Calls fn(Tensor&) for each tensor in `value`: a Tensor, an optional, vector or Tree of such, or
+/// a struct with a member template `each_tensor(fn)`.
 template <class F>
 void each_tensor(Tensor& value, F&& fn) {
   if (value) fn(value);
@@ -28,10 +28,8 @@ void each_tensor(Tree<T>& value, F&& fn) {
   for (auto& [path, v] : value) each_tensor(v, fn);
 }
 template <class T, class F>
-  requires requires(T& v, F& fn) { v.each_tensor(fn); }
-void each_tensor(T& value, F&& fn) {
-  value.each_tensor(fn);
-}
+requires requires(T& v, F& fn) { v.each_tensor(fn); }
+void each_tensor(T& value, F&& fn) { value.each_tensor(fn); }
 
 /// All tensors of `value`.
 template <class T>

@@ -18,39 +18,55 @@ namespace axle {
 
 TransformerLayer::Config llama_layer(const LlamaLayer& l) {
   const bool grouped = l.num_kv_heads != l.num_heads;
-  const Child<QKV> projections = grouped ? Child<QKV>(FusedGroupedQKV::Config{}) : Child<QKV>(FusedQKV::Config{});
+  const Child<QKV> projections =
+      grouped ? Child<QKV>(FusedGroupedQKV::Config{}) : Child<QKV>(FusedQKV::Config{});
   return {
-      .attention = PreNorm::Config{
-          .norm = RMSNorm::Config{.eps = 1e-5f},
-          .body = Attention::Config{.num_heads = l.num_heads, .num_kv_heads = l.num_kv_heads,
-                                    .qkv = RoPE::Config{.theta = l.rope_theta, .inner = projections}}},
-      .feed_forward = PreNorm::Config{
-          .norm = RMSNorm::Config{.eps = 1e-5f},
-          .body = FeedForward::Config{.hidden_dim = l.hidden_dim, .gate = Linear::Config{.bias = false}}},
+      .attention =
+          PreNorm::Config{.norm = RMSNorm::Config{.eps = 1e-5f},
+                          .body = Attention::Config{.num_heads = l.num_heads,
+                                                    .num_kv_heads = l.num_kv_heads,
+                                                    .qkv = RoPE::Config{.theta = l.rope_theta,
+                                                                        .inner = projections}}},
+      .feed_forward =
+          PreNorm::Config{.norm = RMSNorm::Config{.eps = 1e-5f},
+                          .body = FeedForward::Config{.hidden_dim = l.hidden_dim,
+                                                      .gate = Linear::Config{.bias = false}}},
   };
 }
 
 Trainer::Config language_model(const LanguageModel& m) {
   Decoder::Config decoder = m.decoder;
-  decoder.emb.options.init = Init(VarianceScaling{.fan = Fan::kOut, .distribution = Distribution::kNormal});
+  decoder.emb.options.init =
+      Init(VarianceScaling{.fan = Fan::kOut, .distribution = Distribution::kNormal});
   decoder.output_norm = RMSNorm::Config{.eps = 1e-5f};
   Trainer::Config cfg{
       .model = {CausalLM::Config{.decoder = decoder},
-                {.init = Init(VarianceScaling{.fan = Fan::kIn, .distribution = Distribution::kNormal})}},
-      .input = TextInput::Config{.seq_len = m.seq_len, .batch_size = std::max<int64_t>(m.tokens_per_batch / m.seq_len, 1), .split = Split::kTrain},
-      .learner = Learner::Config{
-          .optimizer = AdamW::Config{.learning_rate = CosineWithWarmup{.peak = m.learner.peak_lr, .warmup_steps = m.learner.warmup_steps,
-                                                                       .max_step = m.learner.max_step,
-                                                                       .alpha = m.learner.final_fraction},
-                                     .weight_decay = m.learner.weight_decay},
-          .transforms = {ClipByGlobalNorm::Config{.max_norm = m.learner.clip_global_norm}}},
+                {.init = Init(
+                     VarianceScaling{.fan = Fan::kIn, .distribution = Distribution::kNormal})}},
+      .input = TextInput::Config{.seq_len = m.seq_len,
+                                 .batch_size = std::max<int64_t>(m.tokens_per_batch / m.seq_len, 1),
+                                 .split = Split::kTrain},
+      .learner =
+          Learner::Config{
+              .optimizer =
+                  AdamW::Config{
+                      .learning_rate = CosineWithWarmup{.peak = m.learner.peak_lr,
+                                                        .warmup_steps = m.learner.warmup_steps,
+                                                        .max_step = m.learner.max_step,
+                                                        .alpha = m.learner.final_fraction},
+                      .weight_decay = m.learner.weight_decay},
+              .transforms = {ClipByGlobalNorm::Config{.max_norm = m.learner.clip_global_norm}}},
       .max_steps = m.learner.max_step,
       .mesh = m.mesh,
       .mesh_rules = m.mesh_rules,
       .compute_dtype = DType::kBF16,
       .writers = {{"tensorboard", TensorBoardWriter::Config{}}},
   };
-  cfg.evalers["held_out"] = {.input = TextInput::Config{.seq_len = m.seq_len, .batch_size = 8, .shuffle = Shuffle::kNone, .epochs = 1, .split = Split::kHeldOut},
+  cfg.evalers["held_out"] = {.input = TextInput::Config{.seq_len = m.seq_len,
+                                                        .batch_size = 8,
+                                                        .shuffle = Shuffle::kNone,
+                                                        .epochs = 1,
+                                                        .split = Split::kHeldOut},
                              .every_steps = 5000};
   return cfg;
 }

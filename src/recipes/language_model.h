@@ -26,11 +26,12 @@ struct LanguageModel {
   MeshRules mesh_rules = {};
 };
 
-/// AdamW under a cosine schedule with warm-up, clipping, weights ~ N(0, 1 / fan_in) and the embedding ~ N(0, 1 / fan_out),
-/// bf16 products over f32 parameters. The text comes from `--data`.
+/// AdamW under a cosine schedule with warm-up, clipping, weights ~ N(0, 1 / fan_in) and the
+/// embedding ~ N(0, 1 / fan_out), bf16 products over f32 parameters. The text comes from `--data`.
 Trainer::Config language_model(const LanguageModel& m);
 
-/// One block of the Llama family: pre-norm attention with rotary positions, pre-norm gated feed-forward.
+/// One block of the Llama family: pre-norm attention with rotary positions, pre-norm gated
+/// feed-forward.
 struct LlamaLayer {
   int64_t num_heads;
   int64_t num_kv_heads;

@@ -10,9 +10,18 @@ namespace {
 Trainer::Config quickstart() {
   constexpr int64_t kSteps = 700, kSeqLen = 256;
   Trainer::Config cfg = language_model({
-      .decoder = {.model_dim = 128, .vocab_size = 264, .max_seq_len = kSeqLen,
-                  .layers = Stacked::Config{.num_layers = 4, .layer = llama_layer({4, 4, 1e4, ScaledDim{.scale = 8.0 / 3, .multiple_of = 32}})}},
-      .learner = {.peak_lr = 3e-3, .warmup_steps = 50, .max_step = kSteps, .final_fraction = 0, .weight_decay = 0.1},
+      .decoder = {.model_dim = 128,
+                  .vocab_size = 264,
+                  .max_seq_len = kSeqLen,
+                  .layers = Stacked::Config{.num_layers = 4,
+                                            .layer = llama_layer(
+                                                {4, 4, 1e4,
+                                                 ScaledDim{.scale = 8.0 / 3, .multiple_of = 32}})}},
+      .learner = {.peak_lr = 3e-3,
+                  .warmup_steps = 50,
+                  .max_step = kSteps,
+                  .final_fraction = 0,
+                  .weight_decay = 0.1},
       .tokens_per_batch = 16 * kSeqLen,
       .seq_len = kSeqLen,
   });

@@ -14,13 +14,12 @@ namespace {
 // XLA ends the process when a device waits 40 s for another one in a collective: too short for many
 // virtual devices that share few cores. And some builds let reductions by maximum drop a NaN, to be
 // faster. It reads these flags once, from the environment.
-const EnvironmentDefault kXlaFlags{
-    .name = "XLA_FLAGS",
-    .value =
-        "--xla_cpu_collective_call_warn_stuck_timeout_seconds=120 "
-        "--xla_cpu_collective_call_terminate_timeout_seconds=1200 "
-        "--xla_cpu_enable_fast_min_max=false",
-    .is_flag_list = true};
+const EnvironmentDefault kXlaFlags{.name = "XLA_FLAGS",
+                                   .value =
+                                       "--xla_cpu_collective_call_warn_stuck_timeout_seconds=120 "
+                                       "--xla_cpu_collective_call_terminate_timeout_seconds=1200 "
+                                       "--xla_cpu_enable_fast_min_max=false",
+                                   .is_flag_list = true};
 // Errors still come back as errors; this only quiets what XLA prints on its way.
 const EnvironmentDefault kQuietLog{.name = "TF_CPP_MIN_LOG_LEVEL", .value = "2"};
 

@@ -28,21 +28,25 @@ struct Topology {
 
 /// Bytes per device of a compiled program.
 struct MemoryStats {
-  int64_t argument_bytes = 0, output_bytes = 0, temporary_bytes = 0, alias_bytes = 0, code_bytes = 0;
+  int64_t argument_bytes = 0, output_bytes = 0, temporary_bytes = 0, alias_bytes = 0,
+          code_bytes = 0;
   int64_t host_bytes = 0;
 };
 
-/// A tensor on the devices of one runtime, maybe still being computed. Once donated it may not be used again.
+/// A tensor on the devices of one runtime, maybe still being computed. Once donated it may not be
+/// used again.
 class Array {
  public:
-  Array(Type type, PartitionSpec sharding) : type_(std::move(type)), sharding_(std::move(sharding)) {}
+  Array(Type type, PartitionSpec sharding)
+      : type_(std::move(type)), sharding_(std::move(sharding)) {}
   virtual ~Array() = default;
   Array(const Array&) = delete;
   Array& operator=(const Array&) = delete;
   /// Of the whole tensor, not of a shard.
   const Type& type() const { return type_; }
   const PartitionSpec& sharding() const { return sharding_; }
-  /// Waits, then copies the whole tensor. Throws DeviceError if computing it failed or it was donated.
+  /// Waits, then copies the whole tensor. Throws DeviceError if computing it failed or it was
+  /// donated.
   virtual HostTensor to_host() const = 0;
   /// Waits until the value is there. Throws DeviceError as to_host does.
   virtual void wait() const = 0;
@@ -57,8 +61,9 @@ using Arrays = std::vector<ArrayPtr>;
 class Executable {
  public:
   virtual ~Executable() = default;
-  /// Starts the program; results are usable at once, their values arrive later. Inputs with `donated_to` are consumed.
-  /// Throws DeviceError, ShapeError for arguments of other types than the program's.
+  /// Starts the program; results are usable at once, their values arrive later. Inputs with
+  /// `donated_to` are consumed. Throws DeviceError, ShapeError for arguments of other types than
+  /// the program's.
   virtual Arrays execute(std::span<const ArrayPtr> arguments) = 0;
   /// Bytes that Runtime::load takes. Throws DeviceError where the plugin cannot.
   virtual std::string serialize() const = 0;
@@ -80,11 +85,15 @@ class Runtime {
   virtual ~Runtime() = default;
   virtual const Topology& topology() const = 0;
   /// Throws DeviceError with the plugin's message.
-  virtual std::unique_ptr<Executable> compile(const Program& program, const CompileOptions& options = {}) = 0;
+  virtual std::unique_ptr<Executable> compile(const Program& program,
+                                              const CompileOptions& options = {}) = 0;
   /// From Executable::serialize of the same plugin version; `program` gives the signature.
-  virtual std::unique_ptr<Executable> load(const std::string& serialized, const Program& program) = 0;
-  /// Copies a whole tensor to the devices of `mesh`, each its shard. Throws ConfigError where a dim does not divide.
-  virtual ArrayPtr make_array(const HostTensor& value, const PartitionSpec& sharding, const Mesh& mesh) = 0;
+  virtual std::unique_ptr<Executable> load(const std::string& serialized,
+                                           const Program& program) = 0;
+  /// Copies a whole tensor to the devices of `mesh`, each its shard. Throws ConfigError where a dim
+  /// does not divide.
+  virtual ArrayPtr make_array(const HostTensor& value, const PartitionSpec& sharding,
+                              const Mesh& mesh) = 0;
 };
 
 struct RuntimeOptions {

@@ -35,7 +35,8 @@ inline double inner_product(const std::vector<HostTensor>& a, const std::vector<
   return sum;
 }
 
-inline std::vector<HostTensor> moved(const std::vector<HostTensor>& x, const std::vector<HostTensor>& v, double eps) {
+inline std::vector<HostTensor> moved(const std::vector<HostTensor>& x,
+                                     const std::vector<HostTensor>& v, double eps) {
   std::vector<HostTensor> out;
   for (size_t i = 0; i < x.size(); ++i) {
     out.push_back(is_float(x[i].dtype()) ? x[i].astype(DType::kF64) : x[i]);
@@ -47,13 +48,16 @@ inline std::vector<HostTensor> moved(const std::vector<HostTensor>& x, const std
 }
 
 /// Cotangents of all floating-point arguments as one function: arguments -> vjp(fn)(cotangents).
-inline TensorFunction gradient_function(const TensorFunction& fn, const std::vector<HostTensor>& cotangents) {
+inline TensorFunction gradient_function(const TensorFunction& fn,
+                                        const std::vector<HostTensor>& cotangents) {
   return [fn, cotangents](const Values& x) {
     const Linearized f = vjp(fn, x);
     Values ct;
     for (size_t i = 0; i < f.outputs.size(); ++i) {
       // In f64 mode the conversion does not round.
-      ct.push_back(is_float(f.outputs[i].dtype()) ? astype(constant(cotangents[i]), f.outputs[i].dtype()) : Tensor());
+      ct.push_back(is_float(f.outputs[i].dtype())
+                       ? astype(constant(cotangents[i]), f.outputs[i].dtype())
+                       : Tensor());
     }
     Values g = f.pullback(ct), out;
     for (size_t i = 0; i < g.size(); ++i) {
@@ -63,15 +67,17 @@ inline TensorFunction gradient_function(const TensorFunction& fn, const std::vec
   };
 }
 
-/// Along one random direction, <ct, df> by differences equals <vjp(ct), v>; `order` 2 checks the vjp in the same way.
-inline void check_gradients(const TensorFunction& fn, const std::vector<HostTensor>& x, int order = 2, double tolerance = 1e-6,
-                            uint64_t seed = 1) {
+/// Along one random direction, <ct, df> by differences equals <vjp(ct), v>; `order` 2 checks the
+/// vjp in the same way.
+inline void check_gradients(const TensorFunction& fn, const std::vector<HostTensor>& x,
+                            int order = 2, double tolerance = 1e-6, uint64_t seed = 1) {
   const EvalOptions f64{.f64 = true};
   const std::vector<HostTensor> y = eval(fn, x, f64);
   std::vector<HostTensor> ct, v, v_floats;
   for (size_t i = 0; i < y.size(); ++i) {
     const HostTensor draw = random_tensor(y[i].type(), seed + 100 + i, 1);
-    // Exact in every floating-point dtype, since the gradient takes it as a constant of the output's.
+    // Exact in every floating-point dtype, since the gradient takes it as a constant of the
+    // output's.
     ct.push_back(is_float(draw.dtype()) ? draw.astype(DType::kBF16).astype(DType::kF64) : draw);
   }
   for (size_t i = 0; i < x.size(); ++i) {
@@ -79,10 +85,13 @@ inline void check_gradients(const TensorFunction& fn, const std::vector<HostTens
     if (is_float(x[i].dtype())) v_floats.push_back(v.back());
   }
   constexpr double kEps = 1e-6;
-  const double by_difference = (inner_product(eval(fn, moved(x, v, kEps), f64), ct) - inner_product(eval(fn, moved(x, v, -kEps), f64), ct)) / (2 * kEps);
+  const double by_difference = (inner_product(eval(fn, moved(x, v, kEps), f64), ct) -
+                                inner_product(eval(fn, moved(x, v, -kEps), f64), ct)) /
+                               (2 * kEps);
   const TensorFunction gradient = gradient_function(fn, ct);
   const double by_vjp = inner_product(eval(gradient, x, f64), v_floats);
-  EXPECT_NEAR(by_vjp, by_difference, tolerance * std::max(1.0, std::abs(by_difference))) << "order " << 3 - order << " from the inside";
+  EXPECT_NEAR(by_vjp, by_difference, tolerance * std::max(1.0, std::abs(by_difference)))
+      << "order " << 3 - order << " from the inside";
   if (order > 1) check_gradients(gradient, x, order - 1, tolerance * 10, seed + 1);
 }
 

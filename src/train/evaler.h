@@ -10,8 +10,8 @@
 namespace axle {
 
 struct EvalResult {
-  /// Means over all targets: "loss" (nats per target), the model's other metrics, and "bits_per_byte" where targets stand
-  /// for text.
+  /// Means over all targets: "loss" (nats per target), the model's other metrics, and
+  /// "bits_per_byte" where targets stand for text.
   Tree<double> metrics = {};
   int64_t num_targets = 0, num_bytes = 0;
   /// Of the text itself, order 0; 0 where it is not known.
@@ -31,7 +31,8 @@ class Evaler {
 };
 
 /// Runs all batches of `input` through an eval_program. Throws DataError if they hold no target.
-EvalResult evaluate_input(Input& input, Executable& program, const Program& signature, Runtime& runtime, const Arrays& parameters,
+EvalResult evaluate_input(Input& input, Executable& program, const Program& signature,
+                          Runtime& runtime, const Arrays& parameters,
                           const PartitionSpec& batch_partition);
 
 }  // namespace axle

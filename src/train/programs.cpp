@@ -21,7 +21,8 @@ Tree<Tensor> to_tree(const std::vector<ProgramValue>& leaves, const Tensor* valu
 
 std::vector<ProgramValue> values_of(const Tree<ParamSpec>& specs, std::string_view prefix = {}) {
   std::vector<ProgramValue> out;
-  for (const auto& [path, spec] : specs) out.push_back({join_path(prefix, path), spec.type(), spec.partition()});
+  for (const auto& [path, spec] : specs)
+    out.push_back({join_path(prefix, path), spec.type(), spec.partition()});
   return out;
 }
 
@@ -45,27 +46,36 @@ std::vector<std::string> names_of_values(const std::vector<ProgramValue>& values
 
 Tree<Tensor> cast_floats(const Tree<Tensor>& tree, const std::optional<DType>& dtype) {
   Tree<Tensor> out;
-  for (const auto& [path, t] : tree) out.emplace_hint(out.end(), path, dtype && is_float(t.dtype()) ? astype(t, *dtype) : t);
+  for (const auto& [path, t] : tree)
+    out.emplace_hint(out.end(), path, dtype && is_float(t.dtype()) ? astype(t, *dtype) : t);
   return out;
 }
 
 // The forward pass and what it collected.
-std::pair<ModelOutput, OutputCollection> forward(const ProgramParts& parts, const Tree<Tensor>& parameters, const Tree<Tensor>& batch, InvocationOptions options) {
-  auto out = functional(parts.model, cast_floats(parameters, parts.compute_dtype), std::move(options),
-                        [&] { return parts.model(cast_floats(batch, parts.compute_dtype)); });
+std::pair<ModelOutput, OutputCollection> forward(const ProgramParts& parts,
+                                                 const Tree<Tensor>& parameters,
+                                                 const Tree<Tensor>& batch,
+                                                 InvocationOptions options) {
+  auto out =
+      functional(parts.model, cast_floats(parameters, parts.compute_dtype), std::move(options),
+                 [&] { return parts.model(cast_floats(batch, parts.compute_dtype)); });
   if (!out.second.aux_losses.empty()) {
-    throw ConfigError(fmt::format("{}: aux loss reaches no objective; the model must add it to its loss", out.second.aux_losses.begin()->first));
+    throw ConfigError(
+        fmt::format("{}: aux loss reaches no objective; the model must add it to its loss",
+                    out.second.aux_losses.begin()->first));
   }
   return out;
 }
 
-Program finish(std::string name, const TensorFunction& fn, std::vector<ProgramValue> inputs, std::vector<ProgramValue> outputs, const Mesh& mesh) {
+Program finish(std::string name, const TensorFunction& fn, std::vector<ProgramValue> inputs,
+               std::vector<ProgramValue> outputs, const Mesh& mesh) {
   auto graph = trace(fn, types_of(inputs), names_of_values(inputs));
   for (size_t i = 0; i < outputs.size(); ++i) outputs[i].type = graph->results()[i].type();
   return lower(std::move(graph), std::move(name), std::move(inputs), std::move(outputs), mesh);
 }
 
-void append_metrics(const Tree<Tensor>& metrics, Values& results, std::vector<ProgramValue>& outputs) {
+void append_metrics(const Tree<Tensor>& metrics, Values& results,
+                    std::vector<ProgramValue>& outputs) {
   for (const auto& [name, t] : metrics) {
     results.push_back(t);
     outputs.push_back({name, t.type()});
@@ -109,33 +119,42 @@ Program step_program(const ProgramParts& parts) {
     const Tree<Tensor> learner_state = subtree(all, "learner");
     Tree<Tensor> parameters;
     for (const auto& [path, t] : all) {
-      if (path != "prng_key" && !path.starts_with("learner/")) parameters.emplace_hint(parameters.end(), path, t);
+      if (path != "prng_key" && !path.starts_with("learner/"))
+        parameters.emplace_hint(parameters.end(), path, t);
     }
-    // Four keys, as the reference: the state's next, parameter noise, the forward pass, the learner.
+    // Four keys, as the reference: the state's next, parameter noise, the forward pass, the
+    // learner.
     const Values keys = random::split_each(all.at("prng_key"), 4);
 
-    Tree<Tensor> metrics;  // types and order of the auxiliary outputs, filled while tracing the loss
+    Tree<Tensor>
+        metrics;  // types and order of the auxiliary outputs, filled while tracing the loss
     Values leaves;
     for (const auto& [path, t] : parameters) leaves.push_back(t);
-    const auto [values, gradient_leaves] = value_and_grad([&](const Values& p) {
-      Tree<Tensor> traced;
-      size_t i = 0;
-      for (const auto& [path, t] : parameters) traced.emplace_hint(traced.end(), path, p[i++]);
-      auto [output, collected] = forward(parts, traced, batch_tensors, {.training = true, .key = keys[2], .summaries = parts.layer_summaries});
-      metrics = output.metrics;
-      metrics.insert_or_assign("loss", output.loss);
-      put_subtree(metrics, "summary", std::move(collected.summaries));
-      Values out{output.loss};
-      for (const auto& [name, t] : metrics) out.push_back(t);
-      return out;
-    }, leaves);
+    const auto [values, gradient_leaves] = value_and_grad(
+        [&](const Values& p) {
+          Tree<Tensor> traced;
+          size_t i = 0;
+          for (const auto& [path, t] : parameters) traced.emplace_hint(traced.end(), path, p[i++]);
+          auto [output, collected] =
+              forward(parts, traced, batch_tensors,
+                      {.training = true, .key = keys[2], .summaries = parts.layer_summaries});
+          metrics = output.metrics;
+          metrics.insert_or_assign("loss", output.loss);
+          put_subtree(metrics, "summary", std::move(collected.summaries));
+          Values out{output.loss};
+          for (const auto& [name, t] : metrics) out.push_back(t);
+          return out;
+        },
+        leaves);
     Tree<Tensor> gradients;
     size_t i = 0;
-    for (const auto& [path, t] : parameters) gradients.emplace_hint(gradients.end(), path, gradient_leaves[i++]);
+    for (const auto& [path, t] : parameters)
+      gradients.emplace_hint(gradients.end(), path, gradient_leaves[i++]);
     i = 1;
     for (auto& [name, t] : metrics) t = values[i++];
 
-    LearnerOutputs learned = parts.learner.apply({.params = parameters, .gradients = gradients, .state = learner_state, .loss = values[0]});
+    LearnerOutputs learned = parts.learner.apply(
+        {.params = parameters, .gradients = gradients, .state = learner_state, .loss = values[0]});
     for (auto& [name, t] : learned.metrics) metrics.insert_or_assign(name, t);
     Tree<Tensor> next = std::move(learned.params);
     put_subtree(next, "learner", std::move(learned.state));
@@ -155,8 +174,11 @@ Program eval_program(const ProgramParts& parts) {
   const std::vector<ProgramValue> batch = batch_inputs(parts);
   inputs.insert(inputs.end(), batch.begin(), batch.end());
   const TensorFunction fn = [&](const Values& x) {
-    const std::vector<ProgramValue> parameters(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(num_parameters));
-    auto [output, collected] = forward(parts, to_tree(parameters, x.data()), to_tree(batch, x.data() + num_parameters), {.summaries = false});
+    const std::vector<ProgramValue> parameters(
+        inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(num_parameters));
+    auto [output, collected] =
+        forward(parts, to_tree(parameters, x.data()), to_tree(batch, x.data() + num_parameters),
+                {.summaries = false});
     output.metrics.insert_or_assign("loss", output.loss);
     Values results;
     append_metrics(output.metrics, results, outputs);

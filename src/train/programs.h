@@ -23,13 +23,14 @@ struct ProgramParts {
   bool layer_summaries = false;
 };
 
-/// Every leaf of the training state with its sharding: "prng_key" u32[2], "model/...", "learner/...". Sorted by path;
-/// the programs take and give them in this order.
+/// Every leaf of the training state with its sharding: "prng_key" u32[2], "model/...",
+/// "learner/...". Sorted by path; the programs take and give them in this order.
 std::vector<ProgramValue> train_state(const Model& model, const Learner& learner);
 
 /// key u32[2] -> state.
 Program init_program(const ProgramParts& parts);
-/// state, batch -> state, metrics (f32 scalars, sorted by name; layer summaries behind "summary/"). The state is donated.
+/// state, batch -> state, metrics (f32 scalars, sorted by name; layer summaries behind "summary/").
+/// The state is donated.
 Program step_program(const ProgramParts& parts);
 /// parameters, batch -> metrics: "loss" and the model's own, without dropout and without gradient.
 Program eval_program(const ProgramParts& parts);

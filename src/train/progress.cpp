@@ -20,13 +20,16 @@ double value_of(const StepRecord& record, std::string_view name) {
 }
 
 std::string step_line(const StepRecord& r, const Throughput& speed, int64_t max_steps) {
-  return fmt::format("step {}/{}  loss {:.4f}  grad {:.3f}  {:.0f} tok/s{}  eta {}  mem {} MB", r.step, max_steps,
-                     value_of(r, "loss"), value_of(r, "grad_norm"), speed.tokens_per_sec,
+  return fmt::format("step {}/{}  loss {:.4f}  grad {:.3f}  {:.0f} tok/s{}  eta {}  mem {} MB",
+                     r.step, max_steps, value_of(r, "loss"), value_of(r, "grad_norm"),
+                     speed.tokens_per_sec,
                      speed.mfu > 0 ? fmt::format("  mfu {:.1f}%", 100 * speed.mfu) : "",
-                     duration_text(static_cast<double>(max_steps - r.step) * speed.step_secs), resident_bytes() >> 20);
+                     duration_text(static_cast<double>(max_steps - r.step) * speed.step_secs),
+                     resident_bytes() >> 20);
 }
 
-// Says nothing where standard output takes nothing (a log on a full disk): that must stop no training.
+// Says nothing where standard output takes nothing (a log on a full disk): that must stop no
+// training.
 void show(const std::string& text) {
   std::fputs(text.c_str(), stdout);
   std::fflush(stdout);
@@ -49,7 +52,9 @@ int64_t resident_bytes() {
 }
 
 Progress::Progress(int64_t max_steps, int64_t every_steps)
-    : max_steps_(max_steps), every_steps_(std::max<int64_t>(every_steps, 1)), terminal_(isatty(STDOUT_FILENO) == 1) {}
+    : max_steps_(max_steps),
+      every_steps_(std::max<int64_t>(every_steps, 1)),
+      terminal_(isatty(STDOUT_FILENO) == 1) {}
 
 Progress::~Progress() {
   if (bar_shown_) std::fputc('\n', stdout);
@@ -70,7 +75,9 @@ void Progress::step(const StepRecord& record, const Throughput& speed) {
   if (!due && now - last_drawn_ < std::chrono::milliseconds(100)) return;
   last_drawn_ = now;
   clear_bar();
-  show(bar(static_cast<double>(record.step) / static_cast<double>(std::max<int64_t>(max_steps_, 1))) + " " + step_line(record, speed, max_steps_));
+  show(bar(static_cast<double>(record.step) /
+           static_cast<double>(std::max<int64_t>(max_steps_, 1))) +
+       " " + step_line(record, speed, max_steps_));
   bar_shown_ = true;
 }
 

@@ -21,8 +21,8 @@ class RunFolder {
 
   /// Writes config.yaml: the resolved config with Axle's version and the seed in comments on top.
   void write_config(const ConfigView& config, int64_t seed) const;
-  /// Compares the folder's config with this one. Throws ConfigError with the differences, unless all of them are in
-  /// fields that a resume may change (is_safe_change) or `force` is set.
+  /// Compares the folder's config with this one. Throws ConfigError with the differences, unless
+  /// all of them are in fields that a resume may change (is_safe_change) or `force` is set.
   void check_same_config(const ConfigView& config, ConfigRef scratch, bool force) const;
 
  private:
@@ -30,7 +30,8 @@ class RunFolder {
   FileLock lock_;
 };
 
-/// True for fields that do not change what the steps already taken were: how long, how loud, how often saved.
+/// True for fields that do not change what the steps already taken were: how long, how loud, how
+/// often saved.
 bool is_safe_change(std::string_view path);
 
 }  // namespace axle

@@ -1,7 +1,8 @@
 #include "train/stop_signal.h"
 
-#include <csignal>
 #include <unistd.h>
+
+#include <csignal>
 
 namespace axle {
 namespace {
@@ -9,7 +10,8 @@ namespace {
 volatile std::sig_atomic_t g_signal = 0;
 
 extern "C" void on_signal(int signal) {
-  if (g_signal == SIGINT && signal == SIGINT) _exit(static_cast<int>(ExitCode::kInterruptedAndSaved));
+  if (g_signal == SIGINT && signal == SIGINT)
+    _exit(static_cast<int>(ExitCode::kInterruptedAndSaved));
   g_signal = signal;
 }
 
@@ -36,9 +38,12 @@ StopSignal::~StopSignal() {
 
 ExitCode StopSignal::requested() const {
   switch (g_signal) {
-    case SIGINT: return ExitCode::kInterruptedAndSaved;
-    case SIGTERM: return ExitCode::kTerminatedAndSaved;
-    default: return ExitCode::kOk;
+    case SIGINT:
+      return ExitCode::kInterruptedAndSaved;
+    case SIGTERM:
+      return ExitCode::kTerminatedAndSaved;
+    default:
+      return ExitCode::kOk;
   }
 }
 

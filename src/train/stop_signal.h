@@ -12,7 +12,8 @@ class StopSignal {
   ~StopSignal();
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
-  /// kOk while no signal came, else the exit code of what was asked: kInterruptedAndSaved or kTerminatedAndSaved.
+  /// kOk while no signal came, else the exit code of what was asked: kInterruptedAndSaved or
+  /// kTerminatedAndSaved.
   ExitCode requested() const;
 
  private:

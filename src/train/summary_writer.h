@@ -24,11 +24,13 @@ class SummaryWriter {
   struct Dims {
     /// Folder of the run.
     std::filesystem::path dir;
-    /// Records of later steps, from a run that went on after the checkpoint, are dropped; -1 for a fresh run.
+    /// Records of later steps, from a run that went on after the checkpoint, are dropped; -1 for a
+    /// fresh run.
     int64_t restored_step;
   };
   virtual ~SummaryWriter() = default;
-  /// Never throws for a failing disk: what could not be written is counted and told once by the writer.
+  /// Never throws for a failing disk: what could not be written is counted and told once by the
+  /// writer.
   virtual void write(const StepRecord& record) = 0;
   virtual void flush() = 0;
 };

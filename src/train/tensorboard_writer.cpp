@@ -13,7 +13,9 @@ void TensorBoardWriter::guarded(F&& f) {
   try {
     f();
   } catch (const StorageError& e) {
-    if (!std::exchange(failed_, true)) report_to_stderr(fmt::format("axle: {}; TensorBoard records are being lost, training goes on", e.what()));
+    if (!std::exchange(failed_, true))
+      report_to_stderr(
+          fmt::format("axle: {}; TensorBoard records are being lost, training goes on", e.what()));
   }
 }
 

@@ -8,7 +8,8 @@
 
 namespace axle {
 
-/// Scalars under their own names; those of an evaluation in a folder of its own, as TensorBoard compares runs.
+/// Scalars under their own names; those of an evaluation in a folder of its own, as TensorBoard
+/// compares runs.
 class TensorBoardWriter final : public SummaryWriter {
  public:
   struct Config {
@@ -16,7 +17,8 @@ class TensorBoardWriter final : public SummaryWriter {
     int64_t every_steps = 10;
     AXLE_CONFIG(TensorBoardWriter, every_steps)
   };
-  TensorBoardWriter(const Config& cfg, const Dims& dims, const Scope&) : cfg_(cfg), dir_(dims.dir / "tensorboard") {}
+  TensorBoardWriter(const Config& cfg, const Dims& dims, const Scope&)
+      : cfg_(cfg), dir_(dims.dir / "tensorboard") {}
   void write(const StepRecord& record) override;
   void flush() override;
 

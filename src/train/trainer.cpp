@@ -23,7 +23,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 }  // namespace
 
@@ -33,7 +35,8 @@ struct Trainer::Run {
   ExitCode loop();
 
  private:
-  // A step whose metrics have not been read yet: reading lags one step behind, so that the device never waits.
+  // A step whose metrics have not been read yet: reading lags one step behind, so that the device
+  // never waits.
   struct Pending {
     int64_t step = 0;
     Arrays metrics;
@@ -86,12 +89,22 @@ Trainer::Run::Run(const Config& config, RunOptions run_options)
       model_(cfg_.model.build({}, Scope{.path = "model"})),
       learner_(cfg_.learner.build({.params = model_->param_specs()}, Scope{.path = "learner"})),
       input_dims_{.vocab_size = model_->vocab_size(), .seed = static_cast<uint64_t>(cfg_.seed)},
-      input_(std::make_unique<Prefetcher>(cfg_.input.build(input_dims_, Scope{.path = "input"}), 2)),
-      runtime_(make_runtime({.backend = options_.backend, .num_devices = options_.num_devices.value_or(
-                                 std::ranges::any_of(cfg_.mesh.axes, [](const MeshAxis& a) { return a.size < 0; }) ? 1 : cfg_.mesh.num_devices())})),
+      input_(
+          std::make_unique<Prefetcher>(cfg_.input.build(input_dims_, Scope{.path = "input"}), 2)),
+      runtime_(make_runtime(
+          {.backend = options_.backend,
+           .num_devices = options_.num_devices.value_or(
+               std::ranges::any_of(cfg_.mesh.axes, [](const MeshAxis& a) { return a.size < 0; })
+                   ? 1
+                   : cfg_.mesh.num_devices())})),
       mesh_(infer_mesh(cfg_.mesh, static_cast<int64_t>(runtime_->topology().devices.size()))),
-      parts_{.model = *model_, .learner = *learner_, .batch = input_->element_spec(), .mesh = mesh_,
-             .batch_partition = cfg_.batch_partition, .compute_dtype = cfg_.compute_dtype, .layer_summaries = cfg_.layer_summaries},
+      parts_{.model = *model_,
+             .learner = *learner_,
+             .batch = input_->element_spec(),
+             .mesh = mesh_,
+             .batch_partition = cfg_.batch_partition,
+             .compute_dtype = cfg_.compute_dtype,
+             .layer_summaries = cfg_.layer_summaries},
       step_(step_program(parts_)),
       folder_(options_.dir),
       checkpointer_(std::make_unique<Checkpointer>(cfg_.checkpointer, folder_.checkpoints())) {
@@ -99,7 +112,8 @@ Trainer::Run::Run(const Config& config, RunOptions run_options)
   for (const OpNode* op : step_.graph->ops()) flops_per_step_ += op->rules->row().cost.flops(*op);
 }
 
-// Compiling the program of the initial draws takes longer than interpreting it, unless the model is large.
+// Compiling the program of the initial draws takes longer than interpreting it, unless the model is
+// large.
 void Trainer::Run::initialise() {
   constexpr int64_t kLarge = 16'000'000;
   int64_t num_elements = 0;
@@ -107,7 +121,8 @@ void Trainer::Run::initialise() {
   const Program init = init_program(parts_);
   if (num_elements >= kLarge) {
     const ArrayPtr key = runtime_->make_array(random::key(cfg_.seed), {}, mesh_);
-    state_.arrays = runtime_->compile(init, {.cache_dir = options_.compile_cache})->execute({&key, 1});
+    state_.arrays =
+        runtime_->compile(init, {.cache_dir = options_.compile_cache})->execute({&key, 1});
     return;
   }
   const std::vector<HostTensor> values = evaluate(*init.graph, {random::key(cfg_.seed)});
@@ -119,12 +134,15 @@ void Trainer::Run::initialise() {
 void Trainer::Run::initialise_or_restore() {
   const bool has_checkpoint = !checkpoint_steps(folder_.checkpoints()).empty();
   if (has_checkpoint && !options_.resume) {
-    throw ConfigError(fmt::format("{}: holds checkpoints of an earlier run; take another --dir, or leave out --no-resume", folder_.dir().string()));
+    throw ConfigError(fmt::format(
+        "{}: holds checkpoints of an earlier run; take another --dir, or leave out --no-resume",
+        folder_.dir().string()));
   }
   if (has_checkpoint) {
     Config scratch;
     folder_.check_same_config(cfg_, scratch, options_.force);
-    RestoredArrays restored = restore_arrays(folder_.checkpoints(), *runtime_, mesh_, state_.leaves).value();
+    RestoredArrays restored =
+        restore_arrays(folder_.checkpoints(), *runtime_, mesh_, state_.leaves).value();
     state_.arrays = std::move(restored.arrays);
     step_number_ = restored.step;
     data_state_ = restored.metadata.at("data");
@@ -144,12 +162,15 @@ ExitCode Trainer::Run::loop() {
   initialise_or_restore();
   const SummaryWriter::Dims dims{.dir = folder_.dir(), .restored_step = step_number_};
   writers_.push_back(std::make_unique<MetricsLog>(MetricsLog::Config{}, dims, Scope{}));
-  for (const auto& [name, writer] : cfg_.writers) writers_.push_back(writer.build(dims, Scope{.path = "writers." + name}));
+  for (const auto& [name, writer] : cfg_.writers)
+    writers_.push_back(writer.build(dims, Scope{.path = "writers." + name}));
   peak_flops_ = peak_flops(runtime_->topology(), cfg_.compute_dtype.value_or(DType::kF32));
   const auto compile_start = Clock::now();
   step_executable_ = runtime_->compile(step_, {.cache_dir = options_.compile_cache});
-  progress_->note(fmt::format("compiled the step for {} device{} in {:.1f} s, {:.2f} s after the start", mesh_.num_devices(),
-                              mesh_.num_devices() == 1 ? "" : "s", seconds_since(compile_start), seconds_since(start_)));
+  progress_->note(
+      fmt::format("compiled the step for {} device{} in {:.1f} s, {:.2f} s after the start",
+                  mesh_.num_devices(), mesh_.num_devices() == 1 ? "" : "s",
+                  seconds_since(compile_start), seconds_since(start_)));
   const StopSignal signal;
   last_finish_ = Clock::now();
   ExitCode code = ExitCode::kOk;
@@ -166,27 +187,34 @@ ExitCode Trainer::Run::loop() {
   finish_step();
   if (code == ExitCode::kOk) {
     for (const auto& [name, evaler] : cfg_.evalers) {
-      if (!evaluated_at_.contains(name) || evaluated_at_.at(name) != step_number_) run_evaler(name, evaler);
+      if (!evaluated_at_.contains(name) || evaluated_at_.at(name) != step_number_)
+        run_evaler(name, evaler);
     }
   }
   if (!save(true)) {
-    throw StorageError(fmt::format("{}: expected to save the state of step {} at the end, got {} failed saves; the last good checkpoint stays",
-                                   checkpointer_->root().string(), step_number_, checkpointer_->num_failures()));
+    throw StorageError(
+        fmt::format("{}: expected to save the state of step {} at the end, got {} failed saves; "
+                    "the last good checkpoint stays",
+                    checkpointer_->root().string(), step_number_, checkpointer_->num_failures()));
   }
-  if (code != ExitCode::kOk) progress_->note(fmt::format("stopped by a signal after step {}; run the same command to go on", step_number_));
+  if (code != ExitCode::kOk)
+    progress_->note(fmt::format("stopped by a signal after step {}; run the same command to go on",
+                                step_number_));
   return code;
 }
 
 void Trainer::Run::take_step(const Batch& batch) {
   Arrays arguments = std::move(state_.arrays);
-  for (const auto& [name, value] : batch.tensors) arguments.push_back(runtime_->make_array(value, cfg_.batch_partition, mesh_));
+  for (const auto& [name, value] : batch.tensors)
+    arguments.push_back(runtime_->make_array(value, cfg_.batch_partition, mesh_));
   Arrays outputs = step_executable_->execute(arguments);
   const auto num_leaves = static_cast<std::ptrdiff_t>(state_.leaves.size());
   state_.arrays.assign(outputs.begin(), outputs.begin() + num_leaves);
   data_state_ = input_->state();
   ++step_number_;
-  const std::optional<Pending> before =
-      std::exchange(pending_, Pending{step_number_, Arrays(outputs.begin() + num_leaves, outputs.end()), batch.num_targets});
+  const std::optional<Pending> before = std::exchange(
+      pending_, Pending{step_number_, Arrays(outputs.begin() + num_leaves, outputs.end()),
+                        batch.num_targets});
   if (before) report(*before);
 }
 
@@ -203,12 +231,14 @@ void Trainer::Run::report(const Pending& done) {
     if (value.size() == 1) {
       record.values[name] = value.at(0);
     } else {
-      for (int64_t j = 0; j < value.size(); ++j) record.values[fmt::format("{}/{}", name, j)] = value.at(j);
+      for (int64_t j = 0; j < value.size(); ++j)
+        record.values[fmt::format("{}/{}", name, j)] = value.at(j);
     }
   }
   const double secs = seconds_since(last_finish_);
   last_finish_ = Clock::now();
-  Throughput speed{.tokens_per_sec = static_cast<double>(done.num_tokens) / secs, .step_secs = secs};
+  Throughput speed{.tokens_per_sec = static_cast<double>(done.num_tokens) / secs,
+                   .step_secs = secs};
   if (peak_flops_ > 0) speed.mfu = flops_per_step_ / secs / peak_flops_;
   record.values["tokens_per_sec"] = speed.tokens_per_sec;
   record.values["mfu"] = speed.mfu;
@@ -219,8 +249,10 @@ void Trainer::Run::report(const Pending& done) {
   if (skipped) {
     ++skipped_;
     if (cfg_.on_non_finite == NonFinite::kStop && !failing_) fail_non_finite(record);
-    progress_->note(fmt::format("step {}: loss or gradient is not finite (loss {}, gradient norm {}); the state was kept, {} such steps so far",
-                                record.step, record.values["loss"], record.values["grad_norm"], skipped_));
+    progress_->note(
+        fmt::format("step {}: loss or gradient is not finite (loss {}, gradient norm {}); the "
+                    "state was kept, {} such steps so far",
+                    record.step, record.values["loss"], record.values["grad_norm"], skipped_));
   }
   progress_->step(record, speed);
 }
@@ -228,10 +260,12 @@ void Trainer::Run::report(const Pending& done) {
 void Trainer::Run::fail_non_finite(const StepRecord& record) {
   failing_ = true;  // the step after it may be under way
   const bool saved = save(true);
-  throw Error(fmt::format("step {}: expected a finite loss and gradient, got loss {} and gradient norm {}; {} (on_non_finite=skip goes on)",
-                          record.step, record.values.at("loss"), record.values.at("grad_norm"),
-                          saved ? "a state without that step is saved" : "the state could not be saved"),
-              ExitCode::kValidationFailed);
+  throw Error(
+      fmt::format("step {}: expected a finite loss and gradient, got loss {} and gradient norm {}; "
+                  "{} (on_non_finite=skip goes on)",
+                  record.step, record.values.at("loss"), record.values.at("grad_norm"),
+                  saved ? "a state without that step is saved" : "the state could not be saved"),
+      ExitCode::kValidationFailed);
 }
 
 void Trainer::Run::evaluate_due() {
@@ -246,20 +280,28 @@ void Trainer::Run::evaluate_due() {
 void Trainer::Run::run_evaler(const std::string& name, const Evaler::Config& evaler) {
   const auto eval_start = Clock::now();
   const auto input = evaler.input.build(input_dims_, Scope{.path = "evalers." + name + ".input"});
-  ProgramParts parts{.model = *model_, .learner = *learner_, .batch = input->element_spec(), .mesh = mesh_,
-                     .batch_partition = cfg_.batch_partition, .compute_dtype = cfg_.compute_dtype};
+  ProgramParts parts{.model = *model_,
+                     .learner = *learner_,
+                     .batch = input->element_spec(),
+                     .mesh = mesh_,
+                     .batch_partition = cfg_.batch_partition,
+                     .compute_dtype = cfg_.compute_dtype};
   Program program = eval_program(parts);
   if (program.text != eval_.text) {
     eval_executable_ = runtime_->compile(program, {.cache_dir = options_.compile_cache});
     eval_ = std::move(program);
   }
-  const EvalResult result = evaluate_input(*input, *eval_executable_, eval_, *runtime_, state_.below("model"), cfg_.batch_partition);
+  const EvalResult result = evaluate_input(*input, *eval_executable_, eval_, *runtime_,
+                                           state_.below("model"), cfg_.batch_partition);
   write({.step = step_number_, .split = name, .values = result.metrics});
-  std::string line = fmt::format("eval {} at step {}: loss {:.4f}", name, step_number_, result.metrics.at("loss"));
+  std::string line =
+      fmt::format("eval {} at step {}: loss {:.4f}", name, step_number_, result.metrics.at("loss"));
   if (const auto it = result.metrics.find("bits_per_byte"); it != result.metrics.end()) {
-    line += fmt::format(", {:.3f} bits per byte (entropy of the text's bytes: {:.3f})", it->second, result.byte_entropy_bits);
+    line += fmt::format(", {:.3f} bits per byte (entropy of the text's bytes: {:.3f})", it->second,
+                        result.byte_entropy_bits);
   }
-  progress_->note(line + fmt::format(", {} targets in {:.1f} s", result.num_targets, seconds_since(eval_start)));
+  progress_->note(line + fmt::format(", {} targets in {:.1f} s", result.num_targets,
+                                     seconds_since(eval_start)));
   evaluated_at_[name] = step_number_;
   last_finish_ = Clock::now();
 }
@@ -269,7 +311,8 @@ bool Trainer::Run::save(bool wait) {
   finish_step();
   // Before the checkpoint: a run that goes on from it must find the records up to it.
   for (const auto& writer : writers_) writer->flush();
-  checkpointer_->save(step_number_, state_.leaves, state_.arrays, {{"data", data_state_}, {"skipped_steps", std::to_string(skipped_)}});
+  checkpointer_->save(step_number_, state_.leaves, state_.arrays,
+                      {{"data", data_state_}, {"skipped_steps", std::to_string(skipped_)}});
   const bool saved = wait && checkpointer_->last_saved() == step_number_;
   last_finish_ = Clock::now();
   return saved;
@@ -288,11 +331,14 @@ ExitCode Trainer::run() { return run_->loop(); }
 
 std::string to_text(NonFinite v) { return v == NonFinite::kStop ? "stop" : "skip"; }
 void from_text(std::string_view text, NonFinite& v) {
-  if (text != "stop" && text != "skip") throw ConfigError(fmt::format("expected stop or skip, got '{}'", text));
+  if (text != "stop" && text != "skip")
+    throw ConfigError(fmt::format("expected stop or skip, got '{}'", text));
   v = text == "stop" ? NonFinite::kStop : NonFinite::kSkip;
 }
 
-Trainer::Config recipe(std::string_view name) { return function_named<Trainer::Config()>(name, "recipe")(); }
+Trainer::Config recipe(std::string_view name) {
+  return function_named<Trainer::Config()>(name, "recipe")();
+}
 std::vector<std::string> recipe_names() { return names_of(typeid(Trainer::Config())); }
 
 AXLE_REGISTER(Trainer)

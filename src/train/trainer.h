@@ -20,7 +20,8 @@
 
 namespace axle {
 
-/// What happens after a step whose loss or gradient is not finite; the program itself has kept the old state.
+/// What happens after a step whose loss or gradient is not finite; the program itself has kept the
+/// old state.
 enum class NonFinite { kStop, kSkip };
 std::string to_text(NonFinite v);
 void from_text(std::string_view text, NonFinite& v);
@@ -33,7 +34,8 @@ struct RunOptions {
   std::string backend = "cpu";
   /// None: as many as the mesh names, or one.
   std::optional<int64_t> num_devices = {};
-  /// Go on from the newest checkpoint of `dir`, if there is one; false starts anew and refuses a folder with checkpoints.
+  /// Go on from the newest checkpoint of `dir`, if there is one; false starts anew and refuses a
+  /// folder with checkpoints.
   bool resume = true;
   /// Resume although the config differs in fields that are not marked safe.
   bool force = false;
@@ -41,7 +43,8 @@ struct RunOptions {
   std::string compile_cache = {};
 };
 
-/// Trains a model as its config says: restore or initialise, then step, log, evaluate and save until `max_steps`.
+/// Trains a model as its config says: restore or initialise, then step, log, evaluate and save
+/// until `max_steps`.
 class Trainer {
  public:
   struct Config {
@@ -69,15 +72,17 @@ class Trainer {
     bool layer_summaries = false;
     /// Beside metrics.jsonl, which is always written.
     std::map<std::string, Child<SummaryWriter>> writers = {};
-    AXLE_CONFIG(Trainer, model, input, learner, checkpointer, evalers, max_steps, seed, mesh, batch_partition, mesh_rules,
-                compute_dtype, on_non_finite, log_every_steps, layer_summaries, writers)
+    AXLE_CONFIG(Trainer, model, input, learner, checkpointer, evalers, max_steps, seed, mesh,
+                batch_partition, mesh_rules, compute_dtype, on_non_finite, log_every_steps,
+                layer_summaries, writers)
   };
 
   /// Throws ConfigError for an incomplete config or one that cannot be built.
   explicit Trainer(const Config& config, RunOptions options);
   ~Trainer();
-  /// Runs to the end: kOk, or kInterruptedAndSaved / kTerminatedAndSaved after a signal. Throws DataError, DeviceError,
-  /// StorageError (only where nothing can be saved at all); Error with kValidationFailed for a non-finite step.
+  /// Runs to the end: kOk, or kInterruptedAndSaved / kTerminatedAndSaved after a signal. Throws
+  /// DataError, DeviceError, StorageError (only where nothing can be saved at all); Error with
+  /// kValidationFailed for a non-finite step.
   ExitCode run();
 
  private:
@@ -85,7 +90,8 @@ class Trainer {
   std::unique_ptr<Run> run_;
 };
 
-/// The recipe registered under `name` by AXLE_REGISTER(function, "name"). Throws ConfigError with the nearest name.
+/// The recipe registered under `name` by AXLE_REGISTER(function, "name"). Throws ConfigError with
+/// the nearest name.
 Trainer::Config recipe(std::string_view name);
 /// All recipes, sorted.
 std::vector<std::string> recipe_names();

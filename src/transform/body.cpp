@@ -10,7 +10,8 @@ std::vector<Type> infer_body(const OpNode& op) {
   return types;
 }
 
-void eval_body(const EvalOptions& options, const OpNode& op, std::span<const HostTensor* const> x, std::span<HostTensor> y) {
+void eval_body(const EvalOptions& options, const OpNode& op, std::span<const HostTensor* const> x,
+               std::span<HostTensor> y) {
   std::vector<HostTensor> arguments;
   for (const HostTensor* t : x) arguments.push_back(*t);
   std::ranges::move(evaluate(op.region(), std::move(arguments), options), y.begin());

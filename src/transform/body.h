@@ -7,7 +7,8 @@ namespace axle {
 
 /// The types of the region's results.
 std::vector<Type> infer_body(const OpNode& op);
-void eval_body(const EvalOptions& options, const OpNode& op, std::span<const HostTensor* const> x, std::span<HostTensor> y);
+void eval_body(const EvalOptions& options, const OpNode& op, std::span<const HostTensor* const> x,
+               std::span<HostTensor> y);
 /// Sum over the ops of the region.
 double body_flops(const OpNode& op);
 

@@ -21,7 +21,8 @@ Values emit_call(const std::string& name, std::shared_ptr<const Region> body, Va
 
 Linearized linearize_call(const OpNode& op, const Values& inputs, const std::vector<bool>& active) {
   const std::string name = op.attrs<CallAttributes>().name;
-  const Halves halves = split(make_joint(op.region(), active, std::vector<bool>(op.outputs.size(), true)), nullptr);
+  const Halves halves =
+      split(make_joint(op.region(), active, std::vector<bool>(op.outputs.size(), true)), nullptr);
   const Values forward = emit_call(name, halves.forward, inputs);
   const auto num_results = static_cast<std::ptrdiff_t>(halves.joint.num_results);
   auto pullback = [=](const Values& cotangents) {
@@ -34,17 +35,26 @@ Linearized linearize_call(const OpNode& op, const Values& inputs, const std::vec
   return {Values(forward.begin(), forward.begin() + num_results), std::move(pullback)};
 }
 
-const OpRules call_rules({.name = "call", .infer = infer_body, .linearize = linearize_call,
-    .eval = eval_body,
-    .hlo = [](const OpNode& op, HloBuilder& b, const HloValues& x) {
-      // Equal bodies print alike: op ids count from the start of each region.
-      const std::string name = fmt::format("{}_{:016x}", op.attrs<CallAttributes>().name, xxh3_64(print(op.region())));
-      return b.call(name, x, op.outputs, [&](const HloValues& p) { return b.inline_region(op.region(), p); });
-    },
-    .cost = body_flops});
+const OpRules call_rules({.name = "call",
+                          .infer = infer_body,
+                          .linearize = linearize_call,
+                          .eval = eval_body,
+                          .hlo =
+                              [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+                                // Equal bodies print alike: op ids count from the start of each
+                                // region.
+                                const std::string name =
+                                    fmt::format("{}_{:016x}", op.attrs<CallAttributes>().name,
+                                                xxh3_64(print(op.region())));
+                                return b.call(name, x, op.outputs, [&](const HloValues& p) {
+                                  return b.inline_region(op.region(), p);
+                                });
+                              },
+                          .cost = body_flops});
 
 Values emit_call(const std::string& name, std::shared_ptr<const Region> body, Values inputs) {
-  return emit_all(call_rules, std::move(inputs), std::make_shared<const CallAttributes>(name), {std::move(body)});
+  return emit_all(call_rules, std::move(inputs), std::make_shared<const CallAttributes>(name),
+                  {std::move(body)});
 }
 
 }  // namespace

@@ -19,9 +19,11 @@ Linearized vjp(const TensorFunction& fn, const Values& arguments, const std::vec
   for (size_t i = 0; i < arguments.size(); ++i) all_active.push_back(active.empty() || active[i]);
   Linearized out = linearize(*closed.region, all, all_active);
   // The tape points into the traced region: keep that alive as long as the pullback.
-  out.pullback = [pullback = std::move(out.pullback), region = closed.region, num_captures](const Values& cotangents) {
+  out.pullback = [pullback = std::move(out.pullback), region = closed.region,
+                  num_captures](const Values& cotangents) {
     Values all_cotangents = pullback(cotangents);
-    return Values(all_cotangents.begin() + static_cast<std::ptrdiff_t>(num_captures), all_cotangents.end());
+    return Values(all_cotangents.begin() + static_cast<std::ptrdiff_t>(num_captures),
+                  all_cotangents.end());
   };
   return out;
 }
@@ -30,13 +32,16 @@ std::pair<Values, Values> value_and_grad(const TensorFunction& fn, const Values&
   Linearized f = vjp(fn, arguments);
   const Tensor& loss = f.outputs.at(0);
   if (loss.rank() != 0 || !is_float(loss.dtype())) {
-    throw ShapeError(fmt::format("value_and_grad: the first output must be a floating-point scalar, got {}", describe(loss)));
+    throw ShapeError(
+        fmt::format("value_and_grad: the first output must be a floating-point scalar, got {}",
+                    describe(loss)));
   }
   Values cotangents(f.outputs.size());
   cotangents[0] = scalar(1, loss.dtype());
   Values gradients = f.pullback(cotangents);
   for (size_t i = 0; i < gradients.size(); ++i) {
-    if (is_float(arguments[i].dtype())) gradients[i] = instantiate(gradients[i], arguments[i].type());
+    if (is_float(arguments[i].dtype()))
+      gradients[i] = instantiate(gradients[i], arguments[i].type());
   }
   return {std::move(f.outputs), std::move(gradients)};
 }

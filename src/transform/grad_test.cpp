@@ -17,50 +17,76 @@ namespace {
 using testing::check_gradients;
 using testing::random_tensor;
 
-std::vector<HostTensor> two_matrices() { return {random_tensor({DType::kF64, {3, 3}}, 1), random_tensor({DType::kF64, {3, 3}}, 2)}; }
+std::vector<HostTensor> two_matrices() {
+  return {random_tensor({DType::kF64, {3, 3}}, 1), random_tensor({DType::kF64, {3, 3}}, 2)};
+}
 
 TEST(Grad, SharedOperandsAddUp) {
-  const auto y = eval([](const Values& x) {
-    auto [out, grads] = value_and_grad([](const Values& a) { return Values{a[0] * a[0] + a[0]}; }, x);
-    return Values{out[0], grads[0]};
-  }, {HostTensor::scalar(3.0f)});
+  const auto y = eval(
+      [](const Values& x) {
+        auto [out, grads] =
+            value_and_grad([](const Values& a) { return Values{a[0] * a[0] + a[0]}; }, x);
+        return Values{out[0], grads[0]};
+      },
+      {HostTensor::scalar(3.0f)});
   EXPECT_EQ(y[0], HostTensor::scalar(12.0f));
   EXPECT_EQ(y[1], HostTensor::scalar(7.0f));
 }
 
 TEST(Grad, StopGradientAndUnusedArgumentsGiveZero) {
-  const auto y = eval([](const Values& x) {
-    return value_and_grad([](const Values& a) { return Values{stop_gradient(a[0]) * a[1]}; }, x).second;
-  }, {HostTensor::scalar(3.0f), HostTensor::scalar(5.0f), HostTensor::scalar(7.0f)});
+  const auto y = eval(
+      [](const Values& x) {
+        return value_and_grad([](const Values& a) { return Values{stop_gradient(a[0]) * a[1]}; }, x)
+            .second;
+      },
+      {HostTensor::scalar(3.0f), HostTensor::scalar(5.0f), HostTensor::scalar(7.0f)});
   EXPECT_EQ(y[0], HostTensor::scalar(0.0f));
   EXPECT_EQ(y[1], HostTensor::scalar(3.0f));
   EXPECT_EQ(y[2], HostTensor::scalar(0.0f));
 }
 
 TEST(Grad, OuterTensorsAreConstants) {
-  const auto y = eval([](const Values& x) {
-    const Tensor outer = x[1] * 2.0;
-    return value_and_grad([&](const Values& a) { return Values{a[0] * outer}; }, {x[0]}).second;
-  }, {HostTensor::scalar(3.0f), HostTensor::scalar(5.0f)});
+  const auto y = eval(
+      [](const Values& x) {
+        const Tensor outer = x[1] * 2.0;
+        return value_and_grad([&](const Values& a) { return Values{a[0] * outer}; }, {x[0]}).second;
+      },
+      {HostTensor::scalar(3.0f), HostTensor::scalar(5.0f)});
   EXPECT_EQ(y[0], HostTensor::scalar(10.0f));
 }
 
 TEST(Grad, LossMustBeAScalar) {
-  EXPECT_THROW(trace([](const Values& x) { return value_and_grad([](const Values& a) { return a; }, x).first; }, {{DType::kF32, {2}}}), ShapeError);
+  EXPECT_THROW(trace(
+                   [](const Values& x) {
+                     return value_and_grad([](const Values& a) { return a; }, x).first;
+                   },
+                   {{DType::kF32, {2}}}),
+               ShapeError);
 }
 
 TEST(Grad, ThroughCallsAndRemat) {
-  const TensorFunction body = [](const Values& a) { return Values{tanh(dot(a[0], a[1])) * exp(a[0])}; };
-  check_gradients([&](const Values& x) { return Values{sum(call("body", body, x)[0])}; }, two_matrices());
-  check_gradients([&](const Values& x) { return Values{sum(remat(body, x, save_nothing())[0])}; }, two_matrices());
+  const TensorFunction body = [](const Values& a) {
+    return Values{tanh(dot(a[0], a[1])) * exp(a[0])};
+  };
+  check_gradients([&](const Values& x) { return Values{sum(call("body", body, x)[0])}; },
+                  two_matrices());
+  check_gradients([&](const Values& x) { return Values{sum(remat(body, x, save_nothing())[0])}; },
+                  two_matrices());
 }
 
 TEST(Remat, BarrierOnlyWhereAsked) {
   const TensorFunction body = [](const Values& a) { return Values{sin(sin(a[0]))}; };
   for (const bool barrier : {true, false}) {
-    const auto region = trace([&](const Values& x) {
-      return value_and_grad([&](const Values& a) { return Values{sum(remat(body, a, save_nothing(), barrier)[0])}; }, x).second;
-    }, {{DType::kF32, {4}}});
+    const auto region = trace(
+        [&](const Values& x) {
+          return value_and_grad(
+                     [&](const Values& a) {
+                       return Values{sum(remat(body, a, save_nothing(), barrier)[0])};
+                     },
+                     x)
+              .second;
+        },
+        {{DType::kF32, {4}}});
     int64_t barriers = 0, sines = 0;
     for (const OpNode* op : region->ops()) {
       barriers += op->rules->name() == "optimization_barrier";
@@ -72,9 +98,12 @@ TEST(Remat, BarrierOnlyWhereAsked) {
 }
 
 TEST(Grad, MixedPrecisionKeepsDtypes) {
-  const auto region = trace([](const Values& x) {
-    return value_and_grad([](const Values& a) { return Values{sum(dot(a[0], a[1]))}; }, x).second;
-  }, {{DType::kF32, {2, 3}}, {DType::kF32, {3, 4}}});
+  const auto region = trace(
+      [](const Values& x) {
+        return value_and_grad([](const Values& a) { return Values{sum(dot(a[0], a[1]))}; }, x)
+            .second;
+      },
+      {{DType::kF32, {2, 3}}, {DType::kF32, {3, 4}}});
   EXPECT_EQ(region->results()[0].type(), (Type{DType::kF32, {2, 3}}));
   EXPECT_EQ(region->results()[1].type(), (Type{DType::kF32, {3, 4}}));
 }

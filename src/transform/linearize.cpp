@@ -38,7 +38,9 @@ Values pull_back(const TapeEntry& entry, Values cotangents) {
 }  // namespace
 
 Tensor add_cotangents(const Tensor& a, const Tensor& b) { return !a ? b : !b ? a : a + b; }
-Tensor instantiate(const Tensor& cotangent, const Type& type) { return cotangent ? cotangent : zeros(type.dims, type.dtype); }
+Tensor instantiate(const Tensor& cotangent, const Type& type) {
+  return cotangent ? cotangent : zeros(type.dims, type.dtype);
+}
 
 TensorSet active_values(const Region& region, const std::vector<bool>& active) {
   TensorSet out;
@@ -51,7 +53,8 @@ TensorSet active_values(const Region& region, const std::vector<bool>& active) {
   return out;
 }
 
-Linearized linearize(const Region& region, const Values& arguments, const std::vector<bool>& active) {
+Linearized linearize(const Region& region, const Values& arguments,
+                     const std::vector<bool>& active) {
   // Shared by the pullback, which may run long after this function.
   struct State {
     std::vector<TapeEntry> tape;
@@ -71,7 +74,8 @@ Linearized linearize(const Region& region, const Values& arguments, const std::v
       for (const Tensor& t : op->inputs) inputs_active.push_back(state->active.contains(t));
       const NameScope scope(op->scope);
       Linearized inner = op->rules->row().linearize(*op, map_all(map, op->inputs), inputs_active);
-      for (uint32_t i = 0; i < inner.outputs.size(); ++i) map[Tensor(const_cast<OpNode*>(op), i)] = inner.outputs[i];
+      for (uint32_t i = 0; i < inner.outputs.size(); ++i)
+        map[Tensor(const_cast<OpNode*>(op), i)] = inner.outputs[i];
       state->tape.push_back({op, nullptr, std::move(inner.pullback)});
     } else {
       AXLE_CHECK(op->rules->row().vjp, "op without a vjp rule: " + std::string(op->rules->name()));
@@ -101,7 +105,8 @@ Linearized linearize(const Region& region, const Values& arguments, const std::v
       if (!any) continue;
       const NameScope scope(entry->op->scope);
       const Values inputs = pull_back(*entry, std::move(outputs));
-      AXLE_CHECK(inputs.size() == entry->op->inputs.size(), "one cotangent for each input of " + std::string(entry->op->rules->name()));
+      AXLE_CHECK(inputs.size() == entry->op->inputs.size(),
+                 "one cotangent for each input of " + std::string(entry->op->rules->name()));
       for (size_t i = 0; i < inputs.size(); ++i) accumulate(entry->op->inputs[i], inputs[i]);
     }
     Values out;

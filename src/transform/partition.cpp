@@ -10,17 +10,19 @@
 
 namespace axle {
 
-Joint make_joint(const Region& region, const std::vector<bool>& active, const std::vector<bool>& wants,
-                 const std::vector<bool>& force) {
+Joint make_joint(const Region& region, const std::vector<bool>& active,
+                 const std::vector<bool>& wants, const std::vector<bool>& force) {
   Joint joint;
   joint.region = std::make_shared<Region>();
   joint.num_parameters = region.parameters().size();
   joint.num_results = region.results().size();
   const TraceScope scope(*joint.region);
-  const PhaseScope phase(Phase::kForward);  // an inner backward program is forward code of this problem
+  const PhaseScope phase(
+      Phase::kForward);  // an inner backward program is forward code of this problem
   Values arguments;
   for (const Tensor& p : region.parameters()) {
-    arguments.push_back(joint.region->add_parameter(p.type(), p.node()->scope ? *p.node()->scope : ""));
+    arguments.push_back(
+        joint.region->add_parameter(p.type(), p.node()->scope ? *p.node()->scope : ""));
   }
   const Linearized lin = linearize(region, arguments, active);
   const TensorSet smooth = active_values(region, active);
@@ -46,7 +48,9 @@ Joint make_joint(const Region& region, const std::vector<bool>& active, const st
 
 Values residuals(const Joint& joint, const ResidualPolicy& policy) {
   const Region& region = *joint.region;
-  TensorSet backward(region.parameters().begin() + static_cast<std::ptrdiff_t>(joint.num_parameters), region.parameters().end());
+  TensorSet backward(
+      region.parameters().begin() + static_cast<std::ptrdiff_t>(joint.num_parameters),
+      region.parameters().end());
   for (const OpNode* op : region.ops()) {
     if (op->phase != Phase::kBackward) continue;
     for (const Tensor& t : const_cast<OpNode*>(op)->results()) backward.insert(t);
@@ -63,9 +67,12 @@ Values residuals(const Joint& joint, const ResidualPolicy& policy) {
   while (!wanted.empty()) {
     const Tensor t = wanted.back();
     wanted.pop_back();
-    const bool keep = t.is_parameter() || (policy ? policy(*t.node()) == Residual::kSave : !t.node()->rules->row().cheap);
-    if (keep) out.push_back(t);
-    else std::ranges::for_each(t.node()->inputs, want);
+    const bool keep = t.is_parameter() || (policy ? policy(*t.node()) == Residual::kSave
+                                                  : !t.node()->rules->row().cheap);
+    if (keep)
+      out.push_back(t);
+    else
+      std::ranges::for_each(t.node()->inputs, want);
   }
   std::ranges::sort(out, {}, [](const Tensor& t) { return std::pair(t.node()->id, t.index()); });
   return out;
@@ -74,12 +81,14 @@ Values residuals(const Joint& joint, const ResidualPolicy& policy) {
 std::shared_ptr<Region> slice(const Region& region, const Values& inputs, const Values& results) {
   auto out = std::make_shared<Region>();
   TensorMap map;
-  for (const Tensor& t : inputs) map[t] = out->add_parameter(t.type(), t.node()->scope ? *t.node()->scope : "");
+  for (const Tensor& t : inputs)
+    map[t] = out->add_parameter(t.type(), t.node()->scope ? *t.node()->scope : "");
   std::unordered_set<const OpNode*> needed;
   std::vector<const OpNode*> pending;
   const auto need = [&](const Tensor& t) {
     if (map.contains(t)) return;
-    AXLE_CHECK(!t.is_parameter(), "a slice needs a parameter that is not among its inputs: " + describe(t));
+    AXLE_CHECK(!t.is_parameter(),
+               "a slice needs a parameter that is not among its inputs: " + describe(t));
     if (needed.insert(t.node()).second) pending.push_back(t.node());
   };
   std::ranges::for_each(results, need);
@@ -112,41 +121,53 @@ Halves split(Joint joint, const ResidualPolicy& policy) {
       out.saved.push_back(t);
       continue;
     }
-    const auto it = std::find_if(first, first + num_parameters, [&](const Tensor& p) { return same(p, t); });
+    const auto it =
+        std::find_if(first, first + num_parameters, [&](const Tensor& p) { return same(p, t); });
     out.needed.push_back(static_cast<size_t>(it - first));
     needed.push_back(t);
   }
   const Values parameters(first, first + num_parameters);
-  Values forward_results(region.results().begin(), region.results().begin() + static_cast<std::ptrdiff_t>(out.joint.num_results));
+  Values forward_results(
+      region.results().begin(),
+      region.results().begin() + static_cast<std::ptrdiff_t>(out.joint.num_results));
   forward_results.insert(forward_results.end(), out.saved.begin(), out.saved.end());
   out.forward = slice(region, parameters, forward_results);
   Values inputs = needed;
   inputs.insert(inputs.end(), out.saved.begin(), out.saved.end());
   inputs.insert(inputs.end(), first + num_parameters, region.parameters().end());
-  out.backward = slice(region, inputs, Values(region.results().begin() + static_cast<std::ptrdiff_t>(out.joint.num_results), region.results().end()));
+  out.backward =
+      slice(region, inputs,
+            Values(region.results().begin() + static_cast<std::ptrdiff_t>(out.joint.num_results),
+                   region.results().end()));
   return out;
 }
 
 Values spread_input_cotangents(const Joint& joint, const Values& computed) {
   Values out;
-  for (const int i : joint.input_cotangent) out.push_back(i < 0 ? Tensor() : computed[static_cast<size_t>(i) - joint.num_results]);
+  for (const int i : joint.input_cotangent)
+    out.push_back(i < 0 ? Tensor() : computed[static_cast<size_t>(i) - joint.num_results]);
   return out;
 }
 
 Values gather_cotangents(const Joint& joint, const Values& cotangents) {
   Values out;
-  for (const size_t i : joint.cotangent_of) out.push_back(instantiate(cotangents[i], joint.region->results()[i].type()));
+  for (const size_t i : joint.cotangent_of)
+    out.push_back(instantiate(cotangents[i], joint.region->results()[i].type()));
   return out;
 }
 
-std::string explain_residuals(const std::function<Values(const Values&)>& fn, const std::vector<Type>& types) {
+std::string explain_residuals(const std::function<Values(const Values&)>& fn,
+                              const std::vector<Type>& types) {
   const auto region = trace(fn, types);
-  const Joint joint = make_joint(*region, std::vector<bool>(types.size(), true), std::vector<bool>(region->results().size(), true));
+  const Joint joint = make_joint(*region, std::vector<bool>(types.size(), true),
+                                 std::vector<bool>(region->results().size(), true));
   std::string out;
   for (const Tensor& t : residuals(joint, nullptr)) {
     std::string what = t.is_parameter() ? "argument" : std::string(t.node()->rules->name());
-    if (!t.is_parameter() && t.node()->attributes && what == "name") what += " " + t.node()->attributes->text();
-    out += fmt::format("{} {} @{}\n", to_text(t.type()), what, t.node()->scope ? *t.node()->scope : "");
+    if (!t.is_parameter() && t.node()->attributes && what == "name")
+      what += " " + t.node()->attributes->text();
+    out += fmt::format("{} {} @{}\n", to_text(t.type()), what,
+                       t.node()->scope ? *t.node()->scope : "");
   }
   return out;
 }

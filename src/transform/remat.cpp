@@ -20,9 +20,11 @@ struct RematAttributes : Attributes {
 };
 
 // The forward half is inlined, so that the policy of an enclosing remat sees the names within.
-Linearized linearize_remat(const OpNode& op, const Values& inputs, const std::vector<bool>& active) {
+Linearized linearize_remat(const OpNode& op, const Values& inputs,
+                           const std::vector<bool>& active) {
   const auto& a = op.attrs<RematAttributes>();
-  const Halves halves = split(make_joint(op.region(), active, std::vector<bool>(op.outputs.size(), true)), a.policy.judge);
+  const Halves halves = split(
+      make_joint(op.region(), active, std::vector<bool>(op.outputs.size(), true)), a.policy.judge);
   const Values forward = inline_region(*halves.forward, inputs);
   const auto num_results = static_cast<std::ptrdiff_t>(halves.joint.num_results);
   auto pullback = [=, prevent_cse = a.prevent_cse](const Values& cotangents) {
@@ -30,17 +32,23 @@ Linearized linearize_remat(const OpNode& op, const Values& inputs, const std::ve
     for (const size_t i : halves.needed) in.push_back(inputs[i]);
     in.insert(in.end(), forward.begin() + num_results, forward.end());
     for (const Tensor& g : gather_cotangents(halves.joint, cotangents)) in.push_back(g);
-    // The cotangents pass the barrier as well: the recomputation must not start before they are there.
+    // The cotangents pass the barrier as well: the recomputation must not start before they are
+    // there.
     if (prevent_cse) in = optimization_barrier(in);
     return spread_input_cotangents(halves.joint, inline_region(*halves.backward, in));
   };
   return {Values(forward.begin(), forward.begin() + num_results), std::move(pullback)};
 }
 
-const OpRules remat_rules({.name = "remat", .infer = infer_body, .linearize = linearize_remat,
-    .eval = eval_body,
-    .hlo = [](const OpNode& op, HloBuilder& b, const HloValues& x) { return b.inline_region(op.region(), x); },
-    .cost = body_flops});
+const OpRules remat_rules({.name = "remat",
+                           .infer = infer_body,
+                           .linearize = linearize_remat,
+                           .eval = eval_body,
+                           .hlo =
+                               [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+                                 return b.inline_region(op.region(), x);
+                               },
+                           .cost = body_flops});
 
 }  // namespace
 
@@ -52,23 +60,31 @@ RematPolicy save_names(std::vector<std::string> patterns) {
   const std::string text = fmt::format("save {}", fmt::join(patterns, ", "));
   return {[patterns = std::move(patterns)](const OpNode& op) {
             const std::string tag(tag_of(op));
-            const auto matches = [&](const std::string& p) { return fnmatch(p.c_str(), tag.c_str(), 0) == 0; };
-            return !tag.empty() && std::ranges::any_of(patterns, matches) ? Residual::kSave : Residual::kRecompute;
+            const auto matches = [&](const std::string& p) {
+              return fnmatch(p.c_str(), tag.c_str(), 0) == 0;
+            };
+            return !tag.empty() && std::ranges::any_of(patterns, matches) ? Residual::kSave
+                                                                          : Residual::kRecompute;
           },
           text};
 }
 
 RematPolicy save_dots() {
-  return {[](const OpNode& op) { return op.rules->name() == "dot_general" ? Residual::kSave : Residual::kRecompute; }, "save dots"};
+  return {[](const OpNode& op) {
+            return op.rules->name() == "dot_general" ? Residual::kSave : Residual::kRecompute;
+          },
+          "save dots"};
 }
 
-Values remat(const TensorFunction& fn, const Values& arguments, const RematPolicy& policy, bool prevent_cse) {
+Values remat(const TensorFunction& fn, const Values& arguments, const RematPolicy& policy,
+             bool prevent_cse) {
   std::vector<Type> types;
   for (const Tensor& t : arguments) types.push_back(t.type());
   const ClosedRegion closed = trace_closed(fn, types);
   Values inputs = closed.captures;
   inputs.insert(inputs.end(), arguments.begin(), arguments.end());
-  return emit_all(remat_rules, std::move(inputs), std::make_shared<const RematAttributes>(policy, prevent_cse), {closed.region});
+  return emit_all(remat_rules, std::move(inputs),
+                  std::make_shared<const RematAttributes>(policy, prevent_cse), {closed.region});
 }
 
 }  // namespace axle

@@ -1,4 +1,5 @@
-// Rematerialisation: values of a function that the backward pass computes again instead of keeping them.
+// Rematerialisation: values of a function that the backward pass computes again instead of keeping
+// them.
 #pragma once
 
 #include <string>
@@ -16,13 +17,16 @@ struct RematPolicy {
 };
 /// Everything is computed again.
 RematPolicy save_nothing();
-/// Keeps the values that were tagged with one of these names by name(x, tag); "*" and "?" match as in file names.
+/// Keeps the values that were tagged with one of these names by name(x, tag); "*" and "?" match as
+/// in file names.
 RematPolicy save_names(std::vector<std::string> patterns);
 /// Keeps the results of all products.
 RematPolicy save_dots();
 
-/// fn(arguments). When differentiated, only what the policy keeps is stored. `prevent_cse` puts a barrier before the
-/// recomputation, so that the compiler does not undo it; inside the body of a scan it is not needed.
-Values remat(const TensorFunction& fn, const Values& arguments, const RematPolicy& policy, bool prevent_cse = true);
+/// fn(arguments). When differentiated, only what the policy keeps is stored. `prevent_cse` puts a
+/// barrier before the recomputation, so that the compiler does not undo it; inside the body of a
+/// scan it is not needed.
+Values remat(const TensorFunction& fn, const Values& arguments, const RematPolicy& policy,
+             bool prevent_cse = true);
 
 }  // namespace axle

@@ -29,7 +29,8 @@ HostTensor slice_at(const HostTensor& x, int64_t i) {
   return out;
 }
 
-void eval_scan(const EvalOptions& options, const OpNode& op, std::span<const HostTensor* const> x, std::span<HostTensor> y) {
+void eval_scan(const EvalOptions& options, const OpNode& op, std::span<const HostTensor* const> x,
+               std::span<HostTensor> y) {
   const auto& a = op.attrs<ScanAttributes>();
   std::vector<HostTensor> carry;
   for (size_t i = 0; i < a.num_carries; ++i) carry.push_back(*x[a.num_consts + i]);
@@ -38,7 +39,8 @@ void eval_scan(const EvalOptions& options, const OpNode& op, std::span<const Hos
     std::vector<HostTensor> arguments;
     for (size_t i = 0; i < a.num_consts; ++i) arguments.push_back(*x[i]);
     for (HostTensor& c : carry) arguments.push_back(std::move(c));
-    for (size_t i = a.num_consts + a.num_carries; i < x.size(); ++i) arguments.push_back(slice_at(*x[i], at));
+    for (size_t i = a.num_consts + a.num_carries; i < x.size(); ++i)
+      arguments.push_back(slice_at(*x[i], at));
     std::vector<HostTensor> results = evaluate(op.region(), std::move(arguments), options);
     for (size_t i = 0; i < a.num_carries; ++i) carry[i] = std::move(results[i]);
     for (size_t i = a.num_carries; i < results.size(); ++i) {
@@ -49,26 +51,30 @@ void eval_scan(const EvalOptions& options, const OpNode& op, std::span<const Hos
   for (size_t i = 0; i < a.num_carries; ++i) y[i] = std::move(carry[i]);
 }
 
-// while (i < length): the shape that XLA's trip-count analysis and in-place updates look for. All that the body reads is
-// carried, since HLO loops capture nothing.
+// while (i < length): the shape that XLA's trip-count analysis and in-place updates look for. All
+// that the body reads is carried, since HLO loops capture nothing.
 HloValues lower_scan(const OpNode& op, HloBuilder& b, const HloValues& x) {
   const auto& a = op.attrs<ScanAttributes>();
   const Type i32{DType::kI32, {}};
   const Type pred{DType::kPred, {}};
   HloValues state{b.splat(i32, 0)};
   state.insert(state.end(), x.begin(), x.end());
-  for (size_t i = a.num_carries; i < op.outputs.size(); ++i) state.push_back(b.splat(op.outputs[i], 0));
+  for (size_t i = a.num_carries; i < op.outputs.size(); ++i)
+    state.push_back(b.splat(op.outputs[i], 0));
   std::vector<Type> types;
   for (const HloValue& v : state) types.push_back(v.type);
 
   const auto condition = [&](const HloValues& s) {
     const HloValue n = b.splat(i32, static_cast<double>(a.length));
     return HloValues{b.one("stablehlo.compare", {s[0], n}, pred,
-                           "comparison_direction = #stablehlo<comparison_direction LT>, compare_type = #stablehlo<comparison_type SIGNED>")};
+                           "comparison_direction = #stablehlo<comparison_direction LT>, "
+                           "compare_type = #stablehlo<comparison_type SIGNED>")};
   };
   const auto body = [&](const HloValues& s) {
     HloValue at = s[0];
-    if (a.reverse) at = b.one("stablehlo.subtract", {b.splat(i32, static_cast<double>(a.length - 1)), s[0]}, i32);
+    if (a.reverse)
+      at =
+          b.one("stablehlo.subtract", {b.splat(i32, static_cast<double>(a.length - 1)), s[0]}, i32);
     const HloValue zero = b.splat(i32, 0);
     const auto starts = [&](const Type& stacked, const HloValue& operand) {
       HloValues v{operand};
@@ -76,18 +82,24 @@ HloValues lower_scan(const OpNode& op, HloBuilder& b, const HloValues& x) {
       v.insert(v.end(), stacked.dims.size() - 1, zero);
       return v;
     };
-    HloValues arguments(s.begin() + 1, s.begin() + 1 + static_cast<std::ptrdiff_t>(a.num_consts + a.num_carries));
+    HloValues arguments(s.begin() + 1,
+                        s.begin() + 1 + static_cast<std::ptrdiff_t>(a.num_consts + a.num_carries));
     for (size_t i = 1 + a.num_consts + a.num_carries; i < 1 + x.size(); ++i) {
       Type window = s[i].type;
       window.dims[0] = 1;
-      const HloValue row = b.one("stablehlo.dynamic_slice", starts(s[i].type, s[i]), window, "slice_sizes = " + mlir_array(window.dims));
+      const HloValue row = b.one("stablehlo.dynamic_slice", starts(s[i].type, s[i]), window,
+                                 "slice_sizes = " + mlir_array(window.dims));
       arguments.push_back(b.one("stablehlo.reshape", {row}, slice_type(s[i].type)));
     }
     const HloValues results = b.inline_region(op.region(), arguments);
     HloValues next{b.one("stablehlo.add", {s[0], b.splat(i32, 1)}, i32)};
-    next.insert(next.end(), s.begin() + 1, s.begin() + 1 + static_cast<std::ptrdiff_t>(a.num_consts));
-    next.insert(next.end(), results.begin(), results.begin() + static_cast<std::ptrdiff_t>(a.num_carries));
-    next.insert(next.end(), s.begin() + 1 + static_cast<std::ptrdiff_t>(a.num_consts + a.num_carries), s.begin() + 1 + static_cast<std::ptrdiff_t>(x.size()));
+    next.insert(next.end(), s.begin() + 1,
+                s.begin() + 1 + static_cast<std::ptrdiff_t>(a.num_consts));
+    next.insert(next.end(), results.begin(),
+                results.begin() + static_cast<std::ptrdiff_t>(a.num_carries));
+    next.insert(next.end(),
+                s.begin() + 1 + static_cast<std::ptrdiff_t>(a.num_consts + a.num_carries),
+                s.begin() + 1 + static_cast<std::ptrdiff_t>(x.size()));
     for (size_t i = a.num_carries; i < results.size(); ++i) {
       const HloValue& stacked = s[1 + x.size() + i - a.num_carries];
       Type window = stacked.type;
@@ -98,16 +110,24 @@ HloValues lower_scan(const OpNode& op, HloBuilder& b, const HloValues& x) {
     }
     return next;
   };
-  const HloValues last = b.op("stablehlo.while", state, types, {}, {{types, condition}, {types, body}});
-  HloValues out(last.begin() + 1 + static_cast<std::ptrdiff_t>(a.num_consts), last.begin() + 1 + static_cast<std::ptrdiff_t>(a.num_consts + a.num_carries));
+  const HloValues last =
+      b.op("stablehlo.while", state, types, {}, {{types, condition}, {types, body}});
+  HloValues out(last.begin() + 1 + static_cast<std::ptrdiff_t>(a.num_consts),
+                last.begin() + 1 + static_cast<std::ptrdiff_t>(a.num_consts + a.num_carries));
   out.insert(out.end(), last.begin() + 1 + static_cast<std::ptrdiff_t>(x.size()), last.end());
   return out;
 }
 
-double scan_flops(const OpNode& op) { return body_flops(op) * static_cast<double>(op.attrs<ScanAttributes>().length); }
+double scan_flops(const OpNode& op) {
+  return body_flops(op) * static_cast<double>(op.attrs<ScanAttributes>().length);
+}
 
-const OpRules scan_rules({.name = "scan", .infer = infer_scan, .linearize = linearize_scan, .eval = eval_scan,
-    .hlo = lower_scan, .cost = scan_flops});
+const OpRules scan_rules({.name = "scan",
+                          .infer = infer_scan,
+                          .linearize = linearize_scan,
+                          .eval = eval_scan,
+                          .hlo = lower_scan,
+                          .cost = scan_flops});
 
 }  // namespace
 
@@ -121,42 +141,54 @@ Type stacked_type(Type type, int64_t length) {
   return type;
 }
 
-Values emit_scan(std::shared_ptr<const Region> body, Values inputs, const ScanAttributes& attributes) {
-  return emit_all(scan_rules, std::move(inputs), std::make_shared<const ScanAttributes>(attributes), {std::move(body)});
+Values emit_scan(std::shared_ptr<const Region> body, Values inputs,
+                 const ScanAttributes& attributes) {
+  return emit_all(scan_rules, std::move(inputs), std::make_shared<const ScanAttributes>(attributes),
+                  {std::move(body)});
 }
 
-ScanResult scan(const ScanBody& body, const Values& init, const Values& xs, int64_t length, const ScanOptions& options) {
-  const auto where = [] { return NameScope::current() ? *NameScope::current() : std::string("the top level"); };
+ScanResult scan(const ScanBody& body, const Values& init, const Values& xs, int64_t length,
+                const ScanOptions& options) {
+  const auto where = [] {
+    return NameScope::current() ? *NameScope::current() : std::string("the top level");
+  };
   std::vector<Type> types;
   for (const Tensor& t : init) types.push_back(t.type());
   for (const Tensor& t : xs) {
     if (t.rank() == 0 || t.dim(0) != length) {
-      throw ShapeError(fmt::format("{}: scan: expected a leading dim of {}, got {}", where(), length, describe(t)));
+      throw ShapeError(fmt::format("{}: scan: expected a leading dim of {}, got {}", where(),
+                                   length, describe(t)));
     }
     types.push_back(slice_type(t.type()));
   }
   size_t num_ys = 0;
-  const ClosedRegion closed = trace_closed([&](const Values& p) {
-    ScanResult r = body(Values(p.begin(), p.begin() + static_cast<std::ptrdiff_t>(init.size())),
-                        Values(p.begin() + static_cast<std::ptrdiff_t>(init.size()), p.end()));
-    if (r.carry.size() != init.size()) {
-      throw ShapeError(fmt::format("{}: scan: expected {} carried tensors, got {}", where(), init.size(), r.carry.size()));
-    }
-    for (size_t i = 0; i < init.size(); ++i) {
-      if (r.carry[i].type() == init[i].type()) continue;
-      throw ShapeError(fmt::format("{}: scan: carried tensor {} must keep its type {}, got {}", where(), i,
-                                   to_text(init[i].type()), describe(r.carry[i])));
-    }
-    num_ys = r.ys.size();
-    Values all = std::move(r.carry);
-    all.insert(all.end(), r.ys.begin(), r.ys.end());
-    return all;
-  }, types);
+  const ClosedRegion closed = trace_closed(
+      [&](const Values& p) {
+        ScanResult r = body(Values(p.begin(), p.begin() + static_cast<std::ptrdiff_t>(init.size())),
+                            Values(p.begin() + static_cast<std::ptrdiff_t>(init.size()), p.end()));
+        if (r.carry.size() != init.size()) {
+          throw ShapeError(fmt::format("{}: scan: expected {} carried tensors, got {}", where(),
+                                       init.size(), r.carry.size()));
+        }
+        for (size_t i = 0; i < init.size(); ++i) {
+          if (r.carry[i].type() == init[i].type()) continue;
+          throw ShapeError(fmt::format("{}: scan: carried tensor {} must keep its type {}, got {}",
+                                       where(), i, to_text(init[i].type()), describe(r.carry[i])));
+        }
+        num_ys = r.ys.size();
+        Values all = std::move(r.carry);
+        all.insert(all.end(), r.ys.begin(), r.ys.end());
+        return all;
+      },
+      types);
   Values inputs = closed.captures;
   inputs.insert(inputs.end(), init.begin(), init.end());
   inputs.insert(inputs.end(), xs.begin(), xs.end());
-  Values out = emit_scan(closed.region, std::move(inputs), ScanAttributes(closed.captures.size(), init.size(), length, options.reverse));
-  return {Values(out.begin(), out.end() - static_cast<std::ptrdiff_t>(num_ys)), Values(out.end() - static_cast<std::ptrdiff_t>(num_ys), out.end())};
+  Values out =
+      emit_scan(closed.region, std::move(inputs),
+                ScanAttributes(closed.captures.size(), init.size(), length, options.reverse));
+  return {Values(out.begin(), out.end() - static_cast<std::ptrdiff_t>(num_ys)),
+          Values(out.end() - static_cast<std::ptrdiff_t>(num_ys), out.end())};
 }
 
 }  // namespace axle

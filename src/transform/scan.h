@@ -21,8 +21,10 @@ struct ScanOptions {
   bool reverse = false;
 };
 
-/// carry_{i+1}, ys[i] = body(carry_i, xs[i]) for i < length; every tensor of xs has `length` as its leading dim. Outer
-/// tensors may be used in the body. Throws ShapeError if the carry's types change.
-ScanResult scan(const ScanBody& body, const Values& init, const Values& xs, int64_t length, const ScanOptions& options = {});
+/// carry_{i+1}, ys[i] = body(carry_i, xs[i]) for i < length; every tensor of xs has `length` as its
+/// leading dim. Outer tensors may be used in the body. Throws ShapeError if the carry's types
+/// change.
+ScanResult scan(const ScanBody& body, const Values& init, const Values& xs, int64_t length,
+                const ScanOptions& options = {});
 
 }  // namespace axle

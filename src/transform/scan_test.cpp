@@ -26,7 +26,8 @@ constexpr int64_t kLayers = 3;
 
 std::vector<HostTensor> arguments() {
   std::vector<HostTensor> x;
-  for (const Shape& s : {Shape{2, 3}, Shape{kLayers, 3, 3}, Shape{kLayers, 3, 3}}) x.push_back(random_tensor({DType::kF64, s}, x.size()).astype(DType::kF32));
+  for (const Shape& s : {Shape{2, 3}, Shape{kLayers, 3, 3}, Shape{kLayers, 3, 3}})
+    x.push_back(random_tensor({DType::kF64, s}, x.size()).astype(DType::kF32));
   return x;
 }
 
@@ -39,10 +40,14 @@ Tensor layer(const Tensor& x, const Tensor& w1, const Tensor& w2) {
 
 TensorFunction looped(std::optional<RematPolicy> policy) {
   return [policy](const Values& a) {
-    const ScanResult r = scan([&](const Values& c, const Values& w) {
-      if (!policy) return ScanResult{{layer(c[0], w[0], w[1])}, {}};
-      return ScanResult{remat([&](const Values& p) { return Values{layer(p[0], p[1], p[2])}; }, {c[0], w[0], w[1]}, *policy, false), {}};
-    }, {a[0]}, {a[1], a[2]}, kLayers);
+    const ScanResult r = scan(
+        [&](const Values& c, const Values& w) {
+          if (!policy) return ScanResult{{layer(c[0], w[0], w[1])}, {}};
+          return ScanResult{remat([&](const Values& p) { return Values{layer(p[0], p[1], p[2])}; },
+                                  {c[0], w[0], w[1]}, *policy, false),
+                            {}};
+        },
+        {a[0]}, {a[1], a[2]}, kLayers);
     return Values{reduce_sum(r.carry[0] * r.carry[0], {0, 1})};
   };
 }
@@ -78,7 +83,9 @@ Structure structure(const TensorFunction& fn) {
   }
   EXPECT_EQ(scans.size(), 2u) << print(*region);
   if (scans.size() != 2) return {};
-  return {count_ops(scans[0]->region(), "dot_general"), static_cast<int64_t>(scans[0]->outputs.size()) - 1, count_ops(scans[1]->region(), "dot_general")};
+  return {count_ops(scans[0]->region(), "dot_general"),
+          static_cast<int64_t>(scans[0]->outputs.size()) - 1,
+          count_ops(scans[1]->region(), "dot_general")};
 }
 
 TEST(Scan, EqualsTheUnrolledLoopBitwise) {
@@ -93,7 +100,9 @@ TEST(Scan, GradientsOfOrderOneAndTwo) {
 
 TEST(Scan, RematIsBitwiseThePlainLoop) {
   for (const RematPolicy& policy : {save_nothing(), save_names({"q_*"}), save_dots()}) {
-    EXPECT_EQ(eval(gradients_of(looped(policy)), arguments()), eval(gradients_of(looped({})), arguments())) << policy.text;
+    EXPECT_EQ(eval(gradients_of(looped(policy)), arguments()),
+              eval(gradients_of(looped({})), arguments()))
+        << policy.text;
   }
 }
 
@@ -104,9 +113,9 @@ TEST(Scan, KeepsWhatThePolicySays) {
     EXPECT_EQ(got.stacked, want.stacked);
     EXPECT_EQ(got.backward_dots, want.backward_dots);
   };
-  expect(looped(save_nothing()), {2, 1, 5});           // the carry alone; one product is computed again
-  expect(looped(save_names({"q_proj"})), {2, 2, 4});   // the carry and q
-  expect(looped(save_dots()), {2, 2, 4});              // the product o is not needed, so not kept
+  expect(looped(save_nothing()), {2, 1, 5});  // the carry alone; one product is computed again
+  expect(looped(save_names({"q_proj"})), {2, 2, 4});  // the carry and q
+  expect(looped(save_dots()), {2, 2, 4});             // the product o is not needed, so not kept
   const Structure plain = structure(looped({}));
   EXPECT_EQ(plain.forward_dots, 2);
   EXPECT_LE(plain.stacked, 5);
@@ -115,22 +124,32 @@ TEST(Scan, KeepsWhatThePolicySays) {
 
 TEST(Scan, ConstsYsAndInvariants) {
   const TensorFunction fn = [](const Values& a) {
-    const ScanResult r = scan([&](const Values& c, const Values& x) {
-      const Tensor h = tanh(dot(c[0], exp(a[1])) + x[0]);
-      return ScanResult{{h}, {sin(h * x[0])}};
-    }, {a[0]}, {a[2]}, kLayers);
+    const ScanResult r = scan(
+        [&](const Values& c, const Values& x) {
+          const Tensor h = tanh(dot(c[0], exp(a[1])) + x[0]);
+          return ScanResult{{h}, {sin(h * x[0])}};
+        },
+        {a[0]}, {a[2]}, kLayers);
     return Values{sum(r.carry[0]) + sum(r.ys[0])};
   };
-  const std::vector<HostTensor> x{random_tensor({DType::kF64, {2, 3}}, 1), random_tensor({DType::kF64, {3, 3}}, 2), random_tensor({DType::kF64, {kLayers, 2, 3}}, 3)};
+  const std::vector<HostTensor> x{random_tensor({DType::kF64, {2, 3}}, 1),
+                                  random_tensor({DType::kF64, {3, 3}}, 2),
+                                  random_tensor({DType::kF64, {kLayers, 2, 3}}, 3)};
   check_gradients(fn, x);
 }
 
 TEST(Scan, ReverseRunsFromTheEnd) {
   const auto run = [](bool reverse) {
-    return eval([&](const Values& a) {
-      const ScanResult r = scan([](const Values& c, const Values& x) { return ScanResult{{c[0] * 0.5 + x[0]}, {c[0]}}; }, {a[0]}, {a[1]}, 3, {.reverse = reverse});
-      return Values{r.carry[0], r.ys[0]};
-    }, {HostTensor::scalar(1.0f), HostTensor({3}, {1.0f, 2.0f, 4.0f})});
+    return eval(
+        [&](const Values& a) {
+          const ScanResult r = scan(
+              [](const Values& c, const Values& x) {
+                return ScanResult{{c[0] * 0.5 + x[0]}, {c[0]}};
+              },
+              {a[0]}, {a[1]}, 3, {.reverse = reverse});
+          return Values{r.carry[0], r.ys[0]};
+        },
+        {HostTensor::scalar(1.0f), HostTensor({3}, {1.0f, 2.0f, 4.0f})});
   };
   EXPECT_EQ(run(false)[0], HostTensor::scalar(5.375f));
   EXPECT_EQ(run(true)[0], HostTensor::scalar(3.125f));
@@ -139,11 +158,19 @@ TEST(Scan, ReverseRunsFromTheEnd) {
 
 TEST(Scan, NestedInRematSplitsInside) {
   const TensorFunction fn = [](const Values& a) {
-    const Values r = remat([&](const Values& b) {
-      return scan([&](const Values& c, const Values& w) {
-        return ScanResult{remat([&](const Values& p) { return Values{layer(p[0], p[1], p[2])}; }, {c[0], w[0], w[1]}, save_names({"q_proj"}), false), {}};
-      }, {b[0]}, {b[1], b[2]}, kLayers).carry;
-    }, {a[0], a[1], a[2]}, save_nothing());
+    const Values r = remat(
+        [&](const Values& b) {
+          return scan(
+                     [&](const Values& c, const Values& w) {
+                       return ScanResult{
+                           remat([&](const Values& p) { return Values{layer(p[0], p[1], p[2])}; },
+                                 {c[0], w[0], w[1]}, save_names({"q_proj"}), false),
+                           {}};
+                     },
+                     {b[0]}, {b[1], b[2]}, kLayers)
+              .carry;
+        },
+        {a[0], a[1], a[2]}, save_nothing());
     return Values{sum(r[0] * r[0])};
   };
   check_gradients(fn, arguments());
@@ -152,22 +179,31 @@ TEST(Scan, NestedInRematSplitsInside) {
 
 TEST(Scan, CarryMustKeepItsType) {
   const TensorFunction fn = [](const Values& a) {
-    return scan([](const Values& c, const Values&) { return ScanResult{{reshape(c[0], {3, 2})}, {}}; }, {a[0]}, {}, 2).carry;
+    return scan(
+               [](const Values& c, const Values&) {
+                 return ScanResult{{reshape(c[0], {3, 2})}, {}};
+               },
+               {a[0]}, {}, 2)
+        .carry;
   };
   try {
     trace(fn, {{DType::kF32, {2, 3}}});
     FAIL() << "expected a ShapeError";
   } catch (const ShapeError& e) {
-    EXPECT_THAT(std::string(e.what()), ::testing::HasSubstr("carried tensor 0 must keep its type f32[2, 3], got f32[3, 2]"));
+    EXPECT_THAT(
+        std::string(e.what()),
+        ::testing::HasSubstr("carried tensor 0 must keep its type f32[2, 3], got f32[3, 2]"));
   }
 }
 
 TEST(Trace, LeakedTensorIsAnError) {
   Tensor leaked;
-  const auto region = trace([&](const Values& a) {
-    leaked = a[0] + 1.0;
-    return Values{leaked};
-  }, {{DType::kF32, {2}}});
+  const auto region = trace(
+      [&](const Values& a) {
+        leaked = a[0] + 1.0;
+        return Values{leaked};
+      },
+      {{DType::kF32, {2}}});
   try {
     trace([&](const Values& a) { return Values{a[0] + leaked}; }, {{DType::kF32, {2}}});
     FAIL() << "expected an error";
@@ -177,7 +213,9 @@ TEST(Trace, LeakedTensorIsAnError) {
 }
 
 TEST(Residuals, AreExplained) {
-  const std::string text = explain_residuals(unrolled, {{DType::kF32, {2, 3}}, {DType::kF32, {kLayers, 3, 3}}, {DType::kF32, {kLayers, 3, 3}}});
+  const std::string text = explain_residuals(
+      unrolled,
+      {{DType::kF32, {2, 3}}, {DType::kF32, {kLayers, 3, 3}}, {DType::kF32, {kLayers, 3, 3}}});
   EXPECT_THAT(text, ::testing::HasSubstr("f32[2, 3] dot_general"));
   EXPECT_THAT(text, ::testing::HasSubstr("argument"));
 }

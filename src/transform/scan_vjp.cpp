@@ -1,7 +1,9 @@
-// Reverse mode through scan: a forward scan that also stacks the residuals, and a scan back over them.
+// Reverse mode through scan: a forward scan that also stacks the residuals, and a scan back over
+// them.
 //
-// A residual that is a const or a slice of xs is not stacked: the original tensor is passed on, which keeps stacked
-// weights from being stored twice. What depends on consts alone is computed once, outside of both loops.
+// A residual that is a const or a slice of xs is not stacked: the original tensor is passed on,
+// which keeps stacked weights from being stored twice. What depends on consts alone is computed
+// once, outside of both loops.
 #include "ops/create.h"
 #include "transform/linearize.h"
 #include "transform/partition.h"
@@ -27,9 +29,11 @@ std::vector<bool> active_through_loop(const OpNode& op, std::vector<bool> active
 }
 
 TensorSet loop_invariant(const Region& joint, size_t num_consts) {
-  TensorSet out(joint.parameters().begin(), joint.parameters().begin() + static_cast<std::ptrdiff_t>(num_consts));
+  TensorSet out(joint.parameters().begin(),
+                joint.parameters().begin() + static_cast<std::ptrdiff_t>(num_consts));
   for (const OpNode* op : joint.ops()) {
-    if (!std::ranges::all_of(op->inputs, [&](const Tensor& t) { return out.contains(t); })) continue;
+    if (!std::ranges::all_of(op->inputs, [&](const Tensor& t) { return out.contains(t); }))
+      continue;
     for (const Tensor& t : const_cast<OpNode*>(op)->results()) out.insert(t);
   }
   return out;
@@ -37,10 +41,10 @@ TensorSet loop_invariant(const Region& joint, size_t num_consts) {
 
 // How the backward loop gets each residual.
 struct Plan {
-  std::vector<size_t> consts, xs;      // parameters that are passed on
-  Values const_values, xs_values;      // the same, as values of the joint region
-  Values hoisted;                      // computed once from consts
-  Values stacked;                      // computed by the forward loop in each iteration
+  std::vector<size_t> consts, xs;  // parameters that are passed on
+  Values const_values, xs_values;  // the same, as values of the joint region
+  Values hoisted;                  // computed once from consts
+  Values stacked;                  // computed by the forward loop in each iteration
 };
 
 Plan plan_residuals(const Joint& joint, const ScanAttributes& a) {
@@ -52,7 +56,8 @@ Plan plan_residuals(const Joint& joint, const ScanAttributes& a) {
       (invariant.contains(t) ? plan.hoisted : plan.stacked).push_back(t);
       continue;
     }
-    const auto it = std::ranges::find_if(region.parameters(), [&](const Tensor& p) { return same(p, t); });
+    const auto it =
+        std::ranges::find_if(region.parameters(), [&](const Tensor& p) { return same(p, t); });
     const auto i = static_cast<size_t>(it - region.parameters().begin());
     if (i < a.num_consts) {
       plan.consts.push_back(i);
@@ -67,74 +72,92 @@ Plan plan_residuals(const Joint& joint, const ScanAttributes& a) {
   return plan;
 }
 
-// Body of the backward loop. Parameters: consts, hoisted | sums of const cotangents, carry cotangents | stacked, xs,
-// cotangents of ys. Results: the carries, then the cotangents of xs.
-std::shared_ptr<Region> backward_body(const Joint& joint, const Plan& plan, const ScanAttributes& a) {
+// Body of the backward loop. Parameters: consts, hoisted | sums of const cotangents, carry
+// cotangents | stacked, xs, cotangents of ys. Results: the carries, then the cotangents of xs.
+std::shared_ptr<Region> backward_body(const Joint& joint, const Plan& plan,
+                                      const ScanAttributes& a) {
   const Region& region = *joint.region;
   Values inputs = plan.const_values;
   inputs.insert(inputs.end(), plan.hoisted.begin(), plan.hoisted.end());
   const size_t num_fixed = inputs.size();
   Values carry_cotangents, ys_cotangents;
   for (size_t i = 0; i < joint.cotangent_of.size(); ++i) {
-    (joint.cotangent_of[i] < a.num_carries ? carry_cotangents : ys_cotangents).push_back(region.parameters()[joint.num_parameters + i]);
+    (joint.cotangent_of[i] < a.num_carries ? carry_cotangents : ys_cotangents)
+        .push_back(region.parameters()[joint.num_parameters + i]);
   }
   inputs.insert(inputs.end(), carry_cotangents.begin(), carry_cotangents.end());
   inputs.insert(inputs.end(), plan.stacked.begin(), plan.stacked.end());
   inputs.insert(inputs.end(), plan.xs_values.begin(), plan.xs_values.end());
   inputs.insert(inputs.end(), ys_cotangents.begin(), ys_cotangents.end());
-  const Values gradients(region.results().begin() + static_cast<std::ptrdiff_t>(joint.num_results), region.results().end());
+  const Values gradients(region.results().begin() + static_cast<std::ptrdiff_t>(joint.num_results),
+                         region.results().end());
   const auto core = slice(region, inputs, gradients);
 
   std::vector<size_t> const_gradients;  // positions among `gradients`
   for (size_t i = 0; i < a.num_consts; ++i) {
-    if (joint.input_cotangent[i] >= 0) const_gradients.push_back(static_cast<size_t>(joint.input_cotangent[i]) - joint.num_results);
+    if (joint.input_cotangent[i] >= 0)
+      const_gradients.push_back(static_cast<size_t>(joint.input_cotangent[i]) - joint.num_results);
   }
   std::vector<Type> types;
   for (size_t i = 0; i < num_fixed; ++i) types.push_back(inputs[i].type());
   for (const size_t i : const_gradients) types.push_back(gradients[i].type());
   for (size_t i = num_fixed; i < inputs.size(); ++i) types.push_back(inputs[i].type());
-  return trace([&](const Values& p) {
-    const auto sums = p.begin() + static_cast<std::ptrdiff_t>(num_fixed);
-    const auto rest = sums + static_cast<std::ptrdiff_t>(const_gradients.size());
-    Values arguments(p.begin(), sums);
-    arguments.insert(arguments.end(), rest, p.end());
-    const Values g = inline_region(*core, arguments);
-    Values out;
-    for (size_t i = 0; i < const_gradients.size(); ++i) out.push_back(add_cotangents(sums[static_cast<std::ptrdiff_t>(i)], g[const_gradients[i]]));
-    for (size_t i = const_gradients.size(); i < g.size(); ++i) out.push_back(g[i]);  // carries, then xs: parameter order
-    return out;
-  }, types);
+  return trace(
+      [&](const Values& p) {
+        const auto sums = p.begin() + static_cast<std::ptrdiff_t>(num_fixed);
+        const auto rest = sums + static_cast<std::ptrdiff_t>(const_gradients.size());
+        Values arguments(p.begin(), sums);
+        arguments.insert(arguments.end(), rest, p.end());
+        const Values g = inline_region(*core, arguments);
+        Values out;
+        for (size_t i = 0; i < const_gradients.size(); ++i)
+          out.push_back(
+              add_cotangents(sums[static_cast<std::ptrdiff_t>(i)], g[const_gradients[i]]));
+        for (size_t i = const_gradients.size(); i < g.size(); ++i)
+          out.push_back(g[i]);  // carries, then xs: parameter order
+        return out;
+      },
+      types);
 }
 
 }  // namespace
 
-Linearized linearize_scan(const OpNode& op, const Values& inputs, const std::vector<bool>& inputs_active) {
+Linearized linearize_scan(const OpNode& op, const Values& inputs,
+                          const std::vector<bool>& inputs_active) {
   const auto a = op.attrs<ScanAttributes>();
   const std::vector<bool> active = active_through_loop(op, inputs_active);
   const size_t num_ys = op.region().results().size() - a.num_carries;
   std::vector<bool> wants(a.num_carries + num_ys, true), force(active.size(), false);
   for (size_t i = 0; i < a.num_carries; ++i) {
     wants[i] = active[a.num_consts + i];
-    force[a.num_consts + i] = active[a.num_consts + i] && is_float(op.region().results()[i].type().dtype);
+    force[a.num_consts + i] =
+        active[a.num_consts + i] && is_float(op.region().results()[i].type().dtype);
   }
   const Joint joint = make_joint(op.region(), active, wants, force);
   const Region& region = *joint.region;
   const Plan plan = plan_residuals(joint, a);
 
   const auto first_parameter = region.parameters().begin();
-  const Values parameters(first_parameter, first_parameter + static_cast<std::ptrdiff_t>(joint.num_parameters));
-  Values forward_results(region.results().begin(), region.results().begin() + static_cast<std::ptrdiff_t>(joint.num_results));
-  std::vector<size_t> stacked_at;  // where each stacked residual lies among the results of the forward loop
+  const Values parameters(first_parameter,
+                          first_parameter + static_cast<std::ptrdiff_t>(joint.num_parameters));
+  Values forward_results(region.results().begin(),
+                         region.results().begin() + static_cast<std::ptrdiff_t>(joint.num_results));
+  std::vector<size_t>
+      stacked_at;  // where each stacked residual lies among the results of the forward loop
   for (const Tensor& t : plan.stacked) {
     const auto ys = forward_results.begin() + static_cast<std::ptrdiff_t>(a.num_carries);
-    const auto it = std::find_if(ys, forward_results.end(), [&](const Tensor& r) { return same(r, t); });
+    const auto it =
+        std::find_if(ys, forward_results.end(), [&](const Tensor& r) { return same(r, t); });
     stacked_at.push_back(static_cast<size_t>(it - forward_results.begin()));
     if (it == forward_results.end()) forward_results.push_back(t);
   }
   const Values forward = emit_scan(slice(region, parameters, forward_results), inputs, a);
-  const Values const_parameters(parameters.begin(), parameters.begin() + static_cast<std::ptrdiff_t>(a.num_consts));
-  const Values const_inputs(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(a.num_consts));
-  const Values hoisted = inline_region(*slice(region, const_parameters, plan.hoisted), const_inputs);
+  const Values const_parameters(parameters.begin(),
+                                parameters.begin() + static_cast<std::ptrdiff_t>(a.num_consts));
+  const Values const_inputs(inputs.begin(),
+                            inputs.begin() + static_cast<std::ptrdiff_t>(a.num_consts));
+  const Values hoisted =
+      inline_region(*slice(region, const_parameters, plan.hoisted), const_inputs);
 
   auto pullback = [=, body = backward_body(joint, plan, a)](const Values& cotangents) {
     Values in;
@@ -147,16 +170,20 @@ Linearized linearize_scan(const OpNode& op, const Values& inputs, const std::vec
     Values ys;
     for (const size_t i : joint.cotangent_of) {
       const Tensor g = instantiate(cotangents[i], forward[i].type());
-      if (i < a.num_carries) in.push_back(g);
-      else ys.push_back(g);
+      if (i < a.num_carries)
+        in.push_back(g);
+      else
+        ys.push_back(g);
     }
     const size_t num_carried = in.size() - num_fixed;
     for (const size_t i : stacked_at) in.push_back(forward[i]);
     for (const size_t i : plan.xs) in.push_back(inputs[i]);
     in.insert(in.end(), ys.begin(), ys.end());
-    return spread_input_cotangents(joint, emit_scan(body, in, ScanAttributes(num_fixed, num_carried, a.length, !a.reverse)));
+    return spread_input_cotangents(
+        joint, emit_scan(body, in, ScanAttributes(num_fixed, num_carried, a.length, !a.reverse)));
   };
-  return {Values(forward.begin(), forward.begin() + static_cast<std::ptrdiff_t>(op.outputs.size())), std::move(pullback)};
+  return {Values(forward.begin(), forward.begin() + static_cast<std::ptrdiff_t>(op.outputs.size())),
+          std::move(pullback)};
 }
 
 }  // namespace axle

@@ -8,19 +8,22 @@
 namespace axle {
 namespace {
 
-void fill(Region& region, const TensorFunction& fn, const std::vector<Type>& types, const std::vector<std::string>& names) {
+void fill(Region& region, const TensorFunction& fn, const std::vector<Type>& types,
+          const std::vector<std::string>& names) {
   const TraceScope scope(region);
   const PhaseScope phase(Phase::kForward);
   Values parameters;
   for (size_t i = 0; i < types.size(); ++i) {
-    parameters.push_back(region.add_parameter(types[i], i < names.size() ? names[i] : std::string()));
+    parameters.push_back(
+        region.add_parameter(types[i], i < names.size() ? names[i] : std::string()));
   }
   region.set_results(fn(parameters));
 }
 
 }  // namespace
 
-std::shared_ptr<Region> trace(const TensorFunction& fn, const std::vector<Type>& types, const std::vector<std::string>& names) {
+std::shared_ptr<Region> trace(const TensorFunction& fn, const std::vector<Type>& types,
+                              const std::vector<std::string>& names) {
   auto region = std::make_shared<Region>();
   fill(*region, fn, types, names);
   region->remove_dead_ops();
@@ -48,7 +51,8 @@ Values inline_region(const Region& region, const Values& arguments) {
 void clone_op(const OpNode& op, TensorMap& map) {
   const NameScope scope(op.scope);
   const Values copies = emit_all(*op.rules, map_all(map, op.inputs), op.attributes, op.regions);
-  for (uint32_t i = 0; i < copies.size(); ++i) map.try_emplace(Tensor(const_cast<OpNode*>(&op), i), copies[i]);
+  for (uint32_t i = 0; i < copies.size(); ++i)
+    map.try_emplace(Tensor(const_cast<OpNode*>(&op), i), copies[i]);
 }
 
 Values map_all(const TensorMap& map, const Values& values) {
@@ -58,7 +62,8 @@ Values map_all(const TensorMap& map, const Values& values) {
   return out;
 }
 
-std::vector<HostTensor> eval(const TensorFunction& fn, const std::vector<HostTensor>& arguments, const EvalOptions& options) {
+std::vector<HostTensor> eval(const TensorFunction& fn, const std::vector<HostTensor>& arguments,
+                             const EvalOptions& options) {
   std::vector<Type> types;
   for (const HostTensor& a : arguments) types.push_back(a.type());
   return evaluate(*trace(fn, types), arguments, options);

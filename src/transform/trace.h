@@ -20,20 +20,22 @@ using TensorFunction = std::function<Values(const Values&)>;
 std::shared_ptr<Region> trace(const TensorFunction& fn, const std::vector<Type>& types,
                               const std::vector<std::string>& names = {});
 
-/// A region traced inside the current one: the outer values that it uses come first in its parameters.
+/// A region traced inside the current one: the outer values that it uses come first in its
+/// parameters.
 struct ClosedRegion {
   std::shared_ptr<const Region> region;
   Values captures;  // values of the current region, one for each leading parameter
 };
 ClosedRegion trace_closed(const TensorFunction& fn, const std::vector<Type>& types);
 
-/// Copies the ops of `region` into the current one, with `arguments` for its parameters; returns its results.
+/// Copies the ops of `region` into the current one, with `arguments` for its parameters; returns
+/// its results.
 Values inline_region(const Region& region, const Values& arguments);
 
 /// From values of one region to those that stand for them in another.
 using TensorMap = std::unordered_map<Tensor, Tensor, TensorHash, TensorSame>;
-/// Emits a copy of `op` into the current region, under its own layer path, and enters its results into `map` (results
-/// that are there already are kept).
+/// Emits a copy of `op` into the current region, under its own layer path, and enters its results
+/// into `map` (results that are there already are kept).
 void clone_op(const OpNode& op, TensorMap& map);
 /// The image of each value.
 Values map_all(const TensorMap& map, const Values& values);

@@ -192,8 +192,7 @@ void run(const Flags& flags) {
   const auto mb = [](int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
   const MemoryStats memory = executable->memory().value_or(MemoryStats{});
   int64_t num_params = 0, state_bytes = 0;
-  for (const ArrayPtr& leaf : state)
-    state_bytes += leaf->type().num_elements() * byte_size(leaf->type().dtype);
+  for (const ArrayPtr& leaf : state) state_bytes += static_cast<int64_t>(leaf->type().num_bytes());
   for (const auto& [path, spec] : model->param_specs()) num_params += spec.type().num_elements();
   const nlohmann::ordered_json out = {
       {"peer", "axle"},

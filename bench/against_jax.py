@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Axle's train step beside JAX's, in alternating runs on one machine: the ratio of the medians with its interval.
+"""Axle's train step beside JAX's, in alternating runs on one machine: ratio of medians, and its interval.
 
-Every round runs Axle and the peers once, in turn, so that what else the machine does falls on all of them alike. A ratio
-is Axle's time over the peer's: below 1, Axle is faster. Its interval is the middle 95 % of the ratios of medians of
-rounds drawn anew (bootstrap).
+Every round runs Axle and the peers once, in turn, so that what else the machine does falls on all of them
+alike. A ratio is Axle's time over the peer's: below 1, Axle is faster. Its interval is the middle 95 % of the
+ratios of medians of rounds drawn anew (bootstrap).
 
-  bench/against_jax.py --axle build/release/bench/train_step_bench --jax "python llama_jax.py" --size s --size m
+  bench/against_jax.py --axle build/release/bench/train_step_bench --jax "python llama_jax.py" --size s
 
 A peer's command gets SIZE [--scan] [--bf16] --steps N and prints a line of JSON with "step_ms" and "peer".
 """
@@ -54,6 +54,7 @@ def compare(args, size, bf16):
         for name, command in commands.items():
             last[name] = run(command)
             times[name].append(last[name]["step_ms"])
+            print(f"{size} {name}: {times[name][-1]:.1f} ms", file=sys.stderr, flush=True)
     medians = {name: statistics.median(t) for name, t in times.items()}
 
     title = f"{size} {'bf16' if bf16 else 'f32'}"

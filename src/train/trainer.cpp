@@ -115,7 +115,7 @@ Trainer::Run::Run(const Config& config, RunOptions run_options)
 // Compiling the program of the initial draws takes longer than interpreting it, unless the model is
 // large.
 void Trainer::Run::initialise() {
-  constexpr int64_t kLarge = 16'000'000;
+  constexpr int64_t kLarge = 1'000'000'000;
   int64_t num_elements = 0;
   for (const ProgramValue& leaf : state_.leaves) num_elements += leaf.type.num_elements();
   const Program init = init_program(parts_);

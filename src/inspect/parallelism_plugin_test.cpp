@@ -1,6 +1,6 @@
 // What each way of dividing a training step sends between eight virtual devices, counted in the
 // optimised program.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "inspect/compile_report.h"
 #include "recipes/resolve.h"
@@ -8,6 +8,9 @@
 
 namespace axle {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::UnorderedElementsAreArray;
 
 constexpr int64_t kNumLayers = 4;
 // Of a layer: fused queries, keys and values; the output; gate, up, down.
@@ -80,8 +83,8 @@ TEST_F(Parallelism, FsdpGathersEachParameterOnceAPass) {
   for (const bool backward : {false, true}) {
     EXPECT_EQ(count_in_layers(r, {"all-gather", "fsdp", backward}), kShardedWeights * kNumLayers);
   }
-  // And the embedding, for lookup and head together.
-  EXPECT_EQ(count_of_kind(r, "all-gather"), 2 * kShardedWeights * kNumLayers + 1);
+  // And the embedding, for lookup and head together; the ids, for the lookup's gradient.
+  EXPECT_EQ(count_of_kind(r, "all-gather"), 2 * kShardedWeights * kNumLayers + 2);
   for (const CollectiveRow& row : r.collectives) {
     if (row.kind != "all-gather") continue;
     for (const int64_t argument : row.arguments) EXPECT_GE(argument, 0) << "a computed value";
@@ -122,9 +125,30 @@ TEST_F(Parallelism, CombinedAxesAddUp) {
     EXPECT_EQ(count_in_layers(r, {"all-gather", "fsdp", backward}), kShardedWeights * kNumLayers);
     EXPECT_EQ(count_in_layers(r, {"all-gather", "model", backward}), 2 * kNumLayers);
   }
-  EXPECT_EQ(count_of_kind(r, "all-to-all"), 0);
+  // Of the embedding's gradient, which is not summed over fsdp.
+  EXPECT_EQ(count_of_kind(r, "all-to-all"), 1);
   EXPECT_EQ(count_of_kind(r, "collective-permute"), 0);
   EXPECT_TRUE(r.warnings.empty());
+}
+
+// Tokens move to the devices that keep their columns of the embedding, so no table is summed there.
+TEST_F(Parallelism, LookupMovesTokensInsteadOfSummingTables) {
+  for (const auto& [mesh, moved] : {std::pair{"fsdp=8", std::vector{"fsdp"}},
+                                    std::pair{"fsdp=2,model=4", std::vector{"fsdp"}},
+                                    std::pair{"data=2,fsdp=2,seq=2", std::vector{"fsdp", "seq"}},
+                                    std::pair{"fsdp=2,seq=2,model=2", std::vector{"fsdp", "seq"}}}) {
+    SCOPED_TRACE(mesh);
+    const CompileReport r = report(mesh);
+    std::vector<std::string> axes;
+    for (const CollectiveRow& row : r.collectives) {
+      if (row.kind == "all-to-all") axes.insert(axes.end(), row.axes.begin(), row.axes.end());
+      if (row.op.find("scatter_add") == std::string::npos) continue;
+      EXPECT_THAT(row.axes, ElementsAre("data"));
+    }
+    EXPECT_THAT(axes, UnorderedElementsAreArray(moved));
+    EXPECT_EQ(count_of_kind(r, "collective-permute"), 0);
+    EXPECT_TRUE(r.warnings.empty());
+  }
 }
 
 TEST_F(Parallelism, ArgumentsFallWithTheDevicesThatShareThem) {

@@ -52,7 +52,7 @@ class Embedding final : public TokenEmbedding {
   Tensor table() const;
 
   Param weight_;
-  PartitionSpec table_axes_;  // of the weight while it is used
+  PartitionSpec weight_axes_;
 };
 
 }  // namespace axle

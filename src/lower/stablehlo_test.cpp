@@ -7,8 +7,10 @@
 #include "ops/arithmetic.h"
 #include "ops/create.h"
 #include "ops/dot.h"
+#include "ops/reduce.h"
 #include "testing/error_of.h"
 #include "transform/call.h"
+#include "transform/grad.h"
 #include "transform/scan.h"
 #include "transform/trace.h"
 
@@ -83,6 +85,19 @@ TEST(StableHlo, MeshesAndShardingsAreShardy) {
   EXPECT_THAT(
       p.text,
       HasSubstr("sdy.sharding_constraint %0 <@mesh, [{\"data\"}, {\"model\"}]> : tensor<4x6xf32>"));
+}
+
+TEST(StableHlo, AGradientMayHaveALayoutOfItsOwn) {
+  const auto gradient = [](const Values& x) {
+    const auto fn = [](const Values& w) {
+      return Values{sum(sharding_constraint(w[0], {{"data"}}, {{kReplicated, "model"}}) * w[0])};
+    };
+    return value_and_grad(fn, x).second;
+  };
+  const Program p =
+      program_of(gradient, {{DType::kF32, {4, 6}}}, Mesh{{{"data", 2}, {"model", 2}}}, {{}});
+  EXPECT_THAT(p.text, HasSubstr("sdy.sharding_constraint %arg0 <@mesh, [{\"data\"}, {}]>"));
+  EXPECT_THAT(p.text, HasSubstr("<@mesh, [{}, {\"model\"}]>"));
 }
 
 TEST(StableHlo, DonationNamesTheResult) {

@@ -272,6 +272,24 @@ TEST(Collectives, PartsOfArgumentsMayBeSetIntoZeros) {
   EXPECT_THAT(all[1].arguments, ElementsAre(-1));
 }
 
+TEST(Collectives, PartsOfOneArgumentMayBeJoined) {
+  HloWriter w;
+  const ProtoWriter part = array_shape({4}), whole = array_shape({8});
+  const ProtoWriter concat_bitcast = ProtoWriter().bytes(28, "ConcatBitcast");
+  const int64_t x = w.parameter(whole, 3), y = w.parameter(whole, 4);
+  const auto slice = [&](int64_t of) { return w.add("slice", part, {of}); };
+  const int64_t one = w.add("custom-call", whole, {slice(x), slice(x)}, concat_bitcast);
+  const int64_t joined = w.add("concatenate", whole, {slice(x), slice(x)});
+  const int64_t mixed = w.add("concatenate", whole, {slice(x), slice(y)});
+  const int64_t unknown = w.add("custom-call", whole, {slice(x), slice(x)});
+  for (const int64_t operand : {one, joined, mixed, unknown})
+    w.add("all-gather", array_shape({16}), {operand}, grouped(kOverModel));
+  w.end("main");
+  std::vector<int64_t> arguments;
+  for (const Collective& c : read(w)) arguments.push_back(c.arguments.at(0));
+  EXPECT_THAT(arguments, ElementsAre(3, 3, -1, -1));
+}
+
 TEST(Collectives, EqualOnesShareARow) {
   const Collective small{.kind = "all-gather", .axes = {"fsdp"}, .bytes = 10, .count = 3};
   Collective again = small, large = small, other = small;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
@@ -13,50 +14,19 @@ namespace {
 
 using Positions = std::unordered_map<int64_t, size_t>;  // of what has an id
 
-// Bits of one element, by the number of xla.PrimitiveType.
+// Bits of one element, by the number of xla.PrimitiveType; 0 for tuples, tokens and what is opaque.
+constexpr std::array kBits = {
+    0,  8,  8,   16, 32, 64, 8,  // invalid, pred, s8, s16, s32, s64, u8
+    16, 32, 64,  16, 32, 64,     // u16, u32, u64, f16, f32, f64
+    0,  0,  64,  16, 0,  128,    // tuple, opaque, c64, bf16, token, c128
+    8,  8,  4,   4,              // f8e5m2, f8e4m3fn, s4, u4
+    8,  8,  8,   2,  2,          // f8e4m3b11fnuz, f8e5m2fnuz, f8e4m3fnuz, s2, u2
+    8,  8,  1,   1,  4,  8,      // f8e4m3, f8e3m4, s1, u1, f4e2m1fn, f8e8m0fnu
+};
+
 int bits_of(int64_t primitive_type) {
-  switch (primitive_type) {
-    case 30:
-    case 31:  // s1, u1
-      return 1;
-    case 26:
-    case 27:  // s2, u2
-      return 2;
-    case 21:
-    case 22:
-    case 32:  // s4, u4, f4e2m1fn
-      return 4;
-    case 1:
-    case 2:
-    case 6:  // pred, s8, u8
-    case 19:
-    case 20:
-    case 23:
-    case 24:
-    case 25:
-    case 28:
-    case 29:
-    case 33:  // f8
-      return 8;
-    case 3:
-    case 7:
-    case 10:
-    case 16:  // s16, u16, f16, bf16
-      return 16;
-    case 4:
-    case 8:
-    case 11:  // s32, u32, f32
-      return 32;
-    case 5:
-    case 9:
-    case 12:
-    case 15:  // s64, u64, f64, c64
-      return 64;
-    case 18:  // c128
-      return 128;
-    default:
-      return 0;
-  }
+  const auto type = static_cast<size_t>(primitive_type);
+  return type < kBits.size() ? kBits[type] : 0;
 }
 
 HloShape read_shape(std::string_view bytes, int depth = 0) {
@@ -175,6 +145,9 @@ HloInstruction read_instruction(std::string_view bytes, const Payloads& payloads
         break;
       case 26:
         out.channel_id = field->varint();
+        break;
+      case 28:
+        out.custom_call_target = field->bytes();
         break;
       case 35:
         id = field->varint();

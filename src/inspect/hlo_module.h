@@ -37,6 +37,7 @@ struct HloInstruction {
   int64_t tuple_index = 0;               // of a get-tuple-element
   std::optional<int64_t> constant = {};  // of a scalar integer constant
   std::string comparison;                // "LT"
+  std::string custom_call_target;        // of a custom-call
   int64_t channel_id = 0;
   bool use_global_device_ids = false;
   ReplicaGroups groups;  // empty: all devices in one

@@ -82,7 +82,7 @@ std::optional<HloValues::Value> HloValues::outside(const Value& parameter) const
   return Value{caller->computation, call.operands[operand], parameter.elements};
 }
 
-std::optional<HloValues::Value> HloValues::step(const Value& v, bool through_updates) const {
+std::optional<HloValues::Value> HloValues::step(const Value& v, bool through_unions) const {
   const HloInstruction& instruction = at(v);
   const std::string& opcode = instruction.opcode;
   if (opcode == "parameter") return outside(v);
@@ -111,19 +111,31 @@ std::optional<HloValues::Value> HloValues::step(const Value& v, bool through_upd
   }
   if (opcode == "dynamic-update-slice" && instruction.operands.size() > 1) {
     // TPUs gather with an all-reduce of zeros into which each device has set its part.
-    const bool into_zeros = through_updates && at(origin(next, false)).opcode == "broadcast";
+    const bool into_zeros = through_unions && at(origin(next, false)).opcode == "broadcast";
     next.instruction = instruction.operands[1];
     return into_zeros ? std::optional(next) : std::nullopt;
   }
-  return moves_first_operand(opcode) ? std::optional(next) : std::nullopt;
+  if (moves_first_operand(opcode) || (through_unions && joins_parts_of_one(v))) return next;
+  return std::nullopt;
 }
 
-HloValues::Value HloValues::origin(Value v, bool through_updates) const {
+// TPUs copy an argument in several parts at once and name what joins them.
+bool HloValues::joins_parts_of_one(const Value& v) const {
+  const HloInstruction& instruction = at(v);
+  if (instruction.opcode != "concatenate" && instruction.custom_call_target != "ConcatBitcast")
+    return false;
+  const auto from = [&](size_t operand) { return origin({v.computation, operand}, false); };
+  const Value first = from(instruction.operands[0]);
+  return std::ranges::all_of(instruction.operands,
+                             [&](size_t operand) { return from(operand) == first; });
+}
+
+HloValues::Value HloValues::origin(Value v, bool through_unions) const {
   // Operands stand before their users and callees before callers, but a value may go in and out of
   // computations: the bound is only for damaged programs.
   constexpr int kMostSteps = 100'000;
   for (int i = 0; i < kMostSteps; ++i) {
-    auto next = step(v, through_updates);
+    auto next = step(v, through_unions);
     if (!next) break;
     v = std::move(*next);
   }

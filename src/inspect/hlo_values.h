@@ -15,7 +15,7 @@ class HloValues {
   explicit HloValues(const HloModule& module);
 
   /// Number of the program's argument of which an instruction's result is a part, a cast or another
-  /// layout, maybe set into zeros; none if it was computed.
+  /// layout, maybe joined from parts or set into zeros; none if it was computed.
   std::optional<int64_t> argument(size_t computation, size_t instruction) const;
   /// Iterations of a while loop: as XLA notes them, or from a counter that starts, grows and ends
   /// with constants. None for other loops.
@@ -26,10 +26,12 @@ class HloValues {
   struct Value {
     size_t computation, instruction;
     std::vector<int64_t> elements = {};
+    bool operator==(const Value&) const = default;
   };
   const HloInstruction& at(const Value& v) const;
-  Value origin(Value v, bool through_updates = true) const;
-  std::optional<Value> step(const Value& v, bool through_updates) const;
+  Value origin(Value v, bool through_unions = true) const;
+  std::optional<Value> step(const Value& v, bool through_unions) const;
+  bool joins_parts_of_one(const Value& v) const;
   std::optional<Value> outside(const Value& parameter) const;
   bool unchanged_by_loop(const HloInstruction& loop, int64_t element) const;
   std::optional<int64_t> constant(const Value& v) const;

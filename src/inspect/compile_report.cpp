@@ -24,16 +24,10 @@ int64_t device_memory(const Target& target) {
 
 }  // namespace
 
-int64_t CompileReport::total_bytes() const {
-  if (!memory) return 0;
-  return memory->argument_bytes + memory->output_bytes - memory->alias_bytes +
-         memory->temporary_bytes + memory->code_bytes;
-}
-
 std::optional<bool> CompileReport::fits() const {
   if (!too_large.empty()) return false;
   if (!memory || device_memory_bytes == 0) return std::nullopt;
-  return total_bytes() <= device_memory_bytes;
+  return memory->total_bytes() <= device_memory_bytes;
 }
 
 LoweredStep lower_step(const Trainer::Config& config, std::string recipe, const Target& target) {

@@ -52,8 +52,6 @@ struct CompileReport {
   double lower_seconds = 0, compile_seconds = 0;
   std::filesystem::path saved = {};
 
-  /// Arguments, results that do not take over an argument, temporaries and code; 0: not known.
-  int64_t total_bytes() const;
   /// None: not known.
   std::optional<bool> fits() const;
 };

@@ -27,7 +27,7 @@ CompileReport report(const std::string& on, std::vector<Edit> edits = {}) {
 void expect_sound(const CompileReport& r) {
   EXPECT_EQ(r.fits(), true);
   EXPECT_GT(r.memory->temporary_bytes, 0);
-  EXPECT_GT(r.device_memory_bytes, r.total_bytes());
+  EXPECT_GT(r.device_memory_bytes, r.memory->total_bytes());
   bool gathers_a_parameter = false;
   for (const CollectiveRow& row : r.collectives) {
     EXPECT_GT(row.count, 0);

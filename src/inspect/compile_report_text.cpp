@@ -20,7 +20,7 @@ std::string axes_text(const std::vector<std::string>& axes) {
 std::string verdict(const CompileReport& r) {
   if (!r.too_large.empty()) return fmt::format("does not fit: {}\n", r.too_large);
   if (!r.fits()) return "fits or not: not known\n";
-  const auto total = static_cast<double>(r.total_bytes());
+  const auto total = static_cast<double>(r.memory->total_bytes());
   const auto has = static_cast<double>(r.device_memory_bytes);
   return fmt::format("{}: {} of {} a device, {} {}\n", *r.fits() ? "fits" : "does not fit",
                      bytes_text(total), bytes_text(has), bytes_text(std::abs(has - total)),
@@ -86,7 +86,7 @@ Json memory_json(const CompileReport& r) {
   return {{"argument_bytes", m.argument_bytes}, {"output_bytes", m.output_bytes},
           {"alias_bytes", m.alias_bytes},       {"temporary_bytes", m.temporary_bytes},
           {"code_bytes", m.code_bytes},         {"host_bytes", m.host_bytes},
-          {"total_bytes", r.total_bytes()},     {"peak_bytes", m.peak_bytes}};
+          {"total_bytes", m.total_bytes()},     {"peak_bytes", m.peak_bytes}};
 }
 
 }  // namespace
@@ -119,7 +119,7 @@ Json to_json(const CompileReport& r) {
           {"too_large", r.too_large.empty() ? Json(nullptr) : Json(r.too_large)},
           {"device_memory_bytes", r.device_memory_bytes},
           {"headroom_bytes", r.memory && r.device_memory_bytes > 0
-                                 ? Json(r.device_memory_bytes - r.total_bytes())
+                                 ? Json(r.device_memory_bytes - r.memory->total_bytes())
                                  : Json(nullptr)},
           {"memory", memory_json(r)},
           {"flops", r.cost.flops},

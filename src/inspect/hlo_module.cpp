@@ -16,12 +16,12 @@ using Positions = std::unordered_map<int64_t, size_t>;  // of what has an id
 
 // Bits of one element, by the number of xla.PrimitiveType; 0 for tuples, tokens and what is opaque.
 constexpr std::array kBits = {
-    0,  8,  8,   16, 32, 64, 8,  // invalid, pred, s8, s16, s32, s64, u8
-    16, 32, 64,  16, 32, 64,     // u16, u32, u64, f16, f32, f64
-    0,  0,  64,  16, 0,  128,    // tuple, opaque, c64, bf16, token, c128
-    8,  8,  4,   4,              // f8e5m2, f8e4m3fn, s4, u4
-    8,  8,  8,   2,  2,          // f8e4m3b11fnuz, f8e5m2fnuz, f8e4m3fnuz, s2, u2
-    8,  8,  1,   1,  4,  8,      // f8e4m3, f8e3m4, s1, u1, f4e2m1fn, f8e8m0fnu
+    0,  8,  8,  16, 32, 64,  8,  // invalid, pred, s8, s16, s32, s64, u8
+    16, 32, 64, 16, 32, 64,      // u16, u32, u64, f16, f32, f64
+    0,  0,  64, 16, 0,  128,     // tuple, opaque, c64, bf16, token, c128
+    8,  8,  4,  4,               // f8e5m2, f8e4m3fn, s4, u4
+    8,  8,  8,  2,  2,           // f8e4m3b11fnuz, f8e5m2fnuz, f8e4m3fnuz, s2, u2
+    8,  8,  1,  1,  4,  8,       // f8e4m3, f8e3m4, s1, u1, f4e2m1fn, f8e8m0fnu
 };
 
 int bits_of(int64_t primitive_type) {

@@ -133,10 +133,10 @@ TEST_F(Parallelism, CombinedAxesAddUp) {
 
 // Tokens move to the devices that keep their columns of the embedding, so no table is summed there.
 TEST_F(Parallelism, LookupMovesTokensInsteadOfSummingTables) {
-  for (const auto& [mesh, moved] : {std::pair{"fsdp=8", std::vector{"fsdp"}},
-                                    std::pair{"fsdp=2,model=4", std::vector{"fsdp"}},
-                                    std::pair{"data=2,fsdp=2,seq=2", std::vector{"fsdp", "seq"}},
-                                    std::pair{"fsdp=2,seq=2,model=2", std::vector{"fsdp", "seq"}}}) {
+  for (const auto& [mesh, moved] :
+       {std::pair{"fsdp=8", std::vector{"fsdp"}}, std::pair{"fsdp=2,model=4", std::vector{"fsdp"}},
+        std::pair{"data=2,fsdp=2,seq=2", std::vector{"fsdp", "seq"}},
+        std::pair{"fsdp=2,seq=2,model=2", std::vector{"fsdp", "seq"}}}) {
     SCOPED_TRACE(mesh);
     const CompileReport r = report(mesh);
     std::vector<std::string> axes;

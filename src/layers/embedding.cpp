@@ -29,9 +29,8 @@ namespace {
 
 // `axes` without those that `taken` names.
 DimAxes without(DimAxes axes, const DimAxes& taken) {
-  std::erase_if(axes, [&](const std::string& axis) {
-    return std::ranges::find(taken, axis) != taken.end();
-  });
+  std::erase_if(
+      axes, [&](const std::string& axis) { return std::ranges::find(taken, axis) != taken.end(); });
   return axes;
 }
 
@@ -63,7 +62,10 @@ Tensor Embedding::forward(const Tensor& ids_BT) {
   const PartitionSpec all_moved = {{ids_axes.dims[0], ids_axes.dims[1], columns}};
   const CustomVjp lookup{
       .name = "lookup",
-      .forward = [](const Values& x) { return WithResiduals{{take(x[0], x[1])}, x}; },
+      .forward =
+          [](const Values& x) {
+            return WithResiduals{{take(x[0], x[1])}, x};
+          },
       .backward = [=](const Values& x, const Values& g_BTD) -> Values {
         const Tensor ids = sharding_constraint(x[1], ids_axes);
         const Tensor g = sharding_constraint(sharding_constraint(g_BTD[0], rows_moved), all_moved);

@@ -97,12 +97,6 @@ TEST_F(CompilerTest, OptionsThatThePluginRefusesAreNamed) {
               HasSubstr("compiler option xla_backend_optimization_level=banana: expected"));
 }
 
-TEST_F(CompilerTest, ThePluginsOwnDefaultsCanBeAskedFor) {
-  const auto compiler = make_compiler(parse_target("cpu:8"));
-  EXPECT_TRUE(
-      compiler->compile(elementwise("negate"), {.defaults = CompilerDefaults::kPlugin})->memory());
-}
-
 TEST_F(CompilerTest, SavedExecutablesRun) {
   const auto program = elementwise("negate");
   const auto compiler = make_compiler(parse_target("cpu:8"));

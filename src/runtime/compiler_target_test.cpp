@@ -84,7 +84,6 @@ void expect_compiles(const std::string& target) {
   EXPECT_EQ(memory.output_bytes, kOutputBytes);
   EXPECT_GE(memory.temporary_bytes, 0);
   EXPECT_GE(memory.peak_bytes, kArgumentBytes + kOutputBytes);
-  EXPECT_GE(memory.total_bytes, memory.argument_bytes + memory.output_bytes);
   EXPECT_THAT(program->optimized_program(),
               AllOf(HasSubstr("all-reduce"), HasSubstr("all-gather")));
   EXPECT_GT(program->serialize().size(), 1000u);

@@ -36,8 +36,7 @@ PjrtCompileRequest::PjrtCompileRequest(const Plugin& plugin, const Topology& top
       name_(program.name),
       text_(program.text),
       users_(options.overrides),
-      defaults_(options.defaults == CompilerDefaults::kTable ? settings_for(topology, presence)
-                                                             : Settings{}),
+      defaults_(settings_for(topology, presence)),
       encoded_(encode(topology, program.mesh, defaults_, users_)),
       source_(plugin.padded(
           pjrt::Program{.code = text_.data(), .code_size = text_.size(), .format = {"mlir", 4}})) {}

@@ -41,8 +41,7 @@ std::optional<MemoryStats> PjrtCompiled::memory() const {
                      .code_bytes = stats.code,
                      .host_bytes = stats.host_argument + stats.host_output + stats.host_temporary +
                                    stats.host_code,
-                     .peak_bytes = stats.peak,
-                     .total_bytes = stats.total_allocation};
+                     .peak_bytes = stats.peak};
 }
 
 std::string PjrtCompiled::optimized_program() const {

@@ -40,8 +40,10 @@ struct MemoryStats {
   int64_t host_bytes = 0;
   /// The most that is alive at once, without padding and gaps; 0 where the plugin does not tell.
   int64_t peak_bytes = 0;
-  /// All that a run has allocated; 0 where the plugin does not tell.
-  int64_t total_bytes = 0;
+  /// Arguments, results that do not take over an argument, temporaries and code.
+  int64_t total_bytes() const {
+    return argument_bytes + output_bytes - alias_bytes + temporary_bytes + code_bytes;
+  }
 };
 
 /// A tensor on the devices of one runtime, maybe still being computed. Once donated it may not be
@@ -93,18 +95,11 @@ class Executable : public CompiledProgram {
   virtual Arrays execute(std::span<const ArrayPtr> arguments) = 0;
 };
 
-/// Which settings count where the user has set nothing.
-enum class CompilerDefaults {
-  kTable,  // those of compiler_settings.h
-  kPlugin  // the plugin's own
-};
-
 /// Compiler settings beside the program.
 struct CompileOptions {
   /// Names and values as the plugin's compiler knows them; they win over the table of
   /// compiler_settings.h. One that the plugin does not know is a ConfigError.
   std::vector<std::pair<std::string, std::string>> overrides = {};
-  CompilerDefaults defaults = CompilerDefaults::kTable;
   /// Directory of serialized executables; empty: nothing is cached.
   std::string cache_dir = {};
 };

@@ -52,8 +52,7 @@ Linearized linearize_custom_vjp(const OpNode& op, const Values& inputs,
                    num_captures = a.num_captures,
                    residuals = Values(outputs_end, computed.end())](Values cotangents) {
     for (size_t i = 0; i < cotangents.size(); ++i) {
-      if (is_float(op.outputs[i].dtype))
-        cotangents[i] = instantiate(cotangents[i], op.outputs[i]);
+      if (is_float(op.outputs[i].dtype)) cotangents[i] = instantiate(cotangents[i], op.outputs[i]);
     }
     const Values of_arguments = backward(residuals, cotangents);
     check_cotangents(op, num_captures, of_arguments);
@@ -92,8 +91,9 @@ Values custom_vjp(const CustomVjp& rule, const Values& arguments) {
   Values inputs = closed.captures;
   inputs.insert(inputs.end(), arguments.begin(), arguments.end());
   const Values& results = closed.region->results();
-  auto primal = slice(*closed.region, closed.region->parameters(),
-                      Values(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(num_outputs)));
+  auto primal =
+      slice(*closed.region, closed.region->parameters(),
+            Values(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(num_outputs)));
   return emit_all(custom_vjp_rules, std::move(inputs),
                   std::make_shared<const CustomVjpAttributes>(rule, closed.captures.size()),
                   {std::move(primal), closed.region});

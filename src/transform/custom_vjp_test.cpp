@@ -17,8 +17,8 @@
 namespace axle {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::check_gradients;
+using ::testing::HasSubstr;
 using testing::random_tensor;
 
 // tanh, differentiated from its result: g * (1 - y^2).
@@ -29,10 +29,8 @@ CustomVjp tanh_of_result() {
                 const Tensor y = name(tanh(x[0]), "tanh_result");
                 return WithResiduals{{y}, {y}};
               },
-          .backward =
-              [](const Values& y, const Values& g) {
-                return Values{g[0] * (1.0 - y[0] * y[0])};
-              }};
+          .backward = [](const Values& y,
+                         const Values& g) { return Values{g[0] * (1.0 - y[0] * y[0])}; }};
 }
 
 TensorFunction summed(const CustomVjp& rule) {
@@ -110,9 +108,8 @@ TEST(CustomVjp, IntegerArgumentsAndCapturedConstants) {
             }};
     return Values{sum(custom_vjp(rule, x)[0])};
   };
-  const auto gradient =
-      eval([&](const Values& x) { return Values{gradient_of(fn)(x)[0]}; },
-           {HostTensor({3}, {1.0f, 2.0f, 3.0f}), HostTensor({2}, {2, 2})});
+  const auto gradient = eval([&](const Values& x) { return Values{gradient_of(fn)(x)[0]}; },
+                             {HostTensor({3}, {1.0f, 2.0f, 3.0f}), HostTensor({2}, {2, 2})});
   EXPECT_EQ(gradient.at(0), HostTensor({3}, {0.0f, 0.0f, 12.0f}));
 }
 
@@ -120,19 +117,21 @@ TEST(CustomVjp, ErrorsNameTheFunctionAndTheArgument) {
   const auto error_with = [](decltype(CustomVjp::backward) backward) {
     CustomVjp rule = tanh_of_result();
     rule.backward = std::move(backward);
-    return error_of<ShapeError>(
-        [&] { trace(gradient_of(summed(rule)), {{DType::kF32, {2, 3}}}); });
+    return error_of<ShapeError>([&] { trace(gradient_of(summed(rule)), {{DType::kF32, {2, 3}}}); });
   };
-  EXPECT_THAT(error_with([](const Values&, const Values&) { return Values{}; }),
-              HasSubstr("expected a cotangent for each of the 1 arguments of tanh_of_result, got 0"));
+  EXPECT_THAT(
+      error_with([](const Values&, const Values&) { return Values{}; }),
+      HasSubstr("expected a cotangent for each of the 1 arguments of tanh_of_result, got 0"));
   EXPECT_THAT(
       error_with([](const Values&, const Values& g) { return Values{sum(g[0])}; }),
       HasSubstr("expected a cotangent of f32[2, 3] for argument 0 of tanh_of_result, got f32[]"));
   const TensorFunction captures = [](const Values& x) {
-    const CustomVjp rule{
-        .name = "scaled",
-        .forward = [&](const Values& a) { return WithResiduals{{a[0] * x[1]}, {}}; },
-        .backward = [](const Values&, const Values& g) { return g; }};
+    const CustomVjp rule{.name = "scaled",
+                         .forward =
+                             [&](const Values& a) {
+                               return WithResiduals{{a[0] * x[1]}, {}};
+                             },
+                         .backward = [](const Values&, const Values& g) { return g; }};
     return Values{sum(custom_vjp(rule, {x[0]})[0])};
   };
   EXPECT_THAT(error_of<ShapeError>([&] {

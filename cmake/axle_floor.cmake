@@ -115,7 +115,7 @@ function(axle_test_program program floor label sources)
   target_compile_options(${program} PRIVATE -fPIC)
   target_precompile_headers(${program} REUSE_FROM axle_pch)
   axle_warnings(${program})
-  gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${label}" TIMEOUT 600)
+  gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES PROPERTIES LABELS "${label}" TIMEOUT 600)
 endfunction()
 
 # The PJRT plugin that fails on demand, a shared object of its own: the program learns its path as AXLE_FAKE_PLUGIN.

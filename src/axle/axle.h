@@ -44,3 +44,4 @@
 #include "ops/trigonometry.h"
 #include "recipes/language_model.h"
 #include "train/trainer.h"
+#include "transform/custom_vjp.h"

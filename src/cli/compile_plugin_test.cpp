@@ -93,7 +93,7 @@ TEST(CompileErrors, ComeBeforeAnyPluginIsLookedFor) {
   EXPECT_THAT(error_of({}), HasSubstr("--on: expected a target like"));
   EXPECT_THAT(error_of({"--on", "gpu-H10-8"}), HasSubstr("did you mean"));
   EXPECT_THAT(error_of({"--on", "gpu:h100:8x8", "--mesh", "data=3,fsdp=-1"}),
-              HasSubstr("sizes must multiply to the 64 devices"));
+              HasSubstr("multiply to the 64 devices, got data=3,fsdp=-1"));
   EXPECT_THAT(error_of({"--on", "gpu:h100:8x8", "--mesh", "dat=64"}),
               HasSubstr("did you mean 'data'?"));
   EXPECT_THAT(error_of({"--on", "gpu:h100:6x8", "--mesh", "fsdp=48"}),

@@ -106,8 +106,10 @@ Mesh infer_mesh(Mesh mesh, int64_t num_devices) {
     known = num_devices;
   }
   if (known != num_devices) {
-    throw ConfigError(fmt::format("mesh: sizes must multiply to the {} devices, got {}",
-                                  num_devices, to_text(mesh)));
+    throw ConfigError(
+        fmt::format("mesh: expected sizes that multiply to the {} devices, got {}; an axis of size "
+                    "-1 takes what the others leave, as in data=-1",
+                    num_devices, mesh.axes.empty() ? "no axes" : to_text(mesh)));
   }
   for (const auto& axis : mesh.axes) {
     if (axis.size % axis.across != 0) {

@@ -40,6 +40,7 @@ TEST(InferMesh, FillsInWhatIsLeft) {
   EXPECT_EQ(infer_mesh(mesh_from("data=2x-1,fsdp=4"), 32), mesh_from("data=2x4,fsdp=4"));
   EXPECT_THAT(error_of([&] { infer_mesh(mesh_from("data=-1,fsdp=3"), 32); }),
               HasSubstr("multiply to the 32 devices"));
+  EXPECT_THAT(error_of([&] { infer_mesh({}, 8); }), HasSubstr("8 devices, got no axes"));
   EXPECT_THAT(error_of([&] { infer_mesh(mesh_from("data=3x-1,fsdp=4"), 32); }),
               HasSubstr("mesh.data: expected a size that divides by its 3 parts"));
 }

@@ -5,10 +5,10 @@
 //   compile_text TARGET FILE MESH        compile_text gpu:h100:16x8 step.mlir fsdp=128
 #include <fmt/format.h>
 
-#include <chrono>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "inspect/collectives.h"
 #include "io/file.h"
@@ -21,14 +21,14 @@ void run(const std::string& on, const std::string& file, const std::string& axes
   Program program{.name = "step", .text = read_file(file)};
   from_text(axes, program.mesh);
   const auto compiler = make_compiler(parse_target(on));
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   const auto compiled = compiler->compile(program);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  const double seconds = seconds_since(start);
   const MemoryStats memory = compiled->memory().value();
   const auto all = collectives(read_hlo_module(compiled->optimized_program()), program.mesh);
   double bytes = 0;
   for (const Collective& c : all) bytes += static_cast<double>(c.bytes * c.count);
-  std::cout << nlohmann::json{{"compile_seconds", seconds.count()},
+  std::cout << nlohmann::json{{"compile_seconds", seconds},
                               {"temporary_bytes", memory.temporary_bytes},
                               {"argument_bytes", memory.argument_bytes},
                               {"collective_bytes", bytes},

@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "config/set.h"
 #include "ir/eval.h"
@@ -84,7 +84,6 @@ StepTimes bare(const Trainer::Config& cfg) {
   for (const auto& [name, value] : first.tensors)
     batch.push_back(runtime->make_array(value, {}, {}));
 
-  using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   const auto num_leaves = static_cast<std::ptrdiff_t>(state.size());
   std::vector<double> ends;
@@ -96,7 +95,7 @@ StepTimes bare(const Trainer::Config& cfg) {
     state.assign(outputs.begin(), outputs.begin() + num_leaves);
     for (const ArrayPtr& metric : metrics) metric->to_host();
     metrics.assign(outputs.begin() + num_leaves, outputs.end());
-    ends.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+    ends.push_back(seconds_since(start));
   }
   return StepTimes(ends);
 }

@@ -13,7 +13,6 @@
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <fstream>
 #include <iostream>
 #include <map>

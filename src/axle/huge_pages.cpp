@@ -1,5 +1,6 @@
 #include "axle/huge_pages.h"
 
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -20,7 +21,9 @@ bool given_on_request() {
 void ask_for_huge_pages(char** argv) {
   // glibc reads it once, before main.
   constexpr const char* kTunables = "GLIBC_TUNABLES";
-  if (std::getenv(kTunables) || !given_on_request()) return;
+  // Where the loader was started with us as its argument, the running program is the loader.
+  const bool by_the_loader = ::getauxval(AT_BASE) == 0;
+  if (std::getenv(kTunables) || by_the_loader || !given_on_request()) return;
   if (::setenv(kTunables, "glibc.malloc.hugetlb=1", 0) == 0) ::execv("/proc/self/exe", argv);
 }
 

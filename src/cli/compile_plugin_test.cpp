@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/run_test.h"
+#include "io/file.h"
 #include "runtime/plugin.h"
+#include "testing/file_size_limit.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -72,6 +74,24 @@ TEST_F(Compile, KeptExecutablesAreRunWithoutCompiling) {
               HasSubstr("expected mesh 'data=4', got an executable for 'data=2,fsdp=2'"));
 }
 
+TEST_F(Compile, WhereNothingCanBeKeptIsSaidBeforeCompiling) {
+  const Ran ran = run_axle({"compile", "fuji-test-v1", "--on", "cpu:1", "--mesh", "", "--save",
+                            dir_ / "missing/step.axle"});
+  EXPECT_EQ(ran.code, 4);
+  EXPECT_THAT(ran.err, HasSubstr("missing/step.axle"));
+  EXPECT_EQ(ran.out, "");
+}
+
+TEST_F(Compile, AFullDiskLosesNoReport) {
+  const FileSizeLimit full(1000);
+  const Ran ran = run_axle(
+      {"compile", "fuji-test-v1", "--on", "cpu:1", "--mesh", "", "--save", dir_ / "step.axle"});
+  EXPECT_EQ(ran.code, 4);
+  EXPECT_THAT(ran.out, HasSubstr("fits: "));
+  EXPECT_THAT(ran.err, HasSubstr("step.axle"));
+  EXPECT_TRUE(list_directory(dir_.path()).empty());
+}
+
 TEST_F(Compile, CompilerOptionsAreCheckedByThePlugin) {
   const Ran ran = run_axle({"compile", "fuji-test-v1", "--on", "cpu:1", "--mesh", "", "--xla",
                             "xla_cpu_no_such_thing=true"});
@@ -84,6 +104,7 @@ TEST_F(Compile, CompilerOptionsAreCheckedByThePlugin) {
 }
 
 TEST(CompileErrors, ComeBeforeAnyPluginIsLookedFor) {
+  ::setenv("AXLE_PLUGIN_CUDA", "/nowhere/plugin.so", 1);
   const auto error_of = [](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"compile", "fuji-7B-v2"});
     const Ran ran = run_axle(std::move(arguments));
@@ -93,11 +114,14 @@ TEST(CompileErrors, ComeBeforeAnyPluginIsLookedFor) {
   EXPECT_THAT(error_of({}), HasSubstr("--on: expected a target like"));
   EXPECT_THAT(error_of({"--on", "gpu-H10-8"}), HasSubstr("did you mean"));
   EXPECT_THAT(error_of({"--on", "gpu:h100:8x8", "--mesh", "data=3,fsdp=-1"}),
-              HasSubstr("multiply to the 64 devices, got data=3,fsdp=-1"));
+              HasSubstr("divide the 64 devices, got 3 without fsdp"));
   EXPECT_THAT(error_of({"--on", "gpu:h100:8x8", "--mesh", "dat=64"}),
               HasSubstr("did you mean 'data'?"));
   EXPECT_THAT(error_of({"--on", "gpu:h100:6x8", "--mesh", "fsdp=48"}),
               HasSubstr("dim 1 must divide by its mesh axes, got 4096 over fsdp=48"));
+  EXPECT_THAT(run_axle({"compile", "fuji-7B-v2", "--on", "gpu:h100:1x8", "--mesh", "fsdp=8"}).err,
+              HasSubstr("/nowhere/plugin.so"));
+  ::unsetenv("AXLE_PLUGIN_CUDA");
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ void RecipeArguments::add_to(CLI::App& app) {
       [&](const std::string& v) { edits.push_back(UseData{v}); });
   add("--on", "TARGET",
       "Machine that mesh rules match: gpu-H100-8, tpu-v5p-512, tpu:v5p:4x8x8, gpu:h100:32x8, cpu:8 "
-      "(default: this machine)",
+      "(default: this machine; compile needs one)",
       [this](const std::string& text) { target_ = parse_target(text); });
 }
 

@@ -11,13 +11,13 @@
 namespace axle::cli {
 namespace {
 
-struct CompileOptions {
+struct CompileVerb {
   RecipeArguments recipe;
   std::string save, text;
   bool yes = false;
 };
 
-void add(CLI::App& app, CompileOptions& options, Output& out) {
+void add(CLI::App& app, CompileVerb& options, Output& out) {
   options.recipe.add_to(app);
   app.add_option("--save", options.save, "Keep the executable, for `axle train --executable`")
       ->type_name("FILE");
@@ -26,7 +26,7 @@ void add(CLI::App& app, CompileOptions& options, Output& out) {
   out.add_json_flag(app);
 }
 
-ExitCode run(const CompileOptions& options, Output& out) {
+ExitCode run(const CompileVerb& options, Output& out) {
   if (!options.recipe.target()) {
     throw ConfigError(
         "--on: expected a target like cpu:8, tpu:v5p:4x8x8, gpu:h100:32x8 or tpu-v5p-512, got "
@@ -39,12 +39,13 @@ ExitCode run(const CompileOptions& options, Output& out) {
   ensure_plugin(target.accelerator.platform, terminal_fetch_options(options.yes));
   const CompileReport report = compile_report(step, options.save);
   out.report(report);
+  if (report.not_saved) std::rethrow_exception(report.not_saved);
   return report.fits().value_or(true) ? ExitCode::kOk : ExitCode::kDoesNotFit;
 }
 
 }  // namespace
 
-const Verb<CompileOptions> compile({
+const Verb<CompileVerb> compile({
     .name = "compile",
     .help = "Compile a recipe's step for a target: does it fit, what does it cost",
     .add = add,

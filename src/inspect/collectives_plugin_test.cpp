@@ -16,13 +16,9 @@
 namespace axle {
 namespace {
 
-using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
-using testing::SizeIs;
-using testing::StartsWith;
 
 const Mesh kData{{{"data", 8}}}, kFsdp{{{"fsdp", 8}}},
     kCube{{{"data", 2}, {"fsdp", 2}, {"model", 2}}};
@@ -150,86 +146,25 @@ TEST_F(CollectivesOfPrograms, AConstraintIsARequest) {
                                     "all-to-all over data, 256 B in all")));
 }
 
-// A training step of two layers in a loop.
-class CollectivesOfATrainingStep : public CollectivesOfPrograms {
- protected:
-  void compile(const Mesh& mesh) {
-    run_ = std::make_unique<StepRun>(*runtime_, StepRunOptions{.model = tiny_model(tiny_loop(0.2)),
-                                                               .learner = tiny_learner(),
-                                                               .batch = batch_spec(8, 16),
-                                                               .mesh = mesh});
-    all_ = collectives_of(run_->executable(), mesh);
-    warnings_ = resharding_warnings(all_, *run_->program().graph, mesh);
-    EXPECT_THAT(warnings_, Each(Not(StartsWith("model/decoder/layers"))));
-  }
-  // Runs per step of the collectives of one kind and axes within the layers.
-  int64_t in_layers(std::string_view kind, const std::vector<std::string>& axes, bool backward) {
-    int64_t out = 0;
-    for (const Collective& c : all_) {
-      if (c.kind == kind && c.axes == axes && c.backward == backward &&
-          c.layer.starts_with("model/decoder/layers"))
-        out += c.count;
-    }
-    return out;
-  }
-  std::unique_ptr<StepRun> run_;
-  std::vector<Collective> all_;
-  std::vector<std::string> warnings_;
-};
-
-// All gradients are summed, each in the step of the loop that makes it, and nothing else but the
-// loss and its count of tokens.
-TEST_F(CollectivesOfATrainingStep, OverData) {
-  compile(kData);
+// All gradients of a training step are summed, each in the step of the loop that makes it, and
+// nothing else but the loss and its count of tokens.
+TEST_F(CollectivesOfPrograms, DataParallelismSendsGradientsOnce) {
+  const StepRun run(*runtime_, StepRunOptions{.model = tiny_model(tiny_loop(0.2)),
+                                              .learner = tiny_learner(),
+                                              .batch = batch_spec(8, 16),
+                                              .mesh = kData});
   int64_t parameters = 0, sent = 0;
-  for (const ProgramValue& input : run_->program().inputs) {
+  for (const ProgramValue& input : run.program().inputs) {
     if (input.name.starts_with("model/")) parameters += input.type.num_bytes();
   }
-  for (const Collective& c : all_) {
+  for (const Collective& c : collectives_of(run.executable(), kData)) {
     EXPECT_EQ(c.kind, "all-reduce");
     EXPECT_THAT(c.axes, ElementsAre("data"));
     sent += c.count * c.bytes;
   }
-  EXPECT_EQ(in_layers("all-reduce", {"data"}, true), 2);
-  EXPECT_THAT(warnings_, IsEmpty());
   EXPECT_GE(sent, parameters);
   // The embedding's gradient has two parts, from its two ends.
   EXPECT_LE(sent, parameters + 32 * 16 * 4 + 64);
-}
-
-// Each parameter that is cut is gathered once a layer and direction, and no other value is.
-TEST_F(CollectivesOfATrainingStep, OverFsdp) {
-  compile(kFsdp);
-  std::map<std::pair<int64_t, bool>, int64_t> gathers;
-  for (const Collective& c : all_) {
-    EXPECT_THAT(c.axes, ElementsAre("fsdp"));
-    if (c.kind != "all-gather") continue;
-    for (const int64_t argument : c.arguments) gathers[{argument, c.backward}] += c.count;
-  }
-  std::map<std::pair<int64_t, bool>, int64_t> expected;
-  const auto& inputs = run_->program().inputs;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const auto& dims = inputs[i].sharding.dims;
-    const bool cut = std::ranges::any_of(
-        dims, [](const DimAxes& axes) { return std::ranges::count(axes, "fsdp") > 0; });
-    if (!cut || !inputs[i].name.starts_with("model/decoder/layers")) continue;
-    for (const bool backward : {false, true}) expected[{static_cast<int64_t>(i), backward}] = 2;
-  }
-  EXPECT_THAT(expected, SizeIs(2 * 5));  // qkv, output, gate, up, down
-  EXPECT_EQ(gathers, expected);
-  EXPECT_THAT(warnings_, IsEmpty());
-}
-
-// Two sums over model a layer and direction: of what leaves attention and feed-forward, and of the
-// gradients by what enters them.
-TEST_F(CollectivesOfATrainingStep, OverDataFsdpAndModel) {
-  compile(kCube);
-  EXPECT_EQ(in_layers("all-reduce", {"model"}, false), 2 * 2);
-  EXPECT_EQ(in_layers("all-reduce", {"model"}, true), 2 * 2);
-  EXPECT_EQ(in_layers("all-gather", {"model"}, false), 0);
-  EXPECT_EQ(in_layers("all-gather", {"model"}, true), 0);
-  EXPECT_EQ(in_layers("all-gather", {"fsdp"}, false), 2 * 5);
-  EXPECT_EQ(in_layers("all-gather", {"fsdp"}, true), 2 * 5);
 }
 
 }  // namespace

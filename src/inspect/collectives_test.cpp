@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "inspect/hlo_proto_test.h"
 
@@ -237,6 +238,21 @@ HloWriter counted_loop(int64_t first, int64_t limit, std::string_view comparison
   return w;
 }
 
+TEST(Collectives, CountersThatRunTooFarAreNotCounted) {
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min(),
+                    kMost = std::numeric_limits<int64_t>::max();
+  const auto first = [](int64_t start, int64_t limit, std::string_view comparison) {
+    return read(counted_loop(start, limit, comparison, false)).at(0);
+  };
+  EXPECT_TRUE(first(kLeast, kMost, "LT").at_least);
+  EXPECT_TRUE(first(-1, kMost, "LT").at_least);
+  EXPECT_TRUE(first(0, kMost, "LE").at_least);
+  EXPECT_TRUE(first(kMost, kLeast, "LT").at_least);
+  const Collective longest = first(0, kMost, "LT");
+  EXPECT_FALSE(longest.at_least);
+  EXPECT_EQ(longest.count, kMost / 2 + 1);
+}
+
 TEST(Collectives, CountersOfLoopsAreFollowed) {
   const auto trips = [](int64_t first, int64_t limit, std::string_view comparison) {
     const auto all = read(counted_loop(first, limit, comparison, false));
@@ -252,6 +268,34 @@ TEST(Collectives, CountersOfLoopsAreFollowed) {
 TEST(Collectives, KnowWhichArgumentIsGathered) {
   EXPECT_THAT(read(counted_loop(0, 6, "LT", false)).at(0).arguments, ElementsAre(3));
   EXPECT_THAT(read(counted_loop(0, 6, "LT", true)).at(0).arguments, ElementsAre(-1));
+}
+
+// Gathered over model, all at once, then each over data.
+TEST(Collectives, KnowWhichOfSeveralGatheredArgumentsIsSent) {
+  const ProtoWriter small = array_shape({2}), large = array_shape({3}), two = array_shape({4}),
+                    three = array_shape({6}), both = tuple_shape({two, three});
+  for (const bool asynchronous : {false, true}) {
+    HloWriter w;
+    const int64_t x = w.parameter(small, 7), y = w.parameter(large, 4);
+    int64_t gathered = 0;
+    if (asynchronous) {
+      const int64_t start =
+          w.add("all-gather-start", tuple_shape({tuple_shape({small, large}), both}), {x, y},
+                grouped(kOverModel));
+      gathered = w.add("all-gather-done", both, {start});
+    } else {
+      gathered = w.add("all-gather", both, {x, y}, grouped(kOverModel));
+    }
+    const int64_t first = w.element(gathered, 0, two), second = w.element(gathered, 1, three);
+    w.add("all-gather", array_shape({12}), {second}, grouped(kOverData));
+    w.add("all-gather", array_shape({8}), {first}, grouped(kOverData));
+    w.end("main");
+    const auto all = read(w);
+    ASSERT_THAT(all, SizeIs(3));
+    EXPECT_THAT(all[0].arguments, ElementsAre(7, 4));
+    EXPECT_THAT(all[1].arguments, ElementsAre(4));
+    EXPECT_THAT(all[2].arguments, ElementsAre(7));
+  }
 }
 
 TEST(Collectives, PartsOfArgumentsMayBeSetIntoZeros) {

@@ -6,7 +6,9 @@
 #include "base/error.h"
 #include "inspect/doctor.h"
 #include "inspect/hlo_module.h"
+#include "inspect/memory_shortage.h"
 #include "inspect/resharding.h"
+#include "io/file.h"
 #include "recipes/use_data.h"
 #include "runtime/compiler.h"
 #include "runtime/saved_executable.h"
@@ -24,10 +26,19 @@ int64_t device_memory(const Target& target) {
 
 }  // namespace
 
+std::optional<int64_t> CompileReport::headroom_bytes() const {
+  if (!too_large.empty()) {
+    const auto shortage = read_memory_shortage(too_large);
+    return shortage ? std::optional(shortage->available - shortage->needed) : std::nullopt;
+  }
+  if (!memory || device_memory_bytes == 0) return std::nullopt;
+  return device_memory_bytes - memory->total_bytes();
+}
+
 std::optional<bool> CompileReport::fits() const {
   if (!too_large.empty()) return false;
-  if (!memory || device_memory_bytes == 0) return std::nullopt;
-  return memory->total_bytes() <= device_memory_bytes;
+  const auto headroom = headroom_bytes();
+  return headroom ? std::optional(*headroom >= 0) : std::nullopt;
 }
 
 LoweredStep lower_step(const Trainer::Config& config, std::string recipe, const Target& target) {
@@ -56,6 +67,7 @@ CompileReport compile_report(const LoweredStep& step, const std::filesystem::pat
                     .lower_seconds = step.seconds};
   for (const ProgramValue& input : program.inputs) out.arguments.push_back(input.name);
 
+  if (!save.empty()) check_replaceable(save);
   const auto compiler = make_compiler(step.target);
   out.platform_version = compiler->topology().platform_version;
   const CompileOptions options{.overrides = {step.options.begin(), step.options.end()}};
@@ -77,8 +89,12 @@ CompileReport compile_report(const LoweredStep& step, const std::filesystem::pat
     out.warnings = resharding_warnings(all, *program.graph, program.mesh);
   }
   if (!save.empty()) {
-    save_executable(save, *compiled, program, *compiler, options);
-    out.saved = save;
+    try {
+      save_executable(save, *compiled, program, *compiler, options);
+      out.saved = save;
+    } catch (const Error&) {
+      out.not_saved = std::current_exception();
+    }
   }
   return out;
 }

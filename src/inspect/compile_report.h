@@ -2,6 +2,7 @@
 // it sends over the network. No device of the target is needed.
 #pragma once
 
+#include <exception>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
@@ -45,18 +46,25 @@ struct CompileReport {
   std::string too_large = {};
   /// The compiler's own figures; a loop's body counts once.
   std::map<std::string, double> compiler_cost = {};
-  std::vector<CollectiveRow> collectives = {};
+  /// None: not known, since the plugin does not show the program that it made.
+  std::optional<std::vector<CollectiveRow>> collectives = {};
   /// Names of the program's arguments, which rows of collectives refer to by number.
   std::vector<std::string> arguments = {};
+  /// Of resharding, where the collectives are known.
   std::vector<std::string> warnings = {};
   double lower_seconds = 0, compile_seconds = 0;
   std::filesystem::path saved = {};
+  /// Why it was compiled but not saved.
+  std::exception_ptr not_saved = {};
 
+  /// Bytes of one device that are left over; below 0: too many by so many. None: not known.
+  std::optional<int64_t> headroom_bytes() const;
   /// None: not known.
   std::optional<bool> fits() const;
 };
 
-/// Compiles the step, and keeps the executable in the file `save` unless that is empty. Throws
+/// Compiles the step, and keeps the executable in the file `save` unless that is empty; throws
+/// StorageError before compiling where no file can be written there. Throws
 /// DeviceError where the plugin is missing or its compiler refuses the program (kDoesNotCompile),
 /// ConfigError for an option that it does not know.
 CompileReport compile_report(const LoweredStep& step, const std::filesystem::path& save = {});

@@ -29,7 +29,7 @@ void expect_sound(const CompileReport& r) {
   EXPECT_GT(r.memory->temporary_bytes, 0);
   EXPECT_GT(r.device_memory_bytes, r.memory->total_bytes());
   bool gathers_a_parameter = false;
-  for (const CollectiveRow& row : r.collectives) {
+  for (const CollectiveRow& row : r.collectives.value()) {
     EXPECT_GT(row.count, 0);
     EXPECT_GT(row.bytes, 0) << row.kind;
     for (const int64_t i : row.arguments)

@@ -1,11 +1,13 @@
 // The two forms of a compile report.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "inspect/compile_report.h"
+#include "inspect/memory_shortage.h"
 #include "inspect/text_table.h"
 
 namespace axle {
@@ -18,13 +20,19 @@ std::string axes_text(const std::vector<std::string>& axes) {
 }
 
 std::string verdict(const CompileReport& r) {
-  if (!r.too_large.empty()) return fmt::format("does not fit: {}\n", r.too_large);
-  if (!r.fits()) return "fits or not: not known\n";
-  const auto total = static_cast<double>(r.memory->total_bytes());
-  const auto has = static_cast<double>(r.device_memory_bytes);
+  const auto text = [](int64_t bytes) { return bytes_text(static_cast<double>(bytes)); };
+  if (!r.too_large.empty()) {
+    const auto shortage = read_memory_shortage(r.too_large);
+    if (!shortage) return fmt::format("does not fit: {}\n", r.too_large);
+    return fmt::format("does not fit: {}{} for {} a device, {} too much\n", text(shortage->needed),
+                       shortage->of.empty() ? "" : " of " + shortage->of, text(shortage->available),
+                       text(-*r.headroom_bytes()));
+  }
+  const auto headroom = r.headroom_bytes();
+  if (!headroom) return "fits or not: not known\n";
   return fmt::format("{}: {} of {} a device, {} {}\n", *r.fits() ? "fits" : "does not fit",
-                     bytes_text(total), bytes_text(has), bytes_text(std::abs(has - total)),
-                     *r.fits() ? "to spare" : "too much");
+                     text(r.memory->total_bytes()), text(r.device_memory_bytes),
+                     text(std::abs(*headroom)), *r.fits() ? "to spare" : "too much");
 }
 
 std::string memory_text(const MemoryStats& m) {
@@ -52,9 +60,10 @@ std::vector<std::string> sent(const CompileReport& r, const CollectiveRow& row) 
 }
 
 std::string collectives_text(const CompileReport& r) {
-  if (r.collectives.empty()) return "no collectives\n";
+  if (!r.collectives) return "collectives: not known\n";
+  if (r.collectives->empty()) return "no collectives\n";
   TextTable table({"collective", "axes", "a step", "bytes a device", "pass", "op", "of"});
-  for (const CollectiveRow& row : r.collectives) {
+  for (const CollectiveRow& row : *r.collectives) {
     const std::vector<std::string> arguments = sent(r, row);
     table.add({row.kind, axes_text(row.axes),
                (row.at_least ? ">= " : "") + grouped_digits(row.count),
@@ -65,8 +74,9 @@ std::string collectives_text(const CompileReport& r) {
 }
 
 Json collectives_json(const CompileReport& r) {
+  if (!r.collectives) return nullptr;
   Json out = Json::array();
-  for (const CollectiveRow& row : r.collectives) {
+  for (const CollectiveRow& row : *r.collectives) {
     out.push_back({{"kind", row.kind},
                    {"axes", row.axes},
                    {"count", row.count},
@@ -100,16 +110,18 @@ std::string to_text(const CompileReport& r) {
   out += fmt::format("a step: {:.4g} FLOPs and {} moved by the graph, {:.4g} FLOPs a device\n",
                      r.cost.flops, bytes_text(r.cost.bytes),
                      r.cost.flops / static_cast<double>(r.num_devices));
-  if (r.memory) out += collectives_text(r);
+  if (r.too_large.empty()) out += collectives_text(r);
   for (const std::string& warning : r.warnings) out += "warning: " + warning + "\n";
-  out += fmt::format("traced and lowered in {:.2f} s, compiled in {:.1f} s by {}\n",
-                     r.lower_seconds, r.compile_seconds, r.platform_version);
+  out +=
+      fmt::format("traced and lowered in {:.2f} s, compiled in {:.1f} s by {}\n", r.lower_seconds,
+                  r.compile_seconds, fmt::join(split(r.platform_version, '\n'), ", "));
   if (!r.saved.empty()) out += fmt::format("saved as {}\n", r.saved.string());
   return out;
 }
 
 Json to_json(const CompileReport& r) {
   const auto fits = r.fits();
+  const auto headroom = r.headroom_bytes();
   return {{"recipe", r.recipe},
           {"target", r.target},
           {"machine", r.machine},
@@ -118,16 +130,14 @@ Json to_json(const CompileReport& r) {
           {"fits", fits ? Json(*fits) : Json(nullptr)},
           {"too_large", r.too_large.empty() ? Json(nullptr) : Json(r.too_large)},
           {"device_memory_bytes", r.device_memory_bytes},
-          {"headroom_bytes", r.memory && r.device_memory_bytes > 0
-                                 ? Json(r.device_memory_bytes - r.memory->total_bytes())
-                                 : Json(nullptr)},
+          {"headroom_bytes", headroom ? Json(*headroom) : Json(nullptr)},
           {"memory", memory_json(r)},
           {"flops", r.cost.flops},
           {"bytes", r.cost.bytes},
           {"flops_per_device", r.cost.flops / static_cast<double>(r.num_devices)},
           {"compiler_cost", r.compiler_cost},
           {"collectives", collectives_json(r)},
-          {"warnings", r.warnings},
+          {"warnings", r.collectives ? Json(r.warnings) : Json(nullptr)},
           {"lower_seconds", r.lower_seconds},
           {"compile_seconds", r.compile_seconds},
           {"platform_version", r.platform_version},

@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <numeric>
+#include <algorithm>
+#include <map>
+#include <utility>
 
+#include "base/environment.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "inspect/package_index.h"
@@ -23,12 +25,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Holds everything until it is complete; beside the folder of plugins, where nobody looks for
-/// them.
+/// Holds everything until it is complete: in the folder of plugins itself, which may be a link to
+/// another disk or a mounted one, so that it has to be renamed only; under a hidden name, which
+/// find_plugin() passes over.
 class Workplace {
  public:
-  explicit Workplace(const fs::path& plugins)
-      : folder_(plugins.parent_path() / "downloads"), lock_(made(folder_) / "lock") {
+  /// Waits for another process that fetches into the same folder.
+  Workplace(const fs::path& plugins, const FetchOptions& options, const StopSignal& stop)
+      : plugins_(plugins), lock_(lock_file(plugins), [&, told = false](const auto& holder) mutable {
+          if (options.say && !std::exchange(told, true))
+            options.say(
+                fmt::format("waiting for {}, which fetches into {}", holder, plugins.string()));
+          return stop.requested() == ExitCode::kOk;
+        }) {
     remove_tree(path());  // of a process that was killed
     make_directories(path());
   }
@@ -38,14 +47,14 @@ class Workplace {
   }
   Workplace(const Workplace&) = delete;
   Workplace& operator=(const Workplace&) = delete;
-  fs::path path() const { return folder_ / "fetching"; }
+  fs::path path() const { return plugins_ / ".fetching"; }
 
  private:
-  static const fs::path& made(const fs::path& folder) {
-    make_directories(folder);
-    return folder;
+  static fs::path lock_file(const fs::path& plugins) {
+    make_directories(plugins);
+    return plugins / ".fetching.lock";
   }
-  fs::path folder_;
+  fs::path plugins_;
   FileLock lock_;
 };
 
@@ -73,7 +82,10 @@ void fetch_wheel(const PinnedWheel& wheel, const std::string& url, const Package
     return stop.requested() == ExitCode::kOk;
   };
   http_download(url, file,
-                {.ca_file = indexes.ca_file, .proxy = indexes.proxy, .progress = progress});
+                {.ca_file = indexes.ca_file,
+                 .proxy = indexes.proxy,
+                 .max_bytes = wheel.size_bytes,
+                 .progress = progress});
   if (const std::string hash = sha256_hex(MappedFile(file).text()); hash != wheel.sha256) {
     throw DataError(fmt::format("{}: expected a file with sha256 {}, got {}", printable_url(url),
                                 wheel.sha256, hash));
@@ -99,20 +111,23 @@ void check_stop(const StopSignal& stop) {
     throw DeviceError("expected the end of it, got a signal", code);
 }
 
-void fetch(const PluginPins& pins, const std::vector<PinnedWheel>& wheels, const fs::path& folder,
-           const FetchOptions& options, const StopSignal& stop) {
+/// Fetches those of the wheels that are still missing when it is our turn.
+void fetch(const PluginPolicy& policy, const PluginPins& pins, std::vector<PinnedWheel> wheels,
+           const fs::path& folder, const FetchOptions& options, const StopSignal& stop) {
   const PackageIndexes indexes = package_indexes();
-  std::vector<std::string> urls;  // all of them first: without a network no folder is touched
-  for (const PinnedWheel& wheel : wheels) urls.push_back(find_wheel(indexes, wheel));
-  const Workplace workplace(folder);
-  for (size_t i = 0; i < wheels.size(); ++i)
-    fetch_wheel(wheels[i], urls[i], indexes, workplace.path() / wheels[i].name, options, stop);
+  const auto go_on = [&] { return stop.requested() == ExitCode::kOk; };
+  std::map<std::string, std::string> urls;  // all of them first: without a network nothing is made
+  for (const PinnedWheel& wheel : wheels) urls[wheel.sha256] = find_wheel(indexes, wheel, go_on);
+  const Workplace workplace(folder, options, stop);
+  const auto missing = missing_wheels(pins, folder, plugin_parts_here(policy));
+  std::erase_if(wheels, [&](const auto& wheel) { return std::ranges::count(missing, wheel) == 0; });
+  for (const PinnedWheel& wheel : wheels)
+    fetch_wheel(wheel, urls[wheel.sha256], indexes, workplace.path() / wheel.name, options, stop);
   check_stop(stop);  // one that came while the last wheel was unpacked
-  make_directories(folder);
   // The plugin itself last: what it needs is there before it is found.
   for (auto wheel = wheels.rbegin(); wheel != wheels.rend(); ++wheel)
     merge_tree(workplace.path() / wheel->name, folder);
-  replace_file(folder / (pins.platform + ".txt"), pins.list);
+  if (!wheels.empty()) note_unpacked(pins, wheels, folder);
 }
 
 }  // namespace
@@ -125,15 +140,21 @@ fs::path default_plugin_folder() {
     const fs::path there = directory_exists(root / "tools/plugins") ? root : folder;
     if (directory_exists(there) && ::access(there.c_str(), W_OK) == 0) return folder;
   }
-  return std::getenv("HOME") ? folders.back() : folders.front();
+  return environment_variable("HOME").empty() ? folders.front() : folders.back();
 }
 
-std::vector<PinnedWheel> missing_wheels(const PluginPolicy& policy, const PluginPins& pins,
-                                        const fs::path& folder) {
+PluginParts plugin_parts_here(const PluginPolicy& policy) {
+  const auto plugin = find_plugin(policy);
+  if (!plugin) return {};
+  return {.plugin = true,
+          .tools = !policy.needs_cuda_toolkit || find_cuda_toolkit(plugin->parent_path())};
+}
+
+std::vector<PinnedWheel> missing_wheels(const PluginPins& pins, const fs::path& folder,
+                                        const PluginParts& here) {
+  if (here.plugin && here.tools) return {};
   std::vector<PinnedWheel> out = outdated_wheels(pins, folder);
-  if (!find_plugin(policy)) return out;
-  if (!policy.needs_cuda_toolkit || find_cuda_toolkit()) return {};
-  std::erase(out, pins.wheels[0]);  // a plugin that is there, of whatever version, stays
+  if (here.plugin) std::erase(out, pins.wheels[0]);
   return out;
 }
 
@@ -153,7 +174,7 @@ void ensure_plugin(const PluginPolicy& policy, const PluginPins* pins,
                     where, policy.how_to_get));
   }
   const fs::path folder = options.folder.empty() ? default_plugin_folder() : options.folder;
-  const auto wheels = missing_wheels(policy, *pins, folder);
+  const auto wheels = missing_wheels(*pins, folder, plugin_parts_here(policy));
   if (wheels.empty()) return;
   const std::string what = describe(wheels);
   if (!options.yes && !options.ask) {
@@ -166,7 +187,7 @@ void ensure_plugin(const PluginPolicy& policy, const PluginPins* pins,
     throw DeviceError(fmt::format("{}: expected {}, got a no; {}", where, what, hint));
   const StopSignal stop;
   try {
-    fetch(*pins, wheels, folder, options, stop);
+    fetch(policy, *pins, wheels, folder, options, stop);
   } catch (const Error& error) {
     if (const ExitCode code = stop.requested(); code != ExitCode::kOk)
       throw DeviceError(where + ": stopped while fetching, nothing is kept", code);

@@ -32,14 +32,25 @@ FetchOptions terminal_fetch_options(bool yes);
 /// directory.
 std::filesystem::path default_plugin_folder();
 
-/// Those of the wheels that must be unpacked into `folder` before the platform can be compiled for.
-std::vector<PinnedWheel> missing_wheels(const PluginPolicy& policy, const PluginPins& pins,
-                                        const std::filesystem::path& folder);
+/// What of a platform is on this machine, of whatever version.
+struct PluginParts {
+  bool plugin = false;
+  /// All that the plugin's compiler calls; asked only where the plugin is there.
+  bool tools = false;
+};
+/// Throws DeviceError where AXLE_PLUGIN_<NAME> names no file.
+PluginParts plugin_parts_here(const PluginPolicy& policy);
+
+/// Those of the wheels that must be unpacked into `folder` before the platform can be compiled for:
+/// what is here stays as it is.
+std::vector<PinnedWheel> missing_wheels(const PluginPins& pins, const std::filesystem::path& folder,
+                                        const PluginParts& here);
 
 /// Makes sure that the platform's plugin, and what its compiler calls, is here. Fetches it if not:
 /// from the package indexes of this machine, each file checked against its pinned hash, all or
-/// nothing. Throws DeviceError where the user says no or can't be asked, where the download fails
-/// or is interrupted, and where the platform's plugin can't be fetched at all.
+/// nothing. Where another process fetches into the same folder it waits for it. Throws DeviceError
+/// where the user says no or can't be asked, where the download fails or is interrupted, and where
+/// the platform's plugin can't be fetched at all.
 void ensure_plugin(std::string_view platform, const FetchOptions& options);
 /// The same for a platform of that policy; `pins` is null where nothing can be fetched.
 void ensure_plugin(const PluginPolicy& policy, const PluginPins* pins, const FetchOptions& options);

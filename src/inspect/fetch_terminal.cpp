@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <iostream>
+#include <memory>
 
 #include "base/text.h"
 #include "inspect/fetch_plugin.h"
@@ -18,24 +19,46 @@ bool ask(const std::string& question) {
   return trim(answer) == "y" || trim(answer) == "Y" || trim(answer) == "yes";
 }
 
-void say(const std::string& line) { fmt::print(stderr, "{}\n", line); }
+/// Overwrites one line, a hundred times at most for each name. Ends it when it goes, so that an
+/// error's line is its own.
+class ProgressLine {
+ public:
+  ~ProgressLine() { end(); }
+  void show(const std::string& name, int64_t bytes, int64_t total) {
+    const int64_t percent = total > 0 ? std::min<int64_t>(100, 100 * bytes / total) : 0;
+    if (name == name_ && percent == percent_) return;
+    if (name != name_) end();
+    fmt::print(stderr, "\r{}: {}%", name, percent);
+    name_ = name;
+    percent_ = percent;
+  }
+  /// Before something else is printed.
+  void end() {
+    if (!name_.empty()) fmt::print(stderr, "\n");
+    name_.clear();
+  }
 
-/// Overwrites one line, a hundred times at most.
-void show_progress(const std::string& name, int64_t bytes, int64_t total) {
-  static int64_t shown = -1;
-  const int64_t percent = total > 0 ? std::min<int64_t>(100, 100 * bytes / total) : 0;
-  if (percent == shown) return;
-  fmt::print(stderr, "\r{}: {}%{}", name, percent, percent == 100 ? "\n" : "");
-  shown = percent;
-}
+ private:
+  std::string name_;
+  int64_t percent_ = 0;
+};
 
 }  // namespace
 
 FetchOptions terminal_fetch_options(bool yes) {
   const bool is_shown = ::isatty(STDERR_FILENO) != 0;
-  FetchOptions out{.yes = yes, .say = say};
+  const auto progress = std::make_shared<ProgressLine>();
+  FetchOptions out{.yes = yes};
+  out.say = [progress](const std::string& line) {
+    progress->end();
+    fmt::print(stderr, "{}\n", line);
+  };
   if (is_shown && ::isatty(STDIN_FILENO) != 0) out.ask = ask;
-  if (is_shown) out.progress = show_progress;
+  if (is_shown) {
+    out.progress = [progress](const std::string& name, int64_t bytes, int64_t total) {
+      progress->show(name, bytes, total);
+    };
+  }
   return out;
 }
 

@@ -2,16 +2,21 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
-#include <cstdlib>
+#include <functional>
+#include <future>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/hash.h"
 #include "inspect/fetch_plugin.h"
 #include "io/file.h"
+#include "io/file_lock.h"
 #include "runtime/plugin.h"
+#include "testing/environment_change.h"
 #include "testing/http_server.h"
 #include "testing/temp_dir.h"
 #include "testing/zip_writer.h"
@@ -19,23 +24,13 @@
 namespace axle {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 /// An index of two packages: a plugin and a tool that it needs, in one common folder.
 class FetchPlugin : public ::testing::Test {
  protected:
-  void SetUp() override {
-    old_home_ = std::getenv("HOME") ? std::getenv("HOME") : "";
-    ::setenv("HOME", home_.path().c_str(), 1);
-    ::setenv("no_proxy", "127.0.0.1", 1);
-    ::setenv("AXLE_INDEX_URL", server_.url("/simple").c_str(), 1);
-  }
-  void TearDown() override {
-    ::setenv("HOME", old_home_.c_str(), 1);
-    ::unsetenv("AXLE_INDEX_URL");
-  }
-
   TestResponse answer(const TestRequest& request) {
     const std::string& path = request.path;
     if (path.starts_with("/simple/")) {
@@ -67,22 +62,30 @@ class FetchPlugin : public ::testing::Test {
     } catch (const DeviceError& error) {
       EXPECT_EQ(error.code(), code);
       EXPECT_EQ(find_plugin(policy_), std::nullopt);
-      EXPECT_FALSE(path_exists(plugins()));
-      EXPECT_FALSE(path_exists(home_.path() / ".axle/downloads/fetching"));
+      if (path_exists(plugins())) {
+        EXPECT_THAT(list_directory(plugins()), ElementsAre(lock_file()));
+      }
       return error.what();
     }
     return "no error";
   }
+  std::filesystem::path lock_file() const { return plugins() / ".fetching.lock"; }
   FetchOptions yes() const { return {.yes = true, .folder = plugins()}; }
 
   const TempDir home_;
-  std::string old_home_;
   const std::string plugin_ =
       test_zip({{"chip/axle_fetch_test_plugin.so", std::string(100000, 'p')}, {"chip/more", "m"}});
   const std::string tool_ = test_zip({{"chip/bin/tool", "#!", S_IFREG | 0744}});
   bool is_tool_corrupt_ = false, is_tool_cut_ = false;
   const PluginPolicy policy_{.platform = "chip", .files = {"axle_fetch_test_plugin.so"}};
-  const HttpServer server_{[this](const TestRequest& request) { return answer(request); }};
+  /// Called at each request, before it is answered.
+  std::function<void(const TestRequest&)> on_request_ = [](const TestRequest&) {};
+  const HttpServer server_{[this](const TestRequest& request) {
+    on_request_(request);
+    return answer(request);
+  }};
+  const EnvironmentChange home_variable_{"HOME", home_.path()}, no_proxy_{"no_proxy", "127.0.0.1"};
+  EnvironmentChange index_variable_{"AXLE_INDEX_URL", server_.url("/simple")};
 };
 
 TEST_F(FetchPlugin, FetchesOnceWhatIsMissing) {
@@ -101,26 +104,115 @@ TEST_F(FetchPlugin, FetchesOnceWhatIsMissing) {
   EXPECT_EQ(read_file(plugins() / "chip/bin/tool"), "#!");
   EXPECT_EQ(::access((plugins() / "chip/bin/tool").c_str(), X_OK), 0);
   EXPECT_EQ(read_file(plugins() / "chip.txt"), list.list) << "what ./dev plugin leaves there";
-  EXPECT_THAT(list_directory(home_.path() / ".axle/downloads"), testing::SizeIs(1)) << "the lock";
+  EXPECT_THAT(list_directory(plugins()),
+              ElementsAre(lock_file(), plugins() / "chip", plugins() / "chip.txt"));
   EXPECT_EQ(last["chip-plugin"], static_cast<int64_t>(plugin_.size()));
-  EXPECT_THAT(lines, testing::ElementsAre("fetching chip-plugin 1.0 (1.9 MiB) from " +
-                                              server_.url("/files/chip-plugin/x.whl"),
-                                          "fetching chip-tool 2.0 (976.6 KiB) from " +
-                                              server_.url("/files/chip-tool/x.whl")));
+  EXPECT_THAT(lines, ElementsAre("fetching chip-plugin 1.0 (1.9 MiB) from " +
+                                     server_.url("/files/chip-plugin/x.whl"),
+                                 "fetching chip-tool 2.0 (976.6 KiB) from " +
+                                     server_.url("/files/chip-tool/x.whl")));
   const size_t num_requests = server_.requests().size();
   ensure_plugin(policy_, &list, {});
   EXPECT_EQ(server_.requests().size(), num_requests) << "nothing more to fetch, nothing to ask";
 }
 
 TEST_F(FetchPlugin, OnlyTheToolsIfThePluginIsThere) {
-  make_directories(plugins() / "chip");
-  replace_file(plugins() / "chip/axle_fetch_test_plugin.so", "mine");
-  EXPECT_THAT(missing_wheels(policy_, pins(), plugins()), IsEmpty());
+  const auto missing = [&](const PluginParts& here) {
+    std::vector<std::string> names;
+    for (const auto& wheel : missing_wheels(pins(), plugins(), here)) names.push_back(wheel.name);
+    return names;
+  };
+  EXPECT_THAT(missing({}), ElementsAre("chip-plugin", "chip-tool"));
+  EXPECT_THAT(missing({.plugin = true}), ElementsAre("chip-tool"));
+  EXPECT_THAT(missing({.plugin = true, .tools = true}), IsEmpty());
+}
+
+TEST_F(FetchPlugin, ToolsBesideThePluginCount) {
   PluginPolicy policy = policy_;
   policy.needs_cuda_toolkit = true;
-  const auto missing = missing_wheels(policy, pins(), plugins());
-  ASSERT_EQ(missing.size(), find_cuda_toolkit() ? 0u : 1u);
-  for (const PinnedWheel& wheel : missing) EXPECT_EQ(wheel.name, "chip-tool");
+  EXPECT_FALSE(plugin_parts_here(policy).plugin);
+  // As packages are installed, in a folder where nobody looks but for the plugin's own sake.
+  const auto site = home_.path() / "site-packages";
+  const auto file = site / "jax_plugins/xla/plugin.so";
+  for (const auto& part : {file, site / "nvidia/cu13/bin/ptxas",
+                           site / "nvidia/cu13/nvvm/libdevice/libdevice.10.bc"}) {
+    make_directories(part.parent_path());
+    replace_file(part, "x");
+  }
+  const EnvironmentChange named("AXLE_PLUGIN_CHIP", file);
+  const EnvironmentChange no_home("CUDA_HOME", {}), no_path("CUDA_PATH", {});
+  EXPECT_EQ(find_plugin(policy), file);
+  EXPECT_TRUE(plugin_parts_here(policy).tools);
+}
+
+TEST_F(FetchPlugin, WhatIsUnpackedAlreadyIsNotFetchedAgain) {
+  const PluginPins list = pins();
+  ensure_plugin(policy_, &list, yes());
+  remove_tree(plugins() / "chip/axle_fetch_test_plugin.so");
+  const size_t num_requests = server_.requests().size();
+  ensure_plugin(policy_, &list, yes());
+  EXPECT_EQ(server_.requests().size(), num_requests + 2) << "the plugin's page and its file";
+  EXPECT_TRUE(find_plugin(policy_));
+  EXPECT_EQ(read_file(plugins() / "chip.txt"), list.list);
+}
+
+TEST_F(FetchPlugin, TheFolderMayBeALinkToAnotherDisk) {
+  const std::filesystem::path other =
+      "/dev/shm/axle_fetch_test_" + std::to_string(::getpid()) + "/plugins";
+  if (::access("/dev/shm", W_OK) != 0) GTEST_SKIP() << "no second disk: /dev/shm";
+  make_directories(other);
+  make_directories(plugins().parent_path());
+  std::filesystem::create_directory_symlink(other, plugins());
+  const PluginPins list = pins();
+  ensure_plugin(policy_, &list, yes());
+  EXPECT_EQ(read_file(other / "chip/more"), "m");
+  EXPECT_TRUE(find_plugin(policy_));
+  remove_tree(other.parent_path());
+}
+
+TEST_F(FetchPlugin, WaitsForAnotherRunThatFetches) {
+  make_directories(plugins());
+  const PluginPins list = pins();
+  const auto fetch_after = [&](const std::function<void()>& end_of_other) {
+    std::optional<FileLock> other(std::in_place, lock_file());
+    std::vector<std::string> waits;
+    FetchOptions options = yes();
+    options.say = [&](const std::string& line) {
+      if (!line.starts_with("waiting")) return;
+      waits.push_back(line);
+      end_of_other();
+      other.reset();
+    };
+    ensure_plugin(policy_, &list, options);
+    EXPECT_THAT(waits, ElementsAre("waiting for process " + std::to_string(::getpid()) +
+                                   ", which fetches into " + plugins().string()));
+  };
+  const auto requests_of_files = [&] {
+    return std::ranges::count_if(server_.requests(), [](const TestRequest& request) {
+      return request.path.starts_with("/files/");
+    });
+  };
+  fetch_after([&] {
+    make_directories(plugins() / "chip");
+    replace_file(plugins() / "chip/axle_fetch_test_plugin.so", "the other's");
+  });
+  EXPECT_EQ(requests_of_files(), 0) << "the other has brought it";
+  EXPECT_EQ(read_file(plugins() / "chip/axle_fetch_test_plugin.so"), "the other's");
+  remove_tree(plugins() / "chip");
+  fetch_after([] {});
+  EXPECT_EQ(requests_of_files(), 2) << "the other has failed";
+  EXPECT_EQ(read_file(plugins() / "chip/more"), "m");
+}
+
+TEST_F(FetchPlugin, CtrlCEndsTheWait) {
+  make_directories(plugins());
+  const FileLock other(lock_file());
+  FetchOptions options = yes();
+  options.say = [](const std::string& line) {
+    if (line.starts_with("waiting")) std::raise(SIGINT);
+  };
+  EXPECT_EQ(error_of(options, ExitCode::kInterruptedAndSaved),
+            "plugin 'chip': stopped while fetching, nothing is kept");
 }
 
 TEST_F(FetchPlugin, AsksFirst) {
@@ -147,7 +239,7 @@ TEST_F(FetchPlugin, WithoutANetworkOneLineAndNoFolder) {
   {
     url = HttpServer([](const TestRequest&) { return TestResponse{}; }).url("/simple");
   }
-  ::setenv("AXLE_INDEX_URL", url.c_str(), 1);
+  index_variable_.set(url);
   const std::string error = error_of(yes());
   EXPECT_THAT(error, testing::StartsWith("plugin 'chip': could not fetch chip-plugin 1.0, "
                                          "chip-tool 2.0, 2.9 MiB: " +
@@ -164,9 +256,24 @@ TEST_F(FetchPlugin, AWrongOrBrokenDownloadLeavesNothing) {
   EXPECT_THAT(error_of(yes()), HasSubstr("/files/chip-tool/x.whl: expected an answer, got: "));
   is_tool_cut_ = false;
   // The next try cleans up what a killed process has left.
-  make_directories(home_.path() / ".axle/downloads/fetching/chip-plugin");
+  make_directories(plugins() / ".fetching/chip-plugin");
+  replace_file(plugins() / ".fetching/chip-plugin/axle_fetch_test_plugin.so", "half of it");
+  EXPECT_EQ(find_plugin(policy_), std::nullopt);
   EXPECT_EQ(error_of(yes()), "no error");
-  EXPECT_FALSE(path_exists(home_.path() / ".axle/downloads/fetching"));
+  EXPECT_FALSE(path_exists(plugins() / ".fetching"));
+}
+
+TEST_F(FetchPlugin, ADownloadLargerThanPinnedIsEnded) {
+  PluginPins list = pins();
+  list.wheels[0].size_bytes = 10;
+  try {
+    ensure_plugin(policy_, &list, yes());
+    FAIL() << "expected DeviceError";
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(error.what(), HasSubstr(server_.url("/files/chip-plugin/x.whl") +
+                                        ": expected at most 10 bytes, got more; AXLE_PLUGIN_CHIP"));
+  }
+  EXPECT_EQ(find_plugin(policy_), std::nullopt);
 }
 
 TEST_F(FetchPlugin, CtrlCLeavesNothing) {
@@ -179,6 +286,18 @@ TEST_F(FetchPlugin, CtrlCLeavesNothing) {
             "plugin 'chip': stopped while fetching, nothing is kept");
 }
 
+TEST_F(FetchPlugin, CtrlCEndsTheLookUpOfAnIndexThatDoesNotAnswer) {
+  std::promise<void> is_over;
+  on_request_ = [over = is_over.get_future().share()](const TestRequest&) {
+    std::raise(SIGINT);
+    over.wait();
+  };
+  EXPECT_EQ(error_of(yes(), ExitCode::kInterruptedAndSaved),
+            "plugin 'chip': stopped while fetching, nothing is kept");
+  is_over.set_value();
+  EXPECT_THAT(server_.requests(), testing::SizeIs(1));
+}
+
 TEST_F(FetchPlugin, AWheelWithoutItsFile) {
   PluginPins list = pins();
   list.wheels[1].file = "chip/bin/other";
@@ -188,7 +307,7 @@ TEST_F(FetchPlugin, AWheelWithoutItsFile) {
   } catch (const DeviceError& error) {
     EXPECT_THAT(error.what(), HasSubstr("expected it to hold chip/bin/other"));
   }
-  EXPECT_FALSE(path_exists(plugins()));
+  EXPECT_THAT(list_directory(plugins()), ElementsAre(lock_file()));
 }
 
 TEST_F(FetchPlugin, DefaultFolder) {

@@ -9,7 +9,8 @@ namespace axle {
 /// computed again counts again.
 struct GraphCost {
   double flops = 0;
-  /// Read and written by all ops, as if each stood alone.
+  /// Operands and results of all ops, as if each stood alone; names, constraints and other views
+  /// of the same bytes move nothing (CostRule).
   double bytes = 0;
 };
 

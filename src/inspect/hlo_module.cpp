@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
@@ -73,11 +74,15 @@ std::pair<int64_t, int64_t> read_source_target(std::string_view message) {
   return out;
 }
 
-void read_groups(std::string_view message, std::string_view where, ReplicaGroups& groups) {
-  ProtoReader reader(message, where);
+// Listed groups, or as older XLA wrote it, the form that has a field of its own today.
+ReplicaGroups read_device_list(std::string_view message) {
+  ReplicaGroups out;
+  ProtoReader reader(message, "CollectiveDeviceListProto");
   while (const auto field = reader.next()) {
-    if (field->number == 1) groups.push_back(decode_group(field->bytes()));
+    if (field->number == 1) out.push_back(decode_group(field->bytes()));
+    if (field->number == 2) return decode_iota_groups(field->bytes());
   }
+  return out;
 }
 
 // {"known_trip_count": {"n": "2"}, ...}
@@ -86,9 +91,11 @@ std::optional<int64_t> trip_count_in(std::string_view backend_config) {
   const nlohmann::json::json_pointer where("/known_trip_count/n");
   if (!json.is_object() || !json.contains(where)) return std::nullopt;
   const auto& n = json[where];
-  if (n.is_number_integer()) return n.get<int64_t>();
-  if (!n.is_string()) return std::nullopt;
-  return std::strtoll(n.get_ref<const std::string&>().c_str(), nullptr, 10);
+  const std::string text = n.is_string() ? n.get<std::string>() : n.dump();
+  const char* end = text.data() + text.size();
+  int64_t count = 0;
+  const auto [rest, error] = std::from_chars(text.data(), end, count);
+  return error == std::errc() && rest == end && count >= 0 ? std::optional(count) : std::nullopt;
 }
 
 // Texts that instructions of a module share, by number.
@@ -174,7 +181,8 @@ HloInstruction read_instruction(std::string_view bytes, const Payloads& payloads
         out.use_global_device_ids = field->varint() != 0;
         break;
       case 87:
-        read_groups(field->bytes(), "CollectiveDeviceListProto", out.groups);
+        if (auto groups = read_device_list(field->bytes()); !groups.empty())
+          out.groups = std::move(groups);
         break;
       case 92:
         out.groups = decode_iota_groups(field->bytes());

@@ -1,7 +1,10 @@
 #include "inspect/hlo_module.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <limits>
 
 #include "base/error.h"
 #include "inspect/hlo_proto_test.h"
@@ -80,13 +83,36 @@ TEST(HloModule, ConfigurationsMayBeSharedPayloads) {
   EXPECT_EQ(module.computations[2].instructions[2].known_trip_count, 5);
 }
 
+TEST(HloModule, CountsOfIterationsThatAreNoneAreNotKnown) {
+  const auto count = [](std::string_view n) {
+    HloWriter w;
+    w.parameter(array_shape({}));
+    const int64_t body = w.end("body");
+    w.parameter(array_shape({}));
+    const int64_t condition = w.end("condition");
+    const int64_t x = w.parameter(array_shape({}));
+    w.add(
+        "while", array_shape({}), {x},
+        calls({body, condition}).bytes(43, fmt::format(R"({{"known_trip_count":{{"n":{}}}}})", n)));
+    w.end("main");
+    return read_hlo_module(w.bytes()).computations[2].instructions[1].known_trip_count;
+  };
+  EXPECT_EQ(count(R"("0")"), 0);
+  EXPECT_EQ(count("7"), 7);
+  EXPECT_EQ(count(R"("9223372036854775807")"), std::numeric_limits<int64_t>::max());
+  for (const char* n : {R"("-3")", "-3", R"("")", R"("many")", R"("3.5")", "3.5", "true", "null",
+                        R"("9223372036854775808")", "18446744073709551615"})
+    EXPECT_EQ(count(n), std::nullopt) << n;
+}
+
 TEST(HloModule, EveryFormOfGroupsIsRead) {
-  ProtoWriter old, iota, axes, mesh, axis, ref;
+  ProtoWriter old, iota, axes, mesh, axis, ref, iota_in_list, list;
   old.message(49, replica_group({0, 2})).message(49, replica_group({1, 3}));
   iota.message(92, iota_groups(2, 2, {2, 2}, {1, 0}));
   mesh.message(1, axis.bytes(1, "a").varint(2, 2)).message(1, axis);
   axes.message(93, ProtoWriter().message(1, mesh).message(2, ref.varint(1, 0)));
-  for (const ProtoWriter& form : {old, iota, axes, grouped({{0, 2}, {1, 3}})}) {
+  iota_in_list.message(87, list.message(2, iota_groups(2, 2, {2, 2}, {1, 0})));
+  for (const ProtoWriter& form : {old, iota, axes, iota_in_list, grouped({{0, 2}, {1, 3}})}) {
     HloWriter w;
     w.add("all-to-all", array_shape({4}), {}, form);
     w.end("main");

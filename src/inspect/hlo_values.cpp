@@ -16,6 +16,12 @@ bool moves_first_operand(std::string_view opcode) {
   return std::ranges::find(kOpcodes, opcode) != kOpcodes.end();
 }
 
+// One of several operands at once makes a tuple of one result each.
+bool is_variadic_gather(const HloInstruction& instruction) {
+  return (instruction.opcode == "all-gather" || instruction.opcode == "all-gather-start") &&
+         instruction.operands.size() > 1;
+}
+
 bool runs_one_computation(std::string_view opcode) {
   return opcode == "fusion" || opcode == "call" || opcode == "async-start";
 }
@@ -101,7 +107,7 @@ std::optional<HloValues::Value> HloValues::step(const Value& v, bool through_uni
       return std::nullopt;
     return next;
   }
-  if (opcode == "tuple") {
+  if (opcode == "tuple" || is_variadic_gather(instruction)) {
     if (v.elements.empty()) return std::nullopt;
     const auto element = static_cast<size_t>(v.elements.back());
     if (element >= instruction.operands.size()) return std::nullopt;
@@ -182,7 +188,11 @@ std::optional<int64_t> HloValues::trip_count(size_t computation, size_t instruct
         by{sum.computation, at(sum).operands[1 - i]};
     const auto growth = constant(by);
     if (!growth || *growth < 1 || !is_loop_counter(from, body, element)) continue;
-    return std::max<int64_t>(0, (*limit - *start + last_included + *growth - 1) / *growth);
+    int64_t span = 0;
+    if (__builtin_sub_overflow(*limit, *start, &span) ||
+        __builtin_add_overflow(span, int64_t{last_included}, &span))
+      return std::nullopt;
+    return span <= 0 ? 0 : (span - 1) / *growth + 1;
   }
   return std::nullopt;
 }

@@ -86,11 +86,13 @@ std::string layer_text(const std::vector<OpPlace>& places) {
   }
   if (layers.empty()) return {};
   if (layers.size() == 1) return *layers.begin();
-  // Whole segments that all have in common: those of the first and the last in order.
-  const auto first = split(*layers.begin(), '/'), last = split(*layers.rbegin(), '/');
+  auto segments = split(*layers.begin(), '/');
+  for (const std::string& layer : layers) {
+    const auto end = std::ranges::mismatch(segments, split(layer, '/')).in1;
+    segments.erase(end, segments.end());
+  }
   std::string common;
-  for (size_t i = 0; i < std::min(first.size(), last.size()) && first[i] == last[i]; ++i)
-    common += fmt::format("{}/", first[i]);
+  for (const std::string_view segment : segments) common += fmt::format("{}/", segment);
   std::vector<std::string> rest;
   for (const std::string& layer : layers)
     rest.push_back(layer.size() < common.size() ? "." : layer.substr(common.size()));

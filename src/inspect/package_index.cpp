@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/environment.h"
+#include "base/error.h"
 #include "base/text.h"
 #include "io/file.h"
 
@@ -16,19 +17,20 @@ namespace axle {
 namespace {
 
 namespace fs = std::filesystem;
-using Settings = std::map<std::string, std::string>;  // "global.index-url" -> value
+using PipSettings = std::map<std::string, std::string>;  // "global.index-url" -> value
 
 constexpr const char* kPublicIndex = "https://pypi.org/simple";
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
 /// "[global]", "key = value", and values that go on in indented lines.
-void read_settings(const fs::path& file, Settings& out) {
-  if (!fs::is_regular_file(file)) return;
-  const std::string text = read_file(file);
+void read_settings(const fs::path& file, PipSettings& out) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) return;
+  std::string text;
+  try {
+    text = read_file(file);
+  } catch (const StorageError&) {
+    return;  // as pip does with a file that it can't read
+  }
   std::string section, key;
   for (const std::string_view line : split(text, '\n')) {
     const std::string_view content = trim(line);
@@ -47,9 +49,9 @@ void read_settings(const fs::path& file, Settings& out) {
 }
 
 /// The variable, else what pip's files say for downloads, else for all commands.
-std::string setting(const Settings& settings, const char* name_of_variable,
+std::string setting(const PipSettings& settings, const char* name_of_variable,
                     const std::string& key) {
-  if (std::string value = variable(name_of_variable); !value.empty()) return value;
+  if (std::string value = environment_variable(name_of_variable); !value.empty()) return value;
   for (const char* section : {"download.", "global."}) {
     const auto found = settings.find(section + key);
     if (found != settings.end() && !found->second.empty()) return found->second;
@@ -120,36 +122,35 @@ std::map<std::string, std::string> files_of_json(const HttpPage& page) {
 }  // namespace
 
 std::vector<fs::path> pip_config_files() {
-  const std::string home = variable("HOME"), own = variable("PIP_CONFIG_FILE");
+  const std::string home = environment_variable("HOME");
+  const std::string own = environment_variable("PIP_CONFIG_FILE");
   if (own == "/dev/null") return {};  // pip's way of saying: none at all
   std::vector<fs::path> out;
-  std::string folders = variable("XDG_CONFIG_DIRS");
+  std::string folders = environment_variable("XDG_CONFIG_DIRS");
   if (folders.empty()) folders = "/etc/xdg";
   for (const std::string_view folder : split(folders, ':'))
     out.push_back(fs::path(folder) / "pip/pip.conf");
   out.emplace_back("/etc/pip.conf");
   if (!home.empty()) out.push_back(fs::path(home) / ".pip/pip.conf");
-  if (const std::string folder = variable("XDG_CONFIG_HOME"); !folder.empty()) {
+  if (const std::string folder = environment_variable("XDG_CONFIG_HOME"); !folder.empty()) {
     out.push_back(fs::path(folder) / "pip/pip.conf");
   } else if (!home.empty()) {
     out.push_back(fs::path(home) / ".config/pip/pip.conf");
   }
-  if (const std::string folder = variable("VIRTUAL_ENV"); !folder.empty())
+  if (const std::string folder = environment_variable("VIRTUAL_ENV"); !folder.empty())
     out.push_back(fs::path(folder) / "pip.conf");
   if (!own.empty()) out.emplace_back(own);
   return out;
 }
 
 PackageIndexes package_indexes(const std::vector<fs::path>& files) {
-  Settings settings;
+  PipSettings settings;
   for (const fs::path& file : files) read_settings(file, settings);
   PackageIndexes out{.urls = {},
                      .ca_file = setting(settings, "PIP_CERT", "cert"),
                      .proxy = setting(settings, "PIP_PROXY", "proxy")};
-  if (const std::string own = variable("AXLE_INDEX_URL"); !own.empty()) {
-    out.urls = words_of(own);
-    return out;
-  }
+  out.urls = words_of(environment_variable("AXLE_INDEX_URL"));
+  if (!out.urls.empty()) return out;
   const std::string first = setting(settings, "PIP_INDEX_URL", "index-url");
   out.urls.push_back(first.empty() ? kPublicIndex : first);
   for (const std::string& url :
@@ -173,16 +174,19 @@ std::map<std::string, std::string> files_of_index_page(const HttpPage& page) {
   return out;
 }
 
-std::string find_wheel(const PackageIndexes& indexes, const PinnedWheel& wheel) {
+std::string find_wheel(const PackageIndexes& indexes, const PinnedWheel& wheel,
+                       const std::function<bool()>& go_on) {
   const HttpOptions options{
       .headers = {"Accept: application/vnd.pypi.simple.v1+json, text/html;q=0.5"},
       .ca_file = indexes.ca_file,
-      .proxy = indexes.proxy};
+      .proxy = indexes.proxy,
+      .progress = [&](int64_t, int64_t) { return go_on(); }};
   std::vector<std::string> without_it;
   std::string problem;
   for (std::string url : indexes.urls) {
     while (url.ends_with('/')) url.pop_back();
     url += "/" + normalized_name(wheel.name) + "/";
+    if (!go_on()) throw HttpError(fmt::format("{}: stopped while loading", printable_url(url)));
     try {
       const auto files = files_of_index_page(http_get(url, options));
       if (const auto found = files.find(wheel.sha256); found != files.end()) return found->second;

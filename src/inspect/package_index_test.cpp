@@ -59,7 +59,22 @@ TEST_F(PackageIndex, PipsFilesAndVariables) {
   EXPECT_EQ(indexes.urls.size(), 3u);
   EXPECT_EQ(indexes.ca_file, "/variable.pem");
   ::setenv("AXLE_INDEX_URL", "https://ours/simple", 1);
-  EXPECT_THAT(package_indexes({weak, strong}).urls, ElementsAre("https://ours/simple"));
+  EXPECT_THAT(package_indexes({weak, strong}).urls, ElementsAre("https://ours/simple"))
+      << "alone: others may not be reachable";
+  ::setenv("AXLE_INDEX_URL", " https://a/simple  https://b/simple ", 1);
+  EXPECT_THAT(package_indexes({}).urls, ElementsAre("https://a/simple", "https://b/simple"));
+  ::setenv("AXLE_INDEX_URL", " ", 1);
+  EXPECT_THAT(package_indexes({}).urls, ElementsAre("https://variable/simple"));
+}
+
+TEST_F(PackageIndex, FilesThatCannotBeReadAreSkipped) {
+  const auto loop = dir_.path() / "loop";
+  std::filesystem::create_symlink(loop, loop);
+  EXPECT_THAT(package_indexes({loop, dir_.path(), dir_.path() / std::string(300, 'x'), "/dev/tty",
+                               file("good.conf", "[global]\nindex-url: https://good/simple\n"),
+                               dir_.path() / "good.conf/pip.conf"})
+                  .urls,
+              ElementsAre("https://good/simple"));
 }
 
 TEST_F(PackageIndex, ConfigFilesAreThoseOfPip) {
@@ -119,6 +134,19 @@ TEST_F(PackageIndex, TheFirstIndexWithTheHashWins) {
                 ": expected My.Pkg_x 1 with sha256 " + kB + ", got no such file");
   EXPECT_THAT(error_of({.urls = {server.url("/one"), server.url("/broken")}}, wheel),
               HasSubstr("got 500"));
+}
+
+TEST_F(PackageIndex, ALookUpCanBeStopped) {
+  bool is_stopped = false;
+  const HttpServer server([&](const TestRequest&) -> TestResponse {
+    is_stopped = true;
+    return {.status = 404};
+  });
+  const PinnedWheel wheel{.name = "pkg", .version = "1", .sha256 = kA, .file = "f"};
+  EXPECT_THROW(find_wheel({.urls = {server.url("/one"), server.url("/two")}}, wheel,
+                          [&] { return !is_stopped; }),
+               HttpError);
+  EXPECT_THAT(server.requests(), testing::SizeIs(1)) << "the next index is not tried";
 }
 
 }  // namespace

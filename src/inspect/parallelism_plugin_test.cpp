@@ -2,6 +2,8 @@
 // optimised program.
 #include <gmock/gmock.h>
 
+#include <map>
+
 #include "inspect/compile_report.h"
 #include "recipes/resolve.h"
 #include "testing/plugin_fixture.h"
@@ -9,7 +11,12 @@
 namespace axle {
 namespace {
 
+using ::testing::_;
+using ::testing::AllOf;
+using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::Pair;
+using ::testing::SizeIs;
 using ::testing::UnorderedElementsAreArray;
 
 constexpr int64_t kNumLayers = 4;
@@ -54,7 +61,7 @@ struct What {
 // How often a step does it within the layers.
 int64_t count_in_layers(const CompileReport& report, const What& what) {
   int64_t count = 0;
-  for (const CollectiveRow& row : report.collectives) {
+  for (const CollectiveRow& row : *report.collectives) {
     if (row.kind == what.kind && row.axes == std::vector{what.axis} &&
         row.backward == what.backward && row.layer.starts_with("model/decoder/layers") &&
         (what.op.empty() || row.op == what.op))
@@ -65,7 +72,7 @@ int64_t count_in_layers(const CompileReport& report, const What& what) {
 
 int64_t count_of_kind(const CompileReport& report, std::string_view kind) {
   int64_t count = 0;
-  for (const CollectiveRow& row : report.collectives) count += row.kind == kind ? row.count : 0;
+  for (const CollectiveRow& row : *report.collectives) count += row.kind == kind ? row.count : 0;
   return count;
 }
 
@@ -85,10 +92,16 @@ TEST_F(Parallelism, FsdpGathersEachParameterOnceAPass) {
   }
   // And the embedding, for lookup and head together; the ids, for the lookup's gradient.
   EXPECT_EQ(count_of_kind(r, "all-gather"), 2 * kShardedWeights * kNumLayers + 2);
-  for (const CollectiveRow& row : r.collectives) {
+  std::map<std::pair<int64_t, bool>, int64_t> gathers;  // by parameter and pass
+  for (const CollectiveRow& row : *r.collectives) {
     if (row.kind != "all-gather") continue;
-    for (const int64_t argument : row.arguments) EXPECT_GE(argument, 0) << "a computed value";
+    for (const int64_t argument : row.arguments) {
+      EXPECT_GE(argument, 0) << "a computed value";
+      if (row.layer.starts_with("model/decoder/layers"))
+        gathers[{argument, row.backward}] += row.count;
+    }
   }
+  EXPECT_THAT(gathers, AllOf(SizeIs(2 * kShardedWeights), Each(Pair(_, kNumLayers))));
   EXPECT_EQ(count_in_layers(r, {"all-reduce", "fsdp", true}), kNumLayers);
   EXPECT_TRUE(r.warnings.empty());
 }
@@ -120,15 +133,21 @@ TEST_F(Parallelism, SequenceGathersBeforeAndDividesBehindEachSum) {
 }
 
 TEST_F(Parallelism, CombinedAxesAddUp) {
-  const CompileReport r = report("data=2,fsdp=2,model=2", true);
-  for (const bool backward : {false, true}) {
-    EXPECT_EQ(count_in_layers(r, {"all-gather", "fsdp", backward}), kShardedWeights * kNumLayers);
-    EXPECT_EQ(count_in_layers(r, {"all-gather", "model", backward}), 2 * kNumLayers);
+  for (const bool sequence_parallel : {false, true}) {
+    SCOPED_TRACE(sequence_parallel);
+    const CompileReport r = report("data=2,fsdp=2,model=2", sequence_parallel);
+    for (const bool backward : {false, true}) {
+      EXPECT_EQ(count_in_layers(r, {"all-gather", "fsdp", backward}), kShardedWeights * kNumLayers);
+      EXPECT_EQ(count_in_layers(r, {"all-gather", "model", backward}),
+                sequence_parallel ? 2 * kNumLayers : 0);
+      EXPECT_EQ(count_in_layers(r, {"all-reduce", "model", backward, "dot_general"}),
+                2 * kNumLayers);
+    }
+    // Of the embedding's gradient, which is not summed over fsdp.
+    EXPECT_EQ(count_of_kind(r, "all-to-all"), 1);
+    EXPECT_EQ(count_of_kind(r, "collective-permute"), 0);
+    EXPECT_TRUE(r.warnings.empty());
   }
-  // Of the embedding's gradient, which is not summed over fsdp.
-  EXPECT_EQ(count_of_kind(r, "all-to-all"), 1);
-  EXPECT_EQ(count_of_kind(r, "collective-permute"), 0);
-  EXPECT_TRUE(r.warnings.empty());
 }
 
 // Tokens move to the devices that keep their columns of the embedding, so no table is summed there.
@@ -140,7 +159,7 @@ TEST_F(Parallelism, LookupMovesTokensInsteadOfSummingTables) {
     SCOPED_TRACE(mesh);
     const CompileReport r = report(mesh);
     std::vector<std::string> axes;
-    for (const CollectiveRow& row : r.collectives) {
+    for (const CollectiveRow& row : *r.collectives) {
       if (row.kind == "all-to-all") axes.insert(axes.end(), row.axes.begin(), row.axes.end());
       if (row.op.find("scatter_add") == std::string::npos) continue;
       EXPECT_THAT(row.axes, ElementsAre("data"));

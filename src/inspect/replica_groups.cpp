@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "io/proto_reader.h"
+#include "ir/grid.h"
 
 namespace axle {
 namespace {
@@ -36,7 +37,7 @@ int64_t device_count(const Ints& sizes) {
 // The numbers from 0 on as an array of `dims`, its dims then put in the order `perm`, flattened.
 Ints transposed_iota(const Ints& dims, const Ints& perm) {
   const int64_t n = device_count(dims);
-  Ints sorted = perm, strides(dims.size(), 1);
+  Ints sorted = perm;
   std::ranges::sort(sorted);
   for (size_t i = 0; i < sorted.size(); ++i) {
     if (sorted[i] != static_cast<int64_t>(i))
@@ -44,16 +45,14 @@ Ints transposed_iota(const Ints& dims, const Ints& perm) {
   }
   if (perm.size() != dims.size())
     malformed(fmt::format("a permutation of {} dims", dims.size()), fmt::format("{}", perm.size()));
-  for (size_t d = dims.size(); d-- > 1;) strides[d - 1] = strides[d] * dims[d];
+  Ints transposed;
+  for (const int64_t d : perm) transposed.push_back(dims[static_cast<size_t>(d)]);
   Ints out;
-  for (int64_t at = 0; at < n; ++at) {
-    int64_t rest = at, value = 0;
-    for (size_t d = dims.size(); d-- > 0;) {
-      const auto from = static_cast<size_t>(perm[d]);
-      value += rest % dims[from] * strides[from];
-      rest /= dims[from];
-    }
-    out.push_back(value);
+  for (int64_t i = 0; i < n; ++i) {
+    const Ints at = unravel(i, transposed);
+    Ints from(at.size());
+    for (size_t d = 0; d < at.size(); ++d) from[static_cast<size_t>(perm[d])] = at[d];
+    out.push_back(ravel(from, dims));
   }
   return out;
 }
@@ -124,16 +123,6 @@ XlaMesh decode_mesh(std::string_view message) {
   return out;
 }
 
-// Positions of a device along the axes of the mesh.
-Ints coordinates(int64_t device, const Mesh& mesh) {
-  Ints out(mesh.axes.size());
-  for (size_t d = mesh.axes.size(); d-- > 0;) {
-    out[d] = device % mesh.axes[d].size;
-    device /= mesh.axes[d].size;
-  }
-  return out;
-}
-
 bool in_mesh(int64_t device, const Mesh& mesh) {
   return device >= 0 && device < mesh.num_devices();
 }
@@ -143,7 +132,7 @@ std::optional<std::vector<std::string>> axes_of_group(const Ints& group, const M
   std::vector<Ints> along(mesh.axes.size());
   for (const int64_t device : group) {
     if (!in_mesh(device, mesh)) return std::nullopt;
-    const Ints at = coordinates(device, mesh);
+    const Ints at = unravel(device, axis_sizes(mesh));
     for (size_t d = 0; d < at.size(); ++d) along[d].push_back(at[d]);
   }
   std::vector<std::string> out;
@@ -221,9 +210,7 @@ ReplicaGroups decode_mesh_groups(std::string_view message) {
   // Devices whose coordinates agree but for the grouped digits form a group.
   std::map<Ints, Ints> groups;
   for (size_t i = 0; i < mesh.devices.size(); ++i) {
-    Ints at(mesh.sizes.size());
-    auto rest = static_cast<int64_t>(i);
-    for (size_t d = at.size(); d-- > 0; rest /= mesh.sizes[d]) at[d] = rest % mesh.sizes[d];
+    Ints at = unravel(static_cast<int64_t>(i), mesh.sizes);
     for (const AxisRef& ref : grouped) {
       const auto d = static_cast<size_t>(ref.axis);
       const int64_t weight = mesh.sizes[d] / (ref.pre_size * ref.size);
@@ -247,11 +234,12 @@ std::vector<std::string> axes_of(const ReplicaGroups& groups, const Mesh& mesh) 
 }
 
 std::vector<std::string> axes_of(const SourceTargets& pairs, const Mesh& mesh) {
-  std::vector<bool> moves(mesh.axes.size());
+  const Ints sizes = axis_sizes(mesh);
+  std::vector<bool> moves(sizes.size());
   for (const auto& [source, target] : pairs) {
     if (!in_mesh(source, mesh) || !in_mesh(target, mesh))
       return {fmt::format("{{{{{},{}}},...}}", source, target)};
-    const Ints from = coordinates(source, mesh), to = coordinates(target, mesh);
+    const Ints from = unravel(source, sizes), to = unravel(target, sizes);
     for (size_t d = 0; d < from.size(); ++d) moves[d] = moves[d] || from[d] != to[d];
   }
   std::vector<std::string> out;

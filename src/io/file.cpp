@@ -40,6 +40,12 @@ fs::path parent_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
+// The process id keeps two processes apart; one process replaces one path from one thread at a
+// time.
+fs::path temporary_beside(const fs::path& path) {
+  return fmt::format("{}.tmp-{}", path.string(), ::getpid());
+}
+
 }  // namespace
 
 void fail_storage(const fs::path& path, std::string_view action, int error_number) {
@@ -88,9 +94,7 @@ void replace_file(const fs::path& path, std::string_view bytes) {
 }
 
 void write_atomically(const fs::path& path, const std::function<void(FileWriter&)>& fill) {
-  // The process id keeps two processes apart; one process replaces one path from one thread at a
-  // time.
-  const fs::path temporary = fmt::format("{}.tmp-{}", path.string(), ::getpid());
+  const fs::path temporary = temporary_beside(path);
   try {
     FileWriter file(temporary);
     fill(file);
@@ -101,6 +105,13 @@ void write_atomically(const fs::path& path, const std::function<void(FileWriter&
     ::unlink(temporary.c_str());
     throw;
   }
+}
+
+void check_replaceable(const fs::path& path) {
+  if (directory_exists(path)) fail_storage(path, "write a file", EISDIR);
+  const fs::path temporary = temporary_beside(path);
+  FileWriter(temporary).close();
+  ::unlink(temporary.c_str());
 }
 
 void rename_durably(const fs::path& from, const fs::path& to) {

@@ -37,6 +37,9 @@ void replace_file(const std::filesystem::path& path, std::string_view bytes);
 /// The same for content that is written piece by piece: `fill` writes all of it.
 void write_atomically(const std::filesystem::path& path,
                       const std::function<void(FileWriter&)>& fill);
+/// Throws StorageError where write_atomically could not write `path`: before hours of work whose
+/// result it shall hold.
+void check_replaceable(const std::filesystem::path& path);
 /// Renames a file or folder over `to` and flushes both folders: once it returns, a crash does not
 /// undo it.
 void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);

@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <optional>
+
 #include "base/error.h"
 #include "io/file.h"
 #include "io/file_lock.h"
@@ -71,6 +73,21 @@ TEST(FileFault, LockNamesItsHolderAndEndsWithTheProcess) {
   EXPECT_THROW(FileLock(dir / "lock"), StorageError);
   ::close(pipe_ends[0]);
   ::close(pipe_ends[1]);
+}
+
+TEST(FileFault, ALockCanBeWaitedFor) {
+  const TempDir dir;
+  std::optional<FileLock> other(std::in_place, dir / "lock");
+  int num_asked = 0;
+  const FileLock lock(dir / "lock", [&](const std::string& holder) {
+    EXPECT_EQ(holder, "process " + std::to_string(::getpid()));
+    if (++num_asked == 2) other.reset();
+    return true;
+  });
+  EXPECT_EQ(num_asked, 2);
+  EXPECT_THROW(FileLock(dir / "lock", [](const std::string&) { return false; }), StorageError);
+  EXPECT_THROW(FileLock(dir / "lock", [](const std::string&) -> bool { throw DataError("me"); }),
+               DataError);
 }
 
 }  // namespace

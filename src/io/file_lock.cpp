@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "base/error.h"
@@ -14,6 +16,9 @@
 
 namespace axle {
 namespace {
+
+// A signal does not end a blocking flock() whose handler restarts system calls, so we look again.
+constexpr std::chrono::milliseconds kPause(100);
 
 std::string holder_text(int fd) {
   char text[32] = {};
@@ -26,28 +31,34 @@ std::string holder_text(int fd) {
 
 }  // namespace
 
-FileLock::FileLock(std::filesystem::path path) : path_(std::move(path)) {
+// A constructor of its own: whatever the others throw, the destructor closes the file.
+FileLock::FileLock(std::filesystem::path path, Open) : path_(std::move(path)) {
   fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (fd_ < 0) fail_storage(path_, "open the lock file", errno);
-  int error = ::flock(fd_, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
-  if (error == EWOULDBLOCK) {
+}
+
+FileLock::FileLock(std::filesystem::path path)
+    : FileLock(std::move(path), [](const std::string&) { return false; }) {}
+
+FileLock::FileLock(std::filesystem::path path,
+                   const std::function<bool(const std::string& holder)>& keep_waiting)
+    : FileLock(std::move(path), Open()) {
+  while (::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) fail_storage(path_, "lock", errno);
     const std::string holder = holder_text(fd_);
-    ::close(fd_);
-    throw StorageError(
-        fmt::format("{}: expected a folder that no other run uses, got one held by {}; "
-                    "stop that run or choose another folder",
-                    path_.string(), holder));
+    if (!keep_waiting(holder)) {
+      throw StorageError(
+          fmt::format("{}: expected a folder that no other run uses, got one held by {}; "
+                      "stop that run or choose another folder",
+                      path_.string(), holder));
+    }
+    std::this_thread::sleep_for(kPause);
   }
   const std::string note = fmt::format("{}\n", ::getpid());
-  if (error == 0 && ::ftruncate(fd_, 0) != 0) error = errno;
-  if (error == 0 &&
-      ::pwrite(fd_, note.data(), note.size(), 0) != static_cast<ssize_t>(note.size())) {
-    error = errno != 0 ? errno : ENOSPC;
-  }
-  if (error != 0) {
-    ::close(fd_);
-    fail_storage(path_, "lock", error);
-  }
+  if (::ftruncate(fd_, 0) != 0) fail_storage(path_, "lock", errno);
+  errno = ENOSPC;  // of a write that is short
+  if (::pwrite(fd_, note.data(), note.size(), 0) != static_cast<ssize_t>(note.size()))
+    fail_storage(path_, "lock", errno);
 }
 
 // The file stays: removing it could take it from under a process that has just opened it.

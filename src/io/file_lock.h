@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <string>
 
 namespace axle {
 
@@ -11,11 +13,17 @@ class FileLock {
   /// Creates the file if missing and writes the process id into it. Throws StorageError naming the
   /// process that holds it; one process can't lock a file twice either.
   explicit FileLock(std::filesystem::path path);
+  /// The same, but waits while another one holds it: asks `keep_waiting` several times a second,
+  /// with the holder ("process 123"), and throws once it says no.
+  FileLock(std::filesystem::path path,
+           const std::function<bool(const std::string& holder)>& keep_waiting);
   ~FileLock();
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
 
  private:
+  struct Open {};
+  FileLock(std::filesystem::path path, Open);
   std::filesystem::path path_;
   int fd_ = -1;
 };

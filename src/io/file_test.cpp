@@ -73,6 +73,17 @@ TEST(File, ErrorsNamePathAndReason) {
   throws([&] { rename_durably(dir / "none", dir / "y"); }, dir / "none", "No such file");
 }
 
+TEST(File, WhetherOneCanBeWrittenIsKnownBefore) {
+  const TempDir dir;
+  replace_file(dir / "old", "kept");
+  check_replaceable(dir / "old");
+  check_replaceable(dir / "new");
+  EXPECT_EQ(read_file(dir / "old"), "kept");
+  EXPECT_THAT(list_directory(dir.path()), ElementsAre(dir.path() / "old"));
+  EXPECT_THROW(check_replaceable(dir.path()), StorageError);
+  EXPECT_THROW(check_replaceable(dir / "missing/new"), StorageError);
+}
+
 TEST(File, FoldersAreMadeListedMovedAndRemoved) {
   const TempDir dir;
   make_directories(dir / "a/b/c");

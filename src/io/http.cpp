@@ -3,17 +3,17 @@
 #include <curl/curl.h>
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <exception>
 #include <memory>
 
+#include "base/environment.h"
 #include "base/text.h"
 #include "io/file.h"
 
 namespace axle {
 namespace {
 
-constexpr size_t kMaxPageBytes = size_t{64} << 20;
+constexpr int64_t kMaxPageBytes = int64_t{64} << 20;
 constexpr long kMaxRedirects = 10;
 
 struct CloseCurl {
@@ -25,9 +25,10 @@ struct CloseCurl {
 template <class T>
 using Curl = std::unique_ptr<T, CloseCurl>;
 
-std::string variable(std::initializer_list<const char*> names) {
-  for (const char* name : names) {
-    if (const char* value = std::getenv(name); value && *value) return value;
+/// Where certificates are, in the order in which other programs look.
+std::string ca_file_of_environment() {
+  for (const char* name : {"CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"}) {
+    if (std::string file = environment_variable(name); !file.empty()) return file;
   }
   return {};
 }
@@ -35,11 +36,22 @@ std::string variable(std::initializer_list<const char*> names) {
 /// One transfer: what the callbacks of libcurl need. Exceptions must not pass through it, so they
 /// wait here.
 struct Transfer {
+  const std::string& url;
   const HttpOptions& options;
   std::function<void(std::string_view)> sink;
   std::exception_ptr failure = {};
   bool is_cancelled = false;
   CURL* handle = nullptr;
+  int64_t num_bytes = 0;
+
+  void take(std::string_view bytes) {
+    num_bytes += static_cast<int64_t>(bytes.size());
+    if (options.max_bytes > 0 && num_bytes > options.max_bytes) {
+      throw HttpError(fmt::format("{}: expected at most {} bytes, got more", printable_url(url),
+                                  options.max_bytes));
+    }
+    sink(bytes);
+  }
 };
 
 size_t on_bytes(char* data, size_t size, size_t count, void* user) {
@@ -48,7 +60,7 @@ size_t on_bytes(char* data, size_t size, size_t count, void* user) {
   curl_easy_getinfo(transfer.handle, CURLINFO_RESPONSE_CODE, &status);
   if (status != 200) return size * count;  // the body of an error page is of no interest
   try {
-    transfer.sink({data, size * count});
+    transfer.take({data, size * count});
     return size * count;
   } catch (...) {
     transfer.failure = std::current_exception();
@@ -79,11 +91,9 @@ void apply(const HttpOptions& options, CURL* handle) {
   curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, static_cast<long>(options.connect_timeout_secs));
   curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
   curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, static_cast<long>(options.stall_timeout_secs));
-  const std::string ca_file =
-      options.ca_file.empty() ? variable({"CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"})
-                              : options.ca_file;
+  const std::string ca_file = options.ca_file.empty() ? ca_file_of_environment() : options.ca_file;
   if (!ca_file.empty()) curl_easy_setopt(handle, CURLOPT_CAINFO, ca_file.c_str());
-  const std::string ca_folder = variable({"SSL_CERT_DIR"});
+  const std::string ca_folder = environment_variable("SSL_CERT_DIR");
   if (!ca_folder.empty()) curl_easy_setopt(handle, CURLOPT_CAPATH, ca_folder.c_str());
   if (!options.proxy.empty()) curl_easy_setopt(handle, CURLOPT_PROXY, options.proxy.c_str());
 }
@@ -96,7 +106,9 @@ std::string one_line(std::string_view text) {
   return out;
 }
 
-HttpPage request(const std::string& url, Transfer transfer) {
+HttpPage request(const std::string& url, const HttpOptions& options,
+                 std::function<void(std::string_view)> sink) {
+  Transfer transfer{.url = url, .options = options, .sink = std::move(sink)};
   // Its set-up is not thread-safe everywhere; that of a static is.
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
   const std::string where = printable_url(url);
@@ -104,10 +116,10 @@ HttpPage request(const std::string& url, Transfer transfer) {
   if (!handle) throw HttpError(fmt::format("{}: expected a working libcurl, got none", where));
   char reason[CURL_ERROR_SIZE] = "";
   Curl<curl_slist> headers;
-  for (const std::string& header : transfer.options.headers)
+  for (const std::string& header : options.headers)
     headers.reset(curl_slist_append(headers.release(), header.c_str()));
   transfer.handle = handle.get();
-  apply(transfer.options, handle.get());
+  apply(options, handle.get());
   curl_easy_setopt(handle.get(), CURLOPT_URL, url.c_str());
   curl_easy_setopt(handle.get(), CURLOPT_HTTPHEADER, headers.get());
   curl_easy_setopt(handle.get(), CURLOPT_ERRORBUFFER, reason);
@@ -149,14 +161,9 @@ std::string part_of(CURLU* url, CURLUPart part) {
 
 HttpPage http_get(const std::string& url, const HttpOptions& options) {
   std::string body;
-  const auto append = [&](std::string_view bytes) {
-    if (body.size() + bytes.size() > kMaxPageBytes) {
-      throw HttpError(fmt::format("{}: expected a page of at most {} MiB, got more",
-                                  printable_url(url), kMaxPageBytes >> 20));
-    }
-    body += bytes;
-  };
-  HttpPage page = request(url, {.options = options, .sink = append});
+  HttpOptions with_limit = options;
+  if (with_limit.max_bytes == 0) with_limit.max_bytes = kMaxPageBytes;
+  HttpPage page = request(url, with_limit, [&](std::string_view bytes) { body += bytes; });
   page.body = std::move(body);
   return page;
 }
@@ -164,7 +171,7 @@ HttpPage http_get(const std::string& url, const HttpOptions& options) {
 void http_download(const std::string& url, const std::filesystem::path& file,
                    const HttpOptions& options) {
   FileWriter writer(file);
-  request(url, {.options = options, .sink = [&](std::string_view bytes) { writer.write(bytes); }});
+  request(url, options, [&](std::string_view bytes) { writer.write(bytes); });
   writer.close();
 }
 

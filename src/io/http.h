@@ -32,7 +32,10 @@ struct HttpOptions {
   int64_t connect_timeout_secs = 30;
   /// A transfer ends when nothing arrives for so long.
   int64_t stall_timeout_secs = 60;
-  /// Called now and then with the bytes so far and in all (0: not known); false ends the transfer.
+  /// A transfer ends with an error when more arrives; 0: any size is good.
+  int64_t max_bytes = 0;
+  /// Called with the bytes so far and in all (0: not known), every second or more often, also while
+  /// there is no connection yet; false ends the transfer.
   std::function<bool(int64_t, int64_t)> progress = {};
 };
 
@@ -42,7 +45,8 @@ struct HttpPage {
   std::string url;           // where redirects led
 };
 
-/// Follows redirects. Throws HttpError for every answer but 200, and for a page over 64 MiB.
+/// Follows redirects. Throws HttpError for every answer but 200, and for a page over 64 MiB where
+/// max_bytes says nothing else.
 HttpPage http_get(const std::string& url, const HttpOptions& options = {});
 /// Into `file`, which must not be trusted or kept when this throws: HttpError, StorageError.
 void http_download(const std::string& url, const std::filesystem::path& file,

@@ -106,6 +106,22 @@ TEST(Http, ADownloadCanBeStopped) {
   EXPECT_THROW(http_download(server.url("/large"), "/dev/full"), StorageError);
 }
 
+TEST(Http, ATransferThatGrowsTooLargeEndsAtOnce) {
+  const HttpServer server(answer);
+  const TempDir dir;
+  const auto error = [&](int64_t max_bytes) {
+    return http_error(
+        [&] { http_download(server.url("/large"), dir / "file", {.max_bytes = max_bytes}); });
+  };
+  EXPECT_EQ(error(3 << 20), "no error");
+  EXPECT_EQ(error((3 << 20) - 1),
+            server.url("/large") + ": expected at most 3145727 bytes, got more");
+  EXPECT_EQ(error(10), server.url("/large") + ": expected at most 10 bytes, got more");
+  EXPECT_LE(file_bytes(dir / "file"), 10);
+  EXPECT_EQ(http_error([&] { http_get(server.url("/page"), {.max_bytes = 4}); }),
+            server.url("/page") + ": expected at most 4 bytes, got more");
+}
+
 TEST(Http, AddressesRelativeToAPage) {
   EXPECT_EQ(resolve_url("https://host/simple/pkg/", "../../files/a%2B1.whl#sha256=0"),
             "https://host/files/a%2B1.whl#sha256=0");

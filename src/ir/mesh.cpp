@@ -4,8 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
+#include <set>
 
 #include "base/error.h"
 
@@ -28,63 +27,6 @@ bool Mesh::has(std::string_view axis) const {
   return std::ranges::find(axes, axis, &MeshAxis::name) != axes.end();
 }
 
-namespace {
-
-std::string to_text(const MeshAxis& axis) {
-  if (axis.across == 1) return fmt::format("{}={}", axis.name, axis.size);
-  const int64_t within = axis.size < 0 ? -1 : axis.size / axis.across;
-  return fmt::format("{}={}x{}", axis.name, axis.across, within);
-}
-
-// A positive number, or -1; nothing else.
-std::optional<int64_t> size_from(std::string_view text) {
-  int64_t size = 0;
-  const char* const end = text.data() + text.size();
-  const bool whole = std::from_chars(text.data(), end, size).ptr == end && !text.empty();
-  return whole && (size >= 1 || size == -1) ? std::optional(size) : std::nullopt;
-}
-
-// "data=8", "data=2x4".
-std::optional<MeshAxis> axis_from(std::string_view text) {
-  const size_t equals = text.find('=');
-  if (equals == 0 || equals == text.npos) return std::nullopt;
-  MeshAxis axis{.name = std::string(text.substr(0, equals))};
-  text.remove_prefix(equals + 1);
-  const size_t cross = text.find('x');
-  const auto within = size_from(cross == text.npos ? text : text.substr(cross + 1));
-  const auto across =
-      cross == text.npos ? std::optional<int64_t>(1) : size_from(text.substr(0, cross));
-  if (!within || !across || *across < 1) return std::nullopt;
-  axis.across = *across;
-  axis.size = *within < 0 ? -1 : *across * *within;
-  return axis;
-}
-
-}  // namespace
-
-std::string to_text(const Mesh& mesh) {
-  std::string out;
-  for (const auto& axis : mesh.axes) out += (out.empty() ? "" : ",") + to_text(axis);
-  return out;
-}
-
-void from_text(std::string_view text, Mesh& mesh) {
-  mesh.axes.clear();
-  while (!text.empty()) {
-    const size_t comma = std::min(text.find(','), text.size());
-    const std::string_view part = text.substr(0, comma);
-    auto axis = axis_from(part);
-    if (!axis) {
-      throw ConfigError(
-          fmt::format("expected mesh axes like data=2,fsdp=-1,model=2x4, got '{}'", part));
-    }
-    if (mesh.has(axis->name))
-      throw ConfigError(fmt::format("expected each mesh axis once, got '{}' twice", axis->name));
-    mesh.axes.push_back(std::move(*axis));
-    text.remove_prefix(std::min(comma + 1, text.size()));
-  }
-}
-
 Mesh infer_mesh(Mesh mesh, int64_t num_devices) {
   int64_t known = 1;
   MeshAxis* inferred = nullptr;
@@ -97,15 +39,20 @@ Mesh infer_mesh(Mesh mesh, int64_t num_devices) {
     } else if (axis.size < 1) {
       throw ConfigError(
           fmt::format("mesh.{}: size must be positive or -1, got {}", axis.name, axis.size));
-    } else {
-      known *= axis.size;
+    } else if (__builtin_mul_overflow(known, axis.size, &known)) {
+      throw ConfigError(
+          fmt::format("mesh: expected {} devices in all, got {}", num_devices, to_text(mesh)));
     }
   }
-  if (inferred && num_devices % known == 0) {
+  if (inferred) {
+    if (num_devices % known != 0) {
+      throw ConfigError(fmt::format(
+          "mesh: expected sizes that divide the {} devices, got {} without {} in {}; choose others "
+          "by --mesh or a mesh rule for this machine",
+          num_devices, known, inferred->name, to_text(mesh)));
+    }
     inferred->size = num_devices / known;
-    known = num_devices;
-  }
-  if (known != num_devices) {
+  } else if (known != num_devices) {
     throw ConfigError(
         fmt::format("mesh: expected sizes that multiply to the {} devices, got {}; an axis of size "
                     "-1 takes what the others leave, as in data=-1",
@@ -122,53 +69,14 @@ Mesh infer_mesh(Mesh mesh, int64_t num_devices) {
   return mesh;
 }
 
-std::string to_text(const DimAxes& axes) {
-  return axes.empty()       ? "None"
-         : axes.size() == 1 ? axes[0]
-                            : fmt::format("[{}]", fmt::join(axes, ", "));
-}
-
-void from_text(std::string_view text, DimAxes& axes) {
-  PartitionSpec one;
-  from_text(fmt::format("[{}]", text), one);
-  if (one.dims.size() != 1)
-    throw ConfigError(fmt::format("expected the mesh axes of one dim, got '{}'", text));
-  axes = one.dims[0];
-}
-
-std::string to_text(const PartitionSpec& spec) {
-  std::vector<std::string> dims;
-  for (const auto& axes : spec.dims) dims.push_back(to_text(axes));
-  return fmt::format("[{}]", fmt::join(dims, ", "));
-}
-
-void from_text(std::string_view text, PartitionSpec& spec) {
-  const auto fail = [&] {
-    throw ConfigError(
-        fmt::format("expected mesh axes like [None, [expert, fsdp], model], got '{}'", text));
-  };
-  if (text.size() < 2 || text.front() != '[' || text.back() != ']') fail();
-  spec.dims.clear();
-  int depth = 0;
-  std::string word;
-  const auto flush = [&] {
-    if (word.empty()) return;
-    if (depth == 1) spec.dims.emplace_back();
-    if (depth == 2 || word != "None") spec.dims.back().push_back(word);
-    word.clear();
-  };
-  for (char c : text) {
-    if (c == '[') {
-      if (++depth == 2) spec.dims.emplace_back();
-      if (depth > 2) fail();
-    } else if (c == ']' || c == ',') {
-      flush();
-      if (c == ']') --depth;
-    } else if (c != ' ') {
-      word += c;
+std::optional<std::string> axis_named_twice(const PartitionSpec& spec) {
+  std::set<std::string> seen;
+  for (const DimAxes& axes : spec.dims) {
+    for (const std::string& axis : axes) {
+      if (!seen.insert(axis).second) return axis;
     }
   }
-  if (depth != 0) fail();
+  return std::nullopt;
 }
 
 PartitionSpec restrict(const PartitionSpec& spec, const Mesh& mesh) {
@@ -204,15 +112,12 @@ void check_partition(std::string_view name, const Shape& shape, const PartitionS
     fail(
         fmt::format("expected mesh axes for at most {} dims, got {}", shape.size(), to_text(spec)));
   }
-  std::vector<std::string> seen;
+  if (const auto axis = axis_named_twice(spec))
+    fail(fmt::format("expected each mesh axis once, got '{}' twice in {}", *axis, to_text(spec)));
   for (size_t d = 0; d < spec.dims.size(); ++d) {
     int64_t parts = 1;
     std::vector<std::string> sizes;
     for (const std::string& axis : spec.dims[d]) {
-      if (std::ranges::find(seen, axis) != seen.end())
-        fail(
-            fmt::format("expected each mesh axis once, got '{}' twice in {}", axis, to_text(spec)));
-      seen.push_back(axis);
       if (mesh.size(axis) == 1) continue;
       parts *= mesh.size(axis);
       sizes.push_back(fmt::format("{}={}", axis, mesh.size(axis)));

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,7 +35,7 @@ struct Mesh {
 
 /// "data=2,fsdp=-1", in order; "" for one device. "data=2x4" is an axis of 8, 2 of it across.
 std::string to_text(const Mesh& mesh);
-/// Reads what to_text prints. Throws ConfigError.
+/// Reads what to_text prints: names of letters, digits and '_'. Throws ConfigError.
 void from_text(std::string_view text, Mesh& mesh);
 
 /// Fills in the one axis of size -1 from the number of devices. Throws ConfigError if the sizes do
@@ -70,6 +71,8 @@ PartitionSpec restrict(const PartitionSpec& spec, const Mesh& mesh);
 /// As restrict, and without the axes by which a dim of `shape` does not divide: what a constraint
 /// on a value may ask for.
 PartitionSpec restrict(const PartitionSpec& spec, const Shape& shape, const Mesh& mesh);
+/// An axis that the spec names more than once; none if there is none.
+std::optional<std::string> axis_named_twice(const PartitionSpec& spec);
 /// Throws ConfigError `<name>: ...` if the spec has more dims than `shape`, names an axis twice, or
 /// a dim does not divide by the sizes of its axes.
 void check_partition(std::string_view name, const Shape& shape, const PartitionSpec& spec,

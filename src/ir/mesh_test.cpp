@@ -29,17 +29,45 @@ TEST(MeshText, SplitsAnAxisAcrossTheSlowNetwork) {
 }
 
 TEST(MeshText, RefusesWhatIsNoMesh) {
-  for (const char* text : {"data", "=2", "data=0", "data=-2", "data=2x", "data=-1x4", "data=x4",
-                           "data=2x0", "data=2.5", "data=2=3"})
+  for (const char* text :
+       {"data", "=2", "data=0", "data=-2", "data=2x", "data=-1x4", "data=x4", "data=2x0",
+        "data=2.5", "data=2=3", "data=2,", "da\"ta=2", "data=9223372036854775807x3"})
     EXPECT_THAT(error_of([&] { mesh_from(text); }), HasSubstr("expected mesh axes like")) << text;
   EXPECT_THAT(error_of([&] { mesh_from("a=2,a=2"); }), HasSubstr("'a' twice"));
+}
+
+TEST(PartitionText, RoundTrips) {
+  for (const char* text : {"[]", "[None]", "[model]", "[None, [expert, fsdp], model]"}) {
+    PartitionSpec spec;
+    from_text(text, spec);
+    EXPECT_EQ(to_text(spec), text);
+  }
+  PartitionSpec spec;
+  from_text(" [ [expert,fsdp] ,None, [] ] ", spec);
+  EXPECT_EQ(spec, (PartitionSpec{{{"expert", "fsdp"}, {}, {}}}));
+}
+
+TEST(PartitionText, RefusesWhatIsNoSpec) {
+  for (const char* text : {"", "model", "[", "]", "[model", "[]a]", "[, model]", "[model,]",
+                           "[a [b]]", "[a b]", "[[a], b]]", "[[[a]]]", "[a\"b]"}) {
+    PartitionSpec spec;
+    EXPECT_THAT(error_of([&] { from_text(text, spec); }), HasSubstr("expected mesh axes like"))
+        << text;
+  }
 }
 
 TEST(InferMesh, FillsInWhatIsLeft) {
   EXPECT_EQ(infer_mesh(mesh_from("data=-1,fsdp=4"), 32), mesh_from("data=8,fsdp=4"));
   EXPECT_EQ(infer_mesh(mesh_from("data=2x-1,fsdp=4"), 32), mesh_from("data=2x4,fsdp=4"));
   EXPECT_THAT(error_of([&] { infer_mesh(mesh_from("data=-1,fsdp=3"), 32); }),
-              HasSubstr("multiply to the 32 devices"));
+              HasSubstr("expected sizes that divide the 32 devices, got 3 without data in "
+                        "data=-1,fsdp=3"));
+  EXPECT_THAT(error_of([&] { infer_mesh(mesh_from("data=2,fsdp=4"), 32); }),
+              HasSubstr("multiply to the 32 devices, got data=2,fsdp=4"));
+  EXPECT_THAT(error_of([&] {
+                infer_mesh(mesh_from("data=1000000000,fsdp=1000000000,seq=1000000000,model=-1"), 4);
+              }),
+              HasSubstr("expected 4 devices in all"));
   EXPECT_THAT(error_of([&] { infer_mesh({}, 8); }), HasSubstr("8 devices, got no axes"));
   EXPECT_THAT(error_of([&] { infer_mesh(mesh_from("data=3x-1,fsdp=4"), 32); }),
               HasSubstr("mesh.data: expected a size that divides by its 3 parts"));

@@ -91,29 +91,47 @@ class HloRule {
   Function function_ = nullptr;
 };
 
-/// Floating-point operations: a number for each element of the first result, or a function of the
-/// op.
+/// Bytes of an op's operands and results.
+double operand_and_result_bytes(const OpNode& op);
+/// Of ops whose result is a part of their first operand: that part, read and written, and the other
+/// operands.
+double read_part_bytes(const OpNode& op);
+/// Of ops that change a part of their first operand in place: the other operands, read, and as much
+/// written.
+double written_part_bytes(const OpNode& op);
+/// 0, of ops that leave their operand where it is.
+double no_bytes(const OpNode& op);
+
+/// What one run of an op costs: floating-point operations, a number for each element of the first
+/// result or a function of the op; and bytes read and written, as if the op stood alone.
 class CostRule {
  public:
-  constexpr CostRule(double per_element = 0) : per_element_(per_element) {}  // NOLINT
-  template <std::convertible_to<double (*)(const OpNode&)> F>
-  constexpr CostRule(F f) : function_(f) {}  // NOLINT
+  using Function = double (*)(const OpNode& op);
+  constexpr CostRule(double per_element = 0,  // NOLINT: rows read better without a call
+                     Function moved = operand_and_result_bytes)
+      : per_element_(per_element), bytes_(moved) {}
+  template <std::convertible_to<Function> F>
+  constexpr CostRule(F computed, Function moved = operand_and_result_bytes)  // NOLINT
+      : flops_(computed), bytes_(moved) {}
   double flops(const OpNode& op) const {
-    return function_ ? function_(op)
-                     : per_element_ * static_cast<double>(op.outputs[0].num_elements());
+    return flops_ ? flops_(op) : per_element_ * static_cast<double>(op.outputs[0].num_elements());
   }
+  double bytes(const OpNode& op) const { return bytes_(op); }
 
  private:
   double per_element_ = 0;
-  double (*function_)(const OpNode&) = nullptr;
+  Function flops_ = nullptr;
+  Function bytes_;
 };
 /// One multiply-add-sized operation for each element.
 inline constexpr CostRule kElementwise{1};
 /// exp, log, tanh, ...: counted as one by XLA's convention of separate transcendentals; 8
 /// approximates their work.
 inline constexpr CostRule kTranscendental{8};
-/// Movement of data only.
-inline constexpr CostRule kFree{0};
+/// Movement of data, integers: bytes but no floating-point operations.
+inline constexpr CostRule kNoFlops{0};
+/// A name, a wish or another view of the same bytes: nothing is computed or moved.
+inline constexpr CostRule kView{0, no_bytes};
 
 struct OpRow {
   std::string_view name;

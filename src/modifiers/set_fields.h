@@ -11,7 +11,8 @@ namespace axle {
 class SetFields final : public Modifier {
  public:
   struct Config {
-    /// {"input.batch_size": "32", "xla.xla_gpu_enable_latency_hiding_scheduler": "true"}.
+    /// {"input.batch_size": "32", "compiler_options.xla_gpu_enable_latency_hiding_scheduler":
+    /// "true"}.
     std::map<std::string, std::string> set = {};
     AXLE_CONFIG(SetFields, set)
   };

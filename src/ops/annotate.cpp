@@ -56,7 +56,7 @@ const OpRules name_rules({.name = "name",
                           .vjp = [](X, Y, Ct g) { return Values{g[0]}; },
                           .eval = eval_identity,
                           .hlo = hlo_identity,
-                          .cost = kFree,
+                          .cost = kView,
                           .cheap = true});
 
 const OpRules stop_gradient_rules({.name = "stop_gradient",
@@ -65,7 +65,7 @@ const OpRules stop_gradient_rules({.name = "stop_gradient",
                                    .vjp = no_gradient,
                                    .eval = eval_identity,
                                    .hlo = hlo_identity,
-                                   .cost = kFree,
+                                   .cost = kView,
                                    .cheap = true});
 
 // Not cheap: a barrier that recomputation could drop would not be one.
@@ -83,7 +83,7 @@ const OpRules barrier_rules({.name = "optimization_barrier",
                                  [](const OpNode& op, HloBuilder& b, const HloValues& x) {
                                    return b.op("stablehlo.optimization_barrier", x, op.outputs);
                                  },
-                             .cost = kFree});
+                             .cost = kView});
 
 const OpRules sharding_rules({.name = "sharding_constraint",
                               .infer = infer_sharding,
@@ -100,10 +100,11 @@ const OpRules sharding_rules({.name = "sharding_constraint",
                                     spec.dims.resize(op.outputs[0].dims.size());
                                     return HloValues{b.sharding_constraint(x[0], spec)};
                                   },
-                              .cost = kFree,
+                              .cost = kView,
                               .cheap = true});
 
 // Not cheap: what was moved to the host for the backward pass must be taken from there.
+// What it moves crosses the link to the host; bytes are those of the device's own memory.
 const OpRules place_rules({.name = "place",
                            .infer = infer_operands,
                            .batch = elementwise,
@@ -114,7 +115,7 @@ const OpRules place_rules({.name = "place",
                                  return HloValues{
                                      b.place(x[0], op.attrs<PlaceAttributes>().kind())};
                                },
-                           .cost = kFree});
+                           .cost = kView});
 
 }  // namespace
 

@@ -67,7 +67,7 @@ const OpRules broadcast_rules(
                b.one("stablehlo.broadcast_in_dim", x, op.outputs[0],
                      "broadcast_dimensions = " + mlir_array(op.attrs<BroadcastAttributes>().dims))};
          },
-     .cost = kFree,
+     .cost = kNoFlops,
      .cheap = true});
 
 }  // namespace

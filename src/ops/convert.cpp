@@ -65,7 +65,7 @@ const OpRules bitcast_convert_rules(
            y[0] = out.astype(y[0].dtype());
          },
      .hlo = "stablehlo.bitcast_convert",
-     .cost = kFree,
+     .cost = kView,
      .cheap = true});
 
 struct PrecisionAttributes : Attributes {

@@ -41,7 +41,7 @@ const OpRules full_rules(
          [](const OpNode& op, HloBuilder& b, const HloValues&) {
            return HloValues{b.splat(op.outputs[0], op.attrs<FullAttributes>().value)};
          },
-     .cost = kFree,
+     .cost = kNoFlops,
      .cheap = true});
 
 const OpRules constant_rules(
@@ -60,7 +60,7 @@ const OpRules constant_rules(
          [](const OpNode& op, HloBuilder& b, const HloValues&) {
            return HloValues{b.constant(op.attrs<ConstantAttributes>().value)};
          },
-     .cost = kFree,
+     .cost = kNoFlops,
      .cheap = true});
 
 const OpRules iota_rules(
@@ -85,7 +85,7 @@ const OpRules iota_rules(
                b.one("stablehlo.iota", {}, op.outputs[0],
                      fmt::format("iota_dimension = {} : i64", op.attrs<IotaAttributes>().axis))};
          },
-     .cost = kFree,
+     .cost = kNoFlops,
      .cheap = true});
 
 }  // namespace

@@ -103,7 +103,7 @@ const OpRules dynamic_slice_rules({.name = "dynamic_slice",
                                              "stablehlo.dynamic_slice", x, op.outputs[0],
                                              "slice_sizes = " + mlir_array(op.outputs[0].dims))};
                                        },
-                                   .cost = kFree});
+                                   .cost = {0, read_part_bytes}});
 
 const OpRules dynamic_update_slice_rules({.name = "dynamic_update_slice",
                                           .infer = infer_update,
@@ -118,7 +118,7 @@ const OpRules dynamic_update_slice_rules({.name = "dynamic_update_slice",
                                               },
                                           .eval = eval_update,
                                           .hlo = "stablehlo.dynamic_update_slice",
-                                          .cost = kFree});
+                                          .cost = {0, written_part_bytes}});
 
 // `start` along `axis`, 0 along the other dims.
 Values starts_in_dim(const Tensor& x, const Tensor& start, int64_t axis) {

@@ -283,23 +283,25 @@ const OpRules gather_rules({.name = "gather",
                             .vjp = vjp_gather,
                             .eval = eval_gather,
                             .hlo = lower_gather,
-                            .cost = kFree});
+                            .cost = {0, read_part_bytes}});
 
 const OpRules scatter_add_rules({.name = "scatter_add",
                                  .infer = infer_scatter,
                                  .vjp = vjp_scatter_add,
                                  .eval = eval_scatter<true>,
                                  .hlo = lower_scatter<true>,
-                                 .cost = [](const OpNode& op) {
-                                   return static_cast<double>(op.inputs[2].type().num_elements());
-                                 }});
+                                 .cost = {[](const OpNode& op) {
+                                            const Type& updates = op.inputs[2].type();
+                                            return static_cast<double>(updates.num_elements());
+                                          },
+                                          written_part_bytes}});
 
 const OpRules scatter_rules({.name = "scatter",
                              .infer = infer_scatter,
                              .vjp = vjp_scatter,
                              .eval = eval_scatter<false>,
                              .hlo = lower_scatter<false>,
-                             .cost = kFree});
+                             .cost = {0, written_part_bytes}});
 
 }  // namespace
 

@@ -37,7 +37,7 @@ const OpRules reshape_rules(
      .eval = [](const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x,
                 std::span<HostTensor> y) { y[0] = x[0]->reshaped(y[0].shape()); },
      .hlo = "stablehlo.reshape",
-     .cost = kFree,
+     .cost = kView,
      .cheap = true});
 
 std::vector<Type> infer_transpose(const OpNode& op) {
@@ -78,7 +78,7 @@ const OpRules transpose_rules(
            return HloValues{b.one("stablehlo.transpose", x, op.outputs[0],
                                   "permutation = " + mlir_array(op.attrs<AxesAttributes>().axes))};
          },
-     .cost = kFree,
+     .cost = kNoFlops,
      .cheap = true});
 
 const OpRules reverse_rules(
@@ -103,7 +103,7 @@ const OpRules reverse_rules(
            return HloValues{b.one("stablehlo.reverse", x, op.outputs[0],
                                   "dimensions = " + mlir_array(op.attrs<AxesAttributes>().axes))};
          },
-     .cost = kFree,
+     .cost = kNoFlops,
      .cheap = true});
 
 }  // namespace

@@ -74,7 +74,7 @@ const OpRules slice_rules(
                fmt::format("start_indices = {}, limit_indices = {}, strides = {}",
                            mlir_array(a.starts), mlir_array(a.limits), mlir_array(a.strides)))};
          },
-     .cost = kFree,
+     .cost = {0, read_part_bytes},
      .cheap = true});
 
 struct PadAttributes : Attributes {
@@ -152,7 +152,7 @@ const OpRules pad_rules(
                fmt::format("edge_padding_low = {}, edge_padding_high = {}, interior_padding = {}",
                            mlir_array(a.low), mlir_array(a.high), mlir_array(a.interior)))};
          },
-     .cost = kFree,
+     .cost = kNoFlops,
      .cheap = true});
 
 std::vector<Type> infer_concatenate(const OpNode& op) {
@@ -196,7 +196,7 @@ const OpRules concatenate_rules(
                b.one("stablehlo.concatenate", x, op.outputs[0],
                      fmt::format("dimension = {} : i64", op.attrs<AxisAttributes>().axis))};
          },
-     .cost = kFree,
+     .cost = kNoFlops,
      .cheap = true});
 
 int64_t from_the_front(int64_t i, int64_t size) { return i < 0 ? i + size : i; }

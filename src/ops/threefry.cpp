@@ -91,7 +91,7 @@ const OpRules threefry_rules({.name = "threefry2x32",
                               .vjp = no_gradient,
                               .eval = eval_threefry,
                               .hlo = lower_threefry,
-                              .cost = kFree});
+                              .cost = kNoFlops});
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 // of these recipes multiply it by the schedule alone.
 #include "config/register.h"
 #include "layers/lm_head.h"
+#include "layers/mesh_axes.h"
 #include "layers/repeat.h"
 #include "modifiers/replace_class.h"
 #include "modifiers/sequence_parallel.h"
@@ -16,10 +17,11 @@
 namespace axle {
 namespace {
 
-// The six axes of every recipe, least communication first.
 Mesh mesh_of(int64_t data, int64_t fsdp) {
-  return {
-      {{"pipeline", 1}, {"data", data}, {"expert", 1}, {"fsdp", fsdp}, {"seq", 1}, {"model", 1}}};
+  Mesh out;
+  for (const std::string& axis : kMeshAxes)
+    out.axes.push_back({axis, axis == "data" ? data : axis == "fsdp" ? fsdp : 1});
+  return out;
 }
 
 // What a machine keeps of each layer for the backward pass; the rest is computed again.

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <thread>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/text.h"
 #include "runtime/target.h"
 
@@ -40,18 +40,31 @@ std::string gpu_machine(const fs::path& proc) {
 }
 
 std::string tpu_machine() {
-  const char* type = std::getenv("TPU_ACCELERATOR_TYPE");
-  return type && *type ? fmt::format("tpu-{}", type) : std::string();
+  const std::string type = environment_variable("TPU_ACCELERATOR_TYPE");
+  return type.empty() ? type : "tpu-" + type;
+}
+
+// "trn2.48xlarge", with all of its devices.
+std::string cloud_machine(std::string_view backend, const fs::path& dmi) {
+  std::ifstream file(dmi / "product_name");
+  std::string product;
+  std::getline(file, product);
+  const std::string prefix = fmt::format("{}-{}", backend, trim(product));
+  for (const Accelerator& row : accelerators()) {
+    if (row.platform == backend && row.machine_prefix == prefix)
+      return fmt::format("{}-{}", prefix, row.devices_per_host);
+  }
+  return {};
 }
 
 }  // namespace
 
-std::string host_machine(std::string_view backend, const fs::path& proc) {
+std::string host_machine(std::string_view backend, const fs::path& proc, const fs::path& dmi) {
   if (backend == "cpu" || backend == "interpreter")
     return fmt::format("cpu-{}", std::thread::hardware_concurrency());
   const std::string known = backend == "cuda"  ? gpu_machine(proc)
                             : backend == "tpu" ? tpu_machine()
-                                               : std::string();
+                                               : cloud_machine(backend, dmi);
   return known.empty() ? fmt::format("{}-unknown", backend) : known;
 }
 

@@ -35,8 +35,12 @@ TEST(HostMachine, OfTpusAsksTheCloudsVariable) {
   ::unsetenv("TPU_ACCELERATOR_TYPE");
 }
 
-TEST(HostMachine, OfOtherBackendsIsNotKnown) {
-  EXPECT_EQ(host_machine("neuron"), "neuron-unknown");
+TEST(HostMachine, OfTrainiumIsTheCloudsMachine) {
+  const TempDir dmi;
+  EXPECT_EQ(host_machine("neuron", "/proc", dmi.path()), "neuron-unknown");
+  replace_file(dmi.path() / "product_name", "trn2.48xlarge\n");
+  EXPECT_EQ(host_machine("neuron", "/proc", dmi.path()), "neuron-trn2.48xlarge-64");
+  EXPECT_EQ(host_machine("rocm", "/proc", dmi.path()), "rocm-unknown");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "runtime/compiler.h"
 #include "runtime/saved_executable.h"
+#include "testing/environment_change.h"
 #include "testing/error_of.h"
 #include "testing/plugin_fixture.h"
 #include "testing/temp_dir.h"
@@ -16,7 +17,9 @@ namespace axle {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const Mesh kEight{{{"data", 8}}};
 const PartitionSpec kByRows{{{"data"}, {}}};
@@ -80,6 +83,17 @@ TEST_F(CompilerTest, ATargetSmallerThanTheMeshIsRefused) {
   EXPECT_EQ(error_of<DeviceError>(
                 [] { make_compiler(parse_target("cpu:4"))->compile(elementwise("negate")); }),
             "mesh: expected at most the 4 devices of 'cpu', got a mesh of 8");
+}
+
+TEST_F(CompilerTest, ThePluginOfAnotherPlatformIsRefusedWithAdvice) {
+  // By a name of its own: one file is loaded once, for one platform.
+  const auto link = dir_.path() / "named_as_cuda.so";
+  std::filesystem::create_symlink(*find_plugin(plugin_policy("cpu")), link);
+  const EnvironmentChange named("AXLE_PLUGIN_CUDA", link), flags("XLA_FLAGS", {});
+  EXPECT_THAT(
+      error_of<DeviceError>([] { make_compiler(parse_target("gpu:h100:1x8")); }),
+      AllOf(HasSubstr("target gpu:h100:1x8, plugin 'cuda' (" + link.string() + "): "),
+            EndsWith("; AXLE_PLUGIN_CUDA must name a plugin for cuda"), Not(HasSubstr("\n"))));
 }
 
 TEST_F(CompilerTest, OptionsThatThePluginRefusesAreNamed) {

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "ir/grid.h"
 #include "runtime/plugin_policy.h"
 
 namespace axle {
@@ -19,18 +20,6 @@ using Indices = std::vector<size_t>;
 
 int64_t product(std::span<const int64_t> sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
-}
-
-// Coordinates of a row-major position, and back.
-Sizes unravel(int64_t position, std::span<const int64_t> sizes) {
-  Sizes out(sizes.size());
-  for (size_t d = sizes.size(); d-- > 0; position /= sizes[d]) out[d] = position % sizes[d];
-  return out;
-}
-int64_t ravel(std::span<const int64_t> coordinates, std::span<const int64_t> sizes) {
-  int64_t out = 0;
-  for (size_t d = 0; d < sizes.size(); ++d) out = out * sizes[d] + coordinates[d];
-  return out;
 }
 
 /// Axes of a mesh and the dims of a box that they lie on, each in row-major order.
@@ -201,11 +190,9 @@ std::vector<size_t> device_order(const Topology& topology, const Mesh& mesh) {
   const auto groups = groups_of(topology, network, static_cast<size_t>(n));
   if (network == FastNetwork::kAll) return groups[0];
 
-  Sizes sizes, across;
-  for (const auto& axis : mesh.axes) {
-    sizes.push_back(axis.size);
-    across.push_back(axis.across);
-  }
+  const Sizes sizes = axis_sizes(mesh);
+  Sizes across;
+  for (const auto& axis : mesh.axes) across.push_back(axis.across);
   if (product(across) > 1) {
     check_across(mesh, network, groups, product(across));
   } else {

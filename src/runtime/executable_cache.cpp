@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "base/environment.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "lower/stablehlo.h"
@@ -101,8 +102,7 @@ std::string ExecutableCache::key(const Plugin& plugin, const Topology& topology,
   add("platform", topology.platform + " " + topology.platform_version);
   for (const auto& device : topology.devices)
     add("device", fmt::format("{} {}", device.id, device.kind));
-  const char* flags = std::getenv("XLA_FLAGS");
-  add("flags", flags ? flags : "");
+  add("flags", environment_variable("XLA_FLAGS"));
   if (topology.platform == "cpu") add("host", host_instruction_sets());
   return sha256_hex(parts);
 }

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <sstream>
 
+#include "base/environment.h"
 #include "base/error.h"
 #include "runtime/plugin.h"
 
@@ -16,6 +16,11 @@ namespace fs = std::filesystem;
 
 constexpr int kMaxDepth = 4;  // a wheel unpacks into a folder or two
 
+bool is_file(const fs::path& path) {
+  std::error_code ignored;  // what may not be looked at is no file for us
+  return fs::is_regular_file(path, ignored);
+}
+
 std::optional<fs::path> find_below(const fs::path& folder, const std::string& file) {
   std::error_code error;
   const auto options = fs::directory_options::follow_directory_symlink |
@@ -24,9 +29,11 @@ std::optional<fs::path> find_below(const fs::path& folder, const std::string& fi
   std::optional<fs::path> found;
   // The order of a directory is chance: the first by name is taken, so that two runs agree.
   for (; !error && entries != fs::recursive_directory_iterator(); entries.increment(error)) {
-    if (entries.depth() >= kMaxDepth) entries.disable_recursion_pending();
-    if (entries->path().filename() == file && (!found || entries->path() < *found))
-      found = entries->path();
+    const fs::path& path = entries->path();
+    // What has a hidden name is not complete yet (inspect/fetch_plugin).
+    if (entries.depth() >= kMaxDepth || path.filename().string().starts_with('.'))
+      entries.disable_recursion_pending();
+    if (path.filename() == file && (!found || path < *found) && is_file(path)) found = path;
   }
   return found;
 }
@@ -44,8 +51,7 @@ std::vector<fs::path> toolkits_below(const fs::path& folder) {
 
 /// The value of --xla_gpu_cuda_data_dir in XLA_FLAGS.
 fs::path toolkit_of_flags() {
-  const char* flags = std::getenv("XLA_FLAGS");
-  std::istringstream words(flags ? flags : "");
+  std::istringstream words(environment_variable("XLA_FLAGS"));
   constexpr std::string_view kName = "--xla_gpu_cuda_data_dir=";
   for (std::string word; words >> word;) {
     if (word.starts_with(kName)) return word.substr(kName.size());
@@ -64,18 +70,25 @@ std::vector<fs::path> plugin_folders() {
        folder = folder.parent_path()) {
     out.push_back(folder / ".axle/plugins");
   }
-  if (const char* home = std::getenv("HOME")) out.push_back(fs::path(home) / ".axle/plugins");
+  if (const std::string home = environment_variable("HOME"); !home.empty())
+    out.push_back(fs::path(home) / ".axle/plugins");
   return out;
 }
 
+fs::path named_plugin(std::string_view platform) {
+  const fs::path named = environment_variable(plugin_variable(platform));
+  if (named.empty()) return {};
+  std::error_code error;  // there is no current folder
+  const fs::path full = fs::absolute(named, error);
+  return (error ? named : full).lexically_normal();
+}
+
 std::optional<fs::path> find_plugin(const PluginPolicy& policy) {
-  const std::string variable = plugin_variable(policy.platform);
-  if (const char* named = std::getenv(variable.c_str()); named && *named) {
-    if (!fs::is_regular_file(named)) {
-      throw DeviceError(
-          fmt::format("{}: expected the file of a PJRT plugin, got '{}'", variable, named));
-    }
-    return fs::path(named);
+  if (const fs::path named = named_plugin(policy.platform); !named.empty()) {
+    if (is_file(named)) return named;
+    throw DeviceError(fmt::format(
+        "{}: expected the file of a PJRT plugin, got '{}'; unset it to use one in .axle/plugins",
+        plugin_variable(policy.platform), named.string()));
   }
   for (const auto& folder : plugin_folders()) {
     for (const auto& file : policy.files) {
@@ -95,17 +108,15 @@ std::optional<fs::path> find_cuda_toolkit(const fs::path& plugin_folder) {
     if (!folder.empty()) add_all(toolkits_below(folder.parent_path().parent_path()));
   };
   add_beside(plugin_folder);
-  if (const char* plugin = std::getenv(plugin_variable("cuda").c_str()))
-    add_beside(fs::path(plugin).parent_path());
+  add_beside(named_plugin("cuda").parent_path());
   for (const auto& folder : plugin_folders()) add_all(toolkits_below(folder));
   for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
-    if (const char* folder = std::getenv(name)) candidates.emplace_back(folder);
+    candidates.emplace_back(environment_variable(name));
   }
   candidates.emplace_back("/usr/local/cuda");
-  std::error_code ignored;
   for (const auto& folder : candidates) {
-    if (!folder.empty() && fs::is_regular_file(folder / "bin/ptxas", ignored) &&
-        fs::is_regular_file(folder / "nvvm/libdevice/libdevice.10.bc", ignored))
+    if (!folder.empty() && is_file(folder / "bin/ptxas") &&
+        is_file(folder / "nvvm/libdevice/libdevice.10.bc"))
       return folder;
   }
   return std::nullopt;

@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -15,7 +14,7 @@ namespace {
 bool is_known(const std::string& backend) {
   const auto& rows = plugin_policies();
   return std::ranges::any_of(rows, [&](const auto& row) { return row.platform == backend; }) ||
-         std::getenv(plugin_variable(backend).c_str()) != nullptr;
+         !named_plugin(backend).empty();
 }
 
 }  // namespace

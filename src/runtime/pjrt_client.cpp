@@ -17,7 +17,7 @@ PjrtClient::PjrtClient(const Plugin& plugin, int64_t num_devices) : plugin_(plug
   pjrt::ClientCreate create{.options = &count,
                             .num_options = policy.device_count_option.empty() ? size_t{0} : 1};
   const std::string where = fmt::format("client of plugin '{}'", policy.platform);
-  plugin.call(create, where);
+  plugin.first_call(create, where);
   if (!create.client) throw DeviceError(fmt::format("{}: expected a client, got none", where));
   client_ = {plugin, create.client};
 
@@ -25,9 +25,9 @@ PjrtClient::PjrtClient(const Plugin& plugin, int64_t num_devices) : plugin_(plug
   // Real devices show by themselves whose plugin it is; virtual ones could be anybody's.
   if (!policy.device_count_option.empty() && !plugin.try_call(name) &&
       to_view(name.name) != policy.platform) {
-    throw DeviceError(fmt::format("{} ({}): expected a plugin of platform '{}', got one of '{}'",
+    throw DeviceError(fmt::format("{} ({}): expected a plugin of platform '{}', got one of '{}'{}",
                                   where, plugin.path().string(), policy.platform,
-                                  to_view(name.name)));
+                                  to_view(name.name), plugin.advice()));
   }
   pjrt::ClientPlatformVersion version{.client = client_.get()};
   plugin.call(version, where);

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cstdlib>
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -98,7 +98,21 @@ Plugin::Plugin(const pjrt::Api* api, PluginPolicy policy, std::filesystem::path 
     }
   }
   pjrt::PluginInitialize args;
-  call(args, where);
+  first_call(args, where);
+}
+
+std::string Plugin::advice() const {
+  if (named_plugin(policy_.platform) != path_) return {};
+  return fmt::format("; {} must name a plugin for {}", plugin_variable(policy_.platform),
+                     policy_.platform);
+}
+
+PluginFailure Plugin::with_advice(PluginFailure failure) const {
+  const std::string more = advice();
+  if (more.empty()) return failure;
+  failure.message.resize(failure.message.find_last_not_of(" .\n") + 1);  // the end of a sentence
+  failure.message += more;
+  return failure;
 }
 
 std::string Plugin::api_version() const {
@@ -179,7 +193,12 @@ const Plugin& load_plugin(std::string_view platform, const std::filesystem::path
   if (plugin) return *plugin;
   const auto policy = plugin_policy(platform);
   const std::string where = fmt::format("plugin '{}' ({})", platform, path);
-  apply_environment(policy, std::filesystem::path(path).parent_path());
+  const auto folder = std::filesystem::path(path).parent_path();
+  apply_environment(policy, folder);
+  // One that is named for another platform by mistake needs its own settings to fail at once.
+  for (const auto& row : plugin_policies()) {
+    if (std::ranges::count(row.files, file.filename().string()) > 0) apply_environment(row, folder);
+  }
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) throw DeviceError(fmt::format("{}: can't be loaded, got {}", where, ::dlerror()));
   const auto get_api = reinterpret_cast<const pjrt::Api* (*)()>(::dlsym(library, "GetPjrtApi"));

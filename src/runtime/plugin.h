@@ -59,6 +59,15 @@ class Plugin {
   void call(Args& args, std::string_view where) const {
     if (const auto failure = try_call(args)) throw_failure(where, *failure);
   }
+  /// As call, for what creates a client or a target: fails with advice() where the plugin is one
+  /// of another platform.
+  template <class Args>
+  void first_call(Args& args, std::string_view where) const {
+    if (auto failure = try_call(args)) throw_failure(where, with_advice(std::move(*failure)));
+  }
+  /// "; AXLE_PLUGIN_CUDA must name a plugin for cuda" for the end of a message, if that variable
+  /// has named this file; else "".
+  std::string advice() const;
   /// Takes the error over; nullptr gives nothing.
   std::optional<PluginFailure> take(pjrt::Error* error) const;
   /// Waits for the event, destroys it and returns its error.
@@ -84,6 +93,7 @@ class Plugin {
   size_t struct_size() const {
     return policy_.struct_sizes == StructSizes::kExact ? pjrt::wire_size<T>() : sizeof(Padded<T>);
   }
+  PluginFailure with_advice(PluginFailure failure) const;
   bool has_slot(int slot) const;
   std::optional<PluginFailure> invoke(int slot, void* args) const;
 
@@ -135,7 +145,9 @@ const Plugin& load_plugin(std::string_view platform, const std::filesystem::path
 /// The folders in which plugins are looked for: `.axle/plugins` under the current directory, under
 /// the folder of the program and its parents, and in the home directory; not all of them exist.
 std::vector<std::filesystem::path> plugin_folders();
-/// Where the platform's plugin lies: AXLE_PLUGIN_<NAME>, else somewhere below plugin_folders().
+/// The file that AXLE_PLUGIN_<NAME> names, as a full path, there or not; empty: it names none.
+std::filesystem::path named_plugin(std::string_view platform);
+/// Where the platform's plugin lies: named_plugin(), else somewhere below plugin_folders().
 /// Throws DeviceError if the variable names no file.
 std::optional<std::filesystem::path> find_plugin(const PluginPolicy& policy);
 /// The folder with bin/ptxas and nvvm/libdevice that the CUDA compiler needs (its option

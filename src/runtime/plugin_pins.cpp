@@ -10,11 +10,19 @@
 #include "io/file.h"
 
 namespace axle {
+namespace {
+
+constexpr std::string_view kFile = "# file: ";
+
+std::filesystem::path note_of(const PluginPins& pins, const std::filesystem::path& folder) {
+  return folder / (pins.platform + ".txt");
+}
+
+}  // namespace
 
 PluginPins parse_plugin_pins(std::string_view platform, std::string_view list) {
   static const std::regex wheel_line(
       R"(([A-Za-z0-9._-]+)==([A-Za-z0-9.+_-]+) --hash=sha256:([0-9a-f]{64})  # ([0-9]{1,15}) bytes)");
-  constexpr std::string_view kFile = "# file: ";
   PluginPins out{.platform = std::string(platform), .list = std::string(list)};
   std::string file;
   int number = 0;
@@ -52,11 +60,11 @@ const PluginPins* plugin_pins(std::string_view platform) {
 
 std::vector<PinnedWheel> outdated_wheels(const PluginPins& pins,
                                          const std::filesystem::path& folder) {
-  const auto marker = folder / (pins.platform + ".txt");
+  const auto note = note_of(pins, folder);
   std::vector<PinnedWheel> unpacked;
-  if (path_exists(marker)) {
+  if (path_exists(note)) {
     try {
-      unpacked = parse_plugin_pins(pins.platform, read_file(marker)).wheels;
+      unpacked = parse_plugin_pins(pins.platform, read_file(note)).wheels;
     } catch (const DataError&) {
       unpacked.clear();  // a list of another version of Axle: nothing is known about the wheels
     }
@@ -67,6 +75,19 @@ std::vector<PinnedWheel> outdated_wheels(const PluginPins& pins,
       out.push_back(wheel);
   }
   return out;
+}
+
+void note_unpacked(const PluginPins& pins, const std::vector<PinnedWheel>& wheels,
+                   const std::filesystem::path& folder) {
+  std::vector<PinnedWheel> missing = outdated_wheels(pins, folder);
+  std::erase_if(missing, [&](const auto& wheel) { return std::ranges::count(wheels, wheel) > 0; });
+  std::string lines;
+  for (const PinnedWheel& wheel : pins.wheels) {
+    if (std::ranges::count(missing, wheel) > 0) continue;
+    lines += fmt::format("{}{}\n{}=={} --hash=sha256:{}  # {} bytes\n", kFile, wheel.file,
+                         wheel.name, wheel.version, wheel.sha256, wheel.size_bytes);
+  }
+  replace_file(note_of(pins, folder), missing.empty() ? pins.list : lines);
 }
 
 }  // namespace axle

@@ -27,7 +27,8 @@ struct PluginPins {
   std::string platform;
   /// The plugin's own first.
   std::vector<PinnedWheel> wheels = {};
-  /// The list itself. A copy beside the unpacked wheels says that they are complete.
+  /// The list itself. A copy beside the unpacked wheels says that they are complete, in just these
+  /// versions.
   std::string list = {};
 };
 
@@ -39,6 +40,10 @@ const PluginPins* plugin_pins(std::string_view platform);
 /// The wheels of `pins` that are not unpacked in `folder` in just this version.
 std::vector<PinnedWheel> outdated_wheels(const PluginPins& pins,
                                          const std::filesystem::path& folder);
+/// Notes beside the wheels in `folder` that these ones of the list lie there as well now: the whole
+/// list once nothing is outdated, else the lines of those that are not.
+void note_unpacked(const PluginPins& pins, const std::vector<PinnedWheel>& wheels,
+                   const std::filesystem::path& folder);
 
 namespace detail {
 struct PluginList {

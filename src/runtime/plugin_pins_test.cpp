@@ -84,5 +84,21 @@ TEST(PluginPins, OutdatedIsWhatIsMissingOrOfAnotherVersion) {
   EXPECT_EQ(outdated(), 1u);
 }
 
+TEST(PluginPins, OnlyTheWholeListSaysThatAllIsThere) {
+  const TempDir dir;
+  const PluginPins pins = parse_plugin_pins("chip", kList);
+  const PinnedWheel &plugin = pins.wheels[0], &tool = pins.wheels[1];
+  make_directories(dir.path() / "one");
+  make_directories(dir.path() / "two");
+  replace_file(dir.path() / plugin.file, "of another version");
+  replace_file(dir.path() / tool.file, "x");
+  note_unpacked(pins, {tool}, dir.path());
+  EXPECT_EQ(outdated_wheels(pins, dir.path()), std::vector{plugin});
+  EXPECT_NE(read_file(dir / "chip.txt"), pins.list) << "`./dev plugin` compares the two";
+  note_unpacked(pins, {plugin}, dir.path());
+  EXPECT_EQ(outdated_wheels(pins, dir.path()), std::vector<PinnedWheel>());
+  EXPECT_EQ(read_file(dir / "chip.txt"), pins.list);
+}
+
 }  // namespace
 }  // namespace axle

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <sstream>
 
+#include "base/environment.h"
+#include "io/file.h"
 #include "runtime/plugin.h"
 
 namespace axle {
@@ -99,11 +101,7 @@ PluginPolicy plugin_policy(std::string_view platform) {
 }
 
 bool has_device(const PluginPolicy& policy) {
-  std::error_code ignored;
-  return policy.device_files.empty() ||
-         std::ranges::any_of(policy.device_files, [&](const std::string& file) {
-           return std::filesystem::exists(file, ignored);
-         });
+  return policy.device_files.empty() || std::ranges::any_of(policy.device_files, path_exists);
 }
 
 std::string plugin_variable(std::string_view platform) {
@@ -131,10 +129,10 @@ namespace {
 
 /// `value` or, for a list of flags, what of it the user's own list does not name.
 void set_default(const EnvironmentDefault& entry) {
-  const char* users = std::getenv(entry.name.c_str());
-  if (users && !entry.is_flag_list) return;
+  // One that the user has set to nothing is set.
+  if (!entry.is_flag_list && std::getenv(entry.name.c_str())) return;
   const std::string value =
-      entry.is_flag_list ? merge_flags(users ? users : "", entry.value) : entry.value;
+      entry.is_flag_list ? merge_flags(environment_variable(entry.name), entry.value) : entry.value;
   ::setenv(entry.name.c_str(), value.c_str(), 1);
 }
 
@@ -142,8 +140,7 @@ void set_default(const EnvironmentDefault& entry) {
 
 void apply_environment(const PluginPolicy& policy, const fs::path& folder) {
   for (const auto& entry : policy.environment) {
-    const auto exists = [](const std::string& file) { return fs::exists(file); };
-    if (std::ranges::none_of(entry.unless_file, exists)) set_default(entry);
+    if (std::ranges::none_of(entry.unless_file, path_exists)) set_default(entry);
   }
   if (!policy.needs_cuda_toolkit) return;
   const auto toolkit = find_cuda_toolkit(folder);

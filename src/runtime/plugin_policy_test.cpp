@@ -6,10 +6,16 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <vector>
 
+#include "base/environment.h"
 #include "base/error.h"
 #include "runtime/plugin.h"
 #include "runtime/runtime.h"
+#include "testing/environment_change.h"
+#include "testing/error_of.h"
+#include "testing/temp_dir.h"
 
 namespace axle {
 namespace {
@@ -41,8 +47,7 @@ TEST(FindCudaToolkit, TakesTheOneThatIsNamedIfItIsComplete) {
   namespace fs = std::filesystem;
   const fs::path folder =
       fs::path(testing::TempDir()) / ("axle_toolkit_" + std::to_string(::getpid()));
-  const std::string old_flags = std::getenv("XLA_FLAGS") ? std::getenv("XLA_FLAGS") : "";
-  ::setenv("XLA_FLAGS", ("--a=1 --xla_gpu_cuda_data_dir=" + folder.string() + " --b").c_str(), 1);
+  EnvironmentChange flags("XLA_FLAGS", "--a=1 --xla_gpu_cuda_data_dir=" + folder.string() + " --b");
   fs::create_directories(folder / "bin");
   fs::create_directories(folder / "nvvm/libdevice");
   std::ofstream(folder / "bin/ptxas") << "x";
@@ -50,22 +55,19 @@ TEST(FindCudaToolkit, TakesTheOneThatIsNamedIfItIsComplete) {
   std::ofstream(folder / "nvvm/libdevice/libdevice.10.bc") << "x";
   EXPECT_EQ(find_cuda_toolkit(), folder);
   // The layout of packages: the plugin in a folder beside nvidia/.
-  ::setenv("XLA_FLAGS", old_flags.c_str(), 1);
-  ::setenv("AXLE_PLUGIN_CUDA", (folder / "site/jax_plugins/xla/plugin.so").c_str(), 1);
+  flags.set("--c=2");
+  EnvironmentChange named("AXLE_PLUGIN_CUDA", folder / "site/jax_plugins/xla/plugin.so");
   fs::create_directories(folder / "site/nvidia/cu12");
   fs::create_directories(folder / "site/nvidia/cu13");
   fs::copy(folder / "bin", folder / "site/nvidia/cu13/bin");
   fs::copy(folder / "nvvm", folder / "site/nvidia/cu13/nvvm", fs::copy_options::recursive);
   const fs::path beside = folder / "site/nvidia/cu13";
   EXPECT_EQ(find_cuda_toolkit(), beside);
-  ::unsetenv("AXLE_PLUGIN_CUDA");
+  named.set({});
   EXPECT_EQ(find_cuda_toolkit(folder / "site/jax_plugins/xla"), beside);
   // A plugin that needs it is told.
   apply_environment({.needs_cuda_toolkit = true}, folder / "site/jax_plugins/xla");
-  EXPECT_STREQ(std::getenv("XLA_FLAGS"), ((old_flags.empty() ? "" : old_flags + " ") +
-                                          "--xla_gpu_cuda_data_dir=" + beside.string())
-                                             .c_str());
-  ::setenv("XLA_FLAGS", old_flags.c_str(), 1);
+  EXPECT_EQ(environment_variable("XLA_FLAGS"), "--c=2 --xla_gpu_cuda_data_dir=" + beside.string());
   fs::remove_all(folder);
 }
 
@@ -83,7 +85,9 @@ TEST(ApplyEnvironment, SetsWhatIsUnsetAndRespectsTheRest) {
       {.environment = {{.name = "AXLE_TEST_SET", .value = "ours"},
                        {.name = "AXLE_TEST_UNSET", .value = "ours"},
                        {.name = "AXLE_TEST_FLAGS", .value = "--x=2 --y=3", .is_flag_list = true},
-                       {.name = "AXLE_TEST_DEVICE", .value = "1", .unless_file = {"/dev/null"}}}},
+                       {.name = "AXLE_TEST_DEVICE",
+                        .value = "1",
+                        .unless_file = {std::string(300, 'x'), "/dev/null"}}}},
       "/");
   EXPECT_STREQ(std::getenv("AXLE_TEST_SET"), "mine");
   EXPECT_STREQ(std::getenv("AXLE_TEST_UNSET"), "ours");
@@ -92,15 +96,24 @@ TEST(ApplyEnvironment, SetsWhatIsUnsetAndRespectsTheRest) {
 }
 
 TEST(FindPlugin, TheVariableMustNameAFile) {
-  ::setenv("AXLE_PLUGIN_FAKE_A", "/nowhere/plugin.so", 1);
-  try {
-    find_plugin(plugin_policy("fake_a"));
-    FAIL() << "expected DeviceError";
-  } catch (const DeviceError& e) {
-    EXPECT_STREQ(
-        e.what(),
-        "AXLE_PLUGIN_FAKE_A: expected the file of a PJRT plugin, got '/nowhere/plugin.so'");
+  // Absent, a folder, a name longer than any file's, a file as a folder.
+  for (const std::string& named : {std::string("/nowhere/plugin.so"), std::string("/proc"),
+                                   "/" + std::string(300, 'x'), std::string("/dev/null/x")}) {
+    const EnvironmentChange variable("AXLE_PLUGIN_FAKE_A", named);
+    EXPECT_EQ(error_of<DeviceError>([] { find_plugin(plugin_policy("fake_a")); }),
+              "AXLE_PLUGIN_FAKE_A: expected the file of a PJRT plugin, got '" + named +
+                  "'; unset it to use one in .axle/plugins");
   }
+  const EnvironmentChange variable("AXLE_PLUGIN_FAKE_A", "");
+  EXPECT_EQ(find_plugin(plugin_policy("fake_a")), std::nullopt) << "empty is not set";
+}
+
+TEST(FindPlugin, TheVariableMayBeRelativeToTheCurrentFolder) {
+  const TempDir dir;
+  std::ofstream(dir / "plugin.so") << "x";
+  const auto relative = std::filesystem::relative(dir / "plugin.so");
+  const EnvironmentChange variable("AXLE_PLUGIN_FAKE_A", "./" + relative.string());
+  EXPECT_EQ(find_plugin(plugin_policy("fake_a")), std::filesystem::path(dir / "plugin.so"));
 }
 
 TEST(FindPlugin, LooksIntoUnpackedWheels) {
@@ -108,13 +121,15 @@ TEST(FindPlugin, LooksIntoUnpackedWheels) {
   const fs::path home = fs::path(testing::TempDir()) / ("axle_home_" + std::to_string(::getpid()));
   const fs::path file = home / ".axle/plugins/wheel/inner/axle_test_only_plugin.so";
   const PluginPolicy policy{.platform = "fake_c", .files = {"absent.so", file.filename()}};
-  const std::string old_home = std::getenv("HOME") ? std::getenv("HOME") : "";
-  ::setenv("HOME", home.c_str(), 1);
+  const EnvironmentChange variable("HOME", home);
   EXPECT_EQ(find_plugin(policy), std::nullopt);
+  fs::create_directories(home / ".axle/plugins/folder" / file.filename());
+  fs::create_directories(home / ".axle/plugins/.fetching");
+  std::ofstream(home / ".axle/plugins/.fetching" / file.filename()) << "x";
+  EXPECT_EQ(find_plugin(policy), std::nullopt) << "a folder, and what is being fetched";
   fs::create_directories(file.parent_path());
   std::ofstream(file) << "x";
   EXPECT_EQ(find_plugin(policy), file);
-  ::setenv("HOME", old_home.c_str(), 1);
   fs::remove_all(home);
 }
 
@@ -138,6 +153,17 @@ TEST(LoadPlugin, NamesWhatIsNotAPlugin) {
     EXPECT_NE(std::string(e.what()).find("plugin 'fake_b'"), std::string::npos);
     EXPECT_NE(std::string(e.what()).find("can't be loaded, got"), std::string::npos);
   }
+}
+
+TEST(LoadPlugin, APluginNamedForAnotherPlatformGetsItsOwnSettings) {
+  std::vector<std::unique_ptr<EnvironmentChange>> unset;
+  for (const auto& entry : plugin_policy("tpu").environment)
+    unset.push_back(std::make_unique<EnvironmentChange>(entry.name, std::nullopt));
+  const TempDir dir;  // holds no such file; settings come before the file is opened
+  EXPECT_THROW(load_plugin("fake_b", dir / "other.so"), DeviceError);
+  EXPECT_EQ(environment_variable("TPU_LOG_DIR"), "");
+  EXPECT_THROW(load_plugin("fake_b", dir / "libtpu.so"), DeviceError);
+  EXPECT_EQ(environment_variable("TPU_LOG_DIR"), "disabled");
 }
 
 TEST(MakeRuntime, SuggestsTheBackendThatWasMeant) {

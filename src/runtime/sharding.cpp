@@ -1,23 +1,13 @@
 #include "runtime/sharding.h"
 
+#include <algorithm>
 #include <cstring>
-#include <map>
-#include <string>
 
 #include "base/error.h"
+#include "ir/grid.h"
 
 namespace axle {
 namespace {
-
-/// Position of device `device` along each axis of the mesh.
-std::map<std::string, int64_t, std::less<>> coordinates(int64_t device, const Mesh& mesh) {
-  std::map<std::string, int64_t, std::less<>> out;
-  for (size_t i = mesh.axes.size(); i-- > 0;) {
-    out[mesh.axes[i].name] = device % mesh.axes[i].size;
-    device /= mesh.axes[i].size;
-  }
-  return out;
-}
 
 /// Calls fn(offset in the whole, offset in the part, bytes) for each run of bytes that lies in one
 /// piece in both.
@@ -61,13 +51,17 @@ std::vector<Slice> shard_slices(const Shape& dims, const PartitionSpec& spec, co
   for (size_t d = 0; d < dims.size(); ++d) {
     for (const auto& axis : sharding.dims[d]) size[d] /= mesh.size(axis);
   }
+  const auto index_of = [&](std::string_view axis) {
+    return static_cast<size_t>(std::ranges::find(mesh.axes, axis, &MeshAxis::name) -
+                               mesh.axes.begin());
+  };
   std::vector<Slice> out;
   for (int64_t device = 0; device < mesh.num_devices(); ++device) {
-    const auto position = coordinates(device, mesh);
+    const auto at = unravel(device, axis_sizes(mesh));
     Slice slice{Shape(dims.size(), 0), size};
     for (size_t d = 0; d < dims.size(); ++d) {
       int64_t part = 0;
-      for (const auto& axis : sharding.dims[d]) part = part * mesh.size(axis) + position.at(axis);
+      for (const auto& axis : sharding.dims[d]) part = part * mesh.size(axis) + at[index_of(axis)];
       slice.start[d] = part * size[d];
     }
     out.push_back(std::move(slice));

@@ -36,6 +36,10 @@ int64_t read_count(std::string_view target, std::string_view what, std::string_v
   return *count;
 }
 
+bool is_number(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
 std::vector<std::string> machine_prefixes() {
   std::vector<std::string> out;
   for (const auto& row : accelerators()) out.push_back(row.machine_prefix);
@@ -82,7 +86,7 @@ Target read_machine(std::string_view text) {
   std::vector<std::string_view> counts;
   while (counts.size() < 2) {
     const size_t dash = prefix.rfind('-');
-    if (dash == prefix.npos || !count_of(prefix.substr(dash + 1))) break;
+    if (dash == prefix.npos || !is_number(prefix.substr(dash + 1))) break;
     counts.insert(counts.begin(), prefix.substr(dash + 1));
     prefix = prefix.substr(0, dash);
   }
@@ -102,11 +106,11 @@ Target read_machine(std::string_view text) {
     fail(text, fmt::format("expected one number (only TPUs come in slices), got '{}-{}'", counts[0],
                            counts[1]));
   }
-  const int64_t count = *count_of(counts[0]);
+  const int64_t count = read_count(text, "a number of devices", counts[0]);
   Target out{.accelerator = row, .shape = {count}};
   if (is_tpu) {
     out.shape = slice_of_cores(row, count, text);
-    if (counts.size() == 2) out.num_slices = *count_of(counts[1]);
+    if (counts.size() == 2) out.num_slices = read_count(text, "a number of slices", counts[1]);
   } else if (row.platform != "cpu") {
     out.shape = nodes_of(row, count, text);
   }
@@ -122,7 +126,10 @@ const Accelerator& row_of_name(std::string_view kind, std::string_view name,
     names.push_back(row.name);
   }
   if (names.empty()) {
-    const std::vector<std::string> kinds = {"cpu", "tpu", "gpu", "neuron"};
+    std::vector<std::string> kinds;
+    for (const auto& row : accelerators()) {
+      if (std::ranges::count(kinds, row.kind()) == 0) kinds.emplace_back(row.kind());
+    }
     fail(target, fmt::format("no such kind of machine '{}'{} (kinds: {})", kind,
                              suggest(kind, kinds), fmt::join(kinds, ", ")));
   }

@@ -1,5 +1,6 @@
 #include "runtime/target.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -7,6 +8,8 @@
 
 namespace axle {
 namespace {
+
+using ::testing::HasSubstr;
 
 std::string error_of(std::string_view text) {
   try {
@@ -129,6 +132,12 @@ TEST(ParseTarget, SaysWhichSizesExist) {
             "1x16");
   EXPECT_EQ(error_of("gpu-H100-8-2"),
             "target 'gpu-H100-8-2': expected one number (only TPUs come in slices), got '8-2'");
+}
+
+TEST(ParseTarget, CountsAreNumbersOfDevices) {
+  for (const char* text : {"cpu-0", "gpu-H100-0", "tpu-v5p-0", "cpu-99999999999999999999"})
+    EXPECT_THAT(error_of(text), HasSubstr("expected a number of devices, got '")) << text;
+  EXPECT_THAT(error_of("tpu-v5litepod-256-0"), HasSubstr("expected a number of slices, got '0'"));
 }
 
 TEST(ParseTarget, MalformedOnes) {

@@ -1,7 +1,6 @@
 #include "runtime/topology_compiler.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <span>
@@ -10,6 +9,7 @@
 #include "runtime/pjrt_compile.h"
 #include "runtime/pjrt_compiled.h"
 #include "runtime/pjrt_device.h"
+#include "runtime/slice_shapes.h"
 
 namespace axle {
 namespace {
@@ -49,7 +49,7 @@ TopologyRequest::TopologyRequest(const Target& target)
     : texts(target.accelerator.topology_options) {
   static const std::string kNumSlices = "num_slices";
   const auto& accelerator = target.accelerator;
-  const std::string shape = fmt::format("{}", fmt::join(target.shape, "x"));
+  const std::string shape = shape_text(target.shape);
   if (accelerator.description.empty()) {
     name = fmt::format("{}:{}", accelerator.name, shape);
     if (target.num_slices > 1) {
@@ -91,7 +91,7 @@ TopologyDescription TopologyCompiler::describe() const {
   pjrt::TopologyCreate create{.name = {request.name.data(), request.name.size()},
                               .options = request.options.data(),
                               .num_options = request.options.size()};
-  plugin_.call(create, where_);
+  plugin_.first_call(create, where_);
   if (!create.topology) throw DeviceError(fmt::format("{}: expected a topology, got none", where_));
   return {plugin_, create.topology};
 }
@@ -101,8 +101,9 @@ void TopologyCompiler::read_topology() {
   pjrt::TopologyPlatformName name{.topology = description_->get()};
   // Older plugins can't tell; then the devices' count has to do.
   if (!plugin_.try_call(name) && to_view(name.name) != topology_.platform) {
-    throw DeviceError(fmt::format("{}: expected a plugin of platform '{}', got one of '{}'", where_,
-                                  topology_.platform, to_view(name.name)));
+    throw DeviceError(fmt::format("{}: expected a plugin of platform '{}', got one of '{}'{}",
+                                  where_, topology_.platform, to_view(name.name),
+                                  plugin_.advice()));
   }
   pjrt::TopologyPlatformVersion version{.topology = description_->get()};
   if (!plugin_.try_call(version)) topology_.platform_version = to_view(version.version);

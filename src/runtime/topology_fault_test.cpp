@@ -5,12 +5,15 @@
 #include "runtime/compiler.h"
 #include "runtime/pjrt_abi_client.h"
 #include "runtime/pjrt_abi_topology.h"
+#include "runtime/pjrt_runtime.h"
+#include "testing/environment_change.h"
 #include "testing/error_of.h"
 #include "testing/loaded_fake.h"
 
 namespace axle {
 namespace {
 
+using ::testing::EndsWith;
 using testing::Fake;
 using testing::fake_target;
 using ::testing::HasSubstr;
@@ -103,6 +106,26 @@ TEST(TopologyFault, APluginOfAnotherPlatformIsRefused) {
   EXPECT_THAT(error_of<DeviceError>([&] { make_compiler(parse_target("cpu:4"), cpu.load("cpu")); }),
               HasSubstr("expected a plugin of platform 'cpu', got one of 'fake'"));
   EXPECT_EQ(cpu->live_objects, 0);
+}
+
+TEST(TopologyFault, WhoNamedAnotherPlatformsPluginIsAdvised) {
+  Fake fake;
+  const EnvironmentChange named("AXLE_PLUGIN_FAKE", fake.load().path());
+  const std::string advice = "; AXLE_PLUGIN_FAKE must name a plugin for fake";
+  EXPECT_EQ(fake.load().advice(), advice);
+  fake->platform = "tpu";
+  EXPECT_THAT(compiler_error(fake, fake_target(4)), EndsWith("got one of 'tpu'" + advice));
+  fake->fail_slot = pjrt::TopologyCreate::kSlot;
+  EXPECT_THAT(compiler_error(fake, fake_target(4)),
+              EndsWith("ordered failure of call " + std::to_string(fake->fail_slot) + advice));
+  fake->fail_slot = pjrt::ClientCreate::kSlot;
+  EXPECT_THAT(error_of<DeviceError>([&] { PjrtRuntime(fake.load(), 1); }),
+              EndsWith("ordered failure of call " + std::to_string(fake->fail_slot) + advice));
+  // Of other plugins it does not speak.
+  Fake other;
+  other->fail_slot = pjrt::TopologyCreate::kSlot;
+  EXPECT_THAT(compiler_error(other, fake_target(4)),
+              EndsWith("ordered failure of call " + std::to_string(other->fail_slot)));
 }
 
 TEST(TopologyFault, ATopologyOfAnotherSizeIsRefused) {

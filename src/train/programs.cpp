@@ -9,6 +9,7 @@
 #include "ops/annotate.h"
 #include "ops/convert.h"
 #include "ops/random.h"
+#include "train/check_mesh.h"
 #include "transform/grad.h"
 
 namespace axle {
@@ -155,7 +156,9 @@ Program step_program(const ProgramParts& parts) {
     append_metrics(metrics, results, outputs);
     return results;
   };
-  return trace_program("train_step", fn, std::move(inputs), outputs, parts.mesh);
+  Program program = trace_program("train_step", fn, std::move(inputs), outputs, parts.mesh);
+  check_constraints(parts.mesh, *program.graph);
+  return program;
 }
 
 Program eval_program(const ProgramParts& parts) {

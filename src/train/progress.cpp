@@ -71,7 +71,7 @@ void Progress::step(const StepRecord& record, const Throughput& speed) {
     show(step_line(record, speed, max_steps_) + "\n");
     return;
   }
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = Clock::now();
   if (!due && now - last_drawn_ < std::chrono::milliseconds(100)) return;
   last_drawn_ = now;
   clear_bar();

@@ -1,9 +1,9 @@
 // What a run shows on the console: a bar that redraws itself on a terminal, plain lines elsewhere.
 #pragma once
 
-#include <chrono>
 #include <string>
 
+#include "base/clock.h"
 #include "train/summary_writer.h"
 
 namespace axle {
@@ -30,7 +30,7 @@ class Progress {
   void clear_bar();
   int64_t max_steps_, every_steps_;
   bool terminal_, bar_shown_ = false;
-  std::chrono::steady_clock::time_point last_drawn_ = {};
+  Clock::time_point last_drawn_ = {};
 };
 
 /// "1h02m", "3m20s", "12s".

@@ -22,6 +22,12 @@ double region_flops(const Region& region) {
   for (const OpNode* op : region.ops()) sum += op->rules->row().cost.flops(*op);
   return sum;
 }
+double region_bytes(const Region& region) {
+  double sum = 0;
+  for (const OpNode* op : region.ops()) sum += op->rules->row().cost.bytes(*op);
+  return sum;
+}
 double body_flops(const OpNode& op) { return region_flops(op.region()); }
+double body_bytes(const OpNode& op) { return region_bytes(op.region()); }
 
 }  // namespace axle

@@ -9,9 +9,11 @@ namespace axle {
 std::vector<Type> infer_body(const OpNode& op);
 void eval_body(const EvalOptions& options, const OpNode& op, std::span<const HostTensor* const> x,
                std::span<HostTensor> y);
-/// Sum over the ops of the region; those of a loop count for each of its iterations.
+/// Sums of CostRule over the ops of the region; those of a loop count for each of its iterations.
 double region_flops(const Region& region);
-/// That of the op's region, run once.
+double region_bytes(const Region& region);
+/// Those of the op's first region, run once.
 double body_flops(const OpNode& op);
+double body_bytes(const OpNode& op);
 
 }  // namespace axle

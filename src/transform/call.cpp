@@ -50,7 +50,7 @@ const OpRules call_rules({.name = "call",
                                   return b.inline_region(op.region(), p);
                                 });
                               },
-                          .cost = body_flops});
+                          .cost = {body_flops, body_bytes}});
 
 Values emit_call(const std::string& name, std::shared_ptr<const Region> body, Values inputs) {
   return emit_all(call_rules, std::move(inputs), std::make_shared<const CallAttributes>(name),

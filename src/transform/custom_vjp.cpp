@@ -48,8 +48,7 @@ Linearized linearize_custom_vjp(const OpNode& op, const Values& inputs,
   const Values computed = inline_region(*op.regions[1], inputs);
   const auto outputs_end =
       computed.begin() + static_cast<std::ptrdiff_t>(op.region().results().size());
-  auto pullback = [&op, attributes = op.attributes, backward = a.backward,
-                   num_captures = a.num_captures,
+  auto pullback = [&op, backward = a.backward, num_captures = a.num_captures,
                    residuals = Values(outputs_end, computed.end())](Values cotangents) {
     for (size_t i = 0; i < cotangents.size(); ++i) {
       if (is_float(op.outputs[i].dtype)) cotangents[i] = instantiate(cotangents[i], op.outputs[i]);
@@ -71,7 +70,7 @@ const OpRules custom_vjp_rules({.name = "custom_vjp",
                                     [](const OpNode& op, HloBuilder& b, const HloValues& x) {
                                       return b.inline_region(op.region(), x);
                                     },
-                                .cost = body_flops});
+                                .cost = {body_flops, body_bytes}});
 
 }  // namespace
 

@@ -62,7 +62,7 @@ const OpRules remat_rules({.name = "remat",
                                [](const OpNode& op, HloBuilder& b, const HloValues& x) {
                                  return b.inline_region(op.region(), x);
                                },
-                           .cost = body_flops});
+                           .cost = {body_flops, body_bytes}});
 
 }  // namespace
 

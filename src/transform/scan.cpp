@@ -118,16 +118,16 @@ HloValues lower_scan(const OpNode& op, HloBuilder& b, const HloValues& x) {
   return out;
 }
 
-double scan_flops(const OpNode& op) {
-  return body_flops(op) * static_cast<double>(op.attrs<ScanAttributes>().length);
-}
+double length(const OpNode& op) { return static_cast<double>(op.attrs<ScanAttributes>().length); }
+double scan_flops(const OpNode& op) { return body_flops(op) * length(op); }
+double scan_bytes(const OpNode& op) { return body_bytes(op) * length(op); }
 
 const OpRules scan_rules({.name = "scan",
                           .infer = infer_scan,
                           .linearize = linearize_scan,
                           .eval = eval_scan,
                           .hlo = lower_scan,
-                          .cost = scan_flops});
+                          .cost = {scan_flops, scan_bytes}});
 
 }  // namespace
 

@@ -1,0 +1,122 @@
+// The two forms of a compile report, of reports written by hand.
+#include "inspect/compile_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace axle {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr int64_t kGiB = int64_t{1} << 30;
+
+CompileReport report() {
+  CompileReport r{.recipe = "small", .target = "tpu:v5e:2x4", .machine = "tpu-v5litepod-8"};
+  r.num_devices = 8;
+  r.mesh = "fsdp=8";
+  r.device_memory_bytes = 16 * kGiB;
+  r.memory = MemoryStats{.argument_bytes = 4 * kGiB, .temporary_bytes = 6 * kGiB};
+  r.collectives = {{.kind = "all-gather",
+                    .axes = {"fsdp"},
+                    .layer = "model/emb",
+                    .op = "gather",
+                    .arguments = {0},
+                    .count = 3,
+                    .bytes = 4096}};
+  r.arguments = {"model/emb/weight"};
+  r.warnings = {"look here"};
+  return r;
+}
+
+// Of a program that the compiler itself does not take, nothing else is known.
+CompileReport refused(std::string sentence) {
+  CompileReport r = report();
+  r.memory.reset();
+  r.collectives.reset();
+  r.warnings.clear();
+  r.too_large = std::move(sentence);
+  return r;
+}
+
+TEST(CompileReportText, TellsBytesCollectivesAndWarnings) {
+  const std::string text = to_text(report());
+  EXPECT_THAT(text, HasSubstr("small for tpu:v5e:2x4 (tpu-v5litepod-8), 8 devices as fsdp=8\n"
+                              "fits: 10.0 GiB of 16.0 GiB a device, 6.0 GiB to spare\n"));
+  EXPECT_THAT(text, HasSubstr("model/emb/weight"));
+  EXPECT_THAT(text, HasSubstr("warning: look here\n"));
+  const auto json = to_json(report());
+  EXPECT_EQ(json.at("fits"), true);
+  EXPECT_EQ(json.at("headroom_bytes"), 6 * kGiB);
+  EXPECT_EQ(json.at("too_large"), nullptr);
+  EXPECT_EQ(json.at("collectives").at(0).at("count"), 3);
+  EXPECT_EQ(json.at("warnings").at(0), "look here");
+}
+
+TEST(CompileReportText, TellsByHowMuchAProgramDoesNotFit) {
+  CompileReport r = report();
+  r.memory->temporary_bytes = 20 * kGiB;
+  EXPECT_THAT(to_text(r),
+              HasSubstr("\ndoes not fit: 24.0 GiB of 16.0 GiB a device, 8.0 GiB too much\n"));
+  EXPECT_EQ(to_json(r).at("fits"), false);
+  EXPECT_EQ(to_json(r).at("headroom_bytes"), -8 * kGiB);
+}
+
+TEST(CompileReportText, TellsByHowMuchTheCompilerRefuses) {
+  const CompileReport r = refused(
+      "program 'step': RESOURCE_EXHAUSTED: E1000: CompileTimeHbmOom: Ran out of memory on HBM, the "
+      "total memory required for HLO temporaries (200.50G) exceeds available HBM (95.75G). HLO "
+      "module: step.");
+  EXPECT_EQ(r.fits(), false);
+  const std::string text = to_text(r);
+  EXPECT_THAT(text, HasSubstr("\ndoes not fit: 200.5 GiB of temporaries for 95.8 GiB a device, "
+                              "104.8 GiB too much\n"));
+  EXPECT_THAT(text, Not(HasSubstr("collectives")));
+  const auto json = to_json(r);
+  EXPECT_EQ(json.at("fits"), false);
+  EXPECT_EQ(json.at("headroom_bytes"), -std::llround(104.75 * 0x1p30));
+  EXPECT_EQ(json.at("too_large"), r.too_large);
+  EXPECT_EQ(json.at("memory"), nullptr);
+  EXPECT_EQ(json.at("collectives"), nullptr);
+  EXPECT_EQ(json.at("warnings"), nullptr);
+
+  EXPECT_THAT(to_text(refused("Used 18.50G of 15.75G hbm. Exceeded hbm capacity by 2.75G.")),
+              HasSubstr("\ndoes not fit: 18.5 GiB for 15.8 GiB a device, 2.8 GiB too much\n"));
+}
+
+TEST(CompileReportText, KeepsARefusalThatItCannotRead) {
+  const CompileReport r = refused("program 'step': RESOURCE_EXHAUSTED: no room");
+  EXPECT_THAT(to_text(r),
+              HasSubstr("\ndoes not fit: program 'step': RESOURCE_EXHAUSTED: no room\n"));
+  EXPECT_EQ(to_json(r).at("fits"), false);
+  EXPECT_EQ(to_json(r).at("headroom_bytes"), nullptr);
+}
+
+TEST(CompileReportText, WhatThePluginDoesNotTellIsNotKnown) {
+  CompileReport r = report();
+  r.collectives.reset();
+  EXPECT_THAT(to_text(r), HasSubstr("\ncollectives: not known\n"));
+  EXPECT_EQ(to_json(r).at("collectives"), nullptr);
+  EXPECT_EQ(to_json(r).at("warnings"), nullptr);
+
+  r = report();
+  r.collectives->clear();
+  r.memory.reset();
+  EXPECT_THAT(to_text(r), HasSubstr("\nfits or not: not known\n"));
+  EXPECT_THAT(to_text(r), HasSubstr("\nno collectives\n"));
+  EXPECT_EQ(to_json(r).at("fits"), nullptr);
+  EXPECT_EQ(to_json(r).at("headroom_bytes"), nullptr);
+  EXPECT_EQ(to_json(r).at("memory"), nullptr);
+  EXPECT_TRUE(to_json(r).at("collectives").is_array());
+
+  r = report();
+  r.device_memory_bytes = 0;
+  EXPECT_THAT(to_text(r), HasSubstr("\nfits or not: not known\n"));
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,150 @@
+// Meshes and partition specs as text.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <optional>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "ir/mesh.h"
+
+namespace axle {
+namespace {
+
+constexpr int64_t kMostDevices = 1'000'000'000;  // of one axis; products of two stay within 64 bits
+
+bool is_name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+std::string to_text(const MeshAxis& axis) {
+  if (axis.across == 1) return fmt::format("{}={}", axis.name, axis.size);
+  const int64_t within = axis.size < 0 ? -1 : axis.size / axis.across;
+  return fmt::format("{}={}x{}", axis.name, axis.across, within);
+}
+
+// A positive number, or -1; nothing else.
+std::optional<int64_t> size_from(std::string_view text) {
+  int64_t size = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, size);
+  const bool whole = error == std::errc() && rest == end;
+  return whole && ((size >= 1 && size <= kMostDevices) || size == -1) ? std::optional(size)
+                                                                      : std::nullopt;
+}
+
+// "data=8", "data=2x4".
+std::optional<MeshAxis> axis_from(std::string_view text) {
+  const size_t equals = text.find('=');
+  if (equals == 0 || equals == text.npos) return std::nullopt;
+  MeshAxis axis{.name = std::string(text.substr(0, equals))};
+  if (!std::ranges::all_of(axis.name, is_name_char)) return std::nullopt;
+  text.remove_prefix(equals + 1);
+  const size_t cross = text.find('x');
+  const auto within = size_from(cross == text.npos ? text : text.substr(cross + 1));
+  const auto across =
+      cross == text.npos ? std::optional<int64_t>(1) : size_from(text.substr(0, cross));
+  if (!within || !across || *across < 1) return std::nullopt;
+  axis.across = *across;
+  axis.size = *within < 0 ? -1 : *across * *within;
+  return axis;
+}
+
+// A spec is a list of dims; a dim is a name, None or a list of names.
+class SpecReader {
+ public:
+  explicit SpecReader(std::string_view text) : rest_(trim(text)) {}
+
+  // None where the text is no spec.
+  std::optional<PartitionSpec> read() {
+    PartitionSpec out;
+    const bool is_spec = read_list([&] { return read_dim(out.dims.emplace_back()); });
+    return is_spec && rest_.empty() ? std::optional(out) : std::nullopt;
+  }
+
+ private:
+  bool read_dim(DimAxes& axes) {
+    if (rest_.starts_with('[')) return read_list([&] { return read_name(axes); });
+    if (!read_name(axes)) return false;
+    if (axes[0] == "None") axes.clear();
+    return true;
+  }
+  template <class ReadItem>
+  bool read_list(ReadItem read_item) {
+    if (!take('[')) return false;
+    if (take(']')) return true;
+    do {
+      if (!read_item()) return false;
+    } while (take(','));
+    return take(']');
+  }
+  bool read_name(DimAxes& axes) {
+    const auto end = std::ranges::find_if_not(rest_, is_name_char);
+    axes.emplace_back(rest_.begin(), end);
+    move_on(axes.back().size());
+    return !axes.back().empty();
+  }
+  bool take(char c) {
+    if (!rest_.starts_with(c)) return false;
+    move_on(1);
+    return true;
+  }
+  void move_on(size_t n) { rest_ = trim(rest_.substr(n)); }
+
+  std::string_view rest_;
+};
+
+}  // namespace
+
+std::string to_text(const Mesh& mesh) {
+  std::string out;
+  for (const auto& axis : mesh.axes) out += (out.empty() ? "" : ",") + to_text(axis);
+  return out;
+}
+
+void from_text(std::string_view text, Mesh& mesh) {
+  mesh.axes.clear();
+  if (trim(text).empty()) return;
+  for (const std::string_view part : split(text, ',')) {
+    auto axis = axis_from(trim(part));
+    if (!axis) {
+      throw ConfigError(
+          fmt::format("expected mesh axes like data=2,fsdp=-1,model=2x4, got '{}'", part));
+    }
+    if (mesh.has(axis->name))
+      throw ConfigError(fmt::format("expected each mesh axis once, got '{}' twice", axis->name));
+    mesh.axes.push_back(std::move(*axis));
+  }
+}
+
+std::string to_text(const DimAxes& axes) {
+  return axes.empty()       ? "None"
+         : axes.size() == 1 ? axes[0]
+                            : fmt::format("[{}]", fmt::join(axes, ", "));
+}
+
+void from_text(std::string_view text, DimAxes& axes) {
+  PartitionSpec one;
+  from_text(fmt::format("[{}]", text), one);
+  if (one.dims.size() != 1)
+    throw ConfigError(fmt::format("expected the mesh axes of one dim, got '{}'", text));
+  axes = one.dims[0];
+}
+
+std::string to_text(const PartitionSpec& spec) {
+  std::vector<std::string> dims;
+  for (const auto& axes : spec.dims) dims.push_back(to_text(axes));
+  return fmt::format("[{}]", fmt::join(dims, ", "));
+}
+
+void from_text(std::string_view text, PartitionSpec& spec) {
+  auto read = SpecReader(text).read();
+  if (!read) {
+    throw ConfigError(
+        fmt::format("expected mesh axes like [None, [expert, fsdp], model], got '{}'", text));
+  }
+  spec = std::move(*read);
+}
+
+}  // namespace axle

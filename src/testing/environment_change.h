@@ -1,0 +1,36 @@
+// Variables of the environment that a test sets, and sets back at its end.
+#pragma once
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+namespace axle {
+
+/// While alive the variable has this value, or none.
+class EnvironmentChange {
+ public:
+  EnvironmentChange(std::string name, const std::optional<std::string>& value)
+      : name_(std::move(name)) {
+    if (const char* old = std::getenv(name_.c_str())) old_ = old;
+    set(value);
+  }
+  ~EnvironmentChange() { set(old_); }
+  EnvironmentChange(const EnvironmentChange&) = delete;
+  EnvironmentChange& operator=(const EnvironmentChange&) = delete;
+
+  /// Another value for as long.
+  void set(const std::optional<std::string>& value) {
+    if (value) {
+      ::setenv(name_.c_str(), value->c_str(), 1);
+    } else {
+      ::unsetenv(name_.c_str());
+    }
+  }
+
+ private:
+  std::string name_;
+  std::optional<std::string> old_;
+};
+
+}  // namespace axle

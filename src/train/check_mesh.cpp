@@ -1,0 +1,57 @@
+#include "train/check_mesh.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "layers/mesh_axes.h"
+#include "ops/annotate.h"
+
+namespace axle {
+namespace {
+
+void check_names(const Mesh& mesh, std::string_view where, const PartitionSpec& spec) {
+  for (const DimAxes& dim : spec.dims) {
+    for (const std::string& axis : dim) {
+      if (std::ranges::count(kMeshAxes, axis) > 0 || mesh.has(axis)) continue;
+      throw ConfigError(fmt::format("{}: expected mesh axes in {}, got '{}'{}", where,
+                                    to_text(spec), axis, suggest(axis, kMeshAxes)));
+    }
+  }
+}
+
+}  // namespace
+
+void check_mesh(const Mesh& mesh, const std::vector<ProgramValue>& inputs) {
+  std::vector<std::string> used;
+  for (const ProgramValue& value : inputs) {
+    check_names(mesh, value.name, value.sharding);
+    for (const DimAxes& dim : value.sharding.dims) used.insert(used.end(), dim.begin(), dim.end());
+  }
+  for (const MeshAxis& axis : mesh.axes) {
+    if (axis.size == 1 || std::ranges::count(used, axis.name) > 0) continue;
+    const bool known = std::ranges::count(kMeshAxes, axis.name) > 0;
+    throw ConfigError(fmt::format(
+        "mesh.{}: expected an axis that parameters or batches are sharded over, got '{}', whose {} "
+        "devices would all do the same work{}",
+        axis.name, axis.name, axis.size, known ? "" : suggest(axis.name, kMeshAxes)));
+  }
+}
+
+void check_constraints(const Mesh& mesh, const Region& graph) {
+  for (const OpNode* op : graph.ops()) {
+    if (const PartitionSpec* spec = constraint_of(*op)) {
+      const std::string where = op->scope && !op->scope->empty() ? *op->scope : "program";
+      check_names(mesh, where, *spec);
+      if (const auto axis = axis_named_twice(*spec)) {
+        throw ConfigError(fmt::format("{}: expected each mesh axis once, got '{}' twice in {}",
+                                      where, *axis, to_text(*spec)));
+      }
+    }
+    for (const auto& region : op->regions) check_constraints(mesh, *region);
+  }
+}
+
+}  // namespace axle

@@ -1,0 +1,56 @@
+#include "train/check_mesh.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ops/annotate.h"
+#include "ops/trigonometry.h"
+#include "testing/error_of.h"
+#include "transform/remat.h"
+
+namespace axle {
+namespace {
+
+using ::testing::HasSubstr;
+
+const Mesh kMesh{{{"data", 2}, {"rows", 4}}};
+
+std::string error_with(const PartitionSpec& spec) {
+  const auto layer = [&](const Values& x) {
+    const NameScope scope("model/layer");
+    return Values{sharding_constraint(sin(x[0]), spec)};
+  };
+  const auto graph = trace([&](const Values& x) { return remat(layer, x, save_nothing()); },
+                           {{DType::kF32, {8, 8}}});
+  return error_of([&] { check_constraints(kMesh, *graph); });
+}
+
+TEST(CheckMesh, InputsNameAxesThatExist) {
+  const auto error_of_input = [](const PartitionSpec& spec) {
+    return error_of([&] {
+      check_mesh(kMesh, {{"w", {DType::kF32, {8, 8}}, spec},
+                         {"x", {DType::kF32, {8, 8}}, {{"data", "rows"}}}});
+    });
+  };
+  EXPECT_EQ(error_of_input({{"fsdp", "rows"}}), "no error");
+  EXPECT_THAT(error_of_input({{"fdsp"}}),
+              HasSubstr("w: expected mesh axes in [fdsp], got 'fdsp'; did you mean 'fsdp'?"));
+}
+
+TEST(CheckMesh, AnAxisThatNothingIsShardedOverIsAnError) {
+  EXPECT_THAT(error_of([] {
+                check_mesh(kMesh, {{"w", {DType::kF32, {8, 8}}, {{"data"}}}});
+              }),
+              HasSubstr("mesh.rows: expected an axis that parameters or batches are sharded over"));
+}
+
+TEST(CheckMesh, LayersAskForAxesThatExistEachOnce) {
+  EXPECT_EQ(error_with({{{"data", "fsdp"}, "rows"}}), "no error");
+  EXPECT_THAT(error_with({{"dta"}}), HasSubstr("model/layer: expected mesh axes in [dta], got "
+                                               "'dta'; did you mean 'data'?"));
+  EXPECT_THAT(error_with({{"data", "data"}}),
+              HasSubstr("model/layer: expected each mesh axis once, got 'data' twice"));
+}
+
+}  // namespace
+}  // namespace axle

@@ -50,7 +50,9 @@ class Reader {
         mesh_(mesh),
         values_(module),
         communicates_(module.computations.size()),
-        runs_(module.computations.size()) {
+        enclosing_(module.computations.size()),
+        runs_(module.computations.size()),
+        found_(module.computations.size()) {
     for (size_t c = 0; c < module.computations.size(); ++c) {
       communicates_[c] =
           std::ranges::any_of(module.computations[c].instructions, [&](const HloInstruction& i) {
@@ -64,19 +66,18 @@ class Reader {
 
   std::vector<Collective> read() {
     // Callers stand behind callees: from the end on, all runs of a computation are known.
-    std::vector<std::vector<Collective>> found(module_.computations.size());
     for (size_t c = module_.computations.size(); c-- > 0;) {
       if (!communicates_[c] || runs_[c].empty()) continue;
       for (size_t i = 0; i < module_.computations[c].instructions.size(); ++i) {
         const HloInstruction& instruction = module_.computations[c].instructions[i];
         if (!collective_kind(instruction.opcode).empty())
-          append(c, i, found[c]);
+          append(c, i);
         else if (runs_called(instruction))
           enter(c, i);
       }
     }
     std::vector<Collective> out;
-    for (auto& some : found) std::ranges::move(some, std::back_inserter(out));
+    for (auto& some : found_) std::ranges::move(some, std::back_inserter(out));
     return out;
   }
 
@@ -99,6 +100,8 @@ class Reader {
     }
     for (const size_t callee : instruction.called) {
       if (!communicates_[callee]) continue;
+      const bool is_fusion = module_.computations[callee].is_fusion;
+      enclosing_[callee] = !is_fusion ? callee : module_.computations[c].is_fusion ? enclosing_[c] : c;
       for (const auto& [around, runs] : runs_[c]) {
         Context context = inside(around, instruction);
         context.at_least |= at_least;
@@ -145,7 +148,24 @@ class Reader {
     return std::max(operands, result_of(instruction).num_bytes());
   }
 
-  void append(size_t c, size_t i, std::vector<Collective>& out) {
+  // TPUs spread an asynchronous collective over several fusions, each of which names it; only the
+  // first of them may have an argument as its operand. Whether the instruction is one that another
+  // fusion has named already.
+  bool is_counted(size_t c, const HloInstruction& instruction,
+                  const std::vector<int64_t>& arguments) {
+    if (!module_.computations[c].is_fusion || instruction.channel_id <= 0) return false;
+    const auto [named, is_new] =
+        named_.try_emplace({enclosing_[c], instruction.channel_id}, c, found_[c].size());
+    const auto [owner, begin] = named->second;
+    if (owner == c) return false;
+    for (size_t i = begin; i < begin + runs_[owner].size(); ++i) {
+      std::vector<int64_t>& known = found_[owner][i].arguments;
+      if (std::ranges::count(known, -1) > 0) known = arguments;
+    }
+    return true;
+  }
+
+  void append(size_t c, size_t i) {
     const HloComputation& computation = module_.computations[c];
     const HloInstruction& instruction = computation.instructions[i];
     Collective one;
@@ -157,6 +177,7 @@ class Reader {
     one.bytes = bytes_of(computation, instruction);
     for (const size_t operand : instruction.operands)
       one.arguments.push_back(values_.argument(c, operand).value_or(-1));
+    if (is_counted(c, instruction, one.arguments)) return;
     const HloShape& result = result_of(instruction);
     if (result.elements.empty()) one.elements = {result.num_elements()};
     for (const HloShape& element : result.elements) one.elements.push_back(element.num_elements());
@@ -169,7 +190,7 @@ class Reader {
       one.backward = context.backward;
       one.at_least = context.at_least;
       one.count = runs;
-      out.push_back(one);
+      found_[c].push_back(one);
     }
   }
 
@@ -177,7 +198,11 @@ class Reader {
   const Mesh& mesh_;
   HloValues values_;
   std::vector<bool> communicates_;  // itself or in what it calls
+  std::vector<size_t> enclosing_;   // of a fusion's: the computation that runs it
   std::vector<Runs> runs_;
+  std::vector<std::vector<Collective>> found_;
+  // By enclosing computation and channel: the fusion that named it first, its place in found_.
+  std::map<std::pair<size_t, int64_t>, std::pair<size_t, size_t>> named_;
 };
 
 }  // namespace

@@ -103,6 +103,41 @@ TEST(RunCli, MissingValueAndMissingFlag) {
   EXPECT_THAT(ran.err, Not(HasSubstr("terminate")));
 }
 
+TEST(RunCli, NumbersAreCheckedInOneLine) {
+  const auto expect = [](std::vector<std::string> arguments, const std::string& problem) {
+    const std::string verb = "axle " + arguments[0];
+    const Ran ran = run_axle(std::move(arguments));
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_EQ(ran.err, verb + ": " + problem + "; see " + verb + " --help\n");
+  };
+  const std::string huge = "99999999999999999999",
+                    range = "expected an integer from -9223372036854775808 to 9223372036854775807, ";
+  expect({"train", "quickstart", "--devices", "0"},
+         "--devices: expected a positive number, got 0");
+  expect({"eval", "--from", "a", "--data", "b", "--devices", "-3"},
+         "--devices: expected a positive number, got -3");
+  expect({"train", "quickstart", "--devices", "1000000"},
+         "--devices: expected at most 65536 devices, got 1000000");
+  expect({"train", "quickstart", "--devices", huge},
+         "--devices: " + range + "got '" + huge + "'");
+  expect({"train", "quickstart", "--devices", "all"},
+         "--devices: expected an integer, got 'all'");
+  for (const std::string flag : {"--max-tokens", "--top-k", "--seed"}) {
+    expect({"generate", "--from", "a", "--prompt", "b", flag, huge},
+           flag + ": " + range + "got '" + huge + "'");
+    expect({"generate", "--from", "a", "--prompt", "b", flag, "1.5"},
+           flag + ": expected an integer, got '1.5'");
+  }
+  for (const std::string flag : {"--temperature", "--top-p"}) {
+    expect({"generate", "--from", "a", "--prompt", "b", flag, "warm"},
+           flag + ": expected a number, got 'warm'");
+  }
+  for (const std::string flag : {"--seed", "--key"}) {
+    expect({"eval-layer", "a.yaml", "--inputs", "b", "--output", "c", flag, huge},
+           flag + ": " + range + "got '" + huge + "'");
+  }
+}
+
 TEST(RunCli, WrongShell) {
   const Ran ran = run_axle({"completion", "fis"});
   EXPECT_EQ(ran.code, 2);

@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/number_checks.h"
+
 namespace axle::cli {
 
 void RuntimeArguments::add_to(CLI::App& app) {
@@ -11,7 +13,7 @@ void RuntimeArguments::add_to(CLI::App& app) {
   app.add_option("--devices", num_devices,
                  "Devices to use; on cpu they are virtual (default: as many as the mesh has)")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(check_device_count);
   app.add_option("--compile-cache", compile_cache, "Keep compiled programs in this folder")
       ->type_name("DIR");
 }

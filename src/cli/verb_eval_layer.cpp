@@ -1,6 +1,7 @@
 // axle eval-layer LAYER.yaml: one layer on given inputs, to compare it with another framework.
 #include <CLI/CLI.hpp>
 
+#include "cli/number_checks.h"
 #include "cli/verb.h"
 #include "inspect/eval_layer.h"
 #include "inspect/eval_layer_files.h"
@@ -26,8 +27,11 @@ void add(CLI::App& app, Options& o, Output&) {
   app.add_option("--params", o.params, "params/<path>; without it --seed")
       ->type_name("P.safetensors");
   app.add_option("--seed", o.eval.init_seed, "Initialise parameters by the key of N")
-      ->type_name("N");
-  app.add_option("--key", o.eval.call_key, "Call with the key of K: dropout")->type_name("K");
+      ->type_name("N")
+      ->check(check_number<int64_t>);
+  app.add_option("--key", o.eval.call_key, "Call with the key of K: dropout")
+      ->type_name("K")
+      ->check(check_number<int64_t>);
   app.add_flag("--grad", o.eval.grad, "Also the vjp at cotangent/<i>");
   app.add_flag("--training", o.eval.training, "Call as in training");
   app.add_option("--method", o.eval.method, "Method of the layer (default: forward)")

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <iterator>
 
+#include "cli/number_checks.h"
 #include "cli/runtime_arguments.h"
 #include "cli/verb.h"
 #include "infer/text_generator.h"
@@ -28,16 +29,22 @@ void add(CLI::App& app, GenerateArguments& options, Output& out) {
       ->required()
       ->type_name("TEXT");
   app.add_option("--max-tokens", g.max_tokens, "Stop after so many tokens (default: 256)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(check_number<int64_t>);
   app.add_option("--temperature", g.sampling.temperature,
                  "0: always the most likely token (default)")
-      ->type_name("T");
+      ->type_name("T")
+      ->check(check_number<double>);
   app.add_option("--top-k", g.sampling.top_k, "Draw from the K most likely tokens alone")
-      ->type_name("K");
+      ->type_name("K")
+      ->check(check_number<int64_t>);
   app.add_option("--top-p", g.sampling.top_p,
                  "Draw from the fewest tokens that have the probability P together")
-      ->type_name("P");
-  app.add_option("--seed", g.seed, "Of what is drawn (default: 0)")->type_name("N");
+      ->type_name("P")
+      ->check(check_number<double>);
+  app.add_option("--seed", g.seed, "Of what is drawn (default: 0)")
+      ->type_name("N")
+      ->check(check_number<int64_t>);
   app.add_flag("--ema", options.average, "Take the averaged parameters");
   options.runtime.add_to(app);
   out.add_json_flag(app);

@@ -14,17 +14,6 @@
 namespace axle {
 namespace {
 
-// "all-gather" of "all-gather" and "all-gather-start"; empty for what is no collective.
-std::string_view collective_kind(std::string_view opcode) {
-  constexpr std::string_view kStart = "-start";
-  if (opcode.ends_with(kStart)) opcode.remove_suffix(kStart.size());
-  static constexpr std::array kKinds = std::to_array<std::string_view>(
-      {"all-gather", "all-reduce", "all-to-all", "collective-broadcast", "collective-permute",
-       "ragged-all-to-all", "reduce-scatter"});
-  const auto found = std::ranges::find(kKinds, opcode);
-  return found == kKinds.end() ? std::string_view{} : *found;
-}
-
 int64_t product(int64_t a, int64_t b) {
   int64_t out = 0;
   return __builtin_mul_overflow(a, b, &out) ? std::numeric_limits<int64_t>::max() : out;
@@ -206,6 +195,16 @@ class Reader {
 };
 
 }  // namespace
+
+std::string_view collective_kind(std::string_view opcode) {
+  constexpr std::string_view kStart = "-start";
+  if (opcode.ends_with(kStart)) opcode.remove_suffix(kStart.size());
+  static constexpr std::array kKinds = std::to_array<std::string_view>(
+      {"all-gather", "all-reduce", "all-to-all", "collective-broadcast", "collective-permute",
+       "ragged-all-to-all", "reduce-scatter"});
+  const auto found = std::ranges::find(kKinds, opcode);
+  return found == kKinds.end() ? std::string_view{} : *found;
+}
 
 std::vector<Collective> collectives(const HloModule& module, const Mesh& mesh) {
   return Reader(module, mesh).read();

@@ -4,12 +4,16 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "inspect/hlo_module.h"
 #include "ir/mesh.h"
 
 namespace axle {
+
+/// "all-gather" of the opcodes "all-gather" and "all-gather-start"; empty for what is no collective.
+std::string_view collective_kind(std::string_view opcode);
 
 /// One collective instruction. A variadic one, in which XLA has merged several, is one.
 struct Collective {

@@ -142,6 +142,26 @@ TEST(Collectives, AnAllReduceFusedWithItsSliceIsAReduceScatter) {
   EXPECT_EQ(all[1].op, "dot_general");
 }
 
+TEST(Collectives, OneSpreadOverFusionsCountsOnce) {
+  HloWriter w;
+  const ProtoWriter part = array_shape({4}), whole = array_shape({8});
+  const auto fused = [&](const char* name, int64_t channel) {
+    const int64_t p = w.parameter(part);
+    w.add("all-gather", whole, {p}, with(grouped(kOverModel), ProtoWriter().varint(26, channel)));
+    return w.end(name, /*is_fusion=*/true);
+  };
+  const int64_t start = fused("start", 7), step = fused("step", 7), other = fused("other", 8);
+  const int64_t x = w.parameter(part, 3);
+  const int64_t started = w.add("fusion", whole, {x}, calls({start}));
+  const int64_t rest = w.add("negate", part, {started});
+  w.add("fusion", whole, {rest}, calls({step}));
+  w.add("fusion", whole, {rest}, calls({other}));
+  w.end("main");
+  std::vector<std::vector<int64_t>> arguments;
+  for (const Collective& c : read(w)) arguments.push_back(c.arguments);
+  EXPECT_THAT(arguments, testing::UnorderedElementsAre(ElementsAre(3), ElementsAre(-1)));
+}
+
 TEST(Collectives, EveryBranchAndEveryCallerCounts) {
   HloWriter w;
   const int64_t p = w.parameter(array_shape({4}));

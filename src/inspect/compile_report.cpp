@@ -4,10 +4,12 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "inspect/collective_order.h"
 #include "inspect/doctor.h"
 #include "inspect/hlo_module.h"
 #include "inspect/memory_shortage.h"
 #include "inspect/resharding.h"
+#include "inspect/unmet_layouts.h"
 #include "io/file.h"
 #include "recipes/use_data.h"
 #include "runtime/compiler.h"
@@ -22,6 +24,16 @@ int64_t device_memory(const Target& target) {
   if (target.accelerator.memory_bytes > 0) return target.accelerator.memory_bytes;
   if (target.accelerator.platform != "cpu") return 0;
   return machine_facts().memory_bytes / target.num_devices();
+}
+
+void check_order(const CompiledProgram& compiled, const std::filesystem::path& save) {
+  const auto pair = unordered_collectives(read_hlo_module(compiled.optimized_program()));
+  if (!pair) return;
+  throw DeviceError(fmt::format(
+      "{}: expected collectives that data put into one order on all devices, got '{}' and '{}', "
+      "whose order the plugin would not keep; compile where the program runs, or unroll the loop "
+      "of layers (Stacked in place of Repeat)",
+      save.string(), pair->first, pair->second));
 }
 
 }  // namespace
@@ -80,16 +92,20 @@ CompileReport compile_report(const LoweredStep& step, const std::filesystem::pat
     out.too_large = error.what();
   }
   out.compile_seconds = seconds_since(start);
+  out.warnings = unmet_layouts(*program.graph, program.mesh);
   if (!compiled) return out;
   out.memory = compiled->memory();
   out.compiler_cost = compiled->cost_analysis();
   if (const std::string optimized = compiled->optimized_program(); !optimized.empty()) {
-    const std::vector<Collective> all = collectives(read_hlo_module(optimized), program.mesh);
+    const HloModule module = read_hlo_module(optimized);
+    const std::vector<Collective> all = collectives(module, program.mesh);
     out.collectives = rows_of(all);
-    out.warnings = resharding_warnings(all, *program.graph, program.mesh);
+    std::ranges::move(resharding_warnings(all, *program.graph, program.mesh),
+                      std::back_inserter(out.warnings));
   }
   if (!save.empty()) {
     try {
+      if (compiler->plugin().policy().saving_loses_order) check_order(*compiled, save);
       save_executable(save, *compiled, program, *compiler, options);
       out.saved = save;
     } catch (const Error&) {

@@ -137,7 +137,7 @@ Json to_json(const CompileReport& r) {
           {"flops_per_device", r.cost.flops / static_cast<double>(r.num_devices)},
           {"compiler_cost", r.compiler_cost},
           {"collectives", collectives_json(r)},
-          {"warnings", r.collectives ? Json(r.warnings) : Json(nullptr)},
+          {"warnings", r.warnings},
           {"lower_seconds", r.lower_seconds},
           {"compile_seconds", r.compile_seconds},
           {"platform_version", r.platform_version},

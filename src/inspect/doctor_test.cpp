@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "testing/environment_change.h"
+
 namespace axle {
 namespace {
 
@@ -36,6 +38,16 @@ TEST(Doctor, ExamineKnowsEveryPlatform) {
   }
   EXPECT_TRUE(report.backends.at(0).has_device) << "every machine is a cpu";
   EXPECT_FALSE(to_json(report)["backends"]["cpu"].is_null());
+}
+
+TEST(Doctor, AVariableThatNamesNoPluginIsAProblem) {
+  const EnvironmentChange named("AXLE_PLUGIN_NEURON", "/nonexistent");
+  const DoctorReport report = examine_machine();
+  EXPECT_THAT(report.problems,
+              testing::Contains("neuron plugin: AXLE_PLUGIN_NEURON: expected the file of a PJRT "
+                                "plugin, got '/nonexistent'; unset it to use one in "
+                                ".axle/plugins"));
+  EXPECT_THAT(to_text(report), HasSubstr("neuron       /nonexistent\n"));
 }
 
 TEST(Doctor, TextAndJson) {

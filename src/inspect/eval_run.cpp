@@ -87,7 +87,7 @@ RunEvaluation evaluate_run(const EvalRunOptions& options) {
   const auto executable = runtime->compile(program, {.cache_dir = options.compile_cache});
   return {
       saved.step, options.data,
-      evaluate_input(*input, *executable, program, *runtime, parameters, config.batch_partition)};
+      evaluate_input(*input, *executable, program, *runtime, parameters)};
 }
 
 std::string to_text(const RunEvaluation& evaluation) {

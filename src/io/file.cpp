@@ -2,11 +2,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -44,6 +47,42 @@ fs::path parent_of(const fs::path& path) {
 // time.
 fs::path temporary_beside(const fs::path& path) {
   return fmt::format("{}.tmp-{}", path.string(), ::getpid());
+}
+
+// A link below /proc stands for something open (/dev/stdout), whatever its text says.
+bool names_open_file(const fs::path& link) {
+  struct statfs info;
+  return ::statfs(parent_of(link).c_str(), &info) == 0 && info.f_type == PROC_SUPER_MAGIC;
+}
+
+// The file to put in place of the one that `path` names, where its links end; none where what is
+// there has to be written to instead. Throws for what can be neither.
+std::optional<fs::path> replaceable_file(const fs::path& path) {
+  constexpr int kMaxLinks = 40;  // as the system allows
+  fs::path file = path;
+  for (int num_links = 0; num_links <= kMaxLinks; ++num_links) {
+    struct stat info;
+    if (::lstat(file.c_str(), &info) != 0) {
+      if (errno != ENOENT) fail_storage(path, "create", errno);
+      info.st_mode = S_IFREG;
+    }
+    if (S_ISDIR(info.st_mode)) fail_storage(path, "write a file", EISDIR);
+    if (S_ISREG(info.st_mode)) {
+      if (::access(parent_of(file).c_str(), W_OK | X_OK) != 0) fail_storage(path, "create", errno);
+      return file;
+    }
+    if (!S_ISLNK(info.st_mode) || names_open_file(file)) {
+      // A socket can be opened by nobody.
+      if (S_ISSOCK(info.st_mode)) fail_storage(path, "open for writing", ENXIO);
+      if (::access(file.c_str(), W_OK) != 0) fail_storage(path, "open for writing", errno);
+      return std::nullopt;
+    }
+    std::error_code error;
+    const fs::path target = fs::read_symlink(file, error);
+    if (error) fail_storage(path, "create", error.value());
+    file = parent_of(file) / target;  // an absolute target alone stays
+  }
+  fail_storage(path, "create", ELOOP);
 }
 
 }  // namespace
@@ -94,25 +133,28 @@ void replace_file(const fs::path& path, std::string_view bytes) {
 }
 
 void write_atomically(const fs::path& path, const std::function<void(FileWriter&)>& fill) {
-  const fs::path temporary = temporary_beside(path);
+  const auto file = replaceable_file(path);
+  if (!file) {
+    FileWriter writer(path, WriteMode::kExisting);
+    fill(writer);
+    writer.close();
+    return;
+  }
+  const fs::path temporary = temporary_beside(*file);
   try {
-    FileWriter file(temporary);
-    fill(file);
-    file.sync();
-    file.close();
-    rename_durably(temporary, path);
+    FileWriter writer(temporary, WriteMode::kTruncate, path);
+    fill(writer);
+    writer.sync();
+    writer.close();
+    if (::rename(temporary.c_str(), file->c_str()) != 0) fail_storage(path, "replace", errno);
+    sync_directory(parent_of(*file));
   } catch (...) {
     ::unlink(temporary.c_str());
     throw;
   }
 }
 
-void check_replaceable(const fs::path& path) {
-  if (directory_exists(path)) fail_storage(path, "write a file", EISDIR);
-  const fs::path temporary = temporary_beside(path);
-  FileWriter(temporary).close();
-  ::unlink(temporary.c_str());
-}
+void check_replaceable(const fs::path& path) { replaceable_file(path); }
 
 void rename_durably(const fs::path& from, const fs::path& to) {
   if (::rename(from.c_str(), to.c_str()) != 0)
@@ -155,12 +197,12 @@ void sync_directory(const fs::path& path) {
   sync_descriptor(folder.get(), path);
 }
 
-FileWriter::FileWriter(fs::path path, WriteMode mode) : path_(std::move(path)) {
-  const int flags =
-      O_WRONLY | O_CREAT | O_CLOEXEC | (mode == WriteMode::kAppend ? O_APPEND : O_TRUNC);
-  fd_ = ::open(path_.c_str(), flags, 0666);
+FileWriter::FileWriter(const fs::path& path, WriteMode mode, const fs::path& shown_as)
+    : path_(shown_as.empty() ? path : shown_as) {
+  constexpr int kFlags[] = {O_CREAT | O_TRUNC, O_CREAT | O_APPEND, 0};  // by mode
+  fd_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | kFlags[static_cast<int>(mode)], 0666);
   if (fd_ < 0) fail_storage(path_, "open for writing", errno);
-  if (mode == WriteMode::kAppend) size_ = file_bytes(path_);
+  if (mode == WriteMode::kAppend) size_ = file_bytes(path);
 }
 
 FileWriter::~FileWriter() {

@@ -32,13 +32,14 @@ int64_t file_bytes(const std::filesystem::path& path);
 
 /// Puts `bytes` into `path` so that a reader, or a restart after a crash, sees the old file or the
 /// new one, never a part: written to a temporary beside it, flushed to the disk, renamed over it,
-/// the folder flushed.
+/// the folder flushed. Of a link the file that it names is replaced. What cannot be replaced, a
+/// device or a FIFO, is opened and written to; a folder is refused.
 void replace_file(const std::filesystem::path& path, std::string_view bytes);
 /// The same for content that is written piece by piece: `fill` writes all of it.
 void write_atomically(const std::filesystem::path& path,
                       const std::function<void(FileWriter&)>& fill);
 /// Throws StorageError where write_atomically could not write `path`: before hours of work whose
-/// result it shall hold.
+/// result it shall hold. Writes nothing.
 void check_replaceable(const std::filesystem::path& path);
 /// Renames a file or folder over `to` and flushes both folders: once it returns, a crash does not
 /// undo it.
@@ -55,14 +56,19 @@ void remove_tree(const std::filesystem::path& path);
 /// Flushes the folder itself, so that names created or renamed in it survive a crash.
 void sync_directory(const std::filesystem::path& path);
 
-enum class WriteMode { kTruncate, kAppend };
+enum class WriteMode {
+  kTruncate,  // from the start, created if missing
+  kAppend,    // from the end, created if missing
+  kExisting   // whatever is there already: a device, a FIFO
+};
 
 /// A file open for writing. Short writes and interrupts are dealt with; nothing is buffered in the
 /// process.
 class FileWriter {
  public:
-  /// Creates the file if missing.
-  explicit FileWriter(std::filesystem::path path, WriteMode mode = WriteMode::kTruncate);
+  /// `shown_as` stands for the path in messages; empty: itself.
+  explicit FileWriter(const std::filesystem::path& path, WriteMode mode = WriteMode::kTruncate,
+                      const std::filesystem::path& shown_as = {});
   ~FileWriter();  // closes without a word: call close() to learn of a late error
   FileWriter(FileWriter&& other) noexcept;
   FileWriter& operator=(FileWriter other) noexcept;
@@ -78,7 +84,7 @@ class FileWriter {
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  std::filesystem::path path_;
+  std::filesystem::path path_;  // for messages
   int fd_ = -1;
   int64_t size_ = 0;
 };

@@ -75,6 +75,18 @@ TEST(FileFault, LockNamesItsHolderAndEndsWithTheProcess) {
   ::close(pipe_ends[1]);
 }
 
+TEST(FileFault, ALockWhoseFileIsRemovedIsNotTheOneThatIsThere) {
+  const TempDir dir;
+  std::optional<FileLock> first(std::in_place, dir / "lock");
+  const FileLock second(dir / "lock", [&](const std::string&) {
+    remove_tree(dir / "lock");  // as a run does that leaves nothing behind
+    first.reset();
+    return true;
+  });
+  EXPECT_TRUE(path_exists(dir / "lock"));
+  EXPECT_THROW(FileLock(dir / "lock"), StorageError) << "the second holds it";
+}
+
 TEST(FileFault, ALockCanBeWaitedFor) {
   const TempDir dir;
   std::optional<FileLock> other(std::in_place, dir / "lock");

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -32,9 +33,18 @@ std::string holder_text(int fd) {
 }  // namespace
 
 // A constructor of its own: whatever the others throw, the destructor closes the file.
-FileLock::FileLock(std::filesystem::path path, Open) : path_(std::move(path)) {
+FileLock::FileLock(std::filesystem::path path, Open) : path_(std::move(path)) { open_file(); }
+
+void FileLock::open_file() {
+  if (fd_ >= 0) ::close(fd_);
   fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (fd_ < 0) fail_storage(path_, "open the lock file", errno);
+}
+
+bool FileLock::is_in_place() const {
+  struct stat ours, there;
+  return ::fstat(fd_, &ours) == 0 && ::stat(path_.c_str(), &there) == 0 &&
+         ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
 FileLock::FileLock(std::filesystem::path path)
@@ -43,7 +53,13 @@ FileLock::FileLock(std::filesystem::path path)
 FileLock::FileLock(std::filesystem::path path,
                    const std::function<bool(const std::string& holder)>& keep_waiting)
     : FileLock(std::move(path), Open()) {
-  while (::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
+  while (true) {
+    if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) {
+      // Its holder may have removed the file since we opened it: others would lock another.
+      if (is_in_place()) break;
+      open_file();
+      continue;
+    }
     if (errno != EWOULDBLOCK) fail_storage(path_, "lock", errno);
     const std::string holder = holder_text(fd_);
     if (!keep_waiting(holder)) {
@@ -61,7 +77,7 @@ FileLock::FileLock(std::filesystem::path path,
     fail_storage(path_, "lock", errno);
 }
 
-// The file stays: removing it could take it from under a process that has just opened it.
+// The file stays, so that one folder has one lock.
 FileLock::~FileLock() { ::close(fd_); }
 
 }  // namespace axle

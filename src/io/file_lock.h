@@ -24,6 +24,8 @@ class FileLock {
  private:
   struct Open {};
   FileLock(std::filesystem::path path, Open);
+  void open_file();
+  bool is_in_place() const;
   std::filesystem::path path_;
   int fd_ = -1;
 };

@@ -1,14 +1,21 @@
 #include "io/file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
-#include "base/error.h"
 #include "io/mapped_file.h"
+#include "testing/error_of.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
 namespace {
+
+namespace fs = std::filesystem;
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -63,9 +70,9 @@ TEST(File, ErrorsNamePathAndReason) {
   throws([&] { read_file(dir / "none"); }, dir / "none", "No such file");
   throws([&] { read_file(dir.path()); }, dir.path().string(), "directory");
   throws([&] { MappedFile map(dir / "none"); }, dir / "none", "No such file");
-  throws([&] { MappedFile map(dir.path()); }, dir.path().string(), "map into memory");
-  EXPECT_THAT([&] { replace_file(dir / "none/x", ""); },
-              ThrowsMessage<StorageError>(HasSubstr("none/x.tmp")));
+  throws([&] { MappedFile map(dir.path()); }, dir.path().string(),
+         "map into memory: Is a directory");
+  throws([&] { replace_file(dir / "none/x", ""); }, dir / "none/x", "create: No such file");
   throws([&] { make_directories(dir / "file/x"); }, dir / "file/x", "Not a directory");
   throws([&] { list_directory(dir / "file"); }, dir / "file", "Not a directory");
   throws([&] { file_bytes(dir / "none"); }, dir / "none", "No such file");
@@ -80,8 +87,89 @@ TEST(File, WhetherOneCanBeWrittenIsKnownBefore) {
   check_replaceable(dir / "new");
   EXPECT_EQ(read_file(dir / "old"), "kept");
   EXPECT_THAT(list_directory(dir.path()), ElementsAre(dir.path() / "old"));
-  EXPECT_THROW(check_replaceable(dir.path()), StorageError);
-  EXPECT_THROW(check_replaceable(dir / "missing/new"), StorageError);
+}
+
+// By the check beforehand and by the write itself.
+void expect_refused(const std::string& path, const std::string& reason) {
+  EXPECT_EQ(error_of<StorageError>([&] { check_replaceable(path); }), path + ": cannot " + reason);
+  EXPECT_EQ(error_of<StorageError>([&] { replace_file(path, "x"); }), path + ": cannot " + reason);
+}
+
+TEST(File, WhatCannotBeReplacedIsNamedAsTheUserNamedIt) {
+  const TempDir dir;
+  replace_file(dir / "file", "x");
+  expect_refused(dir / "missing/new", "create: No such file or directory");
+  expect_refused(dir / "file/new", "create: Not a directory");
+  expect_refused(dir.path().string(), "write a file: Is a directory");
+  fs::create_directory_symlink(dir.path(), dir / "to_folder");
+  expect_refused(dir / "to_folder", "write a file: Is a directory");
+  fs::create_symlink("loop", dir / "loop");
+  expect_refused(dir / "loop", "create: Too many levels of symbolic links");
+  fs::create_symlink("missing/file", dir / "to_nowhere");
+  expect_refused(dir / "to_nowhere", "create: No such file or directory");
+}
+
+TEST(File, ALinkStaysAndItsFileIsReplaced) {
+  const TempDir dir;
+  make_directories(dir / "far/away");
+  replace_file(dir / "far/away/file", "old");
+  fs::create_symlink("away/file", dir / "far/inner");
+  fs::create_symlink(dir / "far/inner", dir / "outer");
+  fs::create_symlink("far/created", dir / "dangling");
+  for (const std::string& link : {std::string("outer"), std::string("dangling")}) {
+    check_replaceable(dir / link);
+    replace_file(dir / link, "new");
+    EXPECT_TRUE(fs::is_symlink(dir / link));
+    EXPECT_EQ(read_file(dir / link), "new");
+  }
+  EXPECT_TRUE(fs::is_symlink(dir / "far/inner"));
+  EXPECT_EQ(read_file(dir / "far/away/file"), "new");
+  EXPECT_FALSE(fs::is_symlink(dir / "far/created"));
+  EXPECT_EQ(list_directory(dir / "far/away").size(), 1u) << "no temporary is left";
+}
+
+TEST(File, AFifoIsWrittenThrough) {
+  const TempDir dir;
+  const std::string fifo = dir / "fifo";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  fs::create_symlink("fifo", dir / "link");
+  const int reader = ::open(fifo.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  for (const std::string& path : {fifo, dir / "link"}) {
+    check_replaceable(path);
+    replace_file(path, "for the reader");
+    char text[32] = {};
+    EXPECT_EQ(::read(reader, text, sizeof(text)), 14);
+    EXPECT_STREQ(text, "for the reader");
+    EXPECT_TRUE(fs::is_fifo(fifo));
+  }
+  EXPECT_TRUE(fs::is_symlink(dir / "link"));
+  ::close(reader);
+}
+
+TEST(File, WhatAProcessHasOpenIsWrittenThrough) {
+  const TempDir dir;
+  const int open = ::open((dir / "out").c_str(), O_RDWR | O_CREAT, 0600);
+  ASSERT_GE(open, 0);
+  replace_file("/proc/self/fd/" + std::to_string(open), "printed");  // as /dev/stdout is
+  char text[32] = {};
+  EXPECT_EQ(::pread(open, text, sizeof(text), 0), 7);
+  EXPECT_STREQ(text, "printed");
+  EXPECT_EQ(list_directory(dir.path()).size(), 1u);
+  ::close(open);
+}
+
+TEST(File, ASocketIsRefused) {
+  const TempDir dir;
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  const std::string path = dir / "socket";
+  ASSERT_LT(path.size(), sizeof(address.sun_path));
+  path.copy(address.sun_path, path.size());
+  ASSERT_EQ(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  expect_refused(path, "open for writing: No such device or address");
+  EXPECT_TRUE(fs::is_socket(path));
+  ::close(socket);
 }
 
 TEST(File, FoldersAreMadeListedMovedAndRemoved) {

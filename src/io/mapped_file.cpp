@@ -17,7 +17,12 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   if (fd < 0) fail_storage(path, "open", errno);
   struct stat info;
   void* address = nullptr;
-  int error = ::fstat(fd, &info) != 0 ? errno : S_ISREG(info.st_mode) ? 0 : EINVAL;
+  int error = 0;
+  if (::fstat(fd, &info) != 0) {
+    error = errno;
+  } else if (!S_ISREG(info.st_mode)) {
+    error = S_ISDIR(info.st_mode) ? EISDIR : EINVAL;
+  }
   if (error == 0 && info.st_size > 0) {  // an empty mapping is not allowed
     address = ::mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
     if (address == MAP_FAILED) error = errno;

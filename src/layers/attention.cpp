@@ -63,6 +63,11 @@ Attention::Attention(const Config& cfg, const Dims& dims, const Scope& scope)
       kv_cache_(child("kv_cache", cfg.kv_cache,
                       {.num_kv_heads = sizes_.num_kv_heads, .head_dim = sizes_.head_dim})) {}
 
+// One of the three that remat policies know as "qkv", and by its own name.
+Tensor Attention::projected(const Tensor& x_BTNH, std::string_view own_name) {
+  return name(name(constrain(x_BTNH, kTokenPartsAxes), "qkv"), own_name);
+}
+
 Tensor Attention::forward(const Tensor& x_BTD, const MixerContext& context) {
   MixerContext placed = context;
   const bool decoding = Invocation::current().options().decoding;
@@ -71,9 +76,9 @@ Tensor Attention::forward(const Tensor& x_BTD, const MixerContext& context) {
   if (query_norm_) q_BTNH = (*query_norm_)(q_BTNH);
   if (key_norm_) k_BSKH = (*key_norm_)(k_BSKH);
   q_BTNH = q_BTNH * (1 / std::sqrt(static_cast<double>(sizes_.head_dim)));
-  q_BTNH = name(constrain(q_BTNH, kTokenPartsAxes), "q_proj");
-  k_BSKH = constrain(name(constrain(k_BSKH, kTokenPartsAxes), "k_proj"), kWholeSequenceAxes);
-  v_BSKH = constrain(name(constrain(v_BSKH, kTokenPartsAxes), "v_proj"), kWholeSequenceAxes);
+  q_BTNH = projected(q_BTNH, "q_proj");
+  k_BSKH = constrain(projected(k_BSKH, "k_proj"), kWholeSequenceAxes);
+  v_BSKH = constrain(projected(v_BSKH, "v_proj"), kWholeSequenceAxes);
   if (decoding) {
     const KeyValues all = kv_cache_({k_BSKH, v_BSKH}, *placed.positions);
     k_BSKH = all.k_BSKH;

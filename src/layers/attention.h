@@ -61,6 +61,7 @@ class Attention final : public Mixer {
     int64_t num_heads, num_kv_heads, head_dim;
   };
   Sizes sizes(const Config& cfg, const Dims& dims) const;
+  static Tensor projected(const Tensor& x_BTNH, std::string_view own_name);
   Tensor visible(const Tensor& x_BTD, int64_t num_keys, const MixerContext& context) const;
   Tensor attend(const Tensor& q_BTNH, const Tensor& k_BSKH, const Tensor& v_BSKH,
                 const Tensor& visible_BTS);

@@ -3,10 +3,25 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "lower/text_builder.h"
 
 namespace axle {
+namespace {
+
+// The shortest name first: what a learner keeps of a parameter is called after it and fails with
+// it, but the parameter is the one that the user knows.
+void check_partitions(const std::vector<ProgramValue>& values, const Mesh& mesh) {
+  std::vector<const ProgramValue*> by_length;
+  for (const ProgramValue& v : values) by_length.push_back(&v);
+  std::ranges::stable_sort(by_length, {}, [](const auto* v) { return v->name.size(); });
+  for (const auto* v : by_length) check_partition(v->name, v->type.dims, v->sharding, mesh);
+}
+
+}  // namespace
+
 std::string lower_to_stablehlo(const Region& graph, const std::string& name,
                                const std::vector<ProgramValue>& inputs,
                                const std::vector<ProgramValue>& outputs, const Mesh& mesh,
@@ -58,9 +73,8 @@ Program lower(std::shared_ptr<const Region> graph, std::string name,
     AXLE_CHECK(inputs[i].type == graph->parameters()[i].type(), inputs[i].name);
   for (size_t i = 0; i < outputs.size(); ++i)
     AXLE_CHECK(outputs[i].type == graph->results()[i].type(), outputs[i].name);
-  for (const auto* values : {&inputs, &outputs}) {
-    for (const ProgramValue& v : *values) check_partition(v.name, v.type.dims, v.sharding, mesh);
-  }
+  check_partitions(inputs, mesh);
+  check_partitions(outputs, mesh);
   std::string text = lower_to_stablehlo(*graph, name, inputs, outputs, mesh, options);
   return {std::move(name),   std::move(graph),   std::move(text),
           std::move(inputs), std::move(outputs), std::move(mesh)};

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "lower/trace_program.h"
 #include "ops/annotate.h"
 #include "ops/arithmetic.h"
 #include "ops/create.h"
@@ -145,6 +146,19 @@ TEST(StableHlo, OneAxisShardsOneDim) {
   };
   EXPECT_EQ(error_of(lowered),
             "x0 [4, 4]: expected each mesh axis once, got 'data' twice in [data, data]");
+}
+
+TEST(StableHlo, AParameterIsNamedBeforeWhatIsKeptOfIt) {
+  const Type odd{DType::kF32, {3}};
+  const PartitionSpec over_data{{{"data"}}};
+  const std::vector<ProgramValue> state = {{"learner/m/model/weight", odd, over_data},
+                                           {"model/weight", odd, over_data}};
+  EXPECT_EQ(error_of([&] {
+              trace_program("step", [](const Values& x) { return x; }, state, state,
+                            Mesh{{{"data", 2}}});
+            }),
+            "model/weight [3]: dim 0 must divide by its mesh axes, got 3 over data=2 = 2 parts; it "
+            "divides into 1");
 }
 
 }  // namespace

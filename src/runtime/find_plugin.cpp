@@ -83,6 +83,11 @@ fs::path named_plugin(std::string_view platform) {
   return (error ? named : full).lexically_normal();
 }
 
+std::string advice_for(std::string_view platform, const fs::path& file) {
+  if (named_plugin(platform) != file) return {};
+  return fmt::format("; {} must name a plugin for {}", plugin_variable(platform), platform);
+}
+
 std::optional<fs::path> find_plugin(const PluginPolicy& policy) {
   if (const fs::path named = named_plugin(policy.platform); !named.empty()) {
     if (is_file(named)) return named;

@@ -28,7 +28,8 @@ std::unique_ptr<Executable> PjrtRuntime::compile(const Program& program,
                                                  const CompileOptions& options) {
   const auto& plugin = client_->plugin();
   const PjrtCompileRequest request(plugin, topology(), DevicePresence::kHere, program, options);
-  if (options.cache_dir.empty() || !plugin.has<pjrt::ExecutableSerialize>() ||
+  const bool loses_order = plugin.policy().saving_loses_order && program.mesh.num_devices() > 1;
+  if (options.cache_dir.empty() || loses_order || !plugin.has<pjrt::ExecutableSerialize>() ||
       !plugin.has<pjrt::ExecutableDeserializeAndLoad>()) {
     return std::make_unique<PjrtExecutable>(client_, compile_request(*client_, request), program);
   }

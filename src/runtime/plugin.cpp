@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "runtime/pjrt_calls.h"
+#include "runtime/shared_object.h"
 
 namespace axle {
 namespace {
@@ -101,11 +102,7 @@ Plugin::Plugin(const pjrt::Api* api, PluginPolicy policy, std::filesystem::path 
   first_call(args, where);
 }
 
-std::string Plugin::advice() const {
-  if (named_plugin(policy_.platform) != path_) return {};
-  return fmt::format("; {} must name a plugin for {}", plugin_variable(policy_.platform),
-                     policy_.platform);
-}
+std::string Plugin::advice() const { return advice_for(policy_.platform, path_); }
 
 PluginFailure Plugin::with_advice(PluginFailure failure) const {
   const std::string more = advice();
@@ -199,16 +196,21 @@ const Plugin& load_plugin(std::string_view platform, const std::filesystem::path
   for (const auto& row : plugin_policies()) {
     if (std::ranges::count(row.files, file.filename().string()) > 0) apply_environment(row, folder);
   }
+  const std::string advice = advice_for(platform, path);
+  const auto fail = [&](const std::string& what) {
+    throw DeviceError(fmt::format("{}: {}{}", where, what, advice));
+  };
+  if (const auto size = shared_object_size(path); size && !size->is_whole()) {
+    fail(fmt::format(
+        "expected a whole shared object of at least {} bytes, got {}; remove it, then {}",
+        size->expected_bytes, size->bytes, policy.how_to_get));
+  }
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) throw DeviceError(fmt::format("{}: can't be loaded, got {}", where, ::dlerror()));
+  if (!library) fail(fmt::format("can't be loaded, got {}", ::dlerror()));
   const auto get_api = reinterpret_cast<const pjrt::Api* (*)()>(::dlsym(library, "GetPjrtApi"));
-  if (!get_api)
-    throw DeviceError(
-        fmt::format("{}: expected a PJRT plugin, got a library without GetPjrtApi", where));
+  if (!get_api) fail("expected a PJRT plugin, got a library without GetPjrtApi");
   const auto* api = get_api();
-  if (!api)
-    throw DeviceError(
-        fmt::format("{}: expected a table of calls, got none from GetPjrtApi", where));
+  if (!api) fail("expected a table of calls, got none from GetPjrtApi");
   plugin = std::make_unique<Plugin>(api, policy, path);
   return *plugin;
 }
@@ -223,29 +225,6 @@ const Plugin& load_plugin(std::string_view platform) {
                     policy.how_to_get));
   }
   return load_plugin(platform, *file);
-}
-
-std::vector<PluginStatus> find_plugins() {
-  std::vector<PluginStatus> out;
-  for (const auto& policy : plugin_policies()) {
-    PluginStatus status{.platform = policy.platform};
-    try {
-      const auto file = find_plugin(policy);
-      if (!file) {
-        status.problem = fmt::format("not found; {}", policy.how_to_get);
-      } else {
-        status.path = file->string();
-        const auto& plugin = load_plugin(policy.platform, *file);
-        status.api_version = plugin.api_version();
-        status.attributes = plugin.attributes();
-        status.extensions = plugin.extensions();
-      }
-    } catch (const DeviceError& e) {
-      status.problem = e.what();
-    }
-    out.push_back(std::move(status));
-  }
-  return out;
 }
 
 }  // namespace axle

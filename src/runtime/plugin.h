@@ -65,8 +65,7 @@ class Plugin {
   void first_call(Args& args, std::string_view where) const {
     if (auto failure = try_call(args)) throw_failure(where, with_advice(std::move(*failure)));
   }
-  /// "; AXLE_PLUGIN_CUDA must name a plugin for cuda" for the end of a message, if that variable
-  /// has named this file; else "".
+  /// advice_for of this plugin.
   std::string advice() const;
   /// Takes the error over; nullptr gives nothing.
   std::optional<PluginFailure> take(pjrt::Error* error) const;
@@ -147,6 +146,9 @@ const Plugin& load_plugin(std::string_view platform, const std::filesystem::path
 std::vector<std::filesystem::path> plugin_folders();
 /// The file that AXLE_PLUGIN_<NAME> names, as a full path, there or not; empty: it names none.
 std::filesystem::path named_plugin(std::string_view platform);
+/// "; AXLE_PLUGIN_CUDA must name a plugin for cuda" for the end of a message, if that variable has
+/// named this file; else "".
+std::string advice_for(std::string_view platform, const std::filesystem::path& file);
 /// Where the platform's plugin lies: named_plugin(), else somewhere below plugin_folders().
 /// Throws DeviceError if the variable names no file.
 std::optional<std::filesystem::path> find_plugin(const PluginPolicy& policy);
@@ -159,13 +161,14 @@ std::optional<std::filesystem::path> find_cuda_toolkit(
 /// One row of `axle doctor`.
 struct PluginStatus {
   std::string platform;
-  std::string path;         // empty: not found
+  std::string path;         // found, or named by its variable; empty: neither
   std::string api_version;  // empty: not loaded
   std::map<std::string, std::string> attributes;
   std::vector<std::string> extensions;
   std::string problem;  // why it can't be used, and what to do; empty: all is well
 };
-/// Looks for, loads and questions the plugin of every platform with a policy.
+/// Looks for, loads and questions the plugin of every platform with a policy. Without a device one
+/// that compiles ahead must describe a target of its platform. Opens no device.
 std::vector<PluginStatus> find_plugins();
 
 }  // namespace axle

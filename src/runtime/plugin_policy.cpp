@@ -39,7 +39,10 @@ const std::vector<PluginPolicy>& plugin_policies() {
        .files = {"pjrt_c_api_cpu_plugin.so"},
        .device_count_option = "cpu_device_count",
        .environment = {kXlaFlags, kQuietLog},
-       .limits = "compiles for N devices through a client of N virtual ones; counts no FLOPs",
+       // XLA's thunk_proto_serdes.cc gives each computation a communicator of its own.
+       .saving_loses_order = true,
+       .limits = "compiles for N devices through a client of N virtual ones; counts no FLOPs; can't "
+                 "save programs of several devices whose loops communicate",
        .how_to_get = "run `./dev plugin cpu`"},
       {.platform = "cuda",
        .files = {"xla_cuda_plugin.so", "pjrt_c_api_gpu_plugin.so"},

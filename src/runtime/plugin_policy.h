@@ -49,6 +49,9 @@ struct PluginPolicy {
   /// Whether its compiler calls ptxas and reads libdevice (find_cuda_toolkit): XLA_FLAGS then tell
   /// it where.
   bool needs_cuda_toolkit = false;
+  /// Whether a program that is loaded from bytes may take the collectives of its loops and those
+  /// around them in another order on each device, and so wait for ever.
+  bool saving_loses_order = false;
   /// What it can't do, and what we have never tried; empty: nothing.
   std::string limits = {};
   /// The one command or sentence that gets it.

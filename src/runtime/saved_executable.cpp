@@ -78,32 +78,30 @@ struct SavedFile {
   std::string code;
 };
 
-[[noreturn]] void fail_damaged(const std::string& where, const std::string& what) {
-  throw StorageError(fmt::format("{}: expected {}; save it again", where, what));
+[[noreturn]] void fail_damaged(const std::string& where) {
+  throw StorageError(
+      fmt::format("{}: expected a whole file, got one that was cut off or changed; "
+                  "`axle compile --save` it again",
+                  where));
 }
 
 SavedFile read_saved(const fs::path& path) {
   const std::string where = path.string();
-  if (!path_exists(path))
-    throw DataError(fmt::format("{}: expected a saved executable, got no such file", where));
+  const auto fail_other = [&](const char* what) {
+    throw ConfigError(fmt::format("{}: expected a saved executable, got {}", where, what));
+  };
+  if (!path_exists(path)) fail_other("no such file");
+  if (directory_exists(path)) fail_other("a folder");
   const MappedFile file(path);
   const std::string_view bytes = file.text();
-  if (!bytes.starts_with(kMagic)) {
-    throw DataError(
-        fmt::format("{}: expected a saved executable, got another kind of file", where));
-  }
+  if (!bytes.starts_with(kMagic)) fail_other("another kind of file");
   constexpr size_t kStart = kMagic.size() + kLengthBytes;
   uint64_t header_bytes = 0;
-  if (bytes.size() < kStart + kDigestBytes)
-    fail_damaged(where, fmt::format("a whole file, got its first {} bytes", bytes.size()));
+  if (bytes.size() < kStart + kDigestBytes) fail_damaged(where);
   std::memcpy(&header_bytes, bytes.data() + kMagic.size(), kLengthBytes);
   const auto body = bytes.substr(0, bytes.size() - kDigestBytes);
-  const auto digest = sha256_hex(body);
   // A file that was cut off ends in what is no digest of the rest.
-  if (digest != bytes.substr(body.size()))
-    fail_damaged(where, fmt::format("bytes of SHA-256 {}..., got {}...: they were cut off or "
-                                    "changed",
-                                    bytes.substr(body.size(), 12), digest.substr(0, 12)));
+  if (sha256_hex(body) != bytes.substr(body.size())) fail_damaged(where);
   AXLE_CHECK(kStart + header_bytes <= body.size(), "a sound file with a header beyond its end");
   return {header_from_json(body.substr(kStart, header_bytes), where),
           std::string(body.substr(kStart + header_bytes))};

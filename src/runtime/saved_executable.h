@@ -50,8 +50,8 @@ void save_executable(const std::filesystem::path& path, const CompiledProgram& c
                      const Program& program, const Compiler& compiler,
                      const CompileOptions& options = {});
 
-/// What a file says of itself, its bytes checked. Throws DataError if there is no such file or it
-/// is another kind of file, StorageError if it was cut off or changed.
+/// What a file says of itself, its bytes checked. Throws ConfigError if there is no such file or it
+/// is another kind of file or a folder, StorageError if it was cut off or changed.
 SavedHeader read_saved_header(const std::filesystem::path& path);
 
 /// Loads onto the devices of `runtime`, without compiling, what must have been compiled from

@@ -93,11 +93,14 @@ TEST_F(SavedExecutableFault, LocationsAndTheOrderOfOptionsDoNotCount) {
 TEST_F(SavedExecutableFault, OtherFilesAreRefused) {
   Fake fake;
   path_ = dir_.path() / "missing";
-  EXPECT_EQ(error_of<DataError>([&] { load(fake); }),
+  EXPECT_EQ(error_of<ConfigError>([&] { load(fake); }),
             path_.string() + ": expected a saved executable, got no such file");
   replace_file(path_, "axle executable 1\nof a cache");
-  EXPECT_EQ(error_of<DataError>([&] { load(fake); }),
+  EXPECT_EQ(error_of<ConfigError>([&] { load(fake); }),
             path_.string() + ": expected a saved executable, got another kind of file");
+  path_ = dir_.path();
+  EXPECT_EQ(error_of<ConfigError>([&] { load(fake); }),
+            path_.string() + ": expected a saved executable, got a folder");
 }
 
 TEST_F(SavedExecutableFault, EveryCutAndEveryChangedByteIsSeen) {
@@ -107,7 +110,7 @@ TEST_F(SavedExecutableFault, EveryCutAndEveryChangedByteIsSeen) {
     try {
       read_saved_header(path_);
     } catch (const Error& e) {
-      return e.code() == ExitCode::kStorage || e.code() == ExitCode::kData;
+      return e.code() == ExitCode::kStorage || e.code() == ExitCode::kUser;
     }
     return false;
   };
@@ -118,9 +121,14 @@ TEST_F(SavedExecutableFault, EveryCutAndEveryChangedByteIsSeen) {
     changed[at] ^= 4;
     EXPECT_TRUE(refused(changed)) << at;
   }
-  replace_file(path_, whole.substr(0, whole.size() - 1));
-  EXPECT_THAT(error_of<StorageError>([&] { read_saved_header(path_); }),
-              HasSubstr("they were cut off or changed; save it again"));
+  for (const size_t cut : {size_t{1}, size_t{64}, whole.size() - 40}) {
+    replace_file(path_, whole.substr(0, whole.size() - cut));
+    EXPECT_EQ(error_of<StorageError>([&] { read_saved_header(path_); }),
+              path_.string() +
+                  ": expected a whole file, got one that was cut off or changed; "
+                  "`axle compile --save` it again")
+        << "never the file's own bytes";
+  }
 }
 
 TEST_F(SavedExecutableFault, AnotherPluginIsNamedBesideTheOneThatMadeIt) {

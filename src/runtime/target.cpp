@@ -30,14 +30,16 @@ std::optional<int64_t> count_of(std::string_view text) {
   return value;
 }
 
-int64_t read_count(std::string_view target, std::string_view what, std::string_view text) {
-  const auto count = count_of(text);
-  if (!count) fail(target, fmt::format("expected {}, got '{}'", what, text));
-  return *count;
-}
-
 bool is_number(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+int64_t read_count(std::string_view target, std::string_view what, std::string_view text) {
+  const auto count = count_of(text);
+  if (count) return *count;
+  const bool too_large = is_number(text) && text.find_first_not_of('0') != text.npos;
+  fail(target, fmt::format("expected {}{}, got '{}'", what,
+                           too_large ? fmt::format(" of at most {}", kMaxCount) : "", text));
 }
 
 std::vector<std::string> machine_prefixes() {
@@ -70,13 +72,27 @@ std::vector<int64_t> slice_of_cores(const Accelerator& row, int64_t cores,
   return *shape;
 }
 
-const Accelerator& row_of_machine(std::string_view prefix, std::string_view target) {
+/// By what machine types begin with, "tpu-v5litepod", or by the accelerator's own name, "tpu-v5e".
+const Accelerator* find_machine(std::string_view prefix) {
   for (const auto& row : accelerators()) {
-    if (lower_case(row.machine_prefix) == lower_case(prefix)) return row;
+    const std::string name = fmt::format("{}-{}", row.kind(), row.name);
+    if (lower_case(prefix) == lower_case(row.machine_prefix) || lower_case(prefix) == name)
+      return &row;
   }
+  return nullptr;
+}
+
+const Accelerator& row_of_machine(std::string_view prefix, std::string_view target) {
+  if (const auto* row = find_machine(prefix)) return *row;
   const auto prefixes = machine_prefixes();
-  fail(target, fmt::format("no such machine type '{}'{} (machine types: {}-N)", prefix,
-                           suggest(prefix, prefixes), fmt::join(prefixes, "-N, ")));
+  std::string hint = suggest(prefix, prefixes);
+  // The name alone: "H100", "a100-8".
+  if (const auto* row = find_accelerator(lower_case(prefix))) {
+    const std::string_view counts = target.substr(prefix.size());
+    hint = fmt::format("; did you mean '{}{}'?", row->machine_prefix, counts.empty() ? "-N" : counts);
+  }
+  fail(target, fmt::format("no such machine type '{}'{} (machine types: {}-N)", prefix, hint,
+                           fmt::join(prefixes, "-N, ")));
 }
 
 /// "tpu-v5p-512", "tpu-v5litepod-256-4", "gpu-H100-8", "cpu-8".
@@ -92,10 +108,8 @@ Target read_machine(std::string_view text) {
   }
   const bool is_tpu = lower_case(text).starts_with("tpu-");
   if (counts.empty()) {
-    const bool is_prefix = std::ranges::any_of(accelerators(), [&](const auto& row) {
-      return lower_case(row.machine_prefix) == lower_case(text);
-    });
-    if (is_prefix) fail(text, fmt::format("expected a number of devices, as in '{}-8'", text));
+    if (find_machine(text))
+      fail(text, fmt::format("expected a number of devices, as in '{}-8'", text));
     // "gpu-H100-x": the last part was meant as a number.
     const size_t dash = text.rfind('-');
     row_of_machine(dash == text.npos || dash == text.find('-') ? text : text.substr(0, dash), text);
@@ -143,8 +157,8 @@ const Accelerator& row_of_name(std::string_view kind, std::string_view name,
 
 std::vector<int64_t> read_shape(std::string_view text, std::string_view target) {
   std::vector<int64_t> out;
-  for (const std::string_view dim : split(text, 'x'))
-    out.push_back(read_count(target, "counts joined by x, as in 2x4", dim));
+  for (const std::string& dim : split(lower_case(text), 'x'))
+    out.push_back(read_count(target, "counts joined by x (as in 2x4)", dim));
   return out;
 }
 
@@ -173,7 +187,8 @@ Target read_text(std::string_view text) {
     out.shape = std::move(*slice);
     if (parts.size() == 4) out.num_slices = read_count(text, "a number of slices", parts[3]);
   } else if (out.shape.size() != 2 || out.shape[1] > row.devices_per_host) {
-    fail(text, fmt::format("expected NODESxDEVICES with at most {} devices a node, got {}",
+    fail(text, fmt::format("expected NODESxDEVICES with at most {0} devices a node, as in 1x{0}, "
+                           "got {1}",
                            row.devices_per_host, parts[2]));
   }
   return out;

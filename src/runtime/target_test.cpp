@@ -85,6 +85,10 @@ TEST(ParseTarget, OneTextPerTarget) {
   EXPECT_EQ(to_text(parse_target("tpu:v5p:1x2x2")), "tpu:v5p:2x2x1");
   EXPECT_EQ(to_text(parse_target("TPU:V5E:4x2:1")), "tpu:v5e:2x4");
   EXPECT_EQ(parse_target("gpu-h100-8").machine(), "gpu-H100-8");
+  EXPECT_EQ(parse_target("tpu-v5e-256").machine(), "tpu-v5litepod-256");
+  EXPECT_EQ(parse_target("TPU-V5E-256-4").machine(), "tpu-v5litepod-256-4");
+  EXPECT_EQ(parse_target("neuron-TRN2-64").machine(), "neuron-trn2.48xlarge-64");
+  EXPECT_EQ(to_text(parse_target("tpu:v5e:2X4")), "tpu:v5e:2x4");
   // A shape that a number of devices does not give by itself.
   EXPECT_EQ(to_text(parse_target("tpu:v5p:4x4x16")), "tpu:v5p:4x4x16");
   EXPECT_EQ(to_text(parse_target("gpu:h100:4x2")), "gpu:h100:4x2");
@@ -105,6 +109,15 @@ TEST(ParseTarget, NamesTheNearestOfWhatItDoesNotKnow) {
   EXPECT_EQ(error_of("gpi:h100:1x8"),
             "target 'gpi:h100:1x8': no such kind of machine 'gpi'; did you mean 'gpu'? (kinds: "
             "cpu, tpu, gpu, neuron)");
+  for (const auto& [text, meant] : {std::pair("H100", "gpu-H100-N"),
+                                    {"v5p", "tpu-v5p-N"},
+                                    {"v5e-16", "tpu-v5litepod-16"},
+                                    {"v5E-16-2", "tpu-v5litepod-16-2"},
+                                    {"a100-8", "gpu-A100-8"}}) {
+    EXPECT_THAT(error_of(text), HasSubstr(std::string("; did you mean '") + meant + "'? (machine"));
+  }
+  EXPECT_EQ(error_of("tpu-v5e"),
+            "target 'tpu-v5e': expected a number of devices, as in 'tpu-v5e-8'");
   EXPECT_EQ(error_of("gpu-H100"),
             "target 'gpu-H100': expected a number of devices, as in 'gpu-H100-8'");
   EXPECT_EQ(error_of("gpu-H100-many"),
@@ -128,15 +141,26 @@ TEST(ParseTarget, SaysWhichSizesExist) {
             "target 'gpu-H100-12': expected 1 to 8 devices or a multiple of 8, the devices of one "
             "node, got 12; nearest: 8 and 16");
   EXPECT_EQ(error_of("gpu:h100:1x16"),
-            "target 'gpu:h100:1x16': expected NODESxDEVICES with at most 8 devices a node, got "
-            "1x16");
+            "target 'gpu:h100:1x16': expected NODESxDEVICES with at most 8 devices a node, as in "
+            "1x8, got 1x16");
+  EXPECT_EQ(error_of("gpu:h100:8"),
+            "target 'gpu:h100:8': expected NODESxDEVICES with at most 8 devices a node, as in 1x8, "
+            "got 8");
+  EXPECT_EQ(error_of("gpu:h100:99999999x8"),
+            "target 'gpu:h100:99999999x8': expected counts joined by x (as in 2x4) of at most "
+            "1000000, got '99999999'");
+  EXPECT_EQ(error_of("gpu:h100:2x"),
+            "target 'gpu:h100:2x': expected counts joined by x (as in 2x4), got ''");
   EXPECT_EQ(error_of("gpu-H100-8-2"),
             "target 'gpu-H100-8-2': expected one number (only TPUs come in slices), got '8-2'");
 }
 
 TEST(ParseTarget, CountsAreNumbersOfDevices) {
-  for (const char* text : {"cpu-0", "gpu-H100-0", "tpu-v5p-0", "cpu-99999999999999999999"})
-    EXPECT_THAT(error_of(text), HasSubstr("expected a number of devices, got '")) << text;
+  for (const char* text : {"cpu-0", "gpu-H100-0", "tpu-v5p-00"})
+    EXPECT_THAT(error_of(text), HasSubstr("expected a number of devices, got '0")) << text;
+  EXPECT_THAT(error_of("cpu-99999999999999999999"),
+              HasSubstr("expected a number of devices of at most 1000000, got '99999999999999999999"
+                        "'"));
   EXPECT_THAT(error_of("tpu-v5litepod-256-0"), HasSubstr("expected a number of slices, got '0'"));
 }
 

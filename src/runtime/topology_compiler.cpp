@@ -79,8 +79,9 @@ TopologyCompiler::TopologyCompiler(const Target& target, const Plugin& plugin)
   if (!plugin.has<pjrt::TopologyCreate>() || !plugin.has<pjrt::TopologyGetDeviceDescriptions>() ||
       !plugin.has<pjrt::Compile>()) {
     throw DeviceError(
-        fmt::format("{}: expected calls that compile without devices, got PJRT API {} without them",
-                    where_, plugin.api_version()));
+        fmt::format("{}: expected calls that compile without devices, got PJRT API {} without "
+                    "them{}",
+                    where_, plugin.api_version(), plugin.advice()));
   }
   description_ = std::make_shared<const TopologyDescription>(describe());
   read_topology();

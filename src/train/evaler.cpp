@@ -8,14 +8,15 @@
 namespace axle {
 
 EvalResult evaluate_input(Input& input, Executable& program, const Program& signature,
-                          Runtime& runtime, const Arrays& parameters,
-                          const PartitionSpec& batch_partition) {
+                          Runtime& runtime, const Arrays& parameters) {
   EvalResult result;
   Tree<double> sums;
   while (const auto batch = input.next()) {
     Arrays arguments = parameters;
-    for (const auto& [name, value] : batch->tensors)
-      arguments.push_back(runtime.make_array(value, batch_partition, signature.mesh));
+    for (const auto& [name, value] : batch->tensors) {
+      const PartitionSpec& sharding = signature.inputs[arguments.size()].sharding;
+      arguments.push_back(runtime.make_array(value, sharding, signature.mesh));
+    }
     const Arrays outputs = program.execute(arguments);
     // A batch counts by its targets: the last one of the data is mostly padding.
     for (size_t i = 0; i < outputs.size(); ++i) {

@@ -32,7 +32,6 @@ class Evaler {
 
 /// Runs all batches of `input` through an eval_program. Throws DataError if they hold no target.
 EvalResult evaluate_input(Input& input, Executable& program, const Program& signature,
-                          Runtime& runtime, const Arrays& parameters,
-                          const PartitionSpec& batch_partition);
+                          Runtime& runtime, const Arrays& parameters);
 
 }  // namespace axle

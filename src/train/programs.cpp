@@ -28,12 +28,6 @@ std::vector<ProgramValue> values_of(const Tree<ParamSpec>& specs, std::string_vi
   return out;
 }
 
-std::vector<ProgramValue> batch_inputs(const ProgramParts& parts) {
-  std::vector<ProgramValue> out;
-  for (const auto& [name, type] : parts.batch) out.push_back({name, type, parts.batch_partition});
-  return out;
-}
-
 Tree<Tensor> cast_floats(const Tree<Tensor>& tree, const std::optional<DType>& dtype) {
   Tree<Tensor> out;
   for (const auto& [path, t] : tree)
@@ -81,6 +75,16 @@ std::vector<ProgramValue> train_state(const Model& model, const Learner& learner
   for (ProgramValue& v : values_of(model.param_specs())) out.push_back(std::move(v));
   out.push_back({"prng_key", {DType::kU32, {2}}});
   std::ranges::sort(out, {}, &ProgramValue::name);
+  return out;
+}
+
+std::vector<ProgramValue> batch_inputs(const ProgramParts& parts) {
+  std::vector<ProgramValue> out;
+  for (const auto& [name, type] : parts.batch) {
+    PartitionSpec spec = parts.batch_partition;
+    if (spec.dims.size() > type.dims.size()) spec.dims.resize(type.dims.size());
+    out.push_back({name, type, std::move(spec)});
+  }
   return out;
 }
 

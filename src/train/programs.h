@@ -27,6 +27,10 @@ struct ProgramParts {
 /// "learner/...". Sorted by path; the programs take and give them in this order.
 std::vector<ProgramValue> train_state(const Model& model, const Learner& learner);
 
+/// The batch as an input of the programs, sorted by name; an element of fewer dims than
+/// batch_partition is divided by those that it has.
+std::vector<ProgramValue> batch_inputs(const ProgramParts& parts);
+
 /// key u32[2] -> state.
 Program init_program(const ProgramParts& parts);
 /// state, batch -> state, metrics (f32 scalars, sorted by name; layer summaries behind "summary/").

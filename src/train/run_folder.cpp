@@ -1,7 +1,9 @@
 #include "train/run_folder.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -13,9 +15,12 @@
 namespace axle {
 namespace {
 
-std::filesystem::path created(std::filesystem::path dir) {
+// Creates `dir` and returns what of it and its parents was not there, the innermost first.
+std::vector<std::filesystem::path> create(const std::filesystem::path& dir) {
+  std::vector<std::filesystem::path> missing;
+  for (auto at = dir; !at.empty() && !path_exists(at); at = at.parent_path()) missing.push_back(at);
   make_directories(dir);
-  return dir;
+  return missing;
 }
 
 // Fields of the trainer, with all that stands below them.
@@ -31,7 +36,17 @@ bool is_safe_change(std::string_view path) {
 }
 
 RunFolder::RunFolder(std::filesystem::path dir)
-    : dir_(created(std::move(dir))), lock_(dir_ / "lock") {}
+    : dir_(std::move(dir)), created_(create(dir_)), lock_(dir_ / "lock") {}
+
+RunFolder::~RunFolder() {
+  // Folders go only while they are empty: a checkpoint stays, and so does whatever others put here.
+  if (created_.empty() || (::rmdir(checkpoints().c_str()) != 0 && errno != ENOENT)) return;
+  for (const char* name : {"config.yaml", "metrics.jsonl", "lock"})
+    ::unlink((dir_ / name).c_str());
+  for (const auto& folder : created_) {
+    if (::rmdir(folder.c_str()) != 0 && errno != ENOENT) break;
+  }
+}
 
 void RunFolder::write_config(const ConfigView& config, int64_t seed) const {
   replace_file(config_file(),

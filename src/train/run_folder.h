@@ -10,11 +10,18 @@
 
 namespace axle {
 
-/// Holds the folder's lock while alive.
+/// Holds the folder's lock while alive. A folder that it has created goes with it, unless something
+/// was kept there: a start that is refused leaves nothing behind.
 class RunFolder {
  public:
   /// Creates the folder where missing. Throws StorageError if another process holds it.
   explicit RunFolder(std::filesystem::path dir);
+  ~RunFolder();
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+
+  /// From now on the folder holds something of worth: it stays.
+  void keep() { created_.clear(); }
   const std::filesystem::path& dir() const { return dir_; }
   std::filesystem::path checkpoints() const { return dir_ / "checkpoints"; }
   std::filesystem::path config_file() const { return dir_ / "config.yaml"; }
@@ -27,6 +34,7 @@ class RunFolder {
 
  private:
   std::filesystem::path dir_;
+  std::vector<std::filesystem::path> created_;  // by us, the innermost first: dir_ and its parents
   FileLock lock_;
 };
 

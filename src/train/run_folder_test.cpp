@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <functional>
+
 #include "base/version.h"
 #include "config/print.h"
 #include "config/serialize.h"
@@ -29,6 +31,43 @@ TEST(RunFolder, IsHeldByOneRun) {
                 HasSubstr("expected a folder that no other run uses"));
   }
   const RunFolder again(path);
+}
+
+TEST(RunFolder, WhereNothingWasKeptNothingStays) {
+  const TempDir dir;
+  {
+    const RunFolder folder(dir.path() / "runs" / "new" / "");
+    folder.write_config(tiny_config(), 0);
+    make_directories(folder.checkpoints());
+    replace_file(folder.dir() / "metrics.jsonl", "");
+    EXPECT_TRUE(path_exists(folder.dir() / "lock"));
+  }
+  EXPECT_FALSE(path_exists(dir / "runs"));
+}
+
+TEST(RunFolder, WhatIsOfWorthStays) {
+  const TempDir dir;
+  const std::filesystem::path path = dir.path() / "run";
+  const auto made = [&](const std::function<void(RunFolder&)>& fill) {
+    remove_tree(path);
+    RunFolder folder(path);
+    folder.write_config(tiny_config(), 0);
+    fill(folder);
+  };
+  const auto is_whole = [&] { return path_exists(path / "config.yaml"); };
+  made([](RunFolder&) {});
+  EXPECT_FALSE(path_exists(path));
+  made([](RunFolder& folder) { folder.keep(); });
+  EXPECT_TRUE(is_whole());
+  made([](RunFolder& folder) { make_directories(folder.checkpoints() / "step_00000004"); });
+  EXPECT_TRUE(is_whole());
+  made([](RunFolder& folder) { replace_file(folder.dir() / "notes.txt", "of somebody else"); });
+  EXPECT_EQ(read_file(path / "notes.txt"), "of somebody else");
+  // One that was there before is never touched, not even an empty one.
+  remove_tree(path);
+  make_directories(path);
+  { const RunFolder folder(path); }
+  EXPECT_TRUE(path_exists(path));
 }
 
 TEST(RunFolder, ConfigIsKeptExactly) {

@@ -74,7 +74,7 @@ struct Trainer::Run {
   Mesh mesh_;
   ProgramParts parts_;
   Program step_;
-  RunFolder folder_;  // after all that may refuse the config: a mistake leaves nothing behind
+  RunFolder folder_;
   std::unique_ptr<Executable> step_executable_;
   Program eval_;
   std::unique_ptr<Executable> eval_executable_;  // compiled when the first evaluation is due
@@ -105,6 +105,8 @@ Trainer::Run::Run(const Config& config, RunOptions run_options)
       step_(step_program(parts_)),
       folder_(options_.dir),
       checkpointer_(std::make_unique<Checkpointer>(cfg_.checkpointer, folder_.checkpoints())) {
+  if (cfg_.max_steps < 0)
+    throw ConfigError(fmt::format("max_steps: must be at least 0, got {}", *cfg_.max_steps));
   state_.leaves = train_state(*training_.model, *training_.learner);
   flops_per_step_ = region_flops(*step_.graph);
 }
@@ -200,6 +202,7 @@ ExitCode Trainer::Run::loop() {
         fmt::format("stopped by a signal before step {}, with nothing new to save; run the same "
                     "command to go on",
                     step_number_ + 1));
+    folder_.keep();
     return code;
   }
   if (!save(true)) {
@@ -239,8 +242,10 @@ ExitCode Trainer::Run::take_steps(const StopSignal& signal) {
 
 void Trainer::Run::take_step(const Batch& batch) {
   Arrays arguments = std::move(state_.arrays);
-  for (const auto& [name, value] : batch.tensors)
-    arguments.push_back(runtime_->make_array(value, cfg_.batch_partition, mesh_));
+  for (const auto& [name, value] : batch.tensors) {
+    const PartitionSpec& sharding = step_.inputs[arguments.size()].sharding;
+    arguments.push_back(runtime_->make_array(value, sharding, mesh_));
+  }
   Arrays outputs = step_executable_->execute(arguments);
   const auto num_leaves = static_cast<std::ptrdiff_t>(state_.leaves.size());
   state_.arrays.assign(outputs.begin(), outputs.begin() + num_leaves);
@@ -322,7 +327,7 @@ void Trainer::Run::run_evaler(const std::string& name, const Evaler::Config& eva
     eval_ = std::move(program);
   }
   const EvalResult result = evaluate_input(*input, *eval_executable_, eval_, *runtime_,
-                                           state_.below("model"), cfg_.batch_partition);
+                                           state_.below("model"));
   write({.step = step_number_, .split = name, .values = result.metrics});
   std::string line =
       fmt::format("eval {} at step {}: loss {:.4f}", name, step_number_, result.metrics.at("loss"));
@@ -349,6 +354,7 @@ bool Trainer::Run::save(bool wait) {
 }
 
 void Trainer::Run::write(const StepRecord& record) {
+  folder_.keep();
   for (const auto& writer : writers_) writer->write(record);
 }
 

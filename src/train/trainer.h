@@ -63,7 +63,7 @@ class Trainer {
     /// Devices as named axes, "data=2,fsdp=-1"; none: one device.
     Mesh mesh = {};
     /// Mesh axes of a batch's dims.
-    PartitionSpec batch_partition = {.dims = {{"data", "expert", "fsdp"}}};
+    PartitionSpec batch_partition = {.dims = {{"data", "expert", "fsdp"}, "seq"}};
     MeshRules mesh_rules = {};
     /// Parameters and inputs are cast to it at the top of the step; none: computed as stored (f32).
     std::optional<DType> compute_dtype = {};

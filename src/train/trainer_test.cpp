@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "checkpoint/folder.h"
 #include "io/tfrecord.h"
+#include "testing/error_of.h"
 #include "testing/temp_dir.h"
 #include "train/run_result_test.h"
 #include "train/tensorboard_writer.h"
@@ -170,24 +171,6 @@ TEST_F(TrainerTest, TwoRunsDoNotShareAFolder) {
   EXPECT_THAT(second.error, HasSubstr("expected a folder that no other run uses"));
 }
 
-TEST_F(TrainerTest, AnIncompleteConfigNamesWhatIsMissing) {
-  Trainer::Config config = tiny_config();
-  config.max_steps = REQUIRED;
-  config.input = {};
-  const Ended ended = train(config);
-  EXPECT_EQ(ended.code, ExitCode::kUser);
-  EXPECT_THAT(ended.error, HasSubstr("REQUIRED but not set: input, max_steps"));
-}
-
-TEST_F(TrainerTest, TheEndOfTheDataEndsTheRun) {
-  Trainer::Config config = config_of(100);
-  config.input.get_if<SyntheticInput>()->num_batches = 3;
-  const Ended ended = train(config);
-  EXPECT_EQ(ended.code, ExitCode::kOk);
-  EXPECT_THAT(ended.out, HasSubstr("the data ended after step 3\n"));
-  EXPECT_EQ(state_of(run()).step, 3);
-}
-
 // Data that cannot be read behind some batches.
 class BrokenInput final : public Input {
  public:
@@ -209,6 +192,44 @@ class BrokenInput final : public Input {
   SyntheticInput good_;
 };
 AXLE_REGISTER(BrokenInput)
+
+TEST_F(TrainerTest, ARefusedStartLeavesNoFolder) {
+  const auto expect_refused = [&](const Trainer::Config& config, RunOptions options) {
+    options.dir = dir_ / "run";
+    options.backend = "interpreter";
+    EXPECT_NE(error_of<Error>([&] { Trainer(config, options).run(); }), "no error");
+  };
+  Trainer::Config negative = config_of(-1), often = config_of(4), broken = config_of(4);
+  often.checkpointer.every_steps = 0;
+  broken.input = BrokenInput::Config{.num_good = 0};
+  replace_file(dir_ / "executable", "of something else");
+  for (const bool there : {false, true}) {
+    if (there) make_directories(run());
+    expect_refused(negative, {});
+    expect_refused(often, {});
+    expect_refused(broken, {});
+    expect_refused(config_of(4), {.executable = dir_ / "executable"});
+    EXPECT_EQ(directory_exists(run()), there);
+  }
+}
+
+TEST_F(TrainerTest, AnIncompleteConfigNamesWhatIsMissing) {
+  Trainer::Config config = tiny_config();
+  config.max_steps = REQUIRED;
+  config.input = {};
+  const Ended ended = train(config);
+  EXPECT_EQ(ended.code, ExitCode::kUser);
+  EXPECT_THAT(ended.error, HasSubstr("REQUIRED but not set: input, max_steps"));
+}
+
+TEST_F(TrainerTest, TheEndOfTheDataEndsTheRun) {
+  Trainer::Config config = config_of(100);
+  config.input.get_if<SyntheticInput>()->num_batches = 3;
+  const Ended ended = train(config);
+  EXPECT_EQ(ended.code, ExitCode::kOk);
+  EXPECT_THAT(ended.out, HasSubstr("the data ended after step 3\n"));
+  EXPECT_EQ(state_of(run()).step, 3);
+}
 
 TEST_F(TrainerTest, StepsBeforeBrokenDataAreSaved) {
   Trainer::Config config = config_of(20);

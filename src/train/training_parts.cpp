@@ -24,16 +24,17 @@ std::unique_ptr<Input> TrainingParts::make_input() const {
 }
 
 ProgramParts TrainingParts::programs(const Mesh& mesh, const Tree<Type>& batch) const {
+  ProgramParts parts{.model = *model,
+                     .learner = *learner,
+                     .batch = batch,
+                     .mesh = mesh,
+                     .batch_partition = config.batch_partition,
+                     .compute_dtype = config.compute_dtype,
+                     .layer_summaries = config.layer_summaries};
   std::vector<ProgramValue> inputs = train_state(*model, *learner);
-  for (const auto& [name, type] : batch) inputs.push_back({name, type, config.batch_partition});
+  for (ProgramValue& value : batch_inputs(parts)) inputs.push_back(std::move(value));
   check_mesh(mesh, inputs);
-  return {.model = *model,
-          .learner = *learner,
-          .batch = batch,
-          .mesh = mesh,
-          .batch_partition = config.batch_partition,
-          .compute_dtype = config.compute_dtype,
-          .layer_summaries = config.layer_summaries};
+  return parts;
 }
 
 }  // namespace axle

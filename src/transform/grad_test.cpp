@@ -2,11 +2,11 @@
 
 #include <gmock/gmock.h>
 
-#include "base/error.h"
 #include "ops/annotate.h"
 #include "ops/dot.h"
 #include "ops/exponential.h"
 #include "ops/trigonometry.h"
+#include "testing/error_of.h"
 #include "testing/gradient_check.h"
 #include "transform/call.h"
 #include "transform/remat.h"
@@ -14,6 +14,7 @@
 namespace axle {
 namespace {
 
+using ::testing::HasSubstr;
 using testing::check_gradients;
 using testing::random_tensor;
 
@@ -72,6 +73,19 @@ TEST(Grad, ThroughCallsAndRemat) {
                   two_matrices());
   check_gradients([&](const Values& x) { return Values{sum(remat(body, x, save_nothing())[0])}; },
                   two_matrices());
+}
+
+TEST(Remat, NamesThatNoValueCarriesAreErrors) {
+  const auto error_with = [](const RematPolicy& policy) {
+    return error_of([&] {
+      const auto body = [](const Values& a) { return Values{sin(name(sin(a[0]), "q_proj"))}; };
+      trace([&](const Values& x) { return remat(body, x, policy); }, {{DType::kF32, {4}}});
+    });
+  };
+  EXPECT_EQ(error_with(save_names({"q_proj"}, {"*_proj"})), "no error");
+  EXPECT_THAT(error_with(save_names({"q_prj"})), HasSubstr("expects a value named 'q_prj', got "
+                                                           "q_proj; did you mean 'q_proj'?"));
+  EXPECT_THAT(error_with(save_names({"q_proj"}, {"hidden"})), HasSubstr("named 'hidden'"));
 }
 
 TEST(Remat, BarrierOnlyWhereAsked) {

@@ -4,6 +4,11 @@
 #include <fmt/ranges.h>
 #include <fnmatch.h>
 
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "base/text.h"
 #include "ir/hlo_builder.h"
 #include "ops/annotate.h"
 #include "transform/body.h"
@@ -23,6 +28,29 @@ bool matches(const std::vector<std::string>& patterns, std::string_view tag) {
   return !tag.empty() && std::ranges::any_of(patterns, [&](const std::string& p) {
     return fnmatch(p.c_str(), std::string(tag).c_str(), 0) == 0;
   });
+}
+
+void collect_tags(const Region& region, std::set<std::string>& tags) {
+  for (const OpNode* op : region.ops()) {
+    if (const std::string_view tag = tag_of(*op); !tag.empty()) tags.emplace(tag);
+    for (const auto& inner : op->regions) collect_tags(*inner, tags);
+  }
+}
+
+// A name that no value carries would only mean that more is computed again.
+void check_names(const RematPolicy& policy, const Region& region) {
+  std::set<std::string> found;
+  collect_tags(region, found);
+  const std::vector<std::string> tags(found.begin(), found.end());
+  for (const std::string& pattern : policy.names) {
+    if (std::ranges::any_of(tags, [&](const auto& tag) { return matches({pattern}, tag); }))
+      continue;
+    const std::string* layer = NameScope::current();
+    throw ConfigError(fmt::format("{}: remat policy '{}' expects a value named '{}', got {}{}",
+                                  layer ? *layer : "program", policy.text, pattern,
+                                  tags.empty() ? "no names" : fmt::format("{}", fmt::join(tags, ", ")),
+                                  suggest(pattern, tags)));
+  }
 }
 
 // The forward half is inlined, so that the policy of an enclosing remat sees the names within.
@@ -73,12 +101,14 @@ RematPolicy save_nothing() {
 RematPolicy save_names(std::vector<std::string> patterns, std::vector<std::string> offload) {
   std::string text = fmt::format("save {}", fmt::join(patterns, ", "));
   if (!offload.empty()) text += fmt::format("; offload {}", fmt::join(offload, ", "));
+  std::vector<std::string> all = patterns;
+  all.insert(all.end(), offload.begin(), offload.end());
   return {[patterns = std::move(patterns), offload = std::move(offload)](const OpNode& op) {
             return matches(patterns, tag_of(op))  ? Residual::kSave
                    : matches(offload, tag_of(op)) ? Residual::kOffload
                                                   : Residual::kRecompute;
           },
-          std::move(text)};
+          std::move(text), std::move(all)};
 }
 
 RematPolicy save_dots() {
@@ -95,6 +125,7 @@ Values remat(const TensorFunction& fn, const Values& arguments, const RematPolic
   const ClosedRegion closed = trace_closed(fn, types);
   Values inputs = closed.captures;
   inputs.insert(inputs.end(), arguments.begin(), arguments.end());
+  if (!policy.names.empty()) check_names(policy, *closed.region);
   return emit_all(remat_rules, std::move(inputs),
                   std::make_shared<const RematAttributes>(policy, prevent_cse), {closed.region});
 }

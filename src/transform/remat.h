@@ -13,7 +13,8 @@ namespace axle {
 /// Which forward values of a remat region are kept, beside the inputs.
 struct RematPolicy {
   ResidualPolicy judge;
-  std::string text;  // for printing
+  std::string text;                     // for printing
+  std::vector<std::string> names = {};  // that a value of the region must carry, each
 };
 /// Everything is computed again.
 RematPolicy save_nothing();
@@ -26,7 +27,7 @@ RematPolicy save_dots();
 
 /// fn(arguments). When differentiated, only what the policy keeps is stored. `prevent_cse` puts a
 /// barrier before the recomputation, so that the compiler does not undo it; inside the body of a
-/// scan it is not needed.
+/// scan it is not needed. Throws ConfigError for a name of the policy that no value in fn carries.
 Values remat(const TensorFunction& fn, const Values& arguments, const RematPolicy& policy,
              bool prevent_cse = true);
 

@@ -1,5 +1,5 @@
-// Checks of the numbers that options hold, for CLI11's check(): "" or what is wrong with the text, in
-// one line. Without one CLI11 rounds a number that is too large to the nearest that fits.
+// Checks of the numbers that options hold, for CLI11's check(): "" or what is wrong with the text,
+// in one line. Without one CLI11 rounds a number that is too large to the nearest that fits.
 #pragma once
 
 #include <string>

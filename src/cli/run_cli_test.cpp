@@ -111,17 +111,15 @@ TEST(RunCli, NumbersAreCheckedInOneLine) {
     EXPECT_EQ(ran.err, verb + ": " + problem + "; see " + verb + " --help\n");
   };
   const std::string huge = "99999999999999999999",
-                    range = "expected an integer from -9223372036854775808 to 9223372036854775807, ";
-  expect({"train", "quickstart", "--devices", "0"},
-         "--devices: expected a positive number, got 0");
+                    range =
+                        "expected an integer from -9223372036854775808 to 9223372036854775807, ";
+  expect({"train", "quickstart", "--devices", "0"}, "--devices: expected a positive number, got 0");
   expect({"eval", "--from", "a", "--data", "b", "--devices", "-3"},
          "--devices: expected a positive number, got -3");
   expect({"train", "quickstart", "--devices", "1000000"},
          "--devices: expected at most 65536 devices, got 1000000");
-  expect({"train", "quickstart", "--devices", huge},
-         "--devices: " + range + "got '" + huge + "'");
-  expect({"train", "quickstart", "--devices", "all"},
-         "--devices: expected an integer, got 'all'");
+  expect({"train", "quickstart", "--devices", huge}, "--devices: " + range + "got '" + huge + "'");
+  expect({"train", "quickstart", "--devices", "all"}, "--devices: expected an integer, got 'all'");
   for (const std::string flag : {"--max-tokens", "--top-k", "--seed"}) {
     expect({"generate", "--from", "a", "--prompt", "b", flag, huge},
            flag + ": " + range + "got '" + huge + "'");

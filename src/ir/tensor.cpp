@@ -39,6 +39,12 @@ int64_t Tensor::dim(int64_t i) const {
   return shape()[static_cast<size_t>(i < 0 ? i + r : i)];
 }
 
+std::vector<Type> types_of(const Values& values) {
+  std::vector<Type> out;
+  for (const Tensor& t : values) out.push_back(t.type());
+  return out;
+}
+
 bool Tensor::is_parameter() const { return node_->rules == nullptr; }
 
 Values OpNode::results() {

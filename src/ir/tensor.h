@@ -58,6 +58,7 @@ class Tensor {
   uint32_t index_ = 0;
 };
 using Values = std::vector<Tensor>;
+std::vector<Type> types_of(const Values& values);
 
 /// The same result of the same op (not: equal elements, which is ops/compare.h's equal()).
 inline bool same(const Tensor& a, const Tensor& b) {

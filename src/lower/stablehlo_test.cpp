@@ -154,8 +154,8 @@ TEST(StableHlo, AParameterIsNamedBeforeWhatIsKeptOfIt) {
   const std::vector<ProgramValue> state = {{"learner/m/model/weight", odd, over_data},
                                            {"model/weight", odd, over_data}};
   EXPECT_EQ(error_of([&] {
-              trace_program("step", [](const Values& x) { return x; }, state, state,
-                            Mesh{{{"data", 2}}});
+              trace_program(
+                  "step", [](const Values& x) { return x; }, state, state, Mesh{{{"data", 2}}});
             }),
             "model/weight [3]: dim 0 must divide by its mesh axes, got 3 over data=2 = 2 parts; it "
             "divides into 1");

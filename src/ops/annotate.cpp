@@ -33,11 +33,7 @@ struct ShardingAttributes : Attributes {
   }
 };
 
-std::vector<Type> infer_operands(const OpNode& op) {
-  std::vector<Type> types;
-  for (const Tensor& t : op.inputs) types.push_back(t.type());
-  return types;
-}
+std::vector<Type> infer_operands(const OpNode& op) { return types_of(op.inputs); }
 
 std::vector<Type> infer_sharding(const OpNode& op) {
   const auto& a = op.attrs<ShardingAttributes>();

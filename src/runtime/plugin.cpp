@@ -201,9 +201,9 @@ const Plugin& load_plugin(std::string_view platform, const std::filesystem::path
     throw DeviceError(fmt::format("{}: {}{}", where, what, advice));
   };
   if (const auto size = shared_object_size(path); size && !size->is_whole()) {
-    fail(fmt::format(
-        "expected a whole shared object of at least {} bytes, got {}; remove it, then {}",
-        size->expected_bytes, size->bytes, policy.how_to_get));
+    fail(fmt::format("expected a whole shared object of at least {} bytes, got {}; {}",
+                     size->expected_bytes, size->bytes,
+                     advice.empty() ? "remove it, then " + policy.how_to_get : "fetch it again"));
   }
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) fail(fmt::format("can't be loaded, got {}", ::dlerror()));

@@ -31,8 +31,7 @@ void describe_some_target(const Plugin& plugin) {
 }
 
 PluginStatus status_of(const PluginPolicy& policy) {
-  PluginStatus status{.platform = policy.platform,
-                      .path = named_plugin(policy.platform).string()};
+  PluginStatus status{.platform = policy.platform, .path = named_plugin(policy.platform).string()};
   try {
     const auto file = find_plugin(policy);
     if (!file) {
@@ -41,6 +40,12 @@ PluginStatus status_of(const PluginPolicy& policy) {
     }
     status.path = file->string();
     const auto& plugin = load_plugin(policy.platform, *file);
+    if (plugin.policy().platform != policy.platform) {
+      throw DeviceError(
+          fmt::format("plugin '{}' ({}): expected a plugin of platform '{}', got the one of '{}'{}",
+                      policy.platform, status.path, policy.platform, plugin.policy().platform,
+                      advice_for(policy.platform, plugin.path())));
+    }
     status.api_version = plugin.api_version();
     status.attributes = plugin.attributes();
     status.extensions = plugin.extensions();

@@ -29,10 +29,20 @@ TEST(PluginStatusFault, APluginOfAnotherPlatformIsAProblem) {
   const PluginStatus status = status_of("tpu");
   EXPECT_EQ(status.path, path);
   EXPECT_EQ(status.api_version, "0.114") << "what it tells of itself is kept";
-  EXPECT_THAT(status.problem,
-              AllOf(HasSubstr("INVALID_ARGUMENT: no such topology: 'v4:2x2x1'"),
-                    EndsWith("; AXLE_PLUGIN_TPU must name a plugin for tpu")));
+  EXPECT_THAT(status.problem, AllOf(HasSubstr("INVALID_ARGUMENT: no such topology: 'v4:2x2x1'"),
+                                    EndsWith("; AXLE_PLUGIN_TPU must name a plugin for tpu")));
   EXPECT_EQ(fake->live_objects, 0);
+}
+
+TEST(PluginStatusFault, OneFileIsThePluginOfOnePlatform) {
+  Fake fake;
+  const std::string path = fake.load("cpu").path().string();
+  const EnvironmentChange cpu("AXLE_PLUGIN_CPU", path), rocm("AXLE_PLUGIN_ROCM", path);
+  EXPECT_EQ(status_of("cpu").problem, "");
+  EXPECT_EQ(status_of("rocm").problem,
+            "plugin 'rocm' (" + path +
+                "): expected a plugin of platform 'rocm', got the one of 'cpu'; AXLE_PLUGIN_ROCM "
+                "must name a plugin for rocm");
 }
 
 TEST(PluginStatusFault, AVariableThatNamesNoFileIsAProblem) {

@@ -89,7 +89,8 @@ const Accelerator& row_of_machine(std::string_view prefix, std::string_view targ
   // The name alone: "H100", "a100-8".
   if (const auto* row = find_accelerator(lower_case(prefix))) {
     const std::string_view counts = target.substr(prefix.size());
-    hint = fmt::format("; did you mean '{}{}'?", row->machine_prefix, counts.empty() ? "-N" : counts);
+    hint =
+        fmt::format("; did you mean '{}{}'?", row->machine_prefix, counts.empty() ? "-N" : counts);
   }
   fail(target, fmt::format("no such machine type '{}'{} (machine types: {}-N)", prefix, hint,
                            fmt::join(prefixes, "-N, ")));
@@ -157,7 +158,8 @@ const Accelerator& row_of_name(std::string_view kind, std::string_view name,
 
 std::vector<int64_t> read_shape(std::string_view text, std::string_view target) {
   std::vector<int64_t> out;
-  for (const std::string& dim : split(lower_case(text), 'x'))
+  const std::string lower = lower_case(text);
+  for (const std::string_view dim : split(lower, 'x'))
     out.push_back(read_count(target, "counts joined by x (as in 2x4)", dim));
   return out;
 }

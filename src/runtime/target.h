@@ -67,8 +67,8 @@ struct Target {
 /// "neuron:trn2:4x64" (nodes x cores), or a machine type: "tpu-v5p-512" (cores),
 /// "tpu-v5litepod-256-4" (4 slices), "gpu-H100-8" (GPUs in total), "cpu-8"; "tpu-v5e-256", by the
 /// accelerator's own name, is the same as "tpu-v5litepod-256". Dims of a torus may come in any
-/// order, letters in any case. Throws ConfigError, with the nearest name for what it does not know and the
-/// sizes that exist for a size that does not.
+/// order, letters in any case. Throws ConfigError, with the nearest name for what it does not know
+/// and the sizes that exist for a size that does not.
 Target parse_target(std::string_view text);
 
 /// "tpu:v5p:4x8x8": what parse_target reads; the same target has one text.

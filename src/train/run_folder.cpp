@@ -41,8 +41,7 @@ RunFolder::RunFolder(std::filesystem::path dir)
 RunFolder::~RunFolder() {
   // Folders go only while they are empty: a checkpoint stays, and so does whatever others put here.
   if (created_.empty() || (::rmdir(checkpoints().c_str()) != 0 && errno != ENOENT)) return;
-  for (const char* name : {"config.yaml", "metrics.jsonl", "lock"})
-    ::unlink((dir_ / name).c_str());
+  for (const char* name : {"config.yaml", "metrics.jsonl", "lock"}) ::unlink((dir_ / name).c_str());
   for (const auto& folder : created_) {
     if (::rmdir(folder.c_str()) != 0 && errno != ENOENT) break;
   }

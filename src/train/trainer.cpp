@@ -326,8 +326,8 @@ void Trainer::Run::run_evaler(const std::string& name, const Evaler::Config& eva
     eval_executable_ = runtime_->compile(program, compile_options());
     eval_ = std::move(program);
   }
-  const EvalResult result = evaluate_input(*input, *eval_executable_, eval_, *runtime_,
-                                           state_.below("model"));
+  const EvalResult result =
+      evaluate_input(*input, *eval_executable_, eval_, *runtime_, state_.below("model"));
   write({.step = step_number_, .split = name, .values = result.metrics});
   std::string line =
       fmt::format("eval {} at step {}: loss {:.4f}", name, step_number_, result.metrics.at("loss"));

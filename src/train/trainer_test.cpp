@@ -208,7 +208,7 @@ TEST_F(TrainerTest, ARefusedStartLeavesNoFolder) {
     expect_refused(negative, {});
     expect_refused(often, {});
     expect_refused(broken, {});
-    expect_refused(config_of(4), {.executable = dir_ / "executable"});
+    expect_refused(config_of(4), {.dir = {}, .executable = dir_ / "executable"});
     EXPECT_EQ(directory_exists(run()), there);
   }
 }

@@ -1,13 +1,14 @@
 #include "transform/body.h"
 
 #include "ir/eval.h"
+#include "ir/hlo_builder.h"
 
 namespace axle {
 
-std::vector<Type> infer_body(const OpNode& op) {
-  std::vector<Type> types;
-  for (const Tensor& t : op.region().results()) types.push_back(t.type());
-  return types;
+std::vector<Type> infer_body(const OpNode& op) { return types_of(op.region().results()); }
+
+HloValues inline_body(const OpNode& op, HloBuilder& b, const HloValues& x) {
+  return b.inline_region(op.region(), x);
 }
 
 void eval_body(const EvalOptions& options, const OpNode& op, std::span<const HostTensor* const> x,

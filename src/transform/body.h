@@ -9,6 +9,8 @@ namespace axle {
 std::vector<Type> infer_body(const OpNode& op);
 void eval_body(const EvalOptions& options, const OpNode& op, std::span<const HostTensor* const> x,
                std::span<HostTensor> y);
+/// Lowers to the ops of the region.
+std::vector<HloValue> inline_body(const OpNode& op, HloBuilder& b, const std::vector<HloValue>& x);
 /// Sums of CostRule over the ops of the region; those of a loop count for each of its iterations.
 double region_flops(const Region& region);
 double region_bytes(const Region& region);

@@ -60,12 +60,8 @@ Values emit_call(const std::string& name, std::shared_ptr<const Region> body, Va
 }  // namespace
 
 Values call(const std::string& name, const TensorFunction& fn, const Values& arguments) {
-  std::vector<Type> types;
-  for (const Tensor& t : arguments) types.push_back(t.type());
-  const ClosedRegion closed = trace_closed(fn, types);
-  Values inputs = closed.captures;
-  inputs.insert(inputs.end(), arguments.begin(), arguments.end());
-  return emit_call(name, closed.region, std::move(inputs));
+  const ClosedRegion closed = trace_closed(fn, types_of(arguments));
+  return emit_call(name, closed.region, closed.operands(arguments));
 }
 
 }  // namespace axle

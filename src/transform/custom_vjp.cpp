@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "ir/hlo_builder.h"
 #include "transform/body.h"
 #include "transform/linearize.h"
 #include "transform/partition.h"
@@ -66,17 +65,12 @@ const OpRules custom_vjp_rules({.name = "custom_vjp",
                                 .infer = infer_body,
                                 .linearize = linearize_custom_vjp,
                                 .eval = eval_body,
-                                .hlo =
-                                    [](const OpNode& op, HloBuilder& b, const HloValues& x) {
-                                      return b.inline_region(op.region(), x);
-                                    },
+                                .hlo = inline_body,
                                 .cost = {body_flops, body_bytes}});
 
 }  // namespace
 
 Values custom_vjp(const CustomVjp& rule, const Values& arguments) {
-  std::vector<Type> types;
-  for (const Tensor& t : arguments) types.push_back(t.type());
   size_t num_outputs = 0;
   const ClosedRegion closed = trace_closed(
       [&](const Values& x) {
@@ -86,14 +80,12 @@ Values custom_vjp(const CustomVjp& rule, const Values& arguments) {
         results.insert(results.end(), computed.residuals.begin(), computed.residuals.end());
         return results;
       },
-      types);
-  Values inputs = closed.captures;
-  inputs.insert(inputs.end(), arguments.begin(), arguments.end());
+      types_of(arguments));
   const Values& results = closed.region->results();
   auto primal =
       slice(*closed.region, closed.region->parameters(),
             Values(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(num_outputs)));
-  return emit_all(custom_vjp_rules, std::move(inputs),
+  return emit_all(custom_vjp_rules, closed.operands(arguments),
                   std::make_shared<const CustomVjpAttributes>(rule, closed.captures.size()),
                   {std::move(primal), closed.region});
 }

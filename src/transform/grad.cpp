@@ -9,15 +9,11 @@
 namespace axle {
 
 Linearized vjp(const TensorFunction& fn, const Values& arguments, const std::vector<bool>& active) {
-  std::vector<Type> types;
-  for (const Tensor& a : arguments) types.push_back(a.type());
-  const ClosedRegion closed = trace_closed(fn, types);
+  const ClosedRegion closed = trace_closed(fn, types_of(arguments));
   const size_t num_captures = closed.captures.size();
-  Values all = closed.captures;
-  all.insert(all.end(), arguments.begin(), arguments.end());
   std::vector<bool> all_active(num_captures, false);
   for (size_t i = 0; i < arguments.size(); ++i) all_active.push_back(active.empty() || active[i]);
-  Linearized out = linearize(*closed.region, all, all_active);
+  Linearized out = linearize(*closed.region, closed.operands(arguments), all_active);
   // The tape points into the traced region: keep that alive as long as the pullback.
   out.pullback = [pullback = std::move(out.pullback), region = closed.region,
                   num_captures](const Values& cotangents) {

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "ir/hlo_builder.h"
 #include "ops/annotate.h"
 #include "transform/body.h"
 #include "transform/linearize.h"
@@ -86,10 +85,7 @@ const OpRules remat_rules({.name = "remat",
                            .infer = infer_body,
                            .linearize = linearize_remat,
                            .eval = eval_body,
-                           .hlo =
-                               [](const OpNode& op, HloBuilder& b, const HloValues& x) {
-                                 return b.inline_region(op.region(), x);
-                               },
+                           .hlo = inline_body,
                            .cost = {body_flops, body_bytes}});
 
 }  // namespace
@@ -120,13 +116,9 @@ RematPolicy save_dots() {
 
 Values remat(const TensorFunction& fn, const Values& arguments, const RematPolicy& policy,
              bool prevent_cse) {
-  std::vector<Type> types;
-  for (const Tensor& t : arguments) types.push_back(t.type());
-  const ClosedRegion closed = trace_closed(fn, types);
-  Values inputs = closed.captures;
-  inputs.insert(inputs.end(), arguments.begin(), arguments.end());
+  const ClosedRegion closed = trace_closed(fn, types_of(arguments));
   if (!policy.names.empty()) check_names(policy, *closed.region);
-  return emit_all(remat_rules, std::move(inputs),
+  return emit_all(remat_rules, closed.operands(arguments),
                   std::make_shared<const RematAttributes>(policy, prevent_cse), {closed.region});
 }
 

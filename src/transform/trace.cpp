@@ -40,6 +40,12 @@ ClosedRegion trace_closed(const TensorFunction& fn, const std::vector<Type>& typ
   return {std::move(region), std::move(captures)};
 }
 
+Values ClosedRegion::operands(const Values& arguments) const {
+  Values out = captures;
+  out.insert(out.end(), arguments.begin(), arguments.end());
+  return out;
+}
+
 Values inline_region(const Region& region, const Values& arguments) {
   AXLE_CHECK(arguments.size() == region.parameters().size(), "one argument for each parameter");
   TensorMap map;

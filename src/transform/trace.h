@@ -25,6 +25,8 @@ std::shared_ptr<Region> trace(const TensorFunction& fn, const std::vector<Type>&
 struct ClosedRegion {
   std::shared_ptr<const Region> region;
   Values captures;  // values of the current region, one for each leading parameter
+  /// The captures, then the arguments.
+  Values operands(const Values& arguments) const;
 };
 ClosedRegion trace_closed(const TensorFunction& fn, const std::vector<Type>& types);
 

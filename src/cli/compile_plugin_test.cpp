@@ -54,8 +54,7 @@ TEST_F(Compile, WhatDoesNotFitHasItsExitCode) {
 
 TEST_F(Compile, KeptExecutablesAreRunWithoutCompiling) {
   const std::string file = dir_ / "step.axle";
-  const std::vector<std::string> recipe = {"fuji-test-v1", "--on", "cpu:4", "--mesh",
-                                           "data=4"};
+  const std::vector<std::string> recipe = {"fuji-test-v1", "--on", "cpu:4", "--mesh", "data=4"};
   const auto with = [&](const char* verb, std::vector<std::string> more) {
     more.insert(more.begin(), recipe.begin(), recipe.end());
     more.insert(more.begin(), verb);
@@ -70,8 +69,7 @@ TEST_F(Compile, KeptExecutablesAreRunWithoutCompiling) {
   const Ran other = run_axle({"train", "fuji-test-v1", "--mesh", "fsdp=4", "--data", "synthetic",
                               "--steps", "2", "--dir", dir_ / "other", "--executable", file});
   EXPECT_NE(other.code, 0);
-  EXPECT_THAT(other.err,
-              HasSubstr("expected mesh 'fsdp=4', got an executable for 'data=4'"));
+  EXPECT_THAT(other.err, HasSubstr("expected mesh 'fsdp=4', got an executable for 'data=4'"));
 }
 
 // XLA's CPU programs forget it when they are saved, and then wait for each other for ever.

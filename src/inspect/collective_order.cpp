@@ -36,8 +36,8 @@ std::optional<std::pair<std::string, std::string>> unordered_collectives(const H
     const auto& instructions = module.computations[c].instructions;
     std::vector<Communicating> all;
     for (size_t i = 0; i < instructions.size(); ++i) {
-      const bool by_call = std::ranges::any_of(
-          instructions[i].called, [&](size_t callee) { return communicates[callee]; });
+      const bool by_call = std::ranges::any_of(instructions[i].called,
+                                               [&](size_t callee) { return communicates[callee]; });
       if (by_call || !collective_kind(instructions[i].opcode).empty()) all.push_back({i, by_call});
     }
     communicates[c] = !all.empty();

@@ -90,7 +90,9 @@ class Reader {
     for (const size_t callee : instruction.called) {
       if (!communicates_[callee]) continue;
       const bool is_fusion = module_.computations[callee].is_fusion;
-      enclosing_[callee] = !is_fusion ? callee : module_.computations[c].is_fusion ? enclosing_[c] : c;
+      enclosing_[callee] = !is_fusion                          ? callee
+                           : module_.computations[c].is_fusion ? enclosing_[c]
+                                                               : c;
       for (const auto& [around, runs] : runs_[c]) {
         Context context = inside(around, instruction);
         context.at_least |= at_least;

@@ -12,7 +12,8 @@
 
 namespace axle {
 
-/// "all-gather" of the opcodes "all-gather" and "all-gather-start"; empty for what is no collective.
+/// "all-gather" of the opcodes "all-gather" and "all-gather-start"; empty for what is no
+/// collective.
 std::string_view collective_kind(std::string_view opcode);
 
 /// One collective instruction. A variadic one, in which XLA has merged several, is one.

@@ -85,9 +85,8 @@ RunEvaluation evaluate_run(const EvalRunOptions& options) {
   const ModelParameters saved = load_parameters(options.dir, options.weights);
   const Arrays parameters = on_device(saved.by_path, program, *runtime);
   const auto executable = runtime->compile(program, {.cache_dir = options.compile_cache});
-  return {
-      saved.step, options.data,
-      evaluate_input(*input, *executable, program, *runtime, parameters)};
+  return {saved.step, options.data,
+          evaluate_input(*input, *executable, program, *runtime, parameters)};
 }
 
 std::string to_text(const RunEvaluation& evaluation) {

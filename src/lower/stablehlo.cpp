@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
 #include "lower/text_builder.h"
@@ -11,13 +12,25 @@
 namespace axle {
 namespace {
 
-// The shortest name first: what a learner keeps of a parameter is called after it and fails with
-// it, but the parameter is the one that the user knows.
+// Whether `name` ends in the name of another value: what a learner keeps of a parameter is called
+// after it, "learner/m/model/weight".
+bool is_kept_of_another(std::string_view name, const std::set<std::string_view>& names) {
+  for (size_t at = name.find('/'); at != name.npos; at = name.find('/', at + 1)) {
+    if (names.contains(name.substr(at + 1))) return true;
+  }
+  return false;
+}
+
+// Both fail together, but the parameter is the one that the user knows.
 void check_partitions(const std::vector<ProgramValue>& values, const Mesh& mesh) {
-  std::vector<const ProgramValue*> by_length;
-  for (const ProgramValue& v : values) by_length.push_back(&v);
-  std::ranges::stable_sort(by_length, {}, [](const auto* v) { return v->name.size(); });
-  for (const auto* v : by_length) check_partition(v->name, v->type.dims, v->sharding, mesh);
+  std::set<std::string_view> names;
+  for (const ProgramValue& v : values) names.insert(v.name);
+  for (const bool kept : {false, true}) {
+    for (const ProgramValue& v : values) {
+      if (is_kept_of_another(v.name, names) == kept)
+        check_partition(v.name, v.type.dims, v.sharding, mesh);
+    }
+  }
 }
 
 }  // namespace

@@ -41,8 +41,9 @@ const std::vector<PluginPolicy>& plugin_policies() {
        .environment = {kXlaFlags, kQuietLog},
        // XLA's thunk_proto_serdes.cc gives each computation a communicator of its own.
        .saving_loses_order = true,
-       .limits = "compiles for N devices through a client of N virtual ones; counts no FLOPs; can't "
-                 "save programs of several devices whose loops communicate",
+       .limits =
+           "compiles for N devices through a client of N virtual ones; counts no FLOPs; can't "
+           "save programs of several devices whose loops communicate",
        .how_to_get = "run `./dev plugin cpu`"},
       {.platform = "cuda",
        .files = {"xla_cuda_plugin.so", "pjrt_c_api_gpu_plugin.so"},

@@ -14,8 +14,8 @@
 namespace axle {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::check_gradients;
+using ::testing::HasSubstr;
 using testing::random_tensor;
 
 std::vector<HostTensor> two_matrices() {

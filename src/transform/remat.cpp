@@ -45,10 +45,10 @@ void check_names(const RematPolicy& policy, const Region& region) {
     if (std::ranges::any_of(tags, [&](const auto& tag) { return matches({pattern}, tag); }))
       continue;
     const std::string* layer = NameScope::current();
-    throw ConfigError(fmt::format("{}: remat policy '{}' expects a value named '{}', got {}{}",
-                                  layer ? *layer : "program", policy.text, pattern,
-                                  tags.empty() ? "no names" : fmt::format("{}", fmt::join(tags, ", ")),
-                                  suggest(pattern, tags)));
+    throw ConfigError(fmt::format(
+        "{}: remat policy '{}' expects a value named '{}', got {}{}", layer ? *layer : "program",
+        policy.text, pattern, tags.empty() ? "no names" : fmt::format("{}", fmt::join(tags, ", ")),
+        suggest(pattern, tags)));
   }
 }
 

@@ -1,13 +1,16 @@
 #include "layers/embedding.h"
 
 #include <algorithm>
+#include <array>
 
 #include "config/register.h"
 #include "layers/mesh_axes.h"
 #include "nn/role_methods.h"
 #include "ops/annotate.h"
+#include "ops/broadcast.h"
 #include "ops/dot.h"
 #include "ops/index.h"
+#include "ops/shape.h"
 #include "transform/custom_vjp.h"
 #include "transform/grad.h"
 
@@ -25,54 +28,88 @@ std::vector<Method> TokenEmbedding::methods() {
   return all;
 }
 
-namespace {
-
-// `axes` without those that `taken` names.
-DimAxes without(DimAxes axes, const DimAxes& taken) {
-  std::erase_if(
-      axes, [&](const std::string& axis) { return std::ranges::find(taken, axis) != taken.end(); });
-  return axes;
-}
-
-}  // namespace
-
 Embedding::Embedding(const Config& cfg, const Dims& dims, const Scope& scope)
     : TokenEmbedding(scope),
       weight_(param("weight", {.shape = {dims.vocab_size, dims.model_dim},
                                .mesh_axes = {kReplicated, kShardAxes},
                                .init = cfg.init})),
-      weight_axes_(param_specs().at(weight_.path()).partition()) {}
-
-// Gathered from the devices that only keep parts of it: a lookup in parts would move every token.
-// The gradient is only wanted where the parameter lies.
-Tensor Embedding::table() const {
-  PartitionSpec gathered = weight_axes_;
-  for (DimAxes& axes : gathered.dims) axes = without(std::move(axes), kModelDimAxes);
-  return sharding_constraint(weight_(), gathered, weight_axes_);
+      table_axes_{.dims = param_specs().at(weight_.path()).mesh_axes} {
+  for (DimAxes& axes : table_axes_.dims) {
+    std::erase_if(axes, [](const std::string& axis) {
+      return std::ranges::find(kModelDimAxes, axis) != kModelDimAxes.end();
+    });
+  }
 }
 
-// Each device sums the columns of the gradient that it keeps, over the tokens of all: a token's
-// vector moves once, where a sum of whole tables would move the vocabulary.
+// Gathered from the devices that only keep parts of it: a lookup in parts would move every token.
+Tensor Embedding::table() const { return constrain(weight_(), table_axes_); }
+
+namespace {
+
+// Tokens as devices hold them: x[B, T, ..] as [P, Q, B/P, T/Q, ..], the first two dims divided over
+// the mesh and so one part on each device.
+struct TokenParts {
+  TokenParts(const Shape& shape_BT, const Mesh& mesh) : axes(restrict(kTokenAxes, shape_BT, mesh)) {
+    for (size_t d = 0; d < 2; ++d) {
+      for (const std::string& axis : axes.dims.at(d)) num_parts[d] *= mesh.size(axis);
+    }
+  }
+  Tensor split(const Tensor& x_BT) const {
+    Shape parts = {num_parts[0], x_BT.dim(0) / num_parts[0], num_parts[1],
+                   x_BT.dim(1) / num_parts[1]};
+    std::vector<int64_t> order = {0, 2, 1, 3};
+    for (int64_t d = 2; d < x_BT.rank(); ++d) {
+      parts.push_back(x_BT.dim(d));
+      order.push_back(d + 2);
+    }
+    return sharding_constraint(transpose(reshape(x_BT, parts), order), axes);
+  }
+
+  PartitionSpec axes;
+  std::array<int64_t, 2> num_parts = {1, 1};
+};
+
+// Each part of the tokens from a table of its own, laid out by `table_axes`.
+Tensor look_up_by_parts(const Tensor& table_VD, const PartitionSpec& table_axes,
+                        const Tensor& ids_PQBT, const TokenParts& parts) {
+  PartitionSpec axes = parts.axes;
+  axes.dims.insert(axes.dims.end(), table_axes.dims.begin(), table_axes.dims.end());
+  const int64_t vocab_size = table_VD.dim(0), model_dim = table_VD.dim(1);
+  const Tensor tables_PQVD = sharding_constraint(
+      broadcast_in_dim(table_VD, {parts.num_parts[0], parts.num_parts[1], vocab_size, model_dim},
+                       {2, 3}),
+      axes);
+  return gather(tables_PQVD, ids_PQBT,
+                {.offset = {4},
+                 .collapsed = {2},
+                 .operand_batch = {0, 1},
+                 .indices_batch = {0, 1},
+                 .index_map = {2},
+                 .index_vector_dim = 4},
+                {1, 1, 1, model_dim});
+}
+
+}  // namespace
+
+// The gradient is summed over the tokens of each device in f32, as every gather's is, but between
+// devices in the table's dtype, as the gradient of attend is: together they are one sum.
 Tensor Embedding::forward(const Tensor& ids_BT) {
-  const DimAxes& columns = weight_axes_.dims[1];
-  const DimAxes rows_axes = without(kBatchAxes, columns);
-  const PartitionSpec ids_axes = {{rows_axes, without(kSequenceAxes, columns)}};
-  // Rows move first, then positions: the compiler knows no step for both together.
-  const PartitionSpec rows_moved = {{rows_axes, kSequenceAxes, without(columns, kSequenceAxes)}};
-  const PartitionSpec all_moved = {{ids_axes.dims[0], ids_axes.dims[1], columns}};
+  const TokenParts parts(ids_BT.shape(), Invocation::current().options().mesh);
   const CustomVjp lookup{
       .name = "lookup",
       .forward =
           [](const Values& x) {
             return WithResiduals{{take(x[0], x[1])}, x};
           },
-      .backward = [=](const Values& x, const Values& g_BTD) -> Values {
-        const Tensor ids = sharding_constraint(x[1], ids_axes);
-        const Tensor g = sharding_constraint(sharding_constraint(g_BTD[0], rows_moved), all_moved);
-        const auto look_up = [&](const Values& table) { return Values{take(table[0], ids)}; };
-        return {vjp(look_up, {x[0]}).pullback({g})[0], Tensor()};
+      .backward = [parts, axes = table_axes_](const Values& x, const Values& g_BTD) -> Values {
+        const auto by_parts = [&](const Values& table) {
+          return Values{look_up_by_parts(table[0], axes, parts.split(x[1]), parts)};
+        };
+        return {vjp(by_parts, {x[0]}).pullback({parts.split(g_BTD[0])})[0], Tensor()};
       }};
-  return constrain(custom_vjp(lookup, {table(), ids_BT})[0], kTokenAxes);
+  const bool divided = parts.num_parts[0] * parts.num_parts[1] > 1;
+  return constrain(divided ? custom_vjp(lookup, {table(), ids_BT})[0] : take(table(), ids_BT),
+                   kTokenAxes);
 }
 
 Tensor Embedding::attend_forward(const Tensor& x_BTD) {

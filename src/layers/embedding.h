@@ -52,7 +52,7 @@ class Embedding final : public TokenEmbedding {
   Tensor table() const;
 
   Param weight_;
-  PartitionSpec weight_axes_;
+  PartitionSpec table_axes_;  // of the weight while it is used
 };
 
 }  // namespace axle

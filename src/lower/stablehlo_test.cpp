@@ -8,10 +8,8 @@
 #include "ops/arithmetic.h"
 #include "ops/create.h"
 #include "ops/dot.h"
-#include "ops/reduce.h"
 #include "testing/error_of.h"
 #include "transform/call.h"
-#include "transform/grad.h"
 #include "transform/scan.h"
 #include "transform/trace.h"
 
@@ -86,66 +84,6 @@ TEST(StableHlo, MeshesAndShardingsAreShardy) {
   EXPECT_THAT(
       p.text,
       HasSubstr("sdy.sharding_constraint %0 <@mesh, [{\"data\"}, {\"model\"}]> : tensor<4x6xf32>"));
-}
-
-TEST(StableHlo, AGradientMayHaveALayoutOfItsOwn) {
-  const auto gradient = [](const Values& x) {
-    const auto fn = [](const Values& w) {
-      return Values{sum(sharding_constraint(w[0], {{"data"}}, {{kReplicated, "model"}}) * w[0])};
-    };
-    return value_and_grad(fn, x).second;
-  };
-  const Program p =
-      program_of(gradient, {{DType::kF32, {4, 6}}}, Mesh{{{"data", 2}, {"model", 2}}}, {{}});
-  EXPECT_THAT(p.text, HasSubstr("sdy.sharding_constraint %arg0 <@mesh, [{\"data\"}, {}]>"));
-  EXPECT_THAT(p.text, HasSubstr("<@mesh, [{}, {\"model\"}]>"));
-}
-
-TEST(StableHlo, DonationNamesTheResult) {
-  const auto graph =
-      trace([](const Values& x) { return Values{x[0] + 1.0}; }, {{DType::kF32, {4}}});
-  const Program p =
-      lower(graph, "step", {{"w", {DType::kF32, {4}}, {}, 0}}, {{"w", {DType::kF32, {4}}}});
-  EXPECT_THAT(p.text, HasSubstr("%arg0: tensor<4xf32> {tf.aliasing_output = 0 : i32}"));
-}
-
-TEST(StableHlo, ScanIsACountedWhileWithoutCaptures) {
-  const Program p = program_of(
-      [](const Values& x) {
-        return scan(
-                   [&](const Values& c, const Values& xs) {
-                     return ScanResult{{c[0] + xs[0] * x[2]}, {}};
-                   },
-                   {x[0]}, {x[1]}, 5)
-            .carry;
-      },
-      {{DType::kF32, {}}, {DType::kF32, {5}}, {DType::kF32, {}}});
-  EXPECT_THAT(p.text, HasSubstr("\"stablehlo.while\""));
-  EXPECT_THAT(p.text, HasSubstr("comparison_direction LT"));
-  EXPECT_THAT(p.text, HasSubstr("\"stablehlo.dynamic_slice\""));
-  const size_t body = p.text.find("^bb0");
-  EXPECT_EQ(p.text.find("%arg", body), std::string::npos)
-      << "the loop reads what it carries alone\n"
-      << p.text;
-}
-
-TEST(StableHlo, EqualCallsShareOneFunction) {
-  const auto square = [](const Values& x) { return Values{x[0] * x[0]}; };
-  const Program p =
-      program_of([&](const Values& x) { return call("square", square, call("square", square, x)); },
-                 {{DType::kF32, {3}}});
-  const size_t first = p.text.find("func.func private @square");
-  ASSERT_NE(first, std::string::npos) << p.text;
-  EXPECT_EQ(p.text.find("func.func private", first + 1), std::string::npos) << p.text;
-}
-
-TEST(StableHlo, OneAxisShardsOneDim) {
-  const auto lowered = [] {
-    program_of([](const Values& x) { return x; }, {{DType::kF32, {4, 4}}}, {{{"data", 2}}},
-               {{{"data", "data"}}});
-  };
-  EXPECT_EQ(error_of(lowered),
-            "x0 [4, 4]: expected each mesh axis once, got 'data' twice in [data, data]");
 }
 
 TEST(StableHlo, AParameterIsNamedBeforeWhatIsKeptOfIt) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/tree.h"
+#include "ir/mesh.h"
 #include "ir/tensor.h"
 #include "nn/tensor_tree.h"
 
@@ -40,6 +41,9 @@ struct InvocationOptions {
   bool summaries = true;
   /// The body of a loop: remat needs no barriers there.
   bool in_loop = false;
+  /// What the values will be laid over, for layers that sum on each device before they sum between
+  /// devices.
+  Mesh mesh = {};
 };
 
 /// The innermost Invocation is the thread's own.

@@ -22,26 +22,18 @@ struct PlaceAttributes : Attributes {
 };
 
 struct ShardingAttributes : Attributes {
-  ShardingAttributes(PartitionSpec s, PartitionSpec g)
-      : spec(std::move(s)), gradient(std::move(g)) {}
+  explicit ShardingAttributes(PartitionSpec s) : spec(std::move(s)) {}
   PartitionSpec spec;
-  PartitionSpec gradient;
-  std::string text() const override {
-    return gradient == spec
-               ? "spec = " + to_text(spec)
-               : fmt::format("spec = {}, gradient = {}", to_text(spec), to_text(gradient));
-  }
+  std::string text() const override { return "spec = " + to_text(spec); }
 };
 
 std::vector<Type> infer_operands(const OpNode& op) { return types_of(op.inputs); }
 
 std::vector<Type> infer_sharding(const OpNode& op) {
-  const auto& a = op.attrs<ShardingAttributes>();
-  for (const PartitionSpec* s : {&a.spec, &a.gradient}) {
-    if (static_cast<int64_t>(s->dims.size()) > op.inputs[0].rank()) {
-      shape_error(op, fmt::format("expected a spec of at most {} dims, got {}", op.inputs[0].rank(),
-                                  to_text(*s)));
-    }
+  const auto& spec = op.attrs<ShardingAttributes>().spec;
+  if (static_cast<int64_t>(spec.dims.size()) > op.inputs[0].rank()) {
+    shape_error(op, fmt::format("expected a spec of at most {} dims, got {}", op.inputs[0].rank(),
+                                to_text(spec)));
   }
   return infer_operands(op);
 }
@@ -86,8 +78,8 @@ const OpRules sharding_rules({.name = "sharding_constraint",
                               .batch = elementwise,
                               .vjp =
                                   [](X x, Y, Ct g) {
-                                    const auto& a = x.attrs<ShardingAttributes>();
-                                    return Values{sharding_constraint(g[0], a.gradient, a.spec)};
+                                    return Values{sharding_constraint(
+                                        g[0], x.attrs<ShardingAttributes>().spec)};
                                   },
                               .eval = eval_identity,
                               .hlo =
@@ -132,11 +124,7 @@ Tensor place(const Tensor& x, Memory memory) {
   return emit(place_rules, {x}, PlaceAttributes(memory));
 }
 Tensor sharding_constraint(const Tensor& x, const PartitionSpec& spec) {
-  return sharding_constraint(x, spec, spec);
-}
-Tensor sharding_constraint(const Tensor& x, const PartitionSpec& spec,
-                           const PartitionSpec& gradient) {
-  return emit(sharding_rules, {x}, ShardingAttributes(spec, gradient));
+  return emit(sharding_rules, {x}, ShardingAttributes(spec));
 }
 const PartitionSpec* constraint_of(const OpNode& op) {
   return op.rules == &sharding_rules ? &op.attrs<ShardingAttributes>().spec : nullptr;

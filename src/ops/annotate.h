@@ -28,9 +28,6 @@ Tensor place(const Tensor& x, Memory memory);
 /// x, laid over the mesh as `spec` says, and so its gradient; dims that the spec does not reach are
 /// replicated. Throws ShapeError if the spec has more dims than x.
 Tensor sharding_constraint(const Tensor& x, const PartitionSpec& spec);
-/// The same with a layout of its own for the gradient.
-Tensor sharding_constraint(const Tensor& x, const PartitionSpec& spec,
-                           const PartitionSpec& gradient);
 /// The spec of a `sharding_constraint` op; nullptr for every other op.
 const PartitionSpec* constraint_of(const OpNode& op);
 

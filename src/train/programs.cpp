@@ -131,9 +131,11 @@ Program step_program(const ProgramParts& parts) {
           Tree<Tensor> traced;
           size_t i = 0;
           for (const auto& [path, t] : parameters) traced.emplace_hint(traced.end(), path, p[i++]);
-          auto [output, collected] =
-              forward(parts, traced, batch_tensors,
-                      {.training = true, .key = keys[2], .summaries = parts.layer_summaries});
+          auto [output, collected] = forward(parts, traced, batch_tensors,
+                                             {.training = true,
+                                              .key = keys[2],
+                                              .summaries = parts.layer_summaries,
+                                              .mesh = parts.mesh});
           metrics = output.metrics;
           metrics.insert_or_assign("loss", output.loss);
           put_subtree(metrics, "summary", std::move(collected.summaries));

@@ -28,17 +28,21 @@ std::vector<Method> TokenEmbedding::methods() {
   return all;
 }
 
+namespace {
+
+auto is_among(const DimAxes& axes) {
+  return [&axes](const std::string& axis) { return std::ranges::find(axes, axis) != axes.end(); };
+}
+
+}  // namespace
+
 Embedding::Embedding(const Config& cfg, const Dims& dims, const Scope& scope)
     : TokenEmbedding(scope),
       weight_(param("weight", {.shape = {dims.vocab_size, dims.model_dim},
                                .mesh_axes = {kReplicated, kShardAxes},
                                .init = cfg.init})),
       table_axes_{.dims = param_specs().at(weight_.path()).mesh_axes} {
-  for (DimAxes& axes : table_axes_.dims) {
-    std::erase_if(axes, [](const std::string& axis) {
-      return std::ranges::find(kModelDimAxes, axis) != kModelDimAxes.end();
-    });
-  }
+  for (DimAxes& axes : table_axes_.dims) std::erase_if(axes, is_among(kModelDimAxes));
 }
 
 // Gathered from the devices that only keep parts of it: a lookup in parts would move every token.
@@ -73,7 +77,10 @@ struct TokenParts {
 Tensor look_up_by_parts(const Tensor& table_VD, const PartitionSpec& table_axes,
                         const Tensor& ids_PQBT, const TokenParts& parts) {
   PartitionSpec axes = parts.axes;
-  axes.dims.insert(axes.dims.end(), table_axes.dims.begin(), table_axes.dims.end());
+  for (const DimAxes& dim : table_axes.dims) {
+    DimAxes& free = axes.dims.emplace_back(dim);
+    for (const DimAxes& taken : parts.axes.dims) std::erase_if(free, is_among(taken));
+  }
   const int64_t vocab_size = table_VD.dim(0), model_dim = table_VD.dim(1);
   const Tensor tables_PQVD = sharding_constraint(
       broadcast_in_dim(table_VD, {parts.num_parts[0], parts.num_parts[1], vocab_size, model_dim},

@@ -26,8 +26,13 @@ int64_t device_memory(const Target& target) {
   return machine_facts().memory_bytes / target.num_devices();
 }
 
-void check_order(const CompiledProgram& compiled, const std::filesystem::path& save) {
-  const auto pair = unordered_collectives(read_hlo_module(compiled.optimized_program()));
+void check_order(const std::optional<HloModule>& module, const std::filesystem::path& save) {
+  if (!module) {
+    throw DeviceError(fmt::format(
+        "{}: expected the optimised program, to see the order of its collectives, got none",
+        save.string()));
+  }
+  const auto pair = unordered_collectives(*module);
   if (!pair) return;
   throw DeviceError(fmt::format(
       "{}: expected collectives that data put into one order on all devices, got '{}' and '{}', "
@@ -96,16 +101,17 @@ CompileReport compile_report(const LoweredStep& step, const std::filesystem::pat
   if (!compiled) return out;
   out.memory = compiled->memory();
   out.compiler_cost = compiled->cost_analysis();
+  std::optional<HloModule> module;
   if (const std::string optimized = compiled->optimized_program(); !optimized.empty()) {
-    const HloModule module = read_hlo_module(optimized);
-    const std::vector<Collective> all = collectives(module, program.mesh);
+    module = read_hlo_module(optimized);
+    const std::vector<Collective> all = collectives(*module, program.mesh);
     out.collectives = rows_of(all);
     std::ranges::move(resharding_warnings(all, *program.graph, program.mesh),
                       std::back_inserter(out.warnings));
   }
   if (!save.empty()) {
     try {
-      if (compiler->plugin().policy().saving_loses_order) check_order(*compiled, save);
+      if (compiler->plugin().policy().saving_loses_order) check_order(module, save);
       save_executable(save, *compiled, program, *compiler, options);
       out.saved = save;
     } catch (const Error&) {

@@ -16,9 +16,14 @@ function(axle_warnings target)
     "$<IF:$<CONFIG:Release>,-Wno-stringop-overflow;-Wno-restrict;-Wno-maybe-uninitialized,-Werror>")
 endfunction()
 
-# A precompiled header of the standard library alone: it never changes, so it never causes a rebuild.
+# A precompiled header of the standard library alone: it never changes, so it never causes a rebuild. Its headers are
+# named here, not in a file of ours: CMake would write the path of that file into what the compiler cache hashes.
 add_library(axle_pch OBJECT ${CMAKE_CURRENT_LIST_DIR}/pch.cpp)
-target_precompile_headers(axle_pch PRIVATE ${CMAKE_CURRENT_LIST_DIR}/pch.h)
+target_precompile_headers(axle_pch PRIVATE
+  <algorithm> <array> <atomic> <chrono> <cmath> <concepts> <condition_variable> <cstddef> <cstdint> <cstring>
+  <exception> <filesystem> <fstream> <functional> <iostream> <limits> <map> <memory> <mutex> <numeric>
+  <optional> <set> <span> <sstream> <stdexcept> <string> <string_view> <thread> <tuple> <type_traits>
+  <typeinfo> <unordered_map> <unordered_set> <utility> <variant> <vector>)
 
 function(axle_floor name)
   cmake_parse_arguments(ARG "" "" "FLOORS;LIBRARIES;TEST_FLOORS" ${ARGN})
@@ -108,7 +113,8 @@ function(axle_test_program program floor label sources)
   if(floor STREQUAL "runtime" AND label STREQUAL "fault")
     axle_use_fake_plugin(${program})
   endif()
-  target_compile_definitions(${program} PRIVATE AXLE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" AXLE_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  axle_test_paths()
+  target_sources(${program} PRIVATE $<TARGET_OBJECTS:axle_test_paths>)
   target_link_libraries(${program} PRIVATE ${libraries} GTest::gmock GTest::gtest_main)
   # Compiled as the library is (-fPIC, where a program has -fPIE), or the precompiled header does not fit.
   set_target_properties(${program} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
@@ -118,7 +124,7 @@ function(axle_test_program program floor label sources)
   gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES PROPERTIES LABELS "${label}" TIMEOUT 600)
 endfunction()
 
-# The PJRT plugin that fails on demand, a shared object of its own: the program learns its path as AXLE_FAKE_PLUGIN.
+# The PJRT plugin that fails on demand, a shared object of its own.
 function(axle_use_fake_plugin program)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/testing/fake_plugin/*.cpp)
   add_library(axle_fake_pjrt MODULE EXCLUDE_FROM_ALL ${sources})
@@ -126,9 +132,18 @@ function(axle_use_fake_plugin program)
   target_link_libraries(axle_fake_pjrt PRIVATE Threads::Threads)
   axle_warnings(axle_fake_pjrt)
   add_dependencies(${program} axle_fake_pjrt)
-  target_compile_definitions(${program} PRIVATE AXLE_FAKE_PLUGIN="$<TARGET_FILE:axle_fake_pjrt>")
 endfunction()
 
+# The one object that knows absolute paths (testing/checkout.h); every test program has it.
+function(axle_test_paths)
+  if(NOT TARGET axle_test_paths)
+    add_library(axle_test_paths OBJECT ${PROJECT_SOURCE_DIR}/src/testing/checkout.cpp)
+    target_include_directories(axle_test_paths PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    target_compile_definitions(axle_test_paths PRIVATE AXLE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+      AXLE_FAKE_PLUGIN="${PROJECT_BINARY_DIR}/libaxle_fake_pjrt.so")
+    axle_warnings(axle_test_paths)
+  endif()
+endfunction()
 # libaxle.so of all floors and the program `axle`.
 function(axle_library)
   get_property(libraries GLOBAL PROPERTY AXLE_LIBRARIES_cli)

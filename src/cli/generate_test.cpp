@@ -10,6 +10,7 @@
 #include "infer/model_folder.h"
 #include "infer/tiny_model_test.h"
 #include "io/file.h"
+#include "testing/checkout.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -106,7 +107,7 @@ TEST_F(GenerateVerb, ImportNamesBadFilesAndKeepsFolders) {
   EXPECT_EQ(run_axle({"import", "llama2c", dir_ / "short.bin", "--dir", dir_ / "new"}).code, 2);
 
   const std::filesystem::path stories =
-      std::filesystem::path(AXLE_SOURCE_DIR) / "../shared/data/stories260K";
+      testing::source_file("../shared/data/stories260K");
   if (!path_exists(stories)) GTEST_SKIP() << "no " << stories;
   const std::string weights = stories / "stories260K.bin", tokenizer = stories / "tok512.bin";
   EXPECT_EQ(

@@ -5,11 +5,12 @@
 #include "data/llama2c_tokenizer.h"
 #include "data/text_input.h"
 #include "io/file.h"
+#include "testing/checkout.h"
 
 namespace axle {
 namespace {
 
-const std::string kData = AXLE_SOURCE_DIR "/../shared/data/";
+const std::string kData = testing::source_file("../shared/data/").string();
 
 TEST(InputParity, RowsInOrderDecodeToTheText) {
   if (!path_exists(kData)) GTEST_SKIP() << "no ../shared/data beside the source";

@@ -10,11 +10,12 @@
 #include "data/sentencepiece_tokenizer.h"
 #include "data/stream_decoder.h"
 #include "io/file.h"
+#include "testing/checkout.h"
 
 namespace axle {
 namespace {
 
-const std::string kData = AXLE_SOURCE_DIR "/../shared/data/";
+const std::string kData = testing::source_file("../shared/data/").string();
 
 std::unique_ptr<Tokenizer> sentencepiece(const std::string& path) {
   return Child<Tokenizer>(SentencePieceTokenizer::Config{.path = kData + path}).build({}, {});

@@ -7,11 +7,12 @@
 #include "infer/import_model.h"
 #include "infer/text_generator.h"
 #include "io/file.h"
+#include "testing/checkout.h"
 
 namespace axle {
 
 inline std::filesystem::path stories_folder() {
-  return std::filesystem::path(AXLE_SOURCE_DIR) / "../shared/data/stories260K";
+  return testing::source_file("../shared/data/stories260K");
 }
 inline bool has_stories() { return path_exists(stories_folder() / "stories260K.bin"); }
 

@@ -8,14 +8,15 @@
 #include "inspect/eval_layer.h"
 #include "inspect/eval_layer_files.h"
 #include "io/safetensors.h"
+#include "testing/checkout.h"
 
 namespace axle {
 namespace {
 
 constexpr double kTolerance = 1e-5;  // of the largest element
 constexpr double kCancelled = 1e-4;
-const std::string kFiles = AXLE_SOURCE_DIR "/testdata/eval_layer/";
-const std::string kNumbers = AXLE_SOURCE_DIR "/../shared/reference/axlearn/numeric/";
+const std::string kFiles = testing::source_file("testdata/eval_layer/").string();
+const std::string kNumbers = testing::reference_file("axlearn/numeric/");
 
 struct Case {
   std::string name, fixture;

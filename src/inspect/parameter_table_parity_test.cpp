@@ -9,6 +9,7 @@
 #include "inspect/parameter_table.h"
 #include "inspect/rename.h"
 #include "io/file.h"
+#include "testing/checkout.h"
 
 namespace axle {
 namespace {
@@ -19,9 +20,9 @@ class ParameterTableParity : public testing::TestWithParam<const char*> {};
 
 TEST_P(ParameterTableParity, EveryColumnOfEveryParameter) {
   const std::string name = GetParam();
-  const std::string path = AXLE_SOURCE_DIR "/../shared/reference/axlearn/params/" + name + ".json";
+  const std::string path = testing::reference_file("axlearn/params/" + name + ".json");
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "no reference numbers here: " << path;
-  const std::string names = AXLE_SOURCE_DIR "/testdata/eval_layer/fuji.names";
+  const std::string names = testing::source_file("testdata/eval_layer/fuji.names");
   const RenameRules rules(read_user_file(names), names);
   const Json expected = Json::parse(read_file(path));
   const Json got = to_json(parameter_table(recipe(name)));

@@ -7,11 +7,12 @@
 #include "learn/adamw.h"
 #include "learn/sgd.h"
 #include "learn/test_program_test.h"
+#include "testing/checkout.h"
 
 namespace axle {
 namespace {
 
-const std::string kFolder = AXLE_SOURCE_DIR "/../shared/reference/axlearn/numeric/optimizers/";
+const std::string kFolder = testing::reference_file("axlearn/numeric/optimizers/");
 constexpr int kSteps = 20;
 
 // Largest difference relative to the largest element.

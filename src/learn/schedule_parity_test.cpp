@@ -6,13 +6,14 @@
 #include "io/file.h"
 #include "learn/polynomial_schedule.h"
 #include "learn/warmup_schedule.h"
+#include "testing/checkout.h"
 #include "transform/trace.h"
 
 namespace axle {
 namespace {
 
 const std::string kFile =
-    AXLE_SOURCE_DIR "/../shared/reference/axlearn/numeric/schedules/schedules.json";
+    testing::reference_file("axlearn/numeric/schedules/schedules.json");
 
 float value_at(const Schedule& schedule, int32_t step) {
   const auto at = [&](const Values& v) { return Values{schedule(v[0])}; };

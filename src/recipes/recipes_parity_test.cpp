@@ -10,6 +10,7 @@
 #include "layers/rms_norm.h"
 #include "layers/rope.h"
 #include "learn/clip_by_global_norm.h"
+#include "testing/checkout.h"
 #include "train/trainer.h"
 
 namespace axle {
@@ -21,7 +22,7 @@ class RecipesParity : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     const std::string path =
-        AXLE_SOURCE_DIR "/../shared/reference/axlearn/params/" + GetParam() + ".json";
+        testing::reference_file("axlearn/params/" + GetParam() + ".json");
     if (!path_exists(path)) GTEST_SKIP() << "no ../shared/reference beside the source";
     published_ = Json::parse(read_file(path));
     config_ = recipe(GetParam());

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "io/file.h"
 #include "runtime/plugin_policy.h"
+#include "testing/checkout.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -38,7 +39,7 @@ TEST(PluginPins, NamesTheLineThatItCannotRead) {
 }
 
 TEST(PluginPins, TheProgramHoldsTheListsOfTheSourceTree) {
-  const std::filesystem::path folder = AXLE_SOURCE_DIR "/tools/plugins";
+  const std::filesystem::path folder = testing::source_file("tools/plugins");
   size_t num_lists = 0;
   for (const auto& file : list_directory(folder)) {
     const PluginPins* pins = plugin_pins(file.stem().string());

@@ -13,6 +13,7 @@
 #include "io/safetensors.h"
 #include "nn/key_chain.h"
 #include "ops/slice.h"
+#include "testing/checkout.h"
 #include "testing/gradient_check.h"
 #include "testing/layer_call.h"
 
@@ -131,7 +132,7 @@ inline void expect_gradients(const AxlearnFixture& fixture, const LayerFunction&
 /// Initial parameters, result and gradients of the fixture against the layer's own.
 inline void expect_parity(const AxlearnFixture& fixture) {
   const std::string path =
-      AXLE_SOURCE_DIR "/../shared/reference/axlearn/numeric/" + fixture.file + ".safetensors";
+      reference_file("axlearn/numeric/" + fixture.file + ".safetensors");
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "no ../shared/reference beside the source";
   const SafetensorsFile file(path);
   const auto layer = fixture.build();

@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "testing/checkout.h"
 #include "testing/gradient_check.h"
 #include "testing/layer_call.h"
 #include "testing/layer_inputs.h"
@@ -184,7 +185,7 @@ inline std::string parameter_table(const Layer& layer) {
 
 inline void expect_golden(const std::string& file, const std::string& text) {
   const std::filesystem::path path =
-      std::filesystem::path(AXLE_SOURCE_DIR) / "testdata/golden" / file;
+      source_file("testdata/golden") / file;
   if (std::getenv("UPDATE_GOLDEN")) {
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path, std::ios::binary) << text;

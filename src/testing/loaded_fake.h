@@ -1,5 +1,4 @@
-// The fake PJRT plugin, loaded: for the tests of label fault, which learn its file as
-// AXLE_FAKE_PLUGIN.
+// The fake PJRT plugin, loaded: for the tests of label fault, whose build makes it.
 #pragma once
 
 #include <dlfcn.h>
@@ -12,6 +11,7 @@
 
 #include "runtime/plugin.h"
 #include "runtime/target.h"
+#include "testing/checkout.h"
 #include "testing/fake_plugin/fake_control.h"
 #include "testing/temp_dir.h"
 
@@ -22,7 +22,7 @@ class Fake {
  public:
   /// `more_bytes` at the end of the file make it another version.
   explicit Fake(std::string_view more_bytes = "") {
-    std::filesystem::copy_file(AXLE_FAKE_PLUGIN, path_);
+    std::filesystem::copy_file(fake_plugin_file(), path_);
     std::ofstream(path_, std::ios::app) << more_bytes;
     void* library = ::dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
     control_ = reinterpret_cast<FakeControl* (*)()>(::dlsym(library, "axle_fake_control"))();

@@ -11,12 +11,13 @@
 #include "layers/rope.h"
 #include "learn/clip_by_global_norm.h"
 #include "learn/subtree.h"
+#include "testing/checkout.h"
 #include "train/step_run_test.h"
 
 namespace axle {
 
 inline const std::string kTrainFixture =
-    AXLE_SOURCE_DIR "/../shared/reference/axlearn/numeric/train/train_tied_gqa.safetensors";
+    testing::reference_file("axlearn/numeric/train/train_tied_gqa.safetensors");
 
 /// Parts of the fixture's parameter paths -> ours, replaced in this order.
 inline const std::vector<std::pair<std::string, std::string>> kFixtureNames = {

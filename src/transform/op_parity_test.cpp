@@ -6,6 +6,7 @@
 #include <set>
 
 #include "io/safetensors.h"
+#include "testing/checkout.h"
 #include "testing/gradient_check.h"
 #include "testing/op_samples.h"
 #include "transform/scan.h"
@@ -185,7 +186,7 @@ const std::set<std::string> kMissing = {
 const std::set<std::pair<std::string, int>> kScalars = {
     {"pad_mixed", 1}, {"clamp", 0}, {"clamp", 2}};
 
-const std::string kNumbers = AXLE_SOURCE_DIR "/../shared/reference/jax/ops.safetensors";
+const std::string kNumbers = testing::reference_file("jax/ops.safetensors");
 
 // Element by element, with the signs of zeros where results are exact.
 void expect_agreement(const HostTensor& actual, const HostTensor& expected, Agreement agreement,

@@ -12,12 +12,13 @@
 #include "ops/create.h"
 #include "ops/exponential.h"
 #include "ops/random.h"
+#include "testing/checkout.h"
 #include "transform/trace.h"
 
 namespace axle {
 namespace {
 
-const char* const kFile = AXLE_SOURCE_DIR "/../shared/reference/jax/random.safetensors";
+const std::string kFile = testing::reference_file("jax/random.safetensors");
 
 class RandomParity : public ::testing::TestWithParam<int64_t> {
  protected:

@@ -5,18 +5,28 @@ Every round runs Axle and the peers once, in turn, so that what else the machine
 alike. A ratio is Axle's time over the peer's: below 1, Axle is faster. Its interval is the middle 95 % of the
 ratios of medians of rounds drawn anew (bootstrap).
 
-  bench/against_jax.py --axle build/release/bench/train_step_bench --jax "python llama_jax.py" --size s
+  ./dev bench peers && bench/against_jax.py --size s
 
-A peer's command gets SIZE [--scan] [--bf16] --steps N and prints a line of JSON with "step_ms" and "peer".
+A peer's command (default: the scripts of bench/peers, in the environments that `./dev bench peers` makes) gets
+SIZE [--scan] [--bf16] --steps N and prints a line of JSON with "step_ms" and "peer"; an empty one leaves the peer out.
 """
 
 import argparse
 import json
+import pathlib
 import random
 import shlex
 import statistics
 import subprocess
 import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def peer(name):
+    """The command of a peer that `./dev bench peers` has set up; empty if it has not."""
+    python = ROOT / ".axle" / "peers" / name / "bin" / "python"
+    return f"{python} {ROOT / 'bench' / 'peers' / f'llama_{name}.py'}" if python.exists() else ""
 
 
 def run(command):
@@ -76,14 +86,16 @@ def compare(args, size, bf16):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--axle", required=True, help="the program train_step_bench")
-    parser.add_argument("--jax", help="command of the JAX peer")
-    parser.add_argument("--torch", help="command of the PyTorch peer")
+    parser.add_argument("--axle", default=str(ROOT / "build/release/bench/train_step_bench"), help="train_step_bench")
+    parser.add_argument("--jax", default=peer("jax"), help="command of the JAX peer")
+    parser.add_argument("--torch", default=peer("torch"), help="command of the PyTorch peer")
     parser.add_argument("--size", action="append", required=True)
     parser.add_argument("--dtype", action="append", choices=["f32", "bf16"], help="default: both")
     parser.add_argument("--pairs", type=int, default=7, help="rounds")
     parser.add_argument("--steps", type=int, default=10)
     args = parser.parse_args()
+    if not args.jax and not args.torch:
+        sys.exit("against_jax.py: expected a peer to compare with, got none; `./dev bench peers` sets them up")
     for size in args.size:
         for dtype in args.dtype or ["f32", "bf16"]:
             compare(args, size, dtype == "bf16")

@@ -4,8 +4,11 @@
 TPU: JAX compiles its own step for the same topology with the same plugin (a command that prints what
 aot_jax.py prints). GPU: JAX's StableHLO text of the same step is compiled by Axle's runtime.
 
-  bench/ahead_of_time.py --axle build/release/axle --target tpu:v5p:4x8x8 --jax "python aot_jax.py v5p:4x8x8 b7 remat"
-  bench/ahead_of_time.py --axle build/release/axle --target gpu:h100:16x8 --jax-text step.mlir --mesh fsdp=128
+  ./dev bench peers jax jax_tpu
+  P=bench/peers/aot_jax.py
+  bench/ahead_of_time.py --target tpu:v5p:4x8x8 --jax ".axle/peers/jax_tpu/bin/python $P v5p:4x8x8 b7 --remat"
+  .axle/peers/jax/bin/python $P 128 b7 --remat --text step.mlir
+  bench/ahead_of_time.py --target gpu:h100:16x8 --jax-text step.mlir --mesh fsdp=128
 """
 
 import argparse
@@ -76,7 +79,7 @@ def host_memory(command):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--axle", required=True, help="the program axle")
+    parser.add_argument("--axle", default="build/release/axle", help="the program axle")
     parser.add_argument("--target", required=True)
     parser.add_argument("--jax", help="command of the JAX peer")
     parser.add_argument("--jax-text", help="JAX's StableHLO text of the step")

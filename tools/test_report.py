@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Counts the tests of a ctest run by label; fails if tests were skipped that had all they need.
+"""Counts the tests of a ctest run by label, tells why tests were skipped, one line a reason; fails if tests were
+skipped that had all they need.
 
   test_report.py RESULTS.xml LIST.json [--required LABEL]...
 
@@ -49,9 +50,12 @@ def report(results, listing, required):
     print("\nlabel          " + "".join(f"{outcome:>9}" for outcome in OUTCOMES))
     for label in sorted(counts):
         print(f"{label:15}" + "".join(f"{counts[label][outcome]:9}" for outcome in OUTCOMES))
+    by_reason = {}
     for label, name, why in skipped:
         if label not in required:
-            print(f"skipped: {name} ({label}): {why}")
+            by_reason.setdefault(why, []).append(name)
+    for why, names in sorted(by_reason.items()):
+        print(f"skipped: {len(names)} {'test' if len(names) == 1 else 'tests'}: {why}")
     forbidden = [skip for skip in skipped if skip[0] in required]
     for label, name, why in forbidden:
         print(f"FAILED: {name}: skipped ({why}), but what {label} tests need is here")

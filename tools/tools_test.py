@@ -43,7 +43,12 @@ class Report(unittest.TestCase):
         faults, text = self.report('<testcase name="U.adds" status="run"/>' + SKIPPED)
         self.assertEqual(faults, 0)
         self.assertRegex(text, r"plugin +0 +0 +1\nunit +1 +0 +0")
-        self.assertIn("skipped: P.reads (plugin): no plugin", text)
+        self.assertIn("skipped: 1 test: no plugin", text)
+
+    def test_one_line_a_reason(self):
+        faults, text = self.report(SKIPPED + SKIPPED.replace("P.reads", "P.writes"))
+        self.assertEqual(faults, 0)
+        self.assertEqual([line for line in text.splitlines() if "skipped:" in line], ["skipped: 2 tests: no plugin"])
 
     def test_a_required_label_may_not_skip(self):
         faults, text = self.report(SKIPPED, ["plugin"])

@@ -106,8 +106,7 @@ TEST_F(GenerateVerb, ImportNamesBadFilesAndKeepsFolders) {
       3);
   EXPECT_EQ(run_axle({"import", "llama2c", dir_ / "short.bin", "--dir", dir_ / "new"}).code, 2);
 
-  const std::filesystem::path stories =
-      testing::source_file("../shared/data/stories260K");
+  const std::filesystem::path stories = source_file("../shared/data/stories260K");
   if (!path_exists(stories)) GTEST_SKIP() << "no " << stories;
   const std::string weights = stories / "stories260K.bin", tokenizer = stories / "tok512.bin";
   EXPECT_EQ(

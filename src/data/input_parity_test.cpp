@@ -10,7 +10,7 @@
 namespace axle {
 namespace {
 
-const std::string kData = testing::source_file("../shared/data/").string();
+const std::string kData = source_file("../shared/data/").string();
 
 TEST(InputParity, RowsInOrderDecodeToTheText) {
   if (!path_exists(kData)) GTEST_SKIP() << "no ../shared/data beside the source";

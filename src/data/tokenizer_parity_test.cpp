@@ -15,7 +15,7 @@
 namespace axle {
 namespace {
 
-const std::string kData = testing::source_file("../shared/data/").string();
+const std::string kData = source_file("../shared/data/").string();
 
 std::unique_ptr<Tokenizer> sentencepiece(const std::string& path) {
   return Child<Tokenizer>(SentencePieceTokenizer::Config{.path = kData + path}).build({}, {});

@@ -11,9 +11,7 @@
 
 namespace axle {
 
-inline std::filesystem::path stories_folder() {
-  return testing::source_file("../shared/data/stories260K");
-}
+inline std::filesystem::path stories_folder() { return source_file("../shared/data/stories260K"); }
 inline bool has_stories() { return path_exists(stories_folder() / "stories260K.bin"); }
 
 /// Prompt and 86 tokens, as a Python string literal on the file's second line.

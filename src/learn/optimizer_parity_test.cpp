@@ -12,7 +12,7 @@
 namespace axle {
 namespace {
 
-const std::string kFolder = testing::reference_file("axlearn/numeric/optimizers/");
+const std::string kFolder = reference_file("axlearn/numeric/optimizers/");
 constexpr int kSteps = 20;
 
 // Largest difference relative to the largest element.
@@ -27,7 +27,6 @@ double difference(const HostTensor& a, const HostTensor& b) {
 
 void agrees(const std::string& name, const Child<Optimizer>& config) {
   const std::string path = kFolder + name + ".safetensors";
-  if (!path_exists(path)) GTEST_SKIP() << "no reference numbers: " << path;
   const SafetensorsFile file(path);
   HostTree params;
   for (const char* p : {"b", "g", "w"}) params[p] = file.get(std::string("init/") + p);

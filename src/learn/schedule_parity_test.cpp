@@ -12,8 +12,7 @@
 namespace axle {
 namespace {
 
-const std::string kFile =
-    testing::reference_file("axlearn/numeric/schedules/schedules.json");
+const std::string kFile = reference_file("axlearn/numeric/schedules/schedules.json");
 
 float value_at(const Schedule& schedule, int32_t step) {
   const auto at = [&](const Values& v) { return Values{schedule(v[0])}; };
@@ -21,7 +20,6 @@ float value_at(const Schedule& schedule, int32_t step) {
 }
 
 void agrees(const std::string& name, const Schedule& schedule) {
-  if (!path_exists(kFile)) GTEST_SKIP() << "no reference numbers: " << kFile;
   const auto expected = YAML::Load(read_file(kFile))[name].as<std::vector<double>>();
   ASSERT_EQ(expected.size(), 60u);
   for (int32_t step = 0; step < 60; ++step) {

@@ -39,7 +39,7 @@ TEST(PluginPins, NamesTheLineThatItCannotRead) {
 }
 
 TEST(PluginPins, TheProgramHoldsTheListsOfTheSourceTree) {
-  const std::filesystem::path folder = testing::source_file("tools/plugins");
+  const std::filesystem::path folder = source_file("tools/plugins");
   size_t num_lists = 0;
   for (const auto& file : list_directory(folder)) {
     const PluginPins* pins = plugin_pins(file.stem().string());

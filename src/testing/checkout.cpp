@@ -1,6 +1,6 @@
 #include "testing/checkout.h"
 
-namespace axle::testing {
+namespace axle {
 
 std::filesystem::path source_file(std::string_view path) {
   return std::filesystem::path(AXLE_SOURCE_DIR) / path;
@@ -10,4 +10,4 @@ std::string reference_file(std::string_view path) {
 }
 std::filesystem::path fake_plugin_file() { return AXLE_FAKE_PLUGIN; }
 
-}  // namespace axle::testing
+}  // namespace axle

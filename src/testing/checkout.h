@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace axle::testing {
+namespace axle {
 
 /// A file of the checkout, by its path from the top. Only checkout.cpp knows where that is, so that
 /// no test's object depends on it and a second checkout takes them all from the compiler cache.
@@ -17,4 +17,4 @@ std::string reference_file(std::string_view path);
 /// The PJRT plugin that fails on demand.
 std::filesystem::path fake_plugin_file();
 
-}  // namespace axle::testing
+}  // namespace axle

@@ -17,7 +17,7 @@
 namespace axle {
 
 inline const std::string kTrainFixture =
-    testing::reference_file("axlearn/numeric/train/train_tied_gqa.safetensors");
+    reference_file("axlearn/numeric/train/train_tied_gqa.safetensors");
 
 /// Parts of the fixture's parameter paths -> ours, replaced in this order.
 inline const std::vector<std::pair<std::string, std::string>> kFixtureNames = {

@@ -17,7 +17,8 @@ struct InputFacts {
   int64_t num_documents = 0;
   int64_t num_bytes = 0;  // of text
   int64_t num_tokens = 0;
-  int64_t num_rows = 0;          // of one epoch; 0 if there is no end to it
+  int64_t num_rows = 0;          // of one epoch
+  bool endless = false;          // next() always gives a batch
   double byte_entropy_bits = 0;  // of the text, order 0, per byte
   Skipped skipped = {};
 };

@@ -26,6 +26,7 @@ class SyntheticInput final : public Input {
   std::optional<Batch> next() override;
   std::string state() const override;
   void restore(std::string_view state) override;
+  InputFacts facts() const override { return {.endless = !num_batches_}; }
 
  private:
   uint64_t fingerprint() const;

@@ -90,6 +90,7 @@ void TextInput::read(const Config& cfg, const Tokenizer& tokenizer, const Scope&
   facts_ = {.num_documents = documents_.num_documents(),
             .num_bytes = bytes.num_bytes(),
             .num_tokens = documents_.num_tokens(),
+            .endless = !epochs_,
             .byte_entropy_bits = bytes.entropy_bits(),
             .skipped = source->skipped()};
 }

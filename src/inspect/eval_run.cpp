@@ -86,17 +86,13 @@ RunEvaluation evaluate_run(const EvalRunOptions& options) {
   const Arrays parameters = on_device(saved.by_path, program, *runtime);
   const auto executable = runtime->compile(program, {.cache_dir = options.compile_cache});
   return {saved.step, options.data,
-          evaluate_input(*input, *executable, program, *runtime, parameters)};
+          evaluate_input(*input, *executable, program, *runtime, parameters).value()};
 }
 
 std::string to_text(const RunEvaluation& evaluation) {
   const EvalResult& r = evaluation.result;
-  std::string out = fmt::format("{} after step {}: loss {:.4f}", evaluation.data, evaluation.step,
-                                r.metrics.at("loss"));
-  if (const auto bits = r.metrics.find("bits_per_byte"); bits != r.metrics.end()) {
-    out += fmt::format(", {:.3f} bits per byte (entropy of the text's own bytes: {:.3f})",
-                       bits->second, r.byte_entropy_bits);
-  }
+  std::string out =
+      fmt::format("{} after step {}: {}", evaluation.data, evaluation.step, to_text(r));
   out += fmt::format("; {} targets", grouped_digits(r.num_targets));
   if (r.num_bytes > 0) out += fmt::format(", {} bytes", grouped_digits(r.num_bytes));
   return out + "\n";

@@ -1,6 +1,7 @@
 // The training state on the devices: named arrays in the order that the programs take.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "runtime/runtime.h"
@@ -11,11 +12,13 @@ struct DeviceState {
   std::vector<ProgramValue> leaves;  // names, types, shardings; sorted by name
   Arrays arrays;                     // one for each leaf
 
-  /// The arrays below `prefix` ("model"), in order.
-  Arrays below(std::string_view prefix) const {
+  /// The arrays of the program's leading inputs, by their names: up to the first that is no leaf.
+  Arrays leading(const Program& program) const {
     Arrays out;
-    for (size_t i = 0; i < leaves.size(); ++i) {
-      if (leaves[i].name.starts_with(std::string(prefix) + "/")) out.push_back(arrays[i]);
+    for (const ProgramValue& input : program.inputs) {
+      const auto it = std::ranges::lower_bound(leaves, input.name, {}, &ProgramValue::name);
+      if (it == leaves.end() || it->name != input.name) break;
+      out.push_back(arrays[static_cast<size_t>(it - leaves.begin())]);
     }
     return out;
   }

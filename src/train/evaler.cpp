@@ -4,23 +4,64 @@
 
 #include "base/error.h"
 #include "config/register.h"
+#include "runtime/named_arguments.h"
+#include "train/training_parts.h"
 
 namespace axle {
+namespace {
 
-EvalResult evaluate_input(Input& input, Executable& program, const Program& signature,
-                          Runtime& runtime, const Arrays& parameters) {
+std::unique_ptr<Input> build_input(const Evaler::Config& cfg, const std::string& where,
+                                   const TrainingParts& training) {
+  if (cfg.every_steps && *cfg.every_steps < 1) {
+    throw ConfigError(fmt::format("{}.every_steps: must be at least 1, or none, got {}", where,
+                                  *cfg.every_steps));
+  }
+  auto input = cfg.input.build(training.input_dims, Scope{.path = where + ".input"});
+  if (input->facts().endless) {
+    throw ConfigError(fmt::format(
+        "{}.input: expected an input that ends, got one without an end; set epochs or num_batches",
+        where));
+  }
+  return input;
+}
+
+Program build_program(const Input& input, const std::string& where, const TrainingParts& training,
+                      const Mesh& mesh) {
+  try {
+    return eval_program(training.programs(mesh, input.element_spec()));
+  } catch (const ConfigError& error) {
+    throw ConfigError(fmt::format("{}: {}", where, error.what()));
+  }
+}
+
+}  // namespace
+
+Evaler::Evaler(const Config& cfg, std::string name, const TrainingParts& training, const Mesh& mesh)
+    : name_(std::move(name)),
+      every_steps_(cfg.every_steps),
+      input_(build_input(cfg, "evalers." + name_, training)),
+      start_(input_->state()),
+      program_(build_program(*input_, "evalers." + name_, training, mesh)) {}
+
+std::optional<EvalResult> Evaler::run(Runtime& runtime, const DeviceState& state,
+                                      const StopWish& stop) {
+  input_->restore(start_);
+  return evaluate_input(*input_, *executable_, program_, runtime, state.leading(program_), stop);
+}
+
+std::optional<EvalResult> evaluate_input(Input& input, Executable& executable,
+                                         const Program& program, Runtime& runtime,
+                                         const Arrays& parameters, const StopWish& stop) {
   EvalResult result;
   Tree<double> sums;
   while (const auto batch = input.next()) {
+    if (stop && stop()) return std::nullopt;
     Arrays arguments = parameters;
-    for (const auto& [name, value] : batch->tensors) {
-      const PartitionSpec& sharding = signature.inputs[arguments.size()].sharding;
-      arguments.push_back(runtime.make_array(value, sharding, signature.mesh));
-    }
-    const Arrays outputs = program.execute(arguments);
+    append_by_name(arguments, batch->tensors, program, runtime);
+    const Arrays outputs = executable.execute(arguments);
     // A batch counts by its targets: the last one of the data is mostly padding.
     for (size_t i = 0; i < outputs.size(); ++i) {
-      sums[signature.outputs[i].name] +=
+      sums[program.outputs[i].name] +=
           outputs[i]->to_host().at(0) * static_cast<double>(batch->num_targets);
     }
     result.num_targets += batch->num_targets;
@@ -39,6 +80,15 @@ EvalResult evaluate_input(Input& input, Executable& program, const Program& sign
   }
   result.byte_entropy_bits = input.facts().byte_entropy_bits;
   return result;
+}
+
+std::string to_text(const EvalResult& result) {
+  std::string out = fmt::format("loss {:.4f}", result.metrics.at("loss"));
+  if (const auto bits = result.metrics.find("bits_per_byte"); bits != result.metrics.end()) {
+    out += fmt::format(", {:.3f} bits per byte (entropy of the text's own bytes: {:.3f})",
+                       bits->second, result.byte_entropy_bits);
+  }
+  return out;
 }
 
 AXLE_REGISTER(Evaler)

@@ -1,13 +1,18 @@
 // Evaluation of a model on held-out data.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 
 #include "config/config.h"
 #include "data/input.h"
 #include "runtime/runtime.h"
+#include "train/device_state.h"
 
 namespace axle {
+
+struct TrainingParts;
 
 struct EvalResult {
   /// Means over all targets: "loss" (nats per target), the model's other metrics, and
@@ -17,6 +22,12 @@ struct EvalResult {
   /// Of the text itself, order 0; 0 where it is not known.
   double byte_entropy_bits = 0;
 };
+
+/// "loss 2.5012, 3.608 bits per byte (entropy of the text's bytes: 4.810)".
+std::string to_text(const EvalResult& result);
+
+/// Whether an evaluation shall end before its last batch.
+using StopWish = std::function<bool()>;
 
 /// An evaluation that a training run makes now and then.
 class Evaler {
@@ -28,10 +39,35 @@ class Evaler {
     std::optional<int64_t> every_steps = {};
     AXLE_CONFIG(Evaler, input, every_steps)
   };
+  /// Builds the input and traces the program. Throws ConfigError naming the evaler where its
+  /// batches do not fit the mesh or never end, DataError where its data can't be read.
+  Evaler(const Config& cfg, std::string name, const TrainingParts& training, const Mesh& mesh);
+
+  const std::string& name() const { return name_; }
+  const Program& program() const { return program_; }
+  bool due(int64_t step) const { return every_steps_ && step % *every_steps_ == 0; }
+  /// What run() executes: `program` compiled.
+  void set_executable(std::shared_ptr<Executable> executable) {
+    executable_ = std::move(executable);
+  }
+  /// All of the input from its beginning; none if `stop` asked for an end before its last batch.
+  /// Throws DataError, DeviceError.
+  std::optional<EvalResult> run(Runtime& runtime, const DeviceState& state, const StopWish& stop);
+
+ private:
+  std::string name_;
+  std::optional<int64_t> every_steps_;
+  std::unique_ptr<Input> input_;
+  std::string start_;  // of the input
+  Program program_;
+  std::shared_ptr<Executable> executable_;
 };
 
-/// Runs all batches of `input` through an eval_program. Throws DataError if they hold no target.
-EvalResult evaluate_input(Input& input, Executable& program, const Program& signature,
-                          Runtime& runtime, const Arrays& parameters);
+/// Runs all batches of `input` through an eval_program; none if `stop` asked for an end before the
+/// last. Throws DataError if they hold no target, ShapeError where a batch is not what the program
+/// takes.
+std::optional<EvalResult> evaluate_input(Input& input, Executable& executable,
+                                         const Program& program, Runtime& runtime,
+                                         const Arrays& parameters, const StopWish& stop = {});
 
 }  // namespace axle

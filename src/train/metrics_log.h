@@ -22,6 +22,8 @@ class MetricsLog final : public SummaryWriter {
   ~MetricsLog() override;
   void write(const StepRecord& record) override;
   void flush() override;
+  /// The evaluations of the restored step that the log holds already.
+  const std::set<std::string>& evaluated() const { return evaluated_; }
 
  private:
   int64_t restored_step_;

@@ -11,8 +11,11 @@ namespace axle {
 /// Speed and cost of training, from the steps seen so far.
 struct Throughput {
   double tokens_per_sec = 0;
-  /// Share of the machine's peak for the dtype of the products, 0..1; 0 where the peak is unknown.
+  /// The model's share of the machine's peak for the dtype of the products (model_flops.h), 0..1; 0
+  /// where the peak is unknown.
   double mfu = 0;
+  /// The same of all that the program does, recomputation, elementwise work and optimizer included.
+  double hfu = 0;
   double step_secs = 0;
 };
 

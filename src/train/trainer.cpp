@@ -4,22 +4,22 @@
 
 #include <algorithm>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/restore.h"
 #include "config/register.h"
 #include "data/prefetcher.h"
-#include "ir/eval.h"
-#include "ops/random.h"
 #include "runtime/machine_peak.h"
-#include "runtime/runtime.h"
+#include "runtime/named_arguments.h"
 #include "runtime/saved_executable.h"
-#include "train/device_state.h"
+#include "train/evaluations.h"
+#include "train/initial_state.h"
 #include "train/metrics_log.h"
+#include "train/model_flops.h"
 #include "train/programs.h"
 #include "train/progress.h"
 #include "train/run_folder.h"
+#include "train/step_clock.h"
 #include "train/stop_signal.h"
 #include "train/training_parts.h"
 #include "transform/body.h"
@@ -33,6 +33,22 @@ int64_t num_devices(const Trainer::Config& config, const RunOptions& options) {
   const bool inferred =
       std::ranges::any_of(config.mesh.axes, [](const MeshAxis& a) { return a.size < 0; });
   return inferred ? 1 : config.mesh.num_devices();
+}
+
+// The values of a program's results from `first` on, by their names; those of a vector are
+// numbered.
+Tree<double> metric_values(const Program& program, size_t first, const Arrays& metrics) {
+  Tree<double> out;
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    const std::string& name = program.outputs[first + i].name;
+    const HostTensor value = metrics[i]->to_host();
+    if (value.size() == 1) {
+      out[name] = value.at(0);
+    } else {
+      for (int64_t j = 0; j < value.size(); ++j) out[fmt::format("{}/{}", name, j)] = value.at(j);
+    }
+  }
+  return out;
 }
 
 }  // namespace
@@ -49,20 +65,22 @@ struct Trainer::Run {
     int64_t step = 0;
     Arrays metrics;
     int64_t num_tokens = 0;
+    std::future<Clock::time_point> done_at;
   };
 
-  void initialise();
   void initialise_or_restore();
   void open_writers();
   CompileOptions compile_options() const;
-  void compile();
-  ExitCode take_steps(const StopSignal& signal);
+  void compile(const StopWish& stop);
+  void take_steps(const StopWish& stop);
   void take_step(const Batch& batch);
   void finish_step();
-  void report(const Pending& done);
-  void run_evaler(const std::string& name, const Evaler::Config& evaler);
-  void evaluate_due();
+  void report(Pending done);
+  Throughput throughput(const Pending& done, double secs);
+  void evaluate(bool at_end, const StopWish& stop);
   bool save(bool wait);
+  void save_at_end();
+  void save_after_failure() noexcept;
   void write(const StepRecord& record);
   [[noreturn]] void fail_non_finite(const StepRecord& record);
 
@@ -74,21 +92,19 @@ struct Trainer::Run {
   Mesh mesh_;
   ProgramParts parts_;
   Program step_;
+  Evaluations evaluations_;
   RunFolder folder_;
   std::unique_ptr<Executable> step_executable_;
-  Program eval_;
-  std::unique_ptr<Executable> eval_executable_;  // compiled when the first evaluation is due
   std::unique_ptr<Checkpointer> checkpointer_;
   DeviceState state_;
-  int64_t step_number_ = 0;
-  std::map<std::string, int64_t> evaluated_at_;  // the step of each evaler's last evaluation
+  int64_t step_number_ = 0, first_step_ = 0;
   std::string data_state_;
   std::vector<std::unique_ptr<SummaryWriter>> writers_;
   std::unique_ptr<Progress> progress_;
 
   std::optional<Pending> pending_;
-  Clock::time_point start_, last_finish_;
-  double flops_per_step_ = 0, peak_flops_ = 0;
+  StepClock clock_;
+  double model_flops_ = 0, program_flops_ = 0, peak_flops_ = 0;
   int64_t skipped_ = 0;
   bool failing_ = false;  // the run is ending by an error
 };
@@ -103,30 +119,13 @@ Trainer::Run::Run(const Config& config, RunOptions run_options)
       mesh_(infer_mesh(cfg_.mesh, static_cast<int64_t>(runtime_->topology().devices.size()))),
       parts_(training_.programs(mesh_, input_->element_spec())),
       step_(step_program(parts_)),
+      evaluations_(training_, mesh_),
       folder_(options_.dir),
       checkpointer_(std::make_unique<Checkpointer>(cfg_.checkpointer, folder_.checkpoints())) {
   if (cfg_.max_steps < 0)
     throw ConfigError(fmt::format("max_steps: must be at least 0, got {}", *cfg_.max_steps));
   state_.leaves = train_state(*training_.model, *training_.learner);
-  flops_per_step_ = region_flops(*step_.graph);
-}
-
-// Compiling the program of the initial draws takes longer than interpreting it, unless the model is
-// large.
-void Trainer::Run::initialise() {
-  constexpr int64_t kLarge = 1'000'000'000;
-  int64_t num_elements = 0;
-  for (const ProgramValue& leaf : state_.leaves) num_elements += leaf.type.num_elements();
-  const Program init = init_program(parts_);
-  if (num_elements >= kLarge) {
-    const ArrayPtr key = runtime_->make_array(random::key(cfg_.seed), {}, mesh_);
-    state_.arrays = runtime_->compile(init, compile_options())->execute({&key, 1});
-    return;
-  }
-  const std::vector<HostTensor> values = evaluate(*init.graph, {random::key(cfg_.seed)});
-  for (size_t i = 0; i < values.size(); ++i) {
-    state_.arrays.push_back(runtime_->make_array(values[i], state_.leaves[i].sharding, mesh_));
-  }
+  program_flops_ = region_flops(*step_.graph);
 }
 
 void Trainer::Run::initialise_or_restore() {
@@ -142,13 +141,15 @@ void Trainer::Run::initialise_or_restore() {
     RestoredArrays restored =
         restore_arrays(folder_.checkpoints(), *runtime_, mesh_, state_.leaves).value();
     state_.arrays = std::move(restored.arrays);
-    step_number_ = restored.step;
+    step_number_ = first_step_ = restored.step;
     data_state_ = restored.metadata.at("data");
     skipped_ = std::stoll(restored.metadata.at("skipped_steps"));
+    if (const auto it = restored.metadata.find("wall_secs"); it != restored.metadata.end())
+      clock_.add_earlier(std::stod(it->second));
     input_->restore(data_state_);
     progress_->note(fmt::format("resumed from step {}", step_number_));
   } else {
-    initialise();
+    state_.arrays = initial_state(parts_, state_.leaves, cfg_.seed, *runtime_, compile_options());
     data_state_ = input_->state();
   }
   folder_.write_config(cfg_, cfg_.seed);
@@ -156,7 +157,9 @@ void Trainer::Run::initialise_or_restore() {
 
 void Trainer::Run::open_writers() {
   const SummaryWriter::Dims dims{.dir = folder_.dir(), .restored_step = step_number_};
-  writers_.push_back(std::make_unique<MetricsLog>(MetricsLog::Config{}, dims, Scope{}));
+  auto log = std::make_unique<MetricsLog>(MetricsLog::Config{}, dims, Scope{});
+  for (const std::string& name : log->evaluated()) evaluations_.mark_done(name, step_number_);
+  writers_.push_back(std::move(log));
   for (const auto& [name, writer] : cfg_.writers)
     writers_.push_back(writer.build(dims, Scope{.path = "writers." + name}));
 }
@@ -166,8 +169,11 @@ CompileOptions Trainer::Run::compile_options() const {
           .cache_dir = options_.compile_cache};
 }
 
-void Trainer::Run::compile() {
-  peak_flops_ = peak_flops(runtime_->topology(), cfg_.compute_dtype.value_or(DType::kF32));
+// All programs of the run: one that fails does so before the first step.
+void Trainer::Run::compile(const StopWish& stop) {
+  if (stop()) return;
+  const Peak peak = machine_peak(runtime_->topology(), cfg_.compute_dtype.value_or(DType::kF32));
+  peak_flops_ = peak.flops;
   const auto compile_start = Clock::now();
   const bool saved = !options_.executable.empty();
   step_executable_ = saved
@@ -176,112 +182,104 @@ void Trainer::Run::compile() {
   progress_->note(fmt::format("{} the step for {} device{} in {:.1f} s, {:.2f} s after the start",
                               saved ? "loaded" : "compiled", mesh_.num_devices(),
                               mesh_.num_devices() == 1 ? "" : "s", seconds_since(compile_start),
-                              seconds_since(start_)));
+                              clock_.secs_since_start()));
+  if (peak.flops > 0) {
+    progress_->note(fmt::format("mfu is the model's share of {:.4g} TFLOP/s ({})",
+                                peak.flops / 1e12, peak.source));
+  }
+  evaluations_.compile(*runtime_, compile_options(), stop);
 }
 
 ExitCode Trainer::Run::loop() {
   const StopSignal signal;
-  start_ = Clock::now();
+  const StopWish stop = [&] { return signal.requested() != ExitCode::kOk; };
+  clock_ = {};
   progress_ = std::make_unique<Progress>(cfg_.max_steps, cfg_.log_every_steps);
   initialise_or_restore();
   open_writers();
-  if (signal.requested() == ExitCode::kOk) compile();
-  const int64_t first_step = step_number_;
-  ExitCode code = ExitCode::kOk;
+  compile(stop);
   try {
-    code = take_steps(signal);
-  } catch (const DataError&) {
-    failing_ = true;
-    if (step_number_ > first_step && save(true))
-      progress_->note(fmt::format("the data failed after step {}, which is saved", step_number_));
+    take_steps(stop);
+    const ExitCode code = signal.requested();
+    if (code != ExitCode::kOk && step_number_ == first_step_) {
+      // A checkpoint is there already, or the seed gives the same initial state again.
+      progress_->note(
+          fmt::format("stopped by a signal before step {}, with nothing new to save; run the same "
+                      "command to go on",
+                      step_number_ + 1));
+      folder_.keep();
+      return code;
+    }
+    save_at_end();
+    if (code == ExitCode::kOk) evaluate(/*at_end=*/true, stop);
+  } catch (...) {
+    save_after_failure();
     throw;
   }
-  if (code != ExitCode::kOk && step_number_ == first_step) {
-    // A checkpoint is there already, or the seed gives the same initial state again.
-    progress_->note(
-        fmt::format("stopped by a signal before step {}, with nothing new to save; run the same "
-                    "command to go on",
-                    step_number_ + 1));
-    folder_.keep();
-    return code;
-  }
-  if (!save(true)) {
-    throw StorageError(
-        fmt::format("{}: expected to save the state of step {} at the end, got {} failed saves; "
-                    "the last good checkpoint stays",
-                    checkpointer_->root().string(), step_number_, checkpointer_->num_failures()));
-  }
+  const ExitCode code = signal.requested();
   if (code != ExitCode::kOk)
     progress_->note(fmt::format("stopped by a signal after step {}; run the same command to go on",
                                 step_number_));
   return code;
 }
 
-// All that are left, with the evaluations among and behind them.
-ExitCode Trainer::Run::take_steps(const StopSignal& signal) {
-  last_finish_ = Clock::now();
-  ExitCode code = ExitCode::kOk;
-  while ((code = signal.requested()) == ExitCode::kOk && step_number_ < cfg_.max_steps) {
+// All that are left, with the evaluations among them: a save comes first, so that none can cost a
+// step. Those that a run owes which ended before them come first of all.
+void Trainer::Run::take_steps(const StopWish& stop) {
+  clock_.skip();
+  evaluate(/*at_end=*/false, stop);
+  while (!stop() && step_number_ < cfg_.max_steps) {
     const auto batch = input_->next();
     if (!batch) {
       progress_->note(fmt::format("the data ended after step {}", step_number_));
       break;
     }
     take_step(*batch);
-    evaluate_due();
     if (checkpointer_->due(step_number_)) save(false);
+    evaluate(/*at_end=*/false, stop);
   }
   finish_step();
-  if (code != ExitCode::kOk) return code;
-  for (const auto& [name, evaler] : cfg_.evalers) {
-    if (!evaluated_at_.contains(name) || evaluated_at_.at(name) != step_number_)
-      run_evaler(name, evaler);
-  }
-  return code;
 }
 
 void Trainer::Run::take_step(const Batch& batch) {
-  Arrays arguments = std::move(state_.arrays);
-  for (const auto& [name, value] : batch.tensors) {
-    const PartitionSpec& sharding = step_.inputs[arguments.size()].sharding;
-    arguments.push_back(runtime_->make_array(value, sharding, mesh_));
-  }
+  Arrays arguments = state_.arrays;  // kept until the step has taken them over
+  append_by_name(arguments, batch.tensors, step_, *runtime_);
   Arrays outputs = step_executable_->execute(arguments);
   const auto num_leaves = static_cast<std::ptrdiff_t>(state_.leaves.size());
   state_.arrays.assign(outputs.begin(), outputs.begin() + num_leaves);
   data_state_ = input_->state();
   ++step_number_;
-  const std::optional<Pending> before = std::exchange(
-      pending_, Pending{step_number_, Arrays(outputs.begin() + num_leaves, outputs.end()),
-                        batch.num_targets});
-  if (before) report(*before);
+  Pending started{.step = step_number_,
+                  .metrics = Arrays(outputs.begin() + num_leaves, outputs.end()),
+                  .num_tokens = batch.num_targets,
+                  .done_at = completion_of(outputs.back())};
+  std::optional<Pending> before = std::exchange(pending_, std::move(started));
+  if (before) report(std::move(*before));
 }
 
 void Trainer::Run::finish_step() {
-  if (const auto done = std::exchange(pending_, std::nullopt)) report(*done);
+  if (auto done = std::exchange(pending_, std::nullopt)) report(std::move(*done));
+}
+
+Throughput Trainer::Run::throughput(const Pending& done, double secs) {
+  Throughput out{.tokens_per_sec = static_cast<double>(done.num_tokens) / secs, .step_secs = secs};
+  if (peak_flops_ > 0) {
+    if (model_flops_ == 0) model_flops_ = model_flops(parts_);
+    out.mfu = model_flops_ / secs / peak_flops_;
+    out.hfu = program_flops_ / secs / peak_flops_;
+  }
+  return out;
 }
 
 // Waits for the metrics of a step, which is done by now or soon.
-void Trainer::Run::report(const Pending& done) {
-  StepRecord record{.step = done.step};
-  for (size_t i = 0; i < done.metrics.size(); ++i) {
-    const std::string& name = step_.outputs[state_.leaves.size() + i].name;
-    const HostTensor value = done.metrics[i]->to_host();
-    if (value.size() == 1) {
-      record.values[name] = value.at(0);
-    } else {
-      for (int64_t j = 0; j < value.size(); ++j)
-        record.values[fmt::format("{}/{}", name, j)] = value.at(j);
-    }
-  }
-  const double secs = seconds_since(last_finish_);
-  last_finish_ = Clock::now();
-  Throughput speed{.tokens_per_sec = static_cast<double>(done.num_tokens) / secs,
-                   .step_secs = secs};
-  if (peak_flops_ > 0) speed.mfu = flops_per_step_ / secs / peak_flops_;
+void Trainer::Run::report(Pending done) {
+  StepRecord record{.step = done.step,
+                    .values = metric_values(step_, state_.leaves.size(), done.metrics)};
+  const Throughput speed = throughput(done, clock_.lap(done.done_at.get()));
   record.values["tokens_per_sec"] = speed.tokens_per_sec;
   record.values["mfu"] = speed.mfu;
-  record.values["wall_secs"] = seconds_since(start_);
+  record.values["hfu"] = speed.hfu;
+  record.values["wall_secs"] = clock_.wall_secs();
   const bool skipped = record.values["skipped"] != 0;
   if (!skipped) record.values.erase("skipped");
   write(record);
@@ -307,38 +305,22 @@ void Trainer::Run::fail_non_finite(const StepRecord& record) {
       ExitCode::kValidationFailed);
 }
 
-void Trainer::Run::evaluate_due() {
-  for (const auto& [name, evaler] : cfg_.evalers) {
-    if (evaler.every_steps && step_number_ % *evaler.every_steps == 0) {
-      finish_step();
-      run_evaler(name, evaler);
-    }
+// Those that are owed. Before the end none of the last step: they come behind its save.
+void Trainer::Run::evaluate(bool at_end, const StopWish& stop) {
+  if (!at_end && (step_number_ == 0 || step_number_ >= cfg_.max_steps)) return;
+  for (Evaler* evaler : evaluations_.owed(step_number_, at_end)) {
+    finish_step();
+    if (stop()) return;
+    const auto start = Clock::now();
+    const auto result = evaler->run(*runtime_, state_, stop);
+    if (!result) return;
+    write({.step = step_number_, .split = evaler->name(), .values = result->metrics});
+    progress_->note(fmt::format("eval {} at step {}: {}, {} targets in {:.1f} s", evaler->name(),
+                                step_number_, to_text(*result), result->num_targets,
+                                seconds_since(start)));
+    evaluations_.mark_done(evaler->name(), step_number_);
+    clock_.skip();
   }
-}
-
-void Trainer::Run::run_evaler(const std::string& name, const Evaler::Config& evaler) {
-  const auto eval_start = Clock::now();
-  const auto input =
-      evaler.input.build(training_.input_dims, Scope{.path = "evalers." + name + ".input"});
-  const ProgramParts parts = training_.programs(mesh_, input->element_spec());
-  Program program = eval_program(parts);
-  if (program.text != eval_.text) {
-    eval_executable_ = runtime_->compile(program, compile_options());
-    eval_ = std::move(program);
-  }
-  const EvalResult result =
-      evaluate_input(*input, *eval_executable_, eval_, *runtime_, state_.below("model"));
-  write({.step = step_number_, .split = name, .values = result.metrics});
-  std::string line =
-      fmt::format("eval {} at step {}: loss {:.4f}", name, step_number_, result.metrics.at("loss"));
-  if (const auto it = result.metrics.find("bits_per_byte"); it != result.metrics.end()) {
-    line += fmt::format(", {:.3f} bits per byte (entropy of the text's bytes: {:.3f})", it->second,
-                        result.byte_entropy_bits);
-  }
-  progress_->note(line + fmt::format(", {} targets in {:.1f} s", result.num_targets,
-                                     seconds_since(eval_start)));
-  evaluated_at_[name] = step_number_;
-  last_finish_ = Clock::now();
 }
 
 // True if the state is known to be saved, for which only a waiting call stays.
@@ -347,10 +329,36 @@ bool Trainer::Run::save(bool wait) {
   // Before the checkpoint: a run that goes on from it must find the records up to it.
   for (const auto& writer : writers_) writer->flush();
   checkpointer_->save(step_number_, state_.leaves, state_.arrays,
-                      {{"data", data_state_}, {"skipped_steps", std::to_string(skipped_)}});
+                      {{"data", data_state_},
+                       {"skipped_steps", std::to_string(skipped_)},
+                       {"wall_secs", fmt::format("{:.3f}", clock_.wall_secs())}});
   const bool saved = wait && checkpointer_->last_saved() == step_number_;
-  last_finish_ = Clock::now();
+  clock_.skip();
   return saved;
+}
+
+void Trainer::Run::save_at_end() {
+  if (save(true)) return;
+  failing_ = true;
+  throw StorageError(
+      fmt::format("{}: expected to save the state of step {} at the end, got {} failed saves; "
+                  "the last good checkpoint stays",
+                  checkpointer_->root().string(), step_number_, checkpointer_->num_failures()));
+}
+
+// Whatever ended the run, its steps are kept if the state is still there.
+void Trainer::Run::save_after_failure() noexcept {
+  const bool known = std::exchange(failing_, true);  // then what could be saved is
+  if (known || step_number_ == first_step_) return;
+  try {
+    progress_->note(
+        save(true)
+            ? fmt::format("the run failed after step {}, which is saved", step_number_)
+            : fmt::format("the run failed after step {}, which could not be saved", step_number_));
+  } catch (const std::exception& error) {
+    progress_->note(fmt::format("the run failed after step {}, which could not be saved: {}",
+                                step_number_, error.what()));
+  }
 }
 
 void Trainer::Run::write(const StepRecord& record) {

@@ -2,16 +2,11 @@
 // stops them.
 #include "train/trainer.h"
 
-#include <gmock/gmock.h>
-
-#include "base/error.h"
 #include "checkpoint/folder.h"
 #include "io/tfrecord.h"
 #include "testing/error_of.h"
-#include "testing/temp_dir.h"
-#include "train/run_result_test.h"
 #include "train/tensorboard_writer.h"
-#include "train/tiny_config_test.h"
+#include "train/trainer_run_test.h"
 
 namespace axle {
 namespace {
@@ -19,43 +14,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
-
-// How a run ended, with what it printed.
-struct Ended {
-  ExitCode code = ExitCode::kOk;
-  std::string error, out, err;
-};
-
-class TrainerTest : public testing::Test {
- protected:
-  Ended train(const Trainer::Config& config, const std::string& name = "run", bool resume = true,
-              bool force = false) {
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    Ended ended;
-    try {
-      ended.code =
-          Trainer(config,
-                  {.dir = dir_ / name, .backend = "interpreter", .resume = resume, .force = force})
-              .run();
-    } catch (const Error& error) {
-      ended.code = error.code();
-      ended.error = error.what();
-    }
-    ended.out = testing::internal::GetCapturedStdout();
-    ended.err = testing::internal::GetCapturedStderr();
-    return ended;
-  }
-  std::filesystem::path run(const std::string& name = "run") const { return dir_ / name; }
-
-  const TempDir dir_;
-};
-
-Trainer::Config config_of(int64_t max_steps) {
-  Trainer::Config config = tiny_config();
-  config.max_steps = max_steps;
-  return config;
-}
 
 TEST_F(TrainerTest, WritesEveryStepAndEveryEvaluation) {
   Trainer::Config config = config_of(12);
@@ -237,19 +195,9 @@ TEST_F(TrainerTest, StepsBeforeBrokenDataAreSaved) {
   const Ended ended = train(config);
   EXPECT_EQ(ended.code, ExitCode::kData);
   EXPECT_EQ(ended.error, "corpus.txt:9: broken");
-  EXPECT_THAT(ended.out, HasSubstr("the data failed after step 5, which is saved\n"));
+  EXPECT_THAT(ended.out, HasSubstr("the run failed after step 5, which is saved\n"));
   EXPECT_EQ(state_of(run()).step, 5);
   expect_no_holes(run(), 5);
-}
-
-TEST_F(TrainerTest, StepsBeforeABrokenEvaluationAreSaved) {
-  Trainer::Config config = config_of(6);
-  config.evalers["held_out"].input = BrokenInput::Config{};
-  const Ended ended = train(config);
-  EXPECT_EQ(ended.code, ExitCode::kData);
-  EXPECT_EQ(state_of(run()).step, 6);
-  config.evalers.clear();
-  EXPECT_EQ(train(config).code, ExitCode::kOk);
 }
 
 TEST_F(TrainerTest, ADamagedCheckpointIsToldAndTheOneBeforeTaken) {

@@ -1,0 +1,32 @@
+#include "train/evaluations.h"
+
+#include "train/training_parts.h"
+
+namespace axle {
+
+Evaluations::Evaluations(const TrainingParts& training, const Mesh& mesh) {
+  for (const auto& [name, evaler] : training.config.evalers)
+    evalers_.emplace_back(evaler, name, training, mesh);
+}
+
+void Evaluations::compile(Runtime& runtime, const CompileOptions& options, const StopWish& stop) {
+  std::map<std::string_view, std::shared_ptr<Executable>> by_text;
+  for (Evaler& evaler : evalers_) {
+    if (stop()) return;
+    auto& executable = by_text[evaler.program().text];
+    if (!executable) executable = runtime.compile(evaler.program(), options);
+    evaler.set_executable(executable);
+  }
+}
+
+std::vector<Evaler*> Evaluations::owed(int64_t step, bool at_end) {
+  std::vector<Evaler*> out;
+  for (Evaler& evaler : evalers_) {
+    const auto done = done_at_.find(evaler.name());
+    const bool is_done = done != done_at_.end() && done->second == step;
+    if ((at_end || evaler.due(step)) && !is_done) out.push_back(&evaler);
+  }
+  return out;
+}
+
+}  // namespace axle

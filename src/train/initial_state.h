@@ -1,0 +1,13 @@
+// The state that a run starts from.
+#pragma once
+
+#include "runtime/runtime.h"
+#include "train/programs.h"
+
+namespace axle {
+
+/// The arrays of `leaves` (train_state) as the seed draws them.
+Arrays initial_state(const ProgramParts& parts, const std::vector<ProgramValue>& leaves,
+                     int64_t seed, Runtime& runtime, const CompileOptions& options);
+
+}  // namespace axle

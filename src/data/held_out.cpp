@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "data/random.h"
-#include "data/utf8.h"
 
 namespace axle {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/utf8.h"
 #include "config/register.h"
 #include "data/data_file.h"
-#include "data/utf8.h"
 
 namespace axle {
 namespace {

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-#include "data/utf8.h"
+#include "base/utf8.h"
 
 namespace axle {
 namespace {

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "config/register.h"
-#include "data/utf8.h"
 #include "io/file.h"
 
 namespace axle {

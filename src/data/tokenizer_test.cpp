@@ -6,11 +6,11 @@
 #include <random>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "data/byte_tokenizer.h"
 #include "data/llama2c_tokenizer.h"
 #include "data/sentencepiece_tokenizer.h"
 #include "data/stream_decoder.h"
-#include "data/utf8.h"
 #include "io/file.h"
 #include "testing/temp_dir.h"
 

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "data/stream_decoder.h"
-#include "data/utf8.h"
 
 namespace axle {
 namespace {

@@ -23,6 +23,21 @@ std::string digest(const EVP_MD* algorithm, std::string_view bytes) {
   return std::string(reinterpret_cast<const char*>(out), size);
 }
 
+std::string hex_digits(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += kDigits[byte >> 4];
+    out += kDigits[byte & 15];
+  }
+  return out;
+}
+
+EVP_MD_CTX* context(const std::shared_ptr<void>& state) {
+  return static_cast<EVP_MD_CTX*>(state.get());
+}
+
 // Row k advances a byte by k more bytes, so that eight bytes are taken at once.
 using Tables = std::array<std::array<uint32_t, 256>, 8>;
 constexpr Tables make_tables() {
@@ -61,15 +76,24 @@ __attribute__((target("sse4.2"))) uint32_t crc32c_sse42(std::span<const std::byt
 
 uint64_t xxh3_64(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
-std::string sha256_hex(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out;
-  for (const char c : digest(EVP_sha256(), bytes)) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += kDigits[byte >> 4];
-    out += kDigits[byte & 15];
-  }
-  return out;
+std::string sha256_hex(std::string_view bytes) { return hex_digits(digest(EVP_sha256(), bytes)); }
+
+Sha256::Sha256()
+    : state_(EVP_MD_CTX_new(), [](void* p) { EVP_MD_CTX_free(static_cast<EVP_MD_CTX*>(p)); }) {
+  AXLE_CHECK(state_ && EVP_DigestInit_ex(context(state_), EVP_sha256(), nullptr) == 1,
+             "EVP_DigestInit_ex failed");
+}
+
+void Sha256::add(std::string_view bytes) {
+  AXLE_CHECK(EVP_DigestUpdate(context(state_), bytes.data(), bytes.size()) == 1,
+             "EVP_DigestUpdate failed");
+}
+
+std::string Sha256::hex() {
+  unsigned char out[EVP_MAX_MD_SIZE];
+  unsigned int size = 0;
+  AXLE_CHECK(EVP_DigestFinal_ex(context(state_), out, &size) == 1, "EVP_DigestFinal_ex failed");
+  return hex_digits(std::string(reinterpret_cast<const char*>(out), size));
 }
 
 uint32_t md5_mod_2_31_minus_1(std::string_view name) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,18 @@ uint64_t xxh3_64(std::string_view bytes);
 
 /// 64 lower-case hexadecimal digits.
 std::string sha256_hex(std::string_view bytes);
+
+/// The same of bytes that come piece by piece.
+class Sha256 {
+ public:
+  Sha256();
+  void add(std::string_view bytes);
+  /// Of all that was added; nothing may be added then.
+  std::string hex();
+
+ private:
+  std::shared_ptr<void> state_;
+};
 
 /// The MD5 digest, read as one big-endian number, modulo 2^31 - 1: the number that names a PRNG
 /// key.

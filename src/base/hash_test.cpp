@@ -42,5 +42,14 @@ TEST(Hash, Crc32cIsIncrementalAndPortable) {
   }
 }
 
+TEST(Hash, Sha256OfPiecesIsThatOfTheWhole) {
+  const std::string bytes(1000, 'a');
+  Sha256 pieces;
+  for (size_t at = 0, size = 0; at < bytes.size(); at += size, ++size)
+    pieces.add(std::string_view(bytes).substr(at, size));
+  EXPECT_EQ(pieces.hex(), sha256_hex(bytes));
+  EXPECT_EQ(Sha256().hex(), sha256_hex(""));
+}
+
 }  // namespace
 }  // namespace axle

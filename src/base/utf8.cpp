@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -59,6 +61,23 @@ std::optional<size_t> find_invalid_utf8(std::string_view text) {
     at += step.size;
   }
   return std::nullopt;
+}
+
+std::string printable(std::string_view text, size_t most) {
+  std::string out;
+  while (!text.empty()) {
+    if (out.size() >= most) return out + "...";
+    const Utf8Step step = utf8_step(text);
+    const auto byte = static_cast<uint8_t>(text[0]);
+    if (step.kind == Utf8Kind::kWhole && byte >= 0x20 && byte != 0x7f) {
+      out += text.substr(0, step.size);
+      text.remove_prefix(step.size);
+    } else {
+      out += fmt::format("\\x{:02x}", byte);
+      text.remove_prefix(1);
+    }
+  }
+  return out;
 }
 
 }  // namespace axle

@@ -41,5 +41,13 @@ TEST(Utf8, OverlongFormsAndStrayBytesAreInvalidWhereTheyStand) {
   EXPECT_EQ(find_invalid_utf8(""), std::nullopt);
 }
 
+TEST(Printable, IsOneLineOfValidTextWhateverTheBytes) {
+  EXPECT_EQ(printable("caf\xc3\xa9"), "caf\xc3\xa9");
+  EXPECT_EQ(printable(std::string_view("a\0b\n\x1b[1m\x7f", 9)), "a\\x00b\\x0a\\x1b[1m\\x7f");
+  EXPECT_EQ(printable("\xff\xc3"), "\\xff\\xc3");
+  EXPECT_EQ(printable("abcdefgh", 3), "abc...");
+  EXPECT_EQ(printable("abc", 3), "abc");
+}
+
 }  // namespace
 }  // namespace axle

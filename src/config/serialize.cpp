@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "config/print.h"
 #include "config/reader.h"
 #include "config/registry.h"
@@ -102,12 +103,7 @@ AnyConfig config_from_json(const Document& document, std::string_view root_name)
 }
 
 Document parse_json(std::string_view text, std::string_view source) {
-  try {
-    return Document::parse(text);
-  } catch (const Document::parse_error& e) {
-    throw ConfigError(
-        fmt::format("{}: expected JSON, got a syntax error at byte {}", source, e.byte));
-  }
+  return json_as<ConfigError>(source, [&] { return read_json(text); });
 }
 
 }  // namespace axle

@@ -10,11 +10,7 @@ namespace axle {
 std::string read_data_file(const std::string& path, std::string_view field) {
   if (!path_exists(path))
     throw DataError(fmt::format("{}: expected a file, got nothing there; set {}", path, field));
-  try {
-    return read_file(path);
-  } catch (const StorageError& error) {
-    throw DataError(error.what());
-  }
+  return storage_error_as<DataError>([&] { return read_file(path); });
 }
 
 }  // namespace axle

@@ -102,11 +102,11 @@ TextSource::TextSource(const Config& cfg, const Dims&, const Scope& scope)
 
 void TextSource::add_file(const std::string& path) {
   try {
-    files_.emplace_back(path);
+    files_.push_back(read_file(path, std::numeric_limits<int64_t>::max()));
   } catch (const StorageError& error) {
     return refuse(error.what());
   }
-  std::string_view rest = files_.back().text();
+  std::string_view rest = files_.back();
   if (rest.starts_with(kByteOrderMark)) rest.remove_prefix(kByteOrderMark.size());
   if (is_blank(rest)) return refuse(fmt::format("{}: expected text, got an empty file", path));
   if (unit_ == DocumentUnit::kFile) return add_document(path, 1, rest);

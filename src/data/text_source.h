@@ -1,9 +1,10 @@
 // Documents out of plain text files.
 #pragma once
 
+#include <deque>
+
 #include "config/required.h"
 #include "data/source.h"
-#include "io/mapped_file.h"
 
 namespace axle {
 
@@ -45,8 +46,8 @@ class TextSource final : public Source {
 
   DocumentUnit unit_;
   OnError on_error_;
-  std::string policy_path_;  // config path of on_error, for messages
-  std::vector<MappedFile> files_;
+  std::string policy_path_;        // config path of on_error, for messages
+  std::deque<std::string> files_;  // their bytes, where they stay
   std::vector<Document> documents_;
   Skipped skipped_;
 };

@@ -79,7 +79,7 @@ TEST_F(TextSourceTest, MissingEmptyAndUnreadableTextIsNamed) {
   EXPECT_EQ(message(path_), path_ +
                                 ": expected text, got an empty file; input.source.on_error = "
                                 "skip leaves it out");
-  EXPECT_THAT(message("/dev/null"), HasSubstr("/dev/null: cannot map into memory"));
+  EXPECT_THAT(message("/dev/null"), HasSubstr("/dev/null: expected a regular file, got a device"));
 }
 
 TEST_F(TextSourceTest, BadBytesAreNamedByFileLineAndByte) {

@@ -102,7 +102,7 @@ TEST(Tokenizer, MissingAndForeignFilesAreNamed) {
   EXPECT_THAT([&] { llama2c(path); },
               ThrowsMessage<DataError>(HasSubstr(path + ": offset 12: expected")));
   EXPECT_THAT([&] { sentencepiece(dir.path().string()); },
-              ThrowsMessage<DataError>(HasSubstr("directory")));
+              ThrowsMessage<DataError>(HasSubstr("got a folder")));
 }
 
 // A vocabulary in the file format, with these pieces after the bytes.

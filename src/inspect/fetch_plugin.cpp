@@ -15,7 +15,7 @@
 #include "inspect/text_table.h"
 #include "io/file.h"
 #include "io/file_lock.h"
-#include "io/mapped_file.h"
+#include "io/file_reader.h"
 #include "io/zip_archive.h"
 #include "runtime/plugin.h"
 #include "train/stop_signal.h"
@@ -86,7 +86,7 @@ void fetch_wheel(const PinnedWheel& wheel, const std::string& url, const Package
                  .proxy = indexes.proxy,
                  .max_bytes = wheel.size_bytes,
                  .progress = progress});
-  if (const std::string hash = sha256_hex(MappedFile(file).text()); hash != wheel.sha256) {
+  if (const std::string hash = sha256_of_file(file); hash != wheel.sha256) {
     throw DataError(fmt::format("{}: expected a file with sha256 {}, got {}", printable_url(url),
                                 wheel.sha256, hash));
   }

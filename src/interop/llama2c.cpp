@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <bit>
-#include <cstring>
+#include <cmath>
+#include <vector>
 
 #include "base/error.h"
 #include "io/file.h"
-#include "io/mapped_file.h"
+#include "io/file_reader.h"
 #include "layers/lm_head.h"
 #include "layers/rope.h"
 #include "layers/separate_qkv.h"
@@ -37,13 +38,13 @@ constexpr size_t kHeaderBytes = 7 * sizeof(int32_t);
 // Reads the file from front to back.
 class Cursor {
  public:
-  Cursor(std::span<const std::byte> bytes, const std::string& path) : bytes_(bytes), path_(path) {}
+  explicit Cursor(const FileReader& file) : file_(file), path_(file.path().string()) {}
 
   Header header() {
-    if (bytes_.size() < kHeaderBytes) {
-      fail(path_, bytes_.size(),
+    if (file_.size() < static_cast<int64_t>(kHeaderBytes)) {
+      fail(path_, static_cast<size_t>(file_.size()),
            fmt::format("expected a llama2.c header of {} bytes, got {}", kHeaderBytes,
-                       bytes_.size()));
+                       file_.size()));
     }
     Header h{};
     h.dim = number("model dim", 1 << 20);
@@ -69,21 +70,24 @@ class Cursor {
     return h;
   }
 
-  /// The next floats, as they stand.
-  std::span<const std::byte> floats(int64_t count) {
-    const size_t size = static_cast<size_t>(count) * sizeof(float);
-    if (size > bytes_.size() - offset_) {  // the whole file's size was checked before
-      fail(path_, bytes_.size(),
-           fmt::format("expected {} more bytes of weights", offset_ + size - bytes_.size()));
+  /// The next floats, which are those of `parameter`.
+  std::vector<float> floats(int64_t count, std::string_view parameter) {
+    std::vector<float> out(static_cast<size_t>(count));
+    file_.read_at(static_cast<int64_t>(offset_), std::as_writable_bytes(std::span(out)));
+    const auto bad = std::ranges::find_if_not(out, [](float v) { return std::isfinite(v); });
+    if (bad != out.end()) {
+      fail(path_, offset_ + static_cast<size_t>(bad - out.begin()) * sizeof(float),
+           fmt::format("expected finite weights, got {} in {}", *bad, parameter));
     }
-    offset_ += size;
-    return bytes_.subspan(offset_ - size, size);
+    offset_ += out.size() * sizeof(float);
+    return out;
   }
+  void skip(int64_t num_floats) { offset_ += static_cast<size_t>(num_floats) * sizeof(float); }
 
  private:
   int32_t take_number() {
     int32_t v;
-    std::memcpy(&v, bytes_.data() + offset_, sizeof(v));
+    file_.read_at(static_cast<int64_t>(offset_), std::as_writable_bytes(std::span(&v, 1)));
     offset_ += sizeof(v);
     return v;
   }
@@ -101,8 +105,8 @@ class Cursor {
     return v;
   }
 
-  std::span<const std::byte> bytes_;
-  const std::string& path_;
+  const FileReader& file_;
+  std::string path_;
   size_t offset_ = 0;
 };
 
@@ -127,98 +131,78 @@ CausalLM::Config config_of(const Header& h) {
   return {.decoder = std::move(decoder)};
 }
 
-HostTensor tensor(std::span<const std::byte> floats, Shape shape) {
-  HostTensor out(Type{DType::kF32, std::move(shape)});
-  std::ranges::copy(floats, out.bytes().begin());
-  return out;
-}
-
 // [outputs, inputs] as [inputs, outputs], under `shape`.
-HostTensor transposed(std::span<const std::byte> floats, int64_t inputs, Shape shape) {
+HostTensor transposed(std::span<const float> floats, int64_t inputs, Shape shape) {
   HostTensor out(Type{DType::kF32, std::move(shape)});
   const auto to = out.values<float>();
   const size_t rows = static_cast<size_t>(inputs), columns = to.size() / rows;
   for (size_t o = 0; o < columns; ++o) {
-    for (size_t i = 0; i < rows; ++i)
-      std::memcpy(&to[i * columns + o], floats.data() + (o * rows + i) * sizeof(float),
-                  sizeof(float));
+    for (size_t i = 0; i < rows; ++i) to[i * columns + o] = floats[o * rows + i];
   }
   return out;
 }
 
-int64_t num_weights(const Header& h) {
-  const int64_t kv_dim = h.num_kv_heads * h.head_dim();
-  const int64_t layer =
-      2 * h.dim + 2 * h.dim * h.dim + 2 * h.dim * kv_dim + 3 * h.dim * h.hidden_dim;
-  const int64_t positions = h.max_seq_len * h.head_dim();
-  return h.vocab_size * h.dim * (h.shares_embedding ? 1 : 2) + h.num_layers * layer + h.dim +
-         positions;
-}
-
-// Fills `out` with one weight of every layer; `read` makes a tensor of one layer's floats.
-void read_layers(Cursor& cursor, const Header& h, std::string_view name, int64_t count,
-                 Tree<HostTensor>& out,
-                 const std::function<HostTensor(std::span<const std::byte>)>& read) {
-  for (int64_t i = 0; i < h.num_layers; ++i) {
-    out.emplace(fmt::format("decoder/layers/layer{}/{}", i, name), read(cursor.floats(count)));
-  }
+// The header's limits keep it below 2^63.
+uint64_t num_weights(const Header& h) {
+  const auto n = [](int64_t v) { return static_cast<uint64_t>(v); };
+  const uint64_t kv_dim = n(h.num_kv_heads * h.head_dim());
+  const uint64_t layer = n(h.dim) * (2 + 2 * n(h.dim) + 2 * kv_dim + 3 * n(h.hidden_dim));
+  const uint64_t positions = n(h.max_seq_len) * n(h.head_dim());
+  return n(h.vocab_size) * n(h.dim) * (h.shares_embedding ? 1 : 2) + n(h.num_layers) * layer +
+         n(h.dim) + positions;
 }
 
 Tree<HostTensor> read_weights(Cursor& cursor, const Header& h) {
   Tree<HostTensor> out;
   const int64_t head_dim = h.head_dim();
-  const auto norms = [&](std::string_view name) {
-    read_layers(cursor, h, name, h.dim, out, [&](auto floats) { return tensor(floats, {h.dim}); });
+  const auto read = [&](const std::string& path, Shape shape) {
+    const std::vector<float> floats = cursor.floats(num_elements(shape), path);
+    out.emplace(path, HostTensor(std::move(shape), std::span(floats)));
+  };
+  const auto of_layer = [](int64_t i, std::string_view name) {
+    return fmt::format("decoder/layers/layer{}/{}", i, name);
+  };
+  const auto layers = [&](std::string_view name, const Shape& shape) {
+    for (int64_t i = 0; i < h.num_layers; ++i) read(of_layer(i, name), shape);
   };
   const auto matrices = [&](std::string_view name, int64_t inputs, const Shape& shape) {
-    read_layers(cursor, h, name, num_elements(shape), out,
-                [&](auto floats) { return transposed(floats, inputs, shape); });
+    for (int64_t i = 0; i < h.num_layers; ++i) {
+      const std::string path = of_layer(i, name);
+      out.emplace(path, transposed(cursor.floats(num_elements(shape), path), inputs, shape));
+    }
   };
-  out.emplace("decoder/emb/weight",
-              tensor(cursor.floats(h.vocab_size * h.dim), {h.vocab_size, h.dim}));
-  norms("attention/norm/scale");
+  read("decoder/emb/weight", {h.vocab_size, h.dim});
+  layers("attention/norm/scale", {h.dim});
   matrices("attention/body/qkv/inner/q_proj/weight", h.dim, {h.dim, h.num_heads, head_dim});
   matrices("attention/body/qkv/inner/k_proj/weight", h.dim, {h.dim, h.num_kv_heads, head_dim});
   matrices("attention/body/qkv/inner/v_proj/weight", h.dim, {h.dim, h.num_kv_heads, head_dim});
-  read_layers(cursor, h, "attention/body/output/weight", h.dim * h.dim, out, [&](auto floats) {
-    return tensor(floats, {h.dim, h.num_heads, head_dim});
-  });
-  norms("feed_forward/norm/scale");
+  layers("attention/body/output/weight", {h.dim, h.num_heads, head_dim});
+  layers("feed_forward/norm/scale", {h.dim});
   matrices("feed_forward/body/gate/weight", h.dim, {h.dim, h.hidden_dim});
   matrices("feed_forward/body/down/weight", h.hidden_dim, {h.hidden_dim, h.dim});
   matrices("feed_forward/body/up/weight", h.dim, {h.dim, h.hidden_dim});
-  out.emplace("decoder/output_norm/scale", tensor(cursor.floats(h.dim), {h.dim}));
-  cursor.floats(h.max_seq_len * head_dim);  // cosines and sines, which RoPE computes
-  if (!h.shares_embedding) {
-    out.emplace("decoder/lm_head/weight",
-                tensor(cursor.floats(h.vocab_size * h.dim), {h.vocab_size, h.dim}));
-  }
+  read("decoder/output_norm/scale", {h.dim});
+  cursor.skip(h.max_seq_len * head_dim);  // cosines and sines, which RoPE computes
+  if (!h.shares_embedding) read("decoder/lm_head/weight", {h.vocab_size, h.dim});
   return out;
 }
 
-MappedFile map_data(const std::filesystem::path& path) {
-  if (!path_exists(path) || directory_exists(path)) {
-    throw DataError(fmt::format("{}: expected a llama2.c weight file, got {}", path.string(),
-                                path_exists(path) ? "a folder" : "nothing there"));
+FileReader open_data(const std::filesystem::path& path) {
+  if (!path_exists(path)) {
+    throw DataError(
+        fmt::format("{}: expected a llama2.c weight file, got nothing there", path.string()));
   }
-  try {
-    return MappedFile(path);
-  } catch (const StorageError& error) {
-    throw DataError(error.what());
-  }
+  return FileReader(path);
 }
 
-}  // namespace
-
-ImportedModel read_llama2c(const std::filesystem::path& path) {
-  const MappedFile file = map_data(path);
-  const std::string name = path.string();
-  Cursor cursor(file.bytes(), name);
+ImportedModel read_model(const std::filesystem::path& path) {
+  const FileReader file = open_data(path);
+  Cursor cursor(file);
   const Header h = cursor.header();
-  const size_t expected = kHeaderBytes + static_cast<size_t>(num_weights(h)) * sizeof(float),
-               size = file.bytes().size();
+  const uint64_t expected = kHeaderBytes + num_weights(h) * sizeof(float),
+                 size = static_cast<uint64_t>(file.size());
   if (size != expected) {
-    fail(name, std::min(size, expected),
+    fail(path.string(), std::min(size, expected),
          fmt::format("expected {} bytes in all for the sizes in the header, got {}{}", expected,
                      size, size < expected ? "; the file is cut off" : ""));
   }
@@ -226,6 +210,12 @@ ImportedModel read_llama2c(const std::filesystem::path& path) {
           .parameters = read_weights(cursor, h),
           .vocab_size = h.vocab_size,
           .max_seq_len = h.max_seq_len};
+}
+
+}  // namespace
+
+ImportedModel read_llama2c(const std::filesystem::path& path) {
+  return storage_error_as<DataError>([&] { return read_model(path); });
 }
 
 }  // namespace axle

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "io/file_reader.h"
 
 namespace axle {
 namespace fs = std::filesystem;
@@ -92,22 +93,24 @@ void fail_storage(const fs::path& path, std::string_view action, int error_numbe
                                  std::generic_category().message(error_number)));
 }
 
-std::string read_file(const fs::path& path) {
-  const Descriptor file(path, O_RDONLY, "open");
-  struct stat info;
-  if (::fstat(file.get(), &info) != 0) fail_storage(path, "inspect", errno);
-  std::string bytes(static_cast<size_t>(info.st_size), '\0');
-  size_t filled = 0;
-  // The size is only a hint: the file may grow while it is read, and special files say 0.
-  while (true) {
-    if (filled == bytes.size()) bytes.resize(bytes.size() + 4096);
-    const ssize_t n = ::read(file.get(), bytes.data() + filled, bytes.size() - filled);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail_storage(path, "read", errno);
-    if (n == 0) break;
-    filled += static_cast<size_t>(n);
+std::string read_file(const fs::path& path, int64_t max_bytes) {
+  const FileReader file(path);
+  if (file.size() > max_bytes) {
+    throw StorageError(fmt::format("{}: expected at most {} bytes, got {}", path.string(),
+                                   max_bytes, file.size()));
   }
-  bytes.resize(filled);
+  std::string bytes(static_cast<size_t>(file.size()), '\0');
+  file.read_at(0, std::as_writable_bytes(std::span(bytes)));
+  // The size is only a hint: files of /proc say 0, and a log may grow while it is read.
+  for (size_t got = 1; got > 0;) {
+    char more[4096];
+    got =
+        file.read_some(static_cast<int64_t>(bytes.size()), std::as_writable_bytes(std::span(more)));
+    bytes.append(more, got);
+    if (static_cast<int64_t>(bytes.size()) > max_bytes)
+      throw StorageError(
+          fmt::format("{}: expected at most {} bytes, got more", path.string(), max_bytes));
+  }
   return bytes;
 }
 

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
+
 namespace axle {
 
 class FileWriter;
@@ -23,8 +25,21 @@ class FileWriter;
 [[noreturn]] void fail_storage(const std::filesystem::path& path, std::string_view action,
                                int error_number);
 
-/// The whole file.
-std::string read_file(const std::filesystem::path& path);
+/// What read_file() takes where its caller says nothing else.
+inline constexpr int64_t kMaxFileBytes = int64_t{1} << 30;
+
+/// The whole file, which must be a regular one: a folder, a FIFO or a device is refused without
+/// waiting for it, and so are more than `max_bytes` and a file that was cut off meanwhile.
+std::string read_file(const std::filesystem::path& path, int64_t max_bytes = kMaxFileBytes);
+/// fn(), with a StorageError of it as an E: for files that are the user's input, not our storage.
+template <class E, class Fn>
+auto storage_error_as(Fn&& fn) {
+  try {
+    return fn();
+  } catch (const StorageError& error) {
+    throw E(error.what());
+  }
+}
 /// Follows links; false also where a parent is missing or may not be searched.
 bool path_exists(const std::filesystem::path& path);
 bool directory_exists(const std::filesystem::path& path);

@@ -8,7 +8,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "io/mapped_file.h"
+#include "base/hash.h"
+#include "io/file_reader.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"
 
@@ -68,10 +69,6 @@ TEST(File, ErrorsNamePathAndReason) {
   };
   replace_file(dir / "file", "x");
   throws([&] { read_file(dir / "none"); }, dir / "none", "No such file");
-  throws([&] { read_file(dir.path()); }, dir.path().string(), "directory");
-  throws([&] { MappedFile map(dir / "none"); }, dir / "none", "No such file");
-  throws([&] { MappedFile map(dir.path()); }, dir.path().string(),
-         "map into memory: Is a directory");
   throws([&] { replace_file(dir / "none/x", ""); }, dir / "none/x", "create: No such file");
   throws([&] { make_directories(dir / "file/x"); }, dir / "file/x", "Not a directory");
   throws([&] { list_directory(dir / "file"); }, dir / "file", "Not a directory");
@@ -188,15 +185,61 @@ TEST(File, FoldersAreMadeListedMovedAndRemoved) {
   EXPECT_THAT(list_directory(dir.path()), ElementsAre(dir / "a"));
 }
 
-TEST(MappedFile, HoldsTheBytesEvenOfAnEmptyFile) {
+TEST(ReadFile, OnlyRegularFilesAndNothingIsWaitedFor) {
+  const TempDir dir;
+  const auto error = [](const std::string& path) {
+    return error_of<StorageError>([&] { read_file(path); });
+  };
+  const std::string fifo = dir / "fifo";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_EQ(error(fifo), fifo + ": expected a regular file, got a FIFO");
+  EXPECT_EQ(error(dir.path()), dir.path().string() + ": expected a regular file, got a folder");
+  EXPECT_EQ(error("/dev/zero"), "/dev/zero: expected a regular file, got a device");
+  fs::create_symlink(fifo, dir / "link");
+  EXPECT_THAT(error(dir / "link"), HasSubstr("got a FIFO"));
+}
+
+TEST(ReadFile, SizesAreLimited) {
+  const TempDir dir;
+  replace_file(dir / "x", "12345");
+  EXPECT_EQ(read_file(dir / "x", 5), "12345");
+  EXPECT_EQ(error_of<StorageError>([&] { read_file(dir / "x", 4); }),
+            (dir / "x") + ": expected at most 4 bytes, got 5");
+  EXPECT_THAT(error_of<StorageError>([] { read_file("/proc/self/status", 10); }),
+              HasSubstr("expected at most 10 bytes, got more"));
+  fs::resize_file(dir / "x", uint64_t{1} << 40);  // a hole: no byte of it is there
+  EXPECT_THAT(error_of<StorageError>([&] { read_file(dir / "x"); }),
+              HasSubstr("got 1099511627776"));
+}
+
+TEST(FileReader, ReadsAnyPlaceAndSaysWhereTheFileEnds) {
   const TempDir dir;
   replace_file(dir / "x", "hello");
-  replace_file(dir / "empty", "");
-  MappedFile map(dir / "x");
-  EXPECT_EQ(map.text(), "hello");
-  EXPECT_EQ(MappedFile(dir / "empty").text(), "");
-  map = MappedFile(dir / "empty");
-  EXPECT_EQ(map.bytes().size(), 0u);
+  FileReader file(dir / "x");
+  EXPECT_EQ(file.size(), 5);
+  std::string bytes(3, '\0');
+  file.read_at(1, std::as_writable_bytes(std::span(bytes)));
+  EXPECT_EQ(bytes, "ell");
+  EXPECT_THAT(
+      error_of<StorageError>([&] { file.read_at(3, std::as_writable_bytes(std::span(bytes))); }),
+      HasSubstr("offset 5: expected 1 more bytes"));
+  EXPECT_EQ(file.read_some(5, std::as_writable_bytes(std::span(bytes))), 0u);
+
+  // Cut off by somebody else: an error with the place, where a map of it would be a signal.
+  file.check_unchanged();
+  fs::resize_file(dir / "x", 2);
+  EXPECT_THAT(error_of<StorageError>([&] { file.check_unchanged(); }),
+              HasSubstr("expected 5 bytes as at first, got 2"));
+  EXPECT_THAT(
+      error_of<StorageError>([&] { file.read_at(0, std::as_writable_bytes(std::span(bytes))); }),
+      HasSubstr("offset 2: expected 1 more bytes"));
+}
+
+TEST(FileReader, HashesAsAWholeWouldBe) {
+  const TempDir dir;
+  const std::string bytes(3'000'001, 'x');
+  replace_file(dir / "x", bytes);
+  EXPECT_EQ(sha256_of_file(dir / "x"), sha256_hex(bytes));
 }
 
 }  // namespace

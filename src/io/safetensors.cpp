@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "io/file.h"
 
 namespace axle {
@@ -53,109 +53,81 @@ std::string_view format_name(DType dtype) {
   return std::ranges::find(kDTypes, dtype, &DTypeRow::dtype)->name;
 }
 
-// The product of the dims times `unit`; none if it overflows.
+// The product of the dims times `unit`; none if that overflows, also where one of the dims is 0.
 std::optional<uint64_t> checked_bytes(const Shape& shape, uint64_t unit) {
   uint64_t bytes = unit;
-  if (std::ranges::find(shape, 0) != shape.end()) return 0;
   for (const int64_t dim : shape) {
-    if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(dim), &bytes)) return std::nullopt;
+    if (dim != 0 && __builtin_mul_overflow(bytes, static_cast<uint64_t>(dim), &bytes))
+      return std::nullopt;
   }
-  return bytes;
+  return std::ranges::count(shape, 0) > 0 ? 0 : bytes;
 }
 
 }  // namespace
 
-SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
-    : path_(path.string()), file_(path) {
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : file_(path) {
   parse_header();
   check_layout();
 }
 
 void SafetensorsFile::fail(uint64_t offset, std::string_view expected, std::string_view got) const {
-  throw StorageError(
-      fmt::format("{}: offset {}: expected {}, got {}", path_, offset, expected, got));
+  throw StorageError(fmt::format("{}: offset {}: expected {}, got {}", file_.path().string(),
+                                 offset, expected, got));
 }
 
 void SafetensorsFile::parse_header() {
-  const std::string_view text = file_.text();
-  if (text.size() < kLengthBytes)
-    fail(0, "8 bytes of header length", fmt::format("a file of {} bytes", text.size()));
-  uint64_t length;
-  std::memcpy(&length, text.data(), kLengthBytes);
+  const auto size = static_cast<uint64_t>(file_.size());
+  if (size < kLengthBytes)
+    fail(0, "8 bytes of header length", fmt::format("a file of {} bytes", size));
+  uint64_t length = 0;
+  file_.read_at(0, std::as_writable_bytes(std::span(&length, 1)));
   if (length > kMaxHeaderBytes)
     fail(0, fmt::format("a header of at most {} bytes", kMaxHeaderBytes),
          fmt::format("a length of {}", length));
-  if (length > text.size() - kLengthBytes) {
+  if (length > size - kLengthBytes) {
     fail(kLengthBytes, fmt::format("a header of {} bytes", length),
-         fmt::format("a file of {} bytes", text.size()));
+         fmt::format("a file of {} bytes", size));
   }
   data_begin_ = kLengthBytes + length;
-
-  // The parser keeps the last of equal keys; a tensor named twice must not pass.
-  std::set<std::string> seen;
-  const auto refuse_repeated = [&](int depth, Json::parse_event_t event, Json& value) {
-    if (event == Json::parse_event_t::key && depth == 1 &&
-        !seen.insert(value.get<std::string>()).second) {
-      fail(kLengthBytes, "every tensor named once",
-           fmt::format("'{}' twice", value.get<std::string>()));
+  std::string text(length, '\0');
+  file_.read_at(kLengthBytes, std::as_writable_bytes(std::span(text)));
+  json_as<StorageError>(fmt::format("{}: offset {}", file_.path().string(), kLengthBytes), [&] {
+    const Json header = read_json(text);
+    for (const auto& [name, value] : JsonView(header).members()) {
+      if (name != kMetadata) {
+        entries_.emplace(name, parse_entry(name, value));
+        continue;
+      }
+      for (const auto& [key, note] : value.members()) metadata_.emplace(key, note.text());
     }
-    return true;
-  };
-  Json header;
-  try {
-    header = Json::parse(text.substr(kLengthBytes, length), refuse_repeated);
-  } catch (const Json::parse_error& error) {
-    fail(kLengthBytes + error.byte, "a JSON header", error.what());
-  }
-  if (!header.is_object()) fail(kLengthBytes, "a JSON object", header.type_name());
-  for (const auto& [name, value] : header.items()) {
-    if (name != kMetadata) {
-      entries_.emplace(name, parse_entry(name, &value));
-      continue;
-    }
-    if (!value.is_object()) fail(kLengthBytes, "__metadata__ to be an object", value.type_name());
-    for (const auto& [key, note] : value.items()) {
-      if (!note.is_string())
-        fail(kLengthBytes, fmt::format("__metadata__ '{}' to be a string", key), note.type_name());
-      metadata_[key] = note.get<std::string>();
-    }
-  }
+  });
 }
 
 SafetensorsFile::Entry SafetensorsFile::parse_entry(const std::string& name,
-                                                    const void* json) const {
-  const Json& value = *static_cast<const Json*>(json);
-  const auto refuse = [&](std::string_view expected, std::string_view got) {
-    fail(kLengthBytes, fmt::format("tensor '{}' with {}", name, expected), got);
-  };
-  const auto is_counts = [](const Json& list) {
-    return list.is_array() && std::ranges::all_of(list, [](const Json& n) {
-             return n.is_number_unsigned() && n.get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX);
-           });
-  };
-  for (const char* field : {"dtype", "shape", "data_offsets"}) {
-    if (!value.is_object() || !value.contains(field)) refuse(fmt::format("'{}'", field), "none");
-  }
-  const Json &dtype = value["dtype"], &shape = value["shape"], &offsets = value["data_offsets"];
-  if (!dtype.is_string()) refuse("a dtype by name", dtype.type_name());
-  if (!is_counts(shape)) refuse("a shape of non-negative integers", shape.dump());
-  if (!is_counts(offsets) || offsets.size() != 2) refuse("two data_offsets", offsets.dump());
-
-  Entry entry{.dtype = dtype.get<std::string>(), .shape = shape.get<Shape>()};
-  const uint64_t data_bytes = file_.bytes().size() - data_begin_;
-  const auto begin = offsets[0].get<uint64_t>(), end = offsets[1].get<uint64_t>();
+                                                    const JsonView& json) const {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  Entry entry{.dtype = json.at("dtype").text(), .shape = {}};
+  for (const JsonView& dim : json.at("shape").elements())
+    entry.shape.push_back(dim.integer(0, kMost));
+  const std::vector<JsonView> offsets = json.at("data_offsets").elements();
+  if (offsets.size() != 2) json.at("data_offsets").fail("two numbers");
+  const auto begin = static_cast<uint64_t>(offsets[0].integer(0, kMost)),
+             end = static_cast<uint64_t>(offsets[1].integer(0, kMost));
+  const uint64_t data_bytes = static_cast<uint64_t>(file_.size()) - data_begin_;
+  const std::string shown = printable(name);
   if (begin > end || end > data_bytes) {
     fail(data_begin_ + std::min(begin, data_bytes),
-         fmt::format("tensor '{}' within {} bytes of data", name, data_bytes),
-         fmt::format("data_offsets {}; the file may be cut off", offsets.dump()));
+         fmt::format("tensor '{}' within {} bytes of data", shown, data_bytes),
+         fmt::format("data_offsets [{},{}]; the file may be cut off", begin, end));
   }
   entry.begin = data_begin_ + begin;
   entry.end = data_begin_ + end;
   const DTypeRow* row = find_dtype(entry.dtype);
   if (row != nullptr && checked_bytes(entry.shape, row->size) != end - begin) {
-    fail(entry.begin,
-         fmt::format("tensor '{}' with the bytes of {}{}", name, entry.dtype, to_text(entry.shape)),
-         fmt::format("{} bytes", end - begin));
+    fail(
+        entry.begin,
+        fmt::format("tensor '{}' with the bytes of {}{}", shown, entry.dtype, to_text(entry.shape)),
+        fmt::format("{} bytes", end - begin));
   }
   return entry;
 }
@@ -173,7 +145,7 @@ void SafetensorsFile::check_layout() const {
     }
     next = item->second.end;
   }
-  const uint64_t size = file_.bytes().size();
+  const auto size = static_cast<uint64_t>(file_.size());
   if (next != size)
     fail(next, "the end of the file", fmt::format("{} bytes of no tensor", size - next));
 }
@@ -187,8 +159,8 @@ std::vector<std::string> SafetensorsFile::names() const {
 const SafetensorsFile::Entry& SafetensorsFile::entry(std::string_view name) const {
   const auto found = entries_.find(name);
   if (found == entries_.end()) {
-    throw StorageError(
-        fmt::format("{}: expected a tensor '{}', got {} others", path_, name, entries_.size()));
+    throw StorageError(fmt::format("{}: expected a tensor '{}', got {} others",
+                                   file_.path().string(), name, entries_.size()));
   }
   return found->second;
 }
@@ -206,8 +178,7 @@ Type SafetensorsFile::type(std::string_view name) const {
 HostTensor SafetensorsFile::get(std::string_view name) const {
   HostTensor out(type(name));
   const Entry& e = entry(name);
-  if (e.end > e.begin)
-    std::memcpy(out.bytes().data(), file_.bytes().data() + e.begin, e.end - e.begin);
+  file_.read_at(static_cast<int64_t>(e.begin), out.bytes());
   return out;
 }
 

@@ -1,4 +1,4 @@
-// safetensors files: named tensors behind a JSON header, read lazily from a map of the file.
+// safetensors files: named tensors behind a JSON header, read on demand.
 //
 // Layout: u64 header length, the JSON header (name -> dtype, shape, data_offsets; "__metadata__" ->
 // strings), then the tensors' bytes, row-major and little-endian, without holes or overlaps.
@@ -11,8 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/tree.h"
-#include "io/mapped_file.h"
+#include "io/file_reader.h"
 #include "ir/host_tensor.h"
 
 namespace axle {
@@ -42,12 +43,11 @@ class SafetensorsFile {
   };
   const Entry& entry(std::string_view name) const;
   void parse_header();
-  Entry parse_entry(const std::string& name, const void* json) const;
+  Entry parse_entry(const std::string& name, const JsonView& json) const;
   void check_layout() const;
   [[noreturn]] void fail(uint64_t offset, std::string_view expected, std::string_view got) const;
 
-  std::string path_;
-  MappedFile file_;
+  FileReader file_;
   uint64_t data_begin_ = 0;
   Tree<Entry> entries_;
   std::map<std::string, std::string> metadata_;

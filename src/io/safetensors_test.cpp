@@ -105,20 +105,28 @@ TEST_F(Safetensors, BadHeadersAreRefusedWithTheReason) {
   expect_refused(file_of(one(R"("dtype":"F32","shape":[1],"data_offsets":[4,0])"), 8),
                  "data_offsets [4,0]");
   expect_refused(file_of(one(R"("dtype":"F32","shape":[-1],"data_offsets":[0,4])"), 4),
-                 "non-negative integers");
+                 "['a'].shape[0]: expected an integer of 0 to ");
   expect_refused(file_of(one(R"("dtype":"F32","shape":[1.5],"data_offsets":[0,4])"), 4),
-                 "non-negative integers");
+                 "['a'].shape[0]: expected an integer of 0 to ");
   expect_refused(
       file_of(one(R"("dtype":"F32","shape":[4294967296,4294967297],"data_offsets":[0,4])"), 4),
       "the bytes of");
   expect_refused(file_of(one(R"("dtype":"F32","shape":[1],"data_offsets":[0])"), 4),
-                 "two data_offsets");
-  expect_refused(file_of(one(R"("dtype":"F32","shape":[1])"), 4), "'data_offsets', got none");
+                 "['a'].data_offsets: expected two numbers");
+  expect_refused(file_of(one(R"("dtype":"F32","shape":[1])"), 4),
+                 "expected the field 'data_offsets'");
   expect_refused(file_of(one(R"("dtype":7,"shape":[1],"data_offsets":[0,4])"), 4),
-                 "a dtype by name");
-  expect_refused(file_of("[]", 0), "a JSON object");
-  expect_refused(file_of("{]", 0), "a JSON header");
-  expect_refused(file_of(R"({"__metadata__":{"a":1}})", 0), "__metadata__ 'a' to be a string");
+                 "['a'].dtype: expected a text, got 7");
+  expect_refused(file_of("[]", 0), "expected an object");
+  expect_refused(file_of("{]", 0), "byte 2: expected JSON");
+  expect_refused(file_of(R"({"__metadata__":{"a":1}})", 0),
+                 "['__metadata__']['a']: expected a text, got 1");
+  expect_refused(
+      file_of(one(R"("dtype":"F32","shape":[0,4611686018427387904,8],"data_offsets":[0,0])"), 0),
+      "the bytes of");
+  expect_refused(file_of(std::string(100'000, '['), 0), "at most 64 objects and lists");
+  expect_refused(file_of(one(R"("dtype":"F32","shape":)" + std::string(100'000, '[')), 0),
+                 "at most 64 objects and lists");
   expect_refused(file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},
                              "b":{"dtype":"F32","shape":[1],"data_offsets":[2,6]}})",
                          6),

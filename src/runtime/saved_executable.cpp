@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/version.h"
 #include "io/file.h"
-#include "io/mapped_file.h"
+#include "io/file_reader.h"
 #include "lower/stablehlo.h"
 #include "runtime/device_order.h"
 #include "runtime/executable_cache.h"
@@ -92,17 +92,24 @@ SavedFile read_saved(const fs::path& path) {
   };
   if (!path_exists(path)) fail_other("no such file");
   if (directory_exists(path)) fail_other("a folder");
-  const MappedFile file(path);
-  const std::string_view bytes = file.text();
-  if (!bytes.starts_with(kMagic)) fail_other("another kind of file");
+  const FileReader file(path);
+  std::string bytes(std::min(static_cast<size_t>(file.size()), kMagic.size()), '\0');
+  file.read_at(0, std::as_writable_bytes(std::span(bytes)));
+  if (bytes != kMagic) fail_other("another kind of file");
+  bytes.resize(static_cast<size_t>(file.size()));
+  file.read_at(0, std::as_writable_bytes(std::span(bytes)));
   constexpr size_t kStart = kMagic.size() + kLengthBytes;
   uint64_t header_bytes = 0;
   if (bytes.size() < kStart + kDigestBytes) fail_damaged(where);
   std::memcpy(&header_bytes, bytes.data() + kMagic.size(), kLengthBytes);
-  const auto body = bytes.substr(0, bytes.size() - kDigestBytes);
+  const auto body = std::string_view(bytes).substr(0, bytes.size() - kDigestBytes);
   // A file that was cut off ends in what is no digest of the rest.
-  if (sha256_hex(body) != bytes.substr(body.size())) fail_damaged(where);
-  AXLE_CHECK(kStart + header_bytes <= body.size(), "a sound file with a header beyond its end");
+  if (sha256_hex(body) != std::string_view(bytes).substr(body.size())) fail_damaged(where);
+  if (header_bytes > body.size() - kStart) {
+    throw StorageError(
+        fmt::format("{}: offset {}: expected a header within {} bytes, got one of {}", where,
+                    kMagic.size(), body.size() - kStart, header_bytes));
+  }
   return {header_from_json(body.substr(kStart, header_bytes), where),
           std::string(body.substr(kStart + header_bytes))};
 }

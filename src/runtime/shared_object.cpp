@@ -6,10 +6,10 @@
 #include <bit>
 #include <cstring>
 #include <limits>
-#include <string_view>
+#include <span>
 
 #include "base/error.h"
-#include "io/mapped_file.h"
+#include "io/file_reader.h"
 
 namespace axle {
 namespace {
@@ -24,10 +24,16 @@ uint64_t end_of(uint64_t offset, uint64_t num_bytes) {
                                                          : end;
 }
 
-uint64_t expected_bytes(std::string_view bytes) {
+template <class T>
+bool read_struct(const FileReader& file, uint64_t offset, T& out) {
+  return file.read_some(static_cast<int64_t>(offset), std::as_writable_bytes(std::span(&out, 1))) ==
+         sizeof(T);
+}
+
+uint64_t expected_bytes(const FileReader& file) {
+  const auto size = static_cast<uint64_t>(file.size());
   Elf64_Ehdr header;
-  if (bytes.size() < sizeof(header)) return sizeof(header);
-  std::memcpy(&header, bytes.data(), sizeof(header));
+  if (!read_struct(file, 0, header)) return sizeof(header);
   const auto table_end = [](uint64_t offset, uint64_t entry_bytes, uint64_t num_entries) {
     return num_entries == 0 ? 0 : end_of(offset, entry_bytes * num_entries);
   };
@@ -36,8 +42,8 @@ uint64_t expected_bytes(std::string_view bytes) {
   for (uint64_t i = 0; i < header.e_phnum; ++i) {
     const uint64_t at = end_of(header.e_phoff, i * header.e_phentsize);
     Elf64_Phdr segment;
-    if (end_of(at, sizeof(segment)) > bytes.size()) break;  // the table itself was cut off
-    std::memcpy(&segment, bytes.data() + at, sizeof(segment));
+    if (end_of(at, sizeof(segment)) > size) break;  // the table itself was cut off
+    if (!read_struct(file, at, segment)) break;
     if (segment.p_type != PT_NULL) end = std::max(end, end_of(segment.p_offset, segment.p_filesz));
   }
   return end;
@@ -47,12 +53,12 @@ uint64_t expected_bytes(std::string_view bytes) {
 
 std::optional<SharedObjectSize> shared_object_size(const std::filesystem::path& path) {
   try {
-    const MappedFile file(path);
-    const std::string_view bytes = file.text();
-    if (bytes.size() < EI_NIDENT || !bytes.starts_with(std::string_view(ELFMAG, SELFMAG)) ||
-        bytes[EI_CLASS] != ELFCLASS64 || bytes[EI_DATA] != kOurByteOrder)
+    const FileReader file(path);
+    unsigned char identity[EI_NIDENT];
+    if (!read_struct(file, 0, identity) || std::memcmp(identity, ELFMAG, SELFMAG) != 0 ||
+        identity[EI_CLASS] != ELFCLASS64 || identity[EI_DATA] != kOurByteOrder)
       return std::nullopt;
-    return SharedObjectSize{bytes.size(), expected_bytes(bytes)};
+    return SharedObjectSize{static_cast<uint64_t>(file.size()), expected_bytes(file)};
   } catch (const StorageError&) {  // the loader says why
     return std::nullopt;
   }

@@ -35,8 +35,8 @@ class HloBuilder {
   virtual HloValues op(std::string_view name, const HloValues& operands,
                        const std::vector<Type>& results, std::string_view attributes = {},
                        const std::vector<HloRegion>& regions = {}) = 0;
-  /// A constant with the same value everywhere; `value` is rounded to the dtype.
-  virtual HloValue splat(const Type& type, double value) = 0;
+  /// A constant with the same value everywhere (convert_element).
+  virtual HloValue splat(const Type& type, Scalar value) = 0;
   virtual HloValue constant(const HostTensor& value) = 0;
   /// Writes the ops of `region` here, with `arguments` for its parameters.
   virtual HloValues inline_region(const Region& region, const HloValues& arguments) = 0;

@@ -30,17 +30,22 @@ HostTensor& HostTensor::operator=(HostTensor other) noexcept {
   return *this;
 }
 
-HostTensor HostTensor::full(Shape shape, double value, DType dtype) {
+HostTensor HostTensor::full(Shape shape, Scalar value, DType dtype) {
   HostTensor out(Type{dtype, std::move(shape)});
   dispatch(dtype, [&]<class T>(std::type_identity<T>) {
-    std::ranges::fill(out.values<T>(), convert_element<T>(value));
+    std::ranges::fill(out.values<T>(), value.as<T>());
   });
   return out;
 }
 
-double HostTensor::at(int64_t i) const {
+double HostTensor::at(int64_t i) const { return element(i).as<double>(); }
+Scalar HostTensor::element(int64_t i) const {
   return dispatch(dtype(), [&]<class T>(std::type_identity<T>) {
-    return convert_element<double>(values<T>()[static_cast<size_t>(i)]);
+    const T v = values<T>()[static_cast<size_t>(i)];
+    if constexpr (std::is_same_v<T, BF16>)
+      return Scalar(static_cast<float>(v));
+    else
+      return Scalar(v);
   });
 }
 
@@ -70,7 +75,8 @@ bool HostTensor::operator==(const HostTensor& other) const {
 std::string HostTensor::text(int64_t max_values) const {
   std::string out = to_text(type_) + " {";
   for (int64_t i = 0; i < std::min(size(), max_values); ++i) {
-    fmt::format_to(std::back_inserter(out), "{}{:.9g}", i ? ", " : "", at(i));
+    out += i ? ", " : "";
+    out += is_float(dtype()) ? fmt::format("{:.9g}", at(i)) : element(i).text();
   }
   return out + (size() > max_values ? ", ...}" : "}");
 }

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "ir/scalar.h"
 #include "ir/type.h"
 
 namespace axle {
@@ -31,7 +32,7 @@ class HostTensor {
   HostTensor(HostTensor&&) noexcept = default;
   HostTensor& operator=(HostTensor other) noexcept;
 
-  static HostTensor full(Shape shape, double value, DType dtype = DType::kF32);
+  static HostTensor full(Shape shape, Scalar value, DType dtype = DType::kF32);
   static HostTensor zeros(Shape shape, DType dtype = DType::kF32) {
     return full(std::move(shape), 0, dtype);
   }
@@ -61,8 +62,10 @@ class HostTensor {
     check_dtype(dtype_of<T>());
     return {reinterpret_cast<const T*>(data_.get()), static_cast<size_t>(size())};
   }
-  /// Element i in row-major order, as a double.
+  /// Element i in row-major order, as a double: integers beyond 2^53 are rounded.
   double at(int64_t i) const;
+  /// The same as it is.
+  Scalar element(int64_t i) const;
   /// Same values in another dtype (convert_element).
   HostTensor astype(DType dtype) const;
   /// Same elements under another shape of equal size.

@@ -28,7 +28,7 @@ std::string join_types(const std::vector<Type>& types) {
 }
 
 template <class T>
-std::string float_bits(T value, int digits) {
+std::string float_bits(T value, size_t digits) {
   std::conditional_t<sizeof(T) == 8, uint64_t,
                      std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t>>
       bits;
@@ -37,25 +37,13 @@ std::string float_bits(T value, int digits) {
 }
 
 // Exact text of one element: hexadecimal bits where decimal digits would be ambiguous.
-std::string element_text(DType dtype, double value) {
-  switch (dtype) {
-    case DType::kPred:
-      return value != 0 ? "true" : "false";
-    case DType::kBF16:
-      return float_bits(BF16(static_cast<float>(value)), 4);
-    case DType::kF32:
-      return float_bits(static_cast<float>(value), 8);
-    case DType::kF64:
-      return float_bits(value, 16);
-    case DType::kU64:
-      return fmt::format("{}", convert_element<uint64_t>(value));
-    case DType::kI32:
-      return fmt::format("{}", convert_element<int32_t>(value));
-    case DType::kU32:
-      return fmt::format("{}", convert_element<uint32_t>(value));
-    default:
-      return fmt::format("{}", convert_element<int64_t>(value));
-  }
+std::string element_text(DType dtype, const Scalar& value) {
+  return dispatch(dtype, [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_integral_v<T>)
+      return fmt::format("{}", value.as<T>());
+    else
+      return float_bits(value.as<T>(), 2 * sizeof(T));
+  });
 }
 
 std::string hex_bytes(const HostTensor& value) {
@@ -142,7 +130,7 @@ void TextBuilder::write_region(const HloRegion& region, std::string_view termina
   splats_ = outer_splats;
 }
 
-HloValue TextBuilder::splat(const Type& type, double value) {
+HloValue TextBuilder::splat(const Type& type, Scalar value) {
   const std::string text = element_text(type.dtype, value);
   auto [it, is_new] = splats_.try_emplace({mlir_type(type), text});
   if (is_new) {
@@ -155,7 +143,7 @@ HloValue TextBuilder::splat(const Type& type, double value) {
 }
 
 HloValue TextBuilder::constant(const HostTensor& value) {
-  if (value.size() == 1) return splat(value.type(), value.at(0));
+  if (value.size() == 1) return splat(value.type(), value.element(0));
   std::string text;
   if (value.dtype() == DType::kPred) {
     // Predicates have no byte form in MLIR's text: spell them as nested lists.

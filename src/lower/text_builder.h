@@ -16,7 +16,7 @@ class TextBuilder final : public HloBuilder {
 
   HloValues op(std::string_view name, const HloValues& operands, const std::vector<Type>& results,
                std::string_view attributes, const std::vector<HloRegion>& regions) override;
-  HloValue splat(const Type& type, double value) override;
+  HloValue splat(const Type& type, Scalar value) override;
   HloValue constant(const HostTensor& value) override;
   HloValues inline_region(const Region& region, const HloValues& arguments) override;
   HloValues call(const std::string& name, const HloValues& arguments,

@@ -1,10 +1,11 @@
 // Arithmetic on tensors.
 //
 // Operands have one dtype; shapes broadcast as in numpy (dims of size 1 or missing in front). A C++
-// number takes the dtype of the tensor beside it. Integer division and remainder truncate towards
+// number takes the dtype of the tensor beside it, exactly: ShapeError if an integer dtype lacks it. Integer division and remainder truncate towards
 // zero.
 #pragma once
 
+#include "ir/scalar.h"
 #include "ir/tensor.h"
 
 namespace axle {
@@ -14,20 +15,20 @@ Tensor operator+(const Tensor& a, const Tensor& b);
 Tensor operator-(const Tensor& a, const Tensor& b);
 Tensor operator*(const Tensor& a, const Tensor& b);
 Tensor operator/(const Tensor& a, const Tensor& b);
-Tensor operator+(const Tensor& a, double b);
-Tensor operator-(const Tensor& a, double b);
-Tensor operator*(const Tensor& a, double b);
-Tensor operator/(const Tensor& a, double b);
-Tensor operator+(double a, const Tensor& b);
-Tensor operator-(double a, const Tensor& b);
-Tensor operator*(double a, const Tensor& b);
-Tensor operator/(double a, const Tensor& b);
+Tensor operator+(const Tensor& a, Scalar b);
+Tensor operator-(const Tensor& a, Scalar b);
+Tensor operator*(const Tensor& a, Scalar b);
+Tensor operator/(const Tensor& a, Scalar b);
+Tensor operator+(Scalar a, const Tensor& b);
+Tensor operator-(Scalar a, const Tensor& b);
+Tensor operator*(Scalar a, const Tensor& b);
+Tensor operator/(Scalar a, const Tensor& b);
 /// Sign of the dividend, as C's fmod and %.
 Tensor remainder(const Tensor& a, const Tensor& b);
 /// NaN if either is NaN; equal operands share the gradient.
 Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
-Tensor maximum(const Tensor& a, double b);
-Tensor minimum(const Tensor& a, double b);
+Tensor maximum(const Tensor& a, Scalar b);
+Tensor minimum(const Tensor& a, Scalar b);
 
 }  // namespace axle

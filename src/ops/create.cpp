@@ -9,10 +9,10 @@ namespace axle {
 namespace {
 
 struct FullAttributes : Attributes {
-  FullAttributes(Type t, double v) : type(std::move(t)), value(v) {}
+  FullAttributes(Type t, Scalar v) : type(std::move(t)), value(v) {}
   Type type;
-  double value;
-  std::string text() const override { return fmt::format("value = {:.17g}", value); }
+  Scalar value;
+  std::string text() const override { return "value = " + value.text(); }
 };
 
 struct ConstantAttributes : Attributes {
@@ -90,18 +90,19 @@ const OpRules iota_rules(
 
 }  // namespace
 
-Tensor full(const Shape& shape, double value, DType dtype) {
-  if (!is_float(dtype) && value != std::floor(value)) {
-    throw ShapeError(
-        fmt::format("full: expected a whole number for {}, got {}", name_of(dtype), value));
+Tensor full(const Shape& shape, Scalar value, DType dtype) {
+  if (!value.fits(dtype)) {
+    throw ShapeError(fmt::format("{}: full: expected a whole number in the range of {}, got {}",
+                                 NameScope::current() ? *NameScope::current() : "the top level",
+                                 name_of(dtype), value.text()));
   }
   return emit(full_rules, {}, FullAttributes(Type{dtype, shape}, value));
 }
 Tensor zeros(const Shape& shape, DType dtype) { return full(shape, 0, dtype); }
 Tensor ones(const Shape& shape, DType dtype) { return full(shape, 1, dtype); }
 Tensor zeros_like(const Tensor& t) { return zeros(t.shape(), t.dtype()); }
-Tensor full_like(const Tensor& t, double value) { return full(t.shape(), value, t.dtype()); }
-Tensor scalar(double value, DType dtype) { return full({}, value, dtype); }
+Tensor full_like(const Tensor& t, Scalar value) { return full(t.shape(), value, t.dtype()); }
+Tensor scalar(Scalar value, DType dtype) { return full({}, value, dtype); }
 
 Tensor constant(const HostTensor& value) {
   return emit(constant_rules, {}, ConstantAttributes(value));

@@ -6,15 +6,15 @@
 
 namespace axle {
 
-/// Every element is `value`, rounded to the dtype.
-Tensor full(const Shape& shape, double value, DType dtype = DType::kF32);
+/// Every element is `value`: exact in integer dtypes, rounded to floating-point ones. Throws
+/// ShapeError for a number that an integer dtype lacks.
+Tensor full(const Shape& shape, Scalar value, DType dtype = DType::kF32);
 Tensor zeros(const Shape& shape, DType dtype = DType::kF32);
 Tensor ones(const Shape& shape, DType dtype = DType::kF32);
 /// Of the type of `t`.
 Tensor zeros_like(const Tensor& t);
-Tensor full_like(const Tensor& t, double value);
-/// A scalar, exact for every integer dtype. Throws ShapeError for a fraction in an integer dtype.
-Tensor scalar(double value, DType dtype = DType::kF32);
+Tensor full_like(const Tensor& t, Scalar value);
+Tensor scalar(Scalar value, DType dtype = DType::kF32);
 /// The data itself becomes part of the program: for small tables; larger data is an argument.
 Tensor constant(const HostTensor& value);
 /// 0, 1, 2, ... along dim `axis`.

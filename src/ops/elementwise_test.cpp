@@ -59,7 +59,11 @@ TEST(Elementwise, NumbersTakeTheDtypeBeside) {
       run([](const Values& v) { return 7 - v[0] * 2; }, {counting({3}, DType::kI32)});
   EXPECT_EQ(y, HostTensor({3}, {7, 5, 3}));
   EXPECT_THAT(error_of([](const Values& v) { return v[0] + 0.5; }, {y}),
-              HasSubstr("expected a whole number for i32, got 0.5"));
+              HasSubstr("expected a whole number in the range of i32, got 0.5"));
+  EXPECT_THAT(error_of([](const Values& v) { return v[0] + (int64_t{1} << 31); }, {y}),
+              HasSubstr("expected a whole number in the range of i32, got 2147483648"));
+  EXPECT_THAT(error_of([](const Values& v) { return astype(v[0], DType::kU32) + -1; }, {y}),
+              HasSubstr("expected a whole number in the range of u32, got -1"));
 }
 
 TEST(Elementwise, SelectBroadcastsAllThree) {

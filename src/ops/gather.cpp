@@ -156,7 +156,7 @@ Tensor last_positions(const OpNode& op) {
   for (const int64_t d : dims.index_map)
     last.push_back(op.inputs[0].dim(d) - sizes[static_cast<size_t>(d)]);
   if (std::ranges::all_of(last, [&](int64_t v) { return v == last[0]; })) {
-    return full_like(indices, last.empty() ? 0 : static_cast<double>(last[0]));
+    return full_like(indices, last.empty() ? 0 : last[0]);
   }
   const HostTensor table({static_cast<int64_t>(last.size())}, std::span<const int64_t>(last));
   return broadcast_in_dim(constant(table.astype(indices.dtype())), indices.shape(),

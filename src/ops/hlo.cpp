@@ -4,7 +4,7 @@
 
 namespace axle {
 
-HloValue hlo_splat_like(HloBuilder& b, const HloValue& x, double value) {
+HloValue hlo_splat_like(HloBuilder& b, const HloValue& x, Scalar value) {
   return b.splat(x.type, value);
 }
 
@@ -39,7 +39,7 @@ HloValue hlo_broadcast(HloBuilder& b, const HloValue& x, const Shape& shape,
                "broadcast_dimensions = " + mlir_array(dims));
 }
 
-HloValue hlo_reduce(HloBuilder& b, std::string_view name, const HloValue& x, double init,
+HloValue hlo_reduce(HloBuilder& b, std::string_view name, const HloValue& x, Scalar init,
                     const std::vector<int64_t>& dims) {
   const Type element{x.type.dtype, {}};
   const HloRegion combine{{element, element},

@@ -9,7 +9,7 @@
 namespace axle {
 
 /// Everywhere `value`, of the type of x.
-HloValue hlo_splat_like(HloBuilder& b, const HloValue& x, double value);
+HloValue hlo_splat_like(HloBuilder& b, const HloValue& x, Scalar value);
 /// "stablehlo.<name>" whose operands have one type, which is the result's too.
 HloValue hlo_map(HloBuilder& b, std::string_view name, const HloValues& x);
 HloValue hlo_convert(HloBuilder& b, const HloValue& x, DType dtype);
@@ -22,7 +22,7 @@ HloValue hlo_select(HloBuilder& b, const HloValue& p, const HloValue& x, const H
 HloValue hlo_broadcast(HloBuilder& b, const HloValue& x, const Shape& shape,
                        const std::vector<int64_t>& dims);
 /// Combines the elements along `dims` by "stablehlo.<name>", starting from `init`; the dims vanish.
-HloValue hlo_reduce(HloBuilder& b, std::string_view name, const HloValue& x, double init,
+HloValue hlo_reduce(HloBuilder& b, std::string_view name, const HloValue& x, Scalar init,
                     const std::vector<int64_t>& dims);
 /// Sorts the operands together along `axis`, stably; the first `num_keys` are compared by
 /// `direction` (LT or GT) with -0 = 0 and NaN above all.

@@ -21,7 +21,7 @@ Tensor linear_index(const Shape& shape, DType dtype) {
   for (size_t d = 0; d < shape.size(); ++d) {
     if (shape[d] == 1) continue;
     Tensor term = iota(shape, static_cast<int64_t>(d), dtype);
-    if (strides[d] != 1) term = term * static_cast<double>(strides[d]);
+    if (strides[d] != 1) term = term * strides[d];
     sum = sum ? sum + term : term;
   }
   return sum ? sum : zeros(shape, dtype);
@@ -46,7 +46,10 @@ std::pair<Tensor, Tensor> hash(const Tensor& key, const std::pair<Tensor, Tensor
 
 }  // namespace
 
-HostTensor key(int64_t seed) { return HostTensor({2}, {uint32_t{0}, static_cast<uint32_t>(seed)}); }
+HostTensor key(int64_t seed) {
+  const auto bits = static_cast<uint64_t>(seed);
+  return HostTensor({2}, {static_cast<uint32_t>(bits >> 32), static_cast<uint32_t>(bits)});
+}
 
 Tensor split(const Tensor& key, int64_t n) {
   const auto [first, second] = hash(key, counters({n}));

@@ -14,7 +14,8 @@
 
 namespace axle::random {
 
-/// The key of a seed, u32[2]; of the seed's 64 bits the lower 32 count.
+/// The key of a seed, u32[2]: its upper and its lower 32 bits. (JAX does the same where x64 is on;
+/// else it keeps the lower 32 bits alone, so that its seed -1 is 2^32 - 1 here.)
 HostTensor key(int64_t seed);
 /// n independent keys, u32[n, 2]; the key split is used up.
 Tensor split(const Tensor& key, int64_t n = 2);
@@ -50,8 +51,8 @@ Tensor gumbel(const Tensor& key, const Shape& shape, DType dtype = DType::kF32);
 /// Density exp(-|x|) / 2.
 Tensor laplace(const Tensor& key, const Shape& shape, DType dtype = DType::kF32);
 
-/// Integers in [low, high), nearly uniform (exactly so if high - low is a power of two); dtype i32,
-/// i64, u32 or u64.
+/// Integers in [low, high), nearly uniform (exactly so if high - low is a power of two); `low` where
+/// the interval is empty. Throws ShapeError unless dtype is i32, i64, u32 or u64 and has them all.
 Tensor randint(const Tensor& key, const Shape& shape, int64_t low, int64_t high,
                DType dtype = DType::kI32);
 /// 0 .. n-1 in random order, i32.

@@ -29,7 +29,10 @@ HostTensor words(Shape shape, T... values) {
 
 TEST(Random, Keys) {
   EXPECT_EQ(random::key(42), words({2}, 0, 42));
-  EXPECT_EQ(random::key(-1), words({2}, 0, 0xffffffff));
+  EXPECT_EQ(random::key(-1), words({2}, 0xffffffff, 0xffffffff));
+  EXPECT_EQ(random::key(0xffffffff), words({2}, 0, 0xffffffff));
+  EXPECT_EQ(random::key((int64_t{7} << 32) + 42), words({2}, 7, 42));
+  EXPECT_EQ(random::key(std::numeric_limits<int64_t>::min()), words({2}, 0x80000000, 0));
   EXPECT_EQ(draw(0, [](const Tensor& k) { return random::split(k, 3); }),
             words({3, 2}, 1797259609, 2579123966, 928981903, 3453687069, 4146024105, 2718843009));
   EXPECT_EQ(draw(42, [](const Tensor& k) { return random::split(k); }),

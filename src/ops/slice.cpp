@@ -235,12 +235,12 @@ Tensor pad(const Tensor& x, const Tensor& value, const Shape& low, const Shape& 
               PadAttributes(low, high, interior.empty() ? Shape(x.shape().size(), 0) : interior));
 }
 
-Tensor pad(const Tensor& x, double value, const Shape& low, const Shape& high,
+Tensor pad(const Tensor& x, Scalar value, const Shape& low, const Shape& high,
            const Shape& interior) {
   return pad(x, scalar(value, x.dtype()), low, high, interior);
 }
 
-Tensor pad_in_dim(const Tensor& x, int64_t axis, int64_t low, int64_t high, double value) {
+Tensor pad_in_dim(const Tensor& x, int64_t axis, int64_t low, int64_t high, Scalar value) {
   const auto d = static_cast<size_t>(normalized_axis("pad", x, axis));
   Shape lows(x.shape().size(), 0), highs = lows;
   lows[d] = low;

@@ -2,6 +2,7 @@
 // dynamic_slice.h).
 #pragma once
 
+#include "ir/scalar.h"
 #include "ir/tensor.h"
 
 namespace axle {
@@ -17,10 +18,10 @@ Tensor index_in_dim(const Tensor& x, int64_t axis, int64_t i);
 /// negative low and high cut elements off.
 Tensor pad(const Tensor& x, const Tensor& value, const Shape& low, const Shape& high,
            const Shape& interior = {});
-Tensor pad(const Tensor& x, double value, const Shape& low, const Shape& high,
+Tensor pad(const Tensor& x, Scalar value, const Shape& low, const Shape& high,
            const Shape& interior = {});
 /// Pads one axis with `value`.
-Tensor pad_in_dim(const Tensor& x, int64_t axis, int64_t low, int64_t high, double value = 0);
+Tensor pad_in_dim(const Tensor& x, int64_t axis, int64_t low, int64_t high, Scalar value = 0);
 
 /// Along an axis that they have.
 Tensor concatenate(const Values& parts, int64_t axis);

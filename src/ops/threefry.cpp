@@ -64,7 +64,7 @@ HloValues write_rounds(HloBuilder& b, const HloValues& x) {
     }
     y0 = hlo_map(b, "add", {y0, key[(group + 1) % 3]});
     y1 = hlo_map(b, "add", {y1, key[(group + 2) % 3]});
-    y1 = hlo_map(b, "add", {y1, b.splat(type, static_cast<double>(group + 1))});
+    y1 = hlo_map(b, "add", {y1, b.splat(type, group + 1)});
   }
   return {y0, y1};
 }

@@ -65,7 +65,7 @@ HloValues lower_scan(const OpNode& op, HloBuilder& b, const HloValues& x) {
   for (const HloValue& v : state) types.push_back(v.type);
 
   const auto condition = [&](const HloValues& s) {
-    const HloValue n = b.splat(i32, static_cast<double>(a.length));
+    const HloValue n = b.splat(i32, a.length);
     return HloValues{b.one("stablehlo.compare", {s[0], n}, pred,
                            "comparison_direction = #stablehlo<comparison_direction LT>, "
                            "compare_type = #stablehlo<comparison_type SIGNED>")};
@@ -74,7 +74,7 @@ HloValues lower_scan(const OpNode& op, HloBuilder& b, const HloValues& x) {
     HloValue at = s[0];
     if (a.reverse)
       at =
-          b.one("stablehlo.subtract", {b.splat(i32, static_cast<double>(a.length - 1)), s[0]}, i32);
+          b.one("stablehlo.subtract", {b.splat(i32, a.length - 1), s[0]}, i32);
     const HloValue zero = b.splat(i32, 0);
     const auto starts = [&](const Type& stacked, const HloValue& operand) {
       HloValues v{operand};

@@ -1,0 +1,29 @@
+#include "ir/scalar.h"
+
+#include <fmt/format.h>
+
+namespace axle {
+
+bool Scalar::fits(DType dtype) const {
+  if (!is_integer(dtype)) return true;
+  return dispatch(dtype, [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      if (const auto* const v = std::get_if<double>(&value_)) {
+        // The largest integer may round up as a double, one more is a power of two and does not.
+        constexpr double kEnd = 2 * (static_cast<double>(std::numeric_limits<T>::max() / 2) + 1);
+        return *v == std::floor(*v) && *v >= static_cast<double>(std::numeric_limits<T>::min()) &&
+               *v < kEnd;
+      }
+      if (const auto* const v = std::get_if<uint64_t>(&value_)) return std::in_range<T>(*v);
+      return std::in_range<T>(std::get<int64_t>(value_));
+    }
+    return true;
+  });
+}
+
+std::string Scalar::text() const {
+  if (const auto* const v = std::get_if<double>(&value_)) return fmt::format("{:.17g}", *v);
+  return std::visit([](auto v) { return fmt::format("{}", v); }, value_);
+}
+
+}  // namespace axle

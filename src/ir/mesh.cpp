@@ -6,14 +6,17 @@
 #include <algorithm>
 #include <set>
 
+#include "base/checked.h"
 #include "base/error.h"
 
 namespace axle {
 
 int64_t Mesh::num_devices() const {
-  int64_t n = 1;
-  for (const auto& axis : axes) n *= axis.size;
-  return n;
+  Shape sizes;
+  for (const auto& axis : axes) sizes.push_back(axis.size);
+  const auto n = checked_product(sizes);
+  if (!n) throw ConfigError(fmt::format("mesh: expected fewer devices, got {}", to_text(*this)));
+  return *n;
 }
 
 int64_t Mesh::size(std::string_view axis) const {

@@ -26,6 +26,7 @@ struct MeshAxis {
 /// axes means one device. A hybrid mesh splits an axis by `across`.
 struct Mesh {
   std::vector<MeshAxis> axes = {};
+  /// Product of the sizes. Throws ConfigError where it does not fit.
   int64_t num_devices() const;
   /// Size of the axis; 1 if the mesh does not have it.
   int64_t size(std::string_view axis) const;

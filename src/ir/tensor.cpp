@@ -26,11 +26,43 @@ const std::string* intern(std::string_view text) {
   return &*it;
 }
 
+// The memory of all nodes. What a region gives back serves the next ones, under another `life`.
+class NodePool {
+ public:
+  static NodePool& instance() {
+    static auto* const pool = new NodePool;  // leaked: graphs may outlive every static
+    return *pool;
+  }
+  OpNode* get() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) return &nodes_.emplace_back();
+    OpNode* const node = free_.back();
+    free_.pop_back();
+    return node;
+  }
+  void take_back(const std::vector<OpNode*>& nodes) {
+    // Not under the lock: a node may hold the last reference to a region, which gives back its own.
+    for (OpNode* node : nodes) {
+      const uint32_t next_life = node->life + 1;
+      *node = OpNode{};
+      node->life = next_life;
+    }
+    const std::lock_guard lock(mutex_);
+    free_.insert(free_.end(), nodes.begin(), nodes.end());
+  }
+
+ private:
+  std::mutex mutex_;
+  std::deque<OpNode> nodes_;
+  std::vector<OpNode*> free_;
+};
+
 }  // namespace
 
 const Type& Tensor::type() const {
-  AXLE_CHECK(node_, "the type of an empty Tensor");
-  return node_->outputs[index_];
+  const OpNode* const op = node();
+  AXLE_CHECK(op, "the type of an empty Tensor");
+  return op->outputs[index_];
 }
 
 int64_t Tensor::dim(int64_t i) const {
@@ -45,7 +77,7 @@ std::vector<Type> types_of(const Values& values) {
   return out;
 }
 
-bool Tensor::is_parameter() const { return node_->rules == nullptr; }
+bool Tensor::is_parameter() const { return node()->rules == nullptr; }
 
 Values OpNode::results() {
   Values out;
@@ -53,9 +85,18 @@ Values OpNode::results() {
   return out;
 }
 
+void leaked_tensor(std::string_view what) {
+  throw InternalError(
+      fmt::format("{}: a tensor leaked out of the trace that made it, got {}; return it from the "
+                  "traced function instead",
+                  g_scope ? *g_scope : std::string("trace"), what));
+}
+
+Region::~Region() { NodePool::instance().take_back(owned_); }
+
 OpNode* Region::new_node() {
-  owned_.push_back(std::make_unique<OpNode>());
-  OpNode* node = owned_.back().get();
+  OpNode* node = NodePool::instance().get();
+  owned_.push_back(node);
   node->parent = this;
   node->id = static_cast<uint32_t>(owned_.size());
   node->scope = g_scope;
@@ -64,6 +105,8 @@ OpNode* Region::new_node() {
 }
 
 Tensor Region::add_parameter(Type type, std::string_view name) {
+  if (!is_countable(type.dims))
+    throw ShapeError(fmt::format("{}: {}", name.empty() ? "argument" : name, too_large_text(type)));
   OpNode* node = new_node();
   node->outputs = {std::move(type)};
   node->scope = name.empty() ? g_scope : intern(name);
@@ -82,6 +125,9 @@ OpNode* Region::append(const OpRules& rules, Values inputs,
   node->attributes = std::move(attributes);
   node->regions = std::move(regions);
   node->outputs = rules.row().infer(*node);
+  for (const Type& type : node->outputs) {
+    if (!is_countable(type.dims)) shape_error(*node, too_large_text(type));
+  }
   ops_.push_back(node);
   return node;
 }
@@ -95,12 +141,7 @@ Tensor Region::use(const Tensor& t) {
   AXLE_CHECK(t, "an empty Tensor was used as an operand");
   if (t.node()->parent == this) return t;
   if (const auto it = capture_of_.find(t); it != capture_of_.end()) return it->second;
-  if (!outer_) {
-    throw InternalError(
-        fmt::format("{}: a tensor leaked out of the trace that made it, got {}; return it from the "
-                    "traced function instead",
-                    g_scope ? *g_scope : std::string("trace"), describe(t)));
-  }
+  if (!outer_) leaked_tensor(describe(t));
   const Tensor outside = outer_->use(t);
   if (const auto it = capture_of_.find(outside); it != capture_of_.end()) {
     capture_of_.emplace(t, it->second);

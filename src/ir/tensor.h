@@ -36,10 +36,13 @@ enum class Phase : uint8_t { kForward, kBackward };
 
 /// One result of an op or one parameter of a region; a default-constructed Tensor is "none" (a
 /// symbolic zero cotangent).
+///
+/// A tensor lives as long as its region. All but the comparisons throw InternalError for one that
+/// outlived it.
 class Tensor {
  public:
   Tensor() = default;
-  Tensor(OpNode* node, uint32_t index) : node_(node), index_(index) {}
+  Tensor(OpNode* node, uint32_t index);
 
   const Type& type() const;
   const Shape& shape() const { return type().dims; }
@@ -48,25 +51,27 @@ class Tensor {
   /// Size of dim i; negative i counts from the end.
   int64_t dim(int64_t i) const;
 
-  OpNode* node() const { return node_; }
+  OpNode* node() const;
   uint32_t index() const { return index_; }
   bool is_parameter() const;
   explicit operator bool() const { return node_ != nullptr; }
+  /// The same result of the same op (not: equal elements, which is ops/compare.h's equal()).
+  friend bool same(const Tensor& a, const Tensor& b) {
+    return a.node_ == b.node_ && a.index_ == b.index_ && a.life_ == b.life_;
+  }
+  friend struct TensorHash;
 
  private:
   OpNode* node_ = nullptr;
   uint32_t index_ = 0;
+  uint32_t life_ = 0;  // of the node when this handle was made
 };
 using Values = std::vector<Tensor>;
 std::vector<Type> types_of(const Values& values);
 
-/// The same result of the same op (not: equal elements, which is ops/compare.h's equal()).
-inline bool same(const Tensor& a, const Tensor& b) {
-  return a.node() == b.node() && a.index() == b.index();
-}
 struct TensorHash {
   size_t operator()(const Tensor& t) const {
-    return std::hash<const void*>()(t.node()) * 31 + t.index();
+    return std::hash<const void*>()(t.node_) * 31 + t.index_;
   }
 };
 struct TensorSame {
@@ -83,6 +88,9 @@ struct OpNode {
   const std::string* scope =
       nullptr;      // interned path of the layer that emitted it, or the name of a parameter
   uint32_t id = 0;  // ascending within the region
+  /// Regions that this memory has served before: nodes are used again but never freed, so that a
+  /// handle can tell that its own is gone.
+  uint32_t life = 0;
   Phase phase = Phase::kForward;
 
   template <class A>
@@ -94,12 +102,23 @@ struct OpNode {
   Values results();
 };
 
+/// Ends with the one error of a tensor that is used outside its trace; `what` describes it.
+[[noreturn]] void leaked_tensor(std::string_view what);
+
+inline Tensor::Tensor(OpNode* node, uint32_t index)
+    : node_(node), index_(index), life_(node ? node->life : 0) {}
+inline OpNode* Tensor::node() const {
+  if (node_ && node_->life != life_) leaked_tensor("one whose trace is over");
+  return node_;
+}
+
 /// A closed piece of program: it refers to its own parameters and ops alone. While it is traced,
 /// values of outer regions may be used; they become leading parameters (captures) when the region
 /// is closed.
 class Region {
  public:
   explicit Region(Region* outer = nullptr) : outer_(outer) {}
+  ~Region();
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
 
@@ -125,7 +144,7 @@ class Region {
   Region* outer_;
   Values parameters_, results_;
   std::vector<OpNode*> ops_;
-  std::vector<std::unique_ptr<OpNode>> owned_;
+  std::vector<OpNode*> owned_;
   std::unordered_map<Tensor, Tensor, TensorHash, TensorSame> capture_of_;
   std::vector<std::pair<Tensor, Tensor>>
       captures_;  // value of the next outer region -> parameter here

@@ -3,12 +3,22 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/checked.h"
+#include "base/error.h"
+
 namespace axle {
 
+bool is_countable(const Shape& shape) {
+  return checked_product(shape).value_or(kMostElements + 1) <= kMostElements;
+}
+
 int64_t num_elements(const Shape& shape) {
-  int64_t n = 1;
-  for (int64_t d : shape) n *= d;
-  return n;
+  const auto n = checked_product(shape);
+  if (!n || *n > kMostElements) {
+    throw ShapeError(fmt::format("shape {}: expected at most {} elements; lower its dims",
+                                 to_text(shape), kMostElements));
+  }
+  return *n;
 }
 
 std::string to_text(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
@@ -21,6 +31,12 @@ Shape row_major_strides(const Shape& shape) {
 
 std::string to_text(const Type& type) {
   return std::string(name_of(type.dtype)) + to_text(type.dims);
+}
+
+std::string too_large_text(const Type& type) {
+  double bytes = static_cast<double>(size_bytes(type.dtype));
+  for (const int64_t d : type.dims) bytes *= static_cast<double>(d);
+  return fmt::format("{} takes {:.2g} bytes, more than any machine has", to_text(type), bytes);
 }
 
 std::string mlir_type(const Type& type) {

@@ -11,7 +11,11 @@ namespace axle {
 
 using Shape = std::vector<int64_t>;
 
-/// Product of the dims; 1 for a scalar.
+/// No tensor has more elements: 2^50 are far beyond any machine, and sums of their bytes are exact.
+inline constexpr int64_t kMostElements = int64_t{1} << 50;
+/// Whether it has at most kMostElements; dims may be any positive numbers.
+bool is_countable(const Shape& shape);
+/// Product of the dims; 1 for a scalar. Throws ShapeError unless is_countable.
 int64_t num_elements(const Shape& shape);
 /// "[2, 3]".
 std::string to_text(const Shape& shape);
@@ -30,6 +34,9 @@ struct Type {
 
 /// "f32[2, 3]".
 std::string to_text(const Type& type);
+/// "f32[1000000000, 1000000000] takes 4e+18 bytes, more than any machine has": of types that are
+/// not countable.
+std::string too_large_text(const Type& type);
 /// "tensor<2x3xf32>".
 std::string mlir_type(const Type& type);
 

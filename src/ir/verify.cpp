@@ -13,8 +13,9 @@ void verify(const Region& region) {
     AXLE_CHECK(
         t && defined.contains(t.node()),
         fmt::format("{} uses {} which is not defined before it in its region", user, describe(t)));
-    AXLE_CHECK(t.index() < t.node()->outputs.size(),
-               fmt::format("{} uses result {} of {}", user, t.index(), describe(t)));
+    AXLE_CHECK(
+        t.index() < t.node()->outputs.size(),
+        fmt::format("{} uses result {} of {}", user, t.index(), describe(t.node()->result())));
   };
   for (const Tensor& p : region.parameters()) defined.insert(p.node());
   for (const OpNode* op : region.ops()) {

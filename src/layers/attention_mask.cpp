@@ -13,7 +13,9 @@ Tensor CausalMask::operator()(const Tensor& query_positions, const Tensor& key_p
 
 Tensor SlidingWindowMask::operator()(const Tensor& query_positions,
                                      const Tensor& key_positions) const {
-  const Tensor near = query_positions - key_positions <= static_cast<double>(window);
+  // Positions are i32: a window that is wider than all of them sees all.
+  const Tensor near = query_positions - key_positions <=
+                      std::min<int64_t>(window, std::numeric_limits<int32_t>::max());
   return (query_positions >= key_positions) & near;
 }
 

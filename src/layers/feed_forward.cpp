@@ -1,5 +1,6 @@
 #include "layers/feed_forward.h"
 
+#include "base/error.h"
 #include "config/register.h"
 #include "layers/mesh_axes.h"
 #include "ops/annotate.h"
@@ -26,10 +27,19 @@ Projection::Dims narrowing(int64_t hidden_dim, int64_t model_dim) {
 
 FeedForward::FeedForward(const Config& cfg, const Dims& dims, const Scope& scope)
     : Mixer(scope),
+      hidden_dim_(hidden_dim(cfg, dims)),
       activation_(cfg.activation),
-      gate_(child("gate", cfg.gate, widening(dims.model_dim, cfg.hidden_dim(dims.model_dim)))),
-      up_(child("up", cfg.up, widening(dims.model_dim, cfg.hidden_dim(dims.model_dim)))),
-      down_(child("down", cfg.down, narrowing(cfg.hidden_dim(dims.model_dim), dims.model_dim))) {}
+      gate_(child("gate", cfg.gate, widening(dims.model_dim, hidden_dim_))),
+      up_(child("up", cfg.up, widening(dims.model_dim, hidden_dim_))),
+      down_(child("down", cfg.down, narrowing(hidden_dim_, dims.model_dim))) {}
+
+int64_t FeedForward::hidden_dim(const Config& cfg, const Dims& dims) const {
+  try {
+    return cfg.hidden_dim(dims.model_dim);
+  } catch (const ConfigError& error) {
+    fail("hidden_dim", error.what());
+  }
+}
 
 Tensor FeedForward::forward(const Tensor& x_BTD, const MixerContext&) {
   Tensor hidden_BTF;

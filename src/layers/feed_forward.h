@@ -33,11 +33,15 @@ class FeedForward final : public Mixer {
     AXLE_CONFIG(FeedForward, hidden_dim, activation, gate, up, down)
   };
   FeedForward(const Config& cfg, const Dims& dims, const Scope& scope);
+  bool can_decode() const override { return true; }
 
  protected:
   Tensor forward(const Tensor& x_BTD, const MixerContext&) override;
 
  private:
+  int64_t hidden_dim(const Config& cfg, const Dims& dims) const;
+
+  int64_t hidden_dim_;
   Activation activation_;
   std::optional<Handle<Projection>> gate_;
   Handle<Projection> up_;

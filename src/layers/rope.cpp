@@ -13,6 +13,9 @@
 namespace axle {
 namespace {
 
+// The wavelengths of all pairs are a table in the program.
+constexpr int64_t kMostHeadDim = 1 << 16;
+
 // Turns by which each pair advances from one position to the next.
 Tensor frequencies(double theta, int64_t head_dim) {
   std::vector<float> f;
@@ -52,6 +55,8 @@ RoPE::RoPE(const Config& cfg, const Dims& dims, const Scope& scope)
       theta_(cfg.theta),
       inner_(child("inner", cfg.inner, dims)) {
   if (head_dim_ % 2 != 0) fail("head_dim", fmt::format("must be even, got {}", head_dim_));
+  if (head_dim_ > kMostHeadDim)
+    fail("head_dim", fmt::format("must be at most {}, got {}", kMostHeadDim, head_dim_));
 }
 
 QKVTensors RoPE::forward(const Tensor& x_BTD, const std::optional<Tensor>& positions_BT) {

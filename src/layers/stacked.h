@@ -9,7 +9,7 @@ namespace axle {
 /// x -> layer<n-1>(.. layer1(layer0(x))). Shapes: x_BTD -> y_BTD, dtype of x.
 ///
 /// The children are called layer0, layer1, ... Throws ConfigError at construction if `layers` is
-/// set and has another size than num_layers.
+/// set and has another size than num_layers, and for more than 4096 blocks.
 class Stacked final : public Block {
  public:
   struct Config {
@@ -21,6 +21,7 @@ class Stacked final : public Block {
     AXLE_CONFIG(Stacked, num_layers, layer, layers)
   };
   Stacked(const Config& cfg, const Dims& dims, const Scope& scope);
+  bool can_decode() const override { return true; }
 
  protected:
   Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;

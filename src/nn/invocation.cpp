@@ -28,6 +28,7 @@ Invocation& Invocation::current() {
 
 Invocation::Frame::Frame(const Layer& layer) : name_(layer.path()) {
   Invocation& inv = current();
+  if (inv.options_.decoding) layer.check_decoding();
   const FrameState& caller = inv.frames_.back();
   FrameState frame{.path = layer.path(), .name_hash = md5_mod_2_31_minus_1(layer.last_name())};
   frame.is_root = inv.frames_.size() == 1 && caller.path == layer.path();

@@ -52,6 +52,7 @@ Param Layer::param(std::string_view name, ParamSpec spec) {
   }
   if (!spec.init) spec.init = options_.init ? *options_.init : Init(VarianceScaling{});
   if (!spec.dtype) spec.dtype = options_.dtype.value_or(DType::kF32);
+  if (!is_countable(spec.shape)) fail(name, too_large_text(spec.type()) + "; lower its dims");
   spec.mesh_axes.resize(spec.shape.size());
   std::string path = join_path(path_, name);
   params_.emplace_back(path, std::move(spec));
@@ -77,6 +78,24 @@ Tree<StateSpec> Layer::decode_state_specs(const DecodeDims& dims) const {
   Tree<StateSpec> out;
   for (const Layer* c : children_) out.merge(c->decode_state_specs(dims));
   return out;
+}
+
+bool Layer::can_decode() const {
+  Tree<StateSpec> own = decode_state_specs({});
+  for (const Layer* c : children_) {
+    for (const auto& [path, spec] : c->decode_state_specs({})) own.erase(path);
+  }
+  return !own.empty();
+}
+
+void Layer::check_decoding() const {
+  if (can_decode()) return;
+  throw ConfigError(fmt::format(
+      "{}: expected a layer that can decode, got one that may look at positions which the call "
+      "does "
+      "not hold; declare state for them by decode_state_specs, or say by can_decode that it looks "
+      "at its own position alone",
+      config_path()));
 }
 
 Tensor Layer::constrain(const Tensor& x, const PartitionSpec& spec) {

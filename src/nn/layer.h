@@ -112,8 +112,15 @@ class Layer {
   /// Traced: initial values of all parameters from a key u32[2]; keys split in declaration order,
   /// own parameters first.
   virtual Tree<Tensor> initialize(const Tensor& key) const;
-  /// State that decoding needs, by path.
+  /// State that decoding needs, by path; zeros before the first call.
   virtual Tree<StateSpec> decode_state_specs(const DecodeDims& dims) const;
+  /// Whether calls for some positions after others give what one call for all gives, so far as it
+  /// is up to this layer and not to those below: true where decode_state_specs names state of its
+  /// own. A layer that looks at no other position says so by true. Any other is taken to look at
+  /// them, and is refused while decoding (ConfigError): it would give other text in silence.
+  virtual bool can_decode() const;
+  /// Throws ConfigError unless can_decode. Every call while decoding begins with it.
+  void check_decoding() const;
   /// How the layer can be called by name (eval-layer).
   virtual std::vector<Method> methods() = 0;
 
@@ -130,7 +137,8 @@ class Layer {
     if (!config) return std::nullopt;
     return child(name, *config, dims);
   }
-  /// Declares a parameter of this layer. Throws ConfigError for a shape that is not positive.
+  /// Declares a parameter of this layer. Throws ConfigError for a shape that is not positive or not
+  /// countable.
   Param param(std::string_view name, ParamSpec spec);
 
   /// `value` is detached from the gradient and kept under this call's path.
@@ -138,6 +146,9 @@ class Layer {
   /// A scalar that the objective must take in: one that reaches none is an error.
   void add_aux_loss(std::string_view name, const Tensor& value);
   void add_output(std::string_view name, const Tensor& value);
+  /// Whether this call has some tokens of a text that began before: with the state of the call
+  /// before it, or zeros if it is the first.
+  static bool decoding() { return Invocation::current().options().decoding; }
   /// State of this layer: its newest value in this invocation.
   Tensor state(std::string_view name) const;
   void set_state(std::string_view name, const Tensor& value);

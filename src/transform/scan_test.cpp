@@ -207,6 +207,43 @@ TEST(Trace, LeakedTensorIsAnError) {
               ::testing::HasSubstr("leaked out of the trace"));
 }
 
+// The memory of a trace that is over serves the next one: a handle into it is still told apart.
+TEST(Trace, TensorOfATraceThatIsOverIsAnError) {
+  Tensor leaked;
+  const auto leak = [&] {
+    trace(
+        [&](const Values& a) {
+          leaked = a[0] + 1.0;
+          return Values{leaked};
+        },
+        {{DType::kF32, {2}}});
+  };
+  leak();
+  const std::string expected =
+      "trace: a tensor leaked out of the trace that made it, got one whose trace is over; return "
+      "it "
+      "from the traced function instead";
+  EXPECT_EQ(error_of<InternalError>([&] { leaked.shape(); }), expected);
+  EXPECT_EQ(error_of<InternalError>([&] { describe(leaked); }), expected);
+  const std::vector<TensorFunction> uses{
+      [&](const Values&) { return Values{leaked}; },
+      [&](const Values& a) { return Values{a[0] + leaked}; },
+      [&](const Values& a) { return Values{a[0] + a[0] + leaked}; },
+      [&](const Values& a) {
+        return scan(
+                   [&](const Values& carry, const Values&) {
+                     return ScanResult{.carry = {carry[0] * leaked}, .ys = {}};
+                   },
+                   {a[0]}, {}, 2)
+            .carry;
+      },
+  };
+  for (const TensorFunction& use : uses) {
+    leak();
+    EXPECT_EQ(error_of<InternalError>([&] { trace(use, {{DType::kF32, {2}}}); }), expected);
+  }
+}
+
 TEST(Residuals, AreExplained) {
   const std::string text = explain_residuals(
       unrolled,

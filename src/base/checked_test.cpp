@@ -1,0 +1,27 @@
+#include "base/checked.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <vector>
+
+namespace axle {
+namespace {
+
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+
+TEST(CheckedProduct, IsExactOrNone) {
+  EXPECT_EQ(checked_product(6, 7), 42);
+  EXPECT_EQ(checked_product(kMost, 1), kMost);
+  EXPECT_EQ(checked_product(kMost, 2), std::nullopt);
+  EXPECT_EQ(checked_product(int64_t{1} << 31, int64_t{1} << 32), std::nullopt);
+  EXPECT_EQ(checked_product(std::vector<int64_t>{}), 1);
+  EXPECT_EQ(checked_product(std::vector<int64_t>{2, 3, 4}), 24);
+  EXPECT_EQ(checked_product(std::vector<int64_t>{kMost, kMost}), std::nullopt);
+  // Nothing, wherever the 0 stands.
+  EXPECT_EQ(checked_product(std::vector<int64_t>{kMost, kMost, 0}), 0);
+  EXPECT_EQ(checked_product(std::vector<int64_t>{0, kMost, kMost}), 0);
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,120 @@
+// verify is shown a broken graph of every kind that it claims to find.
+#include "ir/verify.h"
+
+#include <gmock/gmock.h>
+
+#include "ir/op_rules.h"
+#include "testing/error_of.h"
+
+namespace axle {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::vector<Type> like_first(const OpNode& op) { return {op.inputs[0].type()}; }
+std::vector<Type> twice(const OpNode& op) { return {op.inputs[0].type(), op.inputs[0].type()}; }
+
+const OpRules same_rules(
+    {.name = "test_same", .infer = like_first, .eval = {}, .hlo = "test.same"});
+const OpRules pair_rules({.name = "test_pair", .infer = twice, .eval = {}, .hlo = "test.pair"});
+
+constexpr DType kF32 = DType::kF32;
+
+// x -> (a, b) = pair(x) -> c = same(b), with a loop around y -> same(y) in between.
+struct Graph {
+  Graph() {
+    const TraceScope scope(region);
+    x = region.add_parameter({kF32, {2}});
+    pair = region.append(pair_rules, {x}, {}, {});
+    auto body = std::make_shared<Region>();
+    inner_x = body->add_parameter({kF32, {2}});
+    inner = body->append(same_rules, {inner_x}, {}, {});
+    body->set_results({inner->result()});
+    loop = region.append(same_rules, {pair->result(1)}, {}, {body});
+    last = region.append(same_rules, {loop->result()}, {}, {});
+    region.set_results({last->result()});
+  }
+  std::string fault() {
+    return error_of<InternalError>([&] { verify(region); });
+  }
+  Region region;
+  Tensor x, inner_x;
+  OpNode *pair, *inner, *loop, *last;
+};
+
+TEST(Verify, AcceptsAWholeGraph) { EXPECT_EQ(Graph().fault(), "no error"); }
+
+TEST(Verify, OperandDefinedAfterItsUse) {
+  Graph g;
+  g.loop->inputs[0] = g.last->result();
+  EXPECT_THAT(g.fault(),
+              HasSubstr("test_same uses f32[2] of the top level (test_same) which is not "
+                        "defined before it in its region"));
+}
+
+TEST(Verify, OperandThatIsItsOwnResult) {
+  Graph g;
+  g.last->inputs[0] = g.last->result();
+  EXPECT_THAT(g.fault(), HasSubstr("not defined before it"));
+}
+
+TEST(Verify, MissingOperand) {
+  Graph g;
+  g.last->inputs[0] = Tensor();
+  EXPECT_THAT(g.fault(), HasSubstr("test_same uses nothing which is not defined"));
+}
+
+TEST(Verify, OperandOfAnotherRegion) {
+  Graph g, other;
+  g.last->inputs[0] = other.x;
+  EXPECT_THAT(g.fault(), HasSubstr("not defined before it"));
+}
+
+TEST(Verify, OperandOfARegionWithin) {
+  Graph g;
+  g.last->inputs[0] = g.inner->result();
+  EXPECT_THAT(g.fault(), HasSubstr("not defined before it"));
+}
+
+TEST(Verify, RegionWithinThatIsNotClosed) {
+  Graph g;
+  g.inner->inputs[0] = g.x;
+  EXPECT_THAT(g.fault(),
+              HasSubstr("test_same uses f32[2] of the top level (parameter) which is not "
+                        "defined before it in its region"));
+}
+
+TEST(Verify, ResultThatTheOpDoesNotHave) {
+  Graph g;
+  g.loop->inputs[0] = g.pair->result(2);
+  EXPECT_THAT(g.fault(), HasSubstr("test_same uses result 2 of"));
+}
+
+TEST(Verify, TypesOtherThanInferred) {
+  for (const Type& wrong : {Type{DType::kBF16, {2}}, Type{kF32, {3}}, Type{kF32, {2, 1}}}) {
+    Graph g;
+    g.last->outputs[0] = wrong;
+    EXPECT_THAT(g.fault(), HasSubstr("types of test_same are not what it infers"))
+        << to_text(wrong);
+  }
+  Graph g;
+  g.pair->outputs.pop_back();
+  EXPECT_THAT(g.fault(), HasSubstr("types of test_pair are not what it infers"));
+  Graph within;
+  within.inner->outputs[0] = {kF32, {5}};
+  EXPECT_THAT(within.fault(), HasSubstr("types of test_same are not what it infers"));
+}
+
+TEST(Verify, ResultOfTheRegionThatNothingDefines) {
+  Graph g, other;
+  // set_results itself would take a value of another region as a leak.
+  const_cast<Values&>(g.region.results())[0] = other.last->result();
+  EXPECT_THAT(g.fault(), HasSubstr("return uses f32[2] of the top level (test_same) which is not "
+                                   "defined before it in its region"));
+  Graph index;
+  const_cast<Values&>(index.region.results())[0] = index.pair->result(7);
+  EXPECT_THAT(index.fault(), HasSubstr("return uses result 7"));
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,84 @@
+// Whatever number stands in an integer field of a recipe, its parameters, its programs and their
+// text are made, or refused by one line with the place: at once, and before anything of that size
+// exists.
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "config/set.h"
+#include "config/walk.h"
+#include "recipes/use_data.h"
+#include "train/training_parts.h"
+
+namespace axle {
+namespace {
+
+bool is_integer_field(const Slot& slot) {
+  const std::type_info& type = *slot.ops->type;
+  return type == typeid(int64_t) || type == typeid(std::optional<int64_t>) ||
+         type == typeid(Required<int64_t>);
+}
+
+std::set<std::string> integer_fields(const Trainer::Config& config) {
+  std::set<std::string> out;
+  walk(config, [&](const std::string& path, const Slot& slot) {
+    if (is_integer_field(slot)) out.insert(path);
+  });
+  return out;
+}
+
+// What a run does before it has devices: builds, counts, traces and lowers.
+void prepare(const Trainer::Config& config) {
+  const TrainingParts parts(config);
+  int64_t bytes = 0;
+  for (const ProgramValue& leaf : train_state(*parts.model, *parts.learner))
+    bytes += static_cast<int64_t>(leaf.type.num_bytes());
+  EXPECT_GT(bytes, 0);
+  const auto input = parts.make_input();
+  const ProgramParts programs = parts.programs({}, input->element_spec());
+  init_program(programs);
+  step_program(programs);
+  eval_program(programs);
+}
+
+class RecipeSizes : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(RecipeSizes, AreMadeOrRefused) {
+  std::set<std::string> tried;
+  int refused = 0;
+  for (const std::string& name : recipe_names()) {
+    Trainer::Config plain = recipe(name);
+    use_data(plain, kSyntheticData);
+    for (const std::string& path : integer_fields(plain)) {
+      if (!tried.insert(path).second) continue;
+      SCOPED_TRACE(name + ": " + path + " = " + GetParam());
+      Trainer::Config config = plain;
+      try {
+        set(config, path, GetParam());
+        prepare(config);
+      } catch (const Error& error) {
+        ++refused;
+        EXPECT_TRUE(error.code() == ExitCode::kUser || error.code() == ExitCode::kDoesNotFit)
+            << error.what();
+        // The last part of the field's path, or the tensor that it makes too large.
+        const std::string field = path.substr(path.rfind('.') + 1);
+        EXPECT_THAT(error.what(),
+                    ::testing::AnyOf(::testing::HasSubstr(field),
+                                     ::testing::HasSubstr("bytes, more than any machine")));
+      }
+    }
+  }
+  EXPECT_GT(tried.size(), 20u);
+  EXPECT_GT(refused, 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Numbers, RecipeSizes,
+                         ::testing::Values("1000000000", "9223372036854775807", "-1", "0"),
+                         [](const auto& value) {
+                           std::string name = value.param;
+                           std::ranges::replace(name, '-', 'm');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace axle

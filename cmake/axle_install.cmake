@@ -11,9 +11,12 @@ function(axle_install)
   if(TARGET axle_program)
     install(TARGETS axle_program RUNTIME DESTINATION bin)
   endif()
-  # testing/ is for our own tests.
+  # Of testing/, users get what axle/testing.h reaches: the laws of layers.
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/ DESTINATION include/axle
-          FILES_MATCHING PATTERN "*.h" PATTERN "testing" EXCLUDE)
+          FILES_MATCHING PATTERN "*.h" PATTERN "testing" EXCLUDE PATTERN "*_test.h" EXCLUDE)
+  set(laws layer_laws layer_test layer_call layer_inputs gradient_check golden)
+  list(TRANSFORM laws REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/testing/\\1.h")
+  install(FILES ${laws} DESTINATION include/axle/testing)
   install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/THIRD_PARTY_NOTICES.md DESTINATION share/doc/axle)
 
   install(EXPORT axle_targets NAMESPACE axle:: FILE axleTargets.cmake DESTINATION ${package})
@@ -23,7 +26,8 @@ function(axle_install)
   install(FILES ${config} ${PROJECT_BINARY_DIR}/axleConfigVersion.cmake DESTINATION ${package})
 endfunction()
 
-# A test that builds examples/NAME against an installation of this build, finds CLASS in its `config list`, trains RECIPE.
+# A test that builds examples/NAME against an installation of this build, runs its tests, finds CLASS in its `config list`,
+# trains RECIPE and generates text from it.
 function(axle_example name class recipe)
   if(AXLE_TESTS AND TARGET axle_program)
     add_test(NAME Examples.${name}

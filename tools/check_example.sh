@@ -1,5 +1,6 @@
 #!/bin/sh
-# Builds an example against the installed library, as a user's project would, and runs it: a ctest test.
+# Builds an example against the installed library, as a user's project would, runs its tests and its program: a ctest
+# test.
 #
 #   check_example.sh BUILD EXAMPLE CLASS RECIPE   (77: no plugin, so nothing can be trained)
 set -eu
@@ -16,6 +17,7 @@ cmake --install "$build" --prefix "$prefix" > /dev/null
 cmake -S "$root/examples/$example" -B "$out" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" > /dev/null
 cmake --build "$out"
 program=$out/$example
+ctest --test-dir "$out" --output-on-failure --no-tests=error
 
 "$program" config list | grep -q "$class" || {
   echo "$example: expected $class in its own 'config list'"
@@ -31,3 +33,4 @@ steps=$(grep -c '"loss"' "$out/run/metrics.jsonl")
   echo "$example: expected 3 steps in metrics.jsonl, got $steps"
   exit 1
 }
+"$program" generate --from "$out/run" --prompt "To be" --max-tokens 8

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks that every file of src/ includes only its own folder or a lower floor (the table below is the house's law).
 
-Folders of one floor do not see each other; testing/ is for `_test.cpp` files alone, which may also include the floors
-that CMakeLists.txt grants them (TEST_FLOORS); axle/ (the umbrella header and main) sees everything and nobody sees it.
+Folders of one floor do not see each other; testing/ is for `_test.cpp` and `_test.h` files alone, which may also include the floors
+that CMakeLists.txt grants them (TEST_FLOORS); axle/ (the umbrella headers and main) sees everything and nobody sees it.
 `--self-test` shows that the check can fail.
 """
 
@@ -41,7 +41,7 @@ def test_floors(cmake_text):
 
 def fault(folder, file, granted, quote, included):
     """Why this file of `folder` may not include this; None if it may."""
-    is_test = file.endswith("_test.cpp")
+    is_test = file.endswith(("_test.cpp", "_test.h"))
     target = included.split("/")[0]
     if quote == "<":
         return "expected our own headers in quotes, from src/" if target == "axle" else None
@@ -54,7 +54,7 @@ def fault(folder, file, granted, quote, included):
     if target == folder or folder == "testing":
         return None
     if target == "testing":
-        return None if is_test else "testing/ is for _test.cpp files alone"
+        return None if is_test or folder == "axle" else "testing/ is for tests alone"
     if is_test and target in granted:
         return None
     if FLOORS[target] >= FLOORS[folder]:
@@ -101,7 +101,9 @@ class SelfTest(unittest.TestCase):
 
     def test_testing_is_for_tests(self):
         self.assertEqual(self.check("ops/dot_test.cpp", '#include "testing/grad.h"\n'), [])
+        self.assertEqual(self.check("ops/dot_test.h", '#include "testing/grad.h"\n'), [])
         self.assertEqual(len(self.check("ops/dot.cpp", '#include "testing/grad.h"\n')), 1)
+        self.assertEqual(self.check("axle/testing.h", '#include "testing/grad.h"\n'), [])  # for users' tests
 
     def test_granted_to_tests(self):
         grants = test_floors("axle_floor(base)\naxle_floor(layers FLOORS nn TEST_FLOORS runtime io)\naxle_floor(cli)")

@@ -40,7 +40,10 @@ Attention::Sizes Attention::sizes(const Config& cfg, const Dims& dims) const {
     fail("num_heads", fmt::format("must divide the model dim unless head_dim is set, got {} and {}",
                                   num_heads, dims.model_dim));
   }
-  return {num_heads, num_kv_heads, cfg.head_dim.value_or(dims.model_dim / num_heads)};
+  const int64_t head_dim = cfg.head_dim.value_or(dims.model_dim / num_heads);
+  const Shape weight{dims.model_dim, num_heads, head_dim};
+  if (!is_countable(weight)) fail("num_heads", too_large_text({DType::kF32, weight}));
+  return {num_heads, num_kv_heads, head_dim};
 }
 
 Attention::Attention(const Config& cfg, const Dims& dims, const Scope& scope)
@@ -70,8 +73,7 @@ Tensor Attention::projected(const Tensor& x_BTNH, std::string_view own_name) {
 
 Tensor Attention::forward(const Tensor& x_BTD, const MixerContext& context) {
   MixerContext placed = context;
-  const bool decoding = Invocation::current().options().decoding;
-  if (decoding && !placed.positions) placed.positions = counted_positions(x_BTD);
+  if (decoding() && !placed.positions) placed.positions = counted_positions(x_BTD);
   auto [q_BTNH, k_BSKH, v_BSKH] = qkv_(x_BTD, placed.positions);
   if (query_norm_) q_BTNH = (*query_norm_)(q_BTNH);
   if (key_norm_) k_BSKH = (*key_norm_)(k_BSKH);
@@ -79,7 +81,7 @@ Tensor Attention::forward(const Tensor& x_BTD, const MixerContext& context) {
   q_BTNH = projected(q_BTNH, "q_proj");
   k_BSKH = constrain(projected(k_BSKH, "k_proj"), kWholeSequenceAxes);
   v_BSKH = constrain(projected(v_BSKH, "v_proj"), kWholeSequenceAxes);
-  if (decoding) {
+  if (decoding()) {
     const KeyValues all = kv_cache_({k_BSKH, v_BSKH}, *placed.positions);
     k_BSKH = all.k_BSKH;
     v_BSKH = all.v_BSKH;
@@ -96,7 +98,7 @@ Tensor Attention::visible(const Tensor& x_BTD, int64_t num_keys,
   const auto masked = [&](const Tensor& queries) {
     return mask_ ? (*mask_)(queries, keys_1S) : Tensor();
   };
-  if (Invocation::current().options().decoding) {
+  if (decoding()) {
     const Tensor queries_BT1 = expand_dims(*context.positions, -1);
     const Tensor written = queries_BT1 >= keys_1S;
     const Tensor allowed = masked(queries_BT1);

@@ -24,10 +24,10 @@ namespace axle {
 ///
 /// Shapes: x_BTD f32|bf16 -> y_BTD, dtype of x. Scores and softmax are f32 whatever the dtype of x.
 /// While decoding, the keys are those of the cache up to each query's position, and segment ids are
-/// not looked at. Throws ConfigError at construction if num_kv_heads does not divide num_heads, or
-/// num_heads the model dim where head_dim is none. Remat names: "q_proj", "k_proj", "v_proj" (after
-/// norms, positions and scale) and "attention_output". Summaries: "max_logit", the largest logit
-/// before softmax (scalar, f32).
+/// not looked at; without a mask it cannot decode. Throws ConfigError at construction if
+/// num_kv_heads does not divide num_heads, or num_heads the model dim where head_dim is none. Remat
+/// names: "q_proj", "k_proj", "v_proj" (after norms, positions and scale) and "attention_output".
+/// Summaries: "max_logit", the largest logit before softmax (scalar, f32).
 class Attention final : public Mixer {
  public:
   struct Config {
@@ -52,6 +52,8 @@ class Attention final : public Mixer {
                 mask, logit_cap, dropout, kv_cache)
   };
   Attention(const Config& cfg, const Dims& dims, const Scope& scope);
+  // By its cache, which has no keys that come after a query.
+  bool can_decode() const override { return mask_.has_value(); }
 
  protected:
   Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;

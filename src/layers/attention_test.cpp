@@ -7,7 +7,7 @@
 #include "ops/bitwise.h"
 #include "ops/compare.h"
 #include "ops/slice.h"
-#include "testing/layer_test.h"
+#include "testing/layer_laws.h"
 
 namespace axle {
 namespace {

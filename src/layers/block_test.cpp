@@ -7,10 +7,11 @@
 #include "layers/repeat.h"
 #include "layers/rope.h"
 #include "layers/stacked.h"
+#include "layers/stacked_parameters_test.h"
 #include "ops/arithmetic.h"
 #include "ops/random.h"
 #include "ops/reduce.h"
-#include "testing/layer_test.h"
+#include "testing/layer_laws.h"
 
 namespace axle {
 namespace {
@@ -65,25 +66,6 @@ class Chatty final : public Block {
   Param w_;
 };
 AXLE_REGISTER(Chatty)
-
-// Parameters of Stacked, stacked for Repeat.
-Tree<HostTensor> stacked_parameters(const Tree<HostTensor>& of_stacked, int64_t n) {
-  Tree<HostTensor> out;
-  for (const auto& [path, first] : of_stacked) {
-    if (!path.starts_with("stacked/layer0/")) continue;
-    const std::string below = path.substr(std::string("stacked/layer0").size());
-    Shape shape = first.shape();
-    shape.insert(shape.begin(), n);
-    HostTensor all(Type{first.dtype(), shape});
-    auto to = all.values<float>().begin();
-    for (int64_t i = 0; i < n; ++i)
-      to = std::ranges::copy(
-               of_stacked.at("stacked/layer" + std::to_string(i) + below).values<float>(), to)
-               .out;
-    out.emplace("repeat/layer" + below, all);
-  }
-  return out;
-}
 
 TransformerLayer::Config without_dropout() {
   TransformerLayer::Config cfg = small_layer();

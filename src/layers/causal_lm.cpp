@@ -21,7 +21,8 @@ std::optional<Tensor> find(const Tree<Tensor>& batch, const std::string& key) {
 
 MixerContext context_of(const Tree<Tensor>& batch) {
   return {.positions = find(batch, "input_positions"),
-          .segment_ids = find(batch, "input_segment_ids")};
+          .segment_ids = find(batch, "input_segment_ids"),
+          .last_index = find(batch, "last_index")};
 }
 
 }  // namespace
@@ -71,8 +72,7 @@ Tensor CausalLM::logits_forward(const Tree<Tensor>& batch) {
 }
 
 Tensor CausalLM::next_logits_forward(const Tree<Tensor>& batch) {
-  return decoder_->next_logits(required(batch, "input_ids"), context_of(batch),
-                               find(batch, "last_index"));
+  return decoder_->next_logits(required(batch, "input_ids"), context_of(batch));
 }
 
 AXLE_REGISTER(CausalLM)

@@ -20,6 +20,7 @@ class CausalLM final : public Model {
     AXLE_CONFIG(CausalLM, decoder, z_loss_scale)
   };
   CausalLM(const Config& cfg, const Dims&, const Scope& scope);
+  bool can_decode() const override { return true; }
   int64_t vocab_size() const override { return decoder_->vocab_size(); }
 
  protected:

@@ -5,9 +5,6 @@
 #include "base/error.h"
 #include "config/register.h"
 #include "layers/mesh_axes.h"
-#include "ops/index.h"
-#include "ops/shape.h"
-#include "ops/slice.h"
 
 namespace axle {
 
@@ -41,21 +38,9 @@ Tensor Decoder::forward(const Tensor& ids_BT, const MixerContext& context) {
   return constrain(head(x_BTD), kTokenPartsAxes);
 }
 
-Tensor Decoder::next_logits(const Tensor& ids_BT, const MixerContext& context,
-                            const std::optional<Tensor>& last_B) {
+Tensor Decoder::next_logits(const Tensor& ids_BT, const MixerContext& context) {
   const Invocation::Frame frame(*this);
-  const Tensor x_BTD = hidden(ids_BT, context);
-  const int64_t batch = x_BTD.dim(0), width = x_BTD.dim(2);
-  if (!last_B) return head(index_in_dim(x_BTD, 1, -1));
-  const Tensor last_BD = gather(x_BTD, *last_B,
-                                {.offset = {1},
-                                 .collapsed = {1},
-                                 .operand_batch = {0},
-                                 .indices_batch = {0},
-                                 .index_map = {1},
-                                 .index_vector_dim = 1},
-                                {1, 1, width});
-  return head(reshape(last_BD, {batch, width}));
+  return head(context.last(hidden(ids_BT, context)));
 }
 
 AXLE_REGISTER(Decoder::Dims)

@@ -39,10 +39,10 @@ class Decoder final
                 lm_head)
   };
   Decoder(const Config& cfg, const Dims&, const Scope& scope);
+  bool can_decode() const override { return true; }
 
-  /// Logits of one position of each row, logits_BV: the one at last_B (i32[B]); none: the last.
-  Tensor next_logits(const Tensor& ids_BT, const MixerContext& context,
-                     const std::optional<Tensor>& last_B);
+  /// logits_BV of the last token of each row (MixerContext::last).
+  Tensor next_logits(const Tensor& ids_BT, const MixerContext& context);
   std::optional<int64_t> max_seq_len() const { return max_seq_len_; }
   int64_t vocab_size() const { return vocab_size_; }
 

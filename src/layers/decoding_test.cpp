@@ -1,8 +1,11 @@
 // Step parity: tokens through the KV caches give what they give at once.
+#include "config/register.h"
 #include "layers/causal_lm.h"
 #include "layers/fused_grouped_qkv.h"
 #include "layers/rope.h"
 #include "layers/stacked.h"
+#include "ops/slice.h"
+#include "testing/error_of.h"
 #include "testing/layer_test.h"
 
 namespace axle {
@@ -119,6 +122,44 @@ TEST_P(Decoding, NextLogitsAreThoseOfTheIndex) {
     EXPECT_NEAR(last.at(v), all.at(5 * kVocab + v), 1e-5);
     EXPECT_NEAR(chosen.at(v), all.at(kVocab + v), 1e-5);
     EXPECT_NEAR(chosen.at(kVocab + v), all.at((kLength + 3) * kVocab + v), 1e-5);
+  }
+}
+
+/// x -> x of the token before. Right in training; declares nothing for decoding.
+class ForgetfulShift final : public Mixer {
+ public:
+  struct Config {
+    AXLE_CONFIG(ForgetfulShift)
+  };
+  ForgetfulShift(const Config&, const Dims&, const Scope& scope) : Mixer(scope) {}
+
+ protected:
+  Tensor forward(const Tensor& x_BTD, const MixerContext&) override {
+    const Tensor first = zeros({x_BTD.dim(0), 1, x_BTD.dim(2)});
+    return slice_in_dim(concatenate({first, x_BTD}, 1), 1, 0, x_BTD.dim(1));
+  }
+};
+AXLE_REGISTER(ForgetfulShift)
+
+// Each of them would give other text than the model that was trained, without a word.
+TEST(DecodingIsRefused, OfLayersThatMayLookAtOtherPositions) {
+  const auto error = [](Child<Mixer> body, const std::string& method) {
+    TransformerLayer::Config block = layer(CausalMask{});
+    block.attention = PreNorm::Config{.body = std::move(body)};
+    TestLayer<CausalLM> lm(model(Repeat::Config{.num_layers = 2, .layer = block}), {});
+    const Tree<HostTensor> inputs{{"batch/input_ids", HostTensor::zeros({1, 2}, DType::kI32)}};
+    CallOptions options{.method = method};
+    EXPECT_NO_THROW(lm.call(inputs, options));
+    options.decoding = true;
+    return error_of([&] { lm.call(inputs, options); });
+  };
+  const std::string expected =
+      "causal_lm.decoder.layers.layer.attention.body: expected a layer that can decode, got one "
+      "that may look at positions which the call does not hold; declare state for them by "
+      "decode_state_specs, or say by can_decode that it looks at its own position alone";
+  for (const char* method : {"logits", "next_logits"}) {
+    EXPECT_EQ(error(ForgetfulShift::Config{}, method), expected);
+    EXPECT_EQ(error(Attention::Config{.num_heads = 4, .mask = std::nullopt}, method), expected);
   }
 }
 

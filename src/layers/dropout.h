@@ -23,6 +23,7 @@ class Dropout final : public LayerRole<Dropout, Tensor(const Tensor& x)> {
     AXLE_CONFIG(Dropout, rate)
   };
   Dropout(const Config& cfg, const Dims&, const Scope& scope);
+  bool can_decode() const override { return true; }
 
  protected:
   Tensor forward(const Tensor& x) override;

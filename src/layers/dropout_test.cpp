@@ -1,6 +1,6 @@
 #include "layers/dropout.h"
 
-#include "testing/layer_test.h"
+#include "testing/layer_laws.h"
 
 namespace axle {
 namespace {

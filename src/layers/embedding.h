@@ -43,6 +43,7 @@ class Embedding final : public TokenEmbedding {
     AXLE_CONFIG(Embedding, init)
   };
   Embedding(const Config& cfg, const Dims& dims, const Scope& scope);
+  bool can_decode() const override { return true; }
 
  protected:
   Tensor forward(const Tensor& ids_BT) override;

@@ -14,6 +14,7 @@ class FusedGroupedQKV final : public QKV {
     AXLE_CONFIG(FusedGroupedQKV, proj)
   };
   FusedGroupedQKV(const Config& cfg, const Dims& dims, const Scope& scope);
+  bool can_decode() const override { return true; }
 
  protected:
   QKVTensors forward(const Tensor& x_BTD, const std::optional<Tensor>&) override;

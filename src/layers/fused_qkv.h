@@ -17,6 +17,7 @@ class FusedQKV final : public QKV {
     AXLE_CONFIG(FusedQKV, bias)
   };
   FusedQKV(const Config& cfg, const Dims& dims, const Scope& scope);
+  bool can_decode() const override { return true; }
   Tree<Tensor> initialize(const Tensor& key) const override;
 
  protected:

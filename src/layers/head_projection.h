@@ -39,6 +39,7 @@ class HeadInputLinear final : public HeadInput {
     AXLE_CONFIG(HeadInputLinear, bias)
   };
   HeadInputLinear(const Config& cfg, const Dims& dims, const Scope& scope);
+  bool can_decode() const override { return true; }
 
  protected:
   Tensor forward(const Tensor& x_BTD) override;
@@ -57,6 +58,7 @@ class HeadOutputLinear final : public HeadOutput {
     AXLE_CONFIG(HeadOutputLinear, bias)
   };
   HeadOutputLinear(const Config& cfg, const Dims& dims, const Scope& scope);
+  bool can_decode() const override { return true; }
 
  protected:
   Tensor forward(const Tensor& x_BTNH) override;

@@ -4,7 +4,7 @@
 #include "layers/lm_head.h"
 #include "ops/arithmetic.h"
 #include "ops/reduce.h"
-#include "testing/layer_test.h"
+#include "testing/layer_laws.h"
 
 namespace axle {
 namespace {

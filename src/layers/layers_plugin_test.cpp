@@ -7,6 +7,8 @@
 #include "layers/rope.h"
 #include "layers/separate_qkv.h"
 #include "layers/stacked.h"
+#include "layers/stacked_parameters_test.h"
+#include "testing/layer_inputs.h"
 #include "testing/layer_test.h"
 #include "testing/plugin_fixture.h"
 
@@ -83,6 +85,76 @@ TEST_F(LayersOnPlugin, AttentionWithAllOptions) {
                               .logit_cap = 3};
   expect_same(build_for_test<PostNorm>({.body = cfg}, {.model_dim = 12})
                   .function(testing::LawInputs<Mixer>::make({.model_dim = 12})));
+}
+
+// Results, and gradients by every parameter (by path) and input, on the plugin.
+Tree<HostTensor> on_plugin(const std::function<std::vector<HostTensor>(const TensorFunction&)>& run,
+                           const LayerFunction& fn) {
+  Tree<HostTensor> out;
+  const std::vector<HostTensor> results = run(fn);
+  std::vector<HostTensor> cotangents;
+  for (const HostTensor& y : results) {
+    cotangents.push_back(testing::normal_values(y.shape(), 70 + cotangents.size()));
+    out.emplace("result/" + std::to_string(out.size()), y);
+  }
+  const auto gradients = run(testing::gradient_function(fn, cotangents));
+  std::vector<std::string> paths = fn.parameter_paths();
+  paths.insert(paths.end(), fn.input_paths().begin(), fn.input_paths().end());
+  size_t next = 0;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    if (is_float(fn.arguments()[i].dtype())) out.emplace(paths[i], gradients[next++]);
+  }
+  return out;
+}
+
+TEST_F(LayersOnPlugin, ALoopIsItsBlocksWrittenOut) {
+  constexpr int64_t kLayers = 3;
+  const TransformerLayer::Config block{
+      .attention =
+          PreNorm::Config{
+              .body = Attention::Config{.num_heads = 4,
+                                        .num_kv_heads = 2,
+                                        .qkv = RoPE::Config{.inner = FusedGroupedQKV::Config{}}}},
+      .feed_forward = PreNorm::Config{.body = FeedForward::Config{.hidden_dim = FixedDim{24}}}};
+  auto written_out =
+      build_for_test<Stacked>({.num_layers = kLayers, .layer = block}, {.model_dim = 16});
+  auto loop = build_for_test<Repeat>({.num_layers = kLayers, .layer = block}, {.model_dim = 16});
+  loop.set_all(stacked_parameters(written_out.parameters(), kLayers));
+  const auto inputs = testing::LawInputs<Block>::make({.model_dim = 16});
+  const auto values = [&](auto& layer) {
+    const LayerFunction fn = layer.function(inputs, {.training = true});
+    return on_plugin([&](const TensorFunction& f) { return run(f, fn.arguments()); }, fn);
+  };
+  const Tree<HostTensor> of_loop = values(loop), of_blocks = values(written_out);
+  Tree<HostTensor> expected = stacked_parameters(of_blocks, kLayers);
+  for (const char* name : {"result/0", "x"}) expected.emplace(name, of_blocks.at(name));
+  ASSERT_EQ(of_loop.size(), expected.size());
+  for (const auto& [path, value] : expected) {
+    SCOPED_TRACE(path);
+    expect_close(of_loop.at(path), value, 1e-6);
+  }
+}
+
+// Whatever is kept or computed again, dropout included.
+TEST_F(LayersOnPlugin, RematerialisedIsPlain) {
+  const auto values = [&](const LayerOptions& options) {
+    Repeat::Config cfg{.num_layers = 2, .layer = {layer(2), options}};
+    auto lm = build_for_test<CausalLM>(
+        {.decoder = Decoder::Config{.model_dim = 16, .vocab_size = 5, .layers = cfg}}, {});
+    const LayerFunction fn = lm.function(packed_batch(), {.training = true});
+    return on_plugin([&](const TensorFunction& f) { return run(f, fn.arguments()); }, fn);
+  };
+  const Tree<HostTensor> plain = values({});
+  for (const LayerOptions& options :
+       {LayerOptions{.remat = SaveNothing{}}, LayerOptions{.remat = SaveDots{}},
+        LayerOptions{.remat = SaveNames{.names = {"*_proj"}}}}) {
+    const Tree<HostTensor> again = values(options);
+    ASSERT_EQ(again.size(), plain.size());
+    for (const auto& [path, value] : plain) {
+      SCOPED_TRACE(path);
+      expect_close(again.at(path), value, 1e-6);
+    }
+  }
 }
 
 TEST_F(LayersOnPlugin, InitialParameters) {

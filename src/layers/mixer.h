@@ -16,10 +16,16 @@ struct MixerContext {
   std::optional<Tensor> positions = {};
   /// i32[B, T]: tokens see those of an equal number alone; none: all of the row.
   std::optional<Tensor> segment_ids = {};
+  /// i32[B], while decoding: the last token of each row in this call, what stands behind it is
+  /// padding; none: rows have no padding.
+  std::optional<Tensor> last_index = {};
+
+  /// x_BD of the last token of each row: what a state keeps of x_BTD.
+  Tensor last(const Tensor& x_BTD) const;
 
   template <class F>
   void each_tensor(F&& fn) {
-    for (auto* t : {&positions, &segment_ids}) axle::each_tensor(*t, fn);
+    for (auto* t : {&positions, &segment_ids, &last_index}) axle::each_tensor(*t, fn);
   }
   static MixerContext read(InputReader& inputs, const std::string& prefix);
 };
@@ -29,7 +35,8 @@ struct MixerDims {
   AXLE_CONFIG(MixerDims, model_dim)
 };
 
-/// Mixes positions or channels: x_BTD -> y_BTD, dtype of x, without residual or norm.
+/// Mixes positions or channels: x_BTD -> y_BTD, dtype of x, without residual or norm. Decodes only
+/// with state, or if it says that it looks at no other position (Layer::can_decode).
 class Mixer : public LayerRole<Mixer, Tensor(const Tensor& x_BTD, const MixerContext& context)> {
  public:
   using Dims = MixerDims;

@@ -5,7 +5,7 @@
 
 namespace axle {
 
-/// x[..., D] -> y[..., D], dtype of x.
+/// x[..., D] -> y[..., D], dtype of x; each vector by itself.
 class Norm : public LayerRole<Norm, Tensor(const Tensor& x)> {
  public:
   struct Dims {
@@ -14,6 +14,7 @@ class Norm : public LayerRole<Norm, Tensor(const Tensor& x)> {
   };
   static constexpr InputNames kInputs = {"x"};
   using LayerRole::LayerRole;
+  bool can_decode() const override { return true; }
 };
 
 }  // namespace axle

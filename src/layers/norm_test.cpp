@@ -1,6 +1,6 @@
 #include "layers/layer_norm.h"
 #include "layers/rms_norm.h"
-#include "testing/layer_test.h"
+#include "testing/layer_laws.h"
 
 namespace axle {
 namespace {

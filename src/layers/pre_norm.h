@@ -19,6 +19,7 @@ class PreNorm final : public Block {
     AXLE_CONFIG(PreNorm, norm, body, dropout)
   };
   PreNorm(const Config& cfg, const Dims& dims, const Scope& scope);
+  bool can_decode() const override { return true; }
 
  protected:
   Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;

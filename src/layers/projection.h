@@ -5,7 +5,7 @@
 
 namespace axle {
 
-/// x[..., I] -> y[..., O], dtype of x.
+/// x[..., I] -> y[..., O], dtype of x; each vector by itself.
 class Projection : public LayerRole<Projection, Tensor(const Tensor& x)> {
  public:
   struct Dims {
@@ -18,6 +18,7 @@ class Projection : public LayerRole<Projection, Tensor(const Tensor& x)> {
   };
   static constexpr InputNames kInputs = {"x"};
   using LayerRole::LayerRole;
+  bool can_decode() const override { return true; }
 };
 
 }  // namespace axle

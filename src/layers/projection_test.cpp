@@ -1,7 +1,7 @@
 #include "layers/head_projection.h"
 #include "layers/linear.h"
 #include "layers/lm_head.h"
-#include "testing/layer_test.h"
+#include "testing/layer_laws.h"
 
 namespace axle {
 namespace {

@@ -2,7 +2,7 @@
 #include "layers/fused_qkv.h"
 #include "layers/rope.h"
 #include "layers/separate_qkv.h"
-#include "testing/layer_test.h"
+#include "testing/layer_laws.h"
 
 namespace axle {
 namespace {

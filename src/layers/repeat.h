@@ -20,6 +20,7 @@ class Repeat final : public Block {
     AXLE_CONFIG(Repeat, num_layers, layer)
   };
   Repeat(const Config& cfg, const Dims& dims, const Scope& scope);
+  bool can_decode() const override { return true; }
   Tree<ParamSpec> param_specs() const override;
   Tree<Tensor> initialize(const Tensor& key) const override;
   Tree<StateSpec> decode_state_specs(const DecodeDims& dims) const override;

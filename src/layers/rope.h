@@ -20,6 +20,7 @@ class RoPE final : public QKV {
     AXLE_CONFIG(RoPE, theta, inner)
   };
   RoPE(const Config& cfg, const Dims& dims, const Scope& scope);
+  bool can_decode() const override { return true; }
 
  protected:
   QKVTensors forward(const Tensor& x_BTD, const std::optional<Tensor>& positions_BT) override;

@@ -16,6 +16,7 @@ class SeparateQKV final : public QKV {
     AXLE_CONFIG(SeparateQKV, q_proj, k_proj, v_proj)
   };
   SeparateQKV(const Config& cfg, const Dims& dims, const Scope& scope);
+  bool can_decode() const override { return true; }
 
  protected:
   QKVTensors forward(const Tensor& x_BTD, const std::optional<Tensor>&) override;

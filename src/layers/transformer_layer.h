@@ -16,6 +16,7 @@ class TransformerLayer final : public Block {
     AXLE_CONFIG(TransformerLayer, attention, feed_forward)
   };
   TransformerLayer(const Config& cfg, const Dims& dims, const Scope& scope);
+  bool can_decode() const override { return true; }
 
  protected:
   Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "config/print.h"
-#include "testing/layer_test.h"
+#include "testing/layer_laws.h"
 #include "train/trainer.h"
 
 namespace axle {
@@ -11,14 +11,13 @@ namespace {
 class RecipeGolden : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(RecipeGolden, Config) {
-  testing::detail::expect_golden("recipes/" + GetParam() + ".config.txt",
-                                 to_string(recipe(GetParam())));
+  testing::expect_golden("recipes/" + GetParam() + ".config.txt", to_string(recipe(GetParam())));
 }
 
 TEST_P(RecipeGolden, Parameters) {
   const auto model = recipe(GetParam()).model.build({}, Scope{});
-  testing::detail::expect_golden("recipes/" + GetParam() + ".params.txt",
-                                 testing::detail::parameter_table(*model));
+  testing::expect_golden("recipes/" + GetParam() + ".params.txt",
+                         testing::detail::parameter_table(*model));
 }
 
 std::string test_name(const ::testing::TestParamInfo<std::string>& info) {

@@ -25,47 +25,67 @@ inline HostTensor token_ids(int32_t n = 5) {
   return ids;
 }
 
+/// make() gives inputs of a call. For decoding: the input that holds the tokens [B, T, ..], those
+/// that tell the places of new ones and the last that counts (where the role has them), and the
+/// method.
 template <class Role>
 struct LawInputs;
 
 template <>
 struct LawInputs<Norm> {
+  static constexpr const char* kTokens = "x";
+  static constexpr const char* kMethod = "forward";
   static Tree<HostTensor> make(const Norm::Dims& d) {
     return {{"x", normal_values({2, 3, d.input_dim}, 1)}};
   }
 };
 template <>
 struct LawInputs<Projection> {
+  static constexpr const char* kTokens = "x";
+  static constexpr const char* kMethod = "forward";
   static Tree<HostTensor> make(const Projection::Dims& d) {
     return {{"x", normal_values({2, 3, d.input_dim}, 1)}};
   }
 };
 template <>
 struct LawInputs<Dropout> {
+  static constexpr const char* kTokens = "x";
+  static constexpr const char* kMethod = "forward";
   static Tree<HostTensor> make(const Dropout::Dims&) {
     return {{"x", normal_values({2, 3, 4}, 1)}};
   }
 };
 template <>
 struct LawInputs<HeadInput> {
+  static constexpr const char* kTokens = "x";
+  static constexpr const char* kMethod = "forward";
   static Tree<HostTensor> make(const HeadDims& d) {
     return {{"x", normal_values({2, 4, d.model_dim}, 1)}};
   }
 };
 template <>
 struct LawInputs<HeadOutput> {
+  static constexpr const char* kTokens = "x";
+  static constexpr const char* kMethod = "forward";
   static Tree<HostTensor> make(const HeadDims& d) {
     return {{"x", normal_values({2, 4, d.num_heads, d.head_dim}, 1)}};
   }
 };
 template <>
 struct LawInputs<QKV> {
+  static constexpr const char* kTokens = "x";
+  static constexpr const char* kPositions = "positions";
+  static constexpr const char* kMethod = "forward";
   static Tree<HostTensor> make(const QKV::Dims& d) {
     return {{"x", normal_values({2, 4, d.model_dim}, 1)}};
   }
 };
 template <>
 struct LawInputs<Mixer> {
+  static constexpr const char* kTokens = "x";
+  static constexpr const char* kPositions = "context/positions";
+  static constexpr const char* kLastIndex = "context/last_index";
+  static constexpr const char* kMethod = "forward";
   static Tree<HostTensor> make(const MixerDims& d) {
     return {{"x", normal_values({2, 4, d.model_dim}, 1)},
             {"context/positions", HostTensor({2, 4}, {0, 1, 0, 1, 0, 1, 2, 0})},
@@ -76,16 +96,26 @@ template <>
 struct LawInputs<Block> : LawInputs<Mixer> {};
 template <>
 struct LawInputs<TokenEmbedding> {
+  static constexpr const char* kTokens = "ids";
+  static constexpr const char* kMethod = "forward";
   static Tree<HostTensor> make(const TokenEmbedding::Dims& d) {
     return {{"ids", token_ids(static_cast<int32_t>(d.vocab_size))}};
   }
 };
 template <>
 struct LawInputs<Decoder> {
+  static constexpr const char* kTokens = "ids";
+  static constexpr const char* kPositions = "context/positions";
+  static constexpr const char* kLastIndex = "context/last_index";
+  static constexpr const char* kMethod = "forward";
   static Tree<HostTensor> make(const Decoder::Dims&) { return {{"ids", token_ids()}}; }
 };
 template <>
 struct LawInputs<Model> {
+  static constexpr const char* kTokens = "batch/input_ids";
+  static constexpr const char* kPositions = "batch/input_positions";
+  static constexpr const char* kLastIndex = "batch/last_index";
+  static constexpr const char* kMethod = "logits";
   static Tree<HostTensor> make(const Model::Dims&) {
     return {{"batch/input_ids", token_ids()},
             {"batch/target_labels", HostTensor({2, 4}, {1, 2, 0, -1, 4, 0, -1, -1})}};

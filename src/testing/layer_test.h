@@ -1,24 +1,11 @@
-// Tests of layers: laws that hold for every layer, and calls with chosen parameters.
-//
-//   AXLE_LAYER_LAWS(FeedForward, {.model_dim = 4}, {{"plain", {.hidden_dim = FixedDim{6}}},
-//   {"gated", kGated}})
-// checks, for each case: gradients against finite differences in f64, rematerialised = plain bit
-// for bit, bf16 close to f64, and the table of parameters against
-// testdata/golden/<Layer>/<case>.txt (UPDATE_GOLDEN=1 writes it).
+// Calls of one layer with chosen parameters, on the interpreter.
 #pragma once
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
 #include "base/error.h"
-#include "testing/checkout.h"
 #include "testing/gradient_check.h"
 #include "testing/layer_call.h"
-#include "testing/layer_inputs.h"
 
 namespace axle::testing {
 
@@ -110,113 +97,7 @@ inline ::testing::AssertionResult all_close(const HostTensor& actual, const Host
                                        << ": " << actual.text() << " and " << expected.text();
 }
 
-/// A config with a name for messages and golden files.
-template <class L>
-struct LawCase {
-  std::string name;
-  typename L::Config config;
-};
-
-namespace detail {
-
-template <class L>
-void law_gradients(const typename L::Role::Dims& dims, const std::vector<LawCase<L>>& cases) {
-  for (const auto& [name, config] : cases) {
-    SCOPED_TRACE(name);
-    TestLayer<L> layer(config, dims);
-    const LayerFunction fn =
-        layer.function(LawInputs<typename L::Role>::make(dims), {.training = true});
-    check_gradients(fn, fn.arguments(), 1);
-  }
-}
-
-/// Results and gradients for fixed cotangents.
-inline std::vector<HostTensor> results_and_gradients(const LayerFunction& fn) {
-  const std::vector<HostTensor> y = eval(fn, fn.arguments());
-  std::vector<HostTensor> cotangents;
-  for (size_t i = 0; i < y.size(); ++i) cotangents.push_back(random_tensor(y[i].type(), 50 + i, 1));
-  std::vector<HostTensor> all = eval(gradient_function(fn, cotangents), fn.arguments());
-  all.insert(all.end(), y.begin(), y.end());
-  return all;
-}
-
-template <class L>
-void law_remat(const typename L::Role::Dims& dims, const std::vector<LawCase<L>>& cases) {
-  for (const auto& [name, config] : cases) {
-    SCOPED_TRACE(name);
-    const Tree<HostTensor> inputs = LawInputs<typename L::Role>::make(dims);
-    TestLayer<L> plain(config, dims), rematerialised(config, dims, {.remat = SaveNothing{}});
-    EXPECT_EQ(results_and_gradients(plain.function(inputs, {.training = true})),
-              results_and_gradients(rematerialised.function(inputs, {.training = true})));
-  }
-}
-
-template <class L>
-void law_bf16(const typename L::Role::Dims& dims, const std::vector<LawCase<L>>& cases) {
-  for (const auto& [name, config] : cases) {
-    SCOPED_TRACE(name);
-    TestLayer<L> layer(config, dims);
-    Tree<HostTensor> inputs = LawInputs<typename L::Role>::make(dims),
-                     parameters = layer.parameters();
-    for (Tree<HostTensor>* tree : {&inputs, &parameters}) {
-      for (auto& [path, value] : *tree) {
-        if (is_float(value.dtype())) value = value.astype(DType::kBF16);
-      }
-    }
-    layer.set_all(parameters);
-    const LayerResult low = layer.call(inputs), high = layer.call(inputs, {.eval = {.f64 = true}});
-    for (size_t i = 0; i < low.outputs.size(); ++i) {
-      EXPECT_LE(relative_difference(low.outputs[i], high.outputs[i]), 0.05);
-      if constexpr (!std::is_same_v<typename L::Role, Model>) {
-        EXPECT_EQ(low.outputs[i].dtype(), DType::kBF16) << "result " << i;
-      }
-    }
-  }
-}
-
-inline std::string parameter_table(const Layer& layer) {
-  std::ostringstream out;
-  for (const auto& [path, spec] : layer.param_specs()) {
-    out << path << ": " << to_text(spec.type()) << " axes " << to_text(spec.partition()) << " init "
-        << spec.initialiser().text << "\n";
-  }
-  return out.str();
-}
-
-inline void expect_golden(const std::string& file, const std::string& text) {
-  const std::filesystem::path path =
-      source_file("testdata/golden") / file;
-  if (std::getenv("UPDATE_GOLDEN")) {
-    std::filesystem::create_directories(path.parent_path());
-    std::ofstream(path, std::ios::binary) << text;
-    return;
-  }
-  std::ifstream in(path, std::ios::binary);
-  ASSERT_TRUE(in) << path << " is missing; UPDATE_GOLDEN=1 writes it";
-  std::ostringstream golden;
-  golden << in.rdbuf();
-  EXPECT_EQ(golden.str(), text) << path << " differs; UPDATE_GOLDEN=1 rewrites it";
-}
-
-template <class L>
-void law_golden(const typename L::Role::Dims& dims, const std::vector<LawCase<L>>& cases) {
-  for (const auto& [name, config] : cases) {
-    TestLayer<L> layer(config, dims);
-    expect_golden(std::string(L::Config::config_type().name) + "/" + name + ".txt",
-                  parameter_table(layer.layer()));
-  }
-}
-
-}  // namespace detail
 }  // namespace axle::testing
-
-#define AXLE_LAYER_LAWS(L, ...)                                                                \
-  TEST(L##Laws, GradientsAgreeWithDifferences) {                                               \
-    ::axle::testing::detail::law_gradients<L>(__VA_ARGS__);                                    \
-  }                                                                                            \
-  TEST(L##Laws, RematerialisedIsPlain) { ::axle::testing::detail::law_remat<L>(__VA_ARGS__); } \
-  TEST(L##Laws, Bf16IsClose) { ::axle::testing::detail::law_bf16<L>(__VA_ARGS__); }            \
-  TEST(L##Laws, ParametersAreAsGolden) { ::axle::testing::detail::law_golden<L>(__VA_ARGS__); }
 
 #define EXPECT_ALLCLOSE(actual, ...) EXPECT_TRUE(::axle::testing::all_close(actual, __VA_ARGS__))
 

@@ -57,9 +57,7 @@ class PluginTest : public ::testing::Test {
     }
   }
 
-  std::unique_ptr<Runtime> runtime_;
-
- private:
+  /// One result: see expect_same.
   static void expect_close(const HostTensor& actual, const HostTensor& expected, double tolerance) {
     ASSERT_EQ(actual.type(), expected.type());
     if (!is_float(expected.dtype())) {
@@ -82,6 +80,9 @@ class PluginTest : public ::testing::Test {
     }
   }
 
+  std::unique_ptr<Runtime> runtime_;
+
+ private:
   int64_t num_devices_;
 };
 

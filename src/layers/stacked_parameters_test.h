@@ -1,0 +1,29 @@
+// The same blocks as a loop and written out.
+#pragma once
+
+#include <string>
+
+#include "testing/layer_test.h"
+
+namespace axle {
+
+/// What a TestLayer<Stacked> of n blocks has by path, as a TestLayer<Repeat> has it.
+inline Tree<HostTensor> stacked_parameters(const Tree<HostTensor>& of_stacked, int64_t n) {
+  Tree<HostTensor> out;
+  for (const auto& [path, first] : of_stacked) {
+    if (!path.starts_with("stacked/layer0/")) continue;
+    const std::string below = path.substr(std::string("stacked/layer0").size());
+    Shape shape = first.shape();
+    shape.insert(shape.begin(), n);
+    HostTensor all(Type{first.dtype(), shape});
+    auto to = all.values<float>().begin();
+    for (int64_t i = 0; i < n; ++i)
+      to = std::ranges::copy(
+               of_stacked.at("stacked/layer" + std::to_string(i) + below).values<float>(), to)
+               .out;
+    out.emplace("repeat/layer" + below, all);
+  }
+  return out;
+}
+
+}  // namespace axle

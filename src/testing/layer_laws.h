@@ -1,0 +1,258 @@
+// Laws that hold for every layer.
+//
+//   AXLE_LAYER_LAWS(FeedForward, {.model_dim = 4}, {{"plain", {.hidden_dim = FixedDim{6}}},
+//   {"gated", kGated}})
+// checks, for each case: gradients against finite differences in f64, rematerialised = plain bit
+// for bit, bf16 close to f64, prefill and steps = the whole text at once (or decoding is refused),
+// and the parameters with the numbers of one training call against <golden
+// folder>/<Layer>/<case>.txt (testing/golden.h; UPDATE_GOLDEN=1 writes it).
+#pragma once
+
+#include <fmt/format.h>
+
+#include <sstream>
+
+#include "testing/golden.h"
+#include "testing/layer_inputs.h"
+#include "testing/layer_test.h"
+
+namespace axle::testing {
+
+/// A config with a name for messages and golden files.
+template <class L>
+struct LawCase {
+  std::string name;
+  typename L::Config config;
+};
+
+namespace detail {
+
+template <class L>
+void law_gradients(const typename L::Role::Dims& dims, const std::vector<LawCase<L>>& cases) {
+  for (const auto& [name, config] : cases) {
+    SCOPED_TRACE(name);
+    TestLayer<L> layer(config, dims);
+    const LayerFunction fn =
+        layer.function(LawInputs<typename L::Role>::make(dims), {.training = true});
+    check_gradients(fn, fn.arguments(), 1);
+  }
+}
+
+/// Results and gradients for fixed cotangents.
+inline std::vector<HostTensor> results_and_gradients(const LayerFunction& fn) {
+  const std::vector<HostTensor> y = eval(fn, fn.arguments());
+  std::vector<HostTensor> cotangents;
+  for (size_t i = 0; i < y.size(); ++i) cotangents.push_back(random_tensor(y[i].type(), 50 + i, 1));
+  std::vector<HostTensor> all = eval(gradient_function(fn, cotangents), fn.arguments());
+  all.insert(all.end(), y.begin(), y.end());
+  return all;
+}
+
+template <class L>
+void law_remat(const typename L::Role::Dims& dims, const std::vector<LawCase<L>>& cases) {
+  for (const auto& [name, config] : cases) {
+    SCOPED_TRACE(name);
+    const Tree<HostTensor> inputs = LawInputs<typename L::Role>::make(dims);
+    TestLayer<L> plain(config, dims), rematerialised(config, dims, {.remat = SaveNothing{}});
+    EXPECT_EQ(results_and_gradients(plain.function(inputs, {.training = true})),
+              results_and_gradients(rematerialised.function(inputs, {.training = true})));
+  }
+}
+
+template <class L>
+void law_bf16(const typename L::Role::Dims& dims, const std::vector<LawCase<L>>& cases) {
+  for (const auto& [name, config] : cases) {
+    SCOPED_TRACE(name);
+    TestLayer<L> layer(config, dims);
+    Tree<HostTensor> inputs = LawInputs<typename L::Role>::make(dims),
+                     parameters = layer.parameters();
+    for (Tree<HostTensor>* tree : {&inputs, &parameters}) {
+      for (auto& [path, value] : *tree) {
+        if (is_float(value.dtype())) value = value.astype(DType::kBF16);
+      }
+    }
+    layer.set_all(parameters);
+    const LayerResult low = layer.call(inputs), high = layer.call(inputs, {.eval = {.f64 = true}});
+    for (size_t i = 0; i < low.outputs.size(); ++i) {
+      EXPECT_LE(relative_difference(low.outputs[i], high.outputs[i]), 0.05);
+      if constexpr (!std::is_same_v<typename L::Role, Model>) {
+        EXPECT_EQ(low.outputs[i].dtype(), DType::kBF16) << "result " << i;
+      }
+    }
+  }
+}
+
+inline std::string parameter_table(const Layer& layer) {
+  std::ostringstream out;
+  for (const auto& [path, spec] : layer.param_specs()) {
+    out << path << ": " << to_text(spec.type()) << " axes " << to_text(spec.partition()) << " init "
+        << spec.initialiser().text << "\n";
+  }
+  return out.str();
+}
+
+/// 6 digits, which are the same on every machine that computes in f64; 0 for what rounding leaves.
+inline std::string golden_number(double v) {
+  return fmt::format("{:.6g}", std::abs(v) < 1e-9 ? 0.0 : v);
+}
+inline double norm_of(const HostTensor& x) { return std::sqrt(inner_product({x}, {x})); }
+
+/// Numbers of one training call in f64: its results, the loss <cotangents, results>, and the norm
+/// of the loss's gradient by each floating-point argument.
+inline std::string numbers_of(const LayerFunction& fn) {
+  std::vector<HostTensor> arguments = fn.arguments();
+  // Few bits, so that no machine's last digit of an initial value shows.
+  for (HostTensor& x : arguments) {
+    if (is_float(x.dtype())) x = x.astype(DType::kBF16).astype(x.dtype());
+  }
+  const EvalOptions f64{.f64 = true};
+  const std::vector<HostTensor> y = eval(fn, arguments, f64);
+  std::vector<HostTensor> cotangents;
+  std::string out;
+  for (size_t i = 0; i < y.size(); ++i) {
+    cotangents.push_back(random_tensor(y[i].type(), 80 + i, 1).astype(y[i].dtype()));
+    out += fmt::format("result {}: {} norm {}:", i, to_text(y[i].shape()),
+                       golden_number(norm_of(y[i])));
+    for (int64_t j = 0; j < std::min<int64_t>(y[i].size(), 8); ++j)
+      out += " " + golden_number(y[i].at(j));
+    out += "\n";
+  }
+  out += "loss: " + golden_number(inner_product(y, cotangents)) + "\n";
+  const auto gradients = eval(gradient_function(fn, cotangents), arguments, f64);
+  std::vector<std::string> paths = fn.parameter_paths();
+  paths.insert(paths.end(), fn.input_paths().begin(), fn.input_paths().end());
+  size_t next = 0;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    if (!is_float(arguments[i].dtype())) continue;
+    out += fmt::format("gradient by {}: norm {}\n", paths[i],
+                       golden_number(norm_of(gradients[next++])));
+  }
+  return out;
+}
+
+template <class L>
+void law_golden(const typename L::Role::Dims& dims, const std::vector<LawCase<L>>& cases) {
+  for (const auto& [name, config] : cases) {
+    TestLayer<L> layer(config, dims);
+    const LayerFunction fn =
+        layer.function(LawInputs<typename L::Role>::make(dims), {.training = true});
+    expect_golden(std::string(L::Config::config_type().name) + "/" + name + ".txt",
+                  parameter_table(layer.layer()) + numbers_of(fn));
+  }
+}
+
+/// Tokens from starts[b] on of each row b of x[B, T, ..], n of each.
+inline HostTensor tokens_from(const HostTensor& x, const std::vector<int64_t>& starts, int64_t n) {
+  Shape shape = x.shape();
+  const auto rows = shape[0], length = std::exchange(shape[1], n);
+  HostTensor out(Type{x.dtype(), shape});
+  if (out.size() == 0) return out;
+  const size_t token = out.bytes().size() / static_cast<size_t>(rows * n);
+  for (int64_t b = 0; b < rows; ++b) {
+    const auto from = static_cast<size_t>(b * length + starts[static_cast<size_t>(b)]) * token;
+    std::ranges::copy(x.bytes().subspan(from, static_cast<size_t>(n) * token),
+                      out.bytes().subspan(static_cast<size_t>(b * n) * token).begin());
+  }
+  return out;
+}
+
+/// A layer that is given some tokens of each row after others, with its decode state in between.
+template <class L>
+class Decoding {
+ public:
+  using Names = LawInputs<typename L::Role>;
+  Decoding(TestLayer<L>& layer, int64_t batch_size, int64_t max_len) : layer_(layer) {
+    for (const auto& [path, spec] :
+         layer.layer().decode_state_specs({.batch_size = batch_size, .max_len = max_len}))
+      state_.emplace(path, HostTensor(spec.type));
+  }
+  /// n tokens of each row from starts[b] on, of which the first lengths[b] count.
+  std::vector<HostTensor> extend(const HostTensor& tokens, const std::vector<int64_t>& starts,
+                                 int64_t n, const std::vector<int64_t>& lengths) {
+    const auto rows = static_cast<int64_t>(starts.size());
+    Tree<HostTensor> inputs{{std::string(Names::kTokens), tokens_from(tokens, starts, n)}};
+    HostTensor positions(Type{DType::kI32, {rows, n}}), last(Type{DType::kI32, {rows}});
+    for (int64_t b = 0; b < rows; ++b) {
+      const auto row = static_cast<size_t>(b);
+      for (int64_t t = 0; t < n; ++t)
+        positions.values<int32_t>()[static_cast<size_t>(b * n + t)] =
+            static_cast<int32_t>(starts[row] + t);
+      last.values<int32_t>()[row] = static_cast<int32_t>(lengths[row] - 1);
+    }
+    if constexpr (requires { Names::kPositions; }) {
+      inputs.emplace(Names::kPositions, positions);
+    }
+    if constexpr (requires { Names::kLastIndex; }) {
+      inputs.emplace(Names::kLastIndex, last);
+    }
+    LayerResult result =
+        layer_.call(inputs, {.method = Names::kMethod, .decoding = true, .state = state_});
+    for (auto& [path, value] : result.state) state_.at(path) = std::move(value);
+    return std::move(result.outputs);
+  }
+
+ private:
+  TestLayer<L>& layer_;
+  Tree<HostTensor> state_;
+};
+
+/// The first rows of a prompt of two lengths, then token by token, row by row at its own place.
+template <class L>
+void law_decoding(const typename L::Role::Dims& dims, const std::vector<LawCase<L>>& cases) {
+  using Names = LawInputs<typename L::Role>;
+  for (const auto& [name, config] : cases) {
+    SCOPED_TRACE(name);
+    TestLayer<L> layer(config, dims);
+    const std::string input(Names::kTokens);
+    const HostTensor tokens = Names::make(dims).at(input);
+    const int64_t length = tokens.shape()[1];
+    Decoding<L> decoding(layer, 2, length + 1);
+    const std::vector<int64_t> all{length - 1, length - 1};
+    if (!layer.layer().can_decode()) {
+      EXPECT_THROW(decoding.extend(tokens, {0, 0}, length - 1, all), ConfigError);
+      continue;
+    }
+    const std::vector<HostTensor> whole =
+        layer.call({{input, tokens}}, {.method = Names::kMethod}).outputs;
+    // Row b of `got`, token 0 of n, against token `at` of the whole.
+    const auto expect_token = [&](const std::vector<HostTensor>& got, int64_t b, int64_t index,
+                                  int64_t at) {
+      for (size_t i = 0; i < whole.size(); ++i) {
+        std::vector<int64_t> there(2, at), here(2, index);
+        const HostTensor expected = tokens_from(whole[i], there, 1),
+                         actual = tokens_from(got[i], here, 1);
+        const int64_t size = expected.size() / 2;
+        const double allowed = 1e-5 * std::max(1.0, largest_element(whole[i]));
+        for (int64_t j = b * size; j < (b + 1) * size; ++j) {
+          ASSERT_NEAR(actual.at(j), expected.at(j), allowed)
+              << "result " << i << ", row " << b << ", token " << at;
+        }
+      }
+    };
+    // The second row's prompt is shorter where the layer is told; padding stands behind it.
+    std::vector<int64_t> lengths = all;
+    if constexpr (requires { Names::kLastIndex; }) --lengths[1];
+    const auto prefilled = decoding.extend(tokens, {0, 0}, length - 1, lengths);
+    for (int64_t b = 0; b < 2; ++b) {
+      for (int64_t t = 0; t < lengths[static_cast<size_t>(b)]; ++t)
+        expect_token(prefilled, b, t, t);
+    }
+    const auto stepped = decoding.extend(tokens, lengths, 1, {1, 1});
+    expect_token(stepped, 0, 0, length - 1);
+    expect_token(stepped, 1, 0, lengths[1]);
+    if (lengths[1] + 1 < length)
+      expect_token(decoding.extend(tokens, {length - 1, length - 1}, 1, {1, 1}), 1, 0, length - 1);
+  }
+}
+
+}  // namespace detail
+}  // namespace axle::testing
+
+#define AXLE_LAYER_LAWS(L, ...)                                                                \
+  TEST(L##Laws, GradientsAgreeWithDifferences) {                                               \
+    ::axle::testing::detail::law_gradients<L>(__VA_ARGS__);                                    \
+  }                                                                                            \
+  TEST(L##Laws, RematerialisedIsPlain) { ::axle::testing::detail::law_remat<L>(__VA_ARGS__); } \
+  TEST(L##Laws, DecodesAsAtOnce) { ::axle::testing::detail::law_decoding<L>(__VA_ARGS__); }    \
+  TEST(L##Laws, Bf16IsClose) { ::axle::testing::detail::law_bf16<L>(__VA_ARGS__); }            \
+  TEST(L##Laws, NumbersAreAsGolden) { ::axle::testing::detail::law_golden<L>(__VA_ARGS__); }

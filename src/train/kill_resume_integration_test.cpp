@@ -7,6 +7,7 @@
 #include <random>
 
 #include "checkpoint/folder.h"
+#include "data/text_input.h"
 #include "runtime/plugin.h"
 #include "testing/temp_dir.h"
 #include "train/run_result_test.h"
@@ -20,7 +21,30 @@ namespace {
 constexpr int kKills = 4;
 constexpr int64_t kSteps = 30;
 
-TEST(KillResume, EndsBitwiseEqualToTheUninterruptedRun) {
+// Synthetic rows, and text that is shuffled anew in each of several epochs: batches are read ahead
+// of the step that a checkpoint is of, and the position saved must be that of the step.
+Child<Input> synthetic_rows(const std::filesystem::path&) { return tiny_config().input; }
+Child<Input> text_rows(const std::filesystem::path& dir) {
+  std::mt19937 random(5);
+  std::string text;
+  for (int document = 0; document < 40; ++document) {
+    const int num_words = std::uniform_int_distribution<int>(1, 30)(random);
+    for (int i = 0; i < num_words; ++i)
+      text += static_cast<char>('a' + std::uniform_int_distribution<int>(0, 25)(random)) +
+              std::string(i % 4 == 3 ? ".\n" : " ");
+    text += "\n\n";
+  }
+  std::ofstream(dir / "corpus.txt") << text;
+  return TextInput::Config{.source = TextSource::Config{.path = (dir / "corpus.txt").string(),
+                                                        .unit = DocumentUnit::kParagraph},
+                           .seq_len = 16,
+                           .batch_size = 8};
+}
+
+using MakeInput = Child<Input> (*)(const std::filesystem::path&);
+class KillResume : public ::testing::TestWithParam<MakeInput> {};
+
+TEST_P(KillResume, EndsBitwiseEqualToTheUninterruptedRun) {
   const unsigned seed = std::getenv("AXLE_KILL_SEED")
                             ? static_cast<unsigned>(std::atoi(std::getenv("AXLE_KILL_SEED")))
                             : std::random_device{}();
@@ -30,6 +54,8 @@ TEST(KillResume, EndsBitwiseEqualToTheUninterruptedRun) {
   const std::string backend = find_plugin(plugin_policy("cpu")) ? "cpu" : "interpreter";
   const TempDir dir;
   Trainer::Config config = tiny_config();
+  config.input = GetParam()(dir.path());
+  config.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->vocab_size = 259;  // bytes
   config.checkpointer.every_steps = 3;
   config.writers["tensorboard"] = TensorBoardWriter::Config{};
 
@@ -70,6 +96,11 @@ TEST(KillResume, EndsBitwiseEqualToTheUninterruptedRun) {
   expect_no_holes(dir.path() / "killed", kSteps);
   expect_same_run(dir.path() / "killed", dir.path() / "whole");
 }
+
+INSTANTIATE_TEST_SUITE_P(Inputs, KillResume, ::testing::Values(synthetic_rows, text_rows),
+                         [](const auto& input) {
+                           return input.param == text_rows ? "Text" : "Synthetic";
+                         });
 
 }  // namespace
 }  // namespace axle

@@ -8,6 +8,7 @@
 #include "testing/plugin_fixture.h"
 #include "train/step_run_test.h"
 #include "train/tiny_config_test.h"
+#include "train/training_parts.h"
 
 namespace axle {
 namespace {
@@ -60,10 +61,12 @@ class Parallel : public PluginTest {
   Parallel() : PluginTest(8) {}
 
   std::unique_ptr<StepRun> start(const Trainer::Config& cfg) {
-    auto run = std::make_unique<StepRun>(*runtime_, StepRunOptions{.model = cfg.model,
-                                                                   .learner = cfg.learner,
-                                                                   .batch = batch_spec(8, 16),
-                                                                   .mesh = cfg.mesh});
+    auto run = std::make_unique<StepRun>(*runtime_,
+                                         StepRunOptions{.model = cfg.model,
+                                                        .learner = cfg.learner,
+                                                        .batch = batch_spec(8, 16),
+                                                        .mesh = cfg.mesh,
+                                                        .batch_partition = cfg.batch_partition});
     run->set_state(run->initial_state(1));
     return run;
   }
@@ -126,6 +129,23 @@ TEST_F(Parallel, SeveralAxes) {
 TEST_F(Parallel, GroupedQueries) {
   expect_equal_to_one_device(
       {{"model=4,data=2", true, true}, {"fsdp=8"}, {"fsdp=2,seq=2,model=2", true, true}}, true);
+}
+
+// A mesh test that lays batches out in a way of its own would prove nothing of a run.
+TEST_F(Parallel, BatchesAreLaidOutAsTheTrainerLaysThem) {
+  const Trainer::Config cfg = config_of({"data=2,fsdp=2,seq=2"}, false);
+  const auto run = start(cfg);
+  const TrainingParts trainer(cfg);
+  const std::vector<ProgramValue> expected =
+      batch_inputs(trainer.programs(cfg.mesh, batch_spec(8, 16)));
+  const auto& inputs = run->program().inputs;
+  ASSERT_EQ(inputs.size(), run->leaves().size() + expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const ProgramValue& input = inputs[run->leaves().size() + i];
+    EXPECT_EQ(input.name, expected[i].name);
+    EXPECT_EQ(input.sharding, expected[i].sharding) << input.name;
+    EXPECT_EQ(to_text(input.sharding), "[[data, expert, fsdp], seq]") << input.name;
+  }
 }
 
 TEST_F(Parallel, StateIsDividedAsItsParameters) {

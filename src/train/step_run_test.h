@@ -8,6 +8,7 @@
 #include "ops/random.h"
 #include "runtime/runtime.h"
 #include "train/programs.h"
+#include "train/trainer.h"
 
 namespace axle {
 
@@ -18,6 +19,8 @@ struct StepRunOptions {
   Mesh mesh = {};
   std::optional<DType> compute_dtype = {};
   bool layer_summaries = false;
+  /// As a trainer lays them out unless it is told otherwise.
+  PartitionSpec batch_partition = Trainer::Config{}.batch_partition;
 };
 
 class StepRun {
@@ -54,9 +57,8 @@ class StepRun {
   /// One update; its metrics.
   Tree<double> step(const Tree<HostTensor>& batch) {
     Arrays arguments = std::move(arrays_);
-    for (const auto& [name, value] : batch) {
-      arguments.push_back(runtime_.make_array(value, kRows, options_.mesh));
-    }
+    for (const ProgramValue& input : std::span(program_.inputs).subspan(leaves_.size()))
+      arguments.push_back(runtime_.make_array(batch.at(input.name), input.sharding, options_.mesh));
     const Arrays outputs = executable_->execute(arguments);
     arrays_.assign(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(leaves_.size()));
     Tree<double> metrics;
@@ -70,13 +72,12 @@ class StepRun {
   const std::vector<ProgramValue>& leaves() const { return leaves_; }
 
  private:
-  inline static const PartitionSpec kRows{{{"data", "fsdp"}}};
   ProgramParts parts() const {
     return {.model = *model_,
             .learner = *learner_,
             .batch = options_.batch,
             .mesh = options_.mesh,
-            .batch_partition = kRows,
+            .batch_partition = options_.batch_partition,
             .compute_dtype = options_.compute_dtype,
             .layer_summaries = options_.layer_summaries};
   }

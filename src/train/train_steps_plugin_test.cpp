@@ -30,8 +30,7 @@ struct Tolerance {
   double metrics, state;
 };
 
-// Both from the same start over a few steps. With this optimizer the first moments hold the
-// gradients.
+// Both from the same start over a few steps: every metric and every leaf of the state.
 void expect_same_steps(Runtime& a, Runtime& b, const StepRunOptions& options, Tolerance tolerance) {
   StepRun first(a, options), second(b, options);
   const Tree<HostTensor> start = first.initial_state(5);
@@ -49,7 +48,7 @@ void expect_same_steps(Runtime& a, Runtime& b, const StepRunOptions& options, To
     for (const auto& [path, value] : second.state()) {
       if (!is_float(value.dtype())) {
         EXPECT_EQ(ours.at(path), value) << path;
-      } else if (path.starts_with("learner/optimizer/m/")) {
+      } else {
         EXPECT_LE(relative_difference(ours.at(path), value), tolerance.state)
             << path << ", step " << i;
       }
@@ -57,9 +56,15 @@ void expect_same_steps(Runtime& a, Runtime& b, const StepRunOptions& options, To
   }
 }
 
+// The update of an element divides its moments: with AdamW's usual eps the last bits of a gradient
+// that is nearly zero decide its sign. With this one they count for as little as they are.
 StepRunOptions tiny_options(Child<Block> layers) {
   return {.model = tiny_model(std::move(layers)),
-          .learner = tiny_learner(),
+          .learner = Learner::Config{.optimizer =
+                                         AdamW::Config{.learning_rate = ConstantRate{.value = 1e-2},
+                                                       .eps = 1e-2,
+                                                       .weight_decay = 1e-2},
+                                     .transforms = {ClipByGlobalNorm::Config{}}},
           .batch = batch_spec(8, 16)};
 }
 

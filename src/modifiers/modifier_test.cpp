@@ -1,0 +1,49 @@
+#include "modifiers/modifier.h"
+
+#include <gmock/gmock.h>
+
+#include "modifiers/set_fields.h"
+#include "modifiers/tiny_root_test.h"
+#include "testing/error_of.h"
+
+namespace axle {
+
+AXLE_REGISTER(TinyRoot)
+
+namespace {
+
+MeshRule steps_rule(const std::string& machine, const std::string& steps) {
+  return {.machine = machine, .modifiers = {SetFields::Config{.set = {{"max_steps", steps}}}}};
+}
+
+TEST(MeshRules, TheFirstThatMatchesTheWholeNameCounts) {
+  const MeshRules rules{steps_rule("tpu-v5", "1"), steps_rule("tpu-v5p-.*", "2"),
+                        steps_rule("tpu-.*", "3"), steps_rule("gpu-(H100|H200)-[0-9]+", "4")};
+  const auto applied = [&](const std::string& machine) {
+    TinyRoot root;
+    const std::string pattern = apply_mesh_rules(rules, machine, root);
+    return std::pair(pattern, root.max_steps);
+  };
+  EXPECT_EQ(applied("tpu-v5p-1024"), std::pair(std::string("tpu-v5p-.*"), int64_t{2}));
+  EXPECT_EQ(applied("tpu-v6e-16"), std::pair(std::string("tpu-.*"), int64_t{3}));
+  EXPECT_EQ(applied("gpu-H200-8"), std::pair(std::string("gpu-(H100|H200)-[0-9]+"), int64_t{4}));
+  EXPECT_EQ(applied("gpu-B200-8"), std::pair(std::string(), int64_t{10}));
+  EXPECT_EQ(applied(""), std::pair(std::string(), int64_t{10}));
+}
+
+TEST(MeshRules, ModifiersOfOneRuleGoInOrder) {
+  MeshRule rule = steps_rule(".*", "1");
+  rule.modifiers.push_back(SetFields::Config{.set = {{"max_steps", "2"}}});
+  TinyRoot root;
+  apply_mesh_rules({rule}, "cpu", root);
+  EXPECT_EQ(root.max_steps, 2);
+}
+
+TEST(MeshRules, APatternThatIsNoneIsNamed) {
+  TinyRoot root;
+  EXPECT_THAT(error_of([&] { apply_mesh_rules({steps_rule("gpu-(", "1")}, "cpu", root); }),
+              ::testing::HasSubstr("mesh_rules: expected a regular expression, got 'gpu-('"));
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,46 @@
+#include "modifiers/replace_class.h"
+
+#include <gmock/gmock.h>
+
+#include "layers/layer_norm.h"
+#include "modifiers/tiny_root_test.h"
+#include "testing/error_of.h"
+
+namespace axle {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(ReplaceClass, ReplacesEveryMatchAndNothingElse) {
+  TinyRoot root;
+  Child<Modifier>(ReplaceClass::Config{.replace = "RMSNorm", .with = "LayerNorm"})
+      .build({}, Scope{})
+      ->apply(root);
+  int norms = 0;
+  for (const ConfigLine& line : to_lines(root)) {
+    EXPECT_NE(line.text, "RMSNorm") << line.path;
+    norms += line.text == "LayerNorm";
+  }
+  EXPECT_EQ(norms, 3);
+  for (const ConfigChange& change : changes(TinyRoot{}, root))
+    EXPECT_THAT(change.path, HasSubstr("norm"));
+}
+
+TEST(ReplaceClass, OnlyWhereThePathMatches) {
+  EXPECT_THAT(changes_by(ReplaceClass::Config{
+                  .replace = "Norm", .with = "LayerNorm", .at = "model.decoder.output_norm"}),
+              ::testing::StartsWith("model.decoder.output_norm: RMSNorm -> LayerNorm\n"));
+}
+
+TEST(ReplaceClass, NamesWhatItDoesNotKnowOrFind) {
+  const auto error = [](const ReplaceClass::Config& cfg) {
+    return error_of([&] { changes_by(cfg); });
+  };
+  EXPECT_THAT(error({.replace = "RMSNrm", .with = "LayerNorm"}), HasSubstr("RMSNrm"));
+  EXPECT_THAT(error({.replace = "RMSNorm", .with = "LayerNrm"}), HasSubstr("LayerNrm"));
+  EXPECT_THAT(error({.replace = "RMSNorm", .with = "FeedForward"}), HasSubstr("FeedForward"));
+  EXPECT_THAT(error({.replace = "LayerNorm", .with = "RMSNorm"}), HasSubstr("LayerNorm"));
+}
+
+}  // namespace
+}  // namespace axle

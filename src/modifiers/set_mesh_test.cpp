@@ -1,0 +1,16 @@
+#include "modifiers/set_mesh.h"
+
+#include <gtest/gtest.h>
+
+#include "modifiers/tiny_root_test.h"
+
+namespace axle {
+namespace {
+
+TEST(SetMesh, SetsTheMeshAndNothingElse) {
+  EXPECT_EQ(changes_by(mesh({{"data", -1}, {"fsdp", 8}})), "mesh: none -> data=-1,fsdp=8\n");
+  EXPECT_EQ(changes_by(mesh({{"data", 8, 2}})), "mesh: none -> data=2x4\n");
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,31 @@
+#include "modifiers/set_remat.h"
+
+#include <gtest/gtest.h>
+
+#include "modifiers/tiny_root_test.h"
+#include "testing/error_of.h"
+
+namespace axle {
+namespace {
+
+TEST(SetRemat, SetsThePolicyOfTheSlotsThatMatch) {
+  EXPECT_EQ(changes_by(remat("**.layer", save("qkv", "attention_output"))),
+            "model.decoder.layers.layer.@remat: SaveNames (new)\n"
+            "model.decoder.layers.layer.@remat.names: [qkv, attention_output] (new)\n"
+            "model.decoder.layers.layer.@remat.offload: [] (new)\n");
+}
+
+TEST(SetRemat, NoneKeepsEverythingAgain) {
+  TinyRoot root;
+  Child<Modifier>(remat("**.layer", SaveDots{})).build({}, Scope{})->apply(root);
+  Child<Modifier>(SetRemat::Config{.at = "**.layer"}).build({}, Scope{})->apply(root);
+  EXPECT_EQ(diff(TinyRoot{}, root), "");
+}
+
+TEST(SetRemat, NamesAPatternThatMatchesNothing) {
+  EXPECT_EQ(error_of([] { changes_by(remat("**.lair", SaveDots{})); }),
+            "SetRemat.at: expected the path of a layer slot, got '**.lair', which matches none");
+}
+
+}  // namespace
+}  // namespace axle

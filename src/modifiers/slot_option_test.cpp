@@ -1,0 +1,30 @@
+#include "modifiers/slot_option.h"
+
+#include <gtest/gtest.h>
+
+#include "modifiers/tiny_root_test.h"
+
+namespace axle {
+namespace {
+
+TEST(SlotOption, CountsTheSlotsThatHaveTheOption) {
+  TinyRoot root;
+  const std::optional<DType> dtype = DType::kBF16;
+  int asked = 0;
+  const auto norms = [&](const std::string& path, const Slot&) {
+    ++asked;
+    return path.ends_with("norm");
+  };
+  EXPECT_EQ(set_option(root, "@dtype", &dtype, norms), 3);
+  EXPECT_GT(asked, 10);
+  EXPECT_EQ(diff(TinyRoot{}, root),
+            "model.decoder.layers.layer.attention.norm.@dtype: bf16 (new)\n"
+            "model.decoder.layers.layer.feed_forward.norm.@dtype: bf16 (new)\n"
+            "model.decoder.output_norm.@dtype: bf16 (new)\n");
+  // A field is no slot of a layer and has no options.
+  const auto field = [](const std::string& path, const Slot&) { return path == "max_steps"; };
+  EXPECT_EQ(set_option(root, "@dtype", &dtype, field), 0);
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,95 @@
+#include "nn/invocation.h"
+
+#include <gmock/gmock.h>
+
+#include "base/hash.h"
+#include "nn/toy_layers_test.h"
+#include "testing/error_of.h"
+
+namespace axle {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Invocation, SecondCallsOfALayerHavePathsOfTheirOwn) {
+  testing::TestLayer<Chain> layer({}, {.dim = 2});
+  const auto result = layer.call({{"x", HostTensor({2}, {1.0f, 2.0f})}});
+  Tree<double> sums;
+  for (const auto& [path, value] : result.summaries) sums.emplace(path, value.at(0));
+  const HostTensor &first = layer.parameter("first/w"), &second = layer.parameter("second/w");
+  EXPECT_EQ(sums.size(), 3u);
+  EXPECT_FLOAT_EQ(static_cast<float>(sums.at("chain/first/sum")), 3);
+  const double after_first = first.at(0) + 2 * first.at(1);
+  EXPECT_NEAR(sums.at("chain/second/sum"), after_first, 1e-5);
+  EXPECT_NEAR(sums.at("chain/second#1/sum"),
+              first.at(0) * second.at(0) + 2 * first.at(1) * second.at(1), 1e-5);
+  EXPECT_EQ(result.aux_losses.size(), 3u);
+}
+
+TEST(Invocation, SummariesAreLeftOutWhereNobodyWantsThem) {
+  testing::TestLayer<Chain> layer({}, {.dim = 2});
+  eval(
+      [&](const Values& x) {
+        Tree<Tensor> parameters;
+        for (const auto& [path, value] : layer.parameters())
+          parameters.emplace(path, constant(value));
+        auto [y, collected] = functional(layer.layer(), parameters, {.summaries = false},
+                                         [&] { return layer.layer()(x[0]); });
+        EXPECT_TRUE(collected.summaries.empty());
+        EXPECT_EQ(collected.aux_losses.size(), 3u);
+        EXPECT_EQ(collected.outputs.size(), 3u);
+        return Values{y};
+      },
+      {HostTensor::ones({2})});
+}
+
+// The root's key is the call's own; a child's folds in its name, a second call its number too.
+TEST(Invocation, KeysDeriveFromPathsAndCalls) {
+  Chain::Config cfg{.first = Noise::Config{}, .second = Noise::Config{}};
+  testing::TestLayer<Chain> layer(cfg, {.dim = 4});
+  const HostTensor x = HostTensor::zeros({4});
+  const HostTensor expected = eval(
+      [](const Values& key) {
+        const Tensor second = random::fold_in(key[0], md5_mod_2_31_minus_1("second"));
+        return Values{random::normal(random::fold_in(second, 1), {4})};
+      },
+      {random::key(9)})[0];
+  EXPECT_EQ(layer.run(x, {.seed = 9}), expected);
+  testing::TestLayer<Noise> alone({}, {.dim = 4});
+  EXPECT_EQ(alone.run(x, {.seed = 9}),
+            eval([](const Values& key) { return Values{random::normal(key[0], {4})}; },
+                 {random::key(9)})[0]);
+}
+
+TEST(Invocation, WhatIsMissingIsNamed) {
+  testing::TestLayer<Noise> noise({}, {.dim = 4});
+  EXPECT_EQ(error_of([&] { noise.run(HostTensor::zeros({4}), {.seed = std::nullopt}); }),
+            "noise: needs a PRNG key; give one to the call");
+  testing::TestLayer<Scaling> scaling({}, {.dim = 2});
+  scaling.set_all({});
+  EXPECT_EQ(error_of([&] { scaling.run(HostTensor::zeros({2})); }),
+            "scaling/w: parameter is missing among the 0 given");
+}
+
+TEST(Invocation, ThereIsNoneOutsideACall) {
+  EXPECT_THAT(error_of<InternalError>([] { Invocation::current(); }),
+              HasSubstr("outside an invocation"));
+}
+
+TEST(Invocation, MergedPathsStayApart) {
+  eval(
+      [](const Values& x) {
+        Invocation invocation("root", {}, {});
+        for (int i = 0; i < 3; ++i)
+          invocation.merge({.summaries = {{"root/a", x[0]}}, .state = {{"root/s", x[0]}}});
+        const OutputCollection& all = invocation.collection();
+        EXPECT_TRUE(all.summaries.contains("root/a") && all.summaries.contains("root/a#1") &&
+                    all.summaries.contains("root/a#2"));
+        EXPECT_EQ(all.state.size(), 1u);  // the newest value
+        return x;
+      },
+      {HostTensor::ones({})});
+}
+
+}  // namespace
+}  // namespace axle

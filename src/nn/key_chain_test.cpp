@@ -1,0 +1,32 @@
+#include "nn/key_chain.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "transform/trace.h"
+
+namespace axle {
+namespace {
+
+TEST(KeyChain, TheFirstKeysDoNotDependOnHowManyFollow) {
+  const auto keys = [](int n) {
+    return eval(
+        [n](const Values& key) {
+          KeyChain chain(key[0]);
+          Values out;
+          for (int i = 0; i < n; ++i) out.push_back(chain.next());
+          return out;
+        },
+        {random::key(4)});
+  };
+  const auto few = keys(2), many = keys(6);
+  EXPECT_EQ(few[0], many[0]);
+  EXPECT_EQ(few[1], many[1]);
+  std::set<std::string> different;
+  for (const HostTensor& key : many) different.insert(key.text());
+  EXPECT_EQ(different.size(), many.size());
+}
+
+}  // namespace
+}  // namespace axle

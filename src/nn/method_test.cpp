@@ -1,0 +1,78 @@
+#include "nn/method.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "ops/arithmetic.h"
+#include "testing/error_of.h"
+#include "transform/trace.h"
+
+namespace axle {
+namespace {
+
+using ::testing::ElementsAre;
+
+struct Pair {
+  Tensor a, b;
+  template <class F>
+  void each_tensor(F&& fn) {
+    fn(a);
+    fn(b);
+  }
+  static Pair read(InputReader& reader, const std::string& prefix) {
+    return {reader.required(prefix + "/a"), reader.required(prefix + "/b")};
+  }
+};
+
+constexpr std::string_view kNames[] = {"x", "scale", "more", "pair"};
+
+Method example() {
+  return method<Pair, const Tensor&, const std::optional<Tensor>&, const Tree<Tensor>&,
+                const Pair&>("forward", kNames,
+                             [](const Tensor& x, const std::optional<Tensor>& scale,
+                                const Tree<Tensor>& more, const Pair& pair) {
+                               Tensor sum = x + pair.a;
+                               for (const auto& [name, t] : more) sum = sum + t;
+                               return Pair{sum, scale ? pair.b * *scale : pair.b};
+                             });
+}
+
+// What the method gives for inputs that are 1, 2, 4, ... in the order of their names.
+std::vector<double> run(const std::vector<std::string>& names) {
+  std::vector<HostTensor> arguments;
+  float next = 1;
+  for (size_t i = 0; i < names.size(); ++i) {
+    arguments.push_back(HostTensor::scalar(next));
+    next *= 2;
+  }
+  const auto y = eval(
+      [&](const Values& x) {
+        Tree<Tensor> inputs;
+        for (size_t i = 0; i < names.size(); ++i) inputs.emplace(names[i], x[i]);
+        InputReader reader(inputs);
+        Values out = example().call(reader);
+        reader.check_all_used();
+        return out;
+      },
+      arguments);
+  return {y[0].at(0), y[1].at(0)};
+}
+
+TEST(Method, ReadsEachKindOfArgumentByName) {
+  EXPECT_THAT(example().inputs, ElementsAre("x", "scale", "more", "pair"));
+  EXPECT_THAT(run({"x", "pair/a", "pair/b"}), ElementsAre(3, 4));
+  EXPECT_THAT(run({"x", "pair/a", "pair/b", "scale"}), ElementsAre(3, 32));
+  EXPECT_THAT(run({"x", "pair/a", "pair/b", "more/p", "more/q"}), ElementsAre(27, 4));
+}
+
+TEST(Method, NamesWhatIsMissingOrTooMuch) {
+  EXPECT_EQ(error_of([] { run({"x", "pair/a"}); }), "in/pair/b: input is missing, got pair/a, x");
+  EXPECT_EQ(error_of([] { run({}); }), "in/x: input is missing, got none");
+  EXPECT_EQ(error_of([] {
+              run({"x", "pair/a", "pair/b", "pair/c", "y"});
+            }),
+            "in/pair/c, in/y: not an input of this method; remove it");
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,54 @@
+#include "nn/tensor_tree.h"
+
+#include <gtest/gtest.h>
+
+#include "testing/op_test.h"
+
+namespace axle {
+namespace {
+
+struct Inner {
+  Tensor only;
+  template <class F>
+  void each_tensor(F&& fn) {
+    fn(only);
+  }
+};
+struct Outer {
+  Tensor a;
+  std::optional<Tensor> absent = {}, present = {};
+  std::vector<Inner> list = {};
+  Tree<Tensor> tree = {};
+  template <class F>
+  void each_tensor(F&& fn) {
+    fn(a);
+    axle::each_tensor(absent, fn);
+    axle::each_tensor(present, fn);
+    axle::each_tensor(list, fn);
+    axle::each_tensor(tree, fn);
+  }
+};
+
+TEST(TensorTree, GoesAroundInOrder) {
+  testing::run_all(
+      [](const Values& x) {
+        Outer value{.a = x[0],
+                    .present = x[1],
+                    .list = {{x[2]}, {x[3]}},
+                    .tree = {{"k", x[4]}, {"l", x[5]}}};
+        const Values all = tensors_of(value);
+        EXPECT_EQ(all.size(), 6u);
+        for (size_t i = 0; i < all.size(); ++i) EXPECT_TRUE(same(all[i], x[i])) << i;
+        const Values turned(x.rbegin(), x.rend());
+        auto at = turned.begin();
+        replace_tensors(value, at);
+        EXPECT_EQ(at, turned.end());
+        EXPECT_TRUE(same(value.a, x[5]) && same(*value.present, x[4]) && !value.absent &&
+                    same(value.list[1].only, x[2]) && same(value.tree.at("l"), x[0]));
+        return x;
+      },
+      std::vector<HostTensor>(6));
+}
+
+}  // namespace
+}  // namespace axle

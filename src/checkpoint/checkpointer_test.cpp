@@ -110,28 +110,60 @@ TEST(Manifest, ImpossibleTablesAreRefused) {
   EXPECT_NO_THROW(parse_manifest(to_text(good), "m"));
   Manifest bad = good;
   bad.tensors["w"].offset = 14;
-  refused(bad, "w: does not lie within d");
+  refused(bad, "tensors['w']: expected a tensor within the 25 bytes of d");
   bad = good;
   bad.tensors["w"].offset = -1;
-  refused(bad, "w: does not lie within d");
+  refused(bad, "tensors['w'].offset: expected an integer of 0 to 9223372036854775807, got -1");
   bad = good;
   bad.tensors["w"].type.dims = {int64_t{1} << 40, int64_t{1} << 40};
-  refused(bad, "w: does not lie within d");
+  refused(bad, "tensors['w']: expected a tensor within the 25 bytes of d");
+  bad = good;
+  bad.tensors["w"].type.dims = {int64_t{1} << 40, 0, int64_t{1} << 40};
+  refused(bad, "tensors['w']: expected a tensor within the 25 bytes of d");
   bad = good;
   bad.tensors["w"].type.dims = {-3};
-  refused(bad, "w: does not lie within d");
+  refused(bad, "tensors['w'].shape[0]: expected an integer of 0 to 9223372036854775807, got -3");
   bad = good;
   bad.tensors["w"].file = 1;
-  refused(bad, "w: no such data file");
+  refused(bad, "tensors['w'].file: expected an integer of 0 to 0, got 1");
   bad = good;
   bad.files[0].name = "../d";
-  refused(bad, "expected the name of a file");
+  refused(bad, "files[0].name: expected the name of a file in this folder, got \"../d\"");
+  bad = good;
+  bad.files[0].name = "..";
+  refused(bad, "files[0].name: expected the name of a file in this folder");
   bad = good;
   bad.files[0].bytes = 31;
-  refused(bad, "3 checksums do not fit 31 bytes");
+  refused(bad, "files[0].crc32c: expected 4 checksums for 31 bytes, got a list of 3");
   bad = good;
   bad.chunk_bytes = 0;
-  refused(bad, "impossible size of chunks: 0");
+  refused(bad, "chunk_bytes: expected an integer of 1 to 1073741824, got 0");
+  bad = good;
+  bad.step = -1;
+  refused(bad, "step: expected an integer of 0 to ");
+}
+
+TEST(CheckpointInfo, NotesAreReadStrictly) {
+  const CheckpointInfo info{.step = 1,
+                            .metadata = {{"n", "12"},
+                                         {"x", "1.5"},
+                                         {"huge", "9223372036854775808"},
+                                         {"nan", "nan"},
+                                         {"word", "12 "}},
+                            .manifest = "m.json"};
+  EXPECT_EQ(info.note("word"), "12 ");
+  EXPECT_EQ(info.integer_note("n", 0, 12), 12);
+  EXPECT_EQ(info.number_note("x", 0, 2), 1.5);
+  const auto refused = [&](auto&& read, const std::string& what) {
+    EXPECT_THAT([&] { read(); },
+                ThrowsMessage<StorageError>(HasSubstr("m.json: metadata." + what)));
+  };
+  refused([&] { info.note("none"); }, "none: expected a note of this name, got none");
+  refused([&] { info.integer_note("n", 0, 11); }, "n: expected a number from 0 to 11, got '12'");
+  for (const std::string name : {"x", "huge", "nan", "word"})
+    refused([&] { info.integer_note(name, 0, INT64_MAX); }, name + ": expected a number from ");
+  for (const std::string name : {"nan", "word"})
+    refused([&] { info.number_note(name, 0, 1e300); }, name + ": expected a number from ");
 }
 
 class CheckpointerModes : public ::testing::TestWithParam<SaveMode> {};

@@ -16,6 +16,8 @@ namespace {
 constexpr std::string_view kPrefix = "step_";
 constexpr std::string_view kTemporary = ".tmp-";
 
+std::string checkpoint_name(int64_t step) { return fmt::format("{}{:08}", kPrefix, step); }
+
 // The step of "step_00000100"; none for any other name.
 std::optional<int64_t> step_of(std::string_view name) {
   if (!name.starts_with(kPrefix)) return std::nullopt;
@@ -23,8 +25,8 @@ std::optional<int64_t> step_of(std::string_view name) {
   int64_t step = 0;
   const char* const end = digits.data() + digits.size();
   const auto [at, error] = std::from_chars(digits.data(), end, step);
-  if (error != std::errc() || at != end || digits.size() < 8 || step < 0) return std::nullopt;
-  return step;
+  if (error != std::errc() || at != end || step < 0) return std::nullopt;
+  return name == checkpoint_name(step) ? std::optional(step) : std::nullopt;
 }
 
 bool is_temporary(std::string_view name) {
@@ -35,7 +37,7 @@ bool is_temporary(std::string_view name) {
 }  // namespace
 
 fs::path checkpoint_folder(const fs::path& root, int64_t step) {
-  return root / fmt::format("{}{:08}", kPrefix, step);
+  return root / checkpoint_name(step);
 }
 
 fs::path temporary_folder(const fs::path& root, int64_t step) {

@@ -2,10 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/hash.h"
+#include "base/json.h"
+#include "base/utf8.h"
 #include "base/version.h"
 
 namespace axle {
@@ -35,74 +40,74 @@ Json tensor_json(const StoredTensor& tensor) {
           {"offset", tensor.offset}};
 }
 
-// Throws std::runtime_error (nlohmann's or ours); parse_manifest names the file.
-[[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what); }
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 
-DataFile parse_file(const Json& json, int64_t chunk_bytes) {
-  DataFile file{.name = json.at("name"), .bytes = json.at("bytes"), .crc32c = {}};
-  if (file.name.empty() || file.name.find('/') != std::string::npos) {
-    fail(fmt::format("expected the name of a file, got '{}'", file.name));
-  }
-  for (const Json& crc : json.at("crc32c")) {
-    const auto& text = crc.get_ref<const std::string&>();
-    const char* const end = text.data() + text.size();
-    uint32_t value = 0;
-    if (std::from_chars(text.data(), end, value, 16).ptr != end || text.size() != 8) {
-      fail(fmt::format("expected a checksum of 8 digits, got '{}'", text));
-    }
-    file.crc32c.push_back(value);
-  }
-  const auto num_chunks = static_cast<int64_t>(file.crc32c.size());
-  if (file.bytes < 0 || num_chunks != file.bytes / chunk_bytes + (file.bytes % chunk_bytes != 0)) {
-    fail(fmt::format("{}: {} checksums do not fit {} bytes", file.name, num_chunks, file.bytes));
-  }
+// The functions below throw JsonError or ConfigError; parse_manifest() names the file.
+
+uint32_t parse_checksum(const JsonView& json) {
+  const std::string& text = json.text();
+  const char* const end = text.data() + text.size();
+  uint32_t value = 0;
+  if (text.size() != 8 || std::from_chars(text.data(), end, value, 16).ptr != end)
+    json.fail("a checksum of 8 hexadecimal digits");
+  return value;
+}
+
+DataFile parse_file(const JsonView& json, int64_t chunk_bytes) {
+  DataFile file{.name = json.at("name").text(), .bytes = json.at("bytes").integer(0, kMost)};
+  const bool is_name = !file.name.empty() && file.name != "." && file.name != ".." &&
+                       file.name.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
+  if (!is_name) json.at("name").fail("the name of a file in this folder");
+  for (const JsonView& crc : json.at("crc32c").elements())
+    file.crc32c.push_back(parse_checksum(crc));
+  const int64_t num_chunks = file.bytes / chunk_bytes + (file.bytes % chunk_bytes != 0);
+  if (static_cast<int64_t>(file.crc32c.size()) != num_chunks)
+    json.at("crc32c").fail(fmt::format("{} checksums for {} bytes", num_chunks, file.bytes));
   return file;
 }
 
-// Bytes of a tensor whose dims come from a file; -1 if they overflow or are negative.
-int64_t checked_bytes(const Type& type) {
+// Bytes of a tensor whose dims come from a file; none if they overflow, also where one dim is 0.
+std::optional<int64_t> checked_bytes(const Type& type) {
   auto bytes = static_cast<int64_t>(size_bytes(type.dtype));
   for (const int64_t dim : type.dims) {
-    if (dim < 0 || __builtin_mul_overflow(bytes, dim, &bytes)) return -1;
+    if (dim != 0 && __builtin_mul_overflow(bytes, dim, &bytes)) return std::nullopt;
   }
-  return bytes;
+  return std::ranges::count(type.dims, 0) > 0 ? 0 : bytes;
 }
 
-StoredTensor parse_tensor(const std::string& path, const Json& json, const Manifest& manifest) {
+StoredTensor parse_tensor(const JsonView& json, const Manifest& manifest) {
   StoredTensor tensor;
-  from_text(json.at("dtype").get_ref<const std::string&>(), tensor.type.dtype);
-  tensor.type.dims = json.at("shape").get<Shape>();
-  tensor.file = json.at("file");
-  tensor.offset = json.at("offset");
-  const int64_t bytes = checked_bytes(tensor.type);
-  if (tensor.file >= manifest.files.size()) fail(fmt::format("{}: no such data file", path));
+  from_text(json.at("dtype").text(), tensor.type.dtype);
+  for (const JsonView& dim : json.at("shape").elements())
+    tensor.type.dims.push_back(dim.integer(0, kMost));
+  if (manifest.files.empty()) json.fail("a data file for every tensor");
+  tensor.file = static_cast<size_t>(
+      json.at("file").integer(0, static_cast<int64_t>(manifest.files.size()) - 1));
+  tensor.offset = json.at("offset").integer(0, kMost);
   const DataFile& file = manifest.files[tensor.file];
-  if (bytes < 0 || tensor.offset < 0 || bytes > file.bytes || tensor.offset > file.bytes - bytes) {
-    fail(fmt::format("{}: does not lie within {}", path, file.name));
-  }
+  const auto bytes = checked_bytes(tensor.type);
+  if (!bytes || *bytes > file.bytes || tensor.offset > file.bytes - *bytes)
+    json.fail(fmt::format("a tensor within the {} bytes of {}", file.bytes, file.name));
   return tensor;
 }
 
 Manifest parse_body(std::string_view text) {
-  const Json json = Json::parse(text);
-  if (const int64_t version = json.at("version"); version != kManifestVersion) {
+  const Json document = read_json(text, {.max_bytes = kMaxManifestBytes});
+  const JsonView json(document);
+  if (const int64_t version = json.at("version").integer(0, kMost); version != kManifestVersion) {
     throw UnknownVersionError(
         fmt::format("expected checkpoint version {}, got {}; written by axle {}", kManifestVersion,
-                    version, json.at("axle").get<std::string>()));
+                    version, printable(json.at("axle").text())));
   }
   Manifest manifest;
-  manifest.step = json.at("step");
-  manifest.metadata = json.at("metadata").get<Tree<std::string>>();
-  manifest.chunk_bytes = json.at("chunk_bytes");
-  if (manifest.chunk_bytes <= 0 || manifest.chunk_bytes > (1 << 30)) {
-    fail(fmt::format("impossible size of chunks: {}", manifest.chunk_bytes));
-  }
-  for (const Json& file : json.at("files")) {
+  manifest.step = json.at("step").integer(0, kMost);
+  for (const auto& [name, value] : json.at("metadata").members())
+    manifest.metadata.emplace(name, value.text());
+  manifest.chunk_bytes = json.at("chunk_bytes").integer(1, 1 << 30);
+  for (const JsonView& file : json.at("files").elements())
     manifest.files.push_back(parse_file(file, manifest.chunk_bytes));
-  }
-  for (const auto& [path, tensor] : json.at("tensors").items()) {
-    manifest.tensors.emplace(path, parse_tensor(path, tensor, manifest));
-  }
+  for (const auto& [path, tensor] : json.at("tensors").members())
+    manifest.tensors.emplace(path, parse_tensor(tensor, manifest));
   return manifest;
 }
 
@@ -138,12 +143,13 @@ Manifest parse_manifest(std::string_view text, const std::filesystem::path& path
     throw StorageError(fmt::format("{}: offset 0: expected {} bytes with SHA-256 {}, got {}",
                                    path.string(), size, stored, actual));
   }
+  const std::string where = path.string() + ": malformed";
   try {
-    return parse_body(text);
+    return json_as<StorageError>(where, [&] { return parse_body(text); });
   } catch (const UnknownVersionError& error) {
     throw UnknownVersionError(fmt::format("{}: {}", path.string(), error.what()));
-  } catch (const std::exception& error) {
-    throw StorageError(fmt::format("{}: malformed: {}", path.string(), error.what()));
+  } catch (const ConfigError& error) {  // of a dtype
+    throw StorageError(fmt::format("{}: {}", where, error.what()));
   }
 }
 

@@ -22,6 +22,7 @@ inline constexpr std::string_view kManifestName = "manifest.json";
 inline constexpr int64_t kManifestVersion = 1;
 inline constexpr int64_t kChunkBytes = 16 << 20;
 inline constexpr int64_t kTensorAlignment = 64;
+inline constexpr int64_t kMaxManifestBytes = int64_t{1} << 30;
 
 /// The checkpoint is whole, but of a version that this program does not know.
 struct UnknownVersionError : StorageError {

@@ -1,52 +1,19 @@
 #include "checkpoint/read.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <vector>
 
 #include "base/hash.h"
 #include "checkpoint/folder.h"
 #include "io/file.h"
+#include "io/file_reader.h"
 
 namespace axle {
 namespace fs = std::filesystem;
 namespace {
-
-// read() and not a map of the file: an error of the disk must be an exception, not a signal.
-class FileReader {
- public:
-  explicit FileReader(fs::path path) : path_(std::move(path)) {
-    fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd_ < 0) fail_storage(path_, "open", errno);
-  }
-  ~FileReader() { ::close(fd_); }
-  FileReader(const FileReader&) = delete;
-  FileReader& operator=(const FileReader&) = delete;
-
-  /// The next bytes, as many as fit or as there are.
-  size_t read(std::span<std::byte> into) {
-    size_t filled = 0;
-    while (filled < into.size()) {
-      const ssize_t n = ::read(fd_, into.data() + filled, into.size() - filled);
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) fail_storage(path_, fmt::format("read at offset {}", offset_), errno);
-      if (n == 0) break;
-      filled += static_cast<size_t>(n);
-      offset_ += n;
-    }
-    return filled;
-  }
-
- private:
-  fs::path path_;
-  int fd_ = -1;
-  int64_t offset_ = 0;
-};
 
 // The tensors of one file, filled chunk by chunk.
 class Assembly {
@@ -108,7 +75,7 @@ void check_size(const fs::path& path, int64_t expected, int64_t actual) {
 StoredCheckpoint::StoredCheckpoint(const fs::path& root, int64_t step)
     : folder_(checkpoint_folder(root, step)) {
   const fs::path path = folder_ / kManifestName;
-  manifest_ = parse_manifest(axle::read_file(path), path);
+  manifest_ = parse_manifest(axle::read_file(path, kMaxManifestBytes), path);
   if (manifest_.step != step) {
     throw StorageError(fmt::format("{}: expected the checkpoint of step {}, got that of step {}",
                                    path.string(), step, manifest_.step));
@@ -126,15 +93,15 @@ void StoredCheckpoint::verify() const {
 void StoredCheckpoint::read_file(size_t index, const TensorSink* sink) const {
   const DataFile& entry = manifest_.files[index];
   const fs::path path = folder_ / entry.name;
-  check_size(path, entry.bytes, file_bytes(path));
-  FileReader file(path);
+  const FileReader file(path);
+  check_size(path, entry.bytes, file.size());
   Assembly assembly(manifest_, index);
   std::vector<std::byte> chunk(static_cast<size_t>(std::min(entry.bytes, manifest_.chunk_bytes)));
   int64_t offset = 0;
   for (const uint32_t expected : entry.crc32c) {
     const auto size = static_cast<size_t>(std::min(entry.bytes - offset, manifest_.chunk_bytes));
     const std::span<std::byte> bytes = std::span(chunk).first(size);
-    const size_t got = file.read(bytes);
+    const size_t got = file.read_some(offset, bytes);
     if (got != size) check_size(path, entry.bytes, offset + static_cast<int64_t>(got));
     if (const uint32_t actual = crc32c(bytes); actual != expected) {
       throw StorageError(

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "checkpoint/folder.h"
 
 namespace axle {
@@ -48,7 +50,34 @@ void check_matches(const std::filesystem::path& folder, const Manifest& manifest
                                 join(lines, "; ")));
 }
 
+// The note as a number of its whole text.
+template <class T>
+T parsed_note(const CheckpointInfo& info, const std::string& name, T least, T most) {
+  const std::string& text = info.note(name);
+  const char* const end = text.data() + text.size();
+  T value{};
+  const auto [at, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc() && at == end && value >= least && value <= most) return value;
+  throw StorageError(fmt::format("{}: metadata.{}: expected a number from {} to {}, got '{}'",
+                                 info.manifest.string(), name, least, most, printable(text)));
+}
+
 }  // namespace
+
+const std::string& CheckpointInfo::note(const std::string& name) const {
+  const auto it = metadata.find(name);
+  if (it != metadata.end()) return it->second;
+  throw StorageError(fmt::format("{}: metadata.{}: expected a note of this name, got none",
+                                 manifest.string(), name));
+}
+
+int64_t CheckpointInfo::integer_note(const std::string& name, int64_t least, int64_t most) const {
+  return parsed_note(*this, name, least, most);
+}
+
+double CheckpointInfo::number_note(const std::string& name, double least, double most) const {
+  return parsed_note(*this, name, least, most);
+}
 
 std::optional<CheckpointInfo> restore_newest(
     const std::filesystem::path& root, const std::function<TensorSink(const Manifest&)>& begin,
@@ -66,7 +95,9 @@ std::optional<CheckpointInfo> restore_newest(
         report(fmt::format("WARNING: going on from the checkpoint of step {}, not from that of {}",
                            *it, steps.back()));
       }
-      return CheckpointInfo{.step = *it, .metadata = stored.manifest().metadata};
+      return CheckpointInfo{.step = *it,
+                            .metadata = stored.manifest().metadata,
+                            .manifest = stored.folder() / kManifestName};
     } catch (const UnknownVersionError&) {
       throw;
     } catch (const StorageError& error) {

@@ -18,6 +18,14 @@ namespace axle {
 struct CheckpointInfo {
   int64_t step = 0;
   Tree<std::string> metadata = {};
+  /// Where metadata stands, for messages.
+  std::filesystem::path manifest = {};
+
+  /// A note of the metadata. Throws StorageError naming the file and the note where there is none.
+  const std::string& note(const std::string& name) const;
+  /// The same as a whole number or as a finite number from `least` to `most`.
+  int64_t integer_note(const std::string& name, int64_t least, int64_t most) const;
+  double number_note(const std::string& name, double least, double most) const;
 };
 
 /// Reads the newest good checkpoint of `root`: `begin` is called for each one that is tried, newest

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/tree.h"
+#include "config/scope.h"
 #include "data/packing.h"
 #include "ir/host_tensor.h"
 
@@ -19,6 +20,10 @@ struct Batch {
   /// for no text.
   int64_t num_target_bytes = 0;
 };
+
+/// Throws ConfigError, or Error with kDoesNotFit, with path and bytes, unless this machine's memory
+/// holds a batch of that size: inputs ask before they read anything.
+void check_batch_size(int64_t batch_size, int64_t seq_len, const Scope& scope);
 
 /// Shapes and dtypes of Batch::tensors.
 Tree<Type> batch_spec(int64_t batch_size, int64_t seq_len);

@@ -14,6 +14,7 @@ namespace axle {
 
 /// What an input found when it was built, for the user to see.
 struct InputFacts {
+  int64_t num_files = 0;
   int64_t num_documents = 0;
   int64_t num_bytes = 0;  // of text
   int64_t num_tokens = 0;
@@ -22,6 +23,8 @@ struct InputFacts {
   double byte_entropy_bits = 0;  // of the text, order 0, per byte
   Skipped skipped = {};
 };
+/// "3 files, 12345 bytes, 2 skipped (2 not *.txt)"; empty for data that are no files.
+std::string to_text(const InputFacts& facts);
 
 /// Batches in an order that depends on the config and the seed alone, never on the number of hosts;
 /// its state is a place in that order, so that a restored input goes on with the very next batch.

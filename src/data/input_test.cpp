@@ -17,6 +17,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 using ::testing::ThrowsMessage;
 
 std::unique_ptr<Input> build(Child<Input> cfg, uint64_t seed = 1, int64_t vocab_size = 257) {
@@ -174,9 +175,11 @@ TEST_F(TextInputTest, RestoringOverOtherDataIsRefused) {
   }
   EXPECT_NO_THROW(build(config(8))->restore(state));  // rows are counted, not batches
   for (const char* bad : {"", "{}", "[1]", R"({"fingerprint":7,"next_row":1})",
-                          R"({"fingerprint":"0","next_row":-1})"}) {
+                          R"({"fingerprint":"0","next_row":-1})",
+                          R"({"fingerprint":"0","next_row":9223372036854775808})",
+                          R"({"fingerprint":"0","next_row":1.0})"}) {
     EXPECT_THAT([&] { input->restore(bad); },
-                ThrowsMessage<DataError>(HasSubstr("input state: expected")));
+                ThrowsMessage<DataError>(StartsWith("input state: ")));
   }
 }
 

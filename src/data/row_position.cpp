@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.h"
+#include "base/json.h"
+#include "base/utf8.h"
 
 namespace axle {
 
@@ -14,19 +17,18 @@ std::string to_json(const RowPosition& position) {
 }
 
 int64_t restored_row(std::string_view state, uint64_t fingerprint) {
-  const auto json = nlohmann::json::parse(state, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("fingerprint") || !json["fingerprint"].is_string() ||
-      !json.contains("next_row") || !json["next_row"].is_number_unsigned()) {
-    throw DataError(fmt::format("input state: expected fingerprint and next_row, got '{}'", state));
-  }
-  const std::string ours = fmt::format("{:016x}", fingerprint), theirs = json["fingerprint"];
-  if (ours != theirs) {
+  const auto [theirs, next_row] = json_as<DataError>("input state", [&] {
+    const auto document = read_json(state);
+    const JsonView json(document);
+    return std::pair(json.at("fingerprint").text(), json.at("next_row").integer(0, kMaxRow));
+  });
+  if (const std::string ours = fmt::format("{:016x}", fingerprint); ours != theirs) {
     throw DataError(fmt::format(
         "input: expected the data that the saved position belongs to (fingerprint {}), got other "
         "data ({}); use the same text, tokenizer, seq_len, shuffle, split and seed",
-        theirs, ours));
+        printable(theirs), ours));
   }
-  return json["next_row"].get<int64_t>();
+  return next_row;
 }
 
 }  // namespace axle

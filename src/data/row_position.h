@@ -7,6 +7,9 @@
 
 namespace axle {
 
+/// No input counts further, so that sums of rows never overflow.
+inline constexpr int64_t kMaxRow = int64_t{1} << 62;
+
 struct RowPosition {
   /// Counted over all epochs.
   int64_t next_row = 0;
@@ -16,7 +19,8 @@ struct RowPosition {
 
 /// {"fingerprint":"00c0ffee00c0ffee","next_row":12}
 std::string to_json(const RowPosition& position);
-/// The row of `state`. Throws DataError if it is malformed or its fingerprint is not `fingerprint`.
+/// The row of `state`, at most kMaxRow. Throws DataError if it is malformed or its fingerprint is
+/// not `fingerprint`.
 int64_t restored_row(std::string_view state, uint64_t fingerprint);
 
 }  // namespace axle

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "config/register.h"
 #include "data/data_file.h"
+#include "data/sentencepiece_model.h"
 
 namespace axle {
 namespace {
@@ -53,6 +54,7 @@ std::optional<int32_t> optional_id(int id) {
 SentencePieceTokenizer::SentencePieceTokenizer(const Config& cfg, const Dims&, const Scope& scope)
     : path_(cfg.path.get()), processor_(std::make_unique<SentencePieceProcessor>()) {
   const std::string model = read_data_file(path_, fmt::format("{}.path", scope.path));
+  check_sentencepiece_model(model, path_);
   const auto status = processor_->LoadFromSerializedProto(model);
   if (!status.ok() || processor_->GetPieceSize() == 0) {
     throw DataError(fmt::format("{}: expected a SentencePiece model, got another file", path_));

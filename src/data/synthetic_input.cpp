@@ -22,6 +22,11 @@ SyntheticInput::SyntheticInput(const Config& cfg, const Dims& dims, const Scope&
         "{}: expected seq_len, batch_size and num_batches of at least 1, got {}, {} and {}",
         scope.path, seq_len_, batch_size_, num_batches_.value_or(1)));
   }
+  check_batch_size(batch_size_, seq_len_, scope);
+  if (num_batches_ && *num_batches_ > kMaxRow / batch_size_) {
+    throw ConfigError(fmt::format("{}.num_batches: expected at most {} of {} rows, or none, got {}",
+                                  scope.path, kMaxRow / batch_size_, batch_size_, *num_batches_));
+  }
 }
 
 std::optional<Batch> SyntheticInput::next() {

@@ -26,6 +26,9 @@ void require(bool good, const Scope& scope, std::string_view field, std::string_
     throw ConfigError(fmt::format("{}.{}: expected {}, got {}", scope.path, field, expected, got));
 }
 
+// More passes than any run makes: what is asked for beyond is a mistake.
+constexpr int64_t kMaxEpochs = 1'000'000;
+
 // Seeds of an epoch's two permutations.
 constexpr uint64_t kDocumentOrder = 0, kRowOrder = 1;
 
@@ -54,6 +57,11 @@ TextInput::TextInput(const Config& cfg, const Dims& dims, const Scope& scope)
           static_cast<double>(epochs_.value_or(0)));
   require(cfg.held_out_fraction >= 0 && cfg.held_out_fraction < 1, scope, "held_out_fraction",
           "0 or more, less than 1", cfg.held_out_fraction);
+  check_batch_size(batch_size_, seq_len_, scope);
+  if (epochs_ && *epochs_ > kMaxEpochs) {
+    throw ConfigError(fmt::format("{}.epochs: expected at most {}, or none, got {}", scope.path,
+                                  kMaxEpochs, *epochs_));
+  }
   const auto tokenizer = cfg.tokenizer.build({}, {.path = scope.path + ".tokenizer"});
   if (tokenizer->vocab_size() > dims.vocab_size) {
     throw ConfigError(
@@ -87,7 +95,8 @@ void TextInput::read(const Config& cfg, const Tokenizer& tokenizer, const Scope&
     documents_.add(ids);
     bytes.add(document.text);
   }
-  facts_ = {.num_documents = documents_.num_documents(),
+  facts_ = {.num_files = source->num_files(),
+            .num_documents = documents_.num_documents(),
             .num_bytes = bytes.num_bytes(),
             .num_tokens = documents_.num_tokens(),
             .endless = !epochs_,
@@ -109,7 +118,7 @@ void TextInput::enter_epoch(int64_t epoch) {
 }
 
 std::optional<Batch> TextInput::next() {
-  const int64_t end = epochs_ ? *epochs_ * num_rows_ : std::numeric_limits<int64_t>::max();
+  const int64_t end = epochs_ ? *epochs_ * num_rows_ : kMaxRow;  // kMaxEpochs keeps it in range
   if (next_row_ >= end) return std::nullopt;
   Batch batch = make_batch(batch_size_, seq_len_);
   for (int64_t i = 0; i < batch_size_ && next_row_ < end; ++i, ++next_row_) {

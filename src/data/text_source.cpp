@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <optional>
+#include <limits>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "config/register.h"
 #include "io/file.h"
@@ -16,18 +18,6 @@ namespace {
 
 constexpr size_t kMaxMessages = 100;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-
-std::vector<std::string> text_files(const std::string& path) {
-  if (!directory_exists(path)) return {path};
-  std::vector<std::string> files;
-  for (const auto& entry : list_directory(path)) {
-    if (directory_exists(entry))
-      std::ranges::move(text_files(entry.string()), std::back_inserter(files));
-    else if (entry.extension() == ".txt")
-      files.push_back(entry.string());
-  }
-  return files;
-}
 
 // Cuts the next line off `rest`, with its line end.
 std::string_view take_line(std::string_view& rest) {
@@ -43,6 +33,50 @@ std::string_view without_line_end(std::string_view line) {
   if (line.ends_with('\n')) line.remove_suffix(1);
   if (line.ends_with('\r')) line.remove_suffix(1);
   return line;
+}
+
+struct Format {
+  std::string_view begin;
+  std::string_view name;
+};
+constexpr Format kFormats[] = {{"\x1f\x8b", "gzip"},
+                               {"\x28\xb5\x2f\xfd", "zstd"},
+                               {"BZh9", "bzip2"},
+                               {"\xfd\x37zXZ", "xz"},
+                               {"PK\x03\x04", "a zip archive"},
+                               {"PAR1", "Parquet"},
+                               {"ARROW1", "Arrow"},
+                               {"%PDF-", "PDF"},
+                               {"\x7f\x45LF", "a program"},
+                               {"\xff\xfe", "UTF-16"},
+                               {"\xfe\xff", "UTF-16"}};
+
+bool is_json_object(std::string_view line) {
+  if (!line.starts_with('{')) return false;
+  try {
+    return !read_json(line).empty();
+  } catch (const JsonError&) {
+    return false;
+  }
+}
+
+// What else the file is, where it is no text for people; empty where it may be.
+std::string_view other_format(const std::string& path, std::string_view bytes) {
+  for (const Format& format : kFormats) {
+    if (bytes.starts_with(format.begin)) return format.name;
+  }
+  const std::string extension = lower_case(std::filesystem::path(path).extension().string());
+  if (extension == ".jsonl" || extension == ".ndjson" || extension == ".json") return "JSON";
+  // One line of JSON may stand in a text, a text that begins with two is a data set.
+  std::string_view rest = bytes;
+  const auto next_line = [&] {
+    std::string_view line;
+    while (!rest.empty() && line.empty()) line = trim(take_line(rest));
+    return line;
+  };
+  if (!is_json_object(next_line())) return {};
+  const std::string_view second = next_line();
+  return second.empty() || is_json_object(second) ? "JSON" : "";
 }
 
 }  // namespace
@@ -85,30 +119,76 @@ TextSource::TextSource(const Config& cfg, const Dims&, const Scope& scope)
         "{}: expected a text file or a folder of them, got nothing there; set {}.path or --data",
         path, scope.path));
   }
-  std::vector<std::string> files;
-  try {
-    files = text_files(path);
-  } catch (const StorageError& error) {
-    throw DataError(error.what());
+  std::error_code error;
+  const std::filesystem::path canonical = std::filesystem::canonical(path, error);
+  if (directory_exists(path)) {
+    seen_.insert(canonical);
+    add_folder(path, canonical);
+  } else {
+    add_file(path);
   }
-  if (files.empty())
-    throw DataError(fmt::format("{}: expected *.txt files, got none in the folder", path));
-  for (const auto& file : files) add_file(file);
   if (documents_.empty()) {
-    throw DataError(
-        fmt::format("{}: expected text, got no document; {} skipped", path, skipped_.count));
+    throw DataError(fmt::format("{}: expected text{}, got no document{}{}", path,
+                                directory_exists(path) ? " in *.txt files" : "",
+                                skipped_.count > 0 ? "; " : "", to_text(skipped_)));
   }
+}
+
+void TextSource::add_folder(const std::filesystem::path& folder,
+                            const std::filesystem::path& canonical) {
+  std::vector<std::filesystem::path> entries;
+  try {
+    entries = list_directory(folder);
+  } catch (const StorageError& error) {
+    return refuse("not readable", error.what());
+  }
+  for (const auto& entry : entries) {
+    std::error_code error;
+    const bool is_link = std::filesystem::is_symlink(entry, error);
+    const auto end =
+        is_link ? std::filesystem::canonical(entry, error) : canonical / entry.filename();
+    if (error)
+      refuse("links to nothing", fmt::format("{}: expected a file, got a link to nothing ({})",
+                                             entry.string(), error.message()));
+    else
+      add_entry(entry, end);
+  }
+}
+
+void TextSource::add_entry(const std::filesystem::path& path,
+                           const std::filesystem::path& canonical) {
+  const bool is_folder = directory_exists(path);
+  if (!is_folder && path.extension() != ".txt") return skip("not *.txt");
+  if (!seen_.insert(canonical).second) return skip("met twice by links");
+  if (is_folder)
+    add_folder(path, canonical);
+  else
+    add_file(path.string());
 }
 
 void TextSource::add_file(const std::string& path) {
   try {
     files_.push_back(read_file(path, std::numeric_limits<int64_t>::max()));
   } catch (const StorageError& error) {
-    return refuse(error.what());
+    return refuse("not readable", error.what());
   }
-  std::string_view rest = files_.back();
-  if (rest.starts_with(kByteOrderMark)) rest.remove_prefix(kByteOrderMark.size());
-  if (is_blank(rest)) return refuse(fmt::format("{}: expected text, got an empty file", path));
+  std::string_view text = files_.back();
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  const size_t before = documents_.size();
+  if (is_blank(text)) {
+    refuse("empty", fmt::format("{}: expected text, got an empty file", path));
+  } else if (const std::string_view format = other_format(path, text); !format.empty()) {
+    refuse(std::string(format),
+           fmt::format("{}: expected plain UTF-8 text, got {}; only text is read today, so write "
+                       "the texts into *.txt files",
+                       path, format));
+  } else {
+    add_documents(path, text);
+  }
+  if (documents_.size() == before) files_.pop_back();
+}
+
+void TextSource::add_documents(const std::string& path, std::string_view rest) {
   if (unit_ == DocumentUnit::kFile) return add_document(path, 1, rest);
 
   std::string_view paragraph;
@@ -129,19 +209,30 @@ void TextSource::add_file(const std::string& path) {
 }
 
 void TextSource::add_document(const std::string& path, int64_t line, std::string_view text) {
-  if (const auto bad = find_invalid_utf8(text)) {
-    const std::string_view before = text.substr(0, *bad);
-    const size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0
-    return refuse(fmt::format("{}:{}: not valid UTF-8 at byte {}", path,
-                              line + std::ranges::count(before, '\n'), *bad - line_begin + 1));
+  const auto invalid = find_invalid_utf8(text);
+  const size_t bad = std::min(invalid.value_or(text.npos), text.find('\0'));
+  if (bad == text.npos) {
+    documents_.push_back({text, fmt::format("{}:{}", path, line)});
+    return;
   }
-  documents_.push_back({text, fmt::format("{}:{}", path, line)});
+  const std::string_view before = text.substr(0, bad);
+  const size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0
+  const bool is_nul = bad != invalid.value_or(text.npos);
+  refuse(
+      is_nul ? "with NUL bytes" : "not UTF-8",
+      fmt::format("{}:{}: {} at byte {}", path, line + std::ranges::count(before, '\n'),
+                  is_nul ? "a NUL, which is no text," : "not valid UTF-8", bad - line_begin + 1));
 }
 
-void TextSource::refuse(const std::string& message) {
+void TextSource::skip(const std::string& reason) {
+  ++skipped_.count;
+  ++skipped_.reasons[reason];
+}
+
+void TextSource::refuse(const std::string& reason, const std::string& message) {
   if (on_error_ == OnError::kFail)
     throw DataError(fmt::format("{}; {} = skip leaves it out", message, policy_path_));
-  ++skipped_.count;
+  skip(reason);
   if (skipped_.messages.size() < kMaxMessages) {
     skipped_.messages.push_back(
         fmt::format("{}; skipped ({} = skip, {} so far)", message, policy_path_, skipped_.count));

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <deque>
+#include <filesystem>
+#include <set>
 
 #include "config/required.h"
 #include "data/source.h"
@@ -19,10 +21,12 @@ std::string to_text(OnError policy);
 void from_text(std::string_view text, OnError& policy);
 
 /// Reads a UTF-8 text file, or all *.txt files of a folder and the folders in it, in the order of
-/// their paths.
+/// their paths; what else lies there is counted as skipped, and so is what a link leads to a second
+/// time. All text is in memory once it is built: later changes of a file have no effect.
 ///
 /// A byte order mark is dropped, line ends stay as they are. Throws DataError naming file, line and
-/// byte (of the line, from 1) for what is missing, unreadable, empty or not UTF-8.
+/// byte (of the line, from 1) for what is missing, unreadable, empty, not UTF-8, holds NUL bytes or
+/// is text for programs and not for people: compressed, lines of JSON.
 class TextSource final : public Source {
  public:
   struct Config {
@@ -38,16 +42,22 @@ class TextSource final : public Source {
 
   const std::vector<Document>& documents() const override { return documents_; }
   const Skipped& skipped() const override { return skipped_; }
+  int64_t num_files() const override { return static_cast<int64_t>(files_.size()); }
 
  private:
+  void add_folder(const std::filesystem::path& folder, const std::filesystem::path& canonical);
+  void add_entry(const std::filesystem::path& path, const std::filesystem::path& canonical);
   void add_file(const std::string& path);
+  void add_documents(const std::string& path, std::string_view text);
   void add_document(const std::string& path, int64_t line, std::string_view text);
-  void refuse(const std::string& message);
+  void skip(const std::string& reason);
+  void refuse(const std::string& reason, const std::string& message);
 
   DocumentUnit unit_;
   OnError on_error_;
-  std::string policy_path_;        // config path of on_error, for messages
-  std::deque<std::string> files_;  // their bytes, where they stay
+  std::string policy_path_;               // config path of on_error, for messages
+  std::set<std::filesystem::path> seen_;  // where links end
+  std::deque<std::string> files_;         // their bytes, which stay where they are
   std::vector<Document> documents_;
   Skipped skipped_;
 };

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "io/file.h"
 #include "testing/error_of.h"
@@ -74,7 +75,7 @@ TEST_F(TextSourceTest, MissingEmptyAndUnreadableTextIsNamed) {
               HasSubstr(path_ + ": expected a text file or a folder of them, got nothing there"));
   EXPECT_THAT(message(path_), HasSubstr("set input.source.path or --data"));
   EXPECT_EQ(message(dir_.path().string()),
-            dir_.path().string() + ": expected *.txt files, got none in the folder");
+            dir_.path().string() + ": expected text in *.txt files, got no document");
   replace_file(path_, " \n");
   EXPECT_EQ(message(path_), path_ +
                                 ": expected text, got an empty file; input.source.on_error = "
@@ -106,6 +107,68 @@ TEST_F(TextSourceTest, SkippedDocumentsAreCountedAndTold) {
   replace_file(path_, "\xff");
   EXPECT_THAT([&] { build({.path = path_, .on_error = OnError::kSkip}); },
               ThrowsMessage<DataError>(HasSubstr("got no document; 1 skipped")));
+}
+
+TEST_F(TextSourceTest, WhatIsNoTextIsNamedAndCounted) {
+  const auto message = [&](const std::string& name, const std::string& bytes) {
+    replace_file(dir_ / name, bytes);
+    return error_of<DataError>([&] { build({.path = dir_ / name}); });
+  };
+  const auto got = [](const std::string& what) {
+    return HasSubstr(": expected plain UTF-8 text, got " + what + "; only text is read today");
+  };
+  const std::string lines = "{\"text\":\"a\"}\n{\"text\":\"b\"}\n";
+  EXPECT_THAT(message("a.jsonl", lines), got("JSON"));
+  EXPECT_THAT(message("a.json", "[1]"), got("JSON"));
+  EXPECT_THAT(message("lines.txt", "\n" + lines), got("JSON"));
+  EXPECT_THAT(message("a.gz", "\x1f\x8b\x08 and so on"), got("gzip"));
+  EXPECT_THAT(message("a.parquet", "PAR1..."), got("Parquet"));
+  EXPECT_THAT(message("a.zip", "PK\x03\x04..."), got("a zip archive"));
+  EXPECT_THAT(message("wide.txt", std::string("\xff\xfe"
+                                              "a\0b\0",
+                                              6)),
+              got("UTF-16"));
+  EXPECT_THAT(message("nul.txt", std::string("good\na\0b", 8)),
+              HasSubstr("nul.txt:2: a NUL, which is no text, at byte 2"));
+  // Prose may quote JSON, and programs are text.
+  for (const std::string text :
+       {"{\"a\": 1}\nis what a program prints\n", "{}\n{}\n", "{\nint x;\n}\n"})
+    EXPECT_EQ(message("fine.txt", text), "no error");
+
+  const auto source = build({.path = dir_.path().string(), .on_error = OnError::kSkip});
+  EXPECT_EQ(source->num_files(), 1);
+  EXPECT_EQ(to_text(source->skipped()),
+            "8 skipped (1 JSON, 1 UTF-16, 5 not *.txt, 1 with NUL bytes)");
+}
+
+TEST_F(TextSourceTest, NoTextIsReadTwiceThroughLinks) {
+  namespace fs = std::filesystem;
+  make_directories(dir_ / "a/b");
+  replace_file(dir_ / "a/one.txt", "one");
+  replace_file(dir_ / "a/b/two.txt", "two");
+  fs::create_directory_symlink(dir_.path(), dir_ / "a/b/top");  // a loop
+  fs::create_directory_symlink(dir_ / "a", dir_ / "copy");
+  fs::create_symlink(dir_ / "a/one.txt", dir_ / "z.txt");
+  const auto source = build({.path = dir_.path().string()});
+  EXPECT_THAT(texts(*source), ElementsAre("two", "one"));
+  EXPECT_EQ(to_text(source->skipped()), "3 skipped (3 met twice by links)");
+
+  fs::create_symlink(dir_ / "nothing", dir_ / "broken.txt");
+  EXPECT_THAT(error_of<DataError>([&] { build({.path = dir_.path().string()}); }),
+              HasSubstr("broken.txt: expected a file, got a link to nothing"));
+}
+
+TEST_F(TextSourceTest, AFileThatIsNoneIsRefusedWithoutWaiting) {
+  ASSERT_EQ(::mkfifo((dir_ / "fifo.txt").c_str(), 0600), 0);
+  EXPECT_THAT(error_of<DataError>([&] { build({.path = dir_.path().string()}); }),
+              HasSubstr("fifo.txt: expected a regular file, got a FIFO"));
+}
+
+TEST_F(TextSourceTest, LaterChangesOfAFileHaveNoEffect) {
+  replace_file(path_, "as it was");
+  const auto source = build({.path = path_});
+  truncate_file(path_, 0);
+  EXPECT_THAT(texts(*source), ElementsAre("as it was"));
 }
 
 TEST(TextSourceConfig, EnumsReadWhatTheyPrint) {

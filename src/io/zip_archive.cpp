@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "io/file.h"
+#include "io/file_reader.h"
 
 namespace axle {
 namespace {
@@ -29,6 +30,7 @@ using Entry = std::unique_ptr<zip_file_t, CloseZip>;
 
 Archive open_archive(const fs::path& path) {
   if (!path_exists(path)) fail_storage(path, "open", ENOENT);
+  const FileReader regular(path);  // the library would wait for a FIFO
   int code = 0;
   Archive archive(zip_open(path.c_str(), ZIP_RDONLY, &code));
   if (!archive) {

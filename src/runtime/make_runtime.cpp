@@ -11,6 +11,8 @@
 namespace axle {
 namespace {
 
+constexpr int64_t kMaxDevices = 1024;  // far beyond any machine, and virtual ones take threads
+
 bool is_known(const std::string& backend) {
   const auto& rows = plugin_policies();
   return std::ranges::any_of(rows, [&](const auto& row) { return row.platform == backend; }) ||
@@ -20,8 +22,9 @@ bool is_known(const std::string& backend) {
 }  // namespace
 
 std::unique_ptr<Runtime> make_runtime(const RuntimeOptions& options) {
-  if (options.num_devices < 1) {
-    throw ConfigError(fmt::format("num_devices: expected at least 1, got {}", options.num_devices));
+  if (options.num_devices < 1 || options.num_devices > kMaxDevices) {
+    throw ConfigError(fmt::format("num_devices: expected 1 to {} devices of one machine, got {}",
+                                  kMaxDevices, options.num_devices));
   }
   if (options.backend == "interpreter")
     return std::make_unique<InterpreterRuntime>(options.num_devices);

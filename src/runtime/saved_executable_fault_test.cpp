@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/hash.h"
+#include "base/json.h"
 #include "io/file.h"
 #include "runtime/interpreter_runtime.h"
 #include "runtime/pjrt_abi_executable.h"
@@ -10,6 +12,7 @@
 #include "runtime/saved_executable.h"
 #include "testing/error_of.h"
 #include "testing/loaded_fake.h"
+#include "testing/mutants.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -129,6 +132,32 @@ TEST_F(SavedExecutableFault, EveryCutAndEveryChangedByteIsSeen) {
                   "`axle compile --save` it again")
         << "never the file's own bytes";
   }
+}
+
+// The digest fits, the header does not.
+TEST_F(SavedExecutableFault, EveryFieldOfTheHeaderWithEveryExtreme) {
+  const std::string whole = read_file(path_);
+  constexpr size_t kMagic = sizeof("axle saved executable 1");  // with its line end
+  uint64_t size = 0;
+  std::memcpy(&size, whole.data() + kMagic, 8);
+  const auto header = read_json(std::string_view(whole).substr(kMagic + 8, size));
+  const std::string code = whole.substr(kMagic + 8 + size, whole.size() - 64 - kMagic - 8 - size);
+  const auto try_header = [&](std::string_view text, uint64_t length, const std::string& what) {
+    std::string bytes = whole.substr(0, kMagic);
+    bytes.append(reinterpret_cast<const char*>(&length), 8).append(text).append(code);
+    FileWriter(path_).write(bytes + sha256_hex(bytes));
+    return testing::ends_well([&] { load(maker_); },
+                              {ExitCode::kStorage, ExitCode::kUser, ExitCode::kDevice}, what);
+  };
+  const std::string good = header.dump();
+  EXPECT_FALSE(try_header(good, good.size(), "as it was"));
+  for (const auto& [what, text] :
+       testing::json_mutants(header, [](const auto& j) { return j.dump(); }))
+    try_header(text, text.size(), what);
+  for (const uint64_t length :
+       {uint64_t{0}, uint64_t{1}, good.size() + code.size() + 1, ~uint64_t{0}})
+    EXPECT_TRUE(try_header(good, length, "a length")) << length;
+  EXPECT_TRUE(try_header(std::string(100'000, '['), 100'000, "deep nesting"));
 }
 
 TEST_F(SavedExecutableFault, AnotherPluginIsNamedBesideTheOneThatMadeIt) {

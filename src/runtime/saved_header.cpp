@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 
 namespace axle {
 namespace {
 
 using Json = nlohmann::ordered_json;
+constexpr size_t kMaxHeaderBytes = size_t{64} << 20;
 
 }  // namespace
 
@@ -36,30 +39,33 @@ std::string header_to_json(const SavedHeader& header) {
 }
 
 SavedHeader header_from_json(std::string_view text, const std::string& where) {
-  try {
-    const auto json = Json::parse(text);
-    const auto& plugin = json.at("plugin");
-    return {
-        .axle_version = json.at("axle"),
-        .plugin = {.platform = plugin.at("platform"),
-                   .platform_version = plugin.at("platform_version"),
-                   .api_version = plugin.at("api_version"),
-                   .attributes = plugin.at("attributes").get<std::map<std::string, std::string>>(),
-                   .sha256 = plugin.at("sha256")},
-        .processor = json.at("processor"),
-        .target = json.at("target"),
-        .device_kind = json.at("device_kind"),
-        .mesh = json.at("mesh"),
-        .device_ids = json.at("device_ids").get<std::vector<int64_t>>(),
-        .program = json.at("program"),
-        .text_sha256 = json.at("text_sha256"),
-        .options = json.at("options").get<Settings>(),
-        .inputs = json.at("inputs").get<std::vector<std::string>>(),
-        .outputs = json.at("outputs").get<std::vector<std::string>>()};
-  } catch (const nlohmann::json::exception& e) {
-    throw StorageError(fmt::format(
-        "{}: expected a saved executable's header, got {}; save it again", where, e.what()));
-  }
+  return json_as<StorageError>(where + ": not a saved executable's header", [&] {
+    const Json document = read_json(text, {.max_bytes = kMaxHeaderBytes});
+    const JsonView json(document), plugin = json.at("plugin");
+    SavedHeader out{.axle_version = json.at("axle").text(),
+                    .plugin = {.platform = plugin.at("platform").text(),
+                               .platform_version = plugin.at("platform_version").text(),
+                               .api_version = plugin.at("api_version").text(),
+                               .sha256 = plugin.at("sha256").text()},
+                    .processor = json.at("processor").text(),
+                    .target = json.at("target").text(),
+                    .device_kind = json.at("device_kind").text(),
+                    .mesh = json.at("mesh").text(),
+                    .program = json.at("program").text(),
+                    .text_sha256 = json.at("text_sha256").text(),
+                    .inputs = json.at("inputs").texts(),
+                    .outputs = json.at("outputs").texts()};
+    for (const auto& [name, value] : plugin.at("attributes").members())
+      out.plugin.attributes.emplace(name, value.text());
+    for (const JsonView& id : json.at("device_ids").elements())
+      out.device_ids.push_back(id.integer(0, std::numeric_limits<int64_t>::max()));
+    for (const JsonView& option : json.at("options").elements()) {
+      const std::vector<std::string> pair = option.texts();
+      if (pair.size() != 2) option.fail("a name and its value");
+      out.options.emplace_back(pair[0], pair[1]);
+    }
+    return out;
+  });
 }
 
 }  // namespace axle

@@ -142,16 +142,18 @@ void Trainer::Run::initialise_or_restore() {
         restore_arrays(folder_.checkpoints(), *runtime_, mesh_, state_.leaves).value();
     state_.arrays = std::move(restored.arrays);
     step_number_ = first_step_ = restored.step;
-    data_state_ = restored.metadata.at("data");
-    skipped_ = std::stoll(restored.metadata.at("skipped_steps"));
-    if (const auto it = restored.metadata.find("wall_secs"); it != restored.metadata.end())
-      clock_.add_earlier(std::stod(it->second));
+    data_state_ = restored.note("data");
+    skipped_ = restored.integer_note("skipped_steps", 0, restored.step);
+    if (restored.metadata.contains("wall_secs"))
+      clock_.add_earlier(restored.number_note("wall_secs", 0, std::numeric_limits<double>::max()));
     input_->restore(data_state_);
     progress_->note(fmt::format("resumed from step {}", step_number_));
   } else {
     state_.arrays = initial_state(parts_, state_.leaves, cfg_.seed, *runtime_, compile_options());
     data_state_ = input_->state();
   }
+  if (const std::string found = to_text(input_->facts()); !found.empty())
+    progress_->note("data: " + found);
   folder_.write_config(cfg_, cfg_.seed);
 }
 

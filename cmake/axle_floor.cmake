@@ -6,9 +6,10 @@
 # Sources are found by name: x.cpp is library code, x_test.cpp a test. A test file's suffix is its ctest label:
 # x_plugin_test.cpp needs a PJRT plugin, x_parity_test.cpp reference numbers, x_abi_test.cpp the published header,
 # x_long_test.cpp runs for long, x_fault_test.cpp injects faults, x_target_test.cpp needs the plugin of another platform,
-# which compiles for devices that are not here; each label of a floor is one program.
+# which compiles for devices that are not here, x_foreign_test.cpp files of others in the folder that AXLE_FOREIGN_DATA
+# names; each label of a floor is one program.
 
-set(AXLE_TEST_KINDS plugin parity abi long fault integration target)
+set(AXLE_TEST_KINDS plugin parity abi long fault integration target foreign)
 
 function(axle_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wno-missing-field-initializers

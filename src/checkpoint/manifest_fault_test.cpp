@@ -33,7 +33,7 @@ class ManifestFault : public ::testing::Test {
   }
   bool refused(const std::string& text, const std::string& what) {
     FileWriter(path_).write(text);
-    return testing::ends_well(
+    return ends_well(
         [&] { StoredCheckpoint(dir_.path(), 2).read([](const std::string&, HostTensor) {}); },
         {ExitCode::kStorage}, what);
   }
@@ -46,14 +46,14 @@ TEST_F(ManifestFault, EveryFieldWithEveryExtreme) {
   const auto manifest = read_json(read_file(path_));
   EXPECT_FALSE(refused(with_hash(manifest), "as it was"));
   int count = 0;
-  for (const auto& [what, text] : testing::json_mutants(manifest, with_hash))
+  for (const auto& [what, text] : json_mutants(manifest, with_hash))
     count += refused(text, what);
   EXPECT_GT(count, 500);
 }
 
 TEST_F(ManifestFault, BytesAtRandomUnderAHashThatFits) {
   std::string text = read_file(path_);
-  for (std::string damaged : testing::mutants(text, 2000, 600)) {
+  for (std::string damaged : mutants(text, 2000, 600)) {
     constexpr size_t kAt = 14, kDigits = 64;
     if (damaged.size() > kAt + kDigits) {
       damaged.replace(kAt, kDigits, std::string(kDigits, '0'));

@@ -12,8 +12,6 @@
 namespace axle {
 namespace {
 
-using testing::ends_well;
-
 class TokenizerFault : public ::testing::Test {
  protected:
   // How many of the damaged files were refused; of the others text goes there and back.
@@ -45,14 +43,13 @@ class TokenizerFault : public ::testing::Test {
 size_t chars_map_at(const std::string& model) { return model.find("nmt_nfkc") + 8; }
 
 TEST_F(TokenizerFault, SentencePieceModels) {
-  for (const std::string& model : {testing::trained_bpe(), testing::trained_unigram()})
-    EXPECT_GT(num_refused<SentencePieceTokenizer::Config>(testing::mutants(model, 1500, 4096)),
-              100);
+  for (const std::string& model : {trained_bpe(), trained_unigram()})
+    EXPECT_GT(num_refused<SentencePieceTokenizer::Config>(mutants(model, 1500, 4096)), 100);
 }
 
 // The library follows this table without looking: a changed byte of it was a segmentation fault.
 TEST_F(TokenizerFault, TheTableOfNormalizedCharacters) {
-  const std::string model = testing::trained_unigram();
+  const std::string model = trained_unigram();
   const size_t table = chars_map_at(model);
   ASSERT_LT(table, model.size());
   std::mt19937 random(11);
@@ -77,7 +74,7 @@ TEST_F(TokenizerFault, Llama2cVocabularies) {
   for (int i = 0; i < 259; ++i) add("<special>", 0);
   for (const char* piece : {" ", "b", "a", "ba", "ke", "\xe7\x8c\xab", " ba", " bake"})
     add(piece, -2);
-  EXPECT_GT(num_refused<Llama2cTokenizer::Config>(testing::mutants(bytes, 1000)), 200);
+  EXPECT_GT(num_refused<Llama2cTokenizer::Config>(mutants(bytes, 1000)), 200);
 }
 
 }  // namespace

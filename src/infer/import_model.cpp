@@ -34,13 +34,13 @@ ImportReport import_llama2c(const ImportRequest& request) {
     throw DataError(fmt::format("{}: expected a vocabulary of {} as the weights have, got {}",
                                 request.tokenizer.string(), model.vocab_size, vocab_size));
   }
-  // The folder is whole without the files that it came from.
-  const auto copy = std::filesystem::absolute(request.dir) / request.tokenizer.filename();
+  // The folder is whole without the files that it came from, wherever it is moved.
+  const std::filesystem::path name = request.tokenizer.filename();
   save_model(request.dir, {.model = model.config,
-                           .tokenizer = tokenizer_at(copy),
+                           .tokenizer = tokenizer_at(name),
                            .parameters = model.parameters,
                            .context_len = model.max_seq_len,
-                           .files = {{copy.filename().string(), tokenizer_bytes}}});
+                           .files = {{name.string(), tokenizer_bytes}}});
   ImportReport report{
       .dir = request.dir, .vocab_size = model.vocab_size, .max_seq_len = model.max_seq_len};
   for (const auto& [path, value] : model.parameters) report.num_parameters += value.size();

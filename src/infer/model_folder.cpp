@@ -34,17 +34,18 @@ struct ModelFolderConfig {
   AXLE_CONFIG(ModelFolderConfig, model, input)
 };
 
-Json read_config(const fs::path& dir) {
-  if (!path_exists(config_file(dir))) {
-    throw ConfigError(fmt::format("{}: expected the folder of a run or of an import, got {}",
-                                  dir.string(),
-                                  path_exists(dir) ? "one without config.yaml" : "nothing there"));
+// Names the files of tokenizers that lie in `dir` from there.
+void find_files(Json& document, const fs::path& dir) {
+  if (!document.is_object()) return;
+  for (auto& [key, value] : document.items()) {
+    if (key == "tokenizer" && value.is_object() && value.contains("path") &&
+        value["path"].is_string()) {
+      const fs::path path = value["path"].get<std::string>();
+      if (path.is_relative() && path_exists(dir / path)) value["path"] = (dir / path).string();
+    } else {
+      find_files(value, dir);
+    }
   }
-  const std::string source = config_file(dir).string();
-  Json document = parse_yaml(read_file(config_file(dir)), source);
-  if (!document.is_object())
-    throw ConfigError(fmt::format("{}: expected a mapping, got something else", source));
-  return document;
 }
 
 // A field of `document`, null where there is none.
@@ -102,10 +103,39 @@ std::optional<RestoredTensors> restore_below(const fs::path& root, std::string_v
   return out;
 }
 
+// Writes what save_model() promises into a folder that is there.
+void write_model(const fs::path& dir, const ModelToSave& saved) {
+  for (const auto& [name, bytes] : saved.files) replace_file(dir / name, bytes);
+  Tree<HostTensor> tensors;
+  for (const auto& [path, value] : saved.parameters)
+    tensors.emplace(join_path(kModelPath, path), value);
+  write_checkpoint(checkpoints(dir), 0, tensors, {});
+  const ModelFolderConfig config{
+      .model = saved.model,
+      .input = TextInput::Config{
+          .tokenizer = saved.tokenizer, .seq_len = saved.context_len, .batch_size = 1}};
+  // Last: a folder without it holds no model.
+  replace_file(config_file(dir), fmt::format("# axle {}\n{}", version(), to_yaml(config)));
+}
+
 }  // namespace
 
+Json read_model_config(const fs::path& dir) {
+  const fs::path file = config_file(dir);
+  if (!path_exists(file)) {
+    throw ConfigError(fmt::format("{}: expected the folder of a run or of an import, got {}",
+                                  dir.string(),
+                                  path_exists(dir) ? "one without config.yaml" : "nothing there"));
+  }
+  Json document = parse_yaml(read_file(file), file.string());
+  if (!document.is_object())
+    throw ConfigError(fmt::format("{}: expected a mapping, got something else", file.string()));
+  find_files(document, dir);
+  return document;
+}
+
 LoadedModel load_model(const fs::path& dir, Weights weights, const Report& report) {
-  const Json config = read_config(dir);
+  const Json config = read_model_config(dir);
   const std::string source = config_file(dir).string() + ": ";
   const Json input = field(config, "input");
   const auto model = read_child<Model>(field(config, "model"), source + "model");
@@ -113,14 +143,19 @@ LoadedModel load_model(const fs::path& dir, Weights weights, const Report& repor
       read_child<Tokenizer>(field(input, "tokenizer"), source + "input.tokenizer",
                             "; a run on synthetic data has no text to go on from");
 
-  LoadedModel out{
-      .model = model.build({}, Scope{.path = std::string(kModelPath)}),
-      .parameters = {},
-      .tokenizer = tokenizer.build({}, Scope{.path = "input.tokenizer"}),
-      .context_len = max_seq_len(model),
-      .compute_dtype = read_leaf<DType>(config, "compute_dtype", source + "compute_dtype")};
+  LoadedModel out = config_error_in(config_file(dir), [&] {
+    return LoadedModel{.model = model.build({}, Scope{.path = std::string(kModelPath)}),
+                       .parameters = {},
+                       .tokenizer = tokenizer.build({}, Scope{.path = "input.tokenizer"}),
+                       .context_len = max_seq_len(model)};
+  });
+  out.compute_dtype = read_leaf<DType>(config, "compute_dtype", source + "compute_dtype");
   if (!out.context_len)
     out.context_len = read_leaf<int64_t>(input, "seq_len", source + "input.seq_len");
+  if (out.context_len && *out.context_len < 1) {
+    throw ConfigError(
+        fmt::format("{}input.seq_len: expected at least 1, got {}", source, *out.context_len));
+  }
   if (out.tokenizer->vocab_size() > out.model->vocab_size()) {
     throw ConfigError(
         fmt::format("{}input.tokenizer: expected a vocabulary of at most the model's {}, got {}",
@@ -155,18 +190,15 @@ void save_model(const fs::path& dir, const ModelToSave& saved) {
         fmt::format("{}: expected a new or empty folder, got one with files in it; name another",
                     dir.string()));
   }
-  make_directories(dir);
-  for (const auto& [name, bytes] : saved.files) replace_file(dir / name, bytes);
-  Tree<HostTensor> tensors;
-  for (const auto& [path, value] : saved.parameters)
-    tensors.emplace(join_path(kModelPath, path), value);
-  write_checkpoint(checkpoints(dir), 0, tensors, {});
-  const ModelFolderConfig config{
-      .model = saved.model,
-      .input = TextInput::Config{
-          .tokenizer = saved.tokenizer, .seq_len = saved.context_len, .batch_size = 1}};
-  // Last: a folder without it holds no model.
-  replace_file(config_file(dir), fmt::format("# axle {}\n{}", version(), to_yaml(config)));
+  const std::vector<fs::path> created = make_directories(dir);
+  try {
+    write_model(dir, saved);
+  } catch (...) {
+    std::error_code ignored;  // what made it fail is the news
+    for (const fs::path& entry : list_directory(dir)) fs::remove_all(entry, ignored);
+    for (const fs::path& folder : created) fs::remove(folder, ignored);
+    throw;
+  }
 }
 
 AXLE_REGISTER(ModelFolderConfig)

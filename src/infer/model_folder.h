@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
@@ -41,6 +42,10 @@ struct LoadedModel {
 LoadedModel load_model(const std::filesystem::path& dir, Weights weights = Weights::kTrained,
                        const Report& report = report_to_stderr);
 
+/// The document of DIR/config.yaml. A tokenizer's file that lies in the folder is named from there,
+/// so that the folder can be moved. Throws ConfigError for a folder without it, and for bad YAML.
+nlohmann::ordered_json read_model_config(const std::filesystem::path& dir);
+
 struct ModelParameters {
   Tree<HostTensor> by_path;  // "model/..."
   int64_t step = 0;
@@ -60,7 +65,7 @@ struct ModelToSave {
   std::map<std::string, std::string> files = {};
 };
 /// Makes a folder that load_model takes, with a checkpoint of step 0. Throws ConfigError if `dir`
-/// is there and not empty, StorageError.
+/// is there and not empty, StorageError; then nothing is left of it.
 void save_model(const std::filesystem::path& dir, const ModelToSave& saved);
 
 }  // namespace axle

@@ -26,7 +26,7 @@ Trainer::Config read_config(const std::filesystem::path& dir) {
     throw ConfigError(fmt::format(
         "{}: expected the folder of a run, with config.yaml; got none there", dir.string()));
   Trainer::Config config;
-  from_yaml(config, read_file(file));
+  config_error_in(file, [&] { from_json(config, read_model_config(dir)); });
   return config;
 }
 

@@ -25,9 +25,9 @@ TEST(Llama2cFault, DamagedFiles) {
   const TempDir dir;
   const std::string path = dir / "model.bin";
   int refused = 0;
-  for (const std::string& bytes : testing::mutants(weights(), 2000, 28)) {
+  for (const std::string& bytes : mutants(weights(), 2000, 28)) {
     FileWriter(path).write(bytes);
-    refused += testing::ends_well([&] { read_llama2c(path); }, {ExitCode::kData}, "at random");
+    refused += ends_well([&] { read_llama2c(path); }, {ExitCode::kData}, "at random");
   }
   EXPECT_GT(refused, 500);
 }

@@ -172,10 +172,15 @@ void truncate_file(const fs::path& path, int64_t size) {
   sync_descriptor(file.get(), path);
 }
 
-void make_directories(const fs::path& path) {
+std::vector<fs::path> make_directories(const fs::path& path) {
+  std::vector<fs::path> missing;
+  for (auto at = path; !at.empty() && !path_exists(at); at = at.parent_path())
+    missing.push_back(at);
   std::error_code error;
   fs::create_directories(path, error);
-  if (error) fail_storage(path, "create the folder", error.value());
+  if (!error) return missing;
+  for (const auto& folder : missing) ::rmdir(folder.c_str());
+  fail_storage(path, "create the folder", error.value());
 }
 
 std::vector<fs::path> list_directory(const fs::path& path) {

@@ -40,6 +40,18 @@ auto storage_error_as(Fn&& fn) {
     throw E(error.what());
   }
 }
+/// fn(), with the file in front of a ConfigError that does not name it: what stands in a config
+/// file is known by its path there.
+template <class Fn>
+auto config_error_in(const std::filesystem::path& file, Fn&& fn) {
+  try {
+    return fn();
+  } catch (const ConfigError& error) {
+    if (std::string_view(error.what()).starts_with(file.string())) throw;
+    throw ConfigError(file.string() + ": " + error.what());
+  }
+}
+
 /// Follows links; false also where a parent is missing or may not be searched.
 bool path_exists(const std::filesystem::path& path);
 bool directory_exists(const std::filesystem::path& path);
@@ -62,8 +74,9 @@ void rename_durably(const std::filesystem::path& from, const std::filesystem::pa
 /// Cuts the file to its first `size` bytes and flushes it.
 void truncate_file(const std::filesystem::path& path, int64_t size);
 
-/// Creates the folder and its parents where missing.
-void make_directories(const std::filesystem::path& path);
+/// Creates the folder and its parents where missing. Returns those that it created, the innermost
+/// first; where it fails, none of them stays.
+std::vector<std::filesystem::path> make_directories(const std::filesystem::path& path);
 /// Paths of all entries of the folder, sorted by name; hidden ones too, "." and ".." not.
 std::vector<std::filesystem::path> list_directory(const std::filesystem::path& path);
 /// Removes the file, or the folder with all that it holds; nothing there is no error.

@@ -185,6 +185,15 @@ TEST(File, FoldersAreMadeListedMovedAndRemoved) {
   EXPECT_THAT(list_directory(dir.path()), ElementsAre(dir / "a"));
 }
 
+TEST(File, FoldersThatWereMadeAreTold) {
+  const TempDir dir;
+  EXPECT_THAT(make_directories(dir / "a/b/c"), ElementsAre(dir / "a/b/c", dir / "a/b", dir / "a"));
+  EXPECT_TRUE(make_directories(dir / "a/b").empty());
+  replace_file(dir / "a/file", "x");
+  EXPECT_THROW(make_directories(dir / "a/file/x/y"), StorageError);
+  EXPECT_THAT(list_directory(dir / "a"), ElementsAre(dir / "a/b", dir / "a/file"));
+}
+
 TEST(ReadFile, OnlyRegularFilesAndNothingIsWaitedFor) {
   const TempDir dir;
   const auto error = [](const std::string& path) {

@@ -16,9 +16,6 @@
 namespace axle {
 namespace {
 
-using testing::ends_well;
-using testing::mutants;
-
 TEST(FormatsFault, SafetensorsWithEveryExtremeInEveryField) {
   const TempDir dir;
   const std::string path = dir / "x.safetensors";
@@ -35,8 +32,7 @@ TEST(FormatsFault, SafetensorsWithEveryExtremeInEveryField) {
     FileWriter(path).write(file);
     refused += ends_well([&] { load_safetensors(path); }, {ExitCode::kStorage}, what);
   };
-  for (const auto& [what, text] :
-       testing::json_mutants(header, [](const auto& j) { return j.dump(); })) {
+  for (const auto& [what, text] : json_mutants(header, [](const auto& j) { return j.dump(); })) {
     const uint64_t size = text.size();
     attempt(std::string(reinterpret_cast<const char*>(&size), 8) + text + bytes.substr(8 + length),
             what);

@@ -18,7 +18,7 @@
 
 namespace axle::testing {
 
-/// One file of ../shared/reference/axlearn/numeric.
+/// One file of testdata/reference/axlearn/numeric.
 struct AxlearnFixture {
   std::string file;  // "layers/linear"
   std::function<std::unique_ptr<Layer>()> build;

@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 
-namespace axle::testing {
+namespace axle {
 
 namespace detail {
 
@@ -154,4 +154,4 @@ bool ends_well(Fn&& read, std::initializer_list<ExitCode> codes, const std::stri
   return true;
 }
 
-}  // namespace axle::testing
+}  // namespace axle

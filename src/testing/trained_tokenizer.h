@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace axle::testing {
+namespace axle {
 
 /// Lines of a small language of made-up words, some accented and some Japanese, some often and some
 /// rare; the same for one seed.
@@ -73,4 +73,4 @@ inline std::string trained_unigram(int vocab_size = 300) {
   return trained_tokenizer("--model_type=unigram --vocab_size=" + std::to_string(vocab_size));
 }
 
-}  // namespace axle::testing
+}  // namespace axle

@@ -15,14 +15,6 @@
 namespace axle {
 namespace {
 
-// Creates `dir` and returns what of it and its parents was not there, the innermost first.
-std::vector<std::filesystem::path> create(const std::filesystem::path& dir) {
-  std::vector<std::filesystem::path> missing;
-  for (auto at = dir; !at.empty() && !path_exists(at); at = at.parent_path()) missing.push_back(at);
-  make_directories(dir);
-  return missing;
-}
-
 // Fields of the trainer, with all that stands below them.
 constexpr std::string_view kSafe[] = {
     "max_steps",  "log_every_steps", "layer_summaries", "on_non_finite",
@@ -36,7 +28,7 @@ bool is_safe_change(std::string_view path) {
 }
 
 RunFolder::RunFolder(std::filesystem::path dir)
-    : dir_(std::move(dir)), created_(create(dir_)), lock_(dir_ / "lock") {}
+    : dir_(std::move(dir)), created_(make_directories(dir_)), lock_(dir_ / "lock") {}
 
 RunFolder::~RunFolder() {
   // Folders go only while they are empty: a checkpoint stays, and so does whatever others put here.
@@ -54,7 +46,9 @@ void RunFolder::write_config(const ConfigView& config, int64_t seed) const {
 
 void RunFolder::check_same_config(const ConfigView& config, ConfigRef scratch, bool force) const {
   if (!path_exists(config_file())) return;
-  from_json(scratch, parse_yaml(read_file(config_file()), config_file().string()));
+  config_error_in(config_file(), [&] {
+    from_json(scratch, parse_yaml(read_file(config_file()), config_file().string()));
+  });
   std::string differences;
   for (const ConfigChange& c : changes(scratch, config)) {
     if (is_safe_change(c.path)) continue;

@@ -1,0 +1,63 @@
+// The small Llama of stories, trained by others, and the greedy text that its own program gives.
+#include <gmock/gmock.h>
+
+#include "infer/import_model.h"
+#include "infer/text_generator.h"
+#include "io/file.h"
+#include "runtime/interpreter_runtime.h"
+#include "testing/foreign_data.h"
+#include "testing/temp_dir.h"
+
+namespace axle {
+namespace {
+
+constexpr std::string_view kPrompt = "Once upon a time";
+constexpr int64_t kTokens = 86;
+
+class StoriesForeign : public ForeignDataTest {
+ protected:
+  /// Prompt and tokens, as a Python string literal on the file's second line.
+  static std::string golden_story() {
+    const std::string text = read_file(file("stories260K/golden_greedy_90.txt"));
+    const size_t begin = text.find('\'', text.find('\n')) + 1, end = text.rfind('\'');
+    std::string out;
+    for (size_t i = begin; i < end; ++i) {
+      if (text[i] != '\\') {
+        out += text[i];
+      } else {
+        out += text[++i] == 'n' ? '\n' : text[i];
+      }
+    }
+    return out;
+  }
+  TextGenerator generator(const std::string& tokenizer, Runtime& runtime) const {
+    import_llama2c({.weights = file("stories260K/stories260K.bin"),
+                    .tokenizer = file("stories260K/" + tokenizer),
+                    .dir = dir_ / tokenizer});
+    return {load_model(dir_ / tokenizer), runtime};
+  }
+  TempDir dir_;
+};
+
+TEST_F(StoriesForeign, GreedyTextIsTheGolden) {
+  InterpreterRuntime runtime(1);
+  for (const char* tokenizer : {"tok512.bin", "tok512.model"}) {
+    const GeneratedText out =
+        generator(tokenizer, runtime).generate(kPrompt, {.max_tokens = kTokens});
+    EXPECT_EQ(std::string(kPrompt) + out.text, golden_story());
+  }
+}
+
+TEST_F(StoriesForeign, AStoryEndsWhereTheNextBegins) {
+  if (!find_plugin(plugin_policy("cpu"))) GTEST_SKIP() << "no CPU plugin";
+  const auto runtime = make_runtime({});
+  TextGenerator stories = generator("tok512.bin", *runtime);
+  const GeneratedText golden = stories.generate(kPrompt, {.max_tokens = kTokens});
+  EXPECT_EQ(std::string(kPrompt) + golden.text, golden_story());
+  const GeneratedText out = stories.generate("", {.max_tokens = 500});
+  EXPECT_EQ(out.row.stop, StopReason::kEndToken);
+  EXPECT_LT(out.row.tokens.size(), 500u);
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,57 @@
+// Imported weights against a forward pass that is written down in plain loops.
+#include "infer/tiny_llama_test.h"
+
+#include <gmock/gmock.h>
+
+#include "runtime/interpreter_runtime.h"
+
+namespace axle {
+namespace {
+
+TEST(TinyLlama, TheInterpreterGeneratesAsThePlainLoops) {
+  InterpreterRuntime runtime(1);
+  for (const LlamaSizes& sizes : tiny_llamas()) expect_generates_as_the_loops(runtime, sizes);
+}
+
+TEST(TinyLlama, ASentencePieceModelGivesTheSameTokens) {
+  InterpreterRuntime runtime(1);
+  expect_generates_as_the_loops(runtime, {}, "tok.model");
+}
+
+TEST(TinyLlama, AnImportedFolderCanBeMoved) {
+  for (const char* tokenizer : {"tok.bin", "tok.model"}) {
+    const TempDir dir, other;
+    const auto folder = import_tiny_llama(dir, TinyLlama(), tokenizer);
+    std::filesystem::rename(folder, other / "moved");
+    remove_tree(dir / tokenizer);
+    EXPECT_EQ(load_model(other / "moved").tokenizer->vocab_size(), 512);
+    EXPECT_EQ(read_file(std::filesystem::path(other / "moved") / "config.yaml").find(dir.path()),
+              std::string::npos);
+  }
+}
+
+TEST(TinyLlama, AFailedImportLeavesNothingBehind) {
+  const TempDir dir;
+  import_tiny_llama(dir, TinyLlama());
+  const auto left = [&] { return list_directory(dir.path()).size(); };
+  const size_t before = left();
+  const auto import = [&](const std::string& weights, const std::string& tokenizer) {
+    EXPECT_THROW(
+        import_llama2c({.weights = weights, .tokenizer = tokenizer, .dir = dir / "a/b/new"}),
+        Error);
+    EXPECT_EQ(left(), before);
+  };
+  import(dir / "none", dir / "tok.bin");
+  import(dir / "llama.bin", dir / "none");
+  import(dir / "tok.bin", dir / "llama.bin");
+  // What fails late, at the last file, with the checkpoint written.
+  replace_file(dir / "config.yaml", read_file(dir / "tok.bin"));
+  EXPECT_THROW(import_llama2c({.weights = dir / "llama.bin",
+                               .tokenizer = dir / "tok.bin",
+                               .dir = dir / "tok.model/below/a/file"}),
+               Error);
+  EXPECT_EQ(left(), before + 1);
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,8 +1,7 @@
 // Fuji: decoder language models of the Llama family, sizes and versions as published.
 //
 // Source: Touvron et al. 2023, arXiv 2302.13971 (v1), 2307.09288 (v2); Grattafiori et al. 2024,
-// arXiv 2407.21783 (v3). Weight decay is times the learning rate, as there; the published configs
-// of these recipes multiply it by the schedule alone.
+// arXiv 2407.21783 (v3). Where the published configs have another rule: docs/recipes.md.
 #include "config/register.h"
 #include "layers/lm_head.h"
 #include "layers/mesh_axes.h"

@@ -43,7 +43,8 @@ Trainer::Config language_model(const LanguageModel& m) {
       .model = {CausalLM::Config{.decoder = decoder},
                 {.init = Init(
                      VarianceScaling{.fan = Fan::kIn, .distribution = Distribution::kNormal})}},
-      .input = TextInput::Config{.seq_len = m.seq_len,
+      .input = TextInput::Config{.tokenizer = m.tokenizer,
+                                 .seq_len = m.seq_len,
                                  .batch_size = std::max<int64_t>(m.tokens_per_batch / m.seq_len, 1),
                                  .split = Split::kTrain},
       .learner =
@@ -63,7 +64,8 @@ Trainer::Config language_model(const LanguageModel& m) {
       .compute_dtype = DType::kBF16,
       .writers = {{"tensorboard", TensorBoardWriter::Config{}}},
   };
-  cfg.evalers["held_out"] = {.input = TextInput::Config{.seq_len = m.seq_len,
+  cfg.evalers["held_out"] = {.input = TextInput::Config{.tokenizer = m.tokenizer,
+                                                        .seq_len = m.seq_len,
                                                         .batch_size = 8,
                                                         .shuffle = Shuffle::kNone,
                                                         .epochs = 1,

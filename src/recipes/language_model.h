@@ -1,6 +1,7 @@
 // From what a paper's table gives of a language model to the config of its training run.
 #pragma once
 
+#include "data/tokenizer.h"
 #include "learn/adamw.h"
 #include "train/trainer.h"
 
@@ -22,6 +23,8 @@ struct LanguageModel {
   } learner = {};
   int64_t tokens_per_batch = 4 * kMi;
   int64_t seq_len = 4096;
+  /// Of training and evaluation; none: whoever trains on text must name it.
+  Child<Tokenizer> tokenizer = {};
   int64_t save_every_steps = 5000, keep_every_steps = 50000, eval_every_steps = 5000;
   Mesh mesh = {};
   MeshRules mesh_rules = {};

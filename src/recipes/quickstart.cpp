@@ -24,6 +24,7 @@ Trainer::Config quickstart() {
                   .weight_decay = 0.1},
       .tokens_per_batch = 16 * kSeqLen,
       .seq_len = kSeqLen,
+      .tokenizer = ByteTokenizer::Config{},
       .mesh = {{{"data", -1}}},
   });
   cfg.compute_dtype = {};  // f32: bf16 gains nothing at this size on a CPU

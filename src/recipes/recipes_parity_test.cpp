@@ -10,6 +10,7 @@
 #include "layers/rms_norm.h"
 #include "layers/rope.h"
 #include "learn/clip_by_global_norm.h"
+#include "learn/test_program_test.h"
 #include "testing/checkout.h"
 #include "train/trainer.h"
 
@@ -59,6 +60,55 @@ TEST_P(RecipesParity, Learner) {
               static_cast<int64_t>(number(theirs + "update_schedule.max_step")));
     EXPECT_EQ(schedule->warmup_steps,
               static_cast<int64_t>(number(theirs + "update_schedule.warmup_steps")));
+  }
+}
+
+// What the first update of a step adds to a parameter of value `param` whose gradient is
+// `gradient`.
+double update(const AdamW::Config& config, int64_t step, float param, float gradient) {
+  const HostTree params = {{"w", HostTensor::scalar(param)}},
+                 gradients = {{"w", HostTensor::scalar(gradient)}};
+  const AdamW optimizer(config, {specs_of(params)}, {.path = "learner.optimizer"});
+  const HostTree state =
+      run_trees([&](const auto& in) { return optimizer.initialize(in[0]); }, {params});
+  const HostTree done = run_trees(
+      [&](const std::vector<Tree<Tensor>>& in) {
+        return optimizer.update({in[0], in[1], in[2], in[3].at("step")}).updates;
+      },
+      {gradients, params, state, {{"step", HostTensor::scalar(static_cast<int32_t>(step))}}});
+  return done.at("w").at(0);
+}
+
+// The published rule multiplies rate and decay by one schedule of peak 1, and the decay by nothing
+// else; ours multiplies the decay by the learning rate too, as the papers do (docs/recipes.md).
+TEST_P(RecipesParity, WeightDecayIsThePublishedRuleTimesThePeakLearningRate) {
+  const AdamW::Config ours = *config_.learner.get_if<Learner>()->optimizer.get_if<AdamW>();
+  AdamW::Config published = ours;
+  published.decay_factor = DecayFactor::kOne;
+  double peak = 0;
+  std::vector<int64_t> steps = {1, 2};
+  if (const auto* cosine = ours.learning_rate.functor().get_if<CosineWithWarmup>()) {
+    peak = cosine->peak;
+    const std::string theirs = "learner.optimizer.args[1].update_schedule.";
+    published.update_schedule =
+        CosineWithWarmup{.peak = number(theirs + "peak_lr"),
+                         .warmup_steps = static_cast<int64_t>(number(theirs + "warmup_steps")),
+                         .max_step = static_cast<int64_t>(number(theirs + "max_step")),
+                         .alpha = cosine->alpha};
+    steps = {1, cosine->warmup_steps, *cosine->max_step / 2, *cosine->max_step};
+  } else {
+    peak = ours.learning_rate.functor().get_if<ConstantRate>()->value;
+  }
+  published.learning_rate = ConstantRate{.value = peak};
+  for (const int64_t step : steps) {
+    SCOPED_TRACE(step);
+    const double adam = update(ours, step, 0, 0.5);
+    EXPECT_LT(adam, 0);
+    EXPECT_NEAR(update(published, step, 0, 0.5), adam, 1e-6 * std::abs(adam));
+    const double decay = update(ours, step, 2, 0), theirs = update(published, step, 2, 0);
+    EXPECT_LT(decay, 0);
+    EXPECT_NEAR(theirs * peak, decay, 1e-6 * std::abs(decay));
+    EXPECT_NEAR(update(ours, step, 2, 0.5), adam + decay, 1e-6 * std::abs(adam + decay));
   }
 }
 

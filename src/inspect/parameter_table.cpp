@@ -6,6 +6,7 @@
 
 #include "config/missing.h"
 #include "config/walk.h"
+#include "inspect/numpy_name.h"
 #include "inspect/text_table.h"
 #include "learn/weight_decay.h"
 
@@ -27,28 +28,6 @@ Tree<double> factors_of(const Child<Learner>& learner, const Tree<ParamSpec>& sp
   };
   walk(learner, take, {}, "learner");
   return out;
-}
-
-std::string numpy_name(DType dtype) {
-  switch (dtype) {
-    case DType::kPred:
-      return "bool";
-    case DType::kI32:
-      return "int32";
-    case DType::kI64:
-      return "int64";
-    case DType::kU32:
-      return "uint32";
-    case DType::kU64:
-      return "uint64";
-    case DType::kBF16:
-      return "bfloat16";
-    case DType::kF32:
-      return "float32";
-    case DType::kF64:
-      return "float64";
-  }
-  return "unknown";
 }
 
 Json axes_document(const DimAxes& axes) {

@@ -1,0 +1,114 @@
+// checkpoint ls and checkpoint export as the user calls them.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "checkpoint/write.h"
+#include "cli/run_test.h"
+#include "io/file.h"
+#include "io/safetensors.h"
+#include "testing/temp_dir.h"
+
+namespace axle {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class CheckpointVerbs : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const int64_t step : {2, 10}) {
+      const auto value = static_cast<float>(step);
+      write_checkpoint(root(), step,
+                       {{"learner/count", HostTensor::scalar(static_cast<int32_t>(step))},
+                        {"learner/ema/model/decoder/emb/weight", HostTensor({2}, {-value, 1.0f})},
+                        {"model/decoder/emb/weight", HostTensor({2}, {value, 1.0f})},
+                        {"model/decoder/layers/layer0/up/weight", HostTensor::ones({2, 3})}},
+                       {});
+    }
+  }
+  std::filesystem::path root() const { return std::filesystem::path(dir_ / "run") / "checkpoints"; }
+  Ran ls(std::vector<std::string> more) {
+    more.insert(more.begin(), {"checkpoint", "ls", dir_ / "run"});
+    return run_axle(more);
+  }
+  std::vector<std::string> names(std::vector<std::string> more) {
+    more.emplace_back("--json");
+    const Ran ran = ls(more);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    std::vector<std::string> out;
+    for (const auto& item : nlohmann::ordered_json::parse(ran.out)["tensors"].items())
+      out.push_back(item.key());
+    return out;
+  }
+  Tree<HostTensor> exported(std::vector<std::string> more) {
+    more.insert(more.begin(), {"checkpoint", "export", dir_ / "run", dir_ / "out.safetensors"});
+    const Ran ran = run_axle(more);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return load_safetensors(dir_ / "out.safetensors");
+  }
+  TempDir dir_;
+};
+
+TEST_F(CheckpointVerbs, ListsStepsAndTensors) {
+  const Ran text = ls({});
+  EXPECT_THAT(text.out, HasSubstr("run/checkpoints: steps 2, 10\nstep 10\n"));
+  EXPECT_THAT(text.out, HasSubstr("decoder/emb/weight             [2]     f32    8\n"));
+  EXPECT_THAT(text.out, HasSubstr("32 bytes in 2 tensors\n"));
+  const auto json = nlohmann::json::parse(ls({"--json"}).out);
+  EXPECT_EQ(json["steps"], (std::vector<int>{2, 10}));
+  EXPECT_EQ(json["step"], 10);
+  EXPECT_EQ(json["total_bytes"], 32);
+  EXPECT_EQ(json["tensors"]["decoder/layers/layer0/up/weight"],
+            nlohmann::json::parse(R"({"shape": [2, 3], "dtype": "float32", "bytes": 24})"));
+  EXPECT_THAT(ls({"--step", "2"}).out, HasSubstr("\nstep 2\n"));
+}
+
+TEST_F(CheckpointVerbs, TakesWhatIsAskedFor) {
+  EXPECT_THAT(names({}), ElementsAre("decoder/emb/weight", "decoder/layers/layer0/up/weight"));
+  EXPECT_THAT(names({"--ema"}), ElementsAre("decoder/emb/weight"));
+  EXPECT_THAT(names({"--state", "--only", "learner/*"}), ElementsAre("learner/count"));
+  EXPECT_EQ(names({"--state"}).size(), 4u);
+  for (const char* glob : {"decoder/layers/**", "**.up.*", "decoder/*/*/up/weight"})
+    EXPECT_THAT(names({"--only", glob}), ElementsAre("decoder/layers/layer0/up/weight")) << glob;
+}
+
+TEST_F(CheckpointVerbs, ExportsWhatIsAskedFor) {
+  const HostTensor tens({2}, {10.0f, 1.0f}), twos({2}, {2.0f, 1.0f}), average({2}, {-10.0f, 1.0f});
+  EXPECT_EQ(exported({}).at("decoder/emb/weight"), tens);
+  EXPECT_EQ(exported({"--step", "2"}).at("decoder/emb/weight"), twos);
+  const Tree<HostTensor> ema = exported({"--ema", "--only", "**/weight"});
+  EXPECT_EQ(ema.size(), 1u);
+  EXPECT_EQ(ema.at("decoder/emb/weight"), average);
+  EXPECT_EQ(exported({"--state"}).at("learner/count"), HostTensor::scalar(int32_t{10}));
+  EXPECT_EQ(SafetensorsFile(dir_ / "out.safetensors").metadata().at("step"), "10");
+}
+
+TEST_F(CheckpointVerbs, Mistakes) {
+  const auto expect = [&](const std::vector<std::string>& more, int code,
+                          const std::string& message) {
+    const Ran ran = ls(more);
+    EXPECT_EQ(ran.code, code);
+    EXPECT_THAT(ran.err, HasSubstr(message));
+  };
+  expect({"--step", "3"}, 2, "--step: expected one of 2, 10, got 3");
+  expect({"--only", "nothing/**"}, 2, "expected tensors that match 'nothing/**', got none");
+  expect({"--ema", "--state"}, 2, "--ema");
+  const Ran nowhere = run_axle({"checkpoint", "ls", dir_ / "nowhere"});
+  EXPECT_EQ(nowhere.code, 2);
+  EXPECT_THAT(nowhere.err, HasSubstr("nowhere: expected the folder of a run or of an import"));
+  EXPECT_EQ(run_axle({"checkpoint", "export", dir_ / "run", dir_ / "no/such/folder/out"}).code, 4);
+
+  truncate_file(root() / "step_00000010" / "data_00000.bin", 10);
+  EXPECT_EQ(ls({}).code, 0);  // the manifest is whole
+  const Ran damaged = run_axle({"checkpoint", "export", dir_ / "run", dir_ / "out.safetensors"});
+  EXPECT_EQ(damaged.code, 4);
+  EXPECT_THAT(damaged.err, HasSubstr("data_00000.bin"));
+  EXPECT_FALSE(path_exists(dir_ / "out.safetensors"));
+  truncate_file(root() / "step_00000010" / "manifest.json", 10);
+  expect({}, 4, "manifest.json");
+}
+
+}  // namespace
+}  // namespace axle

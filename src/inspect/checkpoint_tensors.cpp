@@ -1,0 +1,138 @@
+#include "inspect/checkpoint_tensors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "checkpoint/folder.h"
+#include "checkpoint/read.h"
+#include "inspect/numpy_name.h"
+#include "inspect/text_table.h"
+#include "io/file.h"
+#include "io/safetensors.h"
+
+namespace axle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string dotted(std::string path) {
+  std::ranges::replace(path, '/', '.');
+  return path;
+}
+
+std::string steps_text(const std::vector<int64_t>& steps) {
+  return fmt::format("{}", fmt::join(steps, ", "));
+}
+
+// The checkpoint that is meant.
+StoredCheckpoint open_checkpoint(const CheckpointSelection& selection,
+                                 const std::vector<int64_t>& steps) {
+  if (steps.empty()) {
+    throw ConfigError(
+        fmt::format("{}: expected the folder of a run or of an import, with checkpoints; got none "
+                    "there",
+                    selection.dir.string()));
+  }
+  const int64_t step = selection.step.value_or(steps.back());
+  if (std::ranges::count(steps, step) == 0) {
+    throw ConfigError(fmt::format("--step: expected one of {}, got {}", steps_text(steps), step));
+  }
+  return {checkpoints_of(selection.dir), step};
+}
+
+// The name under which a stored tensor is shown; none if it is not selected.
+std::optional<std::string> shown_name(const CheckpointSelection& selection, std::string_view path) {
+  if (selection.weights) {
+    const std::string prefix = std::string(stored_prefix(*selection.weights)) + "/";
+    if (!path.starts_with(prefix)) return std::nullopt;
+    path.remove_prefix(prefix.size());
+  }
+  const std::string name(path);
+  if (!glob_match(dotted(selection.only), dotted(name))) return std::nullopt;
+  return name;
+}
+
+void check_any(const CheckpointSelection& selection, const CheckpointListing& listing) {
+  if (!listing.tensors.empty()) return;
+  const std::string where = fmt::format("{}: step {}", listing.root.string(), listing.step);
+  if (selection.only != "**") {
+    throw ConfigError(
+        fmt::format("{}: expected tensors that match '{}', got none; `axle "
+                    "checkpoint ls DIR` lists them",
+                    where, selection.only));
+  }
+  throw ConfigError(
+      fmt::format("{}: expected {} parameters, got none; --state takes all of the training state",
+                  where, selection.weights == Weights::kAverage ? "averaged" : "the model's"));
+}
+
+CheckpointListing listing_of(const CheckpointSelection& selection, const StoredCheckpoint& stored,
+                             std::vector<int64_t> steps) {
+  CheckpointListing out{.root = checkpoints_of(selection.dir),
+                        .steps = std::move(steps),
+                        .step = stored.manifest().step,
+                        .tensors = {}};
+  for (const auto& [path, tensor] : stored.manifest().tensors) {
+    if (const auto name = shown_name(selection, path)) out.tensors.emplace(*name, tensor.type);
+  }
+  check_any(selection, out);
+  return out;
+}
+
+}  // namespace
+
+int64_t CheckpointListing::total_bytes() const {
+  int64_t sum = 0;
+  for (const auto& [name, type] : tensors) sum += static_cast<int64_t>(type.num_bytes());
+  return sum;
+}
+
+CheckpointListing list_checkpoint(const CheckpointSelection& selection) {
+  std::vector<int64_t> steps = checkpoint_steps(checkpoints_of(selection.dir));
+  return listing_of(selection, open_checkpoint(selection, steps), std::move(steps));
+}
+
+std::string to_text(const CheckpointListing& listing) {
+  TextTable table({"tensor", "shape", "dtype", "bytes"});
+  for (const auto& [name, type] : listing.tensors) {
+    table.add({name, to_text(type.dims), to_text(type.dtype),
+               grouped_digits(static_cast<int64_t>(type.num_bytes()))});
+  }
+  return fmt::format("{}: steps {}\nstep {}\n{}{} bytes in {} tensors\n", listing.root.string(),
+                     steps_text(listing.steps), listing.step, table.text(),
+                     grouped_digits(listing.total_bytes()), listing.tensors.size());
+}
+
+Json to_json(const CheckpointListing& listing) {
+  Json tensors = Json::object();
+  for (const auto& [name, type] : listing.tensors) {
+    tensors[name] = {
+        {"shape", type.dims}, {"dtype", numpy_name(type.dtype)}, {"bytes", type.num_bytes()}};
+  }
+  return {{"steps", listing.steps},
+          {"step", listing.step},
+          {"tensors", std::move(tensors)},
+          {"total_bytes", listing.total_bytes()}};
+}
+
+CheckpointListing export_checkpoint(const CheckpointSelection& selection,
+                                    const std::filesystem::path& file) {
+  std::vector<int64_t> steps = checkpoint_steps(checkpoints_of(selection.dir));
+  const StoredCheckpoint stored = open_checkpoint(selection, steps);
+  CheckpointListing out = listing_of(selection, stored, std::move(steps));
+  check_replaceable(file);
+  Tree<HostTensor> tensors;
+  stored.read([&](const std::string& path, HostTensor value) {
+    if (const auto name = shown_name(selection, path)) tensors.emplace(*name, std::move(value));
+  });
+  save_safetensors(file, tensors,
+                   {{"axle", std::string(version())}, {"step", std::to_string(out.step)}});
+  return out;
+}
+
+}  // namespace axle

@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""Runs the commands of README.md and docs/*.md as they stand there, and compares what they say of flags with the program.
+
+A page is run in a scratch folder of its own, from top to bottom:
+
+    ```sh              runs by bash; a command that fails is a fault
+    ```sh skip: why    is only shown: it needs hardware, hours or the network
+    ```yaml FILE       is written to FILE (any language); without a name it is only shown
+
+`axle` is the program under test, `$PREFIX` an installation of its build, `corpus/` a folder of text. No command may stand
+in a block of another kind. Every `axle VERB --flag` in the prose exists, and every flag of every verb stands on some page.
+
+    check_docs.py --build build/debug [PAGE...]     run pages (default: all)
+    check_docs.py --build build/debug --flags       compare flags
+    check_docs.py --self-test
+
+Ends with 77 where no plugin is there to run anything.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
+SPAN = re.compile(r"`(axle [^`\n]+)`")
+FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+COMMAND = re.compile(r"^(\$ )?(axle|\./dev|cmake) ", re.MULTILINE)
+BUILT_IN = {"--help", "--version"}
+
+
+class Block:
+    def __init__(self, page, line, info, text):
+        self.where = f"{page}:{line}"
+        self.language, _, self.rest = info.strip().partition(" ")
+        self.text = text
+
+    @property
+    def is_script(self):
+        return self.language == "sh"
+
+    @property
+    def skipped(self):
+        return self.rest.startswith("skip: ")
+
+
+def blocks(page, text):
+    for match in FENCE.finditer(text):
+        yield Block(page, text.count("\n", 0, match.start()) + 1, match.group(1), match.group(2))
+
+
+def shape_faults(block):
+    """What is wrong with a block as it stands."""
+    if block.is_script and block.rest and not block.skipped:
+        yield f"{block.where}: expected 'sh' or 'sh skip: why', got 'sh {block.rest}'"
+    if not block.is_script and not block.rest and COMMAND.search(block.text):
+        yield f"{block.where}: expected commands in a block of 'sh', got one of '{block.language}'"
+
+
+def run(command, folder, env):
+    """None, or why it failed."""
+    done = subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=folder, env=env, capture_output=True, text=True, errors="replace")
+    if done.returncode == 0:
+        return None
+    return f"exit code {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-4000:]}"
+
+
+def run_page(page, text, env, write_line=print):
+    """The faults of a page; stops at the first block that fails, for the next ones build on it."""
+    found = [fault for block in blocks(page, text) for fault in shape_faults(block)]
+    with tempfile.TemporaryDirectory() as folder:
+        make_corpus(pathlib.Path(folder, "corpus"))
+        if "$PREFIX" in text:
+            env = {**env, "PREFIX": f"{folder}/prefix"}
+            why = run(f"cmake --install {shlex.quote(env['AXLE_BUILD'])} --prefix {shlex.quote(env['PREFIX'])}", folder, env)
+            if why:
+                return found + [f"{page}: installation: {why}"]
+        for block in blocks(page, text):
+            if block.skipped:
+                write_line(f"{block.where}: not run: {block.rest.removeprefix('skip: ')}")
+            elif block.is_script:
+                why = run(block.text, folder, env)
+                write_line(f"{block.where}: {'FAILED' if why else 'ran'}")
+                if why:
+                    return found + [f"{block.where}: {block.text}{why}"]
+            elif block.rest:
+                pathlib.Path(folder, block.rest).write_text(block.text, encoding="utf-8")
+    return found
+
+
+def make_corpus(folder):
+    """Some kilobytes of English."""
+    folder.mkdir()
+    lines = (ROOT / "LICENSE").read_text(encoding="utf-8")
+    for i in range(4):
+        (folder / f"part_{i}.txt").write_text(lines, encoding="utf-8")
+
+
+class Program:
+    """The verbs of the program and their flags, as its own help tells them."""
+
+    def __init__(self, help_of):
+        self.help_of = help_of
+        self.flags = {}
+        self.read(())
+
+    def read(self, words):
+        text = self.help_of(words)
+        self.flags[words] = set(FLAG.findall(text)) | BUILT_IN
+        _, found, listing = text.partition("Subcommands:")
+        if found:
+            for line in listing.splitlines():
+                verb = re.match(r"  ([a-z][\w-]*)\s", line + " ")
+                if verb:
+                    self.read((*words, verb.group(1)))
+
+    def verb_of(self, arguments):
+        """The words that name a verb, at the start of a command line."""
+        words = ()
+        for argument in arguments:
+            if (*words, argument) not in self.flags:
+                break
+            words = (*words, argument)
+        return words
+
+
+def flag_faults(pages, program):
+    """Flags that pages give to verbs that lack them, and flags that no page names."""
+    every_flag = set()
+    for page, text in pages.items():
+        every_flag |= set(FLAG.findall(text))
+        for match in SPAN.finditer(text):
+            words = match.group(1).replace("\\|", "|").split()[1:]
+            verb = program.verb_of(words)
+            if words and not verb and re.fullmatch(r"[a-z][\w-]*", words[0]):
+                yield f"{page}: no such verb: {match.group(1)}"
+            for flag in FLAG.findall(match.group(1)):
+                if flag not in program.flags[verb]:
+                    yield f"{page}: no such flag: {flag} in '{match.group(1)}'"
+    for verb, flags in program.flags.items():
+        for flag in sorted(flags - every_flag - BUILT_IN):
+            yield f"axle {' '.join(verb)}: {flag} stands on no page"
+
+
+def all_pages():
+    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def environment(build):
+    env = {**os.environ, "AXLE_BUILD": str(build), "PATH": f"{build}:{os.environ['PATH']}"}
+    own = ROOT / "tools/plugins/cpu.txt"
+    if "AXLE_PLUGIN_CPU" not in env:
+        name = next(line.removeprefix("# file: ") for line in own.read_text().splitlines() if line.startswith("# file: "))
+        env["AXLE_PLUGIN_CPU"] = str(ROOT / ".axle/plugins" / name)
+    return env if pathlib.Path(env["AXLE_PLUGIN_CPU"]).is_file() else None
+
+
+class SelfTest(unittest.TestCase):
+    def page(self, text):
+        lines = []
+        return run_page("p.md", text, dict(os.environ), lines.append), lines
+
+    def test_blocks_run_in_order_and_see_files(self):
+        text = "```yaml a.yaml\nx: 1\n```\ntext\n```sh\ngrep -q x a.yaml; ls corpus\n```\n"
+        self.assertEqual(self.page(text), ([], ["p.md:5: ran"]))
+
+    def test_a_failing_command_is_a_fault(self):
+        faults, _ = self.page("```sh\nfalse\ntrue\n```\n")
+        self.assertIn("exit code 1", faults[0])
+
+    def test_what_is_skipped_is_said(self):
+        self.assertEqual(self.page("```sh skip: needs a TPU\nfalse\n```\n"), ([], ["p.md:1: not run: needs a TPU"]))
+
+    def test_commands_elsewhere_are_faults(self):
+        self.assertEqual(len(self.page("```\naxle train quickstart\n```\n")[0]), 1)
+        self.assertEqual(len(self.page("```sh slow\ntrue\n```\n")[0]), 1)
+        self.assertEqual(self.page("```\nloss: 1\n```\n")[0], [])
+
+    def flags(self, text):
+        helps = {
+            (): "Options:\n --help\n\nSubcommands:\n  train                     Train\n",
+            ("train",): "Options:\n  --steps N    Steps\n  --seed N\n",
+        }
+        return list(flag_faults({"p.md": text}, Program(helps.__getitem__)))
+
+    def test_flags_exist_and_are_told(self):
+        self.assertEqual(self.flags("`axle train X --steps 3`, --seed"), [])
+        self.assertEqual(self.flags("`axle train --stpes 3`, --seed, --steps"), ["p.md: no such flag: --stpes in 'axle train --stpes 3'"])
+        self.assertEqual(self.flags("`axle trian`, --seed, --steps"), ["p.md: no such verb: axle trian"])
+        self.assertEqual(self.flags("`axle train --steps 3`"), ["axle train: --seed stands on no page"])
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        return 0 if unittest.main(argv=sys.argv[:1], exit=False, verbosity=0).result.wasSuccessful() else 1
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--flags", action="store_true")
+    parser.add_argument("pages", nargs="*", type=pathlib.Path)
+    options = parser.parse_args()
+    build = options.build.resolve()
+    if options.flags:
+        def help_of(words):
+            return subprocess.run([build / "axle", *words, "--help"], capture_output=True, text=True, check=True).stdout
+
+        pages = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in all_pages()}
+        found = list(flag_faults(pages, Program(help_of)))
+    else:
+        env = environment(build)
+        if not env:
+            print("skipped: no plugin; get it by: ./dev plugin cpu")
+            return 77
+        found = []
+        for page in options.pages or all_pages():
+            found += run_page(page.name, page.read_text(encoding="utf-8"), env)
+    print("\n".join([*found, f"docs: {len(found)} faults"]))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

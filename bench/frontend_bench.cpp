@@ -24,7 +24,7 @@ struct Job {
         input(cfg.input.build({.vocab_size = model->vocab_size(), .seed = 0},
                               Scope{.path = "input"})),
         parts{.model = *model,
-              .learner = *learner,
+              .learner = learner.get(),
               .batch = input->element_spec(),
               .compute_dtype = cfg.compute_dtype} {}
 

@@ -141,7 +141,7 @@ void run(const Flags& flags) {
   const std::unique_ptr<Learner> learner =
       cfg.learner.build({.params = model->param_specs()}, Scope{.path = "learner"});
   ProgramParts parts{
-      .model = *model, .learner = *learner, .batch = {}, .compute_dtype = cfg.compute_dtype};
+      .model = *model, .learner = learner.get(), .batch = {}, .compute_dtype = cfg.compute_dtype};
   for (const auto& [name, value] : batch) parts.batch.emplace(name, value.type());
   const Program step = step_program(parts);
   const double lower_secs = seconds_since(lower_start);

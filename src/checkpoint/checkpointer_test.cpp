@@ -261,8 +261,8 @@ TEST(Restore, AStateOfAnotherConfigIsAMistakeOfTheUser) {
               ThrowsMessage<ConfigError>(
                   AllOf(HasSubstr("step_00000002: saved by a run with another config"),
                         HasSubstr("learner/count: expected i64[], got i32[]"),
-                        HasSubstr("learner/v/weight is missing in it"),
-                        HasSubstr("learner/m/weight is not in this config"))));
+                        HasSubstr("learner/v/weight: expected f32"),
+                        HasSubstr("learner/m/weight: expected none, got f32"))));
 }
 
 }  // namespace

@@ -2,52 +2,25 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
-#include <iterator>
-#include <vector>
 
 #include "base/error.h"
-#include "base/text.h"
 #include "base/utf8.h"
 #include "checkpoint/folder.h"
+#include "ir/type_differences.h"
 
 namespace axle {
 namespace {
 
-constexpr size_t kMostDifferences = 5;
-
-// Lines that say how the stored tensors differ from those of `state`.
-std::vector<std::string> differences(const Manifest& manifest,
-                                     std::span<const ProgramValue> state) {
-  std::vector<std::string> lines;
-  Tree<int> known;
-  for (const ProgramValue& value : state) {
-    known.emplace(value.name, 0);
-    const auto it = manifest.tensors.find(value.name);
-    if (it == manifest.tensors.end()) {
-      lines.push_back(fmt::format("{} is missing in it", value.name));
-    } else if (it->second.type != value.type) {
-      lines.push_back(fmt::format("{}: expected {}, got {}", value.name, to_text(value.type),
-                                  to_text(it->second.type)));
-    }
-  }
-  for (const auto& [path, tensor] : manifest.tensors) {
-    if (!known.contains(path)) lines.push_back(fmt::format("{} is not in this config", path));
-  }
-  return lines;
-}
-
 void check_matches(const std::filesystem::path& folder, const Manifest& manifest,
                    std::span<const ProgramValue> state) {
-  std::vector<std::string> lines = differences(manifest, state);
-  if (lines.empty()) return;
-  if (const size_t n = lines.size(); n > kMostDifferences) {
-    lines.resize(kMostDifferences);
-    lines.push_back(fmt::format("and {} more", n - kMostDifferences));
+  Tree<Type> expected, got;
+  for (const ProgramValue& value : state) expected.emplace(value.name, value.type);
+  for (const auto& [path, tensor] : manifest.tensors) got.emplace(path, tensor.type);
+  if (const std::string text = type_differences(expected, got); !text.empty()) {
+    throw ConfigError(
+        fmt::format("{}: saved by a run with another config: {}", folder.string(), text));
   }
-  throw ConfigError(fmt::format("{}: saved by a run with another config: {}", folder.string(),
-                                join(lines, "; ")));
 }
 
 // The note as a number of its whole text.

@@ -87,6 +87,60 @@ TEST_F(GenerateVerb, Mistakes) {
   EXPECT_EQ(run({"--from", dir_ / "nothing", "--prompt", "a"}).code, 2);
 }
 
+// Behind 'x' all tokens are equally likely; the most likely one is then the first, "\0".
+TEST_F(GenerateVerb, OptionsOfDrawingDraw) {
+  const auto tokens = [&](std::vector<std::string> more) {
+    more.insert(more.begin(),
+                {"--from", dir_ / "model", "--prompt", "x", "--max-tokens", "8", "--json"});
+    const Ran ran = run(more);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return nlohmann::json::parse(ran.out)["tokens"].get<std::vector<int>>();
+  };
+  const std::vector<int> greedy(8, 0);
+  EXPECT_EQ(tokens({}), greedy);
+  EXPECT_EQ(tokens({"--temperature", "0"}), greedy);
+  const std::vector<std::vector<std::string>> drawing = {
+      {"--top-k", "40"}, {"--top-p", "0.9"}, {"--seed", "2"}};
+  for (std::vector<std::string> more : drawing) {
+    const std::vector<int> drawn = tokens(more);
+    EXPECT_NE(drawn, greedy) << more[0];
+    more.insert(more.end(), {"--temperature", "1"});
+    EXPECT_EQ(tokens(more), drawn) << more[0];
+    more.back() = "0";
+    more.insert(more.end(), {"--prompt", "x"});
+    expect_mistake(more, "--temperature: expected more than 0 beside");
+  }
+  EXPECT_NE(tokens({"--seed", "1"}), tokens({"--seed", "2"}));
+  for (const int token : tokens({"--top-k", "3", "--seed", "5"})) EXPECT_LT(token, 3);
+}
+
+TEST_F(GenerateVerb, DevicesAreThoseOfTheMesh) {
+  for (const char* mesh : {"model=2", "model=2,fsdp=2", "model=-1"}) {
+    const Ran ran = run({"--from", dir_ / "model", "--prompt", "xa", "--mesh", mesh});
+    EXPECT_EQ(ran.out, "xabé\n") << ran.err;
+  }
+  expect_mistake({"--prompt", "a", "--devices", "2"},
+                 "mesh: expected sizes that multiply to the 2 devices, got no axes");
+  expect_mistake({"--prompt", "a", "--mesh", "model=2", "--devices", "3"},
+                 "mesh: expected sizes that multiply to the 3 devices, got model=2");
+  expect_mistake({"--prompt", "a", "--mesh", "data=2"}, "mesh.data: expected an axis that ");
+  expect_mistake({"--prompt", "a", "--mesh", "modle=2"}, "mesh.modle: ");
+  expect_mistake({"--prompt", "a", "--mesh", "fsdp=7"}, "model/decoder/");
+}
+
+// An import has no learner, and a batch that was never chosen.
+TEST_F(GenerateVerb, AnImportIsEvaluated) {
+  replace_file(dir_ / "text.txt", "abababababababababababababababababababab");
+  const Ran ran = run_axle({"eval", "--from", dir_ / "model", "--data", dir_ / "text.txt",
+                            "--backend", "interpreter", "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto json = nlohmann::json::parse(ran.out);
+  EXPECT_EQ(json["num_bytes"], 40);
+  // After 'a' comes 'b', surely; after anything else, anything of 260 tokens.
+  const double expected = 21 * std::log(260) / 41;
+  EXPECT_NEAR(json["metrics"]["loss"], expected, 0.01 * expected);
+}
+
 TEST_F(GenerateVerb, ADamagedCheckpointIsStorage) {
   truncate_file(std::filesystem::path(dir_ / "model") / "checkpoints/step_00000000/data_00000.bin",
                 10);

@@ -9,7 +9,13 @@
 
 namespace axle::cli {
 
-void Output::add_json_flag(CLI::App& app) { app.add_flag("--json", json_, "Print JSON"); }
+CLI::Option* Output::add_json_flag(CLI::App& app) {
+  return app.add_flag("--json", json_, "Print JSON");
+}
+
+void Output::write_json(const nlohmann::ordered_json& document) {
+  write(document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
 
 void Output::write(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) flush();

@@ -7,7 +7,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace axle::cli {
 
@@ -16,17 +17,19 @@ namespace axle::cli {
 class Output {
  public:
   /// Adds `--json` to a verb that reports.
-  void add_json_flag(CLI::App& app);
+  CLI::Option* add_json_flag(CLI::App& app);
   bool json() const { return json_; }
 
   template <class Report>
   void report(const Report& r) {
     if (json_) {
-      write(to_json(r).dump(2) + "\n");
+      write_json(to_json(r));
     } else {
       write(to_text(r));
     }
   }
+  /// Bytes that are not UTF-8, as file names may hold, become U+FFFD.
+  void write_json(const nlohmann::ordered_json& document);
   void write(std::string_view text);
   void flush();
 

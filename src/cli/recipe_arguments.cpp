@@ -17,24 +17,42 @@ ConfigText read_config(const std::string& path) {
   return {path, read_file(path)};
 }
 
+// Runs while parsing, flag by flag: that keeps their order.
+void add_flag(CLI::App& app, const char* flag, const char* value, const char* help,
+              const std::function<void(const std::string&)>& take) {
+  app.add_option_function<std::string>(flag, take, help)->type_name(value)->trigger_on_parse();
+}
+
+SetField parse_set(const char* flag, const std::string& prefix, const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == text.npos || equals == 0) {
+    throw CLI::ValidationError(
+        flag, fmt::format("expected {}=VALUE, got '{}'", prefix.empty() ? "PATH" : "NAME", text));
+  }
+  return {prefix + text.substr(0, equals), text.substr(equals + 1)};
+}
+
 }  // namespace
+
+void add_set_to(CLI::App& app, std::vector<Edit>& edits) {
+  add_flag(app, "--set", "PATH=VALUE", "Set a field of the config; a class by its name",
+           [&edits](const std::string& text) { edits.push_back(parse_set("--set", "", text)); });
+}
 
 void RecipeArguments::add_to(CLI::App& app) {
   auto& edits = request_.edits;
-  // Runs while parsing, flag by flag: that keeps their order.
   const auto add = [&](const char* flag, const char* value, const char* help,
-                       std::function<void(const std::string&)> take) {
-    app.add_option_function<std::string>(flag, take, help)->type_name(value)->trigger_on_parse();
+                       const std::function<void(const std::string&)>& take) {
+    add_flag(app, flag, value, help, take);
   };
   app.add_option("RECIPE", request_.recipe,
                  "Name of a recipe (axle config list), unless a file names one")
       ->type_name("");
   add("--config", "FILE", "Apply the sections recipe, replace, modify, set of a YAML file",
       [this](const std::string& path) { files_.push_back(path); });
-  add("--set", "PATH=VALUE", "Set a field of the config; a class by its name",
-      [this](const std::string& text) { add_set("--set", "", text); });
+  add_set_to(app, edits);
   add("--xla", "NAME=VALUE", "Set an option of the plugin's compiler",
-      [this](const std::string& text) { add_set("--xla", "compiler_options.", text); });
+      [&](const std::string& v) { edits.push_back(parse_set("--xla", "compiler_options.", v)); });
   add("--mesh", "AXES", "Devices as named axes: data=2,fsdp=2,model=2", [&](const std::string& v) {
     edits.push_back(SetField{"mesh", v});
   });
@@ -50,16 +68,6 @@ void RecipeArguments::add_to(CLI::App& app) {
       "Machine that mesh rules match: gpu-H100-8, tpu-v5p-512, tpu:v5p:4x8x8, gpu:h100:32x8, cpu:8 "
       "(default: this machine; compile needs one)",
       [this](const std::string& text) { target_ = parse_target(text); });
-}
-
-void RecipeArguments::add_set(const char* flag, const std::string& prefix,
-                              const std::string& text) {
-  const size_t equals = text.find('=');
-  if (equals == text.npos || equals == 0) {
-    throw CLI::ValidationError(
-        flag, fmt::format("expected {}=VALUE, got '{}'", prefix.empty() ? "PATH" : "NAME", text));
-  }
-  request_.edits.push_back(SetField{prefix + text.substr(0, equals), text.substr(equals + 1)});
 }
 
 std::string RecipeArguments::machine(std::string_view backend) const {

@@ -28,11 +28,13 @@ class RecipeArguments {
 
  private:
   std::string machine(std::string_view backend) const;
-  void add_set(const char* flag, const std::string& prefix, const std::string& text);
   ResolveRequest request_;
   std::optional<Target> target_;
   std::vector<std::string> files_;
 };
+
+/// --set PATH=VALUE, each an edit more, for verbs that take no recipe.
+void add_set_to(CLI::App& app, std::vector<Edit>& edits);
 
 /// A recipe by its name, a config file, or the config of a run folder, on the machine that `on`
 /// names as --on does; empty: this one. Throws ConfigError.

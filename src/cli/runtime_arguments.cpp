@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/number_checks.h"
+#include "runtime/mesh_devices.h"
 
 namespace axle::cli {
 
@@ -16,6 +17,18 @@ void RuntimeArguments::add_to(CLI::App& app) {
       ->check(check_device_count);
   app.add_option("--compile-cache", compile_cache, "Keep compiled programs in this folder")
       ->type_name("DIR");
+}
+
+void RuntimeArguments::add_mesh_to(CLI::App& app) {
+  app.add_option_function<std::string>(
+         "--mesh", [this](const std::string& text) { from_text(text, mesh); },
+         "Devices as named axes: fsdp=2,model=2 (default: one device)")
+      ->type_name("AXES")
+      ->trigger_on_parse();
+}
+
+RuntimeOptions RuntimeArguments::runtime() const {
+  return {.backend = backend, .num_devices = num_devices.value_or(mesh_devices(mesh))};
 }
 
 }  // namespace axle::cli

@@ -68,6 +68,30 @@ TEST_F(TrainEval, TrainsThenEvaluates) {
   EXPECT_EQ(run_axle(train(run, text, {"--no-resume"})).code, 2);
 }
 
+TEST_F(TrainEval, EvalTakesTheFieldsThatItsMessagesName) {
+  const std::string text = text_file(), run = dir_ / "run";
+  ASSERT_EQ(run_axle(train(run, "synthetic")).code, 0);
+  const auto evaluate = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"eval", "--from",    run,          "--data",
+                                          text,   "--backend", "interpreter"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_axle(arguments);
+  };
+  const Ran refused = evaluate({});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("say --set input=TextInput before it"));
+  const Ran done = evaluate({"--set", "input=TextInput", "--set", "input.batch_size=3"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("bits per byte"));
+
+  const Ran other = evaluate({"--set", "input=TextInput", "--set", "model.decoder.model_dim=16"});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.err, HasSubstr("expected the parameters of the config's model"));
+  EXPECT_THAT(other.err,
+              HasSubstr("model/decoder/output_norm/scale: expected f32[16], got f32[8]"));
+  EXPECT_EQ(evaluate({"--set", "input.nonsense=1"}).code, 2);
+}
+
 TEST_F(TrainEval, BadText) {
   const Ran missing = run_axle(train(dir_ / "run", dir_ / "nothing.txt"));
   EXPECT_EQ(missing.code, 3);

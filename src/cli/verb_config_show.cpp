@@ -16,14 +16,15 @@ struct ShowOptions {
 
 void add(CLI::App& app, ShowOptions& options, Output& out) {
   options.recipe.add_to(app);
-  out.add_json_flag(app);
-  app.add_flag("--yaml", options.yaml, "Print YAML for --config that gives exactly this config");
+  CLI::Option* const json = out.add_json_flag(app);
+  app.add_flag("--yaml", options.yaml, "Print YAML for --config that gives exactly this config")
+      ->excludes(json);
 }
 
 ExitCode run(const ShowOptions& options, Output& out) {
   const Resolved resolved = options.recipe.resolve();
   if (out.json()) {
-    out.write(to_json(resolved.config).dump(2) + "\n");
+    out.write_json(to_json(resolved.config));
   } else if (options.yaml) {
     out.write(to_config_file(resolved.report.recipe, resolved.config));
   } else {

@@ -1,6 +1,7 @@
 // axle eval --from DIR --data PATH: the loss of a trained model on text.
 #include <CLI/CLI.hpp>
 
+#include "cli/recipe_arguments.h"
 #include "cli/runtime_arguments.h"
 #include "cli/verb.h"
 #include "inspect/eval_run.h"
@@ -9,7 +10,8 @@ namespace axle::cli {
 namespace {
 
 struct EvalOptions {
-  std::string dir, data, mesh;
+  std::string dir, data;
+  std::vector<Edit> edits;
   bool average = false;
   RuntimeArguments runtime;
 };
@@ -21,24 +23,22 @@ void add(CLI::App& app, EvalOptions& options, Output& out) {
   app.add_option("--data", options.data, "A file or folder of UTF-8 text, or 'synthetic'")
       ->required()
       ->type_name("PATH");
-  app.add_option("--mesh", options.mesh, "Devices as named axes (default: one device)")
-      ->type_name("AXES");
   app.add_flag("--ema", options.average, "Take the averaged parameters");
+  add_set_to(app, options.edits);
   options.runtime.add_to(app);
+  options.runtime.add_mesh_to(app);
   out.add_json_flag(app);
 }
 
 ExitCode run(const EvalOptions& options, Output& out) {
-  EvalRunOptions eval{.dir = options.dir,
-                      .data = options.data,
-                      .weights = options.average ? Weights::kAverage : Weights::kTrained,
-                      .compile_cache = options.runtime.compile_cache};
-  from_text(options.mesh, eval.mesh);
-  eval.runtime = {.backend = options.runtime.backend,
-                  .num_devices = options.runtime.num_devices.value_or(1)};
-  if (!options.runtime.num_devices && !options.mesh.empty())
-    eval.runtime.num_devices = eval.mesh.num_devices();
-  out.report(evaluate_run(eval));
+  out.report(evaluate_run({.dir = options.dir,
+                           .data = options.data,
+                           .edits = options.edits,
+                           .backend = options.runtime.backend,
+                           .num_devices = options.runtime.num_devices,
+                           .mesh = options.runtime.mesh,
+                           .weights = options.average ? Weights::kAverage : Weights::kTrained,
+                           .compile_cache = options.runtime.compile_cache}));
   return ExitCode::kOk;
 }
 

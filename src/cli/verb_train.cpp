@@ -13,7 +13,7 @@ struct TrainOptions {
   RecipeArguments recipe;
   RuntimeArguments runtime;
   std::string dir;
-  std::string executable;
+  std::string executable, init_from;
   bool resume = true, force = false;
 };
 
@@ -28,6 +28,9 @@ void add(CLI::App& app, TrainOptions& options, Output&) {
   app.add_option("--executable", options.executable,
                  "Run the step that `axle compile --save` has kept, without compiling")
       ->type_name("FILE");
+  app.add_option("--init-from", options.init_from,
+                 "Folder of a run or of an import whose parameters a new run starts with")
+      ->type_name("DIR");
   options.runtime.add_to(app);
 }
 
@@ -48,7 +51,8 @@ ExitCode run(const TrainOptions& options, Output& out) {
                  .resume = options.resume,
                  .force = options.force,
                  .compile_cache = options.runtime.compile_cache,
-                 .executable = options.executable};
+                 .executable = options.executable,
+                 .init_from = options.init_from};
   return Trainer(resolved.config, std::move(run)).run();
 }
 

@@ -74,7 +74,7 @@ int64_t length_bucket(int64_t len, std::optional<int64_t> most) {
 std::vector<ProgramValue> decode_state(const Model& model, const DecodeShape& shape) {
   std::vector<ProgramValue> out;
   for (const auto& [path, spec] : cache_specs(model, shape))
-    out.push_back({path, spec.type, spec.mesh_axes});
+    out.push_back({path, spec.type, restrict(spec.mesh_axes, spec.type.dims, shape.mesh)});
   out.push_back({"key", {DType::kU32, {2}}});
   out.push_back({"positions", {DType::kI32, {shape.num_rows}}});
   out.push_back({"tokens", {DType::kI32, {shape.num_rows}}});
@@ -98,7 +98,7 @@ Program prefill_program(Model& model, const DecodeShape& shape, const Sampling& 
                     {{"input_ids", prompts_BT}, {"last_index", lengths_B - 1}});
     return next_state(filled, key, lengths_B, logits_BV, sampling);
   };
-  return trace_program("prefill", fn, std::move(inputs), decode_state(model, shape));
+  return trace_program("prefill", fn, std::move(inputs), decode_state(model, shape), shape.mesh);
 }
 
 Program decode_program(Model& model, const DecodeShape& shape, const Sampling& sampling) {
@@ -123,7 +123,7 @@ Program decode_program(Model& model, const DecodeShape& shape, const Sampling& s
                      {"input_positions", expand_dims(positions_B, 1)}});
     return next_state(filled, key, positions_B + 1, logits_BV, sampling);
   };
-  return trace_program("decode", fn, std::move(inputs), outputs);
+  return trace_program("decode", fn, std::move(inputs), outputs, shape.mesh);
 }
 
 }  // namespace axle

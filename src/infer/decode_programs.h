@@ -22,6 +22,8 @@ struct DecodeShape {
   /// Type of the floating-point parameters and of the caches, as in training; none: parameters as
   /// stored, caches f32. Logits are f32 whatever it is.
   std::optional<DType> compute_dtype = {};
+  /// No axes: one device.
+  Mesh mesh = {};
 };
 
 /// The type in which decoding takes a parameter that is stored in `stored`.
@@ -32,7 +34,7 @@ int64_t length_bucket(int64_t len, std::optional<int64_t> most);
 
 /// What decoding hands from one step to the next, behind the parameters: the caches by path, then
 /// "key" u32[2], "positions" i32[B] (the place of the token in its row) and "tokens" i32[B], the
-/// newest.
+/// newest. What does not divide by its mesh axes is whole on each device.
 std::vector<ProgramValue> decode_state(const Model& model, const DecodeShape& shape);
 
 /// parameters (of computed_dtype), key u32[2], lengths i32[B], prompts i32[B, T] (filled up with

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "infer/decode_programs.h"
+#include "infer/generator.h"
 #include "infer/tiny_model_test.h"
 #include "testing/plugin_fixture.h"
 
@@ -23,6 +24,26 @@ TEST_F(DecodePrograms, CachesOfALoopAreUpdatedInPlace) {
   EXPECT_GE(memory.alias_bytes, cache_bytes);
   // Some layers' parts at a time, not all of them.
   EXPECT_LT(memory.temporary_bytes, cache_bytes / 2);
+}
+
+class DecodeMesh : public PluginTest {
+ protected:
+  DecodeMesh() : PluginTest(4) {}
+};
+
+TEST_F(DecodeMesh, DevicesSayTogetherWhatOneSays) {
+  TinyModel tiny = random_model(Repeat::Config{.num_layers = 2, .layer = tiny_layer()});
+  const auto one = make_runtime({});
+  const std::vector<TokenIds> prompts = {{3, 14, 15, 9, 26}};
+  const GenerateOptions options{.max_tokens = 20};
+  const TokenIds expected =
+      Generator(*tiny.model, tiny.parameters, *one, {}).generate(prompts, options).rows[0].tokens;
+  for (const char* text : {"model=2,fsdp=2", "fsdp=4"}) {
+    Mesh mesh;
+    from_text(text, mesh);
+    Generator generator(*tiny.model, tiny.parameters, *runtime_, {.mesh = mesh});
+    EXPECT_EQ(generator.generate(prompts, options).rows[0].tokens, expected) << text;
+  }
 }
 
 }  // namespace

@@ -2,14 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
+#include <limits>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "ir/type_differences.h"
+#include "layers/check_mesh.h"
 #include "ops/random.h"
 
 namespace axle {
 namespace {
+
+// Positions are i32.
+constexpr int64_t kMostPositions = std::numeric_limits<int32_t>::max();
 
 int64_t longest(std::span<const TokenIds> prompts) {
   size_t most = 0;
@@ -79,17 +84,21 @@ std::string to_text(StopReason reason) {
 Generator::Generator(Model& model, const Tree<HostTensor>& parameters, Runtime& runtime,
                      Options options)
     : model_(model), runtime_(runtime), options_(std::move(options)) {
-  for (const auto& [path, spec] : model.param_specs()) {
-    const auto it = parameters.find(path);
-    if (it == parameters.end() || it->second.type() != spec.type()) {
-      throw ConfigError(fmt::format(
-          "{}: expected a parameter {}, got {}; were the weights made by another config?", path,
-          to_text(spec.type()), it == parameters.end() ? "none" : to_text(it->second.type())));
-    }
+  const Tree<ParamSpec> specs = model.param_specs();
+  if (const std::string text = type_differences(types_of(specs), types_of(parameters));
+      !text.empty()) {
+    throw ConfigError(
+        fmt::format("parameters: {}; were the weights made by another config?", text));
+  }
+  std::vector<ProgramValue> sharded;
+  for (const auto& [path, spec] : specs) sharded.push_back({path, spec.type(), spec.partition()});
+  check_mesh(options_.mesh, sharded);
+  for (const auto& [path, spec] : specs) {
+    const HostTensor& value = parameters.at(path);
     const DType stored = spec.type().dtype,
                 computed = computed_dtype(stored, options_.compute_dtype);
-    parameters_.push_back(
-        runtime.make_array(computed == stored ? it->second : it->second.astype(computed), {}, {}));
+    parameters_.push_back(runtime.make_array(computed == stored ? value : value.astype(computed),
+                                             spec.partition(), options_.mesh));
   }
 }
 
@@ -121,8 +130,12 @@ int64_t Generator::room_for(std::span<const TokenIds> prompts,
           "prompt: expected fewer tokens than the model's context of {}, got {}; shorten it",
           *options_.context_len, len));
     }
-    most = std::max(most, std::min(options.max_tokens,
-                                   options_.context_len.value_or(len + options.max_tokens) - len));
+    const int64_t room = options_.context_len.value_or(kMostPositions) - len;
+    if (!options_.context_len && options.max_tokens > room) {
+      throw ConfigError(fmt::format("max_tokens: expected at most {} behind this prompt, got {}",
+                                    room, options.max_tokens));
+    }
+    most = std::max(most, std::min(options.max_tokens, room));
   }
   return most;
 }
@@ -139,7 +152,7 @@ Arrays Generator::start(std::span<const TokenIds> prompts, const DecodeShape& sh
   }
   Arrays arguments = parameters_;
   for (const HostTensor& value : {random::key(options.seed), lengths, ids})
-    arguments.push_back(runtime_.make_array(value, {}, {}));
+    arguments.push_back(runtime_.make_array(value, {}, options_.mesh));
   return prefill(shape, options.sampling).execute(arguments);
 }
 
@@ -149,7 +162,8 @@ Generated Generator::generate(std::span<const TokenIds> prompts, const GenerateO
   const DecodeShape shape{.num_rows = static_cast<int64_t>(prompts.size()),
                           .prompt_len = length_bucket(prompt_len, options_.context_len),
                           .cache_len = length_bucket(prompt_len + most_new, options_.context_len),
-                          .compute_dtype = options_.compute_dtype};
+                          .compute_dtype = options_.compute_dtype,
+                          .mesh = options_.mesh};
   prefill(shape, options.sampling);
   Executable* const step = most_new > 1 ? &decode(shape, options.sampling) : nullptr;
 

@@ -61,11 +61,13 @@ class Generator {
     std::optional<int64_t> context_len = {};
     /// See DecodeShape.
     std::optional<DType> compute_dtype = {};
+    /// Of the runtime's devices; no axes: one.
+    Mesh mesh = {};
     CompileOptions compile = {};
   };
   /// Copies the parameters to the device, in the type that is computed in. `model` and `runtime`
-  /// must outlive the generator. Throws ConfigError if a parameter is missing or of another type
-  /// than the model's.
+  /// must outlive the generator. Throws ConfigError if the parameters are not the model's, or
+  /// do not divide by the mesh, and for a mesh axis that nothing is sharded over.
   Generator(Model& model, const Tree<HostTensor>& parameters, Runtime& runtime, Options options);
 
   /// Called with each new token of each row, as it comes; end tokens are not handed on.

@@ -229,6 +229,8 @@ TEST_F(GeneratorTest, MistakesAreNamed) {
   EXPECT_EQ(error(tiny, {}, {}), "prompts: expected at least one, got none");
   EXPECT_EQ(error(tiny, {{}}, {}), "prompt: expected at least one token, got none");
   EXPECT_EQ(error(tiny, {{4}}, {.max_tokens = 0}), "max_tokens: must be at least 1, got 0");
+  EXPECT_EQ(error(tiny, {{4}}, {.max_tokens = std::numeric_limits<int64_t>::max()}),
+            "max_tokens: expected at most 2147483646 behind this prompt, got 9223372036854775807");
   EXPECT_THAT(error(tiny, {{4}}, {.sampling = {.temperature = 1, .top_k = -2}}),
               HasSubstr("top_k: must be at least 1, got -2"));
   EXPECT_EQ(error(tiny, {TokenIds(20, 4)}, {}, {.context_len = 20}),
@@ -236,9 +238,9 @@ TEST_F(GeneratorTest, MistakesAreNamed) {
   tiny.parameters.at("model/decoder/output_norm/scale") = HostTensor::ones({9});
   EXPECT_THAT(
       error(tiny, {{4}}, {}),
-      HasSubstr("model/decoder/output_norm/scale: expected a parameter f32[8], got f32[9]"));
+      HasSubstr("parameters: model/decoder/output_norm/scale: expected f32[8], got f32[9]; were"));
   tiny.parameters.erase("model/decoder/output_norm/scale");
-  EXPECT_THAT(error(tiny, {{4}}, {}), HasSubstr("expected a parameter f32[8], got none"));
+  EXPECT_THAT(error(tiny, {{4}}, {}), HasSubstr("expected f32[8], got none"));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "config/serialize.h"
 #include "data/text_input.h"
 #include "io/file.h"
+#include "ir/type_differences.h"
 #include "layers/causal_lm.h"
 
 namespace axle {
@@ -25,7 +26,6 @@ constexpr std::string_view kModelPath = "model";
 constexpr std::string_view kAveragePath = "learner/ema/model";  // learn/learner.h
 
 fs::path config_file(const fs::path& dir) { return dir / "config.yaml"; }
-fs::path checkpoints(const fs::path& dir) { return dir / "checkpoints"; }
 
 // The part of the trainer's config that this floor knows.
 struct ModelFolderConfig {
@@ -84,23 +84,31 @@ std::optional<T> read_leaf(const Json& document, const std::string& name,
   }
 }
 
-// The tensors below `prefix`, under the names that the model has for them.
-std::optional<RestoredTensors> restore_below(const fs::path& root, std::string_view prefix,
-                                             const Report& report) {
-  RestoredTensors out;
-  const std::string below = std::string(prefix) + "/";
-  const auto begin = [&](const Manifest&) -> TensorSink {
-    out.tensors.clear();
-    return [&](const std::string& path, HostTensor value) {
-      if (path.starts_with(below))
-        out.tensors.insert_or_assign(join_path(kModelPath, path.substr(below.size())),
-                                     std::move(value));
-    };
-  };
-  const auto info = restore_newest(root, begin, report);
-  if (!info) return std::nullopt;
-  static_cast<CheckpointInfo&>(out) = *info;
-  return out;
+// The name that the model has for a stored tensor; none for those that are not below `prefix`.
+std::optional<std::string> model_name(std::string_view stored, std::string_view prefix) {
+  if (!stored.starts_with(std::string(prefix) + "/")) return std::nullopt;
+  return join_path(kModelPath, stored.substr(prefix.size() + 1));
+}
+
+void check_stored(const fs::path& root, const Manifest& manifest, Weights weights,
+                  const Tree<ParamSpec>& specs) {
+  Tree<Type> stored;
+  for (const auto& [path, tensor] : manifest.tensors) {
+    if (const auto name = model_name(path, stored_prefix(weights)))
+      stored.emplace(*name, tensor.type);
+  }
+  if (stored.empty() && weights == Weights::kAverage) {
+    throw ConfigError(
+        fmt::format("{}: expected averaged parameters in the checkpoint of step {}, got none; set "
+                    "learner.ema and train",
+                    root.string(), manifest.step));
+  }
+  if (const std::string text = type_differences(types_of(specs), stored); !text.empty()) {
+    throw ConfigError(
+        fmt::format("{}: expected the parameters of the config's model in the checkpoint of step "
+                    "{}, got others: {}",
+                    root.string(), manifest.step, text));
+  }
 }
 
 // Writes what save_model() promises into a folder that is there.
@@ -109,7 +117,7 @@ void write_model(const fs::path& dir, const ModelToSave& saved) {
   Tree<HostTensor> tensors;
   for (const auto& [path, value] : saved.parameters)
     tensors.emplace(join_path(kModelPath, path), value);
-  write_checkpoint(checkpoints(dir), 0, tensors, {});
+  write_checkpoint(checkpoints_of(dir), 0, tensors, {});
   const ModelFolderConfig config{
       .model = saved.model,
       .input = TextInput::Config{
@@ -162,26 +170,36 @@ LoadedModel load_model(const fs::path& dir, Weights weights, const Report& repor
                     source, out.model->vocab_size(), out.tokenizer->vocab_size()));
   }
 
-  ModelParameters parameters = load_parameters(dir, weights, report);
+  ModelParameters parameters = load_parameters(dir, out.model->param_specs(), weights, report);
   out.parameters = std::move(parameters.by_path);
   out.step = parameters.step;
   return out;
 }
 
-ModelParameters load_parameters(const fs::path& dir, Weights weights, const Report& report) {
-  auto restored = restore_below(checkpoints(dir),
-                                weights == Weights::kAverage ? kAveragePath : kModelPath, report);
-  if (!restored)
-    throw ConfigError(
-        fmt::format("{}: expected a checkpoint, got none; train until the first is saved",
-                    checkpoints(dir).string()));
-  if (restored->tensors.empty()) {
-    throw ConfigError(
-        fmt::format("{}: expected averaged parameters in the checkpoint of step {}, got none; set "
-                    "learner.ema and train",
-                    checkpoints(dir).string(), restored->step));
-  }
-  return {.by_path = std::move(restored->tensors), .step = restored->step};
+fs::path checkpoints_of(const fs::path& dir) { return dir / "checkpoints"; }
+
+std::string_view stored_prefix(Weights weights) {
+  return weights == Weights::kAverage ? kAveragePath : kModelPath;
+}
+
+ModelParameters load_parameters(const fs::path& dir, const Tree<ParamSpec>& specs, Weights weights,
+                                const Report& report) {
+  const fs::path root = checkpoints_of(dir);
+  ModelParameters out;
+  const auto begin = [&](const Manifest& manifest) -> TensorSink {
+    check_stored(root, manifest, weights, specs);
+    out.by_path.clear();
+    return [&](const std::string& path, HostTensor value) {
+      if (const auto name = model_name(path, stored_prefix(weights)))
+        out.by_path.insert_or_assign(*name, std::move(value));
+    };
+  };
+  const auto info = restore_newest(root, begin, report);
+  if (!info)
+    throw ConfigError(fmt::format(
+        "{}: expected a checkpoint, got none; train until the first is saved", root.string()));
+  out.step = info->step;
+  return out;
 }
 
 void save_model(const fs::path& dir, const ModelToSave& saved) {

@@ -38,20 +38,26 @@ struct LoadedModel {
 
 /// Reads the newest good checkpoint; of it only the parameters are kept. Damaged ones are told to
 /// `report`. Throws ConfigError for a folder without config or checkpoint, a config without a
-/// tokenizer, and kAverage where none was kept; StorageError if all checkpoints are damaged.
+/// tokenizer, kAverage where none was kept, and parameters that are not those of the config's
+/// model; StorageError if all checkpoints are damaged.
 LoadedModel load_model(const std::filesystem::path& dir, Weights weights = Weights::kTrained,
                        const Report& report = report_to_stderr);
 
 /// The document of DIR/config.yaml. A tokenizer's file that lies in the folder is named from there,
 /// so that the folder can be moved. Throws ConfigError for a folder without it, and for bad YAML.
 nlohmann::ordered_json read_model_config(const std::filesystem::path& dir);
+/// Where a folder keeps its checkpoints.
+std::filesystem::path checkpoints_of(const std::filesystem::path& dir);
+/// What stands before the names of parameters in checkpoints: "model", "learner/ema/model".
+std::string_view stored_prefix(Weights weights);
 
 struct ModelParameters {
   Tree<HostTensor> by_path;  // "model/..."
   int64_t step = 0;
 };
-/// The parameters alone, of the newest good checkpoint. Throws as load_model does.
-ModelParameters load_parameters(const std::filesystem::path& dir,
+/// The parameters alone, of the newest good checkpoint. Throws as load_model does, and ConfigError
+/// naming all that are missing, of another type or not in `specs`, before any is read.
+ModelParameters load_parameters(const std::filesystem::path& dir, const Tree<ParamSpec>& specs,
                                 Weights weights = Weights::kTrained,
                                 const Report& report = report_to_stderr);
 

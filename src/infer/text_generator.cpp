@@ -11,9 +11,10 @@
 namespace axle {
 namespace {
 
-Generator::Options generator_options(const LoadedModel& loaded, CompileOptions compile) {
+Generator::Options generator_options(const LoadedModel& loaded, CompileOptions compile, Mesh mesh) {
   return {.context_len = loaded.context_len,
           .compute_dtype = loaded.compute_dtype,
+          .mesh = std::move(mesh),
           .compile = std::move(compile)};
 }
 
@@ -42,10 +43,11 @@ std::string speed_text(const GeneratedText& g) {
                      1e3 * g.prefill_secs);
 }
 
-TextGenerator::TextGenerator(LoadedModel loaded, Runtime& runtime, CompileOptions compile)
+TextGenerator::TextGenerator(LoadedModel loaded, Runtime& runtime, CompileOptions compile,
+                             Mesh mesh)
     : loaded_(std::move(loaded)),
       generator_(*loaded_.model, loaded_.parameters, runtime,
-                 generator_options(loaded_, std::move(compile))) {
+                 generator_options(loaded_, std::move(compile), std::move(mesh))) {
   loaded_.parameters.clear();  // they are on the device
 }
 

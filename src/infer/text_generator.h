@@ -25,7 +25,7 @@ std::string speed_text(const GeneratedText& generated);
 class TextGenerator {
  public:
   /// Throws as Generator does.
-  TextGenerator(LoadedModel loaded, Runtime& runtime, CompileOptions compile = {});
+  TextGenerator(LoadedModel loaded, Runtime& runtime, CompileOptions compile = {}, Mesh mesh = {});
 
   /// Called with each piece of text, whole characters, none of them empty.
   using OnText = std::function<void(std::string_view text)>;

@@ -5,13 +5,16 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "config/missing.h"
 #include "config/serialize.h"
 #include "config/walk.h"
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
+#include "infer/model_folder.h"
 #include "inspect/text_table.h"
-#include "io/file.h"
-#include "recipes/use_data.h"
+#include "layers/check_mesh.h"
+#include "recipes/resolve.h"
+#include "runtime/mesh_devices.h"
 #include "train/programs.h"
 #include "train/trainer.h"
 
@@ -20,21 +23,18 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Trainer::Config read_config(const std::filesystem::path& dir) {
-  const auto file = dir / "config.yaml";
-  if (!path_exists(file))
-    throw ConfigError(fmt::format(
-        "{}: expected the folder of a run, with config.yaml; got none there", dir.string()));
-  Trainer::Config config;
-  config_error_in(file, [&] { from_json(config, read_model_config(dir)); });
-  return config;
+Trainer::Config read_config(const EvalRunOptions& options) {
+  ResolveRequest request{.files = {{(options.dir / "config.yaml").string(),
+                                    yaml_text(read_model_config(options.dir))}},
+                         .edits = options.edits};
+  request.edits.push_back(UseData{options.data});
+  return resolve_config(request).config;
 }
 
 constexpr int64_t kBatchSize = 8;  // for imported models, which were made without one
 
 // The training input over all of the text once, in its order.
-Child<Input> whole_text(Trainer::Config config, const std::string& data) {
-  use_data(config, data);
+Child<Input> whole_text(Trainer::Config config) {
   for_each_config<TextInput>(config.input, [](const std::string&, TextInput::Config& input) {
     input.split = Split::kAll;
     input.shuffle = Shuffle::kNone;
@@ -53,10 +53,7 @@ Arrays on_device(const Tree<HostTensor>& parameters, const Program& program, Run
   Arrays out;
   for (const ProgramValue& input : program.inputs) {
     if (!input.name.starts_with("model/")) continue;
-    const auto it = parameters.find(input.name);
-    if (it == parameters.end())
-      throw ConfigError(fmt::format("{}: expected it in the checkpoint, got none", input.name));
-    out.push_back(runtime.make_array(it->second, input.sharding, program.mesh));
+    out.push_back(runtime.make_array(parameters.at(input.name), input.sharding, program.mesh));
   }
   return out;
 }
@@ -64,25 +61,28 @@ Arrays on_device(const Tree<HostTensor>& parameters, const Program& program, Run
 }  // namespace
 
 RunEvaluation evaluate_run(const EvalRunOptions& options) {
-  const Trainer::Config config = read_config(options.dir);
+  Trainer::Config config = read_config(options);
+  config.input = whole_text(config);
+  check_complete(config.model, "model");
+  check_complete(config.input, "input");
   const auto model = config.model.build({}, Scope{.path = "model"});
   const Tree<ParamSpec> params = model->param_specs();
-  const auto learner = config.learner.build({.params = params}, Scope{.path = "learner"});
   const Input::Dims dims{.vocab_size = model->vocab_size(),
                          .seed = static_cast<uint64_t>(config.seed)};
-  const auto input = whole_text(config, options.data).build(dims, Scope{.path = "input"});
+  const auto input = config.input.build(dims, Scope{.path = "input"});
 
-  const auto runtime = make_runtime(options.runtime);
-  const Mesh mesh =
-      infer_mesh(options.mesh, static_cast<int64_t>(runtime->topology().devices.size()));
+  const auto runtime =
+      make_runtime({.backend = options.backend,
+                    .num_devices = options.num_devices.value_or(mesh_devices(options.mesh))});
+  const Mesh mesh = mesh_over(options.mesh, runtime->topology(), options.num_devices);
   const ProgramParts parts{.model = *model,
-                           .learner = *learner,
                            .batch = input->element_spec(),
                            .mesh = mesh,
                            .batch_partition = config.batch_partition,
                            .compute_dtype = config.compute_dtype};
   const Program program = eval_program(parts);
-  const ModelParameters saved = load_parameters(options.dir, options.weights);
+  check_mesh(mesh, program.inputs);
+  const ModelParameters saved = load_parameters(options.dir, params, options.weights);
   const Arrays parameters = on_device(saved.by_path, program, *runtime);
   const auto executable = runtime->compile(program, {.cache_dir = options.compile_cache});
   return {saved.step, options.data,

@@ -3,11 +3,13 @@
 
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "infer/model_folder.h"
 #include "ir/mesh.h"
-#include "runtime/runtime.h"
+#include "recipes/resolve.h"
 #include "train/evaler.h"
 
 namespace axle {
@@ -17,7 +19,12 @@ struct EvalRunOptions {
   std::filesystem::path dir;
   /// A file or folder of text, or "synthetic".
   std::string data;
-  RuntimeOptions runtime = {};
+  /// Of the run's config, before the data.
+  std::vector<Edit> edits = {};
+  /// "cpu", "cuda", ... or "interpreter".
+  std::string backend = "cpu";
+  /// None: as many as the mesh names.
+  std::optional<int64_t> num_devices = {};
   Mesh mesh = {};
   Weights weights = Weights::kTrained;
   std::string compile_cache = {};
@@ -30,8 +37,8 @@ struct RunEvaluation {
 };
 
 /// Restores the newest good checkpoint and runs all of the text through the model once. Throws
-/// ConfigError where the folder holds no run, DataError for bad text, StorageError for damaged
-/// checkpoints.
+/// ConfigError where the folder holds no run or the edits make another model than was saved,
+/// DataError for bad text, StorageError for damaged checkpoints.
 RunEvaluation evaluate_run(const EvalRunOptions& options);
 
 std::string to_text(const RunEvaluation& evaluation);

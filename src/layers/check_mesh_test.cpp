@@ -1,4 +1,4 @@
-#include "train/check_mesh.h"
+#include "layers/check_mesh.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

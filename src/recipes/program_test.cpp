@@ -18,7 +18,7 @@ TEST_P(RecipePrograms, Lower) {
   const auto input =
       config.input.build({.vocab_size = model->vocab_size(), .seed = 0}, Scope{.path = "input"});
   const ProgramParts parts{.model = *model,
-                           .learner = *learner,
+                           .learner = learner.get(),
                            .batch = input->element_spec(),
                            .mesh = infer_mesh(config.mesh, config.mesh.size("fsdp") == 8 ? 8 : 1),
                            .batch_partition = config.batch_partition,
@@ -46,7 +46,7 @@ TEST(RecipePrograms, OfALoopDoNotGrowWithTheNumberOfLayers) {
     const auto model = config.model.build({}, Scope{.path = "model"});
     const auto learner =
         config.learner.build({.params = model->param_specs()}, Scope{.path = "learner"});
-    return step_program({.model = *model, .learner = *learner, .batch = batch_spec(8, 128)})
+    return step_program({.model = *model, .learner = learner.get(), .batch = batch_spec(8, 128)})
         .graph->ops()
         .size();
   };

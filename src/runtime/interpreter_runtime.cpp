@@ -95,7 +95,12 @@ InterpreterRuntime::InterpreterRuntime(int64_t num_devices)
 }
 
 std::unique_ptr<Executable> InterpreterRuntime::compile(const Program& program,
-                                                        const CompileOptions&) {
+                                                        const CompileOptions& options) {
+  if (!options.overrides.empty()) {
+    throw ConfigError(
+        fmt::format("compiler_options.{}: expected none for the interpreter, which has no compiler",
+                    options.overrides.front().first));
+  }
   if (!program.graph) {
     throw DeviceError(fmt::format(
         "program '{}': the interpreter expects a traced graph, got StableHLO text alone",

@@ -72,6 +72,14 @@ TEST_F(InterpreterRuntimeTest, ChecksShardingsAsDevicesDo) {
   EXPECT_THROW(runtime_->make_array(HostTensor::ones({6}), {{{"data"}}}, mesh), ConfigError);
 }
 
+TEST_F(InterpreterRuntimeTest, TakesNoCompilerOptions) {
+  EXPECT_EQ(error_of([&] {
+              runtime_->compile(sum_and_product(), {.overrides = {{"xla_some_flag", "1"}}});
+            }),
+            "compiler_options.xla_some_flag: expected none for the interpreter, which has no "
+            "compiler");
+}
+
 TEST_F(InterpreterRuntimeTest, SaysWhatItCannotDo) {
   Program text_only = sum_and_product();
   text_only.graph = nullptr;

@@ -1,13 +1,17 @@
 // The state that a run starts from.
 #pragma once
 
+#include <optional>
+
 #include "runtime/runtime.h"
 #include "train/programs.h"
 
 namespace axle {
 
-/// The arrays of `leaves` (train_state) as the seed draws them.
+/// The arrays of `leaves` (train_state) as the seed draws them, or about these parameters, by their
+/// paths: "model/...".
 Arrays initial_state(const ProgramParts& parts, const std::vector<ProgramValue>& leaves,
-                     int64_t seed, Runtime& runtime, const CompileOptions& options);
+                     int64_t seed, const std::optional<Tree<HostTensor>>& parameters,
+                     Runtime& runtime, const CompileOptions& options);
 
 }  // namespace axle

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "layers/check_mesh.h"
 #include "learn/subtree.h"
 #include "lower/trace_program.h"
 #include "nn/functional.h"
 #include "ops/annotate.h"
 #include "ops/convert.h"
 #include "ops/random.h"
-#include "train/check_mesh.h"
 #include "transform/grad.h"
 
 namespace axle {
@@ -88,22 +88,27 @@ std::vector<ProgramValue> batch_inputs(const ProgramParts& parts) {
   return out;
 }
 
-Program init_program(const ProgramParts& parts) {
-  const std::vector<ProgramValue> state = train_state(parts.model, parts.learner);
+Program init_program(const ProgramParts& parts, InitialParameters from) {
+  const std::vector<ProgramValue> state = train_state(parts.model, *parts.learner);
+  const bool given = from == InitialParameters::kGiven;
+  std::vector<ProgramValue> inputs, parameters;
+  inputs.push_back({"key", {DType::kU32, {2}}});
+  if (given) parameters = values_of(parts.model.param_specs());
+  inputs.insert(inputs.end(), parameters.begin(), parameters.end());
   const TensorFunction fn = [&](const Values& x) {
     const Values keys = random::split_each(x[0], 2);
-    Tree<Tensor> all = parts.model.initialize(keys[1]);
-    put_subtree(all, "learner", parts.learner.initialize(Tree<Tensor>(all)));
+    Tree<Tensor> all = given ? to_tree(parameters, x.data() + 1) : parts.model.initialize(keys[1]);
+    put_subtree(all, "learner", parts.learner->initialize(Tree<Tensor>(all)));
     all.emplace("prng_key", keys[0]);
     Values out;
     for (const ProgramValue& v : state) out.push_back(all.at(v.name));
     return out;
   };
-  return trace_program("init", fn, {{"key", {DType::kU32, {2}}}}, state, parts.mesh);
+  return trace_program("init", fn, std::move(inputs), state, parts.mesh);
 }
 
 Program step_program(const ProgramParts& parts) {
-  const std::vector<ProgramValue> state = train_state(parts.model, parts.learner);
+  const std::vector<ProgramValue> state = train_state(parts.model, *parts.learner);
   const std::vector<ProgramValue> batch = batch_inputs(parts);
   std::vector<ProgramValue> inputs = state, outputs = state;
   for (size_t i = 0; i < inputs.size(); ++i) inputs[i].donated_to = static_cast<int>(i);
@@ -151,7 +156,7 @@ Program step_program(const ProgramParts& parts) {
     i = 1;
     for (auto& [name, t] : metrics) t = values[i++];
 
-    LearnerOutputs learned = parts.learner.apply(
+    LearnerOutputs learned = parts.learner->apply(
         {.params = parameters, .gradients = gradients, .state = learner_state, .loss = values[0]});
     for (auto& [name, t] : learned.metrics) metrics.insert_or_assign(name, t);
     Tree<Tensor> next = std::move(learned.params);

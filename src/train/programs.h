@@ -13,7 +13,8 @@ namespace axle {
 /// What the programs are made of; everything outlives them.
 struct ProgramParts {
   Model& model;
-  const Learner& learner;
+  /// None: only eval_program can be made.
+  const Learner* learner = nullptr;
   /// Shapes and dtypes of a batch, by name.
   Tree<Type> batch;
   Mesh mesh = {};
@@ -31,8 +32,10 @@ std::vector<ProgramValue> train_state(const Model& model, const Learner& learner
 /// batch_partition is divided by those that it has.
 std::vector<ProgramValue> batch_inputs(const ProgramParts& parts);
 
-/// key u32[2] -> state.
-Program init_program(const ProgramParts& parts);
+/// Where the parameters of step 0 come from: drawn by their initialisers, or given.
+enum class InitialParameters { kDrawn, kGiven };
+/// key u32[2], and parameters if they are given -> state.
+Program init_program(const ProgramParts& parts, InitialParameters from = InitialParameters::kDrawn);
 /// state, batch -> state, metrics (f32 scalars, sorted by name; layer summaries behind "summary/").
 /// The state is donated.
 Program step_program(const ProgramParts& parts);

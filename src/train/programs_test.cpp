@@ -21,7 +21,7 @@ struct Built {
       : model(config.build({}, Scope{.path = "model"})),
         learner(tiny_learner().build({.params = model->param_specs()}, Scope{.path = "learner"})),
         parts{.model = *model,
-              .learner = *learner,
+              .learner = learner.get(),
               .batch = batch_spec(8, 16),
               .layer_summaries = layer_summaries} {}
   std::unique_ptr<Model> model;

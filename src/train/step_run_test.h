@@ -74,7 +74,7 @@ class StepRun {
  private:
   ProgramParts parts() const {
     return {.model = *model_,
-            .learner = *learner_,
+            .learner = learner_.get(),
             .batch = options_.batch,
             .mesh = options_.mesh,
             .batch_partition = options_.batch_partition,

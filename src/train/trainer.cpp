@@ -9,7 +9,9 @@
 #include "checkpoint/restore.h"
 #include "config/register.h"
 #include "data/prefetcher.h"
+#include "infer/model_folder.h"
 #include "runtime/machine_peak.h"
+#include "runtime/mesh_devices.h"
 #include "runtime/named_arguments.h"
 #include "runtime/saved_executable.h"
 #include "train/evaluations.h"
@@ -26,14 +28,6 @@
 
 namespace axle {
 namespace {
-
-// As the options say, else as many as the mesh names.
-int64_t num_devices(const Trainer::Config& config, const RunOptions& options) {
-  if (options.num_devices) return *options.num_devices;
-  const bool inferred =
-      std::ranges::any_of(config.mesh.axes, [](const MeshAxis& a) { return a.size < 0; });
-  return inferred ? 1 : config.mesh.num_devices();
-}
 
 // The values of a program's results from `first` on, by their names; those of a vector are
 // numbered.
@@ -68,6 +62,7 @@ struct Trainer::Run {
     std::future<Clock::time_point> done_at;
   };
 
+  std::optional<Tree<HostTensor>> initial_parameters() const;
   void initialise_or_restore();
   void open_writers();
   CompileOptions compile_options() const;
@@ -115,8 +110,9 @@ Trainer::Run::Run(const Config& config, RunOptions run_options)
       cfg_(training_.config),
       input_(std::make_unique<Prefetcher>(training_.make_input(), 2)),
       runtime_(
-          make_runtime({.backend = options_.backend, .num_devices = num_devices(cfg_, options_)})),
-      mesh_(infer_mesh(cfg_.mesh, static_cast<int64_t>(runtime_->topology().devices.size()))),
+          make_runtime({.backend = options_.backend,
+                        .num_devices = options_.num_devices.value_or(mesh_devices(cfg_.mesh))})),
+      mesh_(mesh_over(cfg_.mesh, runtime_->topology(), options_.num_devices)),
       parts_(training_.programs(mesh_, input_->element_spec())),
       step_(step_program(parts_)),
       evaluations_(training_, mesh_),
@@ -126,6 +122,15 @@ Trainer::Run::Run(const Config& config, RunOptions run_options)
     throw ConfigError(fmt::format("max_steps: must be at least 0, got {}", *cfg_.max_steps));
   state_.leaves = train_state(*training_.model, *training_.learner);
   program_flops_ = region_flops(*step_.graph);
+}
+
+// Of another folder, if the options name one.
+std::optional<Tree<HostTensor>> Trainer::Run::initial_parameters() const {
+  if (options_.init_from.empty()) return std::nullopt;
+  ModelParameters saved = load_parameters(options_.init_from, training_.model->param_specs());
+  progress_->note(fmt::format("starts with the parameters of {} after step {}",
+                              options_.init_from.string(), saved.step));
+  return std::move(saved.by_path);
 }
 
 void Trainer::Run::initialise_or_restore() {
@@ -147,9 +152,11 @@ void Trainer::Run::initialise_or_restore() {
     if (restored.metadata.contains("wall_secs"))
       clock_.add_earlier(restored.number_note("wall_secs", 0, std::numeric_limits<double>::max()));
     input_->restore(data_state_);
-    progress_->note(fmt::format("resumed from step {}", step_number_));
+    progress_->note(fmt::format("resumed from step {}{}", step_number_,
+                                options_.init_from.empty() ? "" : ", not begun by --init-from"));
   } else {
-    state_.arrays = initial_state(parts_, state_.leaves, cfg_.seed, *runtime_, compile_options());
+    state_.arrays = initial_state(parts_, state_.leaves, cfg_.seed, initial_parameters(), *runtime_,
+                                  compile_options());
     data_state_ = input_->state();
   }
   if (const std::string found = to_text(input_->facts()); !found.empty())

@@ -43,6 +43,8 @@ struct RunOptions {
   std::string compile_cache = {};
   /// The step as `axle compile --save` has kept it; empty: it is compiled.
   std::filesystem::path executable = {};
+  /// Folder of a run or of an import whose parameters a new run starts with; empty: they are drawn.
+  std::filesystem::path init_from = {};
 };
 
 /// Trains a model as its config says: restore or initialise, then step, log, evaluate and save

@@ -1,7 +1,7 @@
 #include "train/training_parts.h"
 
 #include "config/missing.h"
-#include "train/check_mesh.h"
+#include "layers/check_mesh.h"
 
 namespace axle {
 namespace {
@@ -25,7 +25,7 @@ std::unique_ptr<Input> TrainingParts::make_input() const {
 
 ProgramParts TrainingParts::programs(const Mesh& mesh, const Tree<Type>& batch) const {
   ProgramParts parts{.model = *model,
-                     .learner = *learner,
+                     .learner = learner.get(),
                      .batch = batch,
                      .mesh = mesh,
                      .batch_partition = config.batch_partition,

@@ -1,0 +1,40 @@
+#include "cli/sampling_arguments.h"
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "cli/number_checks.h"
+
+namespace axle::cli {
+
+void SamplingArguments::add_to(CLI::App& app) {
+  app.add_option("--temperature", temperature_,
+                 "0: always the most likely token (default; 1 beside --top-k, --top-p or --seed)")
+      ->type_name("T")
+      ->check(check_number<double>);
+  app.add_option("--top-k", top_k_, "Draw from the K most likely tokens alone")
+      ->type_name("K")
+      ->check(check_number<int64_t>);
+  app.add_option("--top-p", top_p_,
+                 "Draw from the fewest tokens that have the probability P together")
+      ->type_name("P")
+      ->check(check_number<double>);
+  app.add_option("--seed", seed_, "Of what is drawn (default: 0)")
+      ->type_name("N")
+      ->check(check_number<int64_t>);
+}
+
+void SamplingArguments::apply_to(GenerateOptions& options) const {
+  const bool draws = top_k_ || top_p_ || seed_;
+  options.sampling = {
+      .temperature = temperature_.value_or(draws ? 1 : 0), .top_k = top_k_, .top_p = top_p_};
+  options.seed = seed_.value_or(0);
+  check(options.sampling);
+  if (draws && options.sampling.temperature == 0) {
+    throw ConfigError(
+        "--temperature: expected more than 0 beside --top-k, --top-p or --seed, got 0, which draws "
+        "nothing");
+  }
+}
+
+}  // namespace axle::cli

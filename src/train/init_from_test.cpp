@@ -1,0 +1,88 @@
+// Runs that start with the parameters of another folder.
+#include <gmock/gmock.h>
+
+#include "checkpoint/restore.h"
+#include "learn/subtree.h"
+#include "testing/error_of.h"
+#include "testing/temp_dir.h"
+#include "train/tiny_config_test.h"
+
+namespace axle {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class InitFrom : public ::testing::Test {
+ protected:
+  // Runs `config` to its end, in silence, and gives the state it has saved last.
+  Tree<HostTensor> train(Trainer::Config config, const std::string& name, int64_t steps,
+                         const std::string& init_from = {}) {
+    config.max_steps = steps;
+    config.evalers.clear();
+    RunOptions options{.dir = dir_ / name, .backend = "interpreter"};
+    if (!init_from.empty()) options.init_from = dir_ / init_from;
+    ::testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStderr();
+    try {
+      Trainer(config, options).run();
+      error_.clear();
+    } catch (const Error& error) {
+      error_ = error.what();
+    }
+    out_ = ::testing::internal::GetCapturedStdout() + ::testing::internal::GetCapturedStderr();
+    auto saved = restore_tensors(std::filesystem::path(dir_ / name) / "checkpoints");
+    return saved ? std::move(saved->tensors) : Tree<HostTensor>();
+  }
+  TempDir dir_;
+  std::string out_, error_;
+};
+
+Trainer::Config averaging_config() {
+  Trainer::Config config = tiny_config();
+  config.learner.get_if<Learner>()->ema = ParamEma{};
+  return config;
+}
+
+TEST_F(InitFrom, ParametersAreThoseOfTheFolderAndAllElseIsNew) {
+  const Tree<HostTensor> trained = train(tiny_config(), "first", 3);
+  ASSERT_FALSE(trained.empty()) << error_;
+  const Tree<HostTensor> fresh = train(averaging_config(), "fresh", 0),
+                         begun = train(averaging_config(), "second", 0, "first");
+  EXPECT_THAT(out_, HasSubstr("first after step 3"));
+  ASSERT_EQ(begun.size(), fresh.size()) << error_;
+  int parameters = 0;
+  for (const auto& [path, value] : begun) {
+    const size_t at = path.find("model/");
+    const bool parameter = at == 0 || path.starts_with("learner/ema/model/");
+    EXPECT_EQ(value, parameter ? trained.at(path.substr(at)) : fresh.at(path)) << path;
+    if (parameter) ++parameters;
+  }
+  EXPECT_EQ(parameters, 2 * static_cast<int>(subtree(trained, "model").size()));
+
+  // The same command goes on, from its own steps.
+  train(averaging_config(), "second", 2, "first");
+  EXPECT_EQ(error_, "");
+  EXPECT_THAT(out_, HasSubstr("resumed from step 0, not begun by --init-from"));
+}
+
+TEST_F(InitFrom, OtherParametersAreNamedAllAtOnce) {
+  train(tiny_config(), "first", 1);
+  Trainer::Config wider = tiny_config();
+  auto* const decoder = wider.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
+  decoder->vocab_size = 33;
+  decoder->layers.get_if<Stacked>()->num_layers = 1;
+  train(wider, "second", 1, "first");
+  EXPECT_THAT(error_,
+              AllOf(HasSubstr("expected the parameters of the config's model in the checkpoint of "
+                              "step 1, got others: "),
+                    HasSubstr("model/decoder/emb/weight: expected f32[33, 16], got f32[32, 16]; "),
+                    HasSubstr("model/decoder/layers/layer1/attention/norm/scale: expected none, "
+                              "got f32[16]")));
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "second"));
+  train(tiny_config(), "second", 1, "nowhere");
+  EXPECT_THAT(error_, HasSubstr("nowhere/checkpoints: expected a checkpoint, got none"));
+}
+
+}  // namespace
+}  // namespace axle

@@ -54,7 +54,7 @@ def fault(folder, file, granted, quote, included):
     if target == folder or folder == "testing":
         return None
     if target == "testing":
-        return None if is_test or folder == "axle" else "testing/ is for tests alone"
+        return None if is_test or folder == "axle" else "testing/ is for _test.cpp and _test.h files alone"
     if is_test and target in granted:
         return None
     if FLOORS[target] >= FLOORS[folder]:

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/exit_codes.h"
+#include "cli/path_options.h"
 #include "cli/verb.h"
 
 namespace axle::cli {
@@ -67,6 +68,7 @@ CommandLine::CommandLine(Output& out) : app_("Axle: trains and serves large mode
     for (const std::string_view word : split(verb.name, ' ')) app = add(std::string(word), *app);
     app->description(std::string(verb.help));
     runs_[app] = verb.add(*app, out);
+    refuse_empty_paths(*app);
   }
   for (CLI::App* app : app_.get_subcommands({})) {
     if (!runs_.contains(app)) app->description("Verbs: " + join(verbs_below(*app), ", "));

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/path_options.h"
 #include "config/registry.h"
 #include "runtime/plugin_policy.h"
 #include "train/trainer.h"
@@ -37,10 +38,7 @@ Value value_of(const CLI::Option& option, std::string_view name) {
   if (option.get_items_expected_max() == 0) return Value::kNone;
   if (name == "backend") return Value::kBackend;
   if (name == "set") return Value::kAssignment;
-  const std::string type = option.get_type_name();
-  const bool is_path =
-      type == "DIR" || type == "FILE" || type == "PATH" || type.ends_with(".safetensors");
-  return is_path ? Value::kPath : Value::kText;
+  return is_path(option) ? Value::kPath : Value::kText;
 }
 
 std::vector<std::string> known_arguments(const CLI::Option& positional) {

@@ -18,12 +18,17 @@
 namespace axle {
 namespace {
 
+// Smaller numbers are none in f32, or slow.
+constexpr double kSmallest = 1e-30;
+
 // Logits, best first, without those after the first ones that together have the probability
 // `top_p`.
 Tensor cut_to_top_p(const Tensor& sorted_BK, double top_p) {
   const Tensor probs_BK = softmax(sorted_BK);
   const Tensor before_BK = cumsum(probs_BK, -1) - probs_BK;
-  return select(before_BK < top_p, sorted_BK, -std::numeric_limits<double>::infinity());
+  // The first stays, also where the probability is 0 in f32.
+  return select(before_BK < std::max(top_p, kSmallest), sorted_BK,
+                -std::numeric_limits<double>::infinity());
 }
 
 }  // namespace
@@ -32,6 +37,10 @@ void check(const Sampling& s) {
   if (!(s.temperature >= 0) || std::isinf(s.temperature)) {
     throw ConfigError(
         fmt::format("temperature: must be 0 or a positive number, got {}", s.temperature));
+  }
+  if (s.temperature > 0 && s.temperature < kSmallest) {
+    throw ConfigError(
+        fmt::format("temperature: must be 0 or at least {}, got {}", kSmallest, s.temperature));
   }
   if (s.top_k && *s.top_k < 1)
     throw ConfigError(fmt::format("top_k: must be at least 1, got {}", *s.top_k));

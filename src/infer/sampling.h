@@ -27,8 +27,8 @@ struct Sampling {
   auto operator<=>(const Sampling&) const = default;
 };
 
-/// Throws ConfigError for a temperature below 0 or not finite, a top_k below 1, a top_p outside (0,
-/// 1].
+/// Throws ConfigError for a temperature below 0, between 0 and 1e-30 or not finite, a top_k below
+/// 1, a top_p outside (0, 1].
 void check(const Sampling& sampling);
 
 /// Traced: one token for each row of logits_BV, i32[B]. `key` u32[2] is used up; without a

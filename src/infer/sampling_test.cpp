@@ -76,6 +76,10 @@ TEST(Sampling, TinyTemperatureIsGreedyAndNotNaN) {
   expect_shares(shares({50, 90, 89.9f, -90}, {.temperature = 1e-30}), {0, 1, 0, 0});
 }
 
+TEST(Sampling, AHugeTemperatureMakesAllEqual) {
+  expect_shares(shares({5, 1, -3, 2}, {.temperature = 1e300}), {0.25, 0.25, 0.25, 0.25});
+}
+
 TEST(Sampling, TopKDrawsFromTheKLargest) {
   expect_shares(shares(logs(kSkewed), {.temperature = 1, .top_k = 2}), {0, 4.0 / 7, 0, 3.0 / 7});
 }
@@ -98,7 +102,8 @@ TEST(Sampling, TopPKeepsTheFewestThatReachIt) {
 }
 
 TEST(Sampling, TopPKeepsTheBestTokenHoweverSmallItIs) {
-  expect_shares(shares(logs(kSkewed), {.temperature = 1, .top_p = 1e-9}), {0, 1, 0, 0});
+  for (const double top_p : {1e-9, 1e-300})
+    expect_shares(shares(logs(kSkewed), {.temperature = 1, .top_p = top_p}), {0, 1, 0, 0});
 }
 
 TEST(Sampling, TopPOfOneKeepsAll) {
@@ -140,6 +145,7 @@ TEST(Sampling, BadSettingsAreNamed) {
   EXPECT_THAT(message({.temperature = std::nan("")}), HasSubstr("temperature"));
   EXPECT_THAT(message({.temperature = std::numeric_limits<double>::infinity()}),
               HasSubstr("temperature"));
+  EXPECT_EQ(message({.temperature = 1e-31}), "temperature: must be 0 or at least 1e-30, got 1e-31");
   EXPECT_EQ(message({.top_k = 0}), "top_k: must be at least 1, got 0");
   EXPECT_EQ(message({.top_k = -5}), "top_k: must be at least 1, got -5");
   EXPECT_EQ(message({.top_p = 0}), "top_p: must be above 0 and at most 1, got 0");

@@ -10,7 +10,6 @@
 #include "config/walk.h"
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
-#include "infer/model_folder.h"
 #include "inspect/text_table.h"
 #include "layers/check_mesh.h"
 #include "recipes/resolve.h"

@@ -1,0 +1,272 @@
+// Every argument of every verb with texts that nobody means: none of them is an internal error.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <CLI/CLI.hpp>
+
+#include "base/text.h"
+#include "cli/command_line.h"
+#include "cli/run_test.h"
+#include "cli/verb.h"
+#include "data/byte_tokenizer.h"
+#include "infer/model_folder.h"
+#include "infer/tiny_model_test.h"
+#include "io/file.h"
+#include "io/safetensors.h"
+#include "testing/temp_dir.h"
+
+namespace axle {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Exit codes that a mistake of the user may have; also 0, where the text happens to be good.
+const auto kExpectedCodes = AnyOf(0, 2, 3, 4, 5, 6, 7);
+
+class BadArguments : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    const TinyModel tiny = chain_model({{'a', 'b'}}, 260);
+    Tree<HostTensor> parameters;
+    for (const auto& [path, value] : tiny.parameters)
+      parameters.emplace(path.substr(sizeof("model/") - 1), value);
+    save_model(dir_ / "model", {.model = tiny.config,
+                                .tokenizer = ByteTokenizer::Config{},
+                                .parameters = parameters,
+                                .context_len = 20});
+    replace_file(dir_ / "text.txt", "some text of a few bytes\n");
+    replace_file(dir_ / "layer.yaml",
+                 "class: Linear\nconfig: {bias: false}\ndims: {input_dim: 2, output_dim: 1}\n");
+    save_safetensors(dir_ / "in.safetensors", {{"in/x", HostTensor({1, 2}, {1.0f, 2.0f})}});
+    make_directories(dir_ / "folder");
+    // Some of the texts are names of files that can be made.
+    before_ = std::filesystem::current_path();
+    std::filesystem::current_path(dir_.path());
+    replace_file(dir_ / "noise", std::string("\xff\xfe\0{[\x01", 6));
+  }
+
+  void TearDown() override { std::filesystem::current_path(before_); }
+
+  // A command that does what it says, in a moment, however many steps it is given.
+  std::vector<std::string> good(const std::string& verb) const {
+    const std::vector<std::string> small = {
+        "--set", "model.decoder.model_dim=8", "--set", "model.decoder.layers.num_layers=1",
+        "--set", "input.seq_len=16",          "--set", "evalers={}"};
+    std::vector<std::string> recipe = {"quickstart", "--data", "synthetic"};
+    recipe.insert(recipe.end(), small.begin(), small.end());
+    std::vector<std::string> training = recipe;
+    training.insert(training.end(), {"--set", "input.num_batches=1", "--steps", "0", "--dir",
+                                     dir_ / "run", "--backend", "interpreter"});
+    const std::string model = dir_ / "model";
+    const std::map<std::string, std::vector<std::string>> commands = {
+        {"checkpoint export", {model, dir_ / "out.safetensors"}},
+        {"checkpoint ls", {model}},
+        {"compile", {"quickstart", "--on", "cpu:1", "--save", "/dev/null/no"}},
+        {"completion", {"bash"}},
+        {"config check", recipe},
+        {"config diff", {"quickstart", "fuji-test-v1"}},
+        {"config list", {}},
+        {"config show", recipe},
+        {"doctor", {}},
+        {"eval", {"--from", model, "--data", dir_ / "text.txt", "--backend", "interpreter"}},
+        {"eval-layer",
+         {dir_ / "layer.yaml", "--inputs", dir_ / "in.safetensors", "--seed", "1", "--output",
+          dir_ / "out.safetensors", "--backend", "interpreter"}},
+        {"generate",
+         {"--from", model, "--prompt", "a", "--max-tokens", "2", "--backend", "interpreter"}},
+        {"import llama2c", {dir_ / "noise", "--tokenizer", dir_ / "noise", "--dir", dir_ / "new"}},
+        {"params", recipe},
+        {"train", training},
+    };
+    const auto it = commands.find(verb);
+    EXPECT_NE(it, commands.end()) << verb << ": give this table a good command";
+    std::vector<std::string> out;
+    for (const std::string_view word : split(verb, ' ')) out.emplace_back(word);
+    if (it != commands.end()) out.insert(out.end(), it->second.begin(), it->second.end());
+    return out;
+  }
+
+  std::vector<std::string> bad_texts() const {
+    return {"",
+            " ",
+            "=",
+            "-1",
+            "0",
+            "nan",
+            "-inf",
+            "9223372036854775807",
+            "99999999999999999999",
+            "1e999",
+            "\xff\xfe",
+            "a\nb",
+            "\xe2\x80\xae\xf0\x9f\x92\xa5",
+            "{",
+            "a=\xff",
+            "model.decoder.model_dim=",
+            "model=2,model=2",
+            "data=-1,fsdp=-1",
+            "data=4611686018427387904,fsdp=4",
+            std::string(5000, 'x'),
+            dir_ / "folder",
+            dir_ / "noise",
+            dir_ / "text.txt/under_a_file",
+            "/dev/null",
+            "/proc/self/mem"};
+  }
+
+  void expect_told(const std::vector<std::string>& arguments, const std::string& what) {
+    const Ran ran = run_axle(arguments);
+    EXPECT_THAT(ran.code, kExpectedCodes) << what << "\n" << ran.err;
+    EXPECT_THAT(ran.err, Not(AnyOf(HasSubstr("bug of Axle"), HasSubstr("internal error")))) << what;
+    if (ran.code != 0) {
+      EXPECT_NE(ran.err, "") << what;
+    }
+    remove_tree(dir_ / "run");
+    remove_tree(dir_ / "new");
+  }
+  TempDir dir_;
+  std::filesystem::path before_;
+};
+
+// What the program knows of this verb.
+const CLI::App& app_of(const CLI::App& program, const std::string& verb) {
+  const CLI::App* app = &program;
+  for (const std::string_view word : split(verb, ' ')) app = app->get_subcommand(std::string(word));
+  return *app;
+}
+
+TEST_P(BadArguments, EveryFlag) {
+  cli::Output out;
+  const cli::CommandLine program(out);
+  const CLI::App& app = app_of(program.app(), GetParam());
+  const bool json = app.get_option_no_throw("--json") != nullptr;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      if (option->get_items_expected_max() == 0) continue;
+      for (const std::string& text : bad_texts()) {
+        std::vector<std::string> arguments = good(GetParam());
+        arguments.push_back("--" + name + "=" + text);
+        if (json) arguments.emplace_back("--json");
+        expect_told(arguments, fmt::format("{} --{} '{}'", GetParam(), name, text.substr(0, 40)));
+      }
+    }
+  }
+}
+
+TEST_P(BadArguments, EveryWordItself) {
+  const size_t verb_words = split(GetParam(), ' ').size();
+  const std::vector<std::string> words = good(GetParam());
+  for (size_t i = verb_words; i < words.size(); ++i) {
+    if (words[i].starts_with("--")) continue;
+    for (const std::string& text : bad_texts()) {
+      std::vector<std::string> arguments = words;
+      arguments[i] = text;
+      expect_told(arguments,
+                  fmt::format("{}: argument {} '{}'", GetParam(), i, text.substr(0, 40)));
+    }
+    std::vector<std::string> fewer = words;
+    fewer.resize(i);
+    expect_told(fewer, fmt::format("{}: only {} words", GetParam(), i));
+  }
+}
+
+TEST_P(BadArguments, EveryFlagTwiceAndAllAtOnce) {
+  cli::Output out;
+  const cli::CommandLine program(out);
+  std::vector<std::string> all = good(GetParam());
+  for (const CLI::Option* option : app_of(program.app(), GetParam()).get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      if (name == "help") continue;
+      const bool is_flag = option->get_items_expected_max() == 0;
+      all.push_back(is_flag ? "--" + name : "--" + name + "=1");
+      std::vector<std::string> twice = good(GetParam());
+      twice.insert(twice.end(), {all.back(), all.back()});
+      expect_told(twice, GetParam() + " " + all.back() + " twice");
+    }
+  }
+  expect_told(all, GetParam() + " with everything");
+}
+
+struct Line {
+  std::vector<std::string> words;
+  int code;
+  std::string says;  // on either stream
+};
+
+class BadLines : public BadArguments {};
+
+TEST_F(BadLines, EndAsTheyShould) {
+  const std::string model = dir_ / "model", huge = "99999999999999999999";
+  const auto generate = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"generate", "--from", model, "--backend", "interpreter"});
+    return more;
+  };
+  const Line lines[] = {
+      {generate({"--prompt", ""}), 0, "tokens (context_end)"},
+      {generate({"--prompt", "\xff"}), 2,
+       "prompt: expected UTF-8, got a byte that is none at byte 1"},
+      {generate({"--prompt", "\xff", "--json"}), 2, "prompt: expected UTF-8"},
+      {generate({"--prompt", std::string(500, 'a')}), 2, "the model's context of 20, got 501"},
+      {generate({"--prompt", "a", "--max-tokens", "0"}), 2,
+       "max_tokens: must be at least 1, got 0"},
+      {generate({"--prompt", "a", "--max-tokens", "9223372036854775807"}), 0, "(context_end)"},
+      {generate({"--prompt", "a", "--max-tokens", huge}), 2, "--max-tokens: expected an integer"},
+      {generate({"--prompt", "a", "--temperature", "nan"}), 2, "temperature"},
+      {generate({"--prompt", "a", "--temperature", "-1"}), 2, "temperature: must be 0 or"},
+      {generate({"--prompt", "a", "--temperature", "1e999"}), 2, "--temperature"},
+      {generate({"--prompt", "a", "--temperature", "1e-300"}), 2, "temperature: must be 0 or at"},
+      {generate({"--prompt", "a", "--top-k", "0"}), 2, "top_k: must be at least 1, got 0"},
+      {generate({"--prompt", "a", "--top-p", "2"}), 2, "top_p: must be above 0 and at most 1"},
+      {generate({"--prompt", "a", "--seed", huge}), 2, "--seed: expected an integer from"},
+      {generate({"--prompt", "a", "--from", ""}), 2, "--from: expected a path, got an empty text"},
+      {generate({"--prompt", "a", "--from", dir_ / "text.txt"}), 2,
+       "text.txt: expected the folder"},
+      {generate({"--prompt", "a", "--from", dir_ / "folder"}), 2, "one without config.yaml"},
+      {generate({}), 2, "--prompt is required"},
+      {{"eval", "--from", model, "--data", ""}, 2, "--data: expected a path, got an empty text"},
+      {{"eval", "--from", model, "--data", dir_ / "noise", "--backend", "interpreter"}, 3, "UTF-8"},
+      {{"eval", "--from", model, "--data", dir_ / "text.txt", "--backend", "interpreter", "--mesh",
+        "modle=2"},
+       2,
+       "mesh.modle"},
+      {{"eval", "--from", model, "--data", dir_ / "text.txt", "--backend", "none"}, 2, "none"},
+      {{"config", "show", "quickstart", "--json", "--yaml"}, 2, "--yaml excludes --json"},
+      {{"config", "show", "quickstart", "--set", "=1"}, 2, "--set: expected PATH=VALUE, got '=1'"},
+      {{"config", "show", "quickstart", "--config", ""}, 2, "--config: expected a path"},
+      {{"config", "show", "quickstart", "--data", "\xff\xfe", "--json"}, 0, "\xef\xbf\xbd"},
+      {{"train", "quickstart", "--data", "synthetic", "--dir", ""}, 2, "--dir: expected a path"},
+      {{"import", "llama2c", dir_ / "noise", "--tokenizer", dir_ / "noise", "--dir", ""},
+       2,
+       "--dir: expected a path, got an empty text"},
+      {{"checkpoint", "ls", ""}, 2, "DIR: expected a path, got an empty text"},
+      {{"checkpoint", "export", model, dir_ / "folder"}, 4, "folder: cannot write a file"},
+      {{"completion", ""}, 2, "SHELL: expected one of bash, zsh, fish"},
+  };
+  for (const Line& line : lines) {
+    const Ran ran = run_axle(line.words);
+    const std::string what = join(line.words, " ");
+    EXPECT_EQ(ran.code, line.code) << what << "\n" << ran.err;
+    EXPECT_THAT(ran.out + ran.err, HasSubstr(line.says)) << what;
+    if (ran.code != 0) {
+      EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1) << what << "\n" << ran.err;
+    }
+  }
+}
+
+std::vector<std::string> verb_names() {
+  std::vector<std::string> out;
+  for (const cli::AnyVerb& verb : cli::verbs()) {
+    if (!verb.name.starts_with("test-")) out.emplace_back(verb.name);
+  }
+  return out;
+}
+INSTANTIATE_TEST_SUITE_P(All, BadArguments, ::testing::ValuesIn(verb_names()), [](const auto& c) {
+  std::string name = c.param;
+  for (char& x : name) x = x == ' ' || x == '-' ? '_' : x;
+  return name;
+});
+
+}  // namespace
+}  // namespace axle

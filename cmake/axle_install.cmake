@@ -23,6 +23,7 @@ function(axle_install)
   set(config ${PROJECT_BINARY_DIR}/axleConfig.cmake)
   configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/axleConfig.cmake.in ${config} INSTALL_DESTINATION ${package})
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/axleConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+  install(FILES ${PROJECT_SOURCE_DIR}/cmake/axle_config_docs.cmake ${PROJECT_SOURCE_DIR}/cmake/config_docs.py DESTINATION ${package})
   install(FILES ${config} ${PROJECT_BINARY_DIR}/axleConfigVersion.cmake DESTINATION ${package})
 endfunction()
 

@@ -23,6 +23,10 @@ ctest --test-dir "$out" --output-on-failure --no-tests=error
   echo "$example: expected $class in its own 'config list'"
   exit 1
 }
+"$program" config describe "$class" | sed -n 2p | grep -q '^  .' || {
+  echo "$example: expected the comment above $class in 'config describe $class'"
+  exit 1
+}
 if [ -z "${AXLE_PLUGIN_CPU:-}" ] && [ ! -f "$root/.axle/plugins/cpu.txt" ]; then
   echo "skipped: no plugin; get it by: ./dev plugin cpu"
   exit 77

@@ -4,11 +4,15 @@
 import contextlib
 import io
 import pathlib
+import sys
 import tarfile
 import tempfile
 import unittest
 import xml.etree.ElementTree as xml
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "cmake"))
+
+import config_docs
 import corpus
 import test_report
 
@@ -99,6 +103,65 @@ class Corpus(unittest.TestCase):
         code, text = quietly(corpus.main, ["split", self.root / "in.txt", self.root / "out"])
         self.assertEqual(code, corpus.BAD_DATA)
         self.assertIn("in.txt:2: not valid UTF-8 at byte 2", text)
+
+
+class ConfigDocs(unittest.TestCase):
+    HEADER = """
+/// x -> x * w, "scaled".
+///
+/// Throws ConfigError.
+class Gate final : public Norm {
+ public:
+  struct Config {
+    /// Of every w,
+    /// at the start.
+    Positive<float> initial = 1.0f;
+    float bare = 0;
+    /// Width.
+    Fn<int64_t(int64_t)> dim = ScaledDim{.scale = 4};
+    /// Two
+    std::map<std::string, Child<Norm>> inner = {
+        {"a", {}}};
+    AXLE_CONFIG(Gate, initial, bare, dim,
+                inner)
+  };
+  /// No field.
+  Gate(const Config& cfg);
+};
+
+/// A functor.
+struct Step {
+  /// How much.
+  double by = 1;
+  /// Not a field either.
+  double operator()(double x) const { return x + by; }
+  AXLE_CONFIG(Step, by)
+};
+// A comment that says AXLE_CONFIG(Nothing, a)
+"""
+
+    def rows(self, text):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "a.h"
+            path.write_text(text)
+            return {(owner, field): doc for owner, _, field, doc in config_docs.documented(path)}
+
+    def test_comments_above_structs_and_fields(self):
+        self.assertEqual(
+            self.rows(self.HEADER),
+            {
+                ("Gate", ""): 'x -> x * w, "scaled". Throws ConfigError.',
+                ("Gate", "initial"): "Of every w, at the start.",
+                ("Gate", "bare"): "",
+                ("Gate", "dim"): "Width.",
+                ("Gate", "inner"): "Two",
+                ("Step", ""): "A functor.",
+                ("Step", "by"): "How much.",
+            },
+        )
+
+    def test_text_as_a_literal(self):
+        self.assertEqual(config_docs.quoted('a "b" \\c'), '"a \\"b\\" \\\\c"')
 
 
 if __name__ == "__main__":

@@ -49,16 +49,24 @@ bool matches_segment(std::string_view pattern, std::string_view s) {
 }
 
 using Segments = std::span<const std::string_view>;
+// As matches_segment: of all that `**` may stand for, only the last one is tried again.
 bool matches_segments(Segments pattern, Segments path) {
-  if (pattern.empty()) return path.empty();
-  if (pattern[0] == "**") {
-    for (size_t skip = 0; skip <= path.size(); ++skip) {
-      if (matches_segments(pattern.subspan(1), path.subspan(skip))) return true;
+  size_t p = 0, i = 0, star = pattern.size(), resume = 0;
+  while (i < path.size()) {
+    if (p < pattern.size() && pattern[p] == "**") {
+      star = p++;
+      resume = i;
+    } else if (p < pattern.size() && matches_segment(pattern[p], path[i])) {
+      ++p, ++i;
+    } else if (star != pattern.size()) {
+      p = star + 1;
+      i = ++resume;
+    } else {
+      return false;
     }
-    return false;
   }
-  return !path.empty() && matches_segment(pattern[0], path[0]) &&
-         matches_segments(pattern.subspan(1), path.subspan(1));
+  while (p < pattern.size() && pattern[p] == "**") ++p;
+  return p == pattern.size();
 }
 
 }  // namespace
@@ -84,7 +92,8 @@ int edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string suggest(std::string_view name, std::span<const std::string> candidates) {
-  constexpr size_t kMost = 3;
+  constexpr size_t kMost = 3, kLongest = 100;
+  if (name.size() > kLongest) return "";  // no name of ours is near
   const std::string wanted = lower_case(name);
   int best = std::max(1, static_cast<int>(name.size()) / 3);
   std::vector<std::string> near;

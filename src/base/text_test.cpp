@@ -26,6 +26,8 @@ TEST(Text, SuggestNamesTheNearest) {
 
 TEST(Text, GlobOnDottedPaths) {
   EXPECT_TRUE(glob_match("**", ""));
+  EXPECT_TRUE(glob_match("**.a.**.b", "a.a.b.a.b"));
+  EXPECT_FALSE(glob_match("**.a.**.b", "b.a"));
   EXPECT_TRUE(glob_match("**", "a.b.c"));
   EXPECT_TRUE(glob_match("model.**", "model"));
   EXPECT_TRUE(glob_match("model.**.norm", "model.norm"));
@@ -38,6 +40,15 @@ TEST(Text, GlobOnDottedPaths) {
   EXPECT_FALSE(glob_match("", "a"));
   EXPECT_TRUE(glob_match("heads['b.c'].*", "heads['b.c'].eps"));
   EXPECT_FALSE(glob_match("*.*", "heads['b.c']"));
+}
+
+TEST(Text, GlobOfLongPatternsEnds) {
+  std::string stars, names;
+  for (int i = 0; i < 100'000; ++i) stars += "**.", names += "a.";
+  EXPECT_TRUE(glob_match(stars + "**", "a.b"));
+  EXPECT_FALSE(glob_match(stars + "c", "a.b"));
+  EXPECT_TRUE(glob_match(names + "a", names + "a"));
+  EXPECT_FALSE(glob_match("**.a.**.a.**.a.**.a.**.a.**.b", names + "c"));
 }
 
 TEST(Text, SplitJoinTrim) {

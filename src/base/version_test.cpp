@@ -2,14 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <regex>
+#include "base/regex.h"
 
 namespace axle {
 namespace {
 
 TEST(Version, IsThreeNumbersAndMaybeACommit) {
-  const std::regex pattern(R"(\d+\.\d+\.\d+(\+[0-9a-f]+)?)");
-  EXPECT_TRUE(std::regex_match(std::string(version()), pattern)) << version();
+  EXPECT_TRUE(Regex(R"(\d+\.\d+\.\d+(\+[0-9a-f]+)?)").match(version())) << version();
 }
 
 }  // namespace

@@ -13,16 +13,6 @@
 #include "io/file.h"
 
 namespace axle {
-namespace {
-
-void check_positive(std::string_view field, int64_t value) {
-  if (value < 1) {
-    throw ConfigError(fmt::format("checkpointer.{}: must be positive, got {}", field, value));
-  }
-}
-
-}  // namespace
-
 std::string to_text(SaveMode v) { return v == SaveMode::kBlocking ? "blocking" : "background"; }
 void from_text(std::string_view text, SaveMode& v) {
   if (text != "blocking" && text != "background") {
@@ -33,9 +23,6 @@ void from_text(std::string_view text, SaveMode& v) {
 
 Checkpointer::Checkpointer(const Config& config, std::filesystem::path root, Report report)
     : config_(config), root_(std::move(root)), report_(std::move(report)) {
-  check_positive("every_steps", config_.every_steps);
-  check_positive("keep_last_n", config_.keep_last_n);
-  if (config_.keep_every_steps) check_positive("keep_every_steps", *config_.keep_every_steps);
   make_directories(root_);
   remove_stale_checkpoints(root_);
 }

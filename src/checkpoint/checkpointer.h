@@ -13,6 +13,7 @@
 #include "base/tree.h"
 #include "checkpoint/report.h"
 #include "config/describe.h"
+#include "config/ranged.h"
 #include "runtime/runtime.h"
 
 namespace axle {
@@ -30,11 +31,12 @@ class Checkpointer {
  public:
   struct Config {
     /// A checkpoint after every so many steps.
-    int64_t every_steps = 1000;
+    Positive<int64_t> every_steps = 1000;
     /// Of the newest ones so many stay, at least 1.
-    int64_t keep_last_n = 3;
+    Positive<int64_t> keep_last_n = 3;
     /// Those of steps that it divides stay for ever; none: no such steps.
-    std::optional<int64_t> keep_every_steps = {};
+    std::optional<Positive<int64_t>> keep_every_steps = {};
+    /// Who writes the files: a thread beside the training, or the training itself.
     SaveMode mode = SaveMode::kBackground;
     AXLE_CONFIG(Checkpointer, every_steps, keep_last_n, keep_every_steps, mode)
   };

@@ -21,6 +21,11 @@ void Output::write(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) flush();
 }
 
+void Output::write_json(const nlohmann::ordered_json& document) {
+  using Json = nlohmann::ordered_json;
+  write(document.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n");
+}
+
 // A full disk behind `> file` must not look like success.
 void Output::flush() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {

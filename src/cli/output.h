@@ -31,6 +31,8 @@ class Output {
   /// Bytes that are not UTF-8, as file names may hold, become U+FFFD.
   void write_json(const nlohmann::ordered_json& document);
   void write(std::string_view text);
+  /// Bytes of texts that are no UTF-8 become U+FFFD, as JSON knows none.
+  void write_json(const nlohmann::ordered_json& document);
   void flush();
 
  private:

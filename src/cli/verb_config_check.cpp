@@ -1,18 +1,21 @@
-// axle config check RECIPE: whether flags and files fit, and what they change, without running
-// anything.
+// axle config check RECIPE: every mistake that would keep a run from starting, and what flags and
+// files change, without running anything.
+#include "base/error.h"
+#include "base/text.h"
 #include "cli/config_changes.h"
 #include "cli/recipe_arguments.h"
 #include "cli/verb.h"
-#include "config/missing.h"
-#include "inspect/parameter_table.h"
+#include "inspect/check_config.h"
 
 namespace axle::cli {
 namespace {
 
 ExitCode run(const RecipeArguments& recipe, Output& out) {
   const Resolved resolved = recipe.resolve();
-  check_complete(resolved.config);
-  parameter_table(resolved.config);  // builds the model: its layers check their own fields
+  const auto devices =
+      recipe.target() ? std::optional(recipe.target()->num_devices()) : std::optional<int64_t>();
+  const std::vector<std::string> problems = config_problems(resolved.config, devices);
+  if (!problems.empty()) throw ConfigError(join(problems, "\n"));
   const ConfigChanges changed{changes(recipe.resolve_plain().config, resolved.config)};
   if (!out.json()) out.write(to_text(resolved.report));
   out.report(changed);

@@ -5,6 +5,7 @@
 #include "cli/recipe_arguments.h"
 #include "cli/runtime_arguments.h"
 #include "cli/verb.h"
+#include "recipes/check_recipe.h"
 
 namespace axle::cli {
 namespace {
@@ -44,6 +45,7 @@ std::string run_folder(const TrainOptions& options, const Resolved& resolved) {
 ExitCode run(const TrainOptions& options, Output& out) {
   const Resolved resolved = options.recipe.resolve(options.runtime.backend);
   out.write(to_text(resolved.report));
+  check_recipe(resolved.config);
   out.flush();
   RunOptions run{.dir = run_folder(options, resolved),
                  .backend = options.runtime.backend,

@@ -42,6 +42,9 @@ consteval bool fits() {
   return same;
 }
 [[noreturn]] void fail_empty_child(const Scope& scope, const RoleInfo& role);
+/// Throws ConfigError for numbers of the config that are out of their range; its children's are
+/// their own affair.
+void check_own_values(const AnyConfig& config, std::string_view path);
 }  // namespace detail
 
 /// What all Child<Role> have in common.
@@ -87,9 +90,11 @@ class Child : public ChildSlot {
   Child(C config, Options slot_options)
       : ChildSlot(make(std::move(config))), options(std::move(slot_options)) {}
 
-  /// Throws ConfigError for an empty slot, and what the module's constructor throws.
+  /// Throws ConfigError for an empty slot and numbers out of range, and what the module's
+  /// constructor throws.
   std::unique_ptr<Role> build(const typename Role::Dims& dims, const Scope& scope) const {
     if (!*this) detail::fail_empty_child(scope, role_info<Role>());
+    detail::check_own_values(any(), scope.path);
     Scope inner = scope;
     inner.options = &options;
     return std::unique_ptr<Role>(static_cast<Role*>(any().type().build(any().get(), &dims, inner)));

@@ -8,20 +8,23 @@
 #include <string>
 #include <string_view>
 
+#include "config/bounds.h"
 #include "config/slot.h"
 
 namespace axle {
 
 namespace detail {
+/// Whether a number is meant, be it out of range or none at all ("nan").
+bool is_number(std::string_view text);
 std::string integer_text(int64_t v);
 std::string unsigned_text(uint64_t v);
 std::string number_text(float v);
 std::string number_text(double v);
 bool parse_bool(std::string_view text);
-int64_t parse_integer(std::string_view text, int64_t min, int64_t max);
-uint64_t parse_unsigned(std::string_view text, uint64_t max);
-float parse_float(std::string_view text);
-double parse_double(std::string_view text);
+int64_t parse_integer(std::string_view text, int64_t min, int64_t max, const Bounds& bounds);
+uint64_t parse_unsigned(std::string_view text, uint64_t max, const Bounds& bounds);
+float parse_float(std::string_view text, const Bounds& bounds);
+double parse_double(std::string_view text, const Bounds& bounds);
 
 template <class T>
 concept HasText = requires(const T& v, T& to, std::string_view s) {
@@ -58,9 +61,9 @@ template <std::signed_integral T>
 struct Codec<T> {
   static constexpr LeafKind kKind = LeafKind::kInteger;
   static std::string text(T v) { return detail::integer_text(v); }
-  static T parse(std::string_view s) {
+  static T parse(std::string_view s, const Bounds& bounds = {}) {
     using Limits = std::numeric_limits<T>;
-    return static_cast<T>(detail::parse_integer(s, Limits::min(), Limits::max()));
+    return static_cast<T>(detail::parse_integer(s, Limits::min(), Limits::max(), bounds));
   }
 };
 
@@ -68,23 +71,28 @@ template <std::unsigned_integral T>
 struct Codec<T> {
   static constexpr LeafKind kKind = LeafKind::kInteger;
   static std::string text(T v) { return detail::unsigned_text(v); }
-  static T parse(std::string_view s) {
-    return static_cast<T>(detail::parse_unsigned(s, std::numeric_limits<T>::max()));
+  static T parse(std::string_view s, const Bounds& bounds = {}) {
+    return static_cast<T>(detail::parse_unsigned(s, std::numeric_limits<T>::max(), bounds));
   }
 };
 
-/// Shortest text that reads back to the same value: "1e-06", "4.0", "inf".
+/// Shortest text that reads back to the same value: "1e-06", "4.0". NaN and infinities have texts
+/// for messages, which are not read.
 template <>
 struct Codec<float> {
   static constexpr LeafKind kKind = LeafKind::kNumber;
   static std::string text(float v) { return detail::number_text(v); }
-  static float parse(std::string_view s) { return detail::parse_float(s); }
+  static float parse(std::string_view s, const Bounds& bounds = {}) {
+    return detail::parse_float(s, bounds);
+  }
 };
 template <>
 struct Codec<double> {
   static constexpr LeafKind kKind = LeafKind::kNumber;
   static std::string text(double v) { return detail::number_text(v); }
-  static double parse(std::string_view s) { return detail::parse_double(s); }
+  static double parse(std::string_view s, const Bounds& bounds = {}) {
+    return detail::parse_double(s, bounds);
+  }
 };
 
 template <>

@@ -29,8 +29,9 @@ struct RoleInfo {
 };
 
 struct ConfigType {
-  std::string_view name;                  // the owner: "RMSNorm"
-  std::string_view doc;                   // the owner's kDoc, if declared
+  std::string_view name;          // the owner: "RMSNorm"
+  std::string_view doc;           // the owner's kDoc, if declared
+  std::string_view number_field;  // kFromNumber, if declared: what a number in place of it sets
   const std::type_info* owner = nullptr;  // the module class; the struct itself for a plain struct
   const std::type_info* type = nullptr;   // the Config struct
   const TypeOps* ops = nullptr;           // of the Config struct

@@ -45,7 +45,7 @@ Tower::Config full_tower() {
       .spare = Axis{.name = "it's: a #1 \"na\\me\"\nline"},
       .sizes = {},
       .words = {"none", "", "~", "5", "true", "ünï", "a b", "- x"},
-      .weights = {{"x y", 0.1}, {"inf", -std::numeric_limits<double>::infinity()}},
+      .weights = {{"x y", 0.1}, {"large", 1e300}},
       .label = "none",
       .precision = Precision::kLow,
       .axes = {{"data", "fsdp"}},
@@ -61,6 +61,7 @@ AXLE_REGISTER(Scale)
 AXLE_REGISTER(Shift)
 AXLE_REGISTER(LoudScale)
 AXLE_REGISTER(Twice)
+AXLE_REGISTER(Bounded)
 AXLE_REGISTER(Lines)
 AXLE_REGISTER(Scaled)
 AXLE_REGISTER(Fixed)

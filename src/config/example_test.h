@@ -100,6 +100,21 @@ class Twice final : public Norm {
   std::unique_ptr<Norm> inner_;
 };
 
+/// Numbers with ranges, an optional one among them.
+class Bounded final : public Norm {
+ public:
+  struct Config {
+    FractionBelowOne rate = 0;
+    std::optional<Positive<int64_t>> every = {};
+    AXLE_CONFIG(Bounded, rate, every)
+  };
+  Bounded(const Config& cfg, const Dims&, const Scope& scope) : Norm(scope), cfg_(cfg) {}
+  double apply(double x) const override { return x * cfg_.rate * double(cfg_.every.value_or(1)); }
+
+ private:
+  Config cfg_;
+};
+
 /// A role without options.
 class Source {
  public:
@@ -126,6 +141,7 @@ struct Scaled {
 };
 struct Fixed {
   int64_t dim = 0;
+  static constexpr std::string_view kFromNumber = "dim";
   int64_t operator()(int64_t) const { return dim; }
   AXLE_CONFIG(Fixed, dim)
 };
@@ -135,6 +151,7 @@ int64_t thrice(int64_t d);
 struct Axis {
   std::string name = {};
   int64_t size = -1;
+  static constexpr std::string_view kFromNumber = "size";
   AXLE_CONFIG(Axis, name, size)
 };
 
@@ -154,7 +171,7 @@ class Tower final : public Model {
     std::optional<Child<Norm>> output_norm = {};
     Required<Child<Source>> source = REQUIRED;
     std::vector<Child<Norm>> layers = {};
-    std::map<std::string, Child<Norm>> heads = {};
+    NamedMap<Child<Norm>> heads = {};
     std::vector<Axis> mesh = {};
     std::optional<Axis> spare = {};
     std::vector<int64_t> sizes = {1, 2};

@@ -1,5 +1,7 @@
 #include "config/missing.h"
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "config/walk.h"
@@ -12,6 +14,30 @@ bool is_unset(const Slot& outer) {
   if (slot.ops->kind == FieldKind::kChild) return !slot.ops->child(slot.at);
   if (slot.ops->kind == FieldKind::kFn) return !slot.ops->fn(slot.at);
   return slot.ops->kind == FieldKind::kRequired;
+}
+
+std::string range_problem(const std::string& path, const Slot& slot) {
+  const TypeOps& ops = *slot.ops;
+  if (ops.key_problem) {
+    for (const Element& element : ops.elements(slot.at)) {
+      const std::string problem = ops.key_problem(element.key);
+      if (!problem.empty()) return path + ": " + problem;
+    }
+  }
+  if (!ops.bounds || ops.bounds->contain(ops.number(slot.at))) return {};
+  return fmt::format("{}: expected {}, got {}", path, range_text(*ops.bounds, ops.leaf),
+                     ops.text(slot.at));
+}
+
+// What stands in the config itself: not in the configs of its children, which are checked where
+// they are built.
+void check_own(const std::string& path, const Slot& slot, std::vector<std::string>& out) {
+  if (std::string problem = range_problem(path, slot); !problem.empty())
+    out.push_back(std::move(problem));
+  for (const Slot& child : children_of(slot)) {
+    if (peel(child).ops->kind != FieldKind::kChild)
+      check_own(join_config_path(path, child.name), peel(child), out);
+  }
 }
 
 }  // namespace
@@ -27,9 +53,29 @@ std::vector<std::string> missing(const ConfigView& root, std::string_view root_n
   return out;
 }
 
+std::vector<std::string> out_of_range(const ConfigView& root, std::string_view root_name) {
+  std::vector<std::string> out;
+  walk(
+      root,
+      [&](const std::string& path, const Slot& slot) {
+        if (std::string problem = range_problem(path, peel(slot)); !problem.empty())
+          out.push_back(std::move(problem));
+      },
+      {}, root_name);
+  return out;
+}
+
 void check_complete(const ConfigView& root, std::string_view root_name) {
+  std::vector<std::string> problems = out_of_range(root, root_name);
   const std::vector<std::string> unset = missing(root, root_name);
-  if (!unset.empty()) throw ConfigError("REQUIRED but not set: " + join(unset, ", "));
+  if (!unset.empty()) problems.push_back("REQUIRED but not set: " + join(unset, ", "));
+  if (!problems.empty()) throw ConfigError(join(problems, "\n"));
+}
+
+void detail::check_own_values(const AnyConfig& config, std::string_view path) {
+  std::vector<std::string> problems;
+  check_own(std::string(path), ConfigView(config).slot(), problems);
+  if (!problems.empty()) throw ConfigError(join(problems, "\n"));
 }
 
 }  // namespace axle

@@ -1,6 +1,7 @@
 // Canonical text, differences, walking and completeness.
 #include "config/print.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "config/example_test.h"
@@ -49,7 +50,7 @@ spare.name: 'it\'s: a #1 "na\\me"\nline'
 spare.size: -1
 sizes: []
 words: ['none', '', '~', '5', 'true', 'ünï', 'a b', '- x']
-weights['inf']: -inf
+weights['large']: 1e+300
 weights['x y']: 0.1
 label: 'none'
 precision: low
@@ -90,6 +91,30 @@ TEST(Diff, NamesChangedGoneAndNew) {
   EXPECT_EQ(diff(a, b), "mesh: [] (gone)\nmesh[0].name: 'data' (new)\nmesh[0].size: -1 (new)\n");
   EXPECT_EQ(diff(a, a), "");
   EXPECT_TRUE(changes(a, a).empty());
+}
+
+TEST(Ranges, AreCheckedInATreeOfCxx) {
+  Tower::Config cfg = full_tower();
+  cfg.mesh[0].size = 0;
+  cfg.layers.push_back(Bounded::Config{.rate = 2, .every = 0});
+  cfg.heads["../x"] = Scale::Config{};
+  const std::string last = fmt::format("layers[{}]", cfg.layers.size() - 1);
+  EXPECT_THAT(out_of_range(cfg, "m"),
+              testing::UnorderedElementsAre(
+                  "m." + last + ".rate: expected a number of at least 0 and below 1, got 2.0",
+                  "m." + last + ".every: expected an integer of at least 1, got 0",
+                  testing::StartsWith("m.heads: expected a name of letters")));
+  EXPECT_THAT(axle::error_of([&] { check_complete(cfg); }),
+              testing::ContainsRegex("rate.*\n.*every"))
+      << "all in one message";
+}
+
+TEST(Ranges, AreCheckedBeforeAModuleIsBuilt) {
+  const Child<Norm> norm = Bounded::Config{.rate = 1};
+  EXPECT_EQ(axle::error_of([&] { norm.build({.input_dim = 1}, {.path = "a.b"}); }),
+            "a.b.rate: expected a number of at least 0 and below 1, got 1.0");
+  const Child<Norm> good = Bounded::Config{.rate = 0.5, .every = 3};
+  EXPECT_EQ(good.build({.input_dim = 1}, {.path = "a"})->apply(8), 4 * 3);
 }
 
 TEST(Missing, ListsEverythingAtOnce) {

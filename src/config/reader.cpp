@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "config/carry.h"
+#include "config/codec.h"
 #include "config/registry.h"
 #include "config/walk.h"
 
@@ -19,7 +21,8 @@ using Document = nlohmann::ordered_json;
 }
 [[noreturn]] void fail_expected(const std::string& path, std::string_view expected,
                                 const Document& got) {
-  fail(path, fmt::format("expected {}, got {}", expected, got.is_null() ? "none" : got.dump()));
+  fail(path, fmt::format("expected {}, got {}", expected,
+                         got.is_null() ? "none" : printable(got.dump())));
 }
 template <class F>
 auto at_path(const std::string& path, F f) {
@@ -52,9 +55,18 @@ std::string leaf_text(const Document& d, LeafKind kind, const std::string& path)
   return d.dump();
 }
 
+// The text of a number, quoted or not; none for anything else.
+std::optional<std::string> number_text(const Document& d) {
+  if (d.is_number()) return d.dump();
+  if (!d.is_string() || !detail::is_number(d.get_ref<const std::string&>())) return {};
+  return d.get<std::string>();
+}
+
 class Reader {
  public:
   explicit Reader(UnnamedOptions unnamed) : unnamed_(unnamed) {}
+
+  std::vector<Replaced> take() { return std::move(replaced_); }
 
   void read(const Document& d, const Slot& slot, const std::string& path) {
     switch (slot.ops->kind) {
@@ -66,6 +78,9 @@ class Reader {
         return at_path(path, [&] { slot.ops->parse(slot.at, text); });
       }
       case FieldKind::kStruct:
+        if (const auto& field = slot.ops->config_type().number_field;
+            !field.empty() && number_text(d))
+          return read_member(slot, std::string(field), d, path, "field");
         if (!d.is_object()) fail_expected(path, "a mapping of fields", d);
         for (const auto& [key, value] : d.items()) read_member(slot, key, value, path, "field");
         return;
@@ -81,6 +96,7 @@ class Reader {
         if (!d.is_object()) fail_expected(path, "a mapping", d);
         slot.ops->clear(slot.at);
         for (const auto& [key, value] : d.items()) {
+          check_map_key(*slot.ops, key, path);
           read(value, {key, slot.ops->insert(slot.at, key), slot.ops->element},
                path + "['" + key + "']");
         }
@@ -118,10 +134,40 @@ class Reader {
     fail_no_slot(path, key, names, what);
   }
 
+  // The class that stands for numbers, with this one in its field; false where there is none.
+  bool read_number(const Document& d, const Slot& slot, const std::string& path) {
+    const bool is_child = slot.ops->kind == FieldKind::kChild;
+    if (!number_text(d)) return false;
+    const ConfigType* type =
+        find_number_type(is_child ? *slot.ops->role().type : *slot.ops->signature);
+    if (!type) return false;
+    const AnyConfig* const held = held_config(slot);
+    AnyConfig next = held && &held->type() == type ? *held : AnyConfig::fresh(*type);
+    read_member(ConfigView(next).slot(), std::string(type->number_field), d, path, "field");
+    put_config(slot, std::move(next));
+    return true;
+  }
+
+  // What a class that is named without fields takes over.
+  void note_kept(const AnyConfig& held, const AnyConfig& next, const std::string& path) {
+    Carried fields;
+    if (&held.type() != &next.type()) {
+      fields = carry_over(held, next, {});
+    } else {
+      for (const Field& f : next.type().fields) fields.carried.emplace_back(f.name);
+    }
+    ReplaceReport report{.matched = {path}, .carried = {}, .dropped = {}};
+    for (const std::string& f : fields.carried) report.carried.push_back(join_config_path(path, f));
+    for (const std::string& f : fields.dropped) report.dropped.push_back(join_config_path(path, f));
+    replaced_.push_back(
+        {fmt::format("{} -> {}", held.type().name, next.type().name), std::move(report)});
+  }
+
   void read_class(const Document& d, const Slot& slot, const std::string& path) {
     const bool is_child = slot.ops->kind == FieldKind::kChild;
     const AnyConfig* const held = held_config(slot);
     if (d.is_null()) return clear_class(slot);
+    if (read_number(d, slot, path)) return;
     if (!d.is_string() && !d.is_object())
       fail_expected(path, "the name of a class or a mapping with 'class'", d);
     const bool names_class = d.is_string() || d.contains("class");
@@ -134,16 +180,16 @@ class Reader {
       if (!is_child && d.is_string() && put_function(slot, text)) return;
       type = at_path(path, [&] { return find_class(slot, text); });
     }
-    AnyConfig next = held && &held->type() == type ? *held : AnyConfig::fresh(*type);
-    std::vector<std::string> set_fields;
+    const bool is_name = d.is_string();
+    const bool keeps = held && (is_name || !names_class) && &held->type() == type;
+    AnyConfig next = keeps ? *held : AnyConfig::fresh(*type);
     if (d.is_object()) {
       for (const auto& [key, value] : d.items()) {
         if (key == "class" || (is_child && key.starts_with('@'))) continue;
         read_member(ConfigView(next).slot(), key, value, path, "field");
-        set_fields.push_back(key);
       }
     }
-    if (held && &held->type() != type) carry_over(*held, next, set_fields);
+    if (held && is_name) note_kept(*held, next, path);
     at_path(path, [&] { put_config(slot, std::move(next)); });
     if (is_child && d.is_object()) read_options(d, slot, path, names_class);
   }
@@ -182,13 +228,16 @@ class Reader {
   }
 
   UnnamedOptions unnamed_;
+  std::vector<Replaced> replaced_;
 };
 
 }  // namespace
 
-void read_document(const Document& document, const Slot& slot, const std::string& path,
-                   UnnamedOptions unnamed) {
-  Reader(unnamed).read(document, slot, path);
+std::vector<Replaced> read_document(const Document& document, const Slot& slot,
+                                    const std::string& path, UnnamedOptions unnamed) {
+  Reader reader(unnamed);
+  reader.read(document, slot, path);
+  return reader.take();
 }
 
 }  // namespace axle

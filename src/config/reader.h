@@ -3,17 +3,19 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "config/config_ref.h"
+#include "config/replace.h"
 
 namespace axle {
 
 /// How slot options are treated that a document with a `class:` does not name.
 enum class UnnamedOptions { kKeep, kReset };
 
-/// Reads the document into the slot. Fields that a mapping does not name keep their value; where
-/// its class differs from the held one, the new config takes over fields as in a replacement.
-/// Throws ConfigError with the path.
-void read_document(const nlohmann::ordered_json& document, const Slot& slot,
-                   const std::string& path, UnnamedOptions unnamed);
+/// Reads the document into the slot. Of a struct, and of a class that a mapping does not name, the
+/// fields that it does not name keep their value. `{class: Name, ...}` starts from the defaults of
+/// the class; the name alone is a replacement, which takes over fields: what it kept is returned.
+/// A number in place of a class makes the one that declares kFromNumber. Throws ConfigError with
+/// the path.
+std::vector<Replaced> read_document(const nlohmann::ordered_json& document, const Slot& slot,
+                                    const std::string& path, UnnamedOptions unnamed);
 
 }  // namespace axle

@@ -77,6 +77,7 @@ ConfigType describe() {
   t.copy = [](const void* p) -> void* { return new C(*static_cast<const C*>(p)); };
   t.destroy = [](void* p) { delete static_cast<C*>(p); };
   if constexpr (requires { X::kDoc; }) t.doc = X::kDoc;
+  if constexpr (requires { C::kFromNumber; }) t.number_field = C::kFromNumber;
   if constexpr (requires { typename X::Role; }) {
     using Role = typename X::Role;
     t.role = &role_info<Role>();

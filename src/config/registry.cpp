@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace axle {
 namespace {
@@ -19,6 +20,7 @@ struct Registry {
   std::map<std::type_index, const RoleInfo*> roles;
   std::map<std::type_index, ByName<const ConfigType*>> types;  // by role or signature
   std::map<std::type_index, ByName<AnyFunction>> functions;    // by signature
+  std::vector<const ConfigType*> configs;
 };
 // Never destroyed: statics of other files may still use it while the program ends.
 Registry& registry() {
@@ -56,11 +58,19 @@ const V* find(const std::map<std::type_index, ByName<V>>& table, const std::type
 
 void register_config(const ConfigType& type) {
   const std::type_info* group = group_of(type);
-  if (!group) return;
+  if (!group) {
+    registry().configs.push_back(&type);
+    return;
+  }
   if (type.role) registry().roles.emplace(*group, type.role);
   const bool taken = find(registry().functions, *group, type.name) != nullptr;
   if (taken || !registry().types[*group].emplace(type.name, &type).second)
     fail_taken(*group, type.name);
+  if (!type.number_field.empty() && find_number_type(*group) != &type) {
+    throw ConfigError(fmt::format("AXLE_REGISTER: expected one {} with kFromNumber, got {} and {}",
+                                  group_name(*group), find_number_type(*group)->name, type.name));
+  }
+  registry().configs.push_back(&type);
 }
 
 void register_function(const std::type_info& signature, std::string_view name,
@@ -105,7 +115,8 @@ const ConfigType& find_config_type(std::string_view name) {
     }
   }
   if (found.empty()) {
-    throw ConfigError(fmt::format("no class is called '{}'{}", name, suggest(wanted, all)));
+    throw ConfigError(
+        fmt::format("no class is called '{}'{}", printable(name), suggest(wanted, all)));
   }
   if (found.size() > 1) {
     throw ConfigError(fmt::format(
@@ -124,9 +135,29 @@ AnyFunction function_named(const std::type_info& signature, std::string_view nam
                            std::string_view what) {
   if (const AnyFunction found = find_function(signature, name)) return found;
   const std::vector<std::string> names = names_of(signature);
-  throw ConfigError(fmt::format("no {} is called '{}'{} ({}s: {})", what, name,
+  throw ConfigError(fmt::format("no {} is called '{}'{} ({}s: {})", what, printable(name),
                                 suggest(name, names), what, join(names, ", ")));
 }
+
+const ConfigType* find_number_type(const std::type_info& role_or_signature) {
+  const auto names = registry().types.find(role_or_signature);
+  if (names == registry().types.end()) return nullptr;
+  for (const auto& [name, type] : names->second) {
+    if (!type->number_field.empty()) return type;
+  }
+  return nullptr;
+}
+
+std::span<const ConfigType* const> registered_configs() { return registry().configs; }
+
+namespace {
+
+std::string or_number(const std::type_info& role_or_signature) {
+  const ConfigType* type = find_number_type(role_or_signature);
+  return type ? fmt::format("; a number is a {}", type->name) : "";
+}
+
+}  // namespace
 
 AnyConfig make_config(const RoleInfo& role, std::string_view name) {
   const ConfigType* type = find_config_type(*role.type, name);
@@ -136,15 +167,16 @@ AnyConfig make_config(const RoleInfo& role, std::string_view name) {
 
 void fail_no_class(const RoleInfo& role, std::string_view name) {
   const std::vector<std::string> names = names_of(*role.type);
-  throw ConfigError(fmt::format("no {} is called '{}'{} (classes: {})", role.name, name,
-                                suggest(name, names), join(names, ", ")));
+  throw ConfigError(fmt::format("no {} is called '{}'{} (classes: {}{})", role.name,
+                                printable(name), suggest(name, names), join(names, ", "),
+                                or_number(*role.type)));
 }
 
 void fail_no_function(const std::type_info& signature, std::string_view name) {
   const std::vector<std::string> names = names_of(signature);
-  throw ConfigError(fmt::format("no function of signature {} is called '{}'{} (functions: {})",
-                                short_type_name(signature), name, suggest(name, names),
-                                join(names, ", ")));
+  throw ConfigError(fmt::format("no function of signature {} is called '{}'{} (functions: {}{})",
+                                short_type_name(signature), printable(name), suggest(name, names),
+                                join(names, ", "), or_number(signature)));
 }
 
 std::vector<RoleListing> list_roles() {

@@ -2,6 +2,7 @@
 // main, read after.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <typeinfo>
@@ -35,6 +36,13 @@ template <class Sig>
 Sig* function_named(std::string_view name, std::string_view what) {
   return reinterpret_cast<Sig*>(function_named(typeid(Sig), name, what));
 }
+
+/// The class of a role, or functor of a signature, that a number in place of its name makes: the
+/// one that declares kFromNumber; null where none does.
+const ConfigType* find_number_type(const std::type_info& role_or_signature);
+/// Every config struct, those that have no name to be found by included, in the order of
+/// registration.
+std::span<const ConfigType* const> registered_configs();
 
 /// The default config of a class. Throws ConfigError: "no Norm is called 'LayrNorm'; did you mean
 /// 'LayerNorm'? (...)".

@@ -12,7 +12,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 TEST(Registry, NamesByRoleAndSignature) {
-  EXPECT_THAT(names_of(typeid(Norm)), ElementsAre("LoudScale", "Scale", "Shift", "Twice"));
+  EXPECT_THAT(names_of(typeid(Norm)),
+              ElementsAre("Bounded", "LoudScale", "Scale", "Shift", "Twice"));
   EXPECT_THAT(names_of(typeid(int64_t(int64_t))),
               ElementsAre("Fixed", "Scaled", "thrice", "twice"));
   EXPECT_THAT(names_of(typeid(Axis)), ElementsAre());
@@ -33,9 +34,9 @@ TEST(Registry, TwoOfOneNameIsAnError) {
 
 TEST(Registry, MakesDefaultsByName) {
   EXPECT_EQ(make_config(role_info<Norm>(), "Scale").get_if<Scale::Config>()->factor, 2);
-  EXPECT_EQ(
-      error_of([] { make_config(role_info<Norm>(), "Scael"); }),
-      "no Norm is called 'Scael'; did you mean 'Scale'? (classes: LoudScale, Scale, Shift, Twice)");
+  EXPECT_EQ(error_of([] { make_config(role_info<Norm>(), "Scael"); }),
+            "no Norm is called 'Scael'; did you mean 'Scale'? (classes: Bounded, LoudScale, Scale, "
+            "Shift, Twice)");
 }
 
 TEST(Registry, FindsOverAllRoles) {
@@ -72,7 +73,7 @@ TEST(Registry, Listings) {
   for (const RoleListing& listing : list_roles()) {
     roles.push_back(listing.role->name);
     if (listing.role->name == "Norm") {
-      EXPECT_EQ(listing.classes[1]->doc, "x -> factor * input_dim * x");
+      EXPECT_EQ(listing.classes[2]->doc, "x -> factor * input_dim * x");
     }
   }
   EXPECT_THAT(roles, testing::IsSupersetOf({"Model", "Norm", "Source"}));

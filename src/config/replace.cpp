@@ -18,6 +18,15 @@ bool matches(const Selector& select, const std::string& path, const AnyConfig& c
   return type && glob_match(select.at, path) && (!select.where || select.where(path, config));
 }
 
+void check_field(const AnyConfig& config, std::string_view name) {
+  std::vector<std::string> names;
+  for (const Field& f : config.type().fields) {
+    if (f.name == name) return;
+    names.emplace_back(f.name);
+  }
+  fail_no_slot(std::string(config.type().name), name, names, "field");
+}
+
 void put_inner(const AnyConfig& outer, const std::string& name, const AnyConfig& old) {
   for (const Slot& field : children_of(ConfigView(outer).slot())) {
     if (field.name != name) continue;
@@ -28,9 +37,7 @@ void put_inner(const AnyConfig& outer, const std::string& name, const AnyConfig&
     }
     return;
   }
-  std::vector<std::string> names;
-  for (const Field& f : outer.type().fields) names.emplace_back(f.name);
-  fail_no_slot(std::string(outer.type().name), name, names, "field");
+  check_field(outer, name);
 }
 
 void apply(const ReplaceSpec& spec, const std::string& path, const Slot& slot,
@@ -72,6 +79,7 @@ Selector select_by_name(std::string_view name) {
 ReplaceReport replace_config(ConfigRef root, const ReplaceSpec& spec) {
   AXLE_CHECK(spec.with && spec.select.type,
              "a replacement needs a class to look for and one to put there");
+  for (const std::string& path : spec.keep) check_field(spec.with, first_name(path));
   ReplaceReport report;
   walk(root, {}, [&](const std::string& path, const Slot& slot) {
     const AnyConfig* old = held_config(slot);

@@ -38,10 +38,16 @@ struct ReplaceReport {
   std::vector<std::string> matched, carried, dropped;
 };
 
+/// A replacement by name: "RMSNorm -> LayerNorm", and what it did.
+struct Replaced {
+  std::string what;
+  ReplaceReport report;
+};
+
 /// Visits every slot after its children, so that a replacement may contain its target; each match
 /// gets its own clone of `with`, fields of the same name and type that are not set in it keep the
-/// old value, slot options stay. Throws ConfigError if nothing matched (unless allowed) or if the
-/// class does not fit into a matched slot.
+/// old value, slot options stay. Throws ConfigError if nothing matched (unless allowed), if `keep`
+/// or `wrap` names no field, or if the class does not fit into a matched slot.
 ReplaceReport replace_config(ConfigRef root, const ReplaceSpec& spec);
 
 /// The choices of a replacement in C++; see Selector and ReplaceSpec.

@@ -14,6 +14,20 @@ struct Any {
   template <class T>
   operator T() const;
 };
+template <class T>
+concept IsNumber = requires {
+  typename T::Number;
+};
+template <class T>
+struct NumberIn {
+  using type = void*;
+};
+template <IsNumber T>
+struct NumberIn<T> {
+  using type = typename T::Number;
+};
+template <class T>
+using NumberOf = typename NumberIn<T>::type;
 [[noreturn]] void fail_unset_read();
 }  // namespace detail
 
@@ -32,6 +46,8 @@ class Required {
       : value_(static_cast<T>(std::move(value))) {}
 
   operator const T&() const { return get(); }
+  /// Of a number with a range (ranged.h): the number.
+  operator detail::NumberOf<T>() const requires detail::IsNumber<T> { return get(); }
   const T& get() const {
     if (!value_) detail::fail_unset_read();
     return *value_;

@@ -9,6 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "config/config_ref.h"
+#include "config/yaml.h"
 
 namespace axle {
 
@@ -26,13 +27,7 @@ void from_yaml(ConfigRef root, std::string_view text, std::string_view root_name
 /// keys are ignored.
 AnyConfig config_from_json(const nlohmann::ordered_json& document, std::string_view root_name = {});
 
-/// YAML as a document for from_json: scalars become strings, or null where they are plain `none`,
-/// `null`, `~` or empty. Throws ConfigError "<source>:<line>: ..." for bad syntax and repeated
-/// keys.
-nlohmann::ordered_json parse_yaml(std::string_view text, std::string_view source = "yaml");
 /// Throws ConfigError "<source>: ...".
 nlohmann::ordered_json parse_json(std::string_view text, std::string_view source = "json");
-/// A document as YAML text.
-std::string yaml_text(const nlohmann::ordered_json& document);
 
 }  // namespace axle

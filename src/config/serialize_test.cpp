@@ -72,12 +72,31 @@ hidden_dim: Fixed
   EXPECT_TRUE(cfg.tied) << "what is not named stays";
 }
 
-TEST(Serialize, AnotherClassCarriesWhatIsNotWritten) {
+TEST(Serialize, AClassThatIsNamedStartsFromItsDefaults) {
   Tower::Config cfg{.norm = Scale::Config{.factor = 5, .eps = 1e-3f}};
   from_yaml(cfg, "norm: {class: Shift, by: 2}");
-  EXPECT_EQ(cfg.norm.get_if<Shift>()->eps, 1e-3f);
-  from_yaml(cfg, "norm: {class: Scale, eps: 1e-06}");
-  EXPECT_EQ(cfg.norm.get_if<Scale>()->eps, 1e-6f) << "written, though equal to the default";
+  EXPECT_EQ(cfg.norm.get_if<Shift>()->eps, 1e-5f) << "though the old class has such a field";
+  from_yaml(cfg, "norm: {class: Scale, eps: 1e-03}");
+  from_yaml(cfg, "norm: {class: Scale, factor: 4}");
+  EXPECT_EQ(cfg.norm.get_if<Scale>()->eps, 1e-6f) << "though the class is the same";
+  from_yaml(cfg, "norm: {eps: 1e-03}");
+  EXPECT_EQ(cfg.norm.get_if<Scale>()->factor, 4) << "no class: what is there is changed";
+}
+
+TEST(Serialize, NumbersMakeTheClassThatTakesThem) {
+  Tower::Config cfg;
+  from_yaml(cfg, "{hidden_dim: 256, extra_dim: 5, spare: 3}");
+  EXPECT_EQ(cfg.hidden_dim.name(), "Fixed");
+  EXPECT_EQ(cfg.hidden_dim(7), 256);
+  EXPECT_EQ((*cfg.extra_dim)(7), 5);
+  EXPECT_EQ(cfg.spare->size, 3) << "a struct";
+  EXPECT_EQ(cfg.spare->name, "") << "with the defaults of its other fields";
+  EXPECT_EQ(yaml_error(cfg, "hidden_dim: 2.5"),
+            "model.hidden_dim.dim: expected an integer, got '2.5'");
+  EXPECT_THAT(yaml_error(cfg, "norm: 5"), HasSubstr("model.norm: no Norm is called '5'"))
+      << "a role none of whose classes takes numbers";
+  EXPECT_THAT(yaml_error(cfg, "hidden_dim: fiexd"),
+              HasSubstr("thrice, twice; a number is a Fixed)"));
 }
 
 TEST(Serialize, Errors) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "config/reader.h"
 #include "config/serialize.h"
 #include "config/walk.h"
@@ -64,6 +65,7 @@ Slot resolve(const ConfigView& root, std::string_view path, std::string_view roo
     }
     if (!found && create == Create::kWhatIsOnTheWay && parent.ops->kind == FieldKind::kMap &&
         i + 1 == names.size()) {
+      check_map_key(*parent.ops, name.substr(2, name.size() - 4), at);
       slot = {name, parent.ops->insert(parent.at, name.substr(2, name.size() - 4)),
               parent.ops->element};
       found = true;
@@ -114,8 +116,9 @@ std::vector<std::string> split_config_path(std::string_view path) {
     const bool unbalanced = rest.starts_with('[') && rest.find(']') == rest.npos;
     const bool ends_with_dot = i + length + 1 == path.size() && path[i + length] == '.';
     if (length == 0 || unbalanced || ends_with_dot) {
-      throw ConfigError(fmt::format(
-          "{}: expected a path such as a.b[0].@option, got an empty or open part", path));
+      throw ConfigError(
+          fmt::format("{}: expected a path such as a.b[0].@option, got an empty or open part",
+                      printable(path)));
     }
     out.emplace_back(rest.substr(0, length));
     i += length;
@@ -128,10 +131,15 @@ Slot find_slot(const ConfigView& root, std::string_view path, std::string_view r
   return resolve(root, path, root_name, Create::kNothing);
 }
 
-void set(ConfigRef root, std::string_view path, std::string_view text, std::string_view root_name) {
+std::vector<Replaced> set(ConfigRef root, std::string_view path, std::string_view text,
+                          std::string_view root_name) {
+  if (find_invalid_utf8(path) || find_invalid_utf8(text)) {
+    throw ConfigError(
+        fmt::format("{}: expected UTF-8, got '{}'", printable(path), printable(text)));
+  }
   const Slot slot = resolve(root, path, root_name, Create::kWhatIsOnTheWay);
   const std::string full = join_config_path(root_name, path);
-  read_document(document_of(slot, text, full), slot, full, UnnamedOptions::kKeep);
+  return read_document(document_of(slot, text, full), slot, full, UnnamedOptions::kKeep);
 }
 
 }  // namespace axle

@@ -1,7 +1,7 @@
 // One field by its path: find it, set it from text, read it as text.
 #pragma once
 
-#include "config/config_ref.h"
+#include "config/replace.h"
 
 namespace axle {
 
@@ -16,11 +16,11 @@ Slot find_slot(const ConfigView& root, std::string_view path, std::string_view r
 /// Sets the field at `path` from text, typed:
 /// leaves: their text (strings with or without quotes); `none` clears an optional, REQUIRED a
 /// Required; Child and Fn: the name of a class or function, fields of the same name and type and
-/// the options stay; or
-/// "{class: Name, field: value}"; lists, maps and structs in YAML: "[1, 2, 3]", "{name: data, size:
-/// 2}". A map gains an element whose key is new. Throws ConfigError "<path>: expected <what>, got
-/// <text>".
-void set(ConfigRef root, std::string_view path, std::string_view text,
-         std::string_view root_name = {});
+/// the options stay, which is returned; "{class: Name, field: value}", which starts from the
+/// defaults; "{field: value}" of the class that is there; or a number, where a class stands for
+/// one; lists, maps and structs in YAML: "[1, 2, 3]", "{name: data, size: 2}". A map gains an
+/// element whose key is new. Throws ConfigError "<path>: expected <what>, got <text>".
+std::vector<Replaced> set(ConfigRef root, std::string_view path, std::string_view text,
+                          std::string_view root_name = {});
 
 }  // namespace axle

@@ -122,6 +122,42 @@ TEST(Set, ClassesCarryFieldsAndOptions) {
   EXPECT_NE(cfg.source->get_if<Lines>(), nullptr);
 }
 
+TEST(Set, ANameSaysWhatItKept) {
+  Tower::Config cfg{.norm = Scale::Config{.factor = 5, .eps = 1e-3f}};
+  const auto done = set(cfg, "norm", "Shift");
+  ASSERT_EQ(done.size(), 1u);
+  EXPECT_EQ(done[0].what, "Scale -> Shift");
+  EXPECT_THAT(done[0].report.matched, ElementsAre("norm"));
+  EXPECT_THAT(done[0].report.carried, ElementsAre("norm.eps"));
+  EXPECT_THAT(done[0].report.dropped, ElementsAre("norm.factor"));
+  EXPECT_THAT(set(cfg, "norm", "Shift")[0].report.carried,
+              ElementsAre("norm.eps", "norm.factor", "norm.by"));
+  EXPECT_TRUE(set(cfg, "norm", "{class: Shift, by: 3}").empty()) << "starts from the defaults";
+  EXPECT_EQ(cfg.norm.get_if<Shift>()->eps, 1e-5f);
+}
+
+TEST(Set, KeysOfMapsFollowTheirRule) {
+  Tower::Config cfg;
+  EXPECT_NO_THROW(set(cfg, "heads.a_b-C9", "Scale"));
+  EXPECT_NO_THROW(set(cfg, "weights", "{a b/../c: 1}")) << "a map of any keys";
+  for (const std::string key :
+       {"", "../x", ".", "..", ".hidden", "a/b", "/", "a b", "a\x01", "\xc3\xa4"}) {
+    EXPECT_THAT(error_of(cfg, "heads['" + key + "']", "Scale"),
+                HasSubstr("model.heads: expected a name of letters"))
+        << key;
+  }
+  EXPECT_THAT(error_of(cfg, "heads", "{../x: Scale}"),
+              HasSubstr("model.heads: expected a name of letters"));
+  for (const char* path : {"weights['']", "weights['a\x01']"})
+    EXPECT_THAT(error_of(cfg, path, "1"), HasSubstr("model.weights: expected a key")) << path;
+}
+
+TEST(Set, TextIsUtf8) {
+  Tower::Config cfg;
+  EXPECT_EQ(error_of(cfg, "label", "a\xff"), "label: expected UTF-8, got 'a\\xff'");
+  EXPECT_THAT(error_of(cfg, "lab\xffl", "a"), HasSubstr("expected UTF-8"));
+}
+
 TEST(Set, FunctionsByName) {
   Tower::Config cfg;
   set(cfg, "hidden_dim", "thrice");
@@ -133,7 +169,7 @@ TEST(Set, FunctionsByName) {
   EXPECT_EQ(error_of(cfg, "hidden_dim", "thirce"),
             "model.hidden_dim: no function of signature long (long) is called 'thirce'; did you "
             "mean 'thrice'? "
-            "(functions: Fixed, Scaled, thrice, twice)");
+            "(functions: Fixed, Scaled, thrice, twice; a number is a Fixed)");
 }
 
 TEST(Set, Errors) {
@@ -147,9 +183,10 @@ TEST(Set, Errors) {
   EXPECT_EQ(error_of(cfg, "small", "300"),
             "model.small: expected an integer from 0 to 255, got '300'");
   EXPECT_EQ(error_of(cfg, "precision", "mid"), "model.precision: expected low or high, got 'mid'");
-  EXPECT_EQ(error_of(cfg, "norm", "Scle"),
-            "model.norm: no Norm is called 'Scle'; did you mean 'Scale'? (classes: LoudScale, "
-            "Scale, Shift, Twice)");
+  EXPECT_EQ(
+      error_of(cfg, "norm", "Scle"),
+      "model.norm: no Norm is called 'Scle'; did you mean 'Scale'? (classes: Bounded, LoudScale, "
+      "Scale, Shift, Twice)");
   EXPECT_EQ(error_of(cfg, "tied.x", "1"), "model.tied.x: no such field; it has none");
   EXPECT_EQ(error_of(cfg, "output_norm.eps", "1"),
             "model.output_norm.eps: expected model.output_norm to be set first, got none");

@@ -9,6 +9,8 @@
 #include <typeinfo>
 #include <vector>
 
+#include "config/bounds.h"
+
 namespace axle {
 
 class AnyConfig;
@@ -18,8 +20,6 @@ struct ConfigType;
 struct RoleInfo;
 
 enum class FieldKind : uint8_t { kLeaf, kStruct, kChild, kFn, kOptional, kRequired, kList, kMap };
-/// How a leaf is written in JSON; kText is a string whose syntax its type defines.
-enum class LeafKind : uint8_t { kBool, kInteger, kNumber, kString, kText };
 
 struct TypeOps;
 /// One field, list element, map element or slot option of a live config.
@@ -47,6 +47,10 @@ struct TypeOps {
   std::string (*text)(const void*) = nullptr;
   void (*parse)(void*,
                 std::string_view) = nullptr;  // throws ConfigError, then the value is as before
+  // kLeaf that is a number
+  const Bounds* bounds = nullptr;
+  const std::type_info* number_type = nullptr;  // without its range
+  double (*number)(const void*) = nullptr;
 
   // kStruct
   const ConfigType& (*config_type)() = nullptr;
@@ -64,6 +68,9 @@ struct TypeOps {
   // kOptional, kRequired, kList, kMap
   const TypeOps* element = nullptr;
   void (*clear)(void*) = nullptr;
+
+  // kMap whose keys follow a rule (named_map.h): "" or what is wrong with one
+  std::string (*key_problem)(std::string_view key) = nullptr;
 
   // kOptional, kRequired
   void* (*value)(void*) = nullptr;    // null where there is none

@@ -10,6 +10,7 @@
 #include "config/child.h"
 #include "config/codec.h"
 #include "config/fn.h"
+#include "config/ranged.h"
 #include "config/required.h"
 
 namespace axle {
@@ -31,12 +32,26 @@ inline constexpr TypeOps kOps = detail::OpsOf<T>::make();
 namespace detail {
 
 template <class T>
+struct RangeOf {
+  static constexpr Bounds kBounds = {};
+};
+template <class T, Bounds kRange>
+struct RangeOf<Ranged<T, kRange>> {
+  static constexpr Bounds kBounds = kRange;
+};
+
+template <class T>
 struct OpsOf {
   static constexpr TypeOps make() {
     TypeOps ops = common_ops<T>(FieldKind::kLeaf);
     ops.leaf = Codec<T>::kKind;
     ops.text = [](const void* p) { return Codec<T>::text(*static_cast<const T*>(p)); };
     ops.parse = [](void* p, std::string_view text) { *static_cast<T*>(p) = Codec<T>::parse(text); };
+    if constexpr (Codec<T>::kKind == LeafKind::kInteger || Codec<T>::kKind == LeafKind::kNumber) {
+      ops.bounds = &RangeOf<T>::kBounds;
+      ops.number_type = &typeid(decltype(Codec<T>::parse({})));
+      ops.number = [](const void* p) { return static_cast<double>(*static_cast<const T*>(p)); };
+    }
     return ops;
   }
 };
@@ -146,6 +161,7 @@ struct OpsOf<std::map<std::string, V, Less>> {
     ops.insert = [](void* p, std::string_view key) -> void* {
       return &(*static_cast<T*>(p))[std::string(key)];
     };
+    if constexpr (requires { Less::problem({}); }) ops.key_problem = &Less::problem;
     return ops;
   }
 };

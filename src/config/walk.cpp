@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace axle {
 namespace {
@@ -84,12 +87,21 @@ void put_config(const Slot& outer, AnyConfig config) {
   }
 }
 
+void check_map_key(const TypeOps& map, std::string_view key, const std::string& path) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  std::string problem = map.key_problem ? map.key_problem(key) : "";
+  if (problem.empty() && (key.empty() || key.find("']") != key.npos ||
+                          std::any_of(key.begin(), key.end(), is_control)))
+    problem = fmt::format("expected a key that can stand in a path, got '{}'", printable(key));
+  if (!problem.empty()) throw ConfigError(path + ": " + problem);
+}
+
 void fail_no_slot(const std::string& path, std::string_view name,
                   const std::vector<std::string>& names, std::string_view what) {
   const std::string choice =
       names.empty() ? "; it has none" : fmt::format(" ({}s: {})", what, join(names, ", "));
-  throw ConfigError(fmt::format("{}: no such {}{}{}", join_config_path(path, name), what,
-                                suggest(name, names), choice));
+  throw ConfigError(fmt::format("{}: no such {}{}{}", printable(join_config_path(path, name), 200),
+                                what, suggest(name, names), choice));
 }
 
 void walk(const ConfigView& root, const Visit& enter, const Visit& leave,

@@ -22,6 +22,10 @@ AnyConfig* held_config(const Slot& slot);
 /// Puts a config into a Child or Fn slot, also inside an optional. Throws ConfigError if role or
 /// signature differ.
 void put_config(const Slot& slot, AnyConfig config);
+/// Throws ConfigError where `key` may not stand in the map: it is empty, holds control characters
+/// or
+/// "']", which ends a key in paths, or breaks the rule of the map's type.
+void check_map_key(const TypeOps& map, std::string_view key, const std::string& path);
 /// "path.name: no such field; did you mean 'layers'? (fields: a, b)". `what` is "field", "option"
 /// or "key".
 [[noreturn]] void fail_no_slot(const std::string& path, std::string_view name,

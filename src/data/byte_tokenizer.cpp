@@ -19,13 +19,8 @@ constexpr auto kBytes = [] {
 
 }  // namespace
 
-ByteTokenizer::ByteTokenizer(const Config& cfg, const Dims&, const Scope& scope)
-    : vocab_size_(cfg.vocab_size) {
-  if (vocab_size_ <= kBoundary) {
-    throw ConfigError(fmt::format("{}.vocab_size: expected at least {}, got {}", scope.path,
-                                  kBoundary + 1, vocab_size_));
-  }
-}
+ByteTokenizer::ByteTokenizer(const Config& cfg, const Dims&, const Scope&)
+    : vocab_size_(cfg.vocab_size) {}
 
 std::vector<int32_t> ByteTokenizer::encode(std::string_view text) const {
   std::vector<int32_t> ids;

@@ -1,6 +1,7 @@
 // The tokenizer that needs no model: every byte is a token.
 #pragma once
 
+#include "config/ranged.h"
 #include "data/tokenizer.h"
 
 namespace axle {
@@ -11,7 +12,7 @@ class ByteTokenizer final : public Tokenizer {
   static constexpr int32_t kBoundary = 256;
   struct Config {
     /// At least 257; more only rounds up the model's vocabulary, the ids above 256 never occur.
-    int64_t vocab_size = 257;
+    AtLeast<int64_t, 257> vocab_size = 257;
     AXLE_CONFIG(ByteTokenizer, vocab_size)
   };
   /// Throws ConfigError if vocab_size is too small.

@@ -187,11 +187,11 @@ TEST_F(TextInputTest, ConfigMistakesNameTheField) {
   const auto refused = [](TextInput::Config cfg, const char* message, int64_t vocab_size = 257) {
     EXPECT_THAT([&] { build(cfg, 1, vocab_size); }, ThrowsMessage<ConfigError>(HasSubstr(message)));
   };
-  refused(config(0), "input.batch_size: expected at least 1, got 0");
-  refused(config(1, -3), "input.seq_len: expected at least 1, got -3");
+  refused(config(0), "input.batch_size: expected an integer of at least 1, got 0");
+  refused(config(1, -3), "input.seq_len: expected an integer of at least 1, got -3");
   auto cfg = config();
   cfg.held_out_fraction = 1;
-  refused(cfg, "input.held_out_fraction: expected 0 or more, less than 1, got 1");
+  refused(cfg, "input.held_out_fraction: expected a number of at least 0 and below 1, got 1.0");
   refused(config(),
           "input.tokenizer: expected at most the model's vocabulary of 100 tokens, got 257", 100);
 }

@@ -17,11 +17,6 @@ SyntheticInput::SyntheticInput(const Config& cfg, const Dims& dims, const Scope&
       batch_size_(cfg.batch_size),
       num_batches_(cfg.num_batches),
       dims_(dims) {
-  if (seq_len_ < 1 || batch_size_ < 1 || num_batches_.value_or(1) < 1) {
-    throw ConfigError(fmt::format(
-        "{}: expected seq_len, batch_size and num_batches of at least 1, got {}, {} and {}",
-        scope.path, seq_len_, batch_size_, num_batches_.value_or(1)));
-  }
   check_batch_size(batch_size_, seq_len_, scope);
   if (num_batches_ && *num_batches_ > kMaxRow / batch_size_) {
     throw ConfigError(fmt::format("{}.num_batches: expected at most {} of {} rows, or none, got {}",

@@ -2,6 +2,7 @@
 // hand.
 #pragma once
 
+#include "config/ranged.h"
 #include "config/required.h"
 #include "data/input.h"
 
@@ -13,11 +14,11 @@ class SyntheticInput final : public Input {
  public:
   struct Config {
     /// Positions of a row.
-    Required<int64_t> seq_len = REQUIRED;
+    Required<Positive<int64_t>> seq_len = REQUIRED;
     /// Rows of a batch, over all hosts.
-    Required<int64_t> batch_size = REQUIRED;
+    Required<Positive<int64_t>> batch_size = REQUIRED;
     /// Batches until the end; none: without end.
-    std::optional<int64_t> num_batches = {};
+    std::optional<Positive<int64_t>> num_batches = {};
     AXLE_CONFIG(SyntheticInput, seq_len, batch_size, num_batches)
   };
   SyntheticInput(const Config& cfg, const Dims& dims, const Scope& scope);

@@ -20,12 +20,6 @@ std::vector<int64_t> in_order(int64_t n) {
   return order;
 }
 
-void require(bool good, const Scope& scope, std::string_view field, std::string_view expected,
-             double got) {
-  if (!good)
-    throw ConfigError(fmt::format("{}.{}: expected {}, got {}", scope.path, field, expected, got));
-}
-
 // More passes than any run makes: what is asked for beyond is a mistake.
 constexpr int64_t kMaxEpochs = 1'000'000;
 
@@ -45,29 +39,26 @@ void from_text(std::string_view text, Shuffle& shuffle) {
     throw ConfigError(fmt::format("expected none or rows, got '{}'", text));
 }
 
+void check_vocabulary(const Tokenizer& tokenizer, int64_t vocab_size, std::string_view path) {
+  if (tokenizer.vocab_size() <= vocab_size) return;
+  throw ConfigError(
+      fmt::format("{}.tokenizer: expected at most the model's vocabulary of {} tokens, got {}",
+                  path, vocab_size, tokenizer.vocab_size()));
+}
+
 TextInput::TextInput(const Config& cfg, const Dims& dims, const Scope& scope)
     : seq_len_(cfg.seq_len),
       batch_size_(cfg.batch_size),
       shuffle_(cfg.shuffle),
       epochs_(cfg.epochs),
       seed_(dims.seed) {
-  require(seq_len_ > 0, scope, "seq_len", "at least 1", static_cast<double>(seq_len_));
-  require(batch_size_ > 0, scope, "batch_size", "at least 1", static_cast<double>(batch_size_));
-  require(!epochs_ || *epochs_ > 0, scope, "epochs", "at least 1, or none",
-          static_cast<double>(epochs_.value_or(0)));
-  require(cfg.held_out_fraction >= 0 && cfg.held_out_fraction < 1, scope, "held_out_fraction",
-          "0 or more, less than 1", cfg.held_out_fraction);
   check_batch_size(batch_size_, seq_len_, scope);
   if (epochs_ && *epochs_ > kMaxEpochs) {
     throw ConfigError(fmt::format("{}.epochs: expected at most {}, or none, got {}", scope.path,
                                   kMaxEpochs, *epochs_));
   }
   const auto tokenizer = cfg.tokenizer.build({}, {.path = scope.path + ".tokenizer"});
-  if (tokenizer->vocab_size() > dims.vocab_size) {
-    throw ConfigError(
-        fmt::format("{}.tokenizer: expected at most the model's vocabulary of {} tokens, got {}",
-                    scope.path, dims.vocab_size, tokenizer->vocab_size()));
-  }
+  check_vocabulary(*tokenizer, dims.vocab_size, scope.path);
   read(cfg, *tokenizer, scope);
   enter_epoch(0);
   num_rows_ = facts_.num_rows = packer_->num_rows();

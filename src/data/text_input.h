@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "config/ranged.h"
 #include "config/required.h"
 #include "data/byte_tokenizer.h"
 #include "data/held_out.h"
@@ -21,25 +22,32 @@ enum class Shuffle {
 std::string to_text(Shuffle shuffle);
 void from_text(std::string_view text, Shuffle& shuffle);
 
+/// Throws ConfigError "<path>.tokenizer: ..." where a tokenizer gives ids that a model of this
+/// vocabulary does not have.
+void check_vocabulary(const Tokenizer& tokenizer, int64_t vocab_size, std::string_view path);
+
 /// Rows of seq_len positions, packed as RowPacker says; a document is its begin token, its text and
 /// its end token, where the tokenizer has them. Training inputs go on for ever; with `epochs` set
 /// the last batch is padded, then comes none.
 class TextInput final : public Input {
  public:
   struct Config {
+    /// Where the text comes from.
     Child<Source> source = TextSource::Config{};
+    /// How text becomes token ids.
     Child<Tokenizer> tokenizer = ByteTokenizer::Config{};
     /// Positions of a row.
-    Required<int64_t> seq_len = REQUIRED;
+    Required<Positive<int64_t>> seq_len = REQUIRED;
     /// Rows of a batch, over all hosts.
-    Required<int64_t> batch_size = REQUIRED;
+    Required<Positive<int64_t>> batch_size = REQUIRED;
+    /// Whether the rows are read in a random order, another one in each epoch.
     Shuffle shuffle = Shuffle::kRows;
     /// Passes over the data; none: without end.
-    std::optional<int64_t> epochs = {};
+    std::optional<Positive<int64_t>> epochs = {};
     /// The documents that this input reads.
     Split split = Split::kAll;
     /// Share of the bytes that belongs to the split held_out.
-    double held_out_fraction = 0.05;
+    FractionBelowOne held_out_fraction = 0.05;
     AXLE_CONFIG(TextInput, source, tokenizer, seq_len, batch_size, shuffle, epochs, split,
                 held_out_fraction)
   };

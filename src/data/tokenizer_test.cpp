@@ -46,9 +46,9 @@ TEST(ByteTokenizer, VocabularyIsRoundedUpOnRequestOnly) {
         ->vocab_size();
   };
   EXPECT_EQ(build(320), 320);
-  EXPECT_THAT(
-      [&] { build(256); },
-      ThrowsMessage<ConfigError>("input.tokenizer.vocab_size: expected at least 257, got 256"));
+  EXPECT_THAT([&] { build(256); },
+              ThrowsMessage<ConfigError>(
+                  "input.tokenizer.vocab_size: expected an integer of at least 257, got 256"));
 }
 
 TEST(StreamDecoder, NeverCutsACharacter) {

@@ -1,7 +1,10 @@
 #include "infer/decode_programs.h"
 
+#include <fmt/format.h>
+
 #include <bit>
 
+#include "base/error.h"
 #include "lower/trace_program.h"
 #include "nn/functional.h"
 #include "ops/arithmetic.h"
@@ -41,10 +44,20 @@ Tree<Tensor> take(const std::vector<ProgramValue>& leaves, Values::const_iterato
 // taken in.
 std::pair<Tensor, Tree<Tensor>> next_logits(Model& model, Tree<Tensor> parameters,
                                             Tree<Tensor> caches, const Tree<Tensor>& batch) {
-  InvocationOptions options{.state = std::move(caches), .decoding = true, .summaries = false};
+  InvocationOptions options{.state = caches, .decoding = true, .summaries = false};
   auto [logits_BV, collected] = functional(model, std::move(parameters), std::move(options),
                                            [&] { return model.next_logits(batch); });
-  return {astype(logits_BV, DType::kF32), std::move(collected.state)};
+  // What no layer set stays.
+  for (auto& [path, value] : collected.state) {
+    const auto it = caches.find(path);
+    if (it == caches.end() || it->second.type() != value.type()) {
+      throw ConfigError(fmt::format(
+          "{}: expected state as decode_state_specs declares it ({}), got {}", path,
+          it == caches.end() ? "none" : to_text(it->second.type()), to_text(value.type())));
+    }
+    it->second = value;
+  }
+  return {astype(logits_BV, DType::kF32), std::move(caches)};
 }
 
 // The state in the order of decode_state. One half of the key draws the tokens, the other goes on.

@@ -2,8 +2,12 @@
 
 #include <gmock/gmock.h>
 
+#include "config/register.h"
 #include "infer/tiny_model_test.h"
 #include "nn/functional.h"
+#include "ops/convert.h"
+#include "ops/shape.h"
+#include "ops/slice.h"
 #include "runtime/interpreter_runtime.h"
 #include "testing/error_of.h"
 
@@ -77,6 +81,69 @@ TEST_F(GeneratorTest, PrefillAndStepsAreTheFullForwardPassStacked) {
 TEST_F(GeneratorTest, PrefillAndStepsAreTheFullForwardPassRepeated) {
   TinyModel tiny = random_model(Repeat::Config{.num_layers = 2, .layer = tiny_layer()});
   EXPECT_EQ(tokens(tiny, kPrompt, {.max_tokens = 20}), greedy_by_forward(tiny, kPrompt, 20));
+}
+
+/// x_t -> x_t + x_{t-1}: a mixer of a user's own, which does right or wrong by decoding.
+class OwnShift final : public Mixer {
+ public:
+  struct Config {
+    /// "kept", "undeclared", "misnamed", "mistyped".
+    std::string state = "kept";
+    AXLE_CONFIG(OwnShift, state)
+  };
+  OwnShift(const Config& cfg, const Dims& dims, const Scope& scope)
+      : Mixer(scope), state_(cfg.state), model_dim_(dims.model_dim) {}
+  Tree<StateSpec> decode_state_specs(const DecodeDims& dims) const override {
+    if (state_ == "undeclared") return {};
+    const DType dtype = state_ == "mistyped" ? DType::kBF16 : dims.dtype;
+    return {{join_path(path(), "last"), {.type = {dtype, {dims.batch_size, model_dim_}}}}};
+  }
+
+ protected:
+  Tensor forward(const Tensor& x_BTD, const MixerContext& context) override {
+    const Tensor last_BD = decoding() ? astype(state("last"), x_BTD.dtype())
+                                      : zeros({x_BTD.dim(0), model_dim_}, x_BTD.dtype());
+    if (decoding()) set_state(state_ == "misnamed" ? "lats" : "last", context.last(x_BTD));
+    const Tensor all = concatenate({expand_dims(last_BD, 1), x_BTD}, 1);
+    return x_BTD + slice_in_dim(all, 1, 0, x_BTD.dim(1));
+  }
+
+ private:
+  std::string state_;
+  int64_t model_dim_;
+};
+AXLE_REGISTER(OwnShift)
+
+TinyModel shift_model(const std::string& state) {
+  TransformerLayer::Config layer = tiny_layer();
+  layer.attention = PreNorm::Config{.body = OwnShift::Config{.state = state}};
+  return random_model(Stacked::Config{.num_layers = 2, .layer = layer});
+}
+
+// Prompts of different lengths too: what the state keeps of a row is its own last token.
+TEST_F(GeneratorTest, AMixerOfOnesOwnDecodesByItsState) {
+  TinyModel tiny = shift_model("kept");
+  const TokenIds other = {8, 2};
+  const auto rows = generate(tiny, {kPrompt, other}, {.max_tokens = 12}).rows;
+  EXPECT_EQ(rows[0].tokens, greedy_by_forward(tiny, kPrompt, 12));
+  EXPECT_EQ(rows[1].tokens, greedy_by_forward(tiny, other, 12));
+  EXPECT_GT(std::set<int32_t>(rows[0].tokens.begin(), rows[0].tokens.end()).size(), 2u);
+}
+
+TEST_F(GeneratorTest, AMixerWhoseStateIsWrongIsRefused) {
+  const auto refusal = [&](const std::string& state) {
+    TinyModel tiny = shift_model(state);
+    return error(tiny, {kPrompt}, {.max_tokens = 2});
+  };
+  EXPECT_THAT(
+      refusal("undeclared"),
+      HasSubstr("model.decoder.layers.layer0.attention.body: expected a layer that can decode"));
+  EXPECT_EQ(refusal("misnamed"),
+            "model/decoder/layers/layer0/attention/body/lats: expected state as decode_state_specs "
+            "declares it (none), got f32[1, 16]");
+  EXPECT_EQ(refusal("mistyped"),
+            "model/decoder/layers/layer0/attention/body/last: expected state as decode_state_specs "
+            "declares it (bf16[1, 16]), got f32[1, 16]");
 }
 
 TEST_F(GeneratorTest, TheComputeDtypeIsThatOfTheForwardPass) {

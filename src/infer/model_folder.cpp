@@ -28,8 +28,11 @@ constexpr std::string_view kAveragePath = "learner/ema/model";  // learn/learner
 fs::path config_file(const fs::path& dir) { return dir / "config.yaml"; }
 
 // The part of the trainer's config that this floor knows.
+/// What a folder of an imported model holds beside the weights.
 struct ModelFolderConfig {
+  /// The model.
   Child<Model> model = {};
+  /// Its input, for the tokenizer.
   Child<Input> input = {};
   AXLE_CONFIG(ModelFolderConfig, model, input)
 };

@@ -3,23 +3,24 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <regex>
+
+#include "base/regex.h"
 
 namespace axle {
 namespace {
 
 // Sizes are what the program needs, in parts that add up, and last what the device has.
 struct Phrasing {
-  std::regex sentence;
+  Regex sentence;
   std::string of;
 };
 
-std::regex sentence(std::string_view text) {
+Regex sentence(std::string_view text) {
   static constexpr std::string_view kSize = R"(([0-9]+(?:\.[0-9]+)?[KMGTPE]?)(?:i?B)?)";
   std::string pattern(text);
   for (size_t at = 0; (at = pattern.find("SIZE", at)) != pattern.npos; at += kSize.size())
     pattern.replace(at, 4, kSize);
-  return std::regex(pattern);
+  return Regex(pattern);
 }
 
 const std::array<Phrasing, 4>& phrasings() {
@@ -45,11 +46,11 @@ double bytes_of(const std::string& size) {
 
 std::optional<MemoryShortage> read_memory_shortage(std::string_view refusal) {
   for (const Phrasing& phrasing : phrasings()) {
-    std::cmatch sizes;
-    if (!std::regex_search(refusal.begin(), refusal.end(), sizes, phrasing.sentence)) continue;
+    const auto sizes = phrasing.sentence.search(refusal);
+    if (!sizes) continue;
     double needed = 0;
-    for (size_t i = 1; i + 1 < sizes.size(); ++i) needed += bytes_of(sizes[i]);
-    const double available = bytes_of(sizes[sizes.size() - 1]);
+    for (size_t i = 1; i + 1 < sizes->size(); ++i) needed += bytes_of((*sizes)[i]);
+    const double available = bytes_of(sizes->back());
     constexpr double kMost = 0x1p62;
     if (needed > kMost || needed <= available) return std::nullopt;
     return MemoryShortage{std::llround(needed), std::llround(available), phrasing.of};

@@ -58,7 +58,7 @@ std::string to_text(const ParameterTable& table) {
   for (const ParameterRow& row : table.rows) {
     text.add({row.path, to_text(row.type.dims), to_text(row.type.dtype),
               to_text(PartitionSpec{.dims = row.axes}), row.init,
-              row.weight_decay_scale ? fmt::format("x{}", *row.weight_decay_scale) : ""});
+              fmt::format("x{}", row.weight_decay_scale.value_or(1))});
   }
   return text.text() + fmt::format("{} parameters in {} tensors\n",
                                    grouped_digits(table.total_params), table.rows.size());

@@ -16,6 +16,10 @@ class Scalar {
   template <class T>
   requires std::is_arithmetic_v<T> Scalar(T value)  // NOLINT: `x * 2` reads better without a call
       : value_(stored(value)) {}
+  /// What stands for a number: a config's field with a range.
+  template <class T>
+  requires std::is_arithmetic_v<typename T::Number> Scalar(const T& field)  // NOLINT: as above
+      : Scalar(static_cast<typename T::Number>(field)) {}
 
   /// In the C++ type of a dtype (convert_element).
   template <class T>

@@ -31,8 +31,7 @@ Tensor counted_positions(const Tensor& x_BTD) { return iota({x_BTD.dim(0), x_BTD
 Attention::Sizes Attention::sizes(const Config& cfg, const Dims& dims) const {
   const int64_t num_heads = cfg.num_heads;
   const int64_t num_kv_heads = cfg.num_kv_heads.value_or(num_heads);
-  if (num_heads < 1) fail("num_heads", fmt::format("must be positive, got {}", num_heads));
-  if (num_kv_heads < 1 || num_heads % num_kv_heads != 0) {
+  if (num_heads % num_kv_heads != 0) {
     fail("num_kv_heads",
          fmt::format("must divide num_heads, got {} and {}", num_kv_heads, num_heads));
   }

@@ -9,6 +9,7 @@
 // 2305.13245, section 2.
 #pragma once
 
+#include "config/ranged.h"
 #include "config/required.h"
 #include "layers/attention_mask.h"
 #include "layers/dropout.h"
@@ -31,22 +32,27 @@ namespace axle {
 class Attention final : public Mixer {
  public:
   struct Config {
-    Required<int64_t> num_heads = REQUIRED;
+    /// Heads of queries.
+    Required<Positive<int64_t>> num_heads = REQUIRED;
     /// None: as many as query heads.
-    std::optional<int64_t> num_kv_heads = {};
+    std::optional<Positive<int64_t>> num_kv_heads = {};
     /// None: model dim / num_heads.
-    std::optional<int64_t> head_dim = {};
+    std::optional<Positive<int64_t>> head_dim = {};
+    /// From x to the heads of queries, keys and values.
     Child<QKV> qkv = FusedQKV::Config{};
+    /// From the heads back to the model dim.
     Child<HeadOutput> output = HeadOutputLinear::Config{};
-    /// Of each query, of each key, over the head dim.
+    /// Of each query, over the head dim; none: no norm.
     std::optional<Child<Norm>> query_norm = {};
+    /// Of each key, over the head dim; none: no norm.
     std::optional<Child<Norm>> key_norm = {};
     /// None: every query sees every key.
     std::optional<AttentionMask> mask = CausalMask{};
     /// Logits become cap * tanh(logits / cap).
-    std::optional<double> logit_cap = {};
+    std::optional<Positive<double>> logit_cap = {};
     /// Of the probabilities.
     std::optional<Child<Dropout>> dropout = {};
+    /// Where keys and values are kept when decoding.
     Child<KVCache> kv_cache = DenseKVCache::Config{};
     AXLE_CONFIG(Attention, num_heads, num_kv_heads, head_dim, qkv, output, query_norm, key_norm,
                 mask, logit_cap, dropout, kv_cache)

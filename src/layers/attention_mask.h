@@ -3,6 +3,7 @@
 
 #include "config/describe.h"
 #include "config/fn.h"
+#include "config/ranged.h"
 #include "ir/tensor.h"
 
 namespace axle {
@@ -19,7 +20,8 @@ struct CausalMask {
 
 /// A query sees its own position and the `window` positions before it.
 struct SlidingWindowMask {
-  int64_t window = 4096;
+  /// How many positions back a query sees, beside its own.
+  NonNegative<int64_t> window = 4096;
   Tensor operator()(const Tensor& query_positions, const Tensor& key_positions) const;
   AXLE_CONFIG(SlidingWindowMask, window)
 };

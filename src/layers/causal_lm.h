@@ -14,9 +14,10 @@ namespace axle {
 class CausalLM final : public Model {
  public:
   struct Config {
+    /// From token ids to logits.
     Child<Decoder> decoder = Decoder::Config{};
     /// Weight of the squared log of the partition function; 0: none.
-    double z_loss_scale = 0;
+    NonNegative<double> z_loss_scale = 0;
     AXLE_CONFIG(CausalLM, decoder, z_loss_scale)
   };
   CausalLM(const Config& cfg, const Dims&, const Scope& scope);
@@ -31,7 +32,7 @@ class CausalLM final : public Model {
  private:
   Tensor required(const Tree<Tensor>& batch, const std::string& key) const;
 
-  double z_loss_scale_;
+  NonNegative<double> z_loss_scale_;
   Handle<Decoder> decoder_;
 };
 

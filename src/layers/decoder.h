@@ -4,6 +4,7 @@
 //   B batch   T positions   V vocabulary   D model dim
 #pragma once
 
+#include "config/ranged.h"
 #include "config/required.h"
 #include "layers/dropout.h"
 #include "layers/embedding.h"
@@ -19,19 +20,25 @@ namespace axle {
 class Decoder final
     : public LayerRole<Decoder, Tensor(const Tensor& ids_BT, const MixerContext& context)> {
  public:
+  /// A decoder has its sizes in its own config.
   struct Dims {
     AXLE_CONFIG(Dims)
   };
   static constexpr InputNames kInputs = {"ids", "context"};
   struct Config {
-    Required<int64_t> model_dim = REQUIRED;
-    Required<int64_t> vocab_size = REQUIRED;
+    /// Width of the residual stream.
+    Required<Positive<int64_t>> model_dim = REQUIRED;
+    /// Number of token ids.
+    Required<Positive<int64_t>> vocab_size = REQUIRED;
     /// The longest text; none: not checked.
-    std::optional<int64_t> max_seq_len = {};
+    std::optional<Positive<int64_t>> max_seq_len = {};
+    /// From token ids to vectors.
     Child<TokenEmbedding> emb = Embedding::Config{};
     /// Of the embedded tokens.
     std::optional<Child<Dropout>> dropout = {};
+    /// The blocks between embedding and output norm.
     Child<Block> layers = Repeat::Config{};
+    /// Before the head.
     Child<Norm> output_norm = RMSNorm::Config{};
     /// None: logits by the embedding's weight.
     std::optional<Child<Projection>> lm_head = {};
@@ -43,7 +50,7 @@ class Decoder final
 
   /// logits_BV of the last token of each row (MixerContext::last).
   Tensor next_logits(const Tensor& ids_BT, const MixerContext& context);
-  std::optional<int64_t> max_seq_len() const { return max_seq_len_; }
+  std::optional<Positive<int64_t>> max_seq_len() const { return max_seq_len_; }
   int64_t vocab_size() const { return vocab_size_; }
 
  protected:
@@ -54,7 +61,7 @@ class Decoder final
   Tensor head(const Tensor& x);
 
   int64_t vocab_size_;
-  std::optional<int64_t> max_seq_len_;
+  std::optional<Positive<int64_t>> max_seq_len_;
   Handle<TokenEmbedding> emb_;
   std::optional<Handle<Dropout>> dropout_;
   Handle<Block> layers_;

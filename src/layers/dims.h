@@ -5,6 +5,8 @@
 
 #include "config/describe.h"
 #include "config/fn.h"
+#include "config/ranged.h"
+#include "config/required.h"
 
 namespace axle {
 
@@ -12,15 +14,19 @@ using DimFn = Fn<int64_t(int64_t)>;
 
 /// The integer part of scale * dim, rounded up to a multiple.
 struct ScaledDim {
-  double scale = 4;
-  int64_t multiple_of = 1;
+  /// Times the model dim.
+  Positive<double> scale = 4;
+  /// The result is rounded up to a multiple of it.
+  Positive<int64_t> multiple_of = 1;
   int64_t operator()(int64_t dim) const;
   AXLE_CONFIG(ScaledDim, scale, multiple_of)
 };
 
 /// `dim`, whatever the model dim is.
 struct FixedDim {
-  int64_t dim = 0;
+  /// The width.
+  Required<Positive<int64_t>> dim = REQUIRED;
+  static constexpr std::string_view kFromNumber = "dim";
   int64_t operator()(int64_t) const { return dim; }
   AXLE_CONFIG(FixedDim, dim)
 };

@@ -14,12 +14,15 @@ namespace axle {
 /// key.
 class Dropout final : public LayerRole<Dropout, Tensor(const Tensor& x)> {
  public:
+  /// Dropout needs to know no sizes.
   struct Dims {
     AXLE_CONFIG(Dims)
   };
   static constexpr InputNames kInputs = {"x"};
   struct Config {
-    double rate = 0;
+    /// Share of the elements that become 0 when training; the others grow by 1 / (1 - rate).
+    FractionBelowOne rate = 0;
+    static constexpr std::string_view kFromNumber = "rate";
     AXLE_CONFIG(Dropout, rate)
   };
   Dropout(const Config& cfg, const Dims&, const Scope& scope);

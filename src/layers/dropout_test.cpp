@@ -38,7 +38,7 @@ TEST(Dropout, IsTheIdentityOutsideTraining) {
 
 TEST(Dropout, ChecksItsRate) {
   EXPECT_ERROR(build_for_test<Dropout>({.rate = 1}, {}),
-               "dropout.rate: must be at least 0 and below 1, got 1");
+               "dropout.rate: expected a number of at least 0 and below 1, got 1.0");
 }
 
 }  // namespace

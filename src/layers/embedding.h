@@ -12,9 +12,12 @@ namespace axle {
 /// ids_BT (integers) -> x_BTD; and back from vectors to logits with the same weight.
 class TokenEmbedding : public LayerRole<TokenEmbedding, Tensor(const Tensor& ids_BT)> {
  public:
+  /// What the decoder tells.
   struct Dims {
-    int64_t vocab_size;
-    int64_t model_dim;
+    /// Number of token ids.
+    Positive<int64_t> vocab_size;
+    /// Size of a vector.
+    Positive<int64_t> model_dim;
     AXLE_CONFIG(Dims, vocab_size, model_dim)
   };
   static constexpr InputNames kInputs = {"ids"};

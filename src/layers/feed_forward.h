@@ -25,10 +25,13 @@ class FeedForward final : public Mixer {
   struct Config {
     /// Width of the hidden layer, as a function of the model dim.
     DimFn hidden_dim = ScaledDim{.scale = 4};
+    /// Of the hidden layer.
     Activation activation = {"silu", &silu};
     /// Gated if set: the activation then applies to the gate alone.
     std::optional<Child<Projection>> gate = {};
+    /// From the model dim to the hidden layer.
     Child<Projection> up = Linear::Config{.bias = false};
+    /// From the hidden layer back to the model dim.
     Child<Projection> down = Linear::Config{.bias = false};
     AXLE_CONFIG(FeedForward, hidden_dim, activation, gate, up, down)
   };

@@ -25,7 +25,7 @@ TEST(FeedForward, GateMultipliesTheUpProjection) {
 
 TEST(FeedForward, HiddenDimMustBePositive) {
   EXPECT_ERROR(build_for_test<FeedForward>({.hidden_dim = FixedDim{0}}, {.model_dim = 2}),
-               "feed_forward.up.weight: shape must be positive, got [2, 0]");
+               "feed_forward.hidden_dim.dim: expected an integer of at least 1, got 0");
 }
 
 TEST(FeedForward, SummaryCountsDeadUnits) {

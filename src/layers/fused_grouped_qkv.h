@@ -10,6 +10,7 @@ namespace axle {
 class FusedGroupedQKV final : public QKV {
  public:
   struct Config {
+    /// To the heads of queries, keys and values at once.
     Child<HeadInput> proj = HeadInputLinear::Config{};
     AXLE_CONFIG(FusedGroupedQKV, proj)
   };

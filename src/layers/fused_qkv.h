@@ -13,6 +13,7 @@ namespace axle {
 class FusedQKV final : public QKV {
  public:
   struct Config {
+    /// Whether queries, keys and values have one.
     bool bias = false;
     AXLE_CONFIG(FusedQKV, bias)
   };

@@ -8,10 +8,14 @@
 
 namespace axle {
 
+/// What attention tells.
 struct HeadDims {
-  int64_t model_dim;
-  int64_t num_heads;
-  int64_t head_dim;
+  /// Size of the last dim of x.
+  Positive<int64_t> model_dim;
+  /// Number of heads.
+  Positive<int64_t> num_heads;
+  /// Size of one head.
+  Positive<int64_t> head_dim;
   AXLE_CONFIG(HeadDims, model_dim, num_heads, head_dim)
 };
 
@@ -35,6 +39,7 @@ class HeadOutput : public LayerRole<HeadOutput, Tensor(const Tensor& x_BTNH)> {
 class HeadInputLinear final : public HeadInput {
  public:
   struct Config {
+    /// Whether something is added to the product.
     bool bias = false;
     AXLE_CONFIG(HeadInputLinear, bias)
   };
@@ -54,6 +59,7 @@ class HeadInputLinear final : public HeadInput {
 class HeadOutputLinear final : public HeadOutput {
  public:
   struct Config {
+    /// Whether something is added to the product.
     bool bias = false;
     AXLE_CONFIG(HeadOutputLinear, bias)
   };

@@ -25,9 +25,12 @@ struct KeyValues {
 class KVCache : public LayerRole<KVCache, KeyValues(const KeyValues& fresh_BTKH,
                                                     const Tensor& positions_BT)> {
  public:
+  /// What attention tells.
   struct Dims {
-    int64_t num_kv_heads;
-    int64_t head_dim;
+    /// Heads of keys and values.
+    Positive<int64_t> num_kv_heads;
+    /// Size of one head.
+    Positive<int64_t> head_dim;
     AXLE_CONFIG(Dims, num_kv_heads, head_dim)
   };
   static constexpr InputNames kInputs = {"fresh", "positions"};

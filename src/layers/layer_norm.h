@@ -15,7 +15,7 @@ class LayerNorm final : public Norm {
  public:
   struct Config {
     /// Added to the variance before the root.
-    float eps = 1e-6f;
+    Positive<float> eps = 1e-6f;
     AXLE_CONFIG(LayerNorm, eps)
   };
   LayerNorm(const Config& cfg, const Dims& dims, const Scope& scope);
@@ -24,7 +24,7 @@ class LayerNorm final : public Norm {
   Tensor forward(const Tensor& x) override;
 
  private:
-  float eps_;
+  Positive<float> eps_;
   Param scale_;
   Param bias_;
 };

@@ -87,23 +87,33 @@ TEST_F(LayersOnPlugin, AttentionWithAllOptions) {
                   .function(testing::LawInputs<Mixer>::make({.model_dim = 12})));
 }
 
-// Results, and gradients by every parameter (by path) and input, on the plugin.
-Tree<HostTensor> on_plugin(const std::function<std::vector<HostTensor>(const TensorFunction&)>& run,
-                           const LayerFunction& fn) {
+using Run =
+    std::function<std::vector<HostTensor>(const TensorFunction&, const std::vector<HostTensor>&)>;
+
+// Results, and gradients by every parameter (by path) and input, of one program.
+Tree<HostTensor> results_and_gradients(const Run& run, const LayerFunction& fn) {
+  std::vector<std::string> paths;
+  const TensorFunction both = [&](const Values& x) {
+    const Linearized f = vjp(fn, x);
+    Values out = f.outputs, cotangents;
+    paths.clear();
+    for (const Tensor& y : f.outputs) {
+      paths.push_back("result/" + std::to_string(paths.size()));
+      cotangents.push_back(constant(testing::normal_values(y.shape(), 70 + paths.size())));
+    }
+    std::vector<std::string> arguments = fn.parameter_paths();
+    arguments.insert(arguments.end(), fn.input_paths().begin(), fn.input_paths().end());
+    const Values gradients = f.pullback(cotangents);
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      if (!gradients[i]) continue;
+      paths.push_back(arguments[i]);
+      out.push_back(gradients[i]);
+    }
+    return out;
+  };
+  const std::vector<HostTensor> values = run(both, fn.arguments());
   Tree<HostTensor> out;
-  const std::vector<HostTensor> results = run(fn);
-  std::vector<HostTensor> cotangents;
-  for (const HostTensor& y : results) {
-    cotangents.push_back(testing::normal_values(y.shape(), 70 + cotangents.size()));
-    out.emplace("result/" + std::to_string(out.size()), y);
-  }
-  const auto gradients = run(testing::gradient_function(fn, cotangents));
-  std::vector<std::string> paths = fn.parameter_paths();
-  paths.insert(paths.end(), fn.input_paths().begin(), fn.input_paths().end());
-  size_t next = 0;
-  for (size_t i = 0; i < paths.size(); ++i) {
-    if (is_float(fn.arguments()[i].dtype())) out.emplace(paths[i], gradients[next++]);
-  }
+  for (size_t i = 0; i < values.size(); ++i) out.emplace(paths[i], values[i]);
   return out;
 }
 
@@ -121,9 +131,10 @@ TEST_F(LayersOnPlugin, ALoopIsItsBlocksWrittenOut) {
   auto loop = build_for_test<Repeat>({.num_layers = kLayers, .layer = block}, {.model_dim = 16});
   loop.set_all(stacked_parameters(written_out.parameters(), kLayers));
   const auto inputs = testing::LawInputs<Block>::make({.model_dim = 16});
+  const Run on_plugin = [&](const auto&... x) { return run(x...); };
   const auto values = [&](auto& layer) {
     const LayerFunction fn = layer.function(inputs, {.training = true});
-    return on_plugin([&](const TensorFunction& f) { return run(f, fn.arguments()); }, fn);
+    return results_and_gradients(on_plugin, fn);
   };
   const Tree<HostTensor> of_loop = values(loop), of_blocks = values(written_out);
   Tree<HostTensor> expected = stacked_parameters(of_blocks, kLayers);
@@ -137,12 +148,13 @@ TEST_F(LayersOnPlugin, ALoopIsItsBlocksWrittenOut) {
 
 // Whatever is kept or computed again, dropout included.
 TEST_F(LayersOnPlugin, RematerialisedIsPlain) {
+  const Run on_plugin = [&](const auto&... x) { return run(x...); };
   const auto values = [&](const LayerOptions& options) {
     Repeat::Config cfg{.num_layers = 2, .layer = {layer(2), options}};
     auto lm = build_for_test<CausalLM>(
         {.decoder = Decoder::Config{.model_dim = 16, .vocab_size = 5, .layers = cfg}}, {});
     const LayerFunction fn = lm.function(packed_batch(), {.training = true});
-    return on_plugin([&](const TensorFunction& f) { return run(f, fn.arguments()); }, fn);
+    return results_and_gradients(on_plugin, fn);
   };
   const Tree<HostTensor> plain = values({});
   for (const LayerOptions& options :

@@ -12,6 +12,7 @@ namespace axle {
 class Linear final : public Projection {
  public:
   struct Config {
+    /// Whether something is added to x * weight.
     bool bias = true;
     AXLE_CONFIG(Linear, bias)
   };

@@ -30,8 +30,10 @@ struct MixerContext {
   static MixerContext read(InputReader& inputs, const std::string& prefix);
 };
 
+/// What the layer above tells.
 struct MixerDims {
-  int64_t model_dim;
+  /// Size of the last dim of x and y.
+  Positive<int64_t> model_dim;
   AXLE_CONFIG(MixerDims, model_dim)
 };
 

@@ -27,6 +27,7 @@ struct ModelOutput {
 /// and, if given, input_positions and input_segment_ids i32[B, T].
 class Model : public LayerRole<Model, ModelOutput(const Tree<Tensor>& batch)> {
  public:
+  /// A model has its sizes in its own config.
   struct Dims {
     AXLE_CONFIG(Dims)
   };

@@ -8,8 +8,10 @@ namespace axle {
 /// x[..., D] -> y[..., D], dtype of x; each vector by itself.
 class Norm : public LayerRole<Norm, Tensor(const Tensor& x)> {
  public:
+  /// What the layer above tells.
   struct Dims {
-    int64_t input_dim;
+    /// Size of the last dim of x.
+    Positive<int64_t> input_dim;
     AXLE_CONFIG(Dims, input_dim)
   };
   static constexpr InputNames kInputs = {"x"};

@@ -11,7 +11,7 @@ AXLE_LAYER_LAWS(RMSNorm, {.input_dim = 5}, {{"default", {}}})
 AXLE_LAYER_LAWS(LayerNorm, {.input_dim = 5}, {{"default", {}}})
 
 TEST(RMSNorm, DividesByTheRootMeanSquare) {
-  auto layer = build_for_test<RMSNorm>({.eps = 0}, {.input_dim = 2});
+  auto layer = build_for_test<RMSNorm>({.eps = 1e-30f}, {.input_dim = 2});
   layer.set("scale", HostTensor({2}, {1.0f, 10.0f}));
   const float rms = std::sqrt(12.5f);
   EXPECT_ALLCLOSE(layer.run(HostTensor({1, 2}, {3.0f, 4.0f})),
@@ -19,7 +19,7 @@ TEST(RMSNorm, DividesByTheRootMeanSquare) {
 }
 
 TEST(LayerNorm, SubtractsTheMeanWithoutCancellation) {
-  auto layer = build_for_test<LayerNorm>({.eps = 0}, {.input_dim = 2});
+  auto layer = build_for_test<LayerNorm>({.eps = 1e-30f}, {.input_dim = 2});
   layer.set("scale", HostTensor::ones({2})).set("bias", HostTensor({2}, {0.0f, 5.0f}));
   EXPECT_ALLCLOSE(layer.run(HostTensor({1, 2}, {10000.0f, 10002.0f})),
                   HostTensor({1, 2}, {-1.0f, 6.0f}));

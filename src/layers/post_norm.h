@@ -13,8 +13,11 @@ namespace axle {
 class PostNorm final : public Block {
  public:
   struct Config {
+    /// Behind the residual.
     Child<Norm> norm = RMSNorm::Config{};
+    /// What the residual is added to.
     Child<Mixer> body = {};
+    /// Of the result of the body; none: nothing is dropped.
     std::optional<Child<Dropout>> dropout = {};
     AXLE_CONFIG(PostNorm, norm, body, dropout)
   };

@@ -8,11 +8,15 @@ namespace axle {
 /// x[..., I] -> y[..., O], dtype of x; each vector by itself.
 class Projection : public LayerRole<Projection, Tensor(const Tensor& x)> {
  public:
+  /// What the layer above tells: the sizes, and how the weight lies on the mesh.
   struct Dims {
-    int64_t input_dim;
-    int64_t output_dim;
-    /// Mesh axes of the weight along its input and output dim.
+    /// Size of the last dim of x.
+    Positive<int64_t> input_dim;
+    /// Size of the last dim of y.
+    Positive<int64_t> output_dim;
+    /// Mesh axes of the weight along its input dim.
     DimAxes input_axes = {};
+    /// Mesh axes of the weight along its output dim.
     DimAxes output_axes = {};
     AXLE_CONFIG(Dims, input_dim, output_dim, input_axes, output_axes)
   };

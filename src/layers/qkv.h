@@ -23,11 +23,16 @@ struct QKVTensors {
 class QKV : public LayerRole<QKV, QKVTensors(const Tensor& x_BTD,
                                              const std::optional<Tensor>& positions_BT)> {
  public:
+  /// What attention tells.
   struct Dims {
-    int64_t model_dim;
-    int64_t num_heads;
-    int64_t num_kv_heads;
-    int64_t head_dim;
+    /// Size of the last dim of x.
+    Positive<int64_t> model_dim;
+    /// Heads of queries.
+    Positive<int64_t> num_heads;
+    /// Heads of keys and values.
+    Positive<int64_t> num_kv_heads;
+    /// Size of one head.
+    Positive<int64_t> head_dim;
     AXLE_CONFIG(Dims, model_dim, num_heads, num_kv_heads, head_dim)
   };
   static constexpr InputNames kInputs = {"x", "positions"};

@@ -36,7 +36,6 @@ void add_leading_dim(Spec& axes) {
 
 Repeat::Repeat(const Config& cfg, const Dims& dims, const Scope& scope)
     : Block(scope), num_layers_(cfg.num_layers), layer_(child("layer", cfg.layer, dims)) {
-  if (num_layers_ < 1) fail("num_layers", fmt::format("must be positive, got {}", num_layers_));
   for (const auto& [path, spec] : param_specs()) {
     if (!is_countable(spec.shape))
       fail("num_layers", fmt::format("{} {}; lower it", path, too_large_text(spec.type())));

@@ -1,6 +1,7 @@
 // Equal blocks one after another, as a loop: the program's size does not depend on their number.
 #pragma once
 
+#include "config/ranged.h"
 #include "config/required.h"
 #include "layers/transformer_layer.h"
 
@@ -15,7 +16,9 @@ namespace axle {
 class Repeat final : public Block {
  public:
   struct Config {
-    Required<int64_t> num_layers = REQUIRED;
+    /// How often the block is applied.
+    Required<Positive<int64_t>> num_layers = REQUIRED;
+    /// The block; each layer has parameters of its own.
     Child<Block> layer = TransformerLayer::Config{};
     AXLE_CONFIG(Repeat, num_layers, layer)
   };

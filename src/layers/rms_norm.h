@@ -15,7 +15,7 @@ class RMSNorm final : public Norm {
  public:
   struct Config {
     /// Added to the mean square before the root.
-    float eps = 1e-6f;
+    Positive<float> eps = 1e-6f;
     AXLE_CONFIG(RMSNorm, eps)
   };
   RMSNorm(const Config& cfg, const Dims& dims, const Scope& scope);
@@ -24,7 +24,7 @@ class RMSNorm final : public Norm {
   Tensor forward(const Tensor& x) override;
 
  private:
-  float eps_;
+  Positive<float> eps_;
   Param scale_;
 };
 

@@ -15,7 +15,8 @@ class RoPE final : public QKV {
  public:
   struct Config {
     /// Base of the wavelengths: the slowest pair turns once in 2 pi theta positions.
-    double theta = 1e4;
+    Positive<double> theta = 1e4;
+    /// Gives the queries and keys that are rotated.
     Child<QKV> inner = FusedQKV::Config{};
     AXLE_CONFIG(RoPE, theta, inner)
   };

@@ -10,8 +10,11 @@ namespace axle {
 class SeparateQKV final : public QKV {
  public:
   struct Config {
+    /// To the heads of queries.
     Child<HeadInput> q_proj = HeadInputLinear::Config{};
+    /// To the heads of keys.
     Child<HeadInput> k_proj = HeadInputLinear::Config{};
+    /// To the heads of values.
     Child<HeadInput> v_proj = HeadInputLinear::Config{};
     AXLE_CONFIG(SeparateQKV, q_proj, k_proj, v_proj)
   };

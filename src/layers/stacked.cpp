@@ -15,7 +15,6 @@ constexpr int64_t kMostLayers = 4096;
 
 Stacked::Stacked(const Config& cfg, const Dims& dims, const Scope& scope) : Block(scope) {
   const int64_t n = cfg.num_layers;
-  if (n < 1) fail("num_layers", fmt::format("must be positive, got {}", n));
   if (!cfg.layers.empty() && static_cast<int64_t>(cfg.layers.size()) != n) {
     fail("layers", fmt::format("must have num_layers entries or none, got {} and num_layers = {}",
                                cfg.layers.size(), n));

@@ -1,6 +1,7 @@
 // Blocks one after another, each written out in the program.
 #pragma once
 
+#include "config/ranged.h"
 #include "config/required.h"
 #include "layers/transformer_layer.h"
 
@@ -13,7 +14,8 @@ namespace axle {
 class Stacked final : public Block {
  public:
   struct Config {
-    Required<int64_t> num_layers = REQUIRED;
+    /// How many blocks there are.
+    Required<Positive<int64_t>> num_layers = REQUIRED;
     /// All layers, unless `layers` names them.
     Child<Block> layer = TransformerLayer::Config{};
     /// One config for each layer; empty: all are `layer`.

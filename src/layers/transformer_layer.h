@@ -11,7 +11,9 @@ namespace axle {
 class TransformerLayer final : public Block {
  public:
   struct Config {
+    /// The first block.
     Child<Block> attention = PreNorm::Config{.body = Attention::Config{}};
+    /// The second block.
     Child<Block> feed_forward = PreNorm::Config{.body = FeedForward::Config{}};
     AXLE_CONFIG(TransformerLayer, attention, feed_forward)
   };

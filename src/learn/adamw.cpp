@@ -16,12 +16,6 @@ Tensor bias_correction(double b, const Tensor& t) {
   return b == 0 ? t / t : -1.0 / expm1(t * std::log(b));
 }
 
-void check_moment(const Scope& scope, std::string_view field, double b) {
-  if (!(b >= 0 && b < 1)) {
-    throw ConfigError(fmt::format("{}: must be in [0, 1), got {}", field_path(scope, field), b));
-  }
-}
-
 }  // namespace
 
 std::string to_text(DecayFactor v) { return v == DecayFactor::kOne ? "one" : "learning_rate"; }
@@ -36,12 +30,6 @@ AdamW::AdamW(const Config& cfg, const Dims& dims, const Scope& scope)
     : cfg_(cfg), params_(dims.params) {
   check_schedule(cfg.learning_rate, field_path(scope, "learning_rate"));
   check_schedule(cfg.update_schedule, field_path(scope, "update_schedule"));
-  check_moment(scope, "b1", cfg.b1);
-  check_moment(scope, "b2", cfg.b2);
-  if (!(cfg.eps >= 0)) {
-    throw ConfigError(
-        fmt::format("{}: must not be negative, got {}", field_path(scope, "eps"), cfg.eps));
-  }
   decay_ = axle::weight_decay_scales(params_, cfg.weight_decay_scales,
                                      field_path(scope, "weight_decay_scales"));
   for (auto& [path, decay] : decay_) decay *= cfg.weight_decay;

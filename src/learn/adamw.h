@@ -25,14 +25,21 @@ void from_text(std::string_view text, DecayFactor& v);
 class AdamW final : public Optimizer {
  public:
   struct Config {
+    /// By step.
     Schedule learning_rate = CosineWithWarmup{};
     /// Multiplies learning rate and decay alike.
     Schedule update_schedule = ConstantRate{.value = 1};
-    double b1 = 0.9;
-    double b2 = 0.95;
-    double eps = 1e-8;
-    double weight_decay = 0;
+    /// Decay of the mean of gradients.
+    FractionBelowOne b1 = 0.9;
+    /// Decay of the mean of squared gradients.
+    FractionBelowOne b2 = 0.95;
+    /// Added to the root of the mean square.
+    Positive<double> eps = 1e-8;
+    /// Share of a weight that a step takes away, before decay_factor.
+    NonNegative<double> weight_decay = 0;
+    /// What the decay is multiplied by beside the update schedule.
     DecayFactor decay_factor = DecayFactor::kLearningRate;
+    /// Factors of the decay by patterns of parameters.
     WeightDecayScales weight_decay_scales = {};
     AXLE_CONFIG(AdamW, learning_rate, update_schedule, b1, b2, eps, weight_decay, decay_factor,
                 weight_decay_scales)

@@ -1,20 +1,12 @@
 #include "learn/clip_by_global_norm.h"
 
-#include <fmt/format.h>
-
-#include "base/error.h"
 #include "config/register.h"
 #include "ops/arithmetic.h"
 #include "ops/convert.h"
 
 namespace axle {
 
-ClipByGlobalNorm::ClipByGlobalNorm(const Config& cfg, const Dims&, const Scope& scope) : cfg_(cfg) {
-  if (!(cfg.max_norm > 0)) {
-    throw ConfigError(
-        fmt::format("{}: must be positive, got {}", field_path(scope, "max_norm"), cfg.max_norm));
-  }
-}
+ClipByGlobalNorm::ClipByGlobalNorm(const Config& cfg, const Dims&, const Scope&) : cfg_(cfg) {}
 
 UpdateOutputs ClipByGlobalNorm::update(const UpdateInputs& in) const {
   const Tensor scale = minimum(cfg_.max_norm / (in.norm() + cfg_.eps), 1);

@@ -3,6 +3,7 @@
 // Source: Pascanu et al. 2013, arXiv 1211.5063, section 3.2.
 #pragma once
 
+#include "config/ranged.h"
 #include "learn/gradient_transform.h"
 
 namespace axle {
@@ -11,8 +12,10 @@ namespace axle {
 class ClipByGlobalNorm final : public GradientTransform {
  public:
   struct Config {
-    double max_norm = 1;
-    double eps = 1e-8;
+    /// Gradients of a larger global norm are scaled down to it.
+    Positive<double> max_norm = 1;
+    /// Added to the norm that is divided by.
+    NonNegative<double> eps = 1e-8;
     AXLE_CONFIG(ClipByGlobalNorm, max_norm, eps)
   };
   /// Throws ConfigError unless max_norm is positive.

@@ -48,7 +48,7 @@ Learner::Learner(const Config& cfg, const Dims& dims, const Scope& scope)
     transforms_.push_back(
         cfg.transforms[i].build({params_}, inner(fmt::format("transforms[{}]", i))));
   }
-  if (cfg.ema) check_schedule(cfg.ema->decay, field_path(scope, "ema.decay"));
+  if (cfg.ema) check_schedule(cfg.ema->decay, field_path(scope, "ema.decay"), Fraction::kBounds);
 }
 
 Tree<ParamSpec> Learner::state_specs() const {

@@ -41,11 +41,13 @@ class Learner {
     const Tree<ParamSpec>& params;
   };
   struct Config {
+    /// From gradients to updates.
     Child<Optimizer> optimizer = AdamW::Config{};
     /// Before the optimizer: ClipByGlobalNorm and the like.
     std::vector<Child<GradientTransform>> transforms = {};
     /// None: no average is kept.
     std::optional<ParamEma> ema = {};
+    /// Which global norms a step reports.
     NormMetrics norms = NormMetrics::kGradient;
     AXLE_CONFIG(Learner, optimizer, transforms, ema, norms)
   };

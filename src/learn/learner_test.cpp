@@ -193,7 +193,8 @@ TEST(Learner, MistakesNameTheField) {
   };
   const Schedule rate = ConstantRate{.value = 1};
   EXPECT_THAT(build(AdamW::Config{.learning_rate = rate, .b2 = 1}),
-              ThrowsMessage<ConfigError>("learner.optimizer.b2: must be in [0, 1), got 1"));
+              ThrowsMessage<ConfigError>(
+                  "learner.optimizer.b2: expected a number of at least 0 and below 1, got 1.0"));
   EXPECT_THAT(
       build(AdamW::Config{.learning_rate = rate, .weight_decay_scales = {{"c.*", 0}}}),
       ThrowsMessage<ConfigError>("learner.optimizer.weight_decay_scales: 'c.*' fits no parameter"));

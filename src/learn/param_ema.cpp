@@ -7,7 +7,7 @@
 
 namespace axle {
 
-Tensor EmaDecay::operator()(const Tensor& step) const {
+Tensor EmaDecay::operator()(const Step& step) const {
   const Tensor t = astype(step, DType::kF32);
   return select(t < double(warmup_steps), t / (t + 1.0), decay);
 }

@@ -12,16 +12,20 @@ namespace axle {
 
 /// average' = decay * average + (1 - decay) * param; starts as the parameters start.
 struct ParamEma {
+  /// Share of the old average, by step: 0 to 1.
   Schedule decay = ConstantRate{.value = 0.9999};
+  static constexpr std::string_view kFromNumber = "decay";
   AXLE_CONFIG(ParamEma, decay)
 };
 
 /// Decay 1/2, 2/3, 3/4, ... while step < warmup_steps, so that early values are soon forgotten;
 /// then `decay`.
 struct EmaDecay {
-  double decay = 0.9999;
-  int64_t warmup_steps = 1;
-  Tensor operator()(const Tensor& step) const;
+  /// Share of the old average from warmup_steps on.
+  Fraction decay = 0.9999;
+  /// The step from which `decay` holds.
+  NonNegative<int64_t> warmup_steps = 1;
+  Tensor operator()(const Step& step) const;
   AXLE_CONFIG(EmaDecay, decay, warmup_steps)
 };
 

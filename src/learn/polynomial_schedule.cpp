@@ -12,28 +12,29 @@
 
 namespace axle {
 
-Tensor Polynomial::operator()(const Tensor& step) const {
+namespace {
+
+// From 0 at begin_step to 1 at end_step.
+Tensor part_done(const Step& step, int64_t begin_step, int64_t end_step) {
   if (begin_step >= end_step) {
     throw ConfigError(
         fmt::format("end_step: must be after begin_step, got {} and {}", end_step, begin_step));
   }
   const Tensor since = astype(step, DType::kF32) - double(begin_step);
-  const Tensor fraction = clamp(0, since / double(end_step - begin_step), 1);
-  const Tensor part = power == 1 ? fraction : pow(fraction, scalar(power));
+  return clamp(0, since / double(end_step - begin_step), 1);
+}
+
+}  // namespace
+
+Tensor Polynomial::operator()(const Step& step) const {
+  const Tensor done = part_done(step, begin_step, end_step);
+  const Tensor part = power == 1 ? done : pow(done, scalar(power));
   return begin_value + part * (end_value - begin_value);
 }
 
-Tensor Exponential::operator()(const Tensor& step) const {
-  if (begin_value <= 0 || end_value <= 0) {
-    throw ConfigError(fmt::format("{}: must be positive, got {}",
-                                  begin_value <= 0 ? "begin_value" : "end_value",
-                                  begin_value <= 0 ? begin_value : end_value));
-  }
-  const Polynomial logarithm{.begin_step = begin_step,
-                             .begin_value = std::log(begin_value),
-                             .end_step = end_step,
-                             .end_value = std::log(end_value)};
-  return exp(logarithm(step));
+Tensor Exponential::operator()(const Step& step) const {
+  const double begin = std::log(begin_value), end = std::log(end_value);
+  return exp(begin + part_done(step, begin_step, end_step) * (end - begin));
 }
 
 AXLE_REGISTER(Polynomial)

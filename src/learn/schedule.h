@@ -8,22 +8,31 @@
 
 #include "config/describe.h"
 #include "config/fn.h"
+#include "config/ranged.h"
 #include "ir/tensor.h"
 
 namespace axle {
 
-/// From the step, an i32 or f32 scalar, to an f32 scalar; traced.
-using Schedule = Fn<Tensor(const Tensor& step)>;
+/// A step, an i32 or f32 scalar: what tells schedules from other functions of a tensor.
+class Step : public Tensor {
+ public:
+  Step(const Tensor& step) : Tensor(step) {}
+};
+/// From the step to an f32 scalar; traced.
+using Schedule = Fn<Tensor(const Step& step)>;
 
 /// The same `value` at every step.
 struct ConstantRate {
-  double value = 1;
-  Tensor operator()(const Tensor& step) const;
+  /// At every step.
+  NonNegative<double> value = 1;
+  static constexpr std::string_view kFromNumber = "value";
+  Tensor operator()(const Step& step) const;
   AXLE_CONFIG(ConstantRate, value)
 };
 
-/// Throws ConfigError, naming the config path `where`, if the schedule's fields do not fit together
-/// or its result is no f32 scalar.
-void check_schedule(const Schedule& schedule, std::string_view where);
+/// Throws ConfigError, naming the config path `where`, if the schedule's fields do not fit
+/// together, its result is no f32 scalar, or its value at step 1 is not within `bounds`.
+void check_schedule(const Schedule& schedule, std::string_view where,
+                    const Bounds& bounds = {.min = 0});
 
 }  // namespace axle

@@ -12,10 +12,6 @@ namespace axle {
 Sgd::Sgd(const Config& cfg, const Dims& dims, const Scope& scope)
     : cfg_(cfg), params_(dims.params) {
   check_schedule(cfg.learning_rate, field_path(scope, "learning_rate"));
-  if (!(cfg.momentum >= 0 && cfg.momentum < 1)) {
-    throw ConfigError(
-        fmt::format("{}: must be in [0, 1), got {}", field_path(scope, "momentum"), cfg.momentum));
-  }
   decay_ = axle::weight_decay_scales(params_, cfg.weight_decay_scales,
                                      field_path(scope, "weight_decay_scales"));
   for (auto& [path, decay] : decay_) decay *= cfg.weight_decay;

@@ -16,10 +16,13 @@ namespace axle {
 class Sgd final : public Optimizer {
  public:
   struct Config {
+    /// By step.
     Schedule learning_rate = CosineWithWarmup{};
-    double momentum = 0;
+    /// Share of the last update in the next; 0: no state.
+    FractionBelowOne momentum = 0;
     /// Multiplied by the learning rate, apart from the momentum.
-    double weight_decay = 0;
+    NonNegative<double> weight_decay = 0;
+    /// Factors of the decay by patterns of parameters.
     WeightDecayScales weight_decay_scales = {};
     AXLE_CONFIG(Sgd, learning_rate, momentum, weight_decay, weight_decay_scales)
   };

@@ -17,9 +17,6 @@ namespace axle {
 namespace {
 
 void check_steps(int64_t warmup_steps, int64_t max_step) {
-  if (warmup_steps < 0) {
-    throw ConfigError(fmt::format("warmup_steps: must not be negative, got {}", warmup_steps));
-  }
   if (max_step <= warmup_steps) {
     throw ConfigError(
         fmt::format("max_step: must be after the warm-up, got {} and warmup_steps = {}", max_step,
@@ -27,7 +24,7 @@ void check_steps(int64_t warmup_steps, int64_t max_step) {
   }
 }
 
-Tensor after_warmup(const Tensor& step, int64_t warmup_steps, double begin, double peak,
+Tensor after_warmup(const Step& step, int64_t warmup_steps, double begin, double peak,
                     const Tensor& rest) {
   if (warmup_steps == 0) return rest;
   const Polynomial ramp{.begin_value = begin, .end_step = warmup_steps, .end_value = peak};
@@ -36,23 +33,24 @@ Tensor after_warmup(const Tensor& step, int64_t warmup_steps, double begin, doub
 
 }  // namespace
 
-Tensor CosineWithWarmup::operator()(const Tensor& step) const {
+Tensor CosineWithWarmup::operator()(const Step& step) const {
   check_steps(warmup_steps, max_step);
   const Polynomial fraction{.begin_step = warmup_steps, .end_step = max_step, .end_value = 1};
   const Tensor half_cosine = 0.5 * (1 + cos(std::numbers::pi * fraction(step)));
-  return after_warmup(step, warmup_steps, begin, peak, peak * ((1 - alpha) * half_cosine + alpha));
+  return after_warmup(step, warmup_steps, begin, peak, *peak * ((1 - alpha) * half_cosine + alpha));
 }
 
-Tensor LinearWithWarmup::operator()(const Tensor& step) const {
+Tensor LinearWithWarmup::operator()(const Step& step) const {
   check_steps(warmup_steps, max_step);
-  const Polynomial fall{
-      .begin_step = warmup_steps, .begin_value = peak, .end_step = max_step, .end_value = end};
+  const Polynomial fall{.begin_step = warmup_steps,
+                        .begin_value = double{peak},
+                        .end_step = max_step,
+                        .end_value = end};
   return after_warmup(step, warmup_steps, begin, peak, fall(step));
 }
 
-Tensor ConstantWithWarmup::operator()(const Tensor& step) const {
-  check_steps(warmup_steps, warmup_steps + 1);
-  return after_warmup(step, warmup_steps, begin, peak, scalar(peak));
+Tensor ConstantWithWarmup::operator()(const Step& step) const {
+  return after_warmup(step, warmup_steps, begin, peak, scalar(*peak));
 }
 
 AXLE_REGISTER(CosineWithWarmup)

@@ -14,17 +14,18 @@ Tree<double> weight_decay_scales(const Tree<ParamSpec>& params, const WeightDeca
   for (const auto& [path, spec] : params) {
     std::string dotted = path;
     std::ranges::replace(dotted, '/', '.');
-    const std::pair<const std::string, double>* chosen = nullptr;
+    const WeightDecayScales::value_type* chosen = nullptr;
     for (const auto& row : by_pattern) {
       if (!glob_match(row.first, dotted)) continue;
       ++uses[row.first];
       if (chosen && chosen->second != row.second) {
         throw ConfigError(fmt::format("{}: '{}' and '{}' both fit {}, with {} and {}", where,
-                                      chosen->first, row.first, path, chosen->second, row.second));
+                                      chosen->first, row.first, path, double{chosen->second},
+                                      double{row.second}));
       }
       chosen = &row;
     }
-    scales.emplace(path, spec.weight_decay_scale.value_or(chosen ? chosen->second : 1));
+    scales.emplace(path, spec.weight_decay_scale.value_or(chosen ? double{chosen->second} : 1));
   }
   for (const auto& [pattern, scale] : by_pattern) {
     if (!uses.contains(pattern)) {

@@ -6,13 +6,14 @@
 #include <string_view>
 
 #include "base/tree.h"
+#include "config/ranged.h"
 #include "nn/param.h"
 
 namespace axle {
 
 /// Factors of the weight decay by pattern over parameter paths, written with dots:
 /// {"**.norm.scale": 0}.
-using WeightDecayScales = std::map<std::string, double>;
+using WeightDecayScales = std::map<std::string, NonNegative<double>>;
 
 /// The factor of each parameter: its own weight_decay_scale, else that of the pattern that fits,
 /// else 1. Throws ConfigError at `where` if two patterns fit a parameter and differ, or one fits

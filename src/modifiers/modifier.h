@@ -22,7 +22,9 @@ class Modifier {
 /// whole name
 /// ("tpu-v5p-.*", "gpu-(H100|H200)-.*", "cpu.*").
 struct MeshRule {
+  /// A regular expression for the whole name of a machine.
   std::string machine = {};
+  /// Applied in order.
   std::vector<Child<Modifier>> modifiers = {};
   AXLE_CONFIG(MeshRule, machine, modifiers)
 };

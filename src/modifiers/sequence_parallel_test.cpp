@@ -10,10 +10,10 @@ namespace {
 
 TEST(SequenceParallel, LaysBlocksAndTheEmbeddingOverTheAxes) {
   const std::string laid = ".@activation: [[data, expert, fsdp], [seq, model]] (new)\n";
+  const std::string layer = "model.decoder.layers.layer";
   EXPECT_EQ(changes_by(SequenceParallel::Config{}),
-            "model.decoder.emb" + laid + "model.decoder.layers" + laid +
-                "model.decoder.layers.layer" + laid + "model.decoder.layers.layer.attention" +
-                laid + "model.decoder.layers.layer.feed_forward" + laid);
+            "model.decoder.emb" + laid + layer + ".attention" + laid + layer + ".feed_forward" +
+                laid + layer + laid + "model.decoder.layers" + laid);
 }
 
 TEST(SequenceParallel, WantsATreeWithBlocks) {

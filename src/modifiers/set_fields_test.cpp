@@ -12,7 +12,7 @@ TEST(SetFields, SetsEachPathAndNothingElse) {
   EXPECT_EQ(
       changes_by(SetFields::Config{
           .set = {{"max_steps", "7"}, {"model.decoder.model_dim", "12"}, {"mesh", "data=2"}}}),
-      "model.decoder.model_dim: 8 -> 12\nmesh: none -> data=2\nmax_steps: 10 -> 7\n");
+      "model.decoder.model_dim: 8 -> 12\nmesh: '' -> data=2\nmax_steps: 10 -> 7\n");
   EXPECT_EQ(changes_by(SetFields::Config{}), "");
 }
 

@@ -11,7 +11,7 @@ namespace {
 TEST(SetRemat, SetsThePolicyOfTheSlotsThatMatch) {
   EXPECT_EQ(changes_by(remat("**.layer", save("qkv", "attention_output"))),
             "model.decoder.layers.layer.@remat: SaveNames (new)\n"
-            "model.decoder.layers.layer.@remat.names: [qkv, attention_output] (new)\n"
+            "model.decoder.layers.layer.@remat.names: ['qkv', 'attention_output'] (new)\n"
             "model.decoder.layers.layer.@remat.offload: [] (new)\n");
 }
 

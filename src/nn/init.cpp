@@ -96,11 +96,11 @@ Initialiser VarianceScaling::operator()(const InitSpec& spec) const {
             const double variance =
                 fan == Fan::kNone ? 0 : static_cast<float>(scale / fan_size(spec, fan));
             const double deviation =
-                fan == Fan::kNone ? scale : std::sqrt(static_cast<float>(variance));
+                fan == Fan::kNone ? double{scale} : std::sqrt(static_cast<float>(variance));
             switch (distribution) {
               case Distribution::kUniform: {
                 const double half_width =
-                    fan == Fan::kNone ? scale : std::sqrt(static_cast<float>(3 * variance));
+                    fan == Fan::kNone ? double{scale} : std::sqrt(static_cast<float>(3 * variance));
                 return random::uniform(key, spec.shape, spec.dtype, -1, 1) * half_width;
               }
               case Distribution::kNormal:

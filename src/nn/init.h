@@ -10,6 +10,7 @@
 
 #include "config/describe.h"
 #include "config/fn.h"
+#include "config/ranged.h"
 #include "ir/tensor.h"
 
 namespace axle {
@@ -37,14 +38,17 @@ using Init = Fn<Initialiser(const InitSpec&)>;
 
 /// Every element is `value`.
 struct Constant {
+  /// Of every element.
   double value = 0;
   Initialiser operator()(const InitSpec& spec) const;
   AXLE_CONFIG(Constant, value)
 };
+/// Every element is 0.
 struct Zeros {
   Initialiser operator()(const InitSpec& spec) const;
   AXLE_CONFIG(Zeros)
 };
+/// Every element is 1.
 struct Ones {
   Initialiser operator()(const InitSpec& spec) const;
   AXLE_CONFIG(Ones)
@@ -60,8 +64,11 @@ void from_text(std::string_view text, Distribution& v);
 /// Variance scale / fan: normal, uniform or truncated at two standard deviations. With Fan::kNone
 /// the scale itself is the standard deviation (the half width of the uniform distribution).
 struct VarianceScaling {
-  double scale = 1;
+  /// Times 1 / fan: the variance; with the fan `none`, the deviation itself.
+  Positive<double> scale = 1;
+  /// How many inputs, outputs, or the mean of both, the variance is divided by.
   Fan fan = Fan::kAverage;
+  /// What is drawn from; all have the same variance.
   Distribution distribution = Distribution::kUniform;
   Initialiser operator()(const InitSpec& spec) const;
   AXLE_CONFIG(VarianceScaling, scale, fan, distribution)

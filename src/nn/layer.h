@@ -35,12 +35,14 @@ struct SaveNothing {
   RematPolicy operator()() const { return save_nothing(); }
   AXLE_CONFIG(SaveNothing)
 };
+/// Keeps the results of all products; the rest is computed again.
 struct SaveDots {
   RematPolicy operator()() const { return save_dots(); }
   AXLE_CONFIG(SaveDots)
 };
+/// Keeps what has one of these tags; the rest is computed again.
 struct SaveNames {
-  /// Tags of name(x, tag); "*" and "?" match as in file names. The rest is computed again.
+  /// Tags of name(x, tag); "*" and "?" match as in file names.
   std::vector<std::string> names = {};
   /// Tags of what is kept in the host's memory, where the target has a way there, else on the
   /// device.

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "config/serialize.h"
 #include "config/set.h"
 
@@ -15,9 +17,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 template <class F>
-void at_entry(const RecipeFileEntry& entry, F f) {
+auto at_entry(const RecipeFileEntry& entry, F f) {
   try {
-    f();
+    return f();
   } catch (const ConfigError& error) {
     throw ConfigError(entry.where + ": " + error.what());
   }
@@ -31,8 +33,12 @@ std::string set_text(const Json& value) {
   return text == "none" ? "\"none\"" : text;
 }
 
+[[noreturn]] void fail_expected(std::string_view what, const Json& value) {
+  throw ConfigError(fmt::format("expected {}, got {}", what, printable(value.dump())));
+}
+
 std::string name_in(const Json& value, std::string_view what) {
-  if (!value.is_string()) throw ConfigError(fmt::format("expected {}, got {}", what, value.dump()));
+  if (!value.is_string() || value.get_ref<const std::string&>().empty()) fail_expected(what, value);
   return value.get<std::string>();
 }
 
@@ -53,11 +59,13 @@ ReplaceSpec replace_spec(const std::string& target, const Json& value) {
       .select = select_by_name(target),
       .with = AnyConfig::fresh(find_config_type(name_in(fields["with"], "the name of a class")))};
   const Json set_fields = fields.value("set", Json::object());
+  if (!set_fields.is_object()) fail_expected("a mapping of fields", set_fields);
   for (const auto& [path, text] : set_fields.items()) {
     set(spec.with, path, set_text(text), spec.with.type().name);
     spec.keep.push_back(path);
   }
   const Json keep = fields.value("keep", Json::array());
+  if (!keep.is_array()) fail_expected("a list of names of fields", keep);
   for (const Json& field : keep) spec.keep.push_back(name_in(field, "names of fields"));
   if (fields.contains("at")) spec.select.at = name_in(fields["at"], "a pattern of paths");
   if (fields.contains("wrap")) spec.wrap = name_in(fields["wrap"], "the name of a slot");
@@ -96,7 +104,11 @@ void apply_file(const RecipeFile& file, Trainer::Config& config, ResolveReport& 
   for (const auto& entry : file.modify)
     at_entry(entry, [&] { apply_modifier(entry, config, report); });
   for (const auto& entry : file.set)
-    at_entry(entry, [&] { set(config, entry.key, set_text(entry.value)); });
+    std::ranges::move(set_entry(entry, config), std::back_inserter(report.replaced));
+}
+
+std::vector<Replaced> set_entry(const RecipeFileEntry& entry, Trainer::Config& config) {
+  return at_entry(entry, [&] { return set(config, entry.key, set_text(entry.value)); });
 }
 
 }  // namespace axle

@@ -9,4 +9,8 @@ namespace axle {
 /// Applies `replace`, `modify` and `set`, in this order. Throws ConfigError "<file>:<line>: ...".
 void apply_file(const RecipeFile& file, Trainer::Config& config, ResolveReport& report);
 
+/// Sets the field that an entry of the section `set` names. Throws ConfigError
+/// "<file>:<line>: ...".
+std::vector<Replaced> set_entry(const RecipeFileEntry& entry, Trainer::Config& config);
+
 }  // namespace axle

@@ -1,13 +1,13 @@
 #include "recipes/recipe_file.h"
 
 #include <fmt/format.h>
-#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "config/serialize.h"
+#include "base/utf8.h"
+#include "config/yaml.h"
 #include "train/trainer.h"
 
 namespace axle {
@@ -31,83 +31,90 @@ bool is_whole_config(const Json& document) {
 class Parser {
  public:
   Parser(std::string_view text, const std::string& source)
-      : source_(source),
-        document_(parse_yaml(text, source)),
-        nodes_(YAML::Load(std::string(text))) {}
+      : source_(source), document_(parse_yaml(text, source, &lines_)) {}
 
   RecipeFile parse() {
     if (document_.is_null()) return {};
     if (!document_.is_object())
-      fail(nodes_, "expected the sections recipe, replace, modify, set; got something else");
+      fail({}, "expected the sections recipe, replace, modify, set; got something else");
     RecipeFile out;
     if (is_whole_config(document_)) {
-      out.config = document_;
+      out.config = std::move(document_);
       return out;
     }
-    for (const auto& item : nodes_) {
-      const std::string name = item.first.Scalar();
-      const Json& section = document_.at(name);
-      if (!std::ranges::count(kSections, name)) fail_unknown(item.first, name);
+    size_t index = 0;
+    for (const auto& [name, section] : document_.items()) {
+      const Place at = {index++};
+      if (!std::ranges::count(kSections, name)) fail_unknown(at, name);
       if (section.is_null()) continue;
-      if (name == "recipe") out.recipe = text_of(item.second, section);
-      if (name == "replace") out.replace = entries(item.second, mapping(item.second, section));
-      if (name == "set") out.set = entries(item.second, mapping(item.second, section));
-      if (name == "modify") out.modify = modifiers(item.second, section);
+      if (name == "recipe") out.recipe = text_of(at, section);
+      if (name == "replace") out.replace = entries(at, mapping(at, section));
+      if (name == "set") out.set = entries(at, mapping(at, section));
+      if (name == "modify") out.modify = modifiers(at, section);
     }
     return out;
   }
 
  private:
-  std::string where(const YAML::Node& node) const {
-    return fmt::format("{}:{}", source_, node.Mark().line + 1);
-  }
-  [[noreturn]] void fail(const YAML::Node& at, std::string_view message) const {
-    throw ConfigError(fmt::format("{}: {}", where(at), message));
-  }
-  [[noreturn]] void fail_unknown(const YAML::Node& at, const std::string& name) const {
-    fail(at, fmt::format("no such section: {}{} (sections: {})", name, suggest(name, kSections),
-                         join(kSections, ", ")));
+  // Of a key or element: see YamlLines.
+  using Place = std::vector<size_t>;
+  static Place below(Place place, size_t index) {
+    place.push_back(index);
+    return place;
   }
 
-  std::string text_of(const YAML::Node& at, const Json& value) const {
-    if (!value.is_string()) fail(at, "expected the name of a recipe, got " + value.dump());
+  std::string where(const Place& at) const {
+    const auto line = lines_.find(at);
+    return fmt::format("{}:{}", source_, line == lines_.end() ? 1 : line->second);
+  }
+  [[noreturn]] void fail(const Place& at, std::string_view message) const {
+    throw ConfigError(fmt::format("{}: {}", where(at), message));
+  }
+  [[noreturn]] void fail_expected(const Place& at, std::string_view expected,
+                                  const Json& got) const {
+    fail(at, fmt::format("expected {}, got {}", expected, printable(got.dump())));
+  }
+  [[noreturn]] void fail_unknown(const Place& at, const std::string& name) const {
+    fail(at, fmt::format("no such section: {}{} (sections: {})", printable(name),
+                         suggest(name, kSections), join(kSections, ", ")));
+  }
+
+  std::string text_of(const Place& at, const Json& value) const {
+    if (!value.is_string()) fail_expected(at, "the name of a recipe", value);
     return value.get<std::string>();
   }
-  const Json& mapping(const YAML::Node& at, const Json& value) const {
-    if (!value.is_object()) fail(at, "expected a mapping, got " + value.dump());
+  const Json& mapping(const Place& at, const Json& value) const {
+    if (!value.is_object()) fail_expected(at, "a mapping", value);
     return value;
   }
 
-  std::vector<RecipeFileEntry> entries(const YAML::Node& node, const Json& values) const {
+  std::vector<RecipeFileEntry> entries(const Place& at, const Json& values) const {
     std::vector<RecipeFileEntry> out;
-    for (const auto& item : node) {
-      const std::string key = item.first.Scalar();
-      out.push_back({key, values.at(key), where(item.first)});
-    }
+    for (const auto& [key, value] : values.items())
+      out.push_back({key, value, where(below(at, out.size()))});
     return out;
   }
 
   // A list of names, each maybe with fields: "- SetMesh" or "- SetMesh: {mesh: data=2}".
-  std::vector<RecipeFileEntry> modifiers(const YAML::Node& node, const Json& values) const {
-    if (!values.is_array()) fail(node, "expected a list of modifiers, got " + values.dump());
+  std::vector<RecipeFileEntry> modifiers(const Place& at, const Json& values) const {
+    if (!values.is_array()) fail_expected(at, "a list of modifiers", values);
     std::vector<RecipeFileEntry> out;
-    for (size_t i = 0; i < values.size(); ++i) {
-      const Json& value = values[i];
+    for (const Json& value : values) {
+      const Place element = below(at, out.size());
       if (value.is_string()) {
-        out.push_back({value.get<std::string>(), nullptr, where(node[i])});
+        out.push_back({value.get<std::string>(), nullptr, where(element)});
       } else if (value.is_object() && value.size() == 1) {
-        out.push_back(entries(node[i], value).front());
+        out.push_back(entries(element, value).front());
       } else {
-        fail(node[i],
-             "expected one modifier, 'Name' or 'Name: {field: value}', got " + value.dump());
+        fail_expected(element, "one modifier, 'Name' or 'Name: {field: value}'", value);
       }
     }
     return out;
   }
 
   std::string source_;
+  YamlLines lines_;
   Json document_;
-  YAML::Node nodes_;
 };
 
 }  // namespace

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "base/version.h"
@@ -14,8 +17,42 @@
 namespace axle {
 namespace {
 
-void apply(const SetField& edit, Trainer::Config& config) { set(config, edit.path, edit.text); }
-void apply(const UseData& edit, Trainer::Config& config) { use_data(config, edit.data); }
+void apply(const SetField& edit, Trainer::Config& config, ResolveReport& report) {
+  std::ranges::move(set(config, edit.path, edit.text), std::back_inserter(report.replaced));
+}
+void apply(const UseData& edit, Trainer::Config& config, ResolveReport&) {
+  use_data(config, edit.data);
+}
+
+bool sets_rules(const std::string& path) { return path.starts_with("mesh_rules"); }
+
+// The rules as files and edits leave them: rules come first, whatever sets them.
+bool set_rules(const std::vector<RecipeFile>& files, const std::vector<Edit>& edits,
+               Trainer::Config& config) {
+  bool any = false;
+  for (const RecipeFile& file : files) {
+    for (const RecipeFileEntry& entry : file.set) {
+      if (!sets_rules(entry.key)) continue;
+      set_entry(entry, config);
+      any = true;
+    }
+  }
+  for (const Edit& edit : edits) {
+    const auto* field = std::get_if<SetField>(&edit);
+    if (!field || !sets_rules(field->path)) continue;
+    set(config, field->path, field->text);
+    any = true;
+  }
+  return any;
+}
+
+void apply_rules(Trainer::Config& config, ResolveReport& report) {
+  // A copy: a rule may rewrite the rules.
+  const MeshRules rules = config.mesh_rules;
+  report.mesh_rule = apply_mesh_rules(rules, report.machine, config);
+  if (!report.mesh_rule.empty()) return;
+  for (const MeshRule& rule : rules) report.unmatched_rules.push_back(rule.machine);
+}
 
 Trainer::Config whole_tree(const nlohmann::ordered_json& document, const std::string& source) {
   Trainer::Config config;
@@ -57,13 +94,11 @@ Resolved resolve_config(const ResolveRequest& request) {
                                   join(recipe_names(), ", ")));
   } else {
     out.config = recipe(out.report.recipe);
-    // A copy: a rule may rewrite the rules.
-    const MeshRules rules = out.config.mesh_rules;
-    out.report.mesh_rule = apply_mesh_rules(rules, request.machine, out.config);
   }
+  if (set_rules(files, request.edits, out.config) || !tree) apply_rules(out.config, out.report);
   for (const RecipeFile& file : files) apply_file(file, out.config, out.report);
   for (const Edit& edit : request.edits) {
-    std::visit([&](const auto& e) { apply(e, out.config); }, edit);
+    std::visit([&](const auto& e) { apply(e, out.config, out.report); }, edit);
   }
   return out;
 }
@@ -72,6 +107,10 @@ std::string to_text(const ResolveReport& report) {
   std::string out;
   if (!report.mesh_rule.empty())
     out += fmt::format("mesh rule {} (this machine is {})\n", report.mesh_rule, report.machine);
+  if (!report.unmatched_rules.empty()) {
+    out += fmt::format("no mesh rule matches {}, the config stays as it is (rules: {})\n",
+                       report.machine, join(report.unmatched_rules, ", "));
+  }
   for (const auto& [what, done] : report.replaced) {
     out += fmt::format("{}: {}\n", what, join(done.matched, ", "));
     append(out, "carried over", done.carried);

@@ -41,14 +41,13 @@ struct ResolveReport {
   std::string recipe;
   std::string machine;
   std::string mesh_rule;  // the pattern that matched; empty: none
-  struct Replaced {
-    std::string what;  // "FeedForward -> MoE"
-    ReplaceReport report;
-  };
+  /// Where none of them matches: the patterns of all rules.
+  std::vector<std::string> unmatched_rules = {};
   std::vector<Replaced> replaced = {};
   std::vector<std::string> modified = {};
 };
-/// "FeedForward -> MoE: model.decoder.layers.layer.feed_forward.body\n  carried over: ...\n".
+/// "mesh rule gpu-.* (this machine is gpu-H100-8)\nFeedForward -> MoE:
+/// model.decoder.layers.layer.feed_forward.body\n  carried over: ...\n".
 std::string to_text(const ResolveReport& report);
 
 struct Resolved {
@@ -57,8 +56,9 @@ struct Resolved {
 };
 
 /// Applies, in this order: recipe, mesh rule, then of each file replace, modify and set, then the
-/// edits. A file with a whole config stands for recipe and mesh rule. Throws ConfigError, where a
-/// file is to blame as "<file>:<line>: ...".
+/// edits. Rules that a file or an edit sets take the place of the recipe's. A file with a whole
+/// config stands for recipe and mesh rule, unless something sets rules beside it. Throws
+/// ConfigError, where a file is to blame as "<file>:<line>: ...".
 Resolved resolve_config(const ResolveRequest& request);
 
 /// Text of a file for --config that gives exactly this config.

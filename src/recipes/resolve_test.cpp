@@ -69,6 +69,45 @@ TEST(Resolve, WholeConfigIsKeptAsItIs) {
   EXPECT_TRUE(after.config.mesh.axes.empty());
 }
 
+TEST(Resolve, RulesOfFilesAndEditsAreApplied) {
+  const ConfigText file{"a.yaml",
+                        "set:\n  mesh_rules:\n  - machine: abacus-.*\n    modifiers:\n"
+                        "    - {class: SetMesh, mesh: \"data=3\"}\n  seed: 5\n"};
+  ResolveRequest request{.recipe = kRuled, .files = {file}, .edits = {}, .machine = "abacus-1"};
+  EXPECT_EQ(to_text(resolve_config(request).config.mesh), "data=3");
+  EXPECT_EQ(resolve_config(request).report.mesh_rule, "abacus-.*");
+  request.edits = {SetField{"mesh_rules[0].modifiers[0].mesh", "data=5"}};
+  EXPECT_EQ(to_text(resolve_config(request).config.mesh), "data=5");
+  request.edits.emplace_back(SetField{"mesh", "data=7"});
+  EXPECT_EQ(to_text(resolve_config(request).config.mesh), "data=7") << "rules come before edits";
+  request.machine = "gpu-H200-64";
+  EXPECT_EQ(resolve_config(request).report.mesh_rule, "") << "the recipe's own are gone";
+  // Beside a whole config as well.
+  const ConfigText whole{"b.yaml", to_config_file(kRuled, recipe(kRuled))};
+  const std::string rules =
+      "[{machine: abacus-1, modifiers: [{class: SetMesh, mesh: \"data=2\"}]}]";
+  EXPECT_EQ(to_text(resolve_config({.recipe = "",
+                                    .files = {whole},
+                                    .edits = {SetField{"mesh_rules", rules}},
+                                    .machine = "abacus-1"})
+                        .config.mesh),
+            "data=2");
+}
+
+TEST(Resolve, NoMatchingRuleIsSaid) {
+  const Resolved b200 = resolve_config({.recipe = kRuled, .machine = "gpu-B200-8"});
+  EXPECT_THAT(to_text(b200.report),
+              HasSubstr("no mesh rule matches gpu-B200-8, the config stays as "
+                        "it is (rules: tpu-"));
+  EXPECT_EQ(to_text(resolve_config({.recipe = "quickstart", .machine = "gpu-B200-8"}).report), "");
+}
+
+TEST(Resolve, LongNamesOfMachines) {
+  const Resolved resolved =
+      resolve_config({.recipe = kRuled, .machine = "gpu-" + std::string(1'000'000, 'H')});
+  EXPECT_EQ(resolved.report.mesh_rule, "");
+}
+
 TEST(Resolve, NeverChangesTheRecipe) {
   const std::string before = to_string(recipe("quickstart"));
   resolve_config({.recipe = "quickstart",

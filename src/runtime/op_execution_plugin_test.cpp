@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "ops/rules.h"
 #include "testing/op_samples.h"
 #include "testing/plugin_fixture.h"
 
@@ -135,7 +136,7 @@ TEST_F(OpExecution, IntegersAreDrawnAlikeBetweenAllBounds) {
   for (const DType dtype : {DType::kI32, DType::kI64, DType::kU32, DType::kU64}) {
     std::vector<int64_t> bounds{-2, 0, 3, 100, (int64_t{1} << 53) + 1, -(int64_t{1} << 53) - 1};
     dispatch(dtype, [&]<class T>(std::type_identity<T>) {
-      if constexpr (std::is_integral_v<T>) push_edges<T>(bounds);
+      if constexpr (detail::Integer<T>) push_edges<T>(bounds);
     });
     std::erase_if(bounds, [&](int64_t v) { return !Scalar(v).fits(dtype); });
     std::vector<std::pair<int64_t, int64_t>> intervals;

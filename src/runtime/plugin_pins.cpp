@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <regex>
 
 #include "base/error.h"
+#include "base/regex.h"
 #include "base/text.h"
 #include "io/file.h"
 
@@ -21,7 +21,7 @@ std::filesystem::path note_of(const PluginPins& pins, const std::filesystem::pat
 }  // namespace
 
 PluginPins parse_plugin_pins(std::string_view platform, std::string_view list) {
-  static const std::regex wheel_line(
+  static const Regex wheel_line(
       R"(([A-Za-z0-9._-]+)==([A-Za-z0-9.+_-]+) --hash=sha256:([0-9a-f]{64})  # ([0-9]{1,15}) bytes)");
   PluginPins out{.platform = std::string(platform), .list = std::string(list)};
   std::string file;
@@ -29,13 +29,12 @@ PluginPins parse_plugin_pins(std::string_view platform, std::string_view list) {
   for (const std::string_view view : split(list, '\n')) {
     ++number;
     const std::string line(view);
-    std::smatch parts;
     if (line.starts_with(kFile)) {
       file = line.substr(kFile.size());
     } else if (line.empty() || line.starts_with('#')) {
       continue;
-    } else if (!file.empty() && std::regex_match(line, parts, wheel_line)) {
-      out.wheels.push_back({parts[1], parts[2], parts[3], std::stoll(parts[4]), file});
+    } else if (const auto parts = wheel_line.match(line); parts && !file.empty()) {
+      out.wheels.push_back({(*parts)[1], (*parts)[2], (*parts)[3], std::stoll((*parts)[4]), file});
       file.clear();
     } else {
       throw DataError(fmt::format(

@@ -12,10 +12,6 @@ namespace {
 
 std::unique_ptr<Input> build_input(const Evaler::Config& cfg, const std::string& where,
                                    const TrainingParts& training) {
-  if (cfg.every_steps && *cfg.every_steps < 1) {
-    throw ConfigError(fmt::format("{}.every_steps: must be at least 1, or none, got {}", where,
-                                  *cfg.every_steps));
-  }
   auto input = cfg.input.build(training.input_dims, Scope{.path = where + ".input"});
   if (input->facts().endless) {
     throw ConfigError(fmt::format(

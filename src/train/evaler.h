@@ -36,7 +36,7 @@ class Evaler {
     /// Ends by itself: `epochs` or `num_batches` is set.
     Child<Input> input = {};
     /// Evaluate after every so many steps and at the end; none: at the end alone.
-    std::optional<int64_t> every_steps = {};
+    std::optional<Positive<int64_t>> every_steps = {};
     AXLE_CONFIG(Evaler, input, every_steps)
   };
   /// Builds the input and traces the program. Throws ConfigError naming the evaler where its

@@ -21,7 +21,7 @@ void TensorBoardWriter::guarded(F&& f) {
 
 void TensorBoardWriter::write(const StepRecord& record) {
   const std::string run = record.split.empty() ? "train" : record.split;
-  if (record.split.empty() && record.step % std::max<int64_t>(cfg_.every_steps, 1) != 0) return;
+  if (record.split.empty() && record.step % cfg_.every_steps != 0) return;
   guarded([&] {
     auto& file = files_[run];
     if (!file) file = std::make_unique<EventFileWriter>(dir_ / run);

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "config/ranged.h"
 #include "io/event_file.h"
 #include "train/summary_writer.h"
 
@@ -14,7 +15,7 @@ class TensorBoardWriter final : public SummaryWriter {
  public:
   struct Config {
     /// Training records are written every so many steps.
-    int64_t every_steps = 10;
+    Positive<int64_t> every_steps = 10;
     AXLE_CONFIG(TensorBoardWriter, every_steps)
   };
   TensorBoardWriter(const Config& cfg, const Dims& dims, const Scope&)

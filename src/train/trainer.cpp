@@ -118,8 +118,6 @@ Trainer::Run::Run(const Config& config, RunOptions run_options)
       evaluations_(training_, mesh_),
       folder_(options_.dir),
       checkpointer_(std::make_unique<Checkpointer>(cfg_.checkpointer, folder_.checkpoints())) {
-  if (cfg_.max_steps < 0)
-    throw ConfigError(fmt::format("max_steps: must be at least 0, got {}", *cfg_.max_steps));
   state_.leaves = train_state(*training_.model, *training_.learner);
   program_flops_ = region_flops(*step_.graph);
 }

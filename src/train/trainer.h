@@ -52,33 +52,40 @@ struct RunOptions {
 class Trainer {
  public:
   struct Config {
+    /// What is trained.
     Child<Model> model = CausalLM::Config{};
+    /// What it is trained on.
     Child<Input> input = {};
+    /// How gradients become updates.
     Child<Learner> learner = Learner::Config{};
+    /// When the state is saved, and what is kept.
     Checkpointer::Config checkpointer = {};
     /// By name; the name is the `split` of its records.
-    std::map<std::string, Evaler::Config> evalers = {};
+    NamedMap<Evaler::Config> evalers = {};
     /// Steps of the whole run, those before a resume included.
-    Required<int64_t> max_steps = REQUIRED;
+    Required<Positive<int64_t>> max_steps = REQUIRED;
     /// Of initialisation, dropout and the order of data.
     int64_t seed = 0;
     /// Devices as named axes, "data=2,fsdp=-1"; none: one device.
     Mesh mesh = {};
     /// Mesh axes of a batch's dims.
     PartitionSpec batch_partition = {.dims = {{"data", "expert", "fsdp"}, "seq"}};
+    /// What differs between machines; the first rule that matches is applied before files and
+    /// flags.
     MeshRules mesh_rules = {};
     /// Parameters and inputs are cast to it at the top of the step; none: computed as stored (f32).
     std::optional<DType> compute_dtype = {};
     /// Of the step, by the names that the plugin's compiler knows, on top of Axle's own choices for
     /// the device.
     std::map<std::string, std::string> compiler_options = {};
+    /// What happens after a step whose loss, gradient or new state is not finite.
     NonFinite on_non_finite = NonFinite::kStop;
-    /// Lines of the console; metrics.jsonl has every step.
-    int64_t log_every_steps = 10;
+    /// Steps between lines of the console; metrics.jsonl has every step.
+    Positive<int64_t> log_every_steps = 10;
     /// Layer summaries are computed and written in every step; off, they cost nothing.
     bool layer_summaries = false;
     /// Beside metrics.jsonl, which is always written.
-    std::map<std::string, Child<SummaryWriter>> writers = {};
+    NamedMap<Child<SummaryWriter>> writers = {};
     AXLE_CONFIG(Trainer, model, input, learner, checkpointer, evalers, max_steps, seed, mesh,
                 batch_partition, mesh_rules, compute_dtype, compiler_options, on_non_finite,
                 log_every_steps, layer_summaries, writers)

@@ -164,7 +164,7 @@ TEST_F(TrainerEvaluation, WhatCannotWorkIsRefusedBeforeTheFirstStep) {
             "evalers.held_out.input: expected an input that ends, got one without an end; set "
             "epochs or num_batches");
   EXPECT_EQ(refused({.input = eight, .every_steps = 0}),
-            "evalers.held_out.every_steps: must be at least 1, or none, got 0");
+            "evalers['held_out'].every_steps: expected an integer of at least 1, got 0");
 }
 
 TEST_F(TrainerEvaluation, EvalersOfEqualProgramsShareOneExecutable) {

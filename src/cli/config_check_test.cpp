@@ -1,0 +1,185 @@
+// config check and config describe as the user calls them: every mistake at once, nothing run.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/run_test.h"
+#include "io/file.h"
+#include "testing/temp_dir.h"
+
+namespace axle {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+Ran check(const std::vector<std::string>& settings, const std::string& recipe = "quickstart",
+          const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments = {"config", "check", recipe, "--data", "synthetic"};
+  for (const std::string& setting : settings) {
+    arguments.emplace_back("--set");
+    arguments.push_back(setting);
+  }
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_axle(arguments);
+}
+
+TEST(ConfigCheck, RefusesWhatARunWouldRefuse) {
+  const std::pair<const char*, const char*> kMistakes[] = {
+      {"learner.optimizer.b1=2",
+       "learner.optimizer.b1: expected a number of at least 0 and below 1, got '2'"},
+      {"learner.optimizer.b1=nan", "expected a number of at least 0 and below 1, got 'nan'"},
+      {"learner.optimizer.eps=0", "learner.optimizer.eps: expected a number above 0"},
+      {"learner.optimizer.weight_decay=-0.1", "expected a number of at least 0"},
+      {"learner.optimizer.learning_rate.peak=inf", "expected a number above 0, got 'inf'"},
+      {"learner.optimizer.learning_rate.warmup_steps=600",
+       "learner.optimizer.learning_rate.max_step: must be after the warm-up"},
+      {"input.batch_size=0", "input.batch_size: expected an integer of at least 1, got '0'"},
+      {"input.seq_len=-1", "input.seq_len: expected an integer of at least 1"},
+      {"max_steps=-5", "max_steps: expected an integer of at least 1"},
+      {"evalers.held_out.every_steps=0",
+       "evalers.held_out.every_steps: expected an integer of at least 1"},
+      {"evalers['../x']={every_steps: 3}", "evalers: expected a name of letters"},
+      {"evalers={'': {every_steps: 3}}", "evalers: expected a name of letters"},
+      {"checkpointer.keep_last_n=0", "expected an integer of at least 1"},
+      {"log_every_steps=0", "expected an integer of at least 1"},
+      {"model.decoder.model_dim=0", "expected an integer of at least 1"},
+      {"model.decoder.layers.num_layers=+-4", "expected an integer, got '+-4'"},
+      {"model.decoder.layers.layer.attention.body.num_heads=3", "must divide the model dim"},
+      {"model.decoder.layers.layer.attention.body.qkv.theta=0", "expected a number above 0"},
+      {"model.z_loss_scale=nan", "expected a number of at least 0"},
+      {"mesh=dta=4", "dta"},
+      {"mesh=data=0", "mesh"},
+      {"mesh=data=3", "input"},
+      {"evalers.held_out.input.num_batches=none",
+       "evalers.held_out.input: expected an input that "
+       "ends"},
+      {"learner.optimizer.weight_decay_scales={'nothing.**': 0}", "fits no parameter"},
+      {"learner.ema.decay=1.5", "learner.ema.decay"},
+  };
+  for (const auto& [setting, message] : kMistakes) {
+    const Ran ran = check({setting});
+    EXPECT_EQ(ran.code, 2) << setting << "\n" << ran.out;
+    EXPECT_THAT(ran.err, HasSubstr(message)) << setting;
+  }
+}
+
+TEST(ConfigCheck, EveryMistakeInOneGo) {
+  const Ran ran =
+      run_axle({"config", "check", "quickstart", "--data", "nowhere.txt", "--set",
+                "mesh=data=2,fsdp=-1,seq=-1", "--set",
+                "input.tokenizer={class: ByteTokenizer, vocab_size: 4096}", "--set",
+                "learner.optimizer.learning_rate.warmup_steps=600", "--set", "max_steps=REQUIRED"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err,
+              AllOf(HasSubstr("REQUIRED but not set: max_steps\n"),
+                    HasSubstr("input.source.path: expected a file or folder, got nothing at "
+                              "nowhere.txt\n"),
+                    HasSubstr("input.tokenizer: expected at most the model's vocabulary"),
+                    HasSubstr("learning_rate.max_step: must be after the warm-up"),
+                    HasSubstr("mesh: at most one axis of size -1")));
+}
+
+TEST(ConfigCheck, EveryRecipePassesOnItsMachines) {
+  const auto all = nlohmann::json::parse(run_axle({"config", "list", "--json"}).out);
+  for (const std::string recipe : all["recipes"]) {
+    const Ran ran = check({}, recipe);
+    EXPECT_EQ(ran.code, 0) << recipe << ": " << ran.err;
+  }
+  EXPECT_EQ(check({}, "fuji-7B-v2", {"--on", "gpu-H100-256"}).code, 0);
+}
+
+TEST(ConfigCheck, SaysWhereNoMeshRuleMatches) {
+  EXPECT_THAT(check({}, "fuji-7B-v2", {"--on", "tpu-v4-128"}).out,
+              HasSubstr("no mesh rule matches tpu-v4-128"));
+  EXPECT_THAT(check({}, "quickstart").out, Not(HasSubstr("mesh rule"))) << "it has no rules";
+}
+
+TEST(ConfigCheck, SaysWhatAClassKept) {
+  EXPECT_THAT(check({"model.decoder.output_norm=LayerNorm"}).out,
+              HasSubstr("RMSNorm -> LayerNorm: model.decoder.output_norm\n  carried over: "
+                        "model.decoder.output_norm.eps\n"));
+}
+
+TEST(ConfigSet, NumbersMakeConstants) {
+  const std::tuple<const char*, const char*, const char*> kCases[] = {
+      {"learner.optimizer.learning_rate=0.001", "learner.optimizer.learning_rate", "ConstantRate"},
+      {"learner.optimizer.learning_rate=0.001", "learner.optimizer.learning_rate.value", "0.001"},
+      {"model.decoder.layers.layer.feed_forward.body.hidden_dim=256",
+       "model.decoder.layers.layer.feed_forward.body.hidden_dim.dim", "256"},
+      {"learner.ema.decay=0.99", "learner.ema.decay.value", "0.99"},
+      {"learner.ema=0.99", "learner.ema.decay.value", "0.99"},
+      {"model.decoder.dropout=0.1", "model.decoder.dropout.rate", "0.1"},
+  };
+  for (const auto& [setting, path, value] : kCases) {
+    const Ran shown = run_axle({"config", "show", "quickstart", "--set", setting});
+    EXPECT_THAT(shown.out, HasSubstr(fmt::format("\n{}: {}\n", path, value))) << shown.err;
+    const Ran checked = check({setting});
+    EXPECT_EQ(checked.code, 0) << setting << ": " << checked.err;
+  }
+  const std::string refusal = check({"learner.optimizer.learning_rate=gelu"}).err;
+  EXPECT_THAT(refusal, HasSubstr("a number is a ConstantRate"));
+  EXPECT_THAT(refusal, Not(HasSubstr("silu"))) << "what fits a schedule";
+  EXPECT_THAT(check({"model.decoder.layers.layer.feed_forward.body.activation=0.5"}).err,
+              HasSubstr("no function of signature Tensor (Tensor const&) is called '0.5'"));
+}
+
+TEST(ConfigSet, AMappingWithAClassStartsFromItsDefaults) {
+  const Ran ran = run_axle({"config", "show", "fuji-7B-v2", "--set",
+                            "model.decoder.layers.layer.attention.body={class: Attention, "
+                            "num_heads: 2}"});
+  EXPECT_THAT(ran.out, HasSubstr("attention.body.num_heads: 2\n"));
+  EXPECT_THAT(ran.out, HasSubstr("attention.body.num_kv_heads: none\n"));
+  EXPECT_THAT(ran.out, HasSubstr("attention.body.qkv: FusedQKV\n"));
+}
+
+TEST(ConfigSet, WrapAndKeepNameSomething) {
+  const TempDir dir;
+  const std::pair<const char*, const char*> kCases[] = {
+      {"{with: RoPE, wrap: ''}", "expected the name of a slot, got"},
+      {"{with: RoPE, wrap: innr}", "RoPE.innr: no such field; did you mean 'inner'?"},
+      {"{with: SeparateQKV, keep: [q_prj]}", "SeparateQKV.q_prj: no such field; did you mean"},
+      {"{with: SeparateQKV, keep: ['']}", "expected names of fields, got"},
+      {"{with: SeparateQKV, keep: {a: b}}", "expected a list of names of fields, got"},
+      {"{with: SeparateQKV, set: [1]}", "expected a mapping of fields, got"},
+      {"{with: SeparateQKV, at: 5.5.5}", "expected at least one match at '5.5.5', got none"},
+  };
+  for (const auto& [spec, message] : kCases) {
+    replace_file(dir / "a.yaml",
+                 fmt::format("recipe: quickstart\nreplace:\n  FusedQKV: {}\n", spec));
+    const Ran ran = run_axle({"config", "show", "--config", dir / "a.yaml"});
+    EXPECT_EQ(ran.code, 2) << spec;
+    EXPECT_THAT(ran.err, HasSubstr(message)) << spec;
+  }
+}
+
+TEST(ConfigSet, HostileTextsAreOneLine) {
+  const std::string deep(1'000'000, '[');
+  for (const std::string& setting :
+       {std::string("learner.transforms=") + deep, "mesh=" + deep, "input=" + deep,
+        std::string("input={") + deep, std::string("learner.transforms=&a [*a]"),
+        std::string("model=\xff"), std::string("\xff=3"), "a.b" + std::string(100'000, '.'),
+        std::string(100'000, 'a') + "=1", "a" + std::string(100'000, '[') + "=1",
+        std::string("evalers['") + std::string(100'000, 'x') + "']={every_steps: 1}"}) {
+    const Ran ran = check({setting});
+    EXPECT_EQ(ran.code, 2) << setting.substr(0, 40);
+    EXPECT_THAT(ran.err, Not(HasSubstr("bug of Axle"))) << setting.substr(0, 40);
+    EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err.substr(0, 200);
+  }
+}
+
+TEST(ConfigDescribe, AsTheUserCallsIt) {
+  const Ran ran = run_axle({"config", "describe", "AdamW"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("b1: 0.9\n      Decay of the mean of gradients.\n"));
+  const auto json = nlohmann::json::parse(run_axle({"config", "describe", "AdamW", "--json"}).out);
+  EXPECT_EQ(json["fields"]["b1"]["max"], 1);
+  EXPECT_EQ(run_axle({"config", "describe", "AdamW2"}).code, 2);
+  EXPECT_EQ(run_axle({"config", "describe", "quickstart", "max_steps"}).code, 0);
+  EXPECT_EQ(run_axle({"config", "describe"}).code, 2);
+}
+
+}  // namespace
+}  // namespace axle

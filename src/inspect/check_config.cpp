@@ -1,0 +1,151 @@
+#include "inspect/check_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "config/carry.h"
+#include "config/missing.h"
+#include "config/walk.h"
+#include "data/synthetic_input.h"
+#include "data/text_input.h"
+#include "data/text_source.h"
+#include "io/file.h"
+#include "recipes/check_recipe.h"
+#include "train/check_mesh.h"
+#include "train/evaler.h"
+#include "train/training_parts.h"
+
+namespace axle {
+namespace {
+
+// A part of the config that can be built by itself.
+bool is_sound(const ConfigView& part) {
+  return missing(part).empty() && out_of_range(part).empty();
+}
+
+// Batches of the same shapes, of as many epochs or batches, from no data.
+void stand_in(Child<Input>& input) {
+  const auto* text = input.get_if<TextInput>();
+  if (!text) return;
+  SyntheticInput::Config synthetic{.seq_len = text->seq_len, .batch_size = text->batch_size};
+  if (text->epochs) synthetic.num_batches = text->epochs;
+  input.put(AnyConfig::of(std::move(synthetic)));
+}
+
+class Check {
+ public:
+  Check(const Trainer::Config& config, std::optional<int64_t> num_devices)
+      : config_(config), num_devices_(num_devices) {}
+
+  std::vector<std::string> run() {
+    attempt([&] { check_recipe(config_); });
+    const bool inputs_are_good = check_inputs();
+    if (!is_sound(config_.model) || !attempt([&] { build_model(); })) return take();
+    const bool tokenizers_fit = check_tokenizers();
+    const bool learner_is_good = is_sound(config_.learner) && attempt([&] { build_learner(); });
+    const bool mesh_is_good = attempt([&] { mesh_ = infer_mesh(config_.mesh, devices()); });
+    const bool rest_is_good = is_sound(config_);
+    if (inputs_are_good && tokenizers_fit && learner_is_good && mesh_is_good && rest_is_good)
+      check_programs();
+    return take();
+  }
+
+ private:
+  // True if fn() throws no mistake of the user's.
+  template <class F>
+  bool attempt(F fn) {
+    try {
+      fn();
+      return true;
+    } catch (const InternalError&) {
+      throw;
+    } catch (const Error& error) {
+      for (const std::string_view line : split(error.what(), '\n')) {
+        if (std::ranges::count(problems_, line) == 0) problems_.emplace_back(line);
+      }
+      return false;
+    }
+  }
+
+  std::vector<std::string> take() { return std::move(problems_); }
+
+  int64_t devices() const {
+    if (num_devices_) return *num_devices_;
+    int64_t out = 1;
+    for (const MeshAxis& axis : config_.mesh.axes) {
+      if (axis.size > 0 && __builtin_mul_overflow(out, axis.size, &out)) return 1;
+    }
+    return out;
+  }
+
+  // fn(path, input) for the training input and those of all evalers.
+  template <class F>
+  void for_each_input(F fn) const {
+    fn("input", config_.input);
+    for (const auto& [name, evaler] : config_.evalers)
+      fn(fmt::format("evalers.{}.input", name), evaler.input);
+  }
+
+  // Texts are there, though they are not read.
+  bool check_inputs() {
+    bool good = true;
+    for_each_input([&](const std::string& path, const Child<Input>& input) {
+      const auto* text = input.get_if<TextInput>();
+      const auto* source = text ? text->source.get_if<TextSource>() : nullptr;
+      if (!source || !source->path.has_value() || path_exists(source->path.get())) return;
+      good &= attempt([&] {
+        throw DataError(fmt::format("{}.source.path: expected a file or folder, got nothing at {}",
+                                    path, source->path.get()));
+      });
+    });
+    return good;
+  }
+
+  bool check_tokenizers() {
+    bool good = true;
+    for_each_input([&](const std::string& path, const Child<Input>& input) {
+      const auto* text = input.get_if<TextInput>();
+      if (!text || !is_sound(text->tokenizer)) return;
+      good &= attempt([&] { check_vocabulary(*text, path); });
+    });
+    return good;
+  }
+
+  void check_vocabulary(const TextInput::Config& text, const std::string& path) const {
+    const auto tokenizer = text.tokenizer.build({}, Scope{.path = path + ".tokenizer"});
+    axle::check_vocabulary(*tokenizer, model_->vocab_size(), path);
+  }
+
+  void build_model() { model_ = config_.model.build({}, Scope{.path = "model"}); }
+  void build_learner() {
+    config_.learner.build({.params = model_->param_specs()}, Scope{.path = "learner"});
+  }
+
+  void check_programs() {
+    Trainer::Config without_data = config_;
+    stand_in(without_data.input);
+    for (auto& [name, evaler] : without_data.evalers) stand_in(evaler.input);
+    const TrainingParts parts(without_data);
+    attempt([&] { step_program(parts.programs(mesh_, parts.make_input()->element_spec())); });
+    for (const auto& [name, evaler] : without_data.evalers)
+      attempt([&] { Evaler(evaler, name, parts, mesh_); });
+  }
+
+  const Trainer::Config& config_;
+  std::optional<int64_t> num_devices_;
+  std::vector<std::string> problems_;
+  std::unique_ptr<Model> model_;
+  Mesh mesh_;
+};
+
+}  // namespace
+
+std::vector<std::string> config_problems(const Trainer::Config& config,
+                                         std::optional<int64_t> num_devices) {
+  return Check(config, num_devices).run();
+}
+
+}  // namespace axle

@@ -1,0 +1,238 @@
+#include "inspect/config_description.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "config/docs.h"
+#include "config/print.h"
+#include "config/registry.h"
+#include "config/set.h"
+#include "config/walk.h"
+#include "train/trainer.h"
+
+namespace axle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string in_place_of_number(const std::type_info& role_or_signature) {
+  const ConfigType* type = find_number_type(role_or_signature);
+  return type ? fmt::format("; a number is a {}", type->name) : "";
+}
+
+// What a type with a syntax of its own says that it expects, or its name.
+std::string text_of_leaf(const TypeOps& ops, const void* like) {
+  if (ops.bounds) return range_text(*ops.bounds, ops.leaf);
+  if (ops.leaf == LeafKind::kBool) return "true or false";
+  if (ops.leaf == LeafKind::kString) return "a string";
+  try {
+    // No type reads this; where it fails, the value is as before.
+    ops.parse(const_cast<void*>(like), "\x01");
+  } catch (const Error& error) {
+    const std::string_view message = error.what();
+    constexpr std::string_view kExpected = "expected ";
+    const size_t end = message.find(", got");
+    if (message.starts_with(kExpected) && end != message.npos)
+      return std::string(message.substr(kExpected.size(), end - kExpected.size()));
+  }
+  return "a " + short_type_name(*ops.type);
+}
+
+std::string takes(const TypeOps& ops, void* at) {
+  // What an absent value would be.
+  const auto element = [&] {
+    void* inside = ops.value ? ops.value(at) : nullptr;
+    const bool was_empty = ops.value && !inside;
+    if (was_empty) inside = ops.emplace(at);
+    std::string out = takes(*ops.element, inside);
+    if (was_empty) ops.clear(at);
+    return out;
+  };
+  switch (ops.kind) {
+    case FieldKind::kLeaf:
+      return text_of_leaf(ops, at);
+    case FieldKind::kStruct:
+      return fmt::format("a {}", ops.config_type().name) +
+             (ops.config_type().number_field.empty() ? "" : "; a number is one");
+    case FieldKind::kChild:
+      return fmt::format("a {}: {}{}", ops.role().name, join(names_of(*ops.role().type), ", "),
+                         in_place_of_number(*ops.role().type));
+    case FieldKind::kFn:
+      return fmt::format("a function: {}{}", join(names_of(*ops.signature), ", "),
+                         in_place_of_number(*ops.signature));
+    case FieldKind::kOptional:
+      return "none or " + element();
+    case FieldKind::kRequired:
+      return element();
+    case FieldKind::kList:
+    case FieldKind::kMap:
+      break;
+  }
+  const std::string_view what = ops.kind == FieldKind::kList ? "a list, each " : "a map, each ";
+  const std::vector<Element> elements = ops.elements(at);
+  void* const first = elements.empty() ? ops.insert(at, "key") : elements[0].at;
+  std::string out = std::string(what) + takes(*ops.element, first);
+  if (elements.empty()) ops.clear(at);
+  return out;
+}
+
+std::string value_of(const Slot& slot) {
+  const auto lines = to_lines(ConfigView(slot), slot.name);
+  // The first line of a struct, list or map is of its first element.
+  const bool is_one = !lines.empty() && lines[0].path == slot.name;
+  return is_one ? lines[0].text : fmt::format("{} values", lines.size());
+}
+
+std::optional<Bounds> bounds_of(const TypeOps& ops) {
+  if (ops.bounds) return *ops.bounds;
+  return ops.element ? bounds_of(*ops.element) : std::nullopt;
+}
+
+FieldDescription field_of(const Slot& slot, std::string_view doc) {
+  return {.name = slot.name,
+          .value = value_of(slot),
+          .takes = takes(*slot.ops, slot.at),
+          .bounds = bounds_of(*slot.ops),
+          .doc = std::string(doc)};
+}
+
+// The struct whose fields stand directly below a slot; null for others.
+const ConfigType* type_below(const Slot& slot) {
+  if (const AnyConfig* held = held_config(slot)) return &held->type();
+  return peel(slot).ops->kind == FieldKind::kStruct ? &peel(slot).ops->config_type() : nullptr;
+}
+
+void add_fields(const Slot& slot, ConfigDescription& out) {
+  const ConfigType* type = type_below(slot);
+  for (const Slot& field : children_of(slot)) {
+    const bool is_option = field.name.starts_with('@');
+    const ConfigType* owner = is_option ? &peel(slot).ops->options_type() : type;
+    const std::string_view name = std::string_view(field.name).substr(is_option ? 1 : 0);
+    out.fields.push_back(field_of(field, owner ? doc_of(*owner, name) : ""));
+  }
+}
+
+ConfigDescription of_type(const ConfigType& type) {
+  ConfigDescription out{.name = std::string(type.name), .kind = "struct"};
+  if (type.role)
+    out.kind = type.role->name;
+  else if (type.signature)
+    out.kind = "function " + short_type_name(*type.signature);
+  out.doc = type.doc.empty() ? doc_of(type) : type.doc;
+  AnyConfig defaults = AnyConfig::fresh(type);
+  add_fields(ConfigView(defaults).slot(), out);
+  return out;
+}
+
+ConfigDescription of_role(const RoleListing& listing) {
+  ConfigDescription out{.name = listing.role->name, .kind = "role"};
+  for (const ConfigType* type : listing.classes) {
+    out.classes.push_back({.name = std::string(type->name),
+                           .value = "",
+                           .takes = "",
+                           .doc = std::string(type->doc.empty() ? doc_of(*type) : type->doc)});
+  }
+  return out;
+}
+
+ConfigDescription of_path(std::string_view recipe_name, std::string_view path) {
+  Trainer::Config config = recipe(recipe_name);
+  const Slot slot = find_slot(config, path);
+  const size_t dot = path.rfind('.');
+  const std::string_view parent_path = dot == path.npos ? "" : path.substr(0, dot);
+  const Slot parent = find_slot(config, parent_path);
+  const bool is_option = slot.name.starts_with('@');
+  const ConfigType* owner = is_option ? &peel(parent).ops->options_type() : type_below(parent);
+  const std::string_view name = std::string_view(slot.name).substr(is_option ? 1 : 0);
+  const FieldDescription field = field_of(slot, owner ? doc_of(*owner, name) : "");
+  ConfigDescription out{
+      .name = fmt::format("{} = {}", path, field.value), .kind = field.takes, .doc = field.doc};
+  add_fields(slot, out);
+  return out;
+}
+
+}  // namespace
+
+ConfigDescription describe_config(std::string_view name, std::string_view path) {
+  const std::vector<std::string> recipes = recipe_names();
+  const bool is_recipe = std::ranges::count(recipes, name) > 0;
+  if (!path.empty() && is_recipe) return of_path(name, path);
+  if (!path.empty()) recipe(name);  // throws
+  if (is_recipe) {
+    ConfigDescription out{.name = std::string(name), .kind = "recipe"};
+    Trainer::Config config = recipe(name);
+    add_fields(ConfigView(config).slot(), out);
+    return out;
+  }
+  std::vector<std::string> known = recipes;
+  for (const RoleListing& listing : list_roles()) {
+    if (listing.role->name == name && listing.classes.size() != 1) return of_role(listing);
+    known.push_back(listing.role->name);
+  }
+  for (const SignatureListing& listing : list_functions()) {
+    known.insert(known.end(), listing.names.begin(), listing.names.end());
+    const bool is_functor = std::ranges::any_of(
+        registered_configs(), [&](const ConfigType* type) { return type->name == name; });
+    if (!is_functor && std::ranges::count(listing.names, name) > 0)
+      return {.name = std::string(name), .kind = "function " + listing.signature};
+  }
+  for (const ConfigType* type : registered_configs()) {
+    known.emplace_back(type->name);
+    const bool has_name = type->role || type->signature;
+    if (!has_name && type->name == name) return of_type(*type);
+  }
+  try {
+    return of_type(find_config_type(name));
+  } catch (const ConfigError&) {
+    // Several have the name, or none has.
+    if (std::ranges::count(known, name) > 1) throw;
+    std::ranges::sort(known);
+    known.erase(std::unique(known.begin(), known.end()), known.end());
+    throw ConfigError(fmt::format(
+        "{}: expected a recipe, class, role or function, got none of that name{}; see axle config "
+        "list",
+        name, suggest(name, known)));
+  }
+}
+
+std::string to_text(const ConfigDescription& all) {
+  std::string out = fmt::format("{} ({})\n", all.name, all.kind);
+  if (!all.doc.empty()) out += fmt::format("  {}\n", all.doc);
+  for (const FieldDescription& field : all.fields) {
+    out += fmt::format("\n  {}: {}\n", field.name, field.value);
+    if (!field.doc.empty()) out += fmt::format("      {}\n", field.doc);
+    out += fmt::format("      Takes {}.\n", field.takes);
+  }
+  for (const FieldDescription& one : all.classes)
+    out += fmt::format("\n  {}\n      {}\n", one.name, one.doc);
+  return out;
+}
+
+Json to_json(const ConfigDescription& all) {
+  Json fields = Json::object(), classes = Json::object();
+  for (const FieldDescription& field : all.fields) {
+    Json& entry = fields[field.name];
+    entry = {{"value", field.value}, {"takes", field.takes}};
+    if (field.bounds && field.bounds->has_min()) {
+      entry["min"] = field.bounds->min;
+      entry["open_min"] = field.bounds->open_min;
+    }
+    if (field.bounds && field.bounds->has_max()) {
+      entry["max"] = field.bounds->max;
+      entry["open_max"] = field.bounds->open_max;
+    }
+    entry["doc"] = field.doc;
+  }
+  for (const FieldDescription& one : all.classes) classes[one.name] = {{"doc", one.doc}};
+  return {{"name", all.name},
+          {"kind", all.kind},
+          {"doc", all.doc},
+          {"fields", std::move(fields)},
+          {"classes", std::move(classes)}};
+}
+
+}  // namespace axle

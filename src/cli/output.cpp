@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/process_start.h"
 
 namespace axle::cli {
 
@@ -21,14 +22,13 @@ void Output::write(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) flush();
 }
 
-void Output::write_json(const nlohmann::ordered_json& document) {
-  using Json = nlohmann::ordered_json;
-  write(document.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n");
+void Output::make_optional() {
+  survive_lost_readers();
+  optional_ = true;
 }
 
-// A full disk behind `> file` must not look like success.
 void Output::flush() {
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+  if ((std::fflush(stdout) != 0 || std::ferror(stdout) != 0) && !optional_) {
     throw StorageError(std::string("stdout: cannot write: ") + std::strerror(errno));
   }
 }

@@ -28,15 +28,18 @@ class Output {
       write(to_text(r));
     }
   }
-  /// Bytes that are not UTF-8, as file names may hold, become U+FFFD.
-  void write_json(const nlohmann::ordered_json& document);
+  /// Throws StorageError where stdout takes no more: a full disk behind `> file` must not look like
+  /// success.
   void write(std::string_view text);
   /// Bytes of texts that are no UTF-8 become U+FFFD, as JSON knows none.
   void write_json(const nlohmann::ordered_json& document);
   void flush();
+  /// What is printed is not the result of the verb: from now on a console that is closed, full or
+  /// gone is no error.
+  void make_optional();
 
  private:
-  bool json_ = false;
+  bool json_ = false, optional_ = false;
 };
 
 }  // namespace axle::cli

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ir/mesh.h"
+#include "runtime/executable_cache.h"
 #include "runtime/runtime.h"
 
 namespace CLI {
@@ -14,17 +15,22 @@ class App;
 
 namespace axle::cli {
 
-/// --backend, --devices and --compile-cache; with add_mesh_to also --mesh.
+/// --backend, --devices, --compile-cache and --yes; with add_mesh_to also --mesh.
 struct RuntimeArguments {
   std::string backend = "cpu";
   std::optional<int64_t> num_devices = {};
-  std::string compile_cache = {};
+  /// Empty: none.
+  std::string compile_cache = default_compile_cache();
+  bool yes = false;
   Mesh mesh = {};
   void add_to(CLI::App& app);
   /// For verbs whose mesh does not come from a recipe.
   void add_mesh_to(CLI::App& app);
   /// Devices as the flags say: those of the mesh, else one.
   RuntimeOptions runtime() const;
+  /// Makes sure that the backend's plugin is here: fetches a missing one after a yes, on the
+  /// terminal or by --yes. Throws DeviceError.
+  void ensure_plugin() const;
 };
 
 }  // namespace axle::cli

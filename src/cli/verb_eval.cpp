@@ -31,6 +31,7 @@ void add(CLI::App& app, EvalOptions& options, Output& out) {
 }
 
 ExitCode run(const EvalOptions& options, Output& out) {
+  options.runtime.ensure_plugin();
   out.report(evaluate_run({.dir = options.dir,
                            .data = options.data,
                            .edits = options.edits,

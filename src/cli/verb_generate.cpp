@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "base/error.h"
+#include "base/report.h"
 #include "cli/number_checks.h"
 #include "cli/runtime_arguments.h"
 #include "cli/sampling_arguments.h"
@@ -59,6 +60,7 @@ ExitCode run(const GenerateArguments& options, Output& out) {
   GenerateOptions generate = options.generate;
   options.sampling.apply_to(generate);
   const std::string prompt = read_prompt(options.prompt);
+  options.runtime.ensure_plugin();
   LoadedModel loaded =
       load_model(options.dir, options.average ? Weights::kAverage : Weights::kTrained);
   const auto runtime = make_runtime(options.runtime.runtime());

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-#include "checkpoint/report.h"
+#include "base/report.h"
 #include "data/tokenizer.h"
 #include "ir/host_tensor.h"
 #include "layers/model.h"

@@ -1,4 +1,5 @@
 // Where plugins lie on this machine.
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -70,6 +71,12 @@ std::vector<fs::path> plugin_folders() {
        folder = folder.parent_path()) {
     out.push_back(folder / ".axle/plugins");
   }
+  // As `./dev install` lays them down beside libaxle.so; the program may be one of the user's own.
+  Dl_info library = {};
+  if (::dladdr(reinterpret_cast<const void*>(&plugin_folders), &library) != 0) {
+    const auto file = fs::weakly_canonical(library.dli_fname, ignored);
+    out.push_back(file.parent_path() / "axle/plugins");
+  }
   if (const std::string home = environment_variable("HOME"); !home.empty())
     out.push_back(fs::path(home) / ".axle/plugins");
   return out;
@@ -91,9 +98,10 @@ std::string advice_for(std::string_view platform, const fs::path& file) {
 std::optional<fs::path> find_plugin(const PluginPolicy& policy) {
   if (const fs::path named = named_plugin(policy.platform); !named.empty()) {
     if (is_file(named)) return named;
-    throw DeviceError(fmt::format(
-        "{}: expected the file of a PJRT plugin, got '{}'; unset it to use one in .axle/plugins",
-        plugin_variable(policy.platform), named.string()));
+    throw DeviceError(
+        fmt::format("{}: expected the file of a PJRT plugin, got '{}'; unset it to use one that is "
+                    "found by itself (axle doctor)",
+                    plugin_variable(policy.platform), named.string()));
   }
   for (const auto& folder : plugin_folders()) {
     for (const auto& file : policy.files) {

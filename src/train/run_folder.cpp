@@ -39,15 +39,37 @@ RunFolder::~RunFolder() {
   }
 }
 
-void RunFolder::write_config(const ConfigView& config, int64_t seed) const {
-  replace_file(config_file(),
-               fmt::format("# axle {}, seed {}\n{}", version(), seed, to_yaml(config)));
+void RunFolder::check_in_place() {
+  if (lost_ || lock_.folder_is_in_place()) return;
+  lost_ = true;
+  anothers_ = path_exists(dir_);
+  if (!anothers_) {
+    make_directories(dir_);
+    if (!config_text_.empty()) replace_file(config_file(), config_text_);
+  }
+  throw StorageError(fmt::format(
+      "{}: expected the folder of this run to stay while it is under way, got it {}", dir_.string(),
+      anothers_ ? "replaced by another one, into which nothing is saved"
+                : "removed or moved; a new one was made for what is still to be saved"));
 }
 
-void RunFolder::check_same_config(const ConfigView& config, ConfigRef scratch, bool force) const {
-  if (!path_exists(config_file())) return;
-  config_error_in(config_file(), [&] {
-    from_json(scratch, parse_yaml(read_file(config_file()), config_file().string()));
+void RunFolder::write_config(const ConfigView& config, int64_t seed) {
+  config_text_ = fmt::format("# axle {}, seed {}\n{}", version(), seed, to_yaml(config));
+  replace_file(config_file(), config_text_);
+}
+
+void RunFolder::check_same_config(const std::string& saved, const ConfigView& config,
+                                  ConfigRef scratch, bool force) const {
+  if (force) return;
+  const std::string source = saved.empty() ? config_file().string() : "config of the checkpoint";
+  if (saved.empty() && !path_exists(config_file())) {
+    throw ConfigError(
+        fmt::format("{}: expected the config that the run was made with, got none; take another "
+                    "--dir, or --force to go on with the one of the command line",
+                    source));
+  }
+  config_error_in(source, [&] {
+    from_json(scratch, parse_yaml(saved.empty() ? read_file(config_file()) : saved, source));
   });
   std::string differences;
   for (const ConfigChange& c : changes(scratch, config)) {
@@ -55,12 +77,11 @@ void RunFolder::check_same_config(const ConfigView& config, ConfigRef scratch, b
     differences += fmt::format("\n  {}: {} -> {}", c.path, c.before.value_or("(none)"),
                                c.after.value_or("(none)"));
   }
-  if (!differences.empty() && !force) {
-    throw ConfigError(
-        fmt::format("{}: expected the config that the run was made with, got these differences; "
-                    "take another --dir, or --force to go on:{}",
-                    config_file().string(), differences));
-  }
+  if (differences.empty()) return;
+  throw ConfigError(
+      fmt::format("{}: expected the config that the run was made with, got these differences; "
+                  "take another --dir, or --force to go on:{}",
+                  dir_.string(), differences));
 }
 
 }  // namespace axle

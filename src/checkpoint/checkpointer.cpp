@@ -12,6 +12,7 @@
 #include "checkpoint/write.h"
 #include "config/register.h"
 #include "io/file.h"
+#include "ir/finite.h"
 
 namespace axle {
 std::string to_text(SaveMode v) { return v == SaveMode::kBlocking ? "blocking" : "background"; }
@@ -66,6 +67,9 @@ void Checkpointer::save(int64_t step, Tree<HostTensor> tensors, Tree<std::string
 void Checkpointer::write(int64_t step, const Tree<HostTensor>& tensors,
                          const Tree<std::string>& metadata) {
   try {
+    // The last of several guards: what was saved is what a run falls back to.
+    if (const auto bad = first_not_finite(tensors))
+      throw StorageError(fmt::format("expected finite numbers, got NaN or infinity in {}", *bad));
     write_checkpoint(root_, step, tensors, metadata);
     // Older ones go only for one that reads back as it was written.
     StoredCheckpoint(root_, step).verify();

@@ -24,7 +24,8 @@ std::string to_text(SaveMode v);
 void from_text(std::string_view text, SaveMode& v);
 
 /// Writes checkpoints of one run into a folder and removes old ones. At most one is being written;
-/// a save that fails is counted and reported, and the checkpoints before it stay.
+/// a save that fails is counted and reported, and the checkpoints before it stay. A state that
+/// holds a NaN or an infinity is not saved: that counts as a failure.
 ///
 /// Not for use from several threads. One process at a time may hold a folder (io/file_lock.h).
 class Checkpointer {

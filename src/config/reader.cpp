@@ -94,7 +94,8 @@ class Reader {
         return read_elements(d, slot, path);
       case FieldKind::kMap:
         if (!d.is_object()) fail_expected(path, "a mapping", d);
-        slot.ops->clear(slot.at);
+        // Entries stay beside those that are named; an empty mapping leaves none.
+        if (unnamed_ == UnnamedOptions::kReset || d.empty()) slot.ops->clear(slot.at);
         for (const auto& [key, value] : d.items()) {
           check_map_key(*slot.ops, key, path);
           read(value, {key, slot.ops->insert(slot.at, key), slot.ops->element},

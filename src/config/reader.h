@@ -7,7 +7,8 @@
 
 namespace axle {
 
-/// How slot options are treated that a document with a `class:` does not name.
+/// What becomes of slot options that a document with a `class:` does not name, and of map entries
+/// that a mapping which is not empty does not name.
 enum class UnnamedOptions { kKeep, kReset };
 
 /// Reads the document into the slot. Of a struct, and of a class that a mapping does not name, the

@@ -18,8 +18,9 @@ Slot find_slot(const ConfigView& root, std::string_view path, std::string_view r
 /// Required; Child and Fn: the name of a class or function, fields of the same name and type and
 /// the options stay, which is returned; "{class: Name, field: value}", which starts from the
 /// defaults; "{field: value}" of the class that is there; or a number, where a class stands for
-/// one; lists, maps and structs in YAML: "[1, 2, 3]", "{name: data, size: 2}". A map gains an
-/// element whose key is new. Throws ConfigError "<path>: expected <what>, got <text>".
+/// one; lists, maps and structs in YAML: "[1, 2, 3]", "{name: data, size: 2}". A map gains elements
+/// whose keys are new and keeps those that are not named; "{}" empties it. Throws ConfigError
+/// "<path>: expected <what>, got <text>".
 std::vector<Replaced> set(ConfigRef root, std::string_view path, std::string_view text,
                           std::string_view root_name = {});
 

@@ -103,6 +103,20 @@ TEST(Set, WholeListsMapsAndStructs) {
   EXPECT_THAT(error_of(cfg, "sizes", "[1, 2"), HasSubstr("model.sizes:1: expected YAML"));
 }
 
+TEST(Set, MapsKeepTheEntriesThatAreNotNamed) {
+  Tower::Config cfg{.heads = {{"a", Scale::Config{.factor = 5}}},
+                    .weights = {{"old", 1}, {"b", 2}}};
+  set(cfg, "weights", "{new: 3, b: 4}");
+  EXPECT_THAT(cfg.weights,
+              ElementsAre(testing::Pair("b", 4), testing::Pair("new", 3), testing::Pair("old", 1)));
+  set(cfg, "heads", "{a: {eps: 1e-3}, other: Shift}");
+  EXPECT_EQ(cfg.heads.at("a").get_if<Scale>()->factor, 5);
+  EXPECT_EQ(cfg.heads.at("a").get_if<Scale>()->eps, 1e-3f);
+  EXPECT_EQ(cfg.heads.size(), 2u);
+  set(cfg, "weights", "{}");
+  EXPECT_TRUE(cfg.weights.empty());
+}
+
 TEST(Set, ClassesCarryFieldsAndOptions) {
   Tower::Config cfg{.norm = {Scale::Config{.factor = 5, .eps = 1e-3f}, {.dtype = Precision::kLow}}};
   set(cfg, "norm", "Shift");

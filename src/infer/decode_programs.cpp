@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "base/error.h"
+#include "learn/subtree.h"
 #include "lower/trace_program.h"
 #include "nn/functional.h"
 #include "ops/arithmetic.h"
@@ -17,15 +18,6 @@ namespace axle {
 namespace {
 
 constexpr int64_t kSmallestBucket = 16;
-
-std::vector<ProgramValue> parameters_of(const Model& model, const DecodeShape& shape) {
-  std::vector<ProgramValue> out;
-  for (const auto& [path, spec] : model.param_specs()) {
-    const DType dtype = computed_dtype(spec.type().dtype, shape.compute_dtype);
-    out.push_back({path, {dtype, spec.shape}, spec.partition()});
-  }
-  return out;
-}
 
 Tree<StateSpec> cache_specs(const Model& model, const DecodeShape& shape) {
   return model.decode_state_specs({.batch_size = shape.num_rows,
@@ -44,7 +36,9 @@ Tree<Tensor> take(const std::vector<ProgramValue>& leaves, Values::const_iterato
 // taken in.
 std::pair<Tensor, Tree<Tensor>> next_logits(Model& model, Tree<Tensor> parameters,
                                             Tree<Tensor> caches, const Tree<Tensor>& batch) {
-  InvocationOptions options{.state = caches, .decoding = true, .summaries = false};
+  Tree<Tensor> state = subtree(parameters, kLayerStatePath);
+  state.insert(caches.begin(), caches.end());
+  InvocationOptions options{.state = std::move(state), .decoding = true, .summaries = false};
   auto [logits_BV, collected] = functional(model, std::move(parameters), std::move(options),
                                            [&] { return model.next_logits(batch); });
   // What no layer set stays.
@@ -74,6 +68,17 @@ Values next_state(const Tree<Tensor>& caches, const Tensor& key, const Tensor& p
 
 }  // namespace
 
+std::vector<ProgramValue> decode_parameters(const Model& model, const DecodeShape& shape) {
+  std::vector<ProgramValue> out;
+  for (const auto& [path, spec] : model.param_specs()) {
+    const DType dtype = computed_dtype(spec.type().dtype, shape.compute_dtype);
+    out.push_back({path, {dtype, spec.shape}, spec.partition()});
+  }
+  for (const auto& [path, spec] : model.state_specs())
+    out.push_back({join_path(kLayerStatePath, path), spec.type(), spec.partition()});
+  return out;
+}
+
 DType computed_dtype(DType stored, const std::optional<DType>& compute_dtype) {
   return is_float(stored) ? compute_dtype.value_or(stored) : stored;
 }
@@ -95,7 +100,7 @@ std::vector<ProgramValue> decode_state(const Model& model, const DecodeShape& sh
 }
 
 Program prefill_program(Model& model, const DecodeShape& shape, const Sampling& sampling) {
-  const std::vector<ProgramValue> parameters = parameters_of(model, shape);
+  const std::vector<ProgramValue> parameters = decode_parameters(model, shape);
   std::vector<ProgramValue> inputs = parameters;
   inputs.push_back({"key", {DType::kU32, {2}}});
   inputs.push_back({"lengths", {DType::kI32, {shape.num_rows}}});
@@ -115,7 +120,7 @@ Program prefill_program(Model& model, const DecodeShape& shape, const Sampling& 
 }
 
 Program decode_program(Model& model, const DecodeShape& shape, const Sampling& sampling) {
-  const std::vector<ProgramValue> parameters = parameters_of(model, shape),
+  const std::vector<ProgramValue> parameters = decode_parameters(model, shape),
                                   outputs = decode_state(model, shape);
   const size_t num_caches = outputs.size() - 3;
   const std::vector<ProgramValue> cache_leaves(

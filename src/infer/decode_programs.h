@@ -32,16 +32,20 @@ DType computed_dtype(DType stored, const std::optional<DType>& compute_dtype);
 /// The smallest power of two that is at least `len` and 16, but not more than `most`.
 int64_t length_bucket(int64_t len, std::optional<int64_t> most);
 
+/// The leading inputs of both programs: the parameters in the types that decoding computes with,
+/// then the state that layers kept in training ("state/<layer>/<name>").
+std::vector<ProgramValue> decode_parameters(const Model& model, const DecodeShape& shape);
+
 /// What decoding hands from one step to the next, behind the parameters: the caches by path, then
 /// "key" u32[2], "positions" i32[B] (the place of the token in its row) and "tokens" i32[B], the
 /// newest. What does not divide by its mesh axes is whole on each device.
 std::vector<ProgramValue> decode_state(const Model& model, const DecodeShape& shape);
 
-/// parameters (of computed_dtype), key u32[2], lengths i32[B], prompts i32[B, T] (filled up with
+/// decode_parameters, key u32[2], lengths i32[B], prompts i32[B, T] (filled up with
 /// anything) -> the state after the prompts, with the first token drawn.
 Program prefill_program(Model& model, const DecodeShape& shape, const Sampling& sampling);
-/// parameters, state -> state, with each row's next token drawn. All of the state but the tokens is
-/// donated.
+/// decode_parameters, state -> state, with each row's next token drawn. All of the state but the
+/// tokens is donated.
 Program decode_program(Model& model, const DecodeShape& shape, const Sampling& sampling);
 
 }  // namespace axle

@@ -84,21 +84,21 @@ std::string to_text(StopReason reason) {
 Generator::Generator(Model& model, const Tree<HostTensor>& parameters, Runtime& runtime,
                      Options options)
     : model_(model), runtime_(runtime), options_(std::move(options)) {
-  const Tree<ParamSpec> specs = model.param_specs();
-  if (const std::string text = type_differences(types_of(specs), types_of(parameters));
-      !text.empty()) {
+  const std::vector<ProgramValue> stored = decode_parameters(model, {}),
+                                  computed = decode_parameters(
+                                      model, {.compute_dtype = options_.compute_dtype});
+  Tree<Type> expected;
+  for (const ProgramValue& value : stored) expected.emplace(value.name, value.type);
+  if (const std::string text = type_differences(expected, types_of(parameters)); !text.empty()) {
     throw ConfigError(
         fmt::format("parameters: {}; were the weights made by another config?", text));
   }
-  std::vector<ProgramValue> sharded;
-  for (const auto& [path, spec] : specs) sharded.push_back({path, spec.type(), spec.partition()});
-  check_mesh(options_.mesh, sharded);
-  for (const auto& [path, spec] : specs) {
-    const HostTensor& value = parameters.at(path);
-    const DType stored = spec.type().dtype,
-                computed = computed_dtype(stored, options_.compute_dtype);
-    parameters_.push_back(runtime.make_array(computed == stored ? value : value.astype(computed),
-                                             spec.partition(), options_.mesh));
+  check_mesh(options_.mesh, stored);
+  for (const ProgramValue& value : computed) {
+    const HostTensor& given = parameters.at(value.name);
+    parameters_.push_back(runtime.make_array(
+        value.type.dtype == given.dtype() ? given : given.astype(value.type.dtype), value.sharding,
+        options_.mesh));
   }
 }
 

@@ -87,7 +87,7 @@ class Generator {
   Model& model_;
   Runtime& runtime_;
   Options options_;
-  Arrays parameters_;  // in the order of param_specs()
+  Arrays parameters_;  // in the order of decode_parameters
   std::map<std::tuple<int64_t, int64_t, int64_t, Sampling>, std::unique_ptr<Executable>>
       prefills_;  // rows, prompt, cache
   std::map<std::tuple<int64_t, int64_t, Sampling>, std::unique_ptr<Executable>>

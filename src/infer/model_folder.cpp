@@ -13,8 +13,10 @@
 #include "config/serialize.h"
 #include "data/text_input.h"
 #include "io/file.h"
+#include "ir/finite.h"
 #include "ir/type_differences.h"
 #include "layers/causal_lm.h"
+#include "learn/subtree.h"
 
 namespace axle {
 namespace fs = std::filesystem;
@@ -87,8 +89,16 @@ std::optional<T> read_leaf(const Json& document, const std::string& name,
   }
 }
 
-// The name that the model has for a stored tensor; none for those that are not below `prefix`.
-std::optional<std::string> model_name(std::string_view stored, std::string_view prefix) {
+// The name that the model has for a stored tensor: a parameter below `prefix`, or what a layer
+// kept, if `specs` asks for that. None for all others.
+std::optional<std::string> model_name(const std::string& stored, std::string_view prefix,
+                                      const Tree<ParamSpec>& specs) {
+  const std::string kept = std::string(kLayerStatePath) + "/";
+  if (stored.starts_with(kept)) {
+    const auto it = specs.lower_bound(kept);
+    if (it != specs.end() && it->first.starts_with(kept)) return stored;
+    return std::nullopt;
+  }
   if (!stored.starts_with(std::string(prefix) + "/")) return std::nullopt;
   return join_path(kModelPath, stored.substr(prefix.size() + 1));
 }
@@ -97,7 +107,7 @@ void check_stored(const fs::path& root, const Manifest& manifest, Weights weight
                   const Tree<ParamSpec>& specs) {
   Tree<Type> stored;
   for (const auto& [path, tensor] : manifest.tensors) {
-    if (const auto name = model_name(path, stored_prefix(weights)))
+    if (const auto name = model_name(path, stored_prefix(weights), specs))
       stored.emplace(*name, tensor.type);
   }
   if (stored.empty() && weights == Weights::kAverage) {
@@ -173,7 +183,7 @@ LoadedModel load_model(const fs::path& dir, Weights weights, const Report& repor
                     source, out.model->vocab_size(), out.tokenizer->vocab_size()));
   }
 
-  ModelParameters parameters = load_parameters(dir, out.model->param_specs(), weights, report);
+  ModelParameters parameters = load_parameters(dir, stored_specs(*out.model), weights, report);
   out.parameters = std::move(parameters.by_path);
   out.step = parameters.step;
   return out;
@@ -193,7 +203,7 @@ ModelParameters load_parameters(const fs::path& dir, const Tree<ParamSpec>& spec
     check_stored(root, manifest, weights, specs);
     out.by_path.clear();
     return [&](const std::string& path, HostTensor value) {
-      if (const auto name = model_name(path, stored_prefix(weights)))
+      if (const auto name = model_name(path, stored_prefix(weights), specs))
         out.by_path.insert_or_assign(*name, std::move(value));
     };
   };
@@ -201,7 +211,19 @@ ModelParameters load_parameters(const fs::path& dir, const Tree<ParamSpec>& spec
   if (!info)
     throw ConfigError(fmt::format(
         "{}: expected a checkpoint, got none; train until the first is saved", root.string()));
+  if (const auto bad = first_not_finite(out.by_path)) {
+    throw Error(fmt::format("{}: expected finite numbers in the checkpoint of step {}, got NaN or "
+                            "infinity in {}",
+                            root.string(), info->step, *bad),
+                ExitCode::kValidationFailed);
+  }
   out.step = info->step;
+  return out;
+}
+
+Tree<ParamSpec> stored_specs(const Model& model) {
+  Tree<ParamSpec> out = model.param_specs();
+  put_subtree(out, kLayerStatePath, model.state_specs());
   return out;
 }
 

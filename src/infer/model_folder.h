@@ -25,7 +25,7 @@ enum class Weights { kTrained, kAverage };
 /// A model with its parameters in host memory.
 struct LoadedModel {
   std::unique_ptr<Model> model;
-  Tree<HostTensor> parameters;  // by path, "model/..."
+  Tree<HostTensor> parameters;  // by path: "model/...", and "state/...", what layers keep
   std::unique_ptr<Tokenizer> tokenizer;
   /// The longest text that the model is made for: the decoder's max_seq_len, else the input's
   /// seq_len.
@@ -52,11 +52,14 @@ std::filesystem::path checkpoints_of(const std::filesystem::path& dir);
 std::string_view stored_prefix(Weights weights);
 
 struct ModelParameters {
-  Tree<HostTensor> by_path;  // "model/..."
+  Tree<HostTensor> by_path;  // "model/...", "state/..."
   int64_t step = 0;
 };
-/// The parameters alone, of the newest good checkpoint. Throws as load_model does, and ConfigError
-/// naming all that are missing, of another type or not in `specs`, before any is read.
+/// Every parameter of the model by its path, and what its layers keep in training, below "state/".
+Tree<ParamSpec> stored_specs(const Model& model);
+/// Those of `specs` alone, of the newest good checkpoint. Throws as load_model does, ConfigError
+/// naming all that are missing, of another type or not in `specs`, before any is read, and Error
+/// with kValidationFailed naming a tensor that holds a NaN or an infinity.
 ModelParameters load_parameters(const std::filesystem::path& dir, const Tree<ParamSpec>& specs,
                                 Weights weights = Weights::kTrained,
                                 const Report& report = report_to_stderr);

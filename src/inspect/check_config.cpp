@@ -13,8 +13,8 @@
 #include "data/text_input.h"
 #include "data/text_source.h"
 #include "io/file.h"
+#include "layers/check_mesh.h"
 #include "recipes/check_recipe.h"
-#include "train/check_mesh.h"
 #include "train/evaler.h"
 #include "train/training_parts.h"
 

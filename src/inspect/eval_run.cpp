@@ -51,7 +51,7 @@ Child<Input> whole_text(Trainer::Config config) {
 Arrays on_device(const Tree<HostTensor>& parameters, const Program& program, Runtime& runtime) {
   Arrays out;
   for (const ProgramValue& input : program.inputs) {
-    if (!input.name.starts_with("model/")) continue;
+    if (!input.name.starts_with("model/") && !input.name.starts_with("state/")) continue;
     out.push_back(runtime.make_array(parameters.at(input.name), input.sharding, program.mesh));
   }
   return out;
@@ -81,7 +81,7 @@ RunEvaluation evaluate_run(const EvalRunOptions& options) {
                            .compute_dtype = config.compute_dtype};
   const Program program = eval_program(parts);
   check_mesh(mesh, program.inputs);
-  const ModelParameters saved = load_parameters(options.dir, params, options.weights);
+  const ModelParameters saved = load_parameters(options.dir, stored_specs(*model), options.weights);
   const Arrays parameters = on_device(saved.by_path, program, *runtime);
   const auto executable = runtime->compile(program, {.cache_dir = options.compile_cache});
   return {saved.step, options.data,

@@ -42,8 +42,7 @@ Repeat::Repeat(const Config& cfg, const Dims& dims, const Scope& scope)
   }
 }
 
-Tree<ParamSpec> Repeat::param_specs() const {
-  Tree<ParamSpec> specs = layer_->param_specs();
+Tree<ParamSpec> Repeat::stacked(Tree<ParamSpec> specs) const {
   for (auto& [path, spec] : specs) {
     spec.shape.insert(spec.shape.begin(), num_layers_);
     add_leading_dim(spec.mesh_axes);
@@ -51,6 +50,14 @@ Tree<ParamSpec> Repeat::param_specs() const {
   }
   return specs;
 }
+
+Repeat::Repeat(const Config& cfg, const Dims& dims, const Scope& scope)
+    : Block(scope), num_layers_(cfg.num_layers), layer_(child("layer", cfg.layer, dims)) {
+  if (num_layers_ < 1) fail("num_layers", fmt::format("must be positive, got {}", num_layers_));
+}
+
+Tree<ParamSpec> Repeat::param_specs() const { return stacked(layer_->param_specs()); }
+Tree<ParamSpec> Repeat::state_specs() const { return stacked(layer_->state_specs()); }
 
 Tree<StateSpec> Repeat::decode_state_specs(const DecodeDims& dims) const {
   Tree<StateSpec> specs = layer_->decode_state_specs(dims);

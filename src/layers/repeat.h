@@ -10,7 +10,7 @@ namespace axle {
 /// x -> layer applied num_layers times, each time with parameters of its own. Shapes: x_BTD ->
 /// y_BTD, dtype of x.
 ///
-/// Parameters and decoding state are those of the layer with a leading dim of num_layers,
+/// Parameters and state are those of the layer with a leading dim of num_layers,
 /// replicated over the mesh; so are all outputs that the layer collects. Iteration i draws from
 /// fold_in(key, i).
 class Repeat final : public Block {
@@ -25,6 +25,7 @@ class Repeat final : public Block {
   Repeat(const Config& cfg, const Dims& dims, const Scope& scope);
   bool can_decode() const override { return true; }
   Tree<ParamSpec> param_specs() const override;
+  Tree<ParamSpec> state_specs() const override;
   Tree<Tensor> initialize(const Tensor& key) const override;
   Tree<StateSpec> decode_state_specs(const DecodeDims& dims) const override;
 
@@ -32,6 +33,7 @@ class Repeat final : public Block {
   Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
 
  private:
+  Tree<ParamSpec> stacked(Tree<ParamSpec> specs) const;
   int64_t num_layers_;
   Handle<Block> layer_;
 };

@@ -6,10 +6,7 @@
 #include "config/register.h"
 #include "learn/subtree.h"
 #include "ops/arithmetic.h"
-#include "ops/bitwise.h"
-#include "ops/compare.h"
 #include "ops/convert.h"
-#include "ops/rounding.h"
 
 namespace axle {
 namespace {
@@ -21,12 +18,6 @@ Tree<Tensor> added(const Tree<Tensor>& params, const Tree<Tensor>& updates) {
   for (const auto& [path, param] : params) {
     out.emplace(path, astype(astype(param, DType::kF32) + updates.at(path), param.dtype()));
   }
-  return out;
-}
-
-Tree<Tensor> choose(const Tensor& p, const Tree<Tensor>& a, const Tree<Tensor>& b) {
-  Tree<Tensor> out;
-  for (const auto& [path, value] : a) out.emplace(path, select(p, value, b.at(path)));
   return out;
 }
 
@@ -42,13 +33,14 @@ void from_text(std::string_view text, NormMetrics& v) {
 
 Learner::Learner(const Config& cfg, const Dims& dims, const Scope& scope)
     : cfg_(cfg), params_(dims.params) {
+  if (dims.run_steps) tie_to_run(cfg_, *dims.run_steps);
   const auto inner = [&](std::string_view name) { return Scope{.path = field_path(scope, name)}; };
-  optimizer_ = cfg.optimizer.build({params_}, inner("optimizer"));
-  for (size_t i = 0; i < cfg.transforms.size(); ++i) {
+  optimizer_ = cfg_.optimizer.build({params_}, inner("optimizer"));
+  for (size_t i = 0; i < cfg_.transforms.size(); ++i) {
     transforms_.push_back(
-        cfg.transforms[i].build({params_}, inner(fmt::format("transforms[{}]", i))));
+        cfg_.transforms[i].build({params_}, inner(fmt::format("transforms[{}]", i))));
   }
-  if (cfg.ema) check_schedule(cfg.ema->decay, field_path(scope, "ema.decay"), Fraction::kBounds);
+  if (cfg_.ema) check_schedule(cfg_.ema->decay, field_path(scope, "ema.decay"), Fraction::kBounds);
 }
 
 Tree<ParamSpec> Learner::state_specs() const {
@@ -81,8 +73,7 @@ Tree<Tensor> Learner::initialize(const Tree<Tensor>& params) const {
 LearnerOutputs Learner::apply(const LearnerInputs& in) const {
   const NameScope scope("learner");
   const Tensor step = in.state.at("count") + 1.0;
-  const Tensor gradient_norm = global_norm(in.gradients);
-  const Tensor finite = is_finite(in.loss) & is_finite(gradient_norm);
+  const Tensor gradient_norm = in.gradient_norm ? in.gradient_norm : global_norm(in.gradients);
 
   LearnerOutputs out;
   out.state.emplace("count", step);
@@ -104,11 +95,7 @@ LearnerOutputs Learner::apply(const LearnerInputs& in) const {
                 update_ema(*cfg_.ema, subtree(in.state, "ema"), out.params, step));
   }
 
-  out.params = choose(finite, out.params, in.params);
-  out.state = choose(finite, out.state, in.state);
-  out.metrics = {{"grad_norm", gradient_norm},
-                 {"learning_rate", optimizer_->learning_rate(step)},
-                 {"skipped", astype(!finite, DType::kF32)}};
+  out.metrics = {{"grad_norm", gradient_norm}, {"learning_rate", optimizer_->learning_rate(step)}};
   if (cfg_.norms == NormMetrics::kAll) {
     out.metrics.emplace("param_norm", global_norm(out.params));
     out.metrics.emplace("update_norm", global_norm(done.updates));

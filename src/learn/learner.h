@@ -20,8 +20,8 @@ struct LearnerInputs {
   const Tree<Tensor>& params;
   const Tree<Tensor>& gradients;
   const Tree<Tensor>& state;
-  /// Scalar; see Learner::apply.
-  Tensor loss;
+  /// Global norm of `gradients`, f32 scalar, where the caller knows it.
+  Tensor gradient_norm = {};
 };
 struct LearnerOutputs {
   Tree<Tensor> params;
@@ -39,6 +39,8 @@ class Learner {
   using Role = Learner;
   struct Dims {
     const Tree<ParamSpec>& params;
+    /// Steps of the run, for schedules that end with it; none: each must know its own end.
+    std::optional<int64_t> run_steps = {};
   };
   struct Config {
     /// From gradients to updates.
@@ -57,11 +59,10 @@ class Learner {
   virtual Tree<ParamSpec> state_specs() const;
   /// Traced.
   virtual Tree<Tensor> initialize(const Tree<Tensor>& params) const;
-  /// Traced: one update. If the loss or the norm of the gradients is not finite, parameters and
-  /// state stay as they are.
+  /// Traced: one update, whatever the numbers: whether it is one to keep, the caller decides.
   ///
-  /// Metrics: "grad_norm" (before any transform), "learning_rate", "skipped" (1 if nothing was
-  /// changed, else 0); with kAll also "param_norm" and "update_norm", of the result.
+  /// Metrics: "grad_norm" (before any transform), "learning_rate"; with kAll also "param_norm" and
+  /// "update_norm", of the result.
   virtual LearnerOutputs apply(const LearnerInputs& in) const;
 
  private:

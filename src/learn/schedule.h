@@ -4,8 +4,12 @@
 // linear warm-up never makes an update of size 0.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "config/config_ref.h"
 #include "config/describe.h"
 #include "config/fn.h"
 #include "config/ranged.h"
@@ -29,6 +33,16 @@ struct ConstantRate {
   Tensor operator()(const Step& step) const;
   AXLE_CONFIG(ConstantRate, value)
 };
+
+/// Gives schedules below `root` the length of the run that they leave open: those with a field
+/// `max_step` of type std::optional<Positive<int64_t>> and none in it end with the run, or one step
+/// behind their own `warmup_steps` where that is later.
+void tie_to_run(ConfigRef root, int64_t run_steps);
+
+/// One line for each schedule below `root` that has come to its end before the run has, as it is
+/// after tie_to_run: it gives 0, or its `max_step` is past.
+std::vector<std::string> schedules_that_end_early(ConfigRef root, int64_t run_steps,
+                                                  std::string_view root_name = {});
 
 /// Throws ConfigError, naming the config path `where`, if the schedule's fields do not fit
 /// together, its result is no f32 scalar, or its value at step 1 is not within `bounds`.

@@ -16,12 +16,12 @@
 namespace axle {
 namespace {
 
-void check_steps(int64_t warmup_steps, int64_t max_step) {
-  if (max_step <= warmup_steps) {
-    throw ConfigError(
-        fmt::format("max_step: must be after the warm-up, got {} and warmup_steps = {}", max_step,
-                    warmup_steps));
-  }
+int64_t last_step(int64_t warmup_steps, const std::optional<Positive<int64_t>>& max_step) {
+  if (!max_step)
+    throw ConfigError("max_step: expected the last step of the schedule, got none and no run");
+  if (*max_step > warmup_steps) return *max_step;
+  throw ConfigError(fmt::format("max_step: must be after the warm-up, got {} and warmup_steps = {}",
+                                int64_t{*max_step}, warmup_steps));
 }
 
 Tensor after_warmup(const Step& step, int64_t warmup_steps, double begin, double peak,
@@ -34,17 +34,16 @@ Tensor after_warmup(const Step& step, int64_t warmup_steps, double begin, double
 }  // namespace
 
 Tensor CosineWithWarmup::operator()(const Step& step) const {
-  check_steps(warmup_steps, max_step);
-  const Polynomial fraction{.begin_step = warmup_steps, .end_step = max_step, .end_value = 1};
+  const int64_t end = last_step(warmup_steps, max_step);
+  const Polynomial fraction{.begin_step = warmup_steps, .end_step = end, .end_value = 1};
   const Tensor half_cosine = 0.5 * (1 + cos(std::numbers::pi * fraction(step)));
   return after_warmup(step, warmup_steps, begin, peak, *peak * ((1 - alpha) * half_cosine + alpha));
 }
 
 Tensor LinearWithWarmup::operator()(const Step& step) const {
-  check_steps(warmup_steps, max_step);
   const Polynomial fall{.begin_step = warmup_steps,
                         .begin_value = double{peak},
-                        .end_step = max_step,
+                        .end_step = last_step(warmup_steps, max_step),
                         .end_value = end};
   return after_warmup(step, warmup_steps, begin, peak, fall(step));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "config/ranged.h"
 #include "config/required.h"
@@ -18,13 +19,13 @@ struct CosineWithWarmup {
   Required<Positive<double>> peak = REQUIRED;
   /// 0: none.
   NonNegative<int64_t> warmup_steps = 500;
-  /// Counted from the start of the warm-up.
-  Required<Positive<int64_t>> max_step = REQUIRED;
+  /// Counted from the start of the warm-up; none: the last step of the run (tie_to_run).
+  std::optional<Positive<int64_t>> max_step = {};
   /// The rate that the warm-up starts from.
   NonNegative<double> begin = 0;
   /// The last value as a fraction of `peak`.
   Fraction alpha = 0;
-  /// Throws ConfigError unless warmup_steps < max_step.
+  /// Throws ConfigError unless max_step is known and warmup_steps < max_step.
   Tensor operator()(const Step& step) const;
   AXLE_CONFIG(CosineWithWarmup, peak, warmup_steps, max_step, begin, alpha)
 };
@@ -35,13 +36,13 @@ struct LinearWithWarmup {
   Required<Positive<double>> peak = REQUIRED;
   /// 0: none.
   NonNegative<int64_t> warmup_steps = 500;
-  /// Counted from the start of the warm-up.
-  Required<Positive<int64_t>> max_step = REQUIRED;
+  /// Counted from the start of the warm-up; none: the last step of the run (tie_to_run).
+  std::optional<Positive<int64_t>> max_step = {};
   /// The rate that the warm-up starts from.
   NonNegative<double> begin = 0;
   /// The rate at max_step and after.
   NonNegative<double> end = 0;
-  /// Throws ConfigError unless warmup_steps < max_step.
+  /// Throws ConfigError unless max_step is known and warmup_steps < max_step.
   Tensor operator()(const Step& step) const;
   AXLE_CONFIG(LinearWithWarmup, peak, warmup_steps, max_step, begin, end)
 };

@@ -33,7 +33,7 @@ struct InvocationOptions {
   bool training = false;
   /// u32[2]; none where no layer draws.
   Tensor key = {};
-  /// State by path, as Layer::decode_state_specs and moving statistics name it.
+  /// State by path, as Layer::state_specs and Layer::decode_state_specs name it.
   Tree<Tensor> state = {};
   /// Tokens are appended to the caches in `state`: prefill and extend_step.
   bool decoding = false;

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "config/register.h"
 #include "nn/key_chain.h"
 #include "ops/annotate.h"
+#include "ops/random.h"
 
 namespace axle {
 
@@ -39,10 +41,21 @@ Scope Layer::inner(std::string_view name) const {
   return {.path = join_path(path_, name), .parent = this};
 }
 
+void Layer::check_shape(std::string_view name, const Shape& shape) const {
+  if (std::ranges::any_of(shape, [](int64_t d) { return d <= 0; }))
+    fail(name, "shape must be positive, got " + to_text(shape));
+}
+
+void Layer::declare_state(std::string_view name, ParamSpec spec) {
+  check_shape(name, spec.shape);
+  if (!spec.init) spec.init = Zeros{};
+  if (!spec.dtype) spec.dtype = DType::kF32;
+  spec.mesh_axes.resize(spec.shape.size());
+  state_.emplace(join_path(path_, name), std::move(spec));
+}
+
 Param Layer::param(std::string_view name, ParamSpec spec) {
-  if (std::ranges::any_of(spec.shape, [](int64_t d) { return d <= 0; })) {
-    fail(name, "shape must be positive, got " + to_text(spec.shape));
-  }
+  check_shape(name, spec.shape);
   if (options_.partition && (name == "weight" || !spec.init)) {
     spec.mesh_axes = options_.partition->dims;
     if (spec.mesh_axes.size() > spec.shape.size()) {
@@ -63,6 +76,20 @@ Tree<ParamSpec> Layer::param_specs() const {
   Tree<ParamSpec> out;
   for (const auto& [path, spec] : params_) out.emplace(path, spec);
   for (const Layer* c : children_) out.merge(c->param_specs());
+  return out;
+}
+
+Tree<ParamSpec> Layer::state_specs() const {
+  Tree<ParamSpec> out = state_;
+  for (const Layer* c : children_) out.merge(c->state_specs());
+  return out;
+}
+
+Tree<Tensor> Layer::initialize_state(const Tensor& key) const {
+  Tree<Tensor> out;
+  for (const auto& [path, spec] : state_specs()) {
+    out.emplace(path, spec.initialiser().draw(random::fold_in(key, md5_mod_2_31_minus_1(path))));
+  }
   return out;
 }
 
@@ -127,7 +154,20 @@ Tensor Layer::state(std::string_view name) const {
   return it->second;
 }
 void Layer::set_state(std::string_view name, const Tensor& value) {
-  Invocation::current().collection().state.insert_or_assign(join_path(path_, name), value);
+  Invocation& inv = Invocation::current();
+  const std::string path = join_path(path_, name);
+  const auto declared = inv.options().state.find(path);
+  if (declared == inv.options().state.end()) {
+    throw ConfigError(fmt::format(
+        "{}: expected state that the layer declares, got none of this name; declare_state(\"{}\", "
+        "...) in its constructor keeps it",
+        path, name));
+  }
+  if (declared->second.type() != value.type()) {
+    throw ShapeError(fmt::format("{}: expected the state's type {}, got {}", path,
+                                 to_text(declared->second.type()), to_text(value.type())));
+  }
+  inv.collection().state.insert_or_assign(path, stop_gradient(value));
 }
 
 void Layer::fail(std::string_view field, std::string_view what) const {

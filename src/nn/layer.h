@@ -111,9 +111,14 @@ class Layer {
 
   /// Every parameter of this layer and all below, by path. Needs neither a trace nor a device.
   virtual Tree<ParamSpec> param_specs() const;
+  /// State that training keeps beside the parameters, of this layer and all below, by path: moving
+  /// statistics, biases of routers. Each update may change it once.
+  virtual Tree<ParamSpec> state_specs() const;
   /// Traced: initial values of all parameters from a key u32[2]; keys split in declaration order,
   /// own parameters first.
   virtual Tree<Tensor> initialize(const Tensor& key) const;
+  /// Traced: initial values of state_specs(); keys derive from the paths.
+  Tree<Tensor> initialize_state(const Tensor& key) const;
   /// State that decoding needs, by path; zeros before the first call.
   virtual Tree<StateSpec> decode_state_specs(const DecodeDims& dims) const;
   /// Whether calls for some positions after others give what one call for all gives, so far as it
@@ -143,6 +148,12 @@ class Layer {
   /// countable.
   Param param(std::string_view name, ParamSpec spec);
 
+  /// Declares state that training keeps beside the parameters: read by state(), changed by
+  /// set_state() in training; evaluation and decoding only read it. Its shape, mesh axes, initial
+  /// value (zeros where none is given) and dtype are those of `spec`. Throws ConfigError for a
+  /// shape that is not positive.
+  void declare_state(std::string_view name, ParamSpec spec);
+
   /// `value` is detached from the gradient and kept under this call's path.
   void add_summary(std::string_view name, const Tensor& value);
   /// A scalar that the objective must take in: one that reaches none is an error.
@@ -151,9 +162,14 @@ class Layer {
   /// Whether this call has some tokens of a text that began before: with the state of the call
   /// before it, or zeros if it is the first.
   static bool decoding() { return Invocation::current().options().decoding; }
-  /// State of this layer: its newest value in this invocation.
+  /// State of this layer: its newest value in this invocation. Throws ConfigError where the caller
+  /// gave none.
   Tensor state(std::string_view name) const;
+  /// Detached from the gradient. Throws ConfigError for state that the layer does not declare
+  /// (declare_state, decode_state_specs), ShapeError for a value of another type than it has.
   void set_state(std::string_view name, const Tensor& value);
+  /// Whether this call is one of training, whose changes of state are kept.
+  static bool is_training() { return Invocation::current().options().training; }
 
   /// `x` laid over the mesh axes of `spec`; as it is where `spec` has no dims.
   static Tensor constrain(const Tensor& x, const PartitionSpec& spec);
@@ -191,10 +207,12 @@ class Layer {
 
  private:
   Scope inner(std::string_view name) const;
+  void check_shape(std::string_view name, const Shape& shape) const;
   std::string path_;
   LayerOptions options_;  // with what the layers above hand down
   std::vector<Layer*> children_;
   std::vector<std::pair<std::string, ParamSpec>> params_;  // in declaration order
+  Tree<ParamSpec> state_;
 };
 
 /// Base of a role: a call opens the layer's frame, applies its slot's remat policy, then runs

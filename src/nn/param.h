@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/mesh.h"
@@ -27,6 +28,9 @@ struct ParamSpec {
   PartitionSpec partition() const;
   Initialiser initialiser() const { return (*init)({shape, dtype.value_or(DType::kF32), fan}); }
 };
+
+/// Where state that layers keep stands in training states and checkpoints: "state/<layer>/<name>".
+inline constexpr std::string_view kLayerStatePath = "state";
 
 /// Reads one parameter of the current invocation.
 class Param {

@@ -53,7 +53,6 @@ Trainer::Config language_model(const LanguageModel& m) {
                   AdamW::Config{
                       .learning_rate = CosineWithWarmup{.peak = m.learner.peak_lr,
                                                         .warmup_steps = m.learner.warmup_steps,
-                                                        .max_step = m.learner.max_step,
                                                         .alpha = m.learner.final_fraction},
                       .weight_decay = m.learner.weight_decay},
               .transforms = {ClipByGlobalNorm::Config{.max_norm = m.learner.clip_global_norm}}},
@@ -64,13 +63,10 @@ Trainer::Config language_model(const LanguageModel& m) {
       .compute_dtype = DType::kBF16,
       .writers = {{"tensorboard", TensorBoardWriter::Config{}}},
   };
-  cfg.evalers["held_out"] = {.input = TextInput::Config{.tokenizer = m.tokenizer,
-                                                        .seq_len = m.seq_len,
-                                                        .batch_size = 8,
-                                                        .shuffle = Shuffle::kNone,
-                                                        .epochs = 1,
-                                                        .split = Split::kHeldOut},
-                             .every_steps = m.eval_every_steps};
+  // Text, tokenizer, seq_len and batch_size are those of the run's input (evaler_inputs.h).
+  cfg.evalers["held_out"] = {
+      .input = TextInput::Config{.shuffle = Shuffle::kNone, .epochs = 1, .split = Split::kHeldOut},
+      .every_steps = m.eval_every_steps};
   return cfg;
 }
 

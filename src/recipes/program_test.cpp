@@ -1,8 +1,11 @@
 // Every recipe can be traced, differentiated and lowered, whatever its size.
 #include <gtest/gtest.h>
 
+#include "recipes/resolve.h"
 #include "recipes/use_data.h"
-#include "train/programs.h"
+#include "runtime/target.h"
+#include "testing/error_of.h"
+#include "train/training_parts.h"
 
 namespace axle {
 namespace {
@@ -12,21 +15,41 @@ class RecipePrograms : public testing::TestWithParam<std::string> {};
 TEST_P(RecipePrograms, Lower) {
   Trainer::Config config = recipe(GetParam());
   use_data(config, kSyntheticData);
-  const auto model = config.model.build({}, Scope{.path = "model"});
-  const auto learner =
-      config.learner.build({.params = model->param_specs()}, Scope{.path = "learner"});
-  const auto input =
-      config.input.build({.vocab_size = model->vocab_size(), .seed = 0}, Scope{.path = "input"});
-  const ProgramParts parts{.model = *model,
-                           .learner = learner.get(),
-                           .batch = input->element_spec(),
-                           .mesh = infer_mesh(config.mesh, config.mesh.size("fsdp") == 8 ? 8 : 1),
-                           .batch_partition = config.batch_partition,
-                           .compute_dtype = config.compute_dtype};
+  const TrainingParts training(config);
+  const Mesh mesh = infer_mesh(config.mesh, config.mesh.size("fsdp") == 8 ? 8 : 1);
+  const ProgramParts parts = training.programs(mesh, training.make_input()->element_spec());
   for (const Program& program : {step_program(parts), eval_program(parts), init_program(parts)}) {
     EXPECT_NE(program.text.find("func.func public @main"), std::string::npos) << program.name;
     EXPECT_LT(program.text.size(), 4u << 20) << program.name;
   }
+}
+
+// Batches of the run and of each evaluation, as the mesh of each machine lays them out.
+TEST_P(RecipePrograms, EvaluationsFitEveryMeshThatTrainingFits) {
+  int fitting = 0;
+  for (const char* machine :
+       {"tpu-v5litepod-256", "tpu-v5litepod-256-4", "tpu-v5litepod-16", "tpu-v6e-256", "tpu-v5p-64",
+        "tpu-v5p-512", "tpu-v5p-1024", "gpu-H100-8", "gpu-H100-256", "gpu-H200-512", "gpu-A100-64",
+        "neuron-trn2.48xlarge-64", "neuron-trn2.48xlarge-1024", "cpu-16"}) {
+    const Target target = parse_target(machine);
+    const Trainer::Config config = resolve_config({.recipe = GetParam(),
+                                                   .edits = {UseData{std::string(kSyntheticData)}},
+                                                   .machine = target.machine()})
+                                       .config;
+    const Mesh mesh = infer_mesh(config.mesh, target.num_devices());
+    const TrainingParts training(config);
+    const auto check = [&](const Child<Input>& input, const char* name) {
+      const auto built = input.build(training.input_dims, Scope{.path = name});
+      for (const ProgramValue& v : batch_inputs(training.programs(mesh, built->element_spec())))
+        check_partition(v.name, v.type.dims, v.sharding, mesh);
+    };
+    const std::string refused = error_of([&] { check(config.input, "input"); });
+    fitting += refused == "no error";
+    for (const auto& [name, evaler] : config.evalers)
+      EXPECT_EQ(error_of([&] { check(evaler.input, "evaler"); }), refused) << machine;
+  }
+  EXPECT_GE(fitting,
+            GetParam().starts_with("fuji-1B") || GetParam().starts_with("fuji-7") ? 14 : 4);
 }
 
 std::string test_name(const testing::TestParamInfo<std::string>& info) {
@@ -43,12 +66,9 @@ TEST(RecipePrograms, OfALoopDoNotGrowWithTheNumberOfLayers) {
         ->decoder.get_if<Decoder>()
         ->layers.get_if<Repeat>()
         ->num_layers = num_layers;
-    const auto model = config.model.build({}, Scope{.path = "model"});
-    const auto learner =
-        config.learner.build({.params = model->param_specs()}, Scope{.path = "learner"});
-    return step_program({.model = *model, .learner = learner.get(), .batch = batch_spec(8, 128)})
-        .graph->ops()
-        .size();
+    use_data(config, kSyntheticData);
+    const TrainingParts training(config);
+    return step_program(training.programs({}, batch_spec(8, 128))).graph->ops().size();
   };
   EXPECT_EQ(num_ops(2), num_ops(32));
 }

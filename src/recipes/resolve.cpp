@@ -13,6 +13,7 @@
 #include "recipes/apply_file.h"
 #include "recipes/recipe_file.h"
 #include "recipes/use_data.h"
+#include "train/evaler_inputs.h"
 
 namespace axle {
 namespace {
@@ -100,6 +101,7 @@ Resolved resolve_config(const ResolveRequest& request) {
   for (const Edit& edit : request.edits) {
     std::visit([&](const auto& e) { apply(e, out.config, out.report); }, edit);
   }
+  complete_evaler_inputs(out.config);
   return out;
 }
 

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
 #include "base/error.h"
 #include "config/carry.h"
 #include "config/walk.h"
@@ -18,29 +21,49 @@ void make_synthetic(Child<Input>& input, std::optional<int64_t> num_batches) {
   input.put(std::move(synthetic));
 }
 
-int point_at(ConfigRef root, const std::string& path) {
+std::set<std::string> paths_of(ConfigRef root) {
+  std::set<std::string> out;
+  for_each_config<TextSource>(root, [&](const std::string&, TextSource::Config& source) {
+    if (source.path.has_value()) out.insert(*source.path);
+  });
+  return out;
+}
+
+int point_at(ConfigRef root, const std::string& path, const std::set<std::string>& moving) {
   int sources = 0;
   for_each_config<TextSource>(root, [&](const std::string&, TextSource::Config& source) {
-    source.path = path;
     ++sources;
+    if (!source.path.has_value() || moving.contains(*source.path)) source.path = path;
   });
   return sources;
+}
+
+// True if the evaler has data of its own, which stay.
+bool has_own_data(Evaler::Config& evaler, const std::set<std::string>& moving) {
+  const auto* const synthetic = evaler.input.get_if<SyntheticInput>();
+  if (synthetic) return synthetic->num_batches.has_value();
+  return std::ranges::any_of(paths_of(evaler.input),
+                             [&](const std::string& path) { return !moving.contains(path); });
 }
 
 }  // namespace
 
 void use_data(Trainer::Config& config, std::string_view data) {
+  // Evalers of the same text go where the input goes.
+  const std::set<std::string> moving = paths_of(config.input);
   if (data == kSyntheticData) {
     make_synthetic(config.input, {});
-    for (auto& [name, evaler] : config.evalers) make_synthetic(evaler.input, kSyntheticEvalBatches);
+    for (auto& [name, evaler] : config.evalers) {
+      if (!has_own_data(evaler, moving)) make_synthetic(evaler.input, kSyntheticEvalBatches);
+    }
     return;
   }
-  if (point_at(config.input, std::string(data)) == 0) {
+  if (point_at(config.input, std::string(data), moving) == 0) {
     throw ConfigError(fmt::format(
         "--data {}: expected an input that reads text, got {}; say --set input=TextInput before it",
         data, config.input ? config.input.any().type().name : "none"));
   }
-  for (auto& [name, evaler] : config.evalers) point_at(evaler.input, std::string(data));
+  for (auto& [name, evaler] : config.evalers) point_at(evaler.input, std::string(data), moving);
 }
 
 }  // namespace axle

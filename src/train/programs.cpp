@@ -8,12 +8,18 @@
 #include "lower/trace_program.h"
 #include "nn/functional.h"
 #include "ops/annotate.h"
+#include "ops/bitwise.h"
+#include "ops/compare.h"
 #include "ops/convert.h"
 #include "ops/random.h"
+#include "ops/rounding.h"
+#include "train/finite_state.h"
 #include "transform/grad.h"
 
 namespace axle {
 namespace {
+
+constexpr std::string_view kLearnerPath = "learner", kKeyPath = "prng_key";
 
 Tree<Tensor> to_tree(const std::vector<ProgramValue>& leaves, const Tensor* values) {
   Tree<Tensor> out;
@@ -60,6 +66,128 @@ std::pair<ModelOutput, OutputCollection> forward(const ProgramParts& parts,
   return out;
 }
 
+// What stands in a training state beside the key, and what a step computes of it.
+struct StateParts {
+  Tree<Tensor> parameters, learner, layers;
+
+  explicit StateParts(const Tree<Tensor>& state)
+      : learner(subtree(state, kLearnerPath)), layers(subtree(state, kLayerStatePath)) {
+    for (const auto& [path, t] : state) {
+      if (path != kKeyPath && !path.starts_with(std::string(kLearnerPath) + "/") &&
+          !path.starts_with(std::string(kLayerStatePath) + "/"))
+        parameters.emplace_hint(parameters.end(), path, t);
+    }
+  }
+  Tree<Tensor> joined() const {
+    Tree<Tensor> out = parameters;
+    put_subtree(out, kLearnerPath, learner);
+    put_subtree(out, kLayerStatePath, layers);
+    return out;
+  }
+  template <class F>
+  void each_tensor(F&& fn) {
+    for (Tree<Tensor>* tree : {&parameters, &learner, &layers}) axle::each_tensor(*tree, fn);
+  }
+};
+
+struct Gradients {
+  Tensor loss, norm;
+  Tree<Tensor> by_parameter;
+  Tree<Tensor> layers;  // the new state of layers
+  Tree<Tensor> metrics;
+
+  template <class F>
+  void each_tensor(F&& fn) {
+    fn(loss);
+    fn(norm);
+    for (Tree<Tensor>* tree : {&by_parameter, &layers}) axle::each_tensor(*tree, fn);
+  }
+};
+
+Gradients gradients_of(const ProgramParts& parts, const StateParts& state,
+                       const Tree<Tensor>& batch, const Tensor& key) {
+  Gradients out;
+  Values leaves;
+  for (const auto& [path, t] : state.parameters) leaves.push_back(t);
+  // Types and order of the auxiliary outputs are filled while the loss is traced.
+  const auto [values, by_leaf] = value_and_grad(
+      [&](const Values& p) {
+        Tree<Tensor> traced;
+        size_t i = 0;
+        for (const auto& [path, t] : state.parameters)
+          traced.emplace_hint(traced.end(), path, p[i++]);
+        auto [output, collected] = forward(parts, traced, batch,
+                                           {.training = true,
+                                            .key = key,
+                                            .state = state.layers,
+                                            .summaries = parts.layer_summaries,
+                                            .mesh = parts.mesh});
+        out.metrics = output.metrics;
+        out.metrics.insert_or_assign("loss", output.loss);
+        put_subtree(out.metrics, "summary", std::move(collected.summaries));
+        out.layers = state.layers;
+        for (auto& [path, t] : collected.state) out.layers.insert_or_assign(path, t);
+        Values results{output.loss};
+        for (const Tree<Tensor>* tree : {&out.metrics, &out.layers}) {
+          for (const auto& [name, t] : *tree) results.push_back(t);
+        }
+        return results;
+      },
+      leaves);
+  auto at = values.begin();
+  out.loss = *at++;
+  replace_tensors(out.metrics, at);
+  replace_tensors(out.layers, at);
+  size_t i = 0;
+  for (const auto& [path, t] : state.parameters)
+    out.by_parameter.emplace_hint(out.by_parameter.end(), path, by_leaf[i++]);
+  out.norm = global_norm(out.by_parameter);
+  return out;
+}
+
+// The state behind an update, and what the learner reports of it.
+std::pair<StateParts, Tree<Tensor>> updated(const Learner& learner, const StateParts& state,
+                                            const Gradients& gradients) {
+  LearnerOutputs out = learner.apply({.params = state.parameters,
+                                      .gradients = gradients.by_parameter,
+                                      .state = state.learner,
+                                      .gradient_norm = gradients.norm});
+  StateParts next = state;
+  next.parameters = std::move(out.params);
+  next.learner = std::move(out.state);
+  next.layers = gradients.layers;
+  return {std::move(next), std::move(out.metrics)};
+}
+
+// The same values; what is computed of them is computed anew.
+template <class... T>
+void pass_barrier(T&... values) {
+  Values all;
+  (axle::each_tensor(values, [&](Tensor& t) { all.push_back(t); }), ...);
+  const Values behind = optimization_barrier(all);
+  auto at = behind.begin();
+  (replace_tensors(values, at), ...);
+}
+
+// An update of which every number is finite; otherwise the state stays as it is. The update is
+// made twice, first to look at it alone: looking at the one that is kept would hold two states in
+// memory.
+StateParts finite_update(const ProgramParts& parts, const FiniteState& finite, StateParts state,
+                         Gradients gradients, Tree<Tensor>& metrics) {
+  const StateParts trial = updated(*parts.learner, state, gradients).first;
+  const Tensor bad = finite.first_not_finite(trial.joined());
+  Tensor good = is_finite(gradients.loss) & is_finite(gradients.norm) & (bad < 0.0);
+  metrics.emplace("not_finite", bad);
+  metrics.emplace("skipped", astype(!good, DType::kF32));
+  pass_barrier(state, gradients, good);
+  auto [next, learned] = updated(*parts.learner, state, gradients);
+  for (auto& [name, t] : learned) metrics.insert_or_assign(name, t);
+  Values before = tensors_of(state);
+  auto at = before.begin();
+  next.each_tensor([&](Tensor& t) { t = select(good, t, *at++); });
+  return next;
+}
+
 void append_metrics(const Tree<Tensor>& metrics, Values& results,
                     std::vector<ProgramValue>& outputs) {
   for (const auto& [name, t] : metrics) {
@@ -71,9 +199,11 @@ void append_metrics(const Tree<Tensor>& metrics, Values& results,
 }  // namespace
 
 std::vector<ProgramValue> train_state(const Model& model, const Learner& learner) {
-  std::vector<ProgramValue> out = values_of(learner.state_specs(), "learner");
+  std::vector<ProgramValue> out = values_of(learner.state_specs(), kLearnerPath);
   for (ProgramValue& v : values_of(model.param_specs())) out.push_back(std::move(v));
-  out.push_back({"prng_key", {DType::kU32, {2}}});
+  for (ProgramValue& v : values_of(model.state_specs(), kLayerStatePath))
+    out.push_back(std::move(v));
+  out.push_back({std::string(kKeyPath), {DType::kU32, {2}}});
   std::ranges::sort(out, {}, &ProgramValue::name);
   return out;
 }
@@ -98,8 +228,9 @@ Program init_program(const ProgramParts& parts, InitialParameters from) {
   const TensorFunction fn = [&](const Values& x) {
     const Values keys = random::split_each(x[0], 2);
     Tree<Tensor> all = given ? to_tree(parameters, x.data() + 1) : parts.model.initialize(keys[1]);
-    put_subtree(all, "learner", parts.learner->initialize(Tree<Tensor>(all)));
-    all.emplace("prng_key", keys[0]);
+    put_subtree(all, kLearnerPath, parts.learner->initialize(Tree<Tensor>(all)));
+    put_subtree(all, kLayerStatePath, parts.model.initialize_state(keys[1]));
+    all.emplace(kKeyPath, keys[0]);
     Values out;
     for (const ProgramValue& v : state) out.push_back(all.at(v.name));
     return out;
@@ -113,55 +244,20 @@ Program step_program(const ProgramParts& parts) {
   std::vector<ProgramValue> inputs = state, outputs = state;
   for (size_t i = 0; i < inputs.size(); ++i) inputs[i].donated_to = static_cast<int>(i);
   inputs.insert(inputs.end(), batch.begin(), batch.end());
+  const FiniteState finite(state);
 
   const TensorFunction fn = [&](const Values& x) {
     const Tree<Tensor> all = to_tree(state, x.data());
-    const Tree<Tensor> batch_tensors = to_tree(batch, x.data() + state.size());
-    const Tree<Tensor> learner_state = subtree(all, "learner");
-    Tree<Tensor> parameters;
-    for (const auto& [path, t] : all) {
-      if (path != "prng_key" && !path.starts_with("learner/"))
-        parameters.emplace_hint(parameters.end(), path, t);
-    }
     // Four keys, as the reference: the state's next, parameter noise, the forward pass, the
     // learner.
-    const Values keys = random::split_each(all.at("prng_key"), 4);
-
-    Tree<Tensor>
-        metrics;  // types and order of the auxiliary outputs, filled while tracing the loss
-    Values leaves;
-    for (const auto& [path, t] : parameters) leaves.push_back(t);
-    const auto [values, gradient_leaves] = value_and_grad(
-        [&](const Values& p) {
-          Tree<Tensor> traced;
-          size_t i = 0;
-          for (const auto& [path, t] : parameters) traced.emplace_hint(traced.end(), path, p[i++]);
-          auto [output, collected] = forward(parts, traced, batch_tensors,
-                                             {.training = true,
-                                              .key = keys[2],
-                                              .summaries = parts.layer_summaries,
-                                              .mesh = parts.mesh});
-          metrics = output.metrics;
-          metrics.insert_or_assign("loss", output.loss);
-          put_subtree(metrics, "summary", std::move(collected.summaries));
-          Values out{output.loss};
-          for (const auto& [name, t] : metrics) out.push_back(t);
-          return out;
-        },
-        leaves);
-    Tree<Tensor> gradients;
-    size_t i = 0;
-    for (const auto& [path, t] : parameters)
-      gradients.emplace_hint(gradients.end(), path, gradient_leaves[i++]);
-    i = 1;
-    for (auto& [name, t] : metrics) t = values[i++];
-
-    LearnerOutputs learned = parts.learner->apply(
-        {.params = parameters, .gradients = gradients, .state = learner_state, .loss = values[0]});
-    for (auto& [name, t] : learned.metrics) metrics.insert_or_assign(name, t);
-    Tree<Tensor> next = std::move(learned.params);
-    put_subtree(next, "learner", std::move(learned.state));
-    next.emplace("prng_key", keys[0]);
+    const Values keys = random::split_each(all.at(std::string(kKeyPath)), 4);
+    const StateParts before(all);
+    Gradients gradients =
+        gradients_of(parts, before, to_tree(batch, x.data() + state.size()), keys[2]);
+    Tree<Tensor> metrics = std::move(gradients.metrics);
+    Tree<Tensor> next =
+        finite_update(parts, finite, before, std::move(gradients), metrics).joined();
+    next.emplace(kKeyPath, keys[0]);
     Values results;
     for (const ProgramValue& v : state) results.push_back(next.at(v.name));
     append_metrics(metrics, results, outputs);
@@ -173,16 +269,18 @@ Program step_program(const ProgramParts& parts) {
 }
 
 Program eval_program(const ProgramParts& parts) {
-  std::vector<ProgramValue> inputs = values_of(parts.model.param_specs()), outputs;
-  const size_t num_parameters = inputs.size();
-  const std::vector<ProgramValue> batch = batch_inputs(parts);
+  const std::vector<ProgramValue> parameters = values_of(parts.model.param_specs()),
+                                  layers = values_of(parts.model.state_specs(), kLayerStatePath),
+                                  batch = batch_inputs(parts);
+  std::vector<ProgramValue> inputs = parameters, outputs;
+  inputs.insert(inputs.end(), layers.begin(), layers.end());
   inputs.insert(inputs.end(), batch.begin(), batch.end());
   const TensorFunction fn = [&](const Values& x) {
-    const std::vector<ProgramValue> parameters(
-        inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(num_parameters));
-    auto [output, collected] =
-        forward(parts, to_tree(parameters, x.data()), to_tree(batch, x.data() + num_parameters),
-                {.summaries = false});
+    const Tensor *first_layer = x.data() + parameters.size(),
+                 *first_batch = first_layer + layers.size();
+    auto [output, collected] = forward(
+        parts, to_tree(parameters, x.data()), to_tree(batch, first_batch),
+        {.state = subtree(to_tree(layers, first_layer), kLayerStatePath), .summaries = false});
     output.metrics.insert_or_assign("loss", output.loss);
     Values results;
     append_metrics(output.metrics, results, outputs);

@@ -25,7 +25,8 @@ struct ProgramParts {
 };
 
 /// Every leaf of the training state with its sharding: "prng_key" u32[2], "model/...",
-/// "learner/...". Sorted by path; the programs take and give them in this order.
+/// "learner/..." and "state/model/...", what layers keep. Sorted by path; the programs take and
+/// give them in this order.
 std::vector<ProgramValue> train_state(const Model& model, const Learner& learner);
 
 /// The batch as an input of the programs, sorted by name; an element of fewer dims than
@@ -36,10 +37,13 @@ std::vector<ProgramValue> batch_inputs(const ProgramParts& parts);
 enum class InitialParameters { kDrawn, kGiven };
 /// key u32[2], and parameters if they are given -> state.
 Program init_program(const ProgramParts& parts, InitialParameters from = InitialParameters::kDrawn);
-/// state, batch -> state, metrics (f32 scalars, sorted by name; layer summaries behind "summary/").
-/// The state is donated.
+/// state, batch -> state, metrics (scalars, sorted by name; layer summaries behind "summary/"). The
+/// state is donated. Where the loss, the norm of the gradients or any number of the new state is
+/// not finite, all but the key stay as they are: then "skipped" is 1, and "not_finite" the number
+/// of the bad part of the state (FiniteState), -1 where there is none.
 Program step_program(const ProgramParts& parts);
-/// parameters, batch -> metrics: "loss" and the model's own, without dropout and without gradient.
+/// parameters, state of layers, batch -> metrics: "loss" and the model's own, without dropout and
+/// without gradient.
 Program eval_program(const ProgramParts& parts);
 
 }  // namespace axle

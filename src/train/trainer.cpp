@@ -18,6 +18,7 @@
 #include "runtime/named_arguments.h"
 #include "runtime/saved_executable.h"
 #include "train/evaluations.h"
+#include "train/finite_state.h"
 #include "train/host_memory_check.h"
 #include "train/initial_state.h"
 #include "train/metrics_log.h"
@@ -70,6 +71,7 @@ struct Trainer::Run {
 
   std::optional<Tree<HostTensor>> initial_parameters() const;
   void initialise_or_restore();
+  void warn_of_schedules();
   void open_writers();
   CompileOptions compile_options() const;
   std::vector<HostNeed> host_needs() const;
@@ -87,7 +89,8 @@ struct Trainer::Run {
   void write(const StepRecord& record);
   void flush();
   void in_place(const std::function<void(SummaryWriter&)>& use);
-  [[noreturn]] void fail_non_finite(const StepRecord& record);
+  std::string what_is_not_finite(const StepRecord& record, int64_t part) const;
+  [[noreturn]] void fail_non_finite(int64_t step, const std::string& what);
 
   RunOptions options_;
   TrainingParts training_;
@@ -179,6 +182,14 @@ void Trainer::Run::initialise_or_restore() {
   folder_.write_config(cfg_, cfg_.seed);
 }
 
+// What `--steps` cannot stretch.
+void Trainer::Run::warn_of_schedules() {
+  Child<Learner> learner = cfg_.learner;
+  tie_to_run(learner, cfg_.max_steps);
+  for (const std::string& line : schedules_that_end_early(learner, cfg_.max_steps, "learner"))
+    progress_->note("WARNING: " + line);
+}
+
 void Trainer::Run::open_writers() {
   const SummaryWriter::Dims dims{.dir = folder_.dir(), .restored_step = step_number_};
   auto log = std::make_unique<MetricsLog>(MetricsLog::Config{}, dims, Scope{});
@@ -236,6 +247,7 @@ ExitCode Trainer::Run::loop() {
   progress_ = std::make_unique<Progress>(cfg_.max_steps, cfg_.log_every_steps);
   const HostMemory memory = host_memory();  // before anything is allocated
   check_host_memory(host_needs(), memory);
+  warn_of_schedules();
   initialise_or_restore();
   open_writers();
   compile(stop);
@@ -321,6 +333,7 @@ void Trainer::Run::report(Pending done) {
   StepRecord record{.step = done.step,
                     .values = metric_values(step_, state_.leaves.size(), done.metrics)};
   const Throughput speed = throughput(done, clock_.lap(done.done_at.get()));
+  const int64_t not_finite = static_cast<int64_t>(record.values.extract("not_finite").mapped());
   record.values["tokens_per_sec"] = speed.tokens_per_sec;
   record.values["mfu"] = speed.mfu;
   record.values["hfu"] = speed.hfu;
@@ -330,22 +343,30 @@ void Trainer::Run::report(Pending done) {
   write(record);
   if (skipped) {
     ++skipped_;
-    if (cfg_.on_non_finite == NonFinite::kStop && !failing_) fail_non_finite(record);
-    progress_->note(
-        fmt::format("step {}: loss or gradient is not finite (loss {}, gradient norm {}); the "
-                    "state was kept, {} such steps so far",
-                    record.step, record.values["loss"], record.values["grad_norm"], skipped_));
+    const std::string what = what_is_not_finite(record, not_finite);
+    if (cfg_.on_non_finite == NonFinite::kStop && !failing_) fail_non_finite(record.step, what);
+    progress_->note(fmt::format("step {}: not finite: {}; the state was kept, {} such steps so far",
+                                record.step, what, skipped_));
   }
   progress_->step(record, speed);
 }
 
-void Trainer::Run::fail_non_finite(const StepRecord& record) {
+// `part` is a number of FiniteState.
+std::string Trainer::Run::what_is_not_finite(const StepRecord& record, int64_t part) const {
+  const double loss = record.values.at("loss"), norm = record.values.at("grad_norm");
+  if (!std::isfinite(loss) || !std::isfinite(norm) || part < 0)
+    return fmt::format("loss {} and gradient norm {}", loss, norm);
+  return fmt::format("{} or what is kept beside it after the update, with learning rate {}",
+                     FiniteState(state_.leaves).parts().at(static_cast<size_t>(part)),
+                     record.values.at("learning_rate"));
+}
+
+void Trainer::Run::fail_non_finite(int64_t step, const std::string& what) {
   failing_ = true;  // the step after it may be under way
   const bool saved = save(true);
   throw Error(
-      fmt::format("step {}: expected a finite loss and gradient, got loss {} and gradient norm {}; "
-                  "{} (on_non_finite=skip goes on)",
-                  record.step, record.values.at("loss"), record.values.at("grad_norm"),
+      fmt::format("step {}: expected finite numbers, got {}; {} (on_non_finite=skip goes on)", step,
+                  what,
                   saved ? "a state without that step is saved" : "the state could not be saved"),
       ExitCode::kValidationFailed);
 }

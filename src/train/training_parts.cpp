@@ -2,11 +2,13 @@
 
 #include "config/missing.h"
 #include "layers/check_mesh.h"
+#include "train/evaler_inputs.h"
 
 namespace axle {
 namespace {
 
-const Trainer::Config& complete(const Trainer::Config& config) {
+Trainer::Config complete(Trainer::Config config) {
+  complete_evaler_inputs(config);
   check_complete(config);
   return config;
 }
@@ -16,7 +18,8 @@ const Trainer::Config& complete(const Trainer::Config& config) {
 TrainingParts::TrainingParts(const Trainer::Config& cfg)
     : config(complete(cfg)),
       model(config.model.build({}, Scope{.path = "model"})),
-      learner(config.learner.build({.params = model->param_specs()}, Scope{.path = "learner"})),
+      learner(config.learner.build({.params = model->param_specs(), .run_steps = *config.max_steps},
+                                   Scope{.path = "learner"})),
       input_dims{.vocab_size = model->vocab_size(), .seed = static_cast<uint64_t>(config.seed)} {}
 
 std::unique_ptr<Input> TrainingParts::make_input() const {

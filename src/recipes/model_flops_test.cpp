@@ -1,0 +1,41 @@
+// The operations that MFU counts, against the published formula.
+#include "train/model_flops.h"
+
+#include <gtest/gtest.h>
+
+#include "data/batch.h"
+#include "recipes/use_data.h"
+#include "train/training_parts.h"
+
+namespace axle {
+namespace {
+
+struct Case {
+  const char* recipe;
+  int64_t num_layers, width, seq_len;
+  /// Parameters of a table that is only looked up in.
+  int64_t num_lookups = 0;
+};
+
+TEST(ModelFlops, AreThoseOfThePublishedFormula) {
+  constexpr int64_t kRows = 2;
+  for (const Case& c : {Case{"fuji-7B-v2", 32, 4096, 4096},
+                        Case{"fuji-70B-v2", 80, 8192, 4096, int64_t{32768} * 8192},
+                        Case{"fuji-1B-v3", 16, 2048, 8192}}) {
+    Trainer::Config config = recipe(c.recipe);
+    use_data(config, kSyntheticData);
+    const TrainingParts training(config);
+    int64_t num_parameters = 0;
+    for (const auto& [path, spec] : training.model->param_specs())
+      num_parameters += spec.type().num_elements();
+    const auto formula = static_cast<double>(6 * (num_parameters - c.num_lookups) +
+                                             12 * c.num_layers * c.width * c.seq_len);
+    const double counted = model_flops(training.programs({}, batch_spec(kRows, c.seq_len)));
+    // What the formula takes for multiplied: the weights of norms.
+    EXPECT_NEAR(counted / static_cast<double>(kRows * c.seq_len), formula, 1e-4 * formula)
+        << c.recipe;
+  }
+}
+
+}  // namespace
+}  // namespace axle

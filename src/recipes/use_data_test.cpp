@@ -1,0 +1,61 @@
+// What `--data` points at the text, and what it leaves alone.
+#include "recipes/use_data.h"
+
+#include <gmock/gmock.h>
+
+#include "data/synthetic_input.h"
+#include "data/text_input.h"
+#include "testing/error_of.h"
+
+namespace axle {
+namespace {
+
+std::string path_of(const Child<Input>& input) {
+  const auto& source = input.get_if<TextInput>()->source;
+  return source.get_if<TextSource>()->path;
+}
+
+Trainer::Config with_validation(const std::string& path) {
+  Trainer::Config config = recipe("fuji-test-v1");
+  config.evalers["validation"] = {
+      .input = TextInput::Config{.source = TextSource::Config{.path = path}, .epochs = 1}};
+  return config;
+}
+
+TEST(UseData, PointsTheInputAndEvalersWithoutAPathAtIt) {
+  Trainer::Config config = with_validation("mine.txt");
+  use_data(config, "corpus/");
+  EXPECT_EQ(path_of(config.input), "corpus/");
+  EXPECT_EQ(path_of(config.evalers.at("held_out").input), "corpus/");
+  EXPECT_EQ(path_of(config.evalers.at("validation").input), "mine.txt");
+}
+
+TEST(UseData, TheLastOneWinsForAllThatReadTheSameText) {
+  Trainer::Config config = with_validation("mine.txt");
+  use_data(config, "first/");
+  use_data(config, "second/");
+  EXPECT_EQ(path_of(config.input), "second/");
+  EXPECT_EQ(path_of(config.evalers.at("held_out").input), "second/");
+  EXPECT_EQ(path_of(config.evalers.at("validation").input), "mine.txt");
+}
+
+TEST(UseData, SyntheticLeavesTextsOfTheirOwn) {
+  Trainer::Config config = with_validation("mine.txt");
+  use_data(config, kSyntheticData);
+  EXPECT_NE(config.input.get_if<SyntheticInput>(), nullptr);
+  const auto* const held_out = config.evalers.at("held_out").input.get_if<SyntheticInput>();
+  ASSERT_NE(held_out, nullptr);
+  EXPECT_EQ(held_out->num_batches, kSyntheticEvalBatches);
+  EXPECT_EQ(path_of(config.evalers.at("validation").input), "mine.txt");
+}
+
+TEST(UseData, NeedsAnInputOfText) {
+  Trainer::Config config = recipe("fuji-test-v1");
+  use_data(config, kSyntheticData);
+  EXPECT_EQ(error_of([&] { use_data(config, "text.txt"); }),
+            "--data text.txt: expected an input that reads text, got SyntheticInput; say --set "
+            "input=TextInput before it");
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,100 @@
+// Evalers follow the input of the run in what they leave open, and in nothing else.
+#include "train/evaler_inputs.h"
+
+#include <gmock/gmock.h>
+
+#include "data/sentencepiece_tokenizer.h"
+#include "data/text_input.h"
+#include "testing/error_of.h"
+#include "train/tiny_config_test.h"
+
+namespace axle {
+namespace {
+
+using testing::HasSubstr;
+
+Trainer::Config config_of(const TextInput::Config& input, const TextInput::Config& evaler) {
+  Trainer::Config config = tiny_config();
+  config.input = input;
+  config.evalers = {{"held_out", {.input = evaler}}};
+  return config;
+}
+const TextInput::Config& evaler_of(const Trainer::Config& config) {
+  return *config.evalers.at("held_out").input.get_if<TextInput>();
+}
+std::string path_of(const TextInput::Config& input) {
+  return input.source.get_if<TextSource>()->path;
+}
+
+const TextInput::Config kInput{
+    .source = TextSource::Config{.path = "corpus", .unit = DocumentUnit::kLine},
+    .tokenizer = SentencePieceTokenizer::Config{.path = "pieces.model"},
+    .seq_len = 128,
+    .batch_size = 64,
+    .split = Split::kTrain,
+    .held_out_fraction = 0.2};
+
+TEST(EvalerInputs, TakeOverWhatTheyLeaveOpen) {
+  Trainer::Config config =
+      config_of(kInput, {.shuffle = Shuffle::kNone, .epochs = 1, .split = Split::kHeldOut});
+  complete_evaler_inputs(config);
+  const TextInput::Config& evaler = evaler_of(config);
+  EXPECT_EQ(path_of(evaler), "corpus");
+  EXPECT_EQ(evaler.source.get_if<TextSource>()->unit, DocumentUnit::kLine);
+  EXPECT_NE(evaler.tokenizer.get_if<SentencePieceTokenizer>(), nullptr);
+  EXPECT_EQ(evaler.seq_len, 128);
+  EXPECT_EQ(evaler.batch_size, 64);
+  EXPECT_EQ(evaler.held_out_fraction, 0.2);
+  EXPECT_EQ(evaler.split, Split::kHeldOut);
+  EXPECT_EQ(evaler.shuffle, Shuffle::kNone);
+  EXPECT_EQ(evaler.epochs, 1);
+  // A second time changes nothing.
+  const Trainer::Config once = config;
+  complete_evaler_inputs(config);
+  EXPECT_EQ(path_of(evaler_of(config)), path_of(evaler_of(once)));
+}
+
+TEST(EvalerInputs, KeepWhatTheySet) {
+  Trainer::Config config = config_of(kInput, {.source = TextSource::Config{.path = "mine.txt"},
+                                              .seq_len = 32,
+                                              .batch_size = 8,
+                                              .epochs = 1});
+  complete_evaler_inputs(config);
+  const TextInput::Config& evaler = evaler_of(config);
+  EXPECT_EQ(path_of(evaler), "mine.txt");
+  EXPECT_EQ(evaler.source.get_if<TextSource>()->unit, DocumentUnit::kFile);  // of another text
+  EXPECT_EQ(evaler.seq_len, 32);
+  EXPECT_EQ(evaler.batch_size, 8);
+  EXPECT_EQ(evaler.split, Split::kAll);
+  EXPECT_EQ(evaler.held_out_fraction, TextInput::Config{}.held_out_fraction);
+  EXPECT_NE(evaler.tokenizer.get_if<SentencePieceTokenizer>(), nullptr);
+}
+
+TEST(EvalerInputs, AnotherTokenizerIsRefused) {
+  Trainer::Config config = config_of(
+      kInput, {.tokenizer = SentencePieceTokenizer::Config{.path = "other.model"}, .epochs = 1});
+  EXPECT_EQ(error_of([&] { complete_evaler_inputs(config); }),
+            "evalers.held_out.input.tokenizer: expected the tokenizer of the run's input, got "
+            "another; leave it out");
+}
+
+TEST(EvalerInputs, AnotherPartOfTheTextThanIsHeldOutIsRefused) {
+  Trainer::Config config =
+      config_of(kInput, {.epochs = 1, .split = Split::kHeldOut, .held_out_fraction = 0.3});
+  EXPECT_THAT(error_of([&] { complete_evaler_inputs(config); }),
+              HasSubstr("evalers.held_out.input.held_out_fraction: expected 0.2"));
+}
+
+TEST(EvalerInputs, OtherClassesTakeWhatTheyHaveAPlaceFor) {
+  Trainer::Config config = tiny_config();
+  config.input = kInput;
+  config.evalers = {{"held_out", {.input = SyntheticInput::Config{.num_batches = 2}}}};
+  complete_evaler_inputs(config);
+  const auto* const evaler = config.evalers.at("held_out").input.get_if<SyntheticInput>();
+  EXPECT_EQ(evaler->seq_len, 128);
+  EXPECT_EQ(evaler->batch_size, 64);
+  EXPECT_EQ(evaler->num_batches, 2);
+}
+
+}  // namespace
+}  // namespace axle

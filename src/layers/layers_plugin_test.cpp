@@ -87,11 +87,11 @@ TEST_F(LayersOnPlugin, AttentionWithAllOptions) {
                   .function(testing::LawInputs<Mixer>::make({.model_dim = 12})));
 }
 
-using Run =
+using RunProgram =
     std::function<std::vector<HostTensor>(const TensorFunction&, const std::vector<HostTensor>&)>;
 
 // Results, and gradients by every parameter (by path) and input, of one program.
-Tree<HostTensor> results_and_gradients(const Run& run, const LayerFunction& fn) {
+Tree<HostTensor> results_and_gradients(const RunProgram& run, const LayerFunction& fn) {
   std::vector<std::string> paths;
   const TensorFunction both = [&](const Values& x) {
     const Linearized f = vjp(fn, x);
@@ -131,7 +131,7 @@ TEST_F(LayersOnPlugin, ALoopIsItsBlocksWrittenOut) {
   auto loop = build_for_test<Repeat>({.num_layers = kLayers, .layer = block}, {.model_dim = 16});
   loop.set_all(stacked_parameters(written_out.parameters(), kLayers));
   const auto inputs = testing::LawInputs<Block>::make({.model_dim = 16});
-  const Run on_plugin = [&](const auto&... x) { return run(x...); };
+  const RunProgram on_plugin = [&](const auto&... x) { return run(x...); };
   const auto values = [&](auto& layer) {
     const LayerFunction fn = layer.function(inputs, {.training = true});
     return results_and_gradients(on_plugin, fn);
@@ -148,7 +148,7 @@ TEST_F(LayersOnPlugin, ALoopIsItsBlocksWrittenOut) {
 
 // Whatever is kept or computed again, dropout included.
 TEST_F(LayersOnPlugin, RematerialisedIsPlain) {
-  const Run on_plugin = [&](const auto&... x) { return run(x...); };
+  const RunProgram on_plugin = [&](const auto&... x) { return run(x...); };
   const auto values = [&](const LayerOptions& options) {
     Repeat::Config cfg{.num_layers = 2, .layer = {layer(2), options}};
     auto lm = build_for_test<CausalLM>(

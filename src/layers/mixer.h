@@ -24,8 +24,10 @@ struct MixerContext {
   Tensor last(const Tensor& x_BTD) const;
 
   template <class F>
-  void each_tensor(F&& fn) {
-    for (auto* t : {&positions, &segment_ids, &last_index}) axle::each_tensor(*t, fn);
+  void each_field(F&& fn) {
+    fn("positions", positions);
+    fn("segment_ids", segment_ids);
+    fn("last_index", last_index);
   }
   static MixerContext read(InputReader& inputs, const std::string& prefix);
 };

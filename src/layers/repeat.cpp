@@ -51,11 +51,6 @@ Tree<ParamSpec> Repeat::stacked(Tree<ParamSpec> specs) const {
   return specs;
 }
 
-Repeat::Repeat(const Config& cfg, const Dims& dims, const Scope& scope)
-    : Block(scope), num_layers_(cfg.num_layers), layer_(child("layer", cfg.layer, dims)) {
-  if (num_layers_ < 1) fail("num_layers", fmt::format("must be positive, got {}", num_layers_));
-}
-
 Tree<ParamSpec> Repeat::param_specs() const { return stacked(layer_->param_specs()); }
 Tree<ParamSpec> Repeat::state_specs() const { return stacked(layer_->state_specs()); }
 

@@ -15,9 +15,9 @@ using ::testing::ElementsAre;
 struct Pair {
   Tensor a, b;
   template <class F>
-  void each_tensor(F&& fn) {
-    fn(a);
-    fn(b);
+  void each_field(F&& fn) {
+    fn("a", a);
+    fn("b", b);
   }
   static Pair read(InputReader& reader, const std::string& prefix) {
     return {reader.required(prefix + "/a"), reader.required(prefix + "/b")};
@@ -50,7 +50,8 @@ std::vector<double> run(const std::vector<std::string>& names) {
         Tree<Tensor> inputs;
         for (size_t i = 0; i < names.size(); ++i) inputs.emplace(names[i], x[i]);
         InputReader reader(inputs);
-        Values out = example().call(reader);
+        Values out;
+        for (const auto& [name, t] : example().call(reader)) out.push_back(t);
         reader.check_all_used();
         return out;
       },

@@ -10,8 +10,8 @@ namespace {
 struct Inner {
   Tensor only;
   template <class F>
-  void each_tensor(F&& fn) {
-    fn(only);
+  void each_field(F&& fn) {
+    fn("only", only);
   }
 };
 struct Outer {
@@ -20,12 +20,12 @@ struct Outer {
   std::vector<Inner> list = {};
   Tree<Tensor> tree = {};
   template <class F>
-  void each_tensor(F&& fn) {
-    fn(a);
-    axle::each_tensor(absent, fn);
-    axle::each_tensor(present, fn);
-    axle::each_tensor(list, fn);
-    axle::each_tensor(tree, fn);
+  void each_field(F&& fn) {
+    fn("a", a);
+    fn("absent", absent);
+    fn("present", present);
+    fn("list", list);
+    fn("tree", tree);
   }
 };
 

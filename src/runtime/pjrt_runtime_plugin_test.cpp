@@ -210,14 +210,14 @@ TEST_F(PjrtRuntimeTest, TheSecondCompilationComesFromTheCache) {
   const std::string key = entries()[0].stem();
   auto fresh = make_runtime({});
   const auto x = fresh->make_array(HostTensor({2}, {1.f, 2.f}), {}, {});
-  ASSERT_TRUE(cache.write(key, runtime_->compile(identity(kPair))->serialize()));
+  cache.write(key, runtime_->compile(identity(kPair))->serialize());
   Program located = doubling();
   located.text.insert(located.text.find("\n return"), " loc(\"a/layer\")");
   EXPECT_EQ(fresh->compile(located, options)->execute(std::span(&x, 1))[0]->to_host(),
             HostTensor({2}, {1.f, 2.f}));
 
   for (const std::string damaged : {"", "nonsense"}) {
-    ASSERT_TRUE(cache.write(key, damaged));  // sound for the cache, not for the plugin
+    cache.write(key, damaged);  // sound for the cache, not for the plugin
     EXPECT_EQ(fresh->compile(doubling(), options)->execute(std::span(&x, 1))[0]->to_host(),
               HostTensor({2}, {2.f, 4.f}));
     EXPECT_GT(cache.read(key)->size(), 100u);  // replaced

@@ -85,8 +85,10 @@ struct StateParts {
     return out;
   }
   template <class F>
-  void each_tensor(F&& fn) {
-    for (Tree<Tensor>* tree : {&parameters, &learner, &layers}) axle::each_tensor(*tree, fn);
+  void each_field(F&& fn) {
+    fn("parameters", parameters);
+    fn("learner", learner);
+    fn("layers", layers);
   }
 };
 
@@ -97,10 +99,11 @@ struct Gradients {
   Tree<Tensor> metrics;
 
   template <class F>
-  void each_tensor(F&& fn) {
-    fn(loss);
-    fn(norm);
-    for (Tree<Tensor>* tree : {&by_parameter, &layers}) axle::each_tensor(*tree, fn);
+  void each_field(F&& fn) {
+    fn("loss", loss);
+    fn("norm", norm);
+    fn("by_parameter", by_parameter);
+    fn("layers", layers);
   }
 };
 
@@ -184,7 +187,7 @@ StateParts finite_update(const ProgramParts& parts, const FiniteState& finite, S
   for (auto& [name, t] : learned) metrics.insert_or_assign(name, t);
   Values before = tensors_of(state);
   auto at = before.begin();
-  next.each_tensor([&](Tensor& t) { t = select(good, t, *at++); });
+  each_tensor(next, [&](Tensor& t) { t = select(good, t, *at++); });
   return next;
 }
 

@@ -103,7 +103,7 @@ TEST(Ranges, AreCheckedInATreeOfCxx) {
               testing::UnorderedElementsAre(
                   "m." + last + ".rate: expected a number of at least 0 and below 1, got 2.0",
                   "m." + last + ".every: expected an integer of at least 1, got 0",
-                  testing::StartsWith("m.heads: expected a name of letters")));
+                  testing::StartsWith("m.heads: expected a name of 1 to 100 letters")));
   EXPECT_THAT(axle::error_of([&] { check_complete(cfg); }),
               testing::ContainsRegex("rate.*\n.*every"))
       << "all in one message";

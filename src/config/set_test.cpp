@@ -157,11 +157,11 @@ TEST(Set, KeysOfMapsFollowTheirRule) {
   for (const std::string key :
        {"", "../x", ".", "..", ".hidden", "a/b", "/", "a b", "a\x01", "\xc3\xa4"}) {
     EXPECT_THAT(error_of(cfg, "heads['" + key + "']", "Scale"),
-                HasSubstr("model.heads: expected a name of letters"))
+                HasSubstr("model.heads: expected a name of 1 to 100 letters"))
         << key;
   }
   EXPECT_THAT(error_of(cfg, "heads", "{../x: Scale}"),
-              HasSubstr("model.heads: expected a name of letters"));
+              HasSubstr("model.heads: expected a name of 1 to 100 letters"));
   for (const char* path : {"weights['']", "weights['a\x01']"})
     EXPECT_THAT(error_of(cfg, path, "1"), HasSubstr("model.weights: expected a key")) << path;
 }

@@ -170,7 +170,8 @@ ConfigDescription describe_config(std::string_view name, std::string_view path) 
   }
   std::vector<std::string> known = recipes;
   for (const RoleListing& listing : list_roles()) {
-    if (listing.role->name == name && listing.classes.size() != 1) return of_role(listing);
+    const bool is_class = listing.classes.size() == 1 && listing.classes[0]->name == name;
+    if (listing.role->name == name && !is_class) return of_role(listing);
     known.push_back(listing.role->name);
   }
   for (const SignatureListing& listing : list_functions()) {

@@ -121,7 +121,13 @@ class Check {
 
   void build_model() { model_ = config_.model.build({}, Scope{.path = "model"}); }
   void build_learner() {
-    config_.learner.build({.params = model_->param_specs()}, Scope{.path = "learner"});
+    // Where the run's length is a mistake itself, schedules that follow it get one that is none.
+    constexpr int64_t kLong = int64_t{1} << 30;
+    const auto& steps = config_.max_steps;
+    const bool is_known = steps.has_value() && *steps > 0;
+    config_.learner.build(
+        {.params = model_->param_specs(), .run_steps = is_known ? int64_t{*steps} : kLong},
+        Scope{.path = "learner"});
   }
 
   void check_programs() {

@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <optional>
 
+#include "base/checked.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/utf8.h"
@@ -66,15 +65,6 @@ DataFile parse_file(const JsonView& json, int64_t chunk_bytes) {
   return file;
 }
 
-// Bytes of a tensor whose dims come from a file; none if they overflow, also where one dim is 0.
-std::optional<int64_t> checked_bytes(const Type& type) {
-  auto bytes = static_cast<int64_t>(size_bytes(type.dtype));
-  for (const int64_t dim : type.dims) {
-    if (dim != 0 && __builtin_mul_overflow(bytes, dim, &bytes)) return std::nullopt;
-  }
-  return std::ranges::count(type.dims, 0) > 0 ? 0 : bytes;
-}
-
 StoredTensor parse_tensor(const JsonView& json, const Manifest& manifest) {
   StoredTensor tensor;
   from_text(json.at("dtype").text(), tensor.type.dtype);
@@ -85,7 +75,10 @@ StoredTensor parse_tensor(const JsonView& json, const Manifest& manifest) {
       json.at("file").integer(0, static_cast<int64_t>(manifest.files.size()) - 1));
   tensor.offset = json.at("offset").integer(0, kMost);
   const DataFile& file = manifest.files[tensor.file];
-  const auto bytes = checked_bytes(tensor.type);
+  const auto count = checked_product(tensor.type.dims);
+  const auto bytes =
+      count ? checked_product(*count, static_cast<int64_t>(size_bytes(tensor.type.dtype)))
+            : std::nullopt;
   if (!bytes || *bytes > file.bytes || tensor.offset > file.bytes - *bytes)
     json.fail(fmt::format("a tensor within the {} bytes of {}", file.bytes, file.name));
   return tensor;

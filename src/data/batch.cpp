@@ -1,9 +1,10 @@
 #include "data/batch.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include "base/checked.h"
 #include "base/error.h"
+#include "base/host_memory.h"
 
 namespace axle {
 
@@ -12,13 +13,12 @@ void check_batch_size(int64_t batch_size, int64_t seq_len, const Scope& scope) {
   const std::string batch = fmt::format(
       "{}: expected a batch that fits into memory, got batch_size {} rows of seq_len {}",
       scope.path, batch_size, seq_len);
-  int64_t bytes = kBytesOfPosition;
-  if (__builtin_mul_overflow(bytes, batch_size, &bytes) ||
-      __builtin_mul_overflow(bytes, seq_len, &bytes))
-    throw ConfigError(batch + ", which are more than 2^63 bytes");
-  const int64_t memory = ::sysconf(_SC_PHYS_PAGES) * ::sysconf(_SC_PAGE_SIZE);
-  if (memory > 0 && bytes > memory) {
-    throw Error(fmt::format("{}, which are {} bytes; this machine has {}", batch, bytes, memory),
+  const auto positions = checked_product(batch_size, seq_len);
+  const auto bytes = positions ? checked_product(*positions, kBytesOfPosition) : std::nullopt;
+  if (!bytes) throw ConfigError(batch + ", which are more than 2^63 bytes");
+  const int64_t memory = host_memory().total_bytes;
+  if (memory > 0 && *bytes > memory) {
+    throw Error(fmt::format("{}, which are {} bytes; this machine has {}", batch, *bytes, memory),
                 ExitCode::kDoesNotFit);
   }
 }

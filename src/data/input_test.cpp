@@ -183,6 +183,44 @@ TEST_F(TextInputTest, RestoringOverOtherDataIsRefused) {
   }
 }
 
+// Before the text is read: the path of the source names nothing.
+TEST(InputSizes, ArePricedBeforeAnythingIsRead) {
+  constexpr int64_t kHuge = 1'000'000'000, kMost = std::numeric_limits<int64_t>::max();
+  const TextSource::Config nothing{.path = "/no such file"};
+  const auto code = [](const Child<Input>& config, const char* field) {
+    try {
+      config.build({.vocab_size = 257, .seed = 0}, {.path = "input"});
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), StartsWith("input"));
+      EXPECT_THAT(error.what(), HasSubstr(field));
+      return error.code();
+    }
+    return ExitCode::kOk;
+  };
+  for (const auto& [batch_size, seq_len, expected] :
+       {std::tuple(kHuge, kHuge, ExitCode::kDoesNotFit),
+        std::tuple(kMost, int64_t{16}, ExitCode::kUser),
+        std::tuple(int64_t{16}, kMost, ExitCode::kUser), std::tuple(kMost, kMost, ExitCode::kUser),
+        std::tuple(kHuge * 1000, int64_t{64}, ExitCode::kDoesNotFit)}) {
+    EXPECT_EQ(
+        code(TextInput::Config{.source = nothing, .seq_len = seq_len, .batch_size = batch_size},
+             "batch_size"),
+        expected);
+    EXPECT_EQ(
+        code(SyntheticInput::Config{.seq_len = seq_len, .batch_size = batch_size}, "batch_size"),
+        expected);
+  }
+  for (const int64_t epochs : {kHuge, kMost}) {
+    EXPECT_EQ(
+        code(TextInput::Config{.source = nothing, .seq_len = 8, .batch_size = 2, .epochs = epochs},
+             "input.epochs"),
+        ExitCode::kUser);
+  }
+  EXPECT_EQ(code(SyntheticInput::Config{.seq_len = 8, .batch_size = 2, .num_batches = kMost},
+                 "input.num_batches"),
+            ExitCode::kUser);
+}
+
 TEST_F(TextInputTest, ConfigMistakesNameTheField) {
   const auto refused = [](TextInput::Config cfg, const char* message, int64_t vocab_size = 257) {
     EXPECT_THAT([&] { build(cfg, 1, vocab_size); }, ThrowsMessage<ConfigError>(HasSubstr(message)));

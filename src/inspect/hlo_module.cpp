@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "io/proto_reader.h"
 
 namespace axle {
@@ -87,15 +88,19 @@ ReplicaGroups read_device_list(std::string_view message) {
 
 // {"known_trip_count": {"n": "2"}, ...}
 std::optional<int64_t> trip_count_in(std::string_view backend_config) {
-  const auto json = nlohmann::json::parse(backend_config, nullptr, /*allow_exceptions=*/false);
-  const nlohmann::json::json_pointer where("/known_trip_count/n");
-  if (!json.is_object() || !json.contains(where)) return std::nullopt;
-  const auto& n = json[where];
-  const std::string text = n.is_string() ? n.get<std::string>() : n.dump();
-  const char* end = text.data() + text.size();
-  int64_t count = 0;
-  const auto [rest, error] = std::from_chars(text.data(), end, count);
-  return error == std::errc() && rest == end && count >= 0 ? std::optional(count) : std::nullopt;
+  try {
+    const auto document = read_json(backend_config);
+    const auto known = JsonView(document).find("known_trip_count");
+    const auto n = known ? known->find("n") : std::nullopt;
+    if (!n) return std::nullopt;
+    const std::string text = n->json().is_string() ? n->text() : n->json().dump();
+    const char* end = text.data() + text.size();
+    int64_t count = 0;
+    const auto [rest, error] = std::from_chars(text.data(), end, count);
+    return error == std::errc() && rest == end && count >= 0 ? std::optional(count) : std::nullopt;
+  } catch (const JsonError&) {
+    return std::nullopt;  // the compiler's own words, which may be anything
+  }
 }
 
 // Texts that instructions of a module share, by number.

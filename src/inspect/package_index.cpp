@@ -10,6 +10,7 @@
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "io/file.h"
 
@@ -103,20 +104,18 @@ std::vector<std::string> links_of(const std::string& html) {
 }
 
 std::map<std::string, std::string> files_of_json(const HttpPage& page) {
-  std::map<std::string, std::string> out;
-  const auto json = nlohmann::json::parse(page.body, nullptr, false);
-  if (!json.is_object() || !json.contains("files") || !json["files"].is_array())
-    throw HttpError(
-        fmt::format("{}: expected the page of a package, got other JSON", printable_url(page.url)));
-  for (const auto& file : json["files"]) {
-    if (!file.is_object() || !file.contains("url") || !file["url"].is_string()) continue;
-    const auto hashes = file.value("hashes", nlohmann::json::object());
-    if (!hashes.is_object() || !hashes.contains("sha256") || !hashes["sha256"].is_string())
-      continue;
-    out[lower_case(hashes["sha256"].get<std::string>())] =
-        resolve_url(page.url, file["url"].get<std::string>());
-  }
-  return out;
+  const std::string where = printable_url(page.url) + ": expected the page of a package";
+  return json_as<HttpError>(where, [&] {
+    const auto document = read_json(page.body);
+    std::map<std::string, std::string> out;
+    for (const JsonView& file : JsonView(document).at("files").elements()) {
+      const auto hashes = file.find("hashes");
+      const auto hash = hashes ? hashes->find("sha256") : std::nullopt;
+      const auto url = file.find("url");
+      if (hash && url) out[lower_case(hash->text())] = resolve_url(page.url, url->text());
+    }
+    return out;
+  });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "base/utf8.h"
 #include "io/file.h"
@@ -24,7 +25,7 @@ constexpr std::string_view kMetadata = "__metadata__";
 
 struct DTypeRow {
   std::string_view name;
-  uint64_t size;
+  int64_t size;
   std::optional<DType> dtype;  // none: known to the format, not to us
 };
 constexpr DTypeRow kDTypes[] = {{"BOOL", 1, DType::kPred},
@@ -51,16 +52,6 @@ const DTypeRow* find_dtype(std::string_view name) {
 
 std::string_view format_name(DType dtype) {
   return std::ranges::find(kDTypes, dtype, &DTypeRow::dtype)->name;
-}
-
-// The product of the dims times `unit`; none if that overflows, also where one of the dims is 0.
-std::optional<uint64_t> checked_bytes(const Shape& shape, uint64_t unit) {
-  uint64_t bytes = unit;
-  for (const int64_t dim : shape) {
-    if (dim != 0 && __builtin_mul_overflow(bytes, static_cast<uint64_t>(dim), &bytes))
-      return std::nullopt;
-  }
-  return std::ranges::count(shape, 0) > 0 ? 0 : bytes;
 }
 
 }  // namespace
@@ -123,7 +114,9 @@ SafetensorsFile::Entry SafetensorsFile::parse_entry(const std::string& name,
   entry.begin = data_begin_ + begin;
   entry.end = data_begin_ + end;
   const DTypeRow* row = find_dtype(entry.dtype);
-  if (row != nullptr && checked_bytes(entry.shape, row->size) != end - begin) {
+  const auto count = checked_product(entry.shape);
+  const auto bytes = count && row ? checked_product(*count, row->size) : std::nullopt;
+  if (row != nullptr && bytes != static_cast<int64_t>(end - begin)) {
     fail(
         entry.begin,
         fmt::format("tensor '{}' with the bytes of {}{}", shown, entry.dtype, to_text(entry.shape)),

@@ -121,9 +121,6 @@ TEST_F(Safetensors, BadHeadersAreRefusedWithTheReason) {
   expect_refused(file_of("{]", 0), "byte 2: expected JSON");
   expect_refused(file_of(R"({"__metadata__":{"a":1}})", 0),
                  "['__metadata__']['a']: expected a text, got 1");
-  expect_refused(
-      file_of(one(R"("dtype":"F32","shape":[0,4611686018427387904,8],"data_offsets":[0,0])"), 0),
-      "the bytes of");
   expect_refused(file_of(std::string(100'000, '['), 0), "at most 64 objects and lists");
   expect_refused(file_of(one(R"("dtype":"F32","shape":)" + std::string(100'000, '[')), 0),
                  "at most 64 objects and lists");

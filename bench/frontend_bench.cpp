@@ -19,7 +19,8 @@ namespace {
 struct Job {
   explicit Job(const Trainer::Config& cfg)
       : model(cfg.model.build({}, Scope{.path = "model"})),
-        learner(cfg.learner.build({.params = model->param_specs()}, Scope{.path = "learner"})),
+        learner(cfg.learner.build({.params = model->param_specs(), .run_steps = *cfg.max_steps},
+                                  Scope{.path = "learner"})),
         input(cfg.input.build({.vocab_size = model->vocab_size(), .seed = 0},
                               Scope{.path = "input"})),
         parts{.model = *model,

@@ -138,8 +138,8 @@ void run(const Flags& flags) {
 
   const auto lower_start = Clock::now();
   const std::unique_ptr<Model> model = cfg.model.build({}, Scope{.path = "model"});
-  const std::unique_ptr<Learner> learner =
-      cfg.learner.build({.params = model->param_specs()}, Scope{.path = "learner"});
+  const std::unique_ptr<Learner> learner = cfg.learner.build(
+      {.params = model->param_specs(), .run_steps = *cfg.max_steps}, Scope{.path = "learner"});
   ProgramParts parts{
       .model = *model, .learner = learner.get(), .batch = {}, .compute_dtype = cfg.compute_dtype};
   for (const auto& [name, value] : batch) parts.batch.emplace(name, value.type());

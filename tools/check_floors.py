@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that every file of src/ includes only its own folder or a lower floor (the table below is the house's law).
 
-Folders of one floor do not see each other; testing/ is for `_test.cpp` and `_test.h` files alone, which may also include the floors
+Folders of one floor do not see each other; testing/ is for the files of tests (`_test.cpp`, `_test.h`) alone, which may also include the floors
 that CMakeLists.txt grants them (TEST_FLOORS); axle/ (the umbrella headers and main) sees everything and nobody sees it.
 `--self-test` shows that the check can fail.
 """
@@ -54,7 +54,7 @@ def fault(folder, file, granted, quote, included):
     if target == folder or folder == "testing":
         return None
     if target == "testing":
-        return None if is_test or folder == "axle" else "testing/ is for _test.cpp and _test.h files alone"
+        return None if is_test or folder == "axle" else "testing/ is for the files of tests alone"
     if is_test and target in granted:
         return None
     if FLOORS[target] >= FLOORS[folder]:
@@ -100,8 +100,8 @@ class SelfTest(unittest.TestCase):
         self.assertEqual(len(self.check("layers/linear.h", '#include "runtime/runtime.h"\n')), 1)
 
     def test_testing_is_for_tests(self):
-        self.assertEqual(self.check("ops/dot_test.cpp", '#include "testing/grad.h"\n'), [])
-        self.assertEqual(self.check("ops/dot_test.h", '#include "testing/grad.h"\n'), [])
+        for file in ("ops/dot_test.cpp", "ops/dot_test.h"):
+            self.assertEqual(self.check(file, '#include "testing/grad.h"\n'), [])
         self.assertEqual(len(self.check("ops/dot.cpp", '#include "testing/grad.h"\n')), 1)
         self.assertEqual(self.check("axle/testing.h", '#include "testing/grad.h"\n'), [])  # for users' tests
 

@@ -163,6 +163,22 @@ TEST(CheckpointInfo, NotesAreReadStrictly) {
     refused([&] { info.number_note(name, 0, 1e300); }, name + ": expected a number from ");
 }
 
+TEST(Checkpointer, AStateThatIsNotFiniteIsNotSaved) {
+  const TempDir dir;
+  std::string said;
+  Checkpointer checkpointer({.keep_last_n = 1, .mode = SaveMode::kBlocking}, dir.path(),
+                            [&](const std::string& line) { said = line; });
+  Tree<HostTensor> state = {{"a", HostTensor::ones({3})}, {"b", HostTensor::ones({2})}};
+  checkpointer.save(1, state);
+  state.at("b").values<float>()[1] = std::numeric_limits<float>::quiet_NaN();
+  checkpointer.save(2, state);
+  EXPECT_EQ(checkpointer.last_saved(), 1);
+  EXPECT_EQ(checkpointer.num_failures(), 1);
+  EXPECT_THAT(said, HasSubstr("step 2 was not saved: expected finite numbers, got NaN or infinity "
+                              "in b"));
+  EXPECT_THAT(checkpoint_steps(dir.path()), ElementsAre(1));
+}
+
 class CheckpointerModes : public ::testing::TestWithParam<SaveMode> {};
 INSTANTIATE_TEST_SUITE_P(Both, CheckpointerModes,
                          ::testing::Values(SaveMode::kBackground, SaveMode::kBlocking),

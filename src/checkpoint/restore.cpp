@@ -111,8 +111,13 @@ std::optional<RestoredArrays> restore_arrays(const std::filesystem::path& root, 
   for (size_t i = 0; i < state.size(); ++i) index.emplace(state[i].name, i);
   RestoredArrays out;
   const auto begin = [&](const Manifest& manifest) {
-    if (check_metadata) check_metadata(manifest.metadata);
-    check_matches(checkpoint_folder(root, manifest.step), manifest, state);
+    const std::filesystem::path folder = checkpoint_folder(root, manifest.step);
+    if (check_metadata) {
+      check_metadata({.step = manifest.step,
+                      .metadata = manifest.metadata,
+                      .manifest = folder / kManifestName});
+    }
+    check_matches(folder, manifest, state);
     out.arrays.assign(state.size(), nullptr);
     return [&](const std::string& path, HostTensor value) {
       const size_t i = index.at(path);

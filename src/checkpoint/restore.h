@@ -48,7 +48,7 @@ struct RestoredArrays : CheckpointInfo {
   Arrays arrays = {};  // in the order of `state`
 };
 /// Throws for a checkpoint that its reader does not want.
-using CheckMetadata = std::function<void(const Tree<std::string>& metadata)>;
+using CheckMetadata = std::function<void(const CheckpointInfo& info)>;
 /// Onto devices, one tensor after the other, sharded as `state` says; the mesh may be another than
 /// the one that saved. Throws ConfigError if the checkpoint does not hold exactly these names and
 /// types, and what `check_metadata` throws, which is asked before.

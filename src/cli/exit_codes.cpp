@@ -24,7 +24,7 @@ constexpr Row kRows[] = {
     {ExitCode::kDoesNotCompile, "the device's compiler refused the program"},
     {ExitCode::kRerunElsewhere, "a result could not be reproduced on this device"},
     {ExitCode::kValidationFailed,
-     "a loss or gradient was not finite, or results differ from their reference"},
+     "numbers of a step or of a model were not finite, or results differ from their reference"},
     {ExitCode::kHang, "no progress within the watchdog's time"},
     {ExitCode::kTerminatedAndSaved,
      "SIGTERM, SIGHUP, SIGUSR1 or SIGXCPU: stopped, every step taken is saved"},

@@ -15,7 +15,7 @@ struct TrainOptions {
   RuntimeArguments runtime;
   std::string dir;
   std::string executable, init_from;
-  bool resume = true, force = false;
+  bool resume = true, force = false, restart_data = false;
 };
 
 void add(CLI::App& app, TrainOptions& options, Output&) {
@@ -26,6 +26,8 @@ void add(CLI::App& app, TrainOptions& options, Output&) {
   app.add_flag("--resume,!--no-resume", options.resume,
                "Go on from the newest checkpoint of the folder (default), or not");
   app.add_flag("--force", options.force, "Resume although the config has changed");
+  app.add_flag("--restart-data", options.restart_data,
+               "Resume with the data from their first row, also with other data");
   app.add_option("--executable", options.executable,
                  "Run the step that `axle compile --save` has kept, without compiling")
       ->type_name("FILE");
@@ -54,6 +56,7 @@ ExitCode run(const TrainOptions& options, Output& out) {
                  .num_devices = options.runtime.num_devices,
                  .resume = options.resume,
                  .force = options.force,
+                 .restart_data = options.restart_data,
                  .compile_cache = options.runtime.compile_cache,
                  .executable = options.executable,
                  .init_from = options.init_from};

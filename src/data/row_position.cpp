@@ -25,7 +25,8 @@ int64_t restored_row(std::string_view state, uint64_t fingerprint) {
   if (const std::string ours = fmt::format("{:016x}", fingerprint); ours != theirs) {
     throw DataError(fmt::format(
         "input: expected the data that the saved position belongs to (fingerprint {}), got other "
-        "data ({}); use the same text, tokenizer, seq_len, shuffle, split and seed",
+        "data ({}); use the same text, tokenizer, seq_len, shuffle, split and seed, or "
+        "--restart-data to begin these data at their first row",
         printable(theirs), ours));
   }
   return next_row;

@@ -9,6 +9,7 @@
 #include "ir/type_differences.h"
 #include "layers/check_mesh.h"
 #include "ops/random.h"
+#include "runtime/named_arguments.h"
 
 namespace axle {
 namespace {
@@ -102,10 +103,13 @@ Generator::Generator(Model& model, const Tree<HostTensor>& parameters, Runtime& 
   }
 }
 
-Executable& Generator::prefill(const DecodeShape& shape, const Sampling& sampling) {
+Generator::Prefill& Generator::prefill(const DecodeShape& shape, const Sampling& sampling) {
   auto& slot = prefills_[{shape.num_rows, shape.prompt_len, shape.cache_len, sampling}];
-  if (!slot) slot = runtime_.compile(prefill_program(model_, shape, sampling), options_.compile);
-  return *slot;
+  if (!slot.executable) {
+    slot.program = prefill_program(model_, shape, sampling);
+    slot.executable = runtime_.compile(slot.program, options_.compile);
+  }
+  return slot;
 }
 
 Executable& Generator::decode(const DecodeShape& shape, const Sampling& sampling) {
@@ -151,9 +155,11 @@ Arrays Generator::start(std::span<const TokenIds> prompts, const DecodeShape& sh
     lengths.values<int32_t>()[i] = static_cast<int32_t>(prompts[i].size());
   }
   Arrays arguments = parameters_;
-  for (const HostTensor& value : {random::key(options.seed), lengths, ids})
-    arguments.push_back(runtime_.make_array(value, {}, options_.mesh));
-  return prefill(shape, options.sampling).execute(arguments);
+  const Prefill& compiled = prefill(shape, options.sampling);
+  append_by_name(arguments,
+                 {{"key", random::key(options.seed)}, {"lengths", lengths}, {"prompts", ids}},
+                 compiled.program, runtime_);
+  return compiled.executable->execute(arguments);
 }
 
 Generated Generator::generate(std::span<const TokenIds> prompts, const GenerateOptions& options,

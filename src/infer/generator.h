@@ -78,7 +78,11 @@ class Generator {
                      const OnToken& on_token = {});
 
  private:
-  Executable& prefill(const DecodeShape& shape, const Sampling& sampling);
+  struct Prefill {
+    Program program;
+    std::unique_ptr<Executable> executable;
+  };
+  Prefill& prefill(const DecodeShape& shape, const Sampling& sampling);
   Executable& decode(const DecodeShape& shape, const Sampling& sampling);
   int64_t room_for(std::span<const TokenIds> prompts, const GenerateOptions& options) const;
   Arrays start(std::span<const TokenIds> prompts, const DecodeShape& shape,
@@ -88,8 +92,8 @@ class Generator {
   Runtime& runtime_;
   Options options_;
   Arrays parameters_;  // in the order of decode_parameters
-  std::map<std::tuple<int64_t, int64_t, int64_t, Sampling>, std::unique_ptr<Executable>>
-      prefills_;  // rows, prompt, cache
+  // By rows, prompt, cache.
+  std::map<std::tuple<int64_t, int64_t, int64_t, Sampling>, Prefill> prefills_;
   std::map<std::tuple<int64_t, int64_t, Sampling>, std::unique_ptr<Executable>>
       decodes_;  // rows, cache
 };

@@ -105,6 +105,34 @@ TEST_F(ModelFolder, ADamagedCheckpointIsToldAndTheOneBeforeIsTaken) {
   EXPECT_THAT(lines[0], HasSubstr("step_00000007"));
 }
 
+TEST_F(ModelFolder, AModelThatIsNotFiniteIsRefusedByName) {
+  save(dir_ / "run");
+  const std::string bad = "model/decoder/lm_head/weight";
+  for (const float value :
+       {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
+    Tree<HostTensor> parameters = tiny_.parameters;
+    parameters.at(bad).values<float>()[7] = value;
+    write_checkpoint(std::filesystem::path(dir_ / "run") / "checkpoints", 7, parameters, {});
+    EXPECT_THAT(
+        error_of<Error>([&] { load_model(dir_ / "run"); }),
+        HasSubstr("expected finite numbers in the checkpoint of step 7, got NaN or infinity "
+                  "in " +
+                  bad));
+  }
+}
+
+TEST_F(ModelFolder, WhatLayersKeptIsLoadedWithThem) {
+  save(dir_ / "run");
+  Tree<HostTensor> state = tiny_.parameters;
+  state.emplace("state/model/norm/mean", HostTensor::ones({3}));
+  state.emplace("learner/count", HostTensor::scalar(int32_t{7}));
+  write_checkpoint(std::filesystem::path(dir_ / "run") / "checkpoints", 7, state, {});
+  state.erase("learner/count");
+  EXPECT_EQ(load_model(dir_ / "run").parameters, state);
+  EXPECT_THAT(error_of([&] { load_model(dir_ / "run", Weights::kAverage); }),
+              HasSubstr("expected averaged parameters"));
+}
+
 TEST_F(ModelFolder, TheTypeThatTheRunComputesInIsTaken) {
   save(dir_ / "run");
   EXPECT_FALSE(load_model(dir_ / "run").compute_dtype);

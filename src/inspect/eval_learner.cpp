@@ -10,7 +10,6 @@
 #include "inspect/run_named.h"
 #include "inspect/step_series.h"
 #include "learn/subtree.h"
-#include "ops/create.h"
 
 namespace axle {
 namespace {
@@ -106,8 +105,7 @@ Tree<HostTensor> eval_learner(const Child<Learner>& config,
                                      LearnerOutputs done =
                                          learner->apply({.params = subtree(at, "param"),
                                                          .gradients = subtree(at, "grad"),
-                                                         .state = subtree(at, "state"),
-                                                         .loss = scalar(0)});
+                                                         .state = subtree(at, "state")});
                                      Tree<Tensor> out;
                                      put_subtree(out, "param", std::move(done.params));
                                      put_subtree(out, "state", std::move(done.state));

@@ -85,7 +85,8 @@ class Run {
       Runtime& runtime)
       : model_(config.model.build({}, Scope{.path = kModel})),
         learner_(reporting(config.learner)
-                     .build({.params = model_->param_specs()}, Scope{.path = "learner"})),
+                     .build({.params = model_->param_specs(), .run_steps = run_steps(config)},
+                            Scope{.path = "learner"})),
         parts_{.model = *model_,
                .learner = *learner_,
                .batch = std::move(batch),
@@ -93,6 +94,10 @@ class Run {
         leaves_(train_state(*model_, *learner_)),
         runtime_(runtime) {}
 
+  /// Of the whole run, where the config tells.
+  static std::optional<int64_t> run_steps(const Trainer::Config& config) {
+    return config.max_steps.has_value() ? std::optional(*config.max_steps) : std::nullopt;
+  }
   /// The state that a run with this seed begins with.
   Tree<HostTensor> drawn(int64_t seed) const {
     return NamedExecutable(init_program(parts_), runtime_)({{"key", random::key(seed)}});

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "config/missing.h"
 #include "learn/clip_by_global_norm.h"
+#include "learn/polynomial_schedule.h"
 #include "learn/sgd.h"
 #include "learn/test_program_test.h"
 

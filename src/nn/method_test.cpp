@@ -51,7 +51,12 @@ std::vector<double> run(const std::vector<std::string>& names) {
         for (size_t i = 0; i < names.size(); ++i) inputs.emplace(names[i], x[i]);
         InputReader reader(inputs);
         Values out;
-        for (const auto& [name, t] : example().call(reader)) out.push_back(t);
+        std::string named;
+        for (const auto& [name, value] : example().call(reader)) {
+          named += name;
+          out.push_back(value);
+        }
+        EXPECT_EQ(named, "ab");
         reader.check_all_used();
         return out;
       },
@@ -69,10 +74,11 @@ TEST(Method, ReadsEachKindOfArgumentByName) {
 TEST(Method, NamesWhatIsMissingOrTooMuch) {
   EXPECT_EQ(error_of([] { run({"x", "pair/a"}); }), "in/pair/b: input is missing, got pair/a, x");
   EXPECT_EQ(error_of([] { run({}); }), "in/x: input is missing, got none");
-  EXPECT_EQ(error_of([] {
-              run({"x", "pair/a", "pair/b", "pair/c", "y"});
-            }),
-            "in/pair/c, in/y: not an input of this method; remove it");
+  EXPECT_EQ(
+      error_of([] {
+        run({"x", "pair/a", "pair/b", "pair/c", "y"});
+      }),
+      "in/pair/c, in/y: not an input of this method; did you mean 'in/pair/a' or 'in/pair/b'?");
 }
 
 }  // namespace

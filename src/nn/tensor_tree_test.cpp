@@ -25,7 +25,7 @@ struct Outer {
     fn("absent", absent);
     fn("present", present);
     fn("list", list);
-    fn("tree", tree);
+    fn("", tree);  // its elements stand beside the fields
   }
 };
 
@@ -38,6 +38,10 @@ TEST(TensorTree, GoesAroundInOrder) {
                     .tree = {{"k", x[4]}, {"l", x[5]}}};
         const Values all = tensors_of(value);
         EXPECT_EQ(all.size(), 6u);
+        std::vector<std::string> names;
+        for (const auto& [name, t] : named_tensors_of(value)) names.push_back(name);
+        EXPECT_EQ(names, (std::vector<std::string>{"a", "present", "list/0/only", "list/1/only",
+                                                   "k", "l"}));
         for (size_t i = 0; i < all.size(); ++i) EXPECT_TRUE(same(all[i], x[i])) << i;
         const Values turned(x.rbegin(), x.rend());
         auto at = turned.begin();

@@ -36,9 +36,9 @@ TEST_P(RecipePrograms, EvaluationsFitEveryMeshThatTrainingFits) {
                                                    .edits = {UseData{std::string(kSyntheticData)}},
                                                    .machine = target.machine()})
                                        .config;
-    const Mesh mesh = infer_mesh(config.mesh, target.num_devices());
     const TrainingParts training(config);
     const auto check = [&](const Child<Input>& input, const char* name) {
+      const Mesh mesh = infer_mesh(config.mesh, target.num_devices());
       const auto built = input.build(training.input_dims, Scope{.path = name});
       for (const ProgramValue& v : batch_inputs(training.programs(mesh, built->element_spec())))
         check_partition(v.name, v.type.dims, v.sharding, mesh);
@@ -48,8 +48,8 @@ TEST_P(RecipePrograms, EvaluationsFitEveryMeshThatTrainingFits) {
     for (const auto& [name, evaler] : config.evalers)
       EXPECT_EQ(error_of([&] { check(evaler.input, "evaler"); }), refused) << machine;
   }
-  EXPECT_GE(fitting,
-            GetParam().starts_with("fuji-1B") || GetParam().starts_with("fuji-7") ? 14 : 4);
+  // Those as published have batches for large machines.
+  EXPECT_GE(fitting, GetParam().find("B-v") != std::string::npos ? 10 : 3);
 }
 
 std::string test_name(const testing::TestParamInfo<std::string>& info) {

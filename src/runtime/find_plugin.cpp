@@ -98,10 +98,9 @@ std::string advice_for(std::string_view platform, const fs::path& file) {
 std::optional<fs::path> find_plugin(const PluginPolicy& policy) {
   if (const fs::path named = named_plugin(policy.platform); !named.empty()) {
     if (is_file(named)) return named;
-    throw DeviceError(
-        fmt::format("{}: expected the file of a PJRT plugin, got '{}'; unset it to use one that is "
-                    "found by itself (axle doctor)",
-                    plugin_variable(policy.platform), named.string()));
+    throw DeviceError(fmt::format(
+        "{}: expected the file of a PJRT plugin, got '{}'; unset it to use one in .axle/plugins",
+        plugin_variable(policy.platform), named.string()));
   }
   for (const auto& folder : plugin_folders()) {
     for (const auto& file : policy.files) {

@@ -1,8 +1,8 @@
 #include "train/finite_state.h"
 
-#include <algorithm>
 #include <map>
 
+#include "ops/arithmetic.h"
 #include "ops/bitwise.h"
 #include "ops/compare.h"
 #include "ops/create.h"
@@ -37,23 +37,24 @@ FiniteState::FiniteState(const std::vector<ProgramValue>& state) {
   }
 }
 
+// One minimum over the numbers of bad parts, element by element: devices that hold a piece each
+// agree on it in one small sum between them, whatever the number of parts.
 Tensor FiniteState::first_not_finite(const Tree<Tensor>& state) const {
-  Tensor first = scalar(-1, DType::kI32);
-  for (size_t i = parts_.size(); i-- > 0;) {
-    // Leaves of one shape are reduced as one: they are read together where they are made.
-    std::map<Shape, Tensor> by_shape;
+  const auto number = [](size_t n) { return scalar(static_cast<double>(n), DType::kI32); };
+  const Tensor none = number(parts_.size());
+  Tensor first = none;
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    // Leaves of one shape are looked at as one: they are read together where they are made.
+    std::map<Shape, Tensor> finite;
     for (const std::string& leaf : leaves_[i]) {
-      const Tensor& value = state.at(leaf);
-      const Tensor finite = is_finite(value);
-      auto [it, fresh] = by_shape.try_emplace(value.type().dims, finite);
-      if (!fresh) it->second = it->second & finite;
+      const Tensor own = is_finite(state.at(leaf));
+      auto [it, fresh] = finite.try_emplace(own.type().dims, own);
+      if (!fresh) it->second = it->second & own;
     }
-    for (const auto& [shape, finite] : by_shape) {
-      const Tensor all = reduce_and(finite, all_axes(finite));
-      first = select(all, first, scalar(static_cast<double>(i), DType::kI32));
-    }
+    for (const auto& [shape, all] : finite)
+      first = minimum(first, reduce_min(select(all, none, number(i)), all_axes(all)));
   }
-  return first;
+  return select(less(first, none), first, scalar(-1, DType::kI32));
 }
 
 }  // namespace axle

@@ -3,9 +3,13 @@
 
 #include <gmock/gmock.h>
 
+#include "ir/finite.h"
 #include "ops/arithmetic.h"
+#include "ops/compare.h"
+#include "ops/create.h"
 #include "ops/reduce.h"
 #include "testing/error_of.h"
+#include "train/finite_state.h"
 #include "train/step_run_test.h"
 #include "train/tiny_config_test.h"
 
@@ -28,6 +32,14 @@ struct Built {
   std::unique_ptr<Learner> learner;
   ProgramParts parts;
 };
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+Tree<HostTensor> first_batch() {
+  SyntheticInput input({.seq_len = 16, .batch_size = 8}, {.vocab_size = 32, .seed = 1}, Scope{});
+  return input.next()->tensors;
+}
 
 std::vector<std::string> output_names(const Program& program) {
   std::vector<std::string> out;
@@ -73,7 +85,7 @@ TEST(Programs, StepsDonateTheWholeState) {
   const std::vector<std::string> metrics(names.begin() + static_cast<std::ptrdiff_t>(state.size()),
                                          names.end());
   EXPECT_THAT(metrics, testing::ElementsAre("cross_entropy", "grad_norm", "learning_rate", "loss",
-                                            "num_targets", "skipped"));
+                                            "not_finite", "num_targets", "skipped"));
 }
 
 TEST(Programs, LayerSummariesCostNothingWhenTheyAreOff) {
@@ -116,6 +128,96 @@ TEST(Programs, InitialStateDependsOnTheSeedAlone) {
   EXPECT_NE(a.at("prng_key"), b.at("prng_key"));
   EXPECT_NE(a.at("model/decoder/emb/weight"), b.at("model/decoder/emb/weight"));
   EXPECT_EQ(a.at("learner/count"), HostTensor::scalar(0));
+}
+
+// A learner whose update does what a test says to one of its numbers.
+enum class Spoiled { kNothing, kParameter, kState };
+std::string to_text(Spoiled v) {
+  return v == Spoiled::kNothing ? "nothing" : v == Spoiled::kState ? "state" : "parameter";
+}
+void from_text(std::string_view text, Spoiled& v) {
+  v = text == "nothing" ? Spoiled::kNothing
+      : text == "state" ? Spoiled::kState
+                        : Spoiled::kParameter;
+}
+class SpoilingLearner final : public Learner {
+ public:
+  struct Config {
+    Spoiled spoiled = Spoiled::kNothing;
+    double by = 0;
+    AXLE_CONFIG(SpoilingLearner, spoiled, by)
+  };
+  SpoilingLearner(const Config& cfg, const Dims& dims, const Scope& scope)
+      : Learner(*tiny_learner().get_if<Learner>(), dims, scope), cfg_(cfg) {}
+  LearnerOutputs apply(const LearnerInputs& in) const override {
+    LearnerOutputs out = Learner::apply(in);
+    const auto spoil = [&](Tensor& t) {
+      t = select(equal(iota(t.type().dims, 0), 0.0), cfg_.by, t);
+    };
+    if (cfg_.spoiled == Spoiled::kParameter) spoil(out.params.at(kSpoiled));
+    if (cfg_.spoiled == Spoiled::kState) spoil(out.state.at("optimizer/v/" + kSpoiled));
+    return out;
+  }
+  inline static const std::string kSpoiled =
+      "model/decoder/layers/layer1/feed_forward/body/down/weight";
+
+ private:
+  Config cfg_;
+};
+AXLE_REGISTER(SpoilingLearner)
+
+// One NaN or infinity anywhere in the new state, whatever brings it in, and the step is not taken.
+TEST(Programs, AnUpdateThatIsNotFiniteIsNamedAndNotTaken) {
+  const auto runtime = make_runtime({.backend = "interpreter"});
+  for (const Spoiled spoiled : {Spoiled::kParameter, Spoiled::kState}) {
+    for (const double by : {kNan, kInf, -kInf, 1.0}) {
+      StepRun run(*runtime, {.model = tiny_model(tiny_stack()),
+                             .learner = SpoilingLearner::Config{.spoiled = spoiled, .by = by},
+                             .batch = batch_spec(8, 16)});
+      Tree<HostTensor> before = run.initial_state(1);
+      run.set_state(before);
+      const Tree<double> metrics = run.step(first_batch());
+      Tree<HostTensor> after = run.state();
+      before.erase("prng_key");
+      after.erase("prng_key");
+      const bool good = by == 1;
+      EXPECT_EQ(metrics.at("skipped"), good ? 0 : 1);
+      EXPECT_EQ(after == before, !good);
+      const auto part = static_cast<int64_t>(metrics.at("not_finite"));
+      if (good) {
+        EXPECT_EQ(part, -1);
+      } else {
+        const FiniteState finite(run.leaves());
+        ASSERT_GE(part, 0);
+        EXPECT_EQ(finite.parts().at(static_cast<size_t>(part)), SpoilingLearner::kSpoiled);
+      }
+      for (const auto& [path, value] : after) EXPECT_TRUE(all_finite(value)) << path;
+    }
+  }
+}
+
+TEST(Programs, ALossThatIsNotFiniteKeepsTheState) {
+  const auto runtime = make_runtime({.backend = "interpreter"});
+  StepRun run(
+      *runtime,
+      {.model = tiny_model(tiny_stack()), .learner = tiny_learner(), .batch = batch_spec(8, 16)});
+  Tree<HostTensor> before = run.initial_state(1);
+  HostTensor& weight = before.at("model/decoder/emb/weight");
+  weight = HostTensor::full(weight.shape(), kNan);
+  run.set_state(before);
+  EXPECT_EQ(run.step(first_batch()).at("skipped"), 1);
+  for (const auto& [path, value] : run.state()) {
+    if (path == "prng_key" || path == "model/decoder/emb/weight") continue;
+    EXPECT_EQ(value, before.at(path)) << path;
+  }
+}
+
+TEST(FiniteState, PartsAreParametersWithWhatIsKeptBesideThem) {
+  const Built built(tiny_model(tiny_stack()));
+  const FiniteState finite(train_state(*built.model, *built.learner));
+  std::vector<std::string> parameters;
+  for (const auto& [path, spec] : built.model->param_specs()) parameters.push_back(path);
+  EXPECT_EQ(finite.parts(), parameters);
 }
 
 // A model whose extra loss goes nowhere.

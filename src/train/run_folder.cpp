@@ -21,10 +21,17 @@ constexpr std::string_view kSafe[] = {
     "writers",    "checkpointer",    "evalers",         "mesh",
     "mesh_rules", "batch_partition"};
 
+std::string_view first_name(std::string_view path) {
+  return path.substr(0, path.find_first_of(".["));
+}
+
+constexpr std::string_view kInput = "input";
+
 }  // namespace
 
 bool is_safe_change(std::string_view path) {
-  return std::ranges::count(kSafe, path.substr(0, path.find_first_of(".["))) > 0;
+  if (first_name(path) == kInput && path.ends_with(".path")) return true;
+  return std::ranges::count(kSafe, first_name(path)) > 0;
 }
 
 RunFolder::RunFolder(std::filesystem::path dir)
@@ -59,8 +66,8 @@ void RunFolder::write_config(const ConfigView& config, int64_t seed) {
 }
 
 void RunFolder::check_same_config(const std::string& saved, const ConfigView& config,
-                                  ConfigRef scratch, bool force) const {
-  if (force) return;
+                                  ConfigRef scratch, const AllowedChanges& allowed) const {
+  if (allowed.all) return;
   const std::string source = saved.empty() ? config_file().string() : "config of the checkpoint";
   if (saved.empty() && !path_exists(config_file())) {
     throw ConfigError(
@@ -73,14 +80,16 @@ void RunFolder::check_same_config(const std::string& saved, const ConfigView& co
   });
   std::string differences;
   for (const ConfigChange& c : changes(scratch, config)) {
-    if (is_safe_change(c.path)) continue;
+    const bool is_allowed = allowed.input && first_name(c.path) == kInput;
+    if (is_allowed || is_safe_change(c.path)) continue;
     differences += fmt::format("\n  {}: {} -> {}", c.path, c.before.value_or("(none)"),
                                c.after.value_or("(none)"));
   }
   if (differences.empty()) return;
   throw ConfigError(
       fmt::format("{}: expected the config that the run was made with, got these differences; "
-                  "take another --dir, or --force to go on:{}",
+                  "take another --dir, or --force to go on (--restart-data where only the data are "
+                  "others):{}",
                   dir_.string(), differences));
 }
 

@@ -10,6 +10,12 @@
 
 namespace axle {
 
+/// Which differences from the config that a run was made with a resume takes.
+struct AllowedChanges {
+  bool all = false;    // --force
+  bool input = false;  // --restart-data: the data begin anew
+};
+
 /// Holds the folder's lock while alive. A folder that it has created goes with it, unless something
 /// was kept there: a start that is refused leaves nothing behind.
 class RunFolder {
@@ -39,10 +45,10 @@ class RunFolder {
   const std::string& config_text() const { return config_text_; }
   /// Compares the config that a checkpoint was made with with this one; `saved` is its text, empty
   /// in a checkpoint that kept none: then config.yaml counts. Throws ConfigError with the
-  /// differences, unless all of them are in fields that a resume may change (is_safe_change) or
-  /// `force` is set; the same for one that is lost or can't be read.
+  /// differences, unless all of them are in fields that a resume may change (is_safe_change) or in
+  /// allowed ones; the same for one that is lost or can't be read, unless all are allowed.
   void check_same_config(const std::string& saved, const ConfigView& config, ConfigRef scratch,
-                         bool force) const;
+                         const AllowedChanges& allowed) const;
 
  private:
   std::filesystem::path dir_;
@@ -53,7 +59,8 @@ class RunFolder {
 };
 
 /// True for fields that do not change what the steps already taken were: how long, how loud, how
-/// often saved.
+/// often saved; and for paths of data, which may be written differently: a resumed input compares
+/// the data themselves.
 bool is_safe_change(std::string_view path);
 
 }  // namespace axle

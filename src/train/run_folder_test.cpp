@@ -140,7 +140,8 @@ class SameConfig : public testing::Test {
   std::string check(const Trainer::Config& config, bool force = false,
                     const std::string& saved = {}) {
     Trainer::Config scratch;
-    return error_of<Error>([&] { folder_.check_same_config(saved, config, scratch, force); });
+    return error_of<Error>(
+        [&] { folder_.check_same_config(saved, config, scratch, {.all = force}); });
   }
   const TempDir dir_;
   RunFolder folder_{dir_.path()};

@@ -18,7 +18,6 @@
 #include "runtime/named_arguments.h"
 #include "runtime/saved_executable.h"
 #include "train/evaluations.h"
-#include "train/finite_state.h"
 #include "train/host_memory_check.h"
 #include "train/initial_state.h"
 #include "train/metrics_log.h"
@@ -26,6 +25,8 @@
 #include "train/programs.h"
 #include "train/progress.h"
 #include "train/run_folder.h"
+#include "train/run_metadata.h"
+#include "train/run_notes.h"
 #include "train/step_clock.h"
 #include "train/stop_signal.h"
 #include "train/training_parts.h"
@@ -33,8 +34,6 @@
 
 namespace axle {
 namespace {
-
-constexpr std::string_view kConfigKey = "config";  // in a checkpoint's metadata
 
 // The values of a program's results from `first` on, by their names; those of a vector are
 // numbered.
@@ -71,7 +70,7 @@ struct Trainer::Run {
 
   std::optional<Tree<HostTensor>> initial_parameters() const;
   void initialise_or_restore();
-  void warn_of_schedules();
+  void warn(bool at_start);
   void open_writers();
   CompileOptions compile_options() const;
   std::vector<HostNeed> host_needs() const;
@@ -89,7 +88,6 @@ struct Trainer::Run {
   void write(const StepRecord& record);
   void flush();
   void in_place(const std::function<void(SummaryWriter&)>& use);
-  std::string what_is_not_finite(const StepRecord& record, int64_t part) const;
   [[noreturn]] void fail_non_finite(int64_t step, const std::string& what);
 
   RunOptions options_;
@@ -114,8 +112,9 @@ struct Trainer::Run {
   std::optional<Pending> pending_;
   StepClock clock_;
   double model_flops_ = 0, program_flops_ = 0, peak_flops_ = 0;
-  int64_t skipped_ = 0;
-  bool failing_ = false;  // the run is ending by an error
+  int64_t skipped_ = 0;       // steps
+  int64_t num_left_out_ = 0;  // documents
+  bool failing_ = false;      // the run is ending by an error
 };
 
 Trainer::Run::Run(const Config& config, RunOptions run_options)
@@ -153,41 +152,40 @@ void Trainer::Run::initialise_or_restore() {
         folder_.dir().string()));
   }
   if (has_checkpoint) {
-    const auto check = [&](const Tree<std::string>& metadata) {
-      const auto saved = metadata.find(kConfigKey);
+    const auto check = [&](const CheckpointInfo& info) {
       Config scratch;
-      folder_.check_same_config(saved == metadata.end() ? "" : saved->second, cfg_, scratch,
-                                options_.force);
+      folder_.check_same_config(run_metadata(info).config, cfg_, scratch,
+                                {.all = options_.force, .input = options_.restart_data});
     };
     RestoredArrays restored =
         restore_arrays(folder_.checkpoints(), *runtime_, mesh_, state_.leaves, check).value();
     state_.arrays = std::move(restored.arrays);
     step_number_ = first_step_ = restored.step;
-    data_state_ = restored.note("data");
-    skipped_ = restored.integer_note("skipped_steps", 0, restored.step);
-    if (restored.metadata.contains("wall_secs"))
-      clock_.add_earlier(restored.number_note("wall_secs", 0, std::numeric_limits<double>::max()));
-    input_->restore(data_state_);
-    progress_->note(fmt::format("resumed from step {}{}", step_number_,
+    const RunMetadata saved = run_metadata(restored);
+    skipped_ = saved.skipped_steps;
+    clock_.add_earlier(saved.wall_secs);
+    if (!options_.restart_data) input_->restore(saved.data);
+    progress_->note(fmt::format("resumed from step {}{}{}", step_number_,
+                                options_.restart_data ? ", with the data from their beginning" : "",
                                 options_.init_from.empty() ? "" : ", not begun by --init-from"));
   } else {
     drawn_ = std::async([this] {
       return initial_state(parts_, state_.leaves, cfg_.seed, initial_parameters(), *runtime_,
                            compile_options());
     });
-    data_state_ = input_->state();
   }
+  data_state_ = input_->state();
   if (const std::string found = to_text(input_->facts()); !found.empty())
     progress_->note("data: " + found);
   folder_.write_config(cfg_, cfg_.seed);
 }
 
-// What `--steps` cannot stretch.
-void Trainer::Run::warn_of_schedules() {
-  Child<Learner> learner = cfg_.learner;
-  tie_to_run(learner, cfg_.max_steps);
-  for (const std::string& line : schedules_that_end_early(learner, cfg_.max_steps, "learner"))
-    progress_->note("WARNING: " + line);
+void Trainer::Run::warn(bool at_start) {
+  const Skipped skipped = input_->facts().skipped;
+  num_left_out_ = skipped.count;
+  if (skipped.count > 0) progress_->note("WARNING: input: " + to_text(skipped));
+  if (!at_start) return;
+  for (const std::string& line : early_schedules(cfg_)) progress_->note("WARNING: " + line);
 }
 
 void Trainer::Run::open_writers() {
@@ -247,7 +245,7 @@ ExitCode Trainer::Run::loop() {
   progress_ = std::make_unique<Progress>(cfg_.max_steps, cfg_.log_every_steps);
   const HostMemory memory = host_memory();  // before anything is allocated
   check_host_memory(host_needs(), memory);
-  warn_of_schedules();
+  warn(/*at_start=*/true);
   initialise_or_restore();
   open_writers();
   compile(stop);
@@ -273,6 +271,7 @@ ExitCode Trainer::Run::loop() {
     save_after_failure();
     throw;
   }
+  warn(/*at_start=*/false);
   const ExitCode code = signal.requested();
   if (code != ExitCode::kOk)
     progress_->note(fmt::format("stopped by a signal after step {}; run the same command to go on",
@@ -338,27 +337,18 @@ void Trainer::Run::report(Pending done) {
   record.values["mfu"] = speed.mfu;
   record.values["hfu"] = speed.hfu;
   record.values["wall_secs"] = clock_.wall_secs();
+  if (num_left_out_ > 0) record.values["skipped_documents"] = static_cast<double>(num_left_out_);
   const bool skipped = record.values["skipped"] != 0;
   if (!skipped) record.values.erase("skipped");
   write(record);
   if (skipped) {
     ++skipped_;
-    const std::string what = what_is_not_finite(record, not_finite);
+    const std::string what = what_is_not_finite(record, not_finite, state_.leaves);
     if (cfg_.on_non_finite == NonFinite::kStop && !failing_) fail_non_finite(record.step, what);
     progress_->note(fmt::format("step {}: not finite: {}; the state was kept, {} such steps so far",
                                 record.step, what, skipped_));
   }
   progress_->step(record, speed);
-}
-
-// `part` is a number of FiniteState.
-std::string Trainer::Run::what_is_not_finite(const StepRecord& record, int64_t part) const {
-  const double loss = record.values.at("loss"), norm = record.values.at("grad_norm");
-  if (!std::isfinite(loss) || !std::isfinite(norm) || part < 0)
-    return fmt::format("loss {} and gradient norm {}", loss, norm);
-  return fmt::format("{} or what is kept beside it after the update, with learning rate {}",
-                     FiniteState(state_.leaves).parts().at(static_cast<size_t>(part)),
-                     record.values.at("learning_rate"));
 }
 
 void Trainer::Run::fail_non_finite(int64_t step, const std::string& what) {
@@ -395,10 +385,10 @@ bool Trainer::Run::save(bool wait) {
   // Before the checkpoint: a run that goes on from it must find the records up to it.
   flush();
   checkpointer_->save(step_number_, state_.leaves, state_.arrays,
-                      {{std::string(kConfigKey), folder_.config_text()},
-                       {"data", data_state_},
-                       {"skipped_steps", std::to_string(skipped_)},
-                       {"wall_secs", fmt::format("{:.3f}", clock_.wall_secs())}});
+                      to_tree({.config = folder_.config_text(),
+                               .data = data_state_,
+                               .skipped_steps = skipped_,
+                               .wall_secs = clock_.wall_secs()}));
   const bool saved = wait && checkpointer_->last_saved() == step_number_;
   clock_.skip();
   return saved;

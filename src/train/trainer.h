@@ -39,6 +39,8 @@ struct RunOptions {
   bool resume = true;
   /// Resume although the config differs in fields that are not marked safe.
   bool force = false;
+  /// Resume with the data from their first row, whatever data the run was made with.
+  bool restart_data = false;
   /// Directory of compiled programs; empty: none is kept.
   std::string compile_cache = {};
   /// The step as `axle compile --save` has kept it; empty: it is compiled.

@@ -214,51 +214,5 @@ TEST_F(TrainerTest, ADamagedCheckpointIsToldAndTheOneBeforeTaken) {
   expect_same_run(run(), run("whole"));
 }
 
-// Steps that are not finite: with such a rate the first step ends where no loss is finite.
-Trainer::Config exploding(int64_t max_steps, NonFinite policy) {
-  Trainer::Config config = config_of(max_steps);
-  config.learner.get_if<Learner>()->optimizer.get_if<AdamW>()->learning_rate =
-      ConstantRate{.value = 1e38};
-  config.evalers.clear();
-  config.on_non_finite = policy;
-  return config;
-}
-
-// Model and optimizer; the key goes on even where nothing else does.
-Tree<HostTensor> without_key(Tree<HostTensor> state) {
-  state.erase("prng_key");
-  return state;
-}
-
-TEST_F(TrainerTest, ANonFiniteStepStopsTheRunAndKeepsTheStateBeforeIt) {
-  EXPECT_EQ(train(exploding(1, NonFinite::kStop), "one").code, ExitCode::kOk);
-  const Ended ended = train(exploding(20, NonFinite::kStop));
-  EXPECT_EQ(ended.code, ExitCode::kValidationFailed);
-  EXPECT_THAT(ended.error, HasSubstr("step 2: expected a finite loss and gradient, got loss "));
-  EXPECT_THAT(ended.error, HasSubstr("a state without that step is saved"));
-  EXPECT_EQ(without_key(state_of(run()).tensors), without_key(state_of(run("one")).tensors));
-  EXPECT_EQ(state_of(run()).tensors.at("learner/count"), HostTensor::scalar(1));
-  const auto records = metrics_of(run());
-  EXPECT_TRUE(records.at(1).at("loss").is_null());
-  expect_no_holes(run(), state_of(run()).step);
-  EXPECT_EQ(train(exploding(20, NonFinite::kStop)).code,
-            ExitCode::kValidationFailed);  // it does not get better
-  expect_no_holes(run(), state_of(run()).step);
-}
-
-TEST_F(TrainerTest, NonFiniteStepsAreSkippedAndCounted) {
-  train(exploding(1, NonFinite::kSkip), "one");
-  const Ended ended = train(exploding(5, NonFinite::kSkip));
-  EXPECT_EQ(ended.code, ExitCode::kOk) << ended.error;
-  EXPECT_THAT(ended.out, HasSubstr("step 5: loss or gradient is not finite"));
-  EXPECT_THAT(ended.out, HasSubstr("the state was kept, 4 such steps so far\n"));
-  const RestoredTensors state = state_of(run());
-  EXPECT_EQ(state.metadata.at("skipped_steps"), "4");
-  EXPECT_EQ(without_key(state.tensors), without_key(state_of(run("one")).tensors));
-  expect_no_holes(run(), 5);
-  EXPECT_EQ(metrics_of(run()).at(4).at("skipped"), 1);
-  EXPECT_THAT(train(exploding(6, NonFinite::kSkip)).out, HasSubstr("5 such steps so far\n"));
-}
-
 }  // namespace
 }  // namespace axle

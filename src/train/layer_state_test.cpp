@@ -1,0 +1,192 @@
+// State that layers keep in training: moving statistics of a norm written here, through loops,
+// rematerialisation, checkpoints, evaluation.
+#include <gmock/gmock.h>
+
+#include "layers/norm.h"
+#include "ops/arithmetic.h"
+#include "ops/convert.h"
+#include "ops/exponential.h"
+#include "ops/reduce.h"
+#include "ops/shape.h"
+#include "testing/error_of.h"
+#include "train/step_run_test.h"
+#include "train/trainer_run_test.h"
+
+namespace axle {
+namespace {
+
+using testing::HasSubstr;
+
+// Divides by the root mean square of its channels: those of the batch in training, else those of
+// the batches that were seen.
+class SeenRms final : public Norm {
+ public:
+  struct Config {
+    double decay = 0.75;
+    bool declares = true;
+    bool of_right_shape = true;
+    AXLE_CONFIG(SeenRms, decay, declares, of_right_shape)
+  };
+  SeenRms(const Config& cfg, const Dims& dims, const Scope& scope) : Norm(scope), cfg_(cfg) {
+    if (!cfg.declares) return;
+    declare_state("square", {.shape = {dims.input_dim}, .init = Ones{}});
+    declare_state("calls", {.dtype = DType::kI32});
+  }
+
+ protected:
+  Tensor forward(const Tensor& x_BTD) override {
+    if (!is_training()) return x_BTD / astype(sqrt(state("square")), x_BTD.dtype());
+    const Tensor square_D = mean(square(astype(x_BTD, DType::kF32)), {0, 1});
+    if (cfg_.declares) {
+      set_state("square", cfg_.decay * state("square") + (1 - cfg_.decay) * square_D);
+      set_state("calls", state("calls") + 1);
+    }
+    if (!cfg_.of_right_shape) set_state("square", sum(square_D));
+    if (!cfg_.declares) set_state("square", square_D);
+    return x_BTD / astype(sqrt(square_D), x_BTD.dtype());
+  }
+
+ private:
+  Config cfg_;
+};
+AXLE_REGISTER(SeenRms)
+
+// The tiny model with such norms within its layers.
+Child<Model> model_of(const SeenRms::Config& norm, bool loop, bool with_remat = false) {
+  TransformerLayer::Config layer = tiny_layer();
+  layer.attention.get_if<PreNorm>()->norm = norm;
+  Child<Block> child = layer;
+  if (with_remat) child.options.remat = SaveNothing{};
+  Child<Block> stack = Stacked::Config{.num_layers = 2, .layer = child};
+  if (loop) stack = Repeat::Config{.num_layers = 2, .layer = child};
+  return tiny_model(stack);
+}
+
+constexpr const char* kStacked = "state/model/decoder/layers/layer{}/attention/norm/{}";
+constexpr const char* kLooped = "state/model/decoder/layers/layer/attention/norm/{}";
+
+class LayerState : public testing::Test {
+ protected:
+  StepRun run_of(Child<Model> model) {
+    return {*runtime_,
+            {.model = std::move(model), .learner = tiny_learner(), .batch = batch_spec(8, 16)}};
+  }
+  // A run of three steps from the parameters of `from`, whose layers stand one by one.
+  Tree<HostTensor> after_three_steps(StepRun& run, Tree<HostTensor> state) {
+    run.set_state(state);
+    SyntheticInput input({.seq_len = 16, .batch_size = 8}, {.vocab_size = 32, .seed = 1}, Scope{});
+    for (int i = 0; i < 3; ++i) losses_.push_back(run.step(input.next()->tensors).at("loss"));
+    return run.state();
+  }
+  const std::unique_ptr<Runtime> runtime_ = make_runtime({.backend = "interpreter"});
+  std::vector<double> losses_;
+};
+
+TEST_F(LayerState, IsPartOfTheTrainingStateAndChangesOnceAStep) {
+  StepRun run = run_of(model_of({}, /*loop=*/false));
+  const Tree<HostTensor> start = run.initial_state(3);
+  const Tree<HostTensor> end = after_three_steps(run, start);
+  for (int layer : {0, 1}) {
+    const auto name = [&](const char* what) {
+      return fmt::format(fmt::runtime(kStacked), layer, what);
+    };
+    EXPECT_EQ(start.at(name("square")), HostTensor::ones({16}));
+    EXPECT_EQ(end.at(name("calls")), HostTensor::scalar(int32_t{3}));
+    EXPECT_NE(end.at(name("square")), start.at(name("square")));
+  }
+}
+
+// The state of a loop is that of its layers, one behind the other.
+HostTensor stacked(const HostTensor& a, const HostTensor& b) {
+  Shape shape = a.shape();
+  shape.insert(shape.begin(), 2);
+  HostTensor out({a.dtype(), shape});
+  std::ranges::copy(a.bytes(), out.bytes().begin());
+  std::ranges::copy(b.bytes(), out.bytes().begin() + static_cast<std::ptrdiff_t>(a.bytes().size()));
+  return out;
+}
+
+TEST_F(LayerState, IsTheSameInLoopsAndUnderRemat) {
+  StepRun plain = run_of(model_of({}, /*loop=*/false));
+  const Tree<HostTensor> start = plain.initial_state(3);
+  const Tree<HostTensor> expected = after_three_steps(plain, start);
+  const std::vector<double> losses = std::exchange(losses_, {});
+
+  StepRun remat = run_of(model_of({}, /*loop=*/false, /*with_remat=*/true));
+  EXPECT_EQ(after_three_steps(remat, start), expected);
+  losses_.clear();
+
+  for (const bool with_remat : {false, true}) {
+    StepRun loop = run_of(model_of({}, /*loop=*/true, with_remat));
+    Tree<HostTensor> looped;
+    for (const ProgramValue& leaf : loop.leaves()) {
+      const size_t at = leaf.name.find("layers/layer/");
+      if (at == leaf.name.npos) {
+        looped.emplace(leaf.name, start.at(leaf.name));
+        continue;
+      }
+      const std::string head = leaf.name.substr(0, at), tail = leaf.name.substr(at + 13);
+      looped.emplace(leaf.name, stacked(start.at(head + "layers/layer0/" + tail),
+                                        start.at(head + "layers/layer1/" + tail)));
+    }
+    const Tree<HostTensor> end = after_three_steps(loop, looped);
+    for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(losses_[i], losses[i], 1e-6);
+    losses_.clear();
+    for (const char* what : {"square", "calls"}) {
+      const HostTensor both = end.at(fmt::format(fmt::runtime(kLooped), what));
+      const HostTensor want = stacked(expected.at(fmt::format(fmt::runtime(kStacked), 0, what)),
+                                      expected.at(fmt::format(fmt::runtime(kStacked), 1, what)));
+      ASSERT_EQ(both.type(), want.type());
+      for (int64_t i = 0; i < both.size(); ++i) EXPECT_NEAR(both.at(i), want.at(i), 1e-5) << what;
+    }
+  }
+}
+
+TEST_F(LayerState, StaysAsItIsInAStepThatIsNotKept) {
+  StepRun run = run_of(model_of({}, /*loop=*/false));
+  Tree<HostTensor> state = run.initial_state(3);
+  HostTensor& weight = state.at("model/decoder/output_norm/scale");
+  weight = HostTensor::full(weight.shape(), std::numeric_limits<double>::quiet_NaN());
+  Tree<HostTensor> end = after_three_steps(run, state);
+  for (const auto& [name, value] : state) {
+    if (!name.starts_with("state/")) continue;
+    EXPECT_EQ(end.at(name), value) << name;
+  }
+}
+
+TEST_F(LayerState, MistakesAreNamed) {
+  EXPECT_THAT(
+      error_of([&] { run_of(model_of({.declares = false}, false)); }),
+      HasSubstr("model/decoder/layers/layer0/attention/norm/square: expected state that the "
+                "layer declares, got none of this name"));
+  EXPECT_THAT(
+      error_of<ShapeError>([&] { run_of(model_of({.of_right_shape = false}, false)); }),
+      HasSubstr("layer0/attention/norm/square: expected the state's type f32[16], got f32[]"));
+}
+
+class LayerStateRun : public TrainerTest {};
+
+TEST_F(LayerStateRun, IsSavedGoneOnFromAndReadByEvaluations) {
+  const auto config = [](int64_t steps, bool loop) {
+    Trainer::Config out = config_of(steps);
+    out.model = model_of({}, loop);
+    return out;
+  };
+  for (const bool loop : {false, true}) {
+    const std::string whole = loop ? "whole loop" : "whole", parts = loop ? "parts loop" : "parts";
+    EXPECT_EQ(train(config(12, loop), whole).code, ExitCode::kOk);
+    train(config(5, loop), parts);
+    EXPECT_EQ(train(config(12, loop), parts).code, ExitCode::kOk);
+    EXPECT_EQ(state_of(run(parts)).tensors, state_of(run(whole)).tensors);
+    int kept = 0;
+    for (const auto& [name, value] : state_of(run(whole)).tensors) {
+      kept += name.starts_with("state/");
+      if (!name.starts_with("state/") || !name.ends_with("/calls")) continue;
+      EXPECT_EQ(value.at(0), 12);
+    }
+    EXPECT_EQ(kept, loop ? 2 : 4);
+  }
+}
+
+}  // namespace
+}  // namespace axle

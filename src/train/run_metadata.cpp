@@ -1,0 +1,25 @@
+#include "train/run_metadata.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+namespace axle {
+
+Tree<std::string> to_tree(const RunMetadata& metadata) {
+  return {{"config", metadata.config},
+          {"data", metadata.data},
+          {"skipped_steps", std::to_string(metadata.skipped_steps)},
+          {"wall_secs", fmt::format("{:.3f}", metadata.wall_secs)}};
+}
+
+RunMetadata run_metadata(const CheckpointInfo& info) {
+  RunMetadata out{.data = info.note("data"),
+                  .skipped_steps = info.integer_note("skipped_steps", 0, info.step)};
+  if (info.metadata.contains("config")) out.config = info.note("config");
+  if (info.metadata.contains("wall_secs"))
+    out.wall_secs = info.number_note("wall_secs", 0, std::numeric_limits<double>::max());
+  return out;
+}
+
+}  // namespace axle

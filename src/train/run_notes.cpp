@@ -1,0 +1,32 @@
+#include "train/run_notes.h"
+
+#include <fmt/format.h>
+
+#include "train/finite_state.h"
+
+namespace axle {
+
+std::vector<std::string> early_schedules(const Trainer::Config& config) {
+  Child<Learner> learner = config.learner;
+  tie_to_run(learner, config.max_steps);
+  return schedules_that_end_early(learner, config.max_steps, "learner");
+}
+
+std::string to_text(const Skipped& skipped) {
+  return fmt::format("{} document{} left out{}{}", skipped.count,
+                     skipped.count == 1 ? " is" : "s are",
+                     skipped.messages.empty() ? "" : "; the first: ",
+                     skipped.messages.empty() ? "" : skipped.messages[0]);
+}
+
+std::string what_is_not_finite(const StepRecord& record, int64_t part,
+                               const std::vector<ProgramValue>& state) {
+  const double loss = record.values.at("loss"), norm = record.values.at("grad_norm");
+  if (!std::isfinite(loss) || !std::isfinite(norm) || part < 0)
+    return fmt::format("loss {} and gradient norm {}", loss, norm);
+  return fmt::format("{} or what is kept beside it after the update, with learning rate {}",
+                     FiniteState(state).parts().at(static_cast<size_t>(part)),
+                     record.values.at("learning_rate"));
+}
+
+}  // namespace axle

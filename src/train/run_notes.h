@@ -1,0 +1,23 @@
+// What a run tells its user beside its numbers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "data/source.h"
+#include "train/summary_writer.h"
+#include "train/trainer.h"
+
+namespace axle {
+
+/// Schedules of the learner that come to their end before the run does, a line each: what max_steps
+/// cannot stretch.
+std::vector<std::string> early_schedules(const Trainer::Config& config);
+/// How many documents are left out, with the first reason; for at least one.
+std::string to_text(const Skipped& skipped);
+/// What was not finite in a step of this record; `part` is its "not_finite" (programs.h), a number
+/// of FiniteState over `state`.
+std::string what_is_not_finite(const StepRecord& record, int64_t part,
+                               const std::vector<ProgramValue>& state);
+
+}  // namespace axle

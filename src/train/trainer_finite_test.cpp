@@ -1,0 +1,110 @@
+// What a run does where numbers are not finite: no checkpoint ever holds one.
+#include "checkpoint/folder.h"
+#include "ops/compare.h"
+#include "ops/convert.h"
+#include "ops/create.h"
+#include "train/trainer_run_test.h"
+
+namespace axle {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+class TrainerFinite : public TrainerTest {};
+
+// Steps that are not finite: with such a rate the first step ends where no loss is finite.
+Trainer::Config exploding(int64_t max_steps, NonFinite policy) {
+  Trainer::Config config = config_of(max_steps);
+  config.learner.get_if<Learner>()->optimizer.get_if<AdamW>()->learning_rate =
+      ConstantRate{.value = 1e30};
+  config.evalers.clear();
+  config.on_non_finite = policy;
+  return config;
+}
+
+// Model and optimizer; the key goes on even where nothing else does.
+Tree<HostTensor> without_key(Tree<HostTensor> state) {
+  state.erase("prng_key");
+  return state;
+}
+
+TEST_F(TrainerFinite, ANonFiniteStepStopsTheRunAndKeepsTheStateBeforeIt) {
+  EXPECT_EQ(train(exploding(1, NonFinite::kStop), "one").code, ExitCode::kOk);
+  const Ended ended = train(exploding(20, NonFinite::kStop));
+  EXPECT_EQ(ended.code, ExitCode::kValidationFailed);
+  EXPECT_THAT(ended.error, HasSubstr("step 2: expected finite numbers, got loss "));
+  EXPECT_THAT(ended.error, HasSubstr("a state without that step is saved"));
+  EXPECT_EQ(without_key(state_of(run()).tensors), without_key(state_of(run("one")).tensors));
+  EXPECT_EQ(state_of(run()).tensors.at("learner/count"), HostTensor::scalar(1));
+  const auto records = metrics_of(run());
+  EXPECT_TRUE(records.at(1).at("grad_norm").is_null());
+  expect_no_holes(run(), state_of(run()).step);
+  EXPECT_EQ(train(exploding(20, NonFinite::kStop)).code,
+            ExitCode::kValidationFailed);  // it does not get better
+  expect_no_holes(run(), state_of(run()).step);
+}
+
+TEST_F(TrainerFinite, NonFiniteStepsAreSkippedAndCounted) {
+  train(exploding(1, NonFinite::kSkip), "one");
+  const Ended ended = train(exploding(5, NonFinite::kSkip));
+  EXPECT_EQ(ended.code, ExitCode::kOk) << ended.error;
+  EXPECT_THAT(ended.out, HasSubstr("step 5: not finite: loss "));
+  EXPECT_THAT(ended.out, HasSubstr("the state was kept, 4 such steps so far\n"));
+  const RestoredTensors state = state_of(run());
+  EXPECT_EQ(state.metadata.at("skipped_steps"), "4");
+  EXPECT_EQ(without_key(state.tensors), without_key(state_of(run("one")).tensors));
+  expect_no_holes(run(), 5);
+  EXPECT_EQ(metrics_of(run()).at(4).at("skipped"), 1);
+  EXPECT_THAT(train(exploding(6, NonFinite::kSkip)).out, HasSubstr("5 such steps so far\n"));
+}
+
+// A schedule that turns bad at a step.
+struct TurnsBad {
+  double to = kNan;
+  Tensor operator()(const Tensor& step) const {
+    return select(astype(step, DType::kF32) < 3.0, scalar(1e-2), to);
+  }
+  AXLE_CONFIG(TurnsBad, to)
+};
+AXLE_REGISTER(TurnsBad)
+
+// Numbers that loss and gradient of the same step say nothing of.
+TEST_F(TrainerFinite, WhatTheUpdateBringsInIsCaughtAtItsStepAndNamed) {
+  Trainer::Config good = config_of(2);
+  good.evalers.clear();
+  good.learner.get_if<Learner>()->optimizer.get_if<AdamW>()->learning_rate = TurnsBad{.to = 1e-2};
+  EXPECT_EQ(train(good, "good").code, ExitCode::kOk);
+  for (const double to : {kNan, kInf, -kInf}) {
+    for (const bool rate : {true, false}) {
+      Trainer::Config config = good;
+      config.max_steps = 8;
+      AdamW::Config& adamw = *config.learner.get_if<Learner>()->optimizer.get_if<AdamW>();
+      (rate ? adamw.learning_rate : adamw.update_schedule) = TurnsBad{.to = to};
+      if (!rate) adamw.learning_rate = ConstantRate{.value = 1};
+      const std::string name = fmt::format("{} {}", to, rate);
+      const Ended ended = train(config, name);
+      EXPECT_EQ(ended.code, ExitCode::kValidationFailed) << ended.error;
+      EXPECT_THAT(ended.error, HasSubstr("step 3: expected finite numbers, got model/decoder/"));
+      EXPECT_THAT(ended.error, HasSubstr("a state without that step is saved"));
+      EXPECT_EQ(without_key(state_of(run(name)).tensors),
+                without_key(state_of(run("good")).tensors));
+    }
+  }
+}
+
+TEST_F(TrainerFinite, AStateThatWasNeverFiniteIsNotSaved) {
+  Trainer::Config config = config_of(3);
+  config.evalers.clear();
+  config.model.options.init = Init(Constant{.value = kNan});
+  const Ended ended = train(config);
+  EXPECT_EQ(ended.code, ExitCode::kValidationFailed);
+  EXPECT_THAT(ended.error, HasSubstr("the state could not be saved"));
+  EXPECT_THAT(ended.err, HasSubstr("expected finite numbers, got NaN or infinity in model/"));
+  EXPECT_THAT(checkpoint_steps(run() / "checkpoints"), testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,4 +1,6 @@
 // axle compile RECIPE --on TARGET: compiles the training step for a machine that need not be here.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
@@ -40,7 +42,14 @@ ExitCode run(const CompileVerb& options, Output& out) {
   const CompileReport report = compile_report(step, options.save);
   out.report(report);
   if (report.not_saved) std::rethrow_exception(report.not_saved);
-  return report.fits().value_or(true) ? ExitCode::kOk : ExitCode::kDoesNotFit;
+  const auto fits = report.fits();
+  if (!fits) {
+    throw DeviceError(fmt::format(
+        "target {}: expected to know what the program needs and what a device has, got a compiler "
+        "that does not tell; whether it fits is not known",
+        to_text(target)));
+  }
+  return *fits ? ExitCode::kOk : ExitCode::kDoesNotFit;
 }
 
 }  // namespace

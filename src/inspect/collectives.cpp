@@ -27,16 +27,17 @@ int64_t sum(int64_t a, int64_t b) {
 // How a computation is reached; runs that agree in it are counted together.
 struct Context {
   std::string op_name = {};  // of the nearest caller that has one
-  bool backward = false, at_least = false;
+  bool backward = false, at_least = false, in_loop = false, is_async = false;
   auto operator<=>(const Context&) const = default;
 };
 using Runs = std::map<Context, int64_t>;
 
 class Reader {
  public:
-  Reader(const HloModule& module, const Mesh& mesh)
+  Reader(const HloModule& module, const Mesh& mesh, const std::vector<int64_t>& fast_groups)
       : module_(module),
         mesh_(mesh),
+        fast_groups_(fast_groups),
         values_(module),
         communicates_(module.computations.size()),
         enclosing_(module.computations.size()),
@@ -96,10 +97,78 @@ class Reader {
       for (const auto& [around, runs] : runs_[c]) {
         Context context = inside(around, instruction);
         context.at_least |= at_least;
+        context.in_loop |= instruction.opcode == "while";
+        context.is_async |= instruction.opcode == "async-start";
         int64_t& total = runs_[callee][context];
         total = sum(total, product(runs, times));
       }
     }
+  }
+
+  // Whether all that is used of an all-reduce is a slice: the work of a reduce-scatter, for twice
+  // the bytes.
+  bool is_sliced(const HloComputation& computation, size_t i) const {
+    bool used = false;
+    for (const HloInstruction& user : computation.instructions) {
+      const auto at = std::ranges::find(user.operands, i);
+      if (at == user.operands.end()) continue;
+      used = true;
+      if (user.opcode == "bitcast" || user.opcode == "get-tuple-element" ||
+          user.opcode == "reshape" || user.opcode == "all-reduce-done") {
+        const auto itself = static_cast<size_t>(&user - computation.instructions.data());
+        if (!is_sliced(computation, itself)) return false;
+      } else if (user.opcode == "fusion" && !user.called.empty()) {
+        const HloComputation& fused = module_.computations[user.called[0]];
+        const auto number = at - user.operands.begin();
+        const auto parameter = std::ranges::find_if(fused.instructions, [&](const auto& p) {
+          return p.opcode == "parameter" && p.parameter_number == number;
+        });
+        if (parameter == fused.instructions.end() ||
+            !is_sliced(fused, static_cast<size_t>(parameter - fused.instructions.begin())))
+          return false;
+      } else if (user.opcode != "dynamic-slice" || at != user.operands.begin()) {
+        return false;
+      }
+    }
+    return used;
+  }
+
+  // Where a compiler does the work of one kind by another, the kind that it stands for.
+  std::string in_place_of(const Collective& one, size_t c, size_t i) const {
+    if (one.kind != "all-reduce") return {};
+    const HloComputation& computation = module_.computations[c];
+    const auto& operands = computation.instructions[i].operands;
+    // Each device sets its part into zeros, and all are summed.
+    const bool gathers = std::ranges::all_of(operands, [&](size_t operand) {
+      return values_.argument(c, operand) &&
+             values_.part_elements(c, operand) <
+                 computation.instructions[operand].shape.num_elements();
+    });
+    if (gathers && !operands.empty()) return "all-gather";
+    return is_sliced(computation, i) ? "reduce-scatter" : "";
+  }
+
+  // Which share of an argument goes in by this operand, over all runs.
+  double share_of(size_t c, const HloInstruction& instruction, size_t n, int64_t runs) const {
+    const auto whole = values_.argument_elements(c, instruction.operands[n]);
+    if (!whole || *whole <= 0) return 0;
+    return static_cast<double>(values_.part_elements(c, instruction.operands[n])) *
+           static_cast<double>(runs) / static_cast<double>(*whole);
+  }
+
+  // Of several operands, what each of them is: the instruction's own name is that of one.
+  std::vector<OpPlace> all_places(size_t c, const HloInstruction& instruction,
+                                  const std::string& op_name) const {
+    std::vector<OpPlace> out = places_of(op_name);
+    if (instruction.operands.size() < 2) return out;
+    for (const size_t operand : instruction.operands) {
+      if (values_.argument(c, operand)) continue;
+      for (OpPlace& place : places_of(values_.op_name(c, operand))) {
+        if (!place.layer.empty() && std::ranges::find(out, place) == out.end())
+          out.push_back(std::move(place));
+      }
+    }
+    return out;
   }
 
   // TPUs fuse an all-reduce with the slice that each device keeps: that is a reduce-scatter.
@@ -152,6 +221,7 @@ class Reader {
     for (size_t i = begin; i < begin + runs_[owner].size(); ++i) {
       std::vector<int64_t>& known = found_[owner][i].arguments;
       if (std::ranges::count(known, -1) > 0) known = arguments;
+      found_[owner][i].waits = false;
     }
     return true;
   }
@@ -169,24 +239,34 @@ class Reader {
     for (const size_t operand : instruction.operands)
       one.arguments.push_back(values_.argument(c, operand).value_or(-1));
     if (is_counted(c, instruction, one.arguments)) return;
+    one.in_place_of = in_place_of(one, c, i);
+    one.wire = instruction.source_targets.empty()
+                   ? wire_bytes(one.kind, one.bytes, groups_of(instruction, one.kind), fast_groups_)
+                   : wire_bytes(one.bytes, instruction.source_targets, fast_groups_);
     const HloShape& result = result_of(instruction);
     if (result.elements.empty()) one.elements = {result.num_elements()};
     for (const HloShape& element : result.elements) one.elements.push_back(element.num_elements());
     for (const auto& [around, runs] : runs_[c]) {
       const Context context = inside(around, instruction);
-      const std::vector<OpPlace> places = places_of(context.op_name);
+      const std::vector<OpPlace> places = all_places(c, instruction, context.op_name);
       one.op_name = context.op_name;
       one.layer = layer_text(places);
       one.op = op_text(places);
       one.backward = context.backward;
       one.at_least = context.at_least;
       one.count = runs;
+      one.in_loop = context.in_loop;
+      one.waits = !context.is_async && !instruction.opcode.ends_with("-start");
+      one.argument_share.clear();
+      for (size_t n = 0; n < instruction.operands.size(); ++n)
+        one.argument_share.push_back(share_of(c, instruction, n, runs));
       found_[c].push_back(one);
     }
   }
 
   const HloModule& module_;
   const Mesh& mesh_;
+  const std::vector<int64_t>& fast_groups_;
   HloValues values_;
   std::vector<bool> communicates_;  // itself or in what it calls
   std::vector<size_t> enclosing_;   // of a fusion's: the computation that runs it
@@ -208,13 +288,15 @@ std::string_view collective_kind(std::string_view opcode) {
   return found == kKinds.end() ? std::string_view{} : *found;
 }
 
-std::vector<Collective> collectives(const HloModule& module, const Mesh& mesh) {
-  return Reader(module, mesh).read();
+std::vector<Collective> collectives(const HloModule& module, const Mesh& mesh,
+                                    const std::vector<int64_t>& fast_groups) {
+  return Reader(module, mesh, fast_groups).read();
 }
 
 std::vector<CollectiveRow> rows_of(const std::vector<Collective>& all) {
   const auto key = [](const CollectiveRow& r) {
-    return std::tie(r.kind, r.axes, r.layer, r.op, r.backward, r.at_least, r.arguments);
+    return std::tie(r.kind, r.axes, r.layer, r.op, r.backward, r.at_least, r.in_loop, r.waits,
+                    r.in_place_of, r.arguments);
   };
   std::vector<CollectiveRow> out;
   for (const Collective& c : all) {
@@ -225,11 +307,16 @@ std::vector<CollectiveRow> rows_of(const std::vector<Collective>& all) {
                        .op = c.op,
                        .backward = c.backward,
                        .at_least = c.at_least,
+                       .in_loop = c.in_loop,
+                       .waits = c.waits,
+                       .in_place_of = c.in_place_of,
                        .arguments = {arguments.begin(), arguments.end()}};
     auto row = std::ranges::find(out, key(next), key);
     if (row == out.end()) row = out.insert(row, std::move(next));
     row->count = sum(row->count, c.count);
     row->bytes = sum(row->bytes, product(c.count, c.bytes));
+    row->wire.fast += static_cast<double>(c.count) * c.wire.fast;
+    row->wire.slow += static_cast<double>(c.count) * c.wire.slow;
   }
   std::ranges::stable_sort(out, std::greater{}, &CollectiveRow::bytes);
   return out;

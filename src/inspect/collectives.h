@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "inspect/hlo_module.h"
+#include "inspect/wire_bytes.h"
 #include "ir/mesh.h"
 
 namespace axle {
@@ -24,8 +25,13 @@ struct Collective {
   int64_t bytes = 0;      // on one device: of all operands or of all results, whichever is more
   int64_t count = 0;      // per run of the program, loops included
   bool at_least = false;  // the count: some loop around it has no known number of iterations
-  std::string layer;  // "model/decoder/layers/layer/attention/body"; of merged ones all of them,
-                      // "model/{emb, output_norm}"
+  WireBytes wire = {};    // that a device sends in one run of it
+  bool in_loop = false;
+  bool waits = false;  // nothing is computed while it runs
+  /// "all-gather" or "reduce-scatter" where the compiler does its work by another kind; else empty.
+  std::string in_place_of = {};
+  std::string layer;  // "model/decoder/layers/layer/attention/body"; of merged ones those of all
+                      // operands, "model/{emb, output_norm}"
   std::string op;     // "dot_general"; of merged ones "add + dot_general"
   bool backward = false;     // runs in the backward pass
   std::string op_name = {};  // where layer and op come from, as XLA writes it (op_name.h)
@@ -34,21 +40,28 @@ struct Collective {
   std::vector<int64_t> arguments = {};
   /// By operand: elements of its result on one device.
   std::vector<int64_t> elements = {};
+  /// By operand: which share of an argument goes into it in all its runs, each part once: 1 for a
+  /// weight whose layers a loop gathers one by one. 0 for what is computed or was gathered before.
+  std::vector<double> argument_share = {};
 };
 
 /// All collectives in the order of the program, asynchronous ones once, every branch of a
-/// conditional. Device numbers of the module are positions in the row-major order of `mesh`.
-std::vector<Collective> collectives(const HloModule& module, const Mesh& mesh);
+/// conditional. Device numbers of the module are positions in the row-major order of `mesh`;
+/// `fast_groups` tells how these are joined (wire_bytes.h).
+std::vector<Collective> collectives(const HloModule& module, const Mesh& mesh,
+                                    const std::vector<int64_t>& fast_groups = {});
 
-/// Collectives alike in kind, axes, layer, op, pass and what they send.
+/// Collectives alike in kind, axes, layer, op, pass, what they send and how.
 struct CollectiveRow {
   std::string kind;
   std::vector<std::string> axes;
   std::string layer, op;
-  bool backward = false, at_least = false;
+  bool backward = false, at_least = false, in_loop = false, waits = false;
+  std::string in_place_of = {};
   std::vector<int64_t> arguments;  // sorted, each once; -1 stands for computed values
   int64_t count = 0;
-  int64_t bytes = 0;  // per run of the program, all together
+  int64_t bytes = 0;    // per run of the program, all together
+  WireBytes wire = {};  // the same
 };
 
 /// Rows of a table, those with the most bytes first.

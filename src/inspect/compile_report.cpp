@@ -4,26 +4,97 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "inspect/collective_order.h"
 #include "inspect/doctor.h"
 #include "inspect/hlo_module.h"
 #include "inspect/memory_shortage.h"
 #include "inspect/resharding.h"
+#include "inspect/text_table.h"
 #include "inspect/unmet_layouts.h"
 #include "io/file.h"
 #include "recipes/use_data.h"
 #include "runtime/compiler.h"
+#include "runtime/compiler_log.h"
+#include "runtime/device_order.h"
 #include "runtime/saved_executable.h"
+#include "train/model_flops.h"
 #include "train/training_parts.h"
 
 namespace axle {
 namespace {
 
 // Virtual devices share the memory of their host.
-int64_t device_memory(const Target& target) {
+int64_t whole_memory(const Target& target) {
   if (target.accelerator.memory_bytes > 0) return target.accelerator.memory_bytes;
   if (target.accelerator.platform != "cpu") return 0;
   return machine_facts().memory_bytes / target.num_devices();
+}
+
+int64_t memory_for_programs(const Target& target) {
+  return bytes_for_programs(plugin_policy(target.accelerator.platform), whole_memory(target));
+}
+
+// Of a value that is divided as far as its dims can be.
+double bytes_on_a_device(const ProgramValue& value, const Mesh& mesh) {
+  double parts = 1;
+  for (const DimAxes& axes : restrict(value.sharding, value.type.dims, mesh).dims) {
+    for (const std::string& axis : axes) parts *= static_cast<double>(mesh.size(axis));
+  }
+  return static_cast<double>(value.type.num_bytes()) / parts;
+}
+
+// What is known of the memory of a step that cannot be laid out as asked: its state.
+std::string state_text(const TrainingParts& parts, const Target& target) {
+  double whole = 0, divided = 0;
+  Mesh mesh = parts.config.mesh;
+  for (MeshAxis& axis : mesh.axes) axis.size = std::max<int64_t>(axis.size, 1);
+  for (const ProgramValue& leaf : train_state(*parts.model, *parts.learner)) {
+    whole += static_cast<double>(leaf.type.num_bytes());
+    divided += bytes_on_a_device(leaf, mesh);
+  }
+  const double devices = static_cast<double>(target.num_devices());
+  return fmt::format(
+      "the training state alone is {}: {} a device as this mesh divides it, {} if all {} divide "
+      "it, of {}",
+      bytes_text(whole), bytes_text(divided), bytes_text(whole / devices), target.num_devices(),
+      bytes_text(static_cast<double>(memory_for_programs(target))));
+}
+
+// The compiler's version: that of a platform may name the device.
+std::string compiler_text(const Compiler& compiler) {
+  const Plugin& plugin = compiler.plugin();
+  if (plugin.policy().compiler_attributes.empty()) return compiler.topology().platform_version;
+  std::string out =
+      fmt::format("XLA of plugin '{}' (PJRT {}", plugin.policy().platform, plugin.api_version());
+  const auto attributes = plugin.attributes();
+  for (const std::string& name : plugin.policy().compiler_attributes) {
+    const auto found = attributes.find(name);
+    if (found != attributes.end()) out += fmt::format(", {} {}", name, found->second);
+  }
+  return out + ")";
+}
+
+std::vector<Temporary> largest_of(std::vector<Temporary> all) {
+  constexpr size_t kShown = 12;
+  if (all.size() > kShown) all.resize(kShown);
+  return all;
+}
+
+// What only the optimised program tells.
+void read_program(const HloModule& module, const LoweredStep& step, const Topology& topology,
+                  CompileReport& out) {
+  const Program& program = step.program;
+  const std::vector<Collective> all =
+      collectives(module, program.mesh, fast_groups(topology, program.mesh));
+  out.work = device_work(module, rates_of(step.target.accelerator));
+  out.largest = largest_of(peak_memory(module).temporaries);
+  out.gathers = argument_gathers(all);
+  out.findings = compiler_findings(module, all, out.arguments);
+  out.collectives = rows_of(all);
+  out.estimate = estimate_step(*out.work, *out.collectives, step.target, step.size);
+  std::ranges::move(resharding_warnings(all, *program.graph, program.mesh),
+                    std::back_inserter(out.warnings));
 }
 
 void check_order(const std::optional<HloModule>& module, const std::filesystem::path& save) {
@@ -62,14 +133,24 @@ LoweredStep lower_step(const Trainer::Config& config, std::string recipe, const 
   const auto start = Clock::now();
   Trainer::Config without_data = config;
   use_data(without_data, kSyntheticData);
-  const TrainingParts parts(without_data);
-  const Mesh mesh = infer_mesh(config.mesh, target.num_devices());
-  LoweredStep out{.recipe = std::move(recipe),
-                  .target = target,
-                  .program = step_program(parts.programs(mesh, parts.make_input()->element_spec())),
-                  .options = config.compiler_options};
-  out.seconds = seconds_since(start);
-  return out;
+  const TrainingParts training(without_data);
+  try {
+    const Mesh mesh = infer_mesh(config.mesh, target.num_devices());
+    const ProgramParts parts = training.programs(mesh, training.make_input()->element_spec());
+    LoweredStep out{.recipe = std::move(recipe),
+                    .target = target,
+                    .program = step_program(parts),
+                    .options = config.compiler_options};
+    out.size.model_flops = model_flops(parts);
+    if (const auto ids = parts.batch.find("input_ids"); ids != parts.batch.end())
+      out.size.tokens = static_cast<double>(ids->second.num_elements());
+    for (const auto& [path, spec] : training.model->param_specs())
+      out.num_parameters += spec.type().num_elements();
+    out.seconds = seconds_since(start);
+    return out;
+  } catch (const ConfigError& error) {
+    throw ConfigError(fmt::format("{}; {}", error.what(), state_text(training, target)));
+  }
 }
 
 CompileReport compile_report(const LoweredStep& step, const std::filesystem::path& save) {
@@ -79,23 +160,28 @@ CompileReport compile_report(const LoweredStep& step, const std::filesystem::pat
                     .machine = step.target.machine(),
                     .num_devices = step.target.num_devices(),
                     .mesh = to_text(program.mesh),
+                    .size = step.size,
+                    .num_parameters = step.num_parameters,
                     .cost = graph_cost(*program.graph),
-                    .device_memory_bytes = device_memory(step.target),
+                    .device_memory_bytes = memory_for_programs(step.target),
+                    .whole_memory_bytes = whole_memory(step.target),
                     .lower_seconds = step.seconds};
   for (const ProgramValue& input : program.inputs) out.arguments.push_back(input.name);
 
   if (!save.empty()) check_replaceable(save);
+  CompilerLog log;
   const auto compiler = make_compiler(step.target);
-  out.platform_version = compiler->topology().platform_version;
+  out.compiler = compiler_text(*compiler);
   const CompileOptions options{.overrides = {step.options.begin(), step.options.end()}};
   const auto start = Clock::now();
   std::unique_ptr<CompiledProgram> compiled;
   try {
     compiled = compiler->compile(program, options);
-  } catch (const DeviceError& error) {
-    if (error.code() != ExitCode::kDoesNotFit) throw;
+  } catch (const DoesNotFitError& error) {
     out.too_large = error.what();
+    out.largest = largest_of(read_largest_buffers(error.details));
   }
+  out.compiler_warnings = compiler_warnings(log.text());
   out.compile_seconds = seconds_since(start);
   out.warnings = unmet_layouts(*program.graph, program.mesh);
   if (!compiled) return out;
@@ -103,11 +189,12 @@ CompileReport compile_report(const LoweredStep& step, const std::filesystem::pat
   out.compiler_cost = compiled->cost_analysis();
   std::optional<HloModule> module;
   if (const std::string optimized = compiled->optimized_program(); !optimized.empty()) {
-    module = read_hlo_module(optimized);
-    const std::vector<Collective> all = collectives(*module, program.mesh);
-    out.collectives = rows_of(all);
-    std::ranges::move(resharding_warnings(all, *program.graph, program.mesh),
-                      std::back_inserter(out.warnings));
+    try {
+      module = read_hlo_module(optimized);
+      read_program(*module, step, compiler->topology(), out);
+    } catch (const Error& error) {
+      out.unreadable = error.what();
+    }
   }
   if (!save.empty()) {
     try {

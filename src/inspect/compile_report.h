@@ -11,7 +11,11 @@
 #include <vector>
 
 #include "inspect/collectives.h"
+#include "inspect/compiler_findings.h"
 #include "inspect/graph_cost.h"
+#include "inspect/hlo_memory.h"
+#include "inspect/hlo_work.h"
+#include "inspect/step_estimate.h"
 #include "runtime/runtime.h"
 #include "runtime/target.h"
 #include "train/trainer.h"
@@ -25,29 +29,48 @@ struct LoweredStep {
   Program program;
   /// The compiler's, by name.
   std::map<std::string, std::string> options = {};
+  StepSize size = {};
+  int64_t num_parameters = 0;
   double seconds = 0;  // to trace, differentiate and lower
 };
 
 /// Lowers the step of a config to which the mesh rule of the target was applied; its data are not
-/// read. Throws ConfigError for a mesh that does not fit the model, its batch or the target.
+/// read. Throws ConfigError for a mesh that does not fit the model, its batch or the target; its
+/// message tells the memory that the training state would need there all the same.
 LoweredStep lower_step(const Trainer::Config& config, std::string recipe, const Target& target);
 
 struct CompileReport {
   std::string recipe, target, machine;
   int64_t num_devices = 1;
   std::string mesh = {};
-  std::string platform_version = {};  // of the compiler
+  std::string compiler = {};  // its versions, "xla_version 0.10.2"
+  StepSize size = {};
+  int64_t num_parameters = 0;
   GraphCost cost = {};
   /// Bytes of one device; none where the plugin does not tell.
   std::optional<MemoryStats> memory = {};
-  /// Bytes that one device has; 0: not known.
+  /// Bytes of one device that programs get; 0: not known.
   int64_t device_memory_bytes = 0;
+  /// All that the device has; 0: not known, or the same.
+  int64_t whole_memory_bytes = 0;
   /// Why the compiler refused a program as too large for the device; empty: it did not.
   std::string too_large = {};
+  /// What a device holds when it holds the most beside arguments and results, or where the compiler
+  /// refused the program, what it lists as the largest buffers. Empty: not known.
+  std::vector<Temporary> largest = {};
   /// The compiler's own figures; a loop's body counts once.
   std::map<std::string, double> compiler_cost = {};
   /// None: not known, since the plugin does not show the program that it made.
   std::optional<std::vector<CollectiveRow>> collectives = {};
+  /// Why a program that the plugin shows could not be read; empty: it could.
+  std::string unreadable = {};
+  /// Of one device, as compiled; none: not known.
+  std::optional<DeviceWork> work = {};
+  std::optional<StepEstimate> estimate = {};
+  /// How often each argument is gathered in each pass.
+  std::vector<ArgumentGathers> gathers = {};
+  /// What the compiler did beside what it was asked for, and what it says itself.
+  std::vector<std::string> findings = {}, compiler_warnings = {};
   /// Names of the program's arguments, which rows of collectives refer to by number.
   std::vector<std::string> arguments = {};
   /// Of resharding, where the collectives are known.

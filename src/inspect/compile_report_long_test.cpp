@@ -18,6 +18,34 @@ struct Case {
   const char* remat = nullptr;  // of the layers; as the machine's rule says
 };
 
+bool is_of_a_layer(std::string_view name) {
+  return name.starts_with("model/decoder/layers/") && name.ends_with("/weight");
+}
+
+// What sharded parameters cost at least: each gathered once in each pass, each gradient scattered
+// once.
+void expect_one_gather_and_one_scatter(const CompileReport& r) {
+  constexpr double kOnce = 1.01;
+  double gathered = 0, scattered = 0;
+  int64_t num_gathered = 0, num_weights = 0;
+  for (const ArgumentGathers& one : r.gathers) {
+    const std::string& name = r.arguments.at(static_cast<size_t>(one.argument));
+    EXPECT_LE(one.times, kOnce) << name << (one.backward ? ", backward" : ", forward");
+    if (!is_of_a_layer(name)) continue;
+    EXPECT_GE(one.times, 1 / kOnce) << name << (one.backward ? ", backward" : ", forward");
+    ++num_gathered;
+    if (!one.backward) gathered += one.bytes;
+  }
+  for (const std::string& name : r.arguments) num_weights += is_of_a_layer(name);
+  EXPECT_EQ(num_gathered, 2 * num_weights);
+  for (const CollectiveRow& row : *r.collectives) {
+    if (!row.layer.starts_with("model/decoder/layers/")) continue;
+    EXPECT_EQ(row.in_place_of, "") << row.layer;
+    if (row.kind == "reduce-scatter") scattered += static_cast<double>(row.bytes);
+  }
+  EXPECT_NEAR(scattered, gathered, 0.01 * gathered);
+}
+
 class PublishedSizes : public testing::TestWithParam<Case> {};
 
 TEST_P(PublishedSizes, FitOrNot) {
@@ -34,6 +62,7 @@ TEST_P(PublishedSizes, FitOrNot) {
       compile_report(lower_step(resolve_config(request).config, c.recipe, target));
   std::cout << to_text(r) << std::flush;
   EXPECT_EQ(r.fits(), c.fits);
+  if (c.fits) expect_one_gather_and_one_scatter(r);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PublishedSizes,

@@ -117,5 +117,69 @@ TEST(CompileReportText, WhatThePluginDoesNotTellIsNotKnown) {
   EXPECT_THAT(to_text(r), HasSubstr("\nfits or not: not known\n"));
 }
 
+TEST(CompileReportText, TellsWhatAStepTakesAndSends) {
+  CompileReport r = report();
+  r.size = {.tokens = 4096, .model_flops = 1e12};
+  r.num_parameters = 1234;
+  r.estimate =
+      StepEstimate{.seconds = 2, .bound = "memory", .tokens_per_second = 2048, .mfu = 0.25};
+  CollectiveRow more;
+  more.kind = "all-reduce";
+  more.in_place_of = "all-gather";
+  more.count = 2;
+  more.bytes = 2048;
+  more.wire = {.fast = 1024, .slow = 512};
+  r.collectives->push_back(more);
+  const std::string text = to_text(r);
+  EXPECT_THAT(text, HasSubstr("\n1,234 parameters, 4,096 tokens a step, 1e+12 FLOPs of the model a "
+                              "step\n"));
+  EXPECT_THAT(text,
+              HasSubstr("\na step takes at least 2.000 s, bound by memory: 2048 tokens/s, MFU "
+                        "at most 25.0 %\n"));
+  EXPECT_THAT(text, HasSubstr("all-reduce (for all-gather)"));
+  const auto json = to_json(r);
+  EXPECT_EQ(json.at("parameters"), 1234);
+  EXPECT_EQ(json.at("step").at("bound"), "memory");
+  EXPECT_EQ(json.at("collective_sums").at("all-gather").at("count"), 3);
+  EXPECT_EQ(json.at("collective_sums").at("all-reduce (for all-gather)").at("sent_slow_bytes"),
+            512);
+}
+
+TEST(CompileReportText, TellsWhatIsKeptOfTheDevice) {
+  CompileReport r = report();
+  r.whole_memory_bytes = 17 * kGiB;
+  EXPECT_THAT(to_text(r), HasSubstr("\n(1.0 GiB of the device's 17.0 GiB are kept for its context "
+                                    "and for collectives)\n"));
+  EXPECT_EQ(to_json(r).at("whole_memory_bytes"), 17 * kGiB);
+}
+
+TEST(CompileReportText, NamesTheLargestTemporaries) {
+  CompileReport r = refused("no room");
+  r.largest = {{.layer = "model/layer", .op = "dot", .shape = "f32[4]", .count = 3, .bytes = kGiB}};
+  EXPECT_THAT(to_text(r), HasSubstr("largest temporaries"));
+  EXPECT_THAT(to_text(r), HasSubstr("f32[4]"));
+  EXPECT_EQ(to_json(r).at("largest_temporaries").at(0).at("layer"), "model/layer");
+}
+
+// A program that cannot be read costs what stands in it and nothing else.
+TEST(CompileReportText, AnUnreadableProgramCostsItsTableAlone) {
+  CompileReport r = report();
+  r.collectives.reset();
+  r.unreadable = "HLO module: broken";
+  EXPECT_EQ(r.fits(), true);
+  EXPECT_THAT(to_text(r), HasSubstr("\ncollectives: not known (HLO module: broken)\n"));
+  EXPECT_THAT(to_text(r), HasSubstr("\nfits: "));
+  EXPECT_EQ(to_json(r).at("unreadable"), "HLO module: broken");
+}
+
+TEST(CompileReportText, SaysWhatTheCompilerDidAndSaid) {
+  CompileReport r = report();
+  r.findings = {"it did this"};
+  r.compiler_warnings = {"Can't reduce memory use below 51.84GiB"};
+  EXPECT_THAT(to_text(r), HasSubstr("\nnote: it did this\ncompiler: Can't reduce memory use below "
+                                    "51.84GiB\n"));
+  EXPECT_EQ(to_json(r).at("findings").at(0), "it did this");
+}
+
 }  // namespace
 }  // namespace axle

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -30,9 +32,16 @@ std::string verdict(const CompileReport& r) {
   }
   const auto headroom = r.headroom_bytes();
   if (!headroom) return "fits or not: not known\n";
-  return fmt::format("{}: {} of {} a device, {} {}\n", *r.fits() ? "fits" : "does not fit",
-                     text(r.memory->total_bytes()), text(r.device_memory_bytes),
-                     text(std::abs(*headroom)), *r.fits() ? "to spare" : "too much");
+  std::string out =
+      fmt::format("{}: {} of {} a device, {} {}\n", *r.fits() ? "fits" : "does not fit",
+                  text(r.memory->total_bytes()), text(r.device_memory_bytes),
+                  text(std::abs(*headroom)), *r.fits() ? "to spare" : "too much");
+  if (r.whole_memory_bytes > r.device_memory_bytes) {
+    out +=
+        fmt::format("({} of the device's {} are kept for its context and for collectives)\n",
+                    text(r.whole_memory_bytes - r.device_memory_bytes), text(r.whole_memory_bytes));
+  }
+  return out;
 }
 
 std::string memory_text(const MemoryStats& m) {
@@ -59,18 +68,150 @@ std::vector<std::string> sent(const CompileReport& r, const CollectiveRow& row) 
   return out;
 }
 
+// "all-reduce (for reduce-scatter)".
+std::string kind_text(const CollectiveRow& row) {
+  return row.in_place_of.empty() ? row.kind : fmt::format("{} (for {})", row.kind, row.in_place_of);
+}
+
+const char* pass_text(bool backward) { return backward ? "backward" : "forward"; }
+
+struct KindSum {
+  int64_t count = 0;
+  double bytes = 0;
+  WireBytes wire = {};
+};
+
+std::map<std::string, KindSum> sums_by_kind(const CompileReport& r) {
+  std::map<std::string, KindSum> out;
+  for (const CollectiveRow& row : *r.collectives) {
+    KindSum& sum = out[kind_text(row)];
+    sum.count += row.count;
+    sum.bytes += static_cast<double>(row.bytes);
+    sum.wire.fast += row.wire.fast;
+    sum.wire.slow += row.wire.slow;
+  }
+  return out;
+}
+
 std::string collectives_text(const CompileReport& r) {
-  if (!r.collectives) return "collectives: not known\n";
+  if (!r.collectives) {
+    return fmt::format("collectives: not known{}\n",
+                       r.unreadable.empty() ? "" : fmt::format(" ({})", r.unreadable));
+  }
   if (r.collectives->empty()) return "no collectives\n";
-  TextTable table({"collective", "axes", "a step", "bytes a device", "pass", "op", "of"});
+  TextTable table({"collective", "axes", "a step", "bytes a device", "sent fast", "sent slow",
+                   "pass", "op", "of"});
   for (const CollectiveRow& row : *r.collectives) {
     const std::vector<std::string> arguments = sent(r, row);
-    table.add({row.kind, axes_text(row.axes),
+    table.add({kind_text(row), axes_text(row.axes),
                (row.at_least ? ">= " : "") + grouped_digits(row.count),
-               bytes_text(static_cast<double>(row.bytes)), row.backward ? "backward" : "forward",
-               row.op, arguments.empty() ? row.layer : join(arguments, ", ")});
+               bytes_text(static_cast<double>(row.bytes)), bytes_text(row.wire.fast),
+               bytes_text(row.wire.slow), pass_text(row.backward), row.op,
+               arguments.empty() ? row.layer : join(arguments, ", ")});
+  }
+  TextTable sums({"collectives in all", "a step", "bytes a device", "sent fast", "sent slow"});
+  for (const auto& [kind, sum] : sums_by_kind(r)) {
+    sums.add({kind, grouped_digits(sum.count), bytes_text(sum.bytes), bytes_text(sum.wire.fast),
+              bytes_text(sum.wire.slow)});
+  }
+  return table.text() + sums.text();
+}
+
+std::string largest_text(const CompileReport& r) {
+  if (r.largest.empty()) return {};
+  TextTable table({"largest temporaries", "values", "shape", "pass", "op", "layer"});
+  for (const Temporary& one : r.largest) {
+    table.add({bytes_text(static_cast<double>(one.bytes)), grouped_digits(one.count), one.shape,
+               pass_text(one.backward), one.op, one.layer});
   }
   return table.text();
+}
+
+std::string size_text(const CompileReport& r) {
+  std::string out = fmt::format("{} parameters", grouped_digits(r.num_parameters));
+  if (r.size.tokens > 0)
+    out += fmt::format(", {} tokens a step", grouped_digits(std::llround(r.size.tokens)));
+  return out + fmt::format(", {:.4g} FLOPs of the model a step\n", r.size.model_flops);
+}
+
+std::string estimate_text(const CompileReport& r) {
+  if (!r.estimate) return "a step takes: not known\n";
+  const StepEstimate& e = *r.estimate;
+  return fmt::format(
+      "a step takes at least {:.3f} s, bound by {}: {:.4g} tokens/s, MFU at most {:.1f} %\n"
+      "  (compute {:.3f} s, memory {:.3f} s, fast network {:.3f} s, slow network {:.3f} s; {:.3f} "
+      "s "
+      "of the networks with nothing computed)\n",
+      e.seconds, e.bound, e.tokens_per_second, 100 * e.mfu, e.compute_seconds, e.memory_seconds,
+      e.fast_network_seconds, e.slow_network_seconds, e.waiting_seconds);
+}
+
+// What a device does beyond its share of the graph's work: the same as others do, or twice.
+std::string work_text(const CompileReport& r) {
+  const double share = r.cost.flops / static_cast<double>(r.num_devices);
+  std::string out =
+      fmt::format("work: {:.4g} FLOPs and {} moved by the graph, {:.4g} FLOPs a device",
+                  r.cost.flops, bytes_text(r.cost.bytes), share);
+  if (r.work) out += fmt::format("; as compiled {:.4g} FLOPs of products", r.work->product_flops);
+  return out + "\n";
+}
+
+Json work_json(const CompileReport& r) {
+  if (!r.work) return nullptr;
+  return {{"product_flops", r.work->product_flops},
+          {"memory_bytes", r.work->memory_bytes},
+          {"is_at_least", r.work->at_least}};
+}
+
+Json estimate_json(const CompileReport& r) {
+  if (!r.estimate) return nullptr;
+  const StepEstimate& e = *r.estimate;
+  return {{"seconds", e.seconds},
+          {"bound", e.bound},
+          {"compute_seconds", e.compute_seconds},
+          {"memory_seconds", e.memory_seconds},
+          {"fast_network_seconds", e.fast_network_seconds},
+          {"slow_network_seconds", e.slow_network_seconds},
+          {"waiting_seconds", e.waiting_seconds},
+          {"tokens_per_second", e.tokens_per_second},
+          {"mfu", e.mfu}};
+}
+
+Json sums_json(const CompileReport& r) {
+  if (!r.collectives) return nullptr;
+  Json out = Json::object();
+  for (const auto& [kind, sum] : sums_by_kind(r)) {
+    out[kind] = {{"count", sum.count},
+                 {"bytes", sum.bytes},
+                 {"sent_fast_bytes", sum.wire.fast},
+                 {"sent_slow_bytes", sum.wire.slow}};
+  }
+  return out;
+}
+
+Json gathers_json(const CompileReport& r) {
+  if (!r.collectives) return nullptr;
+  Json out = Json::array();
+  for (const ArgumentGathers& one : r.gathers) {
+    out.push_back({{"argument", r.arguments.at(static_cast<size_t>(one.argument))},
+                   {"backward", one.backward},
+                   {"times", one.times},
+                   {"bytes", one.bytes}});
+  }
+  return out;
+}
+
+Json largest_json(const CompileReport& r) {
+  Json out = Json::array();
+  for (const Temporary& one : r.largest) {
+    out.push_back({{"bytes", one.bytes},
+                   {"count", one.count},
+                   {"shape", one.shape},
+                   {"layer", one.layer},
+                   {"op", one.op},
+                   {"backward", one.backward}});
+  }
+  return out;
 }
 
 Json collectives_json(const CompileReport& r) {
@@ -82,6 +223,11 @@ Json collectives_json(const CompileReport& r) {
                    {"count", row.count},
                    {"count_is_at_least", row.at_least},
                    {"bytes", row.bytes},
+                   {"sent_fast_bytes", row.wire.fast},
+                   {"sent_slow_bytes", row.wire.slow},
+                   {"in_place_of", row.in_place_of},
+                   {"in_loop", row.in_loop},
+                   {"waits", row.waits},
                    {"layer", row.layer},
                    {"op", row.op},
                    {"backward", row.backward},
@@ -106,15 +252,16 @@ std::string to_text(const CompileReport& r) {
       fmt::format("{} for {} ({}), {} device{} as {}\n", r.recipe, r.target, r.machine,
                   r.num_devices, r.num_devices == 1 ? "" : "s", r.mesh.empty() ? "one" : r.mesh);
   out += verdict(r);
+  out += size_text(r);
+  if (r.too_large.empty()) out += estimate_text(r);
   if (r.memory) out += memory_text(*r.memory);
-  out += fmt::format("a step: {:.4g} FLOPs and {} moved by the graph, {:.4g} FLOPs a device\n",
-                     r.cost.flops, bytes_text(r.cost.bytes),
-                     r.cost.flops / static_cast<double>(r.num_devices));
+  out += largest_text(r) + work_text(r);
   if (r.too_large.empty()) out += collectives_text(r);
+  for (const std::string& finding : r.findings) out += "note: " + finding + "\n";
+  for (const std::string& warning : r.compiler_warnings) out += "compiler: " + warning + "\n";
   for (const std::string& warning : r.warnings) out += "warning: " + warning + "\n";
-  out +=
-      fmt::format("traced and lowered in {:.2f} s, compiled in {:.1f} s by {}\n", r.lower_seconds,
-                  r.compile_seconds, fmt::join(split(r.platform_version, '\n'), ", "));
+  out += fmt::format("traced and lowered in {:.2f} s, compiled in {:.1f} s by {}\n",
+                     r.lower_seconds, r.compile_seconds, fmt::join(split(r.compiler, '\n'), ", "));
   if (!r.saved.empty()) out += fmt::format("saved as {}\n", r.saved.string());
   return out;
 }
@@ -130,17 +277,29 @@ Json to_json(const CompileReport& r) {
           {"fits", fits ? Json(*fits) : Json(nullptr)},
           {"too_large", r.too_large.empty() ? Json(nullptr) : Json(r.too_large)},
           {"device_memory_bytes", r.device_memory_bytes},
+          {"whole_memory_bytes", r.whole_memory_bytes},
           {"headroom_bytes", headroom ? Json(*headroom) : Json(nullptr)},
           {"memory", memory_json(r)},
+          {"largest_temporaries", largest_json(r)},
+          {"parameters", r.num_parameters},
+          {"tokens_per_step", r.size.tokens},
+          {"model_flops", r.size.model_flops},
+          {"step", estimate_json(r)},
+          {"work_of_a_device", work_json(r)},
           {"flops", r.cost.flops},
           {"bytes", r.cost.bytes},
           {"flops_per_device", r.cost.flops / static_cast<double>(r.num_devices)},
           {"compiler_cost", r.compiler_cost},
           {"collectives", collectives_json(r)},
+          {"collective_sums", sums_json(r)},
+          {"gathers", gathers_json(r)},
+          {"unreadable", r.unreadable.empty() ? Json(nullptr) : Json(r.unreadable)},
+          {"findings", r.findings},
+          {"compiler_warnings", r.compiler_warnings},
           {"warnings", r.warnings},
           {"lower_seconds", r.lower_seconds},
           {"compile_seconds", r.compile_seconds},
-          {"platform_version", r.platform_version},
+          {"compiler", r.compiler},
           {"saved", r.saved.empty() ? Json(nullptr) : Json(r.saved.string())}};
 }
 

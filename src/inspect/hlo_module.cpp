@@ -1,10 +1,11 @@
 #include "inspect/hlo_module.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -16,19 +17,35 @@ namespace {
 
 using Positions = std::unordered_map<int64_t, size_t>;  // of what has an id
 
-// Bits of one element, by the number of xla.PrimitiveType; 0 for tuples, tokens and what is opaque.
-constexpr std::array kBits = {
-    0,  8,  8,  16, 32, 64,  8,  // invalid, pred, s8, s16, s32, s64, u8
-    16, 32, 64, 16, 32, 64,      // u16, u32, u64, f16, f32, f64
-    0,  0,  64, 16, 0,  128,     // tuple, opaque, c64, bf16, token, c128
-    8,  8,  4,  4,               // f8e5m2, f8e4m3fn, s4, u4
-    8,  8,  8,  2,  2,           // f8e4m3b11fnuz, f8e5m2fnuz, f8e4m3fnuz, s2, u2
-    8,  8,  1,  1,  4,  8,       // f8e4m3, f8e3m4, s1, u1, f4e2m1fn, f8e8m0fnu
+struct ElementType {
+  std::string_view name;
+  int bits;
+};
+// By the number of xla.PrimitiveType; tuples, tokens and what is opaque have no bits.
+constexpr ElementType kTypes[] = {
+    {"", 0},           {"pred", 8},       {"s8", 8},     {"s16", 16},
+    {"s32", 32},       {"s64", 64},       {"u8", 8},     {"u16", 16},
+    {"u32", 32},       {"u64", 64},       {"f16", 16},   {"f32", 32},
+    {"f64", 64},       {"", 0},           {"", 0},       {"c64", 64},
+    {"bf16", 16},      {"", 0},           {"c128", 128}, {"f8e5m2", 8},
+    {"f8e4m3fn", 8},   {"s4", 4},         {"u4", 4},     {"f8e4m3b11fnuz", 8},
+    {"f8e5m2fnuz", 8}, {"f8e4m3fnuz", 8}, {"s2", 2},     {"u2", 2},
+    {"f8e4m3", 8},     {"f8e3m4", 8},     {"s1", 1},     {"u1", 1},
+    {"f4e2m1fn", 4},   {"f8e8m0fnu", 8},
 };
 
-int bits_of(int64_t primitive_type) {
+ElementType element_type(int64_t primitive_type) {
   const auto type = static_cast<size_t>(primitive_type);
-  return type < kBits.size() ? kBits[type] : 0;
+  return type < std::size(kTypes) ? kTypes[type] : ElementType{};
+}
+
+int64_t read_number(std::string_view message, int number, std::string_view where) {
+  int64_t out = 0;
+  ProtoReader reader(message, where);
+  while (const auto field = reader.next()) {
+    if (field->number == number) out = field->varint();
+  }
+  return out;
 }
 
 HloShape read_shape(std::string_view bytes, int depth = 0) {
@@ -39,9 +56,14 @@ HloShape read_shape(std::string_view bytes, int depth = 0) {
   HloShape out;
   ProtoReader reader(bytes, "ShapeProto");
   while (const auto field = reader.next()) {
-    if (field->number == 2) out.element_bits = bits_of(field->varint());
+    if (field->number == 2) {
+      const ElementType type = element_type(field->varint());
+      out.element_type = type.name;
+      out.element_bits = type.bits;
+    }
     if (field->number == 3) field->append_to(out.dims);
     if (field->number == 4) out.elements.push_back(read_shape(field->bytes(), depth + 1));
+    if (field->number == 5) out.memory_space = read_number(field->bytes(), 8, "LayoutProto");
   }
   return out;
 }
@@ -53,6 +75,48 @@ std::string read_string(std::string_view message, int number, std::string_view w
     if (field->number == number) out = field->bytes();
   }
   return out;
+}
+
+std::vector<int64_t> read_numbers(std::string_view message, int number, std::string_view where) {
+  std::vector<int64_t> out;
+  ProtoReader reader(message, where);
+  while (const auto field = reader.next()) {
+    if (field->number == number) field->append_to(out);
+  }
+  return out;
+}
+
+HloWindowDim read_window_dim(std::string_view message) {
+  HloWindowDim out;
+  ProtoReader reader(message, "WindowDimension");
+  while (const auto field = reader.next()) {
+    if (field->number == 1) out.size = field->varint();
+    if (field->number == 2) out.stride = field->varint();
+    if (field->number == 3) out.padding_low = field->varint();
+    if (field->number == 4) out.padding_high = field->varint();
+    if (field->number == 5) out.window_dilation = field->varint();
+    if (field->number == 6) out.base_dilation = field->varint();
+  }
+  return out;
+}
+
+std::vector<HloWindowDim> read_window(std::string_view message) {
+  std::vector<HloWindowDim> out;
+  ProtoReader reader(message, "Window");
+  while (const auto field = reader.next()) {
+    if (field->number == 1) out.push_back(read_window_dim(field->bytes()));
+  }
+  return out;
+}
+
+void read_convolution_dims(std::string_view message, HloConvolution& out) {
+  ProtoReader reader(message, "ConvolutionDimensionNumbers");
+  while (const auto field = reader.next()) {
+    if (field->number == 3) out.kernel_input_feature = field->varint();
+    if (field->number == 6) field->append_to(out.kernel_spatial);
+    if (field->number == 11) field->append_to(out.input_spatial);
+    if (field->number == 12) field->append_to(out.output_spatial);
+  }
 }
 
 // The value of a LiteralProto with one integer.
@@ -155,11 +219,20 @@ HloInstruction read_instruction(std::string_view bytes, const Payloads& payloads
       case 13:
         out.tuple_index = field->varint();
         break;
+      case 15:
+        out.convolution.window = read_window(field->bytes());
+        break;
+      case 16:
+        read_convolution_dims(field->bytes(), out.convolution);
+        break;
       case 26:
         out.channel_id = field->varint();
         break;
       case 28:
         out.custom_call_target = field->bytes();
+        break;
+      case 30:
+        out.lhs_contracting = read_numbers(field->bytes(), 1, "DotDimensionNumbers");
         break;
       case 35:
         id = field->varint();
@@ -214,12 +287,51 @@ HloInstruction read_instruction(std::string_view bytes, const Payloads& payloads
                       "computations and {} operands",
                       out.name, out.called.size(), out.operands.size()));
   }
+  out.backend_config = backend_config;
   instructions.emplace(id, instructions.size());
   return out;
 }
 
+// The order of each computation's instructions, by its id: what an HloScheduleProto holds.
+using Schedule = std::unordered_map<int64_t, std::vector<int64_t>>;
+
+Schedule read_schedule(std::string_view message) {
+  Schedule out;
+  ProtoReader reader(message, "HloScheduleProto");
+  while (const auto entry = reader.next()) {
+    if (entry->number != 1) continue;
+    int64_t id = 0;
+    std::vector<int64_t> order;
+    ProtoReader pair(entry->bytes(), "HloScheduleProto entry");
+    while (const auto field = pair.next()) {
+      if (field->number == 1) id = field->varint();
+      if (field->number == 2) order = read_numbers(field->bytes(), 1, "InstructionSequence");
+    }
+    out[id] = std::move(order);
+  }
+  return out;
+}
+
+// One that does not hold each instruction once tells nothing.
+std::vector<size_t> sequence_of(const Positions& instructions, const Schedule& schedule,
+                                int64_t computation) {
+  std::vector<size_t> out(instructions.size());
+  std::iota(out.begin(), out.end(), size_t{0});
+  const auto order = schedule.find(computation);
+  if (order == schedule.end() || order->second.size() != instructions.size()) return out;
+  std::vector<size_t> told;
+  std::vector<bool> seen(out.size());
+  for (const int64_t id : order->second) {
+    const auto found = instructions.find(id);
+    if (found == instructions.end() || seen[found->second]) return out;
+    seen[found->second] = true;
+    told.push_back(found->second);
+  }
+  return told;
+}
+
 HloComputation read_computation(std::string_view bytes, const Payloads& payloads,
-                                Positions& computations) {
+                                const Schedule& schedule, Positions& computations) {
   HloComputation out;
   int64_t id = 0, root = 0;
   Positions instructions;
@@ -252,6 +364,7 @@ HloComputation read_computation(std::string_view bytes, const Payloads& payloads
                     "instructions, got {} ids",
                     out.name, out.instructions.size(), instructions.size()));
   out.root = position(instructions, root, "a root", out.name);
+  out.sequence = sequence_of(instructions, schedule, id);
   if (!computations.emplace(id, computations.size()).second)
     throw DataError(
         fmt::format("HLO computation '{}': expected an id of its own, got {} again", out.name, id));
@@ -291,12 +404,21 @@ int64_t HloShape::num_bytes() const {
   return bytes;
 }
 
+std::string to_text(const HloShape& shape) {
+  if (shape.elements.empty())
+    return fmt::format("{}[{}]", shape.element_type, fmt::join(shape.dims, ","));
+  std::vector<std::string> elements;
+  for (const HloShape& element : shape.elements) elements.push_back(to_text(element));
+  return fmt::format("({})", fmt::join(elements, ", "));
+}
+
 HloModule read_hlo_module(std::string_view bytes) {
   bytes = unwrap(bytes);
   HloModule out;
   Payloads payloads;
   std::vector<std::string_view> computations;
   std::optional<int64_t> entry;
+  Schedule schedule;
   ProtoReader reader(bytes, "HloModuleProto");
   while (const auto field = reader.next()) {
     switch (field->number) {
@@ -309,6 +431,9 @@ HloModule read_hlo_module(std::string_view bytes) {
       case 6:
         entry = field->varint();
         break;
+      case 7:
+        schedule = read_schedule(field->bytes());
+        break;
       case 22:
         payloads.push_back(field->bytes());
         break;
@@ -318,7 +443,7 @@ HloModule read_hlo_module(std::string_view bytes) {
   }
   Positions positions;
   for (const std::string_view computation : computations)
-    out.computations.push_back(read_computation(computation, payloads, positions));
+    out.computations.push_back(read_computation(computation, payloads, schedule, positions));
   const auto found = positions.find(entry.value_or(0));
   if (found == positions.end())
     throw DataError(fmt::format("HLO module '{}': expected an entry among {} computations, got {}",

@@ -1,5 +1,5 @@
-// An XLA program after all optimisations, as a plugin gives it: what a reader of communication
-// needs of it, and no more.
+// An XLA program after all optimisations, as a plugin gives it: what readers of its communication,
+// work and memory need, and no more.
 //
 // Source: openxla/xla, xla/service/hlo.proto and xla/xla_data.proto.
 #pragma once
@@ -16,13 +16,32 @@ namespace axle {
 
 /// An array (`dims`) or a tuple (`elements`).
 struct HloShape {
-  int element_bits = 0;  // 0: a tuple, a token or opaque
+  int element_bits = 0;                // 0: a tuple, a token or opaque
+  std::string_view element_type = {};  // "bf16"
   std::vector<int64_t> dims = {};
   std::vector<HloShape> elements = {};
+  /// Of an array: 0 is the device's main memory.
+  int64_t memory_space = 0;
   /// Bytes without padding; the sum over a tuple.
   int64_t num_bytes() const;
   /// Of an array; 0 for a tuple.
   int64_t num_elements() const;
+};
+
+/// "bf16[4,4096]", "(f32[2], s32[])".
+std::string to_text(const HloShape& shape);
+
+/// One spatial dim of a convolution's window.
+struct HloWindowDim {
+  int64_t size = 1, stride = 1, padding_low = 0, padding_high = 0, window_dilation = 1,
+          base_dilation = 1;
+};
+
+/// Which dims of its operands and result a convolution takes for what.
+struct HloConvolution {
+  std::vector<HloWindowDim> window = {};
+  int64_t kernel_input_feature = 0;
+  std::vector<int64_t> input_spatial = {}, kernel_spatial = {}, output_spatial = {};
 };
 
 struct HloInstruction {
@@ -43,6 +62,9 @@ struct HloInstruction {
   ReplicaGroups groups;  // empty: all devices in one
   SourceTargets source_targets;
   std::optional<int64_t> known_trip_count = {};  // of a while whose backend config tells it
+  std::string backend_config;                    // as the compiler wrote it, mostly JSON
+  std::vector<int64_t> lhs_contracting;          // dims of a dot's first operand that it sums over
+  HloConvolution convolution;                    // of a convolution
 };
 
 struct HloComputation {
@@ -50,6 +72,8 @@ struct HloComputation {
   std::vector<HloInstruction> instructions;
   size_t root = 0;
   bool is_fusion = false;
+  std::vector<size_t> sequence = {};  // the order in which they run; as they stand where it is not
+                                      // told
 };
 
 struct HloModule {

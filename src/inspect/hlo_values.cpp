@@ -7,6 +7,10 @@
 namespace axle {
 namespace {
 
+// Operands stand before their users and callees before callers, but a value may go in and out of
+// computations: the bound is only for damaged programs.
+constexpr int kMostSteps = 100'000;
+
 // Ops whose result holds the first operand's values and no others.
 bool moves_first_operand(std::string_view opcode) {
   static constexpr std::array kOpcodes = std::to_array<std::string_view>(
@@ -137,9 +141,6 @@ bool HloValues::joins_parts_of_one(const Value& v) const {
 }
 
 HloValues::Value HloValues::origin(Value v, bool through_unions) const {
-  // Operands stand before their users and callees before callers, but a value may go in and out of
-  // computations: the bound is only for damaged programs.
-  constexpr int kMostSteps = 100'000;
   for (int i = 0; i < kMostSteps; ++i) {
     auto next = step(v, through_unions);
     if (!next) break;
@@ -153,6 +154,41 @@ std::optional<int64_t> HloValues::argument(size_t computation, size_t instructio
   if (v.computation != module_.entry || at(v).opcode != "parameter" || !v.elements.empty())
     return std::nullopt;
   return at(v).parameter_number;
+}
+
+const std::string& HloValues::op_name(size_t computation, size_t instruction) const {
+  Value v{computation, instruction};
+  for (int i = 0; i < kMostSteps && at(v).op_name.empty(); ++i) {
+    auto next = step(v, true);
+    if (!next) break;
+    v = std::move(*next);
+  }
+  return at(v).op_name;
+}
+
+std::optional<int64_t> HloValues::argument_elements(size_t computation, size_t instruction) const {
+  if (!argument(computation, instruction)) return std::nullopt;
+  Value v{computation, instruction};
+  for (int i = 0; i < kMostSteps; ++i) {
+    if (at(v).opcode.starts_with("all-gather")) return std::nullopt;
+    auto next = step(v, true);
+    if (!next) break;
+    v = std::move(*next);
+  }
+  return at(v).shape.num_elements();
+}
+
+int64_t HloValues::part_elements(size_t computation, size_t instruction) const {
+  Value v{computation, instruction};
+  int64_t least = at(v).shape.num_elements();
+  for (int i = 0; i < kMostSteps; ++i) {
+    auto next = step(v, true);
+    if (!next) break;
+    v = std::move(*next);
+    const int64_t elements = at(v).shape.num_elements();
+    if (elements > 0) least = std::min(least, elements);
+  }
+  return least;
 }
 
 std::optional<int64_t> HloValues::constant(const Value& v) const { return at(origin(v)).constant; }

@@ -17,6 +17,13 @@ class HloValues {
   /// Number of the program's argument of which an instruction's result is a part, a cast or another
   /// layout, maybe joined from parts or set into zeros; none if it was computed.
   std::optional<int64_t> argument(size_t computation, size_t instruction) const;
+  /// The name nearest to a result on the way to where it comes from; empty: none.
+  const std::string& op_name(size_t computation, size_t instruction) const;
+  /// Elements of one device's part of the argument that a result is a part of, where nothing was
+  /// gathered on the way; none otherwise.
+  std::optional<int64_t> argument_elements(size_t computation, size_t instruction) const;
+  /// Elements of such a result that come from the argument: without the zeros that it was set into.
+  int64_t part_elements(size_t computation, size_t instruction) const;
   /// Iterations of a while loop: as XLA notes them, or from a counter that starts, grows and ends
   /// with constants. None for other loops.
   std::optional<int64_t> trip_count(size_t computation, size_t instruction) const;

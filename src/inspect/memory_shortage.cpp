@@ -1,10 +1,14 @@
 #include "inspect/memory_shortage.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
 
 #include "base/regex.h"
+
+#include "base/text.h"
+#include "inspect/op_name.h"
 
 namespace axle {
 namespace {
@@ -56,6 +60,47 @@ std::optional<MemoryShortage> read_memory_shortage(std::string_view refusal) {
     return MemoryShortage{std::llround(needed), std::llround(available), phrasing.of};
   }
   return std::nullopt;
+}
+
+namespace {
+
+// What stands between `start` and `end`; none where the line does not begin with `start`.
+std::optional<std::string_view> between(std::string_view line, std::string_view start,
+                                        std::string_view end) {
+  if (!line.starts_with(start)) return std::nullopt;
+  line.remove_prefix(start.size());
+  return line.substr(0, end.empty() ? line.size() : line.find(end));
+}
+
+// "12. Size: 4.00G".
+std::optional<int64_t> listed_size(std::string_view line) {
+  const size_t dot = line.find_first_not_of("0123456789");
+  if (dot == 0 || dot == line.npos) return std::nullopt;
+  const auto size = between(line.substr(dot), ". Size: ", "");
+  if (!size || size->empty()) return std::nullopt;
+  return std::llround(bytes_of(std::string(*size)));
+}
+
+}  // namespace
+
+std::vector<Temporary> read_largest_buffers(std::string_view details) {
+  std::vector<Temporary> out;
+  for (std::string_view line : split(details, '\n')) {
+    line = trim(line);
+    if (const auto size = listed_size(line)) out.push_back({.count = 1, .bytes = *size});
+    if (out.empty()) continue;
+    Temporary& last = out.back();
+    if (const auto name = between(line, "Operator: op_name=\"", "\"")) {
+      const auto places = places_of(*name);
+      last.layer = layer_text(places);
+      last.op = op_text(places);
+      last.backward = std::ranges::any_of(places, &OpPlace::backward);
+    }
+    if (const auto shape = between(line, "Shape: ", "{")) last.shape = *shape;
+    if (const auto label = between(line, "XLA label: ", " ="); label && last.op.empty())
+      last.op = *label;
+  }
+  return out;
 }
 
 }  // namespace axle

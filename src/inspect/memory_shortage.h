@@ -7,6 +7,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "inspect/hlo_memory.h"
 
 namespace axle {
 
@@ -20,5 +23,9 @@ struct MemoryShortage {
 /// Reads the device memory that a refusal names, "Used 18.32G of 15.75G hbm": needed is more than
 /// available. None for a sentence in other words, or about another memory than the device's.
 std::optional<MemoryShortage> read_memory_shortage(std::string_view refusal);
+
+/// The list of the largest buffers that follows a refusal: "1. Size: 4.00G", "Operator:
+/// op_name=...", "Shape: ...". Empty where there is none.
+std::vector<Temporary> read_largest_buffers(std::string_view details);
 
 }  // namespace axle

@@ -58,5 +58,37 @@ TEST(MemoryShortage, IsNotGuessed) {
     EXPECT_FALSE(read_memory_shortage(refusal)) << refusal;
 }
 
+// As libtpu prints behind its first line.
+TEST(LargestBuffers, AreReadFromARefusal) {
+  const auto all = read_largest_buffers(R"(
+Program hbm requirement 18.32G:
+    HLO temp         18.32G (100.0% utilization)
+
+  Largest program allocations in hbm:
+
+  1. Size: 4.00G
+     Operator: op_name="backward/model/decoder/layers/scan"
+     Shape: bf16[32,4,4096,4096]{3,2,1,0:T(8,128)(2,1)}
+     Unpadded size: 4.00G
+     XLA label: fusion.12 = fusion(...), kind=kLoop
+     Allocation type: HLO temp
+     ==========================
+
+  2. Size: 1.50M
+     Shape: f32[384,1024]{1,0:T(8,128)}
+     XLA label: copy.3 = copy(...)
+)");
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].bytes, int64_t{4} << 30);
+  EXPECT_EQ(all[0].layer, "model/decoder/layers");
+  EXPECT_EQ(all[0].op, "scan");
+  EXPECT_TRUE(all[0].backward);
+  EXPECT_EQ(all[0].shape, "bf16[32,4,4096,4096]");
+  EXPECT_EQ(all[1].bytes, 3 << 19);
+  EXPECT_EQ(all[1].op, "copy.3");
+  EXPECT_TRUE(read_largest_buffers("").empty());
+  EXPECT_TRUE(read_largest_buffers("1. Size: \n. Size: 4G\nShape: f32[2]").size() <= 1);
+}
+
 }  // namespace
 }  // namespace axle

@@ -1,5 +1,6 @@
 // What each way of dividing a training step sends between eight virtual devices, counted in the
 // optimised program.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <map>
@@ -38,14 +39,25 @@ set:
   input.batch_size: 16
   compute_dtype: none
 )";
+// Two heads for keys and values, whose weights are divided like those of fsdp.
+constexpr const char* kFewKeyHeads = R"(
+replace: {FusedQKV: SeparateQKV}
+modify:
+  - SetPartition: {at: "**.k_proj", partition: "[[expert, fsdp, seq, model], None, None]"}
+  - SetPartition: {at: "**.v_proj", partition: "[[expert, fsdp, seq, model], None, None]"}
+set: {model.decoder.layers.layer.attention.body.num_kv_heads: 2}
+)";
 constexpr const char* kSequenceParallel = "modify: [SequenceParallel: {}]\n";
 
 class Parallelism : public PluginTest {
  protected:
   CompileReport report(const std::string& mesh, bool sequence_parallel = false) {
+    return report_with(mesh, sequence_parallel ? kSequenceParallel : "");
+  }
+  CompileReport report_with(const std::string& mesh, const std::string& yaml) {
     ResolveRequest request{
         .files = {{"small.yaml", kSmall}}, .edits = {SetField{"mesh", mesh}}, .machine = "cpu-8"};
-    if (sequence_parallel) request.files.push_back({"sequence.yaml", kSequenceParallel});
+    if (!yaml.empty()) request.files.push_back({"more.yaml", yaml});
     const Target target = parse_target("cpu:8");
     return compile_report(lower_step(resolve_config(request).config, "small", target));
   }
@@ -161,6 +173,34 @@ TEST_F(Parallelism, LookupAndHeadAreOneSum) {
     EXPECT_EQ(count_of_kind(r, "collective-permute"), 0);
     EXPECT_TRUE(r.warnings.empty());
   }
+}
+
+// Each device has queries of one of the two heads, which it takes of keys and values that all have.
+TEST_F(Parallelism, MoreDevicesThanKeyHeadsMoveNoHeads) {
+  for (const char* mesh : {"model=8", "fsdp=2,model=4", "fsdp=4,model=2"}) {
+    SCOPED_TRACE(mesh);
+    const CompileReport r = report_with(mesh, kFewKeyHeads);
+    EXPECT_EQ(count_of_kind(r, "all-to-all"), 0);
+    EXPECT_EQ(count_of_kind(r, "collective-permute"), 0);
+    EXPECT_EQ(count_in_layers(r, {"all-reduce", "model", false}), 2 * kNumLayers);
+  }
+}
+
+// By its role an axis of any name is one of those that layers know.
+TEST_F(Parallelism, NamesOfAxesMakeNoDifference) {
+  const auto lines = [](const CompileReport& r) {
+    std::vector<std::string> out;
+    for (const CollectiveRow& row : *r.collectives)
+      out.push_back(
+          fmt::format("{} x{} {} {} {}", row.kind, row.count, row.bytes, row.layer, row.op));
+    std::ranges::sort(out);
+    return out;
+  };
+  const CompileReport known = report("data=2,fsdp=2,model=2"),
+                      own = report("replica:data=2,shard:fsdp=2,tensor:model=2");
+  EXPECT_EQ(lines(known), lines(own));
+  EXPECT_EQ(known.memory->argument_bytes, own.memory->argument_bytes);
+  EXPECT_TRUE(own.warnings.empty());
 }
 
 TEST_F(Parallelism, ArgumentsFallWithTheDevicesThatShareThem) {

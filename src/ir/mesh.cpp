@@ -82,12 +82,26 @@ std::optional<std::string> axis_named_twice(const PartitionSpec& spec) {
   return std::nullopt;
 }
 
+namespace {
+
+// "replica:data" is an axis that divides what "data" divides.
+std::string_view role_of(std::string_view axis) {
+  const size_t colon = axis.find(':');
+  return colon == axis.npos ? axis : axis.substr(colon + 1);
+}
+
+}  // namespace
+
 PartitionSpec restrict(const PartitionSpec& spec, const Mesh& mesh) {
   PartitionSpec out;
+  std::set<std::string> seen;  // an axis may be named by itself and by its role
   for (const auto& axes : spec.dims) {
     auto& kept = out.dims.emplace_back();
     for (const auto& axis : axes) {
-      if (mesh.size(axis) > 1) kept.push_back(axis);
+      for (const MeshAxis& own : mesh.axes) {
+        const bool meant = own.name == axis || role_of(own.name) == axis;
+        if (meant && own.size > 1 && seen.insert(own.name).second) kept.push_back(own.name);
+      }
     }
   }
   return out;
@@ -117,11 +131,11 @@ void check_partition(std::string_view name, const Shape& shape, const PartitionS
   }
   if (const auto axis = axis_named_twice(spec))
     fail(fmt::format("expected each mesh axis once, got '{}' twice in {}", *axis, to_text(spec)));
-  for (size_t d = 0; d < spec.dims.size(); ++d) {
+  const PartitionSpec own = restrict(spec, mesh);
+  for (size_t d = 0; d < own.dims.size(); ++d) {
     int64_t parts = 1;
     std::vector<std::string> sizes;
-    for (const std::string& axis : spec.dims[d]) {
-      if (mesh.size(axis) == 1) continue;
+    for (const std::string& axis : own.dims[d]) {
       parts *= mesh.size(axis);
       sizes.push_back(fmt::format("{}={}", axis, mesh.size(axis)));
     }

@@ -17,7 +17,8 @@ Mesh mesh_from(std::string_view text) {
 }
 
 TEST(MeshText, RoundTrips) {
-  for (const char* text : {"", "data=8", "data=2,fsdp=-1", "data=2x4,model=8", "data=3x-1"})
+  for (const char* text : {"", "data=8", "data=2,fsdp=-1", "data=2x4,model=8", "data=3x-1",
+                           "replica:data=4,fsdp=8", "pod:data=2x2,data=4"})
     EXPECT_EQ(to_text(mesh_from(text)), text);
 }
 
@@ -31,9 +32,25 @@ TEST(MeshText, SplitsAnAxisAcrossTheSlowNetwork) {
 TEST(MeshText, RefusesWhatIsNoMesh) {
   for (const char* text :
        {"data", "=2", "data=0", "data=-2", "data=2x", "data=-1x4", "data=x4", "data=2x0",
-        "data=2.5", "data=2=3", "data=2,", "da\"ta=2", "data=9223372036854775807x3"})
+        "data=2.5", "data=2=3", "data=2,", "da\"ta=2", "data=9223372036854775807x3", ":data=2",
+        "replica:=2", "data:data=2", "a:b:c=2"})
     EXPECT_THAT(error_of([&] { mesh_from(text); }), HasSubstr("expected mesh axes like")) << text;
   EXPECT_THAT(error_of([&] { mesh_from("a=2,a=2"); }), HasSubstr("'a' twice"));
+}
+
+// Wherever a layer says "data", the axes of that role are meant, in the mesh's order.
+TEST(MeshRoles, AnAxisOfOnesOwnDividesWhatItsRoleDivides) {
+  const Mesh mesh = mesh_from("pod:data=2,data=3,shard:fsdp=4,model=1");
+  const PartitionSpec rows{{{"data", "expert", "fsdp"}, {"model"}}};
+  EXPECT_EQ(restrict(rows, mesh), (PartitionSpec{{{"pod:data", "data", "shard:fsdp"}, {}}}));
+  EXPECT_EQ(restrict(restrict(rows, mesh), mesh), restrict(rows, mesh));
+  EXPECT_EQ(restrict(rows, {24, 5}, mesh), restrict(rows, mesh));
+  EXPECT_EQ(restrict(rows, {6, 5}, mesh), (PartitionSpec{{{"pod:data", "data"}, {}}}));
+  check_partition("x", {24, 5}, rows, mesh);
+  EXPECT_THAT(error_of([&] {
+                check_partition("x", {6, 5}, rows, mesh);
+              }),
+              HasSubstr("got 6 over pod:data=2 x data=3 x shard:fsdp=4 = 24 parts"));
 }
 
 TEST(PartitionText, RoundTrips) {

@@ -24,6 +24,18 @@ std::string to_text(const MeshAxis& axis) {
   return fmt::format("{}={}x{}", axis.name, axis.across, within);
 }
 
+bool is_name(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, is_name_char);
+}
+
+// "data", or "replica:data": a name of one's own and the axis whose role it has.
+bool is_axis_name(std::string_view text) {
+  const size_t colon = text.find(':');
+  if (colon == text.npos) return is_name(text);
+  const std::string_view own = text.substr(0, colon), role = text.substr(colon + 1);
+  return is_name(own) && is_name(role) && own != role;
+}
+
 // A positive number, or -1; nothing else.
 std::optional<int64_t> size_from(std::string_view text) {
   int64_t size = 0;
@@ -34,12 +46,12 @@ std::optional<int64_t> size_from(std::string_view text) {
                                                                       : std::nullopt;
 }
 
-// "data=8", "data=2x4".
+// "data=8", "data=2x4", "replica:data=8".
 std::optional<MeshAxis> axis_from(std::string_view text) {
   const size_t equals = text.find('=');
-  if (equals == 0 || equals == text.npos) return std::nullopt;
+  if (equals == text.npos) return std::nullopt;
   MeshAxis axis{.name = std::string(text.substr(0, equals))};
-  if (!std::ranges::all_of(axis.name, is_name_char)) return std::nullopt;
+  if (!is_axis_name(axis.name)) return std::nullopt;
   text.remove_prefix(equals + 1);
   const size_t cross = text.find('x');
   const auto within = size_from(cross == text.npos ? text : text.substr(cross + 1));

@@ -15,6 +15,7 @@
 #include "ops/dot.h"
 #include "ops/reduce.h"
 #include "ops/shape.h"
+#include "ops/slice.h"
 #include "ops/softmax.h"
 #include "ops/trigonometry.h"
 
@@ -23,6 +24,23 @@ namespace {
 
 // Finite, so that rows that see nothing become uniform and not NaN.
 constexpr double kNegativeInfinity = -1e15;
+
+// Heads of keys and values as devices share them: where the axes of heads have more devices than
+// there are such heads, each head is repeated for the devices that share it, so that all of them
+// have queries of one head. Otherwise, and where that does not divide, the heads as they are.
+int64_t num_shared_heads(int64_t num_heads, int64_t num_kv_heads) {
+  const Mesh& mesh = Invocation::current().options().mesh;
+  const PartitionSpec heads = restrict(PartitionSpec{{kShardAxes}}, mesh);
+  int64_t devices = 1;
+  for (const std::string& axis : heads.dims.at(0)) devices *= mesh.size(axis);
+  const bool repeated = devices > num_kv_heads && devices % num_kv_heads == 0;
+  return repeated && num_heads % devices == 0 ? devices : num_kv_heads;
+}
+
+Tensor repeat_heads(const Tensor& x_BSKH, int64_t num_heads) {
+  const int64_t count = num_heads / x_BSKH.dim(2);
+  return count == 1 ? x_BSKH : sharding_constraint(repeat(x_BSKH, count, 2), kWholeSequenceAxes);
+}
 
 // 0, 1, ... in each row, as positions_BT.
 Tensor counted_positions(const Tensor& x_BTD) { return iota({x_BTD.dim(0), x_BTD.dim(1)}, 1); }
@@ -127,10 +145,12 @@ Tensor Attention::visible(const Tensor& x_BTD, int64_t num_keys,
 
 Tensor Attention::attend(const Tensor& q_BTNH, const Tensor& k_BSKH, const Tensor& v_BSKH,
                          const Tensor& visible_BTS) {
-  const bool grouped = sizes_.num_kv_heads != sizes_.num_heads;
+  const int64_t num_shared = num_shared_heads(sizes_.num_heads, sizes_.num_kv_heads);
+  const bool grouped = num_shared != sizes_.num_heads;
+  const Tensor k = repeat_heads(k_BSKH, num_shared), v = repeat_heads(v_BSKH, num_shared);
   // Grouped scores keep T before G, the order in which the product gives them.
-  const Tensor q = grouped ? unflatten(q_BTNH, 2, {sizes_.num_kv_heads, -1}) : q_BTNH;
-  Tensor scores = einsum(grouped ? "btkgh,bskh->bktgs" : "btnh,bsnh->bnts", q, k_BSKH,
+  const Tensor q = grouped ? unflatten(q_BTNH, 2, {num_shared, -1}) : q_BTNH;
+  Tensor scores = einsum(grouped ? "btkgh,bskh->bktgs" : "btnh,bsnh->bnts", q, k,
                          {.result_dtype = DType::kF32});
   if (logit_cap_) scores = *logit_cap_ * tanh(scores / *logit_cap_);
   if (visible_BTS) {
@@ -142,7 +162,7 @@ Tensor Attention::attend(const Tensor& q_BTNH, const Tensor& k_BSKH, const Tenso
   add_summary("max_logit", reduce_max(scores, all_axes(scores)));
   Tensor probs = softmax(scores, -1, v_BSKH.dtype());
   if (dropout_) probs = (*dropout_)(probs);
-  const Tensor context = einsum(grouped ? "bktgs,bskh->btkgh" : "bnts,bsnh->btnh", probs, v_BSKH);
+  const Tensor context = einsum(grouped ? "bktgs,bskh->btkgh" : "bnts,bsnh->btnh", probs, v);
   return reshape(context, q_BTNH.shape());
 }
 

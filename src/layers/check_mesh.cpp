@@ -28,15 +28,27 @@ void check_mesh(const Mesh& mesh, const std::vector<ProgramValue>& inputs) {
   std::vector<std::string> used;
   for (const ProgramValue& value : inputs) {
     check_names(mesh, value.name, value.sharding);
-    for (const DimAxes& dim : value.sharding.dims) used.insert(used.end(), dim.begin(), dim.end());
+    for (const DimAxes& dim : restrict(value.sharding, mesh).dims)
+      used.insert(used.end(), dim.begin(), dim.end());
   }
   for (const MeshAxis& axis : mesh.axes) {
+    const size_t colon = axis.name.find(':');
+    const std::string role = colon == axis.name.npos ? "" : axis.name.substr(colon + 1);
+    if (!role.empty() && std::ranges::count(kMeshAxes, role) == 0) {
+      throw ConfigError(fmt::format("mesh.{}: expected the role of a known axis ({}), got '{}'{}",
+                                    axis.name, join(kMeshAxes, ", "), role,
+                                    suggest(role, kMeshAxes)));
+    }
     if (axis.size == 1 || std::ranges::count(used, axis.name) > 0) continue;
-    const bool known = std::ranges::count(kMeshAxes, axis.name) > 0;
+    const bool known = std::ranges::count(kMeshAxes, axis.name) > 0 || !role.empty();
     throw ConfigError(fmt::format(
         "mesh.{}: expected an axis that parameters or batches are sharded over, got '{}', whose {} "
         "devices would all do the same work{}",
-        axis.name, axis.name, axis.size, known ? "" : suggest(axis.name, kMeshAxes)));
+        axis.name, axis.name, axis.size,
+        known ? ""
+              : suggest(axis.name, kMeshAxes) +
+                    fmt::format("; an axis of your own takes a role, as in '{}:data={}'", axis.name,
+                                axis.size)));
   }
 }
 

@@ -44,6 +44,20 @@ TEST(CheckMesh, AnAxisThatNothingIsShardedOverIsAnError) {
               HasSubstr("mesh.rows: expected an axis that parameters or batches are sharded over"));
 }
 
+TEST(CheckMesh, AxesOfOnesOwnHaveTheRolesOfKnownOnes) {
+  const auto error_of_mesh = [](const char* text) {
+    Mesh mesh;
+    from_text(text, mesh);
+    return error_of([&] { check_mesh(mesh, {{"x", {DType::kF32, {8}}, {{{"data", "fsdp"}}}}}); });
+  };
+  EXPECT_EQ(error_of_mesh("replica:data=2,fsdp=4"), "no error");
+  EXPECT_THAT(error_of_mesh("replica=2,fsdp=4"), HasSubstr("as in 'replica:data=2'"));
+  EXPECT_THAT(error_of_mesh("replica:dta=2"),
+              HasSubstr("mesh.replica:dta: expected the role of a known axis"));
+  EXPECT_THAT(error_of_mesh("replica:dta=2"), HasSubstr("did you mean 'data'?"));
+  EXPECT_THAT(error_of_mesh("replica:seq=2,fsdp=4"), HasSubstr("would all do the same work"));
+}
+
 TEST(CheckMesh, LayersAskForAxesThatExistEachOnce) {
   EXPECT_EQ(error_with({{{"data", "fsdp"}, "rows"}}), "no error");
   EXPECT_THAT(error_with({{"dta"}}), HasSubstr("model/layer: expected mesh axes in [dta], got "

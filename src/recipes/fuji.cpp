@@ -36,7 +36,9 @@ SetRemat::Config offload_projections() {
 // What the rules below depend on: devices over which the parameters are sharded, and parts of the
 // model that differ.
 struct Rules {
-  int64_t fsdp_tpu_v5p, fsdp_gpu;  // -1: all devices
+  int64_t fsdp_tpu_v5p, fsdp_gpu;
+  /// Counts in machine types whose devices these do not divide, as patterns: there all are used.
+  std::string few_tpu_v5p = "[0-9]{1,2}", few_gpus = "[1-7]";
   bool grouped_queries = false;
   bool untied_head = false;  // beside a large embedding: both are sharded like other weights
 };
@@ -69,12 +71,16 @@ MeshRule trainium2(const Rules& r) {
 }
 
 // What differs between machines, and nothing else does. Whole slices of v5e and v6e have 256
-// chips; on GPUs parameters stay within as few nodes as hold them.
+// chips. On v5p parameters stay within a part of the torus: over all of a large slice the
+// compiler gathers and scatters them by all-reduces, which send twice as much. On GPUs they
+// stay within as few nodes as hold them.
 MeshRules rules(const Rules& r) {
   return {
       rule("tpu-(v5litepod|v6e)-256.*", data_and_fsdp(256), offload_projections(), r),
       rule("tpu-(v5litepod|v6e)-.*", data_and_fsdp(-1), offload_projections(), r),
+      rule("tpu-v5p-" + r.few_tpu_v5p, data_and_fsdp(-1), keep_projections(), r),
       rule("tpu-v5p-.*", data_and_fsdp(r.fsdp_tpu_v5p), keep_projections(), r),
+      rule("gpu-(H100|H200|A100)-" + r.few_gpus, data_and_fsdp(-1), keep_projections(), r),
       rule("gpu-(H100|H200|A100)-.*", data_and_fsdp(r.fsdp_gpu), keep_projections(), r),
       trainium2(r),
       {"cpu-.*", {mesh({{"data", -1}})}},
@@ -118,8 +124,12 @@ Trainer::Config fuji_70B_v2() {
       .tokens_per_batch = 4 * kMi,
       .seq_len = 4096,
       .mesh = mesh_of(1, -1),
-      .mesh_rules = rules(
-          {.fsdp_tpu_v5p = -1, .fsdp_gpu = 128, .grouped_queries = true, .untied_head = true}),
+      .mesh_rules = rules({.fsdp_tpu_v5p = 128,
+                           .fsdp_gpu = 128,
+                           .few_tpu_v5p = "([0-9]{1,2}|128|384|640|896)",
+                           .few_gpus = "[0-9]{1,2}",
+                           .grouped_queries = true,
+                           .untied_head = true}),
   });
 }
 AXLE_REGISTER(fuji_70B_v2, "fuji-70B-v2")
@@ -136,7 +146,8 @@ Trainer::Config fuji_1B_v3() {
       .tokens_per_batch = 16 * kMi,
       .seq_len = 8192,
       .mesh = mesh_of(-1, 8),
-      .mesh_rules = rules({.fsdp_tpu_v5p = 8, .fsdp_gpu = 8, .grouped_queries = true}),
+      .mesh_rules =
+          rules({.fsdp_tpu_v5p = 8, .fsdp_gpu = 8, .few_tpu_v5p = "8", .grouped_queries = true}),
   });
 }
 AXLE_REGISTER(fuji_1B_v3, "fuji-1B-v3")

@@ -6,6 +6,11 @@
 // devices report them, which are also the figures of OpenXLA's target descriptions. Trainium: AWS's
 // pages of Trn1 and Trn2 instances, shared out among the cores that the plugin shows as devices.
 // MI300X: AMD's data sheet.
+//
+// Networks, one direction: NVLink and Infinity Fabric by the same data sheets (half of what they
+// print for both), beyond a node one 400 Gb/s adapter a GPU (A100: 200 Gb/s) as in the makers'
+// reference systems; TPU: the links between chips by the cloud's page of each generation, beyond a
+// slice the network that its page or its machine types give each chip.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,14 +55,22 @@ std::string cuda_description(const CudaFacts& gpu) {
   return out + fmt::format("device_description_str: \"{}\"\n", gpu.name);
 }
 
+constexpr double kGB = 1e9;
+
+struct Networks {
+  double fast, slow;
+};
+
 Accelerator gpu_row(std::string name, std::string machine_prefix, double peak_bf16_flops,
-                    const CudaFacts& facts) {
+                    Networks networks, const CudaFacts& facts) {
   return {.name = std::move(name),
           .platform = "cuda",
           .machine_prefix = std::move(machine_prefix),
           .memory_bytes = facts.memory_bytes,
           .peak_bf16_flops = peak_bf16_flops,
           .memory_bandwidth = static_cast<double>(facts.bandwidth),
+          .fast_network = networks.fast,
+          .slow_network = networks.slow,
           .devices_per_host = 8,
           .description = cuda_description(facts)};
 }
@@ -86,7 +99,7 @@ constexpr CudaFacts kH100 = {.name = "NVIDIA H100 80GB HBM3",
                              .clock_ghz = 1.98};
 constexpr CudaFacts h200_facts() {
   CudaFacts out = kH100;  // the same chip with larger and faster memory
-  out.name = "NVIDIA H200 141GB HBM3e";
+  out.name = "NVIDIA H200";
   out.memory_bytes = 151'397'597'184;
   out.bandwidth = 4'800'000'000'000;
   return out;
@@ -115,6 +128,8 @@ std::vector<Accelerator> make_rows() {
        .memory_bytes = gib(30.75),
        .peak_bf16_flops = 275e12,
        .memory_bandwidth = 1228e9,
+       .fast_network = 300 * kGB,
+       .slow_network = 6.25 * kGB,
        .devices_per_host = 4,
        .cores_per_device = 2,
        // Two cores as one device, as programs see the chip; the compiler's default is one each.
@@ -127,6 +142,8 @@ std::vector<Accelerator> make_rows() {
        .memory_bytes = gib(15.75),
        .peak_bf16_flops = 197e12,
        .memory_bandwidth = 819e9,
+       .fast_network = 200 * kGB,
+       .slow_network = 3.125 * kGB,
        .devices_per_host = 4,
        .slice_shapes = planes},
       {.name = "v5p",
@@ -135,6 +152,8 @@ std::vector<Accelerator> make_rows() {
        .memory_bytes = gib(95.73),
        .peak_bf16_flops = 459e12,
        .memory_bandwidth = 2765e9,
+       .fast_network = 600 * kGB,
+       .slow_network = 6.25 * kGB,
        .devices_per_host = 4,
        .cores_per_device = 2,
        .slice_shapes = small_tori,
@@ -145,18 +164,22 @@ std::vector<Accelerator> make_rows() {
        .memory_bytes = gib(31.24),
        .peak_bf16_flops = 918e12,
        .memory_bandwidth = 1640e9,
+       .fast_network = 400 * kGB,
+       .slow_network = 12.5 * kGB,
        .devices_per_host = 4,
        .slice_shapes = planes},
-      gpu_row("a100", "gpu-A100", 312e12, kA100),
-      gpu_row("h100", "gpu-H100", 989.4e12, kH100),
-      gpu_row("h200", "gpu-H200", 989.4e12, h200_facts()),
-      gpu_row("b200", "gpu-B200", 2250e12, kB200),
+      gpu_row("a100", "gpu-A100", 312e12, {300 * kGB, 25 * kGB}, kA100),
+      gpu_row("h100", "gpu-H100", 989.4e12, {450 * kGB, 50 * kGB}, kH100),
+      gpu_row("h200", "gpu-H200", 989.4e12, {450 * kGB, 50 * kGB}, h200_facts()),
+      gpu_row("b200", "gpu-B200", 2250e12, {900 * kGB, 50 * kGB}, kB200),
       {.name = "mi300x",
        .platform = "rocm",
        .machine_prefix = "gpu-MI300X",
        .memory_bytes = gib(192),
        .peak_bf16_flops = 1307.4e12,
        .memory_bandwidth = 5.3e12,
+       .fast_network = 448 * kGB,
+       .slow_network = 50 * kGB,
        .devices_per_host = 8},
       // 16 chips of 2 cores.
       {.name = "trn1",

@@ -14,7 +14,8 @@ namespace build_options {
 // debug_options (3) is never sent: a message there would replace all defaults, also those that it
 // leaves out.
 constexpr int kDeviceOrdinal = 1, kNumReplicas = 4, kNumPartitions = 5, kUseSpmd = 6,
-              kDeviceAssignment = 9, kUseShardy = 19, kOptimizationLevel = 24;
+              kDeviceAssignment = 9, kDeviceMemorySize = 15, kUseShardy = 19,
+              kOptimizationLevel = 24;
 }  // namespace build_options
 namespace device_assignment {
 constexpr int kReplicaCount = 1, kComputationCount = 2, kComputationDevices = 3,
@@ -68,6 +69,8 @@ std::string encode_compile_options(const BuildOptions& options) {
   if (spmd) build += number(kUseSpmd, 1);
   if (!options.device_ids.empty())
     build += bytes(kDeviceAssignment, encode_assignment(options.device_ids));
+  if (options.device_memory_bytes > 0)
+    build += number(kDeviceMemorySize, options.device_memory_bytes);
   if (spmd) build += number(kUseShardy, 1);
   if (options.effort != CompileEffort::kUnspecified) {
     build += number(kOptimizationLevel, static_cast<int64_t>(options.effort));

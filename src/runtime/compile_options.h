@@ -19,6 +19,8 @@ struct BuildOptions {
   /// Device of each partition; empty leaves the choice to the plugin.
   std::vector<int64_t> device_ids = {};
   CompileEffort effort = CompileEffort::kUnspecified;
+  /// Bytes of a device that the compiler may plan with; 0: it guesses.
+  int64_t device_memory_bytes = 0;
   /// Compiler settings by name, on top of the plugin's defaults; of equal names the last counts.
   std::vector<std::pair<std::string, std::string>> overrides = {};
 };

@@ -43,6 +43,10 @@ TEST(CompileOptions, LargeDeviceIdsTakeMoreBytes) {
             "1a040a02ac02");
 }
 
+TEST(CompileOptions, TellTheMemoryToPlanWith) {
+  EXPECT_EQ(hex(encode_compile_options({.device_memory_bytes = 300})), "1a072001280178ac02");
+}
+
 TEST(CompileOptions, OverridesAreTypedAndSorted) {
   const std::string name = "xla_gpu_enable_latency_hiding_scheduler";
   std::string name_hex = hex(name);

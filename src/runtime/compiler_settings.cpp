@@ -63,8 +63,6 @@ std::vector<CompilerSetting> gpu_rows() {
   return {
       {"cuda", "", Scope::kAlways, "xla_gpu_enable_latency_hiding_scheduler", "true",
        "computes while collectives run"},
-      {"cuda", "", Scope::kAlways, "xla_gpu_memory_limit_slop_factor", "80",
-       "it may take 80 % of the memory for that: clients do not get all of it"},
       {"cuda", "", Scope::kAlways, "xla_gpu_all_reduce_combine_threshold_bytes", kOneGiB,
        "few large collectives: small ones leave the network between nodes idle"},
       {"cuda", "", Scope::kAlways, "xla_gpu_all_gather_combine_threshold_bytes", kOneGiB,

@@ -111,13 +111,15 @@ Indices order_within(const Topology& topology, const Indices& group, const Sizes
   return out;
 }
 
+/// The same for all devices that the fast network joins.
+int64_t group_of(const DeviceInfo& device, FastNetwork network) {
+  if (network == FastNetwork::kAll) return 0;
+  return network == FastNetwork::kSlice ? device.slice : device.process;
+}
+
 /// The first `n` devices, in groups that the fast network joins.
 std::vector<Indices> groups_of(const Topology& topology, FastNetwork network, size_t n) {
-  const auto key = [&](size_t i) {
-    const auto& device = topology.devices[i];
-    if (network == FastNetwork::kAll) return int64_t{0};
-    return network == FastNetwork::kSlice ? device.slice : device.process;
-  };
+  const auto key = [&](size_t i) { return group_of(topology.devices[i], network); };
   Indices all(topology.devices.size());
   std::iota(all.begin(), all.end(), size_t{0});
   std::ranges::stable_sort(all, std::less<>(), key);
@@ -220,6 +222,14 @@ std::vector<size_t> device_order(const Topology& topology, const Mesh& mesh) {
     out.push_back(
         parts[static_cast<size_t>(ravel(part, across))][static_cast<size_t>(ravel(local, within))]);
   }
+  return out;
+}
+
+std::vector<int64_t> fast_groups(const Topology& topology, const Mesh& mesh) {
+  const auto network = plugin_policy(topology.platform).fast_network;
+  std::vector<int64_t> out;
+  for (size_t i : device_order(topology, mesh))
+    out.push_back(group_of(topology.devices[i], network));
   return out;
 }
 

@@ -27,6 +27,10 @@ std::vector<size_t> device_order(const Topology& topology, const Mesh& mesh);
 /// The same as ids of devices: the assignment that a program is compiled with.
 std::vector<int64_t> device_ids(const Topology& topology, const Mesh& mesh);
 
+/// For each position of `mesh`, row-major, the slice or node of its device: the devices of equal
+/// numbers are joined by the fast network.
+std::vector<int64_t> fast_groups(const Topology& topology, const Mesh& mesh);
+
 /// Positions of a box of links for axes of the given sizes: element i is the row-major position in
 /// the box of row-major position i of the axes. Both products are equal.
 std::vector<size_t> box_order(std::span<const int64_t> box, std::span<const int64_t> axes);

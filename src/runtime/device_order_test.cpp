@@ -69,6 +69,16 @@ std::vector<int64_t> extent(const std::vector<DeviceInfo>& devices) {
   return {int64_t(seen[0].size()), int64_t(seen[1].size()), int64_t(seen[2].size())};
 }
 
+TEST(FastGroups, AreTheNodesOrSlicesOfEachPosition) {
+  const std::vector<int64_t> halves = {0, 0, 0, 0, 1, 1, 1, 1};
+  EXPECT_EQ(fast_groups(gpus(2, 4), {{{"data", 2}, {"fsdp", 4}}}), halves);
+  EXPECT_EQ(fast_groups(tpu(2, 2, 1, 2), {{{"data", 2}, {"fsdp", 4}}}), halves);
+  // The minor axis lies across: every other position is on the other node.
+  EXPECT_EQ(fast_groups(gpus(2, 4), {{{"fsdp", 4}, {"data", 2, 2}}}),
+            (std::vector<int64_t>{0, 1, 0, 1, 0, 1, 0, 1}));
+  EXPECT_EQ(fast_groups(cpus(2), {{{"data", 2}}}), (std::vector<int64_t>{0, 0}));
+}
+
 TEST(DeviceOrder, VirtualDevicesKeepTheirOrder) {
   EXPECT_EQ(device_order(cpus(8), {{{"data", 2}, {"model", 4}}}), first(8));
   EXPECT_EQ(device_order(cpus(8), {{{"data", 4, 2}, {"model", 2, 2}}}), first(8));

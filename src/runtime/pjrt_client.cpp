@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "runtime/pjrt_device.h"
@@ -23,17 +25,32 @@ void check_platform(const Plugin& plugin, std::string_view name) {
       policy.platform, plugin.path().string(), policy.platform, name, plugin.advice()));
 }
 
+// The values' names and types are those of xla/pjrt/c, pjrt_c_api_{cpu,gpu}_internal.cc. Names
+// point into the policy or are literals.
+std::vector<pjrt::NamedValue> client_options(const PluginPolicy& policy, int64_t num_devices) {
+  using Kind = pjrt::NamedValue::Kind;
+  std::vector<pjrt::NamedValue> out;
+  const auto add = [&](std::string_view name, Kind kind) -> pjrt::NamedValue& {
+    return out.emplace_back(pjrt::NamedValue{.head = {sizeof(pjrt::NamedValue), nullptr},
+                                             .name = {name.data(), name.size()},
+                                             .kind = kind,
+                                             .value_size = 1});
+  };
+  if (!policy.device_count_option.empty())
+    add(policy.device_count_option, Kind::kInt64).int64_value = num_devices;
+  if (policy.memory.fraction > 0) {
+    add("memory_fraction", Kind::kFloat).float_value = policy.memory.fraction;
+    add("preallocate", Kind::kBool).bool_value = policy.memory.preallocate;
+  }
+  return out;
+}
+
 }  // namespace
 
 PjrtClient::PjrtClient(const Plugin& plugin, int64_t num_devices) : plugin_(plugin) {
   const auto& policy = plugin.policy();
-  pjrt::NamedValue count{
-      .head = {sizeof(pjrt::NamedValue), nullptr},
-      .name = {policy.device_count_option.data(), policy.device_count_option.size()},
-      .value_size = 1};
-  count.int64_value = num_devices;
-  pjrt::ClientCreate create{.options = &count,
-                            .num_options = policy.device_count_option.empty() ? size_t{0} : 1};
+  const std::vector<pjrt::NamedValue> options = client_options(policy, num_devices);
+  pjrt::ClientCreate create{.options = options.data(), .num_options = options.size()};
   const std::string where = fmt::format("client of plugin '{}'", policy.platform);
   {
     const PluginEndGuard guard(where);

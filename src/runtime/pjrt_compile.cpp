@@ -11,12 +11,20 @@
 namespace axle {
 namespace {
 
-std::string encode(const Topology& topology, const Mesh& mesh, const Settings& defaults,
-                   const Settings& users) {
+// What programs get of a device, so that the compiler schedules for that and for nothing else;
+// other platforms' compilers know it.
+int64_t memory_to_plan_with(const Plugin& plugin, const Topology& topology) {
+  if (plugin.policy().memory.fraction == 0 || topology.devices.empty()) return 0;
+  return topology.devices[0].memory_bytes.value_or(0);
+}
+
+std::string encode(const Plugin& plugin, const Topology& topology, const Mesh& mesh,
+                   const Settings& defaults, const Settings& users) {
   Settings all = defaults;
   all.insert(all.end(), users.begin(), users.end());  // of equal names the last counts
   return encode_compile_options({.num_partitions = mesh.num_devices(),
                                  .device_ids = device_ids(topology, mesh),
+                                 .device_memory_bytes = memory_to_plan_with(plugin, topology),
                                  .overrides = std::move(all)});
 }
 
@@ -37,7 +45,7 @@ PjrtCompileRequest::PjrtCompileRequest(const Plugin& plugin, const Topology& top
       text_(program.text),
       users_(options.overrides),
       defaults_(settings_for(topology, presence)),
-      encoded_(encode(topology, program.mesh, defaults_, users_)),
+      encoded_(encode(plugin, topology, program.mesh, defaults_, users_)),
       source_(plugin.padded(
           pjrt::Program{.code = text_.data(), .code_size = text_.size(), .format = {"mlir", 4}})) {}
 
@@ -51,11 +59,17 @@ void PjrtCompileRequest::fail(const PluginFailure& failure) const {
     if (const auto* ours = named_in(failure.message, defaults_))
       throw DeviceError(refused(*ours) + "; it is a default for another version of the plugin");
   }
-  PluginFailure short_failure = failure;
-  // Compilers follow this line with pages about their buffers.
-  if (failure.code == pjrt::ErrorCode::kResourceExhausted)
-    short_failure.message.resize(std::min(failure.message.find('\n'), failure.message.size()));
-  throw_failure(fmt::format("program '{}'", name_), short_failure, ExitCode::kDoesNotCompile);
+  const std::string where = fmt::format("program '{}'", name_);
+  if (failure.code != pjrt::ErrorCode::kResourceExhausted)
+    throw_failure(where, failure, ExitCode::kDoesNotCompile);
+  // Compilers follow the first line with pages about their buffers.
+  const size_t end = std::min(failure.message.find('\n'), failure.message.size());
+  try {
+    throw_failure(where, {failure.code, failure.message.substr(0, end)}, ExitCode::kDoesNotCompile);
+  } catch (const DeviceError& error) {
+    if (error.code() != ExitCode::kDoesNotFit) throw;
+    throw DoesNotFitError(error.what(), failure.message.substr(end));
+  }
 }
 
 }  // namespace axle

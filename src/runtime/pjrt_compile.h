@@ -28,7 +28,7 @@ class PjrtCompileRequest {
   pjrt::Text options() const { return {encoded_.data(), encoded_.size()}; }
 
   /// Throws what the compiler's refusal means: ConfigError if it names an option that the user has
-  /// set, else DeviceError with exit code kDoesNotFit or kDoesNotCompile.
+  /// set, DoesNotFitError, else DeviceError with exit code kDoesNotCompile.
   [[noreturn]] void fail(const PluginFailure& failure) const;
 
  private:

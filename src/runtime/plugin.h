@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/exit_code.h"
 #include "runtime/pjrt_abi.h"
 #include "runtime/plugin_policy.h"
@@ -29,6 +30,14 @@ std::string name_of(pjrt::ErrorCode code);
 /// `exit_code`.
 [[noreturn]] void throw_failure(std::string_view where, const PluginFailure& failure,
                                 ExitCode exit_code = ExitCode::kDevice);
+
+/// A compiler's refusal of a program that needs more memory than there is.
+struct DoesNotFitError : DeviceError {
+  DoesNotFitError(const std::string& message, std::string compilers_details)
+      : DeviceError(message, ExitCode::kDoesNotFit), details(std::move(compilers_details)) {}
+  /// What the compiler tells behind its first line: pages about the largest buffers; may be empty.
+  std::string details;
+};
 
 /// A loaded plugin. Thread safe.
 class Plugin {

@@ -30,6 +30,9 @@ const EnvironmentDefault kXlaFlags{.name = "XLA_FLAGS",
 // Errors still come back as errors; this only quiets what XLA prints on its way.
 const EnvironmentDefault kQuietLog{.name = "TF_CPP_MIN_LOG_LEVEL", .value = "2"};
 
+// XLA's clients take 75 % of a GPU unless told otherwise.
+constexpr ClientMemory kGpuMemory{.fraction = 0.92f, .preallocate = true};
+
 std::vector<std::string> tpu_device_files() { return {"/dev/accel0", "/dev/vfio/0"}; }
 
 }  // namespace
@@ -49,10 +52,12 @@ const std::vector<PluginPolicy>& plugin_policies() {
       {.platform = "cuda",
        .files = {"xla_cuda_plugin.so", "pjrt_c_api_gpu_plugin.so"},
        .fast_network = FastNetwork::kProcess,
+       .memory = kGpuMemory,
        .environment = {kQuietLog},
        .device_files = {"/dev/nvidia0", "/dev/dxg"},
        .compiles_ahead = true,
        .needs_cuda_toolkit = true,
+       .compiler_attributes = {"stablehlo_current_version", "cuda_version"},
        .limits = "compiling ahead is tested; our tests train on no GPU. Counts no FLOPs",
        .how_to_get = "run `axle plugin fetch cuda`"},
       // Away from Google's cloud libtpu would wait for its metadata server; without a TPU it is
@@ -87,6 +92,7 @@ const std::vector<PluginPolicy>& plugin_policies() {
       {.platform = "rocm",
        .files = {"xla_rocm_plugin.so"},
        .fast_network = FastNetwork::kProcess,
+       .memory = kGpuMemory,
        .environment = {kQuietLog},
        .device_files = {"/dev/kfd"},
        .limits = "never run by us, on a device or ahead of time",
@@ -103,6 +109,11 @@ PluginPolicy plugin_policy(std::string_view platform) {
   }
   return {.platform = std::string(platform),
           .how_to_get = fmt::format("set {} to the plugin's file", plugin_variable(platform))};
+}
+
+int64_t bytes_for_programs(const PluginPolicy& policy, int64_t device_bytes) {
+  if (policy.memory.fraction == 0) return device_bytes;
+  return static_cast<int64_t>(static_cast<double>(device_bytes) * policy.memory.fraction);
 }
 
 bool has_device(const PluginPolicy& policy) {

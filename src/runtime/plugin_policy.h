@@ -32,6 +32,17 @@ enum class FastNetwork {
   kSlice     // those of one slice
 };
 
+/// How much of a device's memory a client takes for programs, all of it at its start or as it is
+/// needed. The rest stays for what lies beside them: the driver's context and kernels (about 0.6
+/// GiB) and the buffers of collectives (up to about 3 GiB with hundreds of devices).
+struct ClientMemory {
+  /// 0: the plugin takes what there is.
+  float fraction = 0;
+  bool preallocate = true;
+};
+/// What the rest must be at least.
+inline constexpr int64_t kMemoryReserveBytes = int64_t{4} << 30;
+
 struct PluginPolicy {
   std::string platform = {};
   /// File names of the plugin, the most likely first.
@@ -41,6 +52,7 @@ struct PluginPolicy {
   /// are.
   std::string device_count_option = {};
   FastNetwork fast_network = FastNetwork::kAll;
+  ClientMemory memory = {};
   std::vector<EnvironmentDefault> environment = {};
   /// Files of the system that are there where a device is; empty: every machine is one.
   std::vector<std::string> device_files = {};
@@ -52,6 +64,9 @@ struct PluginPolicy {
   /// Whether a program that is loaded from bytes may take the collectives of its loops and those
   /// around them in another order on each device, and so wait for ever.
   bool saving_loses_order = false;
+  /// The plugin's attributes that tell which compiler it holds, where the version of its platform is
+  /// that of the device; empty: it is the compiler's.
+  std::vector<std::string> compiler_attributes = {};
   /// What it can't do, and what we have never tried; empty: nothing.
   std::string limits = {};
   /// The one command or sentence that gets it.
@@ -64,6 +79,9 @@ const std::vector<PluginPolicy>& plugin_policies();
 /// The row of `platform`; a platform without a row gets a plain one, so that AXLE_PLUGIN_<NAME>
 /// works for any plugin.
 PluginPolicy plugin_policy(std::string_view platform);
+
+/// Of a device with so many bytes, those that programs get: what `axle compile` compares with.
+int64_t bytes_for_programs(const PluginPolicy& policy, int64_t device_bytes);
 
 /// Whether this machine has a device of the platform, as far as the system's files tell.
 bool has_device(const PluginPolicy& policy);

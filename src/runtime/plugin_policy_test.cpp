@@ -14,6 +14,7 @@
 #include "runtime/plugin.h"
 #include "runtime/plugin_pins.h"
 #include "runtime/runtime.h"
+#include "runtime/target.h"
 #include "testing/environment_change.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"
@@ -29,6 +30,23 @@ TEST(PluginPolicy, EveryRowSaysHowToGetIt) {
       EXPECT_EQ(row.how_to_get, "run `axle plugin fetch " + row.platform + "`");
     }
   }
+}
+
+// What programs do not get must hold what lies beside them.
+TEST(PluginPolicy, ClientsLeaveAReserveOnEveryAccelerator) {
+  for (const Accelerator& row : accelerators()) {
+    const PluginPolicy policy = plugin_policy(row.platform);
+    const int64_t bytes = bytes_for_programs(policy, row.memory_bytes);
+    EXPECT_LE(bytes, row.memory_bytes) << row.name;
+    EXPECT_GE(bytes, row.memory_bytes / 10 * 9) << row.name;
+    if (policy.memory.fraction > 0) {
+      EXPECT_GE(row.memory_bytes - bytes, kMemoryReserveBytes) << row.name;
+    }
+  }
+  EXPECT_EQ(bytes_for_programs(plugin_policy("tpu"), 1000), 1000);
+  PluginPolicy half;
+  half.memory.fraction = 0.5f;
+  EXPECT_EQ(bytes_for_programs(half, 1000), 500);
 }
 
 TEST(PluginPolicy, UnknownPlatformsAreNamedByAVariable) {

@@ -23,6 +23,9 @@ struct Accelerator {
   double peak_bf16_flops = 0;
   /// Bytes/s of one device's memory; 0: not known.
   double memory_bandwidth = 0;
+  /// Bytes/s that one device sends and at the same time receives, over all its links: among the
+  /// devices that the fast network joins (a TPU slice, a GPU node), and beyond them. 0: not known.
+  double fast_network = 0, slow_network = 0;
   /// Devices that share one host (and, on GPUs, the fast network).
   int64_t devices_per_host = 1;
   /// What machine types count of each device: "tpu-v5p-512" names 512 cores, which are 256 devices.

@@ -30,6 +30,10 @@ TEST(Accelerators, EveryRowIsComplete) {
     // What a program needs of both is in proportion: a slip of a power of ten would show here.
     EXPECT_GT(row.peak_bf16_flops / row.memory_bandwidth, 100) << row.name;
     EXPECT_LT(row.peak_bf16_flops / row.memory_bandwidth, 600) << row.name;
+    EXPECT_EQ(row.fast_network > 0, row.platform != "neuron") << row.name;
+    EXPECT_EQ(row.slow_network > 0, row.platform != "neuron") << row.name;
+    EXPECT_GE(row.fast_network, row.slow_network) << row.name;
+    EXPECT_LT(row.fast_network, row.memory_bandwidth) << row.name;
     EXPECT_EQ(row.description.empty(), row.platform != "cuda") << row.name;
     EXPECT_EQ(row.slice_shapes.empty(), row.platform != "tpu") << row.name;
   }
@@ -43,6 +47,8 @@ TEST(Accelerators, GpusAreDescribed) {
   const std::string h200 = find_accelerator("h200")->description;
   EXPECT_NE(h200.find("device_memory_size: 151397597184 "), std::string::npos);
   EXPECT_NE(h200.find("core_count: 132 "), std::string::npos);
+  // As NVIDIA's driver names it: a saved executable loads where the names are the same.
+  EXPECT_NE(h200.find("device_description_str: \"NVIDIA H200\"\n"), std::string::npos);
   EXPECT_NE(find_accelerator("a100")->description.find("clock_rate_ghz: 1.41\n"),
             std::string::npos);
 }

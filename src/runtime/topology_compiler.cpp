@@ -116,6 +116,10 @@ void TopologyCompiler::read_topology() {
   plugin_.call(list, where_);
   for (auto* description : std::span(list.descriptions, list.num_descriptions))
     topology_.devices.push_back(read_device(plugin_, description, where_));
+  for (DeviceInfo& device : topology_.devices) {
+    if (device.memory_bytes)
+      device.memory_bytes = bytes_for_programs(plugin_.policy(), *device.memory_bytes);
+  }
   std::ranges::sort(topology_.devices, {}, &DeviceInfo::id);
   if (static_cast<int64_t>(topology_.devices.size()) != target().num_devices()) {
     throw DeviceError(fmt::format("{}: expected {} devices, got a topology of {}", where_,

@@ -120,6 +120,7 @@ TEST_F(Parallel, SeveralAxes) {
   expect_equal_to_one_device({{"data=2,model=4", true},
                               {"fsdp=2,model=4", true, true},
                               {"data=2,fsdp=4"},
+                              {"replica:data=2,shard:fsdp=4"},
                               {"data=2,fsdp=2,model=2", true, true},
                               {"fsdp=2,seq=2,model=2", true},
                               {"data=2,seq=2,model=2", false, true}},

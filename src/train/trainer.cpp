@@ -17,6 +17,7 @@
 #include "runtime/mesh_devices.h"
 #include "runtime/named_arguments.h"
 #include "runtime/saved_executable.h"
+#include "train/device_memory.h"
 #include "train/evaluations.h"
 #include "train/host_memory_check.h"
 #include "train/initial_state.h"
@@ -226,6 +227,8 @@ void Trainer::Run::compile(const StopWish& stop) {
                   "start of the program",
                   saved ? "loaded" : "compiled", mesh_.num_devices(),
                   mesh_.num_devices() == 1 ? "" : "s", seconds_since(compile_start), begun));
+  const std::string memory = device_memory_text(*step_executable_, runtime_->topology());
+  if (!memory.empty()) progress_->note(memory);
   evaluations_.compile(*runtime_, compile_options(), stop);
 }
 

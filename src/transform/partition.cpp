@@ -46,6 +46,30 @@ Joint make_joint(const Region& region, const std::vector<bool>& active,
   return joint;
 }
 
+namespace {
+
+bool is_cheap(const Tensor& t) { return !t.is_parameter() && t.node()->rules->row().cheap; }
+
+// Whether a cheap value is less than what it is made of: a slice of a product, a narrower type.
+// Parameters are there already.
+bool is_part_of_more(const Tensor& t) {
+  size_t made_of = 0;
+  for (const Tensor& input : t.node()->inputs) {
+    if (!input.is_parameter()) made_of += input.type().num_bytes();
+  }
+  return made_of > t.type().num_bytes();
+}
+
+// Whether `t` can be made again, by cheap ops alone, from what is kept.
+bool is_made_of(const Tensor& t, const TensorSet& kept) {
+  return std::ranges::all_of(t.node()->inputs, [&](const Tensor& input) {
+    return input.is_parameter() || kept.contains(input) ||
+           (is_cheap(input) && is_made_of(input, kept));
+  });
+}
+
+}  // namespace
+
 Values residuals(const Joint& joint, const ResidualPolicy& policy) {
   const Region& region = *joint.region;
   TensorSet backward(
@@ -55,7 +79,7 @@ Values residuals(const Joint& joint, const ResidualPolicy& policy) {
     if (op->phase != Phase::kBackward) continue;
     for (const Tensor& t : const_cast<OpNode*>(op)->results()) backward.insert(t);
   }
-  Values wanted, out;
+  Values wanted, out, parts;
   TensorSet seen;
   const auto want = [&](const Tensor& t) {
     if (!backward.contains(t) && seen.insert(t).second) wanted.push_back(t);
@@ -64,16 +88,30 @@ Values residuals(const Joint& joint, const ResidualPolicy& policy) {
     if (op->phase == Phase::kBackward) std::ranges::for_each(op->inputs, want);
   }
   for (size_t i = joint.num_results; i < region.results().size(); ++i) want(region.results()[i]);
-  while (!wanted.empty()) {
-    const Tensor t = wanted.back();
-    wanted.pop_back();
-    const bool keep = t.is_parameter() || (policy ? policy(*t.node()) != Residual::kRecompute
-                                                  : !t.node()->rules->row().cheap);
-    if (keep)
-      out.push_back(t);
-    else
+  const auto follow = [&](bool through_parts) {
+    while (!wanted.empty()) {
+      const Tensor t = wanted.back();
+      wanted.pop_back();
+      const bool keep =
+          t.is_parameter() || (policy ? policy(*t.node()) != Residual::kRecompute : !is_cheap(t));
+      if (keep)
+        out.push_back(t);
+      else if (!policy && !through_parts && is_part_of_more(t))
+        parts.push_back(t);
+      else
+        std::ranges::for_each(t.node()->inputs, want);
+    }
+  };
+  follow(/*through_parts=*/false);
+  // A part of what is kept for its own sake costs nothing; of what is not, the part alone is kept.
+  const TensorSet kept(out.begin(), out.end());
+  for (const Tensor& t : parts) {
+    if (is_made_of(t, kept))
       std::ranges::for_each(t.node()->inputs, want);
+    else
+      out.push_back(t);
   }
+  follow(/*through_parts=*/true);
   std::ranges::sort(out, {}, [](const Tensor& t) { return std::pair(t.node()->id, t.index()); });
   return out;
 }

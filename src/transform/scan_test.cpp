@@ -252,5 +252,24 @@ TEST(Residuals, AreExplained) {
   EXPECT_THAT(text, ::testing::HasSubstr("argument"));
 }
 
+// Two of six columns of a product are used: keeping all six would be three times as much.
+TEST(Residuals, HoldThePartThatIsUsedUnlessTheWholeIsKeptAnyway) {
+  const auto used = [](bool whole_too) {
+    return explain_residuals(
+        [&](const Values& a) {
+          const Tensor product = dot(a[0], a[1]);
+          const Tensor part = reshape(slice_in_dim(product, 1, 0, 2), {4});
+          Tensor out = sum(sin(part));
+          if (whole_too) out = out + sum(cos(product));
+          return Values{out};
+        },
+        {{DType::kF32, {2, 3}}, {DType::kF32, {3, 6}}});
+  };
+  EXPECT_THAT(used(false), ::testing::HasSubstr("f32[2, 2] slice"));
+  EXPECT_THAT(used(false), ::testing::Not(::testing::HasSubstr("f32[2, 6]")));
+  EXPECT_THAT(used(true), ::testing::HasSubstr("f32[2, 6] dot_general"));
+  EXPECT_THAT(used(true), ::testing::Not(::testing::HasSubstr("slice")));
+}
+
 }  // namespace
 }  // namespace axle

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""What fits where: compiles recipes ahead of time, one configuration a row, and prints a table.
+
+  bench/fits.py --axle build/release/axle rules     every published recipe by every mesh rule, at its published batch
+  bench/fits.py --axle build/release/axle sizes     the published machines, smaller ones, and what remat is worth
+  bench/fits.py --axle build/release/axle times     compile time against devices and layers
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).parent
+GIB = 2**30
+RECIPES = ("fuji-1B-v3", "fuji-7B-v1", "fuji-7B-v2", "fuji-70B-v2")
+# One machine for each rule; the published ones where a rule has one.
+RULES = ("tpu-v5litepod-256", "tpu-v6e-256", "tpu-v6e-128", "tpu-v5p-16", "gpu-H100-4", "neuron-trn2.48xlarge-1024")
+PUBLISHED = {"fuji-70B-v2": ("tpu-v5p-1024", "gpu-H100-512")}
+NO_REMAT = ("--set", "model.decoder.layers.layer.@remat=none")
+OFFLOAD = ("--set", 'model.decoder.layers.layer.@remat={class: SaveNames, names: [], offload: ["*_proj", attention_output]}')
+
+
+def batch(rows):
+    return ("--set", f"input.batch_size={rows}")
+
+
+def rules():
+    for recipe in RECIPES:
+        for machine in RULES + PUBLISHED.get(recipe, ("tpu-v5p-512", "gpu-H100-256")):
+            yield recipe, machine, ()
+
+
+def sizes():
+    yield "fuji-7B-v2", "tpu-v5p-512", ()
+    yield "fuji-7B-v2", "tpu-v5p-512", NO_REMAT
+    yield "fuji-7B-v2", "gpu-H100-256", ()
+    yield "fuji-7B-v2", "gpu-H100-256", NO_REMAT
+    yield "fuji-7B-v2", "gpu-H100-64", batch(256)
+    yield "fuji-7B-v2", "gpu-H100-8", batch(32)
+    yield "fuji-7B-v2", "gpu-H100-8", (*batch(32), *OFFLOAD)
+    yield "fuji-7B-v2", "gpu-H100-8", ()
+    yield "fuji-70B-v2", "tpu-v5p-1024", ()
+    yield "fuji-70B-v2", "gpu-H100-512", ()
+    yield "fuji-70B-v2", "gpu-H200-512", ()
+
+
+def times():
+    peer = ("--config", str(HERE / "llama_peer.yaml"))
+    for target in ("tpu:v5p:2x2x2", "tpu:v5p:4x8x8", "tpu:v5p:16x16x24", "gpu:h100:1x8", "gpu:h100:32x8", "gpu:h100:512x8"):
+        yield "fuji-7B-v2", target, batch(max(devices(target), 8))
+    for target in ("tpu:v5p:4x8x8", "gpu:h100:32x8"):
+        for layers in (8, 32, 128):
+            yield None, target, (*peer, "--set", f"model.decoder.layers.num_layers={layers}")
+
+
+def devices(target):
+    count = 1
+    for size in target.split(":")[2].split("x"):
+        count *= int(size)
+    return count
+
+
+def compile_one(axle, recipe, target, options):
+    command = [axle, "compile", *([recipe] if recipe else []), "--on", target, *options, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        return json.loads(done.stdout)
+    except json.JSONDecodeError:
+        return {"error": done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit code {done.returncode}"}
+
+
+def gib(number):
+    return "?" if number is None else f"{number / GIB:.1f} GiB"
+
+
+def verdict(report):
+    if "error" in report:
+        return f"not known: {report['error']}"
+    headroom = gib(abs(report["headroom_bytes"])) if report["headroom_bytes"] is not None else "an unknown amount"
+    if report["fits"] is None:
+        return "not known"
+    if report["fits"]:
+        return f"yes, {headroom} to spare"
+    return f"no, by {headroom}" + (", as the compiler says" if report["too_large"] else "")
+
+
+def needed(report):
+    if "error" in report:
+        return ""
+    total = report["memory"]["total_bytes"] if report["memory"] else None
+    if total is None and report["headroom_bytes"] is not None:
+        total = report["device_memory_bytes"] - report["headroom_bytes"]
+    return f"{gib(total)} / {gib(report['device_memory_bytes'])}"
+
+
+def at_least(report):
+    step = report.get("step")
+    return f"{step['seconds']:.2f} s, {step['bound']}, {100 * step['mfu']:.0f} %" if step else ""
+
+
+def sent(report):
+    sums = report.get("collective_sums")
+    if not sums:
+        return ""
+    fast = sum(kind["sent_fast_bytes"] for kind in sums.values())
+    slow = sum(kind["sent_slow_bytes"] for kind in sums.values())
+    return f"{gib(fast)} / {gib(slow)}"
+
+
+def print_table(rows, axle):
+    print("| recipe | target | options | mesh | memory of a device: needed / there | fits | step at least, bound, MFU at most | "
+          "sent by a device, fast / slow | compiled in |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for recipe, target, options in rows:
+        report = compile_one(axle, recipe, target, options)
+        shown = " ".join(option.rsplit(".", 1)[-1] for option in options[1::2] if "=" in option)
+        took = f"{report['compile_seconds']:.1f} s" if "compile_seconds" in report else ""
+        name = f"`{recipe}`" if recipe else "llama_peer.yaml"
+        print(f"| {name} | `{target}` | {shown} | {report.get('mesh', '')} | {needed(report)} | {verdict(report)} | "
+              f"{at_least(report)} | {sent(report)} | {took} |", flush=True)
+        for finding in report.get("findings", []) + report.get("compiler_warnings", []):
+            print(f"  {recipe} on {target}: {finding}", file=sys.stderr, flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--axle", required=True, help="the program axle")
+    parser.add_argument("--only", default="", help="rows whose recipe and target hold this text")
+    parser.add_argument("table", choices=("rules", "sizes", "times"))
+    args = parser.parse_args()
+    rows = {"rules": rules, "sizes": sizes, "times": times}[args.table]()
+    print_table([row for row in rows if args.only in f"{row[0]} {row[1]}"], args.axle)
+
+
+if __name__ == "__main__":
+    main()

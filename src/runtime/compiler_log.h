@@ -1,0 +1,33 @@
+// What a plugin's compiler writes to the process's standard error: the only place where XLA tells
+// that it could not do what it wanted.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace axle {
+
+/// Takes what the whole process writes to standard error from its construction to text(). Where
+/// that cannot be taken it takes nothing and everything is as before.
+class CompilerLog {
+ public:
+  /// `level`: what a plugin that is loaded from now on writes at least, as TF_CPP_MIN_LOG_LEVEL
+  /// counts (1: warnings); the user's own setting stays.
+  explicit CompilerLog(const char* level = "1");
+  /// Passes on what was not taken with text().
+  ~CompilerLog();
+  CompilerLog(const CompilerLog&) = delete;
+  CompilerLog& operator=(const CompilerLog&) = delete;
+  /// Ends the taking; what was written.
+  std::string text();
+
+ private:
+  int saved_ = -1, file_ = -1;
+};
+
+/// The messages of the lines "W1121 23:12:12.335242 2503 file.cc:3402] message" (warnings and
+/// errors), each once, without those that say nothing about the program.
+std::vector<std::string> compiler_warnings(std::string_view log);
+
+}  // namespace axle

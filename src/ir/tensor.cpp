@@ -152,7 +152,9 @@ Region& TraceScope::current() {
   return *g_region;
 }
 
-NameScope::NameScope(std::string_view path) : saved_(std::exchange(g_scope, intern(path))) {}
+// A layer that is the root of its tree has no path: its ops stand at the top level.
+NameScope::NameScope(std::string_view path)
+    : saved_(std::exchange(g_scope, path.empty() ? nullptr : intern(path))) {}
 NameScope::NameScope(const std::string* interned) : saved_(std::exchange(g_scope, interned)) {}
 NameScope::~NameScope() { g_scope = saved_; }
 const std::string* NameScope::current() { return g_scope; }

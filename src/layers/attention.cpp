@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "config/register.h"
 #include "layers/mesh_axes.h"
 #include "ops/annotate.h"
@@ -25,6 +26,19 @@ constexpr double kNegativeInfinity = -1e15;
 
 // 0, 1, ... in each row, as positions_BT.
 Tensor counted_positions(const Tensor& x_BTD) { return iota({x_BTD.dim(0), x_BTD.dim(1)}, 1); }
+
+// Other types and shapes would be broadcast in silence.
+void check_context(const std::string& where, const Tensor& x_BTD, const MixerContext& context) {
+  if (x_BTD.rank() != 3) return;  // the projection says so
+  const Type expected{DType::kI32, {x_BTD.dim(0), x_BTD.dim(1)}};
+  for (const auto& [name, given] : {std::pair("positions", &context.positions),
+                                    std::pair("segment_ids", &context.segment_ids)}) {
+    if (*given && (*given)->type() != expected) {
+      throw ShapeError(fmt::format("{}{}{}: expected {}, got {}", where, where.empty() ? "" : ": ",
+                                   name, to_text(expected), to_text((*given)->type())));
+    }
+  }
+}
 
 }  // namespace
 
@@ -69,6 +83,7 @@ Tensor Attention::projected(const Tensor& x_BTNH, std::string_view own_name) {
 }
 
 Tensor Attention::forward(const Tensor& x_BTD, const MixerContext& context) {
+  check_context(config_path(), x_BTD, context);
   MixerContext placed = context;
   const bool decoding = Invocation::current().options().decoding;
   if (decoding && !placed.positions) placed.positions = counted_positions(x_BTD);

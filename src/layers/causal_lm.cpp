@@ -31,7 +31,9 @@ CausalLM::CausalLM(const Config& cfg, const Dims&, const Scope& scope)
 
 Tensor CausalLM::required(const Tree<Tensor>& batch, const std::string& key) const {
   const auto found = find(batch, key);
-  if (!found) throw ConfigError(fmt::format("{}: the batch must hold {}, got none", path(), key));
+  if (!found)
+    throw ConfigError(fmt::format("{}: the batch must hold {}, got none",
+                                  path().empty() ? "the model" : path(), key));
   return *found;
 }
 

@@ -24,6 +24,10 @@ Decoder::Decoder(const Config& cfg, const Dims&, const Scope& scope)
           {.input_dim = cfg.model_dim, .output_dim = cfg.vocab_size, .input_axes = kShardAxes})) {}
 
 Tensor Decoder::hidden(const Tensor& ids_BT, const MixerContext& context) {
+  if (ids_BT.rank() != 2) {
+    throw ShapeError(
+        fmt::format("{}: expected ids [B, T], got {}", config_path(), to_text(ids_BT.type())));
+  }
   if (max_seq_len_ && ids_BT.dim(1) > *max_seq_len_) {
     throw ShapeError(fmt::format("{}: at most max_seq_len = {} positions, got {}", config_path(),
                                  *max_seq_len_, ids_BT.dim(1)));

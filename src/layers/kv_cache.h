@@ -12,9 +12,9 @@ struct KeyValues {
   Tensor k_BSKH, v_BSKH;
 
   template <class F>
-  void each_tensor(F&& fn) {
-    fn(k_BSKH);
-    fn(v_BSKH);
+  void each_field(F&& fn) {
+    fn("key", k_BSKH);
+    fn("value", v_BSKH);
   }
   static KeyValues read(InputReader& inputs, const std::string& prefix);
 };

@@ -18,8 +18,9 @@ struct MixerContext {
   std::optional<Tensor> segment_ids = {};
 
   template <class F>
-  void each_tensor(F&& fn) {
-    for (auto* t : {&positions, &segment_ids}) axle::each_tensor(*t, fn);
+  void each_field(F&& fn) {
+    fn("positions", positions);
+    fn("segment_ids", segment_ids);
   }
   static MixerContext read(InputReader& inputs, const std::string& prefix);
 };

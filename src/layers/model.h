@@ -4,9 +4,15 @@
 //   B batch   T positions   V vocabulary
 #pragma once
 
+#include <array>
+
 #include "nn/layer.h"
 
 namespace axle {
+
+/// What language models read of a batch.
+inline constexpr std::array<std::string_view, 5> kBatchNames = {
+    "input_ids", "target_labels", "input_positions", "input_segment_ids", "last_index"};
 
 struct ModelOutput {
   /// What training minimises: a scalar, f32.
@@ -15,9 +21,9 @@ struct ModelOutput {
   Tree<Tensor> metrics = {};
 
   template <class F>
-  void each_tensor(F&& fn) {
-    fn(loss);
-    axle::each_tensor(metrics, fn);
+  void each_field(F&& fn) {
+    fn("loss", loss);
+    fn("", metrics);  // they stand beside the loss
   }
 };
 

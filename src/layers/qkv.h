@@ -13,8 +13,10 @@ struct QKVTensors {
   Tensor q_BTNH, k_BSKH, v_BSKH;
 
   template <class F>
-  void each_tensor(F&& fn) {
-    for (Tensor* t : {&q_BTNH, &k_BSKH, &v_BSKH}) fn(*t);
+  void each_field(F&& fn) {
+    fn("query", q_BTNH);
+    fn("key", k_BSKH);
+    fn("value", v_BSKH);
   }
 };
 

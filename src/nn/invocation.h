@@ -22,9 +22,11 @@ struct OutputCollection {
   Tree<Tensor> state = {};       // new values of state (moving statistics, caches)
 
   template <class F>
-  void each_tensor(F&& fn) {
-    for (Tree<Tensor>* tree : {&summaries, &aux_losses, &outputs, &state})
-      axle::each_tensor(*tree, fn);
+  void each_field(F&& fn) {
+    fn("summaries", summaries);
+    fn("aux_losses", aux_losses);
+    fn("outputs", outputs);
+    fn("state", state);
   }
 };
 

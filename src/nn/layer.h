@@ -165,7 +165,7 @@ class Layer {
           result.emplace(body());
           collected = std::move(inner.collection());
           Values all = tensors_of(*result);
-          collected.each_tensor([&](Tensor& t) { all.push_back(t); });
+          each_tensor(collected, [&](Tensor& t) { all.push_back(t); });
           return all;
         },
         {}, policy, barrier);

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace axle {
 
@@ -17,6 +18,7 @@ Tensor InputReader::required(const std::string& name) {
 }
 
 std::optional<Tensor> InputReader::optional(const std::string& name) {
+  asked_.push_back("in/" + name);
   const auto it = inputs_.find(name);
   if (it == inputs_.end()) return std::nullopt;
   used_[name] = true;
@@ -38,9 +40,11 @@ void InputReader::check_all_used() const {
   for (const auto& [path, t] : inputs_) {
     if (!used_.contains(path)) extra.push_back("in/" + path);
   }
-  if (!extra.empty())
-    throw ConfigError(
-        fmt::format("{}: not an input of this method; remove it", fmt::join(extra, ", ")));
+  if (!extra.empty()) {
+    const std::string nearest = suggest(extra[0], asked_);
+    throw ConfigError(fmt::format("{}: not an input of this method{}", join(extra, ", "),
+                                  nearest.empty() ? "; remove it" : nearest));
+  }
 }
 
 }  // namespace axle

@@ -34,12 +34,13 @@ class InputReader {
   std::optional<Tensor> optional(const std::string& name);
   /// All that are called "<name>/...", by the rest of their names.
   Tree<Tensor> tree(const std::string& name);
-  /// Throws ConfigError naming inputs that nothing asked for.
+  /// Throws ConfigError naming inputs that nothing asked for, with the nearest that was.
   void check_all_used() const;
 
  private:
   const Tree<Tensor>& inputs_;
   Tree<bool> used_;
+  std::vector<std::string> asked_;
 };
 
 /// Reads an argument of type T named `name`; structs declare `static T read(InputReader&, const
@@ -60,7 +61,7 @@ T read_input(InputReader& reader, const std::string& name) {
 struct Method {
   std::string name;
   std::vector<std::string> inputs;
-  std::function<Values(InputReader&)> call;
+  std::function<NamedTensors(InputReader&)> call;
 };
 
 /// From a C++ callable whose arguments are tensors, optional ones, trees or structs of them.
@@ -73,7 +74,7 @@ Method method(std::string name, std::span<const std::string_view> inputs, F call
               std::tuple<std::remove_cvref_t<A>...> arguments{
                   read_input<std::remove_cvref_t<A>>(reader, names.at(i))...};
               R result = std::apply(call, arguments);
-              return tensors_of(result);
+              return named_tensors_of(result);
             }
             (std::index_sequence_for<A...>());
           }};

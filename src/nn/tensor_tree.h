@@ -2,6 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/tree.h"
@@ -10,7 +13,8 @@
 namespace axle {
 
 /// Calls fn(Tensor&) for each tensor in `value`: a Tensor, an optional, vector or Tree of such, or
-/// a struct with a member template `each_tensor(fn)`.
+/// a struct with a member template `each_field(fn)`, which calls fn(name, field) for each of its
+/// fields; the parts of a field without a name count as fields themselves.
 template <class F>
 void each_tensor(Tensor& value, F&& fn) {
   if (value) fn(value);
@@ -27,15 +31,54 @@ template <class T, class F>
 void each_tensor(Tree<T>& value, F&& fn) {
   for (auto& [path, v] : value) each_tensor(v, fn);
 }
-template <class T, class F>
-requires requires(T& v, F& fn) { v.each_tensor(fn); }
-void each_tensor(T& value, F&& fn) { value.each_tensor(fn); }
+template <class T>
+concept HasFields = requires(T& v) {
+  v.each_field([](std::string_view, auto&) {});
+};
+template <HasFields T, class F>
+void each_tensor(T& value, F&& fn) {
+  value.each_field([&](std::string_view, auto& field) { each_tensor(field, fn); });
+}
 
 /// All tensors of `value`.
 template <class T>
 Values tensors_of(T& value) {
   Values out;
   each_tensor(value, [&](Tensor& t) { out.push_back(t); });
+  return out;
+}
+
+/// Tensors with the names that they have inside a result: fields, paths of trees, places in
+/// vectors; empty for a Tensor that is the whole result.
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+
+inline void add_named(const Tensor& value, const std::string& name, NamedTensors& out) {
+  if (value) out.emplace_back(name, value);
+}
+template <class T>
+void add_named(const std::optional<T>& value, const std::string& name, NamedTensors& out) {
+  if (value) add_named(*value, name, out);
+}
+template <class T>
+void add_named(const std::vector<T>& value, const std::string& name, NamedTensors& out) {
+  for (size_t i = 0; i < value.size(); ++i)
+    add_named(value[i], join_path(name, std::to_string(i)), out);
+}
+template <class T>
+void add_named(const Tree<T>& value, const std::string& name, NamedTensors& out) {
+  for (const auto& [path, v] : value) add_named(v, join_path(name, path), out);
+}
+template <HasFields T>
+void add_named(T& value, const std::string& name, NamedTensors& out) {
+  value.each_field([&](std::string_view field_name, auto& field) {
+    add_named(field, join_path(name, field_name), out);
+  });
+}
+/// All tensors of `value` by name, in the order of tensors_of.
+template <class T>
+NamedTensors named_tensors_of(T& value) {
+  NamedTensors out;
+  add_named(value, {}, out);
   return out;
 }
 

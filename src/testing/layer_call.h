@@ -58,7 +58,8 @@ class LayerFunction {
       InputReader reader(inputs);
       for (const Method& m : layer_.methods()) {
         if (m.name != options_.method) continue;
-        Values out = m.call(reader);
+        Values out;
+        for (const auto& [name, value] : m.call(reader)) out.push_back(value);
         reader.check_all_used();
         return out;
       }

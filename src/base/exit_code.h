@@ -14,7 +14,7 @@ enum class ExitCode : int {
   kDoesNotFit = 6,            // the program needs more memory than the target has
   kDoesNotCompile = 7,        // the target's compiler refused the program
   kRerunElsewhere = 16,       // a result could not be reproduced on this device
-  kValidationFailed = 17,     // non-finite loss or gradient, confirmed
+  kValidationFailed = 17,     // a number that is not finite, or unlike its reference
   kHang = 18,                 // no progress within the watchdog's time
   kTerminatedAndSaved = 19,   // SIGTERM: stopped, every step is saved
   kInterruptedAndSaved = 130  // SIGINT: stopped, every step is saved

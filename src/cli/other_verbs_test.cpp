@@ -73,10 +73,55 @@ TEST_F(EvalLayerVerb, Mistakes) {
   EXPECT_EQ(inputs.code, 2);
   EXPECT_THAT(inputs.err, HasSubstr("in/x: "));
   EXPECT_EQ(run({"--params", dir_ / "none.safetensors"}).code, 2);
-  EXPECT_EQ(run({"--seed", "1", "--precision", "f33"}).code, 2);
+  for (const char* precision : {"f33", "i32", "pred"})
+    EXPECT_EQ(run({"--seed", "1", "--precision", precision}).code, 2);
+  EXPECT_EQ(run({"--seed", "1", "--cache-len", "4"}).code, 2);
   EXPECT_EQ(run({"--seed", "one"}).code, 2);
+  // What would be ignored in silence.
+  const Ran no_output = run_axle({"eval-layer", dir_ / "layer.yaml"});
+  EXPECT_EQ(no_output.code, 2);
+  EXPECT_EQ(no_output.err, "axle: --output: expected it or --compare, got neither\n");
+  EXPECT_EQ(run({"--seed", "1", "--tolerance", "1"}).code, 2);
+  EXPECT_EQ(run({"--seed", "1", "--compare", dir_ / "none"}).code, 2);
+  for (const char* tolerance : {"nan", "-1", "x=", "0.1.2"})
+    EXPECT_EQ(
+        run({"--seed", "1", "--compare", dir_ / "in.safetensors", "--tolerance", tolerance}).code,
+        2);
+  EXPECT_EQ(run_axle({"eval-layer", "no-such-recipe", "--compare", "x"}).code, 2);
+  save_safetensors(dir_ / "in.safetensors", {{"inn/x", HostTensor::ones({1, 2})}});
+  const Ran section = run({"--seed", "1"});
+  EXPECT_EQ(section.code, 2);
+  EXPECT_THAT(section.err, HasSubstr("in.safetensors: inn/x: expected a name below in/, state/, "
+                                     "cotangent/, got one that nothing reads; did you mean"));
   replace_file(dir_ / "in.safetensors", "damaged");
-  EXPECT_EQ(run({"--seed", "1"}).code, 4);
+  EXPECT_EQ(run({"--seed", "1"}).code, 3);
+}
+
+TEST_F(EvalLayerVerb, Compares) {
+  const std::string reference = dir_ / "reference.safetensors";
+  const std::vector<std::string> arguments = {"--params",  dir_ / "params.safetensors",
+                                              "--rename",  dir_ / "names.txt",
+                                              "--compare", reference,
+                                              "--grad"};
+  const HostTensor gradient({2, 1}, {1.0f, 2.0f});
+  save_safetensors(reference,
+                   {{"out", HostTensor({1, 1}, {11.0f})}, {"grad/params/kernel", gradient}});
+  const Ran same = run(arguments);
+  EXPECT_EQ(same.code, 0) << same.err;
+  EXPECT_THAT(same.out,
+              HasSubstr("grad/params/kernel  f32[2, 1]  0        0        1e-05      ok\n"));
+  EXPECT_EQ(same.err, "");
+
+  save_safetensors(reference, {{"out", HostTensor({1, 1}, {11.01f})},
+                               {"grad/in/query", HostTensor::ones({2})},
+                               {"out/more", HostTensor::ones({2})}});
+  const Ran other = run(arguments);
+  EXPECT_EQ(other.code, 17);
+  EXPECT_THAT(other.out, HasSubstr("other shape: f32[1, 2]"));
+  EXPECT_EQ(other.err, "axle: " + reference +
+                           ": expected 3 tensors to agree, got 1 differ (out), 1 of another shape "
+                           "(grad/in/query), 1 missing (out/more)\n");
+  EXPECT_TRUE(path_exists(dir_ / "out.safetensors"));  // what there is can be looked at
 }
 
 TEST(Completion, NamesVerbsFlagsRecipesAndClasses) {

@@ -106,6 +106,10 @@ TEST_F(EvalLayer, WrongParametersAreAllNamed) {
   EXPECT_EQ(run_error(wrong, inputs_, {}),
             "params/bias: expected f32[3], got none; params/weight: expected [2, 3], got [3, 2]; "
             "params/gain: not a parameter of this layer");
+  EXPECT_EQ(run_error(Tree<HostTensor>{{"weight", HostTensor({2, 3}, {1, 2, 3, 4, 5, 6})},
+                                       {"bias", params_.at("bias")}},
+                      inputs_, {}),
+            "params/weight: expected f32[2, 3], got i32[2, 3]");
   EXPECT_EQ(run_error({}, inputs_, {}),
             "parameters: expected --params FILE or --seed N, got neither");
 }
@@ -126,19 +130,208 @@ TEST_F(EvalLayer, WrongCotangents) {
             "cotangent/0: expected f32[1, 3], got f32[3]");
   extra.emplace("cotangent/1", HostTensor::ones({3}));
   EXPECT_EQ(run_error(params_, extra, {.grad = true}),
-            "cotangent/1: no floating-point output has this number");
+            "cotangent/1: no floating-point output has this number; did you mean 'cotangent/0'? "
+            "(outputs: cotangent/0)");
+  extra = inputs_;
+  extra.emplace("cotangent/out", HostTensor::ones({1, 3}));
+  EXPECT_EQ(run_error(params_, extra, {.grad = true}),
+            "cotangent/0: expected one for this output, got cotangent/out beside it");
+}
+
+// A small language model: its outputs have names.
+constexpr std::string_view kModel =
+    "class: CausalLM\n"
+    "config: {decoder: {class: Decoder, model_dim: 4, vocab_size: 5, layers: {class: Repeat, "
+    "num_layers: 2, layer: {class: TransformerLayer, attention: {class: PreNorm, body: {class: "
+    "Attention, num_heads: 2, qkv: RoPE}}, feed_forward: {class: PreNorm, body: {class: "
+    "FeedForward, hidden_dim: {class: FixedDim, dim: 4}}}}}}, z_loss_scale: 0.5}\n";
+
+Tree<HostTensor> batch() {
+  return {{"in/batch/input_ids", HostTensor({1, 3}, {1, 2, 3})},
+          {"in/batch/target_labels", HostTensor({1, 3}, {2, 3, 4})}};
+}
+
+TEST_F(EvalLayer, CotangentsThatAreNotGivenAreZero) {
+  Tree<HostTensor> inputs = batch();
+  EXPECT_EQ(error_of([&] { run(kModel, {}, inputs, {.init_seed = 1, .grad = true}); }),
+            "cotangent: expected at least one of cotangent/loss, cotangent/cross_entropy, "
+            "cotangent/num_targets, cotangent/z_loss, got none");
+  const auto gradient = [&](Tree<HostTensor> cotangents) {
+    cotangents.merge(Tree<HostTensor>(inputs));
+    const Tree<HostTensor> out = run(kModel, {}, cotangents, {.init_seed = 1, .grad = true});
+    EXPECT_TRUE(out.contains("out/loss"));
+    EXPECT_TRUE(out.contains("out/cross_entropy"));
+    return out.at("grad/params/decoder/emb/weight");
+  };
+  const HostTensor loss = gradient({{"cotangent/loss", HostTensor::scalar(1.0f)}});
+  EXPECT_EQ(loss, gradient({{"cotangent/0", HostTensor::ones({1})}}));  // by place; [1] for []
+  // loss = cross entropy + z_loss.
+  EXPECT_EQ(loss, gradient({{"cotangent/cross_entropy", HostTensor::scalar(1.0f)},
+                            {"cotangent/z_loss", HostTensor::scalar(1.0f)}}));
+  EXPECT_FALSE(loss == gradient({{"cotangent/z_loss", HostTensor::scalar(1.0f)}}));
+  inputs.emplace("cotangent/los", HostTensor::scalar(1.0f));
+  EXPECT_THAT(error_of([&] { run(kModel, {}, inputs, {.init_seed = 1, .grad = true}); }),
+              HasSubstr("cotangent/los: no floating-point output has this name; did you mean "
+                        "'cotangent/loss'?"));
+}
+
+TEST_F(EvalLayer, InputsThatNothingReads) {
+  const auto error_with = [&](const std::string& name, const HostTensor& value,
+                              const EvalLayerOptions& options) {
+    Tree<HostTensor> inputs = batch();
+    if (options.method != "forward") inputs.erase("in/batch/target_labels");
+    inputs.insert_or_assign(name, value);
+    return error_of([&] { run(kModel, {}, inputs, options); });
+  };
+  const HostTensor ids({1, 3}, {0, 0, 1});
+  EXPECT_EQ(error_with("in/batch/input_segmnt_ids", ids, {.init_seed = 1}),
+            "in/batch/input_segmnt_ids: nothing in this call reads it; did you mean "
+            "'in/batch/input_segment_ids'?");
+  EXPECT_EQ(error_with("in/batch/input_segment_ids", ids, {.init_seed = 1}), "no error");
+  EXPECT_THAT(error_with("in/batch/target_labels", ids, {.method = "logits", .init_seed = 1}),
+              HasSubstr("in/batch/target_labels: nothing in this call reads it"));
+  EXPECT_THAT(error_with("in/labels", ids, {.init_seed = 1}),
+              HasSubstr("in/labels: not an input of this method"));
+  EXPECT_THAT(error_with("state/cache", ids, {.init_seed = 1}),
+              HasSubstr("state/cache: nothing in this call reads it"));
+  const Tree<HostTensor> context = {{"in/x", HostTensor::ones({1, 2, 4})},
+                                    {"in/context/postions", ids}};
+  EXPECT_THAT(error_of([&] {
+                run("class: Attention\nconfig: {num_heads: 2}\ndims: {model_dim: 4}\n", {}, context,
+                    {.init_seed = 0});
+              }),
+              HasSubstr("in/context/postions: not an input of this method; did you mean "
+                        "'in/context/positions'?"));
+}
+
+// Prefill, then one step, is what the whole text gives at once.
+TEST_F(EvalLayer, CachesGoOutAndInByPath) {
+  const auto tokens = [](std::initializer_list<int32_t> ids, std::initializer_list<int32_t> at) {
+    const auto n = static_cast<int64_t>(ids.size());
+    return Tree<HostTensor>{{"in/batch/input_ids", HostTensor({1, n}, ids)},
+                            {"in/batch/input_positions", HostTensor({1, n}, at)}};
+  };
+  const auto logits = [](const Tree<HostTensor>& out, int64_t row) {
+    std::vector<double> values;
+    for (int64_t v = 0; v < 5; ++v) values.push_back(out.at("out").at(row * 5 + v));
+    return values;
+  };
+  const auto whole =
+      run(kModel, {}, tokens({1, 2, 3}, {0, 1, 2}), {.method = "logits", .init_seed = 1});
+  const auto prefilled = run(kModel, {}, tokens({1, 2}, {0, 1}),
+                             {.method = "prefill", .init_seed = 1, .cache_len = 4});
+  const std::string cache = "state/decoder/layers/layer/attention/body/kv_cache/key";
+  ASSERT_TRUE(prefilled.contains(cache));
+  EXPECT_EQ(prefilled.at(cache).shape(), (Shape{2, 1, 4, 2, 2}));
+
+  Tree<HostTensor> step = tokens({3}, {2});
+  for (const auto& [name, value] : prefilled) {
+    if (name.starts_with("state/")) step.emplace(name, value);
+  }
+  const auto extended = run(kModel, {}, step, {.method = "extend_step", .init_seed = 1});
+  for (int64_t v = 0; v < 5; ++v) {
+    EXPECT_NEAR(logits(prefilled, 1)[static_cast<size_t>(v)],
+                logits(whole, 1)[static_cast<size_t>(v)], 1e-5);
+    EXPECT_NEAR(logits(extended, 0)[static_cast<size_t>(v)],
+                logits(whole, 2)[static_cast<size_t>(v)], 1e-5);
+  }
+
+  const auto error = [&](const Tree<HostTensor>& inputs, const char* method,
+                         std::optional<int64_t> cache_len = {}) {
+    return error_of([&] {
+      run(kModel, {}, inputs, {.method = method, .init_seed = 1, .cache_len = cache_len});
+    });
+  };
+  EXPECT_THAT(error(step, "prefill"), HasSubstr("expected no state for prefill"));
+  EXPECT_EQ(error(tokens({1, 2}, {0, 1}), "prefill", 1),
+            "--cache-len: expected at least the 2 positions of the input, got 1");
+  Tree<HostTensor> wrong = step;
+  wrong.at(cache) = HostTensor::ones({2, 2, 4, 2, 2});
+  EXPECT_EQ(error(wrong, "extend_step"), cache + ": expected [2, 1, 4, 2, 2], got [2, 2, 4, 2, 2]");
+  wrong = step;
+  wrong.erase(cache);
+  EXPECT_EQ(error(wrong, "extend_step"), cache + ": expected f32[2, 1, 4, 2, 2], got none");
+  wrong = step;
+  wrong.erase("in/batch/input_positions");
+  EXPECT_EQ(error(wrong, "extend_step"),
+            "in/batch/input_positions: expected the place of each new token in its row, got none");
+}
+
+// A mixer by itself says its positions in its context.
+TEST_F(EvalLayer, MixersDecodeToo) {
+  constexpr std::string_view kAttention =
+      "class: Attention\nconfig: {num_heads: 2}\ndims: {model_dim: 4}\n";
+  const HostTensor x({1, 2, 4}, {1.f, 2.f, 3.f, 4.f, 4.f, 3.f, 2.f, 1.f});
+  const auto whole = run(kAttention, {}, {{"in/x", x}}, {.init_seed = 1});
+  const auto prefilled = run(kAttention, {}, {{"in/x", x}}, {.method = "prefill", .init_seed = 1});
+  EXPECT_EQ(whole.at("out"), prefilled.at("out"));
+  EXPECT_EQ(prefilled.at("state/kv_cache/key").shape(), (Shape{1, 2, 2, 2}));
+}
+
+// Positions and segments of other types or shapes would be broadcast in silence.
+TEST_F(EvalLayer, ContextsHaveTheirType) {
+  const auto error_with = [&](const std::string& name, const HostTensor& value) {
+    Tree<HostTensor> inputs = batch();
+    inputs.emplace("in/batch/" + name, value);
+    return error_of<ShapeError>([&] { run(kModel, {}, inputs, {.init_seed = 1}); });
+  };
+  for (const char* name : {"input_positions", "input_segment_ids"}) {
+    for (const HostTensor& value :
+         {HostTensor({1, 1}, {1}), HostTensor({3}, {1, 1, 1}), HostTensor::ones({1, 3}),
+          HostTensor({1, 3}, {int64_t{1}, int64_t{1}, int64_t{1}})}) {
+      EXPECT_THAT(error_with(name, value),
+                  HasSubstr(std::string(name).substr(6) + ": expected i32[1, 3], got " +
+                            to_text(value.type())));
+    }
+  }
+  EXPECT_THAT(error_of<ShapeError>([&] {
+                run(kModel, {},
+                    {{"in/batch/input_ids", HostTensor::scalar(1)},
+                     {"in/batch/target_labels", HostTensor::scalar(1)}},
+                    {.init_seed = 1});
+              }),
+              HasSubstr("decoder: expected ids [B, T], got i32[]"));
+  // A layer at the root has no path to be named by.
+  EXPECT_THAT(error_of<ShapeError>([&] {
+                run(kLinear, params_, {{"in/x", HostTensor::ones({1, 5})}}, {});
+              }),
+              testing::StartsWith("the top level: dot_general: "));
+}
+
+TEST_F(EvalLayer, OptionsOfTheSlotStandAtTheRoot) {
+  const auto out =
+      run("class: Linear\nconfig: {bias: true}\ndims: {input_dim: 2, output_dim: 3}\n\"@init\": "
+          "{class: Constant, value: 2}\n\"@dtype\": bf16\n",
+          {}, {{"in/x", HostTensor::ones({1, 2}, DType::kBF16)}}, {.init_seed = 1});
+  EXPECT_EQ(out.at("init_params/weight"), HostTensor::full({2, 3}, 2, DType::kBF16));
+  EXPECT_THAT(file_error("class: Linear\ndims: {input_dim: 2, output_dim: 3}\n\"@inti\": Zeros\n"),
+              HasSubstr("layer.yaml: no such key: @inti; did you mean '@init'?"));
+  EXPECT_THAT(file_error("class: Linear\ndims: {input_dim: 2, output_dim: 3}\n\"@dtype\": f33\n"),
+              HasSubstr("layer.yaml: @dtype: "));
+}
+
+TEST_F(EvalLayer, ScalarsMayHaveOneDim) {
+  const auto out = run(
+      "class: Linear\nconfig: {bias: true}\ndims: {input_dim: 1, output_dim: 1}\n",
+      Tree<HostTensor>{{"weight", HostTensor::full({1, 1}, 2)}, {"bias", HostTensor::scalar(1.0f)}},
+      {{"in/x", HostTensor::ones({1, 1})}}, {});
+  EXPECT_EQ(out.at("out"), HostTensor::full({1, 1}, 3));
 }
 
 TEST_F(EvalLayer, UnknownMethod) {
-  EXPECT_EQ(run_error(params_, inputs_, {.method = "foward"}),
-            "--method: no method is called 'foward'; did you mean 'forward'? (methods: forward)");
+  EXPECT_EQ(
+      run_error(params_, inputs_, {.method = "foward"}),
+      "--method: no method is called 'foward'; did you mean 'forward'? (methods: forward, prefill, "
+      "extend_step)");
 }
 
 TEST(LayerFile, Mistakes) {
   EXPECT_THAT(file_error("class: Linaer\ndims: {}\n"),
               HasSubstr("layer.yaml: no class is called 'Linaer'; did you mean 'Linear'?"));
-  EXPECT_EQ(file_error("class: Linear\nconfg: {}\n"),
-            "layer.yaml: no such key: confg; did you mean 'config'? (keys: class, config, dims)");
+  EXPECT_EQ(
+      file_error("class: Linear\nconfg: {}\n"),
+      "layer.yaml: no such key: confg; did you mean 'config'? (keys: class, config, dims, @dtype, "
+      "@init, @remat, @partition, @activation)");
   EXPECT_EQ(file_error("class: Linear\ndims: {input_dim: 4}\n"),
             "layer.yaml: REQUIRED but not set: dims.output_dim");
   EXPECT_THAT(file_error("class: Linear\ndims: {input_dim: 4, outptu_dim: 3}\n"),

@@ -9,6 +9,7 @@
 #include "config/missing.h"
 #include "config/registry.h"
 #include "config/serialize.h"
+#include "config/walk.h"
 #include "inspect/eval_layer.h"
 
 namespace axle {
@@ -16,16 +17,34 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Options of the slot that the layer would stand in, with their sign.
+std::vector<std::string> option_keys() {
+  std::vector<std::string> out;
+  for (const Field& field : LayerOptions::config_type().fields)
+    out.push_back("@" + std::string(field.name));
+  return out;
+}
+
 void check_keys(const Json& document, const std::string& source) {
-  static const std::vector<std::string> kKeys = {"class", "config", "dims"};
+  std::vector<std::string> keys = {"class", "config", "dims"};
   if (!document.is_object())
     throw ConfigError(source + ": expected {class: Name, config: {...}, dims: {...}}");
+  for (const std::string& option : option_keys()) keys.push_back(option);
   for (const auto& [key, unused] : document.items()) {
-    if (!std::ranges::count(kKeys, key)) {
+    if (!std::ranges::count(keys, key)) {
       throw ConfigError(fmt::format("{}: no such key: {}{} (keys: {})", source, key,
-                                    suggest(key, kKeys), join(kKeys, ", ")));
+                                    suggest(key, keys), join(keys, ", ")));
     }
   }
+}
+
+LayerOptions read_options(const Json& document) {
+  LayerOptions out;
+  for (const Slot& slot : children_of(ConfigView(out).slot())) {
+    const std::string key = "@" + slot.name;
+    if (document.contains(key)) from_json(ConfigRef(slot), document[key], key);
+  }
+  return out;
 }
 
 void check_is_layer(const ConfigType& type) {
@@ -60,7 +79,7 @@ LayerFile parse_layer_file(std::string_view text, const std::string& source) {
     AnyConfig dims =
         read_dims(config.type().role->dims(), has_dims ? document["dims"] : Json::object());
     check_complete(config, "config");
-    return {std::move(config), std::move(dims)};
+    return {std::move(config), std::move(dims), read_options(document)};
   } catch (const ConfigError& error) {
     throw ConfigError(source + ": " + error.what());
   }
@@ -68,7 +87,8 @@ LayerFile parse_layer_file(std::string_view text, const std::string& source) {
 
 std::unique_ptr<Layer> build_layer(const LayerFile& file) {
   // A role's one base is Layer, so both begin at the same address.
-  void* role = file.config.type().build(file.config.get(), file.dims.get(), Scope{});
+  void* role =
+      file.config.type().build(file.config.get(), file.dims.get(), Scope{.options = &file.options});
   return std::unique_ptr<Layer>(static_cast<Layer*>(role));
 }
 

@@ -1,0 +1,84 @@
+#include "cli/eval_layer_arguments.h"
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "cli/number_checks.h"
+
+namespace axle::cli {
+
+void EvalLayerArguments::add_to(CLI::App& app) {
+  const auto add_number = [&](const char* flag, std::optional<int64_t>& to, const char* help) {
+    app.add_option(flag, to, help)->type_name("N")->check(check_number<int64_t>);
+  };
+  app.add_option("LAYER.yaml", subject,
+                 "{class: Name, config: {...}, dims: {...}} of a layer; a schedule, activation, "
+                 "optimizer or learner "
+                 "without dims; {model: ..., learner: ...} or a recipe for training steps "
+                 "(docs/eval_layer.md)")
+      ->required()
+      ->type_name("");
+  app.add_option("--inputs", inputs,
+                 "Layers: in/<name>, state/<path>, cotangent/<output>; schedules: in/step; "
+                 "learners: init/<path>, "
+                 "grad/<i>/<path>; training: init/<path>, batches/<name>")
+      ->type_name("IN.safetensors");
+  app.add_option("--params", params, "params/<path> or init/<path>; of a layer, without it --seed")
+      ->type_name("P.safetensors");
+  add_number("--seed", eval.layer.init_seed, "Initialise parameters by the key of N");
+  add_number("--key", eval.layer.call_key, "Call with the key of N: dropout");
+  app.add_flag("--grad", eval.layer.grad,
+               "Also the vjp at cotangent/<output>; those that are not given are zero");
+  app.add_flag("--training", eval.layer.training, "Call as in training");
+  app.add_option("--method", eval.layer.method,
+                 "Method of the layer, prefill or extend_step (default: forward)")
+      ->type_name("NAME");
+  add_number("--cache-len", eval.layer.cache_len,
+             "Positions that prefill's caches have room for (default: those of the input)");
+  add_number("--steps", eval.num_steps,
+             "Schedules: the values at steps 0 to N-1; learners and training: the first N updates");
+  app.add_option("--rename", rename,
+                 "Lines 'theirs -> ours' for paths of parameters and names of tensors")
+      ->type_name("FILE");
+  app.add_flag("--their-names", their_names,
+               "Write results under the names of --params and --inputs");
+  app.add_option("--precision", precision,
+                 "Cast all floats first: f32, bf16, f64 (default: as they are); of training, what "
+                 "it computes in")
+      ->type_name("DTYPE");
+  app.add_option("--backend", backend, "cpu, cuda, tpu or interpreter (default: cpu)")
+      ->type_name("NAME");
+  app.add_option("--output", output,
+                 "out, grad/, summaries/, aux_losses/, outputs/, state/, init_params/; param/<i>/, "
+                 "final/, loss, ...")
+      ->type_name("OUT.safetensors");
+  app.add_option("--compare", compare,
+                 "Compare with the results in a file, by --rename; exit 17 if they differ")
+      ->type_name("REFERENCE.safetensors");
+  app.add_option("--tolerance", tolerances,
+                 "Largest difference, as part of the largest element; PATTERN=T for some tensors "
+                 "(default: 1e-5)")
+      ->type_name("T")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+SubjectOptions EvalLayerArguments::options() const {
+  SubjectOptions out = eval;
+  if (precision.empty()) return out;
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF64}) {
+    if (precision == name_of(dtype)) out.layer.dtype = dtype;
+  }
+  if (!out.layer.dtype)
+    throw ConfigError("--precision: expected f32, bf16 or f64, got " + precision);
+  return out;
+}
+
+void EvalLayerArguments::check() const {
+  if (output.empty() && compare.empty())
+    throw ConfigError("--output: expected it or --compare, got neither");
+  if (compare.empty() && !tolerances.empty())
+    throw ConfigError("--tolerance: expected it with --compare, got no --compare");
+}
+
+}  // namespace axle::cli

@@ -1,0 +1,28 @@
+// The arguments of eval-layer.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "inspect/eval_subject.h"
+
+namespace CLI {
+class App;
+}
+
+namespace axle::cli {
+
+struct EvalLayerArguments {
+  std::string subject, inputs, params, rename, output, compare, precision, backend = "cpu";
+  std::vector<std::string> tolerances;
+  bool their_names = false;
+  SubjectOptions eval;
+
+  void add_to(CLI::App& app);
+  /// `eval` with what the other flags say. Throws ConfigError for a precision that is no float.
+  SubjectOptions options() const;
+  /// Throws ConfigError for flags that lack the one that they belong to.
+  void check() const;
+};
+
+}  // namespace axle::cli

@@ -1,0 +1,151 @@
+// eval-layer on another framework's numbers, by the verb and the files that a user would write:
+// testdata/eval_layer/<case>.yaml and <...>.names, compared by --compare.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/run_test.h"
+#include "io/file.h"
+#include "io/safetensors.h"
+#include "testing/checkout.h"
+#include "testing/temp_dir.h"
+
+namespace axle {
+namespace {
+
+const std::string kFiles = source_file("testdata/eval_layer/").string();
+const std::string kNumbers = reference_file("axlearn/numeric/");
+
+struct Case {
+  std::string fixture;
+  std::vector<std::string> flags = {};
+  /// Of testdata/eval_layer; empty: the fixture's names are ours.
+  std::string names = {};
+  /// Empty: called as the fixture.
+  std::string layer = {};
+};
+void PrintTo(const Case& c, std::ostream* out) { *out << c.fixture; }
+
+std::vector<std::string> command(const Case& c) {
+  std::vector<std::string> out = {"eval-layer",
+                                  kFiles + (c.layer.empty() ? c.fixture : c.layer) + ".yaml",
+                                  "--backend", "interpreter", "--json"};
+  if (!c.names.empty()) out.insert(out.end(), {"--rename", kFiles + c.names + ".names"});
+  out.insert(out.end(), c.flags.begin(), c.flags.end());
+  return out;
+}
+
+// How many tensors agreed; a failure where one did not.
+size_t expect_agreement(std::vector<std::string> arguments) {
+  const Ran ran = run_axle(std::move(arguments));
+  EXPECT_EQ(ran.code, 0) << ran.err << ran.out;
+  const auto json = nlohmann::json::parse(ran.out, nullptr, false);
+  if (ran.code != 0 || !json.is_object()) return 0;
+  for (const auto& tensor : json["tensors"]) EXPECT_EQ(tensor["verdict"], "ok") << tensor;
+  return json["tensors"].size();
+}
+
+std::string case_name(const testing::TestParamInfo<Case>& info) {
+  std::string name = info.param.fixture;
+  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return name;
+}
+
+class LayersByFiles : public testing::TestWithParam<Case> {};
+
+TEST_P(LayersByFiles, AgreeWithTheFixture) {
+  const std::string numbers = kNumbers + GetParam().fixture + ".safetensors";
+  std::vector<std::string> arguments = command(GetParam());
+  arguments.insert(arguments.end(),
+                   {"--grad", "--params", numbers, "--inputs", numbers, "--compare", numbers});
+  // The result, and the gradient of every parameter and floating-point input.
+  const SafetensorsFile file(numbers);
+  size_t expected = 1;
+  for (const std::string& name : file.names()) expected += name.starts_with("grad/");
+  EXPECT_GE(expect_agreement(std::move(arguments)), expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Fixtures, LayersByFiles,
+    testing::Values(Case{"layers/linear", {"--seed", "0"}},
+                    Case{"layers/rms_norm", {"--seed", "0"}},
+                    Case{"layers/layer_norm", {"--seed", "0"}},
+                    Case{"layers/dropout", {"--key", "2", "--training"}},
+                    Case{"layers/embedding_attend", {"--method", "attend", "--seed", "0"}},
+                    Case{"attention/mha_causal", {}, "attention"},
+                    Case{"attention/gqa_causal", {}, "attention"},
+                    Case{"attention/mha_logit_cap", {}, "attention"},
+                    Case{"attention/qk_norm", {}, "attention"},
+                    Case{"attention/sliding_window", {}, "attention"},
+                    Case{"attention/mha_rope_segments", {}, "attention"},
+                    Case{"blocks/ffn_gelu_post", {}, "blocks"},
+                    Case{"blocks/ffn_relu2", {}, "blocks"}, Case{"blocks/ffn_swiglu", {}, "blocks"},
+                    Case{"blocks/transformer_layer", {}, "blocks"},
+                    Case{"blocks/repeated_3", {}, "blocks"},
+                    Case{"lm/lm_tied", {"--training", "--tolerance", "2e-5"}, "lm"},
+                    Case{"lm/lm_packed", {"--training", "--tolerance", "2e-5"}, "lm"},
+                    Case{"lm/lm_zloss_untied", {"--training", "--tolerance", "2e-5"}, "lm"},
+                    Case{"lm/lm_tied_logits",
+                         {"--method", "logits", "--tolerance", "2e-5"},
+                         "lm_logits",
+                         "lm/lm_tied"},
+                    Case{"lm/lm_zloss_untied_logits",
+                         {"--method", "logits", "--tolerance", "2e-5"},
+                         "lm_logits",
+                         "lm/lm_zloss_untied"}),
+    case_name);
+
+class OptimizersByFiles : public testing::TestWithParam<Case> {};
+
+TEST_P(OptimizersByFiles, AgreeAfterEachRecordedUpdate) {
+  const std::string numbers = kNumbers + GetParam().fixture + ".safetensors";
+  std::vector<std::string> arguments = command(GetParam());
+  arguments.insert(arguments.end(),
+                   {"--inputs", numbers, "--compare", numbers, "--tolerance", "1e-6"});
+  EXPECT_EQ(expect_agreement(std::move(arguments)), 12u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Fixtures, OptimizersByFiles,
+                         testing::Values(Case{"optimizers/adamw"},
+                                         Case{"optimizers/adamw_decoupled"},
+                                         Case{"optimizers/sgd_momentum"}),
+                         case_name);
+
+class SchedulesByFiles : public testing::TestWithParam<Case> {};
+
+TEST_P(SchedulesByFiles, AgreeAtEveryStep) {
+  const std::string name = GetParam().fixture.substr(GetParam().fixture.find('/') + 1);
+  const auto all = nlohmann::json::parse(read_file(kNumbers + "schedules/schedules.json"));
+  const auto values = all.at(name).get<std::vector<double>>();
+  const TempDir dir;
+  save_safetensors(dir / "reference.safetensors",
+                   {{"out", HostTensor({static_cast<int64_t>(values.size())},
+                                       std::span<const double>(values))}});
+  std::vector<std::string> arguments = command(GetParam());
+  arguments.insert(arguments.end(), {"--steps", std::to_string(values.size()), "--compare",
+                                     dir / "reference.safetensors", "--tolerance", "1e-6"});
+  EXPECT_EQ(expect_agreement(std::move(arguments)), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Fixtures, SchedulesByFiles,
+                         testing::Values(Case{"schedules/cosine_warmup_10_50_alpha0.1"},
+                                         Case{"schedules/constant_with_warmup"},
+                                         Case{"schedules/polynomial"},
+                                         Case{"schedules/exponential"}),
+                         case_name);
+
+TEST(TrainingByFiles, AgreesAtAllFiftySteps) {
+  const Case trajectory{
+      "train/train_tied_gqa",
+      {"--tolerance", "1e-5", "--tolerance", "grad_norm=1e-3", "--tolerance", "final/**=1e-3"},
+      "lm"};
+  const std::string numbers = kNumbers + trajectory.fixture + ".safetensors";
+  std::vector<std::string> arguments = command(trajectory);
+  arguments.insert(arguments.end(), {"--inputs", numbers, "--compare", numbers});
+  // Loss, two norms and nine weights.
+  EXPECT_EQ(expect_agreement(std::move(arguments)), 12u);
+}
+
+}  // namespace
+}  // namespace axle

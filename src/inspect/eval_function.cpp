@@ -1,0 +1,97 @@
+#include "inspect/eval_function.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "inspect/cotangents.h"
+#include "inspect/given_tensors.h"
+#include "inspect/run_named.h"
+#include "learn/subtree.h"
+#include "ops/create.h"
+#include "ops/shape.h"
+#include "transform/grad.h"
+#include "transform/scan.h"
+
+namespace axle {
+namespace {
+
+constexpr const char* kStep = "in/step";
+constexpr const char* kX = "in/x";
+
+HostTensor counted_steps(int64_t num_steps) {
+  constexpr int64_t kMost = 1 << 24;
+  if (num_steps < 1 || num_steps > kMost) {
+    throw ConfigError(fmt::format("--steps: expected 1 to {} steps, got {}", kMost, num_steps));
+  }
+  HostTensor out({DType::kI32, {num_steps}});
+  for (int64_t i = 0; i < num_steps; ++i)
+    out.values<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(i);
+  return out;
+}
+
+// Steps as a learner counts them.
+HostTensor as_steps(const HostTensor& given) {
+  if (given.dtype() == DType::kI32 || given.dtype() == DType::kF32) return given;
+  HostTensor steps = given.astype(DType::kI32);
+  for (int64_t i = 0; i < given.size(); ++i) {
+    if (steps.at(i) != given.at(i)) {
+      throw ConfigError(fmt::format("{}: expected steps that are i32 or f32, got {} in {}", kStep,
+                                    given.at(i), to_text(given.type())));
+    }
+  }
+  return steps;
+}
+
+// A schedule sees one step at a time.
+Tensor at_each(const Schedule& fn, const Tensor& steps) {
+  const int64_t n = steps.type().num_elements();
+  const ScanResult values =
+      scan([&](const Values&,
+               const Values& step) { return ScanResult{.carry = {}, .ys = {fn(step[0])}}; },
+           {}, {reshape(steps, {n})}, n);
+  return reshape(values.ys[0], steps.shape());
+}
+
+}  // namespace
+
+Tree<HostTensor> eval_function(const Schedule& fn, const Tree<HostTensor>& inputs,
+                               const EvalFunctionOptions& options, Runtime& runtime) {
+  Tree<HostTensor> arguments = inputs;
+  if (options.num_steps && !arguments.emplace(kStep, counted_steps(*options.num_steps)).second)
+    throw ConfigError("--steps: expected it without in/step, got both");
+  if (!options.grad)
+    std::erase_if(arguments, [](const auto& i) { return i.first.starts_with("cotangent/"); });
+  const bool is_schedule = arguments.contains(kStep);
+  if (!is_schedule && !arguments.contains(kX))
+    throw ConfigError(
+        "in/: expected in/step (or --steps N) for a schedule or in/x for a function, got neither");
+  std::vector<std::string> extra;
+  for (const auto& [name, value] : arguments) {
+    const bool is_used = name == (is_schedule ? kStep : kX) || name.starts_with("cotangent/");
+    if (!is_used) extra.push_back(name);
+  }
+  fail_unread(extra, {kStep, kX});
+  if (is_schedule) arguments.at(kStep) = as_steps(arguments.at(kStep));
+  if (options.dtype) cast_floats(arguments, *options.dtype);
+  const Type type = arguments.at(is_schedule ? kStep : kX).type();
+  if (type.num_elements() == 0)
+    throw ConfigError(fmt::format("in/: expected at least one value, got {}", to_text(type)));
+  if (!is_schedule && !is_float(type.dtype))
+    throw ConfigError(fmt::format("{}: expected floats, got {}", kX, to_text(type)));
+
+  return run_named(
+      "eval_function",
+      [&](const Tree<Tensor>& at) -> Tree<Tensor> {
+        if (is_schedule) return {{"out", at_each(fn, at.at(kStep))}};
+        if (!options.grad) return {{"out", fn(at.at(kX))}};
+        const Linearized linear =
+            vjp([&](const Values& x) { return Values{fn(x[0])}; }, {at.at(kX)});
+        const Values gradients =
+            linear.pullback(cotangents_for({{"", linear.outputs[0]}}, subtree(at, "cotangent")));
+        return {{"out", linear.outputs[0]},
+                {"grad/in/x", gradients[0] ? gradients[0] : zeros_like(at.at(kX))}};
+      },
+      arguments, runtime);
+}
+
+}  // namespace axle

@@ -18,10 +18,12 @@ void EvalLayerArguments::add_to(CLI::App& app) {
                  "(docs/eval_layer.md)")
       ->required()
       ->type_name("");
-  app.add_option("--inputs", inputs,
-                 "Layers: in/<name>, state/<path>, cotangent/<output>; schedules: in/step; "
-                 "learners: init/<path>, "
-                 "grad/<i>/<path>; training: init/<path>, batches/<name>")
+  app.add_option(
+         "--inputs", inputs,
+         "Layers: in/<name> (in/x, in/context/positions, in/batch/input_ids), state/<path>, "
+         "cotangent/<output>; schedules: in/step; "
+         "learners: init/<path>, "
+         "grad/<i>/<path>; training: init/<path>, batches/<name>")
       ->type_name("IN.safetensors");
   app.add_option("--params", params, "params/<path> or init/<path>; of a layer, without it --seed")
       ->type_name("P.safetensors");

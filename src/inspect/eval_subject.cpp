@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -73,6 +74,12 @@ bool is_layer(const std::string& name) {
   return type.role && type.role->dims && derives_from(*type.role->type, typeid(Layer));
 }
 
+// Whether it changes a recipe; fields of a trainer may be a part of them only.
+bool is_recipe_file(const Json& document) {
+  return std::ranges::any_of(std::array{"recipe", "replace", "modify", "set"},
+                             [&](const char* section) { return document.contains(section); });
+}
+
 void refuse(std::string_view flag, bool is_set, std::string_view kind) {
   if (is_set) throw ConfigError(fmt::format("{}: not for {}", flag, kind));
 }
@@ -86,9 +93,14 @@ EvalSubject parse_eval_subject(std::string_view text, const std::string& source)
                       ": expected {class: Name, config: {...}}, {model: {...}, learner: {...}} or "
                       "{recipe: NAME}");
   }
-  if (!document.contains("class"))
+  if (is_recipe_file(document))
     return resolve_config({.recipe = {}, .files = {{source, std::string(text)}}}).config;
   try {
+    if (!document.contains("class")) {
+      Trainer::Config config;
+      from_json(config, document);
+      return config;
+    }
     if (!document["class"].is_string())
       throw ConfigError("class: expected a name, got " + document["class"].dump());
     const std::string name = document["class"].get<std::string>();

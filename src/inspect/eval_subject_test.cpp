@@ -232,6 +232,9 @@ TEST_F(EvalSubjectTest, WhatAFileIs) {
               HasSubstr("x.yaml: class: expected a layer, a schedule or activation, an optimizer "
                         "or a learner, got ClipByGlobalNorm"));
   EXPECT_THAT(error("class: AdamW\nconfig: {b1: 2}\n"), HasSubstr("x.yaml: "));
+  EXPECT_THAT(error("modle: {class: CausalLM}\nlearner: {class: Learner}\n"),
+              HasSubstr("x.yaml: modle: no such field; did you mean 'model'?"));
+  EXPECT_THAT(error("recipe: quickstrat\n"), HasSubstr("did you mean 'quickstart'"));
   EXPECT_THAT(error("[1]\n"), HasSubstr("x.yaml: expected {class: Name"));
   EXPECT_THAT(error_of([] { read_eval_subject("quickstrat"); }),
               HasSubstr("quickstrat: expected a file or a recipe, got nothing of that name; did "

@@ -84,7 +84,7 @@ Tree<HostTensor> eval_learner(const Child<Learner>& config,
                               const std::optional<Tree<HostTensor>>& params,
                               const Tree<HostTensor>& inputs, const EvalLearnerOptions& options,
                               Runtime& runtime) {
-  Tree<HostTensor> start = params ? *params : subtree(inputs, "init");
+  Tree<HostTensor> start = start_weights(params, inputs).value_or(Tree<HostTensor>());
   if (options.dtype) cast_floats(start, *options.dtype);
   const Tree<ParamSpec> specs = specs_of(start);
   const auto learner = config.build({.params = specs}, Scope{});

@@ -141,6 +141,19 @@ TEST_F(EvalSubjectTest, WrongGradientsAndStates) {
             "init/w: expected floats, got i32[2]");
 }
 
+TEST_F(EvalSubjectTest, WeightsHaveOneSource) {
+  const EvalSubject subject = parse_eval_subject(kSgd, "x.yaml");
+  Tree<HostTensor> inputs = gradients(1), params = subtree(inputs, "init");
+  const Tree<HostTensor> expected = evaluate(subject, {}, inputs, {}, *runtime_);
+  EXPECT_EQ(evaluate(subject, params, inputs, {}, *runtime_), expected);
+  params.at("w") = scalars({7, 7});
+  EXPECT_EQ(error_of([&] { evaluate(subject, params, inputs, {}, *runtime_); }),
+            "init/: expected it in --inputs or in --params, got two that differ");
+  inputs.erase("init/w");
+  inputs.erase("init/b/bias");
+  EXPECT_FALSE(evaluate(subject, params, inputs, {}, *runtime_) == expected);
+}
+
 constexpr std::string_view kTraining =
     "model: {class: CausalLM, decoder: {class: Decoder, model_dim: 4, vocab_size: 5, layers: "
     "{class: Repeat, num_layers: 1, layer: {class: TransformerLayer, attention: {class: PreNorm, "

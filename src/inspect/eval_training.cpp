@@ -170,9 +170,7 @@ Tree<HostTensor> eval_training(const Trainer::Config& config,
                                Runtime& runtime) {
   check_complete(config.model, "model");
   check_complete(config.learner, "learner");
-  std::optional<Tree<HostTensor>> weights = params;
-  if (Tree<HostTensor> given = subtree(inputs, "init"); !weights && !given.empty())
-    weights = std::move(given);
+  const std::optional<Tree<HostTensor>> weights = start_weights(params, inputs);
   if (!weights && !options.init_seed)
     throw ConfigError("init/: expected the weights, or --seed N, got neither");
   const Batches batches(subtree(inputs, "batches"));

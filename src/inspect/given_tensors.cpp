@@ -48,6 +48,15 @@ void cast_floats(Tree<HostTensor>& tensors, DType dtype) {
   }
 }
 
+std::optional<Tree<HostTensor>> start_weights(const std::optional<Tree<HostTensor>>& params,
+                                              const Tree<HostTensor>& inputs) {
+  Tree<HostTensor> given = subtree(inputs, "init");
+  if (given.empty()) return params;
+  if (params && *params != given)
+    throw ConfigError("init/: expected it in --inputs or in --params, got two that differ");
+  return given;
+}
+
 void fail_unread(const std::vector<std::string>& names, const std::vector<std::string>& known) {
   if (names.empty()) return;
   const bool is_known = std::ranges::count(known, names[0]) > 0;

@@ -1,6 +1,7 @@
 // Tensors of a user's files against what is expected of them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,11 @@ HostTensor as_scalar_like(HostTensor value, const Shape& shape);
 
 /// Floating-point tensors cast.
 void cast_floats(Tree<HostTensor>& tensors, DType dtype);
+
+/// The weights to start from: `params`, or "init/<path>" of the inputs; none where there are
+/// neither. Throws ConfigError for two that differ.
+std::optional<Tree<HostTensor>> start_weights(const std::optional<Tree<HostTensor>>& params,
+                                              const Tree<HostTensor>& inputs);
 
 /// Throws ConfigError for names that nothing read; `known` are the names that they may have meant.
 void fail_unread(const std::vector<std::string>& names, const std::vector<std::string>& known);

@@ -2,13 +2,37 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/report.h"
 #include "config/register.h"
 
 namespace axle {
+namespace {
+
+struct LoggedLine {
+  int64_t step = 0;
+  std::string split = {};  // empty in lines of training
+};
+
+// None for what is no line of ours, or half of one.
+std::optional<LoggedLine> read_line(std::string_view text) {
+  try {
+    const auto document = read_json(text);
+    const JsonView json(document);
+    LoggedLine out{.step = json.at("step").integer(0, std::numeric_limits<int64_t>::max())};
+    if (const auto split = json.find("split")) out.split = split->text();
+    return out;
+  } catch (const JsonError&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
 
 MetricsLog::MetricsLog(const Config&, const Dims& dims, const Scope&)
     : restored_step_(dims.restored_step),
@@ -64,18 +88,14 @@ void MetricsLog::flush() {
 KeptLines cut_metrics_log(const std::filesystem::path& path, int64_t last_step) {
   KeptLines out;
   if (!path_exists(path)) return out;
-  const std::string text = read_file(path);
+  const std::string text = read_file(path, std::numeric_limits<int64_t>::max());
   std::string kept;
   size_t begin = 0;
   for (size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
     const auto line = std::string_view(text).substr(begin, end + 1 - begin);
-    const auto json = nlohmann::json::parse(line, nullptr, false);
-    if (!json.is_object() || !json.contains("step") || !json["step"].is_number_integer()) continue;
-    const auto step = json["step"].get<int64_t>();
-    if (step > last_step) continue;
-    const auto split = json.find("split");
-    if (step == last_step && split != json.end() && split->is_string())
-      out.last_splits.insert(split->get<std::string>());
+    const auto logged = read_line(line);
+    if (!logged || logged->step > last_step) continue;
+    if (logged->step == last_step && !logged->split.empty()) out.last_splits.insert(logged->split);
     kept += line;
     ++out.num_lines;
   }

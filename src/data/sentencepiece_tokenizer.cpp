@@ -45,6 +45,15 @@ LeadingSpace find_leading_space(const SentencePieceProcessor& processor) {
                                : LeadingSpace::kDropAll;
 }
 
+// The library has two ways to refuse a model.
+bool loads(SentencePieceProcessor& processor, const std::string& model) {
+  try {
+    return processor.LoadFromSerializedProto(model).ok() && processor.GetPieceSize() > 0;
+  } catch (const std::exception&) {  // of its trie
+    return false;
+  }
+}
+
 std::optional<int32_t> optional_id(int id) {
   return id >= 0 ? std::optional<int32_t>(id) : std::nullopt;
 }
@@ -55,8 +64,7 @@ SentencePieceTokenizer::SentencePieceTokenizer(const Config& cfg, const Dims&, c
     : path_(cfg.path.get()), processor_(std::make_unique<SentencePieceProcessor>()) {
   const std::string model = read_data_file(path_, fmt::format("{}.path", scope.path));
   check_sentencepiece_model(model, path_);
-  const auto status = processor_->LoadFromSerializedProto(model);
-  if (!status.ok() || processor_->GetPieceSize() == 0) {
+  if (!loads(*processor_, model)) {
     throw DataError(fmt::format("{}: expected a SentencePiece model, got another file", path_));
   }
   for (int id = 0; id < processor_->GetPieceSize(); ++id)

@@ -5,6 +5,7 @@
 #include "data/llama2c_tokenizer.h"
 #include "data/sentencepiece_tokenizer.h"
 #include "io/file.h"
+#include "io/proto_reader.h"
 #include "testing/mutants.h"
 #include "testing/temp_dir.h"
 #include "testing/trained_tokenizer.h"
@@ -61,6 +62,16 @@ TEST_F(TokenizerFault, TheTableOfNormalizedCharacters) {
     files.push_back(bytes);
   }
   EXPECT_GT(num_refused<SentencePieceTokenizer::Config>(files), 100);
+}
+
+// The library's trie throws an exception of its own for such a piece.
+TEST_F(TokenizerFault, APieceThatBeginsWithANul) {
+  std::string model = trained_unigram();
+  ProtoReader reader(model);
+  for (int i = 0; i < 10; ++i) reader.next();  // behind the special ones
+  const auto text = ProtoReader(reader.next()->bytes()).next()->bytes();
+  model[static_cast<size_t>(text.data() - model.data())] = '\0';
+  EXPECT_EQ(num_refused<SentencePieceTokenizer::Config>({model}), 1);
 }
 
 TEST_F(TokenizerFault, Llama2cVocabularies) {

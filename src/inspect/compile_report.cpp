@@ -169,12 +169,13 @@ CompileReport compile_report(const LoweredStep& step, const std::filesystem::pat
   for (const ProgramValue& input : program.inputs) out.arguments.push_back(input.name);
 
   if (!save.empty()) check_replaceable(save);
-  CompilerLog log;
+  let_plugins_warn();
   const auto compiler = make_compiler(step.target);
   out.compiler = compiler_text(*compiler);
   const CompileOptions options{.overrides = {step.options.begin(), step.options.end()}};
   const auto start = Clock::now();
   std::unique_ptr<CompiledProgram> compiled;
+  CompilerLog log;
   try {
     compiled = compiler->compile(program, options);
   } catch (const DoesNotFitError& error) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
@@ -37,31 +38,54 @@ void write_all(int file, std::string_view text) {
   }
 }
 
+// Static: a signal handler uses them. -1: nothing is being taken.
+int g_saved = -1, g_file = -1;
+struct sigaction g_before;
+
+void pass_on(int from, int to) {
+  std::array<char, 1 << 12> part;
+  off_t at = 0;
+  for (ssize_t n = 0; (n = ::pread(from, part.data(), part.size(), at)) > 0; at += n)
+    write_all(to, {part.data(), static_cast<size_t>(n)});
+}
+
+extern "C" void show_and_abort(int signal) {
+  pass_on(g_file, g_saved);
+  ::sigaction(signal, &g_before, nullptr);
+  ::raise(signal);
+}
+
 }  // namespace
 
-CompilerLog::CompilerLog(const char* level) {
-  ::setenv("TF_CPP_MIN_LOG_LEVEL", level, /*overwrite=*/0);
+void let_plugins_warn() { ::setenv("TF_CPP_MIN_LOG_LEVEL", "1", /*overwrite=*/0); }
+
+CompilerLog::CompilerLog() {
   std::fflush(stderr);
-  file_ = ::memfd_create("compiler log", MFD_CLOEXEC);
-  saved_ = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-  if (file_ >= 0 && saved_ >= 0 && ::dup2(file_, STDERR_FILENO) >= 0) return;
-  if (saved_ >= 0) ::close(saved_);
-  if (file_ >= 0) ::close(file_);
-  saved_ = file_ = -1;
+  g_file = ::memfd_create("compiler log", MFD_CLOEXEC);
+  g_saved = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+  struct sigaction action = {};
+  action.sa_handler = show_and_abort;
+  if (g_file >= 0 && g_saved >= 0 && ::dup2(g_file, STDERR_FILENO) >= 0 &&
+      ::sigaction(SIGABRT, &action, &g_before) == 0)
+    return;
+  if (g_saved >= 0) ::close(g_saved);
+  if (g_file >= 0) ::close(g_file);
+  g_saved = g_file = -1;
 }
 
 std::string CompilerLog::text() {
-  if (file_ < 0) return {};
+  if (g_file < 0) return {};
   std::fflush(stderr);
-  ::dup2(saved_, STDERR_FILENO);
+  ::dup2(g_saved, STDERR_FILENO);
+  ::sigaction(SIGABRT, &g_before, nullptr);
   std::string out;
   std::array<char, 1 << 16> part;
-  ::lseek(file_, 0, SEEK_SET);
-  for (ssize_t n = 0; (n = ::read(file_, part.data(), part.size())) > 0;)
+  ::lseek(g_file, 0, SEEK_SET);
+  for (ssize_t n = 0; (n = ::read(g_file, part.data(), part.size())) > 0;)
     out.append(part.data(), static_cast<size_t>(n));
-  ::close(saved_);
-  ::close(file_);
-  saved_ = file_ = -1;
+  ::close(g_saved);
+  ::close(g_file);
+  g_saved = g_file = -1;
   return out;
 }
 

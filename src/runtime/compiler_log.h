@@ -8,22 +8,21 @@
 
 namespace axle {
 
-/// Takes what the whole process writes to standard error from its construction to text(). Where
-/// that cannot be taken it takes nothing and everything is as before.
+/// Makes plugins that are loaded from now on write warnings; the user's own setting stays.
+void let_plugins_warn();
+
+/// Takes what the whole process writes to standard error from its construction to text(); one at a
+/// time. Where that cannot be taken it takes nothing and everything is as before. A process that is
+/// aborted meanwhile still shows what it wrote.
 class CompilerLog {
  public:
-  /// `level`: what a plugin that is loaded from now on writes at least, as TF_CPP_MIN_LOG_LEVEL
-  /// counts (1: warnings); the user's own setting stays.
-  explicit CompilerLog(const char* level = "1");
+  CompilerLog();
   /// Passes on what was not taken with text().
   ~CompilerLog();
   CompilerLog(const CompilerLog&) = delete;
   CompilerLog& operator=(const CompilerLog&) = delete;
   /// Ends the taking; what was written.
   std::string text();
-
- private:
-  int saved_ = -1, file_ = -1;
 };
 
 /// The messages of the lines "W1121 23:12:12.335242 2503 file.cc:3402] message" (warnings and

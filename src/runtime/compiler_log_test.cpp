@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 namespace axle {
 namespace {
 
@@ -38,6 +40,16 @@ TEST(CompilerLog, PassesOnWhatNobodyTook) {
     write_to_stderr("a line\n");
   }
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "a line\n");
+}
+
+TEST(CompilerLogDeathTest, AnAbortedProcessShowsIt) {
+  EXPECT_DEATH(
+      {
+        const CompilerLog log;
+        write_to_stderr("Check failed: the reason\n");
+        std::abort();
+      },
+      "Check failed: the reason");
 }
 
 TEST(CompilerLog, WarningsAreReadOnceEach) {

@@ -2,12 +2,11 @@
 // start of the process to the first call of the compiler. No device is needed for the first.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <fstream>
-#include <sstream>
 
 #include "base/error.h"
+#include "base/process_start.h"
 #include "ops/random.h"
 #include "recipes/resolve.h"
 #include "runtime/runtime.h"
@@ -72,21 +71,6 @@ BENCHMARK_CAPTURE(step_to_stablehlo, fuji_1B_v3, std::string("fuji-1B-v3"))
 BENCHMARK_CAPTURE(step_to_stablehlo, quickstart, std::string("quickstart"))
     ->Unit(benchmark::kMillisecond);
 
-// Seconds since this process was started, in steps of the kernel's clock (10 ms).
-double process_secs() {
-  std::ifstream file("/proc/self/stat");
-  std::string text((std::istreambuf_iterator<char>(file)), {});
-  std::istringstream fields(text.substr(text.rfind(')') + 2));
-  std::string skipped;
-  for (int i = 0; i < 19; ++i) fields >> skipped;
-  double start_ticks = 0;
-  fields >> start_ticks;
-  timespec now{};
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec) -
-         start_ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
-}
-
 // What `axle train` does up to its first call of the compiler. Before all else, since a process
 // starts only once and a used heap hides what tracing needs.
 std::string start_to_first_compile(const std::string& recipe) {
@@ -95,7 +79,7 @@ std::string start_to_first_compile(const std::string& recipe) {
     const auto runtime = make_runtime({});
     const double peak_mb = peak_growth_mb([&] { step_program(job.parts); });
     return fmt::format("{:.0f} ms; tracing, differentiating and lowering took {:.1f} MB at most",
-                       process_secs() * 1e3, peak_mb);
+                       secs_since_process_start() * 1e3, peak_mb);
   } catch (const DeviceError& error) {
     return fmt::format("not measured: {}", error.what());
   }

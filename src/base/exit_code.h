@@ -11,12 +11,12 @@ enum class ExitCode : int {
   kData = 3,                  // input data missing, unreadable or malformed
   kStorage = 4,               // a file system or object store failed
   kDevice = 5,                // a PJRT plugin or device failed
-  kDoesNotFit = 6,            // the program needs more memory than the target has
+  kDoesNotFit = 6,            // the program needs more memory than the machine has
   kDoesNotCompile = 7,        // the target's compiler refused the program
   kRerunElsewhere = 16,       // a result could not be reproduced on this device
   kValidationFailed = 17,     // a number that is not finite, or unlike its reference
   kHang = 18,                 // no progress within the watchdog's time
-  kTerminatedAndSaved = 19,   // SIGTERM: stopped, every step is saved
+  kTerminatedAndSaved = 19,   // SIGTERM, SIGHUP, SIGUSR1 or SIGXCPU: stopped, every step is saved
   kInterruptedAndSaved = 130  // SIGINT: stopped, every step is saved
 };
 

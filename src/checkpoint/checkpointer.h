@@ -10,8 +10,8 @@
 #include <string>
 #include <thread>
 
+#include "base/report.h"
 #include "base/tree.h"
-#include "checkpoint/report.h"
 #include "config/describe.h"
 #include "runtime/runtime.h"
 
@@ -66,6 +66,7 @@ class Checkpointer {
   const std::filesystem::path& root() const { return root_; }
 
  private:
+  bool is_saved(int64_t step) const;
   void write(int64_t step, const Tree<HostTensor>& tensors, const Tree<std::string>& metadata);
 
   Config config_;

@@ -1,5 +1,6 @@
 // Saves that are killed, or whose system calls fail, at every place there is.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <grp.h>
 #include <gtest/gtest.h>

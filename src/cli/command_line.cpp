@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <iostream>
+#include <sstream>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -52,7 +52,8 @@ std::string command_words(const CLI::App& app) {
   return parent ? command_words(*parent) + " " + app.get_name() : app.get_name();
 }
 
-CommandLine::CommandLine(Output& out) : app_("Axle: trains and serves large models", "axle") {
+CommandLine::CommandLine(Output& out)
+    : out_(out), app_("Axle: trains and serves large models", "axle") {
   app_.set_version_flag("--version", std::string("axle ") + std::string(version()),
                         "Print the version");
   app_.set_help_flag("-h,--help", "Print this help");
@@ -101,8 +102,9 @@ ExitCode CommandLine::run(int argc, const char* const* argv) {
   try {
     app_.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // help or version
-    app_.exit(asked, std::cout, std::cerr);
-    std::cout.flush();
+    std::ostringstream text;
+    app_.exit(asked, text, text);
+    out_.write(text.str());
     return ExitCode::kOk;
   } catch (const CLI::ParseError& error) {
     check_extras();
@@ -112,7 +114,7 @@ ExitCode CommandLine::run(int argc, const char* const* argv) {
   check_extras();
   const auto verb = runs_.find(&parsed());
   if (verb == runs_.end()) {
-    std::cout << parsed().help() << std::flush;
+    out_.write(parsed().help());
     return ExitCode::kOk;
   }
   return verb->second();

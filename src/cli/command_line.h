@@ -27,6 +27,7 @@ class CommandLine {
   const CLI::App& parsed() const;
   void check_extras() const;
 
+  Output& out_;
   CLI::App app_;
   std::map<const CLI::App*, std::function<ExitCode()>> runs_;
 };

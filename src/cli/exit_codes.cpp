@@ -14,19 +14,20 @@ struct Row {
 
 constexpr Row kRows[] = {
     {ExitCode::kOk, "done"},
-    {ExitCode::kInternal, "a bug of Axle, or no memory on the host"},
+    {ExitCode::kInternal, "a bug of Axle"},
     {ExitCode::kUser,
      "a mistake in the command, the config or the recipe: trying again gives the same"},
     {ExitCode::kData, "input data missing, unreadable or malformed"},
     {ExitCode::kStorage, "a disk or object store failed, or a checkpoint is damaged"},
     {ExitCode::kDevice, "a plugin or device is missing or failed"},
-    {ExitCode::kDoesNotFit, "the program needs more device memory than there is"},
+    {ExitCode::kDoesNotFit, "the program needs more memory than the machine has"},
     {ExitCode::kDoesNotCompile, "the device's compiler refused the program"},
     {ExitCode::kRerunElsewhere, "a result could not be reproduced on this device"},
     {ExitCode::kValidationFailed,
      "a loss or gradient was not finite, or results differ from their reference"},
     {ExitCode::kHang, "no progress within the watchdog's time"},
-    {ExitCode::kTerminatedAndSaved, "SIGTERM: stopped, every step taken is saved"},
+    {ExitCode::kTerminatedAndSaved,
+     "SIGTERM, SIGHUP, SIGUSR1 or SIGXCPU: stopped, every step taken is saved"},
     {ExitCode::kInterruptedAndSaved, "Ctrl-C: stopped, every step taken is saved"},
 };
 

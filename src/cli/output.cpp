@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/process_start.h"
 
 namespace axle::cli {
 
@@ -15,9 +16,13 @@ void Output::write(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) flush();
 }
 
-// A full disk behind `> file` must not look like success.
+void Output::make_optional() {
+  survive_lost_readers();
+  optional_ = true;
+}
+
 void Output::flush() {
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+  if ((std::fflush(stdout) != 0 || std::ferror(stdout) != 0) && !optional_) {
     throw StorageError(std::string("stdout: cannot write: ") + std::strerror(errno));
   }
 }

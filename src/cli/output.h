@@ -27,11 +27,16 @@ class Output {
       write(to_text(r));
     }
   }
+  /// Throws StorageError where stdout takes no more: a full disk behind `> file` must not look like
+  /// success.
   void write(std::string_view text);
   void flush();
+  /// What is printed is not the result of the verb: from now on a console that is closed, full or
+  /// gone is no error.
+  void make_optional();
 
  private:
-  bool json_ = false;
+  bool json_ = false, optional_ = false;
 };
 
 }  // namespace axle::cli

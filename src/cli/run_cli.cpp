@@ -4,8 +4,10 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <system_error>
 
 #include "base/error.h"
+#include "base/process_start.h"
 #include "cli/command_line.h"
 
 namespace axle {
@@ -19,9 +21,15 @@ int fail(const std::string& message, ExitCode code) {
   return static_cast<int>(code);
 }
 
+int fail_internal(const std::exception& error) {
+  return fail(std::string("internal error: ") + error.what() + " (a bug of Axle)",
+              ExitCode::kInternal);
+}
+
 }  // namespace
 
 int run_cli(int argc, char** argv) {
+  prepare_process();
   try {
     cli::Output out;
     const ExitCode code = cli::CommandLine(out).run(argc, argv);
@@ -32,10 +40,15 @@ int run_cli(int argc, char** argv) {
   } catch (const Error& error) {
     return fail(error.what(), error.code());
   } catch (const std::bad_alloc&) {
-    return fail("out of memory on the host", ExitCode::kInternal);
+    return fail("out of memory on the host", ExitCode::kDoesNotFit);
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::resource_unavailable_try_again) return fail_internal(error);
+    return fail(
+        "the host: expected room for one more thread, got none; raise the limit of processes "
+        "(ulimit -u, or that of the container)",
+        ExitCode::kDevice);
   } catch (const std::exception& error) {
-    return fail(std::string("internal error: ") + error.what() + " (a bug of Axle)",
-                ExitCode::kInternal);
+    return fail_internal(error);
   }
 }
 

@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "checkpoint/report.h"
+#include "base/report.h"
 #include "data/tokenizer.h"
 #include "ir/host_tensor.h"
 #include "layers/model.h"
@@ -60,7 +60,7 @@ struct ModelToSave {
   std::map<std::string, std::string> files = {};
 };
 /// Makes a folder that load_model takes, with a checkpoint of step 0. Throws ConfigError if `dir`
-/// is there and not empty, StorageError.
+/// is there and not empty, StorageError; then nothing of it is left.
 void save_model(const std::filesystem::path& dir, const ModelToSave& saved);
 
 }  // namespace axle

@@ -1,4 +1,5 @@
 // Programs whose collectives are known, partitioned by the real CPU plugin for eight devices.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -12,8 +12,11 @@
 namespace axle {
 namespace {
 
+// Says nothing where standard error takes nothing, as base/report.h does.
+void print(const std::string& text) { std::fputs(text.c_str(), stderr); }
+
 bool ask(const std::string& question) {
-  fmt::print(stderr, "{}", question);
+  print(question);
   std::string answer;
   std::getline(std::cin, answer);
   return trim(answer) == "y" || trim(answer) == "Y" || trim(answer) == "yes";
@@ -28,13 +31,13 @@ class ProgressLine {
     const int64_t percent = total > 0 ? std::min<int64_t>(100, 100 * bytes / total) : 0;
     if (name == name_ && percent == percent_) return;
     if (name != name_) end();
-    fmt::print(stderr, "\r{}: {}%", name, percent);
+    print(fmt::format("\r{}: {}%", name, percent));
     name_ = name;
     percent_ = percent;
   }
   /// Before something else is printed.
   void end() {
-    if (!name_.empty()) fmt::print(stderr, "\n");
+    if (!name_.empty()) print("\n");
     name_.clear();
   }
 
@@ -51,7 +54,7 @@ FetchOptions terminal_fetch_options(bool yes) {
   FetchOptions out{.yes = yes};
   out.say = [progress](const std::string& line) {
     progress->end();
-    fmt::print(stderr, "{}\n", line);
+    print(line + "\n");
   };
   if (is_shown && ::isatty(STDIN_FILENO) != 0) out.ask = ask;
   if (is_shown) {

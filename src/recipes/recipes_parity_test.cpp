@@ -1,5 +1,6 @@
 // Recipes against the published ones: the numbers of the training run that both have. Parameters:
 // see inspect/parameter_table_parity_test.cpp.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -33,7 +33,6 @@ void Gate::hold_at(int64_t step) const {
 }
 
 int train_in_this_process(const std::vector<std::string>& arguments) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes then fails the write, as a full disk does
   try {
     Trainer::Config config;
     from_yaml(config, read_file(arguments.at(0)));
@@ -78,7 +77,7 @@ TrainProcess::~TrainProcess() {
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
   }
-  ::close(output_fd_);
+  close_output();
   ::close(gate_fd_);
 }
 
@@ -103,6 +102,9 @@ bool TrainProcess::wait_at_gate(int64_t step) {
 }
 void TrainProcess::open_gate() {
   if (::write(gate_fd_, "g", 1) != 1) throw StorageError("the gate is broken");
+}
+void TrainProcess::close_output() {
+  if (output_fd_ >= 0) ::close(std::exchange(output_fd_, -1));
 }
 void TrainProcess::signal(int number) { ::kill(pid_, number); }
 

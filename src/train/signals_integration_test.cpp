@@ -1,10 +1,11 @@
-// SIGTERM and Ctrl-C: the run saves, ends with the code that says so, and can go on.
+// Signals that ask for an end: the run saves, ends with the code that says so, and can go on.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstring>
 
 #include "base/exit_code.h"
 #include "checkpoint/folder.h"
@@ -128,12 +129,43 @@ TEST_P(Signals, WhileItCompilesEndTheRunBehindIt) {
   EXPECT_THAT(run.output(), HasSubstr("stopped by a signal before step 1, with nothing new"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Both, Signals,
+INSTANTIATE_TEST_SUITE_P(All, Signals,
                          testing::Values(SignalCase{SIGTERM, ExitCode::kTerminatedAndSaved},
+                                         SignalCase{SIGHUP, ExitCode::kTerminatedAndSaved},
+                                         SignalCase{SIGUSR1, ExitCode::kTerminatedAndSaved},
+                                         SignalCase{SIGXCPU, ExitCode::kTerminatedAndSaved},
                                          SignalCase{SIGINT, ExitCode::kInterruptedAndSaved}),
-                         [](const auto& c) {
-                           return c.param.number == SIGTERM ? "Terminate" : "Interrupt";
-                         });
+                         [](const auto& c) { return ::sigabbrev_np(c.param.number); });
+
+// A program that nohup has started.
+TEST(Signals, AHangUpThatIsIgnoredEndsNothing) {
+  const TempDir dir;
+  Trainer::Config config = tiny_config();
+  config.max_steps = 7;
+  config.writers["gate"] = Gate::Config{.steps = {5}};
+  const auto before = std::signal(SIGHUP, SIG_IGN);  // the process takes it over
+  TrainProcess run(config, dir.path(), "run");
+  std::signal(SIGHUP, before);
+  ASSERT_TRUE(run.wait_at_gate(5)) << run.output();
+  run.signal(SIGHUP);
+  run.open_gate();
+  EXPECT_EQ(run.wait(), 0) << run.output();
+  EXPECT_EQ(state_of(dir.path() / "run").step, 7);
+}
+
+TEST(Signals, ALostConsoleEndsNothing) {
+  const TempDir dir;
+  Trainer::Config config = tiny_config();
+  config.max_steps = 9;
+  config.writers["gate"] = Gate::Config{.steps = {5}};
+  TrainProcess run(config, dir.path(), "run");
+  ASSERT_TRUE(run.wait_at_gate(5)) << run.output();
+  run.close_output();
+  run.open_gate();
+  EXPECT_EQ(run.wait(), 0);
+  EXPECT_EQ(state_of(dir.path() / "run").step, 9);
+  expect_no_holes(dir.path() / "run", 9);
+}
 
 TEST(Signals, ASecondInterruptEndsTheStartAtOnce) {
   const TempDir dir;

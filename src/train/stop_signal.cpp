@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <string_view>
@@ -23,35 +24,50 @@ extern "C" void on_signal(int signal) {
   errno = error;
 }
 
+struct Row {
+  int signal;
+  void (*handler)(int);
+};
+
+// Of those that are ignored the failed write tells.
+const std::array kRows = {Row{SIGINT, on_signal},  Row{SIGTERM, on_signal}, Row{SIGHUP, on_signal},
+                          Row{SIGUSR1, on_signal}, Row{SIGXCPU, on_signal}, Row{SIGPIPE, SIG_IGN},
+                          Row{SIGXFSZ, SIG_IGN}};
+
 }  // namespace
 
 struct StopSignal::Saved {
-  struct sigaction interrupt, terminate;
+  std::array<struct sigaction, kRows.size()> actions;
 };
 
 StopSignal::StopSignal() : saved_(new Saved) {
   g_signal = 0;
-  struct sigaction action = {};
-  action.sa_handler = on_signal;
-  action.sa_flags = SA_RESTART;
-  sigaction(SIGINT, &action, &saved_->interrupt);
-  sigaction(SIGTERM, &action, &saved_->terminate);
+  for (size_t i = 0; i < kRows.size(); ++i) {
+    const auto [signal, handler] = kRows[i];
+    struct sigaction& before = saved_->actions[i];
+    sigaction(signal, nullptr, &before);
+    if (signal == SIGHUP && before.sa_handler == SIG_IGN) continue;
+    struct sigaction action = {};
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    sigaction(signal, &action, nullptr);
+  }
 }
 
 StopSignal::~StopSignal() {
-  sigaction(SIGINT, &saved_->interrupt, nullptr);
-  sigaction(SIGTERM, &saved_->terminate, nullptr);
+  for (size_t i = 0; i < kRows.size(); ++i)
+    sigaction(kRows[i].signal, &saved_->actions[i], nullptr);
   delete saved_;
 }
 
 ExitCode StopSignal::requested() const {
   switch (g_signal) {
+    case 0:
+      return ExitCode::kOk;
     case SIGINT:
       return ExitCode::kInterruptedAndSaved;
-    case SIGTERM:
-      return ExitCode::kTerminatedAndSaved;
     default:
-      return ExitCode::kOk;
+      return ExitCode::kTerminatedAndSaved;
   }
 }
 

@@ -54,6 +54,8 @@ class TrainProcess {
   /// Waits for the gate of `step`.
   bool wait_at_gate(int64_t step);
   void open_gate();
+  /// From now on nobody reads what it prints, as when a terminal goes.
+  void close_output();
   void signal(int number);
   /// Lets it write files no longer than this, or again as long as it likes.
   void limit_files(int64_t bytes);

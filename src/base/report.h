@@ -1,7 +1,5 @@
-// How checkpoints tell of what went wrong without stopping anything.
+// How work that goes on tells of what went wrong.
 #pragma once
-
-#include <fmt/format.h>
 
 #include <cstdio>
 #include <functional>

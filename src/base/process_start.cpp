@@ -1,0 +1,44 @@
+#include "base/process_start.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+
+namespace axle {
+
+void prepare_process() {
+  // The wrong way round, so that they fail as they would have done closed.
+  constexpr int kModes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    // The lowest free number is taken, which is this one.
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)::open("/dev/null", kModes[fd]);
+  }
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+void survive_lost_readers() { std::signal(SIGPIPE, SIG_IGN); }
+
+double secs_since_process_start() {
+  std::ifstream file("/proc/self/stat");
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  // The fields behind the program's name, which may hold anything.
+  std::istringstream fields(text.substr(std::min(text.rfind(')') + 1, text.size())));
+  constexpr int kBefore = 19;  // fields between the name and the start
+  std::string skipped;
+  for (int i = 0; i < kBefore; ++i) fields >> skipped;
+  double start_ticks = 0;
+  timespec now = {};
+  if (!(fields >> start_ticks) || ::clock_gettime(CLOCK_BOOTTIME, &now) != 0) return 0;
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec) -
+         start_ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+}  // namespace axle

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/threads.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/read.h"
 #include "checkpoint/write.h"
@@ -51,11 +52,16 @@ std::optional<int64_t> Checkpointer::last_saved() {
   return last_saved_;
 }
 
+// Somebody may have removed it since.
+bool Checkpointer::is_saved(int64_t step) const {
+  return last_saved_ == step && path_exists(checkpoint_folder(root_, step));
+}
+
 void Checkpointer::save(int64_t step, std::span<const ProgramValue> state,
                         std::span<const ArrayPtr> arrays, Tree<std::string> metadata) {
   AXLE_CHECK(state.size() == arrays.size(), "one array for each value of the state");
   wait();  // before the copy: the host never holds two states
-  if (last_saved_ == step) return;
+  if (is_saved(step)) return;
   Tree<HostTensor> tensors;
   for (size_t i = 0; i < state.size(); ++i) tensors.emplace(state[i].name, arrays[i]->to_host());
   save(step, std::move(tensors), std::move(metadata));
@@ -63,11 +69,11 @@ void Checkpointer::save(int64_t step, std::span<const ProgramValue> state,
 
 void Checkpointer::save(int64_t step, Tree<HostTensor> tensors, Tree<std::string> metadata) {
   wait();
-  if (last_saved_ == step) return;
+  if (is_saved(step)) return;
   if (config_.mode == SaveMode::kBlocking) return write(step, tensors, metadata);
-  thread_ = std::thread([this, step, tensors = std::move(tensors), metadata = std::move(metadata)] {
-    write(step, tensors, metadata);
-  });
+  const auto saved = std::make_shared<const Tree<HostTensor>>(std::move(tensors));
+  const auto work = [this, step, saved, metadata] { write(step, *saved, metadata); };
+  if (!try_start(thread_, work)) work();
 }
 
 void Checkpointer::write(int64_t step, const Tree<HostTensor>& tensors,

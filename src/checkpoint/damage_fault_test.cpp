@@ -1,8 +1,11 @@
 // Stored bytes that are not what was written: every damage is found, named by file and offset, and
 // the newest good checkpoint is used.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "checkpoint/checkpoint_test.h"
@@ -10,6 +13,7 @@
 #include "checkpoint/restore.h"
 #include "checkpoint/write.h"
 #include "io/file.h"
+#include "testing/error_of.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -21,6 +25,25 @@ using ::testing::ThrowsMessage;
 
 // Chunks are small, so that files have many, and not all of one size.
 constexpr WriteOptions kSmall{.file_bytes = 20000, .chunk_bytes = 1000};
+
+// What `f` fails with in a process that is nobody's: permissions do not hold root up.
+std::string error_of_unprivileged(const std::function<void()>& f) {
+  int pipe[2];
+  if (::pipe(pipe) != 0) return "no pipe";
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    constexpr uid_t kNobody = 65534;
+    if (::geteuid() == 0 && ::setresuid(kNobody, kNobody, kNobody) != 0) ::_exit(1);
+    const std::string error = error_of<StorageError>(f);
+    ::_exit(::write(pipe[1], error.data(), error.size()) < 0);
+  }
+  ::close(pipe[1]);
+  ::waitpid(pid, nullptr, 0);
+  char text[4096] = {};
+  const ssize_t size = ::read(pipe[0], text, sizeof text);
+  ::close(pipe[0]);
+  return {text, static_cast<size_t>(std::max<ssize_t>(size, 0))};
+}
 
 class Damage : public ::testing::Test {
  protected:
@@ -55,6 +78,25 @@ class Damage : public ::testing::Test {
   const TempDir dir_;
   std::vector<std::pair<std::filesystem::path, std::string>> files_;
 };
+
+// What the system does not let us read may be whole: nothing older is taken in its place.
+TEST_F(Damage, WhatMayNotBeReadIsNoDamage) {
+  std::filesystem::permissions(dir_.path(), std::filesystem::perms::all);
+  const auto error_without = [&](const std::filesystem::path& path) {
+    const auto before = std::filesystem::status(path).permissions();
+    std::filesystem::permissions(path, std::filesystem::perms::none);
+    const std::string error = error_of_unprivileged([&] { restore_tensors(dir_.path()); });
+    std::filesystem::permissions(path, before);
+    return error;
+  };
+  const auto folder = checkpoint_folder(dir_.path(), 2);
+  for (const auto& path : {folder / "manifest.json", folder / "data_00001.bin", folder}) {
+    EXPECT_THAT(error_without(path),
+                HasSubstr(": Permission denied; the checkpoint of step 2 may be whole"));
+  }
+  EXPECT_THAT(error_without(dir_.path()), HasSubstr(": Permission denied"));
+  EXPECT_EQ(error_of_unprivileged([&] { restore_tensors(dir_.path()); }), "no error");
+}
 
 TEST_F(Damage, NoneAtFirst) {
   EXPECT_EQ(files_.size(), 3u);  // two data files and the manifest

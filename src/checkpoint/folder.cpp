@@ -44,7 +44,11 @@ fs::path temporary_folder(const fs::path& root, int64_t step) {
 
 std::vector<int64_t> checkpoint_steps(const fs::path& root) {
   std::vector<int64_t> steps;
-  if (!directory_exists(root)) return steps;
+  std::error_code error;
+  const auto status = fs::status(root, error);
+  if (error && status.type() != fs::file_type::not_found)
+    fail_storage(root, "inspect", error.value());
+  if (!fs::is_directory(status)) return steps;
   for (const fs::path& entry : list_directory(root)) {
     if (const auto step = step_of(entry.filename().string())) steps.push_back(*step);
   }

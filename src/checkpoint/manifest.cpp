@@ -120,7 +120,8 @@ std::string to_text(const Manifest& manifest) {
                      {"chunk_bytes", manifest.chunk_bytes},
                      {"files", std::move(files)},
                      {"tensors", std::move(tensors)}};
-  std::string text = json.dump(1) + "\n";
+  // A path in the metadata that is not UTF-8 must not make a save fail.
+  std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
   AXLE_CHECK(text.starts_with(kHead), "the hash must come first");
   text.replace(kHead.size(), kNoHash.size(), hash_of(text));
   return text;

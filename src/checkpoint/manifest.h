@@ -42,7 +42,7 @@ struct StoredTensor {
 
 struct Manifest {
   int64_t step = 0;
-  /// Small named texts beside the tensors: the position in the data, the hash of the config.
+  /// Small named texts beside the tensors: the position in the data, the config.
   Tree<std::string> metadata;
   int64_t chunk_bytes = kChunkBytes;
   std::vector<DataFile> files;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "checkpoint/folder.h"
+#include "io/file.h"
 
 namespace axle {
 namespace {
@@ -69,6 +70,11 @@ std::optional<CheckpointInfo> restore_newest(
       return CheckpointInfo{.step = *it, .metadata = stored.manifest().metadata};
     } catch (const UnknownVersionError&) {
       throw;
+    } catch (const AccessError& error) {
+      throw StorageError(
+          fmt::format("{}; the checkpoint of step {} may be whole: let it be read, or move it away "
+                      "to go on from the one before it",
+                      error.what(), *it));
     } catch (const StorageError& error) {
       report(fmt::format("WARNING: damaged checkpoint: {}", error.what()));
       if (first_error.empty()) first_error = error.what();
@@ -95,11 +101,13 @@ std::optional<RestoredTensors> restore_tensors(const std::filesystem::path& root
 
 std::optional<RestoredArrays> restore_arrays(const std::filesystem::path& root, Runtime& runtime,
                                              const Mesh& mesh, std::span<const ProgramValue> state,
+                                             const CheckMetadata& check_metadata,
                                              const Report& report) {
   Tree<size_t> index;
   for (size_t i = 0; i < state.size(); ++i) index.emplace(state[i].name, i);
   RestoredArrays out;
   const auto begin = [&](const Manifest& manifest) {
+    if (check_metadata) check_metadata(manifest.metadata);
     check_matches(checkpoint_folder(root, manifest.step), manifest, state);
     out.arrays.assign(state.size(), nullptr);
     return [&](const std::string& path, HostTensor value) {

@@ -12,6 +12,7 @@
 #include "config/register.h"
 #include "config/serialize.h"
 #include "data/text_input.h"
+#include "io/created_folders.h"
 #include "io/file.h"
 #include "layers/causal_lm.h"
 
@@ -102,6 +103,20 @@ std::optional<RestoredTensors> restore_below(const fs::path& root, std::string_v
   return out;
 }
 
+void fill(const fs::path& dir, const ModelToSave& saved) {
+  for (const auto& [name, bytes] : saved.files) replace_file(dir / name, bytes);
+  Tree<HostTensor> tensors;
+  for (const auto& [path, value] : saved.parameters)
+    tensors.emplace(join_path(kModelPath, path), value);
+  write_checkpoint(checkpoints(dir), 0, tensors, {});
+  const ModelFolderConfig config{
+      .model = saved.model,
+      .input = TextInput::Config{
+          .tokenizer = saved.tokenizer, .seq_len = saved.context_len, .batch_size = 1}};
+  // Last: a folder without it holds no model.
+  replace_file(config_file(dir), fmt::format("# axle {}\n{}", version(), to_yaml(config)));
+}
+
 }  // namespace
 
 LoadedModel load_model(const fs::path& dir, Weights weights, const Report& report) {
@@ -155,18 +170,16 @@ void save_model(const fs::path& dir, const ModelToSave& saved) {
         fmt::format("{}: expected a new or empty folder, got one with files in it; name another",
                     dir.string()));
   }
-  make_directories(dir);
-  for (const auto& [name, bytes] : saved.files) replace_file(dir / name, bytes);
-  Tree<HostTensor> tensors;
-  for (const auto& [path, value] : saved.parameters)
-    tensors.emplace(join_path(kModelPath, path), value);
-  write_checkpoint(checkpoints(dir), 0, tensors, {});
-  const ModelFolderConfig config{
-      .model = saved.model,
-      .input = TextInput::Config{
-          .tokenizer = saved.tokenizer, .seq_len = saved.context_len, .batch_size = 1}};
-  // Last: a folder without it holds no model.
-  replace_file(config_file(dir), fmt::format("# axle {}\n{}", version(), to_yaml(config)));
+  const auto created = create_missing_folders(dir);
+  try {
+    fill(dir, saved);
+  } catch (...) {
+    // Nobody shall take a part for a model, or have to clear it away before the next trial.
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(dir, ignored)) fs::remove_all(entry, ignored);
+    remove_empty_folders(created);
+    throw;
+  }
 }
 
 AXLE_REGISTER(ModelFolderConfig)

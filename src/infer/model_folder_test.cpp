@@ -57,6 +57,24 @@ TEST_F(ModelFolder, NothingIsOverwritten) {
               HasSubstr("file: expected a new or empty folder"));
 }
 
+TEST_F(ModelFolder, WhatFailsLeavesNothing) {
+  make_directories(dir_ / "empty");
+  const auto fail = [&](const std::filesystem::path& dir) {
+    return error_of<StorageError>([&] {
+      // The second file cannot be made, and has the first one beside it.
+      save_model(dir, {.model = tiny_.config,
+                       .tokenizer = ByteTokenizer::Config{.vocab_size = 258},
+                       .parameters = below_model(),
+                       .context_len = 99,
+                       .files = {{"a", "x"}, {"no/such/folder", "x"}}});
+    });
+  };
+  EXPECT_THAT(fail(dir_.path() / "new" / "below"), HasSubstr("no/such/folder: cannot"));
+  EXPECT_FALSE(path_exists(dir_ / "new"));
+  EXPECT_THAT(fail(dir_ / "empty"), HasSubstr("no/such/folder: cannot"));
+  EXPECT_TRUE(list_directory(dir_ / "empty").empty());
+}
+
 TEST_F(ModelFolder, OfARunTheNewestParametersOrTheirAverageAreTaken) {
   save(dir_ / "run");
   Tree<HostTensor> state = tiny_.parameters;

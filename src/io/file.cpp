@@ -13,7 +13,6 @@
 #include <system_error>
 #include <utility>
 
-#include "base/error.h"
 #include "io/file_reader.h"
 
 namespace axle {
@@ -89,8 +88,12 @@ std::optional<fs::path> replaceable_file(const fs::path& path) {
 }  // namespace
 
 void fail_storage(const fs::path& path, std::string_view action, int error_number) {
-  throw StorageError(fmt::format("{}: cannot {}: {}", path.string(), action,
-                                 std::generic_category().message(error_number)));
+  const std::string message = fmt::format("{}: cannot {}: {}", path.string(), action,
+                                          std::generic_category().message(error_number));
+  constexpr int kRefusals[] = {EACCES, EPERM,  EMFILE,    ENFILE,  ENOMEM,
+                               EAGAIN, ESTALE, ETIMEDOUT, ENOTCONN};
+  if (std::ranges::count(kRefusals, error_number) > 0) throw AccessError(message);
+  throw StorageError(message);
 }
 
 std::string read_file(const fs::path& path, int64_t max_bytes) {
@@ -129,6 +132,12 @@ int64_t file_bytes(const fs::path& path) {
   const auto size = fs::file_size(path, error);
   if (error) fail_storage(path, "inspect", error.value());
   return static_cast<int64_t>(size);
+}
+
+bool is_open_at(int fd, const fs::path& path) {
+  struct stat ours, there;
+  if (::stat(path.c_str(), &there) != 0) return errno != ENOENT && errno != ENOTDIR;
+  return ::fstat(fd, &ours) == 0 && ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
 void replace_file(const fs::path& path, std::string_view bytes) {

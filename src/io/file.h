@@ -20,8 +20,14 @@ namespace axle {
 
 class FileWriter;
 
-/// Throws StorageError "PATH: cannot ACTION: <text of errno>"; for the code that makes system calls
-/// itself.
+/// The system refuses for now (permissions, too many open files, a server that does not answer):
+/// what is stored may be whole.
+struct AccessError : StorageError {
+  using StorageError::StorageError;
+};
+
+/// Throws StorageError "PATH: cannot ACTION: <text of errno>", an AccessError where errno says
+/// that; for the code that makes system calls itself.
 [[noreturn]] void fail_storage(const std::filesystem::path& path, std::string_view action,
                                int error_number);
 
@@ -44,6 +50,8 @@ auto storage_error_as(Fn&& fn) {
 bool path_exists(const std::filesystem::path& path);
 bool directory_exists(const std::filesystem::path& path);
 int64_t file_bytes(const std::filesystem::path& path);
+/// True if `path` names what is open as `fd`: false once it was removed, renamed or replaced.
+bool is_open_at(int fd, const std::filesystem::path& path);
 
 /// Puts `bytes` into `path` so that a reader, or a restart after a crash, sees the old file or the
 /// new one, never a part: written to a temporary beside it, flushed to the disk, renamed over it,
@@ -97,6 +105,8 @@ class FileWriter {
   /// Bytes in the file: those found at opening and those written since.
   int64_t size() const { return size_; }
   const std::filesystem::path& path() const { return path_; }
+  /// True while the path names the file that is written.
+  bool is_in_place() const { return is_open_at(fd_, path_); }
 
  private:
   std::filesystem::path path_;  // for messages

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -21,6 +20,10 @@ namespace {
 // A signal does not end a blocking flock() whose handler restarts system calls, so we look again.
 constexpr std::chrono::milliseconds kPause(100);
 
+std::filesystem::path folder_of(const std::filesystem::path& file) {
+  return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+}
+
 std::string holder_text(int fd) {
   char text[32] = {};
   const ssize_t n = ::pread(fd, text, sizeof(text) - 1, 0);
@@ -32,8 +35,21 @@ std::string holder_text(int fd) {
 
 }  // namespace
 
-// A constructor of its own: whatever the others throw, the destructor closes the file.
-FileLock::FileLock(std::filesystem::path path, Open) : path_(std::move(path)) { open_file(); }
+// A constructor of its own: whatever the others throw, the destructor closes the files.
+FileLock::FileLock(std::filesystem::path path, Open) : path_(std::move(path)) {}
+
+FileLock::~FileLock() {
+  // The lock file stays, so that one folder has one.
+  for (const int fd : {fd_, folder_fd_}) {
+    if (fd >= 0) ::close(fd);
+  }
+}
+
+void FileLock::open_folder() {
+  const auto folder = folder_of(path_);
+  folder_fd_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder_fd_ < 0) fail_storage(folder, "open", errno);
+}
 
 void FileLock::open_file() {
   if (fd_ >= 0) ::close(fd_);
@@ -41,11 +57,13 @@ void FileLock::open_file() {
   if (fd_ < 0) fail_storage(path_, "open the lock file", errno);
 }
 
-bool FileLock::is_in_place() const {
-  struct stat ours, there;
-  return ::fstat(fd_, &ours) == 0 && ::stat(path_.c_str(), &there) == 0 &&
-         ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+// False if another process holds the folder, whose lock file has been removed.
+bool FileLock::lock_folder() {
+  if (::flock(folder_fd_, LOCK_EX | LOCK_NB) == 0) return true;
+  return errno != EWOULDBLOCK;  // some file systems lock no folders
 }
+
+bool FileLock::folder_is_in_place() const { return is_open_at(folder_fd_, folder_of(path_)); }
 
 FileLock::FileLock(std::filesystem::path path)
     : FileLock(std::move(path), [](const std::string&) { return false; }) {}
@@ -53,15 +71,22 @@ FileLock::FileLock(std::filesystem::path path)
 FileLock::FileLock(std::filesystem::path path,
                    const std::function<bool(const std::string& holder)>& keep_waiting)
     : FileLock(std::move(path), Open()) {
+  open_folder();
+  open_file();
   while (true) {
+    std::string holder = "another process";  // it is not known where the lock file was removed
     if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) {
       // Its holder may have removed the file since we opened it: others would lock another.
-      if (is_in_place()) break;
-      open_file();
-      continue;
+      if (!is_open_at(fd_, path_)) {
+        open_file();
+        continue;
+      }
+      if (lock_folder()) break;
+    } else if (errno == EWOULDBLOCK) {
+      holder = holder_text(fd_);
+    } else {
+      fail_storage(path_, "lock", errno);
     }
-    if (errno != EWOULDBLOCK) fail_storage(path_, "lock", errno);
-    const std::string holder = holder_text(fd_);
     if (!keep_waiting(holder)) {
       throw StorageError(
           fmt::format("{}: expected a folder that no other run uses, got one held by {}; "
@@ -76,8 +101,5 @@ FileLock::FileLock(std::filesystem::path path,
   if (::pwrite(fd_, note.data(), note.size(), 0) != static_cast<ssize_t>(note.size()))
     fail_storage(path_, "lock", errno);
 }
-
-// The file stays, so that one folder has one lock.
-FileLock::~FileLock() { ::close(fd_); }
 
 }  // namespace axle

@@ -8,6 +8,8 @@
 namespace axle {
 
 /// Held until destroyed, or until the process ends in whatever way: a crash leaves no stale lock.
+/// The folder that holds the file is locked with it, where its file system can: whoever removes the
+/// file lets no second process in.
 class FileLock {
  public:
   /// Creates the file if missing and writes the process id into it. Throws StorageError naming the
@@ -20,14 +22,18 @@ class FileLock {
   ~FileLock();
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
+  /// True while the folder that was locked is where it was: neither removed nor renamed, and no
+  /// other in its place.
+  bool folder_is_in_place() const;
 
  private:
   struct Open {};
   FileLock(std::filesystem::path path, Open);
   void open_file();
-  bool is_in_place() const;
+  void open_folder();
+  bool lock_folder();
   std::filesystem::path path_;
-  int fd_ = -1;
+  int fd_ = -1, folder_fd_ = -1;
 };
 
 }  // namespace axle

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "checkpoint/report.h"
+#include "base/report.h"
 #include "config/register.h"
 
 namespace axle {
@@ -22,6 +22,11 @@ MetricsLog::~MetricsLog() {
 
 void MetricsLog::write(const StepRecord& record) {
   if (record.step == restored_step_ && evaluated_.contains(record.split)) return;
+  check_in_place();
+  if (removed_) {  // the run is ending
+    ++num_lost_;
+    return;
+  }
   nlohmann::ordered_json line;
   line["step"] = record.step;
   if (!record.split.empty()) line["split"] = record.split;
@@ -38,8 +43,18 @@ void MetricsLog::write(const StepRecord& record) {
   }
 }
 
+void MetricsLog::check_in_place() {
+  if (removed_ || file_.is_in_place()) return;
+  removed_ = true;
+  throw StorageError(
+      fmt::format("{}: expected the file that this run writes, got it removed or replaced; run the "
+                  "same command to go on with a new one",
+                  file_.path().string()));
+}
+
 // Lines are in the file already; this brings them to the disk, where a failure loses none.
 void MetricsLog::flush() {
+  check_in_place();
   try {
     file_.sync();
   } catch (const StorageError&) {

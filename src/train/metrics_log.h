@@ -20,17 +20,20 @@ class MetricsLog final : public SummaryWriter {
   MetricsLog(const Config& cfg, const Dims& dims, const Scope& scope);
   /// Tells how many lines were lost, if any.
   ~MetricsLog() override;
+  /// These throw StorageError, once, where the file has been removed or replaced.
   void write(const StepRecord& record) override;
   void flush() override;
   /// The evaluations of the restored step that the log holds already.
   const std::set<std::string>& evaluated() const { return evaluated_; }
 
  private:
+  void check_in_place();
   int64_t restored_step_;
   std::set<std::string> evaluated_;  // splits of the restored step
   FileWriter file_;
   int64_t num_lost_ = 0;
-  bool torn_ = false;  // the file may end in the middle of a line
+  bool torn_ = false;     // the file may end in the middle of a line
+  bool removed_ = false;  // the file is no longer in the folder
 };
 
 /// What a cut leaves.

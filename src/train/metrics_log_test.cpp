@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <functional>
 #include <limits>
 
+#include "base/error.h"
+#include "testing/error_of.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -48,6 +51,22 @@ TEST_F(MetricsLogTest, AResumeCutsWhatCameAfterTheRestoredStep) {
   log.write({.step = 2, .split = "b"});
   log.write({.step = 3});
   EXPECT_EQ(text(), kept + "{\"step\":2,\"split\":\"b\"}\n{\"step\":3}\n");
+}
+
+TEST_F(MetricsLogTest, AFileThatIsTakenAwayIsToldAtOnceAndOnce) {
+  const auto removed = [&] { remove_tree(path_); };
+  const auto moved = [&] { std::filesystem::rename(path_, dir_.path() / "old.jsonl"); };
+  const auto replaced = [&] { replace_file(path_, "of another\n"); };
+  for (const std::function<void()>& take_away :
+       {std::function<void()>(removed), {moved}, {replaced}}) {
+    MetricsLog log = this->log(0);
+    log.write({.step = 1});
+    take_away();
+    EXPECT_THAT(error_of<StorageError>([&] { log.write({.step = 2}); }),
+                HasSubstr("metrics.jsonl: expected the file that this run writes"));
+    EXPECT_EQ(error_of<StorageError>([&] { log.write({.step = 3}); }), "no error");
+  }
+  EXPECT_EQ(text(), "of another\n");
 }
 
 TEST_F(MetricsLogTest, LinesThatAreNoRecordsGo) {

@@ -10,18 +10,11 @@
 #include "base/version.h"
 #include "config/print.h"
 #include "config/serialize.h"
+#include "io/created_folders.h"
 #include "io/file.h"
 
 namespace axle {
 namespace {
-
-// Creates `dir` and returns what of it and its parents was not there, the innermost first.
-std::vector<std::filesystem::path> create(const std::filesystem::path& dir) {
-  std::vector<std::filesystem::path> missing;
-  for (auto at = dir; !at.empty() && !path_exists(at); at = at.parent_path()) missing.push_back(at);
-  make_directories(dir);
-  return missing;
-}
 
 // Fields of the trainer, with all that stands below them.
 constexpr std::string_view kSafe[] = {
@@ -36,37 +29,56 @@ bool is_safe_change(std::string_view path) {
 }
 
 RunFolder::RunFolder(std::filesystem::path dir)
-    : dir_(std::move(dir)), created_(create(dir_)), lock_(dir_ / "lock") {}
+    : dir_(std::move(dir)), created_(create_missing_folders(dir_)), lock_(dir_ / "lock") {}
 
 RunFolder::~RunFolder() {
   // Folders go only while they are empty: a checkpoint stays, and so does whatever others put here.
   if (created_.empty() || (::rmdir(checkpoints().c_str()) != 0 && errno != ENOENT)) return;
   for (const char* name : {"config.yaml", "metrics.jsonl", "lock"}) ::unlink((dir_ / name).c_str());
-  for (const auto& folder : created_) {
-    if (::rmdir(folder.c_str()) != 0 && errno != ENOENT) break;
+  remove_empty_folders(created_);
+}
+
+void RunFolder::check_in_place() {
+  if (lost_ || lock_.folder_is_in_place()) return;
+  lost_ = true;
+  anothers_ = path_exists(dir_);
+  if (!anothers_) {
+    make_directories(dir_);
+    if (!config_text_.empty()) replace_file(config_file(), config_text_);
   }
+  throw StorageError(fmt::format(
+      "{}: expected the folder of this run to stay while it is under way, got it {}", dir_.string(),
+      anothers_ ? "replaced by another one, into which nothing is saved"
+                : "removed or moved; a new one was made for what is still to be saved"));
 }
 
-void RunFolder::write_config(const ConfigView& config, int64_t seed) const {
-  replace_file(config_file(),
-               fmt::format("# axle {}, seed {}\n{}", version(), seed, to_yaml(config)));
+void RunFolder::write_config(const ConfigView& config, int64_t seed) {
+  config_text_ = fmt::format("# axle {}, seed {}\n{}", version(), seed, to_yaml(config));
+  replace_file(config_file(), config_text_);
 }
 
-void RunFolder::check_same_config(const ConfigView& config, ConfigRef scratch, bool force) const {
-  if (!path_exists(config_file())) return;
-  from_json(scratch, parse_yaml(read_file(config_file()), config_file().string()));
+void RunFolder::check_same_config(const std::string& saved, const ConfigView& config,
+                                  ConfigRef scratch, bool force) const {
+  if (force) return;
+  const std::string source = saved.empty() ? config_file().string() : "config of the checkpoint";
+  if (saved.empty() && !path_exists(config_file())) {
+    throw ConfigError(
+        fmt::format("{}: expected the config that the run was made with, got none; take another "
+                    "--dir, or --force to go on with the one of the command line",
+                    source));
+  }
+  from_json(scratch, parse_yaml(saved.empty() ? read_file(config_file()) : saved, source));
   std::string differences;
   for (const ConfigChange& c : changes(scratch, config)) {
     if (is_safe_change(c.path)) continue;
     differences += fmt::format("\n  {}: {} -> {}", c.path, c.before.value_or("(none)"),
                                c.after.value_or("(none)"));
   }
-  if (!differences.empty() && !force) {
-    throw ConfigError(
-        fmt::format("{}: expected the config that the run was made with, got these differences; "
-                    "take another --dir, or --force to go on:{}",
-                    config_file().string(), differences));
-  }
+  if (differences.empty()) return;
+  throw ConfigError(
+      fmt::format("{}: expected the config that the run was made with, got these differences; "
+                  "take another --dir, or --force to go on:{}",
+                  dir_.string(), differences));
 }
 
 }  // namespace axle

@@ -22,20 +22,34 @@ class RunFolder {
 
   /// From now on the folder holds something of worth: it stays.
   void keep() { created_.clear(); }
+  /// Throws StorageError, once, where the folder was removed, moved or replaced while it was held.
+  /// Where nothing is in its place it is made anew, with its config.yaml, so that what is still to
+  /// be saved finds a place.
+  void check_in_place();
+  /// True once another folder was found in its place: nothing may be written there.
+  bool is_anothers() const { return anothers_; }
   const std::filesystem::path& dir() const { return dir_; }
   std::filesystem::path checkpoints() const { return dir_ / "checkpoints"; }
   std::filesystem::path config_file() const { return dir_ / "config.yaml"; }
 
   /// Writes config.yaml: the resolved config with Axle's version and the seed in comments on top.
-  void write_config(const ConfigView& config, int64_t seed) const;
-  /// Compares the folder's config with this one. Throws ConfigError with the differences, unless
-  /// all of them are in fields that a resume may change (is_safe_change) or `force` is set.
-  void check_same_config(const ConfigView& config, ConfigRef scratch, bool force) const;
+  void write_config(const ConfigView& config, int64_t seed);
+  /// What checkpoints keep of it beside their own, so that config.yaml may be lost or edited: to be
+  /// handed to check_same_config.
+  const std::string& config_text() const { return config_text_; }
+  /// Compares the config that a checkpoint was made with with this one; `saved` is its text, empty
+  /// in a checkpoint that kept none: then config.yaml counts. Throws ConfigError with the
+  /// differences, unless all of them are in fields that a resume may change (is_safe_change) or
+  /// `force` is set; the same for one that is lost or can't be read.
+  void check_same_config(const std::string& saved, const ConfigView& config, ConfigRef scratch,
+                         bool force) const;
 
  private:
   std::filesystem::path dir_;
   std::vector<std::filesystem::path> created_;  // by us, the innermost first: dir_ and its parents
   FileLock lock_;
+  std::string config_text_;  // of config.yaml, as it was written last
+  bool lost_ = false, anothers_ = false;
 };
 
 /// True for fields that do not change what the steps already taken were: how long, how loud, how

@@ -1,5 +1,6 @@
 #include "train/run_folder.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <functional>
@@ -36,7 +37,7 @@ TEST(RunFolder, IsHeldByOneRun) {
 TEST(RunFolder, WhereNothingWasKeptNothingStays) {
   const TempDir dir;
   {
-    const RunFolder folder(dir.path() / "runs" / "new" / "");
+    RunFolder folder(dir.path() / "runs" / "new" / "");
     folder.write_config(tiny_config(), 0);
     make_directories(folder.checkpoints());
     replace_file(folder.dir() / "metrics.jsonl", "");
@@ -72,7 +73,7 @@ TEST(RunFolder, WhatIsOfWorthStays) {
 
 TEST(RunFolder, ConfigIsKeptExactly) {
   const TempDir dir;
-  const RunFolder folder(dir.path());
+  RunFolder folder(dir.path());
   Trainer::Config config = tiny_config();
   config.compute_dtype = DType::kBF16;
   config.mesh = {{{"data", 2}, {"fsdp", -1}}};
@@ -85,15 +86,64 @@ TEST(RunFolder, ConfigIsKeptExactly) {
   EXPECT_EQ(diff(config, back), "");
 }
 
+class LostFolder : public testing::Test {
+ protected:
+  std::string check() {
+    return error_of<StorageError>([&] { folder_.check_in_place(); });
+  }
+  void expect_lost(const std::string& how) {
+    EXPECT_THAT(check(), HasSubstr("run: expected the folder of this run to stay")) << how;
+    EXPECT_EQ(check(), "no error") << "told once";
+  }
+  const TempDir dir_;
+  const std::filesystem::path path_ = dir_.path() / "run";
+  RunFolder folder_{path_};
+};
+
+TEST_F(LostFolder, IsToldOnceAndMadeAnewWithItsConfig) {
+  EXPECT_EQ(check(), "no error");
+  folder_.write_config(tiny_config(), 3);
+  folder_.keep();
+  remove_tree(path_);
+  expect_lost("removed");
+  EXPECT_EQ(read_file(folder_.config_file()), folder_.config_text());
+}
+
+TEST_F(LostFolder, MovedStaysWhereItIs) {
+  folder_.write_config(tiny_config(), 3);
+  folder_.keep();
+  std::filesystem::rename(path_, dir_.path() / "moved");
+  expect_lost("moved");
+  EXPECT_TRUE(path_exists(dir_.path() / "moved" / "lock"));
+  EXPECT_TRUE(path_exists(folder_.config_file()));
+}
+
+TEST_F(LostFolder, AnotherInItsPlaceIsLeftAlone) {
+  folder_.write_config(tiny_config(), 3);
+  folder_.keep();
+  std::filesystem::rename(path_, dir_.path() / "moved");
+  make_directories(path_);
+  expect_lost("replaced");
+  EXPECT_TRUE(list_directory(path_).empty());
+}
+
+TEST_F(LostFolder, ARemovedLockFileLetsNobodyIn) {
+  remove_tree(path_ / "lock");
+  EXPECT_EQ(check(), "no error");
+  EXPECT_THAT(error_of<Error>([&] { RunFolder second(path_); }),
+              HasSubstr("expected a folder that no other run uses, got one held by another"));
+}
+
 class SameConfig : public testing::Test {
  protected:
   SameConfig() { folder_.write_config(tiny_config(), 0); }
-  std::string check(const Trainer::Config& config, bool force = false) {
+  std::string check(const Trainer::Config& config, bool force = false,
+                    const std::string& saved = {}) {
     Trainer::Config scratch;
-    return error_of<Error>([&] { folder_.check_same_config(config, scratch, force); });
+    return error_of<Error>([&] { folder_.check_same_config(saved, config, scratch, force); });
   }
   const TempDir dir_;
-  const RunFolder folder_{dir_.path()};
+  RunFolder folder_{dir_.path()};
 };
 
 TEST_F(SameConfig, Passes) { EXPECT_EQ(check(tiny_config()), "no error"); }
@@ -112,9 +162,31 @@ TEST_F(SameConfig, FieldsThatDoNotChangeThePastMayDiffer) {
   EXPECT_EQ(check(config), "no error");
 }
 
-TEST_F(SameConfig, ADamagedFileIsNamed) {
+TEST_F(SameConfig, ADamagedFileIsNamedAndForceGoesOn) {
   replace_file(folder_.config_file(), "model: [\n");
   EXPECT_THAT(check(tiny_config()), StartsWith(folder_.config_file().string() + ":2: expected"));
+  EXPECT_EQ(check(tiny_config(), /*force=*/true), "no error");
+}
+
+TEST_F(SameConfig, WithoutAnyOnlyForceGoesOn) {
+  remove_tree(folder_.config_file());
+  EXPECT_THAT(check(tiny_config()), HasSubstr("config.yaml: expected the config that the run was "
+                                              "made with, got none"));
+  EXPECT_EQ(check(tiny_config(), /*force=*/true), "no error");
+}
+
+TEST_F(SameConfig, WhatTheCheckpointKeptCountsWhateverTheFileSays) {
+  const std::string saved = folder_.config_text();
+  Trainer::Config other = tiny_config();
+  other.seed = 4;
+  for (const char* file : {"seed: 4\n", "model: [\n", ""}) {
+    replace_file(folder_.config_file(), file);
+    EXPECT_EQ(check(tiny_config(), false, saved), "no error") << file;
+    EXPECT_THAT(check(other, false, saved), HasSubstr("\n  seed: 3 -> 4")) << file;
+    EXPECT_EQ(check(other, true, saved), "no error") << file;
+  }
+  remove_tree(folder_.config_file());
+  EXPECT_THAT(check(other, false, saved), HasSubstr("\n  seed: 3 -> 4"));
 }
 
 TEST_F(SameConfig, OthersAreAllNamed) {
@@ -123,7 +195,7 @@ TEST_F(SameConfig, OthersAreAllNamed) {
   config.seed = 4;
   config.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->output_norm = LayerNorm::Config{};
   const std::string message = check(config);
-  EXPECT_THAT(message, HasSubstr("config.yaml: expected the config that the run was made with"));
+  EXPECT_THAT(message, HasSubstr(": expected the config that the run was made with"));
   EXPECT_THAT(message, HasSubstr("\n  seed: 3 -> 4"));
   EXPECT_THAT(message, HasSubstr("\n  model.decoder.output_norm: RMSNorm -> LayerNorm"));
   EXPECT_THAT(message, HasSubstr("--force"));

@@ -1,6 +1,8 @@
 // Training goes on where nothing can be written, and says so.
 #include <gmock/gmock.h>
 
+#include <functional>
+
 #include "base/exit_code.h"
 #include "checkpoint/folder.h"
 #include "testing/temp_dir.h"
@@ -92,6 +94,84 @@ TEST_F(FullDisk, AFolderThatTakesNoFilesStopsNoTraining) {
   EXPECT_THAT(run.output(), HasSubstr("WARNING: the checkpoint of step 8 was not saved: "));
   EXPECT_THAT(run.output(), Not(HasSubstr("metrics are being lost")));
   EXPECT_THAT(checkpoint_steps(run_ / "checkpoints"), ElementsAre(4, 12, 16));
+  expect_no_holes(run_, 16);
+}
+
+constexpr int kStorage = static_cast<int>(ExitCode::kStorage);
+
+// What is taken away under a run, and where its state is found then.
+struct Loss {
+  const char* name;
+  std::function<void(const std::filesystem::path& run)> make;
+  const char* said;
+};
+
+class TakenAway : public FullDisk, public testing::WithParamInterface<Loss> {};
+
+TEST_P(TakenAway, EndsTheRunAtOnceWithItsStateSaved) {
+  TrainProcess run(gated({5}), dir_.path(), "run");
+  ASSERT_TRUE(run.wait_at_gate(5)) << run.output();
+  GetParam().make(run_);
+  run.open_gate();
+  EXPECT_EQ(run.wait(), kStorage) << run.output();
+  EXPECT_THAT(run.output(), HasSubstr(GetParam().said));
+  EXPECT_THAT(run.output(), HasSubstr("the run failed after step 7, which is saved"));
+  EXPECT_EQ(state_of(run_).step, 7);
+  TrainProcess rest(gated({}), dir_.path(), "run");
+  EXPECT_EQ(rest.wait(), 0) << rest.output();
+  EXPECT_THAT(rest.output(), HasSubstr("resumed from step 7\n"));
+  EXPECT_EQ(state_of(run_).step, 16);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, TakenAway,
+    testing::Values(
+        Loss{"Folder", [](const auto& run) { std::filesystem::remove_all(run); },
+             "run: expected the folder of this run to stay while it is under way, got it removed"},
+        Loss{"MovedFolder",
+             [](const auto& run) { std::filesystem::rename(run, run.string() + "_moved"); },
+             "run: expected the folder of this run to stay while it is under way, got it removed"},
+        Loss{"Metrics", [](const auto& run) { std::filesystem::remove(run / "metrics.jsonl"); },
+             "metrics.jsonl: expected the file that this run writes, got it removed"},
+        Loss{"MovedMetrics",
+             [](const auto& run) {
+               std::filesystem::rename(run / "metrics.jsonl", run / "metrics.jsonl.1");
+             },
+             "metrics.jsonl: expected the file that this run writes, got it removed"}),
+    [](const auto& c) { return c.param.name; });
+
+TEST_F(FullDisk, AFolderInThePlaceOfOursIsLeftAlone) {
+  TrainProcess run(gated({5}), dir_.path(), "run");
+  ASSERT_TRUE(run.wait_at_gate(5)) << run.output();
+  std::filesystem::rename(run_, dir_.path() / "moved");
+  make_directories(run_);
+  run.open_gate();
+  EXPECT_EQ(run.wait(), kStorage) << run.output();
+  EXPECT_THAT(run.output(), HasSubstr("got it replaced by another one, into which nothing is"));
+  EXPECT_TRUE(list_directory(run_).empty());
+  EXPECT_EQ(state_of(dir_.path() / "moved").step, 4);
+}
+
+// As in every step, so at the end of the last one.
+TEST_F(FullDisk, AFolderThatIsGoneAtTheEndIsSaid) {
+  TrainProcess run(gated({16}), dir_.path(), "run");
+  ASSERT_TRUE(run.wait_at_gate(16)) << run.output();
+  std::filesystem::remove_all(run_);
+  run.open_gate();
+  EXPECT_EQ(run.wait(), kStorage) << run.output();
+  EXPECT_EQ(state_of(run_).step, 16);
+}
+
+TEST_F(FullDisk, WithoutItsLockFileTheFolderIsStillHeld) {
+  TrainProcess run(gated({5}), dir_.path(), "run");
+  ASSERT_TRUE(run.wait_at_gate(5)) << run.output();
+  std::filesystem::remove(run_ / "lock");
+  TrainProcess second(gated({}), dir_.path(), "run");
+  EXPECT_EQ(second.wait(), kStorage);
+  EXPECT_THAT(second.output(),
+              HasSubstr("lock: expected a folder that no other run uses, got one held by another"));
+  run.open_gate();
+  EXPECT_EQ(run.wait(), 0) << run.output();
   expect_no_holes(run_, 16);
 }
 

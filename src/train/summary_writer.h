@@ -30,7 +30,7 @@ class SummaryWriter {
   };
   virtual ~SummaryWriter() = default;
   /// Never throws for a failing disk: what could not be written is counted and told once by the
-  /// writer.
+  /// writer. May throw StorageError, once, where its files were taken away.
   virtual void write(const StepRecord& record) = 0;
   virtual void flush() = 0;
 };

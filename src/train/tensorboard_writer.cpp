@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "checkpoint/report.h"
+#include "base/report.h"
 #include "config/register.h"
 
 namespace axle {

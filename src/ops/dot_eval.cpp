@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <thread>
 
+#include "base/threads.h"
 #include "ops/strided.h"
 
 namespace axle {
@@ -129,9 +129,11 @@ void run(const DotDims& dims, const HostTensor& a, const HostTensor& b, HostTens
   constexpr int64_t kWorthAThread = 1 << 18;  // multiplications
   if (total >= 2 * kRows && total * s.n * s.k >= kWorthAThread) {
     const int64_t half = total / 2 / kRows * kRows;
-    std::thread other([&] { multiply_rows(rows, panels.data(), out, s, half, total); });
+    const auto second_half = [&] { multiply_rows(rows, panels.data(), out, s, half, total); };
+    std::thread other;
+    if (!try_start(other, second_half)) second_half();
     multiply_rows(rows, panels.data(), out, s, 0, half);
-    other.join();
+    if (other.joinable()) other.join();
   } else {
     multiply_rows(rows, panels.data(), out, s, 0, total);
   }

@@ -5,8 +5,8 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
+#include "base/host_memory.h"
 #include "base/text.h"
 #include "inspect/doctor.h"
 
@@ -29,13 +29,6 @@ std::string value_of(const char* path, std::string_view name) {
     }
   }
   return {};
-}
-
-int64_t memory_entry(std::string_view name) {
-  std::istringstream value(value_of("/proc/meminfo", name));
-  int64_t kib = 0;
-  value >> kib;
-  return kib * 1024;
 }
 
 std::vector<std::string> instruction_sets() {
@@ -62,8 +55,9 @@ MachineFacts machine_facts() {
   out.processor = value_of("/proc/cpuinfo", "model name");
   out.num_cores = usable_cores();
   out.instruction_sets = instruction_sets();
-  out.memory_bytes = memory_entry("MemTotal");
-  out.available_memory_bytes = memory_entry("MemAvailable");
+  const HostMemory memory = host_memory();
+  out.memory_bytes = memory.total_bytes;
+  out.available_memory_bytes = memory.available_bytes;
   std::error_code error;
   const auto space = std::filesystem::space(".", error);
   if (!error) out.free_disk_bytes = static_cast<int64_t>(space.available);

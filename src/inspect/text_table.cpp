@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/error.h"
 
@@ -32,13 +31,6 @@ std::string grouped_digits(int64_t value) {
   const size_t first = value < 0 ? 1 : 0;
   for (size_t i = digits.size(); i > first + 3;) digits.insert(i -= 3, ",");
   return digits;
-}
-
-std::string bytes_text(double bytes) {
-  constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
-  size_t unit = 0;
-  for (; bytes >= 1024 && unit + 1 < kUnits.size(); ++unit) bytes /= 1024;
-  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, kUnits[unit]);
 }
 
 }  // namespace axle

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/units.h"
+
 namespace axle {
 
 /// Rows of texts under a header, padded so that columns line up.
@@ -22,7 +24,5 @@ class TextTable {
 
 /// "12,345,678".
 std::string grouped_digits(int64_t value);
-/// "1.5 GiB".
-std::string bytes_text(double bytes);
 
 }  // namespace axle

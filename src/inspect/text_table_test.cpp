@@ -18,9 +18,6 @@ TEST(TextTable, Numbers) {
   EXPECT_EQ(grouped_digits(1000), "1,000");
   EXPECT_EQ(grouped_digits(-1234567), "-1,234,567");
   EXPECT_EQ(grouped_digits(-123), "-123");
-  EXPECT_EQ(bytes_text(512), "512 B");
-  EXPECT_EQ(bytes_text(1536), "1.5 KiB");
-  EXPECT_EQ(bytes_text(3.0 * (1 << 30)), "3.0 GiB");
 }
 
 }  // namespace

@@ -17,10 +17,12 @@ Arrays initial_state(const ProgramParts& parts, const std::vector<ProgramValue>&
     const ArrayPtr key = runtime.make_array(random::key(seed), {}, parts.mesh);
     return runtime.compile(init, options)->execute({&key, 1});
   }
-  const std::vector<HostTensor> values = evaluate(*init.graph, {random::key(seed)});
+  std::vector<HostTensor> values = evaluate(*init.graph, {random::key(seed)});
   Arrays out;
-  for (size_t i = 0; i < values.size(); ++i)
-    out.push_back(runtime.make_array(values[i], leaves[i].sharding, parts.mesh));
+  for (size_t i = 0; i < values.size(); ++i) {
+    const HostTensor value = std::move(values[i]);  // so that it is not there twice for long
+    out.push_back(runtime.make_array(value, leaves[i].sharding, parts.mesh));
+  }
   return out;
 }
 

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <future>
 
 #include "base/error.h"
+#include "base/process_start.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/restore.h"
 #include "config/register.h"
@@ -13,6 +16,7 @@
 #include "runtime/named_arguments.h"
 #include "runtime/saved_executable.h"
 #include "train/evaluations.h"
+#include "train/host_memory_check.h"
 #include "train/initial_state.h"
 #include "train/metrics_log.h"
 #include "train/model_flops.h"
@@ -26,6 +30,8 @@
 
 namespace axle {
 namespace {
+
+constexpr std::string_view kConfigKey = "config";  // in a checkpoint's metadata
 
 // As the options say, else as many as the mesh names.
 int64_t num_devices(const Trainer::Config& config, const RunOptions& options) {
@@ -71,7 +77,9 @@ struct Trainer::Run {
   void initialise_or_restore();
   void open_writers();
   CompileOptions compile_options() const;
+  std::vector<HostNeed> host_needs() const;
   void compile(const StopWish& stop);
+  void measure_peak();
   void take_steps(const StopWish& stop);
   void take_step(const Batch& batch);
   void finish_step();
@@ -82,6 +90,8 @@ struct Trainer::Run {
   void save_at_end();
   void save_after_failure() noexcept;
   void write(const StepRecord& record);
+  void flush();
+  void in_place(const std::function<void(SummaryWriter&)>& use);
   [[noreturn]] void fail_non_finite(const StepRecord& record);
 
   RunOptions options_;
@@ -97,6 +107,7 @@ struct Trainer::Run {
   std::unique_ptr<Executable> step_executable_;
   std::unique_ptr<Checkpointer> checkpointer_;
   DeviceState state_;
+  std::future<Arrays> drawn_;  // its first values, drawn while the programs are compiled
   int64_t step_number_ = 0, first_step_ = 0;
   std::string data_state_;
   std::vector<std::unique_ptr<SummaryWriter>> writers_;
@@ -136,10 +147,14 @@ void Trainer::Run::initialise_or_restore() {
         folder_.dir().string()));
   }
   if (has_checkpoint) {
-    Config scratch;
-    folder_.check_same_config(cfg_, scratch, options_.force);
+    const auto check = [&](const Tree<std::string>& metadata) {
+      const auto saved = metadata.find(kConfigKey);
+      Config scratch;
+      folder_.check_same_config(saved == metadata.end() ? "" : saved->second, cfg_, scratch,
+                                options_.force);
+    };
     RestoredArrays restored =
-        restore_arrays(folder_.checkpoints(), *runtime_, mesh_, state_.leaves).value();
+        restore_arrays(folder_.checkpoints(), *runtime_, mesh_, state_.leaves, check).value();
     state_.arrays = std::move(restored.arrays);
     step_number_ = first_step_ = restored.step;
     data_state_ = restored.metadata.at("data");
@@ -149,7 +164,9 @@ void Trainer::Run::initialise_or_restore() {
     input_->restore(data_state_);
     progress_->note(fmt::format("resumed from step {}", step_number_));
   } else {
-    state_.arrays = initial_state(parts_, state_.leaves, cfg_.seed, *runtime_, compile_options());
+    drawn_ = std::async([this] {
+      return initial_state(parts_, state_.leaves, cfg_.seed, *runtime_, compile_options());
+    });
     data_state_ = input_->state();
   }
   folder_.write_config(cfg_, cfg_.seed);
@@ -169,25 +186,40 @@ CompileOptions Trainer::Run::compile_options() const {
           .cache_dir = options_.compile_cache};
 }
 
+// As far as they are known: those of the step once it is compiled.
+std::vector<HostNeed> Trainer::Run::host_needs() const {
+  const std::string& platform = runtime_->topology().platform;
+  std::vector<HostNeed> out = state_needs(state_.leaves, platform);
+  if (!step_executable_) return out;
+  for (HostNeed& need : program_needs(*step_executable_, mesh_.num_devices(), platform))
+    out.push_back(std::move(need));
+  return out;
+}
+
 // All programs of the run: one that fails does so before the first step.
 void Trainer::Run::compile(const StopWish& stop) {
   if (stop()) return;
-  const Peak peak = machine_peak(runtime_->topology(), cfg_.compute_dtype.value_or(DType::kF32));
-  peak_flops_ = peak.flops;
+  const double begun = secs_since_process_start();
   const auto compile_start = Clock::now();
   const bool saved = !options_.executable.empty();
   step_executable_ = saved
                          ? load_executable(options_.executable, *runtime_, step_, compile_options())
                          : runtime_->compile(step_, compile_options());
-  progress_->note(fmt::format("{} the step for {} device{} in {:.1f} s, {:.2f} s after the start",
-                              saved ? "loaded" : "compiled", mesh_.num_devices(),
-                              mesh_.num_devices() == 1 ? "" : "s", seconds_since(compile_start),
-                              clock_.secs_since_start()));
-  if (peak.flops > 0) {
-    progress_->note(fmt::format("mfu is the model's share of {:.4g} TFLOP/s ({})",
-                                peak.flops / 1e12, peak.source));
-  }
+  progress_->note(
+      fmt::format("{} the step for {} device{} in {:.2f} s, begun {:.2f} s after the "
+                  "start of the program",
+                  saved ? "loaded" : "compiled", mesh_.num_devices(),
+                  mesh_.num_devices() == 1 ? "" : "s", seconds_since(compile_start), begun));
   evaluations_.compile(*runtime_, compile_options(), stop);
+}
+
+// Not before nothing else uses the processor.
+void Trainer::Run::measure_peak() {
+  const Peak peak = machine_peak(runtime_->topology(), cfg_.compute_dtype.value_or(DType::kF32));
+  peak_flops_ = peak.flops;
+  if (peak.flops == 0) return;
+  progress_->note(fmt::format("mfu is the model's share of {:.4g} TFLOP/s ({})", peak.flops / 1e12,
+                              peak.source));
 }
 
 ExitCode Trainer::Run::loop() {
@@ -195,9 +227,14 @@ ExitCode Trainer::Run::loop() {
   const StopWish stop = [&] { return signal.requested() != ExitCode::kOk; };
   clock_ = {};
   progress_ = std::make_unique<Progress>(cfg_.max_steps, cfg_.log_every_steps);
+  const HostMemory memory = host_memory();  // before anything is allocated
+  check_host_memory(host_needs(), memory);
   initialise_or_restore();
   open_writers();
   compile(stop);
+  check_host_memory(host_needs(), memory);
+  if (drawn_.valid()) state_.arrays = drawn_.get();
+  if (!stop()) measure_peak();
   try {
     take_steps(stop);
     const ExitCode code = signal.requested();
@@ -212,6 +249,7 @@ ExitCode Trainer::Run::loop() {
     }
     save_at_end();
     if (code == ExitCode::kOk) evaluate(/*at_end=*/true, stop);
+    flush();
   } catch (...) {
     save_after_failure();
     throw;
@@ -327,9 +365,10 @@ void Trainer::Run::evaluate(bool at_end, const StopWish& stop) {
 bool Trainer::Run::save(bool wait) {
   finish_step();
   // Before the checkpoint: a run that goes on from it must find the records up to it.
-  for (const auto& writer : writers_) writer->flush();
+  flush();
   checkpointer_->save(step_number_, state_.leaves, state_.arrays,
-                      {{"data", data_state_},
+                      {{std::string(kConfigKey), folder_.config_text()},
+                       {"data", data_state_},
                        {"skipped_steps", std::to_string(skipped_)},
                        {"wall_secs", fmt::format("{:.3f}", clock_.wall_secs())}});
   const bool saved = wait && checkpointer_->last_saved() == step_number_;
@@ -349,7 +388,7 @@ void Trainer::Run::save_at_end() {
 // Whatever ended the run, its steps are kept if the state is still there.
 void Trainer::Run::save_after_failure() noexcept {
   const bool known = std::exchange(failing_, true);  // then what could be saved is
-  if (known || step_number_ == first_step_) return;
+  if (known || step_number_ == first_step_ || folder_.is_anothers()) return;
   try {
     progress_->note(
         save(true)
@@ -363,7 +402,21 @@ void Trainer::Run::save_after_failure() noexcept {
 
 void Trainer::Run::write(const StepRecord& record) {
   folder_.keep();
-  for (const auto& writer : writers_) writer->write(record);
+  in_place([&](SummaryWriter& writer) { writer.write(record); });
+}
+
+void Trainer::Run::flush() {
+  in_place([](SummaryWriter& writer) { writer.flush(); });
+}
+
+// A run whose folder or files were taken away ends; while it does, that is known.
+void Trainer::Run::in_place(const std::function<void(SummaryWriter&)>& use) {
+  try {
+    folder_.check_in_place();
+    for (const auto& writer : writers_) use(*writer);
+  } catch (const StorageError&) {
+    if (!failing_) throw;
+  }
 }
 
 Trainer::Trainer(const Config& config, RunOptions options) {

@@ -1,0 +1,107 @@
+#include "base/host_memory.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <string>
+
+namespace axle {
+namespace {
+
+namespace fs = std::filesystem;
+using Table = std::map<std::string, int64_t>;
+
+// Lines "name: number" or "name number".
+Table read_table(const fs::path& path) {
+  Table out;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string name;
+    int64_t value = 0;
+    if (!(words >> name >> value)) continue;
+    if (name.ends_with(':')) name.pop_back();
+    out[name] = value;
+  }
+  return out;
+}
+
+std::optional<int64_t> read_number(const fs::path& path) {
+  std::ifstream file(path);
+  int64_t value = 0;
+  return file >> value ? std::optional(value) : std::nullopt;  // "max" is no number
+}
+
+// How a version of control groups names what it counts.
+struct CgroupFiles {
+  const char *limit, *usage, *inactive, *active;
+};
+constexpr CgroupFiles kVersion1 = {"memory.limit_in_bytes", "memory.usage_in_bytes",
+                                   "total_inactive_file", "total_active_file"};
+constexpr CgroupFiles kVersion2 = {"memory.max", "memory.current", "inactive_file", "active_file"};
+
+void apply(HostMemory& memory, int64_t limit, int64_t used) {
+  memory.total_bytes = std::min(memory.total_bytes, limit);
+  memory.available_bytes =
+      std::clamp<int64_t>(limit - used, 0, std::max<int64_t>(memory.available_bytes, 0));
+}
+
+// The limits of `group` and of the groups around it. Where a container sees only its own group,
+// that is the root.
+void apply_cgroups(HostMemory& memory, const fs::path& root, const std::string& group,
+                   const CgroupFiles& files) {
+  fs::path folder = root / fs::path(group).relative_path();
+  while (true) {
+    const auto limit = read_number(folder / files.limit);
+    if (limit && *limit < memory.total_bytes) {
+      Table stat = read_table(folder / "memory.stat");
+      const int64_t caches = stat[files.inactive] + stat[files.active];
+      apply(memory, *limit, read_number(folder / files.usage).value_or(0) - caches);
+    }
+    if (folder == root || !folder.has_relative_path()) return;
+    folder = folder.parent_path();
+  }
+}
+
+void apply_address_limit(HostMemory& memory, const fs::path& proc) {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  const auto used = read_number(proc / "self/statm");
+  const auto bytes =
+      static_cast<int64_t>(std::min<rlim_t>(limit.rlim_cur, std::numeric_limits<int64_t>::max()));
+  if (used && bytes < memory.total_bytes) apply(memory, bytes, *used * ::sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+HostMemory host_memory(const fs::path& proc, const fs::path& cgroups) {
+  Table info = read_table(proc / "meminfo");
+  HostMemory memory{.total_bytes = info["MemTotal"] * 1024,
+                    .available_bytes = (info["MemAvailable"] + info["SwapFree"]) * 1024};
+  if (memory.total_bytes == 0) return {};
+  // Lines "4:memory:/path" of version 1, "0::/path" of version 2.
+  std::ifstream groups(proc / "self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == line.npos || second == line.npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string group = line.substr(second + 1);
+    if (controllers == ",,") {
+      std::error_code ignored;
+      const bool is_beside_version_1 = fs::exists(cgroups / "unified", ignored);
+      apply_cgroups(memory, is_beside_version_1 ? cgroups / "unified" : cgroups, group, kVersion2);
+    } else if (controllers.find(",memory,") != controllers.npos) {
+      apply_cgroups(memory, cgroups / "memory", group, kVersion1);
+    }
+  }
+  apply_address_limit(memory, proc);
+  return memory;
+}
+
+}  // namespace axle

@@ -1,0 +1,90 @@
+#include "base/host_memory.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
+
+namespace axle {
+namespace {
+
+namespace fs = std::filesystem;
+
+class HostMemoryTest : public testing::Test {
+ protected:
+  HostMemoryTest() : dir_(testing::TempDir() + "axle_memory_" + std::to_string(::getpid())) {
+    put("proc/meminfo",
+        "MemTotal:       1000 kB\nMemFree: 1 kB\nMemAvailable:    700 kB\nSwapFree: 100 kB\n");
+  }
+  ~HostMemoryTest() override { fs::remove_all(dir_); }
+  void put(const fs::path& path, std::string_view text) {
+    fs::create_directories((dir_ / path).parent_path());
+    std::ofstream(dir_ / path) << text;
+  }
+  void expect(int64_t total_kb, int64_t available_kb) {
+    const HostMemory memory = host_memory(dir_ / "proc", dir_ / "cgroup");
+    EXPECT_EQ(memory.total_bytes, total_kb * 1024);
+    EXPECT_EQ(memory.available_bytes, available_kb * 1024);
+  }
+  const fs::path dir_;
+};
+
+TEST_F(HostMemoryTest, IsWhatTheSystemGivesUp) { expect(1000, 800); }
+
+TEST_F(HostMemoryTest, AContainersLimitCounts) {
+  put("proc/self/cgroup", "0::/a/b\n");
+  put("cgroup/a/b/memory.max", "max\n");
+  put("cgroup/a/memory.max", "409600\n");  // 400 kB
+  put("cgroup/a/memory.current", "307200\n");
+  put("cgroup/a/memory.stat", "anon 5\nactive_file 51200\ninactive_file 102400\n");
+  expect(400, 250);
+  put("cgroup/a/b/memory.max", "204800\n");
+  put("cgroup/a/b/memory.current", "104448\n");
+  expect(200, 98);
+  put("cgroup/a/b/memory.current", "999999\n");
+  expect(200, 0);
+}
+
+TEST_F(HostMemoryTest, OneThatSeesItsOwnGroupAloneFindsItAtTheRoot) {
+  put("proc/self/cgroup", "0::/\n");
+  put("cgroup/memory.max", "409600\n");
+  put("cgroup/memory.current", "102400\n");
+  expect(400, 300);
+}
+
+TEST_F(HostMemoryTest, OfTheFirstVersionToo) {
+  put("proc/self/cgroup", "9:cpu:/x\n4:memory:/job\n0::/\n");
+  put("cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  put("cgroup/memory/job/memory.limit_in_bytes", "512000\n");
+  put("cgroup/memory/job/memory.usage_in_bytes", "204800\n");
+  put("cgroup/memory/job/memory.stat", "total_inactive_file 102400\n");
+  expect(500, 400);
+}
+
+TEST_F(HostMemoryTest, ALimitOnAddressesCounts) {
+  put("proc/self/statm", "0 0 0\n");
+  rlimit before = {};
+  ::getrlimit(RLIMIT_AS, &before);
+  // Far above what the test uses, below what the table tells.
+  const rlim_t bytes = rlim_t{1} << 40;
+  put("proc/meminfo", "MemTotal: 4294967296 kB\nMemAvailable: 4294967296 kB\n");
+  const rlimit limited{.rlim_cur = bytes, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &limited), 0);
+  expect(1 << 30, 1 << 30);
+  ::setrlimit(RLIMIT_AS, &before);
+}
+
+TEST_F(HostMemoryTest, WithoutTablesNothingIsKnown) {
+  fs::remove_all(dir_);
+  expect(0, 0);
+}
+
+TEST(HostMemory, OfThisMachineIsKnown) {
+  const HostMemory memory = host_memory();
+  EXPECT_GT(memory.available_bytes, 0);
+  EXPECT_GE(memory.total_bytes, 64 << 20);
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,16 @@
+#include "base/units.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace axle {
+
+std::string bytes_text(double bytes) {
+  constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < kUnits.size(); ++unit) bytes /= 1024;
+  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, kUnits[unit]);
+}
+
+}  // namespace axle

@@ -116,12 +116,16 @@ function(axle_test_program program floor label sources)
   axle_test_paths()
   target_sources(${program} PRIVATE $<TARGET_OBJECTS:axle_test_paths>)
   target_link_libraries(${program} PRIVATE ${libraries} GTest::gmock GTest::gtest_main)
+  # As libaxle.so does: plugins find it (runtime/plugin_end_guard.cpp).
+  target_link_options(${program} PRIVATE LINKER:--export-dynamic-symbol=_exit)
   # Compiled as the library is (-fPIC, where a program has -fPIE), or the precompiled header does not fit.
   set_target_properties(${program} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_compile_options(${program} PRIVATE -fPIC)
   target_precompile_headers(${program} REUSE_FROM axle_pch)
   axle_warnings(${program})
-  gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES PROPERTIES LABELS "${label}" TIMEOUT 600)
+  gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES PROPERTIES LABELS "${label}" TIMEOUT 600
+    # The user's own caches are none of theirs.
+    ENVIRONMENT "AXLE_COMPILE_CACHE=none;XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/cache")
 endfunction()
 
 # The PJRT plugin that fails on demand, a shared object of its own.

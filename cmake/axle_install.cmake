@@ -1,4 +1,5 @@
-# What `./dev install PREFIX` lays down: headers, libaxle.so, the program, and the CMake package `axle`:
+# What `./dev install PREFIX` lays down, beside the CPU plugin: headers, libaxle.so, the program, and the CMake package
+# `axle`:
 #
 #   find_package(axle REQUIRED)
 #   target_link_libraries(mine PRIVATE axle::axle)   # and #include <axle/axle.h>

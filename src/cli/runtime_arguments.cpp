@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/number_checks.h"
+#include "inspect/fetch_plugin.h"
+#include "runtime/plugin.h"
 
 namespace axle::cli {
 
@@ -14,8 +16,18 @@ void RuntimeArguments::add_to(CLI::App& app) {
                  "Devices to use; on cpu they are virtual (default: as many as the mesh has)")
       ->type_name("N")
       ->check(check_device_count);
-  app.add_option("--compile-cache", compile_cache, "Keep compiled programs in this folder")
+  app.add_option_function<std::string>(
+         "--compile-cache",
+         [this](const std::string& name) { compile_cache = compile_cache_named(name); },
+         "Keep compiled programs in this folder, or 'none' (default: axle/programs in "
+         "~/.cache)")
       ->type_name("DIR");
+  app.add_flag("--yes", yes, "Fetch the backend's plugin without asking, where it is missing");
+}
+
+void RuntimeArguments::ensure_plugin() const {
+  if (!plugin_pins(backend) || find_plugin(plugin_policy(backend))) return;
+  axle::ensure_plugin(backend, terminal_fetch_options(yes));
 }
 
 }  // namespace axle::cli

@@ -29,6 +29,7 @@ void add(CLI::App& app, EvalOptions& options, Output& out) {
 }
 
 ExitCode run(const EvalOptions& options, Output& out) {
+  options.runtime.ensure_plugin();
   EvalRunOptions eval{.dir = options.dir,
                       .data = options.data,
                       .weights = options.average ? Weights::kAverage : Weights::kTrained,

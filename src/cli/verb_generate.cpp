@@ -1,10 +1,9 @@
 // axle generate --from DIR --prompt TEXT: text from a trained or imported model, as it appears.
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <iterator>
 
+#include "base/report.h"
 #include "cli/number_checks.h"
 #include "cli/runtime_arguments.h"
 #include "cli/verb.h"
@@ -60,6 +59,7 @@ std::string read_prompt(const std::string& argument) {
 ExitCode run(const GenerateArguments& options, Output& out) {
   check(options.generate.sampling);
   const std::string prompt = read_prompt(options.prompt);
+  options.runtime.ensure_plugin();
   LoadedModel loaded =
       load_model(options.dir, options.average ? Weights::kAverage : Weights::kTrained);
   const auto runtime = make_runtime(
@@ -81,7 +81,7 @@ ExitCode run(const GenerateArguments& options, Output& out) {
     out.write(begun ? "\n" : prompt + "\n");
     out.flush();
   }
-  fmt::print(stderr, "{}\n", speed_text(generated));
+  report_to_stderr(speed_text(generated));
   return ExitCode::kOk;
 }
 

@@ -39,9 +39,11 @@ std::string run_folder(const TrainOptions& options, const Resolved& resolved) {
 }
 
 ExitCode run(const TrainOptions& options, Output& out) {
+  out.make_optional();  // the result is the run's folder
   const Resolved resolved = options.recipe.resolve(options.runtime.backend);
   out.write(to_text(resolved.report));
   out.flush();
+  options.runtime.ensure_plugin();
   RunOptions run{.dir = run_folder(options, resolved),
                  .backend = options.runtime.backend,
                  .num_devices = options.runtime.num_devices,

@@ -3,14 +3,22 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
+#include <vector>
 
+#include "base/cache_folder.h"
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "io/file.h"
 #include "lower/stablehlo.h"
 
 namespace axle {
@@ -21,44 +29,52 @@ namespace fs = std::filesystem;
 // An entry: this line, the SHA-256 of the rest, a line end, the executable.
 constexpr std::string_view kMagic = "axle executable 1\n";
 constexpr size_t kHeaderSize = kMagic.size() + 64 + 1;
+constexpr std::string_view kExtension = ".axlexe";
+constexpr const char* kTemporary = ".XXXXXX";   // behind the name of what it becomes
+constexpr auto kStale = std::chrono::hours(1);  // a temporary of a process that was killed
+constexpr const char* kVariable = "AXLE_COMPILE_CACHE";
 
-std::optional<std::string> read_file(const fs::path& path) {
+std::optional<std::string> read_if_there(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
-  std::string bytes(std::istreambuf_iterator<char>(file), {});
-  if (file.bad()) return std::nullopt;
-  return bytes;
+  try {
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  } catch (const std::ios_base::failure&) {  // a folder, or a disk that fails
+    return std::nullopt;
+  }
 }
 
-/// Writes beside the target, then renames: readers see the old file or the new one.
-bool write_atomically(const fs::path& path, std::string_view bytes) {
+/// Writes beside the target, then renames: readers see the old file or the new one. Nothing waits
+/// for the disk: an entry that a crash leaves torn is found by its hash.
+void write_atomically(const fs::path& path, std::string_view bytes) {
+  const fs::path folder = path.parent_path();
   std::error_code error;
-  fs::create_directories(path.parent_path(), error);
-  std::string temporary = path.string() + ".XXXXXX";
+  if (fs::create_directories(folder, error))
+    fs::permissions(folder, fs::perms::owner_all, error);  // what is in it will be executed
+  if (error) fail_storage(folder, "create the folder", error.value());
+  std::string temporary = path.string() + kTemporary;
   const int file = ::mkstemp(temporary.data());
-  if (file < 0) return false;
-  size_t done = 0;
-  while (done < bytes.size()) {
+  if (file < 0) fail_storage(folder, "write into it", errno);
+  int problem = 0;
+  for (size_t done = 0; problem == 0 && done < bytes.size();) {
     const auto n = ::write(file, bytes.data() + done, bytes.size() - done);
-    if (n <= 0) break;
-    done += static_cast<size_t>(n);
+    if (n > 0) done += static_cast<size_t>(n);
+    if (n <= 0 && errno != EINTR) problem = errno;
   }
-  const bool complete = (::close(file) == 0) && done == bytes.size();
-  if (complete) fs::rename(temporary, path, error);
-  if (complete && !error) return true;
-  fs::remove(temporary, error);
-  return false;
+  if (::close(file) != 0 && problem == 0) problem = errno;
+  if (problem == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) problem = errno;
+  if (problem == 0) return;
+  ::unlink(temporary.c_str());
+  fail_storage(path, "write", problem);
 }
 
 std::string hash_of_file(const fs::path& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0)
-    throw StorageError(fmt::format("{}: can't be read: {}", path.string(), std::strerror(errno)));
+  if (file < 0) fail_storage(path, "open", errno);
   const auto size = static_cast<size_t>(fs::file_size(path));
   void* bytes = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
   ::close(file);
-  if (bytes == MAP_FAILED)
-    throw StorageError(fmt::format("{}: can't be mapped: {}", path.string(), std::strerror(errno)));
+  if (bytes == MAP_FAILED) fail_storage(path, "map", errno);
   std::string hash = sha256_hex({static_cast<const char*>(bytes), size});
   ::munmap(bytes, size);
   return hash;
@@ -66,18 +82,50 @@ std::string hash_of_file(const fs::path& path) {
 
 }  // namespace
 
+fs::path compile_cache_named(std::string_view name) {
+  return name == "none" ? fs::path() : fs::path(name);
+}
+
+fs::path default_compile_cache() {
+  if (const std::string named = environment_variable(kVariable); !named.empty())
+    return compile_cache_named(named);
+  const fs::path folder = user_cache_folder();
+  return folder.empty() ? folder : folder / "programs";
+}
+
+CacheLimits cache_limits() {
+  CacheLimits out;
+  constexpr const char* kLimitVariable = "AXLE_COMPILE_CACHE_MB";
+  const std::string text = environment_variable(kLimitVariable);
+  if (text.empty()) return out;
+  int64_t megabytes = 0;
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, megabytes);
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() >> 20;
+  if (error != std::errc() || at != end || megabytes < 0 || megabytes > kMost) {
+    throw ConfigError(
+        fmt::format("{}: expected a whole number of megabytes, got '{}'", kLimitVariable, text));
+  }
+  out.bytes = megabytes << 20;
+  return out;
+}
+
 std::string plugin_hash(const fs::path& plugin, const fs::path& cache_dir) {
   if (cache_dir.empty()) return hash_of_file(plugin);
   const auto changed = fs::last_write_time(plugin).time_since_epoch().count();
   const auto identity =
       fmt::format("{}\n{}\n{}\n", plugin.string(), fs::file_size(plugin), changed);
   const auto note = cache_dir / fmt::format("plugin-{:016x}.sha256", xxh3_64(identity));
-  if (const auto known = read_file(note);
+  if (const auto known = read_if_there(note);
       known && known->starts_with(identity) && known->size() == identity.size() + 64) {
     return known->substr(identity.size());
   }
   std::string hash = hash_of_file(plugin);
-  write_atomically(note, identity + hash);
+  try {
+    write_atomically(note, identity + hash);
+  } catch (const StorageError&) {
+    // The entry that is written next fails as well, and is told of.
+  }
   return hash;
 }
 
@@ -108,17 +156,53 @@ std::string ExecutableCache::key(const Plugin& plugin, const Topology& topology,
 }
 
 std::optional<std::string> ExecutableCache::read(const std::string& key) const {
-  auto bytes = read_file(path(key));
+  auto bytes = read_if_there(path(key));
   if (!bytes || bytes->size() < kHeaderSize || !bytes->starts_with(kMagic)) return std::nullopt;
   std::string executable = bytes->substr(kHeaderSize);
   if (bytes->substr(kMagic.size(), 65) != sha256_hex(executable) + "\n") return std::nullopt;
+  ::utimensat(AT_FDCWD, path(key).c_str(), nullptr, 0);  // used now; without it only older
   return executable;
 }
 
-bool ExecutableCache::write(const std::string& key, std::string_view executable) const {
+void ExecutableCache::write(const std::string& key, std::string_view executable) const {
+  if (static_cast<int64_t>(kHeaderSize + executable.size()) > limits_.bytes) return;
   std::string bytes(kMagic);
   bytes.append(sha256_hex(executable)).append("\n").append(executable);
-  return write_atomically(path(key), bytes);
+  write_atomically(path(key), bytes);
+  remove_old();
+}
+
+// Whatever can't be looked at or removed is left to another time: other processes do the same.
+void ExecutableCache::remove_old() const {
+  struct Entry {
+    fs::path path;
+    fs::file_time_type used;
+    int64_t bytes;
+  };
+  const auto now = fs::file_time_type::clock::now();
+  std::vector<Entry> entries;
+  int64_t total = 0;
+  std::error_code error;
+  for (fs::directory_iterator at(dir_, error), end; !error && at != end; at.increment(error)) {
+    std::error_code gone;
+    const bool is_file = at->is_regular_file(gone);
+    const Entry entry{at->path(), at->last_write_time(gone),
+                      is_file ? static_cast<int64_t>(at->file_size(gone)) : 0};
+    if (gone || !is_file) continue;
+    if (entry.path.extension() == kExtension) {
+      total += entry.bytes;
+      entries.push_back(entry);
+    } else if (entry.path.stem().extension() == kExtension && now - entry.used > kStale) {
+      fs::remove(entry.path, gone);
+    }
+  }
+  std::ranges::sort(entries, {}, &Entry::used);
+  for (const Entry& entry : entries) {
+    if (total <= limits_.bytes && now - entry.used <= limits_.unused_for) break;
+    std::error_code ignored;
+    fs::remove(entry.path, ignored);
+    total -= entry.bytes;
+  }
 }
 
 void ExecutableCache::remove(const std::string& key) const {

@@ -3,9 +3,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
+#include <thread>
 
+#include "base/error.h"
 #include "base/hash.h"
+#include "testing/environment_change.h"
+#include "testing/error_of.h"
 
 namespace axle {
 namespace {
@@ -28,9 +33,9 @@ TEST_F(ExecutableCacheTest, GivesBackWhatWasWritten) {
   const ExecutableCache cache(dir_);
   EXPECT_EQ(cache.read("k"), std::nullopt);
   const std::string bytes("\0\1binary\n", 9);
-  EXPECT_TRUE(cache.write("k", bytes));
+  cache.write("k", bytes);
   EXPECT_EQ(cache.read("k"), bytes);
-  EXPECT_TRUE(cache.write("k", "other"));
+  cache.write("k", "other");
   EXPECT_EQ(cache.read("k"), "other");
   cache.remove("k");
   EXPECT_EQ(cache.read("k"), std::nullopt);
@@ -39,7 +44,7 @@ TEST_F(ExecutableCacheTest, GivesBackWhatWasWritten) {
 
 TEST_F(ExecutableCacheTest, DamagedEntriesCountAsMissing) {
   const ExecutableCache cache(dir_);
-  ASSERT_TRUE(cache.write("k", "an executable"));
+  cache.write("k", "an executable");
   std::string bytes;
   std::getline(std::ifstream(cache.path("k"), std::ios::binary), bytes, '\0');
   for (size_t i = 0; i < bytes.size(); ++i) {
@@ -52,15 +57,112 @@ TEST_F(ExecutableCacheTest, DamagedEntriesCountAsMissing) {
     overwrite(cache.path("k"), bytes.substr(0, size));
     EXPECT_EQ(cache.read("k"), std::nullopt) << size << " bytes";
   }
-  ASSERT_TRUE(cache.write("k", "anew"));
+  cache.write("k", "anew");
   EXPECT_EQ(cache.read("k"), "anew");
 }
 
-TEST_F(ExecutableCacheTest, AnUnusableFolderOnlyCostsTime) {
+TEST_F(ExecutableCacheTest, WhatCannotBeWrittenIsNamed) {
+  const auto error = [](const ExecutableCache& cache) {
+    EXPECT_EQ(cache.read("k"), std::nullopt);
+    return error_of<StorageError>([&] { cache.write("k", "x"); });
+  };
   overwrite(dir_, "a file, not a folder");
+  EXPECT_EQ(error(ExecutableCache(dir_)),
+            dir_.string() + ": cannot create the folder: Not a directory");
+  EXPECT_NE(error(ExecutableCache(dir_ / "below")), "no error");
+  EXPECT_NE(error(ExecutableCache("/proc")), "no error") << "takes no files";
+  fs::remove(dir_);
   const ExecutableCache cache(dir_);
-  EXPECT_FALSE(cache.write("k", "x"));
-  EXPECT_EQ(cache.read("k"), std::nullopt);
+  fs::create_directories(cache.path("k") / "full");  // a folder where an entry belongs
+  EXPECT_EQ(error(cache), cache.path("k").string() + ": cannot write: Is a directory");
+  EXPECT_EQ(std::distance(fs::directory_iterator(dir_), {}), 1) << "no temporary stays";
+}
+
+TEST_F(ExecutableCacheTest, IsForItsUserAlone) {
+  ExecutableCache(dir_).write("k", "x");
+  EXPECT_EQ(fs::status(dir_).permissions(), fs::perms::owner_all);
+}
+
+TEST_F(ExecutableCacheTest, WhatWasNotUsedForLongestGoesFirst) {
+  const std::string kilobyte(1000, 'x');
+  const ExecutableCache cache(dir_, {.bytes = 3500});
+  const auto age = [&](const std::string& key, std::chrono::seconds by) {
+    fs::last_write_time(cache.path(key), fs::file_time_type::clock::now() - by);
+  };
+  for (const char* key : {"a", "b", "c"}) cache.write(key, kilobyte);
+  age("a", std::chrono::seconds(30));
+  age("b", std::chrono::seconds(20));
+  age("c", std::chrono::seconds(10));
+  EXPECT_EQ(cache.read("a"), kilobyte);  // used now
+  cache.write("d", kilobyte);
+  EXPECT_EQ(cache.read("b"), std::nullopt);
+  for (const char* key : {"a", "c", "d"}) EXPECT_EQ(cache.read(key), kilobyte) << key;
+  cache.write("e", std::string(4000, 'x'));  // larger than all of the cache
+  EXPECT_EQ(cache.read("e"), std::nullopt);
+  for (const char* key : {"a", "c", "d"}) EXPECT_EQ(cache.read(key), kilobyte) << key;
+}
+
+TEST_F(ExecutableCacheTest, WhatNobodyUsesGoesInTheEnd) {
+  const ExecutableCache cache(dir_, {.unused_for = std::chrono::hours(24)});
+  cache.write("old", "x");
+  cache.write("newer", "x");
+  const auto now = fs::file_time_type::clock::now();
+  fs::last_write_time(cache.path("old"), now - std::chrono::hours(25));
+  fs::last_write_time(cache.path("newer"), now - std::chrono::hours(23));
+  const auto stale = cache.path("killed").string() + ".Xy12Zz";
+  overwrite(stale, "part");
+  fs::last_write_time(stale, now - std::chrono::hours(2));
+  overwrite(cache.path("under_way").string() + ".Xy12Zz", "part");
+  overwrite(dir_ / "notes.txt", "of somebody else");
+  fs::last_write_time(dir_ / "notes.txt", now - std::chrono::hours(999));
+  cache.write("k", "x");
+  EXPECT_FALSE(fs::exists(cache.path("old")));
+  EXPECT_FALSE(fs::exists(stale));
+  EXPECT_TRUE(fs::exists(cache.path("newer")));
+  EXPECT_EQ(std::distance(fs::directory_iterator(dir_), {}), 4);
+}
+
+TEST_F(ExecutableCacheTest, ManyMayUseItAtOnce) {
+  std::vector<std::thread> users;
+  std::atomic<int> wrong = 0;
+  for (int user = 0; user < 4; ++user) {
+    users.emplace_back([&, user] {
+      const ExecutableCache cache(dir_, {.bytes = 2000});
+      for (int i = 0; i < 50; ++i) {
+        const std::string key = std::to_string((user + i) % 5), bytes(400, key[0]);
+        cache.write(key, bytes);
+        if (const auto read = cache.read(key); read && *read != bytes) ++wrong;
+      }
+    });
+  }
+  for (std::thread& user : users) user.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(DefaultCompileCache, IsTheUsersUnlessItIsNamed) {
+  EnvironmentChange named("AXLE_COMPILE_CACHE", std::nullopt), xdg("XDG_CACHE_HOME", "/x"),
+      home("HOME", "/h");
+  EXPECT_EQ(default_compile_cache(), "/x/axle/programs");
+  xdg.set("relative");
+  EXPECT_EQ(default_compile_cache(), "/h/.cache/axle/programs");
+  home.set(std::nullopt);
+  EXPECT_EQ(default_compile_cache(), "");
+  named.set("mine");
+  EXPECT_EQ(default_compile_cache(), "mine");
+  named.set("none");
+  EXPECT_EQ(default_compile_cache(), "");
+}
+
+TEST(CacheLimits, AreTheUsers) {
+  EnvironmentChange limit("AXLE_COMPILE_CACHE_MB", std::nullopt);
+  EXPECT_EQ(cache_limits().bytes, int64_t{2} << 30);
+  limit.set("5");
+  EXPECT_EQ(cache_limits().bytes, 5 << 20);
+  for (const char* wrong :
+       {"x", "5x", "-1", "1e3", "99999999999999999999", "9223372036854775807"}) {
+    limit.set(wrong);
+    EXPECT_NE(error_of<ConfigError>([] { cache_limits(); }), "no error") << wrong;
+  }
 }
 
 TEST_F(ExecutableCacheTest, PluginHashIsRememberedUntilTheFileChanges) {

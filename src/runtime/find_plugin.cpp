@@ -1,4 +1,5 @@
 // Where plugins lie on this machine.
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -69,6 +70,12 @@ std::vector<fs::path> plugin_folders() {
   for (auto folder = program.parent_path(); folder.has_relative_path();
        folder = folder.parent_path()) {
     out.push_back(folder / ".axle/plugins");
+  }
+  // As `./dev install` lays them down beside libaxle.so; the program may be one of the user's own.
+  Dl_info library = {};
+  if (::dladdr(reinterpret_cast<const void*>(&plugin_folders), &library) != 0) {
+    const auto file = fs::weakly_canonical(library.dli_fname, ignored);
+    out.push_back(file.parent_path() / "axle/plugins");
   }
   if (const std::string home = environment_variable("HOME"); !home.empty())
     out.push_back(fs::path(home) / ".axle/plugins");

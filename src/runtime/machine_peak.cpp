@@ -3,13 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <mutex>
 #include <numeric>
 #include <thread>
 #include <vector>
 
+#include "base/cache_folder.h"
 #include "base/clock.h"
+#include "base/error.h"
+#include "base/threads.h"
+#include "base/version.h"
+#include "io/file.h"
 #include "runtime/multiply_add.h"
 #include "runtime/target.h"
 
@@ -37,15 +43,34 @@ double run_for(const MultiplyAddLoop& loop, double secs) {
 double measure(const MultiplyAddLoop& loop, unsigned num_cores) {
   std::vector<double> best(num_cores);
   std::vector<std::thread> threads;
-  for (unsigned i = 0; i < num_cores; ++i) {
-    threads.emplace_back([&, i] {
-      run_for(loop, kWarmUpSecs);
-      for (int m = 0; m < kMeasurements; ++m)
-        best[i] = std::max(best[i], run_for(loop, kMeasureSecs));
-    });
+  const auto measure_core = [&](unsigned i) {
+    run_for(loop, kWarmUpSecs);
+    for (int m = 0; m < kMeasurements; ++m)
+      best[i] = std::max(best[i], run_for(loop, kMeasureSecs));
+  };
+  for (unsigned i = 1; i < num_cores; ++i) {
+    if (!try_start(threads.emplace_back(), [&, i] { measure_core(i); })) threads.pop_back();
   }
+  measure_core(0);
   for (auto& thread : threads) thread.join();
   return std::accumulate(best.begin(), best.end(), 0.0);
+}
+
+// What a measurement depends on.
+std::string machine_key(DType dtype, unsigned num_cores) {
+  std::string boot;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
+  return fmt::format("{} {} cores boot {} axle {}", to_text(dtype), num_cores, boot, version());
+}
+
+Peak measure(DType dtype, unsigned num_cores) {
+  Peak best;
+  for (const auto& loop : multiply_add_loops(dtype)) {
+    const double flops = measure(loop, num_cores);
+    if (flops > best.flops)
+      best = {flops, fmt::format("measured: {} on {} cores", loop.name, num_cores)};
+  }
+  return best;
 }
 
 Peak measured_peak(DType dtype) {
@@ -55,11 +80,9 @@ Peak measured_peak(DType dtype) {
   auto [entry, is_new] = known.try_emplace(dtype);
   if (is_new) {
     const unsigned num_cores = std::max(1u, std::thread::hardware_concurrency());
-    for (const auto& loop : multiply_add_loops(dtype)) {
-      const double flops = measure(loop, num_cores);
-      if (flops <= entry->second.flops) continue;
-      entry->second = {flops, fmt::format("measured: {} on {} cores", loop.name, num_cores)};
-    }
+    entry->second = detail::remembered_peak(
+        user_cache_folder() / fmt::format("peak_{}.txt", to_text(dtype)),
+        machine_key(dtype, num_cores), [&] { return measure(dtype, num_cores); });
   }
   return entry->second;
 }
@@ -94,6 +117,25 @@ const std::vector<Published>& published_peaks() {
 }
 
 }  // namespace
+
+Peak detail::remembered_peak(const std::filesystem::path& note, const std::string& key,
+                             const std::function<Peak()>& measure) {
+  Peak peak;
+  std::string known;
+  std::ifstream file(note);
+  if (std::getline(file, known) && known == key && file >> peak.flops >> std::ws &&
+      std::getline(file, peak.source) && peak.flops > 0)
+    return peak;
+  peak = measure();
+  if (!note.is_absolute()) return peak;  // no folder of the user's is known
+  try {
+    make_directories(note.parent_path());
+    replace_file(note, fmt::format("{}\n{}\n{}\n", key, peak.flops, peak.source));
+  } catch (const StorageError&) {
+    // It only costs the next start another measurement.
+  }
+  return peak;
+}
 
 Peak machine_peak(const Topology& topology, DType dtype) {
   if (!is_float(dtype)) return {};

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
+#include "testing/temp_dir.h"
+
 namespace axle {
 namespace {
 
@@ -27,6 +31,32 @@ TEST(MachinePeak, PublishedFiguresCountDevices) {
   EXPECT_EQ(peak_flops({.platform = "tpu", .devices = {{.kind = "TPU v5 lite"}}}, DType::kBF16),
             197e12);
   EXPECT_EQ(peak_flops({.platform = "tpu", .devices = {{.kind = "TPU v5"}}}, DType::kBF16), 459e12);
+}
+
+TEST(MachinePeak, AMeasurementIsRememberedUnderItsKey) {
+  const TempDir dir;
+  const auto note = dir.path() / "below" / "peak.txt";
+  int measured = 0;
+  const auto peak = [&](const std::string& key) {
+    return detail::remembered_peak(note, key, [&] {
+      ++measured;
+      return Peak{1.5e9 * measured, "measured: in a test"};
+    });
+  };
+  EXPECT_EQ(peak("a").flops, 1.5e9);
+  EXPECT_EQ(peak("a").flops, 1.5e9);
+  EXPECT_EQ(peak("a").source, "measured: in a test");
+  EXPECT_EQ(peak("b").flops, 3e9);
+  for (const char* damaged : {"", "b\n", "b\nx\nmeasured\n", "b\n-1\nmeasured\n", "b\n3e9\n"}) {
+    const int before = measured;
+    std::ofstream(note) << damaged;
+    peak("b");
+    EXPECT_EQ(measured, before + 1) << damaged;
+  }
+  // Where nothing can be kept, nothing is.
+  EXPECT_GT(detail::remembered_peak("/proc/peak.txt", "a", [] { return Peak{1, ""}; }).flops, 0);
+  EXPECT_GT(detail::remembered_peak("peak.txt", "a", [] { return Peak{1, ""}; }).flops, 0);
+  EXPECT_FALSE(std::filesystem::exists("peak.txt"));
 }
 
 TEST(MachinePeak, UnknownIsZero) {

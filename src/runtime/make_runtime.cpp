@@ -33,7 +33,8 @@ std::unique_ptr<Runtime> make_runtime(const RuntimeOptions& options) {
                     fmt::join(names, ", "), options.backend, suggest(options.backend, names),
                     plugin_variable(options.backend)));
   }
-  return std::make_unique<PjrtRuntime>(load_plugin(options.backend), options.num_devices);
+  return std::make_unique<PjrtRuntime>(load_plugin(options.backend), options.num_devices,
+                                       options.compile_cache);
 }
 
 }  // namespace axle

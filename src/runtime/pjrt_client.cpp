@@ -2,10 +2,28 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "runtime/pjrt_device.h"
+#include "runtime/plugin_end_guard.h"
 
 namespace axle {
+namespace {
+
+// Not every plugin is known by its platform's name; one that is known by another's is refused.
+// Virtual devices could be anybody's.
+void check_platform(const Plugin& plugin, std::string_view name) {
+  const PluginPolicy& policy = plugin.policy();
+  const auto is_named = [&](const PluginPolicy& row) { return row.platform == name; };
+  const bool is_known = std::ranges::any_of(plugin_policies(), is_named);
+  if (name == policy.platform || (policy.device_count_option.empty() && !is_known)) return;
+  throw DeviceError(fmt::format(
+      "client of plugin '{}' ({}): expected a plugin of platform '{}', got one of '{}'{}",
+      policy.platform, plugin.path().string(), policy.platform, name, plugin.advice()));
+}
+
+}  // namespace
 
 PjrtClient::PjrtClient(const Plugin& plugin, int64_t num_devices) : plugin_(plugin) {
   const auto& policy = plugin.policy();
@@ -17,18 +35,15 @@ PjrtClient::PjrtClient(const Plugin& plugin, int64_t num_devices) : plugin_(plug
   pjrt::ClientCreate create{.options = &count,
                             .num_options = policy.device_count_option.empty() ? size_t{0} : 1};
   const std::string where = fmt::format("client of plugin '{}'", policy.platform);
-  plugin.first_call(create, where);
+  {
+    const PluginEndGuard guard(where);
+    plugin.first_call(create, where);
+  }
   if (!create.client) throw DeviceError(fmt::format("{}: expected a client, got none", where));
   client_ = {plugin, create.client};
 
   pjrt::ClientPlatformName name{.client = client_.get()};
-  // Real devices show by themselves whose plugin it is; virtual ones could be anybody's.
-  if (!policy.device_count_option.empty() && !plugin.try_call(name) &&
-      to_view(name.name) != policy.platform) {
-    throw DeviceError(fmt::format("{} ({}): expected a plugin of platform '{}', got one of '{}'{}",
-                                  where, plugin.path().string(), policy.platform,
-                                  to_view(name.name), plugin.advice()));
-  }
+  if (!plugin.try_call(name)) check_platform(plugin, to_view(name.name));
   pjrt::ClientPlatformVersion version{.client = client_.get()};
   plugin.call(version, where);
   topology_ = {.platform = policy.platform,

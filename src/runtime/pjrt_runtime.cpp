@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+
 #include "base/error.h"
+#include "base/report.h"
 #include "runtime/executable_cache.h"
 #include "runtime/pjrt_array.h"
 #include "runtime/pjrt_compile.h"
@@ -21,19 +24,21 @@ pjrt::LoadedExecutable* compile_request(const PjrtClient& client,
 
 }  // namespace
 
-PjrtRuntime::PjrtRuntime(const Plugin& plugin, int64_t num_devices)
-    : client_(std::make_shared<const PjrtClient>(plugin, num_devices)) {}
+PjrtRuntime::PjrtRuntime(const Plugin& plugin, int64_t num_devices, std::string compile_cache)
+    : client_(std::make_shared<const PjrtClient>(plugin, num_devices)),
+      compile_cache_(std::move(compile_cache)) {}
 
 std::unique_ptr<Executable> PjrtRuntime::compile(const Program& program,
                                                  const CompileOptions& options) {
   const auto& plugin = client_->plugin();
   const PjrtCompileRequest request(plugin, topology(), DevicePresence::kHere, program, options);
   const bool loses_order = plugin.policy().saving_loses_order && program.mesh.num_devices() > 1;
-  if (options.cache_dir.empty() || loses_order || !plugin.has<pjrt::ExecutableSerialize>() ||
+  const std::string& cache_dir = options.cache_dir.empty() ? compile_cache_ : options.cache_dir;
+  if (cache_dir.empty() || loses_order || !plugin.has<pjrt::ExecutableSerialize>() ||
       !plugin.has<pjrt::ExecutableDeserializeAndLoad>()) {
     return std::make_unique<PjrtExecutable>(client_, compile_request(*client_, request), program);
   }
-  const ExecutableCache cache(options.cache_dir);
+  const ExecutableCache cache(cache_dir);
   const std::string key = cache.key(plugin, topology(), program.text, request.encoded());
   if (const auto bytes = cache.read(key)) {
     try {
@@ -48,6 +53,14 @@ std::unique_ptr<Executable> PjrtRuntime::compile(const Program& program,
     cache.write(key, executable->serialize());
   } catch (const DeviceError&) {
     // A plugin that has the call may still refuse this program; it works without being kept.
+  } catch (const StorageError& error) {
+    static std::atomic<bool> told = false;
+    if (!told.exchange(true)) {
+      report_to_stderr(fmt::format(
+          "WARNING: compiled programs are not kept: {}; --compile-cache or AXLE_COMPILE_CACHE "
+          "names another folder, or none",
+          error.what()));
+    }
   }
   return executable;
 }

@@ -11,8 +11,9 @@ namespace axle {
 
 class PjrtRuntime final : public Runtime {
  public:
-  /// `num_devices` counts only where the platform has virtual devices (cpu). Throws DeviceError.
-  PjrtRuntime(const Plugin& plugin, int64_t num_devices);
+  /// `num_devices` counts only where the platform has virtual devices (cpu); `compile_cache` as in
+  /// RuntimeOptions. Throws DeviceError.
+  PjrtRuntime(const Plugin& plugin, int64_t num_devices, std::string compile_cache = {});
 
   const Topology& topology() const override { return client_->topology(); }
   const Plugin* plugin() const override { return &client_->plugin(); }
@@ -24,6 +25,7 @@ class PjrtRuntime final : public Runtime {
 
  private:
   std::shared_ptr<const PjrtClient> client_;
+  std::string compile_cache_;
 };
 
 }  // namespace axle

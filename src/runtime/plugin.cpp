@@ -10,7 +10,9 @@
 #include <span>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "runtime/pjrt_calls.h"
+#include "runtime/plugin_end_guard.h"
 #include "runtime/shared_object.h"
 
 namespace axle {
@@ -51,6 +53,18 @@ const char* const kExtensionNames[] = {"GpuCustomCall",
                                        "HostMemoryAllocator",
                                        "XlaTransform"};
 
+// What else runs out than a device's memory: the fast memories of a core, and things of the system.
+constexpr std::string_view kOtherResources[] = {
+    "vmem",      "smem",         "sflag",     "shared memory",   "register file", "scratchpad",
+    "semaphore", "threads",      "processes", "file descriptor", "open files",    "larger than max",
+    "quota",     "no space left"};
+
+bool is_of_another_resource(const std::string& message) {
+  const std::string text = lower_case(message.substr(0, message.find('\n')));
+  return std::ranges::any_of(kOtherResources,
+                             [&](auto name) { return text.find(name) != text.npos; });
+}
+
 std::string text_of(const pjrt::NamedValue& value) {
   using Kind = pjrt::NamedValue::Kind;
   switch (value.kind) {
@@ -76,7 +90,9 @@ std::string name_of(pjrt::ErrorCode code) {
 }
 
 void throw_failure(std::string_view where, const PluginFailure& failure, ExitCode exit_code) {
-  if (failure.code == pjrt::ErrorCode::kResourceExhausted) exit_code = ExitCode::kDoesNotFit;
+  if (failure.code == pjrt::ErrorCode::kResourceExhausted &&
+      !is_of_another_resource(failure.message))
+    exit_code = ExitCode::kDoesNotFit;
   throw DeviceError(fmt::format("{}: {}: {}", where, name_of(failure.code), failure.message),
                     exit_code);
 }
@@ -209,6 +225,7 @@ const Plugin& load_plugin(std::string_view platform, const std::filesystem::path
   if (!library) fail(fmt::format("can't be loaded, got {}", ::dlerror()));
   const auto get_api = reinterpret_cast<const pjrt::Api* (*)()>(::dlsym(library, "GetPjrtApi"));
   if (!get_api) fail("expected a PJRT plugin, got a library without GetPjrtApi");
+  const PluginEndGuard guard(where);
   const auto* api = get_api();
   if (!api) fail("expected a table of calls, got none from GetPjrtApi");
   plugin = std::make_unique<Plugin>(api, policy, path);

@@ -24,8 +24,9 @@ struct PluginFailure {
 
 /// "INVALID_ARGUMENT", ...
 std::string name_of(pjrt::ErrorCode code);
-/// Throws DeviceError `<where>: <CODE>: <message>`; its exit code is kDoesNotFit where memory ran
-/// out, else `exit_code`.
+/// Throws DeviceError `<where>: <CODE>: <message>`; its exit code is kDoesNotFit where a
+/// device's memory ran out (PJRT says RESOURCE_EXHAUSTED of other things as well), else
+/// `exit_code`.
 [[noreturn]] void throw_failure(std::string_view where, const PluginFailure& failure,
                                 ExitCode exit_code = ExitCode::kDevice);
 
@@ -141,8 +142,9 @@ const Plugin& load_plugin(std::string_view platform);
 /// Loads the file named, whatever the platform's usual one is. Throws DeviceError.
 const Plugin& load_plugin(std::string_view platform, const std::filesystem::path& file);
 
-/// The folders in which plugins are looked for: `.axle/plugins` under the current directory, under
-/// the folder of the program and its parents, and in the home directory; not all of them exist.
+/// The folders in which plugins are looked for: `.axle/plugins` under the current directory and
+/// under the folder of the program and its parents, `axle/plugins` beside the installed library,
+/// `.axle/plugins` in the home directory; not all of them exist.
 std::vector<std::filesystem::path> plugin_folders();
 /// The file that AXLE_PLUGIN_<NAME> names, as a full path, there or not; empty: it names none.
 std::filesystem::path named_plugin(std::string_view platform);

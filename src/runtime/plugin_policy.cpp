@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/environment.h"
+#include "base/error.h"
 #include "io/file.h"
 #include "runtime/plugin.h"
 
@@ -44,7 +45,7 @@ const std::vector<PluginPolicy>& plugin_policies() {
        .limits =
            "compiles for N devices through a client of N virtual ones; counts no FLOPs; can't "
            "save programs of several devices whose loops communicate",
-       .how_to_get = "run `./dev plugin cpu`"},
+       .how_to_get = "run `axle plugin fetch cpu`"},
       {.platform = "cuda",
        .files = {"xla_cuda_plugin.so", "pjrt_c_api_gpu_plugin.so"},
        .fast_network = FastNetwork::kProcess,
@@ -53,7 +54,7 @@ const std::vector<PluginPolicy>& plugin_policies() {
        .compiles_ahead = true,
        .needs_cuda_toolkit = true,
        .limits = "compiling ahead is tested; our tests train on no GPU. Counts no FLOPs",
-       .how_to_get = "run `./dev plugin cuda`"},
+       .how_to_get = "run `axle plugin fetch cuda`"},
       // Away from Google's cloud libtpu would wait for its metadata server; without a TPU it is
       // there to compile only. Then several processes may load it at once, and the type and names
       // of hosts that it asks for do not matter: it is given a topology.
@@ -73,7 +74,7 @@ const std::vector<PluginPolicy>& plugin_policies() {
        .compiles_ahead = true,
        .limits = "compiling ahead is tested; our tests train on no TPU. Counts the body of a loop "
                  "once, whatever its trip count",
-       .how_to_get = "run `./dev plugin tpu`"},
+       .how_to_get = "run `axle plugin fetch tpu`"},
       {.platform = "neuron",
        .files = {"libneuronpjrt.so"},
        .struct_sizes = StructSizes::kExact,
@@ -131,12 +132,25 @@ std::string merge_flags(std::string_view flags, std::string_view defaults) {
 
 namespace {
 
+/// The user's flags: XLA takes a value that does not begin with a dash for the name of a file that
+/// holds them, and takes nothing behind it.
+std::string users_flags(const std::string& name) {
+  const std::string value = environment_variable(name);
+  const size_t begin = value.find_first_not_of(" \t\r\n");
+  if (begin == value.npos || value[begin] == '-') return value;
+  if (!fs::is_regular_file(value)) {
+    throw ConfigError(fmt::format(
+        "{}: expected flags that begin with --, or a file that holds them, got '{}'", name, value));
+  }
+  return read_file(value);
+}
+
 /// `value` or, for a list of flags, what of it the user's own list does not name.
 void set_default(const EnvironmentDefault& entry) {
   // One that the user has set to nothing is set.
   if (!entry.is_flag_list && std::getenv(entry.name.c_str())) return;
   const std::string value =
-      entry.is_flag_list ? merge_flags(environment_variable(entry.name), entry.value) : entry.value;
+      entry.is_flag_list ? merge_flags(users_flags(entry.name), entry.value) : entry.value;
   ::setenv(entry.name.c_str(), value.c_str(), 1);
 }
 

@@ -72,7 +72,7 @@ bool has_device(const PluginPolicy& policy);
 std::string plugin_variable(std::string_view platform);
 
 /// Sets what the row asks for in this process's environment; what the user has set stays. `folder`:
-/// where the plugin lies.
+/// where the plugin lies. Throws ConfigError for a list of flags that is neither one nor a file.
 void apply_environment(const PluginPolicy& policy, const std::filesystem::path& folder);
 
 /// `flags` with those of `defaults` ("--a=1 --b=2") appended whose names it does not hold.

@@ -12,6 +12,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "runtime/plugin.h"
+#include "runtime/plugin_pins.h"
 #include "runtime/runtime.h"
 #include "testing/environment_change.h"
 #include "testing/error_of.h"
@@ -24,6 +25,9 @@ TEST(PluginPolicy, EveryRowSaysHowToGetIt) {
   for (const auto& row : plugin_policies()) {
     EXPECT_FALSE(row.files.empty()) << row.platform;
     EXPECT_FALSE(row.how_to_get.empty()) << row.platform;
+    if (plugin_pins(row.platform)) {
+      EXPECT_EQ(row.how_to_get, "run `axle plugin fetch " + row.platform + "`");
+    }
   }
 }
 
@@ -74,6 +78,22 @@ TEST(FindCudaToolkit, TakesTheOneThatIsNamedIfItIsComplete) {
 TEST(MergeFlags, KeepsTheUsers) {
   EXPECT_EQ(merge_flags("", "--a=1 --b=2"), "--a=1 --b=2");
   EXPECT_EQ(merge_flags("--b=7", "--a=1 --b=2"), "--b=7 --a=1");
+}
+
+TEST(ApplyEnvironment, FlagsMayStandInAFile) {
+  const TempDir dir;
+  const std::filesystem::path file = dir.path() / "flags";
+  std::ofstream(file) << "--b=7\n--c=8";
+  const PluginPolicy policy{
+      .environment = {{.name = "AXLE_TEST_FLAGS", .value = "--a=1 --b=2", .is_flag_list = true}}};
+  EnvironmentChange flags("AXLE_TEST_FLAGS", file.string());
+  apply_environment(policy, {});
+  EXPECT_EQ(environment_variable("AXLE_TEST_FLAGS"), "--b=7\n--c=8 --a=1");
+  flags.set("foo");
+  EXPECT_NE(error_of<ConfigError>([&] {
+              apply_environment(policy, {});
+            }).find("AXLE_TEST_FLAGS: expected flags that begin with --, or a file"),
+            std::string::npos);
 }
 
 TEST(ApplyEnvironment, SetsWhatIsUnsetAndRespectsTheRest) {

@@ -127,6 +127,9 @@ struct RuntimeOptions {
   std::string backend = "cpu";
   /// Virtual devices of the CPU client; other platforms have the devices that they have.
   int64_t num_devices = 1;
+  /// Directory of serialized executables for what is compiled without a `cache_dir` of its own;
+  /// empty: nothing of it is cached.
+  std::string compile_cache = {};
 };
 
 /// Throws DeviceError naming the one command that gets a missing plugin.

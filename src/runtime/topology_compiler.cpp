@@ -9,6 +9,7 @@
 #include "runtime/pjrt_compile.h"
 #include "runtime/pjrt_compiled.h"
 #include "runtime/pjrt_device.h"
+#include "runtime/plugin_end_guard.h"
 #include "runtime/slice_shapes.h"
 
 namespace axle {
@@ -92,7 +93,10 @@ TopologyDescription TopologyCompiler::describe() const {
   pjrt::TopologyCreate create{.name = {request.name.data(), request.name.size()},
                               .options = request.options.data(),
                               .num_options = request.options.size()};
-  plugin_.first_call(create, where_);
+  {
+    const PluginEndGuard guard(where_);
+    plugin_.first_call(create, where_);
+  }
   if (!create.topology) throw DeviceError(fmt::format("{}: expected a topology, got none", where_));
   return {plugin_, create.topology};
 }

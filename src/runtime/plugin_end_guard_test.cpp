@@ -1,0 +1,69 @@
+#include "runtime/plugin_end_guard.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/exit_code.h"
+
+namespace axle {
+namespace {
+
+constexpr int kUser = static_cast<int>(ExitCode::kUser);
+constexpr int kDevice = static_cast<int>(ExitCode::kDevice);
+
+void print(std::string_view text) { (void)!::write(STDERR_FILENO, text.data(), text.size()); }
+
+TEST(PluginEndGuard, AnAbortIsOneLine) {
+  const auto abort = [](const char* printed) {
+    const PluginEndGuard guard("plugin 'x'");
+    print(printed);
+    std::abort();
+  };
+  EXPECT_EXIT(abort("WARNING: All log messages before ...\n"
+                    "F0000 00:00:1.5 491 parse.cc:234] Unknown flag in XLA_FLAGS: --foo=1\n"
+                    "*** Check failure stack trace: ***\n"),
+              testing::ExitedWithCode(kUser),
+              "^axle: plugin 'x': expected it to start, got its end: Unknown flag in XLA_FLAGS: "
+              "--foo=1; see the variables XLA_FLAGS and LIBTPU_INIT_ARGS\n$");
+  EXPECT_EXIT(abort("F0000 00:00:1.5 491 env.cc:74] Check failed: ret == 0 thread creation\n"),
+              testing::ExitedWithCode(kDevice), "got its end: Check failed: ret == 0 thread");
+  EXPECT_EXIT(abort(""), testing::ExitedWithCode(kDevice), "got its end: no reason given\n$");
+}
+
+TEST(PluginEndGuard, SoIsAnExit) {
+  const auto exit = [] {
+    const PluginEndGuard guard("plugin 'x'");
+    print("ERROR: Unknown command line flag 'bar'\n");
+    std::exit(1);
+  };
+  EXPECT_EXIT(exit(), testing::ExitedWithCode(kUser), "got its end: ERROR: Unknown command line");
+}
+
+TEST(PluginEndGuard, WhatIsPrintedComesAfterIt) {
+  testing::internal::CaptureStderr();
+  const std::string much(200'000, 'x');
+  {
+    const PluginEndGuard guard("plugin 'x'");
+    print(much);
+  }
+  print("behind\n");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), much + "behind\n");
+}
+
+TEST(PluginEndGuard, AnEndWithoutItIsAsEver) {
+  { const PluginEndGuard guard("plugin 'x'"); }
+  EXPECT_EXIT(std::abort(), testing::KilledBySignal(SIGABRT), "^$");
+  EXPECT_EXIT(std::exit(7), testing::ExitedWithCode(7), "^$");
+}
+
+TEST(ReasonIn, TheFirstErrorCounts) {
+  EXPECT_EQ(reason_in("E0000 1 2 flags.cc:93] Couldn't interpret value maybe for flag f.\n"
+                      "F0000 1 2 parse.cc:220] Check failed\nusage: ...\n"),
+            "Couldn't interpret value maybe for flag f.");
+  EXPECT_EQ(reason_in("Exit now\n\n"), "Exit now");
+}
+
+}  // namespace
+}  // namespace axle

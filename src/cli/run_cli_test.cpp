@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <system_error>
+
 #include "base/error.h"
 #include "base/version.h"
 #include "cli/exit_codes.h"
@@ -164,6 +166,8 @@ const cli::Verb<ThrowOptions> throw_verb({
           throw InternalError("broken");
         case 4:
           throw std::bad_alloc();
+        case 5:  // as std::thread does
+          throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
         default:
           throw std::runtime_error("odd");
       }
@@ -176,7 +180,10 @@ TEST(RunCli, ErrorsBecomeOneLineAndTheirExitCode) {
       {3, "axle: text: bad\n"},
       {6, "axle: no memory\n"},
       {1, "axle: broken (a bug of Axle)\n"},
-      {1, "axle: out of memory on the host\n"},
+      {6, "axle: out of memory on the host\n"},
+      {5,
+       "axle: the host: expected room for one more thread, got none; raise the limit of processes "
+       "(ulimit -u, or that of the container)\n"},
       {1, "axle: internal error: odd (a bug of Axle)\n"},
   };
   for (const auto& [code, line] : expected) {

@@ -5,6 +5,7 @@
 #include "cli/verb.h"
 #include "inspect/eval_comparison.h"
 #include "inspect/eval_layer_files.h"
+#include "runtime/executable_cache.h"
 
 namespace axle::cli {
 namespace {
@@ -18,7 +19,8 @@ ExitCode run(const EvalLayerArguments& o, Output& out) {
       o.rename.empty() ? RenameRules() : RenameRules(read_user_file(o.rename), o.rename);
   const EvalLayerFiles files =
       read_eval_layer_files(o.inputs, o.params, rules, input_sections(subject));
-  const auto runtime = make_runtime({.backend = o.backend});
+  const auto runtime =
+      make_runtime({.backend = o.backend, .compile_cache = default_compile_cache()});
   Tree<HostTensor> results = evaluate(subject, files.params, files.inputs, options, *runtime);
   std::optional<TensorComparison> comparison;
   if (!o.compare.empty())

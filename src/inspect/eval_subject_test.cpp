@@ -1,6 +1,7 @@
 // Files of eval-layer that are no layers: schedules, learners, training steps.
 #include "inspect/eval_subject.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "io/file.h"

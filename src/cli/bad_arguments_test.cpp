@@ -59,11 +59,13 @@ class BadArguments : public ::testing::TestWithParam<std::string> {
     std::vector<std::string> training = recipe;
     training.insert(training.end(), {"--set", "input.num_batches=1", "--steps", "0", "--dir",
                                      dir_ / "run", "--backend", "interpreter"});
+    std::vector<std::string> compiling = recipe;
+    compiling.insert(compiling.end(), {"--on", "cpu:1", "--save", "/dev/null/no"});
     const std::string model = dir_ / "model";
     const std::map<std::string, std::vector<std::string>> commands = {
         {"checkpoint export", {model, dir_ / "out.safetensors"}},
         {"checkpoint ls", {model}},
-        {"compile", {"quickstart", "--on", "cpu:1", "--save", "/dev/null/no"}},
+        {"compile", compiling},
         {"completion", {"bash"}},
         {"config check", recipe},
         {"config diff", {"quickstart", "fuji-test-v1"}},
@@ -135,6 +137,15 @@ const CLI::App& app_of(const CLI::App& program, const std::string& verb) {
   const CLI::App* app = &program;
   for (const std::string_view word : split(verb, ' ')) app = app->get_subcommand(std::string(word));
   return *app;
+}
+
+// Else the other tests would only repeat one mistake.
+TEST_P(BadArguments, TheGoodCommandIsGood) {
+  const Ran ran = run_axle(good(GetParam()));
+  const int expected = GetParam() == "import llama2c" ? 3 : GetParam() == "compile" ? 4 : 0;
+  if (GetParam() != "doctor") {
+    EXPECT_EQ(ran.code, expected) << ran.err;
+  }
 }
 
 TEST_P(BadArguments, EveryFlag) {
@@ -232,7 +243,7 @@ TEST_F(BadLines, EndAsTheyShould) {
        2,
        "mesh.modle"},
       {{"eval", "--from", model, "--data", dir_ / "text.txt", "--backend", "none"}, 2, "none"},
-      {{"config", "show", "quickstart", "--json", "--yaml"}, 2, "--yaml excludes --json"},
+      {{"config", "show", "quickstart", "--json", "--yaml"}, 2, "--json excludes --yaml"},
       {{"config", "show", "quickstart", "--set", "=1"}, 2, "--set: expected PATH=VALUE, got '=1'"},
       {{"config", "show", "quickstart", "--config", ""}, 2, "--config: expected a path"},
       {{"config", "show", "quickstart", "--data", "\xff\xfe", "--json"}, 0, "\xef\xbf\xbd"},

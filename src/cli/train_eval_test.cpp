@@ -109,8 +109,10 @@ TEST_F(TrainEval, BadBackend) {
   EXPECT_EQ(ran.code, 2);
   const Ran unknown = run_axle({"eval", "--from", dir_ / "nowhere", "--data", "synthetic"});
   EXPECT_EQ(unknown.code, 2);
-  EXPECT_THAT(unknown.err,
-              HasSubstr("nowhere: expected the folder of a run, with config.yaml; got none there"));
+  EXPECT_THAT(
+      unknown.err,
+      HasSubstr("nowhere: expected the folder of a run or of an import, with config.yaml; got "
+                "none there"));
 }
 
 TEST_F(TrainEval, MissingPlugin) {

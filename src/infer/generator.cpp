@@ -96,6 +96,7 @@ Generator::Generator(Model& model, const Tree<HostTensor>& parameters, Runtime& 
   }
   check_mesh(options_.mesh, stored);
   for (const ProgramValue& value : computed) {
+    check_partition(value.name, value.type.dims, value.sharding, options_.mesh);
     const HostTensor& given = parameters.at(value.name);
     parameters_.push_back(runtime.make_array(
         value.type.dtype == given.dtype() ? given : given.astype(value.type.dtype), value.sharding,

@@ -133,8 +133,7 @@ void write_model(const fs::path& dir, const ModelToSave& saved) {
   write_checkpoint(checkpoints_of(dir), 0, tensors, {});
   const ModelFolderConfig config{
       .model = saved.model,
-      .input = TextInput::Config{
-          .tokenizer = saved.tokenizer, .seq_len = saved.context_len, .batch_size = 1}};
+      .input = TextInput::Config{.tokenizer = saved.tokenizer, .seq_len = saved.context_len}};
   // Last: a folder without it holds no model.
   replace_file(config_file(dir), fmt::format("# axle {}\n{}", version(), to_yaml(config)));
 }

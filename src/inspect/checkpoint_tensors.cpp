@@ -94,7 +94,8 @@ int64_t CheckpointListing::total_bytes() const {
 
 CheckpointListing list_checkpoint(const CheckpointSelection& selection) {
   std::vector<int64_t> steps = checkpoint_steps(checkpoints_of(selection.dir));
-  return listing_of(selection, open_checkpoint(selection, steps), std::move(steps));
+  const StoredCheckpoint stored = open_checkpoint(selection, steps);
+  return listing_of(selection, stored, std::move(steps));
 }
 
 std::string to_text(const CheckpointListing& listing) {

@@ -7,7 +7,7 @@ A page is run in a scratch folder of its own, from top to bottom:
     ```sh skip: why    is only shown: it needs hardware, hours or the network
     ```yaml FILE       is written to FILE (any language); without a name it is only shown
 
-`axle` is the program under test, `$PREFIX` an installation of its build, `corpus/` a folder of text. No command may stand
+`axle` is the program under test, `$PREFIX` an installation of its build, `$CHECKOUT` Axle's source, `corpus/` a folder of text. No command may stand
 in a block of another kind. Every `axle VERB --flag` in the prose exists, and every flag of every verb stands on some page.
 
     check_docs.py --build build/debug [PAGE...]     run pages (default: all)
@@ -153,7 +153,7 @@ def all_pages():
 
 
 def environment(build):
-    env = {**os.environ, "AXLE_BUILD": str(build), "PATH": f"{build}:{os.environ['PATH']}"}
+    env = {**os.environ, "AXLE_BUILD": str(build), "CHECKOUT": str(ROOT), "PATH": f"{build}:{os.environ['PATH']}"}
     own = ROOT / "tools/plugins/cpu.txt"
     if "AXLE_PLUGIN_CPU" not in env:
         name = next(line.removeprefix("# file: ") for line in own.read_text().splitlines() if line.startswith("# file: "))

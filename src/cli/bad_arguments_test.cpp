@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 // Exit codes that a mistake of the user may have; also 0, where the text happens to be good.
-const auto kExpectedCodes = AnyOf(0, 2, 3, 4, 5, 6, 7);
+const auto kExpectedCodes = AnyOf(0, 2, 3, 4, 5, 6, 7, 17);
 
 class BadArguments : public ::testing::TestWithParam<std::string> {
  protected:

@@ -88,7 +88,7 @@ class Run {
                      .build({.params = model_->param_specs(), .run_steps = run_steps(config)},
                             Scope{.path = "learner"})),
         parts_{.model = *model_,
-               .learner = *learner_,
+               .learner = learner_.get(),
                .batch = std::move(batch),
                .compute_dtype = options.dtype ? options.dtype : config.compute_dtype},
         leaves_(train_state(*model_, *learner_)),

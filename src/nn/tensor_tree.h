@@ -56,17 +56,17 @@ inline void add_named(const Tensor& value, const std::string& name, NamedTensors
   if (value) out.emplace_back(name, value);
 }
 template <class T>
-void add_named(const std::optional<T>& value, const std::string& name, NamedTensors& out) {
+void add_named(std::optional<T>& value, const std::string& name, NamedTensors& out) {
   if (value) add_named(*value, name, out);
 }
 template <class T>
-void add_named(const std::vector<T>& value, const std::string& name, NamedTensors& out) {
+void add_named(std::vector<T>& value, const std::string& name, NamedTensors& out) {
   for (size_t i = 0; i < value.size(); ++i)
     add_named(value[i], join_path(name, std::to_string(i)), out);
 }
 template <class T>
-void add_named(const Tree<T>& value, const std::string& name, NamedTensors& out) {
-  for (const auto& [path, v] : value) add_named(v, join_path(name, path), out);
+void add_named(Tree<T>& value, const std::string& name, NamedTensors& out) {
+  for (auto& [path, v] : value) add_named(v, join_path(name, path), out);
 }
 template <HasFields T>
 void add_named(T& value, const std::string& name, NamedTensors& out) {

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "base/error.h"
 #include "config/set.h"
 #include "config/walk.h"
 #include "recipes/use_data.h"
@@ -14,9 +15,9 @@ namespace axle {
 namespace {
 
 bool is_integer_field(const Slot& slot) {
-  const std::type_info& type = *slot.ops->type;
-  return type == typeid(int64_t) || type == typeid(std::optional<int64_t>) ||
-         type == typeid(Required<int64_t>);
+  const TypeOps* ops = slot.ops;
+  while (ops->kind == FieldKind::kOptional || ops->kind == FieldKind::kRequired) ops = ops->element;
+  return ops->kind == FieldKind::kLeaf && ops->leaf == LeafKind::kInteger;
 }
 
 std::set<std::string> integer_fields(const Trainer::Config& config) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/threads.h"
 #include "runtime/pjrt_device.h"
 #include "runtime/plugin_end_guard.h"
 
@@ -45,6 +46,17 @@ std::vector<pjrt::NamedValue> client_options(const PluginPolicy& policy, int64_t
   return out;
 }
 
+// Plugins and their compilers crash where they are refused a thread, each in a way of its own. They
+// have a few pools of one thread a core.
+void check_threads(const std::string& where) {
+  const unsigned num_threads = 4 * std::max(1u, std::thread::hardware_concurrency()) + 8;
+  if (can_start(num_threads)) return;
+  throw DeviceError(fmt::format(
+      "{}: expected room for {} threads, got less; raise the limit of processes (ulimit "
+      "-u, or that of the container)",
+      where, num_threads));
+}
+
 }  // namespace
 
 PjrtClient::PjrtClient(const Plugin& plugin, int64_t num_devices) : plugin_(plugin) {
@@ -52,6 +64,7 @@ PjrtClient::PjrtClient(const Plugin& plugin, int64_t num_devices) : plugin_(plug
   const std::vector<pjrt::NamedValue> options = client_options(policy, num_devices);
   pjrt::ClientCreate create{.options = options.data(), .num_options = options.size()};
   const std::string where = fmt::format("client of plugin '{}'", policy.platform);
+  check_threads(where);
   {
     const PluginEndGuard guard(where);
     plugin.first_call(create, where);

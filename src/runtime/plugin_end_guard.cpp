@@ -60,9 +60,10 @@ extern "C" void on_abort(int) { end_process(); }
 
 // XLA ends the process by it for a flag that it does not know, and nothing else tells of that. A
 // plugin's calls are bound to this one, since the program and its libraries are searched before
-// libc. For all others it is what it always was.
+// libc. For all others, a signal's handler of ours among them, it is what it always was.
 extern "C" [[noreturn]] void _exit(int code) {
-  axle::end_process();
+  constexpr int kOfPlugins = 1;
+  if (code == kOfPlugins) axle::end_process();
   while (true) ::syscall(SYS_exit_group, code);
 }
 

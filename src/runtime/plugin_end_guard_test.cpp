@@ -33,12 +33,17 @@ TEST(PluginEndGuard, AnAbortIsOneLine) {
 }
 
 TEST(PluginEndGuard, SoIsAnExit) {
-  const auto exit = [] {
+  const auto end = [](void (*exit)(int), int code) {
     const PluginEndGuard guard("plugin 'x'");
     print("ERROR: Unknown command line flag 'bar'\n");
-    std::exit(1);
+    exit(code);
   };
-  EXPECT_EXIT(exit(), testing::ExitedWithCode(kUser), "got its end: ERROR: Unknown command line");
+  for (void (*const exit)(int) : std::initializer_list<void (*)(int)>{&std::exit, &::_exit}) {
+    EXPECT_EXIT(end(exit, 1), testing::ExitedWithCode(kUser),
+                "got its end: ERROR: Unknown command line flag");
+  }
+  // That of a signal's handler of ours.
+  EXPECT_EXIT(end(&::_exit, 130), testing::ExitedWithCode(130), "");
 }
 
 TEST(PluginEndGuard, WhatIsPrintedComesAfterIt) {

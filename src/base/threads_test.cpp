@@ -1,0 +1,49 @@
+#include "base/threads.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+
+namespace axle {
+namespace {
+
+// What `f` says in a process that is nobody's and may not have a second thread: limits do not hold
+// root up.
+bool without_threads(const std::function<bool()>& f) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    constexpr uid_t kNobody = 65534;
+    const rlimit one{.rlim_cur = 1, .rlim_max = 1};
+    if (::setrlimit(RLIMIT_NPROC, &one) != 0) ::_exit(2);
+    if (::geteuid() == 0 && ::setresuid(kNobody, kNobody, kNobody) != 0) ::_exit(2);
+    ::_exit(f() ? 1 : 0);
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_LT(WEXITSTATUS(status), 2);
+  return WEXITSTATUS(status) == 1;
+}
+
+TEST(Threads, OneThatCannotBeHadIsTold) {
+  const auto try_one = [] {
+    std::thread thread;
+    const bool started = try_start(thread, [] {});
+    if (started) thread.join();
+    return started;
+  };
+  EXPECT_TRUE(try_one());
+  EXPECT_FALSE(without_threads(try_one));
+}
+
+TEST(Threads, SoIsWhetherManyCanBeHad) {
+  EXPECT_TRUE(can_start(0));
+  EXPECT_TRUE(can_start(8));
+  EXPECT_FALSE(without_threads([] { return can_start(8); }));
+}
+
+}  // namespace
+}  // namespace axle

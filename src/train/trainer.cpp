@@ -170,9 +170,8 @@ void Trainer::Run::initialise_or_restore() {
                                 options_.restart_data ? ", with the data from their beginning" : "",
                                 options_.init_from.empty() ? "" : ", not begun by --init-from"));
   } else {
-    drawn_ = std::async([this] {
-      return initial_state(parts_, state_.leaves, cfg_.seed, initial_parameters(), *runtime_,
-                           compile_options());
+    drawn_ = std::async([this, given = initial_parameters()] {
+      return initial_state(parts_, state_.leaves, cfg_.seed, given, *runtime_, compile_options());
     });
   }
   data_state_ = input_->state();

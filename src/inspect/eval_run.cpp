@@ -13,6 +13,7 @@
 #include "inspect/text_table.h"
 #include "layers/check_mesh.h"
 #include "recipes/resolve.h"
+#include "recipes/use_data.h"
 #include "runtime/mesh_devices.h"
 #include "train/programs.h"
 #include "train/trainer.h"

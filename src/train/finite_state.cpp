@@ -40,6 +40,7 @@ FiniteState::FiniteState(const std::vector<ProgramValue>& state) {
 // One minimum over the numbers of bad parts, element by element: devices that hold a piece each
 // agree on it in one small sum between them, whatever the number of parts.
 Tensor FiniteState::first_not_finite(const Tree<Tensor>& state) const {
+  const NameScope scope("finite");
   const auto number = [](size_t n) { return scalar(static_cast<double>(n), DType::kI32); };
   const Tensor none = number(parts_.size());
   Tensor first = none;

@@ -1,5 +1,6 @@
 // State that layers keep in training: moving statistics of a norm written here, through loops,
 // rematerialisation, checkpoints, evaluation.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "layers/norm.h"

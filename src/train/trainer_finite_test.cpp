@@ -1,4 +1,6 @@
 // What a run does where numbers are not finite: no checkpoint ever holds one.
+#include <fmt/format.h>
+
 #include "checkpoint/folder.h"
 #include "ops/compare.h"
 #include "ops/convert.h"
@@ -64,7 +66,7 @@ TEST_F(TrainerFinite, NonFiniteStepsAreSkippedAndCounted) {
 // A schedule that turns bad at a step.
 struct TurnsBad {
   double to = kNan;
-  Tensor operator()(const Tensor& step) const {
+  Tensor operator()(const Step& step) const {
     return select(astype(step, DType::kF32) < 3.0, scalar(1e-2), to);
   }
   AXLE_CONFIG(TurnsBad, to)

@@ -5,6 +5,7 @@
 #include "infer/text_generator.h"
 #include "io/file.h"
 #include "runtime/interpreter_runtime.h"
+#include "runtime/plugin.h"
 #include "testing/foreign_data.h"
 #include "testing/temp_dir.h"
 

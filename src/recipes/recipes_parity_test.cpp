@@ -57,7 +57,7 @@ TEST_P(RecipesParity, Learner) {
   ASSERT_EQ(schedule != nullptr,
             published_.at("hyperparameters").contains(theirs + "update_schedule.max_step"));
   if (schedule) {
-    EXPECT_EQ(schedule->max_step.value_or(config_.max_steps),
+    EXPECT_EQ(schedule->max_step ? int64_t{*schedule->max_step} : int64_t{*config_.max_steps},
               static_cast<int64_t>(number(theirs + "update_schedule.max_step")));
     EXPECT_EQ(schedule->warmup_steps,
               static_cast<int64_t>(number(theirs + "update_schedule.warmup_steps")));

@@ -1,5 +1,6 @@
 #include "runtime/compiler_log.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -29,7 +30,7 @@ TEST(CompilerLog, TakesWhatTheProcessWritesToStandardError) {
     write_to_stderr("afterwards\n");
   }
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "afterwards\n");
-  EXPECT_EQ(taken, std::string(kLine) + "and by stdio\n");
+  EXPECT_EQ(taken, fmt::format("{}and by stdio\n", kLine));
 }
 
 // An exception on the way must not cost what was written.
@@ -53,10 +54,12 @@ TEST(CompilerLogDeathTest, AnAbortedProcessShowsIt) {
 }
 
 TEST(CompilerLog, WarningsAreReadOnceEach) {
-  const std::string log = std::string(kLine) + "I1121 23:12:12.3 1 a.cc:1] information\n" +
-                          "W1121 23:11:29.386169    2503 shardy_xla_pass.cc:431] Module contains "
-                          "sdy shardings or meshes\nplain text\n" +
-                          std::string(kLine) + "E1121 23:12:12.3 1 b.cc:2] failed\nW1121 no end\n";
+  const std::string log = fmt::format(
+      "{0}I1121 23:12:12.3 1 a.cc:1] information\n"
+      "W1121 23:11:29.386169    2503 shardy_xla_pass.cc:431] Module contains "
+      "sdy shardings or meshes\nplain text\n"
+      "{0}E1121 23:12:12.3 1 b.cc:2] failed\nW1121 no end\n",
+      kLine);
   EXPECT_THAT(compiler_warnings(log),
               ElementsAre("Can't reduce memory use below 51.84GiB (55660090558 bytes) by "
                           "rematerialization; only reduced to 69.15GiB",

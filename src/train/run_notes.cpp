@@ -12,7 +12,7 @@ std::vector<std::string> early_schedules(const Trainer::Config& config) {
   return schedules_that_end_early(learner, config.max_steps, "learner");
 }
 
-std::string to_text(const Skipped& skipped) {
+std::string left_out_text(const Skipped& skipped) {
   return fmt::format("{} document{} left out{}{}", skipped.count,
                      skipped.count == 1 ? " is" : "s are",
                      skipped.messages.empty() ? "" : "; the first: ",

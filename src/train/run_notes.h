@@ -14,7 +14,7 @@ namespace axle {
 /// cannot stretch.
 std::vector<std::string> early_schedules(const Trainer::Config& config);
 /// How many documents are left out, with the first reason; for at least one.
-std::string to_text(const Skipped& skipped);
+std::string left_out_text(const Skipped& skipped);
 /// What was not finite in a step of this record; `part` is its "not_finite" (programs.h), a number
 /// of FiniteState over `state`.
 std::string what_is_not_finite(const StepRecord& record, int64_t part,

@@ -183,7 +183,7 @@ void Trainer::Run::initialise_or_restore() {
 void Trainer::Run::warn(bool at_start) {
   const Skipped skipped = input_->facts().skipped;
   num_left_out_ = skipped.count;
-  if (skipped.count > 0) progress_->note("WARNING: input: " + to_text(skipped));
+  if (skipped.count > 0) progress_->note("WARNING: input: " + left_out_text(skipped));
   if (!at_start) return;
   for (const std::string& line : early_schedules(cfg_)) progress_->note("WARNING: " + line);
 }

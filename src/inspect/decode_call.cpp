@@ -83,13 +83,20 @@ Tree<HostTensor> caches_for(const Layer& layer, const Method& method, const Tree
                       "call extend_step",
                       given.begin()->first));
     }
+    constexpr int64_t kMostPositions = std::numeric_limits<int32_t>::max();  // they are i32
+    if (options.cache_len && *options.cache_len > kMostPositions) {
+      throw ConfigError(fmt::format("--cache-len: expected at most {} positions, got {}",
+                                    kMostPositions, *options.cache_len));
+    }
     if (options.cache_len && *options.cache_len < dims.max_len) {
       throw ConfigError(
           fmt::format("--cache-len: expected at least the {} positions of the input, got {}",
                       dims.max_len, *options.cache_len));
     }
     dims.max_len = options.cache_len.value_or(dims.max_len);
-    for (const auto& [path, type] : cache_types(layer, dims)) given.emplace(path, HostTensor(type));
+    const Tree<Type> types = cache_types(layer, dims);
+    check_room("caches", types);
+    for (const auto& [path, type] : types) given.emplace(path, HostTensor(type));
     return given;
   }
   dims.max_len = cache_len(layer, dims, given);

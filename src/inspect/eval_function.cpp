@@ -43,46 +43,60 @@ HostTensor as_steps(const HostTensor& given) {
 }
 
 // A schedule sees one step at a time.
-Tensor at_each(const Schedule& fn, const Tensor& steps) {
+Tensor at_each(const Schedule& schedule, const Tensor& steps) {
   const int64_t n = steps.type().num_elements();
   const ScanResult values =
       scan([&](const Values&,
-               const Values& step) { return ScanResult{.carry = {}, .ys = {fn(step[0])}}; },
+               const Values& step) { return ScanResult{.carry = {}, .ys = {schedule(step[0])}}; },
            {}, {reshape(steps, {n})}, n);
   return reshape(values.ys[0], steps.shape());
 }
 
+// Throws unless there is the one input that the function takes, with something in it.
+void check_input(const Tree<HostTensor>& inputs, const char* name, const char* how) {
+  std::vector<std::string> extra;
+  for (const auto& [other, value] : inputs) {
+    if (other != name && !other.starts_with("cotangent/")) extra.push_back(other);
+  }
+  fail_unread(extra, {name});
+  const auto it = inputs.find(name);
+  if (it == inputs.end()) throw ConfigError(fmt::format("{}: expected {}, got none", name, how));
+  if (it->second.size() == 0) {
+    throw ConfigError(
+        fmt::format("{}: expected at least one value, got {}", name, to_text(it->second.type())));
+  }
+}
+
 }  // namespace
 
-Tree<HostTensor> eval_function(const Schedule& fn, const Tree<HostTensor>& inputs,
+Tree<HostTensor> eval_schedule(const Schedule& schedule, const Tree<HostTensor>& inputs,
                                const EvalFunctionOptions& options, Runtime& runtime) {
   Tree<HostTensor> arguments = inputs;
   if (options.num_steps && !arguments.emplace(kStep, counted_steps(*options.num_steps)).second)
     throw ConfigError("--steps: expected it without in/step, got both");
+  check_input(arguments, kStep, "the steps, or --steps N");
+  const HostTensor steps = as_steps(arguments.at(kStep));
+  return run_named(
+      "eval_schedule",
+      [&](const Tree<Tensor>& at) -> Tree<Tensor> {
+        return {{"out", at_each(schedule, at.at(kStep))}};
+      },
+      {{kStep, steps}}, runtime);
+}
+
+Tree<HostTensor> eval_activation(const Activation& fn, const Tree<HostTensor>& inputs,
+                                 const EvalFunctionOptions& options, Runtime& runtime) {
+  Tree<HostTensor> arguments = inputs;
   if (!options.grad)
     std::erase_if(arguments, [](const auto& i) { return i.first.starts_with("cotangent/"); });
-  const bool is_schedule = arguments.contains(kStep);
-  if (!is_schedule && !arguments.contains(kX))
-    throw ConfigError(
-        "in/: expected in/step (or --steps N) for a schedule or in/x for a function, got neither");
-  std::vector<std::string> extra;
-  for (const auto& [name, value] : arguments) {
-    const bool is_used = name == (is_schedule ? kStep : kX) || name.starts_with("cotangent/");
-    if (!is_used) extra.push_back(name);
-  }
-  fail_unread(extra, {kStep, kX});
-  if (is_schedule) arguments.at(kStep) = as_steps(arguments.at(kStep));
+  check_input(arguments, kX, "a tensor");
   if (options.dtype) cast_floats(arguments, *options.dtype);
-  const Type type = arguments.at(is_schedule ? kStep : kX).type();
-  if (type.num_elements() == 0)
-    throw ConfigError(fmt::format("in/: expected at least one value, got {}", to_text(type)));
-  if (!is_schedule && !is_float(type.dtype))
+  const Type type = arguments.at(kX).type();
+  if (!is_float(type.dtype))
     throw ConfigError(fmt::format("{}: expected floats, got {}", kX, to_text(type)));
-
   return run_named(
-      "eval_function",
+      "eval_activation",
       [&](const Tree<Tensor>& at) -> Tree<Tensor> {
-        if (is_schedule) return {{"out", at_each(fn, at.at(kStep))}};
         if (!options.grad) return {{"out", fn(at.at(kX))}};
         const Linearized linear =
             vjp([&](const Values& x) { return Values{fn(x[0])}; }, {at.at(kX)});

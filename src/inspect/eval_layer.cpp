@@ -132,13 +132,15 @@ Tree<HostTensor> eval_layer(Layer& layer, const std::optional<Tree<HostTensor>>&
     throw ConfigError("--cache-len: expected it with --method prefill, got " + options.method);
   const Call call{layer, find_method(layer, options.method), options.training, decoding};
   const Tree<ParamSpec> specs = layer.param_specs();
-  Tree<HostTensor> out, arguments;
-  if (options.init_seed)
-    put_subtree(out, "init_params", initial_params(layer, *options.init_seed, runtime));
-  if (!params && !options.init_seed && !specs.empty())
-    throw ConfigError("parameters: expected --params FILE or --seed N, got neither");
   Tree<Type> types;
   for (const auto& [path, spec] : specs) types.emplace(path, spec.type());
+  Tree<HostTensor> out, arguments;
+  if (options.init_seed) {
+    check_room("parameters", types);
+    put_subtree(out, "init_params", initial_params(layer, *options.init_seed, runtime));
+  }
+  if (!params && !options.init_seed && !specs.empty())
+    throw ConfigError("parameters: expected --params FILE or --seed N, got neither");
   put_subtree(arguments, "params",
               check_given(types, params ? *params : subtree(out, "init_params"), "params",
                           "a parameter of this layer"));

@@ -245,6 +245,8 @@ TEST_F(EvalLayer, CachesGoOutAndInByPath) {
   EXPECT_THAT(error(step, "prefill"), HasSubstr("expected no state for prefill"));
   EXPECT_EQ(error(tokens({1, 2}, {0, 1}), "prefill", 1),
             "--cache-len: expected at least the 2 positions of the input, got 1");
+  EXPECT_THAT(error(tokens({1, 2}, {0, 1}), "prefill", int64_t{1} << 40),
+              HasSubstr("--cache-len: expected at most 2147483647 positions, got"));
   Tree<HostTensor> wrong = step;
   wrong.at(cache) = HostTensor::ones({2, 2, 4, 2, 2});
   EXPECT_EQ(error(wrong, "extend_step"), cache + ": expected [2, 1, 4, 2, 2], got [2, 2, 4, 2, 2]");
@@ -255,6 +257,22 @@ TEST_F(EvalLayer, CachesGoOutAndInByPath) {
   wrong.erase("in/batch/input_positions");
   EXPECT_EQ(error(wrong, "extend_step"),
             "in/batch/input_positions: expected the place of each new token in its row, got none");
+}
+
+// Priced before it is there: no machine holds it.
+TEST_F(EvalLayer, WhatDoesNotFitIsSaidBefore) {
+  const auto room_error = [&](std::string_view file, const HostTensor& x,
+                              const EvalLayerOptions& options) {
+    return error_of<Error>([&] { run(file, {}, {{"in/x", x}}, options); });
+  };
+  EXPECT_THAT(room_error("class: Linear\ndims: {input_dim: 1000000000, output_dim: 1000000}\n",
+                         HostTensor::ones({1, 2}), {.init_seed = 1}),
+              HasSubstr("(parameters 3638.0 TiB)"));
+  EXPECT_THAT(
+      room_error("class: Attention\nconfig: {num_heads: 4, head_dim: 64}\ndims: {model_dim: 4}\n",
+                 HostTensor::ones({1, 2, 4}),
+                 {.method = "prefill", .init_seed = 1, .cache_len = 2147483647}),
+      HasSubstr("(caches 4.0 TiB)"));
 }
 
 // A mixer by itself says its positions in its context.

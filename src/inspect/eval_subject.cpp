@@ -21,7 +21,8 @@ namespace axle {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using TensorToTensor = Tensor(const Tensor&);
+using ActivationSignature = Tensor(const Tensor&);
+using ScheduleSignature = Tensor(const Step&);
 
 template <class... F>
 struct Overloaded : F... {
@@ -39,17 +40,22 @@ void check_keys(const Json& document) {
 // The kinds that have neither dims nor options.
 EvalSubject parse_class(const Json& document, const std::string& name) {
   check_keys(document);
-  if (const AnyFunction function = find_function(typeid(TensorToTensor), name)) {
+  if (const AnyFunction function = find_function(typeid(ActivationSignature), name)) {
     if (document.contains("config"))
       throw ConfigError(fmt::format("config: expected none for the function {}, got some", name));
-    return Schedule(name, reinterpret_cast<TensorToTensor*>(function));
+    return Activation(name, reinterpret_cast<ActivationSignature*>(function));
   }
   AnyConfig config = config_from_json(document, "config");
   check_complete(config, "config");
   const ConfigType& type = config.type();
-  if (type.signature && *type.signature == typeid(TensorToTensor)) {
+  if (type.signature && *type.signature == typeid(ScheduleSignature)) {
     Schedule out;
-    out.put_as(typeid(TensorToTensor), std::move(config));
+    out.put_as(typeid(ScheduleSignature), std::move(config));
+    return out;
+  }
+  if (type.signature && *type.signature == typeid(ActivationSignature)) {
+    Activation out;
+    out.put_as(typeid(ActivationSignature), std::move(config));
     return out;
   }
   if (type.role == &role_info<Learner>()) {
@@ -69,7 +75,7 @@ EvalSubject parse_class(const Json& document, const std::string& name) {
 }
 
 bool is_layer(const std::string& name) {
-  if (find_function(typeid(TensorToTensor), name)) return false;
+  if (find_function(typeid(ActivationSignature), name)) return false;
   const ConfigType& type = find_config_type(name);
   return type.role && type.role->dims && derives_from(*type.role->type, typeid(Layer));
 }
@@ -122,7 +128,8 @@ EvalSubject read_eval_subject(const std::string& file_or_recipe) {
 }
 
 std::string_view kind_of(const EvalSubject& subject) {
-  constexpr std::string_view kKinds[] = {"a layer", "a function", "a learner", "a training run"};
+  constexpr std::string_view kKinds[] = {"a layer", "a schedule", "an activation", "a learner",
+                                         "a training run"};
   return kKinds[subject.index()];
 }
 
@@ -131,6 +138,7 @@ InputSections input_sections(const EvalSubject& subject) {
       {.read = {"in", "state", "cotangent"},
        .ignored = {"params", "init_params", "out", "grad", "summaries", "aux_losses", "outputs",
                    "module_outputs"}},
+      {.read = {"in"}, .ignored = {"out"}},
       {.read = {"in", "cotangent"}, .ignored = {"out", "grad"}},
       {.read = {"init", "grad", "state"}, .ignored = {"param", "params", ""}},
       {.read = {"init", "batches", "state"}, .ignored = {"final", "params", "init_params", ""}}};
@@ -143,13 +151,16 @@ Tree<HostTensor> evaluate(const EvalSubject& subject, const std::optional<Tree<H
   const std::string_view kind = kind_of(subject);
   const EvalLayerOptions& o = options.layer;
   const bool is_layer = std::holds_alternative<LayerFile>(subject);
-  const bool is_function = std::holds_alternative<Schedule>(subject);
+  const bool is_schedule = std::holds_alternative<Schedule>(subject);
+  const bool is_activation = std::holds_alternative<Activation>(subject);
+  const bool is_function = is_schedule || is_activation;
   const bool is_learner = std::holds_alternative<Child<Learner>>(subject);
   refuse("--method", !is_layer && o.method != EvalLayerOptions().method, kind);
   refuse("--training", !is_layer && o.training, kind);
   refuse("--cache-len", !is_layer && o.cache_len.has_value(), kind);
-  refuse("--grad", !is_layer && !is_function && o.grad, kind);
-  refuse("--steps", is_layer && options.num_steps.has_value(), kind);
+  refuse("--grad", !is_layer && !is_activation && o.grad, kind);
+  refuse("--steps", (is_layer || is_activation) && options.num_steps.has_value(), kind);
+  refuse("--precision", is_schedule && o.dtype.has_value(), kind);
   refuse("--params", is_function && params.has_value(), kind);
   refuse("--seed", (is_function || is_learner) && o.init_seed.has_value(), kind);
   refuse("--key", (is_function || is_learner) && o.call_key.has_value(), kind);
@@ -158,8 +169,11 @@ Tree<HostTensor> evaluate(const EvalSubject& subject, const std::optional<Tree<H
           [&](const LayerFile& file) {
             return eval_layer(*build_layer(file), params, inputs, o, runtime);
           },
-          [&](const Schedule& fn) {
-            return eval_function(fn, inputs, {options.num_steps, o.grad, o.dtype}, runtime);
+          [&](const Schedule& schedule) {
+            return eval_schedule(schedule, inputs, {options.num_steps, o.grad, o.dtype}, runtime);
+          },
+          [&](const Activation& fn) {
+            return eval_activation(fn, inputs, {options.num_steps, o.grad, o.dtype}, runtime);
           },
           [&](const Child<Learner>& learner) {
             return eval_learner(learner, params, inputs, {options.num_steps, o.dtype}, runtime);

@@ -1,4 +1,4 @@
-// What `axle eval-layer` runs: a layer, a function of one tensor, a learner or the steps of a
+// What `axle eval-layer` runs: a layer, a schedule, an activation, a learner or the steps of a
 // training run, as a file describes it.
 #pragma once
 
@@ -8,12 +8,13 @@
 
 #include "inspect/eval_layer.h"
 #include "inspect/eval_layer_files.h"
+#include "layers/activation.h"
 #include "learn/learner.h"
 #include "train/trainer.h"
 
 namespace axle {
 
-using EvalSubject = std::variant<LayerFile, Schedule, Child<Learner>, Trainer::Config>;
+using EvalSubject = std::variant<LayerFile, Schedule, Activation, Child<Learner>, Trainer::Config>;
 
 /// Reads YAML. {class: Name, config: {...}}: a layer (with dims: and options of its slot), a
 /// schedule or activation, an optimizer (which stands in a learner without transforms) or a
@@ -24,7 +25,7 @@ EvalSubject parse_eval_subject(std::string_view text, const std::string& source)
 /// The same from a file, or a recipe by its name. Throws ConfigError if there is neither.
 EvalSubject read_eval_subject(const std::string& file_or_recipe);
 
-/// "a layer", "a function", "a learner", "a training run".
+/// "a layer", "a schedule", "an activation", "a learner", "a training run".
 std::string_view kind_of(const EvalSubject& subject);
 /// What of a file of inputs it reads.
 InputSections input_sections(const EvalSubject& subject);
@@ -35,8 +36,8 @@ struct SubjectOptions {
   std::optional<int64_t> num_steps = {};
 };
 
-/// Runs it: eval_layer, eval_function, eval_learner or eval_training. Throws what these throw, and
-/// ConfigError for options of another kind.
+/// Runs it: eval_layer, eval_schedule, eval_activation, eval_learner or eval_training. Throws what
+/// these throw, and ConfigError for options of another kind.
 Tree<HostTensor> evaluate(const EvalSubject& subject, const std::optional<Tree<HostTensor>>& params,
                           const Tree<HostTensor>& inputs, const SubjectOptions& options,
                           Runtime& runtime);

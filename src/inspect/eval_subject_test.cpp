@@ -40,9 +40,7 @@ TEST_F(EvalSubjectTest, Schedules) {
   // One that does not look at the step, at a single step.
   EXPECT_EQ(run("class: ConstantRate\n", {{"in/step", HostTensor::scalar(3)}}).at("out"),
             HostTensor::scalar(1.0f));
-  EXPECT_EQ(run_error(kSchedule, {}),
-            "in/: expected in/step (or --steps N) for a schedule or in/x for a function, got "
-            "neither");
+  EXPECT_EQ(run_error(kSchedule, {}), "in/step: expected the steps, or --steps N, got none");
   EXPECT_EQ(run_error(kSchedule, {{"in/stpe", HostTensor::scalar(3)}}, {.num_steps = 1}),
             "in/stpe: nothing in this call reads it; did you mean 'in/step'?");
   EXPECT_EQ(run_error(kSchedule, {{"in/step", HostTensor::scalar(3)}}, {.num_steps = 1}),
@@ -53,7 +51,7 @@ TEST_F(EvalSubjectTest, Schedules) {
   EXPECT_THAT(run_error(kSchedule, {{"in/step", HostTensor(Type{DType::kI32, {0}})}}),
               HasSubstr("expected at least one value"));
   EXPECT_EQ(run_error(kSchedule, {}, {.layer = {.training = true}, .num_steps = 1}),
-            "--training: not for a function");
+            "--training: not for a schedule");
 }
 
 TEST_F(EvalSubjectTest, FunctionsWithTheirGradient) {
@@ -224,14 +222,15 @@ TEST_F(EvalSubjectTest, WhatAFileIs) {
     return std::string(kind_of(parse_eval_subject(text, "x.yaml")));
   };
   EXPECT_EQ(kind("class: RMSNorm\ndims: {input_dim: 3}\n"), "a layer");
-  EXPECT_EQ(kind("class: silu\n"), "a function");
+  EXPECT_EQ(kind("class: silu\n"), "an activation");
+  EXPECT_EQ(kind("class: ConstantRate\n"), "a schedule");
   EXPECT_EQ(kind("class: AdamW\nconfig: {learning_rate: ConstantRate}\n"), "a learner");
   EXPECT_EQ(
       kind("class: Learner\nconfig: {optimizer: {class: Sgd, learning_rate: ConstantRate}}\n"),
       "a learner");
   EXPECT_EQ(kind("recipe: fuji-test-v1\nset: {max_steps: 3}\n"), "a training run");
   EXPECT_EQ(kind(kTraining), "a training run");
-  EXPECT_EQ(read_eval_subject("quickstart").index(), 3u);
+  EXPECT_EQ(read_eval_subject("quickstart").index(), 4u);
 
   const auto error = [](std::string_view text) {
     return error_of([&] { parse_eval_subject(text, "x.yaml"); });

@@ -72,10 +72,10 @@ class Batches {
   Tree<HostTensor> all_;
 };
 
-Tree<Type> types_below(const std::vector<ProgramValue>& leaves, std::string_view prefix) {
-  Tree<Type> all;
-  for (const ProgramValue& leaf : leaves) all.emplace(leaf.name, leaf.type);
-  return subtree(all, prefix);
+Tree<Type> types_of(const std::vector<ProgramValue>& leaves) {
+  Tree<Type> out;
+  for (const ProgramValue& leaf : leaves) out.emplace(leaf.name, leaf.type);
+  return out;
 }
 
 // A training run's model and learner, and the state that steps carry.
@@ -100,15 +100,16 @@ class Run {
   }
   /// The state that a run with this seed begins with.
   Tree<HostTensor> drawn(int64_t seed) const {
+    check_room("training state", types_of(leaves_));
     return NamedExecutable(init_program(parts_), runtime_)({{"key", random::key(seed)}});
   }
   /// The state before the first step: `state` with what is given.
   Tree<HostTensor> start(Tree<HostTensor> state, const std::optional<Tree<HostTensor>>& weights,
                          Tree<HostTensor> given, const std::optional<int64_t>& call_key) const {
     if (weights) {
-      put_subtree(
-          state, kModel,
-          check_given(types_below(leaves_, kModel), *weights, "init", "a parameter of this model"));
+      put_subtree(state, kModel,
+                  check_given(subtree(types_of(leaves_), kModel), *weights, "init",
+                              "a parameter of this model"));
       put_subtree(state, "learner", initial_learner_state(subtree(state, kModel)));
     }
     if (!given.empty()) {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "train/host_memory_check.h"
 
 namespace axle {
 
@@ -46,6 +47,16 @@ void cast_floats(Tree<HostTensor>& tensors, DType dtype) {
   for (auto& [name, value] : tensors) {
     if (is_float(value.dtype())) value = value.astype(dtype);
   }
+}
+
+void check_room(const std::string& what, const Tree<Type>& types) {
+  HostNeed need{.what = what};
+  for (const auto& [name, type] : types) {
+    const auto bytes = static_cast<int64_t>(type.num_bytes());
+    if (__builtin_add_overflow(need.bytes, bytes, &need.bytes))
+      need.bytes = std::numeric_limits<int64_t>::max();
+  }
+  check_host_memory(std::span(&need, 1), host_memory());
 }
 
 std::optional<Tree<HostTensor>> start_weights(const std::optional<Tree<HostTensor>>& params,

@@ -25,6 +25,10 @@ HostTensor as_scalar_like(HostTensor value, const Shape& shape);
 /// Floating-point tensors cast.
 void cast_floats(Tree<HostTensor>& tensors, DType dtype);
 
+/// Throws Error with kDoesNotFit and the figures if the host has no room for `what`: tensors of
+/// these types, none of which exists yet.
+void check_room(const std::string& what, const Tree<Type>& types);
+
 /// The weights to start from: `params`, or "init/<path>" of the inputs; none where there are
 /// neither. Throws ConfigError for two that differ.
 std::optional<Tree<HostTensor>> start_weights(const std::optional<Tree<HostTensor>>& params,

@@ -14,7 +14,7 @@ namespace {
 ConfigText read_config(const std::string& path) {
   if (!path_exists(path))
     throw ConfigError(fmt::format("{}: expected a config file, got nothing there", path));
-  return {path, storage_error_as<ConfigError>([&] { return read_file(path); })};
+  return {path, storage_error_as<ConfigError>([&] { return read_file(path, kMaxConfigBytes); })};
 }
 
 // Runs while parsing, flag by flag: that keeps their order.

@@ -83,7 +83,8 @@ def main():
     rows = {}
     for path in files:
         for owner, fields, field, text in documented(path):
-            if text and rows.setdefault((owner, fields, field), text) != text:
+            # Of structs without a name of their own, `Dims`, the first comment stands for all.
+            if text and rows.setdefault((owner, fields, field), text) != text and field:
                 sys.exit(f"{path}: expected one struct {owner} with the fields {fields}, got two that are documented differently")
     lines = [f"    {{{', '.join(map(quoted, (*key, text)))}}},\n" for key, text in sorted(rows.items())]
     code = (

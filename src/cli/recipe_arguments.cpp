@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "config/yaml.h"
 #include "io/file.h"
 
 namespace axle::cli {

@@ -108,8 +108,11 @@ TEST(Ranges, AreKeptByEveryNumber) {
 }
 
 TEST(Ranges, HoldTheDefaults) {
-  for (const ConfigType* type : registered_configs())
+  for (const ConfigType* type : registered_configs()) {
+    // What a parent tells its child has none.
+    if (type->name.ends_with("Dims")) continue;
     EXPECT_THAT(out_of_range(AnyConfig::fresh(*type), type->name), testing::IsEmpty());
+  }
 }
 
 TEST(Describe, EveryConfigAndFieldIsDocumented) {

@@ -34,8 +34,8 @@ TEST(ConfigCheck, RefusesWhatARunWouldRefuse) {
       {"learner.optimizer.eps=0", "learner.optimizer.eps: expected a number above 0"},
       {"learner.optimizer.weight_decay=-0.1", "expected a number of at least 0"},
       {"learner.optimizer.learning_rate.peak=inf", "expected a number above 0, got 'inf'"},
-      {"learner.optimizer.learning_rate.warmup_steps=600",
-       "learner.optimizer.learning_rate.max_step: must be after the warm-up"},
+      {"learner.optimizer.learning_rate={class: Polynomial, begin_step: 5, end_step: 2}",
+       "learner.optimizer.learning_rate.end_step: must be after begin_step"},
       {"input.batch_size=0", "input.batch_size: expected an integer of at least 1, got '0'"},
       {"input.seq_len=-1", "input.seq_len: expected an integer of at least 1"},
       {"max_steps=-5", "max_steps: expected an integer of at least 1"},
@@ -67,19 +67,20 @@ TEST(ConfigCheck, RefusesWhatARunWouldRefuse) {
 }
 
 TEST(ConfigCheck, EveryMistakeInOneGo) {
-  const Ran ran =
-      run_axle({"config", "check", "quickstart", "--data", "nowhere.txt", "--set",
-                "mesh=data=2,fsdp=-1,seq=-1", "--set",
-                "input.tokenizer={class: ByteTokenizer, vocab_size: 4096}", "--set",
-                "learner.optimizer.learning_rate.warmup_steps=600", "--set", "max_steps=REQUIRED"});
+  const Ran ran = run_axle({"config", "check", "quickstart", "--data", "nowhere.txt", "--set",
+                            "mesh=data=2,fsdp=-1,seq=-1", "--set",
+                            "input.tokenizer={class: ByteTokenizer, vocab_size: 4096}", "--set",
+                            "learner.optimizer.weight_decay_scales={'nothing.**': 0}", "--set",
+                            "max_steps=REQUIRED"});
   EXPECT_EQ(ran.code, 2);
-  EXPECT_THAT(ran.err,
-              AllOf(HasSubstr("REQUIRED but not set: max_steps\n"),
-                    HasSubstr("input.source.path: expected a file or folder, got nothing at "
-                              "nowhere.txt\n"),
-                    HasSubstr("input.tokenizer: expected at most the model's vocabulary"),
-                    HasSubstr("learning_rate.max_step: must be after the warm-up"),
-                    HasSubstr("mesh: at most one axis of size -1")));
+  EXPECT_THAT(
+      ran.err,
+      AllOf(HasSubstr("REQUIRED but not set: max_steps\n"),
+            HasSubstr("input.source.path: expected a file or folder, got nothing at "
+                      "nowhere.txt\n"),
+            HasSubstr("input.tokenizer: expected at most the model's vocabulary"),
+            HasSubstr("learner.optimizer.weight_decay_scales: 'nothing.**' fits no parameter"),
+            HasSubstr("mesh: at most one axis of size -1")));
 }
 
 TEST(ConfigCheck, EveryRecipePassesOnItsMachines) {

@@ -57,9 +57,9 @@ struct Resolved {
 
 /// Applies, in this order: recipe, mesh rule, then of each file replace, modify and set, then the
 /// edits; at last evalers take over from the input what they leave open (evaler_inputs.h). Rules
-/// that a file or an edit sets take the place of the recipe's. A file with a whole config stands for
-/// recipe and mesh rule, unless something sets rules beside it. Throws ConfigError, where a file is
-/// to blame as "<file>:<line>: ...".
+/// that a file or an edit sets take the place of the recipe's. A file with a whole config stands
+/// for recipe and mesh rule, unless something sets rules beside it. Throws ConfigError, where a
+/// file is to blame as "<file>:<line>: ...".
 Resolved resolve_config(const ResolveRequest& request);
 
 /// Text of a file for --config that gives exactly this config.

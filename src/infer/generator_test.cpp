@@ -135,17 +135,17 @@ TEST_F(GeneratorTest, AMixerOfOnesOwnDecodesByItsState) {
 TEST_F(GeneratorTest, AMixerWhoseStateIsWrongIsRefused) {
   const auto refusal = [&](const std::string& state) {
     TinyModel tiny = shift_model(state);
-    return error(tiny, {kPrompt}, {.max_tokens = 2});
+    return error_of<Error>([&] { generate(tiny, {kPrompt}, {.max_tokens = 2}); });
   };
   EXPECT_THAT(
       refusal("undeclared"),
       HasSubstr("model.decoder.layers.layer0.attention.body: expected a layer that can decode"));
-  EXPECT_EQ(refusal("misnamed"),
-            "model/decoder/layers/layer0/attention/body/lats: expected state as decode_state_specs "
-            "declares it (none), got f32[1, 16]");
+  EXPECT_THAT(refusal("misnamed"),
+              HasSubstr("model/decoder/layers/layer0/attention/body/lats: expected state that the "
+                        "layer declares, got none of this name"));
   EXPECT_EQ(refusal("mistyped"),
-            "model/decoder/layers/layer0/attention/body/last: expected state as decode_state_specs "
-            "declares it (bf16[1, 16]), got f32[1, 16]");
+            "model/decoder/layers/layer0/attention/body/last: expected the state's type bf16[1, "
+            "16], got f32[1, 16]");
 }
 
 TEST_F(GeneratorTest, TheComputeDtypeIsThatOfTheForwardPass) {

@@ -33,7 +33,6 @@ struct Built {
   ProgramParts parts;
 };
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 Tree<HostTensor> first_batch() {
@@ -144,7 +143,7 @@ class SpoilingLearner final : public Learner {
  public:
   struct Config {
     Spoiled spoiled = Spoiled::kNothing;
-    double by = 0;
+    std::string by = "0";  // text: no number of a config is infinite
     AXLE_CONFIG(SpoilingLearner, spoiled, by)
   };
   SpoilingLearner(const Config& cfg, const Dims& dims, const Scope& scope)
@@ -152,7 +151,7 @@ class SpoilingLearner final : public Learner {
   LearnerOutputs apply(const LearnerInputs& in) const override {
     LearnerOutputs out = Learner::apply(in);
     const auto spoil = [&](Tensor& t) {
-      t = select(equal(iota(t.type().dims, 0), 0.0), cfg_.by, t);
+      t = select(equal(iota(t.type().dims, 0), 0.0), std::stod(cfg_.by), t);
     };
     if (cfg_.spoiled == Spoiled::kParameter) spoil(out.params.at(kSpoiled));
     if (cfg_.spoiled == Spoiled::kState) spoil(out.state.at("optimizer/v/" + kSpoiled));
@@ -170,7 +169,7 @@ AXLE_REGISTER(SpoilingLearner)
 TEST(Programs, AnUpdateThatIsNotFiniteIsNamedAndNotTaken) {
   const auto runtime = make_runtime({.backend = "interpreter"});
   for (const Spoiled spoiled : {Spoiled::kParameter, Spoiled::kState}) {
-    for (const double by : {kNan, kInf, -kInf, 1.0}) {
+    for (const std::string by : {"nan", "inf", "-inf", "1"}) {
       StepRun run(*runtime, {.model = tiny_model(tiny_stack()),
                              .learner = SpoilingLearner::Config{.spoiled = spoiled, .by = by},
                              .batch = batch_spec(8, 16)});
@@ -180,7 +179,7 @@ TEST(Programs, AnUpdateThatIsNotFiniteIsNamedAndNotTaken) {
       Tree<HostTensor> after = run.state();
       before.erase("prng_key");
       after.erase("prng_key");
-      const bool good = by == 1;
+      const bool good = by == "1";
       EXPECT_EQ(metrics.at("skipped"), good ? 0 : 1);
       EXPECT_EQ(after == before, !good);
       const auto part = static_cast<int64_t>(metrics.at("not_finite"));

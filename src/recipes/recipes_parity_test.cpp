@@ -83,6 +83,7 @@ double update(const AdamW::Config& config, int64_t step, float param, float grad
 // The published rule multiplies rate and decay by one schedule of peak 1, and the decay by nothing
 // else; ours multiplies the decay by the learning rate too, as the papers do (docs/recipes.md).
 TEST_P(RecipesParity, WeightDecayIsThePublishedRuleTimesThePeakLearningRate) {
+  tie_to_run(config_.learner, config_.max_steps);
   const AdamW::Config ours = *config_.learner.get_if<Learner>()->optimizer.get_if<AdamW>();
   AdamW::Config published = ours;
   published.decay_factor = DecayFactor::kOne;

@@ -57,7 +57,7 @@ class BadArguments : public ::testing::TestWithParam<std::string> {
     std::vector<std::string> recipe = {"quickstart", "--data", "synthetic"};
     recipe.insert(recipe.end(), small.begin(), small.end());
     std::vector<std::string> training = recipe;
-    training.insert(training.end(), {"--set", "input.num_batches=1", "--steps", "0", "--dir",
+    training.insert(training.end(), {"--set", "input.num_batches=1", "--steps", "1", "--dir",
                                      dir_ / "run", "--backend", "interpreter"});
     std::vector<std::string> compiling = recipe;
     compiling.insert(compiling.end(), {"--on", "cpu:1", "--save", "/dev/null/no"});

@@ -38,8 +38,8 @@ class CheckpointVerbs : public ::testing::Test {
     const Ran ran = ls(more);
     EXPECT_EQ(ran.code, 0) << ran.err;
     std::vector<std::string> out;
-    for (const auto& item : nlohmann::ordered_json::parse(ran.out)["tensors"].items())
-      out.push_back(item.key());
+    const auto document = nlohmann::ordered_json::parse(ran.out);
+    for (const auto& item : document.at("tensors").items()) out.push_back(item.key());
     return out;
   }
   Tree<HostTensor> exported(std::vector<std::string> more) {
@@ -54,7 +54,7 @@ class CheckpointVerbs : public ::testing::Test {
 TEST_F(CheckpointVerbs, ListsStepsAndTensors) {
   const Ran text = ls({});
   EXPECT_THAT(text.out, HasSubstr("run/checkpoints: steps 2, 10\nstep 10\n"));
-  EXPECT_THAT(text.out, HasSubstr("decoder/emb/weight             [2]     f32    8\n"));
+  EXPECT_THAT(text.out, HasSubstr("decoder/emb/weight               [2]     f32    8\n"));
   EXPECT_THAT(text.out, HasSubstr("32 bytes in 2 tensors\n"));
   const auto json = nlohmann::json::parse(ls({"--json"}).out);
   EXPECT_EQ(json["steps"], (std::vector<int>{2, 10}));

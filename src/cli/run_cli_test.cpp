@@ -59,9 +59,9 @@ TEST(RunCli, UnknownVerb) {
 TEST(RunCli, UnknownSubverb) {
   const Ran ran = run_axle({"config", "shwo", "quickstart"});
   EXPECT_EQ(ran.code, 2);
-  EXPECT_EQ(
-      ran.err,
-      "axle config: no such verb: shwo; did you mean 'show'? (verbs: check, diff, list, show)\n");
+  EXPECT_EQ(ran.err,
+            "axle config: no such verb: shwo; did you mean 'show'? (verbs: check, describe, diff, "
+            "list, show)\n");
 }
 
 TEST(RunCli, VerbWithoutItsSubverbPrintsHelp) {

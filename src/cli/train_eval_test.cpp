@@ -111,8 +111,7 @@ TEST_F(TrainEval, BadBackend) {
   EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(
       unknown.err,
-      HasSubstr("nowhere: expected the folder of a run or of an import, with config.yaml; got "
-                "none there"));
+      HasSubstr("nowhere: expected the folder of a run or of an import, got nothing there"));
 }
 
 TEST_F(TrainEval, MissingPlugin) {

@@ -95,13 +95,14 @@ TEST_F(PackageIndex, PagesOfBothKinds) {
                                                        {kB, "https://other/c.whl"}};
   EXPECT_EQ(files_of_index_page({html, "text/html", "https://host/simple/pkg/"}), expected);
   const std::string json = R"({"files": [{"url": "../../f/a.whl?x=1&y=2", "hashes": {"sha256": ")" +
-                           kA + R"("}}, {"url": "b.whl", "hashes": {}}, 7,
+                           kA + R"("}}, {"url": "b.whl", "hashes": {}},
       {"url": "https://other/c.whl", "hashes": {"sha256": ")" +
                            kB + R"("}}]})";
   EXPECT_EQ(files_of_index_page(
                 {json, "application/vnd.pypi.simple.v1+json", "https://host/simple/pkg/"}),
             expected);
-  EXPECT_THROW(files_of_index_page({"{", "application/json", "https://host/"}), HttpError);
+  for (const char* page : {"{", R"({"files": [7]})"})
+    EXPECT_THROW(files_of_index_page({page, "application/json", "https://host/"}), HttpError);
   EXPECT_TRUE(files_of_index_page({"<a href=", "text/html", "https://host/"}).empty());
 }
 

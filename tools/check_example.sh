@@ -31,7 +31,8 @@ if [ -z "${AXLE_PLUGIN_CPU:-}" ] && [ ! -f "$root/.axle/plugins/cpu.txt" ]; then
   echo "skipped: no plugin; get it by: ./dev plugin cpu"
   exit 77
 fi
-"$program" train "$recipe" --data synthetic --steps 3 --dir "$out/run"
+cat "$root"/docs/*.md > "$out/text.txt"
+"$program" train "$recipe" --data "$out/text.txt" --steps 3 --dir "$out/run"
 steps=$(grep -c '"loss"' "$out/run/metrics.jsonl")
 [ "$steps" -ge 3 ] || {
   echo "$example: expected 3 steps in metrics.jsonl, got $steps"

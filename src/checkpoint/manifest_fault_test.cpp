@@ -46,8 +46,7 @@ TEST_F(ManifestFault, EveryFieldWithEveryExtreme) {
   const auto manifest = read_json(read_file(path_));
   EXPECT_FALSE(refused(with_hash(manifest), "as it was"));
   int count = 0;
-  for (const auto& [what, text] : json_mutants(manifest, with_hash))
-    count += refused(text, what);
+  for (const auto& [what, text] : json_mutants(manifest, with_hash)) count += refused(text, what);
   EXPECT_GT(count, 500);
 }
 

@@ -6,7 +6,6 @@
 #include <cstdlib>
 
 #include "base/regex.h"
-
 #include "base/text.h"
 #include "inspect/op_name.h"
 

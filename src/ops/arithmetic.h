@@ -1,8 +1,8 @@
 // Arithmetic on tensors.
 //
 // Operands have one dtype; shapes broadcast as in numpy (dims of size 1 or missing in front). A C++
-// number takes the dtype of the tensor beside it, exactly: ShapeError if an integer dtype lacks it. Integer division and remainder truncate towards
-// zero.
+// number takes the dtype of the tensor beside it, exactly: ShapeError if an integer dtype lacks it.
+// Integer division and remainder truncate towards zero.
 #pragma once
 
 #include "ir/scalar.h"

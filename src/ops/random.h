@@ -51,8 +51,9 @@ Tensor gumbel(const Tensor& key, const Shape& shape, DType dtype = DType::kF32);
 /// Density exp(-|x|) / 2.
 Tensor laplace(const Tensor& key, const Shape& shape, DType dtype = DType::kF32);
 
-/// Integers in [low, high), nearly uniform (exactly so if high - low is a power of two); `low` where
-/// the interval is empty. Throws ShapeError unless dtype is i32, i64, u32 or u64 and has them all.
+/// Integers in [low, high), nearly uniform (exactly so if high - low is a power of two); `low`
+/// where the interval is empty. Throws ShapeError unless dtype is i32, i64, u32 or u64 and has them
+/// all.
 Tensor randint(const Tensor& key, const Shape& shape, int64_t low, int64_t high,
                DType dtype = DType::kI32);
 /// 0 .. n-1 in random order, i32.

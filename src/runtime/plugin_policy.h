@@ -64,8 +64,8 @@ struct PluginPolicy {
   /// Whether a program that is loaded from bytes may take the collectives of its loops and those
   /// around them in another order on each device, and so wait for ever.
   bool saving_loses_order = false;
-  /// The plugin's attributes that tell which compiler it holds, where the version of its platform is
-  /// that of the device; empty: it is the compiler's.
+  /// The plugin's attributes that tell which compiler it holds, where the version of its platform
+  /// is that of the device; empty: it is the compiler's.
   std::vector<std::string> compiler_attributes = {};
   /// What it can't do, and what we have never tried; empty: nothing.
   std::string limits = {};

@@ -147,12 +147,11 @@ TEST_F(SavedExecutableFault, EveryFieldOfTheHeaderWithEveryExtreme) {
     bytes.append(reinterpret_cast<const char*>(&length), 8).append(text).append(code);
     FileWriter(path_).write(bytes + sha256_hex(bytes));
     return ends_well([&] { load(maker_); },
-                              {ExitCode::kStorage, ExitCode::kUser, ExitCode::kDevice}, what);
+                     {ExitCode::kStorage, ExitCode::kUser, ExitCode::kDevice}, what);
   };
   const std::string good = header.dump();
   EXPECT_FALSE(try_header(good, good.size(), "as it was"));
-  for (const auto& [what, text] :
-       json_mutants(header, [](const auto& j) { return j.dump(); }))
+  for (const auto& [what, text] : json_mutants(header, [](const auto& j) { return j.dump(); }))
     try_header(text, text.size(), what);
   for (const uint64_t length :
        {uint64_t{0}, uint64_t{1}, good.size() + code.size() + 1, ~uint64_t{0}})

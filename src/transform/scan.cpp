@@ -72,9 +72,7 @@ HloValues lower_scan(const OpNode& op, HloBuilder& b, const HloValues& x) {
   };
   const auto body = [&](const HloValues& s) {
     HloValue at = s[0];
-    if (a.reverse)
-      at =
-          b.one("stablehlo.subtract", {b.splat(i32, a.length - 1), s[0]}, i32);
+    if (a.reverse) at = b.one("stablehlo.subtract", {b.splat(i32, a.length - 1), s[0]}, i32);
     const HloValue zero = b.splat(i32, 0);
     const auto starts = [&](const Type& stacked, const HloValue& operand) {
       HloValues v{operand};

@@ -28,8 +28,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental import topologies
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from job import BETAS, EPS, LEARNING_RATE, WEIGHT_DECAY, Size
-from llama import cross_entropy, layer, shapes
+from job import Size
+from llama import adamw, cross_entropy, layer, shapes
 
 SIZES = {
     "s": Size(288, 6, 6, 768, 512, 256, args.batch),
@@ -59,18 +59,8 @@ def loss_of(params, tokens):
 
 
 def train_step(state, tokens):
-    params, mean, square, count = state
-    loss, grads = jax.value_and_grad(loss_of)(params, tokens)
-    count = count + 1
-    b1, b2 = BETAS
-    mean = jax.tree.map(lambda m, g: b1 * m + (1 - b1) * g, mean, grads)
-    square = jax.tree.map(lambda v, g: b2 * v + (1 - b2) * g * g, square, grads)
-
-    def update(p, m, v):
-        step = m / (1 - b1**count) / (jnp.sqrt(v / (1 - b2**count)) + EPS)
-        return p - LEARNING_RATE * (step + WEIGHT_DECAY * p)
-
-    return (jax.tree.map(update, params, mean, square), mean, square, count), loss
+    loss, grads = jax.value_and_grad(loss_of)(state[0], tokens)
+    return adamw(state, grads), loss
 
 
 # The dim of each parameter that is divided: that of the model for what reads it, the widest for what writes it.

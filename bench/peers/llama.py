@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+from job import BETAS, EPS, LEARNING_RATE, WEIGHT_DECAY
 
 
 def rms_norm(x, scale):
@@ -51,3 +52,18 @@ def cross_entropy(params, x, tokens):
     """Of the tokens behind the first; x is what the last layer gives."""
     logits = (rms_norm(x, params["output_norm"]) @ params["embedding"].T).astype(jnp.float32)
     return -jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(logits), tokens[:, 1:, None], -1))
+
+
+def adamw(state, grads):
+    """The next (parameters, mean, square, count)."""
+    params, mean, square, count = state
+    count = count + 1
+    b1, b2 = BETAS
+    mean = jax.tree.map(lambda m, g: b1 * m + (1 - b1) * g, mean, grads)
+    square = jax.tree.map(lambda v, g: b2 * v + (1 - b2) * g * g, square, grads)
+
+    def update(p, m, v):
+        step = m / (1 - b1**count) / (jnp.sqrt(v / (1 - b2**count)) + EPS)
+        return p - LEARNING_RATE * (step + WEIGHT_DECAY * p)
+
+    return jax.tree.map(update, params, mean, square), mean, square, count

@@ -6,8 +6,8 @@ import zlib
 START = time.perf_counter()
 import jax
 import jax.numpy as jnp
-from job import BETAS, EPS, LEARNING_RATE, MAX_NORM, SIZES, WEIGHT_DECAY, arguments, report, timed
-from llama import cross_entropy, layer, shapes
+from job import MAX_NORM, SIZES, arguments, report, timed
+from llama import adamw, cross_entropy, layer, shapes
 
 IMPORTED = time.perf_counter()
 args = arguments(__doc__, scan="layers by lax.scan instead of unrolled")
@@ -36,21 +36,11 @@ def loss_of(params, tokens):
 
 
 def train_step(state, tokens):
-    params, mean, square, count = state
-    loss, grads = jax.value_and_grad(loss_of)(params, tokens)
-    count = count + 1
+    loss, grads = jax.value_and_grad(loss_of)(state[0], tokens)
     norm = jnp.sqrt(sum(jnp.sum(g * g) for g in jax.tree.leaves(grads)))
     scale = jnp.minimum(1.0, MAX_NORM / (norm + 1e-6))
     grads = jax.tree.map(lambda g: g * scale, grads)
-    b1, b2 = BETAS
-    mean = jax.tree.map(lambda m, g: b1 * m + (1 - b1) * g, mean, grads)
-    square = jax.tree.map(lambda v, g: b2 * v + (1 - b2) * g * g, square, grads)
-
-    def update(p, m, v):
-        step = m / (1 - b1**count) / (jnp.sqrt(v / (1 - b2**count)) + EPS)
-        return p - LEARNING_RATE * (step + WEIGHT_DECAY * p)
-
-    return (jax.tree.map(update, params, mean, square), mean, square, count), loss
+    return adamw(state, grads), loss
 
 
 params = init(jax.random.key(0))

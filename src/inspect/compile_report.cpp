@@ -15,8 +15,9 @@
 #include "io/file.h"
 #include "recipes/use_data.h"
 #include "runtime/compiler.h"
-#include "runtime/compiler_log.h"
+#include "runtime/compiler_warnings.h"
 #include "runtime/device_order.h"
+#include "runtime/plugin_end_guard.h"
 #include "runtime/saved_executable.h"
 #include "train/model_flops.h"
 #include "train/training_parts.h"
@@ -175,14 +176,16 @@ CompileReport compile_report(const LoweredStep& step, const std::filesystem::pat
   const CompileOptions options{.overrides = {step.options.begin(), step.options.end()}};
   const auto start = Clock::now();
   std::unique_ptr<CompiledProgram> compiled;
-  CompilerLog log;
-  try {
-    compiled = compiler->compile(program, options);
-  } catch (const DoesNotFitError& error) {
-    out.too_large = error.what();
-    out.largest = largest_of(read_largest_buffers(error.details));
+  {
+    PluginEndGuard guard(out.compiler, "compile");
+    try {
+      compiled = compiler->compile(program, options);
+    } catch (const DoesNotFitError& error) {
+      out.too_large = error.what();
+      out.largest = largest_of(read_largest_buffers(error.details));
+    }
+    out.compiler_warnings = compiler_warnings(guard.take_text());
   }
-  out.compiler_warnings = compiler_warnings(log.text());
   out.compile_seconds = seconds_since(start);
   out.warnings = unmet_layouts(*program.graph, program.mesh);
   if (!compiled) return out;

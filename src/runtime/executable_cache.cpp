@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "io/file.h"
+#include "io/file_reader.h"
 #include "lower/stablehlo.h"
 
 namespace axle {
@@ -68,18 +68,6 @@ void write_atomically(const fs::path& path, std::string_view bytes) {
   fail_storage(path, "write", problem);
 }
 
-std::string hash_of_file(const fs::path& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) fail_storage(path, "open", errno);
-  const auto size = static_cast<size_t>(fs::file_size(path));
-  void* bytes = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
-  ::close(file);
-  if (bytes == MAP_FAILED) fail_storage(path, "map", errno);
-  std::string hash = sha256_hex({static_cast<const char*>(bytes), size});
-  ::munmap(bytes, size);
-  return hash;
-}
-
 }  // namespace
 
 fs::path compile_cache_named(std::string_view name) {
@@ -111,7 +99,7 @@ CacheLimits cache_limits() {
 }
 
 std::string plugin_hash(const fs::path& plugin, const fs::path& cache_dir) {
-  if (cache_dir.empty()) return hash_of_file(plugin);
+  if (cache_dir.empty()) return sha256_of_file(plugin);
   const auto changed = fs::last_write_time(plugin).time_since_epoch().count();
   const auto identity =
       fmt::format("{}\n{}\n{}\n", plugin.string(), fs::file_size(plugin), changed);
@@ -120,7 +108,7 @@ std::string plugin_hash(const fs::path& plugin, const fs::path& cache_dir) {
       known && known->starts_with(identity) && known->size() == identity.size() + 64) {
     return known->substr(identity.size());
   }
-  std::string hash = hash_of_file(plugin);
+  std::string hash = sha256_of_file(plugin);
   try {
     write_atomically(note, identity + hash);
   } catch (const StorageError&) {

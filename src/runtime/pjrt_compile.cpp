@@ -49,6 +49,8 @@ PjrtCompileRequest::PjrtCompileRequest(const Plugin& plugin, const Topology& top
       source_(plugin.padded(
           pjrt::Program{.code = text_.data(), .code_size = text_.size(), .format = {"mlir", 4}})) {}
 
+std::string PjrtCompileRequest::where() const { return fmt::format("program '{}'", name_); }
+
 void PjrtCompileRequest::fail(const PluginFailure& failure) const {
   if (failure.code == pjrt::ErrorCode::kInvalidArgument) {
     const auto refused = [&](const Setting& setting) {
@@ -59,13 +61,13 @@ void PjrtCompileRequest::fail(const PluginFailure& failure) const {
     if (const auto* ours = named_in(failure.message, defaults_))
       throw DeviceError(refused(*ours) + "; it is a default for another version of the plugin");
   }
-  const std::string where = fmt::format("program '{}'", name_);
   if (failure.code != pjrt::ErrorCode::kResourceExhausted)
-    throw_failure(where, failure, ExitCode::kDoesNotCompile);
+    throw_failure(where(), failure, ExitCode::kDoesNotCompile);
   // Compilers follow the first line with pages about their buffers.
   const size_t end = std::min(failure.message.find('\n'), failure.message.size());
   try {
-    throw_failure(where, {failure.code, failure.message.substr(0, end)}, ExitCode::kDoesNotCompile);
+    throw_failure(where(), {failure.code, failure.message.substr(0, end)},
+                  ExitCode::kDoesNotCompile);
   } catch (const DeviceError& error) {
     if (error.code() != ExitCode::kDoesNotFit) throw;
     throw DoesNotFitError(error.what(), failure.message.substr(end));

@@ -8,6 +8,7 @@
 #include "runtime/compiler_settings.h"
 #include "runtime/pjrt_abi_executable.h"
 #include "runtime/plugin.h"
+#include "runtime/plugin_end_guard.h"
 #include "runtime/runtime.h"
 
 namespace axle {
@@ -23,15 +24,22 @@ class PjrtCompileRequest {
 
   /// The encoded options: part of a cache's key.
   const std::string& encoded() const { return encoded_; }
-  /// Both valid as long as the request.
-  const pjrt::Program* program() const { return &source_.value; }
-  pjrt::Text options() const { return {encoded_.data(), encoded_.size()}; }
-
-  /// Throws what the compiler's refusal means: ConfigError if it names an option that the user has
-  /// set, DoesNotFitError, else DeviceError with exit code kDoesNotCompile.
-  [[noreturn]] void fail(const PluginFailure& failure) const;
+  /// Fills `call`, one of the plugin's compile calls, and makes it. Throws what a refusal means:
+  /// ConfigError if it names an option that the user has set, DoesNotFitError, else DeviceError
+  /// with exit code kDoesNotCompile. A compiler that aborts is told of in one line
+  /// (PluginEndGuard).
+  template <class Call>
+  void make(Call& call) const {
+    call.program = &source_.value;
+    call.compile_options = {encoded_.data(), encoded_.size()};
+    const PluginEndGuard guard(where(), "be compiled");
+    if (const auto failure = plugin_.try_call(call)) fail(*failure);
+  }
 
  private:
+  std::string where() const;
+  [[noreturn]] void fail(const PluginFailure& failure) const;
+
   const Plugin& plugin_;
   std::string name_;
   std::string text_;

@@ -16,9 +16,8 @@ namespace {
 
 pjrt::LoadedExecutable* compile_request(const PjrtClient& client,
                                         const PjrtCompileRequest& request) {
-  pjrt::ClientCompile args{
-      .client = client.get(), .program = request.program(), .compile_options = request.options()};
-  if (const auto failure = client.plugin().try_call(args)) request.fail(*failure);
+  pjrt::ClientCompile args{.client = client.get()};
+  request.make(args);
   return args.executable;
 }
 

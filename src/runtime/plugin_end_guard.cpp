@@ -6,11 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cctype>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <string_view>
 
@@ -19,12 +20,10 @@
 namespace axle {
 namespace {
 
-// All static: it is used in a signal handler.
-std::mutex g_one_at_a_time;
-std::atomic<bool> g_active = false;
-char g_where[512], g_printed[1 << 16];
-int g_stderr = -1;  // the real one
-int g_held = -1;    // what is printed meanwhile
+// One thread's guards at a time, since stderr and the signal are the process's.
+std::recursive_mutex g_one_thread;
+std::atomic<PluginEndGuard*> g_innermost = nullptr;
+char g_printed[1 << 16];  // static: a signal handler fills it
 struct sigaction g_before;
 
 void write_all(int fd, std::string_view text) {
@@ -35,25 +34,33 @@ void write_all(int fd, std::string_view text) {
   }
 }
 
-std::string_view held_text(off_t offset) {
-  const ssize_t size = ::pread(g_held, g_printed, sizeof g_printed, offset);
-  return {g_printed, static_cast<size_t>(std::max<ssize_t>(size, 0))};
-}
+}  // namespace
 
 // The process is ending within a call of the plugin.
-void end_process() {
-  if (!g_active.exchange(false)) return;
-  const std::string_view reason = reason_in(held_text(0));
-  const bool is_flag = reason.find("flag") != reason.npos || reason.find("FLAGS") != reason.npos;
-  for (const std::string_view part :
-       {std::string_view("axle: "), std::string_view(g_where),
-        std::string_view(": expected it to start, got its end: "), reason,
-        std::string_view(is_flag ? "; see the variables XLA_FLAGS and LIBTPU_INIT_ARGS\n" : "\n")})
-    write_all(g_stderr, part);
-  ::_exit(static_cast<int>(is_flag ? ExitCode::kUser : ExitCode::kDevice));
-}
+struct PluginEnd {
+  static void end_process() {
+    const PluginEndGuard* const inner = g_innermost.exchange(nullptr);
+    if (!inner) return;
+    const ssize_t size = ::pread(inner->held_, g_printed, sizeof g_printed, inner->taken_);
+    const std::string_view reason =
+        reason_in({g_printed, static_cast<size_t>(std::max<ssize_t>(size, 0))});
+    const bool is_flag = reason.find("flag") != reason.npos || reason.find("FLAGS") != reason.npos;
+    const PluginEndGuard* outermost = inner;
+    while (outermost->outer_) outermost = outermost->outer_;
+    for (const std::string_view part :
+         {std::string_view("axle: "), std::string_view(inner->where_),
+          std::string_view(": expected it to "), std::string_view(inner->purpose_),
+          std::string_view(", got its end: "), reason,
+          std::string_view(is_flag ? "; see the variables XLA_FLAGS and LIBTPU_INIT_ARGS\n"
+                                   : "\n")})
+      write_all(outermost->before_ >= 0 ? outermost->before_ : STDERR_FILENO, part);
+    ::_exit(static_cast<int>(is_flag ? ExitCode::kUser : ExitCode::kDevice));
+  }
+};
 
-extern "C" void on_abort(int) { end_process(); }
+namespace {
+
+extern "C" void on_abort(int) { PluginEnd::end_process(); }
 
 }  // namespace
 }  // namespace axle
@@ -63,7 +70,7 @@ extern "C" void on_abort(int) { end_process(); }
 // libc. For all others, a signal's handler of ours among them, it is what it always was.
 extern "C" [[noreturn]] void _exit(int code) {
   constexpr int kOfPlugins = 1;
-  if (code == kOfPlugins) axle::end_process();
+  if (code == kOfPlugins) axle::PluginEnd::end_process();
   while (true) ::syscall(SYS_exit_group, code);
 }
 
@@ -85,33 +92,41 @@ std::string_view reason_in(std::string_view printed) {
   return last.empty() ? "no reason given" : last;
 }
 
-PluginEndGuard::PluginEndGuard(const std::string& where) {
-  g_one_at_a_time.lock();
-  [[maybe_unused]] static const int registered = std::atexit(end_process);
-  g_where[where.copy(g_where, sizeof g_where - 1)] = '\0';
-  g_held = ::memfd_create("stderr", MFD_CLOEXEC);
-  g_stderr = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
-  if (g_held >= 0 && g_stderr >= 0) ::dup2(g_held, STDERR_FILENO);
-  struct sigaction action = {};
-  action.sa_handler = on_abort;
-  ::sigaction(SIGABRT, &action, &g_before);
-  g_active = true;
+PluginEndGuard::PluginEndGuard(const std::string& where, std::string_view purpose)
+    : outer_((g_one_thread.lock(), g_innermost.load())) {
+  [[maybe_unused]] static const int registered = std::atexit(PluginEnd::end_process);
+  where_[where.copy(where_, sizeof where_ - 1)] = '\0';
+  purpose_[purpose.copy(purpose_, sizeof purpose_ - 1)] = '\0';
+  std::fflush(stderr);
+  held_ = ::memfd_create("stderr", MFD_CLOEXEC);
+  before_ = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (held_ >= 0 && before_ >= 0) ::dup2(held_, STDERR_FILENO);
+  if (!outer_) {
+    struct sigaction action = {};
+    action.sa_handler = on_abort;
+    ::sigaction(SIGABRT, &action, &g_before);
+  }
+  g_innermost = this;
+}
+
+std::string PluginEndGuard::take_text() {
+  std::fflush(stderr);
+  std::string out;
+  std::array<char, 1 << 12> part;
+  for (ssize_t n = 0; (n = ::pread(held_, part.data(), part.size(), taken_)) > 0; taken_ += n)
+    out.append(part.data(), static_cast<size_t>(n));
+  return out;
 }
 
 PluginEndGuard::~PluginEndGuard() {
-  g_active = false;
-  ::sigaction(SIGABRT, &g_before, nullptr);
-  if (g_stderr >= 0) {
-    ::dup2(g_stderr, STDERR_FILENO);
-    off_t offset = 0;
-    for (std::string_view text; !(text = held_text(offset)).empty();
-         offset += static_cast<off_t>(text.size()))
-      write_all(STDERR_FILENO, text);
-    ::close(g_stderr);
-  }
-  if (g_held >= 0) ::close(g_held);
-  g_stderr = g_held = -1;
-  g_one_at_a_time.unlock();
+  const std::string rest = take_text();
+  g_innermost = outer_;
+  if (!outer_) ::sigaction(SIGABRT, &g_before, nullptr);
+  if (held_ >= 0 && before_ >= 0) ::dup2(before_, STDERR_FILENO);
+  write_all(STDERR_FILENO, rest);
+  if (before_ >= 0) ::close(before_);
+  if (held_ >= 0) ::close(held_);
+  g_one_thread.unlock();
 }
 
 }  // namespace axle

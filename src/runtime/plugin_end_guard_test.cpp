@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 
 #include "base/exit_code.h"
@@ -55,6 +56,50 @@ TEST(PluginEndGuard, WhatIsPrintedComesAfterIt) {
   }
   print("behind\n");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), much + "behind\n");
+}
+
+TEST(PluginEndGuard, WhatIsTakenIsNotPrinted) {
+  testing::internal::CaptureStderr();
+  std::string taken;
+  {
+    PluginEndGuard guard("plugin 'x'");
+    print("a line\n");
+    std::fputs("and by stdio\n", stderr);
+    taken = guard.take_text();
+    print("afterwards\n");
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "afterwards\n");
+  EXPECT_EQ(taken, "a line\nand by stdio\n");
+}
+
+TEST(PluginEndGuard, AnInnerOnePassesOnToTheOuter) {
+  testing::internal::CaptureStderr();
+  std::string taken;
+  {
+    PluginEndGuard outer("report");
+    {
+      const PluginEndGuard inner("program 'step'", "be compiled");
+      print("a warning\n");
+    }
+    taken = outer.take_text();
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(taken, "a warning\n");
+}
+
+TEST(PluginEndGuard, AnInnerEndIsToldOnTheConsole) {
+  const auto abort = [](bool inside) {
+    const PluginEndGuard outer("report");
+    {
+      const PluginEndGuard inner("program 'step'", "be compiled");
+      if (inside) std::abort();
+    }
+    std::abort();
+  };
+  EXPECT_EXIT(abort(true), testing::ExitedWithCode(kDevice),
+              "^axle: program 'step': expected it to be compiled, got its end: no reason given\n$");
+  EXPECT_EXIT(abort(false), testing::ExitedWithCode(kDevice),
+              "^axle: report: expected it to start");
 }
 
 TEST(PluginEndGuard, AnEndWithoutItIsAsEver) {

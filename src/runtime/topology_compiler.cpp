@@ -131,10 +131,8 @@ std::unique_ptr<CompiledProgram> TopologyCompiler::compile(const Program& progra
                                                            const CompileOptions& options) {
   const PjrtCompileRequest request(plugin_, topology_, DevicePresence::kDescribed, program,
                                    options);
-  pjrt::Compile args{.topology = description_->get(),
-                     .program = request.program(),
-                     .compile_options = request.options()};
-  if (const auto failure = plugin_.try_call(args)) request.fail(*failure);
+  pjrt::Compile args{.topology = description_->get()};
+  request.make(args);
   return std::make_unique<DescribedProgram>(description_,
                                             PjrtCompiled(plugin_, args.executable, program));
 }

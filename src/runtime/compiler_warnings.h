@@ -11,20 +11,6 @@ namespace axle {
 /// Makes plugins that are loaded from now on write warnings; the user's own setting stays.
 void let_plugins_warn();
 
-/// Takes what the whole process writes to standard error from its construction to text(); one at a
-/// time. Where that cannot be taken it takes nothing and everything is as before. A process that is
-/// aborted meanwhile still shows what it wrote.
-class CompilerLog {
- public:
-  CompilerLog();
-  /// Passes on what was not taken with text().
-  ~CompilerLog();
-  CompilerLog(const CompilerLog&) = delete;
-  CompilerLog& operator=(const CompilerLog&) = delete;
-  /// Ends the taking; what was written.
-  std::string text();
-};
-
 /// The messages of the lines "W1121 23:12:12.335242 2503 file.cc:3402] message" (warnings and
 /// errors), each once, without those that say nothing about the program.
 std::vector<std::string> compiler_warnings(std::string_view log);

@@ -25,18 +25,8 @@ namespace {
 // Finite, so that rows that see nothing become uniform and not NaN.
 constexpr double kNegativeInfinity = -1e15;
 
-// Heads of keys and values as devices share them: where the axes of heads have more devices than
-// there are such heads, each head is repeated for the devices that share it, so that all of them
-// have queries of one head. Otherwise, and where that does not divide, the heads as they are.
-int64_t num_shared_heads(int64_t num_heads, int64_t num_kv_heads) {
-  const Mesh& mesh = Invocation::current().options().mesh;
-  const PartitionSpec heads = restrict(PartitionSpec{{kShardAxes}}, mesh);
-  int64_t devices = 1;
-  for (const std::string& axis : heads.dims.at(0)) devices *= mesh.size(axis);
-  const bool repeated = devices > num_kv_heads && devices % num_kv_heads == 0;
-  return repeated && num_heads % devices == 0 ? devices : num_kv_heads;
-}
-
+// Each head of keys or values for each of the devices that share it, unless the projection has
+// repeated them.
 Tensor repeat_heads(const Tensor& x_BSKH, int64_t num_heads) {
   const int64_t count = num_heads / x_BSKH.dim(2);
   return count == 1 ? x_BSKH : sharding_constraint(repeat(x_BSKH, count, 2), kWholeSequenceAxes);
@@ -145,7 +135,8 @@ Tensor Attention::visible(const Tensor& x_BTD, int64_t num_keys,
 
 Tensor Attention::attend(const Tensor& q_BTNH, const Tensor& k_BSKH, const Tensor& v_BSKH,
                          const Tensor& visible_BTS) {
-  const int64_t num_shared = num_shared_heads(sizes_.num_heads, sizes_.num_kv_heads);
+  const int64_t num_shared =
+      sizes_.num_kv_heads * copies_of_heads(sizes_.num_kv_heads, sizes_.num_heads);
   const bool grouped = num_shared != sizes_.num_heads;
   const Tensor k = repeat_heads(k_BSKH, num_shared), v = repeat_heads(v_BSKH, num_shared);
   // Grouped scores keep T before G, the order in which the product gives them.

@@ -10,6 +10,7 @@
 #include "ops/broadcast.h"
 #include "ops/dot.h"
 #include "ops/index.h"
+#include "ops/reduce.h"
 #include "ops/shape.h"
 #include "transform/custom_vjp.h"
 #include "transform/grad.h"
@@ -73,19 +74,17 @@ struct TokenParts {
   std::array<int64_t, 2> num_parts = {1, 1};
 };
 
-// Each part of the tokens from a table of its own, laid out by `table_axes`.
-Tensor look_up_by_parts(const Tensor& table_VD, const PartitionSpec& table_axes,
-                        const Tensor& ids_PQBT, const TokenParts& parts) {
+// A table [P, Q, V, D] for each part of the tokens, laid out by `table_axes` beside the parts.
+PartitionSpec axes_of_tables(const PartitionSpec& table_axes, const TokenParts& parts) {
   PartitionSpec axes = parts.axes;
   for (const DimAxes& dim : table_axes.dims) {
     DimAxes& free = axes.dims.emplace_back(dim);
     for (const DimAxes& taken : parts.axes.dims) std::erase_if(free, is_among(taken));
   }
-  const int64_t vocab_size = table_VD.dim(0), model_dim = table_VD.dim(1);
-  const Tensor tables_PQVD = sharding_constraint(
-      broadcast_in_dim(table_VD, {parts.num_parts[0], parts.num_parts[1], vocab_size, model_dim},
-                       {2, 3}),
-      axes);
+  return axes;
+}
+
+Tensor look_up_by_parts(const Tensor& tables_PQVD, const Tensor& ids_PQBT) {
   return gather(tables_PQVD, ids_PQBT,
                 {.offset = {4},
                  .collapsed = {2},
@@ -93,13 +92,27 @@ Tensor look_up_by_parts(const Tensor& table_VD, const PartitionSpec& table_axes,
                  .indices_batch = {0, 1},
                  .index_map = {2},
                  .index_vector_dim = 4},
-                {1, 1, 1, model_dim});
+                {1, 1, 1, tables_PQVD.dim(3)});
+}
+
+// The gradient of `table_VD`, which `ids_BT` were looked up in. A sum over the tokens of each
+// device in f32, as every gather's is, but between devices in the table's dtype, as the gradient of
+// attend is. So compilers make one sum between devices of both.
+Tensor lookup_gradient(const Tensor& table_VD, const Tensor& ids_BT, const Tensor& g_BTD,
+                       const PartitionSpec& table_axes, const TokenParts& parts) {
+  const PartitionSpec axes = axes_of_tables(table_axes, parts);
+  const Tensor ids = parts.split(ids_BT);
+  const auto by_parts = [&](const Values& tables) {
+    return Values{look_up_by_parts(tables[0], ids)};
+  };
+  const Tensor tables_PQVD = broadcast_in_dim(
+      table_VD, {parts.num_parts[0], parts.num_parts[1], table_VD.dim(0), table_VD.dim(1)}, {2, 3});
+  const Values gradients = vjp(by_parts, {tables_PQVD}).pullback({parts.split(g_BTD)});
+  return reduce_sum_in_own_dtype(sharding_constraint(gradients[0], axes), {0, 1});
 }
 
 }  // namespace
 
-// The gradient is summed over the tokens of each device in f32, as every gather's is, but between
-// devices in the table's dtype, as the gradient of attend is: together they are one sum.
 Tensor Embedding::forward(const Tensor& ids_BT) {
   const TokenParts parts(ids_BT.shape(), Invocation::current().options().mesh);
   const CustomVjp lookup{
@@ -109,10 +122,7 @@ Tensor Embedding::forward(const Tensor& ids_BT) {
             return WithResiduals{{take(x[0], x[1])}, x};
           },
       .backward = [parts, axes = table_axes_](const Values& x, const Values& g_BTD) -> Values {
-        const auto by_parts = [&](const Values& table) {
-          return Values{look_up_by_parts(table[0], axes, parts.split(x[1]), parts)};
-        };
-        return {vjp(by_parts, {x[0]}).pullback({parts.split(g_BTD[0])})[0], Tensor()};
+        return {lookup_gradient(x[0], x[1], g_BTD[0], axes, parts), Tensor()};
       }};
   const bool divided = parts.num_parts[0] * parts.num_parts[1] > 1;
   return constrain(divided ? custom_vjp(lookup, {table(), ids_BT})[0] : take(table(), ids_BT),

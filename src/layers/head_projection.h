@@ -16,8 +16,15 @@ struct HeadDims {
   Positive<int64_t> num_heads;
   /// Size of one head.
   Positive<int64_t> head_dim;
-  AXLE_CONFIG(HeadDims, model_dim, num_heads, head_dim)
+  /// Heads of queries that share these heads of keys or values; none: nothing shares them.
+  std::optional<Positive<int64_t>> num_query_heads = {};
+  AXLE_CONFIG(HeadDims, model_dim, num_heads, head_dim, num_query_heads)
 };
+
+/// How often each of `num_heads` heads of keys or values is repeated, so that every device of the
+/// axes of heads has one, that of its queries: 1 where there are as many heads as devices, and
+/// where that does not divide.
+int64_t copies_of_heads(int64_t num_heads, int64_t num_query_heads);
 
 /// x_BTD -> y_BTNH, dtype of x.
 class HeadInput : public LayerRole<HeadInput, Tensor(const Tensor& x_BTD)> {
@@ -35,7 +42,9 @@ class HeadOutput : public LayerRole<HeadOutput, Tensor(const Tensor& x_BTNH)> {
   using LayerRole::LayerRole;
 };
 
-/// y_BTNH = x_BTD * weight + bias. Parameters: weight[D, N, H], bias[N, H] if asked for.
+/// y_BTNH = x_BTD * weight + bias. Parameters: weight[D, N, H], bias[N, H] if asked for. Heads that
+/// devices share (copies_of_heads) are repeated in the weight, so that each device computes its own
+/// alone: then y has that many more heads. Not in decoding, whose caches keep each head once.
 class HeadInputLinear final : public HeadInput {
  public:
   struct Config {
@@ -50,6 +59,7 @@ class HeadInputLinear final : public HeadInput {
   Tensor forward(const Tensor& x_BTD) override;
 
  private:
+  Dims dims_;
   Param weight_;
   std::optional<Param> bias_;
 };

@@ -21,7 +21,8 @@ struct QKVTensors {
 };
 
 /// x_BTD -> q_BTNH, k_BSKH, v_BSKH with S = T, dtype of x. Positions (i32[B, T]) count from 0 where
-/// they are none.
+/// they are none. Keys and values may have each head repeated for the devices that share it
+/// (copies_of_heads), but not in decoding.
 class QKV : public LayerRole<QKV, QKVTensors(const Tensor& x_BTD,
                                              const std::optional<Tensor>& positions_BT)> {
  public:

@@ -5,17 +5,23 @@
 namespace axle {
 namespace {
 
-HeadDims heads(const QKV::Dims& dims, int64_t num_heads) {
-  return {.model_dim = dims.model_dim, .num_heads = num_heads, .head_dim = dims.head_dim};
+HeadDims queries(const QKV::Dims& dims) {
+  return {.model_dim = dims.model_dim, .num_heads = dims.num_heads, .head_dim = dims.head_dim};
+}
+HeadDims keys(const QKV::Dims& dims) {
+  return {.model_dim = dims.model_dim,
+          .num_heads = dims.num_kv_heads,
+          .head_dim = dims.head_dim,
+          .num_query_heads = dims.num_heads};
 }
 
 }  // namespace
 
 SeparateQKV::SeparateQKV(const Config& cfg, const Dims& dims, const Scope& scope)
     : QKV(scope),
-      q_proj_(child("q_proj", cfg.q_proj, heads(dims, dims.num_heads))),
-      k_proj_(child("k_proj", cfg.k_proj, heads(dims, dims.num_kv_heads))),
-      v_proj_(child("v_proj", cfg.v_proj, heads(dims, dims.num_kv_heads))) {}
+      q_proj_(child("q_proj", cfg.q_proj, queries(dims))),
+      k_proj_(child("k_proj", cfg.k_proj, keys(dims))),
+      v_proj_(child("v_proj", cfg.v_proj, keys(dims))) {}
 
 QKVTensors SeparateQKV::forward(const Tensor& x_BTD, const std::optional<Tensor>&) {
   // Braces fix the order of evaluation.

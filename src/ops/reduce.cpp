@@ -213,6 +213,9 @@ Tensor apply_in_f32(const OpRules& rules, const Tensor& x, const std::vector<int
 Tensor reduce_sum(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims) {
   return apply_in_f32(reduce_sum_rules, x, axes, keep_dims);
 }
+Tensor reduce_sum_in_own_dtype(const Tensor& x, const std::vector<int64_t>& axes) {
+  return apply(reduce_sum_rules, x, axes, /*keep_dims=*/false);
+}
 Tensor reduce_prod(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims) {
   return apply_in_f32(reduce_prod_rules, x, axes, keep_dims);
 }

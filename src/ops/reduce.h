@@ -9,6 +9,9 @@
 namespace axle {
 
 Tensor reduce_sum(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims = false);
+/// bf16 is summed in bf16: for dims of which each device has one element, so that devices exchange
+/// that dtype.
+Tensor reduce_sum_in_own_dtype(const Tensor& x, const std::vector<int64_t>& axes);
 /// Equal largest elements share the gradient; NaN if any element is.
 Tensor reduce_max(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims = false);
 Tensor reduce_min(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims = false);

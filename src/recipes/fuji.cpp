@@ -100,7 +100,7 @@ Trainer::Config fuji_7B(int64_t seq_len, int64_t max_step) {
       .tokens_per_batch = 4 * kMi,
       .seq_len = seq_len,
       .mesh = mesh_of(-1, 8),
-      .mesh_rules = rules({.fsdp_tpu_v5p = 64, .fsdp_gpu = 8}),
+      .mesh_rules = rules({.fsdp_tpu_v5p = 16, .fsdp_gpu = 8}),
   });
 }
 

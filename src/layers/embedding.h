@@ -53,10 +53,10 @@ class Embedding final : public TokenEmbedding {
   Tensor attend_forward(const Tensor& x_BTD) override;
 
  private:
-  Tensor table() const;
-
   Param weight_;
-  PartitionSpec table_axes_;  // of the weight while it is used
+  // Of the weight while it is looked up in: gathered from the devices that keep parts of the model
+  // dim, since a lookup in such parts would move every token.
+  PartitionSpec table_axes_;
 };
 
 }  // namespace axle

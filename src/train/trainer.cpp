@@ -69,7 +69,7 @@ struct Trainer::Run {
     std::future<Clock::time_point> done_at;
   };
 
-  std::optional<Tree<HostTensor>> initial_parameters() const;
+  std::optional<Tree<HostTensor>> given_state() const;
   void initialise_or_restore();
   void warn(bool at_start);
   void open_writers();
@@ -136,12 +136,16 @@ Trainer::Run::Run(const Config& config, RunOptions run_options)
   program_flops_ = region_flops(*step_.graph);
 }
 
-// Of another folder, if the options name one.
-std::optional<Tree<HostTensor>> Trainer::Run::initial_parameters() const {
+// Parameters and what layers keep, of another folder, if the options name one.
+std::optional<Tree<HostTensor>> Trainer::Run::given_state() const {
   if (options_.init_from.empty()) return std::nullopt;
-  ModelParameters saved = load_parameters(options_.init_from, training_.model->param_specs());
-  progress_->note(fmt::format("starts with the parameters of {} after step {}",
-                              options_.init_from.string(), saved.step));
+  ModelParameters saved = load_to_begin_with(options_.init_from, *training_.model);
+  const bool complete = saved.by_path.size() == stored_specs(*training_.model).size();
+  progress_->note(fmt::format("starts with the parameters of {} after step {}{}",
+                              options_.init_from.string(), saved.step,
+                              complete ? ""
+                                       : "; it holds no state of layers, which start with their "
+                                         "initial values"));
   return std::move(saved.by_path);
 }
 
@@ -170,7 +174,7 @@ void Trainer::Run::initialise_or_restore() {
                                 options_.restart_data ? ", with the data from their beginning" : "",
                                 options_.init_from.empty() ? "" : ", not begun by --init-from"));
   } else {
-    drawn_ = std::async([this, given = initial_parameters()] {
+    drawn_ = std::async([this, given = given_state()] {
       return initial_state(parts_, state_.leaves, cfg_.seed, given, *runtime_, compile_options());
     });
   }

@@ -54,6 +54,24 @@ class Report(unittest.TestCase):
         self.assertEqual(faults, 0)
         self.assertEqual([line for line in text.splitlines() if "skipped:" in line], ["skipped: 2 tests: no plugin"])
 
+    def test_a_script_that_ended_with_77_tells_why(self):
+        script = """<testcase name="U.adds" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/>
+<system-out>docs
+skipped: no plugin
+</system-out></testcase>"""
+        faults, text = self.report(SKIPPED + script)
+        self.assertEqual(faults, 0)
+        self.assertEqual([line for line in text.splitlines() if "skipped:" in line], ["skipped: 2 tests: no plugin"])
+        faults, text = self.report(script.replace("skipped: no plugin", "nothing"))
+        self.assertIn("skipped: 1 test: no reason given", text)
+
+    def test_scripts_give_the_reason_of_the_tests(self):
+        root = pathlib.Path(__file__).parent.parent
+        advice = "run `axle plugin fetch cpu`"
+        self.assertIn(f'.how_to_get = "{advice}"', (root / "src/runtime/plugin_policy.cpp").read_text(encoding="utf-8"))
+        for script in ("check_example.sh", "check_docs.py"):
+            self.assertIn(f"skipped: no cpu plugin: {advice}", (root / "tools" / script).read_text(encoding="utf-8"))
+
     def test_a_required_label_may_not_skip(self):
         faults, text = self.report(SKIPPED, ["plugin"])
         self.assertEqual(faults, 1)

@@ -214,7 +214,7 @@ def main():
     else:
         env = environment(build)
         if not env:
-            print("skipped: no plugin; get it by: ./dev plugin cpu")
+            print("skipped: no cpu plugin: run `axle plugin fetch cpu`")  # as testing/needs_plugin.h says it
             return 77
         found = []
         for page in options.pages or all_pages():

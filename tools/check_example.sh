@@ -28,7 +28,7 @@ ctest --test-dir "$out" --output-on-failure --no-tests=error
   exit 1
 }
 if [ -z "${AXLE_PLUGIN_CPU:-}" ] && [ ! -f "$root/.axle/plugins/cpu.txt" ]; then
-  echo "skipped: no plugin; get it by: ./dev plugin cpu"
+  echo 'skipped: no cpu plugin: run `axle plugin fetch cpu`' # as testing/needs_plugin.h says it
   exit 77
 fi
 cat "$root"/docs/*.md > "$out/text.txt"

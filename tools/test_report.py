@@ -28,9 +28,9 @@ def labels_of_tests(listing):
 
 
 def reason(case):
-    """What a skipped test printed: GoogleTest writes it on the line after the place."""
-    found = re.search(r": Skipped\n(.+)", case.findtext("system-out", ""))
-    return found.group(1).strip() if found else "no reason given"
+    """What a skipped test printed: GoogleTest writes it on the line after the place, a script behind "skipped:"."""
+    found = re.search(r": Skipped\n(.+)|^skipped: (.+)", case.findtext("system-out", ""), re.MULTILINE)
+    return (found.group(1) or found.group(2)).strip() if found else "no reason given"
 
 
 def report(results, listing, required):

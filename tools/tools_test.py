@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Tests of the tools that `./dev` leans on: the report of the tests and the making of a corpus."""
+"""Tests of the tools that `./dev` leans on, the report of the tests and the making of a corpus, and of the page about
+reference numbers."""
 
 import contextlib
 import io
 import pathlib
+import re
 import sys
 import tarfile
 import tempfile
@@ -54,6 +56,24 @@ class Report(unittest.TestCase):
         self.assertEqual(faults, 0)
         self.assertEqual([line for line in text.splitlines() if "skipped:" in line], ["skipped: 2 tests: no plugin"])
 
+    def test_a_script_that_ended_with_77_tells_why(self):
+        script = """<testcase name="U.adds" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/>
+<system-out>docs
+skipped: no plugin
+</system-out></testcase>"""
+        faults, text = self.report(SKIPPED + script)
+        self.assertEqual(faults, 0)
+        self.assertEqual([line for line in text.splitlines() if "skipped:" in line], ["skipped: 2 tests: no plugin"])
+        faults, text = self.report(script.replace("skipped: no plugin", "nothing"))
+        self.assertIn("skipped: 1 test: no reason given", text)
+
+    def test_scripts_give_the_reason_of_the_tests(self):
+        root = pathlib.Path(__file__).parent.parent
+        advice = "run `axle plugin fetch cpu`"
+        self.assertIn(f'.how_to_get = "{advice}"', (root / "src/runtime/plugin_policy.cpp").read_text(encoding="utf-8"))
+        for script in ("check_example.sh", "check_docs.py"):
+            self.assertIn(f"skipped: no cpu plugin: {advice}", (root / "tools" / script).read_text(encoding="utf-8"))
+
     def test_a_required_label_may_not_skip(self):
         faults, text = self.report(SKIPPED, ["plugin"])
         self.assertEqual(faults, 1)
@@ -62,6 +82,49 @@ class Report(unittest.TestCase):
     def test_a_test_that_cannot_start_failed(self):
         cases = '<testcase name="U.adds" status="notrun"><skipped message="Unable to find executable"/></testcase>'
         self.assertRegex(self.report(cases)[1], r"unit +0 +1 +0")
+
+
+class ReferenceNumbers(unittest.TestCase):
+    """testdata/reference/README.md against the files and the tables that it speaks of."""
+
+    ROOT = pathlib.Path(__file__).parent.parent
+    PAGE = (ROOT / "testdata/reference/README.md").read_text(encoding="utf-8")
+
+    def cell(self, heading):
+        """The names in backticks that the first column of a section's table has."""
+        section = self.PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
+        rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("|")]
+        return {name for row in rows for name in re.findall("`([^`]+)`", row)}
+
+    def test_cases_that_no_test_reads_are_listed(self):
+        numeric = self.ROOT / "testdata/reference/axlearn/numeric"
+        cases = {str(path.relative_to(numeric).with_suffix("")) for path in numeric.glob("*/*.safetensors")}
+        # eval_layer has a file for every case that is read; "<case>_logits" is another method of <case>.
+        read = {
+            case
+            for case in cases
+            if (self.ROOT / "testdata/eval_layer" / f"{case.removesuffix('_logits')}.yaml").exists()
+        }
+        listed = {name for name in self.cell("What no test reads yet") if (numeric / f"{name}.safetensors").exists()}
+        self.assertGreater(len(read), 20)
+        self.assertEqual(listed, cases - read)
+
+    def test_ops_that_are_unknown_are_listed(self):
+        script = (self.ROOT / "tools/oracle/jax_numbers.py").read_text(encoding="utf-8")
+        unknown = set(re.findall('"([a-z0-9_]+)"', script.split("UNKNOWN = {")[1].split("}")[0]))
+        test = (self.ROOT / "src/transform/op_parity_test.cpp").read_text(encoding="utf-8")
+        missing = set(re.findall('"([a-z0-9_]+)"', test.split("kMissing = {")[1].split("}")[0]))
+        for op in unknown | missing:
+            self.assertIn(f"`{op}`", self.PAGE)
+
+    def test_foreign_files_are_those_that_tests_read(self):
+        read = set()
+        for path in self.ROOT.glob("src/*/*_foreign_test.cpp"):
+            names = re.findall(r'"(?:stories260K|tokenizers|text)/([\w.]+)"', path.read_text(encoding="utf-8"))
+            read |= set(names)
+        listed = {name.split("/")[-1] for name in self.cell("Files of others")}
+        self.assertGreater(len(read), 5)
+        self.assertLessEqual(read, listed)
 
 
 class Corpus(unittest.TestCase):

@@ -3,8 +3,8 @@
 
 #include "cli/run_test.h"
 #include "io/file.h"
-#include "runtime/plugin.h"
 #include "testing/environment_change.h"
+#include "testing/needs_plugin.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -14,9 +14,7 @@ using testing::HasSubstr;
 
 class CompileCache : public testing::Test {
  protected:
-  void SetUp() override {
-    if (!find_plugin(plugin_policy("cpu"))) GTEST_SKIP() << "no CPU plugin";
-  }
+  void SetUp() override { AXLE_NEEDS_PLUGIN("cpu"); }
   Ran train(const std::string& name, std::vector<std::string> more = {}) {
     std::vector<std::string> arguments = {"train",  "quickstart", "--dir",   dir_ / name,
                                           "--data", text_file(),  "--steps", "1"};

@@ -5,8 +5,8 @@
 
 #include "cli/run_test.h"
 #include "io/file.h"
-#include "runtime/plugin.h"
 #include "testing/file_size_limit.h"
+#include "testing/needs_plugin.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -17,10 +17,7 @@ using testing::StartsWith;
 
 class Compile : public testing::Test {
  protected:
-  void SetUp() override {
-    if (!find_plugin(plugin_policy("cpu")))
-      GTEST_SKIP() << "no CPU plugin: " << plugin_policy("cpu").how_to_get;
-  }
+  void SetUp() override { AXLE_NEEDS_PLUGIN("cpu"); }
   TempDir dir_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -124,6 +126,43 @@ void check_stored(const fs::path& root, const Manifest& manifest, Weights weight
   }
 }
 
+bool keeps_layer_state(const Manifest& manifest) {
+  return std::ranges::any_of(manifest.tensors, [](const auto& entry) {
+    return entry.first.starts_with(std::string(kLayerStatePath) + "/");
+  });
+}
+
+// What is wanted of a checkpoint.
+using SpecsFor = std::function<Tree<ParamSpec>(const Manifest&)>;
+
+ModelParameters load(const fs::path& dir, const SpecsFor& specs_for, Weights weights,
+                     const Report& report) {
+  const fs::path root = checkpoints_of(dir);
+  ModelParameters out;
+  Tree<ParamSpec> specs;
+  const auto begin = [&](const Manifest& manifest) -> TensorSink {
+    specs = specs_for(manifest);
+    check_stored(root, manifest, weights, specs);
+    out.by_path.clear();
+    return [&](const std::string& path, HostTensor value) {
+      if (const auto name = model_name(path, stored_prefix(weights), specs))
+        out.by_path.insert_or_assign(*name, std::move(value));
+    };
+  };
+  const auto info = restore_newest(root, begin, report);
+  if (!info)
+    throw ConfigError(fmt::format(
+        "{}: expected a checkpoint, got none; train until the first is saved", root.string()));
+  if (const auto bad = first_not_finite(out.by_path)) {
+    throw Error(fmt::format("{}: expected finite numbers in the checkpoint of step {}, got NaN or "
+                            "infinity in {}",
+                            root.string(), info->step, *bad),
+                ExitCode::kValidationFailed);
+  }
+  out.step = info->step;
+  return out;
+}
+
 // Writes what save_model() promises into a folder that is there.
 void write_model(const fs::path& dir, const ModelToSave& saved) {
   for (const auto& [name, bytes] : saved.files) replace_file(dir / name, bytes);
@@ -196,28 +235,15 @@ std::string_view stored_prefix(Weights weights) {
 
 ModelParameters load_parameters(const fs::path& dir, const Tree<ParamSpec>& specs, Weights weights,
                                 const Report& report) {
-  const fs::path root = checkpoints_of(dir);
-  ModelParameters out;
-  const auto begin = [&](const Manifest& manifest) -> TensorSink {
-    check_stored(root, manifest, weights, specs);
-    out.by_path.clear();
-    return [&](const std::string& path, HostTensor value) {
-      if (const auto name = model_name(path, stored_prefix(weights), specs))
-        out.by_path.insert_or_assign(*name, std::move(value));
-    };
+  return load(
+      dir, [&](const Manifest&) { return specs; }, weights, report);
+}
+
+ModelParameters load_to_begin_with(const fs::path& dir, const Model& model, const Report& report) {
+  const SpecsFor specs_for = [&](const Manifest& manifest) {
+    return keeps_layer_state(manifest) ? stored_specs(model) : model.param_specs();
   };
-  const auto info = restore_newest(root, begin, report);
-  if (!info)
-    throw ConfigError(fmt::format(
-        "{}: expected a checkpoint, got none; train until the first is saved", root.string()));
-  if (const auto bad = first_not_finite(out.by_path)) {
-    throw Error(fmt::format("{}: expected finite numbers in the checkpoint of step {}, got NaN or "
-                            "infinity in {}",
-                            root.string(), info->step, *bad),
-                ExitCode::kValidationFailed);
-  }
-  out.step = info->step;
-  return out;
+  return load(dir, specs_for, Weights::kTrained, report);
 }
 
 Tree<ParamSpec> stored_specs(const Model& model) {

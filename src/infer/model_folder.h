@@ -63,6 +63,10 @@ Tree<ParamSpec> stored_specs(const Model& model);
 ModelParameters load_parameters(const std::filesystem::path& dir, const Tree<ParamSpec>& specs,
                                 Weights weights = Weights::kTrained,
                                 const Report& report = report_to_stderr);
+/// What a new run of `model` begins with: its parameters, and what its layers keep where the
+/// checkpoint holds any of that. Throws as load_parameters does.
+ModelParameters load_to_begin_with(const std::filesystem::path& dir, const Model& model,
+                                   const Report& report = report_to_stderr);
 
 struct ModelToSave {
   Child<Model> model;

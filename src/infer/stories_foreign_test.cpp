@@ -5,8 +5,8 @@
 #include "infer/text_generator.h"
 #include "io/file.h"
 #include "runtime/interpreter_runtime.h"
-#include "runtime/plugin.h"
 #include "testing/foreign_data.h"
+#include "testing/needs_plugin.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -50,7 +50,7 @@ TEST_F(StoriesForeign, GreedyTextIsTheGolden) {
 }
 
 TEST_F(StoriesForeign, AStoryEndsWhereTheNextBegins) {
-  if (!find_plugin(plugin_policy("cpu"))) GTEST_SKIP() << "no CPU plugin";
+  AXLE_NEEDS_PLUGIN("cpu");
   const auto runtime = make_runtime({});
   TextGenerator stories = generator("tok512.bin", *runtime);
   const GeneratedText golden = stories.generate(kPrompt, {.max_tokens = kTokens});

@@ -9,7 +9,7 @@
 #include "inspect/resharding.h"
 #include "lower/trace_program.h"
 #include "ops/ops.h"
-#include "runtime/plugin.h"
+#include "testing/needs_plugin.h"
 #include "train/step_run_test.h"
 #include "train/tiny_config_test.h"
 #include "transform/grad.h"
@@ -27,8 +27,7 @@ const Mesh kData{{{"data", 8}}}, kFsdp{{{"fsdp", 8}}},
 class CollectivesOfPrograms : public testing::Test {
  protected:
   void SetUp() override {
-    if (!find_plugin(plugin_policy("cpu")))
-      GTEST_SKIP() << "no CPU plugin: " << plugin_policy("cpu").how_to_get;
+    AXLE_NEEDS_PLUGIN("cpu");
     runtime_ = make_runtime({.num_devices = 8});
   }
   std::vector<Collective> collectives_of(const Executable& executable, const Mesh& mesh) {

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "inspect/compile_report.h"
 #include "recipes/resolve.h"
-#include "runtime/plugin.h"
+#include "testing/needs_plugin.h"
 
 namespace axle {
 namespace {
@@ -57,9 +57,7 @@ class PublishedSizes : public testing::TestWithParam<Case> {};
 TEST_P(PublishedSizes, FitOrNot) {
   const Case& c = GetParam();
   const Target target = parse_target(c.on);
-  const PluginPolicy policy = plugin_policy(target.accelerator.platform);
-  if (!find_plugin(policy))
-    GTEST_SKIP() << "no " << policy.platform << " plugin: " << policy.how_to_get;
+  AXLE_NEEDS_PLUGIN(target.accelerator.platform);
   ResolveRequest request{.recipe = c.recipe,
                          .edits = {SetField{"input.batch_size", std::to_string(c.batch_size)}},
                          .machine = target.machine()};

@@ -4,12 +4,8 @@
 
 #include "inspect/compile_report.h"
 #include "recipes/resolve.h"
-#include "runtime/plugin.h"
 #include "testing/error_of.h"
-
-#define SKIP_WITHOUT(platform)               \
-  if (!find_plugin(plugin_policy(platform))) \
-  GTEST_SKIP() << "no " << (platform) << " plugin: " << plugin_policy(platform).how_to_get
+#include "testing/needs_plugin.h"
 
 namespace axle {
 namespace {
@@ -39,7 +35,7 @@ void expect_sound(const CompileReport& r) {
 }
 
 TEST(CompileReport, ForTpus) {
-  SKIP_WITHOUT("tpu");
+  AXLE_NEEDS_PLUGIN("tpu");
   const CompileReport r = report("tpu:v5e:2x4");
   expect_sound(r);
   EXPECT_EQ(r.machine, "tpu-v5litepod-8");
@@ -48,7 +44,7 @@ TEST(CompileReport, ForTpus) {
 }
 
 TEST(CompileReport, ForTpusThatOffload) {
-  SKIP_WITHOUT("tpu");
+  AXLE_NEEDS_PLUGIN("tpu");
   const CompileReport r = report(
       "tpu:v5e:2x4",
       {SetField{"model.decoder.layers.layer.@remat", "{class: SaveNames, offload: [\"*_proj\"]}"}});
@@ -57,14 +53,14 @@ TEST(CompileReport, ForTpusThatOffload) {
 }
 
 TEST(CompileReport, ForGpus) {
-  SKIP_WITHOUT("cuda");
+  AXLE_NEEDS_PLUGIN("cuda");
   const CompileReport r = report("gpu:h100:1x8");
   expect_sound(r);
   EXPECT_EQ(r.machine, "gpu-H100-8");
 }
 
 TEST(CompileReport, ForSlicesThatTheSlowNetworkJoins) {
-  SKIP_WITHOUT("tpu");
+  AXLE_NEEDS_PLUGIN("tpu");
   const CompileReport r = report("tpu:v5e:2x2:2", {SetField{"mesh", "data=2x2,fsdp=2"}});
   EXPECT_EQ(r.num_devices, 8);
   EXPECT_EQ(r.mesh, "data=2x2,fsdp=2");
@@ -72,7 +68,7 @@ TEST(CompileReport, ForSlicesThatTheSlowNetworkJoins) {
 }
 
 TEST(CompileReport, OptionsThatTheCompilerDoesNotKnowAreNamed) {
-  SKIP_WITHOUT("tpu");
+  AXLE_NEEDS_PLUGIN("tpu");
   EXPECT_THAT(error_of<ConfigError>([] {
                 report("tpu:v5e:2x4", {SetField{"compiler_options.xla_no_such_option", "true"}});
               }),

@@ -33,6 +33,37 @@ class RecipesParity : public testing::TestWithParam<std::string> {
     EXPECT_TRUE(all.contains(path)) << path;
     return std::stod(all.value(path, "nan"));
   }
+  std::string text(const std::string& path) const {
+    return published_.at("hyperparameters").value(path, "none");
+  }
+  bool has(const std::string& path) const {
+    return published_.at("hyperparameters").contains(path);
+  }
+  // The published optimizer in our terms, every number of it from there. Its rule multiplies rate
+  // and decay by one schedule, and the decay by nothing else.
+  AdamW::Config published_adamw() const {
+    EXPECT_EQ(text(kTheirs + "fn"), "axlearn.common.optimizers.adamw_decoupled_optimizer");
+    AdamW::Config out{.learning_rate = ConstantRate{.value = number(kTheirs + "learning_rate")},
+                      .b1 = number(kTheirs + "b1"),
+                      .b2 = number(kTheirs + "b2"),
+                      .eps = number(kTheirs + "eps"),
+                      .weight_decay = number(kTheirs + "weight_decay"),
+                      .decay_factor = DecayFactor::kOne};
+    const std::string schedule = kTheirs + "update_schedule";
+    if (has(schedule)) {  // one recipe has a constant rate
+      out.update_schedule = ConstantRate{.value = number(schedule)};
+    } else {
+      EXPECT_EQ(text(schedule + ".fn"), "axlearn.common.schedule.cosine_with_linear_warmup");
+      out.update_schedule =
+          CosineWithWarmup{.peak = number(schedule + ".peak_lr"),
+                           .warmup_steps = static_cast<int64_t>(number(schedule + ".warmup_steps")),
+                           .max_step = static_cast<int64_t>(number(schedule + ".max_step")),
+                           .begin = number(schedule + ".begin_value"),
+                           .alpha = number(schedule + ".alpha")};
+    }
+    return out;
+  }
+  static inline const std::string kTheirs = "learner.optimizer.args[1].";
   Json published_;
   Trainer::Config config_;
 };
@@ -47,20 +78,25 @@ TEST_P(RecipesParity, Learner) {
   ASSERT_TRUE(clip);
   EXPECT_EQ(clip->max_norm, number("learner.optimizer.args[0].max_norm"));
   EXPECT_EQ(clip->eps, number("learner.optimizer.args[0].eps"));
-  const std::string theirs = "learner.optimizer.args[1].";
-  EXPECT_EQ(adamw->b1, number(theirs + "b1"));
-  EXPECT_EQ(adamw->b2, number(theirs + "b2"));
-  EXPECT_EQ(adamw->eps, number(theirs + "eps"));
-  EXPECT_EQ(adamw->weight_decay, number(theirs + "weight_decay"));
-  const auto* schedule = adamw->learning_rate.functor().get_if<CosineWithWarmup>();
-  // One published recipe has a constant rate.
-  ASSERT_EQ(schedule != nullptr,
-            published_.at("hyperparameters").contains(theirs + "update_schedule.max_step"));
-  if (schedule) {
-    EXPECT_EQ(schedule->max_step ? int64_t{*schedule->max_step} : int64_t{*config_.max_steps},
-              static_cast<int64_t>(number(theirs + "update_schedule.max_step")));
-    EXPECT_EQ(schedule->warmup_steps,
-              static_cast<int64_t>(number(theirs + "update_schedule.warmup_steps")));
+  EXPECT_EQ(text("learner.optimizer.args[0].fn"), "axlearn.common.optimizers.clip_by_global_norm");
+  const AdamW::Config published = published_adamw();
+  EXPECT_EQ(adamw->b1, published.b1);
+  EXPECT_EQ(adamw->b2, published.b2);
+  EXPECT_EQ(adamw->eps, published.eps);
+  EXPECT_EQ(adamw->weight_decay, published.weight_decay);
+  const double rate = number(kTheirs + "learning_rate");
+  const auto* cosine = published.update_schedule.functor().get_if<CosineWithWarmup>();
+  const auto* ours = adamw->learning_rate.functor().get_if<CosineWithWarmup>();
+  ASSERT_EQ(ours != nullptr, cosine != nullptr);
+  if (cosine) {
+    EXPECT_DOUBLE_EQ(*ours->peak, rate * *cosine->peak);
+    EXPECT_EQ(ours->max_step ? int64_t{*ours->max_step} : int64_t{*config_.max_steps},
+              int64_t{*cosine->max_step});
+    EXPECT_EQ(ours->warmup_steps, cosine->warmup_steps);
+    EXPECT_EQ(ours->begin, cosine->begin);
+    EXPECT_EQ(ours->alpha, cosine->alpha);
+  } else {
+    EXPECT_EQ(adamw->learning_rate.functor().get_if<ConstantRate>()->value, rate);
   }
 }
 
@@ -80,28 +116,15 @@ double update(const AdamW::Config& config, int64_t step, float param, float grad
   return done.at("w").at(0);
 }
 
-// The published rule multiplies rate and decay by one schedule of peak 1, and the decay by nothing
-// else; ours multiplies the decay by the learning rate too, as the papers do (docs/recipes.md).
+// Ours multiplies the decay by the learning rate too, as the papers do (docs/recipes.md).
 TEST_P(RecipesParity, WeightDecayIsThePublishedRuleTimesThePeakLearningRate) {
   tie_to_run(config_.learner, config_.max_steps);
   const AdamW::Config ours = *config_.learner.get_if<Learner>()->optimizer.get_if<AdamW>();
-  AdamW::Config published = ours;
-  published.decay_factor = DecayFactor::kOne;
-  double peak = 0;
+  const AdamW::Config published = published_adamw();
+  const double rate = number(kTheirs + "learning_rate");
   std::vector<int64_t> steps = {1, 2};
-  if (const auto* cosine = ours.learning_rate.functor().get_if<CosineWithWarmup>()) {
-    peak = cosine->peak;
-    const std::string theirs = "learner.optimizer.args[1].update_schedule.";
-    published.update_schedule =
-        CosineWithWarmup{.peak = number(theirs + "peak_lr"),
-                         .warmup_steps = static_cast<int64_t>(number(theirs + "warmup_steps")),
-                         .max_step = static_cast<int64_t>(number(theirs + "max_step")),
-                         .alpha = cosine->alpha};
+  if (const auto* cosine = published.update_schedule.functor().get_if<CosineWithWarmup>())
     steps = {1, cosine->warmup_steps, *cosine->max_step / 2, *cosine->max_step};
-  } else {
-    peak = ours.learning_rate.functor().get_if<ConstantRate>()->value;
-  }
-  published.learning_rate = ConstantRate{.value = peak};
   for (const int64_t step : steps) {
     SCOPED_TRACE(step);
     const double adam = update(ours, step, 0, 0.5);
@@ -109,7 +132,7 @@ TEST_P(RecipesParity, WeightDecayIsThePublishedRuleTimesThePeakLearningRate) {
     EXPECT_NEAR(update(published, step, 0, 0.5), adam, 1e-6 * std::abs(adam));
     const double decay = update(ours, step, 2, 0), theirs = update(published, step, 2, 0);
     EXPECT_LT(decay, 0);
-    EXPECT_NEAR(theirs * peak, decay, 1e-6 * std::abs(decay));
+    EXPECT_NEAR(theirs * rate, decay, 1e-6 * std::abs(decay));
     EXPECT_NEAR(update(ours, step, 2, 0.5), adam + decay, 1e-6 * std::abs(adam + decay));
   }
 }
@@ -150,7 +173,7 @@ TEST_P(RecipesParity, Numbers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RecipesParity,
-                         testing::Values("fuji-1B-v3", "fuji-7B-v1", "fuji-7B-v2",
+                         testing::Values("fuji-1B-v3", "fuji-7B-v1", "fuji-7B-v2", "fuji-70B-v2",
                                          "fuji-golden-run-test-v1", "fuji-test-v1"),
                          [](const auto& c) {
                            std::string name = c.param;

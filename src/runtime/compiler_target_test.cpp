@@ -8,6 +8,7 @@
 #include "runtime/device_order.h"
 #include "runtime/saved_executable.h"
 #include "testing/error_of.h"
+#include "testing/needs_plugin.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -67,11 +68,6 @@ Program too_large() {
       .mesh = {{{"data", 8}}}};
 }
 
-/// Skips the test if the target's plugin is not here.
-#define NEEDS_PLUGIN(platform)               \
-  if (!find_plugin(plugin_policy(platform))) \
-  GTEST_SKIP() << "no " << (platform) << " plugin: " << plugin_policy(platform).how_to_get
-
 void expect_compiles(const std::string& target) {
   SCOPED_TRACE(target);
   const auto compiler = make_compiler(parse_target(target));
@@ -93,7 +89,7 @@ void expect_compiles(const std::string& target) {
 class TpuCompiler : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(TpuCompiler, CompilesWithEverySettingOfTheTable) {
-  NEEDS_PLUGIN("tpu");
+  AXLE_NEEDS_PLUGIN("tpu");
   expect_compiles(GetParam());
 }
 // Together they use every TPU row: both generations' own and those of several slices.
@@ -102,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(Targets, TpuCompiler,
                                            "tpu:v5p:2x2x1:2"));
 
 TEST(TpuCompilerTopology, TellsHowTheChipsAreWired) {
-  NEEDS_PLUGIN("tpu");
+  AXLE_NEEDS_PLUGIN("tpu");
   const auto compiler = make_compiler(parse_target("tpu:v5p:2x2x2"));
   const auto& topology = compiler->topology();
   ASSERT_EQ(topology.devices.size(), 8u);
@@ -120,7 +116,7 @@ TEST(TpuCompilerTopology, TellsHowTheChipsAreWired) {
 }
 
 TEST(TpuCompilerFigures, CountsFlops) {
-  NEEDS_PLUGIN("tpu");
+  AXLE_NEEDS_PLUGIN("tpu");
   const auto cost =
       make_compiler(parse_target("tpu:v5p:2x2x2"))->compile(two_layers())->cost_analysis();
   // Two products of 1024 x 64 x 128 in 8 parts, 2 FLOPs each; what else it counts is small.
@@ -128,7 +124,7 @@ TEST(TpuCompilerFigures, CountsFlops) {
 }
 
 TEST(TpuCompilerErrors, AreOneClearLine) {
-  NEEDS_PLUGIN("tpu");
+  AXLE_NEEDS_PLUGIN("tpu");
   const auto compiler = make_compiler(parse_target("tpu:v5e:2x4"));
   EXPECT_THAT(error_of([&] {
                 compiler->compile(two_layers(), {.overrides = {{"xla_no_such_flag", "1"}}});
@@ -151,12 +147,12 @@ TEST(TpuCompilerErrors, AreOneClearLine) {
 }
 
 TEST(CudaCompiler, CompilesWithEverySettingOfTheTable) {
-  NEEDS_PLUGIN("cuda");
+  AXLE_NEEDS_PLUGIN("cuda");
   for (const char* target : {"gpu:h100:1x8", "gpu:a100:2x4"}) expect_compiles(target);
 }
 
 TEST(CudaCompiler, TellsTheNodes) {
-  NEEDS_PLUGIN("cuda");
+  AXLE_NEEDS_PLUGIN("cuda");
   const auto compiler = make_compiler(parse_target("gpu:h100:2x8"));
   const auto& topology = compiler->topology();
   ASSERT_EQ(topology.devices.size(), 16u);
@@ -171,7 +167,7 @@ TEST(CudaCompiler, TellsTheNodes) {
 }
 
 TEST(CudaCompiler, ErrorsAreOneClearLine) {
-  NEEDS_PLUGIN("cuda");
+  AXLE_NEEDS_PLUGIN("cuda");
   const auto compiler = make_compiler(parse_target("gpu:h100:1x8"));
   EXPECT_THAT(
       error_of([&] {
@@ -183,8 +179,8 @@ TEST(CudaCompiler, ErrorsAreOneClearLine) {
 }
 
 TEST(OtherPlatforms, APluginOfAnotherPlatformIsRefusedInOneLine) {
-  NEEDS_PLUGIN("tpu");
-  NEEDS_PLUGIN("cuda");
+  AXLE_NEEDS_PLUGIN("tpu");
+  AXLE_NEEDS_PLUGIN("cuda");
   TempDir dir;
   const auto misnamed = [&](const std::string& platform, const std::string& target) {
     const auto link = dir.path() / ("libtpu_or_not_" + platform + ".so");
@@ -203,8 +199,8 @@ TEST(OtherPlatforms, APluginOfAnotherPlatformIsRefusedInOneLine) {
 }
 
 TEST(OtherPlatforms, AnExecutableForTpusIsRefusedOnCpu) {
-  NEEDS_PLUGIN("tpu");
-  NEEDS_PLUGIN("cpu");
+  AXLE_NEEDS_PLUGIN("tpu");
+  AXLE_NEEDS_PLUGIN("cpu");
   TempDir dir;
   const auto path = dir.path() / "tpu.axle";
   const auto program = two_layers();

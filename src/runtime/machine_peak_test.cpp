@@ -40,7 +40,7 @@ TEST(MachinePeak, AMeasurementIsRememberedUnderItsKey) {
   const auto peak = [&](const std::string& key) {
     return detail::remembered_peak(note, key, [&] {
       ++measured;
-      return Peak{1.5e9 * measured, "measured: in a test"};
+      return detail::Measured{{1.5e9 * measured, "measured: in a test"}};
     });
   };
   EXPECT_EQ(peak("a").flops, 1.5e9);
@@ -54,9 +54,52 @@ TEST(MachinePeak, AMeasurementIsRememberedUnderItsKey) {
     EXPECT_EQ(measured, before + 1) << damaged;
   }
   // Where nothing can be kept, nothing is.
-  EXPECT_GT(detail::remembered_peak("/proc/peak.txt", "a", [] { return Peak{1, ""}; }).flops, 0);
-  EXPECT_GT(detail::remembered_peak("peak.txt", "a", [] { return Peak{1, ""}; }).flops, 0);
+  const auto one = [] { return detail::Measured{{1, ""}}; };
+  EXPECT_GT(detail::remembered_peak("/proc/peak.txt", "a", one).flops, 0);
+  EXPECT_GT(detail::remembered_peak("peak.txt", "a", one).flops, 0);
   EXPECT_FALSE(std::filesystem::exists("peak.txt"));
+}
+
+TEST(MachinePeak, OfEachCoreTheFastestRunCounts) {
+  using Runs = std::vector<std::vector<detail::CoreRun>>;
+  const auto peak = [](const Runs& runs) { return detail::sum_of_best(runs, "loop"); };
+  const detail::CoreRun whole{.flops = 10, .wall_secs = 2, .cpu_secs = 2},
+      slow{.flops = 10, .wall_secs = 4, .cpu_secs = 4},
+      half{.flops = 10, .wall_secs = 2, .cpu_secs = 1},
+      slow_half{.flops = 10, .wall_secs = 4, .cpu_secs = 2};
+  const detail::Measured alone = peak({{slow, whole, slow_half}, {whole}});
+  EXPECT_EQ(alone.peak.flops, 10);
+  EXPECT_EQ(alone.peak.source, "measured: loop on 2 cores");
+  EXPECT_FALSE(alone.is_shared);
+  // The best of a core had half of it; a core for which there was no thread.
+  for (const Runs& runs : {Runs{{whole}, {half, slow}}, Runs{{whole}, {}}}) {
+    EXPECT_TRUE(peak(runs).is_shared);
+  }
+}
+
+TEST(MachinePeak, ASharedMeasurementIsNotRememberedAndTheLargerOfTwoIs) {
+  const TempDir dir;
+  const auto note = dir.path() / "peak.txt";
+  const auto measured = [](double flops, bool is_shared) {
+    return [=] { return detail::Measured{{flops, "measured: in a test"}, is_shared}; };
+  };
+  const Peak shared = detail::remembered_peak(note, "a", measured(1, true));
+  EXPECT_EQ(shared.flops, 1);
+  EXPECT_EQ(shared.source, "measured: in a test, shared with other work, so too low");
+  EXPECT_FALSE(std::filesystem::exists(note));
+  EXPECT_EQ(detail::remembered_peak(note, "a", measured(2, false)).flops, 2);
+  EXPECT_EQ(detail::remembered_peak(note, "a", measured(3, false)).flops, 2);  // not measured anew
+
+  // Another process writes while this one measures.
+  for (const auto& [other, own] : {std::pair{5.0, 4.0}, std::pair{4.0, 5.0}}) {
+    std::filesystem::remove(note);
+    const auto meanwhile = [&, other = other, own = own] {
+      detail::remembered_peak(note, "a", measured(other, false));
+      return measured(own, false)();
+    };
+    EXPECT_EQ(detail::remembered_peak(note, "a", meanwhile).flops, 5);
+    EXPECT_EQ(detail::remembered_peak(note, "a", measured(1, false)).flops, 5);
+  }
 }
 
 TEST(MachinePeak, UnknownIsZero) {

@@ -1,5 +1,5 @@
 // The law that a plugin computes what the interpreter computes, over the samples of all ops, at
-// special values and for all samplers.
+// special values.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -88,112 +88,6 @@ TEST_F(OpExecution, IntegersDivideByZeroAndOverflow) {
   expect_same(samples::two("div", a, b, operator/));
   expect_same(samples::two("rem", a, b, remainder));
   expect_same(samples::two("mul", a, a, operator*));
-}
-
-// Draws through logarithms differ in their last bits; all others are exact.
-TEST_F(OpExecution, SamplersGiveWhatTheInterpreterGives) {
-  const std::vector<HostTensor> key{random::key(17)};
-  const auto exact = [&](const TensorFunction& fn) { EXPECT_EQ(run(fn, key), eval(fn, key)); };
-  exact([](const Values& k) { return Values{random::split(k[0], 5), random::fold_in(k[0], 3)}; });
-  exact([](const Values& k) {
-    return Values{random::bits(k[0], 8, {7}), random::bits(k[0], 32, {3, 5}),
-                  random::bits(k[0], 64, {2, 2})};
-  });
-  exact([](const Values& k) {
-    return Values{random::uniform(k[0], {4, 3}), random::uniform(k[0], {9}, DType::kBF16),
-                  random::uniform(k[0], {4}, DType::kF64)};
-  });
-  exact([](const Values& k) {
-    return Values{random::bernoulli(k[0], {20}, 0.3), random::rademacher(k[0], {9})};
-  });
-  exact([](const Values& k) {
-    return Values{random::permutation(k[0], 100), random::choice(k[0], 20, {5})};
-  });
-  PluginTest::expect_same(
-      [](const Values& k) {
-        return Values{
-            random::normal(k[0], {50}),      random::truncated_normal(k[0], {50}, -2, 2),
-            random::exponential(k[0], {50}), random::gumbel(k[0], {50}),
-            random::laplace(k[0], {50}),     random::uniform(k[0], {50}, DType::kF32, -2, 5)};
-      },
-      key, 1e-6);
-}
-
-template <class T>
-void push_edges(std::vector<int64_t>& out) {
-  using Limits = std::numeric_limits<T>;
-  for (const T v :
-       {Limits::min(), static_cast<T>(Limits::min() + 1), static_cast<T>(Limits::max() - 1),
-        Limits::max(), static_cast<T>(Limits::max() / 3)}) {
-    if (std::in_range<int64_t>(v)) out.push_back(static_cast<int64_t>(v));
-  }
-}
-
-// Every pair of bounds that the dtype has, from small and negative ones to the ends of its range
-// and beyond what a double holds.
-TEST_F(OpExecution, IntegersAreDrawnAlikeBetweenAllBounds) {
-  const std::vector<HostTensor> key{random::key(5)};
-  for (const DType dtype : {DType::kI32, DType::kI64, DType::kU32, DType::kU64}) {
-    std::vector<int64_t> bounds{-2, 0, 3, 100, (int64_t{1} << 53) + 1, -(int64_t{1} << 53) - 1};
-    dispatch(dtype, [&]<class T>(std::type_identity<T>) {
-      if constexpr (detail::Integer<T>) push_edges<T>(bounds);
-    });
-    std::erase_if(bounds, [&](int64_t v) { return !Scalar(v).fits(dtype); });
-    std::vector<std::pair<int64_t, int64_t>> intervals;
-    for (const int64_t low : bounds) {
-      for (const int64_t high : bounds) {
-        if (low < high) intervals.emplace_back(low, high);
-      }
-    }
-    intervals.emplace_back(3, 3);  // empty: gives its lower end
-    const TensorFunction draw = [&](const Values& k) {
-      Values out;
-      for (const auto& [low, high] : intervals)
-        out.push_back(random::randint(k[0], {10}, low, high, dtype));
-      return out;
-    };
-    const auto actual = run(draw, key), expected = eval(draw, key);
-    for (size_t i = 0; i < intervals.size(); ++i) {
-      const auto& [low, high] = intervals[i];
-      EXPECT_EQ(actual[i], expected[i])
-          << name_of(dtype) << " in [" << low << ", " << high << "): " << actual[i].text()
-          << " against " << expected[i].text();
-      for (int64_t j = 0; j < expected[i].size(); ++j) {
-        const Scalar drawn = expected[i].element(j);
-        const auto offset = drawn.as<uint64_t>() - static_cast<uint64_t>(low);
-        EXPECT_LT(offset,
-                  std::max<uint64_t>(static_cast<uint64_t>(high) - static_cast<uint64_t>(low), 1))
-            << drawn.text() << " in [" << low << ", " << high << ")";
-      }
-    }
-  }
-}
-
-// Bounds of floats: negative, far apart, as close as they can be, infinite.
-TEST_F(OpExecution, FloatsAreDrawnAlikeBetweenAllBounds) {
-  const std::vector<HostTensor> key{random::key(6)};
-  for (const DType dtype : {DType::kBF16, DType::kF32, DType::kF64}) {
-    for (const auto& [low, high] : std::vector<std::pair<double, double>>{
-             {-3, -1}, {-1e30, 1e30}, {1, 1 + 0x1p-7}, {1e-30, 2e-30}, {-kInfinity, 0}, {5, 5}}) {
-      SCOPED_TRACE(fmt::format("{} in [{}, {})", name_of(dtype), low, high));
-      const auto draw = [&, from = low, to = high](const Values& k) {
-        return Values{random::uniform(k[0], {20}, dtype, from, to)};
-      };
-      PluginTest::expect_same(draw, key, 1e-6);
-    }
-    for (const auto& [low, high] : std::vector<std::pair<double, double>>{
-             {-2, 2}, {-30, -2}, {1, kInfinity}, {-kInfinity, kInfinity}, {0, 0x1p-4}}) {
-      SCOPED_TRACE(fmt::format("{} truncated to [{}, {}]", name_of(dtype), low, high));
-      const auto draw = [&, from = low, to = high](const Values& k) {
-        return Values{random::truncated_normal(k[0], {20}, from, to, dtype)};
-      };
-      PluginTest::expect_same(draw, key, 1e-6);
-    }
-  }
-  for (const double p : {-1.0, 0.0, 0x1p-40, 0.5, 1 - 0x1p-24, 1.0, 2.0}) {
-    const auto draw = [p](const Values& k) { return Values{random::bernoulli(k[0], {50}, p)}; };
-    EXPECT_EQ(run(draw, key), eval(draw, key)) << p;
-  }
 }
 
 // A constant reaches the device as it was written, whatever its dtype.

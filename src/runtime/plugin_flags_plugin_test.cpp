@@ -1,6 +1,4 @@
 // XLA ends the process where XLA_FLAGS are wrong, and reads them from a file where they name one.
-#include "runtime/plugin.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -8,6 +6,7 @@
 
 #include "base/exit_code.h"
 #include "runtime/runtime.h"
+#include "testing/needs_plugin.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -16,7 +15,7 @@ namespace {
 class PluginFlags : public testing::Test {
  protected:
   void SetUp() override {
-    if (!find_plugin(plugin_policy("cpu"))) GTEST_SKIP() << "no CPU plugin";
+    AXLE_NEEDS_PLUGIN("cpu");
     GTEST_FLAG_SET(death_test_style, "threadsafe");  // in fresh processes: flags are read once
   }
 };

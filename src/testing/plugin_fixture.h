@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "lower/trace_program.h"
-#include "runtime/plugin.h"
 #include "runtime/runtime.h"
+#include "testing/needs_plugin.h"
 
 namespace axle {
 
@@ -20,8 +20,7 @@ class PluginTest : public ::testing::Test {
  protected:
   explicit PluginTest(int64_t num_devices = 1) : num_devices_(num_devices) {}
   void SetUp() override {
-    if (!find_plugin(plugin_policy("cpu")))
-      GTEST_SKIP() << "no CPU plugin: " << plugin_policy("cpu").how_to_get;
+    AXLE_NEEDS_PLUGIN("cpu");
     runtime_ = make_runtime({.num_devices = num_devices_});
   }
   ArrayPtr put(const HostTensor& value) { return runtime_->make_array(value, {}, {}); }

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "config/register.h"
 #include "runtime/named_arguments.h"
+#include "train/metric_values.h"
 #include "train/training_parts.h"
 
 namespace axle {
@@ -56,10 +57,8 @@ std::optional<EvalResult> evaluate_input(Input& input, Executable& executable,
     append_by_name(arguments, batch->tensors, program, runtime);
     const Arrays outputs = executable.execute(arguments);
     // A batch counts by its targets: the last one of the data is mostly padding.
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      sums[program.outputs[i].name] +=
-          outputs[i]->to_host().at(0) * static_cast<double>(batch->num_targets);
-    }
+    for (const auto& [name, value] : metric_values(program, 0, outputs))
+      sums[name] += value * static_cast<double>(batch->num_targets);
     result.num_targets += batch->num_targets;
     result.num_bytes += batch->num_target_bytes;
   }

@@ -1,28 +1,37 @@
 #include "train/initial_state.h"
 
 #include "ir/eval.h"
+#include "learn/subtree.h"
 #include "ops/random.h"
 
 namespace axle {
+namespace {
+
+Given what_is(const std::optional<Tree<HostTensor>>& given) {
+  if (!given) return Given::kNothing;
+  const bool with_state = !subtree(*given, kLayerStatePath).empty();
+  return with_state ? Given::kParametersAndLayerState : Given::kParameters;
+}
+
+}  // namespace
 
 // Compiling the program of the initial draws takes longer than interpreting it, unless the model is
 // large.
 Arrays initial_state(const ProgramParts& parts, const std::vector<ProgramValue>& leaves,
-                     int64_t seed, const std::optional<Tree<HostTensor>>& parameters,
-                     Runtime& runtime, const CompileOptions& options) {
+                     int64_t seed, const std::optional<Tree<HostTensor>>& given, Runtime& runtime,
+                     const CompileOptions& options) {
   constexpr int64_t kLarge = 1'000'000'000;
   int64_t num_elements = 0;
   for (const ProgramValue& leaf : leaves) num_elements += leaf.type.num_elements();
-  const Program init =
-      init_program(parts, parameters ? InitialParameters::kGiven : InitialParameters::kDrawn);
+  const Program init = init_program(parts, what_is(given));
   std::vector<HostTensor> arguments = {random::key(seed)};
   for (size_t i = 1; i < init.inputs.size(); ++i)
-    arguments.push_back(parameters->at(init.inputs[i].name));
+    arguments.push_back(given->at(init.inputs[i].name));
   if (num_elements >= kLarge) {
-    Arrays given;
+    Arrays arrays;
     for (size_t i = 0; i < arguments.size(); ++i)
-      given.push_back(runtime.make_array(arguments[i], init.inputs[i].sharding, parts.mesh));
-    return runtime.compile(init, options)->execute(given);
+      arrays.push_back(runtime.make_array(arguments[i], init.inputs[i].sharding, parts.mesh));
+    return runtime.compile(init, options)->execute(arrays);
   }
   std::vector<HostTensor> values = evaluate(*init.graph, arguments);
   Arrays out;

@@ -12,6 +12,7 @@
 #include "testing/error_of.h"
 #include "train/step_run_test.h"
 #include "train/trainer_run_test.h"
+#include "train/training_parts.h"
 
 namespace axle {
 namespace {
@@ -165,28 +166,128 @@ TEST_F(LayerState, MistakesAreNamed) {
       HasSubstr("layer0/attention/norm/square: expected the state's type f32[16], got f32[]"));
 }
 
-class LayerStateRun : public TrainerTest {};
-
-TEST_F(LayerStateRun, IsSavedGoneOnFromAndReadByEvaluations) {
-  const auto config = [](int64_t steps, bool loop) {
+class LayerStateRun : public TrainerTest {
+ protected:
+  static Trainer::Config config(int64_t steps, bool loop) {
     Trainer::Config out = config_of(steps);
     out.model = model_of({}, loop);
     return out;
-  };
+  }
+  double evaluated_loss(const std::string& name, int64_t step) const {
+    for (const auto& record : metrics_of(run(name))) {
+      if (record.contains("split") && record.at("step") == step) return record.at("loss");
+    }
+    ADD_FAILURE() << "no evaluation at step " << step;
+    return 0;
+  }
+};
+
+// Of the evaler's batches, with these parameters and this state of layers.
+double forward_loss(const Trainer::Config& config, const Tree<HostTensor>& state) {
+  const TrainingParts training(config);
+  const auto input =
+      training.config.evalers.at("held_out").input.build(training.input_dims, Scope{});
+  const Program program = eval_program(training.programs({}, input->element_spec()));
+  const auto loss = static_cast<size_t>(
+      std::ranges::find(program.outputs, "loss", &ProgramValue::name) - program.outputs.begin());
+  double sum = 0, num_targets = 0;
+  while (const auto batch = input->next()) {
+    std::vector<HostTensor> arguments;
+    for (const ProgramValue& value : program.inputs) {
+      const auto it = batch->tensors.find(value.name);
+      arguments.push_back(it == batch->tensors.end() ? state.at(value.name) : it->second);
+    }
+    const auto weight = static_cast<double>(batch->num_targets);
+    sum += weight * evaluate(*program.graph, arguments)[loss].at(0);
+    num_targets += weight;
+  }
+  return sum / num_targets;
+}
+
+// `state`, the layers' part of it as it is at the start of a run.
+Tree<HostTensor> with_initial_layer_state(Tree<HostTensor> state) {
+  for (auto& [name, value] : state) {
+    if (name.starts_with("state/"))
+      value = HostTensor::full(value.shape(), name.ends_with("/square") ? 1 : 0, value.dtype());
+  }
+  return state;
+}
+
+TEST_F(LayerStateRun, IsSavedGoneOnFromAndReadByEvaluations) {
   for (const bool loop : {false, true}) {
     const std::string whole = loop ? "whole loop" : "whole", parts = loop ? "parts loop" : "parts";
     EXPECT_EQ(train(config(12, loop), whole).code, ExitCode::kOk);
     train(config(5, loop), parts);
     EXPECT_EQ(train(config(12, loop), parts).code, ExitCode::kOk);
-    EXPECT_EQ(state_of(run(parts)).tensors, state_of(run(whole)).tensors);
+    const Tree<HostTensor> state = state_of(run(whole)).tensors;
+    EXPECT_EQ(state_of(run(parts)).tensors, state);
     int kept = 0;
-    for (const auto& [name, value] : state_of(run(whole)).tensors) {
+    for (const auto& [name, value] : state) {
       kept += name.starts_with("state/");
       if (!name.starts_with("state/") || !name.ends_with("/calls")) continue;
       EXPECT_EQ(value.at(0), 12);
     }
     EXPECT_EQ(kept, loop ? 2 : 4);
+    EXPECT_EQ(evaluated_loss(whole, 12), forward_loss(config(12, loop), state));
+    EXPECT_NE(evaluated_loss(whole, 12),
+              forward_loss(config(12, loop), with_initial_layer_state(state)));
   }
+}
+
+TEST_F(LayerStateRun, IsTakenAlongFromAnotherRun) {
+  for (const bool loop : {false, true}) {
+    const std::string first = loop ? "first loop" : "first",
+                      second = loop ? "second loop" : "second";
+    train(config(5, loop), first);
+    Trainer::Config none_changes = config(1, loop);
+    none_changes.model = model_of({.decay = 1}, loop);
+    RunOptions options;
+    options.init_from = run(first);
+    const Ended ended = train(none_changes, second, options);
+    EXPECT_EQ(ended.error, "");
+    EXPECT_THAT(ended.out, HasSubstr("starts with the parameters of " + run(first).string() +
+                                     " after step 5\n"));
+    const Tree<HostTensor> from = state_of(run(first)).tensors,
+                           state = state_of(run(second)).tensors;
+    int kept = 0;
+    for (const auto& [name, value] : state) {
+      if (!name.starts_with("state/")) continue;
+      ++kept;
+      if (name.ends_with("/square")) {
+        EXPECT_EQ(value, from.at(name)) << name;
+      } else {
+        EXPECT_EQ(value.at(0), 6) << name;
+      }
+    }
+    EXPECT_EQ(kept, loop ? 2 : 4);
+  }
+}
+
+TEST_F(LayerStateRun, StartsAnewWhereAnotherRunHasNoneAndSaysSo) {
+  // Weights alone, as an import keeps them.
+  Trainer::Config config = this->config(1, /*loop=*/false);
+  train(config, "first");
+  RestoredTensors saved = state_of(run("first"));
+  std::erase_if(saved.tensors, [](const auto& entry) { return entry.first.starts_with("state/"); });
+  std::filesystem::remove_all(run("first") / "checkpoints");
+  const auto save = [&](int64_t step) {
+    Checkpointer({.mode = SaveMode::kBlocking}, run("first") / "checkpoints")
+        .save(step, saved.tensors, saved.metadata);
+  };
+  save(1);
+  RunOptions options;
+  options.init_from = run("first");
+  const Ended ended = train(config, "second", options);
+  EXPECT_THAT(ended.out, HasSubstr("after step 1; it holds no state of layers, which start with "
+                                   "their initial values\n"));
+  const std::string calls = fmt::format(fmt::runtime(kStacked), 0, "calls");
+  EXPECT_EQ(state_of(run("second")).tensors.at(calls).at(0), 1);
+
+  // A part of it is a mistake.
+  saved.tensors.emplace(calls, HostTensor::scalar(int32_t{3}));
+  save(2);
+  EXPECT_THAT(train(config, "third", options).error,
+              HasSubstr("layer0/attention/norm/square: expected f32[16], got none"));
 }
 
 }  // namespace

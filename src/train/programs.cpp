@@ -221,24 +221,30 @@ std::vector<ProgramValue> batch_inputs(const ProgramParts& parts) {
   return out;
 }
 
-Program init_program(const ProgramParts& parts, InitialParameters from) {
+Program init_program(const ProgramParts& parts, Given given) {
   const std::vector<ProgramValue> state = train_state(parts.model, *parts.learner);
-  const bool given = from == InitialParameters::kGiven;
-  std::vector<ProgramValue> inputs, parameters;
+  std::vector<ProgramValue> inputs;
   inputs.push_back({"key", {DType::kU32, {2}}});
-  if (given) parameters = values_of(parts.model.param_specs());
-  inputs.insert(inputs.end(), parameters.begin(), parameters.end());
+  const auto append = [&](const std::vector<ProgramValue>& values) {
+    inputs.insert(inputs.end(), values.begin(), values.end());
+  };
+  if (given != Given::kNothing) append(values_of(parts.model.param_specs()));
+  if (given == Given::kParametersAndLayerState)
+    append(values_of(parts.model.state_specs(), kLayerStatePath));
   const TensorFunction fn = [&](const Values& x) {
     const Values keys = random::split_each(x[0], 2);
-    Tree<Tensor> all = given ? to_tree(parameters, x.data() + 1) : parts.model.initialize(keys[1]);
+    const StateParts from(to_tree({inputs.begin() + 1, inputs.end()}, x.data() + 1));
+    Tree<Tensor> all = given == Given::kNothing ? parts.model.initialize(keys[1]) : from.parameters;
     put_subtree(all, kLearnerPath, parts.learner->initialize(Tree<Tensor>(all)));
-    put_subtree(all, kLayerStatePath, parts.model.initialize_state(keys[1]));
+    put_subtree(all, kLayerStatePath,
+                given == Given::kParametersAndLayerState ? from.layers
+                                                         : parts.model.initialize_state(keys[1]));
     all.emplace(kKeyPath, keys[0]);
     Values out;
     for (const ProgramValue& v : state) out.push_back(all.at(v.name));
     return out;
   };
-  return trace_program("init", fn, std::move(inputs), state, parts.mesh);
+  return trace_program("init", fn, inputs, state, parts.mesh);
 }
 
 Program step_program(const ProgramParts& parts) {

@@ -33,10 +33,10 @@ std::vector<ProgramValue> train_state(const Model& model, const Learner& learner
 /// batch_partition is divided by those that it has.
 std::vector<ProgramValue> batch_inputs(const ProgramParts& parts);
 
-/// Where the parameters of step 0 come from: drawn by their initialisers, or given.
-enum class InitialParameters { kDrawn, kGiven };
-/// key u32[2], and parameters if they are given -> state.
-Program init_program(const ProgramParts& parts, InitialParameters from = InitialParameters::kDrawn);
+/// What the state of step 0 is given; the rest is drawn by its initialisers.
+enum class Given { kNothing, kParameters, kParametersAndLayerState };
+/// key u32[2], and what is given by its path, sorted -> state.
+Program init_program(const ProgramParts& parts, Given given = Given::kNothing);
 /// state, batch -> state, metrics (scalars, sorted by name; layer summaries behind "summary/"). The
 /// state is donated. Where the loss, the norm of the gradients or any number of the new state is
 /// not finite, all but the key stay as they are: then "skipped" is 1, and "not_finite" the number

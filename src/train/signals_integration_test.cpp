@@ -9,7 +9,7 @@
 
 #include "base/exit_code.h"
 #include "checkpoint/folder.h"
-#include "runtime/plugin.h"
+#include "testing/needs_plugin.h"
 #include "testing/temp_dir.h"
 #include "train/run_result_test.h"
 #include "train/tiny_config_test.h"
@@ -104,7 +104,7 @@ TEST_P(Signals, AfterARestoreLeaveTheCheckpointAsItIs) {
 
 // A compilation lasts as long as the test wants if the cache's entry is a pipe.
 TEST_P(Signals, WhileItCompilesEndTheRunBehindIt) {
-  if (!find_plugin(plugin_policy("cpu"))) GTEST_SKIP() << "needs a compiler; set AXLE_PLUGIN_CPU";
+  AXLE_NEEDS_PLUGIN("cpu");
   const TempDir dir;
   Trainer::Config config = tiny_config();
   config.max_steps = 1;

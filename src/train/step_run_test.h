@@ -7,6 +7,7 @@
 #include "ir/eval.h"
 #include "ops/random.h"
 #include "runtime/runtime.h"
+#include "train/metric_values.h"
 #include "train/programs.h"
 #include "train/trainer.h"
 
@@ -61,11 +62,9 @@ class StepRun {
       arguments.push_back(runtime_.make_array(batch.at(input.name), input.sharding, options_.mesh));
     const Arrays outputs = executable_->execute(arguments);
     arrays_.assign(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(leaves_.size()));
-    Tree<double> metrics;
-    for (size_t i = leaves_.size(); i < outputs.size(); ++i) {
-      metrics.emplace(program_.outputs[i].name, outputs[i]->to_host().at(0));
-    }
-    return metrics;
+    return metric_values(
+        program_, leaves_.size(),
+        {outputs.begin() + static_cast<std::ptrdiff_t>(leaves_.size()), outputs.end()});
   }
   const Program& program() const { return program_; }
   const Executable& executable() const { return *executable_; }

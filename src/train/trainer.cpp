@@ -21,6 +21,7 @@
 #include "train/evaluations.h"
 #include "train/host_memory_check.h"
 #include "train/initial_state.h"
+#include "train/metric_values.h"
 #include "train/metrics_log.h"
 #include "train/model_flops.h"
 #include "train/programs.h"
@@ -34,26 +35,6 @@
 #include "transform/body.h"
 
 namespace axle {
-namespace {
-
-// The values of a program's results from `first` on, by their names; those of a vector are
-// numbered.
-Tree<double> metric_values(const Program& program, size_t first, const Arrays& metrics) {
-  Tree<double> out;
-  for (size_t i = 0; i < metrics.size(); ++i) {
-    const std::string& name = program.outputs[first + i].name;
-    const HostTensor value = metrics[i]->to_host();
-    if (value.size() == 1) {
-      out[name] = value.at(0);
-    } else {
-      for (int64_t j = 0; j < value.size(); ++j) out[fmt::format("{}/{}", name, j)] = value.at(j);
-    }
-  }
-  return out;
-}
-
-}  // namespace
-
 // A run under way. Members are in the order of their construction.
 struct Trainer::Run {
   Run(const Config& config, RunOptions run_options);
@@ -69,7 +50,7 @@ struct Trainer::Run {
     std::future<Clock::time_point> done_at;
   };
 
-  std::optional<Tree<HostTensor>> initial_parameters() const;
+  std::optional<Tree<HostTensor>> given_state() const;
   void initialise_or_restore();
   void warn(bool at_start);
   void open_writers();
@@ -77,11 +58,12 @@ struct Trainer::Run {
   std::vector<HostNeed> host_needs() const;
   void compile(const StopWish& stop);
   void measure_peak();
+  double counted_model_flops() const;
   void take_steps(const StopWish& stop);
   void take_step(const Batch& batch);
   void finish_step();
   void report(Pending done);
-  Throughput throughput(const Pending& done, double secs);
+  Throughput throughput(const Pending& done, double secs) const;
   void evaluate(bool at_end, const StopWish& stop);
   bool save(bool wait);
   void save_at_end();
@@ -123,9 +105,9 @@ Trainer::Run::Run(const Config& config, RunOptions run_options)
       training_(config),
       cfg_(training_.config),
       input_(std::make_unique<Prefetcher>(training_.make_input(), 2)),
-      runtime_(
-          make_runtime({.backend = options_.backend,
-                        .num_devices = options_.num_devices.value_or(mesh_devices(cfg_.mesh))})),
+      runtime_(options_.open_runtime(
+          {.backend = options_.backend,
+           .num_devices = options_.num_devices.value_or(mesh_devices(cfg_.mesh))})),
       mesh_(mesh_over(cfg_.mesh, runtime_->topology(), options_.num_devices)),
       parts_(training_.programs(mesh_, input_->element_spec())),
       step_(step_program(parts_)),
@@ -136,12 +118,16 @@ Trainer::Run::Run(const Config& config, RunOptions run_options)
   program_flops_ = region_flops(*step_.graph);
 }
 
-// Of another folder, if the options name one.
-std::optional<Tree<HostTensor>> Trainer::Run::initial_parameters() const {
+// Parameters and what layers keep, of another folder, if the options name one.
+std::optional<Tree<HostTensor>> Trainer::Run::given_state() const {
   if (options_.init_from.empty()) return std::nullopt;
-  ModelParameters saved = load_parameters(options_.init_from, training_.model->param_specs());
-  progress_->note(fmt::format("starts with the parameters of {} after step {}",
-                              options_.init_from.string(), saved.step));
+  ModelParameters saved = load_to_begin_with(options_.init_from, *training_.model);
+  const bool complete = saved.by_path.size() == stored_specs(*training_.model).size();
+  progress_->note(fmt::format("starts with the parameters of {} after step {}{}",
+                              options_.init_from.string(), saved.step,
+                              complete ? ""
+                                       : "; it holds no state of layers, which start with their "
+                                         "initial values"));
   return std::move(saved.by_path);
 }
 
@@ -170,7 +156,7 @@ void Trainer::Run::initialise_or_restore() {
                                 options_.restart_data ? ", with the data from their beginning" : "",
                                 options_.init_from.empty() ? "" : ", not begun by --init-from"));
   } else {
-    drawn_ = std::async([this, given = initial_parameters()] {
+    drawn_ = std::async([this, given = given_state()] {
       return initial_state(parts_, state_.leaves, cfg_.seed, given, *runtime_, compile_options());
     });
   }
@@ -238,6 +224,20 @@ void Trainer::Run::measure_peak() {
   if (peak.flops == 0) return;
   progress_->note(fmt::format("mfu is the model's share of {:.4g} TFLOP/s ({})", peak.flops / 1e12,
                               peak.source));
+  model_flops_ = counted_model_flops();
+}
+
+// 0 where they can't be counted: a model that is only made for training is trained nevertheless.
+double Trainer::Run::counted_model_flops() const {
+  try {
+    return model_flops(parts_);
+  } catch (const std::exception& error) {
+    progress_->note(
+        fmt::format("mfu stays 0: the model's operations are counted in its forward "
+                    "pass outside of training, which fails: {}",
+                    error.what()));
+    return 0;
+  }
 }
 
 ExitCode Trainer::Run::loop() {
@@ -319,10 +319,9 @@ void Trainer::Run::finish_step() {
   if (auto done = std::exchange(pending_, std::nullopt)) report(std::move(*done));
 }
 
-Throughput Trainer::Run::throughput(const Pending& done, double secs) {
+Throughput Trainer::Run::throughput(const Pending& done, double secs) const {
   Throughput out{.tokens_per_sec = static_cast<double>(done.num_tokens) / secs, .step_secs = secs};
   if (peak_flops_ > 0) {
-    if (model_flops_ == 0) model_flops_ = model_flops(parts_);
     out.mfu = model_flops_ / secs / peak_flops_;
     out.hfu = program_flops_ / secs / peak_flops_;
   }

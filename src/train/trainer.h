@@ -2,7 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,6 +49,8 @@ struct RunOptions {
   std::filesystem::path executable = {};
   /// Folder of a run or of an import whose parameters a new run starts with; empty: they are drawn.
   std::filesystem::path init_from = {};
+  /// What opens the devices.
+  std::function<std::unique_ptr<Runtime>(const RuntimeOptions&)> open_runtime = make_runtime;
 };
 
 /// Trains a model as its config says: restore or initialise, then step, log, evaluate and save

@@ -3,6 +3,7 @@
 #include <csignal>
 
 #include "checkpoint/folder.h"
+#include "testing/counting_runtime.h"
 #include "train/trainer_run_test.h"
 
 namespace axle {
@@ -57,6 +58,14 @@ class TrainerEvaluation : public TrainerTest {
     config.evalers["held_out"] = {.input = WitnessedInput::Config{}, .every_steps = 3};
     return config;
   }
+  // Options of a run whose compilations are noted in compiled_.
+  RunOptions counting() {
+    RunOptions options;
+    options.open_runtime = [this](const RuntimeOptions& how) {
+      return std::make_unique<CountingRuntime>(make_runtime(how), compiled_);
+    };
+    return options;
+  }
   std::vector<int64_t> evaluated_steps(const std::string& name = "run") const {
     std::vector<int64_t> out;
     for (const auto& record : metrics_of(run(name))) {
@@ -64,11 +73,13 @@ class TrainerEvaluation : public TrainerTest {
     }
     return out;
   }
+  std::vector<std::string> compiled_;
 };
 
-TEST_F(TrainerEvaluation, InputIsBuiltOnceAndRewound) {
-  EXPECT_EQ(train(witnessed(9)).code, ExitCode::kOk);
+TEST_F(TrainerEvaluation, InputIsBuiltOnceAndRewoundAndTheProgramCompiledOnce) {
+  EXPECT_EQ(train(witnessed(9), "run", counting()).code, ExitCode::kOk);
   EXPECT_THAT(evaluated_steps(), ElementsAre(3, 6, 9));
+  EXPECT_THAT(compiled_, ElementsAre("train_step", "eval_step"));
   EXPECT_EQ(g_witness.built, 1);
   EXPECT_EQ(g_witness.rewound, 3);
 }
@@ -172,7 +183,8 @@ TEST_F(TrainerEvaluation, EvalersOfEqualProgramsShareOneExecutable) {
   config.evalers["other"] = config.evalers.at("held_out");
   config.evalers["longer"] = {
       .input = SyntheticInput::Config{.seq_len = 32, .batch_size = 8, .num_batches = 1}};
-  EXPECT_EQ(train(config).code, ExitCode::kOk);
+  EXPECT_EQ(train(config, "run", counting()).code, ExitCode::kOk);
+  EXPECT_THAT(compiled_, ElementsAre("train_step", "eval_step", "eval_step"));
   Tree<double> losses;
   for (const auto& record : metrics_of(run())) {
     if (record.contains("split")) losses[record.at("split")] = record.at("loss");

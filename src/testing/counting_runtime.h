@@ -1,0 +1,38 @@
+// A runtime that tells a test what was compiled on it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/runtime.h"
+
+namespace axle {
+
+/// Does all that `inner` does; the name of every program that is compiled or loaded goes to
+/// `compiled`, which outlives it.
+class CountingRuntime final : public Runtime {
+ public:
+  CountingRuntime(std::unique_ptr<Runtime> inner, std::vector<std::string>& compiled)
+      : inner_(std::move(inner)), compiled_(compiled) {}
+  const Topology& topology() const override { return inner_->topology(); }
+  const Plugin* plugin() const override { return inner_->plugin(); }
+  std::unique_ptr<Executable> compile(const Program& program,
+                                      const CompileOptions& options) override {
+    compiled_.push_back(program.name);
+    return inner_->compile(program, options);
+  }
+  std::unique_ptr<Executable> load(const std::string& serialized, const Program& program) override {
+    compiled_.push_back(program.name);
+    return inner_->load(serialized, program);
+  }
+  ArrayPtr make_array(const HostTensor& value, const PartitionSpec& sharding,
+                      const Mesh& mesh) override {
+    return inner_->make_array(value, sharding, mesh);
+  }
+
+ private:
+  std::unique_ptr<Runtime> inner_;
+  std::vector<std::string>& compiled_;
+};
+
+}  // namespace axle

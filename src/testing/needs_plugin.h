@@ -1,0 +1,23 @@
+// Tests that need the PJRT plugin of a platform.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "runtime/plugin.h"
+
+namespace axle {
+
+/// Why a test is skipped without it. The scripts of tools/ say the same for the CPU's, so that a
+/// report of the tests has one line for it.
+inline std::string no_plugin(std::string_view platform) {
+  return "no " + std::string(platform) + " plugin: " + plugin_policy(platform).how_to_get;
+}
+
+}  // namespace axle
+
+/// Skips the test if the platform's plugin is not here.
+#define AXLE_NEEDS_PLUGIN(platform) \
+  if (!axle::find_plugin(axle::plugin_policy(platform))) GTEST_SKIP() << axle::no_plugin(platform)

@@ -1,0 +1,144 @@
+// What a run reports: metrics of more than one element, MFU and HFU.
+#include "ops/arithmetic.h"
+#include "ops/create.h"
+#include "ops/exponential.h"
+#include "ops/reduce.h"
+#include "runtime/machine_peak.h"
+#include "train/model_flops.h"
+#include "train/trainer_run_test.h"
+#include "train/training_parts.h"
+#include "transform/body.h"
+
+namespace axle {
+namespace {
+
+using testing::HasSubstr;
+
+int g_forwards_outside_training = 0;
+
+// Three weights, a metric that holds them, and no matrix product.
+class WeightsAlone final : public Model {
+ public:
+  struct Config {
+    bool for_training_only = false;
+    AXLE_CONFIG(WeightsAlone, for_training_only)
+  };
+  WeightsAlone(const Config& cfg, const Dims&, const Scope& scope)
+      : Model(scope), cfg_(cfg), weight_(param("weight", {.shape = {3}, .init = Ones{}})) {}
+  int64_t vocab_size() const override { return 4; }
+
+ protected:
+  ModelOutput forward(const Tree<Tensor>&) override {
+    if (!is_training()) {
+      ++g_forwards_outside_training;
+      if (cfg_.for_training_only) throw std::runtime_error("made for training only");
+    }
+    const Tensor numbers = weight_() * (iota({3}, 0, DType::kF32) + 1.0);
+    return {.loss = sum(square(numbers)), .metrics = {{"numbers", numbers}}};
+  }
+  Tensor logits_forward(const Tree<Tensor>&) override { return weight_(); }
+  Tensor next_logits_forward(const Tree<Tensor>&) override { return weight_(); }
+
+ private:
+  Config cfg_;
+  Param weight_;
+};
+AXLE_REGISTER(WeightsAlone)
+
+class TrainerMetrics : public TrainerTest {
+ protected:
+  TrainerMetrics() { g_forwards_outside_training = 0; }
+  static Trainer::Config weights_alone(int64_t steps, bool for_training_only) {
+    Trainer::Config config = config_of(steps);
+    config.model = WeightsAlone::Config{.for_training_only = for_training_only};
+    if (for_training_only) config.evalers.clear();
+    return config;
+  }
+  // Of one split, "" of training, with the times in them.
+  std::vector<nlohmann::json> records(const std::string& split, const std::string& name = "run") {
+    std::vector<nlohmann::json> out;
+    std::istringstream lines(read_file(run(name) / "metrics.jsonl"));
+    for (std::string line; std::getline(lines, line);) {
+      auto record = nlohmann::json::parse(line);
+      if (record.value("split", "") == split) out.push_back(std::move(record));
+    }
+    return out;
+  }
+};
+
+TEST_F(TrainerMetrics, ElementsOfAVectorAreNumberedInTrainingAndInEvaluations) {
+  EXPECT_EQ(train(weights_alone(2, false)).code, ExitCode::kOk);
+  const auto training = records(""), evaluated = records("held_out");
+  ASSERT_EQ(training.size(), 2u);
+  ASSERT_EQ(evaluated.size(), 1u);
+  const HostTensor weight = state_of(run()).tensors.at("model/weight");
+  for (int i = 0; i < 3; ++i) {
+    const std::string name = "numbers/" + std::to_string(i);
+    EXPECT_EQ(training[0].at(name), i + 1);
+    EXPECT_NEAR(evaluated[0].at(name), weight.at(i) * (i + 1), 1e-6);
+  }
+  for (const auto* record : {&training[0], &evaluated[0]}) {
+    EXPECT_FALSE(record->contains("numbers"));
+    EXPECT_FALSE(record->contains("numbers/3"));
+  }
+}
+
+TEST_F(TrainerMetrics, OperationsAreCountedOnceAndNotOfAModelThatOnlyTrains) {
+  Trainer::Config quiet = weights_alone(3, false);
+  quiet.evalers.clear();
+  EXPECT_EQ(train(quiet).code, ExitCode::kOk);
+  EXPECT_EQ(g_forwards_outside_training, 1);  // for three steps, though it found nothing to count
+
+  const Ended ended = train(weights_alone(2, true), "training");
+  EXPECT_EQ(ended.code, ExitCode::kOk) << ended.error;
+  EXPECT_THAT(ended.out, HasSubstr("mfu stays 0: the model's operations are counted in its forward "
+                                   "pass outside of training, which fails: made for training "
+                                   "only\n"));
+  ASSERT_EQ(records("", "training").size(), 2u);
+  for (const auto& record : records("", "training")) {
+    EXPECT_EQ(record.at("mfu"), 0);
+    EXPECT_GT(record.at("hfu"), 0);
+  }
+}
+
+// Floating-point operations of a step, as a run's metrics have them.
+struct StepFlops {
+  double model, program;
+};
+
+TEST_F(TrainerMetrics, MfuCountsTheModelAndHfuTheProgram) {
+  const double peak = peak_flops(make_runtime({.backend = "interpreter"})->topology(), DType::kF32);
+  ASSERT_GT(peak, 0);
+  const auto flops_of = [&](const Trainer::Config& config, const std::string& name) {
+    EXPECT_EQ(train(config, name).code, ExitCode::kOk);
+    const TrainingParts training(config);
+    const auto input = training.make_input();
+    const auto num_tokens = static_cast<double>(input->next()->num_targets);
+    const ProgramParts parts = training.programs({}, input->element_spec());
+    const StepFlops expected{.model = model_flops(parts),
+                             .program = region_flops(*step_program(parts).graph)};
+    EXPECT_EQ(records("", name).size(), 3u);
+    for (const auto& record : records("", name)) {
+      const double secs = num_tokens / record.at("tokens_per_sec").get<double>();
+      EXPECT_NEAR(record.at("mfu"), expected.model / (secs * peak),
+                  1e-6 * expected.model / peak / secs);
+      EXPECT_NEAR(record.at("hfu"), expected.program / (secs * peak),
+                  1e-6 * expected.program / peak / secs);
+    }
+    return expected;
+  };
+  Trainer::Config plain = config_of(3);
+  plain.evalers.clear();
+  Trainer::Config remat = plain;
+  Stacked::Config layers{.num_layers = 2, .layer = tiny_layer(0.1)};
+  layers.layer.options.remat = SaveNothing{};
+  remat.model = tiny_model(layers);
+  const StepFlops without = flops_of(plain, "plain"), with = flops_of(remat, "remat");
+  EXPECT_EQ(with.model, without.model);
+  // The forward pass of the layers once more, which is most of it in a third of the model's.
+  EXPECT_GT(with.program, without.program + 0.5 * without.model / 3);
+  EXPECT_GT(without.program, without.model);  // elementwise work and the optimizer
+}
+
+}  // namespace
+}  // namespace axle

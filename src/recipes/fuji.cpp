@@ -71,9 +71,9 @@ MeshRule trainium2(const Rules& r) {
 }
 
 // What differs between machines, and nothing else does. Whole slices of v5e and v6e have 256
-// chips. On v5p parameters stay within a part of the torus: over all of a large slice the
-// compiler gathers and scatters them by all-reduces, which send twice as much. On GPUs they
-// stay within as few nodes as hold them.
+// chips. On v5p parameters stay within a part of the torus: over more chips the compiler sums
+// gradients of some shapes by all-reduces, which send twice as much as scatters. On GPUs they stay
+// within as few nodes as hold them.
 MeshRules rules(const Rules& r) {
   return {
       rule("tpu-(v5litepod|v6e)-256.*", data_and_fsdp(256), offload_projections(), r),

@@ -19,7 +19,7 @@ TEST(Resolve, MeshRuleOfTheMachine) {
   EXPECT_EQ(to_text(h200.config.mesh), "data=-1,fsdp=8");
   EXPECT_EQ(h200.report.mesh_rule, "gpu-(H100|H200|A100)-.*");
   EXPECT_EQ(to_text(resolve_config({.recipe = kRuled, .machine = "tpu-v5p-512"}).config.mesh),
-            "data=-1,fsdp=64");
+            "data=-1,fsdp=16");
   const Resolved none = resolve_config({.recipe = kRuled, .machine = "abacus-1"});
   EXPECT_EQ(none.config.mesh, recipe(kRuled).mesh);
   EXPECT_EQ(none.report.mesh_rule, "");

@@ -12,18 +12,41 @@ TEST(StepClock, CountsFromCompletionToCompletion) {
   StepClock clock;
   clock.skip();
   const auto start = Clock::now();
-  clock.lap(start);
+  clock.lap(start, 8);
   // Read all at once, as the last steps of a run are.
-  for (int i = 1; i <= 3; ++i) EXPECT_NEAR(clock.lap(start + milliseconds(100 * i)), 0.1, 1e-6);
+  for (int i = 1; i <= 3; ++i) {
+    const Lap lap = clock.lap(start + milliseconds(200 * i), 8);
+    EXPECT_NEAR(lap.secs, 0.2, 1e-6);
+    EXPECT_EQ(lap.num_steps, 1);
+    EXPECT_EQ(lap.num_tokens, 8);
+  }
+}
+
+// Steps of 1 ms, of which one is seen 8 ms late: with the eight behind it.
+TEST(StepClock, ALateCompletionMakesNoStepFast) {
+  StepClock clock;
+  clock.skip();
+  const auto start = Clock::now();
+  for (int i = 1; i <= 300; ++i) {
+    const bool late = i >= 200 && i < 208;
+    const Lap lap = clock.lap(start + milliseconds(late ? 208 : i), 4);
+    if (i <= 100) continue;
+    EXPECT_NEAR(static_cast<double>(lap.num_steps) / lap.secs, 1000, 100) << i;
+    EXPECT_EQ(lap.num_tokens, 4 * lap.num_steps);
+  }
+}
+
+TEST(StepClock, BeginsAnewBehindWhatIsNoStep) {
+  StepClock clock;
+  clock.lap(Clock::now(), 1);
+  clock.skip();
+  EXPECT_EQ(clock.lap(Clock::now() + milliseconds(1), 1).num_steps, 1);
 }
 
 TEST(StepClock, NeverDividesByNothing) {
   StepClock clock;
-  const auto done = Clock::now() + milliseconds(1);
-  clock.lap(done);
-  EXPECT_GT(clock.lap(done), 0);
-  EXPECT_GT(clock.lap(done - milliseconds(1)), 0);
-  EXPECT_NEAR(clock.lap(done + milliseconds(10)), 0.01, 1e-6);  // and has not gone back
+  clock.skip();
+  EXPECT_GT(clock.lap(Clock::now() - milliseconds(100), 1).secs, 0);
 }
 
 // An array that is there when the test says so.

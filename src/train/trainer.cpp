@@ -63,7 +63,7 @@ struct Trainer::Run {
   void take_step(const Batch& batch);
   void finish_step();
   void report(Pending done);
-  Throughput throughput(const Pending& done, double secs) const;
+  Throughput throughput(const Lap& lap) const;
   void evaluate(bool at_end, const StopWish& stop);
   bool save(bool wait);
   void save_at_end();
@@ -319,8 +319,10 @@ void Trainer::Run::finish_step() {
   if (auto done = std::exchange(pending_, std::nullopt)) report(std::move(*done));
 }
 
-Throughput Trainer::Run::throughput(const Pending& done, double secs) const {
-  Throughput out{.tokens_per_sec = static_cast<double>(done.num_tokens) / secs, .step_secs = secs};
+Throughput Trainer::Run::throughput(const Lap& lap) const {
+  const double secs = lap.secs / static_cast<double>(lap.num_steps);
+  Throughput out{.tokens_per_sec = static_cast<double>(lap.num_tokens) / lap.secs,
+                 .step_secs = secs};
   if (peak_flops_ > 0) {
     out.mfu = model_flops_ / secs / peak_flops_;
     out.hfu = program_flops_ / secs / peak_flops_;
@@ -332,7 +334,7 @@ Throughput Trainer::Run::throughput(const Pending& done, double secs) const {
 void Trainer::Run::report(Pending done) {
   StepRecord record{.step = done.step,
                     .values = metric_values(step_, state_.leaves.size(), done.metrics)};
-  const Throughput speed = throughput(done, clock_.lap(done.done_at.get()));
+  const Throughput speed = throughput(clock_.lap(done.done_at.get(), done.num_tokens));
   const int64_t not_finite = static_cast<int64_t>(record.values.extract("not_finite").mapped());
   record.values["tokens_per_sec"] = speed.tokens_per_sec;
   record.values["mfu"] = speed.mfu;
@@ -346,8 +348,11 @@ void Trainer::Run::report(Pending done) {
     ++skipped_;
     const std::string what = what_is_not_finite(record, not_finite, state_.leaves);
     if (cfg_.on_non_finite == NonFinite::kStop && !failing_) fail_non_finite(record.step, what);
-    progress_->note(fmt::format("step {}: not finite: {}; the state was kept, {} such steps so far",
-                                record.step, what, skipped_));
+    if (!failing_) {
+      progress_->note(
+          fmt::format("step {}: not finite: {}; the state was kept, {} such steps so far",
+                      record.step, what, skipped_));
+    }
   }
   progress_->step(record, speed);
 }
@@ -356,9 +361,10 @@ void Trainer::Run::fail_non_finite(int64_t step, const std::string& what) {
   failing_ = true;  // the step after it may be under way
   const bool saved = save(true);
   throw Error(
-      fmt::format("step {}: expected finite numbers, got {}; {} (on_non_finite=skip goes on)", step,
-                  what,
-                  saved ? "a state without that step is saved" : "the state could not be saved"),
+      fmt::format(
+          "step {}: expected finite numbers, got {}; {} (on_non_finite=skip goes on)", step, what,
+          saved ? fmt::format("the state without that step is saved as step {}", step_number_)
+                : "the state could not be saved"),
       ExitCode::kValidationFailed);
 }
 

@@ -35,7 +35,7 @@ TEST_F(TrainerFinite, ANonFiniteStepStopsTheRunAndKeepsTheStateBeforeIt) {
   const Ended ended = train(exploding(20, NonFinite::kStop));
   EXPECT_EQ(ended.code, ExitCode::kValidationFailed);
   EXPECT_THAT(ended.error, HasSubstr("step 2: expected finite numbers, got loss "));
-  EXPECT_THAT(ended.error, HasSubstr("a state without that step is saved"));
+  EXPECT_THAT(ended.error, HasSubstr("the state without that step is saved as step"));
   EXPECT_EQ(without_key(state_of(run()).tensors), without_key(state_of(run("one")).tensors));
   EXPECT_EQ(state_of(run()).tensors.at("learner/count"), HostTensor::scalar(1));
   const auto records = metrics_of(run());
@@ -87,7 +87,7 @@ TEST_F(TrainerFinite, WhatTheUpdateBringsInIsCaughtAtItsStepAndNamed) {
       const Ended ended = train(config, name);
       EXPECT_EQ(ended.code, ExitCode::kValidationFailed) << ended.error;
       EXPECT_THAT(ended.error, HasSubstr("step 3: expected finite numbers, got model/decoder/"));
-      EXPECT_THAT(ended.error, HasSubstr("a state without that step is saved"));
+      EXPECT_THAT(ended.error, HasSubstr("the state without that step is saved as step"));
       EXPECT_EQ(without_key(state_of(run(name)).tensors),
                 without_key(state_of(run("good")).tensors));
     }

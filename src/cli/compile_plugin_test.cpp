@@ -43,6 +43,7 @@ TEST_F(Compile, ReportsForProgramsAndForPeople) {
   const Ran text = run_axle({"compile", "fuji-test-v1", "--on", "cpu-2", "--mesh", "data=2"});
   EXPECT_THAT(text.out, StartsWith("fuji-test-v1 for cpu:2 (cpu-2), 2 devices as data=2\nfits: "));
   EXPECT_THAT(text.out, HasSubstr("all-reduce"));
+  EXPECT_THAT(text.out, testing::ContainsRegex("by XLA of plugin 'cpu' \\(.*\\.so, PJRT [0-9.]+"));
 }
 
 TEST_F(Compile, WhatDoesNotFitHasItsExitCode) {

@@ -57,14 +57,7 @@ ExitCode run(const CompileVerb& options, Output& out) {
   report.resolution = resolved.report;
   out.report(report);
   if (report.not_saved) std::rethrow_exception(report.not_saved);
-  const auto fits = report.fits();
-  if (!fits) {
-    throw DeviceError(fmt::format(
-        "target {}: expected to know what the program needs and what a device has, got a compiler "
-        "that does not tell; whether it fits is not known",
-        to_text(target)));
-  }
-  return *fits ? ExitCode::kOk : ExitCode::kDoesNotFit;
+  return exit_code_of(report);
 }
 
 }  // namespace

@@ -40,8 +40,8 @@ int64_t memory_for_programs(const Target& target) {
 std::string compiler_text(const Compiler& compiler) {
   const Plugin& plugin = compiler.plugin();
   if (plugin.policy().compiler_attributes.empty()) return compiler.topology().platform_version;
-  std::string out =
-      fmt::format("XLA of plugin '{}' (PJRT {}", plugin.policy().platform, plugin.api_version());
+  std::string out = fmt::format("XLA of plugin '{}' ({}, PJRT {}", plugin.policy().platform,
+                                plugin.path().filename().string(), plugin.api_version());
   const auto attributes = plugin.attributes();
   for (const std::string& name : plugin.policy().compiler_attributes) {
     const auto found = attributes.find(name);
@@ -102,6 +102,17 @@ std::optional<bool> CompileReport::fits() const {
   if (!too_large.empty()) return false;
   const auto headroom = headroom_bytes();
   return headroom ? std::optional(*headroom >= 0) : std::nullopt;
+}
+
+ExitCode exit_code_of(const CompileReport& report) {
+  const auto fits = report.fits();
+  if (!fits) {
+    throw DeviceError(fmt::format(
+        "target {}: expected to know what the program needs and what a device has, got a compiler "
+        "that does not tell; whether it fits is not known",
+        report.target));
+  }
+  return *fits ? ExitCode::kOk : ExitCode::kDoesNotFit;
 }
 
 LoweredStep lower_step(const Trainer::Config& config, std::string recipe, const Target& target) {

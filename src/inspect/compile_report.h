@@ -96,6 +96,10 @@ struct CompileReport {
 /// ConfigError for an option that it does not know.
 CompileReport compile_report(const LoweredStep& step, const std::filesystem::path& save = {});
 
+/// What a program that compiles ends with: kOk only where it is known to fit. Throws DeviceError
+/// where that is not known.
+ExitCode exit_code_of(const CompileReport& report);
+
 std::string to_text(const CompileReport& report);
 nlohmann::ordered_json to_json(const CompileReport& report);
 /// What stands in place of a report where the mesh was refused.

@@ -138,12 +138,13 @@ std::string estimate_text(const CompileReport& r) {
   if (!r.estimate) return "a step takes: not known\n";
   const StepEstimate& e = *r.estimate;
   return fmt::format(
-      "a step takes at least {:.3f} s, bound by {}: {:.4g} tokens/s, MFU at most {:.1f} %\n"
-      "  (compute {:.3f} s, memory {:.3f} s, fast network {:.3f} s, slow network {:.3f} s; {:.3f} "
-      "s "
-      "of the networks with nothing computed)\n",
-      e.seconds, e.bound, e.tokens_per_second, 100 * e.mfu, e.compute_seconds, e.memory_seconds,
-      e.fast_network_seconds, e.slow_network_seconds, e.waiting_seconds);
+      "a step takes at least {}, bound by {}: {:.4g} tokens/s, MFU at most {:.1f} %\n"
+      "  (compute {}, memory {}, fast network {}, slow network {}; {} of the networks with nothing "
+      "computed)\n",
+      seconds_text(e.seconds), e.bound, e.tokens_per_second, 100 * e.mfu,
+      seconds_text(e.compute_seconds), seconds_text(e.memory_seconds),
+      seconds_text(e.fast_network_seconds), seconds_text(e.slow_network_seconds),
+      seconds_text(e.waiting_seconds));
 }
 
 // What a device does beyond its share of the graph's work: the same as others do, or twice.

@@ -40,6 +40,7 @@ TEST_F(Compile, ReportsForProgramsAndForPeople) {
   const Ran text = run_axle({"compile", "fuji-test-v1", "--on", "cpu-2", "--mesh", "data=2"});
   EXPECT_THAT(text.out, StartsWith("fuji-test-v1 for cpu:2 (cpu-2), 2 devices as data=2\nfits: "));
   EXPECT_THAT(text.out, HasSubstr("all-reduce"));
+  EXPECT_THAT(text.out, testing::ContainsRegex("by XLA of plugin 'cpu' \\(.*\\.so, PJRT [0-9.]+"));
 }
 
 TEST_F(Compile, WhatDoesNotFitHasItsExitCode) {
@@ -126,9 +127,73 @@ TEST(CompileErrors, ComeBeforeAnyPluginIsLookedFor) {
               HasSubstr("did you mean 'data'?"));
   EXPECT_THAT(error_of({"--on", "gpu:h100:6x8", "--mesh", "fsdp=48"}),
               HasSubstr("dim 1 must divide by its mesh axes, got 4096 over fsdp=48"));
+  // Of a layout that exists, what the state needs; of others, only what all devices have.
+  EXPECT_THAT(error_of({"--on", "gpu:h100:1x8", "--mesh", "fsdp=8", "--set", "input.batch_size=4"}),
+              testing::ContainsRegex("; the training state is 73.9 GiB, [0-9.]+ GiB of it on each "
+                                     "device: it fits into 72.8 GiB"));
+  EXPECT_THAT(error_of({"--on", "gpu:h100:1x8", "--mesh", "pipeline=8"}),
+              HasSubstr("73.9 GiB of it on each device: it does not fit into 72.8 GiB"));
+  for (const char* mesh : {"fsdp=3", "fsdp=-1,data=-1", "model=16", "dat=8"}) {
+    EXPECT_THAT(error_of({"--on", "gpu:h100:1x8", "--mesh", mesh}),
+                HasSubstr("the training state is 73.9 GiB, and this mesh has no layout for it"))
+        << mesh;
+  }
+  EXPECT_THAT(error_of({"--on", "gpu:h100:6x8", "--mesh", "fsdp=48"}),
+              HasSubstr("and this mesh has no layout for it"));
+  EXPECT_THAT(error_of({"--on", "tpu:v5e:2x2", "--mesh", "fsdp=3"}),
+              HasSubstr("73.9 GiB: it does not fit, 4 devices of 15.8 GiB have 63.0 GiB in all"));
   EXPECT_THAT(run_axle({"compile", "fuji-7B-v2", "--on", "gpu:h100:1x8", "--mesh", "fsdp=8"}).err,
               HasSubstr("/nowhere/plugin.so"));
   ::unsetenv("AXLE_PLUGIN_CUDA");
+}
+
+TEST(CompileErrors, ARefusedMeshIsAssessedForProgramsToo) {
+  const auto refused = [](const char* mesh) {
+    const Ran ran = run_axle({"compile", "fuji-7B-v2", "--on", "gpu-B200-8", "--mesh", mesh,
+                              "--set", "input.batch_size=4", "--json"});
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_THAT(ran.err, HasSubstr("the training state is 73.9 GiB"));
+    return nlohmann::json::parse(ran.out);
+  };
+  const auto eight = refused("fsdp=8");
+  EXPECT_EQ(eight.at("machine"), "gpu-B200-8");
+  EXPECT_EQ(eight.at("mesh"), "fsdp=8");
+  EXPECT_EQ(eight.at("fits"), nullptr) << "the state does, the program is not known";
+  EXPECT_EQ(eight.at("training_state").at("fits"), true);
+  const double bytes = eight.at("training_state").at("bytes");
+  EXPECT_GE(eight.at("training_state").at("bytes_per_device"), bytes / 8);
+  EXPECT_LT(eight.at("training_state").at("bytes_per_device"), bytes / 6);
+  EXPECT_THAT(eight.at("refused").get<std::string>(), HasSubstr("must divide"));
+  EXPECT_EQ(refused("fsdp=3").at("training_state").at("bytes_per_device"), nullptr);
+}
+
+TEST_F(Compile, NamesTheMeshRuleOrThatThereIsNone) {
+  const auto run_with = [](const char* rules) {
+    return std::vector<std::string>{
+        "compile", "fuji-test-v1", "--on",  "cpu-2",
+        "--mesh",  "data=2",       "--set", std::string("mesh_rules=") + rules};
+  };
+  EXPECT_THAT(run_axle(run_with("[{machine: cpu-.*}]")).out,
+              HasSubstr("2 devices as data=2\nmesh rule cpu-.* for cpu-2\nfits: "));
+  auto unmatched = run_with("[{machine: gpu-.*}, {machine: tpu-.*}]");
+  unmatched.push_back("--json");
+  const auto json = nlohmann::json::parse(run_axle(unmatched).out);
+  EXPECT_EQ(json.at("mesh_rule"), nullptr);
+  EXPECT_EQ(json.at("unmatched_mesh_rules"), (nlohmann::json{"gpu-.*", "tpu-.*"}));
+}
+
+TEST(CompileErrors, NameTheMeshRule) {
+  const auto printed = [](const char* machine) {
+    const Ran ran = run_axle({"compile", "fuji-7B-v2", "--on", machine, "--mesh", "fsdp=3"});
+    EXPECT_EQ(ran.code, 2);
+    return ran.out;
+  };
+  EXPECT_THAT(printed("gpu-B200-8"), StartsWith("no mesh rule matches gpu-B200-8, "));
+  EXPECT_THAT(printed("gpu-H100-8"), testing::MatchesRegex("mesh rule gpu-.* for gpu-H100-8\n"));
+  const Ran json =
+      run_axle({"compile", "fuji-7B-v2", "--on", "gpu-H100-8", "--mesh", "fsdp=3", "--json"});
+  EXPECT_THAT(nlohmann::json::parse(json.out).at("mesh_rule").get<std::string>(),
+              StartsWith("gpu-"));
 }
 
 }  // namespace

@@ -59,6 +59,19 @@ TEST(ConfigVerbs, OnShowsWhatTheHardwareGets) {
   EXPECT_THAT(resolved("mesh", {"--on", "tpu-v5q-512"}, "fuji-7B-v2"), HasSubstr("did you mean"));
 }
 
+TEST(ConfigVerbs, ShowSaysWhichMeshRuleItFollows) {
+  const auto show = [](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"config", "show", "fuji-7B-v2", "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Ran ran = run_axle(arguments);
+    EXPECT_TRUE(nlohmann::json::accept(ran.out));
+    return ran.err;
+  };
+  EXPECT_THAT(show({"--on", "gpu-H100-8"}), HasSubstr(" for gpu-H100-8\n"));
+  EXPECT_THAT(show({"--on", "gpu-B200-8"}), HasSubstr("no mesh rule matches gpu-B200-8"));
+  EXPECT_EQ(show({}), "");
+}
+
 TEST(ConfigVerbs, DiffShowsWhatDiffersBetweenMachines) {
   const Ran ran =
       run_axle({"config", "diff", "fuji-7B-v2", "--on", "gpu-H100-8", "--on", "tpu-v5p-512"});

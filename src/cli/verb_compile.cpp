@@ -28,6 +28,20 @@ void add(CLI::App& app, CompileVerb& options, Output& out) {
   out.add_json_flag(app);
 }
 
+// A mesh that is refused has its memory assessed all the same.
+LoweredStep lower(const Resolved& resolved, const Target& target, Output& out) {
+  try {
+    return lower_step(resolved.config, resolved.report.recipe, target);
+  } catch (const RefusedMeshError& error) {
+    if (out.json()) {
+      out.write_json(to_json(error, resolved, target));
+    } else {
+      out.write(mesh_rule_text(resolved.report));
+    }
+    throw;
+  }
+}
+
 ExitCode run(const CompileVerb& options, Output& out) {
   if (!options.recipe.target()) {
     throw ConfigError(
@@ -36,20 +50,14 @@ ExitCode run(const CompileVerb& options, Output& out) {
   }
   const Resolved resolved = options.recipe.resolve();
   const Target& target = *options.recipe.target();
-  const LoweredStep step = lower_step(resolved.config, resolved.report.recipe, target);
+  const LoweredStep step = lower(resolved, target, out);
   if (!options.text.empty()) replace_file(options.text, step.program.text);
   ensure_plugin(target.accelerator.platform, terminal_fetch_options(options.yes));
-  const CompileReport report = compile_report(step, options.save);
+  CompileReport report = compile_report(step, options.save);
+  report.resolution = resolved.report;
   out.report(report);
   if (report.not_saved) std::rethrow_exception(report.not_saved);
-  const auto fits = report.fits();
-  if (!fits) {
-    throw DeviceError(fmt::format(
-        "target {}: expected to know what the program needs and what a device has, got a compiler "
-        "that does not tell; whether it fits is not known",
-        to_text(target)));
-  }
-  return *fits ? ExitCode::kOk : ExitCode::kDoesNotFit;
+  return exit_code_of(report);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // axle config show RECIPE: the whole config after mesh rules, files and flags.
 #include <CLI/CLI.hpp>
+#include <cstdio>
 
 #include "cli/recipe_arguments.h"
 #include "cli/verb.h"
@@ -23,6 +24,8 @@ void add(CLI::App& app, ShowOptions& options, Output& out) {
 
 ExitCode run(const ShowOptions& options, Output& out) {
   const Resolved resolved = options.recipe.resolve();
+  // Beside the config, which programs read.
+  if (options.recipe.target()) std::fputs(mesh_rule_text(resolved.report).c_str(), stderr);
   if (out.json()) {
     out.write_json(to_json(resolved.config));
   } else if (options.yaml) {

@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "inspect/hlo_uses.h"
 #include "inspect/hlo_values.h"
 #include "inspect/op_name.h"
 
@@ -39,6 +40,7 @@ class Reader {
         mesh_(mesh),
         fast_groups_(fast_groups),
         values_(module),
+        uses_(module, values_),
         communicates_(module.computations.size()),
         enclosing_(module.computations.size()),
         runs_(module.computations.size()),
@@ -68,6 +70,7 @@ class Reader {
     }
     std::vector<Collective> out;
     for (auto& some : found_) std::ranges::move(some, std::back_inserter(out));
+    drop_lone_permutes(out);
     return out;
   }
 
@@ -105,62 +108,82 @@ class Reader {
     }
   }
 
-  // Whether all that is used of an all-reduce is a slice: the work of a reduce-scatter, for twice
-  // the bytes.
-  bool is_sliced(const HloComputation& computation, size_t i) const {
-    bool used = false;
-    for (const HloInstruction& user : computation.instructions) {
-      const auto at = std::ranges::find(user.operands, i);
-      if (at == user.operands.end()) continue;
-      used = true;
-      if (user.opcode == "bitcast" || user.opcode == "get-tuple-element" ||
-          user.opcode == "reshape" || user.opcode == "all-reduce-done") {
-        const auto itself = static_cast<size_t>(&user - computation.instructions.data());
-        if (!is_sliced(computation, itself)) return false;
-      } else if (user.opcode == "fusion" && !user.called.empty()) {
-        const HloComputation& fused = module_.computations[user.called[0]];
-        const auto number = at - user.operands.begin();
-        const auto parameter = std::ranges::find_if(fused.instructions, [&](const auto& p) {
-          return p.opcode == "parameter" && p.parameter_number == number;
-        });
-        if (parameter == fused.instructions.end() ||
-            !is_sliced(fused, static_cast<size_t>(parameter - fused.instructions.begin())))
-          return false;
-      } else if (user.opcode != "dynamic-slice" || at != user.operands.begin()) {
-        return false;
-      }
+  // Where a compiler does the work of one kind by another, the kind that it stands for.
+  std::string in_place_of(const Collective& one, size_t c, size_t i) {
+    const HloComputation& computation = module_.computations[c];
+    const HloInstruction& instruction = computation.instructions[i];
+    if (one.kind == "collective-permute")
+      return values_.passed_on(c, instruction.operands.at(0)) ? "all-gather" : "";
+    if (one.kind != "all-reduce") return {};
+    // Each device sets its part into zeros, and all are summed; or each keeps a part of the sum. Of
+    // merged ones, what most of the elements are.
+    int64_t all = 0, gathered = 0;
+    for (const size_t operand : instruction.operands) {
+      const int64_t elements = computation.instructions[operand].shape.num_elements();
+      const bool has_part =
+          values_.argument(c, operand) && values_.part_elements(c, operand) < elements;
+      all = sum(all, elements);
+      if (has_part || values_.set_into_zeros(c, operand) > 0) gathered = sum(gathered, elements);
     }
-    return used;
+    if (gathered > all / 2) return "all-gather";
+    return uses_.sliced_elements(c, i) > all / 2 ? "reduce-scatter" : "";
   }
 
-  // Where a compiler does the work of one kind by another, the kind that it stands for.
-  std::string in_place_of(const Collective& one, size_t c, size_t i) const {
-    if (one.kind != "all-reduce") return {};
-    const HloComputation& computation = module_.computations[c];
-    const auto& operands = computation.instructions[i].operands;
-    // Each device sets its part into zeros, and all are summed.
-    const bool gathers = std::ranges::all_of(operands, [&](size_t operand) {
-      return values_.argument(c, operand) &&
-             values_.part_elements(c, operand) <
-                 computation.instructions[operand].shape.num_elements();
-    });
-    if (gathers && !operands.empty()) return "all-gather";
-    return is_sliced(computation, i) ? "reduce-scatter" : "";
+  // How many devices pass values on to each other, beginning with the first.
+  static int64_t ring_size(const SourceTargets& pairs) {
+    const int64_t first = pairs[0].first;
+    int64_t out = 1;
+    for (int64_t at = pairs[0].second; at != first; ++out) {
+      const auto next = std::ranges::find(pairs, at, &std::pair<int64_t, int64_t>::first);
+      if (next == pairs.end() || out > static_cast<int64_t>(pairs.size())) break;
+      at = next->second;
+    }
+    return out;
+  }
+
+  // One that passes an argument on only once or twice moves it; a gather takes all parts around.
+  static void drop_lone_permutes(std::vector<Collective>& all) {
+    std::map<std::pair<bool, int64_t>, double> times;
+    const auto is_hop = [](const Collective& c) {
+      return c.kind == "collective-permute" && !c.in_place_of.empty();
+    };
+    for (const Collective& c : all) {
+      if (is_hop(c)) times[{c.backward, c.arguments[0]}] += c.argument_share[0];
+    }
+    for (Collective& c : all) {
+      if (is_hop(c) && times[{c.backward, c.arguments[0]}] < 0.5) {
+        c.in_place_of.clear();
+        c.argument_share = {0};
+      }
+    }
   }
 
   // Which share of an argument goes in by this operand, over all runs.
   double share_of(size_t c, const HloInstruction& instruction, size_t n, int64_t runs) const {
+    if (!instruction.source_targets.empty()) {
+      const auto passed = values_.passed_on(c, instruction.operands[n]);
+      const double others = static_cast<double>(ring_size(instruction.source_targets) - 1);
+      if (!passed || passed->elements <= 0 || others < 1) return 0;
+      return static_cast<double>(module_.computations[c]
+                                     .instructions[instruction.operands[n]]
+                                     .shape.num_elements()) *
+             static_cast<double>(runs) / static_cast<double>(passed->elements) / others;
+    }
     const auto whole = values_.argument_elements(c, instruction.operands[n]);
     if (!whole || *whole <= 0) return 0;
     return static_cast<double>(values_.part_elements(c, instruction.operands[n])) *
            static_cast<double>(runs) / static_cast<double>(*whole);
   }
 
-  // Of several operands, what each of them is: the instruction's own name is that of one.
+  // Of several operands, what each of them is: the instruction's own name is that of one, or that
+  // of the loop around it.
   std::vector<OpPlace> all_places(size_t c, const HloInstruction& instruction,
                                   const std::string& op_name) const {
-    std::vector<OpPlace> out = places_of(op_name);
-    if (instruction.operands.size() < 2) return out;
+    const std::vector<OpPlace> own = places_of(op_name);
+    std::vector<OpPlace> out;
+    std::ranges::copy_if(own, std::back_inserter(out),
+                         [](const OpPlace& place) { return !is_of_loop(place); });
+    if (instruction.operands.size() < 2 && !out.empty()) return out;
     for (const size_t operand : instruction.operands) {
       if (values_.argument(c, operand)) continue;
       for (OpPlace& place : places_of(values_.op_name(c, operand))) {
@@ -168,7 +191,7 @@ class Reader {
           out.push_back(std::move(place));
       }
     }
-    return out;
+    return out.empty() ? own : out;
   }
 
   // TPUs fuse an all-reduce with the slice that each device keeps: that is a reduce-scatter.
@@ -240,6 +263,8 @@ class Reader {
       one.arguments.push_back(values_.argument(c, operand).value_or(-1));
     if (is_counted(c, instruction, one.arguments)) return;
     one.in_place_of = in_place_of(one, c, i);
+    if (one.kind == "collective-permute" && !one.in_place_of.empty())
+      one.arguments = {values_.passed_on(c, instruction.operands[0])->argument};
     one.wire = instruction.source_targets.empty()
                    ? wire_bytes(one.kind, one.bytes, groups_of(instruction, one.kind), fast_groups_)
                    : wire_bytes(one.bytes, instruction.source_targets, fast_groups_);
@@ -268,6 +293,7 @@ class Reader {
   const Mesh& mesh_;
   const std::vector<int64_t>& fast_groups_;
   HloValues values_;
+  HloUses uses_;
   std::vector<bool> communicates_;  // itself or in what it calls
   std::vector<size_t> enclosing_;   // of a fusion's: the computation that runs it
   std::vector<Runs> runs_;

@@ -258,6 +258,48 @@ HloWriter counted_loop(int64_t first, int64_t limit, std::string_view comparison
   return w;
 }
 
+// Gradients that a loop has stacked are those of the layer that made them, not the loop's; what the
+// loop's own sum is made of as well.
+TEST(Collectives, StackedGradientsAreNamedByWhatMadeThem) {
+  HloWriter w;
+  const std::string loop = "backward/model/layers/scan";
+  const ProtoWriter number = array_shape({}, kS32), one = array_shape({4}),
+                    row = array_shape({1, 4}), stack = array_shape({6, 4});
+  const ProtoWriter state = tuple_shape({number, stack, one});
+  const int64_t q = w.parameter(stack, 0), r = w.parameter(one, 1), n = w.parameter(number, 2);
+  const int64_t as_row = w.add("bitcast", row, {r}, op_name(loop));
+  w.add("dynamic-update-slice", stack, {q, as_row, n}, op_name(loop));
+  const int64_t stacking = w.end("stack", true);
+
+  const int64_t p = w.parameter(state);
+  const int64_t i = w.element(p, 0, number), held = w.element(p, 1, stack),
+                summed = w.element(p, 2, one);
+  const int64_t scale =
+      w.add("reduce", one, {held}, op_name("backward/model/layers/layer/norm/reduce_sum"));
+  const int64_t put =
+      w.add("fusion", stack, {held, scale, i}, with(calls({stacking}), op_name(loop)));
+  const int64_t bias =
+      w.add("reduce", one, {held}, op_name("backward/model/layers/layer/up/reduce_sum"));
+  const int64_t more = w.add("add", one, {summed, bias}, op_name(loop));
+  w.add("tuple", state, {i, put, more});
+  const int64_t body = w.end("body");
+  const int64_t condition = forever(w, state);
+
+  const int64_t x = w.parameter(stack, 0), y = w.parameter(one, 1);
+  const int64_t start = w.add("constant", number, {}, integer(0));
+  const int64_t init = w.add("tuple", state, {start, x, y});
+  const int64_t done = w.add("while", state, {init}, with(calls({body, condition}), op_name(loop)));
+  const int64_t stacked = w.element(done, 1, stack), sum = w.element(done, 2, one);
+  const int64_t head = w.add("negate", one, {y}, op_name("backward/model/head/dot_general"));
+  w.add("all-reduce", tuple_shape({stack, one, one}), {stacked, sum, head},
+        with(grouped(kOverData), op_name(loop)));
+  w.end("main");
+  const auto all = read(w);
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].layer, "model/{head, layers/layer/norm, layers/layer/up}");
+  EXPECT_EQ(all[0].op, "dot_general + reduce_sum");
+}
+
 TEST(Collectives, CountersThatRunTooFarAreNotCounted) {
   constexpr int64_t kLeast = std::numeric_limits<int64_t>::min(),
                     kMost = std::numeric_limits<int64_t>::max();

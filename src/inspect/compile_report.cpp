@@ -36,38 +36,12 @@ int64_t memory_for_programs(const Target& target) {
   return bytes_for_programs(plugin_policy(target.accelerator.platform), whole_memory(target));
 }
 
-// Of a value that is divided as far as its dims can be.
-double bytes_on_a_device(const ProgramValue& value, const Mesh& mesh) {
-  double parts = 1;
-  for (const DimAxes& axes : restrict(value.sharding, value.type.dims, mesh).dims) {
-    for (const std::string& axis : axes) parts *= static_cast<double>(mesh.size(axis));
-  }
-  return static_cast<double>(value.type.num_bytes()) / parts;
-}
-
-// What is known of the memory of a step that cannot be laid out as asked: its state.
-std::string state_text(const TrainingParts& parts, const Target& target) {
-  double whole = 0, divided = 0;
-  Mesh mesh = parts.config.mesh;
-  for (MeshAxis& axis : mesh.axes) axis.size = std::max<int64_t>(axis.size, 1);
-  for (const ProgramValue& leaf : train_state(*parts.model, *parts.learner)) {
-    whole += static_cast<double>(leaf.type.num_bytes());
-    divided += bytes_on_a_device(leaf, mesh);
-  }
-  const double devices = static_cast<double>(target.num_devices());
-  return fmt::format(
-      "the training state alone is {}: {} a device as this mesh divides it, {} if all {} divide "
-      "it, of {}",
-      bytes_text(whole), bytes_text(divided), bytes_text(whole / devices), target.num_devices(),
-      bytes_text(static_cast<double>(memory_for_programs(target))));
-}
-
 // The compiler's version: that of a platform may name the device.
 std::string compiler_text(const Compiler& compiler) {
   const Plugin& plugin = compiler.plugin();
   if (plugin.policy().compiler_attributes.empty()) return compiler.topology().platform_version;
-  std::string out =
-      fmt::format("XLA of plugin '{}' (PJRT {}", plugin.policy().platform, plugin.api_version());
+  std::string out = fmt::format("XLA of plugin '{}' ({}, PJRT {}", plugin.policy().platform,
+                                plugin.path().filename().string(), plugin.api_version());
   const auto attributes = plugin.attributes();
   for (const std::string& name : plugin.policy().compiler_attributes) {
     const auto found = attributes.find(name);
@@ -130,6 +104,17 @@ std::optional<bool> CompileReport::fits() const {
   return headroom ? std::optional(*headroom >= 0) : std::nullopt;
 }
 
+ExitCode exit_code_of(const CompileReport& report) {
+  const auto fits = report.fits();
+  if (!fits) {
+    throw DeviceError(fmt::format(
+        "target {}: expected to know what the program needs and what a device has, got a compiler "
+        "that does not tell; whether it fits is not known",
+        report.target));
+  }
+  return *fits ? ExitCode::kOk : ExitCode::kDoesNotFit;
+}
+
 LoweredStep lower_step(const Trainer::Config& config, std::string recipe, const Target& target) {
   const auto start = Clock::now();
   Trainer::Config without_data = config;
@@ -150,7 +135,9 @@ LoweredStep lower_step(const Trainer::Config& config, std::string recipe, const 
     out.seconds = seconds_since(start);
     return out;
   } catch (const ConfigError& error) {
-    throw ConfigError(fmt::format("{}; {}", error.what(), state_text(training, target)));
+    throw RefusedMeshError(
+        error.what(), state_memory(train_state(*training.model, *training.learner), config.mesh,
+                                   target.num_devices(), memory_for_programs(target)));
   }
 }
 

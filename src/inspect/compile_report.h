@@ -15,7 +15,9 @@
 #include "inspect/graph_cost.h"
 #include "inspect/hlo_memory.h"
 #include "inspect/hlo_work.h"
+#include "inspect/state_memory.h"
 #include "inspect/step_estimate.h"
+#include "recipes/resolve.h"
 #include "runtime/runtime.h"
 #include "runtime/target.h"
 #include "train/trainer.h"
@@ -35,12 +37,14 @@ struct LoweredStep {
 };
 
 /// Lowers the step of a config to which the mesh rule of the target was applied; its data are not
-/// read. Throws ConfigError for a mesh that does not fit the model, its batch or the target; its
-/// message tells the memory that the training state would need there all the same.
+/// read. Throws RefusedMeshError for a mesh that does not fit the model, its batch or the target:
+/// it tells the memory that the training state would need there all the same.
 LoweredStep lower_step(const Trainer::Config& config, std::string recipe, const Target& target);
 
 struct CompileReport {
   std::string recipe, target, machine;
+  /// Of the config: which mesh rule it got.
+  ResolveReport resolution = {};
   int64_t num_devices = 1;
   std::string mesh = {};
   std::string compiler = {};  // its versions, "xla_version 0.10.2"
@@ -92,7 +96,14 @@ struct CompileReport {
 /// ConfigError for an option that it does not know.
 CompileReport compile_report(const LoweredStep& step, const std::filesystem::path& save = {});
 
+/// What a program that compiles ends with: kOk only where it is known to fit. Throws DeviceError
+/// where that is not known.
+ExitCode exit_code_of(const CompileReport& report);
+
 std::string to_text(const CompileReport& report);
 nlohmann::ordered_json to_json(const CompileReport& report);
+/// What stands in place of a report where the mesh was refused.
+nlohmann::ordered_json to_json(const RefusedMeshError& error, const Resolved& resolved,
+                               const Target& target);
 
 }  // namespace axle

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "testing/error_of.h"
+
 namespace axle {
 namespace {
 
@@ -117,12 +119,32 @@ TEST(CompileReportText, WhatThePluginDoesNotTellIsNotKnown) {
   EXPECT_THAT(to_text(r), HasSubstr("\nfits or not: not known\n"));
 }
 
+TEST(CompileReportText, OnlyWhatIsKnownToFitEndsWell) {
+  CompileReport r = report();
+  EXPECT_EQ(exit_code_of(r), ExitCode::kOk);
+  EXPECT_EQ(exit_code_of(refused("no room")), ExitCode::kDoesNotFit);
+  r.device_memory_bytes = 1;
+  EXPECT_EQ(exit_code_of(r), ExitCode::kDoesNotFit);
+  for (const bool of_device : {false, true}) {
+    r = report();
+    if (of_device) {
+      r.device_memory_bytes = 0;
+    } else {
+      r.memory.reset();
+    }
+    EXPECT_THAT(error_of<DeviceError>([&] { exit_code_of(r); }),
+                HasSubstr("target tpu:v5e:2x4: expected to know what the program needs"));
+  }
+}
+
 TEST(CompileReportText, TellsWhatAStepTakesAndSends) {
   CompileReport r = report();
   r.size = {.tokens = 4096, .model_flops = 1e12};
   r.num_parameters = 1234;
   r.estimate =
       StepEstimate{.seconds = 2, .bound = "memory", .tokens_per_second = 2048, .mfu = 0.25};
+  r.estimate->compute_seconds = 0.0125;
+  r.estimate->memory_seconds = 2.5e-5;
   CollectiveRow more;
   more.kind = "all-reduce";
   more.in_place_of = "all-gather";
@@ -136,6 +158,7 @@ TEST(CompileReportText, TellsWhatAStepTakesAndSends) {
   EXPECT_THAT(text,
               HasSubstr("\na step takes at least 2.000 s, bound by memory: 2048 tokens/s, MFU "
                         "at most 25.0 %\n"));
+  EXPECT_THAT(text, HasSubstr("(compute 12.5 ms, memory 25.0 us, fast network 0.000 s, "));
   EXPECT_THAT(text, HasSubstr("all-reduce (for all-gather)"));
   const auto json = to_json(r);
   EXPECT_EQ(json.at("parameters"), 1234);

@@ -138,12 +138,13 @@ std::string estimate_text(const CompileReport& r) {
   if (!r.estimate) return "a step takes: not known\n";
   const StepEstimate& e = *r.estimate;
   return fmt::format(
-      "a step takes at least {:.3f} s, bound by {}: {:.4g} tokens/s, MFU at most {:.1f} %\n"
-      "  (compute {:.3f} s, memory {:.3f} s, fast network {:.3f} s, slow network {:.3f} s; {:.3f} "
-      "s "
-      "of the networks with nothing computed)\n",
-      e.seconds, e.bound, e.tokens_per_second, 100 * e.mfu, e.compute_seconds, e.memory_seconds,
-      e.fast_network_seconds, e.slow_network_seconds, e.waiting_seconds);
+      "a step takes at least {}, bound by {}: {:.4g} tokens/s, MFU at most {:.1f} %\n"
+      "  (compute {}, memory {}, fast network {}, slow network {}; {} of the networks with nothing "
+      "computed)\n",
+      seconds_text(e.seconds), e.bound, e.tokens_per_second, 100 * e.mfu,
+      seconds_text(e.compute_seconds), seconds_text(e.memory_seconds),
+      seconds_text(e.fast_network_seconds), seconds_text(e.slow_network_seconds),
+      seconds_text(e.waiting_seconds));
 }
 
 // What a device does beyond its share of the graph's work: the same as others do, or twice.
@@ -251,6 +252,7 @@ std::string to_text(const CompileReport& r) {
   std::string out =
       fmt::format("{} for {} ({}), {} device{} as {}\n", r.recipe, r.target, r.machine,
                   r.num_devices, r.num_devices == 1 ? "" : "s", r.mesh.empty() ? "one" : r.mesh);
+  out += mesh_rule_text(r.resolution);
   out += verdict(r);
   out += size_text(r);
   if (r.too_large.empty()) out += estimate_text(r);
@@ -269,11 +271,14 @@ std::string to_text(const CompileReport& r) {
 Json to_json(const CompileReport& r) {
   const auto fits = r.fits();
   const auto headroom = r.headroom_bytes();
+  const std::string& rule = r.resolution.mesh_rule;
   return {{"recipe", r.recipe},
           {"target", r.target},
           {"machine", r.machine},
           {"devices", r.num_devices},
           {"mesh", r.mesh},
+          {"mesh_rule", rule.empty() ? Json(nullptr) : Json(rule)},
+          {"unmatched_mesh_rules", r.resolution.unmatched_rules},
           {"fits", fits ? Json(*fits) : Json(nullptr)},
           {"too_large", r.too_large.empty() ? Json(nullptr) : Json(r.too_large)},
           {"device_memory_bytes", r.device_memory_bytes},
@@ -301,6 +306,24 @@ Json to_json(const CompileReport& r) {
           {"compile_seconds", r.compile_seconds},
           {"compiler", r.compiler},
           {"saved", r.saved.empty() ? Json(nullptr) : Json(r.saved.string())}};
+}
+
+Json to_json(const RefusedMeshError& error, const Resolved& resolved, const Target& target) {
+  // What a report begins with; nothing else is known.
+  const Json begin = to_json(CompileReport{.recipe = resolved.report.recipe,
+                                           .target = to_text(target),
+                                           .machine = target.machine(),
+                                           .resolution = resolved.report,
+                                           .num_devices = target.num_devices(),
+                                           .mesh = to_text(resolved.config.mesh)});
+  Json out;
+  for (const char* key :
+       {"recipe", "target", "machine", "devices", "mesh", "mesh_rule", "unmatched_mesh_rules"})
+    out[key] = begin.at(key);
+  out["fits"] = error.state.fits() == false ? Json(false) : Json(nullptr);
+  out["refused"] = error.reason;
+  out["training_state"] = to_json(error.state);
+  return out;
 }
 
 }  // namespace axle

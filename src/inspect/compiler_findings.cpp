@@ -71,7 +71,7 @@ void add_all_reduces(const std::vector<Collective>& all, const std::vector<std::
     double bytes = 0;
     std::set<std::string> names;
     for (const Collective& c : all) {
-      if (c.in_place_of != kind) continue;
+      if (c.in_place_of != kind || c.kind != "all-reduce") continue;
       count += c.count;
       bytes += static_cast<double>(c.count) * static_cast<double>(c.bytes);
       if (kind == "reduce-scatter" && !c.layer.empty()) names.insert(c.layer);
@@ -84,6 +84,24 @@ void add_all_reduces(const std::vector<Collective>& all, const std::vector<std::
         fmt::format("{} {}s are done by all-reduces, which send twice as much: {} a device ({})",
                     grouped_digits(count), kind, bytes_text(bytes), list_text(names)));
   }
+}
+
+void add_permutes(const std::vector<Collective>& all, const std::vector<std::string>& arguments,
+                  std::vector<std::string>& out) {
+  int64_t count = 0;
+  double bytes = 0;
+  std::set<std::string> names;
+  for (const Collective& c : all) {
+    if (c.kind != "collective-permute" || c.in_place_of != "all-gather") continue;
+    count += c.count;
+    bytes += static_cast<double>(c.count) * static_cast<double>(c.bytes);
+    for (const int64_t argument : c.arguments) names.insert(name_of(arguments, argument));
+  }
+  if (count == 0) return;
+  out.push_back(
+      fmt::format("{} collective-permutes pass parameters on from device to device in place of "
+                  "all-gathers: {} a device ({})",
+                  grouped_digits(count), bytes_text(bytes), list_text(names)));
 }
 
 void add_waiting(const std::vector<Collective>& all, std::vector<std::string>& out) {
@@ -157,6 +175,7 @@ std::vector<std::string> compiler_findings(const HloModule& module,
   std::vector<std::string> out;
   add_repeated_gathers(all, arguments, out);
   add_all_reduces(all, arguments, out);
+  add_permutes(all, arguments, out);
   add_waiting(all, out);
   add_rematerialised(module, out);
   return out;

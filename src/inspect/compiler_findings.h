@@ -19,9 +19,9 @@ struct ArgumentGathers {
 std::vector<ArgumentGathers> argument_gathers(const std::vector<Collective>& all);
 
 /// Sentences about: arguments gathered more than once a pass; gathers and scatters done by
-/// all-reduces, which send twice as much; collectives within loops during which nothing is
-/// computed; instructions that the compiler itself runs again because memory was short. `arguments`
-/// are the names of the program's.
+/// all-reduces, which send twice as much; gathers done by chains of permutes; collectives within
+/// loops during which nothing is computed; instructions that the compiler itself runs again because
+/// memory was short. `arguments` are the names of the program's.
 std::vector<std::string> compiler_findings(const HloModule& module,
                                            const std::vector<Collective>& all,
                                            const std::vector<std::string>& arguments);

@@ -14,7 +14,7 @@ using ::testing::IsEmpty;
 
 const Mesh kFsdp{{{"fsdp", 4}}};
 const ReplicaGroups kAll = {{0, 1, 2, 3}};
-constexpr int kS32 = 4;
+constexpr int kS32 = 4, kBF16 = 16;
 
 ProtoWriter with(ProtoWriter a, const ProtoWriter& b) { return a.append(b); }
 
@@ -105,7 +105,8 @@ TEST(CompilerFindings, NameGathersAndScattersThatAreAllReduces) {
   const int64_t sum = w.add("all-reduce", whole, {product},
                             with(grouped(kAll), op_name("backward/model/layer/dot_general")));
   const int64_t view = w.add("bitcast", whole, {sum});
-  w.add("dynamic-slice", part, {view, at, at});
+  const int64_t own = w.add("partition-id", index);
+  w.add("dynamic-slice", part, {view, own, own});
   w.end("main");
   const HloModule module = read_hlo_module(w.bytes());
   const auto all = collectives_of(module);
@@ -118,6 +119,125 @@ TEST(CompilerFindings, NameGathersAndScattersThatAreAllReduces) {
                   "(model/layer/weight)",
                   "1 reduce-scatters are done by all-reduces, which send twice as much: 256 B a "
                   "device (model/layer)"));
+}
+
+// The gradients of two weights, summed by one instruction of a loop and then cast; each device
+// keeps its rows, which it finds in a table that the loop holds, and stacks them.
+HloWriter summed_in_a_loop(bool own_rows) {
+  HloWriter w;
+  const ProtoWriter whole = array_shape({8, 8}), cast = array_shape({8, 8}, kBF16),
+                    row = array_shape({2, 8}, kBF16), norm = array_shape({4}),
+                    number = array_shape({}, kS32), stack = array_shape({3, 2, 8}, kBF16);
+  const ProtoWriter state = tuple_shape({number, number, stack, whole});
+  w.add("convert", cast, {w.parameter(whole)});
+  const int64_t casting = w.end("cast", true);
+  const int64_t f = w.parameter(cast, 0), at = w.parameter(number, 1);
+  w.add("dynamic-slice", row, {f, at, at});
+  const int64_t cutting = w.end("cut", true);
+
+  const int64_t p = w.parameter(state);
+  const int64_t i = w.element(p, 0, number), own = w.element(p, 1, number),
+                stacked = w.element(p, 2, stack), x = w.element(p, 3, whole);
+  const int64_t one = w.add("constant", number, {}, integer(1));
+  const int64_t next = w.add("add", number, {i, one});
+  const int64_t gradient = w.add("negate", whole, {x}, op_name("backward/model/up/dot_general"));
+  const int64_t scale = w.add("reduce", norm, {x}, op_name("backward/model/norm/reduce_sum"));
+  const int64_t both = w.add("all-reduce", tuple_shape({whole, norm}), {gradient, scale},
+                             with(grouped(kAll), op_name("backward/model/up/dot_general")));
+  const int64_t sum = w.element(both, 0, whole);
+  const int64_t small = w.add("fusion", cast, {sum}, calls({casting}));
+  const int64_t kept = w.add("fusion", row, {small, own_rows ? own : i}, calls({cutting}));
+  const int64_t put = w.add("dynamic-update-slice", stack, {stacked, kept, i});
+  w.add("tuple", state, {next, own, put, x});
+  const int64_t body = w.end("body");
+
+  const int64_t s = w.parameter(state), counter = w.element(s, 0, number);
+  const int64_t end = w.add("constant", number, {}, integer(3));
+  w.add("compare", array_shape({}, 1), {counter, end}, ProtoWriter().bytes(63, "LT"));
+  const int64_t condition = w.end("condition");
+  const int64_t weights = w.parameter(whole, 0), zeros = w.parameter(stack, 1);
+  const int64_t start = w.add("constant", number, {}, integer(0));
+  const int64_t device = w.add("partition-id", number);
+  const int64_t init = w.add("tuple", state, {start, device, zeros, weights});
+  w.add("while", state, {init}, calls({body, condition}));
+  w.end("main");
+  return w;
+}
+
+TEST(CompilerFindings, AScatterIsSeenThroughTuplesAndFusions) {
+  EXPECT_THAT(findings_of(summed_in_a_loop(true).bytes()),
+              testing::Contains(
+                  "3 reduce-scatters are done by all-reduces, which send twice as much: 816 B "
+                  "a device (model/{norm, up})"));
+  // Rows by the loop's counter are the same on all devices.
+  EXPECT_THAT(findings_of(summed_in_a_loop(false).bytes()),
+              testing::Not(testing::Contains(HasSubstr("reduce-scatters"))));
+}
+
+TEST(CompilerFindings, AGatherOfComputedValuesIsSeenThroughWhatScalesThem) {
+  HloWriter w;
+  const ProtoWriter part = array_shape({2, 8}), whole = array_shape({8, 8});
+  const int64_t x = w.parameter(part), own = w.add("partition-id", array_shape({}, kS32));
+  const int64_t computed = w.add("tanh", part, {x});
+  const int64_t zeros = w.add("broadcast", whole, {w.add("constant", array_shape({}))});
+  const int64_t scale = w.add("broadcast", whole, {w.add("constant", array_shape({}))});
+  const int64_t placed = w.add("dynamic-update-slice", whole, {zeros, computed, own, own});
+  const int64_t scaled = w.add("multiply", whole, {scale, placed});
+  w.add("all-reduce", whole, {scaled}, grouped(kAll));
+  // Into other values, it is a sum of these.
+  const int64_t other = w.add("dynamic-update-slice", whole, {scaled, computed, own, own});
+  w.add("all-reduce", whole, {other}, grouped(kAll));
+  w.end("main");
+  const HloModule module = read_hlo_module(w.bytes());
+  const auto all = collectives_of(module);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].in_place_of, "all-gather");
+  EXPECT_EQ(all[1].in_place_of, "");
+}
+
+// A weight goes around all four devices: one hop before the loop, two in it.
+HloWriter passed_around(bool changed) {
+  HloWriter w;
+  const ProtoWriter part = array_shape({2, 8}), number = array_shape({}, kS32);
+  const ProtoWriter state = tuple_shape({number, part});
+  ProtoWriter ring;
+  for (uint64_t i = 0; i < 4; ++i)
+    ring.message(52, ProtoWriter().varint(1, i).varint(2, (i + 1) % 4));
+  const int64_t p = w.parameter(state);
+  const int64_t i = w.element(p, 0, number), held = w.element(p, 1, part);
+  const int64_t one = w.add("constant", number, {}, integer(1));
+  const int64_t next = w.add("add", number, {i, one});
+  const int64_t moved = changed ? w.add("add", part, {held, held}) : held;
+  const int64_t passed = w.add("collective-permute", part, {moved}, ring);
+  w.add("tuple", state, {next, passed});
+  const int64_t body = w.end("body");
+  const int64_t s = w.parameter(state), counter = w.element(s, 0, number);
+  const int64_t end = w.add("constant", number, {}, integer(2));
+  w.add("compare", array_shape({}, 1), {counter, end}, ProtoWriter().bytes(63, "LT"));
+  const int64_t condition = w.end("condition");
+  w.parameter(number, 0);
+  const int64_t weight = w.parameter(part, 1);
+  const int64_t start = w.add("constant", number, {}, integer(0));
+  const int64_t first = w.add("collective-permute", part, {weight}, ring);
+  const int64_t init = w.add("tuple", state, {start, first});
+  w.add("while", state, {init}, calls({body, condition}));
+  w.end("main");
+  return w;
+}
+
+TEST(CompilerFindings, PermutesThatPassAWeightAroundAreAGather) {
+  const HloModule module = read_hlo_module(passed_around(false).bytes());
+  const auto gathers = argument_gathers(collectives_of(module));
+  ASSERT_EQ(gathers.size(), 1u);
+  EXPECT_EQ(gathers[0].argument, 1);
+  EXPECT_DOUBLE_EQ(gathers[0].times, 1);
+  EXPECT_DOUBLE_EQ(gathers[0].bytes, 3 * 2 * 8 * 4);
+  EXPECT_THAT(findings_of(passed_around(false).bytes()),
+              testing::Contains("3 collective-permutes pass parameters on from device to device in "
+                                "place of all-gathers: 192 B a device (model/layer/weight)"));
+  // One hop alone is no gather, and sums that go around are none either.
+  const HloModule sums = read_hlo_module(passed_around(true).bytes());
+  EXPECT_THAT(argument_gathers(collectives_of(sums)), IsEmpty());
 }
 
 TEST(CompilerFindings, AnAllReduceThatIsUsedWholeIsOne) {

@@ -40,6 +40,11 @@ bool is_view(std::string_view opcode) {
   return std::ranges::find(kOpcodes, opcode) != kOpcodes.end();
 }
 
+// What takes a value without reading it: not all elements of a tuple live as long as one.
+bool is_name_alone(std::string_view opcode) {
+  return opcode == "get-tuple-element" || opcode == "tuple" || opcode == "bitcast";
+}
+
 bool is_done_of_pair(std::string_view opcode) {
   return opcode == "all-gather-done" || opcode == "collective-permute-done" ||
          opcode == "async-done" || opcode == "copy-done";
@@ -59,8 +64,10 @@ class Lifetimes {
     held_.resize(computation_.instructions.size());
     for (size_t place = 0; place < computation_.sequence.size(); ++place) {
       const size_t i = computation_.sequence[place];
-      for (const size_t operand : computation_.instructions[i].operands)
-        for_each_buffer(held_[operand], [&](size_t b) { buffers_[b].last = place; });
+      if (!is_name_alone(computation_.instructions[i].opcode)) {
+        for (const size_t operand : computation_.instructions[i].operands)
+          for_each_buffer(held_[operand], [&](size_t b) { buffers_[b].last = place; });
+      }
       held_[i] = hold(i, place);
     }
     // What leaves the computation lies in memory of its caller: the carried values of a loop, the

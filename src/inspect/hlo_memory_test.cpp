@@ -86,6 +86,18 @@ TEST(PeakMemory, AsynchronousOnesHoldTheirResults) {
   EXPECT_EQ(peak_of(w).bytes, 4 * kKiB);
 }
 
+// The workspace of a call is not kept with its result, which is taken out of the tuple later.
+TEST(PeakMemory, ElementsOfATupleLiveByThemselves) {
+  HloWriter w;
+  const ProtoWriter workspace = array_shape({4096}), both = tuple_shape({kArray, workspace});
+  const int64_t x = w.parameter(kArray);
+  const int64_t one = w.add("custom-call", both, {x}), two = w.add("custom-call", both, {x});
+  const int64_t first = w.element(one, 0, kArray), second = w.element(two, 0, kArray);
+  w.add("sine", array_shape({1}), {first, second});
+  w.end("main");
+  EXPECT_EQ(peak_of(w).bytes, 16 * kKiB + 2 * kKiB);
+}
+
 TEST(PeakMemory, OtherMemoriesDoNotCount) {
   ProtoWriter layout, on_chip = array_shape({256});
   on_chip.message(5, layout.varint(8, 1));

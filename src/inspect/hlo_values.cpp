@@ -156,16 +156,6 @@ std::optional<int64_t> HloValues::argument(size_t computation, size_t instructio
   return at(v).parameter_number;
 }
 
-const std::string& HloValues::op_name(size_t computation, size_t instruction) const {
-  Value v{computation, instruction};
-  for (int i = 0; i < kMostSteps && at(v).op_name.empty(); ++i) {
-    auto next = step(v, true);
-    if (!next) break;
-    v = std::move(*next);
-  }
-  return at(v).op_name;
-}
-
 std::optional<int64_t> HloValues::argument_elements(size_t computation, size_t instruction) const {
   if (!argument(computation, instruction)) return std::nullopt;
   Value v{computation, instruction};

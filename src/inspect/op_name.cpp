@@ -79,6 +79,8 @@ std::vector<OpPlace> places_of(std::string_view op_name) {
   return out;
 }
 
+bool is_of_loop(const OpPlace& place) { return place.op == "scan"; }
+
 std::string layer_text(const std::vector<OpPlace>& places) {
   std::set<std::string> layers;
   for (const OpPlace& place : places) {

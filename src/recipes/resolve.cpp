@@ -55,6 +55,20 @@ void apply_rules(Trainer::Config& config, ResolveReport& report) {
   for (const MeshRule& rule : rules) report.unmatched_rules.push_back(rule.machine);
 }
 
+// The rule that would change a whole config; what a file holds was made with its rules, and stays.
+std::string rule_that_would_change(const Trainer::Config& config, const std::string& machine) {
+  for (const MeshRule& rule : config.mesh_rules) {
+    Trainer::Config changed = config;
+    try {
+      if (apply_mesh_rules({rule}, machine, changed).empty()) continue;
+    } catch (const ConfigError&) {  // it has nothing left to replace
+      return rule.machine;
+    }
+    return to_string(changed) == to_string(config) ? "" : rule.machine;
+  }
+  return {};
+}
+
 Trainer::Config whole_tree(const nlohmann::ordered_json& document, const std::string& source) {
   Trainer::Config config;
   try {
@@ -96,7 +110,10 @@ Resolved resolve_config(const ResolveRequest& request) {
   } else {
     out.config = recipe(out.report.recipe);
   }
-  if (set_rules(files, request.edits, out.config) || !tree) apply_rules(out.config, out.report);
+  if (set_rules(files, request.edits, out.config) || !tree)
+    apply_rules(out.config, out.report);
+  else
+    out.report.kept_from_rule = rule_that_would_change(out.config, request.machine);
   for (const RecipeFile& file : files) apply_file(file, out.config, out.report);
   for (const Edit& edit : request.edits) {
     std::visit([&](const auto& e) { apply(e, out.config, out.report); }, edit);
@@ -105,14 +122,25 @@ Resolved resolve_config(const ResolveRequest& request) {
   return out;
 }
 
-std::string to_text(const ResolveReport& report) {
+std::string mesh_rule_text(const ResolveReport& report) {
   std::string out;
   if (!report.mesh_rule.empty())
-    out += fmt::format("mesh rule {} (this machine is {})\n", report.mesh_rule, report.machine);
+    out += fmt::format("mesh rule {} for {}\n", report.mesh_rule, report.machine);
   if (!report.unmatched_rules.empty()) {
     out += fmt::format("no mesh rule matches {}, the config stays as it is (rules: {})\n",
                        report.machine, join(report.unmatched_rules, ", "));
   }
+  if (!report.kept_from_rule.empty()) {
+    out += fmt::format(
+        "the mesh rules of this file were applied when it was made; the rule {} for {} is not "
+        "applied again\n",
+        report.kept_from_rule, report.machine);
+  }
+  return out;
+}
+
+std::string to_text(const ResolveReport& report) {
+  std::string out = mesh_rule_text(report);
   for (const auto& [what, done] : report.replaced) {
     out += fmt::format("{}: {}\n", what, join(done.matched, ", "));
     append(out, "carried over", done.carried);

@@ -43,12 +43,16 @@ struct ResolveReport {
   std::string mesh_rule;  // the pattern that matched; empty: none
   /// Where none of them matches: the patterns of all rules.
   std::vector<std::string> unmatched_rules = {};
+  /// Of a whole config: the rule of this machine that it holds and does not follow.
+  std::string kept_from_rule = {};
   std::vector<Replaced> replaced = {};
   std::vector<std::string> modified = {};
 };
-/// "mesh rule gpu-.* (this machine is gpu-H100-8)\nFeedForward -> MoE:
+/// "mesh rule gpu-.* for gpu-H100-8\nFeedForward -> MoE:
 /// model.decoder.layers.layer.feed_forward.body\n  carried over: ...\n".
 std::string to_text(const ResolveReport& report);
+/// Its lines about mesh rules.
+std::string mesh_rule_text(const ResolveReport& report);
 
 struct Resolved {
   Trainer::Config config;

@@ -68,6 +68,15 @@ TEST(Resolve, WholeConfigIsKeptAsItIs) {
       resolve_config({.recipe = "", .files = {file}, .edits = {}, .machine = "gpu-H200-64"});
   EXPECT_EQ(to_string(before.config), to_string(after.config));
   EXPECT_TRUE(after.config.mesh.axes.empty());
+  EXPECT_THAT(
+      to_text(after.report),
+      HasSubstr("the mesh rules of this file were applied when it was made; the rule gpu-"));
+  // One that its rules would not change has nothing to say.
+  request.edits.clear();
+  const Resolved ruled = resolve_config(request);
+  EXPECT_THAT(to_text(ruled.report), HasSubstr(" for gpu-H200-64\n"));
+  const ConfigText same{"config.yaml", to_config_file(kRuled, ruled.config)};
+  EXPECT_EQ(to_text(resolve_config({.files = {same}, .machine = "gpu-H200-64"}).report), "");
 }
 
 TEST(Resolve, RulesOfFilesAndEditsAreApplied) {

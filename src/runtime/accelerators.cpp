@@ -3,9 +3,9 @@
 // Sources: TPU: the cloud's pages of each generation (peak, bandwidth, slice shapes); the bytes are
 // what the TPU compiler itself counts as available when a program is too large. NVIDIA: the data
 // sheets of A100, H100, H200 (SXM) and HGX B200, dense rates; bytes, cores and caches as the
-// devices report them, which are also the figures of OpenXLA's target descriptions. Trainium: AWS's
-// pages of Trn1 and Trn2 instances, shared out among the cores that the plugin shows as devices.
-// MI300X: AMD's data sheet.
+// devices report them, which are also the figures of OpenXLA's target descriptions (H200's bytes:
+// at its row). Trainium: AWS's pages of Trn1 and Trn2 instances, shared out among the cores that
+// the plugin shows as devices. MI300X: AMD's data sheet.
 //
 // Networks, one direction: NVLink and Infinity Fabric by the same data sheets (half of what they
 // print for both), beyond a node one 400 Gb/s adapter a GPU (A100: 200 Gb/s) as in the makers'
@@ -100,7 +100,9 @@ constexpr CudaFacts kH100 = {.name = "NVIDIA H100 80GB HBM3",
 constexpr CudaFacts h200_facts() {
   CudaFacts out = kH100;  // the same chip with larger and faster memory
   out.name = "NVIDIA H200";
-  out.memory_bytes = 151'397'597'184;
+  // 139.8 GiB: what CUDA reports, known to us to a tenth only. nvidia-smi shows 143,771 MiB, which
+  // holds the driver's own part too; the 141 GB of the data sheet are no figure of the device.
+  out.memory_bytes = int64_t{143'155} << 20;
   out.bandwidth = 4'800'000'000'000;
   return out;
 }

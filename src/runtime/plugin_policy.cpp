@@ -45,6 +45,7 @@ const std::vector<PluginPolicy>& plugin_policies() {
        .environment = {kXlaFlags, kQuietLog},
        // XLA's thunk_proto_serdes.cc gives each computation a communicator of its own.
        .saving_loses_order = true,
+       .compiler_attributes = {"xla_version", "stablehlo_current_version"},
        .limits =
            "compiles for N devices through a client of N virtual ones; counts no FLOPs; can't "
            "save programs of several devices whose loops communicate",

@@ -33,15 +33,14 @@ enum class FastNetwork {
 };
 
 /// How much of a device's memory a client takes for programs, all of it at its start or as it is
-/// needed. The rest stays for what lies beside them: the driver's context and kernels (about 0.6
-/// GiB) and the buffers of collectives (up to about 3 GiB with hundreds of devices).
+/// needed. The rest, 4 GiB at least, stays for what lies beside them: the driver's context and
+/// kernels (about 0.6 GiB) and the buffers of collectives (up to about 3 GiB with hundreds of
+/// devices).
 struct ClientMemory {
   /// 0: the plugin takes what there is.
   float fraction = 0;
   bool preallocate = true;
 };
-/// What the rest must be at least.
-inline constexpr int64_t kMemoryReserveBytes = int64_t{4} << 30;
 
 struct PluginPolicy {
   std::string platform = {};
@@ -65,7 +64,7 @@ struct PluginPolicy {
   /// around them in another order on each device, and so wait for ever.
   bool saving_loses_order = false;
   /// The plugin's attributes that tell which compiler it holds, where the version of its platform
-  /// is that of the device; empty: it is the compiler's.
+  /// is that of the device or none at all; empty: it is the compiler's.
   std::vector<std::string> compiler_attributes = {};
   /// What it can't do, and what we have never tried; empty: nothing.
   std::string limits = {};

@@ -45,7 +45,7 @@ TEST(Accelerators, GpusAreDescribed) {
   EXPECT_NE(h100.find("device_memory_size: 84942979072 "), std::string::npos) << h100;
   EXPECT_NE(h100.find("cuda_compute_capability { major: 9 "), std::string::npos);
   const std::string h200 = find_accelerator("h200")->description;
-  EXPECT_NE(h200.find("device_memory_size: 151397597184 "), std::string::npos);
+  EXPECT_NE(h200.find("device_memory_size: 150108897280 "), std::string::npos);
   EXPECT_NE(h200.find("core_count: 132 "), std::string::npos);
   // As NVIDIA's driver names it: a saved executable loads where the names are the same.
   EXPECT_NE(h200.find("device_description_str: \"NVIDIA H200\"\n"), std::string::npos);

@@ -1,0 +1,56 @@
+// Names of values by what makes them.
+#include <algorithm>
+
+#include "inspect/hlo_values.h"
+#include "inspect/op_name.h"
+
+namespace axle {
+namespace {
+
+constexpr int kMostSteps = 100'000;
+constexpr int kDeepest = 16;
+
+}  // namespace
+
+// As step, and into loops and stacks: to what makes the value.
+std::optional<HloValues::Value> HloValues::maker(const Value& v) const {
+  const HloInstruction& instruction = at(v);
+  if (instruction.opcode == "while" && !v.elements.empty() &&
+      !unchanged_by_loop(instruction, v.elements.back())) {
+    const size_t body = instruction.called[0];
+    return Value{body, module_.computations[body].root, v.elements};
+  }
+  if (instruction.opcode == "dynamic-update-slice" && instruction.operands.size() > 1)
+    return Value{v.computation, instruction.operands[1], v.elements};
+  return step(v, true);
+}
+
+const std::string* HloValues::own_name(Value v, int depth, const std::string*& of_loop) const {
+  for (int i = 0; i < kMostSteps; ++i) {
+    const std::string& name = at(v).op_name;
+    if (!name.empty()) {
+      if (!std::ranges::all_of(places_of(name), is_of_loop)) return &name;
+      if (!of_loop) of_loop = &name;
+    }
+    auto next = maker(v);
+    if (!next) break;
+    v = std::move(*next);
+  }
+  if (depth == kDeepest || !v.elements.empty()) return nullptr;
+  // A sum over the loop's steps, for one: whatever goes into it.
+  for (const size_t operand : at(v).operands) {
+    const Value from{v.computation, operand};
+    if (at(from).opcode == "constant") continue;
+    if (const std::string* name = own_name(from, depth + 1, of_loop)) return name;
+  }
+  return nullptr;
+}
+
+const std::string& HloValues::op_name(size_t computation, size_t instruction) const {
+  static const std::string kNone;
+  const std::string* of_loop = nullptr;
+  const std::string* own = own_name({computation, instruction}, 0, of_loop);
+  return own ? *own : of_loop ? *of_loop : kNone;
+}
+
+}  // namespace axle

@@ -75,11 +75,19 @@ std::string RecipeArguments::machine(std::string_view backend) const {
   return target_ ? target_->machine() : host_machine(backend);
 }
 
+ResolveRequest RecipeArguments::request(std::string_view backend) const {
+  ResolveRequest out = request_;
+  out.machine = machine(backend);
+  for (const std::string& path : files_) out.files.push_back(read_config(path));
+  return out;
+}
+
 Resolved RecipeArguments::resolve(std::string_view backend) const {
-  ResolveRequest request = request_;
-  request.machine = machine(backend);
-  for (const std::string& path : files_) request.files.push_back(read_config(path));
-  return resolve_config(request);
+  return resolve_config(request(backend));
+}
+
+Resolved RecipeArguments::resolve(Mistakes& mistakes) const {
+  return resolve_config(request("cpu"), mistakes);
 }
 
 Resolved RecipeArguments::resolve_plain() const {

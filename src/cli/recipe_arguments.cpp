@@ -35,6 +35,8 @@ SetField parse_set(const char* flag, const std::string& prefix, const std::strin
 
 }  // namespace
 
+void tell_changes(const ResolveReport& report) { std::fputs(to_text(report).c_str(), stderr); }
+
 void add_set_to(CLI::App& app, std::vector<Edit>& edits) {
   add_flag(app, "--set", "PATH=VALUE", "Set a field of the config; a class by its name",
            [&edits](const std::string& text) { edits.push_back(parse_set("--set", "", text)); });

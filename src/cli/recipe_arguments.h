@@ -36,6 +36,9 @@ class RecipeArguments {
   std::vector<std::string> files_;
 };
 
+/// Tells on stderr what was rewritten: for verbs whose stdout is for something else.
+void tell_changes(const ResolveReport& report);
+
 /// --set PATH=VALUE, each an edit more, for verbs that take no recipe.
 void add_set_to(CLI::App& app, std::vector<Edit>& edits);
 

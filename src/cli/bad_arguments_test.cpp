@@ -141,6 +141,16 @@ const CLI::App& app_of(const CLI::App& program, const std::string& verb) {
   return *app;
 }
 
+// Without --yes a missing plugin would be asked for on a terminal that may not be there.
+TEST_P(BadArguments, WhatRunsProgramsTakesTheSameFlags) {
+  cli::Output out;
+  const cli::CommandLine program(out);
+  const CLI::App& app = app_of(program.app(), GetParam());
+  if (!app.get_option_no_throw("--backend")) return;
+  for (const char* flag : {"--yes", "--compile-cache"})
+    EXPECT_NE(app.get_option_no_throw(flag), nullptr) << GetParam() << " " << flag;
+}
+
 // Else the other tests would only repeat one mistake.
 TEST_P(BadArguments, TheGoodCommandIsGood) {
   const Ran ran = run_axle(good(GetParam()));

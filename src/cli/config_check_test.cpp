@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "cli/run_test.h"
@@ -81,6 +82,71 @@ TEST(ConfigCheck, EveryMistakeInOneGo) {
             HasSubstr("input.tokenizer: expected at most the model's vocabulary"),
             HasSubstr("learner.optimizer.weight_decay_scales: 'nothing.**' fits no parameter"),
             HasSubstr("mesh: at most one axis of size -1")));
+}
+
+// Those that are found while text is read beside those that are found later.
+TEST(ConfigCheck, EveryMistakeOfFlagsAndFilesInOneGo) {
+  const std::pair<std::string, std::string> kMistakes[] = {
+      {"learner.optimizer.b1=2", "learner.optimizer.b1: expected a number of at least 0 and below"},
+      {"input.batch_size=0", "input.batch_size: expected an integer of at least 1, got '0'"},
+      {"evalers.held_out.every_steps=0", "evalers.held_out.every_steps: expected an integer of"},
+      {"max_steps=-5", "max_steps: expected an integer of at least 1, got '-5'"},
+      {"model.decoder.layrs=3", "model.decoder.layrs: no such field; did you mean 'layers'?"},
+      {"model.decoder.output_norm=RMSNrm", "model.decoder.output_norm: no Norm is called"},
+      {"model.decoder.layers.layer.attention.body.num_heads=3", "num_kv_heads: must divide"},
+      {"mesh=dta=4", "mesh.dta: expected an axis that parameters or batches are sharded over"}};
+  const TempDir dir;
+  std::vector<std::string> settings;
+  std::string file = "recipe: quickstart\nset:\n";
+  for (const auto& [setting, message] : kMistakes) {
+    settings.push_back(setting);
+    const size_t equals = setting.find('=');
+    file += fmt::format("  {}: {}\n", setting.substr(0, equals), setting.substr(equals + 1));
+  }
+  replace_file(dir / "a.yaml", file);
+  const Ran by_flags = check(settings);
+  const Ran by_file =
+      run_axle({"config", "check", "--config", dir / "a.yaml", "--data", "synthetic"});
+  for (const Ran& ran : {by_flags, by_file}) {
+    EXPECT_EQ(ran.code, 2) << ran.out;
+    for (const auto& [setting, message] : kMistakes) EXPECT_THAT(ran.err, HasSubstr(message));
+    EXPECT_EQ(std::ranges::count(ran.err, '\n'), std::ssize(kMistakes)) << ran.err;
+  }
+  EXPECT_THAT(by_file.err, HasSubstr("a.yaml:6: max_steps: expected"));
+  // A run stops at what is written wrongly, and tells all of it as well.
+  const Ran train = run_axle({"train", "--config", dir / "a.yaml", "--data", "synthetic"});
+  EXPECT_THAT(train.err, AllOf(HasSubstr("a.yaml:3: learner.optimizer.b1"),
+                               HasSubstr("a.yaml:6: max_steps"), HasSubstr("output_norm: no")));
+}
+
+TEST(ConfigCheck, EveryMistakeOfAWholeConfigInOneGo) {
+  const TempDir dir;
+  std::string tree = run_axle({"config", "show", "quickstart", "--yaml"}).out;
+  for (const auto& [right, wrong] :
+       {std::pair("b1: 0.9", "b1: 2.0"), std::pair("batch_size: ", "batch_size: -"),
+        std::pair("max_steps: ", "max_steps: -"), std::pair("seed: ", "sed: ")}) {
+    const size_t at = tree.find(right);
+    ASSERT_NE(at, tree.npos) << right << tree;
+    tree.replace(at, std::strlen(right), wrong);
+  }
+  replace_file(dir / "a.yaml", tree);
+  const Ran ran = run_axle({"config", "check", "--config", dir / "a.yaml"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("a.yaml: learner.optimizer.b1: expected"),
+                             HasSubstr("a.yaml: input.batch_size: expected an integer of at"),
+                             HasSubstr("a.yaml: max_steps: expected an integer of at least 1"),
+                             HasSubstr("sed: no such field; did you mean 'seed'?")));
+}
+
+TEST(ConfigCheck, ATextFullOfMistakesIsCutOff) {
+  const TempDir dir;
+  std::string file = "recipe: quickstart\nset:\n  learner.optimizer:\n";
+  for (int i = 0; i < 1000; ++i) file += fmt::format("    x{}: 1\n", i);
+  replace_file(dir / "a.yaml", file);
+  const Ran ran = check({}, "--config=" + (dir / "a.yaml"));
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("the text behind this was not looked at"));
+  EXPECT_LE(std::ranges::count(ran.err, '\n'), 25);
 }
 
 TEST(ConfigCheck, EveryRecipePassesOnItsMachines) {

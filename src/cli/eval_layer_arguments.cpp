@@ -48,8 +48,7 @@ void EvalLayerArguments::add_to(CLI::App& app) {
                  "Cast all floats first: f32, bf16, f64 (default: as they are); of training, what "
                  "it computes in")
       ->type_name("DTYPE");
-  app.add_option("--backend", backend, "cpu, cuda, tpu or interpreter (default: cpu)")
-      ->type_name("NAME");
+  runtime.add_backend_to(app);
   app.add_option("--output", output,
                  "out, grad/, summaries/, aux_losses/, outputs/, state/, init_params/; param/<i>/, "
                  "final/, loss, ...")

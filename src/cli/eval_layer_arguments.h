@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/runtime_arguments.h"
 #include "inspect/eval_subject.h"
 
 namespace CLI {
@@ -13,10 +14,11 @@ class App;
 namespace axle::cli {
 
 struct EvalLayerArguments {
-  std::string subject, inputs, params, rename, output, compare, precision, backend = "cpu";
+  std::string subject, inputs, params, rename, output, compare, precision;
   std::vector<std::string> tolerances;
   bool their_names = false;
   SubjectOptions eval;
+  RuntimeArguments runtime;
 
   void add_to(CLI::App& app);
   /// `eval` with what the other flags say. Throws ConfigError for a precision that is no float.

@@ -35,6 +35,8 @@ SetField parse_set(const char* flag, const std::string& prefix, const std::strin
 
 }  // namespace
 
+void tell_changes(const ResolveReport& report) { std::fputs(to_text(report).c_str(), stderr); }
+
 void add_set_to(CLI::App& app, std::vector<Edit>& edits) {
   add_flag(app, "--set", "PATH=VALUE", "Set a field of the config; a class by its name",
            [&edits](const std::string& text) { edits.push_back(parse_set("--set", "", text)); });
@@ -75,11 +77,19 @@ std::string RecipeArguments::machine(std::string_view backend) const {
   return target_ ? target_->machine() : host_machine(backend);
 }
 
+ResolveRequest RecipeArguments::request(std::string_view backend) const {
+  ResolveRequest out = request_;
+  out.machine = machine(backend);
+  for (const std::string& path : files_) out.files.push_back(read_config(path));
+  return out;
+}
+
 Resolved RecipeArguments::resolve(std::string_view backend) const {
-  ResolveRequest request = request_;
-  request.machine = machine(backend);
-  for (const std::string& path : files_) request.files.push_back(read_config(path));
-  return resolve_config(request);
+  return resolve_config(request(backend));
+}
+
+Resolved RecipeArguments::resolve(Mistakes& mistakes) const {
+  return resolve_config(request("cpu"), mistakes);
 }
 
 Resolved RecipeArguments::resolve_plain() const {

@@ -21,6 +21,8 @@ class RecipeArguments {
   /// Without --on, for this machine's devices of `backend`. Throws ConfigError, also for files that
   /// can't be read.
   Resolved resolve(std::string_view backend = "cpu") const;
+  /// As resolve_config with `mistakes`.
+  Resolved resolve(Mistakes& mistakes) const;
   /// As resolve, without files' sections and flags: what they are compared with.
   Resolved resolve_plain() const;
   /// What --on names; none without it.
@@ -28,10 +30,14 @@ class RecipeArguments {
 
  private:
   std::string machine(std::string_view backend) const;
+  ResolveRequest request(std::string_view backend) const;
   ResolveRequest request_;
   std::optional<Target> target_;
   std::vector<std::string> files_;
 };
+
+/// Tells on stderr what was rewritten: for verbs whose stdout is for something else.
+void tell_changes(const ResolveReport& report);
 
 /// --set PATH=VALUE, each an edit more, for verbs that take no recipe.
 void add_set_to(CLI::App& app, std::vector<Edit>& edits);

@@ -10,13 +10,17 @@
 namespace axle::cli {
 
 void RuntimeArguments::add_to(CLI::App& app) {
-  app.add_option("--backend", backend,
-                 "cpu, cuda, tpu (PJRT plugins) or interpreter (default: cpu)")
-      ->type_name("NAME");
+  add_backend_to(app);
   app.add_option("--devices", num_devices,
                  "Devices to use; on cpu they are virtual (default: as many as the mesh has)")
       ->type_name("N")
       ->check(check_device_count);
+}
+
+void RuntimeArguments::add_backend_to(CLI::App& app) {
+  app.add_option("--backend", backend,
+                 "cpu, cuda, tpu (PJRT plugins) or interpreter (default: cpu)")
+      ->type_name("NAME");
   app.add_option_function<std::string>(
          "--compile-cache",
          [this](const std::string& name) { compile_cache = compile_cache_named(name); },

@@ -15,7 +15,7 @@ class App;
 
 namespace axle::cli {
 
-/// --backend, --devices, --compile-cache and --yes; with add_mesh_to also --mesh.
+/// --backend, --compile-cache and --yes, and what the verb takes of --devices and --mesh.
 struct RuntimeArguments {
   std::string backend = "cpu";
   std::optional<int64_t> num_devices = {};
@@ -23,7 +23,10 @@ struct RuntimeArguments {
   std::string compile_cache = default_compile_cache();
   bool yes = false;
   Mesh mesh = {};
+  /// With --devices.
   void add_to(CLI::App& app);
+  /// Without: for verbs that run on one device.
+  void add_backend_to(CLI::App& app);
   /// For verbs whose mesh does not come from a recipe.
   void add_mesh_to(CLI::App& app);
   /// Devices as the flags say: those of the mesh, else one.

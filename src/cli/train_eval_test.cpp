@@ -92,6 +92,65 @@ TEST_F(TrainEval, EvalTakesTheFieldsThatItsMessagesName) {
   EXPECT_EQ(evaluate({"--set", "input.nonsense=1"}).code, 2);
 }
 
+// What is left out is missing from the number that is reported.
+TEST_F(TrainEval, EvalSaysWhatItLeavesOut) {
+  const std::string run = dir_ / "run";
+  make_directories(dir_ / "mix");
+  const std::string text = read_file(text_file());
+  replace_file(dir_ / "mix/a.txt", text);
+  replace_file(dir_ / "mix/b.jsonl", "{\"text\": \"another\"}\n");
+  ASSERT_EQ(run_axle(train(run, text_file())).code, 0);
+  const auto evaluate = [&](const std::string& data, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments = {"eval", "--from",    run,          "--data",
+                                          data,   "--backend", "interpreter"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_axle(arguments);
+  };
+  const Ran shown = evaluate(dir_ / "mix");
+  ASSERT_EQ(shown.code, 0) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("data: 1 file, "));
+  EXPECT_THAT(shown.out, HasSubstr(" bytes, 1 skipped (1 not *.txt)\n"));
+  EXPECT_THAT(shown.err, HasSubstr("WARNING: input: 1 document is left out"));
+  const auto json = nlohmann::json::parse(evaluate(dir_ / "mix", {"--json"}).out);
+  EXPECT_EQ(json["num_files"], 1);
+  EXPECT_EQ(json["num_skipped"], 1);
+  EXPECT_EQ(json["skipped"]["not *.txt"], 1);
+
+  replace_file(dir_ / "mix/bad.txt", "caf\xe9 au lait\n");
+  EXPECT_EQ(evaluate(dir_ / "mix").code, 3);
+  const Ran bad = evaluate(dir_ / "mix", {"--set", "input.source.on_error=skip"});
+  EXPECT_EQ(bad.code, 0) << bad.err;
+  EXPECT_THAT(bad.out, HasSubstr("2 skipped (1 not *.txt, 1 not UTF-8)"));
+  EXPECT_THAT(bad.err, HasSubstr("bad.txt:"));
+  EXPECT_EQ(evaluate(dir_ / "text.txt").err, "");
+}
+
+// A class that is named alone keeps fields of the one that was there.
+TEST_F(TrainEval, EveryVerbSaysWhatANamedClassKept) {
+  const std::string run = dir_ / "run", kept =
+                                            "RMSNorm -> LayerNorm: model.decoder.output_norm\n"
+                                            "  carried over: model.decoder.output_norm.eps\n";
+  const Ran params =
+      run_axle({"params", "quickstart", "--json", "--set", "model.decoder.output_norm=LayerNorm"});
+  EXPECT_EQ(params.code, 0);
+  EXPECT_THAT(params.err, HasSubstr(kept));
+  EXPECT_TRUE(nlohmann::json::accept(params.out));
+
+  ASSERT_EQ(run_axle(train(run, text_file())).code, 0);
+  const Ran evaluated =
+      run_axle({"eval", "--from", run, "--data", dir_ / "text.txt", "--backend", "interpreter",
+                "--json", "--set", "input.tokenizer=ByteTokenizer"});
+  EXPECT_EQ(evaluated.code, 0) << evaluated.err;
+  EXPECT_THAT(evaluated.err, HasSubstr("ByteTokenizer -> ByteTokenizer: input.tokenizer\n"));
+  EXPECT_TRUE(nlohmann::json::accept(evaluated.out));
+
+  replace_file(dir_ / "a.yaml",
+               "recipe: quickstart\nset: {model.decoder.output_norm: LayerNorm}\n");
+  const Ran layer = run_axle({"eval-layer", dir_ / "a.yaml", "--output", dir_ / "out.safetensors",
+                              "--backend", "interpreter"});
+  EXPECT_THAT(layer.err, HasSubstr(kept));
+}
+
 TEST_F(TrainEval, BadText) {
   const Ran missing = run_axle(train(dir_ / "run", dir_ / "nothing.txt"));
   EXPECT_EQ(missing.code, 3);

@@ -1,7 +1,5 @@
 // axle config check RECIPE: every mistake that would keep a run from starting, and what flags and
 // files change, without running anything.
-#include "base/error.h"
-#include "base/text.h"
 #include "cli/config_changes.h"
 #include "cli/recipe_arguments.h"
 #include "cli/verb.h"
@@ -11,11 +9,13 @@ namespace axle::cli {
 namespace {
 
 ExitCode run(const RecipeArguments& recipe, Output& out) {
-  const Resolved resolved = recipe.resolve();
+  Mistakes mistakes;
+  const Resolved resolved = recipe.resolve(mistakes);
   const auto devices =
       recipe.target() ? std::optional(recipe.target()->num_devices()) : std::optional<int64_t>();
-  const std::vector<std::string> problems = config_problems(resolved.config, devices);
-  if (!problems.empty()) throw ConfigError(join(problems, "\n"));
+  for (const std::string& problem : config_problems(resolved.config, devices))
+    mistakes.add(problem);
+  mistakes.throw_any();
   const ConfigChanges changed{changes(recipe.resolve_plain().config, resolved.config)};
   if (!out.json()) out.write(to_text(resolved.report));
   out.report(changed);

@@ -1,10 +1,12 @@
 // axle eval --from DIR --data PATH: the loss of a trained model on text.
 #include <CLI/CLI.hpp>
 
+#include "base/report.h"
 #include "cli/recipe_arguments.h"
 #include "cli/runtime_arguments.h"
 #include "cli/verb.h"
 #include "inspect/eval_run.h"
+#include "train/run_notes.h"
 
 namespace axle::cli {
 namespace {
@@ -32,14 +34,19 @@ void add(CLI::App& app, EvalOptions& options, Output& out) {
 
 ExitCode run(const EvalOptions& options, Output& out) {
   options.runtime.ensure_plugin();
-  out.report(evaluate_run({.dir = options.dir,
-                           .data = options.data,
-                           .edits = options.edits,
-                           .backend = options.runtime.backend,
-                           .num_devices = options.runtime.num_devices,
-                           .mesh = options.runtime.mesh,
-                           .weights = options.average ? Weights::kAverage : Weights::kTrained,
-                           .compile_cache = options.runtime.compile_cache}));
+  const RunEvaluation evaluation =
+      evaluate_run({.dir = options.dir,
+                    .data = options.data,
+                    .edits = options.edits,
+                    .backend = options.runtime.backend,
+                    .num_devices = options.runtime.num_devices,
+                    .mesh = options.runtime.mesh,
+                    .weights = options.average ? Weights::kAverage : Weights::kTrained,
+                    .compile_cache = options.runtime.compile_cache});
+  tell_changes(evaluation.changes);
+  if (const Skipped& skipped = evaluation.facts.skipped; skipped.count > 0)
+    report_to_stderr("WARNING: input: " + left_out_text(skipped));
+  out.report(evaluation);
   return ExitCode::kOk;
 }
 

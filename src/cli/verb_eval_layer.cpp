@@ -2,10 +2,10 @@
 // it with another framework.
 #include "base/error.h"
 #include "cli/eval_layer_arguments.h"
+#include "cli/recipe_arguments.h"
 #include "cli/verb.h"
 #include "inspect/eval_comparison.h"
 #include "inspect/eval_layer_files.h"
-#include "runtime/executable_cache.h"
 
 namespace axle::cli {
 namespace {
@@ -14,13 +14,16 @@ ExitCode run(const EvalLayerArguments& o, Output& out) {
   o.check();
   const Tolerances tolerances(o.tolerances);
   const SubjectOptions options = o.options();
-  const EvalSubject subject = read_eval_subject(o.subject);
+  ResolveReport changes;
+  const EvalSubject subject = read_eval_subject(o.subject, &changes);
+  tell_changes(changes);
   const RenameRules rules =
       o.rename.empty() ? RenameRules() : RenameRules(read_user_file(o.rename), o.rename);
   const EvalLayerFiles files =
       read_eval_layer_files(o.inputs, o.params, rules, input_sections(subject));
+  o.runtime.ensure_plugin();
   const auto runtime =
-      make_runtime({.backend = o.backend, .compile_cache = default_compile_cache()});
+      make_runtime({.backend = o.runtime.backend, .compile_cache = o.runtime.compile_cache});
   Tree<HostTensor> results = evaluate(subject, files.params, files.inputs, options, *runtime);
   std::optional<TensorComparison> comparison;
   if (!o.compare.empty())

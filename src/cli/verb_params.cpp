@@ -15,7 +15,9 @@ const Verb<RecipeArguments> params({
         },
     .run =
         [](const RecipeArguments& recipe, Output& out) {
-          out.report(parameter_table(recipe.resolve().config));
+          const Resolved resolved = recipe.resolve();
+          tell_changes(resolved.report);
+          out.report(parameter_table(resolved.config));
           return ExitCode::kOk;
         },
 });

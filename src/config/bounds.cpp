@@ -2,7 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
+#include "config/device_number.h"
+
 namespace axle {
+
+bool fits_device(double v) {
+  using Limits = std::numeric_limits<float>;
+  const double size = std::abs(v);
+  return size == 0 || (size >= Limits::min() && size <= Limits::max());
+}
 
 std::string range_text(const Bounds& bounds, LeafKind kind) {
   const bool is_integer = kind == LeafKind::kInteger;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "config/device_number.h"
 
 namespace axle::detail {
 namespace {
@@ -40,13 +41,15 @@ T in_bounds(T v, const Bounds& bounds, LeafKind kind, std::string_view text) {
 }
 
 template <class T>
-T parse_floating(std::string_view text, std::string_view width, const Bounds& bounds) {
+T parse_floating(std::string_view text, const Bounds& bounds) {
   T v{};
   const auto [end, error] = read(text, v);
   if (end != text.data() + text.size() || error == std::errc::invalid_argument)
     fail("a number", text);
-  if (error == std::errc::result_out_of_range) fail(width, text);
-  return in_bounds(v, bounds, LeafKind::kNumber, text);
+  if (error == std::errc::result_out_of_range) fail(kFitsDevice, text);
+  in_bounds(v, bounds, LeafKind::kNumber, text);
+  if (!fits_device(v)) fail(kFitsDevice, text);
+  return v;
 }
 
 template <class T>
@@ -86,10 +89,10 @@ uint64_t parse_unsigned(std::string_view text, uint64_t max, const Bounds& bound
   return parse_whole(text, uint64_t{0}, max, bounds);
 }
 float parse_float(std::string_view text, const Bounds& bounds) {
-  return parse_floating<float>(text, "a number that fits into 32 bits", bounds);
+  return parse_floating<float>(text, bounds);
 }
 double parse_double(std::string_view text, const Bounds& bounds) {
-  return parse_floating<double>(text, "a number that fits into 64 bits", bounds);
+  return parse_floating<double>(text, bounds);
 }
 
 }  // namespace axle::detail

@@ -17,13 +17,12 @@ std::string parse_error(std::string_view text) {
 }
 
 TEST(Codec, NumbersRoundTripExactly) {
-  for (const double v :
-       {0.0, -0.0, 0.1, 1.0 / 3, 4.0, 1e22, 1e-300, 5e-324, 1.7976931348623157e308}) {
+  for (const double v : {0.0, -0.0, 0.1, 1.0 / 3, 4.0, 1e22, 1e-37, 3.4028234663852886e38}) {
     const double back = Codec<double>::parse(Codec<double>::text(v));
     EXPECT_EQ(back, v);
     EXPECT_EQ(std::signbit(back), std::signbit(v));
   }
-  for (const float v : {0.1f, 1e-6f, 1e-45f, 3.4028235e38f, 16777217.0f}) {
+  for (const float v : {0.1f, 1e-6f, 1.17549435e-38f, 3.4028235e38f, 16777217.0f}) {
     EXPECT_EQ(Codec<float>::parse(Codec<float>::text(v)), v);
   }
 }
@@ -55,6 +54,18 @@ TEST(Codec, NumbersAreFinite) {
     EXPECT_EQ(parse_error<double>(text), fmt::format("expected a finite number, got '{}'", text));
     EXPECT_EQ(parse_error<float>(text), fmt::format("expected a finite number, got '{}'", text));
   }
+}
+
+// What a device would take for zero or infinite.
+TEST(Codec, NumbersFitTheDevice) {
+  for (const char* text :
+       {"1e-60", "-1e-60", "1e-300", "1e-39", "1e39", "-1e39", "1e300", "1e999"}) {
+    const std::string expected =
+        fmt::format("expected a number that fits into 32 bits, got '{}'", text);
+    EXPECT_EQ(parse_error<double>(text), expected);
+    EXPECT_EQ(parse_error<float>(text), expected);
+  }
+  EXPECT_EQ(Codec<double>::parse("0.0"), 0);
 }
 
 TEST(Codec, NumbersAreWrittenInOneWay) {

@@ -45,7 +45,7 @@ Tower::Config full_tower() {
       .spare = Axis{.name = "it's: a #1 \"na\\me\"\nline"},
       .sizes = {},
       .words = {"none", "", "~", "5", "true", "ünï", "a b", "- x"},
-      .weights = {{"x y", 0.1}, {"large", 1e300}},
+      .weights = {{"x y", 0.1}, {"large", 1e30}},
       .label = "none",
       .precision = Precision::kLow,
       .axes = {{"data", "fsdp"}},

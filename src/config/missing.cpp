@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "config/device_number.h"
 #include "config/walk.h"
 
 namespace axle {
@@ -24,8 +25,12 @@ std::string range_problem(const std::string& path, const Slot& slot) {
       if (!problem.empty()) return path + ": " + problem;
     }
   }
-  if (!ops.bounds || ops.bounds->contain(ops.number(slot.at))) return {};
-  return fmt::format("{}: expected {}, got {}", path, range_text(*ops.bounds, ops.leaf),
+  if (!ops.bounds) return {};
+  const double number = ops.number(slot.at);
+  const bool is_contained = ops.bounds->contain(number);
+  if (is_contained && (ops.leaf != LeafKind::kNumber || fits_device(number))) return {};
+  return fmt::format("{}: expected {}, got {}", path,
+                     is_contained ? std::string(kFitsDevice) : range_text(*ops.bounds, ops.leaf),
                      ops.text(slot.at));
 }
 

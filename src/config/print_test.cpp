@@ -50,7 +50,7 @@ spare.name: 'it\'s: a #1 "na\\me"\nline'
 spare.size: -1
 sizes: []
 words: ['none', '', '~', '5', 'true', 'ünï', 'a b', '- x']
-weights['large']: 1e+300
+weights['large']: 1e+30
 weights['x y']: 0.1
 label: 'none'
 precision: low

@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "config/carry.h"
 #include "config/codec.h"
+#include "config/mistakes.h"
 #include "config/registry.h"
 #include "config/walk.h"
 
@@ -66,8 +67,14 @@ class Reader {
  public:
   explicit Reader(UnnamedOptions unnamed) : unnamed_(unnamed) {}
 
-  std::vector<Replaced> take() { return std::move(replaced_); }
+  // All that is wrong with it is one ConfigError; what is right is read all the same.
+  std::vector<Replaced> read_all(const Document& d, const Slot& slot, const std::string& path) {
+    mistakes_.attempt([&] { read(d, slot, path); });
+    mistakes_.throw_any();
+    return std::move(replaced_);
+  }
 
+ private:
   void read(const Document& d, const Slot& slot, const std::string& path) {
     switch (slot.ops->kind) {
       case FieldKind::kOptional:
@@ -82,7 +89,8 @@ class Reader {
             !field.empty() && number_text(d))
           return read_member(slot, std::string(field), d, path, "field");
         if (!d.is_object()) fail_expected(path, "a mapping of fields", d);
-        for (const auto& [key, value] : d.items()) read_member(slot, key, value, path, "field");
+        for (const auto& [key, value] : d.items())
+          mistakes_.attempt([&] { read_member(slot, key, value, path, "field"); });
         return;
       case FieldKind::kChild:
       case FieldKind::kFn:
@@ -97,31 +105,30 @@ class Reader {
         // Entries stay beside those that are named; an empty mapping leaves none.
         if (unnamed_ == UnnamedOptions::kReset || d.empty()) slot.ops->clear(slot.at);
         for (const auto& [key, value] : d.items()) {
-          check_map_key(*slot.ops, key, path);
-          read(value, {key, slot.ops->insert(slot.at, key), slot.ops->element},
-               path + "['" + key + "']");
+          mistakes_.attempt([&] {
+            check_map_key(*slot.ops, key, path);
+            read(value, {key, slot.ops->insert(slot.at, key), slot.ops->element},
+                 path + "['" + key + "']");
+          });
         }
         return;
     }
   }
 
- private:
   void read_maybe(const Document& d, const Slot& slot, const std::string& path) {
     if (d.is_null()) return slot.ops->clear(slot.at);
     void* inside = slot.ops->value(slot.at);
     const bool was_empty = !inside;
     if (was_empty) inside = slot.ops->emplace(slot.at);
-    try {
-      read(d, {slot.name, inside, slot.ops->element}, path);
-    } catch (const ConfigError&) {
-      if (was_empty) slot.ops->clear(slot.at);
-      throw;
-    }
+    const size_t num_before = mistakes_.size();
+    mistakes_.attempt([&] { read(d, {slot.name, inside, slot.ops->element}, path); });
+    if (was_empty && mistakes_.size() > num_before) slot.ops->clear(slot.at);
   }
 
   void read_elements(const Document& d, const Slot& slot, const std::string& path) {
     const std::vector<Slot> elements = children_of(slot);
-    for (size_t i = 0; i < elements.size(); ++i) read(d[i], elements[i], path + elements[i].name);
+    for (size_t i = 0; i < elements.size(); ++i)
+      mistakes_.attempt([&] { read(d[i], elements[i], path + elements[i].name); });
   }
 
   // One field or, with its sign, one option of what stands below `parent`.
@@ -187,7 +194,7 @@ class Reader {
     if (d.is_object()) {
       for (const auto& [key, value] : d.items()) {
         if (key == "class" || (is_child && key.starts_with('@'))) continue;
-        read_member(ConfigView(next).slot(), key, value, path, "field");
+        mistakes_.attempt([&] { read_member(ConfigView(next).slot(), key, value, path, "field"); });
       }
     }
     if (held && is_name) note_kept(*held, next, path);
@@ -202,7 +209,8 @@ class Reader {
       defaults.type().ops->assign(slot.ops->options(slot.at), defaults.get());
     }
     for (const auto& [key, value] : d.items()) {
-      if (key.starts_with('@')) read_member(slot, key, value, path, "option");
+      if (key.starts_with('@'))
+        mistakes_.attempt([&] { read_member(slot, key, value, path, "option"); });
     }
   }
 
@@ -230,15 +238,14 @@ class Reader {
 
   UnnamedOptions unnamed_;
   std::vector<Replaced> replaced_;
+  Mistakes mistakes_;
 };
 
 }  // namespace
 
 std::vector<Replaced> read_document(const Document& document, const Slot& slot,
                                     const std::string& path, UnnamedOptions unnamed) {
-  Reader reader(unnamed);
-  reader.read(document, slot, path);
-  return reader.take();
+  return Reader(unnamed).read_all(document, slot, path);
 }
 
 }  // namespace axle

@@ -14,8 +14,8 @@ enum class UnnamedOptions { kKeep, kReset };
 /// Reads the document into the slot. Of a struct, and of a class that a mapping does not name, the
 /// fields that it does not name keep their value. `{class: Name, ...}` starts from the defaults of
 /// the class; the name alone is a replacement, which takes over fields: what it kept is returned.
-/// A number in place of a class makes the one that declares kFromNumber. Throws ConfigError with
-/// the path.
+/// A number in place of a class makes the one that declares kFromNumber. Throws ConfigError
+/// with a line for each mistake, which begins with its path; all else is read then.
 std::vector<Replaced> read_document(const nlohmann::ordered_json& document, const Slot& slot,
                                     const std::string& path, UnnamedOptions unnamed);
 

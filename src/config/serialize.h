@@ -17,8 +17,8 @@ nlohmann::ordered_json to_json(const ConfigView& root);
 std::string to_yaml(const ConfigView& root);
 
 /// Reads what to_json gives: then equal trees result, whatever `root` held. Fields that are not
-/// named keep their value. Throws ConfigError with the path, for unknown names with the nearest
-/// one.
+/// named keep their value. Throws ConfigError with a line for each mistake: its path and, for
+/// unknown names, the nearest one.
 void from_json(ConfigRef root, const nlohmann::ordered_json& document,
                std::string_view root_name = {});
 void from_yaml(ConfigRef root, std::string_view text, std::string_view root_name = {});

@@ -2,18 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/error.h"
-#include "base/text.h"
 #include "config/carry.h"
 #include "config/missing.h"
+#include "config/mistakes.h"
 #include "config/walk.h"
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
 #include "data/text_source.h"
 #include "io/file.h"
 #include "layers/check_mesh.h"
+#include "layers/mesh_axes.h"
 #include "recipes/check_recipe.h"
 #include "train/evaler.h"
 #include "train/training_parts.h"
@@ -43,14 +42,15 @@ class Check {
   std::vector<std::string> run() {
     attempt([&] { check_recipe(config_); });
     const bool inputs_are_good = check_inputs();
-    if (!is_sound(config_.model) || !attempt([&] { build_model(); })) return take();
+    const bool mesh_is_good = attempt([&] { mesh_ = infer_mesh(config_.mesh, devices()); }) &&
+                              attempt([&] { check_axes(); });
+    if (!is_sound(config_.model) || !attempt([&] { build_model(); })) return mistakes_.take();
     const bool tokenizers_fit = check_tokenizers();
     const bool learner_is_good = is_sound(config_.learner) && attempt([&] { build_learner(); });
-    const bool mesh_is_good = attempt([&] { mesh_ = infer_mesh(config_.mesh, devices()); });
     const bool rest_is_good = is_sound(config_);
     if (inputs_are_good && tokenizers_fit && learner_is_good && mesh_is_good && rest_is_good)
       check_programs();
-    return take();
+    return mistakes_.take();
   }
 
  private:
@@ -63,14 +63,10 @@ class Check {
     } catch (const InternalError&) {
       throw;
     } catch (const Error& error) {
-      for (const std::string_view line : split(error.what(), '\n')) {
-        if (std::ranges::count(problems_, line) == 0) problems_.emplace_back(line);
-      }
+      mistakes_.add(error.what());
       return false;
     }
   }
-
-  std::vector<std::string> take() { return std::move(problems_); }
 
   int64_t devices() const {
     if (num_devices_) return *num_devices_;
@@ -79,6 +75,22 @@ class Check {
       if (axis.size > 0 && __builtin_mul_overflow(out, axis.size, &out)) return 1;
     }
     return out;
+  }
+
+  // Names that no parameter can be sharded over, whatever the model: neither known ones nor those
+  // of a partition.
+  void check_axes() const {
+    ProgramValue value{.name = "mesh", .type = {}, .sharding = {std::vector<DimAxes>(1)}};
+    value.sharding.dims[0].assign(kMeshAxes.begin(), kMeshAxes.end());
+    std::vector<ProgramValue> values = {value};
+    walk(config_, [&](const std::string& path, const Slot& outer) {
+      const Slot slot = peel(outer);
+      if (*slot.ops->type != typeid(PartitionSpec)) return;
+      value.name = path;
+      value.sharding = *static_cast<const PartitionSpec*>(slot.at);
+      values.push_back(value);
+    });
+    check_mesh(mesh_, values);
   }
 
   // fn(path, input) for the training input and those of all evalers.
@@ -142,7 +154,7 @@ class Check {
 
   const Trainer::Config& config_;
   std::optional<int64_t> num_devices_;
-  std::vector<std::string> problems_;
+  Mistakes mistakes_;
   std::unique_ptr<Model> model_;
   Mesh mesh_;
 };

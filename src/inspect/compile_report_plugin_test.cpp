@@ -4,7 +4,7 @@
 
 #include "inspect/compile_report.h"
 #include "recipes/resolve.h"
-#include "runtime/plugin.h"
+#include "testing/needs_plugin.h"
 
 namespace axle {
 namespace {
@@ -14,10 +14,7 @@ using testing::HasSubstr;
 
 class CompileReportOnCpu : public testing::Test {
  protected:
-  void SetUp() override {
-    if (!find_plugin(plugin_policy("cpu")))
-      GTEST_SKIP() << "no CPU plugin: " << plugin_policy("cpu").how_to_get;
-  }
+  void SetUp() override { AXLE_NEEDS_PLUGIN("cpu"); }
   static CompileReport report(const std::string& on, const std::string& mesh) {
     const Target target = parse_target(on);
     const Resolved resolved = resolve_config(

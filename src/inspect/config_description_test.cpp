@@ -107,6 +107,24 @@ TEST(Ranges, AreKeptByEveryNumber) {
   });
 }
 
+// Programs compute in f32, where these would be zero or infinite, whatever the field's own type.
+TEST(Ranges, NumbersFitTheDevice) {
+  int numbers = 0;
+  for_each_number([&](const std::string& path, const Slot& slot) {
+    if (slot.ops->leaf != LeafKind::kNumber) return;
+    ++numbers;
+    for (const char* text : {"1e-60", "1e39", "1e300", "-1e-60", "-1e39"}) {
+      EXPECT_THAT(error_of([&] { set(ConfigRef(slot), "", text, path); }),
+                  HasSubstr(path + ": expected a number"))
+          << text;
+      if (*slot.ops->number_type != typeid(double)) continue;
+      *static_cast<double*>(slot.at) = std::stod(text);  // as C++ may
+      EXPECT_EQ(out_of_range(ConfigView(slot), path).size(), 1u) << path << " " << text;
+    }
+  });
+  EXPECT_GT(numbers, 20);
+}
+
 TEST(Ranges, HoldTheDefaults) {
   for (const ConfigType* type : registered_configs()) {
     // What a parent tells its child has none.

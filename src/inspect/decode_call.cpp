@@ -31,8 +31,10 @@ DecodeDims dims_of(const Method& method, const Tree<HostTensor>& in) {
                                 method.inputs.empty() ? "" : method.inputs[0]));
 }
 
-// How many positions the given caches have: the dim of the first that grows with them.
-int64_t cache_len(const Layer& layer, DecodeDims dims, const Tree<HostTensor>& given) {
+// How many positions the given caches have: the dim of the first that grows with them; none: no
+// cache does.
+std::optional<int64_t> cache_len(const Layer& layer, DecodeDims dims,
+                                 const Tree<HostTensor>& given) {
   dims.max_len = 1;
   const Tree<Type> one = cache_types(layer, dims);
   dims.max_len = 2;
@@ -44,7 +46,22 @@ int64_t cache_len(const Layer& layer, DecodeDims dims, const Tree<HostTensor>& g
       if (type.dims[i] != two.at(path).dims[i]) return it->second.shape()[i];
     }
   }
-  return 1;
+  return std::nullopt;
+}
+
+// A token elsewhere would not be kept, and say nothing of it.
+void check_places(const std::string& name, const HostTensor& positions, int64_t len) {
+  if (positions.shape().size() != 2) return;  // refused where they are read
+  const int64_t num_tokens = positions.shape()[1];
+  for (int64_t i = 0; i < positions.size(); ++i) {
+    const int64_t token = i % num_tokens, last = len - num_tokens + token;
+    const double place = positions.at(i);
+    if (place >= 0 && place <= static_cast<double>(last)) continue;
+    throw ConfigError(
+        fmt::format("in/{}: expected places from 0 to {} for token {} of {}, as the caches have {} "
+                    "positions, got {}",
+                    name, last, token, num_tokens, len, place));
+  }
 }
 
 // The input that says where tokens stand; empty where the method has none.
@@ -76,6 +93,7 @@ Method find_method(Layer& layer, const std::string& name) {
 Tree<HostTensor> caches_for(const Layer& layer, const Method& method, const Tree<HostTensor>& in,
                             Tree<HostTensor> given, const EvalLayerOptions& options) {
   DecodeDims dims = dims_of(method, in);
+  const std::string positions = positions_input(method);
   if (options.method == kPrefill) {
     if (!given.empty()) {
       throw ConfigError(
@@ -96,17 +114,20 @@ Tree<HostTensor> caches_for(const Layer& layer, const Method& method, const Tree
     dims.max_len = options.cache_len.value_or(dims.max_len);
     const Tree<Type> types = cache_types(layer, dims);
     check_room("caches", types);
+    if (const auto it = in.find(positions); it != in.end() && !types.empty())
+      check_places(positions, it->second, dims.max_len);
     for (const auto& [path, type] : types) given.emplace(path, HostTensor(type));
     return given;
   }
-  dims.max_len = cache_len(layer, dims, given);
+  const std::optional<int64_t> len = cache_len(layer, dims, given);
+  dims.max_len = len.value_or(1);
   const Tree<Type> types = cache_types(layer, dims);
   given = check_given(types, std::move(given), "state", "a cache of this layer");
-  const std::string positions = positions_input(method);
   if (!types.empty() && !positions.empty() && !in.contains(positions)) {
     throw ConfigError(
         fmt::format("in/{}: expected the place of each new token in its row, got none", positions));
   }
+  if (len && in.contains(positions)) check_places(positions, in.at(positions), *len);
   return given;
 }
 

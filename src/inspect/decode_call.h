@@ -20,8 +20,8 @@ Method find_method(Layer& layer, const std::string& name);
 
 /// The caches that a decoding method starts from: empty ones for prefill, for extend_step the given
 /// ones. `in` are the call's inputs. Throws ConfigError for caches that are missing, of other
-/// shapes or of no use, for a prefill whose inputs have no positions, and for an extend_step that
-/// does not say where its tokens stand.
+/// shapes or of no use, for a prefill whose inputs have no positions, for an extend_step that does
+/// not say where its tokens stand, and for places that the caches do not have.
 Tree<HostTensor> caches_for(const Layer& layer, const Method& method, const Tree<HostTensor>& in,
                             Tree<HostTensor> given, const EvalLayerOptions& options);
 

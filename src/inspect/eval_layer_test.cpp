@@ -1,5 +1,6 @@
 #include "inspect/eval_layer.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "inspect/catalogue.h"
@@ -257,6 +258,48 @@ TEST_F(EvalLayer, CachesGoOutAndInByPath) {
   wrong.erase("in/batch/input_positions");
   EXPECT_EQ(error(wrong, "extend_step"),
             "in/batch/input_positions: expected the place of each new token in its row, got none");
+}
+
+// Tokens that stand where no cache has room would be lost in silence.
+TEST_F(EvalLayer, PlacesAreThoseOfTheCaches) {
+  constexpr std::string_view kAttention =
+      "class: Attention\nconfig: {num_heads: 2}\ndims: {model_dim: 4}\n";
+  const auto error = [&](std::string_view file, const std::string& name, Tree<HostTensor> inputs,
+                         const EvalLayerOptions& options, std::initializer_list<int32_t> places) {
+    const auto n = static_cast<int64_t>(places.size());
+    inputs.insert_or_assign(name, HostTensor({1, n}, places));
+    return error_of([&] { run(file, {}, inputs, options); });
+  };
+  const EvalLayerOptions prefill{.method = "prefill", .init_seed = 1, .cache_len = 8};
+  const EvalLayerOptions extend{.method = "extend_step", .init_seed = 1};
+  for (const bool is_model : {false, true}) {
+    const std::string_view file = is_model ? kModel : kAttention;
+    const std::string name = is_model ? "in/batch/input_positions" : "in/context/positions";
+    const auto tokens = [&](int64_t n) {
+      return is_model
+                 ? Tree<HostTensor>{{"in/batch/input_ids", HostTensor::zeros({1, n}, DType::kI32)}}
+                 : Tree<HostTensor>{{"in/x", HostTensor::ones({1, n, 4})}};
+    };
+    Tree<HostTensor> one = tokens(1), two = tokens(2);
+    for (const auto& [path, value] : run(file, {}, tokens(3), prefill)) {
+      if (!path.starts_with("state/")) continue;
+      one.emplace(path, value);
+      two.emplace(path, value);
+    }
+    for (const int32_t place : {8, 100, -3, -2147483647}) {
+      EXPECT_EQ(
+          error(file, name, one, extend, {place}),
+          fmt::format("{}: expected places from 0 to 7 for token 0 of 1, as the caches have 8 "
+                      "positions, got {}",
+                      name, place));
+    }
+    EXPECT_EQ(error(file, name, one, extend, {7}), "no error");
+    EXPECT_EQ(error(file, name, two, extend, {6, 7}), "no error");
+    EXPECT_THAT(error(file, name, two, extend, {7, 7}), HasSubstr("from 0 to 6 for token 0 of 2"));
+    EXPECT_THAT(error(file, name, two, extend, {6, 8}), HasSubstr("from 0 to 7 for token 1 of 2"));
+    EXPECT_THAT(error(file, name, tokens(3), prefill, {6, 7, 8}), HasSubstr("from 0 to 5"));
+    EXPECT_EQ(error(file, name, tokens(3), prefill, {5, 6, 7}), "no error");
+  }
 }
 
 // Priced before it is there: no machine holds it.

@@ -23,12 +23,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Trainer::Config read_config(const EvalRunOptions& options) {
+Resolved read_config(const EvalRunOptions& options) {
   ResolveRequest request{.files = {{(options.dir / "config.yaml").string(),
                                     yaml_text(read_model_config(options.dir))}},
                          .edits = options.edits};
   request.edits.push_back(UseData{options.data});
-  return resolve_config(request).config;
+  return resolve_config(request);
 }
 
 constexpr int64_t kBatchSize = 8;  // for imported models, which were made without one
@@ -61,7 +61,8 @@ Arrays on_device(const Tree<HostTensor>& parameters, const Program& program, Run
 }  // namespace
 
 RunEvaluation evaluate_run(const EvalRunOptions& options) {
-  Trainer::Config config = read_config(options);
+  const Resolved resolved = read_config(options);
+  Trainer::Config config = resolved.config;
   config.input = whole_text(config);
   check_complete(config.model, "model");
   check_complete(config.input, "input");
@@ -86,13 +87,16 @@ RunEvaluation evaluate_run(const EvalRunOptions& options) {
   const Arrays parameters = on_device(saved.by_path, program, *runtime);
   const auto executable = runtime->compile(program, {.cache_dir = options.compile_cache});
   return {saved.step, options.data,
-          evaluate_input(*input, *executable, program, *runtime, parameters).value()};
+          evaluate_input(*input, *executable, program, *runtime, parameters).value(),
+          input->facts(), resolved.report};
 }
 
 std::string to_text(const RunEvaluation& evaluation) {
   const EvalResult& r = evaluation.result;
-  std::string out =
-      fmt::format("{} after step {}: {}", evaluation.data, evaluation.step, to_text(r));
+  std::string out;
+  if (const std::string found = to_text(evaluation.facts); !found.empty())
+    out += "data: " + found + "\n";
+  out += fmt::format("{} after step {}: {}", evaluation.data, evaluation.step, to_text(r));
   out += fmt::format("; {} targets", grouped_digits(r.num_targets));
   if (r.num_bytes > 0) out += fmt::format(", {} bytes", grouped_digits(r.num_bytes));
   return out + "\n";
@@ -102,6 +106,9 @@ Json to_json(const RunEvaluation& evaluation) {
   const EvalResult& r = evaluation.result;
   Json out = {{"step", evaluation.step},
               {"data", evaluation.data},
+              {"num_files", evaluation.facts.num_files},
+              {"num_skipped", evaluation.facts.skipped.count},
+              {"skipped", evaluation.facts.skipped.reasons},
               {"num_targets", r.num_targets},
               {"num_bytes", r.num_bytes}};
   out["byte_entropy_bits"] = r.byte_entropy_bits > 0 ? Json(r.byte_entropy_bits) : Json(nullptr);

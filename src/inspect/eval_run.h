@@ -34,6 +34,8 @@ struct RunEvaluation {
   int64_t step = 0;  // of the checkpoint
   std::string data;
   EvalResult result;
+  InputFacts facts;       // of the data
+  ResolveReport changes;  // that the edits made
 };
 
 /// Restores the newest good checkpoint and runs all of the text through the model once. Throws
@@ -42,8 +44,8 @@ struct RunEvaluation {
 RunEvaluation evaluate_run(const EvalRunOptions& options);
 
 std::string to_text(const RunEvaluation& evaluation);
-/// {step, data, num_targets, num_bytes, byte_entropy_bits, metrics: {loss, ...}}; byte_entropy_bits
-/// is null where it is not known.
+/// {step, data, num_files, num_skipped, skipped: {reason: count}, num_targets, num_bytes,
+/// byte_entropy_bits, metrics: {loss, ...}}; byte_entropy_bits is null where it is not known.
 nlohmann::ordered_json to_json(const RunEvaluation& evaluation);
 
 }  // namespace axle

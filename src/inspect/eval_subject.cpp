@@ -92,15 +92,19 @@ void refuse(std::string_view flag, bool is_set, std::string_view kind) {
 
 }  // namespace
 
-EvalSubject parse_eval_subject(std::string_view text, const std::string& source) {
+EvalSubject parse_eval_subject(std::string_view text, const std::string& source,
+                               ResolveReport* changes) {
   const Json document = parse_yaml(text, source);
   if (!document.is_object() || document.empty()) {
     throw ConfigError(source +
                       ": expected {class: Name, config: {...}}, {model: {...}, learner: {...}} or "
                       "{recipe: NAME}");
   }
-  if (is_recipe_file(document))
-    return resolve_config({.recipe = {}, .files = {{source, std::string(text)}}}).config;
+  if (is_recipe_file(document)) {
+    Resolved resolved = resolve_config({.recipe = {}, .files = {{source, std::string(text)}}});
+    if (changes) *changes = std::move(resolved.report);
+    return std::move(resolved.config);
+  }
   try {
     if (!document.contains("class")) {
       Trainer::Config config;
@@ -117,14 +121,14 @@ EvalSubject parse_eval_subject(std::string_view text, const std::string& source)
   return parse_layer_file(text, source);
 }
 
-EvalSubject read_eval_subject(const std::string& file_or_recipe) {
+EvalSubject read_eval_subject(const std::string& file_or_recipe, ResolveReport* changes) {
   const std::vector<std::string> recipes = recipe_names();
   if (!path_exists(file_or_recipe)) {
     if (std::ranges::count(recipes, file_or_recipe)) return recipe(file_or_recipe);
     throw ConfigError(fmt::format("{}: expected a file or a recipe, got nothing of that name{}",
                                   file_or_recipe, suggest(file_or_recipe, recipes)));
   }
-  return parse_eval_subject(read_user_file(file_or_recipe), file_or_recipe);
+  return parse_eval_subject(read_user_file(file_or_recipe), file_or_recipe, changes);
 }
 
 std::string_view kind_of(const EvalSubject& subject) {

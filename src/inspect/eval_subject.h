@@ -10,6 +10,7 @@
 #include "inspect/eval_layer_files.h"
 #include "layers/activation.h"
 #include "learn/learner.h"
+#include "recipes/resolve.h"
 #include "train/trainer.h"
 
 namespace axle {
@@ -19,11 +20,13 @@ using EvalSubject = std::variant<LayerFile, Schedule, Activation, Child<Learner>
 /// Reads YAML. {class: Name, config: {...}}: a layer (with dims: and options of its slot), a
 /// schedule or activation, an optimizer (which stands in a learner without transforms) or a
 /// learner. Anything else is a file of --config: a recipe with changes, or fields of a trainer such
-/// as {model: ..., learner: ...}. Throws ConfigError at `source`.
-EvalSubject parse_eval_subject(std::string_view text, const std::string& source);
+/// as {model: ..., learner: ...}; what it rewrites goes into `changes`. Throws ConfigError at
+/// `source`.
+EvalSubject parse_eval_subject(std::string_view text, const std::string& source,
+                               ResolveReport* changes = nullptr);
 
 /// The same from a file, or a recipe by its name. Throws ConfigError if there is neither.
-EvalSubject read_eval_subject(const std::string& file_or_recipe);
+EvalSubject read_eval_subject(const std::string& file_or_recipe, ResolveReport* changes = nullptr);
 
 /// "a layer", "a schedule", "an activation", "a learner", "a training run".
 std::string_view kind_of(const EvalSubject& subject);

@@ -3,18 +3,14 @@
 #include <gmock/gmock.h>
 
 #include "inspect/parallelism_test.h"
-#include "runtime/plugin.h"
+#include "testing/needs_plugin.h"
 
 namespace axle {
 namespace {
 
 class ParallelismOn : public testing::TestWithParam<const char*> {
  protected:
-  void SetUp() override {
-    const PluginPolicy policy = plugin_policy(parse_target(GetParam()).accelerator.platform);
-    if (!find_plugin(policy))
-      GTEST_SKIP() << "no " << policy.platform << " plugin: " << policy.how_to_get;
-  }
+  void SetUp() override { AXLE_NEEDS_PLUGIN(parse_target(GetParam()).accelerator.platform); }
   CompileReport report(const std::string& mesh, const std::string& yaml) {
     return report_of_small(GetParam(), mesh, yaml, "bf16");
   }

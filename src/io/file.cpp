@@ -13,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include "io/file_kind.h"
 #include "io/file_reader.h"
 
 namespace axle {
@@ -176,7 +177,7 @@ void rename_durably(const fs::path& from, const fs::path& to) {
 }
 
 void truncate_file(const fs::path& path, int64_t size) {
-  const Descriptor file(path, O_WRONLY, "open");
+  const Descriptor file(path, O_WRONLY | O_NONBLOCK, "open");
   if (::ftruncate(file.get(), size) != 0) fail_storage(path, "truncate", errno);
   sync_descriptor(file.get(), path);
 }
@@ -217,8 +218,18 @@ void sync_directory(const fs::path& path) {
 FileWriter::FileWriter(const fs::path& path, WriteMode mode, const fs::path& shown_as)
     : path_(shown_as.empty() ? path : shown_as) {
   constexpr int kFlags[] = {O_CREAT | O_TRUNC, O_CREAT | O_APPEND, 0};  // by mode
-  fd_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | kFlags[static_cast<int>(mode)], 0666);
+  // Opening a FIFO would wait for its reader.
+  constexpr int kAlways = O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  if (mode != WriteMode::kExisting) check_regular(path);
+  fd_ = ::open(path.c_str(), kAlways | kFlags[static_cast<int>(mode)], 0666);
+  if (fd_ < 0 && errno == ENXIO) {
+    throw StorageError(fmt::format(
+        "{}: expected a FIFO or device with somebody at its other end, got nobody; start the "
+        "reader first",
+        path_.string()));
+  }
   if (fd_ < 0) fail_storage(path_, "open for writing", errno);
+  ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) & ~O_NONBLOCK);  // writing may wait
   if (mode == WriteMode::kAppend) size_ = file_bytes(path);
 }
 

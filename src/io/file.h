@@ -68,7 +68,8 @@ bool is_open_at(int fd, const std::filesystem::path& path);
 /// Puts `bytes` into `path` so that a reader, or a restart after a crash, sees the old file or the
 /// new one, never a part: written to a temporary beside it, flushed to the disk, renamed over it,
 /// the folder flushed. Of a link the file that it names is replaced. What cannot be replaced, a
-/// device or a FIFO, is opened and written to; a folder is refused.
+/// device or a FIFO, is opened and written to; a folder is refused, and so is a FIFO that nobody
+/// reads, without waiting.
 void replace_file(const std::filesystem::path& path, std::string_view bytes);
 /// The same for content that is written piece by piece: `fill` writes all of it.
 void write_atomically(const std::filesystem::path& path,
@@ -93,8 +94,8 @@ void remove_tree(const std::filesystem::path& path);
 void sync_directory(const std::filesystem::path& path);
 
 enum class WriteMode {
-  kTruncate,  // from the start, created if missing
-  kAppend,    // from the end, created if missing
+  kTruncate,  // from the start, created if missing; a regular file
+  kAppend,    // from the end, created if missing; a regular file
   kExisting   // whatever is there already: a device, a FIFO
 };
 

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "io/file.h"
+#include "io/file_kind.h"
 
 namespace axle {
 namespace {
@@ -53,8 +54,9 @@ void FileLock::open_folder() {
 
 void FileLock::open_file() {
   if (fd_ >= 0) ::close(fd_);
-  fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
   if (fd_ < 0) fail_storage(path_, "open the lock file", errno);
+  check_regular(fd_, path_);
 }
 
 // False if another process holds the folder, whose lock file has been removed.

@@ -13,18 +13,12 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "io/file.h"
+#include "io/file_kind.h"
 
 namespace axle {
 namespace {
 
 constexpr size_t kPieceBytes = size_t{1} << 20;
-
-const char* kind_name(mode_t mode) {
-  return S_ISDIR(mode)    ? "a folder"
-         : S_ISFIFO(mode) ? "a FIFO"
-         : S_ISSOCK(mode) ? "a socket"
-                          : "a device";
-}
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "io/file_lock.h"
 #include "io/file_reader.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"
@@ -142,6 +143,39 @@ TEST(File, AFifoIsWrittenThrough) {
   }
   EXPECT_TRUE(fs::is_symlink(dir / "link"));
   ::close(reader);
+}
+
+// Opening it would wait for a reader: for ever, and whatever signal comes.
+TEST(File, AFifoThatNobodyReadsIsRefused) {
+  const TempDir dir;
+  const std::string fifo = dir / "fifo";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  fs::create_symlink("fifo", dir / "link");
+  for (const std::string& path : {fifo, dir / "link"}) {
+    EXPECT_EQ(error_of<StorageError>([&] { replace_file(path, "x"); }),
+              path +
+                  ": expected a FIFO or device with somebody at its other end, got nobody; "
+                  "start the reader first");
+    EXPECT_NE(error_of<StorageError>([&] { truncate_file(path, 0); }), "no error");
+  }
+}
+
+TEST(File, AppendedAndNewFilesAreRegular) {
+  const TempDir dir;
+  const std::string fifo = dir / "fifo";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  for (const bool is_read : {false, true}) {
+    const int reader = is_read ? ::open(fifo.c_str(), O_RDONLY | O_NONBLOCK) : -1;
+    for (const WriteMode mode : {WriteMode::kTruncate, WriteMode::kAppend}) {
+      EXPECT_EQ(error_of<StorageError>([&] { FileWriter(fifo, mode); }),
+                fifo + ": expected a regular file, got a FIFO");
+      EXPECT_EQ(error_of<StorageError>([&] { FileWriter("/dev/null", mode); }),
+                "/dev/null: expected a regular file, got a device");
+    }
+    EXPECT_EQ(error_of<StorageError>([&] { FileLock{fs::path(fifo)}; }),
+              fifo + ": expected a regular file, got a FIFO");
+    ::close(reader);
+  }
 }
 
 TEST(File, WhatAProcessHasOpenIsWrittenThrough) {

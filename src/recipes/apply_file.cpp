@@ -21,7 +21,7 @@ auto at_entry(const RecipeFileEntry& entry, F f) {
   try {
     return f();
   } catch (const ConfigError& error) {
-    throw ConfigError(entry.where + ": " + error.what());
+    throw ConfigError(located(entry.where, error.what()));
   }
 }
 
@@ -98,13 +98,18 @@ void apply_modifier(const RecipeFileEntry& entry, Trainer::Config& config, Resol
 
 }  // namespace
 
-void apply_file(const RecipeFile& file, Trainer::Config& config, ResolveReport& report) {
-  for (const auto& entry : file.replace)
-    at_entry(entry, [&] { apply_replace(entry, config, report); });
-  for (const auto& entry : file.modify)
-    at_entry(entry, [&] { apply_modifier(entry, config, report); });
-  for (const auto& entry : file.set)
-    std::ranges::move(set_entry(entry, config), std::back_inserter(report.replaced));
+void apply_file(const RecipeFile& file, Trainer::Config& config, ResolveReport& report,
+                Mistakes& mistakes) {
+  const auto each = [&](const std::vector<RecipeFileEntry>& entries, auto apply) {
+    for (const auto& entry : entries)
+      mistakes.attempt([&] { at_entry(entry, [&] { apply(entry, config, report); }); });
+  };
+  each(file.replace, apply_replace);
+  each(file.modify, apply_modifier);
+  for (const auto& entry : file.set) {
+    mistakes.attempt(
+        [&] { std::ranges::move(set_entry(entry, config), std::back_inserter(report.replaced)); });
+  }
 }
 
 std::vector<Replaced> set_entry(const RecipeFileEntry& entry, Trainer::Config& config) {

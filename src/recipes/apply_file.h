@@ -1,13 +1,15 @@
 // The sections of a recipe file, applied to a config.
 #pragma once
 
+#include "config/mistakes.h"
 #include "recipes/recipe_file.h"
 #include "recipes/resolve.h"
 
 namespace axle {
 
-/// Applies `replace`, `modify` and `set`, in this order. Throws ConfigError "<file>:<line>: ...".
-void apply_file(const RecipeFile& file, Trainer::Config& config, ResolveReport& report);
+/// Applies `replace`, `modify` and `set`, in this order. Mistakes read "<file>:<line>: ...".
+void apply_file(const RecipeFile& file, Trainer::Config& config, ResolveReport& report,
+                Mistakes& mistakes);
 
 /// Sets the field that an entry of the section `set` names. Throws ConfigError
 /// "<file>:<line>: ...".

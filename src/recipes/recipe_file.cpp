@@ -17,15 +17,18 @@ using Json = nlohmann::ordered_json;
 
 const std::vector<std::string> kSections = {"recipe", "replace", "modify", "set"};
 
-// Every key is a field of a trainer's config: no section has such a name.
+// It has a field of a trainer's config and no section; no section has the name of a field.
 bool is_whole_config(const Json& document) {
   const auto& fields = Trainer::Config::config_type().fields;
   const auto is_field = [&](const auto& item) {
     return std::ranges::count(fields, std::string_view(item.key()), &Field::name) > 0;
   };
+  const auto is_section = [](const auto& item) {
+    return std::ranges::count(kSections, item.key()) > 0;
+  };
   const auto items = document.items();
-  return document.is_object() && !document.empty() &&
-         std::all_of(items.begin(), items.end(), is_field);
+  return document.is_object() && std::any_of(items.begin(), items.end(), is_field) &&
+         std::none_of(items.begin(), items.end(), is_section);
 }
 
 class Parser {

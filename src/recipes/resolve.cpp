@@ -29,19 +29,19 @@ bool sets_rules(const std::string& path) { return path.starts_with("mesh_rules")
 
 // The rules as files and edits leave them: rules come first, whatever sets them.
 bool set_rules(const std::vector<RecipeFile>& files, const std::vector<Edit>& edits,
-               Trainer::Config& config) {
+               Trainer::Config& config, Mistakes& mistakes) {
   bool any = false;
   for (const RecipeFile& file : files) {
     for (const RecipeFileEntry& entry : file.set) {
       if (!sets_rules(entry.key)) continue;
-      set_entry(entry, config);
+      mistakes.attempt([&] { set_entry(entry, config); });
       any = true;
     }
   }
   for (const Edit& edit : edits) {
     const auto* field = std::get_if<SetField>(&edit);
     if (!field || !sets_rules(field->path)) continue;
-    set(config, field->path, field->text);
+    mistakes.attempt([&] { set(config, field->path, field->text); });
     any = true;
   }
   return any;
@@ -69,12 +69,13 @@ std::string rule_that_would_change(const Trainer::Config& config, const std::str
   return {};
 }
 
-Trainer::Config whole_tree(const nlohmann::ordered_json& document, const std::string& source) {
+Trainer::Config whole_tree(const nlohmann::ordered_json& document, const std::string& source,
+                           Mistakes& mistakes) {
   Trainer::Config config;
   try {
     from_json(config, document);
   } catch (const ConfigError& error) {
-    throw ConfigError(source + ": " + error.what());
+    mistakes.add(located(source, error.what()));
   }
   return config;
 }
@@ -86,6 +87,13 @@ void append(std::string& out, std::string_view title, const std::vector<std::str
 }  // namespace
 
 Resolved resolve_config(const ResolveRequest& request) {
+  Mistakes mistakes;
+  Resolved out = resolve_config(request, mistakes);
+  mistakes.throw_any();
+  return out;
+}
+
+Resolved resolve_config(const ResolveRequest& request, Mistakes& mistakes) {
   Resolved out{.config = {},
                .report = {.recipe = request.recipe, .machine = request.machine, .mesh_rule = {}}};
   std::vector<RecipeFile> files;
@@ -103,22 +111,23 @@ Resolved resolve_config(const ResolveRequest& request) {
                     tree_source, request.recipe));
   }
   if (tree) {
-    out.config = whole_tree(*tree->config, tree_source);
+    out.config = whole_tree(*tree->config, tree_source, mistakes);
   } else if (out.report.recipe.empty()) {
     throw ConfigError(fmt::format("RECIPE: expected one of {}, or a file with 'recipe:', got none",
                                   join(recipe_names(), ", ")));
   } else {
     out.config = recipe(out.report.recipe);
   }
-  if (set_rules(files, request.edits, out.config) || !tree)
-    apply_rules(out.config, out.report);
+  if (set_rules(files, request.edits, out.config, mistakes) || !tree)
+    mistakes.attempt([&] { apply_rules(out.config, out.report); });
   else
     out.report.kept_from_rule = rule_that_would_change(out.config, request.machine);
-  for (const RecipeFile& file : files) apply_file(file, out.config, out.report);
+  for (const RecipeFile& file : files) apply_file(file, out.config, out.report, mistakes);
   for (const Edit& edit : request.edits) {
-    std::visit([&](const auto& e) { apply(e, out.config, out.report); }, edit);
+    mistakes.attempt(
+        [&] { std::visit([&](const auto& e) { apply(e, out.config, out.report); }, edit); });
   }
-  complete_evaler_inputs(out.config);
+  mistakes.attempt([&] { complete_evaler_inputs(out.config); });
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "config/mistakes.h"
 #include "config/replace.h"
 #include "recipes/host_machine.h"
 #include "train/trainer.h"
@@ -62,9 +63,12 @@ struct Resolved {
 /// Applies, in this order: recipe, mesh rule, then of each file replace, modify and set, then the
 /// edits; at last evalers take over from the input what they leave open (evaler_inputs.h). Rules
 /// that a file or an edit sets take the place of the recipe's. A file with a whole config stands
-/// for recipe and mesh rule, unless something sets rules beside it. Throws ConfigError, where a
-/// file is to blame as "<file>:<line>: ...".
+/// for recipe and mesh rule, unless something sets rules beside it. Throws ConfigError with a line
+/// for each mistake, where a file is to blame as "<file>:<line>: ...".
 Resolved resolve_config(const ResolveRequest& request);
+/// The same; what can't be applied is left out and told of in `mistakes`. Throws ConfigError where
+/// there is nothing to apply it to: no recipe, or a file that can't be parsed.
+Resolved resolve_config(const ResolveRequest& request, Mistakes& mistakes);
 
 /// Text of a file for --config that gives exactly this config.
 std::string to_config_file(const std::string& recipe, const Trainer::Config& config);

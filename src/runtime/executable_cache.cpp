@@ -34,12 +34,11 @@ constexpr const char* kTemporary = ".XXXXXX";   // behind the name of what it be
 constexpr auto kStale = std::chrono::hours(1);  // a temporary of a process that was killed
 constexpr const char* kVariable = "AXLE_COMPILE_CACHE";
 
-std::optional<std::string> read_if_there(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
+// What can't be read, is no regular file or is longer counts as missing.
+std::optional<std::string> read_if_there(const fs::path& path, int64_t max_bytes) {
   try {
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  } catch (const std::ios_base::failure&) {  // a folder, or a disk that fails
+    return read_file(path, max_bytes);
+  } catch (const StorageError&) {
     return std::nullopt;
   }
 }
@@ -104,8 +103,9 @@ std::string plugin_hash(const fs::path& plugin, const fs::path& cache_dir) {
   const auto identity =
       fmt::format("{}\n{}\n{}\n", plugin.string(), fs::file_size(plugin), changed);
   const auto note = cache_dir / fmt::format("plugin-{:016x}.sha256", xxh3_64(identity));
-  if (const auto known = read_if_there(note);
-      known && known->starts_with(identity) && known->size() == identity.size() + 64) {
+  const auto note_bytes = static_cast<int64_t>(identity.size()) + 64;
+  if (const auto known = read_if_there(note, note_bytes);
+      known && known->starts_with(identity) && std::ssize(*known) == note_bytes) {
     return known->substr(identity.size());
   }
   std::string hash = sha256_of_file(plugin);
@@ -144,7 +144,7 @@ std::string ExecutableCache::key(const Plugin& plugin, const Topology& topology,
 }
 
 std::optional<std::string> ExecutableCache::read(const std::string& key) const {
-  auto bytes = read_if_there(path(key));
+  auto bytes = read_if_there(path(key), limits_.bytes);
   if (!bytes || bytes->size() < kHeaderSize || !bytes->starts_with(kMagic)) return std::nullopt;
   std::string executable = bytes->substr(kHeaderSize);
   if (bytes->substr(kMagic.size(), 65) != sha256_hex(executable) + "\n") return std::nullopt;

@@ -1,10 +1,12 @@
 #include "runtime/executable_cache.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <fstream>
+#include <functional>
 #include <thread>
 
 #include "base/error.h"
@@ -59,6 +61,44 @@ TEST_F(ExecutableCacheTest, DamagedEntriesCountAsMissing) {
   }
   cache.write("k", "anew");
   EXPECT_EQ(cache.read("k"), "anew");
+}
+
+// Opening a FIFO waits for its writer, and /dev/zero has no end.
+TEST_F(ExecutableCacheTest, WhatIsNoFileCountsAsMissing) {
+  const ExecutableCache cache(dir_);
+  cache.write("k", "an executable");
+  const auto plugin = dir_ / "plugin.so";
+  overwrite(plugin, "a plugin");
+  plugin_hash(plugin, dir_ / "notes");
+  const fs::path entry = cache.path("k"), note = fs::directory_iterator(dir_ / "notes")->path();
+  const std::pair<const char*, std::function<void(const fs::path&)>> kKinds[] = {
+      {"a FIFO", [](const fs::path& at) { ASSERT_EQ(::mkfifo(at.c_str(), 0600), 0); }},
+      {"a link to a FIFO",
+       [&](const fs::path& at) {
+         ASSERT_EQ(::mkfifo((dir_ / "fifo").c_str(), 0600), 0);
+         fs::create_symlink(dir_ / "fifo", at);
+       }},
+      {"a link to /dev/zero", [](const fs::path& at) { fs::create_symlink("/dev/zero", at); }},
+      {"a link to itself", [](const fs::path& at) { fs::create_symlink(at.filename(), at); }},
+      {"a long file", [](const fs::path& at) {
+         std::ofstream(at) << "x";
+         fs::resize_file(at, uintmax_t{1} << 40);
+       }}};
+  for (const auto& [kind, make] : kKinds) {
+    for (const fs::path& path : {entry, note}) {
+      fs::remove(path);
+      fs::remove(dir_ / "fifo");
+      make(path);
+      EXPECT_EQ(cache.read("k"), std::nullopt) << kind;
+      EXPECT_EQ(plugin_hash(plugin, dir_ / "notes"), sha256_hex("a plugin")) << kind;
+    }
+    cache.write("k", "anew");
+    EXPECT_EQ(cache.read("k"), "anew") << kind;
+    EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(note))) << kind;
+  }
+  fs::remove(entry);
+  fs::create_directory(entry);
+  EXPECT_EQ(cache.read("k"), std::nullopt) << "a folder";
 }
 
 TEST_F(ExecutableCacheTest, WhatCannotBeWrittenIsNamed) {

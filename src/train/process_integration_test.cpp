@@ -7,29 +7,57 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <mutex>
 
 #include "base/error.h"
 #include "config/register.h"
 #include "config/serialize.h"
 #include "io/file.h"
+#include "runtime/pjrt_abi_executable.h"
+#include "runtime/plugin.h"
 #include "train/train_process_test.h"
 
 namespace axle {
 
 AXLE_REGISTER(Gate)
 
-Gate::Gate(const Config& cfg, const Dims&, const Scope&) : steps_(cfg.steps) { hold_at(0); }
+namespace {
+
+void hold(std::string_view at) {
+  fmt::print("at the gate of {}\n", at);
+  std::fflush(stdout);
+  char go = 0;
+  if (::read(STDIN_FILENO, &go, 1) != 1) _exit(99);  // the test is gone
+}
+
+// The plugin's call, and the one that holds before it.
+using Call = pjrt::Error* (*)(void*);
+Call g_compile = nullptr;
+pjrt::Error* hold_and_compile(void* args) {
+  static std::once_flag held;
+  std::call_once(held, [] { hold("the compiler"); });
+  return g_compile(args);
+}
+
+void hold_in_compiler() {
+  auto& slot = const_cast<pjrt::Api&>(load_plugin("cpu").api()).slots[pjrt::ClientCompile::kSlot];
+  g_compile = reinterpret_cast<Call>(slot);
+  slot = reinterpret_cast<void*>(&hold_and_compile);
+}
+
+}  // namespace
+
+Gate::Gate(const Config& cfg, const Dims&, const Scope&) : steps_(cfg.steps) {
+  if (cfg.compiler) hold_in_compiler();
+  hold_at(0);
+}
 
 void Gate::write(const StepRecord& record) {
   if (record.split.empty()) hold_at(record.step);
 }
 
 void Gate::hold_at(int64_t step) const {
-  if (!std::ranges::count(steps_, step)) return;
-  fmt::print("at the gate of step {}\n", step);
-  std::fflush(stdout);
-  char go = 0;
-  if (::read(STDIN_FILENO, &go, 1) != 1) _exit(99);  // the test is gone
+  if (std::ranges::count(steps_, step)) hold(fmt::format("step {}", step));
 }
 
 int train_in_this_process(const std::vector<std::string>& arguments) {
@@ -100,6 +128,7 @@ bool TrainProcess::wait_for(std::string_view text) {
 bool TrainProcess::wait_at_gate(int64_t step) {
   return wait_for(fmt::format("at the gate of step {}\n", step));
 }
+bool TrainProcess::wait_at_compiler() { return wait_for("at the gate of the compiler\n"); }
 void TrainProcess::open_gate() {
   if (::write(gate_fd_, "g", 1) != 1) throw StorageError("the gate is broken");
 }

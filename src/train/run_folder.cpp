@@ -11,6 +11,7 @@
 #include "config/print.h"
 #include "config/serialize.h"
 #include "io/file.h"
+#include "io/file_kind.h"
 
 namespace axle {
 namespace {
@@ -35,7 +36,9 @@ bool is_safe_change(std::string_view path) {
 }
 
 RunFolder::RunFolder(std::filesystem::path dir)
-    : dir_(std::move(dir)), created_(make_directories(dir_)), lock_(dir_ / "lock") {}
+    : dir_(std::move(dir)), created_(make_directories(dir_)), lock_(dir_ / "lock") {
+  for (const auto& file : {config_file(), dir_ / "metrics.jsonl"}) check_regular(file);
+}
 
 RunFolder::~RunFolder() {
   // Folders go only while they are empty: a checkpoint stays, and so does whatever others put here.

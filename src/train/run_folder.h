@@ -20,7 +20,8 @@ struct AllowedChanges {
 /// was kept there: a start that is refused leaves nothing behind.
 class RunFolder {
  public:
-  /// Creates the folder where missing. Throws StorageError if another process holds it.
+  /// Creates the folder where missing. Throws StorageError if another process holds it, and for
+  /// files of a run in it that are no regular ones.
   explicit RunFolder(std::filesystem::path dir);
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <functional>
 
@@ -32,6 +33,20 @@ TEST(RunFolder, IsHeldByOneRun) {
                 HasSubstr("expected a folder that no other run uses"));
   }
   const RunFolder again(path);
+}
+
+TEST(RunFolder, ItsFilesAreRegular) {
+  for (const char* name : {"config.yaml", "metrics.jsonl", "lock"}) {
+    const TempDir dir;
+    const std::string path = dir / name;
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    EXPECT_EQ(error_of<StorageError>([&] { RunFolder folder(dir.path()); }),
+              path + ": expected a regular file, got a FIFO");
+    std::filesystem::remove(path);
+    std::filesystem::create_symlink("/dev/null", path);
+    EXPECT_EQ(error_of<StorageError>([&] { RunFolder folder(dir.path()); }),
+              path + ": expected a regular file, got a device");
+  }
 }
 
 TEST(RunFolder, WhereNothingWasKeptNothingStays) {

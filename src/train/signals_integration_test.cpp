@@ -1,8 +1,5 @@
 // Signals that ask for an end: the run saves, ends with the code that says so, and can go on.
-#include <fcntl.h>
 #include <gmock/gmock.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <cstring>
@@ -102,28 +99,18 @@ TEST_P(Signals, AfterARestoreLeaveTheCheckpointAsItIs) {
   EXPECT_EQ(std::filesystem::last_write_time(checkpoint), written);
 }
 
-// A compilation lasts as long as the test wants if the cache's entry is a pipe.
 TEST_P(Signals, WhileItCompilesEndTheRunBehindIt) {
   AXLE_NEEDS_PLUGIN("cpu");
   const TempDir dir;
   Trainer::Config config = tiny_config();
   config.max_steps = 1;
   config.evalers.clear();
-  TrainProcess first(config, dir.path(), "first", "cpu");
-  ASSERT_EQ(first.wait(), 0) << first.output();
-  std::filesystem::path entry;
-  for (const auto& path : list_directory(dir.path() / "cache"))
-    if (path.extension() == ".axlexe") entry = path;
-  ASSERT_TRUE(std::filesystem::remove(entry));
-  ASSERT_EQ(::mkfifo(entry.c_str(), 0600), 0);
-
+  config.writers["gate"] = Gate::Config{.compiler = true};
   TrainProcess run(config, dir.path(), "stopped", "cpu");
-  const int pipe = ::open(entry.c_str(), O_WRONLY | O_CLOEXEC);  // until it is read
-  ASSERT_GE(pipe, 0);
+  ASSERT_TRUE(run.wait_at_compiler()) << run.output();
   run.signal(GetParam().number);
-  const bool heard = run.wait_for(kHeard);
-  ::close(pipe);
-  EXPECT_TRUE(heard);
+  EXPECT_TRUE(run.wait_for(kHeard)) << run.output();  // while it compiles, not behind that
+  run.open_gate();
   EXPECT_EQ(run.wait(), static_cast<int>(GetParam().code)) << run.output();
   EXPECT_THAT(run.output(), HasSubstr("compiled the step for 1 device"));
   EXPECT_THAT(run.output(), HasSubstr("stopped by a signal before step 1, with nothing new"));

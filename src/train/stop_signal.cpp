@@ -1,5 +1,6 @@
 #include "train/stop_signal.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,6 +12,8 @@ namespace axle {
 namespace {
 
 volatile std::sig_atomic_t g_signal = 0;
+// Standard error as it was at first: while a plugin compiles, what is written to it is held back.
+volatile std::sig_atomic_t g_console = STDERR_FILENO;
 
 extern "C" void on_signal(int signal) {
   if (g_signal != 0) {
@@ -20,7 +23,7 @@ extern "C" void on_signal(int signal) {
   g_signal = signal;
   constexpr std::string_view kLine = "\nstopping as soon as can be; Ctrl-C again ends at once\n";
   const int error = errno;
-  [[maybe_unused]] const ssize_t n = write(STDERR_FILENO, kLine.data(), kLine.size());
+  [[maybe_unused]] const ssize_t n = write(g_console, kLine.data(), kLine.size());
   errno = error;
 }
 
@@ -42,6 +45,8 @@ struct StopSignal::Saved {
 
 StopSignal::StopSignal() : saved_(new Saved) {
   g_signal = 0;
+  if (const int copy = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1); copy >= 0)
+    g_console = copy;
   for (size_t i = 0; i < kRows.size(); ++i) {
     const auto [signal, handler] = kRows[i];
     struct sigaction& before = saved_->actions[i];
@@ -58,6 +63,8 @@ StopSignal::~StopSignal() {
   for (size_t i = 0; i < kRows.size(); ++i)
     sigaction(kRows[i].signal, &saved_->actions[i], nullptr);
   delete saved_;
+  if (g_console != STDERR_FILENO) ::close(g_console);
+  g_console = STDERR_FILENO;
 }
 
 ExitCode StopSignal::requested() const {

@@ -28,7 +28,9 @@ class Gate final : public SummaryWriter {
   struct Config {
     /// After the records of these steps; 0: before the first step, with the state in place.
     std::vector<int64_t> steps = {};
-    AXLE_CONFIG(Gate, steps)
+    /// In the first compilation by the plugin "cpu" too, which is under way then.
+    bool compiler = false;
+    AXLE_CONFIG(Gate, steps, compiler)
   };
   Gate(const Config& cfg, const Dims& dims, const Scope& scope);
   void write(const StepRecord& record) override;
@@ -53,6 +55,7 @@ class TrainProcess {
   bool wait_for(std::string_view text);
   /// Waits for the gate of `step`.
   bool wait_at_gate(int64_t step);
+  bool wait_at_compiler();
   void open_gate();
   /// From now on nobody reads what it prints, as when a terminal goes.
   void close_output();

@@ -97,7 +97,9 @@ TEST_F(TrainerFinite, WhatTheUpdateBringsInIsCaughtAtItsStepAndNamed) {
 TEST_F(TrainerFinite, AStateThatWasNeverFiniteIsNotSaved) {
   Trainer::Config config = config_of(3);
   config.evalers.clear();
-  config.model.options.init = Init(Constant{.value = 1e300});  // infinite in f32
+  // Its largest draws are infinite.
+  config.model.options.init = Init(
+      VarianceScaling{.scale = 3e38, .fan = Fan::kNone, .distribution = Distribution::kNormal});
   const Ended ended = train(config);
   EXPECT_EQ(ended.code, ExitCode::kValidationFailed);
   EXPECT_THAT(ended.error, HasSubstr("the state could not be saved"));

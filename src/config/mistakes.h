@@ -1,0 +1,56 @@
+// Mistakes of one text or command line, collected so that they are told together.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace axle {
+
+class Mistakes {
+ public:
+  /// More than these help nobody, and a hostile text may hold millions.
+  static constexpr size_t kMax = 20;
+
+  /// The lines of a message, each once.
+  void add(std::string_view message) {
+    for (const std::string_view line : split(message, '\n')) {
+      if (std::ranges::count(lines_, line) == 0) lines_.emplace_back(line);
+    }
+  }
+  /// fn(); a ConfigError of it is added. Throws all of them once there are kMax.
+  template <class F>
+  void attempt(F fn) {
+    try {
+      return fn();
+    } catch (const ConfigError& error) {
+      add(error.what());
+    }
+    if (lines_.size() < kMax) return;
+    add("the text behind this was not looked at");
+    throw_any();
+  }
+  size_t size() const { return lines_.size(); }
+  std::vector<std::string> take() { return std::move(lines_); }
+  /// Throws one ConfigError of all lines, if there are any.
+  void throw_any() const {
+    if (!lines_.empty()) throw ConfigError(join(lines_, "\n"));
+  }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
+/// A message with `where` in front of each line.
+inline std::string located(std::string_view where, std::string_view message) {
+  std::string out;
+  for (const std::string_view line : split(message, '\n'))
+    out.append(out.empty() ? "" : "\n").append(where).append(": ").append(line);
+  return out;
+}
+
+}  // namespace axle

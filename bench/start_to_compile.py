@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """How long `axle train` takes before its first call of the compiler, the whole path of the real program: loading,
-config, input, plugin, tracing, folder. Initial values are drawn and the peak is measured beside or behind the compiler.
+config, input, evaluations, plugin, tracing, folder. Initial values are drawn and the peak is measured beside or behind
+the compiler.
 
   bench/start_to_compile.py [--axle build/release/axle] [--runs 9] [RECIPE...]
 
-Prints the median and the range of so many starts for each recipe, and the same of the whole time to the end of the
-first step where the compiler's result is already in the cache.
+For each recipe, on synthetic data and on 4 MB of text (words of a seeded generator), with the evaluations of the recipe:
+the median and the range of so many starts, and the same of the whole run of one step, its evaluation and its checkpoint,
+where the compiler's results are already in the cache.
 """
 
 import argparse
 import pathlib
+import random
 import re
 import statistics
 import subprocess
@@ -20,10 +23,21 @@ import time
 BEGUN = re.compile(r"begun ([0-9.]+) s after the start of the program")
 
 
-def start(axle, recipe, cache, folder):
+TEXT_BYTES = 4_000_000
+
+
+def write_text(path):
+    """Lines of words of a seeded generator."""
+    generator = random.Random(0)
+    words = ["".join(generator.choices("abcdefghijklmnopqrstuvwxyz", k=generator.randint(2, 9))) for _ in range(2000)]
+    with path.open("w") as out:
+        while out.tell() < TEXT_BYTES:
+            out.write(" ".join(generator.choices(words, k=60)) + "\n")
+
+
+def start(axle, recipe, data, cache, folder):
     """Seconds from the start of the process to the compiler's begin, and to the process's end."""
-    command = [axle, "train", recipe, "--data", "synthetic", "--steps", "1", "--dir", str(folder), "--compile-cache", cache]
-    command += ["--set", "evalers={}"]
+    command = [axle, "train", recipe, "--data", data, "--steps", "1", "--dir", str(folder), "--compile-cache", cache]
     begin = time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True)
     end = time.monotonic() - begin
@@ -44,17 +58,20 @@ def main():
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("recipes", nargs="*", default=["quickstart"], metavar="RECIPE")
     arguments = parser.parse_args()
-    for recipe in arguments.recipes:
-        with tempfile.TemporaryDirectory() as scratch:
-            scratch = pathlib.Path(scratch)
-            begun, whole = [], []
-            for i in range(arguments.runs + 1):
-                seconds, end = start(arguments.axle, recipe, str(scratch / "cache"), scratch / f"run{i}")
-                if i > 0:  # the first one compiles
-                    begun.append(seconds)
-                    whole.append(end)
-        print(line(f"{recipe}: process start to compile call", begun))
-        print(line(f"{recipe}: one step, program from the cache, checkpoint saved", whole))
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch)
+        write_text(scratch / "text.txt")
+        for recipe in arguments.recipes:
+            for kind, data in (("synthetic", "synthetic"), ("text", str(scratch / "text.txt"))):
+                begun, whole = [], []
+                for i in range(arguments.runs + 1):
+                    folder = scratch / f"{recipe}-{kind}-{i}"
+                    seconds, end = start(arguments.axle, recipe, data, str(scratch / "cache"), folder)
+                    if i > 0:  # the first one compiles
+                        begun.append(seconds)
+                        whole.append(end)
+                print(line(f"{recipe}, {kind}: process start to compile call", begun))
+                print(line(f"{recipe}, {kind}: one step, evaluation and checkpoint, programs from the cache", whole))
 
 
 if __name__ == "__main__":

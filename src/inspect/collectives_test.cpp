@@ -300,6 +300,17 @@ TEST(Collectives, StackedGradientsAreNamedByWhatMadeThem) {
   EXPECT_EQ(all[0].op, "dot_general + reduce_sum");
 }
 
+// Each sum of the last one twice: 2^200 ways back, none of which has a name.
+TEST(Collectives, ManyWaysToNoNameEnd) {
+  HloWriter w;
+  const ProtoWriter one = array_shape({4});
+  int64_t x = w.parameter(one);
+  for (int i = 0; i < 200; ++i) x = w.add("add", one, {x, x});
+  w.add("all-reduce", tuple_shape({one, one}), {x, x}, grouped(kOverData));
+  w.end("main");
+  EXPECT_EQ(read(w).at(0).layer, "");
+}
+
 TEST(Collectives, CountersThatRunTooFarAreNotCounted) {
   constexpr int64_t kLeast = std::numeric_limits<int64_t>::min(),
                     kMost = std::numeric_limits<int64_t>::max();

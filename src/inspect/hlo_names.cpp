@@ -7,8 +7,8 @@
 namespace axle {
 namespace {
 
-constexpr int kMostSteps = 100'000;
-constexpr int kDeepest = 16;
+// Names are near; sums of sums of values without one could be followed for ever.
+constexpr int kMostSteps = 2'000;
 
 }  // namespace
 
@@ -25,8 +25,9 @@ std::optional<HloValues::Value> HloValues::maker(const Value& v) const {
   return step(v, true);
 }
 
-const std::string* HloValues::own_name(Value v, int depth, const std::string*& of_loop) const {
-  for (int i = 0; i < kMostSteps; ++i) {
+const std::string* HloValues::own_name(Value v, int& steps_left,
+                                       const std::string*& of_loop) const {
+  while (steps_left-- > 0) {
     const std::string& name = at(v).op_name;
     if (!name.empty()) {
       if (!std::ranges::all_of(places_of(name), is_of_loop)) return &name;
@@ -36,12 +37,12 @@ const std::string* HloValues::own_name(Value v, int depth, const std::string*& o
     if (!next) break;
     v = std::move(*next);
   }
-  if (depth == kDeepest || !v.elements.empty()) return nullptr;
+  if (steps_left <= 0 || !v.elements.empty()) return nullptr;
   // A sum over the loop's steps, for one: whatever goes into it.
   for (const size_t operand : at(v).operands) {
     const Value from{v.computation, operand};
     if (at(from).opcode == "constant") continue;
-    if (const std::string* name = own_name(from, depth + 1, of_loop)) return name;
+    if (const std::string* name = own_name(from, steps_left, of_loop)) return name;
   }
   return nullptr;
 }
@@ -49,7 +50,8 @@ const std::string* HloValues::own_name(Value v, int depth, const std::string*& o
 const std::string& HloValues::op_name(size_t computation, size_t instruction) const {
   static const std::string kNone;
   const std::string* of_loop = nullptr;
-  const std::string* own = own_name({computation, instruction}, 0, of_loop);
+  int steps_left = kMostSteps;
+  const std::string* own = own_name({computation, instruction}, steps_left, of_loop);
   return own ? *own : of_loop ? *of_loop : kNone;
 }
 

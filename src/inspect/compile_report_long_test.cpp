@@ -59,9 +59,9 @@ void expect_one_scatter(const CompileReport& r, const std::map<std::string, doub
     if (row.kind == "reduce-scatter") scattered += bytes;
     if (row.kind == "all-reduce" && row.backward) reduced += bytes;
     // A layer's own row holds exactly its weight.
-    if (const auto layer = layers.find(row.layer);
-        layer != layers.end() && row.kind == "reduce-scatter")
-      EXPECT_NEAR(bytes, layer->second, 0.01 * layer->second) << row.layer;
+    const auto layer = layers.find(row.layer);
+    if (layer == layers.end() || row.kind != "reduce-scatter") continue;
+    EXPECT_NEAR(bytes, layer->second, 0.01 * layer->second) << row.layer;
   }
   EXPECT_NEAR(scattered, all, 0.01 * all);
   EXPECT_LE(reduced, 0.13 * all);  // an eighth: parts of at least eight devices; and the norms

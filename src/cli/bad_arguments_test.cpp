@@ -242,7 +242,7 @@ TEST_F(BadLines, EndAsTheyShould) {
       {generate({"--prompt", "a", "--temperature", "nan"}), 2, "temperature"},
       {generate({"--prompt", "a", "--temperature", "-1"}), 2, "temperature: must be 0 or"},
       {generate({"--prompt", "a", "--temperature", "1e999"}), 2, "--temperature"},
-      {generate({"--prompt", "a", "--temperature", "1e-300"}), 2, "temperature: must be 0 or at"},
+      {generate({"--prompt", "a", "--temperature", "1e-300"}), 2, "fits into 32 bits"},
       {generate({"--prompt", "a", "--top-k", "0"}), 2, "top_k: must be at least 1, got 0"},
       {generate({"--prompt", "a", "--top-p", "2"}), 2, "top_p: must be above 0 and at most 1"},
       {generate({"--prompt", "a", "--seed", huge}), 2, "--seed: expected an integer from"},

@@ -39,7 +39,8 @@ TEST(ConfigCheck, RefusesWhatARunWouldRefuse) {
        "learner.optimizer.learning_rate.end_step: must be after begin_step"},
       {"input.batch_size=0", "input.batch_size: expected an integer of at least 1, got '0'"},
       {"input.seq_len=-1", "input.seq_len: expected an integer of at least 1"},
-      {"max_steps=-5", "max_steps: expected an integer of at least 1"},
+      {"max_steps=2147483648", "max_steps: expected an integer from 1 to 2147483647"},
+      {"max_steps=-5", "max_steps: expected an integer from 1 to 2147483647"},
       {"evalers.held_out.every_steps=0",
        "evalers.held_out.every_steps: expected an integer of at least 1"},
       {"evalers['../x']={every_steps: 3}", "evalers: expected a name of 1 to 100 letters"},
@@ -90,7 +91,7 @@ TEST(ConfigCheck, EveryMistakeOfFlagsAndFilesInOneGo) {
       {"learner.optimizer.b1=2", "learner.optimizer.b1: expected a number of at least 0 and below"},
       {"input.batch_size=0", "input.batch_size: expected an integer of at least 1, got '0'"},
       {"evalers.held_out.every_steps=0", "evalers.held_out.every_steps: expected an integer of"},
-      {"max_steps=-5", "max_steps: expected an integer of at least 1, got '-5'"},
+      {"max_steps=-5", "max_steps: expected an integer from 1 to 2147483647, got '-5'"},
       {"model.decoder.layrs=3", "model.decoder.layrs: no such field; did you mean 'layers'?"},
       {"model.decoder.output_norm=RMSNrm", "model.decoder.output_norm: no Norm is called"},
       {"model.decoder.layers.layer.attention.body.num_heads=3", "num_kv_heads: must divide"},
@@ -132,10 +133,11 @@ TEST(ConfigCheck, EveryMistakeOfAWholeConfigInOneGo) {
   replace_file(dir / "a.yaml", tree);
   const Ran ran = run_axle({"config", "check", "--config", dir / "a.yaml"});
   EXPECT_EQ(ran.code, 2);
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("a.yaml: learner.optimizer.b1: expected"),
-                             HasSubstr("a.yaml: input.batch_size: expected an integer of at"),
-                             HasSubstr("a.yaml: max_steps: expected an integer of at least 1"),
-                             HasSubstr("sed: no such field; did you mean 'seed'?")));
+  EXPECT_THAT(ran.err,
+              AllOf(HasSubstr("a.yaml: learner.optimizer.b1: expected"),
+                    HasSubstr("a.yaml: input.batch_size: expected an integer of at"),
+                    HasSubstr("a.yaml: max_steps: expected an integer from 1 to 2147483647"),
+                    HasSubstr("sed: no such field; did you mean 'seed'?")));
 }
 
 TEST(ConfigCheck, ATextFullOfMistakesIsCutOff) {

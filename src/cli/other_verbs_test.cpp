@@ -63,7 +63,42 @@ TEST_F(EvalLayerVerb, RenamesInAndOut) {
   EXPECT_TRUE(out.contains("grad/in/query"));
 }
 
+// Only a file that serves for more than its inputs may hold more.
+TEST_F(EvalLayerVerb, InputsThatNothingReads) {
+  const std::string in = dir_ / "in.safetensors", other = dir_ / "other.safetensors";
+  const Tree<HostTensor> good = {{"in/x", HostTensor::ones({1, 2})},
+                                 {"params/weight", HostTensor::ones({2, 1})},
+                                 {"out", HostTensor::full({1, 1}, 2)}};
+  save_safetensors(other, good);
+  for (const char* name : {"params/nonsense", "params/weight", "init_params/weight", "grad/0/w",
+                           "out", "cotangent/nonsense", "cotangent/0"}) {
+    const auto refusal = [&](const std::vector<std::string>& more) {
+      const Ran ran = run(more);
+      EXPECT_EQ(ran.code, ran.err.empty() ? 0 : 2) << ran.err;
+      return ran.err;
+    };
+    save_safetensors(in, {{"in/x", HostTensor::ones({1, 2})}, {name, HostTensor::ones({1, 1})}});
+    for (const std::vector<std::string>& more :
+         {std::vector<std::string>{"--seed", "1"}, {"--params", other}}) {
+      EXPECT_THAT(refusal(more), HasSubstr(std::string("in.safetensors: ") + name +
+                                           ": nothing in this call reads it; "));
+    }
+    Tree<HostTensor> all = good;
+    all.emplace(name, HostTensor::ones({1, 1}));
+    save_safetensors(in, all);
+    EXPECT_EQ(refusal({"--params", other, "--compare", in}), "") << name;
+    if (std::string_view(name) != "params/nonsense") {
+      EXPECT_EQ(refusal({"--params", in}), "") << name;
+    }
+  }
+  save_safetensors(
+      in, {{"in/x", HostTensor::ones({1, 2})}, {"cotangent/nonsense", HostTensor::ones({1, 1})}});
+  EXPECT_THAT(run({"--seed", "1", "--grad"}).err, HasSubstr("cotangent/nonsense: no floating-point "
+                                                            "output has this name"));
+}
+
 TEST_F(EvalLayerVerb, Mistakes) {
+  save_safetensors(dir_ / "in.safetensors", {{"in/query", HostTensor({1, 2}, {1.0f, 2.0f})}});
   const Ran names = run({"--params", dir_ / "params.safetensors", "--seed", "1"});
   EXPECT_EQ(names.code, 2);
   EXPECT_EQ(names.err,
@@ -92,7 +127,7 @@ TEST_F(EvalLayerVerb, Mistakes) {
   const Ran section = run({"--seed", "1"});
   EXPECT_EQ(section.code, 2);
   EXPECT_THAT(section.err, HasSubstr("in.safetensors: inn/x: expected a name below in/, state/, "
-                                     "cotangent/, got one that nothing reads; did you mean"));
+                                     "got one that nothing reads; did you mean"));
   replace_file(dir_ / "in.safetensors", "damaged");
   EXPECT_EQ(run({"--seed", "1"}).code, 3);
 }

@@ -19,8 +19,8 @@ ExitCode run(const EvalLayerArguments& o, Output& out) {
   tell_changes(changes);
   const RenameRules rules =
       o.rename.empty() ? RenameRules() : RenameRules(read_user_file(o.rename), o.rename);
-  const EvalLayerFiles files =
-      read_eval_layer_files(o.inputs, o.params, rules, input_sections(subject));
+  const EvalLayerFiles files = read_eval_layer_files({o.inputs, o.params, o.compare}, rules,
+                                                     input_sections(subject, options.layer.grad));
   o.runtime.ensure_plugin();
   const auto runtime =
       make_runtime({.backend = o.runtime.backend, .compile_cache = o.runtime.compile_cache});

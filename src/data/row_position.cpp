@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/error.h"
 #include "base/json.h"
 #include "base/utf8.h"
 
@@ -17,7 +16,7 @@ std::string to_json(const RowPosition& position) {
 }
 
 int64_t restored_row(std::string_view state, uint64_t fingerprint) {
-  const auto [theirs, next_row] = json_as<DataError>("input state", [&] {
+  const auto [theirs, next_row] = json_as<MalformedState>("input state", [&] {
     const auto document = read_json(state);
     const JsonView json(document);
     return std::pair(json.at("fingerprint").text(), json.at("next_row").integer(0, kMaxRow));

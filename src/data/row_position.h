@@ -5,10 +5,17 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.h"
+
 namespace axle {
 
 /// No input counts further, so that sums of rows never overflow.
 inline constexpr int64_t kMaxRow = int64_t{1} << 62;
+
+/// A state that no input has written: where it was kept, something is wrong.
+struct MalformedState : DataError {
+  using DataError::DataError;
+};
 
 struct RowPosition {
   /// Counted over all epochs.
@@ -19,8 +26,8 @@ struct RowPosition {
 
 /// {"fingerprint":"00c0ffee00c0ffee","next_row":12}
 std::string to_json(const RowPosition& position);
-/// The row of `state`, at most kMaxRow. Throws DataError if it is malformed or its fingerprint is
-/// not `fingerprint`.
+/// The row of `state`, at most kMaxRow. Throws MalformedState, DataError if its fingerprint is not
+/// `fingerprint`.
 int64_t restored_row(std::string_view state, uint64_t fingerprint);
 
 }  // namespace axle

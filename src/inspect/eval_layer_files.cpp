@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -33,6 +34,11 @@ std::string section_of(const std::string& name) { return name.substr(0, name.fin
       nearest.empty() ? fmt::format("; '{} -> none' in --rename leaves it out", name) : nearest));
 }
 
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code error;
+  return !b.empty() && std::filesystem::equivalent(a, b, error);
+}
+
 // Where the path of a parameter or the name of an input begins in a name; 0: neither.
 size_t source_at(const std::string& name) {
   if (name.starts_with("grad/in/")) return std::string_view("grad/").size();
@@ -41,8 +47,11 @@ size_t source_at(const std::string& name) {
 
 }  // namespace
 
-EvalLayerFiles read_eval_layer_files(const std::string& inputs_path, const std::string& params_path,
-                                     const RenameRules& rules, const InputSections& sections) {
+EvalLayerFiles read_eval_layer_files(const EvalLayerPaths& paths, const RenameRules& rules,
+                                     const InputSections& sections) {
+  const std::string &inputs_path = paths.inputs, &params_path = paths.params;
+  const bool has_more =
+      is_same_file(inputs_path, params_path) || is_same_file(inputs_path, paths.compare);
   EvalLayerFiles out;
   const auto read = [&](const std::string& path, const auto& is_read, Tree<HostTensor>& to) {
     const SafetensorsFile file = open_tensor_file(path);
@@ -70,7 +79,12 @@ EvalLayerFiles read_eval_layer_files(const std::string& inputs_path, const std::
           const bool is_ignored = std::ranges::count(sections.ignored, section) > 0 ||
                                   (!has_path && std::ranges::count(sections.ignored, ""));
           if (!is_ignored) fail_section(inputs_path, theirs, sections);
-          return false;
+          if (has_more) return false;
+          throw ConfigError(
+              fmt::format("{}: {}: nothing in this call reads it; {}", inputs_path, theirs,
+                          section == "cotangent"
+                              ? "--grad does"
+                              : "leave it out, or name the file in --params or --compare as well"));
         },
         out.inputs);
   }

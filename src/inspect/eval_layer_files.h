@@ -15,8 +15,8 @@ namespace axle {
 /// What a kind of module takes of the file of inputs: "in" reads "in/x".
 struct InputSections {
   std::vector<std::string> read;
-  /// Left alone: results and parameters that may stand in the same file; "" stands for all names
-  /// without "/".
+  /// Left alone in a file that is also that of parameters or of the reference: what such a file
+  /// holds beside inputs; "" stands for all names without "/".
   std::vector<std::string> ignored;
 };
 
@@ -32,11 +32,16 @@ struct EvalLayerFiles {
   Tree<HostTensor> with_their_names(Tree<HostTensor> results) const;
 };
 
-/// Reads what `sections` names of `inputs_path`, and "params/<path>" of `params_path`, without any
-/// "init/<path>"; empty paths: no file. Throws ConfigError for missing files, two names that are
-/// one of ours, and names of no section; DataError for damaged files.
-EvalLayerFiles read_eval_layer_files(const std::string& inputs_path, const std::string& params_path,
-                                     const RenameRules& rules, const InputSections& sections);
+/// Paths of the flags; an empty one: no file.
+struct EvalLayerPaths {
+  std::string inputs, params, compare;
+};
+
+/// Reads what `sections` names of the file of inputs, and "params/<path>" of the file of
+/// parameters, without any "init/<path>". Throws ConfigError for missing files, two names that are
+/// one of ours, and inputs that nothing reads; DataError for damaged files.
+EvalLayerFiles read_eval_layer_files(const EvalLayerPaths& paths, const RenameRules& rules,
+                                     const InputSections& sections);
 
 /// A safetensors file that the user names. Throws ConfigError if there is none, DataError if it is
 /// damaged.

@@ -137,7 +137,7 @@ std::string_view kind_of(const EvalSubject& subject) {
   return kKinds[subject.index()];
 }
 
-InputSections input_sections(const EvalSubject& subject) {
+InputSections input_sections(const EvalSubject& subject, bool grad) {
   static const InputSections kAll[] = {
       {.read = {"in", "state", "cotangent"},
        .ignored = {"params", "init_params", "out", "grad", "summaries", "aux_losses", "outputs",
@@ -146,7 +146,9 @@ InputSections input_sections(const EvalSubject& subject) {
       {.read = {"in", "cotangent"}, .ignored = {"out", "grad"}},
       {.read = {"init", "grad", "state"}, .ignored = {"param", "params", ""}},
       {.read = {"init", "batches", "state"}, .ignored = {"final", "params", "init_params", ""}}};
-  return kAll[subject.index()];
+  InputSections out = kAll[subject.index()];
+  if (!grad && std::erase(out.read, "cotangent") > 0) out.ignored.push_back("cotangent");
+  return out;
 }
 
 Tree<HostTensor> evaluate(const EvalSubject& subject, const std::optional<Tree<HostTensor>>& params,

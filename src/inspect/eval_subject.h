@@ -31,7 +31,7 @@ EvalSubject read_eval_subject(const std::string& file_or_recipe, ResolveReport* 
 /// "a layer", "a schedule", "an activation", "a learner", "a training run".
 std::string_view kind_of(const EvalSubject& subject);
 /// What of a file of inputs it reads.
-InputSections input_sections(const EvalSubject& subject);
+InputSections input_sections(const EvalSubject& subject, bool grad);
 
 /// The flags of all kinds; those that do not belong to the subject's kind must not be set.
 struct SubjectOptions {

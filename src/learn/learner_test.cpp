@@ -265,6 +265,14 @@ TEST(Schedules, ThatEndBeforeTheirRunAreNamed) {
   EXPECT_EQ(early(CosineWithWarmup{.peak = 1.0}, 1000), "");
   EXPECT_EQ(early(CosineWithWarmup{.peak = 1.0}, 10), "");
   EXPECT_EQ(early(ConstantWithWarmup{.peak = 1.0}, 1000), "");
+  // The end of a long curve rounds to 0, which is no end before that of the run.
+  for (const int64_t run_steps : {int64_t{1'000'000'000}, int64_t{2147483647}}) {
+    EXPECT_EQ(early(CosineWithWarmup{.peak = 1.0}, run_steps), "");
+    EXPECT_EQ(early(LinearWithWarmup{.peak = 1.0}, run_steps), "");
+    EXPECT_EQ(early(Polynomial{.begin_value = 1, .end_step = run_steps}, run_steps), "");
+    EXPECT_THAT(early(Polynomial{.begin_value = 1, .end_step = run_steps / 2}, run_steps),
+                ::testing::HasSubstr(": 0 from step "));
+  }
   EXPECT_EQ(early(Polynomial{.end_step = 10, .end_value = 1}, 1000), "");  // a warm-up
 }
 

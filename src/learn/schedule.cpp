@@ -38,15 +38,19 @@ int64_t first_zero(const Schedule& schedule, int64_t run_steps) {
 }
 
 std::string why_early(const Schedule& schedule, int64_t run_steps) {
+  const auto* const end = schedule.functor() ? field_of<std::optional<Positive<int64_t>>>(
+                                                   schedule.functor(), "max_step")
+                                             : nullptr;
+  if (end && *end && **end >= run_steps) return {};
   if (run_steps > 1 && value_at(schedule, run_steps) == 0 &&
       value_at(schedule, run_steps - 1) == 0) {
-    return fmt::format("0 from step {} on, of a run of {}", first_zero(schedule, run_steps),
-                       run_steps);
+    // The last of a curve that ends with the run may round to 0.
+    constexpr int64_t kRounded = 1000;
+    const int64_t zero = first_zero(schedule, run_steps);
+    if (run_steps - zero <= run_steps / kRounded) return {};
+    return fmt::format("0 from step {} on, of a run of {}", zero, run_steps);
   }
-  if (!schedule.functor()) return {};
-  const auto* const end =
-      field_of<std::optional<Positive<int64_t>>>(schedule.functor(), "max_step");
-  if (!end || !*end || **end >= run_steps) return {};
+  if (!end || !*end) return {};
   return fmt::format("at its end from step {} on, of a run of {}, and stays {:.4g}", int64_t{**end},
                      run_steps, value_at(schedule, run_steps));
 }

@@ -68,18 +68,20 @@ void RunFolder::write_config(const ConfigView& config, int64_t seed) {
   replace_file(config_file(), config_text_);
 }
 
-void RunFolder::check_same_config(const std::string& saved, const ConfigView& config,
+void RunFolder::check_same_config(const RunMetadata& saved, const ConfigView& config,
                                   ConfigRef scratch, const AllowedChanges& allowed) const {
   if (allowed.all) return;
-  const std::string source = saved.empty() ? config_file().string() : "config of the checkpoint";
-  if (saved.empty() && !path_exists(config_file())) {
+  const bool is_saved = !saved.config.empty();
+  const std::string source =
+      is_saved ? saved.manifest.string() + ": metadata.config" : config_file().string();
+  if (!is_saved && !path_exists(config_file())) {
     throw ConfigError(
         fmt::format("{}: expected the config that the run was made with, got none; take another "
                     "--dir, or --force to go on with the one of the command line",
                     source));
   }
   config_error_in(source, [&] {
-    from_json(scratch, parse_yaml(saved.empty() ? read_file(config_file()) : saved, source));
+    from_json(scratch, parse_yaml(is_saved ? saved.config : read_file(config_file()), source));
   });
   std::string differences;
   for (const ConfigChange& c : changes(scratch, config)) {

@@ -7,6 +7,7 @@
 
 #include "config/config_ref.h"
 #include "io/file_lock.h"
+#include "train/run_metadata.h"
 
 namespace axle {
 
@@ -44,11 +45,11 @@ class RunFolder {
   /// What checkpoints keep of it beside their own, so that config.yaml may be lost or edited: to be
   /// handed to check_same_config.
   const std::string& config_text() const { return config_text_; }
-  /// Compares the config that a checkpoint was made with with this one; `saved` is its text, empty
-  /// in a checkpoint that kept none: then config.yaml counts. Throws ConfigError with the
+  /// Compares the config that a checkpoint was made with with this one; `saved` holds its text,
+  /// empty in a checkpoint that kept none: then config.yaml counts. Throws ConfigError with the
   /// differences, unless all of them are in fields that a resume may change (is_safe_change) or in
   /// allowed ones; the same for one that is lost or can't be read, unless all are allowed.
-  void check_same_config(const std::string& saved, const ConfigView& config, ConfigRef scratch,
+  void check_same_config(const RunMetadata& saved, const ConfigView& config, ConfigRef scratch,
                          const AllowedChanges& allowed) const;
 
  private:

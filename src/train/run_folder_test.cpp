@@ -155,8 +155,10 @@ class SameConfig : public testing::Test {
   std::string check(const Trainer::Config& config, bool force = false,
                     const std::string& saved = {}) {
     Trainer::Config scratch;
-    return error_of<Error>(
-        [&] { folder_.check_same_config(saved, config, scratch, {.all = force}); });
+    return error_of<Error>([&] {
+      folder_.check_same_config({.config = saved, .manifest = "run/manifest.json"}, config, scratch,
+                                {.all = force});
+    });
   }
   const TempDir dir_;
   RunFolder folder_{dir_.path()};
@@ -203,6 +205,15 @@ TEST_F(SameConfig, WhatTheCheckpointKeptCountsWhateverTheFileSays) {
   }
   remove_tree(folder_.config_file());
   EXPECT_THAT(check(other, false, saved), HasSubstr("\n  seed: 3 -> 4"));
+}
+
+TEST_F(SameConfig, WhatTheCheckpointKeptIsNamedWhereItIsDamaged) {
+  for (const char* saved : {"model: [\n", "5\n", "sed: 4\n", "max_steps: none of these\n"}) {
+    EXPECT_THAT(check(tiny_config(), false, saved),
+                StartsWith("run/manifest.json: metadata.config"))
+        << saved;
+    EXPECT_EQ(check(tiny_config(), true, saved), "no error");
+  }
 }
 
 TEST_F(SameConfig, OthersAreAllNamed) {

@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "data/row_position.h"
+
 namespace axle {
 
 Tree<std::string> to_tree(const RunMetadata& metadata) {
@@ -15,11 +17,20 @@ Tree<std::string> to_tree(const RunMetadata& metadata) {
 
 RunMetadata run_metadata(const CheckpointInfo& info) {
   RunMetadata out{.data = info.note("data"),
-                  .skipped_steps = info.integer_note("skipped_steps", 0, info.step)};
+                  .skipped_steps = info.integer_note("skipped_steps", 0, info.step),
+                  .manifest = info.manifest};
   if (info.metadata.contains("config")) out.config = info.note("config");
   if (info.metadata.contains("wall_secs"))
     out.wall_secs = info.number_note("wall_secs", 0, std::numeric_limits<double>::max());
   return out;
+}
+
+void restore_input(Input& input, const RunMetadata& saved) {
+  try {
+    input.restore(saved.data);
+  } catch (const MalformedState& error) {
+    throw StorageError(fmt::format("{}: metadata.data: {}", saved.manifest.string(), error.what()));
+  }
 }
 
 }  // namespace axle

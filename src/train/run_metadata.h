@@ -5,6 +5,7 @@
 #include <string>
 
 #include "checkpoint/restore.h"
+#include "data/input.h"
 
 namespace axle {
 
@@ -17,10 +18,15 @@ struct RunMetadata {
   int64_t skipped_steps = 0;
   /// Seconds that the run has taken; 0 in checkpoints of earlier versions.
   double wall_secs = 0;
+  /// Where it was read, for messages.
+  std::filesystem::path manifest = {};
 };
 
 Tree<std::string> to_tree(const RunMetadata& metadata);
 /// Throws StorageError naming the manifest for what no run has written.
 RunMetadata run_metadata(const CheckpointInfo& info);
+/// Goes to where `saved` stands. Throws StorageError naming the manifest for what no input has
+/// written, DataError if it belongs to other data.
+void restore_input(Input& input, const RunMetadata& saved);
 
 }  // namespace axle

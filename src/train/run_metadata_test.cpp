@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "data/synthetic_input.h"
 #include "testing/error_of.h"
 
 namespace axle {
@@ -42,6 +43,25 @@ TEST(RunMetadata, WhatNoRunHasWrittenIsNamed) {
       EXPECT_THAT(error_of<StorageError>([&] { read(bad); }), HasSubstr(name)) << text;
     }
   }
+}
+
+TEST(RunMetadata, APositionThatNoInputHasWrittenIsNamed) {
+  const Child<Input> config(SyntheticInput::Config{.seq_len = 4, .batch_size = 2});
+  const auto input = config.build({.vocab_size = 5, .seed = 1}, Scope{.path = "input"});
+  const RunMetadata good = read(to_tree({.data = input->state()}));
+  EXPECT_EQ(error_of<Error>([&] { restore_input(*input, good); }), "no error");
+  for (const char* data :
+       {"", "{}", R"({"fingerprint":"0","next_row":9223372036854775807})",
+        R"({"fingerprint":"0","next_row":-5})", R"({"fingerprint":"0","next_row":"x"})"}) {
+    const RunMetadata bad = read(to_tree({.data = data}));
+    EXPECT_THAT(error_of<StorageError>([&] { restore_input(*input, bad); }),
+                testing::StartsWith("run/manifest.json: metadata.data: input state: "))
+        << data;
+  }
+  // Of other data, which is no damage.
+  const RunMetadata other = read(to_tree({.data = R"({"fingerprint":"0","next_row":1})"}));
+  EXPECT_THAT(error_of<DataError>([&] { restore_input(*input, other); }),
+              HasSubstr("--restart-data"));
 }
 
 }  // namespace

@@ -141,7 +141,7 @@ void Trainer::Run::initialise_or_restore() {
   if (has_checkpoint) {
     const auto check = [&](const CheckpointInfo& info) {
       Config scratch;
-      folder_.check_same_config(run_metadata(info).config, cfg_, scratch,
+      folder_.check_same_config(run_metadata(info), cfg_, scratch,
                                 {.all = options_.force, .input = options_.restart_data});
     };
     RestoredArrays restored =
@@ -151,7 +151,7 @@ void Trainer::Run::initialise_or_restore() {
     const RunMetadata saved = run_metadata(restored);
     skipped_ = saved.skipped_steps;
     clock_.add_earlier(saved.wall_secs);
-    if (!options_.restart_data) input_->restore(saved.data);
+    if (!options_.restart_data) restore_input(*input_, saved);
     progress_->note(fmt::format("resumed from step {}{}{}", step_number_,
                                 options_.restart_data ? ", with the data from their beginning" : "",
                                 options_.init_from.empty() ? "" : ", not begun by --init-from"));

@@ -53,6 +53,9 @@ struct RunOptions {
   std::function<std::unique_ptr<Runtime>(const RuntimeOptions&)> open_runtime = make_runtime;
 };
 
+/// Steps of a run: programs count them in i32.
+using StepCount = Ranged<int64_t, Bounds{.min = 1, .max = 2147483647}>;
+
 /// Trains a model as its config says: restore or initialise, then step, log, evaluate and save
 /// until `max_steps`.
 class Trainer {
@@ -69,7 +72,7 @@ class Trainer {
     /// By name; the name is the `split` of its records.
     NamedMap<Evaler::Config> evalers = {};
     /// Steps of the whole run, those before a resume included.
-    Required<Positive<int64_t>> max_steps = REQUIRED;
+    Required<StepCount> max_steps = REQUIRED;
     /// Of initialisation, dropout and the order of data.
     int64_t seed = 0;
     /// Devices as named axes, "data=2,fsdp=-1"; none: one device.

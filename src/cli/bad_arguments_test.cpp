@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 
 #include "base/text.h"
 #include "cli/command_line.h"
@@ -213,6 +214,42 @@ TEST_P(BadArguments, EveryFlagTwiceAndAllAtOnce) {
     }
   }
   expect_told(all, GetParam() + " with everything");
+}
+
+// Sizes beyond any machine: a mistake, or more than the host has. That is said at once, and nothing
+// is done before.
+TEST(HugeSizes, AreMistakesOrDoNotFit) {
+  const TempDir dir;
+  replace_file(dir / "text.txt", std::string(50000, 'x'));
+  using Clock = std::chrono::steady_clock;
+  const std::pair<std::string, std::string> kFields[] = {
+      {"--set=model.decoder.model_dim=", "model_dim"},
+      {"--set=model.decoder.vocab_size=", "vocab_size"},
+      {"--set=model.decoder.layers.num_layers=", "num_layers"},
+      {"--set=input.seq_len=", "seq_len"},
+      {"--set=input.batch_size=", "batch_size"},
+      {"--set=input.epochs=", "input.epochs"},
+      {"--set=model.decoder.layers.layer.feed_forward.body.hidden_dim.multiple_of=", "multiple_of"},
+      {"--set=model.decoder.layers.layer.attention.body.num_heads=", "num_heads"},
+      {"--mesh=data=", "mesh|num_devices"},
+      {"--devices=", "devices"}};
+  for (const auto& [flag, name] : kFields) {
+    for (const char* size : {"1000000000", "9223372036854775807"}) {
+      const Clock::time_point begin = Clock::now();
+      const Ran ran = run_axle({"train", "quickstart", "--data", dir / "text.txt", "--dir",
+                                dir / "run", "--backend", "interpreter", "--steps", "1", "--set",
+                                "evalers={}", flag + size});
+      const double secs = std::chrono::duration<double>(Clock::now() - begin).count();
+      const std::string what = flag + size + "\n" + ran.err;
+      EXPECT_THAT(ran.code, AnyOf(2, 6)) << what;
+      EXPECT_THAT(ran.err,
+                  AnyOf(::testing::ContainsRegex(name), HasSubstr("more than any machine has"),
+                        HasSubstr("memory of the host")))
+          << what;
+      EXPECT_LT(secs, 5) << what;
+      EXPECT_FALSE(path_exists(dir / "run")) << what;
+    }
+  }
 }
 
 struct Line {

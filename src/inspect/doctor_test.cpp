@@ -45,8 +45,8 @@ TEST(Doctor, AVariableThatNamesNoPluginIsAProblem) {
   const DoctorReport report = examine_machine();
   EXPECT_THAT(report.problems,
               testing::Contains("neuron plugin: AXLE_PLUGIN_NEURON: expected the file of a PJRT "
-                                "plugin, got '/nonexistent'; unset it to use one in "
-                                ".axle/plugins"));
+                                "plugin, got '/nonexistent'; install the AWS Neuron "
+                                "SDK and set AXLE_PLUGIN_NEURON to its libneuronpjrt.so"));
   EXPECT_THAT(to_text(report), HasSubstr("neuron       /nonexistent\n"));
 }
 

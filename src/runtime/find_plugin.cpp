@@ -9,6 +9,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "runtime/plugin.h"
+#include "runtime/plugin_pins.h"
 
 namespace axle {
 namespace {
@@ -95,19 +96,29 @@ std::string advice_for(std::string_view platform, const fs::path& file) {
   return fmt::format("; {} must name a plugin for {}", plugin_variable(platform), platform);
 }
 
-std::optional<fs::path> find_plugin(const PluginPolicy& policy) {
-  if (const fs::path named = named_plugin(policy.platform); !named.empty()) {
-    if (is_file(named)) return named;
-    throw DeviceError(fmt::format(
-        "{}: expected the file of a PJRT plugin, got '{}'; unset it to use one in .axle/plugins",
-        plugin_variable(policy.platform), named.string()));
-  }
+namespace {
+
+std::optional<fs::path> plugin_in_folders(const PluginPolicy& policy) {
   for (const auto& folder : plugin_folders()) {
     for (const auto& file : policy.files) {
       if (auto found = find_below(folder, file)) return found;
     }
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<fs::path> find_plugin(const PluginPolicy& policy) {
+  const fs::path named = named_plugin(policy.platform);
+  if (named.empty()) return plugin_in_folders(policy);
+  if (is_file(named)) return named;
+  const auto other = plugin_in_folders(policy);
+  const std::string advice = other                          ? "unset it to use " + other->string()
+                             : plugin_pins(policy.platform) ? "unset it and " + policy.how_to_get
+                                                            : policy.how_to_get;
+  throw DeviceError(fmt::format("{}: expected the file of a PJRT plugin, got '{}'; {}",
+                                plugin_variable(policy.platform), named.string(), advice));
 }
 
 std::optional<fs::path> find_cuda_toolkit(const fs::path& plugin_folder) {

@@ -141,10 +141,28 @@ TEST(FindPlugin, TheVariableMustNameAFile) {
     const EnvironmentChange variable("AXLE_PLUGIN_FAKE_A", named);
     EXPECT_EQ(error_of<DeviceError>([] { find_plugin(plugin_policy("fake_a")); }),
               "AXLE_PLUGIN_FAKE_A: expected the file of a PJRT plugin, got '" + named +
-                  "'; unset it to use one in .axle/plugins");
+                  "'; set AXLE_PLUGIN_FAKE_A to the plugin's file");
   }
   const EnvironmentChange variable("AXLE_PLUGIN_FAKE_A", "");
   EXPECT_EQ(find_plugin(plugin_policy("fake_a")), std::nullopt) << "empty is not set";
+}
+
+// What helps where this program runs, be it in a checkout or not.
+TEST(FindPlugin, AWrongVariableIsAnsweredByWhatThereIs) {
+  const TempDir dir;
+  const EnvironmentChange variable("AXLE_PLUGIN_CPU", "/nowhere/plugin.so"),
+      home("HOME", dir.path().string());
+  PluginPolicy policy = plugin_policy("cpu");
+  policy.files = {"no_such_plugin_anywhere.so"};
+  const auto error = [&] { return error_of<DeviceError>([&] { find_plugin(policy); }); };
+  EXPECT_EQ(error(),
+            "AXLE_PLUGIN_CPU: expected the file of a PJRT plugin, got '/nowhere/plugin.so'; unset "
+            "it and run `axle plugin fetch cpu`");
+  const std::filesystem::path folder = dir.path() / ".axle" / "plugins";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / policy.files[0]) << "x";
+  EXPECT_TRUE(error().ends_with("; unset it to use " + (folder / policy.files[0]).string()))
+      << error();
 }
 
 TEST(FindPlugin, TheVariableMayBeRelativeToTheCurrentFolder) {

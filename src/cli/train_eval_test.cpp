@@ -136,6 +136,11 @@ TEST_F(TrainEval, EveryVerbSaysWhatANamedClassKept) {
   EXPECT_THAT(params.err, HasSubstr(kept));
   EXPECT_TRUE(nlohmann::json::accept(params.out));
 
+  const Ran shown = run_axle(
+      {"config", "show", "quickstart", "--json", "--set", "model.decoder.output_norm=LayerNorm"});
+  EXPECT_EQ(shown.err, kept);
+  EXPECT_TRUE(nlohmann::json::accept(shown.out));
+
   ASSERT_EQ(run_axle(train(run, text_file())).code, 0);
   const Ran evaluated =
       run_axle({"eval", "--from", run, "--data", dir_ / "text.txt", "--backend", "interpreter",

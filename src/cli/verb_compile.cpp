@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 
 #include "base/error.h"
 #include "cli/recipe_arguments.h"
@@ -49,6 +50,7 @@ ExitCode run(const CompileVerb& options, Output& out) {
         "none");
   }
   const Resolved resolved = options.recipe.resolve();
+  std::fputs(changes_text(resolved.report).c_str(), stderr);
   const Target& target = *options.recipe.target();
   const LoweredStep step = lower(resolved, target, out);
   if (!options.text.empty()) replace_file(options.text, step.program.text);

@@ -26,6 +26,7 @@ ExitCode run(const ShowOptions& options, Output& out) {
   const Resolved resolved = options.recipe.resolve();
   // Beside the config, which programs read.
   if (options.recipe.target()) std::fputs(mesh_rule_text(resolved.report).c_str(), stderr);
+  std::fputs(changes_text(resolved.report).c_str(), stderr);
   if (out.json()) {
     out.write_json(to_json(resolved.config));
   } else if (options.yaml) {

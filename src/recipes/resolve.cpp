@@ -148,8 +148,8 @@ std::string mesh_rule_text(const ResolveReport& report) {
   return out;
 }
 
-std::string to_text(const ResolveReport& report) {
-  std::string out = mesh_rule_text(report);
+std::string changes_text(const ResolveReport& report) {
+  std::string out;
   for (const auto& [what, done] : report.replaced) {
     out += fmt::format("{}: {}\n", what, join(done.matched, ", "));
     append(out, "carried over", done.carried);
@@ -157,6 +157,10 @@ std::string to_text(const ResolveReport& report) {
   }
   for (const std::string& name : report.modified) out += fmt::format("modified by {}\n", name);
   return out;
+}
+
+std::string to_text(const ResolveReport& report) {
+  return mesh_rule_text(report) + changes_text(report);
 }
 
 std::string to_config_file(const std::string& recipe, const Trainer::Config& config) {

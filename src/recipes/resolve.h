@@ -54,6 +54,8 @@ struct ResolveReport {
 std::string to_text(const ResolveReport& report);
 /// Its lines about mesh rules.
 std::string mesh_rule_text(const ResolveReport& report);
+/// What was replaced, with what was carried over and dropped, and who modified; a line each.
+std::string changes_text(const ResolveReport& report);
 
 struct Resolved {
   Trainer::Config config;

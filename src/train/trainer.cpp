@@ -168,8 +168,8 @@ void Trainer::Run::initialise_or_restore() {
 
 void Trainer::Run::warn(bool at_start) {
   const Skipped skipped = input_->facts().skipped;
-  num_left_out_ = skipped.count;
-  if (skipped.count > 0) progress_->note("WARNING: input: " + left_out_text(skipped));
+  if (skipped.count > std::exchange(num_left_out_, skipped.count))
+    progress_->note("WARNING: input: " + left_out_text(skipped));
   if (!at_start) return;
   for (const std::string& line : early_schedules(cfg_)) progress_->note("WARNING: " + line);
 }

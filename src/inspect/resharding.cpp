@@ -98,10 +98,6 @@ bool is_unasked(const Collective& c, const Requests& requests) {
     return !requests.ask_for(places, elements);
   }
   if (c.kind != "all-gather") return false;
-  // A layout asks for whole axes: a gradient over a part of one was divided further on the way.
-  const bool part_of_an_axis = std::ranges::any_of(
-      c.axes, [](const std::string& axis) { return axis.find(":(") != axis.npos; });
-  if (c.backward && part_of_an_axis && std::ranges::count(c.arguments, -1) > 0) return true;
   for (size_t i = 0; i < c.elements.size(); ++i) {
     const bool argument = i < c.arguments.size() && c.arguments[i] >= 0;
     if (!argument && !requests.ask_for(places, c.elements[i])) return true;

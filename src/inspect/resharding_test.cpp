@@ -73,20 +73,6 @@ TEST(Resharding, GivesTheSizeThatWasAskedFor) {
   EXPECT_TRUE(warned(merged));
 }
 
-// The compiler's own: it divides heads further than the layout, and gathers their gradients again.
-TEST(Resharding, GradientsOverAPartOfAnAxisAreNeverAskedFor) {
-  Collective c = at("backward/model/body/reduce_sum");
-  c.backward = true;
-  EXPECT_FALSE(warned(c));
-  c.axes = {"model:(1)2"};
-  EXPECT_TRUE(warned(c));
-  EXPECT_THAT(resharding_warnings({c}, *graph(), kMesh).at(0),
-              testing::HasSubstr("model/body (reduce_sum, backward): expected values to stay on "
-                                 "their devices, got 2 all-gather over model:(1)2"));
-  c.arguments = {2};
-  EXPECT_FALSE(warned(c)) << "a weight";
-}
-
 TEST(Resharding, OfArgumentsIsWhatTheirShardingsAskFor) {
   EXPECT_FALSE(warned(at("model/head/sin", "all-gather", 2)));
   EXPECT_TRUE(warned(at("model/head/sin", "all-to-all", 2)));

@@ -53,8 +53,8 @@ class ConfigFile : public testing::Test {
 
 TEST(ConfigVerbs, OnShowsWhatTheHardwareGets) {
   EXPECT_EQ(resolved("mesh", {"--on", "gpu-H100-8"}, "fuji-7B-v2"), "data=-1,fsdp=8");
-  EXPECT_EQ(resolved("mesh", {"--on", "tpu-v5p-512"}, "fuji-7B-v2"), "data=-1,fsdp=64");
-  EXPECT_EQ(resolved("mesh", {"--on", "tpu:v5p:4x8x8"}, "fuji-7B-v2"), "data=-1,fsdp=64");
+  EXPECT_EQ(resolved("mesh", {"--on", "tpu-v5p-512"}, "fuji-7B-v2"), "data=-1,fsdp=16");
+  EXPECT_EQ(resolved("mesh", {"--on", "tpu:v5p:4x8x8"}, "fuji-7B-v2"), "data=-1,fsdp=16");
   EXPECT_EQ(resolved("mesh", {"--on", "neuron-trn2.48xlarge-64"}, "fuji-1B-v3"), "fsdp=-1,model=4");
   EXPECT_THAT(resolved("mesh", {"--on", "tpu-v5q-512"}, "fuji-7B-v2"), HasSubstr("did you mean"));
 }
@@ -77,7 +77,7 @@ TEST(ConfigVerbs, DiffShowsWhatDiffersBetweenMachines) {
       run_axle({"config", "diff", "fuji-7B-v2", "--on", "gpu-H100-8", "--on", "tpu-v5p-512"});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("fsdp=8"));
-  EXPECT_THAT(ran.out, HasSubstr("fsdp=64"));
+  EXPECT_THAT(ran.out, HasSubstr("fsdp=16"));
   EXPECT_THAT(ran.out, Not(HasSubstr("max_steps")));
   const Ran same =
       run_axle({"config", "diff", "fuji-7B-v2", "--on", "gpu-H100-8", "--on", "gpu-H200-16"});

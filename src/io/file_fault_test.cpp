@@ -36,8 +36,7 @@ TEST(FileFault, FullDiskKeepsTheOldFile) {
 }
 
 TEST(FileFault, NoSpaceIsAnErrorNotALoss) {
-  FileWriter full("/dev/full");
-  EXPECT_THAT([&] { full.write("x"); },
+  EXPECT_THAT([] { replace_file("/dev/full", "x"); },
               ThrowsMessage<StorageError>(HasSubstr("No space left on device")));
 }
 

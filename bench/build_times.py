@@ -62,9 +62,8 @@ def main():
             missed = misses(environment) - before
             before += missed
             print(f"| {what} clone, {args.preset}, {args.jobs} jobs ({missed} files compiled) | {seconds:.0f} s |", flush=True)
-        (clone / "src/layers/attention.cpp").touch()
         with (clone / "src/layers/attention.cpp").open("a") as source:
-            source.write("// touched\n")
+            source.write("namespace axle {\n[[maybe_unused]] static const int kTouched = 1;\n}\n")
         seconds = run(["cmake", "--build", f"build/{args.preset}", "--parallel", str(args.jobs), "--target", "axle"],
                       clone, environment)
         print(f"| one layer file (`attention.cpp`) changed, to the program | {seconds:.0f} s |")

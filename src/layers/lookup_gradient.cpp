@@ -59,23 +59,23 @@ class TokenParts {
 };
 
 // {first, first + 1, ..., last - 1}.
-std::vector<int64_t> numbers(size_t first, size_t last) {
-  std::vector<int64_t> out(last - first);
-  std::iota(out.begin(), out.end(), static_cast<int64_t>(first));
+std::vector<int64_t> numbers(int64_t first, int64_t last) {
+  std::vector<int64_t> out(static_cast<size_t>(last - first));
+  std::iota(out.begin(), out.end(), first);
   return out;
 }
 
 Tensor look_up_by_parts(const Tensor& tables_PVD, const Tensor& ids_PBT) {
-  const auto num_parts = static_cast<size_t>(tables_PVD.rank() - 2);
-  Shape row(num_parts + 1, 1);
+  const int64_t num_parts = tables_PVD.rank() - 2;
+  Shape row(static_cast<size_t>(num_parts) + 1, 1);
   row.push_back(tables_PVD.dim(-1));
   return gather(tables_PVD, ids_PBT,
-                {.offset = {static_cast<int64_t>(num_parts) + 2},
-                 .collapsed = {static_cast<int64_t>(num_parts)},
+                {.offset = {num_parts + 2},
+                 .collapsed = {num_parts},
                  .operand_batch = numbers(0, num_parts),
                  .indices_batch = numbers(0, num_parts),
-                 .index_map = {static_cast<int64_t>(num_parts)},
-                 .index_vector_dim = static_cast<int64_t>(num_parts) + 2},
+                 .index_map = {num_parts},
+                 .index_vector_dim = num_parts + 2},
                 row);
 }
 
@@ -101,14 +101,14 @@ Tensor lookup_gradient(const Tensor& weight_VD, const Tensor& ids_BT, const Tens
   const TokenParts parts(ids_BT.shape(), mesh);
   Shape tables = parts.sizes();
   tables.insert(tables.end(), weight_VD.shape().begin(), weight_VD.shape().end());
-  const Tensor tables_PVD =
-      broadcast_in_dim(weight_VD, tables, numbers(parts.rank(), parts.rank() + 2));
+  const int64_t num_parts = std::ssize(parts.sizes());
+  const Tensor tables_PVD = broadcast_in_dim(weight_VD, tables, numbers(num_parts, num_parts + 2));
   const Tensor ids = parts.split(ids_BT);
   const auto by_parts = [&](const Values& x) { return Values{look_up_by_parts(x[0], ids)}; };
   const Values gradients = vjp(by_parts, {tables_PVD}).pullback({parts.split(g_BTD)});
 
-  std::vector<int64_t> first, rest;  // dims P to sum over: the first of all, then of what is left
-  std::vector<DimAxes> left;
+  std::vector<int64_t> first;  // dims P to sum over before the others
+  std::vector<DimAxes> left;   // axes of these others
   for (size_t p = 0; p < parts.rank(); ++p) {
     const DimAxes& axis = parts.axes().dims[p];
     const bool divides_weight = std::ranges::any_of(weight_axes.dims, [&](const DimAxes& dim) {
@@ -117,14 +117,13 @@ Tensor lookup_gradient(const Tensor& weight_VD, const Tensor& ids_BT, const Tens
     if (divides_weight) {
       first.push_back(static_cast<int64_t>(p));
     } else {
-      rest.push_back(std::ssize(left));
       left.push_back(axis);
     }
   }
   const Tensor g_PVD = sharding_constraint(gradients[0], beside(parts.axes().dims, weight_axes));
-  const Tensor g_LVD = sharding_constraint(reduce_sum_in_own_dtype(g_PVD, first),
-                                           beside(std::move(left), weight_axes));
-  return reduce_sum_in_own_dtype(g_LVD, rest);
+  const Tensor g_LVD =
+      sharding_constraint(reduce_sum_in_own_dtype(g_PVD, first), beside(left, weight_axes));
+  return reduce_sum_in_own_dtype(g_LVD, numbers(0, std::ssize(left)));
 }
 
 }  // namespace axle

@@ -20,6 +20,7 @@ namespace {
 
 constexpr int kKills = 4;
 constexpr int64_t kSteps = 30;
+constexpr int64_t kStepsPerSave = 3;
 
 // Synthetic rows, and text that is shuffled anew in each of several epochs: batches are read ahead
 // of the step that a checkpoint is of, and the position saved must be that of the step.
@@ -56,7 +57,7 @@ TEST_P(KillResume, EndsBitwiseEqualToTheUninterruptedRun) {
   Trainer::Config config = tiny_config();
   config.input = GetParam()(dir.path());
   config.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->vocab_size = 259;  // bytes
-  config.checkpointer.every_steps = 3;
+  config.checkpointer.every_steps = kStepsPerSave;
   config.writers["tensorboard"] = TensorBoardWriter::Config{};
 
   TrainProcess whole(config, dir.path(), "whole", backend);
@@ -73,8 +74,11 @@ TEST_P(KillResume, EndsBitwiseEqualToTheUninterruptedRun) {
     const std::vector<int64_t> saved = checkpoint_steps(dir.path() / "killed" / "checkpoints");
     const int64_t from = saved.empty() ? 0 : saved.back();
     if (from == kSteps) break;
-    const int64_t last = std::uniform_int_distribution<int64_t>(
-        from + 1, std::min<int64_t>(from + 10, kSteps))(random);
+    // Only the first kill may come before a checkpoint is there. The second save begins when the
+    // first has ended, so a run that is one step past it has a checkpoint.
+    const int64_t first = i > 0 && saved.empty() ? 2 * kStepsPerSave + 1 : from + 1;
+    const int64_t last =
+        std::uniform_int_distribution<int64_t>(first, std::min<int64_t>(from + 10, kSteps))(random);
     TrainProcess run(gated, dir.path(), "killed", backend);
     for (int64_t step = from + 1; step <= last; ++step) {
       ASSERT_TRUE(run.wait_at_gate(step)) << run.output();

@@ -127,7 +127,9 @@ LoweredStep lower_step(const Trainer::Config& config, std::string recipe, const 
                     .target = target,
                     .program = step_program(parts),
                     .options = config.compiler_options};
-    out.size.model_flops = model_flops(parts);
+    const ModelFlops flops = model_flops(parts);
+    out.size.model_flops = flops.count;
+    if (!flops.unknown.empty()) out.warnings.push_back(flops.unknown);
     if (const auto ids = parts.batch.find("input_ids"); ids != parts.batch.end())
       out.size.tokens = static_cast<double>(ids->second.num_elements());
     for (const auto& [path, spec] : training.model->param_specs())
@@ -153,6 +155,7 @@ CompileReport compile_report(const LoweredStep& step, const std::filesystem::pat
                     .cost = graph_cost(*program.graph),
                     .device_memory_bytes = memory_for_programs(step.target),
                     .whole_memory_bytes = whole_memory(step.target),
+                    .warnings = step.warnings,
                     .lower_seconds = step.seconds};
   for (const ProgramValue& input : program.inputs) out.arguments.push_back(input.name);
 
@@ -174,7 +177,7 @@ CompileReport compile_report(const LoweredStep& step, const std::filesystem::pat
     out.compiler_warnings = compiler_warnings(guard.take_text());
   }
   out.compile_seconds = seconds_since(start);
-  out.warnings = unmet_layouts(*program.graph, program.mesh);
+  std::ranges::move(unmet_layouts(*program.graph, program.mesh), std::back_inserter(out.warnings));
   if (!compiled) return out;
   out.memory = compiled->memory();
   out.compiler_cost = compiled->cost_analysis();

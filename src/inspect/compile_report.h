@@ -33,6 +33,7 @@ struct LoweredStep {
   std::map<std::string, std::string> options = {};
   StepSize size = {};
   int64_t num_parameters = 0;
+  std::vector<std::string> warnings = {};
   double seconds = 0;  // to trace, differentiate and lower
 };
 

@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "config/register.h"
 #include "inspect/compile_report.h"
+#include "layers/model.h"
+#include "ops/reduce.h"
 #include "recipes/resolve.h"
 #include "testing/needs_plugin.h"
 
@@ -11,6 +14,28 @@ namespace {
 
 using testing::Contains;
 using testing::HasSubstr;
+
+class ForTrainingOnly final : public Model {
+ public:
+  struct Config {
+    AXLE_CONFIG(ForTrainingOnly)
+  };
+  ForTrainingOnly(const Config&, const Dims&, const Scope& scope)
+      : Model(scope), weight_(param("weight", {.shape = {3}, .init = Ones{}})) {}
+  int64_t vocab_size() const override { return 4; }
+
+ protected:
+  ModelOutput forward(const Tree<Tensor>&) override {
+    if (!is_training()) throw ConfigError("made for training only");
+    return {.loss = sum(weight_())};
+  }
+  Tensor logits_forward(const Tree<Tensor>&) override { return weight_(); }
+  Tensor next_logits_forward(const Tree<Tensor>&) override { return weight_(); }
+
+ private:
+  Param weight_;
+};
+AXLE_REGISTER(ForTrainingOnly)
 
 class CompileReportOnCpu : public testing::Test {
  protected:
@@ -42,6 +67,19 @@ TEST_F(CompileReportOnCpu, AllReducesOfDataParallelismAreNone) {
   const CompileReport r = report("cpu:2", "data=2");
   for (const CollectiveRow& row : r.collectives.value())
     EXPECT_EQ(row.in_place_of, "") << to_text(r);
+}
+
+// It is no mistake of the mesh, and costs the MFU alone.
+TEST_F(CompileReportOnCpu, AModelThatOnlyTrainsHasNoMfu) {
+  const Target target = parse_target("cpu:2");
+  Trainer::Config config =
+      resolve_config({.recipe = "fuji-test-v1", .machine = target.machine()}).config;
+  config.model = ForTrainingOnly::Config{};
+  config.mesh = {{{"data", 2}}};
+  const CompileReport r = compile_report(lower_step(config, "fuji-test-v1", target));
+  EXPECT_EQ(r.size.model_flops, 0);
+  EXPECT_EQ(r.num_parameters, 3);
+  EXPECT_THAT(r.warnings, Contains(HasSubstr("mfu stays 0: ")));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "train/model_flops.h"
 
+#include <fmt/format.h>
+
 #include "transform/scan_attributes.h"
 
 namespace axle {
@@ -21,8 +23,14 @@ double matmul_flops(const Region& region) {
 
 }  // namespace
 
-double model_flops(const ProgramParts& parts) {
-  return 3 * matmul_flops(*eval_program(parts).graph);
+ModelFlops model_flops(const ProgramParts& parts) {
+  try {
+    return {.count = 3 * matmul_flops(*eval_program(parts).graph)};
+  } catch (const std::exception& error) {
+    return {.unknown = fmt::format("mfu stays 0: the model's operations are counted in its forward "
+                                   "pass outside of training, which fails: {}",
+                                   error.what())};
+  }
 }
 
 }  // namespace axle

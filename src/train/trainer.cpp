@@ -58,7 +58,6 @@ struct Trainer::Run {
   std::vector<HostNeed> host_needs() const;
   void compile(const StopWish& stop);
   void measure_peak();
-  double counted_model_flops() const;
   void take_steps(const StopWish& stop);
   void take_step(const Batch& batch);
   void finish_step();
@@ -224,20 +223,9 @@ void Trainer::Run::measure_peak() {
   if (peak.flops == 0) return;
   progress_->note(fmt::format("mfu is the model's share of {:.4g} TFLOP/s ({})", peak.flops / 1e12,
                               peak.source));
-  model_flops_ = counted_model_flops();
-}
-
-// 0 where they can't be counted: a model that is only made for training is trained nevertheless.
-double Trainer::Run::counted_model_flops() const {
-  try {
-    return model_flops(parts_);
-  } catch (const std::exception& error) {
-    progress_->note(
-        fmt::format("mfu stays 0: the model's operations are counted in its forward "
-                    "pass outside of training, which fails: {}",
-                    error.what()));
-    return 0;
-  }
+  const ModelFlops flops = model_flops(parts_);
+  model_flops_ = flops.count;
+  if (!flops.unknown.empty()) progress_->note(flops.unknown);
 }
 
 ExitCode Trainer::Run::loop() {

@@ -115,7 +115,7 @@ TEST_F(TrainerMetrics, MfuCountsTheModelAndHfuTheProgram) {
     const auto input = training.make_input();
     const auto num_tokens = static_cast<double>(input->next()->num_targets);
     const ProgramParts parts = training.programs({}, input->element_spec());
-    const StepFlops expected{.model = model_flops(parts),
+    const StepFlops expected{.model = model_flops(parts).count,
                              .program = region_flops(*step_program(parts).graph)};
     EXPECT_EQ(records("", name).size(), 3u);
     for (const auto& record : records("", name)) {

@@ -17,8 +17,8 @@ struct Batch {
   /// Labels that count.
   int64_t num_targets = 0;
   /// Bytes of text that these labels stand for, for losses in bits per byte; 0 where tokens stand
-  /// for no text.
-  int64_t num_target_bytes = 0;
+  /// for no text. Whole documents have as many as their files; a part of one has its share.
+  double num_target_bytes = 0;
 };
 
 /// Throws ConfigError, or Error with kDoesNotFit, with path and bytes, unless this machine's memory

@@ -61,7 +61,8 @@ TEST_F(TextInputTest, OnePassShowsEveryByteOnceAsALabel) {
   auto cfg = config(5, 32);
   cfg.epochs = 1;
   const auto input = build(cfg);
-  int64_t targets = 0, bytes = 0, ends = 0, batches = 0;
+  double bytes = 0;
+  int64_t targets = 0, ends = 0, batches = 0;
   while (const auto batch = input->next()) {
     ++batches;
     targets += batch->num_targets;
@@ -75,7 +76,7 @@ TEST_F(TextInputTest, OnePassShowsEveryByteOnceAsALabel) {
   }
   EXPECT_EQ(bytes, num_bytes_);
   EXPECT_EQ(ends, 23);
-  EXPECT_EQ(targets, bytes + ends);
+  EXPECT_EQ(targets, num_bytes_ + ends);
   const InputFacts facts = input->facts();
   EXPECT_EQ(facts.num_documents, 23);
   EXPECT_EQ(facts.num_bytes, num_bytes_);

@@ -75,17 +75,24 @@ void TextInput::read(const Config& cfg, const Tokenizer& tokenizer, const Scope&
   const auto source = cfg.source.build({}, {.path = scope.path + ".source"});
   const auto documents = select_split(source->documents(), cfg.split, cfg.held_out_fraction);
   for (int64_t id = 0; id < tokenizer.vocab_size(); ++id) {
-    piece_bytes_.push_back(static_cast<int64_t>(tokenizer.piece(static_cast<int32_t>(id)).size()));
+    text_bytes_.push_back(static_cast<double>(tokenizer.piece(static_cast<int32_t>(id)).size()));
   }
   const SpecialIds special = tokenizer.special_ids();
   ByteHistogram bytes;
+  double piece_bytes = 0;
   for (const Document& document : documents) {
     std::vector<int32_t> ids = tokenizer.encode(document.text);
     if (special.bos) ids.insert(ids.begin(), *special.bos);
     if (special.eos) ids.push_back(*special.eos);
+    for (const int32_t id : ids) piece_bytes += text_bytes_[static_cast<size_t>(id)];
     documents_.add(ids);
     bytes.add(document.text);
   }
+  // Pieces are not the text: tokenizers put a space before it, normalize it, and show what they
+  // don't know as something else.
+  const double text_per_piece =
+      piece_bytes > 0 ? static_cast<double>(bytes.num_bytes()) / piece_bytes : 0;
+  for (double& text : text_bytes_) text *= text_per_piece;
   facts_ = {.num_files = source->num_files(),
             .num_documents = documents_.num_documents(),
             .num_bytes = bytes.num_bytes(),
@@ -119,7 +126,7 @@ std::optional<Batch> TextInput::next() {
     for (const int32_t label : row.target_labels) {
       if (label == kIgnoredLabel) continue;
       ++batch.num_targets;
-      batch.num_target_bytes += piece_bytes_[static_cast<size_t>(label)];
+      batch.num_target_bytes += text_bytes_[static_cast<size_t>(label)];
     }
   }
   return batch;

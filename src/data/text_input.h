@@ -69,7 +69,7 @@ class TextInput final : public Input {
   Shuffle shuffle_;
   std::optional<int64_t> epochs_;
   uint64_t seed_;
-  std::vector<int64_t> piece_bytes_;  // of each id
+  std::vector<double> text_bytes_;  // that each id stands for, on average
   TokenizedDocuments documents_;
   InputFacts facts_;
   uint64_t fingerprint_ = 0;

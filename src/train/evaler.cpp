@@ -51,6 +51,7 @@ std::optional<EvalResult> evaluate_input(Input& input, Executable& executable,
                                          const Arrays& parameters, const StopWish& stop) {
   EvalResult result;
   Tree<double> sums;
+  double num_bytes = 0;
   while (const auto batch = input.next()) {
     if (stop && stop()) return std::nullopt;
     Arrays arguments = parameters;
@@ -60,18 +61,19 @@ std::optional<EvalResult> evaluate_input(Input& input, Executable& executable,
     for (const auto& [name, value] : metric_values(program, 0, outputs))
       sums[name] += value * static_cast<double>(batch->num_targets);
     result.num_targets += batch->num_targets;
-    result.num_bytes += batch->num_target_bytes;
+    num_bytes += batch->num_target_bytes;
   }
   if (result.num_targets == 0)
     throw DataError("evaluation: expected at least one target, got an input without any");
   for (const auto& [name, sum] : sums) {
     if (name != "num_targets") result.metrics[name] = sum / static_cast<double>(result.num_targets);
   }
-  if (result.num_bytes > 0) {
+  result.num_bytes = std::llround(num_bytes);
+  if (num_bytes > 0) {
     const auto it = result.metrics.find("cross_entropy");
     const double nats = it == result.metrics.end() ? result.metrics.at("loss") : it->second;
-    result.metrics["bits_per_byte"] = nats * static_cast<double>(result.num_targets) /
-                                      static_cast<double>(result.num_bytes) / std::log(2.0);
+    result.metrics["bits_per_byte"] =
+        nats * static_cast<double>(result.num_targets) / num_bytes / std::log(2.0);
   }
   result.byte_entropy_bits = input.facts().byte_entropy_bits;
   return result;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/error.h"
 #include "config/carry.h"
@@ -10,6 +11,7 @@
 #include "config/print.h"
 #include "config/walk.h"
 #include "data/text_input.h"
+#include "data/text_source.h"
 
 namespace axle {
 namespace {
@@ -31,14 +33,28 @@ void take_over(const AnyConfig& from, const AnyConfig& to, std::span<const std::
   carry_over(from, to, others);
 }
 
-// True if the evaler reads the same text as the run, after it was told which where it names none.
+// A path may be spelled in several ways.
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code error;
+  return a == b || std::filesystem::equivalent(a, b, error);
+}
+
+bool same_text(const AnyConfig& run, const AnyConfig& evaler) {
+  const auto *const theirs = run.get_if<TextSource::Config>(),
+                    *const ours = evaler.get_if<TextSource::Config>();
+  return theirs && ours && theirs->path.has_value() && ours->path.has_value() &&
+         same_file(*theirs->path, *ours->path);
+}
+
+// True if the evaler reads the same text as the run. Its source takes over what it leaves open; one
+// that names no text reads that of the run.
 bool shares_source(const AnyConfig& run, const AnyConfig& evaler) {
   const auto theirs = field_of(run, "source"), ours = field_of(evaler, "source");
   if (!theirs || !ours) return false;
   const AnyConfig *from = held_config(*theirs), *to = held_config(*ours);
-  if (from && to && from->type().name == to->type().name && !missing(*to).empty())
-    carry_over(*from, *to, {});
-  return same_values(*theirs, *ours);
+  if (!from || !to || from->type().name != to->type().name) return false;
+  if (!missing(*to).empty() || same_text(*from, *to)) carry_over(*from, *to, {});
+  return same_values(*theirs, *ours) || same_text(*from, *to);
 }
 
 void check_tokenizer(const std::string& where, const AnyConfig& run, const AnyConfig& evaler) {
@@ -48,13 +64,39 @@ void check_tokenizer(const std::string& where, const AnyConfig& run, const AnyCo
       "{}.tokenizer: expected the tokenizer of the run's input, got another; leave it out", where));
 }
 
-void check_held_out(const std::string& where, const TextInput::Config* run,
+// Of an evaler on what is held out of the text that the run trains on: the run leaves out just
+// that.
+void check_held_out(const std::string& evaler_path, const TextInput::Config* run,
                     const TextInput::Config* evaler) {
-  if (!run || !evaler || run->held_out_fraction == evaler->held_out_fraction) return;
-  if (run->split != Split::kTrain || evaler->split != Split::kHeldOut) return;
+  if (!run || !evaler || evaler->split != Split::kHeldOut) return;
+  if (run->split != Split::kTrain) {
+    throw ConfigError(fmt::format(
+        "input.split: expected 'train', since {} is held out of the same text, got '{}', which "
+        "trains on it; say --set input.split=train",
+        evaler_path, to_text(run->split)));
+  }
+  if (run->held_out_fraction != evaler->held_out_fraction) {
+    throw ConfigError(fmt::format(
+        "{}.held_out_fraction: expected {}, as the run's input holds out of the same text, got {}",
+        evaler_path, run->held_out_fraction, evaler->held_out_fraction));
+  }
+  const auto *const theirs = run->source.get_if<TextSource>(), *const ours =
+                                                                   evaler->source
+                                                                       .get_if<TextSource>();
+  if (theirs && ours && theirs->unit != ours->unit) {
+    throw ConfigError(fmt::format(
+        "{}.source.unit: expected '{}', as the run's input, which holds out documents of the same "
+        "text, got '{}'; leave it out",
+        evaler_path, to_text(theirs->unit), to_text(ours->unit)));
+  }
+}
+
+void check_holds_out(const std::string& evaler_path, const TextInput::Config* evaler) {
+  if (!evaler || evaler->split != Split::kHeldOut || evaler->held_out_fraction > 0) return;
   throw ConfigError(fmt::format(
-      "{}.held_out_fraction: expected {}, as the run's input holds out of the same text, got {}",
-      where, run->held_out_fraction, evaler->held_out_fraction));
+      "{}.held_out_fraction: expected more than 0 for the split 'held_out', got 0; hold something "
+      "out or leave the evaler out (--set 'evalers={{}}')",
+      evaler_path));
 }
 
 }  // namespace
@@ -68,9 +110,11 @@ void complete_evaler_inputs(Trainer::Config& config) {
     AnyConfig& own = evaler.input.any();
     take_over(run, own, std::vector<std::string>{"tokenizer", "seq_len", "batch_size"});
     check_tokenizer(where, run, own);
-    if (!shares_source(run, own)) continue;
-    take_over(run, own, std::vector<std::string>{"held_out_fraction"});
-    check_held_out(where, config.input.get_if<TextInput>(), evaler.input.get_if<TextInput>());
+    if (shares_source(run, own)) {
+      take_over(run, own, std::vector<std::string>{"held_out_fraction"});
+      check_held_out(where, config.input.get_if<TextInput>(), evaler.input.get_if<TextInput>());
+    }
+    check_holds_out(where, evaler.input.get_if<TextInput>());
   }
 }
 

@@ -3,9 +3,12 @@
 
 #include <gmock/gmock.h>
 
+#include <fstream>
+
 #include "data/sentencepiece_tokenizer.h"
 #include "data/text_input.h"
 #include "testing/error_of.h"
+#include "testing/temp_dir.h"
 #include "train/tiny_config_test.h"
 
 namespace axle {
@@ -83,6 +86,60 @@ TEST(EvalerInputs, AnotherPartOfTheTextThanIsHeldOutIsRefused) {
       config_of(kInput, {.epochs = 1, .split = Split::kHeldOut, .held_out_fraction = 0.3});
   EXPECT_THAT(error_of([&] { complete_evaler_inputs(config); }),
               HasSubstr("evalers.held_out.input.held_out_fraction: expected 0.2"));
+}
+
+// Text that the evaler names itself, or that --data names for both, in any spelling.
+TEST(EvalerInputs, OfTheSameTextFollowTheInput) {
+  const TempDir dir;
+  std::ofstream(dir / "corpus") << "text";
+  TextInput::Config input = kInput;
+  auto& source = *input.source.get_if<TextSource>();
+  source.path = dir / "corpus";
+  source.on_error = OnError::kSkip;
+  for (const std::string& path : {dir / "corpus", dir.path().string() + "/./corpus"}) {
+    Trainer::Config config = config_of(
+        input, {.source = TextSource::Config{.path = path}, .epochs = 1, .split = Split::kHeldOut});
+    complete_evaler_inputs(config);
+    const TextInput::Config& evaler = evaler_of(config);
+    EXPECT_EQ(path_of(evaler), path);
+    EXPECT_EQ(evaler.held_out_fraction, 0.2);
+    EXPECT_EQ(evaler.source.get_if<TextSource>()->unit, DocumentUnit::kLine);
+    EXPECT_EQ(evaler.source.get_if<TextSource>()->on_error, OnError::kSkip);
+  }
+}
+
+TEST(EvalerInputs, HeldOutTextThatTheRunTrainsOnIsRefused) {
+  const TextInput::Config held_out{.epochs = 1, .split = Split::kHeldOut};
+  TextInput::Config all = kInput;
+  all.split = Split::kAll;
+  Trainer::Config config = config_of(all, held_out);
+  EXPECT_EQ(error_of([&] { complete_evaler_inputs(config); }),
+            "input.split: expected 'train', since evalers.held_out.input is held out of the same "
+            "text, got 'all', which trains on it; say --set input.split=train");
+
+  TextInput::Config other_unit = held_out;
+  other_unit.source = TextSource::Config{.path = "corpus", .unit = DocumentUnit::kParagraph};
+  config = config_of(kInput, other_unit);
+  EXPECT_EQ(error_of([&] { complete_evaler_inputs(config); }),
+            "evalers.held_out.input.source.unit: expected 'line', as the run's input, which holds "
+            "out documents of the same text, got 'paragraph'; leave it out");
+
+  // Of another text, or of all text on purpose: nothing to refuse.
+  config = config_of(
+      all,
+      {.source = TextSource::Config{.path = "mine.txt"}, .epochs = 1, .split = Split::kHeldOut});
+  complete_evaler_inputs(config);
+  config = config_of(all, {.epochs = 1});
+  complete_evaler_inputs(config);
+}
+
+TEST(EvalerInputs, NothingHeldOutIsRefused) {
+  TextInput::Config input = kInput;
+  input.held_out_fraction = 0;
+  Trainer::Config config = config_of(input, {.epochs = 1, .split = Split::kHeldOut});
+  EXPECT_EQ(error_of([&] { complete_evaler_inputs(config); }),
+            "evalers.held_out.input.held_out_fraction: expected more than 0 for the split "
+            "'held_out', got 0; hold something out or leave the evaler out (--set 'evalers={}')");
 }
 
 TEST(EvalerInputs, OtherClassesTakeWhatTheyHaveAPlaceFor) {

@@ -14,6 +14,12 @@ SetPartition::Config parallel_vocabulary(std::string at) {
   return {.at = std::move(at), .partition = PartitionSpec{{kShardAxes, kModelDimAxes}}};
 }
 
+SetPartition::Config whole_rows(std::string at) {
+  DimAxes axes = kShardAxes;
+  std::ranges::copy(kModelDimAxes, std::back_inserter(axes));
+  return {.at = std::move(at), .partition = PartitionSpec{{std::move(axes), kReplicated}}};
+}
+
 AXLE_REGISTER(SetPartition)
 
 }  // namespace axle

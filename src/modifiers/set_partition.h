@@ -28,4 +28,9 @@ class SetPartition final : public Modifier {
 /// weights.
 SetPartition::Config parallel_vocabulary(std::string at);
 
+/// For rules: an embedding, weight[V, D], laid over all axes that divide weights by its vocabulary
+/// alone, so that each device has whole rows. Over many devices a part of D is narrower than a
+/// tile of a TPU, and its compiler sums gradients of such parts by all-reduces.
+SetPartition::Config whole_rows(std::string at);
+
 }  // namespace axle

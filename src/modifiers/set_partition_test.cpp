@@ -14,12 +14,18 @@ TEST(SetPartition, SetsTheOptionOfTheSlotsThatMatch) {
       "model.decoder.layers.layer.feed_forward.body.up.@partition: [None, data] (new)\n");
 }
 
-TEST(SetPartition, ReachesTheParameter) {
+std::string partition_of_embedding(const SetPartition::Config& modifier) {
   TinyRoot root;
-  Child<Modifier>(parallel_vocabulary("model.decoder.emb")).build({}, Scope{})->apply(root);
+  Child<Modifier>(modifier).build({}, Scope{})->apply(root);
   const auto specs = root.model.build({}, Scope{.path = "model"})->param_specs();
-  EXPECT_EQ(to_text(specs.at("model/decoder/emb/weight").partition()),
+  return to_text(specs.at("model/decoder/emb/weight").partition());
+}
+
+TEST(SetPartition, ReachesTheParameter) {
+  EXPECT_EQ(partition_of_embedding(parallel_vocabulary("model.decoder.emb")),
             "[model, [expert, fsdp, seq]]");
+  EXPECT_EQ(partition_of_embedding(whole_rows("model.decoder.emb")),
+            "[[model, expert, fsdp, seq], None]");
 }
 
 TEST(SetPartition, NamesAPatternThatMatchesNothing) {

@@ -46,7 +46,7 @@ struct Rules {
 MeshRule rule(std::string machine, SetMesh::Config mesh, SetRemat::Config remat, const Rules& r) {
   MeshRule out{std::move(machine), {std::move(mesh), std::move(remat)}};
   if (r.untied_head) {
-    out.modifiers.push_back(parallel_vocabulary("model.decoder.emb"));
+    out.modifiers.push_back(whole_rows("model.decoder.emb"));
     out.modifiers.push_back(parallel_vocabulary("model.decoder.lm_head"));
   }
   return out;

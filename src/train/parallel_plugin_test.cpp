@@ -17,12 +17,13 @@ constexpr int kNumSteps = 20;
 
 struct Way {
   const char* mesh;
-  bool parallel_vocabulary = false, sequence_parallel = false;
+  bool parallel_vocabulary = false, sequence_parallel = false, whole_rows = false;
 };
 // For test names and messages.
 std::string to_text(const Way& way) {
   return std::string(way.mesh) + (way.parallel_vocabulary ? ", parallel vocabulary" : "") +
-         (way.sequence_parallel ? ", sequence parallel" : "");
+         (way.sequence_parallel ? ", sequence parallel" : "") +
+         (way.whole_rows ? ", whole rows" : "");
 }
 
 // Two layers with eight heads, dropout and remat; the second form groups queries.
@@ -44,6 +45,7 @@ Trainer::Config config_of(const Way& way, bool grouped) {
   from_text(way.mesh, cfg.mesh);
   if (way.parallel_vocabulary)
     SetPartition(axle::parallel_vocabulary("model.decoder.emb"), {}, {}).apply(cfg);
+  if (way.whole_rows) SetPartition(axle::whole_rows("model.decoder.emb"), {}, {}).apply(cfg);
   if (way.sequence_parallel) SequenceParallel({}, {}, {}).apply(cfg);
   return cfg;
 }
@@ -142,6 +144,8 @@ TEST_F(Parallel, SeveralAxes) {
   expect_equal_to_one_device({{"data=2,model=4", true},
                               {"fsdp=2,model=4", true, true},
                               {"data=2,fsdp=4"},
+                              {"data=2,fsdp=4", false, false, true},
+                              {"fsdp=2,seq=2,model=2", false, false, true},
                               {"replica:data=2,shard:fsdp=4"},
                               {"data=2,fsdp=2,model=2", true, true},
                               {"fsdp=2,seq=2,model=2", true},

@@ -4,8 +4,11 @@ reference numbers."""
 
 import contextlib
 import io
+import os
 import pathlib
 import re
+import shutil
+import subprocess
 import sys
 import tarfile
 import tempfile
@@ -225,6 +228,40 @@ struct Step {
 
     def test_text_as_a_literal(self):
         self.assertEqual(config_docs.quoted('a "b" \\c'), '"a \\"b\\" \\\\c"')
+
+
+class Dev(unittest.TestCase):
+    """The script `./dev` beside stand-ins for what it calls: they leave a line in the file `calls`."""
+
+    def run_dev(self, verb, stand_ins):
+        with tempfile.TemporaryDirectory() as scratch:
+            scratch = pathlib.Path(scratch)
+            (scratch / "tools/plugins").mkdir(parents=True)
+            shutil.copy(pathlib.Path(__file__).parent.parent / "dev", scratch)
+            environment = {"PATH": f"{scratch}:{os.environ['PATH']}"}
+            for platform in ("cpu", "cuda", "tpu"):
+                (scratch / f"tools/plugins/{platform}.txt").touch()
+                environment[f"AXLE_PLUGIN_{platform.upper()}"] = str(scratch / "dev")
+            for name, body in {"cmake": "", "ctest": "", "id": "echo 0", **stand_ins}.items():
+                (scratch / name).write_text(f'#!/bin/sh\necho {name} "$@" >> {scratch}/calls\n{body}\n')
+                (scratch / name).chmod(0o755)
+            done = subprocess.run([scratch / "dev", verb], env=environment, capture_output=True, text=True)
+            return done, (scratch / "calls").read_text()
+
+    MISSING_SHELLS = 'for last; do :; done; case $last in zsh | fish) exit 1 ;; esac; echo "install ok installed"'
+    NO_NETWORK = "[ $1 = update ] && exit; echo 'E: no network'; exit 100"
+
+    def test_shells_that_cannot_be_had_stop_no_test(self):
+        done, calls = self.run_dev("test", {"dpkg-query": self.MISSING_SHELLS, "apt-get": self.NO_NETWORK})
+        self.assertIn("apt-get install -y --no-install-recommends zsh fish", calls)
+        self.assertIn("the shells that are not here: apt-get failed: E: no network", done.stdout)
+        self.assertIn("ctest --test-dir build/debug --parallel", calls)
+
+    def test_packages_that_cannot_be_had_end_it(self):
+        done, calls = self.run_dev("test", {"dpkg-query": "exit 1", "apt-get": self.NO_NETWORK})
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("dev: apt-get failed: E: no network", done.stderr)
+        self.assertNotIn("ctest", calls)
 
 
 if __name__ == "__main__":

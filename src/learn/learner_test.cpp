@@ -1,5 +1,6 @@
 #include "learn/learner.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "base/error.h"
@@ -247,11 +248,11 @@ TEST(Schedules, EndWithTheRunOrBehindTheirWarmup) {
   EXPECT_THAT(ends(3), ::testing::ElementsAre(501, 700, 3));  // a trial: all of it is warm-up
 }
 
-TEST(Schedules, ThatEndBeforeTheirRunAreNamed) {
+TEST(Schedules, ThatDoNotFitTheirRunAreNamed) {
   const auto early = [](Schedule rate, int64_t run_steps) {
     Learner::Config config{.optimizer = Sgd::Config{.learning_rate = std::move(rate)}};
     tie_to_run(config, run_steps);
-    const auto lines = schedules_that_end_early(config, run_steps, "learner");
+    const auto lines = schedules_that_miss_the_run(config, run_steps, "learner");
     return lines.empty() ? std::string() : lines.at(0);
   };
   const CosineWithWarmup fixed{.peak = 1.0, .warmup_steps = 10, .max_step = 100, .alpha = 0.5};
@@ -263,7 +264,14 @@ TEST(Schedules, ThatEndBeforeTheirRunAreNamed) {
             "learner.optimizer.learning_rate: 0 from step 64 on, of a run of 100; a schedule "
             "without max_step ends with its run");
   EXPECT_EQ(early(CosineWithWarmup{.peak = 1.0}, 1000), "");
-  EXPECT_EQ(early(CosineWithWarmup{.peak = 1.0}, 10), "");
+  EXPECT_EQ(early(CosineWithWarmup{.peak = 1.0, .warmup_steps = 9}, 10), "");
+  for (const int64_t warmup : {10, 1'000'000'000}) {
+    EXPECT_EQ(
+        early(CosineWithWarmup{.peak = 1.0, .warmup_steps = warmup}, 10),
+        fmt::format("learner.optimizer.learning_rate: its warm-up of {} steps takes the whole "
+                    "run of 10; set warmup_steps",
+                    warmup));
+  }
   EXPECT_EQ(early(ConstantWithWarmup{.peak = 1.0}, 1000), "");
   // The end of a long curve rounds to 0, which is no end before that of the run.
   for (const int64_t run_steps : {int64_t{1'000'000'000}, int64_t{2147483647}}) {

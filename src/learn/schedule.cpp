@@ -38,6 +38,7 @@ int64_t first_zero(const Schedule& schedule, int64_t run_steps) {
 }
 
 std::string why_early(const Schedule& schedule, int64_t run_steps) {
+  constexpr std::string_view kRemedy = "; a schedule without max_step ends with its run";
   const auto* const end = schedule.functor() ? field_of<std::optional<Positive<int64_t>>>(
                                                    schedule.functor(), "max_step")
                                              : nullptr;
@@ -48,11 +49,20 @@ std::string why_early(const Schedule& schedule, int64_t run_steps) {
     constexpr int64_t kRounded = 1000;
     const int64_t zero = first_zero(schedule, run_steps);
     if (run_steps - zero <= run_steps / kRounded) return {};
-    return fmt::format("0 from step {} on, of a run of {}", zero, run_steps);
+    return fmt::format("0 from step {} on, of a run of {}{}", zero, run_steps, kRemedy);
   }
   if (!end || !*end) return {};
-  return fmt::format("at its end from step {} on, of a run of {}, and stays {:.4g}", int64_t{**end},
-                     run_steps, value_at(schedule, run_steps));
+  return fmt::format("at its end from step {} on, of a run of {}, and stays {:.4g}{}",
+                     int64_t{**end}, run_steps, value_at(schedule, run_steps), kRemedy);
+}
+
+std::string why_late(const Schedule& schedule, int64_t run_steps) {
+  const auto* const warmup =
+      schedule.functor() ? field_of<NonNegative<int64_t>>(schedule.functor(), "warmup_steps")
+                         : nullptr;
+  if (!warmup || *warmup < run_steps) return {};
+  return fmt::format("its warm-up of {} steps takes the whole run of {}; set warmup_steps",
+                     int64_t{*warmup}, run_steps);
 }
 
 }  // namespace
@@ -68,16 +78,15 @@ void tie_to_run(ConfigRef root, int64_t run_steps) {
   });
 }
 
-std::vector<std::string> schedules_that_end_early(ConfigRef root, int64_t run_steps,
-                                                  std::string_view root_name) {
+std::vector<std::string> schedules_that_miss_the_run(ConfigRef root, int64_t run_steps,
+                                                     std::string_view root_name) {
   std::vector<std::string> out;
   const auto look = [&](const std::string& path, const Slot& slot) {
     if (slot.ops->kind != FieldKind::kFn || *slot.ops->type != typeid(Schedule)) return;
     const auto& schedule = *static_cast<const Schedule*>(slot.at);
-    const std::string why = schedule ? why_early(schedule, run_steps) : std::string();
-    if (!why.empty()) {
-      out.push_back(
-          fmt::format("{}: {}; a schedule without max_step ends with its run", path, why));
+    if (!schedule) return;
+    for (const std::string& why : {why_late(schedule, run_steps), why_early(schedule, run_steps)}) {
+      if (!why.empty()) out.push_back(fmt::format("{}: {}", path, why));
     }
   };
   walk(root, look, {}, root_name);

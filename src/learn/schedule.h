@@ -39,10 +39,10 @@ struct ConstantRate {
 /// behind their own `warmup_steps` where that is later.
 void tie_to_run(ConfigRef root, int64_t run_steps);
 
-/// One line for each schedule below `root` that has come to its end before the run has, as it is
-/// after tie_to_run: it gives 0, or its `max_step` is past.
-std::vector<std::string> schedules_that_end_early(ConfigRef root, int64_t run_steps,
-                                                  std::string_view root_name = {});
+/// One line for each schedule below `root` that does not fit its run, as it is after tie_to_run: it
+/// gives 0 or its `max_step` is past before the run ends, or its `warmup_steps` take the whole run.
+std::vector<std::string> schedules_that_miss_the_run(ConfigRef root, int64_t run_steps,
+                                                     std::string_view root_name = {});
 
 /// Throws ConfigError, naming the config path `where`, if the schedule's fields do not fit
 /// together, its result is no f32 scalar, or its value at step 1 is not within `bounds`.

@@ -156,6 +156,19 @@ TEST_F(LayerState, StaysAsItIsInAStepThatIsNotKept) {
   }
 }
 
+// The loss does not see it: a later evaluation would.
+TEST_F(LayerState, ThatIsNotFiniteIsNotKept) {
+  StepRun run = run_of(model_of({}, /*loop=*/false));
+  Tree<HostTensor> state = run.initial_state(3);
+  HostTensor& square = state.at(fmt::format(fmt::runtime(kStacked), 1, "square"));
+  square = HostTensor::full(square.shape(), std::numeric_limits<double>::infinity());
+  Tree<HostTensor> end = after_three_steps(run, state);
+  for (const auto& [name, value] : state) {
+    if (!name.starts_with("state/") && !name.starts_with("model/")) continue;
+    EXPECT_EQ(end.at(name), value) << name;
+  }
+}
+
 TEST_F(LayerState, MistakesAreNamed) {
   EXPECT_THAT(
       error_of([&] { run_of(model_of({.declares = false}, false)); }),

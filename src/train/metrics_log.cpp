@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/report.h"
-#include "config/register.h"
 
 namespace axle {
 namespace {
@@ -34,7 +33,7 @@ std::optional<LoggedLine> read_line(std::string_view text) {
 
 }  // namespace
 
-MetricsLog::MetricsLog(const Config&, const Dims& dims, const Scope&)
+MetricsLog::MetricsLog(const Dims& dims)
     : restored_step_(dims.restored_step),
       evaluated_(cut_metrics_log(dims.dir / "metrics.jsonl", dims.restored_step).last_splits),
       file_(dims.dir / "metrics.jsonl", WriteMode::kAppend) {}
@@ -102,7 +101,5 @@ KeptLines cut_metrics_log(const std::filesystem::path& path, int64_t last_step) 
   if (kept.size() != text.size()) replace_file(path, kept);
   return out;
 }
-
-AXLE_REGISTER(MetricsLog)
 
 }  // namespace axle

@@ -1,4 +1,5 @@
-// DIR/metrics.jsonl: one JSON object a line, always written.
+// DIR/metrics.jsonl: one JSON object a line. Every run writes it, so it is no class that configs
+// name.
 #pragma once
 
 #include <set>
@@ -13,11 +14,8 @@ namespace axle {
 /// again.
 class MetricsLog final : public SummaryWriter {
  public:
-  struct Config {
-    AXLE_CONFIG(MetricsLog)
-  };
   /// Throws StorageError if the file cannot be opened.
-  MetricsLog(const Config& cfg, const Dims& dims, const Scope& scope);
+  explicit MetricsLog(const Dims& dims);
   /// Tells how many lines were lost, if any.
   ~MetricsLog() override;
   /// These throw StorageError, once, where the file has been removed or replaced.

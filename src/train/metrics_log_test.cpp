@@ -20,7 +20,7 @@ using testing::HasSubstr;
 class MetricsLogTest : public testing::Test {
  protected:
   MetricsLog log(int64_t restored_step) {
-    return {{}, {.dir = dir_.path(), .restored_step = restored_step}, Scope{}};
+    return MetricsLog({.dir = dir_.path(), .restored_step = restored_step});
   }
   std::string text() const { return read_file(path_); }
 

@@ -6,10 +6,10 @@
 
 namespace axle {
 
-std::vector<std::string> early_schedules(const Trainer::Config& config) {
+std::vector<std::string> misfit_schedules(const Trainer::Config& config) {
   Child<Learner> learner = config.learner;
   tie_to_run(learner, config.max_steps);
-  return schedules_that_end_early(learner, config.max_steps, "learner");
+  return schedules_that_miss_the_run(learner, config.max_steps, "learner");
 }
 
 std::string left_out_text(const Skipped& skipped) {

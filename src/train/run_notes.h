@@ -10,9 +10,9 @@
 
 namespace axle {
 
-/// Schedules of the learner that come to their end before the run does, a line each: what max_steps
-/// cannot stretch.
-std::vector<std::string> early_schedules(const Trainer::Config& config);
+/// Schedules of the learner that end before the run does or warm up for all of it, a line each:
+/// what max_steps cannot stretch.
+std::vector<std::string> misfit_schedules(const Trainer::Config& config);
 /// How many documents are left out, with the first reason; for at least one.
 std::string left_out_text(const Skipped& skipped);
 /// What was not finite in a step of this record; `part` is its "not_finite" (programs.h), a number

@@ -170,12 +170,12 @@ void Trainer::Run::warn(bool at_start) {
   if (skipped.count > std::exchange(num_left_out_, skipped.count))
     progress_->note("WARNING: input: " + left_out_text(skipped));
   if (!at_start) return;
-  for (const std::string& line : early_schedules(cfg_)) progress_->note("WARNING: " + line);
+  for (const std::string& line : misfit_schedules(cfg_)) progress_->note("WARNING: " + line);
 }
 
 void Trainer::Run::open_writers() {
   const SummaryWriter::Dims dims{.dir = folder_.dir(), .restored_step = step_number_};
-  auto log = std::make_unique<MetricsLog>(MetricsLog::Config{}, dims, Scope{});
+  auto log = std::make_unique<MetricsLog>(dims);
   for (const std::string& name : log->evaluated()) evaluations_.mark_done(name, step_number_);
   writers_.push_back(std::move(log));
   for (const auto& [name, writer] : cfg_.writers)
@@ -238,6 +238,13 @@ ExitCode Trainer::Run::loop() {
   warn(/*at_start=*/true);
   initialise_or_restore();
   open_writers();
+  if (first_step_ > 0 && first_step_ >= cfg_.max_steps) {
+    const bool owes = !evaluations_.owed(first_step_, /*at_end=*/true).empty();
+    progress_->note(fmt::format(
+        "the run is at step {} of {}: {}; --steps counts from its beginning", first_step_,
+        cfg_.max_steps, owes ? "only evaluations are left" : "nothing is left to do"));
+    if (!owes) return ExitCode::kOk;
+  }
   compile(stop);
   check_host_memory(host_needs(), memory);
   if (drawn_.valid()) state_.arrays = drawn_.get();

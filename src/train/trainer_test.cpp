@@ -2,6 +2,8 @@
 // stops them.
 #include "train/trainer.h"
 
+#include <fmt/format.h>
+
 #include "checkpoint/folder.h"
 #include "io/tfrecord.h"
 #include "testing/error_of.h"
@@ -66,10 +68,27 @@ TEST_F(TrainerTest, AFinishedRunChangesNothingWhenStartedAgain) {
   train(config_of(4), "run");
   const auto records = metrics_of(run());
   const auto state = state_of(run()).tensors;
-  const Ended ended = train(config_of(4));
-  EXPECT_EQ(ended.code, ExitCode::kOk);
+  for (const int64_t steps : {4, 2}) {
+    const Ended ended = train(config_of(steps));
+    EXPECT_EQ(ended.code, ExitCode::kOk);
+    EXPECT_THAT(ended.out,
+                HasSubstr(fmt::format("the run is at step 4 of {}: nothing is left to do", steps)));
+    EXPECT_THAT(ended.out, Not(HasSubstr("compiled")));
+    EXPECT_EQ(metrics_of(run()), records);
+    EXPECT_EQ(state_of(run()).tensors, state);
+  }
+}
+
+TEST_F(TrainerTest, AFinishedRunDoesTheEvaluationsThatItOwes) {
+  train(config_of(4));
+  const auto records = metrics_of(run());
+  ASSERT_EQ(records.back().at("split"), "held_out");
+  std::string log = read_file(run() / "metrics.jsonl");
+  log.erase(log.rfind('\n', log.size() - 2) + 1);
+  replace_file(run() / "metrics.jsonl", log);
+  EXPECT_THAT(train(config_of(4)).out,
+              HasSubstr("the run is at step 4 of 4: only evaluations are left"));
   EXPECT_EQ(metrics_of(run()), records);
-  EXPECT_EQ(state_of(run()).tensors, state);
 }
 
 TEST_F(TrainerTest, EvaluationsAndSavesChangeNoStep) {

@@ -16,7 +16,8 @@ HERE = pathlib.Path(__file__).parent
 GIB = 2**30
 RECIPES = ("fuji-1B-v3", "fuji-7B-v1", "fuji-7B-v2", "fuji-70B-v2")
 # One machine for each rule; the published ones where a rule has one.
-RULES = ("tpu-v5litepod-256", "tpu-v6e-256", "tpu-v6e-128", "tpu-v5p-16", "gpu-H100-4", "neuron-trn2.48xlarge-1024")
+RULES = ("tpu-v5litepod-256", "tpu-v6e-256", "tpu-v6e-128", "tpu-v5p-16", "gpu-H100-4", "neuron-trn2.48xlarge-1024",
+         "cpu:2")
 PUBLISHED = {"fuji-70B-v2": ("tpu-v5p-1024", "gpu-H100-512")}
 NO_REMAT = ("--set", "model.decoder.layers.layer.@remat=none")
 OFFLOAD = ("--set", 'model.decoder.layers.layer.@remat={class: SaveNames, names: [], offload: ["*_proj", attention_output]}')
@@ -109,17 +110,24 @@ def sent(report):
     return f"{gib(fast)} / {gib(slow)}"
 
 
-def print_table(rows, axle):
-    print("| recipe | target | options | mesh | memory of a device: needed / there | fits | step at least, bound, MFU at most | "
-          "sent by a device, fast / slow | compiled in |")
-    print("|---|---|---|---|---|---|---|---|---|")
+FITS = {
+    "memory of a device: needed / there": needed,
+    "fits": verdict,
+    "step at least, bound, MFU at most": at_least,
+    "sent by a device, fast / slow": sent,
+}
+TOOK = {"compiled in": lambda report: f"{report['compile_seconds']:.1f} s" if "compile_seconds" in report else ""}
+
+
+def print_table(rows, columns, axle):
+    print("| " + " | ".join(["recipe", "target", "options", "mesh", *columns]) + " |")
+    print("|---" * (4 + len(columns)) + "|")
     for recipe, target, options in rows:
         report = compile_one(axle, recipe, target, options)
         shown = " ".join(option.rsplit(".", 1)[-1] for option in options[1::2] if "=" in option)
-        took = f"{report['compile_seconds']:.1f} s" if "compile_seconds" in report else ""
         name = f"`{recipe}`" if recipe else "llama_peer.yaml"
-        print(f"| {name} | `{target}` | {shown} | {report.get('mesh', '')} | {needed(report)} | {verdict(report)} | "
-              f"{at_least(report)} | {sent(report)} | {took} |", flush=True)
+        cells = [name, f"`{target}`", shown, report.get("mesh", ""), *(column(report) for column in columns.values())]
+        print("| " + " | ".join(cells) + " |", flush=True)
         for finding in report.get("findings", []) + report.get("compiler_warnings", []):
             print(f"  {recipe} on {target}: {finding}", file=sys.stderr, flush=True)
 
@@ -130,8 +138,8 @@ def main():
     parser.add_argument("--only", default="", help="rows whose recipe and target hold this text")
     parser.add_argument("table", choices=("rules", "sizes", "times"))
     args = parser.parse_args()
-    rows = {"rules": rules, "sizes": sizes, "times": times}[args.table]()
-    print_table([row for row in rows if args.only in f"{row[0]} {row[1]}"], args.axle)
+    rows, columns = {"rules": (rules(), FITS), "sizes": (sizes(), FITS), "times": (times(), TOOK)}[args.table]
+    print_table([row for row in rows if args.only in f"{row[0]} {row[1]}"], columns, args.axle)
 
 
 if __name__ == "__main__":

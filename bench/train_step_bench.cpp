@@ -149,7 +149,8 @@ void run(const Flags& flags) {
 
   const auto runtime = make_runtime({});
   const auto compile_start = Clock::now();
-  const auto executable = runtime->compile(step);
+  const auto executable = runtime->compile(
+      step, {.overrides = {cfg.compiler_options.begin(), cfg.compiler_options.end()}});
   const double compile_secs = seconds_since(compile_start);
   if (!flags.hlo_file.empty()) std::ofstream(flags.hlo_file) << executable->optimized_program();
 

@@ -25,7 +25,7 @@ def step_ms(axle, mesh, steps, folder):
     if done.returncode != 0:
         sys.exit(f"virtual_devices.py: {' '.join(command)}: exit code {done.returncode}: {done.stderr.strip()}")
     records = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    training = [record for record in records if record.get("split") == "train"][WARM_UP:]
+    training = [record for record in records if "split" not in record][WARM_UP:]
     tokens = {record["num_targets"] for record in training if "num_targets" in record}
     if len(tokens) != 1:
         sys.exit(f"virtual_devices.py: {folder}: expected steps of one number of tokens, got {sorted(tokens)}")

@@ -23,10 +23,8 @@ ByteTokenizer::ByteTokenizer(const Config& cfg, const Dims&, const Scope&)
     : vocab_size_(cfg.vocab_size) {}
 
 std::vector<int32_t> ByteTokenizer::encode(std::string_view text) const {
-  std::vector<int32_t> ids;
-  ids.reserve(text.size());
-  for (const char c : text) ids.push_back(static_cast<uint8_t>(c));
-  return ids;
+  const auto* const bytes = reinterpret_cast<const uint8_t*>(text.data());
+  return {bytes, bytes + text.size()};
 }
 
 std::string_view ByteTokenizer::piece(int32_t id) const {

@@ -97,6 +97,32 @@ TEST(Manifest, AVersionOfTheFutureIsRefusedAndNotSkipped) {
                   AllOf(HasSubstr(path), HasSubstr("expected checkpoint version 1, got 2"))));
 }
 
+TEST(Manifest, TensorsThatShareBytesAreRefused) {
+  const Manifest good{.step = 1,
+                      .metadata = {},
+                      .chunk_bytes = 100,
+                      .files = {{.name = "d", .bytes = 40, .crc32c = {1}},
+                                {.name = "e", .bytes = 40, .crc32c = {1}}},
+                      .tensors = {{"a", {.type = {DType::kF32, {3}}, .file = 0, .offset = 0}},
+                                  {"b", {.type = {DType::kF32, {4}}, .file = 0, .offset = 12}},
+                                  {"c", {.type = {DType::kF32, {4}}, .file = 1, .offset = 12}},
+                                  {"none", {.type = {DType::kF32, {0}}, .file = 0, .offset = 4}}}};
+  EXPECT_NO_THROW(parse_manifest(to_text(good), "m"));
+  const auto refused = [&](std::string_view path, size_t file, int64_t offset, const char* why) {
+    Manifest bad = good;
+    bad.tensors.find(path)->second.file = file;
+    bad.tensors.find(path)->second.offset = offset;
+    EXPECT_THAT([&] { parse_manifest(to_text(bad), "m"); },
+                ThrowsMessage<StorageError>(HasSubstr(why)));
+  };
+  const char* const behind_a =
+      "m: malformed: tensors.b: expected a tensor behind the end of a at 12 of d";
+  refused("b", 0, 0, behind_a);
+  refused("b", 0, 11, behind_a);
+  refused("a", 0, 24, "tensors.a: expected a tensor behind the end of b at 28 of d");
+  refused("b", 1, 12, "expected a tensor behind the end of b at 28 of e");
+}
+
 TEST(Manifest, ImpossibleTablesAreRefused) {
   const auto refused = [](const Manifest& manifest, const char* why) {
     EXPECT_THAT([&] { parse_manifest(to_text(manifest), "m"); },

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -84,6 +85,28 @@ StoredTensor parse_tensor(const JsonView& json, const Manifest& manifest) {
   return tensor;
 }
 
+// Tensors with a byte in common: one of them has another's numbers.
+void check_no_overlap(const Manifest& manifest, const JsonView& tensors) {
+  struct Range {
+    size_t file;
+    int64_t begin, end;
+    const std::string* path;
+  };
+  std::vector<Range> ranges;
+  for (const auto& [path, tensor] : manifest.tensors) {
+    const auto bytes = static_cast<int64_t>(tensor.type.num_bytes());
+    if (bytes > 0) ranges.push_back({tensor.file, tensor.offset, tensor.offset + bytes, &path});
+  }
+  std::ranges::sort(ranges, {}, [](const Range& r) { return std::pair(r.file, r.begin); });
+  for (size_t i = 1; i < ranges.size(); ++i) {
+    const Range &before = ranges[i - 1], &range = ranges[i];
+    if (range.file != before.file || range.begin >= before.end) continue;
+    tensors.at(*range.path)
+        .fail(fmt::format("a tensor behind the end of {} at {} of {}", printable(*before.path),
+                          before.end, manifest.files[range.file].name));
+  }
+}
+
 Manifest parse_body(std::string_view text) {
   const Json document = read_json(text, {.max_bytes = kMaxManifestBytes});
   const JsonView json(document);
@@ -101,6 +124,7 @@ Manifest parse_body(std::string_view text) {
     manifest.files.push_back(parse_file(file, manifest.chunk_bytes));
   for (const auto& [path, tensor] : json.at("tensors").members())
     manifest.tensors.emplace(path, parse_tensor(tensor, manifest));
+  check_no_overlap(manifest, json.at("tensors"));
   return manifest;
 }
 

@@ -27,7 +27,7 @@ class Assembly {
 
   void add(int64_t begin, std::span<const std::byte> chunk, const TensorSink& sink) {
     const int64_t end = begin + static_cast<int64_t>(chunk.size());
-    // Those before first_ are complete; overlapping ones, which we never write, stay correct.
+    // Those before first_ are complete.
     for (size_t i = first_; i < parts_.size() && parts_[i].tensor->offset < end; ++i) {
       Part& part = parts_[i];
       const int64_t start = part.tensor->offset;

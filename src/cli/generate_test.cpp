@@ -1,5 +1,7 @@
 // generate and import as the user calls them.
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -61,6 +63,19 @@ TEST_F(GenerateVerb, PromptFromStdin) {
   const Ran ran = run({"--from", dir_ / "model", "--prompt", "-", "--max-tokens", "1"});
   std::cin.rdbuf(saved);
   EXPECT_EQ(ran.out, "zab\n") << ran.err;
+}
+
+TEST_F(GenerateVerb, AStdinThatCannotBeReadIsNoEmptyPrompt) {
+  const int saved = ::dup(STDIN_FILENO), folder = ::open(dir_.path().c_str(), O_RDONLY | O_CLOEXEC);
+  ::dup2(folder, STDIN_FILENO);
+  const Ran ran = run({"--from", dir_ / "model", "--prompt", "-"});
+  ::dup2(saved, STDIN_FILENO);
+  for (const int fd : {saved, folder}) ::close(fd);
+  std::clearerr(stdin);
+  std::cin.clear();
+  EXPECT_EQ(ran.code, 4);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_EQ(ran.err, "axle: stdin: cannot read the prompt: Is a directory\n");
 }
 
 TEST_F(GenerateVerb, Json) {

@@ -7,14 +7,16 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/host_memory_check.h"
 #include "base/process_start.h"
 #include "cli/command_line.h"
 
 namespace axle {
 namespace {
 
-int fail(const std::string& message, ExitCode code) {
-  std::fflush(stdout);  // what was printed before comes before
+int fail(std::string message, ExitCode code) {
+  if (message.starts_with(": ")) message = "''" + message;  // about an empty path
+  std::fflush(stdout);                                      // what was printed before comes before
   // What is wrong with the command names it already: "axle train: no such flag".
   const bool is_named = message.starts_with("axle ") || message.starts_with("axle:");
   std::fprintf(stderr, "%s%s\n", is_named ? "" : "axle: ", message.c_str());
@@ -40,7 +42,9 @@ int run_cli(int argc, char** argv) {
   } catch (const Error& error) {
     return fail(error.what(), error.code());
   } catch (const std::bad_alloc&) {
-    return fail("out of memory on the host", ExitCode::kDoesNotFit);
+    return fail("memory of the host: expected more than there is, got " + to_text(host_memory()) +
+                    "; take a smaller model or batch, or less text",
+                ExitCode::kDoesNotFit);
   } catch (const std::system_error& error) {
     if (error.code() != std::errc::resource_unavailable_try_again) return fail_internal(error);
     return fail(

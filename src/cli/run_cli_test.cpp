@@ -179,19 +179,37 @@ TEST(RunCli, ErrorsBecomeOneLineAndTheirExitCode) {
       {4, "axle: disk: full\n"},
       {3, "axle: text: bad\n"},
       {6, "axle: no memory\n"},
-      {1, "axle: broken (a bug of Axle)\n"},
-      {6, "axle: out of memory on the host\n"},
+      {1, "axle: broken [(]a bug of Axle[)]\n"},
+      {6,
+       "axle: memory of the host: expected more than there is, got .* available of .*; take a "
+       "smaller "
+       "model or batch, or less text\n"},
       {5,
        "axle: the host: expected room for one more thread, got none; raise the limit of processes "
-       "(ulimit -u, or that of the container)\n"},
-      {1, "axle: internal error: odd (a bug of Axle)\n"},
+       "[(]ulimit -u, or that of the container[)]\n"},
+      {1, "axle: internal error: odd [(]a bug of Axle[)]\n"},
   };
   for (const auto& [code, line] : expected) {
     const Ran ran = run_axle({"test-throw"});
     EXPECT_EQ(ran.code, code);
-    EXPECT_EQ(ran.err, line);
+    EXPECT_THAT(ran.err, testing::MatchesRegex(line));
     EXPECT_EQ(ran.out, "before\n");
   }
+}
+
+TEST(RunCli, AnEmptyPathIsSeenInItsMessage) {
+  const auto error = [](const std::vector<std::string>& fields) {
+    std::vector<std::string> command = {"train",     "quickstart",  "--data",  "nothing",
+                                        "--backend", "interpreter", "--steps", "1"};
+    for (const std::string& field : fields) command.insert(command.end(), {"--set", field});
+    return run_axle(command).err;
+  };
+  EXPECT_THAT(
+      error({"input.source.path="}),
+      testing::StartsWith("axle: '': expected a text file or a folder of them, got nothing"));
+  EXPECT_THAT(error({"input.tokenizer=Llama2cTokenizer", "input.tokenizer.path="}),
+              testing::StartsWith("axle: '': expected a file, got nothing there; set "
+                                  "input.tokenizer.path"));
 }
 
 }  // namespace

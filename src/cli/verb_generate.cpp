@@ -1,11 +1,9 @@
 // axle generate --from DIR --prompt TEXT: text from a trained or imported model, as it appears.
 #include <CLI/CLI.hpp>
-#include <array>
-#include <iostream>
 
-#include "base/error.h"
 #include "base/report.h"
 #include "cli/number_checks.h"
+#include "cli/prompt_argument.h"
 #include "cli/runtime_arguments.h"
 #include "cli/sampling_arguments.h"
 #include "cli/verb.h"
@@ -39,21 +37,6 @@ void add(CLI::App& app, GenerateArguments& options, Output& out) {
   options.runtime.add_to(app);
   options.runtime.add_mesh_to(app);
   out.add_json_flag(app);
-}
-
-constexpr size_t kMostPromptBytes = 16 << 20;
-
-std::string read_prompt(const std::string& argument) {
-  if (argument != "-") return argument;
-  std::string text;
-  std::array<char, 4096> part;
-  while (std::cin.read(part.data(), part.size()), std::cin.gcount() > 0) {
-    text.append(part.data(), static_cast<size_t>(std::cin.gcount()));
-    if (text.size() > kMostPromptBytes)
-      throw ConfigError("--prompt: expected at most 16 MiB on stdin, got more");
-  }
-  if (text.ends_with('\n')) text.pop_back();
-  return text;
 }
 
 ExitCode run(const GenerateArguments& options, Output& out) {

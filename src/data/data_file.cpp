@@ -6,11 +6,17 @@
 #include "io/file.h"
 
 namespace axle {
+namespace {
+
+// Published vocabularies have up to 20 MB, those of a million pieces.
+constexpr int64_t kMaxBytes = int64_t{64} << 20;
+
+}  // namespace
 
 std::string read_data_file(const std::string& path, std::string_view field) {
   if (!path_exists(path))
     throw DataError(fmt::format("{}: expected a file, got nothing there; set {}", path, field));
-  return storage_error_as<DataError>([&] { return read_file(path); });
+  return storage_error_as<DataError>([&] { return read_file(path, kMaxBytes); });
 }
 
 }  // namespace axle

@@ -1,4 +1,4 @@
-// Input files that the user names: what goes wrong with them is a DataError.
+// Small input files that the user names, vocabularies: what goes wrong with them is a DataError.
 #pragma once
 
 #include <string>
@@ -6,7 +6,8 @@
 
 namespace axle {
 
-/// The whole file. Throws DataError naming the file and `field`, the config path that names it.
+/// The whole file. Throws DataError naming the file and `field`, the config path that names it;
+/// also for a file that is too large for a vocabulary.
 std::string read_data_file(const std::string& path, std::string_view field);
 
 }  // namespace axle

@@ -10,6 +10,8 @@
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
 #include "io/file.h"
+#include "testing/little_memory.h"
+#include "testing/peak_memory.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -221,6 +223,37 @@ TEST(InputSizes, ArePricedBeforeAnythingIsRead) {
   EXPECT_EQ(code(SyntheticInput::Config{.seq_len = 8, .batch_size = 2, .num_batches = kMost},
                  "input.num_batches"),
             ExitCode::kUser);
+}
+
+// The text fits, its tokens of four bytes each do not.
+TEST(InputSizes, TokensArePricedBeforeTheyAreMade) {
+  const TempDir dir;
+  const std::string line(63, 'x');
+  std::string text;
+  while (text.size() < size_t{40} << 20) text += line + "\n";
+  replace_file(dir / "x.txt", text);
+  text = {};
+  const LittleMemory little(int64_t{250} << 20);
+  try {
+    build(TextInput::Config{
+        .source = TextSource::Config{.path = dir / "x.txt"}, .seq_len = 8, .batch_size = 2});
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kDoesNotFit);
+    EXPECT_THAT(error.what(), StartsWith("input: expected 320.0 MiB of the host's memory for the "
+                                         "tokens of 41943040 bytes of text, got "));
+  }
+}
+
+// A corpus is there as text, as tokens, and as the tokens of the document that is encoded.
+TEST(InputSizes, ACorpusTakesWhatItIsPricedAt) {
+  const TempDir dir;
+  for (int i = 0; i < 4; ++i)
+    replace_file(dir / (std::to_string(i) + ".txt"), std::string(10 << 20, 'x'));
+  const int64_t before = peak_resident_bytes();
+  build(TextInput::Config{
+      .source = TextSource::Config{.path = dir.path().string()}, .seq_len = 64, .batch_size = 2});
+  EXPECT_LT(peak_resident_bytes() - before, (40 + 4 * 40 + 4 * 10 + 30) << 20);
 }
 
 TEST_F(TextInputTest, ConfigMistakesNameTheField) {

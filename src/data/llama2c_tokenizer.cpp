@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/host_memory_check.h"
 #include "base/utf8.h"
 #include "config/register.h"
 #include "data/data_file.h"
@@ -67,6 +68,8 @@ struct Merge {
 Llama2cTokenizer::Llama2cTokenizer(const Config& cfg, const Dims&, const Scope& scope) {
   const std::string& path = cfg.path.get();
   const std::string bytes = read_data_file(path, fmt::format("{}.path", scope.path));
+  constexpr int64_t kMemoryPerByte = 16;  // of pieces of one byte, which take nine here
+  check_host_room(path, "its pieces", kMemoryPerByte * static_cast<int64_t>(bytes.size()));
   Cursor cursor(bytes, path);
   cursor.number<int32_t>();  // the longest piece: of use to C alone
   while (!cursor.at_end()) {

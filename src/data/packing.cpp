@@ -22,8 +22,10 @@ void pad_from(const RowView& out, size_t begin) {
 
 }  // namespace
 
-void TokenizedDocuments::add(std::span<const int32_t> tokens) {
+void TokenizedDocuments::add(std::span<const int32_t> tokens, const SpecialIds& special) {
+  if (special.bos) tokens_.push_back(*special.bos);
   tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+  if (special.eos) tokens_.push_back(*special.eos);
   begins_.push_back(static_cast<int64_t>(tokens_.size()));
 }
 

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "data/tokenizer.h"
+
 namespace axle {
 
 /// The label of positions that do not count.
@@ -14,7 +16,10 @@ inline constexpr int32_t kIgnoredLabel = -1;
 /// Tokens of all documents, one document after the other.
 class TokenizedDocuments {
  public:
-  void add(std::span<const int32_t> tokens);
+  /// Room for so many tokens, so that it need not be found while there are twice as many.
+  void reserve(int64_t num_tokens) { tokens_.reserve(static_cast<size_t>(num_tokens)); }
+  /// A document between the special tokens that begin and end one.
+  void add(std::span<const int32_t> tokens, const SpecialIds& special = {});
   int64_t num_documents() const { return static_cast<int64_t>(begins_.size()) - 1; }
   int64_t num_tokens() const { return begins_.back(); }
   std::span<const int32_t> document(int64_t i) const;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/host_memory_check.h"
 #include "config/register.h"
 #include "data/data_file.h"
 #include "data/sentencepiece_model.h"
@@ -63,6 +64,8 @@ std::optional<int32_t> optional_id(int id) {
 SentencePieceTokenizer::SentencePieceTokenizer(const Config& cfg, const Dims&, const Scope& scope)
     : path_(cfg.path.get()), processor_(std::make_unique<SentencePieceProcessor>()) {
   const std::string model = read_data_file(path_, fmt::format("{}.path", scope.path));
+  constexpr int64_t kMemoryPerByte = 48;  // of pieces of one byte, in the library and here
+  check_host_room(path_, "its pieces", kMemoryPerByte * static_cast<int64_t>(model.size()));
   check_sentencepiece_model(model, path_);
   if (!loads(*processor_, model)) {
     throw DataError(fmt::format("{}: expected a SentencePiece model, got another file", path_));

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/host_memory_check.h"
 #include "config/register.h"
 #include "data/byte_histogram.h"
 #include "data/random.h"
@@ -18,6 +19,40 @@ std::vector<int64_t> in_order(int64_t n) {
   std::vector<int64_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), 0);
   return order;
+}
+
+// What a corpus takes once it is tokens.
+struct TokenCost {
+  int64_t text_bytes = 0;
+  int64_t num_tokens = 0;
+  int64_t encode_bytes = 0;  // while the largest document is encoded
+  int64_t bytes() const {
+    return num_tokens * static_cast<int64_t>(sizeof(int32_t)) + encode_bytes;
+  }
+};
+
+// How many tokens a byte gives is taken from the first of them.
+TokenCost token_cost(const std::vector<Document>& documents, const Tokenizer& tokenizer) {
+  constexpr size_t kSampleBytes = 64 << 10;
+  TokenCost out;
+  int64_t sampled_bytes = 0, sampled_tokens = 0, largest = 0;
+  for (const Document& document : documents) {
+    const auto size = static_cast<int64_t>(document.text.size());
+    out.text_bytes += size;
+    largest = std::max(largest, size);
+    if (sampled_bytes >= static_cast<int64_t>(kSampleBytes)) continue;
+    const std::string_view sample =
+        document.text.substr(0, kSampleBytes);  // may end in a character
+    sampled_bytes += static_cast<int64_t>(sample.size());
+    sampled_tokens += static_cast<int64_t>(tokenizer.encode(sample).size());
+  }
+  if (sampled_bytes == 0) return out;
+  const double ratio = static_cast<double>(sampled_tokens) / static_cast<double>(sampled_bytes);
+  // And those that begin and end a document.
+  out.num_tokens = static_cast<int64_t>(ratio * static_cast<double>(out.text_bytes)) +
+                   2 * static_cast<int64_t>(documents.size());
+  out.encode_bytes = largest * tokenizer.encode_bytes();
+  return out;
 }
 
 // More passes than any run makes: what is asked for beyond is a mistake.
@@ -74,25 +109,30 @@ TextInput::TextInput(const Config& cfg, const Dims& dims, const Scope& scope)
 void TextInput::read(const Config& cfg, const Tokenizer& tokenizer, const Scope& scope) {
   const auto source = cfg.source.build({}, {.path = scope.path + ".source"});
   const auto documents = select_split(source->documents(), cfg.split, cfg.held_out_fraction);
+  std::vector<int64_t> piece_sizes;
   for (int64_t id = 0; id < tokenizer.vocab_size(); ++id) {
-    text_bytes_.push_back(static_cast<double>(tokenizer.piece(static_cast<int32_t>(id)).size()));
+    piece_sizes.push_back(static_cast<int64_t>(tokenizer.piece(static_cast<int32_t>(id)).size()));
   }
   const SpecialIds special = tokenizer.special_ids();
+  const TokenCost cost = token_cost(documents, tokenizer);
+  check_host_room(scope.path, fmt::format("the tokens of {} bytes of text", cost.text_bytes),
+                  cost.bytes());
+  documents_.reserve(cost.num_tokens);
   ByteHistogram bytes;
-  double piece_bytes = 0;
+  int64_t pieces_size = 0;
   for (const Document& document : documents) {
-    std::vector<int32_t> ids = tokenizer.encode(document.text);
-    if (special.bos) ids.insert(ids.begin(), *special.bos);
-    if (special.eos) ids.push_back(*special.eos);
-    for (const int32_t id : ids) piece_bytes += text_bytes_[static_cast<size_t>(id)];
-    documents_.add(ids);
+    const std::vector<int32_t> ids = tokenizer.encode(document.text);
+    for (const int32_t id : ids) pieces_size += piece_sizes[static_cast<size_t>(id)];
+    documents_.add(ids, special);
     bytes.add(document.text);
   }
   // Pieces are not the text: tokenizers put a space before it, normalize it, and show what they
   // don't know as something else.
   const double text_per_piece =
-      piece_bytes > 0 ? static_cast<double>(bytes.num_bytes()) / piece_bytes : 0;
-  for (double& text : text_bytes_) text *= text_per_piece;
+      pieces_size > 0 ? static_cast<double>(bytes.num_bytes()) / static_cast<double>(pieces_size)
+                      : 0;
+  for (const int64_t size : piece_sizes)
+    text_bytes_.push_back(static_cast<double>(size) * text_per_piece);
   facts_ = {.num_files = source->num_files(),
             .num_documents = documents_.num_documents(),
             .num_bytes = bytes.num_bytes(),

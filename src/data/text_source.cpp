@@ -7,11 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/host_memory_check.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "config/register.h"
 #include "io/file.h"
+#include "io/file_reader.h"
 
 namespace axle {
 namespace {
@@ -79,6 +81,26 @@ std::string_view other_format(const std::string& path, std::string_view bytes) {
   return second.empty() || is_json_object(second) ? "JSON" : "";
 }
 
+constexpr size_t kHeadBytes = 64 << 10;
+constexpr size_t kMostUtf8Bytes = 4;
+
+// Of what is no text: a NUL, or where UTF-8 ends.
+std::optional<size_t> first_bad_byte(std::string_view text) {
+  const size_t bad = std::min(find_invalid_utf8(text).value_or(text.npos), text.find('\0'));
+  return bad == text.npos ? std::nullopt : std::optional(bad);
+}
+
+// Those that cannot be read are told when they are.
+int64_t total_bytes(const std::vector<std::string>& paths) {
+  int64_t sum = 0;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    const auto bytes = std::filesystem::file_size(path, error);
+    if (!error) sum = saturating_sum(sum, static_cast<int64_t>(bytes));
+  }
+  return sum;
+}
+
 }  // namespace
 
 std::string to_text(DocumentUnit unit) {
@@ -125,8 +147,10 @@ TextSource::TextSource(const Config& cfg, const Dims&, const Scope& scope)
     seen_.insert(canonical);
     add_folder(path, canonical);
   } else {
-    add_file(path);
+    paths_.push_back(path);
   }
+  check_host_room(path, "its text", total_bytes(paths_));
+  for (const std::string& file : paths_) read(file);
   if (documents_.empty()) {
     throw DataError(fmt::format("{}: expected text{}, got no document{}{}", path,
                                 directory_exists(path) ? " in *.txt files" : "",
@@ -163,12 +187,25 @@ void TextSource::add_entry(const std::filesystem::path& path,
   if (is_folder)
     add_folder(path, canonical);
   else
-    add_file(path.string());
+    paths_.push_back(path.string());
 }
 
-void TextSource::add_file(const std::string& path) {
+// Of a file that is going to be refused for what its beginning holds, no more than that: it may be
+// as large as a disk.
+std::string TextSource::bytes_of(const std::string& path) const {
+  if (unit_ == DocumentUnit::kFile || on_error_ == OnError::kFail) {
+    const FileReader file(path);
+    std::string head(file.size() > int64_t{kHeadBytes} ? kHeadBytes : 0, '\0');
+    head.resize(file.read_some(0, std::as_writable_bytes(std::span(head))));
+    if (const auto bad = first_bad_byte(head); bad && *bad + kMostUtf8Bytes <= head.size())
+      return head;
+  }
+  return read_file(path, std::numeric_limits<int64_t>::max());
+}
+
+void TextSource::read(const std::string& path) {
   try {
-    files_.push_back(read_file(path, std::numeric_limits<int64_t>::max()));
+    files_.push_back(bytes_of(path));
   } catch (const StorageError& error) {
     return refuse("not readable", error.what());
   }
@@ -209,19 +246,18 @@ void TextSource::add_documents(const std::string& path, std::string_view rest) {
 }
 
 void TextSource::add_document(const std::string& path, int64_t line, std::string_view text) {
-  const auto invalid = find_invalid_utf8(text);
-  const size_t bad = std::min(invalid.value_or(text.npos), text.find('\0'));
-  if (bad == text.npos) {
+  const auto bad = first_bad_byte(text);
+  if (!bad) {
     documents_.push_back({text, fmt::format("{}:{}", path, line)});
     return;
   }
-  const std::string_view before = text.substr(0, bad);
+  const std::string_view before = text.substr(0, *bad);
   const size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0
-  const bool is_nul = bad != invalid.value_or(text.npos);
+  const bool is_nul = text[*bad] == '\0';
   refuse(
       is_nul ? "with NUL bytes" : "not UTF-8",
       fmt::format("{}:{}: {} at byte {}", path, line + std::ranges::count(before, '\n'),
-                  is_nul ? "a NUL, which is no text," : "not valid UTF-8", bad - line_begin + 1));
+                  is_nul ? "a NUL, which is no text," : "not valid UTF-8", *bad - line_begin + 1));
 }
 
 void TextSource::skip(const std::string& reason) {

@@ -22,7 +22,8 @@ void from_text(std::string_view text, OnError& policy);
 
 /// Reads a UTF-8 text file, or all *.txt files of a folder and the folders in it, in the order of
 /// their paths; what else lies there is counted as skipped, and so is what a link leads to a second
-/// time. All text is in memory once it is built: later changes of a file have no effect.
+/// time. All text is in memory once it is built: later changes of a file have no effect. Throws
+/// Error with kDoesNotFit, before it reads, where the host has no room for all of it.
 ///
 /// A byte order mark is dropped, line ends stay as they are. Throws DataError naming file, line and
 /// byte (of the line, from 1) for what is missing, unreadable, empty, not UTF-8, holds NUL bytes or
@@ -47,7 +48,8 @@ class TextSource final : public Source {
  private:
   void add_folder(const std::filesystem::path& folder, const std::filesystem::path& canonical);
   void add_entry(const std::filesystem::path& path, const std::filesystem::path& canonical);
-  void add_file(const std::string& path);
+  std::string bytes_of(const std::string& path) const;
+  void read(const std::string& path);
   void add_documents(const std::string& path, std::string_view text);
   void add_document(const std::string& path, int64_t line, std::string_view text);
   void skip(const std::string& reason);
@@ -57,6 +59,7 @@ class TextSource final : public Source {
   OnError on_error_;
   std::string policy_path_;               // config path of on_error, for messages
   std::set<std::filesystem::path> seen_;  // where links end
+  std::vector<std::string> paths_;        // what is to be read, in order
   std::deque<std::string> files_;         // their bytes, which stay where they are
   std::vector<Document> documents_;
   Skipped skipped_;

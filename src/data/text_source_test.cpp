@@ -6,6 +6,8 @@
 
 #include "io/file.h"
 #include "testing/error_of.h"
+#include "testing/little_memory.h"
+#include "testing/peak_memory.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -139,6 +141,42 @@ TEST_F(TextSourceTest, WhatIsNoTextIsNamedAndCounted) {
   EXPECT_EQ(source->num_files(), 1);
   EXPECT_EQ(to_text(source->skipped()),
             "8 skipped (1 JSON, 1 UTF-16, 5 not *.txt, 1 with NUL bytes)");
+}
+
+// Files that have their size and no more: nobody may read them.
+TEST_F(TextSourceTest, TextIsPricedBeforeItIsRead) {
+  const LittleMemory little(256 << 20);
+  for (const char* name : {"a.txt", "b.txt"}) {
+    replace_file(dir_ / name, "text");
+    std::filesystem::resize_file(dir_ / name, 200 << 20);
+  }
+  try {
+    build({.path = dir_.path().string()});
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kDoesNotFit);
+    EXPECT_THAT(error.what(), HasSubstr(dir_.path().string() +
+                                        ": expected 400.0 MiB of the host's memory for its text"));
+  }
+}
+
+TEST_F(TextSourceTest, WhatIsNoTextIsNotReadToItsEnd) {
+  const std::string text = "good\nso f\xc3\xa9\n";
+  for (const std::string& bad : {std::string(10, '\0'), std::string("\xff\xff but long")}) {
+    replace_file(path_, text + bad);
+    const auto message = [&](DocumentUnit unit) {
+      return error_of<DataError>([&] { build({.path = path_, .unit = unit}); });
+    };
+    for (const auto unit : {DocumentUnit::kFile, DocumentUnit::kParagraph, DocumentUnit::kLine}) {
+      std::filesystem::resize_file(path_, text.size() + bad.size());
+      const std::string small = message(unit);
+      EXPECT_THAT(small, HasSubstr("x.txt:3: "));
+      std::filesystem::resize_file(path_, 200 << 20);
+      const int64_t before = peak_resident_bytes();
+      EXPECT_EQ(message(unit), small);
+      EXPECT_LT(peak_resident_bytes() - before, 50 << 20);
+    }
+  }
 }
 
 TEST_F(TextSourceTest, NoTextIsReadTwiceThroughLinks) {

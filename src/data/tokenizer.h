@@ -35,6 +35,8 @@ class Tokenizer {
   virtual SpecialIds special_ids() const = 0;
   /// Ids of UTF-8 text, without special ones.
   virtual std::vector<int32_t> encode(std::string_view text) const = 0;
+  /// Bytes of memory that encode() takes for each byte of text, its result included.
+  virtual int64_t encode_bytes() const = 0;
   /// The bytes that an id stands for, maybe half a character; empty for special ids and those
   /// outside the vocabulary.
   virtual std::string_view piece(int32_t id) const = 0;

@@ -12,6 +12,7 @@
 #include "data/sentencepiece_tokenizer.h"
 #include "data/stream_decoder.h"
 #include "io/file.h"
+#include "testing/little_memory.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -117,6 +118,31 @@ std::string vocabulary(const std::vector<std::pair<std::string, float>>& pieces)
   for (int i = 0; i < 259; ++i) add("<special>", 0);
   for (const auto& [piece, score] : pieces) add(piece, score);
   return out;
+}
+
+// Files that have their size and no more: nobody may read them.
+TEST(Tokenizers, FilesTooLargeForAVocabularyAreNotRead) {
+  const TempDir dir;
+  const std::string path = dir / "v";
+  const auto code = [](const Child<Tokenizer>& config, const std::string& message) {
+    try {
+      config.build({}, kScope);
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(message));
+      return error.code();
+    }
+    return ExitCode::kOk;
+  };
+  const auto both = [&](ExitCode expected, const std::string& message) {
+    EXPECT_EQ(code(Llama2cTokenizer::Config{.path = path}, message), expected);
+    EXPECT_EQ(code(SentencePieceTokenizer::Config{.path = path}, message), expected);
+  };
+  replace_file(path, "");
+  std::filesystem::resize_file(path, int64_t{1000} << 20);
+  both(ExitCode::kData, path + ": expected at most 67108864 bytes, got 1048576000");
+  std::filesystem::resize_file(path, int64_t{60} << 20);  // of empty pieces
+  const LittleMemory little(int64_t{256} << 20);
+  both(ExitCode::kDoesNotFit, " of the host's memory for its pieces, got ");
 }
 
 TEST(Llama2cTokenizer, MergesTheBestPairFirstAndTheLeftmostOfEquals) {

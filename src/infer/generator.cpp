@@ -9,6 +9,7 @@
 #include "ir/type_differences.h"
 #include "layers/check_mesh.h"
 #include "ops/random.h"
+#include "runtime/host_needs.h"
 #include "runtime/named_arguments.h"
 
 namespace axle {
@@ -95,6 +96,7 @@ Generator::Generator(Model& model, const Tree<HostTensor>& parameters, Runtime& 
         fmt::format("parameters: {}; were the weights made by another config?", text));
   }
   check_mesh(options_.mesh, stored);
+  check_room(computed);
   for (const ProgramValue& value : computed) {
     check_partition(value.name, value.type.dims, value.sharding, options_.mesh);
     const HostTensor& given = parameters.at(value.name);
@@ -104,18 +106,34 @@ Generator::Generator(Model& model, const Tree<HostTensor>& parameters, Runtime& 
   }
 }
 
+// The parameters are in the host's memory already; where that is the devices' own too, they are
+// there a second time.
+void Generator::check_room(std::span<const ProgramValue> parameters) const {
+  HostNeed need{.what = "a copy of the parameters for the device"};
+  for (const ProgramValue& value : parameters)
+    need.bytes = saturating_sum(need.bytes, static_cast<int64_t>(value.type.num_bytes()));
+  if (is_host(runtime_.topology().platform)) check_host_memory(std::span(&need, 1), host_memory());
+}
+
+// Compiled, and checked against what the host has left.
+std::unique_ptr<Executable> Generator::compile(const Program& program) {
+  auto executable = runtime_.compile(program, options_.compile);
+  check_program_room(*executable, program.mesh.num_devices(), runtime_.topology().platform);
+  return executable;
+}
+
 Generator::Prefill& Generator::prefill(const DecodeShape& shape, const Sampling& sampling) {
   auto& slot = prefills_[{shape.num_rows, shape.prompt_len, shape.cache_len, sampling}];
   if (!slot.executable) {
     slot.program = prefill_program(model_, shape, sampling);
-    slot.executable = runtime_.compile(slot.program, options_.compile);
+    slot.executable = compile(slot.program);
   }
   return slot;
 }
 
 Executable& Generator::decode(const DecodeShape& shape, const Sampling& sampling) {
   auto& slot = decodes_[{shape.num_rows, shape.cache_len, sampling}];
-  if (!slot) slot = runtime_.compile(decode_program(model_, shape, sampling), options_.compile);
+  if (!slot) slot = compile(decode_program(model_, shape, sampling));
   return *slot;
 }
 

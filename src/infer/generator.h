@@ -67,13 +67,15 @@ class Generator {
   };
   /// Copies the parameters to the device, in the type that is computed in. `model` and `runtime`
   /// must outlive the generator. Throws ConfigError if the parameters are not the model's, or
-  /// do not divide by the mesh, and for a mesh axis that nothing is sharded over.
+  /// do not divide by the mesh, and for a mesh axis that nothing is sharded over;
+  /// Error with kDoesNotFit where the host has no room for them.
   Generator(Model& model, const Tree<HostTensor>& parameters, Runtime& runtime, Options options);
 
   /// Called with each new token of each row, as it comes; end tokens are not handed on.
   using OnToken = std::function<void(size_t row, int32_t token)>;
   /// Goes on from the prompts, all rows together. Throws ConfigError for no prompt, an empty one,
-  /// one that fills the context, or max_tokens < 1; DeviceError.
+  /// one that fills the context, or max_tokens < 1; DeviceError; Error with kDoesNotFit where the
+  /// host has no room for what a program needs.
   Generated generate(std::span<const TokenIds> prompts, const GenerateOptions& options,
                      const OnToken& on_token = {});
 
@@ -82,6 +84,8 @@ class Generator {
     Program program;
     std::unique_ptr<Executable> executable;
   };
+  void check_room(std::span<const ProgramValue> parameters) const;
+  std::unique_ptr<Executable> compile(const Program& program);
   Prefill& prefill(const DecodeShape& shape, const Sampling& sampling);
   Executable& decode(const DecodeShape& shape, const Sampling& sampling);
   int64_t room_for(std::span<const TokenIds> prompts, const GenerateOptions& options) const;

@@ -26,7 +26,7 @@ std::string to_text(const ImportReport& r) {
 }
 
 ImportReport import_llama2c(const ImportRequest& request) {
-  const ImportedModel model = read_llama2c(request.weights);
+  ImportedModel model = read_llama2c(request.weights);
   const std::string tokenizer_bytes = read_data_file(request.tokenizer.string(), "--tokenizer");
   const int64_t vocab_size =
       tokenizer_at(request.tokenizer).build({}, Scope{.path = "tokenizer"})->vocab_size();
@@ -34,16 +34,16 @@ ImportReport import_llama2c(const ImportRequest& request) {
     throw DataError(fmt::format("{}: expected a vocabulary of {} as the weights have, got {}",
                                 request.tokenizer.string(), model.vocab_size, vocab_size));
   }
+  ImportReport report{
+      .dir = request.dir, .vocab_size = model.vocab_size, .max_seq_len = model.max_seq_len};
+  for (const auto& [path, value] : model.parameters) report.num_parameters += value.size();
   // The folder is whole without the files that it came from, wherever it is moved.
   const std::filesystem::path name = request.tokenizer.filename();
   save_model(request.dir, {.model = model.config,
                            .tokenizer = tokenizer_at(name),
-                           .parameters = model.parameters,
+                           .parameters = std::move(model.parameters),
                            .context_len = model.max_seq_len,
                            .files = {{name.string(), tokenizer_bytes}}});
-  ImportReport report{
-      .dir = request.dir, .vocab_size = model.vocab_size, .max_seq_len = model.max_seq_len};
-  for (const auto& [path, value] : model.parameters) report.num_parameters += value.size();
   return report;
 }
 

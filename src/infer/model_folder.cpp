@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/host_memory_check.h"
 #include "base/version.h"
 #include "checkpoint/restore.h"
 #include "checkpoint/write.h"
@@ -144,6 +145,12 @@ ModelParameters load(const fs::path& dir, const SpecsFor& specs_for, Weights wei
     specs = specs_for(manifest);
     check_stored(root, manifest, weights, specs);
     out.by_path.clear();
+    int64_t bytes = 0;
+    for (const auto& [path, tensor] : manifest.tensors) {
+      if (model_name(path, stored_prefix(weights), specs))
+        bytes += static_cast<int64_t>(tensor.type.num_bytes());
+    }
+    check_host_room(root.string(), "the model", bytes);
     return [&](const std::string& path, HostTensor value) {
       if (const auto name = model_name(path, stored_prefix(weights), specs))
         out.by_path.insert_or_assign(*name, std::move(value));
@@ -164,11 +171,10 @@ ModelParameters load(const fs::path& dir, const SpecsFor& specs_for, Weights wei
 }
 
 // Writes what save_model() promises into a folder that is there.
-void write_model(const fs::path& dir, const ModelToSave& saved) {
+void write_model(const fs::path& dir, ModelToSave saved) {
   for (const auto& [name, bytes] : saved.files) replace_file(dir / name, bytes);
   Tree<HostTensor> tensors;
-  for (const auto& [path, value] : saved.parameters)
-    tensors.emplace(join_path(kModelPath, path), value);
+  put_subtree(tensors, kModelPath, std::move(saved.parameters));
   write_checkpoint(checkpoints_of(dir), 0, tensors, {});
   const ModelFolderConfig config{
       .model = saved.model,
@@ -252,7 +258,7 @@ Tree<ParamSpec> stored_specs(const Model& model) {
   return out;
 }
 
-void save_model(const fs::path& dir, const ModelToSave& saved) {
+void save_model(const fs::path& dir, ModelToSave saved) {
   if (path_exists(dir) && !(directory_exists(dir) && list_directory(dir).empty())) {
     throw ConfigError(
         fmt::format("{}: expected a new or empty folder, got one with files in it; name another",
@@ -260,7 +266,7 @@ void save_model(const fs::path& dir, const ModelToSave& saved) {
   }
   const std::vector<fs::path> created = make_directories(dir);
   try {
-    write_model(dir, saved);
+    write_model(dir, std::move(saved));
   } catch (...) {
     std::error_code ignored;  // what made it fail is the news
     for (const fs::path& entry : list_directory(dir)) fs::remove_all(entry, ignored);

@@ -72,13 +72,13 @@ struct ModelToSave {
   Child<Model> model;
   Child<Tokenizer> tokenizer;
   /// Below the model's own path: "decoder/emb/weight".
-  const Tree<HostTensor>& parameters;
+  Tree<HostTensor> parameters;
   int64_t context_len;
   /// Further files of the folder, by name: what the tokenizer reads.
   std::map<std::string, std::string> files = {};
 };
 /// Makes a folder that load_model takes, with a checkpoint of step 0. Throws ConfigError if `dir`
 /// is there and not empty, StorageError; then nothing is left of it.
-void save_model(const std::filesystem::path& dir, const ModelToSave& saved);
+void save_model(const std::filesystem::path& dir, ModelToSave saved);
 
 }  // namespace axle

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/host_memory_check.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "checkpoint/folder.h"
@@ -127,6 +128,7 @@ CheckpointListing export_checkpoint(const CheckpointSelection& selection,
   const StoredCheckpoint stored = open_checkpoint(selection, steps);
   CheckpointListing out = listing_of(selection, stored, std::move(steps));
   check_replaceable(file);
+  check_host_room(out.root.string(), "the tensors", out.total_bytes());
   Tree<HostTensor> tensors;
   stored.read([&](const std::string& path, HostTensor value) {
     if (const auto name = shown_name(selection, path)) tensors.emplace(*name, std::move(value));

@@ -14,6 +14,7 @@
 #include "layers/check_mesh.h"
 #include "recipes/resolve.h"
 #include "recipes/use_data.h"
+#include "runtime/host_needs.h"
 #include "runtime/mesh_devices.h"
 #include "train/programs.h"
 #include "train/trainer.h"
@@ -49,11 +50,12 @@ Child<Input> whole_text(Trainer::Config config) {
 }
 
 // The program's leading arguments.
-Arrays on_device(const Tree<HostTensor>& parameters, const Program& program, Runtime& runtime) {
+Arrays on_device(Tree<HostTensor> parameters, const Program& program, Runtime& runtime) {
   Arrays out;
   for (const ProgramValue& input : program.inputs) {
     if (!input.name.starts_with("model/") && !input.name.starts_with("state/")) continue;
-    out.push_back(runtime.make_array(parameters.at(input.name), input.sharding, program.mesh));
+    const auto node = parameters.extract(input.name);  // not kept beside the device's own
+    out.push_back(runtime.make_array(node.mapped(), input.sharding, program.mesh));
   }
   return out;
 }
@@ -83,9 +85,10 @@ RunEvaluation evaluate_run(const EvalRunOptions& options) {
                            .compute_dtype = config.compute_dtype};
   const Program program = eval_program(parts);
   check_mesh(mesh, program.inputs);
-  const ModelParameters saved = load_parameters(options.dir, stored_specs(*model), options.weights);
-  const Arrays parameters = on_device(saved.by_path, program, *runtime);
+  ModelParameters saved = load_parameters(options.dir, stored_specs(*model), options.weights);
+  const Arrays parameters = on_device(std::move(saved.by_path), program, *runtime);
   const auto executable = runtime->compile(program, {.cache_dir = options.compile_cache});
+  check_program_room(*executable, mesh.num_devices(), runtime->topology().platform);
   return {saved.step, options.data,
           evaluate_input(*input, *executable, program, *runtime, parameters).value(),
           input->facts(), resolved.report};

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/host_memory_check.h"
 #include "base/text.h"
-#include "train/host_memory_check.h"
 
 namespace axle {
 
@@ -51,11 +51,8 @@ void cast_floats(Tree<HostTensor>& tensors, DType dtype) {
 
 void check_room(const std::string& what, const Tree<Type>& types) {
   HostNeed need{.what = what};
-  for (const auto& [name, type] : types) {
-    const auto bytes = static_cast<int64_t>(type.num_bytes());
-    if (__builtin_add_overflow(need.bytes, bytes, &need.bytes))
-      need.bytes = std::numeric_limits<int64_t>::max();
-  }
+  for (const auto& [name, type] : types)
+    need.bytes = saturating_sum(need.bytes, static_cast<int64_t>(type.num_bytes()));
   check_host_memory(std::span(&need, 1), host_memory());
 }
 

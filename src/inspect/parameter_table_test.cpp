@@ -2,25 +2,16 @@
 
 #include <gmock/gmock.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "config/set.h"
+#include "testing/peak_memory.h"
 
 namespace axle {
 namespace {
 
 using testing::HasSubstr;
 using Json = nlohmann::ordered_json;
-
-// Peak resident memory of this process so far.
-int64_t peak_resident_bytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmHWM:")) return std::stoll(line.substr(6)) * 1024;
-  }
-  return -1;
-}
 
 TEST(ParameterTable, OfSevenBillionParametersAllocatesNone) {
   const ParameterTable table = parameter_table(recipe("fuji-7B-v2"));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/host_memory_check.h"
 #include "io/file.h"
 #include "io/file_reader.h"
 #include "layers/lm_head.h"
@@ -206,6 +207,10 @@ ImportedModel read_model(const std::filesystem::path& path) {
          fmt::format("expected {} bytes in all for the sizes in the header, got {}{}", expected,
                      size, size < expected ? "; the file is cut off" : ""));
   }
+  // Each matrix is there twice while it is transposed.
+  const int64_t largest = h.dim * std::max({h.vocab_size, h.hidden_dim, h.dim});
+  check_host_room(path.string(), "its weights",
+                  file.size() + largest * static_cast<int64_t>(sizeof(float)));
   return {.config = config_of(h),
           .parameters = read_weights(cursor, h),
           .vocab_size = h.vocab_size,

@@ -45,9 +45,12 @@ void ProtoField::append_to(std::vector<int64_t>& values) const {
   while (packed.at_ < content.size()) values.push_back(static_cast<int64_t>(packed.varint()));
 }
 
-void ProtoReader::fail(std::string_view expected) const {
-  throw DataError(fmt::format("{}, byte {}: expected {}, got {} of {} bytes left", where_, at_,
-                              expected, message_.size() - at_, message_.size()));
+void ProtoReader::fail(std::string_view expected, std::string_view got) const {
+  throw DataError(fmt::format("{}, byte {}: expected {}, got {}", where_, at_, expected, got));
+}
+
+void ProtoReader::fail_at_end(std::string_view expected) const {
+  fail(expected, fmt::format("{} of {} bytes left", message_.size() - at_, message_.size()));
 }
 
 uint64_t ProtoReader::varint() {
@@ -57,11 +60,11 @@ uint64_t ProtoReader::varint() {
     value |= static_cast<uint64_t>(byte & 0x7f) << shift;
     if (byte < 0x80) return value;
   }
-  fail("a varint of at most 10 bytes");
+  fail_at_end("a varint of at most 10 bytes");
 }
 
 std::string_view ProtoReader::take(uint64_t size) {
-  if (size > message_.size() - at_) fail(fmt::format("a field of {} bytes", size));
+  if (size > message_.size() - at_) fail_at_end(fmt::format("a field of {} bytes", size));
   const std::string_view out = message_.substr(at_, size);
   at_ += size;
   return out;
@@ -72,7 +75,7 @@ std::optional<ProtoField> ProtoReader::next() {
   const uint64_t key = varint();
   constexpr uint64_t kLargestNumber = (1u << 29) - 1;
   if (key >> 3 == 0 || key >> 3 > kLargestNumber)
-    fail(fmt::format("a field number from 1 to {}, not {},", kLargestNumber, key >> 3));
+    fail(fmt::format("a field number from 1 to {}", kLargestNumber), std::to_string(key >> 3));
   ProtoField field{.number = static_cast<int>(key >> 3),
                    .wire = static_cast<ProtoField::Wire>(key & 7),
                    .where = where_};
@@ -90,7 +93,7 @@ std::optional<ProtoField> ProtoReader::next() {
       field.bits = little_endian<uint32_t>(take(4));
       return field;
   }
-  fail(fmt::format("wire type 0, 1, 2 or 5, not {},", key & 7));
+  fail("wire type 0, 1, 2 or 5", std::to_string(key & 7));
 }
 
 }  // namespace axle

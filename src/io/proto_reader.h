@@ -46,7 +46,8 @@ class ProtoReader {
   friend struct ProtoField;
   uint64_t varint();
   std::string_view take(uint64_t size);
-  [[noreturn]] void fail(std::string_view expected) const;
+  [[noreturn]] void fail(std::string_view expected, std::string_view got) const;
+  [[noreturn]] void fail_at_end(std::string_view expected) const;
 
   std::string_view message_, where_;
   size_t at_ = 0;

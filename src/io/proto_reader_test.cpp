@@ -97,7 +97,7 @@ TEST(ProtoReader, ErrorsNameThePlace) {
   EXPECT_THAT([] { read_all(std::string(12, '\xff')); },
               ThrowsMessage<DataError>(HasSubstr("expected a varint of at most 10 bytes")));
   EXPECT_THAT([] { read_all("\x0c"); },
-              ThrowsMessage<DataError>(HasSubstr("expected wire type 0, 1, 2 or 5, not 4")));
+              ThrowsMessage<DataError>(HasSubstr("expected wire type 0, 1, 2 or 5, got 4")));
   EXPECT_THAT([] { read_all(std::string("\0\0", 2)); },
               ThrowsMessage<DataError>(HasSubstr("expected a field number")));
   ProtoWriter out;

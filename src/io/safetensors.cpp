@@ -10,6 +10,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/host_memory_check.h"
 #include "base/utf8.h"
 #include "io/file.h"
 
@@ -169,7 +170,10 @@ Type SafetensorsFile::type(std::string_view name) const {
 }
 
 HostTensor SafetensorsFile::get(std::string_view name) const {
-  HostTensor out(type(name));
+  const Type t = type(name);
+  check_host_room(file_.path().string(), fmt::format("tensor '{}'", printable(name)),
+                  static_cast<int64_t>(t.num_bytes()));
+  HostTensor out(t);
   const Entry& e = entry(name);
   file_.read_at(static_cast<int64_t>(e.begin), out.bytes());
   return out;

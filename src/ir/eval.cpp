@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
+#include "base/host_memory_check.h"
 
 namespace axle {
 namespace {
@@ -54,6 +57,31 @@ std::vector<HostTensor> evaluate(const Region& region, std::vector<HostTensor> a
   std::vector<HostTensor> results;
   for (const Tensor& t : region.results()) results.push_back(values.at(t.node())[t.index()]);
   return results;
+}
+
+int64_t eval_peak_bytes(const Region& region) {
+  const auto bytes_of = [](const std::vector<Type>& types) {
+    int64_t bytes = 0;
+    for (const Type& type : types)
+      bytes = saturating_sum(bytes, static_cast<int64_t>(type.num_bytes()));
+    return bytes;
+  };
+  Uses uses = count_uses(region);
+  int64_t held = 0;
+  for (const Tensor& p : region.parameters()) held = saturating_sum(held, bytes_of({p.type()}));
+  int64_t most = held;
+  for (const OpNode* op : region.ops()) {
+    held = saturating_sum(held, bytes_of(op->outputs));
+    int64_t within = 0;  // regions of an op run one after the other
+    for (const auto& inner : op->regions) within = std::max(within, eval_peak_bytes(*inner));
+    most = std::max(most, saturating_sum(held, within));
+    for (const Tensor& t : op->inputs) {
+      if (--uses[t.node()] == 0) held -= bytes_of(t.node()->outputs);
+    }
+  }
+  std::vector<Type> results;
+  for (const Tensor& t : region.results()) results.push_back(t.type());
+  return std::max(most, saturating_sum(held, bytes_of(results)));
 }
 
 }  // namespace axle

@@ -13,4 +13,7 @@ namespace axle {
 std::vector<HostTensor> evaluate(const Region& region, std::vector<HostTensor> arguments,
                                  const EvalOptions& options = {});
 
+/// The most bytes that evaluate() holds at once, its arguments and results included.
+int64_t eval_peak_bytes(const Region& region);
+
 }  // namespace axle

@@ -6,21 +6,29 @@
 #include <new>
 
 #include "base/error.h"
+#include "base/host_memory_check.h"
 
 namespace axle {
 namespace {
+
 constexpr std::align_val_t kAlignment{64};
+
+// Every tensor of the host comes through here, so none of them can get the process killed.
+std::byte* allocate(const Type& type) {
+  const auto bytes = static_cast<int64_t>(type.num_bytes());
+  if (bytes >= kSmallHostBytes) check_host_room("a tensor", to_text(type), bytes);
+  return new (kAlignment) std::byte[static_cast<size_t>(std::max<int64_t>(bytes, 1))];
 }
+
+}  // namespace
 
 void HostTensor::Free::operator()(std::byte* p) const { ::operator delete[](p, kAlignment); }
 
-HostTensor::HostTensor(Type type)
-    : type_(std::move(type)),
-      data_(new (kAlignment) std::byte[std::max<size_t>(type_.num_bytes(), 1)]()) {}
+HostTensor::HostTensor(Type type) : type_(std::move(type)), data_(allocate(type_)) {
+  std::memset(data_.get(), 0, type_.num_bytes());
+}
 
-HostTensor::HostTensor(const HostTensor& other)
-    : type_(other.type_),
-      data_(new (kAlignment) std::byte[std::max<size_t>(type_.num_bytes(), 1)]) {
+HostTensor::HostTensor(const HostTensor& other) : type_(other.type_), data_(allocate(type_)) {
   std::memcpy(data_.get(), other.data_.get(), type_.num_bytes());
 }
 

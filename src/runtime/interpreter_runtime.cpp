@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <mutex>
 
 #include "base/error.h"
@@ -79,7 +80,28 @@ class InterpreterExecutable final : public Executable {
     throw DeviceError(
         fmt::format("program '{}': the interpreter has no bytes of it to keep", program_.name));
   }
-  std::optional<MemoryStats> memory() const override { return std::nullopt; }
+  /// A share of each device, as if they were there. Arguments that are kept are copied by a call:
+  /// that is part of the temporaries.
+  std::optional<MemoryStats> memory() const override {
+    MemoryStats all;
+    const auto bytes_of = [](const ProgramValue& value) {
+      return static_cast<int64_t>(value.type.num_bytes());
+    };
+    int64_t donated = 0;
+    for (const ProgramValue& input : program_.inputs) {
+      all.argument_bytes += bytes_of(input);
+      if (input.donated_to >= 0) donated += bytes_of(input);
+    }
+    for (const ProgramValue& output : program_.outputs) all.output_bytes += bytes_of(output);
+    all.alias_bytes = std::min(donated, all.output_bytes);
+    const int64_t beside = donated + all.output_bytes - all.alias_bytes;
+    all.temporary_bytes = std::max<int64_t>(eval_peak_bytes(*program_.graph) - beside, 0);
+    const int64_t num_devices = std::max<int64_t>(program_.mesh.num_devices(), 1);
+    for (int64_t* bytes :
+         {&all.argument_bytes, &all.output_bytes, &all.alias_bytes, &all.temporary_bytes})
+      *bytes = (*bytes + num_devices - 1) / num_devices;
+    return all;
+  }
   std::string optimized_program() const override { return {}; }
 
  private:

@@ -88,7 +88,35 @@ TEST_F(InterpreterRuntimeTest, SaysWhatItCannotDo) {
   auto program = runtime_->compile(sum_and_product());
   EXPECT_THROW(program->serialize(), DeviceError);
   EXPECT_THROW(runtime_->load("", sum_and_product()), DeviceError);
-  EXPECT_FALSE(program->memory());
+}
+
+TEST_F(InterpreterRuntimeTest, TellsWhatACallTakes) {
+  const auto of_both = runtime_->compile(sum_and_product())->memory();
+  ASSERT_TRUE(of_both);
+  EXPECT_EQ(of_both->argument_bytes, 16);
+  EXPECT_EQ(of_both->output_bytes, 16);
+  EXPECT_EQ(of_both->alias_bytes, 8);
+  EXPECT_EQ(of_both->temporary_bytes,
+            16);  // a copy of y, and both results before they are handed on
+
+  // Values go once nothing reads them.
+  const auto temporaries = [&](const auto& body) {
+    const Program program{
+        .name = "chain",
+        .graph = trace([&](const Values& x) { return Values{body(x[0])}; }, {kPair}),
+        .inputs = {{.name = "x", .type = kPair}},
+        .outputs = {{.name = "y", .type = kPair}}};
+    return runtime_->compile(program)->memory()->temporary_bytes;
+  };
+  const auto chain = [](int64_t length) {
+    return [length](Tensor x) {
+      for (int64_t i = 0; i < length; ++i) x = x + x;
+      return x;
+    };
+  };
+  EXPECT_EQ(temporaries(chain(2)), 8);
+  EXPECT_EQ(temporaries(chain(20)), temporaries(chain(2)));
+  EXPECT_EQ(temporaries([&](const Tensor& x) { return x + chain(20)(x); }), 16);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/report.h"
+#include "io/file_reader.h"
 
 namespace axle {
 namespace {
@@ -28,6 +29,38 @@ std::optional<LoggedLine> read_line(std::string_view text) {
     return out;
   } catch (const JsonError&) {
     return std::nullopt;
+  }
+}
+
+std::optional<LoggedLine> kept_line(std::string_view text, int64_t last_step) {
+  const auto line = read_line(text);
+  return line && line->step <= last_step ? line : std::nullopt;
+}
+
+constexpr size_t kPieceBytes = size_t{1} << 20;
+constexpr size_t kMostLineBytes = size_t{16} << 20;  // a longer one is none of ours
+
+// Calls fn with each whole line and its end; a log may be larger than the memory.
+template <class Fn>
+void for_each_line(const FileReader& file, Fn&& fn) {
+  std::string line;  // its beginning, in earlier pieces
+  bool is_too_long = false;
+  std::vector<char> piece(kPieceBytes);
+  int64_t offset = 0;
+  while (const size_t got = file.read_some(offset, std::as_writable_bytes(std::span(piece)))) {
+    offset += static_cast<int64_t>(got);
+    std::string_view rest(piece.data(), got);
+    for (size_t end; (end = rest.find('\n')) != rest.npos; rest.remove_prefix(end + 1)) {
+      const std::string_view part = rest.substr(0, end + 1);
+      if (!is_too_long) fn(line.empty() ? part : std::string_view(line.append(part)));
+      line.clear();
+      is_too_long = false;
+    }
+    is_too_long = is_too_long || line.size() + rest.size() > kMostLineBytes;
+    if (is_too_long)
+      line.clear();
+    else
+      line += rest;
   }
 }
 
@@ -87,18 +120,27 @@ void MetricsLog::flush() {
 KeptLines cut_metrics_log(const std::filesystem::path& path, int64_t last_step) {
   KeptLines out;
   if (!path_exists(path)) return out;
-  const std::string text = read_file(path, std::numeric_limits<int64_t>::max());
-  std::string kept;
-  size_t begin = 0;
-  for (size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
-    const auto line = std::string_view(text).substr(begin, end + 1 - begin);
-    const auto logged = read_line(line);
-    if (!logged || logged->step > last_step) continue;
+  const FileReader file(path);
+  int64_t kept_bytes = 0;
+  for_each_line(file, [&](std::string_view line) {
+    const auto logged = kept_line(line, last_step);
+    if (!logged) return;
     if (logged->step == last_step && !logged->split.empty()) out.last_splits.insert(logged->split);
-    kept += line;
+    kept_bytes += static_cast<int64_t>(line.size());
     ++out.num_lines;
-  }
-  if (kept.size() != text.size()) replace_file(path, kept);
+  });
+  if (kept_bytes == file.size()) return out;
+  write_atomically(path, [&](FileWriter& kept) {
+    std::string piece;
+    for_each_line(file, [&](std::string_view line) {
+      if (!kept_line(line, last_step)) return;
+      piece += line;
+      if (piece.size() < kPieceBytes) return;
+      kept.write(piece);
+      piece.clear();
+    });
+    kept.write(piece);
+  });
   return out;
 }
 

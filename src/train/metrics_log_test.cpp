@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "testing/error_of.h"
+#include "testing/little_memory.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -76,6 +77,19 @@ TEST_F(MetricsLogTest, LinesThatAreNoRecordsGo) {
   const KeptLines kept = cut_metrics_log(path_, 9);
   EXPECT_EQ(kept.num_lines, 1);
   EXPECT_EQ(text(), "{\"step\":1}\n");
+}
+
+TEST_F(MetricsLogTest, ALogLargerThanTheMemoryIsCut) {
+  const std::string first = "{\"step\":1,\"note\":\"" + std::string(3 << 20, 'x') + "\"}\n";
+  std::string lines = first;
+  for (int i = 0; i < 1000; ++i) lines += "{\"step\":1,\"split\":\"a" + std::to_string(i) + "\"}\n";
+  replace_file(path_, lines);
+  std::filesystem::resize_file(path_, int64_t{1} << 30);  // zeros to the end
+  const LittleMemory little(int64_t{256} << 20);
+  const KeptLines kept = cut_metrics_log(path_, 1);
+  EXPECT_EQ(kept.num_lines, 1001);
+  EXPECT_EQ(kept.last_splits.size(), 1000u);
+  EXPECT_EQ(text(), lines);
 }
 
 TEST_F(MetricsLogTest, NothingIsCutWhereThereIsNoLog) {

@@ -13,13 +13,13 @@
 #include "config/register.h"
 #include "data/prefetcher.h"
 #include "infer/model_folder.h"
+#include "runtime/host_needs.h"
 #include "runtime/machine_peak.h"
 #include "runtime/mesh_devices.h"
 #include "runtime/named_arguments.h"
 #include "runtime/saved_executable.h"
 #include "train/device_memory.h"
 #include "train/evaluations.h"
-#include "train/host_memory_check.h"
 #include "train/initial_state.h"
 #include "train/metric_values.h"
 #include "train/metrics_log.h"
@@ -233,7 +233,7 @@ ExitCode Trainer::Run::loop() {
   const StopWish stop = [&] { return signal.requested() != ExitCode::kOk; };
   clock_ = {};
   progress_ = std::make_unique<Progress>(cfg_.max_steps, cfg_.log_every_steps);
-  const HostMemory memory = host_memory();  // before anything is allocated
+  const HostMemory memory = options_.host_memory();  // before anything is allocated
   check_host_memory(host_needs(), memory);
   warn(/*at_start=*/true);
   initialise_or_restore();

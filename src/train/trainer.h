@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/exit_code.h"
+#include "base/host_memory.h"
 #include "checkpoint/checkpointer.h"
 #include "config/config.h"
 #include "data/input.h"
@@ -51,6 +52,8 @@ struct RunOptions {
   std::filesystem::path init_from = {};
   /// What opens the devices.
   std::function<std::unique_ptr<Runtime>(const RuntimeOptions&)> open_runtime = make_runtime;
+  /// What tells the memory that the run may take.
+  std::function<HostMemory()> host_memory = [] { return axle::host_memory(); };
 };
 
 /// Steps of a run: programs count them in i32.

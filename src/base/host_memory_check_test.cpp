@@ -1,9 +1,12 @@
-#include "train/host_memory_check.h"
+#include "base/host_memory_check.h"
 
 #include <gmock/gmock.h>
 
+#include <vector>
+
 #include "base/error.h"
 #include "testing/error_of.h"
+#include "testing/little_memory.h"
 
 namespace axle {
 namespace {
@@ -11,25 +14,6 @@ namespace {
 using testing::HasSubstr;
 
 constexpr int64_t kGiB = int64_t{1} << 30;
-
-std::vector<ProgramValue> state_of(int64_t num_parameters) {
-  return {{"learner/m/w", {DType::kF32, {2, num_parameters}}},
-          {"model/w", {DType::kF32, {num_parameters}}},
-          {"prng_key", {DType::kU32, {2}}}};
-}
-
-int64_t total(const std::vector<HostNeed>& needs) {
-  int64_t out = 0;
-  for (const HostNeed& need : needs) out += need.bytes;
-  return out;
-}
-
-TEST(HostMemoryCheck, AStateIsThereTwiceWhereDevicesAreTheHosts) {
-  const auto state = state_of(100);
-  EXPECT_EQ(total(state_needs(state, "cpu")), 2 * (3 * 400 + 8));
-  EXPECT_EQ(total(state_needs(state, "interpreter")), 2 * (3 * 400 + 8));
-  EXPECT_EQ(total(state_needs(state, "cuda")), 3 * 400 + 8);
-}
 
 TEST(HostMemoryCheck, WhatDoesNotFitIsToldInFigures) {
   const std::vector<HostNeed> needs = {{"parameters", 3 * kGiB}, {"temporaries", kGiB / 2}};
@@ -60,6 +44,24 @@ TEST(HostMemoryCheck, SizesBeyondAnyNumberDoNotWrap) {
                 check_host_memory(needs, {kGiB, kGiB});
               }),
               HasSubstr("memory of the host: expected "));
+}
+
+TEST(HostMemoryCheck, OneThingIsNamedWithItsFile) {
+  const LittleMemory little(64 << 20);
+  try {
+    check_host_room("a.txt", "its text", 128 << 20);
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kDoesNotFit);
+    EXPECT_THAT(error.what(), testing::MatchesRegex(
+                                  "a.txt: expected 128.0 MiB of the host's memory for its text, "
+                                  "got .* MiB available of .*; take less of it, or .*"));
+  }
+  EXPECT_EQ(error_of<Error>([] {
+              check_host_room("a.txt", "its text", 32 << 20);
+              check_host_room("a.txt", "its text", 0);
+            }),
+            "no error");
 }
 
 }  // namespace

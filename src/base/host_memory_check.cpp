@@ -1,0 +1,59 @@
+#include "base/host_memory_check.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <vector>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/units.h"
+
+namespace axle {
+namespace {
+
+std::string shown(int64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
+
+bool has(const HostMemory& memory, int64_t bytes) {
+  return memory.total_bytes == 0 || bytes <= memory.available_bytes;
+}
+
+}  // namespace
+
+int64_t saturating_sum(int64_t a, int64_t b) {
+  int64_t out = 0;
+  return __builtin_add_overflow(a, b, &out) ? std::numeric_limits<int64_t>::max() : out;
+}
+
+std::string to_text(const HostMemory& memory) {
+  return fmt::format("{} available of {}", shown(memory.available_bytes),
+                     shown(memory.total_bytes));
+}
+
+void check_host_memory(std::span<const HostNeed> needs, const HostMemory& memory) {
+  int64_t needed = 0;
+  std::vector<std::string> parts;
+  for (const HostNeed& need : needs) {
+    needed = saturating_sum(needed, need.bytes);
+    parts.push_back(fmt::format("{} {}", need.what, shown(need.bytes)));
+  }
+  if (has(memory, needed)) return;
+  throw Error(
+      fmt::format("memory of the host: expected {} for this run ({}), got {}; take a smaller model "
+                  "or batch, or a machine with more of it",
+                  shown(needed), join(parts, ", "), to_text(memory)),
+      ExitCode::kDoesNotFit);
+}
+
+void check_host_room(std::string_view where, std::string_view what, int64_t bytes) {
+  if (bytes < kSmallHostBytes) return;
+  const HostMemory memory = host_memory();
+  if (has(memory, bytes)) return;
+  throw Error(
+      fmt::format("{}: expected {} of the host's memory for {}, got {}; take less of it, or "
+                  "a machine with more memory",
+                  where, shown(bytes), what, to_text(memory)),
+      ExitCode::kDoesNotFit);
+}
+
+}  // namespace axle

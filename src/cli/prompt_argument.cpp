@@ -1,0 +1,33 @@
+#include "cli/prompt_argument.h"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <iostream>
+
+#include "base/error.h"
+#include "io/file.h"
+
+namespace axle::cli {
+namespace {
+
+constexpr size_t kMostPromptBytes = 16 << 20;
+
+}  // namespace
+
+std::string read_prompt(const std::string& argument) {
+  if (argument != "-") return argument;
+  std::string text;
+  std::array<char, 4096> part;
+  while (std::cin.read(part.data(), part.size()), std::cin.gcount() > 0) {
+    text.append(part.data(), static_cast<size_t>(std::cin.gcount()));
+    if (text.size() > kMostPromptBytes)
+      throw ConfigError("--prompt: expected at most 16 MiB on stdin, got more");
+  }
+  // std::cin is at its end also where stdin cannot be read.
+  if (std::ferror(stdin)) fail_storage("stdin", "read the prompt", errno);
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+}  // namespace axle::cli

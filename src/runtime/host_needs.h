@@ -1,0 +1,29 @@
+// What a run puts into the host's memory, as far as its programs tell.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/host_memory_check.h"
+#include "runtime/runtime.h"
+
+namespace axle {
+
+/// Whether the devices of a platform are the host's own cores, with its memory: cpu, interpreter.
+bool is_host(std::string_view platform);
+
+/// Of a training state: its parameters and the rest of it where the devices are the host's own, and
+/// the copy of all of it that a save makes.
+std::vector<HostNeed> state_needs(std::span<const ProgramValue> state, std::string_view platform);
+/// What a compiled program takes beside its arguments on so many devices; nothing where the devices
+/// have memory of their own, or the plugin does not tell.
+std::vector<HostNeed> program_needs(const CompiledProgram& program, int64_t num_devices,
+                                    std::string_view platform);
+
+/// Throws as check_host_memory does where the host has not what `program` takes beside its
+/// arguments, which are there already.
+void check_program_room(const CompiledProgram& program, int64_t num_devices,
+                        std::string_view platform);
+
+}  // namespace axle

@@ -1,0 +1,69 @@
+#include "runtime/host_needs.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "testing/error_of.h"
+
+namespace axle {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<ProgramValue> state_of(int64_t num_parameters) {
+  return {{"learner/m/w", {DType::kF32, {2, num_parameters}}},
+          {"model/w", {DType::kF32, {num_parameters}}},
+          {"prng_key", {DType::kU32, {2}}}};
+}
+
+int64_t total(const std::vector<HostNeed>& needs) {
+  int64_t out = 0;
+  for (const HostNeed& need : needs) out += need.bytes;
+  return out;
+}
+
+// A program of which only the figures are known.
+class Figures final : public CompiledProgram {
+ public:
+  explicit Figures(std::optional<MemoryStats> stats) : stats_(stats) {}
+  std::string serialize() const override { return {}; }
+  std::optional<MemoryStats> memory() const override { return stats_; }
+  std::string optimized_program() const override { return {}; }
+
+ private:
+  std::optional<MemoryStats> stats_;
+};
+
+TEST(HostNeeds, AStateIsThereTwiceWhereDevicesAreTheHosts) {
+  const auto state = state_of(100);
+  EXPECT_EQ(total(state_needs(state, "cpu")), 2 * (3 * 400 + 8));
+  EXPECT_EQ(total(state_needs(state, "interpreter")), 2 * (3 * 400 + 8));
+  EXPECT_EQ(total(state_needs(state, "cuda")), 3 * 400 + 8);
+}
+
+TEST(HostNeeds, AProgramTakesWhatIsNotThereBefore) {
+  const Figures program(MemoryStats{.argument_bytes = 1000,
+                                    .output_bytes = 700,
+                                    .temporary_bytes = 50,
+                                    .alias_bytes = 600,
+                                    .code_bytes = 7});
+  for (const char* platform : {"cpu", "interpreter"}) {
+    EXPECT_EQ(total(program_needs(program, 1, platform)), 50 + 100 + 7) << platform;
+    EXPECT_EQ(total(program_needs(program, 4, platform)), 4 * (50 + 100 + 7)) << platform;
+  }
+  EXPECT_EQ(program_needs(program, 1, "cpu").at(0).what, "temporaries of a step");
+  EXPECT_EQ(total(program_needs(program, 4, "cuda")), 0);  // with a memory of their own
+  EXPECT_EQ(total(program_needs(Figures({}), 1, "cpu")), 0);
+}
+
+TEST(HostNeeds, AProgramThatTheHostHasNoRoomForIsRefused) {
+  const Figures program(MemoryStats{.temporary_bytes = int64_t{1} << 50});
+  EXPECT_THAT(
+      error_of<Error>([&] { check_program_room(program, 1, "cpu"); }),
+      HasSubstr("memory of the host: expected 1024.0 TiB for this run (temporaries of a step "
+                "1024.0 TiB, "));
+  EXPECT_EQ(error_of<Error>([&] { check_program_room(program, 1, "cuda"); }), "no error");
+}
+
+}  // namespace
+}  // namespace axle

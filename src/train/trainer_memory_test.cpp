@@ -1,0 +1,55 @@
+// What a run needs of the host's memory, against what the host is said to have.
+#include "io/file.h"
+#include "train/trainer_run_test.h"
+
+namespace axle {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class TrainerMemory : public TrainerTest {
+ protected:
+  // On a host with so much available.
+  Ended train_with(int64_t available_bytes, const std::string& name) {
+    RunOptions options;
+    options.host_memory = [=] {
+      return HostMemory{.total_bytes = int64_t{1} << 40, .available_bytes = available_bytes};
+    };
+    return train(config_of(2), name, std::move(options));
+  }
+  // The state and the copy of it that a save makes.
+  int64_t state_needs() {
+    train(config_of(2), "measured");
+    int64_t bytes = 0;
+    for (const auto& [path, value] : state_of(run("measured")).tensors)
+      bytes += 2 * static_cast<int64_t>(value.type().num_bytes());
+    return bytes;
+  }
+};
+
+TEST_F(TrainerMemory, AStateThatDoesNotFitIsToldBeforeAnythingIsDone) {
+  const Ended ended = train_with(state_needs() - 1, "run");
+  EXPECT_EQ(ended.code, ExitCode::kDoesNotFit);
+  EXPECT_THAT(ended.error, HasSubstr("memory of the host: expected "));
+  EXPECT_THAT(ended.error, Not(HasSubstr("temporaries")));
+  EXPECT_THAT(ended.out, Not(HasSubstr("compiled")));
+}
+
+TEST_F(TrainerMemory, AStepThatDoesNotFitIsToldBeforeItIsTaken) {
+  const Ended ended = train_with(state_needs() + 1, "run");
+  EXPECT_EQ(ended.code, ExitCode::kDoesNotFit);
+  EXPECT_THAT(ended.error, HasSubstr("(parameters "));
+  EXPECT_THAT(ended.error, HasSubstr(", temporaries of a step "));
+  EXPECT_THAT(ended.error, HasSubstr(" available of 1.0 TiB; take a smaller model or batch"));
+  EXPECT_THAT(ended.out, HasSubstr("compiled the step"));
+  EXPECT_THAT(ended.out, Not(HasSubstr("step 1/2")));
+}
+
+TEST_F(TrainerMemory, WhatFitsRuns) {
+  const Ended ended = train_with(int64_t{1} << 39, "run");
+  EXPECT_EQ(ended.code, ExitCode::kOk) << ended.error;
+}
+
+}  // namespace
+}  // namespace axle

@@ -50,6 +50,9 @@ PjrtCompileRequest::PjrtCompileRequest(const Plugin& plugin, const Topology& top
           pjrt::Program{.code = text_.data(), .code_size = text_.size(), .format = {"mlir", 4}})) {}
 
 std::string PjrtCompileRequest::where() const { return fmt::format("program '{}'", name_); }
+std::string PjrtCompileRequest::of_plugin() const {
+  return fmt::format(", plugin '{}'", plugin_.policy().platform);
+}
 
 void PjrtCompileRequest::fail(const PluginFailure& failure) const {
   if (failure.code == pjrt::ErrorCode::kInvalidArgument) {

@@ -32,12 +32,13 @@ class PjrtCompileRequest {
   void make(Call& call) const {
     call.program = &source_.value;
     call.compile_options = {encoded_.data(), encoded_.size()};
-    const PluginEndGuard guard(where(), "be compiled");
+    const PluginEndGuard guard(where() + of_plugin(), "be compiled");
     if (const auto failure = plugin_.try_call(call)) fail(*failure);
   }
 
  private:
   std::string where() const;
+  std::string of_plugin() const;
   [[noreturn]] void fail(const PluginFailure& failure) const;
 
   const Plugin& plugin_;

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
+#include <stdexcept>
+#include <thread>
 
 #include "runtime/device_order.h"
 #include "runtime/executable_cache.h"
@@ -20,6 +23,7 @@ namespace fs = std::filesystem;
 using pjrt::ErrorCode;
 using testing::Fake;
 using testing::fake_target;
+using testing::FakeControl;
 using ::testing::HasSubstr;
 
 const Mesh kPair{{{"data", 2}}};
@@ -320,6 +324,56 @@ TEST(Fault, ACacheEntryThatThePluginRefusesIsReplaced) {
   fake->fail_slot = pjrt::ClientCompile::kSlot;
   EXPECT_TRUE(runtime.compile(copying(), options));  // from the cache: the compiler would fail
   fs::remove_all(dir);
+}
+
+// Runs a program from a cache by a plugin that ends the process.
+void end_in(int slot, FakeControl::End end, bool on_thread, const Plugin& plugin, Fake& fake) {
+  PjrtRuntime runtime(plugin, 2);
+  const std::string bytes = runtime.compile(copying(), {})->serialize();
+  fake->end_slot = slot;
+  fake->end = end;
+  fake->end_on_thread = on_thread;
+  auto program = runtime.load(bytes, copying());
+  const auto x = runtime.make_array(sample(), kByRows, kPair);
+  program->execute(std::span(&x, 1))[0]->to_host();
+}
+
+TEST(FaultDeathTest, AnEndOfThePluginIsOneLine) {
+  using End = FakeControl::End;
+  struct Row {
+    int slot;
+    bool on_thread;
+    const char* line;
+  };
+  const std::string anywhere = "axle: plugin 'fake' \\(.*\\): expected it to run programs";
+  const Row rows[] = {{pjrt::ExecutableDeserializeAndLoad::kSlot, false,
+                       "axle: program 'copying', plugin 'fake': expected it to be loaded"},
+                      {pjrt::ClientBufferFromHostBuffer::kSlot, false, nullptr},
+                      {pjrt::LoadedExecutableExecute::kSlot, false, nullptr},
+                      {pjrt::LoadedExecutableExecute::kSlot, true, nullptr},
+                      {pjrt::BufferToHostBuffer::kSlot, false, nullptr}};
+  for (const Row& row : rows) {
+    for (auto [end, reason] : {std::pair(End::kAbort, "no reason given"),
+                               std::pair(End::kBadAccess, "no reason given \\(SIGSEGV\\)"),
+                               std::pair(End::kBusError, "no reason given \\(SIGBUS\\)"),
+                               std::pair(End::kException, "no room")}) {
+      Fake fake;
+      const Plugin& plugin = fake.load();
+      EXPECT_EXIT(end_in(row.slot, end, row.on_thread, plugin, fake),
+                  ::testing::ExitedWithCode(static_cast<int>(ExitCode::kDevice)),
+                  "^" + (row.line ? row.line : anywhere) + ", got its end: " + reason + "\n$")
+          << row.slot;
+    }
+  }
+}
+
+TEST(FaultDeathTest, EndsOfOthersAreAsEver) {
+  Fake fake;
+  use_everything(fake.load());
+  EXPECT_EXIT(std::abort(), ::testing::KilledBySignal(SIGABRT), "^$");
+  EXPECT_EXIT(std::raise(SIGSEGV), ::testing::KilledBySignal(SIGSEGV), "^$");
+  EXPECT_EXIT(std::thread([] { throw std::runtime_error("ours"); }).join(),
+              ::testing::KilledBySignal(SIGABRT), "terminate called .*ours");
 }
 
 TEST(Fault, AttributesMayBeNull) {

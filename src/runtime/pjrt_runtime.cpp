@@ -10,6 +10,7 @@
 #include "runtime/pjrt_array.h"
 #include "runtime/pjrt_compile.h"
 #include "runtime/pjrt_executable.h"
+#include "runtime/plugin_end_guard.h"
 
 namespace axle {
 namespace {
@@ -68,7 +69,13 @@ std::unique_ptr<Executable> PjrtRuntime::load(const std::string& serialized,
                                               const Program& program) {
   pjrt::ExecutableDeserializeAndLoad args{.client = client_->get(),
                                           .serialized = {serialized.data(), serialized.size()}};
-  client_->plugin().call(args, fmt::format("program '{}', from bytes", program.name));
+  const Plugin& plugin = client_->plugin();
+  {
+    const PluginEndGuard guard(
+        fmt::format("program '{}', plugin '{}'", program.name, plugin.policy().platform),
+        "be loaded");
+    plugin.call(args, fmt::format("program '{}', from bytes", program.name));
+  }
   return std::make_unique<PjrtExecutable>(client_, args.loaded, program);
 }
 

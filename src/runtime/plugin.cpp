@@ -163,7 +163,12 @@ std::optional<PluginFailure> Plugin::invoke(int slot, void* args) const {
         pjrt::ErrorCode::kUnimplemented,
         fmt::format("the plugin (PJRT API {}) does not have call {}", api_version(), slot)};
   }
-  return take(reinterpret_cast<pjrt::Error* (*)(void*)>(api_->slots[slot])(args));
+  pjrt::Error* error = nullptr;
+  {
+    const PluginCall inside;
+    error = reinterpret_cast<pjrt::Error* (*)(void*)>(api_->slots[slot])(args);
+  }
+  return take(error);
 }
 
 std::optional<PluginFailure> Plugin::take(pjrt::Error* error) const {
@@ -229,6 +234,7 @@ const Plugin& load_plugin(std::string_view platform, const std::filesystem::path
   const auto* api = get_api();
   if (!api) fail("expected a table of calls, got none from GetPjrtApi");
   plugin = std::make_unique<Plugin>(api, policy, path);
+  watch_plugin_end(where, reinterpret_cast<const void*>(get_api));
   return *plugin;
 }
 

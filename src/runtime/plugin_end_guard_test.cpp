@@ -1,10 +1,14 @@
 #include "runtime/plugin_end_guard.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
+#include <thread>
 
 #include "base/exit_code.h"
 
@@ -31,6 +35,38 @@ TEST(PluginEndGuard, AnAbortIsOneLine) {
   EXPECT_EXIT(abort("F0000 00:00:1.5 491 env.cc:74] Check failed: ret == 0 thread creation\n"),
               testing::ExitedWithCode(kDevice), "got its end: Check failed: ret == 0 thread");
   EXPECT_EXIT(abort(""), testing::ExitedWithCode(kDevice), "got its end: no reason given\n$");
+}
+
+TEST(PluginEndGuard, SoIsACrash) {
+  const auto crash = [](int signal, const char* printed) {
+    const PluginEndGuard guard("plugin 'x'");
+    print(printed);
+    std::raise(signal);
+  };
+  EXPECT_EXIT(crash(SIGSEGV, ""), testing::ExitedWithCode(kDevice),
+              "^axle: plugin 'x': expected it to start, got its end: no reason given "
+              "\\(SIGSEGV\\)\n$");
+  EXPECT_EXIT(crash(SIGBUS, "E0000 1 2 a.cc:3] No room\nmore\n"), testing::ExitedWithCode(kDevice),
+              "got its end: No room \\(SIGBUS\\)\n$");
+  EXPECT_EXIT(crash(SIGILL, ""), testing::ExitedWithCode(kDevice), "\\(SIGILL: an instruction");
+}
+
+TEST(PluginEndGuard, SoIsAnExceptionOfAThread) {
+  const auto fail = [] {
+    const PluginEndGuard guard("plugin 'x'");
+    std::thread([] { throw std::runtime_error("no room"); }).join();
+  };
+  EXPECT_EXIT(fail(), testing::ExitedWithCode(kDevice), "^axle: .* got its end: no room\n$");
+}
+
+TEST(PluginEndGuard, ALimitOfMemoryIsNamed) {
+  const auto abort = [] {
+    const rlimit limit = {rlim_t{1} << 40, rlim_t{1} << 40};
+    ::setrlimit(RLIMIT_AS, &limit);
+    const PluginEndGuard guard("plugin 'x'");
+    std::abort();
+  };
+  EXPECT_EXIT(abort(), testing::ExitedWithCode(kDevice), "; ulimit -v may leave it too little");
 }
 
 TEST(PluginEndGuard, SoIsAnExit) {
@@ -105,6 +141,7 @@ TEST(PluginEndGuard, AnInnerEndIsToldOnTheConsole) {
 TEST(PluginEndGuard, AnEndWithoutItIsAsEver) {
   { const PluginEndGuard guard("plugin 'x'"); }
   EXPECT_EXIT(std::abort(), testing::KilledBySignal(SIGABRT), "^$");
+  EXPECT_EXIT(std::raise(SIGSEGV), testing::KilledBySignal(SIGSEGV), "^$");
   EXPECT_EXIT(std::exit(7), testing::ExitedWithCode(7), "^$");
 }
 
@@ -113,6 +150,7 @@ TEST(ReasonIn, TheFirstErrorCounts) {
                       "F0000 1 2 parse.cc:220] Check failed\nusage: ...\n"),
             "Couldn't interpret value maybe for flag f.");
   EXPECT_EQ(reason_in("Exit now\n\n"), "Exit now");
+  EXPECT_EQ(reason_in("terminate called after ...\n  what():  std::bad_alloc\n"), "std::bad_alloc");
 }
 
 }  // namespace

@@ -24,6 +24,10 @@ struct FakeControl {
   int fail_slot = -1;
   pjrt::ErrorCode fail_code = pjrt::ErrorCode::kInternal;
   int fail_after = 0;
+  // The call of `end_slot` ends the process, as `end` says, or a thread of the plugin's own does.
+  int end_slot = -1;
+  enum class End { kAbort, kBadAccess, kBusError, kException } end = End::kAbort;
+  bool end_on_thread = false;
   // Failures that come with an event: of the run on one device, of one transfer from or to the
   // host.
   int fail_run_on_device = -1;

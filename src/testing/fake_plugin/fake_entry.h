@@ -27,6 +27,9 @@ inline pjrt::Error* ordered_failure(int slot) {
   return new pjrt::Error(c.fail_code, "ordered failure of call " + std::to_string(slot));
 }
 
+/// Ends the process where that is ordered for this call.
+void ordered_end(int slot);
+
 template <class Args, pjrt::Error* (*kCall)(Args&)>
 pjrt::Error* entry(void* raw) {
   auto& args = *static_cast<Args*>(raw);
@@ -34,6 +37,7 @@ pjrt::Error* entry(void* raw) {
   if (auto* error = check_size(name.c_str(), args.head.struct_size, pjrt::wire_size<Args>()))
     return error;
   if (auto* error = ordered_failure(Args::kSlot)) return error;
+  ordered_end(Args::kSlot);
   return kCall(args);
 }
 

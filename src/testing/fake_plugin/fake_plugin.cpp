@@ -1,6 +1,10 @@
 // A PJRT plugin for tests that fails on demand: errors, events, clients and devices. See
 // fake_control.h.
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <stdexcept>
+#include <thread>
 
 #include "runtime/pjrt_abi_client.h"
 #include "testing/fake_plugin/fake_entry.h"
@@ -9,6 +13,22 @@ namespace axle::testing {
 namespace {
 
 using namespace pjrt;
+
+void end_process() {
+  using End = FakeControl::End;
+  switch (control().end) {
+    case End::kAbort:
+      std::abort();
+    case End::kBadAccess:
+      std::raise(SIGSEGV);
+      break;
+    case End::kBusError:
+      std::raise(SIGBUS);
+      break;
+    case End::kException:
+      std::thread([] { throw std::runtime_error("no room"); }).join();
+  }
+}
 
 // These two return nothing, so failures can't be ordered for them.
 void error_destroy(void* raw) { delete static_cast<ErrorDestroy*>(raw)->error; }
@@ -146,6 +166,16 @@ void fill(Api& api) {
 }
 
 }  // namespace
+
+void ordered_end(int slot) {
+  if (slot != control().end_slot) return;
+  if (control().end_on_thread) {
+    std::thread(end_process).join();
+  } else {
+    end_process();
+  }
+}
+
 }  // namespace axle::testing
 
 extern "C" axle::testing::FakeControl* axle_fake_control() { return &axle::testing::control(); }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
+#include "base/host_memory_check.h"
 #include "base/utf8.h"
 
 namespace axle {
@@ -111,6 +112,9 @@ Json read_json(std::string_view text, const JsonLimits& limits) {
     throw JsonError(
         fmt::format("expected at most {} bytes of JSON, got {}", limits.max_bytes, text.size()));
   }
+  constexpr int64_t kMemoryPerByte = 24;  // of short values: an empty text has three bytes
+  check_host_room("a JSON document", fmt::format("its {} bytes", text.size()),
+                  kMemoryPerByte * static_cast<int64_t>(text.size()));
   Builder builder(limits);
   Json::sax_parse(text, &builder);
   return builder.take();

@@ -25,7 +25,8 @@ struct JsonLimits {
 };
 
 /// The document, its keys in their order. Throws JsonError for text that is not JSON in UTF-8, for
-/// an object that names a key twice and for what exceeds the limits.
+/// an object that names a key twice and for what exceeds the limits; Error with kDoesNotFit where
+/// the host has no room for it.
 nlohmann::ordered_json read_json(std::string_view text, const JsonLimits& limits = {});
 
 /// A value of a document and its path there ("files[2].bytes"). Reading it as what it must be

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "testing/error_of.h"
+#include "testing/little_memory.h"
 
 namespace axle {
 namespace {
@@ -34,6 +35,15 @@ TEST(Json, WhatIsNoneIsRefusedWithItsByte) {
                                       "\"\\ud800\"", "\"\x01\"", "01", "+1", "[1]]", "// x\n1"}) {
     EXPECT_THAT(error_in(text), HasSubstr("expected JSON, got a syntax error")) << text;
   }
+}
+
+TEST(Json, ADocumentThatTheHostHasNoRoomForIsNotRead) {
+  std::string text = "[0";
+  while (text.size() < size_t{8} << 20) text += ",0";
+  text += "]";
+  const LittleMemory little(64 << 20);
+  EXPECT_THAT(error_of<Error>([&] { read_json(text); }),
+              HasSubstr("a JSON document: expected 192.0 MiB of the host's memory for its "));
 }
 
 TEST(Json, AKeyStandsOnceInItsObject) {

@@ -228,6 +228,11 @@ void TextSource::read(const std::string& path) {
 void TextSource::add_documents(const std::string& path, std::string_view rest) {
   if (unit_ == DocumentUnit::kFile) return add_document(path, 1, rest);
 
+  // Each has its place beside its text, here and in the split that is taken of them.
+  const int64_t num_lines = std::ranges::count(rest, '\n');
+  const auto bytes_each = static_cast<int64_t>(2 * (sizeof(Document) + path.size() + 32));
+  check_host_room(path, "its documents",
+                  (unit_ == DocumentUnit::kLine ? num_lines : num_lines / 2) * bytes_each);
   std::string_view paragraph;
   int64_t paragraph_line = 0;
   for (int64_t number = 1; !rest.empty(); ++number) {

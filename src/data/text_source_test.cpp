@@ -160,6 +160,18 @@ TEST_F(TextSourceTest, TextIsPricedBeforeItIsRead) {
   }
 }
 
+TEST_F(TextSourceTest, ManyShortDocumentsArePricedToo) {
+  std::string text;
+  while (text.size() < 8 << 20) text += "x\n\n";
+  replace_file(path_, text);
+  const LittleMemory little(128 << 20);
+  EXPECT_THAT(error_of<Error>([&] { build({.path = path_}); }), "no error");
+  for (const auto unit : {DocumentUnit::kParagraph, DocumentUnit::kLine}) {
+    EXPECT_THAT(error_of<Error>([&] { build({.path = path_, .unit = unit}); }),
+                HasSubstr(" of the host's memory for its documents, got "));
+  }
+}
+
 TEST_F(TextSourceTest, WhatIsNoTextIsNotReadToItsEnd) {
   const std::string text = "good\nso f\xc3\xa9\n";
   for (const std::string& bad : {std::string(10, '\0'), std::string("\xff\xff but long")}) {

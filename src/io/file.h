@@ -35,7 +35,8 @@ struct AccessError : StorageError {
 inline constexpr int64_t kMaxFileBytes = int64_t{1} << 30;
 
 /// The whole file, which must be a regular one: a folder, a FIFO or a device is refused without
-/// waiting for it, and so are more than `max_bytes` and a file that was cut off meanwhile.
+/// waiting for it, and so are more than `max_bytes` and a file that was cut off meanwhile. Throws
+/// Error with kDoesNotFit for more than the host has room for.
 std::string read_file(const std::filesystem::path& path, int64_t max_bytes = kMaxFileBytes);
 /// fn(), with a StorageError of it as an E: for files that are the user's input, not our storage.
 template <class E, class Fn>

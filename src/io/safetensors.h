@@ -31,7 +31,7 @@ class SafetensorsFile {
   /// Throws StorageError if there is no such tensor or Axle has no such dtype (F16, I8, U8, I16,
   /// U16, F8 kinds).
   Type type(std::string_view name) const;
-  /// A copy. Throws as type() does.
+  /// A copy. Throws as type() does, and Error with kDoesNotFit where the host has no room for it.
   HostTensor get(std::string_view name) const;
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
 

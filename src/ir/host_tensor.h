@@ -12,7 +12,8 @@
 
 namespace axle {
 
-/// A value, not a handle: copies are deep. A predicate is one byte of 0 or 1.
+/// A value, not a handle: copies are deep. A predicate is one byte of 0 or 1. Making a large one
+/// throws Error with kDoesNotFit where the host has no room for it.
 class HostTensor {
  public:
   HostTensor() : HostTensor(Type{}) {}

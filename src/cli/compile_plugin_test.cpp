@@ -1,5 +1,6 @@
 // axle compile, and axle train with what it has kept.
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 
@@ -88,6 +89,17 @@ TEST_F(Compile, WhereNothingCanBeKeptIsSaidBeforeCompiling) {
   EXPECT_EQ(ran.code, 4);
   EXPECT_THAT(ran.err, HasSubstr("missing/step.axle"));
   EXPECT_EQ(ran.out, "");
+}
+
+TEST_F(Compile, AnExecutableIsKeptInARegularFile) {
+  ASSERT_EQ(::mkfifo((dir_ / "fifo").c_str(), 0600), 0);
+  for (const std::string& file : {dir_ / "fifo", std::string("/dev/full")}) {
+    const Ran ran =
+        run_axle({"compile", "fuji-test-v1", "--on", "cpu:1", "--mesh", "", "--save", file});
+    EXPECT_EQ(ran.code, 4);
+    EXPECT_THAT(ran.err, HasSubstr(file + ": expected a regular file, got a "));
+    EXPECT_EQ(ran.out, "");
+  }
 }
 
 TEST_F(Compile, AFullDiskLosesNoReport) {

@@ -112,6 +112,22 @@ TEST_F(Compile, AFullDiskLosesNoReport) {
   EXPECT_TRUE(list_directory(dir_.path()).empty());
 }
 
+TEST_F(Compile, CompilerOptionsAreCheckedBeforeARun) {
+  const auto check = [](std::vector<std::string> more) {
+    more.insert(more.begin(), {"config", "check", "fuji-test-v1", "--data", "synthetic"});
+    return run_axle(std::move(more));
+  };
+  const Ran ran = check({"--xla", "nonsense=1", "--xla", "xla_cpu_enable_fast_min_max=maybe",
+                         "--xla", "xla_cpu_enable_fast_math=false"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err,
+              HasSubstr("compiler option nonsense=1: expected one that plugin 'cpu' takes"));
+  EXPECT_THAT(ran.err,
+              HasSubstr("compiler option xla_cpu_enable_fast_min_max=maybe: expected one"));
+  EXPECT_THAT(ran.err, testing::Not(HasSubstr("fast_math")));
+  EXPECT_EQ(check({"--xla", "xla_cpu_enable_fast_math=false"}).code, 0);
+}
+
 TEST_F(Compile, CompilerOptionsAreCheckedByThePlugin) {
   const Ran ran = run_axle({"compile", "fuji-test-v1", "--on", "cpu:1", "--mesh", "", "--xla",
                             "xla_cpu_no_such_thing=true"});

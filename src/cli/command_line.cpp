@@ -104,6 +104,10 @@ ExitCode CommandLine::run(int argc, const char* const* argv) {
   try {
     app_.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // help or version
+    const CLI::App& app = parsed();
+    for (const std::string& argument : app.remaining()) {
+      if (!verbs_below(app).empty() && !argument.starts_with('-')) fail_unexpected(app, argument);
+    }
     std::ostringstream text;
     app_.exit(asked, text, text);
     out_.write(text.str());

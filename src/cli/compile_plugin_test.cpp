@@ -1,5 +1,6 @@
 // axle compile, and axle train with what it has kept.
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 
@@ -90,6 +91,17 @@ TEST_F(Compile, WhereNothingCanBeKeptIsSaidBeforeCompiling) {
   EXPECT_EQ(ran.out, "");
 }
 
+TEST_F(Compile, AnExecutableIsKeptInARegularFile) {
+  ASSERT_EQ(::mkfifo((dir_ / "fifo").c_str(), 0600), 0);
+  for (const std::string& file : {dir_ / "fifo", std::string("/dev/full")}) {
+    const Ran ran =
+        run_axle({"compile", "fuji-test-v1", "--on", "cpu:1", "--mesh", "", "--save", file});
+    EXPECT_EQ(ran.code, 4);
+    EXPECT_THAT(ran.err, HasSubstr(file + ": expected a regular file, got a "));
+    EXPECT_EQ(ran.out, "");
+  }
+}
+
 TEST_F(Compile, AFullDiskLosesNoReport) {
   const FileSizeLimit full(1000);
   const Ran ran = run_axle(
@@ -98,6 +110,22 @@ TEST_F(Compile, AFullDiskLosesNoReport) {
   EXPECT_THAT(ran.out, HasSubstr("fits: "));
   EXPECT_THAT(ran.err, HasSubstr("step.axle"));
   EXPECT_TRUE(list_directory(dir_.path()).empty());
+}
+
+TEST_F(Compile, CompilerOptionsAreCheckedBeforeARun) {
+  const auto check = [](std::vector<std::string> more) {
+    more.insert(more.begin(), {"config", "check", "fuji-test-v1", "--data", "synthetic"});
+    return run_axle(std::move(more));
+  };
+  const Ran ran = check({"--xla", "nonsense=1", "--xla", "xla_cpu_enable_fast_min_max=maybe",
+                         "--xla", "xla_cpu_enable_fast_math=false"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err,
+              HasSubstr("compiler option nonsense=1: expected one that plugin 'cpu' takes"));
+  EXPECT_THAT(ran.err,
+              HasSubstr("compiler option xla_cpu_enable_fast_min_max=maybe: expected one"));
+  EXPECT_THAT(ran.err, testing::Not(HasSubstr("fast_math")));
+  EXPECT_EQ(check({"--xla", "xla_cpu_enable_fast_math=false"}).code, 0);
 }
 
 TEST_F(Compile, CompilerOptionsAreCheckedByThePlugin) {

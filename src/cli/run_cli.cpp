@@ -4,22 +4,46 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "base/error.h"
 #include "base/host_memory_check.h"
 #include "base/process_start.h"
+#include "base/text.h"
+#include "base/utf8.h"
 #include "cli/command_line.h"
 
 namespace axle {
 namespace {
+
+// A message with the user's text in it, which may be a whole file: words that no name or path of
+// use is as long as are cut, and so is a line without end. Lists of names stay whole.
+std::string shortened(std::string_view message) {
+  constexpr size_t kLongestWord = 400, kLongestLine = 20'000;
+  std::string out;
+  for (const std::string_view line : split(message, '\n')) {
+    const size_t begin = out.size();
+    for (const std::string_view word : split(line, ' ')) {
+      if (out.size() > begin + kLongestLine) {
+        out += "...";
+        break;
+      }
+      out += word.size() > kLongestWord ? printable(word, kLongestWord) : std::string(word);
+      out += ' ';
+    }
+    if (out.ends_with(' ')) out.pop_back();
+    out += '\n';
+  }
+  return out;
+}
 
 int fail(std::string message, ExitCode code) {
   if (message.starts_with(": ")) message = "''" + message;  // about an empty path
   std::fflush(stdout);                                      // what was printed before comes before
   // What is wrong with the command names it already: "axle train: no such flag".
   const bool is_named = message.starts_with("axle ") || message.starts_with("axle:");
-  std::fprintf(stderr, "%s%s\n", is_named ? "" : "axle: ", message.c_str());
+  std::fprintf(stderr, "%s%s", is_named ? "" : "axle: ", shortened(message).c_str());
   return static_cast<int>(code);
 }
 

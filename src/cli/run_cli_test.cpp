@@ -10,6 +10,8 @@
 #include "cli/exit_codes.h"
 #include "cli/run_test.h"
 #include "cli/verb.h"
+#include "io/file.h"
+#include "testing/temp_dir.h"
 
 namespace axle {
 namespace {
@@ -62,6 +64,55 @@ TEST(RunCli, UnknownSubverb) {
   EXPECT_EQ(ran.err,
             "axle config: no such verb: shwo; did you mean 'show'? (verbs: check, describe, diff, "
             "list, show)\n");
+}
+
+TEST(RunCli, ThereIsNoHelpOnAnUnknownVerb) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"trian"}, std::vector<std::string>{"config", "shwo"}}) {
+    const Ran plain = run_axle(words);
+    std::vector<std::string> asking = words;
+    asking.emplace_back("--help");
+    const Ran ran = run_axle(asking);
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_EQ(ran.out, "");
+    EXPECT_EQ(ran.err, plain.err);
+  }
+}
+
+TEST(RunCli, TextOfTheUserIsCutWhereverAMessageNamesIt) {
+  const std::string word(100'000, 'x');
+  std::string words;
+  for (int i = 0; i < 50'000; ++i) words += "xy ";
+  const TempDir dir;
+  const auto file = [&](const std::string& name, const std::string& text) {
+    replace_file(dir / name, text);
+    return dir / name;
+  };
+  for (const std::string& text : {word, words}) {
+    for (const auto& arguments : std::vector<std::vector<std::string>>{
+             {"config", "check", "quickstart", "--config",
+              file("mesh.yaml", "mesh: \"" + text + "\"")},
+             {"config", "check", "quickstart", "--config",
+              file("dtype.yaml", "set: {compute_dtype: \"" + text + "\"}")},
+             {"config", "check", "quickstart", "--set",
+              "input.tokenizer={class: SentencePieceTokenizer, path: \"" + text + "\"}"},
+             {"config", "describe", text},
+             {"compile", "quickstart", "--on", text},
+             {text},
+             {"train", "--" + text}}) {
+      const Ran ran = run_axle(arguments);
+      EXPECT_NE(ran.code, 0) << arguments[0];
+      EXPECT_NE(ran.code, 1) << arguments[0];
+      EXPECT_LT(ran.err.size(), 50'000) << arguments[0];
+      EXPECT_TRUE(ran.err.ends_with('\n')) << arguments[0];
+    }
+  }
+}
+
+TEST(RunCli, PathsAndListsStayWhole) {
+  const std::string path = "/nowhere/" + std::string(200, 'd') + "/" + std::string(150, 'f');
+  EXPECT_THAT(run_axle({"config", "check", "quickstart", "--config", path}).err, HasSubstr(path));
+  EXPECT_THAT(run_axle({"config", "show", "nothing-like-it"}).err, Not(HasSubstr("...")));
 }
 
 TEST(RunCli, VerbWithoutItsSubverbPrintsHelp) {

@@ -3,6 +3,7 @@
 #include "cli/config_changes.h"
 #include "cli/recipe_arguments.h"
 #include "cli/verb.h"
+#include "inspect/check_compiler_options.h"
 #include "inspect/check_config.h"
 
 namespace axle::cli {
@@ -14,6 +15,10 @@ ExitCode run(const RecipeArguments& recipe, Output& out) {
   const auto devices =
       recipe.target() ? std::optional(recipe.target()->num_devices()) : std::optional<int64_t>();
   for (const std::string& problem : config_problems(resolved.config, devices))
+    mistakes.add(problem);
+  const Target target = recipe.target().value_or(parse_target("cpu:1"));
+  for (const std::string& problem :
+       compiler_option_problems(resolved.config.compiler_options, target))
     mistakes.add(problem);
   mistakes.throw_any();
   const ConfigChanges changed{changes(recipe.resolve_plain().config, resolved.config)};

@@ -1,6 +1,7 @@
 #include "infer/model_folder.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <functional>
@@ -16,6 +17,7 @@
 #include "config/serialize.h"
 #include "data/text_input.h"
 #include "io/file.h"
+#include "io/file_kind.h"
 #include "ir/finite.h"
 #include "ir/type_differences.h"
 #include "layers/causal_lm.h"
@@ -133,11 +135,21 @@ bool keeps_layer_state(const Manifest& manifest) {
   });
 }
 
+void check_folder(const fs::path& dir) {
+  struct stat info;
+  const bool is_there = ::stat(dir.c_str(), &info) == 0;
+  if (is_there && S_ISDIR(info.st_mode)) return;
+  throw ConfigError(fmt::format("{}: expected the folder of a run or of an import, got {}",
+                                dir.string(),
+                                is_there ? kind_name(info.st_mode) : "nothing there"));
+}
+
 // What is wanted of a checkpoint.
 using SpecsFor = std::function<Tree<ParamSpec>(const Manifest&)>;
 
 ModelParameters load(const fs::path& dir, const SpecsFor& specs_for, Weights weights,
                      const Report& report) {
+  check_folder(dir);
   const fs::path root = checkpoints_of(dir);
   ModelParameters out;
   Tree<ParamSpec> specs;
@@ -187,10 +199,11 @@ void write_model(const fs::path& dir, ModelToSave saved) {
 
 Json read_model_config(const fs::path& dir) {
   const fs::path file = config_file(dir);
+  check_folder(dir);
   if (!path_exists(file)) {
-    throw ConfigError(fmt::format("{}: expected the folder of a run or of an import, got {}",
-                                  dir.string(),
-                                  path_exists(dir) ? "one without config.yaml" : "nothing there"));
+    throw ConfigError(
+        fmt::format("{}: expected the folder of a run or of an import, got one without config.yaml",
+                    dir.string()));
   }
   Json document = parse_yaml(read_file(file), file.string());
   if (!document.is_object())

@@ -182,7 +182,7 @@ class Reader {
     const std::vector<OpPlace> own = places_of(op_name);
     std::vector<OpPlace> out;
     std::ranges::copy_if(own, std::back_inserter(out),
-                         [](const OpPlace& place) { return !is_of_loop(place); });
+                         [](const OpPlace& place) { return !is_passage(place); });
     if (instruction.operands.size() < 2 && !out.empty()) return out;
     for (const size_t operand : instruction.operands) {
       if (values_.argument(c, operand)) continue;

@@ -13,6 +13,7 @@
 #include "inspect/text_table.h"
 #include "inspect/unmet_layouts.h"
 #include "io/file.h"
+#include "io/file_kind.h"
 #include "recipes/use_data.h"
 #include "runtime/compiler.h"
 #include "runtime/compiler_warnings.h"
@@ -159,7 +160,10 @@ CompileReport compile_report(const LoweredStep& step, const std::filesystem::pat
                     .lower_seconds = step.seconds};
   for (const ProgramValue& input : program.inputs) out.arguments.push_back(input.name);
 
-  if (!save.empty()) check_replaceable(save);
+  if (!save.empty()) {
+    check_regular(save);  // what loads it reads it at any place
+    check_replaceable(save);
+  }
   let_plugins_warn();
   const auto compiler = make_compiler(step.target);
   out.compiler = compiler_text(*compiler);

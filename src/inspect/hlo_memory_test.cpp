@@ -75,6 +75,28 @@ TEST(PeakMemory, LoopsHoldTheirCarriedValuesOnce) {
   EXPECT_EQ(peak.temporaries[1].count, 2);
 }
 
+// XLA names a copy behind a barrier like the barrier, which holds values of many layers.
+TEST(PeakMemory, BehindABarrierEachValueHasItsOwnLayer) {
+  HloWriter w;
+  const ProtoWriter pair = tuple_shape({kArray, kArray});
+  const int64_t x = w.parameter(kArray);
+  const int64_t up = w.add("sine", kArray, {x}, op_name("model/up/sin"));
+  const int64_t down = w.add("sine", kArray, {x}, op_name("backward/model/down/sin"));
+  const int64_t barrier = w.add("optimization-barrier", pair, {w.add("tuple", pair, {up, down})},
+                                op_name("opt-barrier.3"));
+  const int64_t first =
+      w.add("copy", kArray, {w.element(barrier, 0, kArray)}, op_name("opt-barrier.3"));
+  const int64_t second =
+      w.add("copy", kArray, {w.element(barrier, 1, kArray)}, op_name("opt-barrier.3"));
+  w.add("sine", array_shape({1}), {first, second});
+  w.end("main");
+  std::vector<std::string> found;
+  for (const Temporary& one : peak_of(w).temporaries)
+    found.push_back(one.layer + (one.backward ? " backward " : " forward ") + one.op);
+  EXPECT_THAT(found,
+              ::testing::UnorderedElementsAre("model/up forward sin", "model/down backward sin"));
+}
+
 TEST(PeakMemory, AsynchronousOnesHoldTheirResults) {
   HloWriter w;
   const ProtoWriter gathered = array_shape({1024});

@@ -26,12 +26,12 @@ std::optional<HloValues::Value> HloValues::maker(const Value& v) const {
 }
 
 const std::string* HloValues::own_name(Value v, int& steps_left,
-                                       const std::string*& of_loop) const {
+                                       const std::string*& of_passage) const {
   while (steps_left-- > 0) {
     const std::string& name = at(v).op_name;
     if (!name.empty()) {
-      if (!std::ranges::all_of(places_of(name), is_of_loop)) return &name;
-      if (!of_loop) of_loop = &name;
+      if (!std::ranges::all_of(places_of(name), is_passage)) return &name;
+      if (!of_passage) of_passage = &name;
     }
     auto next = maker(v);
     if (!next) break;
@@ -42,17 +42,17 @@ const std::string* HloValues::own_name(Value v, int& steps_left,
   for (const size_t operand : at(v).operands) {
     const Value from{v.computation, operand};
     if (at(from).opcode == "constant") continue;
-    if (const std::string* name = own_name(from, steps_left, of_loop)) return name;
+    if (const std::string* name = own_name(from, steps_left, of_passage)) return name;
   }
   return nullptr;
 }
 
 const std::string& HloValues::op_name(size_t computation, size_t instruction) const {
   static const std::string kNone;
-  const std::string* of_loop = nullptr;
+  const std::string* of_passage = nullptr;
   int steps_left = kMostSteps;
-  const std::string* own = own_name({computation, instruction}, steps_left, of_loop);
-  return own ? *own : of_loop ? *of_loop : kNone;
+  const std::string* own = own_name({computation, instruction}, steps_left, of_passage);
+  return own ? *own : of_passage ? *of_passage : kNone;
 }
 
 }  // namespace axle

@@ -55,7 +55,7 @@ class HloValues {
   const HloInstruction& at(const Value& v) const;
   Value origin(Value v, bool through_unions = true) const;
   std::optional<Value> maker(const Value& v) const;
-  const std::string* own_name(Value v, int& steps_left, const std::string*& of_loop) const;
+  const std::string* own_name(Value v, int& steps_left, const std::string*& of_passage) const;
   std::optional<Value> before_passing(const Value& v) const;
   bool is_zeros(const Value& v) const;
   std::optional<Value> step(const Value& v, bool through_unions) const;

@@ -79,7 +79,9 @@ std::vector<OpPlace> places_of(std::string_view op_name) {
   return out;
 }
 
-bool is_of_loop(const OpPlace& place) { return place.op == "scan"; }
+bool is_passage(const OpPlace& place) {
+  return place.op == "scan" || (place.layer.empty() && place.op.starts_with("opt-barrier"));
+}
 
 std::string layer_text(const std::vector<OpPlace>& places) {
   std::set<std::string> layers;

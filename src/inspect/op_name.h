@@ -21,8 +21,9 @@ struct OpPlace {
 /// empty name has none.
 std::vector<OpPlace> places_of(std::string_view op_name);
 
-/// Whether a place is a loop: what XLA makes of it to stack and cut its values is called like it.
-bool is_of_loop(const OpPlace& place);
+/// Whether a place is a loop, or a barrier that no layer has made: what XLA makes to stack, cut and
+/// copy the values that pass through it is called like it.
+bool is_passage(const OpPlace& place);
 
 /// One text for the layers of all places: "model/layer/{gate, up}".
 std::string layer_text(const std::vector<OpPlace>& places);

@@ -87,7 +87,13 @@ TEST_F(InitFrom, OtherParametersAreNamedAllAtOnce) {
                               "got f32[16]")));
   EXPECT_FALSE(std::filesystem::exists(dir_ / "second"));
   train(tiny_config(), "second", 1, "nowhere");
-  EXPECT_THAT(error_, HasSubstr("nowhere/checkpoints: expected a checkpoint, got none"));
+  EXPECT_THAT(
+      error_,
+      HasSubstr("nowhere: expected the folder of a run or of an import, got nothing there"));
+  train(tiny_config(), "second", 1, "first/config.yaml");
+  EXPECT_THAT(error_,
+              HasSubstr("expected the folder of a run or of an import, got a regular file"));
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "second"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the commands of README.md and docs/*.md as they stand there, and compares what they say of flags with the program.
+"""Runs the commands of README.md and docs/*.md as they stand there, and compares what they say of flags with the program;
+what the results' pages say of flags with the scripts.
 
 A page is run in a scratch folder of its own, from top to bottom:
 
@@ -30,6 +31,8 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"`(axle [^`\n]+)`")
+SCRIPT_SPAN = re.compile(r"`([^`\n]*bench/[\w/]+\.py[^`\n]*)`")
+SCRIPT = re.compile(r"bench/[\w/]+\.py")
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 COMMAND = re.compile(r"^(\$ )?(axle|\./dev|cmake) ", re.MULTILINE)
 BUILT_IN = {"--help", "--version"}
@@ -148,6 +151,24 @@ def flag_faults(pages, program):
             yield f"axle {' '.join(verb)}: {flag} stands on no page"
 
 
+def script_faults(pages, source_of):
+    """Scripts of bench/ that pages run and that are not there, and flags that they lack."""
+    for page, text in pages.items():
+        for span in SCRIPT_SPAN.findall(text):
+            scripts = SCRIPT.findall(span)
+            sources = [source_of(script) for script in scripts]
+            for script in [script for script, source in zip(scripts, sources) if source is None]:
+                yield f"{page}: no such script: {script}"
+            known = {flag for source in sources if source for flag in re.findall(r'"(--[a-z-]+)"', source)}
+            for flag in FLAG.findall(span):
+                if flag not in known:
+                    yield f"{page}: no such flag: {flag} in '{span}'"
+
+
+def results_pages():
+    return [ROOT / "bench/RESULTS.md", ROOT / "bench/peers/README.md"]
+
+
 def all_pages():
     return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -195,6 +216,14 @@ class SelfTest(unittest.TestCase):
         self.assertEqual(self.flags("`axle trian`, --seed, --steps"), ["p.md: no such verb: axle trian"])
         self.assertEqual(self.flags("`axle train --steps 3`"), ["axle train: --seed stands on no page"])
 
+    def test_flags_of_scripts_exist(self):
+        def faults(text):
+            return list(script_faults({"p.md": text}, {"bench/a.py": 'add_argument("--size")'}.get))
+
+        self.assertEqual(faults("`bench/a.py --size s`, `python bench/a.py`"), [])
+        self.assertEqual(faults("`bench/a.py --siez s`"), ["p.md: no such flag: --siez in 'bench/a.py --siez s'"])
+        self.assertEqual(faults("`bench/b.py`"), ["p.md: no such script: bench/b.py"])
+
 
 def main():
     if sys.argv[1:] == ["--self-test"]:
@@ -211,6 +240,13 @@ def main():
 
         pages = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in all_pages()}
         found = list(flag_faults(pages, Program(help_of)))
+        results = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in results_pages()}
+
+        def source_of(script):
+            path = ROOT / script
+            return path.read_text(encoding="utf-8") if path.is_file() else None
+
+        found += script_faults(results, source_of)
     else:
         env = environment(build)
         if not env:

@@ -1,7 +1,8 @@
-// Products of sizes that a user gave: none where they do not fit 64 bits.
+// Sums and products of sizes that a user gave, which may not fit 64 bits.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -22,6 +23,17 @@ inline std::optional<int64_t> checked_product(std::span<const int64_t> sizes) {
     if (out) out = checked_product(*out, size);
   }
   return out;
+}
+
+/// a + b of sizes; the largest number where it does not fit.
+inline int64_t saturating_sum(int64_t a, int64_t b) {
+  int64_t out;
+  return __builtin_add_overflow(a, b, &out) ? std::numeric_limits<int64_t>::max() : out;
+}
+
+/// a * b of sizes; the largest number where it does not fit.
+inline int64_t saturating_product(int64_t a, int64_t b) {
+  return checked_product(a, b).value_or(std::numeric_limits<int64_t>::max());
 }
 
 }  // namespace axle

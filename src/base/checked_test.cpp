@@ -23,5 +23,14 @@ TEST(CheckedProduct, IsExactOrNone) {
   EXPECT_EQ(checked_product(std::vector<int64_t>{0, kMost, kMost}), 0);
 }
 
+TEST(SaturatingSizes, AreExactOrTheLargestNumber) {
+  EXPECT_EQ(saturating_sum(6, 7), 13);
+  EXPECT_EQ(saturating_sum(kMost, 0), kMost);
+  EXPECT_EQ(saturating_sum(kMost, 1), kMost);
+  EXPECT_EQ(saturating_product(6, 7), 42);
+  EXPECT_EQ(saturating_product(kMost, 2), kMost);
+  EXPECT_EQ(saturating_product(kMost, 0), 0);
+}
+
 }  // namespace
 }  // namespace axle

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <limits>
 #include <vector>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -19,11 +19,6 @@ bool has(const HostMemory& memory, int64_t bytes) {
 }
 
 }  // namespace
-
-int64_t saturating_sum(int64_t a, int64_t b) {
-  int64_t out = 0;
-  return __builtin_add_overflow(a, b, &out) ? std::numeric_limits<int64_t>::max() : out;
-}
 
 std::string to_text(const HostMemory& memory) {
   return fmt::format("{} available of {}", shown(memory.available_bytes),

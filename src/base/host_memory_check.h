@@ -17,9 +17,6 @@ struct HostNeed {
   int64_t bytes = 0;
 };
 
-/// Sizes of what nobody has may be beyond any number: then the sum is the largest.
-int64_t saturating_sum(int64_t a, int64_t b);
-
 /// "1.5 GiB available of 4.0 GiB".
 std::string to_text(const HostMemory& memory);
 

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "base/checked.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "ir/type_differences.h"

@@ -2,28 +2,18 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
 #include <tuple>
 
+#include "base/checked.h"
 #include "inspect/hlo_uses.h"
 #include "inspect/hlo_values.h"
 #include "inspect/op_name.h"
 
 namespace axle {
 namespace {
-
-int64_t product(int64_t a, int64_t b) {
-  int64_t out = 0;
-  return __builtin_mul_overflow(a, b, &out) ? std::numeric_limits<int64_t>::max() : out;
-}
-
-int64_t sum(int64_t a, int64_t b) {
-  int64_t out = 0;
-  return __builtin_add_overflow(a, b, &out) ? std::numeric_limits<int64_t>::max() : out;
-}
 
 // How a computation is reached; runs that agree in it are counted together.
 struct Context {
@@ -103,7 +93,7 @@ class Reader {
         context.in_loop |= instruction.opcode == "while";
         context.is_async |= instruction.opcode == "async-start";
         int64_t& total = runs_[callee][context];
-        total = sum(total, product(runs, times));
+        total = saturating_sum(total, saturating_product(runs, times));
       }
     }
   }
@@ -122,8 +112,9 @@ class Reader {
       const int64_t elements = computation.instructions[operand].shape.num_elements();
       const bool has_part =
           values_.argument(c, operand) && values_.part_elements(c, operand) < elements;
-      all = sum(all, elements);
-      if (has_part || values_.set_into_zeros(c, operand) > 0) gathered = sum(gathered, elements);
+      all = saturating_sum(all, elements);
+      if (has_part || values_.set_into_zeros(c, operand) > 0)
+        gathered = saturating_sum(gathered, elements);
     }
     if (gathered > all / 2) return "all-gather";
     return uses_.sliced_elements(c, i) > all / 2 ? "reduce-scatter" : "";
@@ -227,7 +218,7 @@ class Reader {
   int64_t bytes_of(const HloComputation& computation, const HloInstruction& instruction) const {
     int64_t operands = 0;
     for (const size_t operand : instruction.operands)
-      operands = sum(operands, computation.instructions[operand].shape.num_bytes());
+      operands = saturating_sum(operands, computation.instructions[operand].shape.num_bytes());
     return std::max(operands, result_of(instruction).num_bytes());
   }
 
@@ -339,8 +330,8 @@ std::vector<CollectiveRow> rows_of(const std::vector<Collective>& all) {
                        .arguments = {arguments.begin(), arguments.end()}};
     auto row = std::ranges::find(out, key(next), key);
     if (row == out.end()) row = out.insert(row, std::move(next));
-    row->count = sum(row->count, c.count);
-    row->bytes = sum(row->bytes, product(c.count, c.bytes));
+    row->count = saturating_sum(row->count, c.count);
+    row->bytes = saturating_sum(row->bytes, saturating_product(c.count, c.bytes));
     row->wire.fast += static_cast<double>(c.count) * c.wire.fast;
     row->wire.slow += static_cast<double>(c.count) * c.wire.slow;
   }

@@ -1,5 +1,7 @@
 #include "runtime/host_needs.h"
 
+#include "base/checked.h"
+
 namespace axle {
 
 bool is_host(std::string_view platform) { return platform == "cpu" || platform == "interpreter"; }

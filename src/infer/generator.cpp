@@ -119,7 +119,8 @@ void Generator::check_room(std::span<const ProgramValue> parameters) const {
 // Compiled, and checked against what the host has left.
 std::unique_ptr<Executable> Generator::compile(const Program& program) {
   auto executable = runtime_.compile(program, options_.compile);
-  check_program_room(*executable, program.mesh.num_devices(), runtime_.topology().platform);
+  check_program_room({"decoding", executable.get()}, program.mesh.num_devices(),
+                     runtime_.topology().platform);
   return executable;
 }
 

@@ -88,7 +88,8 @@ RunEvaluation evaluate_run(const EvalRunOptions& options) {
   ModelParameters saved = load_parameters(options.dir, stored_specs(*model), options.weights);
   const Arrays parameters = on_device(std::move(saved.by_path), program, *runtime);
   const auto executable = runtime->compile(program, {.cache_dir = options.compile_cache});
-  check_program_room(*executable, mesh.num_devices(), runtime->topology().platform);
+  check_program_room({"the evaluation", executable.get()}, mesh.num_devices(),
+                     runtime->topology().platform);
   return {saved.step, options.data,
           evaluate_input(*input, *executable, program, *runtime, parameters).value(),
           input->facts(), resolved.report};

@@ -1,13 +1,12 @@
 #include "io/http.h"
 
-#include <curl/curl.h>
 #include <fmt/format.h>
 
 #include <exception>
-#include <memory>
 
 #include "base/environment.h"
 #include "base/text.h"
+#include "io/curl_library.h"
 #include "io/file.h"
 
 namespace axle {
@@ -15,15 +14,6 @@ namespace {
 
 constexpr int64_t kMaxPageBytes = int64_t{64} << 20;
 constexpr long kMaxRedirects = 10;
-
-struct CloseCurl {
-  void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-  void operator()(CURLU* url) const { curl_url_cleanup(url); }
-  void operator()(char* text) const { curl_free(text); }
-};
-template <class T>
-using Curl = std::unique_ptr<T, CloseCurl>;
 
 /// Where certificates are, in the order in which other programs look.
 std::string ca_file_of_environment() {
@@ -57,7 +47,7 @@ struct Transfer {
 size_t on_bytes(char* data, size_t size, size_t count, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
   long status = 0;
-  curl_easy_getinfo(transfer.handle, CURLINFO_RESPONSE_CODE, &status);
+  curl().easy_getinfo(transfer.handle, CURLINFO_RESPONSE_CODE, &status);
   if (status != 200) return size * count;  // the body of an error page is of no interest
   try {
     transfer.take({data, size * count});
@@ -80,22 +70,23 @@ int on_progress(void* user, curl_off_t total, curl_off_t now, curl_off_t, curl_o
 }
 
 void apply(const HttpOptions& options, CURL* handle) {
-  curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(handle, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 1L);
-  curl_easy_setopt(handle, CURLOPT_MAXREDIRS, kMaxRedirects);
-  curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(handle, CURLOPT_ACCEPT_ENCODING, "");
-  curl_easy_setopt(handle, CURLOPT_USERAGENT, "axle");
-  curl_easy_setopt(handle, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
-  curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, static_cast<long>(options.connect_timeout_secs));
-  curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
-  curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, static_cast<long>(options.stall_timeout_secs));
+  curl().easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl().easy_setopt(handle, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+  curl().easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 1L);
+  curl().easy_setopt(handle, CURLOPT_MAXREDIRS, kMaxRedirects);
+  curl().easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
+  curl().easy_setopt(handle, CURLOPT_ACCEPT_ENCODING, "");
+  curl().easy_setopt(handle, CURLOPT_USERAGENT, "axle");
+  curl().easy_setopt(handle, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
+  curl().easy_setopt(handle, CURLOPT_CONNECTTIMEOUT,
+                     static_cast<long>(options.connect_timeout_secs));
+  curl().easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  curl().easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, static_cast<long>(options.stall_timeout_secs));
   const std::string ca_file = options.ca_file.empty() ? ca_file_of_environment() : options.ca_file;
-  if (!ca_file.empty()) curl_easy_setopt(handle, CURLOPT_CAINFO, ca_file.c_str());
+  if (!ca_file.empty()) curl().easy_setopt(handle, CURLOPT_CAINFO, ca_file.c_str());
   const std::string ca_folder = environment_variable("SSL_CERT_DIR");
-  if (!ca_folder.empty()) curl_easy_setopt(handle, CURLOPT_CAPATH, ca_folder.c_str());
-  if (!options.proxy.empty()) curl_easy_setopt(handle, CURLOPT_PROXY, options.proxy.c_str());
+  if (!ca_folder.empty()) curl().easy_setopt(handle, CURLOPT_CAPATH, ca_folder.c_str());
+  if (!options.proxy.empty()) curl().easy_setopt(handle, CURLOPT_PROXY, options.proxy.c_str());
 }
 
 std::string one_line(std::string_view text) {
@@ -109,43 +100,41 @@ std::string one_line(std::string_view text) {
 HttpPage request(const std::string& url, const HttpOptions& options,
                  std::function<void(std::string_view)> sink) {
   Transfer transfer{.url = url, .options = options, .sink = std::move(sink)};
-  // Its set-up is not thread-safe everywhere; that of a static is.
-  static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
   const std::string where = printable_url(url);
-  const Curl<CURL> handle(ready == CURLE_OK ? curl_easy_init() : nullptr);
+  const Curl<CURL> handle(curl().easy_init());
   if (!handle) throw HttpError(fmt::format("{}: expected a working libcurl, got none", where));
   char reason[CURL_ERROR_SIZE] = "";
   Curl<curl_slist> headers;
   for (const std::string& header : options.headers)
-    headers.reset(curl_slist_append(headers.release(), header.c_str()));
+    headers.reset(curl().slist_append(headers.release(), header.c_str()));
   transfer.handle = handle.get();
   apply(options, handle.get());
-  curl_easy_setopt(handle.get(), CURLOPT_URL, url.c_str());
-  curl_easy_setopt(handle.get(), CURLOPT_HTTPHEADER, headers.get());
-  curl_easy_setopt(handle.get(), CURLOPT_ERRORBUFFER, reason);
-  curl_easy_setopt(handle.get(), CURLOPT_WRITEFUNCTION, on_bytes);
-  curl_easy_setopt(handle.get(), CURLOPT_WRITEDATA, &transfer);
-  curl_easy_setopt(handle.get(), CURLOPT_XFERINFOFUNCTION, on_progress);
-  curl_easy_setopt(handle.get(), CURLOPT_XFERINFODATA, &transfer);
-  curl_easy_setopt(handle.get(), CURLOPT_NOPROGRESS, 0L);
+  curl().easy_setopt(handle.get(), CURLOPT_URL, url.c_str());
+  curl().easy_setopt(handle.get(), CURLOPT_HTTPHEADER, headers.get());
+  curl().easy_setopt(handle.get(), CURLOPT_ERRORBUFFER, reason);
+  curl().easy_setopt(handle.get(), CURLOPT_WRITEFUNCTION, on_bytes);
+  curl().easy_setopt(handle.get(), CURLOPT_WRITEDATA, &transfer);
+  curl().easy_setopt(handle.get(), CURLOPT_XFERINFOFUNCTION, on_progress);
+  curl().easy_setopt(handle.get(), CURLOPT_XFERINFODATA, &transfer);
+  curl().easy_setopt(handle.get(), CURLOPT_NOPROGRESS, 0L);
 
-  const CURLcode result = curl_easy_perform(handle.get());
+  const CURLcode result = curl().easy_perform(handle.get());
   if (transfer.failure) std::rethrow_exception(transfer.failure);
   if (transfer.is_cancelled) throw HttpError(fmt::format("{}: stopped while loading", where));
   if (result != CURLE_OK) {
     throw HttpError(fmt::format("{}: expected an answer, got: {}", where,
-                                one_line(*reason ? reason : curl_easy_strerror(result))));
+                                one_line(*reason ? reason : curl().easy_strerror(result))));
   }
   long status = 0;
   char* text = nullptr;
   HttpPage page;
-  curl_easy_getinfo(handle.get(), CURLINFO_RESPONSE_CODE, &status);
+  curl().easy_getinfo(handle.get(), CURLINFO_RESPONSE_CODE, &status);
   if (status != 200)
     throw HttpError(fmt::format("{}: expected HTTP status 200, got {}", where, status),
                     static_cast<int>(status));
-  if (curl_easy_getinfo(handle.get(), CURLINFO_CONTENT_TYPE, &text) == CURLE_OK && text)
+  if (curl().easy_getinfo(handle.get(), CURLINFO_CONTENT_TYPE, &text) == CURLE_OK && text)
     page.content_type = text;
-  if (curl_easy_getinfo(handle.get(), CURLINFO_EFFECTIVE_URL, &text) == CURLE_OK && text)
+  if (curl().easy_getinfo(handle.get(), CURLINFO_EFFECTIVE_URL, &text) == CURLE_OK && text)
     page.url = text;
   return page;
 }
@@ -153,7 +142,7 @@ HttpPage request(const std::string& url, const HttpOptions& options,
 /// A part of the address, "" where there is none.
 std::string part_of(CURLU* url, CURLUPart part) {
   char* text = nullptr;
-  if (curl_url_get(url, part, &text, 0) != CURLUE_OK) return {};
+  if (curl().url_get(url, part, &text, 0) != CURLUE_OK) return {};
   return Curl<char>(text).get();
 }
 
@@ -176,24 +165,24 @@ void http_download(const std::string& url, const std::filesystem::path& file,
 }
 
 std::string resolve_url(const std::string& base, const std::string& reference) {
-  const Curl<CURLU> url(curl_url());
-  CURLUcode result = curl_url_set(url.get(), CURLUPART_URL, base.c_str(), 0);
+  const Curl<CURLU> url(curl().url());
+  CURLUcode result = curl().url_set(url.get(), CURLUPART_URL, base.c_str(), 0);
   if (result == CURLUE_OK)
-    result = curl_url_set(url.get(), CURLUPART_URL, reference.c_str(), CURLU_URLENCODE);
+    result = curl().url_set(url.get(), CURLUPART_URL, reference.c_str(), CURLU_URLENCODE);
   if (result != CURLUE_OK) {
     throw HttpError(fmt::format("{}: expected an address, got '{}': {}", printable_url(base),
-                                printable_url(reference), curl_url_strerror(result)));
+                                printable_url(reference), curl().url_strerror(result)));
   }
   return part_of(url.get(), CURLUPART_URL);
 }
 
 std::string printable_url(const std::string& text) {
-  const Curl<CURLU> url(curl_url());
-  if (curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) return text;
+  const Curl<CURLU> url(curl().url());
+  if (curl().url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) return text;
   if (part_of(url.get(), CURLUPART_USER).empty() && part_of(url.get(), CURLUPART_PASSWORD).empty())
     return text;
-  curl_url_set(url.get(), CURLUPART_USER, nullptr, 0);
-  curl_url_set(url.get(), CURLUPART_PASSWORD, nullptr, 0);
+  curl().url_set(url.get(), CURLUPART_USER, nullptr, 0);
+  curl().url_set(url.get(), CURLUPART_PASSWORD, nullptr, 0);
   return part_of(url.get(), CURLUPART_URL);
 }
 

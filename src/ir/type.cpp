@@ -41,7 +41,7 @@ std::string too_large_text(const Type& type) {
 
 std::string mlir_type(const Type& type) {
   std::string out = "tensor<";
-  for (int64_t d : type.dims) fmt::format_to(std::back_inserter(out), "{}x", d);
+  for (const int64_t d : type.dims) out.append(fmt::format_int(d).str()) += 'x';
   return out.append(mlir_name(type.dtype)).append(">");
 }
 

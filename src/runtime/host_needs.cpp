@@ -19,18 +19,27 @@ std::vector<HostNeed> state_needs(std::span<const ProgramValue> state, std::stri
   return {parameters, others, copy};
 }
 
-std::vector<HostNeed> program_needs(const CompiledProgram& program, int64_t num_devices,
+std::vector<HostNeed> program_needs(std::span<const NamedProgram> programs, int64_t num_devices,
                                     std::string_view platform) {
-  const auto stats = program.memory();
-  if (!is_host(platform) || !stats) return {};
-  const int64_t results = stats->output_bytes - stats->alias_bytes;
-  return {{"temporaries of a step", stats->temporary_bytes * num_devices},
-          {"its results and its code", (results + stats->code_bytes) * num_devices}};
+  std::vector<HostNeed> most;
+  int64_t most_bytes = -1;
+  for (const auto& [name, program] : programs) {
+    const auto stats = program->memory();
+    if (!is_host(platform) || !stats) continue;
+    const int64_t temporaries = saturating_product(stats->temporary_bytes, num_devices);
+    const int64_t rest = saturating_product(
+        stats->output_bytes - stats->alias_bytes + stats->code_bytes, num_devices);
+    const int64_t bytes = saturating_sum(temporaries, rest);
+    if (bytes <= most_bytes) continue;
+    most_bytes = bytes;
+    most = {{"temporaries of " + name, temporaries}, {"its results and its code", rest}};
+  }
+  return most;
 }
 
-void check_program_room(const CompiledProgram& program, int64_t num_devices,
+void check_program_room(const NamedProgram& program, int64_t num_devices,
                         std::string_view platform) {
-  check_host_memory(program_needs(program, num_devices, platform), host_memory());
+  check_host_memory(program_needs(std::span(&program, 1), num_devices, platform), host_memory());
 }
 
 }  // namespace axle

@@ -16,14 +16,21 @@ bool is_host(std::string_view platform);
 /// Of a training state: its parameters and the rest of it where the devices are the host's own, and
 /// the copy of all of it that a save makes.
 std::vector<HostNeed> state_needs(std::span<const ProgramValue> state, std::string_view platform);
-/// What a compiled program takes beside its arguments on so many devices; nothing where the devices
-/// have memory of their own, or the plugin does not tell.
-std::vector<HostNeed> program_needs(const CompiledProgram& program, int64_t num_devices,
+
+/// A compiled program and what messages call it: "the step", "evalers.held_out".
+struct NamedProgram {
+  std::string name;
+  const CompiledProgram* program = nullptr;
+};
+/// What programs that run one after another take beside their arguments on so many devices: the
+/// share of the one that takes most. Nothing where the devices have memory of their own, or the
+/// plugin does not tell.
+std::vector<HostNeed> program_needs(std::span<const NamedProgram> programs, int64_t num_devices,
                                     std::string_view platform);
 
 /// Throws as check_host_memory does where the host has not what `program` takes beside its
 /// arguments, which are there already.
-void check_program_room(const CompiledProgram& program, int64_t num_devices,
+void check_program_room(const NamedProgram& program, int64_t num_devices,
                         std::string_view platform);
 
 }  // namespace axle

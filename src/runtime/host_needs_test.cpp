@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "base/error.h"
 #include "testing/error_of.h"
 
@@ -34,6 +37,11 @@ class Figures final : public CompiledProgram {
   std::optional<MemoryStats> stats_;
 };
 
+std::vector<HostNeed> needs_of(const Figures& program, int64_t num_devices, const char* platform) {
+  const NamedProgram named{"the step", &program};
+  return program_needs(std::span(&named, 1), num_devices, platform);
+}
+
 TEST(HostNeeds, AStateIsThereTwiceWhereDevicesAreTheHosts) {
   const auto state = state_of(100);
   EXPECT_EQ(total(state_needs(state, "cpu")), 2 * (3 * 400 + 8));
@@ -48,21 +56,40 @@ TEST(HostNeeds, AProgramTakesWhatIsNotThereBefore) {
                                     .alias_bytes = 600,
                                     .code_bytes = 7});
   for (const char* platform : {"cpu", "interpreter"}) {
-    EXPECT_EQ(total(program_needs(program, 1, platform)), 50 + 100 + 7) << platform;
-    EXPECT_EQ(total(program_needs(program, 4, platform)), 4 * (50 + 100 + 7)) << platform;
+    EXPECT_EQ(total(needs_of(program, 1, platform)), 50 + 100 + 7) << platform;
+    EXPECT_EQ(total(needs_of(program, 4, platform)), 4 * (50 + 100 + 7)) << platform;
   }
-  EXPECT_EQ(program_needs(program, 1, "cpu").at(0).what, "temporaries of a step");
-  EXPECT_EQ(total(program_needs(program, 4, "cuda")), 0);  // with a memory of their own
-  EXPECT_EQ(total(program_needs(Figures({}), 1, "cpu")), 0);
+  EXPECT_EQ(needs_of(program, 1, "cpu").at(0).what, "temporaries of the step");
+  EXPECT_EQ(total(needs_of(program, 4, "cuda")), 0);  // with a memory of their own
+  EXPECT_EQ(total(needs_of(Figures({}), 1, "cpu")), 0);
+}
+
+TEST(HostNeeds, OfProgramsInTurnTheLargestCounts) {
+  const Figures step(MemoryStats{.output_bytes = 10, .temporary_bytes = 500});
+  const Figures evaluation(MemoryStats{.output_bytes = 400, .temporary_bytes = 200});
+  for (const bool turned : {false, true}) {
+    std::vector<NamedProgram> programs = {{"the step", &step}, {"evalers.held_out", &evaluation}};
+    if (turned) std::ranges::reverse(programs);
+    const auto needs = program_needs(programs, 2, "cpu");
+    EXPECT_EQ(total(needs), 2 * (400 + 200));
+    EXPECT_EQ(needs.at(0).what, "temporaries of evalers.held_out");
+  }
+  const Figures huge(MemoryStats{.temporary_bytes = std::numeric_limits<int64_t>::max() / 2});
+  EXPECT_EQ(needs_of(huge, 1024, "cpu").at(0).bytes, std::numeric_limits<int64_t>::max());
 }
 
 TEST(HostNeeds, AProgramThatTheHostHasNoRoomForIsRefused) {
   const Figures program(MemoryStats{.temporary_bytes = int64_t{1} << 50});
   EXPECT_THAT(
-      error_of<Error>([&] { check_program_room(program, 1, "cpu"); }),
-      HasSubstr("memory of the host: expected 1024.0 TiB for this run (temporaries of a step "
+      error_of<Error>([&] {
+        check_program_room({"the step", &program}, 1, "cpu");
+      }),
+      HasSubstr("memory of the host: expected 1024.0 TiB for this run (temporaries of the step "
                 "1024.0 TiB, "));
-  EXPECT_EQ(error_of<Error>([&] { check_program_room(program, 1, "cuda"); }), "no error");
+  EXPECT_EQ(error_of<Error>([&] {
+              check_program_room({"the step", &program}, 1, "cuda");
+            }),
+            "no error");
 }
 
 }  // namespace

@@ -86,10 +86,12 @@ const Watched* plugin_on_stack() {
   return nullptr;
 }
 
+pid_t this_thread() { return static_cast<pid_t>(::syscall(SYS_gettid)); }
+
 // Others that come to their end meanwhile wait for that of the process.
 bool is_first_to_end() {
   static std::atomic<pid_t> first = 0;
-  const auto self = static_cast<pid_t>(::syscall(SYS_gettid));
+  const pid_t self = this_thread();
   pid_t other = 0;
   if (first.compare_exchange_strong(other, self)) return true;
   while (other != self) ::pause();
@@ -102,16 +104,19 @@ bool is_first_to_end() {
 struct PluginEnd {
   /// Returns if no plugin has to do with it. `reason` counts where the plugin has not printed one.
   static void end_process(std::string_view reason, std::string_view signal) {
-    if (const PluginEndGuard* const inner = g_innermost) {
+    const PluginEndGuard* const inner = g_innermost;
+    const Watched* const plugin = plugin_on_stack();
+    if (inner && (plugin || inner->thread_ == this_thread())) {
       if (!is_first_to_end()) return;
       const ssize_t size = ::pread(inner->held_, g_printed, sizeof g_printed, inner->taken_);
       const std::string_view printed =
-          reason_in({g_printed, static_cast<size_t>(std::max<ssize_t>(size, 0))});
+          reason_in({g_printed, static_cast<size_t>(std::max<ssize_t>(size, 0))},
+                    reason.empty() && signal.empty() ? EndKind::kOnPurpose : EndKind::kFault);
       const PluginEndGuard* outermost = inner;
       while (outermost->outer_) outermost = outermost->outer_;
       tell(outermost->before_ >= 0 ? outermost->before_ : STDERR_FILENO, inner->where_,
            inner->purpose_, printed.empty() ? reason : printed, signal);
-    } else if (const Watched* const plugin = plugin_on_stack()) {
+    } else if (plugin) {
       if (is_first_to_end()) tell(STDERR_FILENO, plugin->where, "run programs", reason, signal);
     }
   }
@@ -192,8 +197,14 @@ extern "C" [[noreturn]] void _exit(int code) {
 
 namespace axle {
 
-std::string_view reason_in(std::string_view printed) {
+std::string_view reason_in(std::string_view printed, EndKind kind) {
   std::string_view last;
+  // "W0000 00:00:1795302568.3111 491 spmd.cc:2] ...", "loc("x"): warning: ..."
+  const auto tells_no_end = [](std::string_view line) {
+    const bool is_log = line.size() > 1 && (line[0] == 'W' || line[0] == 'I') &&
+                        std::isdigit(static_cast<unsigned char>(line[1]));
+    return is_log || line.find("warning:") != line.npos;
+  };
   while (!printed.empty()) {
     std::string_view line = printed.substr(0, printed.find('\n'));
     printed.remove_prefix(std::min(line.size() + 1, printed.size()));
@@ -203,7 +214,7 @@ std::string_view reason_in(std::string_view printed) {
                           std::isdigit(static_cast<unsigned char>(line[1]));
     if (const size_t end = line.find("] "); is_error && end != line.npos)
       return line.substr(end + 2);
-    last = line;
+    if (kind == EndKind::kOnPurpose && !tells_no_end(line)) last = line;
   }
   // "  what():  std::bad_alloc", of an exception that nobody has caught
   if (const size_t what = last.find("what():  "); what != last.npos) last.remove_prefix(what + 9);
@@ -236,7 +247,7 @@ void watch_plugin_end(const std::string& where, const void* code) {
 }
 
 PluginEndGuard::PluginEndGuard(const std::string& where, std::string_view purpose)
-    : outer_((g_one_thread.lock(), g_innermost.load())) {
+    : outer_((g_one_thread.lock(), g_innermost.load())), thread_(this_thread()) {
   [[maybe_unused]] static const int registered = std::atexit(PluginEnd::at_exit);
   where_[where.copy(where_, sizeof where_ - 1)] = '\0';
   purpose_[purpose.copy(purpose_, sizeof purpose_ - 1)] = '\0';

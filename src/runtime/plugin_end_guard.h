@@ -50,10 +50,16 @@ class PluginEndGuard {
   off_t taken_ = 0;            // bytes of held_
   stack_t stack_before_ = {};  // of this thread's signal handlers
   PluginEndGuard* const outer_;
+  const pid_t thread_;
 };
 
+/// How a process ends: on purpose, after its reason was printed (abort, exit), or by a fault or an
+/// exception, of which nothing is printed.
+enum class EndKind { kOnPurpose, kFault };
+
 /// The reason in what a plugin has printed: the text of its first line of an error, behind the time
-/// and the place in its sources; else its last line. Empty: it printed nothing.
-std::string_view reason_in(std::string_view printed);
+/// and the place in its sources; else its last line that is no warning, if it ends on purpose.
+/// Empty: it told none.
+std::string_view reason_in(std::string_view printed, EndKind kind = EndKind::kOnPurpose);
 
 }  // namespace axle

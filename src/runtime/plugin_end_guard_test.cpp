@@ -51,12 +51,21 @@ TEST(PluginEndGuard, SoIsACrash) {
   EXPECT_EXIT(crash(SIGILL, ""), testing::ExitedWithCode(kDevice), "\\(SIGILL: an instruction");
 }
 
-TEST(PluginEndGuard, SoIsAnExceptionOfAThread) {
+TEST(PluginEndGuard, SoIsAnExceptionOfAThreadThatThePluginHasStarted) {
   const auto fail = [] {
+    watch_plugin_end("plugin 'x'", reinterpret_cast<const void*>(&print));  // this program's code
     const PluginEndGuard guard("plugin 'x'");
     std::thread([] { throw std::runtime_error("no room"); }).join();
   };
   EXPECT_EXIT(fail(), testing::ExitedWithCode(kDevice), "^axle: .* got its end: no room\n$");
+}
+
+TEST(PluginEndGuard, AnotherThreadsEndIsNotThePlugins) {
+  const auto crash = [] {
+    const PluginEndGuard guard("plugin 'x'");
+    std::thread([] { std::raise(SIGSEGV); }).join();
+  };
+  EXPECT_EXIT(crash(), testing::KilledBySignal(SIGSEGV), "^$");
 }
 
 TEST(PluginEndGuard, ALimitOfMemoryIsNamed) {
@@ -151,6 +160,22 @@ TEST(ReasonIn, TheFirstErrorCounts) {
             "Couldn't interpret value maybe for flag f.");
   EXPECT_EQ(reason_in("Exit now\n\n"), "Exit now");
   EXPECT_EQ(reason_in("terminate called after ...\n  what():  std::bad_alloc\n"), "std::bad_alloc");
+}
+
+TEST(ReasonIn, AWarningIsNone) {
+  const char* const shardy = "loc(\"a\"(\"b\")): warning: 1 of 2 shardings are closed\n";
+  const char* const log = "W0000 00:00:1.5 491 spmd.cc:2] slow\n";
+  for (const char* const printed : {shardy, log}) {
+    EXPECT_EQ(reason_in(printed), "");
+    EXPECT_EQ(reason_in(printed, EndKind::kFault), "");
+    EXPECT_EQ(reason_in(std::string("no room\n") + printed), "no room");
+  }
+}
+
+// What stands last when a fault comes has nothing to do with it.
+TEST(ReasonIn, OfAFaultIsAnErrorOnly) {
+  EXPECT_EQ(reason_in("loading\n", EndKind::kFault), "");
+  EXPECT_EQ(reason_in("E0000 1 2 a.cc:3] No room\nmore\n", EndKind::kFault), "No room");
 }
 
 }  // namespace

@@ -2,25 +2,43 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace axle {
+namespace {
 
-std::string device_memory_text(const CompiledProgram& program, const Topology& topology) {
-  const auto memory = program.memory();
-  if (!memory || topology.devices.empty() || !topology.devices[0].memory_bytes) return {};
-  const int64_t needed = memory->total_bytes(), there = *topology.devices[0].memory_bytes;
-  const auto gib = [](int64_t bytes) { return static_cast<double>(bytes) / 0x1p30; };
-  if (needed > there) {
+std::string gib(int64_t bytes) {
+  return fmt::format("{:.1f}", static_cast<double>(bytes) / 0x1p30);
+}
+
+}  // namespace
+
+void check_device_memory(std::span<const NamedProgram> programs, const Topology& topology) {
+  if (topology.devices.empty() || !topology.devices[0].memory_bytes) return;
+  const int64_t there = *topology.devices[0].memory_bytes;
+  const auto step = programs.empty() ? std::nullopt : programs.front().program->memory();
+  const int64_t lying = step ? step->argument_bytes : 0;
+  for (const auto& [name, program] : programs) {
+    const auto memory = program->memory();
+    if (!memory) continue;
+    const int64_t needed =
+        memory->total_bytes() - memory->argument_bytes + std::max(lying, memory->argument_bytes);
+    if (needed <= there) continue;
     throw DeviceError(
-        fmt::format("train step: expected a program for the {:.1f} GiB of a device that programs "
-                    "get, got one that needs {:.1f} GiB; take more devices, a smaller batch or "
-                    "another remat policy",
-                    gib(there), gib(needed)),
+        fmt::format("{}: expected a program for the {} GiB of a device that programs get, got one "
+                    "that needs {} GiB; take more devices, a smaller batch or another remat policy",
+                    name, gib(there), gib(needed)),
         ExitCode::kDoesNotFit);
   }
-  return fmt::format("the step needs {:.1f} of the {:.1f} GiB of a device that programs get",
-                     gib(needed), gib(there));
+}
+
+std::string device_memory_text(const NamedProgram& step, const Topology& topology) {
+  const auto memory = step.program->memory();
+  if (!memory || topology.devices.empty() || !topology.devices[0].memory_bytes) return {};
+  return fmt::format("{} needs {} of the {} GiB of a device that programs get", step.name,
+                     gib(memory->total_bytes()), gib(*topology.devices[0].memory_bytes));
 }
 
 }  // namespace axle

@@ -22,23 +22,45 @@ Topology with(std::optional<int64_t> bytes) {
   return {.platform = "cuda", .devices = {{.kind = "NVIDIA H200", .memory_bytes = bytes}}};
 }
 
-TEST(DeviceMemory, IsToldOrRefusedBeforeAnythingIsThere) {
-  const Measured step(MemoryStats{.argument_bytes = 2 * kGiB, .temporary_bytes = kGiB / 2});
-  EXPECT_EQ(device_memory_text(step, with(4 * kGiB)),
-            "the step needs 2.5 of the 4.0 GiB of a device that programs get");
+std::string refusal(std::vector<NamedProgram> programs, int64_t bytes) {
   try {
-    device_memory_text(step, with(2 * kGiB));
-    FAIL() << "expected DeviceError";
+    check_device_memory(programs, with(bytes));
+    return "fits";
   } catch (const DeviceError& error) {
     EXPECT_EQ(error.code(), ExitCode::kDoesNotFit);
-    EXPECT_THAT(error.what(), testing::HasSubstr("2.0 GiB"));
-    EXPECT_THAT(error.what(), testing::HasSubstr("needs 2.5 GiB"));
+    return error.what();
   }
 }
 
+TEST(DeviceMemory, IsToldOrRefusedBeforeAnythingIsThere) {
+  const Measured step(MemoryStats{.argument_bytes = 2 * kGiB, .temporary_bytes = kGiB / 2});
+  EXPECT_EQ(device_memory_text({"the step", &step}, with(4 * kGiB)),
+            "the step needs 2.5 of the 4.0 GiB of a device that programs get");
+  EXPECT_EQ(refusal({{"the step", &step}}, 4 * kGiB), "fits");
+  EXPECT_THAT(refusal({{"the step", &step}}, 2 * kGiB),
+              testing::AllOf(testing::StartsWith("the step: expected a program for the 2.0 GiB"),
+                             testing::HasSubstr("needs 2.5 GiB")));
+}
+
+// The learner's state lies there while an evaluation runs, which does not take it.
+TEST(DeviceMemory, AnEvaluationRunsBesideTheState) {
+  const Measured step(MemoryStats{.argument_bytes = 3 * kGiB, .temporary_bytes = kGiB / 2});
+  const Measured evaluation(MemoryStats{.argument_bytes = kGiB, .temporary_bytes = 2 * kGiB});
+  const std::vector<NamedProgram> programs = {{"the step", &step},
+                                              {"evalers.held_out", &evaluation}};
+  EXPECT_EQ(refusal(programs, 5 * kGiB), "fits");
+  EXPECT_THAT(refusal(programs, 5 * kGiB - 1),
+              testing::AllOf(testing::StartsWith("evalers.held_out: expected a program for the "),
+                             testing::HasSubstr("needs 5.0 GiB")));
+}
+
 TEST(DeviceMemory, WhatThePluginDoesNotTellIsNotSaid) {
-  EXPECT_EQ(device_memory_text(Measured(std::nullopt), with(kGiB)), "");
-  EXPECT_EQ(device_memory_text(Measured(MemoryStats{}), with(std::nullopt)), "");
+  const Measured unknown(std::nullopt), known(MemoryStats{.argument_bytes = kGiB});
+  EXPECT_EQ(device_memory_text({"the step", &unknown}, with(kGiB)), "");
+  EXPECT_EQ(device_memory_text({"the step", &known}, with(std::nullopt)), "");
+  EXPECT_EQ(refusal({{"the step", &unknown}}, 0), "fits");
+  EXPECT_NO_THROW(
+      check_device_memory(std::vector<NamedProgram>{{"the step", &known}}, with(std::nullopt)));
 }
 
 }  // namespace

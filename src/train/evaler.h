@@ -50,6 +50,8 @@ class Evaler {
   void set_executable(std::shared_ptr<Executable> executable) {
     executable_ = std::move(executable);
   }
+  /// None: not compiled yet.
+  const Executable* executable() const { return executable_.get(); }
   /// All of the input from its beginning; none if `stop` asked for an end before its last batch.
   /// Throws DataError, DeviceError.
   std::optional<EvalResult> run(Runtime& runtime, const DeviceState& state, const StopWish& stop);

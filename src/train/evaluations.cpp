@@ -19,6 +19,14 @@ void Evaluations::compile(Runtime& runtime, const CompileOptions& options, const
   }
 }
 
+std::vector<NamedProgram> Evaluations::compiled() const {
+  std::vector<NamedProgram> out;
+  for (const Evaler& evaler : evalers_) {
+    if (evaler.executable()) out.push_back({"evalers." + evaler.name(), evaler.executable()});
+  }
+  return out;
+}
+
 std::vector<Evaler*> Evaluations::owed(int64_t step, bool at_end) {
   std::vector<Evaler*> out;
   for (Evaler& evaler : evalers_) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/host_needs.h"
 #include "train/evaler.h"
 
 namespace axle {
@@ -15,6 +16,8 @@ class Evaluations {
   Evaluations(const TrainingParts& training, const Mesh& mesh);
   /// Those of equal programs share one executable. Ends early where `stop` asks for it.
   void compile(Runtime& runtime, const CompileOptions& options, const StopWish& stop);
+  /// What is compiled: "evalers.held_out" and the program of it.
+  std::vector<NamedProgram> compiled() const;
   /// The state after `step` is evaluated: nothing is owed for it any more.
   void mark_done(const std::string& evaler, int64_t step) { done_at_[evaler] = step; }
   /// What is due after `step` and not done yet; at the end of a run all that is not done.

@@ -55,6 +55,7 @@ struct Trainer::Run {
   void warn(bool at_start);
   void open_writers();
   CompileOptions compile_options() const;
+  std::vector<NamedProgram> compiled() const;
   std::vector<HostNeed> host_needs() const;
   void compile(const StopWish& stop);
   void measure_peak();
@@ -75,8 +76,9 @@ struct Trainer::Run {
   RunOptions options_;
   TrainingParts training_;
   const Config& cfg_;
-  std::unique_ptr<Input> input_;
+  std::future<std::unique_ptr<Input>> reading_;  // while the devices are opened
   std::unique_ptr<Runtime> runtime_;
+  std::unique_ptr<Input> input_;
   Mesh mesh_;
   ProgramParts parts_;
   Program step_;
@@ -103,10 +105,11 @@ Trainer::Run::Run(const Config& config, RunOptions run_options)
     : options_(std::move(run_options)),
       training_(config),
       cfg_(training_.config),
-      input_(std::make_unique<Prefetcher>(training_.make_input(), 2)),
+      reading_(std::async([this] { return training_.make_input(); })),
       runtime_(options_.open_runtime(
           {.backend = options_.backend,
            .num_devices = options_.num_devices.value_or(mesh_devices(cfg_.mesh))})),
+      input_(std::make_unique<Prefetcher>(reading_.get(), 2)),
       mesh_(mesh_over(cfg_.mesh, runtime_->topology(), options_.num_devices)),
       parts_(training_.programs(mesh_, input_->element_spec())),
       step_(step_program(parts_)),
@@ -187,12 +190,19 @@ CompileOptions Trainer::Run::compile_options() const {
           .cache_dir = options_.compile_cache};
 }
 
-// As far as they are known: those of the step once it is compiled.
+// So far, the step first.
+std::vector<NamedProgram> Trainer::Run::compiled() const {
+  std::vector<NamedProgram> out;
+  if (step_executable_) out.push_back({"the step", step_executable_.get()});
+  for (NamedProgram& evaluation : evaluations_.compiled()) out.push_back(std::move(evaluation));
+  return out;
+}
+
+// As far as they are known: those of programs once they are compiled.
 std::vector<HostNeed> Trainer::Run::host_needs() const {
   const std::string& platform = runtime_->topology().platform;
   std::vector<HostNeed> out = state_needs(state_.leaves, platform);
-  if (!step_executable_) return out;
-  for (HostNeed& need : program_needs(*step_executable_, mesh_.num_devices(), platform))
+  for (HostNeed& need : program_needs(compiled(), mesh_.num_devices(), platform))
     out.push_back(std::move(need));
   return out;
 }
@@ -211,9 +221,12 @@ void Trainer::Run::compile(const StopWish& stop) {
                   "start of the program",
                   saved ? "loaded" : "compiled", mesh_.num_devices(),
                   mesh_.num_devices() == 1 ? "" : "s", seconds_since(compile_start), begun));
-  const std::string memory = device_memory_text(*step_executable_, runtime_->topology());
+  const Topology& topology = runtime_->topology();
+  check_device_memory(compiled(), topology);
+  const std::string memory = device_memory_text(compiled().front(), topology);
   if (!memory.empty()) progress_->note(memory);
   evaluations_.compile(*runtime_, compile_options(), stop);
+  check_device_memory(compiled(), topology);
 }
 
 // Not before nothing else uses the processor.

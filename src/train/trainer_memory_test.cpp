@@ -11,12 +11,13 @@ using testing::Not;
 class TrainerMemory : public TrainerTest {
  protected:
   // On a host with so much available.
-  Ended train_with(int64_t available_bytes, const std::string& name) {
+  Ended train_with(int64_t available_bytes, const std::string& name,
+                   const Trainer::Config& config = config_of(2)) {
     RunOptions options;
     options.host_memory = [=] {
       return HostMemory{.total_bytes = int64_t{1} << 40, .available_bytes = available_bytes};
     };
-    return train(config_of(2), name, std::move(options));
+    return train(config, name, std::move(options));
   }
   // The state and the copy of it that a save makes.
   int64_t state_needs() {
@@ -40,10 +41,22 @@ TEST_F(TrainerMemory, AStepThatDoesNotFitIsToldBeforeItIsTaken) {
   const Ended ended = train_with(state_needs() + 1, "run");
   EXPECT_EQ(ended.code, ExitCode::kDoesNotFit);
   EXPECT_THAT(ended.error, HasSubstr("(parameters "));
-  EXPECT_THAT(ended.error, HasSubstr(", temporaries of a step "));
+  EXPECT_THAT(ended.error, HasSubstr(", temporaries of the step "));
   EXPECT_THAT(ended.error, HasSubstr(" available of 1.0 TiB; take a smaller model or batch"));
   EXPECT_THAT(ended.out, HasSubstr("compiled the step"));
   EXPECT_THAT(ended.out, Not(HasSubstr("step 1/2")));
+}
+
+TEST_F(TrainerMemory, SoIsAnEvaluationThatTakesMoreThanTheStep) {
+  constexpr int64_t kOfTheStep = int64_t{2} << 20;
+  Trainer::Config config = config_of(2);
+  config.evalers["held_out"].input =
+      SyntheticInput::Config{.seq_len = 16, .batch_size = 4096, .num_batches = 1};
+  const Ended ended = train_with(state_needs() + kOfTheStep, "run", config);
+  EXPECT_EQ(ended.code, ExitCode::kDoesNotFit);
+  EXPECT_THAT(ended.error, HasSubstr(", temporaries of evalers.held_out "));
+  EXPECT_THAT(ended.out, Not(HasSubstr("step 1/2")));
+  EXPECT_EQ(train_with(state_needs() + kOfTheStep, "with_a_smaller_batch").code, ExitCode::kOk);
 }
 
 TEST_F(TrainerMemory, WhatFitsRuns) {

@@ -252,6 +252,17 @@ TEST(HugeSizes, AreMistakesOrDoNotFit) {
   }
 }
 
+// The mesh, before anything is made of it.
+TEST(HugeSizes, OfMeshesAreMistakesOfAConfig) {
+  for (const char* mesh : {"data=1000000000", "data=1000000000,fsdp=1000000000",
+                           "replica:data=1000000000,data=1000000000"}) {
+    const Ran ran =
+        run_axle({"config", "check", "quickstart", "--data", "synthetic", "--mesh", mesh});
+    EXPECT_EQ(ran.code, 2) << mesh;
+    EXPECT_THAT(ran.err, HasSubstr("must divide by its mesh axes")) << mesh;
+  }
+}
+
 struct Line {
   std::vector<std::string> words;
   int code;

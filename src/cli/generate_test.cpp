@@ -10,6 +10,7 @@
 #include "cli/run_test.h"
 #include "data/byte_tokenizer.h"
 #include "infer/model_folder.h"
+#include "infer/tiny_llama_test.h"
 #include "infer/tiny_model_test.h"
 #include "io/file.h"
 #include "testing/temp_dir.h"
@@ -153,6 +154,50 @@ TEST_F(GenerateVerb, AnImportIsEvaluated) {
   EXPECT_EQ(json["num_bytes"], 40);
   // After 'x' and at the beginning, all of 260 tokens are equally likely.
   EXPECT_NEAR(json["metrics"]["loss"], std::log(260), 1e-4);
+}
+
+// Trained where the import does not lie, and from elsewhere gone on with.
+TEST_F(GenerateVerb, AnImportIsTrainedOnWithItsTokenizer) {
+  const std::filesystem::path model = import_tiny_llama(dir_, TinyLlama());
+  std::filesystem::remove(dir_ / "tok.bin");
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += "bakeri tilomu ";
+  replace_file(dir_ / "text.txt", text);
+  const Ran trained = run_axle(
+      {"train", "--config", model / "config.yaml", "--init-from", model, "--data",
+       dir_ / "text.txt", "--steps", "1", "--dir", dir_ / "tuned", "--backend", "interpreter",
+       "--set", "input.batch_size=2", "--set", "learner.optimizer.learning_rate=1e-4"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path("/");
+  const Ran ran = run({"--from", dir_ / "tuned", "--prompt", "bakeri", "--max-tokens", "2"});
+  std::filesystem::current_path(before);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+}
+
+// The file of a tokenizer may be given from the current folder.
+TEST_F(GenerateVerb, ARunIsFoundFromOtherFolders) {
+  import_tiny_llama(dir_, TinyLlama());
+  replace_file(dir_ / "text.txt", std::string(5000, 'a'));
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(dir_.path());
+  const Ran trained =
+      run_axle({"train",     "quickstart",
+                "--data",    "text.txt",
+                "--steps",   "1",
+                "--dir",     "run",
+                "--backend", "interpreter",
+                "--set",     "model.decoder.model_dim=8",
+                "--set",     "model.decoder.layers.num_layers=1",
+                "--set",     "model.decoder.vocab_size=512",
+                "--set",     "input.seq_len=16",
+                "--set",     "input.tokenizer={class: Llama2cTokenizer, path: tok.bin}",
+                "--set",     "evalers={}"});
+  std::filesystem::current_path("/");
+  const Ran ran = run({"--from", dir_ / "run", "--prompt", "a", "--max-tokens", "2"});
+  std::filesystem::current_path(before);
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_EQ(ran.code, 0) << ran.err;
 }
 
 TEST_F(GenerateVerb, ADamagedCheckpointIsStorage) {

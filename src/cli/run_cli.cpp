@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <string>
 #include <string_view>
@@ -69,6 +70,8 @@ int run_cli(int argc, char** argv) {
     return fail("memory of the host: expected more than there is, got " + to_text(host_memory()) +
                     "; take a smaller model or batch, or less text",
                 ExitCode::kDoesNotFit);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail(error.path1().string() + ": " + error.code().message(), ExitCode::kStorage);
   } catch (const std::system_error& error) {
     if (error.code() != std::errc::resource_unavailable_try_again) return fail_internal(error);
     return fail(

@@ -55,9 +55,6 @@ TokenCost token_cost(const std::vector<Document>& documents, const Tokenizer& to
   return out;
 }
 
-// More passes than any run makes: what is asked for beyond is a mistake.
-constexpr int64_t kMaxEpochs = 1'000'000;
-
 // Seeds of an epoch's two permutations.
 constexpr uint64_t kDocumentOrder = 0, kRowOrder = 1;
 
@@ -88,10 +85,6 @@ TextInput::TextInput(const Config& cfg, const Dims& dims, const Scope& scope)
       epochs_(cfg.epochs),
       seed_(dims.seed) {
   check_batch_size(batch_size_, seq_len_, scope);
-  if (epochs_ && *epochs_ > kMaxEpochs) {
-    throw ConfigError(fmt::format("{}.epochs: expected at most {}, or none, got {}", scope.path,
-                                  kMaxEpochs, *epochs_));
-  }
   const auto tokenizer = cfg.tokenizer.build({}, {.path = scope.path + ".tokenizer"});
   check_vocabulary(*tokenizer, dims.vocab_size, scope.path);
   read(cfg, *tokenizer, scope);
@@ -156,7 +149,7 @@ void TextInput::enter_epoch(int64_t epoch) {
 }
 
 std::optional<Batch> TextInput::next() {
-  const int64_t end = epochs_ ? *epochs_ * num_rows_ : kMaxRow;  // kMaxEpochs keeps it in range
+  const int64_t end = epochs_ ? *epochs_ * num_rows_ : kMaxRow;  // NumEpochs keeps it in range
   if (next_row_ >= end) return std::nullopt;
   Batch batch = make_batch(batch_size_, seq_len_);
   for (int64_t i = 0; i < batch_size_ && next_row_ < end; ++i, ++next_row_) {

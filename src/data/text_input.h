@@ -26,6 +26,9 @@ void from_text(std::string_view text, Shuffle& shuffle);
 /// vocabulary does not have.
 void check_vocabulary(const Tokenizer& tokenizer, int64_t vocab_size, std::string_view path);
 
+/// Passes over the data: more than any run makes are a mistake.
+using NumEpochs = Ranged<int64_t, Bounds{.min = 1, .max = 1'000'000}>;
+
 /// Rows of seq_len positions, packed as RowPacker says; a document is its begin token, its text and
 /// its end token, where the tokenizer has them. Training inputs go on for ever; with `epochs` set
 /// the last batch is padded, then comes none.
@@ -43,7 +46,7 @@ class TextInput final : public Input {
     /// Whether the rows are read in a random order, another one in each epoch.
     Shuffle shuffle = Shuffle::kRows;
     /// Passes over the data; none: without end.
-    std::optional<Positive<int64_t>> epochs = {};
+    std::optional<NumEpochs> epochs = {};
     /// The documents that this input reads.
     Split split = Split::kAll;
     /// Share of the bytes that belongs to the split held_out.

@@ -112,7 +112,7 @@ Generator::Generator(Model& model, const Tree<HostTensor>& parameters, Runtime& 
 void Generator::check_room(std::span<const ProgramValue> parameters) const {
   HostNeed need{.what = "a copy of the parameters for the device"};
   for (const ProgramValue& value : parameters)
-    need.bytes = saturating_sum(need.bytes, static_cast<int64_t>(value.type.num_bytes()));
+    need.bytes = saturating_sum(need.bytes, bytes_on_devices(value, options_.mesh));
   if (is_host(runtime_.topology().platform)) check_host_memory(std::span(&need, 1), host_memory());
 }
 

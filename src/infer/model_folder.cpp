@@ -44,20 +44,6 @@ struct ModelFolderConfig {
   AXLE_CONFIG(ModelFolderConfig, model, input)
 };
 
-// Names the files of tokenizers that lie in `dir` from there.
-void find_files(Json& document, const fs::path& dir) {
-  if (!document.is_object()) return;
-  for (auto& [key, value] : document.items()) {
-    if (key == "tokenizer" && value.is_object() && value.contains("path") &&
-        value["path"].is_string()) {
-      const fs::path path = value["path"].get<std::string>();
-      if (path.is_relative() && path_exists(dir / path)) value["path"] = (dir / path).string();
-    } else {
-      find_files(value, dir);
-    }
-  }
-}
-
 // A field of `document`, null where there is none.
 Json field(const Json& document, const std::string& name) {
   return document.is_object() && document.contains(name) ? document.at(name) : Json(nullptr);
@@ -208,8 +194,21 @@ Json read_model_config(const fs::path& dir) {
   Json document = parse_yaml(read_file(file), file.string());
   if (!document.is_object())
     throw ConfigError(fmt::format("{}: expected a mapping, got something else", file.string()));
-  find_files(document, dir);
+  find_tokenizer_files(document, dir);
   return document;
+}
+
+void find_tokenizer_files(Json& document, const fs::path& dir) {
+  if (!document.is_object()) return;
+  for (auto& [key, value] : document.items()) {
+    if (key == "tokenizer" && value.is_object() && value.contains("path") &&
+        value["path"].is_string()) {
+      const fs::path path = value["path"].get<std::string>();
+      if (path.is_relative() && path_exists(dir / path)) value["path"] = (dir / path).string();
+    } else {
+      find_tokenizer_files(value, dir);
+    }
+  }
 }
 
 LoadedModel load_model(const fs::path& dir, Weights weights, const Report& report) {

@@ -43,6 +43,9 @@ struct LoadedModel {
 LoadedModel load_model(const std::filesystem::path& dir, Weights weights = Weights::kTrained,
                        const Report& report = report_to_stderr);
 
+/// In the document of a config: names files of tokenizers that lie in `dir` from there, so that
+/// they are found from other folders.
+void find_tokenizer_files(nlohmann::ordered_json& document, const std::filesystem::path& dir);
 /// The document of DIR/config.yaml. A tokenizer's file that lies in the folder is named from there,
 /// so that the folder can be moved. Throws ConfigError for a folder without it, and for bad YAML.
 nlohmann::ordered_json read_model_config(const std::filesystem::path& dir);

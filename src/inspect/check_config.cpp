@@ -30,7 +30,7 @@ void stand_in(Child<Input>& input) {
   const auto* text = input.get_if<TextInput>();
   if (!text) return;
   SyntheticInput::Config synthetic{.seq_len = text->seq_len, .batch_size = text->batch_size};
-  if (text->epochs) synthetic.num_batches = text->epochs;
+  if (text->epochs) synthetic.num_batches = int64_t{*text->epochs};
   input.put(AnyConfig::of(std::move(synthetic)));
 }
 
@@ -147,7 +147,9 @@ class Check {
     stand_in(without_data.input);
     for (auto& [name, evaler] : without_data.evalers) stand_in(evaler.input);
     const TrainingParts parts(without_data);
-    attempt([&] { step_program(parts.programs(mesh_, parts.make_input()->element_spec())); });
+    const ProgramParts programs = parts.programs(mesh_, parts.make_input()->element_spec());
+    attempt([&] { init_program(programs); });
+    attempt([&] { step_program(programs); });
     for (const auto& [name, evaler] : without_data.evalers)
       attempt([&] { Evaler(evaler, name, parts, mesh_); });
   }

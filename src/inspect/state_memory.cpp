@@ -10,17 +10,10 @@
 #include "inspect/text_table.h"
 #include "layers/check_mesh.h"
 #include "layers/mesh_axes.h"
+#include "runtime/host_needs.h"
 
 namespace axle {
 namespace {
-
-double bytes_on_a_device(const ProgramValue& value, const Mesh& mesh) {
-  double parts = 1;
-  for (const DimAxes& axes : restrict(value.sharding, value.type.dims, mesh).dims) {
-    for (const std::string& axis : axes) parts *= static_cast<double>(mesh.size(axis));
-  }
-  return static_cast<double>(value.type.num_bytes()) / parts;
-}
 
 // Throws ConfigError for an axis that only a typing error can have made: it divides no batch, and
 // nothing of the state.
@@ -52,7 +45,7 @@ StateMemory state_memory(const std::vector<ProgramValue>& state, const Mesh& mes
     double sum = 0;
     for (const ProgramValue& leaf : state) {
       check_partition(leaf.name, leaf.type.dims, leaf.sharding, whole);
-      sum += bytes_on_a_device(leaf, whole);
+      sum += static_cast<double>(bytes_on_devices(leaf, whole)) / static_cast<double>(num_devices);
     }
     out.device_bytes = sum;
   } catch (const ConfigError&) {  // there is no such layout

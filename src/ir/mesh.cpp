@@ -113,12 +113,17 @@ PartitionSpec restrict(const PartitionSpec& spec, const Shape& shape, const Mesh
     int64_t parts = 1;
     std::erase_if(out.dims[d], [&](const std::string& axis) {
       if (shape[d] % (parts * mesh.size(axis)) != 0) return true;
-      parts *= mesh.size(axis);
+      parts = saturating_product(parts, mesh.size(axis));
       return false;
     });
   }
   return out;
 }
+
+namespace {
+// More parts than anybody divides a dim into: numbers above it are no help.
+constexpr int64_t kMostPartsNamed = 1 << 16;
+}  // namespace
 
 void check_partition(std::string_view name, const Shape& shape, const PartitionSpec& spec,
                      const Mesh& mesh) {
@@ -141,7 +146,7 @@ void check_partition(std::string_view name, const Shape& shape, const PartitionS
     }
     if (shape[d] % parts == 0) continue;
     std::vector<int64_t> fitting;
-    for (int64_t n = 1; n <= parts; ++n) {
+    for (int64_t n = 1; n <= std::min(parts, kMostPartsNamed); ++n) {
       if (shape[d] % n == 0) fitting.push_back(n);
     }
     fail(

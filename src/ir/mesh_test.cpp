@@ -114,5 +114,21 @@ TEST(CheckPartition, NamesTheDimAndWhatWouldDo) {
   check_partition("w", {8, 8}, {{"fsdp", "unknown"}}, mesh);  // an axis of size 1
 }
 
+// At once, and without a product that does not fit.
+TEST(CheckPartition, SizesBeyondAnyMachineAreMistakes) {
+  for (const char* text : {"data=1000000000", "data=1000000000,fsdp=1000000000"}) {
+    EXPECT_THAT(error_of([&] {
+                  check_partition("w", {12}, {{{"data", "fsdp"}}}, mesh_from(text));
+                }),
+                HasSubstr("it divides into 1, 2, 3, 4, 6, 12"));
+  }
+  Mesh many;
+  for (const char* name : {"a", "b", "c"}) many.axes.push_back({name, int64_t{1} << 32});
+  EXPECT_THAT(error_of([&] {
+                check_partition("w", {0x7fffffff}, {{{"a", "b", "c"}}}, many);
+              }),
+              HasSubstr("9223372036854775807 parts"));
+}
+
 }  // namespace
 }  // namespace axle

@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "config/serialize.h"
 #include "config/set.h"
+#include "infer/model_folder.h"
 #include "recipes/apply_file.h"
 #include "recipes/recipe_file.h"
 #include "recipes/use_data.h"
@@ -69,8 +72,9 @@ std::string rule_that_would_change(const Trainer::Config& config, const std::str
   return {};
 }
 
-Trainer::Config whole_tree(const nlohmann::ordered_json& document, const std::string& source,
+Trainer::Config whole_tree(nlohmann::ordered_json document, const std::string& source,
                            Mistakes& mistakes) {
+  find_tokenizer_files(document, std::filesystem::path(source).parent_path());
   Trainer::Config config;
   try {
     from_json(config, document);

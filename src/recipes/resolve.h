@@ -66,7 +66,8 @@ struct Resolved {
 /// edits; at last evalers take over from the input what they leave open (evaler_inputs.h). Rules
 /// that a file or an edit sets take the place of the recipe's. A file with a whole config stands
 /// for recipe and mesh rule, unless something sets rules beside it. Throws ConfigError with a line
-/// for each mistake, where a file is to blame as "<file>:<line>: ...".
+/// for each mistake, where a file is to blame as "<file>:<line>: ...". Files of tokenizers
+/// that lie beside a whole config are named from there.
 Resolved resolve_config(const ResolveRequest& request);
 /// The same; what can't be applied is left out and told of in `mistakes`. Throws ConfigError where
 /// there is nothing to apply it to: no recipe, or a file that can't be parsed.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "runtime/mesh_devices.h"
 #include "runtime/pjrt_runtime.h"
 #include "runtime/topology_compiler.h"
 
@@ -34,8 +35,10 @@ std::unique_ptr<Compiler> make_compiler(const Target& target, const Plugin& plug
     throw DeviceError(fmt::format("target {}: expected a plugin of platform '{}', got one of '{}'",
                                   to_text(target), platform, plugin.policy().platform));
   }
-  if (!plugin.policy().device_count_option.empty())
+  if (!plugin.policy().device_count_option.empty()) {
+    check_device_count(to_text(target), target.num_devices());
     return std::make_unique<VirtualDevicesCompiler>(target, plugin);
+  }
   return std::make_unique<TopologyCompiler>(target, plugin);
 }
 

@@ -157,5 +157,10 @@ TEST_F(CompilerTest, AnExecutableForFewerDevicesIsOfAnotherMesh) {
             "mesh: expected at most the 4 devices of 'cpu', got a mesh of 8");
 }
 
+TEST(VirtualDevices, AreNotMoreThanAMachineHas) {
+  EXPECT_EQ(error_of<ConfigError>([&] { make_compiler(parse_target("cpu:1000000")); }),
+            "cpu:1000000: expected 1 to 1024 devices of one machine, got 1000000");
+}
+
 }  // namespace
 }  // namespace axle

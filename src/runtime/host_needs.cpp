@@ -6,14 +6,23 @@ namespace axle {
 
 bool is_host(std::string_view platform) { return platform == "cpu" || platform == "interpreter"; }
 
-std::vector<HostNeed> state_needs(std::span<const ProgramValue> state, std::string_view platform) {
+int64_t bytes_on_devices(const ProgramValue& value, const Mesh& mesh) {
+  int64_t parts = 1;
+  for (const DimAxes& axes : restrict(value.sharding, value.type.dims, mesh).dims) {
+    for (const std::string& axis : axes) parts *= mesh.size(axis);
+  }
+  const auto bytes = static_cast<int64_t>(value.type.num_bytes());
+  return saturating_product(bytes, mesh.num_devices() / parts);
+}
+
+std::vector<HostNeed> state_needs(std::span<const ProgramValue> state, const Mesh& mesh,
+                                  std::string_view platform) {
   HostNeed parameters{"parameters"}, others{"state of the learner"},
       copy{"a copy of the state while a checkpoint is saved"};
   for (const ProgramValue& leaf : state) {
     HostNeed& need = leaf.name.starts_with("model/") ? parameters : others;
-    const auto bytes = static_cast<int64_t>(leaf.type.num_bytes());
-    need.bytes = saturating_sum(need.bytes, bytes);
-    copy.bytes = saturating_sum(copy.bytes, bytes);
+    need.bytes = saturating_sum(need.bytes, bytes_on_devices(leaf, mesh));
+    copy.bytes = saturating_sum(copy.bytes, static_cast<int64_t>(leaf.type.num_bytes()));
   }
   if (!is_host(platform)) return {copy};
   return {parameters, others, copy};

@@ -13,9 +13,14 @@ namespace axle {
 /// Whether the devices of a platform are the host's own cores, with its memory: cpu, interpreter.
 bool is_host(std::string_view platform);
 
-/// Of a training state: its parameters and the rest of it where the devices are the host's own, and
-/// the copy of all of it that a save makes.
-std::vector<HostNeed> state_needs(std::span<const ProgramValue> state, std::string_view platform);
+/// What a value takes on all devices of the mesh together: it is there as often as nothing divides
+/// it.
+int64_t bytes_on_devices(const ProgramValue& value, const Mesh& mesh);
+
+/// Of a training state over a mesh: its parameters and the rest of it where the devices are the
+/// host's own, and the copy of all of it that a save makes.
+std::vector<HostNeed> state_needs(std::span<const ProgramValue> state, const Mesh& mesh,
+                                  std::string_view platform);
 
 /// A compiled program and what messages call it: "the step", "evalers.held_out".
 struct NamedProgram {

@@ -44,9 +44,20 @@ std::vector<HostNeed> needs_of(const Figures& program, int64_t num_devices, cons
 
 TEST(HostNeeds, AStateIsThereTwiceWhereDevicesAreTheHosts) {
   const auto state = state_of(100);
-  EXPECT_EQ(total(state_needs(state, "cpu")), 2 * (3 * 400 + 8));
-  EXPECT_EQ(total(state_needs(state, "interpreter")), 2 * (3 * 400 + 8));
-  EXPECT_EQ(total(state_needs(state, "cuda")), 3 * 400 + 8);
+  EXPECT_EQ(total(state_needs(state, {}, "cpu")), 2 * (3 * 400 + 8));
+  EXPECT_EQ(total(state_needs(state, {}, "interpreter")), 2 * (3 * 400 + 8));
+  EXPECT_EQ(total(state_needs(state, {}, "cuda")), 3 * 400 + 8);
+}
+
+// What no axis divides is there once a device; the copy of a save is one.
+TEST(HostNeeds, AStateIsThereAsOftenAsTheMeshRepeatsIt) {
+  auto state = state_of(100);
+  const Mesh mesh{{{"data", 2}, {"fsdp", 4}}};
+  EXPECT_EQ(total(state_needs(state, mesh, "cpu")), (8 + 1) * (3 * 400 + 8));
+  for (ProgramValue& leaf : state) leaf.sharding = {{{"fsdp"}}};
+  state[0].sharding = {{{}, {"fsdp"}}};
+  // prng_key has two elements, which four devices do not divide.
+  EXPECT_EQ(total(state_needs(state, mesh, "cpu")), (2 + 1) * 3 * 400 + (8 + 1) * 8);
 }
 
 TEST(HostNeeds, AProgramTakesWhatIsNotThereBefore) {

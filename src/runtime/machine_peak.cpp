@@ -4,10 +4,10 @@
 #include <time.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -100,11 +100,17 @@ Peak measured_peak(DType dtype) {
 }
 
 std::optional<Peak> read_note(const std::filesystem::path& note, const std::string& key) {
+  constexpr int64_t kMostBytes = 4096;
   Peak peak;
   std::string known;
-  std::ifstream file(note);
-  if (std::getline(file, known) && known == key && file >> peak.flops >> std::ws &&
-      std::getline(file, peak.source) && peak.flops > 0)
+  std::istringstream text;
+  try {
+    text.str(read_file(note, kMostBytes));
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  if (std::getline(text, known) && known == key && text >> peak.flops >> std::ws &&
+      std::getline(text, peak.source) && peak.flops > 0)
     return peak;
   return std::nullopt;
 }

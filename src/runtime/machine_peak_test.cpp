@@ -1,6 +1,7 @@
 #include "runtime/machine_peak.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 
@@ -58,6 +59,19 @@ TEST(MachinePeak, AMeasurementIsRememberedUnderItsKey) {
   EXPECT_GT(detail::remembered_peak("/proc/peak.txt", "a", one).flops, 0);
   EXPECT_GT(detail::remembered_peak("peak.txt", "a", one).flops, 0);
   EXPECT_FALSE(std::filesystem::exists("peak.txt"));
+}
+
+TEST(MachinePeak, ANoteThatIsNoFileIsNone) {
+  const TempDir dir;
+  const auto measure = [] { return detail::Measured{{1e9, "measured: in a test"}}; };
+  const auto flops = [&](const std::filesystem::path& note) {
+    return detail::remembered_peak(note, "a", measure).flops;
+  };
+  ASSERT_EQ(::mkfifo((dir / "fifo").c_str(), 0600), 0);
+  std::filesystem::create_directory(dir / "folder");
+  EXPECT_EQ(flops(dir / "fifo"), 1e9);
+  EXPECT_EQ(flops(dir / "folder"), 1e9);
+  EXPECT_EQ(flops("/dev/zero"), 1e9);
 }
 
 TEST(MachinePeak, OfEachCoreTheFastestRunCounts) {

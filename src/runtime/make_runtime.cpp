@@ -6,12 +6,11 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "runtime/interpreter_runtime.h"
+#include "runtime/mesh_devices.h"
 #include "runtime/pjrt_runtime.h"
 
 namespace axle {
 namespace {
-
-constexpr int64_t kMaxDevices = 1024;  // far beyond any machine, and virtual ones take threads
 
 bool is_known(const std::string& backend) {
   const auto& rows = plugin_policies();
@@ -22,10 +21,7 @@ bool is_known(const std::string& backend) {
 }  // namespace
 
 std::unique_ptr<Runtime> make_runtime(const RuntimeOptions& options) {
-  if (options.num_devices < 1 || options.num_devices > kMaxDevices) {
-    throw ConfigError(fmt::format("num_devices: expected 1 to {} devices of one machine, got {}",
-                                  kMaxDevices, options.num_devices));
-  }
+  check_device_count("num_devices", options.num_devices);
   if (options.backend == "interpreter")
     return std::make_unique<InterpreterRuntime>(options.num_devices);
   if (!is_known(options.backend)) {

@@ -8,6 +8,13 @@
 
 namespace axle {
 
+void check_device_count(std::string_view where, int64_t num_devices) {
+  constexpr int64_t kMost = 1024;  // far beyond any machine
+  if (num_devices >= 1 && num_devices <= kMost) return;
+  throw ConfigError(fmt::format("{}: expected 1 to {} devices of one machine, got {}", where, kMost,
+                                num_devices));
+}
+
 int64_t mesh_devices(const Mesh& mesh) {
   const bool open = std::ranges::any_of(mesh.axes, [](const MeshAxis& a) { return a.size < 0; });
   return open ? 1 : mesh.num_devices();

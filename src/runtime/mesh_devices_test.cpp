@@ -1,5 +1,6 @@
 #include "runtime/mesh_devices.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "testing/error_of.h"
@@ -17,6 +18,15 @@ TEST(MeshDevices, AreThoseThatTheMeshNames) {
   EXPECT_EQ(mesh_devices({}), 1);
   EXPECT_EQ(mesh_devices(mesh("data=2,fsdp=3")), 6);
   EXPECT_EQ(mesh_devices(mesh("data=-1,fsdp=3")), 1);
+}
+
+TEST(MeshDevices, AreNotMoreThanAMachineHas) {
+  check_device_count("mesh", 1);
+  check_device_count("mesh", 1024);
+  for (const int64_t count : {int64_t{-1}, int64_t{0}, int64_t{1025}, int64_t{1'000'000'000}}) {
+    EXPECT_EQ(error_of([&] { check_device_count("cpu:N", count); }),
+              fmt::format("cpu:N: expected 1 to 1024 devices of one machine, got {}", count));
+  }
 }
 
 TEST(MeshDevices, OnlyThoseThatAreThereCanBeAskedFor) {

@@ -110,7 +110,7 @@ TEST_F(PjrtMeshTest, PartitionedProgramsComputeTheWhole) {
   EXPECT_THAT(executable->optimized_program(), testing::HasSubstr("all-reduce"));
 }
 
-TEST_F(PjrtMeshTest, PartitionedProgramsAreCachedToo) {
+TEST_F(PjrtMeshTest, PartitionedProgramsAreLoadedAsTheyWereSaved) {
   const std::string bytes = runtime_->compile(partitioned())->serialize();
   auto fresh = make_runtime({.num_devices = 8});
   const auto program = partitioned();

@@ -150,7 +150,8 @@ std::string users_flags(const std::string& name) {
   const std::string value = environment_variable(name);
   const size_t begin = value.find_first_not_of(" \t\r\n");
   if (begin == value.npos || value[begin] == '-') return value;
-  if (!fs::is_regular_file(value)) {
+  std::error_code is_no_path;
+  if (!fs::is_regular_file(value, is_no_path)) {
     throw ConfigError(fmt::format(
         "{}: expected flags that begin with --, or a file that holds them, got '{}'", name, value));
   }

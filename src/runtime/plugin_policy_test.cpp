@@ -108,11 +108,14 @@ TEST(ApplyEnvironment, FlagsMayStandInAFile) {
   EnvironmentChange flags("AXLE_TEST_FLAGS", file.string());
   apply_environment(policy, {});
   EXPECT_EQ(environment_variable("AXLE_TEST_FLAGS"), "--b=7\n--c=8 --a=1");
-  flags.set("foo");
-  EXPECT_NE(error_of<ConfigError>([&] {
-              apply_environment(policy, {});
-            }).find("AXLE_TEST_FLAGS: expected flags that begin with --, or a file"),
-            std::string::npos);
+  std::filesystem::create_symlink("loop", dir / "loop");
+  for (const std::string& none : {std::string("foo"), std::string(5000, 'x'), dir / "loop"}) {
+    flags.set(none);
+    EXPECT_NE(error_of<ConfigError>([&] {
+                apply_environment(policy, {});
+              }).find("AXLE_TEST_FLAGS: expected flags that begin with --, or a file"),
+              std::string::npos);
+  }
 }
 
 TEST(ApplyEnvironment, SetsWhatIsUnsetAndRespectsTheRest) {

@@ -4,21 +4,25 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "runtime/runtime.h"
 
 namespace axle {
 
 /// Does all that `inner` does; the name of every program that is compiled or loaded goes to
-/// `compiled`, which outlives it.
+/// `compiled`, which outlives it. One of the name `refused` does not compile.
 class CountingRuntime final : public Runtime {
  public:
-  CountingRuntime(std::unique_ptr<Runtime> inner, std::vector<std::string>& compiled)
-      : inner_(std::move(inner)), compiled_(compiled) {}
+  CountingRuntime(std::unique_ptr<Runtime> inner, std::vector<std::string>& compiled,
+                  std::string refused = {})
+      : inner_(std::move(inner)), compiled_(compiled), refused_(std::move(refused)) {}
   const Topology& topology() const override { return inner_->topology(); }
   const Plugin* plugin() const override { return inner_->plugin(); }
   std::unique_ptr<Executable> compile(const Program& program,
                                       const CompileOptions& options) override {
     compiled_.push_back(program.name);
+    if (program.name == refused_)
+      throw DeviceError(program.name + ": refused", ExitCode::kDoesNotCompile);
     return inner_->compile(program, options);
   }
   std::unique_ptr<Executable> load(const std::string& serialized, const Program& program) override {
@@ -33,6 +37,7 @@ class CountingRuntime final : public Runtime {
  private:
   std::unique_ptr<Runtime> inner_;
   std::vector<std::string>& compiled_;
+  std::string refused_;
 };
 
 }  // namespace axle

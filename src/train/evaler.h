@@ -45,6 +45,7 @@ class Evaler {
 
   const std::string& name() const { return name_; }
   const Program& program() const { return program_; }
+  InputFacts facts() const { return input_->facts(); }
   bool due(int64_t step) const { return every_steps_ && step % *every_steps_ == 0; }
   /// What run() executes: `program` compiled.
   void set_executable(std::shared_ptr<Executable> executable) {

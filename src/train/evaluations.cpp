@@ -1,5 +1,8 @@
 #include "train/evaluations.h"
 
+#include <fmt/format.h>
+
+#include "train/run_notes.h"
 #include "train/training_parts.h"
 
 namespace axle {
@@ -17,6 +20,19 @@ void Evaluations::compile(Runtime& runtime, const CompileOptions& options, const
     if (!executable) executable = runtime.compile(evaler.program(), options);
     evaler.set_executable(executable);
   }
+}
+
+std::vector<std::string> Evaluations::data_notes(const InputFacts& training) const {
+  std::vector<std::string> out;
+  for (const Evaler& evaler : evalers_) {
+    const InputFacts facts = evaler.facts();
+    const std::string name = "evalers." + evaler.name(), found = to_text(facts);
+    if (!found.empty() && found != to_text(training))
+      out.push_back(fmt::format("data: {}: {}", name, found));
+    if (facts.skipped.count > 0 && facts.skipped.messages != training.skipped.messages)
+      out.push_back(fmt::format("WARNING: {}.input: {}", name, left_out_text(facts.skipped)));
+  }
+  return out;
 }
 
 std::vector<NamedProgram> Evaluations::compiled() const {

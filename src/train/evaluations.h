@@ -16,6 +16,9 @@ class Evaluations {
   Evaluations(const TrainingParts& training, const Mesh& mesh);
   /// Those of equal programs share one executable. Ends early where `stop` asks for it.
   void compile(Runtime& runtime, const CompileOptions& options, const StopWish& stop);
+  /// A line on the data of every evaler that has others than `training`, and a warning where some
+  /// of them were left out: "data: evalers.val: 1 file, 17145 bytes".
+  std::vector<std::string> data_notes(const InputFacts& training) const;
   /// What is compiled: "evalers.held_out" and the program of it.
   std::vector<NamedProgram> compiled() const;
   /// The state after `step` is evaluated: nothing is owed for it any more.

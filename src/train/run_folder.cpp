@@ -10,6 +10,7 @@
 #include "base/version.h"
 #include "config/print.h"
 #include "config/serialize.h"
+#include "infer/model_folder.h"
 #include "io/file.h"
 #include "io/file_kind.h"
 
@@ -64,7 +65,9 @@ void RunFolder::check_in_place() {
 }
 
 void RunFolder::write_config(const ConfigView& config, int64_t seed) {
-  config_text_ = fmt::format("# axle {}, seed {}\n{}", version(), seed, to_yaml(config));
+  nlohmann::ordered_json document = to_json(config);
+  find_tokenizer_files(document, std::filesystem::current_path());
+  config_text_ = fmt::format("# axle {}, seed {}\n{}", version(), seed, yaml_text(document));
   replace_file(config_file(), config_text_);
 }
 

@@ -50,6 +50,7 @@ struct Trainer::Run {
     std::future<Clock::time_point> done_at;
   };
 
+  std::future<std::unique_ptr<Input>> start_reading() const;
   std::optional<Tree<HostTensor>> given_state() const;
   void initialise_or_restore();
   void warn(bool at_start);
@@ -105,7 +106,7 @@ Trainer::Run::Run(const Config& config, RunOptions run_options)
     : options_(std::move(run_options)),
       training_(config),
       cfg_(training_.config),
-      reading_(std::async([this] { return training_.make_input(); })),
+      reading_(start_reading()),
       runtime_(options_.open_runtime(
           {.backend = options_.backend,
            .num_devices = options_.num_devices.value_or(mesh_devices(cfg_.mesh))})),
@@ -118,6 +119,15 @@ Trainer::Run::Run(const Config& config, RunOptions run_options)
       checkpointer_(std::make_unique<Checkpointer>(cfg_.checkpointer, folder_.checkpoints())) {
   state_.leaves = train_state(*training_.model, *training_.learner);
   program_flops_ = region_flops(*step_.graph);
+}
+
+// Not before what can be refused without the data is refused.
+std::future<std::unique_ptr<Input>> Trainer::Run::start_reading() const {
+  if (options_.num_devices) check_device_count("--devices", *options_.num_devices);
+  check_device_count("mesh", mesh_devices(cfg_.mesh));
+  const auto state = train_state(*training_.model, *training_.learner);
+  check_host_memory(state_needs(state, {}, options_.backend), options_.host_memory());
+  return std::async([this] { return training_.make_input(); });
 }
 
 // Parameters and what layers keep, of another folder, if the options name one.
@@ -165,6 +175,7 @@ void Trainer::Run::initialise_or_restore() {
   data_state_ = input_->state();
   if (const std::string found = to_text(input_->facts()); !found.empty())
     progress_->note("data: " + found);
+  for (const std::string& line : evaluations_.data_notes(input_->facts())) progress_->note(line);
   folder_.write_config(cfg_, cfg_.seed);
 }
 
@@ -201,7 +212,7 @@ std::vector<NamedProgram> Trainer::Run::compiled() const {
 // As far as they are known: those of programs once they are compiled.
 std::vector<HostNeed> Trainer::Run::host_needs() const {
   const std::string& platform = runtime_->topology().platform;
-  std::vector<HostNeed> out = state_needs(state_.leaves, platform);
+  std::vector<HostNeed> out = state_needs(state_.leaves, mesh_, platform);
   for (HostNeed& need : program_needs(compiled(), mesh_.num_devices(), platform))
     out.push_back(std::move(need));
   return out;
@@ -382,6 +393,7 @@ void Trainer::Run::evaluate(bool at_end, const StopWish& stop) {
   for (Evaler* evaler : evaluations_.owed(step_number_, at_end)) {
     finish_step();
     if (stop()) return;
+    checkpointer_->wait();  // an evaluation that ends the process must not cost the save before it
     const auto start = Clock::now();
     const auto result = evaler->run(*runtime_, state_, stop);
     if (!result) return;

@@ -94,6 +94,25 @@ TEST_F(TrainerData, DocumentsThatAreLeftOutAreToldAndLogged) {
   EXPECT_FALSE(metrics_of(run("clean")).at(0).contains("skipped_documents"));
 }
 
+TEST_F(TrainerData, SoAreThoseOfAnEvaler) {
+  replace_file(dir_ / "val/a.txt", std::string(500, 'a'));
+  replace_file(dir_ / "val/b.txt", "not UTF-8: \xff\n");
+  replace_file(dir_ / "val/c.jsonl", "{}\n");
+  Trainer::Config config = over(dir_ / "corpus", 2);
+  config.evalers["val"] = {
+      .input = TextInput::Config{
+          .source = TextSource::Config{.path = dir_ / "val", .on_error = OnError::kSkip},
+          .seq_len = 16,
+          .batch_size = 8,
+          .epochs = 1}};
+  const Ended ended = train(config);
+  EXPECT_EQ(ended.code, ExitCode::kOk) << ended.error;
+  EXPECT_THAT(ended.out, HasSubstr("data: evalers.val: "));
+  EXPECT_THAT(ended.out, HasSubstr("1 not *.txt"));
+  EXPECT_THAT(ended.out, HasSubstr("WARNING: evalers.val.input: 1 document is left out; the "
+                                   "first: "));
+}
+
 TEST_F(TrainerData, ACorpusTooSmallToHoldOutIsRefusedBeforeTheFirstStep) {
   replace_file(dir_ / "tiny.txt", "ab");
   Trainer::Config config = over(dir_ / "corpus", 2);

@@ -99,15 +99,28 @@ TEST_F(TrainerEvaluation, EveryOneSeesTheSameBatches) {
 }
 
 TEST_F(TrainerEvaluation, ComesBehindTheSaveOfItsStep) {
-  Trainer::Config config = witnessed(7);
-  config.checkpointer.every_steps = 3;
-  config.checkpointer.keep_last_n = 10;
-  std::vector<std::vector<int64_t>> saved;
-  g_witness.on_batch = [&](int64_t batch) {
-    if (batch == 0) saved.push_back(checkpoint_steps(run() / "checkpoints"));
+  for (const SaveMode mode : {SaveMode::kBlocking, SaveMode::kBackground}) {
+    const std::string name = to_text(mode);
+    Trainer::Config config = witnessed(7);
+    config.checkpointer = {.every_steps = 3, .keep_last_n = 10, .mode = mode};
+    std::vector<std::vector<int64_t>> saved;
+    g_witness.on_batch = [&](int64_t batch) {
+      if (batch == 0) saved.push_back(checkpoint_steps(run(name) / "checkpoints"));
+    };
+    EXPECT_EQ(train(config, name).code, ExitCode::kOk);
+    EXPECT_THAT(saved, ElementsAre(ElementsAre(3), ElementsAre(3, 6), ElementsAre(3, 6, 7)));
+  }
+}
+
+TEST_F(TrainerEvaluation, AProgramThatDoesNotCompileEndsTheRunBeforeItsFirstStep) {
+  RunOptions options;
+  options.open_runtime = [this](const RuntimeOptions& how) {
+    return std::make_unique<CountingRuntime>(make_runtime(how), compiled_, "eval_step");
   };
-  EXPECT_EQ(train(config).code, ExitCode::kOk);
-  EXPECT_THAT(saved, ElementsAre(ElementsAre(3), ElementsAre(3, 6), ElementsAre(3, 6, 7)));
+  const Ended ended = train(witnessed(9), "run", std::move(options));
+  EXPECT_EQ(ended.code, ExitCode::kDoesNotCompile);
+  EXPECT_THAT(ended.out, Not(HasSubstr("step 1/9")));
+  EXPECT_FALSE(directory_exists(run()));
 }
 
 TEST_F(TrainerEvaluation, AFailureOfAnyKindCostsNoStep) {

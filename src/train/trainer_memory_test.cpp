@@ -1,4 +1,5 @@
 // What a run needs of the host's memory, against what the host is said to have.
+#include "data/text_input.h"
 #include "io/file.h"
 #include "train/trainer_run_test.h"
 
@@ -35,6 +36,20 @@ TEST_F(TrainerMemory, AStateThatDoesNotFitIsToldBeforeAnythingIsDone) {
   EXPECT_THAT(ended.error, HasSubstr("memory of the host: expected "));
   EXPECT_THAT(ended.error, Not(HasSubstr("temporaries")));
   EXPECT_THAT(ended.out, Not(HasSubstr("compiled")));
+}
+
+TEST_F(TrainerMemory, NothingIsReadForAStateThatDoesNotFit) {
+  Trainer::Config config = config_of(2);
+  config.input = TextInput::Config{
+      .source = TextSource::Config{.path = dir_ / "none"}, .seq_len = 16, .batch_size = 8};
+  config.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->vocab_size = 300;
+  EXPECT_EQ(train_with(int64_t{1} << 39, "run", config).code, ExitCode::kData);
+  const Ended ended = train_with(1000, "run", config);
+  EXPECT_EQ(ended.code, ExitCode::kDoesNotFit);
+  EXPECT_THAT(ended.error, HasSubstr("memory of the host: expected "));
+  RunOptions many;
+  many.num_devices = 1'000'000;
+  EXPECT_EQ(train(config, "run", std::move(many)).code, ExitCode::kUser);
 }
 
 TEST_F(TrainerMemory, AStepThatDoesNotFitIsToldBeforeItIsTaken) {

@@ -11,6 +11,9 @@
 
 set(AXLE_TEST_KINDS plugin parity abi long fault integration target foreign)
 
+# Of every test: the user's own caches are none of theirs.
+set(AXLE_TEST_ENVIRONMENT AXLE_COMPILE_CACHE=none XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/cache)
+
 function(axle_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wno-missing-field-initializers
     # Where the optimiser inlines deeply, g++ 12 sees overflows in the standard library that are not there.
@@ -125,8 +128,7 @@ function(axle_test_program program floor label sources)
   target_precompile_headers(${program} REUSE_FROM axle_pch)
   axle_warnings(${program})
   gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES PROPERTIES LABELS "${label}" TIMEOUT 600
-    # The user's own caches are none of theirs.
-    ENVIRONMENT "AXLE_COMPILE_CACHE=none;XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/cache")
+    ENVIRONMENT "${AXLE_TEST_ENVIRONMENT}")
 endfunction()
 
 # The PJRT plugin that fails on demand, a shared object of its own.

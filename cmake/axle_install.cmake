@@ -34,7 +34,8 @@ function(axle_example name class recipe)
   if(AXLE_TESTS AND TARGET axle_program)
     add_test(NAME Examples.${name}
              COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check_example.sh ${PROJECT_BINARY_DIR} ${name} ${class} ${recipe})
-    set_tests_properties(Examples.${name} PROPERTIES LABELS integration SKIP_RETURN_CODE 77 TIMEOUT 600)
+    set_tests_properties(Examples.${name} PROPERTIES LABELS integration SKIP_RETURN_CODE 77 TIMEOUT 600
+      ENVIRONMENT "${AXLE_TEST_ENVIRONMENT}")
   endif()
 endfunction()
 
@@ -46,9 +47,10 @@ function(axle_docs)
     foreach(page ${pages})
       get_filename_component(name ${page} NAME_WE)
       add_test(NAME Docs.${name} COMMAND ${check} ${page})
-      set_tests_properties(Docs.${name} PROPERTIES LABELS integration SKIP_RETURN_CODE 77 TIMEOUT 600)
+      set_tests_properties(Docs.${name} PROPERTIES LABELS integration SKIP_RETURN_CODE 77 TIMEOUT 600
+        ENVIRONMENT "${AXLE_TEST_ENVIRONMENT}")
     endforeach()
     add_test(NAME Docs.Flags COMMAND ${check} --flags)
-    set_tests_properties(Docs.Flags PROPERTIES LABELS integration TIMEOUT 120)
+    set_tests_properties(Docs.Flags PROPERTIES LABELS integration TIMEOUT 120 ENVIRONMENT "${AXLE_TEST_ENVIRONMENT}")
   endif()
 endfunction()

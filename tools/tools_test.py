@@ -230,6 +230,14 @@ struct Step {
         self.assertEqual(config_docs.quoted('a "b" \\c'), '"a \\"b\\" \\\\c"')
 
 
+class TestsInCMake(unittest.TestCase):
+    def test_none_of_them_uses_the_users_caches(self):
+        for path in sorted((pathlib.Path(__file__).parent.parent / "cmake").glob("*.cmake")):
+            text = path.read_text(encoding="utf-8")
+            for made in re.findall(r"^ *(?:set_tests_properties|gtest_discover_tests)\([^)]*\)", text, re.MULTILINE):
+                self.assertIn('ENVIRONMENT "${AXLE_TEST_ENVIRONMENT}"', made, path.name)
+
+
 class Dev(unittest.TestCase):
     """The script `./dev` beside stand-ins for what it calls: they leave a line in the file `calls`."""
 

@@ -156,6 +156,15 @@ TEST(RunCli, MissingValueAndMissingFlag) {
   EXPECT_THAT(ran.err, Not(HasSubstr("terminate")));
 }
 
+TEST(RunCli, TrainingWithoutDataNamesTheFlag) {
+  const TempDir dir;
+  const Ran ran = run_axle({"train", "quickstart", "--dir", dir / "run"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("REQUIRED but not set: input.source.path, "));
+  EXPECT_THAT(ran.err, HasSubstr("; --data PATH names a file or folder of text, --data synthetic "
+                                 "needs none\n"));
+}
+
 TEST(RunCli, NumbersAreCheckedInOneLine) {
   const auto expect = [](std::vector<std::string> arguments, const std::string& problem) {
     const std::string verb = "axle " + arguments[0];

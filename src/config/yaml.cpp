@@ -105,8 +105,8 @@ class Builder final : public YAML::EventHandler {
     values_ += node.values;
     bytes_ += node.bytes;
     if (values_ > kMaxConfigValues || bytes_ > kMaxConfigBytes) {
-      fail(mark, fmt::format("expected at most {} values of {} bytes in all, aliases counted with "
-                             "what they stand for, got more",
+      fail(mark, fmt::format("expected at most {} values of {} bytes in all, anchors and "
+                             "aliases counted with what they stand for, got more",
                              kMaxConfigValues, kMaxConfigBytes));
     }
   }
@@ -143,7 +143,14 @@ class Builder final : public YAML::EventHandler {
     map.key = node.value.get<std::string>();
     if (!map.keys.insert(*map.key).second)
       fail(node.mark, fmt::format("expected each key once, got '{}' twice", printable(*map.key)));
-    if (node.anchor != YAML::NullAnchor) anchored_[node.anchor] = node;
+    keep_anchored(node);
+  }
+
+  // A copy, which costs what the node costs: nested anchors hold their values many times.
+  void keep_anchored(const Node& node) {
+    if (node.anchor == YAML::NullAnchor) return;
+    count(node, node.mark);
+    anchored_[node.anchor] = node;
   }
 
   // Of a key, or of an element of a list; the value behind a key has none of its own.
@@ -158,7 +165,7 @@ class Builder final : public YAML::EventHandler {
   }
 
   void put(Node node) {
-    if (node.anchor != YAML::NullAnchor) anchored_[node.anchor] = node;
+    keep_anchored(node);
     if (open_.empty()) {
       root_ = std::move(node);
       return;

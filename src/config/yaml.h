@@ -8,8 +8,8 @@
 
 namespace axle {
 
-/// Limits of every config text. An alias counts as often as it is used, with all that it stands
-/// for.
+/// Limits of every config text. What an anchor names counts once more, and as often again as an
+/// alias stands for it, each with all that is in it.
 inline constexpr size_t kMaxConfigBytes = size_t{16} << 20;
 inline constexpr size_t kMaxConfigValues = size_t{4} << 20;
 inline constexpr size_t kMaxConfigDepth = 100;

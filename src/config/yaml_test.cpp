@@ -97,6 +97,20 @@ TEST(Yaml, AliasesCountAsWhatTheyStandFor) {
               StartsWith("a.yaml: expected at most 16777216 bytes"));
 }
 
+// Each would hold copies of all that stands in it: of one list with 200,000 values, 90 of them.
+TEST(Yaml, AnchorsCountAsWhatTheyHold) {
+  std::string nested;
+  for (int i = 0; i < 90; ++i) nested += fmt::format("&a{} [", i);
+  nested += repeated("1,", 200'000) + "1" + repeated("]", 90);
+  EXPECT_THAT(yaml_error(nested),
+              HasSubstr("a.yaml:1: expected at most 4194304 values of 16777216 bytes in all, "
+                        "anchors and aliases counted with what they stand for, got more"));
+  const std::string long_text = "&a [&b [&c '" + std::string(6'000'000, 'x') + "']]";
+  EXPECT_THAT(yaml_error(long_text), HasSubstr("anchors and aliases counted"));
+  const std::string key = "? &a " + std::string(9'000'000, 'x') + "\n: 1";
+  EXPECT_THAT(yaml_error(key), HasSubstr("anchors and aliases counted"));
+}
+
 // Quadratic, it would take minutes.
 TEST(Yaml, ManyKeysAreLinear) {
   std::string text;

@@ -36,9 +36,26 @@ double difference(double a, double b) {
   return std::isfinite(d) ? d : kInfinity;
 }
 
+bool are_integers(const HostTensor& a, const HostTensor& b) {
+  return is_integer(a.dtype()) && is_integer(b.dtype());
+}
+
+// Of integers, of which doubles round those beyond 2^53; 0 only where they are equal.
+double exact_difference(const Scalar& a, const Scalar& b) {
+  const auto x = a.as<uint64_t>(), y = b.as<uint64_t>();  // two's complement
+  const bool x_below = !a.fits(DType::kU64), y_below = !b.fits(DType::kU64);
+  if (x_below == y_below) return static_cast<double>(x > y ? x - y : y - x);
+  return x_below ? static_cast<double>(-x) + static_cast<double>(y)
+                 : static_cast<double>(x) + static_cast<double>(-y);
+}
+
 double largest_difference(const HostTensor& a, const HostTensor& b) {
+  const bool exact = are_integers(a, b);
   double out = 0;
-  for (int64_t i = 0; i < a.size(); ++i) out = std::max(out, difference(a.at(i), b.at(i)));
+  for (int64_t i = 0; i < a.size(); ++i) {
+    out = std::max(
+        out, exact ? exact_difference(a.element(i), b.element(i)) : difference(a.at(i), b.at(i)));
+  }
   return out;
 }
 
@@ -166,9 +183,10 @@ class Comparer {
     double scale = largest_in(expected);
     if (ours.starts_with("grad/") && scale < kCancelled * largest_gradient)
       scale = largest_gradient;
+    if (are_integers(got, expected)) out.tolerance = 0;
     out.max_abs = largest_difference(got, expected);
     out.max_rel = out.max_abs == 0 ? 0 : out.max_abs / scale;
-    out.verdict = out.max_rel <= tolerance ? Verdict::kAgrees : Verdict::kDiffers;
+    out.verdict = out.max_rel <= out.tolerance ? Verdict::kAgrees : Verdict::kDiffers;
     return out;
   }
 

@@ -38,7 +38,7 @@ struct ComparedTensor {
   std::string expected, got;  // types; `got` is empty where it is missing
   /// The largest difference, and that over the scale; a NaN on one side makes both infinite.
   double max_abs = 0, max_rel = 0;
-  double tolerance = 0;
+  double tolerance = 0;  // of integers 0
 };
 
 struct TensorComparison {
@@ -62,9 +62,10 @@ using ExcuseOf = std::function<std::string(const std::string& name)>;
 
 /// Compares every tensor of the reference, renamed by `rules`, with the result of that name. The
 /// scale of a tensor is the largest element of the reference; that of a gradient that has cancelled
-/// to rounding (below 1e-4 of the largest of all gradients) is the largest of all. [] and [1] are
-/// the same shape. `out` of a reference is `out/loss` where there is no `out`. Throws ConfigError
-/// for a file that is not there or has nothing to compare; DataError for a damaged one.
+/// to rounding (below 1e-4 of the largest of all gradients) is the largest of all. Integers on both
+/// sides agree where they are equal. [] and [1] are the same shape. `out` of a reference is
+/// `out/loss` where there is no `out`. Throws ConfigError for a file that is not there or has
+/// nothing to compare; DataError for a damaged one.
 TensorComparison compare_tensors(const Tree<HostTensor>& results, const std::string& reference,
                                  const RenameRules& rules, const Tolerances& tolerances,
                                  const ExcuseOf& excuse_of);

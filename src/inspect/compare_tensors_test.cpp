@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "io/safetensors.h"
@@ -61,6 +62,27 @@ TEST_F(CompareTensors, WhatIsNotFinite) {
   EXPECT_EQ(verdict(one(1e-30f), one(0)), Verdict::kDiffers);
   EXPECT_EQ(verdict(HostTensor(Type{DType::kF32, {0}}), HostTensor(Type{DType::kF32, {0}})),
             Verdict::kAgrees);
+}
+
+TEST_F(CompareTensors, IntegersAgreeWhereTheyAreEqual) {
+  constexpr int64_t kLowest = std::numeric_limits<int64_t>::min();
+  const auto row = [&](auto got, auto expected) {
+    return compare({{"out", HostTensor::scalar(got)}}, {{"out", HostTensor::scalar(expected)}}, "",
+                   {"0.5"})
+        .tensors.at(0);
+  };
+  const int64_t large = (int64_t{1} << 53) + 1;  // the first that no double has
+  EXPECT_EQ(row(large, large - 1).verdict, Verdict::kDiffers);
+  EXPECT_EQ(row(large, large - 1).max_abs, 1);
+  EXPECT_EQ(row(large, large).verdict, Verdict::kAgrees);
+  EXPECT_EQ(row(large, static_cast<uint64_t>(large)).verdict, Verdict::kAgrees);
+  EXPECT_EQ(row(~uint64_t{0}, ~uint64_t{0} - 2).max_abs, 2);
+  EXPECT_EQ(row(~uint64_t{0}, int64_t{-1}).max_abs, std::ldexp(1.0, 64)) << "not the same bits";
+  EXPECT_EQ(row(kLowest, kLowest + 1).max_abs, 1);
+  EXPECT_EQ(row(kLowest, -(kLowest + 1)).max_abs, std::ldexp(1.0, 64));
+  EXPECT_EQ(row(int32_t{-1}, int64_t{1}).max_abs, 2);
+  EXPECT_EQ(row(int32_t{1'000'000}, int32_t{1'000'001}).verdict, Verdict::kDiffers);
+  EXPECT_EQ(row(int32_t{1'000'000}, 1'000'001.0f).verdict, Verdict::kAgrees) << "floats round";
 }
 
 TEST_F(CompareTensors, ShapesAndTypes) {

@@ -49,18 +49,26 @@ std::optional<int64_t> cache_len(const Layer& layer, DecodeDims dims,
   return std::nullopt;
 }
 
-// A token elsewhere would not be kept, and say nothing of it.
+// A token elsewhere would not be kept, or written where another stands, and say nothing of it:
+// caches write the tokens of a row behind each other.
 void check_places(const std::string& name, const HostTensor& positions, int64_t len) {
   if (positions.shape().size() != 2) return;  // refused where they are read
   const int64_t num_tokens = positions.shape()[1];
   for (int64_t i = 0; i < positions.size(); ++i) {
     const int64_t token = i % num_tokens, last = len - num_tokens + token;
     const double place = positions.at(i);
-    if (place >= 0 && place <= static_cast<double>(last)) continue;
+    if (!(place >= 0 && place <= static_cast<double>(last))) {
+      throw ConfigError(
+          fmt::format("in/{}: expected places from 0 to {} for token {} of {}, as the caches have "
+                      "{} positions, got {}",
+                      name, last, token, num_tokens, len, place));
+    }
+    const double first = positions.at(i - token), wanted = first + static_cast<double>(token);
+    if (place == wanted) continue;
     throw ConfigError(
-        fmt::format("in/{}: expected places from 0 to {} for token {} of {}, as the caches have {} "
-                    "positions, got {}",
-                    name, last, token, num_tokens, len, place));
+        fmt::format("in/{}: expected place {} for token {} of row {}, as caches keep the tokens of "
+                    "a row behind the first, at {}, got {}",
+                    name, wanted, token, i / num_tokens, first, place));
   }
 }
 
@@ -69,6 +77,7 @@ std::string positions_input(const Method& method) {
   for (const std::string& input : method.inputs) {
     if (input == "context") return "context/positions";
     if (input == "batch") return "batch/input_positions";
+    if (input == "positions") return input;  // of a cache by itself
   }
   return {};
 }

@@ -21,7 +21,8 @@ Method find_method(Layer& layer, const std::string& name);
 /// The caches that a decoding method starts from: empty ones for prefill, for extend_step the given
 /// ones. `in` are the call's inputs. Throws ConfigError for caches that are missing, of other
 /// shapes or of no use, for a prefill whose inputs have no positions, for an extend_step that does
-/// not say where its tokens stand, and for places that the caches do not have.
+/// not say where its tokens stand, and for places that the caches do not have or that do not follow
+/// each other in a row.
 Tree<HostTensor> caches_for(const Layer& layer, const Method& method, const Tree<HostTensor>& in,
                             Tree<HostTensor> given, const EvalLayerOptions& options);
 

@@ -295,11 +295,37 @@ TEST_F(EvalLayer, PlacesAreThoseOfTheCaches) {
     }
     EXPECT_EQ(error(file, name, one, extend, {7}), "no error");
     EXPECT_EQ(error(file, name, two, extend, {6, 7}), "no error");
+    for (const int32_t place : {5, 2, 1}) {
+      EXPECT_EQ(
+          error(file, name, two, extend, {2, place}),
+          fmt::format("{}: expected place 3 for token 1 of row 0, as caches keep the tokens of a "
+                      "row behind the first, at 2, got {}",
+                      name, place));
+    }
     EXPECT_THAT(error(file, name, two, extend, {7, 7}), HasSubstr("from 0 to 6 for token 0 of 2"));
     EXPECT_THAT(error(file, name, two, extend, {6, 8}), HasSubstr("from 0 to 7 for token 1 of 2"));
     EXPECT_THAT(error(file, name, tokens(3), prefill, {6, 7, 8}), HasSubstr("from 0 to 5"));
     EXPECT_EQ(error(file, name, tokens(3), prefill, {5, 6, 7}), "no error");
+    EXPECT_THAT(error(file, name, tokens(3), prefill, {0, 1, 1}),
+                HasSubstr("expected place 2 for token 2 of row 0"));
   }
+}
+
+TEST_F(EvalLayer, PlacesOfACacheByItself) {
+  constexpr std::string_view kCache = "class: DenseKVCache\ndims: {num_kv_heads: 1, head_dim: 1}\n";
+  const auto error = [&](int32_t first, int32_t second) {
+    return error_of([&] {
+      run(kCache, {},
+          {{"in/fresh/key", HostTensor::ones({1, 2, 1, 1})},
+           {"in/fresh/value", HostTensor::ones({1, 2, 1, 1})},
+           {"in/positions", HostTensor({1, 2}, {first, second})},
+           {"state/key", HostTensor::zeros({1, 8, 1, 1})},
+           {"state/value", HostTensor::zeros({1, 8, 1, 1})}},
+          {.method = "extend_step", .init_seed = 1});
+    });
+  };
+  EXPECT_EQ(error(2, 3), "no error");
+  EXPECT_THAT(error(2, 5), HasSubstr("in/positions: expected place 3 for token 1 of row 0"));
 }
 
 // Priced before it is there: no machine holds it.

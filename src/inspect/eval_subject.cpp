@@ -145,7 +145,8 @@ InputSections input_sections(const EvalSubject& subject, bool grad) {
       {.read = {"in"}, .ignored = {"out"}},
       {.read = {"in", "cotangent"}, .ignored = {"out", "grad"}},
       {.read = {"init", "grad", "state"}, .ignored = {"param", "params", ""}},
-      {.read = {"init", "batches", "state"}, .ignored = {"final", "params", "init_params", ""}}};
+      {.read = {"init", "batches", "state"},
+       .ignored = {"final", "params", "init_params", "summaries", ""}}};
   InputSections out = kAll[subject.index()];
   if (!grad && std::erase(out.read, "cotangent") > 0) out.ignored.push_back("cotangent");
   return out;

@@ -188,6 +188,21 @@ TEST_F(EvalSubjectTest, TrainingGoesOnFromAnyState) {
             all.at("state/learner/ema/model/decoder/emb/weight"));
 }
 
+TEST_F(EvalSubjectTest, TrainingGivesSummariesOfLayers) {
+  const std::string file = fmt::format("{}layer_summaries: true\n", kTraining);
+  const SubjectOptions options{.layer = {.init_seed = 7}};
+  Tree<HostTensor> with = run(file, batches(), options);
+  const std::string logit = "summaries/decoder/layers/layer/attention/body/max_logit",
+                    dead = "summaries/decoder/layers/layer/feed_forward/body/dead_units";
+  ASSERT_TRUE(with.contains(logit) && with.contains(dead));
+  EXPECT_EQ(with.at(logit).shape(), (Shape{3, 1})) << "of each step, of each layer of the loop";
+  EXPECT_NE(with.at(logit).at(0), with.at(logit).at(1));
+  std::erase_if(with, [](const auto& t) { return t.first.starts_with("summaries/"); });
+  EXPECT_EQ(with, run(kTraining, batches(), options)) << "they change no step";
+  EXPECT_THAT(input_sections(parse_eval_subject(file, "x.yaml"), false).ignored,
+              testing::Contains("summaries"));
+}
+
 TEST_F(EvalSubjectTest, WrongBatchesAndWeights) {
   const auto error = [&](const std::function<void(Tree<HostTensor>&)>& change,
                          const SubjectOptions& options = {.layer = {.init_seed = 7}}) {

@@ -15,7 +15,8 @@
 namespace axle {
 namespace {
 
-const std::string kModel = "model";  // the path of the model in a training run
+const std::string kModel = "model";                  // the path of the model in a training run
+const std::string kSummaries = "summary/" + kModel;  // what its layers record, among the metrics
 
 Learner::Config with_norms(Learner::Config config) {
   config.norms = NormMetrics::kAll;
@@ -90,7 +91,8 @@ class Run {
         parts_{.model = *model_,
                .learner = learner_.get(),
                .batch = std::move(batch),
-               .compute_dtype = options.dtype ? options.dtype : config.compute_dtype},
+               .compute_dtype = options.dtype ? options.dtype : config.compute_dtype,
+               .layer_summaries = config.layer_summaries},
         leaves_(train_state(*model_, *learner_)),
         runtime_(runtime) {}
 
@@ -195,7 +197,10 @@ Tree<HostTensor> eval_training(const Trainer::Config& config,
     out.emplace(is_weight ? "final/" + name.substr(kModel.size() + 1) : "state/" + name,
                 std::move(value));
   }
-  out.merge(metrics.stacked());
+  Tree<HostTensor> reported = metrics.stacked();
+  put_subtree(out, "summaries", subtree(reported, kSummaries));
+  std::erase_if(reported, [](const auto& r) { return r.first.starts_with(kSummaries + "/"); });
+  out.merge(std::move(reported));
   return out;
 }
 

@@ -23,13 +23,14 @@ struct EvalTrainingOptions {
   std::optional<DType> dtype = {};
 };
 
-/// Takes steps on one device, as the config's model, learner, compute_dtype and seed say; the rest
-/// of it plays no part. `params`, or "init/<path>" of `inputs`, are the model's weights by its own
-/// paths; "batches/<name>" has the step as its leading dim; "state/<leaf>" is the rest of the
-/// training state, where none is given as a run begins. The result has every metric of a step
-/// ("loss", "grad_norm", "param_norm", "learning_rate", ...) as f32[steps], "final/<path>" of the
-/// weights, "state/<leaf>", and with a seed "init_params/<path>". Throws ConfigError for missing,
-/// extra and misshapen tensors and for entries of a batch that nothing reads.
+/// Takes steps on one device, as the config's model, learner, compute_dtype, layer_summaries and
+/// seed say; the rest of it plays no part. `params`, or "init/<path>" of `inputs`, are the model's
+/// weights by its own paths; "batches/<name>" has the step as its leading dim; "state/<leaf>" is
+/// the rest of the training state, where none is given as a run begins. The result has every metric
+/// of a step ("loss", "grad_norm", "param_norm", "learning_rate", ...) as f32[steps], layer
+/// summaries as "summaries/<path>" f32[steps, ...], "final/<path>" of the weights, "state/<leaf>",
+/// and with a seed "init_params/<path>". Throws ConfigError for missing, extra and misshapen
+/// tensors and for entries of a batch that nothing reads.
 Tree<HostTensor> eval_training(const Trainer::Config& config,
                                const std::optional<Tree<HostTensor>>& params,
                                const Tree<HostTensor>& inputs, const EvalTrainingOptions& options,

@@ -10,6 +10,7 @@
 namespace axle {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using Json = nlohmann::ordered_json;
 
@@ -42,6 +43,14 @@ TEST(ParameterTable, Text) {
   const std::string text = to_text(parameter_table(recipe("fuji-7B-v2")));
   EXPECT_THAT(text, HasSubstr("[None, [expert, fsdp, seq], model]"));
   EXPECT_THAT(text, HasSubstr("6,610,489,344 parameters"));
+  // The last column is the factor of the weight decay.
+  EXPECT_THAT(text, HasSubstr("weight decay\n"));
+  EXPECT_THAT(text, ContainsRegex("decoder/output_norm/scale .* x1\n"));
+  Trainer::Config config = recipe("fuji-7B-v2");
+  set(config, "learner.optimizer.weight_decay_scales", "{\"**.scale\": 0.25}");
+  const std::string scaled = to_text(parameter_table(config));
+  EXPECT_THAT(scaled, ContainsRegex("decoder/output_norm/scale .* x0.25\n"));
+  EXPECT_THAT(scaled, ContainsRegex("decoder/emb/weight .* x1\n"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Scalars of successive steps, stacked: what a training run gives beside its state.
+// What successive steps report, stacked: what a training run gives beside its state.
 #pragma once
 
 #include <vector>
@@ -10,22 +10,34 @@ namespace axle {
 
 class StepSeries {
  public:
-  /// One element of each, of every step the same names.
-  void add(const Tree<HostTensor>& scalars) {
-    for (const auto& [name, value] : scalars)
-      values_[name].push_back(static_cast<float>(value.at(0)));
+  /// Of every step the same names and shapes.
+  void add(const Tree<HostTensor>& step) {
+    for (const auto& [name, value] : step) {
+      Series& series = series_[name];
+      series.shape = value.shape();
+      for (int64_t i = 0; i < value.size(); ++i)
+        series.values.push_back(static_cast<float>(value.at(i)));
+    }
+    ++num_steps_;
   }
-  /// f32[steps] of each name.
+  /// f32[steps, ...] of each name.
   Tree<HostTensor> stacked() const {
     Tree<HostTensor> out;
-    for (const auto& [name, values] : values_)
-      out.emplace(
-          name, HostTensor({static_cast<int64_t>(values.size())}, std::span<const float>(values)));
+    for (const auto& [name, series] : series_) {
+      Shape shape = series.shape;
+      shape.insert(shape.begin(), num_steps_);
+      out.emplace(name, HostTensor(std::move(shape), std::span<const float>(series.values)));
+    }
     return out;
   }
 
  private:
-  Tree<std::vector<float>> values_;
+  struct Series {
+    Shape shape = {};  // of one step
+    std::vector<float> values = {};
+  };
+  Tree<Series> series_;
+  int64_t num_steps_ = 0;
 };
 
 }  // namespace axle

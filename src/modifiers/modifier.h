@@ -6,16 +6,18 @@
 #include <vector>
 
 #include "config/config.h"
+#include "config/replace.h"
 
 namespace axle {
 
-/// Rewrites the tree of a trainer in place. Throws ConfigError if it finds nothing to rewrite.
+/// Rewrites the tree of a trainer in place; returns the classes that it replaced by name, with what
+/// they kept. Throws ConfigError if it finds nothing to rewrite.
 class Modifier {
  public:
   using Role = Modifier;
   struct Dims {};
   virtual ~Modifier() = default;
-  virtual void apply(ConfigRef root) const = 0;
+  virtual std::vector<Replaced> apply(ConfigRef root) const = 0;
 };
 
 /// What differs on machines whose accelerator type matches `machine`, a regular expression for the
@@ -30,8 +32,14 @@ struct MeshRule {
 };
 using MeshRules = std::vector<MeshRule>;
 
-/// Applies the modifiers of the first rule that matches, in order; returns its pattern, "" if none
-/// matches. Throws ConfigError for a pattern that is no regular expression.
-std::string apply_mesh_rules(const MeshRules& rules, const std::string& machine, ConfigRef root);
+/// The pattern of a rule, "" where none matches, and what its modifiers replaced.
+struct AppliedRule {
+  std::string machine = {};
+  std::vector<Replaced> replaced = {};
+};
+
+/// Applies the modifiers of the first rule that matches, in order. Throws ConfigError for a pattern
+/// that is no regular expression.
+AppliedRule apply_mesh_rules(const MeshRules& rules, const std::string& machine, ConfigRef root);
 
 }  // namespace axle

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "modifiers/replace_class.h"
 #include "modifiers/set_fields.h"
 #include "modifiers/tiny_root_test.h"
 #include "testing/error_of.h"
@@ -21,7 +22,7 @@ TEST(MeshRules, TheFirstThatMatchesTheWholeNameCounts) {
                         steps_rule("tpu-.*", "3"), steps_rule("gpu-(H100|H200)-[0-9]+", "4")};
   const auto applied = [&](const std::string& machine) {
     TinyRoot root;
-    const std::string pattern = apply_mesh_rules(rules, machine, root);
+    const std::string pattern = apply_mesh_rules(rules, machine, root).machine;
     return std::pair(pattern, root.max_steps);
   };
   EXPECT_EQ(applied("tpu-v5p-1024"), std::pair(std::string("tpu-v5p-.*"), int64_t{2}));
@@ -37,6 +38,20 @@ TEST(MeshRules, ModifiersOfOneRuleGoInOrder) {
   TinyRoot root;
   apply_mesh_rules({rule}, "cpu", root);
   EXPECT_EQ(root.max_steps, 2);
+}
+
+TEST(MeshRules, WhatTheirModifiersReplacedComesBack) {
+  const MeshRules rules{
+      {.machine = "cpu",
+       .modifiers = {ReplaceClass::Config{.replace = "RMSNorm", .with = "LayerNorm"},
+                     SetFields::Config{.set = {{"model.decoder.output_norm", "RMSNorm"}}}}}};
+  TinyRoot root;
+  std::string text;
+  for (const auto& [what, done] : apply_mesh_rules(rules, "cpu", root).replaced)
+    text += what + ": " + done.carried.at(0) + "\n";
+  EXPECT_EQ(text,
+            "RMSNorm -> LayerNorm: model.decoder.layers.layer.attention.norm.eps\n"
+            "LayerNorm -> RMSNorm: model.decoder.output_norm.eps\n");
 }
 
 TEST(MeshRules, APatternThatIsNoneIsNamed) {

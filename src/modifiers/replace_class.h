@@ -20,7 +20,7 @@ class ReplaceClass final : public Modifier {
   };
   ReplaceClass(const Config& cfg, const Dims&, const Scope&) : cfg_(cfg) {}
   /// Throws ConfigError for unknown names, a class that does not fit, and where nothing matches.
-  void apply(ConfigRef root) const override;
+  std::vector<Replaced> apply(ConfigRef root) const override;
 
  private:
   Config cfg_;

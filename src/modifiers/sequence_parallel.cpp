@@ -17,13 +17,14 @@ bool holds_tokens(const Slot& slot) {
 
 }  // namespace
 
-void SequenceParallel::apply(ConfigRef root) const {
+std::vector<Replaced> SequenceParallel::apply(ConfigRef root) const {
   DimAxes sequence = kSequenceAxes;
   sequence.insert(sequence.end(), cfg_.axes.begin(), cfg_.axes.end());
   const std::optional<PartitionSpec> tokens = PartitionSpec{{kBatchAxes, sequence}};
   const auto wanted = [](const std::string&, const Slot& slot) { return holds_tokens(slot); };
   if (set_option(root, "@activation", &tokens, wanted) == 0)
     throw ConfigError("SequenceParallel: expected a tree with blocks, got none");
+  return {};
 }
 
 AXLE_REGISTER(SequenceParallel)

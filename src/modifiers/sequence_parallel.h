@@ -23,7 +23,7 @@ class SequenceParallel final : public Modifier {
   };
   SequenceParallel(const Config& cfg, const Dims&, const Scope&) : cfg_(cfg) {}
   /// Throws ConfigError for a tree without such slots.
-  void apply(ConfigRef root) const override;
+  std::vector<Replaced> apply(ConfigRef root) const override;
 
  private:
   Config cfg_;

@@ -18,7 +18,7 @@ class SetFields final : public Modifier {
   };
   SetFields(const Config& cfg, const Dims&, const Scope&) : cfg_(cfg) {}
   /// Throws ConfigError for unknown paths and values that do not fit.
-  void apply(ConfigRef root) const override;
+  std::vector<Replaced> apply(ConfigRef root) const override;
 
  private:
   Config cfg_;

@@ -5,7 +5,9 @@
 
 namespace axle {
 
-void SetMesh::apply(ConfigRef root) const { set(root, "mesh", to_text(cfg_.mesh)); }
+std::vector<Replaced> SetMesh::apply(ConfigRef root) const {
+  return set(root, "mesh", to_text(cfg_.mesh));
+}
 
 SetMesh::Config mesh(std::vector<MeshAxis> axes) { return {.mesh = {.axes = std::move(axes)}}; }
 

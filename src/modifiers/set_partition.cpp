@@ -6,8 +6,9 @@
 
 namespace axle {
 
-void SetPartition::apply(ConfigRef root) const {
+std::vector<Replaced> SetPartition::apply(ConfigRef root) const {
   set_option(root, "@partition", &cfg_.partition, cfg_.at, "SetPartition");
+  return {};
 }
 
 SetPartition::Config parallel_vocabulary(std::string at) {

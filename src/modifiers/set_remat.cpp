@@ -5,8 +5,9 @@
 
 namespace axle {
 
-void SetRemat::apply(ConfigRef root) const {
+std::vector<Replaced> SetRemat::apply(ConfigRef root) const {
   set_option(root, "@remat", &cfg_.policy, cfg_.at, "SetRemat");
+  return {};
 }
 
 SetRemat::Config remat(std::string at, Fn<RematPolicy()> policy) {

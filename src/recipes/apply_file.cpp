@@ -43,8 +43,8 @@ std::string name_in(const Json& value, std::string_view what) {
 }
 
 // What stands behind a class in `replace`: {with: Class, set: {...}, at: glob, wrap: slot, keep:
-// [...]}, or the class.
-ReplaceSpec replace_spec(const std::string& target, const Json& value) {
+// [...]}, or the class. What `set` names keeps fields of the defaults of `with`, which is reported.
+ReplaceSpec replace_spec(const std::string& target, const Json& value, ResolveReport& report) {
   static const std::vector<std::string> kKeys = {"with", "set", "at", "wrap", "keep"};
   const Json fields = value.is_object() ? value : Json{{"with", value}};
   for (const auto& [key, unused] : fields.items()) {
@@ -61,7 +61,8 @@ ReplaceSpec replace_spec(const std::string& target, const Json& value) {
   const Json set_fields = fields.value("set", Json::object());
   if (!set_fields.is_object()) fail_expected("a mapping of fields", set_fields);
   for (const auto& [path, text] : set_fields.items()) {
-    set(spec.with, path, set_text(text), spec.with.type().name);
+    std::ranges::move(set(spec.with, path, set_text(text), spec.with.type().name),
+                      std::back_inserter(report.replaced));
     spec.keep.push_back(path);
   }
   const Json keep = fields.value("keep", Json::array());
@@ -75,7 +76,7 @@ ReplaceSpec replace_spec(const std::string& target, const Json& value) {
 void apply_replace(const RecipeFileEntry& entry, Trainer::Config& config, ResolveReport& report) {
   const Json specs = entry.value.is_array() ? entry.value : Json::array({entry.value});
   for (const Json& value : specs) {
-    const ReplaceSpec spec = replace_spec(entry.key, value);
+    const ReplaceSpec spec = replace_spec(entry.key, value, report);
     report.replaced.push_back(
         {fmt::format("{} -> {}", entry.key, spec.with.type().name), replace_config(config, spec)});
   }
@@ -92,7 +93,8 @@ void apply_modifier(const RecipeFileEntry& entry, Trainer::Config& config, Resol
   Child<Modifier> modifier;
   modifier.put(modifier_named(entry.key));
   if (!entry.value.is_null()) from_json(modifier.any(), entry.value, modifier.any().type().name);
-  modifier.build({}, Scope{.path = "modify"})->apply(config);
+  std::ranges::move(modifier.build({}, Scope{.path = "modify"})->apply(config),
+                    std::back_inserter(report.replaced));
   report.modified.emplace_back(modifier.any().type().name);
 }
 

@@ -53,7 +53,9 @@ bool set_rules(const std::vector<RecipeFile>& files, const std::vector<Edit>& ed
 void apply_rules(Trainer::Config& config, ResolveReport& report) {
   // A copy: a rule may rewrite the rules.
   const MeshRules rules = config.mesh_rules;
-  report.mesh_rule = apply_mesh_rules(rules, report.machine, config);
+  AppliedRule applied = apply_mesh_rules(rules, report.machine, config);
+  report.mesh_rule = std::move(applied.machine);
+  std::ranges::move(applied.replaced, std::back_inserter(report.replaced));
   if (!report.mesh_rule.empty()) return;
   for (const MeshRule& rule : rules) report.unmatched_rules.push_back(rule.machine);
 }
@@ -63,7 +65,7 @@ std::string rule_that_would_change(const Trainer::Config& config, const std::str
   for (const MeshRule& rule : config.mesh_rules) {
     Trainer::Config changed = config;
     try {
-      if (apply_mesh_rules({rule}, machine, changed).empty()) continue;
+      if (apply_mesh_rules({rule}, machine, changed).machine.empty()) continue;
     } catch (const ConfigError&) {  // it has nothing left to replace
       return rule.machine;
     }

@@ -58,6 +58,32 @@ TEST(Resolve, ReplaceByItselfIsTheIdentity) {
   EXPECT_THAT(to_text(resolved.report), HasSubstr("RMSNorm -> RMSNorm: model.decoder."));
 }
 
+// Whoever names a class alone: a modifier, one of a mesh rule, a field of what `replace` puts
+// there.
+TEST(Resolve, WhatANamedClassKeptIsReported) {
+  const std::string norm = "model.decoder.output_norm",
+                    kept = "RMSNorm -> LayerNorm: " + norm + "\n  carried over: " + norm + ".eps\n";
+  const std::string set_fields = "{" + norm + ": LayerNorm}",
+                    replace = "{replace: RMSNorm, with: LayerNorm, at: " + norm + "}";
+  const auto report = [](const std::string& text) {
+    return to_text(
+        resolve_config(
+            {.recipe = "quickstart", .files = {{"a.yaml", text}}, .edits = {}, .machine = "cpu-16"})
+            .report);
+  };
+  const auto rule = [](const std::string& modifier) {
+    return "set: {mesh_rules: [{machine: cpu-.*, modifiers: [" + modifier + "]}]}\n";
+  };
+  for (const std::string& text : {"modify: [SetFields: {set: " + set_fields + "}]\n",
+                                  "modify: [ReplaceClass: " + replace + "]\n",
+                                  rule("{class: SetFields, set: " + set_fields + "}"),
+                                  rule("{class: ReplaceClass, " + replace.substr(1))})
+    EXPECT_THAT(report(text), HasSubstr(kept)) << text;
+  EXPECT_THAT(
+      report("replace: {PreNorm: {with: PostNorm, set: {norm: LayerNorm}}}\n"),
+      HasSubstr("RMSNorm -> LayerNorm: PostNorm.norm\n  carried over: PostNorm.norm.eps\n"));
+}
+
 TEST(Resolve, WholeConfigIsKeptAsItIs) {
   ResolveRequest request{
       .recipe = kRuled, .files = {}, .edits = {SetField{"mesh", ""}}, .machine = "gpu-H200-64"};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "base/error.h"
@@ -50,8 +51,16 @@ void Checkpointer::save(int64_t step, std::span<const ProgramValue> state,
   AXLE_CHECK(state.size() == arrays.size(), "one array for each value of the state");
   wait();  // before the copy: the host never holds two states
   if (is_saved(step)) return;
+  for (const ArrayPtr& array : arrays) array->wait();  // a step that failed is no failed save
   Tree<HostTensor> tensors;
-  for (size_t i = 0; i < state.size(); ++i) tensors.emplace(state[i].name, arrays[i]->to_host());
+  try {
+    for (size_t i = 0; i < state.size(); ++i) tensors.emplace(state[i].name, arrays[i]->to_host());
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kDoesNotFit) throw;
+    return count_failure(step, error.what());
+  } catch (const std::bad_alloc&) {
+    return count_failure(step, "the host has no memory for a copy of the state");
+  }
   save(step, std::move(tensors), std::move(metadata));
 }
 
@@ -62,6 +71,13 @@ void Checkpointer::save(int64_t step, Tree<HostTensor> tensors, Tree<std::string
   const auto saved = std::make_shared<const Tree<HostTensor>>(std::move(tensors));
   const auto work = [this, step, saved, metadata] { write(step, *saved, metadata); };
   if (!try_start(thread_, work)) work();
+}
+
+void Checkpointer::count_failure(int64_t step, std::string_view why) {
+  ++num_failures_;
+  report_(fmt::format(
+      "WARNING: the checkpoint of step {} was not saved: {}; training goes on, {} failed so far",
+      step, why, num_failures_.load()));
 }
 
 void Checkpointer::write(int64_t step, const Tree<HostTensor>& tensors,
@@ -75,11 +91,7 @@ void Checkpointer::write(int64_t step, const Tree<HostTensor>& tensors,
     StoredCheckpoint(root_, step).verify();
     last_saved_ = step;
   } catch (const std::exception& error) {
-    ++num_failures_;
-    report_(fmt::format(
-        "WARNING: the checkpoint of step {} was not saved: {}; training goes on, {} failed so far",
-        step, error.what(), num_failures_.load()));
-    return;
+    return count_failure(step, error.what());
   }
   try {
     remove_old_checkpoints(root_, step, {config_.keep_last_n, config_.keep_every_steps});

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "base/report.h"
@@ -56,7 +57,8 @@ class Checkpointer {
   /// last. Never throws for storage.
   void save(int64_t step, Tree<HostTensor> tensors, Tree<std::string> metadata = {});
   /// The same of arrays, which are copied to the host before it returns, so that they may be
-  /// donated then. Throws DeviceError if computing them failed.
+  /// donated then; where the host has no room for the copy that is a failed save. Throws
+  /// DeviceError if computing them failed.
   void save(int64_t step, std::span<const ProgramValue> state, std::span<const ArrayPtr> arrays,
             Tree<std::string> metadata = {});
 
@@ -70,6 +72,7 @@ class Checkpointer {
 
  private:
   bool is_saved(int64_t step) const;
+  void count_failure(int64_t step, std::string_view why);
   void write(int64_t step, const Tree<HostTensor>& tensors, const Tree<std::string>& metadata);
 
   Config config_;

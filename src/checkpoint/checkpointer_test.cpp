@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <functional>
+#include <new>
+
 #include "base/error.h"
 #include "base/hash.h"
 #include "checkpoint/checkpoint_test.h"
@@ -277,6 +280,50 @@ TEST(Checkpointer, ArraysGoOutAndComeBack) {
   for (size_t i = 0; i < values.size(); ++i) {
     EXPECT_EQ(back->arrays[i]->to_host(), example_state(4).at(values[i].name));
   }
+}
+
+// What can't be copied to the host as long as there is a `failure`, or could not be computed.
+class FailingArray final : public Array {
+ public:
+  FailingArray(std::function<void()> failure, std::function<void()> computation)
+      : Array({DType::kF32, {2}}, {}),
+        failure_(std::move(failure)),
+        computation_(std::move(computation)) {}
+  HostTensor to_host() const override {
+    if (failure_) failure_();
+    return HostTensor::ones({2});
+  }
+  void wait() const override {
+    if (computation_) computation_();
+  }
+
+ private:
+  std::function<void()> failure_, computation_;
+};
+
+TEST(Checkpointer, WithoutRoomForACopyTheSaveFailsAndNotTheRun) {
+  const TempDir dir;
+  Lines said;
+  Checkpointer checkpointer({.mode = SaveMode::kBlocking}, dir.path(), std::ref(said));
+  const std::vector<ProgramValue> values = {{"a", {DType::kF32, {2}}}};
+  const auto save = [&](int64_t step, std::function<void()> failure,
+                        std::function<void()> computation = {}) {
+    checkpointer.save(step, values, Arrays{std::make_shared<FailingArray>(failure, computation)});
+  };
+  save(1, {});
+  save(2, [] { throw Error("a tensor: no room", ExitCode::kDoesNotFit); });
+  save(3, [] { throw std::bad_alloc(); });
+  EXPECT_EQ(checkpointer.num_failures(), 2);
+  EXPECT_EQ(checkpointer.last_saved(), 1);
+  EXPECT_THAT(said.lines,
+              ElementsAre(HasSubstr("step 2 was not saved: a tensor: no room; training goes on"),
+                          HasSubstr("step 3 was not saved: the host has no memory for a copy")));
+  const auto no_memory = [] { throw DeviceError("step: no room", ExitCode::kDoesNotFit); };
+  EXPECT_THROW(save(4, {}, no_memory), DeviceError) << "a step that failed is no failed save";
+  EXPECT_THROW(save(4, [] { throw DeviceError("lost"); }), DeviceError);
+  EXPECT_EQ(checkpointer.num_failures(), 2);
+  save(5, {});
+  EXPECT_EQ(checkpointer.last_saved(), 5);
 }
 
 TEST(Restore, AStateOfAnotherConfigIsAMistakeOfTheUser) {

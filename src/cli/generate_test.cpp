@@ -200,6 +200,36 @@ TEST_F(GenerateVerb, ARunIsFoundFromOtherFolders) {
   EXPECT_EQ(ran.code, 0) << ran.err;
 }
 
+// Weights that are finite each, and too large to multiply.
+TEST_F(GenerateVerb, WhatIsNotFiniteIsToldAndNotWritten) {
+  TinyModel tiny = chain_model({{'a', 'b'}}, 260);
+  Tree<HostTensor> parameters;
+  for (auto& [path, value] : tiny.parameters) {
+    if (path.ends_with("lm_head/weight")) std::ranges::fill(value.values<float>(), 3e38f);
+    parameters.emplace(path.substr(sizeof("model/") - 1), value);
+  }
+  save_model(dir_ / "huge", {.model = tiny.config,
+                             .tokenizer = ByteTokenizer::Config{},
+                             .parameters = parameters,
+                             .context_len = 20});
+  for (const char* temperature : {"0", "1"}) {
+    const Ran ran = run({"--from", dir_ / "huge", "--prompt", "a", "--temperature", temperature});
+    EXPECT_EQ(ran.code, 17);
+    EXPECT_EQ(ran.out, "");
+    EXPECT_THAT(ran.err, HasSubstr("prompt 1, new token 1: expected finite logits, got NaN"));
+  }
+  replace_file(dir_ / "text.txt", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
+  for (const bool json : {false, true}) {
+    std::vector<std::string> arguments = {
+        "eval", "--from", dir_ / "huge", "--data", dir_ / "text.txt", "--backend", "interpreter"};
+    if (json) arguments.emplace_back("--json");
+    const Ran ran = run_axle(arguments);
+    EXPECT_EQ(ran.code, 17);
+    EXPECT_THAT(ran.out, HasSubstr(json ? "\"loss\": null" : "loss ")) << "the report stays";
+    EXPECT_THAT(ran.err, HasSubstr("after step 0: expected finite metrics, got "));
+  }
+}
+
 TEST_F(GenerateVerb, ADamagedCheckpointIsStorage) {
   truncate_file(std::filesystem::path(dir_ / "model") / "checkpoints/step_00000000/data_00000.bin",
                 10);

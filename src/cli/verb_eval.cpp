@@ -47,6 +47,7 @@ ExitCode run(const EvalOptions& options, Output& out) {
   if (const Skipped& skipped = evaluation.facts.skipped; skipped.count > 0)
     report_to_stderr("WARNING: input: " + left_out_text(skipped));
   out.report(evaluation);
+  check_finite(evaluation);
   return ExitCode::kOk;
 }
 

@@ -14,10 +14,20 @@
 namespace axle {
 namespace {
 
-// `name` as a child slot of `parent` has it: a map also takes a plain key.
+std::string_view unquoted(std::string_view s) {
+  const bool quoted =
+      s.size() >= 2 && (s.front() == '\'' || s.front() == '"') && s.back() == s.front();
+  return quoted ? s.substr(1, s.size() - 2) : s;
+}
+
+// The key that a part of a path names in a map: k, [k], ['k'] and ["k"] are the same.
+std::string map_key(std::string_view name) {
+  return std::string(name.starts_with('[') ? unquoted(name.substr(1, name.size() - 2)) : name);
+}
+
+// `name` as a child slot of `parent` has it.
 std::string slot_name(const Slot& parent, const std::string& name) {
-  const bool plain = !name.starts_with('[');
-  return parent.ops->kind == FieldKind::kMap && plain ? "['" + name + "']" : name;
+  return parent.ops->kind == FieldKind::kMap ? "['" + map_key(name) + "']" : name;
 }
 
 [[noreturn]] void fail_unknown(const Slot& parent, const std::string& name,
@@ -65,21 +75,15 @@ Slot resolve(const ConfigView& root, std::string_view path, std::string_view roo
     }
     if (!found && create == Create::kWhatIsOnTheWay && parent.ops->kind == FieldKind::kMap &&
         i + 1 == names.size()) {
-      check_map_key(*parent.ops, name.substr(2, name.size() - 4), at);
-      slot = {name, parent.ops->insert(parent.at, name.substr(2, name.size() - 4)),
-              parent.ops->element};
+      const std::string key = map_key(names[i]);
+      check_map_key(*parent.ops, key, at);
+      slot = {name, parent.ops->insert(parent.at, key), parent.ops->element};
       found = true;
     }
     if (!found) fail_unknown(parent, names[i], at);
     at = join_config_path(at, name);
   }
   return slot;
-}
-
-std::string_view unquoted(std::string_view s) {
-  const bool quoted =
-      s.size() >= 2 && (s.front() == '\'' || s.front() == '"') && s.back() == s.front();
-  return quoted ? s.substr(1, s.size() - 2) : s;
 }
 
 nlohmann::ordered_json document_of(const Slot& slot, std::string_view text,
@@ -98,6 +102,14 @@ nlohmann::ordered_json document_of(const Slot& slot, std::string_view text,
   return parse_yaml(text, path);
 }
 
+// The length of the part in brackets that `rest` begins with; 0 where it stays open.
+size_t bracket_length(std::string_view rest) {
+  const bool quoted = rest.size() > 1 && (rest[1] == '\'' || rest[1] == '"');
+  const std::string close = quoted ? std::string{rest[1], ']'} : "]";
+  const size_t at = rest.find(close, quoted ? 2 : 1);
+  return at == rest.npos ? 0 : at + close.size();
+}
+
 }  // namespace
 
 std::vector<std::string> split_config_path(std::string_view path) {
@@ -105,17 +117,10 @@ std::vector<std::string> split_config_path(std::string_view path) {
   size_t i = 0;
   while (i < path.size()) {
     const std::string_view rest = path.substr(i);
-    size_t length = 0;
-    if (rest.starts_with("['")) {
-      length = rest.find("']") + 2;
-    } else if (rest.starts_with('[')) {
-      length = rest.find(']') + 1;
-    } else {
-      length = std::min(rest.find_first_of(".["), rest.size());
-    }
-    const bool unbalanced = rest.starts_with('[') && rest.find(']') == rest.npos;
+    const size_t length = rest.starts_with('[') ? bracket_length(rest)
+                                                : std::min(rest.find_first_of(".["), rest.size());
     const bool ends_with_dot = i + length + 1 == path.size() && path[i + length] == '.';
-    if (length == 0 || unbalanced || ends_with_dot) {
+    if (length == 0 || ends_with_dot) {
       throw ConfigError(
           fmt::format("{}: expected a path such as a.b[0].@option, got an empty or open part",
                       printable(path)));

@@ -84,6 +84,30 @@ TEST(Set, ElementsOfListsAndMaps) {
   EXPECT_THAT(error_of(cfg, "heads.b.eps", "1"), HasSubstr("model.heads.b: no such key"));
 }
 
+TEST(Set, AKeyOfAMapMayStandInBracketsWithAndWithoutQuotes) {
+  for (const std::string key : {"k", "ab", "xla_foo", "a.b", "**.norm.scale", "a[0", "it's", "7"}) {
+    std::vector<std::string> paths = {"weights['" + key + "']", "weights[\"" + key + "\"]",
+                                      "weights[" + key + "]"};
+    if (key.find_first_of(".[") == key.npos) paths.push_back("weights." + key);
+    for (const std::string& path : paths) {
+      Tower::Config cfg;
+      set(cfg, path, "0.5");  // makes it
+      set(cfg, path, "1.5");  // finds it
+      EXPECT_THAT(cfg.weights, ElementsAre(testing::Pair(key, 1.5))) << path;
+      EXPECT_EQ(to_string(ConfigView(find_slot(cfg, path))), "1.5\n") << path;
+    }
+  }
+  Tower::Config cfg;
+  set(cfg, "heads[mine]", "{class: Scale, factor: 4}");
+  set(cfg, "heads[mine].eps", "1e-3");
+  EXPECT_EQ(cfg.heads.at("mine").get_if<Scale>()->factor, 4);
+  EXPECT_EQ(cfg.heads.at("mine").get_if<Scale>()->eps, 1e-3f);
+  EXPECT_THAT(error_of(cfg, "weights[]", "1"), HasSubstr("model.weights: expected a key"));
+  for (const char* open :
+       {"weights['a]", "weights[\"a]", "weights['a\"]", "weights[']", "weights["})
+    EXPECT_THAT(error_of(cfg, open, "1"), HasSubstr("expected a path")) << open;
+}
+
 TEST(Set, WholeListsMapsAndStructs) {
   Tower::Config cfg;
   set(cfg, "sizes", "[1, 2, 3]");
@@ -213,6 +237,8 @@ TEST(Set, Errors) {
 TEST(Set, SplitsPaths) {
   EXPECT_THAT(split_config_path("a.m['k.e'].v[0].@dtype"),
               ElementsAre("a", "m", "['k.e']", "v", "[0]", "@dtype"));
+  EXPECT_THAT(split_config_path("m[\"k.e\"][**.a].b"),
+              ElementsAre("m", "[\"k.e\"]", "[**.a]", "b"));
   EXPECT_THAT(split_config_path(""), ElementsAre());
 }
 

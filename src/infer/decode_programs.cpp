@@ -6,9 +6,12 @@
 #include "lower/trace_program.h"
 #include "nn/functional.h"
 #include "ops/arithmetic.h"
+#include "ops/compare.h"
 #include "ops/convert.h"
 #include "ops/create.h"
 #include "ops/random.h"
+#include "ops/reduce.h"
+#include "ops/rounding.h"
 #include "ops/shape.h"
 
 namespace axle {
@@ -45,6 +48,12 @@ std::pair<Tensor, Tree<Tensor>> next_logits(Model& model, Tree<Tensor> parameter
   return {astype(logits_BV, DType::kF32), std::move(caches)};
 }
 
+// A token for each row; kNotFinite where no logit is largest: a NaN goes through a maximum.
+Tensor drawn(const Tensor& logits_BV, const Tensor& key, const Sampling& sampling) {
+  const Tensor finite_B = is_finite(reduce_max(logits_BV, {-1}));
+  return select(finite_B, sample(logits_BV, key, sampling), scalar(kNotFinite, DType::kI32));
+}
+
 // The state in the order of decode_state. One half of the key draws the tokens, the other goes on.
 Values next_state(const Tree<Tensor>& caches, const Tensor& key, const Tensor& positions_B,
                   const Tensor& logits_BV, const Sampling& sampling) {
@@ -53,7 +62,7 @@ Values next_state(const Tree<Tensor>& caches, const Tensor& key, const Tensor& p
   const Values keys = random::split_each(key);
   out.push_back(keys[0]);
   out.push_back(positions_B);
-  out.push_back(sample(logits_BV, keys[1], sampling));
+  out.push_back(drawn(logits_BV, keys[1], sampling));
   return out;
 }
 
@@ -77,7 +86,8 @@ DType computed_dtype(DType stored, const std::optional<DType>& compute_dtype) {
 int64_t length_bucket(int64_t len, std::optional<int64_t> most) {
   const auto power =
       static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max(len, kSmallestBucket))));
-  return most ? std::min(power, std::max(*most, len)) : power;
+  const int64_t longest = std::min(most.value_or(kMostPositions), kMostPositions);
+  return std::min(power, std::max(longest, len));
 }
 
 std::vector<ProgramValue> decode_state(const Model& model, const DecodeShape& shape) {

@@ -5,6 +5,8 @@
 //   B rows   T positions of the prompts   S positions of the caches   V vocabulary
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -13,6 +15,10 @@
 #include "lower/program.h"
 
 namespace axle {
+
+/// In the place of a token whose logits have no finite maximum: one is a NaN or infinite, or all of
+/// them are -infinity.
+constexpr int32_t kNotFinite = -1;
 
 /// The sizes that a pair of programs is compiled for.
 struct DecodeShape {
@@ -29,7 +35,11 @@ struct DecodeShape {
 /// The type in which decoding takes a parameter that is stored in `stored`.
 DType computed_dtype(DType stored, const std::optional<DType>& compute_dtype);
 
-/// The smallest power of two that is at least `len` and 16, but not more than `most`.
+/// The longest text, prompt included: positions are i32.
+constexpr int64_t kMostPositions = std::numeric_limits<int32_t>::max();
+
+/// The smallest power of two that is at least `len` and 16, but not more than `most` and
+/// kMostPositions.
 int64_t length_bucket(int64_t len, std::optional<int64_t> most);
 
 /// The leading inputs of both programs: the parameters in the types that decoding computes with,
@@ -38,7 +48,7 @@ std::vector<ProgramValue> decode_parameters(const Model& model, const DecodeShap
 
 /// What decoding hands from one step to the next, behind the parameters: the caches by path, then
 /// "key" u32[2], "positions" i32[B] (the place of the token in its row) and "tokens" i32[B], the
-/// newest. What does not divide by its mesh axes is whole on each device.
+/// newest, or kNotFinite. What does not divide by its mesh axes is whole on each device.
 std::vector<ProgramValue> decode_state(const Model& model, const DecodeShape& shape);
 
 /// decode_parameters, key u32[2], lengths i32[B], prompts i32[B, T] (filled up with

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <limits>
-
 #include "base/checked.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -15,9 +13,6 @@
 
 namespace axle {
 namespace {
-
-// Positions are i32.
-constexpr int64_t kMostPositions = std::numeric_limits<int32_t>::max();
 
 int64_t longest(std::span<const TokenIds> prompts) {
   size_t most = 0;
@@ -43,6 +38,7 @@ class Rows {
   void add(std::span<const int32_t> tokens, const Generator::OnToken& on_token) {
     for (size_t i = 0; i < rows_.size(); ++i) {
       if (done_[i]) continue;
+      if (tokens[i] == kNotFinite) fail_not_finite(i);
       if (std::ranges::count(options_.end_tokens, tokens[i])) {
         close(i, StopReason::kEndToken);
         continue;
@@ -58,6 +54,13 @@ class Rows {
   std::vector<GeneratedRow> take() { return std::move(rows_); }
 
  private:
+  [[noreturn]] void fail_not_finite(size_t row) const {
+    throw Error(
+        fmt::format("prompt {}, new token {}: expected finite logits, got NaN or infinity; the "
+                    "model's parameters are finite, what it computes of them is not",
+                    row + 1, rows_[row].tokens.size() + 1),
+        ExitCode::kValidationFailed);
+  }
   void close(size_t row, StopReason reason) {
     rows_[row].stop = reason;
     done_[row] = true;
@@ -155,8 +158,11 @@ int64_t Generator::room_for(std::span<const TokenIds> prompts,
           "prompt: expected fewer tokens than the model's context of {}, got {}; shorten it",
           *options_.context_len, len));
     }
-    const int64_t room = options_.context_len.value_or(kMostPositions) - len;
-    if (!options_.context_len && options.max_tokens > room) {
+    // A context ends what grows by itself, if positions reach as far.
+    const int64_t room =
+        std::min(options_.context_len.value_or(kMostPositions), kMostPositions) - len;
+    const bool ends = options_.context_len && *options_.context_len <= kMostPositions;
+    if (!ends && options.max_tokens > room) {
       throw ConfigError(fmt::format("max_tokens: expected at most {} behind this prompt, got {}",
                                     room, options.max_tokens));
     }

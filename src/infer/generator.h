@@ -75,7 +75,8 @@ class Generator {
   using OnToken = std::function<void(size_t row, int32_t token)>;
   /// Goes on from the prompts, all rows together. Throws ConfigError for no prompt, an empty one,
   /// one that fills the context, or max_tokens < 1; DeviceError; Error with kDoesNotFit where the
-  /// host has no room for what a program needs.
+  /// host has no room for what a program needs, with kValidationFailed as soon as the logits of a
+  /// row that still grows are not finite.
   Generated generate(std::span<const TokenIds> prompts, const GenerateOptions& options,
                      const OnToken& on_token = {});
 

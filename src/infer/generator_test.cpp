@@ -148,6 +148,34 @@ TEST_F(GeneratorTest, AMixerWhoseStateIsWrongIsRefused) {
             "16], got f32[1, 16]");
 }
 
+// A row is told of as soon as its own logits are not finite, and no more once it has ended.
+TEST_F(GeneratorTest, LogitsWithoutAFiniteMaximumAreRefused) {
+  constexpr float kHuge = 3e38f, kNaN = std::numeric_limits<float>::quiet_NaN();
+  constexpr size_t kVocab = 6;
+  TinyModel tiny = chain_model({{1, 2}, {2, 3}, {3, 4}}, kVocab);
+  const HostTensor good = tiny.parameters.at("model/decoder/lm_head/weight");
+  // What stands behind token 3 is multiplied by more than 1.
+  const auto refusal = [&](const std::vector<float>& behind_3, double temperature = 0) {
+    HostTensor& head = tiny.parameters.at("model/decoder/lm_head/weight");
+    head = good;
+    for (size_t i = 0; i < behind_3.size(); ++i) head.values<float>()[i * kVocab + 3] = behind_3[i];
+    const GenerateOptions options{.sampling = {.temperature = temperature}, .max_tokens = 5};
+    return error_of<Error>([&] { generate(tiny, {{1}}, options); });
+  };
+  const std::vector<float> all_below(kVocab, -kHuge);
+  EXPECT_EQ(refusal({kHuge}),
+            "prompt 1, new token 3: expected finite logits, got NaN or infinity; the model's "
+            "parameters are finite, what it computes of them is not");
+  EXPECT_THAT(refusal(all_below), HasSubstr("new token 3: expected finite logits"));
+  EXPECT_THAT(refusal({0, kNaN}), HasSubstr("new token 1: expected finite logits"));
+  EXPECT_THAT(refusal({0, kNaN}, 1), HasSubstr("new token 1: expected finite logits"));
+  EXPECT_EQ(refusal({-kHuge}), "no error") << "a token that may not come";
+  refusal({kHuge});
+  const auto rows = generate(tiny, {{1}, {5}}, {.max_tokens = 5, .end_tokens = {3}}).rows;
+  EXPECT_THAT(rows[0].tokens, ElementsAre(2));
+  EXPECT_THAT(rows[1].tokens, ElementsAre(0, 0, 0, 0, 0));
+}
+
 TEST_F(GeneratorTest, TheComputeDtypeIsThatOfTheForwardPass) {
   for (const Child<Block>& layers :
        {Child<Block>(Stacked::Config{.num_layers = 2, .layer = tiny_layer()}),
@@ -291,6 +319,9 @@ TEST_F(GeneratorTest, LengthBucketsArePowersOfTwoUpToTheContext) {
   EXPECT_EQ(length_bucket(17, {}), 32);
   EXPECT_EQ(length_bucket(17, 20), 20);
   EXPECT_EQ(length_bucket(3, 12), 12);
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  EXPECT_EQ(length_bucket(kMost, {}), kMost) << "positions are i32";
+  EXPECT_EQ(length_bucket(kMost - 1, std::numeric_limits<int64_t>::max()), kMost);
 }
 
 TEST_F(GeneratorTest, MistakesAreNamed) {
@@ -299,6 +330,9 @@ TEST_F(GeneratorTest, MistakesAreNamed) {
   EXPECT_EQ(error(tiny, {{}}, {}), "prompt: expected at least one token, got none");
   EXPECT_EQ(error(tiny, {{4}}, {.max_tokens = 0}), "max_tokens: must be at least 1, got 0");
   EXPECT_EQ(error(tiny, {{4}}, {.max_tokens = std::numeric_limits<int64_t>::max()}),
+            "max_tokens: expected at most 2147483646 behind this prompt, got 9223372036854775807");
+  EXPECT_EQ(error(tiny, {{4}}, {.max_tokens = std::numeric_limits<int64_t>::max()},
+                  {.context_len = std::numeric_limits<int64_t>::max()}),
             "max_tokens: expected at most 2147483646 behind this prompt, got 9223372036854775807");
   EXPECT_THAT(error(tiny, {{4}}, {.sampling = {.temperature = 1, .top_k = -2}}),
               HasSubstr("top_k: must be at least 1, got -2"));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -93,6 +94,16 @@ RunEvaluation evaluate_run(const EvalRunOptions& options) {
   return {saved.step, options.data,
           evaluate_input(*input, *executable, program, *runtime, parameters).value(),
           input->facts(), resolved.report};
+}
+
+void check_finite(const RunEvaluation& evaluation) {
+  for (const auto& [name, value] : evaluation.result.metrics) {
+    if (std::isfinite(value)) continue;
+    throw Error(fmt::format("{} after step {}: expected finite metrics, got {} = {}; the model's "
+                            "parameters are finite, what it computes of them is not",
+                            evaluation.data, evaluation.step, name, value),
+                ExitCode::kValidationFailed);
+  }
 }
 
 std::string to_text(const RunEvaluation& evaluation) {

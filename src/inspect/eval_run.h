@@ -43,6 +43,9 @@ struct RunEvaluation {
 /// DataError for bad text, StorageError for damaged checkpoints.
 RunEvaluation evaluate_run(const EvalRunOptions& options);
 
+/// Throws Error with kValidationFailed naming a metric that is NaN or infinite.
+void check_finite(const RunEvaluation& evaluation);
+
 std::string to_text(const RunEvaluation& evaluation);
 /// {step, data, num_files, num_skipped, skipped: {reason: count}, num_targets, num_bytes,
 /// byte_entropy_bits, metrics: {loss, ...}}; byte_entropy_bits is null where it is not known.

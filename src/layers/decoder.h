@@ -13,6 +13,9 @@
 
 namespace axle {
 
+/// Positions are i32.
+using NumPositions = Ranged<int64_t, Bounds{.min = 1, .max = 2147483647}>;
+
 /// ids_BT -> head(output_norm(layers(emb(ids)))).
 ///
 /// Shapes: ids_BT integers -> logits_BTV, dtype of the parameters.
@@ -31,7 +34,7 @@ class Decoder final
     /// Number of token ids.
     Required<Positive<int64_t>> vocab_size = REQUIRED;
     /// The longest text; none: not checked.
-    std::optional<Positive<int64_t>> max_seq_len = {};
+    std::optional<NumPositions> max_seq_len = {};
     /// From token ids to vectors.
     Child<TokenEmbedding> emb = Embedding::Config{};
     /// Of the embedded tokens.
@@ -50,7 +53,7 @@ class Decoder final
 
   /// logits_BV of the last token of each row (MixerContext::last).
   Tensor next_logits(const Tensor& ids_BT, const MixerContext& context);
-  std::optional<Positive<int64_t>> max_seq_len() const { return max_seq_len_; }
+  std::optional<int64_t> max_seq_len() const { return max_seq_len_; }
   int64_t vocab_size() const { return vocab_size_; }
 
  protected:
@@ -61,7 +64,7 @@ class Decoder final
   Tensor head(const Tensor& x);
 
   int64_t vocab_size_;
-  std::optional<Positive<int64_t>> max_seq_len_;
+  std::optional<int64_t> max_seq_len_;
   Handle<TokenEmbedding> emb_;
   std::optional<Handle<Dropout>> dropout_;
   Handle<Block> layers_;

@@ -1,5 +1,6 @@
 #include "layers/fused_grouped_qkv.h"
 
+#include "base/checked.h"
 #include "config/register.h"
 #include "ops/slice.h"
 
@@ -11,7 +12,7 @@ FusedGroupedQKV::FusedGroupedQKV(const Config& cfg, const Dims& dims, const Scop
       num_kv_heads_(dims.num_kv_heads),
       proj_(child("proj", cfg.proj,
                   {.model_dim = dims.model_dim,
-                   .num_heads = num_heads_ + 2 * num_kv_heads_,
+                   .num_heads = saturating_sum(num_heads_, saturating_product(2, num_kv_heads_)),
                    .head_dim = dims.head_dim})) {}
 
 QKVTensors FusedGroupedQKV::forward(const Tensor& x_BTD, const std::optional<Tensor>&) {

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "layers/fused_grouped_qkv.h"
 #include "layers/fused_qkv.h"
 #include "layers/rope.h"
@@ -56,6 +58,16 @@ TEST(FusedGroupedQKV, SplitsHeads) {
   EXPECT_EQ(out[0].shape(), (Shape{2, 3, 4, 4}));
   EXPECT_EQ(out[1].shape(), (Shape{2, 3, 2, 4}));
   EXPECT_EQ(out[2].shape(), (Shape{2, 3, 2, 4}));
+}
+
+TEST(FusedGroupedQKV, RefusesMoreHeadsThanFit) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  for (const int64_t heads : {kMost, kMost / 3 + 1})
+    EXPECT_ERROR(
+        build_for_test<FusedGroupedQKV>(
+            {}, {.model_dim = 8, .num_heads = heads, .num_kv_heads = heads, .head_dim = 4}),
+        "fused_grouped_qkv.proj.weight: f32[8, 9223372036854775807, 4] takes 1.2e+21 "
+        "bytes, more than any machine has; lower its dims");
 }
 
 TEST(RoPE, TurnsPairsByPositionTimesFrequency) {

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <limits>
+
 #include "base/error.h"
 #include "config/missing.h"
 #include "learn/clip_by_global_norm.h"
 #include "learn/polynomial_schedule.h"
 #include "learn/sgd.h"
 #include "learn/test_program_test.h"
+#include "testing/error_of.h"
 
 namespace axle {
 namespace {
@@ -282,6 +285,43 @@ TEST(Schedules, ThatDoNotFitTheirRunAreNamed) {
                 ::testing::HasSubstr(": 0 from step "));
   }
   EXPECT_EQ(early(Polynomial{.end_step = 10, .end_value = 1}, 1000), "");  // a warm-up
+}
+
+TEST(Schedules, RangesHoldAtEveryStepWhereAScheduleTurns) {
+  const auto refusal = [](Schedule decay, std::optional<int64_t> run_steps = {}) {
+    Learner::Config config{.optimizer = Sgd::Config{.learning_rate = ConstantRate{.value = 1}},
+                           .ema = ParamEma{.decay = std::move(decay)}};
+    const Tree<ParamSpec> specs = specs_of(example_params());
+    return error_of([&] { Learner(config, {specs, run_steps}, {.path = "learner"}); });
+  };
+  EXPECT_EQ(refusal(Polynomial{.begin_value = 0.5, .end_step = 100, .end_value = 1.5}),
+            "learner.ema.decay: expected a number from 0 to 1 at step 99, got 1.4900000095367432");
+  EXPECT_THAT(refusal(Polynomial{.begin_step = 50, .begin_value = 1.5, .end_step = 100}),
+              HasSubstr("at step 1, got 1.5"));
+  EXPECT_THAT(refusal(ConstantWithWarmup{.peak = 1.5, .warmup_steps = 10}),
+              HasSubstr("at step 9, got "));
+  EXPECT_THAT(refusal(LinearWithWarmup{.peak = 0.9, .warmup_steps = 10, .end = 1.5}, 100),
+              HasSubstr("at step 55, got 1.2"));
+  EXPECT_THAT(refusal(Polynomial{.end_step = 1'000'000'000'000, .end_value = 1000}),
+              HasSubstr("at step 1073741824, got 1.07"));
+  EXPECT_THAT(refusal(LinearWithWarmup{.peak = 1.5, .warmup_steps = 10, .begin = 1.0}, 100),
+              HasSubstr("learner.ema.decay: expected "));
+  EXPECT_THAT(refusal(Polynomial{.end_step = 100, .end_value = 1, .power = -1}),
+              HasSubstr("at step "))
+      << "infinite before its end";
+  for (const double begin : {0.1, 0.3, 0.7, 0.9, 0.99, 0.999})  // their sums round up, or down
+    EXPECT_EQ(refusal(Polynomial{.begin_value = begin, .end_step = 100, .end_value = 1}),
+              "no error");
+  EXPECT_EQ(refusal(CosineWithWarmup{.peak = 1.0, .warmup_steps = 10}, 100), "no error");
+}
+
+TEST(Schedules, TheLongestWarmupIsTied) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  Learner::Config config{.optimizer = Sgd::Config{.learning_rate = CosineWithWarmup{
+                                                      .peak = 1.0, .warmup_steps = kMost}}};
+  tie_to_run(config, 10);
+  const auto& rate = config.optimizer.get_if<Sgd>()->learning_rate;
+  EXPECT_EQ(*rate.functor().get_if<CosineWithWarmup>()->max_step, kMost);
 }
 
 TEST(Schedules, NoWarmup) {

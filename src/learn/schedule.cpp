@@ -2,6 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "base/checked.h"
 #include "base/error.h"
 #include "config/register.h"
 #include "config/walk.h"
@@ -74,7 +81,7 @@ void tie_to_run(ConfigRef root, int64_t run_steps) {
     auto* const end = field_of<std::optional<Positive<int64_t>>>(*held, "max_step");
     if (!end || *end) return;
     const auto* const warmup = field_of<NonNegative<int64_t>>(*held, "warmup_steps");
-    *end = std::max(run_steps, (warmup ? int64_t{*warmup} : 0) + 1);
+    *end = std::max(run_steps, saturating_sum(warmup ? int64_t{*warmup} : 0, 1));
   });
 }
 
@@ -93,6 +100,35 @@ std::vector<std::string> schedules_that_miss_the_run(ConfigRef root, int64_t run
   return out;
 }
 
+namespace {
+
+// Where a schedule may turn: at its first step, around those that its fields name and between them,
+// and at the last that a run can have.
+std::set<int32_t> probing_steps(const Schedule& schedule) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  std::set<int64_t> turns = {1, kMost};
+  if (schedule.functor()) {
+    walk(ConfigView(schedule.functor()), [&](const std::string& path, const Slot& slot) {
+      const Slot field = peel(slot);
+      const bool is_integer =
+          field.ops->kind == FieldKind::kLeaf && field.ops->leaf == LeafKind::kInteger;
+      if (is_integer && (path.ends_with("_step") || path.ends_with("_steps")))
+        turns.insert(
+            static_cast<int64_t>(std::clamp(field.ops->number(field.at), 1.0, 1.0 * kMost)));
+    });
+  }
+  std::set<int32_t> out;
+  int64_t before = 1;
+  for (const int64_t turn : turns) {
+    for (const int64_t step : {before + (turn - before) / 2, turn - 1, turn, turn + 1})
+      out.insert(static_cast<int32_t>(std::clamp<int64_t>(step, 1, kMost)));
+    before = turn;
+  }
+  return out;
+}
+
+}  // namespace
+
 Tensor ConstantRate::operator()(const Step&) const { return scalar(value); }
 
 void check_schedule(const Schedule& schedule, std::string_view where, const Bounds& bounds) {
@@ -108,10 +144,21 @@ void check_schedule(const Schedule& schedule, std::string_view where, const Boun
     throw ConfigError(
         fmt::format("{}: a schedule must give an f32 scalar, got {}", where, to_text(type)));
   }
-  const double first = evaluate(*graph, {HostTensor(Shape{}, {int32_t{1}})})[0].at(0);
-  if (!bounds.contain(first)) {
-    throw ConfigError(fmt::format("{}: expected {} at step 1, got {}", where,
-                                  range_text(bounds, LeafKind::kNumber), first));
+  std::map<int32_t, double> values;
+  double largest = 0;
+  for (const int32_t step : probing_steps(schedule)) {
+    const double value = evaluate(*graph, {HostTensor(Shape{}, {step})})[0].at(0);
+    values[step] = value;
+    largest = std::max(largest, std::abs(value));
+  }
+  // A sum in f32 may miss the end that it is made for.
+  const double rounding = 4.0 * std::numeric_limits<float>::epsilon() * largest;
+  for (const auto& [step, value] : values) {
+    if (bounds.contain(value) || bounds.contain(value - rounding) ||
+        bounds.contain(value + rounding))
+      continue;
+    throw ConfigError(fmt::format("{}: expected {} at step {}, got {}", where,
+                                  range_text(bounds, LeafKind::kNumber), step, value));
   }
 }
 

@@ -28,7 +28,7 @@ pcre2_match_context* limits() {
 
 }  // namespace
 
-Regex::Regex(std::string_view pattern) {
+Regex::Regex(std::string_view pattern) : pattern_(pattern) {
   int error = 0;
   size_t at = 0;
   pcre2_code* code = pcre2_compile(units(pattern), pattern.size(), 0, &error, &at, nullptr);
@@ -47,7 +47,13 @@ std::optional<std::vector<std::string>> Regex::run(std::string_view text, uint32
   const std::unique_ptr<pcre2_match_data, void (*)(pcre2_match_data*)> found(
       pcre2_match_data_create_from_pattern(code, nullptr), &pcre2_match_data_free);
   const int groups = pcre2_match(code, units(text), text.size(), 0, options, found.get(), limits());
-  if (groups <= 0) return std::nullopt;
+  if (groups == PCRE2_ERROR_NOMATCH) return std::nullopt;
+  if (groups < 0) {
+    throw ConfigError(fmt::format(
+        "expected a regular expression that {} steps decide, got '{}' for '{}'; write it without "
+        "repeated repetitions",
+        kMaxSteps, printable(pattern_), printable(text)));
+  }
   const size_t* ends = pcre2_get_ovector_pointer(found.get());
   std::vector<std::string> out(pcre2_get_ovector_count(found.get()));
   for (size_t i = 0; i < static_cast<size_t>(groups); ++i) {

@@ -15,13 +15,14 @@ class Regex {
   explicit Regex(std::string_view pattern);
 
   /// The groups, the whole match first, a group that did not take part empty; none where the whole
-  /// of `text` does not fit, or where that is not known after a million steps.
+  /// of `text` does not fit. Throws ConfigError where that is not known after a million steps.
   std::optional<std::vector<std::string>> match(std::string_view text) const;
   /// The same for the first part of `text` that fits.
   std::optional<std::vector<std::string>> search(std::string_view text) const;
 
  private:
   std::optional<std::vector<std::string>> run(std::string_view text, uint32_t options) const;
+  std::string pattern_;
   std::shared_ptr<void> code_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/utf8.h"
+
 namespace axle::cli {
 
 bool is_path(const CLI::Option& option) {
@@ -9,6 +11,10 @@ bool is_path(const CLI::Option& option) {
       option.get_positional() ? option.get_single_name() : option.get_type_name();
   return type == "DIR" || type == "FILE" || type == "PATH" || type.ends_with(".yaml") ||
          type.ends_with(".safetensors");
+}
+
+std::string utf8_problem(const std::string& path) {
+  return find_invalid_utf8(path) ? "expected UTF-8, got '" + printable(path) + "'" : std::string();
 }
 
 void refuse_empty_paths(CLI::App& app) {

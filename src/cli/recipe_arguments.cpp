@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "cli/path_options.h"
 #include "config/yaml.h"
 #include "io/file.h"
 
@@ -19,9 +20,11 @@ ConfigText read_config(const std::string& path) {
 }
 
 // Runs while parsing, flag by flag: that keeps their order.
-void add_flag(CLI::App& app, const char* flag, const char* value, const char* help,
-              const std::function<void(const std::string&)>& take) {
-  app.add_option_function<std::string>(flag, take, help)->type_name(value)->trigger_on_parse();
+CLI::Option* add_flag(CLI::App& app, const char* flag, const char* value, const char* help,
+                      const std::function<void(const std::string&)>& take) {
+  return app.add_option_function<std::string>(flag, take, help)
+      ->type_name(value)
+      ->trigger_on_parse();
 }
 
 SetField parse_set(const char* flag, const std::string& prefix, const std::string& text) {
@@ -46,7 +49,7 @@ void RecipeArguments::add_to(CLI::App& app) {
   auto& edits = request_.edits;
   const auto add = [&](const char* flag, const char* value, const char* help,
                        const std::function<void(const std::string&)>& take) {
-    add_flag(app, flag, value, help, take);
+    return add_flag(app, flag, value, help, take);
   };
   app.add_option("RECIPE", request_.recipe,
                  "Name of a recipe (axle config list), unless a file names one")
@@ -66,7 +69,8 @@ void RecipeArguments::add_to(CLI::App& app) {
     edits.push_back(SetField{"seed", v});
   });
   add("--data", "PATH", "A file or folder of UTF-8 text, or 'synthetic': seeded tokens, no file",
-      [&](const std::string& v) { edits.push_back(UseData{v}); });
+      [&](const std::string& v) { edits.push_back(UseData{v}); })
+      ->check(utf8_problem);
   add("--on", "TARGET",
       "Machine that mesh rules match: gpu-H100-8, tpu-v5p-512, tpu:v5p:4x8x8, gpu:h100:32x8, cpu:8 "
       "(default: this machine; compile needs one)",

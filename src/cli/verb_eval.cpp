@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/report.h"
+#include "cli/path_options.h"
 #include "cli/recipe_arguments.h"
 #include "cli/runtime_arguments.h"
 #include "cli/verb.h"
@@ -24,7 +25,8 @@ void add(CLI::App& app, EvalOptions& options, Output& out) {
       ->type_name("DIR");
   app.add_option("--data", options.data, "A file or folder of UTF-8 text, or 'synthetic'")
       ->required()
-      ->type_name("PATH");
+      ->type_name("PATH")
+      ->check(utf8_problem);
   app.add_flag("--ema", options.average, "Take the averaged parameters");
   add_set_to(app, options.edits);
   options.runtime.add_to(app);

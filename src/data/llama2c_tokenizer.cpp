@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstring>
 #include <queue>
 
@@ -73,7 +74,12 @@ Llama2cTokenizer::Llama2cTokenizer(const Config& cfg, const Dims&, const Scope& 
   Cursor cursor(bytes, path);
   cursor.number<int32_t>();  // the longest piece: of use to C alone
   while (!cursor.at_end()) {
-    scores_.push_back(cursor.number<float>());
+    const auto score = cursor.number<float>();
+    if (!std::isfinite(score)) {
+      throw DataError(fmt::format("{}: expected finite scores, got {} for piece {}", path, score,
+                                  scores_.size()));
+    }
+    scores_.push_back(score);
     // A negative length becomes a huge one, which no file has.
     pieces_.emplace_back(cursor.take(static_cast<uint32_t>(cursor.number<int32_t>())));
   }

@@ -1,8 +1,11 @@
 #include "data/tokenizer.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <random>
 
 #include "base/error.h"
@@ -12,6 +15,7 @@
 #include "data/sentencepiece_tokenizer.h"
 #include "data/stream_decoder.h"
 #include "io/file.h"
+#include "testing/error_of.h"
 #include "testing/little_memory.h"
 #include "testing/temp_dir.h"
 
@@ -118,6 +122,19 @@ std::string vocabulary(const std::vector<std::pair<std::string, float>>& pieces)
   for (int i = 0; i < 259; ++i) add("<special>", 0);
   for (const auto& [piece, score] : pieces) add(piece, score);
   return out;
+}
+
+TEST(Llama2cVocabulary, ScoresAreFinite) {
+  const TempDir dir;
+  const std::string path = dir / "v";
+  for (const float score : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
+    replace_file(path, vocabulary({{"a", 1}, {"b", score}}));
+    const auto build = [&] {
+      Child<Tokenizer>(Llama2cTokenizer::Config{.path = path}).build({}, kScope);
+    };
+    EXPECT_EQ(error_of<DataError>(build),
+              fmt::format("{}: expected finite scores, got {} for piece 260", path, score));
+  }
 }
 
 // Files that have their size and no more: nobody may read them.

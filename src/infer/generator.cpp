@@ -55,11 +55,10 @@ class Rows {
 
  private:
   [[noreturn]] void fail_not_finite(size_t row) const {
-    throw Error(
-        fmt::format("prompt {}, new token {}: expected finite logits, got NaN or infinity; the "
-                    "model's parameters are finite, what it computes of them is not",
-                    row + 1, rows_[row].tokens.size() + 1),
-        ExitCode::kValidationFailed);
+    throw Error(fmt::format("prompt {}, new token {}: expected finite logits, got NaN or infinity; "
+                            "parameters may each be finite and still too large",
+                            row + 1, rows_[row].tokens.size() + 1),
+                ExitCode::kValidationFailed);
   }
   void close(size_t row, StopReason reason) {
     rows_[row].stop = reason;

@@ -15,7 +15,6 @@
 #include "io/file.h"
 #include "io/file_kind.h"
 #include "recipes/use_data.h"
-#include "runtime/compiler.h"
 #include "runtime/compiler_warnings.h"
 #include "runtime/device_order.h"
 #include "runtime/plugin_end_guard.h"
@@ -145,6 +144,12 @@ LoweredStep lower_step(const Trainer::Config& config, std::string recipe, const 
 }
 
 CompileReport compile_report(const LoweredStep& step, const std::filesystem::path& save) {
+  return compile_report(
+      step, [&] { return make_compiler(step.target); }, save);
+}
+
+CompileReport compile_report(const LoweredStep& step, const MakeCompiler& make,
+                             const std::filesystem::path& save) {
   const Program& program = step.program;
   CompileReport out{.recipe = step.recipe,
                     .target = to_text(step.target),
@@ -165,7 +170,7 @@ CompileReport compile_report(const LoweredStep& step, const std::filesystem::pat
     check_replaceable(save);
   }
   let_plugins_warn();
-  const auto compiler = make_compiler(step.target);
+  const auto compiler = make();
   out.compiler = compiler_text(*compiler);
   const CompileOptions options{.overrides = {step.options.begin(), step.options.end()}};
   const auto start = Clock::now();
@@ -186,13 +191,13 @@ CompileReport compile_report(const LoweredStep& step, const std::filesystem::pat
   out.memory = compiled->memory();
   out.compiler_cost = compiled->cost_analysis();
   std::optional<HloModule> module;
-  if (const std::string optimized = compiled->optimized_program(); !optimized.empty()) {
-    try {
+  try {
+    if (const std::string optimized = compiled->optimized_program(); !optimized.empty()) {
       module = read_hlo_module(optimized);
       read_program(*module, step, compiler->topology(), out);
-    } catch (const Error& error) {
-      out.unreadable = error.what();
     }
+  } catch (const std::exception& error) {  // a bug of ours too: the rest of the report is known
+    out.unreadable = error.what();
   }
   if (!save.empty()) {
     try {

@@ -4,7 +4,9 @@
 
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -18,6 +20,7 @@
 #include "inspect/state_memory.h"
 #include "inspect/step_estimate.h"
 #include "recipes/resolve.h"
+#include "runtime/compiler.h"
 #include "runtime/runtime.h"
 #include "runtime/target.h"
 #include "train/trainer.h"
@@ -96,6 +99,10 @@ struct CompileReport {
 /// DeviceError where the plugin is missing or its compiler refuses the program (kDoesNotCompile),
 /// ConfigError for an option that it does not know.
 CompileReport compile_report(const LoweredStep& step, const std::filesystem::path& save = {});
+/// The same by another compiler than that of the target's platform.
+using MakeCompiler = std::function<std::unique_ptr<Compiler>()>;
+CompileReport compile_report(const LoweredStep& step, const MakeCompiler& make,
+                             const std::filesystem::path& save = {});
 
 /// What a program that compiles ends with: kOk only where it is known to fit. Throws DeviceError
 /// where that is not known.

@@ -99,8 +99,8 @@ RunEvaluation evaluate_run(const EvalRunOptions& options) {
 void check_finite(const RunEvaluation& evaluation) {
   for (const auto& [name, value] : evaluation.result.metrics) {
     if (std::isfinite(value)) continue;
-    throw Error(fmt::format("{} after step {}: expected finite metrics, got {} = {}; the model's "
-                            "parameters are finite, what it computes of them is not",
+    throw Error(fmt::format("{} after step {}: expected finite metrics, got {} = {}; "
+                            "parameters may each be finite and still too large",
                             evaluation.data, evaluation.step, name, value),
                 ExitCode::kValidationFailed);
   }

@@ -1,5 +1,6 @@
 // Embeddings, decoders and language models.
 #include "config/register.h"
+#include "config/set.h"
 #include "layers/causal_lm.h"
 #include "layers/lm_head.h"
 #include "ops/arithmetic.h"
@@ -41,6 +42,13 @@ TEST(Decoder, ChecksTheLength) {
   auto layer = build_for_test<Decoder>(decoder(), {});
   EXPECT_ERROR(layer.run(HostTensor(Type{DType::kI32, {1, 9}})),
                "decoder: at most max_seq_len = 8 positions, got 9");
+}
+
+TEST(Decoder, PositionsAreOf32Bits) {
+  Decoder::Config cfg;
+  set(cfg, "max_seq_len", "2147483647");
+  EXPECT_ERROR(set(cfg, "max_seq_len", "2147483648"),
+               "max_seq_len: expected an integer from 1 to 2147483647, got '2147483648'");
 }
 
 TEST(Decoder, TiedLogitsUseTheEmbedding) {

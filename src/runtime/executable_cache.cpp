@@ -99,9 +99,11 @@ CacheLimits cache_limits() {
 
 std::string plugin_hash(const fs::path& plugin, const fs::path& cache_dir) {
   if (cache_dir.empty()) return sha256_of_file(plugin);
-  const auto changed = fs::last_write_time(plugin).time_since_epoch().count();
-  const auto identity =
-      fmt::format("{}\n{}\n{}\n", plugin.string(), fs::file_size(plugin), changed);
+  std::error_code error;
+  const auto changed = fs::last_write_time(plugin, error).time_since_epoch().count();
+  const auto size = error ? 0 : fs::file_size(plugin, error);
+  if (error) fail_storage(plugin, "look at the plugin", error.value());
+  const auto identity = fmt::format("{}\n{}\n{}\n", plugin.string(), size, changed);
   const auto note = cache_dir / fmt::format("plugin-{:016x}.sha256", xxh3_64(identity));
   const auto note_bytes = static_cast<int64_t>(identity.size()) + 64;
   if (const auto known = read_if_there(note, note_bytes);
@@ -139,6 +141,7 @@ std::string ExecutableCache::key(const Plugin& plugin, const Topology& topology,
   for (const auto& device : topology.devices)
     add("device", fmt::format("{} {}", device.id, device.kind));
   add("flags", environment_variable("XLA_FLAGS"));
+  add("init_args", environment_variable("LIBTPU_INIT_ARGS"));
   if (topology.platform == "cpu") add("host", host_instruction_sets());
   return sha256_hex(parts);
 }

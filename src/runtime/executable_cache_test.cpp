@@ -224,6 +224,12 @@ TEST_F(ExecutableCacheTest, PluginHashIsRememberedUntilTheFileChanges) {
   EXPECT_EQ(plugin_hash(plugin, dir_ / "cache"), sha256_hex("version X"));
 }
 
+TEST_F(ExecutableCacheTest, APluginThatIsGoneIsNamed) {
+  const auto plugin = dir_ / "gone.so";
+  EXPECT_EQ(error_of<StorageError>([&] { plugin_hash(plugin, dir_ / "cache"); }),
+            plugin.string() + ": cannot look at the plugin: No such file or directory");
+}
+
 TEST(HostInstructionSets, AreKnownOnLinux) { EXPECT_NE(host_instruction_sets(), "unknown"); }
 
 }  // namespace

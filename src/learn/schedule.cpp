@@ -102,11 +102,10 @@ std::vector<std::string> schedules_that_miss_the_run(ConfigRef root, int64_t run
 
 namespace {
 
-// Where a schedule may turn: at its first step, around those that its fields name and between them,
-// and at the last that a run can have.
+// Where a schedule may turn: at its first step, around those that its fields name and between them.
 std::set<int32_t> probing_steps(const Schedule& schedule) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-  std::set<int64_t> turns = {1, kMost};
+  std::set<int64_t> turns = {1};
   if (schedule.functor()) {
     walk(ConfigView(schedule.functor()), [&](const std::string& path, const Slot& slot) {
       const Slot field = peel(slot);

@@ -45,9 +45,8 @@ std::vector<std::string> schedules_that_miss_the_run(ConfigRef root, int64_t run
                                                      std::string_view root_name = {});
 
 /// Throws ConfigError, naming the config path `where`, if the schedule's fields do not fit
-/// together, its result is no f32 scalar, or its value is not within `bounds` at step 1, at a step
-/// that an integer field "..._step" or "..._steps" of it names or beside and between those, or at
-/// the largest step.
+/// together, its result is no f32 scalar, or its value is not within `bounds` at step 1, or at a
+/// step that an integer field "..._step" or "..._steps" of it names, beside and between those.
 void check_schedule(const Schedule& schedule, std::string_view where,
                     const Bounds& bounds = {.min = 0});
 

@@ -15,9 +15,10 @@ import sys
 HERE = pathlib.Path(__file__).parent
 GIB = 2**30
 RECIPES = ("fuji-1B-v3", "fuji-7B-v1", "fuji-7B-v2", "fuji-70B-v2")
-# One machine for each rule; the published ones where a rule has one.
+# One machine for each rule; the published ones where a rule has one. A recipe may have rules of its own.
 RULES = ("tpu-v5litepod-256", "tpu-v6e-256", "tpu-v6e-128", "tpu-v5p-16", "gpu-H100-4", "neuron-trn2.48xlarge-1024",
          "cpu:2")
+OWN_RULES = {"fuji-1B-v3": ("tpu-v5p-8",)}
 PUBLISHED = {"fuji-70B-v2": ("tpu-v5p-1024", "gpu-H100-512")}
 NO_REMAT = ("--set", "model.decoder.layers.layer.@remat=none")
 OFFLOAD = ("--set", 'model.decoder.layers.layer.@remat={class: SaveNames, names: [], offload: ["*_proj", attention_output]}')
@@ -29,7 +30,7 @@ def batch(rows):
 
 def rules():
     for recipe in RECIPES:
-        for machine in RULES + PUBLISHED.get(recipe, ("tpu-v5p-512", "gpu-H100-256")):
+        for machine in RULES + OWN_RULES.get(recipe, ()) + PUBLISHED.get(recipe, ("tpu-v5p-512", "gpu-H100-256")):
             yield recipe, machine, ()
 
 
@@ -67,9 +68,11 @@ def compile_one(axle, recipe, target, options):
     command = [axle, "compile", *([recipe] if recipe else []), "--on", target, *options, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     try:
-        return json.loads(done.stdout)
+        report = json.loads(done.stdout)
     except json.JSONDecodeError:
         return {"error": done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit code {done.returncode}"}
+    # A mesh that is refused has a report of the training state alone.
+    return {**report, "error": report["refused"]} if "refused" in report else report
 
 
 def gib(number):
@@ -78,7 +81,7 @@ def gib(number):
 
 def verdict(report):
     if "error" in report:
-        return f"not known: {report['error']}"
+        return ("no: " if report.get("fits") is False else "not known: ") + report["error"]
     headroom = gib(abs(report["headroom_bytes"])) if report["headroom_bytes"] is not None else "an unknown amount"
     if report["fits"] is None:
         return "not known"

@@ -158,29 +158,31 @@ TEST_F(GenerateVerb, AnImportIsEvaluated) {
 
 // Trained where the import does not lie, and from elsewhere gone on with.
 TEST_F(GenerateVerb, AnImportIsTrainedOnWithItsTokenizer) {
-  const std::filesystem::path model = import_tiny_llama(dir_, TinyLlama());
-  std::filesystem::remove(dir_ / "tok.bin");
+  const TempDir dir;
+  const std::filesystem::path model = import_tiny_llama(dir, TinyLlama());
+  std::filesystem::remove(dir / "tok.bin");
   std::string text;
   for (int i = 0; i < 200; ++i) text += "bakeri tilomu ";
-  replace_file(dir_ / "text.txt", text);
-  const Ran trained = run_axle(
-      {"train", "--config", model / "config.yaml", "--init-from", model, "--data",
-       dir_ / "text.txt", "--steps", "1", "--dir", dir_ / "tuned", "--backend", "interpreter",
-       "--set", "input.batch_size=2", "--set", "learner.optimizer.learning_rate=1e-4"});
+  replace_file(dir / "text.txt", text);
+  const Ran trained = run_axle({"train", "--config", model / "config.yaml", "--init-from", model,
+                                "--data", dir / "text.txt", "--steps", "1", "--dir", dir / "tuned",
+                                "--backend", "interpreter", "--set", "input.batch_size=2", "--set",
+                                "learner.optimizer.learning_rate=1e-4"});
   ASSERT_EQ(trained.code, 0) << trained.err;
   const auto before = std::filesystem::current_path();
   std::filesystem::current_path("/");
-  const Ran ran = run({"--from", dir_ / "tuned", "--prompt", "bakeri", "--max-tokens", "2"});
+  const Ran ran = run({"--from", dir / "tuned", "--prompt", "bakeri", "--max-tokens", "2"});
   std::filesystem::current_path(before);
   EXPECT_EQ(ran.code, 0) << ran.err;
 }
 
 // The file of a tokenizer may be given from the current folder.
 TEST_F(GenerateVerb, ARunIsFoundFromOtherFolders) {
-  import_tiny_llama(dir_, TinyLlama());
-  replace_file(dir_ / "text.txt", std::string(5000, 'a'));
+  const TempDir dir;
+  import_tiny_llama(dir, TinyLlama());
+  replace_file(dir / "text.txt", std::string(5000, 'a'));
   const auto before = std::filesystem::current_path();
-  std::filesystem::current_path(dir_.path());
+  std::filesystem::current_path(dir.path());
   const Ran trained =
       run_axle({"train",     "quickstart",
                 "--data",    "text.txt",
@@ -194,7 +196,7 @@ TEST_F(GenerateVerb, ARunIsFoundFromOtherFolders) {
                 "--set",     "input.tokenizer={class: Llama2cTokenizer, path: tok.bin}",
                 "--set",     "evalers={}"});
   std::filesystem::current_path("/");
-  const Ran ran = run({"--from", dir_ / "run", "--prompt", "a", "--max-tokens", "2"});
+  const Ran ran = run({"--from", dir / "run", "--prompt", "a", "--max-tokens", "2"});
   std::filesystem::current_path(before);
   ASSERT_EQ(trained.code, 0) << trained.err;
   EXPECT_EQ(ran.code, 0) << ran.err;

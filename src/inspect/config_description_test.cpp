@@ -99,7 +99,8 @@ TEST(Ranges, AreKeptByEveryNumber) {
     }
     for (const char* text : {"", " 5", "+-5", "0x10", "0x1p3", "1_000", "5,0", "five"})
       EXPECT_THAT(refusal(text), HasSubstr(path + ": expected")) << text;
-    const double inside = bounds.has_max() ? (bounds.min + bounds.max) / 2 : bounds.min + 1;
+    double inside = bounds.has_max() ? (bounds.min + bounds.max) / 2 : bounds.min + 1;
+    if (slot.ops->leaf == LeafKind::kInteger) inside = std::floor(inside);
     if (bounds.has_min()) {
       EXPECT_EQ(refusal(text_of(inside, slot.ops->leaf)), "no error");
       EXPECT_EQ(slot.ops->number(slot.at), inside) << path;

@@ -112,8 +112,9 @@ PartitionSpec restrict(const PartitionSpec& spec, const Shape& shape, const Mesh
   for (size_t d = 0; d < out.dims.size() && d < shape.size(); ++d) {
     int64_t parts = 1;
     std::erase_if(out.dims[d], [&](const std::string& axis) {
-      if (shape[d] % (parts * mesh.size(axis)) != 0) return true;
-      parts = saturating_product(parts, mesh.size(axis));
+      const int64_t more = saturating_product(parts, mesh.size(axis));
+      if (shape[d] % more != 0) return true;
+      parts = more;
       return false;
     });
   }
@@ -141,7 +142,7 @@ void check_partition(std::string_view name, const Shape& shape, const PartitionS
     int64_t parts = 1;
     std::vector<std::string> sizes;
     for (const std::string& axis : own.dims[d]) {
-      parts *= mesh.size(axis);
+      parts = saturating_product(parts, mesh.size(axis));
       sizes.push_back(fmt::format("{}={}", axis, mesh.size(axis)));
     }
     if (shape[d] % parts == 0) continue;

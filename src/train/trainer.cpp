@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <future>
 
@@ -401,6 +402,12 @@ void Trainer::Run::evaluate(bool at_end, const StopWish& stop) {
     progress_->note(fmt::format("eval {} at step {}: {}, {} targets in {:.1f} s", evaler->name(),
                                 step_number_, to_text(*result), result->num_targets,
                                 seconds_since(start)));
+    const auto bad = std::ranges::find_if(
+        result->metrics, [](const auto& metric) { return !std::isfinite(metric.second); });
+    if (bad != result->metrics.end()) {
+      progress_->note(fmt::format("WARNING: eval {} at step {}: {} is not finite", evaler->name(),
+                                  step_number_, bad->first));
+    }
     evaluations_.mark_done(evaler->name(), step_number_);
     clock_.skip();
   }

@@ -95,6 +95,7 @@ TEST_F(TrainerData, DocumentsThatAreLeftOutAreToldAndLogged) {
 }
 
 TEST_F(TrainerData, SoAreThoseOfAnEvaler) {
+  make_directories(dir_ / "val");
   replace_file(dir_ / "val/a.txt", std::string(500, 'a'));
   replace_file(dir_ / "val/b.txt", "not UTF-8: \xff\n");
   replace_file(dir_ / "val/c.jsonl", "{}\n");
@@ -109,7 +110,7 @@ TEST_F(TrainerData, SoAreThoseOfAnEvaler) {
   EXPECT_EQ(ended.code, ExitCode::kOk) << ended.error;
   EXPECT_THAT(ended.out, HasSubstr("data: evalers.val: "));
   EXPECT_THAT(ended.out, HasSubstr("1 not *.txt"));
-  EXPECT_THAT(ended.out, HasSubstr("WARNING: evalers.val.input: 1 document is left out; the "
+  EXPECT_THAT(ended.out, HasSubstr("WARNING: evalers.val.input: 2 documents are left out; the "
                                    "first: "));
 }
 

@@ -46,6 +46,18 @@ TEST_F(TrainerFinite, ANonFiniteStepStopsTheRunAndKeepsTheStateBeforeIt) {
   expect_no_holes(run(), state_of(run()).step);
 }
 
+TEST_F(TrainerFinite, AnEvaluationThatIsNotFiniteIsToldAndCostsNothing) {
+  Trainer::Config config = exploding(1, NonFinite::kStop);
+  config.evalers = config_of(1).evalers;
+  config.learner.get_if<Learner>()->optimizer.get_if<AdamW>()->learning_rate =
+      ConstantRate{.value = 1e15};
+  const Ended ended = train(config);
+  EXPECT_EQ(ended.code, ExitCode::kOk) << ended.error;
+  EXPECT_THAT(ended.out,
+              HasSubstr("WARNING: eval held_out at step 1: cross_entropy is not finite"));
+  EXPECT_EQ(state_of(run()).step, 1);
+}
+
 TEST_F(TrainerFinite, NonFiniteStepsAreSkippedAndCounted) {
   train(exploding(1, NonFinite::kSkip), "one");
   const Ended ended = train(exploding(5, NonFinite::kSkip));

@@ -70,7 +70,7 @@ Attention::Sizes Attention::sizes(const Config& cfg, const Dims& dims) const {
 Attention::Attention(const Config& cfg, const Dims& dims, const Scope& scope)
     : Mixer(scope),
       sizes_(sizes(cfg, dims)),
-      mask_(cfg.mask),
+      mask_(cfg.mask ? cfg.mask->build({}, {.path = scope.path}) : nullptr),
       logit_cap_(cfg.logit_cap),
       qkv_(child("qkv", cfg.qkv,
                  {.model_dim = dims.model_dim,

@@ -25,7 +25,7 @@ namespace axle {
 ///
 /// Shapes: x_BTD f32|bf16 -> y_BTD, dtype of x. Scores and softmax are f32 whatever the dtype of x.
 /// While decoding, the keys are those of the cache up to each query's position, and segment ids are
-/// not looked at; without a mask it cannot decode. Throws ConfigError at construction if
+/// not looked at; without a causal mask it cannot decode. Throws ConfigError at construction if
 /// num_kv_heads does not divide num_heads, or num_heads the model dim where head_dim is none. Remat
 /// names: "q_proj", "k_proj", "v_proj" (after norms, positions and scale) and "attention_output".
 /// Summaries: "max_logit", the largest logit before softmax (scalar, f32).
@@ -47,7 +47,7 @@ class Attention final : public Mixer {
     /// Of each key, over the head dim; none: no norm.
     std::optional<Child<Norm>> key_norm = {};
     /// None: every query sees every key.
-    std::optional<AttentionMask> mask = CausalMask{};
+    std::optional<Child<AttentionMask>> mask = CausalMask::Config{};
     /// Logits become cap * tanh(logits / cap).
     std::optional<Positive<double>> logit_cap = {};
     /// Of the probabilities.
@@ -59,7 +59,7 @@ class Attention final : public Mixer {
   };
   Attention(const Config& cfg, const Dims& dims, const Scope& scope);
   // By its cache, which has no keys that come after a query.
-  bool can_decode() const override { return mask_.has_value(); }
+  bool can_decode() const override { return mask_ && mask_->is_causal(); }
 
  protected:
   Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
@@ -75,7 +75,7 @@ class Attention final : public Mixer {
                 const Tensor& visible_BTS);
 
   Sizes sizes_;
-  std::optional<AttentionMask> mask_;
+  std::unique_ptr<AttentionMask> mask_;
   std::optional<double> logit_cap_;
   Handle<QKV> qkv_;
   Handle<HeadOutput> output_;

@@ -15,7 +15,7 @@ Tensor SlidingWindowMask::operator()(const Tensor& query_positions,
                                      const Tensor& key_positions) const {
   // Positions are i32: a window that is wider than all of them sees all.
   const Tensor near = query_positions - key_positions <=
-                      std::min<int64_t>(window, std::numeric_limits<int32_t>::max());
+                      std::min<int64_t>(window_, std::numeric_limits<int32_t>::max());
   return (query_positions >= key_positions) & near;
 }
 

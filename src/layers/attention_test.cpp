@@ -29,7 +29,7 @@ AXLE_LAYER_LAWS(Attention, {.model_dim = 8},
                    .qkv = RoPE::Config{},
                    .query_norm = RMSNorm::Config{},
                    .key_norm = RMSNorm::Config{},
-                   .mask = SlidingWindowMask{.window = 1},
+                   .mask = SlidingWindowMask::Config{.window = 1},
                    .logit_cap = 2,
                    .dropout = Dropout::Config{.rate = 0.5}}},
                  {"no_mask", {.num_heads = 2, .mask = std::nullopt}}})
@@ -80,16 +80,21 @@ TEST(Attention, SegmentsDoNotSeeEachOther) {
 }
 
 /// A mask that hides everything.
-struct SeesNothing {
-  Tensor operator()(const Tensor& query_positions, const Tensor& key_positions) const {
+class SeesNothing final : public AttentionMask {
+ public:
+  struct Config {
+    AXLE_CONFIG(SeesNothing)
+  };
+  SeesNothing(const Config&, const Dims&, const Scope&) {}
+  Tensor operator()(const Tensor& query_positions, const Tensor& key_positions) const override {
     return (query_positions < key_positions) & (query_positions > key_positions);
   }
-  AXLE_CONFIG(SeesNothing)
 };
 AXLE_REGISTER(SeesNothing)
 
 TEST(Attention, QueriesThatSeeNothingGiveTheMeanOfAllValues) {
-  auto layer = build_for_test<Attention>({.num_heads = 2, .mask = SeesNothing{}}, {.model_dim = 4});
+  auto layer =
+      build_for_test<Attention>({.num_heads = 2, .mask = SeesNothing::Config{}}, {.model_dim = 4});
   auto open = build_for_test<Attention>({.num_heads = 2, .mask = std::nullopt}, {.model_dim = 4});
   open.set_all(layer.parameters());
   HostTensor weight = layer.parameter("qkv/weight");

@@ -83,7 +83,7 @@ std::vector<AxlearnFixture> attention_fixtures() {
       attention("sliding_window", {.num_heads = 4,
                                    .qkv = kSeparate,
                                    .output = kBiasedOut,
-                                   .mask = SlidingWindowMask{.window = 4}}),
+                                   .mask = SlidingWindowMask::Config{.window = 4}}),
       attention("mha_rope_segments", {.num_heads = 4,
                                       .qkv = RoPE::Config{.inner = FusedQKV::Config{.bias = true}},
                                       .output = kBiasedOut}),

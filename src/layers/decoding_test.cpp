@@ -4,6 +4,8 @@
 #include "layers/fused_grouped_qkv.h"
 #include "layers/rope.h"
 #include "layers/stacked.h"
+#include "ops/bitwise.h"
+#include "ops/compare.h"
 #include "ops/slice.h"
 #include "testing/error_of.h"
 #include "testing/layer_test.h"
@@ -17,7 +19,7 @@ using testing::TestLayer;
 
 constexpr int64_t kBatch = 2, kLength = 6, kVocab = 11;
 
-TransformerLayer::Config layer(AttentionMask mask) {
+TransformerLayer::Config layer(Child<AttentionMask> mask) {
   return {.attention =
               PreNorm::Config{
                   .body = Attention::Config{.num_heads = 4,
@@ -141,10 +143,23 @@ class ForgetfulShift final : public Mixer {
 };
 AXLE_REGISTER(ForgetfulShift)
 
+/// Every query sees the first three keys, and those up to its own position. Says nothing about it.
+class SeesPrefix final : public AttentionMask {
+ public:
+  struct Config {
+    AXLE_CONFIG(SeesPrefix)
+  };
+  SeesPrefix(const Config&, const Dims&, const Scope&) {}
+  Tensor operator()(const Tensor& query_positions, const Tensor& key_positions) const override {
+    return (query_positions >= key_positions) | (key_positions < 3);
+  }
+};
+AXLE_REGISTER(SeesPrefix)
+
 // Each of them would give other text than the model that was trained, without a word.
 TEST(DecodingIsRefused, OfLayersThatMayLookAtOtherPositions) {
   const auto error = [](Child<Mixer> body, const std::string& method) {
-    TransformerLayer::Config block = layer(CausalMask{});
+    TransformerLayer::Config block = layer(CausalMask::Config{});
     block.attention = PreNorm::Config{.body = std::move(body)};
     TestLayer<CausalLM> lm(model(Repeat::Config{.num_layers = 2, .layer = block}), {});
     const Tree<HostTensor> inputs{{"batch/input_ids", HostTensor::zeros({1, 2}, DType::kI32)}};
@@ -160,14 +175,17 @@ TEST(DecodingIsRefused, OfLayersThatMayLookAtOtherPositions) {
   for (const char* method : {"logits", "next_logits"}) {
     EXPECT_EQ(error(ForgetfulShift::Config{}, method), expected);
     EXPECT_EQ(error(Attention::Config{.num_heads = 4, .mask = std::nullopt}, method), expected);
+    EXPECT_EQ(error(Attention::Config{.num_heads = 4, .mask = SeesPrefix::Config{}}, method),
+              expected);
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Layers, Decoding,
-    ::testing::Values(Child<Block>(Repeat::Config{.num_layers = 2, .layer = layer(CausalMask{})}),
-                      Child<Block>(Stacked::Config{
-                          .num_layers = 2, .layer = layer(SlidingWindowMask{.window = 2})})));
+    ::testing::Values(
+        Child<Block>(Repeat::Config{.num_layers = 2, .layer = layer(CausalMask::Config{})}),
+        Child<Block>(Stacked::Config{.num_layers = 2,
+                                     .layer = layer(SlidingWindowMask::Config{.window = 2})})));
 
 }  // namespace
 }  // namespace axle

@@ -81,7 +81,7 @@ TEST_F(LayersOnPlugin, AttentionWithAllOptions) {
                               .qkv = RoPE::Config{.inner = SeparateQKV::Config{}},
                               .query_norm = RMSNorm::Config{},
                               .key_norm = RMSNorm::Config{},
-                              .mask = SlidingWindowMask{.window = 2},
+                              .mask = SlidingWindowMask::Config{.window = 2},
                               .logit_cap = 3};
   expect_same(build_for_test<PostNorm>({.body = cfg}, {.model_dim = 12})
                   .function(testing::LawInputs<Mixer>::make({.model_dim = 12})));

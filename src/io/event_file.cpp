@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 
+#include "base/error.h"
 #include "io/proto_wire.h"
 #include "io/tfrecord.h"
 
@@ -95,6 +96,13 @@ void EventFileWriter::text(int64_t step, std::string_view tag, std::string_view 
                   .message(value::kTensor, content)
                   .message(value::kMetadata, plugin_metadata("text", metadata::kDataClassTensor)));
   file_.write(step_event(step, all));
+}
+
+void EventFileWriter::flush() {
+  file_.sync();
+  if (file_.is_in_place()) return;
+  throw StorageError(fmt::format(
+      "{}: expected the file that is written, got it removed or replaced", path().string()));
 }
 
 }  // namespace axle

@@ -25,8 +25,9 @@ class EventFileWriter {
   }
   /// Shown under "Text", as Markdown.
   void text(int64_t step, std::string_view tag, std::string_view markdown);
-  /// Waits until all events are on the disk; readers see them before that.
-  void flush() { file_.sync(); }
+  /// Waits until all events are on the disk; readers see them before that. Throws StorageError also
+  /// where the file was removed or replaced.
+  void flush();
   const std::filesystem::path& path() const { return file_.path(); }
 
  private:

@@ -8,12 +8,14 @@
 #include <map>
 
 #include "io/tfrecord.h"
+#include "testing/error_of.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 // A reader of the wire format that shares nothing with the writer: field -> raw values in their
@@ -103,6 +105,18 @@ TEST(EventFile, WritersOfOneProcessDoNotShareAFile) {
   const TempDir dir;
   const EventFileWriter a(dir.path()), b(dir.path());
   EXPECT_NE(a.path(), b.path());
+}
+
+// What is written from then on would reach nobody.
+TEST(EventFile, ARemovedFileIsToldByFlush) {
+  const TempDir dir;
+  EventFileWriter writer(dir.path());
+  writer.scalar(1, "loss", 2.5);
+  EXPECT_NO_THROW(writer.flush());
+  std::filesystem::remove(writer.path());
+  writer.scalar(2, "loss", 2.4);
+  EXPECT_THAT(error_of<StorageError>([&] { writer.flush(); }),
+              HasSubstr(writer.path().filename().string() + ": expected the file that is written"));
 }
 
 }  // namespace

@@ -66,17 +66,17 @@ struct Merge {
 
 }  // namespace
 
-Llama2cTokenizer::Llama2cTokenizer(const Config& cfg, const Dims&, const Scope& scope) {
-  const std::string& path = cfg.path.get();
-  const std::string bytes = read_data_file(path, fmt::format("{}.path", scope.path));
+Llama2cTokenizer::Llama2cTokenizer(const Config& cfg, const Dims&, const Scope& scope)
+    : path_(cfg.path.get()) {
+  const std::string bytes = read_data_file(path_, fmt::format("{}.path", scope.path));
   constexpr int64_t kMemoryPerByte = 16;  // of pieces of one byte, which take nine here
-  check_host_room(path, "its pieces", kMemoryPerByte * static_cast<int64_t>(bytes.size()));
-  Cursor cursor(bytes, path);
+  check_host_room(path_, "its pieces", kMemoryPerByte * static_cast<int64_t>(bytes.size()));
+  Cursor cursor(bytes, path_);
   cursor.number<int32_t>();  // the longest piece: of use to C alone
   while (!cursor.at_end()) {
     const auto score = cursor.number<float>();
     if (!std::isfinite(score)) {
-      throw DataError(fmt::format("{}: expected finite scores, got {} for piece {}", path, score,
+      throw DataError(fmt::format("{}: expected finite scores, got {} for piece {}", path_, score,
                                   scores_.size()));
     }
     scores_.push_back(score);
@@ -85,7 +85,7 @@ Llama2cTokenizer::Llama2cTokenizer(const Config& cfg, const Dims&, const Scope& 
   }
   if (vocab_size() < kFirstText) {
     throw DataError(fmt::format("{}: expected a llama2.c vocabulary of at least {} pieces, got {}",
-                                path, kFirstText, vocab_size()));
+                                path_, kFirstText, vocab_size()));
   }
   for (int32_t b = 0; b < 256; ++b)
     pieces_[static_cast<size_t>(kFirstByte + b)] = std::string(1, static_cast<char>(b));
@@ -101,6 +101,7 @@ SpecialIds Llama2cTokenizer::special_ids() const { return {.bos = kBos, .eos = k
 
 std::vector<int32_t> Llama2cTokenizer::encode(std::string_view text) const {
   if (text.empty()) return {};
+  check_text_size(path_, text);
   const std::string spaced = " " + std::string(text);
   const std::string_view all = spaced;
   const auto id_of = [&](size_t begin, size_t size) {

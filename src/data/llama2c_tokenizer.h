@@ -34,6 +34,7 @@ class Llama2cTokenizer final : public Tokenizer {
   uint64_t fingerprint() const override { return fingerprint_; }
 
  private:
+  std::string path_;  // for messages
   std::vector<std::string> pieces_;
   std::vector<float> scores_;
   std::unordered_map<std::string_view, int32_t> ids_;  // views into pieces_, text pieces alone

@@ -85,6 +85,7 @@ SpecialIds SentencePieceTokenizer::special_ids() const {
 }
 
 std::vector<int32_t> SentencePieceTokenizer::encode(std::string_view text) const {
+  check_text_size(path_, text);
   std::vector<int> ids;
   const auto status = processor_->Encode({text.data(), text.size()}, &ids);
   if (!status.ok())

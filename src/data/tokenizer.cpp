@@ -1,5 +1,8 @@
 #include "data/tokenizer.h"
 
+#include <fmt/format.h>
+
+#include "base/error.h"
 #include "data/stream_decoder.h"
 
 namespace axle {
@@ -9,6 +12,15 @@ std::string Tokenizer::decode(std::span<const int32_t> ids) const {
   std::string text;
   for (const int32_t id : ids) text += decoder.push(id);
   return text + decoder.finish();
+}
+
+void Tokenizer::check_text_size(std::string_view path, std::string_view text) {
+  constexpr size_t kLimit = size_t{1} << 31;
+  if (text.size() < kLimit) return;
+  throw DataError(
+      fmt::format("{}: expected documents of less than {} bytes, got {}; split them, or say --set "
+                  "input.source.unit=line",
+                  path, kLimit, text.size()));
 }
 
 }  // namespace axle

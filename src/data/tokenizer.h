@@ -46,6 +46,10 @@ class Tokenizer {
 
   /// Valid UTF-8 whatever the ids are: a byte that is none becomes U+FFFD.
   std::string decode(std::span<const int32_t> ids) const;
+
+ protected:
+  /// Throws DataError "<path>: ..." for text of 2 GiB and more: merging encoders count in i32.
+  static void check_text_size(std::string_view path, std::string_view text);
 };
 
 }  // namespace axle

@@ -1,11 +1,13 @@
 // Damaged tokenizer files: an error that names the file, or a tokenizer that works; never a crash.
 #include <gmock/gmock.h>
 #include <sentencepiece_processor.h>
+#include <sys/mman.h>
 
 #include "data/llama2c_tokenizer.h"
 #include "data/sentencepiece_tokenizer.h"
 #include "io/file.h"
 #include "io/proto_reader.h"
+#include "testing/error_of.h"
 #include "testing/mutants.h"
 #include "testing/temp_dir.h"
 #include "testing/trained_tokenizer.h"
@@ -74,7 +76,7 @@ TEST_F(TokenizerFault, APieceThatBeginsWithANul) {
   EXPECT_EQ(num_refused<SentencePieceTokenizer::Config>({model}), 1);
 }
 
-TEST_F(TokenizerFault, Llama2cVocabularies) {
+std::string llama2c_vocabulary() {
   std::string bytes(4, '\0');
   const auto add = [&](const std::string& piece, float score) {
     const auto size = static_cast<int32_t>(piece.size());
@@ -85,7 +87,32 @@ TEST_F(TokenizerFault, Llama2cVocabularies) {
   for (int i = 0; i < 259; ++i) add("<special>", 0);
   for (const char* piece : {" ", "b", "a", "ba", "ke", "\xe7\x8c\xab", " ba", " bake"})
     add(piece, -2);
-  EXPECT_GT(num_refused<Llama2cTokenizer::Config>(mutants(bytes, 1000)), 200);
+  return bytes;
+}
+
+TEST_F(TokenizerFault, Llama2cVocabularies) {
+  EXPECT_GT(num_refused<Llama2cTokenizer::Config>(mutants(llama2c_vocabulary(), 1000)), 200);
+}
+
+// Positions beyond an i32 would be negative ones.
+TEST_F(TokenizerFault, TextOfTwoGibibytes) {
+  constexpr size_t kSize = size_t{1} << 31;
+  void* zeros =
+      ::mmap(nullptr, kSize, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(zeros, MAP_FAILED);
+  const std::string_view text(static_cast<const char*>(zeros), kSize);
+  const auto error = [&](const auto& config, const std::string& file) {
+    FileWriter(path_).write(file);
+    const auto tokenizer = Child<Tokenizer>(config).build({}, {});
+    return error_of<DataError>([&] { tokenizer->encode(text); });
+  };
+  const std::string expected =
+      path_ +
+      ": expected documents of less than 2147483648 bytes, got 2147483648; split them, or "
+      "say --set input.source.unit=line";
+  EXPECT_EQ(error(Llama2cTokenizer::Config{.path = path_}, llama2c_vocabulary()), expected);
+  EXPECT_EQ(error(SentencePieceTokenizer::Config{.path = path_}, trained_bpe()), expected);
+  ::munmap(zeros, kSize);
 }
 
 }  // namespace

@@ -12,34 +12,14 @@
 #include <sstream>
 
 #include "base/exit_code.h"
-#include "cli/run_cli.h"
+#include "cli/run_apart_test.h"
 #include "io/file.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
 namespace {
 
-using Arguments = std::vector<std::string>;
-
 constexpr int kStorage = static_cast<int>(ExitCode::kStorage);
-
-// The end of `axle <arguments>` in a process of its own, after `prepare`: its exit code, or minus
-// the signal that ended it.
-int end_of(Arguments arguments, const std::function<void()>& prepare) {
-  std::fflush(stdout);  // else the child would print it as well
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    arguments.insert(arguments.begin(), "axle");
-    std::vector<char*> argv;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    prepare();
-    ::_exit(run_cli(static_cast<int>(arguments.size()), argv.data()));
-  }
-  int status = 0;
-  ::waitpid(pid, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
 
 void put_in_place(const char* path, std::initializer_list<int> descriptors) {
   const int fd = ::open(path, O_RDWR | O_CLOEXEC);
@@ -53,18 +33,6 @@ void lose_reader() {
   ::dup2(pipe[1], STDOUT_FILENO);
   ::dup2(pipe[1], STDERR_FILENO);
   ::close(pipe[0]);
-}
-
-Arguments tiny_training(const std::string& dir) {
-  Arguments out = {"train", "quickstart", "--backend", "interpreter", "--dir",
-                   dir,     "--data",     "synthetic", "--steps",     "3"};
-  for (const char* field :
-       {"model.decoder.model_dim=8", "model.decoder.layers.num_layers=1",
-        "model.decoder.layers.layer.attention.body.num_heads=2",
-        "model.decoder.layers.layer.attention.body.num_kv_heads=2", "input.seq_len=16",
-        "input.batch_size=2", "log_every_steps=1", "evalers={}"})
-    out.insert(out.end(), {"--set", field});
-  return out;
 }
 
 void expect_whole(const std::filesystem::path& run) {

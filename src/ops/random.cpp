@@ -71,7 +71,11 @@ Tensor fold_in(const Tensor& key, const Tensor& number) {
   if (number.rank() != 0 || !is_integer(number.dtype())) {
     operand_error("random::fold_in", "expected an integer scalar", {number});
   }
-  const auto [first, second] = hash(key, {scalar(0, DType::kU32), astype(number, DType::kU32)});
+  // As the words of a seed: numbers below 2^32 give the same in every dtype.
+  const bool is_wide = number.dtype() == DType::kI64 || number.dtype() == DType::kU64;
+  const Tensor high =
+      is_wide ? astype(astype(number, DType::kU64) >> 32, DType::kU32) : scalar(0, DType::kU32);
+  const auto [first, second] = hash(key, {high, astype(number, DType::kU32)});
   return stack({first, second});
 }
 

@@ -23,7 +23,7 @@ Tensor split(const Tensor& key, int64_t n = 2);
 Values split_each(const Tensor& key, int64_t n = 2);
 /// The key of one of 2^32 numbered children.
 Tensor fold_in(const Tensor& key, uint32_t number);
-/// The same with an integer scalar that is computed.
+/// The same with an integer scalar that is computed; one of 64 bits counts with all of them.
 Tensor fold_in(const Tensor& key, const Tensor& number);
 
 /// `width` (8, 16, 32 or 64) random bits each: u64 for 64, else u32.

@@ -43,6 +43,16 @@ TEST(Random, Keys) {
             words({2}, 2716826189, 292468403));
   EXPECT_EQ(draw(0, [](const Tensor& k) { return random::fold_in(k, scalar(7, DType::kI32)); }),
             words({2}, 2716826189, 292468403));
+  // All bits of a number count; one that fits gives the same in every dtype.
+  const auto folded = [&](const Scalar& number, DType dtype) {
+    return draw(0, [&](const Tensor& k) { return random::fold_in(k, scalar(number, dtype)); });
+  };
+  for (const DType dtype : {DType::kI32, DType::kU32, DType::kI64, DType::kU64})
+    EXPECT_EQ(folded(7, dtype), folded(7, DType::kU32)) << to_text(dtype);
+  for (const DType dtype : {DType::kI64, DType::kU64}) {
+    EXPECT_NE(folded((int64_t{1} << 32) + 7, dtype), folded(7, dtype)) << to_text(dtype);
+    EXPECT_NE(folded((int64_t{1} << 62) + 7, dtype), folded((int64_t{1} << 32) + 7, dtype));
+  }
 }
 
 TEST(Random, Bits) {

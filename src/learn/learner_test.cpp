@@ -285,6 +285,14 @@ TEST(Schedules, ThatDoNotFitTheirRunAreNamed) {
                 ::testing::HasSubstr(": 0 from step "));
   }
   EXPECT_EQ(early(Polynomial{.end_step = 10, .end_value = 1}, 1000), "");  // a warm-up
+  const Exponential falling{.begin_value = 1, .end_step = 100, .end_value = 1e-3};
+  EXPECT_EQ(early(falling, 100), "");
+  EXPECT_EQ(early(falling, 101),
+            "learner.optimizer.learning_rate: at its end from step 100 on, of a run of 101, and "
+            "stays 0.001; set end_step");
+  EXPECT_EQ(early(Exponential{.begin_value = 1e-3, .end_step = 100, .end_value = 1}, 101), "");
+  EXPECT_THAT(early(Polynomial{.begin_value = 1, .end_step = 64, .end_value = 0.2}, 100),
+              ::testing::HasSubstr("at its end from step 64 on, of a run of 100, and stays 0.2"));
 }
 
 TEST(Schedules, RangesHoldAtEveryStepWhereAScheduleTurns) {

@@ -44,6 +44,19 @@ int64_t first_zero(const Schedule& schedule, int64_t run_steps) {
   return high;
 }
 
+std::string ended_text(const Schedule& schedule, int64_t end, int64_t run_steps) {
+  return fmt::format("at its end from step {} on, of a run of {}, and stays {:.4g}", end, run_steps,
+                     value_at(schedule, run_steps));
+}
+
+// Of one that names its last step in any case: what rises to its end is a warm-up.
+std::string why_fallen(const Schedule& schedule, int64_t run_steps) {
+  const auto* const end =
+      schedule.functor() ? field_of<Positive<int64_t>>(schedule.functor(), "end_step") : nullptr;
+  if (!end || *end >= run_steps || value_at(schedule, *end) >= value_at(schedule, 1)) return {};
+  return ended_text(schedule, *end, run_steps) + "; set end_step";
+}
+
 std::string why_early(const Schedule& schedule, int64_t run_steps) {
   constexpr std::string_view kRemedy = "; a schedule without max_step ends with its run";
   const auto* const end = schedule.functor() ? field_of<std::optional<Positive<int64_t>>>(
@@ -58,9 +71,8 @@ std::string why_early(const Schedule& schedule, int64_t run_steps) {
     if (run_steps - zero <= run_steps / kRounded) return {};
     return fmt::format("0 from step {} on, of a run of {}{}", zero, run_steps, kRemedy);
   }
-  if (!end || !*end) return {};
-  return fmt::format("at its end from step {} on, of a run of {}, and stays {:.4g}{}",
-                     int64_t{**end}, run_steps, value_at(schedule, run_steps), kRemedy);
+  if (!end || !*end) return why_fallen(schedule, run_steps);
+  return ended_text(schedule, **end, run_steps).append(kRemedy);
 }
 
 std::string why_late(const Schedule& schedule, int64_t run_steps) {

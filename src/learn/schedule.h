@@ -40,7 +40,8 @@ struct ConstantRate {
 void tie_to_run(ConfigRef root, int64_t run_steps);
 
 /// One line for each schedule below `root` that does not fit its run, as it is after tie_to_run: it
-/// gives 0 or its `max_step` is past before the run ends, or its `warmup_steps` take the whole run.
+/// gives 0, its `max_step` is past or it has fallen to its `end_step` before the run ends, or its
+/// `warmup_steps` take the whole run.
 std::vector<std::string> schedules_that_miss_the_run(ConfigRef root, int64_t run_steps,
                                                      std::string_view root_name = {});
 

@@ -92,6 +92,60 @@ TEST_F(TrainEval, EvalTakesTheFieldsThatItsMessagesName) {
   EXPECT_EQ(evaluate({"--set", "input.nonsense=1"}).code, 2);
 }
 
+// config.yaml is what eval and generate read: it belongs to the checkpoint.
+TEST_F(TrainEval, ACommandThatTrainsNothingLeavesTheConfig) {
+  const std::string text = text_file(), run = dir_ / "run", file = run + "/config.yaml";
+  ASSERT_EQ(run_axle(train(run, text)).code, 0);
+  const std::string before = read_file(file);
+  const std::vector<std::string> changed = {"--force", "--set", "model.z_loss_scale=0.5"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), changed.begin(), changed.end());
+    return run_axle(train(run, text, more));
+  };
+  const Ran finished = with({});
+  EXPECT_EQ(finished.code, 0) << finished.err;
+  EXPECT_EQ(read_file(file), before) << finished.out;
+  EXPECT_NE(with({"--steps", "4", "--executable", dir_ / "missing"}).code, 0);
+  EXPECT_EQ(read_file(file), before) << "the run was refused";
+  const Ran further = with({"--steps", "4"});
+  EXPECT_EQ(further.code, 0) << further.err;
+  EXPECT_THAT(read_file(file), HasSubstr("z_loss_scale: 0.5"));
+}
+
+// An edit that is taken and has no effect would be a number of something else.
+TEST_F(TrainEval, EditsOfEvalHaveTheirEffectOrAreRefused) {
+  const std::string text = text_file(), run = dir_ / "run";
+  ASSERT_EQ(run_axle(train(run, text)).code, 0);
+  const auto evaluate = [&](const std::vector<std::string>& edits, const std::string& data) {
+    std::vector<std::string> arguments = {"eval", "--from",    run,           "--data",
+                                          data,   "--backend", "interpreter", "--json"};
+    for (const std::string& edit : edits) arguments.insert(arguments.end(), {"--set", edit});
+    return run_axle(arguments);
+  };
+  const auto num_targets = [&](const std::vector<std::string>& edits, const std::string& data) {
+    const Ran ran = evaluate(edits, data);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return ran.code == 0 ? nlohmann::json::parse(ran.out)["num_targets"].get<int64_t>() : -1;
+  };
+  const int64_t all = num_targets({}, text), held_out = num_targets({"input.split=held_out"}, text);
+  EXPECT_GT(held_out, 0);
+  EXPECT_LT(held_out, all / 2);
+  // A document that is cut in two has a first token more, which is no label.
+  EXPECT_NEAR(num_targets({"input.split=train"}, text), all - held_out, 1);
+  EXPECT_EQ(num_targets({"input.epochs=2"}, text), 2 * all);
+  EXPECT_EQ(num_targets({"input.num_batches=3", "input.batch_size=4"}, "synthetic"), 3 * 4 * 16);
+  for (const char* edit : {"max_steps=5", "mesh=data=2", "learner=none", "evalers={}",
+                           "checkpointer.keep=1", "writers={}", "log_every_steps=1"}) {
+    const Ran ran = evaluate({edit}, text);
+    EXPECT_EQ(ran.code, 2) << edit;
+    EXPECT_THAT(ran.err, HasSubstr("expected a field that an evaluation reads")) << edit;
+  }
+  EXPECT_NE(evaluate({"compiler_options={nonsense: \"1\"}"}, text).code, 0);
+  const Ran endless = evaluate({"input.epochs=none"}, text);
+  EXPECT_EQ(endless.code, 2);
+  EXPECT_THAT(endless.err, HasSubstr("input: expected an input that ends"));
+}
+
 // What is left out is missing from the number that is reported.
 TEST_F(TrainEval, EvalSaysWhatItLeavesOut) {
   const std::string run = dir_ / "run";

@@ -157,7 +157,7 @@ TEST(CompileReportText, TellsWhatAStepTakesAndSends) {
                               "step\n"));
   EXPECT_THAT(text,
               HasSubstr("\na step takes at least 2.000 s, bound by memory: 2048 tokens/s, MFU "
-                        "at most 25.0 %\n"));
+                        "at most 25.0 % of the bf16 peak\n"));
   EXPECT_THAT(text, HasSubstr("(compute 12.5 ms, memory 25.0 us, fast network 0.000 s, "));
   EXPECT_THAT(text, HasSubstr("all-reduce (for all-gather)"));
   const auto json = to_json(r);

@@ -138,7 +138,8 @@ std::string estimate_text(const CompileReport& r) {
   if (!r.estimate) return "a step takes: not known\n";
   const StepEstimate& e = *r.estimate;
   return fmt::format(
-      "a step takes at least {}, bound by {}: {:.4g} tokens/s, MFU at most {:.1f} %\n"
+      "a step takes at least {}, bound by {}: {:.4g} tokens/s, MFU at most {:.1f} % of the bf16 "
+      "peak\n"
       "  (compute {}, memory {}, fast network {}, slow network {}; {} of the networks with nothing "
       "computed)\n",
       seconds_text(e.seconds), e.bound, e.tokens_per_second, 100 * e.mfu,

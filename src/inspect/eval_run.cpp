@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "config/missing.h"
 #include "config/serialize.h"
 #include "config/walk.h"
@@ -25,29 +27,63 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Resolved read_config(const EvalRunOptions& options) {
-  ResolveRequest request{.files = {{(options.dir / "config.yaml").string(),
-                                    yaml_text(read_model_config(options.dir))}},
-                         .edits = options.edits};
-  request.edits.push_back(UseData{options.data});
-  return resolve_config(request);
-}
-
 constexpr int64_t kBatchSize = 8;  // for imported models, which were made without one
 
 // The training input over all of the text once, in its order.
-Child<Input> whole_text(Trainer::Config config) {
+void take_whole_text(Trainer::Config& config) {
   for_each_config<TextInput>(config.input, [](const std::string&, TextInput::Config& input) {
     input.split = Split::kAll;
     input.shuffle = Shuffle::kNone;
     input.epochs = 1;
     if (!input.batch_size.has_value()) input.batch_size = kBatchSize;
   });
+}
+
+void complete_synthetic(Trainer::Config& config) {
   for_each_config<SyntheticInput>(config.input,
                                   [](const std::string&, SyntheticInput::Config& input) {
-                                    input.num_batches = kSyntheticEvalBatches;
+                                    if (!input.num_batches)
+                                      input.num_batches = kSyntheticEvalBatches;
+                                    if (!input.batch_size.has_value())
+                                      input.batch_size = kBatchSize;
                                   });
-  return config.input;
+}
+
+// What an evaluation leaves alone would be set in vain.
+void check_is_read(const std::string& path) {
+  static const std::vector<std::string> kRead = {
+      "batch_partition", "compiler_options", "compute_dtype", "input", "model", "seed"};
+  if (std::ranges::count(kRead, path.substr(0, path.find_first_of(".[")))) return;
+  throw ConfigError(fmt::format(
+      "--set {}: expected a field that an evaluation reads (of {}), got one of training{}", path,
+      join(kRead, ", "), path == "mesh" ? "; say --mesh" : ""));
+}
+
+// The run's config, its input over all of the text, then the edits. A class that an edit puts in
+// the input's place by its name alone is put there first.
+Resolved read_config(const EvalRunOptions& options) {
+  Json document = read_model_config(options.dir);
+  if (document.is_object()) document.erase("evalers");  // they would have to agree with the input
+  ResolveRequest request{.files = {{(options.dir / "config.yaml").string(), yaml_text(document)}}};
+  std::vector<Edit> later;
+  for (const Edit& edit : options.edits) {
+    const auto* const field = std::get_if<SetField>(&edit);
+    if (field) check_is_read(field->path);
+    const bool names_input =
+        field && field->path == "input" && field->text.find('{') == std::string::npos;
+    (names_input ? request.edits : later).push_back(edit);
+  }
+  const bool synthetic = options.data == kSyntheticData;
+  later.insert(synthetic ? later.begin() : later.end(), UseData{options.data});
+  Resolved first = resolve_config(request);
+  take_whole_text(first.config);
+  request.files[0].text = yaml_text(to_json(first.config));
+  request.edits = later;
+  Resolved out = resolve_config(request);
+  complete_synthetic(out.config);
+  std::ranges::move(out.report.replaced, std::back_inserter(first.report.replaced));
+  out.report.replaced = std::move(first.report.replaced);
+  return out;
 }
 
 // The program's leading arguments.
@@ -65,8 +101,7 @@ Arrays on_device(Tree<HostTensor> parameters, const Program& program, Runtime& r
 
 RunEvaluation evaluate_run(const EvalRunOptions& options) {
   const Resolved resolved = read_config(options);
-  Trainer::Config config = resolved.config;
-  config.input = whole_text(config);
+  const Trainer::Config& config = resolved.config;
   check_complete(config.model, "model");
   check_complete(config.input, "input");
   const auto model = config.model.build({}, Scope{.path = "model"});
@@ -74,6 +109,7 @@ RunEvaluation evaluate_run(const EvalRunOptions& options) {
   const Input::Dims dims{.vocab_size = model->vocab_size(),
                          .seed = static_cast<uint64_t>(config.seed)};
   const auto input = config.input.build(dims, Scope{.path = "input"});
+  check_ends(*input, "input");
 
   const auto runtime =
       make_runtime({.backend = options.backend,
@@ -88,7 +124,9 @@ RunEvaluation evaluate_run(const EvalRunOptions& options) {
   check_mesh(mesh, program.inputs);
   ModelParameters saved = load_parameters(options.dir, stored_specs(*model), options.weights);
   const Arrays parameters = on_device(std::move(saved.by_path), program, *runtime);
-  const auto executable = runtime->compile(program, {.cache_dir = options.compile_cache});
+  const auto executable = runtime->compile(
+      program, {.overrides = {config.compiler_options.begin(), config.compiler_options.end()},
+                .cache_dir = options.compile_cache});
   check_program_room({"the evaluation", executable.get()}, mesh.num_devices(),
                      runtime->topology().platform);
   return {saved.step, options.data,
@@ -97,13 +135,13 @@ RunEvaluation evaluate_run(const EvalRunOptions& options) {
 }
 
 void check_finite(const RunEvaluation& evaluation) {
-  for (const auto& [name, value] : evaluation.result.metrics) {
-    if (std::isfinite(value)) continue;
-    throw Error(fmt::format("{} after step {}: expected finite metrics, got {} = {}; "
-                            "parameters may each be finite and still too large",
-                            evaluation.data, evaluation.step, name, value),
-                ExitCode::kValidationFailed);
-  }
+  const std::string name = not_finite(evaluation.result);
+  if (name.empty()) return;
+  throw Error(
+      fmt::format("{} after step {}: expected finite metrics, got {} = {}; "
+                  "parameters may each be finite and still too large",
+                  evaluation.data, evaluation.step, name, evaluation.result.metrics.at(name)),
+      ExitCode::kValidationFailed);
 }
 
 std::string to_text(const RunEvaluation& evaluation) {

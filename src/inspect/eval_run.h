@@ -19,7 +19,8 @@ struct EvalRunOptions {
   std::filesystem::path dir;
   /// A file or folder of text, or "synthetic".
   std::string data;
-  /// Of the run's config, before the data.
+  /// Of the run's config, whose input reads all of the text once unless they say otherwise. Those
+  /// of fields that an evaluation does not read are refused.
   std::vector<Edit> edits = {};
   /// "cpu", "cuda", ... or "interpreter".
   std::string backend = "cpu";

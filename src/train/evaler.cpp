@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/error.h"
 #include "config/register.h"
 #include "runtime/named_arguments.h"
@@ -14,11 +16,7 @@ namespace {
 std::unique_ptr<Input> build_input(const Evaler::Config& cfg, const std::string& where,
                                    const TrainingParts& training) {
   auto input = cfg.input.build(training.input_dims, Scope{.path = where + ".input"});
-  if (input->facts().endless) {
-    throw ConfigError(fmt::format(
-        "{}.input: expected an input that ends, got one without an end; set epochs or num_batches",
-        where));
-  }
+  check_ends(*input, where + ".input");
   return input;
 }
 
@@ -86,6 +84,19 @@ std::string to_text(const EvalResult& result) {
                        bits->second, result.byte_entropy_bits);
   }
   return out;
+}
+
+std::string not_finite(const EvalResult& result) {
+  for (const auto& [name, value] : result.metrics) {
+    if (!std::isfinite(value)) return name;
+  }
+  return {};
+}
+
+void check_ends(const Input& input, std::string_view where) {
+  if (!input.facts().endless) return;
+  throw ConfigError(fmt::format(
+      "{}: expected an input that ends, got one without an end; set epochs or num_batches", where));
 }
 
 AXLE_REGISTER(Evaler)

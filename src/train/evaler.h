@@ -26,6 +26,12 @@ struct EvalResult {
 /// "loss 2.5012, 3.608 bits per byte (entropy of the text's bytes: 4.810)".
 std::string to_text(const EvalResult& result);
 
+/// The name of the first metric that is NaN or infinite; empty where all are finite.
+std::string not_finite(const EvalResult& result);
+
+/// Throws ConfigError for an input that says that it never ends.
+void check_ends(const Input& input, std::string_view where);
+
 /// Whether an evaluation shall end before its last batch.
 using StopWish = std::function<bool()>;
 

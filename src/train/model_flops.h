@@ -9,6 +9,8 @@ namespace axle {
 
 struct ModelFlops {
   double count = 0;
+  /// Of the operands of most products: its peak is what MFU is a share of.
+  DType dtype = DType::kF32;
   /// Why the count is 0; else empty.
   std::string unknown = {};
 };

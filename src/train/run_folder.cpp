@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/report.h"
 #include "base/version.h"
 #include "config/print.h"
 #include "config/serialize.h"
@@ -64,11 +65,25 @@ void RunFolder::check_in_place() {
                 : "removed or moved; a new one was made for what is still to be saved"));
 }
 
-void RunFolder::write_config(const ConfigView& config, int64_t seed) {
+void RunFolder::set_config(const ConfigView& config, int64_t seed) {
   nlohmann::ordered_json document = to_json(config);
   find_tokenizer_files(document, std::filesystem::current_path());
   config_text_ = fmt::format("# axle {}, seed {}\n{}", version(), seed, yaml_text(document));
+  config_written_ = false;
+}
+
+void RunFolder::write_config() {
+  if (config_written_) return;
   replace_file(config_file(), config_text_);
+  config_written_ = true;
+}
+
+void RunFolder::update_config() {
+  try {
+    write_config();
+  } catch (const StorageError& error) {
+    report_to_stderr(fmt::format("axle: {}; it is tried again, training goes on", error.what()));
+  }
 }
 
 void RunFolder::check_same_config(const RunMetadata& saved, const ConfigView& config,

@@ -40,8 +40,14 @@ class RunFolder {
   std::filesystem::path checkpoints() const { return dir_ / "checkpoints"; }
   std::filesystem::path config_file() const { return dir_ / "config.yaml"; }
 
-  /// Writes config.yaml: the resolved config with Axle's version and the seed in comments on top.
-  void write_config(const ConfigView& config, int64_t seed);
+  /// What config.yaml is to hold: the resolved config with Axle's version and the seed in comments
+  /// on top.
+  void set_config(const ConfigView& config, int64_t seed);
+  /// Writes config.yaml where it does not hold that yet. Throws StorageError.
+  void write_config();
+  /// The same for a run that goes on, once it has taken a step: until then the file belongs to the
+  /// checkpoint that is there. What fails is told and tried again by the next call.
+  void update_config();
   /// What checkpoints keep of it beside their own, so that config.yaml may be lost or edited: to be
   /// handed to check_same_config.
   const std::string& config_text() const { return config_text_; }
@@ -56,7 +62,8 @@ class RunFolder {
   std::filesystem::path dir_;
   std::vector<std::filesystem::path> created_;  // by us, the innermost first: dir_ and its parents
   FileLock lock_;
-  std::string config_text_;  // of config.yaml, as it was written last
+  std::string config_text_;  // of config.yaml, as this run has it
+  bool config_written_ = false;
   bool lost_ = false, anothers_ = false;
 };
 

@@ -53,7 +53,8 @@ TEST(RunFolder, WhereNothingWasKeptNothingStays) {
   const TempDir dir;
   {
     RunFolder folder(dir.path() / "runs" / "new" / "");
-    folder.write_config(tiny_config(), 0);
+    folder.set_config(tiny_config(), 0);
+    folder.write_config();
     make_directories(folder.checkpoints());
     replace_file(folder.dir() / "metrics.jsonl", "");
     EXPECT_TRUE(path_exists(folder.dir() / "lock"));
@@ -67,7 +68,8 @@ TEST(RunFolder, WhatIsOfWorthStays) {
   const auto made = [&](const std::function<void(RunFolder&)>& fill) {
     remove_tree(path);
     RunFolder folder(path);
-    folder.write_config(tiny_config(), 0);
+    folder.set_config(tiny_config(), 0);
+    folder.write_config();
     fill(folder);
   };
   const auto is_whole = [&] { return path_exists(path / "config.yaml"); };
@@ -93,7 +95,8 @@ TEST(RunFolder, ConfigIsKeptExactly) {
   config.compute_dtype = DType::kBF16;
   config.mesh = {{{"data", 2}, {"fsdp", -1}}};
   config.writers["tensorboard"] = TensorBoardWriter::Config{};
-  folder.write_config(config, config.seed);
+  folder.set_config(config, config.seed);
+  folder.write_config();
   const std::string text = read_file(folder.config_file());
   EXPECT_THAT(text, StartsWith(fmt::format("# axle {}, seed 3\n", version())));
   Trainer::Config back;
@@ -117,7 +120,8 @@ class LostFolder : public testing::Test {
 
 TEST_F(LostFolder, IsToldOnceAndMadeAnewWithItsConfig) {
   EXPECT_EQ(check(), "no error");
-  folder_.write_config(tiny_config(), 3);
+  folder_.set_config(tiny_config(), 3);
+  folder_.write_config();
   folder_.keep();
   remove_tree(path_);
   expect_lost("removed");
@@ -125,7 +129,8 @@ TEST_F(LostFolder, IsToldOnceAndMadeAnewWithItsConfig) {
 }
 
 TEST_F(LostFolder, MovedStaysWhereItIs) {
-  folder_.write_config(tiny_config(), 3);
+  folder_.set_config(tiny_config(), 3);
+  folder_.write_config();
   folder_.keep();
   std::filesystem::rename(path_, dir_.path() / "moved");
   expect_lost("moved");
@@ -134,7 +139,8 @@ TEST_F(LostFolder, MovedStaysWhereItIs) {
 }
 
 TEST_F(LostFolder, AnotherInItsPlaceIsLeftAlone) {
-  folder_.write_config(tiny_config(), 3);
+  folder_.set_config(tiny_config(), 3);
+  folder_.write_config();
   folder_.keep();
   std::filesystem::rename(path_, dir_.path() / "moved");
   make_directories(path_);
@@ -151,7 +157,10 @@ TEST_F(LostFolder, ARemovedLockFileLetsNobodyIn) {
 
 class SameConfig : public testing::Test {
  protected:
-  SameConfig() { folder_.write_config(tiny_config(), 0); }
+  SameConfig() {
+    folder_.set_config(tiny_config(), 0);
+    folder_.write_config();
+  }
   std::string check(const Trainer::Config& config, bool force = false,
                     const std::string& saved = {}) {
     Trainer::Config scratch;

@@ -11,6 +11,7 @@ namespace axle {
 Tree<std::string> to_tree(const RunMetadata& metadata) {
   return {{"config", metadata.config},
           {"data", metadata.data},
+          {"data_restarted", metadata.data_restarted ? "1" : "0"},
           {"skipped_steps", std::to_string(metadata.skipped_steps)},
           {"wall_secs", fmt::format("{:.3f}", metadata.wall_secs)}};
 }
@@ -20,6 +21,8 @@ RunMetadata run_metadata(const CheckpointInfo& info) {
                   .skipped_steps = info.integer_note("skipped_steps", 0, info.step),
                   .manifest = info.manifest};
   if (info.metadata.contains("config")) out.config = info.note("config");
+  if (info.metadata.contains("data_restarted"))
+    out.data_restarted = info.integer_note("data_restarted", 0, 1) == 1;
   if (info.metadata.contains("wall_secs"))
     out.wall_secs = info.number_note("wall_secs", 0, std::numeric_limits<double>::max());
   return out;
@@ -30,6 +33,16 @@ void restore_input(Input& input, const RunMetadata& saved) {
     input.restore(saved.data);
   } catch (const MalformedState& error) {
     throw StorageError(fmt::format("{}: metadata.data: {}", saved.manifest.string(), error.what()));
+  }
+}
+
+bool restore_restarted_input(Input& input, const RunMetadata& saved) {
+  if (!saved.data_restarted) return false;
+  try {
+    restore_input(input, saved);
+    return true;
+  } catch (const DataError&) {  // of other data
+    return false;
   }
 }
 

@@ -29,4 +29,19 @@ std::string what_is_not_finite(const StepRecord& record, int64_t part,
                      record.values.at("learning_rate"));
 }
 
+std::vector<std::string> mfu_notes(const ModelFlops& flops, const Peak& peak,
+                                   const Topology& topology) {
+  std::vector<std::string> out;
+  if (!flops.unknown.empty()) out.push_back(flops.unknown);
+  if (peak.flops > 0) {
+    out.push_back(fmt::format("mfu is the model's share of {:.4g} TFLOP/s ({})", peak.flops / 1e12,
+                              peak.source));
+  } else {
+    out.push_back(
+        fmt::format("mfu stays 0: no peak is known for products of {} on {}", to_text(flops.dtype),
+                    topology.devices.empty() ? topology.platform : topology.devices[0].kind));
+  }
+  return out;
+}
+
 }  // namespace axle

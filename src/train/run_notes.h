@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "data/source.h"
+#include "runtime/machine_peak.h"
+#include "train/model_flops.h"
 #include "train/summary_writer.h"
 #include "train/trainer.h"
 
@@ -19,5 +21,8 @@ std::string left_out_text(const Skipped& skipped);
 /// of FiniteState over `state`.
 std::string what_is_not_finite(const StepRecord& record, int64_t part,
                                const std::vector<ProgramValue>& state);
+/// What mfu is a share of, and why it stays 0 where it does; `peak` is that of flops.dtype.
+std::vector<std::string> mfu_notes(const ModelFlops& flops, const Peak& peak,
+                                   const Topology& topology);
 
 }  // namespace axle

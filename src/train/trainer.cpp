@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <future>
 
@@ -92,6 +91,7 @@ struct Trainer::Run {
   std::future<Arrays> drawn_;  // its first values, drawn while the programs are compiled
   int64_t step_number_ = 0, first_step_ = 0;
   std::string data_state_;
+  bool data_restarted_ = false;
   std::vector<std::unique_ptr<SummaryWriter>> writers_;
   std::unique_ptr<Progress> progress_;
 
@@ -164,9 +164,13 @@ void Trainer::Run::initialise_or_restore() {
     const RunMetadata saved = run_metadata(restored);
     skipped_ = saved.skipped_steps;
     clock_.add_earlier(saved.wall_secs);
+    const bool goes_on = options_.restart_data && restore_restarted_input(*input_, saved),
+               anew = options_.restart_data && !goes_on;
     if (!options_.restart_data) restore_input(*input_, saved);
-    progress_->note(fmt::format("resumed from step {}{}{}", step_number_,
-                                options_.restart_data ? ", with the data from their beginning" : "",
+    data_restarted_ = anew || saved.data_restarted;
+    progress_->note(fmt::format("resumed from step {}{}{}{}", step_number_,
+                                anew ? ", with the data from their beginning" : "",
+                                goes_on ? ", in the data that --restart-data began" : "",
                                 options_.init_from.empty() ? "" : ", not begun by --init-from"));
   } else {
     drawn_ = std::async([this, given = given_state()] {
@@ -177,7 +181,8 @@ void Trainer::Run::initialise_or_restore() {
   if (const std::string found = to_text(input_->facts()); !found.empty())
     progress_->note("data: " + found);
   for (const std::string& line : evaluations_.data_notes(input_->facts())) progress_->note(line);
-  folder_.write_config(cfg_, cfg_.seed);
+  folder_.set_config(cfg_, cfg_.seed);
+  if (!has_checkpoint) folder_.write_config();
 }
 
 void Trainer::Run::warn(bool at_start) {
@@ -243,14 +248,12 @@ void Trainer::Run::compile(const StopWish& stop) {
 
 // Not before nothing else uses the processor.
 void Trainer::Run::measure_peak() {
-  const Peak peak = machine_peak(runtime_->topology(), cfg_.compute_dtype.value_or(DType::kF32));
-  peak_flops_ = peak.flops;
-  if (peak.flops == 0) return;
-  progress_->note(fmt::format("mfu is the model's share of {:.4g} TFLOP/s ({})", peak.flops / 1e12,
-                              peak.source));
   const ModelFlops flops = model_flops(parts_);
+  const Peak peak = machine_peak(runtime_->topology(), flops.dtype);
+  for (const std::string& line : mfu_notes(flops, peak, runtime_->topology()))
+    progress_->note(line);
   model_flops_ = flops.count;
-  if (!flops.unknown.empty()) progress_->note(flops.unknown);
+  peak_flops_ = peak.flops;
 }
 
 ExitCode Trainer::Run::loop() {
@@ -402,11 +405,9 @@ void Trainer::Run::evaluate(bool at_end, const StopWish& stop) {
     progress_->note(fmt::format("eval {} at step {}: {}, {} targets in {:.1f} s", evaler->name(),
                                 step_number_, to_text(*result), result->num_targets,
                                 seconds_since(start)));
-    const auto bad = std::ranges::find_if(
-        result->metrics, [](const auto& metric) { return !std::isfinite(metric.second); });
-    if (bad != result->metrics.end()) {
+    if (const std::string bad = not_finite(*result); !bad.empty()) {
       progress_->note(fmt::format("WARNING: eval {} at step {}: {} is not finite", evaler->name(),
-                                  step_number_, bad->first));
+                                  step_number_, bad));
     }
     evaluations_.mark_done(evaler->name(), step_number_);
     clock_.skip();
@@ -418,9 +419,11 @@ bool Trainer::Run::save(bool wait) {
   finish_step();
   // Before the checkpoint: a run that goes on from it must find the records up to it.
   flush();
+  if (step_number_ > first_step_) folder_.update_config();
   checkpointer_->save(step_number_, state_.leaves, state_.arrays,
                       to_tree({.config = folder_.config_text(),
                                .data = data_state_,
+                               .data_restarted = data_restarted_,
                                .skipped_steps = skipped_,
                                .wall_secs = clock_.wall_secs()}));
   const bool saved = wait && checkpointer_->last_saved() == step_number_;

@@ -65,6 +65,28 @@ TEST_F(TrainerData, OtherTextIsRefusedWithTheWayToGoOn) {
   EXPECT_EQ(train(over(dir_ / "other.txt", 8)).code, ExitCode::kOk);
 }
 
+// A job that is queued again begins with the same command.
+TEST_F(TrainerData, TheSameCommandAgainDoesNotRestartTheDataAgain) {
+  const auto other = [&](int64_t steps) { return over(dir_ / "other.txt", steps); };
+  train(over(dir_ / "corpus", 3), "whole");
+  train(over(dir_ / "corpus", 3));
+  RunOptions options;
+  options.restart_data = true;
+  train(other(8), "whole", options);
+  for (const int64_t steps : {5, 6, 8}) {
+    const Ended ended = resume(other(steps), false, true);
+    EXPECT_EQ(ended.code, ExitCode::kOk) << ended.error;
+    EXPECT_THAT(ended.out, HasSubstr(steps == 5 ? "with the data from their beginning\n"
+                                                : "in the data that --restart-data began\n"));
+  }
+  EXPECT_EQ(state_of(run()).metadata.at("data"), state_of(run("whole")).metadata.at("data"));
+  EXPECT_EQ(state_of(run()).tensors, state_of(run("whole")).tensors);
+  // Yet other data are begun.
+  const Ended ended = resume(over(dir_ / "corpus", 9), false, true);
+  EXPECT_EQ(ended.code, ExitCode::kOk) << ended.error;
+  EXPECT_THAT(ended.out, HasSubstr("resumed from step 8, with the data from their beginning\n"));
+}
+
 TEST_F(TrainerData, RestartedDataAllowOtherInputsAndNothingElse) {
   train(over(dir_ / "corpus", 3));
   Trainer::Config config = over(dir_ / "other.txt", 6);

@@ -1,10 +1,12 @@
 // What a run reports: metrics of more than one element, MFU and HFU.
+#include "config/set.h"
 #include "ops/arithmetic.h"
 #include "ops/create.h"
 #include "ops/exponential.h"
 #include "ops/reduce.h"
 #include "runtime/machine_peak.h"
 #include "train/model_flops.h"
+#include "train/run_notes.h"
 #include "train/trainer_run_test.h"
 #include "train/training_parts.h"
 #include "transform/body.h"
@@ -99,6 +101,28 @@ TEST_F(TrainerMetrics, OperationsAreCountedOnceAndNotOfAModelThatOnlyTrains) {
     EXPECT_EQ(record.at("mfu"), 0);
     EXPECT_GT(record.at("hfu"), 0);
   }
+}
+
+// Of weights in bf16 the products are, whatever compute_dtype says.
+TEST_F(TrainerMetrics, ThePeakIsThatOfTheProducts) {
+  const auto dtype_of = [](std::optional<DType> weights, std::optional<DType> compute) {
+    Trainer::Config config = config_of(1);
+    if (weights) set(config, "model.@dtype", to_text(*weights));
+    config.compute_dtype = compute;
+    const TrainingParts training(config);
+    return model_flops(training.programs({}, training.make_input()->element_spec())).dtype;
+  };
+  EXPECT_EQ(dtype_of({}, {}), DType::kF32);
+  EXPECT_EQ(dtype_of({}, DType::kBF16), DType::kBF16);
+  EXPECT_EQ(dtype_of(DType::kBF16, {}), DType::kBF16);
+  EXPECT_EQ(dtype_of(DType::kF64, {}), DType::kF64);
+
+  const Topology tpu{.platform = "tpu", .platform_version = "", .devices = {{.kind = "TPU v5"}}};
+  const ModelFlops flops{.count = 6, .dtype = DType::kF32};
+  EXPECT_THAT(mfu_notes(flops, machine_peak(tpu, DType::kF32), tpu),
+              testing::ElementsAre("mfu stays 0: no peak is known for products of f32 on TPU v5"));
+  EXPECT_THAT(mfu_notes(flops, machine_peak(tpu, DType::kBF16), tpu),
+              testing::ElementsAre("mfu is the model's share of 459 TFLOP/s (published: TPU v5)"));
 }
 
 // Floating-point operations of a step, as a run's metrics have them.

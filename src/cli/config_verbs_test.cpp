@@ -111,7 +111,10 @@ TEST(ConfigVerbs, Data) {
   EXPECT_EQ(resolved("evalers['held_out'].input.num_batches", {"--data", "synthetic"}), "8");
   EXPECT_EQ(resolved("evalers['held_out'].input.source.path", {"--data", "some/text"}),
             "'some/text'");
-  EXPECT_THAT(resolved("input", {"--data", "synthetic", "--data", "some/text"}),
+  // As of every flag the last one counts.
+  EXPECT_EQ(resolved("input.source.path", {"--data", "synthetic", "--data", "some/text"}),
+            "'some/text'");
+  EXPECT_THAT(resolved("input", {"--set", "input=SyntheticInput", "--data", "some/text"}),
               HasSubstr("--data some/text: expected an input that reads text, got SyntheticInput"));
 }
 
@@ -177,6 +180,18 @@ TEST_F(ConfigFile, ReplaceSelectsWrapsAndKeeps) {
   EXPECT_EQ(field(ran.out, qkv), "RoPE");
   EXPECT_EQ(field(ran.out, qkv + ".theta"), "123.0");
   EXPECT_EQ(field(ran.out, qkv + ".inner"), "FusedQKV");
+}
+
+TEST_F(ConfigFile, CheckComparesAWholeConfigWithItself) {
+  const std::string config =
+      run_axle({"config", "show", "quickstart", "--data", "synthetic", "--yaml"}).out;
+  const Ran same = run_axle({"config", "check", "--config", write(config)});
+  EXPECT_EQ(same.code, 0) << same.err;
+  EXPECT_EQ(same.out, "no differences\n");
+  const Ran other =
+      run_axle({"config", "check", "--config", write(config), "--set", "log_every_steps=7"});
+  EXPECT_EQ(other.code, 0) << other.err;
+  EXPECT_THAT(other.out, HasSubstr("log_every_steps: 10 -> 7"));
 }
 
 TEST_F(ConfigFile, CheckPrintsReportAndDifferences) {

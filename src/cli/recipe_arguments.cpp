@@ -9,6 +9,7 @@
 #include "cli/path_options.h"
 #include "config/yaml.h"
 #include "io/file.h"
+#include "recipes/recipe_file.h"
 
 namespace axle::cli {
 namespace {
@@ -69,7 +70,10 @@ void RecipeArguments::add_to(CLI::App& app) {
     edits.push_back(SetField{"seed", v});
   });
   add("--data", "PATH", "A file or folder of UTF-8 text, or 'synthetic': seeded tokens, no file",
-      [&](const std::string& v) { edits.push_back(UseData{v}); })
+      [&](const std::string& v) {
+        std::erase_if(edits, [](const Edit& e) { return std::holds_alternative<UseData>(e); });
+        edits.push_back(UseData{v});
+      })
       ->check(utf8_problem);
   add("--on", "TARGET",
       "Machine that mesh rules match: gpu-H100-8, tpu-v5p-512, tpu:v5p:4x8x8, gpu:h100:32x8, cpu:8 "
@@ -97,7 +101,13 @@ Resolved RecipeArguments::resolve(Mistakes& mistakes) const {
 }
 
 Resolved RecipeArguments::resolve_plain() const {
-  return resolve_config({.recipe = resolve().report.recipe, .machine = machine("cpu")});
+  ResolveRequest plain = request("cpu");
+  plain.edits.clear();
+  plain.recipe = resolve().report.recipe;
+  std::erase_if(plain.files, [&](const ConfigText& file) {
+    return !parse_recipe_file(file.text, file.source).config;
+  });
+  return resolve_config(plain);
 }
 
 Resolved resolve_named(const std::string& name, const std::string& on) {

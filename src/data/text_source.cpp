@@ -104,6 +104,11 @@ int64_t total_bytes(const std::vector<std::string>& paths) {
 
 }  // namespace
 
+bool is_same_text(const std::string& a, const std::string& b) {
+  std::error_code error;  // of a path that is not there
+  return a == b || std::filesystem::equivalent(a, b, error);
+}
+
 std::string to_text(DocumentUnit unit) {
   return unit == DocumentUnit::kFile        ? "file"
          : unit == DocumentUnit::kParagraph ? "paragraph"

@@ -20,6 +20,9 @@ void from_text(std::string_view text, DocumentUnit& unit);
 std::string to_text(OnError policy);
 void from_text(std::string_view text, OnError& policy);
 
+/// Whether two paths, which may be spelled in several ways, name the same text.
+bool is_same_text(const std::string& a, const std::string& b);
+
 /// Reads a UTF-8 text file, or all *.txt files of a folder and the folders in it, in the order of
 /// their paths; what else lies there is counted as skipped, and so is what a link leads to a second
 /// time. All text is in memory once it is built: later changes of a file have no effect. Throws

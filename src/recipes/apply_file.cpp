@@ -100,6 +100,8 @@ void apply_modifier(const RecipeFileEntry& entry, Trainer::Config& config, Resol
 
 }  // namespace
 
+bool sets_mesh_rules(const std::string& path) { return path.starts_with("mesh_rules"); }
+
 void apply_file(const RecipeFile& file, Trainer::Config& config, ResolveReport& report,
                 Mistakes& mistakes) {
   const auto each = [&](const std::vector<RecipeFileEntry>& entries, auto apply) {
@@ -109,6 +111,7 @@ void apply_file(const RecipeFile& file, Trainer::Config& config, ResolveReport& 
   each(file.replace, apply_replace);
   each(file.modify, apply_modifier);
   for (const auto& entry : file.set) {
+    if (sets_mesh_rules(entry.key)) continue;
     mistakes.attempt(
         [&] { std::ranges::move(set_entry(entry, config), std::back_inserter(report.replaced)); });
   }

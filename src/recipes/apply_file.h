@@ -7,7 +7,11 @@
 
 namespace axle {
 
-/// Applies `replace`, `modify` and `set`, in this order. Mistakes read "<file>:<line>: ...".
+/// Whether a path is of the mesh rules, which are set before anything else.
+bool sets_mesh_rules(const std::string& path);
+
+/// Applies `replace`, `modify` and `set`, in this order, without what sets mesh rules. Mistakes
+/// read "<file>:<line>: ...".
 void apply_file(const RecipeFile& file, Trainer::Config& config, ResolveReport& report,
                 Mistakes& mistakes);
 

@@ -22,30 +22,29 @@ namespace axle {
 namespace {
 
 void apply(const SetField& edit, Trainer::Config& config, ResolveReport& report) {
+  if (sets_mesh_rules(edit.path)) return;  // set before the rules were applied
   std::ranges::move(set(config, edit.path, edit.text), std::back_inserter(report.replaced));
 }
 void apply(const UseData& edit, Trainer::Config& config, ResolveReport&) {
   use_data(config, edit.data);
 }
 
-bool sets_rules(const std::string& path) { return path.starts_with("mesh_rules"); }
-
-// The rules as files and edits leave them: rules come first, whatever sets them.
+// The rules as files and edits set them: rules come first, whatever sets them.
 bool set_rules(const std::vector<RecipeFile>& files, const std::vector<Edit>& edits,
-               Trainer::Config& config, Mistakes& mistakes) {
+               Trainer::Config& config, ResolveReport& report, Mistakes& mistakes) {
   bool any = false;
+  const auto attempt = [&](auto set_one) {
+    mistakes.attempt([&] { std::ranges::move(set_one(), std::back_inserter(report.replaced)); });
+    any = true;
+  };
   for (const RecipeFile& file : files) {
-    for (const RecipeFileEntry& entry : file.set) {
-      if (!sets_rules(entry.key)) continue;
-      mistakes.attempt([&] { set_entry(entry, config); });
-      any = true;
-    }
+    for (const RecipeFileEntry& entry : file.set)
+      if (sets_mesh_rules(entry.key)) attempt([&] { return set_entry(entry, config); });
   }
   for (const Edit& edit : edits) {
     const auto* field = std::get_if<SetField>(&edit);
-    if (!field || !sets_rules(field->path)) continue;
-    mistakes.attempt([&] { set(config, field->path, field->text); });
-    any = true;
+    if (field && sets_mesh_rules(field->path))
+      attempt([&] { return set(config, field->path, field->text); });
   }
   return any;
 }
@@ -72,6 +71,10 @@ std::string rule_that_would_change(const Trainer::Config& config, const std::str
     return to_string(changed) == to_string(config) ? "" : rule.machine;
   }
   return {};
+}
+
+std::string rules_text(const Trainer::Config& config) {
+  return to_json(config).at("mesh_rules").dump();
 }
 
 Trainer::Config whole_tree(nlohmann::ordered_json document, const std::string& source,
@@ -109,12 +112,17 @@ Resolved resolve_config(const ResolveRequest& request, Mistakes& mistakes) {
     files.push_back(parse_recipe_file(file.text, file.source));
   for (size_t i = 0; i < files.size(); ++i) {
     if (request.recipe.empty() && !files[i].recipe.empty()) out.report.recipe = files[i].recipe;
-    if (files[i].config) tree = &files[i], tree_source = request.files[i].source;
+    if (!files[i].config) continue;
+    if (tree) {
+      throw ConfigError(fmt::format("{}: expected one whole config, got another one in {}",
+                                    request.files[i].source, tree_source));
+    }
+    tree = &files[i], tree_source = request.files[i].source;
   }
-  if (tree && !request.recipe.empty()) {
+  if (tree && !out.report.recipe.empty()) {
     throw ConfigError(
         fmt::format("{}: expected no recipe beside a file with a whole config, got '{}'",
-                    tree_source, request.recipe));
+                    tree_source, out.report.recipe));
   }
   if (tree) {
     out.config = whole_tree(*tree->config, tree_source, mistakes);
@@ -124,11 +132,14 @@ Resolved resolve_config(const ResolveRequest& request, Mistakes& mistakes) {
   } else {
     out.config = recipe(out.report.recipe);
   }
-  if (set_rules(files, request.edits, out.config, mistakes) || !tree)
+  if (set_rules(files, request.edits, out.config, out.report, mistakes) || !tree)
     mistakes.attempt([&] { apply_rules(out.config, out.report); });
   else
     out.report.kept_from_rule = rule_that_would_change(out.config, request.machine);
+  const std::string rules = rules_text(out.config);
   for (const RecipeFile& file : files) apply_file(file, out.config, out.report, mistakes);
+  if (rules_text(out.config) != rules)
+    out.report.late_rule = rule_that_would_change(out.config, request.machine);
   for (const Edit& edit : request.edits) {
     mistakes.attempt(
         [&] { std::visit([&](const auto& e) { apply(e, out.config, out.report); }, edit); });
@@ -150,6 +161,12 @@ std::string mesh_rule_text(const ResolveReport& report) {
         "the mesh rules of this file were applied when it was made; the rule {} for {} is not "
         "applied again\n",
         report.kept_from_rule, report.machine);
+  }
+  if (!report.late_rule.empty()) {
+    out += fmt::format(
+        "mesh rules are applied before modifiers, which changed them; the rule {} for {} is not "
+        "applied: set mesh_rules by 'set:' or --set\n",
+        report.late_rule, report.machine);
   }
   return out;
 }

@@ -46,6 +46,9 @@ struct ResolveReport {
   std::vector<std::string> unmatched_rules = {};
   /// Of a whole config: the rule of this machine that it holds and does not follow.
   std::string kept_from_rule = {};
+  /// Where a file changed the rules after they were applied: the one of this machine that the
+  /// config does not follow.
+  std::string late_rule = {};
   std::vector<Replaced> replaced = {};
   std::vector<std::string> modified = {};
 };

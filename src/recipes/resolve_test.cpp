@@ -6,11 +6,13 @@
 
 #include "base/error.h"
 #include "config/print.h"
+#include "testing/error_of.h"
 
 namespace axle {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr const char* kRuled = "fuji-7B-v2";
 
@@ -105,6 +107,22 @@ TEST(Resolve, WholeConfigIsKeptAsItIs) {
   EXPECT_EQ(to_text(resolve_config({.files = {same}, .machine = "gpu-H200-64"}).report), "");
 }
 
+TEST(Resolve, OneOfTwoConfigsIsNotDropped) {
+  const ConfigText a{"a.yaml", to_config_file(kRuled, recipe(kRuled))},
+      b{"b.yaml", to_config_file(kRuled, recipe("quickstart"))},
+      named{"c.yaml", "recipe: quickstart\n"};
+  const auto error = [](const std::vector<ConfigText>& files, const std::string& recipe) {
+    return error_of(
+        [&] { resolve_config({.recipe = recipe, .files = files, .machine = "cpu-2"}); });
+  };
+  EXPECT_EQ(error({a, b}, ""), "b.yaml: expected one whole config, got another one in a.yaml");
+  const std::string with_recipe =
+      "a.yaml: expected no recipe beside a file with a whole config, got 'quickstart'";
+  EXPECT_EQ(error({a}, "quickstart"), with_recipe);
+  EXPECT_EQ(error({a, named}, ""), with_recipe);
+  EXPECT_EQ(error({named, a}, ""), with_recipe);
+}
+
 TEST(Resolve, RulesOfFilesAndEditsAreApplied) {
   const ConfigText file{"a.yaml",
                         "set:\n  mesh_rules:\n  - machine: abacus-.*\n    modifiers:\n"
@@ -128,6 +146,34 @@ TEST(Resolve, RulesOfFilesAndEditsAreApplied) {
                                     .machine = "abacus-1"})
                         .config.mesh),
             "data=2");
+}
+
+TEST(Resolve, AnEditOfARuleIsToldOnce) {
+  const ResolveRequest request{.recipe = "quickstart",
+                               .files = {{"a.yaml",
+                                          "set: {mesh_rules: [{machine: abacus-.*, modifiers: "
+                                          "[{class: SetMesh, mesh: \"data=3\"}]}]}\n"}},
+                               .edits = {SetField{"mesh_rules[0].modifiers[0]", "SetMesh"}},
+                               .machine = "abacus-1"};
+  const Resolved out = resolve_config(request);
+  ASSERT_EQ(out.report.replaced.size(), 1) << to_text(out.report);
+  EXPECT_THAT(out.report.replaced[0].what, HasSubstr("SetMesh -> SetMesh"));
+}
+
+TEST(Resolve, RulesThatComeTooLateAreSaid) {
+  const auto report = [](const std::string& mesh, const std::string& machine) {
+    const std::string rules =
+        R"([{machine: abacus-.*, modifiers: [{class: SetMesh, mesh: \"data=3\"}]}])";
+    const ConfigText file{"a.yaml", "modify: [SetFields: {set: {mesh_rules: \"" + rules +
+                                        "\", mesh: \"" + mesh + "\"}}]\n"};
+    return to_text(
+        resolve_config({.recipe = "quickstart", .files = {file}, .edits = {}, .machine = machine})
+            .report);
+  };
+  const std::string said = "the rule abacus-.* for abacus-1 is not applied";
+  EXPECT_THAT(report("data=2", "abacus-1"), HasSubstr(said));
+  EXPECT_THAT(report("data=3", "abacus-1"), Not(HasSubstr(said))) << "it is followed already";
+  EXPECT_THAT(report("data=2", "cpu-2"), Not(HasSubstr("not applied")));
 }
 
 TEST(Resolve, NoMatchingRuleIsSaid) {

@@ -29,11 +29,16 @@ std::set<std::string> paths_of(ConfigRef root) {
   return out;
 }
 
+bool is_of(const std::string& path, const std::set<std::string>& texts) {
+  return std::ranges::any_of(texts,
+                             [&](const std::string& text) { return is_same_text(text, path); });
+}
+
 int point_at(ConfigRef root, const std::string& path, const std::set<std::string>& moving) {
   int sources = 0;
   for_each_config<TextSource>(root, [&](const std::string&, TextSource::Config& source) {
     ++sources;
-    if (!source.path.has_value() || moving.contains(*source.path)) source.path = path;
+    if (!source.path.has_value() || is_of(*source.path, moving)) source.path = path;
   });
   return sources;
 }
@@ -43,7 +48,7 @@ bool has_own_data(Evaler::Config& evaler, const std::set<std::string>& moving) {
   const auto* const synthetic = evaler.input.get_if<SyntheticInput>();
   if (synthetic) return synthetic->num_batches.has_value();
   return std::ranges::any_of(paths_of(evaler.input),
-                             [&](const std::string& path) { return !moving.contains(path); });
+                             [&](const std::string& path) { return !is_of(path, moving); });
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
 #include "testing/error_of.h"
+#include "testing/temp_dir.h"
 
 namespace axle {
 namespace {
@@ -37,6 +38,16 @@ TEST(UseData, TheLastOneWinsForAllThatReadTheSameText) {
   EXPECT_EQ(path_of(config.input), "second/");
   EXPECT_EQ(path_of(config.evalers.at("held_out").input), "second/");
   EXPECT_EQ(path_of(config.evalers.at("validation").input), "mine.txt");
+}
+
+TEST(UseData, APathMayBeSpelledInSeveralWays) {
+  const TempDir dir;
+  const std::string corpus = dir / "corpus";
+  std::filesystem::create_directory(corpus);
+  Trainer::Config config = with_validation(dir.path() / "." / "corpus");
+  use_data(config, corpus);
+  use_data(config, "second/");
+  EXPECT_EQ(path_of(config.evalers.at("validation").input), "second/");
 }
 
 TEST(UseData, SyntheticLeavesTextsOfTheirOwn) {

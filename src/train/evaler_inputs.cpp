@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/error.h"
 #include "config/carry.h"
@@ -33,17 +32,11 @@ void take_over(const AnyConfig& from, const AnyConfig& to, std::span<const std::
   carry_over(from, to, others);
 }
 
-// A path may be spelled in several ways.
-bool same_file(const std::string& a, const std::string& b) {
-  std::error_code error;
-  return a == b || std::filesystem::equivalent(a, b, error);
-}
-
 bool same_text(const AnyConfig& run, const AnyConfig& evaler) {
   const auto *const theirs = run.get_if<TextSource::Config>(),
                     *const ours = evaler.get_if<TextSource::Config>();
   return theirs && ours && theirs->path.has_value() && ours->path.has_value() &&
-         same_file(*theirs->path, *ours->path);
+         is_same_text(*theirs->path, *ours->path);
 }
 
 // True if the evaler reads the same text as the run. Its source takes over what it leaves open; one

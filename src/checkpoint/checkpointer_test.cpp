@@ -260,6 +260,22 @@ TEST(Checkpointer, RemovesWhatEarlierProcessesLeft) {
   EXPECT_THAT(list_directory(dir.path()), ElementsAre(dir.path() / "step_notes.tmp-1"));
 }
 
+TEST(Checkpointer, PutsBackWhatAnEarlierProcessWasReplacing) {
+  const TempDir dir;
+  for (const int64_t step : {1, 2}) {
+    write_checkpoint(dir.path(), step, example_state(step), {});
+    std::filesystem::rename(checkpoint_folder(dir.path(), step), replaced_folder(dir.path(), step));
+  }
+  write_checkpoint(dir.path(), 2, example_state(20), {});  // the new one of step 2 came in
+  make_directories(temporary_folder(dir.path(), 1));       // that of step 1 did not
+  const Checkpointer checkpointer({}, dir.path());
+  EXPECT_THAT(list_directory(dir.path()),
+              ElementsAre(checkpoint_folder(dir.path(), 1), checkpoint_folder(dir.path(), 2)));
+  EXPECT_EQ(restore_tensors(dir.path())->tensors, example_state(20));
+  remove_tree(checkpoint_folder(dir.path(), 2));
+  EXPECT_EQ(restore_tensors(dir.path())->tensors, example_state(1));
+}
+
 TEST(Checkpointer, ArraysGoOutAndComeBack) {
   const TempDir dir;
   const auto runtime = make_runtime({.backend = "interpreter"});

@@ -12,6 +12,7 @@
 #include "checkpoint/restore.h"
 #include "checkpoint/write.h"
 #include "io/file.h"
+#include "testing/file_size_limit.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -240,6 +241,27 @@ TEST(Checkpointer, TheStepSavedLastIsNotSavedAgain) {
   checkpointer.save(1, example_state(2));
   EXPECT_EQ(checkpointer.last_saved(), 1);
   EXPECT_EQ(restore_tensors(dir.path())->tensors, example_state(1));
+}
+
+TEST_P(CheckpointerModes, ARestoredStepIsSavedAgainOnlyWhereItsCheckpointIsGone) {
+  const TempDir dir;
+  write_checkpoint(dir.path(), 2, example_state(2), {});
+  Lines said;
+  Checkpointer checkpointer({.mode = GetParam()}, dir.path(), std::ref(said));
+  checkpointer.restored(2);
+  checkpointer.save(2, example_state(20));
+  EXPECT_EQ(checkpointer.last_saved(), 2);
+  EXPECT_EQ(restore_tensors(dir.path())->tensors, example_state(2));
+  remove_tree(checkpoint_folder(dir.path(), 2));
+  {
+    const FileSizeLimit limit(10000);
+    checkpointer.save(2, example_state(20));
+    EXPECT_EQ(checkpointer.last_saved(), std::nullopt) << "it is nowhere";
+  }
+  checkpointer.save(2, example_state(20));
+  EXPECT_EQ(checkpointer.last_saved(), 2);
+  EXPECT_EQ(restore_tensors(dir.path())->tensors, example_state(20));
+  EXPECT_THAT(said.lines, ElementsAre(HasSubstr("the checkpoint of step 2 was not saved: ")));
 }
 
 TEST(Checkpointer, CheckpointsOfLaterStepsNeitherCountNorGo) {

@@ -68,7 +68,8 @@ void RunFolder::write_config(const ConfigView& config, int64_t seed) {
   nlohmann::ordered_json document = to_json(config);
   find_tokenizer_files(document, std::filesystem::current_path());
   config_text_ = fmt::format("# axle {}, seed {}\n{}", version(), seed, yaml_text(document));
-  replace_file(config_file(), config_text_);
+  const bool is_same = path_exists(config_file()) && read_file(config_file()) == config_text_;
+  if (!is_same) replace_file(config_file(), config_text_);
 }
 
 void RunFolder::check_same_config(const RunMetadata& saved, const ConfigView& config,

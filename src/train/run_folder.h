@@ -41,6 +41,7 @@ class RunFolder {
   std::filesystem::path config_file() const { return dir_ / "config.yaml"; }
 
   /// Writes config.yaml: the resolved config with Axle's version and the seed in comments on top.
+  /// One that says the same stays, so that a folder which takes no new files is no hindrance.
   void write_config(const ConfigView& config, int64_t seed);
   /// What checkpoints keep of it beside their own, so that config.yaml may be lost or edited: to be
   /// handed to check_same_config.

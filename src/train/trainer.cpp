@@ -161,6 +161,7 @@ void Trainer::Run::initialise_or_restore() {
         restore_arrays(folder_.checkpoints(), *runtime_, mesh_, state_.leaves, check).value();
     state_.arrays = std::move(restored.arrays);
     step_number_ = first_step_ = restored.step;
+    checkpointer_->restored(restored.step);
     const RunMetadata saved = run_metadata(restored);
     skipped_ = saved.skipped_steps;
     clock_.add_earlier(saved.wall_secs);

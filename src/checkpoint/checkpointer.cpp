@@ -41,6 +41,11 @@ std::optional<int64_t> Checkpointer::last_saved() {
   return last_saved_;
 }
 
+void Checkpointer::restored(int64_t step) {
+  wait();
+  last_saved_ = step;
+}
+
 // Somebody may have removed it since.
 bool Checkpointer::is_saved(int64_t step) const {
   return last_saved_ == step && path_exists(checkpoint_folder(root_, step));
@@ -75,6 +80,7 @@ void Checkpointer::save(int64_t step, Tree<HostTensor> tensors, Tree<std::string
 
 void Checkpointer::count_failure(int64_t step, std::string_view why) {
   ++num_failures_;
+  if (last_saved_ == step) last_saved_.reset();
   report_(fmt::format(
       "WARNING: the checkpoint of step {} was not saved: {}; training goes on, {} failed so far",
       step, why, num_failures_.load()));

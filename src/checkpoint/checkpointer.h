@@ -53,6 +53,9 @@ class Checkpointer {
   /// True if a checkpoint is due after this step.
   bool due(int64_t step) const { return step > 0 && step % config_.every_steps == 0; }
 
+  /// The state of this step came whole from its checkpoint: it counts as saved last.
+  void restored(int64_t step);
+
   /// Waits for the save before this one, then writes. Nothing is done for the step that was saved
   /// last. Never throws for storage.
   void save(int64_t step, Tree<HostTensor> tensors, Tree<std::string> metadata = {});
@@ -64,7 +67,8 @@ class Checkpointer {
 
   /// Until nothing is being written.
   void wait();
-  /// The step of the newest checkpoint that this object has written; waits.
+  /// The step that was saved last; waits. None where its checkpoint is gone and could not be
+  /// written again.
   std::optional<int64_t> last_saved();
   /// Saves that failed so far.
   int64_t num_failures() const { return num_failures_; }

@@ -12,6 +12,7 @@
 #include "checkpoint/restore.h"
 #include "checkpoint/write.h"
 #include "io/file.h"
+#include "testing/file_size_limit.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -242,6 +243,27 @@ TEST(Checkpointer, TheStepSavedLastIsNotSavedAgain) {
   EXPECT_EQ(restore_tensors(dir.path())->tensors, example_state(1));
 }
 
+TEST_P(CheckpointerModes, ARestoredStepIsSavedAgainOnlyWhereItsCheckpointIsGone) {
+  const TempDir dir;
+  write_checkpoint(dir.path(), 2, example_state(2), {});
+  Lines said;
+  Checkpointer checkpointer({.mode = GetParam()}, dir.path(), std::ref(said));
+  checkpointer.restored(2);
+  checkpointer.save(2, example_state(20));
+  EXPECT_EQ(checkpointer.last_saved(), 2);
+  EXPECT_EQ(restore_tensors(dir.path())->tensors, example_state(2));
+  remove_tree(checkpoint_folder(dir.path(), 2));
+  {
+    const FileSizeLimit limit(10000);
+    checkpointer.save(2, example_state(20));
+    EXPECT_EQ(checkpointer.last_saved(), std::nullopt) << "it is nowhere";
+  }
+  checkpointer.save(2, example_state(20));
+  EXPECT_EQ(checkpointer.last_saved(), 2);
+  EXPECT_EQ(restore_tensors(dir.path())->tensors, example_state(20));
+  EXPECT_THAT(said.lines, ElementsAre(HasSubstr("the checkpoint of step 2 was not saved: ")));
+}
+
 TEST(Checkpointer, CheckpointsOfLaterStepsNeitherCountNorGo) {
   const TempDir dir;
   write_checkpoint(dir.path(), 100, example_state(100), {});
@@ -258,6 +280,22 @@ TEST(Checkpointer, RemovesWhatEarlierProcessesLeft) {
   make_directories(dir / "step_notes.tmp-1");
   Checkpointer checkpointer({}, dir.path());
   EXPECT_THAT(list_directory(dir.path()), ElementsAre(dir.path() / "step_notes.tmp-1"));
+}
+
+TEST(Checkpointer, PutsBackWhatAnEarlierProcessWasReplacing) {
+  const TempDir dir;
+  for (const int64_t step : {1, 2}) {
+    write_checkpoint(dir.path(), step, example_state(step), {});
+    std::filesystem::rename(checkpoint_folder(dir.path(), step), replaced_folder(dir.path(), step));
+  }
+  write_checkpoint(dir.path(), 2, example_state(20), {});  // the new one of step 2 came in
+  make_directories(temporary_folder(dir.path(), 1));       // that of step 1 did not
+  const Checkpointer checkpointer({}, dir.path());
+  EXPECT_THAT(list_directory(dir.path()),
+              ElementsAre(checkpoint_folder(dir.path(), 1), checkpoint_folder(dir.path(), 2)));
+  EXPECT_EQ(restore_tensors(dir.path())->tensors, example_state(20));
+  remove_tree(checkpoint_folder(dir.path(), 2));
+  EXPECT_EQ(restore_tensors(dir.path())->tensors, example_state(1));
 }
 
 TEST(Checkpointer, ArraysGoOutAndComeBack) {

@@ -171,6 +171,104 @@ TEST_F(Crash, EveryErrorOfEveryFileCallLeavesAGoodCheckpointAndTheRunGoesOn) {
   }
   EXPECT_GT(failures, 50);
 }
+
+// What file systems say that cannot make two folders change places, NFS above all.
+constexpr int kNoExchange[] = {EINVAL, ENOSYS, ENOTSUP};
+
+// A run whose steps 2 and 3 are saved, and that comes to step 3 again.
+class Replacement : public Crash {
+ protected:
+  static constexpr int64_t kOld = 33;  // what the older one of step 3 holds is that of this step
+  void prepare() const {
+    remove_tree(root_);
+    write_checkpoint(root_, 2, example_state(2), example_metadata(2));
+    write_checkpoint(root_, 3, example_state(kOld), example_metadata(kOld));
+  }
+  static bool is_at_three(const std::optional<RestoredTensors>& back) {
+    return back && back->step == 3 &&
+           (back->tensors == example_state(3) || back->tensors == example_state(kOld));
+  }
+  int save() const {
+    try {
+      Checkpointer checkpointer(kConfig, root_, [](const std::string&) {});
+      checkpointer.save(3, example_state(3), example_metadata(3));
+      return checkpointer.num_failures() == 0 ? kAllSaved : kFirstFailed;
+    } catch (const StorageError&) {
+      return kRefusedToStart;
+    }
+  }
+  SyscallInjector saving_{[this] { return save(); }};
+};
+
+TEST_F(Replacement, WhereFoldersCannotChangePlacesTheNewOneComesInAllTheSame) {
+  for (const int error : kNoExchange) {
+    prepare();
+    saving_.refuse(SYS_renameat2, error);
+    const ChildEnd end = saving_.fail_at(0, 0, [](uint64_t) { return false; });
+    if (end.refused) GTEST_SKIP() << "this system does not let a process trace another";
+    EXPECT_EQ(end.exit_code, kAllSaved) << std::strerror(error);
+    EXPECT_EQ(restore_tensors(root_)->tensors, example_state(3)) << std::strerror(error);
+    EXPECT_THAT(list_directory(root_), ElementsAre(checkpoint_folder(root_, 3)));
+  }
+}
+
+TEST_F(Replacement, KilledAtEverySystemCallWhereFoldersCannotChangePlaces) {
+  for (const int error : kNoExchange) {
+    saving_.refuse(SYS_renameat2, error);
+    int kills = 0, in_between = 0, committed = 0;
+    for (;; ++kills) {
+      prepare();
+      const ChildEnd end = saving_.kill_at(kills);
+      if (end.refused) GTEST_SKIP() << "this system does not let a process trace another";
+      if (!end.killed) break;
+      const std::string where = fmt::format("{}, killed at stop {}", std::strerror(error), kills);
+      Lines told;
+      const auto back = restore_tensors(root_, std::ref(told));
+      ASSERT_TRUE(back) << where;
+      ASSERT_THAT(told.lines, ElementsAre()) << where;  // no damaged one is left
+      const bool none_of_it = back->step == 2 && back->tensors == example_state(2);
+      ASSERT_TRUE(none_of_it || is_at_three(back)) << where;
+      in_between += none_of_it;
+      committed += back->tensors == example_state(3);
+      // The next process finds one of the two, whole, and goes on as if nothing had been.
+      Checkpointer next(kConfig, root_, std::ref(told));
+      const auto found = restore_tensors(root_, std::ref(told));
+      ASSERT_TRUE(is_at_three(found)) << where;
+      ASSERT_TRUE(back->step == 2 || found->tensors == back->tensors) << where;
+      next.save(4, example_state(4), example_metadata(4));
+      ASSERT_THAT(told.lines, ElementsAre()) << where;
+      ASSERT_THAT(list_directory(root_), ElementsAre(checkpoint_folder(root_, 4))) << where;
+    }
+    EXPECT_GT(kills, 50);
+    EXPECT_GT(in_between, 0);
+    EXPECT_GT(committed, 0);
+    EXPECT_LT(committed, kills);
+  }
+}
+
+TEST_F(Replacement, EveryErrorOfEveryFileCallWhereFoldersCannotChangePlaces) {
+  saving_.refuse(SYS_renameat2, EINVAL);
+  int failures = 0;
+  for (const int error : {ENOSPC, EIO, EACCES}) {
+    for (int n = 0;; ++n) {
+      prepare();
+      const ChildEnd end = saving_.fail_at(n, error, [](uint64_t number) {
+        return number != SYS_renameat2 && is_file_call(number);
+      });
+      if (end.refused) GTEST_SKIP() << "this system does not let a process trace another";
+      if (!saving_.hit()) break;
+      const std::string where = fmt::format("{} at file call {}", std::strerror(error), n);
+      ASSERT_TRUE(is_at_three(restore_tensors(root_))) << where;
+      ASSERT_THAT(end.exit_code, AnyOf(kAllSaved, kFirstFailed, kRefusedToStart)) << where;
+      failures += end.exit_code == kFirstFailed;
+      // Whatever was left goes, and the step can be saved.
+      ASSERT_EQ(save(), kAllSaved) << where;
+      ASSERT_EQ(restore_tensors(root_)->tensors, example_state(3)) << where;
+      ASSERT_THAT(list_directory(root_), ElementsAre(checkpoint_folder(root_, 3))) << where;
+    }
+  }
+  EXPECT_GT(failures, 20);
+}
 #endif
 
 class Storage : public ::testing::TestWithParam<SaveMode> {

@@ -180,6 +180,20 @@ TEST_F(Damage, AnEmptyFolderAndOneLeftByAKilledProcess) {
   expect_found("manifest.json: cannot open");
 }
 
+// A reader that does not want a checkpoint, for whatever reason, says so itself.
+TEST_F(Damage, WhatAReaderRefusesIsNone) {
+  Lines told;
+  int asked = 0;
+  const auto refuse = [&](const Manifest&) -> TensorSink {
+    ++asked;
+    throw StorageError("not of ours");
+  };
+  EXPECT_EQ(error_of<StorageError>([&] { restore_newest(dir_.path(), refuse, std::ref(told)); }),
+            "not of ours");
+  EXPECT_EQ(asked, 1);
+  EXPECT_TRUE(told.lines.empty());
+}
+
 TEST_F(Damage, OfAllIsAnErrorAndNoFreshStart) {
   for (const int64_t step : {1, 2}) {
     put(checkpoint_folder(dir_.path(), step) / "manifest.json", "");

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "step_";
 constexpr std::string_view kTemporary = ".tmp-";
+constexpr std::string_view kReplaced = "-old";  // behind the name of a temporary
 
 std::string checkpoint_name(int64_t step) { return fmt::format("{}{:08}", kPrefix, step); }
 
@@ -29,9 +30,10 @@ std::optional<int64_t> step_of(std::string_view name) {
   return name == checkpoint_name(step) ? std::optional(step) : std::nullopt;
 }
 
-bool is_temporary(std::string_view name) {
+// The step of "step_00000100.tmp-<pid>", whatever stands behind it.
+std::optional<int64_t> step_of_temporary(std::string_view name) {
   const size_t at = name.find(kTemporary);
-  return at != std::string_view::npos && step_of(name.substr(0, at)).has_value();
+  return at == std::string_view::npos ? std::nullopt : step_of(name.substr(0, at));
 }
 
 }  // namespace
@@ -42,6 +44,10 @@ fs::path checkpoint_folder(const fs::path& root, int64_t step) {
 
 fs::path temporary_folder(const fs::path& root, int64_t step) {
   return checkpoint_folder(root, step).string() + fmt::format("{}{}", kTemporary, ::getpid());
+}
+
+fs::path replaced_folder(const fs::path& root, int64_t step) {
+  return temporary_folder(root, step).string() + std::string(kReplaced);
 }
 
 std::vector<int64_t> checkpoint_steps(const fs::path& root) {
@@ -60,7 +66,14 @@ std::vector<int64_t> checkpoint_steps(const fs::path& root) {
 
 void remove_stale_checkpoints(const fs::path& root) {
   for (const fs::path& entry : list_directory(root)) {
-    if (is_temporary(entry.filename().string())) remove_tree(entry);
+    const std::string name = entry.filename().string();
+    const auto step = step_of_temporary(name);
+    if (!step) continue;
+    const fs::path place = checkpoint_folder(root, *step);
+    if (name.ends_with(kReplaced) && !path_exists(place))
+      rename_durably(entry, place);
+    else
+      remove_tree(entry);
   }
 }
 

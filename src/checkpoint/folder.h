@@ -1,5 +1,5 @@
 // The folder of a run's checkpoints: "step_00000100" each, "step_00000100.tmp-<pid>" while one is
-// written or removed.
+// written or removed, "step_00000100.tmp-<pid>-old" while one is replaced.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,15 @@ namespace axle {
 std::filesystem::path checkpoint_folder(const std::filesystem::path& root, int64_t step);
 /// The name under which this process writes or removes it.
 std::filesystem::path temporary_folder(const std::filesystem::path& root, int64_t step);
+/// The name under which this process keeps it, whole, while a new one takes its place.
+std::filesystem::path replaced_folder(const std::filesystem::path& root, int64_t step);
 
 /// Steps of all checkpoints in the folder, ascending, damaged ones included; none if there is no
 /// such folder. Throws StorageError.
 std::vector<int64_t> checkpoint_steps(const std::filesystem::path& root);
 
-/// Removes what earlier processes left unfinished. Only for the one process that writes there.
+/// Removes what earlier processes left unfinished. A checkpoint that one of them was replacing goes
+/// back to its place if that is empty. Only for the one process that writes there.
 void remove_stale_checkpoints(const std::filesystem::path& root);
 
 struct Retention {

@@ -59,30 +59,36 @@ std::optional<CheckpointInfo> restore_newest(
   const std::vector<int64_t> steps = checkpoint_steps(root);
   if (steps.empty()) return std::nullopt;
   std::string first_error;
-  for (auto it = steps.rbegin(); it != steps.rend(); ++it) {
-    TensorSink sink;
+  // Reads of the checkpoint of a step; false if it is damaged. What is not read in it is no damage.
+  const auto is_whole = [&](int64_t step, const std::function<void()>& read) {
     try {
-      const StoredCheckpoint stored(root, *it);
-      sink = begin(stored.manifest());
-      stored.read(sink);
-      if (it != steps.rbegin()) {
-        report(fmt::format("WARNING: going on from the checkpoint of step {}, not from that of {}",
-                           *it, steps.back()));
-      }
-      return CheckpointInfo{.step = *it,
-                            .metadata = stored.manifest().metadata,
-                            .manifest = stored.folder() / kManifestName};
+      read();
+      return true;
     } catch (const UnknownVersionError&) {
       throw;
     } catch (const AccessError& error) {
       throw StorageError(
           fmt::format("{}; the checkpoint of step {} may be whole: let it be read, or move it away "
                       "to go on from the one before it",
-                      error.what(), *it));
+                      error.what(), step));
     } catch (const StorageError& error) {
       report(fmt::format("WARNING: damaged checkpoint: {}", error.what()));
       if (first_error.empty()) first_error = error.what();
+      return false;
     }
+  };
+  for (auto it = steps.rbegin(); it != steps.rend(); ++it) {
+    std::optional<StoredCheckpoint> stored;
+    if (!is_whole(*it, [&] { stored.emplace(root, *it); })) continue;
+    const TensorSink sink = begin(stored->manifest());
+    if (!is_whole(*it, [&] { stored->read(sink); })) continue;
+    if (it != steps.rbegin()) {
+      report(fmt::format("WARNING: going on from the checkpoint of step {}, not from that of {}",
+                         *it, steps.back()));
+    }
+    return CheckpointInfo{.step = *it,
+                          .metadata = stored->manifest().metadata,
+                          .manifest = stored->folder() / kManifestName};
   }
   throw StorageError(fmt::format("{}: expected a good checkpoint, got {} damaged: {}",
                                  root.string(), steps.size(), first_error));

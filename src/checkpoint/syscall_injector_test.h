@@ -39,14 +39,32 @@ class SyscallInjector {
   /// hit() tells whether there was such a call.
   ChildEnd fail_at(int n, int error, const std::function<bool(uint64_t)>& matches) {
     int seen = 0;
-    bool failing = false;
     hit_ = false;
-    return run([&, n, error](pid_t pid, const Call& call) {
+    const auto is_nth = [&](uint64_t number) {
+      const bool now = matches(number) && seen++ == n;
+      hit_ = hit_ || now;
+      return now;
+    };
+    return run(failure(error, is_nth));
+  }
+  /// From now on every call of this number fails with `error`, whatever else is done.
+  void refuse(uint64_t number, int error) {
+    always_ = failure(error, [number](uint64_t called) { return called == number; });
+  }
+#endif
+  bool hit() const { return hit_; }
+
+ private:
+  using Call = __ptrace_syscall_info;
+  using AtStop = std::function<void(pid_t, const Call&)>;
+
+#if defined(__x86_64__)
+  static AtStop failure(int error, std::function<bool(uint64_t)> is_meant) {
+    return [error, is_meant, failing = false](pid_t pid, const Call& call) mutable {
       user_regs_struct regs;
       if (call.op == PTRACE_SYSCALL_INFO_ENTRY) {
-        failing = matches(call.entry.nr) && seen++ == n;
+        failing = is_meant(call.entry.nr);
         if (!failing) return;
-        hit_ = true;
         ::ptrace(PTRACE_GETREGS, pid, nullptr, &regs);
         regs.orig_rax = static_cast<unsigned long long>(-1);  // no such call: nothing is done
       } else {
@@ -56,15 +74,11 @@ class SyscallInjector {
         regs.rax = static_cast<unsigned long long>(-error);
       }
       ::ptrace(PTRACE_SETREGS, pid, nullptr, &regs);
-    });
+    };
   }
 #endif
-  bool hit() const { return hit_; }
 
- private:
-  using Call = __ptrace_syscall_info;
-
-  ChildEnd run(const std::function<void(pid_t, const Call&)>& at_stop) {
+  ChildEnd run(const AtStop& at_stop) {
     const pid_t pid = ::fork();
     if (pid == 0) {
       if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(kRefused);
@@ -85,6 +99,7 @@ class SyscallInjector {
       signal = at_call ? 0 : WSTOPSIG(status);
       Call call{};
       if (at_call && ::ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(call), &call) > 0) {
+        if (always_) always_(pid, call);
         at_stop(pid, call);
       }
     }
@@ -92,6 +107,7 @@ class SyscallInjector {
 
   static constexpr int kRefused = 99;
   std::function<int()> body_;
+  AtStop always_;
   bool hit_ = false;
 };
 

@@ -79,14 +79,36 @@ void write_tensors(const fs::path& folder, const Tree<HostTensor>& tensors,
   if (file) manifest.files.push_back(file->finish());
 }
 
+// The two folders change places by three renames. Between the first and the second there is no
+// checkpoint of the step: a reader then finds the one before it, and after a crash there
+// remove_stale_checkpoints puts the old one back. As `aside` the old one is whole at any time,
+// since it is removed as `temporary`; so is the new one, which was flushed before.
+void change_places_by_renaming(const fs::path& temporary, const fs::path& folder,
+                               const fs::path& aside) {
+  remove_tree(aside);  // of a save whose old one could not be put back
+  try {
+    rename_durably(folder, aside);
+    rename_durably(temporary, folder);
+  } catch (...) {
+    std::error_code ignored;  // where the new one is in its place that stays
+    fs::rename(aside, folder, ignored);
+    throw;
+  }
+  rename_durably(aside, temporary);
+}
+
 // The temporary folder takes the name of the checkpoint.
-void commit(const fs::path& temporary, const fs::path& folder) {
+void commit(const fs::path& root, int64_t step) {
+  const fs::path temporary = temporary_folder(root, step), folder = checkpoint_folder(root, step);
   if (!path_exists(folder)) return rename_durably(temporary, folder);
   // One of the same step, perhaps damaged: they change places, and the old one goes.
-  if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) != 0) {
+  if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) == 0) {
+    sync_directory(root);
+  } else if (errno == EINVAL || errno == ENOSYS || errno == ENOTSUP) {  // NFS knows no such flags
+    change_places_by_renaming(temporary, folder, replaced_folder(root, step));
+  } else {
     fail_storage(folder, "replace", errno);
   }
-  sync_directory(folder.parent_path());
   remove_tree(temporary);
 }
 
@@ -109,7 +131,7 @@ void write_checkpoint(const fs::path& root, int64_t step, const Tree<HostTensor>
     file.sync();
     file.close();
     sync_directory(temporary);
-    commit(temporary, checkpoint_folder(root, step));
+    commit(root, step);
   } catch (...) {
     std::error_code ignored;  // what made the save fail is the news, not this
     fs::remove_all(temporary, ignored);

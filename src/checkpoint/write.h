@@ -17,7 +17,9 @@ struct WriteOptions {
 
 /// Writes ROOT/step_<step>: into a temporary folder, flushed to the disk, then renamed, so that
 /// after a crash it is there as a whole or not at all. An older checkpoint of that step is replaced
-/// in one instant. Throws StorageError and leaves no temporary, where that can be.
+/// in one instant where the file system can do that; where it cannot (NFS), a crash in the middle
+/// leaves the older one to remove_stale_checkpoints, which puts it back. Throws StorageError and
+/// leaves no temporary, where that can be.
 void write_checkpoint(const std::filesystem::path& root, int64_t step,
                       const Tree<HostTensor>& tensors, const Tree<std::string>& metadata,
                       const WriteOptions& options = {});

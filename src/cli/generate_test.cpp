@@ -20,6 +20,7 @@ namespace axle {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 class GenerateVerb : public testing::Test {
  protected:
@@ -174,6 +175,37 @@ TEST_F(GenerateVerb, AnImportIsTrainedOnWithItsTokenizer) {
   const Ran ran = run({"--from", dir / "tuned", "--prompt", "bakeri", "--max-tokens", "2"});
   std::filesystem::current_path(before);
   EXPECT_EQ(ran.code, 0) << ran.err;
+}
+
+TEST_F(GenerateVerb, AnImportIsNoRunToGoOnWith) {
+  const TempDir dir;
+  const std::filesystem::path model = import_tiny_llama(dir, TinyLlama());
+  replace_file(dir / "text.txt", std::string(5000, 'a'));
+  const std::string config = read_file(model / "config.yaml");
+  for (const char* force : {"", "--force"}) {
+    std::vector<std::string> arguments = {"train",
+                                          "--config",
+                                          model / "config.yaml",
+                                          "--data",
+                                          dir / "text.txt",
+                                          "--steps",
+                                          "1",
+                                          "--dir",
+                                          model,
+                                          "--backend",
+                                          "interpreter",
+                                          "--set",
+                                          "input.batch_size=2",
+                                          "--set",
+                                          "learner.optimizer.learning_rate=1e-4"};
+    if (*force) arguments.push_back(force);
+    const Ran ran = run_axle(arguments);
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_THAT(ran.err, HasSubstr("expected the checkpoint of a run, got that of an import; take "
+                                   "another --dir"));
+    EXPECT_THAT(ran.err, Not(HasSubstr("damaged")));
+  }
+  EXPECT_EQ(read_file(model / "config.yaml"), config);
 }
 
 // The file of a tokenizer may be given from the current folder.

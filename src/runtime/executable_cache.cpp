@@ -30,6 +30,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kMagic = "axle executable 1\n";
 constexpr size_t kHeaderSize = kMagic.size() + 64 + 1;
 constexpr std::string_view kExtension = ".axlexe";
+constexpr std::string_view kNote = "plugin-", kNoteExtension = ".sha256";  // of plugin_hash
 constexpr const char* kTemporary = ".XXXXXX";   // behind the name of what it becomes
 constexpr auto kStale = std::chrono::hours(1);  // a temporary of a process that was killed
 constexpr const char* kVariable = "AXLE_COMPILE_CACHE";
@@ -42,6 +43,16 @@ std::optional<std::string> read_if_there(const fs::path& path, int64_t max_bytes
     return std::nullopt;
   }
 }
+
+// Without it a file is only older than it need be.
+void count_as_used(const fs::path& path) { ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0); }
+
+// Whether the cache has given a file this name: an entry or a note, and what one becomes.
+bool is_entry(const fs::path& name) { return name.extension() == kExtension; }
+bool is_note(const fs::path& name) {
+  return name.extension() == kNoteExtension && name.string().starts_with(kNote);
+}
+bool is_temporary(const fs::path& name) { return is_entry(name.stem()) || is_note(name.stem()); }
 
 /// Writes beside the target, then renames: readers see the old file or the new one. Nothing waits
 /// for the disk: an entry that a crash leaves torn is found by its hash.
@@ -104,10 +115,12 @@ std::string plugin_hash(const fs::path& plugin, const fs::path& cache_dir) {
   const auto size = error ? 0 : fs::file_size(plugin, error);
   if (error) fail_storage(plugin, "look at the plugin", error.value());
   const auto identity = fmt::format("{}\n{}\n{}\n", plugin.string(), size, changed);
-  const auto note = cache_dir / fmt::format("plugin-{:016x}.sha256", xxh3_64(identity));
+  const auto note =
+      cache_dir / fmt::format("{}{:016x}{}", kNote, xxh3_64(identity), kNoteExtension);
   const auto note_bytes = static_cast<int64_t>(identity.size()) + 64;
   if (const auto known = read_if_there(note, note_bytes);
       known && known->starts_with(identity) && std::ssize(*known) == note_bytes) {
+    count_as_used(note);
     return known->substr(identity.size());
   }
   std::string hash = sha256_of_file(plugin);
@@ -151,7 +164,7 @@ std::optional<std::string> ExecutableCache::read(const std::string& key) const {
   if (!bytes || bytes->size() < kHeaderSize || !bytes->starts_with(kMagic)) return std::nullopt;
   std::string executable = bytes->substr(kHeaderSize);
   if (bytes->substr(kMagic.size(), 65) != sha256_hex(executable) + "\n") return std::nullopt;
-  ::utimensat(AT_FDCWD, path(key).c_str(), nullptr, 0);  // used now; without it only older
+  count_as_used(path(key));
   return executable;
 }
 
@@ -180,10 +193,13 @@ void ExecutableCache::remove_old() const {
     const Entry entry{at->path(), at->last_write_time(gone),
                       is_file ? static_cast<int64_t>(at->file_size(gone)) : 0};
     if (gone || !is_file) continue;
-    if (entry.path.extension() == kExtension) {
+    const fs::path name = entry.path.filename();
+    const auto unused_for = now - entry.used;
+    if (is_entry(name)) {
       total += entry.bytes;
       entries.push_back(entry);
-    } else if (entry.path.stem().extension() == kExtension && now - entry.used > kStale) {
+    } else if ((is_note(name) && unused_for > limits_.unused_for) ||
+               (is_temporary(name) && unused_for > kStale)) {
       fs::remove(entry.path, gone);
     }
   }

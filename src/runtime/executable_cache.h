@@ -16,7 +16,8 @@
 namespace axle {
 
 /// SHA-256 of a plugin's file. `cache_dir` remembers it by path, size and time of change, because
-/// the files are large; empty: nothing is remembered.
+/// the files are large; empty: nothing is remembered. What was not asked for is forgotten with the
+/// entries that were not used for as long.
 std::string plugin_hash(const std::filesystem::path& plugin,
                         const std::filesystem::path& cache_dir);
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <fstream>
 #include <functional>
+#include <set>
 #include <thread>
 
 #include "base/error.h"
@@ -160,6 +161,38 @@ TEST_F(ExecutableCacheTest, WhatNobodyUsesGoesInTheEnd) {
   EXPECT_FALSE(fs::exists(stale));
   EXPECT_TRUE(fs::exists(cache.path("newer")));
   EXPECT_EQ(std::distance(fs::directory_iterator(dir_), {}), 4);
+}
+
+TEST_F(ExecutableCacheTest, NotesOfPluginsThatNobodyUsesGoToo) {
+  const ExecutableCache cache(dir_, {.unused_for = std::chrono::hours(24)});
+  const auto now = fs::file_time_type::clock::now();
+  const auto note_of = [&](const std::string& plugin) {
+    std::set<fs::path> before(fs::directory_iterator(dir_), {});
+    overwrite(dir_ / plugin, plugin);
+    before.insert(dir_ / plugin);
+    plugin_hash(dir_ / plugin, dir_);
+    for (const auto& entry : fs::directory_iterator(dir_)) {
+      if (!before.contains(entry.path())) return entry.path();
+    }
+    ADD_FAILURE() << "no note of " << plugin;
+    return fs::path();
+  };
+  cache.write("k", "x");
+  const fs::path old = note_of("old.so"), newer = note_of("newer.so"), used = note_of("used.so");
+  const auto part = [](const fs::path& of) { return of.string() + ".Xy12Zz"; };
+  overwrite(part(old), "part");
+  overwrite(part(newer), "part");
+  const fs::path others[] = {dir_ / "mine.sha256", dir_ / "mine.sha256.backup"};
+  for (const fs::path& other : others) overwrite(other, "of somebody else");
+  fs::last_write_time(part(old), now - std::chrono::hours(2));
+  for (const fs::path& path : {old, used, others[0], others[1]})
+    fs::last_write_time(path, now - std::chrono::hours(25));
+  fs::last_write_time(newer, now - std::chrono::hours(23));
+  EXPECT_EQ(plugin_hash(dir_ / "used.so", dir_), sha256_hex("used.so"));
+  cache.write("k", "x");
+  for (const fs::path& gone : {old, fs::path(part(old))}) EXPECT_FALSE(fs::exists(gone)) << gone;
+  for (const fs::path& stays : {newer, fs::path(part(newer)), used, others[0], others[1]})
+    EXPECT_TRUE(fs::exists(stays)) << stays;
 }
 
 TEST_F(ExecutableCacheTest, ManyMayUseItAtOnce) {

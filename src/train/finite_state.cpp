@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "ir/finite.h"
 #include "ops/arithmetic.h"
 #include "ops/bitwise.h"
 #include "ops/compare.h"
@@ -56,6 +57,14 @@ Tensor FiniteState::first_not_finite(const Tree<Tensor>& state) const {
       first = minimum(first, reduce_min(select(all, none, number(i)), all_axes(all)));
   }
   return select(less(first, none), first, scalar(-1, DType::kI32));
+}
+
+std::optional<std::string> first_not_finite(const DeviceState& state) {
+  for (size_t i = 0; i < state.leaves.size(); ++i) {
+    const bool can_be = is_float(state.leaves[i].type.dtype);
+    if (can_be && !all_finite(state.arrays[i]->to_host())) return state.leaves[i].name;
+  }
+  return std::nullopt;
 }
 
 }  // namespace axle

@@ -1,12 +1,14 @@
 // Whether a new training state is one to go on from: every number of it finite.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/tree.h"
 #include "ir/tensor.h"
 #include "lower/program.h"
+#include "train/device_state.h"
 
 namespace axle {
 
@@ -27,5 +29,9 @@ class FiniteState {
   std::vector<std::string> parts_;
   std::vector<std::vector<std::string>> leaves_;  // of each part, by their names
 };
+
+/// The name of the first leaf that holds a NaN or an infinity. Copies one leaf after the other to
+/// the host, so it is only for a state that is in doubt.
+std::optional<std::string> first_not_finite(const DeviceState& state);
 
 }  // namespace axle

@@ -17,6 +17,12 @@ Tree<std::string> to_tree(const RunMetadata& metadata) {
 }
 
 RunMetadata run_metadata(const CheckpointInfo& info) {
+  if (info.metadata.empty()) {  // as save_model writes it
+    throw ConfigError(
+        fmt::format("{}: expected the checkpoint of a run, got that of an import; take another "
+                    "--dir, and begin with the import's folder by --init-from",
+                    info.manifest.string()));
+  }
   RunMetadata out{.data = info.note("data"),
                   .skipped_steps = info.integer_note("skipped_steps", 0, info.step),
                   .manifest = info.manifest};

@@ -25,7 +25,8 @@ struct RunMetadata {
 };
 
 Tree<std::string> to_tree(const RunMetadata& metadata);
-/// Throws StorageError naming the manifest for what no run has written.
+/// Throws StorageError naming the manifest for what no run has written, ConfigError for the
+/// checkpoint of an import.
 RunMetadata run_metadata(const CheckpointInfo& info);
 /// Goes to where `saved` stands. Throws StorageError naming the manifest for what no input has
 /// written, DataError if it belongs to other data.

@@ -45,6 +45,12 @@ TEST(RunMetadata, WhatNoRunHasWrittenIsNamed) {
   }
 }
 
+TEST(RunMetadata, AnImportHasNone) {
+  EXPECT_EQ(error_of<ConfigError>([] { read({}); }),
+            "run/manifest.json: expected the checkpoint of a run, got that of an import; take "
+            "another --dir, and begin with the import's folder by --init-from");
+}
+
 TEST(RunMetadata, APositionThatNoInputHasWrittenIsNamed) {
   const Child<Input> config(SyntheticInput::Config{.seq_len = 4, .batch_size = 2});
   const auto input = config.build({.vocab_size = 5, .seed = 1}, Scope{.path = "input"});

@@ -161,6 +161,7 @@ void Trainer::Run::initialise_or_restore() {
         restore_arrays(folder_.checkpoints(), *runtime_, mesh_, state_.leaves, check).value();
     state_.arrays = std::move(restored.arrays);
     step_number_ = first_step_ = restored.step;
+    checkpointer_->restored(restored.step);
     const RunMetadata saved = run_metadata(restored);
     skipped_ = saved.skipped_steps;
     clock_.add_earlier(saved.wall_secs);
@@ -369,8 +370,10 @@ void Trainer::Run::report(Pending done) {
   write(record);
   if (skipped) {
     ++skipped_;
-    const std::string what = what_is_not_finite(record, not_finite, state_.leaves);
-    if (cfg_.on_non_finite == NonFinite::kStop && !failing_) fail_non_finite(record.step, what);
+    const bool is_first = !failing_ && record.step == first_step_ + 1;
+    const auto [what, for_good] = what_is_not_finite(record, not_finite, state_, is_first);
+    const bool ends = for_good || cfg_.on_non_finite == NonFinite::kStop;
+    if (ends && !failing_) fail_non_finite(record.step, what);
     if (!failing_) {
       progress_->note(
           fmt::format("step {}: not finite: {}; the state was kept, {} such steps so far",
@@ -385,9 +388,10 @@ void Trainer::Run::fail_non_finite(int64_t step, const std::string& what) {
   const bool saved = save(true);
   throw Error(
       fmt::format(
-          "step {}: expected finite numbers, got {}; {} (on_non_finite=skip goes on)", step, what,
-          saved ? fmt::format("the state without that step is saved as step {}", step_number_)
-                : "the state could not be saved"),
+          "step {}: expected finite numbers, got {}; the state {}", step, what,
+          saved ? fmt::format("without that step is saved as step {} (on_non_finite=skip goes on)",
+                              step_number_)
+                : "could not be saved"),
       ExitCode::kValidationFailed);
 }
 

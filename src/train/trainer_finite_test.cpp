@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "checkpoint/folder.h"
+#include "checkpoint/write.h"
 #include "ops/compare.h"
 #include "ops/convert.h"
 #include "ops/create.h"
@@ -106,17 +107,49 @@ TEST_F(TrainerFinite, WhatTheUpdateBringsInIsCaughtAtItsStepAndNamed) {
   }
 }
 
+// A state that no step mends ends the run at its first, whatever is skipped.
 TEST_F(TrainerFinite, AStateThatWasNeverFiniteIsNotSaved) {
-  Trainer::Config config = config_of(3);
-  config.evalers.clear();
-  // Its largest draws are infinite.
-  config.model.options.init = Init(
-      VarianceScaling{.scale = 3e38, .fan = Fan::kNone, .distribution = Distribution::kNormal});
-  const Ended ended = train(config);
+  for (const NonFinite policy : {NonFinite::kStop, NonFinite::kSkip}) {
+    for (const int64_t steps : {1, 12}) {
+      Trainer::Config config = config_of(steps);
+      config.evalers.clear();
+      config.on_non_finite = policy;
+      // Its largest draws are infinite.
+      config.model.options.init = Init(
+          VarianceScaling{.scale = 3e38, .fan = Fan::kNone, .distribution = Distribution::kNormal});
+      const std::string name = fmt::format("{} {}", to_text(policy), steps);
+      const Ended ended = train(config, name);
+      EXPECT_EQ(ended.code, ExitCode::kValidationFailed) << name;
+      EXPECT_THAT(
+          ended.error,
+          testing::MatchesRegex("step 1: expected finite numbers, got NaN or infinity in model/.*"
+                                " before it, which no step mends; the state could not be saved"));
+      EXPECT_THAT(ended.err, HasSubstr("expected finite numbers, got NaN or infinity in model/"));
+      EXPECT_THAT(checkpoint_steps(run(name) / "checkpoints"), testing::IsEmpty());
+      expect_no_holes(run(name), std::min<int64_t>(steps, 2));
+    }
+  }
+}
+
+// As a program that looked less closely may have left it.
+TEST_F(TrainerFinite, ARestoredStateThatIsNotFiniteEndsTheRunAndStays) {
+  const auto skipping = [](int64_t steps) {
+    Trainer::Config config = config_of(steps);
+    config.evalers.clear();
+    config.on_non_finite = NonFinite::kSkip;
+    return config;
+  };
+  ASSERT_EQ(train(skipping(2)).code, ExitCode::kOk);
+  RestoredTensors saved = state_of(run());
+  const std::string bad = "learner/optimizer/m/model/decoder/emb/weight";
+  ASSERT_TRUE(saved.tensors.contains(bad));
+  saved.tensors.at(bad).values<float>()[5] = -std::numeric_limits<float>::infinity();
+  write_checkpoint(run() / "checkpoints", 2, saved.tensors, saved.metadata);
+  const Ended ended = train(skipping(9));
   EXPECT_EQ(ended.code, ExitCode::kValidationFailed);
-  EXPECT_THAT(ended.error, HasSubstr("the state could not be saved"));
-  EXPECT_THAT(ended.err, HasSubstr("expected finite numbers, got NaN or infinity in model/"));
-  EXPECT_THAT(checkpoint_steps(run() / "checkpoints"), testing::IsEmpty());
+  EXPECT_THAT(ended.error, HasSubstr("step 3: expected finite numbers, got NaN or infinity in " +
+                                     bad + " before it"));
+  EXPECT_THAT(checkpoint_steps(run() / "checkpoints"), testing::ElementsAre(2));
 }
 
 }  // namespace

@@ -3,6 +3,11 @@
 #include "train/trainer.h"
 
 #include <fmt/format.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include <cstring>
+#include <fstream>
 
 #include "checkpoint/folder.h"
 #include "io/tfrecord.h"
@@ -79,16 +84,68 @@ TEST_F(TrainerTest, AFinishedRunChangesNothingWhenStartedAgain) {
   }
 }
 
+// A run of four steps that has come to its end but for its evaluation; its records with that.
+std::vector<nlohmann::json> without_evaluation(const std::filesystem::path& run) {
+  const auto records = metrics_of(run);
+  EXPECT_EQ(records.back().value("split", ""), "held_out");
+  std::string log = read_file(run / "metrics.jsonl");
+  log.erase(log.rfind('\n', log.size() - 2) + 1);
+  replace_file(run / "metrics.jsonl", log);
+  return records;
+}
+
+// Which files the folder and those in it hold, and when each was changed.
+std::vector<std::string> files_of(const std::filesystem::path& dir) {
+  std::vector<std::string> out;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(dir)) {
+    struct stat info;
+    EXPECT_EQ(::stat(entry.path().c_str(), &info), 0) << entry.path();
+    out.push_back(fmt::format("{} {} {}.{}", entry.path().string(), info.st_ino,
+                              info.st_mtim.tv_sec, info.st_mtim.tv_nsec));
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
 TEST_F(TrainerTest, AFinishedRunDoesTheEvaluationsThatItOwes) {
   train(config_of(4));
-  const auto records = metrics_of(run());
-  ASSERT_EQ(records.back().at("split"), "held_out");
-  std::string log = read_file(run() / "metrics.jsonl");
-  log.erase(log.rfind('\n', log.size() - 2) + 1);
-  replace_file(run() / "metrics.jsonl", log);
-  EXPECT_THAT(train(config_of(4)).out,
-              HasSubstr("the run is at step 4 of 4: only evaluations are left"));
+  for (const bool restart_data : {false, true}) {
+    const auto records = without_evaluation(run());
+    const auto saved = files_of(run() / "checkpoints");
+    const Ended ended = train(config_of(4), "run", {.dir = {}, .restart_data = restart_data});
+    EXPECT_EQ(ended.code, ExitCode::kOk) << ended.error;
+    EXPECT_THAT(ended.out, HasSubstr("the run is at step 4 of 4: only evaluations are left"));
+    EXPECT_EQ(metrics_of(run()), records);
+    EXPECT_EQ(files_of(run() / "checkpoints"), saved) << "nothing new was to be saved";
+  }
+}
+
+TEST_F(TrainerTest, DataThatEndAtOnceNeedNoNewSave) {
+  Trainer::Config config = config_of(4);
+  train(config);
+  config.max_steps = 8;
+  config.input.get_if<SyntheticInput>()->num_batches = 4;
+  const auto saved = files_of(run() / "checkpoints");
+  const Ended ended = train(config, "run", true, /*force=*/true);
+  EXPECT_EQ(ended.code, ExitCode::kOk) << ended.error;
+  EXPECT_THAT(ended.out, HasSubstr("the data ended after step 4\n"));
+  EXPECT_EQ(files_of(run() / "checkpoints"), saved);
+}
+
+TEST_F(TrainerTest, AnEvaluationThatIsOwedNeedsNoRoomForAnotherCheckpoint) {
+  make_directories(run());
+  if (::mount("tmpfs", run().c_str(), "tmpfs", 0, "size=1m,nr_inodes=100") != 0)
+    GTEST_SKIP() << "may not mount a small disk: " << std::strerror(errno);
+  train(config_of(4));
+  const auto records = without_evaluation(run());
+  // As many files as there can be; those that are there may still grow.
+  for (int i = 0; i < 100 && std::ofstream(run() / std::to_string(i)).is_open(); ++i) {
+  }
+  const Ended ended = train(config_of(4));
+  EXPECT_EQ(ended.code, ExitCode::kOk) << ended.error;
   EXPECT_EQ(metrics_of(run()), records);
+  EXPECT_EQ(state_of(run()).step, 4);
+  ::umount(run().c_str());
 }
 
 TEST_F(TrainerTest, EvaluationsAndSavesChangeNoStep) {

@@ -154,6 +154,36 @@ TEST(Signals, ALostConsoleEndsNothing) {
   expect_no_holes(dir.path() / "run", 9);
 }
 
+// `axle train 2>&1 | less`
+TEST(Signals, AConsoleThatTakesNothingHoldsUpNothing) {
+  const TempDir dir;
+  Trainer::Config config = tiny_config();
+  config.max_steps = 9;
+  config.writers["gate"] = Gate::Config{.steps = {5}};
+  TrainProcess run(config, dir.path(), "run");
+  ASSERT_TRUE(run.wait_at_gate(5)) << run.output();
+  run.fill_output();
+  run.open_gate();
+  EXPECT_EQ(run.wait_unread(), 0);
+  EXPECT_EQ(state_of(dir.path() / "run").step, 9);
+  expect_no_holes(dir.path() / "run", 9);
+}
+
+TEST_P(Signals, SaveAndEndWhereTheConsoleTakesNothing) {
+  const TempDir dir;
+  Trainer::Config config = tiny_config();
+  config.checkpointer.every_steps = 100;
+  config.writers["gate"] = Gate::Config{.steps = {5}};
+  TrainProcess run(config, dir.path(), "run");
+  ASSERT_TRUE(run.wait_at_gate(5)) << run.output();
+  run.fill_output();
+  run.signal(GetParam().number);
+  run.open_gate();
+  EXPECT_EQ(run.wait_unread(), static_cast<int>(GetParam().code));
+  EXPECT_EQ(state_of(dir.path() / "run").step, 6);
+  expect_no_holes(dir.path() / "run", 6);
+}
+
 TEST(Signals, ASecondInterruptEndsTheStartAtOnce) {
   const TempDir dir;
   Trainer::Config config = tiny_config();

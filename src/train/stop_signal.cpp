@@ -8,6 +8,8 @@
 #include <csignal>
 #include <string_view>
 
+#include "base/console.h"
+
 namespace axle {
 namespace {
 
@@ -23,7 +25,7 @@ extern "C" void on_signal(int signal) {
   g_signal = signal;
   constexpr std::string_view kLine = "\nstopping as soon as can be; Ctrl-C again ends at once\n";
   const int error = errno;
-  [[maybe_unused]] const ssize_t n = write(g_console, kLine.data(), kLine.size());
+  write_unless_stuck(g_console, kLine);
   errno = error;
 }
 

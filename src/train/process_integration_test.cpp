@@ -190,6 +190,8 @@ int TrainProcess::wait_unread() {
 int main(int argc, char** argv) {
   if (argc > 1 && argv[1] == axle::kTrainArgument)
     return axle::train_in_this_process({argv + 2, argv + argc});
+  // Runs take over what is ignored here, as SIGINT is in a script's background job.
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGXCPU}) std::signal(number, SIG_DFL);
   testing::InitGoogleMock(&argc, argv);
   return RUN_ALL_TESTS();
 }

@@ -53,7 +53,7 @@ StopSignal::StopSignal() : saved_(new Saved) {
     const auto [signal, handler] = kRows[i];
     struct sigaction& before = saved_->actions[i];
     sigaction(signal, nullptr, &before);
-    if (signal == SIGHUP && before.sa_handler == SIG_IGN) continue;
+    if (before.sa_handler == SIG_IGN) continue;
     struct sigaction action = {};
     action.sa_handler = handler;
     action.sa_flags = SA_RESTART;

@@ -24,7 +24,9 @@ void TensorBoardWriter::write(const StepRecord& record) {
   if (record.split.empty() && record.step % cfg_.every_steps != 0) return;
   guarded([&] {
     auto& file = files_[run];
-    if (!file) file = std::make_unique<EventFileWriter>(dir_ / run);
+    // An evaluation of the restored step itself is made again where metrics.jsonl lacks it.
+    const int64_t first_step = std::min(restored_step_ + 1, record.step);
+    if (!file) file = std::make_unique<EventFileWriter>(dir_ / run, first_step);
     file->scalars(record.step, record.values);
   });
 }

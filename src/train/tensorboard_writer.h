@@ -10,7 +10,8 @@
 namespace axle {
 
 /// Scalars under their own names; those of an evaluation in a folder of its own, as TensorBoard
-/// compares runs. Steps that a resume takes again are shown once.
+/// compares runs: its name, "eval/train" for one that is called "train". Steps that a resume takes
+/// again are shown once.
 class TensorBoardWriter final : public SummaryWriter {
  public:
   struct Config {

@@ -1,7 +1,6 @@
 // How work that goes on tells of what went wrong.
 #pragma once
 
-#include <cstdio>
 #include <functional>
 #include <string>
 
@@ -10,7 +9,8 @@ namespace axle {
 /// Takes one line for the user; maybe called from another thread than the caller's.
 using Report = std::function<void(const std::string& line)>;
 
-/// Says nothing where standard error takes nothing: a full disk behind it must stop no training.
-inline void report_to_stderr(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
+/// Says nothing where standard error takes nothing, for a second at most: neither a full disk
+/// behind it nor a reader that stands still may stop a training.
+void report_to_stderr(const std::string& line);
 
 }  // namespace axle

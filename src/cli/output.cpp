@@ -1,10 +1,13 @@
 #include "cli/output.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 
+#include "base/console.h"
 #include "base/error.h"
 #include "base/process_start.h"
 
@@ -19,6 +22,10 @@ void Output::write_json(const nlohmann::ordered_json& document) {
 }
 
 void Output::write(std::string_view text) {
+  if (optional_) {
+    write_unless_stuck(STDOUT_FILENO, text, std::chrono::seconds(1));
+    return;
+  }
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) flush();
 }
 

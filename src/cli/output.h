@@ -35,7 +35,7 @@ class Output {
   void write_json(const nlohmann::ordered_json& document);
   void flush();
   /// What is printed is not the result of the verb: from now on a console that is closed, full or
-  /// gone is no error.
+  /// gone is no error, and one that takes nothing is not waited for.
   void make_optional();
 
  private:

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <chrono>
 
 #include "base/error.h"
@@ -15,8 +17,12 @@ namespace {
 
 // Field numbers of the messages in TensorFlow's event.proto, summary.proto and tensor.proto.
 namespace event {
-constexpr int kWallTime = 1, kStep = 2, kFileVersion = 3, kSummary = 5;
+constexpr int kWallTime = 1, kStep = 2, kFileVersion = 3, kSummary = 5, kSessionLog = 7;
 }
+namespace session_log {
+constexpr int kStatus = 1;
+constexpr uint64_t kStart = 1;
+}  // namespace session_log
 namespace summary {
 constexpr int kValue = 1;
 }
@@ -37,13 +43,30 @@ double wall_time_secs() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+constexpr std::string_view kNameBegin = "events.out.tfevents.";
+
+// Readers take the files of a folder in the order of their names: the seconds of a new one are
+// beyond all that are there, also where two runs begin in one second or the clock was set back.
+int64_t seconds_of_name(const std::filesystem::path& folder) {
+  constexpr int64_t kEnd = 9'999'999'999;  // ten digits
+  auto out = static_cast<int64_t>(wall_time_secs());
+  for (const auto& path : list_directory(folder)) {
+    const std::string name = path.filename().string();
+    if (!name.starts_with(kNameBegin)) continue;
+    int64_t theirs = 0;
+    std::from_chars(name.data() + kNameBegin.size(), name.data() + name.size(), theirs);
+    if (theirs < kEnd) out = std::max(out, theirs + 1);
+  }
+  return out;
+}
+
 std::filesystem::path new_path(const std::filesystem::path& folder) {
   static std::atomic<int> count = 0;  // two writers of one process never share a name
   make_directories(folder);
   char host[256] = "localhost";
   ::gethostname(host, sizeof(host) - 1);
-  return folder / fmt::format("events.out.tfevents.{:010}.{}.{}.{}",
-                              static_cast<int64_t>(wall_time_secs()), host, ::getpid(), count++);
+  return folder / fmt::format("{}{:010}.{}.{}.{}", kNameBegin, seconds_of_name(folder), host,
+                              ::getpid(), count++);
 }
 
 ProtoWriter plugin_metadata(std::string_view plugin, uint64_t data_class) {
@@ -52,21 +75,26 @@ ProtoWriter plugin_metadata(std::string_view plugin, uint64_t data_class) {
       .varint(metadata::kDataClass, data_class);
 }
 
-std::string step_event(int64_t step, const ProtoWriter& values) {
-  return tfrecord_frame(ProtoWriter()
-                            .fixed64(event::kWallTime, wall_time_secs())
-                            .varint(event::kStep, static_cast<uint64_t>(step))
-                            .message(event::kSummary, values)
-                            .text());
+ProtoWriter event_at(int64_t step) {
+  return ProtoWriter()
+      .fixed64(event::kWallTime, wall_time_secs())
+      .varint(event::kStep, static_cast<uint64_t>(step));
+}
+
+std::string summary_event(int64_t step, const ProtoWriter& values) {
+  return tfrecord_frame(event_at(step).message(event::kSummary, values).text());
 }
 
 }  // namespace
 
-EventFileWriter::EventFileWriter(const std::filesystem::path& folder) : file_(new_path(folder)) {
+EventFileWriter::EventFileWriter(const std::filesystem::path& folder, int64_t first_step)
+    : file_(new_path(folder)) {
   file_.write(tfrecord_frame(ProtoWriter()
                                  .fixed64(event::kWallTime, wall_time_secs())
                                  .bytes(event::kFileVersion, "brain.Event:2")
                                  .text()));
+  const auto start = ProtoWriter().varint(session_log::kStatus, session_log::kStart);
+  file_.write(tfrecord_frame(event_at(first_step).message(event::kSessionLog, start).text()));
 }
 
 void EventFileWriter::scalars(int64_t step, const Tree<double>& values) {
@@ -81,7 +109,7 @@ void EventFileWriter::scalars(int64_t step, const Tree<double>& values) {
             .fixed32(value::kSimpleValue, static_cast<float>(number))
             .message(value::kMetadata, plugin_metadata("scalars", metadata::kDataClassScalar)));
   }
-  file_.write(step_event(step, all));
+  file_.write(summary_event(step, all));
 }
 
 void EventFileWriter::text(int64_t step, std::string_view tag, std::string_view markdown) {
@@ -95,7 +123,7 @@ void EventFileWriter::text(int64_t step, std::string_view tag, std::string_view 
                   .bytes(value::kTag, tag)
                   .message(value::kTensor, content)
                   .message(value::kMetadata, plugin_metadata("text", metadata::kDataClassTensor)));
-  file_.write(step_event(step, all));
+  file_.write(summary_event(step, all));
 }
 
 void EventFileWriter::flush() {

@@ -10,13 +10,14 @@
 
 namespace axle {
 
-/// Appends events to one new file of its own in a folder; a run that resumes opens another beside
-/// the old ones, and TensorBoard shows them as one.
+/// Appends events to one new file of its own in a folder; a run that resumes opens another behind
+/// the old ones, and TensorBoard shows them as one, without what the old ones hold from the first
+/// step of the new one on.
 class EventFileWriter {
  public:
-  /// Creates the folder where missing, and in it "events.out.tfevents.<seconds>.<host>.<pid>.<n>".
-  /// Throws StorageError, as all of its functions do.
-  explicit EventFileWriter(const std::filesystem::path& folder);
+  /// Creates the folder where missing, and in it "events.out.tfevents.<seconds>.<host>.<pid>.<n>",
+  /// which will hold no step before `first_step`. Throws StorageError, as all of its functions do.
+  EventFileWriter(const std::filesystem::path& folder, int64_t first_step);
 
   /// One event with all of these values: tag -> value.
   void scalars(int64_t step, const Tree<double>& values);

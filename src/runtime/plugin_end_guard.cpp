@@ -19,6 +19,7 @@
 #include <mutex>
 #include <string_view>
 
+#include "base/console.h"
 #include "base/exit_code.h"
 
 namespace axle {
@@ -277,7 +278,7 @@ PluginEndGuard::~PluginEndGuard() {
   g_innermost = outer_;
   if (!outer_) ::sigaltstack(&stack_before_, nullptr);
   if (held_ >= 0 && before_ >= 0) ::dup2(before_, STDERR_FILENO);
-  write_all(STDERR_FILENO, rest);
+  write_unless_stuck(STDERR_FILENO, rest, std::chrono::seconds(1));
   if (before_ >= 0) ::close(before_);
   if (held_ >= 0) ::close(held_);
   g_one_thread.unlock();

@@ -8,6 +8,7 @@
 
 #include "checkpoint/folder.h"
 #include "data/text_input.h"
+#include "io/event_reader_test.h"
 #include "runtime/plugin.h"
 #include "testing/temp_dir.h"
 #include "train/run_result_test.h"
@@ -42,6 +43,29 @@ Child<Input> text_rows(const std::filesystem::path& dir) {
                            .batch_size = 8};
 }
 
+// The curves in TensorBoard and metrics.jsonl have the same steps and numbers.
+void expect_same_curves(const std::filesystem::path& dir) {
+  std::map<std::string, Curves> logged;
+  for (const auto& record : metrics_of(dir)) {
+    Curves& curves = logged[record.value("split", "train")];
+    for (const auto& [name, value] : record.items()) {
+      if (name != "step" && name != "split") curves[record.at("step")][name] = value.get<float>();
+    }
+  }
+  for (const auto& [run, expected] : logged) {
+    SCOPED_TRACE(run);
+    Curves shown = curves_of(dir / "tensorboard" / run);
+    for (const auto& [step, values] : expected) {
+      const auto found = shown.extract(step);
+      // A kill between the two records of an evaluation leaves the log's alone.
+      if (!found && run != "train" && step < kSteps) continue;
+      ASSERT_TRUE(found) << step;
+      for (const auto& [name, value] : values) EXPECT_EQ(found.mapped().at(name), value) << name;
+    }
+    EXPECT_TRUE(shown.empty()) << "a step that is not in the log: " << shown.begin()->first;
+  }
+}
+
 using MakeInput = Child<Input> (*)(const std::filesystem::path&);
 class KillResume : public ::testing::TestWithParam<MakeInput> {};
 
@@ -58,7 +82,7 @@ TEST_P(KillResume, EndsBitwiseEqualToTheUninterruptedRun) {
   config.input = GetParam()(dir.path());
   config.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->vocab_size = 259;  // bytes
   config.checkpointer.every_steps = kStepsPerSave;
-  config.writers["tensorboard"] = TensorBoardWriter::Config{};
+  config.writers["tensorboard"] = TensorBoardWriter::Config{.every_steps = 1};
 
   TrainProcess whole(config, dir.path(), "whole", backend);
   ASSERT_EQ(whole.wait(), 0) << whole.output();
@@ -99,6 +123,7 @@ TEST_P(KillResume, EndsBitwiseEqualToTheUninterruptedRun) {
   EXPECT_GT(resumed + (last.output().find("resumed from step") != std::string::npos), 0);
   expect_no_holes(dir.path() / "killed", kSteps);
   expect_same_run(dir.path() / "killed", dir.path() / "whole");
+  for (const char* run : {"killed", "whole"}) expect_same_curves(dir.path() / run);
 }
 
 INSTANTIATE_TEST_SUITE_P(Inputs, KillResume, ::testing::Values(synthetic_rows, text_rows),

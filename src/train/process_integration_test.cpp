@@ -2,7 +2,9 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <poll.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -135,6 +137,16 @@ void TrainProcess::open_gate() {
 void TrainProcess::close_output() {
   if (output_fd_ >= 0) ::close(std::exchange(output_fd_, -1));
 }
+void TrainProcess::fill_output() {
+  const int fd = ::open(fmt::format("/proc/self/fd/{}", output_fd_).c_str(),
+                        O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) throw StorageError("the pipe cannot be opened");
+  const std::string bytes(4096, '.');
+  for (const size_t size : {bytes.size(), size_t{1}}) {
+    while (::write(fd, bytes.data(), size) > 0) continue;
+  }
+  ::close(fd);
+}
 void TrainProcess::signal(int number) { ::kill(pid_, number); }
 
 void TrainProcess::limit_files(int64_t bytes) {
@@ -150,11 +162,27 @@ void TrainProcess::unlimit_files() {
   ::prlimit(pid_, RLIMIT_FSIZE, &limit, nullptr);
 }
 
-int TrainProcess::wait() {
-  while (read_some()) continue;
+int TrainProcess::end() {
   int status = 0;
   ::waitpid(std::exchange(pid_, -1), &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+int TrainProcess::wait() {
+  while (read_some()) continue;
+  return end();
+}
+
+int TrainProcess::wait_unread() {
+  pollfd ended{
+      .fd = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)), .events = POLLIN, .revents = 0};
+  constexpr int kMinute = 60'000;
+  if (::poll(&ended, 1, kMinute) != 1) {
+    ADD_FAILURE() << "expected the end of the process, got none";
+    signal(SIGKILL);
+  }
+  ::close(ended.fd);
+  return end();
 }
 
 }  // namespace axle
@@ -162,6 +190,8 @@ int TrainProcess::wait() {
 int main(int argc, char** argv) {
   if (argc > 1 && argv[1] == axle::kTrainArgument)
     return axle::train_in_this_process({argv + 2, argv + argc});
+  // Runs take over what is ignored here, as SIGINT is in a script's background job.
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGXCPU}) std::signal(number, SIG_DFL);
   testing::InitGoogleMock(&argc, argv);
   return RUN_ALL_TESTS();
 }

@@ -28,13 +28,6 @@ std::string step_line(const StepRecord& r, const Throughput& speed, int64_t max_
                      resident_bytes() >> 20);
 }
 
-// Says nothing where standard output takes nothing (a log on a full disk): that must stop no
-// training.
-void show(const std::string& text) {
-  std::fputs(text.c_str(), stdout);
-  std::fflush(stdout);
-}
-
 }  // namespace
 
 std::string duration_text(double secs) {
@@ -54,14 +47,18 @@ int64_t resident_bytes() {
 Progress::Progress(int64_t max_steps, int64_t every_steps)
     : max_steps_(max_steps),
       every_steps_(std::max<int64_t>(every_steps, 1)),
-      terminal_(isatty(STDOUT_FILENO) == 1) {}
-
-Progress::~Progress() {
-  if (bar_shown_) std::fputc('\n', stdout);
+      terminal_(isatty(STDOUT_FILENO) == 1),
+      console_(STDOUT_FILENO) {
+  std::fflush(stdout);  // what was printed before comes before
 }
 
-void Progress::clear_bar() {
-  if (std::exchange(bar_shown_, false)) std::fputs("\r\033[K", stdout);
+Progress::~Progress() {
+  if (bar_shown_) console_.write("\n");
+}
+
+// In place of the bar, if there is one.
+void Progress::show(const std::string& text, bool is_bar) {
+  if (console_.write(text, bar_shown_ ? "\r\033[K" : "")) bar_shown_ = is_bar;
 }
 
 void Progress::step(const StepRecord& record, const Throughput& speed) {
@@ -74,16 +71,12 @@ void Progress::step(const StepRecord& record, const Throughput& speed) {
   const auto now = Clock::now();
   if (!due && now - last_drawn_ < std::chrono::milliseconds(100)) return;
   last_drawn_ = now;
-  clear_bar();
   show(bar(static_cast<double>(record.step) /
            static_cast<double>(std::max<int64_t>(max_steps_, 1))) +
-       " " + step_line(record, speed, max_steps_));
-  bar_shown_ = true;
+           " " + step_line(record, speed, max_steps_),
+       /*is_bar=*/true);
 }
 
-void Progress::note(const std::string& line) {
-  clear_bar();
-  show(line + "\n");
-}
+void Progress::note(const std::string& line) { show(line + "\n"); }
 
 }  // namespace axle

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/console.h"
 #include "train/summary_writer.h"
 
 namespace axle {
@@ -19,6 +20,7 @@ struct Throughput {
   double step_secs = 0;
 };
 
+/// Never waits: while standard output takes nothing, lines are dropped and counted.
 class Progress {
  public:
   /// Lines appear every `every_steps` steps, and for the first and the last step.
@@ -30,10 +32,11 @@ class Progress {
   void note(const std::string& line);
 
  private:
-  void clear_bar();
+  void show(const std::string& text, bool is_bar = false);
   int64_t max_steps_, every_steps_;
   bool terminal_, bar_shown_ = false;
   Clock::time_point last_drawn_ = {};
+  Console console_;
 };
 
 /// "1h02m", "3m20s", "12s".

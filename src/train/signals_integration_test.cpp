@@ -124,19 +124,20 @@ INSTANTIATE_TEST_SUITE_P(All, Signals,
                                          SignalCase{SIGINT, ExitCode::kInterruptedAndSaved}),
                          [](const auto& c) { return ::sigabbrev_np(c.param.number); });
 
-// A program that nohup has started.
-TEST(Signals, AHangUpThatIsIgnoredEndsNothing) {
+// A program that nohup has started, a background job of a script.
+TEST_P(Signals, ThatAreIgnoredEndNothing) {
   const TempDir dir;
   Trainer::Config config = tiny_config();
   config.max_steps = 7;
   config.writers["gate"] = Gate::Config{.steps = {5}};
-  const auto before = std::signal(SIGHUP, SIG_IGN);  // the process takes it over
+  const auto before = std::signal(GetParam().number, SIG_IGN);  // the process takes it over
   TrainProcess run(config, dir.path(), "run");
-  std::signal(SIGHUP, before);
+  std::signal(GetParam().number, before);
   ASSERT_TRUE(run.wait_at_gate(5)) << run.output();
-  run.signal(SIGHUP);
+  run.signal(GetParam().number);
   run.open_gate();
   EXPECT_EQ(run.wait(), 0) << run.output();
+  EXPECT_THAT(run.output(), testing::Not(HasSubstr("stopping")));
   EXPECT_EQ(state_of(dir.path() / "run").step, 7);
 }
 
@@ -152,6 +153,36 @@ TEST(Signals, ALostConsoleEndsNothing) {
   EXPECT_EQ(run.wait(), 0);
   EXPECT_EQ(state_of(dir.path() / "run").step, 9);
   expect_no_holes(dir.path() / "run", 9);
+}
+
+// `axle train 2>&1 | less`
+TEST(Signals, AConsoleThatTakesNothingHoldsUpNothing) {
+  const TempDir dir;
+  Trainer::Config config = tiny_config();
+  config.max_steps = 9;
+  config.writers["gate"] = Gate::Config{.steps = {5}};
+  TrainProcess run(config, dir.path(), "run");
+  ASSERT_TRUE(run.wait_at_gate(5)) << run.output();
+  run.fill_output();
+  run.open_gate();
+  EXPECT_EQ(run.wait_unread(), 0);
+  EXPECT_EQ(state_of(dir.path() / "run").step, 9);
+  expect_no_holes(dir.path() / "run", 9);
+}
+
+TEST_P(Signals, SaveAndEndWhereTheConsoleTakesNothing) {
+  const TempDir dir;
+  Trainer::Config config = tiny_config();
+  config.checkpointer.every_steps = 100;
+  config.writers["gate"] = Gate::Config{.steps = {5}};
+  TrainProcess run(config, dir.path(), "run");
+  ASSERT_TRUE(run.wait_at_gate(5)) << run.output();
+  run.fill_output();
+  run.signal(GetParam().number);
+  run.open_gate();
+  EXPECT_EQ(run.wait_unread(), static_cast<int>(GetParam().code));
+  EXPECT_EQ(state_of(dir.path() / "run").step, 6);
+  expect_no_holes(dir.path() / "run", 6);
 }
 
 TEST(Signals, ASecondInterruptEndsTheStartAtOnce) {

@@ -8,6 +8,8 @@
 #include <csignal>
 #include <string_view>
 
+#include "base/console.h"
+
 namespace axle {
 namespace {
 
@@ -23,7 +25,7 @@ extern "C" void on_signal(int signal) {
   g_signal = signal;
   constexpr std::string_view kLine = "\nstopping as soon as can be; Ctrl-C again ends at once\n";
   const int error = errno;
-  [[maybe_unused]] const ssize_t n = write(g_console, kLine.data(), kLine.size());
+  write_unless_stuck(g_console, kLine);
   errno = error;
 }
 
@@ -51,7 +53,7 @@ StopSignal::StopSignal() : saved_(new Saved) {
     const auto [signal, handler] = kRows[i];
     struct sigaction& before = saved_->actions[i];
     sigaction(signal, nullptr, &before);
-    if (signal == SIGHUP && before.sa_handler == SIG_IGN) continue;
+    if (before.sa_handler == SIG_IGN) continue;
     struct sigaction action = {};
     action.sa_handler = handler;
     action.sa_flags = SA_RESTART;

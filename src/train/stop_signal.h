@@ -8,8 +8,9 @@ namespace axle {
 /// Takes over the signals that ask for an end while alive: SIGINT (Ctrl-C), SIGTERM, SIGHUP (the
 /// terminal is gone), SIGUSR1 and SIGXCPU (how schedulers warn of theirs). The first is answered by
 /// a line on stderr. A Ctrl-C after it ends the process at once; the others do not, since launchers
-/// send them more than once while a checkpoint is written. A SIGHUP that is ignored (nohup) stays
-/// so. A console that is lost ends nothing either.
+/// send them more than once while a checkpoint is written. One that is ignored stays so: SIGHUP
+/// under nohup, SIGINT in a script's background job. A console that is lost ends nothing either,
+/// and one that takes nothing holds up nothing.
 class StopSignal {
  public:
   StopSignal();

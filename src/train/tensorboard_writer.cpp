@@ -8,6 +8,16 @@
 
 namespace axle {
 
+namespace {
+
+// The evaler "train" keeps out of the curves of training; names of evalers have no slash.
+std::string folder_of(const std::string& split) {
+  if (split.empty()) return "train";
+  return split == "train" ? "eval/train" : split;
+}
+
+}  // namespace
+
 template <class F>
 void TensorBoardWriter::guarded(F&& f) {
   try {
@@ -20,11 +30,13 @@ void TensorBoardWriter::guarded(F&& f) {
 }
 
 void TensorBoardWriter::write(const StepRecord& record) {
-  const std::string run = record.split.empty() ? "train" : record.split;
   if (record.split.empty() && record.step % cfg_.every_steps != 0) return;
   guarded([&] {
+    const std::string run = folder_of(record.split);
     auto& file = files_[run];
-    if (!file) file = std::make_unique<EventFileWriter>(dir_ / run);
+    // An evaluation of the restored step itself is made again where metrics.jsonl lacks it.
+    const int64_t first_step = std::min(restored_step_ + 1, record.step);
+    if (!file) file = std::make_unique<EventFileWriter>(dir_ / run, first_step);
     file->scalars(record.step, record.values);
   });
 }

@@ -10,7 +10,8 @@
 namespace axle {
 
 /// Scalars under their own names; those of an evaluation in a folder of its own, as TensorBoard
-/// compares runs.
+/// compares runs: its name, "eval/train" for one that is called "train". Steps that a resume takes
+/// again are shown once.
 class TensorBoardWriter final : public SummaryWriter {
  public:
   struct Config {
@@ -19,7 +20,7 @@ class TensorBoardWriter final : public SummaryWriter {
     AXLE_CONFIG(TensorBoardWriter, every_steps)
   };
   TensorBoardWriter(const Config& cfg, const Dims& dims, const Scope&)
-      : cfg_(cfg), dir_(dims.dir / "tensorboard") {}
+      : cfg_(cfg), dir_(dims.dir / "tensorboard"), restored_step_(dims.restored_step) {}
   void write(const StepRecord& record) override;
   void flush() override;
 
@@ -28,6 +29,7 @@ class TensorBoardWriter final : public SummaryWriter {
   void guarded(F&& f);
   Config cfg_;
   std::filesystem::path dir_;
+  int64_t restored_step_;
   std::map<std::string, std::unique_ptr<EventFileWriter>> files_;
   bool failed_ = false;
 };

@@ -59,6 +59,9 @@ class TrainProcess {
   void open_gate();
   /// From now on nobody reads what it prints, as when a terminal goes.
   void close_output();
+  /// From now on its console takes nothing, as when a pager or Ctrl-S holds it: nobody reads the
+  /// pipe, which is full.
+  void fill_output();
   void signal(int number);
   /// Lets it write files no longer than this, or again as long as it likes.
   void limit_files(int64_t bytes);
@@ -66,11 +69,14 @@ class TrainProcess {
   /// Reads the rest and waits for the end: the exit code, or minus the number of the signal that
   /// killed it.
   int wait();
+  /// The same without reading. Fails the test and kills it where it does not end within a minute.
+  int wait_unread();
   /// All that it has printed so far, both streams.
   const std::string& output() const { return output_; }
 
  private:
   bool read_some();
+  int end();
   pid_t pid_ = -1;
   int output_fd_ = -1, gate_fd_ = -1;
   std::string output_;

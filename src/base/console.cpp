@@ -1,0 +1,89 @@
+#include "base/console.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <climits>
+
+namespace axle {
+namespace {
+
+// A descriptor of our own that never waits, for pipes and terminals: between a poll and a write
+// another process may fill them, and a terminal may take less than a line. The flag is not set on
+// the descriptor that is there, since other processes share it. -1 where the system gives none.
+class OwnDescriptor {
+ public:
+  explicit OwnDescriptor(int fd) {
+    struct stat status;
+    if (::fstat(fd, &status) != 0 || (!S_ISFIFO(status.st_mode) && ::isatty(fd) != 1)) return;
+    char path[32] = "/proc/self/fd/";
+    char* const number = std::find(path, std::end(path), '\0');
+    *std::to_chars(number, std::end(path) - 1, fd).ptr = '\0';
+    fd_ = ::open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  }
+  ~OwnDescriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  OwnDescriptor(const OwnDescriptor&) = delete;
+  OwnDescriptor& operator=(const OwnDescriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_ = -1;
+};
+
+// A console in error takes the write, which fails then.
+bool takes_some(int fd, std::chrono::milliseconds patience) {
+  pollfd wanted{.fd = fd, .events = POLLOUT, .revents = 0};
+  int n;
+  do {
+    n = ::poll(&wanted, 1, static_cast<int>(patience.count()));
+  } while (n < 0 && errno == EINTR);
+  return n != 0;
+}
+
+}  // namespace
+
+size_t write_unless_stuck(int fd, std::string_view text, std::chrono::milliseconds patience) {
+  const OwnDescriptor own(fd);
+  size_t taken = 0;
+  while (taken < text.size()) {
+    if (!takes_some(fd, patience)) break;
+    const std::string_view piece = text.substr(taken, PIPE_BUF);  // so much fits behind the poll
+    const ssize_t n = ::write(own.get() >= 0 ? own.get() : fd, piece.data(), piece.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) break;
+    if (n < 0) return text.size();
+    taken += static_cast<size_t>(n);
+  }
+  return taken;
+}
+
+bool Console::write(std::string_view text, std::string_view lead) {
+  const std::lock_guard lock(mutex_);
+  const auto lines_of = [](std::string_view part) { return std::ranges::count(part, '\n'); };
+  std::string all = fmt::format("{}{}", torn_ ? "\n" : "", lead);
+  if (num_dropped_ > 0) {
+    all += fmt::format("({} line{} dropped: the console took nothing)\n", num_dropped_,
+                       num_dropped_ == 1 ? " was" : "s were");
+  }
+  const size_t begin = all.size();
+  all += text;
+  const size_t taken = write_unless_stuck(fd_, all, patience_);
+  if (taken == 0) {
+    num_dropped_ += lines_of(text);
+    return false;
+  }
+  torn_ = taken < all.size();
+  if (taken >= begin) num_dropped_ = 0;
+  num_dropped_ += lines_of(std::string_view(all).substr(std::max(taken, begin)));
+  return !torn_;
+}
+
+}  // namespace axle

@@ -1,0 +1,14 @@
+#include "base/report.h"
+
+#include <unistd.h>
+
+#include "base/console.h"
+
+namespace axle {
+
+void report_to_stderr(const std::string& line) {
+  static Console console(STDERR_FILENO, std::chrono::seconds(1));
+  console.write(line + "\n");
+}
+
+}  // namespace axle

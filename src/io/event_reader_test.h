@@ -1,0 +1,94 @@
+// Event files as another program reads them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "io/file.h"
+#include "io/tfrecord.h"
+
+namespace axle {
+
+/// A message: field -> raw values in their order. The reader shares nothing with the writer.
+using Fields = std::map<int, std::vector<std::string>>;
+inline uint64_t take_varint(std::string_view& rest) {
+  uint64_t value = 0;
+  for (int shift = 0;; shift += 7) {
+    const auto byte = static_cast<uint8_t>(rest.at(0));
+    rest.remove_prefix(1);
+    value |= uint64_t{byte & 0x7fu} << shift;
+    if (byte < 0x80) return value;
+  }
+}
+inline Fields fields_of(std::string_view rest) {
+  Fields fields;
+  while (!rest.empty()) {
+    const uint64_t key = take_varint(rest);
+    std::string& value = fields[static_cast<int>(key >> 3)].emplace_back();
+    if ((key & 7) == 0) {
+      value = std::to_string(take_varint(rest));
+      continue;
+    }
+    const size_t size = (key & 7) == 1 ? 8 : (key & 7) == 5 ? 4 : take_varint(rest);
+    if (size > rest.size()) throw std::runtime_error("cut off");
+    value = rest.substr(0, size);
+    rest.remove_prefix(size);
+  }
+  return fields;
+}
+template <class T>
+T number_of(const std::string& raw) {
+  T value;
+  EXPECT_EQ(raw.size(), sizeof(T));
+  std::memcpy(&value, raw.data(), sizeof(T));
+  return value;
+}
+
+/// Of one file, up to its end or a record that is cut off.
+inline std::vector<Fields> events_of(const std::filesystem::path& path) {
+  const std::string bytes = read_file(path);
+  TfRecordReader reader(bytes, path.string());
+  std::vector<Fields> events;
+  try {
+    while (const auto payload = reader.next()) events.push_back(fields_of(*payload));
+  } catch (const StorageError&) {
+  }
+  return events;
+}
+
+/// step -> tag -> value of each time series.
+using Curves = std::map<int64_t, std::map<std::string, float>>;
+
+/// What TensorBoard shows of a folder: its files in the order of their names, where a start of a
+/// session that is not the first one takes back what was there from its step on. Reports a step
+/// that is there twice.
+inline Curves curves_of(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files = list_directory(folder);
+  std::erase_if(files, [](const auto& path) { return std::filesystem::is_directory(path); });
+  Curves out;
+  bool is_begun = false;
+  for (const auto& file : files) {
+    for (Fields& event : events_of(file)) {
+      const int64_t step = event.contains(2) ? std::stoll(event.at(2)[0]) : 0;
+      if (event.contains(7) && fields_of(event.at(7)[0]).at(1)[0] == "1") {
+        if (is_begun) out.erase(out.lower_bound(step), out.end());
+        is_begun = true;
+      }
+      if (!event.contains(5)) continue;
+      EXPECT_FALSE(out.contains(step)) << file << " has step " << step << " once more";
+      const Fields summary = fields_of(event.at(5)[0]);
+      for (const std::string& raw : summary.at(1)) {
+        Fields value = fields_of(raw);
+        out[step][value.at(1)[0]] = number_of<float>(value.at(2)[0]);
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace axle

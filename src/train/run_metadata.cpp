@@ -34,22 +34,18 @@ RunMetadata run_metadata(const CheckpointInfo& info) {
   return out;
 }
 
-void restore_input(Input& input, const RunMetadata& saved) {
+DataStart restore_input(Input& input, const RunMetadata& saved, bool restart) {
+  constexpr std::string_view kAnew = ", with the data from their beginning";
+  if (restart && !saved.data_restarted) return {true, kAnew};
   try {
     input.restore(saved.data);
   } catch (const MalformedState& error) {
     throw StorageError(fmt::format("{}: metadata.data: {}", saved.manifest.string(), error.what()));
-  }
-}
-
-bool restore_restarted_input(Input& input, const RunMetadata& saved) {
-  if (!saved.data_restarted) return false;
-  try {
-    restore_input(input, saved);
-    return true;
   } catch (const DataError&) {  // of other data
-    return false;
+    if (!restart) throw;
+    return {true, kAnew};
   }
+  return {saved.data_restarted, restart ? ", in the data that --restart-data began" : ""};
 }
 
 }  // namespace axle

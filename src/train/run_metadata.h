@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "checkpoint/restore.h"
 #include "data/input.h"
@@ -28,11 +29,15 @@ Tree<std::string> to_tree(const RunMetadata& metadata);
 /// Throws StorageError naming the manifest for what no run has written, ConfigError for the
 /// checkpoint of an import.
 RunMetadata run_metadata(const CheckpointInfo& info);
-/// Goes to where `saved` stands. Throws StorageError naming the manifest for what no input has
-/// written, DataError if it belongs to other data.
-void restore_input(Input& input, const RunMetadata& saved);
-/// The same where `saved` stands in these data and they were begun anew before: whoever is told to
-/// begin anew by the same command again has done so. False where not, and `input` stays as it is.
-bool restore_restarted_input(Input& input, const RunMetadata& saved);
+/// How a run that goes on found its data.
+struct DataStart {
+  /// Whether they were begun anew in the middle of the run, now or before.
+  bool restarted;
+  std::string_view note;  // behind "resumed from step 5"
+};
+/// Goes to where `saved` stands, unless the data are to be begun anew. They go on also then where
+/// that was done before and they are the same: it is the same command again. Throws StorageError
+/// naming the manifest for what no input has written, DataError if it belongs to other data.
+DataStart restore_input(Input& input, const RunMetadata& saved, bool restart);
 
 }  // namespace axle

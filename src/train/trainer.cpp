@@ -165,13 +165,9 @@ void Trainer::Run::initialise_or_restore() {
     const RunMetadata saved = run_metadata(restored);
     skipped_ = saved.skipped_steps;
     clock_.add_earlier(saved.wall_secs);
-    const bool goes_on = options_.restart_data && restore_restarted_input(*input_, saved),
-               anew = options_.restart_data && !goes_on;
-    if (!options_.restart_data) restore_input(*input_, saved);
-    data_restarted_ = anew || saved.data_restarted;
-    progress_->note(fmt::format("resumed from step {}{}{}{}", step_number_,
-                                anew ? ", with the data from their beginning" : "",
-                                goes_on ? ", in the data that --restart-data began" : "",
+    const auto [restarted, note] = restore_input(*input_, saved, options_.restart_data);
+    data_restarted_ = restarted;
+    progress_->note(fmt::format("resumed from step {}{}{}", step_number_, note,
                                 options_.init_from.empty() ? "" : ", not begun by --init-from"));
   } else {
     drawn_ = std::async([this, given = given_state()] {

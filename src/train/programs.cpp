@@ -14,6 +14,7 @@
 #include "ops/random.h"
 #include "ops/rounding.h"
 #include "train/finite_state.h"
+#include "train/metric_names.h"
 #include "transform/grad.h"
 
 namespace axle {
@@ -63,6 +64,7 @@ std::pair<ModelOutput, OutputCollection> forward(const ProgramParts& parts,
         fmt::format("{}: aux loss reaches no objective; the model must add it to its loss",
                     out.second.aux_losses.begin()->first));
   }
+  check_model_metrics(parts.model.path(), out.first.metrics);
   return out;
 }
 
@@ -126,7 +128,7 @@ Gradients gradients_of(const ProgramParts& parts, const StateParts& state,
                                             .summaries = parts.layer_summaries,
                                             .mesh = parts.mesh});
         out.metrics = output.metrics;
-        out.metrics.insert_or_assign("loss", output.loss);
+        out.metrics.emplace("loss", output.loss);
         put_subtree(out.metrics, "summary", std::move(collected.summaries));
         out.layers = state.layers;
         for (auto& [path, t] : collected.state) out.layers.insert_or_assign(path, t);
@@ -184,7 +186,8 @@ StateParts finite_update(const ProgramParts& parts, const FiniteState& finite, S
   metrics.emplace("skipped", astype(!good, DType::kF32));
   pass_barrier(state, gradients, good);
   auto [next, learned] = updated(*parts.learner, state, gradients);
-  for (auto& [name, t] : learned) metrics.insert_or_assign(name, t);
+  check_learner_metrics(learned, metrics);
+  metrics.merge(std::move(learned));
   Values before = tensors_of(state);
   auto at = before.begin();
   each_tensor(next, [&](Tensor& t) { t = select(good, t, *at++); });
@@ -290,7 +293,7 @@ Program eval_program(const ProgramParts& parts) {
     auto [output, collected] = forward(
         parts, to_tree(parameters, x.data()), to_tree(batch, first_batch),
         {.state = subtree(to_tree(layers, first_layer), kLayerStatePath), .summaries = false});
-    output.metrics.insert_or_assign("loss", output.loss);
+    output.metrics.emplace("loss", output.loss);
     Values results;
     append_metrics(output.metrics, results, outputs);
     return results;

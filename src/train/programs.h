@@ -40,7 +40,8 @@ Program init_program(const ProgramParts& parts, Given given = Given::kNothing);
 /// state, batch -> state, metrics (scalars, sorted by name; layer summaries behind "summary/"). The
 /// state is donated. Where the loss, the norm of the gradients or any number of the new state is
 /// not finite, all but the key stay as they are: then "skipped" is 1, and "not_finite" the number
-/// of the bad part of the state (FiniteState), -1 where there is none.
+/// of the bad part of the state (FiniteState), -1 where there is none. Throws ConfigError where a
+/// metric has a name that records have already (metric_names.h), as eval_program does.
 Program step_program(const ProgramParts& parts);
 /// parameters, state of layers, batch -> metrics: "loss" and the model's own, without dropout and
 /// without gradient.

@@ -10,6 +10,7 @@
 #include "ops/reduce.h"
 #include "testing/error_of.h"
 #include "train/finite_state.h"
+#include "train/metric_names.h"
 #include "train/step_run_test.h"
 #include "train/tiny_config_test.h"
 
@@ -248,6 +249,90 @@ TEST(Programs, AnAuxLossThatReachesNoObjectiveIsAnError) {
     EXPECT_THAT(error_of([&] { training ? step_program(built.parts) : eval_program(built.parts); }),
                 HasSubstr("model/balance: aux loss reaches no objective"));
   }
+}
+
+// A model that reports one number under a name that a test gives.
+class NamingModel final : public Model {
+ public:
+  struct Config {
+    std::string metric = "accuracy";
+    int64_t size = 1;
+    AXLE_CONFIG(NamingModel, metric, size)
+  };
+  NamingModel(const Config& cfg, const Dims&, const Scope& scope)
+      : Model(scope), cfg_(cfg), weight_(param("weight", {.shape = {cfg.size}, .init = Ones{}})) {}
+  int64_t vocab_size() const override { return 4; }
+
+ protected:
+  ModelOutput forward(const Tree<Tensor>&) override {
+    return {.loss = sum(weight_() * weight_()), .metrics = {{cfg_.metric, weight_()}}};
+  }
+  Tensor logits_forward(const Tree<Tensor>&) override { return weight_(); }
+  Tensor next_logits_forward(const Tree<Tensor>&) override { return weight_(); }
+
+ private:
+  Config cfg_;
+  Param weight_;
+};
+AXLE_REGISTER(NamingModel)
+
+TEST(Programs, AModelReportsUnderNoNameOfARecord) {
+  std::vector<std::string> names = {"summary/model/max_logit"};
+  for (const RecordName& row : record_names()) names.emplace_back(row.name);
+  EXPECT_THAT(names, testing::IsSupersetOf({"loss", "step", "split", "not_finite", "skipped", "mfu",
+                                            "hfu", "tokens_per_sec", "wall_secs", "grad_norm",
+                                            "skipped_documents", "bits_per_byte"}));
+  for (const std::string& name : names) {
+    for (const int64_t size : {1, 3}) {
+      const Built built{Child<Model>(NamingModel::Config{.metric = name, .size = size})};
+      for (const bool training : {true, false}) {
+        EXPECT_THAT(
+            error_of([&] { training ? step_program(built.parts) : eval_program(built.parts); }),
+            testing::StartsWith("model: metric '" + name + "': expected a name of its own, got "));
+      }
+    }
+  }
+  for (const std::string name : {"accuracy", "steps", "loss_of_experts", "summaries", "loss/0"}) {
+    const Built built{Child<Model>(NamingModel::Config{.metric = name})};
+    EXPECT_THAT(output_names(step_program(built.parts)), testing::Contains(name));
+    EXPECT_THAT(output_names(eval_program(built.parts)), testing::Contains(name));
+  }
+}
+
+// A learner that reports one number more.
+class NamingLearner final : public Learner {
+ public:
+  struct Config {
+    std::string metric = "trust";
+    AXLE_CONFIG(NamingLearner, metric)
+  };
+  NamingLearner(const Config& cfg, const Dims& dims, const Scope& scope)
+      : Learner(*tiny_learner().get_if<Learner>(), dims, scope), cfg_(cfg) {}
+  LearnerOutputs apply(const LearnerInputs& in) const override {
+    LearnerOutputs out = Learner::apply(in);
+    out.metrics.insert_or_assign(cfg_.metric, scalar(1.0));
+    return out;
+  }
+
+ private:
+  Config cfg_;
+};
+AXLE_REGISTER(NamingLearner)
+
+TEST(Programs, ALearnerReportsUnderNoNameOfARecordOrOfTheModel) {
+  Built built(tiny_model(tiny_stack()));
+  const auto report = [&](const std::string& name) {
+    const Child<Learner> learner = NamingLearner::Config{.metric = name};
+    built.learner = learner.build({.params = built.model->param_specs()}, Scope{.path = "learner"});
+    built.parts.learner = built.learner.get();
+    return error_of([&] { step_program(built.parts); });
+  };
+  for (const std::string name : {"step", "loss", "skipped", "mfu", "cross_entropy", "summary/a"}) {
+    EXPECT_THAT(report(name),
+                testing::StartsWith("learner: metric '" + name + "': expected a name of its own"));
+  }
+  for (const std::string name : {"trust", "grad_norm", "param_norm"})
+    EXPECT_EQ(report(name), "no error") << name;
 }
 
 }  // namespace

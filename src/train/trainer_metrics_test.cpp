@@ -4,6 +4,7 @@
 #include "ops/exponential.h"
 #include "ops/reduce.h"
 #include "runtime/machine_peak.h"
+#include "train/metric_names.h"
 #include "train/model_flops.h"
 #include "train/trainer_run_test.h"
 #include "train/training_parts.h"
@@ -81,6 +82,26 @@ TEST_F(TrainerMetrics, ElementsOfAVectorAreNumberedInTrainingAndInEvaluations) {
     EXPECT_FALSE(record->contains("numbers"));
     EXPECT_FALSE(record->contains("numbers/3"));
   }
+}
+
+// What a model may not report under is what records have, and nothing is missing there.
+TEST_F(TrainerMetrics, AllThatARunWritesHasANameOfARecord) {
+  Trainer::Config config = weights_alone(4, false);
+  auto& learner = *config.learner.get_if<Learner>();
+  learner.norms = NormMetrics::kAll;
+  learner.optimizer.get_if<AdamW>()->learning_rate = ConstantRate{.value = 1e30};
+  config.on_non_finite = NonFinite::kSkip;
+  config.layer_summaries = true;
+  EXPECT_EQ(train(config).code, ExitCode::kOk);
+  std::set<std::string> written, allowed = {"numbers/0", "numbers/1", "numbers/2"};
+  for (const std::string split : {"", "held_out"}) {
+    for (const auto& record : records(split)) {
+      for (const auto& [name, value] : record.items()) written.insert(name);
+    }
+  }
+  for (const RecordName& row : record_names()) allowed.emplace(row.name);
+  EXPECT_THAT(written, testing::IsSupersetOf({"split", "skipped", "update_norm", "wall_secs"}));
+  EXPECT_THAT(written, testing::IsSubsetOf(allowed));
 }
 
 TEST_F(TrainerMetrics, OperationsAreCountedOnceAndNotOfAModelThatOnlyTrains) {

@@ -182,6 +182,30 @@ TEST_P(BadArguments, EveryFlag) {
   }
 }
 
+TEST_P(BadArguments, NumbersAreDecimalWhateverZeroTheyBeginWith) {
+  cli::Output out;
+  const cli::CommandLine program(out);
+  for (const CLI::Option* option : app_of(program.app(), GetParam()).get_options()) {
+    if (option->get_type_name().size() != 1) continue;  // N, K, T, P
+    const auto run = [&](const std::string& number) {
+      std::vector<std::string> arguments = good(GetParam());
+      arguments.push_back(option->get_name() + "=" + number);
+      const Ran ran = run_axle(arguments);
+      remove_tree(dir_ / "run");
+      return ran;
+    };
+    for (const std::string number : {"8", "10"}) {
+      const Ran plain = run(number), padded = run("0" + number);
+      const std::string what = option->get_name() + " " + number + "\n" + padded.err;
+      EXPECT_EQ(padded.code, plain.code) << what;
+      EXPECT_THAT(padded.err, Not(AnyOf(HasSubstr("an integer"), HasSubstr("convert")))) << what;
+      if (GetParam() == "generate") {
+        EXPECT_EQ(padded.out, plain.out) << what;
+      }
+    }
+  }
+}
+
 TEST_P(BadArguments, EveryWordItself) {
   const size_t verb_words = split(GetParam(), ' ').size();
   const std::vector<std::string> words = good(GetParam());

@@ -41,6 +41,7 @@ class BadArguments : public ::testing::TestWithParam<std::string> {
     replace_file(dir_ / "layer.yaml",
                  "class: Linear\nconfig: {bias: false}\ndims: {input_dim: 2, output_dim: 1}\n");
     save_safetensors(dir_ / "in.safetensors", {{"in/x", HostTensor({1, 2}, {1.0f, 2.0f})}});
+    save_safetensors(dir_ / "reference.safetensors", {{"out", HostTensor({1, 1}, {1.0f})}});
     make_directories(dir_ / "folder");
     // Some of the texts are names of files that can be made.
     before_ = std::filesystem::current_path();
@@ -77,7 +78,8 @@ class BadArguments : public ::testing::TestWithParam<std::string> {
         {"eval", {"--from", model, "--data", dir_ / "text.txt", "--backend", "interpreter"}},
         {"eval-layer",
          {dir_ / "layer.yaml", "--inputs", dir_ / "in.safetensors", "--seed", "1", "--output",
-          dir_ / "out.safetensors", "--backend", "interpreter"}},
+          dir_ / "out.safetensors", "--compare", dir_ / "reference.safetensors", "--tolerance",
+          "1e9", "--backend", "interpreter"}},
         {"generate",
          {"--from", model, "--prompt", "a", "--max-tokens", "2", "--backend", "interpreter"}},
         {"import llama2c", {dir_ / "noise", "--tokenizer", dir_ / "noise", "--dir", dir_ / "new"}},

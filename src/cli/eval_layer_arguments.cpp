@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "cli/number_options.h"
+#include "io/file.h"
 
 namespace axle::cli {
 
@@ -27,7 +28,9 @@ void EvalLayerArguments::add_to(CLI::App& app) {
       ->type_name("IN.safetensors");
   app.add_option("--params", params, "params/<path> or init/<path>; of a layer, without it --seed")
       ->type_name("P.safetensors");
-  add_count("--seed", eval.layer.init_seed, "Initialise parameters by the key of N");
+  add_count("--seed", eval.layer.init_seed,
+            "Draw initial parameters (init_params/) by the key of N, for the call unless --params "
+            "has some");
   add_count("--key", eval.layer.call_key, "Call with the key of N: dropout");
   app.add_flag("--grad", eval.layer.grad,
                "Also the vjp at cotangent/<output>; those that are not given are zero");
@@ -75,11 +78,17 @@ SubjectOptions EvalLayerArguments::options() const {
   return out;
 }
 
-void EvalLayerArguments::check() const {
+void EvalLayerArguments::check(bool json) const {
   if (output.empty() && compare.empty())
     throw ConfigError("--output: expected it or --compare, got neither");
   if (compare.empty() && !tolerances.empty())
     throw ConfigError("--tolerance: expected it with --compare, got no --compare");
+  if (compare.empty() && json)
+    throw ConfigError(
+        "--json: expected it with --compare, whose table it prints, got no --compare");
+  if (output.empty() && their_names)
+    throw ConfigError("--their-names: expected it with --output, got no --output");
+  if (!output.empty()) check_replaceable(output);
 }
 
 }  // namespace axle::cli

@@ -256,6 +256,11 @@ TEST_F(GenerateVerb, ImportNamesBadFilesAndKeepsFolders) {
                     tokenizer = dir_ / "tok.bin";
   replace_file(weights, llama.file());
   replace_file(tokenizer, llama2c_vocabulary(model));
+  // The folder is looked at before anything is read.
+  EXPECT_THAT(run_axle({"import", "llama2c", dir_ / "short.bin", "--tokenizer", dir_ / "short.bin",
+                        "--dir", dir_ / "model"})
+                  .err,
+              HasSubstr("expected a new or empty folder"));
   EXPECT_EQ(
       run_axle({"import", "llama2c", weights, "--tokenizer", tokenizer, "--dir", dir_ / "model"})
           .code,

@@ -248,32 +248,38 @@ TEST(HugeSizes, AreMistakesOrDoNotFit) {
   const TempDir dir;
   replace_file(dir / "text.txt", std::string(50000, 'x'));
   using Clock = std::chrono::steady_clock;
+  // The path of what was set, or of the largest that follows from it with its bytes.
   const std::pair<std::string, std::string> kFields[] = {
-      {"--set=model.decoder.model_dim=", "model_dim"},
-      {"--set=model.decoder.vocab_size=", "vocab_size"},
-      {"--set=model.decoder.layers.num_layers=", "num_layers"},
-      {"--set=input.seq_len=", "seq_len"},
-      {"--set=input.batch_size=", "batch_size"},
-      {"--set=input.epochs=", "input.epochs"},
-      {"--set=model.decoder.layers.layer.feed_forward.body.hidden_dim.multiple_of=", "multiple_of"},
-      {"--set=model.decoder.layers.layer.attention.body.num_heads=", "num_heads"},
-      {"--mesh=data=", "mesh|num_devices"},
-      {"--devices=", "devices"}};
-  for (const auto& [flag, name] : kFields) {
+      {"--set=model.decoder.model_dim=",
+       R"(model\.decoder\.[a-z0-9_.]+: f32\[.*\] takes .* bytes)"},
+      {"--set=model.decoder.vocab_size=",
+       R"(model\.decoder\.emb\.weight(: f32\[.*\] takes .* bytes| [0-9.]+ [GT]iB alone))"},
+      {"--set=model.decoder.layers.num_layers=", R"(axle: model\.decoder\.layers\.num_layers: )"},
+      {"--set=input.seq_len=", "axle: input: .* rows of seq_len [0-9]+, which are .* bytes"},
+      {"--set=input.batch_size=", "axle: input: .* got batch_size [0-9]+ rows .* bytes"},
+      {"--set=input.epochs=", R"(axle: input\.epochs: )"},
+      {"--set=model.decoder.layers.layer.feed_forward.body.hidden_dim.multiple_of=",
+       R"(layer0\.feed_forward\.body\.(hidden_dim: .*multiple_of|[a-z0-9_.]+ [0-9.]+ [GT]iB alone))"},
+      {"--set=model.decoder.layers.layer.attention.body.num_heads=",
+       R"(attention\.body\.num_(kv_)?heads: must divide)"},
+      {"--mesh=data=", "axle: mesh: expected "},
+      {"--devices=", "axle: --devices: expected 1 to "}};
+  for (const auto& [flag, told] : kFields) {
     for (const char* size : {"1000000000", "9223372036854775807"}) {
-      const Clock::time_point begin = Clock::now();
-      const Ran ran = run_axle({"train", "quickstart", "--data", dir / "text.txt", "--dir",
-                                dir / "run", "--backend", "interpreter", "--steps", "1", "--set",
-                                "evalers={}", flag + size});
-      const double secs = std::chrono::duration<double>(Clock::now() - begin).count();
-      const std::string what = flag + size + "\n" + ran.err;
-      EXPECT_THAT(ran.code, AnyOf(2, 6)) << what;
-      EXPECT_THAT(ran.err,
-                  AnyOf(::testing::ContainsRegex(name), HasSubstr("more than any machine has"),
-                        HasSubstr("memory of the host")))
-          << what;
-      EXPECT_LT(secs, 5) << what;
-      EXPECT_FALSE(path_exists(dir / "run")) << what;
+      double least_secs = 1e9;  // another process may be in between
+      for (int i = 0; i < 3 && least_secs >= 1; ++i) {
+        const Clock::time_point begin = Clock::now();
+        const Ran ran = run_axle({"train", "quickstart", "--data", dir / "text.txt", "--dir",
+                                  dir / "run", "--backend", "interpreter", "--steps", "1", "--set",
+                                  "evalers={}", flag + size});
+        least_secs =
+            std::min(least_secs, std::chrono::duration<double>(Clock::now() - begin).count());
+        const std::string what = flag + size + "\n" + ran.err;
+        EXPECT_THAT(ran.code, AnyOf(2, 6)) << what;
+        EXPECT_THAT(ran.err, ::testing::ContainsRegex(told)) << what;
+        EXPECT_FALSE(path_exists(dir / "run")) << what;
+      }
+      EXPECT_LT(least_secs, 1) << flag << size;
     }
   }
 }

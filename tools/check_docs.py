@@ -9,7 +9,8 @@ A page is run in a scratch folder of its own, from top to bottom:
     ```yaml FILE       is written to FILE (any language); without a name it is only shown
 
 `axle` is the program under test, `$PREFIX` an installation of its build, `$CHECKOUT` Axle's source, `corpus/` a folder of text. No command may stand
-in a block of another kind. Every `axle VERB --flag` in the prose exists, and every flag of every verb stands on some page.
+in a block of another kind. Every `axle VERB --flag` in the prose exists, and every flag of every verb is told of that verb: by a
+command line, or in a paragraph, a row of a table or the paragraph that leads to a table where the verb is named (`eval`) or "every verb" is.
 
     check_docs.py --build build/debug [PAGE...]     run pages (default: all)
     check_docs.py --build build/debug --flags       compare flags
@@ -33,6 +34,8 @@ FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"`(axle [^`\n]+)`")
 SCRIPT_SPAN = re.compile(r"`([^`\n]*bench/[\w/]+\.py[^`\n]*)`")
 SCRIPT = re.compile(r"bench/[\w/]+\.py")
+COMMAND_LINE = re.compile(r"(?:^|[\s`(])axle ((?:\\\n|[^\n|;&`])+)")
+OPTION = re.compile(r"^  (-\S+)", re.MULTILINE)
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 COMMAND = re.compile(r"^(\$ )?(axle|\./dev|cmake) ", re.MULTILINE)
 BUILT_IN = {"--help", "--version"}
@@ -115,7 +118,7 @@ class Program:
 
     def read(self, words):
         text = self.help_of(words)
-        self.flags[words] = set(FLAG.findall(text)) | BUILT_IN
+        self.flags[words] = {flag for option in OPTION.findall(text) for flag in re.findall(r"--[a-z][a-z-]*", option)} | BUILT_IN
         _, found, listing = text.partition("Subcommands:")
         if found:
             for line in listing.splitlines():
@@ -133,11 +136,37 @@ class Program:
         return words
 
 
+def verbs_named(text, program):
+    """The verbs that code spans of the text begin with; all where it says "every verb"."""
+    if re.search(r"every verb", text, re.IGNORECASE):
+        return set(program.flags)
+    spans = [span.removeprefix("axle ").split() for span in re.findall(r"`([^`]+)`", text)]
+    return {program.verb_of(span) for span in spans} - {()}
+
+
+def told_flags(text, program):
+    """Pairs of a verb and a flag that a page tells of it."""
+    for match in COMMAND_LINE.finditer(text):
+        command = match.group(1).replace("\\\n", " ")
+        for flag in FLAG.findall(command):
+            yield program.verb_of(command.split()), flag
+    leads = set()  # the verbs that the paragraph before a table names for all of it
+    for paragraph in re.split(r"\n\s*\n", FENCE.sub("\n\n", text)):
+        lines = paragraph.splitlines()
+        prose = "\n".join(line for line in lines if not line.startswith("|"))
+        named = verbs_named(prose, program)
+        if prose.strip():
+            leads = named if prose.rstrip().endswith(":") else set()
+        for part, verbs in [(prose, named)] + [(row, leads | verbs_named(row, program)) for row in lines if row.startswith("|")]:
+            for flag in FLAG.findall(part):
+                yield from ((verb, flag) for verb in verbs)
+
+
 def flag_faults(pages, program):
-    """Flags that pages give to verbs that lack them, and flags that no page names."""
-    every_flag = set()
+    """Flags that pages give to verbs that lack them, and flags that no page tells of their verb."""
+    told = set()
     for page, text in pages.items():
-        every_flag |= set(FLAG.findall(text))
+        told |= set(told_flags(text, program))
         for match in SPAN.finditer(text):
             words = match.group(1).replace("\\|", "|").split()[1:]
             verb = program.verb_of(words)
@@ -147,8 +176,9 @@ def flag_faults(pages, program):
                 if flag not in program.flags[verb]:
                     yield f"{page}: no such flag: {flag} in '{match.group(1)}'"
     for verb, flags in program.flags.items():
-        for flag in sorted(flags - every_flag - BUILT_IN):
-            yield f"axle {' '.join(verb)}: {flag} stands on no page"
+        for flag in sorted(flags - BUILT_IN):
+            if (verb, flag) not in told:
+                yield f"axle {' '.join(verb)}: no page tells of {flag}"
 
 
 def script_faults(pages, source_of):
@@ -205,16 +235,31 @@ class SelfTest(unittest.TestCase):
 
     def flags(self, text):
         helps = {
-            (): "Options:\n --help\n\nSubcommands:\n  train                     Train\n",
-            ("train",): "Options:\n  --steps N    Steps\n  --seed N\n",
+            (): "Options:\n  -h,--help\n\nSubcommands:\n  train                     Train\n  eval                      Evaluate\n",
+            ("train",): "Options:\n  --steps N    Steps, see --data of others\n  --seed N\n",
+            ("eval",): "Options:\n",
         }
         return list(flag_faults({"p.md": text}, Program(helps.__getitem__)))
 
     def test_flags_exist_and_are_told(self):
-        self.assertEqual(self.flags("`axle train X --steps 3`, --seed"), [])
-        self.assertEqual(self.flags("`axle train --stpes 3`, --seed, --steps"), ["p.md: no such flag: --stpes in 'axle train --stpes 3'"])
-        self.assertEqual(self.flags("`axle trian`, --seed, --steps"), ["p.md: no such verb: axle trian"])
-        self.assertEqual(self.flags("`axle train --steps 3`"), ["axle train: --seed stands on no page"])
+        both = "`train`: `--seed`, `--steps`\n\n"
+        self.assertEqual(self.flags(both), [])
+        self.assertEqual(self.flags(both + "`axle train --stpes 3`"), ["p.md: no such flag: --stpes in 'axle train --stpes 3'"])
+        self.assertEqual(self.flags(both + "`axle trian`"), ["p.md: no such verb: axle trian"])
+
+    def test_flags_are_told_of_their_verb(self):
+        missing = ["axle train: no page tells of --seed"]
+        self.assertEqual(self.flags("`axle train --steps 3`"), missing)
+        self.assertEqual(self.flags("```sh\naxle train \\\n  --steps 3 --seed 1\n```\n"), [])
+        # Of another verb, and of none.
+        self.assertEqual(self.flags("`axle train --steps 3`\n\nFlags of `eval`: `--seed`"), missing)
+        self.assertEqual(self.flags("`axle train --steps 3`\n\n`--seed`"), missing)
+        self.assertEqual(self.flags("```sh\naxle train --steps 3 | cat --seed\n```\n"), missing)
+        self.assertEqual(self.flags("`axle train --steps 3`\n\nEvery verb takes `--seed`"), [])
+        table = "|---|---|\n| `--steps N` | |\n| `--seed N` | |\n"
+        self.assertEqual(self.flags("Flags of `train`:\n\n" + table), [])
+        self.assertEqual(len(self.flags("Of `train` there is much to say.\n\n" + table)), 2)
+        self.assertEqual(self.flags("| `--steps` of `train` | |\n| `--seed` | |\n"), missing)
 
     def test_flags_of_scripts_exist(self):
         def faults(text):

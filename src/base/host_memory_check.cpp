@@ -28,15 +28,18 @@ std::string to_text(const HostMemory& memory) {
 void check_host_memory(std::span<const HostNeed> needs, const HostMemory& memory) {
   int64_t needed = 0;
   std::vector<std::string> parts;
+  std::string largest;
   for (const HostNeed& need : needs) {
     needed = saturating_sum(needed, need.bytes);
     parts.push_back(fmt::format("{} {}", need.what, shown(need.bytes)));
+    if (!need.largest.empty()) largest += "; " + need.largest + " alone";
   }
   if (has(memory, needed)) return;
   throw Error(
-      fmt::format("memory of the host: expected {} for this run ({}), got {}; take a smaller model "
-                  "or batch, or a machine with more of it",
-                  shown(needed), join(parts, ", "), to_text(memory)),
+      fmt::format(
+          "memory of the host: expected {} for this run ({}{}), got {}; take a smaller model "
+          "or batch, or a machine with more of it",
+          shown(needed), join(parts, ", "), largest, to_text(memory)),
       ExitCode::kDoesNotFit);
 }
 

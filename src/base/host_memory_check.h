@@ -15,6 +15,8 @@ namespace axle {
 struct HostNeed {
   std::string what;
   int64_t bytes = 0;
+  /// Its largest part with its bytes, for the message: "model.decoder.emb.weight 3.0 GiB".
+  std::string largest = {};
 };
 
 /// "1.5 GiB available of 4.0 GiB".

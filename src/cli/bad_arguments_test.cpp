@@ -41,6 +41,7 @@ class BadArguments : public ::testing::TestWithParam<std::string> {
     replace_file(dir_ / "layer.yaml",
                  "class: Linear\nconfig: {bias: false}\ndims: {input_dim: 2, output_dim: 1}\n");
     save_safetensors(dir_ / "in.safetensors", {{"in/x", HostTensor({1, 2}, {1.0f, 2.0f})}});
+    save_safetensors(dir_ / "reference.safetensors", {{"out", HostTensor({1, 1}, {1.0f})}});
     make_directories(dir_ / "folder");
     // Some of the texts are names of files that can be made.
     before_ = std::filesystem::current_path();
@@ -77,7 +78,8 @@ class BadArguments : public ::testing::TestWithParam<std::string> {
         {"eval", {"--from", model, "--data", dir_ / "text.txt", "--backend", "interpreter"}},
         {"eval-layer",
          {dir_ / "layer.yaml", "--inputs", dir_ / "in.safetensors", "--seed", "1", "--output",
-          dir_ / "out.safetensors", "--backend", "interpreter"}},
+          dir_ / "out.safetensors", "--compare", dir_ / "reference.safetensors", "--tolerance",
+          "1e9", "--backend", "interpreter"}},
         {"generate",
          {"--from", model, "--prompt", "a", "--max-tokens", "2", "--backend", "interpreter"}},
         {"import llama2c", {dir_ / "noise", "--tokenizer", dir_ / "noise", "--dir", dir_ / "new"}},
@@ -182,6 +184,30 @@ TEST_P(BadArguments, EveryFlag) {
   }
 }
 
+TEST_P(BadArguments, NumbersAreDecimalWhateverZeroTheyBeginWith) {
+  cli::Output out;
+  const cli::CommandLine program(out);
+  for (const CLI::Option* option : app_of(program.app(), GetParam()).get_options()) {
+    if (option->get_type_name().size() != 1) continue;  // N, K, T, P
+    const auto run = [&](const std::string& number) {
+      std::vector<std::string> arguments = good(GetParam());
+      arguments.push_back(option->get_name() + "=" + number);
+      const Ran ran = run_axle(arguments);
+      remove_tree(dir_ / "run");
+      return ran;
+    };
+    for (const std::string number : {"8", "10"}) {
+      const Ran plain = run(number), padded = run("0" + number);
+      const std::string what = option->get_name() + " " + number + "\n" + padded.err;
+      EXPECT_EQ(padded.code, plain.code) << what;
+      EXPECT_THAT(padded.err, Not(AnyOf(HasSubstr("an integer"), HasSubstr("convert")))) << what;
+      if (GetParam() == "generate") {
+        EXPECT_EQ(padded.out, plain.out) << what;
+      }
+    }
+  }
+}
+
 TEST_P(BadArguments, EveryWordItself) {
   const size_t verb_words = split(GetParam(), ' ').size();
   const std::vector<std::string> words = good(GetParam());
@@ -222,32 +248,38 @@ TEST(HugeSizes, AreMistakesOrDoNotFit) {
   const TempDir dir;
   replace_file(dir / "text.txt", std::string(50000, 'x'));
   using Clock = std::chrono::steady_clock;
+  // The path of what was set, or of the largest that follows from it with its bytes.
   const std::pair<std::string, std::string> kFields[] = {
-      {"--set=model.decoder.model_dim=", "model_dim"},
-      {"--set=model.decoder.vocab_size=", "vocab_size"},
-      {"--set=model.decoder.layers.num_layers=", "num_layers"},
-      {"--set=input.seq_len=", "seq_len"},
-      {"--set=input.batch_size=", "batch_size"},
-      {"--set=input.epochs=", "input.epochs"},
-      {"--set=model.decoder.layers.layer.feed_forward.body.hidden_dim.multiple_of=", "multiple_of"},
-      {"--set=model.decoder.layers.layer.attention.body.num_heads=", "num_heads"},
-      {"--mesh=data=", "mesh|num_devices"},
-      {"--devices=", "devices"}};
-  for (const auto& [flag, name] : kFields) {
+      {"--set=model.decoder.model_dim=",
+       R"(model\.decoder\.[a-z0-9_.]+: f32\[.*\] takes .* bytes)"},
+      {"--set=model.decoder.vocab_size=",
+       R"(model\.decoder\.emb\.weight(: f32\[.*\] takes .* bytes| [0-9.]+ [GT]iB alone))"},
+      {"--set=model.decoder.layers.num_layers=", R"(axle: model\.decoder\.layers\.num_layers: )"},
+      {"--set=input.seq_len=", "axle: input: .* rows of seq_len [0-9]+, which are .* bytes"},
+      {"--set=input.batch_size=", "axle: input: .* got batch_size [0-9]+ rows .* bytes"},
+      {"--set=input.epochs=", R"(axle: input\.epochs: )"},
+      {"--set=model.decoder.layers.layer.feed_forward.body.hidden_dim.multiple_of=",
+       R"(layer0\.feed_forward\.body\.(hidden_dim: .*multiple_of|[a-z0-9_.]+ [0-9.]+ [GT]iB alone))"},
+      {"--set=model.decoder.layers.layer.attention.body.num_heads=",
+       R"(attention\.body\.num_(kv_)?heads: must divide)"},
+      {"--mesh=data=", "axle: mesh: expected "},
+      {"--devices=", "axle: --devices: expected 1 to "}};
+  for (const auto& [flag, told] : kFields) {
     for (const char* size : {"1000000000", "9223372036854775807"}) {
-      const Clock::time_point begin = Clock::now();
-      const Ran ran = run_axle({"train", "quickstart", "--data", dir / "text.txt", "--dir",
-                                dir / "run", "--backend", "interpreter", "--steps", "1", "--set",
-                                "evalers={}", flag + size});
-      const double secs = std::chrono::duration<double>(Clock::now() - begin).count();
-      const std::string what = flag + size + "\n" + ran.err;
-      EXPECT_THAT(ran.code, AnyOf(2, 6)) << what;
-      EXPECT_THAT(ran.err,
-                  AnyOf(::testing::ContainsRegex(name), HasSubstr("more than any machine has"),
-                        HasSubstr("memory of the host")))
-          << what;
-      EXPECT_LT(secs, 5) << what;
-      EXPECT_FALSE(path_exists(dir / "run")) << what;
+      double least_secs = 1e9;  // another process may be in between
+      for (int i = 0; i < 3 && least_secs >= 1; ++i) {
+        const Clock::time_point begin = Clock::now();
+        const Ran ran = run_axle({"train", "quickstart", "--data", dir / "text.txt", "--dir",
+                                  dir / "run", "--backend", "interpreter", "--steps", "1", "--set",
+                                  "evalers={}", flag + size});
+        least_secs =
+            std::min(least_secs, std::chrono::duration<double>(Clock::now() - begin).count());
+        const std::string what = flag + size + "\n" + ran.err;
+        EXPECT_THAT(ran.code, AnyOf(2, 6)) << what;
+        EXPECT_THAT(ran.err, ::testing::ContainsRegex(told)) << what;
+        EXPECT_FALSE(path_exists(dir / "run")) << what;
+      }
+      EXPECT_LT(least_secs, 1) << flag << size;
     }
   }
 }

@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/number_checks.h"
+#include "cli/number_options.h"
 
 namespace axle::cli {
 
@@ -10,9 +10,8 @@ void CheckpointArguments::add_to(CLI::App& app) {
   app.add_option("DIR", selection_.dir, "Folder of a run or of an import")
       ->required()
       ->type_name("");
-  app.add_option("--step", selection_.step, "The checkpoint of step N (default: the newest)")
-      ->type_name("N")
-      ->check(check_number<int64_t>);
+  add_number(app, "--step", selection_.step, "The checkpoint of step N (default: the newest)")
+      ->type_name("N");
   app.add_option("--only", selection_.only,
                  "Names that match: 'decoder/**/weight', * within a part, ** over parts")
       ->type_name("GLOB");

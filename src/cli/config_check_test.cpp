@@ -160,6 +160,29 @@ TEST(ConfigCheck, EveryRecipePassesOnItsMachines) {
   EXPECT_EQ(check({}, "fuji-7B-v2", {"--on", "gpu-H100-256"}).code, 0);
 }
 
+// As a run refuses them.
+TEST(ConfigCheck, MoreDevicesThanAMachineHas) {
+  const std::vector<std::string> settings = {"input.batch_size=2048", "learner.optimizer.b1=2"};
+  const std::string b1 = "learner.optimizer.b1: expected a number";
+  EXPECT_THAT(check(settings, "quickstart", {"--mesh", "data=2048"}).err,
+              AllOf(HasSubstr("mesh: expected 1 to 1024 devices of one machine, got 2048\n"),
+                    HasSubstr(b1)));
+  EXPECT_EQ(check({"input.batch_size=1024"}, "quickstart", {"--mesh", "data=1024"}).code, 0);
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{"--on", "cpu:4096"},
+        {"--on", "cpu:4096", "--xla", "xla_cpu_enable_fast_math=true"}}) {
+    const Ran ran = check(settings, "quickstart", more);
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_THAT(ran.err,
+                AllOf(HasSubstr("cpu:4096: expected 1 to 1024 devices of one machine, got 4096\n"),
+                      HasSubstr(b1)));
+  }
+  EXPECT_EQ(check({"input.batch_size=2048"}, "quickstart",
+                  {"--on", "gpu:h100:256x8", "--mesh", "data=2048"})
+                .code,
+            0);
+}
+
 TEST(ConfigCheck, SaysWhereNoMeshRuleMatches) {
   EXPECT_THAT(check({}, "fuji-7B-v2", {"--on", "tpu-v4-128"}).out,
               HasSubstr("no mesh rule matches tpu-v4-128"));

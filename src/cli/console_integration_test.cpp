@@ -1,6 +1,7 @@
-// Standard streams that are closed, full or gone: a result that is lost is an error, what training
-// prints is not.
+// What is around the program. Standard streams that are closed, full or gone: a result that is lost
+// is an error, what training prints is not. Signals: what was not finished is no hindrance.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -10,10 +11,14 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "base/exit_code.h"
+#include "checkpoint/write.h"
 #include "cli/run_apart_test.h"
+#include "infer/tiny_llama_test.h"
 #include "io/file.h"
+#include "io/temporary_file.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -96,6 +101,79 @@ TEST(Console, AFileThatMayNotGrowIsNoCrash) {
                      ::setrlimit(RLIMIT_FSIZE, &none);
                    }),
             kStorage);
+}
+
+// Sends the signal to this process once there is something at the path.
+void send_at(int signal, const std::filesystem::path& path) {
+  std::thread([=] {
+    while (::access(path.c_str(), F_OK) != 0) std::this_thread::yield();
+    ::kill(::getpid(), signal);
+  }).detach();
+}
+
+TEST(Signals, LeaveNoTemporaryFile) {
+  const TempDir dir;
+  constexpr int64_t kMany = 16 << 20;  // writing them takes a while
+  write_checkpoint(dir.path() / "run/checkpoints", 1,
+                   {{"model/decoder/emb/weight", HostTensor::ones({kMany})}}, {});
+  make_directories(dir / "out");
+  const std::filesystem::path file = dir.path() / "out/file";
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    EXPECT_EQ(end_of({"checkpoint", "export", dir / "run", file},
+                     [&] { send_at(signal, fmt::format("{}.tmp-{}", file.string(), ::getpid())); }),
+              -signal);
+    EXPECT_TRUE(list_directory(dir / "out").empty()) << signal;
+  }
+}
+
+// Also of writers that have no verb, and of several at once.
+TEST(Signals, RemoveAllFilesThatAreBeingWritten) {
+  const TempDir dir;
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    const EndBySignal end;
+    write_atomically(dir / "a", [&](FileWriter&) {
+      write_atomically(dir / "b", [&](FileWriter& b) {
+        b.write("x");
+        ::raise(SIGTERM);
+      });
+    });
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+  EXPECT_TRUE(list_directory(dir.path()).empty());
+}
+
+TEST(Signals, AnIgnoredHangupStaysSo) {
+  EXPECT_EQ(end_of({"config", "list"},
+                   [] {
+                     put_in_place("/dev/null", {1});
+                     ::signal(SIGHUP, SIG_IGN);
+                     send_at(SIGHUP, "/");
+                   }),
+            0);
+}
+
+TEST(Signals, AnImportThatWasKilledIsDoneAgain) {
+  for (const int signal : {SIGINT, SIGKILL}) {
+    int end = 0;
+    for (int i = 0; i < 50 && end != -signal; ++i) {  // until it comes in the middle
+      const TempDir dir;
+      replace_file(dir / "llama.bin", TinyLlama().file());
+      replace_file(dir / "tok.bin", llama2c_vocabulary(trained_bpe()));
+      const Arguments import = {"import",        "llama2c", dir / "llama.bin", "--tokenizer",
+                                dir / "tok.bin", "--dir",   dir / "new"};
+      const std::filesystem::path unfinished = dir.path() / "new/import.tmp";
+      end = end_of(import, [&] { send_at(signal, unfinished / "checkpoints"); });
+      if (end != -signal) continue;
+      EXPECT_TRUE(path_exists(unfinished));
+      EXPECT_EQ(end_of(import, [] { put_in_place("/dev/null", {1}); }), 0);
+      EXPECT_FALSE(path_exists(unfinished));
+    }
+    EXPECT_EQ(end, -signal);
+  }
 }
 
 }  // namespace

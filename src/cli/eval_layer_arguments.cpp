@@ -3,13 +3,14 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
-#include "cli/number_checks.h"
+#include "cli/number_options.h"
+#include "io/file.h"
 
 namespace axle::cli {
 
 void EvalLayerArguments::add_to(CLI::App& app) {
-  const auto add_number = [&](const char* flag, std::optional<int64_t>& to, const char* help) {
-    app.add_option(flag, to, help)->type_name("N")->check(check_number<int64_t>);
+  const auto add_count = [&](const char* flag, std::optional<int64_t>& to, const char* help) {
+    add_number(app, flag, to, help)->type_name("N");
   };
   app.add_option("LAYER.yaml", subject,
                  "{class: Name, config: {...}, dims: {...}} of a layer; a schedule, activation, "
@@ -27,18 +28,20 @@ void EvalLayerArguments::add_to(CLI::App& app) {
       ->type_name("IN.safetensors");
   app.add_option("--params", params, "params/<path> or init/<path>; of a layer, without it --seed")
       ->type_name("P.safetensors");
-  add_number("--seed", eval.layer.init_seed, "Initialise parameters by the key of N");
-  add_number("--key", eval.layer.call_key, "Call with the key of N: dropout");
+  add_count("--seed", eval.layer.init_seed,
+            "Draw initial parameters (init_params/) by the key of N, for the call unless --params "
+            "has some");
+  add_count("--key", eval.layer.call_key, "Call with the key of N: dropout");
   app.add_flag("--grad", eval.layer.grad,
                "Also the vjp at cotangent/<output>; those that are not given are zero");
   app.add_flag("--training", eval.layer.training, "Call as in training");
   app.add_option("--method", eval.layer.method,
                  "Method of the layer, prefill or extend_step (default: forward)")
       ->type_name("NAME");
-  add_number("--cache-len", eval.layer.cache_len,
-             "Positions that prefill's caches have room for (default: those of the input)");
-  add_number("--steps", eval.num_steps,
-             "Schedules: the values at steps 0 to N-1; learners and training: the first N updates");
+  add_count("--cache-len", eval.layer.cache_len,
+            "Positions that prefill's caches have room for (default: those of the input)");
+  add_count("--steps", eval.num_steps,
+            "Schedules: the values at steps 0 to N-1; learners and training: the first N updates");
   app.add_option("--rename", rename,
                  "Lines 'theirs -> ours' for paths of parameters and names of tensors")
       ->type_name("FILE");
@@ -75,11 +78,17 @@ SubjectOptions EvalLayerArguments::options() const {
   return out;
 }
 
-void EvalLayerArguments::check() const {
+void EvalLayerArguments::check(bool json) const {
   if (output.empty() && compare.empty())
     throw ConfigError("--output: expected it or --compare, got neither");
   if (compare.empty() && !tolerances.empty())
     throw ConfigError("--tolerance: expected it with --compare, got no --compare");
+  if (compare.empty() && json)
+    throw ConfigError(
+        "--json: expected it with --compare, whose table it prints, got no --compare");
+  if (output.empty() && their_names)
+    throw ConfigError("--their-names: expected it with --output, got no --output");
+  if (!output.empty()) check_replaceable(output);
 }
 
 }  // namespace axle::cli

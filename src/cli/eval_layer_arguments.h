@@ -23,8 +23,9 @@ struct EvalLayerArguments {
   void add_to(CLI::App& app);
   /// `eval` with what the other flags say. Throws ConfigError for a precision that is no float.
   SubjectOptions options() const;
-  /// Throws ConfigError for flags that lack the one that they belong to.
-  void check() const;
+  /// Throws ConfigError for flags that lack the one that they belong to, StorageError if --output
+  /// can't be written.
+  void check(bool json) const;
 };
 
 }  // namespace axle::cli

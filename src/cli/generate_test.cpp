@@ -234,6 +234,46 @@ TEST_F(GenerateVerb, ARunIsFoundFromOtherFolders) {
   EXPECT_EQ(ran.code, 0) << ran.err;
 }
 
+// Else the config names another file than the one that is there.
+TEST_F(GenerateVerb, PathsThatAreWrittenAreUtf8) {
+  const Ran import = run_axle({"import", "llama2c", dir_ / "none.bin", "--tokenizer",
+                               dir_ / "tok\xe9.model", "--dir", dir_ / "new"});
+  EXPECT_EQ(import.code, 2);
+  EXPECT_THAT(import.err, HasSubstr("--tokenizer: expected UTF-8, got "));
+
+  const TinyLlama llama;
+  const std::filesystem::path folder = dir_.path() / "caf\xe9",
+                              before = std::filesystem::current_path();
+  make_directories(folder);
+  replace_file(folder / "llama.bin", llama.file());
+  replace_file(folder / "tok.bin", llama2c_vocabulary(trained_bpe()));
+  replace_file(folder / "text.txt", std::string(2000, 'x'));
+  std::filesystem::current_path(folder);
+  // What names its files as it stands in its folder does so anywhere.
+  const Ran imported =
+      run_axle({"import", "llama2c", "llama.bin", "--tokenizer", "tok.bin", "--dir", "model"});
+  const Ran generated = run({"--from", folder / "model", "--prompt", "a", "--max-tokens", "2"});
+  const Ran trained =
+      run_axle({"train",     "quickstart",
+                "--data",    "text.txt",
+                "--dir",     dir_ / "run",
+                "--backend", "interpreter",
+                "--steps",   "1",
+                "--set",     "model.decoder.vocab_size=512",
+                "--set",     "model.decoder.model_dim=8",
+                "--set",     "model.decoder.layers.num_layers=1",
+                "--set",     "input.seq_len=16",
+                "--set",     "input.tokenizer={class: Llama2cTokenizer, path: tok.bin}",
+                "--set",     "evalers={}"});
+  std::filesystem::current_path(before);
+  EXPECT_EQ(imported.code, 0) << imported.err;
+  EXPECT_EQ(generated.code, 0) << generated.err;
+  EXPECT_EQ(trained.code, 2) << trained.err;
+  EXPECT_THAT(trained.err, HasSubstr("input.tokenizer.path: expected UTF-8, got "));
+  EXPECT_THAT(trained.err, HasSubstr("caf\\xe9/tok.bin"));
+  EXPECT_FALSE(path_exists(dir_ / "run/config.yaml"));
+}
+
 // Weights that are finite each, and too large to multiply.
 TEST_F(GenerateVerb, WhatIsNotFiniteIsToldAndNotWritten) {
   TinyModel tiny = chain_model({{'a', 'b'}}, 260);
@@ -288,6 +328,11 @@ TEST_F(GenerateVerb, ImportNamesBadFilesAndKeepsFolders) {
                     tokenizer = dir_ / "tok.bin";
   replace_file(weights, llama.file());
   replace_file(tokenizer, llama2c_vocabulary(model));
+  // The folder is looked at before anything is read.
+  EXPECT_THAT(run_axle({"import", "llama2c", dir_ / "short.bin", "--tokenizer", dir_ / "short.bin",
+                        "--dir", dir_ / "model"})
+                  .err,
+              HasSubstr("expected a new or empty folder"));
   EXPECT_EQ(
       run_axle({"import", "llama2c", weights, "--tokenizer", tokenizer, "--dir", dir_ / "model"})
           .code,

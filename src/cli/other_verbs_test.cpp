@@ -132,6 +132,61 @@ TEST_F(EvalLayerVerb, Mistakes) {
   EXPECT_EQ(run({"--seed", "1"}).code, 3);
 }
 
+TEST_F(EvalLayerVerb, WhatHasNoEffectIsRefused) {
+  const auto expect = [&](const std::vector<std::string>& more, const std::string& message) {
+    std::vector<std::string> arguments = {"eval-layer", dir_ / "layer.yaml",    "--seed", "1",
+                                          "--inputs",   dir_ / "in.safetensors"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Ran ran = run_axle(arguments);
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_EQ(ran.err, "axle: " + message + "\n");
+  };
+  const std::string file = dir_ / "out.safetensors";
+  expect({"--output", file, "--json"},
+         "--json: expected it with --compare, whose table it prints, got no --compare");
+  expect({"--output", file, "--tolerance", "1"},
+         "--tolerance: expected it with --compare, got no --compare");
+  expect({"--compare", file, "--their-names"},
+         "--their-names: expected it with --output, got no --output");
+}
+
+// The backend, which is a mistake as well, is looked for behind all files.
+TEST_F(EvalLayerVerb, FilesAreCheckedBeforeAnythingIsComputed) {
+  save_safetensors(dir_ / "in.safetensors", {{"in/x", HostTensor({1, 2}, {1.0f, 2.0f})}});
+  const auto expect = [&](std::vector<std::string> more, int code, const std::string& message) {
+    more.insert(more.end(), {"--seed", "1", "--backend", "nowhere"});
+    const Ran ran = run(more);
+    EXPECT_EQ(ran.code, code);
+    EXPECT_THAT(ran.err, HasSubstr(message));
+    EXPECT_FALSE(path_exists(dir_ / "out.safetensors"));
+  };
+  const std::string reference = dir_ / "reference.safetensors";
+  expect({}, 2, "backend: expected one of");
+  expect({"--output", dir_ / "no/such/out"}, 4, "no/such/out: cannot create");
+  expect({"--output", dir_.path().string()}, 4, "cannot write a file: Is a directory");
+  expect({"--compare", reference}, 2, "reference.safetensors: expected a safetensors file, got");
+  replace_file(reference, "damaged");
+  expect({"--compare", reference}, 3, "reference.safetensors");
+  save_safetensors(reference, {{"in/x", HostTensor::ones({1})}});
+  expect({"--compare", reference}, 2, "expected results to compare with, got none");
+  std::string half = read_file(reference);
+  half.replace(half.find("in/x"), 4, "out1").replace(half.find("F32"), 3, "F16");
+  half.replace(half.find("[0,4]"), 5, "[0,2]").resize(half.size() - 2);
+  replace_file(reference, half);
+  expect({"--compare", reference}, 3, "F16");
+}
+
+// What was computed for hours is kept where only its comparison is a mistake.
+TEST_F(EvalLayerVerb, ResultsAreWrittenBeforeTheyAreCompared) {
+  save_safetensors(dir_ / "reference.safetensors",
+                   {{"out", HostTensor::ones({1, 1})}, {"grad/params/other", HostTensor()}});
+  const Ran ran = run({"--params", dir_ / "params.safetensors", "--rename", dir_ / "names.txt",
+                       "--grad", "--compare", dir_ / "reference.safetensors"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("other"));
+  EXPECT_TRUE(path_exists(dir_ / "out.safetensors"));
+}
+
 TEST_F(EvalLayerVerb, Compares) {
   const std::string reference = dir_ / "reference.safetensors";
   const std::vector<std::string> arguments = {"--params",  dir_ / "params.safetensors",

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/command_line.h"
+#include "io/temporary_file.h"
 
 namespace axle {
 namespace {
@@ -57,6 +58,7 @@ int fail_internal(const std::exception& error) {
 
 int run_cli(int argc, char** argv) {
   prepare_process();
+  const EndBySignal end;  // until a verb takes the signals over
   try {
     cli::Output out;
     const ExitCode code = cli::CommandLine(out).run(argc, argv);

@@ -175,11 +175,17 @@ TEST(RunCli, NumbersAreCheckedInOneLine) {
   const std::string huge = "99999999999999999999",
                     range =
                         "expected an integer from -9223372036854775808 to 9223372036854775807, ";
-  expect({"train", "quickstart", "--devices", "0"}, "--devices: expected a positive number, got 0");
-  expect({"eval", "--from", "a", "--data", "b", "--devices", "-3"},
-         "--devices: expected a positive number, got -3");
-  expect({"train", "quickstart", "--devices", "1000000"},
-         "--devices: expected at most 65536 devices, got 1000000");
+  for (const std::string count : {"0", "-3", "1025", "1000000"}) {
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"train", "quickstart"},
+                                                  {"eval", "--from", "a", "--data", "b"}}) {
+      std::vector<std::string> arguments = words;
+      arguments.insert(arguments.end(), {"--devices", count});
+      const Ran ran = run_axle(arguments);
+      EXPECT_EQ(ran.code, 2);
+      EXPECT_EQ(ran.err,
+                "axle: --devices: expected 1 to 1024 devices of one machine, got " + count + "\n");
+    }
+  }
   expect({"train", "quickstart", "--devices", huge}, "--devices: " + range + "got '" + huge + "'");
   expect({"train", "quickstart", "--devices", "all"}, "--devices: expected an integer, got 'all'");
   for (const std::string flag : {"--max-tokens", "--top-k", "--seed"}) {

@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/number_checks.h"
+#include "cli/number_options.h"
 #include "inspect/fetch_plugin.h"
 #include "runtime/mesh_devices.h"
 #include "runtime/plugin.h"
@@ -11,10 +11,14 @@ namespace axle::cli {
 
 void RuntimeArguments::add_to(CLI::App& app) {
   add_backend_to(app);
-  app.add_option("--devices", num_devices,
-                 "Devices to use; on cpu they are virtual (default: as many as the mesh has)")
-      ->type_name("N")
-      ->check(check_device_count);
+  add_number<int64_t>(
+      app, "--devices",
+      [this](int64_t count) {
+        check_device_count("--devices", count);
+        num_devices = count;
+      },
+      "Devices to use; on cpu they are virtual (default: as many as the mesh has)")
+      ->type_name("N");
 }
 
 void RuntimeArguments::add_backend_to(CLI::App& app) {

@@ -3,25 +3,19 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
-#include "cli/number_checks.h"
+#include "cli/number_options.h"
 
 namespace axle::cli {
 
 void SamplingArguments::add_to(CLI::App& app) {
-  app.add_option("--temperature", temperature_,
-                 "0: always the most likely token (default; 1 beside --top-k, --top-p or --seed)")
-      ->type_name("T")
-      ->check(check_number<double>);
-  app.add_option("--top-k", top_k_, "Draw from the K most likely tokens alone")
-      ->type_name("K")
-      ->check(check_number<int64_t>);
-  app.add_option("--top-p", top_p_,
-                 "Draw from the fewest tokens that have the probability P together")
-      ->type_name("P")
-      ->check(check_number<double>);
-  app.add_option("--seed", seed_, "Of what is drawn (default: 0)")
-      ->type_name("N")
-      ->check(check_number<int64_t>);
+  add_number(app, "--temperature", temperature_,
+             "0: always the most likely token (default; 1 beside --top-k, --top-p or --seed)")
+      ->type_name("T");
+  add_number(app, "--top-k", top_k_, "Draw from the K most likely tokens alone")->type_name("K");
+  add_number(app, "--top-p", top_p_,
+             "Draw from the fewest tokens that have the probability P together")
+      ->type_name("P");
+  add_number(app, "--seed", seed_, "Of what is drawn (default: 0)")->type_name("N");
 }
 
 void SamplingArguments::apply_to(GenerateOptions& options) const {

@@ -11,7 +11,7 @@ namespace axle::cli {
 namespace {
 
 ExitCode run(const EvalLayerArguments& o, Output& out) {
-  o.check();
+  o.check(out.json());
   const Tolerances tolerances(o.tolerances);
   const SubjectOptions options = o.options();
   ResolveReport changes;
@@ -21,21 +21,24 @@ ExitCode run(const EvalLayerArguments& o, Output& out) {
       o.rename.empty() ? RenameRules() : RenameRules(read_user_file(o.rename), o.rename);
   const EvalLayerFiles files = read_eval_layer_files({o.inputs, o.params, o.compare}, rules,
                                                      input_sections(subject, options.layer.grad));
+  std::optional<TensorReference> reference;
+  if (!o.compare.empty()) reference = open_reference(o.compare, rules, subject, options, o.inputs);
   o.runtime.ensure_plugin();
   const auto runtime =
       make_runtime({.backend = o.runtime.backend, .compile_cache = o.runtime.compile_cache});
-  Tree<HostTensor> results = evaluate(subject, files.params, files.inputs, options, *runtime);
-  std::optional<TensorComparison> comparison;
-  if (!o.compare.empty())
-    comparison = compare_results(results, subject, options, o.inputs, o.compare, rules, tolerances);
+  const Tree<HostTensor> results = evaluate(subject, files.params, files.inputs, options, *runtime);
   if (!o.output.empty()) {
-    if (o.their_names) results = files.with_their_names(std::move(results));
-    save_safetensors(o.output, results);
+    if (o.their_names) {
+      save_safetensors(o.output, files.with_their_names(results));
+    } else {
+      save_safetensors(o.output, results);
+    }
     if (!out.json()) out.write(o.output + "\n");
   }
-  if (!comparison) return ExitCode::kOk;
-  out.report(*comparison);
-  if (!comparison->agrees()) throw Error(comparison->summary(), ExitCode::kValidationFailed);
+  if (!reference) return ExitCode::kOk;
+  const TensorComparison comparison = compare_tensors(results, *reference, rules, tolerances);
+  out.report(comparison);
+  if (!comparison.agrees()) throw Error(comparison.summary(), ExitCode::kValidationFailed);
   return ExitCode::kOk;
 }
 

@@ -2,7 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/report.h"
-#include "cli/number_checks.h"
+#include "cli/number_options.h"
 #include "cli/prompt_argument.h"
 #include "cli/runtime_arguments.h"
 #include "cli/sampling_arguments.h"
@@ -28,10 +28,10 @@ void add(CLI::App& app, GenerateArguments& options, Output& out) {
   app.add_option("--prompt", options.prompt, "The text to go on from; '-' reads it from stdin")
       ->required()
       ->type_name("TEXT");
-  app.add_option("--max-tokens", options.generate.max_tokens,
-                 "Stop after so many tokens (default: 256)")
-      ->type_name("N")
-      ->check(check_number<int64_t>);
+  add_number<int64_t>(
+      app, "--max-tokens", [&](int64_t count) { options.generate.max_tokens = count; },
+      "Stop after so many tokens (default: 256)")
+      ->type_name("N");
   options.sampling.add_to(app);
   app.add_flag("--ema", options.average, "Take the averaged parameters");
   options.runtime.add_to(app);

@@ -2,6 +2,7 @@
 // takes.
 #include <CLI/CLI.hpp>
 
+#include "cli/path_options.h"
 #include "cli/verb.h"
 #include "infer/import_model.h"
 
@@ -15,7 +16,8 @@ void add(CLI::App& app, ImportRequest& request, Output&) {
   app.add_option("--tokenizer", request.tokenizer,
                  "Its vocabulary (.bin), or a SentencePiece model (.model)")
       ->required()
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(utf8_problem);
   app.add_option("--dir", request.dir, "The folder to make")->required()->type_name("DIR");
 }
 

@@ -234,24 +234,27 @@ bool is_plain(const std::string& s) {
   return std::find(std::begin(kWords), std::end(kWords), lower) == std::end(kWords);
 }
 
-void emit(YAML::Emitter& out, const Document& d) {
+// yaml-cpp would write other characters in place of what is no UTF-8.
+void emit(YAML::Emitter& out, const Document& d, const std::string& path) {
   if (d.is_object()) {
     out << (d.empty() ? YAML::Flow : YAML::Block) << YAML::BeginMap;
     for (const auto& [key, value] : d.items()) {
       out << YAML::Key;
-      emit(out, key);
+      emit(out, key, path);
       out << YAML::Value;
-      emit(out, value);
+      emit(out, value, path.empty() ? key : path + "." + key);
     }
     out << YAML::EndMap;
   } else if (d.is_array()) {
     const bool scalars =
         std::none_of(d.begin(), d.end(), [](const Document& e) { return e.is_object(); });
     out << (scalars ? YAML::Flow : YAML::Block) << YAML::BeginSeq;
-    for (const Document& element : d) emit(out, element);
+    for (const Document& element : d) emit(out, element, path);
     out << YAML::EndSeq;
   } else if (d.is_string()) {
     const auto& s = d.get_ref<const std::string&>();
+    if (find_invalid_utf8(s))
+      throw ConfigError(fmt::format("{}: expected UTF-8, got '{}'", path, printable(s)));
     if (is_plain(s))
       out << s;
     else
@@ -279,7 +282,7 @@ Document parse_yaml(std::string_view text, std::string_view source, YamlLines* l
 
 std::string yaml_text(const Document& document) {
   YAML::Emitter out;
-  emit(out, document);
+  emit(out, document, "");
   return std::string(out.c_str()) + "\n";
 }
 

@@ -35,6 +35,14 @@ TEST(Yaml, Documents) {
   EXPECT_EQ(parse_yaml("none: 1").dump(), R"({"none":"1"})") << "as a key it is a name";
 }
 
+TEST(Yaml, WhatIsNoUtf8IsNotWritten) {
+  EXPECT_EQ(yaml_text({{"a", {{"path", "caf\u00e9"}}}}), "a:\n  path: \"caf\u00e9\"\n");
+  EXPECT_EQ(error_of([] {
+              yaml_text({{"a", {{"path", "caf\xe9"}}}});
+            }),
+            "a.path: expected UTF-8, got 'caf\\xe9'");
+}
+
 TEST(Yaml, LinesOfKeysAndElements) {
   YamlLines lines;
   parse_yaml("recipe: a\nset:\n  x: 1\n  y:\n    z: 2\nmodify:\n- A\n- B: 1\n", "a", &lines);

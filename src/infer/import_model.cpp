@@ -26,6 +26,7 @@ std::string to_text(const ImportReport& r) {
 }
 
 ImportReport import_llama2c(const ImportRequest& request) {
+  check_new_model(request.dir);
   ImportedModel model = read_llama2c(request.weights);
   const std::string tokenizer_bytes = read_data_file(request.tokenizer.string(), "--tokenizer");
   const int64_t vocab_size =

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "base/host_memory_check.h"
@@ -18,6 +19,7 @@
 #include "data/text_input.h"
 #include "io/file.h"
 #include "io/file_kind.h"
+#include "io/file_lock.h"
 #include "ir/finite.h"
 #include "ir/type_differences.h"
 #include "layers/causal_lm.h"
@@ -30,6 +32,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kModelPath = "model";
+// Where a model is written before it is put in place as a whole.
+constexpr const char* kUnfinished = "import.tmp";
+constexpr const char* kLock = "import.lock";  // in it, held by the process that writes
 constexpr std::string_view kAveragePath = "learner/ema/model";  // learn/learner.h
 
 fs::path config_file(const fs::path& dir) { return dir / "config.yaml"; }
@@ -181,6 +186,16 @@ void write_model(const fs::path& dir, ModelToSave saved) {
   replace_file(config_file(dir), fmt::format("# axle {}\n{}", version(), to_yaml(config)));
 }
 
+// Moves what write_model() wrote, the config last as there.
+void put_in_place(const fs::path& unfinished, const fs::path& dir) {
+  for (const fs::path& entry : list_directory(unfinished)) {
+    if (entry.filename() != kLock && entry != config_file(unfinished))
+      rename_durably(entry, dir / entry.filename());
+  }
+  rename_durably(config_file(unfinished), config_file(dir));
+  remove_tree(unfinished);
+}
+
 }  // namespace
 
 Json read_model_config(const fs::path& dir) {
@@ -270,18 +285,31 @@ Tree<ParamSpec> stored_specs(const Model& model) {
   return out;
 }
 
+void check_new_model(const fs::path& dir) {
+  if (!path_exists(dir)) return;
+  const auto is_ours = [](const fs::path& entry) { return entry.filename() == kUnfinished; };
+  if (directory_exists(dir) && std::ranges::all_of(list_directory(dir), is_ours)) return;
+  throw ConfigError(fmt::format(
+      "{}: expected a new or empty folder, got one with files in it; name another", dir.string()));
+}
+
 void save_model(const fs::path& dir, ModelToSave saved) {
-  if (path_exists(dir) && !(directory_exists(dir) && list_directory(dir).empty())) {
-    throw ConfigError(
-        fmt::format("{}: expected a new or empty folder, got one with files in it; name another",
-                    dir.string()));
-  }
-  const std::vector<fs::path> created = make_directories(dir);
+  check_new_model(dir);
+  const fs::path unfinished = dir / kUnfinished;
+  const std::vector<fs::path> created = make_directories(unfinished);
+  std::optional<FileLock> lock;
   try {
-    write_model(dir, std::move(saved));
+    lock.emplace(unfinished / kLock);
+    for (const fs::path& entry : list_directory(unfinished)) {
+      if (entry.filename() != kLock) remove_tree(entry);  // of a process that was killed
+    }
+    write_model(unfinished, std::move(saved));
+    put_in_place(unfinished, dir);
   } catch (...) {
     std::error_code ignored;  // what made it fail is the news
-    for (const fs::path& entry : list_directory(dir)) fs::remove_all(entry, ignored);
+    if (lock) {
+      for (const fs::path& entry : list_directory(dir)) fs::remove_all(entry, ignored);
+    }
     for (const fs::path& folder : created) fs::remove(folder, ignored);
     throw;
   }

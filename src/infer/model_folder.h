@@ -80,8 +80,11 @@ struct ModelToSave {
   /// Further files of the folder, by name: what the tokenizer reads.
   std::map<std::string, std::string> files = {};
 };
-/// Makes a folder that load_model takes, with a checkpoint of step 0. Throws ConfigError if `dir`
-/// is there and not empty, StorageError; then nothing is left of it.
+/// Throws ConfigError unless save_model could make `dir`: it is new or empty, or holds nothing but
+/// what a process left there that was killed while it saved.
+void check_new_model(const std::filesystem::path& dir);
+/// Makes a folder that load_model takes, with a checkpoint of step 0. Throws as check_new_model
+/// does, and StorageError; then nothing is left of it.
 void save_model(const std::filesystem::path& dir, ModelToSave saved);
 
 }  // namespace axle

@@ -6,6 +6,7 @@
 #include "data/byte_tokenizer.h"
 #include "infer/tiny_model_test.h"
 #include "io/file.h"
+#include "io/file_lock.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"
 
@@ -73,6 +74,31 @@ TEST_F(ModelFolder, WhatFailsLeavesNothing) {
   EXPECT_FALSE(path_exists(dir_ / "new"));
   EXPECT_THAT(fail(dir_ / "empty"), HasSubstr("no/such/folder: cannot"));
   EXPECT_TRUE(list_directory(dir_ / "empty").empty());
+}
+
+TEST_F(ModelFolder, WhatAKilledProcessLeftIsNoHindrance) {
+  const std::filesystem::path dir = dir_.path() / "a", left = dir / "import.tmp";
+  make_directories(left / "checkpoints/step_00000000.tmp-123");
+  replace_file(left / "tokenizer.bin", "x");
+  replace_file(left / "import.lock", "123\n");
+  save(dir.string());
+  EXPECT_THAT(list_directory(dir),
+              ::testing::ElementsAre(dir / "checkpoints", dir / "config.yaml"));
+  EXPECT_EQ(load_model(dir).parameters, tiny_.parameters);
+  // Its own files beside it are not ours to remove.
+  const std::filesystem::path other = dir_.path() / "b";
+  make_directories(other / "import.tmp");
+  replace_file(other / "notes.txt", "x");
+  EXPECT_THAT(error_of([&] { save(other.string()); }), HasSubstr("expected a new or empty folder"));
+}
+
+TEST_F(ModelFolder, TwoProcessesDoNotWriteIntoOne) {
+  const std::filesystem::path unfinished = dir_.path() / "a/import.tmp";
+  make_directories(unfinished);
+  replace_file(unfinished / "tokenizer.bin", "x");
+  const FileLock other(unfinished / "import.lock");
+  EXPECT_THAT(error_of<StorageError>([&] { save(dir_ / "a"); }), HasSubstr("one held by process"));
+  EXPECT_TRUE(path_exists(unfinished / "tokenizer.bin"));
 }
 
 TEST_F(ModelFolder, OfARunTheNewestParametersOrTheirAverageAreTaken) {

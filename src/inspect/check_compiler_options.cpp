@@ -4,6 +4,7 @@
 #include "lower/trace_program.h"
 #include "ops/ops.h"
 #include "runtime/compiler.h"
+#include "runtime/mesh_devices.h"
 
 namespace axle {
 
@@ -11,12 +12,13 @@ std::vector<std::string> compiler_option_problems(const std::map<std::string, st
                                                   const Target& target) {
   std::vector<std::string> out;
   const PluginPolicy policy = plugin_policy(target.accelerator.platform);
-  if (options.empty() || policy.device_count_option.empty()) return out;
+  if (policy.device_count_option.empty()) return out;
   const ProgramValue number{.name = "x", .type = {DType::kF32, {}}, .sharding = {}};
   const Program sum =
       trace_program("sum", [](const Values& x) { return Values{x[0] + x[0]}; }, {number}, {number});
   try {
-    if (!find_plugin(policy)) return out;
+    check_device_count(to_text(target), target.num_devices());
+    if (options.empty() || !find_plugin(policy)) return out;
     const auto compiler = make_compiler(target);
     // One by one: a compiler names the first only.
     for (const auto& option : options) {
@@ -26,6 +28,8 @@ std::vector<std::string> compiler_option_problems(const std::map<std::string, st
         out.emplace_back(error.what());
       }
     }
+  } catch (const ConfigError& error) {
+    out.emplace_back(error.what());
   } catch (const DeviceError&) {
     // A plugin that can't be used is no mistake of the config.
   }

@@ -14,6 +14,7 @@
 #include "layers/check_mesh.h"
 #include "layers/mesh_axes.h"
 #include "recipes/check_recipe.h"
+#include "runtime/mesh_devices.h"
 #include "train/evaler.h"
 #include "train/training_parts.h"
 
@@ -44,6 +45,7 @@ class Check {
     const bool inputs_are_good = check_inputs();
     const bool mesh_is_good = attempt([&] { mesh_ = infer_mesh(config_.mesh, devices()); }) &&
                               attempt([&] { check_axes(); });
+    if (!num_devices_) attempt([&] { check_device_count("mesh", mesh_devices(config_.mesh)); });
     if (!is_sound(config_.model) || !attempt([&] { build_model(); })) return mistakes_.take();
     const bool tokenizers_fit = check_tokenizers();
     const bool learner_is_good = is_sound(config_.learner) && attempt([&] { build_learner(); });

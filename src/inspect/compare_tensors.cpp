@@ -12,6 +12,7 @@
 #include "inspect/eval_layer_files.h"
 #include "inspect/given_tensors.h"
 #include "inspect/text_table.h"
+#include "io/file.h"
 
 namespace axle {
 namespace {
@@ -99,20 +100,25 @@ std::string counted(const std::vector<ComparedTensor>& tensors, Verdict verdict,
 
 class Comparer {
  public:
-  Comparer(const Tree<HostTensor>& results, const RenameRules& rules, const ExcuseOf& excuse_of)
-      : results_(results), rules_(rules), excuse_of_(excuse_of) {}
+  Comparer(const Tree<HostTensor>& results, const TensorReference& reference,
+           const RenameRules& rules)
+      : results_(results),
+        reference_(reference),
+        rules_(rules),
+        left_alone_(reference.left_alone) {}
 
-  TensorComparison compare(const std::string& path, const Tolerances& tolerances) {
-    const SafetensorsFile file = open_tensor_file(path);
-    TensorComparison out{.reference = path, .tensors = {}, .left_alone = {}, .ours_alone = {}};
+  TensorComparison compare(const Tolerances& tolerances) {
+    TensorComparison out{
+        .reference = reference_.path, .tensors = {}, .left_alone = {}, .ours_alone = {}};
     std::vector<std::pair<std::string, std::string>> pairs;  // theirs, ours; empty: missing
-    for (const std::string& theirs : file.names()) {
-      if (const auto ours = find(theirs)) pairs.emplace_back(theirs, *ours);
+    for (const auto& [theirs, named] : reference_.names) {
+      if (const auto ours = find(theirs, named)) pairs.emplace_back(theirs, *ours);
     }
     Tree<HostTensor> expected;
     double largest_gradient = 0;
     for (const auto& [theirs, ours] : pairs) {
-      const HostTensor& value = expected.emplace(theirs, read_tensor(file, theirs)).first->second;
+      const HostTensor& value =
+          expected.emplace(theirs, read_tensor(reference_.file, theirs)).first->second;
       if (ours.starts_with("grad/"))
         largest_gradient = std::max(largest_gradient, largest_in(value));
     }
@@ -122,7 +128,8 @@ class Comparer {
       compared_.emplace(ours, true);
     }
     if (pairs.empty()) {
-      throw ConfigError(fmt::format("{}: expected results to compare with, got none of {}", path,
+      throw ConfigError(fmt::format("{}: expected results to compare with, got none of {}",
+                                    reference_.path,
                                     results_.empty() ? "any" : results_.begin()->first + ", ..."));
     }
     for (const auto& [reason, count] : left_alone_)
@@ -135,14 +142,8 @@ class Comparer {
 
  private:
   // Our name of what the reference calls `theirs`; none if it is not compared.
-  std::optional<std::string> find(const std::string& theirs) {
-    const auto named = rules_.section_name(theirs);
-    if (!named) return std::nullopt;
-    if (const std::string excuse = excuse_of_(*named); !excuse.empty()) {
-      ++left_alone_[excuse];
-      return std::nullopt;
-    }
-    const auto ours = renamed(theirs, *named);
+  std::optional<std::string> find(const std::string& theirs, const std::string& named) {
+    const auto ours = renamed(theirs, named);
     if (!ours) return std::nullopt;
     if (results_.contains(*ours)) return ours;
     if (*ours == "out" && results_.contains("out/loss")) return "out/loss";
@@ -191,8 +192,8 @@ class Comparer {
   }
 
   const Tree<HostTensor>& results_;
+  const TensorReference& reference_;
   const RenameRules& rules_;
-  const ExcuseOf& excuse_of_;
   std::map<std::string, int> left_alone_;  // tensors by reason
   Tree<bool> compared_;
 };
@@ -279,10 +280,27 @@ Json to_json(const TensorComparison& c) {
   return out;
 }
 
-TensorComparison compare_tensors(const Tree<HostTensor>& results, const std::string& reference,
-                                 const RenameRules& rules, const Tolerances& tolerances,
-                                 const ExcuseOf& excuse_of) {
-  return Comparer(results, rules, excuse_of).compare(reference, tolerances);
+TensorReference open_reference(const std::string& path, const RenameRules& rules,
+                               const ExcuseOf& excuse_of) {
+  TensorReference out{.path = path, .file = open_tensor_file(path), .names = {}, .left_alone = {}};
+  for (const std::string& theirs : out.file.names()) {
+    const auto named = rules.section_name(theirs);
+    if (!named) continue;
+    if (const std::string excuse = excuse_of(*named); !excuse.empty()) {
+      ++out.left_alone[excuse];
+      continue;
+    }
+    if (!is_beside(*named)) storage_error_as<DataError>([&] { return out.file.type(theirs); });
+    out.names.emplace(theirs, *named);
+  }
+  if (out.names.empty())
+    throw ConfigError(fmt::format("{}: expected results to compare with, got none", path));
+  return out;
+}
+
+TensorComparison compare_tensors(const Tree<HostTensor>& results, const TensorReference& reference,
+                                 const RenameRules& rules, const Tolerances& tolerances) {
+  return Comparer(results, reference, rules).compare(tolerances);
 }
 
 }  // namespace axle

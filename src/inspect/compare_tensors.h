@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "base/tree.h"
 #include "inspect/path_pattern.h"
 #include "inspect/rename.h"
+#include "io/safetensors.h"
 #include "ir/host_tensor.h"
 
 namespace axle {
@@ -60,14 +62,26 @@ nlohmann::ordered_json to_json(const TensorComparison& comparison);
 /// section; empty: it is one.
 using ExcuseOf = std::function<std::string(const std::string& name)>;
 
+/// A file of results, opened and checked before there are any of ours.
+struct TensorReference {
+  std::string path;
+  SafetensorsFile file;
+  /// From their names of what may be results to those with our section.
+  std::map<std::string, std::string> names;
+  /// The others: how many, by the reason.
+  std::map<std::string, int> left_alone;
+};
+/// Throws ConfigError for a file that is not there or holds no results; DataError for a damaged one
+/// and for a result whose dtype Axle does not have.
+TensorReference open_reference(const std::string& path, const RenameRules& rules,
+                               const ExcuseOf& excuse_of);
+
 /// Compares every tensor of the reference, renamed by `rules`, with the result of that name. The
 /// scale of a tensor is the largest element of the reference; that of a gradient that has cancelled
 /// to rounding (below 1e-4 of the largest of all gradients) is the largest of all. Integers on both
 /// sides agree where they are equal. [] and [1] are the same shape. `out` of a reference is
-/// `out/loss` where there is no `out`. Throws ConfigError for a file that is not there or has
-/// nothing to compare; DataError for a damaged one.
-TensorComparison compare_tensors(const Tree<HostTensor>& results, const std::string& reference,
-                                 const RenameRules& rules, const Tolerances& tolerances,
-                                 const ExcuseOf& excuse_of);
+/// `out/loss` where there is no `out`. Throws ConfigError if there is nothing to compare.
+TensorComparison compare_tensors(const Tree<HostTensor>& results, const TensorReference& reference,
+                                 const RenameRules& rules, const Tolerances& tolerances);
 
 }  // namespace axle

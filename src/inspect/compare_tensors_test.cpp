@@ -24,10 +24,11 @@ class CompareTensors : public testing::Test {
                            const std::string& rules = "",
                            const std::vector<std::string>& tolerances = {}) {
     save_safetensors(dir_ / "ref.safetensors", reference);
-    return compare_tensors(results, dir_ / "ref.safetensors", RenameRules(rules, "names"),
-                           Tolerances(tolerances), [](const std::string& name) {
-                             return std::string(name.starts_with("in/") ? "inputs" : "");
-                           });
+    const RenameRules renames(rules, "names");
+    const TensorReference opened = open_reference(
+        dir_ / "ref.safetensors", renames,
+        [](const std::string& name) { return name.starts_with("in/") ? "inputs" : ""; });
+    return compare_tensors(results, opened, renames, Tolerances(tolerances));
   }
   Verdict verdict(const HostTensor& got, const HostTensor& expected) {
     return compare({{"out", got}}, {{"out", expected}}).tensors.at(0).verdict;
@@ -137,6 +138,10 @@ TEST_F(CompareTensors, Mistakes) {
   }
   EXPECT_THAT(error_of([&] {
                 compare({{"out", HostTensor()}}, {{"in/x", HostTensor()}});
+              }),
+              HasSubstr("ref.safetensors: expected results to compare with, got none"));
+  EXPECT_THAT(error_of([&] {
+                compare({{"out", HostTensor()}}, {{"summaries/x", HostTensor()}});
               }),
               HasSubstr("ref.safetensors: expected results to compare with, got none of out, ..."));
 }

@@ -8,11 +8,10 @@
 
 namespace axle {
 
-/// compare_tensors, where the reference's inputs, and what the options did not ask for, are left
-/// alone. `inputs` is the file that the inputs came from; empty: none.
-TensorComparison compare_results(const Tree<HostTensor>& results, const EvalSubject& subject,
-                                 const SubjectOptions& options, const std::string& inputs,
-                                 const std::string& reference, const RenameRules& rules,
-                                 const Tolerances& tolerances);
+/// open_reference, where the file's inputs, and what the options did not ask for, are left alone.
+/// `inputs` is the file that the inputs came from; empty: none.
+TensorReference open_reference(const std::string& path, const RenameRules& rules,
+                               const EvalSubject& subject, const SubjectOptions& options,
+                               const std::string& inputs);
 
 }  // namespace axle

@@ -16,6 +16,7 @@
 #include "base/host_memory_check.h"
 #include "io/file_kind.h"
 #include "io/file_reader.h"
+#include "io/temporary_file.h"
 
 namespace axle {
 namespace fs = std::filesystem;
@@ -156,6 +157,7 @@ void write_atomically(const fs::path& path, const std::function<void(FileWriter&
     return;
   }
   const fs::path temporary = temporary_beside(*file);
+  const TemporaryFile named(temporary);
   try {
     FileWriter writer(temporary, WriteMode::kTruncate, path);
     fill(writer);

@@ -1,6 +1,9 @@
 #include "runtime/host_needs.h"
 
+#include <algorithm>
+
 #include "base/checked.h"
+#include "base/units.h"
 
 namespace axle {
 
@@ -19,9 +22,17 @@ std::vector<HostNeed> state_needs(std::span<const ProgramValue> state, const Mes
                                   std::string_view platform) {
   HostNeed parameters{"parameters"}, others{"state of the learner"},
       copy{"a copy of the state while a checkpoint is saved"};
+  int64_t largest = 0;
   for (const ProgramValue& leaf : state) {
-    HostNeed& need = leaf.name.starts_with("model/") ? parameters : others;
-    need.bytes = saturating_sum(need.bytes, bytes_on_devices(leaf, mesh));
+    const bool is_parameter = leaf.name.starts_with("model/");
+    HostNeed& need = is_parameter ? parameters : others;
+    const int64_t bytes = bytes_on_devices(leaf, mesh);
+    need.bytes = saturating_sum(need.bytes, bytes);
+    if (is_parameter && bytes > largest) {
+      largest = bytes;
+      need.largest = leaf.name + " " + bytes_text(static_cast<double>(bytes));
+      std::ranges::replace(need.largest, '/', '.');
+    }
     copy.bytes = saturating_sum(copy.bytes, static_cast<int64_t>(leaf.type.num_bytes()));
   }
   if (!is_host(platform)) return {copy};

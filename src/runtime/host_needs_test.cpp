@@ -49,6 +49,17 @@ TEST(HostNeeds, AStateIsThereTwiceWhereDevicesAreTheHosts) {
   EXPECT_EQ(total(state_needs(state, {}, "cuda")), 3 * 400 + 8);
 }
 
+TEST(HostNeeds, TheLargestParameterIsNamed) {
+  std::vector<ProgramValue> state = state_of(int64_t{1} << 48);
+  state.push_back({"model/decoder/emb/weight", {DType::kF32, {int64_t{1} << 49}}});
+  state.push_back({"model/z", {DType::kF32, {3}}});
+  EXPECT_THAT(error_of<Error>([&] {
+                check_host_memory(state_needs(state, {}, "cpu"),
+                                  {.total_bytes = 5, .available_bytes = 5});
+              }),
+              HasSubstr("; model.decoder.emb.weight 2048.0 TiB alone), got 5 "));
+}
+
 // What no axis divides is there once a device; the copy of a save is one.
 TEST(HostNeeds, AStateIsThereAsOftenAsTheMeshRepeatsIt) {
   auto state = state_of(100);

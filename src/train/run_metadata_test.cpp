@@ -55,18 +55,18 @@ TEST(RunMetadata, APositionThatNoInputHasWrittenIsNamed) {
   const Child<Input> config(SyntheticInput::Config{.seq_len = 4, .batch_size = 2});
   const auto input = config.build({.vocab_size = 5, .seed = 1}, Scope{.path = "input"});
   const RunMetadata good = read(to_tree({.data = input->state()}));
-  EXPECT_EQ(error_of<Error>([&] { restore_input(*input, good); }), "no error");
+  EXPECT_EQ(error_of<Error>([&] { restore_input(*input, good, false); }), "no error");
   for (const char* data :
        {"", "{}", R"({"fingerprint":"0","next_row":9223372036854775807})",
         R"({"fingerprint":"0","next_row":-5})", R"({"fingerprint":"0","next_row":"x"})"}) {
     const RunMetadata bad = read(to_tree({.data = data}));
-    EXPECT_THAT(error_of<StorageError>([&] { restore_input(*input, bad); }),
+    EXPECT_THAT(error_of<StorageError>([&] { restore_input(*input, bad, false); }),
                 testing::StartsWith("run/manifest.json: metadata.data: input state: "))
         << data;
   }
   // Of other data, which is no damage.
   const RunMetadata other = read(to_tree({.data = R"({"fingerprint":"0","next_row":1})"}));
-  EXPECT_THAT(error_of<DataError>([&] { restore_input(*input, other); }),
+  EXPECT_THAT(error_of<DataError>([&] { restore_input(*input, other, false); }),
               HasSubstr("--restart-data"));
 }
 

@@ -1,0 +1,34 @@
+#include "cli/number_options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "config/codec.h"
+
+namespace axle::cli {
+namespace {
+
+template <class T>
+T number_of(const std::string& flag, const std::string& text) {
+  try {
+    return Codec<T>::parse(text);
+  } catch (const ConfigError& error) {
+    throw CLI::ValidationError(flag, error.what());
+  }
+}
+
+}  // namespace
+
+template <class T>
+CLI::Option* add_number(CLI::App& app, const std::string& flag, std::function<void(T)> take,
+                        const std::string& help) {
+  return app.add_option_function<std::string>(
+      flag, [flag, take](const std::string& text) { take(number_of<T>(flag, text)); }, help);
+}
+
+template CLI::Option* add_number(CLI::App&, const std::string&, std::function<void(int64_t)>,
+                                 const std::string&);
+template CLI::Option* add_number(CLI::App&, const std::string&, std::function<void(double)>,
+                                 const std::string&);
+
+}  // namespace axle::cli

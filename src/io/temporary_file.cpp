@@ -1,0 +1,69 @@
+#include "io/temporary_file.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <string>
+
+namespace axle {
+namespace {
+
+enum State { kFree, kFilling, kNamed };
+
+// Of fixed size, since a handler of signals may neither allocate nor wait.
+struct Slot {
+  std::atomic<int> state = kFree;
+  char path[PATH_MAX] = {};
+};
+std::array<Slot, 16> g_slots;
+constexpr int kNoSlot = -1;
+
+constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
+
+extern "C" void remove_temporaries(int signal) {
+  const int error = errno;
+  for (const Slot& slot : g_slots) {
+    if (slot.state.load() == kNamed) ::unlink(slot.path);
+  }
+  errno = error;
+  ::raise(signal);  // held back until we return, and by then the default again
+}
+
+}  // namespace
+
+TemporaryFile::TemporaryFile(const std::filesystem::path& path) : slot_(kNoSlot) {
+  const std::string& name = path.native();
+  if (name.size() >= PATH_MAX) return;  // cannot be created either
+  for (size_t i = 0; i < g_slots.size(); ++i) {
+    int free = kFree;
+    if (!g_slots[i].state.compare_exchange_strong(free, kFilling)) continue;
+    std::memcpy(g_slots[i].path, name.c_str(), name.size() + 1);
+    g_slots[i].state = kNamed;
+    slot_ = static_cast<int>(i);
+    return;
+  }
+}
+
+TemporaryFile::~TemporaryFile() {
+  if (slot_ != kNoSlot) g_slots[static_cast<size_t>(slot_)].state = kFree;
+}
+
+EndBySignal::EndBySignal() {
+  for (size_t i = 0; i < kSignals.size(); ++i) {
+    sigaction(kSignals[i], nullptr, &before_[i]);
+    if (before_[i].sa_handler == SIG_IGN) continue;
+    struct sigaction action = {};
+    action.sa_handler = remove_temporaries;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(kSignals[i], &action, nullptr);
+  }
+}
+
+EndBySignal::~EndBySignal() {
+  for (size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+}
+
+}  // namespace axle

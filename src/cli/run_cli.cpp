@@ -1,5 +1,8 @@
 #include "cli/run_cli.h"
 
+#include <unistd.h>
+
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -8,6 +11,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/console.h"
 #include "base/error.h"
 #include "base/host_memory_check.h"
 #include "base/process_start.h"
@@ -45,7 +49,9 @@ int fail(std::string message, ExitCode code) {
   std::fflush(stdout);                                      // what was printed before comes before
   // What is wrong with the command names it already: "axle train: no such flag".
   const bool is_named = message.starts_with("axle ") || message.starts_with("axle:");
-  std::fprintf(stderr, "%s%s", is_named ? "" : "axle: ", shortened(message).c_str());
+  // A reader that stands still holds up no end: a launcher waits for the exit code.
+  constexpr std::chrono::seconds kPatience{10};
+  write_unless_stuck(STDERR_FILENO, (is_named ? "" : "axle: ") + shortened(message), kPatience);
   return static_cast<int>(code);
 }
 

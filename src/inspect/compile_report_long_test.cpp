@@ -103,6 +103,7 @@ TEST_P(PublishedSizes, FitOrNot) {
 
 INSTANTIATE_TEST_SUITE_P(All, PublishedSizes,
                          testing::Values(Case{"fuji-7B-v2", "tpu-v5p-512", 1024, true},
+                                         Case{"fuji-7B-v2", "tpu-v6e-256", 1024, true},
                                          Case{"fuji-7B-v2", "gpu-H100-256", 1024, true},
                                          Case{"fuji-7B-v2", "gpu-H100-64", 256, true},
                                          Case{"fuji-7B-v2", "gpu-H100-8", 32, true},

@@ -37,6 +37,7 @@ SetRemat::Config offload_projections() {
 // model that differ.
 struct Rules {
   int64_t fsdp_tpu_v5p, fsdp_gpu;
+  int64_t fsdp_tpu_v6e = 256;
   /// Counts in machine types whose devices these do not divide, as patterns: there all are used.
   std::string few_tpu_v5p = "[0-9]{1,2}", few_gpus = "[1-7]";
   bool grouped_queries = false;
@@ -71,12 +72,13 @@ MeshRule trainium2(const Rules& r) {
 }
 
 // What differs between machines, and nothing else does. Whole slices of v5e and v6e have 256
-// chips. On v5p parameters stay within a part of the torus: over more chips the compiler sums
-// gradients of some shapes by all-reduces, which send twice as much as scatters. On GPUs they stay
-// within as few nodes as hold them.
+// chips. On v5p and v6e parameters stay within a part of the torus: over more chips the compiler
+// sums gradients of some shapes by all-reduces, which send twice as much as scatters. On GPUs they
+// stay within as few nodes as hold them.
 MeshRules rules(const Rules& r) {
   return {
-      rule("tpu-(v5litepod|v6e)-256.*", data_and_fsdp(256), offload_projections(), r),
+      rule("tpu-v5litepod-256.*", data_and_fsdp(256), offload_projections(), r),
+      rule("tpu-v6e-256.*", data_and_fsdp(r.fsdp_tpu_v6e), offload_projections(), r),
       rule("tpu-(v5litepod|v6e)-.*", data_and_fsdp(-1), offload_projections(), r),
       rule("tpu-v5p-" + r.few_tpu_v5p, data_and_fsdp(-1), keep_projections(), r),
       rule("tpu-v5p-.*", data_and_fsdp(r.fsdp_tpu_v5p), keep_projections(), r),
@@ -100,7 +102,7 @@ Trainer::Config fuji_7B(int64_t seq_len, int64_t max_step) {
       .tokens_per_batch = 4 * kMi,
       .seq_len = seq_len,
       .mesh = mesh_of(-1, 8),
-      .mesh_rules = rules({.fsdp_tpu_v5p = 16, .fsdp_gpu = 8}),
+      .mesh_rules = rules({.fsdp_tpu_v5p = 16, .fsdp_gpu = 8, .fsdp_tpu_v6e = 128}),
   });
 }
 

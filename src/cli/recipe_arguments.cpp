@@ -100,10 +100,10 @@ Resolved RecipeArguments::resolve(Mistakes& mistakes) const {
   return resolve_config(request("cpu"), mistakes);
 }
 
-Resolved RecipeArguments::resolve_plain() const {
+Resolved RecipeArguments::resolve_plain(const std::string& recipe) const {
   ResolveRequest plain = request("cpu");
   plain.edits.clear();
-  plain.recipe = resolve().report.recipe;
+  plain.recipe = recipe;
   std::erase_if(plain.files, [&](const ConfigText& file) {
     return !parse_recipe_file(file.text, file.source).config;
   });

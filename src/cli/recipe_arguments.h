@@ -23,8 +23,9 @@ class RecipeArguments {
   Resolved resolve(std::string_view backend = "cpu") const;
   /// As resolve_config with `mistakes`.
   Resolved resolve(Mistakes& mistakes) const;
-  /// As resolve, without files' sections and flags: what they are compared with.
-  Resolved resolve_plain() const;
+  /// The recipe that `resolve` reports, or the whole config, without files' sections and flags:
+  /// what they are compared with.
+  Resolved resolve_plain(const std::string& recipe) const;
   /// What --on names; none without it.
   const std::optional<Target>& target() const { return target_; }
 

@@ -21,7 +21,8 @@ ExitCode run(const RecipeArguments& recipe, Output& out) {
        compiler_option_problems(resolved.config.compiler_options, target))
     mistakes.add(problem);
   mistakes.throw_any();
-  const ConfigChanges changed{changes(recipe.resolve_plain().config, resolved.config)};
+  const ConfigChanges changed{
+      changes(recipe.resolve_plain(resolved.report.recipe).config, resolved.config)};
   if (!out.json()) out.write(to_text(resolved.report));
   out.report(changed);
   return ExitCode::kOk;

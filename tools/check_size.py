@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that no source file is longer than 500 lines, and no verb of the command line than 99.
+"""Checks that no source file is empty or longer than 500 lines, and no verb of the command line longer than 99.
 
 `--self-test` shows that the check can fail.
 """
@@ -16,7 +16,7 @@ MOST_LINES_OF_A_VERB = 99
 
 
 def faults(root):
-    """One line for each file that is too long."""
+    """One line for each file that is too long or empty."""
     files = [root / "dev", root / "CMakeLists.txt"]
     for folder in FOLDERS:
         files += sorted(p for p in (root / folder).rglob("*") if p.suffix in SUFFIXES)
@@ -26,6 +26,8 @@ def faults(root):
         is_verb = file.parent.name == "cli" and file.name.startswith("verb_") and not file.name.endswith("_test.cpp")
         most = MOST_LINES_OF_A_VERB if is_verb else MOST_LINES
         lines = file.read_bytes().count(b"\n")
+        if lines == 0:
+            yield f"{file.relative_to(root)}: expected a file with text, got an empty one"
         if lines > most:
             yield f"{file.relative_to(root)}: expected at most {most} lines, got {lines}"
 
@@ -41,6 +43,9 @@ class SelfTest(unittest.TestCase):
     def test_limits(self):
         self.assertEqual(self.check("src/ir/type.h", 500), [])
         self.assertEqual(self.check("src/ir/type.h", 501), ["src/ir/type.h: expected at most 500 lines, got 501"])
+
+    def test_empty(self):
+        self.assertEqual(len(self.check("src/ir/type.h", 0)), 1)
 
     def test_verbs(self):
         self.assertEqual(self.check("src/cli/verb_train.cpp", 99), [])

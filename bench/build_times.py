@@ -62,7 +62,7 @@ def main():
             missed = misses(environment) - before
             before += missed
             print(f"| {what} clone, {args.preset}, {args.jobs} jobs ({missed} files compiled) | {seconds:.0f} s |", flush=True)
-        with (clone / "src/layers/attention.cpp").open("a") as source:
+        with (clone / "src/layers/attention/attention.cpp").open("a") as source:
             source.write("namespace axle {\n[[maybe_unused]] static const int kTouched = 1;\n}\n")
         seconds = run(["cmake", "--build", f"build/{args.preset}", "--parallel", str(args.jobs), "--target", "axle"],
                       clone, environment)

@@ -10,9 +10,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "inspect/collectives.h"
+#include "hlo/collectives.h"
 #include "io/file.h"
-#include "runtime/compiler.h"
+#include "pjrt/compile/compiler.h"
 
 namespace axle {
 namespace {

@@ -6,9 +6,10 @@
 #include "infer/generator.h"
 #include "interop/llama2c.h"
 #include "io/file.h"
-#include "layers/causal_lm.h"
-#include "layers/rope.h"
-#include "layers/stacked.h"
+#include "layers/attention/rope.h"
+#include "layers/blocks/stacked.h"
+#include "layers/models/causal_lm.h"
+#include "pjrt/make_runtime.h"
 #include "testing/temp_dir.h"
 #include "testing/tiny_llama.h"
 

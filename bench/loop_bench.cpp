@@ -16,7 +16,8 @@
 #include "base/error.h"
 #include "config/set.h"
 #include "ir/eval.h"
-#include "ops/random.h"
+#include "ops/random/random.h"
+#include "pjrt/make_runtime.h"
 #include "recipes/resolve.h"
 #include "train/training_parts.h"
 

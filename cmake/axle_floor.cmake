@@ -1,4 +1,4 @@
-# One floor of the house = one folder of src/ = one object library and its test programs.
+# One floor of the house = one folder of src/ with its sub-folders = one object library and its test programs.
 #
 #   axle_floor(NAME FLOORS lower... LIBRARIES external... TEST_FLOORS lower...)
 #
@@ -32,8 +32,8 @@ target_precompile_headers(axle_pch PRIVATE
 function(axle_floor name)
   cmake_parse_arguments(ARG "" "" "FLOORS;LIBRARIES;TEST_FLOORS" ${ARGN})
   set(dir ${PROJECT_SOURCE_DIR}/src/${name})
-  file(GLOB sources CONFIGURE_DEPENDS ${dir}/*.cpp)
-  file(GLOB tests CONFIGURE_DEPENDS ${dir}/*_test.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cpp)
+  file(GLOB_RECURSE tests CONFIGURE_DEPENDS ${dir}/*_test.cpp)
   list(REMOVE_ITEM sources ${tests} "")
 
   # What this floor stands on, lowest first, and the external libraries of all of it.
@@ -114,13 +114,13 @@ function(axle_test_program program floor label sources)
   if(label STREQUAL "abi" AND EXISTS ${published})
     target_include_directories(${program} SYSTEM PRIVATE ${published})
   endif()
-  if(floor STREQUAL "runtime" AND label STREQUAL "fault")
+  if(floor STREQUAL "pjrt" AND label STREQUAL "fault")
     axle_use_fake_plugin(${program})
   endif()
   axle_test_paths()
   target_sources(${program} PRIVATE $<TARGET_OBJECTS:axle_test_paths>)
   target_link_libraries(${program} PRIVATE ${libraries} GTest::gmock GTest::gtest_main)
-  # As libaxle.so does: plugins find it (runtime/plugin_end_guard.cpp).
+  # As libaxle.so does: plugins find it (pjrt/plugin/plugin_end_guard.cpp).
   target_link_options(${program} PRIVATE LINKER:--export-dynamic-symbol=_exit)
   # Compiled as the library is (-fPIC, where a program has -fPIE), or the precompiled header does not fit.
   set_target_properties(${program} PROPERTIES POSITION_INDEPENDENT_CODE OFF)

@@ -23,7 +23,7 @@ def faults(root):
     for file in files:
         if not file.is_file():
             continue
-        is_verb = file.parent.name == "cli" and file.name.startswith("verb_") and not file.name.endswith("_test.cpp")
+        is_verb = file.parent.name == "verbs" and not file.name.endswith("_test.cpp")
         most = MOST_LINES_OF_A_VERB if is_verb else MOST_LINES
         lines = file.read_bytes().count(b"\n")
         if lines == 0:
@@ -48,9 +48,9 @@ class SelfTest(unittest.TestCase):
         self.assertEqual(len(self.check("src/ir/type.h", 0)), 1)
 
     def test_verbs(self):
-        self.assertEqual(self.check("src/cli/verb_train.cpp", 99), [])
-        self.assertEqual(len(self.check("src/cli/verb_train.cpp", 100)), 1)
-        self.assertEqual(self.check("src/cli/verb_train_test.cpp", 100), [])
+        self.assertEqual(self.check("src/cli/verbs/train.cpp", 99), [])
+        self.assertEqual(len(self.check("src/cli/verbs/train.cpp", 100)), 1)
+        self.assertEqual(self.check("src/cli/verbs/train_test.cpp", 100), [])
 
 
 def main():

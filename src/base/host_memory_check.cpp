@@ -6,8 +6,8 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "base/text.h"
-#include "base/units.h"
+#include "base/text/text.h"
+#include "base/text/units.h"
 
 namespace axle {
 namespace {

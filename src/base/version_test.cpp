@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/regex.h"
+#include "base/text/regex.h"
 
 namespace axle {
 namespace {

@@ -14,7 +14,7 @@
 #include "base/report.h"
 #include "base/tree.h"
 #include "config/describe.h"
-#include "config/ranged.h"
+#include "config/fields/ranged.h"
 #include "runtime/runtime.h"
 
 namespace axle {

@@ -12,6 +12,7 @@
 #include "checkpoint/restore.h"
 #include "checkpoint/write.h"
 #include "io/file.h"
+#include "runtime/interpreter_runtime.h"
 #include "testing/file_size_limit.h"
 #include "testing/temp_dir.h"
 
@@ -300,7 +301,7 @@ TEST(Checkpointer, PutsBackWhatAnEarlierProcessWasReplacing) {
 
 TEST(Checkpointer, ArraysGoOutAndComeBack) {
   const TempDir dir;
-  const auto runtime = make_runtime({.backend = "interpreter"});
+  const auto runtime = std::make_unique<InterpreterRuntime>(1);
   std::vector<ProgramValue> values;
   Arrays arrays;
   for (const auto& [path, tensor] : example_state(4)) {
@@ -366,7 +367,7 @@ TEST(Checkpointer, WithoutRoomForACopyTheSaveFailsAndNotTheRun) {
 
 TEST(Restore, AStateOfAnotherConfigIsAMistakeOfTheUser) {
   const TempDir dir;
-  const auto runtime = make_runtime({.backend = "interpreter"});
+  const auto runtime = std::make_unique<InterpreterRuntime>(1);
   write_checkpoint(dir.path(), 1, example_state(1), {});
   write_checkpoint(dir.path(), 2, example_state(2), {});
   std::vector<ProgramValue> values;

@@ -9,8 +9,8 @@
 
 #include "base/checked.h"
 #include "base/hash.h"
-#include "base/json.h"
-#include "base/utf8.h"
+#include "base/text/json.h"
+#include "base/text/utf8.h"
 #include "base/version.h"
 
 namespace axle {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/hash.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "checkpoint/checkpoint_test.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/read.h"

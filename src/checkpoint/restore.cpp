@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "base/error.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "checkpoint/folder.h"
 #include "io/file.h"
 #include "ir/type_differences.h"

@@ -5,11 +5,11 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "cli/command_line.h"
 #include "cli/run_test.h"
 #include "cli/verb.h"
-#include "data/byte_tokenizer.h"
+#include "data/tokenizers/byte_tokenizer.h"
 #include "infer/model_folder.h"
 #include "infer/tiny_model_test.h"
 #include "io/file.h"

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "base/version.h"
 #include "cli/exit_codes.h"
 #include "cli/path_options.h"

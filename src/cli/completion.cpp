@@ -8,10 +8,10 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "cli/path_options.h"
 #include "config/registry.h"
-#include "runtime/plugin_policy.h"
+#include "pjrt/plugin/plugin_policy.h"
 #include "train/trainer.h"
 
 namespace axle::cli {

@@ -5,7 +5,7 @@
 
 #include <cstdio>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "cli/run_test.h"
 #include "io/file.h"
 #include "testing/temp_dir.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "config/print.h"
+#include "config/document/print.h"
 
 namespace axle::cli {
 

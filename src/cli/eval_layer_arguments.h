@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/runtime_arguments.h"
-#include "inspect/eval_subject.h"
+#include "inspect/eval_layer/eval_subject.h"
 
 namespace CLI {
 class App;

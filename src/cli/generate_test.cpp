@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "cli/run_test.h"
-#include "data/byte_tokenizer.h"
+#include "data/tokenizers/byte_tokenizer.h"
 #include "infer/model_folder.h"
 #include "infer/tiny_llama_test.h"
 #include "infer/tiny_model_test.h"

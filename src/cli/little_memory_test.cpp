@@ -8,7 +8,7 @@
 #include "checkpoint/folder.h"
 #include "checkpoint/manifest.h"
 #include "cli/run_test.h"
-#include "data/byte_tokenizer.h"
+#include "data/tokenizers/byte_tokenizer.h"
 #include "infer/model_folder.h"
 #include "infer/tiny_model_test.h"
 #include "io/file.h"

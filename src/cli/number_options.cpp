@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
-#include "config/codec.h"
+#include "config/document/codec.h"
 
 namespace axle::cli {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 namespace axle::cli {
 

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "cli/path_options.h"
-#include "config/yaml.h"
+#include "config/document/yaml.h"
 #include "io/file.h"
 #include "recipes/recipe_file.h"
 

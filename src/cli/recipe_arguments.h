@@ -5,7 +5,7 @@
 #include <string>
 
 #include "recipes/resolve.h"
-#include "runtime/target.h"
+#include "targets/target.h"
 
 namespace CLI {
 class App;

@@ -15,8 +15,8 @@
 #include "base/error.h"
 #include "base/host_memory_check.h"
 #include "base/process_start.h"
-#include "base/text.h"
-#include "base/utf8.h"
+#include "base/text/text.h"
+#include "base/text/utf8.h"
 #include "cli/command_line.h"
 #include "io/temporary_file.h"
 

@@ -3,9 +3,11 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/number_options.h"
-#include "inspect/fetch_plugin.h"
+#include "fetch/fetch_plugin.h"
+#include "pjrt/make_runtime.h"
+#include "pjrt/plugin/find_plugin.h"
+#include "pjrt/plugin/plugin.h"
 #include "runtime/mesh_devices.h"
-#include "runtime/plugin.h"
 
 namespace axle::cli {
 
@@ -35,7 +37,7 @@ void RuntimeArguments::add_backend_to(CLI::App& app) {
 }
 
 void RuntimeArguments::ensure_plugin() const {
-  if (!plugin_pins(backend) || find_plugin(plugin_policy(backend))) return;
+  if (!plugin_pins(backend) || find_plugin_file(plugin_policy(backend))) return;
   axle::ensure_plugin(backend, terminal_fetch_options(yes));
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ir/mesh.h"
+#include "pjrt/make_runtime.h"
 #include "runtime/executable_cache.h"
 #include "runtime/runtime.h"
 

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "config/config_ref.h"
-#include "config/print.h"
-#include "config/serialize.h"
+#include "config/document/print.h"
+#include "config/document/serialize.h"
 #include "config/walk.h"
 
 namespace axle {

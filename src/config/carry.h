@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "config/any_config.h"
+#include "config/fields/any_config.h"
 
 namespace axle {
 

@@ -1,7 +1,7 @@
 // Views of whole config trees: what print, set, walk, replace and YAML take.
 #pragma once
 
-#include "config/child.h"
+#include "config/fields/child.h"
 #include "config/type_ops.h"
 
 namespace axle {

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "config/register.h"
 
 namespace axle {

@@ -1,7 +1,7 @@
 #include "config/example_test.h"
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace axle::example {
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/text.h"
-#include "config/device_number.h"
+#include "base/text/text.h"
+#include "config/fields/device_number.h"
 #include "config/walk.h"
 
 namespace axle {

@@ -5,9 +5,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "config/fn.h"
+#include "config/fields/fn.h"
+#include "config/fields/required.h"
 #include "config/registry.h"
-#include "config/required.h"
 #include "config/type_ops.h"
 
 namespace axle::detail {

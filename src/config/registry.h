@@ -8,7 +8,7 @@
 #include <typeinfo>
 #include <vector>
 
-#include "config/any_config.h"
+#include "config/fields/any_config.h"
 
 namespace axle {
 

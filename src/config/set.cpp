@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/utf8.h"
-#include "config/reader.h"
-#include "config/serialize.h"
+#include "base/text/utf8.h"
+#include "config/document/reader.h"
+#include "config/document/serialize.h"
 #include "config/walk.h"
 
 namespace axle {

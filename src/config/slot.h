@@ -9,7 +9,7 @@
 #include <typeinfo>
 #include <vector>
 
-#include "config/bounds.h"
+#include "config/fields/bounds.h"
 
 namespace axle {
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "config/child.h"
-#include "config/codec.h"
-#include "config/fn.h"
-#include "config/ranged.h"
-#include "config/required.h"
+#include "config/document/codec.h"
+#include "config/fields/child.h"
+#include "config/fields/fn.h"
+#include "config/fields/ranged.h"
+#include "config/fields/required.h"
 
 namespace axle {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/text.h"
-#include "base/utf8.h"
+#include "base/text/text.h"
+#include "base/text/utf8.h"
 
 namespace axle {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "data/random.h"
 
 namespace axle {

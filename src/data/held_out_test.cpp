@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 namespace axle {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "config/child.h"
+#include "config/fields/child.h"
 #include "data/batch.h"
 #include "data/source.h"
 

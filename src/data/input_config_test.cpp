@@ -5,9 +5,9 @@
 
 #include "base/error.h"
 #include "config/config.h"
-#include "data/llama2c_tokenizer.h"
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
+#include "data/tokenizers/llama2c_tokenizer.h"
 
 namespace axle {
 

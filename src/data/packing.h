@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "data/tokenizer.h"
+#include "data/tokenizers/tokenizer.h"
 
 namespace axle {
 

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/json.h"
-#include "base/utf8.h"
+#include "base/text/json.h"
+#include "base/text/utf8.h"
 
 namespace axle {
 

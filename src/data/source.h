@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/child.h"
+#include "config/fields/child.h"
 
 namespace axle {
 

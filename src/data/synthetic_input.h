@@ -2,8 +2,8 @@
 // hand.
 #pragma once
 
-#include "config/ranged.h"
-#include "config/required.h"
+#include "config/fields/ranged.h"
+#include "config/fields/required.h"
 #include "data/input.h"
 
 namespace axle {

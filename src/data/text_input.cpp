@@ -8,9 +8,9 @@
 #include "base/hash.h"
 #include "base/host_memory_check.h"
 #include "config/register.h"
-#include "data/byte_histogram.h"
 #include "data/random.h"
 #include "data/row_position.h"
+#include "data/tokenizers/byte_histogram.h"
 
 namespace axle {
 namespace {

@@ -6,12 +6,12 @@
 
 #include <memory>
 
-#include "config/ranged.h"
-#include "config/required.h"
-#include "data/byte_tokenizer.h"
+#include "config/fields/ranged.h"
+#include "config/fields/required.h"
 #include "data/held_out.h"
 #include "data/input.h"
 #include "data/text_source.h"
+#include "data/tokenizers/byte_tokenizer.h"
 
 namespace axle {
 

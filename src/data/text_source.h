@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <set>
 
-#include "config/required.h"
+#include "config/fields/required.h"
 #include "data/source.h"
 
 namespace axle {

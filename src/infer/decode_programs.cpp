@@ -5,14 +5,14 @@
 #include "learn/subtree.h"
 #include "lower/trace_program.h"
 #include "nn/functional.h"
-#include "ops/arithmetic.h"
-#include "ops/compare.h"
-#include "ops/convert.h"
 #include "ops/create.h"
-#include "ops/random.h"
-#include "ops/reduce.h"
-#include "ops/rounding.h"
-#include "ops/shape.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
+#include "ops/elementwise/convert.h"
+#include "ops/elementwise/rounding.h"
+#include "ops/movement/shape.h"
+#include "ops/random/random.h"
+#include "ops/reductions/reduce.h"
 
 namespace axle {
 namespace {

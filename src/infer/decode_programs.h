@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "infer/sampling.h"
-#include "layers/model.h"
+#include "layers/models/model.h"
 #include "lower/program.h"
 
 namespace axle {

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "ir/type_differences.h"
 #include "layers/check_mesh.h"
-#include "ops/random.h"
+#include "ops/random/random.h"
 #include "runtime/host_needs.h"
 #include "runtime/named_arguments.h"
 

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "data/data_file.h"
-#include "data/llama2c_tokenizer.h"
-#include "data/sentencepiece_tokenizer.h"
+#include "data/tokenizers/llama2c_tokenizer.h"
+#include "data/tokenizers/sentencepiece_tokenizer.h"
 #include "infer/model_folder.h"
 #include "interop/llama2c.h"
 #include "io/file.h"

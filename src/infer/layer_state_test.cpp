@@ -4,8 +4,9 @@
 #include "config/register.h"
 #include "infer/generator.h"
 #include "infer/tiny_model_test.h"
-#include "layers/repeat.h"
-#include "ops/arithmetic.h"
+#include "layers/blocks/repeat.h"
+#include "ops/elementwise/arithmetic.h"
+#include "pjrt/make_runtime.h"
 #include "testing/error_of.h"
 
 namespace axle {

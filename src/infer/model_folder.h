@@ -13,9 +13,9 @@
 #include <string>
 
 #include "base/report.h"
-#include "data/tokenizer.h"
+#include "data/tokenizers/tokenizer.h"
 #include "ir/host_tensor.h"
-#include "layers/model.h"
+#include "layers/models/model.h"
 
 namespace axle {
 

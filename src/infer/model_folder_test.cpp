@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "checkpoint/write.h"
-#include "data/byte_tokenizer.h"
+#include "data/tokenizers/byte_tokenizer.h"
 #include "infer/tiny_model_test.h"
 #include "io/file.h"
 #include "io/file_lock.h"

@@ -3,17 +3,17 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "ops/argmax.h"
-#include "ops/arithmetic.h"
-#include "ops/compare.h"
-#include "ops/convert.h"
-#include "ops/cumulative.h"
-#include "ops/index.h"
-#include "ops/random.h"
-#include "ops/reduce.h"
-#include "ops/shape.h"
-#include "ops/softmax.h"
-#include "ops/sort.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
+#include "ops/elementwise/convert.h"
+#include "ops/movement/index.h"
+#include "ops/movement/shape.h"
+#include "ops/movement/sort.h"
+#include "ops/random/random.h"
+#include "ops/reductions/argmax.h"
+#include "ops/reductions/cumulative.h"
+#include "ops/reductions/reduce.h"
+#include "ops/reductions/softmax.h"
 
 namespace axle {
 namespace {

@@ -1,7 +1,7 @@
 #include "infer/sampling.h"
 
-#include "ops/broadcast.h"
-#include "ops/random.h"
+#include "ops/movement/broadcast.h"
+#include "ops/random/random.h"
 #include "testing/error_of.h"
 #include "testing/op_test.h"
 

@@ -4,6 +4,7 @@
 #include "infer/import_model.h"
 #include "infer/text_generator.h"
 #include "io/file.h"
+#include "pjrt/make_runtime.h"
 #include "runtime/interpreter_runtime.h"
 #include "testing/foreign_data.h"
 #include "testing/needs_plugin.h"

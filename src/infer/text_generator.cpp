@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/utf8.h"
-#include "data/stream_decoder.h"
+#include "base/text/utf8.h"
+#include "data/tokenizers/stream_decoder.h"
 
 namespace axle {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "data/byte_tokenizer.h"
+#include "data/tokenizers/byte_tokenizer.h"
 #include "infer/tiny_model_test.h"
 #include "runtime/interpreter_runtime.h"
 #include "testing/error_of.h"

@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "layers/causal_lm.h"
-#include "layers/fused_grouped_qkv.h"
-#include "layers/lm_head.h"
-#include "layers/rope.h"
-#include "layers/stacked.h"
-#include "ops/random.h"
+#include "layers/attention/fused_grouped_qkv.h"
+#include "layers/attention/rope.h"
+#include "layers/blocks/stacked.h"
+#include "layers/models/causal_lm.h"
+#include "layers/models/lm_head.h"
+#include "ops/random/random.h"
 #include "transform/trace.h"
 
 namespace axle {

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/text.h"
-#include "config/print.h"
+#include "base/text/text.h"
+#include "config/document/print.h"
 #include "config/registry.h"
 #include "nn/role_methods.h"
 #include "train/trainer.h"

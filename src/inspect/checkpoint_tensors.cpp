@@ -7,12 +7,12 @@
 
 #include "base/error.h"
 #include "base/host_memory_check.h"
-#include "base/text.h"
+#include "base/text/text.h"
+#include "base/text/text_table.h"
 #include "base/version.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/read.h"
 #include "inspect/numpy_name.h"
-#include "inspect/text_table.h"
 #include "io/file.h"
 #include "io/safetensors.h"
 

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "config/docs.h"
-#include "config/print.h"
+#include "config/document/print.h"
 #include "config/registry.h"
 #include "config/set.h"
 #include "config/walk.h"

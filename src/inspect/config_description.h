@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/bounds.h"
+#include "config/fields/bounds.h"
 
 namespace axle {
 

@@ -5,12 +5,15 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
+#include "base/text/text_table.h"
 #include "base/version.h"
-#include "inspect/text_table.h"
+#include "pjrt/make_runtime.h"
+#include "pjrt/plugin/find_plugin.h"
+#include "pjrt/plugin_status.h"
 #include "recipes/resolve.h"
-#include "runtime/machine_peak.h"
-#include "runtime/target.h"
+#include "targets/machine_peak.h"
+#include "targets/target.h"
 
 namespace axle {
 namespace {
@@ -135,7 +138,7 @@ DoctorReport examine_machine() {
                    .machine = machine_facts(),
                    .backends = {},
                    .problems = {}};
-  for (const PluginStatus& plugin : find_plugins())
+  for (const PluginStatus& plugin : plugin_statuses())
     out.backends.push_back(examine_backend(plugin, plugin_policy(plugin.platform)));
   out.problems = problems_of(out);
   return out;

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/plugin.h"
+#include "pjrt/plugin/plugin.h"
+#include "pjrt/plugin_status.h"
 #include "runtime/runtime.h"
 
 namespace axle {

@@ -7,14 +7,15 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
+#include "base/text/text_table.h"
+#include "config/document/serialize.h"
 #include "config/missing.h"
-#include "config/serialize.h"
 #include "config/walk.h"
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
-#include "inspect/text_table.h"
 #include "layers/check_mesh.h"
+#include "pjrt/make_runtime.h"
 #include "recipes/resolve.h"
 #include "recipes/use_data.h"
 #include "runtime/host_needs.h"

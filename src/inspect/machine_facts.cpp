@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "base/host_memory.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "inspect/doctor.h"
 
 namespace axle {

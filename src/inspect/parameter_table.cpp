@@ -4,10 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text/text_table.h"
 #include "config/missing.h"
 #include "config/walk.h"
 #include "inspect/numpy_name.h"
-#include "inspect/text_table.h"
 #include "learn/weight_decay.h"
 
 namespace axle {

@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "inspect/eval_layer_files.h"
+#include "inspect/eval_layer/eval_layer_files.h"
+#include "inspect/eval_layer/rename.h"
 #include "inspect/parameter_table.h"
-#include "inspect/rename.h"
 #include "io/file.h"
 #include "testing/checkout.h"
 

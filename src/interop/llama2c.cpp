@@ -10,10 +10,10 @@
 #include "base/host_memory_check.h"
 #include "io/file.h"
 #include "io/file_reader.h"
-#include "layers/lm_head.h"
-#include "layers/rope.h"
-#include "layers/separate_qkv.h"
-#include "layers/stacked.h"
+#include "layers/attention/rope.h"
+#include "layers/attention/separate_qkv.h"
+#include "layers/blocks/stacked.h"
+#include "layers/models/lm_head.h"
 
 namespace axle {
 namespace {

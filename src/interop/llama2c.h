@@ -11,7 +11,7 @@
 
 #include "base/tree.h"
 #include "ir/host_tensor.h"
-#include "layers/causal_lm.h"
+#include "layers/models/causal_lm.h"
 
 namespace axle {
 

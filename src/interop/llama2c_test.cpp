@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "config/child.h"
+#include "config/fields/child.h"
 #include "io/file.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "io/file.h"
 #include "io/proto_reader.h"
 #include "io/safetensors.h"

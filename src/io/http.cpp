@@ -5,7 +5,7 @@
 #include <exception>
 
 #include "base/environment.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "io/curl_library.h"
 #include "io/file.h"
 

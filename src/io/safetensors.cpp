@@ -11,7 +11,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/host_memory_check.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "io/file.h"
 
 namespace axle {

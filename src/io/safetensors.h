@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "base/tree.h"
 #include "io/file_reader.h"
 #include "ir/host_tensor.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "io/file.h"
 #include "io/file_reader.h"
 

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "ir/mesh.h"
 
 namespace axle {

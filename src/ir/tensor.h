@@ -55,7 +55,7 @@ class Tensor {
   uint32_t index() const { return index_; }
   bool is_parameter() const;
   explicit operator bool() const { return node_ != nullptr; }
-  /// The same result of the same op (not: equal elements, which is ops/compare.h's equal()).
+  /// The same result of the same op (not: equal elements, which is ops/elementwise/compare.h's equal()).
   friend bool same(const Tensor& a, const Tensor& b) {
     return a.node_ == b.node_ && a.index_ == b.index_ && a.life_ == b.life_;
   }

@@ -1,12 +1,12 @@
 // Layers against AXLearn's numbers: initial parameters, results and gradients of every fixture that
 // our layers cover.
-#include "layers/causal_lm.h"
-#include "layers/fused_grouped_qkv.h"
-#include "layers/layer_norm.h"
-#include "layers/lm_head.h"
-#include "layers/post_norm.h"
-#include "layers/rope.h"
-#include "layers/separate_qkv.h"
+#include "layers/attention/fused_grouped_qkv.h"
+#include "layers/attention/rope.h"
+#include "layers/attention/separate_qkv.h"
+#include "layers/blocks/post_norm.h"
+#include "layers/models/causal_lm.h"
+#include "layers/models/lm_head.h"
+#include "layers/norms/layer_norm.h"
 #include "testing/axlearn_fixture.h"
 
 namespace axle {

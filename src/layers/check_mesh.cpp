@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "layers/mesh_axes.h"
 #include "ops/annotate.h"
 

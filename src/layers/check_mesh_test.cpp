@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/annotate.h"
-#include "ops/trigonometry.h"
+#include "ops/elementwise/trigonometry.h"
 #include "testing/error_of.h"
 #include "transform/remat.h"
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "config/describe.h"
-#include "config/fn.h"
-#include "config/ranged.h"
-#include "config/required.h"
+#include "config/fields/fn.h"
+#include "config/fields/ranged.h"
+#include "config/fields/required.h"
 
 namespace axle {
 

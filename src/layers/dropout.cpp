@@ -1,9 +1,9 @@
 #include "layers/dropout.h"
 
 #include "config/register.h"
-#include "ops/arithmetic.h"
-#include "ops/compare.h"
-#include "ops/random.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
+#include "ops/random/random.h"
 
 namespace axle {
 

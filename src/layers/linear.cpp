@@ -1,8 +1,8 @@
 #include "layers/linear.h"
 
 #include "config/register.h"
-#include "ops/arithmetic.h"
-#include "ops/dot.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/products/dot.h"
 
 namespace axle {
 

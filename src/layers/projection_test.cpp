@@ -1,6 +1,6 @@
-#include "layers/head_projection.h"
+#include "layers/attention/head_projection.h"
 #include "layers/linear.h"
-#include "layers/lm_head.h"
+#include "layers/models/lm_head.h"
 #include "testing/layer_laws.h"
 
 namespace axle {

@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "config/register.h"
-#include "ops/arithmetic.h"
-#include "ops/convert.h"
-#include "ops/exponential.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/convert.h"
+#include "ops/elementwise/exponential.h"
 
 namespace axle {
 namespace {

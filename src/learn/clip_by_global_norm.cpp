@@ -1,8 +1,8 @@
 #include "learn/clip_by_global_norm.h"
 
 #include "config/register.h"
-#include "ops/arithmetic.h"
-#include "ops/convert.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/convert.h"
 
 namespace axle {
 

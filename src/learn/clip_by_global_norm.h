@@ -3,7 +3,7 @@
 // Source: Pascanu et al. 2013, arXiv 1211.5063, section 3.2.
 #pragma once
 
-#include "config/ranged.h"
+#include "config/fields/ranged.h"
 #include "learn/gradient_transform.h"
 
 namespace axle {

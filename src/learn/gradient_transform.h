@@ -1,7 +1,7 @@
 // The role GradientTransform: what happens to gradients before the optimizer sees them.
 #pragma once
 
-#include "config/child.h"
+#include "config/fields/child.h"
 #include "learn/update.h"
 
 namespace axle {

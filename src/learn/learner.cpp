@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "config/register.h"
 #include "learn/subtree.h"
-#include "ops/arithmetic.h"
-#include "ops/convert.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/convert.h"
 
 namespace axle {
 namespace {

@@ -1,7 +1,7 @@
 // The role Optimizer: from gradients to what is added to the parameters.
 #pragma once
 
-#include "config/child.h"
+#include "config/fields/child.h"
 #include "learn/update.h"
 
 namespace axle {

@@ -1,9 +1,9 @@
 #include "learn/param_ema.h"
 
 #include "config/register.h"
-#include "ops/arithmetic.h"
-#include "ops/compare.h"
-#include "ops/convert.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
+#include "ops/elementwise/convert.h"
 
 namespace axle {
 

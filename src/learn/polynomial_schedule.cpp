@@ -4,11 +4,11 @@
 
 #include "base/error.h"
 #include "config/register.h"
-#include "ops/arithmetic.h"
-#include "ops/compare.h"
-#include "ops/convert.h"
 #include "ops/create.h"
-#include "ops/exponential.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
+#include "ops/elementwise/convert.h"
+#include "ops/elementwise/exponential.h"
 
 namespace axle {
 

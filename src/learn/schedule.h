@@ -11,8 +11,8 @@
 
 #include "config/config_ref.h"
 #include "config/describe.h"
-#include "config/fn.h"
-#include "config/ranged.h"
+#include "config/fields/fn.h"
+#include "config/fields/ranged.h"
 #include "ir/tensor.h"
 
 namespace axle {

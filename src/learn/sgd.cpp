@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "config/register.h"
-#include "ops/arithmetic.h"
-#include "ops/convert.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/convert.h"
 
 namespace axle {
 

@@ -6,7 +6,7 @@
 #include "ir/host_tensor.h"
 #include "learn/subtree.h"
 #include "nn/param.h"
-#include "ops/arithmetic.h"
+#include "ops/elementwise/arithmetic.h"
 #include "transform/trace.h"
 
 namespace axle {

@@ -1,10 +1,10 @@
 #include "learn/update.h"
 
-#include "ops/arithmetic.h"
-#include "ops/convert.h"
 #include "ops/create.h"
-#include "ops/exponential.h"
-#include "ops/reduce.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/convert.h"
+#include "ops/elementwise/exponential.h"
+#include "ops/reductions/reduce.h"
 
 namespace axle {
 

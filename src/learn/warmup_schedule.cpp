@@ -7,11 +7,11 @@
 #include "base/error.h"
 #include "config/register.h"
 #include "learn/polynomial_schedule.h"
-#include "ops/arithmetic.h"
-#include "ops/compare.h"
-#include "ops/convert.h"
 #include "ops/create.h"
-#include "ops/trigonometry.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
+#include "ops/elementwise/convert.h"
+#include "ops/elementwise/trigonometry.h"
 
 namespace axle {
 namespace {

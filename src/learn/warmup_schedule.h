@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "config/ranged.h"
-#include "config/required.h"
+#include "config/fields/ranged.h"
+#include "config/fields/required.h"
 #include "learn/schedule.h"
 
 namespace axle {

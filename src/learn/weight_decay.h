@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/tree.h"
-#include "config/ranged.h"
+#include "config/fields/ranged.h"
 #include "nn/param.h"
 
 namespace axle {

@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "base/error.h"
-#include "base/regex.h"
+#include "base/text/regex.h"
 #include "config/register.h"
 
 namespace axle {

@@ -2,8 +2,8 @@
 
 #include "base/error.h"
 #include "config/register.h"
-#include "layers/embedding.h"
-#include "layers/mixer.h"
+#include "layers/blocks/mixer.h"
+#include "layers/models/embedding.h"
 #include "modifiers/slot_option.h"
 
 namespace axle {

@@ -1,10 +1,10 @@
 // A small tree for the tests of modifiers: a model of one block and what stands beside it.
 #pragma once
 
-#include "config/print.h"
+#include "config/document/print.h"
 #include "config/register.h"
-#include "layers/causal_lm.h"
-#include "layers/stacked.h"
+#include "layers/blocks/stacked.h"
+#include "layers/models/causal_lm.h"
 #include "modifiers/modifier.h"
 
 namespace axle {

@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "config/register.h"
-#include "ops/arithmetic.h"
 #include "ops/create.h"
-#include "ops/random.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/random/random.h"
 
 namespace axle {
 namespace {

@@ -1,7 +1,7 @@
 // How parameters start: initialisers by name, and the fans that scale them.
 //
 // Source: Glorot & Bengio 2010; He et al. 2015, arXiv 1502.01852; draws agree with
-// jax.nn.initializers bit for bit where the sampler does (ops/random.h).
+// jax.nn.initializers bit for bit where the sampler does (ops/random/random.h).
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "config/describe.h"
-#include "config/fn.h"
-#include "config/ranged.h"
+#include "config/fields/fn.h"
+#include "config/fields/ranged.h"
 #include "ir/tensor.h"
 
 namespace axle {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ops/random.h"
+#include "ops/random/random.h"
 #include "testing/error_of.h"
 #include "transform/trace.h"
 

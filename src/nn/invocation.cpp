@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "nn/layer.h"
-#include "ops/random.h"
+#include "ops/random/random.h"
 
 namespace axle {
 namespace {

@@ -2,7 +2,7 @@
 // how many follow.
 #pragma once
 
-#include "ops/random.h"
+#include "ops/random/random.h"
 
 namespace axle {
 

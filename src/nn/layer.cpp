@@ -7,7 +7,7 @@
 #include "config/register.h"
 #include "nn/key_chain.h"
 #include "ops/annotate.h"
-#include "ops/random.h"
+#include "ops/random/random.h"
 
 namespace axle {
 

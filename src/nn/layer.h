@@ -19,8 +19,8 @@
 #include <string_view>
 #include <vector>
 
-#include "config/child.h"
 #include "config/describe.h"
+#include "config/fields/child.h"
 #include "ir/mesh.h"
 #include "nn/init.h"
 #include "nn/invocation.h"

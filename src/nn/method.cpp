@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace axle {
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
-#include "ops/arithmetic.h"
+#include "ops/elementwise/arithmetic.h"
 #include "testing/error_of.h"
 #include "transform/trace.h"
 

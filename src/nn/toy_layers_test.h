@@ -4,10 +4,10 @@
 #include "config/register.h"
 #include "nn/functional.h"
 #include "nn/layer.h"
-#include "ops/arithmetic.h"
 #include "ops/create.h"
-#include "ops/random.h"
-#include "ops/reduce.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/random/random.h"
+#include "ops/reductions/reduce.h"
 #include "testing/layer_test.h"
 
 namespace axle {

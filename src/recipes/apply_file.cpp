@@ -6,9 +6,9 @@
 #include <iterator>
 
 #include "base/error.h"
-#include "base/text.h"
-#include "base/utf8.h"
-#include "config/serialize.h"
+#include "base/text/text.h"
+#include "base/text/utf8.h"
+#include "config/document/serialize.h"
 #include "config/set.h"
 
 namespace axle {

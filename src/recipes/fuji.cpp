@@ -3,9 +3,9 @@
 // Source: Touvron et al. 2023, arXiv 2302.13971 (v1), 2307.09288 (v2); Grattafiori et al. 2024,
 // arXiv 2407.21783 (v3). Where the published configs have another rule: docs/recipes.md.
 #include "config/register.h"
-#include "layers/lm_head.h"
+#include "layers/blocks/repeat.h"
 #include "layers/mesh_axes.h"
-#include "layers/repeat.h"
+#include "layers/models/lm_head.h"
 #include "modifiers/replace_class.h"
 #include "modifiers/sequence_parallel.h"
 #include "modifiers/set_mesh.h"

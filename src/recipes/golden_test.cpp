@@ -1,7 +1,7 @@
 // Every recipe's config and parameters, line by line: a change of one shows as a change of a file.
 #include <gtest/gtest.h>
 
-#include "config/print.h"
+#include "config/document/print.h"
 #include "testing/layer_laws.h"
 #include "train/trainer.h"
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/environment.h"
-#include "base/text.h"
-#include "runtime/target.h"
+#include "base/text/text.h"
+#include "targets/target.h"
 
 namespace axle {
 namespace {

@@ -1,18 +1,18 @@
 #include "recipes/language_model.h"
 
 #include "data/text_input.h"
-#include "layers/attention.h"
-#include "layers/feed_forward.h"
-#include "layers/fused_grouped_qkv.h"
-#include "layers/fused_qkv.h"
+#include "layers/attention/attention.h"
+#include "layers/attention/fused_grouped_qkv.h"
+#include "layers/attention/fused_qkv.h"
+#include "layers/attention/rope.h"
+#include "layers/blocks/pre_norm.h"
+#include "layers/blocks/transformer_layer.h"
+#include "layers/feed_forward/feed_forward.h"
 #include "layers/linear.h"
-#include "layers/pre_norm.h"
-#include "layers/rms_norm.h"
-#include "layers/rope.h"
-#include "layers/transformer_layer.h"
+#include "layers/norms/rms_norm.h"
 #include "learn/clip_by_global_norm.h"
 #include "learn/warmup_schedule.h"
-#include "train/tensorboard_writer.h"
+#include "train/record/tensorboard_writer.h"
 
 namespace axle {
 

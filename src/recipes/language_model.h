@@ -1,7 +1,7 @@
 // From what a paper's table gives of a language model to the config of its training run.
 #pragma once
 
-#include "data/tokenizer.h"
+#include "data/tokenizers/tokenizer.h"
 #include "learn/adamw.h"
 #include "train/trainer.h"
 

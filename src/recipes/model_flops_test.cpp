@@ -1,5 +1,5 @@
 // The operations that MFU counts, against the published formula.
-#include "train/model_flops.h"
+#include "train/record/model_flops.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include "recipes/resolve.h"
 #include "recipes/use_data.h"
-#include "runtime/target.h"
+#include "targets/target.h"
 #include "testing/error_of.h"
 #include "train/training_parts.h"
 

@@ -1,7 +1,7 @@
 // A byte-level model that learns to write in two minutes on two cores.
 #include "config/register.h"
 #include "data/text_input.h"
-#include "layers/stacked.h"
+#include "layers/blocks/stacked.h"
 #include "recipes/language_model.h"
 
 namespace axle {

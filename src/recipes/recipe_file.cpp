@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/text.h"
-#include "base/utf8.h"
-#include "config/yaml.h"
+#include "base/text/text.h"
+#include "base/text/utf8.h"
+#include "config/document/yaml.h"
 #include "train/trainer.h"
 
 namespace axle {

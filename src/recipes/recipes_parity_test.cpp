@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "io/file.h"
-#include "layers/attention.h"
-#include "layers/pre_norm.h"
-#include "layers/rms_norm.h"
-#include "layers/rope.h"
+#include "layers/attention/attention.h"
+#include "layers/attention/rope.h"
+#include "layers/blocks/pre_norm.h"
+#include "layers/norms/rms_norm.h"
 #include "learn/clip_by_global_norm.h"
 #include "learn/test_program_test.h"
 #include "testing/checkout.h"

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "base/version.h"
-#include "config/serialize.h"
+#include "config/document/serialize.h"
 #include "config/set.h"
 #include "infer/model_folder.h"
 #include "recipes/apply_file.h"

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
-#include "config/print.h"
+#include "config/document/print.h"
 #include "testing/error_of.h"
 
 namespace axle {

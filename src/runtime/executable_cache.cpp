@@ -140,7 +140,7 @@ std::string host_instruction_sets() {
   return "unknown";
 }
 
-std::string ExecutableCache::key(const Plugin& plugin, const Topology& topology,
+std::string ExecutableCache::key(const fs::path& plugin, const Topology& topology,
                                  const std::string& text, std::string_view options) const {
   std::string parts;
   // Lengths keep neighbours apart: no two lists of parts give the same bytes.
@@ -149,7 +149,7 @@ std::string ExecutableCache::key(const Plugin& plugin, const Topology& topology,
   };
   add("text", without_locations(text));
   add("options", options);
-  add("plugin", plugin_hash(plugin.path(), dir_));
+  add("plugin", plugin_hash(plugin, dir_));
   add("platform", topology.platform + " " + topology.platform_version);
   for (const auto& device : topology.devices)
     add("device", fmt::format("{} {}", device.id, device.kind));

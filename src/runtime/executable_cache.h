@@ -10,7 +10,6 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/plugin.h"
 #include "runtime/runtime.h"
 
 namespace axle {
@@ -45,9 +44,10 @@ class ExecutableCache {
   explicit ExecutableCache(std::filesystem::path dir, CacheLimits limits = cache_limits())
       : dir_(std::move(dir)), limits_(limits) {}
 
-  /// `text`: StableHLO, whose locations do not count. `options`: the encoded compile options.
-  std::string key(const Plugin& plugin, const Topology& topology, const std::string& text,
-                  std::string_view options) const;
+  /// `plugin`: the file of what compiles. `text`: StableHLO, whose locations do not count.
+  /// `options`: the encoded compile options.
+  std::string key(const std::filesystem::path& plugin, const Topology& topology,
+                  const std::string& text, std::string_view options) const;
   /// None if there is no entry or it is damaged. An entry that is read counts as used now.
   std::optional<std::string> read(const std::string& key) const;
   /// Replaces an entry as a whole or not at all, then removes what is beyond the limits; what is

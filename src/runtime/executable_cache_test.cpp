@@ -263,6 +263,31 @@ TEST_F(ExecutableCacheTest, APluginThatIsGoneIsNamed) {
             plugin.string() + ": cannot look at the plugin: No such file or directory");
 }
 
+// Plugins read their flags from the environment: another flag makes another program.
+TEST_F(ExecutableCacheTest, KeysHoldTheFlagsOfTheEnvironment) {
+  const auto plugin = dir_ / "plugin.so";
+  fs::create_directories(dir_);
+  overwrite(plugin, "version 1");
+  const ExecutableCache cache(dir_ / "cache");
+  const auto key = [&] { return cache.key(plugin, {}, "text", "options"); };
+  for (const char* name : {"XLA_FLAGS", "LIBTPU_INIT_ARGS"}) {
+    EnvironmentChange variable(name, std::nullopt);
+    const std::string without = key();
+    EXPECT_EQ(key(), without);
+    variable.set("--a=1");
+    const std::string with = key();
+    EXPECT_NE(with, without) << name;
+    variable.set("--a=2");
+    EXPECT_NE(key(), with) << name;
+  }
+  const EnvironmentChange xla("XLA_FLAGS", "--a=1");
+  EnvironmentChange tpu("LIBTPU_INIT_ARGS", std::nullopt);
+  const std::string of_xla = key();
+  const EnvironmentChange no_xla("XLA_FLAGS", std::nullopt);
+  tpu.set("--a=1");
+  EXPECT_NE(key(), of_xla) << "one is not the other";
+}
+
 TEST(HostInstructionSets, AreKnownOnLinux) { EXPECT_NE(host_instruction_sets(), "unknown"); }
 
 }  // namespace

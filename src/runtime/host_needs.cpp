@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
-#include "base/units.h"
+#include "base/text/units.h"
 
 namespace axle {
 

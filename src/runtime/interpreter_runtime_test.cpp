@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ops/arithmetic.h"
+#include "ops/elementwise/arithmetic.h"
 #include "testing/error_of.h"
 #include "transform/trace.h"
 
@@ -27,7 +27,7 @@ Program sum_and_product() {
 class InterpreterRuntimeTest : public testing::Test {
  protected:
   ArrayPtr put(const HostTensor& value) { return runtime_->make_array(value, {}, {}); }
-  std::unique_ptr<Runtime> runtime_ = make_runtime({.backend = "interpreter", .num_devices = 8});
+  std::unique_ptr<Runtime> runtime_ = std::make_unique<InterpreterRuntime>(8);
 };
 
 TEST_F(InterpreterRuntimeTest, RunsTheGraph) {

@@ -4,7 +4,8 @@
 #include <gmock/gmock.h>
 
 #include "lower/trace_program.h"
-#include "ops/arithmetic.h"
+#include "ops/elementwise/arithmetic.h"
+#include "runtime/interpreter_runtime.h"
 #include "testing/error_of.h"
 
 namespace axle {
@@ -28,7 +29,7 @@ class NamedArguments : public testing::Test {
     return runtime_->compile(program_)->execute(arguments)[0]->to_host();
   }
   const Program program_ = difference();
-  const std::unique_ptr<Runtime> runtime_ = make_runtime({.backend = "interpreter"});
+  const std::unique_ptr<Runtime> runtime_ = std::make_unique<InterpreterRuntime>(1);
 };
 
 TEST_F(NamedArguments, TwoOfOneTypeAreNotExchanged) {

@@ -27,9 +27,17 @@ struct DeviceInfo {
   std::vector<int64_t> coords = {};
 };
 
+/// Which devices the fast network joins.
+enum class FastNetwork {
+  kAll,      // all alike: virtual devices
+  kProcess,  // those of one process, which is one node
+  kSlice     // those of one slice
+};
+
 struct Topology {
   std::string platform;          // "cpu", "cuda", "tpu", "interpreter"
   std::string platform_version;  // as the plugin prints it
+  FastNetwork fast_network = FastNetwork::kAll;
   std::vector<DeviceInfo> devices;
 };
 
@@ -121,18 +129,5 @@ class Runtime {
   virtual ArrayPtr make_array(const HostTensor& value, const PartitionSpec& sharding,
                               const Mesh& mesh) = 0;
 };
-
-struct RuntimeOptions {
-  /// "cpu", "cuda", "tpu", ... (a PJRT plugin), or "interpreter".
-  std::string backend = "cpu";
-  /// Virtual devices of the CPU client; other platforms have the devices that they have.
-  int64_t num_devices = 1;
-  /// Directory of serialized executables for what is compiled without a `cache_dir` of its own;
-  /// empty: nothing of it is cached.
-  std::string compile_cache = {};
-};
-
-/// Throws DeviceError naming the one command that gets a missing plugin.
-std::unique_ptr<Runtime> make_runtime(const RuntimeOptions& options);
 
 }  // namespace axle

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "io/safetensors.h"
 #include "nn/key_chain.h"
-#include "ops/slice.h"
+#include "ops/movement/slice.h"
 #include "testing/checkout.h"
 #include "testing/gradient_check.h"
 #include "testing/layer_call.h"

@@ -6,10 +6,10 @@
 #include <random>
 
 #include "ir/eval.h"
-#include "ops/arithmetic.h"
-#include "ops/convert.h"
 #include "ops/create.h"
-#include "ops/reduce.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/convert.h"
+#include "ops/reductions/reduce.h"
 #include "transform/grad.h"
 #include "transform/trace.h"
 

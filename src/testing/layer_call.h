@@ -10,7 +10,7 @@
 #include "ir/eval.h"
 #include "nn/functional.h"
 #include "ops/create.h"
-#include "ops/random.h"
+#include "ops/random/random.h"
 #include "transform/trace.h"
 
 namespace axle::testing {

@@ -1,15 +1,15 @@
 // Inputs for a call of any layer of a role, for the laws of layer_test.h.
 #pragma once
 
-#include "layers/decoder.h"
+#include "layers/attention/head_projection.h"
+#include "layers/attention/qkv.h"
+#include "layers/blocks/mixer.h"
 #include "layers/dropout.h"
-#include "layers/embedding.h"
-#include "layers/head_projection.h"
-#include "layers/mixer.h"
-#include "layers/model.h"
-#include "layers/norm.h"
+#include "layers/models/decoder.h"
+#include "layers/models/embedding.h"
+#include "layers/models/model.h"
+#include "layers/norms/norm.h"
 #include "layers/projection.h"
-#include "layers/qkv.h"
 #include "testing/gradient_check.h"
 
 namespace axle::testing {

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/plugin.h"
-#include "runtime/target.h"
+#include "pjrt/plugin/plugin.h"
+#include "targets/target.h"
 #include "testing/checkout.h"
 #include "testing/fake_plugin/fake_control.h"
 #include "testing/temp_dir.h"

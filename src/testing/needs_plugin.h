@@ -6,7 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/plugin.h"
+#include "pjrt/plugin/find_plugin.h"
+#include "pjrt/plugin/plugin.h"
 
 namespace axle {
 
@@ -19,5 +20,6 @@ inline std::string no_plugin(std::string_view platform) {
 }  // namespace axle
 
 /// Skips the test if the platform's plugin is not here.
-#define AXLE_NEEDS_PLUGIN(platform) \
-  if (!axle::find_plugin(axle::plugin_policy(platform))) GTEST_SKIP() << axle::no_plugin(platform)
+#define AXLE_NEEDS_PLUGIN(platform)                           \
+  if (!axle::find_plugin_file(axle::plugin_policy(platform))) \
+  GTEST_SKIP() << axle::no_plugin(platform)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lower/trace_program.h"
+#include "pjrt/make_runtime.h"
 #include "runtime/runtime.h"
 #include "testing/needs_plugin.h"
 

@@ -5,8 +5,8 @@
 
 #include <fstream>
 
-#include "data/sentencepiece_tokenizer.h"
 #include "data/text_input.h"
+#include "data/tokenizers/sentencepiece_tokenizer.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"
 #include "train/tiny_config_test.h"

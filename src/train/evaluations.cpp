@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "train/run_notes.h"
+#include "train/folder/run_notes.h"
 #include "train/training_parts.h"
 
 namespace axle {

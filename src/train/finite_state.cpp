@@ -3,12 +3,12 @@
 #include <map>
 
 #include "ir/finite.h"
-#include "ops/arithmetic.h"
-#include "ops/bitwise.h"
-#include "ops/compare.h"
 #include "ops/create.h"
-#include "ops/reduce.h"
-#include "ops/rounding.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/bitwise.h"
+#include "ops/elementwise/compare.h"
+#include "ops/elementwise/rounding.h"
+#include "ops/reductions/reduce.h"
 
 namespace axle {
 namespace {

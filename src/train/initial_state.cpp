@@ -2,7 +2,7 @@
 
 #include "ir/eval.h"
 #include "learn/subtree.h"
-#include "ops/random.h"
+#include "ops/random/random.h"
 
 namespace axle {
 namespace {

@@ -9,10 +9,11 @@
 #include "checkpoint/folder.h"
 #include "data/text_input.h"
 #include "io/event_reader_test.h"
-#include "runtime/plugin.h"
+#include "pjrt/plugin/find_plugin.h"
+#include "pjrt/plugin/plugin.h"
 #include "testing/temp_dir.h"
+#include "train/record/tensorboard_writer.h"
 #include "train/run_result_test.h"
-#include "train/tensorboard_writer.h"
 #include "train/tiny_config_test.h"
 #include "train/train_process_test.h"
 
@@ -76,7 +77,7 @@ TEST_P(KillResume, EndsBitwiseEqualToTheUninterruptedRun) {
   std::printf("AXLE_KILL_SEED=%u\n", seed);
   SCOPED_TRACE(fmt::format("AXLE_KILL_SEED={}", seed));
   std::mt19937 random(seed);
-  const std::string backend = find_plugin(plugin_policy("cpu")) ? "cpu" : "interpreter";
+  const std::string backend = find_plugin_file(plugin_policy("cpu")) ? "cpu" : "interpreter";
   const TempDir dir;
   Trainer::Config config = tiny_config();
   config.input = GetParam()(dir.path());

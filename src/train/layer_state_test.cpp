@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "layers/norm.h"
-#include "ops/arithmetic.h"
-#include "ops/convert.h"
-#include "ops/exponential.h"
-#include "ops/reduce.h"
-#include "ops/shape.h"
+#include "layers/norms/norm.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/convert.h"
+#include "ops/elementwise/exponential.h"
+#include "ops/movement/shape.h"
+#include "ops/reductions/reduce.h"
+#include "pjrt/make_runtime.h"
 #include "testing/error_of.h"
 #include "train/step_run_test.h"
 #include "train/trainer_run_test.h"

@@ -2,7 +2,7 @@
 // gives.
 #include <gtest/gtest.h>
 
-#include "layers/fused_grouped_qkv.h"
+#include "layers/attention/fused_grouped_qkv.h"
 #include "modifiers/sequence_parallel.h"
 #include "modifiers/set_partition.h"
 #include "testing/plugin_fixture.h"

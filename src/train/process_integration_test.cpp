@@ -12,11 +12,11 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "config/document/serialize.h"
 #include "config/register.h"
-#include "config/serialize.h"
 #include "io/file.h"
-#include "runtime/pjrt_abi_executable.h"
-#include "runtime/plugin.h"
+#include "pjrt/abi_executable.h"
+#include "pjrt/plugin/plugin.h"
 #include "train/train_process_test.h"
 
 namespace axle {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "layers/model.h"
+#include "layers/models/model.h"
 #include "learn/learner.h"
 #include "lower/program.h"
 

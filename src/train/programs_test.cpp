@@ -4,13 +4,14 @@
 #include <gmock/gmock.h>
 
 #include "ir/finite.h"
-#include "ops/arithmetic.h"
-#include "ops/compare.h"
 #include "ops/create.h"
-#include "ops/reduce.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
+#include "ops/reductions/reduce.h"
+#include "pjrt/make_runtime.h"
 #include "testing/error_of.h"
 #include "train/finite_state.h"
-#include "train/metric_names.h"
+#include "train/record/metric_names.h"
 #include "train/step_run_test.h"
 #include "train/tiny_config_test.h"
 

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "ir/eval.h"
-#include "ops/random.h"
+#include "ops/random/random.h"
 #include "runtime/runtime.h"
-#include "train/metric_values.h"
 #include "train/programs.h"
+#include "train/record/metric_values.h"
 #include "train/trainer.h"
 
 namespace axle {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "data/synthetic_input.h"
-#include "layers/rope.h"
-#include "layers/stacked.h"
+#include "layers/attention/rope.h"
+#include "layers/blocks/stacked.h"
 #include "learn/clip_by_global_norm.h"
 #include "train/trainer.h"
 

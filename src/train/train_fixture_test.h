@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "io/safetensors.h"
-#include "layers/causal_lm.h"
-#include "layers/fused_grouped_qkv.h"
-#include "layers/rope.h"
+#include "layers/attention/fused_grouped_qkv.h"
+#include "layers/attention/rope.h"
+#include "layers/models/causal_lm.h"
 #include "learn/clip_by_global_norm.h"
 #include "learn/subtree.h"
 #include "testing/checkout.h"

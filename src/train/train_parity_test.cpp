@@ -1,5 +1,6 @@
 // Recorded training steps, on the interpreter.
 
+#include "pjrt/make_runtime.h"
 #include "train/train_fixture_test.h"
 
 namespace axle {

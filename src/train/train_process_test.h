@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "train/summary_writer.h"
+#include "train/record/summary_writer.h"
 #include "train/trainer.h"
 
 namespace axle {

@@ -2,6 +2,7 @@
 // interpreter's.
 
 #include "data/synthetic_input.h"
+#include "pjrt/make_runtime.h"
 #include "testing/plugin_fixture.h"
 #include "train/tiny_config_test.h"
 #include "train/train_fixture_test.h"

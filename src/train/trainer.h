@@ -15,11 +15,12 @@
 #include "config/config.h"
 #include "data/input.h"
 #include "ir/mesh.h"
-#include "layers/causal_lm.h"
+#include "layers/models/causal_lm.h"
 #include "learn/learner.h"
 #include "modifiers/modifier.h"
+#include "pjrt/make_runtime.h"
 #include "train/evaler.h"
-#include "train/summary_writer.h"
+#include "train/record/summary_writer.h"
 
 namespace axle {
 

@@ -3,6 +3,7 @@
 #include <csignal>
 
 #include "checkpoint/folder.h"
+#include "pjrt/make_runtime.h"
 #include "testing/counting_runtime.h"
 #include "train/trainer_run_test.h"
 

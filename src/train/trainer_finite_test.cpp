@@ -3,9 +3,9 @@
 
 #include "checkpoint/folder.h"
 #include "checkpoint/write.h"
-#include "ops/compare.h"
-#include "ops/convert.h"
 #include "ops/create.h"
+#include "ops/elementwise/compare.h"
+#include "ops/elementwise/convert.h"
 #include "train/trainer_run_test.h"
 
 namespace axle {

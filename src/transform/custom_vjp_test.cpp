@@ -4,9 +4,9 @@
 
 #include "ir/print.h"
 #include "ops/annotate.h"
-#include "ops/exponential.h"
-#include "ops/index.h"
-#include "ops/trigonometry.h"
+#include "ops/elementwise/exponential.h"
+#include "ops/elementwise/trigonometry.h"
+#include "ops/movement/index.h"
 #include "testing/error_of.h"
 #include "testing/gradient_check.h"
 #include "transform/grad.h"

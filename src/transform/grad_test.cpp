@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 
 #include "ops/annotate.h"
-#include "ops/dot.h"
-#include "ops/exponential.h"
-#include "ops/trigonometry.h"
+#include "ops/elementwise/exponential.h"
+#include "ops/elementwise/trigonometry.h"
+#include "ops/products/dot.h"
 #include "testing/error_of.h"
 #include "testing/gradient_check.h"
 #include "transform/call.h"

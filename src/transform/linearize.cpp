@@ -1,8 +1,8 @@
 #include "transform/linearize.h"
 
 #include "base/error.h"
-#include "ops/arithmetic.h"
 #include "ops/create.h"
+#include "ops/elementwise/arithmetic.h"
 #include "transform/trace.h"
 
 namespace axle {

@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "ir/op_rules.h"
-#include "ops/convert.h"
 #include "ops/create.h"
-#include "ops/dot.h"
-#include "ops/index.h"
-#include "ops/reduce.h"
+#include "ops/elementwise/convert.h"
+#include "ops/movement/index.h"
+#include "ops/products/dot.h"
+#include "ops/reductions/reduce.h"
 #include "transform/grad.h"
 #include "transform/trace.h"
 

@@ -1,7 +1,7 @@
 // Random numbers against JAX's threefry in its partitionable form.
 //
 // Not covered: what Axle does not offer (rbg keys; beta, dirichlet, gamma, poisson; randint in u8),
-// and 8 and 16 random bits, whose numbers are of dtypes that it cannot read (ops/random_test.cpp
+// and 8 and 16 random bits, whose numbers are of dtypes that it cannot read (ops/random/random_test.cpp
 // has some).
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 
 #include "io/safetensors.h"
 #include "ops/create.h"
-#include "ops/exponential.h"
-#include "ops/random.h"
+#include "ops/elementwise/exponential.h"
+#include "ops/random/random.h"
 #include "testing/checkout.h"
 #include "transform/trace.h"
 

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "ops/annotate.h"
 #include "transform/body.h"
 #include "transform/linearize.h"

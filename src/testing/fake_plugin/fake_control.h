@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstddef>
 
-#include "runtime/pjrt_abi.h"
+#include "pjrt/abi.h"
 
 namespace axle::testing {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "runtime/pjrt_abi_executable.h"
+#include "pjrt/abi_executable.h"
 #include "testing/fake_plugin/fake_objects.h"
 
 namespace axle::testing {

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "runtime/pjrt_abi_executable.h"
+#include "pjrt/abi_executable.h"
 #include "testing/fake_plugin/fake_entry.h"
 
 namespace axle::testing {

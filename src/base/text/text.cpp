@@ -1,0 +1,142 @@
+#include "base/text/text.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace axle {
+
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+namespace {
+
+std::vector<std::string_view> dotted_segments(std::string_view path) {
+  std::vector<std::string_view> out;
+  int depth = 0;
+  size_t begin = 0;
+  for (size_t i = 0; i < path.size(); ++i) {
+    if (path[i] == '[') ++depth;
+    if (path[i] == ']') --depth;
+    if (path[i] == '.' && depth == 0) {
+      out.push_back(path.substr(begin, i - begin));
+      begin = i + 1;
+    }
+  }
+  if (!path.empty()) out.push_back(path.substr(begin));
+  return out;
+}
+
+bool matches_segment(std::string_view pattern, std::string_view s) {
+  size_t p = 0, i = 0, star = pattern.npos, resume = 0;
+  while (i < s.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = i;
+    } else if (p < pattern.size() && pattern[p] == s[i]) {
+      ++p, ++i;
+    } else if (star != pattern.npos) {
+      p = star + 1;
+      i = ++resume;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+using Segments = std::span<const std::string_view>;
+// As matches_segment: of all that `**` may stand for, only the last one is tried again.
+bool matches_segments(Segments pattern, Segments path) {
+  size_t p = 0, i = 0, star = pattern.size(), resume = 0;
+  while (i < path.size()) {
+    if (p < pattern.size() && pattern[p] == "**") {
+      star = p++;
+      resume = i;
+    } else if (p < pattern.size() && matches_segment(pattern[p], path[i])) {
+      ++p, ++i;
+    } else if (star != pattern.size()) {
+      p = star + 1;
+      i = ++resume;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == "**") ++p;
+  return p == pattern.size();
+}
+
+}  // namespace
+
+int edit_distance(std::string_view a, std::string_view b) {
+  const size_t width = b.size() + 1;
+  std::vector<int> rows(3 * width);
+  int *before = rows.data(), *previous = before + width, *current = previous + width;
+  for (size_t j = 0; j < width; ++j) previous[j] = static_cast<int>(j);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    current[0] = static_cast<int>(i);
+    for (size_t j = 1; j < width; ++j) {
+      const int change = a[i - 1] == b[j - 1] ? 0 : 1;
+      current[j] = std::min({previous[j] + 1, current[j - 1] + 1, previous[j - 1] + change});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        current[j] = std::min(current[j], before[j - 2] + 1);
+      }
+    }
+    std::swap(before, previous);
+    std::swap(previous, current);
+  }
+  return previous[b.size()];
+}
+
+std::string suggest(std::string_view name, std::span<const std::string> candidates) {
+  constexpr size_t kMost = 3, kLongest = 100;
+  if (name.size() > kLongest) return "";  // no name of ours is near
+  const std::string wanted = lower_case(name);
+  int best = std::max(1, static_cast<int>(name.size()) / 3);
+  std::vector<std::string> near;
+  for (const std::string& candidate : candidates) {
+    const std::string c = lower_case(candidate);
+    const bool begins = wanted.size() >= 3 && c.starts_with(wanted);
+    const int distance = begins ? std::min(1, edit_distance(wanted, c)) : edit_distance(wanted, c);
+    if (distance > best) continue;
+    if (distance < best) near.clear();
+    best = distance;
+    if (near.size() < kMost) near.push_back("'" + candidate + "'");
+  }
+  return near.empty() ? "" : "; did you mean " + join(near, " or ") + "?";
+}
+
+bool glob_match(std::string_view pattern, std::string_view path) {
+  return matches_segments(dotted_segments(pattern), dotted_segments(path));
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> out;
+  for (;;) {
+    const size_t end = text.find(separator);
+    out.push_back(text.substr(0, end));
+    if (end == text.npos) return out;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string join(std::span<const std::string> parts, std::string_view separator) {
+  std::string out;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) out += separator;
+    out += parts[i];
+  }
+  return out;
+}
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  const size_t begin = text.find_first_not_of(kBlank);
+  if (begin == text.npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
+}
+
+}  // namespace axle

@@ -1,0 +1,22 @@
+#include "base/text/units.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace axle {
+
+std::string bytes_text(double bytes) {
+  constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < kUnits.size(); ++unit) bytes /= 1024;
+  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, kUnits[unit]);
+}
+
+std::string seconds_text(double seconds) {
+  if (seconds >= 1 || seconds == 0) return fmt::format("{:.3f} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.1f} ms", seconds * 1e3);
+  return fmt::format("{:.1f} us", seconds * 1e6);
+}
+
+}  // namespace axle

@@ -1,0 +1,22 @@
+#include "base/text/units.h"
+
+#include <gtest/gtest.h>
+
+namespace axle {
+namespace {
+
+TEST(BytesText, TakesTheUnitThatFits) {
+  EXPECT_EQ(bytes_text(512), "512 B");
+  EXPECT_EQ(bytes_text(1536), "1.5 KiB");
+  EXPECT_EQ(bytes_text(3.0 * (1 << 30)), "3.0 GiB");
+}
+
+TEST(SecondsText, TakesTheUnitThatFits) {
+  EXPECT_EQ(seconds_text(24.5449), "24.545 s");
+  EXPECT_EQ(seconds_text(0.0125), "12.5 ms");
+  EXPECT_EQ(seconds_text(3.4e-6), "3.4 us");
+  EXPECT_EQ(seconds_text(0), "0.000 s");
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,40 @@
+// axle checkpoint export DIR FILE: the tensors of a checkpoint as a safetensors file.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "base/text/text_table.h"
+#include "cli/checkpoint_arguments.h"
+#include "cli/verb.h"
+
+namespace axle::cli {
+namespace {
+
+struct ExportOptions {
+  CheckpointArguments checkpoint;
+  std::string file;
+};
+
+void add(CLI::App& app, ExportOptions& options, Output&) {
+  options.checkpoint.add_to(app);
+  app.add_option("FILE", options.file, "The safetensors file to write")->required()->type_name("");
+}
+
+ExitCode run(const ExportOptions& options, Output& out) {
+  const CheckpointListing written = export_checkpoint(options.checkpoint.selection(), options.file);
+  out.write(fmt::format("{}: {} tensors, {} bytes, of step {}\n", options.file,
+                        written.tensors.size(), grouped_digits(written.total_bytes()),
+                        written.step));
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+const Verb<ExportOptions> checkpoint_export({
+    .name = "checkpoint export",
+    .help = "Write the tensors of a checkpoint to a safetensors file",
+    .add = add,
+    .run = run,
+});
+
+}  // namespace axle::cli

@@ -1,0 +1,74 @@
+// axle compile RECIPE --on TARGET: compiles the training step for a machine that need not be here.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "base/error.h"
+#include "cli/recipe_arguments.h"
+#include "cli/verb.h"
+#include "fetch/fetch_plugin.h"
+#include "io/file.h"
+#include "plan/compile_report.h"
+
+namespace axle::cli {
+namespace {
+
+struct CompileVerb {
+  RecipeArguments recipe;
+  std::string save, text;
+  bool yes = false;
+};
+
+void add(CLI::App& app, CompileVerb& options, Output& out) {
+  options.recipe.add_to(app);
+  app.add_option("--save", options.save, "Keep the executable, for `axle train --executable`")
+      ->type_name("FILE");
+  app.add_option("--text", options.text, "Write the StableHLO that is compiled")->type_name("FILE");
+  app.add_flag("--yes", options.yes, "Fetch what the target's compiler needs without asking");
+  out.add_json_flag(app);
+}
+
+// A mesh that is refused has its memory assessed all the same.
+LoweredStep lower(const Resolved& resolved, const Target& target, Output& out) {
+  try {
+    return lower_step(resolved.config, resolved.report.recipe, target);
+  } catch (const RefusedMeshError& error) {
+    if (out.json()) {
+      out.write_json(to_json(error, resolved, target));
+    } else {
+      out.write(mesh_rule_text(resolved.report));
+    }
+    throw;
+  }
+}
+
+ExitCode run(const CompileVerb& options, Output& out) {
+  if (!options.recipe.target()) {
+    throw ConfigError(
+        "--on: expected a target like cpu:8, tpu:v5p:4x8x8, gpu:h100:32x8 or tpu-v5p-512, got "
+        "none");
+  }
+  const Resolved resolved = options.recipe.resolve();
+  std::fputs(changes_text(resolved.report).c_str(), stderr);
+  const Target& target = *options.recipe.target();
+  const LoweredStep step = lower(resolved, target, out);
+  if (!options.text.empty()) replace_file(options.text, step.program.text);
+  ensure_plugin(target.accelerator.platform, terminal_fetch_options(options.yes));
+  CompileReport report = compile_report(step, options.save);
+  report.resolution = resolved.report;
+  out.report(report);
+  if (report.not_saved) std::rethrow_exception(report.not_saved);
+  return exit_code_of(report);
+}
+
+}  // namespace
+
+const Verb<CompileVerb> compile({
+    .name = "compile",
+    .help = "Compile a recipe's step for a target: does it fit, what does it cost",
+    .add = add,
+    .run = run,
+});
+
+}  // namespace axle::cli

@@ -1,0 +1,32 @@
+// axle completion SHELL: a script for the shell's own completion.
+#include "cli/completion.h"
+
+#include <CLI/CLI.hpp>
+
+#include "cli/command_line.h"
+#include "cli/verb.h"
+
+namespace axle::cli {
+namespace {
+
+struct CompletionOptions {
+  std::string shell;
+};
+
+}  // namespace
+
+const Verb<CompletionOptions> completion({
+    .name = "completion",
+    .help = "Print a completion script: source <(axle completion bash); zsh and fish as well",
+    .add =
+        [](CLI::App& app, CompletionOptions& o, Output&) {
+          app.add_option("SHELL", o.shell, "bash, zsh or fish")->required()->type_name("");
+        },
+    .run =
+        [](const CompletionOptions& o, Output& out) {
+          out.write(completion_script(o.shell, CommandLine(out).app()));
+          return ExitCode::kOk;
+        },
+});
+
+}  // namespace axle::cli

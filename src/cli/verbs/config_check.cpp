@@ -1,0 +1,44 @@
+// axle config check RECIPE: every mistake that would keep a run from starting, and what flags and
+// files change, without running anything.
+#include "cli/config_changes.h"
+#include "cli/recipe_arguments.h"
+#include "cli/verb.h"
+#include "inspect/check_config.h"
+#include "plan/check_compiler_options.h"
+
+namespace axle::cli {
+namespace {
+
+ExitCode run(const RecipeArguments& recipe, Output& out) {
+  Mistakes mistakes;
+  const Resolved resolved = recipe.resolve(mistakes);
+  const auto devices =
+      recipe.target() ? std::optional(recipe.target()->num_devices()) : std::optional<int64_t>();
+  for (const std::string& problem : config_problems(resolved.config, devices))
+    mistakes.add(problem);
+  const Target target = recipe.target().value_or(parse_target("cpu:1"));
+  for (const std::string& problem :
+       compiler_option_problems(resolved.config.compiler_options, target))
+    mistakes.add(problem);
+  mistakes.throw_any();
+  const ConfigChanges changed{
+      changes(recipe.resolve_plain(resolved.report.recipe).config, resolved.config)};
+  if (!out.json()) out.write(to_text(resolved.report));
+  out.report(changed);
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+const Verb<RecipeArguments> config_check({
+    .name = "config check",
+    .help = "Check flags and files without running; print what they change in the recipe",
+    .add =
+        [](CLI::App& app, RecipeArguments& recipe, Output& out) {
+          recipe.add_to(app);
+          out.add_json_flag(app);
+        },
+    .run = run,
+});
+
+}  // namespace axle::cli

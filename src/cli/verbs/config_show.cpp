@@ -1,0 +1,49 @@
+// axle config show RECIPE: the whole config after mesh rules, files and flags.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "cli/recipe_arguments.h"
+#include "cli/verb.h"
+#include "config/document/print.h"
+#include "config/document/serialize.h"
+
+namespace axle::cli {
+namespace {
+
+struct ShowOptions {
+  RecipeArguments recipe;
+  bool yaml = false;
+};
+
+void add(CLI::App& app, ShowOptions& options, Output& out) {
+  options.recipe.add_to(app);
+  CLI::Option* const json = out.add_json_flag(app);
+  app.add_flag("--yaml", options.yaml, "Print YAML for --config that gives exactly this config")
+      ->excludes(json);
+}
+
+ExitCode run(const ShowOptions& options, Output& out) {
+  const Resolved resolved = options.recipe.resolve();
+  // Beside the config, which programs read.
+  if (options.recipe.target()) std::fputs(mesh_rule_text(resolved.report).c_str(), stderr);
+  std::fputs(changes_text(resolved.report).c_str(), stderr);
+  if (out.json()) {
+    out.write_json(to_json(resolved.config));
+  } else if (options.yaml) {
+    out.write(to_config_file(resolved.report.recipe, resolved.config));
+  } else {
+    out.write(to_string(resolved.config));
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+const Verb<ShowOptions> config_show({
+    .name = "config show",
+    .help = "Print every field of a recipe",
+    .add = add,
+    .run = run,
+});
+
+}  // namespace axle::cli

@@ -1,0 +1,25 @@
+// axle doctor: what this machine has, what it lacks, and how to get that.
+#include "inspect/doctor.h"
+
+#include "cli/verb.h"
+
+namespace axle::cli {
+namespace {
+
+struct NoOptions {};
+
+}  // namespace
+
+const Verb<NoOptions> doctor({
+    .name = "doctor",
+    .help = "Report plugins, devices, processor, memory, and what is missing",
+    .add = [](CLI::App& app, NoOptions&, Output& out) { out.add_json_flag(app); },
+    .run =
+        [](const NoOptions&, Output& out) {
+          const DoctorReport report = examine_machine();
+          out.report(report);
+          return report.problems.empty() ? ExitCode::kOk : ExitCode::kDevice;
+        },
+});
+
+}  // namespace axle::cli

@@ -1,0 +1,65 @@
+// axle eval --from DIR --data PATH: the loss of a trained model on text.
+#include <CLI/CLI.hpp>
+
+#include "base/report.h"
+#include "cli/path_options.h"
+#include "cli/recipe_arguments.h"
+#include "cli/runtime_arguments.h"
+#include "cli/verb.h"
+#include "inspect/eval_run.h"
+#include "train/folder/run_notes.h"
+
+namespace axle::cli {
+namespace {
+
+struct EvalOptions {
+  std::string dir, data;
+  std::vector<Edit> edits;
+  bool average = false;
+  RuntimeArguments runtime;
+};
+
+void add(CLI::App& app, EvalOptions& options, Output& out) {
+  app.add_option("--from", options.dir, "Folder of a run or of an import")
+      ->required()
+      ->type_name("DIR");
+  app.add_option("--data", options.data, "A file or folder of UTF-8 text, or 'synthetic'")
+      ->required()
+      ->type_name("PATH")
+      ->check(utf8_problem);
+  app.add_flag("--ema", options.average, "Take the averaged parameters");
+  add_set_to(app, options.edits);
+  options.runtime.add_to(app);
+  options.runtime.add_mesh_to(app);
+  out.add_json_flag(app);
+}
+
+ExitCode run(const EvalOptions& options, Output& out) {
+  options.runtime.ensure_plugin();
+  const RunEvaluation evaluation =
+      evaluate_run({.dir = options.dir,
+                    .data = options.data,
+                    .edits = options.edits,
+                    .backend = options.runtime.backend,
+                    .num_devices = options.runtime.num_devices,
+                    .mesh = options.runtime.mesh,
+                    .weights = options.average ? Weights::kAverage : Weights::kTrained,
+                    .compile_cache = options.runtime.compile_cache});
+  tell_changes(evaluation.changes);
+  if (const Skipped& skipped = evaluation.facts.skipped; skipped.count > 0)
+    report_to_stderr("WARNING: input: " + left_out_text(skipped));
+  out.report(evaluation);
+  check_finite(evaluation);
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+const Verb<EvalOptions> eval_verb({
+    .name = "eval",
+    .help = "Evaluate a trained model on text: loss and bits per byte",
+    .add = add,
+    .run = run,
+});
+
+}  // namespace axle::cli

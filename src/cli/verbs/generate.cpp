@@ -1,0 +1,82 @@
+// axle generate --from DIR --prompt TEXT: text from a trained or imported model, as it appears.
+#include <CLI/CLI.hpp>
+
+#include "base/report.h"
+#include "cli/number_options.h"
+#include "cli/prompt_argument.h"
+#include "cli/runtime_arguments.h"
+#include "cli/sampling_arguments.h"
+#include "cli/verb.h"
+#include "infer/text_generator.h"
+#include "pjrt/make_runtime.h"
+#include "runtime/mesh_devices.h"
+
+namespace axle::cli {
+namespace {
+
+struct GenerateArguments {
+  std::string dir, prompt;
+  GenerateOptions generate;
+  SamplingArguments sampling;
+  bool average = false;
+  RuntimeArguments runtime;
+};
+
+void add(CLI::App& app, GenerateArguments& options, Output& out) {
+  app.add_option("--from", options.dir, "Folder of a run or of an import")
+      ->required()
+      ->type_name("DIR");
+  app.add_option("--prompt", options.prompt, "The text to go on from; '-' reads it from stdin")
+      ->required()
+      ->type_name("TEXT");
+  add_number<int64_t>(
+      app, "--max-tokens", [&](int64_t count) { options.generate.max_tokens = count; },
+      "Stop after so many tokens (default: 256)")
+      ->type_name("N");
+  options.sampling.add_to(app);
+  app.add_flag("--ema", options.average, "Take the averaged parameters");
+  options.runtime.add_to(app);
+  options.runtime.add_mesh_to(app);
+  out.add_json_flag(app);
+}
+
+ExitCode run(const GenerateArguments& options, Output& out) {
+  GenerateOptions generate = options.generate;
+  options.sampling.apply_to(generate);
+  const std::string prompt = read_prompt(options.prompt);
+  options.runtime.ensure_plugin();
+  LoadedModel loaded =
+      load_model(options.dir, options.average ? Weights::kAverage : Weights::kTrained);
+  const auto runtime = make_runtime(options.runtime.runtime());
+  const Mesh mesh =
+      mesh_over(options.runtime.mesh, runtime->topology(), options.runtime.num_devices);
+  TextGenerator generator(std::move(loaded), *runtime, {.cache_dir = options.runtime.compile_cache},
+                          mesh);
+
+  bool begun = false;  // a refused prompt is not echoed
+  const GeneratedText generated = generator.generate(prompt, generate, [&](std::string_view text) {
+    if (out.json()) return;
+    if (!std::exchange(begun, true)) out.write(prompt);
+    out.write(text);
+    out.flush();
+  });
+  if (out.json()) {
+    out.write_json(to_json(generated));
+  } else {
+    out.write(begun ? "\n" : prompt + "\n");
+    out.flush();
+  }
+  report_to_stderr(speed_text(generated));
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+const Verb<GenerateArguments> generate({
+    .name = "generate",
+    .help = "Generate text from a trained or imported model",
+    .add = add,
+    .run = run,
+});
+
+}  // namespace axle::cli

@@ -1,0 +1,136 @@
+#include "config/document/print.h"
+
+#include <algorithm>
+#include <map>
+
+#include "config/walk.h"
+
+namespace axle {
+namespace {
+
+std::string in_quotes(std::string_view s) {
+  std::string out = "'";
+  for (const char c : s) {
+    if (c == '\n') {
+      out += "\\n";
+      continue;
+    }
+    if (c == '\'' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "'";
+}
+
+bool fits_on_a_line(const TypeOps& ops) {
+  return ops.kind == FieldKind::kLeaf ||
+         (ops.element && ops.kind != FieldKind::kMap && fits_on_a_line(*ops.element));
+}
+
+// Text of a slot that has a line of its own; empty for one that consists of its children alone.
+std::string line_of(const Slot& outer) {
+  const Slot slot = peel(outer);
+  const TypeOps& ops = *slot.ops;
+  switch (ops.kind) {
+    case FieldKind::kOptional:
+      return "none";
+    case FieldKind::kRequired:
+      return "REQUIRED";
+    case FieldKind::kLeaf: {
+      std::string text = ops.text(slot.at);
+      return ops.leaf == LeafKind::kString || text.empty() ? in_quotes(text) : text;
+    }
+    case FieldKind::kChild:
+      return ops.child(slot.at) ? std::string(ops.child(slot.at).any().type().name) : "REQUIRED";
+    case FieldKind::kFn:
+      return ops.fn(slot.at) ? ops.fn(slot.at).name() : "REQUIRED";
+    case FieldKind::kStruct:
+      return ops.config_type().fields.empty() ? "{}" : "";
+    case FieldKind::kMap:
+      return ops.elements(slot.at).empty() ? "{}" : "";
+    case FieldKind::kList:
+      break;
+  }
+  std::string out = "[";
+  const std::vector<Slot> elements = children_of(slot);
+  if (!elements.empty() && !fits_on_a_line(ops)) return "";
+  for (const Slot& element : elements) {
+    if (out.size() > 1) out += ", ";
+    out += line_of(element);
+  }
+  return out + "]";
+}
+
+void add_lines(const std::string& path, const Slot& slot, std::vector<ConfigLine>& out) {
+  const Slot inner = peel(slot);
+  if (std::string line = line_of(inner); !line.empty()) out.push_back({path, std::move(line)});
+  if (fits_on_a_line(*inner.ops)) return;
+  for (const Slot& child : children_of(inner)) {
+    if (child.name.starts_with('@') && !is_changed_option(inner, child)) continue;
+    add_lines(join_config_path(path, child.name), child, out);
+  }
+}
+
+}  // namespace
+
+std::vector<ConfigLine> to_lines(const ConfigView& root, std::string_view root_name) {
+  std::vector<ConfigLine> out;
+  add_lines(std::string(root_name), root.slot(), out);
+  return out;
+}
+
+std::string to_string(const ConfigView& root, std::string_view root_name) {
+  std::string out;
+  for (const ConfigLine& line : to_lines(root, root_name)) {
+    out += line.path.empty() ? line.text + "\n" : line.path + ": " + line.text + "\n";
+  }
+  return out;
+}
+
+std::vector<ConfigChange> changes(const ConfigView& before, const ConfigView& after,
+                                  std::string_view root_name) {
+  const std::vector<ConfigLine> old_lines = to_lines(before, root_name),
+                                new_lines = to_lines(after, root_name);
+  std::map<std::string_view, const std::string*> then, now;
+  for (const ConfigLine& line : old_lines) then[line.path] = &line.text;
+  for (const ConfigLine& line : new_lines) now[line.path] = &line.text;
+  std::vector<ConfigChange> out;
+  for (const ConfigLine& line : old_lines) {
+    const auto it = now.find(line.path);
+    if (it == now.end())
+      out.push_back({line.path, line.text, {}});
+    else if (*it->second != line.text)
+      out.push_back({line.path, line.text, *it->second});
+  }
+  for (const ConfigLine& line : new_lines) {
+    if (!then.contains(line.path)) out.push_back({line.path, {}, line.text});
+  }
+  return out;
+}
+
+std::string diff(const ConfigView& before, const ConfigView& after, std::string_view root_name) {
+  std::string out;
+  for (const ConfigChange& c : changes(before, after, root_name)) {
+    const std::string where = c.path.empty() ? "" : c.path + ": ";
+    if (c.before && c.after)
+      out += where + *c.before + " -> " + *c.after + "\n";
+    else if (c.before)
+      out += where + *c.before + " (gone)\n";
+    else
+      out += where + *c.after + " (new)\n";
+  }
+  return out;
+}
+
+bool same_values(const Slot& a, const Slot& b) {
+  return *a.ops->type == *b.ops->type && to_lines(ConfigView(a)) == to_lines(ConfigView(b));
+}
+
+bool is_changed_option(const Slot& child, const Slot& option) {
+  const AnyConfig defaults = AnyConfig::fresh(child.ops->options_type());
+  for (const Slot& field : children_of(ConfigView(defaults).slot())) {
+    if ("@" + field.name == option.name) return !same_values(field, option);
+  }
+  return true;
+}
+
+}  // namespace axle

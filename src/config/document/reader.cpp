@@ -1,0 +1,251 @@
+#include "config/document/reader.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/text/utf8.h"
+#include "config/carry.h"
+#include "config/document/codec.h"
+#include "config/mistakes.h"
+#include "config/registry.h"
+#include "config/walk.h"
+
+namespace axle {
+namespace {
+
+using Document = nlohmann::ordered_json;
+
+[[noreturn]] void fail(const std::string& path, const std::string& message) {
+  throw ConfigError(path.empty() ? message : path + ": " + message);
+}
+[[noreturn]] void fail_expected(const std::string& path, std::string_view expected,
+                                const Document& got) {
+  fail(path, fmt::format("expected {}, got {}", expected,
+                         got.is_null() ? "none" : printable(got.dump())));
+}
+template <class F>
+auto at_path(const std::string& path, F f) {
+  try {
+    return f();
+  } catch (const ConfigError& e) {
+    fail(path, e.what());
+  }
+}
+
+// "[None, [expert, fsdp], model]": a list given to a type that reads such text.
+std::string flow_text(const Document& d) {
+  if (d.is_null()) return "none";
+  if (!d.is_array()) return d.is_string() ? d.get<std::string>() : d.dump();
+  std::string out = "[";
+  for (const Document& element : d) out += (out.size() > 1 ? ", " : "") + flow_text(element);
+  return out + "]";
+}
+
+std::string leaf_text(const Document& d, LeafKind kind, const std::string& path) {
+  constexpr std::string_view kExpected[] = {"true or false", "an integer", "a number", "a string",
+                                            "text"};
+  const std::string_view expected = kExpected[static_cast<size_t>(kind)];
+  if (kind == LeafKind::kText && !d.is_object()) return flow_text(d);
+  if (d.is_string()) return d.get<std::string>();
+  if (d.is_null() && kind == LeafKind::kString)
+    fail(path, "expected a string, got none; a string 'none' needs quotes");
+  if (d.is_structured() || d.is_null() || kind == LeafKind::kString)
+    fail_expected(path, expected, d);
+  return d.dump();
+}
+
+// The text of a number, quoted or not; none for anything else.
+std::optional<std::string> number_text(const Document& d) {
+  if (d.is_number()) return d.dump();
+  if (!d.is_string() || !detail::is_number(d.get_ref<const std::string&>())) return {};
+  return d.get<std::string>();
+}
+
+class Reader {
+ public:
+  explicit Reader(UnnamedOptions unnamed) : unnamed_(unnamed) {}
+
+  // All that is wrong with it is one ConfigError; what is right is read all the same.
+  std::vector<Replaced> read_all(const Document& d, const Slot& slot, const std::string& path) {
+    mistakes_.attempt([&] { read(d, slot, path); });
+    mistakes_.throw_any();
+    return std::move(replaced_);
+  }
+
+ private:
+  void read(const Document& d, const Slot& slot, const std::string& path) {
+    switch (slot.ops->kind) {
+      case FieldKind::kOptional:
+      case FieldKind::kRequired:
+        return read_maybe(d, slot, path);
+      case FieldKind::kLeaf: {
+        const std::string text = leaf_text(d, slot.ops->leaf, path);
+        return at_path(path, [&] { slot.ops->parse(slot.at, text); });
+      }
+      case FieldKind::kStruct:
+        if (const auto& field = slot.ops->config_type().number_field;
+            !field.empty() && number_text(d))
+          return read_member(slot, std::string(field), d, path, "field");
+        if (!d.is_object()) fail_expected(path, "a mapping of fields", d);
+        for (const auto& [key, value] : d.items())
+          mistakes_.attempt([&] { read_member(slot, key, value, path, "field"); });
+        return;
+      case FieldKind::kChild:
+      case FieldKind::kFn:
+        return read_class(d, slot, path);
+      case FieldKind::kList:
+        if (!d.is_array()) fail_expected(path, "a list", d);
+        slot.ops->clear(slot.at);
+        for (size_t i = 0; i < d.size(); ++i) slot.ops->insert(slot.at, {});
+        return read_elements(d, slot, path);
+      case FieldKind::kMap:
+        if (!d.is_object()) fail_expected(path, "a mapping", d);
+        // Entries stay beside those that are named; an empty mapping leaves none.
+        if (unnamed_ == UnnamedOptions::kReset || d.empty()) slot.ops->clear(slot.at);
+        for (const auto& [key, value] : d.items()) {
+          mistakes_.attempt([&] {
+            check_map_key(*slot.ops, key, path);
+            read(value, {key, slot.ops->insert(slot.at, key), slot.ops->element},
+                 path + "['" + key + "']");
+          });
+        }
+        return;
+    }
+  }
+
+  void read_maybe(const Document& d, const Slot& slot, const std::string& path) {
+    if (d.is_null()) return slot.ops->clear(slot.at);
+    void* inside = slot.ops->value(slot.at);
+    const bool was_empty = !inside;
+    if (was_empty) inside = slot.ops->emplace(slot.at);
+    const size_t num_before = mistakes_.size();
+    mistakes_.attempt([&] { read(d, {slot.name, inside, slot.ops->element}, path); });
+    if (was_empty && mistakes_.size() > num_before) slot.ops->clear(slot.at);
+  }
+
+  void read_elements(const Document& d, const Slot& slot, const std::string& path) {
+    const std::vector<Slot> elements = children_of(slot);
+    for (size_t i = 0; i < elements.size(); ++i)
+      mistakes_.attempt([&] { read(d[i], elements[i], path + elements[i].name); });
+  }
+
+  // One field or, with its sign, one option of what stands below `parent`.
+  void read_member(const Slot& parent, const std::string& key, const Document& value,
+                   const std::string& path, std::string_view what) {
+    std::vector<std::string> names;
+    for (const Slot& slot : children_of(parent)) {
+      if (slot.name == key) return read(value, slot, join_config_path(path, key));
+      if (slot.name.starts_with('@') == (what == "option")) names.push_back(slot.name);
+    }
+    fail_no_slot(path, key, names, what);
+  }
+
+  // The class that stands for numbers, with this one in its field; false where there is none.
+  bool read_number(const Document& d, const Slot& slot, const std::string& path) {
+    const bool is_child = slot.ops->kind == FieldKind::kChild;
+    if (!number_text(d)) return false;
+    const ConfigType* type =
+        find_number_type(is_child ? *slot.ops->role().type : *slot.ops->signature);
+    if (!type) return false;
+    const AnyConfig* const held = held_config(slot);
+    AnyConfig next = held && &held->type() == type ? *held : AnyConfig::fresh(*type);
+    read_member(ConfigView(next).slot(), std::string(type->number_field), d, path, "field");
+    put_config(slot, std::move(next));
+    return true;
+  }
+
+  // What a class that is named without fields takes over.
+  void note_kept(const AnyConfig& held, const AnyConfig& next, const std::string& path) {
+    Carried fields;
+    if (&held.type() != &next.type()) {
+      fields = carry_over(held, next, {});
+    } else {
+      for (const Field& f : next.type().fields) fields.carried.emplace_back(f.name);
+    }
+    ReplaceReport report{.matched = {path}, .carried = {}, .dropped = {}};
+    for (const std::string& f : fields.carried) report.carried.push_back(join_config_path(path, f));
+    for (const std::string& f : fields.dropped) report.dropped.push_back(join_config_path(path, f));
+    replaced_.push_back(
+        {fmt::format("{} -> {}", held.type().name, next.type().name), std::move(report)});
+  }
+
+  void read_class(const Document& d, const Slot& slot, const std::string& path) {
+    const bool is_child = slot.ops->kind == FieldKind::kChild;
+    const AnyConfig* const held = held_config(slot);
+    if (d.is_null()) return clear_class(slot);
+    if (read_number(d, slot, path)) return;
+    if (!d.is_string() && !d.is_object())
+      fail_expected(path, "the name of a class or a mapping with 'class'", d);
+    const bool names_class = d.is_string() || d.contains("class");
+    if (!names_class && !held) fail_expected(path, "a mapping with 'class'", d);
+    const ConfigType* type = held ? &held->type() : nullptr;
+    if (names_class) {
+      const Document& name = d.is_string() ? d : d.at("class");
+      if (!name.is_string()) fail_expected(join_config_path(path, "class"), "a name", name);
+      const std::string text = name.get<std::string>();
+      if (!is_child && d.is_string() && put_function(slot, text)) return;
+      type = at_path(path, [&] { return find_class(slot, text); });
+    }
+    const bool is_name = d.is_string();
+    const bool keeps = held && (is_name || !names_class) && &held->type() == type;
+    AnyConfig next = keeps ? *held : AnyConfig::fresh(*type);
+    if (d.is_object()) {
+      for (const auto& [key, value] : d.items()) {
+        if (key == "class" || (is_child && key.starts_with('@'))) continue;
+        mistakes_.attempt([&] { read_member(ConfigView(next).slot(), key, value, path, "field"); });
+      }
+    }
+    if (held && is_name) note_kept(*held, next, path);
+    at_path(path, [&] { put_config(slot, std::move(next)); });
+    if (is_child && d.is_object()) read_options(d, slot, path, names_class);
+  }
+
+  void read_options(const Document& d, const Slot& slot, const std::string& path,
+                    bool names_class) {
+    if (names_class && unnamed_ == UnnamedOptions::kReset) {
+      const AnyConfig defaults = AnyConfig::fresh(slot.ops->options_type());
+      defaults.type().ops->assign(slot.ops->options(slot.at), defaults.get());
+    }
+    for (const auto& [key, value] : d.items()) {
+      if (key.starts_with('@'))
+        mistakes_.attempt([&] { read_member(slot, key, value, path, "option"); });
+    }
+  }
+
+  static void clear_class(const Slot& slot) {
+    if (slot.ops->kind == FieldKind::kChild)
+      slot.ops->child(slot.at).any() = {};
+    else
+      slot.ops->fn(slot.at).clear();
+  }
+
+  static bool put_function(const Slot& slot, const std::string& name) {
+    const AnyFunction function = find_function(*slot.ops->signature, name);
+    if (function) slot.ops->fn(slot.at).put_as(name, function);
+    return function != nullptr;
+  }
+
+  static const ConfigType* find_class(const Slot& slot, const std::string& name) {
+    const bool is_child = slot.ops->kind == FieldKind::kChild;
+    const ConfigType* type =
+        find_config_type(is_child ? *slot.ops->role().type : *slot.ops->signature, name);
+    if (!type && is_child) fail_no_class(slot.ops->role(), name);
+    if (!type) fail_no_function(*slot.ops->signature, name);
+    return type;
+  }
+
+  UnnamedOptions unnamed_;
+  std::vector<Replaced> replaced_;
+  Mistakes mistakes_;
+};
+
+}  // namespace
+
+std::vector<Replaced> read_document(const Document& document, const Slot& slot,
+                                    const std::string& path, UnnamedOptions unnamed) {
+  return Reader(unnamed).read_all(document, slot, path);
+}
+
+}  // namespace axle

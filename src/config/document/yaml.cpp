@@ -1,0 +1,289 @@
+#include "config/document/yaml.h"
+
+#include <fmt/format.h>
+#include <yaml-cpp/emitter.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "base/text/utf8.h"
+
+namespace axle {
+namespace {
+
+using Document = nlohmann::ordered_json;
+
+constexpr size_t kDepthOfLines = 3;
+
+bool is_null_word(const std::string& s) {
+  return s.empty() || s == "none" || s == "null" || s == "~";
+}
+
+[[noreturn]] void fail(std::string_view source, int line, std::string_view message) {
+  throw ConfigError(fmt::format("{}:{}: {}", source, line, message));
+}
+
+// Builds the document from the parser's events: no node of YAML's own is made.
+class Builder final : public YAML::EventHandler {
+ public:
+  Builder(std::string_view source, YamlLines* lines) : source_(source), lines_(lines) {}
+
+  /// Once the parser is done. Throws ConfigError.
+  Document take() {
+    if (list_as_key_) fail(*list_as_key_, "expected a name as key, got a list or mapping");
+    return std::move(root_.value);
+  }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (started_) fail(mark, "expected one document, got a second");
+    started_ = true;
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    add({.mark = mark, .anchor = anchor});
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& text) override {
+    const bool plain = tag != "!";
+    Node node{.mark = mark, .anchor = anchor, .bytes = text.size()};
+    if (!plain || !is_null_word(text) || wants_key()) node.value = text;
+    add(std::move(node));
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto found = anchored_.find(anchor);
+    if (found == anchored_.end())
+      fail(mark, "expected an alias of what stands before it, got one of what it stands in");
+    count(found->second, mark);
+    Node node = found->second;
+    node.mark = mark;
+    node.anchor = YAML::NullAnchor;
+    add(std::move(node), /*counted=*/true);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open({.value = Document::array(), .mark = mark, .anchor = anchor});
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open({.value = Document::object(), .mark = mark, .anchor = anchor});
+  }
+  void OnMapEnd() override { close(); }
+
+ private:
+  // A value with all below it.
+  struct Node {
+    Document value = nullptr;
+    YAML::Mark mark;
+    YAML::anchor_t anchor = YAML::NullAnchor;
+    size_t values = 1, bytes = 0;
+  };
+  // A list or mapping whose end has not come yet.
+  struct Open {
+    Node node;
+    std::unordered_set<std::string> keys = {};
+    std::optional<std::string> key = {};
+  };
+
+  [[noreturn]] void fail(const YAML::Mark& mark, std::string_view message) const {
+    axle::fail(source_, mark.line + 1, message);
+  }
+
+  bool wants_key() const {
+    return !open_.empty() && open_.back().node.value.is_object() && !open_.back().key;
+  }
+
+  void count(const Node& node, const YAML::Mark& mark) {
+    values_ += node.values;
+    bytes_ += node.bytes;
+    if (values_ > kMaxConfigValues || bytes_ > kMaxConfigBytes) {
+      fail(mark, fmt::format("expected at most {} values of {} bytes in all, anchors and "
+                             "aliases counted with what they stand for, got more",
+                             kMaxConfigValues, kMaxConfigBytes));
+    }
+  }
+
+  void open(Node node) {
+    // Not said at once: the parser also tells so of a list whose end it will miss.
+    if (wants_key() && !list_as_key_) list_as_key_ = node.mark;
+    if (open_.size() >= kMaxConfigDepth)
+      fail(node.mark, fmt::format("expected at most {} levels, got more", kMaxConfigDepth));
+    count(node, node.mark);
+    note_line(node.mark);
+    open_.push_back({std::move(node)});
+  }
+  void close() {
+    Node node = std::move(open_.back().node);
+    open_.pop_back();
+    if (wants_key())
+      open_.back().key = "";
+    else
+      put(std::move(node));
+  }
+
+  void add(Node node, bool counted = false) {
+    if (!counted) count(node, node.mark);
+    if (wants_key()) return take_key(node);
+    note_line(node.mark);
+    put(std::move(node));
+  }
+
+  void take_key(const Node& node) {
+    if (!node.value.is_string()) fail(node.mark, "expected a name as key, got none");
+    Open& map = open_.back();
+    note_line(node.mark);
+    map.key = node.value.get<std::string>();
+    if (!map.keys.insert(*map.key).second)
+      fail(node.mark, fmt::format("expected each key once, got '{}' twice", printable(*map.key)));
+    keep_anchored(node);
+  }
+
+  // A copy, which costs what the node costs: nested anchors hold their values many times.
+  void keep_anchored(const Node& node) {
+    if (node.anchor == YAML::NullAnchor) return;
+    count(node, node.mark);
+    anchored_[node.anchor] = node;
+  }
+
+  // Of a key, or of an element of a list; the value behind a key has none of its own.
+  void note_line(const YAML::Mark& mark) {
+    if (!lines_ || open_.empty() || open_.size() > kDepthOfLines || open_.back().key) return;
+    std::vector<size_t> place;
+    for (const Open& level : open_) {
+      const Document& value = level.node.value;
+      place.push_back(value.size());
+    }
+    lines_->emplace(std::move(place), mark.line + 1);
+  }
+
+  void put(Node node) {
+    keep_anchored(node);
+    if (open_.empty()) {
+      root_ = std::move(node);
+      return;
+    }
+    Open& parent = open_.back();
+    parent.node.values += node.values;
+    parent.node.bytes += node.bytes;
+    if (parent.node.value.is_array()) {
+      parent.node.value.push_back(std::move(node.value));
+    } else {
+      parent.node.bytes += parent.key->size();
+      // At the end, without a search for the key: all keys are known to differ.
+      auto& members = parent.node.value.get_ref<Document::object_t&>();
+      members.Container::emplace_back(std::move(*parent.key), std::move(node.value));
+      parent.key.reset();
+    }
+  }
+
+  std::string_view source_;
+  YamlLines* lines_;
+  bool started_ = false;
+  std::optional<YAML::Mark> list_as_key_;
+  Node root_;
+  std::vector<Open> open_;
+  std::map<YAML::anchor_t, Node> anchored_;
+  size_t values_ = 0, bytes_ = 0;
+};
+
+int line_of(std::string_view text, size_t byte) {
+  return 1 + static_cast<int>(std::count(text.begin(), text.begin() + ptrdiff_t(byte), '\n'));
+}
+
+// What the YAML library takes for an end of the text, or for something else than its author did.
+void check_characters(std::string_view text, std::string_view source) {
+  if (text.size() > kMaxConfigBytes) {
+    throw ConfigError(
+        fmt::format("{}: expected at most {} bytes, got {}", source, kMaxConfigBytes, text.size()));
+  }
+  if (const auto bad = find_invalid_utf8(text)) {
+    fail(source, line_of(text, *bad),
+         fmt::format("expected UTF-8, got the byte {}", printable(text.substr(*bad, 1))));
+  }
+  const auto is_control = [](char c) {
+    return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t') ||
+           c == 0x7f;
+  };
+  const auto control = std::find_if(text.begin(), text.end(), is_control);
+  if (control != text.end()) {
+    const auto at = static_cast<size_t>(control - text.begin());
+    fail(source, line_of(text, at),
+         fmt::format("expected text, got the control character {}", printable(text.substr(at, 1))));
+  }
+}
+
+// Text that every YAML reader takes for a string without quotes.
+bool is_plain(const std::string& s) {
+  constexpr std::string_view kWords[] = {"true", "false", "yes",  "no",   "on",  "off",
+                                         "y",    "n",     "none", "null", "nan", "inf"};
+  std::string lower;
+  for (const char c : s) {
+    const auto u = static_cast<unsigned char>(c);
+    if (!std::isalnum(u) && c != '_' && c != '.' && c != '/' && c != '-' && c != '+') return false;
+    lower += static_cast<char>(std::tolower(u));
+  }
+  if (s.empty() || !std::isalpha(static_cast<unsigned char>(s[0]))) return false;
+  return std::find(std::begin(kWords), std::end(kWords), lower) == std::end(kWords);
+}
+
+// yaml-cpp would write other characters in place of what is no UTF-8.
+void emit(YAML::Emitter& out, const Document& d, const std::string& path) {
+  if (d.is_object()) {
+    out << (d.empty() ? YAML::Flow : YAML::Block) << YAML::BeginMap;
+    for (const auto& [key, value] : d.items()) {
+      out << YAML::Key;
+      emit(out, key, path);
+      out << YAML::Value;
+      emit(out, value, path.empty() ? key : path + "." + key);
+    }
+    out << YAML::EndMap;
+  } else if (d.is_array()) {
+    const bool scalars =
+        std::none_of(d.begin(), d.end(), [](const Document& e) { return e.is_object(); });
+    out << (scalars ? YAML::Flow : YAML::Block) << YAML::BeginSeq;
+    for (const Document& element : d) emit(out, element, path);
+    out << YAML::EndSeq;
+  } else if (d.is_string()) {
+    const auto& s = d.get_ref<const std::string&>();
+    if (find_invalid_utf8(s))
+      throw ConfigError(fmt::format("{}: expected UTF-8, got '{}'", path, printable(s)));
+    if (is_plain(s))
+      out << s;
+    else
+      out << YAML::DoubleQuoted << s;
+  } else {
+    out << (d.is_null() ? "none" : d.dump());
+  }
+}
+
+}  // namespace
+
+Document parse_yaml(std::string_view text, std::string_view source, YamlLines* lines) {
+  check_characters(text, source);
+  Builder builder(source, lines);
+  try {
+    std::istringstream in{std::string(text)};
+    YAML::Parser parser(in);
+    while (parser.HandleNextDocument(builder)) {
+    }
+  } catch (const YAML::Exception& e) {
+    fail(source, e.mark.line + 1, fmt::format("expected YAML, got a syntax error: {}", e.msg));
+  }
+  return builder.take();
+}
+
+std::string yaml_text(const Document& document) {
+  YAML::Emitter out;
+  emit(out, document, "");
+  return std::string(out.c_str()) + "\n";
+}
+
+}  // namespace axle

@@ -1,0 +1,32 @@
+#include "config/fields/bounds.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "config/fields/device_number.h"
+
+namespace axle {
+
+bool fits_device(double v) {
+  using Limits = std::numeric_limits<float>;
+  const double size = std::abs(v);
+  return size == 0 || (size >= Limits::min() && size <= Limits::max());
+}
+
+std::string range_text(const Bounds& bounds, LeafKind kind) {
+  const bool is_integer = kind == LeafKind::kInteger;
+  const std::string noun = is_integer ? "an integer" : "a number";
+  if (!bounds.has_min() && !bounds.has_max()) return is_integer ? noun : "a finite number";
+  if (bounds.has_min() && bounds.has_max() && !bounds.open_min && !bounds.open_max)
+    return fmt::format("{} from {} to {}", noun, bounds.min, bounds.max);
+  std::string out = noun;
+  if (bounds.has_min())
+    out += fmt::format(" {} {}", bounds.open_min ? "above" : "of at least", bounds.min);
+  if (bounds.has_min() && bounds.has_max()) out += " and";
+  if (bounds.has_max())
+    out += fmt::format(" {} {}", bounds.open_max ? "below" : "of at most", bounds.max);
+  return out;
+}
+
+}  // namespace axle

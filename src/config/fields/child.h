@@ -1,0 +1,115 @@
+// Slots for sub-configs: Child<Role> holds the config of any module that implements Role.
+#pragma once
+
+#include <memory>
+#include <type_traits>
+
+#include "config/describe.h"
+#include "config/fields/any_config.h"
+
+namespace axle {
+
+/// The options of roles that declare none.
+struct NoOptions {
+  AXLE_CONFIG(NoOptions)
+};
+
+namespace detail {
+template <class Role>
+struct OptionsOf {
+  using type = NoOptions;
+};
+template <class Role>
+requires requires { typename Role::Options; }
+struct OptionsOf<Role> {
+  using type = typename Role::Options;
+};
+
+template <class Module>
+struct RoleOf {
+  using type = void;
+};
+template <class Module>
+requires requires { typename Module::Role; }
+struct RoleOf<Module> {
+  using type = typename Module::Role;
+};
+
+template <class Module, class RoleOfTheSlot>
+consteval bool fits() {
+  constexpr bool same = std::is_same_v<typename RoleOf<Module>::type, RoleOfTheSlot>;
+  static_assert(same, "this module does not implement the role of the slot");
+  return same;
+}
+[[noreturn]] void fail_empty_child(const Scope& scope, const RoleInfo& role);
+/// Throws ConfigError for numbers of the config that are out of their range; its children's are
+/// their own affair.
+void check_own_values(const AnyConfig& config, std::string_view path);
+}  // namespace detail
+
+/// What all Child<Role> have in common.
+class ChildSlot {
+ public:
+  explicit operator bool() const { return static_cast<bool>(held_); }
+  const AnyConfig& any() const { return held_; }
+  AnyConfig& any() { return held_; }
+  /// The config if it is `Module::Config`, else null.
+  template <class Module>
+  typename Module::Config* get_if() {
+    return held_.get_if<typename Module::Config>();
+  }
+  template <class Module>
+  const typename Module::Config* get_if() const {
+    return held_.get_if<typename Module::Config>();
+  }
+  /// For generic code, which knows the role of the slot. Throws ConfigError if the config is of
+  /// another one.
+  void put_as(const RoleInfo& role, AnyConfig config);
+
+ protected:
+  ChildSlot() = default;
+  explicit ChildSlot(AnyConfig held) : held_(std::move(held)) {}
+
+ private:
+  AnyConfig held_;
+};
+
+/// A slot for the config of any module that implements `Role`, with the role's options. Copies are
+/// deep. A role declares `Dims` (what a parent tells when it builds) and may declare `Options` (a
+/// struct with AXLE_CONFIG).
+template <class Role>
+class Child : public ChildSlot {
+ public:
+  using Options = typename detail::OptionsOf<Role>::type;
+
+  /// Empty: counts as an unset REQUIRED field.
+  Child() = default;
+  template <Configures C>
+  Child(C config) : Child(std::move(config), Options{}) {}
+  template <Configures C>
+  Child(C config, Options slot_options)
+      : ChildSlot(make(std::move(config))), options(std::move(slot_options)) {}
+
+  /// Throws ConfigError for an empty slot and numbers out of range, and what the module's
+  /// constructor throws.
+  std::unique_ptr<Role> build(const typename Role::Dims& dims, const Scope& scope) const {
+    if (!*this) detail::fail_empty_child(scope, role_info<Role>());
+    detail::check_own_values(any(), scope.path);
+    Scope inner = scope;
+    inner.options = &options;
+    return std::unique_ptr<Role>(static_cast<Role*>(any().type().build(any().get(), &dims, inner)));
+  }
+  /// Replaces the config, keeps the options. Throws ConfigError if it is of another role.
+  void put(AnyConfig config) { put_as(role_info<Role>(), std::move(config)); }
+
+  Options options = {};
+
+ private:
+  template <class C>
+  static AnyConfig make(C config) {
+    if constexpr (detail::fits<typename C::Owner, Role>()) return AnyConfig::of(std::move(config));
+    return {};
+  }
+};
+
+}  // namespace axle

@@ -1,0 +1,32 @@
+// The tokenizer that needs no model: every byte is a token.
+#pragma once
+
+#include "config/fields/ranged.h"
+#include "data/tokenizers/tokenizer.h"
+
+namespace axle {
+
+/// Ids 0 .. 255 are the bytes; 256 stands between documents, so it both begins and ends one.
+class ByteTokenizer final : public Tokenizer {
+ public:
+  static constexpr int32_t kBoundary = 256;
+  struct Config {
+    /// At least 257; more only rounds up the model's vocabulary, the ids above 256 never occur.
+    AtLeast<int64_t, 257> vocab_size = 257;
+    AXLE_CONFIG(ByteTokenizer, vocab_size)
+  };
+  /// Throws ConfigError if vocab_size is too small.
+  ByteTokenizer(const Config& cfg, const Dims& dims, const Scope& scope);
+
+  int64_t vocab_size() const override { return vocab_size_; }
+  SpecialIds special_ids() const override { return {.bos = kBoundary, .eos = kBoundary}; }
+  std::vector<int32_t> encode(std::string_view text) const override;
+  int64_t encode_bytes() const override { return sizeof(int32_t); }
+  std::string_view piece(int32_t id) const override;
+  uint64_t fingerprint() const override;
+
+ private:
+  int64_t vocab_size_;
+};
+
+}  // namespace axle

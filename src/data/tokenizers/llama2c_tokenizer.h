@@ -1,0 +1,44 @@
+// The vocabulary file of llama2.c: pieces with scores, merged pairwise.
+//
+// Layout, little-endian: i32 longest piece; then for each id f32 score, i32 length, the piece. Ids
+// 0, 1, 2 are the unknown token, the beginning and the end of a text; 3 + b is the byte b; the rest
+// is text with plain spaces.
+#pragma once
+
+#include <unordered_map>
+
+#include "config/fields/required.h"
+#include "data/tokenizers/tokenizer.h"
+
+namespace axle {
+
+/// Byte-pair encoding: a space before the text, then characters (bytes for those that are no
+/// piece), then the adjacent pair whose union has the best score is merged, the leftmost of equals,
+/// until no union is a piece.
+class Llama2cTokenizer final : public Tokenizer {
+ public:
+  struct Config {
+    /// The vocabulary file.
+    Required<std::string> path = REQUIRED;
+    AXLE_CONFIG(Llama2cTokenizer, path)
+  };
+  /// Throws DataError naming file and offset if it is missing, cut off or no such vocabulary.
+  Llama2cTokenizer(const Config& cfg, const Dims& dims, const Scope& scope);
+
+  int64_t vocab_size() const override { return static_cast<int64_t>(pieces_.size()); }
+  SpecialIds special_ids() const override;
+  std::vector<int32_t> encode(std::string_view text) const override;
+  int64_t encode_bytes() const override { return 60; }  // symbols and merges; measured
+  std::string_view piece(int32_t id) const override;
+  LeadingSpace leading_space(int32_t id) const override;
+  uint64_t fingerprint() const override { return fingerprint_; }
+
+ private:
+  std::string path_;  // for messages
+  std::vector<std::string> pieces_;
+  std::vector<float> scores_;
+  std::unordered_map<std::string_view, int32_t> ids_;  // views into pieces_, text pieces alone
+  uint64_t fingerprint_ = 0;
+};
+
+}  // namespace axle

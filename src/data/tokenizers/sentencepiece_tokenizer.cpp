@@ -1,0 +1,109 @@
+#include "data/tokenizers/sentencepiece_tokenizer.h"
+
+#include <fmt/format.h>
+#include <sentencepiece_processor.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/host_memory_check.h"
+#include "config/register.h"
+#include "data/data_file.h"
+#include "data/tokenizers/sentencepiece_model.h"
+
+namespace axle {
+namespace {
+
+using sentencepiece::SentencePieceProcessor;
+constexpr std::string_view kMetaSpace = "\xe2\x96\x81";  // U+2581: how a model writes a space
+
+std::string piece_text(const SentencePieceProcessor& processor, int id) {
+  const std::string& piece = processor.IdToPiece(id);
+  if (processor.IsControl(id)) return {};
+  if (processor.IsUnknown(id)) return processor.DecodeIds({id});  // the model says how it is shown
+  if (processor.IsByte(id))
+    return std::string(1, static_cast<char>(std::stoi(piece.substr(3, 2), nullptr, 16)));  // <0xHH>
+  std::string out = piece;
+  for (size_t at = out.find(kMetaSpace); at != out.npos; at = out.find(kMetaSpace, at + 1)) {
+    out.replace(at, kMetaSpace.size(), " ");
+  }
+  return out;
+}
+
+// The library does not tell its model's whitespace policy, so two pieces that begin with a space
+// are decoded.
+LeadingSpace find_leading_space(const SentencePieceProcessor& processor) {
+  int shortest = -1;
+  for (int id = 0; id < processor.GetPieceSize(); ++id) {
+    const std::string& piece = processor.IdToPiece(id);
+    if (!piece.starts_with(kMetaSpace) || processor.IsUnused(id)) continue;
+    if (shortest < 0 || piece.size() < processor.IdToPiece(shortest).size()) shortest = id;
+  }
+  if (shortest < 0) return LeadingSpace::kKeep;
+  const size_t full = 2 * piece_text(processor, shortest).size();
+  const size_t decoded = processor.DecodeIds({shortest, shortest}).size();
+  return decoded == full       ? LeadingSpace::kKeep
+         : decoded == full - 1 ? LeadingSpace::kDropOne
+                               : LeadingSpace::kDropAll;
+}
+
+// The library has two ways to refuse a model.
+bool loads(SentencePieceProcessor& processor, const std::string& model) {
+  try {
+    return processor.LoadFromSerializedProto(model).ok() && processor.GetPieceSize() > 0;
+  } catch (const std::exception&) {  // of its trie
+    return false;
+  }
+}
+
+std::optional<int32_t> optional_id(int id) {
+  return id >= 0 ? std::optional<int32_t>(id) : std::nullopt;
+}
+
+}  // namespace
+
+SentencePieceTokenizer::SentencePieceTokenizer(const Config& cfg, const Dims&, const Scope& scope)
+    : path_(cfg.path.get()), processor_(std::make_unique<SentencePieceProcessor>()) {
+  const std::string model = read_data_file(path_, fmt::format("{}.path", scope.path));
+  constexpr int64_t kMemoryPerByte = 48;  // of pieces of one byte, in the library and here
+  check_host_room(path_, "its pieces", kMemoryPerByte * static_cast<int64_t>(model.size()));
+  check_sentencepiece_model(model, path_);
+  if (!loads(*processor_, model)) {
+    throw DataError(fmt::format("{}: expected a SentencePiece model, got another file", path_));
+  }
+  for (int id = 0; id < processor_->GetPieceSize(); ++id)
+    pieces_.push_back(piece_text(*processor_, id));
+  leading_space_ = find_leading_space(*processor_);
+  fingerprint_ = xxh3_64(model);
+}
+
+SentencePieceTokenizer::~SentencePieceTokenizer() = default;
+
+SpecialIds SentencePieceTokenizer::special_ids() const {
+  return {.bos = optional_id(processor_->bos_id()),
+          .eos = optional_id(processor_->eos_id()),
+          .pad = optional_id(processor_->pad_id())};
+}
+
+std::vector<int32_t> SentencePieceTokenizer::encode(std::string_view text) const {
+  check_text_size(path_, text);
+  std::vector<int> ids;
+  const auto status = processor_->Encode({text.data(), text.size()}, &ids);
+  if (!status.ok())
+    throw DataError(fmt::format("{}: cannot encode the text: {}", path_, status.error_message()));
+  return ids;
+}
+
+std::string_view SentencePieceTokenizer::piece(int32_t id) const {
+  return id >= 0 && id < vocab_size() ? std::string_view(pieces_[static_cast<size_t>(id)])
+                                      : std::string_view();
+}
+
+LeadingSpace SentencePieceTokenizer::leading_space(int32_t id) const {
+  const bool own_space =
+      id >= 0 && id < vocab_size() && processor_->IdToPiece(id).starts_with(kMetaSpace);
+  return own_space ? leading_space_ : LeadingSpace::kKeep;
+}
+
+AXLE_REGISTER(SentencePieceTokenizer)
+
+}  // namespace axle

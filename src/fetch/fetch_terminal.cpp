@@ -1,0 +1,68 @@
+// How a download talks with a person: questions and progress on the terminal, never on stdout.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+#include <memory>
+
+#include "base/text/text.h"
+#include "fetch/fetch_plugin.h"
+
+namespace axle {
+namespace {
+
+// Says nothing where standard error takes nothing, as base/report.h does.
+void print(const std::string& text) { std::fputs(text.c_str(), stderr); }
+
+bool ask(const std::string& question) {
+  print(question);
+  std::string answer;
+  std::getline(std::cin, answer);
+  return trim(answer) == "y" || trim(answer) == "Y" || trim(answer) == "yes";
+}
+
+/// Overwrites one line, a hundred times at most for each name. Ends it when it goes, so that an
+/// error's line is its own.
+class ProgressLine {
+ public:
+  ~ProgressLine() { end(); }
+  void show(const std::string& name, int64_t bytes, int64_t total) {
+    const int64_t percent = total > 0 ? std::min<int64_t>(100, 100 * bytes / total) : 0;
+    if (name == name_ && percent == percent_) return;
+    if (name != name_) end();
+    print(fmt::format("\r{}: {}%", name, percent));
+    name_ = name;
+    percent_ = percent;
+  }
+  /// Before something else is printed.
+  void end() {
+    if (!name_.empty()) print("\n");
+    name_.clear();
+  }
+
+ private:
+  std::string name_;
+  int64_t percent_ = 0;
+};
+
+}  // namespace
+
+FetchOptions terminal_fetch_options(bool yes) {
+  const bool is_shown = ::isatty(STDERR_FILENO) != 0;
+  const auto progress = std::make_shared<ProgressLine>();
+  FetchOptions out{.yes = yes};
+  out.say = [progress](const std::string& line) {
+    progress->end();
+    print(line + "\n");
+  };
+  if (is_shown && ::isatty(STDIN_FILENO) != 0) out.ask = ask;
+  if (is_shown) {
+    out.progress = [progress](const std::string& name, int64_t bytes, int64_t total) {
+      progress->show(name, bytes, total);
+    };
+  }
+  return out;
+}
+
+}  // namespace axle

@@ -1,0 +1,342 @@
+#include "hlo/collectives.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+#include <set>
+#include <tuple>
+
+#include "base/checked.h"
+#include "hlo/op_name.h"
+#include "hlo/uses.h"
+#include "hlo/values.h"
+
+namespace axle {
+namespace {
+
+// How a computation is reached; runs that agree in it are counted together.
+struct Context {
+  std::string op_name = {};  // of the nearest caller that has one
+  bool backward = false, at_least = false, in_loop = false, is_async = false;
+  auto operator<=>(const Context&) const = default;
+};
+using Runs = std::map<Context, int64_t>;
+
+class Reader {
+ public:
+  Reader(const HloModule& module, const Mesh& mesh, const std::vector<int64_t>& fast_groups)
+      : module_(module),
+        mesh_(mesh),
+        fast_groups_(fast_groups),
+        values_(module),
+        uses_(module, values_),
+        communicates_(module.computations.size()),
+        enclosing_(module.computations.size()),
+        runs_(module.computations.size()),
+        found_(module.computations.size()) {
+    for (size_t c = 0; c < module.computations.size(); ++c) {
+      communicates_[c] =
+          std::ranges::any_of(module.computations[c].instructions, [&](const HloInstruction& i) {
+            return !collective_kind(i.opcode).empty() ||
+                   std::ranges::any_of(i.called,
+                                       [&](size_t callee) { return communicates_[callee]; });
+          });
+    }
+    runs_[module.entry].emplace(Context{}, 1);
+  }
+
+  std::vector<Collective> read() {
+    // Callers stand behind callees: from the end on, all runs of a computation are known.
+    for (size_t c = module_.computations.size(); c-- > 0;) {
+      if (!communicates_[c] || runs_[c].empty()) continue;
+      for (size_t i = 0; i < module_.computations[c].instructions.size(); ++i) {
+        const HloInstruction& instruction = module_.computations[c].instructions[i];
+        if (!collective_kind(instruction.opcode).empty())
+          append(c, i);
+        else if (runs_called(instruction))
+          enter(c, i);
+      }
+    }
+    std::vector<Collective> out;
+    for (auto& some : found_) std::ranges::move(some, std::back_inserter(out));
+    drop_lone_permutes(out);
+    return out;
+  }
+
+ private:
+  static Context inside(const Context& around, const HloInstruction& instruction) {
+    Context out = around;
+    if (!instruction.op_name.empty()) out.op_name = instruction.op_name;
+    out.backward |= std::ranges::any_of(places_of(instruction.op_name), &OpPlace::backward);
+    return out;
+  }
+
+  void enter(size_t c, size_t i) {
+    const HloInstruction& instruction = module_.computations[c].instructions[i];
+    int64_t times = 1;
+    bool at_least = false;
+    if (instruction.opcode == "while") {
+      const auto trips = values_.trip_count(c, i);
+      times = trips.value_or(1);
+      at_least = !trips;
+    }
+    for (const size_t callee : instruction.called) {
+      if (!communicates_[callee]) continue;
+      const bool is_fusion = module_.computations[callee].is_fusion;
+      enclosing_[callee] = !is_fusion                          ? callee
+                           : module_.computations[c].is_fusion ? enclosing_[c]
+                                                               : c;
+      for (const auto& [around, runs] : runs_[c]) {
+        Context context = inside(around, instruction);
+        context.at_least |= at_least;
+        context.in_loop |= instruction.opcode == "while";
+        context.is_async |= instruction.opcode == "async-start";
+        int64_t& total = runs_[callee][context];
+        total = saturating_sum(total, saturating_product(runs, times));
+      }
+    }
+  }
+
+  // Where a compiler does the work of one kind by another, the kind that it stands for.
+  std::string in_place_of(const Collective& one, size_t c, size_t i) {
+    const HloComputation& computation = module_.computations[c];
+    const HloInstruction& instruction = computation.instructions[i];
+    if (one.kind == "collective-permute")
+      return values_.passed_on(c, instruction.operands.at(0)) ? "all-gather" : "";
+    if (one.kind != "all-reduce") return {};
+    // Each device sets its part into zeros, and all are summed; or each keeps a part of the sum. Of
+    // merged ones, what most of the elements are.
+    int64_t all = 0, gathered = 0;
+    for (const size_t operand : instruction.operands) {
+      const int64_t elements = computation.instructions[operand].shape.num_elements();
+      const bool has_part =
+          values_.argument(c, operand) && values_.part_elements(c, operand) < elements;
+      all = saturating_sum(all, elements);
+      if (has_part || values_.set_into_zeros(c, operand) > 0)
+        gathered = saturating_sum(gathered, elements);
+    }
+    if (gathered > all / 2) return "all-gather";
+    return uses_.sliced_elements(c, i) > all / 2 ? "reduce-scatter" : "";
+  }
+
+  // How many devices pass values on to each other, beginning with the first.
+  static int64_t ring_size(const SourceTargets& pairs) {
+    const int64_t first = pairs[0].first;
+    int64_t out = 1;
+    for (int64_t at = pairs[0].second; at != first; ++out) {
+      const auto next = std::ranges::find(pairs, at, &std::pair<int64_t, int64_t>::first);
+      if (next == pairs.end() || out > static_cast<int64_t>(pairs.size())) break;
+      at = next->second;
+    }
+    return out;
+  }
+
+  // One that passes an argument on only once or twice moves it; a gather takes all parts around.
+  static void drop_lone_permutes(std::vector<Collective>& all) {
+    std::map<std::pair<bool, int64_t>, double> times;
+    const auto is_hop = [](const Collective& c) {
+      return c.kind == "collective-permute" && !c.in_place_of.empty();
+    };
+    for (const Collective& c : all) {
+      if (is_hop(c)) times[{c.backward, c.arguments[0]}] += c.argument_share[0];
+    }
+    for (Collective& c : all) {
+      if (is_hop(c) && times[{c.backward, c.arguments[0]}] < 0.5) {
+        c.in_place_of.clear();
+        c.argument_share = {0};
+      }
+    }
+  }
+
+  // Which share of an argument goes in by this operand, over all runs.
+  double share_of(size_t c, const HloInstruction& instruction, size_t n, int64_t runs) const {
+    if (!instruction.source_targets.empty()) {
+      const auto passed = values_.passed_on(c, instruction.operands[n]);
+      const double others = static_cast<double>(ring_size(instruction.source_targets) - 1);
+      if (!passed || passed->elements <= 0 || others < 1) return 0;
+      return static_cast<double>(module_.computations[c]
+                                     .instructions[instruction.operands[n]]
+                                     .shape.num_elements()) *
+             static_cast<double>(runs) / static_cast<double>(passed->elements) / others;
+    }
+    const auto whole = values_.argument_elements(c, instruction.operands[n]);
+    if (!whole || *whole <= 0) return 0;
+    return static_cast<double>(values_.part_elements(c, instruction.operands[n])) *
+           static_cast<double>(runs) / static_cast<double>(*whole);
+  }
+
+  // Of several operands, what each of them is: the instruction's own name is that of one, or that
+  // of the loop around it.
+  std::vector<OpPlace> all_places(size_t c, const HloInstruction& instruction,
+                                  const std::string& op_name) const {
+    const std::vector<OpPlace> own = places_of(op_name);
+    std::vector<OpPlace> out;
+    std::ranges::copy_if(own, std::back_inserter(out),
+                         [](const OpPlace& place) { return !is_passage(place); });
+    if (instruction.operands.size() < 2 && !out.empty()) return out;
+    for (const size_t operand : instruction.operands) {
+      if (values_.argument(c, operand)) continue;
+      for (OpPlace& place : places_of(values_.op_name(c, operand))) {
+        if (!place.layer.empty() && std::ranges::find(out, place) == out.end())
+          out.push_back(std::move(place));
+      }
+    }
+    return out.empty() ? own : out;
+  }
+
+  // TPUs fuse an all-reduce with the slice that each device keeps: that is a reduce-scatter.
+  bool keeps_a_slice(const HloComputation& computation, size_t i) const {
+    return computation.is_fusion &&
+           std::ranges::any_of(computation.instructions, [&](const HloInstruction& user) {
+             return user.opcode == "dynamic-slice" && !user.operands.empty() &&
+                    user.operands[0] == i;
+           });
+  }
+
+  ReplicaGroups groups_of(const HloInstruction& instruction, std::string_view kind) const {
+    // Without global ids, groups with a channel hold replicas, of which we have one, and mean all
+    // partitions of each.
+    const bool replicas =
+        instruction.channel_id > 0 && !instruction.use_global_device_ids &&
+        (kind == "all-gather" || kind == "all-reduce" || kind == "reduce-scatter");
+    if (!instruction.groups.empty() && !replicas) return instruction.groups;
+    std::vector<int64_t> all(static_cast<size_t>(mesh_.num_devices()));
+    std::iota(all.begin(), all.end(), 0);
+    return {all};
+  }
+
+  // The shape of an asynchronous start holds the operands, the results and more; only that of an
+  // all-reduce is that of its result.
+  static const HloShape& result_of(const HloInstruction& instruction) {
+    const HloShape& shape = instruction.shape;
+    const bool start = instruction.opcode.ends_with("-start") &&
+                       instruction.opcode != "all-reduce-start" && shape.elements.size() > 1;
+    return start ? shape.elements[1] : shape;
+  }
+
+  int64_t bytes_of(const HloComputation& computation, const HloInstruction& instruction) const {
+    int64_t operands = 0;
+    for (const size_t operand : instruction.operands)
+      operands = saturating_sum(operands, computation.instructions[operand].shape.num_bytes());
+    return std::max(operands, result_of(instruction).num_bytes());
+  }
+
+  // TPUs spread an asynchronous collective over several fusions, each of which names it; only the
+  // first of them may have an argument as its operand. Whether the instruction is one that another
+  // fusion has named already.
+  bool is_counted(size_t c, const HloInstruction& instruction,
+                  const std::vector<int64_t>& arguments) {
+    if (!module_.computations[c].is_fusion || instruction.channel_id <= 0) return false;
+    const auto [named, is_new] =
+        named_.try_emplace({enclosing_[c], instruction.channel_id}, c, found_[c].size());
+    const auto [owner, begin] = named->second;
+    if (owner == c) return false;
+    for (size_t i = begin; i < begin + runs_[owner].size(); ++i) {
+      std::vector<int64_t>& known = found_[owner][i].arguments;
+      if (std::ranges::count(known, -1) > 0) known = arguments;
+      found_[owner][i].waits = false;
+    }
+    return true;
+  }
+
+  void append(size_t c, size_t i) {
+    const HloComputation& computation = module_.computations[c];
+    const HloInstruction& instruction = computation.instructions[i];
+    Collective one;
+    one.kind = collective_kind(instruction.opcode);
+    one.axes = instruction.source_targets.empty() ? axes_of(groups_of(instruction, one.kind), mesh_)
+                                                  : axes_of(instruction.source_targets, mesh_);
+    if (one.axes.empty()) return;  // nothing moves
+    if (one.kind == "all-reduce" && keeps_a_slice(computation, i)) one.kind = "reduce-scatter";
+    one.bytes = bytes_of(computation, instruction);
+    for (const size_t operand : instruction.operands)
+      one.arguments.push_back(values_.argument(c, operand).value_or(-1));
+    if (is_counted(c, instruction, one.arguments)) return;
+    one.in_place_of = in_place_of(one, c, i);
+    if (one.kind == "collective-permute" && !one.in_place_of.empty())
+      one.arguments = {values_.passed_on(c, instruction.operands[0])->argument};
+    one.wire = instruction.source_targets.empty()
+                   ? wire_bytes(one.kind, one.bytes, groups_of(instruction, one.kind), fast_groups_)
+                   : wire_bytes(one.bytes, instruction.source_targets, fast_groups_);
+    const HloShape& result = result_of(instruction);
+    if (result.elements.empty()) one.elements = {result.num_elements()};
+    for (const HloShape& element : result.elements) one.elements.push_back(element.num_elements());
+    for (const auto& [around, runs] : runs_[c]) {
+      const Context context = inside(around, instruction);
+      const std::vector<OpPlace> places = all_places(c, instruction, context.op_name);
+      one.op_name = context.op_name;
+      one.layer = layer_text(places);
+      one.op = op_text(places);
+      one.backward = context.backward;
+      one.at_least = context.at_least;
+      one.count = runs;
+      one.in_loop = context.in_loop;
+      one.waits = !context.is_async && !instruction.opcode.ends_with("-start");
+      one.argument_share.clear();
+      for (size_t n = 0; n < instruction.operands.size(); ++n)
+        one.argument_share.push_back(share_of(c, instruction, n, runs));
+      found_[c].push_back(one);
+    }
+  }
+
+  const HloModule& module_;
+  const Mesh& mesh_;
+  const std::vector<int64_t>& fast_groups_;
+  HloValues values_;
+  HloUses uses_;
+  std::vector<bool> communicates_;  // itself or in what it calls
+  std::vector<size_t> enclosing_;   // of a fusion's: the computation that runs it
+  std::vector<Runs> runs_;
+  std::vector<std::vector<Collective>> found_;
+  // By enclosing computation and channel: the fusion that named it first, its place in found_.
+  std::map<std::pair<size_t, int64_t>, std::pair<size_t, size_t>> named_;
+};
+
+}  // namespace
+
+std::string_view collective_kind(std::string_view opcode) {
+  constexpr std::string_view kStart = "-start";
+  if (opcode.ends_with(kStart)) opcode.remove_suffix(kStart.size());
+  static constexpr std::array kKinds = std::to_array<std::string_view>(
+      {"all-gather", "all-reduce", "all-to-all", "collective-broadcast", "collective-permute",
+       "ragged-all-to-all", "reduce-scatter"});
+  const auto found = std::ranges::find(kKinds, opcode);
+  return found == kKinds.end() ? std::string_view{} : *found;
+}
+
+std::vector<Collective> collectives(const HloModule& module, const Mesh& mesh,
+                                    const std::vector<int64_t>& fast_groups) {
+  return Reader(module, mesh, fast_groups).read();
+}
+
+std::vector<CollectiveRow> rows_of(const std::vector<Collective>& all) {
+  const auto key = [](const CollectiveRow& r) {
+    return std::tie(r.kind, r.axes, r.layer, r.op, r.backward, r.at_least, r.in_loop, r.waits,
+                    r.in_place_of, r.arguments);
+  };
+  std::vector<CollectiveRow> out;
+  for (const Collective& c : all) {
+    const std::set<int64_t> arguments(c.arguments.begin(), c.arguments.end());
+    CollectiveRow next{.kind = c.kind,
+                       .axes = c.axes,
+                       .layer = c.layer,
+                       .op = c.op,
+                       .backward = c.backward,
+                       .at_least = c.at_least,
+                       .in_loop = c.in_loop,
+                       .waits = c.waits,
+                       .in_place_of = c.in_place_of,
+                       .arguments = {arguments.begin(), arguments.end()}};
+    auto row = std::ranges::find(out, key(next), key);
+    if (row == out.end()) row = out.insert(row, std::move(next));
+    row->count = saturating_sum(row->count, c.count);
+    row->bytes = saturating_sum(row->bytes, saturating_product(c.count, c.bytes));
+    row->wire.fast += static_cast<double>(c.count) * c.wire.fast;
+    row->wire.slow += static_cast<double>(c.count) * c.wire.slow;
+  }
+  std::ranges::stable_sort(out, std::greater{}, &CollectiveRow::bytes);
+  return out;
+}
+
+}  // namespace axle

@@ -1,0 +1,241 @@
+#include "hlo/memory.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "hlo/op_name.h"
+#include "hlo/values.h"
+
+namespace axle {
+namespace {
+
+// Buffers of a value: one, or those of a tuple's elements. A buffer is a number; kNone is one that
+// does not count.
+constexpr size_t kNone = static_cast<size_t>(-1);
+struct Held {
+  size_t buffer = kNone;
+  std::vector<Held> elements = {};
+};
+
+struct Buffer {
+  size_t computation, instruction;
+  const HloShape* shape;
+  int64_t bytes;
+  size_t first, last;  // places in the computation's order
+  bool is_counted = true;
+};
+
+// Results that are their first operand under another shape, or part of what it holds.
+bool is_view(std::string_view opcode) {
+  static constexpr std::array kOpcodes =
+      std::to_array<std::string_view>({"bitcast", "optimization-barrier", "all-reduce-done",
+                                       "async-update", "domain", "add-dependency", "while"});
+  return std::ranges::find(kOpcodes, opcode) != kOpcodes.end();
+}
+
+// What takes a value without reading it: not all elements of a tuple live as long as one.
+bool is_name_alone(std::string_view opcode) {
+  return opcode == "get-tuple-element" || opcode == "tuple" || opcode == "bitcast";
+}
+
+bool is_done_of_pair(std::string_view opcode) {
+  return opcode == "all-gather-done" || opcode == "collective-permute-done" ||
+         opcode == "async-done" || opcode == "copy-done";
+}
+
+template <class Function>
+void for_each_buffer(const Held& held, const Function& function) {
+  if (held.buffer != kNone) function(held.buffer);
+  for (const Held& element : held.elements) for_each_buffer(element, function);
+}
+
+// One computation: which buffers it makes and how long they live.
+class Lifetimes {
+ public:
+  Lifetimes(const HloModule& module, size_t computation)
+      : module_(module), index_(computation), computation_(module.computations[computation]) {
+    held_.resize(computation_.instructions.size());
+    for (size_t place = 0; place < computation_.sequence.size(); ++place) {
+      const size_t i = computation_.sequence[place];
+      if (!is_name_alone(computation_.instructions[i].opcode)) {
+        for (const size_t operand : computation_.instructions[i].operands)
+          for_each_buffer(held_[operand], [&](size_t b) { buffers_[b].last = place; });
+      }
+      held_[i] = hold(i, place);
+    }
+    // What leaves the computation lies in memory of its caller: the carried values of a loop, the
+    // program's results.
+    for_each_buffer(held_[computation_.root], [&](size_t b) { buffers_[b].is_counted = false; });
+  }
+  const std::vector<Buffer>& buffers() const { return buffers_; }
+
+ private:
+  Held make(size_t i, const HloShape& shape, size_t place) {
+    Held out;
+    if (!shape.elements.empty()) {
+      for (const HloShape& element : shape.elements)
+        out.elements.push_back(make(i, element, place));
+      return out;
+    }
+    const int64_t bytes = shape.num_bytes();
+    if (bytes == 0 || shape.memory_space != 0) return out;
+    out.buffer = buffers_.size();
+    buffers_.push_back({index_, i, &shape, bytes, place, place});
+    return out;
+  }
+
+  Held operand(const HloInstruction& instruction, size_t n) const {
+    return n < instruction.operands.size() ? held_[instruction.operands[n]] : Held{};
+  }
+
+  static Held element(const Held& held, size_t n) {
+    return n < held.elements.size() ? held.elements[n] : Held{};
+  }
+
+  // The operand whose memory the result of an update takes over; none for other instructions.
+  std::optional<size_t> updated_operand(const HloInstruction& instruction) const {
+    if (instruction.opcode == "dynamic-update-slice") return 0;
+    if (instruction.opcode != "fusion" || instruction.called.empty()) return std::nullopt;
+    const auto& inner = module_.computations[instruction.called[0]];
+    const HloInstruction* at = &inner.instructions[inner.root];
+    const auto first = [&] { return &inner.instructions[at->operands[0]]; };
+    while ((at->opcode == "bitcast" || at->opcode == "copy") && !at->operands.empty()) at = first();
+    if (at->opcode != "dynamic-update-slice" || at->operands.empty()) return std::nullopt;
+    at = first();
+    while (at->opcode == "bitcast" && !at->operands.empty()) at = first();
+    if (at->opcode != "parameter") return std::nullopt;
+    return static_cast<size_t>(at->parameter_number);
+  }
+
+  Held hold(size_t i, size_t place) {
+    const HloInstruction& instruction = computation_.instructions[i];
+    const std::string& opcode = instruction.opcode;
+    if (opcode == "parameter" || opcode == "constant" || opcode == "iota") return {};
+    if (opcode == "tuple") {
+      Held out;
+      for (size_t n = 0; n < instruction.operands.size(); ++n)
+        out.elements.push_back(operand(instruction, n));
+      return out;
+    }
+    if (opcode == "get-tuple-element")
+      return element(operand(instruction, 0), static_cast<size_t>(instruction.tuple_index));
+    if (is_view(opcode)) return operand(instruction, 0);
+    // The start of a pair holds its operands and then its results.
+    if (opcode == "copy-done") return element(operand(instruction, 0), 0);
+    if (is_done_of_pair(opcode)) return element(operand(instruction, 0), 1);
+    if (opcode.ends_with("-start") && opcode != "all-reduce-start" &&
+        instruction.shape.elements.size() > 1) {
+      Held out;
+      const size_t result = opcode == "copy-start" ? 0 : 1;
+      for (size_t n = 0; n < instruction.shape.elements.size(); ++n)
+        out.elements.push_back(n == result ? make(i, instruction.shape.elements[n], place)
+                               : n < 2     ? operand(instruction, 0)
+                                           : Held{});
+      return out;
+    }
+    if (const auto updated = updated_operand(instruction)) {
+      const Held out = operand(instruction, *updated);
+      if (out.buffer != kNone) return out;
+    }
+    return make(i, instruction.shape, place);
+  }
+
+  const HloModule& module_;
+  size_t index_;
+  const HloComputation& computation_;
+  std::vector<Held> held_;
+  std::vector<Buffer> buffers_;
+};
+
+// What is alive at the moment of the most.
+struct Peak {
+  int64_t bytes = 0;
+  std::vector<Buffer> alive = {};
+};
+
+bool runs_in_sequence(const HloModule& module, const HloInstruction& instruction) {
+  return runs_called(instruction) && instruction.opcode != "fusion" &&
+         !instruction.called.empty() && !module.computations[instruction.called[0]].is_fusion &&
+         (instruction.opcode == "while" || instruction.opcode == "call" ||
+          instruction.opcode == "conditional" || instruction.opcode == "async-start");
+}
+
+Peak peak_of(const HloModule& module, size_t computation, const std::vector<Peak>& called) {
+  const HloComputation& c = module.computations[computation];
+  const Lifetimes lifetimes(module, computation);
+  std::vector<int64_t> change(c.sequence.size() + 1);
+  for (const Buffer& buffer : lifetimes.buffers()) {
+    if (!buffer.is_counted) continue;
+    change[buffer.first] += buffer.bytes;
+    change[buffer.last + 1] -= buffer.bytes;
+  }
+  const auto inner_of = [&](size_t place) {
+    const HloInstruction& instruction = c.instructions[c.sequence[place]];
+    const Peak* most = nullptr;
+    if (!runs_in_sequence(module, instruction)) return most;
+    for (const size_t callee : instruction.called) {
+      if (!most || called[callee].bytes > most->bytes) most = &called[callee];
+    }
+    return most;
+  };
+  size_t place_of_most = 0;
+  Peak out;
+  int64_t alive = 0;
+  for (size_t place = 0; place < c.sequence.size(); ++place) {
+    alive += change[place];
+    const Peak* inner = inner_of(place);
+    const int64_t total = alive + (inner ? inner->bytes : 0);
+    if (total <= out.bytes) continue;
+    out.bytes = total;
+    place_of_most = place;
+  }
+  if (out.bytes == 0) return out;
+  for (const Buffer& buffer : lifetimes.buffers()) {
+    if (buffer.is_counted && buffer.first <= place_of_most && place_of_most <= buffer.last)
+      out.alive.push_back(buffer);
+  }
+  if (const Peak* inner = inner_of(place_of_most))
+    out.alive.insert(out.alive.end(), inner->alive.begin(), inner->alive.end());
+  return out;
+}
+
+}  // namespace
+
+PeakMemory peak_memory(const HloModule& module) {
+  std::vector<Peak> peaks(module.computations.size());
+  for (size_t c = 0; c < module.computations.size(); ++c) {
+    if (!module.computations[c].is_fusion) peaks[c] = peak_of(module, c, peaks);
+  }
+  const Peak& whole = peaks[module.entry];
+  const HloValues values(module);
+  using Key = std::tuple<std::string, std::string, bool, std::string>;
+  std::map<Key, Temporary> by_origin;
+  for (const Buffer& buffer : whole.alive) {
+    const HloInstruction& instruction =
+        module.computations[buffer.computation].instructions[buffer.instruction];
+    const std::vector<OpPlace> places =
+        places_of(values.op_name(buffer.computation, buffer.instruction));
+    Temporary one{.layer = layer_text(places),
+                  .op = op_text(places),
+                  .backward = std::ranges::any_of(places, &OpPlace::backward),
+                  .shape = to_text(*buffer.shape)};
+    if (one.op.empty()) one.op = instruction.opcode;
+    Temporary& sum =
+        by_origin.try_emplace({one.layer, one.op, one.backward, one.shape}, one).first->second;
+    ++sum.count;
+    sum.bytes += buffer.bytes;
+  }
+  PeakMemory out{.bytes = whole.bytes};
+  for (auto& [key, one] : by_origin) out.temporaries.push_back(std::move(one));
+  std::ranges::stable_sort(out.temporaries, std::greater{}, &Temporary::bytes);
+  return out;
+}
+
+}  // namespace axle

@@ -1,0 +1,135 @@
+#include "hlo/memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "hlo/proto_test.h"
+
+namespace axle {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+PeakMemory peak_of(const HloWriter& w) { return peak_memory(read_hlo_module(w.bytes())); }
+
+const ProtoWriter kArray = array_shape({256});  // 1 KiB of f32
+constexpr int64_t kKiB = 1024;
+
+TEST(PeakMemory, CountsWhatIsAliveAtOnce) {
+  HloWriter w;
+  const int64_t x = w.parameter(kArray);
+  const int64_t a = w.add("sine", kArray, {x}, op_name("model/up/sin"));
+  const int64_t b = w.add("sine", kArray, {a}, op_name("backward/model/down/sin"));
+  const int64_t c = w.add("add", kArray, {a, b}, op_name("model/add"));
+  const int64_t d = w.add("sine", kArray, {c});
+  w.add("negate", kArray, {d});
+  w.end("main");
+  const PeakMemory peak = peak_of(w);
+  EXPECT_EQ(peak.bytes, 3 * kKiB);  // a, b and c: the sum does not take over either here
+  ASSERT_THAT(peak.temporaries, SizeIs(3));
+  EXPECT_EQ(peak.temporaries[0].count, 1);
+  EXPECT_EQ(peak.temporaries[0].shape, "f32[256]");
+  bool backward = false;
+  for (const Temporary& one : peak.temporaries)
+    backward |= one.backward && one.layer == "model/down";
+  EXPECT_TRUE(backward);
+}
+
+TEST(PeakMemory, LeavesOutArgumentsResultsAndViews) {
+  HloWriter w;
+  const int64_t x = w.parameter(kArray);
+  const int64_t view = w.add("bitcast", array_shape({16, 16}), {x});
+  w.add("sine", array_shape({16, 16}), {view});
+  w.end("main");
+  EXPECT_EQ(peak_of(w).bytes, 0);
+  EXPECT_THAT(peak_of(w).temporaries, IsEmpty());
+}
+
+// A stack that a loop fills is there once, beside what one iteration holds.
+TEST(PeakMemory, LoopsHoldTheirCarriedValuesOnce) {
+  HloWriter w;
+  const ProtoWriter stack = array_shape({8, 256}), index = array_shape({}, 4),
+                    state = tuple_shape({index, stack});
+  const int64_t p = w.parameter(state), i = w.element(p, 0, index), all = w.element(p, 1, stack);
+  const int64_t one = w.add("sine", kArray, {i}, op_name("model/layers/layer/sin"));
+  const int64_t two = w.add("sine", kArray, {one}, op_name("model/layers/layer/sin"));
+  const int64_t put = w.add("dynamic-update-slice", stack, {all, two, i, i});
+  w.add("tuple", state, {i, put});
+  const int64_t body = w.end("body");
+  w.parameter(state);
+  w.add("constant", array_shape({}, 1));
+  const int64_t condition = w.end("condition");
+  const int64_t start = w.parameter(index), zero = w.add("constant", array_shape({}));
+  const int64_t empty = w.add("broadcast", stack, {zero}, op_name("model/layers/scan"));
+  const int64_t init = w.add("tuple", state, {start, empty});
+  const int64_t loop = w.add("while", state, {init}, calls({body, condition}));
+  w.add("sine", stack, {w.element(loop, 1, stack)});
+  w.end("main");
+  const PeakMemory peak = peak_of(w);
+  EXPECT_EQ(peak.bytes, 8 * kKiB + 2 * kKiB);
+  ASSERT_THAT(peak.temporaries, SizeIs(2));
+  EXPECT_EQ(peak.temporaries[0].bytes, 8 * kKiB);
+  EXPECT_EQ(peak.temporaries[0].layer, "model/layers");
+  EXPECT_EQ(peak.temporaries[1].bytes, 2 * kKiB);
+  EXPECT_EQ(peak.temporaries[1].count, 2);
+}
+
+// XLA names a copy behind a barrier like the barrier, which holds values of many layers.
+TEST(PeakMemory, BehindABarrierEachValueHasItsOwnLayer) {
+  HloWriter w;
+  const ProtoWriter pair = tuple_shape({kArray, kArray});
+  const int64_t x = w.parameter(kArray);
+  const int64_t up = w.add("sine", kArray, {x}, op_name("model/up/sin"));
+  const int64_t down = w.add("sine", kArray, {x}, op_name("backward/model/down/sin"));
+  const int64_t barrier = w.add("optimization-barrier", pair, {w.add("tuple", pair, {up, down})},
+                                op_name("opt-barrier.3"));
+  const int64_t first =
+      w.add("copy", kArray, {w.element(barrier, 0, kArray)}, op_name("opt-barrier.3"));
+  const int64_t second =
+      w.add("copy", kArray, {w.element(barrier, 1, kArray)}, op_name("opt-barrier.3"));
+  w.add("sine", array_shape({1}), {first, second});
+  w.end("main");
+  std::vector<std::string> found;
+  for (const Temporary& one : peak_of(w).temporaries)
+    found.push_back(one.layer + (one.backward ? " backward " : " forward ") + one.op);
+  EXPECT_THAT(found,
+              ::testing::UnorderedElementsAre("model/up forward sin", "model/down backward sin"));
+}
+
+TEST(PeakMemory, AsynchronousOnesHoldTheirResults) {
+  HloWriter w;
+  const ProtoWriter gathered = array_shape({1024});
+  const int64_t x = w.parameter(kArray);
+  const int64_t start = w.add("all-gather-start", tuple_shape({kArray, gathered}), {x});
+  const int64_t done = w.add("all-gather-done", gathered, {start});
+  w.add("sine", array_shape({1}), {done});
+  w.end("main");
+  EXPECT_EQ(peak_of(w).bytes, 4 * kKiB);
+}
+
+// The workspace of a call is not kept with its result, which is taken out of the tuple later.
+TEST(PeakMemory, ElementsOfATupleLiveByThemselves) {
+  HloWriter w;
+  const ProtoWriter workspace = array_shape({4096}), both = tuple_shape({kArray, workspace});
+  const int64_t x = w.parameter(kArray);
+  const int64_t one = w.add("custom-call", both, {x}), two = w.add("custom-call", both, {x});
+  const int64_t first = w.element(one, 0, kArray), second = w.element(two, 0, kArray);
+  w.add("sine", array_shape({1}), {first, second});
+  w.end("main");
+  EXPECT_EQ(peak_of(w).bytes, 16 * kKiB + 2 * kKiB);
+}
+
+TEST(PeakMemory, OtherMemoriesDoNotCount) {
+  ProtoWriter layout, on_chip = array_shape({256});
+  on_chip.message(5, layout.varint(8, 1));
+  HloWriter w;
+  const int64_t x = w.parameter(kArray);
+  const int64_t near = w.add("copy", on_chip, {x});
+  w.add("sine", kArray, {near});
+  w.end("main");
+  EXPECT_EQ(peak_of(w).bytes, 0);
+}
+
+}  // namespace
+}  // namespace axle

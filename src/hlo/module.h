@@ -1,0 +1,89 @@
+// An XLA program after all optimisations, as a plugin gives it: what readers of its communication,
+// work and memory need, and no more.
+//
+// Source: openxla/xla, xla/service/hlo.proto and xla/xla_data.proto.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hlo/replica_groups.h"
+
+namespace axle {
+
+/// An array (`dims`) or a tuple (`elements`).
+struct HloShape {
+  int element_bits = 0;                // 0: a tuple, a token or opaque
+  std::string_view element_type = {};  // "bf16"
+  std::vector<int64_t> dims = {};
+  std::vector<HloShape> elements = {};
+  /// Of an array: 0 is the device's main memory.
+  int64_t memory_space = 0;
+  /// Bytes without padding; the sum over a tuple.
+  int64_t num_bytes() const;
+  /// Of an array; 0 for a tuple.
+  int64_t num_elements() const;
+};
+
+/// "bf16[4,4096]", "(f32[2], s32[])".
+std::string to_text(const HloShape& shape);
+
+/// One spatial dim of a convolution's window.
+struct HloWindowDim {
+  int64_t size = 1, stride = 1, padding_low = 0, padding_high = 0, window_dilation = 1,
+          base_dilation = 1;
+};
+
+/// Which dims of its operands and result a convolution takes for what.
+struct HloConvolution {
+  std::vector<HloWindowDim> window = {};
+  int64_t kernel_input_feature = 0;
+  std::vector<int64_t> input_spatial = {}, kernel_spatial = {}, output_spatial = {};
+};
+
+struct HloInstruction {
+  std::string name;
+  std::string opcode;   // "all-gather", "while"
+  std::string op_name;  // metadata: the location in our text; XLA merges and drops names
+  HloShape shape;
+  std::vector<size_t> operands;  // positions in the computation, all before this one
+  std::vector<size_t> called;    // positions in the module, all before the computation; of a while:
+                                 // body, condition
+  int64_t parameter_number = 0;
+  int64_t tuple_index = 0;               // of a get-tuple-element
+  std::optional<int64_t> constant = {};  // of a scalar integer constant
+  std::string comparison;                // "LT"
+  std::string custom_call_target;        // of a custom-call
+  int64_t channel_id = 0;
+  bool use_global_device_ids = false;
+  ReplicaGroups groups;  // empty: all devices in one
+  SourceTargets source_targets;
+  std::optional<int64_t> known_trip_count = {};  // of a while whose backend config tells it
+  std::string backend_config;                    // as the compiler wrote it, mostly JSON
+  std::vector<int64_t> lhs_contracting;          // dims of a dot's first operand that it sums over
+  HloConvolution convolution;                    // of a convolution
+};
+
+struct HloComputation {
+  std::string name;
+  std::vector<HloInstruction> instructions;
+  size_t root = 0;
+  bool is_fusion = false;
+  std::vector<size_t> sequence = {};  // the order in which they run; as they stand where it is not
+                                      // told
+};
+
+struct HloModule {
+  std::string name;
+  std::vector<HloComputation> computations;  // callees before callers
+  size_t entry = 0;
+};
+
+/// Decodes an HloModuleProto or an HloModuleProtoWithConfig (Executable::optimized_program). Throws
+/// DataError for bytes that are neither.
+HloModule read_hlo_module(std::string_view bytes);
+
+}  // namespace axle

@@ -1,0 +1,117 @@
+#include "hlo/op_name.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "base/text/text.h"
+
+namespace axle {
+namespace {
+
+// A name with "(a:b)" in it: what stands before, the alternatives, what stands behind.
+struct Merged {
+  std::string_view before, behind;
+  std::vector<std::string_view> alternatives;
+};
+
+// The first parentheses with a colon of their own; other ones belong to names.
+std::optional<Merged> first_merged(std::string_view name) {
+  for (size_t open = name.find('('); open != name.npos; open = name.find('(', open + 1)) {
+    Merged out{.before = name.substr(0, open), .behind = {}, .alternatives = {}};
+    size_t start = open + 1;
+    int depth = 0;
+    for (size_t i = open; i < name.size(); ++i) {
+      if (name[i] == '(') ++depth;
+      if (name[i] == ')') --depth;
+      if ((name[i] == ':' && depth == 1) || depth == 0) {
+        out.alternatives.push_back(name.substr(start, i - start));
+        start = i + 1;
+      }
+      if (depth > 0) continue;
+      out.behind = name.substr(i + 1);
+      if (out.alternatives.size() > 1) return out;
+      break;
+    }
+  }
+  return std::nullopt;
+}
+
+constexpr size_t kMostPlaces = 256;
+
+void expand(const std::string& name, std::vector<std::string>& out) {
+  if (out.size() >= kMostPlaces) return;
+  const auto merged = first_merged(name);
+  if (!merged) {
+    out.push_back(name);
+    return;
+  }
+  for (const std::string_view alternative : merged->alternatives)
+    expand(fmt::format("{}{}{}", merged->before, alternative, merged->behind), out);
+}
+
+OpPlace place_of(std::string_view name) {
+  constexpr std::string_view kBackward = "backward/";
+  OpPlace out;
+  out.backward = name.starts_with(kBackward);
+  if (out.backward) name.remove_prefix(kBackward.size());
+  const size_t slash = name.rfind('/');
+  out.op = name.substr(slash == name.npos ? 0 : slash + 1);
+  out.layer = name.substr(0, slash == name.npos ? 0 : slash);
+  return out;
+}
+
+}  // namespace
+
+std::vector<OpPlace> places_of(std::string_view op_name) {
+  std::vector<OpPlace> out;
+  if (op_name.empty()) return out;
+  std::vector<std::string> names;
+  expand(std::string(op_name), names);
+  for (const std::string& name : names) {
+    for (const std::string_view one : split(name, ';')) {
+      OpPlace place = place_of(one);
+      if (std::ranges::find(out, place) == out.end()) out.push_back(std::move(place));
+    }
+  }
+  return out;
+}
+
+bool is_passage(const OpPlace& place) {
+  return place.op == "scan" || (place.layer.empty() && place.op.starts_with("opt-barrier"));
+}
+
+std::string layer_text(const std::vector<OpPlace>& places) {
+  std::set<std::string> layers;
+  for (const OpPlace& place : places) {
+    if (!place.layer.empty()) layers.insert(place.layer);
+  }
+  if (layers.empty()) return {};
+  if (layers.size() == 1) return *layers.begin();
+  auto segments = split(*layers.begin(), '/');
+  for (const std::string& layer : layers) {
+    const auto end = std::ranges::mismatch(segments, split(layer, '/')).in1;
+    segments.erase(end, segments.end());
+  }
+  std::string common;
+  for (const std::string_view segment : segments) common += fmt::format("{}/", segment);
+  std::vector<std::string> rest;
+  for (const std::string& layer : layers)
+    rest.push_back(layer.size() < common.size() ? "." : layer.substr(common.size()));
+  return fmt::format("{}{{{}}}", common, join(rest, ", "));
+}
+
+std::string op_text(const std::vector<OpPlace>& places) {
+  // Names without a layer are XLA's own, of use only where there are no others.
+  const bool ours =
+      std::ranges::any_of(places, [](const OpPlace& place) { return !place.layer.empty(); });
+  std::set<std::string> ops;
+  for (const OpPlace& place : places) {
+    if (!ours || !place.layer.empty()) ops.insert(place.op);
+  }
+  return join(std::vector<std::string>(ops.begin(), ops.end()), " + ");
+}
+
+}  // namespace axle

@@ -1,0 +1,115 @@
+// Values that devices pass on to each other or join from their parts.
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+
+#include "hlo/values.h"
+
+namespace axle {
+namespace {
+
+constexpr int kMostSteps = 10'000;
+
+// Ops that scale or cast each element by itself, with the value as one of their operands.
+bool is_elementwise(std::string_view opcode) {
+  static constexpr std::array kOpcodes =
+      std::to_array<std::string_view>({"divide", "multiply", "negate", "reduce-precision"});
+  return std::ranges::find(kOpcodes, opcode) != kOpcodes.end();
+}
+
+bool passes_on(std::string_view opcode) { return opcode.starts_with("collective-permute"); }
+
+}  // namespace
+
+std::optional<std::pair<size_t, size_t>> HloValues::caller(size_t computation) const {
+  const auto& value = callers_[computation];
+  return value ? std::optional(std::pair(value->computation, value->instruction)) : std::nullopt;
+}
+
+bool HloValues::depends_on_device(size_t computation, size_t instruction) const {
+  std::set<std::pair<size_t, size_t>> seen;
+  std::vector<Value> open = {{computation, instruction}};
+  while (!open.empty() && seen.size() < kMostSteps) {
+    const Value v = open.back();
+    open.pop_back();
+    if (!seen.emplace(v.computation, v.instruction).second) continue;
+    const std::string& opcode = at(v).opcode;
+    if (opcode == "partition-id" || opcode == "replica-id") return true;
+    // Of a dynamic slice, the index counts as well: a table by the device's number.
+    auto next = opcode == "dynamic-slice" ? std::nullopt : step(v, false);
+    if (next) {
+      open.push_back(std::move(*next));
+    } else if (opcode != "while" && opcode != "parameter") {
+      for (const size_t operand : at(v).operands) open.push_back({v.computation, operand});
+    }
+  }
+  return false;
+}
+
+// One step back, through what passes values on; out of a loop that does nothing else with one.
+std::optional<HloValues::Value> HloValues::before_passing(const Value& v) const {
+  const HloInstruction& instruction = at(v);
+  if (passes_on(instruction.opcode) && !instruction.operands.empty())
+    return Value{v.computation, instruction.operands[0]};
+  if (auto next = step(v, true)) return next;
+  if (instruction.opcode != "parameter" || v.elements.empty()) return std::nullopt;
+  const auto& call = callers_[v.computation];
+  if (!call || at(*call).opcode != "while" || at(*call).called[0] != v.computation)
+    return std::nullopt;
+  // What the loop's next step gets.
+  Value back{v.computation, module_.computations[v.computation].root, {v.elements.back()}};
+  for (int i = 0; i < kMostSteps && at(back).opcode != "parameter"; ++i) {
+    auto next = passes_on(at(back).opcode) && !at(back).operands.empty()
+                    ? std::optional(Value{back.computation, at(back).operands[0]})
+                    : step(back, true);
+    if (!next) return std::nullopt;
+    back = std::move(*next);
+  }
+  if (back.computation != v.computation || back.elements != v.elements) return std::nullopt;
+  return Value{call->computation, at(*call).operands[0], v.elements};
+}
+
+std::optional<HloValues::Passed> HloValues::passed_on(size_t computation,
+                                                      size_t instruction) const {
+  Value v{computation, instruction};
+  for (int i = 0; i < kMostSteps; ++i) {
+    if (at(v).opcode.starts_with("all-gather")) return std::nullopt;
+    auto next = before_passing(v);
+    if (!next) break;
+    v = std::move(*next);
+  }
+  if (v.computation != module_.entry || at(v).opcode != "parameter" || !v.elements.empty())
+    return std::nullopt;
+  return Passed{at(v).parameter_number, at(v).shape.num_elements()};
+}
+
+bool HloValues::is_zeros(const Value& v) const {
+  const std::string& opcode = at(origin(v, false)).opcode;
+  return opcode == "broadcast" || opcode == "constant";
+}
+
+int64_t HloValues::set_into_zeros(size_t computation, size_t instruction) const {
+  Value v{computation, instruction};
+  for (int i = 0; i < kMostSteps; ++i) {
+    const HloInstruction& now = at(v);
+    const bool has_part = now.opcode == "dynamic-update-slice" && now.operands.size() > 1;
+    if (has_part || (now.opcode == "pad" && !now.operands.empty())) {
+      if (has_part && !is_zeros({v.computation, now.operands[0]})) return 0;
+      const int64_t part = at({v.computation, now.operands[has_part ? 1 : 0]}).shape.num_elements();
+      return part < now.shape.num_elements() ? part : 0;
+    }
+    auto next = step(v, false);
+    if (!next && is_elementwise(now.opcode)) {
+      const auto scaled = std::ranges::find_if(now.operands, [&](size_t operand) {
+        return !is_zeros({v.computation, operand});
+      });
+      if (scaled != now.operands.end()) next = Value{v.computation, *scaled};
+    }
+    if (!next) return 0;
+    v = std::move(*next);
+  }
+  return 0;
+}
+
+}  // namespace axle

@@ -1,0 +1,49 @@
+// Where values of an XLA program go: through casts, tuples, fusions and elementwise ops.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "hlo/module.h"
+#include "hlo/values.h"
+
+namespace axle {
+
+/// Follows values of one module, which outlives it as `values` does.
+class HloUses {
+ public:
+  HloUses(const HloModule& module, const HloValues& values);
+
+  /// How many elements of an instruction's result, of all elements of a tuple, are only used by
+  /// dynamic slices of which each device takes its own.
+  int64_t sliced_elements(size_t computation, size_t instruction);
+
+ private:
+  // A result, or the element of its tuple that `path` leads to, outermost first.
+  struct Value {
+    size_t computation, instruction;
+    std::vector<int64_t> path = {};
+    auto operator<=>(const Value&) const = default;
+  };
+  struct Use {
+    enum Kind { kWhole, kOwnSlice, kPart, kSame } kind;
+    Value as = {};  // of kPart, kSame: what it becomes
+  };
+  const HloInstruction& at(const Value& v) const;
+  int64_t num_elements(const Value& v) const;
+  std::vector<Use> uses_of(const Value& v) const;
+  void add_use(const Value& v, size_t user, std::vector<Use>& out) const;
+  void add_result(const Value& root, std::vector<Use>& out) const;
+  bool takes_own_slice(const Value& v, size_t user) const;
+  int64_t sliced(const Value& v, int depth);
+
+  const HloModule& module_;
+  const HloValues& values_;
+  std::vector<std::vector<std::vector<size_t>>> users_;  // by computation and instruction
+  std::map<Value, int64_t> known_;
+};
+
+}  // namespace axle

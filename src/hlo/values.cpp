@@ -1,0 +1,226 @@
+#include "hlo/values.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace axle {
+namespace {
+
+// Operands stand before their users and callees before callers, but a value may go in and out of
+// computations: the bound is only for damaged programs.
+constexpr int kMostSteps = 100'000;
+
+// Ops whose result holds the first operand's values and no others.
+bool moves_first_operand(std::string_view opcode) {
+  static constexpr std::array kOpcodes = std::to_array<std::string_view>(
+      {"all-gather", "all-gather-done", "all-gather-start", "async-done", "async-update", "bitcast",
+       "convert", "copy", "copy-done", "copy-start", "dynamic-slice", "optimization-barrier",
+       "reshape", "slice", "transpose"});
+  return std::ranges::find(kOpcodes, opcode) != kOpcodes.end();
+}
+
+// One of several operands at once makes a tuple of one result each.
+bool is_variadic_gather(const HloInstruction& instruction) {
+  return (instruction.opcode == "all-gather" || instruction.opcode == "all-gather-start") &&
+         instruction.operands.size() > 1;
+}
+
+bool runs_one_computation(std::string_view opcode) {
+  return opcode == "fusion" || opcode == "call" || opcode == "async-start";
+}
+
+}  // namespace
+
+bool runs_called(const HloInstruction& instruction) {
+  return instruction.opcode != "async-update" && instruction.opcode != "async-done";
+}
+
+HloValues::HloValues(const HloModule& module)
+    : module_(module), callers_(module.computations.size()) {
+  std::vector<int> num_callers(module.computations.size());
+  for (size_t c = 0; c < module.computations.size(); ++c) {
+    const auto& instructions = module.computations[c].instructions;
+    for (size_t i = 0; i < instructions.size(); ++i) {
+      if (!runs_called(instructions[i])) continue;
+      for (const size_t callee : instructions[i].called) {
+        callers_[callee] = Value{c, i};
+        ++num_callers[callee];
+      }
+    }
+  }
+  for (size_t c = 0; c < callers_.size(); ++c) {
+    if (num_callers[c] > 1) callers_[c].reset();
+  }
+}
+
+const HloInstruction& HloValues::at(const Value& v) const {
+  return module_.computations[v.computation].instructions[v.instruction];
+}
+
+bool HloValues::unchanged_by_loop(const HloInstruction& loop, int64_t element) const {
+  const size_t body = loop.called[0];
+  const HloComputation& computation = module_.computations[body];
+  const HloInstruction& root = computation.instructions[computation.root];
+  if (root.opcode != "tuple" || element < 0 ||
+      element >= static_cast<int64_t>(root.operands.size()))
+    return false;
+  Value v{body, root.operands[static_cast<size_t>(element)]};
+  while (at(v).opcode == "copy" && !at(v).operands.empty()) v.instruction = at(v).operands[0];
+  const HloInstruction& back = at(v);
+  return back.opcode == "get-tuple-element" && back.tuple_index == element &&
+         !back.operands.empty() && computation.instructions[back.operands[0]].opcode == "parameter";
+}
+
+std::optional<HloValues::Value> HloValues::outside(const Value& parameter) const {
+  const auto& caller = callers_[parameter.computation];
+  if (!caller) return std::nullopt;
+  const HloInstruction& call = at(*caller);
+  size_t operand = 0;
+  if (call.opcode == "while") {
+    if (parameter.elements.empty() || !unchanged_by_loop(call, parameter.elements.back()))
+      return std::nullopt;
+  } else if (call.opcode == "conditional") {
+    const auto branch = std::ranges::find(call.called, parameter.computation);
+    operand = static_cast<size_t>(branch - call.called.begin()) + 1;
+  } else if (runs_one_computation(call.opcode)) {
+    operand = static_cast<size_t>(at(parameter).parameter_number);
+  } else {
+    return std::nullopt;
+  }
+  if (operand >= call.operands.size()) return std::nullopt;
+  return Value{caller->computation, call.operands[operand], parameter.elements};
+}
+
+std::optional<HloValues::Value> HloValues::step(const Value& v, bool through_unions) const {
+  const HloInstruction& instruction = at(v);
+  const std::string& opcode = instruction.opcode;
+  if (opcode == "parameter") return outside(v);
+  if (runs_one_computation(opcode) && !instruction.called.empty()) {
+    const size_t callee = instruction.called[0];
+    return Value{callee, module_.computations[callee].root, v.elements};
+  }
+  if (instruction.operands.empty()) return std::nullopt;
+  Value next{v.computation, instruction.operands[0], v.elements};
+  if (opcode == "get-tuple-element") {
+    next.elements.push_back(instruction.tuple_index);
+    return next;
+  }
+  if (opcode == "while") {
+    if (v.elements.empty() || !unchanged_by_loop(instruction, v.elements.back()))
+      return std::nullopt;
+    return next;
+  }
+  if (opcode == "tuple" || is_variadic_gather(instruction)) {
+    if (v.elements.empty()) return std::nullopt;
+    const auto element = static_cast<size_t>(v.elements.back());
+    if (element >= instruction.operands.size()) return std::nullopt;
+    next.instruction = instruction.operands[element];
+    next.elements.pop_back();
+    return next;
+  }
+  if (opcode == "dynamic-update-slice" && instruction.operands.size() > 1) {
+    // TPUs gather with an all-reduce of zeros into which each device has set its part.
+    const bool into_zeros = through_unions && at(origin(next, false)).opcode == "broadcast";
+    next.instruction = instruction.operands[1];
+    return into_zeros ? std::optional(next) : std::nullopt;
+  }
+  if (moves_first_operand(opcode) || (through_unions && joins_parts_of_one(v))) return next;
+  return std::nullopt;
+}
+
+// TPUs copy an argument in several parts at once and name what joins them.
+bool HloValues::joins_parts_of_one(const Value& v) const {
+  const HloInstruction& instruction = at(v);
+  if (instruction.opcode != "concatenate" && instruction.custom_call_target != "ConcatBitcast")
+    return false;
+  const auto from = [&](size_t operand) { return origin({v.computation, operand}, false); };
+  const Value first = from(instruction.operands[0]);
+  return std::ranges::all_of(instruction.operands,
+                             [&](size_t operand) { return from(operand) == first; });
+}
+
+HloValues::Value HloValues::origin(Value v, bool through_unions) const {
+  for (int i = 0; i < kMostSteps; ++i) {
+    auto next = step(v, through_unions);
+    if (!next) break;
+    v = std::move(*next);
+  }
+  return v;
+}
+
+std::optional<int64_t> HloValues::argument(size_t computation, size_t instruction) const {
+  const Value v = origin({computation, instruction});
+  if (v.computation != module_.entry || at(v).opcode != "parameter" || !v.elements.empty())
+    return std::nullopt;
+  return at(v).parameter_number;
+}
+
+std::optional<int64_t> HloValues::argument_elements(size_t computation, size_t instruction) const {
+  if (!argument(computation, instruction)) return std::nullopt;
+  Value v{computation, instruction};
+  for (int i = 0; i < kMostSteps; ++i) {
+    if (at(v).opcode.starts_with("all-gather")) return std::nullopt;
+    auto next = step(v, true);
+    if (!next) break;
+    v = std::move(*next);
+  }
+  return at(v).shape.num_elements();
+}
+
+int64_t HloValues::part_elements(size_t computation, size_t instruction) const {
+  Value v{computation, instruction};
+  int64_t least = at(v).shape.num_elements();
+  for (int i = 0; i < kMostSteps; ++i) {
+    auto next = step(v, true);
+    if (!next) break;
+    v = std::move(*next);
+    const int64_t elements = at(v).shape.num_elements();
+    if (elements > 0) least = std::min(least, elements);
+  }
+  return least;
+}
+
+std::optional<int64_t> HloValues::constant(const Value& v) const { return at(origin(v)).constant; }
+
+bool HloValues::is_loop_counter(const Value& v, size_t computation, int64_t element) const {
+  const Value from = origin(v);
+  return from.computation == computation && at(from).opcode == "parameter" &&
+         from.elements == std::vector<int64_t>{element};
+}
+
+std::optional<int64_t> HloValues::trip_count(size_t computation, size_t instruction) const {
+  const HloInstruction& loop = module_.computations[computation].instructions[instruction];
+  if (loop.known_trip_count) return loop.known_trip_count;
+  const size_t body = loop.called[0], condition = loop.called[1];
+
+  const Value test = origin({condition, module_.computations[condition].root});
+  const HloInstruction& compare = at(test);
+  if (compare.opcode != "compare" || compare.operands.size() != 2) return std::nullopt;
+  const bool last_included = compare.comparison == "LE";
+  if (!last_included && compare.comparison != "LT") return std::nullopt;
+  const Value counter = origin({test.computation, compare.operands[0]});
+  if (counter.elements.size() != 1) return std::nullopt;
+  const int64_t element = counter.elements[0];
+  if (!is_loop_counter(counter, condition, element)) return std::nullopt;
+
+  const auto limit = constant({test.computation, compare.operands[1]});
+  const auto start = constant({computation, loop.operands[0], {element}});
+  const Value sum = origin({body, module_.computations[body].root, {element}});
+  if (!limit || !start || at(sum).opcode != "add" || at(sum).operands.size() != 2)
+    return std::nullopt;
+  for (size_t i = 0; i < 2; ++i) {
+    const Value from{sum.computation, at(sum).operands[i]},
+        by{sum.computation, at(sum).operands[1 - i]};
+    const auto growth = constant(by);
+    if (!growth || *growth < 1 || !is_loop_counter(from, body, element)) continue;
+    int64_t span = 0;
+    if (__builtin_sub_overflow(*limit, *start, &span) ||
+        __builtin_add_overflow(span, int64_t{last_included}, &span))
+      return std::nullopt;
+    return span <= 0 ? 0 : (span - 1) / *growth + 1;
+  }
+  return std::nullopt;
+}
+
+}  // namespace axle

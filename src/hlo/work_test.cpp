@@ -1,0 +1,113 @@
+#include "hlo/work.h"
+
+#include <gtest/gtest.h>
+
+#include "hlo/proto_test.h"
+
+namespace axle {
+namespace {
+
+constexpr DeviceRates kRates{.flops = 1000, .memory_bytes = 100};
+
+DeviceWork work_of(const HloWriter& w) { return device_work(read_hlo_module(w.bytes()), kRates); }
+
+ProtoWriter contracting(const std::vector<int64_t>& dims) {
+  ProtoWriter numbers, out;
+  return out.message(30, numbers.bytes(1, packed(dims)));
+}
+
+TEST(DeviceWork, ProductsCountTwoFlopsForEachTerm) {
+  HloWriter w;
+  const int64_t x = w.parameter(array_shape({4, 8}), 0), y = w.parameter(array_shape({8, 16}), 1);
+  w.add("dot", array_shape({4, 16}), {x, y}, contracting({1}));
+  w.end("main");
+  const DeviceWork work = work_of(w);
+  EXPECT_EQ(work.product_flops, 2 * 4 * 8 * 16);
+  EXPECT_EQ(work.memory_bytes, (4 * 8 + 8 * 16 + 4 * 16) * 4);
+  EXPECT_DOUBLE_EQ(work.compute_seconds, 2 * 4 * 8 * 16 / 1000.0);
+  EXPECT_DOUBLE_EQ(work.memory_seconds, (4 * 8 + 8 * 16 + 4 * 16) * 4 / 100.0);
+  EXPECT_DOUBLE_EQ(work.seconds, work.memory_seconds);
+  EXPECT_FALSE(work.at_least);
+}
+
+TEST(DeviceWork, CallsOfALibraryTellWhatTheySumOver) {
+  HloWriter w;
+  const int64_t x = w.parameter(array_shape({4, 8}), 0), y = w.parameter(array_shape({8, 16}), 1);
+  ProtoWriter call;
+  call.bytes(28, "__cublas$lt$matmul").bytes(43, R"({"gemm_backend_config":{"dot_dimension_numbers":
+                    {"lhs_contracting_dimensions":["1"]}}})");
+  const ProtoWriter result = tuple_shape({array_shape({4, 16}), array_shape({64}, 2)});
+  w.add("custom-call", result, {x, y}, call);
+  w.end("main");
+  EXPECT_EQ(work_of(w).product_flops, 2 * 4 * 8 * 16);
+}
+
+// A kernel of 3 slides over 8 places with one of padding at each side: at both ends it meets 2.
+TEST(DeviceWork, ConvolutionsCountWhatTheirWindowsMeet) {
+  ProtoWriter dim, window, numbers, more;
+  window.message(1,
+                 dim.varint(1, 3).varint(2, 1).varint(3, 1).varint(4, 1).varint(5, 1).varint(6, 1));
+  numbers.varint(3, 1)
+      .varint(4, 2)
+      .bytes(6, packed({0}))
+      .bytes(11, packed({1}))
+      .bytes(12, packed({1}));
+  HloWriter w;
+  const int64_t x = w.parameter(array_shape({2, 8, 5}), 0),
+                k = w.parameter(array_shape({3, 5, 7}), 1);
+  w.add("convolution", array_shape({2, 8, 7}), {x, k},
+        more.message(15, window).message(16, numbers));
+  w.end("main");
+  EXPECT_EQ(work_of(w).product_flops, 2 * 2 * 7 * 5 * (3 * 8 - 2));
+}
+
+TEST(DeviceWork, LoopsCountInEachIteration) {
+  HloWriter w;
+  const ProtoWriter array = array_shape({8, 8}), state = tuple_shape({array});
+  const int64_t inner = w.parameter(state), x = w.element(inner, 0, array);
+  const int64_t y = w.add("dot", array, {x, x}, contracting({1}));
+  w.add("tuple", state, {y});
+  const int64_t body = w.end("body");
+  w.parameter(state);
+  w.add("constant", array_shape({}, 1));
+  const int64_t condition = w.end("condition");
+  const int64_t p = w.parameter(state);
+  ProtoWriter loop = calls({body, condition}), unknown = loop;
+  const int64_t known =
+      w.add("while", state, {p}, loop.bytes(43, R"({"known_trip_count":{"n":"12"}})"));
+  w.add("while", state, {known}, unknown);
+  w.end("main");
+  const DeviceWork work = work_of(w);
+  EXPECT_EQ(work.product_flops, 13 * 2 * 8 * 8 * 8);
+  EXPECT_TRUE(work.at_least);
+}
+
+// The weights of all layers go into a fusion that reads one layer and updates one row.
+TEST(DeviceWork, FusionsReadAndWriteWhatTheyUse) {
+  HloWriter w;
+  const ProtoWriter whole = array_shape({10, 8}), row = array_shape({1, 8}),
+                    index = array_shape({}, 4);
+  const int64_t a = w.parameter(whole, 0), b = w.parameter(whole, 1), i = w.parameter(index, 2);
+  const int64_t part = w.add("dynamic-slice", row, {a, i, i});
+  w.add("dynamic-update-slice", whole, {b, part, i, i});
+  const int64_t fused = w.end("fused", true);
+  const int64_t x = w.parameter(whole, 0), y = w.parameter(whole, 1), n = w.parameter(index, 2);
+  w.add("fusion", whole, {x, y, n}, calls({fused}));
+  w.end("main");
+  // The row read and the row written, and the index at most once for each of its uses.
+  EXPECT_GE(work_of(w).memory_bytes, 2 * 8 * 4);
+  EXPECT_LE(work_of(w).memory_bytes, 2 * 8 * 4 + 4 * 4);
+}
+
+TEST(DeviceWork, WhatOnlyNamesValuesIsFree) {
+  HloWriter w;
+  const ProtoWriter array = array_shape({8}), pair = tuple_shape({array, array});
+  const int64_t x = w.parameter(array), both = w.add("tuple", pair, {x, x});
+  w.add("bitcast", array_shape({2, 4}), {w.element(both, 1, array)});
+  w.end("main");
+  EXPECT_EQ(work_of(w).memory_bytes, 0);
+  EXPECT_EQ(work_of(w).seconds, 0);
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,306 @@
+#include "inspect/eval_layer/compare_tensors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/text/text.h"
+#include "base/text/text_table.h"
+#include "config/document/codec.h"
+#include "inspect/eval_layer/eval_layer_files.h"
+#include "inspect/eval_layer/given_tensors.h"
+#include "io/file.h"
+
+namespace axle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kDefaultTolerance = 1e-5;
+constexpr double kCancelled = 1e-4;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+double largest_in(const HostTensor& x) {
+  double out = 0;
+  for (int64_t i = 0; i < x.size(); ++i) {
+    if (std::isfinite(x.at(i))) out = std::max(out, std::abs(x.at(i)));
+  }
+  return out;
+}
+
+double difference(double a, double b) {
+  if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
+  const double d = std::abs(a - b);
+  return std::isfinite(d) ? d : kInfinity;
+}
+
+bool are_integers(const HostTensor& a, const HostTensor& b) {
+  return is_integer(a.dtype()) && is_integer(b.dtype());
+}
+
+// Of integers, of which doubles round those beyond 2^53; 0 only where they are equal.
+double exact_difference(const Scalar& a, const Scalar& b) {
+  const auto x = a.as<uint64_t>(), y = b.as<uint64_t>();  // two's complement
+  const bool x_below = !a.fits(DType::kU64), y_below = !b.fits(DType::kU64);
+  if (x_below == y_below) return static_cast<double>(x > y ? x - y : y - x);
+  return x_below ? static_cast<double>(-x) + static_cast<double>(y)
+                 : static_cast<double>(x) + static_cast<double>(-y);
+}
+
+double largest_difference(const HostTensor& a, const HostTensor& b) {
+  const bool exact = are_integers(a, b);
+  double out = 0;
+  for (int64_t i = 0; i < a.size(); ++i) {
+    out = std::max(
+        out, exact ? exact_difference(a.element(i), b.element(i)) : difference(a.at(i), b.at(i)));
+  }
+  return out;
+}
+
+// What layers put beside their result: implementations differ in what they record.
+bool is_beside(std::string_view name) {
+  constexpr std::string_view kSections[] = {"summaries/", "aux_losses/", "outputs/",
+                                            "module_outputs/"};
+  return std::ranges::any_of(kSections, [&](auto section) { return name.starts_with(section); });
+}
+
+std::string text_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kAgrees:
+      return "ok";
+    case Verdict::kDiffers:
+      return "differs";
+    case Verdict::kOtherShape:
+      return "other shape";
+    case Verdict::kMissing:
+      break;
+  }
+  return "missing";
+}
+
+// "a, b, c, ...".
+std::string first_of(std::vector<std::string> names) {
+  constexpr size_t kMostNames = 3;
+  if (names.size() > kMostNames) names.resize(kMostNames), names.push_back("...");
+  return join(names, ", ");
+}
+
+// "3 differ (a, b, c)" of the tensors with this verdict; empty for none.
+std::string counted(const std::vector<ComparedTensor>& tensors, Verdict verdict,
+                    std::string_view what) {
+  std::vector<std::string> names;
+  for (const ComparedTensor& t : tensors) {
+    if (t.verdict == verdict) names.push_back(t.name);
+  }
+  return names.empty() ? "" : fmt::format("{} {} ({})", names.size(), what, first_of(names));
+}
+
+class Comparer {
+ public:
+  Comparer(const Tree<HostTensor>& results, const TensorReference& reference,
+           const RenameRules& rules)
+      : results_(results),
+        reference_(reference),
+        rules_(rules),
+        left_alone_(reference.left_alone) {}
+
+  TensorComparison compare(const Tolerances& tolerances) {
+    TensorComparison out{
+        .reference = reference_.path, .tensors = {}, .left_alone = {}, .ours_alone = {}};
+    std::vector<std::pair<std::string, std::string>> pairs;  // theirs, ours; empty: missing
+    for (const auto& [theirs, named] : reference_.names) {
+      if (const auto ours = find(theirs, named)) pairs.emplace_back(theirs, *ours);
+    }
+    Tree<HostTensor> expected;
+    double largest_gradient = 0;
+    for (const auto& [theirs, ours] : pairs) {
+      const HostTensor& value =
+          expected.emplace(theirs, read_tensor(reference_.file, theirs)).first->second;
+      if (ours.starts_with("grad/"))
+        largest_gradient = std::max(largest_gradient, largest_in(value));
+    }
+    for (const auto& [theirs, ours] : pairs) {
+      out.tensors.push_back(
+          compare(theirs, ours, expected.at(theirs), largest_gradient, tolerances.of(theirs)));
+      compared_.emplace(ours, true);
+    }
+    if (pairs.empty()) {
+      throw ConfigError(fmt::format("{}: expected results to compare with, got none of {}",
+                                    reference_.path,
+                                    results_.empty() ? "any" : results_.begin()->first + ", ..."));
+    }
+    for (const auto& [reason, count] : left_alone_)
+      out.left_alone.push_back(fmt::format("{} ({})", reason, count));
+    for (const auto& [name, value] : results_) {
+      if (!compared_.contains(name)) out.ours_alone.push_back(name);
+    }
+    return out;
+  }
+
+ private:
+  // Our name of what the reference calls `theirs`; none if it is not compared.
+  std::optional<std::string> find(const std::string& theirs, const std::string& named) {
+    const auto ours = renamed(theirs, named);
+    if (!ours) return std::nullopt;
+    if (results_.contains(*ours)) return ours;
+    if (*ours == "out" && results_.contains("out/loss")) return "out/loss";
+    if (is_beside(*ours)) {
+      ++left_alone_["recorded beside the result there, not here"];
+      return std::nullopt;
+    }
+    return ours;
+  }
+
+  // A reference that we made has our names already.
+  std::optional<std::string> renamed(const std::string& theirs, const std::string& named) const {
+    try {
+      return rules_.tensor(theirs);
+    } catch (const ConfigError&) {
+      if (results_.contains(named)) return named;
+      throw;
+    }
+  }
+
+  ComparedTensor compare(const std::string& theirs, const std::string& ours,
+                         const HostTensor& expected, double largest_gradient,
+                         double tolerance) const {
+    ComparedTensor out{.name = theirs,
+                       .verdict = Verdict::kMissing,
+                       .expected = to_text(expected.type()),
+                       .got = {},
+                       .max_abs = kInfinity,
+                       .max_rel = kInfinity,
+                       .tolerance = tolerance};
+    const auto it = results_.find(ours);
+    if (it == results_.end()) return out;
+    const HostTensor got = as_scalar_like(it->second, expected.shape());
+    out.got = to_text(got.type());
+    out.verdict = Verdict::kOtherShape;
+    if (got.shape() != expected.shape()) return out;
+
+    double scale = largest_in(expected);
+    if (ours.starts_with("grad/") && scale < kCancelled * largest_gradient)
+      scale = largest_gradient;
+    if (are_integers(got, expected)) out.tolerance = 0;
+    out.max_abs = largest_difference(got, expected);
+    out.max_rel = out.max_abs == 0 ? 0 : out.max_abs / scale;
+    out.verdict = out.max_rel <= out.tolerance ? Verdict::kAgrees : Verdict::kDiffers;
+    return out;
+  }
+
+  const Tree<HostTensor>& results_;
+  const TensorReference& reference_;
+  const RenameRules& rules_;
+  std::map<std::string, int> left_alone_;  // tensors by reason
+  Tree<bool> compared_;
+};
+
+}  // namespace
+
+Tolerances::Tolerances(const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) {
+    const size_t equals = text.rfind('=');
+    const std::string number = equals == text.npos ? text : text.substr(equals + 1);
+    double tolerance;
+    try {
+      tolerance = Codec<double>::parse(number);
+    } catch (const ConfigError& error) {
+      throw ConfigError(fmt::format("--tolerance: {}", error.what()));
+    }
+    if (!std::isfinite(tolerance) || tolerance < 0) {
+      throw ConfigError(fmt::format(
+          "--tolerance: expected a finite number that is not negative, got {}", number));
+    }
+    rows_.push_back({PathPattern(equals == text.npos ? "**" : text.substr(0, equals)), tolerance});
+  }
+}
+
+double Tolerances::of(std::string_view name) const {
+  double out = kDefaultTolerance;
+  for (const auto& [pattern, tolerance] : rows_) {
+    if (pattern.fits(name)) out = tolerance;
+  }
+  return out;
+}
+
+bool TensorComparison::agrees() const {
+  return std::ranges::all_of(tensors,
+                             [](const ComparedTensor& t) { return t.verdict == Verdict::kAgrees; });
+}
+
+std::string TensorComparison::summary() const {
+  std::vector<std::string> parts;
+  for (const auto& [verdict, what] : {std::pair(Verdict::kDiffers, "differ"),
+                                      {Verdict::kOtherShape, "of another shape"},
+                                      {Verdict::kMissing, "missing"}}) {
+    if (std::string part = counted(tensors, verdict, what); !part.empty())
+      parts.push_back(std::move(part));
+  }
+  const std::string all =
+      fmt::format("{} tensor{}", tensors.size(), tensors.size() == 1 ? "" : "s");
+  if (parts.empty()) return fmt::format("{}: {} agree", reference, all);
+  return fmt::format("{}: expected {} to agree, got {}", reference, all, join(parts, ", "));
+}
+
+std::string to_text(const TensorComparison& c) {
+  TextTable table({"tensor", "type", "max abs", "max rel", "tolerance", "verdict"});
+  for (const ComparedTensor& t : c.tensors) {
+    std::string verdict = text_of(t.verdict);
+    if (t.verdict == Verdict::kOtherShape) verdict += ": " + t.got;
+    const bool is_number = t.verdict == Verdict::kAgrees || t.verdict == Verdict::kDiffers;
+    table.add({t.name, t.expected, is_number ? fmt::format("{:.3g}", t.max_abs) : "-",
+               is_number ? fmt::format("{:.3g}", t.max_rel) : "-", fmt::format("{:g}", t.tolerance),
+               std::move(verdict)});
+  }
+  std::string out = table.text();
+  for (const std::string& line : c.left_alone) out += "not compared: " + line + "\n";
+  if (!c.ours_alone.empty())
+    out +=
+        fmt::format("not in the reference: {} ({})\n", c.ours_alone.size(), first_of(c.ours_alone));
+  return out;
+}
+
+Json to_json(const TensorComparison& c) {
+  Json out = {{"reference", c.reference}, {"agrees", c.agrees()}, {"tensors", Json::array()}};
+  const auto number = [](double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); };
+  for (const ComparedTensor& t : c.tensors) {
+    out["tensors"].push_back({{"name", t.name},
+                              {"verdict", text_of(t.verdict)},
+                              {"expected", t.expected},
+                              {"got", t.got.empty() ? Json(nullptr) : Json(t.got)},
+                              {"max_abs", number(t.max_abs)},
+                              {"max_rel", number(t.max_rel)},
+                              {"tolerance", t.tolerance}});
+  }
+  out["not_compared"] = c.left_alone;
+  out["not_in_reference"] = c.ours_alone;
+  return out;
+}
+
+TensorReference open_reference(const std::string& path, const RenameRules& rules,
+                               const ExcuseOf& excuse_of) {
+  TensorReference out{.path = path, .file = open_tensor_file(path), .names = {}, .left_alone = {}};
+  for (const std::string& theirs : out.file.names()) {
+    const auto named = rules.section_name(theirs);
+    if (!named) continue;
+    if (const std::string excuse = excuse_of(*named); !excuse.empty()) {
+      ++out.left_alone[excuse];
+      continue;
+    }
+    if (!is_beside(*named)) storage_error_as<DataError>([&] { return out.file.type(theirs); });
+    out.names.emplace(theirs, *named);
+  }
+  if (out.names.empty())
+    throw ConfigError(fmt::format("{}: expected results to compare with, got none", path));
+  return out;
+}
+
+TensorComparison compare_tensors(const Tree<HostTensor>& results, const TensorReference& reference,
+                                 const RenameRules& rules, const Tolerances& tolerances) {
+  return Comparer(results, reference, rules).compare(tolerances);
+}
+
+}  // namespace axle

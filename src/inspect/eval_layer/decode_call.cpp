@@ -1,0 +1,143 @@
+#include "inspect/eval_layer/decode_call.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text/text.h"
+#include "inspect/eval_layer/given_tensors.h"
+#include "layers/models/model.h"
+
+namespace axle {
+namespace {
+
+Tree<Type> cache_types(const Layer& layer, const DecodeDims& dims) {
+  Tree<Type> out;
+  for (const auto& [path, spec] : layer.decode_state_specs(dims)) out.emplace(path, spec.type);
+  return out;
+}
+
+// Rows and positions of the call: the leading dims of its first input that has them.
+DecodeDims dims_of(const Method& method, const Tree<HostTensor>& in) {
+  for (const std::string& input : method.inputs) {
+    for (const auto& [name, value] : in) {
+      const bool belongs = name == input || name.starts_with(input + "/");
+      if (belongs && value.shape().size() >= 2)
+        return {.batch_size = value.shape()[0], .max_len = value.shape()[1]};
+    }
+  }
+  throw ConfigError(fmt::format("in/{}: expected [B, T, ...], rows of tokens, got none",
+                                method.inputs.empty() ? "" : method.inputs[0]));
+}
+
+// How many positions the given caches have: the dim of the first that grows with them; none: no
+// cache does.
+std::optional<int64_t> cache_len(const Layer& layer, DecodeDims dims,
+                                 const Tree<HostTensor>& given) {
+  dims.max_len = 1;
+  const Tree<Type> one = cache_types(layer, dims);
+  dims.max_len = 2;
+  const Tree<Type> two = cache_types(layer, dims);
+  for (const auto& [path, type] : one) {
+    const auto it = given.find(path);
+    if (it == given.end() || it->second.shape().size() != type.dims.size()) continue;
+    for (size_t i = 0; i < type.dims.size(); ++i) {
+      if (type.dims[i] != two.at(path).dims[i]) return it->second.shape()[i];
+    }
+  }
+  return std::nullopt;
+}
+
+// A token elsewhere would not be kept, or written where another stands, and say nothing of it:
+// caches write the tokens of a row behind each other.
+void check_places(const std::string& name, const HostTensor& positions, int64_t len) {
+  if (positions.shape().size() != 2) return;  // refused where they are read
+  const int64_t num_tokens = positions.shape()[1];
+  for (int64_t i = 0; i < positions.size(); ++i) {
+    const int64_t token = i % num_tokens, last = len - num_tokens + token;
+    const double place = positions.at(i);
+    if (!(place >= 0 && place <= static_cast<double>(last))) {
+      throw ConfigError(
+          fmt::format("in/{}: expected places from 0 to {} for token {} of {}, as the caches have "
+                      "{} positions, got {}",
+                      name, last, token, num_tokens, len, place));
+    }
+    const double first = positions.at(i - token), wanted = first + static_cast<double>(token);
+    if (place == wanted) continue;
+    throw ConfigError(
+        fmt::format("in/{}: expected place {} for token {} of row {}, as caches keep the tokens of "
+                    "a row behind the first, at {}, got {}",
+                    name, wanted, token, i / num_tokens, first, place));
+  }
+}
+
+// The input that says where tokens stand; empty where the method has none.
+std::string positions_input(const Method& method) {
+  for (const std::string& input : method.inputs) {
+    if (input == "context") return "context/positions";
+    if (input == "batch") return "batch/input_positions";
+    if (input == "positions") return input;  // of a cache by itself
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_decoding_method(const std::string& name) { return name == kPrefill || name == kExtendStep; }
+
+Method find_method(Layer& layer, const std::string& name) {
+  const bool is_model = dynamic_cast<const Model*>(&layer) != nullptr;
+  const std::string called = is_decoding_method(name) ? (is_model ? "logits" : "forward") : name;
+  std::vector<std::string> names;
+  for (Method& method : layer.methods()) {
+    if (method.name == called) return std::move(method);
+    names.push_back(method.name);
+  }
+  names.insert(names.end(), {std::string(kPrefill), std::string(kExtendStep)});
+  throw ConfigError(fmt::format("--method: no method is called '{}'{} (methods: {})", name,
+                                suggest(name, names), join(names, ", ")));
+}
+
+Tree<HostTensor> caches_for(const Layer& layer, const Method& method, const Tree<HostTensor>& in,
+                            Tree<HostTensor> given, const EvalLayerOptions& options) {
+  DecodeDims dims = dims_of(method, in);
+  const std::string positions = positions_input(method);
+  if (options.method == kPrefill) {
+    if (!given.empty()) {
+      throw ConfigError(
+          fmt::format("state/{}: expected no state for prefill, which starts from empty caches; "
+                      "call extend_step",
+                      given.begin()->first));
+    }
+    constexpr int64_t kMostPositions = std::numeric_limits<int32_t>::max();  // they are i32
+    if (options.cache_len && *options.cache_len > kMostPositions) {
+      throw ConfigError(fmt::format("--cache-len: expected at most {} positions, got {}",
+                                    kMostPositions, *options.cache_len));
+    }
+    if (options.cache_len && *options.cache_len < dims.max_len) {
+      throw ConfigError(
+          fmt::format("--cache-len: expected at least the {} positions of the input, got {}",
+                      dims.max_len, *options.cache_len));
+    }
+    dims.max_len = options.cache_len.value_or(dims.max_len);
+    const Tree<Type> types = cache_types(layer, dims);
+    check_room("caches", types);
+    if (const auto it = in.find(positions); it != in.end() && !types.empty())
+      check_places(positions, it->second, dims.max_len);
+    for (const auto& [path, type] : types) given.emplace(path, HostTensor(type));
+    return given;
+  }
+  const std::optional<int64_t> len = cache_len(layer, dims, given);
+  dims.max_len = len.value_or(1);
+  const Tree<Type> types = cache_types(layer, dims);
+  given = check_given(types, std::move(given), "state", "a cache of this layer");
+  if (!types.empty() && !positions.empty() && !in.contains(positions)) {
+    throw ConfigError(
+        fmt::format("in/{}: expected the place of each new token in its row, got none", positions));
+  }
+  if (len && in.contains(positions)) check_places(positions, in.at(positions), *len);
+  return given;
+}
+
+}  // namespace axle

@@ -1,0 +1,171 @@
+#include "inspect/eval_layer/eval_layer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text/text.h"
+#include "inspect/eval_layer/cotangents.h"
+#include "inspect/eval_layer/decode_call.h"
+#include "inspect/eval_layer/given_tensors.h"
+#include "inspect/eval_layer/run_named.h"
+#include "layers/models/model.h"
+#include "learn/subtree.h"
+#include "nn/functional.h"
+#include "ops/create.h"
+#include "ops/random/random.h"
+#include "transform/grad.h"
+
+namespace axle {
+namespace {
+
+// What a call gave: its outputs in order, and what layers put beside them, by name.
+struct Called {
+  std::vector<NamedOutput> outputs;
+  Tree<Tensor> beside;
+};
+
+// The call as a function from "params/", "in/", "state/" and "key" to all that it gives.
+struct Call {
+  Layer& layer;
+  Method method;
+  bool training, decoding;
+
+  Called operator()(const Tree<Tensor>& arguments) const {
+    InvocationOptions invocation{
+        .training = training, .state = subtree(arguments, "state"), .decoding = decoding};
+    if (const auto key = arguments.find("key"); key != arguments.end())
+      invocation.key = key->second;
+    const Tree<Tensor> inputs = subtree(arguments, "in");
+    auto [results, collected] =
+        functional(layer, subtree(arguments, "params"), std::move(invocation), [&] {
+          InputReader reader(inputs);
+          NamedTensors values = method.call(reader);
+          reader.check_all_used();
+          return values;
+        });
+    Called out;
+    for (auto& [name, value] : results) out.outputs.push_back({name, value});
+    collected.each_field([&](std::string_view section, Tree<Tensor>& tensors) {
+      put_subtree(out.beside, section, std::move(tensors));
+    });
+    return out;
+  }
+};
+
+Tree<Tensor> by_name(const Called& called) {
+  Tree<Tensor> out = called.beside;
+  for (const auto& [name, value] : called.outputs) out.emplace(join_path("out", name), value);
+  return out;
+}
+
+// The call with its gradients by parameters and inputs at the cotangents among the arguments.
+Tree<Tensor> with_gradients(const Call& call, const Tree<Tensor>& arguments) {
+  std::vector<std::string> names;
+  Values values;
+  std::vector<bool> active;
+  for (const auto& [name, value] : arguments) {
+    if (name.starts_with("cotangent/")) continue;
+    names.push_back(name);
+    values.push_back(value);
+    active.push_back((name.starts_with("params/") || name.starts_with("in/")) &&
+                     is_float(value.dtype()));
+  }
+  Called called;
+  const Linearized linear = vjp(
+      [&](const Values& at) {
+        Tree<Tensor> named;
+        for (size_t i = 0; i < at.size(); ++i) named.emplace(names[i], at[i]);
+        called = call(named);
+        Values results;
+        for (const NamedOutput& output : called.outputs) results.push_back(output.value);
+        for (const auto& [name, value] : called.beside) results.push_back(value);
+        return results;
+      },
+      values, active);
+  auto at = linear.outputs.begin();
+  for (NamedOutput& output : called.outputs) output.value = *at++;
+  for (auto& [name, value] : called.beside) value = *at++;
+
+  Values cotangents = cotangents_for(called.outputs, subtree(arguments, "cotangent"));
+  cotangents.resize(linear.outputs.size());
+  const Values gradients = linear.pullback(cotangents);
+  Tree<Tensor> out = by_name(called);
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (active[i])
+      out.emplace("grad/" + names[i], gradients[i] ? gradients[i] : zeros_like(values[i]));
+  }
+  return out;
+}
+
+Tree<HostTensor> initial_params(const Layer& layer, int64_t seed, Runtime& runtime) {
+  if (layer.param_specs().empty()) return {};
+  return run_named(
+      "initialize", [&](const Tree<Tensor>& in) { return layer.initialize(in.at("key")); },
+      {{"key", random::key(seed)}}, runtime);
+}
+
+// Inputs that a call may have been meant to have.
+std::vector<std::string> known_inputs(const Call& call) {
+  std::vector<std::string> out;
+  for (const std::string& name : call.method.inputs) {
+    out.push_back("in/" + name);
+    if (name == "context") {
+      for (const char* field : {"positions", "segment_ids"})
+        out.push_back("in/context/" + std::string(field));
+    }
+    if (name == "batch") {
+      for (const std::string_view key : kBatchNames) out.push_back("in/batch/" + std::string(key));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Tree<HostTensor> eval_layer(Layer& layer, const std::optional<Tree<HostTensor>>& params,
+                            const Tree<HostTensor>& inputs, const EvalLayerOptions& options,
+                            Runtime& runtime) {
+  const bool decoding = is_decoding_method(options.method);
+  if (options.cache_len && options.method != kPrefill)
+    throw ConfigError("--cache-len: expected it with --method prefill, got " + options.method);
+  const Call call{layer, find_method(layer, options.method), options.training, decoding};
+  const Tree<ParamSpec> specs = layer.param_specs();
+  Tree<Type> types;
+  for (const auto& [path, spec] : specs) types.emplace(path, spec.type());
+  Tree<HostTensor> out, arguments;
+  if (options.init_seed) {
+    check_room("parameters", types);
+    put_subtree(out, "init_params", initial_params(layer, *options.init_seed, runtime));
+  }
+  if (!params && !options.init_seed && !specs.empty())
+    throw ConfigError("parameters: expected --params FILE or --seed N, got neither");
+  put_subtree(arguments, "params",
+              check_given(types, params ? *params : subtree(out, "init_params"), "params",
+                          "a parameter of this layer"));
+  const Tree<HostTensor> in = subtree(inputs, "in");
+  put_subtree(arguments, "in", in);
+  put_subtree(arguments, "state",
+              decoding ? caches_for(layer, call.method, in, subtree(inputs, "state"), options)
+                       : subtree(inputs, "state"));
+  if (options.grad) put_subtree(arguments, "cotangent", subtree(inputs, "cotangent"));
+  if (options.dtype) cast_floats(arguments, *options.dtype);
+  if (options.call_key) arguments.emplace("key", random::key(*options.call_key));
+
+  Program program = trace_named(
+      "eval_layer",
+      [&](const Tree<Tensor>& at) {
+        return options.grad ? with_gradients(call, at) : by_name(call(at));
+      },
+      arguments);
+  std::vector<std::string> unread;
+  for (const std::string& name : unread_inputs(program)) {
+    if (inputs.contains(name) && !name.starts_with("cotangent/")) unread.push_back(name);
+  }
+  fail_unread(unread, known_inputs(call));
+  out.merge(NamedExecutable(std::move(program), runtime)(arguments));
+  return out;
+}
+
+}  // namespace axle

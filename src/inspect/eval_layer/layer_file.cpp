@@ -1,0 +1,95 @@
+// The half of eval_layer.h that reads {class, config, dims}.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/text/text.h"
+#include "config/document/serialize.h"
+#include "config/missing.h"
+#include "config/registry.h"
+#include "config/walk.h"
+#include "inspect/eval_layer/eval_layer.h"
+
+namespace axle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Options of the slot that the layer would stand in, with their sign.
+std::vector<std::string> option_keys() {
+  std::vector<std::string> out;
+  for (const Field& field : LayerOptions::config_type().fields)
+    out.push_back("@" + std::string(field.name));
+  return out;
+}
+
+void check_keys(const Json& document, const std::string& source) {
+  std::vector<std::string> keys = {"class", "config", "dims"};
+  if (!document.is_object())
+    throw ConfigError(source + ": expected {class: Name, config: {...}, dims: {...}}");
+  for (const std::string& option : option_keys()) keys.push_back(option);
+  for (const auto& [key, unused] : document.items()) {
+    if (!std::ranges::count(keys, key)) {
+      throw ConfigError(fmt::format("{}: no such key: {}{} (keys: {})", source, key,
+                                    suggest(key, keys), join(keys, ", ")));
+    }
+  }
+}
+
+LayerOptions read_options(const Json& document) {
+  LayerOptions out;
+  for (const Slot& slot : children_of(ConfigView(out).slot())) {
+    const std::string key = "@" + slot.name;
+    if (document.contains(key)) from_json(ConfigRef(slot), document[key], key);
+  }
+  return out;
+}
+
+void check_is_layer(const ConfigType& type) {
+  if (type.role && type.role->dims && derives_from(*type.role->type, typeid(Layer))) return;
+  throw ConfigError(fmt::format("class: expected a layer, got {}", type.name));
+}
+
+AnyConfig read_dims(const ConfigType& type, const Json& given) {
+  AnyConfig dims = AnyConfig::fresh(type);
+  from_json(dims, given, "dims");
+  // Sizes have no defaults: one that is left out would be 0.
+  std::vector<std::string> left_out;
+  for (const Field& field : type.fields) {
+    const bool is_size =
+        field.ops->kind == FieldKind::kLeaf && field.ops->leaf == LeafKind::kInteger;
+    if (is_size && !given.contains(field.name))
+      left_out.push_back("dims." + std::string(field.name));
+  }
+  if (!left_out.empty()) throw ConfigError("REQUIRED but not set: " + join(left_out, ", "));
+  return dims;
+}
+
+}  // namespace
+
+LayerFile parse_layer_file(std::string_view text, const std::string& source) {
+  const Json document = parse_yaml(text, source);
+  check_keys(document, source);
+  try {
+    AnyConfig config = config_from_json(document, "config");
+    check_is_layer(config.type());
+    const bool has_dims = document.contains("dims") && !document["dims"].is_null();
+    AnyConfig dims =
+        read_dims(config.type().role->dims(), has_dims ? document["dims"] : Json::object());
+    check_complete(config, "config");
+    return {std::move(config), std::move(dims), read_options(document)};
+  } catch (const ConfigError& error) {
+    throw ConfigError(source + ": " + error.what());
+  }
+}
+
+std::unique_ptr<Layer> build_layer(const LayerFile& file) {
+  // A role's one base is Layer, so both begin at the same address.
+  void* role =
+      file.config.type().build(file.config.get(), file.dims.get(), Scope{.options = &file.options});
+  return std::unique_ptr<Layer>(static_cast<Layer*>(role));
+}
+
+}  // namespace axle

@@ -1,0 +1,51 @@
+// The role AttentionMask: which keys a query may see, as a function of their positions.
+#pragma once
+
+#include "config/describe.h"
+#include "config/fields/child.h"
+#include "config/fields/ranged.h"
+#include "ir/tensor.h"
+
+namespace axle {
+
+/// From positions of queries i32[.., T, 1] and of keys i32[.., 1, S] to a predicate [.., T, S]:
+/// true where seen.
+class AttentionMask {
+ public:
+  using Role = AttentionMask;
+  struct Dims {};
+  virtual ~AttentionMask() = default;
+  virtual Tensor operator()(const Tensor& query_positions, const Tensor& key_positions) const = 0;
+  /// Whether no query sees a key behind its own position. One that does not say so is taken to see
+  /// some, and attention by it cannot decode: the caches hold no later keys.
+  virtual bool is_causal() const { return false; }
+};
+
+/// A query sees its own position and earlier ones.
+class CausalMask final : public AttentionMask {
+ public:
+  struct Config {
+    AXLE_CONFIG(CausalMask)
+  };
+  CausalMask(const Config&, const Dims&, const Scope&) {}
+  Tensor operator()(const Tensor& query_positions, const Tensor& key_positions) const override;
+  bool is_causal() const override { return true; }
+};
+
+/// A query sees its own position and the `window` positions before it.
+class SlidingWindowMask final : public AttentionMask {
+ public:
+  struct Config {
+    /// How many positions back a query sees, beside its own.
+    NonNegative<int64_t> window = 4096;
+    AXLE_CONFIG(SlidingWindowMask, window)
+  };
+  SlidingWindowMask(const Config& cfg, const Dims&, const Scope&) : window_(cfg.window) {}
+  Tensor operator()(const Tensor& query_positions, const Tensor& key_positions) const override;
+  bool is_causal() const override { return true; }
+
+ private:
+  int64_t window_;
+};
+
+}  // namespace axle

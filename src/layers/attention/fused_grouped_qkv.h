@@ -1,0 +1,28 @@
+// Queries, keys and values of grouped-query attention by one product.
+#pragma once
+
+#include "layers/attention/head_projection.h"
+#include "layers/attention/qkv.h"
+
+namespace axle {
+
+/// One projection to num_heads + 2 * num_kv_heads heads: those of queries, then keys, then values.
+class FusedGroupedQKV final : public QKV {
+ public:
+  struct Config {
+    /// To the heads of queries, keys and values at once.
+    Child<HeadInput> proj = HeadInputLinear::Config{};
+    AXLE_CONFIG(FusedGroupedQKV, proj)
+  };
+  FusedGroupedQKV(const Config& cfg, const Dims& dims, const Scope& scope);
+  bool can_decode() const override { return true; }
+
+ protected:
+  QKVTensors forward(const Tensor& x_BTD, const std::optional<Tensor>&) override;
+
+ private:
+  int64_t num_heads_, num_kv_heads_;
+  Handle<HeadInput> proj_;
+};
+
+}  // namespace axle

@@ -1,0 +1,53 @@
+#include "layers/attention/kv_cache.h"
+
+#include "config/register.h"
+#include "layers/mesh_axes.h"
+#include "ops/create.h"
+#include "ops/elementwise/convert.h"
+#include "ops/movement/dynamic_slice.h"
+#include "ops/movement/gather.h"
+#include "ops/movement/shape.h"
+#include "ops/movement/slice.h"
+
+namespace axle {
+
+KeyValues KeyValues::read(InputReader& inputs, const std::string& prefix) {
+  return {inputs.required(prefix + "/key"), inputs.required(prefix + "/value")};
+}
+
+Tree<StateSpec> DenseKVCache::decode_state_specs(const DecodeDims& dims) const {
+  const StateSpec spec{
+      .type = {dims.dtype, {dims.batch_size, dims.max_len, dims_.num_kv_heads, dims_.head_dim}},
+      .mesh_axes = {{kBatchAxes, kReplicated, kShardAxes, kReplicated}}};
+  return {{join_path(path(), "key"), spec}, {join_path(path(), "value"), spec}};
+}
+
+// Writes row b of the new positions at starts[b].
+Tensor DenseKVCache::append(std::string_view state_name, const Tensor& fresh_BTKH,
+                            const Tensor& starts_B) {
+  const Tensor kept_BSKH = state(state_name);
+  const Tensor update = astype(fresh_BTKH, kept_BSKH.dtype());
+  Tensor all_BSKH;
+  if (starts_B.dim(0) == 1) {
+    all_BSKH = dynamic_update_slice_in_dim(kept_BSKH, update, reshape(starts_B, {}), 1);
+  } else {
+    all_BSKH = scatter(kept_BSKH, starts_B, update,
+                       {.offset = {1, 2, 3},
+                        .operand_batch = {0},
+                        .indices_batch = {0},
+                        .index_map = {1},
+                        .index_vector_dim = 1});
+  }
+  set_state(state_name, all_BSKH);
+  return astype(all_BSKH, fresh_BTKH.dtype());
+}
+
+KeyValues DenseKVCache::forward(const KeyValues& fresh_BTKH, const Tensor& positions_BT) {
+  const Tensor starts_B = index_in_dim(positions_BT, 1, 0);
+  return {append("key", fresh_BTKH.k_BSKH, starts_B), append("value", fresh_BTKH.v_BSKH, starts_B)};
+}
+
+AXLE_REGISTER(KVCache::Dims)
+AXLE_REGISTER(DenseKVCache)
+
+}  // namespace axle

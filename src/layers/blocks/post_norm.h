@@ -1,0 +1,36 @@
+// Residual around a mixer, normalised on the way out.
+//
+// Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.1.
+#pragma once
+
+#include "layers/blocks/mixer.h"
+#include "layers/dropout.h"
+#include "layers/norms/rms_norm.h"
+
+namespace axle {
+
+/// x -> norm(x + dropout(body(x))). Shapes: x_BTD -> y_BTD, dtype of x.
+class PostNorm final : public Block {
+ public:
+  struct Config {
+    /// Behind the residual.
+    Child<Norm> norm = RMSNorm::Config{};
+    /// What the residual is added to.
+    Child<Mixer> body = {};
+    /// Of the result of the body; none: nothing is dropped.
+    std::optional<Child<Dropout>> dropout = {};
+    AXLE_CONFIG(PostNorm, norm, body, dropout)
+  };
+  PostNorm(const Config& cfg, const Dims& dims, const Scope& scope);
+  bool can_decode() const override { return true; }
+
+ protected:
+  Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
+
+ private:
+  Handle<Norm> norm_;
+  Handle<Mixer> body_;
+  std::optional<Handle<Dropout>> dropout_;
+};
+
+}  // namespace axle

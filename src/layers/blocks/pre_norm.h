@@ -1,0 +1,36 @@
+// Residual around a mixer, normalised on the way in.
+//
+// Source: Xiong et al. 2020, arXiv 2002.04745.
+#pragma once
+
+#include "layers/blocks/mixer.h"
+#include "layers/dropout.h"
+#include "layers/norms/rms_norm.h"
+
+namespace axle {
+
+/// x -> x + dropout(body(norm(x))). Shapes: x_BTD -> y_BTD, dtype of x.
+class PreNorm final : public Block {
+ public:
+  struct Config {
+    /// Before the body.
+    Child<Norm> norm = RMSNorm::Config{};
+    /// What the residual is added to.
+    Child<Mixer> body = {};
+    /// Of the result of the body; none: nothing is dropped.
+    std::optional<Child<Dropout>> dropout = {};
+    AXLE_CONFIG(PreNorm, norm, body, dropout)
+  };
+  PreNorm(const Config& cfg, const Dims& dims, const Scope& scope);
+  bool can_decode() const override { return true; }
+
+ protected:
+  Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
+
+ private:
+  Handle<Norm> norm_;
+  Handle<Mixer> body_;
+  std::optional<Handle<Dropout>> dropout_;
+};
+
+}  // namespace axle

@@ -1,0 +1,133 @@
+#include "layers/blocks/repeat.h"
+
+#include <fmt/format.h>
+
+#include "config/register.h"
+#include "ops/create.h"
+#include "ops/movement/dynamic_slice.h"
+#include "ops/random/random.h"
+#include "transform/scan.h"
+
+namespace axle {
+namespace {
+
+// A tree as the operands of a scan, and back from the slices of one iteration.
+struct FlatTree {
+  std::vector<std::string> paths;
+  Values values;
+
+  void add(const std::string& path, const Tensor& value) {
+    paths.push_back(path);
+    values.push_back(value);
+  }
+  Tree<Tensor> slices(Values::const_iterator& at) const {
+    Tree<Tensor> out;
+    for (const std::string& path : paths) out.emplace(path, *at++);
+    return out;
+  }
+};
+
+template <class Spec>
+void add_leading_dim(Spec& axes) {
+  axes.insert(axes.begin(), kReplicated);
+}
+
+}  // namespace
+
+Repeat::Repeat(const Config& cfg, const Dims& dims, const Scope& scope)
+    : Block(scope), num_layers_(cfg.num_layers), layer_(child("layer", cfg.layer, dims)) {
+  for (const auto& [path, spec] : param_specs()) {
+    if (!is_countable(spec.shape))
+      fail("num_layers", fmt::format("{} {}; lower it", path, too_large_text(spec.type())));
+  }
+}
+
+Tree<ParamSpec> Repeat::stacked(Tree<ParamSpec> specs) const {
+  for (auto& [path, spec] : specs) {
+    spec.shape.insert(spec.shape.begin(), num_layers_);
+    add_leading_dim(spec.mesh_axes);
+    spec.fan.batch.push_back(-static_cast<int64_t>(spec.shape.size()));
+  }
+  return specs;
+}
+
+Tree<ParamSpec> Repeat::param_specs() const { return stacked(layer_->param_specs()); }
+Tree<ParamSpec> Repeat::state_specs() const { return stacked(layer_->state_specs()); }
+
+Tree<StateSpec> Repeat::decode_state_specs(const DecodeDims& dims) const {
+  Tree<StateSpec> specs = layer_->decode_state_specs(dims);
+  for (auto& [path, spec] : specs) {
+    spec.type.dims.insert(spec.type.dims.begin(), num_layers_);
+    add_leading_dim(spec.mesh_axes.dims);
+  }
+  return specs;
+}
+
+Tree<Tensor> Repeat::initialize(const Tensor& key) const {
+  FlatTree flat;
+  const ScanResult drawn = scan(
+      [&](const Values& carry, const Values&) {
+        const Values keys = random::split_each(carry[0]);
+        ScanResult layer{.carry = {keys[0]}, .ys = {}};
+        flat = {};
+        for (const auto& [path, value] : layer_->initialize(keys[1])) flat.add(path, value);
+        layer.ys = flat.values;
+        return layer;
+      },
+      {key}, {}, num_layers_);
+  auto at = drawn.ys.begin();
+  return flat.slices(at);
+}
+
+Tensor Repeat::forward(const Tensor& x_BTD, const MixerContext& context) {
+  Invocation& outer = Invocation::current();
+  const InvocationOptions outer_options = outer.nested_options();
+  FlatTree parameters, state;
+  for (const auto& [path, spec] : layer_->param_specs())
+    parameters.add(path, outer.parameter(path));
+  const std::string below = layer_->path() + "/";
+  for (const auto& [path, value] : outer_options.state) {
+    if (path.starts_with(below)) state.add(path, value);
+  }
+  // State is carried whole and updated in place: a cache that came as slices and went out as
+  // results of the loop would be copied in every call.
+  Values carry{x_BTD}, xs = parameters.values;
+  carry.insert(carry.end(), state.values.begin(), state.values.end());
+  xs.push_back(iota({num_layers_}, 0, DType::kU32));
+
+  OutputCollection collected;
+  const ScanResult result = scan(
+      [&](const Values& carried, const Values& slices) {
+        auto at = slices.begin();
+        Tree<Tensor> own = parameters.slices(at);
+        const Tensor index = *at;
+        InvocationOptions options = outer_options;
+        at = carried.begin() + 1;
+        Tree<Tensor> stacked = state.slices(at);
+        options.state.clear();
+        for (const auto& [path, value] : stacked)
+          options.state.emplace(path, dynamic_index_in_dim(value, index));
+        options.in_loop = true;
+        if (options.key) options.key = random::fold_in(options.key, index);
+        Invocation inner(outer.path(), std::move(own), std::move(options));
+        ScanResult out{.carry = {layer_(carried[0], context)}, .ys = {}};
+        collected = std::move(inner.collection());
+        for (const auto& [path, value] : collected.state)
+          stacked.at(path) = dynamic_update_index_in_dim(stacked.at(path), value, index);
+        collected.state.clear();
+        for (const auto& [path, value] : stacked) out.carry.push_back(value);
+        out.ys = tensors_of(collected);
+        return out;
+      },
+      carry, xs, num_layers_);
+  auto at = result.ys.begin();
+  replace_tensors(collected, at);
+  at = result.carry.begin() + 1;
+  collected.state = state.slices(at);
+  outer.merge(std::move(collected));
+  return result.carry[0];
+}
+
+AXLE_REGISTER(Repeat)
+
+}  // namespace axle

@@ -1,0 +1,41 @@
+#include "layers/blocks/stacked.h"
+
+#include <fmt/format.h>
+
+#include "config/register.h"
+
+namespace axle {
+
+namespace {
+
+// Of blocks that are all written out: a program of more would take hours to compile.
+constexpr int64_t kMostLayers = 4096;
+
+}  // namespace
+
+Stacked::Stacked(const Config& cfg, const Dims& dims, const Scope& scope) : Block(scope) {
+  const int64_t n = cfg.num_layers;
+  if (!cfg.layers.empty() && static_cast<int64_t>(cfg.layers.size()) != n) {
+    fail("layers", fmt::format("must have num_layers entries or none, got {} and num_layers = {}",
+                               cfg.layers.size(), n));
+  }
+  if (n > kMostLayers) {
+    fail("num_layers",
+         fmt::format("at most {} blocks can be written out, got {}; use Repeat", kMostLayers, n));
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    layers_.push_back(child(fmt::format("layer{}", i),
+                            cfg.layers.empty() ? cfg.layer : cfg.layers[static_cast<size_t>(i)],
+                            dims));
+  }
+}
+
+Tensor Stacked::forward(const Tensor& x_BTD, const MixerContext& context) {
+  Tensor y_BTD = x_BTD;
+  for (const auto& layer : layers_) y_BTD = layer(y_BTD, context);
+  return y_BTD;
+}
+
+AXLE_REGISTER(Stacked)
+
+}  // namespace axle

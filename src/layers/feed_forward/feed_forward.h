@@ -1,0 +1,54 @@
+// The feed-forward part of a transformer layer: two projections around an activation, gated or not.
+//
+// Letters in tensor names, for this file only:
+//   B batch   T positions   D model dim   F hidden dim
+//
+// Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.3; Shazeer 2020, arXiv 2002.05202
+// (gated).
+#pragma once
+
+#include "layers/blocks/mixer.h"
+#include "layers/dims.h"
+#include "layers/feed_forward/activation.h"
+#include "layers/linear.h"
+
+namespace axle {
+
+/// Mixes channels of each position: x -> down(activation(gate(x)) * up(x)), without residual or
+/// norm.
+///
+/// Shapes: x_BTD f32|bf16 -> y_BTD, dtype of x.
+/// Remat names: "gate" and "up", the two projections; "hidden", the input of `down`.
+/// Summaries: "dead_units", the share of hidden values that are <= 0 (scalar, f32).
+class FeedForward final : public Mixer {
+ public:
+  struct Config {
+    /// Width of the hidden layer, as a function of the model dim.
+    DimFn hidden_dim = ScaledDim{.scale = 4};
+    /// Of the hidden layer.
+    Activation activation = {"silu", &silu};
+    /// Gated if set: the activation then applies to the gate alone.
+    std::optional<Child<Projection>> gate = {};
+    /// From the model dim to the hidden layer.
+    Child<Projection> up = Linear::Config{.bias = false};
+    /// From the hidden layer back to the model dim.
+    Child<Projection> down = Linear::Config{.bias = false};
+    AXLE_CONFIG(FeedForward, hidden_dim, activation, gate, up, down)
+  };
+  FeedForward(const Config& cfg, const Dims& dims, const Scope& scope);
+  bool can_decode() const override { return true; }
+
+ protected:
+  Tensor forward(const Tensor& x_BTD, const MixerContext&) override;
+
+ private:
+  int64_t hidden_dim(const Config& cfg, const Dims& dims) const;
+
+  int64_t hidden_dim_;
+  Activation activation_;
+  std::optional<Handle<Projection>> gate_;
+  Handle<Projection> up_;
+  Handle<Projection> down_;
+};
+
+}  // namespace axle

@@ -1,0 +1,53 @@
+#include "layers/models/decoder.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "config/register.h"
+#include "layers/mesh_axes.h"
+
+namespace axle {
+
+Decoder::Decoder(const Config& cfg, const Dims&, const Scope& scope)
+    : LayerRole(scope),
+      vocab_size_(cfg.vocab_size),
+      max_seq_len_(cfg.max_seq_len),
+      emb_(child("emb", cfg.emb, {.vocab_size = cfg.vocab_size, .model_dim = cfg.model_dim})),
+      dropout_(child("dropout", cfg.dropout, {})),
+      layers_(child("layers", cfg.layers, {.model_dim = cfg.model_dim})),
+      output_norm_(child("output_norm", cfg.output_norm, {.input_dim = cfg.model_dim})),
+      lm_head_(child(
+          "lm_head", cfg.lm_head,
+          {.input_dim = cfg.model_dim, .output_dim = cfg.vocab_size, .input_axes = kShardAxes})) {}
+
+Tensor Decoder::hidden(const Tensor& ids_BT, const MixerContext& context) {
+  if (ids_BT.rank() != 2) {
+    throw ShapeError(
+        fmt::format("{}: expected ids [B, T], got {}", config_path(), to_text(ids_BT.type())));
+  }
+  if (max_seq_len_ && ids_BT.dim(1) > *max_seq_len_) {
+    throw ShapeError(fmt::format("{}: at most max_seq_len = {} positions, got {}", config_path(),
+                                 *max_seq_len_, ids_BT.dim(1)));
+  }
+  Tensor x_BTD = emb_(ids_BT);
+  if (dropout_) x_BTD = (*dropout_)(x_BTD);
+  x_BTD = layers_(x_BTD, context);
+  return constrain(output_norm_(x_BTD), kTokenAxes);
+}
+
+Tensor Decoder::head(const Tensor& x) { return lm_head_ ? (*lm_head_)(x) : emb_->attend(x); }
+
+Tensor Decoder::forward(const Tensor& ids_BT, const MixerContext& context) {
+  const Tensor x_BTD = hidden(ids_BT, context);
+  return constrain(head(x_BTD), kTokenPartsAxes);
+}
+
+Tensor Decoder::next_logits(const Tensor& ids_BT, const MixerContext& context) {
+  const Invocation::Frame frame(*this);
+  return head(context.last(hidden(ids_BT, context)));
+}
+
+AXLE_REGISTER(Decoder::Dims)
+AXLE_REGISTER(Decoder)
+
+}  // namespace axle

@@ -1,0 +1,75 @@
+// A decoder-only language model without its loss: from token ids to logits.
+//
+// Letters in tensor names, for this file only:
+//   B batch   T positions   V vocabulary   D model dim
+#pragma once
+
+#include "config/fields/ranged.h"
+#include "config/fields/required.h"
+#include "layers/blocks/repeat.h"
+#include "layers/dropout.h"
+#include "layers/models/embedding.h"
+#include "layers/projection.h"
+
+namespace axle {
+
+/// Positions are i32.
+using NumPositions = Ranged<int64_t, Bounds{.min = 1, .max = 2147483647}>;
+
+/// ids_BT -> head(output_norm(layers(emb(ids)))).
+///
+/// Shapes: ids_BT integers -> logits_BTV, dtype of the parameters.
+/// Throws ShapeError for more positions than max_seq_len.
+class Decoder final
+    : public LayerRole<Decoder, Tensor(const Tensor& ids_BT, const MixerContext& context)> {
+ public:
+  /// A decoder has its sizes in its own config.
+  struct Dims {
+    AXLE_CONFIG(Dims)
+  };
+  static constexpr InputNames kInputs = {"ids", "context"};
+  struct Config {
+    /// Width of the residual stream.
+    Required<Positive<int64_t>> model_dim = REQUIRED;
+    /// Number of token ids.
+    Required<Positive<int64_t>> vocab_size = REQUIRED;
+    /// The longest text; none: not checked.
+    std::optional<NumPositions> max_seq_len = {};
+    /// From token ids to vectors.
+    Child<TokenEmbedding> emb = Embedding::Config{};
+    /// Of the embedded tokens.
+    std::optional<Child<Dropout>> dropout = {};
+    /// The blocks between embedding and output norm.
+    Child<Block> layers = Repeat::Config{};
+    /// Before the head.
+    Child<Norm> output_norm = RMSNorm::Config{};
+    /// None: logits by the embedding's weight.
+    std::optional<Child<Projection>> lm_head = {};
+    AXLE_CONFIG(Decoder, model_dim, vocab_size, max_seq_len, emb, dropout, layers, output_norm,
+                lm_head)
+  };
+  Decoder(const Config& cfg, const Dims&, const Scope& scope);
+  bool can_decode() const override { return true; }
+
+  /// logits_BV of the last token of each row (MixerContext::last).
+  Tensor next_logits(const Tensor& ids_BT, const MixerContext& context);
+  std::optional<int64_t> max_seq_len() const { return max_seq_len_; }
+  int64_t vocab_size() const { return vocab_size_; }
+
+ protected:
+  Tensor forward(const Tensor& ids_BT, const MixerContext& context) override;
+
+ private:
+  Tensor hidden(const Tensor& ids_BT, const MixerContext& context);
+  Tensor head(const Tensor& x);
+
+  int64_t vocab_size_;
+  std::optional<int64_t> max_seq_len_;
+  Handle<TokenEmbedding> emb_;
+  std::optional<Handle<Dropout>> dropout_;
+  Handle<Block> layers_;
+  Handle<Norm> output_norm_;
+  std::optional<Handle<Projection>> lm_head_;
+};
+
+}  // namespace axle

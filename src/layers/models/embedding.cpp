@@ -1,0 +1,76 @@
+#include "layers/models/embedding.h"
+
+#include <algorithm>
+
+#include "config/register.h"
+#include "layers/mesh_axes.h"
+#include "layers/models/lookup_gradient.h"
+#include "nn/role_methods.h"
+#include "ops/movement/index.h"
+#include "ops/products/dot.h"
+#include "transform/custom_vjp.h"
+
+namespace axle {
+
+Tensor TokenEmbedding::attend(const Tensor& x_BTD) {
+  const Invocation::Frame frame(*this);
+  return attend_forward(x_BTD);
+}
+
+std::vector<Method> TokenEmbedding::methods() {
+  std::vector<Method> all = LayerRole::methods();
+  all.push_back(method<Tensor, const Tensor&>("attend", kAttendInputs,
+                                              [this](const Tensor& x) { return attend(x); }));
+  return all;
+}
+
+namespace {
+
+bool divides_model_dim(const std::string& axis) {
+  return std::ranges::find(kModelDimAxes, axis) != kModelDimAxes.end();
+}
+
+}  // namespace
+
+Embedding::Embedding(const Config& cfg, const Dims& dims, const Scope& scope)
+    : TokenEmbedding(scope),
+      weight_(param("weight", {.shape = {dims.vocab_size, dims.model_dim},
+                               .mesh_axes = {kReplicated, kShardAxes},
+                               .init = cfg.init})),
+      table_axes_{.dims = param_specs().at(weight_.path()).mesh_axes} {
+  for (DimAxes& axes : table_axes_.dims) std::erase_if(axes, divides_model_dim);
+}
+
+Tensor Embedding::forward(const Tensor& ids_BT) {
+  const Mesh& mesh = Invocation::current().options().mesh;
+  const auto look_up = [this](const Tensor& weight, const Tensor& ids) {
+    return take(constrain(weight, table_axes_), ids);
+  };
+  const PartitionSpec tokens = restrict(kTokenAxes, ids_BT.shape(), mesh);
+  const bool divided =
+      std::ranges::any_of(tokens.dims, [](const DimAxes& axes) { return !axes.empty(); });
+  if (!divided) return constrain(look_up(weight_(), ids_BT), kTokenAxes);
+
+  const CustomVjp lookup{.name = "lookup",
+                         .forward =
+                             [look_up](const Values& x) {
+                               return WithResiduals{{look_up(x[0], x[1])}, x};
+                             },
+                         .backward = [axes = param_specs().at(weight_.path()).partition(), mesh](
+                                         const Values& x, const Values& g_BTD) -> Values {
+                           return {lookup_gradient(x[0], x[1], g_BTD[0], axes, mesh), Tensor()};
+                         }};
+  return constrain(custom_vjp(lookup, {weight_(), ids_BT})[0], kTokenAxes);
+}
+
+Tensor Embedding::attend_forward(const Tensor& x_BTD) {
+  return einsum("...d,vd->...v", x_BTD, weight_());
+}
+
+const RoleMethods embedding_methods(typeid(TokenEmbedding),
+                                    {{"attend", TokenEmbedding::kAttendInputs}});
+
+AXLE_REGISTER(TokenEmbedding::Dims)
+AXLE_REGISTER(Embedding)
+
+}  // namespace axle

@@ -1,0 +1,139 @@
+// Embeddings, decoders and language models.
+#include "config/register.h"
+#include "config/set.h"
+#include "layers/models/causal_lm.h"
+#include "layers/models/lm_head.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/reductions/reduce.h"
+#include "testing/layer_laws.h"
+
+namespace axle {
+namespace {
+
+using testing::build_for_test;
+
+Decoder::Config decoder(Child<Block> layers = PreNorm::Config{
+                            .body = FeedForward::Config{.hidden_dim = FixedDim{6}}}) {
+  return {.model_dim = 4, .vocab_size = 5, .max_seq_len = 8, .layers = std::move(layers)};
+}
+Decoder::Config untied() {
+  Decoder::Config cfg = decoder();
+  cfg.lm_head = LmHead::Config{};
+  cfg.dropout = Dropout::Config{.rate = 0.2};
+  return cfg;
+}
+
+AXLE_LAYER_LAWS(Embedding, {.vocab_size = 5, .model_dim = 3}, {{"default", {}}})
+AXLE_LAYER_LAWS(Decoder, {}, {{"tied", decoder()}, {"untied", untied()}})
+AXLE_LAYER_LAWS(CausalLM, {},
+                {{"tied", {.decoder = decoder()}},
+                 {"z_loss", {.decoder = untied(), .z_loss_scale = 0.1}}})
+
+TEST(Embedding, TakesRowsAndAttendsToThem) {
+  auto layer = build_for_test<Embedding>({}, {.vocab_size = 3, .model_dim = 2});
+  layer.set("weight", HostTensor({3, 2}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f}));
+  EXPECT_EQ(layer.run(HostTensor({1, 2}, {2, 0})), HostTensor({1, 2, 2}, {5.0f, 6.0f, 1.0f, 2.0f}));
+  EXPECT_EQ(
+      layer.call({{"x", HostTensor({1, 1, 2}, {1.0f, 1.0f})}}, {.method = "attend"}).outputs[0],
+      HostTensor({1, 1, 3}, {3.0f, 7.0f, 11.0f}));
+}
+
+TEST(Decoder, ChecksTheLength) {
+  auto layer = build_for_test<Decoder>(decoder(), {});
+  EXPECT_ERROR(layer.run(HostTensor(Type{DType::kI32, {1, 9}})),
+               "decoder: at most max_seq_len = 8 positions, got 9");
+}
+
+TEST(Decoder, PositionsAreOf32Bits) {
+  Decoder::Config cfg;
+  set(cfg, "max_seq_len", "2147483647");
+  EXPECT_ERROR(set(cfg, "max_seq_len", "2147483648"),
+               "max_seq_len: expected an integer from 1 to 2147483647, got '2147483648'");
+}
+
+TEST(Decoder, TiedLogitsUseTheEmbedding) {
+  auto layer = build_for_test<Decoder>(decoder(), {});
+  EXPECT_FALSE(layer.parameters().contains("decoder/lm_head/weight"));
+  EXPECT_EQ(layer.run(testing::token_ids()).shape(), (Shape{2, 4, 5}));
+}
+
+Tree<HostTensor> batch(HostTensor labels) {
+  return {{"batch/input_ids", testing::token_ids()}, {"batch/target_labels", std::move(labels)}};
+}
+
+// log(sum(exp(logits))) - logits[label] and the log alone, at one token.
+std::pair<double, double> cross_entropy_of(const HostTensor& logits, int64_t token, int64_t label) {
+  double z = 0;
+  for (int64_t v = 0; v < 5; ++v) z += std::exp(logits.at(token * 5 + v));
+  return {std::log(z) - logits.at(token * 5 + label), std::log(z)};
+}
+
+TEST(CausalLM, LossIsTheMeanOverLabelsThatCount) {
+  auto layer = build_for_test<CausalLM>({.decoder = decoder(), .z_loss_scale = 0.5}, {});
+  const HostTensor logits =
+      layer.call({{"batch/input_ids", testing::token_ids()}}, {.method = "logits"}).outputs[0];
+  const auto out = layer.call(batch(HostTensor({2, 4}, {-1, 2, -1, -1, 4, -1, -100, -1})))
+                       .outputs;  // loss, then metrics by name
+  const auto [ce1, z1] = cross_entropy_of(logits, 1, 2);
+  const auto [ce2, z2] = cross_entropy_of(logits, 4, 4);
+  const double z_loss = 0.5 * (z1 * z1 + z2 * z2) / 2;
+  EXPECT_NEAR(out[0].at(0), (ce1 + ce2) / 2 + z_loss, 1e-5);
+  EXPECT_NEAR(out[1].at(0), (ce1 + ce2) / 2, 1e-5) << "cross_entropy";
+  EXPECT_EQ(out[2].at(0), 2) << "num_targets";
+  EXPECT_NEAR(out[3].at(0), z_loss, 1e-5) << "z_loss";
+}
+
+TEST(CausalLM, NoLabelsGiveZero) {
+  auto layer = build_for_test<CausalLM>({.decoder = decoder()}, {});
+  EXPECT_EQ(
+      layer.call(batch(HostTensor({2, 4}, {-1, -1, -1, -1, -1, -1, -1, -1}))).outputs[0].at(0), 0);
+}
+
+/// x -> x, and the square of its weight as an auxiliary loss.
+class Penalty final : public Mixer {
+ public:
+  struct Config {
+    AXLE_CONFIG(Penalty)
+  };
+  Penalty(const Config&, const Dims&, const Scope& scope)
+      : Mixer(scope), w_(param("w", {.shape = {2}, .init = Ones{}})) {}
+
+ protected:
+  Tensor forward(const Tensor& x_BTD, const MixerContext&) override {
+    add_aux_loss("square", sum(w_() * w_()));
+    return x_BTD;
+  }
+
+ private:
+  Param w_;
+};
+AXLE_REGISTER(Penalty)
+
+TEST(CausalLM, TakesInAuxiliaryLossesThroughLoopAndRemat) {
+  const Child<Block> block(PreNorm::Config{.body = {Penalty::Config{}, {.remat = SaveNothing{}}}});
+  auto layer = build_for_test<CausalLM>(
+      {.decoder = decoder(Repeat::Config{.num_layers = 2, .layer = block})}, {});
+  layer.set("decoder/layers/layer/body/w", HostTensor({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f}));
+  const Tree<HostTensor> inputs = batch(HostTensor({2, 4}, {1, 2, 0, -1, 4, 0, -1, -1}));
+  const auto result = layer.call(inputs, {.training = true});
+  EXPECT_TRUE(result.aux_losses.empty()) << "they are in the loss";
+  EXPECT_NEAR(result.outputs[0].at(0), result.outputs[2].at(0) + 30, 1e-4);
+  EXPECT_EQ(result.outputs[1].at(0), 30) << "aux_loss";
+
+  const testing::LayerFunction fn = layer.function(inputs, {.training = true});
+  const auto paths = fn.parameter_paths();
+  const auto at = static_cast<size_t>(
+      std::ranges::find(paths, "causal_lm/decoder/layers/layer/body/w") - paths.begin());
+  const HostTensor one = HostTensor::scalar(1.0f), none = HostTensor::scalar(0.0f);
+  EXPECT_EQ(eval(testing::gradient_function(fn, {one, none, none, none}), fn.arguments())[at],
+            HostTensor({2, 2}, {2.0f, 4.0f, 6.0f, 8.0f}));
+}
+
+TEST(CausalLM, NamesWhatTheBatchLacks) {
+  auto layer = build_for_test<CausalLM>({.decoder = decoder()}, {});
+  EXPECT_ERROR(layer.call({{"batch/input_ids", testing::token_ids()}}),
+               "causal_lm: the batch must hold target_labels, got none");
+}
+
+}  // namespace
+}  // namespace axle

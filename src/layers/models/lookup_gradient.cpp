@@ -1,0 +1,129 @@
+#include "layers/models/lookup_gradient.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "layers/mesh_axes.h"
+#include "ops/annotate.h"
+#include "ops/movement/broadcast.h"
+#include "ops/movement/index.h"
+#include "ops/movement/shape.h"
+#include "ops/reductions/reduce.h"
+#include "transform/grad.h"
+
+namespace axle {
+namespace {
+
+// Tokens as devices hold them: x[B, T, ..] as [P.., B', T', ..] with a dim P for each axis of the
+// mesh that divides rows or positions, so that each device has one part.
+class TokenParts {
+ public:
+  TokenParts(const Shape& shape_BT, const Mesh& mesh) {
+    const PartitionSpec axes = restrict(kTokenAxes, shape_BT, mesh);
+    num_row_axes_ = axes.dims.at(0).size();
+    for (const DimAxes& dim : axes.dims) {
+      for (const std::string& axis : dim) {
+        axes_.dims.push_back(axis.c_str());
+        sizes_.push_back(mesh.size(axis));
+      }
+    }
+  }
+
+  size_t rank() const { return sizes_.size(); }
+  const Shape& sizes() const { return sizes_; }
+  /// Of the dims P.
+  const PartitionSpec& axes() const { return axes_; }
+
+  Tensor split(const Tensor& x_BT) const {
+    Shape shape, order;
+    for (size_t d = 0; d < 2; ++d) {
+      const size_t first = d == 0 ? 0 : num_row_axes_, last = d == 0 ? num_row_axes_ : rank();
+      int64_t rest = x_BT.dim(static_cast<int64_t>(d));
+      for (size_t p = first; p < last; ++p) {
+        order.push_back(std::ssize(shape));
+        shape.push_back(sizes_[p]);
+        rest /= sizes_[p];
+      }
+      shape.push_back(rest);
+    }
+    for (int64_t d = 2; d < x_BT.rank(); ++d) shape.push_back(x_BT.dim(d));
+    order.push_back(static_cast<int64_t>(num_row_axes_));
+    for (int64_t d = std::ssize(order); d < std::ssize(shape); ++d) order.push_back(d);
+    return sharding_constraint(transpose(reshape(x_BT, shape), order), axes_);
+  }
+
+ private:
+  size_t num_row_axes_ = 0;
+  PartitionSpec axes_;
+  Shape sizes_;
+};
+
+// {first, first + 1, ..., last - 1}.
+std::vector<int64_t> numbers(int64_t first, int64_t last) {
+  std::vector<int64_t> out(static_cast<size_t>(last - first));
+  std::iota(out.begin(), out.end(), first);
+  return out;
+}
+
+Tensor look_up_by_parts(const Tensor& tables_PVD, const Tensor& ids_PBT) {
+  const int64_t num_parts = tables_PVD.rank() - 2;
+  Shape row(static_cast<size_t>(num_parts) + 1, 1);
+  row.push_back(tables_PVD.dim(-1));
+  return gather(tables_PVD, ids_PBT,
+                {.offset = {num_parts + 2},
+                 .collapsed = {num_parts},
+                 .operand_batch = numbers(0, num_parts),
+                 .indices_batch = numbers(0, num_parts),
+                 .index_map = {num_parts},
+                 .index_vector_dim = num_parts + 2},
+                row);
+}
+
+// The weight's axes behind those of `parts`, and none twice.
+PartitionSpec beside(std::vector<DimAxes> parts, const PartitionSpec& weight_axes) {
+  PartitionSpec out{std::move(parts)};
+  const size_t num_parts = out.dims.size();
+  for (DimAxes dim : weight_axes.dims) {
+    std::erase_if(dim, [&](const std::string& axis) {
+      return std::any_of(out.dims.begin(), out.dims.begin() + static_cast<ptrdiff_t>(num_parts),
+                         [&](const DimAxes& part) { return part.front() == axis; });
+    });
+    out.dims.push_back(std::move(dim));
+  }
+  return out;
+}
+
+}  // namespace
+
+Tensor lookup_gradient(const Tensor& weight_VD, const Tensor& ids_BT, const Tensor& g_BTD,
+                       const PartitionSpec& partition, const Mesh& mesh) {
+  const PartitionSpec weight_axes = restrict(partition, mesh);
+  const TokenParts parts(ids_BT.shape(), mesh);
+  Shape tables = parts.sizes();
+  tables.insert(tables.end(), weight_VD.shape().begin(), weight_VD.shape().end());
+  const int64_t num_parts = std::ssize(parts.sizes());
+  const Tensor tables_PVD = broadcast_in_dim(weight_VD, tables, numbers(num_parts, num_parts + 2));
+  const Tensor ids = parts.split(ids_BT);
+  const auto by_parts = [&](const Values& x) { return Values{look_up_by_parts(x[0], ids)}; };
+  const Values gradients = vjp(by_parts, {tables_PVD}).pullback({parts.split(g_BTD)});
+
+  std::vector<int64_t> first;  // dims P to sum over before the others
+  std::vector<DimAxes> left;   // axes of these others
+  for (size_t p = 0; p < parts.rank(); ++p) {
+    const DimAxes& axis = parts.axes().dims[p];
+    const bool divides_weight = std::ranges::any_of(weight_axes.dims, [&](const DimAxes& dim) {
+      return std::ranges::find(dim, axis.front()) != dim.end();
+    });
+    if (divides_weight) {
+      first.push_back(static_cast<int64_t>(p));
+    } else {
+      left.push_back(axis);
+    }
+  }
+  const Tensor g_PVD = sharding_constraint(gradients[0], beside(parts.axes().dims, weight_axes));
+  const Tensor g_LVD =
+      sharding_constraint(reduce_sum_in_own_dtype(g_PVD, first), beside(left, weight_axes));
+  return reduce_sum_in_own_dtype(g_LVD, numbers(0, std::ssize(left)));
+}
+
+}  // namespace axle

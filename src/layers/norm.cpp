@@ -1,9 +1,0 @@
-#include "layers/norm.h"
-
-#include "config/register.h"
-
-namespace axle {
-
-AXLE_REGISTER(Norm::Dims)
-
-}  // namespace axle

@@ -1,0 +1,176 @@
+#include "ops/elementwise/compare.h"
+
+#include <fmt/format.h>
+
+#include "ops/create.h"
+#include "ops/elementwise/bitwise.h"
+#include "ops/elementwise/convert.h"
+#include "ops/hlo.h"
+#include "ops/movement/broadcast.h"
+#include "ops/reductions/reduce.h"
+#include "ops/rules.h"
+
+namespace axle {
+namespace {
+
+// The rows' names are StableHLO's directions in small letters.
+HloValues lower_compare(const OpNode& op, HloBuilder& b, const HloValues& x) {
+  std::string direction(op.rules->name());
+  for (char& c : direction) c = static_cast<char>(std::toupper(c));
+  return {hlo_compare(b, direction, x[0], x[1])};
+}
+
+const OpRules eq_rules({.name = "eq",
+                        .infer = same_shape_pred,
+                        .batch = elementwise,
+                        .vjp = no_gradient,
+                        .eval = binary([](auto a, auto b) { return a == b; }),
+                        .hlo = lower_compare,
+                        .cost = kElementwise});
+const OpRules ne_rules({.name = "ne",
+                        .infer = same_shape_pred,
+                        .batch = elementwise,
+                        .vjp = no_gradient,
+                        .eval = binary([](auto a, auto b) { return a != b; }),
+                        .hlo = lower_compare,
+                        .cost = kElementwise});
+const OpRules lt_rules({.name = "lt",
+                        .infer = same_shape_pred,
+                        .batch = elementwise,
+                        .vjp = no_gradient,
+                        .eval = binary([](auto a, auto b) { return a < b; }),
+                        .hlo = lower_compare,
+                        .cost = kElementwise});
+const OpRules le_rules({.name = "le",
+                        .infer = same_shape_pred,
+                        .batch = elementwise,
+                        .vjp = no_gradient,
+                        .eval = binary([](auto a, auto b) { return a <= b; }),
+                        .hlo = lower_compare,
+                        .cost = kElementwise});
+const OpRules gt_rules({.name = "gt",
+                        .infer = same_shape_pred,
+                        .batch = elementwise,
+                        .vjp = no_gradient,
+                        .eval = binary([](auto a, auto b) { return a > b; }),
+                        .hlo = lower_compare,
+                        .cost = kElementwise});
+const OpRules ge_rules({.name = "ge",
+                        .infer = same_shape_pred,
+                        .batch = elementwise,
+                        .vjp = no_gradient,
+                        .eval = binary([](auto a, auto b) { return a >= b; }),
+                        .hlo = lower_compare,
+                        .cost = kElementwise});
+
+std::vector<Type> infer_select(const OpNode& op) {
+  const Type& p = op.inputs[0].type();
+  const Type& a = op.inputs[1].type();
+  if (p.dtype != DType::kPred)
+    shape_error(op, fmt::format("expected a predicate first, got {}", to_text(p)));
+  if (op.inputs[2].type() != a) {
+    shape_error(op, fmt::format("the choices must have one type, got {} and {}", to_text(a),
+                                to_text(op.inputs[2].type())));
+  }
+  if (p.rank() != 0 && p.dims != a.dims) {
+    shape_error(op, fmt::format("expected a predicate of shape {} or a scalar, got {}",
+                                to_text(a.dims), to_text(p.dims)));
+  }
+  return {a};
+}
+
+void eval_select(const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x,
+                 std::span<HostTensor> y) {
+  const auto p = x[0]->values<bool>();
+  const bool one = x[0]->shape().empty();
+  dispatch(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
+    const auto a = x[1]->values<T>(), b = x[2]->values<T>();
+    const auto out = y[0].values<T>();
+    for (size_t i = 0; i < out.size(); ++i) out[i] = p[one ? 0 : i] ? a[i] : b[i];
+  });
+}
+
+const OpRules select_rules(
+    {.name = "select",
+     .infer = infer_select,
+     .batch = elementwise,
+     .vjp =
+         [](X x, Y, Ct g) {
+           const Tensor zero = zeros_like(g[0]);
+           return Values{{}, select(x[0], g[0], zero), select(x[0], zero, g[0])};
+         },
+     .eval = eval_select,
+     .hlo = "stablehlo.select",
+     .cost = kElementwise});
+
+void eval_clamp(const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x,
+                std::span<HostTensor> y) {
+  dispatch(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
+    using C = std::conditional_t<std::is_same_v<T, BF16>, float, T>;
+    const auto low = x[0]->values<T>(), v = x[1]->values<T>(), high = x[2]->values<T>();
+    const auto out = y[0].values<T>();
+    for (size_t i = 0; i < out.size(); ++i) {
+      const C lo(low[i]), middle(v[i]), hi(high[i]);
+      out[i] = T(lo != lo           ? lo
+                 : middle != middle ? middle
+                 : hi != hi         ? hi
+                                    : std::min(std::max(lo, middle), hi));
+    }
+  });
+}
+
+const OpRules clamp_rules({.name = "clamp",
+                           .infer = same_type,
+                           .batch = elementwise,
+                           .vjp =
+                               [](X x, Y, Ct g) {
+                                 const Tensor &low = x[0], &v = x[1], &high = x[2],
+                                              zero = zeros_like(g[0]);
+                                 return Values{select((low > v) & (low < high), g[0], zero),
+                                               select((low < v) & (v < high), g[0], zero),
+                                               select(high < v, g[0], zero)};
+                               },
+                           .eval = eval_clamp,
+                           .hlo = "stablehlo.clamp",
+                           .cost = kElementwise});
+
+}  // namespace
+
+Tensor equal(const Tensor& a, const Tensor& b) { return emit_broadcast(eq_rules, a, b); }
+Tensor not_equal(const Tensor& a, const Tensor& b) { return emit_broadcast(ne_rules, a, b); }
+Tensor less(const Tensor& a, const Tensor& b) { return emit_broadcast(lt_rules, a, b); }
+Tensor less_equal(const Tensor& a, const Tensor& b) { return emit_broadcast(le_rules, a, b); }
+Tensor greater(const Tensor& a, const Tensor& b) { return emit_broadcast(gt_rules, a, b); }
+Tensor greater_equal(const Tensor& a, const Tensor& b) { return emit_broadcast(ge_rules, a, b); }
+Tensor equal(const Tensor& a, Scalar b) { return equal(a, full_like(a, b)); }
+Tensor not_equal(const Tensor& a, Scalar b) { return not_equal(a, full_like(a, b)); }
+Tensor operator<(const Tensor& a, const Tensor& b) { return less(a, b); }
+Tensor operator<=(const Tensor& a, const Tensor& b) { return less_equal(a, b); }
+Tensor operator>(const Tensor& a, const Tensor& b) { return greater(a, b); }
+Tensor operator>=(const Tensor& a, const Tensor& b) { return greater_equal(a, b); }
+Tensor operator<(const Tensor& a, Scalar b) { return less(a, full_like(a, b)); }
+Tensor operator<=(const Tensor& a, Scalar b) { return less_equal(a, full_like(a, b)); }
+Tensor operator>(const Tensor& a, Scalar b) { return greater(a, full_like(a, b)); }
+Tensor operator>=(const Tensor& a, Scalar b) { return greater_equal(a, full_like(a, b)); }
+
+Tensor select(const Tensor& p, const Tensor& a, const Tensor& b) {
+  auto [yes, no] = broadcast_together(a, b, "select");
+  if (p.rank() == 0) return emit(select_rules, {p, yes, no});
+  const Tensor mask = broadcast_together(p, yes, "select").first;
+  return emit(select_rules,
+              {mask, broadcast_to(yes, mask.shape()), broadcast_to(no, mask.shape())});
+}
+Tensor select(const Tensor& p, const Tensor& a, Scalar b) { return select(p, a, full_like(a, b)); }
+Tensor select(const Tensor& p, Scalar a, const Tensor& b) { return select(p, full_like(b, a), b); }
+
+Tensor clamp(const Tensor& low, const Tensor& x, const Tensor& high) {
+  return emit(clamp_rules, {broadcast_to(low, x.shape()), x, broadcast_to(high, x.shape())});
+}
+Tensor clamp(Scalar low, const Tensor& x, Scalar high) {
+  return emit(clamp_rules, {full_like(x, low), x, full_like(x, high)});
+}
+
+Tensor is_nan(const Tensor& x) { return not_equal(x, x); }
+Tensor fraction_of(const Tensor& p) { return mean(astype(p, DType::kF32)); }
+
+}  // namespace axle

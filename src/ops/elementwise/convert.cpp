@@ -1,0 +1,143 @@
+#include "ops/elementwise/convert.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "ops/rules.h"
+
+namespace axle {
+namespace {
+
+struct ConvertAttributes : Attributes {
+  explicit ConvertAttributes(DType d) : dtype(d) {}
+  DType dtype;
+  std::string text() const override { return fmt::format("dtype = {}", name_of(dtype)); }
+};
+
+const OpRules convert_rules(
+    {.name = "convert",
+     .infer =
+         [](const OpNode& op) {
+           return std::vector<Type>{{op.attrs<ConvertAttributes>().dtype, op.inputs[0].shape()}};
+         },
+     .batch = elementwise,
+     .vjp =
+         [](X x, Y y, Ct g) {
+           if (!is_float(x[0].dtype()) || !is_float(y[0].dtype())) return Values{{}};
+           return Values{astype(g[0], x[0].dtype())};
+         },
+     .eval = [](const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x,
+                std::span<HostTensor> y) { y[0] = x[0]->astype(y[0].dtype()); },
+     .hlo = "stablehlo.convert",
+     .cost = kElementwise,
+     .cheap = true});
+
+std::vector<Type> infer_bitcast(const OpNode& op) {
+  const Type& x = op.inputs[0].type();
+  Type y{op.attrs<ConvertAttributes>().dtype, x.dims};
+  if (x.dtype == DType::kPred || y.dtype == DType::kPred)
+    shape_error(op, "predicates have no bits to share");
+  const auto from = static_cast<int64_t>(size_bytes(x.dtype)),
+             to = static_cast<int64_t>(size_bytes(y.dtype));
+  if (from > to) y.dims.push_back(from / to);
+  if (from < to) {
+    if (x.dims.empty() || x.dims.back() != to / from) {
+      shape_error(op, fmt::format("expected a last dim of {} to make {}, got {}", to / from,
+                                  name_of(y.dtype), to_text(x)));
+    }
+    y.dims.pop_back();
+  }
+  return {y};
+}
+
+const OpRules bitcast_convert_rules(
+    {.name = "bitcast_convert",
+     .infer = infer_bitcast,
+     .vjp = no_gradient,
+     .eval =
+         [](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
+            std::span<HostTensor> y) {
+           const HostTensor in = x[0]->astype(
+               op.inputs[0].dtype());  // in f64 mode the bits meant are not those stored
+           HostTensor out(op.outputs[0]);
+           std::ranges::copy(in.bytes(), out.bytes().begin());
+           y[0] = out.astype(y[0].dtype());
+         },
+     .hlo = "stablehlo.bitcast_convert",
+     .cost = kView,
+     .cheap = true});
+
+struct PrecisionAttributes : Attributes {
+  PrecisionAttributes(int e, int m) : exponent_bits(e), mantissa_bits(m) {}
+  int exponent_bits, mantissa_bits;
+  std::string text() const override {
+    return fmt::format("format = e{}m{}", exponent_bits, mantissa_bits);
+  }
+};
+
+// Rounds the mantissa to nearest even, then flushes what the exponent range cannot hold to zero or
+// infinity.
+float reduced(float x, const PrecisionAttributes& a) {
+  if (!std::isfinite(x)) return x;
+  uint32_t bits = std::bit_cast<uint32_t>(x);
+  if (const int drop = 23 - a.mantissa_bits; drop > 0) {
+    const uint32_t last = (bits >> drop) & 1;
+    bits += ((1u << (drop - 1)) - 1) + last;
+    bits &= ~((1u << drop) - 1);
+  }
+  const float rounded = std::bit_cast<float>(bits);
+  if (a.exponent_bits >= 8) return rounded;
+  const int bias = (1 << (a.exponent_bits - 1)) - 1;
+  const float magnitude = std::fabs(rounded);
+  if (magnitude >= std::ldexp(2.0f, bias))
+    return std::copysign(std::numeric_limits<float>::infinity(), x);
+  return magnitude < std::ldexp(1.0f, 1 - bias) ? std::copysign(0.0f, x) : rounded;
+}
+
+const OpRules reduce_precision_rules(
+    {.name = "reduce_precision",
+     .infer = same_shape_float,
+     .batch = elementwise,
+     .vjp =
+         [](X x, Y, Ct g) {
+           const auto& a = x.attrs<PrecisionAttributes>();
+           return Values{reduce_precision(g[0], a.exponent_bits, a.mantissa_bits)};
+         },
+     .eval =
+         [](const EvalOptions& options, const OpNode& op, std::span<const HostTensor* const> x,
+            std::span<HostTensor> y) {
+           y[0] = *x[0];
+           if (options.f64) return;  // gradient checks see the smooth function below the rounding
+           const HostTensor in = x[0]->astype(DType::kF32);
+           HostTensor out(in.type());
+           for (size_t i = 0; i < in.values<float>().size(); ++i) {
+             out.values<float>()[i] =
+                 reduced(in.values<float>()[i], op.attrs<PrecisionAttributes>());
+           }
+           y[0] = out.astype(y[0].dtype());
+         },
+     .hlo =
+         [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+           const auto& a = op.attrs<PrecisionAttributes>();
+           return HloValues{b.one("stablehlo.reduce_precision", x, op.outputs[0],
+                                  fmt::format("exponent_bits = {} : i32, mantissa_bits = {} : i32",
+                                              a.exponent_bits, a.mantissa_bits))};
+         },
+     .cost = kElementwise});
+
+}  // namespace
+
+Tensor astype(const Tensor& x, DType dtype) {
+  return x.dtype() == dtype ? x : emit(convert_rules, {x}, ConvertAttributes(dtype));
+}
+
+Tensor bitcast_convert(const Tensor& x, DType dtype) {
+  return x.dtype() == dtype ? x : emit(bitcast_convert_rules, {x}, ConvertAttributes(dtype));
+}
+
+Tensor reduce_precision(const Tensor& x, int exponent_bits, int mantissa_bits) {
+  return emit(reduce_precision_rules, {x}, PrecisionAttributes(exponent_bits, mantissa_bits));
+}
+
+}  // namespace axle

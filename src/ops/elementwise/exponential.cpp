@@ -1,0 +1,195 @@
+#include "ops/elementwise/exponential.h"
+
+#include <fmt/format.h>
+
+#include "ops/create.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
+#include "ops/hlo.h"
+#include "ops/movement/broadcast.h"
+#include "ops/rules.h"
+
+namespace axle {
+namespace {
+
+using detail::Float;
+using detail::Number;
+using detail::wrapping;
+
+constexpr double kLog2 = 0.69314718055994530942;
+
+const OpRules exp_rules({.name = "exp",
+                         .infer = same_shape_float,
+                         .batch = elementwise,
+                         .vjp = [](X, Y y, Ct g) { return Values{g[0] * y[0]}; },
+                         .eval = unary([](Float auto x) { return std::exp(x); }),
+                         .hlo = "stablehlo.exponential",
+                         .cost = kTranscendental});
+
+const OpRules exp2_rules(
+    {.name = "exp2",
+     .infer = same_shape_float,
+     .batch = elementwise,
+     .vjp = [](X, Y y, Ct g) { return Values{kLog2 * (g[0] * y[0])}; },
+     .eval = unary([](Float auto x) { return std::exp2(x); }),
+     .hlo =
+         [](const OpNode&, HloBuilder& b, const HloValues& x) {
+           return HloValues{hlo_map(
+               b, "exponential", {hlo_map(b, "multiply", {hlo_splat_like(b, x[0], kLog2), x[0]})})};
+         },
+     .cost = kTranscendental});
+
+const OpRules expm1_rules({.name = "expm1",
+                           .infer = same_shape_float,
+                           .batch = elementwise,
+                           .vjp = [](X, Y y, Ct g) { return Values{g[0] * (y[0] + 1)}; },
+                           .eval = unary([](Float auto x) { return std::expm1(x); }),
+                           .hlo = "stablehlo.exponential_minus_one",
+                           .cost = kTranscendental});
+
+const OpRules log_rules({.name = "log",
+                         .infer = same_shape_float,
+                         .batch = elementwise,
+                         .vjp = [](X x, Y, Ct g) { return Values{g[0] / x[0]}; },
+                         .eval = unary([](Float auto x) { return std::log(x); }),
+                         .hlo = "stablehlo.log",
+                         .cost = kTranscendental});
+
+const OpRules log1p_rules({.name = "log1p",
+                           .infer = same_shape_float,
+                           .batch = elementwise,
+                           .vjp = [](X x, Y, Ct g) { return Values{g[0] / (x[0] + 1)}; },
+                           .eval = unary([](Float auto x) { return std::log1p(x); }),
+                           .hlo = "stablehlo.log_plus_one",
+                           .cost = kTranscendental});
+
+const OpRules sqrt_rules({.name = "sqrt",
+                          .infer = same_shape_float,
+                          .batch = elementwise,
+                          .vjp = [](X, Y y, Ct g) { return Values{g[0] * (0.5 / y[0])}; },
+                          .eval = unary([](Float auto x) { return std::sqrt(x); }),
+                          .hlo = "stablehlo.sqrt",
+                          .cost = kTranscendental});
+
+const OpRules rsqrt_rules({.name = "rsqrt",
+                           .infer = same_shape_float,
+                           .batch = elementwise,
+                           .vjp = [](X x, Y y,
+                                     Ct g) { return Values{g[0] * (-0.5 * (y[0] / x[0]))}; },
+                           .eval = unary([](Float auto x) { return 1 / std::sqrt(x); }),
+                           .hlo = "stablehlo.rsqrt",
+                           .cost = kTranscendental});
+
+const OpRules cbrt_rules(
+    {.name = "cbrt",
+     .infer = same_shape_float,
+     .batch = elementwise,
+     .vjp = [](X, Y y, Ct g) { return Values{g[0] * (1.0 / 3 * integer_pow(y[0], -2))}; },
+     .eval = unary([](Float auto x) { return std::cbrt(x); }),
+     .hlo = "stablehlo.cbrt",
+     .cost = kTranscendental});
+
+const OpRules square_rules({.name = "square",
+                            .infer = same_type,
+                            .batch = elementwise,
+                            .vjp = [](X x, Y, Ct g) { return Values{g[0] * (2 * x[0])}; },
+                            .eval = unary([]<Number T>(T x) {
+                              return wrapping(x, x, [](auto a, auto b) { return a * b; });
+                            }),
+                            .hlo =
+                                [](const OpNode&, HloBuilder& b, const HloValues& x) {
+                                  return HloValues{hlo_map(b, "multiply", {x[0], x[0]})};
+                                },
+                            .cost = kElementwise});
+
+const OpRules pow_rules(
+    {.name = "pow",
+     .infer = same_shape_float,
+     .batch = elementwise,
+     .vjp =
+         [](X x, Y y, Ct g) {
+           const Tensor positive = select(equal(x[0], 0), 1, x[0]);
+           return Values{g[0] * (x[1] * pow(x[0], x[1] - 1)), g[0] * (log(positive) * y[0])};
+         },
+     .eval = binary([]<Float T>(T a, T b) { return std::pow(a, b); }),
+     .hlo = "stablehlo.power",
+     .cost = kTranscendental});
+
+struct PowerAttributes : Attributes {
+  explicit PowerAttributes(int64_t v) : n(v) {}
+  int64_t n;
+  std::string text() const override { return fmt::format("n = {}", n); }
+};
+
+std::vector<Type> infer_integer_pow(const OpNode& op) {
+  const int64_t n = op.attrs<PowerAttributes>().n;
+  if (op.inputs[0].dtype() == DType::kPred) shape_error(op, "expected numbers, got pred");
+  if (n < 0 && !is_float(op.inputs[0].dtype()))
+    shape_error(op, fmt::format("integers have no power {}", n));
+  return same_type(op);
+}
+
+// x^n for n > 0; `times` multiplies.
+template <class V, class F>
+V power(V x, int64_t n, F times) {
+  std::optional<V> product;
+  for (; n > 0; n >>= 1) {
+    if (n & 1) product = product ? times(*product, x) : x;
+    if (n > 1) x = times(x, x);
+  }
+  return *product;
+}
+
+void eval_integer_pow(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
+                      std::span<HostTensor> y) {
+  const int64_t n = op.attrs<PowerAttributes>().n;
+  detail::map_unary(*x[0], y[0], [n]<Number T>(T v) -> T {
+    if (n == 0) return 1;
+    const T product = power(v, std::abs(n), [](T a, T b) {
+      return wrapping(a, b, [](auto p, auto q) { return p * q; });
+    });
+    return n < 0 ? 1 / product : product;
+  });
+}
+
+HloValues lower_integer_pow(const OpNode& op, HloBuilder& b, const HloValues& x) {
+  const int64_t n = op.attrs<PowerAttributes>().n;
+  const HloValue one = hlo_splat_like(b, x[0], 1);
+  if (n == 0) return {one};
+  const HloValue product = power(x[0], std::abs(n), [&](const HloValue& p, const HloValue& q) {
+    return hlo_map(b, "multiply", {p, q});
+  });
+  return {n < 0 ? hlo_map(b, "divide", {one, product}) : product};
+}
+
+const OpRules integer_pow_rules({.name = "integer_pow",
+                                 .infer = infer_integer_pow,
+                                 .batch = elementwise,
+                                 .vjp =
+                                     [](X x, Y, Ct g) {
+                                       const int64_t n = x.attrs<PowerAttributes>().n;
+                                       if (n == 0) return Values{zeros_like(g[0])};
+                                       return Values{g[0] * (static_cast<double>(n) *
+                                                             integer_pow(x[0], n - 1))};
+                                     },
+                                 .eval = eval_integer_pow,
+                                 .hlo = lower_integer_pow,
+                                 .cost = kElementwise});
+
+}  // namespace
+
+Tensor exp(const Tensor& x) { return emit(exp_rules, {x}); }
+Tensor exp2(const Tensor& x) { return emit(exp2_rules, {x}); }
+Tensor expm1(const Tensor& x) { return emit(expm1_rules, {x}); }
+Tensor log(const Tensor& x) { return emit(log_rules, {x}); }
+Tensor log1p(const Tensor& x) { return emit(log1p_rules, {x}); }
+Tensor sqrt(const Tensor& x) { return emit(sqrt_rules, {x}); }
+Tensor rsqrt(const Tensor& x) { return emit(rsqrt_rules, {x}); }
+Tensor cbrt(const Tensor& x) { return emit(cbrt_rules, {x}); }
+Tensor square(const Tensor& x) { return emit(square_rules, {x}); }
+Tensor pow(const Tensor& x, const Tensor& y) { return emit_broadcast(pow_rules, x, y); }
+Tensor integer_pow(const Tensor& x, int64_t n) {
+  return n == 1 ? x : emit(integer_pow_rules, {x}, PowerAttributes(n));
+}
+
+}  // namespace axle

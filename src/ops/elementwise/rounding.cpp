@@ -1,0 +1,98 @@
+#include "ops/elementwise/rounding.h"
+
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
+#include "ops/rules.h"
+
+namespace axle {
+namespace {
+
+using detail::Float;
+using detail::Number;
+
+std::vector<Type> signed_number(const OpNode& op) {
+  const DType dtype = op.inputs[0].dtype();
+  if (dtype == DType::kPred || is_unsigned(dtype)) shape_error(op, "expected signed numbers");
+  return same_type(op);
+}
+
+std::vector<Type> pred_of_float(const OpNode& op) {
+  return {Type{DType::kPred, same_shape_float(op)[0].dims}};
+}
+
+const OpRules abs_rules({.name = "abs",
+                         .infer = signed_number,
+                         .batch = elementwise,
+                         .vjp = [](X x, Y, Ct g) { return Values{select(x[0] >= 0, g[0], -g[0])}; },
+                         .eval = unary([]<Number T>(T x) {
+                           if constexpr (Float<T>)
+                             return std::fabs(x);
+                           else
+                             return static_cast<T>(x < 0 ? -x : x);
+                         }),
+                         .hlo = "stablehlo.abs",
+                         .cost = kElementwise});
+
+const OpRules sign_rules({.name = "sign",
+                          .infer = signed_number,
+                          .batch = elementwise,
+                          .vjp = no_gradient,
+                          .eval = unary([]<Number T>(T x) {
+                            return x > 0 ? T(1) : x < 0 ? T(-1) : x;
+                          }),
+                          .hlo = "stablehlo.sign",
+                          .cost = kElementwise});
+
+const OpRules floor_rules({.name = "floor",
+                           .infer = same_shape_float,
+                           .batch = elementwise,
+                           .vjp = no_gradient,
+                           .eval = unary([](Float auto x) { return std::floor(x); }),
+                           .hlo = "stablehlo.floor",
+                           .cost = kElementwise});
+
+const OpRules ceil_rules({.name = "ceil",
+                          .infer = same_shape_float,
+                          .batch = elementwise,
+                          .vjp = no_gradient,
+                          .eval = unary([](Float auto x) { return std::ceil(x); }),
+                          .hlo = "stablehlo.ceil",
+                          .cost = kElementwise});
+
+const OpRules round_nearest_even_rules({.name = "round_nearest_even",
+                                        .infer = same_shape_float,
+                                        .batch = elementwise,
+                                        .vjp = no_gradient,
+                                        .eval = unary([](Float auto x) {
+                                          return std::nearbyint(x);
+                                        }),
+                                        .hlo = "stablehlo.round_nearest_even",
+                                        .cost = kElementwise});
+
+const OpRules round_nearest_afz_rules({.name = "round_nearest_afz",
+                                       .infer = same_shape_float,
+                                       .batch = elementwise,
+                                       .vjp = no_gradient,
+                                       .eval = unary([](Float auto x) { return std::round(x); }),
+                                       .hlo = "stablehlo.round_nearest_afz",
+                                       .cost = kElementwise});
+
+const OpRules is_finite_rules({.name = "is_finite",
+                               .infer = pred_of_float,
+                               .batch = elementwise,
+                               .vjp = no_gradient,
+                               .eval = unary([](Float auto x) { return std::isfinite(x); }),
+                               .hlo = "stablehlo.is_finite",
+                               .cost = kElementwise});
+
+}  // namespace
+
+Tensor abs(const Tensor& x) { return emit(abs_rules, {x}); }
+Tensor sign(const Tensor& x) { return emit(sign_rules, {x}); }
+Tensor floor(const Tensor& x) { return emit(floor_rules, {x}); }
+Tensor ceil(const Tensor& x) { return emit(ceil_rules, {x}); }
+Tensor round_nearest_even(const Tensor& x) { return emit(round_nearest_even_rules, {x}); }
+Tensor round_nearest_afz(const Tensor& x) { return emit(round_nearest_afz_rules, {x}); }
+Tensor is_finite(const Tensor& x) { return emit(is_finite_rules, {x}); }
+
+}  // namespace axle

@@ -1,0 +1,63 @@
+#include "ops/movement/index.h"
+
+#include <fmt/format.h>
+
+#include "ops/create.h"
+#include "ops/elementwise/compare.h"
+#include "ops/elementwise/convert.h"
+#include "ops/movement/broadcast.h"
+#include "ops/rules.h"
+
+namespace axle {
+namespace {
+
+// One element at each position; all dims but `axis` are walked together.
+WindowDims along_axis(const Tensor& x, const Tensor& indices, int64_t axis, std::string_view op) {
+  bool fits = indices.rank() == x.rank();
+  WindowDims dims{.collapsed = {axis}, .index_map = {axis}, .index_vector_dim = indices.rank()};
+  for (int64_t d = 0; fits && d < x.rank(); ++d) {
+    if (d == axis) continue;
+    fits = x.dim(d) == indices.dim(d);
+    dims.operand_batch.push_back(d);
+    dims.indices_batch.push_back(d);
+  }
+  if (!fits) {
+    operand_error(op, fmt::format("expected indices of the shape of x but for axis {}", axis),
+                  {x, indices});
+  }
+  return dims;
+}
+
+}  // namespace
+
+Tensor take(const Tensor& x, const Tensor& indices, int64_t axis) {
+  axis = normalized_axis("take", x, axis);
+  WindowDims dims{.collapsed = {axis}, .index_map = {axis}, .index_vector_dim = indices.rank()};
+  for (int64_t d = 0; d < axis; ++d) dims.offset.push_back(d);
+  for (int64_t d = axis; d + 1 < x.rank(); ++d) dims.offset.push_back(indices.rank() + d);
+  Shape sizes = x.shape();
+  sizes[static_cast<size_t>(axis)] = 1;
+  return gather(x, indices, dims, sizes);
+}
+
+Tensor take_along_axis(const Tensor& x, const Tensor& indices, int64_t axis) {
+  axis = normalized_axis("take_along_axis", x, axis);
+  return gather(x, indices, along_axis(x, indices, axis, "take_along_axis"),
+                Shape(x.shape().size(), 1));
+}
+
+Tensor add_along_axis(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_t axis) {
+  axis = normalized_axis("add_along_axis", x, axis);
+  return scatter_add(x, indices, updates, along_axis(x, indices, axis, "add_along_axis"));
+}
+
+Tensor one_hot(const Tensor& indices, int64_t n, DType dtype) {
+  Shape shape = indices.shape();
+  shape.push_back(n);
+  std::vector<int64_t> dims;
+  for (int64_t d = 0; d < indices.rank(); ++d) dims.push_back(d);
+  return astype(equal(broadcast_in_dim(indices, shape, dims), iota(shape, -1, indices.dtype())),
+                dtype);
+}
+
+}  // namespace axle

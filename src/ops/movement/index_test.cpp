@@ -1,0 +1,105 @@
+#include "ops/movement/index.h"
+
+#include "base/error.h"
+#include "ops/create.h"
+#include "testing/op_test.h"
+
+namespace axle {
+namespace {
+
+using testing::counting;
+using testing::elements;
+using ::testing::ElementsAre;
+using testing::run;
+
+TEST(Index, TakeReplacesTheAxis) {
+  const HostTensor x = counting({3, 4});
+  const HostTensor ids({2, 2}, {2, 0, 1, 9});  // 9 is moved to 2
+  const HostTensor rows = run([](const Values& v) { return take(v[0], v[1], 0); }, {x, ids});
+  EXPECT_EQ(rows.shape(), (Shape{2, 2, 4}));
+  EXPECT_THAT(elements(rows), ElementsAre(8, 9, 10, 11, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
+  const HostTensor columns =
+      run([](const Values& v) { return take(v[0], v[1], -1); }, {x, HostTensor({2}, {3, -4})});
+  EXPECT_EQ(columns, HostTensor({3, 2}, {3.f, 0.f, 7.f, 4.f, 11.f, 8.f}));
+  EXPECT_EQ(run([](const Values& v) { return take(v[0], v[1]); }, {x, HostTensor::scalar(1)}),
+            HostTensor({4}, {4.f, 5.f, 6.f, 7.f}));
+}
+
+TEST(Index, AlongAxis) {
+  const HostTensor x = counting({2, 3}), at({2, 2}, {2, 0, 1, 1});
+  EXPECT_THAT(
+      elements(run([](const Values& v) { return take_along_axis(v[0], v[1], 1); }, {x, at})),
+      ElementsAre(2, 0, 4, 4));
+  const HostTensor added = run([](const Values& v) { return add_along_axis(v[0], v[1], v[2], 1); },
+                               {x, at, HostTensor::ones({2, 2})});
+  EXPECT_THAT(elements(added), ElementsAre(1, 1, 3, 3, 6, 5));
+  const HostTensor first({1, 3}, {1, 0, 1});
+  EXPECT_THAT(
+      elements(run([](const Values& v) { return take_along_axis(v[0], v[1], 0); }, {x, first})),
+      ElementsAre(3, 1, 5));
+}
+
+TEST(Index, OneHot) {
+  const HostTensor y = run([](const Values& v) { return one_hot(v[0], 3, DType::kBF16); },
+                           {HostTensor({3}, {1, 3, -1})});
+  EXPECT_EQ(y.dtype(), DType::kBF16);
+  EXPECT_THAT(elements(y), ElementsAre(0, 1, 0, 0, 0, 0, 0, 0, 0));
+}
+
+TEST(DynamicSlice, IsMovedInside) {
+  const HostTensor x = counting({4, 3});
+  const auto at = [&](int32_t i, int32_t j) {
+    return elements(run(
+        [](const Values& v) {
+          return dynamic_slice(v[0], {v[1], v[2]}, {2, 2});
+        },
+        {x, HostTensor::scalar(i), HostTensor::scalar(j)}));
+  };
+  EXPECT_THAT(at(1, 0), ElementsAre(3, 4, 6, 7));
+  EXPECT_THAT(at(9, -9), ElementsAre(6, 7, 9, 10));
+}
+
+TEST(DynamicSlice, UpdateIsMovedInside) {
+  const HostTensor y = run(
+      [](const Values& v) {
+        return dynamic_update_slice(v[0], v[1], {v[2], v[3]});
+      },
+      {counting({3, 3}), HostTensor({2, 1}, {-1.f, -2.f}), HostTensor::scalar(5),
+       HostTensor::scalar(1)});
+  EXPECT_THAT(elements(y), ElementsAre(0, 1, 2, 3, -1, 5, 6, -2, 8));
+}
+
+TEST(DynamicSlice, InOneDim) {
+  const HostTensor x = counting({2, 3}), one = HostTensor::scalar(int32_t{1});
+  EXPECT_THAT(elements(run([](const Values& v) { return dynamic_slice_in_dim(v[0], v[1], 2, -1); },
+                           {x, one})),
+              ElementsAre(1, 2, 4, 5));
+  const HostTensor row =
+      run([](const Values& v) { return dynamic_index_in_dim(v[0], v[1], 0); }, {x, one});
+  EXPECT_EQ(row, HostTensor({3}, {3.f, 4.f, 5.f}));
+  const HostTensor update({2}, {-1.f, -2.f});
+  EXPECT_THAT(
+      elements(run([](const Values& v) { return dynamic_update_index_in_dim(v[0], v[1], v[2], 1); },
+                   {x, update, one})),
+      ElementsAre(0, -1, 2, 3, -2, 5));
+  EXPECT_THAT(
+      elements(run([](const Values& v) { return dynamic_update_slice_in_dim(v[0], v[1], v[2], 0); },
+                   {x, HostTensor::zeros({1, 3}), one})),
+      ElementsAre(0, 1, 2, 0, 0, 0));
+}
+
+TEST(Index, BadShapesAreErrors) {
+  Region region;
+  const TraceScope scope(region);
+  const Tensor x = zeros({3, 4}), i = scalar(0, DType::kI32);
+  EXPECT_THROW(take(x, i, 2), ShapeError);
+  EXPECT_THROW(take_along_axis(x, zeros({2, 2}, DType::kI32), 1), ShapeError);
+  EXPECT_THROW(dynamic_slice(x, {i}, {1, 1}), ShapeError);
+  EXPECT_THROW(dynamic_slice(x, {i, i}, {4, 1}), ShapeError);
+  EXPECT_THROW(dynamic_slice(x, {i, scalar(0, DType::kU32)}, {1, 1}), ShapeError);
+  EXPECT_THROW(dynamic_update_slice(x, zeros({1, 1}, DType::kBF16), {i, i}), ShapeError);
+  EXPECT_THROW(dynamic_update_index_in_dim(x, zeros({3}), i, 0), ShapeError);
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,192 @@
+#include "ops/movement/sort.h"
+
+#include <fmt/format.h>
+
+#include "ops/create.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
+#include "ops/hlo.h"
+#include "ops/movement/shape.h"
+#include "ops/movement/strided.h"
+#include "ops/reductions/reduce.h"
+#include "ops/rules.h"
+
+namespace axle {
+namespace {
+
+struct SortAttributes : Attributes {
+  SortAttributes(int64_t a, int64_t n, SortOrder o) : axis(a), num_keys(n), order(o) {}
+  int64_t axis, num_keys;
+  SortOrder order;
+  std::string text() const override {
+    return fmt::format("axis = {}, num_keys = {}, order = {}", axis, num_keys,
+                       order == SortOrder::kAscending ? "ascending" : "descending");
+  }
+};
+
+std::vector<Type> infer_sort(const OpNode& op) {
+  std::vector<Type> types;
+  for (const Tensor& t : op.inputs) {
+    if (t.shape() != op.inputs[0].shape()) shape_error(op, "expected operands of one shape");
+    types.push_back(t.type());
+  }
+  return types;
+}
+
+// Compares two elements of a tensor: -1, 0 or 1, NaN above all.
+using Comparison = std::function<int(size_t, size_t)>;
+Comparison comparison(const HostTensor& x) {
+  return dispatch(x.dtype(), [&]<class T>(std::type_identity<T>) -> Comparison {
+    using C = std::conditional_t<std::is_same_v<T, BF16>, float, T>;
+    return [in = x.values<T>()](size_t i, size_t j) {
+      const C a(in[i]), b(in[j]);
+      if (a != a || b != b) return int(a != a) - int(b != b);
+      return int(a > b) - int(a < b);
+    };
+  });
+}
+
+// The order of the line's elements (their offsets from `start` in units of `step`), sorted.
+std::vector<size_t> sorted_line(const std::vector<Comparison>& keys, SortOrder order, size_t start,
+                                size_t step, size_t n) {
+  std::vector<size_t> line(n);
+  std::iota(line.begin(), line.end(), size_t{0});
+  std::ranges::stable_sort(line, [&](size_t i, size_t j) {
+    for (const Comparison& key : keys) {
+      const int c = key(start + i * step, start + j * step);
+      if (c != 0) return order == SortOrder::kAscending ? c < 0 : c > 0;
+    }
+    return false;
+  });
+  return line;
+}
+
+void eval_sort(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
+               std::span<HostTensor> y) {
+  const auto& a = op.attrs<SortAttributes>();
+  std::vector<Comparison> keys;
+  for (int64_t i = 0; i < a.num_keys; ++i) keys.push_back(comparison(*x[static_cast<size_t>(i)]));
+  for_each_line(x[0]->shape(), a.axis, [&](size_t start, size_t step, size_t n) {
+    const auto line = sorted_line(keys, a.order, start, step, n);
+    for (size_t operand = 0; operand < x.size(); ++operand) {
+      dispatch(y[operand].dtype(), [&]<class T>(std::type_identity<T>) {
+        const auto in = x[operand]->values<T>();
+        const auto out = y[operand].values<T>();
+        for (size_t i = 0; i < n; ++i) out[start + i * step] = in[start + line[i] * step];
+      });
+    }
+  });
+}
+
+// Sorting the cotangents by where their elements came from puts them back there.
+Values sort_vjp(X x, Y, Ct g) {
+  const auto& a = x.attrs<SortAttributes>();
+  Values operands;
+  for (size_t i = 0; i < x.size(); ++i) operands.push_back(x[i]);
+  operands.push_back(iota(x[0].shape(), a.axis));
+  Values scattered = {sort_key_val(operands, a.axis, a.num_keys, a.order).back()};
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (is_float(x[i].dtype())) scattered.push_back(g[i]);
+  }
+  const Values returned = sort_key_val(scattered, a.axis);
+  Values out;
+  size_t next = 1;
+  for (size_t i = 0; i < x.size(); ++i)
+    out.push_back(is_float(x[i].dtype()) ? returned[next++] : Tensor());
+  return out;
+}
+
+// n log n comparisons.
+double sort_cost(const OpNode& op) {
+  const double n = static_cast<double>(op.inputs[0].type().num_elements());
+  return n * std::log2(std::max(n, 2.0));
+}
+
+const OpRules sort_rules({.name = "sort",
+                          .infer = infer_sort,
+                          .vjp = sort_vjp,
+                          .eval = eval_sort,
+                          .hlo =
+                              [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+                                const auto& a = op.attrs<SortAttributes>();
+                                return hlo_sort(b, x, a.axis, static_cast<size_t>(a.num_keys),
+                                                a.order == SortOrder::kAscending ? "LT" : "GT");
+                              },
+                          .cost = sort_cost});
+
+struct TopKAttributes : Attributes {
+  explicit TopKAttributes(int64_t v) : k(v) {}
+  int64_t k;
+  std::string text() const override { return fmt::format("k = {}", k); }
+};
+
+std::vector<Type> infer_top_k(const OpNode& op) {
+  Type type = op.inputs[0].type();
+  const int64_t k = op.attrs<TopKAttributes>().k;
+  if (type.rank() == 0 || k < 0 || k > type.dims.back())
+    shape_error(op, fmt::format("no {} largest elements", k));
+  type.dims.back() = k;
+  return {type, Type{DType::kI32, type.dims}};
+}
+
+void eval_top_k(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
+                std::span<HostTensor> y) {
+  const auto k = static_cast<size_t>(op.attrs<TopKAttributes>().k);
+  const std::vector<Comparison> keys = {comparison(*x[0])};
+  const auto indices = y[1].values<int32_t>();
+  dispatch(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
+    const auto in = x[0]->values<T>();
+    const auto out = y[0].values<T>();
+    size_t at = 0;
+    for_each_line(x[0]->shape(), x[0]->type().rank() - 1, [&](size_t start, size_t step, size_t n) {
+      const auto line = sorted_line(keys, SortOrder::kDescending, start, step, n);
+      for (size_t i = 0; i < k; ++i, ++at) {
+        out[at] = in[start + line[i]];
+        indices[at] = static_cast<int32_t>(line[i]);
+      }
+    });
+  });
+}
+
+// One-hot rows rather than a scatter: k is small, and they fuse into one reduction.
+Values top_k_vjp(X x, Y y, Ct g) {
+  Shape shape = y[1].shape();
+  const auto axis = static_cast<int64_t>(shape.size());
+  shape.push_back(x[0].dim(-1));
+  const Tensor hit = equal(expand_dims(y[1], axis), iota(shape, axis));
+  return {reduce_sum(select(hit, expand_dims(g[0], axis), scalar(0, g[0].dtype())), {axis - 1})};
+}
+
+const OpRules top_k_rules({.name = "top_k",
+                           .infer = infer_top_k,
+                           .vjp = top_k_vjp,
+                           .eval = eval_top_k,
+                           .hlo =
+                               [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+                                 return b.op(
+                                     "chlo.top_k", x, op.outputs,
+                                     fmt::format("k = {} : i64", op.attrs<TopKAttributes>().k));
+                               },
+                           .cost = sort_cost});
+
+}  // namespace
+
+Values sort_key_val(const Values& operands, int64_t axis, int64_t num_keys, SortOrder order) {
+  axis = normalized_axis("sort", operands[0], axis);
+  return emit_all(sort_rules, operands, make_attributes(SortAttributes(axis, num_keys, order)));
+}
+
+Tensor sort(const Tensor& x, int64_t axis, SortOrder order) {
+  return sort_key_val({x}, axis, 1, order)[0];
+}
+
+Tensor argsort(const Tensor& x, int64_t axis, SortOrder order) {
+  return sort_key_val({x, iota(x.shape(), axis)}, axis, 1, order)[1];
+}
+
+std::pair<Tensor, Tensor> top_k(const Tensor& x, int64_t k) {
+  const Values both = emit_all(top_k_rules, {x}, make_attributes(TopKAttributes(k)));
+  return {both[0], both[1]};
+}
+
+}  // namespace axle

@@ -1,0 +1,165 @@
+#include "ops/products/dot.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "ops/elementwise/convert.h"
+#include "ops/products/contract.h"
+#include "ops/products/dot_eval.h"
+#include "ops/rules.h"
+
+namespace axle {
+namespace {
+
+struct DotAttributes : Attributes {
+  DotAttributes(DotDims d, DotOptions o) : dims(std::move(d)), options(o) {}
+  DotDims dims;
+  DotOptions options;
+  std::string text() const override {
+    std::string out = fmt::format("contracting = {} x {}", to_text(dims.a_contracting),
+                                  to_text(dims.b_contracting));
+    if (!dims.a_batch.empty())
+      out += fmt::format(", batch = {} x {}", to_text(dims.a_batch), to_text(dims.b_batch));
+    if (options.result_dtype) out += fmt::format(", result = {}", name_of(*options.result_dtype));
+    if (options.precision != Precision::kDefault)
+      out += fmt::format(", precision = {}", mlir_precision());
+    return out;
+  }
+  std::string_view mlir_precision() const {
+    constexpr std::string_view kNames[] = {"DEFAULT", "HIGH", "HIGHEST"};
+    return kNames[static_cast<size_t>(options.precision)];
+  }
+};
+
+// "x[2] = 512": a parameter goes by its own name, anything else by `role`.
+std::string describe_dim(const Tensor& t, std::string_view role, int64_t dim) {
+  std::string_view called = role;
+  if (t.is_parameter() && t.node()->scope && !t.node()->scope->empty()) {
+    called = *t.node()->scope;
+    called.remove_prefix(called.rfind('/') + 1);
+  }
+  return fmt::format("{}[{}] = {}", called, dim, t.dim(dim));
+}
+
+void check_pairs(const OpNode& op, std::string_view kind, const std::vector<int64_t>& a,
+                 const std::vector<int64_t>& b) {
+  const Tensor &x = op.inputs[0], &y = op.inputs[1];
+  if (a.size() != b.size())
+    shape_error(op,
+                fmt::format("{} dims must pair up, got {} and {}", kind, to_text(a), to_text(b)));
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] < 0 || a[i] >= x.rank() || b[i] < 0 || b[i] >= y.rank()) {
+      shape_error(op, fmt::format("no such {} dim: {} and {} of operands of {} and {} dims", kind,
+                                  a[i], b[i], x.rank(), y.rank()));
+    }
+    if (x.dim(a[i]) != y.dim(b[i])) {
+      shape_error(op, fmt::format("{} dims differ, {} and {}", kind, describe_dim(x, "a", a[i]),
+                                  describe_dim(y, "b", b[i])));
+    }
+  }
+}
+
+std::vector<Type> infer_dot(const OpNode& op) {
+  const auto& [dims, options] =
+      std::tie(op.attrs<DotAttributes>().dims, op.attrs<DotAttributes>().options);
+  const Tensor &a = op.inputs[0], &b = op.inputs[1];
+  if (a.dtype() != b.dtype()) {
+    shape_error(op,
+                fmt::format("operands must have one dtype, got {} and {}; convert one with astype",
+                            name_of(a.dtype()), name_of(b.dtype())));
+  }
+  const DType result = options.result_dtype.value_or(a.dtype());
+  if (a.dtype() == DType::kPred ||
+      (result != a.dtype() && !(is_float(result) && is_float(a.dtype())))) {
+    shape_error(op, fmt::format("cannot multiply {} to {}", name_of(a.dtype()), name_of(result)));
+  }
+  check_pairs(op, "batch", dims.a_batch, dims.b_batch);
+  check_pairs(op, "contracting", dims.a_contracting, dims.b_contracting);
+  const auto a_free = free_dims(a.rank(), dims.a_contracting, dims.a_batch);
+  const auto b_free = free_dims(b.rank(), dims.b_contracting, dims.b_batch);
+  if (a_free.size() + dims.a_contracting.size() + dims.a_batch.size() != a.shape().size() ||
+      b_free.size() + dims.b_contracting.size() + dims.b_batch.size() != b.shape().size()) {
+    shape_error(op, "a dim may be batch or contracting, and once");
+  }
+  Shape shape;
+  for (const int64_t d : dims.a_batch) shape.push_back(a.dim(d));
+  for (const int64_t d : a_free) shape.push_back(a.dim(d));
+  for (const int64_t d : b_free) shape.push_back(b.dim(d));
+  return {Type{result, std::move(shape)}};
+}
+
+// Each gradient is itself a product, of the cotangent and the other operand, by labels.
+Values vjp_dot(X x, Y, Ct g) {
+  const auto& [dims, options] =
+      std::tie(x.attrs<DotAttributes>().dims, x.attrs<DotAttributes>().options);
+  Labels a_labels, b_labels, y_labels;
+  for (int i = 0; i < x[0].rank(); ++i) a_labels.push_back(i);
+  for (int i = 0; i < x[1].rank(); ++i) b_labels.push_back(static_cast<int>(x[0].rank()) + i);
+  const auto pair = [&](const std::vector<int64_t>& of_a, const std::vector<int64_t>& of_b) {
+    for (size_t i = 0; i < of_a.size(); ++i)
+      b_labels[static_cast<size_t>(of_b[i])] = static_cast<int>(of_a[i]);
+  };
+  pair(dims.a_batch, dims.b_batch);
+  pair(dims.a_contracting, dims.b_contracting);
+  for (const int64_t d : dims.a_batch) y_labels.push_back(static_cast<int>(d));
+  for (const int64_t d : free_dims(x[0].rank(), dims.a_contracting, dims.a_batch))
+    y_labels.push_back(static_cast<int>(d));
+  for (const int64_t d : free_dims(x[1].rank(), dims.b_contracting, dims.b_batch))
+    y_labels.push_back(b_labels[static_cast<size_t>(d)]);
+  const Tensor ct = astype(g[0], x[0].dtype());
+  return {astype(contract(ct, y_labels, x[1], b_labels, a_labels, options), x[0].dtype()),
+          astype(contract(x[0], a_labels, ct, y_labels, b_labels, options), x[0].dtype())};
+}
+
+HloValues lower_dot(const OpNode& op, HloBuilder& b, const HloValues& x) {
+  const auto& a = op.attrs<DotAttributes>();
+  std::string numbers;
+  const auto add = [&](std::string_view key, const std::vector<int64_t>& dims) {
+    if (!dims.empty())
+      numbers +=
+          fmt::format("{}{} = [{}]", numbers.empty() ? "" : ", ", key, fmt::join(dims, ", "));
+  };
+  add("lhs_batching_dimensions", a.dims.a_batch);
+  add("rhs_batching_dimensions", a.dims.b_batch);
+  add("lhs_contracting_dimensions", a.dims.a_contracting);
+  add("rhs_contracting_dimensions", a.dims.b_contracting);
+  return {
+      b.one("stablehlo.dot_general", x, op.outputs[0],
+            fmt::format("dot_dimension_numbers = #stablehlo.dot<{0}>, "
+                        "precision_config = [#stablehlo<precision {1}>, #stablehlo<precision {1}>]",
+                        numbers, a.mlir_precision()))};
+}
+
+double dot_flops(const OpNode& op) {
+  double flops = 2.0 * static_cast<double>(op.outputs[0].num_elements());
+  for (const int64_t d : op.attrs<DotAttributes>().dims.a_contracting)
+    flops *= static_cast<double>(op.inputs[0].dim(d));
+  return flops;
+}
+
+const OpRules dot_rules({.name = "dot_general",
+                         .infer = infer_dot,
+                         .vjp = vjp_dot,
+                         .eval =
+                             [](const EvalOptions&, const OpNode& op,
+                                std::span<const HostTensor* const> x, std::span<HostTensor> y) {
+                               eval_dot(op.attrs<DotAttributes>().dims, *x[0], *x[1], y[0]);
+                             },
+                         .hlo = lower_dot,
+                         .cost = dot_flops});
+
+}  // namespace
+
+Tensor dot_general(const Tensor& a, const Tensor& b, const DotDims& dims,
+                   const DotOptions& options) {
+  return emit(dot_rules, {a, b}, DotAttributes(dims, options));
+}
+
+Tensor dot(const Tensor& a, const Tensor& b, const DotOptions& options) {
+  if (a.rank() == 0 || b.rank() == 0) {
+    operand_error("dot", "expected operands of at least one dim", {a, b});
+  }
+  return dot_general(a, b, {.a_contracting = {a.rank() - 1}, .b_contracting = {0}}, options);
+}
+
+}  // namespace axle

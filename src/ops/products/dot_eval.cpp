@@ -1,0 +1,177 @@
+#include "ops/products/dot_eval.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/threads.h"
+#include "ops/movement/strided.h"
+
+namespace axle {
+namespace {
+
+using Dims = std::vector<int64_t>;
+
+// A register of 16 bytes; compilers split or fuse the operations on it as the machine allows.
+template <class T>
+struct Register {
+  typedef T Type __attribute__((vector_size(16)));
+};
+template <class T>
+inline constexpr int64_t kLanes = 16 / sizeof(T);
+template <class T>
+inline constexpr int64_t kColumns = 2 * kLanes<T>;  // width of a panel
+constexpr int64_t kRows = 4;
+
+int64_t product(const Shape& shape, const Dims& dims) {
+  int64_t out = 1;
+  for (const int64_t d : dims) out *= shape[static_cast<size_t>(d)];
+  return out;
+}
+
+Dims concatenate_dims(std::initializer_list<const Dims*> lists) {
+  Dims out;
+  for (const Dims* list : lists) out.insert(out.end(), list->begin(), list->end());
+  return out;
+}
+
+// The elements with dims in the order of `perm`.
+HostTensor permuted(const HostTensor& x, const Dims& perm) {
+  if (std::ranges::is_sorted(perm)) return x;
+  const Shape strides = row_major_strides(x.shape());
+  StridedView from;
+  Shape shape;
+  for (const int64_t d : perm) {
+    shape.push_back(x.shape()[static_cast<size_t>(d)]);
+    from.strides.push_back(strides[static_cast<size_t>(d)]);
+  }
+  HostTensor out(Type{x.dtype(), shape});
+  copy_strided(shape, x, from, out, {0, row_major_strides(shape)});
+  return out;
+}
+
+struct Sizes {
+  int64_t batch, m, n, k;
+};
+
+// [batch, k, n] -> [batch, panels, k, kColumns], the last panel filled up with zeros.
+template <class T>
+std::vector<T> in_panels(std::span<const T> b, const Sizes& s) {
+  const int64_t panels = (s.n + kColumns<T> - 1) / kColumns<T>;
+  std::vector<T> out(static_cast<size_t>(s.batch * panels * s.k * kColumns<T>));
+  for (int64_t g = 0; g < s.batch; ++g) {
+    for (int64_t p = 0; p < panels; ++p) {
+      const int64_t width = std::min(kColumns<T>, s.n - p * kColumns<T>);
+      for (int64_t k = 0; k < s.k; ++k) {
+        std::copy_n(&b[static_cast<size_t>((g * s.k + k) * s.n + p * kColumns<T>)], width,
+                    &out[static_cast<size_t>(((g * panels + p) * s.k + k) * kColumns<T>)]);
+      }
+    }
+  }
+  return out;
+}
+
+// c[r, :] = a[r, :] * panel for `rows` rows of a.
+template <class T, int64_t rows>
+void multiply_panel(const T* a, const T* panel, int64_t k, T* c) {
+  using V = typename Register<T>::Type;
+  V sum[rows][2] = {};
+  for (int64_t i = 0; i < k; ++i) {
+    V b[2];
+    std::memcpy(b, panel + i * kColumns<T>, sizeof(b));
+    for (int64_t r = 0; r < rows; ++r) {
+      sum[r][0] += a[r * k + i] * b[0];
+      sum[r][1] += a[r * k + i] * b[1];
+    }
+  }
+  std::memcpy(c, sum, sizeof(sum));
+}
+
+// Rows [begin, end) of all batches, counted through.
+template <class T>
+void multiply_rows(const T* a, const T* panels, T* c, const Sizes& s, int64_t begin, int64_t end) {
+  const int64_t num_panels = (s.n + kColumns<T> - 1) / kColumns<T>;
+  T block[kRows * kColumns<T>];
+  for (int64_t row = begin; row < end;) {
+    const int64_t g = row / s.m;
+    const int64_t rows = std::min(end, (g + 1) * s.m) - row >= kRows ? kRows : 1;
+    for (int64_t p = 0; p < num_panels; ++p) {
+      const T* panel = panels + (g * num_panels + p) * s.k * kColumns<T>;
+      if (rows == kRows)
+        multiply_panel<T, kRows>(a + row * s.k, panel, s.k, block);
+      else
+        multiply_panel<T, 1>(a + row * s.k, panel, s.k, block);
+      const int64_t width = std::min(kColumns<T>, s.n - p * kColumns<T>);
+      for (int64_t r = 0; r < rows; ++r) {
+        std::copy_n(block + r * kColumns<T>, width, c + (row + r) * s.n + p * kColumns<T>);
+      }
+    }
+    row += rows;
+  }
+}
+
+template <class T>
+void run(const DotDims& dims, const HostTensor& a, const HostTensor& b, HostTensor& y) {
+  const Dims a_free = free_dims(a.type().rank(), dims.a_contracting, dims.a_batch);
+  const Dims b_free = free_dims(b.type().rank(), dims.b_contracting, dims.b_batch);
+  const Sizes s{product(a.shape(), dims.a_batch), product(a.shape(), a_free),
+                product(b.shape(), b_free), product(a.shape(), dims.a_contracting)};
+  if (y.size() == 0) return;
+  constexpr DType kType = dtype_of<T>();
+  const HostTensor left =
+      permuted(a.astype(kType), concatenate_dims({&dims.a_batch, &a_free, &dims.a_contracting}));
+  const HostTensor right =
+      permuted(b.astype(kType), concatenate_dims({&dims.b_batch, &dims.b_contracting, &b_free}));
+  const auto panels = in_panels<T>(right.values<T>(), s);
+  const T* const rows = left.values<T>().data();
+  HostTensor c(Type{kType, y.shape()});
+  T* const out = c.values<T>().data();
+  const int64_t total = s.batch * s.m;
+  constexpr int64_t kWorthAThread = 1 << 18;  // multiplications
+  if (total >= 2 * kRows && total * s.n * s.k >= kWorthAThread) {
+    const int64_t half = total / 2 / kRows * kRows;
+    const auto second_half = [&] { multiply_rows(rows, panels.data(), out, s, half, total); };
+    std::thread other;
+    if (!try_start(other, second_half)) second_half();
+    multiply_rows(rows, panels.data(), out, s, 0, half);
+    if (other.joinable()) other.join();
+  } else {
+    multiply_rows(rows, panels.data(), out, s, 0, total);
+  }
+  y = y.dtype() == kType ? std::move(c) : c.astype(y.dtype());
+}
+
+}  // namespace
+
+std::vector<int64_t> free_dims(int64_t rank, const Dims& contracting, const Dims& batch) {
+  Dims out;
+  for (int64_t d = 0; d < rank; ++d) {
+    if (std::ranges::find(contracting, d) == contracting.end() &&
+        std::ranges::find(batch, d) == batch.end()) {
+      out.push_back(d);
+    }
+  }
+  return out;
+}
+
+void eval_dot(const DotDims& dims, const HostTensor& a, const HostTensor& b, HostTensor& y) {
+  // Integers wrap around: as unsigned numbers that is defined.
+  switch (a.dtype()) {
+    case DType::kI64:
+    case DType::kU64:
+      return run<uint64_t>(dims, a, b, y);
+    case DType::kI32:
+    case DType::kU32:
+    case DType::kPred:
+      return run<uint32_t>(dims, a, b, y);
+    case DType::kBF16:
+    case DType::kF32:
+    case DType::kF64:
+      break;
+  }
+  if (a.dtype() == DType::kF64 || y.dtype() == DType::kF64)
+    run<double>(dims, a, b, y);
+  else
+    run<float>(dims, a, b, y);
+}
+
+}  // namespace axle

@@ -1,0 +1,126 @@
+#include "ops/products/dot.h"
+
+#include <random>
+
+#include "ops/create.h"
+#include "testing/error_of.h"
+#include "testing/op_test.h"
+
+namespace axle {
+namespace {
+
+using testing::counting;
+using testing::run;
+
+HostTensor normal_values(const Shape& shape, uint64_t seed, DType dtype = DType::kF32) {
+  HostTensor out(Type{DType::kF64, shape});
+  std::mt19937_64 rng(seed);
+  std::normal_distribution<double> draw;
+  for (double& v : out.values<double>()) v = draw(rng);
+  return out.astype(dtype);
+}
+
+// sum_k a[g, m, k] * b[g, k, n] in double, one element at a time.
+HostTensor batched_product(const HostTensor& a, const HostTensor& b) {
+  const int64_t batch = a.shape()[0], m = a.shape()[1], k = a.shape()[2], n = b.shape()[2];
+  HostTensor y(Type{DType::kF64, {batch, m, n}});
+  const auto out = y.values<double>();
+  for (int64_t g = 0; g < batch; ++g) {
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t j = 0; j < n; ++j) {
+        double sum = 0;
+        for (int64_t c = 0; c < k; ++c)
+          sum += a.at((g * m + i) * k + c) * b.at((g * k + c) * n + j);
+        out[static_cast<size_t>((g * m + i) * n + j)] = sum;
+      }
+    }
+  }
+  return y;
+}
+
+void expect_near(const HostTensor& got, const HostTensor& expected, double tolerance) {
+  ASSERT_EQ(got.shape(), expected.shape());
+  for (int64_t i = 0; i < got.size(); ++i)
+    ASSERT_NEAR(got.at(i), expected.at(i), tolerance) << "at " << i;
+}
+
+const DotDims kBatched{.a_contracting = {2}, .b_contracting = {1}, .a_batch = {0}, .b_batch = {0}};
+
+HostTensor run_batched(const HostTensor& a, const HostTensor& b, const DotOptions& options = {},
+                       const EvalOptions& eval = {}) {
+  return run([&](const Values& v) { return dot_general(v[0], v[1], kBatched, options); }, {a, b},
+             eval);
+}
+
+// Rows and columns around the sizes of the blocks, and products large enough for the second thread.
+TEST(Dot, AgreesWithPlainLoops) {
+  struct Case {
+    int64_t batch, m, n, k;
+  };
+  for (const Case& c : {Case{1, 1, 1, 1},
+                        {2, 3, 5, 4},
+                        {3, 5, 8, 7},
+                        {1, 4, 9, 16},
+                        {2, 9, 17, 3},
+                        {2, 67, 70, 65},
+                        {3, 1, 33, 40}}) {
+    const HostTensor a = normal_values({c.batch, c.m, c.k}, 1),
+                     b = normal_values({c.batch, c.k, c.n}, 2);
+    const HostTensor expected = batched_product(a, b);
+    expect_near(run_batched(a, b), expected, 1e-4);
+    expect_near(run_batched(a, b, {}, {.f64 = true}), expected, 1e-12);
+    const HostTensor a16 = a.astype(DType::kBF16), b16 = b.astype(DType::kBF16);
+    const HostTensor exact16 = batched_product(a16, b16);
+    expect_near(run_batched(a16, b16, {.result_dtype = DType::kF32}), exact16, 1e-4);
+    const HostTensor rounded = run_batched(a16, b16);
+    EXPECT_EQ(rounded.dtype(), DType::kBF16);
+    for (int64_t i = 0; i < rounded.size(); ++i) {
+      ASSERT_NEAR(rounded.at(i), exact16.at(i), std::abs(exact16.at(i)) / 256 + 1e-4);
+    }
+  }
+}
+
+TEST(Dot, IntegersWrapAround) {
+  const HostTensor a({1, 2}, {int32_t{1} << 30, 3}), b({2, 1}, {4, -5});
+  EXPECT_EQ(run([](const Values& v) { return dot(v[0], v[1]); }, {a, b}),
+            HostTensor({1, 1}, {int32_t{-15}}));
+}
+
+TEST(Dot, EmptyContractionGivesZeros) {
+  const auto y = run([](const Values&) { return dot(zeros({2, 0}), zeros({0, 3})); });
+  EXPECT_EQ(y, HostTensor::zeros({2, 3}));
+}
+
+TEST(Dot, TakesTheLastDimAndTheFirst) {
+  const HostTensor x = counting({2, 3, 4}), w = counting({4, 5, 6});
+  const HostTensor y = run([](const Values& v) { return dot(v[0], v[1]); }, {x, w});
+  const HostTensor flat = batched_product(x.reshaped({1, 6, 4}), w.reshaped({1, 4, 30}));
+  EXPECT_EQ(y.astype(DType::kF64), flat.reshaped({2, 3, 5, 6}));
+}
+
+TEST(Dot, NamesTheDimsThatDiffer) {
+  Region region;
+  const TraceScope scope(region);
+  const NameScope layer("decoder/q_proj");
+  const Tensor x = region.add_parameter({DType::kF32, {2, 3, 512}}, "x");
+  const Tensor w = region.add_parameter({DType::kF32, {256, 4}}, "decoder/q_proj/weight");
+  const std::string message = error_of<ShapeError>([&] { dot(x, w); });
+  EXPECT_THAT(message,
+              ::testing::HasSubstr("contracting dims differ, x[2] = 512 and weight[0] = 256"));
+  EXPECT_THAT(message, ::testing::StartsWith("decoder/q_proj: "));
+  EXPECT_THROW(dot(x, zeros({512, 2}, DType::kBF16)), ShapeError);
+  EXPECT_THROW(dot(x, scalar(1)), ShapeError);
+  EXPECT_THROW(dot_general(x, x, {.a_contracting = {0, 0}, .b_contracting = {0, 0}}), ShapeError);
+  EXPECT_THROW(dot_general(x, x, {.a_contracting = {3}, .b_contracting = {0}}), ShapeError);
+  EXPECT_THROW(dot(zeros({2, 2}, DType::kPred), zeros({2, 2}, DType::kPred)), ShapeError);
+}
+
+TEST(Dot, FlopsCountMultiplicationsAndAdditions) {
+  Region region;
+  const TraceScope scope(region);
+  const Tensor y = dot_general(zeros({2, 3, 4}), zeros({2, 4, 5}), kBatched);
+  EXPECT_EQ(y.node()->rules->row().cost.flops(*y.node()), 2.0 * 2 * 3 * 5 * 4);
+}
+
+}  // namespace
+}  // namespace axle

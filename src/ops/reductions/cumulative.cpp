@@ -1,0 +1,216 @@
+#include "ops/reductions/cumulative.h"
+
+#include <fmt/format.h>
+
+#include "ops/composite.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/convert.h"
+#include "ops/hlo.h"
+#include "ops/movement/shape.h"
+#include "ops/movement/slice.h"
+#include "ops/movement/strided.h"
+#include "ops/reductions/softmax.h"
+#include "ops/rules.h"
+
+namespace axle {
+namespace {
+
+using detail::Number;
+using detail::wrapping;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct CumulativeAttributes : Attributes {
+  CumulativeAttributes(int64_t a, bool r) : axis(a), reversed(r) {}
+  int64_t axis;
+  bool reversed;
+  std::string text() const override {
+    return fmt::format("axis = {}, reversed = {}", axis, reversed);
+  }
+};
+
+std::vector<Type> numbers(const OpNode& op) {
+  if (op.inputs[0].dtype() == DType::kPred)
+    shape_error(op, "expected numbers, got pred; convert with astype");
+  return same_type(op);
+}
+
+// y[i] = f(y[i - 1], x[i]); floats run in double.
+template <class F>
+EvalRule running(F f) {
+  return [f](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
+             std::span<HostTensor> y) {
+    const auto& a = op.attrs<CumulativeAttributes>();
+    dispatch(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
+      using A = std::conditional_t<std::is_integral_v<T>, T, double>;
+      if constexpr (std::is_invocable_v<F, A, A>) {
+        const auto in = x[0]->values<T>();
+        const auto out = y[0].values<T>();
+        for_each_line(x[0]->shape(), a.axis, [&](size_t start, size_t step, size_t n) {
+          A total{};
+          for (size_t k = 0; k < n; ++k) {
+            const size_t i = start + (a.reversed ? n - 1 - k : k) * step;
+            const A v = convert_element<A>(in[i]);
+            total = k == 0 ? v : f(total, v);
+            out[i] = convert_element<T>(total);
+          }
+        });
+      }
+    });
+  };
+}
+
+// A window over all elements before: one op, which XLA makes a tree of short windows.
+template <class F>
+HloValues lower(F combine, double init, const OpNode& op, HloBuilder& b, const HloValues& x) {
+  const auto& a = op.attrs<CumulativeAttributes>();
+  const Shape& shape = x[0].type.dims;
+  const Shape ones(shape.size(), 1);
+  Shape window = ones;
+  const int64_t n = window[static_cast<size_t>(a.axis)] = shape[static_cast<size_t>(a.axis)];
+  std::string padding;
+  for (int64_t d = 0; d < x[0].type.rank(); ++d) {
+    const int64_t before = d == a.axis && !a.reversed ? n - 1 : 0,
+                  after = d == a.axis && a.reversed ? n - 1 : 0;
+    padding += fmt::format("{}[{}, {}]", d ? ", " : "", before, after);
+  }
+  const std::string attributes = fmt::format(
+      "window_dimensions = {}, window_strides = {}, base_dilations = {}, window_dilations = {}, "
+      "padding = dense<[{}]> : tensor<{}x2xi64>",
+      mlir_array(window), mlir_array(ones), mlir_array(ones), mlir_array(ones), padding,
+      shape.size());
+  const Type element{x[0].type.dtype, {}};
+  return {b.one(
+      "stablehlo.reduce_window", {x[0], b.splat(element, init)}, x[0].type, attributes,
+      {HloRegion{{element, element}, [&](const HloValues& v) { return HloValues{combine(v)}; }}})};
+}
+
+HloValues lower(const char* name, double init, const OpNode& op, HloBuilder& b,
+                const HloValues& x) {
+  return lower([&](const HloValues& v) { return hlo_map(b, name, v); }, init, op, b, x);
+}
+
+// The cotangents of y = f(a, b), a single op.
+Values pull_back(const Tensor& y, const Tensor& g) {
+  OpNode& op = *y.node();
+  return op.rules->row().vjp(X(op, op.inputs), Y(op, op.results()), Ct(op, {g}));
+}
+
+// Differentiates the scan in its form by doubling: level k + 1 combines elements 2^k apart of level
+// k.
+Values doubling_vjp(Tensor (*combine)(const Tensor&, const Tensor&), X in, Ct ct) {
+  const auto& attrs = in.attrs<CumulativeAttributes>();
+  const int64_t axis = attrs.axis, n = in[0].dim(axis);
+  const auto turned = [&](const Tensor& t) { return attrs.reversed ? reverse(t, {axis}) : t; };
+  Tensor x = turned(in[0]), g = turned(ct[0]);
+  Values combined;
+  for (int64_t s = 1; s < n; s *= 2) {
+    const Tensor y = combine(slice_in_dim(x, axis, 0, n - s), slice_in_dim(x, axis, s, n));
+    x = concatenate({slice_in_dim(x, axis, 0, s), y}, axis);
+    combined.push_back(y);
+  }
+  for (; !combined.empty(); combined.pop_back()) {
+    const Tensor& y = combined.back();
+    const int64_t s = n - y.dim(axis);
+    const Values both = pull_back(y, slice_in_dim(g, axis, s, n));
+    g = concatenate({slice_in_dim(g, axis, 0, s), both[1]}, axis) + pad_in_dim(both[0], axis, 0, s);
+  }
+  return {turned(g)};
+}
+
+const OpRules cumsum_rules({.name = "cumsum",
+                            .infer = numbers,
+                            .vjp =
+                                [](X x, Y, Ct g) {
+                                  const auto& a = x.attrs<CumulativeAttributes>();
+                                  return Values{cumsum(g[0], a.axis, !a.reversed)};
+                                },
+                            .eval = running([]<Number T>(T a, T b) {
+                              return wrapping(a, b, [](auto p, auto q) { return p + q; });
+                            }),
+                            .hlo = [](const OpNode& op, HloBuilder& b,
+                                      const HloValues& x) { return lower("add", 0, op, b, x); },
+                            .cost = kElementwise});
+
+const OpRules cumprod_rules({.name = "cumprod",
+                             .infer = numbers,
+                             .vjp = [](X x, Y, Ct g) { return doubling_vjp(operator*, x, g); },
+                             .eval = running([]<Number T>(T a, T b) {
+                               return wrapping(a, b, [](auto p, auto q) { return p * q; });
+                             }),
+                             .hlo =
+                                 [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+                                   return lower("multiply", 1, op, b, x);
+                                 },
+                             .cost = kElementwise});
+
+const OpRules cummax_rules(
+    {.name = "cummax",
+     .infer = numbers,
+     .vjp = [](X x, Y, Ct g) { return doubling_vjp(maximum, x, g); },
+     .eval = running([]<Number T>(T a, T b) { return detail::larger(a, b); }),
+     .hlo = [](const OpNode& op, HloBuilder& b,
+               const HloValues& x) { return lower("maximum", -kInfinity, op, b, x); },
+     .cost = kElementwise});
+
+const OpRules cummin_rules(
+    {.name = "cummin",
+     .infer = numbers,
+     .vjp = [](X x, Y, Ct g) { return doubling_vjp(minimum, x, g); },
+     .eval = running([]<Number T>(T a, T b) { return detail::smaller(a, b); }),
+     .hlo = [](const OpNode& op, HloBuilder& b,
+               const HloValues& x) { return lower("minimum", kInfinity, op, b, x); },
+     .cost = kElementwise});
+
+// logaddexp of two scalars, as a region of XLA's needs it.
+HloValue hlo_logaddexp(HloBuilder& b, const HloValues& v) {
+  Region region;
+  const TraceScope trace(region);
+  const Tensor p = region.add_parameter(v[0].type), q = region.add_parameter(v[1].type);
+  region.set_results({logaddexp(p, q)});
+  return b.inline_region(region, v)[0];
+}
+
+const OpRules cumlogsumexp_rules(
+    {.name = "cumlogsumexp",
+     .infer = same_shape_float,
+     .vjp = [](X x, Y, Ct g) { return doubling_vjp(logaddexp, x, g); },
+     .eval = running([](double a, double b) {
+       const double delta = a - b;
+       return std::isnan(delta) ? a + b : std::max(a, b) + std::log1p(std::exp(-std::fabs(delta)));
+     }),
+     .hlo =
+         [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+           return lower([&](const HloValues& v) { return hlo_logaddexp(b, v); }, -kInfinity, op, b,
+                        x);
+         },
+     .cost = kTranscendental});
+
+Tensor apply(const OpRules& rules, const Tensor& x, int64_t axis, bool reversed) {
+  return emit(rules, {x}, CumulativeAttributes(normalized_axis(rules.name(), x, axis), reversed));
+}
+
+Tensor apply_in_f32(const OpRules& rules, const Tensor& x, int64_t axis, bool reversed) {
+  if (x.dtype() != DType::kBF16) return apply(rules, x, axis, reversed);
+  return astype(apply(rules, astype(x, DType::kF32), axis, reversed), DType::kBF16);
+}
+
+}  // namespace
+
+Tensor cumsum(const Tensor& x, int64_t axis, bool reversed) {
+  return apply_in_f32(cumsum_rules, x, axis, reversed);
+}
+Tensor cumprod(const Tensor& x, int64_t axis, bool reversed) {
+  return apply_in_f32(cumprod_rules, x, axis, reversed);
+}
+Tensor cummax(const Tensor& x, int64_t axis, bool reversed) {
+  return apply(cummax_rules, x, axis, reversed);
+}
+Tensor cummin(const Tensor& x, int64_t axis, bool reversed) {
+  return apply(cummin_rules, x, axis, reversed);
+}
+Tensor cumlogsumexp(const Tensor& x, int64_t axis, bool reversed) {
+  return apply_in_f32(cumlogsumexp_rules, x, axis, reversed);
+}
+
+}  // namespace axle

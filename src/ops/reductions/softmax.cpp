@@ -1,0 +1,154 @@
+#include "ops/reductions/softmax.h"
+
+#include "ops/composite.h"
+#include "ops/create.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
+#include "ops/elementwise/convert.h"
+#include "ops/elementwise/exponential.h"
+#include "ops/elementwise/rounding.h"
+#include "ops/movement/broadcast.h"
+#include "ops/movement/shape.h"
+#include "ops/reductions/reduce.h"
+#include "ops/rules.h"
+
+namespace axle {
+namespace {
+
+// max, subtract, exp, sum, divide.
+constexpr CostRule kSoftmaxCost{12};
+
+Tensor wide(const Tensor& x) { return x.dtype() == DType::kBF16 ? astype(x, DType::kF32) : x; }
+
+int64_t axis_of(const OpNode& op) { return op.attrs<AxisAttributes>().axis; }
+
+struct SoftmaxAttributes : AxisAttributes {
+  SoftmaxAttributes(int64_t a, DType d) : AxisAttributes(a), dtype(d) {}
+  DType dtype;
+  std::string text() const override {
+    return AxisAttributes::text() + ", result_dtype = " + to_text(dtype);
+  }
+};
+
+Values softmax_formula(const OpNode& op, const Values& in) {
+  const Tensor x = wide(in[0]);
+  const int64_t axis = axis_of(op);
+  const Tensor e = exp(x - reduce_max(x, {axis}, true));
+  return {astype(e / reduce_sum(e, {axis}, true), op.outputs[0].dtype)};
+}
+
+const OpRules softmax_rules({.name = "softmax",
+                             .infer =
+                                 [](const OpNode& op) {
+                                   Type type = same_shape_float(op)[0];
+                                   type.dtype = op.attrs<SoftmaxAttributes>().dtype;
+                                   return std::vector<Type>{type};
+                                 },
+                             .vjp =
+                                 [](X x, Y y, Ct g) {
+                                   const Tensor p = wide(y[0]), ct = wide(g[0]);
+                                   return Values{astype(
+                                       p * (ct - reduce_sum(ct * p, {axis_of(x.op())}, true)),
+                                       x[0].dtype())};
+                                 },
+                             .eval = eval_composite<softmax_formula>,
+                             .hlo = hlo_composite<softmax_formula>,
+                             .cost = kSoftmaxCost});
+
+Values log_softmax_formula(const OpNode& op, const Values& in) {
+  const Tensor x = wide(in[0]);
+  const int64_t axis = axis_of(op);
+  const Tensor shifted = x - reduce_max(x, {axis}, true);
+  return {astype(shifted - log(reduce_sum(exp(shifted), {axis}, true)), in[0].dtype())};
+}
+
+const OpRules log_softmax_rules(
+    {.name = "log_softmax",
+     .infer = same_shape_float,
+     .vjp =
+         [](X x, Y y, Ct g) {
+           const Tensor ct = wide(g[0]);
+           return Values{astype(ct - exp(wide(y[0])) * reduce_sum(ct, {axis_of(x.op())}, true),
+                                x[0].dtype())};
+         },
+     .eval = eval_composite<log_softmax_formula>,
+     .hlo = hlo_composite<log_softmax_formula>,
+     .cost = kSoftmaxCost});
+
+// Infinite maxima would make inf - inf.
+Tensor finite_or_zero(const Tensor& x) { return select(is_finite(x), x, 0); }
+
+Values logsumexp_formula(const OpNode& op, const Values& in) {
+  const Tensor x = wide(in[0]);
+  const int64_t axis = axis_of(op);
+  const Tensor top = finite_or_zero(reduce_max(x, {axis}, true));
+  const Tensor y = log(reduce_sum(exp(x - top), {axis}, true)) + top;
+  return {astype(squeeze(y, {axis}), in[0].dtype())};
+}
+
+const OpRules logsumexp_rules(
+    {.name = "logsumexp",
+     .infer =
+         [](const OpNode& op) {
+           Type type = same_shape_float(op)[0];
+           type.dims.erase(type.dims.begin() + axis_of(op));
+           return std::vector<Type>{type};
+         },
+     .vjp =
+         [](X x, Y y, Ct g) {
+           const int64_t axis = axis_of(x.op());
+           const Tensor out = expand_dims(finite_or_zero(wide(y[0])), axis);
+           return Values{
+               astype(expand_dims(wide(g[0]), axis) * exp(wide(x[0]) - out), x[0].dtype())};
+         },
+     .eval = eval_composite<logsumexp_formula>,
+     .hlo = hlo_composite<logsumexp_formula>,
+     .cost =
+         [](const OpNode& op) {
+           return 10.0 * static_cast<double>(op.inputs[0].type().num_elements());
+         }});
+
+Values logaddexp_formula(const OpNode&, const Values& in) {
+  const Tensor a = wide(in[0]), b = wide(in[1]);
+  const Tensor delta = a - b;
+  // delta is NaN for two equal infinities, whose sum is right, and for NaN.
+  const Tensor y = select(is_nan(delta), a + b, maximum(a, b) + log1p(exp(-abs(delta))));
+  return {astype(y, in[0].dtype())};
+}
+
+Tensor below_infinity(const Tensor& x) {
+  return select(equal(x, std::numeric_limits<double>::infinity()), 0, x);
+}
+
+const OpRules logaddexp_rules({.name = "logaddexp",
+                               .infer = same_shape_float,
+                               .batch = elementwise,
+                               .vjp =
+                                   [](X x, Y y, Ct g) {
+                                     const Tensor out = below_infinity(y[0]);
+                                     return Values{g[0] * exp(below_infinity(x[0]) - out),
+                                                   g[0] * exp(below_infinity(x[1]) - out)};
+                                   },
+                               .eval = eval_composite<logaddexp_formula>,
+                               .hlo = hlo_composite<logaddexp_formula>,
+                               .cost = CostRule(20)});
+
+}  // namespace
+
+Tensor softmax(const Tensor& x, int64_t axis, std::optional<DType> result_dtype) {
+  return emit(
+      softmax_rules, {x},
+      SoftmaxAttributes(normalized_axis("softmax", x, axis), result_dtype.value_or(x.dtype())));
+}
+Tensor log_softmax(const Tensor& x, int64_t axis) {
+  return emit(log_softmax_rules, {x}, AxisAttributes(normalized_axis("log_softmax", x, axis)));
+}
+Tensor logsumexp(const Tensor& x, int64_t axis, bool keep_dims) {
+  const int64_t dim = normalized_axis("logsumexp", x, axis);
+  const Tensor y = emit(logsumexp_rules, {x}, AxisAttributes(dim));
+  return keep_dims ? expand_dims(y, dim) : y;
+}
+Tensor logaddexp(const Tensor& a, const Tensor& b) { return emit_broadcast(logaddexp_rules, a, b); }
+Tensor softplus(const Tensor& x) { return logaddexp(x, zeros_like(x)); }
+
+}  // namespace axle

@@ -1,0 +1,142 @@
+// PJRT's binary interface: compiling, running, storing and inspecting programs.
+#pragma once
+
+#include "pjrt/abi.h"
+#include "pjrt/abi_buffer.h"
+
+namespace axle::pjrt {
+
+/// Text or bytes of a program; format "mlir" or "hlo".
+struct Program {
+  Head head;
+  char* code = nullptr;
+  size_t code_size = 0;
+  Text format;
+};
+
+struct ClientCompile {
+  static constexpr int kSlot = 20;
+  Head head;
+  Client* client = nullptr;
+  const Program* program = nullptr;
+  Text compile_options;                    // a CompileOptionsProto
+  LoadedExecutable* executable = nullptr;  // out
+};
+
+struct ExecutableDestroy {
+  static constexpr int kSlot = 40;
+  Head head;
+  Executable* executable = nullptr;
+};
+
+struct ExecutableNumOutputs {
+  static constexpr int kSlot = 44;
+  Head head;
+  Executable* executable = nullptr;
+  size_t num_outputs = 0;  // out
+};
+
+/// Figures by name, as "flops" or "bytes accessed".
+struct ExecutableGetCostAnalysis {
+  static constexpr int kSlot = 46;
+  Head head;
+  Executable* executable = nullptr;
+  size_t num_properties = 0;               // out
+  const NamedValue* properties = nullptr;  // out; lives as long as the executable
+};
+
+/// Called twice: first with `program->code` null to learn the size.
+struct ExecutableOptimizedProgram {
+  static constexpr int kSlot = 48;
+  Head head;
+  Executable* executable = nullptr;
+  Program* program = nullptr;
+};
+
+struct ExecutableSerialize {
+  static constexpr int kSlot = 49;
+  Head head;
+  const Executable* executable = nullptr;
+  Text bytes;                                        // out; live until `serialized` is deleted
+  SerializedExecutable* serialized = nullptr;        // out
+  void (*deleter)(SerializedExecutable*) = nullptr;  // out
+};
+
+struct LoadedExecutableDestroy {
+  static constexpr int kSlot = 50;
+  Head head;
+  LoadedExecutable* executable = nullptr;
+};
+
+struct LoadedExecutableGetExecutable {
+  static constexpr int kSlot = 51;
+  Head head;
+  LoadedExecutable* loaded = nullptr;
+  Executable* executable = nullptr;  // out; the caller's to destroy
+};
+
+struct ExecuteOptions {
+  Head head;
+  void** send_callbacks = nullptr;
+  void** recv_callbacks = nullptr;
+  size_t num_send_ops = 0;
+  size_t num_recv_ops = 0;
+  int launch_id = 0;
+  const int64_t* non_donatable_inputs = nullptr;
+  size_t num_non_donatable_inputs = 0;
+  void* context = nullptr;
+  const char* call_location = nullptr;
+  size_t num_tasks = 0;
+  int* task_ids = nullptr;
+  int64_t* incarnation_ids = nullptr;
+  void* multi_slice_config = nullptr;
+  bool row_major_callbacks = false;
+  void* hlo_output_callbacks = nullptr;
+  size_t num_hlo_output_callbacks = 0;
+};
+
+struct LoadedExecutableExecute {
+  static constexpr int kSlot = 55;
+  Head head;
+  LoadedExecutable* executable = nullptr;
+  ExecuteOptions* options = nullptr;
+  Buffer* const* const* arguments = nullptr;  // [num_devices][num_args]
+  size_t num_devices = 0;
+  size_t num_args = 0;
+  Buffer** const* outputs = nullptr;         // [num_devices][number of outputs], filled in
+  Event** device_complete_events = nullptr;  // [num_devices], filled in
+  Device* execute_device = nullptr;
+};
+
+struct ExecutableDeserializeAndLoad {
+  static constexpr int kSlot = 56;
+  Head head;
+  Client* client = nullptr;
+  Text serialized;
+  LoadedExecutable* loaded = nullptr;  // out
+  Text overridden_compile_options;
+  void* load_options = nullptr;
+};
+
+struct ExecutableGetCompiledMemoryStats {
+  static constexpr int kSlot = 96;
+  Head head;
+  Executable* executable = nullptr;
+  int64_t code = 0;  // bytes on one device; all of these are out
+  int64_t argument = 0;
+  int64_t output = 0;
+  int64_t alias = 0;
+  int64_t temporary = 0;
+  int64_t host_code = 0;
+  int64_t host_argument = 0;
+  int64_t host_output = 0;
+  int64_t host_alias = 0;
+  int64_t host_temporary = 0;
+  int64_t peak = 0;
+  int64_t total = 0;
+  int64_t total_allocation = 0;
+  int64_t indefinite_allocations = 0;
+  int64_t peak_unpadded_heap = 0;
+};
+
+}  // namespace axle::pjrt

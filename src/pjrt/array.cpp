@@ -1,0 +1,197 @@
+#include "pjrt/array.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "pjrt/plugin/plugin_failure.h"
+#include "pjrt/plugin/plugin_object.h"
+#include "runtime/sharding.h"
+#include "runtime/signature.h"
+#include "targets/device_order.h"
+
+namespace axle {
+namespace {
+
+/// Transfers to host memory under way; the memory must outlive them, so that leaving early waits
+/// too.
+class HostTransfers {
+ public:
+  HostTransfers(const PjrtClient& client, std::string where)
+      : plugin_(client.plugin()), where_(std::move(where)) {}
+  ~HostTransfers() {
+    for (auto* event : events_) plugin_.await(event);
+  }
+
+  void start(pjrt::Buffer* buffer, HostTensor& to) {
+    // Without a layout the bytes come in the device's order of dims.
+    std::vector<int64_t> minor_to_major(to.shape().size());
+    std::iota(minor_to_major.rbegin(), minor_to_major.rend(), 0);
+    auto layout =
+        plugin_.padded(pjrt::MemoryLayout{.tiled = {.head = {pjrt::wire_size<pjrt::TiledLayout>()},
+                                                    .minor_to_major = minor_to_major.data(),
+                                                    .num_dims = minor_to_major.size()}});
+    pjrt::BufferToHostBuffer args{.source = buffer,
+                                  .host_layout = &layout.value,
+                                  .destination = to.bytes().data(),
+                                  .destination_size = to.bytes().size()};
+    plugin_.call(args, where_);
+    events_.push_back(args.event);
+  }
+
+  void finish() {
+    std::optional<PluginFailure> first;
+    for (auto* event : std::exchange(events_, {})) {
+      auto failure = plugin_.await(event);
+      if (!first) first = std::move(failure);
+    }
+    if (first) throw_failure(where_, *first);
+  }
+
+ private:
+  const Plugin& plugin_;
+  std::string where_;
+  std::vector<pjrt::Event*> events_;
+};
+
+PjrtBuffer send(const PjrtClient& client, pjrt::Device* device, const std::byte* data,
+                const Type& type, const std::string& where) {
+  const auto& plugin = client.plugin();
+  pjrt::ClientBufferFromHostBuffer args{.client = client.get(),
+                                        .data = data,
+                                        .type = buffer_type(type.dtype),
+                                        .dims = type.dims.data(),
+                                        .num_dims = type.dims.size(),
+                                        .semantics = pjrt::HostBuffer::kImmutableOnlyDuringCall,
+                                        .device = device};
+  plugin.call(args, where);
+  PjrtBuffer buffer(plugin, args.buffer);
+  if (const auto failure = plugin.await(args.done_with_host_buffer)) throw_failure(where, *failure);
+  if (!buffer.get()) throw DeviceError(fmt::format("{}: expected a buffer, got none", where));
+  return buffer;
+}
+
+}  // namespace
+
+PjrtLaunch::PjrtLaunch(std::shared_ptr<const PjrtClient> client, std::string program,
+                       std::vector<pjrt::Event*> events)
+    : client_(std::move(client)), program_(std::move(program)), events_(std::move(events)) {}
+
+PjrtLaunch::~PjrtLaunch() {
+  for (auto* event : events_)
+    PluginObject<pjrt::Event, pjrt::EventDestroy>(client_->plugin(), event);
+}
+
+void PjrtLaunch::wait() {
+  const std::lock_guard lock(mutex_);
+  for (auto* event : std::exchange(events_, {})) {
+    auto failure = client_->plugin().await(event);
+    if (!failure_) failure_ = std::move(failure);
+  }
+  if (failure_) throw_failure(fmt::format("program '{}'", program_), *failure_);
+}
+
+PjrtArray::PjrtArray(std::shared_ptr<const PjrtClient> client, Type type, PartitionSpec sharding,
+                     Mesh mesh, std::vector<PjrtBuffer> shards, std::shared_ptr<PjrtLaunch> launch)
+    : Array(std::move(type), std::move(sharding)),
+      client_(std::move(client)),
+      mesh_(std::move(mesh)),
+      layout_(canonical_sharding(this->sharding(), this->type().rank(), mesh_)),
+      launch_(std::move(launch)),
+      shards_(std::make_shared<const std::vector<PjrtBuffer>>(std::move(shards))) {}
+
+HostTensor PjrtArray::to_host() const {
+  const auto buffers = shards();
+  if (launch_) launch_->wait();
+  const auto slices = shard_slices(type().dims, layout_, mesh_);
+  std::vector<Slice> distinct;
+  std::vector<HostTensor> parts;
+  parts.reserve(slices.size());  // transfers write into them: they may not move
+  // Declared after the parts, so that on failure the transfers end before the parts do.
+  HostTransfers transfers(*client_, fmt::format("array {} to host", to_text(type())));
+  for (size_t i = 0; i < slices.size(); ++i) {
+    if (std::ranges::find(distinct, slices[i]) != distinct.end()) continue;
+    distinct.push_back(slices[i]);
+    parts.emplace_back(Type{type().dtype, slices[i].size});
+    transfers.start((*buffers)[i].get(), parts.back());
+  }
+  transfers.finish();
+  if (parts.size() == 1) return std::move(parts[0]);
+  HostTensor whole(type());
+  for (size_t i = 0; i < parts.size(); ++i) insert(whole, distinct[i], parts[i]);
+  return whole;
+}
+
+void PjrtArray::wait() const {
+  const auto buffers = shards();
+  if (launch_) launch_->wait();
+  const auto& plugin = client_->plugin();
+  const std::string where = fmt::format("array {}", to_text(type()));
+  for (const auto& buffer : *buffers) {
+    pjrt::BufferReadyEvent args{.buffer = buffer.get()};
+    plugin.call(args, where);
+    if (const auto failure = plugin.await(args.event)) throw_failure(where, *failure);
+  }
+}
+
+PjrtArray::Shards PjrtArray::shards() const {
+  const std::lock_guard lock(mutex_);
+  if (!shards_) throw_donated(type(), donated_to_);
+  return shards_;
+}
+
+void PjrtArray::mark_donated(const std::string& by) {
+  const std::lock_guard lock(mutex_);
+  shards_.reset();
+  donated_to_ = by;
+}
+
+pjrt::BufferType buffer_type(DType dtype) {
+  switch (dtype) {
+    case DType::kPred:
+      return pjrt::BufferType::kPred;
+    case DType::kI32:
+      return pjrt::BufferType::kS32;
+    case DType::kI64:
+      return pjrt::BufferType::kS64;
+    case DType::kU32:
+      return pjrt::BufferType::kU32;
+    case DType::kU64:
+      return pjrt::BufferType::kU64;
+    case DType::kBF16:
+      return pjrt::BufferType::kBF16;
+    case DType::kF32:
+      return pjrt::BufferType::kF32;
+    case DType::kF64:
+      return pjrt::BufferType::kF64;
+  }
+  return pjrt::BufferType::kInvalid;
+}
+
+ArrayPtr make_pjrt_array(std::shared_ptr<const PjrtClient> client, const HostTensor& value,
+                         const PartitionSpec& sharding, const Mesh& mesh) {
+  const auto order = device_order(client->topology(), mesh);
+  const std::string where = fmt::format("array {} to device", to_text(value.type()));
+  const auto slices = shard_slices(value.shape(), sharding, mesh, "array");
+  std::vector<PjrtBuffer> shards;
+  for (size_t i = 0; i < slices.size(); ++i) {
+    const auto& slice = slices[i];
+    const Type type{value.dtype(), slice.size};
+    if (is_contiguous(slice, value.shape())) {
+      const auto offset =
+          static_cast<size_t>(offset_of(slice, value.shape())) * size_bytes(value.dtype());
+      shards.push_back(
+          send(*client, client->devices()[order[i]], value.bytes().data() + offset, type, where));
+    } else {
+      const HostTensor part = extract(value, slice);
+      shards.push_back(
+          send(*client, client->devices()[order[i]], part.bytes().data(), type, where));
+    }
+  }
+  return std::make_shared<PjrtArray>(std::move(client), value.type(), sharding, mesh,
+                                     std::move(shards));
+}
+
+}  // namespace axle

@@ -1,0 +1,38 @@
+// A client of a PJRT plugin and its devices: what arrays and executables of one runtime share and
+// keep alive.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "pjrt/abi_buffer.h"
+#include "pjrt/abi_client.h"
+#include "pjrt/plugin/plugin.h"
+#include "pjrt/plugin/plugin_object.h"
+#include "runtime/runtime.h"
+
+namespace axle {
+
+class PjrtClient {
+ public:
+  /// Throws DeviceError. `num_devices` counts only where the platform has virtual devices.
+  PjrtClient(const Plugin& plugin, int64_t num_devices);
+
+  const Plugin& plugin() const { return plugin_; }
+  pjrt::Client* get() const { return client_.get(); }
+  const std::vector<pjrt::Device*>& devices() const { return devices_; }
+  /// Its devices are those of devices(), in the same order.
+  const Topology& topology() const { return topology_; }
+
+ private:
+  void read_devices();
+
+  const Plugin& plugin_;
+  PluginObject<pjrt::Client, pjrt::ClientDestroy> client_;
+  std::vector<pjrt::Device*> devices_;
+  Topology topology_;
+};
+
+using PjrtBuffer = PluginObject<pjrt::Buffer, pjrt::BufferDestroy>;
+
+}  // namespace axle

@@ -1,0 +1,15 @@
+// The header of a saved executable as JSON.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "pjrt/compile/saved_executable.h"
+
+namespace axle {
+
+std::string header_to_json(const SavedHeader& header);
+/// Throws StorageError, beginning with `where`, for text that is no such header.
+SavedHeader header_from_json(std::string_view text, const std::string& where);
+
+}  // namespace axle

@@ -1,0 +1,141 @@
+#include "pjrt/compile/topology_compiler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "base/error.h"
+#include "pjrt/compile/compile.h"
+#include "pjrt/compiled.h"
+#include "pjrt/device.h"
+#include "pjrt/plugin/plugin_end_guard.h"
+#include "targets/slice_shapes.h"
+
+namespace axle {
+namespace {
+
+class DescribedProgram final : public CompiledProgram {
+ public:
+  DescribedProgram(std::shared_ptr<const TopologyDescription> description, PjrtCompiled compiled)
+      : description_(std::move(description)), compiled_(std::move(compiled)) {}
+
+  std::string serialize() const override { return compiled_.serialize(); }
+  std::optional<MemoryStats> memory() const override { return compiled_.memory(); }
+  std::string optimized_program() const override { return compiled_.optimized_program(); }
+  std::map<std::string, double> cost_analysis() const override { return compiled_.cost_analysis(); }
+
+ private:
+  std::shared_ptr<const TopologyDescription> description_;
+  PjrtCompiled compiled_;
+};
+
+/// What a topology is created with. The values point into the strings, so it stays where it is.
+struct TopologyRequest {
+  explicit TopologyRequest(const Target& target);
+  TopologyRequest(const TopologyRequest&) = delete;
+
+  std::string name;
+  std::map<std::string, std::string> texts;
+  std::vector<pjrt::NamedValue> options;
+};
+
+pjrt::NamedValue option(const std::string& name) {
+  return {.head = {pjrt::wire_size<pjrt::NamedValue>(), nullptr},
+          .name = {name.data(), name.size()},
+          .value_size = 1};
+}
+
+TopologyRequest::TopologyRequest(const Target& target)
+    : texts(target.accelerator.topology_options) {
+  static const std::string kNumSlices = "num_slices";
+  const auto& accelerator = target.accelerator;
+  const std::string shape = shape_text(target.shape);
+  if (accelerator.description.empty()) {
+    name = fmt::format("{}:{}", accelerator.name, shape);
+    if (target.num_slices > 1) {
+      options.push_back(option(kNumSlices));
+      options.back().int64_value = target.num_slices;
+    }
+  } else {
+    name = accelerator.name;
+    texts["target_config"] = accelerator.description;
+    texts["topology"] = fmt::format("{}x{}", target.num_slices, shape);
+  }
+  for (const auto& [key, text] : texts) {
+    options.push_back(option(key));
+    options.back().kind = pjrt::NamedValue::Kind::kString;
+    options.back().string_value = text.data();
+    options.back().value_size = text.size();
+  }
+}
+
+}  // namespace
+
+TopologyCompiler::TopologyCompiler(const Target& target, const Plugin& plugin)
+    : Compiler(target),
+      plugin_(plugin),
+      where_(fmt::format("target {}, plugin '{}' ({})", to_text(target), plugin.policy().platform,
+                         plugin.path().string())) {
+  if (!plugin.has<pjrt::TopologyCreate>() || !plugin.has<pjrt::TopologyGetDeviceDescriptions>() ||
+      !plugin.has<pjrt::Compile>()) {
+    throw DeviceError(
+        fmt::format("{}: expected calls that compile without devices, got PJRT API {} without "
+                    "them{}",
+                    where_, plugin.api_version(), plugin.advice()));
+  }
+  description_ = std::make_shared<const TopologyDescription>(describe());
+  read_topology();
+}
+
+TopologyDescription TopologyCompiler::describe() const {
+  const TopologyRequest request(target());
+  pjrt::TopologyCreate create{.name = {request.name.data(), request.name.size()},
+                              .options = request.options.data(),
+                              .num_options = request.options.size()};
+  {
+    const PluginEndGuard guard(where_);
+    plugin_.first_call(create, where_);
+  }
+  if (!create.topology) throw DeviceError(fmt::format("{}: expected a topology, got none", where_));
+  return {plugin_, create.topology};
+}
+
+void TopologyCompiler::read_topology() {
+  topology_.platform = plugin_.policy().platform;
+  topology_.fast_network = plugin_.policy().fast_network;
+  pjrt::TopologyPlatformName name{.topology = description_->get()};
+  // Older plugins can't tell; then the devices' count has to do.
+  if (!plugin_.try_call(name) && to_view(name.name) != topology_.platform) {
+    throw DeviceError(fmt::format("{}: expected a plugin of platform '{}', got one of '{}'{}",
+                                  where_, topology_.platform, to_view(name.name),
+                                  plugin_.advice()));
+  }
+  pjrt::TopologyPlatformVersion version{.topology = description_->get()};
+  if (!plugin_.try_call(version)) topology_.platform_version = to_view(version.version);
+  pjrt::TopologyGetDeviceDescriptions list{.topology = description_->get()};
+  plugin_.call(list, where_);
+  for (auto* description : std::span(list.descriptions, list.num_descriptions))
+    topology_.devices.push_back(read_device(plugin_, description, where_));
+  for (DeviceInfo& device : topology_.devices) {
+    if (device.memory_bytes)
+      device.memory_bytes = bytes_for_programs(plugin_.policy(), *device.memory_bytes);
+  }
+  std::ranges::sort(topology_.devices, {}, &DeviceInfo::id);
+  if (static_cast<int64_t>(topology_.devices.size()) != target().num_devices()) {
+    throw DeviceError(fmt::format("{}: expected {} devices, got a topology of {}", where_,
+                                  target().num_devices(), topology_.devices.size()));
+  }
+}
+
+std::unique_ptr<CompiledProgram> TopologyCompiler::compile(const Program& program,
+                                                           const CompileOptions& options) {
+  const PjrtCompileRequest request(plugin_, topology_, DevicePresence::kDescribed, program,
+                                   options);
+  pjrt::Compile args{.topology = description_->get()};
+  request.make(args);
+  return std::make_unique<DescribedProgram>(description_,
+                                            PjrtCompiled(plugin_, args.executable, program));
+}
+
+}  // namespace axle

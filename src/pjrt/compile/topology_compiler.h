@@ -1,0 +1,34 @@
+// The compiler of a plugin that needs no device: it gets a description of the target instead.
+#pragma once
+
+#include <memory>
+
+#include "pjrt/abi_topology.h"
+#include "pjrt/compile/compiler.h"
+#include "pjrt/plugin/plugin_object.h"
+
+namespace axle {
+
+using TopologyDescription = PluginObject<pjrt::Topology, pjrt::TopologyDestroy>;
+
+class TopologyCompiler final : public Compiler {
+ public:
+  TopologyCompiler(const Target& target, const Plugin& plugin);
+
+  const Plugin& plugin() const override { return plugin_; }
+  const Topology& topology() const override { return topology_; }
+  std::unique_ptr<CompiledProgram> compile(const Program& program,
+                                           const CompileOptions& options) override;
+
+ private:
+  TopologyDescription describe() const;
+  void read_topology();
+
+  const Plugin& plugin_;
+  std::string where_;  // begins the messages
+  // Compiled programs may point into it.
+  std::shared_ptr<const TopologyDescription> description_;
+  Topology topology_;
+};
+
+}  // namespace axle

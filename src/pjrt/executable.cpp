@@ -1,0 +1,121 @@
+#include "pjrt/executable.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "pjrt/plugin/plugin_failure.h"
+#include "runtime/sharding.h"
+#include "runtime/signature.h"
+#include "targets/device_order.h"
+
+namespace axle {
+namespace {
+
+pjrt::Executable* executable_of(const Plugin& plugin, pjrt::LoadedExecutable* loaded,
+                                const std::string& name) {
+  const std::string where = fmt::format("program '{}'", name);
+  if (!loaded) throw DeviceError(fmt::format("{}: expected an executable, got none", where));
+  pjrt::LoadedExecutableGetExecutable get{.loaded = loaded};
+  plugin.call(get, where);
+  return get.executable;
+}
+
+/// Whether each device holds what a program over `mesh` with the argument's `layout` wants there.
+bool same_placement(const PjrtArray& array, const Shape& dims, const PartitionSpec& layout,
+                    const Mesh& mesh) {
+  if (array.mesh() == mesh) return array.layout() == layout;
+  const auto& topology = array.client().topology();
+  return array.mesh().num_devices() == mesh.num_devices() &&
+         device_order(topology, array.mesh()) == device_order(topology, mesh) &&
+         shard_slices(dims, array.layout(), array.mesh()) == shard_slices(dims, layout, mesh);
+}
+
+}  // namespace
+
+PjrtExecutable::PjrtExecutable(std::shared_ptr<const PjrtClient> client,
+                               pjrt::LoadedExecutable* loaded, const Program& program)
+    : client_(std::move(client)),
+      mesh_(program.mesh),
+      inputs_(program.inputs),
+      outputs_(program.outputs),
+      loaded_(client_->plugin(), loaded),
+      compiled_(client_->plugin(), executable_of(client_->plugin(), loaded, program.name),
+                program) {
+  for (const auto& input : program.inputs) {
+    layouts_.push_back(canonical_sharding(input.sharding, input.type.rank(), mesh_));
+  }
+}
+
+PjrtArray& PjrtExecutable::checked(size_t i, const ArrayPtr& argument) const {
+  const auto where = [&] {
+    return fmt::format("program '{}', argument {} '{}'", compiled_.name(), i, inputs_[i].name);
+  };
+  auto* array = dynamic_cast<PjrtArray*>(argument.get());
+  if (!array || &array->client() != client_.get()) {
+    throw ShapeError(
+        fmt::format("{}: expected an array of this runtime, got one of another", where()));
+  }
+  if (!same_placement(*array, inputs_[i].type.dims, layouts_[i], mesh_)) {
+    throw ShapeError(fmt::format(
+        "{}: expected sharding {} over {} devices, got {} over {}{}", where(), to_text(layouts_[i]),
+        mesh_.num_devices(), to_text(array->layout()), array->mesh().num_devices(),
+        array->mesh() == mesh_ ? "" : fmt::format(" of mesh {}", to_text(array->mesh()))));
+  }
+  return *array;
+}
+
+void PjrtExecutable::take_donated(std::span<const ArrayPtr> arguments,
+                                  const std::vector<PjrtArray::Shards>& shards,
+                                  bool started) const {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (inputs_[i].donated_to < 0) continue;
+    // A run that failed to start may have consumed some of its inputs already.
+    pjrt::BufferIsDeleted deleted{.buffer = (*shards[i])[0].get()};
+    if (started || (!client_->plugin().try_call(deleted) && deleted.is_deleted)) {
+      static_cast<PjrtArray&>(*arguments[i]).mark_donated(compiled_.name());
+    }
+  }
+}
+
+Arrays PjrtExecutable::execute(std::span<const ArrayPtr> arguments) {
+  check_arguments(compiled_.name(), inputs_, arguments);
+  const auto num_devices = static_cast<size_t>(mesh_.num_devices());
+  std::vector<PjrtArray::Shards>
+      held;  // keeps the buffers while they are read, whoever drops the arrays
+  for (size_t i = 0; i < arguments.size(); ++i) held.push_back(checked(i, arguments[i]).shards());
+
+  std::vector<std::vector<pjrt::Buffer*>> in(num_devices), out(num_devices);
+  std::vector<pjrt::Buffer* const*> in_rows;
+  std::vector<pjrt::Buffer**> out_rows;
+  for (size_t d = 0; d < num_devices; ++d) {
+    for (const auto& shards : held) in[d].push_back((*shards)[d].get());
+    out[d].resize(outputs_.size());
+    in_rows.push_back(in[d].data());
+    out_rows.push_back(out[d].data());
+  }
+  std::vector<pjrt::Event*> events(num_devices);
+  const auto& plugin = client_->plugin();
+  auto options = plugin.padded(pjrt::ExecuteOptions{});
+  pjrt::LoadedExecutableExecute args{.executable = loaded_.get(),
+                                     .options = &options.value,
+                                     .arguments = in_rows.data(),
+                                     .num_devices = num_devices,
+                                     .num_args = inputs_.size(),
+                                     .outputs = out_rows.data(),
+                                     .device_complete_events = events.data()};
+  const auto failure = plugin.try_call(args);
+  take_donated(arguments, held, !failure);
+  if (failure) throw_failure(fmt::format("program '{}'", compiled_.name()), *failure);
+
+  const auto launch = std::make_shared<PjrtLaunch>(client_, compiled_.name(), std::move(events));
+  Arrays results;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    std::vector<PjrtBuffer> shards;
+    for (size_t d = 0; d < num_devices; ++d) shards.emplace_back(plugin, out[d][i]);
+    results.push_back(std::make_shared<PjrtArray>(client_, outputs_[i].type, outputs_[i].sharding,
+                                                  mesh_, std::move(shards), launch));
+  }
+  return results;
+}
+
+}  // namespace axle

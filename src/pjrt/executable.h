@@ -1,0 +1,43 @@
+// A program that a PJRT plugin has compiled and loaded.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lower/program.h"
+#include "pjrt/abi_executable.h"
+#include "pjrt/array.h"
+#include "pjrt/compiled.h"
+#include "pjrt/plugin/plugin_object.h"
+#include "runtime/runtime.h"
+
+namespace axle {
+
+class PjrtExecutable final : public Executable {
+ public:
+  /// Takes `loaded` over. Throws DeviceError if its results are not as many as the program's.
+  PjrtExecutable(std::shared_ptr<const PjrtClient> client, pjrt::LoadedExecutable* loaded,
+                 const Program& program);
+
+  Arrays execute(std::span<const ArrayPtr> arguments) override;
+  std::string serialize() const override { return compiled_.serialize(); }
+  std::optional<MemoryStats> memory() const override { return compiled_.memory(); }
+  std::string optimized_program() const override { return compiled_.optimized_program(); }
+  std::map<std::string, double> cost_analysis() const override { return compiled_.cost_analysis(); }
+
+ private:
+  PjrtArray& checked(size_t i, const ArrayPtr& argument) const;
+  void take_donated(std::span<const ArrayPtr> arguments,
+                    const std::vector<PjrtArray::Shards>& shards, bool started) const;
+
+  std::shared_ptr<const PjrtClient> client_;
+  Mesh mesh_;
+  std::vector<ProgramValue> inputs_;
+  std::vector<PartitionSpec> layouts_;  // of the inputs, canonical over the mesh
+  std::vector<ProgramValue> outputs_;
+  PluginObject<pjrt::LoadedExecutable, pjrt::LoadedExecutableDestroy> loaded_;
+  PjrtCompiled compiled_;
+};
+
+}  // namespace axle

@@ -1,0 +1,148 @@
+#include "pjrt/plugin/find_plugin.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <sstream>
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "pjrt/plugin/plugin_pins.h"
+
+namespace axle {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMaxDepth = 4;  // a wheel unpacks into a folder or two
+
+bool is_file(const fs::path& path) {
+  std::error_code ignored;  // what may not be looked at is no file for us
+  return fs::is_regular_file(path, ignored);
+}
+
+std::optional<fs::path> find_below(const fs::path& folder, const std::string& file) {
+  std::error_code error;
+  const auto options = fs::directory_options::follow_directory_symlink |
+                       fs::directory_options::skip_permission_denied;
+  auto entries = fs::recursive_directory_iterator(folder, options, error);
+  std::optional<fs::path> found;
+  // The order of a directory is chance: the first by name is taken, so that two runs agree.
+  for (; !error && entries != fs::recursive_directory_iterator(); entries.increment(error)) {
+    const fs::path& path = entries->path();
+    // What has a hidden name is not complete yet (inspect/fetch_plugin).
+    if (entries.depth() >= kMaxDepth || path.filename().string().starts_with('.'))
+      entries.disable_recursion_pending();
+    if (path.filename() == file && (!found || path < *found) && is_file(path)) found = path;
+  }
+  return found;
+}
+
+/// Folders of CUDA toolkits below `folder`, as NVIDIA's wheels unpack: nvidia/cu13.
+std::vector<fs::path> toolkits_below(const fs::path& folder) {
+  std::vector<fs::path> out;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder / "nvidia", error)) {
+    if (entry.path().filename().string().starts_with("cu")) out.push_back(entry.path());
+  }
+  std::ranges::sort(out, std::greater<>());  // the newest first
+  return out;
+}
+
+/// The value of --xla_gpu_cuda_data_dir in XLA_FLAGS.
+fs::path toolkit_of_flags() {
+  std::istringstream words(environment_variable("XLA_FLAGS"));
+  constexpr std::string_view kName = "--xla_gpu_cuda_data_dir=";
+  for (std::string word; words >> word;) {
+    if (word.starts_with(kName)) return word.substr(kName.size());
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<fs::path> plugin_folders() {
+  std::vector<fs::path> out;
+  std::error_code ignored;
+  out.push_back(fs::current_path(ignored) / ".axle/plugins");
+  const auto program = fs::read_symlink("/proc/self/exe", ignored);
+  for (auto folder = program.parent_path(); folder.has_relative_path();
+       folder = folder.parent_path()) {
+    out.push_back(folder / ".axle/plugins");
+  }
+  // As `./dev install` lays them down beside libaxle.so; the program may be one of the user's own.
+  Dl_info library = {};
+  if (::dladdr(reinterpret_cast<const void*>(&plugin_folders), &library) != 0) {
+    const auto file = fs::weakly_canonical(library.dli_fname, ignored);
+    out.push_back(file.parent_path() / "axle/plugins");
+  }
+  if (const std::string home = environment_variable("HOME"); !home.empty())
+    out.push_back(fs::path(home) / ".axle/plugins");
+  return out;
+}
+
+fs::path named_plugin(std::string_view platform) {
+  const fs::path named = environment_variable(plugin_variable(platform));
+  if (named.empty()) return {};
+  std::error_code error;  // there is no current folder
+  const fs::path full = fs::absolute(named, error);
+  return (error ? named : full).lexically_normal();
+}
+
+std::string advice_for(std::string_view platform, const fs::path& file) {
+  if (named_plugin(platform) != file) return {};
+  return fmt::format("; {} must name a plugin for {}", plugin_variable(platform), platform);
+}
+
+namespace {
+
+std::optional<fs::path> plugin_in_folders(const PluginPolicy& policy) {
+  for (const auto& folder : plugin_folders()) {
+    for (const auto& file : policy.files) {
+      if (auto found = find_below(folder, file)) return found;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<fs::path> find_plugin_file(const PluginPolicy& policy) {
+  const fs::path named = named_plugin(policy.platform);
+  if (named.empty()) return plugin_in_folders(policy);
+  if (is_file(named)) return named;
+  const auto other = plugin_in_folders(policy);
+  const std::string advice = other                          ? "unset it to use " + other->string()
+                             : plugin_pins(policy.platform) ? "unset it and " + policy.how_to_get
+                                                            : policy.how_to_get;
+  throw DeviceError(fmt::format("{}: expected the file of a PJRT plugin, got '{}'; {}",
+                                plugin_variable(policy.platform), named.string(), advice));
+}
+
+std::optional<fs::path> find_cuda_toolkit(const fs::path& plugin_folder) {
+  std::vector<fs::path> candidates = {toolkit_of_flags()};
+  const auto add_all = [&](const std::vector<fs::path>& folders) {
+    candidates.insert(candidates.end(), folders.begin(), folders.end());
+  };
+  const auto add_beside = [&](const fs::path& folder) {
+    // As packages are installed: jax_plugins/xla_cuda13/plugin.so beside nvidia/.
+    if (!folder.empty()) add_all(toolkits_below(folder.parent_path().parent_path()));
+  };
+  add_beside(plugin_folder);
+  add_beside(named_plugin("cuda").parent_path());
+  for (const auto& folder : plugin_folders()) add_all(toolkits_below(folder));
+  for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
+    candidates.emplace_back(environment_variable(name));
+  }
+  candidates.emplace_back("/usr/local/cuda");
+  for (const auto& folder : candidates) {
+    if (!folder.empty() && is_file(folder / "bin/ptxas") &&
+        is_file(folder / "nvvm/libdevice/libdevice.10.bc"))
+      return folder;
+  }
+  return std::nullopt;
+}
+
+}  // namespace axle

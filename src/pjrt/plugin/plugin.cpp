@@ -1,0 +1,224 @@
+#include "pjrt/plugin/plugin.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <span>
+
+#include "base/error.h"
+#include "base/text/text.h"
+#include "pjrt/calls.h"
+#include "pjrt/plugin/find_plugin.h"
+#include "pjrt/plugin/plugin_end_guard.h"
+#include "pjrt/plugin/plugin_object.h"
+#include "pjrt/plugin/shared_object.h"
+
+namespace axle {
+namespace {
+
+// Since this minor version plugins read Shardy shardings in the text of a program.
+constexpr int kOldestMinor = 70;
+
+const char* const kExtensionNames[] = {"GpuCustomCall",
+                                       "Profiler",
+                                       "CustomPartitioner",
+                                       "Stream",
+                                       "Layouts",
+                                       "FFI",
+                                       "MemoryDescriptions",
+                                       "Triton",
+                                       "RawBuffer",
+                                       "PhaseCompile",
+                                       "Example",
+                                       "Unknown",
+                                       "CrossHostTransfers",
+                                       "ExecutableMetadata",
+                                       "Callback",
+                                       "HostAllocator",
+                                       "TpuTopology",
+                                       "TpuExecutable",
+                                       "Megascale",
+                                       "Shardings",
+                                       "AbiVersion",
+                                       "Collectives",
+                                       "MultiSlice",
+                                       "HostMemoryAllocator",
+                                       "XlaTransform"};
+
+std::string text_of(const pjrt::NamedValue& value) {
+  using Kind = pjrt::NamedValue::Kind;
+  switch (value.kind) {
+    case Kind::kString:
+      return std::string(value.string_value, value.value_size);
+    case Kind::kInt64:
+      return std::to_string(value.int64_value);
+    case Kind::kInt64List:
+      return fmt::format("{}", fmt::join(std::span(value.int64_list_value, value.value_size), "."));
+    case Kind::kFloat:
+      return fmt::format("{}", value.float_value);
+    case Kind::kBool:
+      return value.bool_value ? "true" : "false";
+  }
+  return "?";
+}
+
+}  // namespace
+
+Plugin::Plugin(const pjrt::Api* api, PluginPolicy policy, std::filesystem::path path)
+    : api_(api), policy_(std::move(policy)), path_(std::move(path)) {
+  const auto& version = api_->version;
+  const std::string where = fmt::format("plugin '{}' ({})", policy_.platform, path_.string());
+  if (version.major != pjrt::kMajor || version.minor < kOldestMinor) {
+    throw DeviceError(fmt::format(
+        "{}: expected PJRT API {}.{} or later (this program is built for {}.{}), got {}.{}; {}",
+        where, pjrt::kMajor, kOldestMinor, pjrt::kMajor, pjrt::kMinor, version.major, version.minor,
+        policy_.how_to_get));
+  }
+  for (const auto& slot : pjrt::required_calls()) {
+    if (!has_slot(slot.slot)) {
+      throw DeviceError(fmt::format(
+          "{}: expected a table of calls with {}, got one of {} bytes, PJRT API {}, without it",
+          where, slot.name, api_->struct_size, api_version()));
+    }
+  }
+  pjrt::PluginInitialize args;
+  first_call(args, where);
+}
+
+std::string Plugin::advice() const { return advice_for(policy_.platform, path_); }
+
+PluginFailure Plugin::with_advice(PluginFailure failure) const {
+  const std::string more = advice();
+  if (more.empty()) return failure;
+  failure.message.resize(failure.message.find_last_not_of(" .\n") + 1);  // the end of a sentence
+  failure.message += more;
+  return failure;
+}
+
+std::string Plugin::api_version() const {
+  return fmt::format("{}.{}", api_->version.major, api_->version.minor);
+}
+
+std::map<std::string, std::string> Plugin::attributes() const {
+  std::map<std::string, std::string> out;
+  pjrt::PluginAttributes args;
+  if (try_call(args) || !args.attributes) return out;
+  for (const auto& value : std::span(args.attributes, args.num_attributes)) {
+    out.emplace(std::string(value.name.data, value.name.size), text_of(value));
+  }
+  return out;
+}
+
+std::vector<std::string> Plugin::extensions() const {
+  std::vector<std::string> out;
+  for (const auto* e = api_->extensions; e; e = e->next) {
+    const auto i = static_cast<size_t>(e->type);
+    out.push_back(i < std::size(kExtensionNames) ? kExtensionNames[i]
+                                                 : fmt::format("extension {}", i));
+  }
+  return out;
+}
+
+bool Plugin::has_slot(int slot) const {
+  const size_t end = offsetof(pjrt::Api, slots) + sizeof(void*) * (static_cast<size_t>(slot) + 1);
+  return end <= api_->struct_size && api_->slots[slot] != nullptr;
+}
+
+std::optional<PluginFailure> Plugin::invoke(int slot, void* args) const {
+  if (!has_slot(slot)) {
+    return PluginFailure{
+        pjrt::ErrorCode::kUnimplemented,
+        fmt::format("the plugin (PJRT API {}) does not have call {}", api_version(), slot)};
+  }
+  pjrt::Error* error = nullptr;
+  {
+    const PluginCall inside;
+    error = reinterpret_cast<pjrt::Error* (*)(void*)>(api_->slots[slot])(args);
+  }
+  return take(error);
+}
+
+std::optional<PluginFailure> Plugin::take(pjrt::Error* error) const {
+  if (!error) return std::nullopt;
+  // These calls return nothing (message, destroy), so they can't go through invoke.
+  const auto plain_call = [&]<class Args>(Args args) {
+    auto in_out = padded(args);
+    reinterpret_cast<void (*)(void*)>(api_->slots[Args::kSlot])(&in_out);
+    return in_out.value;
+  };
+  PluginFailure failure;
+  auto code = padded(pjrt::ErrorGetCode{.error = error});
+  // An error of asking for the code is not worth asking again.
+  if (auto* second = reinterpret_cast<pjrt::Error* (*)(void*)>(
+          api_->slots[pjrt::ErrorGetCode::kSlot])(&code)) {
+    plain_call(pjrt::ErrorDestroy{.error = second});
+  } else {
+    failure.code = code.value.code;
+  }
+  const auto text = plain_call(pjrt::ErrorMessage{.error = error}).message;
+  if (text.data) failure.message.assign(text.data, text.size);
+  plain_call(pjrt::ErrorDestroy{.error = error});
+  return failure;
+}
+
+std::optional<PluginFailure> Plugin::await(pjrt::Event* event) const {
+  if (!event) return std::nullopt;
+  const PluginObject<pjrt::Event, pjrt::EventDestroy> owned(*this, event);
+  pjrt::EventAwait args{.event = event};
+  return try_call(args);
+}
+
+const Plugin& load_plugin(std::string_view platform, const std::filesystem::path& file) {
+  static std::mutex mutex;
+  // By file; never destroyed, because arrays in other statics may outlive any order of destruction.
+  static auto* const loaded = new std::map<std::string, std::unique_ptr<const Plugin>>();
+  const std::lock_guard lock(mutex);
+  const std::string path = std::filesystem::absolute(file).lexically_normal().string();
+  auto& plugin = (*loaded)[path];
+  if (plugin) return *plugin;
+  const auto policy = plugin_policy(platform);
+  const std::string where = fmt::format("plugin '{}' ({})", platform, path);
+  const auto folder = std::filesystem::path(path).parent_path();
+  apply_environment(policy, folder);
+  // One that is named for another platform by mistake needs its own settings to fail at once.
+  for (const auto& row : plugin_policies()) {
+    if (std::ranges::count(row.files, file.filename().string()) > 0) apply_environment(row, folder);
+  }
+  const std::string advice = advice_for(platform, path);
+  const auto fail = [&](const std::string& what) {
+    throw DeviceError(fmt::format("{}: {}{}", where, what, advice));
+  };
+  if (const auto size = shared_object_size(path); size && !size->is_whole()) {
+    fail(fmt::format("expected a whole shared object of at least {} bytes, got {}; {}",
+                     size->expected_bytes, size->bytes,
+                     advice.empty() ? "remove it, then " + policy.how_to_get : "fetch it again"));
+  }
+  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) fail(fmt::format("can't be loaded, got {}", ::dlerror()));
+  const auto get_api = reinterpret_cast<const pjrt::Api* (*)()>(::dlsym(library, "GetPjrtApi"));
+  if (!get_api) fail("expected a PJRT plugin, got a library without GetPjrtApi");
+  const PluginEndGuard guard(where);
+  const auto* api = get_api();
+  if (!api) fail("expected a table of calls, got none from GetPjrtApi");
+  plugin = std::make_unique<Plugin>(api, policy, path);
+  watch_plugin_end(where, reinterpret_cast<const void*>(get_api));
+  return *plugin;
+}
+
+const Plugin& load_plugin(std::string_view platform) {
+  const auto policy = plugin_policy(platform);
+  const auto file = find_plugin_file(policy);
+  if (!file) {
+    throw DeviceError(
+        fmt::format("plugin '{}': expected {} in .axle/plugins or in {}, got nothing; {}", platform,
+                    policy.files.empty() ? "a file" : policy.files[0], plugin_variable(platform),
+                    policy.how_to_get));
+  }
+  return load_plugin(platform, *file);
+}
+
+}  // namespace axle

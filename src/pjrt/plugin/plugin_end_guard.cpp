@@ -1,0 +1,287 @@
+#include "pjrt/plugin/plugin_end_guard.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cctype>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+#include <string_view>
+
+#include "base/console.h"
+#include "base/exit_code.h"
+
+namespace axle {
+namespace {
+
+// The ways in which code that goes wrong ends a process.
+struct SignalRow {
+  int signal;
+  std::string_view name;
+  struct sigaction before = {};
+};
+SignalRow g_signals[] = {{SIGABRT, ""},  // says why by itself
+                         {SIGSEGV, " (SIGSEGV)"},
+                         {SIGBUS, " (SIGBUS)"},
+                         {SIGILL, " (SIGILL: an instruction that this processor lacks)"},
+                         {SIGFPE, " (SIGFPE)"}};
+
+// A plugin's code in memory. Never destroyed: a signal handler reads it.
+struct Watched {
+  std::string where;
+  uintptr_t begin = 0, end = 0;
+  const Watched* next = nullptr;
+};
+
+// One thread's guards at a time, since stderr and the signals are the process's.
+std::recursive_mutex g_one_thread;
+std::atomic<PluginEndGuard*> g_innermost = nullptr;
+std::atomic<const Watched*> g_watched = nullptr;
+std::terminate_handler g_terminate_before = nullptr;
+// Static: a signal handler fills them. Its own stack is for a thread whose own has run out.
+char g_printed[1 << 16];
+alignas(64) char g_signal_stack[1 << 16];
+
+// Read by a signal handler: no memory may be taken for it then.
+enum class Calls { kNever, kInside, kLeft };
+thread_local Calls t_calls __attribute__((tls_model("initial-exec"))) = Calls::kNever;
+
+void write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(fd, text.data(), text.size());
+    if (n <= 0) return;
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+// The plugin whose code has called what runs here: places in it, to return to, lie on the stack.
+// Read as a file is, so that its end is no fault.
+const Watched* plugin_on_stack() {
+  constexpr off_t kMost = 1 << 16;
+  if (t_calls == Calls::kLeft) return nullptr;  // what lies there is left over
+  const int memory = ::open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+  if (memory < 0) return nullptr;
+  const auto start = static_cast<off_t>(reinterpret_cast<uintptr_t>(__builtin_frame_address(0)));
+  std::array<uintptr_t, 128> words;
+  for (off_t at = start; at < start + kMost; at += sizeof words) {
+    const ssize_t size = ::pread(memory, words.data(), sizeof words, at);
+    for (size_t i = 0; size > 0 && i < static_cast<size_t>(size) / sizeof words[0]; ++i) {
+      for (const Watched* one = g_watched; one; one = one->next) {
+        if (one->begin <= words[i] && words[i] < one->end) return one;
+      }
+    }
+    if (size < static_cast<ssize_t>(sizeof words)) break;
+  }
+  ::close(memory);
+  return nullptr;
+}
+
+pid_t this_thread() { return static_cast<pid_t>(::syscall(SYS_gettid)); }
+
+// Others that come to their end meanwhile wait for that of the process.
+bool is_first_to_end() {
+  static std::atomic<pid_t> first = 0;
+  const pid_t self = this_thread();
+  pid_t other = 0;
+  if (first.compare_exchange_strong(other, self)) return true;
+  while (other != self) ::pause();
+  return false;
+}
+
+}  // namespace
+
+// The process is ending within a call of the plugin, or in a thread of its own.
+struct PluginEnd {
+  /// Returns if no plugin has to do with it. `reason` counts where the plugin has not printed one.
+  static void end_process(std::string_view reason, std::string_view signal) {
+    const PluginEndGuard* const inner = g_innermost;
+    const Watched* const plugin = plugin_on_stack();
+    if (inner && (plugin || inner->thread_ == this_thread())) {
+      if (!is_first_to_end()) return;
+      const ssize_t size = ::pread(inner->held_, g_printed, sizeof g_printed, inner->taken_);
+      const std::string_view printed =
+          reason_in({g_printed, static_cast<size_t>(std::max<ssize_t>(size, 0))},
+                    reason.empty() && signal.empty() ? EndKind::kOnPurpose : EndKind::kFault);
+      const PluginEndGuard* outermost = inner;
+      while (outermost->outer_) outermost = outermost->outer_;
+      tell(outermost->before_ >= 0 ? outermost->before_ : STDERR_FILENO, inner->where_,
+           inner->purpose_, printed.empty() ? reason : printed, signal);
+    } else if (plugin) {
+      if (is_first_to_end()) tell(STDERR_FILENO, plugin->where, "run programs", reason, signal);
+    }
+  }
+
+  /// exit(): other threads of a plugin call that for nothing.
+  static void at_exit() {
+    if (g_innermost) end_process({}, {});
+  }
+
+ private:
+  [[noreturn]] static void tell(int fd, std::string_view where, std::string_view purpose,
+                                std::string_view reason, std::string_view signal) {
+    const bool is_flag = reason.find("flag") != reason.npos || reason.find("FLAGS") != reason.npos;
+    rlimit memory = {};
+    const bool is_limited =
+        ::getrlimit(RLIMIT_AS, &memory) == 0 && memory.rlim_cur != RLIM_INFINITY;
+    for (const std::string_view part :
+         {std::string_view("axle: "), where, std::string_view(": expected it to "), purpose,
+          std::string_view(", got its end: "),
+          reason.empty() ? std::string_view("no reason given") : reason, signal,
+          std::string_view(is_flag      ? "; see the variables XLA_FLAGS and LIBTPU_INIT_ARGS"
+                           : is_limited ? "; ulimit -v may leave it too little memory"
+                                        : ""),
+          std::string_view("\n")})
+      write_all(fd, part);
+    ::_exit(static_cast<int>(is_flag ? ExitCode::kUser : ExitCode::kDevice));
+  }
+};
+
+namespace {
+
+extern "C" void on_signal_of_end(int signal, siginfo_t* info, void*) {
+  const auto* const row = std::ranges::find(g_signals, signal, &SignalRow::signal);
+  const bool is_sent = info->si_code == SI_USER && info->si_pid != ::getpid();
+  if (!is_sent) PluginEnd::end_process({}, row->name);
+  ::sigaction(signal, &row->before, nullptr);
+  ::raise(signal);  // comes when this handler is through
+}
+
+// An exception that nobody catches: its text, which libstdc++ would print, is the reason.
+[[noreturn]] void on_terminate() {
+  try {
+    if (std::current_exception()) throw;
+    PluginEnd::end_process({}, {});
+  } catch (const std::exception& error) {
+    PluginEnd::end_process(error.what(), {});
+  } catch (...) {
+    PluginEnd::end_process({}, {});
+  }
+  g_terminate_before();
+  std::abort();
+}
+
+// Again at each guard: a plugin may have put its own there.
+void take_signals() {
+  for (SignalRow& row : g_signals) {
+    struct sigaction action = {}, now = {};
+    action.sa_sigaction = on_signal_of_end;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    if (::sigaction(row.signal, &action, &now) == 0 && now.sa_sigaction != on_signal_of_end)
+      row.before = now;
+  }
+  if (const auto now = std::set_terminate(on_terminate); now != on_terminate)
+    g_terminate_before = now;
+}
+
+}  // namespace
+}  // namespace axle
+
+// XLA ends the process by it for a flag that it does not know, and nothing else tells of that. A
+// plugin's calls are bound to this one, since the program and its libraries are searched before
+// libc. For all others, a signal's handler of ours among them, it is what it always was.
+extern "C" [[noreturn]] void _exit(int code) {
+  constexpr int kOfPlugins = 1;
+  if (code == kOfPlugins) axle::PluginEnd::at_exit();
+  while (true) ::syscall(SYS_exit_group, code);
+}
+
+namespace axle {
+
+std::string_view reason_in(std::string_view printed, EndKind kind) {
+  std::string_view last;
+  // "W0000 00:00:1795302568.3111 491 spmd.cc:2] ...", "loc("x"): warning: ..."
+  const auto tells_no_end = [](std::string_view line) {
+    const bool is_log = line.size() > 1 && (line[0] == 'W' || line[0] == 'I') &&
+                        std::isdigit(static_cast<unsigned char>(line[1]));
+    return is_log || line.find("warning:") != line.npos;
+  };
+  while (!printed.empty()) {
+    std::string_view line = printed.substr(0, printed.find('\n'));
+    printed.remove_prefix(std::min(line.size() + 1, printed.size()));
+    if (line.empty() || line.starts_with("WARNING: All log messages")) continue;
+    // "F0000 00:00:1795302568.3111 491 parse_flags_from_env.cc:234] Unknown flag ..."
+    const bool is_error = line.size() > 1 && (line[0] == 'E' || line[0] == 'F') &&
+                          std::isdigit(static_cast<unsigned char>(line[1]));
+    if (const size_t end = line.find("] "); is_error && end != line.npos)
+      return line.substr(end + 2);
+    if (kind == EndKind::kOnPurpose && !tells_no_end(line)) last = line;
+  }
+  // "  what():  std::bad_alloc", of an exception that nobody has caught
+  if (const size_t what = last.find("what():  "); what != last.npos) last.remove_prefix(what + 9);
+  return last;
+}
+
+PluginCall::PluginCall() { t_calls = Calls::kInside; }
+PluginCall::~PluginCall() { t_calls = Calls::kLeft; }
+
+void watch_plugin_end(const std::string& where, const void* code) {
+  struct Search {
+    uintptr_t code, begin = 0, end = 0;
+  } search{.code = reinterpret_cast<uintptr_t>(code)};
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* object, size_t, void* data) {
+        auto& found = *static_cast<Search*>(data);
+        for (int i = 0; i < object->dlpi_phnum; ++i) {
+          const auto& part = object->dlpi_phdr[i];
+          const uintptr_t begin = object->dlpi_addr + part.p_vaddr, end = begin + part.p_memsz;
+          if (part.p_type != PT_LOAD || found.code < begin || found.code >= end) continue;
+          found.begin = begin;
+          found.end = end;
+        }
+        return found.end == 0 ? 0 : 1;
+      },
+      &search);
+  const std::lock_guard lock(g_one_thread);
+  g_watched = new Watched{where, search.begin, search.end, g_watched};
+  take_signals();
+}
+
+PluginEndGuard::PluginEndGuard(const std::string& where, std::string_view purpose)
+    : outer_((g_one_thread.lock(), g_innermost.load())), thread_(this_thread()) {
+  [[maybe_unused]] static const int registered = std::atexit(PluginEnd::at_exit);
+  where_[where.copy(where_, sizeof where_ - 1)] = '\0';
+  purpose_[purpose.copy(purpose_, sizeof purpose_ - 1)] = '\0';
+  std::fflush(stderr);
+  held_ = ::memfd_create("stderr", MFD_CLOEXEC);
+  before_ = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (held_ >= 0 && before_ >= 0) ::dup2(held_, STDERR_FILENO);
+  if (!outer_) {
+    const stack_t own = {.ss_sp = g_signal_stack, .ss_flags = 0, .ss_size = sizeof g_signal_stack};
+    ::sigaltstack(&own, &stack_before_);
+  }
+  take_signals();
+  g_innermost = this;
+}
+
+std::string PluginEndGuard::take_text() {
+  std::fflush(stderr);
+  std::string out;
+  std::array<char, 1 << 12> part;
+  for (ssize_t n = 0; (n = ::pread(held_, part.data(), part.size(), taken_)) > 0; taken_ += n)
+    out.append(part.data(), static_cast<size_t>(n));
+  return out;
+}
+
+PluginEndGuard::~PluginEndGuard() {
+  const std::string rest = take_text();
+  g_innermost = outer_;
+  if (!outer_) ::sigaltstack(&stack_before_, nullptr);
+  if (held_ >= 0 && before_ >= 0) ::dup2(before_, STDERR_FILENO);
+  write_unless_stuck(STDERR_FILENO, rest, std::chrono::seconds(1));
+  if (before_ >= 0) ::close(before_);
+  if (held_ >= 0) ::close(held_);
+  g_one_thread.unlock();
+}
+
+}  // namespace axle

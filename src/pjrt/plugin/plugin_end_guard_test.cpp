@@ -1,0 +1,182 @@
+#include "pjrt/plugin/plugin_end_guard.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <thread>
+
+#include "base/exit_code.h"
+
+namespace axle {
+namespace {
+
+constexpr int kUser = static_cast<int>(ExitCode::kUser);
+constexpr int kDevice = static_cast<int>(ExitCode::kDevice);
+
+void print(std::string_view text) { (void)!::write(STDERR_FILENO, text.data(), text.size()); }
+
+TEST(PluginEndGuard, AnAbortIsOneLine) {
+  const auto abort = [](const char* printed) {
+    const PluginEndGuard guard("plugin 'x'");
+    print(printed);
+    std::abort();
+  };
+  EXPECT_EXIT(abort("WARNING: All log messages before ...\n"
+                    "F0000 00:00:1.5 491 parse.cc:234] Unknown flag in XLA_FLAGS: --foo=1\n"
+                    "*** Check failure stack trace: ***\n"),
+              testing::ExitedWithCode(kUser),
+              "^axle: plugin 'x': expected it to start, got its end: Unknown flag in XLA_FLAGS: "
+              "--foo=1; see the variables XLA_FLAGS and LIBTPU_INIT_ARGS\n$");
+  EXPECT_EXIT(abort("F0000 00:00:1.5 491 env.cc:74] Check failed: ret == 0 thread creation\n"),
+              testing::ExitedWithCode(kDevice), "got its end: Check failed: ret == 0 thread");
+  EXPECT_EXIT(abort(""), testing::ExitedWithCode(kDevice), "got its end: no reason given\n$");
+}
+
+TEST(PluginEndGuard, SoIsACrash) {
+  const auto crash = [](int signal, const char* printed) {
+    const PluginEndGuard guard("plugin 'x'");
+    print(printed);
+    std::raise(signal);
+  };
+  EXPECT_EXIT(crash(SIGSEGV, ""), testing::ExitedWithCode(kDevice),
+              "^axle: plugin 'x': expected it to start, got its end: no reason given "
+              "\\(SIGSEGV\\)\n$");
+  EXPECT_EXIT(crash(SIGBUS, "E0000 1 2 a.cc:3] No room\nmore\n"), testing::ExitedWithCode(kDevice),
+              "got its end: No room \\(SIGBUS\\)\n$");
+  EXPECT_EXIT(crash(SIGILL, ""), testing::ExitedWithCode(kDevice), "\\(SIGILL: an instruction");
+}
+
+TEST(PluginEndGuard, SoIsAnExceptionOfAThreadThatThePluginHasStarted) {
+  const auto fail = [] {
+    watch_plugin_end("plugin 'x'", reinterpret_cast<const void*>(&print));  // this program's code
+    const PluginEndGuard guard("plugin 'x'");
+    std::thread([] { throw std::runtime_error("no room"); }).join();
+  };
+  EXPECT_EXIT(fail(), testing::ExitedWithCode(kDevice), "^axle: .* got its end: no room\n$");
+}
+
+TEST(PluginEndGuard, AnotherThreadsEndIsNotThePlugins) {
+  const auto crash = [] {
+    const PluginEndGuard guard("plugin 'x'");
+    std::thread([] { std::raise(SIGSEGV); }).join();
+  };
+  EXPECT_EXIT(crash(), testing::KilledBySignal(SIGSEGV), "^$");
+}
+
+TEST(PluginEndGuard, ALimitOfMemoryIsNamed) {
+  const auto abort = [] {
+    const rlimit limit = {rlim_t{1} << 40, rlim_t{1} << 40};
+    ::setrlimit(RLIMIT_AS, &limit);
+    const PluginEndGuard guard("plugin 'x'");
+    std::abort();
+  };
+  EXPECT_EXIT(abort(), testing::ExitedWithCode(kDevice), "; ulimit -v may leave it too little");
+}
+
+TEST(PluginEndGuard, SoIsAnExit) {
+  const auto end = [](void (*exit)(int), int code) {
+    const PluginEndGuard guard("plugin 'x'");
+    print("ERROR: Unknown command line flag 'bar'\n");
+    exit(code);
+  };
+  for (void (*const exit)(int) : std::initializer_list<void (*)(int)>{&std::exit, &::_exit}) {
+    EXPECT_EXIT(end(exit, 1), testing::ExitedWithCode(kUser),
+                "got its end: ERROR: Unknown command line flag");
+  }
+  // That of a signal's handler of ours.
+  EXPECT_EXIT(end(&::_exit, 130), testing::ExitedWithCode(130), "");
+}
+
+TEST(PluginEndGuard, WhatIsPrintedComesAfterIt) {
+  testing::internal::CaptureStderr();
+  const std::string much(200'000, 'x');
+  {
+    const PluginEndGuard guard("plugin 'x'");
+    print(much);
+  }
+  print("behind\n");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), much + "behind\n");
+}
+
+TEST(PluginEndGuard, WhatIsTakenIsNotPrinted) {
+  testing::internal::CaptureStderr();
+  std::string taken;
+  {
+    PluginEndGuard guard("plugin 'x'");
+    print("a line\n");
+    std::fputs("and by stdio\n", stderr);
+    taken = guard.take_text();
+    print("afterwards\n");
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "afterwards\n");
+  EXPECT_EQ(taken, "a line\nand by stdio\n");
+}
+
+TEST(PluginEndGuard, AnInnerOnePassesOnToTheOuter) {
+  testing::internal::CaptureStderr();
+  std::string taken;
+  {
+    PluginEndGuard outer("report");
+    {
+      const PluginEndGuard inner("program 'step'", "be compiled");
+      print("a warning\n");
+    }
+    taken = outer.take_text();
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(taken, "a warning\n");
+}
+
+TEST(PluginEndGuard, AnInnerEndIsToldOnTheConsole) {
+  const auto abort = [](bool inside) {
+    const PluginEndGuard outer("report");
+    {
+      const PluginEndGuard inner("program 'step'", "be compiled");
+      if (inside) std::abort();
+    }
+    std::abort();
+  };
+  EXPECT_EXIT(abort(true), testing::ExitedWithCode(kDevice),
+              "^axle: program 'step': expected it to be compiled, got its end: no reason given\n$");
+  EXPECT_EXIT(abort(false), testing::ExitedWithCode(kDevice),
+              "^axle: report: expected it to start");
+}
+
+TEST(PluginEndGuard, AnEndWithoutItIsAsEver) {
+  { const PluginEndGuard guard("plugin 'x'"); }
+  EXPECT_EXIT(std::abort(), testing::KilledBySignal(SIGABRT), "^$");
+  EXPECT_EXIT(std::raise(SIGSEGV), testing::KilledBySignal(SIGSEGV), "^$");
+  EXPECT_EXIT(std::exit(7), testing::ExitedWithCode(7), "^$");
+}
+
+TEST(ReasonIn, TheFirstErrorCounts) {
+  EXPECT_EQ(reason_in("E0000 1 2 flags.cc:93] Couldn't interpret value maybe for flag f.\n"
+                      "F0000 1 2 parse.cc:220] Check failed\nusage: ...\n"),
+            "Couldn't interpret value maybe for flag f.");
+  EXPECT_EQ(reason_in("Exit now\n\n"), "Exit now");
+  EXPECT_EQ(reason_in("terminate called after ...\n  what():  std::bad_alloc\n"), "std::bad_alloc");
+}
+
+TEST(ReasonIn, AWarningIsNone) {
+  const char* const shardy = "loc(\"a\"(\"b\")): warning: 1 of 2 shardings are closed\n";
+  const char* const log = "W0000 00:00:1.5 491 spmd.cc:2] slow\n";
+  for (const char* const printed : {shardy, log}) {
+    EXPECT_EQ(reason_in(printed), "");
+    EXPECT_EQ(reason_in(printed, EndKind::kFault), "");
+    EXPECT_EQ(reason_in(std::string("no room\n") + printed), "no room");
+  }
+}
+
+// What stands last when a fault comes has nothing to do with it.
+TEST(ReasonIn, OfAFaultIsAnErrorOnly) {
+  EXPECT_EQ(reason_in("loading\n", EndKind::kFault), "");
+  EXPECT_EQ(reason_in("E0000 1 2 a.cc:3] No room\nmore\n", EndKind::kFault), "No room");
+}
+
+}  // namespace
+}  // namespace axle

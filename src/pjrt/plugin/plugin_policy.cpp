@@ -1,0 +1,186 @@
+#include "pjrt/plugin/plugin_policy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "io/file.h"
+#include "pjrt/plugin/find_plugin.h"
+#include "pjrt/plugin/plugin.h"
+
+namespace axle {
+namespace {
+
+namespace fs = std::filesystem;
+
+// XLA ends the process when a device waits 40 s for another one in a collective: too short for many
+// virtual devices that share few cores. And some builds let reductions by maximum drop a NaN, to be
+// faster. It reads these flags once, from the environment.
+const EnvironmentDefault kXlaFlags{.name = "XLA_FLAGS",
+                                   .value =
+                                       "--xla_cpu_collective_call_warn_stuck_timeout_seconds=120 "
+                                       "--xla_cpu_collective_call_terminate_timeout_seconds=1200 "
+                                       "--xla_cpu_enable_fast_min_max=false",
+                                   .is_flag_list = true};
+// Errors still come back as errors; this only quiets what XLA prints on its way.
+const EnvironmentDefault kQuietLog{.name = "TF_CPP_MIN_LOG_LEVEL", .value = "2"};
+
+// XLA's clients take 75 % of a GPU unless told otherwise.
+constexpr ClientMemory kGpuMemory{.fraction = 0.92f, .preallocate = true};
+
+std::vector<std::string> tpu_device_files() { return {"/dev/accel0", "/dev/vfio/0"}; }
+
+}  // namespace
+
+const std::vector<PluginPolicy>& plugin_policies() {
+  static const std::vector<PluginPolicy> rows = {
+      {.platform = "cpu",
+       .files = {"pjrt_c_api_cpu_plugin.so"},
+       .device_count_option = "cpu_device_count",
+       .environment = {kXlaFlags, kQuietLog},
+       // XLA's thunk_proto_serdes.cc gives each computation a communicator of its own.
+       .saving_loses_order = true,
+       .compiler_attributes = {"xla_version", "stablehlo_current_version"},
+       .limits =
+           "compiles for N devices through a client of N virtual ones; counts no FLOPs; can't "
+           "save programs of several devices whose loops communicate",
+       .how_to_get = "run `axle plugin fetch cpu`"},
+      {.platform = "cuda",
+       .files = {"xla_cuda_plugin.so", "pjrt_c_api_gpu_plugin.so"},
+       .fast_network = FastNetwork::kProcess,
+       .memory = kGpuMemory,
+       .environment = {kQuietLog},
+       .device_files = {"/dev/nvidia0", "/dev/dxg"},
+       .compiles_ahead = true,
+       .needs_cuda_toolkit = true,
+       .compiler_attributes = {"stablehlo_current_version", "cuda_version"},
+       .limits = "compiling ahead is tested; our tests train on no GPU. Counts no FLOPs",
+       .how_to_get = "run `axle plugin fetch cuda`"},
+      // Away from Google's cloud libtpu would wait for its metadata server; without a TPU it is
+      // there to compile only. Then several processes may load it at once, and the type and names
+      // of hosts that it asks for do not matter: it is given a topology.
+      {.platform = "tpu",
+       .files = {"libtpu.so"},
+       .fast_network = FastNetwork::kSlice,
+       .environment =
+           {{.name = "TPU_SKIP_MDS_QUERY", .value = "1", .unless_file = tpu_device_files()},
+            {.name = "TPU_ACCELERATOR_TYPE", .value = "v5p-8", .unless_file = tpu_device_files()},
+            {.name = "TPU_WORKER_HOSTNAMES",
+             .value = "localhost",
+             .unless_file = tpu_device_files()},
+            {.name = "ALLOW_MULTIPLE_LIBTPU_LOAD", .value = "1", .unless_file = tpu_device_files()},
+            {.name = "TPU_LOG_DIR", .value = "disabled"},
+            kQuietLog},
+       .device_files = tpu_device_files(),
+       .compiles_ahead = true,
+       .limits = "compiling ahead is tested; our tests train on no TPU. Counts the body of a loop "
+                 "once, whatever its trip count",
+       .how_to_get = "run `axle plugin fetch tpu`"},
+      {.platform = "neuron",
+       .files = {"libneuronpjrt.so"},
+       .struct_sizes = StructSizes::kExact,
+       .fast_network = FastNetwork::kProcess,
+       .environment = {kQuietLog},
+       .device_files = {"/dev/neuron0"},
+       .limits = "never run by us: it comes with AWS's SDK alone, whose compiler it starts",
+       .how_to_get =
+           "install the AWS Neuron SDK and set AXLE_PLUGIN_NEURON to its libneuronpjrt.so"},
+      {.platform = "rocm",
+       .files = {"xla_rocm_plugin.so"},
+       .fast_network = FastNetwork::kProcess,
+       .memory = kGpuMemory,
+       .environment = {kQuietLog},
+       .device_files = {"/dev/kfd"},
+       .limits = "never run by us, on a device or ahead of time",
+       .how_to_get =
+           "unpack the wheel jax-rocm7-pjrt into .axle/plugins, or set AXLE_PLUGIN_ROCM to its "
+           "xla_rocm_plugin.so"},
+  };
+  return rows;
+}
+
+PluginPolicy plugin_policy(std::string_view platform) {
+  for (const auto& row : plugin_policies()) {
+    if (row.platform == platform) return row;
+  }
+  return {.platform = std::string(platform),
+          .how_to_get = fmt::format("set {} to the plugin's file", plugin_variable(platform))};
+}
+
+int64_t bytes_for_programs(const PluginPolicy& policy, int64_t device_bytes) {
+  if (policy.memory.fraction == 0) return device_bytes;
+  return static_cast<int64_t>(static_cast<double>(device_bytes) * policy.memory.fraction);
+}
+
+bool has_device(const PluginPolicy& policy) {
+  return policy.device_files.empty() || std::ranges::any_of(policy.device_files, path_exists);
+}
+
+std::string plugin_variable(std::string_view platform) {
+  std::string name = "AXLE_PLUGIN_";
+  for (char c : platform) {
+    name += std::isalnum(static_cast<unsigned char>(c))
+                ? static_cast<char>(std::toupper(static_cast<unsigned char>(c)))
+                : '_';
+  }
+  return name;
+}
+
+std::string merge_flags(std::string_view flags, std::string_view defaults) {
+  std::string out(flags);
+  std::istringstream words{std::string(defaults)};
+  for (std::string word; words >> word;) {
+    if (flags.find(word.substr(0, word.find('='))) != std::string_view::npos) continue;
+    if (!out.empty()) out += ' ';
+    out += word;
+  }
+  return out;
+}
+
+namespace {
+
+/// The user's flags: XLA takes a value that does not begin with a dash for the name of a file that
+/// holds them, and takes nothing behind it.
+std::string users_flags(const std::string& name) {
+  const std::string value = environment_variable(name);
+  const size_t begin = value.find_first_not_of(" \t\r\n");
+  if (begin == value.npos || value[begin] == '-') return value;
+  std::error_code is_no_path;
+  if (!fs::is_regular_file(value, is_no_path)) {
+    throw ConfigError(fmt::format(
+        "{}: expected flags that begin with --, or a file that holds them, got '{}'", name, value));
+  }
+  return read_file(value);
+}
+
+/// `value` or, for a list of flags, what of it the user's own list does not name.
+void set_default(const EnvironmentDefault& entry) {
+  // One that the user has set to nothing is set.
+  if (!entry.is_flag_list && std::getenv(entry.name.c_str())) return;
+  const std::string value =
+      entry.is_flag_list ? merge_flags(users_flags(entry.name), entry.value) : entry.value;
+  ::setenv(entry.name.c_str(), value.c_str(), 1);
+}
+
+}  // namespace
+
+void apply_environment(const PluginPolicy& policy, const fs::path& folder) {
+  for (const auto& entry : policy.environment) {
+    if (std::ranges::none_of(entry.unless_file, path_exists)) set_default(entry);
+  }
+  if (!policy.needs_cuda_toolkit) return;
+  const auto toolkit = find_cuda_toolkit(folder);
+  // Lists of flags are split at blanks.
+  if (!toolkit || toolkit->string().find(' ') != std::string::npos) return;
+  set_default({.name = "XLA_FLAGS",
+               .value = "--xla_gpu_cuda_data_dir=" + toolkit->string(),
+               .is_flag_list = true});
+}
+
+}  // namespace axle

@@ -1,0 +1,87 @@
+#include "pjrt/runtime.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+
+#include "base/error.h"
+#include "base/report.h"
+#include "pjrt/array.h"
+#include "pjrt/compile/compile.h"
+#include "pjrt/executable.h"
+#include "pjrt/plugin/plugin_end_guard.h"
+#include "runtime/executable_cache.h"
+
+namespace axle {
+namespace {
+
+pjrt::LoadedExecutable* compile_request(const PjrtClient& client,
+                                        const PjrtCompileRequest& request) {
+  pjrt::ClientCompile args{.client = client.get()};
+  request.make(args);
+  return args.executable;
+}
+
+}  // namespace
+
+PjrtRuntime::PjrtRuntime(const Plugin& plugin, int64_t num_devices, std::string compile_cache)
+    : client_(std::make_shared<const PjrtClient>(plugin, num_devices)),
+      compile_cache_(std::move(compile_cache)) {}
+
+std::unique_ptr<Executable> PjrtRuntime::compile(const Program& program,
+                                                 const CompileOptions& options) {
+  const auto& plugin = client_->plugin();
+  const PjrtCompileRequest request(plugin, topology(), DevicePresence::kHere, program, options);
+  const bool loses_order = plugin.policy().saving_loses_order && program.mesh.num_devices() > 1;
+  const std::string& cache_dir = options.cache_dir.empty() ? compile_cache_ : options.cache_dir;
+  if (cache_dir.empty() || loses_order || !plugin.has<pjrt::ExecutableSerialize>() ||
+      !plugin.has<pjrt::ExecutableDeserializeAndLoad>()) {
+    return std::make_unique<PjrtExecutable>(client_, compile_request(*client_, request), program);
+  }
+  const ExecutableCache cache(cache_dir);
+  const std::string key = cache.key(plugin.path(), topology(), program.text, request.encoded());
+  if (const auto bytes = cache.read(key)) {
+    try {
+      return load(*bytes, program);
+    } catch (const DeviceError&) {
+      cache.remove(key);  // sound bytes that the plugin refuses all the same: compiled anew below
+    }
+  }
+  auto executable =
+      std::make_unique<PjrtExecutable>(client_, compile_request(*client_, request), program);
+  try {
+    cache.write(key, executable->serialize());
+  } catch (const DeviceError&) {
+    // A plugin that has the call may still refuse this program; it works without being kept.
+  } catch (const StorageError& error) {
+    static std::atomic<bool> told = false;
+    if (!told.exchange(true)) {
+      report_to_stderr(fmt::format(
+          "WARNING: compiled programs are not kept: {}; --compile-cache or AXLE_COMPILE_CACHE "
+          "names another folder, or none",
+          error.what()));
+    }
+  }
+  return executable;
+}
+
+std::unique_ptr<Executable> PjrtRuntime::load(const std::string& serialized,
+                                              const Program& program) {
+  pjrt::ExecutableDeserializeAndLoad args{.client = client_->get(),
+                                          .serialized = {serialized.data(), serialized.size()}};
+  const Plugin& plugin = client_->plugin();
+  {
+    const PluginEndGuard guard(
+        fmt::format("program '{}', plugin '{}'", program.name, plugin.policy().platform),
+        "be loaded");
+    plugin.call(args, fmt::format("program '{}', from bytes", program.name));
+  }
+  return std::make_unique<PjrtExecutable>(client_, args.loaded, program);
+}
+
+ArrayPtr PjrtRuntime::make_array(const HostTensor& value, const PartitionSpec& sharding,
+                                 const Mesh& mesh) {
+  return make_pjrt_array(client_, value, sharding, mesh);
+}
+
+}  // namespace axle

@@ -1,0 +1,31 @@
+// The runtime of PJRT plugins.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "pjrt/client.h"
+#include "runtime/runtime.h"
+
+namespace axle {
+
+class PjrtRuntime final : public Runtime {
+ public:
+  /// `num_devices` counts only where the platform has virtual devices (cpu); `compile_cache` as in
+  /// RuntimeOptions. Throws DeviceError.
+  PjrtRuntime(const Plugin& plugin, int64_t num_devices, std::string compile_cache = {});
+
+  const Topology& topology() const override { return client_->topology(); }
+  const Plugin* plugin() const override { return &client_->plugin(); }
+  std::unique_ptr<Executable> compile(const Program& program,
+                                      const CompileOptions& options) override;
+  std::unique_ptr<Executable> load(const std::string& serialized, const Program& program) override;
+  ArrayPtr make_array(const HostTensor& value, const PartitionSpec& sharding,
+                      const Mesh& mesh) override;
+
+ private:
+  std::shared_ptr<const PjrtClient> client_;
+  std::string compile_cache_;
+};
+
+}  // namespace axle

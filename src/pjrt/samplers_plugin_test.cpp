@@ -1,0 +1,267 @@
+// The law that a plugin draws what the interpreter draws: every sampler in every dtype, and between
+// all bounds.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <regex>
+#include <set>
+
+#include "io/file.h"
+#include "ops/rules.h"
+#include "testing/checkout.h"
+#include "testing/op_samples.h"
+#include "testing/plugin_fixture.h"
+
+namespace axle {
+namespace {
+
+namespace samples = testing::samples;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+class Samplers : public PluginTest {};
+
+// What a draw does with a float's last bits: those that go through logarithms or the error function
+// differ in them.
+enum class Agreement { kExact, kClose };
+
+struct Sampler {
+  std::string_view name;
+  /// What its overload takes, as random.h has it: the types of its parameters behind the key.
+  std::string_view form;
+  std::vector<DType> dtypes;
+  Agreement agreement;
+  /// v[0] is the key; what follows are `inputs` in the dtype.
+  std::function<Values(const Values& v, DType dtype)> draw;
+  std::vector<HostTensor> inputs = {};
+};
+
+const std::vector<DType> kFloats = {DType::kBF16, DType::kF32, DType::kF64},
+                         kIntegers = {DType::kI32, DType::kI64, DType::kU32, DType::kU64},
+                         kAny = {DType::kBF16, DType::kF32, DType::kF64, DType::kI32, DType::kU64};
+
+using enum Agreement;
+using random::Replacement;
+
+// The samplers of numbers.
+void add_numbers(std::vector<Sampler>& out) {
+  const Shape s = {7, 9};
+  out.push_back({"uniform", "shape, dtype, low, high", kFloats, kExact,
+                 [=](const Values& v, DType d) { return Values{random::uniform(v[0], s, d)}; }});
+  out.push_back(
+      {"uniform", "shape, dtype, low, high", kFloats, kClose,
+       [=](const Values& v, DType d) { return Values{random::uniform(v[0], s, d, -2, 5)}; }});
+  out.push_back(
+      {"uniform",
+       "shape, low tensor, high tensor",
+       kFloats,
+       kClose,
+       [=](const Values& v, DType) { return Values{random::uniform(v[0], s, v[1], v[2])}; },
+       {samples::uniform({7, 1}, -3, 0), samples::uniform({9}, 0.5, 2)}});
+  out.push_back({"normal", "shape, dtype", kFloats, kClose,
+                 [=](const Values& v, DType d) { return Values{random::normal(v[0], s, d)}; }});
+  out.push_back({"truncated_normal", "shape, low, high, dtype", kFloats, kClose,
+                 [=](const Values& v, DType d) {
+                   return Values{random::truncated_normal(v[0], s, -2, 1, d)};
+                 }});
+  out.push_back({"exponential", "shape, dtype", kFloats, kClose, [=](const Values& v, DType d) {
+                   return Values{random::exponential(v[0], s, d)};
+                 }});
+  out.push_back({"gumbel", "shape, dtype", kFloats, kClose,
+                 [=](const Values& v, DType d) { return Values{random::gumbel(v[0], s, d)}; }});
+  out.push_back({"laplace", "shape, dtype", kFloats, kClose,
+                 [=](const Values& v, DType d) { return Values{random::laplace(v[0], s, d)}; }});
+  out.push_back({"rademacher",
+                 "shape, dtype",
+                 {DType::kBF16, DType::kF32, DType::kF64, DType::kI32, DType::kI64},
+                 kExact,
+                 [=](const Values& v, DType d) { return Values{random::rademacher(v[0], s, d)}; }});
+  out.push_back({"bernoulli", "shape, p", {DType::kPred}, kExact, [=](const Values& v, DType) {
+                   return Values{random::bernoulli(v[0], s, 0.3)};
+                 }});
+  out.push_back({"bernoulli",
+                 "shape, p tensor",
+                 kFloats,
+                 kExact,
+                 [=](const Values& v, DType) { return Values{random::bernoulli(v[0], s, v[1])}; },
+                 {HostTensor({9}, {0.f, 0.1f, 0.2f, 0.35f, 0.5f, 0.6f, 0.8f, 0.999f, 1.f})}});
+  out.push_back(
+      {"randint", "shape, low, high, dtype", kIntegers, kExact,
+       [=](const Values& v, DType d) { return Values{random::randint(v[0], s, 3, 77, d)}; }});
+  out.push_back({"bits", "width, shape", {DType::kU64}, kExact, [=](const Values& v, DType) {
+                   return Values{random::bits(v[0], 8, s), random::bits(v[0], 16, s),
+                                 random::bits(v[0], 32, s), random::bits(v[0], 64, s)};
+                 }});
+}
+
+// Keys, orders, choices.
+void add_choices(std::vector<Sampler>& out) {
+  out.push_back({"split", "n", {DType::kU32}, kExact, [](const Values& v, DType) {
+                   return Values{random::split(v[0], 5)};
+                 }});
+  out.push_back({"split_each", "n", {DType::kU32}, kExact, [](const Values& v, DType) {
+                   return random::split_each(v[0], 3);
+                 }});
+  out.push_back({"fold_in", "number", {DType::kU32}, kExact, [](const Values& v, DType) {
+                   return Values{random::fold_in(v[0], 3), random::fold_in(v[0], 0xfffffffe)};
+                 }});
+  out.push_back({"fold_in",
+                 "number tensor",
+                 kIntegers,
+                 kExact,
+                 [](const Values& v, DType) { return Values{random::fold_in(v[0], v[1])}; },
+                 {HostTensor::scalar(int32_t{7})}});
+  out.push_back({"permutation", "n", {DType::kI32}, kExact, [](const Values& v, DType) {
+                   return Values{random::permutation(v[0], 1), random::permutation(v[0], 100)};
+                 }});
+  out.push_back(
+      {"permutation",
+       "x tensor, axis",
+       kAny,
+       kExact,
+       [](const Values& v, DType) {
+         return Values{random::permutation(v[0], v[1]), random::permutation(v[0], v[1], 1)};
+       },
+       {samples::integers({6, 5})}});
+  // Few logits that lie apart: no draw is as close to another as the last bits of a bf16.
+  out.push_back({"categorical",
+                 "logits, axis, batch",
+                 kFloats,
+                 kExact,
+                 [](const Values& v, DType) {
+                   return Values{random::categorical(v[0], v[1]),
+                                 random::categorical(v[0], v[1], 0),
+                                 random::categorical(v[0], v[1], -1, {4})};
+                 },
+                 {samples::uniform({3, 5}, -2, 2)}});
+  out.push_back(
+      {"choice", "n, shape, replacement", {DType::kI32}, kExact, [](const Values& v, DType) {
+         return Values{random::choice(v[0], 20, {5, 9}),
+                       random::choice(v[0], 20, {4, 5}, Replacement::kWithout)};
+       }});
+  out.push_back({"choice",
+                 "p, shape, replacement",
+                 kFloats,
+                 kExact,
+                 [](const Values& v, DType) {
+                   return Values{random::choice(v[0], v[1], {5, 9}),
+                                 random::choice(v[0], v[1], {2, 2}, Replacement::kWithout)};
+                 },
+                 {HostTensor({6}, {0.0625f, 0.25f, 0.125f, 0.f, 0.5f, 0.0625f})}});
+}
+
+std::vector<Sampler> samplers() {
+  std::vector<Sampler> out;
+  add_numbers(out);
+  add_choices(out);
+  return out;
+}
+
+// A sampler that random.h gains needs rows here.
+TEST_F(Samplers, EveryOneThatIsDeclaredIsCompared) {
+  std::map<std::string, std::set<std::string>> forms;
+  for (const Sampler& sampler : samplers()) forms[std::string(sampler.name)].emplace(sampler.form);
+  const std::string header = read_file(source_file("src/ops/random/random.h"));
+  const std::regex declaration("\n(?:Tensor|Values) (\\w+)\\(const Tensor& key");
+  std::map<std::string, size_t> declared;
+  for (std::sregex_iterator it(header.begin(), header.end(), declaration), end; it != end; ++it)
+    ++declared[(*it)[1]];
+  EXPECT_GE(declared.size(), 16u);
+  for (const auto& [name, overloads] : declared) EXPECT_EQ(forms[name].size(), overloads) << name;
+}
+
+TEST_F(Samplers, GiveWhatTheInterpreterGives) {
+  for (const Sampler& sampler : samplers()) {
+    for (const DType dtype : sampler.dtypes) {
+      SCOPED_TRACE(fmt::format("{}({}) of {}", sampler.name, sampler.form, name_of(dtype)));
+      std::vector<HostTensor> inputs = {random::key(17)};
+      for (const HostTensor& x : sampler.inputs) inputs.push_back(x.astype(dtype));
+      const TensorFunction fn = [&](const Values& v) { return sampler.draw(v, dtype); };
+      if (sampler.agreement == kExact) {
+        EXPECT_EQ(run(fn, inputs), eval(fn, inputs));
+      } else {
+        expect_same(fn, inputs, dtype == DType::kF64 ? 1e-14 : 1e-6);
+      }
+    }
+  }
+}
+
+template <class T>
+void push_edges(std::vector<int64_t>& out) {
+  using Limits = std::numeric_limits<T>;
+  for (const T v :
+       {Limits::min(), static_cast<T>(Limits::min() + 1), static_cast<T>(Limits::max() - 1),
+        Limits::max(), static_cast<T>(Limits::max() / 3)}) {
+    if (std::in_range<int64_t>(v)) out.push_back(static_cast<int64_t>(v));
+  }
+}
+
+// Every pair of bounds that the dtype has, from small and negative ones to the ends of its range
+// and beyond what a double holds.
+TEST_F(Samplers, IntegersAreDrawnAlikeBetweenAllBounds) {
+  const std::vector<HostTensor> key{random::key(5)};
+  for (const DType dtype : {DType::kI32, DType::kI64, DType::kU32, DType::kU64}) {
+    std::vector<int64_t> bounds{-2, 0, 3, 100, (int64_t{1} << 53) + 1, -(int64_t{1} << 53) - 1};
+    dispatch(dtype, [&]<class T>(std::type_identity<T>) {
+      if constexpr (detail::Integer<T>) push_edges<T>(bounds);
+    });
+    std::erase_if(bounds, [&](int64_t v) { return !Scalar(v).fits(dtype); });
+    std::vector<std::pair<int64_t, int64_t>> intervals;
+    for (const int64_t low : bounds) {
+      for (const int64_t high : bounds) {
+        if (low < high) intervals.emplace_back(low, high);
+      }
+    }
+    intervals.emplace_back(3, 3);  // empty: gives its lower end
+    const TensorFunction draw = [&](const Values& k) {
+      Values out;
+      for (const auto& [low, high] : intervals)
+        out.push_back(random::randint(k[0], {10}, low, high, dtype));
+      return out;
+    };
+    const auto actual = run(draw, key), expected = eval(draw, key);
+    for (size_t i = 0; i < intervals.size(); ++i) {
+      const auto& [low, high] = intervals[i];
+      EXPECT_EQ(actual[i], expected[i])
+          << name_of(dtype) << " in [" << low << ", " << high << "): " << actual[i].text()
+          << " against " << expected[i].text();
+      for (int64_t j = 0; j < expected[i].size(); ++j) {
+        const Scalar drawn = expected[i].element(j);
+        const auto offset = drawn.as<uint64_t>() - static_cast<uint64_t>(low);
+        EXPECT_LT(offset,
+                  std::max<uint64_t>(static_cast<uint64_t>(high) - static_cast<uint64_t>(low), 1))
+            << drawn.text() << " in [" << low << ", " << high << ")";
+      }
+    }
+  }
+}
+
+// Bounds of floats: negative, far apart, as close as they can be, infinite.
+TEST_F(Samplers, FloatsAreDrawnAlikeBetweenAllBounds) {
+  const std::vector<HostTensor> key{random::key(6)};
+  for (const DType dtype : {DType::kBF16, DType::kF32, DType::kF64}) {
+    for (const auto& [low, high] : std::vector<std::pair<double, double>>{
+             {-3, -1}, {-1e30, 1e30}, {1, 1 + 0x1p-7}, {1e-30, 2e-30}, {-kInfinity, 0}, {5, 5}}) {
+      SCOPED_TRACE(fmt::format("{} in [{}, {})", name_of(dtype), low, high));
+      const auto draw = [&, from = low, to = high](const Values& k) {
+        return Values{random::uniform(k[0], {20}, dtype, from, to)};
+      };
+      PluginTest::expect_same(draw, key, 1e-6);
+    }
+    for (const auto& [low, high] : std::vector<std::pair<double, double>>{
+             {-2, 2}, {-30, -2}, {1, kInfinity}, {-kInfinity, kInfinity}, {0, 0x1p-4}}) {
+      SCOPED_TRACE(fmt::format("{} truncated to [{}, {}]", name_of(dtype), low, high));
+      const auto draw = [&, from = low, to = high](const Values& k) {
+        return Values{random::truncated_normal(k[0], {20}, from, to, dtype)};
+      };
+      PluginTest::expect_same(draw, key, 1e-6);
+    }
+  }
+  for (const double p : {-1.0, 0.0, 0x1p-40, 0.5, 1 - 0x1p-24, 1.0, 2.0}) {
+    const auto draw = [p](const Values& k) { return Values{random::bernoulli(k[0], {50}, p)}; };
+    EXPECT_EQ(run(draw, key), eval(draw, key)) << p;
+  }
+}
+
+}  // namespace
+}  // namespace axle

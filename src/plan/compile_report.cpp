@@ -1,0 +1,215 @@
+#include "plan/compile_report.h"
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/host_memory.h"
+#include "base/text/text.h"
+#include "base/text/text_table.h"
+#include "hlo/collective_order.h"
+#include "hlo/module.h"
+#include "io/file.h"
+#include "io/file_kind.h"
+#include "pjrt/compile/compiler_warnings.h"
+#include "pjrt/compile/saved_executable.h"
+#include "pjrt/plugin/plugin_end_guard.h"
+#include "pjrt/plugin/plugin_failure.h"
+#include "plan/memory_shortage.h"
+#include "plan/resharding.h"
+#include "plan/unmet_layouts.h"
+#include "recipes/use_data.h"
+#include "targets/device_order.h"
+#include "train/record/model_flops.h"
+#include "train/training_parts.h"
+
+namespace axle {
+namespace {
+
+// Virtual devices share the memory of their host.
+int64_t whole_memory(const Target& target) {
+  if (target.accelerator.memory_bytes > 0) return target.accelerator.memory_bytes;
+  if (target.accelerator.platform != "cpu") return 0;
+  return host_memory().total_bytes / target.num_devices();
+}
+
+int64_t memory_for_programs(const Target& target) {
+  return bytes_for_programs(plugin_policy(target.accelerator.platform), whole_memory(target));
+}
+
+// The compiler's version: that of a platform may name the device.
+std::string compiler_text(const Compiler& compiler) {
+  const Plugin& plugin = compiler.plugin();
+  if (plugin.policy().compiler_attributes.empty()) return compiler.topology().platform_version;
+  std::string out = fmt::format("XLA of plugin '{}' ({}, PJRT {}", plugin.policy().platform,
+                                plugin.path().filename().string(), plugin.api_version());
+  const auto attributes = plugin.attributes();
+  for (const std::string& name : plugin.policy().compiler_attributes) {
+    const auto found = attributes.find(name);
+    if (found != attributes.end()) out += fmt::format(", {} {}", name, found->second);
+  }
+  return out + ")";
+}
+
+std::vector<Temporary> largest_of(std::vector<Temporary> all) {
+  constexpr size_t kShown = 12;
+  if (all.size() > kShown) all.resize(kShown);
+  return all;
+}
+
+// What only the optimised program tells.
+void read_program(const HloModule& module, const LoweredStep& step, const Topology& topology,
+                  CompileReport& out) {
+  const Program& program = step.program;
+  const std::vector<Collective> all =
+      collectives(module, program.mesh, fast_groups(topology, program.mesh));
+  out.work = device_work(module, rates_of(step.target.accelerator));
+  out.largest = largest_of(peak_memory(module).temporaries);
+  out.gathers = argument_gathers(all);
+  out.findings = compiler_findings(module, all, out.arguments);
+  out.collectives = rows_of(all);
+  out.estimate = estimate_step(*out.work, *out.collectives, step.target, step.size);
+  std::ranges::move(resharding_warnings(all, *program.graph, program.mesh),
+                    std::back_inserter(out.warnings));
+}
+
+void check_order(const std::optional<HloModule>& module, const std::filesystem::path& save) {
+  if (!module) {
+    throw DeviceError(fmt::format(
+        "{}: expected the optimised program, to see the order of its collectives, got none",
+        save.string()));
+  }
+  const auto pair = unordered_collectives(*module);
+  if (!pair) return;
+  throw DeviceError(fmt::format(
+      "{}: expected collectives that data put into one order on all devices, got '{}' and '{}', "
+      "whose order the plugin would not keep; compile where the program runs, or unroll the loop "
+      "of layers (Stacked in place of Repeat)",
+      save.string(), pair->first, pair->second));
+}
+
+}  // namespace
+
+std::optional<int64_t> CompileReport::headroom_bytes() const {
+  if (!too_large.empty()) {
+    const auto shortage = read_memory_shortage(too_large);
+    return shortage ? std::optional(shortage->available - shortage->needed) : std::nullopt;
+  }
+  if (!memory || device_memory_bytes == 0) return std::nullopt;
+  return device_memory_bytes - memory->total_bytes();
+}
+
+std::optional<bool> CompileReport::fits() const {
+  if (!too_large.empty()) return false;
+  const auto headroom = headroom_bytes();
+  return headroom ? std::optional(*headroom >= 0) : std::nullopt;
+}
+
+ExitCode exit_code_of(const CompileReport& report) {
+  const auto fits = report.fits();
+  if (!fits) {
+    throw DeviceError(fmt::format(
+        "target {}: expected to know what the program needs and what a device has, got a compiler "
+        "that does not tell; whether it fits is not known",
+        report.target));
+  }
+  return *fits ? ExitCode::kOk : ExitCode::kDoesNotFit;
+}
+
+LoweredStep lower_step(const Trainer::Config& config, std::string recipe, const Target& target) {
+  const auto start = Clock::now();
+  Trainer::Config without_data = config;
+  use_data(without_data, kSyntheticData);
+  const TrainingParts training(without_data);
+  try {
+    const Mesh mesh = infer_mesh(config.mesh, target.num_devices());
+    const ProgramParts parts = training.programs(mesh, training.make_input()->element_spec());
+    LoweredStep out{.recipe = std::move(recipe),
+                    .target = target,
+                    .program = step_program(parts),
+                    .options = config.compiler_options};
+    const ModelFlops flops = model_flops(parts);
+    out.size.model_flops = flops.count;
+    if (!flops.unknown.empty()) out.warnings.push_back(flops.unknown);
+    if (const auto ids = parts.batch.find("input_ids"); ids != parts.batch.end())
+      out.size.tokens = static_cast<double>(ids->second.num_elements());
+    for (const auto& [path, spec] : training.model->param_specs())
+      out.num_parameters += spec.type().num_elements();
+    out.seconds = seconds_since(start);
+    return out;
+  } catch (const ConfigError& error) {
+    throw RefusedMeshError(
+        error.what(), state_memory(train_state(*training.model, *training.learner), config.mesh,
+                                   target.num_devices(), memory_for_programs(target)));
+  }
+}
+
+CompileReport compile_report(const LoweredStep& step, const std::filesystem::path& save) {
+  return compile_report(
+      step, [&] { return make_compiler(step.target); }, save);
+}
+
+CompileReport compile_report(const LoweredStep& step, const MakeCompiler& make,
+                             const std::filesystem::path& save) {
+  const Program& program = step.program;
+  CompileReport out{.recipe = step.recipe,
+                    .target = to_text(step.target),
+                    .machine = step.target.machine(),
+                    .num_devices = step.target.num_devices(),
+                    .mesh = to_text(program.mesh),
+                    .size = step.size,
+                    .num_parameters = step.num_parameters,
+                    .cost = graph_cost(*program.graph),
+                    .device_memory_bytes = memory_for_programs(step.target),
+                    .whole_memory_bytes = whole_memory(step.target),
+                    .warnings = step.warnings,
+                    .lower_seconds = step.seconds};
+  for (const ProgramValue& input : program.inputs) out.arguments.push_back(input.name);
+
+  if (!save.empty()) {
+    check_regular(save);  // what loads it reads it at any place
+    check_replaceable(save);
+  }
+  let_plugins_warn();
+  const auto compiler = make();
+  out.compiler = compiler_text(*compiler);
+  const CompileOptions options{.overrides = {step.options.begin(), step.options.end()}};
+  const auto start = Clock::now();
+  std::unique_ptr<CompiledProgram> compiled;
+  {
+    PluginEndGuard guard(out.compiler, "compile");
+    try {
+      compiled = compiler->compile(program, options);
+    } catch (const DoesNotFitError& error) {
+      out.too_large = error.what();
+      out.largest = largest_of(read_largest_buffers(error.details));
+    }
+    out.compiler_warnings = compiler_warnings(guard.take_text());
+  }
+  out.compile_seconds = seconds_since(start);
+  std::ranges::move(unmet_layouts(*program.graph, program.mesh), std::back_inserter(out.warnings));
+  if (!compiled) return out;
+  out.memory = compiled->memory();
+  out.compiler_cost = compiled->cost_analysis();
+  std::optional<HloModule> module;
+  try {
+    if (const std::string optimized = compiled->optimized_program(); !optimized.empty()) {
+      module = read_hlo_module(optimized);
+      read_program(*module, step, compiler->topology(), out);
+    }
+  } catch (const std::exception& error) {  // a bug of ours too: the rest of the report is known
+    out.unreadable = error.what();
+  }
+  if (!save.empty()) {
+    try {
+      if (compiler->plugin().policy().saving_loses_order) check_order(module, save);
+      save_executable(save, *compiled, program, *compiler, options);
+      out.saved = save;
+    } catch (const Error&) {
+      out.not_saved = std::current_exception();
+    }
+  }
+  return out;
+}
+
+}  // namespace axle

@@ -1,0 +1,184 @@
+#include "plan/compiler_findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "base/text/text.h"
+#include "base/text/text_table.h"
+
+namespace axle {
+namespace {
+
+// A gather in parts or with padding is still one.
+constexpr double kMoreThanOnce = 1.25;
+
+bool gathers(const Collective& c) {
+  return c.kind == "all-gather" || c.in_place_of == "all-gather";
+}
+
+const char* pass_text(bool backward) { return backward ? "backward" : "forward"; }
+
+std::string name_of(const std::vector<std::string>& arguments, int64_t number) {
+  const auto i = static_cast<size_t>(number);
+  return i < arguments.size() ? arguments[i] : fmt::format("argument {}", number);
+}
+
+// The first of many names stand for all.
+std::string list_text(const std::set<std::string>& names) {
+  constexpr size_t kShown = 6;
+  std::vector<std::string> shown(
+      names.begin(),
+      std::next(names.begin(), static_cast<std::ptrdiff_t>(std::min(kShown, names.size()))));
+  if (names.size() > kShown) shown.push_back(fmt::format("{} more", names.size() - kShown));
+  return join(shown, ", ");
+}
+
+void add_repeated_gathers(const std::vector<Collective>& all,
+                          const std::vector<std::string>& arguments,
+                          std::vector<std::string>& out) {
+  struct Sum {
+    double bytes = 0, needed = 0, most = 0;
+    std::set<std::string> names;
+  };
+  std::array<Sum, 2> sums;  // by pass
+  for (const ArgumentGathers& one : argument_gathers(all)) {
+    if (one.times < kMoreThanOnce) continue;
+    Sum& sum = sums[one.backward];
+    sum.bytes += one.bytes;
+    sum.needed += one.bytes / one.times;
+    sum.most = std::max(sum.most, one.times);
+    sum.names.insert(name_of(arguments, one.argument));
+  }
+  for (const bool backward : {false, true}) {
+    const Sum& sum = sums[backward];
+    if (sum.names.empty()) continue;
+    out.push_back(fmt::format(
+        "the {} pass gathers parameters up to {:.3g} times: {} a device where {} are enough ({})",
+        pass_text(backward), sum.most, bytes_text(sum.bytes), bytes_text(sum.needed),
+        list_text(sum.names)));
+  }
+}
+
+void add_all_reduces(const std::vector<Collective>& all, const std::vector<std::string>& arguments,
+                     std::vector<std::string>& out) {
+  for (const std::string kind : {"all-gather", "reduce-scatter"}) {
+    int64_t count = 0;
+    double bytes = 0;
+    std::set<std::string> names;
+    for (const Collective& c : all) {
+      if (c.in_place_of != kind || c.kind != "all-reduce") continue;
+      count += c.count;
+      bytes += static_cast<double>(c.count) * static_cast<double>(c.bytes);
+      if (kind == "reduce-scatter" && !c.layer.empty()) names.insert(c.layer);
+      for (const int64_t argument : c.arguments) {
+        if (argument >= 0) names.insert(name_of(arguments, argument));
+      }
+    }
+    if (count == 0) continue;
+    out.push_back(
+        fmt::format("{} {}s are done by all-reduces, which send twice as much: {} a device ({})",
+                    grouped_digits(count), kind, bytes_text(bytes), list_text(names)));
+  }
+}
+
+void add_permutes(const std::vector<Collective>& all, const std::vector<std::string>& arguments,
+                  std::vector<std::string>& out) {
+  int64_t count = 0;
+  double bytes = 0;
+  std::set<std::string> names;
+  for (const Collective& c : all) {
+    if (c.kind != "collective-permute" || c.in_place_of != "all-gather") continue;
+    count += c.count;
+    bytes += static_cast<double>(c.count) * static_cast<double>(c.bytes);
+    for (const int64_t argument : c.arguments) names.insert(name_of(arguments, argument));
+  }
+  if (count == 0) return;
+  out.push_back(
+      fmt::format("{} collective-permutes pass parameters on from device to device in place of "
+                  "all-gathers: {} a device ({})",
+                  grouped_digits(count), bytes_text(bytes), list_text(names)));
+}
+
+void add_waiting(const std::vector<Collective>& all, std::vector<std::string>& out) {
+  struct Sum {
+    int64_t count = 0;
+    double bytes = 0;
+  };
+  std::map<std::string, Sum> by_kind;
+  for (const Collective& c : all) {
+    if (!c.in_loop || !c.waits) continue;
+    by_kind[c.kind].count += c.count;
+    by_kind[c.kind].bytes += static_cast<double>(c.count) * static_cast<double>(c.bytes);
+  }
+  if (by_kind.empty()) return;
+  std::vector<std::string> parts;
+  for (const auto& [kind, sum] : by_kind)
+    parts.push_back(
+        fmt::format("{} {} ({})", grouped_digits(sum.count), kind, bytes_text(sum.bytes)));
+  out.push_back(
+      fmt::format("nothing is computed during these collectives of loops: {}", join(parts, ", ")));
+}
+
+void add_rematerialised(const HloModule& module, std::vector<std::string>& out) {
+  std::map<std::string, int64_t> by_opcode;
+  int64_t count = 0;
+  for (const HloComputation& computation : module.computations) {
+    if (computation.is_fusion) continue;
+    for (const HloInstruction& instruction : computation.instructions) {
+      const bool moves_nothing =
+          instruction.opcode == "bitcast" || instruction.opcode == "get-tuple-element";
+      if (moves_nothing || instruction.name.find(".remat") == std::string::npos) continue;
+      ++by_opcode[instruction.opcode];
+      ++count;
+    }
+  }
+  if (count == 0) return;
+  std::vector<std::string> parts;
+  for (const auto& [opcode, n] : by_opcode) parts.push_back(fmt::format("{} {}", n, opcode));
+  out.push_back(
+      fmt::format("the compiler runs {} instruction{} again that it had no memory to keep: {}",
+                  count, count == 1 ? "" : "s", join(parts, ", ")));
+}
+
+}  // namespace
+
+std::vector<ArgumentGathers> argument_gathers(const std::vector<Collective>& all) {
+  std::map<std::pair<bool, int64_t>, ArgumentGathers> sums;
+  for (const Collective& c : all) {
+    if (!gathers(c)) continue;
+    double total = 0;
+    for (const int64_t elements : c.elements) total += static_cast<double>(elements);
+    for (size_t i = 0; i < c.arguments.size() && i < c.argument_share.size(); ++i) {
+      if (c.arguments[i] < 0 || c.argument_share[i] == 0) continue;
+      ArgumentGathers& sum = sums[{c.backward, c.arguments[i]}];
+      sum.argument = c.arguments[i];
+      sum.backward = c.backward;
+      sum.times += c.argument_share[i];
+      const double own = i < c.elements.size() ? static_cast<double>(c.elements[i]) : total;
+      sum.bytes += static_cast<double>(c.count) * static_cast<double>(c.bytes) *
+                   (total > 0 ? own / total : 1);
+    }
+  }
+  std::vector<ArgumentGathers> out;
+  for (auto& [key, sum] : sums) out.push_back(sum);
+  return out;
+}
+
+std::vector<std::string> compiler_findings(const HloModule& module,
+                                           const std::vector<Collective>& all,
+                                           const std::vector<std::string>& arguments) {
+  std::vector<std::string> out;
+  add_repeated_gathers(all, arguments, out);
+  add_all_reduces(all, arguments, out);
+  add_permutes(all, arguments, out);
+  add_waiting(all, out);
+  add_rematerialised(module, out);
+  return out;
+}
+
+}  // namespace axle

@@ -1,0 +1,63 @@
+// What TPUs and GPUs that are not here would send: what only their compilers decide.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "plan/parallelism_test.h"
+#include "testing/needs_plugin.h"
+
+namespace axle {
+namespace {
+
+class ParallelismOn : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override { AXLE_NEEDS_PLUGIN(parse_target(GetParam()).accelerator.platform); }
+  CompileReport report(const std::string& mesh, const std::string& yaml) {
+    return report_of_small(GetParam(), mesh, yaml, "bf16");
+  }
+};
+
+constexpr int64_t kTableBytes = 256 * 64 * 2;
+
+// The sums of the embedding's gradient between devices that have other tokens.
+std::vector<CollectiveRow> sums_of_embedding(const CompileReport& r) {
+  std::vector<CollectiveRow> out;
+  for (const CollectiveRow& row : *r.collectives) {
+    const bool sums = row.kind == "all-reduce" || row.kind == "reduce-scatter";
+    if (sums && row.backward && row.layer.find("emb") != row.layer.npos &&
+        row.axes != std::vector<std::string>{"model"})
+      out.push_back(row);
+  }
+  return out;
+}
+
+// The table is looked up and is the head: its gradient is summed once, and in its own dtype. Other
+// sums may be merged into this one, all of them small.
+TEST_P(ParallelismOn, LookupAndHeadAreOneSum) {
+  constexpr const char* kWhole =
+      "modify: [SetPartition: {at: model.decoder.emb, partition: \"[None, model]\"}]";
+  for (const auto& [mesh, parts] :
+       {std::pair{"data=2,fsdp=4", 1}, std::pair{"data=2,fsdp=2,model=2", 2}}) {
+    SCOPED_TRACE(mesh);
+    const std::vector<CollectiveRow> sums = sums_of_embedding(report(mesh, kWhole));
+    ASSERT_EQ(sums.size(), 1);
+    EXPECT_EQ(sums[0].count, 1);
+    EXPECT_GE(sums[0].bytes, kTableBytes / parts);
+    EXPECT_LT(sums[0].bytes, 1.25 * kTableBytes / parts);
+  }
+}
+
+// As the small program of the plugin's test: heads of weights are exchanged, never those of tokens,
+// and the gradients of the input by queries, keys and values are one sum.
+TEST_P(ParallelismOn, MoreDevicesThanKeyHeadsMoveNoHeads) {
+  const CompileReport r = report("fsdp=2,model=4", kFewKeyHeads);
+  EXPECT_LE(most_gathered_over_model(r), 64 * 2 * 8 * 2);
+  for (const bool backward : {false, true})
+    EXPECT_EQ(count_in_layers(r, {"all-reduce", "model", backward}), 2 * kNumLayers);
+  EXPECT_TRUE(r.warnings.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, ParallelismOn, testing::Values("tpu:v5p:2x2x2", "gpu:h100:1x8"),
+                         [](const auto& target) { return std::string(target.param, 3); });
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,128 @@
+#include "plan/resharding.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <unordered_map>
+
+#include "base/text/text.h"
+#include "base/text/text_table.h"
+#include "hlo/op_name.h"
+#include "ir/op_rules.h"
+#include "ops/annotate.h"
+
+namespace axle {
+namespace {
+
+// Elements that a device holds of values as constraints lay them out.
+using Sizes = std::set<int64_t>;
+
+int64_t elements_on_a_device(const Type& type, const PartitionSpec& spec, const Mesh& mesh) {
+  int64_t parts = 1;
+  for (const DimAxes& axes : restrict(spec, type.dims, mesh).dims) {
+    for (const std::string& axis : axes) parts *= mesh.size(axis);
+  }
+  return type.num_elements() / parts;
+}
+
+// Where the graph asks for layouts. The partitioner fulfils a constraint at the constraint itself,
+// at the op that makes the value or uses it, or at any op with results of the same shape between
+// there and the next one of another kind: a layout spreads over elementwise ops.
+class Requests {
+ public:
+  Requests(const Region& graph, const Mesh& mesh) : mesh_(mesh) { add(graph); }
+
+  bool ask_for(const std::vector<OpPlace>& places, int64_t elements) const {
+    return std::ranges::any_of(places, [&](const OpPlace& place) {
+      const auto found = at_.find({place.layer, place.op});
+      return found != at_.end() && found->second.contains(elements);
+    });
+  }
+
+ private:
+  using ByOp = std::unordered_map<const OpNode*, Sizes>;
+
+  static bool keeps_shape(const OpNode* op, const Tensor& input) {
+    if (op->outputs.size() != 1 || !op->regions.empty()) return false;
+    const std::string_view name = op->rules->name();
+    if (name == "transpose" || name == "reshape") return true;
+    return op->outputs[0].dims == input.shape();
+  }
+
+  void add(const Region& region) {
+    ByOp sizes;
+    const auto& ops = region.ops();
+    for (const OpNode* op : ops) {
+      const PartitionSpec* spec = constraint_of(*op);
+      if (spec) sizes[op].insert(elements_on_a_device(op->outputs[0], *spec, mesh_));
+    }
+    // What is asked of a value spreads to what makes it and to what is made of it. Each way by
+    // itself: both at once would reach all other users of its inputs.
+    ByOp wanted = sizes, carried = sizes, used;
+    for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
+      const Sizes& from = constraint_of(**op) ? sizes[*op] : wanted[*op];
+      for (const Tensor& input : (*op)->inputs) {
+        if (keeps_shape(*op, input)) wanted[input.node()].insert(from.begin(), from.end());
+      }
+    }
+    for (const OpNode* op : ops) {
+      for (const Tensor& input : op->inputs) {
+        const Sizes& from = carried[input.node()];
+        used[op].insert(from.begin(), from.end());
+        if (keeps_shape(op, input) && !constraint_of(*op))
+          carried[op].insert(from.begin(), from.end());
+      }
+    }
+    for (const OpNode* op : ops) {
+      if (op->scope) {
+        Sizes& all = at_[{*op->scope, std::string(op->rules->name())}];
+        for (ByOp* some : {&wanted, &used}) all.insert((*some)[op].begin(), (*some)[op].end());
+      }
+      for (const auto& inner : op->regions) add(*inner);
+    }
+  }
+
+  const Mesh& mesh_;
+  std::map<std::pair<std::string, std::string>, Sizes> at_;  // by layer and op
+};
+
+bool is_unasked(const Collective& c, const Requests& requests) {
+  const std::vector<OpPlace> places = places_of(c.op_name);
+  if (c.kind == "collective-permute")
+    return !std::ranges::any_of(places, [](const OpPlace& p) { return p.op == "dot_general"; });
+  if (c.kind == "all-to-all" || c.kind == "ragged-all-to-all") {
+    const int64_t elements = std::accumulate(c.elements.begin(), c.elements.end(), int64_t{0});
+    return !requests.ask_for(places, elements);
+  }
+  if (c.kind != "all-gather") return false;
+  for (size_t i = 0; i < c.elements.size(); ++i) {
+    const bool argument = i < c.arguments.size() && c.arguments[i] >= 0;
+    if (!argument && !requests.ask_for(places, c.elements[i])) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<std::string> resharding_warnings(const std::vector<Collective>& all,
+                                             const Region& graph, const Mesh& mesh) {
+  const Requests requests(graph, mesh);
+  std::vector<Collective> unasked;
+  std::ranges::copy_if(all, std::back_inserter(unasked),
+                       [&](const Collective& c) { return is_unasked(c, requests); });
+  std::vector<std::string> out;
+  for (const CollectiveRow& row : rows_of(unasked)) {
+    out.push_back(fmt::format(
+        "{} ({}{}): expected values to stay on their devices, got {}{} {} over {}, {} in all; "
+        "lay out what goes in as what comes out, or ask for it with a sharding_constraint",
+        row.layer.empty() ? "program" : row.layer, row.op, row.backward ? ", backward" : "",
+        row.at_least ? "at least " : "", row.count, row.kind, join(row.axes, ", "),
+        bytes_text(static_cast<double>(row.bytes))));
+  }
+  return out;
+}
+
+}  // namespace axle

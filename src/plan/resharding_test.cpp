@@ -1,0 +1,116 @@
+#include "plan/resharding.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "hlo/op_name.h"
+#include "ops/ops.h"
+#include "transform/scan.h"
+#include "transform/trace.h"
+
+namespace axle {
+namespace {
+
+using testing::SizeIs;
+
+const Mesh kMesh{{{"data", 2}, {"model", 4}}};
+
+template <class F>
+Tensor in(std::string_view layer, F f) {
+  NameScope scope(layer);
+  return f();
+}
+
+// exp -> constraint -> cast -> sum -> sin, in layers of their own. The constraint leaves 4 of 8
+// elements on each device.
+std::shared_ptr<Region> graph() {
+  return trace(
+      [](const Values& x) {
+        const Tensor made = in("model/norm", [&] { return exp(x[0]); });
+        const Tensor laid = in("model", [&] { return sharding_constraint(made, {{"data"}}); });
+        const Tensor cast = in("model", [&] { return astype(laid, DType::kBF16); });
+        const Tensor used = in("model/body", [&] { return sum(cast); });
+        return Values{in("model/head", [&] { return sin(used); })};
+      },
+      {{DType::kF32, {8}}});
+}
+
+Collective at(std::string op_name, std::string kind = "all-gather", int64_t argument = -1,
+              int64_t elements = 4) {
+  const auto places = places_of(op_name);
+  return {.kind = std::move(kind),
+          .axes = {"model"},
+          .bytes = 1 << 20,
+          .count = 2,
+          .layer = layer_text(places),
+          .op = op_text(places),
+          .op_name = std::move(op_name),
+          .arguments = {argument},
+          .elements = {elements}};
+}
+
+bool warned(const Collective& c) { return !resharding_warnings({c}, *graph(), kMesh).empty(); }
+
+TEST(Resharding, IsAskedForAtAndNextToConstraints) {
+  EXPECT_FALSE(warned(at("model/sharding_constraint")));
+  EXPECT_FALSE(warned(at("model/norm/exp")));
+  EXPECT_FALSE(warned(at("model/convert", "all-to-all")));
+  EXPECT_FALSE(warned(at("backward/model/body/reduce_sum")));
+  EXPECT_FALSE(warned(at("model/head/sin;model/norm/exp")));
+  EXPECT_TRUE(warned(at("model/head/sin")));
+  EXPECT_TRUE(warned(at("model/head/exp")));
+  EXPECT_TRUE(warned(at("")));
+}
+
+TEST(Resharding, GivesTheSizeThatWasAskedFor) {
+  EXPECT_TRUE(warned(at("model/sharding_constraint", "all-gather", -1, 8)));
+  EXPECT_TRUE(warned(at("model/norm/exp", "all-to-all", -1, 2)));
+  Collective merged = at("model/(norm/exp:layers/scan)", "all-gather", -1, 4);
+  merged.arguments = {-1, 2};
+  merged.elements = {4, 100};
+  EXPECT_FALSE(warned(merged));
+  merged.arguments = {-1, -1};
+  EXPECT_TRUE(warned(merged));
+}
+
+TEST(Resharding, OfArgumentsIsWhatTheirShardingsAskFor) {
+  EXPECT_FALSE(warned(at("model/head/sin", "all-gather", 2)));
+  EXPECT_TRUE(warned(at("model/head/sin", "all-to-all", 2)));
+}
+
+TEST(Resharding, IsNotWhatAddsValuesUp) {
+  EXPECT_FALSE(warned(at("model/head/sin", "all-reduce")));
+  EXPECT_FALSE(warned(at("model/head/sin", "reduce-scatter")));
+}
+
+TEST(Resharding, PermutesAreNeverAskedFor) {
+  EXPECT_TRUE(warned(at("model/sharding_constraint", "collective-permute")));
+  EXPECT_FALSE(warned(at("model/head/dot_general", "collective-permute")));
+}
+
+TEST(Resharding, ConstraintsInLoopsCount) {
+  const auto loop = trace(
+      [](const Values& x) {
+        NameScope scope("model/layer");
+        const ScanBody body = [](const Values& carry, const Values&) -> ScanResult {
+          return {{tanh(sharding_constraint(carry[0], {{"data"}}))}, {}};
+        };
+        return scan(body, {x[0]}, {}, 3).carry;
+      },
+      {{DType::kF32, {8}}});
+  EXPECT_THAT(resharding_warnings({at("model/layer/tanh")}, *loop, kMesh), SizeIs(0));
+  EXPECT_THAT(resharding_warnings({at("model/layer/scan")}, *loop, kMesh), SizeIs(1));
+}
+
+TEST(Resharding, IsToldOnceForEachPlace) {
+  const Collective one = at("model/head/sin");
+  EXPECT_THAT(resharding_warnings({one, at("model/head/exp")}, *graph(), kMesh), SizeIs(2));
+  EXPECT_EQ(resharding_warnings({one, one}, *graph(), kMesh),
+            (std::vector<std::string>{
+                "model/head (sin): expected values to stay on their devices, got 4 all-gather over "
+                "model, 4.0 MiB in all; lay out what goes in as what comes out, or ask for it with "
+                "a sharding_constraint"}));
+}
+
+}  // namespace
+}  // namespace axle

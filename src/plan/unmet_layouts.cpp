@@ -1,0 +1,45 @@
+#include "plan/unmet_layouts.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "ops/annotate.h"
+
+namespace axle {
+namespace {
+
+int64_t parts(const DimAxes& axes, const Mesh& mesh) {
+  int64_t out = 1;
+  for (const std::string& axis : axes) out *= mesh.size(axis);
+  return out;
+}
+
+void collect(const Region& graph, const Mesh& mesh, std::set<std::string>& lines) {
+  for (const OpNode* op : graph.ops()) {
+    for (const auto& region : op->regions) collect(*region, mesh, lines);
+    const PartitionSpec* spec = constraint_of(*op);
+    if (!spec) continue;
+    const Shape& shape = op->outputs[0].dims;
+    const PartitionSpec wanted = restrict(*spec, mesh), given = restrict(*spec, shape, mesh);
+    for (size_t d = 0; d < wanted.dims.size(); ++d) {
+      if (wanted.dims[d] == given.dims[d]) continue;
+      const int64_t over = parts(wanted.dims[d], mesh), into = parts(given.dims[d], mesh);
+      lines.insert(fmt::format(
+          "{}: expected dim {} of {} to divide over {} = {} devices, got {}; it is divided into "
+          "{}, so {} devices at a time do the same work",
+          op->scope && !op->scope->empty() ? *op->scope : "program", d, to_text(shape),
+          to_text(wanted.dims[d]), over, shape[d], into, over / into));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> unmet_layouts(const Region& graph, const Mesh& mesh) {
+  std::set<std::string> lines;
+  collect(graph, mesh, lines);
+  return {lines.begin(), lines.end()};
+}
+
+}  // namespace axle

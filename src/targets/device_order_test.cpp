@@ -1,0 +1,217 @@
+#include "targets/device_order.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <set>
+
+#include "testing/error_of.h"
+
+namespace axle {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// TPU slices that are boxes of x, y, z chips, with ids that count x fastest, as the plugin does.
+Topology tpu(int64_t x, int64_t y, int64_t z, int64_t num_slices = 1) {
+  Topology out{.platform = "tpu", .fast_network = FastNetwork::kSlice};
+  for (int64_t s = 0; s < num_slices; ++s) {
+    for (int64_t i = 0; i < x * y * z; ++i) {
+      out.devices.push_back({.id = 1000 * s + i,
+                             .kind = "TPU v5",
+                             .process = s * x * y * z / 4 + i / 4,
+                             .slice = s,
+                             .coords = {i % x, i / x % y, i / (x * y)}});
+    }
+  }
+  return out;
+}
+
+Topology gpus(int64_t nodes, int64_t per_node) {
+  Topology out{.platform = "cuda", .fast_network = FastNetwork::kProcess};
+  for (int64_t i = 0; i < nodes * per_node; ++i)
+    out.devices.push_back({.id = i, .kind = "H100", .process = i / per_node});
+  return out;
+}
+
+Topology cpus(int64_t n) {
+  Topology out{.platform = "cpu"};
+  for (int64_t i = 0; i < n; ++i) out.devices.push_back({.id = i, .kind = "cpu"});
+  return out;
+}
+
+std::vector<size_t> first(size_t n) {
+  std::vector<size_t> out(n);
+  std::iota(out.begin(), out.end(), size_t{0});
+  return out;
+}
+
+/// The devices along one axis of the mesh, from position 0 of the others.
+std::vector<DeviceInfo> line(const Topology& topology, const Mesh& mesh, const std::string& axis) {
+  const auto order = device_order(topology, mesh);
+  size_t stride = 1;
+  for (size_t a = mesh.axes.size(); a-- > 0 && mesh.axes[a].name != axis;)
+    stride *= static_cast<size_t>(mesh.axes[a].size);
+  std::vector<DeviceInfo> out;
+  for (size_t i = 0; i < static_cast<size_t>(mesh.size(axis)); ++i)
+    out.push_back(topology.devices[order[i * stride]]);
+  return out;
+}
+
+/// Extent of the devices along x, y and z.
+std::vector<int64_t> extent(const std::vector<DeviceInfo>& devices) {
+  std::vector<std::set<int64_t>> seen(3);
+  for (const auto& device : devices) {
+    for (size_t d = 0; d < 3; ++d) seen[d].insert(device.coords[d]);
+  }
+  return {int64_t(seen[0].size()), int64_t(seen[1].size()), int64_t(seen[2].size())};
+}
+
+TEST(FastGroups, AreTheNodesOrSlicesOfEachPosition) {
+  const std::vector<int64_t> halves = {0, 0, 0, 0, 1, 1, 1, 1};
+  EXPECT_EQ(fast_groups(gpus(2, 4), {{{"data", 2}, {"fsdp", 4}}}), halves);
+  EXPECT_EQ(fast_groups(tpu(2, 2, 1, 2), {{{"data", 2}, {"fsdp", 4}}}), halves);
+  // The minor axis lies across: every other position is on the other node.
+  EXPECT_EQ(fast_groups(gpus(2, 4), {{{"fsdp", 4}, {"data", 2, 2}}}),
+            (std::vector<int64_t>{0, 1, 0, 1, 0, 1, 0, 1}));
+  EXPECT_EQ(fast_groups(cpus(2), {{{"data", 2}}}), (std::vector<int64_t>{0, 0}));
+}
+
+TEST(DeviceOrder, VirtualDevicesKeepTheirOrder) {
+  EXPECT_EQ(device_order(cpus(8), {{{"data", 2}, {"model", 4}}}), first(8));
+  EXPECT_EQ(device_order(cpus(8), {{{"data", 4, 2}, {"model", 2, 2}}}), first(8));
+  EXPECT_EQ(device_order(cpus(8), {{{"data", 4}}}), first(4));
+  EXPECT_EQ(device_order(cpus(8), {}), first(1));
+}
+
+TEST(DeviceOrder, OneAxisOverATorusFollowsTheIds) {
+  EXPECT_EQ(device_order(tpu(4, 4, 4), {{{"fsdp", 64}}}), first(64));
+  EXPECT_EQ(device_order(tpu(2, 4, 1), {{{"fsdp", 8}}}), first(8));
+}
+
+TEST(DeviceOrder, AxesTakeWholeDimsOfATorus) {
+  const Mesh mesh{{{"data", 4}, {"fsdp", 8}, {"model", 8}}};
+  const auto topology = tpu(8, 8, 4);
+  EXPECT_EQ(extent(line(topology, mesh, "model")), (std::vector<int64_t>{8, 1, 1}));
+  EXPECT_EQ(extent(line(topology, mesh, "fsdp")), (std::vector<int64_t>{1, 8, 1}));
+  EXPECT_EQ(extent(line(topology, mesh, "data")), (std::vector<int64_t>{1, 1, 4}));
+}
+
+TEST(DeviceOrder, TheLastAxisTakesAsManyDimsAsItsSizeAllows) {
+  // 16 = 4 x 4 rather than the one dim of 16: two dims have twice the links.
+  const Mesh mesh{{{"data", 16}, {"model", 16}}};
+  const auto topology = tpu(16, 4, 4);
+  EXPECT_EQ(extent(line(topology, mesh, "model")), (std::vector<int64_t>{1, 4, 4}));
+  EXPECT_EQ(extent(line(topology, mesh, "data")), (std::vector<int64_t>{16, 1, 1}));
+}
+
+TEST(DeviceOrder, AxesThatFitNoDimsShareWhatIsLeft) {
+  const Mesh mesh{{{"data", 2}, {"fsdp", 32}, {"model", 4}}};
+  const auto topology = tpu(8, 8, 4);
+  EXPECT_EQ(extent(line(topology, mesh, "model")), (std::vector<int64_t>{1, 1, 4}));
+  EXPECT_EQ(extent(line(topology, mesh, "fsdp")), (std::vector<int64_t>{8, 4, 1}));
+  EXPECT_EQ(extent(line(topology, mesh, "data")), (std::vector<int64_t>{1, 2, 1}));
+}
+
+TEST(DeviceOrder, EveryDeviceStandsSomewhereOnce) {
+  for (const Mesh& mesh : {Mesh{{{"data", 2}, {"fsdp", 64}, {"model", 4}}}, Mesh{{{"a", 512}}},
+                           Mesh{{{"a", 16, 2}, {"b", 32}}}, Mesh{{{"a", 4, 2}, {"b", 128}}},
+                           Mesh{{{"a", 1}, {"b", 512}, {"c", 1}}}}) {
+    auto order = device_order(tpu(8, 8, 4, 2), mesh);
+    std::ranges::sort(order);
+    EXPECT_EQ(order, first(512)) << to_text(mesh);
+  }
+}
+
+TEST(DeviceOrder, PartsAcrossLieOnSlices) {
+  const auto topology = tpu(4, 4, 1, 2);
+  // fsdp's major half changes the slice, model stays within it.
+  const Mesh mesh{{{"fsdp", 8, 2}, {"model", 4}}};
+  const auto fsdp = line(topology, mesh, "fsdp");
+  for (size_t i = 0; i < 8; ++i) EXPECT_EQ(fsdp[i].slice, i < 4 ? 0 : 1);
+  for (const auto& device : line(topology, mesh, "model")) EXPECT_EQ(device.slice, 0);
+  EXPECT_EQ(extent(line(topology, mesh, "model")), (std::vector<int64_t>{4, 1, 1}));
+  // A minor axis may lie across too.
+  const Mesh minor{{{"fsdp", 16}, {"data", 2, 2}}};
+  const auto data = line(topology, minor, "data");
+  EXPECT_EQ(data[0].slice, 0);
+  EXPECT_EQ(data[1].slice, 1);
+}
+
+TEST(DeviceOrder, SeveralSlicesMayMakeOnePart) {
+  const auto order = device_order(tpu(2, 2, 1, 4), {{{"data", 2, 2}, {"model", 8}}});
+  EXPECT_EQ(order, first(16));
+}
+
+TEST(DeviceOrder, WithoutPartsTheFirstAxesLieAcross) {
+  const auto topology = tpu(4, 4, 1, 2);
+  const Mesh mesh{{{"data", 2}, {"fsdp", 16}}};
+  EXPECT_EQ(line(topology, mesh, "data")[1].slice, 1);
+  for (const auto& device : line(topology, mesh, "fsdp")) EXPECT_EQ(device.slice, 0);
+  // 3 slices divide fsdp alone.
+  EXPECT_THAT(device_order(tpu(2, 1, 1, 3), {{{"data", 2}, {"fsdp", 3}}}),
+              ElementsAre(0, 2, 4, 1, 3, 5));
+  // Two slices and a half: devices keep their order.
+  EXPECT_EQ(device_order(tpu(2, 1, 1, 3), {{{"data", 5}}}), first(5));
+}
+
+TEST(DeviceOrder, GpusAreOrderedByNodes) {
+  EXPECT_EQ(device_order(gpus(4, 8), {{{"data", 4}, {"fsdp", 8}}}), first(32));
+  EXPECT_EQ(device_order(gpus(4, 8), {{{"fsdp", 32}}}), first(32));
+  // The plugin's order does not matter.
+  auto shuffled = gpus(2, 2);
+  std::swap(shuffled.devices[1], shuffled.devices[2]);
+  EXPECT_THAT(device_order(shuffled, {{{"data", 2}, {"model", 2}}}), ElementsAre(0, 2, 1, 3));
+  // One axis over both: model's halves lie across.
+  EXPECT_THAT(device_order(gpus(2, 4), {{{"data", 2}, {"model", 4, 2}}}),
+              ElementsAre(0, 1, 4, 5, 2, 3, 6, 7));
+}
+
+TEST(DeviceOrder, IdsAreTheDevicesOwn) {
+  const auto ids = device_ids(tpu(2, 2, 1, 2), {{{"data", 8}}});
+  EXPECT_THAT(ids, ElementsAre(0, 1, 2, 3, 1000, 1001, 1002, 1003));
+}
+
+TEST(DeviceOrder, DevicesWithoutCoordinatesKeepTheirOrder) {
+  auto topology = tpu(2, 2, 2);
+  for (auto& device : topology.devices) device.coords.clear();
+  EXPECT_EQ(device_order(topology, {{{"data", 2}, {"model", 4}}}), first(8));
+  topology = tpu(2, 2, 2);
+  topology.devices[3].coords = topology.devices[4].coords;  // two cores of one chip
+  EXPECT_EQ(device_order(topology, {{{"data", 4}, {"model", 2}}}), first(8));
+}
+
+TEST(DeviceOrder, TooManyDevicesAreRefused) {
+  EXPECT_EQ(error_of<DeviceError>([] {
+              device_order(gpus(1, 8), {{{"data", 16}}});
+            }),
+            "mesh: expected at most the 8 devices of 'cuda', got a mesh of 16");
+}
+
+TEST(DeviceOrder, PartsMustDivideTheSlices) {
+  EXPECT_EQ(error_of([] {
+              device_order(tpu(2, 2, 1, 3), {{{"data", 12, 2}}});
+            }),
+            "mesh data=2x6: expected parts across that divide the 3 slices of equal size, got 2 "
+            "parts over 3");
+  EXPECT_THAT(error_of([] {
+                device_order(gpus(1, 8), {{{"data", 8, 2}}});
+              }),
+              HasSubstr("divide the 1 nodes of equal size, got 2 parts over 1"));
+  EXPECT_THAT(error_of([] {
+                device_order(gpus(2, 8), {{{"data", 12, 2}}});
+              }),
+              HasSubstr("got 2 parts over 2 of different sizes"));
+}
+
+TEST(BoxOrder, SplitsTheLargestDimFirst) {
+  const std::vector<int64_t> box = {2, 8}, axes = {4, 4};
+  // Each position of the first axis holds two of the dim of 8 and all of the dim of 2.
+  EXPECT_THAT(box_order(box, axes),
+              ElementsAre(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15));
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,200 @@
+#include "targets/machine_peak.h"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "base/cache_folder.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/threads.h"
+#include "base/version.h"
+#include "io/file.h"
+#include "targets/multiply_add.h"
+#include "targets/target.h"
+
+namespace axle {
+namespace {
+
+using detail::CoreRun;
+using detail::Measured;
+
+constexpr double kWarmUpSecs = 0.01;  // clocks rise, wide units wake up
+constexpr double kMeasureSecs = 0.02;
+constexpr int kMeasurements = 3;
+constexpr int64_t kBurst = 4096;  // iterations between two looks at the clock: some microseconds
+
+double cpu_secs_of_thread() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+CoreRun run_for(const MultiplyAddLoop& loop, double secs) {
+  const auto start = Clock::now();
+  const double cpu_start = cpu_secs_of_thread();
+  CoreRun out;
+  int64_t iterations = 0;
+  do {
+    loop.run(kBurst);
+    iterations += kBurst;
+    out.wall_secs = seconds_since(start);
+  } while (out.wall_secs < secs);
+  out.cpu_secs = cpu_secs_of_thread() - cpu_start;
+  out.flops = static_cast<double>(iterations) * loop.flops_per_iteration;
+  return out;
+}
+
+/// A few measurements of every core, all cores busy at once.
+std::vector<std::vector<CoreRun>> measure(const MultiplyAddLoop& loop, unsigned num_cores) {
+  std::vector<std::vector<CoreRun>> by_core(num_cores);
+  std::vector<std::thread> threads;
+  const auto measure_core = [&](unsigned i) {
+    run_for(loop, kWarmUpSecs);
+    for (int m = 0; m < kMeasurements; ++m) by_core[i].push_back(run_for(loop, kMeasureSecs));
+  };
+  for (unsigned i = 1; i < num_cores; ++i) {
+    if (!try_start(threads.emplace_back(), [&, i] { measure_core(i); })) threads.pop_back();
+  }
+  measure_core(0);
+  for (auto& thread : threads) thread.join();
+  return by_core;
+}
+
+// What a measurement depends on.
+std::string machine_key(DType dtype, unsigned num_cores) {
+  std::string boot;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
+  return fmt::format("{} {} cores boot {} axle {}", to_text(dtype), num_cores, boot, version());
+}
+
+Measured measure(DType dtype, unsigned num_cores) {
+  Measured best;
+  for (const auto& loop : multiply_add_loops(dtype)) {
+    Measured measured = detail::sum_of_best(measure(loop, num_cores), loop.name);
+    best.is_shared |= measured.is_shared;  // it may have been the fastest, had it been alone
+    if (measured.peak.flops > best.peak.flops) best.peak = std::move(measured.peak);
+  }
+  return best;
+}
+
+Peak measured_peak(DType dtype) {
+  static std::mutex mutex;
+  static std::map<DType, Peak> known;
+  const std::lock_guard lock(mutex);
+  auto [entry, is_new] = known.try_emplace(dtype);
+  if (is_new) {
+    const unsigned num_cores = std::max(1u, std::thread::hardware_concurrency());
+    entry->second = detail::remembered_peak(
+        user_cache_folder() / fmt::format("peak_{}.txt", to_text(dtype)),
+        machine_key(dtype, num_cores), [&] { return measure(dtype, num_cores); });
+  }
+  return entry->second;
+}
+
+std::optional<Peak> read_note(const std::filesystem::path& note, const std::string& key) {
+  constexpr int64_t kMostBytes = 4096;
+  Peak peak;
+  std::string known;
+  std::istringstream text;
+  try {
+    text.str(read_file(note, kMostBytes));
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  if (std::getline(text, known) && known == key && text >> peak.flops >> std::ws &&
+      std::getline(text, peak.source) && peak.flops > 0)
+    return peak;
+  return std::nullopt;
+}
+
+/// FLOP/s of dense products as published; f32 and f64 without reduced-precision tensor cores, 0
+/// where nothing is published.
+struct Published {
+  std::string_view kind;  // a part of the device's kind
+  double bf16, f32, f64;
+};
+
+const std::vector<Published>& published_peaks() {
+  static const auto bf16_of = [](std::string_view name) {
+    return find_accelerator(name)->peak_bf16_flops;
+  };
+  // More specific kinds first.
+  static const std::vector<Published> rows = {
+      {"B200", bf16_of("b200"), 75e12, 37e12},
+      {"H200", bf16_of("h200"), 66.9e12, 33.5e12},
+      {"H100 PCIe", 756e12, 51e12, 26e12},
+      {"H100", bf16_of("h100"), 66.9e12, 33.5e12},
+      {"A100", bf16_of("a100"), 19.5e12, 9.7e12},
+      {"MI300X", bf16_of("mi300x"), 163.4e12, 81.7e12},
+      {"TPU v4", bf16_of("v4"), 0, 0},
+      {"TPU v5 lite", bf16_of("v5e"), 0, 0},
+      {"TPU v5e", bf16_of("v5e"), 0, 0},
+      {"TPU v5", bf16_of("v5p"), 0, 0},
+      {"TPU v6 lite", bf16_of("v6e"), 0, 0},
+      {"TPU v6e", bf16_of("v6e"), 0, 0},
+  };
+  return rows;
+}
+
+}  // namespace
+
+Measured detail::sum_of_best(const std::vector<std::vector<CoreRun>>& by_core,
+                             std::string_view what) {
+  constexpr double kLeastShare = 0.95;
+  const auto speed = [](const CoreRun& run) { return run.flops / run.wall_secs; };
+  Measured out;
+  for (const auto& runs : by_core) {
+    const auto best = std::ranges::max_element(runs, {}, speed);
+    if (best == runs.end()) {
+      out.is_shared = true;
+      continue;
+    }
+    out.peak.flops += speed(*best);
+    out.is_shared |= best->cpu_secs < kLeastShare * best->wall_secs;
+  }
+  out.peak.source = fmt::format("measured: {} on {} cores", what, by_core.size());
+  return out;
+}
+
+Peak detail::remembered_peak(const std::filesystem::path& note, const std::string& key,
+                             const std::function<Measured()>& measure) {
+  if (const auto known = read_note(note, key)) return *known;
+  Measured measured = measure();
+  // Another process may have measured meanwhile.
+  const auto known = read_note(note, key);
+  if (known && known->flops >= measured.peak.flops) return *known;
+  if (measured.is_shared) measured.peak.source += ", shared with other work, so too low";
+  // Without an absolute path, no folder of the user's is known.
+  if (measured.is_shared || !note.is_absolute()) return measured.peak;
+  try {
+    make_directories(note.parent_path());
+    replace_file(note, fmt::format("{}\n{}\n{}\n", key, measured.peak.flops, measured.peak.source));
+  } catch (const StorageError&) {
+    // It only costs the next start another measurement.
+  }
+  return measured.peak;
+}
+
+Peak machine_peak(const Topology& topology, DType dtype) {
+  if (!is_float(dtype)) return {};
+  if (topology.platform == "cpu" || topology.platform == "interpreter") return measured_peak(dtype);
+  if (topology.devices.empty()) return {};
+  for (const auto& row : published_peaks()) {
+    if (topology.devices[0].kind.find(row.kind) == std::string::npos) continue;
+    const double one = dtype == DType::kBF16 ? row.bf16 : dtype == DType::kF32 ? row.f32 : row.f64;
+    if (one == 0) return {};
+    return {one * static_cast<double>(topology.devices.size()),
+            fmt::format("published: {}", row.kind)};
+  }
+  return {};
+}
+
+}  // namespace axle

@@ -1,0 +1,222 @@
+#include "targets/target.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <numeric>
+#include <optional>
+
+#include "base/error.h"
+#include "base/text/text.h"
+#include "targets/slice_shapes.h"
+
+namespace axle {
+namespace {
+
+constexpr int64_t kMaxCount = 1'000'000;  // keeps products of three counts within 64 bits
+
+[[noreturn]] void fail(std::string_view target, const std::string& message) {
+  throw ConfigError(fmt::format("target '{}': {}", target, message));
+}
+
+std::optional<int64_t> count_of(std::string_view text) {
+  int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || rest != end || value < 1 || value > kMaxCount) return std::nullopt;
+  return value;
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+int64_t read_count(std::string_view target, std::string_view what, std::string_view text) {
+  const auto count = count_of(text);
+  if (count) return *count;
+  const bool too_large = is_number(text) && text.find_first_not_of('0') != text.npos;
+  fail(target, fmt::format("expected {}{}, got '{}'", what,
+                           too_large ? fmt::format(" of at most {}", kMaxCount) : "", text));
+}
+
+std::vector<std::string> machine_prefixes() {
+  std::vector<std::string> out;
+  for (const auto& row : accelerators()) out.push_back(row.machine_prefix);
+  return out;
+}
+
+/// Nodes of `per_host` devices each.
+std::vector<int64_t> nodes_of(const Accelerator& row, int64_t devices, std::string_view target) {
+  const int64_t per_host = row.devices_per_host;
+  if (devices <= per_host) return {1, devices};
+  if (devices % per_host != 0) {
+    const int64_t below = devices / per_host * per_host;
+    fail(target, fmt::format("expected 1 to {0} devices or a multiple of {0}, the devices of one "
+                             "node, got {1}; nearest: {2} and {3}",
+                             per_host, devices, below, below + per_host));
+  }
+  return {devices / per_host, per_host};
+}
+
+std::vector<int64_t> slice_of_cores(const Accelerator& row, int64_t cores,
+                                    std::string_view target) {
+  std::optional<std::vector<int64_t>> shape;
+  if (cores % row.cores_per_device == 0) shape = slice_of(row, cores / row.cores_per_device);
+  if (!shape) {
+    fail(target, fmt::format("expected a slice that exists ({} {}), got {}", slice_sizes_text(row),
+                             row.cores_per_device > 1 ? "cores" : "devices", cores));
+  }
+  return *shape;
+}
+
+/// By what machine types begin with, "tpu-v5litepod", or by the accelerator's own name, "tpu-v5e".
+const Accelerator* find_machine(std::string_view prefix) {
+  for (const auto& row : accelerators()) {
+    const std::string name = fmt::format("{}-{}", row.kind(), row.name);
+    if (lower_case(prefix) == lower_case(row.machine_prefix) || lower_case(prefix) == name)
+      return &row;
+  }
+  return nullptr;
+}
+
+const Accelerator& row_of_machine(std::string_view prefix, std::string_view target) {
+  if (const auto* row = find_machine(prefix)) return *row;
+  const auto prefixes = machine_prefixes();
+  std::string hint = suggest(prefix, prefixes);
+  // The name alone: "H100", "a100-8".
+  if (const auto* row = find_accelerator(lower_case(prefix))) {
+    const std::string_view counts = target.substr(prefix.size());
+    hint =
+        fmt::format("; did you mean '{}{}'?", row->machine_prefix, counts.empty() ? "-N" : counts);
+  }
+  fail(target, fmt::format("no such machine type '{}'{} (machine types: {}-N)", prefix, hint,
+                           fmt::join(prefixes, "-N, ")));
+}
+
+/// "tpu-v5p-512", "tpu-v5litepod-256-4", "gpu-H100-8", "cpu-8".
+Target read_machine(std::string_view text) {
+  // Prefixes hold dashes themselves: the counts are what stands at the end.
+  std::string_view prefix = text;
+  std::vector<std::string_view> counts;
+  while (counts.size() < 2) {
+    const size_t dash = prefix.rfind('-');
+    if (dash == prefix.npos || !is_number(prefix.substr(dash + 1))) break;
+    counts.insert(counts.begin(), prefix.substr(dash + 1));
+    prefix = prefix.substr(0, dash);
+  }
+  const bool is_tpu = lower_case(text).starts_with("tpu-");
+  if (counts.empty()) {
+    if (find_machine(text))
+      fail(text, fmt::format("expected a number of devices, as in '{}-8'", text));
+    // "gpu-H100-x": the last part was meant as a number.
+    const size_t dash = text.rfind('-');
+    row_of_machine(dash == text.npos || dash == text.find('-') ? text : text.substr(0, dash), text);
+    fail(text, fmt::format("expected a number of devices, got '{}'", text.substr(dash + 1)));
+  }
+  const Accelerator& row = row_of_machine(prefix, text);
+  if (counts.size() == 2 && !is_tpu) {
+    fail(text, fmt::format("expected one number (only TPUs come in slices), got '{}-{}'", counts[0],
+                           counts[1]));
+  }
+  const int64_t count = read_count(text, "a number of devices", counts[0]);
+  Target out{.accelerator = row, .shape = {count}};
+  if (is_tpu) {
+    out.shape = slice_of_cores(row, count, text);
+    if (counts.size() == 2) out.num_slices = read_count(text, "a number of slices", counts[1]);
+  } else if (row.platform != "cpu") {
+    out.shape = nodes_of(row, count, text);
+  }
+  return out;
+}
+
+const Accelerator& row_of_name(std::string_view kind, std::string_view name,
+                               std::string_view target) {
+  std::vector<std::string> names;
+  for (const auto& row : accelerators()) {
+    if (row.kind() != kind) continue;
+    if (row.name == lower_case(name)) return row;
+    names.push_back(row.name);
+  }
+  if (names.empty()) {
+    std::vector<std::string> kinds;
+    for (const auto& row : accelerators()) {
+      if (std::ranges::count(kinds, row.kind()) == 0) kinds.emplace_back(row.kind());
+    }
+    fail(target, fmt::format("no such kind of machine '{}'{} (kinds: {})", kind,
+                             suggest(kind, kinds), fmt::join(kinds, ", ")));
+  }
+  const Accelerator* elsewhere = find_accelerator(lower_case(name));
+  fail(target, fmt::format("no such accelerator '{}'{} (of kind {}: {})", name,
+                           elsewhere ? fmt::format("; did you mean '{}:{}'?", elsewhere->kind(),
+                                                   elsewhere->name)
+                                     : suggest(name, names),
+                           kind, fmt::join(names, ", ")));
+}
+
+std::vector<int64_t> read_shape(std::string_view text, std::string_view target) {
+  std::vector<int64_t> out;
+  const std::string lower = lower_case(text);
+  for (const std::string_view dim : split(lower, 'x'))
+    out.push_back(read_count(target, "counts joined by x (as in 2x4)", dim));
+  return out;
+}
+
+/// "cpu:8", "tpu:v5e:16x16:4", "gpu:h100:32x8".
+Target read_text(std::string_view text) {
+  const auto parts = split(text, ':');
+  const std::string kind = lower_case(parts[0]);
+  if (kind == "cpu") {
+    if (parts.size() != 2) fail(text, "expected cpu:N");
+    return {.accelerator = *find_accelerator("cpu"),
+            .shape = {read_count(text, "a number of virtual devices", parts[1])}};
+  }
+  const Accelerator& row = row_of_name(kind, parts[1], text);
+  const bool is_tpu = kind == "tpu";
+  if (parts.size() < 3 || parts.size() > (is_tpu ? 4u : 3u)) {
+    fail(text, is_tpu ? fmt::format("expected tpu:{0}:SHAPE or tpu:{0}:SHAPE:SLICES", row.name)
+                      : fmt::format("expected {}:{}:NODESxDEVICES", kind, row.name));
+  }
+  Target out{.accelerator = row, .shape = read_shape(parts[2], text)};
+  if (is_tpu) {
+    auto slice = known_slice(row, out.shape);
+    if (!slice) {
+      fail(text, fmt::format("expected a slice that exists ({}), got {}", slice_shapes_text(row),
+                             parts[2]));
+    }
+    out.shape = std::move(*slice);
+    if (parts.size() == 4) out.num_slices = read_count(text, "a number of slices", parts[3]);
+  } else if (out.shape.size() != 2 || out.shape[1] > row.devices_per_host) {
+    fail(text, fmt::format("expected NODESxDEVICES with at most {0} devices a node, as in 1x{0}, "
+                           "got {1}",
+                           row.devices_per_host, parts[2]));
+  }
+  return out;
+}
+
+}  // namespace
+
+int64_t Target::num_devices() const {
+  return std::accumulate(shape.begin(), shape.end(), num_slices, std::multiplies<>());
+}
+
+std::string Target::machine() const {
+  const int64_t of_slice = num_devices() / num_slices * accelerator.cores_per_device;
+  return fmt::format("{}-{}{}", accelerator.machine_prefix, of_slice,
+                     num_slices > 1 ? fmt::format("-{}", num_slices) : "");
+}
+
+Target parse_target(std::string_view text) {
+  return text.find(':') == text.npos ? read_machine(text) : read_text(text);
+}
+
+std::string to_text(const Target& target) {
+  const Accelerator& row = target.accelerator;
+  if (row.name == "cpu") return fmt::format("cpu:{}", shape_text(target.shape));
+  return fmt::format("{}:{}:{}{}", row.kind(), row.name, shape_text(target.shape),
+                     target.num_slices > 1 ? fmt::format(":{}", target.num_slices) : "");
+}
+
+}  // namespace axle

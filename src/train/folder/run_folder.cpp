@@ -1,0 +1,119 @@
+#include "train/folder/run_folder.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/report.h"
+#include "base/version.h"
+#include "config/document/print.h"
+#include "config/document/serialize.h"
+#include "infer/model_folder.h"
+#include "io/file.h"
+#include "io/file_kind.h"
+
+namespace axle {
+namespace {
+
+// Fields of the trainer, with all that stands below them.
+constexpr std::string_view kSafe[] = {
+    "max_steps",  "log_every_steps", "layer_summaries", "on_non_finite",
+    "writers",    "checkpointer",    "evalers",         "mesh",
+    "mesh_rules", "batch_partition"};
+
+std::string_view first_name(std::string_view path) {
+  return path.substr(0, path.find_first_of(".["));
+}
+
+constexpr std::string_view kInput = "input";
+
+}  // namespace
+
+bool is_safe_change(std::string_view path) {
+  if (first_name(path) == kInput && path.ends_with(".path")) return true;
+  return std::ranges::count(kSafe, first_name(path)) > 0;
+}
+
+RunFolder::RunFolder(std::filesystem::path dir)
+    : dir_(std::move(dir)), created_(make_directories(dir_)), lock_(dir_ / "lock") {
+  for (const auto& file : {config_file(), dir_ / "metrics.jsonl"}) check_regular(file);
+}
+
+RunFolder::~RunFolder() {
+  // Folders go only while they are empty: a checkpoint stays, and so does whatever others put here.
+  if (created_.empty() || (::rmdir(checkpoints().c_str()) != 0 && errno != ENOENT)) return;
+  for (const char* name : {"config.yaml", "metrics.jsonl", "lock"}) ::unlink((dir_ / name).c_str());
+  for (const auto& folder : created_) {
+    if (::rmdir(folder.c_str()) != 0 && errno != ENOENT) break;
+  }
+}
+
+void RunFolder::check_in_place() {
+  if (lost_ || lock_.folder_is_in_place()) return;
+  lost_ = true;
+  anothers_ = path_exists(dir_);
+  if (!anothers_) {
+    make_directories(dir_);
+    if (!config_text_.empty()) replace_file(config_file(), config_text_);
+  }
+  throw StorageError(fmt::format(
+      "{}: expected the folder of this run to stay while it is under way, got it {}", dir_.string(),
+      anothers_ ? "replaced by another one, into which nothing is saved"
+                : "removed or moved; a new one was made for what is still to be saved"));
+}
+
+void RunFolder::set_config(const ConfigView& config, int64_t seed) {
+  nlohmann::ordered_json document = to_json(config);
+  find_tokenizer_files(document, std::filesystem::current_path());
+  config_text_ = fmt::format("# axle {}, seed {}\n{}", version(), seed, yaml_text(document));
+  config_written_ = false;
+}
+
+void RunFolder::write_config() {
+  if (config_written_) return;
+  replace_file(config_file(), config_text_);
+  config_written_ = true;
+}
+
+void RunFolder::update_config() {
+  try {
+    write_config();
+  } catch (const StorageError& error) {
+    report_to_stderr(fmt::format("axle: {}; it is tried again, training goes on", error.what()));
+  }
+}
+
+void RunFolder::check_same_config(const RunMetadata& saved, const ConfigView& config,
+                                  ConfigRef scratch, const AllowedChanges& allowed) const {
+  if (allowed.all) return;
+  const bool is_saved = !saved.config.empty();
+  const std::string source =
+      is_saved ? saved.manifest.string() + ": metadata.config" : config_file().string();
+  if (!is_saved && !path_exists(config_file())) {
+    throw ConfigError(
+        fmt::format("{}: expected the config that the run was made with, got none; take another "
+                    "--dir, or --force to go on with the one of the command line",
+                    source));
+  }
+  config_error_in(source, [&] {
+    from_json(scratch, parse_yaml(is_saved ? saved.config : read_file(config_file()), source));
+  });
+  std::string differences;
+  for (const ConfigChange& c : changes(scratch, config)) {
+    const bool is_allowed = allowed.input && first_name(c.path) == kInput;
+    if (is_allowed || is_safe_change(c.path)) continue;
+    differences += fmt::format("\n  {}: {} -> {}", c.path, c.before.value_or("(none)"),
+                               c.after.value_or("(none)"));
+  }
+  if (differences.empty()) return;
+  throw ConfigError(
+      fmt::format("{}: expected the config that the run was made with, got these differences; "
+                  "take another --dir, or --force to go on (--restart-data where only the data are "
+                  "others):{}",
+                  dir_.string(), differences));
+}
+
+}  // namespace axle

@@ -1,0 +1,51 @@
+#include "train/folder/run_metadata.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "data/row_position.h"
+
+namespace axle {
+
+Tree<std::string> to_tree(const RunMetadata& metadata) {
+  return {{"config", metadata.config},
+          {"data", metadata.data},
+          {"data_restarted", metadata.data_restarted ? "1" : "0"},
+          {"skipped_steps", std::to_string(metadata.skipped_steps)},
+          {"wall_secs", fmt::format("{:.3f}", metadata.wall_secs)}};
+}
+
+RunMetadata run_metadata(const CheckpointInfo& info) {
+  if (info.metadata.empty()) {  // as save_model writes it
+    throw ConfigError(
+        fmt::format("{}: expected the checkpoint of a run, got that of an import; take another "
+                    "--dir, and begin with the import's folder by --init-from",
+                    info.manifest.string()));
+  }
+  RunMetadata out{.data = info.note("data"),
+                  .skipped_steps = info.integer_note("skipped_steps", 0, info.step),
+                  .manifest = info.manifest};
+  if (info.metadata.contains("config")) out.config = info.note("config");
+  if (info.metadata.contains("data_restarted"))
+    out.data_restarted = info.integer_note("data_restarted", 0, 1) == 1;
+  if (info.metadata.contains("wall_secs"))
+    out.wall_secs = info.number_note("wall_secs", 0, std::numeric_limits<double>::max());
+  return out;
+}
+
+DataStart restore_input(Input& input, const RunMetadata& saved, bool restart) {
+  constexpr std::string_view kAnew = ", with the data from their beginning";
+  if (restart && !saved.data_restarted) return {true, kAnew};
+  try {
+    input.restore(saved.data);
+  } catch (const MalformedState& error) {
+    throw StorageError(fmt::format("{}: metadata.data: {}", saved.manifest.string(), error.what()));
+  } catch (const DataError&) {  // of other data
+    if (!restart) throw;
+    return {true, kAnew};
+  }
+  return {saved.data_restarted, restart ? ", in the data that --restart-data began" : ""};
+}
+
+}  // namespace axle

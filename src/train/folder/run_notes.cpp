@@ -1,0 +1,51 @@
+#include "train/folder/run_notes.h"
+
+#include <fmt/format.h>
+
+#include "train/finite_state.h"
+
+namespace axle {
+
+std::vector<std::string> misfit_schedules(const Trainer::Config& config) {
+  Child<Learner> learner = config.learner;
+  tie_to_run(learner, config.max_steps);
+  return schedules_that_miss_the_run(learner, config.max_steps, "learner");
+}
+
+std::string left_out_text(const Skipped& skipped) {
+  return fmt::format("{} document{} left out{}{}", skipped.count,
+                     skipped.count == 1 ? " is" : "s are",
+                     skipped.messages.empty() ? "" : "; the first: ",
+                     skipped.messages.empty() ? "" : skipped.messages[0]);
+}
+
+NotFinite what_is_not_finite(const StepRecord& record, int64_t part, const DeviceState& state,
+                             bool is_first) {
+  if (const auto leaf = is_first ? first_not_finite(state) : std::nullopt) {
+    return {fmt::format("NaN or infinity in {} before it, which no step mends", *leaf),
+            /*for_good=*/true};
+  }
+  const double loss = record.values.at("loss"), norm = record.values.at("grad_norm");
+  if (!std::isfinite(loss) || !std::isfinite(norm) || part < 0)
+    return {fmt::format("loss {} and gradient norm {}", loss, norm)};
+  return {fmt::format("{} or what is kept beside it after the update, with learning rate {}",
+                      FiniteState(state.leaves).parts().at(static_cast<size_t>(part)),
+                      record.values.at("learning_rate"))};
+}
+
+std::vector<std::string> mfu_notes(const ModelFlops& flops, const Peak& peak,
+                                   const Topology& topology) {
+  std::vector<std::string> out;
+  if (!flops.unknown.empty()) out.push_back(flops.unknown);
+  if (peak.flops > 0) {
+    out.push_back(fmt::format("mfu is the model's share of {:.4g} TFLOP/s ({})", peak.flops / 1e12,
+                              peak.source));
+  } else {
+    out.push_back(
+        fmt::format("mfu stays 0: no peak is known for products of {} on {}", to_text(flops.dtype),
+                    topology.devices.empty() ? topology.platform : topology.devices[0].kind));
+  }
+  return out;
+}
+
+}  // namespace axle

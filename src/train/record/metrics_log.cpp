@@ -1,0 +1,147 @@
+#include "train/record/metrics_log.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/error.h"
+#include "base/report.h"
+#include "base/text/json.h"
+#include "io/file_reader.h"
+
+namespace axle {
+namespace {
+
+struct LoggedLine {
+  int64_t step = 0;
+  std::string split = {};  // empty in lines of training
+};
+
+// None for what is no line of ours, or half of one.
+std::optional<LoggedLine> read_line(std::string_view text) {
+  try {
+    const auto document = read_json(text);
+    const JsonView json(document);
+    LoggedLine out{.step = json.at("step").integer(0, std::numeric_limits<int64_t>::max())};
+    if (const auto split = json.find("split")) out.split = split->text();
+    return out;
+  } catch (const JsonError&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<LoggedLine> kept_line(std::string_view text, int64_t last_step) {
+  const auto line = read_line(text);
+  return line && line->step <= last_step ? line : std::nullopt;
+}
+
+constexpr size_t kPieceBytes = size_t{1} << 20;
+constexpr size_t kMostLineBytes = size_t{16} << 20;  // a longer one is none of ours
+
+// Calls fn with each whole line and its end; a log may be larger than the memory.
+template <class Fn>
+void for_each_line(const FileReader& file, Fn&& fn) {
+  std::string line;  // its beginning, in earlier pieces
+  bool is_too_long = false;
+  std::vector<char> piece(kPieceBytes);
+  int64_t offset = 0;
+  while (const size_t got = file.read_some(offset, std::as_writable_bytes(std::span(piece)))) {
+    offset += static_cast<int64_t>(got);
+    std::string_view rest(piece.data(), got);
+    for (size_t end; (end = rest.find('\n')) != rest.npos; rest.remove_prefix(end + 1)) {
+      const std::string_view part = rest.substr(0, end + 1);
+      if (!is_too_long) fn(line.empty() ? part : std::string_view(line.append(part)));
+      line.clear();
+      is_too_long = false;
+    }
+    is_too_long = is_too_long || line.size() + rest.size() > kMostLineBytes;
+    if (is_too_long)
+      line.clear();
+    else
+      line += rest;
+  }
+}
+
+}  // namespace
+
+MetricsLog::MetricsLog(const Dims& dims)
+    : restored_step_(dims.restored_step),
+      evaluated_(cut_metrics_log(dims.dir / "metrics.jsonl", dims.restored_step).last_splits),
+      file_(dims.dir / "metrics.jsonl", WriteMode::kAppend) {}
+
+MetricsLog::~MetricsLog() {
+  if (num_lost_ > 0)
+    report_to_stderr(fmt::format("axle: {}: {} lines were lost", file_.path().string(), num_lost_));
+}
+
+void MetricsLog::write(const StepRecord& record) {
+  if (record.step == restored_step_ && evaluated_.contains(record.split)) return;
+  check_in_place();
+  if (removed_) {  // the run is ending
+    ++num_lost_;
+    return;
+  }
+  nlohmann::ordered_json line;
+  line["step"] = record.step;
+  if (!record.split.empty()) line["split"] = record.split;
+  for (const auto& [name, value] : record.values)
+    line[name] = value;  // non-finite numbers become null
+  try {
+    file_.write((torn_ ? "\n" : "") + line.dump() + "\n");
+    torn_ = false;
+  } catch (const StorageError& error) {
+    torn_ = true;
+    if (num_lost_++ == 0)
+      report_to_stderr(
+          fmt::format("axle: {}; metrics are being lost, training goes on", error.what()));
+  }
+}
+
+void MetricsLog::check_in_place() {
+  if (removed_ || file_.is_in_place()) return;
+  removed_ = true;
+  throw StorageError(
+      fmt::format("{}: expected the file that this run writes, got it removed or replaced; run the "
+                  "same command to go on with a new one",
+                  file_.path().string()));
+}
+
+// Lines are in the file already; this brings them to the disk, where a failure loses none.
+void MetricsLog::flush() {
+  check_in_place();
+  try {
+    file_.sync();
+  } catch (const StorageError&) {
+  }
+}
+
+KeptLines cut_metrics_log(const std::filesystem::path& path, int64_t last_step) {
+  KeptLines out;
+  if (!path_exists(path)) return out;
+  const FileReader file(path);
+  int64_t kept_bytes = 0;
+  for_each_line(file, [&](std::string_view line) {
+    const auto logged = kept_line(line, last_step);
+    if (!logged) return;
+    if (logged->step == last_step && !logged->split.empty()) out.last_splits.insert(logged->split);
+    kept_bytes += static_cast<int64_t>(line.size());
+    ++out.num_lines;
+  });
+  if (kept_bytes == file.size()) return out;
+  write_atomically(path, [&](FileWriter& kept) {
+    std::string piece;
+    for_each_line(file, [&](std::string_view line) {
+      if (!kept_line(line, last_step)) return;
+      piece += line;
+      if (piece.size() < kPieceBytes) return;
+      kept.write(piece);
+      piece.clear();
+    });
+    kept.write(piece);
+  });
+  return out;
+}
+
+}  // namespace axle

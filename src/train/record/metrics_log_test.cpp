@@ -1,0 +1,149 @@
+#include "train/record/metrics_log.h"
+
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <functional>
+#include <limits>
+
+#include "base/error.h"
+#include "testing/error_of.h"
+#include "testing/little_memory.h"
+#include "testing/temp_dir.h"
+
+namespace axle {
+namespace {
+
+using testing::HasSubstr;
+
+class MetricsLogTest : public testing::Test {
+ protected:
+  MetricsLog log(int64_t restored_step) {
+    return MetricsLog({.dir = dir_.path(), .restored_step = restored_step});
+  }
+  std::string text() const { return read_file(path_); }
+
+  TempDir dir_;
+  const std::filesystem::path path_ = dir_.path() / "metrics.jsonl";
+};
+
+TEST_F(MetricsLogTest, OneLineARecordAtOnce) {
+  MetricsLog log = this->log(0);
+  log.write({.step = 1, .values = {{"loss", 2.5}, {"grad_norm", 0.125}}});
+  EXPECT_EQ(text(), "{\"step\":1,\"grad_norm\":0.125,\"loss\":2.5}\n");
+  log.write({.step = 1, .split = "held_out", .values = {{"loss", 3}}});
+  EXPECT_THAT(text(), testing::EndsWith("\n{\"step\":1,\"split\":\"held_out\",\"loss\":3.0}\n"));
+}
+
+TEST_F(MetricsLogTest, NonFiniteNumbersAreNull) {
+  log(0).write({.step = 2, .values = {{"loss", std::numeric_limits<double>::quiet_NaN()}}});
+  EXPECT_EQ(text(), "{\"step\":2,\"loss\":null}\n");
+}
+
+TEST_F(MetricsLogTest, AResumeCutsWhatCameAfterTheRestoredStep) {
+  const std::string kept = "{\"step\":1}\n{\"step\":2}\n{\"step\":2,\"split\":\"a\"}\n";
+  replace_file(path_, kept + "{\"step\":3}\n{\"step\":3,\"split\":\"a\"}\n{\"step\":4,\"lo");
+  MetricsLog log = this->log(2);
+  EXPECT_EQ(text(), kept);
+  log.write({.step = 2, .split = "a", .values = {{"loss", 1}}});  // is there already
+  EXPECT_EQ(text(), kept);
+  log.write({.step = 2, .split = "b"});
+  log.write({.step = 3});
+  EXPECT_EQ(text(), kept + "{\"step\":2,\"split\":\"b\"}\n{\"step\":3}\n");
+}
+
+TEST_F(MetricsLogTest, AFileThatIsTakenAwayIsToldAtOnceAndOnce) {
+  const auto removed = [&] { remove_tree(path_); };
+  const auto moved = [&] { std::filesystem::rename(path_, dir_.path() / "old.jsonl"); };
+  const auto replaced = [&] { replace_file(path_, "of another\n"); };
+  for (const std::function<void()>& take_away :
+       {std::function<void()>(removed), {moved}, {replaced}}) {
+    MetricsLog log = this->log(0);
+    log.write({.step = 1});
+    take_away();
+    EXPECT_THAT(error_of<StorageError>([&] { log.write({.step = 2}); }),
+                HasSubstr("metrics.jsonl: expected the file that this run writes"));
+    EXPECT_EQ(error_of<StorageError>([&] { log.write({.step = 3}); }), "no error");
+  }
+  EXPECT_EQ(text(), "of another\n");
+}
+
+TEST_F(MetricsLogTest, LinesThatAreNoRecordsGo) {
+  replace_file(
+      path_,
+      "{\"step\":1}\nrubbish\n\n[1]\n{\"loss\":1}\n{\"step\":\"one\"}\n{\"step\":2,\"split\":7}\n");
+  const KeptLines kept = cut_metrics_log(path_, 9);
+  EXPECT_EQ(kept.num_lines, 1);
+  EXPECT_EQ(text(), "{\"step\":1}\n");
+}
+
+TEST_F(MetricsLogTest, ALogLargerThanTheMemoryIsCut) {
+  const std::string first = "{\"step\":1,\"note\":\"" + std::string(3 << 20, 'x') + "\"}\n";
+  std::string lines = first;
+  for (int i = 0; i < 1000; ++i) lines += "{\"step\":1,\"split\":\"a" + std::to_string(i) + "\"}\n";
+  replace_file(path_, lines);
+  std::filesystem::resize_file(path_, int64_t{1} << 30);  // zeros to the end
+  const LittleMemory little(int64_t{256} << 20);
+  const KeptLines kept = cut_metrics_log(path_, 1);
+  EXPECT_EQ(kept.num_lines, 1001);
+  EXPECT_EQ(kept.last_splits.size(), 1000u);
+  EXPECT_EQ(text(), lines);
+}
+
+TEST_F(MetricsLogTest, NothingIsCutWhereThereIsNoLog) {
+  EXPECT_EQ(cut_metrics_log(path_, 5).num_lines, 0);
+  EXPECT_FALSE(path_exists(path_));
+}
+
+// What is written to standard error goes to a pipe, which no limit of file sizes reaches.
+class PipedStderr {
+ public:
+  PipedStderr() : saved_(::dup(STDERR_FILENO)) {
+    EXPECT_EQ(::pipe(ends_), 0);
+    ::dup2(ends_[1], STDERR_FILENO);
+  }
+  std::string finish() {
+    ::dup2(saved_, STDERR_FILENO);
+    for (const int fd : {saved_, ends_[1]}) ::close(fd);
+    std::string out;
+    char buffer[1024];
+    for (ssize_t n; (n = ::read(ends_[0], buffer, sizeof(buffer))) > 0;)
+      out.append(buffer, static_cast<size_t>(n));
+    ::close(ends_[0]);
+    return out;
+  }
+
+ private:
+  int saved_, ends_[2] = {};
+};
+
+TEST_F(MetricsLogTest, AFullDiskLosesCountedLinesAndNoOthers) {
+  const auto previous = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit unlimited = {};
+  getrlimit(RLIMIT_FSIZE, &unlimited);
+  PipedStderr piped;
+  {
+    MetricsLog log = this->log(0);
+    log.write({.step = 1});
+    const rlimit full = {.rlim_cur = 16,
+                         .rlim_max = unlimited.rlim_max};  // the second line is torn
+    setrlimit(RLIMIT_FSIZE, &full);
+    log.write({.step = 2});
+    log.write({.step = 3});
+    setrlimit(RLIMIT_FSIZE, &unlimited);
+    log.write({.step = 4});
+    log.flush();
+  }
+  const std::string told = piped.finish();
+  std::signal(SIGXFSZ, previous);
+  EXPECT_EQ(text(), "{\"step\":1}\n{\"ste\n{\"step\":4}\n");
+  EXPECT_EQ(cut_metrics_log(path_, 9).num_lines, 2);
+  EXPECT_THAT(told, HasSubstr("metrics.jsonl: cannot write"));
+  EXPECT_THAT(told, HasSubstr("metrics are being lost, training goes on\n"));
+  EXPECT_THAT(told, HasSubstr("2 lines were lost\n"));
+}
+
+}  // namespace
+}  // namespace axle

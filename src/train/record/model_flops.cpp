@@ -1,0 +1,46 @@
+#include "train/record/model_flops.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "transform/scan_attributes.h"
+
+namespace axle {
+namespace {
+
+using FlopsByDType = std::map<DType, double>;
+
+void add_products(const Region& region, double times, FlopsByDType& out) {
+  for (const OpNode* op : region.ops()) {
+    if (op->rules->name() == "dot_general") {
+      out[op->inputs[0].dtype()] += times * op->rules->row().cost.flops(*op);
+    } else if (!op->regions.empty()) {
+      const bool loop = op->rules->name() == "scan";
+      const double calls = loop ? static_cast<double>(op->attrs<ScanAttributes>().length) : 1;
+      add_products(op->region(), times * calls, out);
+    }
+  }
+}
+
+}  // namespace
+
+ModelFlops model_flops(const ProgramParts& parts) {
+  try {
+    FlopsByDType products;
+    add_products(*eval_program(parts).graph, 1, products);
+    ModelFlops out;
+    double most = 0;
+    for (const auto& [dtype, flops] : products) {
+      out.count += 3 * flops;
+      if (flops > most) most = flops, out.dtype = dtype;
+    }
+    return out;
+  } catch (const std::exception& error) {
+    return {.unknown = fmt::format("mfu stays 0: the model's operations are counted in its forward "
+                                   "pass outside of training, which fails: {}",
+                                   error.what())};
+  }
+}
+
+}  // namespace axle

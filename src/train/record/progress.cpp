@@ -1,0 +1,82 @@
+#include "train/record/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace axle {
+namespace {
+
+std::string bar(double share) {
+  constexpr int kWidth = 24;
+  const int full = static_cast<int>(share * kWidth);
+  return fmt::format("[{:=<{}}{:<{}}]", "", full, full < kWidth ? ">" : "", kWidth - full);
+}
+
+double value_of(const StepRecord& record, std::string_view name) {
+  const auto it = record.values.find(name);
+  return it == record.values.end() ? 0 : it->second;
+}
+
+std::string step_line(const StepRecord& r, const Throughput& speed, int64_t max_steps) {
+  return fmt::format("step {}/{}  loss {:.4f}  grad {:.3f}  {:.0f} tok/s{}  eta {}  mem {} MB",
+                     r.step, max_steps, value_of(r, "loss"), value_of(r, "grad_norm"),
+                     speed.tokens_per_sec,
+                     speed.mfu > 0 ? fmt::format("  mfu {:.1f}%", 100 * speed.mfu) : "",
+                     duration_text(static_cast<double>(max_steps - r.step) * speed.step_secs),
+                     resident_bytes() >> 20);
+}
+
+}  // namespace
+
+std::string duration_text(double secs) {
+  const auto s = static_cast<int64_t>(secs + 0.5);
+  if (s >= 3600) return fmt::format("{}h{:02}m", s / 3600, s / 60 % 60);
+  if (s >= 60) return fmt::format("{}m{:02}s", s / 60, s % 60);
+  return fmt::format("{}s", s);
+}
+
+int64_t resident_bytes() {
+  std::ifstream in("/proc/self/statm");
+  int64_t total = 0, resident = 0;
+  in >> total >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+Progress::Progress(int64_t max_steps, int64_t every_steps)
+    : max_steps_(max_steps),
+      every_steps_(std::max<int64_t>(every_steps, 1)),
+      terminal_(isatty(STDOUT_FILENO) == 1),
+      console_(STDOUT_FILENO) {
+  std::fflush(stdout);  // what was printed before comes before
+}
+
+Progress::~Progress() {
+  if (bar_shown_) console_.write("\n");
+}
+
+// In place of the bar, if there is one.
+void Progress::show(const std::string& text, bool is_bar) {
+  if (console_.write(text, bar_shown_ ? "\r\033[K" : "")) bar_shown_ = is_bar;
+}
+
+void Progress::step(const StepRecord& record, const Throughput& speed) {
+  const bool due = record.step % every_steps_ == 0 || record.step == max_steps_ || record.step == 1;
+  if (!terminal_) {
+    if (!due) return;
+    show(step_line(record, speed, max_steps_) + "\n");
+    return;
+  }
+  const auto now = Clock::now();
+  if (!due && now - last_drawn_ < std::chrono::milliseconds(100)) return;
+  last_drawn_ = now;
+  show(bar(static_cast<double>(record.step) /
+           static_cast<double>(std::max<int64_t>(max_steps_, 1))) +
+           " " + step_line(record, speed, max_steps_),
+       /*is_bar=*/true);
+}
+
+void Progress::note(const std::string& line) { show(line + "\n"); }
+
+}  // namespace axle

@@ -1,0 +1,65 @@
+#include "train/record/progress.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+namespace axle {
+namespace {
+
+using testing::MatchesRegex;
+
+TEST(Progress, Durations) {
+  EXPECT_EQ(duration_text(0), "0s");
+  EXPECT_EQ(duration_text(59.4), "59s");
+  EXPECT_EQ(duration_text(59.6), "1m00s");
+  EXPECT_EQ(duration_text(200), "3m20s");
+  EXPECT_EQ(duration_text(3720), "1h02m");
+}
+
+TEST(Progress, ResidentMemoryIsThatOfThisProcess) {
+  const int64_t before = resident_bytes();
+  EXPECT_GT(before, 1 << 20);
+  const std::vector<char> touched(64 << 20, 1);
+  EXPECT_GT(resident_bytes(), before + (32 << 20));
+  EXPECT_EQ(touched.back(), 1);
+}
+
+// Where standard output is no terminal: one line every third step, for the first and for the last.
+TEST(Progress, PlainLines) {
+  testing::internal::CaptureStdout();
+  {
+    Progress progress(8, 3);
+    for (int64_t step = 1; step <= 8; ++step) {
+      progress.step({.step = step, .values = {{"loss", 2.5}, {"grad_norm", 0.25}}},
+                    {.tokens_per_sec = 1234.4, .mfu = step == 8 ? 0 : 0.5, .step_secs = 10});
+    }
+    progress.note("a note");
+  }
+  EXPECT_THAT(
+      testing::internal::GetCapturedStdout(),
+      MatchesRegex(
+          "step 1/8  loss 2.5000  grad 0.250  1234 tok/s  mfu 50.0%  eta 1m10s  mem [0-9]+ MB\n"
+          "step 3/8  loss .*  eta 50s .*\n"
+          "step 6/8  loss .*  eta 20s .*\n"
+          "step 8/8  loss 2.5000  grad 0.250  1234 tok/s  eta 0s  mem [0-9]+ MB\n"
+          "a note\n"));
+}
+
+TEST(Progress, AFullDiskBehindStandardOutputStopsNothing) {
+  std::fflush(stdout);
+  const int saved = ::dup(STDOUT_FILENO), full = ::open("/dev/full", O_WRONLY);
+  ASSERT_GE(full, 0);
+  ::dup2(full, STDOUT_FILENO);
+  {
+    Progress progress(8, 1);
+    EXPECT_NO_THROW(progress.note("a note"));
+    EXPECT_NO_THROW(progress.step({.step = 1, .values = {{"loss", 2.5}}}, {}));
+  }
+  ::dup2(saved, STDOUT_FILENO);
+  std::clearerr(stdout);
+  for (const int fd : {saved, full}) ::close(fd);
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,54 @@
+#include "train/record/tensorboard_writer.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/report.h"
+#include "config/register.h"
+
+namespace axle {
+
+namespace {
+
+// The evaler "train" keeps out of the curves of training; names of evalers have no slash.
+std::string folder_of(const std::string& split) {
+  if (split.empty()) return "train";
+  return split == "train" ? "eval/train" : split;
+}
+
+}  // namespace
+
+template <class F>
+void TensorBoardWriter::guarded(F&& f) {
+  try {
+    f();
+  } catch (const StorageError& e) {
+    if (!std::exchange(failed_, true))
+      report_to_stderr(
+          fmt::format("axle: {}; TensorBoard records are being lost, training goes on", e.what()));
+  }
+}
+
+void TensorBoardWriter::write(const StepRecord& record) {
+  if (record.split.empty() && record.step % cfg_.every_steps != 0) return;
+  guarded([&] {
+    const std::string run = folder_of(record.split);
+    auto& file = files_[run];
+    // An evaluation of the restored step itself is made again where metrics.jsonl lacks it.
+    const int64_t first_step = std::min(restored_step_ + 1, record.step);
+    if (!file) file = std::make_unique<EventFileWriter>(dir_ / run, first_step);
+    file->scalars(record.step, record.values);
+  });
+}
+
+void TensorBoardWriter::flush() {
+  guarded([&] {
+    for (auto& [run, file] : files_) {
+      if (file) file->flush();
+    }
+  });
+}
+
+AXLE_REGISTER(TensorBoardWriter)
+
+}  // namespace axle

@@ -1,0 +1,37 @@
+// TensorBoard event files in DIR/tensorboard.
+#pragma once
+
+#include <memory>
+
+#include "config/fields/ranged.h"
+#include "io/event_file.h"
+#include "train/record/summary_writer.h"
+
+namespace axle {
+
+/// Scalars under their own names; those of an evaluation in a folder of its own, as TensorBoard
+/// compares runs: its name, "eval/train" for one that is called "train". Steps that a resume takes
+/// again are shown once.
+class TensorBoardWriter final : public SummaryWriter {
+ public:
+  struct Config {
+    /// Training records are written every so many steps.
+    Positive<int64_t> every_steps = 10;
+    AXLE_CONFIG(TensorBoardWriter, every_steps)
+  };
+  TensorBoardWriter(const Config& cfg, const Dims& dims, const Scope&)
+      : cfg_(cfg), dir_(dims.dir / "tensorboard"), restored_step_(dims.restored_step) {}
+  void write(const StepRecord& record) override;
+  void flush() override;
+
+ private:
+  template <class F>
+  void guarded(F&& f);
+  Config cfg_;
+  std::filesystem::path dir_;
+  int64_t restored_step_;
+  std::map<std::string, std::unique_ptr<EventFileWriter>> files_;
+  bool failed_ = false;
+};
+
+}  // namespace axle

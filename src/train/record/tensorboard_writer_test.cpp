@@ -1,0 +1,66 @@
+#include "train/record/tensorboard_writer.h"
+
+#include <gmock/gmock.h>
+
+#include "io/event_reader_test.h"
+#include "testing/temp_dir.h"
+
+namespace axle {
+namespace {
+
+// What is shown of a folder, by step.
+std::map<int64_t, float> losses(const std::filesystem::path& folder) {
+  std::map<int64_t, float> out;
+  for (const auto& [step, values] : curves_of(folder)) out[step] = values.at("loss");
+  return out;
+}
+
+using Losses = std::map<int64_t, float>;
+
+class TensorBoard : public testing::Test {
+ protected:
+  // Of a run that goes on after `restored_step`.
+  TensorBoardWriter writer(int64_t restored_step) const {
+    return TensorBoardWriter({.every_steps = 1},
+                             {.dir = dir_.path(), .restored_step = restored_step}, Scope{});
+  }
+  Losses shown(const std::string& folder) const {
+    return losses(dir_.path() / "tensorboard" / folder);
+  }
+  static StepRecord record(int64_t step, double loss, const std::string& split = {}) {
+    return {.step = step, .split = split, .values = {{"loss", loss}}};
+  }
+
+  const TempDir dir_;
+};
+
+// Whatever an evaler is called, its records are in a folder of their own.
+TEST_F(TensorBoard, EvaluationsStandApartFromTraining) {
+  TensorBoardWriter writer = this->writer(0);
+  writer.write(record(1, 1));
+  double loss = 2;
+  for (const char* split : {"train", "eval", "held_out", "train_eval"})
+    writer.write(record(1, loss++, split));
+  EXPECT_EQ(shown("train"), (Losses{{1, 1.f}}));
+  EXPECT_EQ(shown("eval/train"), (Losses{{1, 2.f}}));
+  EXPECT_EQ(shown("eval"), (Losses{{1, 3.f}}));
+  EXPECT_EQ(shown("held_out"), (Losses{{1, 4.f}}));
+  EXPECT_EQ(shown("train_eval"), (Losses{{1, 5.f}}));
+}
+
+TEST_F(TensorBoard, AResumeShowsEachStepOnce) {
+  TensorBoardWriter first = writer(0);
+  for (const int64_t step : {1, 2, 3, 4}) first.write(record(step, 10));
+  for (const int64_t step : {2, 4}) first.write(record(step, 10, "held_out"));
+  TensorBoardWriter second = writer(2);
+  second.write(record(2, 20, "held_out"));  // as where metrics.jsonl has lost it
+  for (const int64_t step : {3, 4, 5}) second.write(record(step, 20));
+  TensorBoardWriter third = writer(4);
+  third.write(record(6, 30));
+  third.write(record(6, 30, "held_out"));
+  EXPECT_EQ(shown("train"), (Losses{{1, 10.f}, {2, 10.f}, {3, 20.f}, {4, 20.f}, {6, 30.f}}));
+  EXPECT_EQ(shown("held_out"), (Losses{{2, 20.f}, {6, 30.f}}));
+}
+
+}  // namespace
+}  // namespace axle

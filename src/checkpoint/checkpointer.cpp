@@ -16,14 +16,6 @@
 #include "ir/finite.h"
 
 namespace axle {
-std::string to_text(SaveMode v) { return v == SaveMode::kBlocking ? "blocking" : "background"; }
-void from_text(std::string_view text, SaveMode& v) {
-  if (text != "blocking" && text != "background") {
-    throw ConfigError(fmt::format("expected background or blocking, got '{}'", text));
-  }
-  v = text == "blocking" ? SaveMode::kBlocking : SaveMode::kBackground;
-}
-
 Checkpointer::Checkpointer(const Config& config, std::filesystem::path root, Report report)
     : config_(config), root_(std::move(root)), report_(std::move(report)) {
   make_directories(root_);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <thread>
 
+#include "base/text/enum_text.h"
 #include "base/report.h"
 #include "base/tree.h"
 #include "config/describe.h"
@@ -21,8 +22,9 @@ namespace axle {
 
 /// Who writes the files: a thread beside the training, or the caller of save().
 enum class SaveMode { kBackground, kBlocking };
-std::string to_text(SaveMode v);
-void from_text(std::string_view text, SaveMode& v);
+constexpr auto texts_of(SaveMode) {
+  return std::to_array<EnumText<SaveMode>>({{SaveMode::kBackground, "background"}, {SaveMode::kBlocking, "blocking"}});
+}
 
 /// Writes checkpoints of one run into a folder and removes old ones. At most one is being written;
 /// a save that fails is counted and reported, and the checkpoints before it stay. A state that

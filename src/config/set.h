@@ -1,6 +1,8 @@
 // One field by its path: find it, set it from text, read it as text.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "config/replace.h"
 
 namespace axle {
@@ -23,5 +25,11 @@ Slot find_slot(const ConfigView& root, std::string_view path, std::string_view r
 /// "<path>: expected <what>, got <text>".
 std::vector<Replaced> set(ConfigRef root, std::string_view path, std::string_view text,
                           std::string_view root_name = {});
+/// Sets the field at `path` from a value of a document, as from_yaml would read it there, except
+/// that a map keeps the elements that the value does not name. The text REQUIRED clears a Required.
+/// Throws ConfigError as set does.
+std::vector<Replaced> set_value(ConfigRef root, std::string_view path,
+                                const nlohmann::ordered_json& value,
+                                std::string_view root_name = {});
 
 }  // namespace axle

@@ -36,21 +36,6 @@ std::string later(const std::string& where, int64_t lines) {
 
 }  // namespace
 
-std::string to_text(Split split) {
-  return split == Split::kAll ? "all" : split == Split::kTrain ? "train" : "held_out";
-}
-
-void from_text(std::string_view text, Split& split) {
-  if (text == "all")
-    split = Split::kAll;
-  else if (text == "train")
-    split = Split::kTrain;
-  else if (text == "held_out")
-    split = Split::kHeldOut;
-  else
-    throw ConfigError(fmt::format("expected all, train or held_out, got '{}'", text));
-}
-
 std::vector<Document> select_split(const std::vector<Document>& documents, Split split,
                                    double fraction) {
   if (split == Split::kAll) return documents;

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text/enum_text.h"
 #include "data/source.h"
 
 namespace axle {
@@ -12,8 +13,9 @@ namespace axle {
 /// The part of the documents that an input reads.
 enum class Split { kAll, kTrain, kHeldOut };
 
-std::string to_text(Split split);
-void from_text(std::string_view text, Split& split);
+constexpr auto texts_of(Split) {
+  return std::to_array<EnumText<Split>>({{Split::kAll, "all"}, {Split::kTrain, "train"}, {Split::kHeldOut, "held_out"}});
+}
 
 /// The documents of one split, in their order. About `fraction` of the bytes are held out, as whole
 /// documents chosen at random; the choice depends on the documents alone, never on a seed, so that

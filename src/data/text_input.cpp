@@ -60,17 +60,6 @@ constexpr uint64_t kDocumentOrder = 0, kRowOrder = 1;
 
 }  // namespace
 
-std::string to_text(Shuffle shuffle) { return shuffle == Shuffle::kNone ? "none" : "rows"; }
-
-void from_text(std::string_view text, Shuffle& shuffle) {
-  if (text == "none")
-    shuffle = Shuffle::kNone;
-  else if (text == "rows")
-    shuffle = Shuffle::kRows;
-  else
-    throw ConfigError(fmt::format("expected none or rows, got '{}'", text));
-}
-
 void check_vocabulary(const Tokenizer& tokenizer, int64_t vocab_size, std::string_view path) {
   if (tokenizer.vocab_size() <= vocab_size) return;
   throw ConfigError(

@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "base/text/enum_text.h"
 #include "config/fields/ranged.h"
 #include "config/fields/required.h"
 #include "data/held_out.h"
@@ -19,8 +20,9 @@ enum class Shuffle {
   kNone,  // documents and rows in their order
   kRows,  // every epoch: documents in a new order, packed, and the rows in a new order
 };
-std::string to_text(Shuffle shuffle);
-void from_text(std::string_view text, Shuffle& shuffle);
+constexpr auto texts_of(Shuffle) {
+  return std::to_array<EnumText<Shuffle>>({{Shuffle::kNone, "none"}, {Shuffle::kRows, "rows"}});
+}
 
 /// Throws ConfigError "<path>.tokenizer: ..." where a tokenizer gives ids that a model of this
 /// vocabulary does not have.

@@ -109,34 +109,6 @@ bool is_same_text(const std::string& a, const std::string& b) {
   return a == b || std::filesystem::equivalent(a, b, error);
 }
 
-std::string to_text(DocumentUnit unit) {
-  return unit == DocumentUnit::kFile        ? "file"
-         : unit == DocumentUnit::kParagraph ? "paragraph"
-                                            : "line";
-}
-
-void from_text(std::string_view text, DocumentUnit& unit) {
-  if (text == "file")
-    unit = DocumentUnit::kFile;
-  else if (text == "paragraph")
-    unit = DocumentUnit::kParagraph;
-  else if (text == "line")
-    unit = DocumentUnit::kLine;
-  else
-    throw ConfigError(fmt::format("expected file, paragraph or line, got '{}'", text));
-}
-
-std::string to_text(OnError policy) { return policy == OnError::kFail ? "fail" : "skip"; }
-
-void from_text(std::string_view text, OnError& policy) {
-  if (text == "fail")
-    policy = OnError::kFail;
-  else if (text == "skip")
-    policy = OnError::kSkip;
-  else
-    throw ConfigError(fmt::format("expected fail or skip, got '{}'", text));
-}
-
 TextSource::TextSource(const Config& cfg, const Dims&, const Scope& scope)
     : unit_(cfg.unit),
       on_error_(cfg.on_error),

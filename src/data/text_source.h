@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/text/enum_text.h"
 #include "config/fields/required.h"
 #include "data/source.h"
 
@@ -15,10 +16,12 @@ enum class DocumentUnit { kFile, kParagraph, kLine };
 /// What happens to a document that can't be used.
 enum class OnError { kFail, kSkip };
 
-std::string to_text(DocumentUnit unit);
-void from_text(std::string_view text, DocumentUnit& unit);
-std::string to_text(OnError policy);
-void from_text(std::string_view text, OnError& policy);
+constexpr auto texts_of(DocumentUnit) {
+  return std::to_array<EnumText<DocumentUnit>>({{DocumentUnit::kFile, "file"}, {DocumentUnit::kParagraph, "paragraph"}, {DocumentUnit::kLine, "line"}});
+}
+constexpr auto texts_of(OnError) {
+  return std::to_array<EnumText<OnError>>({{OnError::kFail, "fail"}, {OnError::kSkip, "skip"}});
+}
 
 /// Whether two paths, which may be spelled in several ways, name the same text.
 bool is_same_text(const std::string& a, const std::string& b);

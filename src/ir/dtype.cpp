@@ -1,8 +1,8 @@
 #include "ir/dtype.h"
 
-#include <fmt/format.h>
+#include <iterator>
 
-#include "base/error.h"
+#include "base/text/enum_text.h"
 
 namespace axle {
 namespace {
@@ -28,14 +28,15 @@ bool is_unsigned(DType d) { return d == DType::kU32 || d == DType::kU64; }
 std::string to_text(DType d) { return std::string(name_of(d)); }
 
 void from_text(std::string_view text, DType& dtype) {
+  std::vector<std::string_view> names;
   for (size_t i = 0; i < std::size(kRows); ++i) {
     if (kRows[i].name == text) {
       dtype = static_cast<DType>(i);
       return;
     }
+    names.push_back(kRows[i].name);
   }
-  throw ConfigError(
-      fmt::format("expected one of pred, i32, i64, u32, u64, bf16, f32, f64, got '{}'", text));
+  fail_no_enum_text(names, text);
 }
 
 }  // namespace axle

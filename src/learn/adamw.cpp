@@ -18,14 +18,6 @@ Tensor bias_correction(double b, const Tensor& t) {
 
 }  // namespace
 
-std::string to_text(DecayFactor v) { return v == DecayFactor::kOne ? "one" : "learning_rate"; }
-void from_text(std::string_view text, DecayFactor& v) {
-  if (text != "one" && text != "learning_rate") {
-    throw ConfigError(fmt::format("expected learning_rate or one, got '{}'", text));
-  }
-  v = text == "one" ? DecayFactor::kOne : DecayFactor::kLearningRate;
-}
-
 AdamW::AdamW(const Config& cfg, const Dims& dims, const Scope& scope)
     : cfg_(cfg), params_(dims.params) {
   check_schedule(cfg.learning_rate, field_path(scope, "learning_rate"));

@@ -3,6 +3,7 @@
 // Source: Kingma & Ba 2015, arXiv 1412.6980; Loshchilov & Hutter 2019, arXiv 1711.05101.
 #pragma once
 
+#include "base/text/enum_text.h"
 #include "learn/optimizer.h"
 #include "learn/warmup_schedule.h"
 #include "learn/weight_decay.h"
@@ -14,8 +15,9 @@ enum class DecayFactor {
   kLearningRate,  // as most libraries do
   kOne,           // as in the paper: changing the learning rate leaves the decay as it is
 };
-std::string to_text(DecayFactor v);
-void from_text(std::string_view text, DecayFactor& v);
+constexpr auto texts_of(DecayFactor) {
+  return std::to_array<EnumText<DecayFactor>>({{DecayFactor::kLearningRate, "learning_rate"}, {DecayFactor::kOne, "one"}});
+}
 
 /// update = -schedule * (rate * m_hat / (sqrt(v_hat) + eps) + factor * weight_decay * scale *
 /// param) with the moving means m of the gradient and v of its square, corrected for their start at

@@ -23,14 +23,6 @@ Tree<Tensor> added(const Tree<Tensor>& params, const Tree<Tensor>& updates) {
 
 }  // namespace
 
-std::string to_text(NormMetrics v) { return v == NormMetrics::kAll ? "all" : "gradient"; }
-void from_text(std::string_view text, NormMetrics& v) {
-  if (text != "all" && text != "gradient") {
-    throw ConfigError(fmt::format("expected gradient or all, got '{}'", text));
-  }
-  v = text == "all" ? NormMetrics::kAll : NormMetrics::kGradient;
-}
-
 Learner::Learner(const Config& cfg, const Dims& dims, const Scope& scope)
     : cfg_(cfg), params_(dims.params) {
   if (dims.run_steps) tie_to_run(cfg_, *dims.run_steps);

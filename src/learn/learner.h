@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/text/enum_text.h"
 #include "learn/adamw.h"
 #include "learn/gradient_transform.h"
 #include "learn/param_ema.h"
@@ -13,8 +14,9 @@ namespace axle {
 
 /// Which global norms a step reports; each costs a pass over as many bytes as the parameters have.
 enum class NormMetrics { kGradient, kAll };
-std::string to_text(NormMetrics v);
-void from_text(std::string_view text, NormMetrics& v);
+constexpr auto texts_of(NormMetrics) {
+  return std::to_array<EnumText<NormMetrics>>({{NormMetrics::kGradient, "gradient"}, {NormMetrics::kAll, "all"}});
+}
 
 struct LearnerInputs {
   const Tree<Tensor>& params;

@@ -11,34 +11,6 @@
 namespace axle {
 namespace {
 
-constexpr std::pair<std::string_view, Fan> kFans[] = {
-    {"fan_in", Fan::kIn}, {"fan_out", Fan::kOut}, {"fan_avg", Fan::kAverage}, {"none", Fan::kNone}};
-constexpr std::pair<std::string_view, Distribution> kDistributions[] = {
-    {"uniform", Distribution::kUniform},
-    {"normal", Distribution::kNormal},
-    {"truncated_normal", Distribution::kTruncatedNormal}};
-
-template <class E, size_t n>
-std::string enum_text(const std::pair<std::string_view, E> (&rows)[n], E v) {
-  for (const auto& [name, value] : rows) {
-    if (value == v) return std::string(name);
-  }
-  return {};
-}
-
-template <class E, size_t n>
-void enum_from(const std::pair<std::string_view, E> (&rows)[n], std::string_view text, E& v) {
-  std::string names;
-  for (const auto& [name, value] : rows) {
-    if (name == text) {
-      v = value;
-      return;
-    }
-    names.append(names.empty() ? "" : ", ").append(name);
-  }
-  throw ConfigError(fmt::format("expected one of {}, got '{}'", names, text));
-}
-
 // "1.0" for 1: a decimal point always, so that tables read like the published ones.
 std::string decimal(double v) {
   std::string text = fmt::format("{}", v);
@@ -74,11 +46,6 @@ double fan_size(const InitSpec& spec, Fan fan) {
 }
 
 }  // namespace
-
-std::string to_text(Fan v) { return enum_text(kFans, v); }
-void from_text(std::string_view text, Fan& v) { enum_from(kFans, text, v); }
-std::string to_text(Distribution v) { return enum_text(kDistributions, v); }
-void from_text(std::string_view text, Distribution& v) { enum_from(kDistributions, text, v); }
 
 Initialiser Constant::operator()(const InitSpec& spec) const {
   return {fmt::format("constant({})", decimal(value)),

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text/enum_text.h"
 #include "config/describe.h"
 #include "config/fields/fn.h"
 #include "config/fields/ranged.h"
@@ -56,10 +57,12 @@ struct Ones {
 
 enum class Fan { kIn, kOut, kAverage, kNone };
 enum class Distribution { kUniform, kNormal, kTruncatedNormal };
-std::string to_text(Fan v);
-void from_text(std::string_view text, Fan& v);
-std::string to_text(Distribution v);
-void from_text(std::string_view text, Distribution& v);
+constexpr auto texts_of(Fan) {
+  return std::to_array<EnumText<Fan>>({{Fan::kIn, "fan_in"}, {Fan::kOut, "fan_out"}, {Fan::kAverage, "fan_avg"}, {Fan::kNone, "none"}});
+}
+constexpr auto texts_of(Distribution) {
+  return std::to_array<EnumText<Distribution>>({{Distribution::kUniform, "uniform"}, {Distribution::kNormal, "normal"}, {Distribution::kTruncatedNormal, "truncated_normal"}});
+}
 
 /// Variance scale / fan: normal, uniform or truncated at two standard deviations. With Fan::kNone
 /// the scale itself is the standard deviation (the half width of the uniform distribution).

@@ -91,7 +91,7 @@ TEST(Init, NamesReadAsTheyPrint) {
   from_text("truncated_normal", distribution);
   EXPECT_EQ(distribution, Distribution::kTruncatedNormal);
   EXPECT_EQ(error_of([&] { from_text("gaussian", distribution); }),
-            "expected one of uniform, normal, truncated_normal, got 'gaussian'");
+            "expected uniform, normal or truncated_normal, got 'gaussian'");
 }
 
 }  // namespace

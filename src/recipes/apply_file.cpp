@@ -25,14 +25,6 @@ auto at_entry(const RecipeFileEntry& entry, F f) {
   }
 }
 
-// A value of the file as the text that set() takes; only a quoted "none" is a string.
-std::string set_text(const Json& value) {
-  if (value.is_null()) return "none";
-  if (!value.is_string()) return value.dump();
-  const auto text = value.get<std::string>();
-  return text == "none" ? "\"none\"" : text;
-}
-
 [[noreturn]] void fail_expected(std::string_view what, const Json& value) {
   throw ConfigError(fmt::format("expected {}, got {}", what, printable(value.dump())));
 }
@@ -60,8 +52,8 @@ ReplaceSpec replace_spec(const std::string& target, const Json& value, ResolveRe
       .with = AnyConfig::fresh(find_config_type(name_in(fields["with"], "the name of a class")))};
   const Json set_fields = fields.value("set", Json::object());
   if (!set_fields.is_object()) fail_expected("a mapping of fields", set_fields);
-  for (const auto& [path, text] : set_fields.items()) {
-    std::ranges::move(set(spec.with, path, set_text(text), spec.with.type().name),
+  for (const auto& [path, field] : set_fields.items()) {
+    std::ranges::move(set_value(spec.with, path, field, spec.with.type().name),
                       std::back_inserter(report.replaced));
     spec.keep.push_back(path);
   }
@@ -118,7 +110,7 @@ void apply_file(const RecipeFile& file, Trainer::Config& config, ResolveReport& 
 }
 
 std::vector<Replaced> set_entry(const RecipeFileEntry& entry, Trainer::Config& config) {
-  return at_entry(entry, [&] { return set(config, entry.key, set_text(entry.value)); });
+  return at_entry(entry, [&] { return set_value(config, entry.key, entry.value); });
 }
 
 }  // namespace axle

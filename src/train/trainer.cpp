@@ -480,13 +480,6 @@ Trainer::Trainer(const Config& config, RunOptions options) {
 Trainer::~Trainer() = default;
 ExitCode Trainer::run() { return run_->loop(); }
 
-std::string to_text(NonFinite v) { return v == NonFinite::kStop ? "stop" : "skip"; }
-void from_text(std::string_view text, NonFinite& v) {
-  if (text != "stop" && text != "skip")
-    throw ConfigError(fmt::format("expected stop or skip, got '{}'", text));
-  v = text == "stop" ? NonFinite::kStop : NonFinite::kSkip;
-}
-
 Trainer::Config recipe(std::string_view name) {
   return function_named<Trainer::Config()>(name, "recipe")();
 }

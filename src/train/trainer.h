@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text/enum_text.h"
 #include "base/exit_code.h"
 #include "base/host_memory.h"
 #include "checkpoint/checkpointer.h"
@@ -27,8 +28,9 @@ namespace axle {
 /// What happens after a step whose loss or gradient is not finite; the program itself has kept the
 /// old state.
 enum class NonFinite { kStop, kSkip };
-std::string to_text(NonFinite v);
-void from_text(std::string_view text, NonFinite& v);
+constexpr auto texts_of(NonFinite) {
+  return std::to_array<EnumText<NonFinite>>({{NonFinite::kStop, "stop"}, {NonFinite::kSkip, "skip"}});
+}
 
 /// How a run is started, beside its config.
 struct RunOptions {

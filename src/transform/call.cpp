@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/concatenate.h"
 #include "base/hash.h"
 #include "ir/hlo_builder.h"
 #include "ir/print.h"
@@ -24,15 +25,15 @@ Linearized linearize_call(const OpNode& op, const Values& inputs, const std::vec
   const Halves halves =
       split(make_joint(op.region(), active, std::vector<bool>(op.outputs.size(), true)), nullptr);
   const Values forward = emit_call(name, halves.forward, inputs);
-  const auto num_results = static_cast<std::ptrdiff_t>(halves.joint.num_results);
+  const size_t num_results = halves.joint.num_results;
   auto pullback = [=](const Values& cotangents) {
     Values in;
     for (const size_t i : halves.needed) in.push_back(inputs[i]);
-    in.insert(in.end(), forward.begin() + num_results, forward.end());
-    for (const Tensor& g : gather_cotangents(halves.joint, cotangents)) in.push_back(g);
+    in = concatenate<Tensor>({in, std::span(forward).subspan(num_results),
+                              gather_cotangents(halves.joint, cotangents)});
     return spread_input_cotangents(halves.joint, emit_call(name + "_vjp", halves.backward, in));
   };
-  return {Values(forward.begin(), forward.begin() + num_results), std::move(pullback)};
+  return {concatenate<Tensor>({std::span(forward).first(num_results)}), std::move(pullback)};
 }
 
 const OpRules call_rules({.name = "call",

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/concatenate.h"
 #include "transform/body.h"
 #include "transform/linearize.h"
 #include "transform/partition.h"
@@ -45,10 +46,9 @@ Linearized linearize_custom_vjp(const OpNode& op, const Values& inputs,
                                 a.name));
   }
   const Values computed = inline_region(*op.regions[1], inputs);
-  const auto outputs_end =
-      computed.begin() + static_cast<std::ptrdiff_t>(op.region().results().size());
+  const size_t num_outputs = op.region().results().size();
   auto pullback = [&op, backward = a.backward, num_captures = a.num_captures,
-                   residuals = Values(outputs_end, computed.end())](Values cotangents) {
+                   residuals = concatenate<Tensor>({std::span(computed).subspan(num_outputs)})](Values cotangents) {
     for (size_t i = 0; i < cotangents.size(); ++i) {
       if (is_float(op.outputs[i].dtype)) cotangents[i] = instantiate(cotangents[i], op.outputs[i]);
     }
@@ -58,7 +58,7 @@ Linearized linearize_custom_vjp(const OpNode& op, const Values& inputs,
     out.insert(out.end(), of_arguments.begin(), of_arguments.end());
     return out;
   };
-  return {Values(computed.begin(), outputs_end), std::move(pullback)};
+  return {concatenate<Tensor>({std::span(computed).first(num_outputs)}), std::move(pullback)};
 }
 
 const OpRules custom_vjp_rules({.name = "custom_vjp",
@@ -76,15 +76,13 @@ Values custom_vjp(const CustomVjp& rule, const Values& arguments) {
       [&](const Values& x) {
         WithResiduals computed = rule.forward(x);
         num_outputs = computed.outputs.size();
-        Values results = std::move(computed.outputs);
-        results.insert(results.end(), computed.residuals.begin(), computed.residuals.end());
-        return results;
+        return concatenate<Tensor>({computed.outputs, computed.residuals});
       },
       types_of(arguments));
   const Values& results = closed.region->results();
   auto primal =
       slice(*closed.region, closed.region->parameters(),
-            Values(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(num_outputs)));
+            concatenate<Tensor>({std::span(results).first(num_outputs)}));
   return emit_all(custom_vjp_rules, closed.operands(arguments),
                   std::make_shared<const CustomVjpAttributes>(rule, closed.captures.size()),
                   {std::move(primal), closed.region});

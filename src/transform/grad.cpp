@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/concatenate.h"
 #include "base/error.h"
 #include "ops/create.h"
 #include "transform/linearize.h"
@@ -17,9 +18,8 @@ Linearized vjp(const TensorFunction& fn, const Values& arguments, const std::vec
   // The tape points into the traced region: keep that alive as long as the pullback.
   out.pullback = [pullback = std::move(out.pullback), region = closed.region,
                   num_captures](const Values& cotangents) {
-    Values all_cotangents = pullback(cotangents);
-    return Values(all_cotangents.begin() + static_cast<std::ptrdiff_t>(num_captures),
-                  all_cotangents.end());
+    const Values of_all = pullback(cotangents);
+    return concatenate<Tensor>({std::span(of_all).subspan(num_captures)});
   };
   return out;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/concatenate.h"
 #include "base/error.h"
 #include "ir/op_rules.h"
 #include "ir/verify.h"
@@ -72,9 +73,8 @@ bool is_made_of(const Tensor& t, const TensorSet& kept) {
 
 Values residuals(const Joint& joint, const ResidualPolicy& policy) {
   const Region& region = *joint.region;
-  TensorSet backward(
-      region.parameters().begin() + static_cast<std::ptrdiff_t>(joint.num_parameters),
-      region.parameters().end());
+  const std::span cotangents = std::span(region.parameters()).subspan(joint.num_parameters);
+  TensorSet backward(cotangents.begin(), cotangents.end());
   for (const OpNode* op : region.ops()) {
     if (op->phase != Phase::kBackward) continue;
     for (const Tensor& t : const_cast<OpNode*>(op)->results()) backward.insert(t);
@@ -151,32 +151,24 @@ Halves split(Joint joint, const ResidualPolicy& policy) {
   Halves out;
   out.joint = std::move(joint);
   const Region& region = *out.joint.region;
-  const auto first = region.parameters().begin();
-  const auto num_parameters = static_cast<std::ptrdiff_t>(out.joint.num_parameters);
+  const std::span parameters = std::span(region.parameters()).first(out.joint.num_parameters);
+  const std::span cotangents = std::span(region.parameters()).subspan(out.joint.num_parameters);
+  const std::span results = std::span(region.results()).first(out.joint.num_results);
+  const std::span gradients = std::span(region.results()).subspan(out.joint.num_results);
   Values needed;
   for (const Tensor& t : residuals(out.joint, policy)) {
     if (!t.is_parameter()) {
       out.saved.push_back(t);
       continue;
     }
-    const auto it =
-        std::find_if(first, first + num_parameters, [&](const Tensor& p) { return same(p, t); });
-    out.needed.push_back(static_cast<size_t>(it - first));
+    const auto it = std::ranges::find_if(parameters, [&](const Tensor& p) { return same(p, t); });
+    out.needed.push_back(static_cast<size_t>(it - parameters.begin()));
     needed.push_back(t);
   }
-  const Values parameters(first, first + num_parameters);
-  Values forward_results(
-      region.results().begin(),
-      region.results().begin() + static_cast<std::ptrdiff_t>(out.joint.num_results));
-  forward_results.insert(forward_results.end(), out.saved.begin(), out.saved.end());
-  out.forward = slice(region, parameters, forward_results);
-  Values inputs = needed;
-  inputs.insert(inputs.end(), out.saved.begin(), out.saved.end());
-  inputs.insert(inputs.end(), first + num_parameters, region.parameters().end());
-  out.backward =
-      slice(region, inputs,
-            Values(region.results().begin() + static_cast<std::ptrdiff_t>(out.joint.num_results),
-                   region.results().end()));
+  out.forward = slice(region, concatenate<Tensor>({parameters}),
+                      concatenate<Tensor>({results, out.saved}));
+  out.backward = slice(region, concatenate<Tensor>({needed, out.saved, cotangents}),
+                       concatenate<Tensor>({gradients}));
   return out;
 }
 

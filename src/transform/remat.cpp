@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/concatenate.h"
 #include "base/error.h"
 #include "base/text/text.h"
 #include "ops/annotate.h"
@@ -59,11 +60,11 @@ Linearized linearize_remat(const OpNode& op, const Values& inputs,
   const Halves halves = split(
       make_joint(op.region(), active, std::vector<bool>(op.outputs.size(), true)), a.policy.judge);
   Values forward = inline_region(*halves.forward, inputs);
-  const auto num_results = static_cast<std::ptrdiff_t>(halves.joint.num_results);
+  const size_t num_results = halves.joint.num_results;
   std::vector<size_t> offloaded;  // among the forward values
   for (size_t i = 0; i < halves.saved.size(); ++i) {
     if (a.policy.judge(*halves.saved[i].node()) != Residual::kOffload) continue;
-    offloaded.push_back(halves.joint.num_results + i);
+    offloaded.push_back(num_results + i);
     forward[offloaded.back()] = place(forward[offloaded.back()], Memory::kHost);
   }
   auto pullback = [=, prevent_cse = a.prevent_cse](const Values& cotangents) {
@@ -71,14 +72,14 @@ Linearized linearize_remat(const OpNode& op, const Values& inputs,
     for (const size_t i : halves.needed) in.push_back(inputs[i]);
     Values kept = forward;
     for (const size_t i : offloaded) kept[i] = place(kept[i], Memory::kDevice);
-    in.insert(in.end(), kept.begin() + num_results, kept.end());
-    for (const Tensor& g : gather_cotangents(halves.joint, cotangents)) in.push_back(g);
+    in = concatenate<Tensor>({in, std::span(kept).subspan(num_results),
+                              gather_cotangents(halves.joint, cotangents)});
     // The cotangents pass the barrier as well: the recomputation must not start before they are
     // there.
     if (prevent_cse) in = optimization_barrier(in);
     return spread_input_cotangents(halves.joint, inline_region(*halves.backward, in));
   };
-  return {Values(forward.begin(), forward.begin() + num_results), std::move(pullback)};
+  return {concatenate<Tensor>({std::span(forward).first(num_results)}), std::move(pullback)};
 }
 
 const OpRules remat_rules({.name = "remat",

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/concatenate.h"
 #include "base/error.h"
 #include "ir/eval.h"
 #include "ir/hlo_builder.h"
@@ -55,9 +56,10 @@ void eval_scan(const EvalOptions& options, const OpNode& op, std::span<const Hos
 // that the body reads is carried, since HLO loops capture nothing.
 HloValues lower_scan(const OpNode& op, HloBuilder& b, const HloValues& x) {
   const auto& a = op.attrs<ScanAttributes>();
+  const size_t num_fixed = a.num_consts + a.num_carries;  // operands before xs
   const Type i32{DType::kI32, {}};
   const Type pred{DType::kPred, {}};
-  HloValues state{b.splat(i32, 0)};
+  HloValues state{b.splat(i32, 0)};  // the iteration, the operands, then the stacked results
   state.insert(state.end(), x.begin(), x.end());
   for (size_t i = a.num_carries; i < op.outputs.size(); ++i)
     state.push_back(b.splat(op.outputs[i], 0));
@@ -80,40 +82,35 @@ HloValues lower_scan(const OpNode& op, HloBuilder& b, const HloValues& x) {
       v.insert(v.end(), stacked.dims.size() - 1, zero);
       return v;
     };
-    HloValues arguments(s.begin() + 1,
-                        s.begin() + 1 + static_cast<std::ptrdiff_t>(a.num_consts + a.num_carries));
-    for (size_t i = 1 + a.num_consts + a.num_carries; i < 1 + x.size(); ++i) {
-      Type window = s[i].type;
+    const std::span operands = std::span(s).subspan(1, x.size());
+    const std::span all_stacked = std::span(s).subspan(1 + x.size());
+    HloValues arguments = concatenate<HloValue>({operands.first(num_fixed)});
+    for (const HloValue& xs : operands.subspan(num_fixed)) {
+      Type window = xs.type;
       window.dims[0] = 1;
-      const HloValue row = b.one("stablehlo.dynamic_slice", starts(s[i].type, s[i]), window,
+      const HloValue row = b.one("stablehlo.dynamic_slice", starts(xs.type, xs), window,
                                  "slice_sizes = " + mlir_array(window.dims));
-      arguments.push_back(b.one("stablehlo.reshape", {row}, slice_type(s[i].type)));
+      arguments.push_back(b.one("stablehlo.reshape", {row}, slice_type(xs.type)));
     }
     const HloValues results = b.inline_region(op.region(), arguments);
-    HloValues next{b.one("stablehlo.add", {s[0], b.splat(i32, 1)}, i32)};
-    next.insert(next.end(), s.begin() + 1,
-                s.begin() + 1 + static_cast<std::ptrdiff_t>(a.num_consts));
-    next.insert(next.end(), results.begin(),
-                results.begin() + static_cast<std::ptrdiff_t>(a.num_carries));
-    next.insert(next.end(),
-                s.begin() + 1 + static_cast<std::ptrdiff_t>(a.num_consts + a.num_carries),
-                s.begin() + 1 + static_cast<std::ptrdiff_t>(x.size()));
+    const HloValue next_step = b.one("stablehlo.add", {s[0], b.splat(i32, 1)}, i32);
+    HloValues next = concatenate<HloValue>(
+        {std::span(&next_step, 1), operands.first(a.num_consts),
+         std::span(results).first(a.num_carries), operands.subspan(num_fixed)});
     for (size_t i = a.num_carries; i < results.size(); ++i) {
-      const HloValue& stacked = s[1 + x.size() + i - a.num_carries];
+      const HloValue& stacked = all_stacked[i - a.num_carries];
       Type window = stacked.type;
       window.dims[0] = 1;
-      HloValues operands{stacked, b.one("stablehlo.reshape", {results[i]}, window), at};
-      operands.insert(operands.end(), stacked.type.dims.size() - 1, zero);
-      next.push_back(b.one("stablehlo.dynamic_update_slice", operands, stacked.type));
+      HloValues update{stacked, b.one("stablehlo.reshape", {results[i]}, window), at};
+      update.insert(update.end(), stacked.type.dims.size() - 1, zero);
+      next.push_back(b.one("stablehlo.dynamic_update_slice", update, stacked.type));
     }
     return next;
   };
   const HloValues last =
       b.op("stablehlo.while", state, types, {}, {{types, condition}, {types, body}});
-  HloValues out(last.begin() + 1 + static_cast<std::ptrdiff_t>(a.num_consts),
-                last.begin() + 1 + static_cast<std::ptrdiff_t>(a.num_consts + a.num_carries));
-  out.insert(out.end(), last.begin() + 1 + static_cast<std::ptrdiff_t>(x.size()), last.end());
-  return out;
+  return concatenate<HloValue>({std::span(last).subspan(1 + a.num_consts, a.num_carries),
+                                std::span(last).subspan(1 + x.size())});
 }
 
 double length(const OpNode& op) { return static_cast<double>(op.attrs<ScanAttributes>().length); }
@@ -162,8 +159,9 @@ ScanResult scan(const ScanBody& body, const Values& init, const Values& xs, int6
   size_t num_ys = 0;
   const ClosedRegion closed = trace_closed(
       [&](const Values& p) {
-        ScanResult r = body(Values(p.begin(), p.begin() + static_cast<std::ptrdiff_t>(init.size())),
-                            Values(p.begin() + static_cast<std::ptrdiff_t>(init.size()), p.end()));
+        const std::span parameters(p);
+        ScanResult r = body(concatenate<Tensor>({parameters.first(init.size())}),
+                            concatenate<Tensor>({parameters.subspan(init.size())}));
         if (r.carry.size() != init.size()) {
           throw ShapeError(fmt::format("{}: scan: expected {} carried tensors, got {}", where(),
                                        init.size(), r.carry.size()));
@@ -174,19 +172,15 @@ ScanResult scan(const ScanBody& body, const Values& init, const Values& xs, int6
                                        where(), i, to_text(init[i].type()), describe(r.carry[i])));
         }
         num_ys = r.ys.size();
-        Values all = std::move(r.carry);
-        all.insert(all.end(), r.ys.begin(), r.ys.end());
-        return all;
+        return concatenate<Tensor>({r.carry, r.ys});
       },
       types);
-  Values inputs = closed.captures;
-  inputs.insert(inputs.end(), init.begin(), init.end());
-  inputs.insert(inputs.end(), xs.begin(), xs.end());
-  Values out =
-      emit_scan(closed.region, std::move(inputs),
+  const Values all =
+      emit_scan(closed.region, concatenate<Tensor>({closed.captures, init, xs}),
                 ScanAttributes(closed.captures.size(), init.size(), length, options.reverse));
-  return {Values(out.begin(), out.end() - static_cast<std::ptrdiff_t>(num_ys)),
-          Values(out.end() - static_cast<std::ptrdiff_t>(num_ys), out.end())};
+  const std::span results(all);
+  return {.carry = concatenate<Tensor>({results.first(init.size())}),
+          .ys = concatenate<Tensor>({results.last(num_ys)})};
 }
 
 }  // namespace axle

@@ -4,6 +4,7 @@
 // A residual that is a const or a slice of xs is not stacked: the original tensor is passed on,
 // which keeps stacked weights from being stored twice. What depends on consts alone is computed
 // once, outside of both loops.
+#include "base/concatenate.h"
 #include "ops/create.h"
 #include "transform/linearize.h"
 #include "transform/partition.h"
@@ -29,8 +30,8 @@ std::vector<bool> active_through_loop(const OpNode& op, std::vector<bool> active
 }
 
 TensorSet loop_invariant(const Region& joint, size_t num_consts) {
-  TensorSet out(joint.parameters().begin(),
-                joint.parameters().begin() + static_cast<std::ptrdiff_t>(num_consts));
+  const std::span consts = std::span(joint.parameters()).first(num_consts);
+  TensorSet out(consts.begin(), consts.end());
   for (const OpNode* op : joint.ops()) {
     if (!std::ranges::all_of(op->inputs, [&](const Tensor& t) { return out.contains(t); }))
       continue;
@@ -77,20 +78,17 @@ Plan plan_residuals(const Joint& joint, const ScanAttributes& a) {
 std::shared_ptr<Region> backward_body(const Joint& joint, const Plan& plan,
                                       const ScanAttributes& a) {
   const Region& region = *joint.region;
-  Values inputs = plan.const_values;
-  inputs.insert(inputs.end(), plan.hoisted.begin(), plan.hoisted.end());
-  const size_t num_fixed = inputs.size();
+  const size_t num_fixed = plan.const_values.size() + plan.hoisted.size();
   Values carry_cotangents, ys_cotangents;
   for (size_t i = 0; i < joint.cotangent_of.size(); ++i) {
     (joint.cotangent_of[i] < a.num_carries ? carry_cotangents : ys_cotangents)
         .push_back(region.parameters()[joint.num_parameters + i]);
   }
-  inputs.insert(inputs.end(), carry_cotangents.begin(), carry_cotangents.end());
-  inputs.insert(inputs.end(), plan.stacked.begin(), plan.stacked.end());
-  inputs.insert(inputs.end(), plan.xs_values.begin(), plan.xs_values.end());
-  inputs.insert(inputs.end(), ys_cotangents.begin(), ys_cotangents.end());
-  const Values gradients(region.results().begin() + static_cast<std::ptrdiff_t>(joint.num_results),
-                         region.results().end());
+  const Values inputs =
+      concatenate<Tensor>({plan.const_values, plan.hoisted, carry_cotangents, plan.stacked,
+                           plan.xs_values, ys_cotangents});
+  const Values gradients =
+      concatenate<Tensor>({std::span(region.results()).subspan(joint.num_results)});
   const auto core = slice(region, inputs, gradients);
 
   std::vector<size_t> const_gradients;  // positions among `gradients`
@@ -104,15 +102,13 @@ std::shared_ptr<Region> backward_body(const Joint& joint, const Plan& plan,
   for (size_t i = num_fixed; i < inputs.size(); ++i) types.push_back(inputs[i].type());
   return trace(
       [&](const Values& p) {
-        const auto sums = p.begin() + static_cast<std::ptrdiff_t>(num_fixed);
-        const auto rest = sums + static_cast<std::ptrdiff_t>(const_gradients.size());
-        Values arguments(p.begin(), sums);
-        arguments.insert(arguments.end(), rest, p.end());
-        const Values g = inline_region(*core, arguments);
+        const std::span fixed = std::span(p).first(num_fixed);
+        const std::span sums = std::span(p).subspan(num_fixed, const_gradients.size());
+        const std::span rest = std::span(p).subspan(num_fixed + const_gradients.size());
+        const Values g = inline_region(*core, concatenate<Tensor>({fixed, rest}));
         Values out;
         for (size_t i = 0; i < const_gradients.size(); ++i)
-          out.push_back(
-              add_cotangents(sums[static_cast<std::ptrdiff_t>(i)], g[const_gradients[i]]));
+          out.push_back(add_cotangents(sums[i], g[const_gradients[i]]));
         for (size_t i = const_gradients.size(); i < g.size(); ++i)
           out.push_back(g[i]);  // carries, then xs: parameter order
         return out;
@@ -137,25 +133,21 @@ Linearized linearize_scan(const OpNode& op, const Values& inputs,
   const Region& region = *joint.region;
   const Plan plan = plan_residuals(joint, a);
 
-  const auto first_parameter = region.parameters().begin();
-  const Values parameters(first_parameter,
-                          first_parameter + static_cast<std::ptrdiff_t>(joint.num_parameters));
-  Values forward_results(region.results().begin(),
-                         region.results().begin() + static_cast<std::ptrdiff_t>(joint.num_results));
+  const Values parameters =
+      concatenate<Tensor>({std::span(region.parameters()).first(joint.num_parameters)});
+  Values forward_results =
+      concatenate<Tensor>({std::span(region.results()).first(joint.num_results)});
   std::vector<size_t>
       stacked_at;  // where each stacked residual lies among the results of the forward loop
   for (const Tensor& t : plan.stacked) {
-    const auto ys = forward_results.begin() + static_cast<std::ptrdiff_t>(a.num_carries);
-    const auto it =
-        std::find_if(ys, forward_results.end(), [&](const Tensor& r) { return same(r, t); });
-    stacked_at.push_back(static_cast<size_t>(it - forward_results.begin()));
-    if (it == forward_results.end()) forward_results.push_back(t);
+    size_t at = a.num_carries;
+    while (at < forward_results.size() && !same(forward_results[at], t)) ++at;
+    stacked_at.push_back(at);
+    if (at == forward_results.size()) forward_results.push_back(t);
   }
   const Values forward = emit_scan(slice(region, parameters, forward_results), inputs, a);
-  const Values const_parameters(parameters.begin(),
-                                parameters.begin() + static_cast<std::ptrdiff_t>(a.num_consts));
-  const Values const_inputs(inputs.begin(),
-                            inputs.begin() + static_cast<std::ptrdiff_t>(a.num_consts));
+  const Values const_parameters = concatenate<Tensor>({std::span(parameters).first(a.num_consts)});
+  const Values const_inputs = concatenate<Tensor>({std::span(inputs).first(a.num_consts)});
   const Values hoisted =
       inline_region(*slice(region, const_parameters, plan.hoisted), const_inputs);
 
@@ -182,8 +174,7 @@ Linearized linearize_scan(const OpNode& op, const Values& inputs,
     return spread_input_cotangents(
         joint, emit_scan(body, in, ScanAttributes(num_fixed, num_carried, a.length, !a.reverse)));
   };
-  return {Values(forward.begin(), forward.begin() + static_cast<std::ptrdiff_t>(op.outputs.size())),
-          std::move(pullback)};
+  return {concatenate<Tensor>({std::span(forward).first(op.outputs.size())}), std::move(pullback)};
 }
 
 }  // namespace axle

@@ -5,7 +5,7 @@
 #include "ops/create.h"
 #include "ops/elementwise/convert.h"
 #include "ops/movement/dynamic_slice.h"
-#include "ops/movement/gather.h"
+#include "ops/movement/index.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
 
@@ -27,17 +27,10 @@ Tensor DenseKVCache::append(std::string_view state_name, const Tensor& fresh_BTK
                             const Tensor& starts_B) {
   const Tensor kept_BSKH = state(state_name);
   const Tensor update = astype(fresh_BTKH, kept_BSKH.dtype());
-  Tensor all_BSKH;
-  if (starts_B.dim(0) == 1) {
-    all_BSKH = dynamic_update_slice_in_dim(kept_BSKH, update, reshape(starts_B, {}), 1);
-  } else {
-    all_BSKH = scatter(kept_BSKH, starts_B, update,
-                       {.offset = {1, 2, 3},
-                        .operand_batch = {0},
-                        .indices_batch = {0},
-                        .index_map = {1},
-                        .index_vector_dim = 1});
-  }
+  const Tensor all_BSKH =
+      starts_B.dim(0) == 1
+          ? dynamic_update_slice_in_dim(kept_BSKH, update, reshape(starts_B, {}), 1)
+          : batched_put_rows(kept_BSKH, starts_B, update);
   set_state(state_name, all_BSKH);
   return astype(all_BSKH, fresh_BTKH.dtype());
 }

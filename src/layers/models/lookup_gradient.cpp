@@ -65,20 +65,6 @@ std::vector<int64_t> numbers(int64_t first, int64_t last) {
   return out;
 }
 
-Tensor look_up_by_parts(const Tensor& tables_PVD, const Tensor& ids_PBT) {
-  const int64_t num_parts = tables_PVD.rank() - 2;
-  Shape row(static_cast<size_t>(num_parts) + 1, 1);
-  row.push_back(tables_PVD.dim(-1));
-  return gather(tables_PVD, ids_PBT,
-                {.offset = {num_parts + 2},
-                 .collapsed = {num_parts},
-                 .operand_batch = numbers(0, num_parts),
-                 .indices_batch = numbers(0, num_parts),
-                 .index_map = {num_parts},
-                 .index_vector_dim = num_parts + 2},
-                row);
-}
-
 // The weight's axes behind those of `parts`, and none twice.
 PartitionSpec beside(std::vector<DimAxes> parts, const PartitionSpec& weight_axes) {
   PartitionSpec out{std::move(parts)};
@@ -104,7 +90,7 @@ Tensor lookup_gradient(const Tensor& weight_VD, const Tensor& ids_BT, const Tens
   const int64_t num_parts = std::ssize(parts.sizes());
   const Tensor tables_PVD = broadcast_in_dim(weight_VD, tables, numbers(num_parts, num_parts + 2));
   const Tensor ids = parts.split(ids_BT);
-  const auto by_parts = [&](const Values& x) { return Values{look_up_by_parts(x[0], ids)}; };
+  const auto by_parts = [&](const Values& x) { return Values{batched_take(x[0], ids, num_parts)}; };
   const Values gradients = vjp(by_parts, {tables_PVD}).pullback({parts.split(g_BTD)});
 
   std::vector<int64_t> first;  // dims P to sum over before the others

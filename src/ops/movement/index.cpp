@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "ops/create.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
@@ -28,6 +30,13 @@ WindowDims along_axis(const Tensor& x, const Tensor& indices, int64_t axis, std:
   return dims;
 }
 
+// {first, first + 1, ..., last - 1}.
+std::vector<int64_t> numbers(int64_t first, int64_t last) {
+  std::vector<int64_t> out(static_cast<size_t>(last - first));
+  std::iota(out.begin(), out.end(), first);
+  return out;
+}
+
 }  // namespace
 
 Tensor take(const Tensor& x, const Tensor& indices, int64_t axis) {
@@ -49,6 +58,29 @@ Tensor take_along_axis(const Tensor& x, const Tensor& indices, int64_t axis) {
 Tensor add_along_axis(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_t axis) {
   axis = normalized_axis("add_along_axis", x, axis);
   return scatter_add(x, indices, updates, along_axis(x, indices, axis, "add_along_axis"));
+}
+
+Tensor batched_take(const Tensor& x, const Tensor& indices, int64_t num_batch_dims) {
+  const std::vector<int64_t> batch = numbers(0, num_batch_dims);
+  Shape sizes = x.shape();
+  std::fill_n(sizes.begin(), num_batch_dims + 1, 1);
+  return gather(x, indices,
+                {.offset = numbers(indices.rank(), indices.rank() + x.rank() - num_batch_dims - 1),
+                 .collapsed = {num_batch_dims},
+                 .operand_batch = batch,
+                 .indices_batch = batch,
+                 .index_map = {num_batch_dims},
+                 .index_vector_dim = indices.rank()},
+                sizes);
+}
+
+Tensor batched_put_rows(const Tensor& x, const Tensor& starts, const Tensor& updates) {
+  return scatter(x, starts, updates,
+                 {.offset = numbers(1, x.rank()),
+                  .operand_batch = {0},
+                  .indices_batch = {0},
+                  .index_map = {1},
+                  .index_vector_dim = 1});
 }
 
 Tensor one_hot(const Tensor& indices, int64_t n, DType dtype) {

@@ -19,6 +19,14 @@ Tensor take_along_axis(const Tensor& x, const Tensor& indices, int64_t axis = -1
 /// take_along_axis; indices outside are dropped.
 Tensor add_along_axis(const Tensor& x, const Tensor& indices, const Tensor& updates,
                       int64_t axis = -1);
+/// Rows of x by batch: y[b.., i.., d..] = x[b.., indices[b.., i..], d..]. The first
+/// `num_batch_dims` dims of x and of the indices are equal.
+Tensor batched_take(const Tensor& x, const Tensor& indices, int64_t num_batch_dims = 1);
+/// x with the rows of each batch element overwritten from one row on:
+/// y[b, starts[b] + t, d..] = updates[b, t, d..]. Updates that reach beyond x are dropped.
+///
+/// Shapes: x[B, S, ..], starts[B], updates[B, T, ..] -> y[B, S, ..].
+Tensor batched_put_rows(const Tensor& x, const Tensor& starts, const Tensor& updates);
 /// 1 at each index of a new last dim of size n, else 0; all 0 for an index outside.
 Tensor one_hot(const Tensor& indices, int64_t n, DType dtype = DType::kF32);
 

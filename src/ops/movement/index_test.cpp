@@ -39,6 +39,30 @@ TEST(Index, AlongAxis) {
       ElementsAre(3, 1, 5));
 }
 
+TEST(Index, BatchedTakeReadsRowsOfItsOwnBatchElement) {
+  const HostTensor x = counting({2, 3, 2});  // x[b, n] = {6 b + 2 n, 6 b + 2 n + 1}
+  const HostTensor pairs({2, 2}, {2, 0, 1, 9});
+  const HostTensor y = run([](const Values& v) { return batched_take(v[0], v[1]); }, {x, pairs});
+  EXPECT_EQ(y.shape(), (Shape{2, 2, 2}));
+  EXPECT_THAT(elements(y), ElementsAre(4, 5, 0, 1, 8, 9, 10, 11));
+  const HostTensor one_each =
+      run([](const Values& v) { return batched_take(v[0], v[1]); }, {x, HostTensor({2}, {1, 0})});
+  EXPECT_EQ(one_each, HostTensor({2, 2}, {2.f, 3.f, 6.f, 7.f}));
+  const HostTensor two_dims = run([](const Values& v) { return batched_take(v[0], v[1], 2); },
+                                  {x, HostTensor({2, 3}, {0, 1, 0, 1, 1, 0})});
+  EXPECT_THAT(elements(two_dims), ElementsAre(0, 3, 4, 7, 9, 10));
+}
+
+TEST(Index, BatchedPutRowsWritesEachBatchElementFromItsOwnStart) {
+  const HostTensor updates({2, 2, 1}, {-1.f, -2.f, -3.f, -4.f});
+  const auto put = [&](const HostTensor& starts) {
+    return elements(run([](const Values& v) { return batched_put_rows(v[0], v[1], v[2]); },
+                        {counting({2, 3, 1}), starts, updates}));
+  };
+  EXPECT_THAT(put(HostTensor({2}, {1, 0})), ElementsAre(0, -1, -2, -3, -4, 5));
+  EXPECT_THAT(put(HostTensor({2}, {2, 1})), ElementsAre(0, 1, 2, 3, -3, -4)) << "one is dropped";
+}
+
 TEST(Index, OneHot) {
   const HostTensor y = run([](const Values& v) { return one_hot(v[0], 3, DType::kBF16); },
                            {HostTensor({3}, {1, 3, -1})});

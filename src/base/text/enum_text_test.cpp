@@ -1,0 +1,32 @@
+#include "base/text/enum_text.h"
+
+#include <gtest/gtest.h>
+
+#include "testing/error_of.h"
+
+namespace axle {
+namespace {
+
+enum class Fruit { kApple, kPear, kPlum };
+constexpr auto texts_of(Fruit) {
+  return std::to_array<EnumText<Fruit>>(
+      {{Fruit::kPear, "pear"}, {Fruit::kApple, "apple"}, {Fruit::kPlum, "plum"}});
+}
+
+TEST(EnumText, ReadsBackWhatItWrites) {
+  for (const Fruit fruit : {Fruit::kApple, Fruit::kPear, Fruit::kPlum}) {
+    Fruit back{};
+    from_text(to_text(fruit), back);
+    EXPECT_EQ(back, fruit);
+  }
+}
+
+TEST(EnumText, OtherTextsAreErrorsAndChangeNothing) {
+  Fruit fruit = Fruit::kPlum;
+  EXPECT_EQ(error_of<ConfigError>([&] { from_text("nut", fruit); }),
+            "expected pear, apple or plum, got 'nut'");
+  EXPECT_EQ(fruit, Fruit::kPlum);
+}
+
+}  // namespace
+}  // namespace axle

@@ -84,7 +84,7 @@ std::optional<std::string> axis_named_twice(const PartitionSpec& spec) {
 
 namespace {
 
-// "replica:data" is an axis that divides what "data" divides.
+// "replica:data" is an axis that shards whatever "data" shards; "data" is its role.
 std::string_view role_of(std::string_view axis) {
   const size_t colon = axis.find(':');
   return colon == axis.npos ? axis : axis.substr(colon + 1);
@@ -94,7 +94,7 @@ std::string_view role_of(std::string_view axis) {
 
 PartitionSpec restrict(const PartitionSpec& spec, const Mesh& mesh) {
   PartitionSpec out;
-  std::set<std::string> seen;  // an axis may be named by itself and by its role
+  std::set<std::string> seen;  // an axis may be named both by itself and by its role
   for (const auto& axes : spec.dims) {
     auto& kept = out.dims.emplace_back();
     for (const auto& axis : axes) {
@@ -122,7 +122,7 @@ PartitionSpec restrict(const PartitionSpec& spec, const Shape& shape, const Mesh
 }
 
 namespace {
-// More parts than anybody divides a dim into: numbers above it are no help.
+// The largest number of parts that an error message lists; nobody divides a dim into more.
 constexpr int64_t kMostPartsNamed = 1 << 16;
 }  // namespace
 

@@ -1,4 +1,4 @@
-// What hostile YAML costs, and what is said of it.
+// Hostile YAML: what it may cost, and the errors that it gives.
 #include "config/document/yaml.h"
 
 #include <fmt/format.h>
@@ -91,7 +91,7 @@ TEST(Yaml, DepthIsLimited) {
 }
 
 TEST(Yaml, AliasesCountAsWhatTheyStandFor) {
-  // 10^9 values, and 10^9 bytes.
+  // The first text stands for 10^9 values, the second for 10^9 bytes.
   std::string values = "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n";
   for (int i = 1; i < 9; ++i) {
     values += fmt::format("a{0}: &a{0} [{1}]\n", i,
@@ -105,7 +105,8 @@ TEST(Yaml, AliasesCountAsWhatTheyStandFor) {
               StartsWith("a.yaml: expected at most 16777216 bytes"));
 }
 
-// Each would hold copies of all that stands in it: of one list with 200,000 values, 90 of them.
+// Each anchor would hold a copy of everything inside it: here 90 copies of a list of 200,000
+// values.
 TEST(Yaml, AnchorsCountAsWhatTheyHold) {
   std::string nested;
   for (int i = 0; i < 90; ++i) nested += fmt::format("&a{} [", i);
@@ -119,7 +120,7 @@ TEST(Yaml, AnchorsCountAsWhatTheyHold) {
   EXPECT_THAT(yaml_error(key), HasSubstr("anchors and aliases counted"));
 }
 
-// Quadratic, it would take minutes.
+// Quadratic time would be minutes.
 TEST(Yaml, ManyKeysAreLinear) {
   std::string text;
   for (int i = 0; i < 100'000; ++i) text += fmt::format("k{}: 1\n", i);

@@ -38,7 +38,7 @@ TEST(MeshText, RefusesWhatIsNoMesh) {
   EXPECT_THAT(error_of([&] { mesh_from("a=2,a=2"); }), HasSubstr("'a' twice"));
 }
 
-// Wherever a layer says "data", the axes of that role are meant, in the mesh's order.
+// "data" in a spec stands for all mesh axes with that role, in the mesh's order.
 TEST(MeshRoles, AnAxisOfOnesOwnDividesWhatItsRoleDivides) {
   const Mesh mesh = mesh_from("pod:data=2,data=3,shard:fsdp=4,model=1");
   const PartitionSpec rows{{{"data", "expert", "fsdp"}, {"model"}}};
@@ -114,7 +114,7 @@ TEST(CheckPartition, NamesTheDimAndWhatWouldDo) {
   check_partition("w", {8, 8}, {{"fsdp", "unknown"}}, mesh);  // an axis of size 1
 }
 
-// At once, and without a product that does not fit.
+// The error comes at once, without computing a product that overflows.
 TEST(CheckPartition, SizesBeyondAnyMachineAreMistakes) {
   for (const char* text : {"data=1000000000", "data=1000000000,fsdp=1000000000"}) {
     EXPECT_THAT(error_of([&] {

@@ -132,7 +132,7 @@ TEST_F(TextSourceTest, WhatIsNoTextIsNamedAndCounted) {
               got("UTF-16"));
   EXPECT_THAT(message("nul.txt", std::string("good\na\0b", 8)),
               HasSubstr("nul.txt:2: a NUL, which is no text, at byte 2"));
-  // Prose may quote JSON, and programs are text.
+  // Prose may quote JSON, and source code is text.
   for (const std::string text :
        {"{\"a\": 1}\nis what a program prints\n", "{}\n{}\n", "{\nint x;\n}\n"})
     EXPECT_EQ(message("fine.txt", text), "no error");
@@ -143,7 +143,7 @@ TEST_F(TextSourceTest, WhatIsNoTextIsNamedAndCounted) {
             "8 skipped (1 JSON, 1 UTF-16, 5 not *.txt, 1 with NUL bytes)");
 }
 
-// Files that have their size and no more: nobody may read them.
+// Sparse files: they have a size but no data. The test fails if they are read.
 TEST_F(TextSourceTest, TextIsPricedBeforeItIsRead) {
   const LittleMemory little(256 << 20);
   for (const char* name : {"a.txt", "b.txt"}) {

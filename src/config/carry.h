@@ -8,8 +8,8 @@
 
 namespace axle {
 
-/// Names of the fields whose values were copied, and of the old config's fields whose values were
-/// lost.
+/// Names of the fields that were copied, and of the fields of the old config that were not: those
+/// without a counterpart, and numbers out of the new range.
 struct Carried {
   std::vector<std::string> carried, dropped;
 };

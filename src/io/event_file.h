@@ -17,7 +17,7 @@ class EventFileWriter {
  public:
   /// Creates the folder if missing, and in it the file
   /// "events.out.tfevents.<seconds>.<host>.<pid>.<n>", which must hold no step before `first_step`.
-  /// All functions throw StorageError.
+  /// All member functions may throw StorageError.
   EventFileWriter(const std::filesystem::path& folder, int64_t first_step);
 
   /// Writes one event with all of these values: tag -> value.

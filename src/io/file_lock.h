@@ -15,7 +15,7 @@ class FileLock {
   /// Creates the file if missing and writes the process id into it. Throws StorageError naming the
   /// process that holds the lock. One process cannot lock a file twice either.
   explicit FileLock(std::filesystem::path path);
-  /// Like the constructor above, but waits while another process holds the lock. Calls
+  /// Like the constructor above, but waits while another holder has the lock. Calls
   /// `keep_waiting` several times a second with the holder ("process 123"), and throws once it
   /// returns false.
   FileLock(std::filesystem::path path,

@@ -19,7 +19,7 @@ class EnvironmentChange {
   EnvironmentChange(const EnvironmentChange&) = delete;
   EnvironmentChange& operator=(const EnvironmentChange&) = delete;
 
-  /// Changes the value again, until the same end.
+  /// Changes the value again. The destructor still restores the first one.
   void set(const std::optional<std::string>& value) {
     if (value) {
       ::setenv(name_.c_str(), value->c_str(), 1);

@@ -71,7 +71,7 @@ bool Console::write(std::string_view text, std::string_view lead) {
   const auto lines_of = [](std::string_view part) { return std::ranges::count(part, '\n'); };
   std::string all = fmt::format("{}{}", torn_ ? "\n" : "", lead);
   if (num_dropped_ > 0) {
-    all += fmt::format("({} line{} dropped: the console took nothing)\n", num_dropped_,
+    all += fmt::format("({} line{} dropped: the console accepted nothing)\n", num_dropped_,
                        num_dropped_ == 1 ? " was" : "s were");
   }
   const size_t begin = all.size();

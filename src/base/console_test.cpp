@@ -70,7 +70,7 @@ TEST(Console, LinesThatAPipeDoesNotTakeAreDroppedAndCounted) {
   EXPECT_TRUE(console.write("taken\n", "\r"));
   EXPECT_TRUE(console.write("taken as well\n"));
   EXPECT_EQ(pipe.read(),
-            "\r(7 lines were dropped: the console took nothing)\ntaken\ntaken as well\n");
+            "\r(7 lines were dropped: the console accepted nothing)\ntaken\ntaken as well\n");
 }
 
 TEST(Console, ALongTextIsCutWhereAPipeIsFull) {
@@ -81,7 +81,7 @@ TEST(Console, ALongTextIsCutWhereAPipeIsFull) {
   EXPECT_FALSE(console.write(text));
   EXPECT_EQ(pipe.read(), std::string(1 << 13, 'x'));
   EXPECT_TRUE(console.write("next\n"));
-  EXPECT_EQ(pipe.read(), "\n(1 line was dropped: the console took nothing)\nnext\n");
+  EXPECT_EQ(pipe.read(), "\n(1 line was dropped: the console accepted nothing)\nnext\n");
 }
 
 TEST(Console, ALongTextIsTakenWhereThereIsRoom) {
@@ -112,7 +112,7 @@ TEST(Console, AStoppedTerminalTakesNothing) {
   ::tcflow(terminal.writer, TCOON);
   EXPECT_TRUE(console.write("after\n"));
   EXPECT_EQ(terminal.read(),
-            "before\r\n(1 line was dropped: the console took nothing)\r\nafter\r\n");
+            "before\r\n(1 line was dropped: the console accepted nothing)\r\nafter\r\n");
 }
 
 TEST(Console, ATerminalThatNobodyReadsTakesNothing) {

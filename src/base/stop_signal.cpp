@@ -24,7 +24,7 @@ extern "C" void on_signal(int signal) {
     return;
   }
   g_signal = signal;
-  constexpr std::string_view kLine = "\nstopping as soon as can be; Ctrl-C again ends at once\n";
+  constexpr std::string_view kLine = "\nstopping as soon as possible; Ctrl-C again ends at once\n";
   const int error = errno;
   write_unless_stuck(g_console, kLine);
   errno = error;

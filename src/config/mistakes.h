@@ -33,7 +33,7 @@ class Mistakes {
       add(error.what());
     }
     if (lines_.size() < kMax) return;
-    add("the text behind this was not looked at");
+    add("the rest was not checked");
     throw_any();
   }
   size_t size() const { return lines_.size(); }

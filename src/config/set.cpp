@@ -121,9 +121,9 @@ std::vector<std::string> split_config_path(std::string_view path) {
                                                 : std::min(rest.find_first_of(".["), rest.size());
     const bool ends_with_dot = i + length + 1 == path.size() && path[i + length] == '.';
     if (length == 0 || ends_with_dot) {
-      throw ConfigError(
-          fmt::format("{}: expected a path such as a.b[0].@option, got an empty or open part",
-                      printable(path)));
+      throw ConfigError(fmt::format(
+          "{}: expected a path such as a.b[0].@option, got an empty part or an open bracket",
+          printable(path)));
     }
     out.emplace_back(rest.substr(0, length));
     i += length;

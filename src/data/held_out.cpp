@@ -94,7 +94,7 @@ std::vector<Document> select_split(const std::vector<Document>& documents, Split
   }
   if (out.empty()) {
     throw DataError(
-        fmt::format("{}: expected text enough for the split '{}', got {} documents of {} bytes; "
+        fmt::format("{}: expected enough text for the split '{}', got {} documents of {} bytes; "
                     "change held_out_fraction ({})",
                     documents.empty() ? "corpus" : documents[0].where, to_text(split),
                     documents.size(), total, fraction));

@@ -189,7 +189,7 @@ void TextSource::add_entry(const std::filesystem::path& path,
                            const std::filesystem::path& canonical) {
   const bool is_folder = directory_exists(path);
   if (!is_folder && path.extension() != ".txt") return skip("not *.txt");
-  if (!seen_.insert(canonical).second) return skip("met twice by links");
+  if (!seen_.insert(canonical).second) return skip("reached again by links");
   if (is_folder)
     add_folder(path, canonical);
   else
@@ -222,8 +222,8 @@ void TextSource::read(const std::string& path) {
     refuse("empty", fmt::format("{}: expected text, got an empty file", path));
   } else if (const std::string_view format = other_format(path, text); !format.empty()) {
     refuse(std::string(format),
-           fmt::format("{}: expected plain UTF-8 text, got {}; only text is read today, so write "
-                       "the texts into *.txt files",
+           fmt::format("{}: expected plain UTF-8 text, got {}; only plain text is supported, so "
+                       "write the texts into *.txt files",
                        path, format));
   } else {
     add_documents(path, text);
@@ -234,7 +234,7 @@ void TextSource::read(const std::string& path) {
 void TextSource::add_documents(const std::string& path, std::string_view rest) {
   if (unit_ == DocumentUnit::kFile) return add_document(path, 1, rest);
 
-  // Every document takes memory for its place beside its text, both here and in the selected split.
+  // Every document also stores its place, both here and in the split that is selected from it.
   const int64_t num_lines = std::ranges::count(rest, '\n');
   const auto bytes_each = static_cast<int64_t>(2 * (sizeof(Document) + path.size() + 32));
   check_host_room(path, "its documents",

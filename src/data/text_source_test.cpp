@@ -117,7 +117,7 @@ TEST_F(TextSourceTest, WhatIsNoTextIsNamedAndCounted) {
     return error_of<DataError>([&] { build({.path = dir_ / name}); });
   };
   const auto got = [](const std::string& what) {
-    return HasSubstr(": expected plain UTF-8 text, got " + what + "; only text is read today");
+    return HasSubstr(": expected plain UTF-8 text, got " + what + "; only plain text is supported");
   };
   const std::string lines = "{\"text\":\"a\"}\n{\"text\":\"b\"}\n";
   EXPECT_THAT(message("a.jsonl", lines), got("JSON"));
@@ -201,7 +201,7 @@ TEST_F(TextSourceTest, NoTextIsReadTwiceThroughLinks) {
   fs::create_symlink(dir_ / "a/one.txt", dir_ / "z.txt");
   const auto source = build({.path = dir_.path().string()});
   EXPECT_THAT(texts(*source), ElementsAre("two", "one"));
-  EXPECT_EQ(to_text(source->skipped()), "3 skipped (3 met twice by links)");
+  EXPECT_EQ(to_text(source->skipped()), "3 skipped (3 reached again by links)");
 
   fs::create_symlink(dir_ / "nothing", dir_ / "broken.txt");
   EXPECT_THAT(error_of<DataError>([&] { build({.path = dir_.path().string()}); }),

@@ -129,8 +129,8 @@ void EventFileWriter::text(int64_t step, std::string_view tag, std::string_view 
 void EventFileWriter::flush() {
   file_.sync();
   if (file_.is_in_place()) return;
-  throw StorageError(fmt::format(
-      "{}: expected the file that is written, got it removed or replaced", path().string()));
+  throw StorageError(fmt::format("{}: expected the file being written, got it removed or replaced",
+                                 path().string()));
 }
 
 }  // namespace axle

@@ -70,7 +70,7 @@ TEST(EventFile, ARemovedFileIsToldByFlush) {
   std::filesystem::remove(writer.path());
   writer.scalar(2, "loss", 2.4);
   EXPECT_THAT(error_of<StorageError>([&] { writer.flush(); }),
-              HasSubstr(writer.path().filename().string() + ": expected the file that is written"));
+              HasSubstr(writer.path().filename().string() + ": expected the file being written"));
 }
 
 using LossOf = std::map<int64_t, float>;

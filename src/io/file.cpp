@@ -226,10 +226,9 @@ FileWriter::FileWriter(const fs::path& path, WriteMode mode, const fs::path& sho
   if (mode != WriteMode::kExisting) check_regular(path);
   fd_ = ::open(path.c_str(), kAlways | kFlags[static_cast<int>(mode)], 0666);
   if (fd_ < 0 && errno == ENXIO) {
-    throw StorageError(fmt::format(
-        "{}: expected a FIFO or device with somebody at its other end, got nobody; start the "
-        "reader first",
-        path_.string()));
+    throw StorageError(
+        fmt::format("{}: expected a FIFO or device with a reader, got none; start the reader first",
+                    path_.string()));
   }
   if (fd_ < 0) fail_storage(path_, "open for writing", errno);
   ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) & ~O_NONBLOCK);  // writes may wait

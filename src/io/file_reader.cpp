@@ -79,7 +79,7 @@ void FileReader::check_unchanged() const {
   if (::fstat(fd_, &info) != 0) fail_storage(path_, "inspect", errno);
   if (info.st_size == size_) return;
   throw StorageError(
-      fmt::format("{}: expected {} bytes as at first, got {}; it was changed while "
+      fmt::format("{}: expected {} bytes as when it was opened, got {}; it changed while "
                   "it was read",
                   path_.string(), size_, info.st_size));
 }

@@ -153,9 +153,7 @@ TEST(File, AFifoThatNobodyReadsIsRefused) {
   fs::create_symlink("fifo", dir / "link");
   for (const std::string& path : {fifo, dir / "link"}) {
     EXPECT_EQ(error_of<StorageError>([&] { replace_file(path, "x"); }),
-              path +
-                  ": expected a FIFO or device with somebody at its other end, got nobody; "
-                  "start the reader first");
+              path + ": expected a FIFO or device with a reader, got none; start the reader first");
     EXPECT_NE(error_of<StorageError>([&] { truncate_file(path, 0); }), "no error");
   }
 }
@@ -273,7 +271,7 @@ TEST(FileReader, ReadsAnyPlaceAndSaysWhereTheFileEnds) {
   file.check_unchanged();
   fs::resize_file(dir / "x", 2);
   EXPECT_THAT(error_of<StorageError>([&] { file.check_unchanged(); }),
-              HasSubstr("expected 5 bytes as at first, got 2"));
+              HasSubstr("expected 5 bytes as when it was opened, got 2"));
   EXPECT_THAT(
       error_of<StorageError>([&] { file.read_at(0, std::as_writable_bytes(std::span(bytes))); }),
       HasSubstr("offset 2: expected 1 more bytes"));

@@ -141,7 +141,8 @@ void SafetensorsFile::check_layout() const {
   }
   const auto size = static_cast<uint64_t>(file_.size());
   if (next != size)
-    fail(next, "the end of the file", fmt::format("{} bytes of no tensor", size - next));
+    fail(next, "the end of the file",
+         fmt::format("{} bytes that belong to no tensor", size - next));
 }
 
 std::vector<std::string> SafetensorsFile::names() const {

@@ -91,7 +91,8 @@ void unpack_into(const fs::path& archive_path, const fs::path& folder) {
     const std::string name = raw_name ? raw_name : "";
     const std::string where = fmt::format("{}: entry '{}'", archive_path.string(), name);
     if (!stays_inside(name))
-      throw DataError(where + ": expected a path below the folder of the archive, got another one");
+      throw DataError(where +
+                      ": expected a path inside the folder of the archive, got one outside");
     const mode_t mode = mode_of(archive.get(), i);
     if (name.ends_with('/')) {
       make_directories(folder / name);

@@ -62,7 +62,7 @@ TEST_F(ZipArchive, FilesFoldersAndModes) {
 TEST_F(ZipArchive, RefusesPathsThatLeaveTheFolder) {
   for (const std::string name : {"../evil", "a/../../evil", "/tmp/evil", "a\\..\\evil", "a/.."}) {
     EXPECT_THAT(data_error(archive({{"good", "x"}, {name, "y"}})),
-                HasSubstr("entry '" + name + "': expected a path below"));
+                HasSubstr("entry '" + name + "': expected a path inside"));
   }
 }
 

@@ -49,10 +49,10 @@ Mesh infer_mesh(Mesh mesh, int64_t num_devices) {
   }
   if (inferred) {
     if (num_devices % known != 0) {
-      throw ConfigError(fmt::format(
-          "mesh: expected sizes that divide the {} devices, got {} without {} in {}; choose others "
-          "by --mesh or a mesh rule for this machine",
-          num_devices, known, inferred->name, to_text(mesh)));
+      throw ConfigError(
+          fmt::format("mesh: expected sizes that divide the {} devices, got {} for the axes other "
+                      "than {} in {}; choose others by --mesh or a mesh rule for this machine",
+                      num_devices, known, inferred->name, to_text(mesh)));
     }
     inferred->size = num_devices / known;
   } else if (known != num_devices) {
@@ -64,7 +64,7 @@ Mesh infer_mesh(Mesh mesh, int64_t num_devices) {
   for (const auto& axis : mesh.axes) {
     if (axis.size % axis.across != 0) {
       throw ConfigError(
-          fmt::format("mesh.{}: expected a size that divides by its {} parts across "
+          fmt::format("mesh.{}: expected a size divisible by its {} parts across "
                       "slices or nodes, got {}",
                       axis.name, axis.across, axis.size));
     }
@@ -150,10 +150,9 @@ void check_partition(std::string_view name, const Shape& shape, const PartitionS
     for (int64_t n = 1; n <= std::min(parts, kMostPartsNamed); ++n) {
       if (shape[d] % n == 0) fitting.push_back(n);
     }
-    fail(
-        fmt::format("dim {} must divide by its mesh axes, got {} over {} = {} parts; it divides "
-                    "into {}",
-                    d, shape[d], fmt::join(sizes, " x "), parts, fmt::join(fitting, ", ")));
+    fail(fmt::format(
+        "dim {} must be divisible by its mesh axes, got {} over {} = {} parts; it divides into {}",
+        d, shape[d], fmt::join(sizes, " x "), parts, fmt::join(fitting, ", ")));
   }
 }
 

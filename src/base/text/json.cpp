@@ -88,8 +88,8 @@ class Builder {
   }
   bool open(Json value) {
     if (levels_.size() >= limits_.max_depth) {
-      throw JsonError(fmt::format("expected at most {} objects and lists within each other",
-                                  limits_.max_depth));
+      throw JsonError(
+          fmt::format("expected at most {} nested objects and lists, got more", limits_.max_depth));
     }
     Json* const placed = put(std::move(value));
     levels_.push_back({placed});

@@ -60,7 +60,7 @@ class Builder final : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchored_.find(anchor);
     if (found == anchored_.end())
-      fail(mark, "expected an alias of what stands before it, got one of what it stands in");
+      fail(mark, "expected an alias of an earlier value, got one of a value that contains it");
     count(found->second, mark);
     Node node = found->second;
     node.mark = mark;
@@ -105,8 +105,8 @@ class Builder final : public YAML::EventHandler {
     values_ += node.values;
     bytes_ += node.bytes;
     if (values_ > kMaxConfigValues || bytes_ > kMaxConfigBytes) {
-      fail(mark, fmt::format("expected at most {} values of {} bytes in all, anchors and "
-                             "aliases counted with what they stand for, got more",
+      fail(mark, fmt::format("expected at most {} values of {} bytes in all, counting what "
+                             "anchors and aliases stand for, got more",
                              kMaxConfigValues, kMaxConfigBytes));
     }
   }

@@ -18,7 +18,8 @@ std::string NameOrder::problem(std::string_view key) {
                     std::all_of(key.begin(), key.end(), may_stand);
   if (good) return {};
   return fmt::format(
-      "expected a name of 1 to {} letters, digits, '_', '-' and '.', the first no '.', got '{}'",
+      "expected a name of 1 to {} letters, digits, '_', '-' and '.', not beginning with '.', got "
+      "'{}'",
       kLongest, printable(key));
 }
 

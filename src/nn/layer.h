@@ -30,8 +30,9 @@
 
 namespace axle {
 
-/// The remat policies under names for configs (transform/remat.h). This one keeps nothing and
-/// recomputes everything.
+// The remat policies of transform/remat.h, under names for configs.
+
+/// Keeps no residuals: everything is recomputed in the backward pass.
 struct SaveNothing {
   RematPolicy operator()() const { return save_nothing(); }
   AXLE_CONFIG(SaveNothing)

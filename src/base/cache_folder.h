@@ -1,11 +1,12 @@
-// Where a user's programs keep what they can make again.
+// The folder for files that the program can create again.
 #pragma once
 
 #include <filesystem>
 
 namespace axle {
 
-/// `axle` in XDG_CACHE_HOME, else in ~/.cache; empty where neither is known. It need not exist.
+/// Returns `axle` in XDG_CACHE_HOME, or else in ~/.cache; empty if neither is known. The folder
+/// need not exist.
 std::filesystem::path user_cache_folder();
 
 }  // namespace axle

@@ -1,4 +1,4 @@
-// Sums and products of sizes that a user gave, which may not fit 64 bits.
+// Sums and products of sizes given by the user, which may overflow 64 bits.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace axle {
 
-/// a * b; none where it does not fit.
+/// Returns a * b; none on overflow.
 inline std::optional<int64_t> checked_product(int64_t a, int64_t b) {
   int64_t out;
   if (__builtin_mul_overflow(a, b, &out)) return std::nullopt;
   return out;
 }
 
-/// The product of all; 1 of none, 0 as soon as one is 0; none where it does not fit.
+/// Returns the product of all sizes: 1 for an empty list, 0 if any size is 0; none on overflow.
 inline std::optional<int64_t> checked_product(std::span<const int64_t> sizes) {
   std::optional<int64_t> out = 1;
   for (const int64_t size : sizes) {
@@ -25,13 +25,13 @@ inline std::optional<int64_t> checked_product(std::span<const int64_t> sizes) {
   return out;
 }
 
-/// a + b of sizes; the largest number where it does not fit.
+/// Returns a + b for sizes; the largest int64_t on overflow.
 inline int64_t saturating_sum(int64_t a, int64_t b) {
   int64_t out;
   return __builtin_add_overflow(a, b, &out) ? std::numeric_limits<int64_t>::max() : out;
 }
 
-/// a * b of sizes; the largest number where it does not fit.
+/// Returns a * b for sizes; the largest int64_t on overflow.
 inline int64_t saturating_product(int64_t a, int64_t b) {
   return checked_product(a, b).value_or(std::numeric_limits<int64_t>::max());
 }

@@ -18,7 +18,7 @@ TEST(CheckedProduct, IsExactOrNone) {
   EXPECT_EQ(checked_product(std::vector<int64_t>{}), 1);
   EXPECT_EQ(checked_product(std::vector<int64_t>{2, 3, 4}), 24);
   EXPECT_EQ(checked_product(std::vector<int64_t>{kMost, kMost}), std::nullopt);
-  // Nothing, wherever the 0 stands.
+  // The product is 0 wherever the 0 stands.
   EXPECT_EQ(checked_product(std::vector<int64_t>{kMost, kMost, 0}), 0);
   EXPECT_EQ(checked_product(std::vector<int64_t>{0, kMost, kMost}), 0);
 }

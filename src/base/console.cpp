@@ -14,9 +14,10 @@
 namespace axle {
 namespace {
 
-// A descriptor of our own that never waits, for pipes and terminals: between a poll and a write
-// another process may fill them, and a terminal may take less than a line. The flag is not set on
-// the descriptor that is there, since other processes share it. -1 where the system gives none.
+// A descriptor of our own for pipes and terminals, in non-blocking mode: another process may fill
+// the pipe between poll and write, and a terminal may accept less than a line. O_NONBLOCK is not
+// set on the given descriptor, because other processes share it. get() is -1 if the system gives no
+// descriptor.
 class OwnDescriptor {
  public:
   explicit OwnDescriptor(int fd) {
@@ -38,7 +39,7 @@ class OwnDescriptor {
   int fd_ = -1;
 };
 
-// A console in error takes the write, which fails then.
+// Also true for a console in an error state: the write then fails.
 bool takes_some(int fd, std::chrono::milliseconds patience) {
   pollfd wanted{.fd = fd, .events = POLLOUT, .revents = 0};
   int n;
@@ -55,7 +56,7 @@ size_t write_unless_stuck(int fd, std::string_view text, std::chrono::millisecon
   size_t taken = 0;
   while (taken < text.size()) {
     if (!takes_some(fd, patience)) break;
-    const std::string_view piece = text.substr(taken, PIPE_BUF);  // so much fits behind the poll
+    const std::string_view piece = text.substr(taken, PIPE_BUF);  // poll promises this much room
     const ssize_t n = ::write(own.get() >= 0 ? own.get() : fd, piece.data(), piece.size());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) break;
@@ -70,7 +71,7 @@ bool Console::write(std::string_view text, std::string_view lead) {
   const auto lines_of = [](std::string_view part) { return std::ranges::count(part, '\n'); };
   std::string all = fmt::format("{}{}", torn_ ? "\n" : "", lead);
   if (num_dropped_ > 0) {
-    all += fmt::format("({} line{} dropped: the console took nothing)\n", num_dropped_,
+    all += fmt::format("({} line{} dropped: the console accepted nothing)\n", num_dropped_,
                        num_dropped_ == 1 ? " was" : "s were");
   }
   const size_t begin = all.size();

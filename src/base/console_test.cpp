@@ -16,7 +16,7 @@ namespace {
 using testing::EndsWith;
 using testing::StartsWith;
 
-// Both ends of a pipe that holds so many bytes, or of a terminal.
+// Both ends of a pipe of pipe_bytes bytes, or of a terminal.
 struct Ends {
   int reader = -1, writer = -1;
 
@@ -39,7 +39,7 @@ struct Ends {
   void lose_reader() {
     if (reader >= 0) ::close(std::exchange(reader, -1));
   }
-  // All that is there now.
+  // Reads everything that is available now.
   std::string read() const {
     ::fcntl(reader, F_SETFL, O_NONBLOCK);
     std::string out;
@@ -50,7 +50,8 @@ struct Ends {
   }
 };
 
-// How many lines it takes until it takes none; a wait without end is a hang of the test.
+// Returns the number of lines that the console accepts before it is full. An endless wait hangs the
+// test.
 int fill(Console& console) {
   for (int i = 0; i < 100'000; ++i) {
     if (!console.write(fmt::format("line {}\n", i))) return i;
@@ -69,7 +70,7 @@ TEST(Console, LinesThatAPipeDoesNotTakeAreDroppedAndCounted) {
   EXPECT_TRUE(console.write("taken\n", "\r"));
   EXPECT_TRUE(console.write("taken as well\n"));
   EXPECT_EQ(pipe.read(),
-            "\r(7 lines were dropped: the console took nothing)\ntaken\ntaken as well\n");
+            "\r(7 lines were dropped: the console accepted nothing)\ntaken\ntaken as well\n");
 }
 
 TEST(Console, ALongTextIsCutWhereAPipeIsFull) {
@@ -80,7 +81,7 @@ TEST(Console, ALongTextIsCutWhereAPipeIsFull) {
   EXPECT_FALSE(console.write(text));
   EXPECT_EQ(pipe.read(), std::string(1 << 13, 'x'));
   EXPECT_TRUE(console.write("next\n"));
-  EXPECT_EQ(pipe.read(), "\n(1 line was dropped: the console took nothing)\nnext\n");
+  EXPECT_EQ(pipe.read(), "\n(1 line was dropped: the console accepted nothing)\nnext\n");
 }
 
 TEST(Console, ALongTextIsTakenWhereThereIsRoom) {
@@ -101,7 +102,7 @@ TEST(Console, PatienceWaitsForAReaderThatGoesOn) {
   EXPECT_THAT(read + pipe.read(), EndsWith("taken\n"));
 }
 
-// Ctrl-S and Ctrl-Q
+// As Ctrl-S and Ctrl-Q do.
 TEST(Console, AStoppedTerminalTakesNothing) {
   const Ends terminal;
   Console console(terminal.writer);
@@ -111,7 +112,7 @@ TEST(Console, AStoppedTerminalTakesNothing) {
   ::tcflow(terminal.writer, TCOON);
   EXPECT_TRUE(console.write("after\n"));
   EXPECT_EQ(terminal.read(),
-            "before\r\n(1 line was dropped: the console took nothing)\r\nafter\r\n");
+            "before\r\n(1 line was dropped: the console accepted nothing)\r\nafter\r\n");
 }
 
 TEST(Console, ATerminalThatNobodyReadsTakesNothing) {
@@ -135,7 +136,7 @@ TEST(Console, OneThatIsGoneTakesAll) {
   std::signal(SIGPIPE, before);
 }
 
-// Other processes have them too.
+// Other processes share the descriptor and its flags.
 TEST(Console, FlagsOfADescriptorStayAsTheyAre) {
   const Ends pipe(1 << 16), terminal;
   for (const Ends* ends : {&pipe, &terminal}) {

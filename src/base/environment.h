@@ -1,4 +1,4 @@
-// Variables of the process's environment, as text.
+// Environment variables of the process, as text.
 #pragma once
 
 #include <cstdlib>
@@ -6,7 +6,7 @@
 
 namespace axle {
 
-/// The variable's value; "" where it is not set. One that is set to nothing counts as not set.
+/// Returns the value of the variable; "" if it is unset or empty.
 inline std::string environment_variable(const std::string& name) {
   const char* value = std::getenv(name.c_str());
   return value ? value : "";

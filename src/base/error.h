@@ -10,7 +10,7 @@
 
 namespace axle {
 
-/// Base of all errors that end a program or a request; knows the exit code that it ends with.
+/// Base of all errors that end a program or a request. Holds the exit code of the program.
 class Error : public std::runtime_error {
  public:
   Error(const std::string& message, ExitCode code) : std::runtime_error(message), code_(code) {}
@@ -53,7 +53,7 @@ namespace detail {
 
 }  // namespace axle
 
-/// AXLE_CHECK(condition, message): for our own bugs only; a user's mistake throws a typed error
+/// AXLE_CHECK(condition, message): for bugs of Axle only. A user's mistake throws a typed error
 /// instead.
 #define AXLE_CHECK(condition, message) \
   (static_cast<bool>(condition)        \

@@ -1,4 +1,4 @@
-// Exit codes of the program: one table for every verb and for supervisors that decide what to
+// Exit codes of the program: one table for all commands, and for supervisors that decide whether to
 // retry.
 #pragma once
 
@@ -7,14 +7,14 @@ namespace axle {
 enum class ExitCode : int {
   kOk = 0,
   kInternal = 1,              // a bug of Axle
-  kUser = 2,                  // the user's mistake: a retry gives the same
+  kUser = 2,                  // the user's mistake: a retry fails the same way
   kData = 3,                  // input data missing, unreadable or malformed
   kStorage = 4,               // a file system or object store failed
   kDevice = 5,                // a PJRT plugin or device failed
   kDoesNotFit = 6,            // the program needs more memory than the machine has
   kDoesNotCompile = 7,        // the target's compiler refused the program
   kRerunElsewhere = 16,       // a result could not be reproduced on this device
-  kValidationFailed = 17,     // a number that is not finite, or unlike its reference
+  kValidationFailed = 17,     // a number is not finite or differs from its reference
   kHang = 18,                 // no progress within the watchdog's time
   kTerminatedAndSaved = 19,   // SIGTERM, SIGHUP, SIGUSR1 or SIGXCPU: stopped, every step is saved
   kInterruptedAndSaved = 130  // SIGINT: stopped, every step is saved

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using Table = std::map<std::string, int64_t>;
 
-// Lines "name: number" or "name number".
+// Reads lines "name: number" or "name number".
 Table read_table(const fs::path& path) {
   Table out;
   std::ifstream file(path);
@@ -35,10 +35,10 @@ Table read_table(const fs::path& path) {
 std::optional<int64_t> read_number(const fs::path& path) {
   std::ifstream file(path);
   int64_t value = 0;
-  return file >> value ? std::optional(value) : std::nullopt;  // "max" is no number
+  return file >> value ? std::optional(value) : std::nullopt;  // "max" is not a number
 }
 
-// How a version of control groups names what it counts.
+// The file and field names that a version of control groups uses.
 struct CgroupFiles {
   const char *limit, *usage, *inactive, *active;
 };
@@ -52,8 +52,8 @@ void apply(HostMemory& memory, int64_t limit, int64_t used) {
       std::clamp<int64_t>(limit - used, 0, std::max<int64_t>(memory.available_bytes, 0));
 }
 
-// The limits of `group` and of the groups around it. Where a container sees only its own group,
-// that is the root.
+// Applies the limits of `group` and of the groups around it. A container that sees only its own
+// group sees that group as the root.
 void apply_cgroups(HostMemory& memory, const fs::path& root, const std::string& group,
                    const CgroupFiles& files) {
   fs::path folder = root / fs::path(group).relative_path();
@@ -85,7 +85,7 @@ HostMemory host_memory(const fs::path& proc, const fs::path& cgroups) {
   HostMemory memory{.total_bytes = info["MemTotal"] * 1024,
                     .available_bytes = (info["MemAvailable"] + info["SwapFree"]) * 1024};
   if (memory.total_bytes == 0) return {};
-  // Lines "4:memory:/path" of version 1, "0::/path" of version 2.
+  // Lines are "4:memory:/path" in version 1, "0::/path" in version 2.
   std::ifstream groups(proc / "self/cgroup");
   for (std::string line; std::getline(groups, line);) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);

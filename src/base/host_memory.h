@@ -1,4 +1,4 @@
-// The memory that this process may still take.
+// The memory that this process may still allocate.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 namespace axle {
 
 struct HostMemory {
-  /// Of the machine, or what a container or `ulimit -v` allows of it; 0 where it is not known.
+  /// Memory of the machine, or the limit set by a container or `ulimit -v` if lower; 0 if unknown.
   int64_t total_bytes = 0;
-  /// What can be taken before the system kills a process: free memory, caches that it gives up,
-  /// swap; not more than what a container and `ulimit -v` leave. 0 where it is not known.
+  /// Memory that can be allocated before the system kills a process: free memory, caches that the
+  /// kernel can drop, and swap, but at most what a container and `ulimit -v` leave. 0 if unknown.
   int64_t available_bytes = 0;
 };
 
-/// From the tables of the system, which tests put elsewhere.
+/// Reads the kernel's tables. Tests pass other folders.
 HostMemory host_memory(const std::filesystem::path& proc = "/proc",
                        const std::filesystem::path& cgroups = "/sys/fs/cgroup");
 

@@ -1,5 +1,5 @@
-// Whether the host's memory holds what is about to be put there: told before it is, not by the
-// system that kills the process.
+// Checks that data fits into the host's memory before it is loaded, so that the user gets a message
+// instead of a process killed by the system.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +11,30 @@
 
 namespace axle {
 
-/// A part of what goes into the host's memory.
+/// One part of the data that goes into the host's memory.
 struct HostNeed {
   std::string what;
   int64_t bytes = 0;
-  /// Its largest part with its bytes, for the message: "model.decoder.emb.weight 3.0 GiB".
+  /// The largest item of this part with its size, for the message: "model.decoder.emb.weight 3.0
+  /// GiB".
   std::string largest = {};
 };
 
 /// "1.5 GiB available of 4.0 GiB".
 std::string to_text(const HostMemory& memory);
 
-/// Throws Error with kDoesNotFit and the figures if `memory` has not as much available, where it is
-/// known.
+/// Throws Error with kDoesNotFit and the sizes if the needs exceed the available memory. Does
+/// nothing if the available memory is unknown.
 void check_host_memory(std::span<const HostNeed> needs, const HostMemory& memory);
 
-/// A look at the memory takes a tenth of a millisecond, less than to fill as much as this: what is
-/// smaller is not checked one by one.
+/// Below this size check_host_room does not look. Reading the available memory takes 0.1 ms, less
+/// than filling this many bytes.
 inline constexpr int64_t kSmallHostBytes = int64_t{16} << 20;
 
-/// The same for one thing, now: `where` is the file that it comes from, or what it is.
-/// "corpus.txt: expected 3.5 GiB of the host's memory for its text, got 1.5 GiB available of ...".
-/// Less than kSmallHostBytes passes unseen.
+/// Checks one allocation against the memory available now. `where` is the file that the data comes
+/// from, or a name for it. Throws Error with kDoesNotFit: "corpus.txt: expected 3.5 GiB of the
+/// host's memory for its text, got 1.5 GiB available of ...". Does not check less than
+/// kSmallHostBytes.
 void check_host_room(std::string_view where, std::string_view what, int64_t bytes);
 
 }  // namespace axle

@@ -55,7 +55,7 @@ TEST(HostMemoryCheck, OneThingIsNamedWithItsFile) {
     EXPECT_EQ(error.code(), ExitCode::kDoesNotFit);
     EXPECT_THAT(error.what(), testing::MatchesRegex(
                                   "a.txt: expected 128.0 MiB of the host's memory for its text, "
-                                  "got .* MiB available of .*; take less of it, or .*"));
+                                  "got .* MiB available of .*; use less, or .*"));
   }
   EXPECT_EQ(error_of<Error>([] {
               check_host_room("a.txt", "its text", 32 << 20);

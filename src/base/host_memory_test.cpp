@@ -66,7 +66,7 @@ TEST_F(HostMemoryTest, ALimitOnAddressesCounts) {
   put("proc/self/statm", "0 0 0\n");
   rlimit before = {};
   ::getrlimit(RLIMIT_AS, &before);
-  // Far above what the test uses, below what the table tells.
+  // Far above what the test uses, and below the total in the table.
   const rlim_t bytes = rlim_t{1} << 40;
   put("proc/meminfo", "MemTotal: 4294967296 kB\nMemAvailable: 4294967296 kB\n");
   const rlimit limited{.rlim_cur = bytes, .rlim_max = before.rlim_max};

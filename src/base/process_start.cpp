@@ -15,10 +15,11 @@
 namespace axle {
 
 void prepare_process() {
-  // The wrong way round, so that they fail as they would have done closed.
+  // The modes are swapped (stdin write-only, the others read-only), so that use fails as on a
+  // closed stream.
   constexpr int kModes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
-    // The lowest free number is taken, which is this one.
+    // open takes the lowest free number, which is this one.
     if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)::open("/dev/null", kModes[fd]);
   }
   std::signal(SIGXFSZ, SIG_IGN);
@@ -29,9 +30,9 @@ void survive_lost_readers() { std::signal(SIGPIPE, SIG_IGN); }
 double secs_since_process_start() {
   std::ifstream file("/proc/self/stat");
   const std::string text(std::istreambuf_iterator<char>(file), {});
-  // The fields behind the program's name, which may hold anything.
+  // The fields start behind the program's name, which may contain any character.
   std::istringstream fields(text.substr(std::min(text.rfind(')') + 1, text.size())));
-  constexpr int kBefore = 19;  // fields between the name and the start
+  constexpr int kBefore = 19;  // number of fields between the name and the start time
   std::string skipped;
   for (int i = 0; i < kBefore; ++i) fields >> skipped;
   double start_ticks = 0;

@@ -1,22 +1,23 @@
-// The start of a process: what is set right before anything else, and how long it is ago.
+// The start of a process: settings that must come first, and the time since then.
 #pragma once
 
 namespace axle {
 
-/// For the first line of a program.
+/// Prepares the process; the first line of main().
 ///
-/// Standard streams that were closed at the start are opened such that reading or writing them
-/// fails: else the next file would get their number, and what is printed would go into it. A file
-/// that reaches the limit of its size (`ulimit -f`) fails the write, as a full disk does, and no
-/// longer ends the process.
+/// Opens standard streams that are closed at the start, in such a way that reading or writing them
+/// fails. Otherwise the next file opened would get their number and receive what the program
+/// prints. Makes a write to a file at its size limit (`ulimit -f`) fail, as on a full disk, instead
+/// of ending the process.
 void prepare_process();
 
-/// A pipe that nobody reads any more (`| head`) fails the write from now on, and no longer ends the
-/// process: for work that goes on without a console.
+/// From now on, makes a write to a pipe without a reader (`| head`) fail instead of ending the
+/// process. For work that continues without a console.
 void survive_lost_readers();
 
-/// Since this process was started, in steps of the kernel's clock (10 ms); a program that has
-/// started itself anew counts from its first start. 0 where the system does not tell.
+/// Returns the seconds since this process was started, in steps of the kernel's clock (10 ms); 0 if
+/// the system does not tell. The time of a program that replaced itself by exec counts from its
+/// first start.
 double secs_since_process_start();
 
 }  // namespace axle

@@ -1,4 +1,4 @@
-// How work that goes on tells of what went wrong.
+// How a long-running job reports a problem without stopping.
 #pragma once
 
 #include <functional>
@@ -6,11 +6,11 @@
 
 namespace axle {
 
-/// Takes one line for the user; maybe called from another thread than the caller's.
+/// Takes one line for the user. May be called from another thread.
 using Report = std::function<void(const std::string& line)>;
 
-/// Says nothing where standard error takes nothing, for a second at most: neither a full disk
-/// behind it nor a reader that stands still may stop a training.
+/// Writes the line to standard error, waiting at most one second, and drops it if standard error
+/// accepts no data. Neither a full disk nor a stopped reader may stop a training run.
 void report_to_stderr(const std::string& line);
 
 }  // namespace axle

@@ -14,7 +14,8 @@ namespace axle {
 namespace {
 
 volatile std::sig_atomic_t g_signal = 0;
-// Standard error as it was at first: while a plugin compiles, what is written to it is held back.
+// A copy of standard error as it was at the start: while a plugin compiles, everything written to
+// standard error itself is held back.
 volatile std::sig_atomic_t g_console = STDERR_FILENO;
 
 extern "C" void on_signal(int signal) {
@@ -23,7 +24,7 @@ extern "C" void on_signal(int signal) {
     return;
   }
   g_signal = signal;
-  constexpr std::string_view kLine = "\nstopping as soon as can be; Ctrl-C again ends at once\n";
+  constexpr std::string_view kLine = "\nstopping as soon as possible; Ctrl-C again ends at once\n";
   const int error = errno;
   write_unless_stuck(g_console, kLine);
   errno = error;
@@ -34,7 +35,7 @@ struct Row {
   void (*handler)(int);
 };
 
-// Of those that are ignored the failed write tells.
+// SIGPIPE and SIGXFSZ are ignored: the write that fails reports them.
 const std::array kRows = {Row{SIGINT, on_signal},  Row{SIGTERM, on_signal}, Row{SIGHUP, on_signal},
                           Row{SIGUSR1, on_signal}, Row{SIGXCPU, on_signal}, Row{SIGPIPE, SIG_IGN},
                           Row{SIGXFSZ, SIG_IGN}};

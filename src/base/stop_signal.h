@@ -1,24 +1,25 @@
-// Signals that ask for an end, as a wish that the trainer reads between its steps.
+// Signals that ask the process to stop, as a flag that the trainer reads between steps.
 #pragma once
 
 #include "base/exit_code.h"
 
 namespace axle {
 
-/// Takes over the signals that ask for an end while alive: SIGINT (Ctrl-C), SIGTERM, SIGHUP (the
-/// terminal is gone), SIGUSR1 and SIGXCPU (how schedulers warn of theirs). The first is answered by
-/// a line on stderr. A Ctrl-C after it ends the process at once; the others do not, since launchers
-/// send them more than once while a checkpoint is written. One that is ignored stays so: SIGHUP
-/// under nohup, SIGINT in a script's background job. A console that is lost ends nothing either,
-/// and one that takes nothing holds up nothing.
+/// While alive, handles the signals that ask for a stop: SIGINT (Ctrl-C), SIGTERM, SIGHUP (the
+/// terminal is gone), SIGUSR1 and SIGXCPU (the warnings that schedulers send before they stop a
+/// job). Answers the first one with a line on stderr. A Ctrl-C after it ends the process at once.
+/// The other signals do not, because launchers send them repeatedly while a checkpoint is written.
+/// A signal that was ignored stays ignored: SIGHUP under nohup, SIGINT in a background job of a
+/// script. A console that is lost does not end the process, and one that accepts no data does not
+/// block it.
 class StopSignal {
  public:
   StopSignal();
   ~StopSignal();
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
-  /// kOk while no signal came, else the exit code of what was asked: kInterruptedAndSaved after
-  /// Ctrl-C, kTerminatedAndSaved after the others.
+  /// Returns kOk while no signal came, else the exit code of the request: kInterruptedAndSaved
+  /// after Ctrl-C, kTerminatedAndSaved after the other signals.
   ExitCode requested() const;
 
  private:

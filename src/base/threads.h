@@ -1,4 +1,4 @@
-// Threads where the system may have none to give.
+// Starts threads on systems that may refuse them.
 #pragma once
 
 #include <mutex>
@@ -8,8 +8,8 @@
 
 namespace axle {
 
-/// Starts `f` as `thread`; false where the system gives no further thread: the caller does the work
-/// itself then. `f` is copied, so that it stays whole for that.
+/// Starts `f` as `thread`. Returns false if the system refuses a new thread; the caller then does
+/// the work itself. `f` is copied, so that the caller still has it.
 template <class F>
 bool try_start(std::thread& thread, const F& f) {
   try {
@@ -20,7 +20,8 @@ bool try_start(std::thread& thread, const F& f) {
   }
 }
 
-/// Whether so many threads can be had at once: for what does not survive to be refused one.
+/// True if the system can run `num_threads` further threads at the same time. For libraries that
+/// crash if a thread is refused.
 inline bool can_start(unsigned num_threads) {
   std::mutex mutex;
   std::unique_lock all_wait(mutex);

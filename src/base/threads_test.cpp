@@ -10,8 +10,8 @@
 namespace axle {
 namespace {
 
-// What `f` says in a process that is nobody's and may not have a second thread: limits do not hold
-// root up.
+// Returns the result of `f` in a child process that may not start a second thread. The child runs
+// as nobody, because limits do not apply to root.
 bool without_threads(const std::function<bool()>& f) {
   const pid_t pid = ::fork();
   if (pid == 0) {

@@ -1,4 +1,4 @@
-// A tree of values, kept flat: path ("decoder/layers/weight") -> value, in the order of paths.
+// A flat tree of values: path ("decoder/layers/weight") -> value, sorted by path.
 #pragma once
 
 #include <functional>
@@ -8,11 +8,11 @@
 
 namespace axle {
 
-/// Iteration is sorted by path, so flattening a tree gives the same order in every process.
+/// The order by path makes flattening a tree give the same order in every process.
 template <class T>
 using Tree = std::map<std::string, T, std::less<>>;
 
-/// "a" / "b" -> "a/b"; an empty side is dropped.
+/// Joins paths: "a" and "b" -> "a/b"; an empty side is dropped.
 inline std::string join_path(std::string_view parent, std::string_view name) {
   if (parent.empty()) return std::string(name);
   if (name.empty()) return std::string(parent);

@@ -2,6 +2,6 @@
 
 namespace axle {
 
-std::string_view version() { return AXLE_VERSION; }  // the build's: cmake/axle_version.cmake
+std::string_view version() { return AXLE_VERSION; }  // set by cmake/axle_version.cmake
 
 }  // namespace axle

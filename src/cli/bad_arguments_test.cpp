@@ -291,7 +291,7 @@ TEST(HugeSizes, OfMeshesAreMistakesOfAConfig) {
     const Ran ran =
         run_axle({"config", "check", "quickstart", "--data", "synthetic", "--mesh", mesh});
     EXPECT_EQ(ran.code, 2) << mesh;
-    EXPECT_THAT(ran.err, HasSubstr("must divide by its mesh axes")) << mesh;
+    EXPECT_THAT(ran.err, HasSubstr("must be divisible by its mesh axes")) << mesh;
   }
 }
 

@@ -154,7 +154,7 @@ TEST(CompileErrors, ComeBeforeAnyPluginIsLookedFor) {
   EXPECT_THAT(error_of({"--on", "gpu:h100:8x8", "--mesh", "dat=64"}),
               HasSubstr("did you mean 'data'?"));
   EXPECT_THAT(error_of({"--on", "gpu:h100:6x8", "--mesh", "fsdp=48"}),
-              HasSubstr("dim 1 must divide by its mesh axes, got 4096 over fsdp=48"));
+              HasSubstr("dim 1 must be divisible by its mesh axes, got 4096 over fsdp=48"));
   // Of a layout that exists, what the state needs; of others, only what all devices have.
   EXPECT_THAT(error_of({"--on", "gpu:h100:1x8", "--mesh", "fsdp=8", "--set", "input.batch_size=4"}),
               testing::ContainsRegex("; the training state is 73.9 GiB, [0-9.]+ GiB of it on each "

@@ -16,7 +16,7 @@ std::vector<Slot> fields_of(const AnyConfig& config) {
   return children_of(ConfigView(config).slot());
 }
 
-// Numbers of one type with different ranges are the same.
+// Ranges do not count: two ranged numbers of the same type are equal.
 bool same_type(const TypeOps& a, const TypeOps& b) {
   if (*a.type == *b.type) return true;
   if (a.kind != b.kind) return false;
@@ -31,7 +31,7 @@ const Slot* find_field(const std::vector<Slot>& fields, const Slot& like) {
   return it == fields.end() ? nullptr : &*it;
 }
 
-// False where the value is out of the range of the new field.
+// Returns false if the value is out of range for the new field.
 bool copy_value(const Slot& from, const Slot& to) {
   if (*from.ops->type == *to.ops->type) {
     to.ops->assign(to.at, from.at);

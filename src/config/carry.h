@@ -1,5 +1,5 @@
-// What survives when a config takes the place of another: fields of the same name and type that the
-// new one leaves open.
+// Carries field values over when one config replaces another: the new config takes the old value of
+// each field of the same name and type that it does not set itself.
 #pragma once
 
 #include <span>
@@ -8,18 +8,19 @@
 
 namespace axle {
 
-/// Names of the fields that went over, and of those of the old config that the new one has no place
-/// for.
+/// Names of the fields that were copied, and of the fields of the old config that were not: those
+/// without a counterpart, and numbers out of the new range.
 struct Carried {
   std::vector<std::string> carried, dropped;
 };
 
-/// "qkv.theta" and "sizes[0]" -> "qkv" and "sizes".
+/// Returns the first name of a path: "qkv" of "qkv.theta", "sizes" of "sizes[0]".
 std::string_view first_name(std::string_view path);
 
-/// Copies fields of `from` into `to` where name and type agree, whatever the ranges of numbers, and
-/// the field of `to` is not set: it has its default and is not named in `set_fields` (of a path
-/// such as "qkv.theta" the first name counts). A number that is out of the new range is dropped.
+/// Copies the fields of `from` into the fields of `to` that have the same name and type; the ranges
+/// of numbers may differ. Skips the fields of `to` that are set: those that differ from their
+/// default, and those that `set_fields` names (only the first name of a path such as "qkv.theta"
+/// counts). Drops a number that is out of the new range.
 Carried carry_over(const AnyConfig& from, const AnyConfig& to,
                    std::span<const std::string> set_fields);
 

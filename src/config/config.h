@@ -1,7 +1,7 @@
 // Config trees: plain aggregates made walkable by one line, AXLE_CONFIG(Owner, fields...).
 //
-// A module's header needs describe, Child, Fn and Required; generic code also print, set, walk,
-// replace. JSON and YAML stand apart in config/document/serialize.h.
+// A header of a module needs describe, Child, Fn and Required. Generic code also needs print, set,
+// walk and replace. JSON and YAML are separate: config/document/serialize.h.
 #pragma once
 
 #include "config/config_ref.h"

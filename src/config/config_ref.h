@@ -1,4 +1,4 @@
-// Views of whole config trees: what print, set, walk, replace and YAML take.
+// Views of whole config trees: the argument type of print, set, walk, replace and YAML.
 #pragma once
 
 #include "config/fields/child.h"
@@ -6,7 +6,7 @@
 
 namespace axle {
 
-/// Non-owning, for reading: a config struct, a root Child, or an AnyConfig that is not empty.
+/// A non-owning view for reading a config struct, a root Child, or an AnyConfig that is not empty.
 class ConfigView {
  public:
   template <Configures C>
@@ -14,10 +14,10 @@ class ConfigView {
   template <class Role>
   ConfigView(const Child<Role>& root) : ConfigView(&root, &kOps<Child<Role>>) {}
   ConfigView(const AnyConfig& config) : ConfigView(config.get(), config.type().ops) {}
-  /// A subtree, as walk() and find_slot() give it.
+  /// Views a subtree, as walk() and find_slot() return it.
   explicit ConfigView(const Slot& slot) : ConfigView(slot.at, slot.ops) {}
 
-  /// The root, without a name. Generic code that only reads may look through it.
+  /// Returns the root, which has no name. Generic code may use it for reading only.
   Slot slot() const { return {{}, at_, ops_}; }
 
  private:
@@ -26,7 +26,7 @@ class ConfigView {
   const TypeOps* ops_;
 };
 
-/// Non-owning, for changing. A root Child may be replaced as a whole.
+/// A non-owning view for changing a config tree. A root Child may be replaced as a whole.
 class ConfigRef : public ConfigView {
  public:
   template <Configures C>

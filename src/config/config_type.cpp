@@ -34,7 +34,7 @@ std::string short_type_name(const char* mangled) {
   return out;
 }
 
-// The C++ runtime's own description of base classes (Itanium ABI, section 2.9.5).
+// Reads the C++ runtime's own description of base classes (Itanium ABI, section 2.9.5).
 bool derives_from(const std::type_info& type, const std::type_info& base) {
   if (type == base) return true;
   if (const auto* single = dynamic_cast<const abi::__si_class_type_info*>(&type)) {

@@ -1,4 +1,4 @@
-// The descriptor of one Config struct: what AXLE_CONFIG declares and AXLE_REGISTER defines.
+// The descriptor of one Config struct: AXLE_CONFIG declares it, AXLE_REGISTER defines it.
 #pragma once
 
 #include <concepts>
@@ -9,7 +9,7 @@
 
 namespace axle {
 
-/// Any function pointer; cast back to its own type before it is called.
+/// Any function pointer. Callers cast it back to its own type before the call.
 using AnyFunction = void (*)();
 
 struct Field {
@@ -18,44 +18,43 @@ struct Field {
   const TypeOps* ops;
 };
 
-/// What is known of a role (Norm, Projection, Input, ...): the base class of all that fits one kind
-/// of Child.
+/// The description of a role (Norm, Projection, Input, ...): the base class of all modules that fit
+/// one kind of Child.
 struct RoleInfo {
   const std::type_info* type;
-  std::string name;  // without namespaces
-  std::span<const std::string_view>
-      inputs;  // names of the inputs of a call: Role::kInputs, if declared
-  const ConfigType& (*dims)() = nullptr;  // Role::Dims, where that is declared with AXLE_CONFIG
+  std::string name;                          // without namespaces
+  std::span<const std::string_view> inputs;  // input names of a call: Role::kInputs, if declared
+  const ConfigType& (*dims)() = nullptr;     // Role::Dims, if declared with AXLE_CONFIG; else null
 };
 
 struct ConfigType {
-  std::string_view name;          // the owner: "RMSNorm"
+  std::string_view name;          // name of the owner: "RMSNorm"
   std::string_view doc;           // the owner's kDoc, if declared
-  std::string_view number_field;  // kFromNumber, if declared: what a number in place of it sets
+  std::string_view number_field;  // kFromNumber, if declared: the field that a plain number sets
   const std::type_info* owner = nullptr;  // the module class; the struct itself for a plain struct
   const std::type_info* type = nullptr;   // the Config struct
-  const TypeOps* ops = nullptr;           // of the Config struct
+  const TypeOps* ops = nullptr;           // operations of the Config struct
   const RoleInfo* role = nullptr;         // null for a plain struct
   std::vector<Field> fields;              // in the order of AXLE_CONFIG
-  void* (*fresh)() = nullptr;             // a new default config
+  void* (*fresh)() = nullptr;             // makes a new default config
   void* (*copy)(const void*) = nullptr;
   void (*destroy)(void*) = nullptr;
-  /// Modules: builds one; the result is a Role*.
+  /// For modules: builds one; the result points to its Role.
   void* (*build)(const void* config, const void* dims, const Scope&) = nullptr;
-  /// Structs with operator(): their signature, and a `R (*)(const void* self, Args...)`.
+  /// For structs with operator(): the signature, and a function `R (*)(const void* self, Args...)`.
   const std::type_info* signature = nullptr;
   AnyFunction call = nullptr;
 };
 
-/// Structs that carry AXLE_CONFIG.
+/// Satisfied by structs that carry AXLE_CONFIG.
 template <class C>
 concept Configures = requires {
   typename C::Owner;
   { C::config_type() } -> std::same_as<const ConfigType&>;
 };
 
-/// "RMSNorm" of axle::RMSNorm, "Tensor (Tensor const&)" of a signature: the C++ name without
-/// namespaces.
+/// Returns the C++ name without namespaces: "RMSNorm" for axle::RMSNorm, "Tensor (Tensor const&)"
+/// for a signature.
 std::string short_type_name(const char* mangled);
 inline std::string short_type_name(const std::type_info& type) {
   return short_type_name(type.name());
@@ -63,7 +62,7 @@ inline std::string short_type_name(const std::type_info& type) {
 /// True if `type` is `base` or inherits from it.
 bool derives_from(const std::type_info& type, const std::type_info& base);
 
-/// The one RoleInfo of a role.
+/// Returns the only RoleInfo of a role.
 template <class Role>
 const RoleInfo& role_info() {
   static const RoleInfo info = [] {

@@ -1,11 +1,11 @@
-// AXLE_CONFIG declares a struct's descriptor and the list of its fields. AXLE_REGISTER (register.h)
-// defines it.
+// AXLE_CONFIG declares the descriptor of a struct and lists its fields. AXLE_REGISTER (register.h)
+// defines the descriptor.
 #pragma once
 
 #include "config/config_type.h"
 
-/// Last line of every config struct: AXLE_CONFIG(Owner, every field in order). Owner is the module
-/// class, or the struct itself.
+/// The last line of every config struct: AXLE_CONFIG(Owner, every field in order). Owner is the
+/// module class, or the struct itself if it has none.
 #define AXLE_CONFIG(OwnerType, ...)                                    \
   using Owner = OwnerType;                                             \
   static const ::axle::ConfigType& config_type();                      \

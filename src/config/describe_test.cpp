@@ -1,4 +1,4 @@
-// AXLE_CONFIG, Child, Fn, Required: what a config struct is and does by itself.
+// Config structs by themselves: AXLE_CONFIG, Child, Fn, Required.
 #include <gmock/gmock.h>
 
 #include "config/example_test.h"
@@ -7,7 +7,7 @@
 namespace axle::example {
 namespace {
 
-// Configs at namespace scope are built before main, in whatever order files come.
+// Configs at namespace scope are built before main, in any order of files.
 const Tower::Config kBeforeMain{.model_dim = 3,
                                 .norm = Twice::Config{.inner = Shift::Config{.by = 4}}};
 

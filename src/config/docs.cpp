@@ -6,10 +6,10 @@
 namespace axle {
 namespace {
 
-// Owner, names of all fields, field.
+// Owner, names of all its fields, name of the documented field.
 using Key = std::tuple<std::string, std::string, std::string>;
 
-// Never destroyed: statics of other files may still use it while the program ends.
+// Never destroyed: statics of other files may still use it while the program exits.
 std::map<Key, std::string_view>& docs() {
   static auto* const all = new std::map<Key, std::string_view>;
   return *all;

@@ -1,5 +1,5 @@
-// The documentation of config structs: the comments above them and their fields, which
-// cmake/config_docs.py takes from the sources when the program is built.
+// The documentation of config structs: the comments above the structs and above their fields.
+// cmake/config_docs.py extracts them from the sources when the program is built.
 #pragma once
 
 #include <span>
@@ -12,15 +12,16 @@ namespace axle {
 struct ConfigDoc {
   /// The arguments of AXLE_CONFIG: "RMSNorm" and "eps".
   std::string_view owner, fields;
-  /// Empty for the struct itself.
+  /// Empty for the text of the struct itself.
   std::string_view field;
   std::string_view text;
 };
 
-/// Enters a table that lives as long as the program; true, so that a constant can do it.
+/// Adds a table that must live as long as the program. Returns true, so that the initialiser of a
+/// constant can call it.
 bool register_docs(std::span<const ConfigDoc> docs);
 
-/// Of a field, or with an empty name of the struct itself; "" where there is none.
+/// Returns the text of a field, or of the struct if `field` is empty; "" if there is none.
 std::string_view doc_of(const ConfigType& type, std::string_view field = {});
 
 }  // namespace axle

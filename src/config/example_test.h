@@ -11,7 +11,7 @@ enum class Precision { kLow, kHigh };
 std::string to_text(Precision p);
 void from_text(std::string_view text, Precision& p);
 
-/// Like a partition spec: a value type with text of its own.
+/// A value type with text of its own, like a partition spec.
 struct Axes {
   std::vector<std::string> names = {};
 };
@@ -63,7 +63,7 @@ class Shift : public Norm {
  public:
   struct Config {
     float eps = 1e-5f;
-    int32_t factor = 3;  // same name as Scale's, another type
+    int32_t factor = 3;  // same name as in Scale, but another type
     std::optional<int64_t> by = {};
     AXLE_CONFIG(Shift, eps, factor, by)
   };
@@ -75,7 +75,7 @@ class Shift : public Norm {
   int64_t by_;
 };
 
-/// Inherits from a class that can itself be used.
+/// Inherits from a class that is itself registered.
 class LoudScale final : public Scale {
  public:
   struct Config {
@@ -100,7 +100,7 @@ class Twice final : public Norm {
   std::unique_ptr<Norm> inner_;
 };
 
-/// Numbers with ranges, an optional one among them.
+/// Has numbers with ranges, one of them optional.
 class Bounded final : public Norm {
  public:
   struct Config {
@@ -188,7 +188,7 @@ class Tower final : public Model {
   Tower(const Config&, const Dims&, const Scope&) {}
 };
 
-/// A tree with something in every field.
+/// Returns a tree with a value in every field.
 Tower::Config full_tower();
 
 }  // namespace axle::example

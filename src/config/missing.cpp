@@ -34,8 +34,7 @@ std::string range_problem(const std::string& path, const Slot& slot) {
                      ops.text(slot.at));
 }
 
-// What stands in the config itself: not in the configs of its children, which are checked where
-// they are built.
+// Checks the config itself, not the configs of its children, which are checked when they are built.
 void check_own(const std::string& path, const Slot& slot, std::vector<std::string>& out) {
   if (std::string problem = range_problem(path, slot); !problem.empty())
     out.push_back(std::move(problem));

@@ -1,4 +1,4 @@
-// Mistakes of one text or command line, collected so that they are told together.
+// Collects the mistakes of one text or command line, so that one error reports them together.
 #pragma once
 
 #include <algorithm>
@@ -13,16 +13,18 @@ namespace axle {
 
 class Mistakes {
  public:
-  /// More than these help nobody, and a hostile text may hold millions.
+  /// The number of mistakes that are collected: more of them help nobody, and a hostile text may
+  /// hold millions.
   static constexpr size_t kMax = 20;
 
-  /// The lines of a message, each once.
+  /// Adds the lines of a message; a line that is already there is not added again.
   void add(std::string_view message) {
     for (const std::string_view line : split(message, '\n')) {
       if (std::ranges::count(lines_, line) == 0) lines_.emplace_back(line);
     }
   }
-  /// fn(); a ConfigError of it is added. Throws all of them once there are kMax.
+  /// Calls fn() and adds the message of a ConfigError that it throws. Throws all mistakes once
+  /// there are kMax.
   template <class F>
   void attempt(F fn) {
     try {
@@ -31,12 +33,12 @@ class Mistakes {
       add(error.what());
     }
     if (lines_.size() < kMax) return;
-    add("the text behind this was not looked at");
+    add("the rest was not checked");
     throw_any();
   }
   size_t size() const { return lines_.size(); }
   std::vector<std::string> take() { return std::move(lines_); }
-  /// Throws one ConfigError of all lines, if there are any.
+  /// Throws one ConfigError with all lines, if there are any.
   void throw_any() const {
     if (!lines_.empty()) throw ConfigError(join(lines_, "\n"));
   }
@@ -45,7 +47,7 @@ class Mistakes {
   std::vector<std::string> lines_;
 };
 
-/// A message with `where` in front of each line.
+/// Returns the message with `where: ` in front of each line.
 inline std::string located(std::string_view where, std::string_view message) {
   std::string out;
   for (const std::string_view line : split(message, '\n'))

@@ -1,5 +1,5 @@
-// AXLE_REGISTER(Class | Struct | function, "name"): defines a descriptor, once, in a .cpp, and
-// enters it by name.
+// AXLE_REGISTER(Class | Struct | function, "name") defines a descriptor and registers it by name.
+// It stands exactly once, in a .cpp.
 #pragma once
 
 #include <type_traits>
@@ -49,7 +49,7 @@ void set_call(ConfigType& t, R (*)(A...)) {
   t.call = reinterpret_cast<AnyFunction>(call);
 }
 
-/// The descriptor of the config of X, a class with a Config or a struct.
+/// Makes the descriptor of the config of X, which is a class with a Config or a struct.
 template <class X>
 ConfigType describe() {
   using C = typename ConfigOf<X>::type;
@@ -115,7 +115,7 @@ bool enroll(R (*function)(A...), std::string_view name) {
 #define AXLE_REGISTER_NAMED(function, name)                                       \
   [[maybe_unused]] static const bool AXLE_CONCAT(axle_registered_, __COUNTER__) = \
       ::axle::detail::enroll(&function, name);
-/// AXLE_REGISTER(Class), AXLE_REGISTER(Struct) or AXLE_REGISTER(function, "name"), at namespace
-/// scope of a .cpp.
+/// Registers AXLE_REGISTER(Class), AXLE_REGISTER(Struct) or AXLE_REGISTER(function, "name"). It
+/// stands at namespace scope of a .cpp.
 #define AXLE_REGISTER(X, ...) \
   AXLE_CONCAT(AXLE_REGISTER_, __VA_OPT__(NAMED))(X __VA_OPT__(, ) __VA_ARGS__)

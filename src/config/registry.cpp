@@ -22,7 +22,7 @@ struct Registry {
   std::map<std::type_index, ByName<AnyFunction>> functions;    // by signature
   std::vector<const ConfigType*> configs;
 };
-// Never destroyed: statics of other files may still use it while the program ends.
+// Never destroyed: statics of other files may still use it while the program exits.
 Registry& registry() {
   static auto* const all = new Registry;
   return *all;
@@ -39,8 +39,8 @@ std::string group_name(const std::type_info& group) {
       fmt::format("AXLE_REGISTER: expected one {} called '{}', got two", group_name(group), name));
 }
 
-// Role or signature under which a type is found by name; null for a struct that only stands in
-// fields.
+// Returns the role or signature under which a type is found by name; null for a struct that is used
+// only as the type of fields.
 const std::type_info* group_of(const ConfigType& type) {
   return type.role ? type.role->type : type.signature;
 }

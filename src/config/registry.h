@@ -1,5 +1,5 @@
-// Names of classes, functors and functions that configs may use: filled by AXLE_REGISTER before
-// main, read after.
+// The names of classes, functors and functions that configs may use. AXLE_REGISTER fills the
+// registry before main; it is only read afterwards.
 #pragma once
 
 #include <span>
@@ -12,24 +12,27 @@
 
 namespace axle {
 
-/// Enters a class under its role or a functor under its signature; other structs have no name to be
-/// found by. Throws ConfigError if the name is taken there.
+/// Registers a class under its role or a functor under its signature. Other structs are registered
+/// too, but cannot be found by name. Throws ConfigError if the role or signature already has the
+/// name.
 void register_config(const ConfigType& type);
-/// Throws ConfigError if the name is taken under this signature.
+/// Throws ConfigError if the signature already has a function or functor of this name.
 void register_function(const std::type_info& signature, std::string_view name,
                        AnyFunction function);
 
-/// Classes of a role, or functions and functors of a signature, sorted by name.
+/// Returns the names of the classes of a role, or of the functions and functors of a signature,
+/// sorted.
 std::vector<std::string> names_of(const std::type_info& role_or_signature);
-/// The class of a role or functor of a signature, or null.
+/// Returns the class of a role, or the functor of a signature; null if there is none of that name.
 const ConfigType* find_config_type(const std::type_info& role_or_signature, std::string_view name);
-/// The class or functor of that name over all roles and signatures; "Role.Class" names it where
-/// several have the name. Throws ConfigError: unknown (did you mean), ambiguous.
+/// Finds a class or functor by name over all roles and signatures. "Role.Class" tells apart classes
+/// of the same name. Throws ConfigError if the name is unknown (with the nearest names) or
+/// ambiguous.
 const ConfigType& find_config_type(std::string_view name);
-/// The free function, or null.
+/// Returns the free function of that name, or null.
 AnyFunction find_function(const std::type_info& signature, std::string_view name);
-/// Throws ConfigError with the nearest name if there is none. For a recipe:
-/// function_named<Trainer::Config()>(name).
+/// Like find_function, but throws ConfigError with the nearest name if there is none. Example, a
+/// recipe: function_named<Trainer::Config()>(name, "recipe").
 AnyFunction function_named(const std::type_info& signature, std::string_view name,
                            std::string_view what);
 template <class Sig>
@@ -37,27 +40,27 @@ Sig* function_named(std::string_view name, std::string_view what) {
   return reinterpret_cast<Sig*>(function_named(typeid(Sig), name, what));
 }
 
-/// The class of a role, or functor of a signature, that a number in place of its name makes: the
-/// one that declares kFromNumber; null where none does.
+/// Returns the class of a role, or the functor of a signature, that a plain number stands for: the
+/// one that declares kFromNumber; null if none does.
 const ConfigType* find_number_type(const std::type_info& role_or_signature);
-/// Every config struct, those that have no name to be found by included, in the order of
-/// registration.
+/// Returns every config struct in order of registration, including structs that cannot be found by
+/// name.
 std::span<const ConfigType* const> registered_configs();
 
-/// The default config of a class. Throws ConfigError: "no Norm is called 'LayrNorm'; did you mean
-/// 'LayerNorm'? (...)".
+/// Returns the default config of a class. Throws ConfigError "no Norm is called 'LayrNorm'; did you
+/// mean 'LayerNorm'? (...)".
 AnyConfig make_config(const RoleInfo& role, std::string_view name);
-/// The error of make_config's message.
+/// Throws the error that make_config documents.
 [[noreturn]] void fail_no_class(const RoleInfo& role, std::string_view name);
 [[noreturn]] void fail_no_function(const std::type_info& signature, std::string_view name);
 
-/// One role with its classes, sorted by name.
+/// A role with its classes, sorted by name.
 struct RoleListing {
   const RoleInfo* role;
   std::vector<const ConfigType*> classes;
 };
 std::vector<RoleListing> list_roles();
-/// One signature ("double (long)") with its functions and functors, sorted by name.
+/// A signature ("double (long)") with its functions and functors, sorted by name.
 struct SignatureListing {
   std::string signature;
   std::vector<std::string> names;

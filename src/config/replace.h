@@ -1,5 +1,5 @@
-// Rewrites of whole config trees: puts another class in the place of every match, or wraps what is
-// there.
+// Rewrites whole config trees: replaces the class in every matching slot, or wraps it in another
+// class.
 #pragma once
 
 #include <functional>
@@ -9,48 +9,49 @@
 
 namespace axle {
 
-/// Which Child and Fn slots of a tree are meant.
+/// Selects Child and Fn slots of a tree by the class that they hold.
 struct Selector {
-  const std::type_info* type = nullptr;  // of a module class, functor or role
-  bool derived = false;                  // classes that inherit from it as well
-  std::string at = "**";                 // pattern of paths, see glob_match
+  const std::type_info* type = nullptr;  // a module class, functor or role
+  bool derived = false;                  // true: also matches classes that inherit from it
+  std::string at = "**";                 // pattern of paths (glob_match)
   std::function<bool(const std::string& path, const AnyConfig& config)> where = {};
 };
 
-/// By the name of a class ("RMSNorm", "Norm.RMSNorm") or of a role ("Norm": all its classes).
-/// Throws ConfigError.
+/// Selects a class ("RMSNorm", "Norm.RMSNorm"), or all classes of a role ("Norm"). Throws
+/// ConfigError if the name is unknown or ambiguous.
 Selector select_by_name(std::string_view name);
 
 struct ReplaceSpec {
   Selector select;
   AnyConfig with;
-  /// Fields of `with` that count as set though they have their default; others count as set if they
-  /// differ from it.
+  /// Fields of `with` that count as set even with their default value. Other fields count as set if
+  /// they differ from their default.
   std::vector<std::string> keep = {};
-  /// Name of the slot of `with` that takes the old config, which is then not carried over; ""
-  /// replaces.
+  /// Name of the slot of `with` that takes the old config; nothing is carried over then. ""
+  /// replaces the old config.
   std::string wrap = {};
   bool allow_none = false;
 };
 
-/// What was done, as paths.
+/// The paths of the matched slots, of the fields carried over and of the fields dropped.
 struct ReplaceReport {
   std::vector<std::string> matched, carried, dropped;
 };
 
-/// A replacement by name: "RMSNorm -> LayerNorm", and what it did.
+/// A replacement ("RMSNorm -> LayerNorm") and its report.
 struct Replaced {
   std::string what;
   ReplaceReport report;
 };
 
-/// Visits every slot after its children, so that a replacement may contain its target; each match
-/// gets its own clone of `with`, fields of the same name and type that are not set in it keep the
-/// old value, slot options stay. Throws ConfigError if nothing matched (unless allowed), if `keep`
-/// or `wrap` names no field, or if the class does not fit into a matched slot.
+/// Replaces the config in every matching slot and returns what changed. Visits a slot after its
+/// children, so that a replacement may contain its target. Each match gets its own clone of `with`.
+/// Fields of the clone that are not set take the old value of the field of the same name and type.
+/// Slot options stay. Throws ConfigError if nothing matched (unless allow_none), if `keep` or
+/// `wrap` names no field, or if the class does not fit into a matched slot.
 ReplaceReport replace_config(ConfigRef root, const ReplaceSpec& spec);
 
-/// The choices of a replacement in C++; see Selector and ReplaceSpec.
+/// Options of replace_config<Target> and wrap<Target>; see Selector and ReplaceSpec for the fields.
 struct ReplaceOptions {
   std::vector<std::string> keep = {};
   std::string at = "**";
@@ -68,11 +69,11 @@ Selector selector_of(const ReplaceOptions& options) {
           .at = options.at,
           .where = options.where};
 }
-/// Name of the field at this offset.
+/// Returns the name of the field at this offset.
 std::string field_at(const ConfigType& type, size_t offset);
 }  // namespace detail
 
-/// Replaces every `Target` (a class; or a role: every class of it).
+/// Replaces every `Target`: a class, or a role, which means every class of it.
 template <class Target, Configures C>
 ReplaceReport replace_config(ConfigRef root, C with, const ReplaceOptions& options = {}) {
   return replace_config(root, ReplaceSpec{.select = detail::selector_of<Target>(options),

@@ -1,4 +1,4 @@
-// Where a module is built: its place in the tree, handed from parent to child.
+// The place in the tree where a module is built, passed from parent to child.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@ namespace axle {
 
 struct Scope {
   std::string path = {};
-  /// Options of the slot that the module is built from, a `Role::Options`; Child::build sets it.
-  /// Valid while building.
+  /// Options of the slot that holds the module's config (a `Role::Options`), set by Child::build.
+  /// Valid only during construction.
   const void* options = nullptr;
-  /// The module that builds this one, where the role's modules know what it is (nn/layer.h). Valid
-  /// while building.
+  /// The module that builds this one, for roles whose modules know its type (nn/layer.h). Valid
+  /// only during construction.
   const void* parent = nullptr;
 };
 

@@ -20,12 +20,12 @@ std::string_view unquoted(std::string_view s) {
   return quoted ? s.substr(1, s.size() - 2) : s;
 }
 
-// The key that a part of a path names in a map: k, [k], ['k'] and ["k"] are the same.
+// Returns the map key that a part of a path names: k, [k], ['k'] and ["k"] are the same.
 std::string map_key(std::string_view name) {
   return std::string(name.starts_with('[') ? unquoted(name.substr(1, name.size() - 2)) : name);
 }
 
-// `name` as a child slot of `parent` has it.
+// Returns the slot name of the child of `parent` that `name` stands for.
 std::string slot_name(const Slot& parent, const std::string& name) {
   return parent.ops->kind == FieldKind::kMap ? "['" + map_key(name) + "']" : name;
 }
@@ -53,7 +53,7 @@ std::string slot_name(const Slot& parent, const std::string& name) {
 
 enum class Create { kNothing, kWhatIsOnTheWay };
 
-// With kWhatIsOnTheWay, optional structs and new map elements come into being.
+// kWhatIsOnTheWay creates optional structs on the path and a new map element at its end.
 Slot resolve(const ConfigView& root, std::string_view path, std::string_view root_name,
              Create create) {
   Slot slot = root.slot();
@@ -106,7 +106,7 @@ nlohmann::ordered_json document_of(const Slot& slot, std::string_view text,
   return parse_yaml(text, path);
 }
 
-// The length of the part in brackets that `rest` begins with; 0 where it stays open.
+// Returns the length of the bracketed part at the front of `rest`; 0 if the bracket is not closed.
 size_t bracket_length(std::string_view rest) {
   const bool quoted = rest.size() > 1 && (rest[1] == '\'' || rest[1] == '"');
   const std::string close = quoted ? std::string{rest[1], ']'} : "]";
@@ -125,9 +125,9 @@ std::vector<std::string> split_config_path(std::string_view path) {
                                                 : std::min(rest.find_first_of(".["), rest.size());
     const bool ends_with_dot = i + length + 1 == path.size() && path[i + length] == '.';
     if (length == 0 || ends_with_dot) {
-      throw ConfigError(
-          fmt::format("{}: expected a path such as a.b[0].@option, got an empty or open part",
-                      printable(path)));
+      throw ConfigError(fmt::format(
+          "{}: expected a path such as a.b[0].@option, got an empty part or an open bracket",
+          printable(path)));
     }
     out.emplace_back(rest.substr(0, length));
     i += length;

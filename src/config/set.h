@@ -1,4 +1,4 @@
-// One field by its path: find it, set it from text, read it as text.
+// Access to one field by its path: finds it, or sets it from text.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,22 +7,27 @@
 
 namespace axle {
 
-/// The names of a path, as Slots have them: "a.m['k.e'].v[0].@dtype" -> a, m, ['k.e'], v, [0],
+/// Splits a path into names as Slots have them: "a.m['k.e'].v[0].@dtype" -> a, m, ['k.e'], v, [0],
 /// @dtype. Throws ConfigError for unbalanced brackets and empty names.
 std::vector<std::string> split_config_path(std::string_view path);
 
-/// The slot at `path`; map elements also as ".key". Errors are prefixed by `root_name`. Throws
-/// ConfigError: "model.layrs: no such field; did you mean 'layers'? (fields: emb, layers)".
+/// Returns the slot at `path`. ".key" also finds a map element. Error messages begin with
+/// `root_name`. Throws ConfigError "model.layrs: no such field; did you mean 'layers'? (fields:
+/// emb, layers)".
 Slot find_slot(const ConfigView& root, std::string_view path, std::string_view root_name = {});
 
-/// Sets the field at `path` from text, typed:
-/// leaves: their text (strings with or without quotes); `none` clears an optional, REQUIRED a
-/// Required; Child and Fn: the name of a class or function, fields of the same name and type and
-/// the options stay, which is returned; "{class: Name, field: value}", which starts from the
-/// defaults; "{field: value}" of the class that is there; or a number, where a class stands for
-/// one; lists, maps and structs in YAML: "[1, 2, 3]", "{name: data, size: 2}". A map gains elements
-/// whose keys are new and keeps those that are not named; "{}" empties it. Throws ConfigError
-/// "<path>: expected <what>, got <text>".
+/// Sets the field at `path` from text, according to the type of the field:
+///   leaf: its text; strings may be quoted;
+///   optional: also `none`, which clears it;
+///   Required: also REQUIRED, which clears it;
+///   Child, Fn: the name of a class or function (fields of the same name and type and the slot
+///     options are kept; the result tells which);
+///     or "{class: Name, field: value}", which starts from the defaults of the class;
+///     or "{field: value}", which changes fields of the current class;
+///     or a number, if a class of the role stands for numbers;
+///   list, struct: YAML, "[1, 2, 3]" or "{name: data, size: 2}";
+///   map: YAML; new keys are added, other entries stay; "{}" empties the map.
+/// Throws ConfigError "<path>: expected <what>, got <text>".
 std::vector<Replaced> set(ConfigRef root, std::string_view path, std::string_view text,
                           std::string_view root_name = {});
 /// Sets the field at `path` from a value of a document, as from_yaml would read it there, except

@@ -91,8 +91,8 @@ TEST(Set, AKeyOfAMapMayStandInBracketsWithAndWithoutQuotes) {
     if (key.find_first_of(".[") == key.npos) paths.push_back("weights." + key);
     for (const std::string& path : paths) {
       Tower::Config cfg;
-      set(cfg, path, "0.5");  // makes it
-      set(cfg, path, "1.5");  // finds it
+      set(cfg, path, "0.5");  // creates the entry
+      set(cfg, path, "1.5");  // finds the entry
       EXPECT_THAT(cfg.weights, ElementsAre(testing::Pair(key, 1.5))) << path;
       EXPECT_EQ(to_string(ConfigView(find_slot(cfg, path))), "1.5\n") << path;
     }

@@ -1,5 +1,5 @@
-// Fields of a config as generic code sees them: a name, an address, and what can be done with a
-// value of that type.
+// The fields of a config as generic code sees them: a name, an address, and the operations of the
+// value's type.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +35,8 @@ struct Element {
   void* at;
 };
 
-/// Operations on values of one field type, through erased pointers. Which are set depends on the
-/// kind; one constant exists per type.
+/// Type-erased operations on values of one field type. The kind decides which of them are set. One
+/// constant exists per type.
 struct TypeOps {
   FieldKind kind = FieldKind::kLeaf;
   const std::type_info* type = nullptr;
@@ -45,11 +45,11 @@ struct TypeOps {
   // kLeaf
   LeafKind leaf = LeafKind::kText;
   std::string (*text)(const void*) = nullptr;
-  void (*parse)(void*,
-                std::string_view) = nullptr;  // throws ConfigError, then the value is as before
-  // kLeaf that is a number
+  // Leaves the value unchanged when it throws ConfigError.
+  void (*parse)(void*, std::string_view) = nullptr;
+  // kLeaf, numbers only
   const Bounds* bounds = nullptr;
-  const std::type_info* number_type = nullptr;  // without its range
+  const std::type_info* number_type = nullptr;  // the number's type without its range
   double (*number)(const void*) = nullptr;
 
   // kStruct
@@ -69,17 +69,17 @@ struct TypeOps {
   const TypeOps* element = nullptr;
   void (*clear)(void*) = nullptr;
 
-  // kMap whose keys follow a rule (named_map.h): "" or what is wrong with one
+  // kMap whose type restricts its keys (named_map.h): returns "" or what is wrong with the key
   std::string (*key_problem)(std::string_view key) = nullptr;
 
   // kOptional, kRequired
-  void* (*value)(void*) = nullptr;    // null where there is none
-  void* (*emplace)(void*) = nullptr;  // a default value
+  void* (*value)(void*) = nullptr;    // null if there is none
+  void* (*emplace)(void*) = nullptr;  // creates and returns a default value
 
   // kList, kMap
   std::vector<Element> (*elements)(void*) = nullptr;
-  void* (*insert)(void*, std::string_view key) =
-      nullptr;  // a default value; a list appends and ignores the key
+  // Inserts and returns a default value; a list appends it and ignores the key.
+  void* (*insert)(void*, std::string_view key) = nullptr;
 };
 
 }  // namespace axle

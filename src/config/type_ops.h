@@ -1,4 +1,4 @@
-// kOps<T>: the TypeOps of every field type, as constants, so that nothing runs before main.
+// kOps<T>: the TypeOps of every field type. They are constants, so that no code runs before main.
 #pragma once
 
 #include <map>

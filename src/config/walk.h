@@ -1,4 +1,4 @@
-// One traversal of config trees; everything generic is built on it.
+// The one traversal of config trees. All generic code is built on it.
 #pragma once
 
 #include <functional>
@@ -7,38 +7,38 @@
 
 namespace axle {
 
-/// "a" and "b" -> "a.b"; "a" and "[0]" -> "a[0]".
+/// Joins a path and a name: "a" and "b" -> "a.b"; "a" and "[0]" -> "a[0]".
 std::string join_config_path(std::string_view parent, std::string_view name);
 
-/// The slot inside any optionals and Requireds; an empty one ends the way and is returned itself.
+/// Returns the slot inside any optionals and Requireds. Stops at an empty one and returns its slot.
 Slot peel(Slot slot);
-/// What stands directly below a slot: fields, elements, and the options ("@dtype") of a Child that
-/// holds something.
+/// Returns the slots directly below a slot: fields, elements, and the options ("@dtype") of a Child
+/// that is not empty.
 std::vector<Slot> children_of(const Slot& slot);
-/// The config held by a Child or Fn slot, also inside an optional; null for other slots and where
-/// nothing is held.
+/// Returns the config held by a Child or Fn slot, even inside an optional; null if the slot is of
+/// another kind or holds none.
 AnyConfig* held_config(const Slot& slot);
 
-/// Puts a config into a Child or Fn slot, also inside an optional. Throws ConfigError if role or
-/// signature differ.
+/// Puts a config into a Child or Fn slot, even inside an optional. Throws ConfigError if the role
+/// or signature differs.
 void put_config(const Slot& slot, AnyConfig config);
-/// Throws ConfigError where `key` may not stand in the map: it is empty, holds control characters
-/// or
-/// "']", which ends a key in paths, or breaks the rule of the map's type.
+/// Throws ConfigError if `key` is not valid in the map: if it is empty, holds control characters or
+/// "']" (the end of a key in paths), or breaks the rule of the map's type.
 void check_map_key(const TypeOps& map, std::string_view key, const std::string& path);
-/// "path.name: no such field; did you mean 'layers'? (fields: a, b)". `what` is "field", "option"
-/// or "key".
+/// Throws ConfigError "path.name: no such field; did you mean 'layers'? (fields: a, b)". `what` is
+/// "field", "option" or "key".
 [[noreturn]] void fail_no_slot(const std::string& path, std::string_view name,
                                const std::vector<std::string>& names, std::string_view what);
 
 using Visit = std::function<void(const std::string& path, const Slot& slot)>;
-/// Depth first from the root (path `root_name`) in the order of declaration; `enter` before a
-/// slot's children, `leave` after. A visitor may change the slot that it is given: on entering, its
-/// new children are walked; on leaving, not.
+/// Visits all slots depth first, in order of declaration, from the root (whose path is
+/// `root_name`). Calls `enter` before a slot's children and `leave` after them. A visitor may
+/// change the slot that it gets: children put there by `enter` are walked, those put there by
+/// `leave` are not.
 void walk(const ConfigView& root, const Visit& enter, const Visit& leave = {},
           std::string_view root_name = {});
 
-/// Calls fn(path, Module::Config&) for every config of exactly this type, the root's included.
+/// Calls fn(path, Module::Config&) for every config of exactly this type, including the root.
 template <class Module, class F>
 void for_each_config(ConfigRef root, F fn) {
   const std::type_info& wanted = typeid(typename Module::Config);

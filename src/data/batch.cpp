@@ -9,7 +9,7 @@
 namespace axle {
 
 void check_batch_size(int64_t batch_size, int64_t seq_len, const Scope& scope) {
-  constexpr int64_t kBytesOfPosition = 4 * sizeof(int32_t);  // one of each tensor
+  constexpr int64_t kBytesOfPosition = 4 * sizeof(int32_t);  // one value in each tensor
   const std::string batch = fmt::format(
       "{}: expected a batch that fits into memory, got batch_size {} rows of seq_len {}",
       scope.path, batch_size, seq_len);

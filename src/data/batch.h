@@ -1,4 +1,4 @@
-// A batch as a model takes it, and rows laid out for a packer to fill.
+// Batches as a model takes them, and the rows that a packer fills.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +11,27 @@
 namespace axle {
 
 /// One global batch of packed rows: "input_ids", "target_labels", "input_segment_ids" and
-/// "input_positions", i32[B, T] each. Labels of kIgnoredLabel don't count; segment 0 is padding.
+/// "input_positions", each i32[B, T]. Labels equal to kIgnoredLabel don't count. Segment 0 is
+/// padding.
 struct Batch {
   Tree<HostTensor> tensors;
-  /// Labels that count.
+  /// Number of labels that count.
   int64_t num_targets = 0;
-  /// Bytes of text that these labels stand for, for losses in bits per byte; 0 where tokens stand
-  /// for no text. Whole documents have as many as their files; a part of one has its share.
+  /// Bytes of text behind these labels, for losses in bits per byte; 0 if tokens do not stand for
+  /// text. A whole document counts the bytes of its text, a part of it its share.
   double num_target_bytes = 0;
 };
 
-/// Throws ConfigError, or Error with kDoesNotFit, with path and bytes, unless this machine's memory
-/// holds a batch of that size: inputs ask before they read anything.
+/// Throws unless this machine's memory can hold a batch of this size: ConfigError if its bytes
+/// overflow 64 bits, else Error with kDoesNotFit. The message names the config path and the bytes.
+/// Inputs call it before they read data.
 void check_batch_size(int64_t batch_size, int64_t seq_len, const Scope& scope);
 
-/// Shapes and dtypes of Batch::tensors.
+/// Returns the shapes and dtypes of Batch::tensors.
 Tree<Type> batch_spec(int64_t batch_size, int64_t seq_len);
-/// All padding.
+/// Returns a batch that is all padding.
 Batch make_batch(int64_t batch_size, int64_t seq_len);
-/// Row i of the batch, to be written.
+/// Returns row i of the batch, for writing.
 RowView row_of(Batch& batch, int64_t i);
 
 }  // namespace axle

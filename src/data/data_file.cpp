@@ -8,7 +8,7 @@
 namespace axle {
 namespace {
 
-// Published vocabularies have up to 20 MB, those of a million pieces.
+// Published vocabularies have up to 20 MB, for a million pieces.
 constexpr int64_t kMaxBytes = int64_t{64} << 20;
 
 }  // namespace

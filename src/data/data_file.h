@@ -1,4 +1,4 @@
-// Small input files that the user names, vocabularies: what goes wrong with them is a DataError.
+// Small input files named by the user, such as vocabularies. Their failures are DataErrors.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace axle {
 
-/// The whole file. Throws DataError naming the file and `field`, the config path that names it;
-/// also for a file that is too large for a vocabulary.
+/// Returns the bytes of the file. Throws DataError naming the file and `field`, the config path to
+/// set, if it is missing; also if it can't be read or is too large for a vocabulary.
 std::string read_data_file(const std::string& path, std::string_view field);
 
 }  // namespace axle

@@ -11,13 +11,14 @@
 namespace axle {
 namespace {
 
-constexpr uint64_t kChoice =
-    20;  // fixed for ever: another value would mix up the splits of older runs
-// The largest share that whole documents may hold out: somewhat more than asked for, never all.
+// Fixed for ever: another value would mix up the splits of older runs.
+constexpr uint64_t kChoice = 20;
+// The largest share that whole documents may hold out: somewhat more than `fraction`, never
+// everything.
 double max_share(double fraction) { return std::min(1.5 * fraction, (1 + fraction) / 2); }
 
-// Where the last `tail` bytes of the text begin, moved to the beginning of a line, or at least of a
-// character.
+// Returns where the last `tail` bytes of the text begin, moved to the beginning of a line, or at
+// least of a character.
 size_t tail_begin(std::string_view text, double tail) {
   size_t at = text.size() - std::min(text.size(), static_cast<size_t>(tail));
   const size_t line = text.find('\n', at);
@@ -28,7 +29,7 @@ size_t tail_begin(std::string_view text, double tail) {
 
 int64_t count_lines(std::string_view text) { return std::ranges::count(text, '\n'); }
 
-// "file:line" moved on by some lines.
+// Returns "file:line" with the line number advanced by `lines`.
 std::string later(const std::string& where, int64_t lines) {
   const size_t colon = where.rfind(':');
   return fmt::format("{}:{}", where.substr(0, colon), std::stoll(where.substr(colon + 1)) + lines);
@@ -78,7 +79,7 @@ std::vector<Document> select_split(const std::vector<Document>& documents, Split
   }
   if (out.empty()) {
     throw DataError(
-        fmt::format("{}: expected text enough for the split '{}', got {} documents of {} bytes; "
+        fmt::format("{}: expected enough text for the split '{}', got {} documents of {} bytes; "
                     "change held_out_fraction ({})",
                     documents.empty() ? "corpus" : documents[0].where, to_text(split),
                     documents.size(), total, fraction));

@@ -1,4 +1,4 @@
-// Which part of a corpus is never trained on.
+// Splits a corpus into a part for training and a part that is held out.
 #pragma once
 
 #include <string>
@@ -17,10 +17,11 @@ constexpr auto texts_of(Split) {
   return std::to_array<EnumText<Split>>({{Split::kAll, "all"}, {Split::kTrain, "train"}, {Split::kHeldOut, "held_out"}});
 }
 
-/// The documents of one split, in their order. About `fraction` of the bytes are held out, as whole
-/// documents chosen at random; the choice depends on the documents alone, never on a seed, so that
-/// no run trains on what another holds out. Where every document is too large for that, the last
-/// lines of the largest one are held out instead. Throws DataError if a split would be empty.
+/// Returns the documents of one split, in their order. Holds out about `fraction` of the bytes as
+/// whole documents, chosen pseudo-randomly. The choice depends on the documents only, never on a
+/// seed, so that no run trains on what another one holds out. If every document is too large for
+/// that, holds out the last lines of the largest one instead. Throws DataError if the split would
+/// be empty.
 std::vector<Document> select_split(const std::vector<Document>& documents, Split split,
                                    double fraction);
 

@@ -69,7 +69,7 @@ TEST(HeldOut, TextWithoutLinesIsCutBetweenCharacters) {
 TEST(HeldOut, AnEmptySplitIsAnError) {
   const std::vector<Document> documents = {{"text", "corpus.txt:1"}};
   EXPECT_THAT([&] { select_split(documents, Split::kHeldOut, 0); },
-              ThrowsMessage<DataError>(HasSubstr("text enough for the split 'held_out'")));
+              ThrowsMessage<DataError>(HasSubstr("enough text for the split 'held_out'")));
   EXPECT_EQ(select_split(documents, Split::kTrain, 0).size(), 1u);
 }
 

@@ -1,4 +1,4 @@
-// Inputs as parts of a config tree: set from the command line, replaced as a whole.
+// Inputs as parts of a config tree: fields set from the command line, whole inputs replaced.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -102,14 +102,14 @@ TEST_F(TextInputTest, OrderDependsOnSeedAndEpochAlone) {
     return rows;
   };
   const auto rows = rows_of_epoch(1, 1);
-  EXPECT_EQ(rows, rows_of_epoch(1, 7));  // however many rows make a batch
+  EXPECT_EQ(rows, rows_of_epoch(1, 7));  // the batch size does not matter
   EXPECT_NE(rows, rows_of_epoch(2, 1));
   const auto half = rows.begin() + static_cast<std::ptrdiff_t>(rows.size() / 2);
   EXPECT_FALSE(std::equal(rows.begin(), half, half));
 }
 
-// The law of exact resume: from every position, a fresh input that restores the state goes on bit
-// for bit.
+// The law of exact resume: a fresh input that restores a state from any position continues bit for
+// bit.
 template <class Make>
 void expect_resumes_everywhere(const Make& make, int num_batches) {
   const auto input = make();
@@ -121,7 +121,7 @@ void expect_resumes_everywhere(const Make& make, int num_batches) {
   }
   for (size_t from = 0; from < states.size(); ++from) {
     const auto resumed = make();
-    if (from % 2) resumed->next();  // whatever it has done before
+    if (from % 2) resumed->next();  // earlier calls must not matter
     resumed->restore(states[from]);
     EXPECT_EQ(resumed->state(), states[from]);
     for (size_t i = from; i < batches.size(); ++i) {
@@ -176,7 +176,7 @@ TEST_F(TextInputTest, RestoringOverOtherDataIsRefused) {
     EXPECT_THAT([&] { other->restore(state); },
                 ThrowsMessage<DataError>(HasSubstr("expected the data that the saved position")));
   }
-  EXPECT_NO_THROW(build(config(8))->restore(state));  // rows are counted, not batches
+  EXPECT_NO_THROW(build(config(8))->restore(state));  // the state counts rows, not batches
   for (const char* bad : {"", "{}", "[1]", R"({"fingerprint":7,"next_row":1})",
                           R"({"fingerprint":"0","next_row":-1})",
                           R"({"fingerprint":"0","next_row":9223372036854775808})",
@@ -186,7 +186,7 @@ TEST_F(TextInputTest, RestoringOverOtherDataIsRefused) {
   }
 }
 
-// Before the text is read: the path of the source names nothing.
+// The sizes are checked before the text is read: the path of the source does not exist.
 TEST(InputSizes, ArePricedBeforeAnythingIsRead) {
   constexpr int64_t kHuge = 1'000'000'000, kMost = std::numeric_limits<int64_t>::max();
   const TextSource::Config nothing{.path = "/no such file"};
@@ -225,7 +225,7 @@ TEST(InputSizes, ArePricedBeforeAnythingIsRead) {
             ExitCode::kUser);
 }
 
-// The text fits, its tokens of four bytes each do not.
+// The text fits into memory; its tokens of four bytes each do not.
 TEST(InputSizes, TokensArePricedBeforeTheyAreMade) {
   const TempDir dir;
   const std::string line(63, 'x');
@@ -245,7 +245,7 @@ TEST(InputSizes, TokensArePricedBeforeTheyAreMade) {
   }
 }
 
-// A corpus is there as text, as tokens, and as the tokens of the document that is encoded.
+// A corpus is in memory as text, as tokens, and as the tokens of the document being encoded.
 TEST(InputSizes, ACorpusTakesWhatItIsPricedAt) {
   const TempDir dir;
   for (int i = 0; i < 5; ++i)

@@ -1,4 +1,4 @@
-// Packing: documents of any length into rows of one length, so that no position is wasted on
+// Packing: puts documents of any length into rows of one length, so that no position is wasted on
 // padding.
 #pragma once
 
@@ -10,15 +10,16 @@
 
 namespace axle {
 
-/// The label of positions that do not count.
+/// The label of positions without a target.
 inline constexpr int32_t kIgnoredLabel = -1;
 
-/// Tokens of all documents, one document after the other.
+/// The tokens of all documents, one document after the other.
 class TokenizedDocuments {
  public:
-  /// Room for so many tokens, so that it need not be found while there are twice as many.
+  /// Reserves memory for this many tokens, so that growing does not need room for the old and the
+  /// new array at once.
   void reserve(int64_t num_tokens) { tokens_.reserve(static_cast<size_t>(num_tokens)); }
-  /// A document between the special tokens that begin and end one.
+  /// Adds a document, with the special tokens that begin and end one around it.
   void add(std::span<const int32_t> tokens, const SpecialIds& special = {});
   int64_t num_documents() const { return static_cast<int64_t>(begins_.size()) - 1; }
   int64_t num_tokens() const { return begins_.back(); }
@@ -27,24 +28,24 @@ class TokenizedDocuments {
 
  private:
   std::vector<int32_t> tokens_;
-  std::vector<int64_t> begins_ = {0};  // and the end of the last one
+  std::vector<int64_t> begins_ = {0};  // document offsets in tokens_; last: the end
 };
 
-/// One row to be filled: four spans of seq_len values.
+/// One row to fill: four spans of seq_len values.
 struct RowView {
   std::span<int32_t> input_ids, target_labels, input_segment_ids, input_positions;
 };
 
-/// The rows of one epoch, each of them at hand by its number.
+/// The rows of one epoch, with random access by row number.
 ///
 /// A document of n tokens gives n - 1 positions: every token but the last is an input, and its
-/// label is the token after it. These positions, document after document, are cut into rows. Within
-/// a row segments count from 1, a document cut by a row's end goes on as a new segment, positions
-/// count from 0 in each; the end of the last row is padding: id 0, label kIgnoredLabel, segment 0,
-/// position 0.
+/// label is the token after it. The positions of all documents, one document after the other, are
+/// cut into rows. Within a row, segments count from 1, and the part of a document that a row end
+/// cuts off starts a new segment in the next row. Positions count from 0 in each segment. The end
+/// of the last row is padding: id 0, label kIgnoredLabel, segment 0, position 0.
 class RowPacker {
  public:
-  /// `order` lists documents; `documents` must outlive the packer.
+  /// `order` lists document numbers. `documents` must outlive the packer.
   RowPacker(const TokenizedDocuments& documents, std::vector<int64_t> order, int64_t seq_len);
   int64_t num_rows() const;
   void fill(int64_t row, const RowView& out) const;
@@ -53,10 +54,10 @@ class RowPacker {
   const TokenizedDocuments* documents_;
   std::vector<int64_t> order_;
   int64_t seq_len_;
-  std::vector<int64_t> begins_;  // first position of each document in the order, and the end
+  std::vector<int64_t> begins_;  // first position of each document of order_, then the end
 };
 
-/// Makes the row all padding.
+/// Fills the row with padding.
 void fill_padding(const RowView& out);
 
 }  // namespace axle

@@ -22,7 +22,7 @@ std::vector<int32_t> row_values(const Batch& batch, std::string_view name) {
 TEST(Packing, DocumentsShareRowsAndGoOnInTheNext) {
   TokenizedDocuments documents;
   documents.add(std::vector<int32_t>{1, 2, 3});
-  documents.add(std::vector<int32_t>{9});  // nothing follows its only token
+  documents.add(std::vector<int32_t>{9});  // its only token has no label
   documents.add(std::vector<int32_t>{10, 11, 12, 13, 14});
   const RowPacker packer(documents, {0, 1, 2}, 4);
   ASSERT_EQ(packer.num_rows(), 2);
@@ -43,8 +43,8 @@ TEST(Packing, EveryTokenButAFirstIsALabelExactlyOnce) {
     const auto seq_len = static_cast<int64_t>(1 + random() % 9);
     const auto count = static_cast<int64_t>(1 + random() % 8);
     TokenizedDocuments documents;
-    std::map<std::pair<int32_t, int32_t>, int>
-        expected;  // of all pairs of neighbours; tokens are unique
+    // Holds all pairs of neighbouring tokens. Tokens are unique.
+    std::map<std::pair<int32_t, int32_t>, int> expected;
     int32_t token = 1;
     for (int64_t d = 0; d < count; ++d) {
       std::vector<int32_t> tokens(random() % 20);
@@ -61,7 +61,7 @@ TEST(Packing, EveryTokenButAFirstIsALabelExactlyOnce) {
       for (size_t t = 0; t < row.input_ids.size(); ++t) {
         if (row.target_labels[t] == kIgnoredLabel) {
           EXPECT_EQ(row.input_segment_ids[t], 0);
-          EXPECT_EQ(r, packer.num_rows() - 1);  // padding only at the very end
+          EXPECT_EQ(r, packer.num_rows() - 1);  // padding is only at the very end
           continue;
         }
         ++seen[{row.input_ids[t], row.target_labels[t]}];

@@ -61,7 +61,8 @@ void Prefetcher::run() {
 std::optional<Batch> Prefetcher::next() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return !ready_.empty(); });
-  // The end, good or bad, stays in front for every later call; its thread is gone.
+  // The item that ends the data, or holds the error, stays in front for every later call: the
+  // thread has ended.
   if (!ready_.front().batch) {
     if (ready_.front().error) std::rethrow_exception(ready_.front().error);
     return std::nullopt;
@@ -79,7 +80,7 @@ void Prefetcher::restore(std::string_view state) {
   try {
     input_->restore(state);
   } catch (...) {
-    input_->restore(state_);  // what was made ahead is dropped, so back to what was handed out
+    input_->restore(state_);  // go back to the last batch handed out; drop the batches made ahead
     start();
     throw;
   }

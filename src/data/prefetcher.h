@@ -1,5 +1,4 @@
-// Batches made ahead of time in a thread of their own, so that a training step never waits for
-// data.
+// Makes batches ahead of time in a separate thread, so that a training step never waits for data.
 #pragma once
 
 #include <condition_variable>
@@ -13,24 +12,24 @@
 
 namespace axle {
 
-/// An input in front of another: the same batches in the same order, and state() is that of the
-/// batch handed out last, whatever lies ready behind it. Use it from one thread.
+/// Wraps another input: gives the same batches in the same order. state() belongs to the last batch
+/// returned by next(), no matter how many are ready. Use it from one thread only.
 class Prefetcher final : public Input {
  public:
   /// Keeps up to `depth` batches ready, at least 1.
   Prefetcher(std::unique_ptr<Input> input, int64_t depth);
-  /// Waits for the batch that is being made, no longer.
+  /// Waits only for the batch that is being made.
   ~Prefetcher() override;
 
   Tree<Type> element_spec() const override { return input_->element_spec(); }
-  /// Rethrows what the input threw, after the batches made before that.
+  /// Rethrows an exception of the input, after the batches made before it.
   std::optional<Batch> next() override;
   std::string state() const override { return state_; }
   void restore(std::string_view state) override;
   InputFacts facts() const override { return input_->facts(); }
 
  private:
-  // A batch and the state after it; none and maybe an error at the end.
+  // A batch and the state after it. The last item has no batch, and perhaps an error.
   struct Item {
     std::optional<Batch> batch;
     std::string state;

@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::ThrowsMessage;
 
-// Counts up; fails or ends where it is told to.
+// Counts up; throws at `bad` and ends at `end`.
 class Counter final : public Input {
  public:
   Counter(int64_t end, int64_t bad) : end_(end), bad_(bad) {}
@@ -93,7 +93,7 @@ TEST(Prefetcher, NeverMakesMoreThanItsDepthAhead) {
       EXPECT_LE(Counter::made_, i + 1 + 3);
     }
   }
-  const int64_t made = Counter::made_;  // its thread has ended with it
+  const int64_t made = Counter::made_;  // the thread has ended with the prefetcher
   EXPECT_LE(made, 53);
 }
 

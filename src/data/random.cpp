@@ -23,7 +23,7 @@ uint64_t mix_seed(uint64_t seed, uint64_t part) {
 uint64_t SplitMix64::next() { return finalize(state_ += kGolden); }
 
 uint64_t SplitMix64::below(uint64_t n) {
-  // The high half of a product is uniform but for a few values, which are drawn again.
+  // The high half of the product is uniform except for a few values, which are drawn again.
   while (true) {
     const auto product = static_cast<unsigned __int128>(next()) * n;
     if (static_cast<uint64_t>(product) >= -n % n) return static_cast<uint64_t>(product >> 64);

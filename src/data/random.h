@@ -1,5 +1,5 @@
-// Random numbers for the order of data: the same on every machine, addressed by seeds instead of
-// carried along.
+// Random numbers for the order of data: the same on every machine. They are derived from seeds; no
+// generator state is carried along.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace axle {
 
-/// A 64-bit hash of the pair: seeds of parts from the seed of a whole.
+/// Returns a 64-bit hash of the pair: derives the seed of a part from the seed of the whole.
 uint64_t mix_seed(uint64_t seed, uint64_t part);
 
 /// SplitMix64: a full-period generator with 64 bits of state.
@@ -15,16 +15,16 @@ class SplitMix64 {
  public:
   explicit SplitMix64(uint64_t seed) : state_(seed) {}
   uint64_t next();
-  /// Uniform in 0 .. n - 1, n > 0.
+  /// Returns a uniform number in 0 .. n - 1, n > 0.
   uint64_t below(uint64_t n);
-  /// Uniform in [0, 1), in steps of 2^-53.
+  /// Returns a uniform number in [0, 1), in steps of 2^-53.
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 
  private:
   uint64_t state_;
 };
 
-/// 0 .. n - 1 in an order that depends on the seed alone.
+/// Returns 0 .. n - 1 in an order that depends only on the seed.
 std::vector<int64_t> permutation(int64_t n, uint64_t seed);
 
 }  // namespace axle

@@ -1,4 +1,4 @@
-// The role Source: where documents come from.
+// The role Source: the origin of documents.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace axle {
 
-/// Text that belongs together: a model never looks from one document into another.
+/// A text that belongs together. A model never attends from one document to another.
 struct Document {
-  std::string_view text;  // valid UTF-8, not empty; lives as long as its source
-  std::string where;      // "file:line" of its beginning
+  std::string_view text;  // valid UTF-8, not empty; lives as long as the source
+  std::string where;      // "file:line" of the beginning
 };
 
-/// What was left out, for the user to see: documents that can't be used and files that are no text.
+/// What was left out, shown to the user: documents that can't be used and files that are not text.
 struct Skipped {
   int64_t count = 0;
-  std::map<std::string, int64_t> reasons = {};  // "not UTF-8" -> how often
-  std::vector<std::string> messages = {};       // of documents, the first hundred
+  std::map<std::string, int64_t> reasons = {};  // "not UTF-8" -> number of documents
+  std::vector<std::string> messages = {};       // messages of the first hundred documents
 };
-/// "3 skipped (2 not *.txt, 1 not UTF-8)"; empty where nothing was.
+/// Writes "3 skipped (2 not *.txt, 1 not UTF-8)"; "" if nothing was skipped.
 std::string to_text(const Skipped& skipped);
 
 /// A fixed sequence of documents: the same files give the same documents in the same order.
@@ -34,7 +34,7 @@ class Source {
   virtual ~Source() = default;
   virtual const std::vector<Document>& documents() const = 0;
   virtual const Skipped& skipped() const = 0;
-  /// Files that documents were read from.
+  /// Returns the number of files that documents were read from.
   virtual int64_t num_files() const { return 0; }
 };
 

@@ -1,5 +1,4 @@
-// Batches that need no file: for benchmarks, dry runs and tests of recipes whose data are not at
-// hand.
+// Batches that need no files: for benchmarks, dry runs and tests of recipes without their data.
 #pragma once
 
 #include "config/fields/ranged.h"
@@ -8,16 +7,16 @@
 
 namespace axle {
 
-/// Random tokens that depend on the seed and the row's number alone; small ids are frequent, so
+/// Random tokens that depend only on the seed and the number of the row. Small ids are frequent, so
 /// that a model has something to learn. Every row is one segment without padding.
 class SyntheticInput final : public Input {
  public:
   struct Config {
-    /// Positions of a row.
+    /// Positions in a row.
     Required<Positive<int64_t>> seq_len = REQUIRED;
-    /// Rows of a batch, over all hosts.
+    /// Rows in a batch, over all hosts.
     Required<Positive<int64_t>> batch_size = REQUIRED;
-    /// Batches until the end; none: without end.
+    /// Number of batches; none: without end.
     std::optional<Positive<int64_t>> num_batches = {};
     AXLE_CONFIG(SyntheticInput, seq_len, batch_size, num_batches)
   };

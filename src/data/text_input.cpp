@@ -21,7 +21,7 @@ std::vector<int64_t> in_order(int64_t n) {
   return order;
 }
 
-// What a corpus takes once it is tokens.
+// The memory that a corpus takes once it is tokenized.
 struct TokenCost {
   int64_t text_bytes = 0;
   int64_t num_tokens = 0;
@@ -31,7 +31,7 @@ struct TokenCost {
   }
 };
 
-// How many tokens a byte gives is taken from the first of them.
+// Estimates the tokens per byte from a sample at the beginning of the text.
 TokenCost token_cost(const std::vector<Document>& documents, const Tokenizer& tokenizer) {
   constexpr size_t kSampleBytes = 64 << 10;
   TokenCost out;
@@ -41,21 +41,21 @@ TokenCost token_cost(const std::vector<Document>& documents, const Tokenizer& to
     out.text_bytes += size;
     largest = std::max(largest, size);
     if (sampled_bytes >= static_cast<int64_t>(kSampleBytes)) continue;
-    const std::string_view sample =
-        document.text.substr(0, kSampleBytes);  // may end in a character
+    // The sample may end inside a character.
+    const std::string_view sample = document.text.substr(0, kSampleBytes);
     sampled_bytes += static_cast<int64_t>(sample.size());
     sampled_tokens += static_cast<int64_t>(tokenizer.encode(sample).size());
   }
   if (sampled_bytes == 0) return out;
   const double ratio = static_cast<double>(sampled_tokens) / static_cast<double>(sampled_bytes);
-  // And those that begin and end a document.
+  // Adds the tokens that begin and end each document.
   out.num_tokens = static_cast<int64_t>(ratio * static_cast<double>(out.text_bytes)) +
                    2 * static_cast<int64_t>(documents.size());
   out.encode_bytes = largest * tokenizer.encode_bytes();
   return out;
 }
 
-// Seeds of an epoch's two permutations.
+// Seed parts of the two permutations of an epoch.
 constexpr uint64_t kDocumentOrder = 0, kRowOrder = 1;
 
 }  // namespace
@@ -108,8 +108,8 @@ void TextInput::read(const Config& cfg, const Tokenizer& tokenizer, const Scope&
     documents_.add(ids, special);
     bytes.add(document.text);
   }
-  // Pieces are not the text: tokenizers put a space before it, normalize it, and show what they
-  // don't know as something else.
+  // The pieces differ from the text: tokenizers put a space before it, normalize it, and show
+  // unknown parts as something else. The ratio corrects for this on average.
   const double text_per_piece =
       pieces_size > 0 ? static_cast<double>(bytes.num_bytes()) / static_cast<double>(pieces_size)
                       : 0;
@@ -138,7 +138,7 @@ void TextInput::enter_epoch(int64_t epoch) {
 }
 
 std::optional<Batch> TextInput::next() {
-  const int64_t end = epochs_ ? *epochs_ * num_rows_ : kMaxRow;  // NumEpochs keeps it in range
+  const int64_t end = epochs_ ? *epochs_ * num_rows_ : kMaxRow;  // NumEpochs prevents overflow
   if (next_row_ >= end) return std::nullopt;
   Batch batch = make_batch(batch_size_, seq_len_);
   for (int64_t i = 0; i < batch_size_ && next_row_ < end; ++i, ++next_row_) {

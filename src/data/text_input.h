@@ -1,7 +1,7 @@
-// Language-model batches out of documents: source -> tokenizer -> split -> packing -> shuffled
-// rows.
+// Language-model batches from documents: source -> tokenizer -> split -> packing -> shuffled rows.
 //
-// All tokens are held in memory, four bytes each. Not a goal here: corpora that do not fit.
+// All tokens are held in memory, four bytes each. Corpora that do not fit into memory are not a
+// goal.
 #pragma once
 
 #include <memory>
@@ -18,22 +18,22 @@ namespace axle {
 
 enum class Shuffle {
   kNone,  // documents and rows in their order
-  kRows,  // every epoch: documents in a new order, packed, and the rows in a new order
+  kRows,  // each epoch: documents in a new order, packed; rows in a new order
 };
 constexpr auto texts_of(Shuffle) {
   return std::to_array<EnumText<Shuffle>>({{Shuffle::kNone, "none"}, {Shuffle::kRows, "rows"}});
 }
 
-/// Throws ConfigError "<path>.tokenizer: ..." where a tokenizer gives ids that a model of this
-/// vocabulary does not have.
+/// Throws ConfigError "<path>.tokenizer: ..." if the tokenizer's vocabulary is larger than the
+/// model's.
 void check_vocabulary(const Tokenizer& tokenizer, int64_t vocab_size, std::string_view path);
 
-/// Passes over the data: more than any run makes are a mistake.
+/// A number of passes over the data. The limit, more than any run makes, catches mistakes.
 using NumEpochs = Ranged<int64_t, Bounds{.min = 1, .max = 1'000'000}>;
 
-/// Rows of seq_len positions, packed as RowPacker says; a document is its begin token, its text and
-/// its end token, where the tokenizer has them. Training inputs go on for ever; with `epochs` set
-/// the last batch is padded, then comes none.
+/// Rows of seq_len positions, packed as RowPacker describes. A document is its begin token, its
+/// text and its end token, as far as the tokenizer has them. Training inputs never end; with
+/// `epochs` set, the last batch is padded and the input then ends.
 class TextInput final : public Input {
  public:
   struct Config {
@@ -41,23 +41,25 @@ class TextInput final : public Input {
     Child<Source> source = TextSource::Config{};
     /// How text becomes token ids.
     Child<Tokenizer> tokenizer = ByteTokenizer::Config{};
-    /// Positions of a row.
+    /// Positions in a row.
     Required<Positive<int64_t>> seq_len = REQUIRED;
-    /// Rows of a batch, over all hosts.
+    /// Rows in a batch, over all hosts.
     Required<Positive<int64_t>> batch_size = REQUIRED;
-    /// Whether the rows are read in a random order, another one in each epoch.
+    /// The order of rows: `rows` shuffles documents and rows anew in each epoch, `none` keeps their
+    /// order.
     Shuffle shuffle = Shuffle::kRows;
     /// Passes over the data; none: without end.
     std::optional<NumEpochs> epochs = {};
-    /// The documents that this input reads.
+    /// The part of the documents that this input reads.
     Split split = Split::kAll;
-    /// Share of the bytes that belongs to the split held_out.
+    /// Share of the bytes that the split held_out takes.
     FractionBelowOne held_out_fraction = 0.05;
     AXLE_CONFIG(TextInput, source, tokenizer, seq_len, batch_size, shuffle, epochs, split,
                 held_out_fraction)
   };
   /// Reads and encodes all of the text. Throws ConfigError if the tokenizer's vocabulary is larger
-  /// than the model's, DataError as the source does and if there is not one position to learn from.
+  /// than the model's. Throws DataError as the source does, and if the text gives no position with
+  /// a label.
   TextInput(const Config& cfg, const Dims& dims, const Scope& scope);
 
   Tree<Type> element_spec() const override { return batch_spec(batch_size_, seq_len_); }
@@ -74,14 +76,14 @@ class TextInput final : public Input {
   Shuffle shuffle_;
   std::optional<int64_t> epochs_;
   uint64_t seed_;
-  std::vector<double> text_bytes_;  // that each id stands for, on average
+  std::vector<double> text_bytes_;  // average bytes of text per token id
   TokenizedDocuments documents_;
   InputFacts facts_;
   uint64_t fingerprint_ = 0;
   int64_t num_rows_ = 0;  // of one epoch
 
-  int64_t next_row_ = 0;  // over all epochs
-  int64_t epoch_ = -1;    // that packer_ and row_order_ are of
+  int64_t next_row_ = 0;  // counted over all epochs
+  int64_t epoch_ = -1;    // epoch of packer_ and row_order_
   std::unique_ptr<RowPacker> packer_;
   std::vector<int64_t> row_order_;
 };

@@ -22,7 +22,7 @@ namespace {
 constexpr size_t kMaxMessages = 100;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-// Cuts the next line off `rest`, with its line end.
+// Cuts the next line, including its line end, off `rest`.
 std::string_view take_line(std::string_view& rest) {
   const size_t end = rest.find('\n');
   const std::string_view line = rest.substr(0, end == rest.npos ? end : end + 1);
@@ -63,14 +63,14 @@ bool is_json_object(std::string_view line) {
   }
 }
 
-// What else the file is, where it is no text for people; empty where it may be.
+// Returns the format of a file that is not text for people; "" if it may be such text.
 std::string_view other_format(const std::string& path, std::string_view bytes) {
   for (const Format& format : kFormats) {
     if (bytes.starts_with(format.begin)) return format.name;
   }
   const std::string extension = lower_case(std::filesystem::path(path).extension().string());
   if (extension == ".jsonl" || extension == ".ndjson" || extension == ".json") return "JSON";
-  // One line of JSON may stand in a text, a text that begins with two is a data set.
+  // One line of JSON may begin a text. Two of them, or a file with nothing else, are a data set.
   std::string_view rest = bytes;
   const auto next_line = [&] {
     std::string_view line;
@@ -85,13 +85,13 @@ std::string_view other_format(const std::string& path, std::string_view bytes) {
 constexpr size_t kHeadBytes = 64 << 10;
 constexpr size_t kMostUtf8Bytes = 4;
 
-// Of what is no text: a NUL, or where UTF-8 ends.
+// Returns the first byte that is not text: a NUL, or the first invalid UTF-8.
 std::optional<size_t> first_bad_byte(std::string_view text) {
   const size_t bad = std::min(find_invalid_utf8(text).value_or(text.npos), text.find('\0'));
   return bad == text.npos ? std::nullopt : std::optional(bad);
 }
 
-// Those that cannot be read are told when they are.
+// Ignores files that cannot be read: reading them later reports the error.
 int64_t total_bytes(const std::vector<std::string>& paths) {
   int64_t sum = 0;
   for (const std::string& path : paths) {
@@ -105,7 +105,7 @@ int64_t total_bytes(const std::vector<std::string>& paths) {
 }  // namespace
 
 bool is_same_text(const std::string& a, const std::string& b) {
-  std::error_code error;  // of a path that is not there
+  std::error_code error;  // a missing path is not an error here
   return a == b || std::filesystem::equivalent(a, b, error);
 }
 
@@ -161,15 +161,15 @@ void TextSource::add_entry(const std::filesystem::path& path,
                            const std::filesystem::path& canonical) {
   const bool is_folder = directory_exists(path);
   if (!is_folder && path.extension() != ".txt") return skip("not *.txt");
-  if (!seen_.insert(canonical).second) return skip("met twice by links");
+  if (!seen_.insert(canonical).second) return skip("reached again by links");
   if (is_folder)
     add_folder(path, canonical);
   else
     paths_.push_back(path.string());
 }
 
-// Of a file that is going to be refused for what its beginning holds, no more than that: it may be
-// as large as a disk.
+// Reads only the head of a file that will be refused for bytes in its head: the file may be as
+// large as a disk.
 std::string TextSource::bytes_of(const std::string& path) const {
   if (unit_ == DocumentUnit::kFile || on_error_ == OnError::kFail) {
     const FileReader file(path);
@@ -194,8 +194,8 @@ void TextSource::read(const std::string& path) {
     refuse("empty", fmt::format("{}: expected text, got an empty file", path));
   } else if (const std::string_view format = other_format(path, text); !format.empty()) {
     refuse(std::string(format),
-           fmt::format("{}: expected plain UTF-8 text, got {}; only text is read today, so write "
-                       "the texts into *.txt files",
+           fmt::format("{}: expected plain UTF-8 text, got {}; only plain text is supported, so "
+                       "write the texts into *.txt files",
                        path, format));
   } else {
     add_documents(path, text);
@@ -206,7 +206,7 @@ void TextSource::read(const std::string& path) {
 void TextSource::add_documents(const std::string& path, std::string_view rest) {
   if (unit_ == DocumentUnit::kFile) return add_document(path, 1, rest);
 
-  // Each has its place beside its text, here and in the split that is taken of them.
+  // Every document also stores its place, both here and in the split that is selected from it.
   const int64_t num_lines = std::ranges::count(rest, '\n');
   const auto bytes_each = static_cast<int64_t>(2 * (sizeof(Document) + path.size() + 32));
   check_host_room(path, "its documents",

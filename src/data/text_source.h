@@ -1,4 +1,4 @@
-// Documents out of plain text files.
+// Documents from plain text files.
 #pragma once
 
 #include <deque>
@@ -11,7 +11,7 @@
 
 namespace axle {
 
-/// What one document is.
+/// What counts as one document.
 enum class DocumentUnit { kFile, kParagraph, kLine };
 /// What happens to a document that can't be used.
 enum class OnError { kFail, kSkip };
@@ -23,25 +23,26 @@ constexpr auto texts_of(OnError) {
   return std::to_array<EnumText<OnError>>({{OnError::kFail, "fail"}, {OnError::kSkip, "skip"}});
 }
 
-/// Whether two paths, which may be spelled in several ways, name the same text.
+/// True if two paths, possibly spelled differently, name the same file.
 bool is_same_text(const std::string& a, const std::string& b);
 
-/// Reads a UTF-8 text file, or all *.txt files of a folder and the folders in it, in the order of
-/// their paths; what else lies there is counted as skipped, and so is what a link leads to a second
-/// time. All text is in memory once it is built: later changes of a file have no effect. Throws
-/// Error with kDoesNotFit, before it reads, where the host has no room for all of it.
+/// Reads a UTF-8 text file, or all *.txt files in a folder and its subfolders in the order of their
+/// paths. Counts other files as skipped, and also files that links lead to a second time. All text
+/// is read into memory at construction: later changes of a file have no effect. Throws Error with
+/// kDoesNotFit before it reads if the host lacks the memory.
 ///
-/// A byte order mark is dropped, line ends stay as they are. Throws DataError naming file, line and
-/// byte (of the line, from 1) for what is missing, unreadable, empty, not UTF-8, holds NUL bytes or
-/// is text for programs and not for people: compressed, lines of JSON.
+/// A byte order mark is dropped; line ends stay as they are. Throws DataError with file, line and
+/// byte (counted within the line, from 1) for text that is missing, unreadable, empty, not UTF-8 or
+/// with NUL bytes, and for data formats instead of text: compressed files, lines of JSON.
 class TextSource final : public Source {
  public:
   struct Config {
-    /// The file or folder.
+    /// The text file, or a folder of text files.
     Required<std::string> path = REQUIRED;
-    /// A file, a paragraph (ended by blank lines) or a line that is not blank.
+    /// One document is a file, a paragraph (ended by blank lines) or a line that is not blank.
     DocumentUnit unit = DocumentUnit::kFile;
-    /// Whether a bad document ends the program or is left out and counted.
+    /// What a bad document does: `fail` ends the program, `skip` leaves the document out and counts
+    /// it.
     OnError on_error = OnError::kFail;
     AXLE_CONFIG(TextSource, path, unit, on_error)
   };
@@ -64,9 +65,9 @@ class TextSource final : public Source {
   DocumentUnit unit_;
   OnError on_error_;
   std::string policy_path_;               // config path of on_error, for messages
-  std::set<std::filesystem::path> seen_;  // where links end
-  std::vector<std::string> paths_;        // what is to be read, in order
-  std::deque<std::string> files_;         // their bytes, which stay where they are
+  std::set<std::filesystem::path> seen_;  // canonical paths found so far; detects repeats by links
+  std::vector<std::string> paths_;        // the files to read, in order
+  std::deque<std::string> files_;         // contents of the files; documents point into them
   std::vector<Document> documents_;
   Skipped skipped_;
 };

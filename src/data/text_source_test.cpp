@@ -117,7 +117,7 @@ TEST_F(TextSourceTest, WhatIsNoTextIsNamedAndCounted) {
     return error_of<DataError>([&] { build({.path = dir_ / name}); });
   };
   const auto got = [](const std::string& what) {
-    return HasSubstr(": expected plain UTF-8 text, got " + what + "; only text is read today");
+    return HasSubstr(": expected plain UTF-8 text, got " + what + "; only plain text is supported");
   };
   const std::string lines = "{\"text\":\"a\"}\n{\"text\":\"b\"}\n";
   EXPECT_THAT(message("a.jsonl", lines), got("JSON"));
@@ -132,7 +132,7 @@ TEST_F(TextSourceTest, WhatIsNoTextIsNamedAndCounted) {
               got("UTF-16"));
   EXPECT_THAT(message("nul.txt", std::string("good\na\0b", 8)),
               HasSubstr("nul.txt:2: a NUL, which is no text, at byte 2"));
-  // Prose may quote JSON, and programs are text.
+  // Prose may quote JSON, and source code is text.
   for (const std::string text :
        {"{\"a\": 1}\nis what a program prints\n", "{}\n{}\n", "{\nint x;\n}\n"})
     EXPECT_EQ(message("fine.txt", text), "no error");
@@ -143,7 +143,7 @@ TEST_F(TextSourceTest, WhatIsNoTextIsNamedAndCounted) {
             "8 skipped (1 JSON, 1 UTF-16, 5 not *.txt, 1 with NUL bytes)");
 }
 
-// Files that have their size and no more: nobody may read them.
+// Sparse files: they have a size but no data. The test fails if they are read.
 TEST_F(TextSourceTest, TextIsPricedBeforeItIsRead) {
   const LittleMemory little(256 << 20);
   for (const char* name : {"a.txt", "b.txt"}) {
@@ -201,7 +201,7 @@ TEST_F(TextSourceTest, NoTextIsReadTwiceThroughLinks) {
   fs::create_symlink(dir_ / "a/one.txt", dir_ / "z.txt");
   const auto source = build({.path = dir_.path().string()});
   EXPECT_THAT(texts(*source), ElementsAre("two", "one"));
-  EXPECT_EQ(to_text(source->skipped()), "3 skipped (3 met twice by links)");
+  EXPECT_EQ(to_text(source->skipped()), "3 skipped (3 reached again by links)");
 
   fs::create_symlink(dir_ / "nothing", dir_ / "broken.txt");
   EXPECT_THAT(error_of<DataError>([&] { build({.path = dir_.path().string()}); }),

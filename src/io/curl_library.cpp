@@ -47,7 +47,7 @@ CurlLibrary load() {
 }  // namespace
 
 const CurlLibrary& curl() {
-  // Its set-up is not thread-safe everywhere; that of a static is.
+  // global_init is not thread-safe everywhere; the initialisation of a static is.
   static const CurlLibrary loaded = load();
   return loaded;
 }

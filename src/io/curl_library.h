@@ -1,5 +1,5 @@
-// libcurl, loaded when something is first asked of it: with the thirty libraries that it brings
-// along it takes half of the time in which the program is loaded.
+// libcurl, loaded on first use. With the thirty libraries that it depends on, it would take half of
+// the program's load time.
 #pragma once
 
 #include <curl/curl.h>
@@ -8,7 +8,7 @@
 
 namespace axle {
 
-/// Functions of libcurl, by their names without "curl_".
+/// The functions of libcurl, named without "curl_".
 struct CurlLibrary {
   decltype(&::curl_easy_cleanup) easy_cleanup;
   decltype(&::curl_easy_getinfo) easy_getinfo;
@@ -26,7 +26,7 @@ struct CurlLibrary {
   decltype(&::curl_url_strerror) url_strerror;
 };
 
-/// Ready for use. Throws HttpError where it can't be loaded.
+/// Returns the loaded library. Throws HttpError if it can't be loaded.
 const CurlLibrary& curl();
 
 struct CloseCurl {
@@ -35,7 +35,7 @@ struct CloseCurl {
   void operator()(CURLU* url) const { curl().url_cleanup(url); }
   void operator()(char* text) const { curl().free(text); }
 };
-/// Something that libcurl has made.
+/// Owns an object made by libcurl.
 template <class T>
 using Curl = std::unique_ptr<T, CloseCurl>;
 

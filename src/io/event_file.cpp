@@ -45,8 +45,8 @@ double wall_time_secs() {
 
 constexpr std::string_view kNameBegin = "events.out.tfevents.";
 
-// Readers take the files of a folder in the order of their names: the seconds of a new one are
-// beyond all that are there, also where two runs begin in one second or the clock was set back.
+// Readers sort the files of a folder by name. A new file therefore gets more seconds in its name
+// than every file that exists, even if two runs begin in the same second or the clock was set back.
 int64_t seconds_of_name(const std::filesystem::path& folder) {
   constexpr int64_t kEnd = 9'999'999'999;  // ten digits
   auto out = static_cast<int64_t>(wall_time_secs());
@@ -61,7 +61,7 @@ int64_t seconds_of_name(const std::filesystem::path& folder) {
 }
 
 std::filesystem::path new_path(const std::filesystem::path& folder) {
-  static std::atomic<int> count = 0;  // two writers of one process never share a name
+  static std::atomic<int> count = 0;  // keeps two writers of one process apart
   make_directories(folder);
   char host[256] = "localhost";
   ::gethostname(host, sizeof(host) - 1);
@@ -100,7 +100,7 @@ EventFileWriter::EventFileWriter(const std::filesystem::path& folder, int64_t fi
 void EventFileWriter::scalars(int64_t step, const Tree<double>& values) {
   ProtoWriter all;
   for (const auto& [tag, number] : values) {
-    // simple_value rather than a tensor: every reader of event files knows it, TensorBoard shows
+    // simple_value instead of a tensor: every reader of event files knows it, and TensorBoard shows
     // both alike.
     all.message(
         summary::kValue,
@@ -129,8 +129,8 @@ void EventFileWriter::text(int64_t step, std::string_view tag, std::string_view 
 void EventFileWriter::flush() {
   file_.sync();
   if (file_.is_in_place()) return;
-  throw StorageError(fmt::format(
-      "{}: expected the file that is written, got it removed or replaced", path().string()));
+  throw StorageError(fmt::format("{}: expected the file being written, got it removed or replaced",
+                                 path().string()));
 }
 
 }  // namespace axle

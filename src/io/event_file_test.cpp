@@ -61,7 +61,7 @@ TEST(EventFile, WritersOfOneProcessDoNotShareAFile) {
   EXPECT_NE(a.path(), b.path());
 }
 
-// What is written from then on would reach nobody.
+// Events written afterwards would reach no reader.
 TEST(EventFile, ARemovedFileIsToldByFlush) {
   const TempDir dir;
   EventFileWriter writer(dir.path(), 1);
@@ -70,7 +70,7 @@ TEST(EventFile, ARemovedFileIsToldByFlush) {
   std::filesystem::remove(writer.path());
   writer.scalar(2, "loss", 2.4);
   EXPECT_THAT(error_of<StorageError>([&] { writer.flush(); }),
-              HasSubstr(writer.path().filename().string() + ": expected the file that is written"));
+              HasSubstr(writer.path().filename().string() + ": expected the file being written"));
 }
 
 using LossOf = std::map<int64_t, float>;
@@ -93,7 +93,8 @@ TEST(EventFile, AFileTakesBackWhatStandsFromItsFirstStepOn) {
   EXPECT_EQ(losses(dir), (LossOf{{1, 5.f}, {2, 4.f}, {3, 3.5f}, {4, 2.f}, {7, 0.5f}}));
 }
 
-// Readers go by the names: within one second, and where the clock was set back.
+// Readers sort files by name: the order must hold within one second and after the clock was set
+// back.
 TEST(EventFile, ANewFileSortsBehindAllThatAreThere) {
   const TempDir dir;
   std::string last = "events.out.tfevents.9000000000.host.1.0";

@@ -1,4 +1,4 @@
-// Event files as another program reads them.
+// Reads event files as another program would.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace axle {
 
-/// A message: field -> raw values in their order. The reader shares nothing with the writer.
+/// A message: field number -> raw values in their order. The reader shares no code with the writer.
 using Fields = std::map<int, std::vector<std::string>>;
 inline uint64_t take_varint(std::string_view& rest) {
   uint64_t value = 0;
@@ -49,7 +49,7 @@ T number_of(const std::string& raw) {
   return value;
 }
 
-/// Of one file, up to its end or a record that is cut off.
+/// Returns the events of one file, up to its end or to a record that is cut off.
 inline std::vector<Fields> events_of(const std::filesystem::path& path) {
   const std::string bytes = read_file(path);
   TfRecordReader reader(bytes, path.string());
@@ -61,12 +61,12 @@ inline std::vector<Fields> events_of(const std::filesystem::path& path) {
   return events;
 }
 
-/// step -> tag -> value of each time series.
+/// step -> tag -> value of the time series.
 using Curves = std::map<int64_t, std::map<std::string, float>>;
 
-/// What TensorBoard shows of a folder: its files in the order of their names, where a start of a
-/// session that is not the first one takes back what was there from its step on. Reports a step
-/// that is there twice.
+/// Returns what TensorBoard shows of a folder. It reads the files in order of their names. Every
+/// session start except the first removes the values from its step on. Fails the test if a step
+/// occurs twice.
 inline Curves curves_of(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files = list_directory(folder);
   std::erase_if(files, [](const auto& path) { return std::filesystem::is_directory(path); });

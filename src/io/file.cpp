@@ -22,7 +22,7 @@ namespace axle {
 namespace fs = std::filesystem;
 namespace {
 
-// Closes on every way out of a function.
+// A file descriptor that is closed on every way out of a function.
 class Descriptor {
  public:
   Descriptor(const fs::path& path, int flags, std::string_view action)
@@ -46,22 +46,21 @@ fs::path parent_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-// The process id keeps two processes apart; one process replaces one path from one thread at a
-// time.
+// The process id keeps two processes apart. One process replaces a path from one thread at a time.
 fs::path temporary_beside(const fs::path& path) {
   return fmt::format("{}.tmp-{}", path.string(), ::getpid());
 }
 
-// A link below /proc stands for something open (/dev/stdout), whatever its text says.
+// A link below /proc stands for an open file (/dev/stdout), whatever its text says.
 bool names_open_file(const fs::path& link) {
   struct statfs info;
   return ::statfs(parent_of(link).c_str(), &info) == 0 && info.f_type == PROC_SUPER_MAGIC;
 }
 
-// The file to put in place of the one that `path` names, where its links end; none where what is
-// there has to be written to instead. Throws for what can be neither.
+// Returns the file to replace for `path`, after following links; none if it must be written to
+// instead (a device, a FIFO). Throws if neither is possible.
 std::optional<fs::path> replaceable_file(const fs::path& path) {
-  constexpr int kMaxLinks = 40;  // as the system allows
+  constexpr int kMaxLinks = 40;  // the limit of the system
   fs::path file = path;
   for (int num_links = 0; num_links <= kMaxLinks; ++num_links) {
     struct stat info;
@@ -75,7 +74,7 @@ std::optional<fs::path> replaceable_file(const fs::path& path) {
       return file;
     }
     if (!S_ISLNK(info.st_mode) || names_open_file(file)) {
-      // A socket can be opened by nobody.
+      // Nobody can open a socket for writing.
       if (S_ISSOCK(info.st_mode)) fail_storage(path, "open for writing", ENXIO);
       if (::access(file.c_str(), W_OK) != 0) fail_storage(path, "open for writing", errno);
       return std::nullopt;
@@ -83,7 +82,7 @@ std::optional<fs::path> replaceable_file(const fs::path& path) {
     std::error_code error;
     const fs::path target = fs::read_symlink(file, error);
     if (error) fail_storage(path, "create", error.value());
-    file = parent_of(file) / target;  // an absolute target alone stays
+    file = parent_of(file) / target;  // operator/ keeps an absolute target as it is
   }
   fail_storage(path, "create", ELOOP);
 }
@@ -108,7 +107,7 @@ std::string read_file(const fs::path& path, int64_t max_bytes) {
   check_host_room(path.string(), "its bytes", file.size());
   std::string bytes(static_cast<size_t>(file.size()), '\0');
   file.read_at(0, std::as_writable_bytes(std::span(bytes)));
-  // The size is only a hint: files of /proc say 0, and a log may grow while it is read.
+  // The size is only a hint: files in /proc report 0, and a log may grow while it is read.
   for (size_t got = 1; got > 0;) {
     char more[4096];
     got =
@@ -222,18 +221,17 @@ void sync_directory(const fs::path& path) {
 FileWriter::FileWriter(const fs::path& path, WriteMode mode, const fs::path& shown_as)
     : path_(shown_as.empty() ? path : shown_as) {
   constexpr int kFlags[] = {O_CREAT | O_TRUNC, O_CREAT | O_APPEND, 0};  // by mode
-  // Opening a FIFO would wait for its reader.
+  // O_NONBLOCK: opening a FIFO would otherwise wait for its reader.
   constexpr int kAlways = O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   if (mode != WriteMode::kExisting) check_regular(path);
   fd_ = ::open(path.c_str(), kAlways | kFlags[static_cast<int>(mode)], 0666);
   if (fd_ < 0 && errno == ENXIO) {
-    throw StorageError(fmt::format(
-        "{}: expected a FIFO or device with somebody at its other end, got nobody; start the "
-        "reader first",
-        path_.string()));
+    throw StorageError(
+        fmt::format("{}: expected a FIFO or device with a reader, got none; start the reader first",
+                    path_.string()));
   }
   if (fd_ < 0) fail_storage(path_, "open for writing", errno);
-  ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) & ~O_NONBLOCK);  // writing may wait
+  ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) & ~O_NONBLOCK);  // writes may wait
   if (mode == WriteMode::kAppend) size_ = file_bytes(path);
 }
 
@@ -268,7 +266,7 @@ void FileWriter::write(std::span<const std::byte> bytes) {
 void FileWriter::sync() { sync_descriptor(fd_, path_); }
 
 void FileWriter::close() {
-  // The descriptor is gone whatever close() says, so it is never tried twice.
+  // The descriptor is gone whatever close() returns, so never close it twice.
   if (fd_ >= 0 && ::close(std::exchange(fd_, -1)) != 0 && errno != EINTR)
     fail_storage(path_, "close", errno);
 }

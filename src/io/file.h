@@ -1,8 +1,8 @@
 // Files and folders: whole reads and writes, atomic replacement, durable renames.
 //
-// Every failure is a StorageError that names the path and the system's reason. Where a missing file
-// is the user's input and not our storage, callers ask path_exists() first and throw a DataError of
-// their own.
+// Every failure is a StorageError that names the path and the system's reason. A missing file that
+// is the user's input is not a storage failure: callers check path_exists() first and throw a
+// DataError.
 #pragma once
 
 #include <cstddef>
@@ -20,25 +20,26 @@ namespace axle {
 
 class FileWriter;
 
-/// The system refuses for now (permissions, too many open files, a server that does not answer):
-/// what is stored may be whole.
+/// The system refuses access (permissions, too many open files, a server that does not answer),
+/// perhaps only for now. The stored data may be intact.
 struct AccessError : StorageError {
   using StorageError::StorageError;
 };
 
-/// Throws StorageError "PATH: cannot ACTION: <text of errno>", an AccessError where errno says
-/// that; for the code that makes system calls itself.
+/// Throws StorageError "PATH: cannot ACTION: <text of errno>", or AccessError if errno stands for a
+/// refusal. For code that makes system calls itself.
 [[noreturn]] void fail_storage(const std::filesystem::path& path, std::string_view action,
                                int error_number);
 
-/// What read_file() takes where its caller says nothing else.
+/// The default limit of read_file().
 inline constexpr int64_t kMaxFileBytes = int64_t{1} << 30;
 
-/// The whole file, which must be a regular one: a folder, a FIFO or a device is refused without
-/// waiting for it, and so are more than `max_bytes` and a file that was cut off meanwhile. Throws
-/// Error with kDoesNotFit for more than the host has room for.
+/// Returns the bytes of a regular file. Throws StorageError for a folder, a FIFO or a device
+/// (without blocking on it), for more than `max_bytes`, and for a file that is cut off during the
+/// read. Throws Error with kDoesNotFit if the host lacks the memory.
 std::string read_file(const std::filesystem::path& path, int64_t max_bytes = kMaxFileBytes);
-/// fn(), with a StorageError of it as an E: for files that are the user's input, not our storage.
+/// Calls fn() and rethrows a StorageError as an E: for files that are the user's input, not our
+/// storage.
 template <class E, class Fn>
 auto storage_error_as(Fn&& fn) {
   try {
@@ -47,8 +48,8 @@ auto storage_error_as(Fn&& fn) {
     throw E(error.what());
   }
 }
-/// fn(), with the file in front of a ConfigError that does not name it: what stands in a config
-/// file is known by its path there.
+/// Calls fn() and puts the file's path in front of a ConfigError that does not begin with it: for
+/// the contents of config files.
 template <class Fn>
 auto config_error_in(const std::filesystem::path& file, Fn&& fn) {
   try {
@@ -59,55 +60,56 @@ auto config_error_in(const std::filesystem::path& file, Fn&& fn) {
   }
 }
 
-/// Follows links; false also where a parent is missing or may not be searched.
+/// Follows links. Returns false also if a parent is missing or may not be searched.
 bool path_exists(const std::filesystem::path& path);
 bool directory_exists(const std::filesystem::path& path);
 int64_t file_bytes(const std::filesystem::path& path);
-/// True if `path` names what is open as `fd`: false once it was removed, renamed or replaced.
+/// True if `path` still names the file open as `fd`: false once the file was removed, renamed or
+/// replaced.
 bool is_open_at(int fd, const std::filesystem::path& path);
 
-/// Puts `bytes` into `path` so that a reader, or a restart after a crash, sees the old file or the
-/// new one, never a part: written to a temporary beside it, flushed to the disk, renamed over it,
-/// the folder flushed. Of a link the file that it names is replaced. What cannot be replaced, a
-/// device or a FIFO, is opened and written to; a folder is refused, and so is a FIFO that nobody
-/// reads, without waiting.
+/// Writes `bytes` to `path` atomically: a reader, or a restart after a crash, sees the old file or
+/// the new one, never a part. Writes to a temporary file beside it, flushes that to the disk,
+/// renames it over `path` and flushes the folder. Follows links and replaces the file at their end.
+/// Opens a device or a FIFO and writes to it, since it cannot be replaced. Throws StorageError for
+/// a folder, and, without waiting, for a FIFO without a reader.
 void replace_file(const std::filesystem::path& path, std::string_view bytes);
-/// The same for content that is written piece by piece: `fill` writes all of it.
+/// Like replace_file, for content that `fill` writes piece by piece.
 void write_atomically(const std::filesystem::path& path,
                       const std::function<void(FileWriter&)>& fill);
-/// Throws StorageError where write_atomically could not write `path`: before hours of work whose
-/// result it shall hold. Writes nothing.
+/// Throws StorageError if write_atomically could not write `path`. Called before hours of work
+/// whose result goes there. Writes nothing.
 void check_replaceable(const std::filesystem::path& path);
-/// Renames a file or folder over `to` and flushes both folders: once it returns, a crash does not
-/// undo it.
+/// Renames a file or folder over `to` and flushes both parent folders. A crash after the return
+/// does not undo it.
 void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);
-/// Cuts the file to its first `size` bytes and flushes it.
+/// Truncates the file to its first `size` bytes and flushes it.
 void truncate_file(const std::filesystem::path& path, int64_t size);
 
-/// Creates the folder and its parents where missing. Returns those that it created, the innermost
-/// first; where it fails, none of them stays.
+/// Creates the folder and its parents if missing. Returns the folders that it created, the
+/// innermost first. If it fails, it removes them again.
 std::vector<std::filesystem::path> make_directories(const std::filesystem::path& path);
-/// Paths of all entries of the folder, sorted by name; hidden ones too, "." and ".." not.
+/// Returns the paths of all entries of the folder, sorted by name; includes hidden entries, but not
+/// "." and "..".
 std::vector<std::filesystem::path> list_directory(const std::filesystem::path& path);
-/// Removes the file, or the folder with all that it holds; nothing there is no error.
+/// Removes the file, or the folder with everything in it. Nothing at `path` is no error.
 void remove_tree(const std::filesystem::path& path);
 /// Flushes the folder itself, so that names created or renamed in it survive a crash.
 void sync_directory(const std::filesystem::path& path);
 
 enum class WriteMode {
-  kTruncate,  // from the start, created if missing; a regular file
-  kAppend,    // from the end, created if missing; a regular file
-  kExisting   // whatever is there already: a device, a FIFO
+  kTruncate,  // from the start; creates the file; regular files only
+  kAppend,    // at the end; creates the file; regular files only
+  kExisting   // opens what already exists: a device, a FIFO
 };
 
-/// A file open for writing. Short writes and interrupts are dealt with; nothing is buffered in the
-/// process.
+/// A file open for writing. Handles short writes and interrupts. Buffers nothing in the process.
 class FileWriter {
  public:
-  /// `shown_as` stands for the path in messages; empty: itself.
+  /// `shown_as` replaces the path in messages; empty: the path itself is shown.
   explicit FileWriter(const std::filesystem::path& path, WriteMode mode = WriteMode::kTruncate,
                       const std::filesystem::path& shown_as = {});
-  ~FileWriter();  // closes without a word: call close() to learn of a late error
+  ~FileWriter();  // ignores errors of close(); call close() to see them
   FileWriter(FileWriter&& other) noexcept;
   FileWriter& operator=(FileWriter other) noexcept;
 
@@ -115,12 +117,12 @@ class FileWriter {
   void write(std::span<const std::byte> bytes);
   /// Waits until everything written is on the disk.
   void sync();
-  /// Errors that the file system reports only at the end are thrown here.
+  /// Closes the file. Throws errors that the file system reports only at the end.
   void close();
-  /// Bytes in the file: those found at opening and those written since.
+  /// Returns the bytes in the file: those present when it was opened and those written since.
   int64_t size() const { return size_; }
   const std::filesystem::path& path() const { return path_; }
-  /// True while the path names the file that is written.
+  /// True while the path still names the file being written.
   bool is_in_place() const { return is_open_at(fd_, path_); }
 
  private:

@@ -1,4 +1,4 @@
-// What is left on the disk when writing fails: always the old file, never a part of the new one.
+// What remains on the disk when writing fails: always the old file, never a part of the new one.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ TEST(FileFault, LockNamesItsHolderAndEndsWithTheProcess) {
   if (child == 0) {
     const FileLock lock(dir / "lock");
     ::write(pipe_ends[1], "x", 1);
-    ::pause();  // until it is killed, so no destructor runs
+    ::pause();  // killed here, so no destructor runs
   }
   char ready;
   ASSERT_EQ(::read(pipe_ends[0], &ready, 1), 1);
@@ -78,7 +78,7 @@ TEST(FileFault, ALockWhoseFileIsRemovedIsNotTheOneThatIsThere) {
   const TempDir dir;
   std::optional<FileLock> first(std::in_place, dir / "lock");
   const FileLock second(dir / "lock", [&](const std::string&) {
-    remove_tree(dir / "lock");  // as a run does that leaves nothing behind
+    remove_tree(dir / "lock");  // as a run does that cleans up after itself
     first.reset();
     return true;
   });

@@ -1,4 +1,4 @@
-// What kind of thing a path names.
+// The kind of file that a path names.
 #pragma once
 
 #include <sys/types.h>
@@ -7,12 +7,12 @@
 
 namespace axle {
 
-/// "a regular file", "a folder", "a FIFO", "a socket", "a device".
+/// Returns "a regular file", "a folder", "a FIFO", "a socket" or "a device".
 const char* kind_name(mode_t mode);
-/// Throws StorageError "<path>: expected a regular file, got <what>" for what is there and is none;
-/// nothing there is no error. Follows links.
+/// Throws StorageError "<path>: expected a regular file, got <what>" if `path` names something
+/// else. A missing file is no error. Follows links.
 void check_regular(const std::filesystem::path& path);
-/// The same for an open file; `path` is for the message.
+/// Checks an open file in the same way; `path` is for the message.
 void check_regular(int fd, const std::filesystem::path& path);
 
 }  // namespace axle

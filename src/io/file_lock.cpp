@@ -18,7 +18,7 @@
 namespace axle {
 namespace {
 
-// A signal does not end a blocking flock() whose handler restarts system calls, so we look again.
+// Polls, because a signal does not end a blocking flock() if its handler restarts system calls.
 constexpr std::chrono::milliseconds kPause(100);
 
 std::filesystem::path folder_of(const std::filesystem::path& file) {
@@ -30,17 +30,17 @@ std::string holder_text(int fd) {
   const ssize_t n = ::pread(fd, text, sizeof(text) - 1, 0);
   std::string pid(text, n > 0 ? static_cast<size_t>(n) : 0);
   while (!pid.empty() && pid.back() == '\n') pid.pop_back();
-  // Empty in the instant between another process's lock and its note.
+  // Empty between another process's lock and the moment when it writes its id.
   return pid.empty() ? "another process" : "process " + pid;
 }
 
 }  // namespace
 
-// A constructor of its own: whatever the others throw, the destructor closes the files.
+// A separate constructor: if the others throw after it, the destructor still closes the files.
 FileLock::FileLock(std::filesystem::path path, Open) : path_(std::move(path)) {}
 
 FileLock::~FileLock() {
-  // The lock file stays, so that one folder has one.
+  // The lock file is not removed: a new file would be a second lock on the same folder.
   for (const int fd : {fd_, folder_fd_}) {
     if (fd >= 0) ::close(fd);
   }
@@ -59,10 +59,10 @@ void FileLock::open_file() {
   check_regular(fd_, path_);
 }
 
-// False if another process holds the folder, whose lock file has been removed.
+// Returns false if another process holds the folder because the lock file was removed.
 bool FileLock::lock_folder() {
   if (::flock(folder_fd_, LOCK_EX | LOCK_NB) == 0) return true;
-  return errno != EWOULDBLOCK;  // some file systems lock no folders
+  return errno != EWOULDBLOCK;  // some file systems cannot lock folders
 }
 
 bool FileLock::folder_is_in_place() const { return is_open_at(folder_fd_, folder_of(path_)); }
@@ -76,9 +76,10 @@ FileLock::FileLock(std::filesystem::path path,
   open_folder();
   open_file();
   while (true) {
-    std::string holder = "another process";  // it is not known where the lock file was removed
+    std::string holder = "another process";  // unknown if the lock file was removed
     if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) {
-      // Its holder may have removed the file since we opened it: others would lock another.
+      // The previous holder may have removed the file after we opened it: other processes would
+      // then lock a new file.
       if (!is_open_at(fd_, path_)) {
         open_file();
         continue;
@@ -99,7 +100,7 @@ FileLock::FileLock(std::filesystem::path path,
   }
   const std::string note = fmt::format("{}\n", ::getpid());
   if (::ftruncate(fd_, 0) != 0) fail_storage(path_, "lock", errno);
-  errno = ENOSPC;  // of a write that is short
+  errno = ENOSPC;  // the error of a short write
   if (::pwrite(fd_, note.data(), note.size(), 0) != static_cast<ssize_t>(note.size()))
     fail_storage(path_, "lock", errno);
 }

@@ -1,4 +1,4 @@
-// A lock file: keeps two processes from writing into one folder.
+// A lock file: keeps two processes from writing to one folder.
 #pragma once
 
 #include <filesystem>
@@ -7,23 +7,24 @@
 
 namespace axle {
 
-/// Held until destroyed, or until the process ends in whatever way: a crash leaves no stale lock.
-/// The folder that holds the file is locked with it, where its file system can: whoever removes the
-/// file lets no second process in.
+/// Holds a lock until destroyed or until the process ends in any way: a crash leaves no stale lock.
+/// Also locks the folder that holds the file, if its file system supports that, so that removing
+/// the file lets no second process in.
 class FileLock {
  public:
   /// Creates the file if missing and writes the process id into it. Throws StorageError naming the
-  /// process that holds it; one process can't lock a file twice either.
+  /// process that holds the lock. One process cannot lock a file twice either.
   explicit FileLock(std::filesystem::path path);
-  /// The same, but waits while another one holds it: asks `keep_waiting` several times a second,
-  /// with the holder ("process 123"), and throws once it says no.
+  /// Like the constructor above, but waits while another holder has the lock. Calls
+  /// `keep_waiting` several times a second with the holder ("process 123"), and throws once it
+  /// returns false.
   FileLock(std::filesystem::path path,
            const std::function<bool(const std::string& holder)>& keep_waiting);
   ~FileLock();
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
-  /// True while the folder that was locked is where it was: neither removed nor renamed, and no
-  /// other in its place.
+  /// True while the locked folder is still at its path: neither removed, renamed nor replaced by
+  /// another.
   bool folder_is_in_place() const;
 
  private:

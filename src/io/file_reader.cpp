@@ -23,7 +23,7 @@ constexpr size_t kPieceBytes = size_t{1} << 20;
 }  // namespace
 
 FileReader::FileReader(std::filesystem::path path) : path_(std::move(path)) {
-  // Opening a FIFO would wait for its writer.
+  // O_NONBLOCK: opening a FIFO would otherwise wait for its writer.
   fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd_ < 0) fail_storage(path_, "open", errno);
   struct stat info;
@@ -79,7 +79,7 @@ void FileReader::check_unchanged() const {
   if (::fstat(fd_, &info) != 0) fail_storage(path_, "inspect", errno);
   if (info.st_size == size_) return;
   throw StorageError(
-      fmt::format("{}: expected {} bytes as at first, got {}; it was changed while "
+      fmt::format("{}: expected {} bytes as when it was opened, got {}; it changed while "
                   "it was read",
                   path_.string(), size_, info.st_size));
 }

@@ -1,4 +1,4 @@
-// A file open for reading at any place.
+// A file open for reading at any offset.
 #pragma once
 
 #include <cstddef>
@@ -10,25 +10,25 @@
 
 namespace axle {
 
-/// Regular files alone. Bytes are read, never mapped: an error of the disk, or a file that somebody
-/// cuts off meanwhile, is an exception here and would be a signal there. For use from any thread.
+/// Reads regular files only. Reads bytes and does not map them: a disk error, or a file truncated
+/// by another process, then gives an exception instead of a signal. May be used from any thread.
 class FileReader {
  public:
-  /// Throws StorageError for what can't be opened and, without waiting for it, for a folder, a FIFO
-  /// or a device.
+  /// Throws StorageError if the file can't be opened or is not a regular file; does not block on a
+  /// FIFO or a device.
   explicit FileReader(std::filesystem::path path);
   ~FileReader();
   FileReader(FileReader&& other) noexcept;
   FileReader& operator=(FileReader other) noexcept;
 
   const std::filesystem::path& path() const { return path_; }
-  /// In bytes, when it was opened.
+  /// Returns the size in bytes at the time of opening.
   int64_t size() const { return size_; }
-  /// Fills all of `into`. Throws StorageError naming the offset where the file ends before that.
+  /// Fills all of `into`. Throws StorageError with the offset if the file ends before that.
   void read_at(int64_t offset, std::span<std::byte> into) const;
-  /// As many bytes as there are; 0 at the end.
+  /// Reads as many bytes as there are, at most into.size(), and returns their number; 0 at the end.
   size_t read_some(int64_t offset, std::span<std::byte> into) const;
-  /// Throws StorageError if the file has another size now than when it was opened.
+  /// Throws StorageError if the size of the file changed since it was opened.
   void check_unchanged() const;
 
  private:
@@ -37,7 +37,7 @@ class FileReader {
   int64_t size_ = 0;
 };
 
-/// SHA-256 of the whole file, 64 hexadecimal digits. Throws StorageError.
+/// Returns the SHA-256 of the whole file as 64 hexadecimal digits. Throws StorageError.
 std::string sha256_of_file(const std::filesystem::path& path);
 
 }  // namespace axle

@@ -32,7 +32,7 @@ TEST(File, ReplaceThenReadGivesTheSameBytes) {
   EXPECT_EQ(file_bytes(dir / "x"), 5);
   replace_file(dir / "x", "");
   EXPECT_EQ(read_file(dir / "x"), "");
-  EXPECT_THAT(list_directory(dir.path()), ElementsAre(dir.path() / "x"));  // no temporary is left
+  EXPECT_THAT(list_directory(dir.path()), ElementsAre(dir.path() / "x"));  // no temporary file left
 }
 
 TEST(File, ReadsFilesWhoseSizeIsUnknown) {
@@ -87,7 +87,7 @@ TEST(File, WhetherOneCanBeWrittenIsKnownBefore) {
   EXPECT_THAT(list_directory(dir.path()), ElementsAre(dir.path() / "old"));
 }
 
-// By the check beforehand and by the write itself.
+// Expects the error both from the check beforehand and from the write itself.
 void expect_refused(const std::string& path, const std::string& reason) {
   EXPECT_EQ(error_of<StorageError>([&] { check_replaceable(path); }), path + ": cannot " + reason);
   EXPECT_EQ(error_of<StorageError>([&] { replace_file(path, "x"); }), path + ": cannot " + reason);
@@ -145,7 +145,7 @@ TEST(File, AFifoIsWrittenThrough) {
   ::close(reader);
 }
 
-// Opening it would wait for a reader: for ever, and whatever signal comes.
+// Opening it would wait for a reader: for ever, and no signal would end the wait.
 TEST(File, AFifoThatNobodyReadsIsRefused) {
   const TempDir dir;
   const std::string fifo = dir / "fifo";
@@ -153,9 +153,7 @@ TEST(File, AFifoThatNobodyReadsIsRefused) {
   fs::create_symlink("fifo", dir / "link");
   for (const std::string& path : {fifo, dir / "link"}) {
     EXPECT_EQ(error_of<StorageError>([&] { replace_file(path, "x"); }),
-              path +
-                  ": expected a FIFO or device with somebody at its other end, got nobody; "
-                  "start the reader first");
+              path + ": expected a FIFO or device with a reader, got none; start the reader first");
     EXPECT_NE(error_of<StorageError>([&] { truncate_file(path, 0); }), "no error");
   }
 }
@@ -182,7 +180,7 @@ TEST(File, WhatAProcessHasOpenIsWrittenThrough) {
   const TempDir dir;
   const int open = ::open((dir / "out").c_str(), O_RDWR | O_CREAT, 0600);
   ASSERT_GE(open, 0);
-  replace_file("/proc/self/fd/" + std::to_string(open), "printed");  // as /dev/stdout is
+  replace_file("/proc/self/fd/" + std::to_string(open), "printed");  // like /dev/stdout
   char text[32] = {};
   EXPECT_EQ(::pread(open, text, sizeof(text), 0), 7);
   EXPECT_STREQ(text, "printed");
@@ -206,7 +204,7 @@ TEST(File, ASocketIsRefused) {
 TEST(File, FoldersAreMadeListedMovedAndRemoved) {
   const TempDir dir;
   make_directories(dir / "a/b/c");
-  make_directories(dir / "a/b/c");  // there already: no error
+  make_directories(dir / "a/b/c");  // already exists: no error
   replace_file(dir / "a/b/z", "");
   replace_file(dir / "a/b/.hidden", "");
   EXPECT_THAT(list_directory(dir / "a/b"),
@@ -215,7 +213,7 @@ TEST(File, FoldersAreMadeListedMovedAndRemoved) {
   EXPECT_TRUE(directory_exists(dir / "moved/c"));
   EXPECT_FALSE(path_exists(dir / "a/b"));
   remove_tree(dir / "moved");
-  remove_tree(dir / "moved");  // gone already: no error
+  remove_tree(dir / "moved");  // already gone: no error
   EXPECT_THAT(list_directory(dir.path()), ElementsAre(dir / "a"));
 }
 
@@ -250,7 +248,7 @@ TEST(ReadFile, SizesAreLimited) {
             (dir / "x") + ": expected at most 4 bytes, got 5");
   EXPECT_THAT(error_of<StorageError>([] { read_file("/proc/self/status", 10); }),
               HasSubstr("expected at most 10 bytes, got more"));
-  fs::resize_file(dir / "x", uint64_t{1} << 40);  // a hole: no byte of it is there
+  fs::resize_file(dir / "x", uint64_t{1} << 40);  // a sparse file: all of it is a hole
   EXPECT_THAT(error_of<StorageError>([&] { read_file(dir / "x"); }),
               HasSubstr("got 1099511627776"));
 }
@@ -268,11 +266,12 @@ TEST(FileReader, ReadsAnyPlaceAndSaysWhereTheFileEnds) {
       HasSubstr("offset 5: expected 1 more bytes"));
   EXPECT_EQ(file.read_some(5, std::as_writable_bytes(std::span(bytes))), 0u);
 
-  // Cut off by somebody else: an error with the place, where a map of it would be a signal.
+  // Another process truncates the file: an error with the offset, where a mapping would give a
+  // signal.
   file.check_unchanged();
   fs::resize_file(dir / "x", 2);
   EXPECT_THAT(error_of<StorageError>([&] { file.check_unchanged(); }),
-              HasSubstr("expected 5 bytes as at first, got 2"));
+              HasSubstr("expected 5 bytes as when it was opened, got 2"));
   EXPECT_THAT(
       error_of<StorageError>([&] { file.read_at(0, std::as_writable_bytes(std::span(bytes))); }),
       HasSubstr("offset 2: expected 1 more bytes"));

@@ -1,4 +1,5 @@
-// Files of every format of this folder, damaged: an error of the reader's own or a result.
+// Damaged files of every format in this folder: the reader must give an error of its own or a
+// result.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>

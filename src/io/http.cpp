@@ -15,7 +15,8 @@ namespace {
 constexpr int64_t kMaxPageBytes = int64_t{64} << 20;
 constexpr long kMaxRedirects = 10;
 
-/// Where certificates are, in the order in which other programs look.
+/// Returns the file of certificates from the environment, in the order in which other programs
+/// look.
 std::string ca_file_of_environment() {
   for (const char* name : {"CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"}) {
     if (std::string file = environment_variable(name); !file.empty()) return file;
@@ -23,8 +24,8 @@ std::string ca_file_of_environment() {
   return {};
 }
 
-/// One transfer: what the callbacks of libcurl need. Exceptions must not pass through it, so they
-/// wait here.
+/// The data that libcurl's callbacks need for one transfer. Exceptions must not pass through
+/// libcurl, so they are stored here.
 struct Transfer {
   const std::string& url;
   const HttpOptions& options;
@@ -48,7 +49,7 @@ size_t on_bytes(char* data, size_t size, size_t count, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
   long status = 0;
   curl().easy_getinfo(transfer.handle, CURLINFO_RESPONSE_CODE, &status);
-  if (status != 200) return size * count;  // the body of an error page is of no interest
+  if (status != 200) return size * count;  // ignore the body of an error page
   try {
     transfer.take({data, size * count});
     return size * count;
@@ -139,7 +140,7 @@ HttpPage request(const std::string& url, const HttpOptions& options,
   return page;
 }
 
-/// A part of the address, "" where there is none.
+/// Returns a part of the address; "" if the address lacks it.
 std::string part_of(CURLU* url, CURLUPart part) {
   char* text = nullptr;
   if (curl().url_get(url, part, &text, 0) != CURLUE_OK) return {};

@@ -15,7 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-/// The loopback device must not be reached through a proxy of this machine.
+/// Keeps a proxy of this machine from being used for the loopback device.
 const bool no_proxy = ::setenv("no_proxy", "127.0.0.1", 1) == 0;
 
 TestResponse answer(const TestRequest& request) {
@@ -102,7 +102,7 @@ TEST(Http, ADownloadCanBeStopped) {
   EXPECT_THAT(stopped([](int64_t, int64_t) { return false; }), HasSubstr("stopped while loading"));
   struct Ctrl {};
   EXPECT_THROW(stopped([](int64_t, int64_t) -> bool { throw Ctrl(); }), Ctrl);
-  // A disk that takes nothing: the file system's own error comes through.
+  // A full disk: the file system's own error is passed on.
   EXPECT_THROW(http_download(server.url("/large"), "/dev/full"), StorageError);
 }
 

@@ -1,4 +1,4 @@
-// The reading twin of proto_wire.h: the fields of a message, without generated code or a library.
+// Reads protobuf messages written as in proto_wire.h, without generated code or a library.
 #pragma once
 
 #include <cstdint>
@@ -9,37 +9,37 @@
 
 namespace axle {
 
-/// One field as it lies on the wire. Each reading method throws DataError if the field has another
+/// One field as it is on the wire. Each reading method throws DataError if the field has another
 /// wire type.
 struct ProtoField {
   enum class Wire { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
   int number = 0;
   Wire wire = Wire::kVarint;
-  uint64_t bits = 0;              // of a number
-  std::string_view content = {};  // of bytes; points into the message
-  std::string_view where = {};    // names the message in errors
+  uint64_t bits = 0;              // value of a number
+  std::string_view content = {};  // value of kBytes; points into the message
+  std::string_view where = {};    // name of the message, for errors
 
-  /// int32, int64, uint32, uint64, bool and enum fields.
+  /// Returns an int32, int64, uint32, uint64, bool or enum field.
   int64_t varint() const;
-  /// string, bytes and message fields.
+  /// Returns a string, bytes or message field.
   std::string_view bytes() const;
-  /// Adds the numbers of a repeated integer field, packed or one by one.
+  /// Appends the numbers of a repeated integer field, packed or not.
   void append_to(std::vector<int64_t>& values) const;
 
  private:
   void expect(Wire expected) const;
 };
 
-/// Walks over the fields of one message in the order of its bytes. The message must outlive it and
-/// its fields.
+/// Iterates over the fields of one message in the order of its bytes. The message must outlive the
+/// reader and its fields.
 class ProtoReader {
  public:
-  /// `where` names the message in errors and outlives the reader.
+  /// `where` is the name of the message in errors and must outlive the reader.
   explicit ProtoReader(std::string_view message, std::string_view where = "message")
       : message_(message), where_(where) {}
-  /// The next field, or none at the end. Throws DataError `<where>, byte <n>: ...` for bytes that
-  /// are no message.
+  /// Returns the next field; none at the end. Throws DataError `<where>, byte <n>: ...` if the
+  /// bytes are not a message.
   std::optional<ProtoField> next();
 
  private:

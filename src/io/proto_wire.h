@@ -1,4 +1,4 @@
-// The protobuf wire format, written by hand: messages without generated code or a library.
+// Writes the protobuf wire format, without generated code or a library.
 #pragma once
 
 #include <cstdint>
@@ -7,19 +7,20 @@
 
 namespace axle {
 
-/// One message, field after field. A submessage is another ProtoWriter, put in with bytes().
+/// Writes one message, field after field. A submessage is another ProtoWriter, added with
+/// message().
 class ProtoWriter {
  public:
-  /// int32, int64, uint32, uint64, bool and enum fields.
+  /// Adds an int32, int64, uint32, uint64, bool or enum field.
   ProtoWriter& varint(int field, uint64_t value);
-  /// double fields.
+  /// Adds a double field.
   ProtoWriter& fixed64(int field, double value);
-  /// float fields.
+  /// Adds a float field.
   ProtoWriter& fixed32(int field, float value);
-  /// string, bytes and packed fields.
+  /// Adds a string, bytes or packed field.
   ProtoWriter& bytes(int field, std::string_view value);
   ProtoWriter& message(int field, const ProtoWriter& value) { return bytes(field, value.text()); }
-  /// The fields of another message of the same type behind these.
+  /// Adds the fields of another message of the same type.
   ProtoWriter& append(const ProtoWriter& fields) {
     out_ += fields.out_;
     return *this;

@@ -27,7 +27,7 @@ constexpr std::string_view kMetadata = "__metadata__";
 struct DTypeRow {
   std::string_view name;
   int64_t size;
-  std::optional<DType> dtype;  // none: known to the format, not to us
+  std::optional<DType> dtype;  // none: known to the format but not to Axle
 };
 constexpr DTypeRow kDTypes[] = {{"BOOL", 1, DType::kPred},
                                 {"I32", 4, DType::kI32},
@@ -141,7 +141,8 @@ void SafetensorsFile::check_layout() const {
   }
   const auto size = static_cast<uint64_t>(file_.size());
   if (next != size)
-    fail(next, "the end of the file", fmt::format("{} bytes of no tensor", size - next));
+    fail(next, "the end of the file",
+         fmt::format("{} bytes that belong to no tensor", size - next));
 }
 
 std::vector<std::string> SafetensorsFile::names() const {
@@ -188,8 +189,8 @@ Tree<HostTensor> load_safetensors(const std::filesystem::path& path) {
 
 void save_safetensors(const std::filesystem::path& path, const Tree<HostTensor>& tensors,
                       const std::map<std::string, std::string>& metadata) {
-  // Holes are not allowed, so alignment comes from order: wide elements first, each name in its own
-  // place below.
+  // Holes are not allowed, so alignment comes from the order of the data: wide elements first. The
+  // header keeps the order of names.
   std::vector<const Tree<HostTensor>::value_type*> order;
   for (const auto& item : tensors) order.push_back(&item);
   std::ranges::stable_sort(order, std::greater{},
@@ -198,8 +199,8 @@ void save_safetensors(const std::filesystem::path& path, const Tree<HostTensor>&
   uint64_t offset = 0;
   Json header = Json::object();
   if (!metadata.empty()) header[kMetadata] = metadata;
-  for (const auto& [name, tensor] : tensors)
-    header[name] = {};  // the header lists names in their order
+  // The header lists the names in order.
+  for (const auto& [name, tensor] : tensors) header[name] = {};
   for (const auto* item : order) {
     const HostTensor& tensor = item->second;
     const uint64_t end = offset + tensor.type().num_bytes();
@@ -209,8 +210,8 @@ void save_safetensors(const std::filesystem::path& path, const Tree<HostTensor>&
     offset = end;
   }
   std::string text = header.dump();
-  text.append((kLengthBytes - text.size() % kLengthBytes) % kLengthBytes,
-              ' ');  // data begin at a multiple of 8
+  // Makes the data begin at a multiple of 8 bytes.
+  text.append((kLengthBytes - text.size() % kLengthBytes) % kLengthBytes, ' ');
   const uint64_t length = text.size();
 
   write_atomically(path, [&](FileWriter& file) {

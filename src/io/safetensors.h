@@ -1,4 +1,4 @@
-// safetensors files: named tensors behind a JSON header, read on demand.
+// safetensors files: a JSON header followed by named tensors, which are read on demand.
 //
 // Layout: u64 header length, the JSON header (name -> dtype, shape, data_offsets; "__metadata__" ->
 // strings), then the tensors' bytes, row-major and little-endian, without holes or overlaps.
@@ -18,28 +18,29 @@
 
 namespace axle {
 
-/// An open file whose header has been checked in full; tensors are copied out when asked for.
+/// An open file. Its whole header is checked at construction; tensors are read when requested.
 class SafetensorsFile {
  public:
-  /// Throws StorageError naming file and offset if the header is cut off or malformed, if tensors
-  /// overlap, leave holes or reach past the end, or if sizes do not fit shapes.
+  /// Throws StorageError with file and offset if the header is truncated or malformed, if tensors
+  /// overlap, leave holes or reach past the end, or if their sizes do not match their shapes.
   explicit SafetensorsFile(const std::filesystem::path& path);
 
-  /// Sorted.
+  /// Returns the names, sorted.
   std::vector<std::string> names() const;
   bool contains(std::string_view name) const { return entries_.contains(name); }
-  /// Throws StorageError if there is no such tensor or Axle has no such dtype (F16, I8, U8, I16,
-  /// U16, F8 kinds).
+  /// Throws StorageError if the tensor does not exist or its dtype has no counterpart in Axle (F16,
+  /// I8, U8, I16, U16, F8 kinds).
   Type type(std::string_view name) const;
-  /// A copy. Throws as type() does, and Error with kDoesNotFit where the host has no room for it.
+  /// Returns a copy. Throws as type() does, and Error with kDoesNotFit if the host lacks the
+  /// memory.
   HostTensor get(std::string_view name) const;
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
 
  private:
   struct Entry {
-    std::string dtype;  // as the file says
+    std::string dtype;  // name of the dtype in the file
     Shape shape;
-    uint64_t begin = 0, end = 0;  // in the file
+    uint64_t begin = 0, end = 0;  // offsets in the file
   };
   const Entry& entry(std::string_view name) const;
   void parse_header();
@@ -53,11 +54,11 @@ class SafetensorsFile {
   std::map<std::string, std::string> metadata_;
 };
 
-/// All tensors of the file. Throws as SafetensorsFile does.
+/// Reads all tensors of the file. Throws as SafetensorsFile does.
 Tree<HostTensor> load_safetensors(const std::filesystem::path& path);
 
-/// Writes the header sorted by name, the data aligned to the size of their elements, and replaces
-/// `path` atomically. The same tensors give the same bytes. Throws StorageError.
+/// Writes the tensors and replaces `path` atomically. The header is sorted by name; data are
+/// aligned to their element size. The same tensors always give the same bytes. Throws StorageError.
 void save_safetensors(const std::filesystem::path& path, const Tree<HostTensor>& tensors,
                       const std::map<std::string, std::string>& metadata = {});
 

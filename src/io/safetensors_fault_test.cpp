@@ -1,5 +1,5 @@
-// Damaged files: cut at every byte, with random bytes changed. Nothing crashes, no half tensor
-// comes back.
+// Damaged files: cut at every byte, or with random bytes changed. Nothing may crash, and no partial
+// tensor may be returned.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ std::string small_file(const std::string& path) {
   return read_file(path);
 }
 
-// Without the waits of an atomic replacement.
+// Writes without the waits of an atomic replacement.
 void overwrite(const std::string& path, std::string_view bytes) {
   FileWriter writer(path);
   writer.write(bytes);
@@ -63,7 +63,7 @@ TEST(SafetensorsFault, ChangedHeaderBytesNeverReadPastTheFile) {
       ++refused;
     }
   }
-  EXPECT_GT(refused, 500);  // what passes are changed names, notes and blanks
+  EXPECT_GT(refused, 500);  // the others have changed names, metadata or spaces
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ TEST_F(Safetensors, BadHeadersAreRefusedWithTheReason) {
   expect_refused(file_of(one(R"("dtype":"F32","shape":[2],"data_offsets":[0,4])"), 4),
                  "the bytes of F32[2]");
   expect_refused(file_of(one(R"("dtype":"F32","shape":[1],"data_offsets":[0,4])"), 5),
-                 "1 bytes of no tensor");
+                 "1 bytes that belong to no tensor");
   expect_refused(file_of(one(R"("dtype":"F32","shape":[1],"data_offsets":[4,8])"), 8), "a hole");
   expect_refused(file_of(one(R"("dtype":"F32","shape":[1],"data_offsets":[4,0])"), 8),
                  "data_offsets [4,0]");
@@ -121,9 +121,9 @@ TEST_F(Safetensors, BadHeadersAreRefusedWithTheReason) {
   expect_refused(file_of("{]", 0), "byte 2: expected JSON");
   expect_refused(file_of(R"({"__metadata__":{"a":1}})", 0),
                  "['__metadata__']['a']: expected a text, got 1");
-  expect_refused(file_of(std::string(100'000, '['), 0), "at most 64 objects and lists");
+  expect_refused(file_of(std::string(100'000, '['), 0), "at most 64 nested objects and lists");
   expect_refused(file_of(one(R"("dtype":"F32","shape":)" + std::string(100'000, '[')), 0),
-                 "at most 64 objects and lists");
+                 "at most 64 nested objects and lists");
   expect_refused(file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},
                              "b":{"dtype":"F32","shape":[1],"data_offsets":[2,6]}})",
                          6),

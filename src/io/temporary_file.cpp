@@ -13,7 +13,7 @@ namespace {
 
 enum State { kFree, kFilling, kNamed };
 
-// Of fixed size, since a handler of signals may neither allocate nor wait.
+// Of fixed size, since a signal handler may neither allocate nor wait.
 struct Slot {
   std::atomic<int> state = kFree;
   char path[PATH_MAX] = {};
@@ -29,14 +29,14 @@ extern "C" void remove_temporaries(int signal) {
     if (slot.state.load() == kNamed) ::unlink(slot.path);
   }
   errno = error;
-  ::raise(signal);  // held back until we return, and by then the default again
+  ::raise(signal);  // delivered after we return, with the default action
 }
 
 }  // namespace
 
 TemporaryFile::TemporaryFile(const std::filesystem::path& path) : slot_(kNoSlot) {
   const std::string& name = path.native();
-  if (name.size() >= PATH_MAX) return;  // cannot be created either
+  if (name.size() >= PATH_MAX) return;  // such a file cannot be created either
   for (size_t i = 0; i < g_slots.size(); ++i) {
     int free = kFree;
     if (!g_slots[i].state.compare_exchange_strong(free, kFilling)) continue;

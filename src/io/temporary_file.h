@@ -1,4 +1,4 @@
-// Temporary files, which shall not stay where a signal ends the process.
+// Temporary files that are removed if a signal ends the process.
 #pragma once
 
 #include <array>
@@ -7,7 +7,8 @@
 
 namespace axle {
 
-/// Names a file that is being written, while alive, to EndBySignal. Does nothing to it itself.
+/// While alive, registers the path of a file being written, so that EndBySignal can remove it. Does
+/// not touch the file itself.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::filesystem::path& path);
@@ -19,8 +20,8 @@ class TemporaryFile {
   int slot_;
 };
 
-/// While alive SIGINT, SIGTERM and SIGHUP end the process as they do by themselves, but remove all
-/// temporary files first. Those that are ignored (nohup) stay so.
+/// While alive, SIGINT, SIGTERM and SIGHUP first remove all registered temporary files, then end
+/// the process as usual. Ignored signals (nohup) stay ignored.
 class EndBySignal {
  public:
   EndBySignal();

@@ -11,21 +11,21 @@
 
 namespace axle {
 
-/// The checksum as the format stores it: rotated and offset, so that checksums of checksummed data
-/// stay strong.
+/// Returns the checksum as the format stores it: rotated and offset, because a CRC over data that
+/// contains CRCs is weak.
 uint32_t masked_crc32c(std::string_view bytes);
 
-/// The framed record, ready to be appended to a file.
+/// Returns the framed record, ready to be appended to a file.
 std::string tfrecord_frame(std::string_view payload);
 
-/// Walks through the records in `bytes`, which must outlive it.
+/// Iterates over the records in `bytes`, which must outlive the reader.
 class TfRecordReader {
  public:
-  /// `where` is the file's name, for errors.
+  /// `where` is the name of the file, for errors.
   TfRecordReader(std::string_view bytes, std::string where)
       : bytes_(bytes), where_(std::move(where)) {}
-  /// The next payload; none at the end. Throws StorageError with the offset of a record that is cut
-  /// off or damaged.
+  /// Returns the next payload; none at the end. Throws StorageError with the offset of a record
+  /// that is truncated or damaged.
   std::optional<std::string_view> next();
 
  private:

@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
 TEST(TfRecord, KnownChecksumIsMasked) {
-  // CRC-32C of "123456789" is e3069283; rotated right by 15 and offset as the format says.
+  // The CRC-32C of "123456789" is e3069283; the format rotates it right by 15 and adds an offset.
   EXPECT_EQ(masked_crc32c("123456789"), ((0xe3069283u >> 15) | (0xe3069283u << 17)) + 0xa282ead8u);
 }
 

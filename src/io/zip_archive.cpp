@@ -30,7 +30,7 @@ using Entry = std::unique_ptr<zip_file_t, CloseZip>;
 
 Archive open_archive(const fs::path& path) {
   if (!path_exists(path)) fail_storage(path, "open", ENOENT);
-  const FileReader regular(path);  // the library would wait for a FIFO
+  const FileReader regular(path);  // refuses a FIFO, for which the library would wait
   int code = 0;
   Archive archive(zip_open(path.c_str(), ZIP_RDONLY, &code));
   if (!archive) {
@@ -43,7 +43,7 @@ Archive open_archive(const fs::path& path) {
   return archive;
 }
 
-/// Whether an entry of this name lies below the folder into which it is unpacked.
+/// True if an entry of this name stays below the folder into which it is unpacked.
 bool stays_inside(std::string_view name) {
   if (name.empty() || name.front() == '/' || name.find('\\') != name.npos ||
       name.find('\0') != name.npos)
@@ -54,7 +54,7 @@ bool stays_inside(std::string_view name) {
   return true;
 }
 
-/// Permissions and kind of an entry as Unix wrote them, 0 where another system did.
+/// Returns the permissions and kind of an entry written on Unix; 0 for other systems.
 mode_t mode_of(zip_t* archive, zip_uint64_t index) {
   zip_uint8_t system = 0;
   zip_uint32_t attributes = 0;
@@ -91,7 +91,8 @@ void unpack_into(const fs::path& archive_path, const fs::path& folder) {
     const std::string name = raw_name ? raw_name : "";
     const std::string where = fmt::format("{}: entry '{}'", archive_path.string(), name);
     if (!stays_inside(name))
-      throw DataError(where + ": expected a path below the folder of the archive, got another one");
+      throw DataError(where +
+                      ": expected a path inside the folder of the archive, got one outside");
     const mode_t mode = mode_of(archive.get(), i);
     if (name.ends_with('/')) {
       make_directories(folder / name);

@@ -23,7 +23,7 @@ class ZipArchive : public ::testing::Test {
     replace_file(dir_.path() / "a.zip", bytes);
     return dir_.path() / "a.zip";
   }
-  /// The error of unpacking, after which nothing may have been left behind.
+  /// Returns the error of unpacking, and checks that it left nothing behind.
   std::string data_error(const std::filesystem::path& path) {
     std::string out = "no error";
     try {
@@ -62,7 +62,7 @@ TEST_F(ZipArchive, FilesFoldersAndModes) {
 TEST_F(ZipArchive, RefusesPathsThatLeaveTheFolder) {
   for (const std::string name : {"../evil", "a/../../evil", "/tmp/evil", "a\\..\\evil", "a/.."}) {
     EXPECT_THAT(data_error(archive({{"good", "x"}, {name, "y"}})),
-                HasSubstr("entry '" + name + "': expected a path below"));
+                HasSubstr("entry '" + name + "': expected a path inside"));
   }
 }
 

@@ -13,7 +13,7 @@ namespace axle {
 
 enum class DType : uint8_t { kPred, kI32, kI64, kU32, kU64, kBF16, kF32, kF64 };
 
-/// bfloat16 as stored: the upper half of an f32, rounded to nearest, ties to even.
+/// bfloat16 as stored: the upper half of an f32, rounded to the nearest value, ties to even.
 struct BF16 {
   uint16_t bits = 0;
   BF16() = default;
@@ -31,17 +31,18 @@ struct BF16 {
   }
 };
 
-/// Bytes of one element; a predicate takes one.
+/// Returns the bytes of one element; a predicate takes one byte.
 size_t size_bytes(DType dtype);
-/// "f32", "bf16", "i32", "pred", ...
+/// Returns the name in configs and messages: "f32", "bf16", "i32", "pred", ...
 std::string_view name_of(DType dtype);
-/// The MLIR element type: "f32", "ui32", "i1", ...
+/// Returns the MLIR element type: "f32", "ui32", "i1", ...
 std::string_view mlir_name(DType dtype);
 bool is_float(DType dtype);
-/// i32, i64, u32 or u64.
+/// True for i32, i64, u32 and u64.
 bool is_integer(DType dtype);
 bool is_unsigned(DType dtype);
-/// Codec for configs: accepts what name_of prints. Throws ConfigError.
+/// Text of a dtype in configs: from_text accepts what name_of returns, and throws ConfigError for
+/// anything else.
 std::string to_text(DType dtype);
 void from_text(std::string_view text, DType& dtype);
 
@@ -91,9 +92,9 @@ decltype(auto) dispatch(DType dtype, Fn&& fn) {
   return fn(std::type_identity<double>{});
 }
 
-/// Value conversion between element types as StableHLO's convert does it: floats to integers
-/// truncate towards zero and saturate (NaN gives 0), anything to pred is `!= 0`, a double goes to
-/// bf16 by way of f32.
+/// Converts a value between element types as StableHLO's convert does. Floats to integers truncate
+/// towards zero and saturate (NaN gives 0). Anything to pred is `!= 0`. A double goes to bf16 by
+/// way of f32.
 template <class To, class From>
 To convert_element(From v) {
   if constexpr (std::is_same_v<To, From>)

@@ -1,5 +1,5 @@
-// The reference interpreter: runs a region on host tensors, op by op. The oracle of every other
-// execution.
+// The reference interpreter: runs a region on host tensors, op by op. Tests compare every other
+// execution with it.
 #pragma once
 
 #include <vector>
@@ -8,12 +8,12 @@
 
 namespace axle {
 
-/// `arguments` match the region's parameters in order; in f64 mode floats are converted on the way
-/// in and results stay f64. Throws InternalError on a mismatch of types.
+/// Runs the region. `arguments` match its parameters in order. In f64 mode, floats are converted to
+/// f64 on the way in and the results stay f64. Throws InternalError if the types do not match.
 std::vector<HostTensor> evaluate(const Region& region, std::vector<HostTensor> arguments,
                                  const EvalOptions& options = {});
 
-/// The most bytes that evaluate() holds at once, its arguments and results included.
+/// Returns the most bytes that evaluate() holds at once, including its arguments and results.
 int64_t eval_peak_bytes(const Region& region);
 
 }  // namespace axle

@@ -7,8 +7,8 @@
 namespace axle {
 namespace {
 
-// NaN and infinity are what has all bits of the exponent; no branch, so that it runs as fast as
-// memory is read.
+// NaN and infinity are the values with all exponent bits set. The loop has no branch, so that it
+// runs at the speed of memory.
 template <class Bits>
 bool none_has(std::span<const Bits> values, Bits exponent) {
   Bits found = 0;

@@ -1,4 +1,4 @@
-// Host tensors without NaN and infinity.
+// Checks host tensors for NaN and infinity.
 #pragma once
 
 #include <optional>
@@ -9,9 +9,9 @@
 
 namespace axle {
 
-/// True also for integers and predicates.
+/// True if no element is NaN or infinite; always true for integers and predicates.
 bool all_finite(const HostTensor& tensor);
-/// The name of the first tensor that holds a NaN or an infinity.
+/// Returns the name of the first tensor that holds a NaN or an infinity; none if all are finite.
 std::optional<std::string> first_not_finite(const Tree<HostTensor>& tensors);
 
 }  // namespace axle

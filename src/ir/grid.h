@@ -9,12 +9,12 @@
 
 namespace axle {
 
-/// Coordinates of a position in a grid of `sizes`, the last of which counts fastest.
+/// Returns the coordinates of a position in a grid of `sizes`; the last coordinate varies fastest.
 std::vector<int64_t> unravel(int64_t position, std::span<const int64_t> sizes);
-/// The position at these coordinates.
+/// Returns the position at these coordinates.
 int64_t ravel(std::span<const int64_t> coordinates, std::span<const int64_t> sizes);
 
-/// Sizes of the mesh's axes: the grid of its devices.
+/// Returns the sizes of the mesh's axes: the shape of its device grid.
 std::vector<int64_t> axis_sizes(const Mesh& mesh);
 
 }  // namespace axle

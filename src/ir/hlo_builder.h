@@ -1,5 +1,5 @@
-// What an op's lowering rule writes with. Implemented by lower/, the only floor that knows
-// StableHLO's text.
+// The interface that the lowering rules of ops write to. lower/ implements it and is the only
+// folder that knows the text format of StableHLO.
 #pragma once
 
 #include <functional>
@@ -20,8 +20,8 @@ struct HloValue {
 };
 using HloValues = std::vector<HloValue>;
 
-/// A region of an op: parameter types, and the function that writes its body and returns what the
-/// region returns.
+/// A region of an op: its parameter types, and a function that writes the body and returns the
+/// results of the region.
 struct HloRegion {
   std::vector<Type> parameters;
   std::function<HloValues(const HloValues&)> body;
@@ -30,24 +30,25 @@ struct HloRegion {
 class HloBuilder {
  public:
   virtual ~HloBuilder() = default;
-  /// Writes one op in the generic form: name "stablehlo.add", attributes "dimension = 1 : i64"
+  /// Writes one op in MLIR's generic form: name "stablehlo.add", attributes "dimension = 1 : i64"
   /// (without brackets).
   virtual HloValues op(std::string_view name, const HloValues& operands,
                        const std::vector<Type>& results, std::string_view attributes = {},
                        const std::vector<HloRegion>& regions = {}) = 0;
-  /// A constant with the same value everywhere (convert_element).
+  /// Writes a constant that has `value` in every element (converted by convert_element).
   virtual HloValue splat(const Type& type, Scalar value) = 0;
   virtual HloValue constant(const HostTensor& value) = 0;
-  /// Writes the ops of `region` here, with `arguments` for its parameters.
+  /// Writes the ops of `region` here, with `arguments` in place of its parameters.
   virtual HloValues inline_region(const Region& region, const HloValues& arguments) = 0;
-  /// Calls the private function `name`, writing it by `body` on first use.
+  /// Calls the private function `name`; the first call writes its definition with `body`.
   virtual HloValues call(const std::string& name, const HloValues& arguments,
                          const std::vector<Type>& results,
                          const std::function<HloValues(const HloValues&)>& body) = 0;
-  /// Constrains the sharding of `x`; dims of `spec` are replicated over axes that the mesh lacks or
-  /// by which they do not divide.
+  /// Constrains the sharding of `x`. A dim of `spec` is replicated over mesh axes that the mesh
+  /// lacks or whose size does not divide the dim.
   virtual HloValue sharding_constraint(const HloValue& x, const PartitionSpec& spec) = 0;
-  /// Moves `x` to a memory of its device, named as plugins do: "device", "pinned_host".
+  /// Moves `x` to a memory space of its device, by the plugin's name for it: "device",
+  /// "pinned_host".
   virtual HloValue place(const HloValue& x, std::string_view memory) = 0;
 
   /// op() for ops with one result.
@@ -57,7 +58,7 @@ class HloBuilder {
   }
 };
 
-/// "array<i64: 0, 2>": how StableHLO spells a list of dims.
+/// Returns a list of dims in StableHLO's spelling: "array<i64: 0, 2>".
 std::string mlir_array(const Shape& values);
 
 }  // namespace axle

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::align_val_t kAlignment{64};
 
-// Every tensor of the host comes through here, so none of them can get the process killed.
+// Every tensor of the host is allocated here, so that none of them gets the process killed for lack
+// of memory.
 std::byte* allocate(const Type& type) {
   const auto bytes = static_cast<int64_t>(type.num_bytes());
   if (bytes >= kSmallHostBytes) check_host_room("a tensor", to_text(type), bytes);

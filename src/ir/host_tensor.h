@@ -12,14 +12,15 @@
 
 namespace axle {
 
-/// A value, not a handle: copies are deep. A predicate is one byte of 0 or 1. Making a large one
-/// throws Error with kDoesNotFit where the host has no room for it.
+/// A value, not a handle: copies are deep. A predicate is stored as one byte, 0 or 1. Allocating a
+/// large tensor throws Error with kDoesNotFit if the host lacks the memory.
 class HostTensor {
  public:
   HostTensor() : HostTensor(Type{}) {}
-  /// Zero-filled.
+  /// Makes a tensor of zeros.
   explicit HostTensor(Type type);
-  /// HostTensor({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f}): the dtype is that of the values.
+  /// HostTensor({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f}): the dtype follows from the C++ type of the
+  /// values.
   template <class T>
   HostTensor(Shape shape, std::initializer_list<T> values)
       : HostTensor(std::move(shape), std::span<const T>(values.begin(), values.size())) {}
@@ -52,7 +53,7 @@ class HostTensor {
 
   std::span<std::byte> bytes() { return {data_.get(), type_.num_bytes()}; }
   std::span<const std::byte> bytes() const { return {data_.get(), type_.num_bytes()}; }
-  /// The elements; AXLE_CHECKs that T is the dtype's C++ type.
+  /// Returns the elements; AXLE_CHECKs that T is the C++ type of the dtype.
   template <class T>
   std::span<T> values() {
     check_dtype(dtype_of<T>());
@@ -63,17 +64,17 @@ class HostTensor {
     check_dtype(dtype_of<T>());
     return {reinterpret_cast<const T*>(data_.get()), static_cast<size_t>(size())};
   }
-  /// Element i in row-major order, as a double: integers beyond 2^53 are rounded.
+  /// Returns element i in row-major order as a double; integers beyond 2^53 are rounded.
   double at(int64_t i) const;
-  /// The same as it is.
+  /// Returns element i in row-major order, exactly.
   Scalar element(int64_t i) const;
-  /// Same values in another dtype (convert_element).
+  /// Returns the same values in another dtype (convert_element).
   HostTensor astype(DType dtype) const;
-  /// Same elements under another shape of equal size.
+  /// Returns the same elements in another shape of equal size.
   HostTensor reshaped(Shape shape) const;
-  /// Equal type and equal bytes.
+  /// True if types and bytes are equal.
   bool operator==(const HostTensor& other) const;
-  /// Type and up to `max_values` values, for messages.
+  /// Returns the type and up to `max_values` values, for messages.
   std::string text(int64_t max_values = 8) const;
 
  private:

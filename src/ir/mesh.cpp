@@ -49,10 +49,10 @@ Mesh infer_mesh(Mesh mesh, int64_t num_devices) {
   }
   if (inferred) {
     if (num_devices % known != 0) {
-      throw ConfigError(fmt::format(
-          "mesh: expected sizes that divide the {} devices, got {} without {} in {}; choose others "
-          "by --mesh or a mesh rule for this machine",
-          num_devices, known, inferred->name, to_text(mesh)));
+      throw ConfigError(
+          fmt::format("mesh: expected sizes that divide the {} devices, got {} for the axes other "
+                      "than {} in {}; choose others by --mesh or a mesh rule for this machine",
+                      num_devices, known, inferred->name, to_text(mesh)));
     }
     inferred->size = num_devices / known;
   } else if (known != num_devices) {
@@ -64,7 +64,7 @@ Mesh infer_mesh(Mesh mesh, int64_t num_devices) {
   for (const auto& axis : mesh.axes) {
     if (axis.size % axis.across != 0) {
       throw ConfigError(
-          fmt::format("mesh.{}: expected a size that divides by its {} parts across "
+          fmt::format("mesh.{}: expected a size divisible by its {} parts across "
                       "slices or nodes, got {}",
                       axis.name, axis.across, axis.size));
     }
@@ -84,7 +84,7 @@ std::optional<std::string> axis_named_twice(const PartitionSpec& spec) {
 
 namespace {
 
-// "replica:data" is an axis that divides what "data" divides.
+// "replica:data" is an axis that shards whatever "data" shards; "data" is its role.
 std::string_view role_of(std::string_view axis) {
   const size_t colon = axis.find(':');
   return colon == axis.npos ? axis : axis.substr(colon + 1);
@@ -94,7 +94,7 @@ std::string_view role_of(std::string_view axis) {
 
 PartitionSpec restrict(const PartitionSpec& spec, const Mesh& mesh) {
   PartitionSpec out;
-  std::set<std::string> seen;  // an axis may be named by itself and by its role
+  std::set<std::string> seen;  // an axis may be named both by itself and by its role
   for (const auto& axes : spec.dims) {
     auto& kept = out.dims.emplace_back();
     for (const auto& axis : axes) {
@@ -122,7 +122,7 @@ PartitionSpec restrict(const PartitionSpec& spec, const Shape& shape, const Mesh
 }
 
 namespace {
-// More parts than anybody divides a dim into: numbers above it are no help.
+// The largest number of parts that an error message lists; nobody divides a dim into more.
 constexpr int64_t kMostPartsNamed = 1 << 16;
 }  // namespace
 
@@ -150,10 +150,9 @@ void check_partition(std::string_view name, const Shape& shape, const PartitionS
     for (int64_t n = 1; n <= std::min(parts, kMostPartsNamed); ++n) {
       if (shape[d] % n == 0) fitting.push_back(n);
     }
-    fail(
-        fmt::format("dim {} must divide by its mesh axes, got {} over {} = {} parts; it divides "
-                    "into {}",
-                    d, shape[d], fmt::join(sizes, " x "), parts, fmt::join(fitting, ", ")));
+    fail(fmt::format(
+        "dim {} must be divisible by its mesh axes, got {} over {} = {} parts; it divides into {}",
+        d, shape[d], fmt::join(sizes, " x "), parts, fmt::join(fitting, ", ")));
   }
 }
 

@@ -1,4 +1,4 @@
-// Device meshes and how the dims of a tensor are laid over them.
+// Device meshes, and how the dims of tensors are sharded over them.
 #pragma once
 
 #include <cstdint>
@@ -12,39 +12,41 @@
 
 namespace axle {
 
-/// One axis of a mesh; size -1 means "whatever is left of the devices".
+/// One axis of a mesh. Size -1 stands for all devices that the other axes leave.
 struct MeshAxis {
   std::string name = {};
   int64_t size = -1;
-  /// Factor of the size that lies across the slow network, between slices or nodes; the rest lies
-  /// within each of them.
+  /// Factor of the size that lies across the slow network, between slices or nodes. The other
+  /// factor, size / across, lies within each slice or node.
   int64_t across = 1;
   bool operator==(const MeshAxis&) const = default;
 };
 
-/// Devices in row-major order over named axes, so that the last axes lie on the fastest network; no
-/// axes means one device. A hybrid mesh splits an axis by `across`.
+/// Devices in row-major order over named axes, so that the last axes lie on the fastest network. No
+/// axes means one device. In a hybrid mesh, an axis with `across` > 1 spans slices or nodes.
 struct Mesh {
   std::vector<MeshAxis> axes = {};
-  /// Product of the sizes. Throws ConfigError where it does not fit.
+  /// Returns the product of the sizes. Throws ConfigError if it overflows 64 bits.
   int64_t num_devices() const;
-  /// Size of the axis; 1 if the mesh does not have it.
+  /// Returns the size of the axis; 1 if the mesh lacks it.
   int64_t size(std::string_view axis) const;
   bool has(std::string_view axis) const;
   bool operator==(const Mesh&) const = default;
 };
 
-/// "data=2,fsdp=-1", in order; "" for one device. "data=2x4" is an axis of 8, 2 of it across.
+/// Writes the axes in order: "data=2,fsdp=-1"; "" for one device. "data=2x4" is an axis of size 8
+/// with across = 2.
 std::string to_text(const Mesh& mesh);
-/// Reads what to_text prints: names of letters, digits and '_'. Throws ConfigError.
+/// Reads what to_text prints. Axis names consist of letters, digits and '_'; "replica:data" is an
+/// axis with the role of "data". Throws ConfigError.
 void from_text(std::string_view text, Mesh& mesh);
 
-/// Fills in the one axis of size -1 from the number of devices. Throws ConfigError if the sizes do
-/// not multiply to it.
+/// Computes the size of the axis of size -1 from the number of devices. Throws ConfigError if the
+/// product of the sizes is not the number of devices.
 Mesh infer_mesh(Mesh mesh, int64_t num_devices);
 
-/// Mesh axes of one dim: none = replicated, several = sharded over their product, the first is
-/// major.
+/// The mesh axes of one dim. None: the dim is replicated. Several: it is sharded over their
+/// product, and the first axis is the major one.
 struct DimAxes : std::vector<std::string> {
   DimAxes() = default;
   DimAxes(const char* axis) : std::vector<std::string>{axis} {}  // NOLINT: reads as a value
@@ -52,30 +54,31 @@ struct DimAxes : std::vector<std::string> {
       : std::vector<std::string>(axes.begin(), axes.end()) {}
 };
 inline const DimAxes kReplicated = {};
-/// "None", "model" or "[expert, fsdp]".
+/// Writes "None", "model" or "[expert, fsdp]".
 std::string to_text(const DimAxes& axes);
 /// Reads what to_text prints. Throws ConfigError.
 void from_text(std::string_view text, DimAxes& axes);
 
-/// Mesh axes of each dim of a tensor; dims beyond the list are replicated.
+/// The mesh axes of each dim of a tensor. Dims beyond the list are replicated.
 struct PartitionSpec {
   std::vector<DimAxes> dims = {};
   bool operator==(const PartitionSpec&) const = default;
 };
 
-/// "[None, [expert, fsdp], model]".
+/// Writes "[None, [expert, fsdp], model]".
 std::string to_text(const PartitionSpec& spec);
 /// Reads what to_text prints. Throws ConfigError.
 void from_text(std::string_view text, PartitionSpec& spec);
-/// The spec over the axes that `mesh` has with size > 1; the rest means replication there.
+/// Returns the spec without the axes that `mesh` lacks or has with size 1; dims are replicated over
+/// those anyway. Replaces an axis that the mesh has by role ("replica:data" for "data").
 PartitionSpec restrict(const PartitionSpec& spec, const Mesh& mesh);
-/// As restrict, and without the axes by which a dim of `shape` does not divide: what a constraint
-/// on a value may ask for.
+/// Like restrict above, and also without the axes whose size does not divide the dim of `shape`:
+/// the spec that a sharding constraint on a value may ask for.
 PartitionSpec restrict(const PartitionSpec& spec, const Shape& shape, const Mesh& mesh);
-/// An axis that the spec names more than once; none if there is none.
+/// Returns an axis that the spec names more than once; none if there is no such axis.
 std::optional<std::string> axis_named_twice(const PartitionSpec& spec);
 /// Throws ConfigError `<name>: ...` if the spec has more dims than `shape`, names an axis twice, or
-/// a dim does not divide by the sizes of its axes.
+/// shards a dim into a number of parts that does not divide it.
 void check_partition(std::string_view name, const Shape& shape, const PartitionSpec& spec,
                      const Mesh& mesh);
 

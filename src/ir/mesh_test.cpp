@@ -38,7 +38,7 @@ TEST(MeshText, RefusesWhatIsNoMesh) {
   EXPECT_THAT(error_of([&] { mesh_from("a=2,a=2"); }), HasSubstr("'a' twice"));
 }
 
-// Wherever a layer says "data", the axes of that role are meant, in the mesh's order.
+// "data" in a spec stands for all mesh axes with that role, in the mesh's order.
 TEST(MeshRoles, AnAxisOfOnesOwnDividesWhatItsRoleDivides) {
   const Mesh mesh = mesh_from("pod:data=2,data=3,shard:fsdp=4,model=1");
   const PartitionSpec rows{{{"data", "expert", "fsdp"}, {"model"}}};
@@ -77,8 +77,8 @@ TEST(InferMesh, FillsInWhatIsLeft) {
   EXPECT_EQ(infer_mesh(mesh_from("data=-1,fsdp=4"), 32), mesh_from("data=8,fsdp=4"));
   EXPECT_EQ(infer_mesh(mesh_from("data=2x-1,fsdp=4"), 32), mesh_from("data=2x4,fsdp=4"));
   EXPECT_THAT(error_of([&] { infer_mesh(mesh_from("data=-1,fsdp=3"), 32); }),
-              HasSubstr("expected sizes that divide the 32 devices, got 3 without data in "
-                        "data=-1,fsdp=3"));
+              HasSubstr("expected sizes that divide the 32 devices, got 3 for the axes other than "
+                        "data in data=-1,fsdp=3"));
   EXPECT_THAT(error_of([&] { infer_mesh(mesh_from("data=2,fsdp=4"), 32); }),
               HasSubstr("multiply to the 32 devices, got data=2,fsdp=4"));
   EXPECT_THAT(error_of([&] {
@@ -87,7 +87,7 @@ TEST(InferMesh, FillsInWhatIsLeft) {
               HasSubstr("expected 4 devices in all"));
   EXPECT_THAT(error_of([&] { infer_mesh({}, 8); }), HasSubstr("8 devices, got no axes"));
   EXPECT_THAT(error_of([&] { infer_mesh(mesh_from("data=3x-1,fsdp=4"), 32); }),
-              HasSubstr("mesh.data: expected a size that divides by its 3 parts"));
+              HasSubstr("mesh.data: expected a size divisible by its 3 parts"));
 }
 
 TEST(Restrict, LeavesOutAxesByWhichADimDoesNotDivide) {
@@ -98,11 +98,12 @@ TEST(Restrict, LeavesOutAxesByWhichADimDoesNotDivide) {
 
 TEST(CheckPartition, NamesTheDimAndWhatWouldDo) {
   const Mesh mesh = mesh_from("data=2,fsdp=4");
-  EXPECT_EQ(error_of([&] {
-              check_partition("emb/weight", {12, 6}, {{{}, {"data", "fsdp"}}}, mesh);
-            }),
-            "emb/weight [12, 6]: dim 1 must divide by its mesh axes, got 6 over data=2 x fsdp=4 = "
-            "8 parts; it divides into 1, 2, 3, 6");
+  EXPECT_EQ(
+      error_of([&] {
+        check_partition("emb/weight", {12, 6}, {{{}, {"data", "fsdp"}}}, mesh);
+      }),
+      "emb/weight [12, 6]: dim 1 must be divisible by its mesh axes, got 6 over data=2 x fsdp=4 = "
+      "8 parts; it divides into 1, 2, 3, 6");
   EXPECT_THAT(error_of([&] {
                 check_partition("w", {8, 8}, {{"data", "data"}}, mesh);
               }),
@@ -114,7 +115,7 @@ TEST(CheckPartition, NamesTheDimAndWhatWouldDo) {
   check_partition("w", {8, 8}, {{"fsdp", "unknown"}}, mesh);  // an axis of size 1
 }
 
-// At once, and without a product that does not fit.
+// The error comes at once, without computing a product that overflows.
 TEST(CheckPartition, SizesBeyondAnyMachineAreMistakes) {
   for (const char* text : {"data=1000000000", "data=1000000000,fsdp=1000000000"}) {
     EXPECT_THAT(error_of([&] {

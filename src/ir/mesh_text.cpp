@@ -1,4 +1,4 @@
-// Meshes and partition specs as text.
+// Text of meshes and partition specs.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,7 +14,7 @@
 namespace axle {
 namespace {
 
-constexpr int64_t kMostDevices = 1'000'000'000;  // of one axis; products of two stay within 64 bits
+constexpr int64_t kMostDevices = 1'000'000'000;  // of one axis; a product of two fits 64 bits
 
 bool is_name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
@@ -28,7 +28,7 @@ bool is_name(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, is_name_char);
 }
 
-// "data", or "replica:data": a name of one's own and the axis whose role it has.
+// True for "data", or for "replica:data": a name of its own and the axis whose role it has.
 bool is_axis_name(std::string_view text) {
   const size_t colon = text.find(':');
   if (colon == text.npos) return is_name(text);
@@ -36,7 +36,7 @@ bool is_axis_name(std::string_view text) {
   return is_name(own) && is_name(role) && own != role;
 }
 
-// A positive number, or -1; nothing else.
+// Reads a positive number or -1; none for anything else.
 std::optional<int64_t> size_from(std::string_view text) {
   int64_t size = 0;
   const char* const end = text.data() + text.size();
@@ -46,7 +46,7 @@ std::optional<int64_t> size_from(std::string_view text) {
                                                                       : std::nullopt;
 }
 
-// "data=8", "data=2x4", "replica:data=8".
+// Reads "data=8", "data=2x4" or "replica:data=8".
 std::optional<MeshAxis> axis_from(std::string_view text) {
   const size_t equals = text.find('=');
   if (equals == text.npos) return std::nullopt;
@@ -63,12 +63,12 @@ std::optional<MeshAxis> axis_from(std::string_view text) {
   return axis;
 }
 
-// A spec is a list of dims; a dim is a name, None or a list of names.
+// Reads a spec: a list of dims, where a dim is a name, None or a list of names.
 class SpecReader {
  public:
   explicit SpecReader(std::string_view text) : rest_(trim(text)) {}
 
-  // None where the text is no spec.
+  // Returns none if the text is not a spec.
   std::optional<PartitionSpec> read() {
     PartitionSpec out;
     const bool is_spec = read_list([&] { return read_dim(out.dims.emplace_back()); });

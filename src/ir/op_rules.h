@@ -1,5 +1,5 @@
-// One row an op: everything that Axle knows of it stands in one OpRules constant, which enters the
-// registry by itself.
+// One row per op: one OpRules constant holds everything that Axle knows about the op, and registers
+// itself.
 //
 // There is no enumeration of ops. A test over the registry (ops/registry_test.cpp) names every
 // missing rule.
@@ -19,7 +19,7 @@ namespace axle {
 class HloBuilder;
 struct HloValue;
 
-/// Operands, results and cotangents are different types, so a rule cannot take one for another.
+/// Operands, results and cotangents have different C++ types, so that a rule cannot confuse them.
 template <int kKind>
 class Operands {
  public:
@@ -41,41 +41,42 @@ using X = Operands<0>;
 using Y = Operands<1>;
 using Ct = Operands<2>;
 
-/// How the interpreter stores floats: in f64 mode every float is a double (for gradient checks).
+/// How the interpreter stores floats. In f64 mode every float is a double (for gradient checks).
 struct EvalOptions {
   bool f64 = false;
-  /// The type that a value of `type` has in the interpreter's memory.
+  /// Returns the type that a value of `type` has in the interpreter's memory.
   Type stored(Type type) const {
     if (f64 && is_float(type.dtype)) type.dtype = DType::kF64;
     return type;
   }
 };
 
-/// What a pullback needs: cotangents of the results (none = zero) -> cotangents of the inputs (none
-/// = zero).
+/// Maps the cotangents of the results to the cotangents of the inputs. An empty Tensor stands for
+/// zero on both sides.
 using Pullback = std::function<Values(const Values&)>;
-/// A differentiated op: its results, recomputed with what its pullback needs.
+/// A differentiated op: its results, computed together with the residuals of its pullback.
 struct Linearized {
   Values outputs;
   Pullback pullback;
 };
 
-/// Types of the results; throws ShapeError (see shape_error).
+/// Returns the types of the results. Throws ShapeError (see shape_error).
 using InferRule = std::vector<Type> (*)(const OpNode& op);
-/// Batching rule; arrives with vmap.
+/// Batching rule, reserved for vmap. Nothing calls it yet.
 using BatchRule = int (*)(const OpNode& op);
-/// Cotangents of the inputs, one for each (none = zero). Only called with at least one cotangent;
-/// the others are zeros.
+/// Returns the cotangent of each input; an empty Tensor stands for zero. Called only if some result
+/// has a cotangent; the cotangents of the other results are then tensors of zeros.
 using VjpRule = Values (*)(X x, Y y, Ct g);
-/// For ops with regions: clones the op with new inputs so that `active` inputs can be
-/// differentiated.
+/// For ops with regions: clones the op with new inputs, so that the inputs marked in `active` can
+/// be differentiated.
 using LinearizeRule = Linearized (*)(const OpNode& op, const Values& inputs,
                                      const std::vector<bool>& active);
-/// Computes the results from the inputs; outputs arrive zero-filled in their stored types.
+/// Computes the results from the inputs. The results arrive zero-filled in their stored types.
 using EvalRule = std::function<void(const EvalOptions&, const OpNode& op,
                                     std::span<const HostTensor* const> x, std::span<HostTensor> y)>;
 
-/// Lowering: the name of a StableHLO op with the same operands and no attributes, or a function.
+/// The lowering of an op: the name of a StableHLO op with the same operands and no attributes, or a
+/// function.
 class HloRule {
  public:
   using Function = std::vector<HloValue> (*)(const OpNode& op, HloBuilder& b,
@@ -91,19 +92,19 @@ class HloRule {
   Function function_ = nullptr;
 };
 
-/// Bytes of an op's operands and results.
+/// Returns the bytes of all operands and results.
 double operand_and_result_bytes(const OpNode& op);
-/// Of ops whose result is a part of their first operand: that part, read and written, and the other
-/// operands.
+/// For ops whose result is a part of their first operand: returns the bytes of that part, read and
+/// written, plus those of the other operands.
 double read_part_bytes(const OpNode& op);
-/// Of ops that change a part of their first operand in place: the other operands, read, and as much
-/// written.
+/// For ops that update a part of their first operand in place: returns the bytes of the other
+/// operands, counted as read and once more as written.
 double written_part_bytes(const OpNode& op);
-/// 0, of ops that leave their operand where it is.
+/// Returns 0, for ops that leave their operand where it is.
 double no_bytes(const OpNode& op);
 
-/// What one run of an op costs: floating-point operations, a number for each element of the first
-/// result or a function of the op; and bytes read and written, as if the op stood alone.
+/// The cost of one run of an op: its floating-point operations (a number per element of the first
+/// result, or a function of the op) and the bytes that it reads and writes, without fusion.
 class CostRule {
  public:
   using Function = double (*)(const OpNode& op);
@@ -123,14 +124,14 @@ class CostRule {
   Function flops_ = nullptr;
   Function bytes_;
 };
-/// One multiply-add-sized operation for each element.
+/// One operation, about as expensive as a multiply-add, for each element.
 inline constexpr CostRule kElementwise{1};
-/// exp, log, tanh, ...: counted as one by XLA's convention of separate transcendentals; 8
-/// approximates their work.
+/// exp, log, tanh, ...: XLA counts each as one in a separate total of transcendentals. 8
+/// approximates their cost in floating-point operations.
 inline constexpr CostRule kTranscendental{8};
-/// Movement of data, integers: bytes but no floating-point operations.
+/// Data movement and integer arithmetic: bytes but no floating-point operations.
 inline constexpr CostRule kNoFlops{0};
-/// A name, a wish or another view of the same bytes: nothing is computed or moved.
+/// Names, hints and other views of the same bytes: nothing is computed or moved.
 inline constexpr CostRule kView{0, no_bytes};
 
 struct OpRow {
@@ -142,12 +143,12 @@ struct OpRow {
   EvalRule eval;
   HloRule hlo;
   CostRule cost = {};
-  /// Cheap to compute again: never kept as a residual across a region's split (shape ops, names,
-  /// constants).
+  /// True for ops that are cheap to recompute (shape ops, names, constants). Their results are
+  /// never kept as residuals when a region is split into forward and backward.
   bool cheap = false;
 };
 
-/// Enters the registry when constructed. Rows are constants of static storage.
+/// A row that registers itself when constructed. Rows are constants of static storage.
 class OpRules {
  public:
   explicit OpRules(OpRow row);
@@ -156,19 +157,19 @@ class OpRules {
   const OpRow& row() const { return row_; }
   std::string_view name() const { return row_.name; }
   bool differentiable() const { return row_.vjp != no_gradient; }
-  /// The vjp of ops whose result does not change smoothly with any input.
+  /// The vjp of ops whose result does not depend smoothly on any input: all cotangents are zero.
   static Values no_gradient(X, Y, Ct);
 
  private:
   OpRow row_;
 };
-/// For rows: `.vjp = no_gradient`.
+/// For op tables: `.vjp = no_gradient`.
 inline constexpr VjpRule no_gradient = &OpRules::no_gradient;
 
-/// Every op that is linked in, in no particular order.
+/// Returns every op that is linked into the program, in no particular order.
 const std::vector<const OpRules*>& all_ops();
 
-/// "<layer>: <op>: <what>; operands: f32[8, 4] of <layer> (<op>), ...".
+/// Throws ShapeError "<layer>: <op>: <what>; operands: f32[8, 4] of <layer> (<op>), ...".
 [[noreturn]] void shape_error(const OpNode& op, std::string_view what);
 
 }  // namespace axle

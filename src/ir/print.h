@@ -1,4 +1,4 @@
-// Regions as text, for people and for structure tests.
+// Regions as text, for people and for tests of program structure.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace axle {
 
-/// One op a line: "%3 = add %1, %2 : f32[4] @decoder/layers [backward]"; nested regions are
-/// indented.
+/// Prints one op per line: "%3 = add %1, %2 : f32[4] @decoder/layers [backward]". Nested regions
+/// are indented.
 std::string print(const Region& region);
 
-/// Number of ops called `name` in the region and all regions within.
+/// Counts the ops called `name` in the region and in all regions nested in it.
 int64_t count_ops(const Region& region, std::string_view name);
 
 }  // namespace axle

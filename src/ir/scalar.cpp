@@ -9,7 +9,8 @@ bool Scalar::fits(DType dtype) const {
   return dispatch(dtype, [&]<class T>(std::type_identity<T>) {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
       if (const auto* const v = std::get_if<double>(&value_)) {
-        // The largest integer may round up as a double, one more is a power of two and does not.
+        // The largest integer may be rounded up as a double. One more than it is a power of two,
+        // which a double holds exactly.
         constexpr double kEnd = 2 * (static_cast<double>(std::numeric_limits<T>::max() / 2) + 1);
         return *v == std::floor(*v) && *v >= static_cast<double>(std::numeric_limits<T>::min()) &&
                *v < kEnd;

@@ -1,4 +1,4 @@
-// Numbers beside tensors: `x * 2`, `full(shape, -1)`.
+// C++ numbers as operands of tensors: `x * 2`, `full(shape, -1)`.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,26 @@
 
 namespace axle {
 
-/// A C++ number as it was written: no integer loses digits on its way into a program.
+/// A C++ number stored without conversion: no integer loses digits before the dtype is known.
 class Scalar {
  public:
   template <class T>
   requires std::is_arithmetic_v<T> Scalar(T value)  // NOLINT: `x * 2` reads better without a call
       : value_(stored(value)) {}
-  /// What stands for a number: a config's field with a range.
+  /// Takes a ranged number, such as a field of a config.
   template <class T>
   requires std::is_arithmetic_v<typename T::Number> Scalar(const T& field)  // NOLINT: as above
       : Scalar(static_cast<typename T::Number>(field)) {}
 
-  /// In the C++ type of a dtype (convert_element).
+  /// Converts to the C++ type of a dtype (convert_element).
   template <class T>
   T as() const {
     return std::visit([](auto v) { return convert_element<T>(v); }, value_);
   }
-  /// Whether the dtype has this number: floats have all (rounded), integers whole ones in their
-  /// range.
+  /// True if the dtype can hold this number. Floats hold every number (rounded); integers hold
+  /// whole numbers in their range.
   bool fits(DType dtype) const;
-  /// Decimal digits that give the number back.
+  /// Returns decimal digits from which the number can be read back exactly.
   std::string text() const;
 
  private:

@@ -18,15 +18,16 @@ thread_local Phase g_phase = Phase::kForward;
 
 const std::string* intern(std::string_view text) {
   static std::mutex mutex;
-  static auto* const names =
-      new std::set<std::string, std::less<>>;  // leaked: graphs may outlive every static
+  // Leaked: graphs may outlive every static.
+  static auto* const names = new std::set<std::string, std::less<>>;
   const std::lock_guard lock(mutex);
   auto it = names->find(text);
   if (it == names->end()) it = names->emplace(text).first;
   return &*it;
 }
 
-// The memory of all nodes. What a region gives back serves the next ones, under another `life`.
+// Owns the memory of all nodes. The nodes that a region gives back serve later regions, with a
+// higher `life`.
 class NodePool {
  public:
   static NodePool& instance() {
@@ -41,7 +42,8 @@ class NodePool {
     return node;
   }
   void take_back(const std::vector<OpNode*>& nodes) {
-    // Not under the lock: a node may hold the last reference to a region, which gives back its own.
+    // Not under the lock: a node may hold the last reference to a region, whose destructor gives
+    // back its own nodes.
     for (OpNode* node : nodes) {
       const uint32_t next_life = node->life + 1;
       *node = OpNode{};
@@ -193,7 +195,7 @@ Region& TraceScope::current() {
   return *g_region;
 }
 
-// A layer that is the root of its tree has no path: its ops stand at the top level.
+// A layer that is the root of its tree has no path: its ops are at the top level.
 NameScope::NameScope(std::string_view path)
     : saved_(std::exchange(g_scope, path.empty() ? nullptr : intern(path))) {}
 NameScope::NameScope(const std::string* interned) : saved_(std::exchange(g_scope, interned)) {}

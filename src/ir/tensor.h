@@ -1,7 +1,7 @@
 // The tensor graph: op nodes inside regions, and Tensor, the handle that user code computes with.
 //
 // A Tensor is symbolic: it names one result of one op (or one parameter) of the region that is
-// being traced. Data lives in HostTensor and in the arrays of a runtime.
+// being traced. The data are in HostTensors and in the arrays of a runtime.
 #pragma once
 
 #include <concepts>
@@ -23,22 +23,22 @@ class OpRules;
 class Region;
 struct OpNode;
 
-/// Static arguments of an op: each op that has any derives one plain struct from this.
+/// The static arguments of an op. Each op that has any derives a plain struct from this one.
 struct Attributes {
   virtual ~Attributes() = default;
-  /// For printing and comparison: equal texts mean equal attributes.
+  /// Returns a text for printing and comparison: equal texts mean equal attributes.
   virtual std::string text() const = 0;
 };
 
-/// Ops emitted by a pullback are backward; the split of a joint region cuts along this tag
-/// (transform/partition.h).
+/// Ops emitted by a pullback are backward. transform/partition.h splits a joint region into forward
+/// and backward by this tag.
 enum class Phase : uint8_t { kForward, kBackward };
 
-/// One result of an op or one parameter of a region; a default-constructed Tensor is "none" (a
+/// One result of an op or one parameter of a region. A default-constructed Tensor is "none" (a
 /// symbolic zero cotangent).
 ///
-/// A tensor lives as long as its region. All but the comparisons throw InternalError for one that
-/// outlived it.
+/// A tensor is valid as long as its region. Afterwards, everything but comparison throws
+/// InternalError.
 class Tensor {
  public:
   Tensor() = default;
@@ -55,7 +55,8 @@ class Tensor {
   uint32_t index() const { return index_; }
   bool is_parameter() const;
   explicit operator bool() const { return node_ != nullptr; }
-  /// The same result of the same op (not: equal elements, which is ops/elementwise/compare.h's equal()).
+  /// True for the same result of the same op. Elementwise equality is equal() of
+  /// ops/elementwise/compare.h.
   friend bool same(const Tensor& a, const Tensor& b) {
     return a.node_ == b.node_ && a.index_ == b.index_ && a.life_ == b.life_;
   }
@@ -64,7 +65,7 @@ class Tensor {
  private:
   OpNode* node_ = nullptr;
   uint32_t index_ = 0;
-  uint32_t life_ = 0;  // of the node when this handle was made
+  uint32_t life_ = 0;  // `life` of the node when this handle was made
 };
 using Values = std::vector<Tensor>;
 std::vector<Type> types_of(const Values& values);
@@ -85,11 +86,11 @@ struct OpNode {
   std::shared_ptr<const Attributes> attributes = {};
   std::vector<std::shared_ptr<const Region>> regions = {};
   Region* parent = nullptr;
-  const std::string* scope =
-      nullptr;      // interned path of the layer that emitted it, or the name of a parameter
+  // Interned path of the layer that emitted the op, or the name of a parameter.
+  const std::string* scope = nullptr;
   uint32_t id = 0;  // ascending within the region
-  /// Regions that this memory has served before: nodes are used again but never freed, so that a
-  /// handle can tell that its own is gone.
+  /// The number of regions that used this memory before. Nodes are reused and never freed, so that
+  /// a handle can tell that its own node is gone.
   uint32_t life = 0;
   Phase phase = Phase::kForward;
 
@@ -102,7 +103,8 @@ struct OpNode {
   Values results();
 };
 
-/// Ends with the one error of a tensor that is used outside its trace; `what` describes it.
+/// Throws the InternalError for a tensor that is used outside its trace. `what` describes the
+/// tensor.
 [[noreturn]] void leaked_tensor(std::string_view what);
 
 inline Tensor::Tensor(OpNode* node, uint32_t index)
@@ -112,9 +114,9 @@ inline OpNode* Tensor::node() const {
   return node_;
 }
 
-/// A closed piece of program: it refers to its own parameters and ops alone. While it is traced,
-/// values of outer regions may be used; they become leading parameters (captures) when the region
-/// is closed.
+/// A closed piece of a program: its ops use only its own parameters and ops. During tracing, ops
+/// may also use values of outer regions (captures); closing the region turns the captures into
+/// leading parameters.
 class Region {
  public:
   explicit Region(Region* outer = nullptr) : outer_(outer) {}
@@ -126,13 +128,13 @@ class Region {
   OpNode* append(const OpRules& rules, Values inputs, std::shared_ptr<const Attributes> attributes,
                  std::vector<std::shared_ptr<const Region>> regions);
   void set_results(Values results);
-  /// `t` as seen in this region: itself, or the capture that stands for it. Throws InternalError
-  /// for a leaked tensor.
+  /// Returns `t` as seen in this region: `t` itself, or the capture that stands for it. Throws
+  /// InternalError for a leaked tensor.
   Tensor use(const Tensor& t);
-  /// Moves the captures to the front of the parameters, forgets the outer region and returns the
-  /// captured outer values.
+  /// Moves the captures to the front of the parameters, detaches the region from the outer one, and
+  /// returns the captured outer values.
   Values close();
-  /// Drops every op whose results nobody uses.
+  /// Removes every op whose results are unused.
   void remove_dead_ops();
 
   const Values& parameters() const { return parameters_; }
@@ -146,31 +148,31 @@ class Region {
   std::vector<OpNode*> ops_;
   std::vector<OpNode*> owned_;
   std::unordered_map<Tensor, Tensor, TensorHash, TensorSame> capture_of_;
-  std::vector<std::pair<Tensor, Tensor>>
-      captures_;  // value of the next outer region -> parameter here
+  // Pairs of a value of the next outer region and the parameter that stands for it here.
+  std::vector<std::pair<Tensor, Tensor>> captures_;
 };
 
-/// Makes `region` the one that ops of this thread are emitted into.
+/// While alive, this thread emits its ops into `region`.
 class TraceScope {
  public:
   explicit TraceScope(Region& region);
   ~TraceScope();
   TraceScope(const TraceScope&) = delete;
   TraceScope& operator=(const TraceScope&) = delete;
-  /// The innermost region of this thread. Throws InternalError outside any trace.
+  /// Returns the innermost region of this thread. Throws InternalError outside any trace.
   static Region& current();
-  /// The same, or nullptr outside any trace.
+  /// Returns the innermost region of this thread; null outside any trace.
   static Region* current_or_null();
 
  private:
   Region* saved_;
 };
 
-/// Names the layer ("decoder/layers/layer") of all ops emitted within.
+/// While alive, names the layer ("decoder/layers/layer") of all ops emitted.
 class NameScope {
  public:
   explicit NameScope(std::string_view path);
-  /// From OpNode::scope; nullptr names nothing.
+  /// Takes a name from OpNode::scope; null stands for no layer.
   explicit NameScope(const std::string* interned);
   ~NameScope();
   NameScope(const NameScope&) = delete;
@@ -181,7 +183,7 @@ class NameScope {
   const std::string* saved_;
 };
 
-/// Marks all ops emitted within as forward or backward.
+/// While alive, tags all ops emitted as forward or backward.
 class PhaseScope {
  public:
   explicit PhaseScope(Phase phase);
@@ -200,13 +202,13 @@ Values emit_all(const OpRules& rules, Values inputs,
                 std::vector<std::shared_ptr<const Region>> regions = {});
 /// emit_all for ops with one result.
 Tensor emit(const OpRules& rules, Values inputs, std::shared_ptr<const Attributes> attributes = {});
-/// emit(rules, inputs, SomeAttributes{...}).
+/// Allows emit(rules, inputs, SomeAttributes{...}).
 template <std::derived_from<Attributes> A>
 Tensor emit(const OpRules& rules, Values inputs, A attributes) {
   return emit(rules, std::move(inputs), std::make_shared<const A>(std::move(attributes)));
 }
 
-/// Where a value comes from, for messages: "f32[8, 64] of decoder/emb (gather)".
+/// Describes where a value comes from, for messages: "f32[8, 64] of decoder/emb (gather)".
 std::string describe(const Tensor& t);
 
 }  // namespace axle

@@ -11,15 +11,16 @@ namespace axle {
 
 using Shape = std::vector<int64_t>;
 
-/// No tensor has more elements: 2^50 are far beyond any machine, and sums of their bytes are exact.
+/// The most elements that a tensor can have. 2^50 is far beyond any machine, and sums of bytes up
+/// to it stay exact.
 inline constexpr int64_t kMostElements = int64_t{1} << 50;
-/// Whether it has at most kMostElements; dims may be any positive numbers.
+/// True if the shape has at most kMostElements elements; the dims may be any positive numbers.
 bool is_countable(const Shape& shape);
-/// Product of the dims; 1 for a scalar. Throws ShapeError unless is_countable.
+/// Returns the product of the dims; 1 for a scalar. Throws ShapeError unless is_countable.
 int64_t num_elements(const Shape& shape);
-/// "[2, 3]".
+/// Writes "[2, 3]".
 std::string to_text(const Shape& shape);
-/// Elements between neighbours along each dim of a dense row-major array.
+/// Returns, for each dim of a dense row-major array, the number of elements between neighbours.
 Shape row_major_strides(const Shape& shape);
 
 struct Type {
@@ -32,12 +33,12 @@ struct Type {
   bool operator==(const Type&) const = default;
 };
 
-/// "f32[2, 3]".
+/// Writes "f32[2, 3]".
 std::string to_text(const Type& type);
-/// "f32[1000000000, 1000000000] takes 4e+18 bytes, more than any machine has": of types that are
-/// not countable.
+/// Returns the message for a type that is not countable: "f32[1000000000, 1000000000] takes 4e+18
+/// bytes, more than any machine has".
 std::string too_large_text(const Type& type);
-/// "tensor<2x3xf32>".
+/// Returns the MLIR type: "tensor<2x3xf32>".
 std::string mlir_type(const Type& type);
 
 }  // namespace axle

@@ -1,4 +1,4 @@
-// How named tensors differ from those that were expected.
+// Differences between named tensors and the expected ones.
 #pragma once
 
 #include <string>
@@ -8,11 +8,12 @@
 
 namespace axle {
 
-/// Every name that is missing, of another type or not expected, at most twenty of them:
-/// "a: expected f32[2], got none; b: expected none, got i32[]; and 7 more". Empty where none is.
+/// Lists the names that are missing, have another type or are not expected, at most twenty: "a:
+/// expected f32[2], got none; b: expected none, got i32[]; and 7 more". Returns "" if there are no
+/// differences.
 std::string type_differences(const Tree<Type>& expected, const Tree<Type>& got);
 
-/// The types of named values that have a type().
+/// Returns the types of named values that have a member type().
 template <class Value>
 Tree<Type> types_of(const Tree<Value>& values) {
   Tree<Type> out;

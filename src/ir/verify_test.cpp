@@ -1,4 +1,4 @@
-// verify is shown a broken graph of every kind that it claims to find.
+// Gives verify a broken graph of every kind that it promises to find.
 #include "ir/verify.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ const OpRules pair_rules({.name = "test_pair", .infer = twice, .eval = {}, .hlo 
 
 constexpr DType kF32 = DType::kF32;
 
-// x -> (a, b) = pair(x) -> c = same(b), with a loop around y -> same(y) in between.
+// x -> (a, b) = pair(x) -> c = same(b), with a region y -> same(y) inside the op between them.
 struct Graph {
   Graph() {
     const TraceScope scope(region);
@@ -107,7 +107,7 @@ TEST(Verify, TypesOtherThanInferred) {
 
 TEST(Verify, ResultOfTheRegionThatNothingDefines) {
   Graph g, other;
-  // set_results itself would take a value of another region as a leak.
+  // set_results itself would report a value of another region as a leak.
   const_cast<Values&>(g.region.results())[0] = other.last->result();
   EXPECT_THAT(g.fault(), HasSubstr("return uses f32[2] of the top level (test_same) which is not "
                                    "defined before it in its region"));

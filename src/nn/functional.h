@@ -1,4 +1,4 @@
-// Layers as pure functions.
+// Calls layers as pure functions.
 #pragma once
 
 #include <utility>
@@ -7,8 +7,9 @@
 
 namespace axle {
 
-/// Calls fn() inside an invocation of `layer`: {what it returns, what layers collected}. `fn` calls
-/// the layer or any of its methods. The caller must take in the aux losses of the collection.
+/// Calls fn() inside an invocation of `layer` and returns {result of fn, what the layers
+/// collected}. `fn` calls the layer or any of its methods. The caller must add the aux losses of
+/// the collection to its objective.
 template <class Fn>
 auto functional(const Layer& layer, Tree<Tensor> parameters, InvocationOptions options, Fn&& fn) {
   Invocation invocation(layer.path(), std::move(parameters), std::move(options));

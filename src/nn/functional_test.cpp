@@ -7,8 +7,8 @@
 namespace axle {
 namespace {
 
-// The result is a function of what is given: another call with other parameters, inside the first
-// or after it, sees its own.
+// The result depends only on the arguments: another call with other parameters, inside the first or
+// after it, uses its own.
 TEST(Functional, CallsDoNotSeeEachOther) {
   testing::TestLayer<Scaling> layer({}, {.dim = 1});
   Scaling& scaling = static_cast<Scaling&>(layer.layer());

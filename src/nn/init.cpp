@@ -59,7 +59,7 @@ Initialiser VarianceScaling::operator()(const InitSpec& spec) const {
       fan == Fan::kNone ? decimal(scale) : fmt::format("{} / {}", decimal(scale), to_text(fan));
   return {fmt::format("{}(0, {})", to_text(distribution), spread),
           [spec, *this](const Tensor& key) {
-            // The variance is rounded to f32 before the root, as the reference does.
+            // The variance is rounded to f32 before the root, as in the reference.
             const double variance =
                 fan == Fan::kNone ? 0 : static_cast<float>(scale / fan_size(spec, fan));
             const double deviation =
@@ -75,7 +75,8 @@ Initialiser VarianceScaling::operator()(const InitSpec& spec) const {
               case Distribution::kTruncatedNormal:
                 break;
             }
-            // 0.8796... is the deviation of the standard normal cut at +-2.
+            // 0.8796... is the standard deviation of the standard normal distribution truncated at
+            // +-2.
             const double stretch = fan == Fan::kNone ? 1 : 0.87962566103423978;
             return random::truncated_normal(key, spec.shape, -2, 2, spec.dtype) *
                    static_cast<float>(deviation / stretch);

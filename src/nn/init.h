@@ -1,7 +1,7 @@
 // How parameters start: initialisers by name, and the fans that scale them.
 //
-// Source: Glorot & Bengio 2010; He et al. 2015, arXiv 1502.01852; draws agree with
-// jax.nn.initializers bit for bit where the sampler does (ops/random/random.h).
+// Source: Glorot & Bengio 2010; He et al. 2015, arXiv 1502.01852. Draws agree with
+// jax.nn.initializers bit for bit if the sampler does (ops/random/random.h).
 #pragma once
 
 #include <functional>
@@ -16,40 +16,40 @@
 
 namespace axle {
 
-/// Which dims of a weight count as inputs, as outputs, and as copies that do not count (negative
-/// from the end).
+/// Which dims of a weight count as inputs, as outputs, and as batch dims, which do not count.
+/// Negative dims count from the end.
 struct FanAxes {
   std::vector<int64_t> in = {-2}, out = {-1}, batch = {};
 };
 
-/// What an initialiser may know of its parameter.
+/// What an initialiser knows about its parameter.
 struct InitSpec {
   Shape shape;
   DType dtype = DType::kF32;
   FanAxes fan = {};
 };
 
-/// The draw of one parameter: its text for tables, and the traced function from a key u32[2] to the
-/// value.
+/// The initialiser of one parameter: its text for tables, and the traced function from a key u32[2]
+/// to the value.
 struct Initialiser {
   std::string text;
   std::function<Tensor(const Tensor& key)> draw;
 };
 using Init = Fn<Initialiser(const InitSpec&)>;
 
-/// Every element is `value`.
+/// Sets every element to `value`.
 struct Constant {
-  /// Of every element.
+  /// The value of every element.
   double value = 0;
   Initialiser operator()(const InitSpec& spec) const;
   AXLE_CONFIG(Constant, value)
 };
-/// Every element is 0.
+/// Sets every element to 0.
 struct Zeros {
   Initialiser operator()(const InitSpec& spec) const;
   AXLE_CONFIG(Zeros)
 };
-/// Every element is 1.
+/// Sets every element to 1.
 struct Ones {
   Initialiser operator()(const InitSpec& spec) const;
   AXLE_CONFIG(Ones)
@@ -64,14 +64,15 @@ constexpr auto texts_of(Distribution) {
   return std::to_array<EnumText<Distribution>>({{Distribution::kUniform, "uniform"}, {Distribution::kNormal, "normal"}, {Distribution::kTruncatedNormal, "truncated_normal"}});
 }
 
-/// Variance scale / fan: normal, uniform or truncated at two standard deviations. With Fan::kNone
-/// the scale itself is the standard deviation (the half width of the uniform distribution).
+/// Draws with variance scale / fan: normal, uniform, or truncated at two standard deviations. With
+/// Fan::kNone the scale itself is the standard deviation (of the uniform distribution: the half
+/// width).
 struct VarianceScaling {
-  /// Times 1 / fan: the variance; with the fan `none`, the deviation itself.
+  /// The variance is scale / fan; with the fan `none`, scale is the standard deviation itself.
   Positive<double> scale = 1;
-  /// How many inputs, outputs, or the mean of both, the variance is divided by.
+  /// The fan that divides the variance: number of inputs, of outputs, or the mean of both.
   Fan fan = Fan::kAverage;
-  /// What is drawn from; all have the same variance.
+  /// The distribution to draw from. With a fan, all of them have the same variance.
   Distribution distribution = Distribution::kUniform;
   Initialiser operator()(const InitSpec& spec) const;
   AXLE_CONFIG(VarianceScaling, scale, fan, distribution)

@@ -34,7 +34,7 @@ TEST(Init, ConstantsFillTheShapeInItsDtype) {
   EXPECT_EQ(draw(Zeros{}, {.shape = {}}), HostTensor::zeros({}));
 }
 
-// Every distribution has the deviation sqrt(scale / fan), for every choice of the fan.
+// Every distribution has the standard deviation sqrt(scale / fan), for every choice of the fan.
 TEST(Init, VarianceIsTheScaleOverTheFan) {
   constexpr double kIn = 400, kOut = 100;
   const InitSpec spec{.shape = {400, 100}};
@@ -66,7 +66,7 @@ TEST(Init, WithoutFanTheScaleIsTheDeviation) {
   EXPECT_EQ(Init(normal)(spec).text, "normal(0, 0.02)");
 }
 
-// Batch axes are copies; what is neither in nor out nor batch is a receptive field.
+// Batch dims are copies. A dim that is neither in, out nor batch belongs to the receptive field.
 TEST(Init, FansCountTheAxesThatTheSpecNames) {
   const VarianceScaling by_in{.scale = 1, .fan = Fan::kIn, .distribution = Distribution::kNormal};
   const InitSpec stacked{.shape = {8, 100, 50}, .fan = {.in = {-2}, .out = {-1}, .batch = {-3}}};

@@ -1,5 +1,5 @@
-// State and outputs of one call of a tree of layers. Layers hold neither: the caller sees a pure
-// function.
+// State and outputs of one call of a tree of layers. The layers themselves hold neither, so that
+// the caller sees a pure function.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ namespace axle {
 
 class Layer;
 
-/// What a call gives beside its result; all keys are "<layer path>/<name>".
+/// What a call returns beside its result. All keys are "<layer path>/<name>".
 struct OutputCollection {
   Tree<Tensor> summaries = {};   // for people; outside of the gradient
-  Tree<Tensor> aux_losses = {};  // scalars that the objective must take in
+  Tree<Tensor> aux_losses = {};  // scalars that the objective must include
   Tree<Tensor> outputs = {};     // other named tensors
   Tree<Tensor> state = {};       // new values of state (moving statistics, caches)
 
@@ -31,27 +31,29 @@ struct OutputCollection {
 };
 
 struct InvocationOptions {
-  /// Dropout draws, remat applies.
+  /// Turns on dropout and remat.
   bool training = false;
-  /// u32[2]; none where no layer draws.
+  /// PRNG key, u32[2]; none if no layer draws random numbers.
   Tensor key = {};
-  /// State by path, as Layer::state_specs and Layer::decode_state_specs name it.
+  /// Values of state by path, as Layer::state_specs and Layer::decode_state_specs name them.
   Tree<Tensor> state = {};
-  /// Tokens are appended to the caches in `state`: prefill and extend_step.
+  /// The call appends tokens to the caches in `state`: prefill and extend_step.
   bool decoding = false;
-  /// Whether add_summary keeps what it gets; otherwise the ops behind it vanish from the program.
+  /// True keeps the values given to add_summary. False drops them, and with them the ops that
+  /// compute them.
   bool summaries = true;
-  /// The body of a loop: remat needs no barriers there.
+  /// The call is inside the body of a loop, where remat needs no barriers.
   bool in_loop = false;
-  /// What the values will be laid over, for layers that sum on each device before they sum between
-  /// devices.
+  /// The mesh over which values will be sharded, for layers that sum on each device before they sum
+  /// across devices.
   Mesh mesh = {};
 };
 
-/// The innermost Invocation is the thread's own.
+/// One call of a tree of layers. Each thread has a stack of them; current() is the innermost.
 class Invocation {
  public:
-  /// `root` is the path of the layer that is called first; its key is the invocation's, unfolded.
+  /// `root` is the path of the layer that is called first. The key of that layer is options.key,
+  /// without folding.
   Invocation(std::string root, Tree<Tensor> parameters, InvocationOptions options);
   ~Invocation();
   Invocation(const Invocation&) = delete;
@@ -59,7 +61,7 @@ class Invocation {
   /// Throws InternalError outside any invocation.
   static Invocation& current();
 
-  /// A call of a layer: paths and keys of what happens within derive from it.
+  /// The call of one layer. Paths and keys inside it derive from it.
   class Frame {
    public:
     explicit Frame(const Layer& layer);
@@ -75,18 +77,20 @@ class Invocation {
   const InvocationOptions& options() const { return options_; }
   /// Throws ConfigError if the caller gave no such parameter.
   const Tensor& parameter(const std::string& path) const;
-  /// Key of the current call: fold_in(key of the caller, hash of the layer's name), and of the
-  /// call's index if it is not the first. Throws ConfigError if the invocation has no key.
+  /// Returns the key of the current call: fold_in(key of the caller, hash of the layer's name), and
+  /// for a repeated call of the layer folded with the call's index. Throws ConfigError if the
+  /// invocation has no key.
   Tensor key();
   bool has_key() const { return static_cast<bool>(options_.key); }
-  /// Path of the current call: the layer's path, "#1" behind it for its second call.
+  /// Returns the path of the current call: the layer's path, followed by "#1" for its second call.
   const std::string& path() const { return frames_.back().path; }
 
   OutputCollection& collection() { return collection_; }
-  /// Adds what a nested invocation collected; tensors must be of this one's region.
+  /// Adds the collection of a nested invocation. Its tensors must belong to the region of this
+  /// invocation.
   void merge(OutputCollection inner);
-  /// Options for a nested invocation in a region of its own: same state, and the current call's
-  /// key.
+  /// Returns the options for a nested invocation in a region of its own: the current state, and the
+  /// current call's key.
   InvocationOptions nested_options();
 
  private:

@@ -43,7 +43,8 @@ TEST(Invocation, SummariesAreLeftOutWhereNobodyWantsThem) {
       {HostTensor::ones({2})});
 }
 
-// The root's key is the call's own; a child's folds in its name, a second call its number too.
+// The root uses the key of the call itself. A child folds in its name; a repeated call also folds
+// in its index.
 TEST(Invocation, KeysDeriveFromPathsAndCalls) {
   Chain::Config cfg{.first = Noise::Config{}, .second = Noise::Config{}};
   testing::TestLayer<Chain> layer(cfg, {.dim = 4});

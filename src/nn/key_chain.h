@@ -1,13 +1,12 @@
-// The keys of a sequence of draws: each is split off the rest, so that the first do not depend on
-// how many follow.
+// The keys of a sequence of draws. Each key is split off the rest, so that the first keys do not
+// depend on how many follow.
 #pragma once
 
 #include "ops/random/random.h"
 
 namespace axle {
 
-/// Initialisation hands out keys in this way, to parameters and children in the order of
-/// declaration.
+/// Initialisation gives keys to parameters and children in this way, in order of declaration.
 class KeyChain {
  public:
   explicit KeyChain(const Tensor& key) : rest_(key) {}

@@ -118,10 +118,9 @@ bool Layer::can_decode() const {
 void Layer::check_decoding() const {
   if (can_decode()) return;
   throw ConfigError(fmt::format(
-      "{}: expected a layer that can decode, got one that may look at positions which the call "
-      "does "
-      "not hold; declare state for them by decode_state_specs, or say by can_decode that it looks "
-      "at its own position alone",
+      "{}: expected a layer that can decode, got one that may look at positions outside the "
+      "call; declare state for them in decode_state_specs, or let can_decode return true if it "
+      "looks at its own position only",
       config_path()));
 }
 
@@ -159,8 +158,8 @@ void Layer::set_state(std::string_view name, const Tensor& value) {
   const auto declared = inv.options().state.find(path);
   if (declared == inv.options().state.end()) {
     throw ConfigError(fmt::format(
-        "{}: expected state that the layer declares, got none of this name; declare_state(\"{}\", "
-        "...) in its constructor keeps it",
+        "{}: expected state that the layer declares, got none of this name; declare it by "
+        "declare_state(\"{}\", ...) in the constructor",
         path, name));
   }
   if (declared->second.type() != value.type()) {

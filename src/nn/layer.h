@@ -1,7 +1,7 @@
 // Layers: modules that declare parameters and map tensors to tensors. Roles: the interfaces that
 // layers implement.
 //
-// A role is four lines:
+// A role takes a few lines:
 //   class Norm : public LayerRole<Norm, Tensor(const Tensor& x)> {
 //    public:
 //     struct Dims { int64_t input_dim; };
@@ -10,7 +10,7 @@
 //   };
 #pragma once
 
-// A forgotten dim is an error for users as well.
+// -Wmissing-field-initializers: leaving out a field of Dims is an error in users' code as well.
 #pragma GCC diagnostic error "-Wmissing-field-initializers"
 
 #include <memory>
@@ -30,45 +30,48 @@
 
 namespace axle {
 
-/// Remat policies by name, for configs (transform/remat.h).
+// The remat policies of transform/remat.h, under names for configs.
+
+/// Keeps no residuals: everything is recomputed in the backward pass.
 struct SaveNothing {
   RematPolicy operator()() const { return save_nothing(); }
   AXLE_CONFIG(SaveNothing)
 };
-/// Keeps the results of all products; the rest is computed again.
+/// Keeps the results of all products (dots) and recomputes the rest.
 struct SaveDots {
   RematPolicy operator()() const { return save_dots(); }
   AXLE_CONFIG(SaveDots)
 };
-/// Keeps what has one of these tags; the rest is computed again.
+/// Keeps the values with one of these tags and recomputes the rest.
 struct SaveNames {
-  /// Tags of name(x, tag); "*" and "?" match as in file names.
+  /// Tags given by name(x, tag); "*" and "?" match as in file names.
   std::vector<std::string> names = {};
-  /// Tags of what is kept in the host's memory, where the target has a way there, else on the
+  /// Tags of values that are kept in the host's memory if the target supports that, else on the
   /// device.
   std::vector<std::string> offload = {};
   RematPolicy operator()() const { return save_names(names, offload); }
   AXLE_CONFIG(SaveNames, names, offload)
 };
 
-/// Options of every slot that holds a layer, set with a sign of their own: `layer.up.@dtype`.
+/// Options of every slot that holds a layer. An '@' marks them in paths: `layer.up.@dtype`.
 struct LayerOptions {
-  /// Of the parameters of this layer and those below; none: as the layer above, f32 at the root.
+  /// Dtype of the parameters of this layer and those below; none: as the layer above, f32 at the
+  /// root.
   std::optional<DType> dtype = {};
-  /// Of weights that do not name their own initialiser, here and below; none: as the layer above,
-  /// at the root VarianceScaling{} (uniform by the average fan).
+  /// Initialiser of weights that name none, in this layer and those below; none: as the layer
+  /// above, at the root VarianceScaling{} (uniform by the average fan).
   std::optional<Init> init = {};
-  /// When training, the layer's call is rematerialised under this policy; none: all it computes is
-  /// kept.
+  /// Remat policy for the layer's call in training; none: all values are kept.
   std::optional<Fn<RematPolicy()>> remat = {};
-  /// Mesh axes of the layer's own weight, instead of what the layer says.
+  /// Mesh axes of the layer's own weight, instead of the layer's default; none: the default.
   std::optional<PartitionSpec> partition = {};
-  /// Mesh axes of the layer's result, instead of what its role says; for results of one tensor.
+  /// Mesh axes of the layer's result, instead of its role's default; only for results of one
+  /// tensor.
   std::optional<PartitionSpec> activation = {};
   AXLE_CONFIG(LayerOptions, dtype, init, remat, partition, activation)
 };
 
-/// Owns a child and is called like its role.
+/// Owns a child layer and is called like its role.
 template <class Role, class Sig = typename Role::Signature>
 class Handle;
 template <class Role, class R, class... A>
@@ -83,12 +86,12 @@ class Handle<Role, R(A...)> {
   std::unique_ptr<Role> layer_;
 };
 
-/// Shape and dtype of state that decoding keeps between calls.
+/// Type and sharding of state that decoding keeps between calls.
 struct StateSpec {
   Type type;
   PartitionSpec mesh_axes = {};
 };
-/// What a cache must hold.
+/// The sizes that a decode cache must hold.
 struct DecodeDims {
   int64_t batch_size = 1, max_len = 1;
   DType dtype = DType::kF32;
@@ -102,33 +105,35 @@ class Layer {
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
 
-  /// "decoder/layers/layer".
+  /// Returns the path of the layer: "decoder/layers/layer".
   const std::string& path() const { return path_; }
-  /// The last part of the path.
+  /// Returns the last part of the path.
   std::string_view last_name() const;
-  /// The path as configs spell it: "decoder.layers.layer".
+  /// Returns the path as configs spell it: "decoder.layers.layer".
   std::string config_path() const;
 
-  /// Every parameter of this layer and all below, by path. Needs neither a trace nor a device.
+  /// Returns every parameter of this layer and the layers below, by path. Needs neither a trace nor
+  /// a device.
   virtual Tree<ParamSpec> param_specs() const;
-  /// State that training keeps beside the parameters, of this layer and all below, by path: moving
-  /// statistics, biases of routers. Each update may change it once.
+  /// Returns the state that training keeps beside the parameters, of this layer and the layers
+  /// below, by path: moving statistics, biases of routers. Each update may change it once.
   virtual Tree<ParamSpec> state_specs() const;
-  /// Traced: initial values of all parameters from a key u32[2]; keys split in declaration order,
-  /// own parameters first.
+  /// Emits the initial values of all parameters, from a key u32[2]. Keys are split in order of
+  /// declaration, own parameters first.
   virtual Tree<Tensor> initialize(const Tensor& key) const;
-  /// Traced: initial values of state_specs(); keys derive from the paths.
+  /// Emits the initial values of state_specs(). Keys derive from the paths.
   Tree<Tensor> initialize_state(const Tensor& key) const;
-  /// State that decoding needs, by path; zeros before the first call.
+  /// Returns the state that decoding needs, by path. It is zero before the first call.
   virtual Tree<StateSpec> decode_state_specs(const DecodeDims& dims) const;
-  /// Whether calls for some positions after others give what one call for all gives, so far as it
-  /// is up to this layer and not to those below: true where decode_state_specs names state of its
-  /// own. A layer that looks at no other position says so by true. Any other is taken to look at
-  /// them, and is refused while decoding (ConfigError): it would give other text in silence.
+  /// True if decoding some positions per call gives the same as one call for all positions, as far
+  /// as this layer itself (without the layers below) decides. The default is true if
+  /// decode_state_specs names state of its own. A layer that looks at its own position only
+  /// overrides it to return true. Any other layer may look at other positions; decoding refuses it
+  /// (ConfigError), because it would silently give wrong text.
   virtual bool can_decode() const;
-  /// Throws ConfigError unless can_decode. Every call while decoding begins with it.
+  /// Throws ConfigError unless can_decode. Every call while decoding begins with this check.
   void check_decoding() const;
-  /// How the layer can be called by name (eval-layer).
+  /// Returns the ways to call the layer by name (eval-layer).
   virtual std::vector<Method> methods() = 0;
 
  protected:
@@ -144,43 +149,45 @@ class Layer {
     if (!config) return std::nullopt;
     return child(name, *config, dims);
   }
-  /// Declares a parameter of this layer. Throws ConfigError for a shape that is not positive or not
-  /// countable.
+  /// Declares a parameter of this layer. Throws ConfigError if the shape is not positive or has too
+  /// many elements.
   Param param(std::string_view name, ParamSpec spec);
 
-  /// Declares state that training keeps beside the parameters: read by state(), changed by
-  /// set_state() in training; evaluation and decoding only read it. Its shape, mesh axes, initial
-  /// value (zeros where none is given) and dtype are those of `spec`. Throws ConfigError for a
-  /// shape that is not positive.
+  /// Declares state that training keeps beside the parameters. state() reads it, set_state()
+  /// changes it in training; evaluation and decoding only read it. `spec` gives its shape, mesh
+  /// axes, dtype and initial value (default: zeros). Throws ConfigError if the shape is not
+  /// positive.
   void declare_state(std::string_view name, ParamSpec spec);
 
-  /// `value` is detached from the gradient and kept under this call's path.
+  /// Stores `value`, detached from the gradient, under the path of this call.
   void add_summary(std::string_view name, const Tensor& value);
-  /// A scalar that the objective must take in: one that reaches none is an error.
+  /// Adds a scalar that the objective must include. An aux loss that no objective takes is an
+  /// error.
   void add_aux_loss(std::string_view name, const Tensor& value);
   void add_output(std::string_view name, const Tensor& value);
-  /// Whether this call has some tokens of a text that began before: with the state of the call
-  /// before it, or zeros if it is the first.
+  /// True if this call gets some tokens of a text that may have begun in earlier calls. The state
+  /// is that of the previous call, or zeros for the first one.
   static bool decoding() { return Invocation::current().options().decoding; }
-  /// State of this layer: its newest value in this invocation. Throws ConfigError where the caller
-  /// gave none.
+  /// Returns state of this layer: its newest value in this invocation. Throws ConfigError if the
+  /// caller gave none.
   Tensor state(std::string_view name) const;
-  /// Detached from the gradient. Throws ConfigError for state that the layer does not declare
-  /// (declare_state, decode_state_specs), ShapeError for a value of another type than it has.
+  /// Sets state of this layer; the value is detached from the gradient. Throws ConfigError if the
+  /// layer does not declare the state (declare_state, decode_state_specs), ShapeError if the type
+  /// of the value differs from the declared one.
   void set_state(std::string_view name, const Tensor& value);
-  /// Whether this call is one of training, whose changes of state are kept.
+  /// True if this is a call for training. Its changes of state are kept.
   static bool is_training() { return Invocation::current().options().training; }
 
-  /// `x` laid over the mesh axes of `spec`; as it is where `spec` has no dims.
+  /// Constrains `x` to the mesh axes of `spec`; returns `x` unchanged if `spec` has no dims.
   static Tensor constrain(const Tensor& x, const PartitionSpec& spec);
 
   const LayerOptions& options() const { return options_; }
   const std::vector<Layer*>& children() const { return children_; }
-  /// ConfigError at this layer: "<config path>.<field>: <what>".
+  /// Throws ConfigError "<config path>.<field>: <what>".
   [[noreturn]] void fail(std::string_view field, std::string_view what) const;
 
-  /// Runs `body` in a region of its own under `policy`; what layers within collect comes out with
-  /// the result.
+  /// Runs `body` in a region of its own under `policy`. Returns its result and merges what the
+  /// layers inside collect.
   template <class R, class Body>
   static R rematerialize(const RematPolicy& policy, Body&& body) {
     Invocation& outer = Invocation::current();
@@ -209,14 +216,14 @@ class Layer {
   Scope inner(std::string_view name) const;
   void check_shape(std::string_view name, const Shape& shape) const;
   std::string path_;
-  LayerOptions options_;  // with what the layers above hand down
+  LayerOptions options_;  // includes what layers above pass down
   std::vector<Layer*> children_;
   std::vector<std::pair<std::string, ParamSpec>> params_;  // in declaration order
   Tree<ParamSpec> state_;
 };
 
-/// Base of a role: a call opens the layer's frame, applies its slot's remat policy, then runs
-/// `forward`.
+/// Base class of a role. A call opens the layer's frame, applies the remat policy of its slot, then
+/// runs `forward`.
 template <class Self, class Sig>
 class LayerRole;
 template <class Self, class R, class... A>
@@ -241,7 +248,8 @@ class LayerRole<Self, R(A...)> : public Layer {
 
  protected:
   virtual R forward(A... args) = 0;
-  /// Mesh axes of the result; a role may hide it by its own. No dims: as the compiler finds best.
+  /// Mesh axes of the result; a role may hide this function with its own. No dims: the compiler
+  /// chooses.
   static PartitionSpec activation() { return {}; }
 
  private:

@@ -45,7 +45,8 @@ TEST(Layer, OptionsAreHandedDownUntilALayerHasItsOwn) {
   const Tree<ParamSpec> specs = layer->param_specs();
   EXPECT_EQ(specs.at("root/first/weight").type(), (Type{DType::kBF16, {3, 2}}));
   EXPECT_EQ(specs.at("root/second/weight").type(), (Type{DType::kF64, {3, 2}}));
-  // A parameter's own initialiser stays; weights without one take that of the layers above.
+  // A parameter's own initialiser stays; weights without one take the initialiser of the layers
+  // above.
   EXPECT_EQ(specs.at("root/first/w").initialiser().text, "constant(1.0)");
   EXPECT_EQ(specs.at("root/second/weight").initialiser().text, "constant(2.0)");
   EXPECT_EQ(to_text(specs.at("root/second/weight").partition()), "[model, data]");
@@ -89,7 +90,7 @@ TEST(Layer, DecodesOnlyIfItSaysSoOrHasStateOfItsOwn) {
   EXPECT_FALSE(Noise({}, {.dim = 1}, Scope{.path = "x"}).can_decode());
 }
 
-/// Holds a layer with state, and says nothing of itself.
+/// Holds a layer with state, and does not override can_decode.
 class Holder final : public Toy {
  public:
   struct Config {

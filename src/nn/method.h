@@ -1,5 +1,4 @@
-// Calling a layer by names: how eval-layer and tests reach any role without knowing its C++
-// signature.
+// Calling layers by name: eval-layer and tests reach any role without knowing its C++ signature.
 #pragma once
 
 #include <array>
@@ -25,16 +24,17 @@ struct InputNames : std::array<std::string_view, n> {};
 template <class... T>
 InputNames(T...) -> InputNames<sizeof...(T)>;
 
-/// Hands out named inputs and notes which were asked for.
+/// Returns inputs by name and records which ones were requested.
 class InputReader {
  public:
   explicit InputReader(const Tree<Tensor>& inputs) : inputs_(inputs) {}
-  /// Throws ConfigError naming the input, if it is missing.
+  /// Throws ConfigError naming the input if it is missing.
   Tensor required(const std::string& name);
   std::optional<Tensor> optional(const std::string& name);
-  /// All that are called "<name>/...", by the rest of their names.
+  /// Returns all inputs called "<name>/...", keyed by the rest of their names.
   Tree<Tensor> tree(const std::string& name);
-  /// Throws ConfigError naming inputs that nothing asked for, with the nearest that was.
+  /// Throws ConfigError naming the inputs that were never requested, with the nearest requested
+  /// name.
   void check_all_used() const;
 
  private:
@@ -43,8 +43,8 @@ class InputReader {
   std::vector<std::string> asked_;
 };
 
-/// Reads an argument of type T named `name`; structs declare `static T read(InputReader&, const
-/// std::string& prefix)`, their fields are read from "<prefix>/<field>".
+/// Reads an argument of type T named `name`. A struct declares `static T read(InputReader&, const
+/// std::string& prefix)`, which reads its fields from "<prefix>/<field>".
 template <class T>
 T read_input(InputReader& reader, const std::string& name) {
   if constexpr (std::is_same_v<T, Tensor>)
@@ -64,7 +64,8 @@ struct Method {
   std::function<NamedTensors(InputReader&)> call;
 };
 
-/// From a C++ callable whose arguments are tensors, optional ones, trees or structs of them.
+/// Makes a method from a C++ callable. Its arguments are tensors, optional tensors, trees of
+/// tensors, or structs of these.
 template <class R, class... A, class F>
 Method method(std::string name, std::span<const std::string_view> inputs, F call) {
   const std::vector<std::string> names(inputs.begin(), inputs.end());

@@ -37,7 +37,7 @@ Method example() {
                              });
 }
 
-// What the method gives for inputs that are 1, 2, 4, ... in the order of their names.
+// Returns the results of the method for inputs 1, 2, 4, ... in the order of `names`.
 std::vector<double> run(const std::vector<std::string>& names) {
   std::vector<HostTensor> arguments;
   float next = 1;

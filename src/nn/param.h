@@ -1,4 +1,5 @@
-// Parameters: what a layer declares, and the handle by which it reads their values.
+// Parameters: their declaration by a layer, and the handle through which the layer reads their
+// values.
 #pragma once
 
 #include <optional>
@@ -13,29 +14,29 @@ namespace axle {
 
 struct ParamSpec {
   Shape shape = {};
-  /// Mesh axes of each dim; fewer than dims: the rest is replicated.
+  /// Mesh axes of each dim. Dims beyond the list are replicated.
   std::vector<DimAxes> mesh_axes = {};
-  /// None: a weight, which starts as the slot's options or those of the layers above say.
+  /// None: a weight, which is initialised as the options of the slot or of the layers above say.
   std::optional<Init> init = {};
   FanAxes fan = {};
-  /// None: the slot's option.
+  /// None: as the options of the slot say.
   std::optional<DType> dtype = {};
-  /// Factor of the weight decay; none: as the optimizer's rules say.
+  /// Factor of the weight decay. None: as the optimizer's rules say.
   std::optional<double> weight_decay_scale = {};
 
-  // Of complete specs, as Layer::param_specs gives them.
+  // For complete specs, as Layer::param_specs returns them.
   Type type() const { return {dtype.value_or(DType::kF32), shape}; }
   PartitionSpec partition() const;
   Initialiser initialiser() const { return (*init)({shape, dtype.value_or(DType::kF32), fan}); }
 };
 
-/// Where state that layers keep stands in training states and checkpoints: "state/<layer>/<name>".
+/// The prefix of layer state in training states and checkpoints: "state/<layer>/<name>".
 inline constexpr std::string_view kLayerStatePath = "state";
 
 /// Reads one parameter of the current invocation.
 class Param {
  public:
-  /// Throws ConfigError if the caller of the invocation did not give it.
+  /// Throws ConfigError if the caller of the invocation did not give the parameter.
   Tensor operator()() const;
   const std::string& path() const { return path_; }
 

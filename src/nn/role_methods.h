@@ -1,4 +1,4 @@
-// The ways to call a role beside its own call, by role: known without a layer at hand (config
+// The methods of a role beside its own call, listed by role: known without an instance (for config
 // list).
 #pragma once
 
@@ -15,14 +15,14 @@ struct MethodNames {
   std::span<const std::string_view> inputs;
 };
 
-/// Enters itself: `const RoleMethods methods(typeid(Model), {{"logits", Model::kInputs}});` in the
-/// role's .cpp.
+/// Registers the methods of a role: `const RoleMethods methods(typeid(Model), {{"logits",
+/// Model::kInputs}});` in the role's .cpp.
 class RoleMethods {
  public:
   RoleMethods(const std::type_info& role, std::vector<MethodNames> methods);
 };
 
-/// What was entered for the role; empty for roles that are only called.
+/// Returns the methods registered for the role; empty if a role has only its own call.
 std::vector<MethodNames> role_methods(const std::type_info& role);
 
 }  // namespace axle

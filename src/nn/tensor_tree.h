@@ -1,4 +1,4 @@
-// The tensors inside arguments and results of layers, in a fixed order.
+// Visits the tensors inside arguments and results of layers, in a fixed order.
 #pragma once
 
 #include <optional>
@@ -12,9 +12,9 @@
 
 namespace axle {
 
-/// Calls fn(Tensor&) for each tensor in `value`: a Tensor, an optional, vector or Tree of such, or
-/// a struct with a member template `each_field(fn)`, which calls fn(name, field) for each of its
-/// fields; the parts of a field without a name count as fields themselves.
+/// Calls fn(Tensor&) for each tensor in `value`: a Tensor, or an optional, vector or Tree of such
+/// values, or a struct with a member template `each_field(fn)`. each_field calls fn(name, field)
+/// for each field; if the name is empty, the parts of the field count as fields of the struct.
 template <class F>
 void each_tensor(Tensor& value, F&& fn) {
   if (value) fn(value);
@@ -40,7 +40,7 @@ void each_tensor(T& value, F&& fn) {
   value.each_field([&](std::string_view, auto& field) { each_tensor(field, fn); });
 }
 
-/// All tensors of `value`.
+/// Returns all tensors of `value`.
 template <class T>
 Values tensors_of(T& value) {
   Values out;
@@ -48,8 +48,8 @@ Values tensors_of(T& value) {
   return out;
 }
 
-/// Tensors with the names that they have inside a result: fields, paths of trees, places in
-/// vectors; empty for a Tensor that is the whole result.
+/// Tensors with their names inside a result, made of field names, tree paths and vector indices.
+/// The name is empty for a Tensor that is the whole result.
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
 inline void add_named(const Tensor& value, const std::string& name, NamedTensors& out) {
@@ -74,7 +74,7 @@ void add_named(T& value, const std::string& name, NamedTensors& out) {
     add_named(field, join_path(name, field_name), out);
   });
 }
-/// All tensors of `value` by name, in the order of tensors_of.
+/// Returns all tensors of `value` with their names, in the order of tensors_of.
 template <class T>
 NamedTensors named_tensors_of(T& value) {
   NamedTensors out;
@@ -82,7 +82,7 @@ NamedTensors named_tensors_of(T& value) {
   return out;
 }
 
-/// Replaces the tensors of `value`, in order, by those from `at` on, which is moved past them.
+/// Replaces the tensors of `value`, in order, by those from `at` on, and advances `at` past them.
 template <class T>
 void replace_tensors(T& value, Values::const_iterator& at) {
   each_tensor(value, [&](Tensor& t) { t = *at++; });

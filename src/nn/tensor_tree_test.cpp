@@ -25,7 +25,7 @@ struct Outer {
     fn("absent", absent);
     fn("present", present);
     fn("list", list);
-    fn("", tree);  // its elements stand beside the fields
+    fn("", tree);  // its elements count as fields
   }
 };
 

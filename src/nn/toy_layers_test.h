@@ -1,4 +1,4 @@
-// Layers for the tests of what every layer has.
+// Layers for tests of the features that every layer has.
 #pragma once
 
 #include "config/register.h"
@@ -23,7 +23,7 @@ class Toy : public LayerRole<Toy, Tensor(const Tensor& x)> {
   using LayerRole::LayerRole;
 };
 
-/// x -> x * w, and all that a layer may give beside it.
+/// x -> x * w. Also adds a summary, an aux loss and an output.
 class Scaling final : public Toy {
  public:
   struct Config {
@@ -47,7 +47,7 @@ class Scaling final : public Toy {
   Param w_, weight_;
 };
 
-/// The first child, then the second, then the second again.
+/// Calls the first child, then the second one twice.
 class Chain final : public Toy {
  public:
   struct Config {
@@ -71,7 +71,7 @@ class Chain final : public Toy {
   Handle<Toy> first_, second_;
 };
 
-/// x + what it has seen, by state.
+/// While decoding, adds x to a running sum in its state and returns the sum.
 class Counting final : public Toy {
  public:
   struct Config {
@@ -93,7 +93,7 @@ class Counting final : public Toy {
   int64_t dim_;
 };
 
-/// Noise from its own key; says nothing of decoding.
+/// Returns noise from its own key; does not override can_decode.
 class Noise final : public Toy {
  public:
   struct Config {

@@ -48,10 +48,9 @@ TEST(ShardSlices, RefusesADimThatDoesNotDivide) {
     shard_slices({4, 6}, {{{}, {"data", "fsdp"}}}, kCube, "weight");
     FAIL() << "expected ConfigError";
   } catch (const ConfigError& e) {
-    EXPECT_STREQ(
-        e.what(),
-        "weight [4, 6]: dim 1 must divide by its mesh axes, got 6 over data=2 x fsdp=2 = 4 parts; "
-        "it divides into 1, 2, 3");
+    EXPECT_STREQ(e.what(),
+                 "weight [4, 6]: dim 1 must be divisible by its mesh axes, got 6 over data=2 x "
+                 "fsdp=2 = 4 parts; it divides into 1, 2, 3");
   }
 }
 

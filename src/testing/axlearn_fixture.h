@@ -1,4 +1,4 @@
-// Numbers of another implementation, and how its names map to ours.
+// Compares layers with numbers of another implementation (AXLearn), and maps its names to ours.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,14 +22,16 @@ namespace axle::testing {
 struct AxlearnFixture {
   std::string file;  // "layers/linear"
   std::function<std::unique_ptr<Layer>()> build;
-  /// Replaced in the fixture's parameter paths, in this order, to give ours.
+  /// Pairs of texts. Replacing the first by the second in the fixture's parameter paths, in this
+  /// order, gives our paths.
   std::vector<std::pair<std::string, std::string>> parameters = {};
-  /// Names of the fixture's inputs -> ours; a name that ends in "/" stands for all below it.
+  /// The fixture's input names and ours. A name that ends in "/" stands for all names below it.
   std::vector<std::pair<std::string, std::string>> inputs = {};
   CallOptions call = {};
-  /// By the fixture's parameter path: the place in its tree, from which the key of the draw
-  /// follows. "1" is the second split of a level (own parameters before children), "x3" three keys
-  /// of which each draws one entry of the leading dim. Empty: our tree has the same order.
+  /// For parameters of the fixture, by path: the place in its tree, which determines the key of the
+  /// draw. A place is a list of steps, one for each level: "1" takes the second key split off at
+  /// the level (own parameters come before children); "x3" takes three keys, each of which draws
+  /// one entry of the leading dim. Empty: our tree has the same order.
   std::vector<std::pair<std::string, std::string>> key_paths = {};
   double tolerance = 1e-5;
 };
@@ -45,7 +47,8 @@ inline std::string renamed(std::string path,
   return path;
 }
 
-/// Tensors called "<prefix>...", by the rest of their names after the rules.
+/// Returns the tensors called "<prefix>...", keyed by the rest of their names after applying the
+/// rules.
 inline Tree<HostTensor> section(const SafetensorsFile& file, const std::string& prefix,
                                 const std::vector<std::pair<std::string, std::string>>& rules) {
   Tree<HostTensor> out;
@@ -56,7 +59,7 @@ inline Tree<HostTensor> section(const SafetensorsFile& file, const std::string& 
   return out;
 }
 
-/// Draws `spec` with the key that `place` ("0.1.x3.0") leads to from `key`.
+/// Draws `spec` with the key found by following `place` ("0.1.x3.0") from `key`.
 inline Tensor draw_at(const Tensor& key, ParamSpec spec, std::string_view place) {
   if (place.empty()) return spec.initialiser().draw(key);
   const std::string_view step = place.substr(0, place.find('.'));
@@ -109,8 +112,8 @@ inline void expect_gradients(const AxlearnFixture& fixture, const LayerFunction&
         return g;
       },
       fn.arguments());
-  // Gradients that are zero in exact arithmetic (biases of keys, which softmax does not see) are
-  // noise: they are measured against the others.
+  // Gradients that are zero in exact arithmetic (key biases, to which softmax is invariant) are
+  // pure noise, so they are compared relative to the other gradients.
   double floor = 0;
   for (const HostTensor& g : gradients) floor = std::max(floor, 0.1 * largest_element(g));
   size_t compared = 0;
@@ -128,7 +131,7 @@ inline void expect_gradients(const AxlearnFixture& fixture, const LayerFunction&
 
 }  // namespace detail
 
-/// Initial parameters, result and gradients of the fixture against the layer's own.
+/// Compares initial parameters, result and gradients of the layer with those of the fixture.
 inline void expect_parity(const AxlearnFixture& fixture) {
   const std::string path = reference_file("axlearn/numeric/" + fixture.file + ".safetensors");
   const SafetensorsFile file(path);
@@ -136,7 +139,7 @@ inline void expect_parity(const AxlearnFixture& fixture) {
   detail::expect_initial_parameters(fixture, *layer, file);
 
   CallOptions call = fixture.call;
-  call.seed = 2;  // the fixtures' seed is 0, their forward key that of seed + 2
+  call.seed = 2;  // fixtures use seed 0; their forward key is that of seed + 2
   const LayerFunction fn(*layer, detail::section(file, "params/", fixture.parameters),
                          detail::section(file, "in/", fixture.inputs), call);
   const HostTensor expected = file.get("out");

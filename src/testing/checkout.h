@@ -1,4 +1,4 @@
-// Files that tests read: of the checkout, and what the build made for them.
+// Paths of the files that tests read, from the checkout or from the build.
 #pragma once
 
 #include <filesystem>
@@ -7,14 +7,15 @@
 
 namespace axle {
 
-/// A file of the checkout, by its path from the top. Only checkout.cpp knows where that is, so that
-/// no test's object depends on it and a second checkout takes them all from the compiler cache.
+/// Returns a file of the checkout by its path from the top. Only checkout.cpp knows the place of
+/// the checkout, so that no object file of a test depends on it and a second checkout takes all of
+/// them from the compiler cache.
 std::filesystem::path source_file(std::string_view path);
 
-/// Numbers of another implementation: testdata/reference/<path>.
+/// Returns the path of numbers from another implementation: testdata/reference/<path>.
 std::string reference_file(std::string_view path);
 
-/// The PJRT plugin that fails on demand.
+/// Returns the path of the PJRT plugin that fails on demand.
 std::filesystem::path fake_plugin_file();
 
 }  // namespace axle

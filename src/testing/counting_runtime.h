@@ -1,4 +1,4 @@
-// A runtime that tells a test what was compiled on it.
+// A runtime that records what is compiled on it.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace axle {
 
-/// Does all that `inner` does; the name of every program that is compiled or loaded goes to
-/// `compiled`, which outlives it. One of the name `refused` does not compile.
+/// Forwards to `inner`. Appends the name of every program that is compiled or loaded to `compiled`,
+/// which must outlive it. Refuses to compile the program named `refused`.
 class CountingRuntime final : public Runtime {
  public:
   CountingRuntime(std::unique_ptr<Runtime> inner, std::vector<std::string>& compiled,

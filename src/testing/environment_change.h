@@ -1,4 +1,4 @@
-// Variables of the environment that a test sets, and sets back at its end.
+// Environment variables that a test sets and that are restored at its end.
 #pragma once
 
 #include <cstdlib>
@@ -7,7 +7,7 @@
 
 namespace axle {
 
-/// While alive the variable has this value, or none.
+/// While alive, the variable has this value; none: it is unset.
 class EnvironmentChange {
  public:
   EnvironmentChange(std::string name, const std::optional<std::string>& value)
@@ -19,7 +19,7 @@ class EnvironmentChange {
   EnvironmentChange(const EnvironmentChange&) = delete;
   EnvironmentChange& operator=(const EnvironmentChange&) = delete;
 
-  /// Another value for as long.
+  /// Changes the value again. The destructor still restores the first one.
   void set(const std::optional<std::string>& value) {
     if (value) {
       ::setenv(name_.c_str(), value->c_str(), 1);

@@ -1,4 +1,4 @@
-// The message of the error that something ends with.
+// Gets the message of the error that a function throws.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace axle {
 
-/// What fn() throws as an E; "no error" if it throws nothing. Errors of other types pass.
+/// Returns the message of the E that fn() throws; "no error" if it throws nothing. Does not catch
+/// errors of other types.
 template <class E = ConfigError, class Fn>
 std::string error_of(Fn&& fn) {
   try {

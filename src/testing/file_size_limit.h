@@ -1,4 +1,4 @@
-// A disk that fills up.
+// Simulates a disk that fills up.
 #pragma once
 
 #include <signal.h>
@@ -6,8 +6,8 @@
 
 namespace axle {
 
-/// While alive, files of this process end at `bytes`: the kernel cuts the write that crosses the
-/// limit short, then refuses the next.
+/// While alive, limits the files of this process to `bytes`: the kernel cuts the write that crosses
+/// the limit short and refuses the next.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {

@@ -1,4 +1,4 @@
-// Files that others made: real weights, vocabularies and texts, which the project does not hold.
+// Files made by others (real weights, vocabularies and texts) that are not part of the project.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Texts that stay as they are unless someone means to change them.
+// Golden texts: a test fails if a text changes unintentionally.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,15 +15,16 @@
 
 namespace axle::testing {
 
-/// Where golden files lie: AXLE_GOLDEN_DIR, which the CMake function axle_test defines; in Axle's
-/// own tree testdata/golden.
+/// The folder of golden files: AXLE_GOLDEN_DIR, which the CMake function axle_test defines, or
+/// testdata/golden in Axle's own tree.
 #ifdef AXLE_GOLDEN_DIR
 inline std::filesystem::path golden_folder() { return AXLE_GOLDEN_DIR; }
 #else
 inline std::filesystem::path golden_folder() { return source_file("testdata/golden"); }
 #endif
 
-/// The file's text is `text`; with UPDATE_GOLDEN in the environment it becomes that.
+/// Expects that the file contains `text`. If UPDATE_GOLDEN is set in the environment, writes `text`
+/// to the file instead.
 inline void expect_golden(const std::string& file, const std::string& text) {
   const std::filesystem::path path = golden_folder() / file;
   if (std::getenv("UPDATE_GOLDEN")) {

@@ -15,7 +15,7 @@
 
 namespace axle::testing {
 
-/// Normal values times `scale`; integers are left zero.
+/// Returns normal values times `scale`; integers are zero.
 inline HostTensor random_tensor(Type type, uint64_t seed, double scale = 0.5) {
   HostTensor out(HostTensor(type).astype(is_float(type.dtype) ? DType::kF64 : type.dtype));
   if (!is_float(type.dtype)) return out;
@@ -25,7 +25,7 @@ inline HostTensor random_tensor(Type type, uint64_t seed, double scale = 0.5) {
   return out;
 }
 
-/// <a, b> over the floating-point tensors of both lists, in f64.
+/// Returns <a, b> over the floating-point tensors of both lists, in f64.
 inline double inner_product(const std::vector<HostTensor>& a, const std::vector<HostTensor>& b) {
   double sum = 0;
   for (size_t i = 0; i < a.size(); ++i) {
@@ -47,14 +47,15 @@ inline std::vector<HostTensor> moved(const std::vector<HostTensor>& x,
   return out;
 }
 
-/// Cotangents of all floating-point arguments as one function: arguments -> vjp(fn)(cotangents).
+/// Returns the function from arguments to the cotangents of all floating-point arguments:
+/// vjp(fn)(cotangents).
 inline TensorFunction gradient_function(const TensorFunction& fn,
                                         const std::vector<HostTensor>& cotangents) {
   return [fn, cotangents](const Values& x) {
     const Linearized f = vjp(fn, x);
     Values ct;
     for (size_t i = 0; i < f.outputs.size(); ++i) {
-      // In f64 mode the conversion does not round.
+      // In f64 mode this conversion does not round.
       ct.push_back(is_float(f.outputs[i].dtype())
                        ? astype(constant(cotangents[i]), f.outputs[i].dtype())
                        : Tensor());
@@ -67,8 +68,8 @@ inline TensorFunction gradient_function(const TensorFunction& fn,
   };
 }
 
-/// Along one random direction, <ct, df> by differences equals <vjp(ct), v>; `order` 2 checks the
-/// vjp in the same way.
+/// Checks that <ct, df> by finite differences equals <vjp(ct), v> along one random direction v.
+/// With `order` 2, checks the vjp itself in the same way.
 inline void check_gradients(const TensorFunction& fn, const std::vector<HostTensor>& x,
                             int order = 2, double tolerance = 1e-6, uint64_t seed = 1) {
   const EvalOptions f64{.f64 = true};
@@ -76,8 +77,8 @@ inline void check_gradients(const TensorFunction& fn, const std::vector<HostTens
   std::vector<HostTensor> ct, v, v_floats;
   for (size_t i = 0; i < y.size(); ++i) {
     const HostTensor draw = random_tensor(y[i].type(), seed + 100 + i, 1);
-    // Exact in every floating-point dtype, since the gradient takes it as a constant of the
-    // output's.
+    // Rounded to bf16, so that it is exact in every floating-point dtype: the gradient function
+    // casts it to the dtype of the output.
     ct.push_back(is_float(draw.dtype()) ? draw.astype(DType::kBF16).astype(DType::kF64) : draw);
   }
   for (size_t i = 0; i < x.size(); ++i) {

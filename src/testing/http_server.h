@@ -1,4 +1,4 @@
-// A web server on this machine for tests: answers what a function tells it, one request at a time.
+// A web server for tests on this machine: answers what a function tells it, one request at a time.
 #pragma once
 
 #include <arpa/inet.h>
@@ -18,14 +18,15 @@ namespace axle {
 
 struct TestRequest {
   std::string path;  // "/simple/pkg/"
-  std::string head;  // the whole of it, with all headers
+  std::string head;  // the whole head, with all headers
 };
 
 struct TestResponse {
   int status = 200;
   std::string body = {};
   std::map<std::string, std::string> headers = {};
-  /// How much longer than the body the server says that it is: the connection ends in the middle.
+  /// The Content-Length exceeds the body by this many bytes, so that the connection ends in the
+  /// middle.
   size_t missing_bytes = 0;
 };
 
@@ -58,7 +59,7 @@ class HttpServer {
   std::string url(const std::string& path) const {
     return "http://127.0.0.1:" + std::to_string(port_) + path;
   }
-  /// What was asked so far.
+  /// Returns the requests received so far.
   std::vector<TestRequest> requests() const {
     const std::lock_guard lock(mutex_);
     return requests_;
@@ -96,7 +97,7 @@ class HttpServer {
     out += "\r\n" + response.body;
     for (size_t sent = 0; sent < out.size();) {
       const ssize_t n = ::send(connection, out.data() + sent, out.size() - sent, MSG_NOSIGNAL);
-      if (n <= 0) return;  // the client has had enough
+      if (n <= 0) return;  // the client closed the connection
       sent += static_cast<size_t>(n);
     }
   }

@@ -25,8 +25,8 @@ struct CallOptions {
   EvalOptions eval = {};
 };
 
-/// One method of a layer as a function of tensors: parameters, then inputs, then state, each by
-/// path.
+/// One method of a layer as a function of tensors: parameters, then inputs, then state, each sorted
+/// by path.
 class LayerFunction {
  public:
   LayerFunction(Layer& layer, const Tree<HostTensor>& parameters, const Tree<HostTensor>& inputs,
@@ -44,10 +44,11 @@ class LayerFunction {
   const std::vector<HostTensor>& arguments() const { return arguments_; }
   const std::vector<std::string>& parameter_paths() const { return parameter_paths_; }
   const std::vector<std::string>& input_paths() const { return input_paths_; }
-  /// What the last trace collected; its tensors are dead once the trace is over, its paths are not.
+  /// Returns what the last trace collected. Only its paths may be used after the trace; its tensors
+  /// are dead.
   const OutputCollection& collected() const { return collected_; }
 
-  /// Results of the method, and what else `more` picks from the collection.
+  /// Returns the results of the method.
   Values operator()(const Values& x) const {
     auto at = x.begin();
     Tree<Tensor> parameters = take(parameter_paths_, at), inputs = take(input_paths_, at);
@@ -82,7 +83,7 @@ class LayerFunction {
   mutable OutputCollection collected_;
 };
 
-/// What a call gave.
+/// The outputs of a call.
 struct LayerResult {
   std::vector<HostTensor> outputs;
   Tree<HostTensor> summaries, aux_losses, state;
@@ -115,7 +116,7 @@ inline LayerResult call_layer(Layer& layer, const Tree<HostTensor>& parameters,
   return result;
 }
 
-/// The layer's initial parameters from the key of `seed`.
+/// Returns the layer's initial parameters, drawn with the key of `seed`.
 inline Tree<HostTensor> initial_parameters(const Layer& layer, int64_t seed) {
   std::vector<std::string> paths;
   const std::vector<HostTensor> values = eval(
@@ -139,7 +140,7 @@ inline double largest_element(const HostTensor& x) {
   for (int64_t i = 0; i < x.size(); ++i) largest = std::max(largest, std::abs(x.at(i)));
   return largest;
 }
-/// NaN counts as infinite.
+/// Returns the largest absolute difference; NaN counts as infinite.
 inline double largest_difference(const HostTensor& a, const HostTensor& b) {
   double largest = 0;
   for (int64_t i = 0; i < b.size(); ++i) {
@@ -148,7 +149,7 @@ inline double largest_difference(const HostTensor& a, const HostTensor& b) {
   }
   return largest;
 }
-/// largest_difference over the largest element of `expected`.
+/// Returns largest_difference divided by the largest element of `expected`.
 inline double relative_difference(const HostTensor& actual, const HostTensor& expected) {
   return largest_difference(actual, expected) / std::max(largest_element(expected), 1e-30);
 }

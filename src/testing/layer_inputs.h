@@ -1,4 +1,4 @@
-// Inputs for a call of any layer of a role, for the laws of layer_test.h.
+// Inputs for calls of any layer of a role, for the laws of layer_laws.h.
 #pragma once
 
 #include "layers/attention/head_projection.h"
@@ -17,7 +17,7 @@ namespace axle::testing {
 inline HostTensor normal_values(Shape shape, uint64_t seed, double scale = 1) {
   return random_tensor({DType::kF32, std::move(shape)}, seed, scale).astype(DType::kF32);
 }
-/// [2, 4]: 0, 1, 2, ... modulo `n`.
+/// Returns [2, 4] token ids below `n`: 1, 4, 7, ... modulo `n`.
 inline HostTensor token_ids(int32_t n = 5) {
   HostTensor ids(Type{DType::kI32, {2, 4}});
   int32_t next = 0;
@@ -25,9 +25,10 @@ inline HostTensor token_ids(int32_t n = 5) {
   return ids;
 }
 
-/// make() gives inputs of a call. For decoding: the input that holds the tokens [B, T, ..], those
-/// that tell the places of new ones and the last that counts (where the role has them), and the
-/// method.
+/// make() returns the inputs of a call. For decoding, kTokens names the input with the tokens [B,
+/// T, ..], kPositions the input with the positions of new tokens, kLastIndex the input with the
+/// index of the last token that counts (where the role has such inputs), and kMethod the method to
+/// call.
 template <class Role>
 struct LawInputs;
 

@@ -1,11 +1,15 @@
 // Laws that hold for every layer.
 //
-//   AXLE_LAYER_LAWS(FeedForward, {.model_dim = 4}, {{"plain", {.hidden_dim = FixedDim{6}}},
-//   {"gated", kGated}})
-// checks, for each case: gradients against finite differences in f64, rematerialised = plain bit
-// for bit, bf16 close to f64, prefill and steps = the whole text at once (or decoding is refused),
-// and the parameters with the numbers of one training call against <golden
-// folder>/<Layer>/<case>.txt (testing/golden.h; UPDATE_GOLDEN=1 writes it).
+//   AXLE_LAYER_LAWS(FeedForward, {.model_dim = 4},
+//                   {{"plain", {.hidden_dim = FixedDim{6}}}, {"gated", kGated}})
+// checks, for each case:
+//   - gradients against finite differences in f64;
+//   - that a rematerialised call gives the same bits as a plain one;
+//   - that bf16 is close to f64;
+//   - that prefill and single steps give the same as the whole text at once, or that decoding is
+//     refused;
+//   - the parameters and the numbers of one training call against
+//     <golden folder>/<Layer>/<case>.txt (testing/golden.h; UPDATE_GOLDEN=1 writes it).
 #pragma once
 
 #include <fmt/format.h>
@@ -18,7 +22,7 @@
 
 namespace axle::testing {
 
-/// A config with a name for messages and golden files.
+/// A config with a name, which appears in messages and in the paths of golden files.
 template <class L>
 struct LawCase {
   std::string name;
@@ -38,7 +42,7 @@ void law_gradients(const typename L::Role::Dims& dims, const std::vector<LawCase
   }
 }
 
-/// Results and gradients for fixed cotangents.
+/// Returns results and gradients for fixed cotangents.
 inline std::vector<HostTensor> results_and_gradients(const LayerFunction& fn) {
   const std::vector<HostTensor> y = eval(fn, fn.arguments());
   std::vector<HostTensor> cotangents;
@@ -91,17 +95,19 @@ inline std::string parameter_table(const Layer& layer) {
   return out.str();
 }
 
-/// 6 digits, which are the same on every machine that computes in f64; 0 for what rounding leaves.
+/// Writes 6 digits, which are the same on every machine that computes in f64. Rounding noise
+/// becomes 0.
 inline std::string golden_number(double v) {
   return fmt::format("{:.6g}", std::abs(v) < 1e-9 ? 0.0 : v);
 }
 inline double norm_of(const HostTensor& x) { return std::sqrt(inner_product({x}, {x})); }
 
-/// Numbers of one training call in f64: its results, the loss <cotangents, results>, and the norm
-/// of the loss's gradient by each floating-point argument.
+/// Writes the numbers of one training call in f64: its results, the loss <cotangents, results>, and
+/// the norm of the loss's gradient by each floating-point argument.
 inline std::string numbers_of(const LayerFunction& fn) {
   std::vector<HostTensor> arguments = fn.arguments();
-  // Few bits, so that no machine's last digit of an initial value shows.
+  // Rounds to few bits, so that initial values whose last digit differs between machines give the
+  // same.
   for (HostTensor& x : arguments) {
     if (is_float(x.dtype())) x = x.astype(DType::kBF16).astype(x.dtype());
   }
@@ -141,7 +147,7 @@ void law_golden(const typename L::Role::Dims& dims, const std::vector<LawCase<L>
   }
 }
 
-/// Tokens from starts[b] on of each row b of x[B, T, ..], n of each.
+/// Returns, for each row b of x[B, T, ..], the n tokens from starts[b] on.
 inline HostTensor tokens_from(const HostTensor& x, const std::vector<int64_t>& starts, int64_t n) {
   Shape shape = x.shape();
   const auto rows = shape[0], length = std::exchange(shape[1], n);
@@ -156,7 +162,7 @@ inline HostTensor tokens_from(const HostTensor& x, const std::vector<int64_t>& s
   return out;
 }
 
-/// A layer that is given some tokens of each row after others, with its decode state in between.
+/// Feeds a layer some tokens of each row at a time, and keeps its decode state between calls.
 template <class L>
 class Decoding {
  public:
@@ -166,7 +172,7 @@ class Decoding {
          layer.layer().decode_state_specs({.batch_size = batch_size, .max_len = max_len}))
       state_.emplace(path, HostTensor(spec.type));
   }
-  /// n tokens of each row from starts[b] on, of which the first lengths[b] count.
+  /// Feeds n tokens of each row from starts[b] on; the first lengths[b] of them count.
   std::vector<HostTensor> extend(const HostTensor& tokens, const std::vector<int64_t>& starts,
                                  int64_t n, const std::vector<int64_t>& lengths) {
     const auto rows = static_cast<int64_t>(starts.size());
@@ -196,7 +202,8 @@ class Decoding {
   Tree<HostTensor> state_;
 };
 
-/// The first rows of a prompt of two lengths, then token by token, row by row at its own place.
+/// Prefills a prompt of two rows with different lengths, then decodes token by token, each row at
+/// its own position.
 template <class L>
 void law_decoding(const typename L::Role::Dims& dims, const std::vector<LawCase<L>>& cases) {
   using Names = LawInputs<typename L::Role>;
@@ -214,7 +221,7 @@ void law_decoding(const typename L::Role::Dims& dims, const std::vector<LawCase<
     }
     const std::vector<HostTensor> whole =
         layer.call({{input, tokens}}, {.method = Names::kMethod}).outputs;
-    // Row b of `got`, token 0 of n, against token `at` of the whole.
+    // Expects that token `index` of row b of `got` equals token `at` of that row in `whole`.
     const auto expect_token = [&](const std::vector<HostTensor>& got, int64_t b, int64_t index,
                                   int64_t at) {
       for (size_t i = 0; i < whole.size(); ++i) {
@@ -229,7 +236,7 @@ void law_decoding(const typename L::Role::Dims& dims, const std::vector<LawCase<
         }
       }
     };
-    // The second row's prompt is shorter where the layer is told; padding stands behind it.
+    // The second row's prompt is shorter if the layer takes last_index; padding follows it.
     std::vector<int64_t> lengths = all;
     if constexpr (requires { Names::kLastIndex; }) --lengths[1];
     const auto prefilled = decoding.extend(tokens, {0, 0}, length - 1, lengths);

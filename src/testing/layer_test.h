@@ -9,7 +9,7 @@
 
 namespace axle::testing {
 
-/// "FeedForward" -> "feed_forward", "RMSNorm" -> "rms_norm": the path of a layer in a test.
+/// Returns the path of a layer in a test: "FeedForward" -> "feed_forward", "RMSNorm" -> "rms_norm".
 inline std::string snake_case(std::string_view name) {
   std::string out;
   for (size_t i = 0; i < name.size(); ++i) {
@@ -22,7 +22,8 @@ inline std::string snake_case(std::string_view name) {
   return out;
 }
 
-/// Initial parameters plus 0.3 * normal values, so that ones and zeros hide nothing.
+/// Returns the initial parameters plus 0.3 * normal values, so that ones and zeros do not hide
+/// mistakes.
 inline Tree<HostTensor> jittered_parameters(const Layer& layer) {
   Tree<HostTensor> all = initial_parameters(layer, 0);
   uint64_t seed = 7;
@@ -36,7 +37,7 @@ inline Tree<HostTensor> jittered_parameters(const Layer& layer) {
   return all;
 }
 
-/// A layer with parameters of its own, called through the interpreter.
+/// A layer with parameters, called through the interpreter.
 template <class L>
 class TestLayer {
  public:
@@ -47,24 +48,24 @@ class TestLayer {
     layer_ = Child<Role>(cfg, std::move(options)).build(dims, Scope{.path = root});
     parameters_ = jittered_parameters(*layer_);
   }
-  /// Path below the layer: "up/weight".
+  /// Sets one parameter, by its path below the layer: "up/weight".
   TestLayer& set(std::string_view path, HostTensor value) {
     parameters_.insert_or_assign(join_path(layer_->path(), path), std::move(value));
     return *this;
   }
-  /// All parameters at their place in the tree.
+  /// Sets all parameters, by their full paths.
   TestLayer& set_all(Tree<HostTensor> parameters) {
     parameters_ = std::move(parameters);
     return *this;
   }
-  /// The first result for the first input.
+  /// Returns the first result of a call in which only the first input is given.
   HostTensor run(const HostTensor& x, const CallOptions& options = {}) {
     return call({{layer_->methods()[0].inputs[0], x}}, options).outputs[0];
   }
   LayerResult call(const Tree<HostTensor>& inputs, const CallOptions& options = {}) {
     return call_layer(*layer_, parameters_, inputs, options);
   }
-  /// The method as a function of parameters and inputs.
+  /// Returns a method as a function of parameters and inputs.
   LayerFunction function(const Tree<HostTensor>& inputs, CallOptions options = {}) {
     return {*layer_, parameters_, inputs, std::move(options)};
   }
@@ -101,7 +102,7 @@ inline ::testing::AssertionResult all_close(const HostTensor& actual, const Host
 
 #define EXPECT_ALLCLOSE(actual, ...) EXPECT_TRUE(::axle::testing::all_close(actual, __VA_ARGS__))
 
-/// `text` is the whole message.
+/// Expects an error whose whole message is `text`.
 #define EXPECT_ERROR(expression, text)                       \
   try {                                                      \
     (void)(expression);                                      \

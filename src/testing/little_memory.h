@@ -1,4 +1,4 @@
-// A host that has little memory left.
+// Simulates a host that has little memory left.
 #pragma once
 
 #include <sys/resource.h>
@@ -9,8 +9,8 @@
 
 namespace axle {
 
-/// While alive, this process may take `bytes` more: host_memory() says so, and the system refuses
-/// what is beyond.
+/// While alive, this process may allocate `bytes` more. host_memory() reports so, and the system
+/// refuses more.
 class LittleMemory {
  public:
   explicit LittleMemory(int64_t bytes) {

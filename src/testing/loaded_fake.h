@@ -1,4 +1,4 @@
-// The fake PJRT plugin, loaded: for the tests of label fault, whose build makes it.
+// Loads the fake PJRT plugin, for the tests with label fault, whose build makes it.
 #pragma once
 
 #include <dlfcn.h>
@@ -17,10 +17,10 @@
 
 namespace axle::testing {
 
-/// A copy of the fake plugin of its own: a plugin is loaded once per file.
+/// A separate copy of the fake plugin, because a plugin is loaded once per file.
 class Fake {
  public:
-  /// `more_bytes` at the end of the file make it another version.
+  /// `more_bytes` at the end of the file make it another version of the plugin.
   explicit Fake(std::string_view more_bytes = "") {
     std::filesystem::copy_file(fake_plugin_file(), path_);
     std::ofstream(path_, std::ios::app) << more_bytes;
@@ -36,7 +36,7 @@ class Fake {
   FakeControl* control_;
 };
 
-/// So many of the fake plugin's chips, in each of so many slices.
+/// Returns a target of `num_slices` slices with `num_devices` fake chips each.
 inline Target fake_target(int64_t num_devices, int64_t num_slices = 1) {
   return {.accelerator = {.name = "fake", .platform = "fake", .machine_prefix = "fake-chip"},
           .shape = {num_devices},

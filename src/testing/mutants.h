@@ -1,5 +1,5 @@
-// Damaged copies of files: what a reader is given that must end in an error of its own, or in a
-// result, and in nothing else. All are the same in every run.
+// Damaged copies of files. A reader must answer each with an error of its own or with a result, and
+// with nothing else. The copies are the same in every run.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,8 +32,8 @@ inline std::string number_bytes(std::mt19937& random, size_t size) {
 
 }  // namespace detail
 
-/// One damage: cut off, a bit flipped, bytes at random, a number of 4 or 8 bytes made extreme, a
-/// slice taken out or doubled.
+/// Returns a copy with one damage: truncated, a bit flipped, bytes overwritten at random, a number
+/// of 4 or 8 bytes made extreme, a slice removed or doubled.
 inline std::string mutant(std::string_view bytes, std::mt19937& random) {
   std::string out(bytes);
   if (out.empty()) return out;
@@ -65,7 +65,8 @@ inline std::string mutant(std::string_view bytes, std::mt19937& random) {
   return out;
 }
 
-/// `count` of them; half of them fall into the first `head` bytes, where formats have their sizes.
+/// Returns `count` damaged copies. In half of them the damage is in the first `head` bytes, where
+/// formats store their sizes.
 inline std::vector<std::string> mutants(std::string_view bytes, int count, size_t head = 256) {
   std::mt19937 random(10);
   std::vector<std::string> out;
@@ -76,13 +77,14 @@ inline std::vector<std::string> mutants(std::string_view bytes, int count, size_
   return out;
 }
 
-/// A document in which one value is another, is not there or stands twice, and what was done.
+/// A JSON document in which one value was changed or erased, and a description of the change.
 struct JsonMutant {
   std::string what;
   std::string text;
 };
 
-/// For every value of the document, each extreme in its place, and the document without it.
+/// Returns, for every value of the document, a copy with each of the extremes in its place, and a
+/// copy without it.
 inline std::vector<JsonMutant> json_mutants(
     const nlohmann::ordered_json& document,
     const std::function<std::string(const nlohmann::ordered_json&)>& text_of =
@@ -136,8 +138,8 @@ inline std::vector<JsonMutant> json_mutants(
   return out;
 }
 
-/// read() ends, with or without an Axle error of one of these codes, whose message is one line.
-/// Returns whether it refused.
+/// Expects that read() ends normally, or with an Axle error of one of these codes and a message of
+/// one line. Returns true if it threw an error.
 template <class Fn>
 bool ends_well(Fn&& read, std::initializer_list<ExitCode> codes, const std::string& what) {
   try {

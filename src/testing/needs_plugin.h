@@ -11,15 +11,15 @@
 
 namespace axle {
 
-/// Why a test is skipped without it. The scripts of tools/ say the same for the CPU's, so that a
-/// report of the tests has one line for it.
+/// Returns why a test is skipped without the plugin. The scripts in tools/ print the same line for
+/// the CPU plugin, so that a test report has one line for it.
 inline std::string no_plugin(std::string_view platform) {
   return "no " + std::string(platform) + " plugin: " + plugin_policy(platform).how_to_get;
 }
 
 }  // namespace axle
 
-/// Skips the test if the platform's plugin is not here.
+/// Skips the test if the platform's plugin is not installed.
 #define AXLE_NEEDS_PLUGIN(platform)                           \
   if (!axle::find_plugin_file(axle::plugin_policy(platform))) \
   GTEST_SKIP() << axle::no_plugin(platform)

@@ -1,5 +1,5 @@
-// One call or more of every op, with inputs: what the laws over the registry (gradients,
-// interpreter = PJRT) run over.
+// One or more calls of every op, with inputs. The laws over the registry (gradients, interpreter =
+// PJRT) run over them.
 #pragma once
 
 #include <random>
@@ -17,7 +17,7 @@ struct OpSample {
 
 namespace samples {
 
-/// Uniform over [low, high), the same for the same seed everywhere.
+/// Returns values uniform over [low, high). The same seed gives the same values everywhere.
 inline HostTensor uniform(const Shape& shape, double low = -2, double high = 2, uint64_t seed = 1) {
   HostTensor out = HostTensor::zeros(shape);
   std::mt19937_64 bits(seed);
@@ -196,7 +196,7 @@ inline void add_movement(std::vector<OpSample>& out) {
   out.push_back(call("scatter_add", {x, HostTensor({4, 2}, {4, 0, 1, 1, 2, 3, 0, 0}), y},
                      [](const Values& v) { return add_along_axis(v[0], v[1], v[2], 1); }));
   const WindowDims rows{.offset = {1}, .collapsed = {0}, .index_map = {0}, .index_vector_dim = 1};
-  // Windows of two columns, positions of two components; the last two reach outside.
+  // Windows of two columns at positions of two components. The last two windows reach outside.
   const WindowDims pairs{
       .offset = {1}, .collapsed = {0}, .index_map = {0, 1}, .index_vector_dim = 1};
   const HostTensor positions({4, 2}, {0, 1, 3, 0, 2, 4, -1, 2});
@@ -302,7 +302,7 @@ inline void add_annotations(std::vector<OpSample>& out) {
 
 }  // namespace samples
 
-/// Samples of all ops without regions.
+/// Returns samples of all ops without regions.
 inline std::vector<OpSample> op_samples() {
   std::vector<OpSample> out;
   samples::add_elementwise(out);

@@ -1,4 +1,4 @@
-// Running ops in a test: trace a function over host tensors and interpret it.
+// Runs ops in a test: traces a function over host tensors and interprets it.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 
 namespace axle::testing {
 
-/// Results of fn(arguments) on the interpreter.
+/// Returns the results of fn(arguments) on the interpreter.
 inline std::vector<HostTensor> run_all(const std::function<Values(const Values&)>& fn,
                                        const std::vector<HostTensor>& arguments,
                                        const EvalOptions& options = {}) {
@@ -25,21 +25,22 @@ inline std::vector<HostTensor> run_all(const std::function<Values(const Values&)
   return evaluate(region, arguments, options);
 }
 
-/// run_all for functions of one result: run([](const Values& x) { return exp(x[0]); }, {input}).
+/// Like run_all, for functions of one result: run([](const Values& x) { return exp(x[0]); },
+/// {input}).
 inline HostTensor run(const std::function<Tensor(const Values&)>& fn,
                       const std::vector<HostTensor>& arguments = {},
                       const EvalOptions& options = {}) {
   return run_all([&](const Values& x) { return Values{fn(x)}; }, arguments, options)[0];
 }
 
-/// The elements as doubles, in row-major order.
+/// Returns the elements as doubles, in row-major order.
 inline std::vector<double> elements(const HostTensor& x) {
   std::vector<double> out;
   for (int64_t i = 0; i < x.size(); ++i) out.push_back(x.at(i));
   return out;
 }
 
-/// 0, 1, 2, ... as an f32 tensor: positions that can be read off the results.
+/// Returns 0, 1, 2, ... in row-major order, so that results show where elements came from.
 inline HostTensor counting(const Shape& shape, DType dtype = DType::kF32) {
   HostTensor out(Type{DType::kI64, shape});
   int64_t next = 0;

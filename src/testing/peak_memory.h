@@ -1,4 +1,4 @@
-// How much memory a test has taken.
+// Measures the memory that a test has taken.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace axle {
 
-/// Peak resident memory of this process so far.
+/// Returns the peak resident memory of this process so far.
 inline int64_t peak_resident_bytes() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {

@@ -1,4 +1,4 @@
-// Tests on the real CPU plugin, and its agreement with the interpreter.
+// Tests on the real CPU plugin, which compare it with the interpreter.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 
 namespace axle {
 
-/// Skips where there is no CPU plugin.
+/// Skips if there is no CPU plugin.
 class PluginTest : public ::testing::Test {
  protected:
   explicit PluginTest(int64_t num_devices = 1) : num_devices_(num_devices) {}
@@ -26,7 +26,7 @@ class PluginTest : public ::testing::Test {
   }
   ArrayPtr put(const HostTensor& value) { return runtime_->make_array(value, {}, {}); }
 
-  /// fn(inputs) on the plugin.
+  /// Runs fn(inputs) on the plugin.
   std::vector<HostTensor> run(const TensorFunction& fn, const std::vector<HostTensor>& inputs) {
     std::vector<ProgramValue> parameters, results;
     Arrays arguments;
@@ -45,8 +45,8 @@ class PluginTest : public ::testing::Test {
     return out;
   }
 
-  /// The plugin's results are the interpreter's: exactly, but for finite floats, whose difference
-  /// may be `tolerance` of the result's largest (bf16: one rounding).
+  /// Expects that the plugin's results equal those of the interpreter. Finite floats may differ by
+  /// `tolerance` times the largest element of the result (bf16: by one rounding).
   void expect_same(const TensorFunction& fn, const std::vector<HostTensor>& inputs,
                    double tolerance) {
     const auto actual = run(fn, inputs), expected = eval(fn, inputs);
@@ -57,7 +57,7 @@ class PluginTest : public ::testing::Test {
     }
   }
 
-  /// One result: see expect_same.
+  /// Compares one result; see expect_same.
   static void expect_close(const HostTensor& actual, const HostTensor& expected, double tolerance) {
     ASSERT_EQ(actual.type(), expected.type());
     if (!is_float(expected.dtype())) {

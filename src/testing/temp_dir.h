@@ -1,4 +1,4 @@
-// A folder of its own for a test, removed at the end.
+// A temporary folder for a test, removed at the end.
 #pragma once
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ class TempDir {
   TempDir& operator=(const TempDir&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
-  /// Path of an entry of the folder.
+  /// Returns the path of an entry of the folder.
   std::string operator/(const std::string& name) const { return (path_ / name).string(); }
 
  private:

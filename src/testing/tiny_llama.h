@@ -1,5 +1,5 @@
-// A small Llama with random weights, in the format of llama2.c, and what it computes, written down
-// in plain loops: the measure of generation, with nothing of Axle in it.
+// A small Llama with random weights in the format of llama2.c, and its computation in plain loops
+// without any part of Axle. Tests compare generation with it.
 #pragma once
 
 #include <sentencepiece_processor.h>
@@ -43,7 +43,7 @@ class TinyLlama {
     classifier_ = s_.shares_embedding ? embedding_ : matrix(s_.vocab_size, s_.dim);
   }
 
-  /// The weight file, as llama2.c's trainer exports "version 0".
+  /// Returns the weight file, as llama2.c's trainer exports "version 0".
   std::string file() const {
     const int32_t header[] = {s_.dim,          s_.hidden_dim,
                               s_.num_layers,   s_.num_heads,
@@ -59,13 +59,13 @@ class TinyLlama {
       for (const Layer& layer : layers_) add(layer.*weight);
     }
     add(last_norm_);
-    add(Floats(
-        static_cast<size_t>(s_.max_seq_len * head_dim())));  // of positions, which nobody reads
+    // The table of positions, which no reader uses.
+    add(Floats(static_cast<size_t>(s_.max_seq_len * head_dim())));
     if (!s_.shares_embedding) add(classifier_);
     return out;
   }
 
-  /// Logits behind the last token, in f64.
+  /// Returns the logits after the last token, in f64.
   std::vector<double> logits(std::span<const int32_t> tokens) const {
     std::vector<Row> x;
     for (const int32_t token : tokens) {
@@ -81,7 +81,7 @@ class TinyLlama {
 
   struct Choice {
     int32_t token = 0;
-    double margin = 0;  // to the second best
+    double margin = 0;  // to the second best token
   };
   Choice best(std::span<const int32_t> tokens) const {
     const std::vector<double> scores = logits(tokens);
@@ -93,7 +93,7 @@ class TinyLlama {
     return {order[0],
             scores[static_cast<size_t>(order[0])] - scores[static_cast<size_t>(order[1])]};
   }
-  /// The `count` tokens after these, the best one each time.
+  /// Returns the next `count` tokens, taking the best one each time.
   std::vector<int32_t> greedy(std::vector<int32_t> tokens, int count) const {
     std::vector<int32_t> out;
     for (int i = 0; i < count; ++i) {
@@ -111,9 +111,9 @@ class TinyLlama {
   };
 
   int head_dim() const { return s_.dim / s_.num_heads; }
-  // Numbers by hand and not by a distribution, whose draws differ between libraries.
+  // Uses the generator's bits, not a distribution, whose draws differ between libraries.
   float uniform() { return static_cast<float>(random_() >> 8) * 0x1p-23f - 1; }
-  // [outputs, inputs], strong enough that logits are far from equal.
+  // Returns [outputs, inputs], with weights large enough that logits are far from equal.
   Floats matrix(int outputs, int inputs) {
     Floats out(static_cast<size_t>(outputs * inputs));
     for (float& w : out) w = 3 * uniform() / std::sqrt(static_cast<float>(inputs));
@@ -140,7 +140,8 @@ class TinyLlama {
     for (size_t i = 0; i < x.size(); ++i) y[i] = x[i] * factor * static_cast<double>(scale[i]);
     return y;
   }
-  // Turns each pair of neighbours by an angle that its place in the head decides.
+  // Rotates each pair of neighbours by an angle that depends on the position and on the pair's
+  // place in the head.
   void rotate(Row& x, size_t position) const {
     for (size_t i = 0; i < x.size(); i += 2) {
       const auto place = static_cast<double>(i % static_cast<size_t>(head_dim()));
@@ -198,7 +199,8 @@ class TinyLlama {
   std::vector<Layer> layers_;
 };
 
-/// The vocabulary of a byte-pair model, in the file format of llama2.c: as its tokenizer.py writes.
+/// Returns the vocabulary of a byte-pair model in llama2.c's file format, as its tokenizer.py
+/// writes it.
 inline std::string llama2c_vocabulary(const std::string& model) {
   sentencepiece::SentencePieceProcessor processor;
   EXPECT_TRUE(processor.LoadFromSerializedProto(model).ok());

@@ -1,5 +1,5 @@
-// SentencePiece models of our own: trained by the library on generated text, so that tests need no
-// file of others.
+// SentencePiece models trained by the library on generated text, so that tests need no files made
+// by others.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@
 
 namespace axle {
 
-/// Lines of a small language of made-up words, some accented and some Japanese, some often and some
-/// rare; the same for one seed.
+/// Returns lines of a small language of made-up words. Some words are accented, some Japanese; some
+/// are frequent, some rare. The same seed gives the same lines.
 inline std::vector<std::string> made_up_lines(int count, unsigned seed) {
   std::mt19937 random(seed);
   const std::vector<std::string> syllables = {
@@ -39,7 +39,7 @@ inline std::vector<std::string> made_up_lines(int count, unsigned seed) {
   return lines;
 }
 
-/// A model file's bytes; `options` are the library's own flags ("--model_type=bpe").
+/// Returns the bytes of a model file. `options` are the library's own flags ("--model_type=bpe").
 inline std::string trained_tokenizer(const std::string& options, int num_lines = 600) {
   class Lines final : public sentencepiece::SentenceIterator {
    public:
@@ -61,14 +61,15 @@ inline std::string trained_tokenizer(const std::string& options, int num_lines =
   return model;
 }
 
-/// As llama2.c's models are: byte pairs, unknown characters as bytes, `vocab_size` ids.
+/// Trains a model like llama2.c's: byte pairs, unknown characters as bytes, `vocab_size` ids.
 inline std::string trained_bpe(int vocab_size = 512) {
   return trained_tokenizer(
       "--model_type=bpe --byte_fallback=true --character_coverage=0.99 "
       "--normalization_rule_name=identity --split_digits=true --vocab_size=" +
       std::to_string(vocab_size));
 }
-/// As many published models are: a unigram model, normalized, without bytes.
+/// Trains a model like many published ones: a unigram model, with normalization, without byte
+/// pieces.
 inline std::string trained_unigram(int vocab_size = 300) {
   return trained_tokenizer("--model_type=unigram --vocab_size=" + std::to_string(vocab_size));
 }

@@ -1,4 +1,4 @@
-// Makes zip archives for tests, bad ones too: entries are stored as they are, under any name.
+// Makes zip archives for tests, also bad ones: entries are stored unchanged, under any name.
 #pragma once
 
 #include <sys/stat.h>
@@ -14,11 +14,11 @@ struct TestZipEntry {
   std::string name;
   std::string bytes = {};
   uint32_t mode = S_IFREG | 0644;
-  /// Added to the checksum: anything but 0 makes the entry a damaged one.
+  /// Added to the checksum: a value other than 0 damages the entry.
   uint32_t checksum_error = 0;
 };
 
-/// CRC-32 (the one of zip and gzip).
+/// Returns the CRC-32 of zip and gzip.
 inline uint32_t zip_crc32(std::string_view bytes) {
   uint32_t crc = 0xffffffffu;
   for (const char byte : bytes) {
@@ -28,7 +28,7 @@ inline uint32_t zip_crc32(std::string_view bytes) {
   return ~crc;
 }
 
-/// The archive's bytes.
+/// Returns the bytes of the archive.
 inline std::string test_zip(const std::vector<TestZipEntry>& entries) {
   const auto little = [](uint64_t value, int bytes) {
     std::string out;
@@ -39,12 +39,12 @@ inline std::string test_zip(const std::vector<TestZipEntry>& entries) {
   for (const TestZipEntry& entry : entries) {
     const uint32_t crc = zip_crc32(entry.bytes) + entry.checksum_error;
     // Version, flags, method (stored), time and date, checksum, both sizes, lengths of name and
-    // extra.
+    // extra field.
     const std::string common = little(20, 2) + little(0, 2) + little(0, 2) + little(0x21'0000, 4) +
                                little(crc, 4) + little(entry.bytes.size(), 4) +
                                little(entry.bytes.size(), 4) + little(entry.name.size(), 2) +
                                little(0, 2);
-    // Made on Unix (3); comment, disk, internal attributes; mode; where the file's own header lies.
+    // Made on Unix (3); comment, disk, internal attributes; mode; offset of the entry's own header.
     directory += little(0x02014b50, 4) + little(3 << 8 | 20, 2) + common + little(0, 6) +
                  little(uint64_t{entry.mode} << 16, 4) + little(files.size(), 4) + entry.name;
     files += little(0x04034b50, 4) + common + entry.name + entry.bytes;

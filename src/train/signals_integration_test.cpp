@@ -51,7 +51,7 @@ TEST_P(Signals, SaveAndEndAndGoOn) {
   expect_same_run(dir.path() / "stopped", dir.path() / "whole");
 }
 
-constexpr std::string_view kHeard = "stopping as soon as can be; Ctrl-C again ends at once\n";
+constexpr std::string_view kHeard = "stopping as soon as possible; Ctrl-C again ends at once\n";
 
 TEST_P(Signals, BeforeTheFirstStepEndWithNothingToSave) {
   const TempDir dir;

@@ -182,9 +182,10 @@ TEST_F(TrainerEvaluation, WhatCannotWorkIsRefusedBeforeTheFirstStep) {
   const SyntheticInput::Config eight{.seq_len = 16, .batch_size = 8, .num_batches = 2};
   RunOptions sixteen;
   sixteen.num_devices = 16;
-  EXPECT_THAT(refused({.input = eight}, sixteen),
-              HasSubstr("evalers.held_out: input_ids [8, 16]: dim 0 must divide by its mesh axes, "
-                        "got 8 over data=16"));
+  EXPECT_THAT(
+      refused({.input = eight}, sixteen),
+      HasSubstr("evalers.held_out: input_ids [8, 16]: dim 0 must be divisible by its mesh axes, "
+                "got 8 over data=16"));
   EXPECT_EQ(refused({.input = SyntheticInput::Config{.seq_len = 16, .batch_size = 8}}),
             "evalers.held_out.input: expected an input that ends, got one without an end; set "
             "epochs or num_batches");

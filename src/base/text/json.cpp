@@ -13,8 +13,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Takes the parser's events. The library's own builder keeps the last of equal keys, searches all
-// keys for each new one and knows no depth.
+// Builds the document from the parser's events. The library's own builder keeps the last of equal
+// keys, searches all keys for each new one and has no limit of depth.
 class Builder {
  public:
   explicit Builder(const JsonLimits& limits) : limits_(limits) {}
@@ -26,7 +26,7 @@ class Builder {
   bool number_unsigned(uint64_t v) { return add(v); }
   bool number_float(double v, const std::string&) { return add(v); }
   bool string(std::string& v) { return add(std::move(v)); }
-  bool binary(Json::binary_t&) { return false; }  // of other formats
+  bool binary(Json::binary_t&) { return false; }  // for binary formats only
   bool start_object(size_t) { return open(Json::object()); }
   bool start_array(size_t) { return open(Json::array()); }
   bool end_object() { return close(); }
@@ -43,7 +43,7 @@ class Builder {
   }
 
   bool parse_error(size_t byte, const std::string&, const nlohmann::detail::exception& error) {
-    // 406: a number beyond all that a double holds.
+    // Error 406: a number beyond the range of a double.
     throw JsonError(fmt::format("byte {}: expected JSON, got {}", byte,
                                 error.id == 406 ? "a number that is too large" : "a syntax error"));
   }
@@ -51,7 +51,7 @@ class Builder {
  private:
   struct Level {
     Json* value;
-    std::string name = {};  // of the field that comes
+    std::string name = {};  // name of the field that comes next
     std::unordered_set<std::string> names = {};
   };
 
@@ -88,8 +88,8 @@ class Builder {
   }
   bool open(Json value) {
     if (levels_.size() >= limits_.max_depth) {
-      throw JsonError(fmt::format("expected at most {} objects and lists within each other",
-                                  limits_.max_depth));
+      throw JsonError(
+          fmt::format("expected at most {} nested objects and lists, got more", limits_.max_depth));
     }
     Json* const placed = put(std::move(value));
     levels_.push_back({placed});
@@ -112,7 +112,7 @@ Json read_json(std::string_view text, const JsonLimits& limits) {
     throw JsonError(
         fmt::format("expected at most {} bytes of JSON, got {}", limits.max_bytes, text.size()));
   }
-  constexpr int64_t kMemoryPerByte = 24;  // of short values: an empty text has three bytes
+  constexpr int64_t kMemoryPerByte = 24;  // for short values: "" in a list takes 3 bytes of text
   check_host_room("a JSON document", fmt::format("its {} bytes", text.size()),
                   kMemoryPerByte * static_cast<int64_t>(text.size()));
   Builder builder(limits);
@@ -121,7 +121,7 @@ Json read_json(std::string_view text, const JsonLimits& limits) {
 }
 
 void JsonView::fail(std::string_view expected) const {
-  // A part of what is there will do, and a list may hold millions.
+  // Shows only the size of a list or object, which may hold millions of values.
   const std::string got =
       value_->is_structured()
           ? fmt::format("{} of {}", value_->is_array() ? "a list" : "an object", value_->size())

@@ -60,7 +60,7 @@ TEST(Json, DepthAndSizeAreLimited) {
     return std::string(depth, '[') + std::string(depth, ']');
   };
   EXPECT_EQ(read_json(nested(64)).dump(), nested(64));
-  EXPECT_EQ(error_in(nested(65)), "expected at most 64 objects and lists within each other");
+  EXPECT_EQ(error_in(nested(65)), "expected at most 64 nested objects and lists, got more");
   EXPECT_THAT(error_in(std::string(10'000'000, '[')), HasSubstr("at most 64"));
   std::string objects;
   for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";

@@ -50,8 +50,8 @@ std::optional<std::vector<std::string>> Regex::run(std::string_view text, uint32
   if (groups == PCRE2_ERROR_NOMATCH) return std::nullopt;
   if (groups < 0) {
     throw ConfigError(fmt::format(
-        "expected a regular expression that {} steps decide, got '{}' for '{}'; write it without "
-        "repeated repetitions",
+        "expected a regular expression that matches or fails within {} steps, got '{}' for '{}'; "
+        "write it without nested repetitions",
         kMaxSteps, printable(pattern_), printable(text)));
   }
   const size_t* ends = pcre2_get_ovector_pointer(found.get());

@@ -1,4 +1,4 @@
-// Regular expressions of Perl's kind, by PCRE2: no text or pattern exhausts the stack.
+// Perl-style regular expressions, by PCRE2. No text or pattern can exhaust the stack.
 #pragma once
 
 #include <memory>
@@ -14,10 +14,11 @@ class Regex {
   /// Throws ConfigError "expected a regular expression, got '(' (missing closing parenthesis)".
   explicit Regex(std::string_view pattern);
 
-  /// The groups, the whole match first, a group that did not take part empty; none where the whole
-  /// of `text` does not fit. Throws ConfigError where that is not known after a million steps.
+  /// Matches the whole of `text`. Returns the groups, the whole match first; a group that took no
+  /// part is empty. Returns none if `text` does not match. Throws ConfigError if a million steps
+  /// give no answer.
   std::optional<std::vector<std::string>> match(std::string_view text) const;
-  /// The same for the first part of `text` that fits.
+  /// Like match(), but finds the first part of `text` that matches.
   std::optional<std::vector<std::string>> search(std::string_view text) const;
 
  private:

@@ -38,14 +38,15 @@ TEST(Regex, BadPatternsAreNamed) {
 
 TEST(Regex, LongTextsAndExponentialPatternsEnd) {
   EXPECT_TRUE(Regex("[ab]*").match(std::string(1 << 20, 'a')));
-  // Where the limits end it, it is not known whether it fits.
+  // Beyond the step limit it is unknown whether the text matches.
   const std::string machine(30, 'a');
   EXPECT_EQ(error_of([&] { Regex("(a+)+[bc]").match(machine); }),
-            "expected a regular expression that 1000000 steps decide, got '(a+)+[bc]' for '" +
-                machine + "'; write it without repeated repetitions");
+            "expected a regular expression that matches or fails within 1000000 steps, got "
+            "'(a+)+[bc]' for '" +
+                machine + "'; write it without nested repetitions");
   EXPECT_THAT(error_of([&] { Regex("(a+)+[bc]").search(machine + machine); }),
               StartsWith("expected a regular expression that "));
-  error_of([] { Regex("(a|b)*").match(std::string(1 << 20, 'a')); });  // ends, one way or the other
+  error_of([] { Regex("(a|b)*").match(std::string(1 << 20, 'a')); });  // matches or throws
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ bool matches_segment(std::string_view pattern, std::string_view s) {
 }
 
 using Segments = std::span<const std::string_view>;
-// As matches_segment: of all that `**` may stand for, only the last one is tried again.
+// Backtracks like matches_segment: only the latest `**` is tried with another length.
 bool matches_segments(Segments pattern, Segments path) {
   size_t p = 0, i = 0, star = pattern.size(), resume = 0;
   while (i < path.size()) {
@@ -93,7 +93,7 @@ int edit_distance(std::string_view a, std::string_view b) {
 
 std::string suggest(std::string_view name, std::span<const std::string> candidates) {
   constexpr size_t kMost = 3, kLongest = 100;
-  if (name.size() > kLongest) return "";  // no name of ours is near
+  if (name.size() > kLongest) return "";  // longer than any name of ours
   const std::string wanted = lower_case(name);
   int best = std::max(1, static_cast<int>(name.size()) / 3);
   std::vector<std::string> near;

@@ -1,4 +1,4 @@
-// Columns for people.
+// Tables for people to read.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace axle {
 
-/// Rows of texts under a header, padded so that columns line up.
+/// Rows of text under a header, padded so that the columns line up.
 class TextTable {
  public:
   explicit TextTable(std::vector<std::string> header) { add(std::move(header)); }
-  /// As many cells as the header has.
+  /// Adds a row, which has as many cells as the header.
   void add(std::vector<std::string> row);
-  /// One line a row, two blanks between columns.
+  /// Returns one line per row, with two spaces between columns.
   std::string text() const;
 
  private:
@@ -22,7 +22,7 @@ class TextTable {
   std::vector<size_t> widths_;
 };
 
-/// "12,345,678".
+/// Returns the number with commas between groups of three digits: "12,345,678".
 std::string grouped_digits(int64_t value);
 
 }  // namespace axle

@@ -5,9 +5,9 @@
 
 namespace axle {
 
-/// "1.5 GiB".
+/// Returns a size such as "1.5 GiB".
 std::string bytes_text(double bytes);
-/// "1.500 s", "1.5 ms", "1.5 us".
+/// Returns a time such as "1.500 s", "1.5 ms" or "1.5 us".
 std::string seconds_text(double seconds);
 
 }  // namespace axle

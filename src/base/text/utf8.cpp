@@ -9,8 +9,8 @@
 namespace axle {
 namespace {
 
-// What the first byte says: bytes of the character (0: none begins so) and the range of its second
-// byte.
+// What the first byte tells: the bytes of the character (0: no character begins with it) and the
+// range of the second byte.
 struct Lead {
   size_t size;
   uint8_t low, high;
@@ -47,7 +47,7 @@ std::optional<size_t> find_invalid_utf8(std::string_view text) {
   constexpr uint64_t kHighBits = 0x8080808080808080u;
   size_t at = 0;
   while (at < text.size()) {
-    // Corpora are mostly ASCII: eight characters at once.
+    // Corpora are mostly ASCII, so check eight bytes at once.
     uint64_t word;
     if (text.size() - at >= sizeof(word)) {
       std::memcpy(&word, text.data() + at, sizeof(word));

@@ -22,12 +22,12 @@ std::string shortest(T v) {
   char buffer[64];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, v).ptr;
   std::string text(buffer, end);
-  // Tells a number from an integer, as YAML and JSON readers expect.
+  // Lets YAML and JSON readers tell a floating-point number from an integer.
   if (text.find_first_not_of("-0123456789") == text.npos) text += ".0";
   return text;
 }
 
-// One sign at most: from_chars takes a '-' itself.
+// Accepts at most one sign: from_chars itself accepts a '-'.
 template <class T>
 std::from_chars_result read(std::string_view text, T& v) {
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);

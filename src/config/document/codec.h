@@ -1,5 +1,5 @@
-// Text of leaf values. Enums and small value types join by `to_text(value)` and `from_text(text,
-// value&)` found next to the type.
+// Conversion between leaf values and text. Enums and small value types take part by declaring
+// `to_text(value)` and `from_text(text, value&)` in their own namespace.
 #pragma once
 
 #include <concepts>
@@ -14,7 +14,7 @@
 namespace axle {
 
 namespace detail {
-/// Whether a number is meant, be it out of range or none at all ("nan").
+/// True if `text` is written as a number, even one that is out of range or "nan".
 bool is_number(std::string_view text);
 std::string integer_text(int64_t v);
 std::string unsigned_text(uint64_t v);
@@ -33,8 +33,8 @@ concept HasText = requires(const T& v, T& to, std::string_view s) {
 };
 }  // namespace detail
 
-/// text() and parse() of one leaf type: parse(text(v)) == v exactly. parse throws ConfigError
-/// "expected ..., got ...".
+/// Converts one leaf type: text() and parse(), where parse(text(v)) == v exactly. parse throws
+/// ConfigError "expected ..., got ...".
 template <class T>
 struct Codec {
   static_assert(detail::HasText<T>,
@@ -76,8 +76,8 @@ struct Codec<T> {
   }
 };
 
-/// Shortest text that reads back to the same value: "1e-06", "4.0". NaN and infinities have texts
-/// for messages, which are not read.
+/// Writes the shortest text that reads back to the same value: "1e-06", "4.0". NaN and infinities
+/// have texts for messages only; parse refuses them.
 template <>
 struct Codec<float> {
   static constexpr LeafKind kKind = LeafKind::kNumber;

@@ -56,7 +56,7 @@ TEST(Codec, NumbersAreFinite) {
   }
 }
 
-// What a device would take for zero or infinite.
+// A device would take these values for zero or infinite.
 TEST(Codec, NumbersFitTheDevice) {
   for (const char* text :
        {"1e-60", "-1e-60", "1e-300", "1e-39", "1e39", "-1e39", "1e300", "1e999"}) {

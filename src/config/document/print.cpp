@@ -26,7 +26,7 @@ bool fits_on_a_line(const TypeOps& ops) {
          (ops.element && ops.kind != FieldKind::kMap && fits_on_a_line(*ops.element));
 }
 
-// Text of a slot that has a line of its own; empty for one that consists of its children alone.
+// Returns the text of a slot that has a line of its own; empty if only its children have lines.
 std::string line_of(const Slot& outer) {
   const Slot slot = peel(outer);
   const TypeOps& ops = *slot.ops;

@@ -1,4 +1,4 @@
-// Canonical text of config trees and their differences.
+// The canonical text of config trees, and the differences between two trees.
 #pragma once
 
 #include <optional>
@@ -13,28 +13,28 @@ struct ConfigLine {
   bool operator==(const ConfigLine&) const = default;
 };
 
-/// Every value of the tree in the order of declaration. Slots with a class have a line of their own
-/// with its name; slot options appear only where they differ from their default.
+/// Returns every value of the tree in order of declaration. A slot that holds a class has a line of
+/// its own with the name of the class. Slot options appear only if they differ from their default.
 std::vector<ConfigLine> to_lines(const ConfigView& root, std::string_view root_name = {});
-/// The lines as "path: text\n".
+/// Returns the lines as "path: text\n".
 std::string to_string(const ConfigView& root, std::string_view root_name = {});
 
-/// One path whose text differs; none on the side that lacks the path.
+/// A path whose text differs. `before` or `after` is none if that tree lacks the path.
 struct ConfigChange {
   std::string path;
   std::optional<std::string> before, after;
 };
 std::vector<ConfigChange> changes(const ConfigView& before, const ConfigView& after,
                                   std::string_view root_name = {});
-/// The changes as "path: before -> after\n", "path: before (gone)\n", "path: after (new)\n"; "" if
-/// the trees are equal.
+/// Returns the changes as lines "path: before -> after\n", "path: before (gone)\n" or "path: after
+/// (new)\n"; "" if the trees are equal.
 std::string diff(const ConfigView& before, const ConfigView& after,
                  std::string_view root_name = {});
 
 /// True if both subtrees have the same text, hence equal values.
 bool same_values(const Slot& a, const Slot& b);
-/// True for an option slot ("@dtype") that is not as in a fresh Options struct of `child`, the
-/// Child slot it is of.
+/// True if an option slot ("@dtype") of the Child slot `child` differs from the default of its
+/// Options struct.
 bool is_changed_option(const Slot& child, const Slot& option);
 
 }  // namespace axle

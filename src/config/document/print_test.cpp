@@ -1,4 +1,4 @@
-// Canonical text, differences, walking and completeness.
+// Canonical text, differences, traversal and completeness of config trees.
 #include "config/document/print.h"
 
 #include <fmt/format.h>

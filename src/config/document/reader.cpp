@@ -34,7 +34,7 @@ auto at_path(const std::string& path, F f) {
   }
 }
 
-// "[None, [expert, fsdp], model]": a list given to a type that reads such text.
+// Returns a list as text, "[None, [expert, fsdp], model]", for a type that parses such text itself.
 std::string flow_text(const Document& d) {
   if (d.is_null()) return "none";
   if (!d.is_array()) return d.is_string() ? d.get<std::string>() : d.dump();
@@ -56,7 +56,7 @@ std::string leaf_text(const Document& d, LeafKind kind, const std::string& path)
   return d.dump();
 }
 
-// The text of a number, quoted or not; none for anything else.
+// Returns the text of a number, quoted or not; none for anything else.
 std::optional<std::string> number_text(const Document& d) {
   if (d.is_number()) return d.dump();
   if (!d.is_string() || !detail::is_number(d.get_ref<const std::string&>())) return {};
@@ -67,7 +67,7 @@ class Reader {
  public:
   explicit Reader(UnnamedOptions unnamed) : unnamed_(unnamed) {}
 
-  // All that is wrong with it is one ConfigError; what is right is read all the same.
+  // Reads everything that is right, then throws one ConfigError with everything that is wrong.
   std::vector<Replaced> read_all(const Document& d, const Slot& slot, const std::string& path) {
     mistakes_.attempt([&] { read(d, slot, path); });
     mistakes_.throw_any();
@@ -102,7 +102,7 @@ class Reader {
         return read_elements(d, slot, path);
       case FieldKind::kMap:
         if (!d.is_object()) fail_expected(path, "a mapping", d);
-        // Entries stay beside those that are named; an empty mapping leaves none.
+        // Entries that the mapping does not name stay; an empty mapping removes all.
         if (unnamed_ == UnnamedOptions::kReset || d.empty()) slot.ops->clear(slot.at);
         for (const auto& [key, value] : d.items()) {
           mistakes_.attempt([&] {
@@ -131,7 +131,7 @@ class Reader {
       mistakes_.attempt([&] { read(d[i], elements[i], path + elements[i].name); });
   }
 
-  // One field or, with its sign, one option of what stands below `parent`.
+  // Reads one field or, with '@' before its name, one option of `parent`.
   void read_member(const Slot& parent, const std::string& key, const Document& value,
                    const std::string& path, std::string_view what) {
     std::vector<std::string> names;
@@ -142,7 +142,8 @@ class Reader {
     fail_no_slot(path, key, names, what);
   }
 
-  // The class that stands for numbers, with this one in its field; false where there is none.
+  // Puts the class that stands for numbers into the slot, with this number in its field. Returns
+  // false if there is no such class.
   bool read_number(const Document& d, const Slot& slot, const std::string& path) {
     const bool is_child = slot.ops->kind == FieldKind::kChild;
     if (!number_text(d)) return false;
@@ -156,7 +157,7 @@ class Reader {
     return true;
   }
 
-  // What a class that is named without fields takes over.
+  // Notes the fields that a class named without fields takes over.
   void note_kept(const AnyConfig& held, const AnyConfig& next, const std::string& path) {
     Carried fields;
     if (&held.type() != &next.type()) {

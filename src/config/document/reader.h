@@ -1,4 +1,4 @@
-// Documents into config trees: the one place where JSON, YAML and `set` become values.
+// Reads documents into config trees: JSON, YAML and `set` all become values here.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,15 +7,18 @@
 
 namespace axle {
 
-/// What becomes of slot options that a document with a `class:` does not name, and of map entries
-/// that a mapping which is not empty does not name.
+/// What happens to values that a document does not name: the slot options beside a `class:`, and
+/// the existing entries of a map for which the document gives a mapping that is not empty.
 enum class UnnamedOptions { kKeep, kReset };
 
-/// Reads the document into the slot. Of a struct, and of a class that a mapping does not name, the
-/// fields that it does not name keep their value. `{class: Name, ...}` starts from the defaults of
-/// the class; the name alone is a replacement, which takes over fields: what it kept is returned.
-/// A number in place of a class makes the one that declares kFromNumber. Throws ConfigError
-/// with a line for each mistake, which begins with its path; all else is read then.
+/// Reads the document into the slot and returns the fields that replacements carried over.
+///   struct: fields that the document does not name keep their values;
+///   mapping without `class`: the class stays, and fields that are not named keep their values;
+///   `{class: Name, ...}`: the other fields start from the defaults of the class;
+///   name of a class alone: replaces the class and carries fields over, as returned;
+///   number in place of a class: makes the class of the role that declares kFromNumber.
+/// Throws ConfigError with one line for each mistake, beginning with its path. Reads everything
+/// else before it throws.
 std::vector<Replaced> read_document(const nlohmann::ordered_json& document, const Slot& slot,
                                     const std::string& path, UnnamedOptions unnamed);
 

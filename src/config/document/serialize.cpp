@@ -21,7 +21,7 @@ Document document_of(const Slot& slot);
 Document leaf_document(const TypeOps& ops, const void* at) {
   std::string text = ops.text(at);
   const bool is_text = ops.leaf == LeafKind::kString || ops.leaf == LeafKind::kText;
-  // JSON has neither infinities nor NaN.
+  // JSON has neither infinities nor NaN: they become strings.
   const bool is_finite = ops.leaf != LeafKind::kNumber || text.find('n') == text.npos;
   return is_text || !is_finite ? Document(std::move(text)) : Document::parse(text);
 }

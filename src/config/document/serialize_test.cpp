@@ -17,7 +17,7 @@ std::string yaml_error(ConfigRef root, std::string_view text) {
   return error_of([&] { from_yaml(root, text, "model"); });
 }
 
-// A tree that differs from full_tower() in everything, so that nothing agrees by chance.
+// Returns a tree that differs from full_tower() in every field, so that nothing agrees by chance.
 Tower::Config other_tower() {
   return {.model_dim = 1,
           .norm = {Shift::Config{.eps = 9}, {.partition = {{"x"}}}},

@@ -31,12 +31,12 @@ bool is_null_word(const std::string& s) {
   throw ConfigError(fmt::format("{}:{}: {}", source, line, message));
 }
 
-// Builds the document from the parser's events: no node of YAML's own is made.
+// Builds the document from the parser's events, without creating YAML nodes.
 class Builder final : public YAML::EventHandler {
  public:
   Builder(std::string_view source, YamlLines* lines) : source_(source), lines_(lines) {}
 
-  /// Once the parser is done. Throws ConfigError.
+  /// Returns the document once the parser is done. Throws ConfigError.
   Document take() {
     if (list_as_key_) fail(*list_as_key_, "expected a name as key, got a list or mapping");
     return std::move(root_.value);
@@ -60,7 +60,7 @@ class Builder final : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchored_.find(anchor);
     if (found == anchored_.end())
-      fail(mark, "expected an alias of what stands before it, got one of what it stands in");
+      fail(mark, "expected an alias of an earlier value, got one of a value that contains it");
     count(found->second, mark);
     Node node = found->second;
     node.mark = mark;
@@ -79,14 +79,14 @@ class Builder final : public YAML::EventHandler {
   void OnMapEnd() override { close(); }
 
  private:
-  // A value with all below it.
+  // A value with everything inside it.
   struct Node {
     Document value = nullptr;
     YAML::Mark mark;
     YAML::anchor_t anchor = YAML::NullAnchor;
     size_t values = 1, bytes = 0;
   };
-  // A list or mapping whose end has not come yet.
+  // A list or mapping that has not ended yet.
   struct Open {
     Node node;
     std::unordered_set<std::string> keys = {};
@@ -105,14 +105,15 @@ class Builder final : public YAML::EventHandler {
     values_ += node.values;
     bytes_ += node.bytes;
     if (values_ > kMaxConfigValues || bytes_ > kMaxConfigBytes) {
-      fail(mark, fmt::format("expected at most {} values of {} bytes in all, anchors and "
-                             "aliases counted with what they stand for, got more",
+      fail(mark, fmt::format("expected at most {} values of {} bytes in all, counting what "
+                             "anchors and aliases stand for, got more",
                              kMaxConfigValues, kMaxConfigBytes));
     }
   }
 
   void open(Node node) {
-    // Not said at once: the parser also tells so of a list whose end it will miss.
+    // The error waits until take(): the parser also reports a list in place of a key if the end of
+    // that list is missing, and finds the missing end only later.
     if (wants_key() && !list_as_key_) list_as_key_ = node.mark;
     if (open_.size() >= kMaxConfigDepth)
       fail(node.mark, fmt::format("expected at most {} levels, got more", kMaxConfigDepth));
@@ -146,14 +147,15 @@ class Builder final : public YAML::EventHandler {
     keep_anchored(node);
   }
 
-  // A copy, which costs what the node costs: nested anchors hold their values many times.
+  // Keeps a copy, which counts as much as the node itself: nested anchors store their values many
+  // times.
   void keep_anchored(const Node& node) {
     if (node.anchor == YAML::NullAnchor) return;
     count(node, node.mark);
     anchored_[node.anchor] = node;
   }
 
-  // Of a key, or of an element of a list; the value behind a key has none of its own.
+  // Notes the line of a key or of a list element. The value behind a key has no entry of its own.
   void note_line(const YAML::Mark& mark) {
     if (!lines_ || open_.empty() || open_.size() > kDepthOfLines || open_.back().key) return;
     std::vector<size_t> place;
@@ -177,7 +179,7 @@ class Builder final : public YAML::EventHandler {
       parent.node.value.push_back(std::move(node.value));
     } else {
       parent.node.bytes += parent.key->size();
-      // At the end, without a search for the key: all keys are known to differ.
+      // Appends without a search for the key: all keys are known to differ.
       auto& members = parent.node.value.get_ref<Document::object_t&>();
       members.Container::emplace_back(std::move(*parent.key), std::move(node.value));
       parent.key.reset();
@@ -198,7 +200,8 @@ int line_of(std::string_view text, size_t byte) {
   return 1 + static_cast<int>(std::count(text.begin(), text.begin() + ptrdiff_t(byte), '\n'));
 }
 
-// What the YAML library takes for an end of the text, or for something else than its author did.
+// Refuses characters that the YAML library takes for the end of the text, or reads differently from
+// what the author meant.
 void check_characters(std::string_view text, std::string_view source) {
   if (text.size() > kMaxConfigBytes) {
     throw ConfigError(
@@ -220,7 +223,7 @@ void check_characters(std::string_view text, std::string_view source) {
   }
 }
 
-// Text that every YAML reader takes for a string without quotes.
+// True if every YAML reader takes the text for a string even without quotes.
 bool is_plain(const std::string& s) {
   constexpr std::string_view kWords[] = {"true", "false", "yes",  "no",   "on",  "off",
                                          "y",    "n",     "none", "null", "nan", "inf"};
@@ -234,7 +237,7 @@ bool is_plain(const std::string& s) {
   return std::find(std::begin(kWords), std::end(kWords), lower) == std::end(kWords);
 }
 
-// yaml-cpp would write other characters in place of what is no UTF-8.
+// Refuses invalid UTF-8, which yaml-cpp would silently replace by other characters.
 void emit(YAML::Emitter& out, const Document& d, const std::string& path) {
   if (d.is_object()) {
     out << (d.empty() ? YAML::Flow : YAML::Block) << YAML::BeginMap;

@@ -1,4 +1,4 @@
-// YAML text as documents, with what a hostile text can cost kept small.
+// Parses YAML text into documents, and bounds the time and memory that a hostile text can cost.
 #pragma once
 
 #include <map>
@@ -8,23 +8,24 @@
 
 namespace axle {
 
-/// Limits of every config text. What an anchor names counts once more, and as often again as an
-/// alias stands for it, each with all that is in it.
+/// Limits of every config text: its bytes, its number of values, its depth of nesting. A value with
+/// an anchor counts twice, and once more for each alias of it, each time with everything inside it.
 inline constexpr size_t kMaxConfigBytes = size_t{16} << 20;
 inline constexpr size_t kMaxConfigValues = size_t{4} << 20;
 inline constexpr size_t kMaxConfigDepth = 100;
 
-/// Where the outer three levels of a document stand: the line (from 1) of the key or element that
-/// is the i-th of the j-th ... of the document, by {j, ..., i}.
+/// Line numbers (from 1) of the keys and list elements in the outer three levels of a document. The
+/// key {j, ..., i} stands for the i-th entry of ... of the j-th entry of the document.
 using YamlLines = std::map<std::vector<size_t>, int>;
 
-/// One document for from_json: scalars become strings, or null where they are plain `none`, `null`,
-/// `~` or empty. Throws ConfigError "<source>:<line>: ..." for bad syntax, keys that repeat or are
-/// no scalars, more than one document, text that is no UTF-8 or has control characters, aliases of
-/// what they stand in, and beyond the limits.
+/// Parses one document for from_json. Scalars become strings; plain `none`, `null`, `~` and empty
+/// ones become null. Throws ConfigError "<source>:<line>: ..." for bad syntax, keys that repeat or
+/// are not scalars, more than one document, text that is not UTF-8 or has control characters,
+/// aliases inside the value that they name, and texts beyond the limits. `lines`, if given,
+/// receives the line numbers.
 nlohmann::ordered_json parse_yaml(std::string_view text, std::string_view source = "yaml",
                                   YamlLines* lines = nullptr);
-/// A document as YAML text.
+/// Returns a document as YAML text.
 std::string yaml_text(const nlohmann::ordered_json& document);
 
 }  // namespace axle

@@ -1,4 +1,4 @@
-// What hostile YAML costs, and what is said of it.
+// Hostile YAML: what it may cost, and the errors that it gives.
 #include "config/document/yaml.h"
 
 #include <fmt/format.h>
@@ -67,7 +67,7 @@ TEST(Yaml, WhatIsNoDocument) {
       {"[1, 2", "a.yaml:1: expected YAML, got a syntax error"},
       {"a: *b", "a.yaml:1: expected YAML, got a syntax error"},
       {"a: &a [*a]",
-       "a.yaml:1: expected an alias of what stands before it, got one of what it stands in"},
+       "a.yaml:1: expected an alias of an earlier value, got one of a value that contains it"},
       {"a: 1\nb: \xff", "a.yaml:2: expected UTF-8, got the byte \\xff"},
       {std::string("a: 1\0b", 6), "a.yaml:1: expected text, got the control character \\x00"},
       {"a: 1\n\x04hidden", "a.yaml:2: expected text, got the control character \\x04"},
@@ -91,35 +91,36 @@ TEST(Yaml, DepthIsLimited) {
 }
 
 TEST(Yaml, AliasesCountAsWhatTheyStandFor) {
-  // 10^9 values, and 10^9 bytes.
+  // The first text stands for 10^9 values, the second for 10^9 bytes.
   std::string values = "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n";
   for (int i = 1; i < 9; ++i) {
     values += fmt::format("a{0}: &a{0} [{1}]\n", i,
                           repeated(fmt::format("*a{}, ", i - 1), 9) + fmt::format("*a{}", i - 1));
   }
-  EXPECT_THAT(yaml_error(values), HasSubstr("aliases counted with what they stand for"));
+  EXPECT_THAT(yaml_error(values), HasSubstr("counting what anchors and aliases stand for"));
   const std::string bytes =
       "a: &a " + std::string(1'000'000, 'x') + "\nb: [" + repeated("*a, ", 1000) + "*a]";
-  EXPECT_THAT(yaml_error(bytes), HasSubstr("aliases counted with what they stand for"));
+  EXPECT_THAT(yaml_error(bytes), HasSubstr("counting what anchors and aliases stand for"));
   EXPECT_THAT(yaml_error(std::string(kMaxConfigBytes + 1, ' ')),
               StartsWith("a.yaml: expected at most 16777216 bytes"));
 }
 
-// Each would hold copies of all that stands in it: of one list with 200,000 values, 90 of them.
+// Each anchor would hold a copy of everything inside it: here 90 copies of a list of 200,000
+// values.
 TEST(Yaml, AnchorsCountAsWhatTheyHold) {
   std::string nested;
   for (int i = 0; i < 90; ++i) nested += fmt::format("&a{} [", i);
   nested += repeated("1,", 200'000) + "1" + repeated("]", 90);
   EXPECT_THAT(yaml_error(nested),
               HasSubstr("a.yaml:1: expected at most 4194304 values of 16777216 bytes in all, "
-                        "anchors and aliases counted with what they stand for, got more"));
+                        "counting what anchors and aliases stand for, got more"));
   const std::string long_text = "&a [&b [&c '" + std::string(6'000'000, 'x') + "']]";
-  EXPECT_THAT(yaml_error(long_text), HasSubstr("anchors and aliases counted"));
+  EXPECT_THAT(yaml_error(long_text), HasSubstr("counting what anchors and aliases stand for"));
   const std::string key = "? &a " + std::string(9'000'000, 'x') + "\n: 1";
-  EXPECT_THAT(yaml_error(key), HasSubstr("anchors and aliases counted"));
+  EXPECT_THAT(yaml_error(key), HasSubstr("counting what anchors and aliases stand for"));
 }
 
-// Quadratic, it would take minutes.
+// Quadratic time would be minutes.
 TEST(Yaml, ManyKeysAreLinear) {
   std::string text;
   for (int i = 0; i < 100'000; ++i) text += fmt::format("k{}: 1\n", i);

@@ -1,4 +1,4 @@
-// The config of some module or functor, by value, whatever its type.
+// A config of any module or functor, held by value.
 #pragma once
 
 #include <utility>
@@ -7,11 +7,11 @@
 
 namespace axle {
 
-/// Owns a config struct of any type; copies are deep; may be empty.
+/// Owns a config struct of any type, or is empty. Copies are deep.
 class AnyConfig {
  public:
   AnyConfig() = default;
-  /// Takes over `value`, a config of that type made by `new`.
+  /// Takes ownership of `value`, which is a config of that type made by `new`.
   AnyConfig(const ConfigType& type, void* value) : type_(&type), value_(value) {}
   template <Configures C>
   static AnyConfig of(C config) {
@@ -33,10 +33,10 @@ class AnyConfig {
   }
 
   explicit operator bool() const { return type_ != nullptr; }
-  /// Not of an empty one.
+  /// Must not be called on an empty AnyConfig.
   const ConfigType& type() const { return *type_; }
   void* get() const { return value_; }
-  /// The config if it is of exactly this type, else null.
+  /// Returns the config if it is exactly a C, else null.
   template <Configures C>
   C* get_if() const {
     return type_ == &C::config_type() ? static_cast<C*>(value_) : nullptr;

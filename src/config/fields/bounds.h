@@ -10,7 +10,8 @@ namespace axle {
 /// How a leaf is written in JSON; kText is a string whose syntax its type defines.
 enum class LeafKind : uint8_t { kBool, kInteger, kNumber, kString, kText };
 
-/// What a number may be: from min to max, without the end itself where open; never NaN or infinite.
+/// The range of a number: from min to max. An open end is excluded. NaN and infinity are never in
+/// range.
 struct Bounds {
   double min = std::numeric_limits<double>::lowest();
   double max = std::numeric_limits<double>::max();
@@ -23,8 +24,8 @@ struct Bounds {
   }
 };
 
-/// "an integer of at least 1", "a number above 0", "a number of at least 0 and below 1"; without
-/// bounds "an integer" and "a finite number".
+/// Returns the range in words: "an integer of at least 1", "a number above 0", "a number of at
+/// least 0 and below 1"; without bounds "an integer" or "a finite number".
 std::string range_text(const Bounds& bounds, LeafKind kind);
 
 }  // namespace axle

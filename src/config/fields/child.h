@@ -9,7 +9,7 @@
 
 namespace axle {
 
-/// The options of roles that declare none.
+/// The options of a role that declares none.
 struct NoOptions {
   AXLE_CONFIG(NoOptions)
 };
@@ -42,18 +42,18 @@ consteval bool fits() {
   return same;
 }
 [[noreturn]] void fail_empty_child(const Scope& scope, const RoleInfo& role);
-/// Throws ConfigError for numbers of the config that are out of their range; its children's are
-/// their own affair.
+/// Throws ConfigError for numbers of the config that are out of range. Does not look into the
+/// configs of its children, which check themselves when they are built.
 void check_own_values(const AnyConfig& config, std::string_view path);
 }  // namespace detail
 
-/// What all Child<Role> have in common.
+/// The part of Child<Role> that does not depend on the role.
 class ChildSlot {
  public:
   explicit operator bool() const { return static_cast<bool>(held_); }
   const AnyConfig& any() const { return held_; }
   AnyConfig& any() { return held_; }
-  /// The config if it is `Module::Config`, else null.
+  /// Returns the config if it is a `Module::Config`, else null.
   template <class Module>
   typename Module::Config* get_if() {
     return held_.get_if<typename Module::Config>();
@@ -62,8 +62,8 @@ class ChildSlot {
   const typename Module::Config* get_if() const {
     return held_.get_if<typename Module::Config>();
   }
-  /// For generic code, which knows the role of the slot. Throws ConfigError if the config is of
-  /// another one.
+  /// Sets the config; for generic code, which passes the role of the slot. Throws ConfigError if
+  /// the config implements another role.
   void put_as(const RoleInfo& role, AnyConfig config);
 
  protected:
@@ -74,15 +74,15 @@ class ChildSlot {
   AnyConfig held_;
 };
 
-/// A slot for the config of any module that implements `Role`, with the role's options. Copies are
-/// deep. A role declares `Dims` (what a parent tells when it builds) and may declare `Options` (a
-/// struct with AXLE_CONFIG).
+/// A slot for the config of any module that implements `Role`, together with the options of the
+/// role. Copies are deep. A role declares `Dims`, the sizes that a parent passes when it builds the
+/// module, and may declare `Options`, a struct with AXLE_CONFIG.
 template <class Role>
 class Child : public ChildSlot {
  public:
   using Options = typename detail::OptionsOf<Role>::type;
 
-  /// Empty: counts as an unset REQUIRED field.
+  /// Makes an empty slot, which counts as an unset REQUIRED field.
   Child() = default;
   template <Configures C>
   Child(C config) : Child(std::move(config), Options{}) {}
@@ -90,8 +90,8 @@ class Child : public ChildSlot {
   Child(C config, Options slot_options)
       : ChildSlot(make(std::move(config))), options(std::move(slot_options)) {}
 
-  /// Throws ConfigError for an empty slot and numbers out of range, and what the module's
-  /// constructor throws.
+  /// Builds the module. Throws ConfigError for an empty slot or a number out of range, and whatever
+  /// the module's constructor throws.
   std::unique_ptr<Role> build(const typename Role::Dims& dims, const Scope& scope) const {
     if (!*this) detail::fail_empty_child(scope, role_info<Role>());
     detail::check_own_values(any(), scope.path);
@@ -99,7 +99,8 @@ class Child : public ChildSlot {
     inner.options = &options;
     return std::unique_ptr<Role>(static_cast<Role*>(any().type().build(any().get(), &dims, inner)));
   }
-  /// Replaces the config, keeps the options. Throws ConfigError if it is of another role.
+  /// Replaces the config and keeps the options. Throws ConfigError if the config implements another
+  /// role.
   void put(AnyConfig config) { put_as(role_info<Role>(), std::move(config)); }
 
   Options options = {};

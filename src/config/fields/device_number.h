@@ -1,12 +1,13 @@
-// Numbers of configs as devices have them.
+// The numbers in configs that devices can represent.
 #pragma once
 
 #include <string_view>
 
 namespace axle {
 
-/// Layers and learners compute in f32 at most: what is neither zero nor a normal f32, and so would
-/// be zero or infinite there, is refused for every field, be it a double.
+/// True for zero and for values in the range of normal f32 numbers. Layers and learners compute in
+/// f32 at most, where any other value would become zero or infinite; every field refuses it, even a
+/// double.
 bool fits_device(double v);
 inline constexpr std::string_view kFitsDevice = "a number that fits into 32 bits";
 

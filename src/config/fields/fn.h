@@ -21,8 +21,8 @@ struct MemberSignature<R (F::*)(A...) const noexcept> {
   using type = R(A...);
 };
 
-/// The call signature of a functor: `Signature` where declared (needed if operator() is
-/// overloaded), else operator()'s.
+/// The call signature of a functor: its `Signature` if declared (needed if operator() is
+/// overloaded), else the signature of its operator().
 template <class F>
 struct FunctorSignature {
   using type = void;
@@ -39,20 +39,20 @@ struct FunctorSignature<F> : MemberSignature<decltype(&F::operator())> {};
 [[noreturn]] void fail_empty_fn(const std::type_info& signature);
 }  // namespace detail
 
-/// What all Fn<Sig> have in common.
+/// The part of Fn<Sig> that does not depend on the signature.
 class FnSlot {
  public:
   explicit operator bool() const { return plain_ || functor_; }
-  /// Name of the function or of the functor's struct; empty where nothing is held.
+  /// Returns the name of the function or of the functor's struct; "" if the slot is empty.
   std::string name() const { return functor_ ? std::string(functor_.type().name) : name_; }
-  /// The functor; empty for a named function.
+  /// Returns the functor, which is empty for a named function.
   const AnyConfig& functor() const { return functor_; }
   AnyConfig& functor() { return functor_; }
 
-  /// For generic code, which knows the signature of the slot. Throws ConfigError if the functor has
-  /// another one.
+  /// Sets the functor; for generic code, which passes the signature of the slot. Throws ConfigError
+  /// if the functor has another signature.
   void put_as(const std::type_info& signature, AnyConfig functor);
-  /// `function` as found by `name` under the slot's signature.
+  /// Sets a named function that was found by `name` under the slot's signature.
   void put_as(std::string name, AnyFunction function);
   void clear();
 
@@ -66,12 +66,12 @@ class FnSlot {
 template <class Sig>
 class Fn;
 /// A configurable function: `Fn<int64_t(int64_t)> hidden_dim = ScaledDim{.scale = 4}` or `{"silu",
-/// &silu}`. The functor's struct carries AXLE_CONFIG and has exactly this signature, so that YAML
-/// can name it.
+/// &silu}`. The struct of a functor carries AXLE_CONFIG and has exactly this signature, so that
+/// YAML can name it.
 template <class R, class... A>
 class Fn<R(A...)> : public FnSlot {
  public:
-  /// Empty: counts as an unset REQUIRED field.
+  /// Makes an empty slot, which counts as an unset REQUIRED field.
   Fn() = default;
   template <Configures F>
   Fn(F functor) {
@@ -79,13 +79,13 @@ class Fn<R(A...)> : public FnSlot {
                   "the functor's operator() const must have exactly the signature of the Fn");
     functor_ = AnyConfig::of(std::move(functor));
   }
-  /// `name` as given to AXLE_REGISTER(function, "name").
+  /// `name` is the one given to AXLE_REGISTER(function, "name").
   Fn(std::string name, R (*function)(A...)) {
     name_ = std::move(name);
     plain_ = reinterpret_cast<AnyFunction>(function);
   }
 
-  /// Throws ConfigError where nothing is held.
+  /// Throws ConfigError if the slot is empty.
   R operator()(A... args) const {
     if (plain_) return reinterpret_cast<R (*)(A...)>(plain_)(std::forward<A>(args)...);
     if (!functor_) detail::fail_empty_fn(typeid(R(A...)));

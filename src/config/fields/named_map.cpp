@@ -10,7 +10,7 @@
 namespace axle {
 
 std::string NameOrder::problem(std::string_view key) {
-  constexpr size_t kLongest = 100;  // a name of a file has at most 255
+  constexpr size_t kLongest = 100;  // file names have at most 255 bytes
   const auto may_stand = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.';
   };
@@ -18,7 +18,8 @@ std::string NameOrder::problem(std::string_view key) {
                     std::all_of(key.begin(), key.end(), may_stand);
   if (good) return {};
   return fmt::format(
-      "expected a name of 1 to {} letters, digits, '_', '-' and '.', the first no '.', got '{}'",
+      "expected a name of 1 to {} letters, digits, '_', '-' and '.', not beginning with '.', got "
+      "'{}'",
       kLongest, printable(key));
 }
 

@@ -1,4 +1,4 @@
-// Maps whose keys name files and records.
+// Maps whose keys become names of files and records.
 #pragma once
 
 #include <functional>
@@ -8,9 +8,11 @@
 
 namespace axle {
 
-/// The order of the keys, and their rule: letters, digits, '_', '-' and '.', the first no '.'.
+/// Orders the keys and defines which keys are valid: letters, digits, '_', '-' and '.', with no '.'
+/// at the front.
 struct NameOrder : std::less<std::string> {
-  /// "" or what is wrong with a key: "expected a name of letters, ..., got '../x'".
+  /// Returns "" for a valid key, else what is wrong with it: "expected a name of letters, ..., got
+  /// '../x'".
   static std::string problem(std::string_view key);
 };
 

@@ -1,7 +1,7 @@
-// Numbers that know their range, stated where the field stands: `Positive<float> eps = 1e-6f;`.
+// Numbers with a range that is part of the field's type: `Positive<float> eps = 1e-6f;`.
 //
-// In C++ a value out of range can be written down; it is refused by check_complete() and before a
-// module is built from it, in text as soon as it is read.
+// C++ code can assign a value out of range; check_complete() refuses it, and so does building a
+// module from it. Text out of range is refused as soon as it is read.
 #pragma once
 
 #include <concepts>
@@ -10,7 +10,7 @@
 
 namespace axle {
 
-/// A T of this range; stands for the T in layer code.
+/// A number of type T within kRange. It converts to T, so that layer code uses it as a T.
 template <class T, Bounds kRange>
 class Ranged {
  public:

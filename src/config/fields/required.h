@@ -9,7 +9,8 @@
 namespace axle {
 
 namespace detail {
-/// Stands for a value of any type while the fields of an aggregate are counted.
+/// Converts to any type; stands for a field value while has_fields counts the fields of an
+/// aggregate.
 struct Any {
   template <class T>
   operator T() const;
@@ -35,7 +36,7 @@ inline constexpr struct RequiredTag {
 } REQUIRED;
 
 /// A value that must be set before it is read: `Required<int64_t> num_heads = REQUIRED;`. Reading
-/// it earlier throws ConfigError; missing() lists all that are unset.
+/// it before throws ConfigError; missing() lists all unset fields.
 template <class T>
 class Required {
  public:
@@ -46,7 +47,7 @@ class Required {
       : value_(static_cast<T>(std::move(value))) {}
 
   operator const T&() const { return get(); }
-  /// Of a number with a range (ranged.h): the number.
+  /// Converts to the plain number, if T is a number with a range (ranged.h).
   operator detail::NumberOf<T>() const requires detail::IsNumber<T> { return get(); }
   const T& get() const {
     if (!value_) detail::fail_unset_read();
@@ -56,7 +57,7 @@ class Required {
   const T& operator*() const { return get(); }
   bool has_value() const { return value_.has_value(); }
 
-  /// For generic code: the place of the value, empty where it is unset.
+  /// Returns the storage of the value, for generic code; it is none while the field is unset.
   std::optional<T>& slot() { return value_; }
 
  private:

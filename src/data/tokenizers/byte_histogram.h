@@ -1,4 +1,4 @@
-// Counts of bytes, and how many bits each is worth.
+// Byte counts, and the entropy that follows from them.
 #pragma once
 
 #include <array>
@@ -7,13 +7,13 @@
 
 namespace axle {
 
-/// What a model that knows byte frequencies and nothing else reaches: the measure that a trained
-/// one is printed beside.
+/// The loss of a model that knows only byte frequencies. It is printed beside the loss of a trained
+/// model for comparison.
 class ByteHistogram {
  public:
   void add(std::string_view text);
   int64_t num_bytes() const { return num_bytes_; }
-  /// Entropy of the bytes in bits per byte, order 0; 0 without any.
+  /// Returns the order-0 entropy in bits per byte; 0 without any bytes.
   double entropy_bits() const;
 
  private:

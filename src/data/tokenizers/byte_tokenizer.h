@@ -1,4 +1,4 @@
-// The tokenizer that needs no model: every byte is a token.
+// The tokenizer without a model: every byte is a token.
 #pragma once
 
 #include "config/fields/ranged.h"
@@ -6,12 +6,13 @@
 
 namespace axle {
 
-/// Ids 0 .. 255 are the bytes; 256 stands between documents, so it both begins and ends one.
+/// Ids 0 .. 255 are the bytes. Id 256 stands between documents: it both begins and ends a document.
 class ByteTokenizer final : public Tokenizer {
  public:
   static constexpr int32_t kBoundary = 256;
   struct Config {
-    /// At least 257; more only rounds up the model's vocabulary, the ids above 256 never occur.
+    /// At least 257. A larger value only rounds up the model's vocabulary: ids above 256 never
+    /// occur.
     AtLeast<int64_t, 257> vocab_size = 257;
     AXLE_CONFIG(ByteTokenizer, vocab_size)
   };

@@ -45,15 +45,16 @@ class Cursor {
   size_t offset_ = 0;
 };
 
-// A stretch of the text that is one piece so far; merged ones are linked out of the list.
+// A part of the text that is one piece so far. Symbols that were merged into others are unlinked
+// from the list.
 struct Symbol {
   size_t begin, size;
   int32_t id;
   int32_t previous, next;  // -1 at the ends
 };
 
-// Two neighbours whose union is a piece; stale once either of them has changed, which shows in the
-// size.
+// Two neighbours whose union is a piece. Stale once either of them has changed, which their sizes
+// reveal.
 struct Merge {
   float score;
   int32_t left, right;
@@ -69,10 +70,10 @@ struct Merge {
 Llama2cTokenizer::Llama2cTokenizer(const Config& cfg, const Dims&, const Scope& scope)
     : path_(cfg.path.get()) {
   const std::string bytes = read_data_file(path_, fmt::format("{}.path", scope.path));
-  constexpr int64_t kMemoryPerByte = 16;  // of pieces of one byte, which take nine here
+  constexpr int64_t kMemoryPerByte = 16;  // for pieces of one byte, which take nine bytes of file
   check_host_room(path_, "its pieces", kMemoryPerByte * static_cast<int64_t>(bytes.size()));
   Cursor cursor(bytes, path_);
-  cursor.number<int32_t>();  // the longest piece: of use to C alone
+  cursor.number<int32_t>();  // length of the longest piece, which only C needs
   while (!cursor.at_end()) {
     const auto score = cursor.number<float>();
     if (!std::isfinite(score)) {
@@ -89,7 +90,7 @@ Llama2cTokenizer::Llama2cTokenizer(const Config& cfg, const Dims&, const Scope& 
   }
   for (int32_t b = 0; b < 256; ++b)
     pieces_[static_cast<size_t>(kFirstByte + b)] = std::string(1, static_cast<char>(b));
-  pieces_[0] = " \xe2\x81\x87 ";  // as SentencePiece shows the unknown token
+  pieces_[0] = " \xe2\x81\x87 ";  // how SentencePiece shows the unknown token
   pieces_[kBos].clear();
   pieces_[kEos].clear();
   for (int32_t id = kFirstText; id < vocab_size(); ++id)
@@ -162,8 +163,8 @@ std::string_view Llama2cTokenizer::piece(int32_t id) const {
 }
 
 LeadingSpace Llama2cTokenizer::leading_space(int32_t id) const {
-  return id >= kFirstText ? LeadingSpace::kDropOne
-                          : LeadingSpace::kKeep;  // a space said as a byte was meant
+  // A space that was encoded as a byte is meant literally.
+  return id >= kFirstText ? LeadingSpace::kDropOne : LeadingSpace::kKeep;
 }
 
 AXLE_REGISTER(Llama2cTokenizer)

@@ -1,8 +1,12 @@
 // The vocabulary file of llama2.c: pieces with scores, merged pairwise.
 //
-// Layout, little-endian: i32 longest piece; then for each id f32 score, i32 length, the piece. Ids
-// 0, 1, 2 are the unknown token, the beginning and the end of a text; 3 + b is the byte b; the rest
-// is text with plain spaces.
+// Layout, little-endian:
+//   i32 length of the longest piece;
+//   then for each id: f32 score, i32 length, the piece.
+// Ids:
+//   0, 1, 2: the unknown token, the beginning and the end of a text;
+//   3 + b: the byte b;
+//   the rest: text with plain spaces.
 #pragma once
 
 #include <unordered_map>
@@ -12,9 +16,9 @@
 
 namespace axle {
 
-/// Byte-pair encoding: a space before the text, then characters (bytes for those that are no
-/// piece), then the adjacent pair whose union has the best score is merged, the leftmost of equals,
-/// until no union is a piece.
+/// Byte-pair encoding. A space is put before the text, which is split into characters (into bytes
+/// where a character is no piece). Then the adjacent pair whose union has the best score is merged,
+/// the leftmost of equal scores first, until no union is a piece.
 class Llama2cTokenizer final : public Tokenizer {
  public:
   struct Config {
@@ -22,7 +26,8 @@ class Llama2cTokenizer final : public Tokenizer {
     Required<std::string> path = REQUIRED;
     AXLE_CONFIG(Llama2cTokenizer, path)
   };
-  /// Throws DataError naming file and offset if it is missing, cut off or no such vocabulary.
+  /// Throws DataError with file and offset if the file is missing, truncated or not such a
+  /// vocabulary.
   Llama2cTokenizer(const Config& cfg, const Dims& dims, const Scope& scope);
 
   int64_t vocab_size() const override { return static_cast<int64_t>(pieces_.size()); }
@@ -37,7 +42,7 @@ class Llama2cTokenizer final : public Tokenizer {
   std::string path_;  // for messages
   std::vector<std::string> pieces_;
   std::vector<float> scores_;
-  std::unordered_map<std::string_view, int32_t> ids_;  // views into pieces_, text pieces alone
+  std::unordered_map<std::string_view, int32_t> ids_;  // views into pieces_; text pieces only
   uint64_t fingerprint_ = 0;
 };
 

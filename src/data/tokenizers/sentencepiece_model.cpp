@@ -21,14 +21,14 @@ namespace {
 constexpr int kPieces = 1, kNormalizer = 3, kDenormalizer = 5;             // of ModelProto
 constexpr int kPieceText = 1, kPieceScore = 2, kPieceType = 3, kByte = 6;  // of SentencePiece
 constexpr int kCharsMap = 2;                                               // of NormalizerSpec
-// Published ones have a quarter of a megabyte.
+// Published models have tries of a quarter of a megabyte.
 constexpr size_t kMaxTrieBytes = size_t{16} << 20;
 
 [[noreturn]] void fail(const std::string& path, std::string_view what) {
   throw DataError(fmt::format("{}: expected a SentencePiece model, got {}", path, what));
 }
 
-bool is_byte_name(std::string_view piece) {  // <0x0A>
+bool is_byte_name(std::string_view piece) {  // such as <0x0A>
   return piece.size() == 6 && piece.starts_with("<0x") && piece.ends_with('>') &&
          std::isxdigit(static_cast<unsigned char>(piece[3])) &&
          std::isxdigit(static_cast<unsigned char>(piece[4]));
@@ -50,8 +50,8 @@ void check_piece(std::string_view message, const std::string& path, int64_t id) 
     fail(path, fmt::format("'{}' as the name of a byte, piece {}", printable(text), id));
 }
 
-// The table of normalized characters: u32 size of a double-array trie, its units, then texts, each
-// ended by a NUL, at which its values point.
+// The table of normalized characters: the u32 size of a double-array trie, the units of the trie,
+// then texts that end in a NUL. The values of the trie are offsets of these texts.
 class CharsMap {
  public:
   CharsMap(std::string_view bytes, const std::string& path) : path_(path) {
@@ -68,7 +68,7 @@ class CharsMap {
     if (texts_.empty() || texts_.back() != '\0') fail_here("without the end of its texts");
   }
 
-  // Follows every way that a text can take.
+  // Follows every path that a text can take through the trie.
   void check() {
     std::vector<size_t> open = {base_of(units_[0], 0)};
     std::vector<bool> seen(units_.size());
@@ -91,7 +91,7 @@ class CharsMap {
  private:
   static constexpr uint32_t kIsLeaf = 1u << 31, kHasLeaf = 1u << 8, kFarOffset = 1u << 9;
 
-  // Where the children of the unit at `at` are counted from: label c has the place base ^ c.
+  // Returns the base of the children of the unit at `at`: the child for label c is at base ^ c.
   size_t base_of(uint32_t unit, size_t at) const {
     const size_t base = at ^ (size_t{unit >> 10} << ((unit & kFarOffset) ? 8 : 0));
     if ((base | 0xff) >= units_.size()) fail_here("that points beyond itself");

@@ -1,4 +1,4 @@
-// The checks that the SentencePiece library leaves out when it loads a model.
+// Checks that the SentencePiece library leaves out when it loads a model.
 #pragma once
 
 #include <string>
@@ -6,10 +6,10 @@
 
 namespace axle {
 
-/// The library believes the tables of a model: a damaged one makes it read beyond its memory.
-/// Throws DataError naming `path` and the place unless its pieces have finite scores and byte
-/// pieces the name of a byte, and its table of normalized characters leads nowhere but into itself.
-/// What the library checks for itself is left to it.
+/// Throws DataError with `path` and the place if a piece has a score that is not finite, if a byte
+/// piece does not have the name of a byte, or if the table of normalized characters points outside
+/// itself. The library trusts these tables, and a damaged one makes it read beyond its memory. Does
+/// not repeat the library's own checks.
 void check_sentencepiece_model(std::string_view model, const std::string& path);
 
 }  // namespace axle

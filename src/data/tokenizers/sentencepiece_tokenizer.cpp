@@ -14,12 +14,12 @@ namespace axle {
 namespace {
 
 using sentencepiece::SentencePieceProcessor;
-constexpr std::string_view kMetaSpace = "\xe2\x96\x81";  // U+2581: how a model writes a space
+constexpr std::string_view kMetaSpace = "\xe2\x96\x81";  // U+2581 stands for a space in pieces
 
 std::string piece_text(const SentencePieceProcessor& processor, int id) {
   const std::string& piece = processor.IdToPiece(id);
   if (processor.IsControl(id)) return {};
-  if (processor.IsUnknown(id)) return processor.DecodeIds({id});  // the model says how it is shown
+  if (processor.IsUnknown(id)) return processor.DecodeIds({id});  // the model defines its text
   if (processor.IsByte(id))
     return std::string(1, static_cast<char>(std::stoi(piece.substr(3, 2), nullptr, 16)));  // <0xHH>
   std::string out = piece;
@@ -29,8 +29,8 @@ std::string piece_text(const SentencePieceProcessor& processor, int id) {
   return out;
 }
 
-// The library does not tell its model's whitespace policy, so two pieces that begin with a space
-// are decoded.
+// The library does not expose the model's whitespace policy, so it is found by decoding two pieces
+// that begin with a space.
 LeadingSpace find_leading_space(const SentencePieceProcessor& processor) {
   int shortest = -1;
   for (int id = 0; id < processor.GetPieceSize(); ++id) {
@@ -46,11 +46,11 @@ LeadingSpace find_leading_space(const SentencePieceProcessor& processor) {
                                : LeadingSpace::kDropAll;
 }
 
-// The library has two ways to refuse a model.
+// The library refuses a model in two ways: with a status or with an exception.
 bool loads(SentencePieceProcessor& processor, const std::string& model) {
   try {
     return processor.LoadFromSerializedProto(model).ok() && processor.GetPieceSize() > 0;
-  } catch (const std::exception&) {  // of its trie
+  } catch (const std::exception&) {  // thrown for a bad trie
     return false;
   }
 }
@@ -64,7 +64,7 @@ std::optional<int32_t> optional_id(int id) {
 SentencePieceTokenizer::SentencePieceTokenizer(const Config& cfg, const Dims&, const Scope& scope)
     : path_(cfg.path.get()), processor_(std::make_unique<SentencePieceProcessor>()) {
   const std::string model = read_data_file(path_, fmt::format("{}.path", scope.path));
-  constexpr int64_t kMemoryPerByte = 48;  // of pieces of one byte, in the library and here
+  constexpr int64_t kMemoryPerByte = 48;  // for pieces of one byte, in the library and here
   check_host_room(path_, "its pieces", kMemoryPerByte * static_cast<int64_t>(model.size()));
   check_sentencepiece_model(model, path_);
   if (!loads(*processor_, model)) {

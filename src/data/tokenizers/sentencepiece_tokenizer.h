@@ -12,8 +12,8 @@ class SentencePieceProcessor;
 
 namespace axle {
 
-/// Encodes and decodes as the library does, with the normalization that the model asks for; text
-/// that its vocabulary can't express comes back as the model's sign for that.
+/// Encodes and decodes as the library does, with the normalization that the model asks for. Text
+/// that the vocabulary can't express is decoded as the model's symbol for unknown text.
 class SentencePieceTokenizer final : public Tokenizer {
  public:
   struct Config {
@@ -21,14 +21,14 @@ class SentencePieceTokenizer final : public Tokenizer {
     Required<std::string> path = REQUIRED;
     AXLE_CONFIG(SentencePieceTokenizer, path)
   };
-  /// Throws DataError if the file is missing or no such model.
+  /// Throws DataError if the file is missing or not such a model.
   SentencePieceTokenizer(const Config& cfg, const Dims& dims, const Scope& scope);
   ~SentencePieceTokenizer() override;
 
   int64_t vocab_size() const override { return static_cast<int64_t>(pieces_.size()); }
   SpecialIds special_ids() const override;
   std::vector<int32_t> encode(std::string_view text) const override;
-  int64_t encode_bytes() const override { return 90; }  // in the library; measured
+  int64_t encode_bytes() const override { return 90; }  // measured; includes the library's memory
   std::string_view piece(int32_t id) const override;
   LeadingSpace leading_space(int32_t id) const override;
   uint64_t fingerprint() const override { return fingerprint_; }
@@ -37,8 +37,8 @@ class SentencePieceTokenizer final : public Tokenizer {
   std::string path_;
   std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
   std::vector<std::string> pieces_;
-  LeadingSpace leading_space_ =
-      LeadingSpace::kKeep;  // of pieces that begin with the model's own space
+  // For pieces that begin with the model's own space symbol.
+  LeadingSpace leading_space_ = LeadingSpace::kKeep;
   uint64_t fingerprint_ = 0;
 };
 

@@ -18,7 +18,7 @@ std::string StreamDecoder::push(int32_t id) {
     at_start_ = policy == LeadingSpace::kDropAll && piece.empty();
   }
   pending_ += piece;
-  // A special id stands between what comes before and after it: no character spans it.
+  // No character spans a special id, so it also ends a character that is incomplete.
   return take(piece.empty());
 }
 

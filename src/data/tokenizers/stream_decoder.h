@@ -1,4 +1,4 @@
-// Text from token ids as they come, one at a time, never half a character.
+// Decodes token ids one at a time, without ever returning half a character.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,17 @@
 
 namespace axle {
 
-/// All pushed pieces and finish() together are Tokenizer::decode of the ids.
+/// All results of push() and finish() joined equal Tokenizer::decode of the ids.
 ///
-/// To continue a prompt, push the prompt's ids first and drop what they return: what the first new
-/// id means can depend on them.
+/// To continue a prompt, first push the ids of the prompt and drop the results: the text of the
+/// first new id can depend on them.
 class StreamDecoder {
  public:
   /// `tokenizer` must outlive the decoder.
   explicit StreamDecoder(const Tokenizer& tokenizer) : tokenizer_(&tokenizer) {}
-  /// The text that this id completes; empty while a character is still cut.
+  /// Returns the text that this id completes; empty while a character is incomplete.
   std::string push(int32_t id);
-  /// The end of the text: a character that was never completed comes out as U+FFFD, one per byte.
+  /// Ends the text. Each byte of an incomplete character gives one U+FFFD.
   std::string finish();
 
  private:

@@ -1,4 +1,5 @@
-// Damaged tokenizer files: an error that names the file, or a tokenizer that works; never a crash.
+// Damaged tokenizer files give an error that names the file, or a tokenizer that works; never a
+// crash.
 #include <gmock/gmock.h>
 #include <sentencepiece_processor.h>
 #include <sys/mman.h>
@@ -17,7 +18,7 @@ namespace {
 
 class TokenizerFault : public ::testing::Test {
  protected:
-  // How many of the damaged files were refused; of the others text goes there and back.
+  // Returns how many of the damaged files were refused. The others must encode and decode text.
   template <class Config>
   int num_refused(const std::vector<std::string>& files) {
     int refused = 0;
@@ -42,7 +43,7 @@ class TokenizerFault : public ::testing::Test {
   std::string path_ = dir_ / "damaged.model";
 };
 
-// Where the table of normalized characters begins in a model that has one.
+// Returns where the table of normalized characters begins in a model that has one.
 size_t chars_map_at(const std::string& model) { return model.find("nmt_nfkc") + 8; }
 
 TEST_F(TokenizerFault, SentencePieceModels) {
@@ -50,7 +51,7 @@ TEST_F(TokenizerFault, SentencePieceModels) {
     EXPECT_GT(num_refused<SentencePieceTokenizer::Config>(mutants(model, 1500, 4096)), 100);
 }
 
-// The library follows this table without looking: a changed byte of it was a segmentation fault.
+// The library follows this table without checks: one changed byte was a segmentation fault.
 TEST_F(TokenizerFault, TheTableOfNormalizedCharacters) {
   const std::string model = trained_unigram();
   const size_t table = chars_map_at(model);
@@ -66,11 +67,11 @@ TEST_F(TokenizerFault, TheTableOfNormalizedCharacters) {
   EXPECT_GT(num_refused<SentencePieceTokenizer::Config>(files), 100);
 }
 
-// The library's trie throws an exception of its own for such a piece.
+// For such a piece, the library's trie throws an exception of its own.
 TEST_F(TokenizerFault, APieceThatBeginsWithANul) {
   std::string model = trained_unigram();
   ProtoReader reader(model);
-  for (int i = 0; i < 10; ++i) reader.next();  // behind the special ones
+  for (int i = 0; i < 10; ++i) reader.next();  // after the special pieces
   const auto text = ProtoReader(reader.next()->bytes()).next()->bytes();
   model[static_cast<size_t>(text.data() - model.data())] = '\0';
   EXPECT_EQ(num_refused<SentencePieceTokenizer::Config>({model}), 1);
@@ -94,7 +95,7 @@ TEST_F(TokenizerFault, Llama2cVocabularies) {
   EXPECT_GT(num_refused<Llama2cTokenizer::Config>(mutants(llama2c_vocabulary(), 1000)), 200);
 }
 
-// Positions beyond an i32 would be negative ones.
+// Positions beyond the range of i32 would become negative.
 TEST_F(TokenizerFault, TextOfTwoGibibytes) {
   constexpr size_t kSize = size_t{1} << 31;
   void* zeros =

@@ -1,5 +1,5 @@
-// Real vocabularies and texts: SentencePiece models against the library itself, the llama2.c file
-// against the model that it came from.
+// Real vocabularies and texts: compares SentencePiece models with the library itself, and the
+// llama2.c file with the model that it was made from.
 
 #include <sstream>
 

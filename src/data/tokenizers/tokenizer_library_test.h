@@ -1,4 +1,4 @@
-// Tokenizers against the SentencePiece library, text by text and id by id.
+// Compares tokenizers with the SentencePiece library, text by text and id by id.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace axle {
 
-/// `lines`, odd whitespace, other scripts, and nonsense made of pieces of all of these.
+/// Returns `lines`, odd whitespace, other scripts, and random mixtures of all of these.
 inline std::vector<std::string> odd_texts(const std::vector<std::string>& lines) {
   std::vector<std::string> out = {
       "Hello, world!",
@@ -41,7 +41,7 @@ inline std::unique_ptr<Tokenizer> sentencepiece_tokenizer(const std::string& pat
   return Child<Tokenizer>(SentencePieceTokenizer::Config{.path = path}).build({}, {});
 }
 
-/// Of texts and of ids in any order, whatever text they make, at once and one by one.
+/// Compares encoding and decoding of texts, and decoding of random ids, at once and one by one.
 inline void expect_decodes_as_the_library(const std::string& path,
                                           const std::vector<std::string>& lines) {
   const auto ours = sentencepiece_tokenizer(path);
@@ -65,8 +65,8 @@ inline void expect_decodes_as_the_library(const std::string& path,
   }
 }
 
-/// A vocabulary in llama2.c's format against the model that it was made from, which drops extra
-/// spaces before it encodes where the file's reader keeps them.
+/// Compares a vocabulary in llama2.c's format with the model that it was made from. The model drops
+/// extra spaces before it encodes; the reader of the file keeps them.
 inline void expect_vocabulary_is_the_models(const std::string& vocabulary,
                                             const std::string& model_path,
                                             const std::vector<std::string>& lines) {

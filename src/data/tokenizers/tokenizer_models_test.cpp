@@ -1,5 +1,5 @@
-// Tokenizers of every kind that the SentencePiece library trains, against the library itself; and
-// text through a vocabulary into batches and back.
+// Compares tokenizers of every kind that the SentencePiece library trains with the library itself.
+// Sends text through a vocabulary into batches and back.
 #include "data/text_input.h"
 #include "data/tokenizers/tokenizer_library_test.h"
 #include "io/file.h"
@@ -78,13 +78,13 @@ TEST(TextThroughAVocabulary, RowsInOrderDecodeToTheText) {
   }
   const auto tokenizer = Child<Tokenizer>(vocabulary).build({}, {});
   EXPECT_EQ(tokenizer->decode(labels), text);
-  EXPECT_NEAR(num_bytes, static_cast<double>(text.size()), 1e-6);  // without the space before it
+  EXPECT_NEAR(num_bytes, static_cast<double>(text.size()), 1e-6);  // without the added space
   EXPECT_EQ(input->facts().num_bytes, static_cast<int64_t>(text.size()));
   EXPECT_EQ(to_text(input->facts()), "1 file, " + std::to_string(text.size()) + " bytes");
 }
 
-// Losses in bits per byte are of the text's own bytes, whatever a vocabulary makes of them: spaces
-// that normalization takes away, characters that it does not know, a space before each document.
+// Losses in bits per byte count the bytes of the text itself, whatever a vocabulary does to it: it
+// may drop spaces in normalization, lack characters, and add a space before each document.
 TEST_P(TokenizerModels, LabelsStandForTheBytesOfTheText) {
   const TempDir dir;
   std::string text;

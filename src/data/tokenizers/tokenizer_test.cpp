@@ -110,7 +110,7 @@ TEST(Tokenizer, MissingAndForeignFilesAreNamed) {
               ThrowsMessage<DataError>(HasSubstr("got a folder")));
 }
 
-// A vocabulary in the file format, with these pieces after the bytes.
+// Returns a vocabulary in the file format, with these pieces after the byte pieces.
 std::string vocabulary(const std::vector<std::pair<std::string, float>>& pieces) {
   std::string out(4, '\0');
   const auto add = [&](const std::string& piece, float score) {
@@ -137,7 +137,7 @@ TEST(Llama2cVocabulary, ScoresAreFinite) {
   }
 }
 
-// Files that have their size and no more: nobody may read them.
+// Sparse files: they have a size but no data. They must be refused without being read.
 TEST(Tokenizers, FilesTooLargeForAVocabularyAreNotRead) {
   const TempDir dir;
   const std::string path = dir / "v";
@@ -157,7 +157,7 @@ TEST(Tokenizers, FilesTooLargeForAVocabularyAreNotRead) {
   replace_file(path, "");
   std::filesystem::resize_file(path, int64_t{1000} << 20);
   both(ExitCode::kData, path + ": expected at most 67108864 bytes, got 1048576000");
-  std::filesystem::resize_file(path, int64_t{60} << 20);  // of empty pieces
+  std::filesystem::resize_file(path, int64_t{60} << 20);  // read as empty pieces
   const LittleMemory little(int64_t{256} << 20);
   both(ExitCode::kDoesNotFit, " of the host's memory for its pieces, got ");
 }

@@ -170,8 +170,8 @@ TEST(DecodingIsRefused, OfLayersThatMayLookAtOtherPositions) {
   };
   const std::string expected =
       "causal_lm.decoder.layers.layer.attention.body: expected a layer that can decode, got one "
-      "that may look at positions which the call does not hold; declare state for them by "
-      "decode_state_specs, or say by can_decode that it looks at its own position alone";
+      "that may look at positions outside the call; declare state for them in decode_state_specs, "
+      "or let can_decode return true if it looks at its own position only";
   for (const char* method : {"logits", "next_logits"}) {
     EXPECT_EQ(error(ForgetfulShift::Config{}, method), expected);
     EXPECT_EQ(error(Attention::Config{.num_heads = 4, .mask = std::nullopt}, method), expected);

@@ -8,7 +8,7 @@ namespace {
 
 using namespace pjrt;
 
-/// Counts down to the transfer that shall fail.
+/// Counts down to the transfer that must fail.
 std::optional<std::string> transfer_failure(int& countdown, const char* what) {
   if (countdown < 0 || countdown-- > 0) return std::nullopt;
   return std::string(what) + " broke off in the middle";
@@ -19,7 +19,7 @@ Error* from_host(ClientBufferFromHostBuffer& args) {
   buffer->type = args.type;
   buffer->device_id = args.device->description.id;
   buffer->dims.assign(args.dims, args.dims + args.num_dims);
-  // "Only during the call": the bytes are copied before it returns, whatever the event does later.
+  // "Only during the call": copies the bytes before returning, whatever the event does later.
   buffer->data = reordered(static_cast<const std::byte*>(args.data), buffer->dims,
                            element_size(args.type), false);
   args.buffer = buffer;
@@ -63,7 +63,7 @@ Error* to_host(BufferToHostBuffer& args) {
         const auto bytes =
             row_major ? reordered(source.data.data(), source.dims, element_size(source.type), true)
                       : source.data;
-        // A broken transfer has written its first half.
+        // A transfer that fails has written its first half.
         if (!bytes.empty())
           std::memcpy(destination, bytes.data(), failure ? bytes.size() / 2 : bytes.size());
         return failure;

@@ -1,5 +1,5 @@
-// How a call enters the fake plugin: sizes are checked and failures that a test ordered are
-// returned, then the call runs.
+// The entry of every call into the fake plugin: checks sizes, returns the failures that a test
+// ordered, then runs the call.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace axle::testing {
 
-/// Checks one struct's claimed size; nullptr if it will do.
+/// Checks the size that the caller claims for a struct; null if it is acceptable.
 inline pjrt::Error* check_size(const char* what, size_t claimed, size_t expected) {
   const bool fits = control().exact_sizes ? claimed == expected : claimed >= expected;
   if (fits) return nullptr;
@@ -18,7 +18,7 @@ inline pjrt::Error* check_size(const char* what, size_t claimed, size_t expected
                              ", got " + std::to_string(claimed));
 }
 
-/// The failure ordered for this call, if any.
+/// Returns the failure that a test ordered for this call; null if there is none.
 inline pjrt::Error* ordered_failure(int slot) {
   auto& c = control();
   ++c.calls;
@@ -27,7 +27,7 @@ inline pjrt::Error* ordered_failure(int slot) {
   return new pjrt::Error(c.fail_code, "ordered failure of call " + std::to_string(slot));
 }
 
-/// Ends the process where that is ordered for this call.
+/// Ends the process if a test ordered that for this call.
 void ordered_end(int slot);
 
 template <class Args, pjrt::Error* (*kCall)(Args&)>
@@ -41,18 +41,18 @@ pjrt::Error* entry(void* raw) {
   return kCall(args);
 }
 
-/// Puts the call into its slot.
+/// Puts the call into its slot of the API.
 template <class Args, pjrt::Error* (*kCall)(Args&)>
 void enter(pjrt::Api& api) {
   api.slots[Args::kSlot] = reinterpret_cast<void*>(&entry<Args, kCall>);
 }
 
-// Fill their part of the table.
+// Each fills its part of the API.
 void enter_buffers(pjrt::Api& api);
 void enter_executables(pjrt::Api& api);
 void enter_topologies(pjrt::Api& api);
 
-/// What the compiler makes of a request: the program's text, or an error.
+/// Compiles a request: sets `text` to the program's text and returns null, or returns an error.
 pjrt::Error* compile_text(const pjrt::Program& program, pjrt::Text options, std::string& text);
 /// Reads "outputs=2 donate=0,1" into the executable.
 void parse(pjrt::Executable& executable);

@@ -12,7 +12,7 @@ using namespace pjrt;
 
 constexpr char kStored[] = "fake executable: ";
 
-/// The device assignment in encoded options: a message of one id for each device.
+/// Returns the device ids in encoded options: the device assignment holds one message per device.
 std::vector<int> assignment(std::string_view options) {
   constexpr std::string_view kDevice = "\x1a\x03\x0a\x01";
   std::vector<int> out;
@@ -137,7 +137,7 @@ Error* cost(ExecutableGetCostAnalysis& args) {
 Error* compile_text(const Program& program, Text options, std::string& text) {
   if (auto* error = check_size("Program", program.head.struct_size, wire_size<Program>()))
     return error;
-  // An override is field 7 of the options: its tag begins the second message, whose first field is
+  // An override is field 7 of the options. Its tag begins the second message, whose first field is
   // the name.
   const std::string_view bytes = to_view(options);
   const size_t override_at = 2 + static_cast<unsigned char>(bytes[1]);

@@ -68,7 +68,7 @@ std::vector<std::byte> reordered(const std::byte* data, const std::vector<int64_
   size_t count = 1;
   for (int64_t d : dims) count *= static_cast<size_t>(d);
   std::vector<std::byte> out(count * element);
-  std::vector<int64_t> index(dims.size(), 0);  // counted in row-major order
+  std::vector<int64_t> index(dims.size(), 0);  // advanced in row-major order
   for (size_t row_major = 0; row_major < count; ++row_major) {
     size_t column_major = 0;
     for (size_t d = dims.size(); d-- > 0;)

@@ -1,4 +1,4 @@
-// The objects of the fake plugin: what PJRT's opaque pointers point to here.
+// The objects of the fake plugin, to which PJRT's opaque pointers point.
 #pragma once
 
 #include <condition_variable>
@@ -17,7 +17,7 @@ namespace axle::testing {
 
 FakeControl& control();
 
-/// Counts itself while it lives.
+/// Counts the objects that are alive.
 struct Counted {
   Counted() { ++control().live_objects; }
   Counted(const Counted&) = delete;
@@ -34,9 +34,10 @@ struct Error : testing::Counted {
   Error(ErrorCode c, std::string text) : code(c), message(std::move(text)) {}
 };
 
-/// Runs `work` at once, or in threaded mode on its own thread once it is awaited or destroyed.
+/// Runs `work` at once; in threaded mode on its own thread, once the event is awaited or destroyed.
 struct Event : testing::Counted {
-  using Work = std::function<std::optional<std::string>()>;  // gives the failure's text
+  // Returns the message of a failure, or none.
+  using Work = std::function<std::optional<std::string>()>;
   Event(Work work, bool is_transfer);
   ~Event();
   Error* await();
@@ -51,19 +52,19 @@ struct Event : testing::Counted {
   std::thread thread_;
 };
 
-/// Keeps its elements with the first dim fastest, so that whoever forgets to ask for row-major
-/// order notices.
+/// Stores its elements with the first dim fastest, so that a caller that forgets to ask for
+/// row-major order gets wrong data.
 struct Buffer : testing::Counted {
   BufferType type = BufferType::kInvalid;
   std::vector<int64_t> dims;
   std::vector<std::byte> data;
   int device_id = 0;
   bool deleted = false;
-  std::optional<std::string> failure;  // of the run that made it
+  std::optional<std::string> failure;  // failure of the run that made it
 };
 
 size_t element_size(BufferType type);
-/// Reorders row-major elements to first-dim-fastest ones, or back.
+/// Reorders row-major elements to first-dim-fastest order, or back.
 std::vector<std::byte> reordered(const std::byte* data, const std::vector<int64_t>& dims,
                                  size_t element, bool to_row_major);
 
@@ -72,7 +73,7 @@ struct DeviceDescription {
   int process = 0;
   int64_t slice = 0;
   std::vector<int64_t> coords = {};
-  std::vector<NamedValue> attributes = {};  // made when they are asked for
+  std::vector<NamedValue> attributes = {};  // filled when requested
 };
 struct Device {
   DeviceDescription description;
@@ -82,7 +83,7 @@ struct Client : testing::Counted {
   std::vector<Device*> pointers;
 };
 
-/// A row of chips for each slice: "fake:4" is one of 4, whose ids are a client's.
+/// A row of chips for each slice. "fake:4" is one row of 4 chips with the same ids as a client's.
 struct Topology : testing::Counted {
   std::vector<std::unique_ptr<DeviceDescription>> devices;
   std::vector<DeviceDescription*> pointers;
@@ -97,7 +98,7 @@ struct Executable : testing::Counted {
 };
 struct LoadedExecutable : testing::Counted {
   std::string text;
-  std::vector<int> device_ids;  // its assignment; empty: not known
+  std::vector<int> device_ids;  // device assignment; empty: unknown
 };
 
 }  // namespace axle::pjrt

@@ -30,7 +30,7 @@ void end_process() {
   }
 }
 
-// These two return nothing, so failures can't be ordered for them.
+// error_destroy and error_message return nothing, so a test can't make them fail.
 void error_destroy(void* raw) { delete static_cast<ErrorDestroy*>(raw)->error; }
 void error_message(void* raw) {
   auto& args = *static_cast<ErrorMessage*>(raw);
@@ -122,7 +122,7 @@ Error* description_attributes(DeviceDescriptionAttributes& args) {
   coords.value_size = description.coords.size();
   slice.name = {"slice_index", 11};
   slice.int64_value = description.slice;
-  maker.name = {"maker", 5};  // one that nobody knows
+  maker.name = {"maker", 5};  // an attribute that Axle does not know
   maker.kind = NamedValue::Kind::kString;
   maker.string_value = "tests";
   maker.value_size = 5;

@@ -1,4 +1,4 @@
-// The fake plugin's topologies, and its compiler without a client.
+// The fake plugin's topologies, and its compiler that works without a client.
 #include <cstdlib>
 
 #include "pjrt/abi_topology.h"
@@ -28,7 +28,7 @@ Error* create(TopologyCreate& args) {
   }
   auto* topology = new Topology;
   const int chips = std::atoi(name.c_str() + 5);
-  // Listed backwards: the order is a plugin's own business.
+  // Listed backwards: a plugin may choose any order.
   for (int64_t slice = num_slices; slice-- > 0;) {
     for (int chip = chips; chip-- > 0;) {
       auto device = std::make_unique<DeviceDescription>();

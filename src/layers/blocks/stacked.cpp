@@ -8,7 +8,7 @@ namespace axle {
 
 namespace {
 
-// Of blocks that are all written out: a program of more would take hours to compile.
+// The largest number of unrolled blocks: larger programs would take hours to compile.
 constexpr int64_t kMostLayers = 4096;
 
 }  // namespace

@@ -129,7 +129,7 @@ std::vector<Type> infer_integer_pow(const OpNode& op) {
   return same_type(op);
 }
 
-// x^n for n > 0; `times` multiplies.
+// Returns x^n for n > 0, with products computed by `times`.
 template <class V, class F>
 V power(V x, int64_t n, F times) {
   std::optional<V> product;

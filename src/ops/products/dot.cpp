@@ -31,7 +31,7 @@ struct DotAttributes : Attributes {
   }
 };
 
-// "x[2] = 512": a parameter goes by its own name, anything else by `role`.
+// Returns "x[2] = 512". A parameter is called by its own name, every other tensor by `role`.
 std::string describe_dim(const Tensor& t, std::string_view role, int64_t dim) {
   std::string_view called = role;
   if (t.is_parameter() && t.node()->scope && !t.node()->scope->empty()) {
@@ -88,7 +88,7 @@ std::vector<Type> infer_dot(const OpNode& op) {
   return {Type{result, std::move(shape)}};
 }
 
-// Each gradient is itself a product, of the cotangent and the other operand, by labels.
+// Each gradient is a product of the cotangent and the other operand, written with labels.
 Values vjp_dot(X x, Y, Ct g) {
   const auto& [dims, options] =
       std::tie(x.attrs<DotAttributes>().dims, x.attrs<DotAttributes>().options);

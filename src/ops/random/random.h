@@ -34,7 +34,7 @@ Tensor uniform(const Tensor& key, const Shape& shape, DType dtype = DType::kF32,
 Tensor uniform(const Tensor& key, const Shape& shape, const Tensor& low, const Tensor& high);
 /// Normal distribution with mean 0 and standard deviation 1.
 Tensor normal(const Tensor& key, const Shape& shape, DType dtype = DType::kF32);
-/// Standard normal distribution, truncated to [low, high].
+/// Standard normal distribution, truncated to the open interval (low, high).
 Tensor truncated_normal(const Tensor& key, const Shape& shape, double low, double high,
                         DType dtype = DType::kF32);
 /// True with probability p.

@@ -101,7 +101,7 @@ TEST(Learner, TransformsFollowOneAnother) {
                        ClipByGlobalNorm::Config{.max_norm = 13}};
   Training run(config, example_params());
   run.step(example_gradients());
-  EXPECT_NEAR(run.params.at("b").at(1), 0.25 - 12 * 0.5, 1e-6);  // the second sees a norm of 6.5
+  EXPECT_NEAR(run.params.at("b").at(1), 0.25 - 12 * 0.5, 1e-6);  // the second clip sees norm 6.5
 }
 
 TEST(Learner, FirstAdamStepHasTheSizeOfTheLearningRate) {
@@ -185,7 +185,7 @@ TEST(Learner, MistakesNameTheField) {
                                  "the warm-up, got 5 and warmup_steps = 10"));
 }
 
-// The learning rate that a learner reports for its first step.
+// Returns the learning rate that a learner reports for its first step.
 double first_rate(const Schedule& rate, std::optional<int64_t> run_steps) {
   const Tree<ParamSpec> specs = specs_of(example_params());
   const Learner learner(Learner::Config{.optimizer = Sgd::Config{.learning_rate = rate}},
@@ -248,7 +248,7 @@ TEST(Schedules, EndWithTheRunOrBehindTheirWarmup) {
         *tied.ema->decay.functor().get_if<CosineWithWarmup>()->max_step};
   };
   EXPECT_THAT(ends(2000), ::testing::ElementsAre(2000, 700, 2000));
-  EXPECT_THAT(ends(3), ::testing::ElementsAre(501, 700, 3));  // a trial: all of it is warm-up
+  EXPECT_THAT(ends(3), ::testing::ElementsAre(501, 700, 3));  // the run ends within the warm-up
 }
 
 TEST(Schedules, ThatDoNotFitTheirRunAreNamed) {
@@ -276,7 +276,7 @@ TEST(Schedules, ThatDoNotFitTheirRunAreNamed) {
                     warmup));
   }
   EXPECT_EQ(early(ConstantWithWarmup{.peak = 1.0}, 1000), "");
-  // The end of a long curve rounds to 0, which is no end before that of the run.
+  // The last steps of a long curve round to 0; this does not count as an early end.
   for (const int64_t run_steps : {int64_t{1'000'000'000}, int64_t{2147483647}}) {
     EXPECT_EQ(early(CosineWithWarmup{.peak = 1.0}, run_steps), "");
     EXPECT_EQ(early(LinearWithWarmup{.peak = 1.0}, run_steps), "");
@@ -317,7 +317,7 @@ TEST(Schedules, RangesHoldAtEveryStepWhereAScheduleTurns) {
   EXPECT_THAT(refusal(Polynomial{.end_step = 100, .end_value = 1, .power = -1}),
               HasSubstr("at step "))
       << "infinite before its end";
-  for (const double begin : {0.1, 0.3, 0.7, 0.9, 0.99, 0.999})  // their sums round up, or down
+  for (const double begin : {0.1, 0.3, 0.7, 0.9, 0.99, 0.999})  // f32 sums round up or down
     EXPECT_EQ(refusal(Polynomial{.begin_value = begin, .end_step = 100, .end_value = 1}),
               "no error");
   EXPECT_EQ(refusal(CosineWithWarmup{.peak = 1.0, .warmup_steps = 10}, 100), "no error");

@@ -12,7 +12,7 @@ namespace axle {
 
 using DimFn = Fn<int64_t(int64_t)>;
 
-/// The integer part of scale * dim, rounded up to a multiple.
+/// The integer part of scale * model dim, rounded up to a multiple of multiple_of.
 struct ScaledDim {
   /// Factor on the model dim.
   Positive<double> scale = 4;

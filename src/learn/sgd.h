@@ -1,7 +1,7 @@
 // Stochastic gradient descent with momentum.
 //
 // Source: Sutskever et al. 2013, "On the importance of initialization and momentum in deep
-// learning", classical momentum.
+// learning" (classical momentum).
 #pragma once
 
 #include "learn/optimizer.h"
@@ -12,7 +12,7 @@ namespace axle {
 
 /// m' = momentum * m + gradient, update = -learning_rate * (m' + weight_decay * scale * param).
 ///
-/// State: "m/<path>", f32; none without momentum. Throws ConfigError for momentum outside [0, 1).
+/// State: "m/<path>", f32; none without momentum. Throws ConfigError unless 0 <= momentum < 1.
 class Sgd final : public Optimizer {
  public:
   struct Config {

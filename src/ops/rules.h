@@ -28,7 +28,7 @@ std::vector<int64_t> normalized_axes(std::string_view op, const Tensor& x,
 /// Throws ShapeError like shape_error, for checks made before the op is emitted.
 [[noreturn]] void operand_error(std::string_view op, std::string_view what, const Values& operands);
 
-/// Batching rule of elementwise ops (arrives with vmap).
+/// Batching rule of elementwise ops; a placeholder until vmap exists.
 inline constexpr BatchRule elementwise = nullptr;
 
 namespace detail {

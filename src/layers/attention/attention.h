@@ -1,13 +1,13 @@
-// Grouped-query self-attention: num_kv_heads == num_heads is plain multi-head attention, 1 is
-// multi-query attention.
+// Grouped-query self-attention. With num_kv_heads == num_heads it is plain multi-head attention,
+// with num_kv_heads == 1 multi-query attention.
 //
 // Letters in tensor names, for this file only:
 //   B batch         T queries            S keys
 //   D model dim     N query heads        K key/value heads
 //   G = N / K       H head dim
 //
-// Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.2; Ainslie et al. 2023, arXiv
-// 2305.13245, section 2.
+// Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.2;
+//   Ainslie et al. 2023, arXiv 2305.13245, section 2.
 #pragma once
 
 #include "config/fields/ranged.h"

@@ -4,8 +4,8 @@
 // Letters in tensor names, for this file only:
 //   B batch   T positions   D model dim   F hidden dim
 //
-// Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.3; Shazeer 2020, arXiv 2002.05202
-// (gated).
+// Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.3;
+//   Shazeer 2020, arXiv 2002.05202 (gated).
 #pragma once
 
 #include "layers/blocks/mixer.h"

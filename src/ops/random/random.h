@@ -41,7 +41,7 @@ Tensor truncated_normal(const Tensor& key, const Shape& shape, double low, doubl
 Tensor bernoulli(const Tensor& key, const Shape& shape, double p = 0.5);
 /// True with the probabilities p (a float tensor that broadcasts to `shape`).
 Tensor bernoulli(const Tensor& key, const Shape& shape, const Tensor& p);
-/// 1 or -1.
+/// 1 or -1 with equal probabilities.
 Tensor rademacher(const Tensor& key, const Shape& shape, DType dtype = DType::kF32);
 /// Density exp(-x) for x >= 0.
 Tensor exponential(const Tensor& key, const Shape& shape, DType dtype = DType::kF32);

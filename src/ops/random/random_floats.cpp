@@ -57,8 +57,8 @@ Tensor unit(const Tensor& key, const Shape& shape, DType dtype) {
   const int fraction_bits = format_of(dtype).fraction_bits;
   if (dtype == DType::kF64) {
     const Tensor fraction = bits(key, 64, shape) >> (64 - fraction_bits);
-    return bitcast_convert(fraction | full(shape, uint64_t{1023} << 52, DType::kU64), dtype) -
-           1;  // the bits of 1.0
+    // 1023 << 52 are the bits of 1.0.
+    return bitcast_convert(fraction | full(shape, uint64_t{1023} << 52, DType::kU64), dtype) - 1;
   }
   // A bf16 is the upper half of an f32, so its fraction bits are shifted to their place in an f32.
   const int width = dtype == DType::kBF16 ? 8 : 32;

@@ -205,9 +205,10 @@ TEST(Learner, TellsSchedulesTheLengthOfTheRun) {
   EXPECT_FLOAT_EQ(first_rate(falling, 100), 0.99);
   EXPECT_FLOAT_EQ(first_rate(LinearWithWarmup{.peak = 1.0, .warmup_steps = 0, .max_step = 4}, 100),
                   0.75);
-  EXPECT_THAT([&] { first_rate(falling, std::nullopt); },
-              ThrowsMessage<ConfigError>("learner.optimizer.learning_rate.max_step: expected the "
-                                         "last step of the schedule, got none and no run"));
+  EXPECT_THAT(
+      [&] { first_rate(falling, std::nullopt); },
+      ThrowsMessage<ConfigError>("learner.optimizer.learning_rate.max_step: expected the "
+                                 "last step of the schedule, got none, and no run sets it"));
 }
 
 TEST(WeightDecayScales, TheParametersOwnScaleGoesFirst) {
@@ -261,10 +262,10 @@ TEST(Schedules, ThatDoNotFitTheirRunAreNamed) {
   const CosineWithWarmup fixed{.peak = 1.0, .warmup_steps = 10, .max_step = 100, .alpha = 0.5};
   EXPECT_EQ(early(fixed, 100), "");
   EXPECT_EQ(early(fixed, 101),
-            "learner.optimizer.learning_rate: at its end from step 100 on, of a run of 101, and "
-            "stays 0.5; a schedule without max_step ends with its run");
+            "learner.optimizer.learning_rate: ends at step 100 of a run of 101 and stays at "
+            "0.5; a schedule without max_step ends with its run");
   EXPECT_EQ(early(Polynomial{.begin_value = 1, .end_step = 64}, 100),
-            "learner.optimizer.learning_rate: 0 from step 64 on, of a run of 100; a schedule "
+            "learner.optimizer.learning_rate: is 0 from step 64 on in a run of 100; a schedule "
             "without max_step ends with its run");
   EXPECT_EQ(early(CosineWithWarmup{.peak = 1.0}, 1000), "");
   EXPECT_EQ(early(CosineWithWarmup{.peak = 1.0, .warmup_steps = 9}, 10), "");
@@ -282,17 +283,17 @@ TEST(Schedules, ThatDoNotFitTheirRunAreNamed) {
     EXPECT_EQ(early(LinearWithWarmup{.peak = 1.0}, run_steps), "");
     EXPECT_EQ(early(Polynomial{.begin_value = 1, .end_step = run_steps}, run_steps), "");
     EXPECT_THAT(early(Polynomial{.begin_value = 1, .end_step = run_steps / 2}, run_steps),
-                ::testing::HasSubstr(": 0 from step "));
+                ::testing::HasSubstr(": is 0 from step "));
   }
   EXPECT_EQ(early(Polynomial{.end_step = 10, .end_value = 1}, 1000), "");  // a warm-up
   const Exponential falling{.begin_value = 1, .end_step = 100, .end_value = 1e-3};
   EXPECT_EQ(early(falling, 100), "");
   EXPECT_EQ(early(falling, 101),
-            "learner.optimizer.learning_rate: at its end from step 100 on, of a run of 101, and "
-            "stays 0.001; set end_step");
+            "learner.optimizer.learning_rate: ends at step 100 of a run of 101 and stays at "
+            "0.001; set end_step");
   EXPECT_EQ(early(Exponential{.begin_value = 1e-3, .end_step = 100, .end_value = 1}, 101), "");
   EXPECT_THAT(early(Polynomial{.begin_value = 1, .end_step = 64, .end_value = 0.2}, 100),
-              ::testing::HasSubstr("at its end from step 64 on, of a run of 100, and stays 0.2"));
+              ::testing::HasSubstr("ends at step 64 of a run of 100 and stays at 0.2"));
 }
 
 TEST(Schedules, RangesHoldAtEveryStepWhereAScheduleTurns) {

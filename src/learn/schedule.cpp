@@ -46,7 +46,7 @@ int64_t first_zero(const Schedule& schedule, int64_t run_steps) {
 }
 
 std::string ended_text(const Schedule& schedule, int64_t end, int64_t run_steps) {
-  return fmt::format("at its end from step {} on, of a run of {}, and stays {:.4g}", end, run_steps,
+  return fmt::format("ends at step {} of a run of {} and stays at {:.4g}", end, run_steps,
                      value_at(schedule, run_steps));
 }
 
@@ -71,7 +71,7 @@ std::string why_early(const Schedule& schedule, int64_t run_steps) {
     constexpr int64_t kRounded = 1000;
     const int64_t zero = first_zero(schedule, run_steps);
     if (run_steps - zero <= run_steps / kRounded) return {};
-    return fmt::format("0 from step {} on, of a run of {}{}", zero, run_steps, kRemedy);
+    return fmt::format("is 0 from step {} on in a run of {}{}", zero, run_steps, kRemedy);
   }
   if (!end || !*end) return why_fallen(schedule, run_steps);
   return ended_text(schedule, **end, run_steps).append(kRemedy);

@@ -21,7 +21,7 @@ Stacked::Stacked(const Config& cfg, const Dims& dims, const Scope& scope) : Bloc
   }
   if (n > kMostLayers) {
     fail("num_layers",
-         fmt::format("at most {} blocks can be written out, got {}; use Repeat", kMostLayers, n));
+         fmt::format("at most {} blocks can be unrolled, got {}; use Repeat", kMostLayers, n));
   }
   for (int64_t i = 0; i < n; ++i) {
     layers_.push_back(child(fmt::format("layer{}", i),

@@ -37,7 +37,7 @@ std::vector<Type> infer_bitcast(const OpNode& op) {
   const Type& x = op.inputs[0].type();
   Type y{op.attrs<ConvertAttributes>().dtype, x.dims};
   if (x.dtype == DType::kPred || y.dtype == DType::kPred)
-    shape_error(op, "predicates have no bits to share");
+    shape_error(op, "predicates have no bits to reinterpret; convert with astype");
   const auto from = static_cast<int64_t>(size_bytes(x.dtype)),
              to = static_cast<int64_t>(size_bytes(y.dtype));
   if (from > to) y.dims.push_back(from / to);

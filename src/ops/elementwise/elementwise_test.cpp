@@ -49,7 +49,7 @@ TEST(Elementwise, DtypesAreChecked) {
   EXPECT_THAT(error_of([](const Values& v) { return select(v[0], v[0], v[0]); }, {i}),
               HasSubstr("expected a predicate first"));
   EXPECT_THAT(error_of([](const Values& v) { return integer_pow(v[0], -1); }, {i}),
-              HasSubstr("integers have no power -1"));
+              HasSubstr("expected a power of at least 0 for integers, got -1"));
   EXPECT_THAT(error_of([](const Values& v) { return bitcast_convert(v[0], DType::kU32); }, {p}),
               HasSubstr("predicates have no bits"));
 }

@@ -53,7 +53,7 @@ void check_windows(const OpNode& op) {
   const int64_t components =
       dims.index_vector_dim == indices.rank() ? 1 : indices.dim(dims.index_vector_dim);
   if (components != static_cast<int64_t>(dims.index_map.size())) {
-    shape_error(op, fmt::format("positions have {} components, index_map {}", components,
+    shape_error(op, fmt::format("positions have {} components, but index_map has {}", components,
                                 dims.index_map.size()));
   }
   for (const auto* list : {&dims.collapsed, &dims.operand_batch, &dims.index_map}) {
@@ -94,7 +94,7 @@ Shape slices_shape(const OpNode& op) {
     if (d != dims.index_vector_dim) positions.push_back(op.inputs[1].dim(d));
   }
   if (in_window.size() != dims.offset.size()) {
-    shape_error(op, fmt::format("windows have {} dims, offset names {}", in_window.size(),
+    shape_error(op, fmt::format("windows have {} dims, but offset names {}", in_window.size(),
                                 dims.offset.size()));
   }
   const auto rank = static_cast<int64_t>(in_window.size() + positions.size());

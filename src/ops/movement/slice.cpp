@@ -164,7 +164,7 @@ std::vector<Type> infer_concatenate(const OpNode& op) {
     const int64_t size = part.dims[axis];
     part.dims[axis] = y.dims[axis];
     if (part != y)
-      shape_error(op, fmt::format("expected parts that differ along axis {} alone", axis));
+      shape_error(op, fmt::format("expected parts whose shapes differ only along axis {}", axis));
     y.dims[axis] += size;
   }
   return {y};

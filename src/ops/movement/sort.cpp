@@ -124,7 +124,7 @@ std::vector<Type> infer_top_k(const OpNode& op) {
   Type type = op.inputs[0].type();
   const int64_t k = op.attrs<TopKAttributes>().k;
   if (type.rank() == 0 || k < 0 || k > type.dims.back())
-    shape_error(op, fmt::format("no {} largest elements", k));
+    shape_error(op, fmt::format("expected k from 0 to the size of the last dim, got {}", k));
   type.dims.back() = k;
   return {type, Type{DType::kI32, type.dims}};
 }

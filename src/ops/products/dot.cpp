@@ -71,7 +71,8 @@ std::vector<Type> infer_dot(const OpNode& op) {
   const DType result = options.result_dtype.value_or(a.dtype());
   if (a.dtype() == DType::kPred ||
       (result != a.dtype() && !(is_float(result) && is_float(a.dtype())))) {
-    shape_error(op, fmt::format("cannot multiply {} to {}", name_of(a.dtype()), name_of(result)));
+    shape_error(op, fmt::format("cannot multiply {} operands to a {} result", name_of(a.dtype()),
+                                name_of(result)));
   }
   check_pairs(op, "batch", dims.a_batch, dims.b_batch);
   check_pairs(op, "contracting", dims.a_contracting, dims.b_contracting);
@@ -79,7 +80,7 @@ std::vector<Type> infer_dot(const OpNode& op) {
   const auto b_free = free_dims(b.rank(), dims.b_contracting, dims.b_batch);
   if (a_free.size() + dims.a_contracting.size() + dims.a_batch.size() != a.shape().size() ||
       b_free.size() + dims.b_contracting.size() + dims.b_batch.size() != b.shape().size()) {
-    shape_error(op, "a dim may be batch or contracting, and once");
+    shape_error(op, "expected each dim at most once among batch and contracting dims");
   }
   Shape shape;
   for (const int64_t d : dims.a_batch) shape.push_back(a.dim(d));

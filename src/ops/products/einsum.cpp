@@ -162,7 +162,7 @@ Tensor einsum(std::string_view spec, const Tensor& a, const Tensor& b, const Dot
   for (const int l : la) {
     if (has(lb, l) && a.dim(position(la, l)) != b.dim(position(lb, l))) {
       fail(spec,
-           fmt::format("'{}' differs, {} and {}", letter(l), a.dim(position(la, l)),
+           fmt::format("the sizes of '{}' differ, {} and {}", letter(l), a.dim(position(la, l)),
                        b.dim(position(lb, l))),
            {a, b});
     }

@@ -56,9 +56,8 @@ Tensor randint_of(const Tensor& key, const Shape& shape, int64_t low, Word span,
 
 Tensor randint(const Tensor& key, const Shape& shape, int64_t low, int64_t high, DType dtype) {
   if (!Scalar(low).fits(dtype) || (high > low && !Scalar(high - 1).fits(dtype))) {
-    throw ShapeError(
-        fmt::format("random::randint: expected bounds of numbers that {} has, got {} and {}",
-                    name_of(dtype), low, high));
+    throw ShapeError(fmt::format("random::randint: expected bounds that fit {}, got {} and {}",
+                                 name_of(dtype), low, high));
   }
   const uint64_t span = high > low ? static_cast<uint64_t>(high) - static_cast<uint64_t>(low) : 1;
   switch (dtype) {

@@ -13,7 +13,7 @@ std::vector<Type> infer_argmax(const OpNode& op) {
   const int64_t axis = op.attrs<AxisAttributes>().axis;
   const Type& x = op.inputs[0].type();
   if (x.dims[static_cast<size_t>(axis)] == 0)
-    shape_error(op, fmt::format("expected elements along axis {}", axis));
+    shape_error(op, fmt::format("expected at least one element along axis {}", axis));
   return {Type{DType::kI32, without_dims(x.dims, {axis})}};
 }
 

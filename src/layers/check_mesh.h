@@ -9,7 +9,8 @@
 namespace axle {
 
 /// Throws ConfigError if an input of the program is sharded over an axis that is neither in `mesh`
-/// nor in kMeshAxes, or if no input is sharded over some axis of `mesh` of size > 1.
+/// nor in kMeshAxes, if no input is sharded over some axis of `mesh` of size > 1, or if the role of
+/// an axis "<name>:<role>" is not in kMeshAxes.
 void check_mesh(const Mesh& mesh, const std::vector<ProgramValue>& inputs);
 /// Throws ConfigError if a sharding constraint in `graph` names an axis that is neither in `mesh`
 /// nor in kMeshAxes, or names an axis twice. Axes of `mesh` that no constraint names are no error.

@@ -1,7 +1,7 @@
 // The mesh axes that layers shard over by default. A slot's @partition overrides them.
 //
-// The axes of a mesh are pipeline, data, expert, fsdp, seq and model. A mesh may lack some of them:
-// layouts that name a missing axis are replicated there.
+// The axes of a mesh are pipeline, data, expert, fsdp, seq and model. A mesh may lack some of them.
+// Dims that are sharded over a missing axis are replicated.
 #pragma once
 
 #include "ir/mesh.h"

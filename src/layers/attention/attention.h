@@ -61,7 +61,7 @@ class Attention final : public Mixer {
                 mask, logit_cap, dropout, kv_cache)
   };
   Attention(const Config& cfg, const Dims& dims, const Scope& scope);
-  // The cache has no keys after a query, so only a causal mask can be decoded.
+  // The cache has no keys after a query, so decoding needs a causal mask.
   bool can_decode() const override { return mask_ && mask_->is_causal(); }
 
  protected:

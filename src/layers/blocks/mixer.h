@@ -12,8 +12,8 @@ namespace axle {
 
 /// What mixers know about the tokens besides their activations.
 struct MixerContext {
-  /// i32[B, T]: position of each token in its sequence, or in the cache while decoding; none: 0, 1,
-  /// ... in each row.
+  /// i32[B, T]: position of each token in its sequence, or in the cache while decoding. None means
+  /// 0, 1, ... in each row.
   std::optional<Tensor> positions = {};
   /// i32[B, T]: a token sees only tokens with the same segment id; none: a row is one segment.
   std::optional<Tensor> segment_ids = {};

@@ -40,7 +40,7 @@ class TokenEmbedding : public LayerRole<TokenEmbedding, Tensor(const Tensor& ids
 class Embedding final : public TokenEmbedding {
  public:
   struct Config {
-    /// Initialiser of the weight; the @init of parent slots does not apply.
+    /// Initialiser of the weight; the option @init of slots does not apply.
     Init init =
         VarianceScaling{.scale = 1, .fan = Fan::kOut, .distribution = Distribution::kNormal};
     AXLE_CONFIG(Embedding, init)

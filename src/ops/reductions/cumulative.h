@@ -5,8 +5,8 @@
 
 namespace axle {
 
-/// y[i] = x[0] + ... + x[i]; the other functions replace the sum by their own operation. bf16 sums
-/// and products are computed in f32.
+/// y[i] = x[0] + ... + x[i]; the other functions replace the sum by their own operation. bf16 is
+/// computed in f32, except for maxima and minima.
 Tensor cumsum(const Tensor& x, int64_t axis, bool reversed = false);
 Tensor cumprod(const Tensor& x, int64_t axis, bool reversed = false);
 Tensor cummax(const Tensor& x, int64_t axis, bool reversed = false);

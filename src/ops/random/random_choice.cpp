@@ -33,8 +33,9 @@ void check_enough(int64_t drawn, int64_t n) {
 }
 
 // Combines two random words into one number of twice the width and reduces it modulo `span`, as JAX
-// does: the result has less bias than one word modulo `span`. `Word` is the unsigned type of the
-// dtype. A span of 0 means all values of `Word`.
+// does. The result has less bias than one word modulo `span`, for spans up to 2^(kWidth / 2): for
+// larger spans half * half wraps to 0 and the high word drops out, as in JAX. `Word` is the
+// unsigned type of the dtype. A span of 0 means all values of `Word`.
 template <class Word>
 Tensor randint_of(const Tensor& key, const Shape& shape, int64_t low, Word span, DType dtype) {
   constexpr int kWidth = 8 * sizeof(Word);

@@ -1,5 +1,5 @@
-// Layers against AXLearn's numbers: initial parameters, results and gradients of every fixture that
-// our layers cover.
+// Compares layers with numbers of AXLearn: initial parameters, results and gradients of every
+// fixture that our layers cover.
 #include "layers/attention/fused_grouped_qkv.h"
 #include "layers/attention/rope.h"
 #include "layers/attention/separate_qkv.h"
@@ -15,7 +15,7 @@ namespace {
 using testing::AxlearnFixture;
 using testing::CallOptions;
 
-// A builder of a layer at the root of its tree.
+// Returns a function that builds a layer as the root of its tree.
 template <class L, class Dims = typename L::Role::Dims>
 std::function<std::unique_ptr<Layer>()> at_root(typename L::Config cfg, Dims dims,
                                                 LayerOptions options = {}) {
@@ -127,7 +127,7 @@ TransformerLayer::Config transformer_layer(int64_t num_kv_heads) {
       .feed_forward = PreNorm::Config{.norm = norm, .body = feed_forward({"silu", &silu}, true)}};
 }
 
-// Places of the parameters of a layer whose own place is `at`.
+// Returns the places of a layer's parameters in the key tree, for a layer at place `at`.
 std::vector<std::pair<std::string, std::string>> layer_key_paths(const std::string& prefix,
                                                                  const std::string& at) {
   std::vector<std::pair<std::string, std::string>> places = {

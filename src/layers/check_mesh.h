@@ -1,17 +1,19 @@
-// Names of mesh axes in a program: those that exist, each once, none of the mesh's own unused.
+// Checks of the mesh axis names in a program: each name exists, no layout names an axis twice, and
+// every axis of the mesh is used.
 //
-// A typing error in one would only mean that more devices do the same work.
+// Without these checks a misspelled axis name would only replicate work over more devices.
 #pragma once
 
 #include "lower/program.h"
 
 namespace axle {
 
-/// Throws ConfigError where an input of the program is sharded over an axis that neither `mesh` nor
-/// the recipes' meshes have, or where nothing is sharded over an axis of `mesh`.
+/// Throws ConfigError if an input of the program is sharded over an axis that is neither in `mesh`
+/// nor in kMeshAxes, if no input is sharded over some axis of `mesh` of size > 1, or if the role of
+/// an axis "<name>:<role>" is not in kMeshAxes.
 void check_mesh(const Mesh& mesh, const std::vector<ProgramValue>& inputs);
-/// The same for the layouts that layers ask for, which may also name an axis but once. Axes of the
-/// mesh that none of them names are no error.
+/// Throws ConfigError if a sharding constraint in `graph` names an axis that is neither in `mesh`
+/// nor in kMeshAxes, or names an axis twice. Axes of `mesh` that no constraint names are no error.
 void check_constraints(const Mesh& mesh, const Region& graph);
 
 }  // namespace axle

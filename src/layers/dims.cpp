@@ -12,7 +12,7 @@ namespace axle {
 
 int64_t ScaledDim::operator()(int64_t dim) const {
   const double scaled = scale * static_cast<double>(dim);
-  // Also false for NaN.
+  // This comparison is also false for NaN.
   if (!(std::abs(scaled) <= kMostElements) || multiple_of > kMostElements) {
     throw ConfigError(fmt::format(
         "scale, multiple_of: expected a width of at most {}, got {} * {} in multiples of {}",

@@ -12,11 +12,11 @@ namespace axle {
 
 using DimFn = Fn<int64_t(int64_t)>;
 
-/// The integer part of scale * dim, rounded up to a multiple.
+/// The integer part of scale * model dim, rounded up to a multiple of multiple_of.
 struct ScaledDim {
-  /// Times the model dim.
+  /// Factor on the model dim.
   Positive<double> scale = 4;
-  /// The result is rounded up to a multiple of it.
+  /// The result is rounded up to a multiple of this number.
   Positive<int64_t> multiple_of = 1;
   int64_t operator()(int64_t dim) const;
   AXLE_CONFIG(ScaledDim, scale, multiple_of)

@@ -1,26 +1,26 @@
 // Dropout.
 //
-// Source: Srivastava et al. 2014, JMLR 15, section 10 (scaled while training).
+// Source: Srivastava et al. 2014, JMLR 15, section 10 (the variant that scales during training).
 #pragma once
 
 #include "nn/layer.h"
 
 namespace axle {
 
-/// While training, zeroes each element with probability `rate` and divides the others by 1 - rate;
-/// else x itself.
+/// Zeroes each element with probability `rate` during training and divides the others by 1 - rate.
+/// Outside of training it returns x.
 ///
-/// Throws ConfigError at construction unless 0 <= rate < 1, and when called in training without a
-/// key.
+/// Throws ConfigError at construction unless 0 <= rate < 1, and when called during training without
+/// a key.
 class Dropout final : public LayerRole<Dropout, Tensor(const Tensor& x)> {
  public:
-  /// Dropout needs to know no sizes.
+  /// Empty: dropout needs no sizes.
   struct Dims {
     AXLE_CONFIG(Dims)
   };
   static constexpr InputNames kInputs = {"x"};
   struct Config {
-    /// Share of the elements that become 0 when training; the others grow by 1 / (1 - rate).
+    /// Share of the elements set to 0 during training; the others are divided by 1 - rate.
     FractionBelowOne rate = 0;
     static constexpr std::string_view kFromNumber = "rate";
     AXLE_CONFIG(Dropout, rate)

@@ -1,4 +1,4 @@
-// Whole layers on the CPU plugin give what the interpreter gives: results and gradients.
+// Whole layers give the same results and gradients on the CPU plugin as on the interpreter.
 #include "layers/attention/fused_grouped_qkv.h"
 #include "layers/attention/rope.h"
 #include "layers/attention/separate_qkv.h"
@@ -23,7 +23,7 @@ class LayersOnPlugin : public PluginTest {
   void expect_same(const TensorFunction& fn, const std::vector<HostTensor>& inputs) {
     PluginTest::expect_same(fn, inputs, 1e-5);
   }
-  // Results, and gradients where all outputs get a cotangent.
+  // Compares results, and gradients for cotangents of all outputs.
   void expect_same(const LayerFunction& fn) {
     expect_same(fn, fn.arguments());
     std::vector<HostTensor> cotangents;
@@ -90,7 +90,8 @@ TEST_F(LayersOnPlugin, AttentionWithAllOptions) {
 using RunProgram =
     std::function<std::vector<HostTensor>(const TensorFunction&, const std::vector<HostTensor>&)>;
 
-// Results, and gradients by every parameter (by path) and input, of one program.
+// Computes results and gradients in one program. Gradients are with respect to every parameter, by
+// path, and every input.
 Tree<HostTensor> results_and_gradients(const RunProgram& run, const LayerFunction& fn) {
   std::vector<std::string> paths;
   const TensorFunction both = [&](const Values& x) {
@@ -146,7 +147,7 @@ TEST_F(LayersOnPlugin, ALoopIsItsBlocksWrittenOut) {
   }
 }
 
-// Whatever is kept or computed again, dropout included.
+// All remat policies give the numbers of the plain layer, with dropout too.
 TEST_F(LayersOnPlugin, RematerialisedIsPlain) {
   const RunProgram on_plugin = [&](const auto&... x) { return run(x...); };
   const auto values = [&](const LayerOptions& options) {

@@ -1,4 +1,4 @@
-// The affine map of the last dim.
+// An affine map of the last dim.
 #pragma once
 
 #include "layers/projection.h"
@@ -8,11 +8,11 @@ namespace axle {
 /// x -> x * weight + bias.
 ///
 /// Shapes: x[..., I] f32|bf16 -> y[..., O], dtype of x.
-/// Parameters: weight[I, O], bias[O] if asked for.
+/// Parameters: weight[I, O], and bias[O] if `bias` is set.
 class Linear final : public Projection {
  public:
   struct Config {
-    /// Whether something is added to x * weight.
+    /// True: a bias is added to x * weight.
     bool bias = true;
     AXLE_CONFIG(Linear, bias)
   };

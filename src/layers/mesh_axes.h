@@ -1,28 +1,30 @@
-// Mesh axes by which the layers here are sharded unless a slot's @partition says otherwise.
+// The mesh axes that layers shard over by default. A slot's @partition overrides them.
 //
-// The axes of a mesh are pipeline, data, expert, fsdp, seq, model; a mesh that lacks one replicates
-// over it.
+// The axes of a mesh are pipeline, data, expert, fsdp, seq and model. A mesh may lack some of them.
+// Dims that are sharded over a missing axis are replicated.
 #pragma once
 
 #include "ir/mesh.h"
 
 namespace axle {
 
-/// Of every mesh that recipes name, least communication first.
+/// The axes of every mesh in the recipes. The axis with the least communication comes first.
 inline const std::vector<std::string> kMeshAxes = {"pipeline", "data", "expert",
                                                    "fsdp",     "seq",  "model"};
-/// Dims of the model width in weights.
+/// Shards the model dim of weights.
 inline const DimAxes kModelDimAxes = {"expert", "fsdp", "seq"};
-/// Heads, hidden units, vocabulary entries.
+/// Shards heads, hidden units and vocabulary entries.
 inline const DimAxes kShardAxes = "model";
-/// Rows of a batch, and their positions.
+/// Shards the rows of a batch.
 inline const DimAxes kBatchAxes = {"data", "expert", "fsdp"};
+/// Shards the positions of a row.
 inline const DimAxes kSequenceAxes = "seq";
-/// Vectors of tokens [B, T, D] between the layers, and their parts: heads [B, T, N, H] and hidden
-/// units [B, T, F].
+/// Layout of the activations [B, T, D] between layers.
 inline const PartitionSpec kTokenAxes = {{kBatchAxes, kSequenceAxes}};
+/// Layout of the activations inside layers: heads [B, T, N, H] and hidden units [B, T, F].
 inline const PartitionSpec kTokenPartsAxes = {{kBatchAxes, kSequenceAxes, kShardAxes}};
-/// Keys and values [B, S, K, H], whole along the sequence: every query may see all of them.
+/// Layout of keys and values [B, S, K, H]. The sequence is not sharded, since a query may see every
+/// position.
 inline const PartitionSpec kWholeSequenceAxes = {{kBatchAxes, kReplicated, kShardAxes}};
 
 }  // namespace axle

@@ -5,10 +5,10 @@
 
 namespace axle {
 
-/// x[..., I] -> y[..., O], dtype of x; each vector by itself.
+/// x[..., I] -> y[..., O], dtype of x. Each vector is mapped independently of the others.
 class Projection : public LayerRole<Projection, Tensor(const Tensor& x)> {
  public:
-  /// What the layer above tells: the sizes, and how the weight lies on the mesh.
+  /// The sizes and the layout of the weight, given by the parent layer.
   struct Dims {
     /// Size of the last dim of x.
     Positive<int64_t> input_dim;

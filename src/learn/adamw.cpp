@@ -11,7 +11,7 @@
 namespace axle {
 namespace {
 
-// 1 / (1 - b^t), without the cancellation that b near 1 would bring.
+// Returns 1 / (1 - b^t), without the cancellation for b near 1.
 Tensor bias_correction(double b, const Tensor& t) {
   return b == 0 ? t / t : -1.0 / expm1(t * std::log(b));
 }

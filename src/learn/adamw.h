@@ -1,4 +1,4 @@
-// Adam with weight decay apart from the gradient.
+// Adam with decoupled weight decay.
 //
 // Source: Kingma & Ba 2015, arXiv 1412.6980; Loshchilov & Hutter 2019, arXiv 1711.05101.
 #pragma once
@@ -10,38 +10,38 @@
 
 namespace axle {
 
-/// What the weight decay is multiplied by, beside its own rate and the update schedule.
+/// A factor of the weight decay, besides `weight_decay` and the update schedule.
 enum class DecayFactor {
-  kLearningRate,  // as most libraries do
-  kOne,           // as in the paper: changing the learning rate leaves the decay as it is
+  kLearningRate,  // as in most libraries
+  kOne,           // as in the paper: the decay does not depend on the learning rate
 };
 constexpr auto texts_of(DecayFactor) {
   return std::to_array<EnumText<DecayFactor>>({{DecayFactor::kLearningRate, "learning_rate"}, {DecayFactor::kOne, "one"}});
 }
 
-/// update = -schedule * (rate * m_hat / (sqrt(v_hat) + eps) + factor * weight_decay * scale *
-/// param) with the moving means m of the gradient and v of its square, corrected for their start at
-/// 0.
+/// update = -update_schedule * (learning_rate * m_hat / (sqrt(v_hat) + eps)
+///                              + factor * weight_decay * scale * param)
+/// where m_hat and v_hat are the bias-corrected moving means of the gradient and its square.
 ///
-/// State: "m/<path>", "v/<path>", f32. Throws ConfigError for b1, b2 outside [0, 1) or eps < 0.
+/// State: "m/<path>" and "v/<path>", f32. Throws ConfigError unless 0 <= b1, b2 < 1 and eps > 0.
 class AdamW final : public Optimizer {
  public:
   struct Config {
-    /// By step.
+    /// Learning rate at each step.
     Schedule learning_rate = CosineWithWarmup{};
-    /// Multiplies learning rate and decay alike.
+    /// Factor of the whole update at each step: of the learning rate and of the decay.
     Schedule update_schedule = ConstantRate{.value = 1};
     /// Decay of the mean of gradients.
     FractionBelowOne b1 = 0.9;
     /// Decay of the mean of squared gradients.
     FractionBelowOne b2 = 0.95;
-    /// Added to the root of the mean square.
+    /// Added to the square root of the mean square.
     Positive<double> eps = 1e-8;
-    /// Share of a weight that a step takes away, before decay_factor.
+    /// Fraction of a weight that one step subtracts, before all other factors.
     NonNegative<double> weight_decay = 0;
-    /// What the decay is multiplied by beside the update schedule.
+    /// Factor of the decay besides the update schedule.
     DecayFactor decay_factor = DecayFactor::kLearningRate;
-    /// Factors of the decay by patterns of parameters.
+    /// Factors of the decay for parameters whose path matches a pattern.
     WeightDecayScales weight_decay_scales = {};
     AXLE_CONFIG(AdamW, learning_rate, update_schedule, b1, b2, eps, weight_decay, decay_factor,
                 weight_decay_scales)
@@ -55,7 +55,7 @@ class AdamW final : public Optimizer {
  private:
   Config cfg_;
   Tree<ParamSpec> params_;
-  Tree<double> decay_;  // of each parameter: rate times scale
+  Tree<double> decay_;  // for each parameter: weight_decay times its scale
 };
 
 }  // namespace axle

@@ -8,13 +8,13 @@
 
 namespace axle {
 
-/// gradients * min(1, max_norm / (norm + eps)), where norm is that of all gradients together.
+/// gradients * min(1, max_norm / (norm + eps)), where norm is the global norm of all gradients.
 class ClipByGlobalNorm final : public GradientTransform {
  public:
   struct Config {
-    /// Gradients of a larger global norm are scaled down to it.
+    /// Gradients with a larger global norm are scaled down to this norm.
     Positive<double> max_norm = 1;
-    /// Added to the norm that is divided by.
+    /// Added to the norm in the denominator.
     NonNegative<double> eps = 1e-8;
     AXLE_CONFIG(ClipByGlobalNorm, max_norm, eps)
   };

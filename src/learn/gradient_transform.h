@@ -1,4 +1,4 @@
-// The role GradientTransform: what happens to gradients before the optimizer sees them.
+// The role GradientTransform: changes gradients before the optimizer sees them.
 #pragma once
 
 #include "config/fields/child.h"
@@ -6,7 +6,7 @@
 
 namespace axle {
 
-/// Its updates take the place of the gradients.
+/// A transform whose updates replace the gradients.
 class GradientTransform : public StatefulUpdate {
  public:
   using Role = GradientTransform;

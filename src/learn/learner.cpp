@@ -75,7 +75,7 @@ LearnerOutputs Learner::apply(const LearnerInputs& in) const {
     const Tree<Tensor> state = subtree(in.state, transform_path(i));
     UpdateOutputs done = transforms_[i]->update({gradients, in.params, state, step, norm});
     gradients = std::move(done.updates);
-    norm = {};  // known of the given gradients alone
+    norm = {};  // unknown, since the transform changed the gradients
     put_subtree(out.state, transform_path(i), std::move(done.state));
   }
   const Tree<Tensor> state = subtree(in.state, "optimizer");

@@ -1,4 +1,4 @@
-// The learner: gradient transforms, an optimizer and what is kept beside the parameters.
+// The learner: gradient transforms, an optimizer and an optional average of the parameters.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,8 @@
 
 namespace axle {
 
-/// Which global norms a step reports; each costs a pass over as many bytes as the parameters have.
+/// Selects the global norms that a step reports. Each norm costs a pass over as many elements as
+/// the parameters have.
 enum class NormMetrics { kGradient, kAll };
 constexpr auto texts_of(NormMetrics) {
   return std::to_array<EnumText<NormMetrics>>({{NormMetrics::kGradient, "gradient"}, {NormMetrics::kAll, "all"}});
@@ -22,7 +23,7 @@ struct LearnerInputs {
   const Tree<Tensor>& params;
   const Tree<Tensor>& gradients;
   const Tree<Tensor>& state;
-  /// Global norm of `gradients`, f32 scalar, where the caller knows it.
+  /// Global norm of `gradients`, an f32 scalar; none: apply() computes it.
   Tensor gradient_norm = {};
 };
 struct LearnerOutputs {
@@ -31,27 +32,28 @@ struct LearnerOutputs {
   Tree<Tensor> metrics;  // f32 scalars
 };
 
-/// Transforms the gradients in order, lets the optimizer make updates of them and adds these to the
-/// parameters.
+/// Applies the transforms to the gradients in order, computes updates with the optimizer and adds
+/// them to the parameters.
 ///
-/// State, by path: "count" (i32, updates made), "optimizer/...", "transforms/<i>/..." and, with an
-/// ema, "ema/<path of the parameter>" in f32.
+/// State, by path: "count" (i32, number of updates made), "optimizer/...", "transforms/<i>/..."
+/// and, if `ema` is set, "ema/<path of the parameter>" in f32.
 class Learner {
  public:
   using Role = Learner;
   struct Dims {
     const Tree<ParamSpec>& params;
-    /// Steps of the run, for schedules that end with it; none: each must know its own end.
+    /// Number of steps of the run, for schedules that end with the run; none: each schedule must
+    /// set its own end.
     std::optional<int64_t> run_steps = {};
   };
   struct Config {
-    /// From gradients to updates.
+    /// Computes updates from gradients.
     Child<Optimizer> optimizer = AdamW::Config{};
-    /// Before the optimizer: ClipByGlobalNorm and the like.
+    /// Applied to the gradients before the optimizer, in order; for example ClipByGlobalNorm.
     std::vector<Child<GradientTransform>> transforms = {};
-    /// None: no average is kept.
+    /// Moving average of the parameters; none: no average is kept.
     std::optional<ParamEma> ema = {};
-    /// Which global norms a step reports.
+    /// Global norms that a step reports.
     NormMetrics norms = NormMetrics::kGradient;
     AXLE_CONFIG(Learner, optimizer, transforms, ema, norms)
   };
@@ -59,12 +61,13 @@ class Learner {
   virtual ~Learner() = default;
 
   virtual Tree<ParamSpec> state_specs() const;
-  /// Traced.
+  /// Traced: returns the state before the first update.
   virtual Tree<Tensor> initialize(const Tree<Tensor>& params) const;
-  /// Traced: one update, whatever the numbers: whether it is one to keep, the caller decides.
+  /// Traced: makes one update, also if the numbers are not finite. The caller decides whether to
+  /// keep the result.
   ///
-  /// Metrics: "grad_norm" (before any transform), "learning_rate"; with kAll also "param_norm" and
-  /// "update_norm", of the result.
+  /// Metrics: "grad_norm" (before all transforms) and "learning_rate"; with kAll also "param_norm"
+  /// (after the update) and "update_norm".
   virtual LearnerOutputs apply(const LearnerInputs& in) const;
 
  private:

@@ -101,7 +101,7 @@ TEST(Learner, TransformsFollowOneAnother) {
                        ClipByGlobalNorm::Config{.max_norm = 13}};
   Training run(config, example_params());
   run.step(example_gradients());
-  EXPECT_NEAR(run.params.at("b").at(1), 0.25 - 12 * 0.5, 1e-6);  // the second sees a norm of 6.5
+  EXPECT_NEAR(run.params.at("b").at(1), 0.25 - 12 * 0.5, 1e-6);  // the second clip sees norm 6.5
 }
 
 TEST(Learner, FirstAdamStepHasTheSizeOfTheLearningRate) {
@@ -185,7 +185,7 @@ TEST(Learner, MistakesNameTheField) {
                                  "the warm-up, got 5 and warmup_steps = 10"));
 }
 
-// The learning rate that a learner reports for its first step.
+// Returns the learning rate that a learner reports for its first step.
 double first_rate(const Schedule& rate, std::optional<int64_t> run_steps) {
   const Tree<ParamSpec> specs = specs_of(example_params());
   const Learner learner(Learner::Config{.optimizer = Sgd::Config{.learning_rate = rate}},
@@ -205,9 +205,10 @@ TEST(Learner, TellsSchedulesTheLengthOfTheRun) {
   EXPECT_FLOAT_EQ(first_rate(falling, 100), 0.99);
   EXPECT_FLOAT_EQ(first_rate(LinearWithWarmup{.peak = 1.0, .warmup_steps = 0, .max_step = 4}, 100),
                   0.75);
-  EXPECT_THAT([&] { first_rate(falling, std::nullopt); },
-              ThrowsMessage<ConfigError>("learner.optimizer.learning_rate.max_step: expected the "
-                                         "last step of the schedule, got none and no run"));
+  EXPECT_THAT(
+      [&] { first_rate(falling, std::nullopt); },
+      ThrowsMessage<ConfigError>("learner.optimizer.learning_rate.max_step: expected the "
+                                 "last step of the schedule, got none, and no run sets it"));
 }
 
 TEST(WeightDecayScales, TheParametersOwnScaleGoesFirst) {
@@ -248,7 +249,7 @@ TEST(Schedules, EndWithTheRunOrBehindTheirWarmup) {
         *tied.ema->decay.functor().get_if<CosineWithWarmup>()->max_step};
   };
   EXPECT_THAT(ends(2000), ::testing::ElementsAre(2000, 700, 2000));
-  EXPECT_THAT(ends(3), ::testing::ElementsAre(501, 700, 3));  // a trial: all of it is warm-up
+  EXPECT_THAT(ends(3), ::testing::ElementsAre(501, 700, 3));  // the run ends within the warm-up
 }
 
 TEST(Schedules, ThatDoNotFitTheirRunAreNamed) {
@@ -261,10 +262,10 @@ TEST(Schedules, ThatDoNotFitTheirRunAreNamed) {
   const CosineWithWarmup fixed{.peak = 1.0, .warmup_steps = 10, .max_step = 100, .alpha = 0.5};
   EXPECT_EQ(early(fixed, 100), "");
   EXPECT_EQ(early(fixed, 101),
-            "learner.optimizer.learning_rate: at its end from step 100 on, of a run of 101, and "
-            "stays 0.5; a schedule without max_step ends with its run");
+            "learner.optimizer.learning_rate: ends at step 100 of a run of 101 and stays at "
+            "0.5; a schedule without max_step ends with its run");
   EXPECT_EQ(early(Polynomial{.begin_value = 1, .end_step = 64}, 100),
-            "learner.optimizer.learning_rate: 0 from step 64 on, of a run of 100; a schedule "
+            "learner.optimizer.learning_rate: is 0 from step 64 on in a run of 100; a schedule "
             "without max_step ends with its run");
   EXPECT_EQ(early(CosineWithWarmup{.peak = 1.0}, 1000), "");
   EXPECT_EQ(early(CosineWithWarmup{.peak = 1.0, .warmup_steps = 9}, 10), "");
@@ -276,23 +277,23 @@ TEST(Schedules, ThatDoNotFitTheirRunAreNamed) {
                     warmup));
   }
   EXPECT_EQ(early(ConstantWithWarmup{.peak = 1.0}, 1000), "");
-  // The end of a long curve rounds to 0, which is no end before that of the run.
+  // The last steps of a long curve round to 0; this does not count as an early end.
   for (const int64_t run_steps : {int64_t{1'000'000'000}, int64_t{2147483647}}) {
     EXPECT_EQ(early(CosineWithWarmup{.peak = 1.0}, run_steps), "");
     EXPECT_EQ(early(LinearWithWarmup{.peak = 1.0}, run_steps), "");
     EXPECT_EQ(early(Polynomial{.begin_value = 1, .end_step = run_steps}, run_steps), "");
     EXPECT_THAT(early(Polynomial{.begin_value = 1, .end_step = run_steps / 2}, run_steps),
-                ::testing::HasSubstr(": 0 from step "));
+                ::testing::HasSubstr(": is 0 from step "));
   }
   EXPECT_EQ(early(Polynomial{.end_step = 10, .end_value = 1}, 1000), "");  // a warm-up
   const Exponential falling{.begin_value = 1, .end_step = 100, .end_value = 1e-3};
   EXPECT_EQ(early(falling, 100), "");
   EXPECT_EQ(early(falling, 101),
-            "learner.optimizer.learning_rate: at its end from step 100 on, of a run of 101, and "
-            "stays 0.001; set end_step");
+            "learner.optimizer.learning_rate: ends at step 100 of a run of 101 and stays at "
+            "0.001; set end_step");
   EXPECT_EQ(early(Exponential{.begin_value = 1e-3, .end_step = 100, .end_value = 1}, 101), "");
   EXPECT_THAT(early(Polynomial{.begin_value = 1, .end_step = 64, .end_value = 0.2}, 100),
-              ::testing::HasSubstr("at its end from step 64 on, of a run of 100, and stays 0.2"));
+              ::testing::HasSubstr("ends at step 64 of a run of 100 and stays at 0.2"));
 }
 
 TEST(Schedules, RangesHoldAtEveryStepWhereAScheduleTurns) {
@@ -317,7 +318,7 @@ TEST(Schedules, RangesHoldAtEveryStepWhereAScheduleTurns) {
   EXPECT_THAT(refusal(Polynomial{.end_step = 100, .end_value = 1, .power = -1}),
               HasSubstr("at step "))
       << "infinite before its end";
-  for (const double begin : {0.1, 0.3, 0.7, 0.9, 0.99, 0.999})  // their sums round up, or down
+  for (const double begin : {0.1, 0.3, 0.7, 0.9, 0.99, 0.999})  // f32 sums round up or down
     EXPECT_EQ(refusal(Polynomial{.begin_value = begin, .end_step = 100, .end_value = 1}),
               "no error");
   EXPECT_EQ(refusal(CosineWithWarmup{.peak = 1.0, .warmup_steps = 10}, 100), "no error");

@@ -1,4 +1,4 @@
-// The role Optimizer: from gradients to what is added to the parameters.
+// The role Optimizer: computes the updates of the parameters from the gradients.
 #pragma once
 
 #include "config/fields/child.h"
@@ -6,11 +6,12 @@
 
 namespace axle {
 
-/// Its updates are added to the parameters as they are: sign and learning rate are in them.
+/// An optimizer. Its updates are added to the parameters as they are: they include the sign and the
+/// learning rate.
 class Optimizer : public StatefulUpdate {
  public:
   using Role = Optimizer;
-  /// Traced: the learning rate of an update, for people to see.
+  /// Traced: returns the learning rate at a step, for logs.
   virtual Tensor learning_rate(const Tensor& step) const = 0;
 };
 

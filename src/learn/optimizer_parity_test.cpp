@@ -1,4 +1,4 @@
-// Twenty updates of three parameters against the reference, at recorded gradients.
+// Compares twenty updates of three parameters with AXLearn's numbers, for recorded gradients.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 const std::string kFolder = reference_file("axlearn/numeric/optimizers/");
 constexpr int kSteps = 20;
 
-// Largest difference relative to the largest element.
+// Returns the largest difference, relative to the largest element of b.
 double difference(const HostTensor& a, const HostTensor& b) {
   double error = 0, largest = 0;
   for (int64_t i = 0; i < a.size(); ++i) {

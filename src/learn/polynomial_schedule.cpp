@@ -14,7 +14,7 @@ namespace axle {
 
 namespace {
 
-// From 0 at begin_step to 1 at end_step.
+// Returns the fraction of the way from begin_step to end_step: rises linearly from 0 to 1.
 Tensor part_done(const Step& step, int64_t begin_step, int64_t end_step) {
   if (begin_step >= end_step) {
     throw ConfigError(

@@ -34,9 +34,10 @@ double value_at(const Schedule& schedule, int64_t step) {
   return eval(fn, {HostTensor::scalar(static_cast<int32_t>(step))})[0].at(0);
 }
 
-// Where a schedule that is 0 at the end becomes so, if it stays 0 from there.
+// Returns the first step of a schedule's zeros at the end of the run, for a schedule that is 0 at
+// run_steps and stays 0 once it is 0.
 int64_t first_zero(const Schedule& schedule, int64_t run_steps) {
-  int64_t low = 0, high = run_steps;  // not 0, or not known; 0
+  int64_t low = 0, high = run_steps;  // low: not 0, or before step 1; high: 0
   while (high - low > 1) {
     const int64_t middle = low + (high - low) / 2;
     (value_at(schedule, middle) == 0 ? high : low) = middle;
@@ -45,11 +46,12 @@ int64_t first_zero(const Schedule& schedule, int64_t run_steps) {
 }
 
 std::string ended_text(const Schedule& schedule, int64_t end, int64_t run_steps) {
-  return fmt::format("at its end from step {} on, of a run of {}, and stays {:.4g}", end, run_steps,
+  return fmt::format("ends at step {} of a run of {} and stays at {:.4g}", end, run_steps,
                      value_at(schedule, run_steps));
 }
 
-// Of one that names its last step in any case: what rises to its end is a warm-up.
+// Returns a message if a schedule with a field `end_step` has fallen to its end value before the
+// run ends, else "". A schedule that rises to its end is a warm-up and is not reported.
 std::string why_fallen(const Schedule& schedule, int64_t run_steps) {
   const auto* const end =
       schedule.functor() ? field_of<Positive<int64_t>>(schedule.functor(), "end_step") : nullptr;
@@ -65,11 +67,11 @@ std::string why_early(const Schedule& schedule, int64_t run_steps) {
   if (end && *end && **end >= run_steps) return {};
   if (run_steps > 1 && value_at(schedule, run_steps) == 0 &&
       value_at(schedule, run_steps - 1) == 0) {
-    // The last of a curve that ends with the run may round to 0.
+    // A curve that ends with the run may round to 0 in its last steps.
     constexpr int64_t kRounded = 1000;
     const int64_t zero = first_zero(schedule, run_steps);
     if (run_steps - zero <= run_steps / kRounded) return {};
-    return fmt::format("0 from step {} on, of a run of {}{}", zero, run_steps, kRemedy);
+    return fmt::format("is 0 from step {} on in a run of {}{}", zero, run_steps, kRemedy);
   }
   if (!end || !*end) return why_fallen(schedule, run_steps);
   return ended_text(schedule, **end, run_steps).append(kRemedy);
@@ -114,7 +116,8 @@ std::vector<std::string> schedules_that_miss_the_run(ConfigRef root, int64_t run
 
 namespace {
 
-// Where a schedule may turn: at its first step, around those that its fields name and between them.
+// Returns the steps at which check_schedule probes a schedule: step 1, the steps that its fields
+// name with their neighbours, and steps halfway between these.
 std::set<int32_t> probing_steps(const Schedule& schedule) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   std::set<int64_t> turns = {1};
@@ -162,7 +165,7 @@ void check_schedule(const Schedule& schedule, std::string_view where, const Boun
     values[step] = value;
     largest = std::max(largest, std::abs(value));
   }
-  // A sum in f32 may miss the end that it is made for.
+  // f32 rounding may move the value at the end of a curve slightly outside the bounds.
   const double rounding = 4.0 * std::numeric_limits<float>::epsilon() * largest;
   for (const auto& [step, value] : values) {
     if (bounds.contain(value) || bounds.contain(value - rounding) ||

@@ -1,4 +1,4 @@
-// Values of every schedule against the reference, steps 0 to 59.
+// Compares the values of every schedule with the reference numbers, for steps 0 to 59.
 
 #include <gtest/gtest.h>
 #include <yaml-cpp/yaml.h>

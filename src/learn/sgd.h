@@ -1,7 +1,7 @@
 // Stochastic gradient descent with momentum.
 //
 // Source: Sutskever et al. 2013, "On the importance of initialization and momentum in deep
-// learning", classical momentum.
+// learning" (classical momentum).
 #pragma once
 
 #include "learn/optimizer.h"
@@ -10,19 +10,19 @@
 
 namespace axle {
 
-/// update = -rate * (m + weight_decay * scale * param) with m' = momentum * m + gradient.
+/// m' = momentum * m + gradient, update = -learning_rate * (m' + weight_decay * scale * param).
 ///
-/// State: "m/<path>", f32; none without momentum. Throws ConfigError for momentum outside [0, 1).
+/// State: "m/<path>", f32; none without momentum. Throws ConfigError unless 0 <= momentum < 1.
 class Sgd final : public Optimizer {
  public:
   struct Config {
-    /// By step.
+    /// Learning rate at each step.
     Schedule learning_rate = CosineWithWarmup{};
-    /// Share of the last update in the next; 0: no state.
+    /// Factor of the previous m in the next m; 0: no state.
     FractionBelowOne momentum = 0;
-    /// Multiplied by the learning rate, apart from the momentum.
+    /// Decay of the weights. The learning rate multiplies it; it does not enter the momentum.
     NonNegative<double> weight_decay = 0;
-    /// Factors of the decay by patterns of parameters.
+    /// Factors of the decay for parameters whose path matches a pattern.
     WeightDecayScales weight_decay_scales = {};
     AXLE_CONFIG(Sgd, learning_rate, momentum, weight_decay, weight_decay_scales)
   };
@@ -35,7 +35,7 @@ class Sgd final : public Optimizer {
  private:
   Config cfg_;
   Tree<ParamSpec> params_;
-  Tree<double> decay_;  // of each parameter: rate times scale
+  Tree<double> decay_;  // for each parameter: weight_decay times its scale
 };
 
 }  // namespace axle

@@ -1,4 +1,4 @@
-// Parts of flat trees.
+// Subtrees of flat trees.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,8 @@
 
 namespace axle {
 
-/// The entries below `prefix` ("ema" of "ema/a/b"), by the rest of their paths ("a/b").
+/// Returns the entries below `prefix`, without the prefix in their paths: subtree(tree, "ema")
+/// holds "ema/a/b" as "a/b".
 template <class T>
 Tree<T> subtree(const Tree<T>& tree, std::string_view prefix) {
   const std::string head = std::string(prefix) + "/";

@@ -1,4 +1,5 @@
-// For the tests of learn/: traced functions over trees, run on host tensors by the interpreter.
+// Helpers for the tests of learn/: run traced functions over trees on host tensors with the
+// interpreter.
 #pragma once
 
 #include <functional>
@@ -13,7 +14,7 @@ namespace axle {
 
 using HostTree = Tree<HostTensor>;
 
-/// Specs of parameters with these values.
+/// Returns specs of parameters with the shapes and dtypes of these values.
 inline Tree<ParamSpec> specs_of(const HostTree& params) {
   Tree<ParamSpec> specs;
   for (const auto& [path, value] : params) {

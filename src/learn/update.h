@@ -1,8 +1,8 @@
-// What optimizers and gradient transforms have in common: a step from gradients and state to
+// The common base of optimizers and gradient transforms: an update from gradients and state to
 // updates and new state, traced into the training program.
 //
-// All keys of gradients, parameters and updates are paths of parameters; keys of state are
-// "<what>/<path of the parameter>", relative to the module that owns it.
+// Trees of gradients, parameters and updates are keyed by the paths of the parameters. State is
+// keyed by "<name>/<path of the parameter>", relative to the module that owns it.
 #pragma once
 
 #include <string>
@@ -18,12 +18,12 @@ struct UpdateInputs {
   const Tree<Tensor>& gradients;
   const Tree<Tensor>& params;
   const Tree<Tensor>& state;
-  /// i32 scalar: the number of this update, 1 for the first.
+  /// Number of this update, an i32 scalar; 1 for the first.
   Tensor step;
-  /// Global norm of `gradients`, where the caller knows it; see norm().
+  /// Global norm of `gradients`; none if the caller does not know it. Use norm() to read it.
   Tensor gradient_norm = {};
 
-  /// Global norm of the gradients, f32 scalar.
+  /// Returns gradient_norm, or computes the global norm if that is none. An f32 scalar.
   Tensor norm() const;
 };
 
@@ -39,21 +39,24 @@ class StatefulUpdate {
   };
   virtual ~StatefulUpdate() = default;
 
-  /// Shape, dtype and mesh axes of the state; that of a parameter is sharded as the parameter.
+  /// Returns shape, dtype and mesh axes of the state. State of a parameter is sharded like the
+  /// parameter.
   virtual Tree<ParamSpec> state_specs() const { return {}; }
-  /// Traced: the state before the first update. By default as the specs say.
+  /// Traced: returns the state before the first update. The default draws it from the initialisers
+  /// of state_specs().
   virtual Tree<Tensor> initialize(const Tree<Tensor>& params) const;
-  /// Traced. Updates are f32.
+  /// Traced: returns updates and new state. Updates are f32.
   virtual UpdateOutputs update(const UpdateInputs& in) const = 0;
 };
 
-/// "<path of the module>.<field>", for messages.
+/// Returns "<path of the module>.<field>", for messages.
 std::string field_path(const Scope& scope, std::string_view field);
 
-/// Specs of f32 zeros beside each parameter: "<name>/<path>".
+/// Returns the specs of one f32 state for each parameter, with its shape and mesh axes and initial
+/// value 0: "<name>/<path>".
 Tree<ParamSpec> zeros_beside(const Tree<ParamSpec>& params, std::string_view name);
 
-/// Square root of the sum of the squares of all elements of all tensors: an f32 scalar.
+/// Returns the square root of the sum of squares of all elements of all tensors: an f32 scalar.
 Tensor global_norm(const Tree<Tensor>& tree);
 
 }  // namespace axle

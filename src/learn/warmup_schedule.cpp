@@ -18,7 +18,8 @@ namespace {
 
 int64_t last_step(int64_t warmup_steps, const std::optional<Positive<int64_t>>& max_step) {
   if (!max_step)
-    throw ConfigError("max_step: expected the last step of the schedule, got none and no run");
+    throw ConfigError(
+        "max_step: expected the last step of the schedule, got none, and no run sets it");
   if (*max_step > warmup_steps) return *max_step;
   throw ConfigError(fmt::format("max_step: must be after the warm-up, got {} and warmup_steps = {}",
                                 int64_t{*max_step}, warmup_steps));

@@ -1,4 +1,4 @@
-// How strongly each parameter decays.
+// Factors of the weight decay of each parameter.
 #pragma once
 
 #include <map>
@@ -11,13 +11,13 @@
 
 namespace axle {
 
-/// Factors of the weight decay by pattern over parameter paths, written with dots:
+/// Factors of the weight decay by pattern. Patterns match parameter paths written with dots:
 /// {"**.norm.scale": 0}.
 using WeightDecayScales = std::map<std::string, NonNegative<double>>;
 
-/// The factor of each parameter: its own weight_decay_scale, else that of the pattern that fits,
-/// else 1. Throws ConfigError at `where` if two patterns fit a parameter and differ, or one fits
-/// none.
+/// Returns the factor of each parameter: its own weight_decay_scale, else the factor of the pattern
+/// that matches its path, else 1. Throws ConfigError, naming the config path `where`, if two
+/// patterns with different factors match one parameter, or if a pattern matches no parameter.
 Tree<double> weight_decay_scales(const Tree<ParamSpec>& params, const WeightDecayScales& by_pattern,
                                  std::string_view where);
 

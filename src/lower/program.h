@@ -1,4 +1,4 @@
-// What a runtime compiles: a traced graph, its StableHLO text and its signature.
+// The program that a runtime compiles: a traced graph, its StableHLO text and its signature.
 #pragma once
 
 #include <memory>
@@ -12,20 +12,20 @@ namespace axle {
 
 class Region;
 
-/// One argument or result: a leaf of the traced function's trees.
+/// One argument or result of a program: a leaf of the traced function's trees.
 struct ProgramValue {
   std::string name;
   Type type;
-  /// Over the axes of the program's mesh; empty dims mean replicated.
+  /// Sharding over the axes of the program's mesh; dims without axes are replicated.
   PartitionSpec sharding = {};
-  /// Of an argument: the result that takes over its buffer; -1 means that the argument is kept.
+  /// For a donated argument, the index of the result that reuses its buffer; -1: not donated.
   int donated_to = -1;
 };
 
 struct Program {
   std::string name;
   std::shared_ptr<const Region> graph;  // for the interpreter; nullptr if only the text is known
-  std::string text;  // StableHLO; without locations it is the key of the compile cache
+  std::string text;  // StableHLO; the text without locations is the key of the compile cache
   std::vector<ProgramValue> inputs;
   std::vector<ProgramValue> outputs;
   Mesh mesh = {};  // no axes: one device

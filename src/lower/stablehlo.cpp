@@ -12,8 +12,8 @@
 namespace axle {
 namespace {
 
-// Whether `name` ends in the name of another value: what a learner keeps of a parameter is called
-// after it, "learner/m/model/weight".
+// True if `name` ends in "/" and the name of another value. The learner's state of a parameter has
+// such a name: "learner/m/model/weight".
 bool is_kept_of_another(std::string_view name, const std::set<std::string_view>& names) {
   for (size_t at = name.find('/'); at != name.npos; at = name.find('/', at + 1)) {
     if (names.contains(name.substr(at + 1))) return true;
@@ -21,7 +21,8 @@ bool is_kept_of_another(std::string_view name, const std::set<std::string_view>&
   return false;
 }
 
-// Both fail together, but the parameter is the one that the user knows.
+// Checks the shardings of parameters before those of the learner's state. If one fails, so does the
+// other, and the user knows the name of the parameter.
 void check_partitions(const std::vector<ProgramValue>& values, const Mesh& mesh) {
   std::set<std::string_view> names;
   for (const ProgramValue& v : values) names.insert(v.name);

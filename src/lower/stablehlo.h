@@ -1,4 +1,4 @@
-// Graph -> StableHLO text in the generic form, with Shardy meshes and shardings.
+// Lowers a graph to StableHLO text in the generic form, with Shardy meshes and shardings.
 #pragma once
 
 #include <string>
@@ -9,23 +9,25 @@
 namespace axle {
 
 struct LowerOptions {
-  /// Write loc(...) with layer paths, which XLA shows as op names in profiles and errors.
+  /// True: ops carry loc(...) with their layer path, which XLA shows as op name in profiles and
+  /// errors.
   bool locations = true;
 };
 
-/// The module text of a traced graph. `inputs` and `outputs` name the region's parameters and
-/// results in order and give their shardings over `mesh`.
+/// Returns the module text of a traced graph. `inputs` and `outputs` name the region's parameters
+/// and results in order and give their shardings over `mesh`.
 std::string lower_to_stablehlo(const Region& graph, const std::string& name,
                                const std::vector<ProgramValue>& inputs,
                                const std::vector<ProgramValue>& outputs, const Mesh& mesh,
                                const LowerOptions& options = {});
 
-/// A program from a traced graph. Throws ConfigError for a sharding that names unknown mesh axes.
+/// Lowers a traced graph to a program. Throws ConfigError if a sharding has too many dims, names an
+/// axis twice, or does not divide its value (check_partition).
 Program lower(std::shared_ptr<const Region> graph, std::string name,
               std::vector<ProgramValue> inputs, std::vector<ProgramValue> outputs, Mesh mesh = {},
               const LowerOptions& options = {});
 
-/// The text without locations: what compile caches are keyed by.
+/// Returns the text without locations, the key of compile caches.
 std::string without_locations(const std::string& text);
 
 }  // namespace axle

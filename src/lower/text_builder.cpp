@@ -36,7 +36,7 @@ std::string float_bits(T value, size_t digits) {
   return fmt::format("0x{:0{}X}", bits, digits);
 }
 
-// Exact text of one element: hexadecimal bits where decimal digits would be ambiguous.
+// Returns the exact text of one element: decimal for integers, hexadecimal bits for floats.
 std::string element_text(DType dtype, const Scalar& value) {
   return dispatch(dtype, [&]<class T>(std::type_identity<T>) {
     if constexpr (std::is_integral_v<T>)
@@ -146,7 +146,7 @@ HloValue TextBuilder::constant(const HostTensor& value) {
   if (value.size() == 1) return splat(value.type(), value.element(0));
   std::string text;
   if (value.dtype() == DType::kPred) {
-    // Predicates have no byte form in MLIR's text: spell them as nested lists.
+    // MLIR's text has no byte form of predicates, so they are written as nested lists.
     const std::function<void(size_t, int64_t&)> nested = [&](size_t d, int64_t& at) {
       if (d == value.shape().size()) {
         text += value.at(at++) != 0 ? "true" : "false";
@@ -172,7 +172,8 @@ HloValues TextBuilder::inline_region(const Region& region, const HloValues& argu
   std::unordered_map<Tensor, HloValue, TensorHash, TensorSame> values;
   for (size_t i = 0; i < arguments.size(); ++i) values[region.parameters()[i]] = arguments[i];
   const OpNode* const outer = at_;
-  // What lies in a loop of the backward pass has lost its phase, which had a meaning there alone.
+  // Ops in the body of a backward loop have Phase::kForward, since the phase is relative to their
+  // region. Their locations say "backward" all the same.
   const bool outer_backward = backward_;
   backward_ = backward_ || (outer && outer->phase == Phase::kBackward);
   for (const OpNode* node : region.ops()) {
@@ -200,7 +201,7 @@ HloValues TextBuilder::call(const std::string& name, const HloValues& arguments,
   if (functions_.try_emplace(name, true).second) {
     std::vector<Type> parameters;
     for (const HloValue& a : arguments) parameters.push_back(a.type);
-    // The private function is text of its own: set the current one aside.
+    // The private function is written to its own text, so set the current text aside.
     std::string outer_text = std::exchange(out_, {});
     auto outer_splats = std::exchange(splats_, {});
     const int outer_depth = std::exchange(depth_, 1);
@@ -235,7 +236,7 @@ HloValue TextBuilder::sharding_constraint(const HloValue& x, const PartitionSpec
   return {name, x.type};
 }
 
-// The placement is an attribute that the op does not declare, for which op() has no place.
+// op() cannot write this op: the placement is a discardable attribute, not a property of the op.
 HloValue TextBuilder::place(const HloValue& x, std::string_view memory) {
   const std::string name = fresh_name();
   const std::string type = mlir_type(x.type);

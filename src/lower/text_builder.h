@@ -1,4 +1,4 @@
-// The HloBuilder that writes MLIR text.
+// An HloBuilder that writes MLIR text.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace axle {
 
-/// Writes ops of one module; functions that are called come out after the main function.
+/// Writes the functions of one module. Private functions follow the main function.
 class TextBuilder final : public HloBuilder {
  public:
   TextBuilder(const Mesh& mesh, const LowerOptions& options) : mesh_(mesh), options_(options) {}
@@ -31,7 +31,7 @@ class TextBuilder final : public HloBuilder {
                 const std::vector<std::string>& parameter_attributes,
                 const std::vector<std::string>& result_attributes, const std::vector<Type>& results,
                 const std::function<HloValues(const HloValues&)>& body);
-  /// The functions written so far, main first; then the location aliases.
+  /// Returns the functions written so far, main first.
   std::string take();
 
  private:
@@ -41,18 +41,20 @@ class TextBuilder final : public HloBuilder {
 
   const Mesh& mesh_;
   LowerOptions options_;
-  std::string out_;                        // of the function being written
-  std::vector<std::string> finished_;      // other functions
-  std::map<std::string, bool> functions_;  // private functions by name: written?
-  std::map<std::pair<std::string, std::string>, HloValue> splats_;  // of the innermost region
+  std::string out_;                        // text of the function being written
+  std::vector<std::string> finished_;      // texts of the finished private functions
+  std::map<std::string, bool> functions_;  // names of the private functions written or begun
+  // Splat constants of the innermost region, by type and element text.
+  std::map<std::pair<std::string, std::string>, HloValue> splats_;
   const OpNode* at_ = nullptr;  // the op being lowered, for its location
-  bool backward_ = false;       // it lies within an op of the backward pass
+  bool backward_ = false;       // true inside the regions of an op of the backward pass
   int64_t next_ = 0;
   int depth_ = 1;
 };
 
-/// "#sdy.sharding<@mesh, [{"data"}, {}]>"; `spec` may be empty (replicated). Axes that the mesh
-/// lacks are left out.
+/// Returns the Shardy text of a sharding, without "#sdy.sharding": <@mesh, [{"data"}, {}]>. An
+/// empty `spec` means replicated. Axes that the mesh does not have, or has with size 1, are left
+/// out.
 std::string sdy_sharding(const PartitionSpec& spec, int64_t rank, const Mesh& mesh);
 
 }  // namespace axle

@@ -1,4 +1,4 @@
-// From a function over named tensors to a program.
+// Traces a function over named tensors and lowers it to a program.
 #pragma once
 
 #include <string>
@@ -9,8 +9,9 @@
 
 namespace axle {
 
-/// Traces `fn` over the inputs and lowers it. `outputs` names its results in order and is read once
-/// `fn` has returned, so `fn` may add to it what it finds while it is traced. Throws as lower does.
+/// Traces `fn` over the inputs and lowers it. `outputs` names the results of `fn` in order. It is
+/// read after `fn` has returned, so `fn` may append outputs while it is traced. Throws like
+/// lower().
 Program trace_program(std::string name, const TensorFunction& fn, std::vector<ProgramValue> inputs,
                       const std::vector<ProgramValue>& outputs, const Mesh& mesh = {});
 

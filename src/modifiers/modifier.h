@@ -1,5 +1,5 @@
-// Rewrites of config trees that are configs themselves: what mesh rules and the `modify` section of
-// files hold.
+// Modifiers rewrite config trees and are configs themselves. Mesh rules and the `modify` section of
+// config files hold them.
 #pragma once
 
 #include <string>
@@ -10,36 +10,37 @@
 
 namespace axle {
 
-/// Rewrites the tree of a trainer in place; returns the classes that it replaced by name, with what
-/// they kept. Throws ConfigError if it finds nothing to rewrite.
+/// Rewrites the config tree of a trainer.
 class Modifier {
  public:
   using Role = Modifier;
   struct Dims {};
   virtual ~Modifier() = default;
+  /// Rewrites the tree in place. Returns the classes that it replaced by name, with reports of the
+  /// fields kept. Throws ConfigError if it finds nothing to rewrite.
   virtual std::vector<Replaced> apply(ConfigRef root) const = 0;
 };
 
-/// What differs on machines whose accelerator type matches `machine`, a regular expression for the
-/// whole name
-/// ("tpu-v5p-.*", "gpu-(H100|H200)-.*", "cpu.*").
+/// Modifiers for the machines whose name matches `machine`, such as "tpu-v5p-.*",
+/// "gpu-(H100|H200)-.*" or "cpu.*".
 struct MeshRule {
-  /// A regular expression for the whole name of a machine.
+  /// Regular expression that must match the whole name of a machine.
   std::string machine = {};
-  /// Applied in order.
+  /// Modifiers, applied in order.
   std::vector<Child<Modifier>> modifiers = {};
   AXLE_CONFIG(MeshRule, machine, modifiers)
 };
 using MeshRules = std::vector<MeshRule>;
 
-/// The pattern of a rule, "" where none matches, and what its modifiers replaced.
+/// The `machine` pattern of the rule that was applied, "" if no rule matched, and the classes that
+/// its modifiers replaced.
 struct AppliedRule {
   std::string machine = {};
   std::vector<Replaced> replaced = {};
 };
 
-/// Applies the modifiers of the first rule that matches, in order. Throws ConfigError for a pattern
-/// that is no regular expression.
+/// Applies the modifiers of the first rule that matches `machine`, in order. Throws ConfigError if
+/// a pattern is not a regular expression.
 AppliedRule apply_mesh_rules(const MeshRules& rules, const std::string& machine, ConfigRef root);
 
 }  // namespace axle

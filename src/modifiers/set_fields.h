@@ -7,17 +7,17 @@
 
 namespace axle {
 
-/// Sets each field named to what its text reads as, in the order of the paths, as `--set` does.
+/// Sets fields to values given as text, like `--set`, in the order of their paths.
 class SetFields final : public Modifier {
  public:
   struct Config {
-    /// {"input.batch_size": "32", "compiler_options.xla_gpu_enable_latency_hiding_scheduler":
-    /// "true"}.
+    /// Values by path: {"input.batch_size": "32",
+    /// "compiler_options.xla_gpu_enable_latency_hiding_scheduler": "true"}.
     std::map<std::string, std::string> set = {};
     AXLE_CONFIG(SetFields, set)
   };
   SetFields(const Config& cfg, const Dims&, const Scope&) : cfg_(cfg) {}
-  /// Throws ConfigError for unknown paths and values that do not fit.
+  /// Throws ConfigError for unknown paths and for values that do not fit their fields.
   std::vector<Replaced> apply(ConfigRef root) const override;
 
  private:

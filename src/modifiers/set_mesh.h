@@ -1,4 +1,4 @@
-// Lays the devices out as a mesh.
+// Sets the device mesh.
 #pragma once
 
 #include "ir/mesh.h"
@@ -10,7 +10,7 @@ namespace axle {
 class SetMesh final : public Modifier {
  public:
   struct Config {
-    /// "data=-1,fsdp=8": names and sizes in order; -1 is what is left of the devices.
+    /// Names and sizes of the axes in order, such as "data=-1,fsdp=8"; -1: all remaining devices.
     Mesh mesh = {};
     AXLE_CONFIG(SetMesh, mesh)
   };
@@ -21,7 +21,7 @@ class SetMesh final : public Modifier {
   Config cfg_;
 };
 
-/// For rules: mesh({{"data", -1}, {"fsdp", 8}}).
+/// Shorthand for rules: mesh({{"data", -1}, {"fsdp", 8}}).
 SetMesh::Config mesh(std::vector<MeshAxis> axes);
 
 }  // namespace axle

@@ -1,4 +1,4 @@
-// Lays the weights of layers over the mesh otherwise than the layers say.
+// Overrides how the weights of layers are sharded over the mesh.
 #pragma once
 
 #include "modifiers/modifier.h"
@@ -12,7 +12,7 @@ class SetPartition final : public Modifier {
   struct Config {
     /// Pattern of slot paths: "model.decoder.emb"; "**.up" for any depth.
     std::string at = {};
-    /// Mesh axes of each dim of the weight; none: as the layer says.
+    /// Mesh axes of each dim of the weight; none: the layer's own axes.
     std::optional<PartitionSpec> partition = {};
     AXLE_CONFIG(SetPartition, at, partition)
   };
@@ -23,14 +23,15 @@ class SetPartition final : public Modifier {
   Config cfg_;
 };
 
-/// For rules: an embedding or a head, weight[V, D], laid over `model` by its vocabulary, so that
-/// each device looks up, and gives logits for, its own part of it; the other dim as that of other
-/// weights.
+/// For rules: shards the vocabulary of an embedding or head, weight[V, D], over `model`. Each
+/// device looks up and computes logits for its own part of the vocabulary. D is sharded like the
+/// model dim of other weights.
 SetPartition::Config parallel_vocabulary(std::string at);
 
-/// For rules: an embedding, weight[V, D], laid over all axes that divide weights by its vocabulary
-/// alone, so that each device has whole rows. Over many devices a part of D is narrower than a
-/// tile of a TPU, and its compiler sums gradients of such parts by all-reduces.
+/// For rules: shards the vocabulary of an embedding, weight[V, D], over all axes that shard
+/// weights, and replicates D, so that each device has whole rows. If D is sharded over many
+/// devices, a shard is narrower than a TPU tile, and the TPU compiler sums the gradients of such
+/// shards by all-reduces.
 SetPartition::Config whole_rows(std::string at);
 
 }  // namespace axle

@@ -1,4 +1,4 @@
-// Chooses what layers keep for the backward pass.
+// Sets the remat policy of layers: which values they keep for the backward pass.
 #pragma once
 
 #include "modifiers/modifier.h"
@@ -12,7 +12,7 @@ class SetRemat final : public Modifier {
   struct Config {
     /// Pattern of slot paths: "model.decoder.layers.layer"; "**.layer" for any depth.
     std::string at = {};
-    /// None: keep everything.
+    /// Remat policy of these layers; none: no remat, all values are kept.
     std::optional<Fn<RematPolicy()>> policy = {};
     AXLE_CONFIG(SetRemat, at, policy)
   };
@@ -23,7 +23,7 @@ class SetRemat final : public Modifier {
   Config cfg_;
 };
 
-/// For rules: remat("**.layer", save("qkv", "attention_output")).
+/// Shorthands for rules: remat("**.layer", save("qkv", "attention_output")).
 SetRemat::Config remat(std::string at, Fn<RematPolicy()> policy);
 template <std::convertible_to<std::string>... N>
 SaveNames save(N... names) {

@@ -1,4 +1,4 @@
-// Writing the options of slots: what modifiers of layers have in common.
+// Sets options of slots. The modifiers of layers build on it.
 #pragma once
 
 #include <functional>
@@ -8,15 +8,15 @@
 
 namespace axle {
 
-/// Which slots a modifier means: by their path and the slot itself.
+/// True for the slots that a modifier changes.
 using SlotFilter = std::function<bool(const std::string& path, const Slot& slot)>;
 
-/// Sets the option `name` ("@remat") of every slot that `wanted` takes to `*value`, which has the
-/// option's type; returns how many there were.
+/// Sets the option `name` ("@remat") of every slot that `wanted` selects to `*value`, which must
+/// have the option's type. Returns the number of slots.
 int64_t set_option(ConfigRef root, std::string_view name, const void* value,
                    const SlotFilter& wanted);
-/// As above for the slots whose path matches the pattern `at`. Throws ConfigError `<where>.at: ...`
-/// if none does.
+/// Sets the option of every slot whose path matches the pattern `at`. Throws ConfigError
+/// `<where>.at: ...` if no slot matches.
 void set_option(ConfigRef root, std::string_view name, const void* value, std::string_view at,
                 std::string_view where);
 

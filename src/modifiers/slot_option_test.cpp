@@ -21,7 +21,7 @@ TEST(SlotOption, CountsTheSlotsThatHaveTheOption) {
             "model.decoder.layers.layer.attention.norm.@dtype: bf16 (new)\n"
             "model.decoder.layers.layer.feed_forward.norm.@dtype: bf16 (new)\n"
             "model.decoder.output_norm.@dtype: bf16 (new)\n");
-  // A field is no slot of a layer and has no options.
+  // A plain field is not a layer slot, so it has no options.
   const auto field = [](const std::string& path, const Slot&) { return path == "max_steps"; };
   EXPECT_EQ(set_option(root, "@dtype", &dtype, field), 0);
 }

@@ -1,4 +1,4 @@
-// A small tree for the tests of modifiers: a model of one block and what stands beside it.
+// A small config tree for the tests of modifiers: a model of one block, a mesh and a step count.
 #pragma once
 
 #include "config/document/print.h"
@@ -9,7 +9,7 @@
 
 namespace axle {
 
-/// What a modifier rewrites, as a trainer's config is.
+/// A config tree like that of a trainer.
 struct TinyRoot {
   Child<Model> model = CausalLM::Config{
       .decoder = Decoder::Config{
@@ -24,7 +24,7 @@ struct TinyRoot {
   AXLE_CONFIG(TinyRoot, model, mesh, max_steps)
 };
 
-/// What the modifier changes in a fresh tree (see diff).
+/// Returns the changes that the modifier makes to a fresh tree (see diff).
 inline std::string changes_by(const Child<Modifier>& modifier) {
   const TinyRoot before;
   TinyRoot after;

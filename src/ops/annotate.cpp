@@ -17,7 +17,7 @@ struct PlaceAttributes : Attributes {
   explicit PlaceAttributes(Memory m) : memory(m) {}
   Memory memory;
   std::string text() const override { return "memory = " + std::string(kind()); }
-  // The name that PJRT's plugins give it.
+  // Returns the name of the memory in PJRT plugins.
   std::string_view kind() const { return memory == Memory::kHost ? "pinned_host" : "device"; }
 };
 
@@ -56,7 +56,7 @@ const OpRules stop_gradient_rules({.name = "stop_gradient",
                                    .cost = kView,
                                    .cheap = true});
 
-// Not cheap: a barrier that recomputation could drop would not be one.
+// Not cheap, since recomputation must not drop a barrier.
 const OpRules barrier_rules({.name = "optimization_barrier",
                              .infer = infer_operands,
                              .batch = elementwise,
@@ -91,8 +91,8 @@ const OpRules sharding_rules({.name = "sharding_constraint",
                               .cost = kView,
                               .cheap = true});
 
-// Not cheap: what was moved to the host for the backward pass must be taken from there.
-// What it moves crosses the link to the host; bytes are those of the device's own memory.
+// Not cheap: the backward pass must read a value that was moved to the host from there. Costs no
+// bytes: the value crosses the link to the host, and costs count the device's own memory only.
 const OpRules place_rules({.name = "place",
                            .infer = infer_operands,
                            .batch = elementwise,

@@ -1,4 +1,5 @@
-// Ops that leave values as they are and tell the system something about them.
+// Ops that return their operands unchanged and annotate them for remat, differentiation or the
+// compiler.
 #pragma once
 
 #include <string>
@@ -9,26 +10,27 @@
 
 namespace axle {
 
-/// x, under a name that remat policies can refer to. Name the value that is used later, not a copy
-/// beside it.
+/// Returns x, tagged with a name that remat policies can refer to. Later code must use the returned
+/// tensor: the tag has no effect on x.
 Tensor name(const Tensor& x, std::string_view tag);
-/// The tag of a `name` op; empty for every other op.
+/// Returns the tag of a `name` op, or "" for every other op.
 std::string_view tag_of(const OpNode& op);
-/// x, seen as a constant by differentiation.
+/// Returns x as a constant for differentiation.
 Tensor stop_gradient(const Tensor& x);
-/// The same values; the compiler moves or merges no op across. Gradients pass without a barrier.
+/// Returns the same values behind a barrier: the compiler moves and merges no ops across it.
+/// Gradients pass through without a barrier.
 Values optimization_barrier(const Values& values);
 /// Where a device keeps a value.
 enum class Memory {
   kDevice,
   kHost,  // pinned memory of the device's host; a target without it keeps the value on the device
 };
-/// x, moved there; the gradient stays where it is.
+/// Returns x, moved to `memory`. The gradient is not moved.
 Tensor place(const Tensor& x, Memory memory);
-/// x, laid over the mesh as `spec` says, and so its gradient; dims that the spec does not reach are
-/// replicated. Throws ShapeError if the spec has more dims than x.
+/// Returns x, sharded over the mesh by `spec`. The gradient is sharded in the same way. Dims beyond
+/// the spec are replicated. Throws ShapeError if the spec has more dims than x.
 Tensor sharding_constraint(const Tensor& x, const PartitionSpec& spec);
-/// The spec of a `sharding_constraint` op; nullptr for every other op.
+/// Returns the spec of a `sharding_constraint` op, or nullptr for every other op.
 const PartitionSpec* constraint_of(const OpNode& op);
 
 }  // namespace axle

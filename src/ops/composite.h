@@ -1,11 +1,13 @@
-// Rows defined by other ops, with a derivative of their own: fewer values are kept for the backward
-// pass.
+// Composite ops: ops that are defined by other ops but have their own derivative, so that fewer
+// values are kept for the backward pass.
 //
-// The formula of such an op is a plain function over tensors, which is traced anew to be
-// interpreted or lowered:
+// The formula of a composite op is a plain function over tensors. The interpreter and the lowering
+// trace it each time:
 //   Values silu_formula(const OpNode&, const Values& x) { return {x[0] * logistic(x[0])}; }
-//   const OpRules silu_rules({..., .eval = eval_composite<silu_formula>, .hlo =
-//   hlo_composite<silu_formula>, ...});
+//   const OpRules silu_rules({...,
+//                             .eval = eval_composite<silu_formula>,
+//                             .hlo = hlo_composite<silu_formula>,
+//                             ...});
 #pragma once
 
 #include "ir/eval.h"
@@ -14,10 +16,10 @@
 
 namespace axle {
 
-/// The results of `op` in terms of other ops.
+/// Computes the results of `op` by other ops; x are the operands.
 using Formula = Values (*)(const OpNode& op, const Values& x);
 
-/// A region that computes the op by its formula, under the op's own layer path.
+/// Traces the formula of `op` into a region, with the layer path and phase of `op`.
 std::unique_ptr<Region> trace_formula(const OpNode& op, Formula formula);
 
 template <Formula kFormula>

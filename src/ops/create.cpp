@@ -111,7 +111,7 @@ Tensor constant(const HostTensor& value) {
 Tensor iota(const Shape& shape, int64_t axis, DType dtype) {
   if (axis < 0) axis += static_cast<int64_t>(shape.size());
   if (axis < 0 || axis >= static_cast<int64_t>(shape.size())) {
-    throw ShapeError(fmt::format("iota: axis {} of shape {}", axis, to_text(shape)));
+    throw ShapeError(fmt::format("iota: no axis {} in shape {}", axis, to_text(shape)));
   }
   return emit(iota_rules, {}, IotaAttributes(Type{dtype, shape}, axis));
 }

@@ -1,4 +1,4 @@
-// Tensors from nothing: constants and counters.
+// Ops without operands: constants and iota.
 #pragma once
 
 #include "ir/host_tensor.h"
@@ -6,18 +6,19 @@
 
 namespace axle {
 
-/// Every element is `value`: exact in integer dtypes, rounded to floating-point ones. Throws
-/// ShapeError for a number that an integer dtype lacks.
+/// Returns a tensor whose elements are all `value`, rounded to the dtype if that is floating-point.
+/// Throws ShapeError if an integer dtype cannot represent `value`.
 Tensor full(const Shape& shape, Scalar value, DType dtype = DType::kF32);
 Tensor zeros(const Shape& shape, DType dtype = DType::kF32);
 Tensor ones(const Shape& shape, DType dtype = DType::kF32);
-/// Of the type of `t`.
+/// Returns zeros with the shape and dtype of `t`.
 Tensor zeros_like(const Tensor& t);
 Tensor full_like(const Tensor& t, Scalar value);
 Tensor scalar(Scalar value, DType dtype = DType::kF32);
-/// The data itself becomes part of the program: for small tables; larger data is an argument.
+/// Returns `value` as a constant. Its data becomes part of the program, so use it for small tables
+/// only and pass larger data as an argument.
 Tensor constant(const HostTensor& value);
-/// 0, 1, 2, ... along dim `axis`.
+/// Counts 0, 1, 2, ... along dim `axis`; negative axes count from the end.
 Tensor iota(const Shape& shape, int64_t axis, DType dtype = DType::kI32);
 
 }  // namespace axle

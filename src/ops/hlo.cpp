@@ -51,8 +51,8 @@ HloValue hlo_reduce(HloBuilder& b, std::string_view name, const HloValue& x, Sca
 
 namespace {
 
-// One bit pattern for both zeros and one for every NaN, so that the total order has -0 = 0 and NaN
-// above all.
+// Maps both zeros to one bit pattern and all NaNs to one bit pattern, so that in the total order
+// -0 = 0 and NaN is above all other values.
 HloValue canonical(HloBuilder& b, const HloValue& x) {
   if (!is_float(x.type.dtype)) return x;
   const HloValue zero = hlo_splat_like(b, x, 0);
@@ -70,7 +70,7 @@ HloValues hlo_sort(HloBuilder& b, const HloValues& x, int64_t axis, size_t num_k
     parameters.insert(parameters.end(), 2, Type{v.type.dtype, {}});
     results.push_back(v.type);
   }
-  // v = (left, right) of each operand; the first keys that differ decide.
+  // v holds (left, right) of each operand. The first key in which they differ decides.
   const auto before = [&](const HloValues& v) {
     std::optional<HloValue> result;
     for (size_t i = num_keys; i-- > 0;) {

@@ -1,4 +1,4 @@
-// Pieces of StableHLO that several lowering rules write.
+// StableHLO snippets shared by several lowering rules.
 #pragma once
 
 #include <string_view>
@@ -8,28 +8,30 @@
 
 namespace axle {
 
-/// Everywhere `value`, of the type of x.
+/// Writes a constant of the type of x whose elements are all `value`.
 HloValue hlo_splat_like(HloBuilder& b, const HloValue& x, Scalar value);
-/// "stablehlo.<name>" whose operands have one type, which is the result's too.
+/// Writes "stablehlo.<name>" for an elementwise op: the result has the type of x[0].
 HloValue hlo_map(HloBuilder& b, std::string_view name, const HloValues& x);
 HloValue hlo_convert(HloBuilder& b, const HloValue& x, DType dtype);
 enum class Order { kPartial, kTotal };
-/// `direction` is EQ, NE, LT, LE, GT or GE; the total order puts -NaN < -inf < -0 < 0 < inf < NaN.
+/// Compares x and y. `direction` is EQ, NE, LT, LE, GT or GE. In the total order of floats,
+/// -NaN < -inf < -0 < 0 < inf < NaN.
 HloValue hlo_compare(HloBuilder& b, std::string_view direction, const HloValue& x,
                      const HloValue& y, Order order = Order::kPartial);
 HloValue hlo_select(HloBuilder& b, const HloValue& p, const HloValue& x, const HloValue& y);
-/// Dim i of x becomes dim dims[i].
+/// Broadcasts x to `shape`; dim i of x becomes dim dims[i].
 HloValue hlo_broadcast(HloBuilder& b, const HloValue& x, const Shape& shape,
                        const std::vector<int64_t>& dims);
-/// Combines the elements along `dims` by "stablehlo.<name>", starting from `init`; the dims vanish.
+/// Reduces `dims` by "stablehlo.<name>", starting from `init`. `dims` are ascending.
 HloValue hlo_reduce(HloBuilder& b, std::string_view name, const HloValue& x, Scalar init,
                     const std::vector<int64_t>& dims);
-/// Sorts the operands together along `axis`, stably; the first `num_keys` are compared by
-/// `direction` (LT or GT) with -0 = 0 and NaN above all.
+/// Sorts the operands together along `axis`; the sort is stable. The first `num_keys` operands are
+/// the keys, compared by `direction` (LT or GT) with -0 = 0 and NaN above all other values.
 HloValues hlo_sort(HloBuilder& b, const HloValues& x, int64_t axis, size_t num_keys,
                    std::string_view direction);
-/// Shape without `dims` (ascending), and the dims that stay.
+/// Returns the shape without `dims` (ascending).
 Shape without_dims(const Shape& shape, const std::vector<int64_t>& dims);
+/// Returns the dims of 0 .. rank-1 that are not in `dims` (ascending).
 std::vector<int64_t> other_dims(int64_t rank, const std::vector<int64_t>& dims);
 
 }  // namespace axle

@@ -1,4 +1,4 @@
-// All families of ops: what layer code includes.
+// Includes all families of ops, for layer code.
 #pragma once
 
 #include "ops/annotate.h"

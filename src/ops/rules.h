@@ -1,4 +1,4 @@
-// Building blocks for op rows: inference and evaluation shared by families.
+// Type inference, evaluation and checks shared by the rules of several op families.
 #pragma once
 
 #include <cmath>
@@ -9,31 +9,31 @@
 
 namespace axle {
 
-/// Results: all operands have one type, and so has the result.
+/// Infer rule: all operands and the result have one type.
 std::vector<Type> same_type(const OpNode& op);
-/// same_type, of a floating-point dtype.
+/// same_type for floating-point dtypes only.
 std::vector<Type> same_shape_float(const OpNode& op);
-/// same_type of an integer dtype.
+/// same_type for integer dtypes only.
 std::vector<Type> same_shape_integer(const OpNode& op);
-/// same_type, of integers or predicates.
+/// same_type for integers and predicates only.
 std::vector<Type> same_shape_bits(const OpNode& op);
-/// Operands of one type give a predicate of their shape.
+/// Infer rule: operands of one type give a predicate of their shape.
 std::vector<Type> same_shape_pred(const OpNode& op);
 
-/// `axis` counted from the front. Throws ShapeError, naming `op`, if x has no such dim.
+/// Returns `axis` counted from the front. Throws ShapeError, naming `op`, if x has no such dim.
 int64_t normalized_axis(std::string_view op, const Tensor& x, int64_t axis);
-/// The same for several axes: ascending. Throws ShapeError also if one comes twice.
+/// normalized_axis of several axes, in ascending order. Throws ShapeError if an axis occurs twice.
 std::vector<int64_t> normalized_axes(std::string_view op, const Tensor& x,
                                      std::vector<int64_t> axes);
-/// shape_error for checks made before the op is emitted.
+/// Throws ShapeError like shape_error, for checks made before the op is emitted.
 [[noreturn]] void operand_error(std::string_view op, std::string_view what, const Values& operands);
 
-/// Batching rule of elementwise ops (arrives with vmap).
+/// Batching rule of elementwise ops; a placeholder until vmap exists.
 inline constexpr BatchRule elementwise = nullptr;
 
 namespace detail {
-/// Calls fn(span<const T> x..., span<U> y) with the C++ types of the operands' common dtype and of
-/// the result.
+/// Sets y[i] = f(x[i]) in the C++ type of the dtype of x (float for bf16). Does nothing if f does
+/// not take this type.
 template <class F>
 void map_unary(const HostTensor& x, HostTensor& y, F f) {
   dispatch(x.dtype(), [&]<class T>(std::type_identity<T>) {
@@ -69,7 +69,7 @@ template <class T>
 concept Integer = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 template <class T>
 concept Number = Float<T> || Integer<T>;
-/// f(a, b); integers compute unsigned and so wrap on overflow, as two's complement hardware does.
+/// Returns f(a, b). Integers are computed as unsigned numbers, so that they wrap on overflow.
 template <Number T, class F>
 T wrapping(T a, T b, F f) {
   if constexpr (Integer<T>) {
@@ -79,7 +79,7 @@ T wrapping(T a, T b, F f) {
     return f(a, b);
   }
 }
-/// The maximum and minimum of IEEE 754: NaN if either is, 0 is larger than -0.
+/// The maximum and minimum of IEEE 754: NaN if either operand is NaN; 0 is larger than -0.
 template <class T>
 T larger(T a, T b) {
   if (a != a || b != b) return a != a ? a : b;
@@ -98,34 +98,34 @@ T smaller(T a, T b) {
 }
 }  // namespace detail
 
-/// Evaluates y[i] = f(x[i]); f takes the C++ type of the dtype (bf16 computes in f32), constrained
-/// by `requires` in the row where it is defined for some dtypes alone.
+/// Returns the eval rule y[i] = f(x[i]). f takes the C++ type of the dtype; bf16 is computed in
+/// f32. If f is defined for some dtypes only, `requires` constrains it.
 template <class F>
 EvalRule unary(F f) {
   return [f](const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x,
              std::span<HostTensor> y) { detail::map_unary(*x[0], y[0], f); };
 }
-/// Evaluates y[i] = f(a[i], b[i]).
+/// Returns the eval rule y[i] = f(a[i], b[i]).
 template <class F>
 EvalRule binary(F f) {
   return [f](const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x,
              std::span<HostTensor> y) { detail::map_binary(*x[0], *x[1], y[0], f); };
 }
-/// Evaluates y = x, for ops that only annotate.
+/// Eval rule y = x, for ops that only annotate.
 void eval_identity(const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x,
                    std::span<HostTensor> y);
 
-/// Lowers to nothing: the results are the operands.
+/// Lowering rule that writes no op: the results are the operands.
 HloValues hlo_identity(const OpNode&, HloBuilder&, const HloValues& x);
 
-/// For ops that work along one axis.
+/// Attributes of ops that work along one axis.
 struct AxisAttributes : Attributes {
   explicit AxisAttributes(int64_t a) : axis(a) {}
   int64_t axis;
   std::string text() const override { return "axis = " + std::to_string(axis); }
 };
 
-/// For attribute structs: a copy shared by nodes.
+/// Copies an attribute struct to a shared pointer, so that nodes can share it.
 template <std::derived_from<Attributes> A>
 std::shared_ptr<const Attributes> make_attributes(A a) {
   return std::make_shared<const A>(std::move(a));

@@ -167,7 +167,7 @@ TEST_F(TrainerData, StepsStretchTheScheduleOfTheRunAndWarnOfOthers) {
   EXPECT_EQ(rate_at_end(fixed, 4, "fixed").second.find("WARNING"), std::string::npos);
   EXPECT_THAT(
       rate_at_end(fixed, 7, "fixed").second,
-      HasSubstr("WARNING: learner.optimizer.learning_rate: 0 from step 4 on, of a run of 7;"));
+      HasSubstr("WARNING: learner.optimizer.learning_rate: is 0 from step 4 on in a run of 7;"));
 }
 
 }  // namespace

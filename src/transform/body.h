@@ -1,20 +1,22 @@
-// Rules shared by ops that run their one region once.
+// Rules shared by ops that run their body, the op's first region, once: call, remat, custom_vjp.
 #pragma once
 
 #include "ir/op_rules.h"
 
 namespace axle {
 
-/// The types of the region's results.
+/// Returns the types of the body's results.
 std::vector<Type> infer_body(const OpNode& op);
+/// Interprets the body.
 void eval_body(const EvalOptions& options, const OpNode& op, std::span<const HostTensor* const> x,
                std::span<HostTensor> y);
-/// Lowers to the ops of the region.
+/// Lowers the op to the ops of its body.
 std::vector<HloValue> inline_body(const OpNode& op, HloBuilder& b, const std::vector<HloValue>& x);
-/// Sums of CostRule over the ops of the region; those of a loop count for each of its iterations.
+/// Sum the costs (CostRule) of the ops of the region. The body of a loop counts once for each
+/// iteration.
 double region_flops(const Region& region);
 double region_bytes(const Region& region);
-/// Those of the op's first region, run once.
+/// Costs of one run of the op's body.
 double body_flops(const OpNode& op);
 double body_bytes(const OpNode& op);
 

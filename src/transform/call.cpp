@@ -42,8 +42,8 @@ const OpRules call_rules({.name = "call",
                           .eval = eval_body,
                           .hlo =
                               [](const OpNode& op, HloBuilder& b, const HloValues& x) {
-                                // Equal bodies print alike: op ids count from the start of each
-                                // region.
+                                // Equal bodies have equal texts, since op ids count from the start
+                                // of each region.
                                 const std::string name =
                                     fmt::format("{}_{:016x}", op.attrs<CallAttributes>().name,
                                                 xxh3_64(print(op.region())));

@@ -1,4 +1,4 @@
-// Functions of the program that are written once and called: for bodies that are used many times.
+// Calls of private functions of the program. A body that is used many times is written once.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace axle {
 
-/// fn(arguments) through a private function named after `name`; calls with equal bodies share it.
+/// Computes fn(arguments) by a call of a private function whose name starts with `name`. Calls with
+/// equal names and bodies share one function.
 Values call(const std::string& name, const TensorFunction& fn, const Values& arguments);
 
 }  // namespace axle

@@ -10,8 +10,8 @@
 namespace axle {
 namespace {
 
-// The op's first region computes the outputs, the second the residuals behind them; both take the
-// captured outer tensors before the arguments.
+// The op's first region computes the outputs. Its second region computes the outputs, then the
+// residuals. Both take the captured outer tensors, then the arguments.
 struct CustomVjpAttributes : Attributes {
   CustomVjpAttributes(const CustomVjp& rule, size_t captures)
       : name(rule.name), backward(rule.backward), num_captures(captures) {}

@@ -1,5 +1,5 @@
-// Functions with a gradient of their own, for where the rules of their ops would give one that is
-// slow, unstable or badly laid out.
+// Functions with a custom gradient, for functions where the rules of their ops give a gradient that
+// is slow, unstable or badly sharded.
 #pragma once
 
 #include <functional>
@@ -9,24 +9,28 @@
 
 namespace axle {
 
-/// What a function computes, and what its backward pass will need of it.
+/// The outputs of a function, and the residuals that its backward pass needs.
 struct WithResiduals {
   Values outputs;
   Values residuals;
 };
 
+/// The forward and the backward function of a custom_vjp.
 struct CustomVjp {
-  std::string name;  // in printed graphs and errors
-  /// Seen by remat policies when differentiated: residuals that they may keep carry a `name`.
+  std::string name;  // for printed graphs and errors
+  /// Computes the outputs and the residuals. A remat around the differentiated function sees these
+  /// ops: residuals that its policy may keep must carry a `name`.
   std::function<WithResiduals(const Values& arguments)> forward;
-  /// One cotangent for each argument, of its type; none where there is no influence. Takes one for
-  /// each output (zeros where there was none) and uses no tensors but these two.
+  /// Returns one cotangent for each argument, of its type; none if the argument has no influence.
+  /// Takes one cotangent for each output; missing ones are zeros. May use no tensors besides its
+  /// arguments.
   std::function<Values(const Values& residuals, const Values& cotangents)> backward;
 };
 
-/// The outputs of rule.forward(arguments); differentiated by rule.backward. Throws ShapeError while
-/// differentiating if the cotangents do not fit the arguments, or if the forward function uses an
-/// outer tensor that is differentiated and no argument.
+/// Returns the outputs of rule.forward(arguments), with rule.backward as their gradient.
+///
+/// Differentiation throws ShapeError if the cotangents do not fit the arguments, or if the forward
+/// function captures an outer tensor that is differentiated; such a tensor must be an argument.
 Values custom_vjp(const CustomVjp& rule, const Values& arguments);
 
 }  // namespace axle

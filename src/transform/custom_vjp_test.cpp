@@ -21,7 +21,7 @@ using testing::check_gradients;
 using ::testing::HasSubstr;
 using testing::random_tensor;
 
-// tanh, differentiated from its result: g * (1 - y^2).
+// tanh, with a gradient computed from its result: g * (1 - y^2).
 CustomVjp tanh_of_result() {
   return {.name = "tanh_of_result",
           .forward =
@@ -44,7 +44,7 @@ TensorFunction gradient_of(const TensorFunction& fn) {
 TEST(CustomVjp, GradientIsTheRulesOwn) {
   CustomVjp rule = tanh_of_result();
   check_gradients(summed(rule), {random_tensor({DType::kF64, {3}}, 1)});
-  // No derivative of tanh at all: nothing but the rule can have given it.
+  // This is not the derivative of tanh, so only the rule can have computed it.
   rule.backward = [](const Values&, const Values& g) { return Values{g[0] * 7.0}; };
   EXPECT_EQ(eval(gradient_of(summed(rule)), {HostTensor({2}, {1.0f, 2.0f})}).at(0),
             HostTensor({2}, {7.0f, 7.0f}));

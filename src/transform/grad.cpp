@@ -15,7 +15,7 @@ Linearized vjp(const TensorFunction& fn, const Values& arguments, const std::vec
   std::vector<bool> all_active(num_captures, false);
   for (size_t i = 0; i < arguments.size(); ++i) all_active.push_back(active.empty() || active[i]);
   Linearized out = linearize(*closed.region, closed.operands(arguments), all_active);
-  // The tape points into the traced region: keep that alive as long as the pullback.
+  // The tape points into the traced region, so the pullback keeps the region alive.
   out.pullback = [pullback = std::move(out.pullback), region = closed.region,
                   num_captures](const Values& cotangents) {
     const Values of_all = pullback(cotangents);

@@ -10,14 +10,16 @@
 
 namespace axle {
 
-/// Computes fn(arguments) in the current trace, with a pullback: cotangents of the outputs (none =
-/// zero) give those of the arguments; none where an argument has no influence. Only arguments
-/// marked in `active` (empty: all) of a floating-point dtype are differentiated.
+/// Computes fn(arguments) in the current trace and returns the outputs with a pullback. The
+/// pullback maps cotangents of the outputs (none = zero) to cotangents of the arguments (none if an
+/// argument has no influence). It differentiates the floating-point arguments marked in `active`
+/// (empty: all floating-point arguments).
 Linearized vjp(const TensorFunction& fn, const Values& arguments,
                const std::vector<bool>& active = {});
 
-/// Outputs of fn and the gradient of its first output, a scalar, by each argument (zeros where it
-/// has no influence; none for integers). The other outputs are auxiliary.
+/// Returns the outputs of fn and the gradients of its first output with respect to the arguments.
+/// The first output must be a scalar; the others are auxiliary. The gradient is zeros if an
+/// argument has no influence, and none for integers.
 std::pair<Values, Values> value_and_grad(const TensorFunction& fn, const Values& arguments);
 
 }  // namespace axle

@@ -9,9 +9,9 @@ namespace axle {
 namespace {
 
 struct TapeEntry {
-  const OpNode* op;    // of the original region
-  const OpNode* copy;  // for plain ops: what the vjp rule reads
-  Pullback pullback;   // for ops with regions
+  const OpNode* op;    // the op of the original region
+  const OpNode* copy;  // its clone, which the vjp rule reads; nullptr for ops with a linearize rule
+  Pullback pullback;   // set for ops with a linearize rule
 };
 
 bool is_active(const OpNode& op, const TensorSet& active) {
@@ -55,7 +55,7 @@ TensorSet active_values(const Region& region, const std::vector<bool>& active) {
 
 Linearized linearize(const Region& region, const Values& arguments,
                      const std::vector<bool>& active) {
-  // Shared by the pullback, which may run long after this function.
+  // The pullback shares this state, since it may run long after this function.
   struct State {
     std::vector<TapeEntry> tape;
     TensorSet active;

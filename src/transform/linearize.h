@@ -1,9 +1,9 @@
-// The core of reverse mode: one region, cloned with a tape. Everything else (grad, scan, remat,
-// call) builds on it.
+// The core of reverse mode: clones one region and records a tape. grad, scan, remat and call build
+// on it.
 //
-// Activity flows forwards from the differentiated inputs; only active ops go on the tape. The
-// pullback walks the tape backwards and emits the vjp rule of each op that has a cotangent; what it
-// emits carries Phase::kBackward.
+// Activity propagates forwards from the differentiated inputs. Only active ops are recorded on the
+// tape. The pullback walks the tape backwards and emits the vjp rule of each op that has a
+// cotangent. The emitted ops have Phase::kBackward.
 #pragma once
 
 #include <unordered_set>
@@ -13,20 +13,22 @@
 
 namespace axle {
 
-/// A value set keyed by op result.
+/// A set of values, compared by op result (same()).
 using TensorSet = std::unordered_set<Tensor, TensorHash, TensorSame>;
 
-/// The values of `region` that depend smoothly on the parameters marked in `active`.
+/// Returns the floating-point values of `region` that depend, through differentiable ops, on the
+/// parameters marked in `active`.
 TensorSet active_values(const Region& region, const std::vector<bool>& active);
 
-/// Clones `region` into the current one on `arguments`; the pullback gives cotangents of the
-/// arguments (none where there is no influence, or where `active` is false).
+/// Clones the ops of `region` into the current region, with `arguments` for its parameters. The
+/// pullback returns cotangents of the arguments: none if an argument has no influence or is not
+/// marked in `active`.
 Linearized linearize(const Region& region, const Values& arguments,
                      const std::vector<bool>& active);
 
-/// a + b, where either may be none.
+/// Returns a + b, where a, b or both may be none.
 Tensor add_cotangents(const Tensor& a, const Tensor& b);
-/// The cotangent, or zeros of the value's type.
+/// Returns the cotangent, or zeros of `type` if it is none.
 Tensor instantiate(const Tensor& cotangent, const Type& type);
 
 }  // namespace axle

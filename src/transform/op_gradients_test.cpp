@@ -13,7 +13,7 @@ using testing::check_gradients;
 using testing::op_samples;
 using testing::OpSample;
 
-// A discontinuous result (of an integer dtype, say) has no gradient to compare.
+// True if a result is floating-point. Other results have no gradient to compare.
 bool has_float_result(const Region& region) {
   return std::ranges::any_of(region.results(), [](const Tensor& t) { return is_float(t.dtype()); });
 }

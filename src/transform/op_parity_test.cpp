@@ -1,5 +1,4 @@
-// Every op against the numbers of JAX: results, vjps at given cotangents, and behaviour at special
-// points.
+// Compares every op with JAX: results, vjps for given cotangents, and values at special points.
 #include <gmock/gmock.h>
 
 #include <set>
@@ -175,19 +174,19 @@ Tree<Case> cases() {
   return c;
 }
 
-// Ops that Axle does not have yet.
+// Ops of the reference file that Axle does not have yet.
 const std::set<std::string> kMissing = {
     "avg_pool_same",    "cholesky",    "cond",          "conv_1d",         "conv_2d_groups",
     "conv_lhs_dilated", "max_pool",    "nextafter",     "ragged_dot",      "rfft",
     "scatter_max",      "scatter_mul", "take_fill_oob", "triangular_solve"};
 
-// The file has no scalars: they are stored with shape [1].
+// Operands (op, index) that are scalars: the file stores them with shape [1].
 const std::set<std::pair<std::string, int>> kScalars = {
     {"pad_mixed", 1}, {"clamp", 0}, {"clamp", 2}};
 
 const std::string kNumbers = reference_file("jax/ops.safetensors");
 
-// Element by element, with the signs of zeros where results are exact.
+// Compares element by element. Where results must be exact, zeros must have the same sign.
 void expect_agreement(const HostTensor& actual, const HostTensor& expected, Agreement agreement,
                       double scale) {
   ASSERT_EQ(actual.size(), expected.size());
@@ -287,7 +286,8 @@ TEST_F(OpParity, SpecialPoints) {
     SCOPED_TRACE(op);
     HostTensor expected = *find(op + "/special_out");
     HostTensor y = eval(c.fn, {*x})[0];
-    // The reference ran where subnormal numbers count as zero, or as nearly so.
+    // The reference ran on hardware that treats subnormal numbers as zero or nearly zero, so these
+    // points are not compared.
     for (int64_t i = 0; i < x->size() && y.dtype() == DType::kF32 && y.size() == x->size(); ++i) {
       const double v = std::abs(x->at(i));
       if (v > 0 && v < std::numeric_limits<float>::min())

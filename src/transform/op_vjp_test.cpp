@@ -1,4 +1,4 @@
-// What gradients look like, where finite differences cannot tell: dtypes, transposes, sums of many
+// Properties of gradients that finite differences do not test: dtypes, transposes, sums of many
 // terms.
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ TEST(DotVjp, BackwardProductsOf16BitOperandsAre16Bit) {
                             }),
                             {{DType::kBF16, {4, 3}}, {DType::kBF16, {3, 2}}});
   const auto dots = ops_named(*region, "dot_general");
-  ASSERT_EQ(dots.size(), 2);  // the sum alone does not need the product itself
+  ASSERT_EQ(dots.size(), 2);  // the gradient of the sum does not need the forward product
   for (const OpNode* op : dots) {
     EXPECT_EQ(op->inputs[0].dtype(), DType::kBF16);
     EXPECT_EQ(op->outputs[0].dtype, DType::kF32);
@@ -51,7 +51,7 @@ TEST(DotVjp, AProjectionNeedsNoTranspose) {
   EXPECT_TRUE(ops_named(*region, "transpose").empty());
 }
 
-// 1000 ones would stop at 256 if they were summed in bf16.
+// A sum of 1000 ones in bf16 would stop at 256.
 TEST(GatherVjp, SumsInF32) {
   const HostTensor weight = HostTensor::ones({2, 1}, DType::kBF16),
                    ids = HostTensor::zeros({1000}, DType::kI32);

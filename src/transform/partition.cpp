@@ -19,7 +19,7 @@ Joint make_joint(const Region& region, const std::vector<bool>& active,
   joint.num_results = region.results().size();
   const TraceScope scope(*joint.region);
   const PhaseScope phase(
-      Phase::kForward);  // an inner backward program is forward code of this problem
+      Phase::kForward);  // a backward pass inside `region` is forward code of this joint region
   Values arguments;
   for (const Tensor& p : region.parameters()) {
     arguments.push_back(
@@ -51,8 +51,8 @@ namespace {
 
 bool is_cheap(const Tensor& t) { return !t.is_parameter() && t.node()->rules->row().cheap; }
 
-// Whether a cheap value is less than what it is made of: a slice of a product, a narrower type.
-// Parameters are there already.
+// True if the cheap value `t` has fewer bytes than its inputs: a slice of a product, a cast to a
+// narrower dtype. Parameters do not count as inputs, since they are kept anyway.
 bool is_part_of_more(const Tensor& t) {
   size_t made_of = 0;
   for (const Tensor& input : t.node()->inputs) {
@@ -61,7 +61,7 @@ bool is_part_of_more(const Tensor& t) {
   return made_of > t.type().num_bytes();
 }
 
-// Whether `t` can be made again, by cheap ops alone, from what is kept.
+// True if cheap ops alone can recompute `t` from kept values and parameters.
 bool is_made_of(const Tensor& t, const TensorSet& kept) {
   return std::ranges::all_of(t.node()->inputs, [&](const Tensor& input) {
     return input.is_parameter() || kept.contains(input) ||
@@ -103,7 +103,8 @@ Values residuals(const Joint& joint, const ResidualPolicy& policy) {
     }
   };
   follow(/*through_parts=*/false);
-  // A part of what is kept for its own sake costs nothing; of what is not, the part alone is kept.
+  // A part whose whole is kept for another reason is recomputed from it. Of every other whole, only
+  // the part is kept.
   const TensorSet kept(out.begin(), out.end());
   for (const Tensor& t : parts) {
     if (is_made_of(t, kept))

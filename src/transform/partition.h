@@ -1,10 +1,10 @@
-// Splitting a region into a forward and a backward part: what scan, remat and call do when they are
+// Splits a region into a forward and a backward part. scan, remat and call do so when they are
 // differentiated.
 //
-// The joint region computes the primal results and, from cotangents of them, the cotangents of the
-// inputs; its ops carry the phase in which they were emitted. The cut follows the phase, not the
-// dependence on cotangents: what an inner remat recomputes does not depend on them and must stay
-// backward all the same.
+// The joint region computes the primal results and, from their cotangents, the cotangents of the
+// inputs. Each op has the phase in which it was emitted. The cut follows the phase, not the
+// dependence on cotangents: the ops that an inner remat recomputes do not depend on cotangents, but
+// must stay in the backward part.
 #pragma once
 
 #include <functional>
@@ -16,54 +16,57 @@
 
 namespace axle {
 
-/// Forward and pullback of a region in one region. Parameters: the region's own, then one cotangent
-/// for each entry of cotangent_of. Results: the region's own, then the input cotangents.
+/// The forward ops and the pullback of a region, joined in one region. Its parameters are those of
+/// the original region, then one cotangent for each entry of cotangent_of. Its results are those of
+/// the original region, then the input cotangents.
 struct Joint {
   std::shared_ptr<Region> region;
   size_t num_parameters = 0;         // of the original region
   size_t num_results = 0;            // of the original region
-  std::vector<size_t> cotangent_of;  // for each cotangent parameter: the result that it belongs to
+  std::vector<size_t> cotangent_of;  // for each cotangent parameter: index of its result
   std::vector<int>
       input_cotangent;  // for each parameter: index among the results of `region`, -1 for none
 };
 
-/// `wants` marks the results that may get a cotangent; `force` the parameters whose cotangent is
-/// made (zero) anyway.
+/// Makes the joint region of `region`. `active` marks the differentiated parameters, `wants` the
+/// results that may have a cotangent. Parameters marked in `force` always get an input cotangent,
+/// zeros if they have no influence.
 Joint make_joint(const Region& region, const std::vector<bool>& active,
                  const std::vector<bool>& wants, const std::vector<bool>& force = {});
 
-/// What becomes of a value that the backward part needs.
-/// kOffload: kept in the host's memory, where the device has a way there.
+/// How a forward value reaches the backward part. kOffload: it is kept in host memory, if the
+/// target supports that, else on the device.
 enum class Residual { kRecompute, kSave, kOffload };
-/// Judges forward ops; see remat.h for the policies by name.
+/// Decides for the results of each forward op. For named policies see remat.h.
 using ResidualPolicy = std::function<Residual(const OpNode&)>;
 
-/// The forward values that the backward part needs, in order of definition. Parameters are always
-/// among them if needed. Without a policy everything but cheap ops is kept.
+/// Returns the forward values that the backward part reads, in order of definition. Parameters that
+/// it needs are always among them. Without a policy, all values except those of cheap ops are kept.
 Values residuals(const Joint& joint, const ResidualPolicy& policy);
 
-/// A new closed region that computes `results` from `inputs`, both values of `region`.
+/// Returns a new closed region that computes `results` from `inputs`, both values of `region`.
 std::shared_ptr<Region> slice(const Region& region, const Values& inputs, const Values& results);
 
-/// The two halves of a joint region, for ops that run each once: forward(parameters) -> results ++
-/// saved, and backward(needed parameters ++ saved ++ cotangents) -> input cotangents (those that
-/// exist).
+/// The two halves of a joint region, for ops that run each half once:
+///   forward(parameters) -> results ++ saved
+///   backward(needed parameters ++ saved ++ cotangents) -> input cotangents that exist
 struct Halves {
   Joint joint;
-  Values saved;                // values of the joint region that are no parameters
-  std::vector<size_t> needed;  // parameters that the backward half reads
+  Values saved;                // saved values of the joint region, without parameters
+  std::vector<size_t> needed;  // indices of the parameters that the backward half reads
   std::shared_ptr<Region> forward, backward;
 };
+/// Splits a joint region into its halves, with the residuals that the policy keeps.
 Halves split(Joint joint, const ResidualPolicy& policy);
 
-/// Spreads the results of the backward half over all parameters (none where there is no cotangent).
+/// Returns the results of the backward half by parameter: none for parameters without a cotangent.
 Values spread_input_cotangents(const Joint& joint, const Values& computed);
-/// The cotangents that the joint region takes, from those of all results; missing ones become
-/// zeros.
+/// Selects the cotangents that the joint region takes from those of all results. Missing ones
+/// become zeros.
 Values gather_cotangents(const Joint& joint, const Values& cotangents);
 
-/// One line for each value that differentiating `fn` keeps from forward to backward: type, op or
-/// name, layer path.
+/// Returns one line for each value that differentiation of `fn` keeps for the backward pass: its
+/// type, op or name, and layer path.
 std::string explain_residuals(const std::function<Values(const Values&)>& fn,
                               const std::vector<Type>& types);
 

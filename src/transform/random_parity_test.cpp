@@ -1,8 +1,9 @@
-// Random numbers against JAX's threefry in its partitionable form.
+// Compares random numbers with JAX's threefry in its partitionable form.
 //
-// Not covered: what Axle does not offer (rbg keys; beta, dirichlet, gamma, poisson; randint in u8),
-// and 8 and 16 random bits, whose numbers are of dtypes that it cannot read (ops/random/random_test.cpp
-// has some).
+// Not covered:
+//   functions that Axle does not have: rbg keys; beta, dirichlet, gamma, poisson; randint in u8
+//   8 and 16 random bits: Axle cannot read the dtypes of their reference numbers
+//   (ops/random/random_test.cpp has some)
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +20,7 @@ namespace {
 
 const std::string kFile = reference_file("jax/random.safetensors");
 
-// The numbers were drawn with 32-bit seeds, of which -1 is this one.
+// JAX drew the numbers with 32-bit seeds: its seed -1 is this seed here.
 constexpr int64_t kMinusOne = 0xffffffff;
 std::string seed_there(int64_t seed) { return seed == kMinusOne ? "-1" : std::to_string(seed); }
 
@@ -39,9 +40,9 @@ class RandomParity : public ::testing::TestWithParam<int64_t> {
     EXPECT_EQ(got.astype(want.dtype()), want)
         << name << ": " << got.text(16) << " against " << want.text(16);
   }
-  // Within 4 units in the last place of each expected number, or of `scale` where that is larger:
-  // the last step of some samplers takes the difference of numbers of that size, whose rounding
-  // (fused or not) is all that differs.
+  // Expects values within 4 ulp of each expected number, or of `scale` if that is larger. The last
+  // step of some samplers subtracts numbers of size `scale`, and only their rounding (fused or not)
+  // differs.
   void expect_near(std::string_view name, const std::function<Tensor(const Tensor&)>& sampler,
                    double scale = 0) const {
     const HostTensor got = draw(sampler), want = expected(name);
@@ -94,7 +95,7 @@ TEST_P(RandomParity, Floats) {
   expect_near("laplace", [](const Tensor& k) { return random::laplace(k, {5}); });
 }
 
-// The probabilities are those of tools/oracle/jax_numbers.py.
+// tools/oracle/jax_numbers.py uses the same probabilities.
 TEST_P(RandomParity, Categorical) {
   const HostTensor p({2, 3}, {0.1f, 0.2f, 0.7f, 0.5f, 0.25f, 0.25f});
   expect_exact("categorical",

@@ -37,7 +37,8 @@ void collect_tags(const Region& region, std::set<std::string>& tags) {
   }
 }
 
-// A name that no value carries would only mean that more is computed again.
+// Throws ConfigError if a name of the policy matches no tag in the region. Without this check a
+// misspelled name would only cause more recomputation.
 void check_names(const RematPolicy& policy, const Region& region) {
   std::set<std::string> found;
   collect_tags(region, found);
@@ -53,7 +54,7 @@ void check_names(const RematPolicy& policy, const Region& region) {
   }
 }
 
-// The forward half is inlined, so that the policy of an enclosing remat sees the names within.
+// Inlines the forward half, so that the policy of an enclosing remat sees the names inside it.
 Linearized linearize_remat(const OpNode& op, const Values& inputs,
                            const std::vector<bool>& active) {
   const auto& a = op.attrs<RematAttributes>();
@@ -61,7 +62,7 @@ Linearized linearize_remat(const OpNode& op, const Values& inputs,
       make_joint(op.region(), active, std::vector<bool>(op.outputs.size(), true)), a.policy.judge);
   Values forward = inline_region(*halves.forward, inputs);
   const size_t num_results = halves.joint.num_results;
-  std::vector<size_t> offloaded;  // among the forward values
+  std::vector<size_t> offloaded;  // indices of the offloaded values in `forward`
   for (size_t i = 0; i < halves.saved.size(); ++i) {
     if (a.policy.judge(*halves.saved[i].node()) != Residual::kOffload) continue;
     offloaded.push_back(num_results + i);
@@ -74,8 +75,8 @@ Linearized linearize_remat(const OpNode& op, const Values& inputs,
     for (const size_t i : offloaded) kept[i] = place(kept[i], Memory::kDevice);
     in = concatenate<Tensor>({in, std::span(kept).subspan(num_results),
                               gather_cotangents(halves.joint, cotangents)});
-    // The cotangents pass the barrier as well: the recomputation must not start before they are
-    // there.
+    // The cotangents pass through the barrier too, so that the recomputation does not start before
+    // they are available.
     if (prevent_cse) in = optimization_barrier(in);
     return spread_input_cotangents(halves.joint, inline_region(*halves.backward, in));
   };

@@ -1,5 +1,4 @@
-// Rematerialisation: values of a function that the backward pass computes again instead of keeping
-// them.
+// Rematerialisation: the backward pass recomputes values of a function instead of keeping them.
 #pragma once
 
 #include <string>
@@ -10,24 +9,25 @@
 
 namespace axle {
 
-/// Which forward values of a remat region are kept, beside the inputs.
+/// Decides which forward values of a remat region are kept, besides its inputs.
 struct RematPolicy {
   ResidualPolicy judge;
   std::string text;                     // for printing
-  std::vector<std::string> names = {};  // that a value of the region must carry, each
+  std::vector<std::string> names = {};  // patterns; each must match a tag in the region
 };
-/// Everything is computed again.
+/// Keeps no values: everything is recomputed.
 RematPolicy save_nothing();
-/// Keeps the values that were tagged with one of these names by name(x, tag), and in the host's
-/// memory those of `offload`; "*" and "?" match as in file names. A name in both lists is kept on
-/// the device.
+/// Keeps the values that name(x, tag) tagged with one of these names. Values tagged with a name of
+/// `offload` are kept in host memory. "*" and "?" match as in file names. Names in both lists are
+/// kept on the device.
 RematPolicy save_names(std::vector<std::string> patterns, std::vector<std::string> offload = {});
-/// Keeps the results of all products.
+/// Keeps the results of dot_general ops.
 RematPolicy save_dots();
 
-/// fn(arguments). When differentiated, only what the policy keeps is stored. `prevent_cse` puts a
-/// barrier before the recomputation, so that the compiler does not undo it; inside the body of a
-/// scan it is not needed. Throws ConfigError for a name of the policy that no value in fn carries.
+/// Computes fn(arguments). When differentiated, it stores only the values that the policy keeps.
+/// `prevent_cse` puts a barrier before the recomputation, so that the compiler does not undo it by
+/// CSE; inside the body of a scan it is not needed. Throws ConfigError if a name of the policy
+/// matches no tag in fn.
 Values remat(const TensorFunction& fn, const Values& arguments, const RematPolicy& policy,
              bool prevent_cse = true);
 

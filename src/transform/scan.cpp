@@ -52,8 +52,8 @@ void eval_scan(const EvalOptions& options, const OpNode& op, std::span<const Hos
   for (size_t i = 0; i < a.num_carries; ++i) y[i] = std::move(carry[i]);
 }
 
-// while (i < length): the shape that XLA's trip-count analysis and in-place updates look for. All
-// that the body reads is carried, since HLO loops capture nothing.
+// Lowers to while (i < length), the form that XLA's trip-count analysis and in-place updates
+// recognise. HLO loops capture nothing, so every value that the body reads is carried.
 HloValues lower_scan(const OpNode& op, HloBuilder& b, const HloValues& x) {
   const auto& a = op.attrs<ScanAttributes>();
   const size_t num_fixed = a.num_consts + a.num_carries;  // operands before xs

@@ -1,4 +1,4 @@
-// Loops with a fixed number of iterations, differentiable.
+// Differentiable loops with a fixed number of iterations.
 #pragma once
 
 #include <functional>
@@ -7,13 +7,14 @@
 
 namespace axle {
 
+/// The result of a scan or of its body.
 struct ScanResult {
-  /// Of the body: the next carry. Of the loop: the last carry.
+  /// Body: the next carry. Scan: the last carry.
   Values carry;
-  /// Of the body: values of this iteration. Of the loop: the same stacked along a new leading dim.
+  /// Body: values of this iteration. Scan: these values, stacked along a new leading dim.
   Values ys;
 };
-/// From the carry and this iteration's slices of xs.
+/// Computes one iteration from the carry and the iteration's slices of xs.
 using ScanBody = std::function<ScanResult(const Values& carry, const Values& xs)>;
 
 struct ScanOptions {
@@ -21,8 +22,8 @@ struct ScanOptions {
   bool reverse = false;
 };
 
-/// carry_{i+1}, ys[i] = body(carry_i, xs[i]) for i < length; every tensor of xs has `length` as its
-/// leading dim. Outer tensors may be used in the body. Throws ShapeError if the carry's types
+/// carry_{i+1}, ys[i] = body(carry_i, xs[i]) for 0 <= i < length. The leading dim of every tensor
+/// of xs is `length`. The body may use outer tensors. Throws ShapeError if the types of the carry
 /// change.
 ScanResult scan(const ScanBody& body, const Values& init, const Values& xs, int64_t length,
                 const ScanOptions& options = {});

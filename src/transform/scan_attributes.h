@@ -1,4 +1,4 @@
-// The static arguments of the scan row, shared by its rule files.
+// The attributes of the scan op and helpers of its rules, shared by scan.cpp and scan_vjp.cpp.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace axle {
 
-/// Inputs, and parameters of the body: consts, carries, xs. Results of the body: carries, ys.
+/// Attributes of a scan. Inputs of the op and parameters of the body: consts, carries, xs. Results
+/// of the body: carries, ys.
 struct ScanAttributes : Attributes {
   ScanAttributes(size_t c, size_t k, int64_t n, bool r)
       : num_consts(c), num_carries(k), length(n), reverse(r) {}
@@ -23,10 +24,11 @@ struct ScanAttributes : Attributes {
 /// Emits a scan over a closed body.
 Values emit_scan(std::shared_ptr<const Region> body, Values inputs,
                  const ScanAttributes& attributes);
-/// The differentiation rule (scan_vjp.cpp).
+/// The linearize rule of scan (scan_vjp.cpp).
 Linearized linearize_scan(const OpNode& op, const Values& inputs, const std::vector<bool>& active);
-/// The type of one slice along the leading dim, and back.
+/// Returns the type without its leading dim.
 Type slice_type(Type type);
+/// Returns the type with a leading dim of size `length`.
 Type stacked_type(Type type, int64_t length);
 
 }  // namespace axle

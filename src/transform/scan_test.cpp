@@ -31,7 +31,7 @@ std::vector<HostTensor> arguments() {
   return x;
 }
 
-// Two products a layer; the names are what remat policies refer to.
+// A layer of two products, with names for remat policies.
 Tensor layer(const Tensor& x, const Tensor& w1, const Tensor& w2) {
   const Tensor q = name(dot(x, w1), "q_proj");
   const Tensor h = tanh(q) * sin(q);
@@ -69,10 +69,11 @@ TensorFunction gradients_of(TensorFunction fn) {
   };
 }
 
+// Counts of dot_general ops and stacked residuals in the forward and the backward loop.
 struct Structure {
   int64_t forward_dots, stacked, backward_dots;
 };
-// Of the two loops that differentiating leaves.
+// Returns the counts of the two loops of the differentiated function.
 Structure structure(const TensorFunction& fn) {
   std::vector<Type> types;
   for (const HostTensor& t : arguments()) types.push_back(t.type());
@@ -113,9 +114,9 @@ TEST(Scan, KeepsWhatThePolicySays) {
     EXPECT_EQ(got.stacked, want.stacked);
     EXPECT_EQ(got.backward_dots, want.backward_dots);
   };
-  expect(looped(save_nothing()), {2, 1, 5});  // the carry alone; one product is computed again
-  expect(looped(save_names({"q_proj"})), {2, 2, 4});  // the carry and q
-  expect(looped(save_dots()), {2, 2, 4});             // the product o is not needed, so not kept
+  expect(looped(save_nothing()), {2, 1, 5});  // keeps the carry only; recomputes one product
+  expect(looped(save_names({"q_proj"})), {2, 2, 4});  // keeps the carry and q
+  expect(looped(save_dots()), {2, 2, 4});             // does not keep o, which is not needed
   const Structure plain = structure(looped({}));
   EXPECT_EQ(plain.forward_dots, 2);
   EXPECT_LE(plain.stacked, 5);
@@ -207,7 +208,8 @@ TEST(Trace, LeakedTensorIsAnError) {
               ::testing::HasSubstr("leaked out of the trace"));
 }
 
-// The memory of a trace that is over serves the next one: a handle into it is still told apart.
+// The next trace reuses the memory of a finished trace. A handle into the finished trace is still
+// recognised.
 TEST(Trace, TensorOfATraceThatIsOverIsAnError) {
   Tensor leaked;
   const auto leak = [&] {
@@ -252,7 +254,7 @@ TEST(Residuals, AreExplained) {
   EXPECT_THAT(text, ::testing::HasSubstr("argument"));
 }
 
-// Two of six columns of a product are used: keeping all six would be three times as much.
+// Only two of six columns of a product are used. Keeping all six would take three times the memory.
 TEST(Residuals, HoldThePartThatIsUsedUnlessTheWholeIsKeptAnyway) {
   const auto used = [](bool whole_too) {
     return explain_residuals(

@@ -1,9 +1,9 @@
-// Reverse mode through scan: a forward scan that also stacks the residuals, and a scan back over
-// them.
+// Reverse mode through scan: a forward scan that also stacks the residuals, and a backward scan
+// over them.
 //
-// A residual that is a const or a slice of xs is not stacked: the original tensor is passed on,
-// which keeps stacked weights from being stored twice. What depends on consts alone is computed
-// once, outside of both loops.
+// A residual that is a const or a slice of xs is not stacked: the backward scan reads the original
+// tensor, so that stacked weights are not stored twice. Residuals that depend only on consts are
+// computed once, outside of both loops.
 #include "base/concatenate.h"
 #include "ops/create.h"
 #include "transform/linearize.h"
@@ -14,7 +14,7 @@
 namespace axle {
 namespace {
 
-// Which carries are active is a fixpoint: a carry becomes active when an iteration makes it so.
+// Returns the active inputs, with every carry that some iteration makes active: a fixpoint.
 std::vector<bool> active_through_loop(const OpNode& op, std::vector<bool> active) {
   const auto& a = op.attrs<ScanAttributes>();
   for (bool changed = true; changed;) {
@@ -42,10 +42,10 @@ TensorSet loop_invariant(const Region& joint, size_t num_consts) {
 
 // How the backward loop gets each residual.
 struct Plan {
-  std::vector<size_t> consts, xs;  // parameters that are passed on
-  Values const_values, xs_values;  // the same, as values of the joint region
-  Values hoisted;                  // computed once from consts
-  Values stacked;                  // computed by the forward loop in each iteration
+  std::vector<size_t> consts, xs;  // indices of the parameters that the backward loop reads
+  Values const_values, xs_values;  // these parameters, as values of the joint region
+  Values hoisted;                  // residuals computed once, from consts
+  Values stacked;                  // residuals that the forward loop computes in each iteration
 };
 
 Plan plan_residuals(const Joint& joint, const ScanAttributes& a) {
@@ -73,8 +73,11 @@ Plan plan_residuals(const Joint& joint, const ScanAttributes& a) {
   return plan;
 }
 
-// Body of the backward loop. Parameters: consts, hoisted | sums of const cotangents, carry
-// cotangents | stacked, xs, cotangents of ys. Results: the carries, then the cotangents of xs.
+// Returns the body of the backward loop.
+//   Parameters, as consts of the loop:  consts, hoisted
+//   Parameters, as carries:             sums of the const cotangents, carry cotangents
+//   Parameters, as xs:                  stacked, xs, cotangents of ys
+//   Results:                            the carries, then the cotangents of xs
 std::shared_ptr<Region> backward_body(const Joint& joint, const Plan& plan,
                                       const ScanAttributes& a) {
   const Region& region = *joint.region;
@@ -110,7 +113,7 @@ std::shared_ptr<Region> backward_body(const Joint& joint, const Plan& plan,
         for (size_t i = 0; i < const_gradients.size(); ++i)
           out.push_back(add_cotangents(sums[i], g[const_gradients[i]]));
         for (size_t i = const_gradients.size(); i < g.size(); ++i)
-          out.push_back(g[i]);  // carries, then xs: parameter order
+          out.push_back(g[i]);  // carries, then xs, as in the order of parameters
         return out;
       },
       types);

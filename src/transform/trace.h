@@ -1,4 +1,4 @@
-// Tracing: from a C++ function over tensors to a closed region.
+// Tracing: turns a C++ function over tensors into a closed region.
 #pragma once
 
 #include <functional>
@@ -13,36 +13,37 @@
 
 namespace axle {
 
-/// A function over tensors; it may use tensors of enclosing traces.
+/// A function over tensors. It may use tensors of enclosing traces, except in trace().
 using TensorFunction = std::function<Values(const Values&)>;
 
-/// Traces `fn` over parameters of these types into a region of its own (no outer values allowed).
+/// Traces `fn` over parameters of these types into a new region. `fn` must not use outer tensors.
 std::shared_ptr<Region> trace(const TensorFunction& fn, const std::vector<Type>& types,
                               const std::vector<std::string>& names = {});
 
-/// A region traced inside the current one: the outer values that it uses come first in its
-/// parameters.
+/// A region traced inside the current one. Its leading parameters stand for the outer values that
+/// it uses.
 struct ClosedRegion {
   std::shared_ptr<const Region> region;
   Values captures;  // values of the current region, one for each leading parameter
-  /// The captures, then the arguments.
+  /// Returns the captures, then the arguments.
   Values operands(const Values& arguments) const;
 };
+/// Traces `fn` over parameters of these types inside the current trace. `fn` may use outer tensors.
 ClosedRegion trace_closed(const TensorFunction& fn, const std::vector<Type>& types);
 
-/// Copies the ops of `region` into the current one, with `arguments` for its parameters; returns
-/// its results.
+/// Copies the ops of `region` into the current region, with `arguments` for its parameters, and
+/// returns the copies of its results.
 Values inline_region(const Region& region, const Values& arguments);
 
-/// From values of one region to those that stand for them in another.
+/// Maps values of one region to their copies in another region.
 using TensorMap = std::unordered_map<Tensor, Tensor, TensorHash, TensorSame>;
-/// Emits a copy of `op` into the current region, under its own layer path, and enters its results
-/// into `map` (results that are there already are kept).
+/// Emits a copy of `op`, with its layer path, into the current region. Adds its results to `map`;
+/// entries that exist already are kept.
 void clone_op(const OpNode& op, TensorMap& map);
-/// The image of each value.
+/// Returns the copy of each value.
 Values map_all(const TensorMap& map, const Values& values);
 
-/// Traces and interprets: for tests, tools and small host computations.
+/// Traces `fn` and interprets it, for tests, tools and small host computations.
 std::vector<HostTensor> eval(const TensorFunction& fn, const std::vector<HostTensor>& arguments,
                              const EvalOptions& options = {});
 

@@ -22,22 +22,23 @@
 namespace axle {
 namespace {
 
-// Finite, so that rows that see nothing become uniform and not NaN.
+// Finite, so that the softmax of a query that sees no key is uniform, not NaN.
 constexpr double kNegativeInfinity = -1e15;
 
-// Each head of keys or values for each of the devices that share it, unless the projection has
-// repeated them.
+// Repeats key or value heads to num_heads heads for the devices that share them. Does nothing if
+// the projection has repeated them already.
 Tensor repeat_heads(const Tensor& x_BSKH, int64_t num_heads) {
   const int64_t count = num_heads / x_BSKH.dim(2);
   return count == 1 ? x_BSKH : sharding_constraint(repeat(x_BSKH, count, 2), kWholeSequenceAxes);
 }
 
-// 0, 1, ... in each row, as positions_BT.
+// Returns positions_BT that count 0, 1, ... in each row.
 Tensor counted_positions(const Tensor& x_BTD) { return iota({x_BTD.dim(0), x_BTD.dim(1)}, 1); }
 
-// Other types and shapes would be broadcast in silence.
+// Throws ShapeError unless positions and segment ids are i32[B, T]. Some other types and shapes
+// would be broadcast without an error.
 void check_context(const std::string& where, const Tensor& x_BTD, const MixerContext& context) {
-  if (x_BTD.rank() != 3) return;  // the projection says so
+  if (x_BTD.rank() != 3) return;  // the projection reports this error
   const Type expected{DType::kI32, {x_BTD.dim(0), x_BTD.dim(1)}};
   for (const auto& [name, given] : {std::pair("positions", &context.positions),
                                     std::pair("segment_ids", &context.segment_ids)}) {
@@ -87,7 +88,7 @@ Attention::Attention(const Config& cfg, const Dims& dims, const Scope& scope)
       kv_cache_(child("kv_cache", cfg.kv_cache,
                       {.num_kv_heads = sizes_.num_kv_heads, .head_dim = sizes_.head_dim})) {}
 
-// One of the three that remat policies know as "qkv", and by its own name.
+// Names queries, keys or values for remat policies: "qkv", the name of all three, and own_name.
 Tensor Attention::projected(const Tensor& x_BTNH, std::string_view own_name) {
   return name(name(constrain(x_BTNH, kTokenPartsAxes), "qkv"), own_name);
 }
@@ -113,7 +114,8 @@ Tensor Attention::forward(const Tensor& x_BTD, const MixerContext& context) {
   return name(output_(name(context_BTNH, "attention_context")), "attention_output");
 }
 
-// The predicate [T, S] or [B, T, S] of the keys that each query sees; none: all.
+// Returns a predicate [T, S] or [B, T, S] that is true where the query sees the key; none: every
+// query sees every key.
 Tensor Attention::visible(const Tensor& x_BTD, int64_t num_keys,
                           const MixerContext& context) const {
   const Tensor keys_1S = iota({1, num_keys}, 1);
@@ -139,7 +141,7 @@ Tensor Attention::attend(const Tensor& q_BTNH, const Tensor& k_BSKH, const Tenso
       sizes_.num_kv_heads * copies_of_heads(sizes_.num_kv_heads, sizes_.num_heads);
   const bool grouped = num_shared != sizes_.num_heads;
   const Tensor k = repeat_heads(k_BSKH, num_shared), v = repeat_heads(v_BSKH, num_shared);
-  // Grouped scores keep T before G, the order in which the product gives them.
+  // Grouped scores have T before G, since dot_general returns the dims in this order.
   const Tensor q = grouped ? unflatten(q_BTNH, 2, {num_shared, -1}) : q_BTNH;
   Tensor scores = einsum(grouped ? "btkgh,bskh->bktgs" : "btnh,bsnh->bnts", q, k,
                          {.result_dtype = DType::kF32});

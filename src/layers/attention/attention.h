@@ -1,12 +1,13 @@
-// Grouped-query self-attention: num_kv_heads == num_heads is plain multi-head attention, 1 is
-// multi-query attention.
+// Grouped-query self-attention. With num_kv_heads == num_heads it is plain multi-head attention,
+// with num_kv_heads == 1 multi-query attention.
 //
 // Letters in tensor names, for this file only:
-//   B batch   T queries   S keys   D model dim   N query heads   K key/value heads   G = N / K   H
-//   head dim
+//   B batch         T queries            S keys
+//   D model dim     N query heads        K key/value heads
+//   G = N / K       H head dim
 //
-// Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.2; Ainslie et al. 2023, arXiv
-// 2305.13245, section 2.
+// Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.2;
+//   Ainslie et al. 2023, arXiv 2305.13245, section 2.
 #pragma once
 
 #include "config/fields/ranged.h"
@@ -24,41 +25,43 @@ namespace axle {
 /// Mixes information between positions: x -> attention(x), without residual or norm.
 ///
 /// Shapes: x_BTD f32|bf16 -> y_BTD, dtype of x. Scores and softmax are f32 whatever the dtype of x.
-/// While decoding, the keys are those of the cache up to each query's position, and segment ids are
-/// not looked at; without a causal mask it cannot decode. Throws ConfigError at construction if
-/// num_kv_heads does not divide num_heads, or num_heads the model dim where head_dim is none. Remat
-/// names: "q_proj", "k_proj", "v_proj" (after norms, positions and scale) and "attention_output".
+/// Decoding: a query sees the cached keys up to its own position; segment ids are ignored. A layer
+/// without a causal mask cannot decode.
+/// Throws ConfigError at construction if num_kv_heads does not divide num_heads, or if head_dim is
+/// none and num_heads does not divide the model dim.
+/// Remat names: "q_proj", "k_proj" and "v_proj" (after norm, position embedding and scale), "qkv"
+/// for all three, "attention_context" (the input of `output`) and "attention_output".
 /// Summaries: "max_logit", the largest logit before softmax (scalar, f32).
 class Attention final : public Mixer {
  public:
   struct Config {
-    /// Heads of queries.
+    /// Number of query heads.
     Required<Positive<int64_t>> num_heads = REQUIRED;
-    /// None: as many as query heads.
+    /// Number of key/value heads; none: num_heads.
     std::optional<Positive<int64_t>> num_kv_heads = {};
-    /// None: model dim / num_heads.
+    /// Size of one head; none: model dim / num_heads.
     std::optional<Positive<int64_t>> head_dim = {};
-    /// From x to the heads of queries, keys and values.
+    /// Projects x to the heads of queries, keys and values.
     Child<QKV> qkv = FusedQKV::Config{};
-    /// From the heads back to the model dim.
+    /// Projects the heads back to the model dim.
     Child<HeadOutput> output = HeadOutputLinear::Config{};
-    /// Of each query, over the head dim; none: no norm.
+    /// Normalises each query over the head dim; none: no norm.
     std::optional<Child<Norm>> query_norm = {};
-    /// Of each key, over the head dim; none: no norm.
+    /// Normalises each key over the head dim; none: no norm.
     std::optional<Child<Norm>> key_norm = {};
-    /// None: every query sees every key.
+    /// Decides which keys a query sees; none: every query sees every key.
     std::optional<Child<AttentionMask>> mask = CausalMask::Config{};
-    /// Logits become cap * tanh(logits / cap).
+    /// Logits become cap * tanh(logits / cap); none: no cap.
     std::optional<Positive<double>> logit_cap = {};
-    /// Of the probabilities.
+    /// Dropout on the attention probabilities; none: no dropout.
     std::optional<Child<Dropout>> dropout = {};
-    /// Where keys and values are kept when decoding.
+    /// Keeps keys and values while decoding.
     Child<KVCache> kv_cache = DenseKVCache::Config{};
     AXLE_CONFIG(Attention, num_heads, num_kv_heads, head_dim, qkv, output, query_norm, key_norm,
                 mask, logit_cap, dropout, kv_cache)
   };
   Attention(const Config& cfg, const Dims& dims, const Scope& scope);
-  // By its cache, which has no keys that come after a query.
+  // The cache has no keys after a query, so decoding needs a causal mask.
   bool can_decode() const override { return mask_ && mask_->is_causal(); }
 
  protected:

@@ -13,7 +13,7 @@ Tensor CausalMask::operator()(const Tensor& query_positions, const Tensor& key_p
 
 Tensor SlidingWindowMask::operator()(const Tensor& query_positions,
                                      const Tensor& key_positions) const {
-  // Positions are i32: a window that is wider than all of them sees all.
+  // Positions are i32, so a wider window is clamped to the range of i32.
   const Tensor near = query_positions - key_positions <=
                       std::min<int64_t>(window_, std::numeric_limits<int32_t>::max());
   return (query_positions >= key_positions) & near;

@@ -1,4 +1,4 @@
-// The role AttentionMask: which keys a query may see, as a function of their positions.
+// The role AttentionMask: decides by position which keys a query may see.
 #pragma once
 
 #include "config/describe.h"
@@ -8,16 +8,16 @@
 
 namespace axle {
 
-/// From positions of queries i32[.., T, 1] and of keys i32[.., 1, S] to a predicate [.., T, S]:
-/// true where seen.
+/// Maps query positions i32[.., T, 1] and key positions i32[.., 1, S] to a predicate [.., T, S]
+/// that is true where the query sees the key.
 class AttentionMask {
  public:
   using Role = AttentionMask;
   struct Dims {};
   virtual ~AttentionMask() = default;
   virtual Tensor operator()(const Tensor& query_positions, const Tensor& key_positions) const = 0;
-  /// Whether no query sees a key behind its own position. One that does not say so is taken to see
-  /// some, and attention by it cannot decode: the caches hold no later keys.
+  /// True if no query sees a key after its own position. Attention with a mask that is not causal
+  /// cannot decode, since the caches hold no later keys.
   virtual bool is_causal() const { return false; }
 };
 
@@ -36,7 +36,7 @@ class CausalMask final : public AttentionMask {
 class SlidingWindowMask final : public AttentionMask {
  public:
   struct Config {
-    /// How many positions back a query sees, beside its own.
+    /// Number of positions before its own that a query sees.
     NonNegative<int64_t> window = 4096;
     AXLE_CONFIG(SlidingWindowMask, window)
   };

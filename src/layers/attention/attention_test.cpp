@@ -34,7 +34,7 @@ AXLE_LAYER_LAWS(Attention, {.model_dim = 8},
                    .dropout = Dropout::Config{.rate = 0.5}}},
                  {"no_mask", {.num_heads = 2, .mask = std::nullopt}}})
 
-// weight[D, K, H] with every head `times` times in a row.
+// Returns weight[D, K, H] with every head repeated `times` times in a row.
 HostTensor repeated_heads(const HostTensor& weight, int64_t times) {
   return eval([&](const Values& x) { return Values{repeat(x[0], times, 1)}; }, {weight})[0];
 }
@@ -51,7 +51,7 @@ TEST(Attention, GroupedEqualsRepeatedKeysAndValues) {
   }
 }
 
-// Results at each position, changed inputs from position `from` on.
+// Only the inputs from position 3 on change.
 TEST(Attention, CausalResultsDoNotDependOnLaterPositions) {
   auto layer = build_for_test<Attention>({.num_heads = 2}, {.model_dim = 4});
   HostTensor x = normal_values({1, 5, 4}, 3);
@@ -79,7 +79,7 @@ TEST(Attention, SegmentsDoNotSeeEachOther) {
         << "the same text twice";
 }
 
-/// A mask that hides everything.
+/// A mask that hides every key.
 class SeesNothing final : public AttentionMask {
  public:
   struct Config {

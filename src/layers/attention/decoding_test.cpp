@@ -1,4 +1,4 @@
-// Step parity: tokens through the KV caches give what they give at once.
+// Step parity: decoding tokens step by step with KV caches gives the logits of one forward pass.
 #include "config/register.h"
 #include "layers/attention/fused_grouped_qkv.h"
 #include "layers/attention/rope.h"
@@ -34,7 +34,7 @@ CausalLM::Config model(Child<Block> layers) {
               Decoder::Config{.model_dim = 8, .vocab_size = kVocab, .layers = std::move(layers)}};
 }
 
-// Columns [from, to) of ids[B, T].
+// Returns the columns [from, to) of ids[B, T].
 HostTensor columns(const HostTensor& ids, int64_t from, int64_t to) {
   HostTensor out(Type{DType::kI32, {kBatch, to - from}});
   for (int64_t b = 0; b < kBatch; ++b) {
@@ -61,7 +61,7 @@ class Decoding : public ::testing::TestWithParam<Child<Block>> {
     for (int64_t i = 0; i < ids_.size(); ++i)
       ids_.values<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>((7 * i + 3) % kVocab);
   }
-  // logits_BTV of tokens [from, to) behind those that went before.
+  // Decodes the tokens `ids` at positions `at` after all earlier calls; returns their logits_BTV.
   HostTensor extend(const HostTensor& ids, const HostTensor& at) {
     const auto result = model_.call({{"batch/input_ids", ids}, {"batch/input_positions", at}},
                                     {.method = "logits", .decoding = true, .state = state_});
@@ -101,7 +101,8 @@ TEST_P(Decoding, PrefillThenStepsEqualForward) {
 
 TEST_P(Decoding, RowsMayStandAtDifferentPlaces) {
   const HostTensor all = forward(ids_);
-  // Row 1 is two tokens behind; what was written ahead of it is overwritten before anyone sees it.
+  // Row 1 is two tokens behind. The cache entries after its position are overwritten before a query
+  // sees them.
   extend(columns(ids_, 0, 4), positions(0, 4));
   const HostTensor ids(
       {kBatch, 1}, {static_cast<int32_t>(ids_.at(4)), static_cast<int32_t>(ids_.at(kLength + 2))});
@@ -127,7 +128,7 @@ TEST_P(Decoding, NextLogitsAreThoseOfTheIndex) {
   }
 }
 
-/// x -> x of the token before. Right in training; declares nothing for decoding.
+/// x -> x of the previous token. Works in training, but declares no decode state.
 class ForgetfulShift final : public Mixer {
  public:
   struct Config {
@@ -143,7 +144,8 @@ class ForgetfulShift final : public Mixer {
 };
 AXLE_REGISTER(ForgetfulShift)
 
-/// Every query sees the first three keys, and those up to its own position. Says nothing about it.
+/// Every query sees the first three keys and the keys up to its own position. The mask does not
+/// override is_causal().
 class SeesPrefix final : public AttentionMask {
  public:
   struct Config {
@@ -156,7 +158,7 @@ class SeesPrefix final : public AttentionMask {
 };
 AXLE_REGISTER(SeesPrefix)
 
-// Each of them would give other text than the model that was trained, without a word.
+// If they were not refused, these layers would silently give other text than the trained model.
 TEST(DecodingIsRefused, OfLayersThatMayLookAtOtherPositions) {
   const auto error = [](Child<Mixer> body, const std::string& method) {
     TransformerLayer::Config block = layer(CausalMask::Config{});

@@ -1,4 +1,4 @@
-// Queries, keys and values of grouped-query attention by one product.
+// Queries, keys and values of grouped-query attention, computed by one projection.
 #pragma once
 
 #include "layers/attention/head_projection.h"
@@ -6,11 +6,11 @@
 
 namespace axle {
 
-/// One projection to num_heads + 2 * num_kv_heads heads: those of queries, then keys, then values.
+/// One projection to num_heads + 2 * num_kv_heads heads: queries first, then keys, then values.
 class FusedGroupedQKV final : public QKV {
  public:
   struct Config {
-    /// To the heads of queries, keys and values at once.
+    /// Projects x to the heads of queries, keys and values.
     Child<HeadInput> proj = HeadInputLinear::Config{};
     AXLE_CONFIG(FusedGroupedQKV, proj)
   };

@@ -1,19 +1,19 @@
-// Queries, keys and values of plain multi-head attention by one product.
+// Queries, keys and values of plain multi-head attention, computed by one product.
 #pragma once
 
 #include "layers/attention/qkv.h"
 
 namespace axle {
 
-/// One weight for three projections of equal shape.
+/// Three projections of equal shape with one stacked weight.
 ///
 /// Throws ConfigError at construction if num_kv_heads differs from num_heads.
-/// Parameters: weight[3, D, N, H], bias[3, N, H] if asked for; each third is initialised as a
-/// projection of its own.
+/// Parameters: weight[3, D, N, H], and bias[3, N, H] if `bias` is set. Each third is initialised
+/// like a separate projection.
 class FusedQKV final : public QKV {
  public:
   struct Config {
-    /// Whether queries, keys and values have one.
+    /// True: a bias is added to queries, keys and values.
     bool bias = false;
     AXLE_CONFIG(FusedQKV, bias)
   };

@@ -16,8 +16,8 @@ ParamSpec weight_spec(const HeadDims& dims, FanAxes fan) {
           .fan = std::move(fan)};
 }
 
-// Each head of a weight [D, K, H] for each of the devices that share it. All of them have all heads
-// before: parts of heads would be exchanged between devices one by one.
+// Repeats each head of a weight [D, K, H] for the devices that share it. The weight is all-gathered
+// along the heads first: otherwise devices would exchange parts of heads one by one.
 Tensor repeat_heads(const Tensor& weight, int64_t copies) {
   const Tensor whole = sharding_constraint(weight, {{kModelDimAxes, kReplicated, kReplicated}});
   return sharding_constraint(repeat(whole, copies, 1), {{kModelDimAxes, kShardAxes, kReplicated}});
@@ -46,7 +46,7 @@ HeadInputLinear::HeadInputLinear(const Config& cfg, const Dims& dims, const Scop
 }
 
 Tensor HeadInputLinear::forward(const Tensor& x_BTD) {
-  // Caches keep each head once.
+  // While decoding, heads are not repeated, since caches keep each head once.
   const int64_t copies = dims_.num_query_heads && !decoding()
                              ? copies_of_heads(dims_.num_heads, *dims_.num_query_heads)
                              : 1;

@@ -8,22 +8,22 @@
 
 namespace axle {
 
-/// What attention tells.
+/// The sizes of a head projection, given by attention.
 struct HeadDims {
-  /// Size of the last dim of x.
+  /// Size of the model dim D.
   Positive<int64_t> model_dim;
   /// Number of heads.
   Positive<int64_t> num_heads;
   /// Size of one head.
   Positive<int64_t> head_dim;
-  /// Heads of queries that share these heads of keys or values; none: nothing shares them.
+  /// For keys and values, the number of query heads that share the heads; none: no sharing.
   std::optional<Positive<int64_t>> num_query_heads = {};
   AXLE_CONFIG(HeadDims, model_dim, num_heads, head_dim, num_query_heads)
 };
 
-/// How often each of `num_heads` heads of keys or values is repeated, so that every device of the
-/// axes of heads has one, that of its queries: 1 where there are as many heads as devices, and
-/// where that does not divide.
+/// Returns how often each of `num_heads` key or value heads is repeated, so that every device along
+/// kShardAxes has the head that its queries need. Returns 1 if there are at least as many heads as
+/// devices, or if the numbers do not divide.
 int64_t copies_of_heads(int64_t num_heads, int64_t num_query_heads);
 
 /// x_BTD -> y_BTNH, dtype of x.
@@ -42,13 +42,15 @@ class HeadOutput : public LayerRole<HeadOutput, Tensor(const Tensor& x_BTNH)> {
   using LayerRole::LayerRole;
 };
 
-/// y_BTNH = x_BTD * weight + bias. Parameters: weight[D, N, H], bias[N, H] if asked for. Heads that
-/// devices share (copies_of_heads) are repeated in the weight, so that each device computes its own
-/// alone: then y has that many more heads. Not in decoding, whose caches keep each head once.
+/// y_BTNH = x_BTD * weight + bias. Parameters: weight[D, N, H], and bias[N, H] if `bias` is set.
+///
+/// If devices share key/value heads, the weight is repeated copies_of_heads times along N, so that
+/// each device computes only the head it needs. y then has N * copies_of_heads heads. Heads are not
+/// repeated while decoding, since the caches keep each head once.
 class HeadInputLinear final : public HeadInput {
  public:
   struct Config {
-    /// Whether something is added to the product.
+    /// True: a bias is added to the product.
     bool bias = false;
     AXLE_CONFIG(HeadInputLinear, bias)
   };
@@ -64,12 +66,12 @@ class HeadInputLinear final : public HeadInput {
   std::optional<Param> bias_;
 };
 
-/// y_BTD = x_BTNH * weight + bias, summed over heads. Parameters: weight[D, N, H], bias[D] if asked
-/// for.
+/// y_BTD = x_BTNH * weight + bias, summed over heads. Parameters: weight[D, N, H], and bias[D] if
+/// `bias` is set.
 class HeadOutputLinear final : public HeadOutput {
  public:
   struct Config {
-    /// Whether something is added to the product.
+    /// True: a bias is added to the product.
     bool bias = false;
     AXLE_CONFIG(HeadOutputLinear, bias)
   };

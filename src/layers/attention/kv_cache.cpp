@@ -22,7 +22,7 @@ Tree<StateSpec> DenseKVCache::decode_state_specs(const DecodeDims& dims) const {
   return {{join_path(path(), "key"), spec}, {join_path(path(), "value"), spec}};
 }
 
-// Writes row b of the new positions at starts[b].
+// Writes the new positions of row b from position starts[b] on and returns the whole state.
 Tensor DenseKVCache::append(std::string_view state_name, const Tensor& fresh_BTKH,
                             const Tensor& starts_B) {
   const Tensor kept_BSKH = state(state_name);

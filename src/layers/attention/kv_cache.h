@@ -1,4 +1,4 @@
-// The role KVCache: keys and values that decoding keeps between calls.
+// The role KVCache: keeps keys and values between calls while decoding.
 //
 // Letters in tensor names, for this file only:
 //   B batch   T new positions   S positions of the cache   K key/value heads   H head dim
@@ -19,15 +19,15 @@ struct KeyValues {
   static KeyValues read(InputReader& inputs, const std::string& prefix);
 };
 
-/// Takes in the keys and values of T new positions, i32[B, T] and consecutive in each row, and
-/// gives those of all positions: row s of the result is position s. Rows that were never written
-/// hold anything finite.
+/// Appends the keys and values of T new positions and returns the keys and values of all S
+/// positions. The positions, i32[B, T], are consecutive in each row. Index s along dim S of the
+/// result is position s; positions never written hold arbitrary finite values.
 class KVCache : public LayerRole<KVCache, KeyValues(const KeyValues& fresh_BTKH,
                                                     const Tensor& positions_BT)> {
  public:
-  /// What attention tells.
+  /// The sizes of the cache, given by attention.
   struct Dims {
-    /// Heads of keys and values.
+    /// Number of key/value heads.
     Positive<int64_t> num_kv_heads;
     /// Size of one head.
     Positive<int64_t> head_dim;
@@ -39,7 +39,7 @@ class KVCache : public LayerRole<KVCache, KeyValues(const KeyValues& fresh_BTKH,
 
 /// Keeps every position of every sequence.
 ///
-/// State: key, value [B, S, K, H] in the dtype that the decoder asks for.
+/// State: key and value [B, S, K, H], in the dtype of DecodeDims.
 class DenseKVCache final : public KVCache {
  public:
   struct Config {

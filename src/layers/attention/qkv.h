@@ -1,8 +1,8 @@
-// The role QKV: from the input of attention to its queries, keys and values.
+// The role QKV: maps the input of attention to queries, keys and values.
 //
 // Letters in tensor names, for this file only:
-//   B batch   T positions of queries   S positions of keys   D model dim   N query heads   K
-//   key/value heads   H head dim
+//   B batch         T positions of queries   S positions of keys
+//   D model dim     N query heads            K key/value heads     H head dim
 #pragma once
 
 #include "nn/layer.h"
@@ -20,19 +20,20 @@ struct QKVTensors {
   }
 };
 
-/// x_BTD -> q_BTNH, k_BSKH, v_BSKH with S = T, dtype of x. Positions (i32[B, T]) count from 0 where
-/// they are none. Keys and values may have each head repeated for the devices that share it
-/// (copies_of_heads), but not in decoding.
+/// x_BTD -> q_BTNH, k_BSKH, v_BSKH with S = T, dtype of x.
+///
+/// Positions are i32[B, T]; none means 0, 1, ... in each row. Each head of keys and values may be
+/// repeated for the devices that share it (copies_of_heads), but not while decoding.
 class QKV : public LayerRole<QKV, QKVTensors(const Tensor& x_BTD,
                                              const std::optional<Tensor>& positions_BT)> {
  public:
-  /// What attention tells.
+  /// The sizes of the projections, given by attention.
   struct Dims {
     /// Size of the last dim of x.
     Positive<int64_t> model_dim;
-    /// Heads of queries.
+    /// Number of query heads.
     Positive<int64_t> num_heads;
-    /// Heads of keys and values.
+    /// Number of key/value heads.
     Positive<int64_t> num_kv_heads;
     /// Size of one head.
     Positive<int64_t> head_dim;

@@ -20,7 +20,7 @@ AXLE_LAYER_LAWS(FusedGroupedQKV, kGrouped, {{"default", {}}})
 AXLE_LAYER_LAWS(FusedQKV, kPlain, {{"no_bias", {}}, {"bias", {.bias = true}}})
 AXLE_LAYER_LAWS(RoPE, kPlain, {{"fused", {.theta = 100}}})
 
-// Parts of a tensor along its first dim.
+// Returns x[i], the part at index i of the first dim.
 HostTensor part(const HostTensor& x, int64_t i) {
   Shape shape(x.shape().begin() + 1, x.shape().end());
   const auto n = static_cast<size_t>(num_elements(shape));

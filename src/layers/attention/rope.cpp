@@ -13,10 +13,10 @@
 namespace axle {
 namespace {
 
-// The wavelengths of all pairs are a table in the program.
+// Limits the size of the table of frequencies, which is a constant in the program.
 constexpr int64_t kMostHeadDim = 1 << 16;
 
-// Turns by which each pair advances from one position to the next.
+// Returns the angle in radians by which each pair turns from one position to the next.
 Tensor frequencies(double theta, int64_t head_dim) {
   std::vector<float> f;
   for (int64_t i = 0; i < head_dim; i += 2) {
@@ -26,15 +26,15 @@ Tensor frequencies(double theta, int64_t head_dim) {
   return constant(HostTensor({head_dim / 2}, std::span<const float>(f)));
 }
 
-// Cosine, and the sine with the sign that each element of a pair gets: shapes [.., T, 1, H/2, 1]
-// and [.., T, 1, H/2, 2].
+// The cosine, [.., T, 1, H/2, 1], and the sine with its sign for each element of a pair,
+// [.., T, 1, H/2, 2].
 struct Rotation {
   Tensor cosine, signed_sine;
 };
 
 Rotation rotation(const Tensor& positions, const Tensor& frequency, DType dtype) {
   const Tensor angle = expand_dims(astype(positions, DType::kF32), -1) * frequency;
-  // Behind a barrier, or the compiler computes them again for every head.
+  // Without the barrier the compiler recomputes sine and cosine for every head.
   const Values table = optimization_barrier({astype(cos(angle), dtype), astype(sin(angle), dtype)});
   const auto aligned = [](const Tensor& t) { return expand_dims(expand_dims(t, -1), -3); };
   const Tensor sign = constant(HostTensor({2}, {-1.0f, 1.0f}));

@@ -7,16 +7,16 @@
 
 namespace axle {
 
-/// Rotates each pair (2i, 2i + 1) of queries and keys by the angle position * theta^(-2i /
-/// head_dim).
+/// Rotates each pair (2i, 2i + 1) of queries and keys by the angle
+/// position * theta^(-2i / head_dim).
 ///
 /// Angles are f32 whatever the dtype of x. Throws ConfigError at construction if head_dim is odd.
 class RoPE final : public QKV {
  public:
   struct Config {
-    /// Base of the wavelengths: the slowest pair turns once in 2 pi theta positions.
+    /// Base of the wavelengths, which grow from 2 pi to almost 2 pi theta positions.
     Positive<double> theta = 1e4;
-    /// Gives the queries and keys that are rotated.
+    /// Computes the queries and keys to rotate.
     Child<QKV> inner = FusedQKV::Config{};
     AXLE_CONFIG(RoPE, theta, inner)
   };

@@ -24,7 +24,7 @@ SeparateQKV::SeparateQKV(const Config& cfg, const Dims& dims, const Scope& scope
       v_proj_(child("v_proj", cfg.v_proj, keys(dims))) {}
 
 QKVTensors SeparateQKV::forward(const Tensor& x_BTD, const std::optional<Tensor>&) {
-  // Braces fix the order of evaluation.
+  // Braces evaluate the projections in order.
   return {q_proj_(x_BTD), k_proj_(x_BTD), v_proj_(x_BTD)};
 }
 

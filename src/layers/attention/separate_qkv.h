@@ -1,4 +1,4 @@
-// Queries, keys and values by three projections.
+// Queries, keys and values, computed by three projections.
 #pragma once
 
 #include "layers/attention/head_projection.h"
@@ -10,11 +10,11 @@ namespace axle {
 class SeparateQKV final : public QKV {
  public:
   struct Config {
-    /// To the heads of queries.
+    /// Projects x to the query heads.
     Child<HeadInput> q_proj = HeadInputLinear::Config{};
-    /// To the heads of keys.
+    /// Projects x to the key heads.
     Child<HeadInput> k_proj = HeadInputLinear::Config{};
-    /// To the heads of values.
+    /// Projects x to the value heads.
     Child<HeadInput> v_proj = HeadInputLinear::Config{};
     AXLE_CONFIG(SeparateQKV, q_proj, k_proj, v_proj)
   };

@@ -1,4 +1,4 @@
-// Blocks around mixers, and blocks one after another.
+// Tests of PreNorm, PostNorm, TransformerLayer, Stacked and Repeat.
 #include "base/hash.h"
 #include "config/register.h"
 #include "layers/attention/fused_grouped_qkv.h"
@@ -45,7 +45,7 @@ AXLE_LAYER_LAWS(Repeat, {.model_dim = 4},
                   {.num_layers = 2,
                    .layer = {small_layer(), {.remat = SaveNames{.names = {"q_proj", "k_*"}}}}}}})
 
-/// x -> x + w, with everything that a layer can give beside its result.
+/// x -> x + w, with a summary, an auxiliary loss and state.
 class Chatty final : public Block {
  public:
   struct Config {
@@ -140,7 +140,7 @@ TEST(Repeat, LayersDrawFromKeysOfTheirOwn) {
   const HostTensor noise =
       layer.call({{"x", HostTensor::zeros({1, 1, 3})}}).summaries.at("repeat/layer/noise");
   EXPECT_NE(noise.at(0), noise.at(3));
-  // Of the first: the key folded with the iteration, then with the layer's name.
+  // The key of iteration 0 is folded with the iteration, then with the layer's name.
   const HostTensor expected = eval(
       [](const Values& key) {
         const Tensor own =

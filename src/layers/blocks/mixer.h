@@ -1,4 +1,5 @@
-// The role Mixer: attention, feed-forward, state-space and expert layers.
+// The role Mixer: attention, feed-forward, state-space and expert layers. The role Block: mixers
+// with their residuals.
 //
 // Letters in tensor names, for this file only:
 //   B batch   T positions   D model dim
@@ -9,18 +10,18 @@
 
 namespace axle {
 
-/// What mixers know of the tokens beside their vectors.
+/// What mixers know about the tokens besides their activations.
 struct MixerContext {
-  /// i32[B, T], the place of each token in its text; none: 0, 1, ... in each row. While decoding,
-  /// the place in the cache.
+  /// i32[B, T]: position of each token in its sequence, or in the cache while decoding. None means
+  /// 0, 1, ... in each row.
   std::optional<Tensor> positions = {};
-  /// i32[B, T]: tokens see those of an equal number alone; none: all of the row.
+  /// i32[B, T]: a token sees only tokens with the same segment id; none: a row is one segment.
   std::optional<Tensor> segment_ids = {};
-  /// i32[B], while decoding: the last token of each row in this call, what stands behind it is
+  /// i32[B], for decoding: index of the last token of each row in this call. Tokens after it are
   /// padding; none: rows have no padding.
   std::optional<Tensor> last_index = {};
 
-  /// x_BD of the last token of each row: what a state keeps of x_BTD.
+  /// Returns x_BD of the last token of each row of x_BTD.
   Tensor last(const Tensor& x_BTD) const;
 
   template <class F>
@@ -32,15 +33,17 @@ struct MixerContext {
   static MixerContext read(InputReader& inputs, const std::string& prefix);
 };
 
-/// What the layer above tells.
+/// The size of a mixer or block, given by the parent layer.
 struct MixerDims {
   /// Size of the last dim of x and y.
   Positive<int64_t> model_dim;
   AXLE_CONFIG(MixerDims, model_dim)
 };
 
-/// Mixes positions or channels: x_BTD -> y_BTD, dtype of x, without residual or norm. Decodes only
-/// with state, or if it says that it looks at no other position (Layer::can_decode).
+/// Mixes positions or channels: x_BTD -> y_BTD, dtype of x, without residual or norm.
+///
+/// A mixer can decode only if it keeps decode state, or declares that it looks at no other position
+/// (Layer::can_decode).
 class Mixer : public LayerRole<Mixer, Tensor(const Tensor& x_BTD, const MixerContext& context)> {
  public:
   using Dims = MixerDims;
@@ -48,7 +51,7 @@ class Mixer : public LayerRole<Mixer, Tensor(const Tensor& x_BTD, const MixerCon
   using LayerRole::LayerRole;
 };
 
-/// A mixer with its residual, or several of them: x_BTD -> y_BTD, dtype of x.
+/// One or several mixers with their residuals: x_BTD -> y_BTD, dtype of x.
 class Block : public LayerRole<Block, Tensor(const Tensor& x_BTD, const MixerContext& context)> {
  public:
   using Dims = MixerDims;

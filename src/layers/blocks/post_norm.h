@@ -1,4 +1,4 @@
-// Residual around a mixer, normalised on the way out.
+// A residual around a mixer; the norm follows the residual.
 //
 // Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.1.
 #pragma once
@@ -13,11 +13,11 @@ namespace axle {
 class PostNorm final : public Block {
  public:
   struct Config {
-    /// Behind the residual.
+    /// Norm after the residual.
     Child<Norm> norm = RMSNorm::Config{};
-    /// What the residual is added to.
+    /// The mixer inside the residual.
     Child<Mixer> body = {};
-    /// Of the result of the body; none: nothing is dropped.
+    /// Dropout on the result of the body; none: no dropout.
     std::optional<Child<Dropout>> dropout = {};
     AXLE_CONFIG(PostNorm, norm, body, dropout)
   };

@@ -12,7 +12,8 @@ PreNorm::PreNorm(const Config& cfg, const Dims& dims, const Scope& scope)
       dropout_(child("dropout", cfg.dropout, {})) {}
 
 Tensor PreNorm::forward(const Tensor& x_BTD, const MixerContext& context) {
-  // Norms may divide the sequence further than what mixes it.
+  // The norm may run on a sequence that is sharded over more axes than the body allows
+  // (SequenceParallel).
   const Tensor normed_BTD = constrain(norm_(x_BTD), kTokenAxes);
   const Tensor y_BTD = body_(normed_BTD, context);
   return x_BTD + (dropout_ ? (*dropout_)(y_BTD) : y_BTD);

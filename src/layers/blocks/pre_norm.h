@@ -1,4 +1,4 @@
-// Residual around a mixer, normalised on the way in.
+// A residual around a mixer; the norm precedes the mixer.
 //
 // Source: Xiong et al. 2020, arXiv 2002.04745.
 #pragma once
@@ -13,11 +13,11 @@ namespace axle {
 class PreNorm final : public Block {
  public:
   struct Config {
-    /// Before the body.
+    /// Norm before the body.
     Child<Norm> norm = RMSNorm::Config{};
-    /// What the residual is added to.
+    /// The mixer inside the residual.
     Child<Mixer> body = {};
-    /// Of the result of the body; none: nothing is dropped.
+    /// Dropout on the result of the body; none: no dropout.
     std::optional<Child<Dropout>> dropout = {};
     AXLE_CONFIG(PreNorm, norm, body, dropout)
   };

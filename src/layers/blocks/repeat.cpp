@@ -11,7 +11,7 @@
 namespace axle {
 namespace {
 
-// A tree as the operands of a scan, and back from the slices of one iteration.
+// Flattens a tree to operands of a scan and rebuilds it from the slices of one iteration.
 struct FlatTree {
   std::vector<std::string> paths;
   Values values;
@@ -89,8 +89,8 @@ Tensor Repeat::forward(const Tensor& x_BTD, const MixerContext& context) {
   for (const auto& [path, value] : outer_options.state) {
     if (path.starts_with(below)) state.add(path, value);
   }
-  // State is carried whole and updated in place: a cache that came as slices and went out as
-  // results of the loop would be copied in every call.
+  // The state of all layers is one carry, updated in place. A cache that is passed as xs and
+  // returned as ys of the scan would be copied in every call.
   Values carry{x_BTD}, xs = parameters.values;
   carry.insert(carry.end(), state.values.begin(), state.values.end());
   xs.push_back(iota({num_layers_}, 0, DType::kU32));

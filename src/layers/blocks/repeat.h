@@ -1,4 +1,5 @@
-// Equal blocks one after another, as a loop: the program's size does not depend on their number.
+// Equal blocks one after another, run as a scan. The size of the program does not depend on their
+// number.
 #pragma once
 
 #include "config/fields/ranged.h"
@@ -7,18 +8,17 @@
 
 namespace axle {
 
-/// x -> layer applied num_layers times, each time with parameters of its own. Shapes: x_BTD ->
-/// y_BTD, dtype of x.
+/// x -> `layer` applied num_layers times, each time with its own parameters.
 ///
-/// Parameters and state are those of the layer with a leading dim of num_layers,
-/// replicated over the mesh; so are all outputs that the layer collects. Iteration i draws from
-/// fold_in(key, i).
+/// Shapes: x_BTD -> y_BTD, dtype of x.
+/// Parameters, state and collected outputs are those of the layer, stacked along a leading dim of
+/// size num_layers. This dim is replicated over the mesh. Iteration i draws from fold_in(key, i).
 class Repeat final : public Block {
  public:
   struct Config {
-    /// How often the block is applied.
+    /// Number of blocks.
     Required<Positive<int64_t>> num_layers = REQUIRED;
-    /// The block; each layer has parameters of its own.
+    /// Config of every block; each block has its own parameters.
     Child<Block> layer = TransformerLayer::Config{};
     AXLE_CONFIG(Repeat, num_layers, layer)
   };

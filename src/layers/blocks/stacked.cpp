@@ -8,7 +8,7 @@ namespace axle {
 
 namespace {
 
-// Of blocks that are all written out: a program of more would take hours to compile.
+// The largest number of unrolled blocks: larger programs would take hours to compile.
 constexpr int64_t kMostLayers = 4096;
 
 }  // namespace
@@ -21,7 +21,7 @@ Stacked::Stacked(const Config& cfg, const Dims& dims, const Scope& scope) : Bloc
   }
   if (n > kMostLayers) {
     fail("num_layers",
-         fmt::format("at most {} blocks can be written out, got {}; use Repeat", kMostLayers, n));
+         fmt::format("at most {} blocks can be unrolled, got {}; use Repeat", kMostLayers, n));
   }
   for (int64_t i = 0; i < n; ++i) {
     layers_.push_back(child(fmt::format("layer{}", i),

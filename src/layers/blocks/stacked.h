@@ -1,4 +1,4 @@
-// Blocks one after another, each written out in the program.
+// Blocks one after another, unrolled in the program.
 #pragma once
 
 #include "config/fields/ranged.h"
@@ -9,16 +9,16 @@ namespace axle {
 
 /// x -> layer<n-1>(.. layer1(layer0(x))). Shapes: x_BTD -> y_BTD, dtype of x.
 ///
-/// The children are called layer0, layer1, ... Throws ConfigError at construction if `layers` is
-/// set and has another size than num_layers, and for more than 4096 blocks.
+/// The children are named layer0, layer1, ... Throws ConfigError at construction if `layers` is not
+/// empty and its size differs from num_layers, or if num_layers > 4096.
 class Stacked final : public Block {
  public:
   struct Config {
-    /// How many blocks there are.
+    /// Number of blocks.
     Required<Positive<int64_t>> num_layers = REQUIRED;
-    /// All layers, unless `layers` names them.
+    /// Config of every block; unused if `layers` is set.
     Child<Block> layer = TransformerLayer::Config{};
-    /// One config for each layer; empty: all are `layer`.
+    /// One config for each block; empty: all blocks use `layer`.
     std::vector<Child<Block>> layers = {};
     AXLE_CONFIG(Stacked, num_layers, layer, layers)
   };

@@ -1,4 +1,4 @@
-// The same blocks as a loop and written out.
+// Helper for tests that compare Repeat (a scan) with Stacked (unrolled).
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace axle {
 
-/// What a TestLayer<Stacked> of n blocks has by path, as a TestLayer<Repeat> has it.
+/// Converts the parameters of a TestLayer<Stacked> with n blocks, by path, to those of a
+/// TestLayer<Repeat>.
 inline Tree<HostTensor> stacked_parameters(const Tree<HostTensor>& of_stacked, int64_t n) {
   Tree<HostTensor> out;
   for (const auto& [path, first] : of_stacked) {

@@ -1,4 +1,4 @@
-// One layer of a transformer: attention, then feed-forward, each with its residual.
+// One transformer layer: attention, then feed-forward, each with its own residual.
 #pragma once
 
 #include "layers/attention/attention.h"
@@ -11,9 +11,9 @@ namespace axle {
 class TransformerLayer final : public Block {
  public:
   struct Config {
-    /// The first block.
+    /// The first block: attention with its residual.
     Child<Block> attention = PreNorm::Config{.body = Attention::Config{}};
-    /// The second block.
+    /// The second block: feed-forward with its residual.
     Child<Block> feed_forward = PreNorm::Config{.body = FeedForward::Config{}};
     AXLE_CONFIG(TransformerLayer, attention, feed_forward)
   };

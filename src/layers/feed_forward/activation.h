@@ -1,7 +1,8 @@
-// Activation functions that configs can name: Fn<Tensor(const Tensor&)> activation = {"silu",
-// &silu}.
+// Activation functions that configs can name:
+//   Activation activation = {"silu", &silu};
 //
-// Names: silu, gelu (by tanh), exact_gelu, quick_gelu, relu, squared_relu, sigmoid, tanh, linear.
+// Names: silu, gelu (tanh approximation), exact_gelu, quick_gelu, relu, squared_relu, sigmoid,
+// tanh, linear.
 #pragma once
 
 #include "config/fields/fn.h"
@@ -12,7 +13,7 @@ namespace axle {
 
 using Activation = Fn<Tensor(const Tensor&)>;
 
-/// x itself.
+/// Returns x.
 Tensor linear(const Tensor& x);
 
 }  // namespace axle

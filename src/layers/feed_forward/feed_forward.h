@@ -1,10 +1,11 @@
-// The feed-forward part of a transformer layer: two projections around an activation, gated or not.
+// The feed-forward part of a transformer layer: two projections around an activation, with an
+// optional gate.
 //
 // Letters in tensor names, for this file only:
 //   B batch   T positions   D model dim   F hidden dim
 //
-// Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.3; Shazeer 2020, arXiv 2002.05202
-// (gated).
+// Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.3;
+//   Shazeer 2020, arXiv 2002.05202 (gated).
 #pragma once
 
 #include "layers/blocks/mixer.h"
@@ -14,8 +15,8 @@
 
 namespace axle {
 
-/// Mixes channels of each position: x -> down(activation(gate(x)) * up(x)), without residual or
-/// norm.
+/// Mixes the channels of each position, without residual or norm. With a gate:
+/// x -> down(activation(gate(x)) * up(x)). Without a gate: x -> down(activation(up(x))).
 ///
 /// Shapes: x_BTD f32|bf16 -> y_BTD, dtype of x.
 /// Remat names: "gate" and "up", the two projections; "hidden", the input of `down`.
@@ -25,13 +26,13 @@ class FeedForward final : public Mixer {
   struct Config {
     /// Width of the hidden layer, as a function of the model dim.
     DimFn hidden_dim = ScaledDim{.scale = 4};
-    /// Of the hidden layer.
+    /// Activation of the gate, or of `up` if there is no gate.
     Activation activation = {"silu", &silu};
-    /// Gated if set: the activation then applies to the gate alone.
+    /// Projects to the gate, which multiplies the result of `up`; none: no gate.
     std::optional<Child<Projection>> gate = {};
-    /// From the model dim to the hidden layer.
+    /// Projects the model dim to the hidden dim.
     Child<Projection> up = Linear::Config{.bias = false};
-    /// From the hidden layer back to the model dim.
+    /// Projects the hidden dim back to the model dim.
     Child<Projection> down = Linear::Config{.bias = false};
     AXLE_CONFIG(FeedForward, hidden_dim, activation, gate, up, down)
   };

@@ -6,17 +6,18 @@
 
 namespace axle {
 
-/// Loss: mean over the targets >= 0 of cross entropy + z_loss_scale * log(sum(exp(logits)))^2, plus
-/// all auxiliary losses.
+/// Computes the loss: the mean of cross entropy + z_loss_scale * log(sum(exp(logits)))^2 over the
+/// targets >= 0, plus the sum of all auxiliary losses.
 ///
 /// Numerics: the loss is f32 whatever the dtype of the logits.
-/// Metrics: "cross_entropy" (mean), "num_targets", "z_loss" and "aux_loss" where there is one.
+/// Metrics: "cross_entropy" (mean) and "num_targets"; "z_loss" if z_loss_scale is not 0; "aux_loss"
+/// if a layer added one.
 class CausalLM final : public Model {
  public:
   struct Config {
-    /// From token ids to logits.
+    /// Computes the logits of token ids.
     Child<Decoder> decoder = Decoder::Config{};
-    /// Weight of the squared log of the partition function; 0: none.
+    /// Weight of the squared log of the partition function; 0: no z-loss.
     NonNegative<double> z_loss_scale = 0;
     AXLE_CONFIG(CausalLM, decoder, z_loss_scale)
   };

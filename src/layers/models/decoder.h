@@ -1,4 +1,4 @@
-// A decoder-only language model without its loss: from token ids to logits.
+// A decoder-only language model from token ids to logits, without a loss.
 //
 // Letters in tensor names, for this file only:
 //   B batch   T positions   V vocabulary   D model dim
@@ -13,17 +13,17 @@
 
 namespace axle {
 
-/// Positions are i32.
+/// A number of positions. The bound is that of i32, the dtype of positions.
 using NumPositions = Ranged<int64_t, Bounds{.min = 1, .max = 2147483647}>;
 
 /// ids_BT -> head(output_norm(layers(emb(ids)))).
 ///
 /// Shapes: ids_BT integers -> logits_BTV, dtype of the parameters.
-/// Throws ShapeError for more positions than max_seq_len.
+/// Throws ShapeError if T > max_seq_len.
 class Decoder final
     : public LayerRole<Decoder, Tensor(const Tensor& ids_BT, const MixerContext& context)> {
  public:
-  /// A decoder has its sizes in its own config.
+  /// Empty: the config of the decoder holds its sizes.
   struct Dims {
     AXLE_CONFIG(Dims)
   };
@@ -33,17 +33,17 @@ class Decoder final
     Required<Positive<int64_t>> model_dim = REQUIRED;
     /// Number of token ids.
     Required<Positive<int64_t>> vocab_size = REQUIRED;
-    /// The longest text; none: not checked.
+    /// Longest sequence; none: the length is not checked.
     std::optional<NumPositions> max_seq_len = {};
-    /// From token ids to vectors.
+    /// Maps token ids to vectors.
     Child<TokenEmbedding> emb = Embedding::Config{};
-    /// Of the embedded tokens.
+    /// Dropout on the embedded tokens; none: no dropout.
     std::optional<Child<Dropout>> dropout = {};
     /// The blocks between embedding and output norm.
     Child<Block> layers = Repeat::Config{};
-    /// Before the head.
+    /// Norm before the head.
     Child<Norm> output_norm = RMSNorm::Config{};
-    /// None: logits by the embedding's weight.
+    /// Projects vectors to logits; none: the head shares the weight of the embedding.
     std::optional<Child<Projection>> lm_head = {};
     AXLE_CONFIG(Decoder, model_dim, vocab_size, max_seq_len, emb, dropout, layers, output_norm,
                 lm_head)
@@ -51,7 +51,7 @@ class Decoder final
   Decoder(const Config& cfg, const Dims&, const Scope& scope);
   bool can_decode() const override { return true; }
 
-  /// logits_BV of the last token of each row (MixerContext::last).
+  /// Returns logits_BV of the last token of each row (MixerContext::last).
   Tensor next_logits(const Tensor& ids_BT, const MixerContext& context);
   std::optional<int64_t> max_seq_len() const { return max_seq_len_; }
   int64_t vocab_size() const { return vocab_size_; }

@@ -1,4 +1,4 @@
-// Vectors of tokens.
+// Embeddings of token ids.
 //
 // Letters in tensor names, for this file only:
 //   B batch   T positions   V vocabulary   D model dim
@@ -9,10 +9,10 @@
 
 namespace axle {
 
-/// ids_BT (integers) -> x_BTD; and back from vectors to logits with the same weight.
+/// Maps ids_BT (integers) to x_BTD, and maps vectors back to logits with the same weight.
 class TokenEmbedding : public LayerRole<TokenEmbedding, Tensor(const Tensor& ids_BT)> {
  public:
-  /// What the decoder tells.
+  /// The sizes of the table, given by the decoder.
   struct Dims {
     /// Number of token ids.
     Positive<int64_t> vocab_size;
@@ -33,14 +33,14 @@ class TokenEmbedding : public LayerRole<TokenEmbedding, Tensor(const Tensor& ids
   virtual Tensor attend_forward(const Tensor& x_BTD) = 0;
 };
 
-/// The row of each id; attend: the product with every row. Ids outside the vocabulary give the
-/// nearest row.
+/// Looks up the row of each id. attend() multiplies x with every row. Ids outside the vocabulary
+/// are clamped to it.
 ///
 /// Parameters: weight[V, D].
 class Embedding final : public TokenEmbedding {
  public:
   struct Config {
-    /// Of the weight, whatever the slots above say.
+    /// Initialiser of the weight; the option @init of slots does not apply.
     Init init =
         VarianceScaling{.scale = 1, .fan = Fan::kOut, .distribution = Distribution::kNormal};
     AXLE_CONFIG(Embedding, init)
@@ -54,8 +54,8 @@ class Embedding final : public TokenEmbedding {
 
  private:
   Param weight_;
-  // Of the weight while it is looked up in: gathered from the devices that keep parts of the model
-  // dim, since a lookup in such parts would move every token.
+  // Layout of the weight during the lookup, without kModelDimAxes: the weight is all-gathered over
+  // them first. A lookup in a table sharded over them would move every token between devices.
   PartitionSpec table_axes_;
 };
 

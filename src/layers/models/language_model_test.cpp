@@ -61,7 +61,7 @@ Tree<HostTensor> batch(HostTensor labels) {
   return {{"batch/input_ids", testing::token_ids()}, {"batch/target_labels", std::move(labels)}};
 }
 
-// log(sum(exp(logits))) - logits[label] and the log alone, at one token.
+// Returns log(sum(exp(logits))) - logits[label] and log(sum(exp(logits))) at one token.
 std::pair<double, double> cross_entropy_of(const HostTensor& logits, int64_t token, int64_t label) {
   double z = 0;
   for (int64_t v = 0; v < 5; ++v) z += std::exp(logits.at(token * 5 + v));
@@ -89,7 +89,7 @@ TEST(CausalLM, NoLabelsGiveZero) {
       layer.call(batch(HostTensor({2, 4}, {-1, -1, -1, -1, -1, -1, -1, -1}))).outputs[0].at(0), 0);
 }
 
-/// x -> x, and the square of its weight as an auxiliary loss.
+/// x -> x, with the square of its weight as an auxiliary loss.
 class Penalty final : public Mixer {
  public:
   struct Config {

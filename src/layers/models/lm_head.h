@@ -1,12 +1,11 @@
-// The projection from vectors to logits with a weight of its own.
+// A projection from vectors to logits that shares no weight with the embedding.
 #pragma once
 
 #include "layers/projection.h"
 
 namespace axle {
 
-/// x[..., D] -> logits[..., V], dtype of x. Parameters: weight[V, D], laid out like that of an
-/// embedding.
+/// x[..., D] -> logits[..., V], dtype of x. Parameters: weight[V, D], laid out like an embedding.
 class LmHead final : public Projection {
  public:
   struct Config {

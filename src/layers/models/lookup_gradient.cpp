@@ -14,8 +14,8 @@
 namespace axle {
 namespace {
 
-// Tokens as devices hold them: x[B, T, ..] as [P.., B', T', ..] with a dim P for each axis of the
-// mesh that divides rows or positions, so that each device has one part.
+// Splits x[B, T, ..] into the shards of devices: [P.., B', T', ..]. There is one dim P for each
+// mesh axis that shards rows or positions, and each device holds one element of it.
 class TokenParts {
  public:
   TokenParts(const Shape& shape_BT, const Mesh& mesh) {
@@ -31,7 +31,7 @@ class TokenParts {
 
   size_t rank() const { return sizes_.size(); }
   const Shape& sizes() const { return sizes_; }
-  /// Of the dims P.
+  /// Mesh axes of the dims P.
   const PartitionSpec& axes() const { return axes_; }
 
   Tensor split(const Tensor& x_BT) const {
@@ -58,14 +58,14 @@ class TokenParts {
   Shape sizes_;
 };
 
-// {first, first + 1, ..., last - 1}.
+// Returns {first, first + 1, ..., last - 1}.
 std::vector<int64_t> numbers(int64_t first, int64_t last) {
   std::vector<int64_t> out(static_cast<size_t>(last - first));
   std::iota(out.begin(), out.end(), first);
   return out;
 }
 
-// The weight's axes behind those of `parts`, and none twice.
+// Returns a spec with `parts`, then the weight's dims without the axes that are in `parts`.
 PartitionSpec beside(std::vector<DimAxes> parts, const PartitionSpec& weight_axes) {
   PartitionSpec out{std::move(parts)};
   const size_t num_parts = out.dims.size();
@@ -93,8 +93,8 @@ Tensor lookup_gradient(const Tensor& weight_VD, const Tensor& ids_BT, const Tens
   const auto by_parts = [&](const Values& x) { return Values{batched_take(x[0], ids, num_parts)}; };
   const Values gradients = vjp(by_parts, {tables_PVD}).pullback({parts.split(g_BTD)});
 
-  std::vector<int64_t> first;  // dims P to sum over before the others
-  std::vector<DimAxes> left;   // axes of these others
+  std::vector<int64_t> first;  // dims P whose axis also shards the weight; they are summed first
+  std::vector<DimAxes> left;   // axes of the other dims P
   for (size_t p = 0; p < parts.rank(); ++p) {
     const DimAxes& axis = parts.axes().dims[p];
     const bool divides_weight = std::ranges::any_of(weight_axes.dims, [&](const DimAxes& dim) {

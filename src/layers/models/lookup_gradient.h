@@ -1,4 +1,7 @@
-// The gradient of an embedding's lookup, as devices that have other tokens sum it.
+// The gradient of an embedding lookup whose tokens are sharded over devices.
+//
+// Letters in tensor names, for this file only:
+//   B batch   T positions   V vocabulary   D model dim
 #pragma once
 
 #include "ir/mesh.h"
@@ -6,11 +9,13 @@
 
 namespace axle {
 
-/// The gradient [V, D] of weight_VD, in which ids_BT were looked up, for the gradient g_BTD of the
-/// vectors found. Each device sums over its own tokens in f32, as the gradient of gather does, and
-/// between devices in the weight's dtype, as the gradient of the head does: compilers make one sum
-/// between devices of both. Where axes of `partition`, the weight's, divide tokens too, these are
-/// summed first, so that each device receives its own part of the weight alone.
+/// Returns the gradient [V, D] of weight_VD for a lookup of ids_BT, where g_BTD is the cotangent of
+/// the embedded tokens. `partition` is the layout of the weight.
+///
+/// Each device sums over its own tokens in f32, like the gradient of gather. Devices then sum their
+/// results in the weight's dtype, like the gradient of the head: compilers merge both sums into one
+/// collective. Mesh axes that shard both the tokens and the weight are summed first, so that each
+/// device receives only its own shard of the gradient.
 Tensor lookup_gradient(const Tensor& weight_VD, const Tensor& ids_BT, const Tensor& g_BTD,
                        const PartitionSpec& partition, const Mesh& mesh);
 

@@ -1,4 +1,4 @@
-// The role Model: what a trainer trains and a generator generates from.
+// The role Model: a trainer trains it, a generator generates text with it.
 //
 // Letters in tensor names, for this file only:
 //   B batch   T positions   V vocabulary
@@ -10,41 +10,41 @@
 
 namespace axle {
 
-/// What language models read of a batch.
+/// Names of the tensors that language models read from a batch.
 inline constexpr std::array<std::string_view, 5> kBatchNames = {
     "input_ids", "target_labels", "input_positions", "input_segment_ids", "last_index"};
 
 struct ModelOutput {
-  /// What training minimises: a scalar, f32.
+  /// The training loss: an f32 scalar.
   Tensor loss;
-  /// Scalars, f32, for people and evaluation.
+  /// f32 scalars for logs and evaluation.
   Tree<Tensor> metrics = {};
 
   template <class F>
   void each_field(F&& fn) {
     fn("loss", loss);
-    fn("", metrics);  // they stand beside the loss
+    fn("", metrics);  // no prefix: metrics are siblings of the loss
   }
 };
 
-/// From a batch of named tensors to the loss, with every auxiliary loss of the call in it.
+/// Maps a batch of named tensors to the loss, which includes every auxiliary loss of the call.
 ///
-/// A language model reads input_ids and target_labels i32[B, T] (negative labels do not count),
-/// and, if given, input_positions and input_segment_ids i32[B, T].
+/// A language model reads input_ids and target_labels i32[B, T]; negative labels do not count. It
+/// also reads input_positions and input_segment_ids i32[B, T] if they are given.
 class Model : public LayerRole<Model, ModelOutput(const Tree<Tensor>& batch)> {
  public:
-  /// A model has its sizes in its own config.
+  /// Empty: the config of the model holds its sizes.
   struct Dims {
     AXLE_CONFIG(Dims)
   };
   static constexpr InputNames kInputs = {"batch"};
   using LayerRole::LayerRole;
-  /// logits_BTV of input_ids; target_labels are not needed.
+  /// Returns logits_BTV of input_ids; target_labels are not needed.
   Tensor logits(const Tree<Tensor>& batch);
-  /// logits_BV of one position of each row: that at last_index (i32[B]) of the batch, without it
-  /// the last. For decoding.
+  /// Returns logits_BV of one position of each row, for decoding. The position is last_index
+  /// (i32[B]) of the batch; without last_index it is the last position.
   Tensor next_logits(const Tree<Tensor>& batch);
-  /// Every token id is below it.
+  /// Number of token ids: valid ids are in [0, vocab_size).
   virtual int64_t vocab_size() const = 0;
   std::vector<Method> methods() override;
 

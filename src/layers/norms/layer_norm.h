@@ -9,12 +9,13 @@ namespace axle {
 
 /// x -> (x - mean(x)) / sqrt(variance(x) + eps) * scale + bias, over the last dim.
 ///
-/// Shapes: x[..., D] f32|bf16 -> y[..., D]. Computed in f32 up to the product with scale; the
-/// variance in two passes. Parameters: scale[D], bias[D].
+/// Shapes: x[..., D] f32|bf16 -> y[..., D], dtype of x.
+/// Numerics: computed in f32 up to the product with scale; the variance takes two passes.
+/// Parameters: scale[D], bias[D].
 class LayerNorm final : public Norm {
  public:
   struct Config {
-    /// Added to the variance before the root.
+    /// Added to the variance before the square root.
     Positive<float> eps = 1e-6f;
     AXLE_CONFIG(LayerNorm, eps)
   };

@@ -1,14 +1,14 @@
-// The role Norm: layers that rescale the last dim.
+// The role Norm: layers that normalise the last dim.
 #pragma once
 
 #include "nn/layer.h"
 
 namespace axle {
 
-/// x[..., D] -> y[..., D], dtype of x; each vector by itself.
+/// x[..., D] -> y[..., D], dtype of x. Each vector is normalised independently of the others.
 class Norm : public LayerRole<Norm, Tensor(const Tensor& x)> {
  public:
-  /// What the layer above tells.
+  /// The size of the vectors, given by the parent layer.
   struct Dims {
     /// Size of the last dim of x.
     Positive<int64_t> input_dim;

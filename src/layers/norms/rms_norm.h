@@ -9,12 +9,13 @@ namespace axle {
 
 /// x -> x / sqrt(mean(x^2) + eps) * scale, over the last dim.
 ///
-/// Shapes: x[..., D] f32|bf16 -> y[..., D]. Computed in f32 up to the product with scale.
+/// Shapes: x[..., D] f32|bf16 -> y[..., D], dtype of x.
+/// Numerics: computed in f32 up to the product with scale.
 /// Parameters: scale[D].
 class RMSNorm final : public Norm {
  public:
   struct Config {
-    /// Added to the mean square before the root.
+    /// Added to the mean square before the square root.
     Positive<float> eps = 1e-6f;
     AXLE_CONFIG(RMSNorm, eps)
   };

@@ -28,7 +28,7 @@ const OpRules relu_rules({.name = "relu",
                           .hlo = hlo_composite<relu_formula>,
                           .cost = kElementwise});
 
-// The derivative of x * logistic(k * x).
+// The vjp of x * logistic(k * x).
 Values swish_vjp(const Tensor& x, double k, const Tensor& g) {
   const Tensor s = logistic(k == 1 ? x : k * x);
   const Tensor inner = (x * g) * (s * (1 - s));

@@ -1,5 +1,5 @@
-// Activation functions. Only x (relu: the result) is kept for the backward pass, which computes the
-// rest again.
+// Activation functions. Only x is kept for the backward pass (relu: only the result). The backward
+// pass recomputes all other values.
 #pragma once
 
 #include "ir/tensor.h"
@@ -12,13 +12,13 @@ Tensor relu(const Tensor& x);
 Tensor squared_relu(const Tensor& x);
 /// x * logistic(x), also called swish.
 Tensor silu(const Tensor& x);
-/// By tanh: x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
+/// The tanh approximation: x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
 Tensor gelu(const Tensor& x);
 /// x * P(Z <= x) for a standard normal Z.
 Tensor exact_gelu(const Tensor& x);
 /// x * logistic(1.702 * x).
 Tensor quick_gelu(const Tensor& x);
-/// The same as logistic.
+/// 1 / (1 + exp(-x)), the same as logistic.
 Tensor sigmoid(const Tensor& x);
 
 }  // namespace axle

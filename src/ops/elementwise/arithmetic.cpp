@@ -23,7 +23,8 @@ std::vector<Type> numbers(const OpNode& op) {
   return same_type(op);
 }
 
-// 1 where x is the result, 1/2 where both are.
+// Returns the share of the gradient of y that goes to x: 1 where only x equals y, 1/2 where both
+// operands equal y, else 0.
 Tensor share(const Tensor& x, const Tensor& y, const Tensor& other) {
   return astype(equal(x, y), x.dtype()) / select(equal(other, y), full_like(x, 2), full_like(x, 1));
 }
@@ -82,7 +83,7 @@ const OpRules div_rules({.name = "div",
                              [](X x, Y, Ct g) {
                                return Values{g[0] / x[1], ((-g[0]) * x[0]) / (x[1] * x[1])};
                              },
-                         // Integers as XLA: x / 0 = -1, min / -1 = min.
+                         // Integers follow XLA: x / 0 = -1, min / -1 = min.
                          .eval = binary([]<Number T>(T a, T b) -> T {
                            if constexpr (Integer<T>) {
                              if (b == 0) return static_cast<T>(-1);

@@ -1,8 +1,8 @@
 // Arithmetic on tensors.
 //
-// Operands have one dtype; shapes broadcast as in numpy (dims of size 1 or missing in front). A C++
-// number takes the dtype of the tensor beside it, exactly: ShapeError if an integer dtype lacks it.
-// Integer division and remainder truncate towards zero.
+// Both operands must have the same dtype. Shapes broadcast as in numpy: dims of size 1, and missing
+// leading dims. A C++ number is converted to the dtype of the tensor operand; ShapeError is thrown
+// if an integer dtype cannot represent it. Integer division and remainder truncate towards zero.
 #pragma once
 
 #include "ir/scalar.h"
@@ -23,9 +23,9 @@ Tensor operator+(Scalar a, const Tensor& b);
 Tensor operator-(Scalar a, const Tensor& b);
 Tensor operator*(Scalar a, const Tensor& b);
 Tensor operator/(Scalar a, const Tensor& b);
-/// Sign of the dividend, as C's fmod and %.
+/// Has the sign of the dividend, like C's fmod and %.
 Tensor remainder(const Tensor& a, const Tensor& b);
-/// NaN if either is NaN; equal operands share the gradient.
+/// NaN if either operand is NaN. Equal operands share the gradient.
 Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
 Tensor maximum(const Tensor& a, Scalar b);

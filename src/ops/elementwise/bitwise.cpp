@@ -16,7 +16,7 @@ using detail::Integer;
 template <class T>
 using Unsigned = std::make_unsigned_t<T>;
 
-// A shift by the width or more (a negative one counts as huge) is not defined in C++.
+// True if C++ does not define the shift: by the width or more. Negative shifts count as huge.
 template <class T>
 bool too_far(T bits) {
   return static_cast<Unsigned<T>>(bits) >= std::numeric_limits<Unsigned<T>>::digits;
@@ -57,7 +57,7 @@ template <class T>
 T shifted_right(T a, T n) {
   return too_far(n) ? T(0) : static_cast<T>(static_cast<Unsigned<T>>(a) >> n);
 }
-// With the sign drawn in from the left.
+// Arithmetic right shift: copies of the sign bit enter from the left.
 template <class T>
 T shifted_right_signed(T a, T n) {
   const auto s = static_cast<std::make_signed_t<T>>(a);

@@ -1,27 +1,28 @@
-// Bits of integers and logic of predicates.
+// Bit operations on integers and logical operations on predicates.
 #pragma once
 
 #include "ir/tensor.h"
 
 namespace axle {
 
-/// Of integers bit by bit, of predicates as logic; shapes broadcast.
+/// Bitwise on integers, logical on predicates. Shapes broadcast.
 Tensor operator&(const Tensor& a, const Tensor& b);
 Tensor operator|(const Tensor& a, const Tensor& b);
 Tensor operator^(const Tensor& a, const Tensor& b);
-/// Complement of all bits; of a predicate: not.
+/// Bitwise complement of integers, logical not of predicates.
 Tensor operator~(const Tensor& x);
-/// Of a predicate: not. Throws ShapeError for other dtypes.
+/// Logical not of a predicate. Throws ShapeError for other dtypes.
 Tensor operator!(const Tensor& x);
 
-/// Shifts by as many bits as the integer has, or more, give 0 (all sign bits if arithmetic).
+/// Shifts. If `bits` is at least the width of the integer, the result is 0; an arithmetic right
+/// shift then gives copies of the sign bit.
 Tensor shift_left(const Tensor& a, const Tensor& bits);
 Tensor shift_right_logical(const Tensor& a, const Tensor& bits);
 Tensor shift_right_arithmetic(const Tensor& a, const Tensor& bits);
 Tensor operator<<(const Tensor& a, int bits);
 /// Logical for unsigned integers, arithmetic for signed ones, as in C++.
 Tensor operator>>(const Tensor& a, int bits);
-/// Number of ones.
+/// Number of bits that are 1.
 Tensor popcount(const Tensor& x);
 Tensor count_leading_zeros(const Tensor& x);
 

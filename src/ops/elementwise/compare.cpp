@@ -13,7 +13,7 @@
 namespace axle {
 namespace {
 
-// The rows' names are StableHLO's directions in small letters.
+// The names of the comparison ops are StableHLO's comparison directions in lower case.
 HloValues lower_compare(const OpNode& op, HloBuilder& b, const HloValues& x) {
   std::string direction(op.rules->name());
   for (char& c : direction) c = static_cast<char>(std::toupper(c));

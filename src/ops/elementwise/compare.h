@@ -1,7 +1,7 @@
-// Comparison, choice and clamping.
+// Comparison, selection and clamping.
 //
-// Comparisons give predicates; shapes broadcast as in arithmetic.h. There are no operators == and
-// != on tensors: they would read like same(), which compares handles.
+// Comparisons return predicates. Shapes broadcast as in arithmetic.h. Tensors have no operators ==
+// and !=, since readers could confuse them with same(), which compares handles.
 #pragma once
 
 #include "ir/scalar.h"
@@ -26,8 +26,8 @@ Tensor operator<=(const Tensor& a, Scalar b);
 Tensor operator>(const Tensor& a, Scalar b);
 Tensor operator>=(const Tensor& a, Scalar b);
 
-/// a where the predicate p holds, else b. A scalar p chooses the whole; otherwise the three shapes
-/// broadcast.
+/// Returns a where the predicate p is true, else b. A scalar p selects all of a or all of b;
+/// otherwise the three shapes broadcast.
 Tensor select(const Tensor& p, const Tensor& a, const Tensor& b);
 Tensor select(const Tensor& p, const Tensor& a, Scalar b);
 Tensor select(const Tensor& p, Scalar a, const Tensor& b);
@@ -35,9 +35,9 @@ Tensor select(const Tensor& p, Scalar a, const Tensor& b);
 Tensor clamp(const Tensor& low, const Tensor& x, const Tensor& high);
 Tensor clamp(Scalar low, const Tensor& x, Scalar high);
 
-/// A predicate.
+/// Returns a predicate that is true where x is NaN.
 Tensor is_nan(const Tensor& x);
-/// Mean of a predicate: a scalar, f32.
+/// Returns the fraction of elements of the predicate that are true: an f32 scalar.
 Tensor fraction_of(const Tensor& p);
 
 }  // namespace axle

@@ -37,7 +37,7 @@ std::vector<Type> infer_bitcast(const OpNode& op) {
   const Type& x = op.inputs[0].type();
   Type y{op.attrs<ConvertAttributes>().dtype, x.dims};
   if (x.dtype == DType::kPred || y.dtype == DType::kPred)
-    shape_error(op, "predicates have no bits to share");
+    shape_error(op, "predicates have no bits to reinterpret; convert with astype");
   const auto from = static_cast<int64_t>(size_bytes(x.dtype)),
              to = static_cast<int64_t>(size_bytes(y.dtype));
   if (from > to) y.dims.push_back(from / to);
@@ -59,7 +59,7 @@ const OpRules bitcast_convert_rules(
          [](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
             std::span<HostTensor> y) {
            const HostTensor in = x[0]->astype(
-               op.inputs[0].dtype());  // in f64 mode the bits meant are not those stored
+               op.inputs[0].dtype());  // f64 mode stores other bits than the op's dtype has
            HostTensor out(op.outputs[0]);
            std::ranges::copy(in.bytes(), out.bytes().begin());
            y[0] = out.astype(y[0].dtype());
@@ -76,8 +76,7 @@ struct PrecisionAttributes : Attributes {
   }
 };
 
-// Rounds the mantissa to nearest even, then flushes what the exponent range cannot hold to zero or
-// infinity.
+// Rounds the mantissa to nearest even. Values outside the exponent range become zero or infinity.
 float reduced(float x, const PrecisionAttributes& a) {
   if (!std::isfinite(x)) return x;
   uint32_t bits = std::bit_cast<uint32_t>(x);
@@ -108,7 +107,7 @@ const OpRules reduce_precision_rules(
          [](const EvalOptions& options, const OpNode& op, std::span<const HostTensor* const> x,
             std::span<HostTensor> y) {
            y[0] = *x[0];
-           if (options.f64) return;  // gradient checks see the smooth function below the rounding
+           if (options.f64) return;  // gradient checks need the smooth function without rounding
            const HostTensor in = x[0]->astype(DType::kF32);
            HostTensor out(in.type());
            for (size_t i = 0; i < in.values<float>().size(); ++i) {

@@ -5,13 +5,14 @@
 
 namespace axle {
 
-/// The values in another dtype; x itself if it has that dtype. Floats to integers truncate;
-/// anything to pred is `!= 0`.
+/// Converts the values to `dtype`; returns x if it has this dtype. Floats are truncated to
+/// integers. Conversion to pred means `!= 0`.
 Tensor astype(const Tensor& x, DType dtype);
-/// The bits under another dtype. If widths differ, the last dim is split off for narrower elements,
-/// or consumed by wider ones. Throws ShapeError for predicates.
+/// Reinterprets the bits of x as `dtype`. A narrower dtype adds a last dim for the parts of each
+/// element. A wider dtype consumes the last dim. Throws ShapeError for predicates.
 Tensor bitcast_convert(const Tensor& x, DType dtype);
-/// Rounds to what a float of these bits can hold, in the dtype of x: (8, 7) is bf16.
+/// Rounds x to the precision of a float with these numbers of bits and keeps the dtype of x. (8, 7)
+/// rounds to bf16.
 Tensor reduce_precision(const Tensor& x, int exponent_bits, int mantissa_bits);
 
 }  // namespace axle

@@ -1,4 +1,4 @@
-// Values of the elementwise families that finite differences and reference numbers do not reach.
+// Values of elementwise ops that neither finite differences nor reference numbers test.
 #include <gmock/gmock.h>
 
 #include "ops/ops.h"
@@ -49,7 +49,7 @@ TEST(Elementwise, DtypesAreChecked) {
   EXPECT_THAT(error_of([](const Values& v) { return select(v[0], v[0], v[0]); }, {i}),
               HasSubstr("expected a predicate first"));
   EXPECT_THAT(error_of([](const Values& v) { return integer_pow(v[0], -1); }, {i}),
-              HasSubstr("integers have no power -1"));
+              HasSubstr("expected a power of at least 0 for integers, got -1"));
   EXPECT_THAT(error_of([](const Values& v) { return bitcast_convert(v[0], DType::kU32); }, {p}),
               HasSubstr("predicates have no bits"));
 }
@@ -114,7 +114,7 @@ TEST(Elementwise, BitsUnderAnotherDtype) {
   EXPECT_EQ(halves.shape(), (Shape{2, 2}));
   EXPECT_THAT(elements(halves), ElementsAre(0, 1, 0, -2));
   EXPECT_EQ(run([](const Values& v) { return bitcast_convert(v[0], DType::kF32); }, {halves}), x);
-  // In f64 mode the bits are still those of f32.
+  // f64 mode still reinterprets the bits of f32.
   EXPECT_EQ(
       run([](const Values& v) { return bitcast_convert(v[0], DType::kU32); }, {x}, {.f64 = true})
           .values<uint32_t>()[0],
@@ -152,7 +152,7 @@ TEST(ErrorFunction, InverseInF64IsExact) {
   const HostTensor x({7}, {0.0, 0.3, -0.7, 0.99, 0.9999999, 1 - 1e-12, -1 + 1e-15});
   const HostTensor back = run([](const Values& v) { return erf(erf_inv(v[0])); }, {x});
   for (int64_t i = 0; i < x.size(); ++i) EXPECT_NEAR(back.at(i), x.at(i), 4e-16) << i;
-  // Where erf is flat the complement tells more: erfc(erf_inv(1 - 2^-40)) = 2^-40.
+  // Where erf is flat, the complement is a stricter test: erfc(erf_inv(1 - 2^-40)) = 2^-40.
   const HostTensor tail =
       run([](const Values& v) { return erfc(erf_inv(v[0])); }, {HostTensor({1}, {1 - 0x1p-40})});
   EXPECT_NEAR(tail.at(0), 0x1p-40, 1e-13 * 0x1p-40);

@@ -11,9 +11,9 @@ using detail::Float;
 
 constexpr double kSqrtPi = 1.77245385090551602730;
 
-// Giles, "Approximating the erfinv function", GPU Computing Gems 2, single precision: two
-// polynomials in w = -log(1 - x^2), for the middle and for the tails. It is what XLA computes in
-// f32, so that normal draws agree.
+// Source: Giles, "Approximating the erfinv function", GPU Computing Gems 2, single precision.
+// Evaluates two polynomials in w = -log(1 - x^2), one for the middle and one for the tails. XLA
+// uses the same polynomials in f32, so that normal draws agree.
 float erf_inv_f32(float x) {
   constexpr std::array kMiddle = {2.81022636e-08f,  3.43273939e-07f, -3.5233877e-06f,
                                   -4.39150654e-06f, 0.00021858087f,  -0.00125372503f,
@@ -31,13 +31,13 @@ float erf_inv_f32(float x) {
   return p * x;
 }
 
-// Newton's method (with Halley's correction) from the f32 value; through erfc near the ends, where
-// erf is flat.
+// Newton's method with Halley's correction, started from the f32 value. Uses erfc near the ends,
+// where erf is flat.
 double erf_inv_f64(double x) {
   if (!(std::fabs(x) < 1))
     return x * (std::fabs(x) == 1 ? std::numeric_limits<double>::infinity() : std::nan(""));
   const double magnitude = std::fabs(x);
-  // Beyond the last float below 1 the leading term of the tail is a good enough start.
+  // Closer to 1 than f32 resolves, the leading term of the tail is a good enough start.
   const double rest = 1 - magnitude;
   double y = rest > 1e-7 ? erf_inv_f32(static_cast<float>(magnitude))
                          : std::sqrt(-std::log(rest * kSqrtPi * 4));

@@ -125,11 +125,11 @@ std::vector<Type> infer_integer_pow(const OpNode& op) {
   const int64_t n = op.attrs<PowerAttributes>().n;
   if (op.inputs[0].dtype() == DType::kPred) shape_error(op, "expected numbers, got pred");
   if (n < 0 && !is_float(op.inputs[0].dtype()))
-    shape_error(op, fmt::format("integers have no power {}", n));
+    shape_error(op, fmt::format("expected a power of at least 0 for integers, got {}", n));
   return same_type(op);
 }
 
-// x^n for n > 0; `times` multiplies.
+// Returns x^n for n > 0, with products computed by `times`.
 template <class V, class F>
 V power(V x, int64_t n, F times) {
   std::optional<V> product;

@@ -6,15 +6,15 @@
 namespace axle {
 
 Tensor abs(const Tensor& x);
-/// -1, 0 or 1; keeps -0 and NaN.
+/// -1, 0 or 1. Returns -0 for -0 and NaN for NaN.
 Tensor sign(const Tensor& x);
 Tensor floor(const Tensor& x);
 Tensor ceil(const Tensor& x);
-/// Halves go to the even neighbour.
+/// Rounds to the nearest integer, halves to the even neighbour.
 Tensor round_nearest_even(const Tensor& x);
-/// Halves go away from zero.
+/// Rounds to the nearest integer, halves away from zero.
 Tensor round_nearest_afz(const Tensor& x);
-/// Neither infinite nor NaN; a predicate.
+/// Returns a predicate that is true where x is neither infinite nor NaN.
 Tensor is_finite(const Tensor& x);
 
 }  // namespace axle

@@ -55,8 +55,8 @@ const OpRules tanh_rules({.name = "tanh",
                           .hlo = "stablehlo.tanh",
                           .cost = kTranscendental});
 
-// One op rather than 1 / (1 + exp(-x)) spelled out: XLA expands it to just that where the device
-// has nothing better.
+// One op instead of 1 / (1 + exp(-x)): XLA expands it to this formula if the device has no better
+// one.
 const OpRules logistic_rules({.name = "logistic",
                               .infer = same_shape_float,
                               .batch = elementwise,

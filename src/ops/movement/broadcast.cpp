@@ -49,7 +49,7 @@ const OpRules broadcast_rules(
      .infer = infer_broadcast,
      .vjp =
          [](X x, Y, Ct g) {
-           // Sum over the new dims, then over those that were repeated.
+           // The cotangent is summed over the new and the repeated dims.
            const auto& a = x.attrs<BroadcastAttributes>();
            std::vector<int64_t> summed;
            for (int64_t d = 0; d < static_cast<int64_t>(a.shape.size()); ++d) {

@@ -7,13 +7,14 @@
 
 namespace axle {
 
-/// Dim i of x becomes dim dims[i] of the result; a dim of size 1 is repeated, dims not named are
-/// new.
+/// Broadcasts x to `shape`. Dim i of x becomes dim dims[i] of the result. Dims of size 1 are
+/// repeated. Dims of the result that are not in `dims` are new.
 Tensor broadcast_in_dim(const Tensor& x, const Shape& shape, const std::vector<int64_t>& dims);
-/// numpy's rule: x's dims are aligned with the last dims of `shape`. Throws ShapeError.
+/// Broadcasts x to `shape` by numpy's rule: dims are aligned at the last dim. Throws ShapeError if
+/// the shapes do not fit.
 Tensor broadcast_to(const Tensor& x, const Shape& shape);
-/// Both operands broadcast to their common shape, for the binary op `op`. Throws ShapeError naming
-/// both.
+/// Returns both operands of the binary op `op`, broadcast to their common shape. Throws ShapeError
+/// that names both shapes.
 std::pair<Tensor, Tensor> broadcast_together(const Tensor& a, const Tensor& b, std::string_view op);
 /// Emits the binary op with both operands broadcast to their common shape.
 Tensor emit_broadcast(const OpRules& rules, const Tensor& a, const Tensor& b);

@@ -18,8 +18,8 @@ struct SizesAttributes : Attributes {
   std::string text() const override { return "sizes = " + to_text(sizes); }
 };
 
-// The inputs from `first` on are one start a dim of the first input, and a window of `sizes` fits
-// in it.
+// Throws ShapeError unless the inputs from `first` on are starts, one for each dim of the first
+// input, and a window of `sizes` fits in the first input.
 void check_window(const OpNode& op, size_t first, const Shape& sizes) {
   const Shape& shape = op.inputs[0].shape();
   if (sizes.size() != shape.size() || op.inputs.size() - first != shape.size()) {
@@ -54,7 +54,7 @@ std::vector<Type> infer_update(const OpNode& op) {
   return {op.inputs[0].type()};
 }
 
-// Where the window of `sizes` lies in the whole.
+// Returns the view of the window of `sizes` in the whole tensor, moved inside if necessary.
 StridedView window_at(const Shape& whole, const Shape& sizes,
                       std::span<const HostTensor* const> starts) {
   StridedView out{0, row_major_strides(whole)};
@@ -120,7 +120,7 @@ const OpRules dynamic_update_slice_rules({.name = "dynamic_update_slice",
                                           .hlo = "stablehlo.dynamic_update_slice",
                                           .cost = {0, written_part_bytes}});
 
-// `start` along `axis`, 0 along the other dims.
+// Returns starts that are `start` along `axis` and 0 along the other dims.
 Values starts_in_dim(const Tensor& x, const Tensor& start, int64_t axis) {
   Values starts(x.shape().size(), start);
   for (int64_t d = 0; d < x.rank(); ++d) {

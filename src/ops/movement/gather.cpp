@@ -21,7 +21,7 @@ namespace {
 struct WindowAttributes : Attributes {
   WindowAttributes(WindowDims d, Shape s) : dims(std::move(d)), sizes(std::move(s)) {}
   WindowDims dims;
-  Shape sizes;  // of a window, in the dims of the operand
+  Shape sizes;  // size of the window along each dim of the operand
   std::string text() const override {
     std::string out = fmt::format(
         "sizes = {}, offset = {}, collapsed = {}, index_map = {}, index_vector_dim = {}",
@@ -53,7 +53,7 @@ void check_windows(const OpNode& op) {
   const int64_t components =
       dims.index_vector_dim == indices.rank() ? 1 : indices.dim(dims.index_vector_dim);
   if (components != static_cast<int64_t>(dims.index_map.size())) {
-    shape_error(op, fmt::format("positions have {} components, index_map {}", components,
+    shape_error(op, fmt::format("positions have {} components, but index_map has {}", components,
                                 dims.index_map.size()));
   }
   for (const auto* list : {&dims.collapsed, &dims.operand_batch, &dims.index_map}) {
@@ -94,7 +94,7 @@ Shape slices_shape(const OpNode& op) {
     if (d != dims.index_vector_dim) positions.push_back(op.inputs[1].dim(d));
   }
   if (in_window.size() != dims.offset.size()) {
-    shape_error(op, fmt::format("windows have {} dims, offset names {}", in_window.size(),
+    shape_error(op, fmt::format("windows have {} dims, but offset names {}", in_window.size(),
                                 dims.offset.size()));
   }
   const auto rank = static_cast<int64_t>(in_window.size() + positions.size());
@@ -136,7 +136,7 @@ std::vector<Type> infer_scatter(const OpNode& op) {
   return {operand.type()};
 }
 
-// Sizes of the windows that a scatter's updates hold.
+// Returns the window sizes along the dims of the operand, read from the updates of a scatter.
 Shape update_window(const Tensor& operand, const Tensor& updates, const WindowDims& dims) {
   Shape sizes;
   size_t w = 0;
@@ -147,8 +147,8 @@ Shape update_window(const Tensor& operand, const Tensor& updates, const WindowDi
   return sizes;
 }
 
-// The greatest position that keeps the window inside, for each component, shaped to broadcast
-// against the indices.
+// Returns, for each component, the last position whose window is inside the operand, in the shape
+// of the indices.
 Tensor last_positions(const OpNode& op) {
   const auto& [dims, sizes] = std::tie(window(op).dims, window(op).sizes);
   const Tensor& indices = op.inputs[1];
@@ -163,7 +163,7 @@ Tensor last_positions(const OpNode& op) {
                           {dims.index_vector_dim});
 }
 
-// `slices` where the window lies inside the operand, 0 elsewhere.
+// Returns `slices` with zeros for windows that reach outside the operand.
 Tensor zero_outside(const OpNode& op, const Tensor& slices) {
   const auto& dims = window(op).dims;
   const Tensor& indices = op.inputs[1];
@@ -176,8 +176,8 @@ Tensor zero_outside(const OpNode& op, const Tensor& slices) {
   return select(broadcast_in_dim(inside, slices.shape(), positions), slices, zeros_like(slices));
 }
 
-// The gradient of a gather goes where the value came from: to the window that was moved inside. It
-// is summed in f32, since a common token may occur thousands of times.
+// The gradient of a gather goes to the window that was read, after it was moved inside. It is
+// summed in f32, since a common token may occur thousands of times.
 Values vjp_gather(X x, Y, Ct g) {
   const Tensor moved = minimum(maximum(x[1], 0), last_positions(x.op()));
   const DType sum_dtype = x[0].dtype() == DType::kBF16 ? DType::kF32 : x[0].dtype();
@@ -233,7 +233,7 @@ void eval_scatter(const EvalOptions&, const OpNode& op, std::span<const HostTens
   });
 }
 
-// Names of the dims in gather's and in scatter's attribute.
+// Names of the dimension lists in the MLIR attribute of gather or scatter.
 struct DimNames {
   std::string_view offset, collapsed, operand_batch, indices_batch, index_map;
 };

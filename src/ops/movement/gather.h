@@ -1,7 +1,7 @@
-// Gather and scatter in full generality, as StableHLO defines them: windows of an operand at
+// General gather and scatter as defined by StableHLO: they read or write windows of an operand at
 // computed positions.
 //
-// User code reads better with ops/movement/index.h.
+// Layer code should use the simpler functions of ops/movement/index.h.
 #pragma once
 
 #include <vector>
@@ -10,31 +10,32 @@
 
 namespace axle {
 
-/// How positions and windows are laid out. "Slices" means gather's result and scatter's updates.
+/// The dimension numbers of gather and scatter. "Slices" are the result of gather and the updates
+/// of scatter.
 struct WindowDims {
-  /// Dims of the slices that run within a window; the others run over the positions.
+  /// Dims of the slices that run within a window. The other dims run over the positions.
   std::vector<int64_t> offset = {};
-  /// Dims of the operand where a window has size 1 and that the slices lack.
+  /// Dims of the operand where the window has size 1. The slices do not have these dims.
   std::vector<int64_t> collapsed = {};
-  /// Dims of the operand that are walked together with the dims `indices_batch` of the indices.
+  /// Batch dims: operand_batch[i] of the operand pairs with indices_batch[i] of the indices.
   std::vector<int64_t> operand_batch = {}, indices_batch = {};
-  /// The operand dim of each component of a position.
+  /// For each component of a position, the operand dim that it indexes.
   std::vector<int64_t> index_map = {};
-  /// Dim of the indices that holds the components; the rank of the indices if each is a position of
-  /// one component.
+  /// Dim of the indices that holds the components of a position. If it equals the rank of the
+  /// indices, each index is a position of one component.
   int64_t index_vector_dim = 0;
 };
 
-/// The window of `sizes` at each position; windows that would reach outside are moved inside, and
-/// so is their gradient.
+/// Returns the window of shape `sizes` at each position. Windows that would reach outside the
+/// operand are moved inside; the gradient goes to the moved window.
 Tensor gather(const Tensor& operand, const Tensor& indices, const WindowDims& dims,
               const Shape& sizes);
-/// The operand with each window of `updates` added at its position, equal positions add up; windows
-/// that reach outside are dropped.
+/// Returns the operand with each window of `updates` added at its position. Updates at the same
+/// position add up. Windows that reach outside the operand are dropped.
 Tensor scatter_add(const Tensor& operand, const Tensor& indices, const Tensor& updates,
                    const WindowDims& dims);
-/// The same, replacing. Positions must not overlap: which of two updates wins is not defined, nor
-/// is their gradient.
+/// Like scatter_add, but replaces elements instead of adding to them. Windows must not overlap:
+/// both the result and the gradient of overlapping updates are undefined.
 Tensor scatter(const Tensor& operand, const Tensor& indices, const Tensor& updates,
                const WindowDims& dims);
 

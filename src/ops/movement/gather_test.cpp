@@ -12,7 +12,7 @@ using testing::elements;
 using ::testing::ElementsAre;
 using testing::run;
 
-// Windows of 2 columns in one row, positions (row, column) in the last dim.
+// Windows of one row and 2 columns, at positions (row, column) held by the last dim of the indices.
 const WindowDims kPairs{
     .offset = {1}, .collapsed = {0}, .index_map = {0, 1}, .index_vector_dim = 1};
 
@@ -30,7 +30,7 @@ TEST(Gather, TakesWindowsAndMovesThemInside) {
 TEST(Gather, ComponentsMayStandInFront) {
   WindowDims dims = kPairs;
   dims.index_vector_dim = 0;
-  dims.offset = {0};  // windows first
+  dims.offset = {0};  // the dim within the window comes first
   const HostTensor at({2, 3}, {0, 2, 1, 1, 0, 2});
   const HostTensor y = run(
       [&](const Values& v) {
@@ -56,7 +56,7 @@ TEST(Gather, BatchDimsAreWalkedTogether) {
 }
 
 TEST(Scatter, AddsUpAndDropsWhatReachesOutside) {
-  const HostTensor at({4, 2}, {0, 0, 0, 1, 1, 3, 2, 2});  // the third reaches outside
+  const HostTensor at({4, 2}, {0, 0, 0, 1, 1, 3, 2, 2});  // the third window reaches outside
   const HostTensor updates = HostTensor::ones({4, 2});
   const HostTensor y = run([](const Values& v) { return scatter_add(v[0], v[1], v[2], kPairs); },
                            {HostTensor::zeros({3, 4}), at, updates});
@@ -71,7 +71,7 @@ TEST(Scatter, Replaces) {
   EXPECT_THAT(elements(y), ElementsAre(0, 1, -1, -2, 4, 5, 6, 7, -3, -4, 10, 11));
 }
 
-// One way of reading a scatter: the transpose of the gather with the same dims.
+// scatter_add is the transpose of the gather with the same dims.
 TEST(Scatter, IsTheTransposeOfGather) {
   const HostTensor at({3, 2}, {0, 1, 2, 0, 0, 2});
   const HostTensor x = counting({3, 4}), u = counting({3, 2});
@@ -95,17 +95,19 @@ TEST(Gather, BadDimsAreErrors) {
   const TraceScope scope(region);
   const Tensor x = zeros({3, 4}), at = zeros({5, 2}, DType::kI32);
   EXPECT_THROW(gather(x, zeros({5, 2}), kPairs, {1, 2}), ShapeError);  // float indices
-  EXPECT_THROW(gather(x, at, kPairs, {1, 5}), ShapeError);             // too large
+  EXPECT_THROW(gather(x, at, kPairs, {1, 5}), ShapeError);             // window too large
   EXPECT_THROW(gather(x, at, kPairs, {2, 2}), ShapeError);             // collapsed, but not 1
   EXPECT_THROW(gather(x, at, kPairs, {1}), ShapeError);                // a size is missing
-  EXPECT_THROW(gather(x, zeros({5, 3}, DType::kI32), kPairs, {1, 2}), ShapeError);  // components
+  // Positions with 3 components instead of 2.
+  EXPECT_THROW(gather(x, zeros({5, 3}, DType::kI32), kPairs, {1, 2}), ShapeError);
   WindowDims offset = kPairs, batch = kPairs;
   offset.offset = {7};
   batch.operand_batch = {1};
   EXPECT_THROW(gather(x, at, offset, {1, 2}), ShapeError);
   EXPECT_THROW(gather(x, at, batch, {1, 1}), ShapeError);
-  EXPECT_THROW(scatter_add(x, at, zeros({4, 2}), kPairs), ShapeError);                // positions
-  EXPECT_THROW(scatter_add(x, at, zeros({5, 2}, DType::kBF16), kPairs), ShapeError);  // dtype
+  // Updates with a wrong number of positions, then with a wrong dtype.
+  EXPECT_THROW(scatter_add(x, at, zeros({4, 2}), kPairs), ShapeError);
+  EXPECT_THROW(scatter_add(x, at, zeros({5, 2}, DType::kBF16), kPairs), ShapeError);
 }
 
 }  // namespace

@@ -13,7 +13,8 @@
 namespace axle {
 namespace {
 
-// One element at each position; all dims but `axis` are walked together.
+// Returns the dimension numbers for windows of one element: `axis` is indexed, all other dims are
+// batch dims. Throws ShapeError if the shapes differ along another dim.
 WindowDims along_axis(const Tensor& x, const Tensor& indices, int64_t axis, std::string_view op) {
   bool fits = indices.rank() == x.rank();
   WindowDims dims{.collapsed = {axis}, .index_map = {axis}, .index_vector_dim = indices.rank()};

@@ -14,7 +14,7 @@ using testing::run;
 
 TEST(Index, TakeReplacesTheAxis) {
   const HostTensor x = counting({3, 4});
-  const HostTensor ids({2, 2}, {2, 0, 1, 9});  // 9 is moved to 2
+  const HostTensor ids({2, 2}, {2, 0, 1, 9});  // 9 is clamped to 2
   const HostTensor rows = run([](const Values& v) { return take(v[0], v[1], 0); }, {x, ids});
   EXPECT_EQ(rows.shape(), (Shape{2, 2, 4}));
   EXPECT_THAT(elements(rows), ElementsAre(8, 9, 10, 11, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));

@@ -1,4 +1,4 @@
-// shape.h, slice.h and broadcast.h.
+// Tests of shape.h, slice.h and broadcast.h.
 #include <gmock/gmock.h>
 
 #include "ops/ops.h"
@@ -30,13 +30,13 @@ TEST(Shape, ReshapeFillsInOneDim) {
                     return reshape(x, {5, -1});
                   },
                   {3, 4}),
-              HasSubstr("reshape: no size for -1"));
+              HasSubstr("reshape: expected at most one -1"));
   EXPECT_THAT(error_of(
                   [](const Tensor& x) {
                     return reshape(x, {-1, -1});
                   },
                   {3, 4}),
-              HasSubstr("reshape: no size for -1"));
+              HasSubstr("reshape: expected at most one -1"));
   EXPECT_THAT(error_of([](const Tensor& x) { return reshape(x, {5}); }, {3, 4}),
               HasSubstr("expected 12 elements, got [5]"));
 }
@@ -155,7 +155,7 @@ TEST(Slice, PartsGoTogetherAndApart) {
                     return concatenate({t, reshape(t, {2, 4})}, 0);
                   },
                   {4, 2}),
-              HasSubstr("expected parts that differ along axis 0 alone"));
+              HasSubstr("expected parts whose shapes differ only along axis 0"));
 }
 
 TEST(Slice, Repetition) {

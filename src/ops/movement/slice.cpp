@@ -104,7 +104,7 @@ std::vector<Type> infer_pad(const OpNode& op) {
   return {y};
 }
 
-// Undoes the padding: cuts the edges off, then takes every (interior + 1)th element.
+// Undoes the padding of the cotangent: cuts the edges off and takes every (interior + 1)th element.
 Values pad_vjp(X x, Y, Ct g) {
   const auto& a = x.attrs<PadAttributes>();
   Shape low, high, strides;
@@ -127,7 +127,7 @@ void eval_pad(const EvalOptions&, const OpNode& op, std::span<const HostTensor* 
   Shape shape;
   StridedView from = dense_view(x[0]->shape()), to = dense_view(y[0].shape());
   for (size_t d = 0; d < a.low.size(); ++d) {
-    // Element i lands at low + i * step; the first and last that land inside:
+    // Element i lands at low + i * step. The elements first .. end-1 land inside.
     const int64_t step = a.interior[d] + 1, n = x[0]->shape()[d], size = y[0].shape()[d];
     const int64_t first = a.low[d] >= 0 ? 0 : (-a.low[d] + step - 1) / step;
     const int64_t end = size <= a.low[d] ? 0 : std::min(n, (size - 1 - a.low[d]) / step + 1);
@@ -164,7 +164,7 @@ std::vector<Type> infer_concatenate(const OpNode& op) {
     const int64_t size = part.dims[axis];
     part.dims[axis] = y.dims[axis];
     if (part != y)
-      shape_error(op, fmt::format("expected parts that differ along axis {} alone", axis));
+      shape_error(op, fmt::format("expected parts whose shapes differ only along axis {}", axis));
     y.dims[axis] += size;
   }
   return {y};

@@ -33,7 +33,7 @@ std::vector<Type> infer_sort(const OpNode& op) {
   return types;
 }
 
-// Compares two elements of a tensor: -1, 0 or 1, NaN above all.
+// Compares two elements of a tensor and returns -1, 0 or 1. NaN is above all other values.
 using Comparison = std::function<int(size_t, size_t)>;
 Comparison comparison(const HostTensor& x) {
   return dispatch(x.dtype(), [&]<class T>(std::type_identity<T>) -> Comparison {
@@ -46,7 +46,7 @@ Comparison comparison(const HostTensor& x) {
   });
 }
 
-// The order of the line's elements (their offsets from `start` in units of `step`), sorted.
+// Returns the sorted order of the line's elements, as indices along the line.
 std::vector<size_t> sorted_line(const std::vector<Comparison>& keys, SortOrder order, size_t start,
                                 size_t step, size_t n) {
   std::vector<size_t> line(n);
@@ -78,7 +78,7 @@ void eval_sort(const EvalOptions&, const OpNode& op, std::span<const HostTensor*
   });
 }
 
-// Sorting the cotangents by where their elements came from puts them back there.
+// Sorting the cotangents by the original indices of their elements moves them back.
 Values sort_vjp(X x, Y, Ct g) {
   const auto& a = x.attrs<SortAttributes>();
   Values operands;
@@ -124,7 +124,7 @@ std::vector<Type> infer_top_k(const OpNode& op) {
   Type type = op.inputs[0].type();
   const int64_t k = op.attrs<TopKAttributes>().k;
   if (type.rank() == 0 || k < 0 || k > type.dims.back())
-    shape_error(op, fmt::format("no {} largest elements", k));
+    shape_error(op, fmt::format("expected k from 0 to the size of the last dim, got {}", k));
   type.dims.back() = k;
   return {type, Type{DType::kI32, type.dims}};
 }
@@ -148,7 +148,7 @@ void eval_top_k(const EvalOptions&, const OpNode& op, std::span<const HostTensor
   });
 }
 
-// One-hot rows rather than a scatter: k is small, and they fuse into one reduction.
+// Uses one-hot rows instead of a scatter: k is small, and they fuse into one reduction.
 Values top_k_vjp(X x, Y y, Ct g) {
   Shape shape = y[1].shape();
   const auto axis = static_cast<int64_t>(shape.size());

@@ -1,4 +1,4 @@
-// Sorting and the k largest. -0 equals 0; NaN counts as the largest value.
+// Sorting and top-k. -0 equals 0. NaN counts as the largest value.
 #pragma once
 
 #include <utility>
@@ -9,16 +9,16 @@ namespace axle {
 
 enum class SortOrder { kAscending, kDescending };
 
-/// Equal elements keep their order, here and below.
+/// Sorts along `axis`. All sorts of this file are stable: equal elements keep their order.
 Tensor sort(const Tensor& x, int64_t axis = -1, SortOrder order = SortOrder::kAscending);
-/// Sorts tensors of one shape together: the first `num_keys` decide, an earlier one before a later
-/// one.
+/// Sorts tensors of one shape together. The first `num_keys` operands are the keys, most
+/// significant first.
 Values sort_key_val(const Values& operands, int64_t axis = -1, int64_t num_keys = 1,
                     SortOrder order = SortOrder::kAscending);
-/// Where the elements of the sorted tensor come from, i32.
+/// Returns the indices (i32) that sort x along `axis`.
 Tensor argsort(const Tensor& x, int64_t axis = -1, SortOrder order = SortOrder::kAscending);
-/// The k largest along the last dim, descending, and their indices (i32); of equal ones the first
-/// come first.
+/// Returns the k largest elements along the last dim, descending, and their indices (i32). Equal
+/// elements keep their order.
 std::pair<Tensor, Tensor> top_k(const Tensor& x, int64_t k);
 
 }  // namespace axle

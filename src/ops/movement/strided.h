@@ -1,19 +1,21 @@
-// Walks over strided views of host tensors: the evaluation of ops that move or reduce data.
+// Walks over strided views of host tensors. The interpreter evaluates ops that move or reduce data
+// with them.
 #pragma once
 
 #include "ir/host_tensor.h"
 
 namespace axle {
 
-/// The elements of a dense array that lie at offset + sum(index * strides), counted in elements.
+/// A strided view of a dense array: index i lies at offset + sum(i[d] * strides[d]). Offset and
+/// strides are counted in elements.
 struct StridedView {
   int64_t offset = 0;
   Shape strides = {};
 };
-/// All of a dense array of this shape.
+/// Returns the view of a whole dense array of this shape.
 inline StridedView dense_view(const Shape& shape) { return {0, row_major_strides(shape)}; }
 
-/// Calls fn(place in a, place in b) for every index of `shape`, in row-major order.
+/// Calls fn(position in a, position in b) for every index of `shape`, in row-major order.
 template <class F>
 void walk(const Shape& shape, const StridedView& a, const StridedView& b, F fn) {
   Shape index(shape.size(), 0);
@@ -31,8 +33,8 @@ void walk(const Shape& shape, const StridedView& a, const StridedView& b, F fn) 
   }
 }
 
-/// Calls fn(first element, step, count) for each line of elements along `axis`, in the order of the
-/// other dims.
+/// Calls fn(position of the first element, step, count) for each line of elements along `axis`.
+/// Lines come in row-major order of the other dims.
 template <class F>
 void for_each_line(const Shape& shape, int64_t axis, F fn) {
   const auto n = static_cast<size_t>(shape[static_cast<size_t>(axis)]);
@@ -41,7 +43,7 @@ void for_each_line(const Shape& shape, int64_t axis, F fn) {
   for (size_t j = 0; j < lines; ++j) fn(j / step * step * n + j % step, step, n);
 }
 
-/// y[to(i)] = x[from(i)] for every index i of `shape`; x and y have one dtype.
+/// y[to(i)] = x[from(i)] for every index i of `shape`. x and y have the same dtype.
 void copy_strided(const Shape& shape, const HostTensor& x, const StridedView& from, HostTensor& y,
                   const StridedView& to);
 

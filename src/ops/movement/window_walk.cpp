@@ -31,7 +31,7 @@ WindowWalk::WindowWalk(const WindowDims& dims, const Shape& sizes, const Shape& 
   const Shape index_strides = row_major_strides(indices.shape());
   const auto at = [](const Shape& s, int64_t d) { return s[static_cast<size_t>(d)]; };
 
-  // Within a window: dims of the operand that the slices have, and their places there.
+  // Dims within a window: their sizes, and their strides in the operand and in the slices.
   Shape window_sizes, window_operand, window_slices;
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (contains(dims.collapsed, static_cast<int64_t>(d)) ||
@@ -50,8 +50,8 @@ WindowWalk::WindowWalk(const WindowDims& dims, const Shape& sizes, const Shape& 
     window_.push_back(e);
   });
 
-  // Over the positions: dims of the indices without that of the components; the other dims of the
-  // slices, in order.
+  // Dims over the positions: dims of the indices without index_vector_dim, their sizes, and the
+  // strides of the dims of the slices that correspond to them in order.
   Shape position_dims, position_sizes, position_slices;
   for (int64_t d = 0; d < indices.type().rank(); ++d) {
     if (d == dims.index_vector_dim) continue;
@@ -68,7 +68,7 @@ WindowWalk::WindowWalk(const WindowDims& dims, const Shape& sizes, const Shape& 
   const auto values = wide.values<int64_t>();
   for_each_index(position_sizes, [&](const Shape& index) {
     Position p{0, 0, true};
-    int64_t first = 0;  // of this position's components
+    int64_t first = 0;  // offset of this position's first component in the indices
     for (size_t i = 0; i < index.size(); ++i) {
       first += index[i] * at(index_strides, position_dims[i]);
       p.slices += index[i] * position_slices[i];

@@ -1,4 +1,4 @@
-// The interpreter's walk over the windows of a gather or scatter.
+// Iterates over the windows of a gather or scatter, for the interpreter.
 #pragma once
 
 #include <vector>
@@ -8,14 +8,15 @@
 
 namespace axle {
 
+/// The offsets of all elements of all windows of a gather or scatter.
 class WindowWalk {
  public:
-  /// What to do with a window that reaches outside the operand.
+  /// How to treat a window that reaches outside the operand: move it inside or drop it.
   enum class Outside { kMove, kDrop };
   WindowWalk(const WindowDims& dims, const Shape& sizes, const Shape& operand,
              const HostTensor& indices, const Shape& slices);
-  /// Calls fn(offset in the operand, offset in the slices) for each element of each window,
-  /// positions in row-major order.
+  /// Calls fn(offset in the operand, offset in the slices) for each element of each window. The
+  /// windows come in row-major order of their positions.
   template <class F>
   void each(Outside outside, F fn) const {
     for (const Position& p : positions_) {
@@ -26,8 +27,8 @@ class WindowWalk {
 
  private:
   struct Position {
-    int64_t operand, slices;  // offsets of the window's first element, once moved inside
-    bool inside;
+    int64_t operand, slices;  // offsets of the window's first element, after it was moved inside
+    bool inside;              // false if the window had to be moved
   };
   struct Element {
     int64_t operand, slices;  // offsets from the window's first element

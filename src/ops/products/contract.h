@@ -1,5 +1,4 @@
-// The common core of einsum and of the gradient of a product: dims are named by labels, dot_general
-// does the work.
+// Contraction of labelled dims by dot_general. einsum and the gradient of dot_general build on it.
 #pragma once
 
 #include <vector>
@@ -8,12 +7,12 @@
 
 namespace axle {
 
-/// A label for each dim; equal labels are equal dims.
+/// One label for each dim. Dims with the same label correspond to each other, as letters in einsum.
 using Labels = std::vector<int>;
 
-/// The product of `a` and `b` with dims in the order of `out`: labels that `out` lacks are summed
-/// over. Every label of `out` is in an operand, none is repeated in one. Takes the operands in the
-/// order that needs no transpose of the result, where there is one.
+/// Returns the product of `a` and `b` with dims in the order of `out`. Labels that are not in `out`
+/// are summed over. Every label of `out` must be in an operand, and no operand may repeat a label.
+/// Swaps the operands if that avoids a transpose of the result.
 Tensor contract(const Tensor& a, const Labels& a_labels, const Tensor& b, const Labels& b_labels,
                 const Labels& out, const DotOptions& options);
 

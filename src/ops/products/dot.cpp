@@ -31,7 +31,7 @@ struct DotAttributes : Attributes {
   }
 };
 
-// "x[2] = 512": a parameter goes by its own name, anything else by `role`.
+// Returns "x[2] = 512". A parameter is called by its own name, every other tensor by `role`.
 std::string describe_dim(const Tensor& t, std::string_view role, int64_t dim) {
   std::string_view called = role;
   if (t.is_parameter() && t.node()->scope && !t.node()->scope->empty()) {
@@ -71,7 +71,8 @@ std::vector<Type> infer_dot(const OpNode& op) {
   const DType result = options.result_dtype.value_or(a.dtype());
   if (a.dtype() == DType::kPred ||
       (result != a.dtype() && !(is_float(result) && is_float(a.dtype())))) {
-    shape_error(op, fmt::format("cannot multiply {} to {}", name_of(a.dtype()), name_of(result)));
+    shape_error(op, fmt::format("cannot multiply {} operands to a {} result", name_of(a.dtype()),
+                                name_of(result)));
   }
   check_pairs(op, "batch", dims.a_batch, dims.b_batch);
   check_pairs(op, "contracting", dims.a_contracting, dims.b_contracting);
@@ -79,7 +80,7 @@ std::vector<Type> infer_dot(const OpNode& op) {
   const auto b_free = free_dims(b.rank(), dims.b_contracting, dims.b_batch);
   if (a_free.size() + dims.a_contracting.size() + dims.a_batch.size() != a.shape().size() ||
       b_free.size() + dims.b_contracting.size() + dims.b_batch.size() != b.shape().size()) {
-    shape_error(op, "a dim may be batch or contracting, and once");
+    shape_error(op, "expected each dim at most once among batch and contracting dims");
   }
   Shape shape;
   for (const int64_t d : dims.a_batch) shape.push_back(a.dim(d));
@@ -88,7 +89,7 @@ std::vector<Type> infer_dot(const OpNode& op) {
   return {Type{result, std::move(shape)}};
 }
 
-// Each gradient is itself a product, of the cotangent and the other operand, by labels.
+// Each gradient is a product of the cotangent and the other operand, written with labels.
 Values vjp_dot(X x, Y, Ct g) {
   const auto& [dims, options] =
       std::tie(x.attrs<DotAttributes>().dims, x.attrs<DotAttributes>().options);

@@ -1,8 +1,8 @@
-// Contractions: matrix products, batched and generalised.
+// Contractions: dot, dot_general and einsum.
 //
-// Operands have one dtype. 16-bit products are summed in f32 and rounded once, to the dtype of the
-// result. In the backward pass the cotangent is converted to the dtype of the operands first, so
-// that the backward products of 16-bit operands are 16-bit as well, even where the result is f32.
+// Both operands have the same dtype. Products of 16-bit operands are summed in f32 and rounded
+// once, to the dtype of the result. The backward pass first converts the cotangent to the dtype of
+// the operands: the backward products of 16-bit operands are 16-bit, even if the result is f32.
 #pragma once
 
 #include <optional>
@@ -13,34 +13,35 @@
 
 namespace axle {
 
-/// How exactly accelerators multiply f32: kDefault may use TF32 or one bf16 pass, kHighest is full
-/// f32. CPUs ignore it.
+/// Precision of f32 products on accelerators: kDefault may use TF32 or one bf16 pass, kHighest is
+/// full f32. CPUs ignore it.
 enum class Precision : uint8_t { kDefault, kHigh, kHighest };
 
 struct DotOptions {
-  /// dtype of the result; none = that of the operands.
+  /// dtype of the result; none: dtype of the operands.
   std::optional<DType> result_dtype = {};
   /// Also used by the backward products.
   Precision precision = Precision::kDefault;
 };
 
-/// Dims that are summed over and dims that are walked together; the i-th of `a` pairs with the i-th
-/// of `b`.
+/// Contracting and batch dims of dot_general. The i-th dim of each list of `a` pairs with the i-th
+/// dim of the same list of `b`.
 struct DotDims {
   std::vector<int64_t> a_contracting = {}, b_contracting = {};
   std::vector<int64_t> a_batch = {}, b_batch = {};
 };
 
-/// Dims of the result: batch, then the others of `a`, then the others of `b`. Throws ShapeError.
+/// The result has the batch dims, then the free dims of `a`, then the free dims of `b`. Throws
+/// ShapeError if dtypes or dims do not fit.
 Tensor dot_general(const Tensor& a, const Tensor& b, const DotDims& dims,
                    const DotOptions& options = {});
 
 /// Sums over the last dim of `a` and the first of `b`: [.., k] x [k, ..] -> [.., ..].
 Tensor dot(const Tensor& a, const Tensor& b, const DotOptions& options = {});
 
-/// einsum("btd,dnh->btnh", a, b): one letter a dim; letters that the result lacks are summed over.
-/// "..." stands for any number of leading dims. No letter may occur twice in one operand. Throws
-/// ShapeError.
+/// einsum("btd,dnh->btnh", a, b): each letter names a dim. Letters that are not in the result are
+/// summed over. "..." stands for any number of dims. No letter may occur twice in one operand.
+/// Throws ShapeError if the operands do not fit the spec.
 Tensor einsum(std::string_view spec, const Tensor& a, const Tensor& b,
               const DotOptions& options = {});
 /// einsum("bts->bst", a): sums and transposes one operand.

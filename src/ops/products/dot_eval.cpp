@@ -11,7 +11,7 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-// A register of 16 bytes; compilers split or fuse the operations on it as the machine allows.
+// A SIMD register of 16 bytes. Compilers split or fuse its operations to fit the machine.
 template <class T>
 struct Register {
   typedef T Type __attribute__((vector_size(16)));
@@ -34,7 +34,7 @@ Dims concatenate_dims(std::initializer_list<const Dims*> lists) {
   return out;
 }
 
-// The elements with dims in the order of `perm`.
+// Returns x with its dims in the order of `perm`.
 HostTensor permuted(const HostTensor& x, const Dims& perm) {
   if (std::ranges::is_sorted(perm)) return x;
   const Shape strides = row_major_strides(x.shape());
@@ -53,7 +53,7 @@ struct Sizes {
   int64_t batch, m, n, k;
 };
 
-// [batch, k, n] -> [batch, panels, k, kColumns], the last panel filled up with zeros.
+// Packs [batch, k, n] into [batch, panels, k, kColumns]. The last panel is padded with zeros.
 template <class T>
 std::vector<T> in_panels(std::span<const T> b, const Sizes& s) {
   const int64_t panels = (s.n + kColumns<T> - 1) / kColumns<T>;
@@ -86,7 +86,7 @@ void multiply_panel(const T* a, const T* panel, int64_t k, T* c) {
   std::memcpy(c, sum, sizeof(sum));
 }
 
-// Rows [begin, end) of all batches, counted through.
+// Computes the rows [begin, end) of c. Rows are counted through all batches.
 template <class T>
 void multiply_rows(const T* a, const T* panels, T* c, const Sizes& s, int64_t begin, int64_t end) {
   const int64_t num_panels = (s.n + kColumns<T> - 1) / kColumns<T>;
@@ -126,7 +126,7 @@ void run(const DotDims& dims, const HostTensor& a, const HostTensor& b, HostTens
   HostTensor c(Type{kType, y.shape()});
   T* const out = c.values<T>().data();
   const int64_t total = s.batch * s.m;
-  constexpr int64_t kWorthAThread = 1 << 18;  // multiplications
+  constexpr int64_t kWorthAThread = 1 << 18;  // multiplications that make a second thread pay off
   if (total >= 2 * kRows && total * s.n * s.k >= kWorthAThread) {
     const int64_t half = total / 2 / kRows * kRows;
     const auto second_half = [&] { multiply_rows(rows, panels.data(), out, s, half, total); };
@@ -154,7 +154,7 @@ std::vector<int64_t> free_dims(int64_t rank, const Dims& contracting, const Dims
 }
 
 void eval_dot(const DotDims& dims, const HostTensor& a, const HostTensor& b, HostTensor& y) {
-  // Integers wrap around: as unsigned numbers that is defined.
+  // Integers are multiplied as unsigned numbers: their wraparound is defined in C++.
   switch (a.dtype()) {
     case DType::kI64:
     case DType::kU64:

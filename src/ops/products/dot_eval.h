@@ -1,4 +1,4 @@
-// Products of host tensors for the interpreter: packed, in registers, on two threads.
+// Products of host tensors for the interpreter, with packed operands, SIMD and two threads.
 #pragma once
 
 #include "ir/host_tensor.h"
@@ -6,12 +6,12 @@
 
 namespace axle {
 
-/// The dims of an operand of this rank that are in neither list, in order.
+/// Returns the dims of an operand of this rank that are neither contracting nor batch, ascending.
 std::vector<int64_t> free_dims(int64_t rank, const std::vector<int64_t>& contracting,
                                const std::vector<int64_t>& batch);
 
-/// y = dot_general(a, b), in the type that y has. Each element is summed in the order of the
-/// contracted dims, whatever the number of threads.
+/// Sets y = dot_general(a, b), in the dtype of y. Each element is summed in the order of the
+/// contracting dims, independent of the number of threads.
 void eval_dot(const DotDims& dims, const HostTensor& a, const HostTensor& b, HostTensor& y);
 
 }  // namespace axle

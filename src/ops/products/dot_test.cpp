@@ -20,7 +20,7 @@ HostTensor normal_values(const Shape& shape, uint64_t seed, DType dtype = DType:
   return out.astype(dtype);
 }
 
-// sum_k a[g, m, k] * b[g, k, n] in double, one element at a time.
+// Returns sum_k a[g, m, k] * b[g, k, n], computed in double, one element at a time.
 HostTensor batched_product(const HostTensor& a, const HostTensor& b) {
   const int64_t batch = a.shape()[0], m = a.shape()[1], k = a.shape()[2], n = b.shape()[2];
   HostTensor y(Type{DType::kF64, {batch, m, n}});
@@ -52,7 +52,7 @@ HostTensor run_batched(const HostTensor& a, const HostTensor& b, const DotOption
              eval);
 }
 
-// Rows and columns around the sizes of the blocks, and products large enough for the second thread.
+// Sizes are near the block sizes of rows and columns, or large enough for the second thread.
 TEST(Dot, AgreesWithPlainLoops) {
   struct Case {
     int64_t batch, m, n, k;

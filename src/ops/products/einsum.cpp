@@ -17,7 +17,7 @@ int64_t position(const Labels& labels, int label) {
   return std::ranges::find(labels, label) - labels.begin();
 }
 
-// Sums over the dims whose labels nobody else wants.
+// Sums over the dims whose labels are neither in `out` nor in `other`.
 Tensor sum_unwanted(const Tensor& x, Labels& labels, const Labels& out, const Labels& other) {
   std::vector<int64_t> summed;
   Labels kept;
@@ -38,8 +38,8 @@ Tensor transpose_to(const Tensor& x, const Labels& labels, const Labels& out) {
   return transpose(x, perm);
 }
 
-// Batch labels, then those that only the first operand has, then those of the second: what
-// dot_general gives.
+// Returns the labels in the order of dot_general's result: batch labels, then the labels of the
+// first operand only, then the labels of the second operand only.
 Labels natural_order(const Labels& first, const Labels& second, const Labels& out) {
   Labels order;
   for (const int l : out) {
@@ -54,7 +54,7 @@ Labels natural_order(const Labels& first, const Labels& second, const Labels& ou
   return order;
 }
 
-// "btd,dnh->btnh" split at its commas and its arrow.
+// An einsum spec such as "btd,dnh->btnh", split at its commas and its arrow.
 struct Spec {
   std::vector<std::string> operands;
   std::string result;
@@ -81,7 +81,8 @@ Spec parse(std::string_view spec) {
   return out;
 }
 
-// Letters are labels; the dims of "..." are numbered from kEllipsis on, the last of them first.
+// Letters are their own labels. The dims of "..." have labels from kEllipsis on, counted from the
+// last of these dims.
 constexpr int kEllipsis = 256;
 
 Labels labels_of(std::string_view spec, const std::string& term, int64_t num_ellipsis) {
@@ -161,7 +162,7 @@ Tensor einsum(std::string_view spec, const Tensor& a, const Tensor& b, const Dot
   for (const int l : la) {
     if (has(lb, l) && a.dim(position(la, l)) != b.dim(position(lb, l))) {
       fail(spec,
-           fmt::format("'{}' differs, {} and {}", letter(l), a.dim(position(la, l)),
+           fmt::format("the sizes of '{}' differ, {} and {}", letter(l), a.dim(position(la, l)),
                        b.dim(position(lb, l))),
            {a, b});
     }

@@ -11,7 +11,7 @@ namespace {
 using testing::counting;
 using testing::run;
 
-// Walks all letters and adds up: the meaning of an einsum, without any of its machinery.
+// Computes an einsum by its definition: loops over all letters and adds up.
 HostTensor by_definition(const std::string& a, const std::string& b, const std::string& y,
                          const HostTensor& x0, const HostTensor& x1) {
   std::map<char, int64_t> size;
@@ -83,7 +83,7 @@ TEST(Einsum, OneOperandIsSummedAndTransposed) {
             HostTensor({3}, {3.f, 5.f, 7.f}));
 }
 
-// Operands are swapped where that saves the transpose of the result.
+// einsum swaps its operands if that avoids a transpose of the result.
 TEST(Einsum, AvoidsTransposes) {
   Region region;
   const TraceScope scope(region);

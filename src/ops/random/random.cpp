@@ -14,7 +14,7 @@
 namespace axle::random {
 namespace {
 
-// The position of each element in row-major order, in the dtype given.
+// Returns the row-major position of each element, in the given dtype.
 Tensor linear_index(const Shape& shape, DType dtype) {
   const Shape strides = row_major_strides(shape);
   Tensor sum;
@@ -27,8 +27,8 @@ Tensor linear_index(const Shape& shape, DType dtype) {
   return sum ? sum : zeros(shape, dtype);
 }
 
-// The counter of element i is i itself, as two words: every element is computed by itself, so
-// shards need no others.
+// Returns the counters of all elements as two words. The counter of element i is i: each element is
+// computed independently, so a shard needs no data of other shards.
 std::pair<Tensor, Tensor> counters(const Shape& shape) {
   if (num_elements(shape) <= int64_t{1} << 32)
     return {zeros(shape, DType::kU32), linear_index(shape, DType::kU32)};
@@ -71,7 +71,8 @@ Tensor fold_in(const Tensor& key, const Tensor& number) {
   if (number.rank() != 0 || !is_integer(number.dtype())) {
     operand_error("random::fold_in", "expected an integer scalar", {number});
   }
-  // As the words of a seed: numbers below 2^32 give the same in every dtype.
+  // Splits the number into two words, like a seed. Numbers below 2^32 give the same key in every
+  // dtype.
   const bool is_wide = number.dtype() == DType::kI64 || number.dtype() == DType::kU64;
   const Tensor high =
       is_wide ? astype(astype(number, DType::kU64) >> 32, DType::kU32) : scalar(0, DType::kU32);

@@ -1,4 +1,4 @@
-// Samplers of integers, orders and choices.
+// Samplers of integers, permutations and choices.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -32,17 +32,17 @@ void check_enough(int64_t drawn, int64_t n) {
   }
 }
 
-// Two words of random bits make one number of twice the bits, which is reduced modulo the span: of
-// the bias that a single word would have, hardly any is left. `Word` is the unsigned type of the
-// dtype.
+// Combines two random words into one number of twice the width and reduces it modulo `span`, as JAX
+// does. The result has less bias than one word modulo `span`, for spans up to 2^(kWidth / 2): for
+// larger spans half * half wraps to 0 and the high word drops out, as in JAX. `Word` is the
+// unsigned type of the dtype. A span of 0 means all values of `Word`.
 template <class Word>
 Tensor randint_of(const Tensor& key, const Shape& shape, int64_t low, Word span, DType dtype) {
   constexpr int kWidth = 8 * sizeof(Word);
   const Values keys = split_each(key);
   const Tensor high_word = bits(keys[0], kWidth, shape), low_word = bits(keys[1], kWidth, shape);
   if (span == 0)
-    return astype(low_word + constant(HostTensor::scalar(static_cast<Word>(low))),
-                  dtype);  // all of the words
+    return astype(low_word + constant(HostTensor::scalar(static_cast<Word>(low))), dtype);
   const auto word = [&](Word value) {
     return broadcast_to(constant(HostTensor::scalar(value)), shape);
   };
@@ -57,9 +57,8 @@ Tensor randint_of(const Tensor& key, const Shape& shape, int64_t low, Word span,
 
 Tensor randint(const Tensor& key, const Shape& shape, int64_t low, int64_t high, DType dtype) {
   if (!Scalar(low).fits(dtype) || (high > low && !Scalar(high - 1).fits(dtype))) {
-    throw ShapeError(
-        fmt::format("random::randint: expected bounds of numbers that {} has, got {} and {}",
-                    name_of(dtype), low, high));
+    throw ShapeError(fmt::format("random::randint: expected bounds that fit {}, got {} and {}",
+                                 name_of(dtype), low, high));
   }
   const uint64_t span = high > low ? static_cast<uint64_t>(high) - static_cast<uint64_t>(low) : 1;
   switch (dtype) {
@@ -78,8 +77,8 @@ Tensor randint(const Tensor& key, const Shape& shape, int64_t low, int64_t high,
 Tensor permutation(const Tensor& key, int64_t n) {
   Tensor order = iota({n}, 0);
   Tensor rest = key;
-  // Sorting by random words leaves equal words in their old order; enough rounds make that
-  // improbable.
+  // Elements with equal random words keep their order when sorted by them. The number of rounds
+  // makes equal words in all rounds improbable.
   const double size = static_cast<double>(std::max<int64_t>(n, 1));
   const int rounds = static_cast<int>(
       std::ceil(3 * std::log(size) / std::log(std::numeric_limits<uint32_t>::max())));
@@ -118,7 +117,7 @@ Tensor choice(const Tensor& key, const Tensor& p, const Shape& shape, Replacemen
   }
   const Tensor sums = cumsum(p, 0);
   const Tensor drawn_sum = index_in_dim(sums, 0, -1) * (1 - uniform(key, shape, p.dtype()));
-  // The first index whose sum reaches the drawn one: as many as there are smaller sums.
+  // The drawn index is the first whose sum reaches drawn_sum, which is the number of smaller sums.
   const Tensor smaller = sums < expand_dims(drawn_sum, -1);
   return reduce_sum(astype(smaller, DType::kI32), {static_cast<int64_t>(shape.size())});
 }

@@ -1,4 +1,4 @@
-// Floating-point samplers. The order of operations is JAX's, so that the last bits agree.
+// Floating-point samplers. They use JAX's order of operations, so that the last bits agree.
 #include <fmt/format.h>
 
 #include <limits>
@@ -19,7 +19,7 @@
 namespace axle::random {
 namespace {
 
-// What each float dtype has: bits of its fraction and its smallest normal number.
+// The number of fraction bits and the smallest normal number of a float dtype.
 struct FloatFormat {
   int fraction_bits;
   double tiny;
@@ -39,7 +39,7 @@ FloatFormat format_of(DType dtype) {
   }
 }
 
-// The next number of the dtype after `value`, on the way to `towards`.
+// Returns the next number of the dtype after `value` in the direction of `towards`.
 double next_after(DType dtype, double value, double towards) {
   if (dtype == DType::kF64) return std::nextafter(value, towards);
   if (dtype == DType::kF32)
@@ -52,15 +52,15 @@ double next_after(DType dtype, double value, double towards) {
 
 double rounded_to(DType dtype, double value) { return HostTensor::full({}, value, dtype).at(0); }
 
-// Floats in [0, 1): random bits become the fraction of a number in [1, 2).
+// Returns floats in [0, 1): random bits become the fraction of a number in [1, 2), minus 1.
 Tensor unit(const Tensor& key, const Shape& shape, DType dtype) {
   const int fraction_bits = format_of(dtype).fraction_bits;
   if (dtype == DType::kF64) {
     const Tensor fraction = bits(key, 64, shape) >> (64 - fraction_bits);
-    return bitcast_convert(fraction | full(shape, uint64_t{1023} << 52, DType::kU64), dtype) -
-           1;  // the bits of 1.0
+    // 1023 << 52 are the bits of 1.0.
+    return bitcast_convert(fraction | full(shape, uint64_t{1023} << 52, DType::kU64), dtype) - 1;
   }
-  // A bf16 is the upper half of an f32, so its few bits are put where an f32 has them.
+  // A bf16 is the upper half of an f32, so its fraction bits are shifted to their place in an f32.
   const int width = dtype == DType::kBF16 ? 8 : 32;
   Tensor fraction = bits(key, width, shape) >> (width - fraction_bits);
   if (dtype == DType::kBF16) fraction = fraction << 16;
@@ -92,7 +92,7 @@ Tensor truncated_normal(const Tensor& key, const Shape& shape, double low, doubl
   const Tensor root = scalar(std::numbers::sqrt2, dtype);
   const Tensor from = scalar(low, dtype), to = scalar(high, dtype);
   const Tensor x = erf_inv(uniform(key, shape, erf(from / root), erf(to / root))) * root;
-  // The interval is open: its ends are the next numbers inside.
+  // The interval is open, so the result is clamped to the next numbers inside its ends.
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   return clamp(next_after(dtype, low, kInfinity), x, next_after(dtype, high, -kInfinity));
 }

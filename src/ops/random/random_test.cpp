@@ -1,4 +1,4 @@
-// Numbers that JAX documents or gives for key(1701), and properties of the distributions.
+// Numbers from JAX's documentation, numbers of JAX for key(1701), and properties of distributions.
 #include "ops/random/random.h"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ TEST(Random, Keys) {
             words({2}, 2716826189, 292468403));
   EXPECT_EQ(draw(0, [](const Tensor& k) { return random::fold_in(k, scalar(7, DType::kI32)); }),
             words({2}, 2716826189, 292468403));
-  // All bits of a number count; one that fits gives the same in every dtype.
+  // All bits of a number count. A number that fits every dtype gives the same key in every dtype.
   const auto folded = [&](const Scalar& number, DType dtype) {
     return draw(0, [&](const Tensor& k) { return random::fold_in(k, scalar(number, dtype)); });
   };
@@ -66,7 +66,7 @@ TEST(Random, Bits) {
                                        uint64_t{241365115613244543}}));
 }
 
-// A value depends on its position in row-major order alone, not on the shape.
+// A value depends only on its row-major position, not on the shape.
 TEST(Random, ShapeDoesNotMatter) {
   const HostTensor flat = draw(3, [](const Tensor& k) { return random::bits(k, 32, {24}); });
   const HostTensor cube = draw(3, [](const Tensor& k) { return random::bits(k, 32, {2, 3, 4}); });
@@ -115,7 +115,7 @@ TEST(Random, RandintCoversItsRange) {
   EXPECT_GT(*std::ranges::max_element(all.values<int32_t>()), 1 << 30);
 }
 
-// Mean and variance of 10000 draws, within five standard errors.
+// The mean and variance of 10000 draws are within five standard errors.
 TEST(Random, Moments) {
   struct Case {
     const char* name;

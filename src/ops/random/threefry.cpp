@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<std::array<int, 4>, 2> kRotations{{{13, 15, 26, 6}, {17, 29, 16, 24}}};
 constexpr uint32_t kParity = 0x1BD11BDA;
-constexpr int kGroups = 5;  // of four rounds, a key word added after each
+constexpr int kGroups = 5;  // groups of four rounds; key words are added after each group
 
 std::vector<Type> infer_threefry(const OpNode& op) {
   const Type& counter = op.inputs[2].type();
@@ -40,7 +40,7 @@ void eval_threefry(const EvalOptions&, const OpNode&, std::span<const HostTensor
   }
 }
 
-// The body of the outlined function: some 110 elementwise ops.
+// Writes the body of the outlined function: about 110 elementwise ops.
 HloValues write_rounds(HloBuilder& b, const HloValues& x) {
   const Type& type = x[2].type;
   const auto words = [&](const HloValue& key) {
@@ -69,11 +69,12 @@ HloValues write_rounds(HloBuilder& b, const HloValues& x) {
   return {y0, y1};
 }
 
-// Words of keys are computed once: a compiler that fuses a chain of splits computes each link again
-// for every use of it, and takes exponentially long to compile.
+// Results of at most this many words may be keys and get a barrier, so that they are computed once.
+// A compiler that fuses a chain of key splits recomputes each split for every use of its keys, and
+// compilation then takes exponentially long.
 constexpr int64_t kMostKeys = 4096;
 
-// One function for each shape, however often it is called.
+// Writes one function for each shape. All calls with this shape share it.
 HloValues lower_threefry(const OpNode& op, HloBuilder& b, const HloValues& x) {
   std::string name = "threefry2x32";
   for (const int64_t d : op.outputs[0].dims) name += fmt::format("_{}", d);

@@ -9,7 +9,7 @@ namespace {
 
 using Words = std::pair<uint32_t, uint32_t>;
 
-// The known answers of the Random123 library.
+// Known answers from the Random123 library.
 TEST(Threefry, KnownAnswers) {
   EXPECT_EQ(threefry2x32(0, 0, 0, 0), Words(0x6b200159, 0x99ba4efe));
   EXPECT_EQ(threefry2x32(~0u, ~0u, ~0u, ~0u), Words(0x1cb996fc, 0xbb002be7));

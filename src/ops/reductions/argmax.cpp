@@ -13,11 +13,12 @@ std::vector<Type> infer_argmax(const OpNode& op) {
   const int64_t axis = op.attrs<AxisAttributes>().axis;
   const Type& x = op.inputs[0].type();
   if (x.dims[static_cast<size_t>(axis)] == 0)
-    shape_error(op, fmt::format("expected elements along axis {}", axis));
+    shape_error(op, fmt::format("expected at least one element along axis {}", axis));
   return {Type{DType::kI32, without_dims(x.dims, {axis})}};
 }
 
-// better(a, b): whether a, which comes later, takes the place of b.
+// Returns the eval rule of argmax or argmin. better(a, b) is true if the later element a replaces
+// the best element b so far.
 template <class F>
 EvalRule first_best(F better) {
   return [better](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
@@ -40,7 +41,8 @@ EvalRule first_best(F better) {
   };
 }
 
-// Reduces (value, index) pairs; `direction` says when the left value wins.
+// Lowers to a reduction of (value, index) pairs. The left value wins if `direction` holds for
+// (left, right).
 HloValues lower(const char* direction, double init, const OpNode& op, HloBuilder& b,
                 const HloValues& x) {
   const int64_t axis = op.attrs<AxisAttributes>().axis;

@@ -29,9 +29,9 @@ std::vector<Type> infer(const OpNode& op) {
   return {row, row};
 }
 
-// The label's logit is fetched and the label's gradient added at its place: comparing every class
-// with the label would be a pass over all logits, and would be computed again for each product that
-// takes in the gradient.
+// The forward pass gathers the label's logit, and the vjp adds the label's gradient at its index.
+// Comparing every class with the label instead would be a pass over all logits, recomputed for each
+// product that reads the gradient.
 Values formula(const OpNode&, const Values& x) {
   const Tensor &logits = x[0], &labels = x[1];
   const Tensor top = wide(reduce_max(logits, {-1}, true));

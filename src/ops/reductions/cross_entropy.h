@@ -12,9 +12,10 @@ struct CrossEntropy {
   Tensor log_z;
 };
 
-/// logits f32|bf16 [..., V], labels integers [...] -> results [...], f32. Exponentials and sums are
-/// f32; beside the logits only log_z is kept for the backward pass. A label outside [0, V) stands
-/// for none: its loss is log_z.
+/// logits f32|bf16 [..., V], labels integers [...] -> loss and log_z f32 [...].
+///
+/// Exponentials and sums are f32. The backward pass keeps only logits, labels and log_z. A label
+/// outside [0, V) means "no label": its loss is log_z.
 CrossEntropy softmax_cross_entropy(const Tensor& logits, const Tensor& labels);
 
 }  // namespace axle

@@ -35,7 +35,7 @@ std::vector<Type> numbers(const OpNode& op) {
   return same_type(op);
 }
 
-// y[i] = f(y[i - 1], x[i]); floats run in double.
+// Returns the eval rule y[i] = f(y[i - 1], x[i]). Floats are computed in double.
 template <class F>
 EvalRule running(F f) {
   return [f](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
@@ -60,7 +60,8 @@ EvalRule running(F f) {
   };
 }
 
-// A window over all elements before: one op, which XLA makes a tree of short windows.
+// Lowers to one reduce_window op whose window covers all elements up to the current one. XLA
+// rewrites it to a tree of short windows.
 template <class F>
 HloValues lower(F combine, double init, const OpNode& op, HloBuilder& b, const HloValues& x) {
   const auto& a = op.attrs<CumulativeAttributes>();
@@ -90,14 +91,14 @@ HloValues lower(const char* name, double init, const OpNode& op, HloBuilder& b,
   return lower([&](const HloValues& v) { return hlo_map(b, name, v); }, init, op, b, x);
 }
 
-// The cotangents of y = f(a, b), a single op.
+// Returns the cotangents of a and b for y = f(a, b), where f is a single op.
 Values pull_back(const Tensor& y, const Tensor& g) {
   OpNode& op = *y.node();
   return op.rules->row().vjp(X(op, op.inputs), Y(op, op.results()), Ct(op, {g}));
 }
 
-// Differentiates the scan in its form by doubling: level k + 1 combines elements 2^k apart of level
-// k.
+// Differentiates the cumulative op as a scan by recursive doubling: level k + 1 combines elements
+// of level k that are 2^k apart.
 Values doubling_vjp(Tensor (*combine)(const Tensor&, const Tensor&), X in, Ct ct) {
   const auto& attrs = in.attrs<CumulativeAttributes>();
   const int64_t axis = attrs.axis, n = in[0].dim(axis);
@@ -162,7 +163,7 @@ const OpRules cummin_rules(
                const HloValues& x) { return lower("minimum", kInfinity, op, b, x); },
      .cost = kElementwise});
 
-// logaddexp of two scalars, as a region of XLA's needs it.
+// Writes logaddexp of two scalars, for the region of a StableHLO op.
 HloValue hlo_logaddexp(HloBuilder& b, const HloValues& v) {
   Region region;
   const TraceScope trace(region);

@@ -48,22 +48,22 @@ double operand_size(const OpNode& op) {
   return static_cast<double>(op.inputs[0].type().num_elements());
 }
 
-// g back over the dims that were reduced.
+// Broadcasts g along the reduced dims to the shape of x.
 Tensor spread(const Tensor& g, const Tensor& x, const std::vector<int64_t>& axes) {
   return broadcast_in_dim(g, x.shape(), other_dims(x.rank(), axes));
 }
 
 Values sum_vjp(X x, Y, Ct g) { return {spread(g[0], x[0], x.attrs<ReduceAttributes>().axes)}; }
 
-// Of max and min: the elements that equal the result share its gradient.
+// The vjp of max and min: the elements that equal the result share its gradient.
 Values chooser_vjp(X x, Y y, Ct g) {
   const auto& axes = x.attrs<ReduceAttributes>().axes;
   const Tensor chosen = astype(equal(x[0], spread(y[0], x[0], axes)), x[0].dtype());
   return {spread(g[0] / reduce_sum(chosen, axes), x[0], axes) * chosen};
 }
 
-// The derivative by an element is the product of all others: of those before it and of those after
-// it, so that zeros need no special case.
+// The derivative with respect to an element is the product of the elements before it and of those
+// after it. Zeros need no special case.
 Values prod_vjp(X x, Y, Ct g) {
   const auto& axes = x.attrs<ReduceAttributes>().axes;
   std::vector<int64_t> perm = other_dims(x[0].rank(), axes);
@@ -87,7 +87,8 @@ Values prod_vjp(X x, Y, Ct g) {
   return {transpose(reshape(gx, moved.shape()), back)};
 }
 
-// Where the result's element lies for each element of x: the reduced dims do not move it.
+// Returns the view that maps an index of x to its element of the result. The strides of the reduced
+// dims are 0.
 StridedView reduced_view(const Shape& x, const std::vector<int64_t>& axes) {
   const Shape strides = row_major_strides(without_dims(x, axes));
   StridedView view{0, Shape(x.size(), 0)};
@@ -97,7 +98,7 @@ StridedView reduced_view(const Shape& x, const std::vector<int64_t>& axes) {
   return view;
 }
 
-// What a reduction of nothing gives. Infinity saturates to the extremes of integers.
+// The result of reducing no elements. Infinity saturates to the extremes of integer dtypes.
 using Identity = double (*)(DType);
 double zero(DType) { return 0; }
 double one(DType) { return 1; }
@@ -105,7 +106,8 @@ double lowest(DType) { return -kInfinity; }
 double highest(DType) { return kInfinity; }
 double all_bits(DType dtype) { return is_unsigned(dtype) ? kInfinity : -1; }
 
-// y = init, then y = f(y, x) element by element; floats accumulate in double.
+// Returns the eval rule that starts with y = init and applies y = f(y, x) to each element. Floats
+// are accumulated in double.
 template <class F>
 EvalRule fold(Identity init, F f) {
   return [init, f](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
@@ -201,7 +203,7 @@ Tensor apply(const OpRules& rules, const Tensor& x, const std::vector<int64_t>& 
   return reshape(y, shape);
 }
 
-// bf16 has too few bits for a running sum.
+// Computes bf16 in f32, since bf16 has too few bits for a running sum.
 Tensor apply_in_f32(const OpRules& rules, const Tensor& x, const std::vector<int64_t>& axes,
                     bool keep_dims) {
   if (x.dtype() != DType::kBF16) return apply(rules, x, axes, keep_dims);

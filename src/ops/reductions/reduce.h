@@ -1,7 +1,7 @@
-// Reductions: dims vanish, or stay with size 1 if `keep_dims`.
+// Reductions. The reduced dims are dropped, or kept with size 1 if `keep_dims`.
 //
-// Sums, products and means of bf16 are computed in f32 and rounded once at the end; maxima are not.
-// Where the largest element is: argmax.h.
+// Sums, products and means of bf16 are computed in f32 and rounded once at the end; maxima and
+// minima are not. For the position of the largest element see argmax.h.
 #pragma once
 
 #include "ir/tensor.h"
@@ -9,18 +9,18 @@
 namespace axle {
 
 Tensor reduce_sum(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims = false);
-/// bf16 is summed in bf16: for dims of which each device has one element, so that devices exchange
-/// that dtype.
+/// Sums in the dtype of x, also for bf16. For dims of which each device holds one element: the sum
+/// is then an all-reduce, and this halves the bytes that devices exchange for bf16.
 Tensor reduce_sum_in_own_dtype(const Tensor& x, const std::vector<int64_t>& axes);
-/// Equal largest elements share the gradient; NaN if any element is.
+/// NaN if any element is NaN. Equal largest elements share the gradient.
 Tensor reduce_max(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims = false);
 Tensor reduce_min(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims = false);
 Tensor reduce_prod(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims = false);
-/// Of predicates: whether all (any) hold; of integers: bit by bit.
+/// For predicates, true if all (any) elements are true. For integers, the bitwise and (or).
 Tensor reduce_and(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims = false);
 Tensor reduce_or(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims = false);
 
-/// Over all elements: a scalar.
+/// Sum over all elements: a scalar.
 Tensor sum(const Tensor& x);
 Tensor mean(const Tensor& x);
 Tensor mean(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims = false);

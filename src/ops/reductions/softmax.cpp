@@ -15,7 +15,7 @@
 namespace axle {
 namespace {
 
-// max, subtract, exp, sum, divide.
+// Cost of max, subtract, exp, sum and divide.
 constexpr CostRule kSoftmaxCost{12};
 
 Tensor wide(const Tensor& x) { return x.dtype() == DType::kBF16 ? astype(x, DType::kF32) : x; }
@@ -75,7 +75,7 @@ const OpRules log_softmax_rules(
      .hlo = hlo_composite<log_softmax_formula>,
      .cost = kSoftmaxCost});
 
-// Infinite maxima would make inf - inf.
+// Replaces non-finite values by 0: subtracting an infinite maximum would give inf - inf = NaN.
 Tensor finite_or_zero(const Tensor& x) { return select(is_finite(x), x, 0); }
 
 Values logsumexp_formula(const OpNode& op, const Values& in) {
@@ -111,7 +111,8 @@ const OpRules logsumexp_rules(
 Values logaddexp_formula(const OpNode&, const Values& in) {
   const Tensor a = wide(in[0]), b = wide(in[1]);
   const Tensor delta = a - b;
-  // delta is NaN for two equal infinities, whose sum is right, and for NaN.
+  // delta is NaN if an operand is NaN or if both are the same infinity. a + b is right in both
+  // cases.
   const Tensor y = select(is_nan(delta), a + b, maximum(a, b) + log1p(exp(-abs(delta))));
   return {astype(y, in[0].dtype())};
 }

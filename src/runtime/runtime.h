@@ -22,7 +22,7 @@ struct DeviceInfo {
   int64_t id = 0;
   std::string kind;                          // as the plugin names it, "cpu" or "NVIDIA H100"
   std::optional<int64_t> memory_bytes = {};  // none: the plugin does not report it
-  int64_t process = 0;  // index of the process in the job; on GPUs: of the node
+  int64_t process = 0;  // index of the process in the job; on GPUs, of the node
   int64_t slice = 0;    // index of the TPU slice
   /// Position in the network: x, y, z on a TPU torus; empty: the plugin does not report it.
   std::vector<int64_t> coords = {};

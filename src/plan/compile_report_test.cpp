@@ -1,4 +1,4 @@
-// The two forms of a compile report, of reports written by hand.
+// The text and JSON of compile reports that are written by hand.
 #include "plan/compile_report.h"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,8 @@ CompileReport report() {
   return r;
 }
 
-// Of a program that the compiler itself does not take, nothing else is known.
+// Returns the report of a program that the compiler refuses as too large. Memory and collectives
+// are not known.
 CompileReport refused(std::string sentence) {
   CompileReport r = report();
   r.memory.reset();
@@ -184,7 +185,7 @@ TEST(CompileReportText, NamesTheLargestTemporaries) {
   EXPECT_EQ(to_json(r).at("largest_temporaries").at(0).at("layer"), "model/layer");
 }
 
-// A program that cannot be read costs what stands in it and nothing else.
+// If the optimised program cannot be read, the report lacks only what is read from it.
 TEST(CompileReportText, AnUnreadableProgramCostsItsTableAlone) {
   CompileReport r = report();
   r.collectives.reset();

@@ -21,8 +21,8 @@ Tensor in(std::string_view layer, F f) {
   return f();
 }
 
-// exp -> constraint -> cast -> sum -> sin, in layers of their own. The constraint leaves 4 of 8
-// elements on each device.
+// Returns exp -> constraint -> cast -> sum -> sin, in the layers named below. With the constraint
+// each device holds 4 of 8 elements.
 std::shared_ptr<Region> graph() {
   return trace(
       [](const Values& x) {

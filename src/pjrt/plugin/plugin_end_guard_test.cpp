@@ -53,7 +53,8 @@ TEST(PluginEndGuard, SoIsACrash) {
 
 TEST(PluginEndGuard, SoIsAnExceptionOfAThreadThatThePluginHasStarted) {
   const auto fail = [] {
-    watch_plugin_end("plugin 'x'", reinterpret_cast<const void*>(&print));  // this program's code
+    // The code of this test program stands for a plugin's.
+    watch_plugin_end("plugin 'x'", reinterpret_cast<const void*>(&print));
     const PluginEndGuard guard("plugin 'x'");
     std::thread([] { throw std::runtime_error("no room"); }).join();
   };
@@ -88,7 +89,7 @@ TEST(PluginEndGuard, SoIsAnExit) {
     EXPECT_EXIT(end(exit, 1), testing::ExitedWithCode(kUser),
                 "got its end: ERROR: Unknown command line flag");
   }
-  // That of a signal's handler of ours.
+  // A signal handler of ours may still exit with its own code.
   EXPECT_EXIT(end(&::_exit, 130), testing::ExitedWithCode(130), "");
 }
 
@@ -172,7 +173,7 @@ TEST(ReasonIn, AWarningIsNone) {
   }
 }
 
-// What stands last when a fault comes has nothing to do with it.
+// The last line before a fault is not its reason.
 TEST(ReasonIn, OfAFaultIsAnErrorOnly) {
   EXPECT_EQ(reason_in("loading\n", EndKind::kFault), "");
   EXPECT_EQ(reason_in("E0000 1 2 a.cc:3] No room\nmore\n", EndKind::kFault), "No room");

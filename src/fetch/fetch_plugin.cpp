@@ -169,7 +169,7 @@ void ensure_plugin(const PluginPolicy& policy, const PluginPins* pins,
                    const FetchOptions& options) {
   const std::string where = fmt::format("plugin '{}'", policy.platform);
   const std::string hint =
-      fmt::format("{} names one of your own", plugin_variable(policy.platform));
+      fmt::format("set {} to use one of your own", plugin_variable(policy.platform));
   if (!pins) {
     if (find_plugin_file(policy)) return;
     throw DeviceError(
@@ -181,8 +181,9 @@ void ensure_plugin(const PluginPolicy& policy, const PluginPins* pins,
   if (wheels.empty()) return;
   const std::string what = describe(wheels);
   if (!options.yes && !options.ask) {
-    throw DeviceError(fmt::format(
-        "{}: expected {}, got nothing and nobody to ask; --yes fetches it, {}", where, what, hint));
+    throw DeviceError(
+        fmt::format("{}: expected {}, got nothing and nobody to ask; --yes fetches it, or {}",
+                    where, what, hint));
   }
   const std::string question =
       fmt::format("the {} plugin needs {}; fetch it? [y/N] ", policy.platform, what);

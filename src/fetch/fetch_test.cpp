@@ -221,14 +221,14 @@ TEST_F(FetchPlugin, CtrlCEndsTheWait) {
 TEST_F(FetchPlugin, AsksFirst) {
   EXPECT_EQ(error_of({.folder = plugins()}),
             "plugin 'chip': expected chip-plugin 1.0, chip-tool 2.0, 2.9 MiB, got nothing and "
-            "nobody to ask; --yes fetches it, AXLE_PLUGIN_CHIP names one of your own");
+            "nobody to ask; --yes fetches it, or set AXLE_PLUGIN_CHIP to use one of your own");
   std::string asked;
   FetchOptions options{.folder = plugins()};
   options.ask = [&](const std::string& question) {
     asked = question;
     return false;
   };
-  EXPECT_THAT(error_of(options), HasSubstr("got a no; AXLE_PLUGIN_CHIP names"));
+  EXPECT_THAT(error_of(options), HasSubstr("got a no; set AXLE_PLUGIN_CHIP to"));
   EXPECT_EQ(asked,
             "the chip plugin needs chip-plugin 1.0, chip-tool 2.0, 2.9 MiB; fetch it? [y/N] ");
   EXPECT_THAT(server_.requests(), IsEmpty());
@@ -273,8 +273,9 @@ TEST_F(FetchPlugin, ADownloadLargerThanPinnedIsEnded) {
     ensure_plugin(policy_, &list, yes());
     FAIL() << "expected DeviceError";
   } catch (const DeviceError& error) {
-    EXPECT_THAT(error.what(), HasSubstr(server_.url("/files/chip-plugin/x.whl") +
-                                        ": expected at most 10 bytes, got more; AXLE_PLUGIN_CHIP"));
+    EXPECT_THAT(error.what(),
+                HasSubstr(server_.url("/files/chip-plugin/x.whl") +
+                          ": expected at most 10 bytes, got more; set AXLE_PLUGIN_CHIP"));
   }
   EXPECT_EQ(find_plugin_file(policy_), std::nullopt);
 }

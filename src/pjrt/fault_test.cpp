@@ -362,7 +362,8 @@ TEST(FaultDeathTest, AnEndOfThePluginIsOneLine) {
       const Plugin& plugin = fake.load();
       EXPECT_EXIT(end_in(row.slot, end, row.on_thread, plugin, fake),
                   ::testing::ExitedWithCode(static_cast<int>(ExitCode::kDevice)),
-                  "^" + (row.line ? row.line : anywhere) + ", got its end: " + reason + "\n$")
+                  "^" + (row.line ? row.line : anywhere) +
+                      ", got the end of the process: " + reason + "\n$")
           << row.slot;
     }
   }

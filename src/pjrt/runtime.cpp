@@ -57,8 +57,8 @@ std::unique_ptr<Executable> PjrtRuntime::compile(const Program& program,
     static std::atomic<bool> told = false;
     if (!told.exchange(true)) {
       report_to_stderr(fmt::format(
-          "WARNING: compiled programs are not kept: {}; --compile-cache or AXLE_COMPILE_CACHE "
-          "names another folder, or none",
+          "WARNING: compiled programs are not cached: {}; name another folder, or none, by "
+          "--compile-cache or AXLE_COMPILE_CACHE",
           error.what()));
     }
   }

@@ -83,9 +83,9 @@ void check_order(const std::optional<HloModule>& module, const std::filesystem::
   const auto pair = unordered_collectives(*module);
   if (!pair) return;
   throw DeviceError(fmt::format(
-      "{}: expected collectives that data put into one order on all devices, got '{}' and '{}', "
-      "whose order the plugin would not keep; compile where the program runs, or unroll the loop "
-      "of layers (Stacked in place of Repeat)",
+      "{}: expected data dependencies to order all collectives, got '{}' and '{}', whose order a "
+      "saved program would lose; compile where the program runs, or unroll the loop of layers "
+      "(Stacked in place of Repeat)",
       save.string(), pair->first, pair->second));
 }
 

@@ -108,7 +108,7 @@ TEST(CompileReportText, WhatThePluginDoesNotTellIsNotKnown) {
   r = report();
   r.collectives->clear();
   r.memory.reset();
-  EXPECT_THAT(to_text(r), HasSubstr("\nfits or not: not known\n"));
+  EXPECT_THAT(to_text(r), HasSubstr("\nwhether it fits: not known\n"));
   EXPECT_THAT(to_text(r), HasSubstr("\nno collectives\n"));
   EXPECT_EQ(to_json(r).at("fits"), nullptr);
   EXPECT_EQ(to_json(r).at("headroom_bytes"), nullptr);
@@ -117,7 +117,7 @@ TEST(CompileReportText, WhatThePluginDoesNotTellIsNotKnown) {
 
   r = report();
   r.device_memory_bytes = 0;
-  EXPECT_THAT(to_text(r), HasSubstr("\nfits or not: not known\n"));
+  EXPECT_THAT(to_text(r), HasSubstr("\nwhether it fits: not known\n"));
 }
 
 TEST(CompileReportText, OnlyWhatIsKnownToFitEndsWell) {

@@ -31,7 +31,7 @@ std::string verdict(const CompileReport& r) {
                        text(-*r.headroom_bytes()));
   }
   const auto headroom = r.headroom_bytes();
-  if (!headroom) return "fits or not: not known\n";
+  if (!headroom) return "whether it fits: not known\n";
   std::string out =
       fmt::format("{}: {} of {} a device, {} {}\n", *r.fits() ? "fits" : "does not fit",
                   text(r.memory->total_bytes()), text(r.device_memory_bytes),
@@ -140,8 +140,8 @@ std::string estimate_text(const CompileReport& r) {
   return fmt::format(
       "a step takes at least {}, bound by {}: {:.4g} tokens/s, MFU at most {:.1f} % of the bf16 "
       "peak\n"
-      "  (compute {}, memory {}, fast network {}, slow network {}; {} of the networks with nothing "
-      "computed)\n",
+      "  (compute {}, memory {}, fast network {}, slow network {}; {} of the networks while "
+      "nothing is computed)\n",
       seconds_text(e.seconds), e.bound, e.tokens_per_second, 100 * e.mfu,
       seconds_text(e.compute_seconds), seconds_text(e.memory_seconds),
       seconds_text(e.fast_network_seconds), seconds_text(e.slow_network_seconds),

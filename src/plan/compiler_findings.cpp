@@ -141,9 +141,8 @@ void add_rematerialised(const HloModule& module, std::vector<std::string>& out) 
   if (count == 0) return;
   std::vector<std::string> parts;
   for (const auto& [opcode, n] : by_opcode) parts.push_back(fmt::format("{} {}", n, opcode));
-  out.push_back(
-      fmt::format("the compiler runs {} instruction{} again that it had no memory to keep: {}",
-                  count, count == 1 ? "" : "s", join(parts, ", ")));
+  out.push_back(fmt::format("the compiler runs {} instruction{} again because memory was short: {}",
+                            count, count == 1 ? "" : "s", join(parts, ", ")));
 }
 
 }  // namespace

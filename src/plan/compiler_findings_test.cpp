@@ -261,7 +261,7 @@ TEST(CompilerFindings, CountInstructionsThatTheCompilerRunsAgain) {
   HloModule module = read_hlo_module(w.bytes());
   module.computations[0].instructions[1].name = "loop_fusion.3.remat2";
   EXPECT_THAT(compiler_findings(module, {}, {}),
-              ElementsAre("the compiler runs 1 instruction again that it had no memory to keep: 1 "
+              ElementsAre("the compiler runs 1 instruction again because memory was short: 1 "
                           "negate"));
   module.computations[0].instructions[1].opcode = "bitcast";
   EXPECT_THAT(compiler_findings(module, {}, {}), IsEmpty());

@@ -118,7 +118,8 @@ std::vector<std::string> resharding_warnings(const std::vector<Collective>& all,
   for (const CollectiveRow& row : rows_of(unasked)) {
     out.push_back(fmt::format(
         "{} ({}{}): expected values to stay on their devices, got {}{} {} over {}, {} in all; "
-        "lay out what goes in as what comes out, or ask for it with a sharding_constraint",
+        "give its inputs the sharding of its result, or ask for the change with a "
+        "sharding_constraint",
         row.layer.empty() ? "program" : row.layer, row.op, row.backward ? ", backward" : "",
         row.at_least ? "at least " : "", row.count, row.kind, join(row.axes, ", "),
         bytes_text(static_cast<double>(row.bytes))));

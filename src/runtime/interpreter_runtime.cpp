@@ -77,8 +77,8 @@ class InterpreterExecutable final : public Executable {
     return out;
   }
   std::string serialize() const override {
-    throw DeviceError(
-        fmt::format("program '{}': the interpreter has no bytes of it to keep", program_.name));
+    throw DeviceError(fmt::format(
+        "program '{}': the interpreter has no compiled program to serialize", program_.name));
   }
   /// Returns the memory of the whole program divided by the number of devices. A call copies the
   /// arguments that are not donated; these copies count as temporaries.

@@ -165,7 +165,7 @@ void check_program(const std::string& where, const SavedHeader& saved, const Sav
   check_lines(where, "compiler option", as_lines(ours.options), as_lines(saved.options));
   if (saved.text_sha256 != ours.text_sha256) {
     throw ConfigError(fmt::format(
-        "{}: expected program '{}' as it is now, got it of another config or another version of "
+        "{}: expected program '{}' as it is now, got one of another config or another version of "
         "Axle (saved by {}, this is {}); save it again",
         where, ours.program, saved.axle_version, ours.axle_version));
   }

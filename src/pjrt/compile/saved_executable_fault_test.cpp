@@ -203,7 +203,7 @@ TEST_F(SavedExecutableFault, WhatDiffersInTheProgramIsNamed) {
             where + ": result 1: expected 'y f32[2, 3] [data, None]', got an executable with none");
   program = copying();
   program.text = "outputs=1 more";
-  EXPECT_THAT(load_error(program), HasSubstr("expected program 'copying' as it is now, got it of "
+  EXPECT_THAT(load_error(program), HasSubstr("expected program 'copying' as it is now, got one of "
                                              "another config or another version of Axle"));
   EXPECT_EQ(load_error(copying(), {.overrides = {{"a", "1"}, {"b", "3"}}}),
             where + ": compiler option 1: expected 'b=3', got an executable with 'b=2'");

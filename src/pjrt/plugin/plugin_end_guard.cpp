@@ -142,7 +142,7 @@ struct PluginEnd {
         ::getrlimit(RLIMIT_AS, &memory) == 0 && memory.rlim_cur != RLIM_INFINITY;
     for (const std::string_view part :
          {std::string_view("axle: "), where, std::string_view(": expected it to "), purpose,
-          std::string_view(", got its end: "),
+          std::string_view(", got the end of the process: "),
           reason.empty() ? std::string_view("no reason given") : reason, signal,
           std::string_view(is_flag      ? "; see the variables XLA_FLAGS and LIBTPU_INIT_ARGS"
                            : is_limited ? "; ulimit -v may leave it too little memory"

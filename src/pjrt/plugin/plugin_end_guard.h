@@ -12,7 +12,7 @@ namespace axle {
 /// Watches a loaded plugin for the rest of the process. If the plugin's code then ends the process
 /// by a signal or an uncaught exception, in any thread and without a PluginEndGuard, the process
 /// prints one line and exits with kDevice:
-///   `<where>: expected it to run programs, got its end: ...`
+///   `<where>: expected it to run programs, got the end of the process: ...`
 /// What the plugin has printed before that stays above this line. `code` is the address of any
 /// function of the plugin. Signals that other processes send or that our own code raises keep their
 /// usual effect.
@@ -31,7 +31,7 @@ class PluginCall {
 
 /// While alive, turns a plugin that aborts, crashes or exits into one line and an exit code.
 /// Without the guard the plugin would print pages. The line is
-///   `<where>: expected it to <purpose>, got its end: <its reason>`
+///   `<where>: expected it to <purpose>, got the end of the process: <its reason>`
 /// The exit code is kUser for a flag that the plugin does not know (XLA_FLAGS), else kDevice.
 /// While a guard is alive, everything that the process writes to stderr is held back; if that is
 /// not possible, stderr is left alone. One thread may nest guards; a guard in another thread waits

@@ -129,7 +129,7 @@ class Lifetimes {
     if (opcode == "get-tuple-element")
       return element(operand(instruction, 0), static_cast<size_t>(instruction.tuple_index));
     if (is_view(opcode)) return operand(instruction, 0);
-    // The tuple of a start instruction holds the operand first and the result second; that of
+    // The tuple of a start instruction holds the operand first and the result second. The tuple of
     // copy-start holds the result first.
     if (opcode == "copy-done") return element(operand(instruction, 0), 0);
     if (is_done_of_pair(opcode)) return element(operand(instruction, 0), 1);

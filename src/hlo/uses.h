@@ -18,8 +18,8 @@ class HloUses {
  public:
   HloUses(const HloModule& module, const HloValues& values);
 
-  /// Returns how many elements of an instruction's result are used only by slices, of which each
-  /// device takes its own. For a tuple it is the sum over the tuple's elements.
+  /// Returns how many elements of an instruction's result are used only by slices that differ
+  /// between devices, each device taking its own part. For a tuple it is the sum over the elements.
   int64_t sliced_elements(size_t computation, size_t instruction);
 
  private:

@@ -45,8 +45,8 @@ struct Api {
   void* slots[kNumSlots];
 };
 
-/// The size of a struct as PJRT counts it: up to the end of the last field, without the padding
-/// behind that field.
+/// The size of a struct as PJRT counts it: up to the end of the last field, without trailing
+/// padding.
 template <class T>
 constexpr size_t wire_size() {
   if constexpr (requires { T::kTailPadding; })

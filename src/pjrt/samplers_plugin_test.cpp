@@ -26,7 +26,7 @@ enum class Agreement { kExact, kClose };
 
 struct Sampler {
   std::string_view name;
-  /// The parameters of the sampler in random.h behind the key. Each overload has another form.
+  /// The parameters of the sampler in random.h after the key. Each overload has another form.
   std::string_view form;
   std::vector<DType> dtypes;
   Agreement agreement;

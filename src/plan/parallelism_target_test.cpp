@@ -1,4 +1,4 @@
-// The collectives on absent TPUs and GPUs, where only their compilers decide.
+// Collectives on absent TPUs and GPUs that depend on the compilers of these platforms.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 

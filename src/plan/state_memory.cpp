@@ -15,8 +15,8 @@
 namespace axle {
 namespace {
 
-// Throws ConfigError for an axis that must be a typing error: it is no standard mesh axis and the
-// sharding of no part of the state uses it.
+// Throws ConfigError for an axis that must be a typo: it is no standard mesh axis and no part of
+// the state is sharded over it.
 void check_unknown_axes(Mesh mesh, const std::vector<ProgramValue>& state) {
   std::erase_if(mesh.axes, [](const MeshAxis& axis) {
     const std::string role = axis.name.substr(axis.name.find(':') + 1);

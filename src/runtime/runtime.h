@@ -30,7 +30,7 @@ struct DeviceInfo {
 
 /// Which devices the fast network joins.
 enum class FastNetwork {
-  kAll,      // all devices: virtual devices
+  kAll,      // all devices, as for virtual devices
   kProcess,  // the devices of one process, which is one node
   kSlice     // the devices of one slice
 };

@@ -13,7 +13,7 @@ namespace axle {
 using Setting = std::pair<std::string, std::string>;  // name, value
 using Settings = std::vector<Setting>;
 
-/// Whether the compiler can measure on a real device or has only a description of it.
+/// What the compiler has of a device: the device itself to measure on, or only a description.
 enum class DevicePresence { kHere, kDescribed };
 
 /// The condition, besides the kind of device, under which a row applies.

@@ -55,8 +55,8 @@ std::terminate_handler g_terminate_before = nullptr;
 char g_printed[1 << 16];
 alignas(64) char g_signal_stack[1 << 16];
 
-// Whether this thread has called a plugin. A signal handler reads t_calls, so its storage must
-// exist without allocation (initial-exec).
+// The state of a thread: it has never called a plugin, is inside a call, or has left one. A signal
+// handler reads t_calls, so its storage must exist without allocation (initial-exec).
 enum class Calls { kNever, kInside, kLeft };
 thread_local Calls t_calls __attribute__((tls_model("initial-exec"))) = Calls::kNever;
 

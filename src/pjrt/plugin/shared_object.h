@@ -1,5 +1,5 @@
 // Checks that the file of a shared object is complete. The loader maps a truncated file without an
-// error, and the program then crashes where it reads behind the end.
+// error, and the program then crashes when it reads past the end.
 #pragma once
 
 #include <cstdint>

@@ -82,7 +82,7 @@ TEST_F(CompileCache, OneThatTakesNothingIsOneLine) {
   replace_file(dir_ / "file", "not a folder");
   const Ran ran = train("run", {"--compile-cache", dir_ / "file"});
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.err, HasSubstr("WARNING: compiled programs are not kept: " + (dir_ / "file")));
+  EXPECT_THAT(ran.err, HasSubstr("WARNING: compiled programs are not cached: " + (dir_ / "file")));
   EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1) << ran.err;
 }
 

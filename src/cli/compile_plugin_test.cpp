@@ -79,7 +79,7 @@ TEST_F(Compile, WhatWouldLoseTheOrderOfItsCollectivesIsNotKept) {
                             "--save", dir_ / "step.axle"});
   EXPECT_EQ(ran.code, 5);
   EXPECT_THAT(ran.out, HasSubstr("fits: "));
-  EXPECT_THAT(ran.err, HasSubstr("step.axle: expected collectives that data put into one order"));
+  EXPECT_THAT(ran.err, HasSubstr("step.axle: expected data dependencies to order all collectives"));
   EXPECT_TRUE(list_directory(dir_.path()).empty());
 }
 

@@ -26,9 +26,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Holds everything until it is complete: in the folder of plugins itself, which may be a link to
-/// another disk or a mounted one, so that it has to be renamed only; under a hidden name, which
-/// find_plugin_file() passes over.
+/// A temporary folder for downloads until all of them are complete. It lies inside the folder of
+/// plugins, which may be on another disk, so that the files only need to be renamed. Its name is
+/// hidden, so that find_plugin_file() skips it.
 class Workplace {
  public:
   /// Waits for another process that fetches into the same folder.
@@ -39,7 +39,7 @@ class Workplace {
                 fmt::format("waiting for {}, which fetches into {}", holder, plugins.string()));
           return stop.requested() == ExitCode::kOk;
         }) {
-    remove_tree(path());  // of a process that was killed
+    remove_tree(path());  // left behind by a process that was killed
     make_directories(path());
   }
   ~Workplace() {
@@ -98,7 +98,7 @@ void fetch_wheel(const PinnedWheel& wheel, const std::string& url, const Package
   remove_tree(file);
 }
 
-/// Moves all that is in `from` into the folder `to`, over what is there.
+/// Moves everything in `from` into the folder `to` and replaces files that exist there.
 void merge_tree(const fs::path& from, const fs::path& to) {
   if (fs::is_directory(fs::symlink_status(from)) && directory_exists(to)) {
     for (const fs::path& entry : list_directory(from)) merge_tree(entry, to / entry.filename());
@@ -112,20 +112,22 @@ void check_stop(const StopSignal& stop) {
     throw DeviceError("expected the end of it, got a signal", code);
 }
 
-/// Fetches those of the wheels that are still missing when it is our turn.
+/// Fetches the wheels. Wheels that another process has fetched while this one waited for the lock
+/// are skipped.
 void fetch(const PluginPolicy& policy, const PluginPins& pins, std::vector<PinnedWheel> wheels,
            const fs::path& folder, const FetchOptions& options, const StopSignal& stop) {
   const PackageIndexes indexes = package_indexes();
   const auto go_on = [&] { return stop.requested() == ExitCode::kOk; };
-  std::map<std::string, std::string> urls;  // all of them first: without a network nothing is made
+  // All addresses are found first, so that without a network no folder is created.
+  std::map<std::string, std::string> urls;
   for (const PinnedWheel& wheel : wheels) urls[wheel.sha256] = find_wheel(indexes, wheel, go_on);
   const Workplace workplace(folder, options, stop);
   const auto missing = missing_wheels(pins, folder, plugin_parts_here(policy));
   std::erase_if(wheels, [&](const auto& wheel) { return std::ranges::count(missing, wheel) == 0; });
   for (const PinnedWheel& wheel : wheels)
     fetch_wheel(wheel, urls[wheel.sha256], indexes, workplace.path() / wheel.name, options, stop);
-  check_stop(stop);  // one that came while the last wheel was unpacked
-  // The plugin itself last: what it needs is there before it is found.
+  check_stop(stop);  // a signal may have come while the last wheel was unpacked
+  // The plugin itself is moved last, so that its tools are there before it can be found.
   for (auto wheel = wheels.rbegin(); wheel != wheels.rend(); ++wheel)
     merge_tree(workplace.path() / wheel->name, folder);
   if (!wheels.empty()) note_unpacked(pins, wheels, folder);
@@ -136,7 +138,7 @@ void fetch(const PluginPolicy& policy, const PluginPins& pins, std::vector<Pinne
 fs::path default_plugin_folder() {
   const auto folders = plugin_folders();
   for (const auto& folder : folders) {
-    // In a source tree `./dev plugin` looks there too, even if the folder is yet to be made.
+    // In a source tree `./dev plugin` uses this folder too, even if it does not exist yet.
     const fs::path root = folder.parent_path().parent_path();
     const fs::path there = directory_exists(root / "tools/plugins") ? root : folder;
     if (directory_exists(there) && ::access(there.c_str(), W_OK) == 0) return folder;
@@ -167,7 +169,7 @@ void ensure_plugin(const PluginPolicy& policy, const PluginPins* pins,
                    const FetchOptions& options) {
   const std::string where = fmt::format("plugin '{}'", policy.platform);
   const std::string hint =
-      fmt::format("{} names one of your own", plugin_variable(policy.platform));
+      fmt::format("set {} to use one of your own", plugin_variable(policy.platform));
   if (!pins) {
     if (find_plugin_file(policy)) return;
     throw DeviceError(
@@ -179,8 +181,9 @@ void ensure_plugin(const PluginPolicy& policy, const PluginPins* pins,
   if (wheels.empty()) return;
   const std::string what = describe(wheels);
   if (!options.yes && !options.ask) {
-    throw DeviceError(fmt::format(
-        "{}: expected {}, got nothing and nobody to ask; --yes fetches it, {}", where, what, hint));
+    throw DeviceError(
+        fmt::format("{}: expected {}, got nothing and nobody to ask; --yes fetches it, or {}",
+                    where, what, hint));
   }
   const std::string question =
       fmt::format("the {} plugin needs {}; fetch it? [y/N] ", policy.platform, what);

@@ -1,4 +1,4 @@
-// Gets what a platform's plugin needs, on the first use of it, after a yes.
+// Fetches a platform's plugin and its tools when they are first needed, after the user agrees.
 #pragma once
 
 #include <filesystem>
@@ -13,46 +13,48 @@
 namespace axle {
 
 struct FetchOptions {
-  /// Fetch without a question (--yes).
+  /// Fetches without asking (--yes).
   bool yes = false;
-  /// Asks the user; empty: nobody is there to be asked.
+  /// Asks the user a question; empty: there is no user to ask.
   std::function<bool(const std::string& question)> ask = {};
-  /// Told what is being done, a line each; empty: nobody listens.
+  /// Receives a line about each action; empty: the lines are dropped.
   std::function<void(const std::string& line)> say = {};
-  /// Told how far a download is: its name, bytes so far and in all; empty: nobody listens.
+  /// Receives the progress of a download: its name, the bytes so far and in total; may be empty.
   std::function<void(const std::string& name, int64_t bytes, int64_t total)> progress = {};
-  /// Into which folder of plugins; empty: default_plugin_folder().
+  /// The folder to put the plugin into; empty: default_plugin_folder().
   std::filesystem::path folder = {};
 };
 
-/// Asks on the terminal if there is one and shows there what goes on.
+/// Returns options that ask and show progress on the terminal, if there is one.
 FetchOptions terminal_fetch_options(bool yes);
 
-/// The first of plugin_folders() that exists and may be written, else the one in the home
-/// directory.
+/// Returns the first of plugin_folders() that exists and is writable. In a source tree the folder
+/// need not exist yet. If none qualifies: the one in the home directory, or the first if HOME is
+/// not set.
 std::filesystem::path default_plugin_folder();
 
-/// What of a platform is on this machine, of whatever version.
+/// Which parts of a platform are on this machine, in any version.
 struct PluginParts {
   bool plugin = false;
-  /// All that the plugin's compiler calls; asked only where the plugin is there.
+  /// True if everything that the plugin's compiler calls is here; false without the plugin.
   bool tools = false;
 };
-/// Throws DeviceError where AXLE_PLUGIN_<NAME> names no file.
+/// Throws DeviceError if AXLE_PLUGIN_<NAME> is set but names no file.
 PluginParts plugin_parts_here(const PluginPolicy& policy);
 
-/// Those of the wheels that must be unpacked into `folder` before the platform can be compiled for:
-/// what is here stays as it is.
+/// Returns the wheels that must be unpacked into `folder` before the platform can be compiled for.
+/// The parts that are `here` are not replaced.
 std::vector<PinnedWheel> missing_wheels(const PluginPins& pins, const std::filesystem::path& folder,
                                         const PluginParts& here);
 
-/// Makes sure that the platform's plugin, and what its compiler calls, is here. Fetches it if not:
-/// from the package indexes of this machine, each file checked against its pinned hash, all or
-/// nothing. Where another process fetches into the same folder it waits for it. Throws DeviceError
-/// where the user says no or can't be asked, where the download fails or is interrupted, and where
-/// the platform's plugin can't be fetched at all.
+/// Makes sure that the platform's plugin and its compiler's tools are on this machine, and fetches
+/// them if they are missing. They come from the package indexes of this machine. Each file is
+/// checked against its pinned hash, and either all files are installed or none. If another process
+/// is fetching into the same folder, this call waits for it.
+/// Throws DeviceError if the user says no or can't be asked, if the download fails or is
+/// interrupted, and if the plugin is missing but cannot be fetched at all.
 void ensure_plugin(std::string_view platform, const FetchOptions& options);
-/// The same for a platform of that policy; `pins` is null where nothing can be fetched.
+/// Does the same for the platform of `policy`. `pins` is null if nothing can be fetched for it.
 void ensure_plugin(const PluginPolicy& policy, const PluginPins* pins, const FetchOptions& options);
 
 }  // namespace axle

@@ -1,4 +1,4 @@
-// How a download talks with a person: questions and progress on the terminal, never on stdout.
+// The questions and progress of a download, on the terminal and never on stdout.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -12,7 +12,7 @@
 namespace axle {
 namespace {
 
-// Says nothing where standard error takes nothing, as base/report.h does.
+// Ignores errors of writing to stderr, as base/report.h does.
 void print(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
 bool ask(const std::string& question) {
@@ -22,8 +22,8 @@ bool ask(const std::string& question) {
   return trim(answer) == "y" || trim(answer) == "Y" || trim(answer) == "yes";
 }
 
-/// Overwrites one line, a hundred times at most for each name. Ends it when it goes, so that an
-/// error's line is its own.
+/// A progress line that overwrites itself, at most a hundred times per name. The destructor ends
+/// the line, so that an error message starts on a line of its own.
 class ProgressLine {
  public:
   ~ProgressLine() { end(); }
@@ -35,7 +35,7 @@ class ProgressLine {
     name_ = name;
     percent_ = percent;
   }
-  /// Before something else is printed.
+  /// Ends the line. Call this before printing anything else.
   void end() {
     if (!name_.empty()) print("\n");
     name_.clear();

@@ -29,7 +29,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// An index of two packages: a plugin and a tool that it needs, in one common folder.
+/// A package index with two packages, a plugin and a tool that the plugin needs. Both unpack into
+/// one common folder.
 class FetchPlugin : public ::testing::Test {
  protected:
   TestResponse answer(const TestRequest& request) {
@@ -55,7 +56,7 @@ class FetchPlugin : public ::testing::Test {
                     sha256_hex(plugin_) + "  # 2000000 bytes\n# file: chip/bin/tool\n" +
                     "chip-tool==2.0 --hash=sha256:" + sha256_hex(tool_) + "  # 1000000 bytes\n");
   }
-  /// The error of `ensure_plugin`; what it left behind must be nothing.
+  /// Returns the error of `ensure_plugin` and checks that it has left no files behind.
   std::string error_of(const FetchOptions& options, ExitCode code = ExitCode::kDevice) {
     const PluginPins list = pins();
     try {
@@ -79,7 +80,7 @@ class FetchPlugin : public ::testing::Test {
   const std::string tool_ = test_zip({{"chip/bin/tool", "#!", S_IFREG | 0744}});
   bool is_tool_corrupt_ = false, is_tool_cut_ = false;
   const PluginPolicy policy_{.platform = "chip", .files = {"axle_fetch_test_plugin.so"}};
-  /// Called at each request, before it is answered.
+  /// Called for each request before it is answered.
   std::function<void(const TestRequest&)> on_request_ = [](const TestRequest&) {};
   const HttpServer server_{[this](const TestRequest& request) {
     on_request_(request);
@@ -132,7 +133,8 @@ TEST_F(FetchPlugin, ToolsBesideThePluginCount) {
   PluginPolicy policy = policy_;
   policy.needs_cuda_toolkit = true;
   EXPECT_FALSE(plugin_parts_here(policy).plugin);
-  // As packages are installed, in a folder where nobody looks but for the plugin's own sake.
+  // Packages installed in a folder that is only searched because AXLE_PLUGIN_<NAME> names a plugin
+  // in it.
   const auto site = home_.path() / "site-packages";
   const auto file = site / "jax_plugins/xla/plugin.so";
   for (const auto& part : {file, site / "nvidia/cu13/bin/ptxas",
@@ -219,14 +221,14 @@ TEST_F(FetchPlugin, CtrlCEndsTheWait) {
 TEST_F(FetchPlugin, AsksFirst) {
   EXPECT_EQ(error_of({.folder = plugins()}),
             "plugin 'chip': expected chip-plugin 1.0, chip-tool 2.0, 2.9 MiB, got nothing and "
-            "nobody to ask; --yes fetches it, AXLE_PLUGIN_CHIP names one of your own");
+            "nobody to ask; --yes fetches it, or set AXLE_PLUGIN_CHIP to use one of your own");
   std::string asked;
   FetchOptions options{.folder = plugins()};
   options.ask = [&](const std::string& question) {
     asked = question;
     return false;
   };
-  EXPECT_THAT(error_of(options), HasSubstr("got a no; AXLE_PLUGIN_CHIP names"));
+  EXPECT_THAT(error_of(options), HasSubstr("got a no; set AXLE_PLUGIN_CHIP to"));
   EXPECT_EQ(asked,
             "the chip plugin needs chip-plugin 1.0, chip-tool 2.0, 2.9 MiB; fetch it? [y/N] ");
   EXPECT_THAT(server_.requests(), IsEmpty());
@@ -256,7 +258,7 @@ TEST_F(FetchPlugin, AWrongOrBrokenDownloadLeavesNothing) {
   is_tool_cut_ = true;
   EXPECT_THAT(error_of(yes()), HasSubstr("/files/chip-tool/x.whl: expected an answer, got: "));
   is_tool_cut_ = false;
-  // The next try cleans up what a killed process has left.
+  // The next try removes the files of a killed process.
   make_directories(plugins() / ".fetching/chip-plugin");
   replace_file(plugins() / ".fetching/chip-plugin/axle_fetch_test_plugin.so", "half of it");
   EXPECT_EQ(find_plugin_file(policy_), std::nullopt);
@@ -271,8 +273,9 @@ TEST_F(FetchPlugin, ADownloadLargerThanPinnedIsEnded) {
     ensure_plugin(policy_, &list, yes());
     FAIL() << "expected DeviceError";
   } catch (const DeviceError& error) {
-    EXPECT_THAT(error.what(), HasSubstr(server_.url("/files/chip-plugin/x.whl") +
-                                        ": expected at most 10 bytes, got more; AXLE_PLUGIN_CHIP"));
+    EXPECT_THAT(error.what(),
+                HasSubstr(server_.url("/files/chip-plugin/x.whl") +
+                          ": expected at most 10 bytes, got more; set AXLE_PLUGIN_CHIP"));
   }
   EXPECT_EQ(find_plugin_file(policy_), std::nullopt);
 }

@@ -22,7 +22,7 @@ using PipSettings = std::map<std::string, std::string>;  // "global.index-url" -
 
 constexpr const char* kPublicIndex = "https://pypi.org/simple";
 
-/// "[global]", "key = value", and values that go on in indented lines.
+/// Reads "[global]", "key = value", and values that continue in indented lines.
 void read_settings(const fs::path& file, PipSettings& out) {
   std::error_code ignored;
   if (!fs::is_regular_file(file, ignored)) return;
@@ -30,7 +30,7 @@ void read_settings(const fs::path& file, PipSettings& out) {
   try {
     text = read_file(file);
   } catch (const StorageError&) {
-    return;  // as pip does with a file that it can't read
+    return;  // pip also skips a file that it can't read
   }
   std::string section, key;
   for (const std::string_view line : split(text, '\n')) {
@@ -49,7 +49,8 @@ void read_settings(const fs::path& file, PipSettings& out) {
   }
 }
 
-/// The variable, else what pip's files say for downloads, else for all commands.
+/// Returns the value of the environment variable, else of the key in pip's section [download], else
+/// in [global]; empty if none is set.
 std::string setting(const PipSettings& settings, const char* name_of_variable,
                     const std::string& key) {
   if (std::string value = environment_variable(name_of_variable); !value.empty()) return value;
@@ -67,7 +68,7 @@ std::vector<std::string> words_of(const std::string& text) {
   return out;
 }
 
-/// As indexes write names: "My.Pkg_x" -> "my-pkg-x".
+/// Returns the name as indexes write it: "My.Pkg_x" -> "my-pkg-x".
 std::string normalized_name(std::string_view name) {
   std::string out;
   for (const char c : name) {
@@ -86,7 +87,7 @@ std::string without_entities(std::string text) {
   return text;
 }
 
-/// The values of all href attributes.
+/// Returns the values of all href attributes.
 std::vector<std::string> links_of(const std::string& html) {
   std::vector<std::string> out;
   for (size_t at = 0; (at = html.find("href", at)) != html.npos;) {
@@ -123,7 +124,7 @@ std::map<std::string, std::string> files_of_json(const HttpPage& page) {
 std::vector<fs::path> pip_config_files() {
   const std::string home = environment_variable("HOME");
   const std::string own = environment_variable("PIP_CONFIG_FILE");
-  if (own == "/dev/null") return {};  // pip's way of saying: none at all
+  if (own == "/dev/null") return {};  // tells pip to read no configuration file
   std::vector<fs::path> out;
   std::string folders = environment_variable("XDG_CONFIG_DIRS");
   if (folders.empty()) folders = "/etc/xdg";

@@ -1,9 +1,9 @@
-// Python package indexes (PEP 503 and 691): where a pinned file can be downloaded.
+// Finding the download address of a pinned file in Python package indexes (PEP 503 and 691).
 //
 // The indexes are those that pip would use: its variables (PIP_INDEX_URL, PIP_EXTRA_INDEX_URL),
-// then its configuration files, else the public one. AXLE_INDEX_URL (one address or several, with
-// blanks between them) stands in place of all of these: a machine that reaches its mirror alone
-// must not wait for the public index.
+// then its configuration files, else the public index. AXLE_INDEX_URL (one or more addresses,
+// separated by blanks) replaces all of these, so that a machine that can reach only a mirror does
+// not wait for the public index.
 #pragma once
 
 #include <filesystem>
@@ -20,23 +20,24 @@ namespace axle {
 
 /// How this machine reaches packages.
 struct PackageIndexes {
-  std::vector<std::string> urls;         // "https://pypi.org/simple", in the order of trial
-  std::string ca_file = {}, proxy = {};  // empty: those of the environment
+  std::vector<std::string> urls;         // "https://pypi.org/simple", in the order they are tried
+  std::string ca_file = {}, proxy = {};  // empty: the defaults of the environment
 };
 
-/// From the environment and pip's files.
+/// Reads the indexes from the environment and pip's configuration files.
 PackageIndexes package_indexes();
-/// From the environment and these files, a later one over an earlier one; what is missing or can't
-/// be read is skipped.
+/// Reads the indexes from the environment and the given files. A later file overrides an earlier
+/// one; files that are missing or unreadable are skipped.
 PackageIndexes package_indexes(const std::vector<std::filesystem::path>& pip_config_files);
-/// Where pip looks for its configuration, weakest first.
+/// Returns the places of pip's configuration files, lowest priority first.
 std::vector<std::filesystem::path> pip_config_files();
 
-/// SHA-256 -> address, of the files that a page of an index lists with their hash.
+/// Returns SHA-256 -> address for the files that an index page lists with a hash.
 std::map<std::string, std::string> files_of_index_page(const HttpPage& page);
 
-/// Where the wheel's file lies. Throws HttpError naming the indexes that do not have it, or why
-/// they do not answer; also once `go_on`, which is asked every second or more often, says no.
+/// Returns the address of the wheel's file. Throws HttpError, which names the indexes that do not
+/// have the file or says why they do not answer. Also throws HttpError once `go_on`, which is
+/// called at least every second, returns false.
 std::string find_wheel(
     const PackageIndexes& indexes, const PinnedWheel& wheel,
     const std::function<bool()>& go_on = [] { return true; });

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 
 const std::string kA(64, 'a'), kB(64, 'b');
 
-/// Without the settings of the machine that runs the tests.
+/// Hides the settings of the machine that runs the tests.
 class PackageIndex : public ::testing::Test {
  protected:
   void SetUp() override {

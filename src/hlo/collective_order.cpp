@@ -13,7 +13,7 @@ struct Communicating {
   bool by_call;
 };
 
-// For each instruction behind the first of `all`, those of `all` whose results it needs.
+// Returns, for each instruction of the computation, which of `all` it depends on.
 std::vector<std::vector<bool>> needs(const HloComputation& computation,
                                      const std::vector<Communicating>& all) {
   std::vector<std::vector<bool>> out(computation.instructions.size(),

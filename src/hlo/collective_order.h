@@ -1,4 +1,5 @@
-// Whether all devices meet the collectives of a program in one order by its data alone.
+// Checks that data dependencies alone put the collectives of a program into the same order on all
+// devices.
 #pragma once
 
 #include <optional>
@@ -9,11 +10,13 @@
 
 namespace axle {
 
-/// Two instructions of one computation that communicate, at least one of them by what it calls (a
-/// loop, a branch, a call), and of which neither waits for a result of the other; none if there are
-/// no such two. XLA's CPU compiler orders them by a resource that both use, but forgets whose it is
-/// when the program is saved (one resource for each computation: thunk_proto_serdes.cc), so that
-/// devices may take them in different orders and wait for each other for ever.
+/// Returns the names of two instructions of one computation that both communicate, where neither
+/// depends on the result of the other and at least one communicates inside a computation that it
+/// calls (a loop, branch or call). None if there is no such pair.
+///
+/// XLA's CPU compiler orders such a pair by a resource that both use. A saved program loses this
+/// order, because it gives each computation a resource of its own (thunk_proto_serdes.cc). Devices
+/// may then run the pair in different orders and wait for each other for ever.
 std::optional<std::pair<std::string, std::string>> unordered_collectives(const HloModule& module);
 
 }  // namespace axle

@@ -10,7 +10,7 @@ namespace {
 
 const ReplicaGroups kAll = {{0, 1}};
 
-// A computation that sums its parameter over all devices.
+// Adds a computation that sums its parameter over all devices; returns its id.
 int64_t summing(HloWriter& w, const char* name) {
   const int64_t x = w.parameter(array_shape({8}));
   w.add("all-reduce", array_shape({8}), {x}, grouped(kAll));

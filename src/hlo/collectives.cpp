@@ -15,9 +15,9 @@
 namespace axle {
 namespace {
 
-// How a computation is reached; runs that agree in it are counted together.
+// How a computation is reached. Runs with equal contexts are counted together.
 struct Context {
-  std::string op_name = {};  // of the nearest caller that has one
+  std::string op_name = {};  // of the nearest caller that has an op_name
   bool backward = false, at_least = false, in_loop = false, is_async = false;
   auto operator<=>(const Context&) const = default;
 };
@@ -47,7 +47,8 @@ class Reader {
   }
 
   std::vector<Collective> read() {
-    // Callers stand behind callees: from the end on, all runs of a computation are known.
+    // Callers come after callees. Going backwards, all runs of a computation are known when the
+    // loop reaches it.
     for (size_t c = module_.computations.size(); c-- > 0;) {
       if (!communicates_[c] || runs_[c].empty()) continue;
       for (size_t i = 0; i < module_.computations[c].instructions.size(); ++i) {
@@ -98,15 +99,16 @@ class Reader {
     }
   }
 
-  // Where a compiler does the work of one kind by another, the kind that it stands for.
+  // Returns the kind that the compiler has implemented by a collective of another kind; else empty.
   std::string in_place_of(const Collective& one, size_t c, size_t i) {
     const HloComputation& computation = module_.computations[c];
     const HloInstruction& instruction = computation.instructions[i];
     if (one.kind == "collective-permute")
       return values_.passed_on(c, instruction.operands.at(0)) ? "all-gather" : "";
     if (one.kind != "all-reduce") return {};
-    // Each device sets its part into zeros, and all are summed; or each keeps a part of the sum. Of
-    // merged ones, what most of the elements are.
+    // An all-reduce does an all-gather if each device writes its part into zeros before the sum,
+    // and a reduce-scatter if each device keeps only its part of the sum. A merged all-reduce
+    // counts as what most of its elements are.
     int64_t all = 0, gathered = 0;
     for (const size_t operand : instruction.operands) {
       const int64_t elements = computation.instructions[operand].shape.num_elements();
@@ -120,7 +122,7 @@ class Reader {
     return uses_.sliced_elements(c, i) > all / 2 ? "reduce-scatter" : "";
   }
 
-  // How many devices pass values on to each other, beginning with the first.
+  // Returns the number of devices in the ring of pairs that starts at the first pair.
   static int64_t ring_size(const SourceTargets& pairs) {
     const int64_t first = pairs[0].first;
     int64_t out = 1;
@@ -132,7 +134,8 @@ class Reader {
     return out;
   }
 
-  // One that passes an argument on only once or twice moves it; a gather takes all parts around.
+  // A chain of permutes is a gather only if it moves the parts around the whole ring. Permutes that
+  // pass an argument on just once or twice are plain moves, so their in_place_of is cleared.
   static void drop_lone_permutes(std::vector<Collective>& all) {
     std::map<std::pair<bool, int64_t>, double> times;
     const auto is_hop = [](const Collective& c) {
@@ -149,7 +152,7 @@ class Reader {
     }
   }
 
-  // Which share of an argument goes in by this operand, over all runs.
+  // Returns Collective::argument_share of operand n.
   double share_of(size_t c, const HloInstruction& instruction, size_t n, int64_t runs) const {
     if (!instruction.source_targets.empty()) {
       const auto passed = values_.passed_on(c, instruction.operands[n]);
@@ -166,8 +169,8 @@ class Reader {
            static_cast<double>(runs) / static_cast<double>(*whole);
   }
 
-  // Of several operands, what each of them is: the instruction's own name is that of one, or that
-  // of the loop around it.
+  // Returns the places of a collective. With several operands these are the places of each operand,
+  // because the instruction's own name is that of one operand or of the loop around it.
   std::vector<OpPlace> all_places(size_t c, const HloInstruction& instruction,
                                   const std::string& op_name) const {
     const std::vector<OpPlace> own = places_of(op_name);
@@ -185,7 +188,8 @@ class Reader {
     return out.empty() ? own : out;
   }
 
-  // TPUs fuse an all-reduce with the slice that each device keeps: that is a reduce-scatter.
+  // True for a reduce-scatter on TPU, which is an all-reduce fused with the slice that each device
+  // keeps.
   bool keeps_a_slice(const HloComputation& computation, size_t i) const {
     return computation.is_fusion &&
            std::ranges::any_of(computation.instructions, [&](const HloInstruction& user) {
@@ -195,8 +199,8 @@ class Reader {
   }
 
   ReplicaGroups groups_of(const HloInstruction& instruction, std::string_view kind) const {
-    // Without global ids, groups with a channel hold replicas, of which we have one, and mean all
-    // partitions of each.
+    // With a channel but without global device ids, the groups hold replicas and stand for all
+    // partitions of each. We have one replica, so the group is all devices.
     const bool replicas =
         instruction.channel_id > 0 && !instruction.use_global_device_ids &&
         (kind == "all-gather" || kind == "all-reduce" || kind == "reduce-scatter");
@@ -206,8 +210,8 @@ class Reader {
     return {all};
   }
 
-  // The shape of an asynchronous start holds the operands, the results and more; only that of an
-  // all-reduce is that of its result.
+  // The shape of an asynchronous start is a tuple of the operands, the results and more, except for
+  // all-reduce-start, whose shape is that of the result.
   static const HloShape& result_of(const HloInstruction& instruction) {
     const HloShape& shape = instruction.shape;
     const bool start = instruction.opcode.ends_with("-start") &&
@@ -222,9 +226,9 @@ class Reader {
     return std::max(operands, result_of(instruction).num_bytes());
   }
 
-  // TPUs spread an asynchronous collective over several fusions, each of which names it; only the
-  // first of them may have an argument as its operand. Whether the instruction is one that another
-  // fusion has named already.
+  // True if the instruction belongs to a collective that was counted in another fusion already. On
+  // TPU an asynchronous collective is spread over several fusions, which all contain it; only in
+  // the first may its operand be an argument. The arguments of the counted one are updated.
   bool is_counted(size_t c, const HloInstruction& instruction,
                   const std::vector<int64_t>& arguments) {
     if (!module_.computations[c].is_fusion || instruction.channel_id <= 0) return false;
@@ -285,11 +289,12 @@ class Reader {
   const std::vector<int64_t>& fast_groups_;
   HloValues values_;
   HloUses uses_;
-  std::vector<bool> communicates_;  // itself or in what it calls
-  std::vector<size_t> enclosing_;   // of a fusion's: the computation that runs it
+  std::vector<bool> communicates_;  // the computation, or one that it calls, has a collective
+  std::vector<size_t> enclosing_;   // for a fusion, the computation that contains it; else itself
   std::vector<Runs> runs_;
   std::vector<std::vector<Collective>> found_;
-  // By enclosing computation and channel: the fusion that named it first, its place in found_.
+  // By enclosing computation and channel: the fusion in which the collective was first found, and
+  // its position in found_.
   std::map<std::pair<size_t, int64_t>, std::pair<size_t, size_t>> named_;
 };
 

@@ -1,5 +1,5 @@
-// What an optimised program sends between devices: every collective with its mesh axes, bytes,
-// count per step and the layer that caused it.
+// The communication of an optimised program: every collective with its mesh axes, bytes, count per
+// step and the layer that it belongs to.
 #pragma once
 
 #include <cstdint>
@@ -13,58 +13,60 @@
 
 namespace axle {
 
-/// "all-gather" of the opcodes "all-gather" and "all-gather-start"; empty for what is no
-/// collective.
+/// Returns the kind of a collective's opcode: "all-gather" for "all-gather" and "all-gather-start".
+/// Empty if the opcode is not a collective.
 std::string_view collective_kind(std::string_view opcode);
 
-/// One collective instruction. A variadic one, in which XLA has merged several, is one.
+/// One collective instruction. A variadic collective, into which XLA has merged several, is one.
 struct Collective {
   std::string kind;               // "all-gather", "all-reduce", "reduce-scatter", "all-to-all",
                                   // "collective-permute", ...
-  std::vector<std::string> axes;  // that it runs along (replica_groups.h)
+  std::vector<std::string> axes;  // mesh axes that the collective runs along (replica_groups.h)
   int64_t bytes = 0;      // on one device: of all operands or of all results, whichever is more
-  int64_t count = 0;      // per run of the program, loops included
-  bool at_least = false;  // the count: some loop around it has no known number of iterations
-  WireBytes wire = {};    // that a device sends in one run of it
+  int64_t count = 0;      // runs of the collective per run of the program, loops included
+  bool at_least = false;  // true: a loop around it has an unknown trip count, so count may be low
+  WireBytes wire = {};    // bytes that a device sends in one run of the collective
   bool in_loop = false;
-  bool waits = false;  // nothing is computed while it runs
-  /// "all-gather" or "reduce-scatter" where the compiler does its work by another kind; else empty.
+  bool waits = false;  // true: nothing is computed while the collective runs
+  /// "all-gather" or "reduce-scatter" if the compiler implements that kind by `kind`; else empty.
   std::string in_place_of = {};
-  std::string layer;  // "model/decoder/layers/layer/attention/body"; of merged ones those of all
-                      // operands, "model/{emb, output_norm}"
-  std::string op;     // "dot_general"; of merged ones "add + dot_general"
+  std::string layer;  // "model/decoder/layers/layer/attention/body"; for a merged collective the
+                      // layers of all operands, "model/{emb, output_norm}"
+  std::string op;     // "dot_general"; for a merged collective "add + dot_general"
   bool backward = false;     // runs in the backward pass
-  std::string op_name = {};  // where layer and op come from, as XLA writes it (op_name.h)
-  /// By operand: number of the program's argument of which it sends a part, or -1 for a computed
-  /// value. A gathered parameter has its number here.
+  std::string op_name = {};  // XLA's text that layer and op were read from (op_name.h)
+  /// Per operand: the number of the program's argument that the operand is a part of, such as a
+  /// parameter that is gathered; -1 for a computed value.
   std::vector<int64_t> arguments = {};
-  /// By operand: elements of its result on one device.
+  /// Per operand: the elements of its result on one device.
   std::vector<int64_t> elements = {};
-  /// By operand: which share of an argument goes into it in all its runs, each part once: 1 for a
-  /// weight whose layers a loop gathers one by one. 0 for what is computed or was gathered before.
+  /// Per operand: the share of the argument that goes through the operand in all runs together.
+  /// It is 1 if each part goes through once, as for a stacked weight whose layers a loop gathers
+  /// one by one. It is 0 if the operand is computed or was gathered before.
   std::vector<double> argument_share = {};
 };
 
-/// All collectives in the order of the program, asynchronous ones once, every branch of a
-/// conditional. Device numbers of the module are positions in the row-major order of `mesh`;
-/// `fast_groups` tells how these are joined (wire_bytes.h).
+/// Returns all collectives in the order of the program, including those of every branch of a
+/// conditional. The start and done of an asynchronous collective count as one. Device numbers in
+/// the module are positions in the row-major order of `mesh`. `fast_groups` is the output of
+/// fast_groups() in device_order.h; empty: the fast network joins all devices.
 std::vector<Collective> collectives(const HloModule& module, const Mesh& mesh,
                                     const std::vector<int64_t>& fast_groups = {});
 
-/// Collectives alike in kind, axes, layer, op, pass, what they send and how.
+/// The sum over collectives that agree in all fields but count, bytes and wire.
 struct CollectiveRow {
   std::string kind;
   std::vector<std::string> axes;
   std::string layer, op;
   bool backward = false, at_least = false, in_loop = false, waits = false;
   std::string in_place_of = {};
-  std::vector<int64_t> arguments;  // sorted, each once; -1 stands for computed values
+  std::vector<int64_t> arguments;  // sorted, without duplicates; -1 stands for computed values
   int64_t count = 0;
-  int64_t bytes = 0;    // per run of the program, all together
-  WireBytes wire = {};  // the same
+  int64_t bytes = 0;    // sum over all runs of the collectives in one run of the program
+  WireBytes wire = {};  // the same sum
 };
 
-/// Rows of a table, those with the most bytes first.
+/// Sums collectives into rows of a table, the rows with the most bytes first.
 std::vector<CollectiveRow> rows_of(const std::vector<Collective>& all);
 
 }  // namespace axle

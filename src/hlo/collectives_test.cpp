@@ -22,7 +22,7 @@ std::vector<Collective> read(const HloWriter& w) {
   return collectives(read_hlo_module(w.bytes()), kMesh);
 }
 
-// Fields of two instructions' worth of attributes.
+// Returns the fields of both.
 ProtoWriter with(ProtoWriter a, const ProtoWriter& b) { return a.append(b); }
 
 TEST(Collectives, HaveKindAxesBytesAndLayer) {
@@ -72,7 +72,7 @@ TEST(Collectives, WithoutGroupsAllDevicesTakePart) {
   HloWriter w;
   const int64_t x = w.parameter(array_shape({4}));
   w.add("all-reduce", array_shape({4}), {x}, ProtoWriter().varint(26, 1).varint(71, 1));
-  // A channel without global ids: the groups hold replicas.
+  // With a channel but without global device ids, the groups hold replicas.
   w.add("all-reduce", array_shape({4}), {x},
         ProtoWriter().varint(26, 1).message(49, replica_group({0})));
   // Groups of one device move nothing.
@@ -118,7 +118,7 @@ TEST(Collectives, AsynchronousOnesCountOnce) {
   EXPECT_EQ(all[2].bytes, 8 * 4);
   EXPECT_THAT(all[2].axes, ElementsAre("model"));
   EXPECT_EQ(all[3].kind, "reduce-scatter");
-  EXPECT_EQ(all[3].layer, "model");  // of the instruction that starts it
+  EXPECT_EQ(all[3].layer, "model");  // from the async-start instruction
   for (const Collective& c : all) EXPECT_EQ(c.count, 1) << c.kind;
 }
 
@@ -191,7 +191,7 @@ ProtoWriter known_trips(int64_t n) {
   return ProtoWriter().bytes(43, R"({"known_trip_count":{"n":")" + std::to_string(n) + R"("}})");
 }
 
-// condition(state) = true, of a loop whose count is not in its program.
+// Adds a loop condition that is always true, so that the trip count is unknown; returns its id.
 int64_t forever(HloWriter& w, const ProtoWriter& state) {
   w.parameter(state);
   w.add("constant", array_shape({}, kPred));
@@ -217,13 +217,14 @@ TEST(Collectives, LoopsInLoopsMultiply) {
   ASSERT_THAT(all, SizeIs(3));
   EXPECT_EQ(all[0].count, 15);
   EXPECT_FALSE(all[0].at_least);
-  EXPECT_EQ(all[1].count, 1);  // a loop without known count
+  EXPECT_EQ(all[1].count, 1);  // in a loop with unknown trip count
   EXPECT_TRUE(all[1].at_least);
   EXPECT_EQ(all[2].count, 3);
 }
 
-// for (i = first; i < limit; i += 2) weights[i] is gathered; the loop as TPUs write it, with no
-// count in its configuration. `changed`: the weights are multiplied in each step.
+// Returns a loop as the TPU compiler writes it, without a trip count in its backend_config:
+//   for (i = first; i < limit; i += 2) gather weights[i]
+// If `changed`, each iteration also multiplies the weights.
 HloWriter counted_loop(int64_t first, int64_t limit, std::string_view comparison, bool changed) {
   HloWriter w;
   const ProtoWriter number = array_shape({}, kS32), weights = array_shape({6, 4}),
@@ -258,8 +259,8 @@ HloWriter counted_loop(int64_t first, int64_t limit, std::string_view comparison
   return w;
 }
 
-// Gradients that a loop has stacked are those of the layer that made them, not the loop's; what the
-// loop's own sum is made of as well.
+// Gradients that a loop has stacked belong to the layer that made them and not to the loop. The
+// same holds for a sum over the loop's iterations.
 TEST(Collectives, StackedGradientsAreNamedByWhatMadeThem) {
   HloWriter w;
   const std::string loop = "backward/model/layers/scan";
@@ -300,7 +301,7 @@ TEST(Collectives, StackedGradientsAreNamedByWhatMadeThem) {
   EXPECT_EQ(all[0].op, "dot_general + reduce_sum");
 }
 
-// Each sum of the last one twice: 2^200 ways back, none of which has a name.
+// Each sum adds the previous one to itself, so that there are 2^200 paths back, none with a name.
 TEST(Collectives, ManyWaysToNoNameEnd) {
   HloWriter w;
   const ProtoWriter one = array_shape({4});
@@ -343,7 +344,7 @@ TEST(Collectives, KnowWhichArgumentIsGathered) {
   EXPECT_THAT(read(counted_loop(0, 6, "LT", true)).at(0).arguments, ElementsAre(-1));
 }
 
-// Gathered over model, all at once, then each over data.
+// Both arguments are gathered over model by one instruction, then each over data.
 TEST(Collectives, KnowWhichOfSeveralGatheredArgumentsIsSent) {
   const ProtoWriter small = array_shape({2}), large = array_shape({3}), two = array_shape({4}),
                     three = array_shape({6}), both = tuple_shape({two, three});

@@ -16,8 +16,8 @@
 namespace axle {
 namespace {
 
-// Buffers of a value: one, or those of a tuple's elements. A buffer is a number; kNone is one that
-// does not count.
+// The buffers that a value holds: one for an array, or those of a tuple's elements. A buffer is an
+// index into Lifetimes::buffers(); kNone is a buffer that does not count.
 constexpr size_t kNone = static_cast<size_t>(-1);
 struct Held {
   size_t buffer = kNone;
@@ -28,11 +28,11 @@ struct Buffer {
   size_t computation, instruction;
   const HloShape* shape;
   int64_t bytes;
-  size_t first, last;  // places in the computation's order
+  size_t first, last;  // lifetime, as positions in the computation's sequence
   bool is_counted = true;
 };
 
-// Results that are their first operand under another shape, or part of what it holds.
+// True if the result shares the memory of the first operand, perhaps under another shape.
 bool is_view(std::string_view opcode) {
   static constexpr std::array kOpcodes =
       std::to_array<std::string_view>({"bitcast", "optimization-barrier", "all-reduce-done",
@@ -40,7 +40,8 @@ bool is_view(std::string_view opcode) {
   return std::ranges::find(kOpcodes, opcode) != kOpcodes.end();
 }
 
-// What takes a value without reading it: not all elements of a tuple live as long as one.
+// True if the instruction renames a value without reading it. Such a use does not extend a buffer's
+// lifetime; otherwise all elements of a tuple would live as long as one of them.
 bool is_name_alone(std::string_view opcode) {
   return opcode == "get-tuple-element" || opcode == "tuple" || opcode == "bitcast";
 }
@@ -56,7 +57,7 @@ void for_each_buffer(const Held& held, const Function& function) {
   for (const Held& element : held.elements) for_each_buffer(element, function);
 }
 
-// One computation: which buffers it makes and how long they live.
+// The buffers that one computation makes and their lifetimes.
 class Lifetimes {
  public:
   Lifetimes(const HloModule& module, size_t computation)
@@ -70,8 +71,8 @@ class Lifetimes {
       }
       held_[i] = hold(i, place);
     }
-    // What leaves the computation lies in memory of its caller: the carried values of a loop, the
-    // program's results.
+    // The results of a computation (the carry of a loop, the results of the program) lie in memory
+    // that its caller has counted.
     for_each_buffer(held_[computation_.root], [&](size_t b) { buffers_[b].is_counted = false; });
   }
   const std::vector<Buffer>& buffers() const { return buffers_; }
@@ -99,7 +100,8 @@ class Lifetimes {
     return n < held.elements.size() ? held.elements[n] : Held{};
   }
 
-  // The operand whose memory the result of an update takes over; none for other instructions.
+  // Returns the operand whose memory the result of an in-place update reuses; none for other
+  // instructions.
   std::optional<size_t> updated_operand(const HloInstruction& instruction) const {
     if (instruction.opcode == "dynamic-update-slice") return 0;
     if (instruction.opcode != "fusion" || instruction.called.empty()) return std::nullopt;
@@ -127,7 +129,8 @@ class Lifetimes {
     if (opcode == "get-tuple-element")
       return element(operand(instruction, 0), static_cast<size_t>(instruction.tuple_index));
     if (is_view(opcode)) return operand(instruction, 0);
-    // The start of a pair holds its operands and then its results.
+    // The tuple of a start instruction holds the operand first and the result second. The tuple of
+    // copy-start holds the result first.
     if (opcode == "copy-done") return element(operand(instruction, 0), 0);
     if (is_done_of_pair(opcode)) return element(operand(instruction, 0), 1);
     if (opcode.ends_with("-start") && opcode != "all-reduce-start" &&
@@ -154,7 +157,7 @@ class Lifetimes {
   std::vector<Buffer> buffers_;
 };
 
-// What is alive at the moment of the most.
+// The memory peak of a computation.
 struct Peak {
   int64_t bytes = 0;
   std::vector<Buffer> alive = {};

@@ -1,4 +1,4 @@
-// Which values an optimised program holds at once: what a device's temporaries are.
+// The temporaries of an optimised program: which values a device holds at its memory peak.
 #pragma once
 
 #include <cstdint>
@@ -9,28 +9,28 @@
 
 namespace axle {
 
-/// Values that are alive when the program holds the most, of one origin and shape.
+/// Temporaries of one origin and shape that are alive at the memory peak.
 struct Temporary {
   std::string layer;  // "model/decoder/layers/layer/attention/body"; empty: made by the compiler
   std::string op;     // "dot_general", or the compiler's own opcode
   bool backward = false;
   std::string shape;  // "bf16[4,4096,4096]"
   int64_t count = 0;
-  int64_t bytes = 0;  // of one device, all together, without padding
+  int64_t bytes = 0;  // of all these values on one device, without padding
 };
 
 struct PeakMemory {
-  /// Of all temporaries at that moment.
+  /// Bytes of all temporaries at the peak.
   int64_t bytes = 0;
-  /// Those with the most bytes first.
+  /// Sorted by bytes, the largest first.
   std::vector<Temporary> temporaries = {};
 };
 
-/// Follows the program in its own order. What takes over the memory of its operand (views, updates
-/// in place, values that a loop carries) counts once; arguments, results of the program, constants
-/// and values outside the device's main memory do not count. Gaps and padding are not known here,
-/// so that a compiler's own figure is larger, or smaller where it lets a result take over an
-/// operand.
+/// Finds the memory peak by following the program in the order of its schedule. A value that reuses
+/// the memory of an operand (a view, an update in place, a loop carry) counts once. Arguments,
+/// results of the program, constants and values outside the device's main memory do not count.
+/// A compiler's own figure may be larger, because gaps and padding are not known here, or smaller,
+/// because the compiler may let further results reuse an operand's memory.
 PeakMemory peak_memory(const HloModule& module);
 
 }  // namespace axle

@@ -26,7 +26,7 @@ TEST(PeakMemory, CountsWhatIsAliveAtOnce) {
   w.add("negate", kArray, {d});
   w.end("main");
   const PeakMemory peak = peak_of(w);
-  EXPECT_EQ(peak.bytes, 3 * kKiB);  // a, b and c: the sum does not take over either here
+  EXPECT_EQ(peak.bytes, 3 * kKiB);  // a, b and their sum c, which reuses the memory of neither
   ASSERT_THAT(peak.temporaries, SizeIs(3));
   EXPECT_EQ(peak.temporaries[0].count, 1);
   EXPECT_EQ(peak.temporaries[0].shape, "f32[256]");
@@ -46,7 +46,7 @@ TEST(PeakMemory, LeavesOutArgumentsResultsAndViews) {
   EXPECT_THAT(peak_of(w).temporaries, IsEmpty());
 }
 
-// A stack that a loop fills is there once, beside what one iteration holds.
+// A stack that a loop fills counts once, in addition to the temporaries of one iteration.
 TEST(PeakMemory, LoopsHoldTheirCarriedValuesOnce) {
   HloWriter w;
   const ProtoWriter stack = array_shape({8, 256}), index = array_shape({}, 4),
@@ -75,7 +75,7 @@ TEST(PeakMemory, LoopsHoldTheirCarriedValuesOnce) {
   EXPECT_EQ(peak.temporaries[1].count, 2);
 }
 
-// XLA names a copy behind a barrier like the barrier, which holds values of many layers.
+// XLA gives a copy behind a barrier the name of the barrier, whose operands belong to many layers.
 TEST(PeakMemory, BehindABarrierEachValueHasItsOwnLayer) {
   HloWriter w;
   const ProtoWriter pair = tuple_shape({kArray, kArray});
@@ -108,7 +108,7 @@ TEST(PeakMemory, AsynchronousOnesHoldTheirResults) {
   EXPECT_EQ(peak_of(w).bytes, 4 * kKiB);
 }
 
-// The workspace of a call is not kept with its result, which is taken out of the tuple later.
+// The workspace of a call is freed before the result, although both are elements of one tuple.
 TEST(PeakMemory, ElementsOfATupleLiveByThemselves) {
   HloWriter w;
   const ProtoWriter workspace = array_shape({4096}), both = tuple_shape({kArray, workspace});

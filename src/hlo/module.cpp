@@ -15,13 +15,13 @@
 namespace axle {
 namespace {
 
-using Positions = std::unordered_map<int64_t, size_t>;  // of what has an id
+using Positions = std::unordered_map<int64_t, size_t>;  // id -> position
 
 struct ElementType {
   std::string_view name;
   int bits;
 };
-// By the number of xla.PrimitiveType; tuples, tokens and what is opaque have no bits.
+// Indexed by xla.PrimitiveType. Tuples, tokens and opaque types have 0 bits.
 constexpr ElementType kTypes[] = {
     {"", 0},           {"pred", 8},       {"s8", 8},     {"s16", 16},
     {"s32", 32},       {"s64", 64},       {"u8", 8},     {"u16", 16},
@@ -119,7 +119,7 @@ void read_convolution_dims(std::string_view message, HloConvolution& out) {
   }
 }
 
-// The value of a LiteralProto with one integer.
+// Returns the value of a LiteralProto that holds one integer; none for other literals.
 std::optional<int64_t> read_integer(std::string_view literal) {
   std::vector<int64_t> values;
   ProtoReader reader(literal, "LiteralProto");
@@ -139,7 +139,8 @@ std::pair<int64_t, int64_t> read_source_target(std::string_view message) {
   return out;
 }
 
-// Listed groups, or as older XLA wrote it, the form that has a field of its own today.
+// Reads listed groups, or iota groups, which older XLA wrote here and newer XLA into field 92 of
+// the instruction.
 ReplicaGroups read_device_list(std::string_view message) {
   ReplicaGroups out;
   ProtoReader reader(message, "CollectiveDeviceListProto");
@@ -150,7 +151,7 @@ ReplicaGroups read_device_list(std::string_view message) {
   return out;
 }
 
-// {"known_trip_count": {"n": "2"}, ...}
+// Reads the trip count from {"known_trip_count": {"n": "2"}, ...}; none if it is not there.
 std::optional<int64_t> trip_count_in(std::string_view backend_config) {
   try {
     const auto document = read_json(backend_config);
@@ -163,11 +164,11 @@ std::optional<int64_t> trip_count_in(std::string_view backend_config) {
     const auto [rest, error] = std::from_chars(text.data(), end, count);
     return error == std::errc() && rest == end && count >= 0 ? std::optional(count) : std::nullopt;
   } catch (const JsonError&) {
-    return std::nullopt;  // the compiler's own words, which may be anything
+    return std::nullopt;  // a backend_config need not be JSON
   }
 }
 
-// Texts that instructions of a module share, by number.
+// Texts that the instructions of a module share, by index.
 using Payloads = std::vector<std::string_view>;
 
 std::string_view read_payload(std::string_view message, const Payloads& payloads) {
@@ -292,7 +293,7 @@ HloInstruction read_instruction(std::string_view bytes, const Payloads& payloads
   return out;
 }
 
-// The order of each computation's instructions, by its id: what an HloScheduleProto holds.
+// The content of an HloScheduleProto: the order of a computation's instructions, by computation id.
 using Schedule = std::unordered_map<int64_t, std::vector<int64_t>>;
 
 Schedule read_schedule(std::string_view message) {
@@ -312,7 +313,8 @@ Schedule read_schedule(std::string_view message) {
   return out;
 }
 
-// One that does not hold each instruction once tells nothing.
+// Returns the scheduled order of a computation's instructions. If there is no schedule, or it does
+// not hold each instruction exactly once, returns the order of the instructions as given.
 std::vector<size_t> sequence_of(const Positions& instructions, const Schedule& schedule,
                                 int64_t computation) {
   std::vector<size_t> out(instructions.size());
@@ -371,7 +373,8 @@ HloComputation read_computation(std::string_view bytes, const Payloads& payloads
   return out;
 }
 
-// The module inside a message that holds its configuration too.
+// Returns the HloModuleProto within `bytes`, which are either that message or an
+// HloModuleProtoWithConfig around it.
 std::string_view unwrap(std::string_view bytes) {
   constexpr int kModule = 1, kComputations = 3;
   std::string_view module;

@@ -1,5 +1,5 @@
-// An XLA program after all optimisations, as a plugin gives it: what readers of its communication,
-// work and memory need, and no more.
+// An XLA program after all optimisations, as a plugin gives it. It holds only what the readers of
+// its communication, work and memory need.
 //
 // Source: openxla/xla, xla/service/hlo.proto and xla/xla_data.proto.
 #pragma once
@@ -16,19 +16,19 @@ namespace axle {
 
 /// An array (`dims`) or a tuple (`elements`).
 struct HloShape {
-  int element_bits = 0;                // 0: a tuple, a token or opaque
+  int element_bits = 0;                // 0: a tuple, a token or an opaque type
   std::string_view element_type = {};  // "bf16"
   std::vector<int64_t> dims = {};
   std::vector<HloShape> elements = {};
-  /// Of an array: 0 is the device's main memory.
+  /// Memory space of an array; 0 is the device's main memory.
   int64_t memory_space = 0;
-  /// Bytes without padding; the sum over a tuple.
+  /// Returns the bytes of an array, without padding, or the sum over a tuple's elements.
   int64_t num_bytes() const;
-  /// Of an array; 0 for a tuple.
+  /// Returns the number of elements of an array; 0 for a tuple.
   int64_t num_elements() const;
 };
 
-/// "bf16[4,4096]", "(f32[2], s32[])".
+/// Returns "bf16[4,4096]" or "(f32[2], s32[])".
 std::string to_text(const HloShape& shape);
 
 /// One spatial dim of a convolution's window.
@@ -37,7 +37,7 @@ struct HloWindowDim {
           base_dilation = 1;
 };
 
-/// Which dims of its operands and result a convolution takes for what.
+/// The roles that a convolution gives the dims of its operands and result.
 struct HloConvolution {
   std::vector<HloWindowDim> window = {};
   int64_t kernel_input_feature = 0;
@@ -47,11 +47,11 @@ struct HloConvolution {
 struct HloInstruction {
   std::string name;
   std::string opcode;   // "all-gather", "while"
-  std::string op_name;  // metadata: the location in our text; XLA merges and drops names
+  std::string op_name;  // metadata: the location in the StableHLO; XLA may merge or drop names
   HloShape shape;
-  std::vector<size_t> operands;  // positions in the computation, all before this one
-  std::vector<size_t> called;    // positions in the module, all before the computation; of a while:
-                                 // body, condition
+  std::vector<size_t> operands;  // positions in the computation, all before this instruction
+  std::vector<size_t> called;    // positions in the module, all before this computation; for a
+                                 // while: body, condition
   int64_t parameter_number = 0;
   int64_t tuple_index = 0;               // of a get-tuple-element
   std::optional<int64_t> constant = {};  // of a scalar integer constant
@@ -59,11 +59,11 @@ struct HloInstruction {
   std::string custom_call_target;        // of a custom-call
   int64_t channel_id = 0;
   bool use_global_device_ids = false;
-  ReplicaGroups groups;  // empty: all devices in one
+  ReplicaGroups groups;  // empty: one group of all devices
   SourceTargets source_targets;
-  std::optional<int64_t> known_trip_count = {};  // of a while whose backend config tells it
+  std::optional<int64_t> known_trip_count = {};  // of a while, from its backend_config
   std::string backend_config;                    // as the compiler wrote it, mostly JSON
-  std::vector<int64_t> lhs_contracting;          // dims of a dot's first operand that it sums over
+  std::vector<int64_t> lhs_contracting;          // contracting dims of a dot's first operand
   HloConvolution convolution;                    // of a convolution
 };
 
@@ -72,8 +72,8 @@ struct HloComputation {
   std::vector<HloInstruction> instructions;
   size_t root = 0;
   bool is_fusion = false;
-  std::vector<size_t> sequence = {};  // the order in which they run; as they stand where it is not
-                                      // told
+  std::vector<size_t> sequence = {};  // schedule: positions of the instructions in the order in
+                                      // which they run; without a schedule, the given order
 };
 
 struct HloModule {

@@ -1,4 +1,4 @@
-// Names of values by what makes them.
+// HloValues::op_name: the name of a value, taken from the instruction that makes it.
 #include <algorithm>
 
 #include "hlo/op_name.h"
@@ -7,12 +7,14 @@
 namespace axle {
 namespace {
 
-// Names are near; sums of sums of values without one could be followed for ever.
+// Names are found after few steps. The bound ends the search through sums of sums of unnamed
+// values, which could take exponential time.
 constexpr int kMostSteps = 2'000;
 
 }  // namespace
 
-// As step, and into loops and stacks: to what makes the value.
+// Returns the value that makes `v`. It goes one step back as step() does, but also into the body of
+// a loop and to the update of a dynamic-update-slice (a layer that is written into a stack).
 std::optional<HloValues::Value> HloValues::maker(const Value& v) const {
   const HloInstruction& instruction = at(v);
   if (instruction.opcode == "while" && !v.elements.empty() &&
@@ -38,7 +40,7 @@ const std::string* HloValues::own_name(Value v, int& steps_left,
     v = std::move(*next);
   }
   if (steps_left <= 0 || !v.elements.empty()) return nullptr;
-  // A sum over the loop's steps, for one: whatever goes into it.
+  // The value is computed, for example a sum over the loop's iterations: an operand gives the name.
   for (const size_t operand : at(v).operands) {
     const Value from{v.computation, operand};
     if (at(from).opcode == "constant") continue;

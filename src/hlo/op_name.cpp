@@ -11,13 +11,14 @@
 namespace axle {
 namespace {
 
-// A name with "(a:b)" in it: what stands before, the alternatives, what stands behind.
+// A name of the form <before>(a:b)<behind>, with the alternatives a and b.
 struct Merged {
   std::string_view before, behind;
   std::vector<std::string_view> alternatives;
 };
 
-// The first parentheses with a colon of their own; other ones belong to names.
+// Finds the first parentheses that contain a colon at their own level. Other parentheses are part
+// of a name.
 std::optional<Merged> first_merged(std::string_view name) {
   for (size_t open = name.find('('); open != name.npos; open = name.find('(', open + 1)) {
     Merged out{.before = name.substr(0, open), .behind = {}, .alternatives = {}};
@@ -104,7 +105,7 @@ std::string layer_text(const std::vector<OpPlace>& places) {
 }
 
 std::string op_text(const std::vector<OpPlace>& places) {
-  // Names without a layer are XLA's own, of use only where there are no others.
+  // Names without a layer are XLA's own. They are used only if there are no others.
   const bool ours =
       std::ranges::any_of(places, [](const OpPlace& place) { return !place.layer.empty(); });
   std::set<std::string> ops;

@@ -1,4 +1,4 @@
-// The names that XLA gives its instructions, back to layers and ops.
+// Mapping the names that XLA gives its instructions back to layers and ops.
 #pragma once
 
 #include <string>
@@ -7,27 +7,29 @@
 
 namespace axle {
 
-/// Where an instruction comes from: our locations read "backward/<layer path>/<op>" or "<layer
-/// path>/<op>" (lower/text_builder.cpp).
+/// The origin of an instruction. Our locations read "backward/<layer path>/<op>" or
+/// "<layer path>/<op>" (lower/text_builder.cpp).
 struct OpPlace {
-  std::string layer;  // "model/decoder/layers/layer/attention/body"; empty: XLA made it up
+  std::string layer;  // "model/decoder/layers/layer/attention/body"; empty: XLA made the name up
   std::string op;     // "dot_general"
   bool backward = false;
   bool operator==(const OpPlace&) const = default;
 };
 
-/// The places in metadata's op_name, each once: XLA writes those of merged instructions as
-/// "model/layer/(gate/dot:up/dot)" and several places of one as "model/reshape;model/scan". An
-/// empty name has none.
+/// Returns the places in the op_name of an instruction's metadata, without duplicates; none for an
+/// empty name. XLA writes several places in two ways:
+///   "model/layer/(gate/dot:up/dot)"  for merged instructions
+///   "model/reshape;model/scan"       for one instruction with several places
 std::vector<OpPlace> places_of(std::string_view op_name);
 
-/// Whether a place is a loop, or a barrier that no layer has made: what XLA makes to stack, cut and
-/// copy the values that pass through it is called like it.
+/// True if a place is a loop, or a barrier that no layer has made. XLA also gives this name to the
+/// instructions that it adds to stack, slice and copy the values passing through the loop or
+/// barrier.
 bool is_passage(const OpPlace& place);
 
-/// One text for the layers of all places: "model/layer/{gate, up}".
+/// Returns one text for the layers of all places: "model/layer/{gate, up}".
 std::string layer_text(const std::vector<OpPlace>& places);
-/// "dot_general" or "add + dot_general".
+/// Returns one text for the ops of all places: "dot_general" or "add + dot_general".
 std::string op_text(const std::vector<OpPlace>& places);
 
 }  // namespace axle

@@ -51,7 +51,7 @@ TEST(OpName, TextsNameEveryPlaceOnce) {
   EXPECT_EQ(layer_text(places_of("model/(gather:head/dot)")), "model/{., head}");
   EXPECT_EQ(layer_text(places_of("a/b/(add:mul)")), "a/b");
   EXPECT_EQ(layer_text({}), "");
-  // '#', '-' and '.' stand before '/' in the alphabet.
+  // '#', '-' and '.' come before '/' in ASCII order.
   EXPECT_EQ(layer_text(places_of("m/(a/add:a-b/c/mul:a/c/dot)")), "m/{a, a-b/c, a/c}");
   EXPECT_EQ(layer_text(places_of("(m/add:m.1/add:m/a/add)")), "{m, m.1, m/a}");
   EXPECT_EQ(layer_text(places_of("(convert.95:a/b/add)")), "a/b");

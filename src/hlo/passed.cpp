@@ -1,4 +1,4 @@
-// Values that devices pass on to each other or join from their parts.
+// The part of HloValues about values that devices pass to each other or join from parts.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMostSteps = 10'000;
 
-// Ops that scale or cast each element by itself, with the value as one of their operands.
+// True for ops that scale or cast each element of one operand.
 bool is_elementwise(std::string_view opcode) {
   static constexpr std::array kOpcodes =
       std::to_array<std::string_view>({"divide", "multiply", "negate", "reduce-precision"});
@@ -36,7 +36,7 @@ bool HloValues::depends_on_device(size_t computation, size_t instruction) const 
     if (!seen.emplace(v.computation, v.instruction).second) continue;
     const std::string& opcode = at(v).opcode;
     if (opcode == "partition-id" || opcode == "replica-id") return true;
-    // Of a dynamic slice, the index counts as well: a table by the device's number.
+    // The index of a dynamic-slice counts as well: it may look up a table by the device's number.
     auto next = opcode == "dynamic-slice" ? std::nullopt : step(v, false);
     if (next) {
       open.push_back(std::move(*next));
@@ -47,7 +47,8 @@ bool HloValues::depends_on_device(size_t computation, size_t instruction) const 
   return false;
 }
 
-// One step back, through what passes values on; out of a loop that does nothing else with one.
+// Goes one step back as step() does, but also through collective-permutes, and out of a loop that
+// only passes the value on.
 std::optional<HloValues::Value> HloValues::before_passing(const Value& v) const {
   const HloInstruction& instruction = at(v);
   if (passes_on(instruction.opcode) && !instruction.operands.empty())
@@ -57,7 +58,7 @@ std::optional<HloValues::Value> HloValues::before_passing(const Value& v) const 
   const auto& call = callers_[v.computation];
   if (!call || at(*call).opcode != "while" || at(*call).called[0] != v.computation)
     return std::nullopt;
-  // What the loop's next step gets.
+  // The value that the loop body returns as this element for the next iteration.
   Value back{v.computation, module_.computations[v.computation].root, {v.elements.back()}};
   for (int i = 0; i < kMostSteps && at(back).opcode != "parameter"; ++i) {
     auto next = passes_on(at(back).opcode) && !at(back).operands.empty()

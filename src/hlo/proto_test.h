@@ -1,4 +1,4 @@
-// Optimised programs written by hand, field by field.
+// Helpers for tests that write optimised programs by hand, field by field.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ inline std::string packed(const std::vector<int64_t>& values) {
   return out;
 }
 
-/// A ShapeProto; f32 is type 11, bf16 16, s32 4.
+/// Returns a ShapeProto. `type` is 11 for f32, 16 for bf16, 4 for s32.
 inline ProtoWriter array_shape(const std::vector<int64_t>& dims, int type = 11) {
   ProtoWriter out;
   return out.varint(2, static_cast<uint64_t>(type)).bytes(3, packed(dims));
@@ -33,7 +33,7 @@ inline ProtoWriter tuple_shape(const std::vector<ProtoWriter>& elements) {
   return out;
 }
 
-/// What an instruction may have beside its operands; each adds fields of HloInstructionProto.
+/// The functions below return optional fields of an HloInstructionProto.
 inline ProtoWriter op_name(std::string_view name) {
   ProtoWriter metadata, out;
   return out.message(7, metadata.bytes(2, name));
@@ -63,10 +63,11 @@ inline ProtoWriter integer(int64_t value) {
   ProtoWriter literal, out;
   return out.message(8, literal.bytes(4, packed({value})));
 }
-/// An HloModuleProto; computations are added callees first, the last one is the entry.
+/// Writes an HloModuleProto. Callees must be added before callers; the last computation is the
+/// entry.
 class HloWriter {
  public:
-  /// Adds an instruction to the computation that is being written; its id.
+  /// Adds an instruction to the current computation and returns its id.
   int64_t add(std::string_view opcode, const ProtoWriter& shape,
               const std::vector<int64_t>& operands = {}, const ProtoWriter& more = {}) {
     ProtoWriter out = more;
@@ -86,7 +87,7 @@ class HloWriter {
     ProtoWriter more;
     return add("get-tuple-element", shape, {tuple}, more.varint(13, static_cast<uint64_t>(index)));
   }
-  /// Ends the computation, whose root is its last instruction; its id.
+  /// Ends the current computation, whose root is its last instruction, and returns its id.
   int64_t end(std::string_view name, bool is_fusion = false) {
     computation_.bytes(1, name)
         .varint(5, static_cast<uint64_t>(next_computation_))

@@ -16,7 +16,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-// More than any machine has; keeps damaged bytes from asking for all memory.
+// More devices than any machine has. The bound keeps damaged bytes from allocating all memory.
 constexpr int64_t kMostDevices = 1 << 22;
 
 [[noreturn]] void malformed(std::string_view what, const std::string& got) {
@@ -34,7 +34,7 @@ int64_t device_count(const Ints& sizes) {
   return n;
 }
 
-// The numbers from 0 on as an array of `dims`, its dims then put in the order `perm`, flattened.
+// Returns iota(n) reshaped to `dims`, transposed by `perm` and flattened.
 Ints transposed_iota(const Ints& dims, const Ints& perm) {
   const int64_t n = device_count(dims);
   Ints sorted = perm;
@@ -57,7 +57,7 @@ Ints transposed_iota(const Ints& dims, const Ints& perm) {
   return out;
 }
 
-// An axis, or its part of `size` after `pre_size` parts.
+// An axis of XLA's mesh or, as in Shardy, its sub-axis of `size` with `pre_size`.
 struct AxisRef {
   int64_t axis = 0, pre_size = 1, size = 0;
 };
@@ -127,7 +127,8 @@ bool in_mesh(int64_t device, const Mesh& mesh) {
   return device >= 0 && device < mesh.num_devices();
 }
 
-// The axes of one group, or none if it is not the product of equally spaced parts of axes.
+// Returns the axes that one group runs along; none if the group is not a product of equally spaced
+// positions along axes.
 std::optional<std::vector<std::string>> axes_of_group(const Ints& group, const Mesh& mesh) {
   std::vector<Ints> along(mesh.axes.size());
   for (const int64_t device : group) {
@@ -207,7 +208,8 @@ ReplicaGroups decode_mesh_groups(std::string_view message) {
   }
   std::vector<AxisRef> grouped;
   for (const std::string_view ref : refs) grouped.push_back(decode_axis_ref(ref, mesh.sizes));
-  // Devices whose coordinates agree but for the grouped digits form a group.
+  // Devices form a group if their coordinates are equal except along the grouped (sub-)axes, which
+  // are set to 0 here.
   std::map<Ints, Ints> groups;
   for (size_t i = 0; i < mesh.devices.size(); ++i) {
     Ints at = unravel(static_cast<int64_t>(i), mesh.sizes);

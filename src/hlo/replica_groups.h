@@ -1,5 +1,5 @@
-// Which devices take part in a collective together, in the forms that XLA writes it, and the mesh
-// axes that these groups run along.
+// The replica groups of a collective, in the forms that XLA writes them, and the mesh axes that
+// they run along.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,26 @@
 
 namespace axle {
 
-/// Groups of devices, by their positions in the row-major order of the program's mesh.
+/// Groups of devices, given by their positions in the row-major order of the program's mesh.
 using ReplicaGroups = std::vector<std::vector<int64_t>>;
-/// Devices that send and those that receive.
+/// Pairs of a sending and a receiving device.
 using SourceTargets = std::vector<std::pair<int64_t, int64_t>>;
 
-/// Decodes one ReplicaGroup message: the devices of one group. Throws DataError, as the next two.
+/// Decodes a ReplicaGroup message: the devices of one group. Throws DataError.
 std::vector<int64_t> decode_group(std::string_view replica_group);
-/// An IotaReplicaGroupListProto: the devices as an array that is reshaped, transposed and cut.
+/// Decodes an IotaReplicaGroupListProto: the device numbers 0, 1, ... reshaped, transposed and cut
+/// into groups. Throws DataError.
 ReplicaGroups decode_iota_groups(std::string_view message);
-/// A MeshAxesReplicaGroupListProto: axes, or parts of axes, of a mesh of XLA's own.
+/// Decodes a MeshAxesReplicaGroupListProto: axes, or parts of axes, of XLA's own mesh. Throws
+/// DataError.
 ReplicaGroups decode_mesh_groups(std::string_view message);
 
-/// The axes of `mesh` that the groups run along, in the mesh's order: {"data", "model"}. Part of an
-/// axis reads as Shardy writes it, "fsdp:(2)4" (after 2 parts, 4 devices). Groups that no axes
-/// explain give one text with the groups themselves, "{{0,3},{1,2}}". No group, or groups of one
-/// device: no axes.
+/// Returns the axes of `mesh` that the groups run along, in the mesh's order: {"data", "model"}.
+/// A part of an axis is written as Shardy's sub-axes are: "fsdp:(2)4" has pre-size 2 and size 4. If
+/// no axes match the groups, the result is one text with the groups themselves: "{{0,3},{1,2}}".
+/// The result is empty if there is no group or every group has one device.
 std::vector<std::string> axes_of(const ReplicaGroups& groups, const Mesh& mesh);
-/// The axes along which data moves.
+/// Returns the axes of `mesh` along which the pairs move data.
 std::vector<std::string> axes_of(const SourceTargets& pairs, const Mesh& mesh);
 
 }  // namespace axle

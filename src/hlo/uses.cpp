@@ -7,11 +7,11 @@
 namespace axle {
 namespace {
 
-// Chains of a real program are shorter by far.
+// Chains of uses in a real program are much shorter.
 constexpr int kDeepest = 500;
 
-// Ops whose result, where it has as many elements as an operand, holds one for each of them in some
-// order.
+// True for ops that map each element of an operand to one element of the result, in some order.
+// This holds only if the operand has as many elements as the result.
 bool is_elementwise(std::string_view opcode) {
   static constexpr std::array kOpcodes = std::to_array<std::string_view>(
       {"abs", "add", "bitcast", "bitcast-convert", "convert", "copy", "divide", "maximum",
@@ -20,7 +20,7 @@ bool is_elementwise(std::string_view opcode) {
   return std::ranges::find(kOpcodes, opcode) != kOpcodes.end();
 }
 
-// The later half of a pair has the result of the first, which nothing else takes.
+// True for the halves of an asynchronous pair and for barriers, whose result is their operand.
 bool is_half_of_pair(std::string_view opcode) {
   return opcode == "copy-start" || opcode == "copy-done" || opcode == "all-reduce-done" ||
          opcode == "optimization-barrier";
@@ -65,7 +65,8 @@ bool HloUses::takes_own_slice(const Value& v, size_t user) const {
   const HloInstruction& slice = module_.computations[v.computation].instructions[user];
   if (slice.operands[0] != v.instruction || slice.shape.num_elements() >= num_elements(v))
     return false;
-  // Layers of a stack are taken by a counter, a device's own part by its number.
+  // A layer of a stack is sliced at a loop counter, a device's own part at an index that depends on
+  // the device.
   return slice.operands.size() == 1 ||
          std::any_of(slice.operands.begin() + 1, slice.operands.end(),
                      [&](size_t index) { return values_.depends_on_device(v.computation, index); });
@@ -110,7 +111,7 @@ void HloUses::add_use(const Value& v, size_t user, std::vector<Use>& out) const 
   }
 }
 
-// What a computation gives back is a value of its caller.
+// The result of a computation becomes the result of the instruction that calls it.
 void HloUses::add_result(const Value& root, std::vector<Use>& out) const {
   const auto caller = values_.caller(root.computation);
   if (root.computation == module_.entry || !caller) {

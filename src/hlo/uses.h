@@ -1,4 +1,5 @@
-// Where values of an XLA program go: through casts, tuples, fusions and elementwise ops.
+// Finding the uses of a value of an XLA program, through casts, tuples, fusions and elementwise
+// ops.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +13,18 @@
 
 namespace axle {
 
-/// Follows values of one module, which outlives it as `values` does.
+/// Finds uses within one module. `module` and `values` must outlive this object.
 class HloUses {
  public:
   HloUses(const HloModule& module, const HloValues& values);
 
-  /// How many elements of an instruction's result, of all elements of a tuple, are only used by
-  /// dynamic slices of which each device takes its own.
+  /// Returns how many elements of an instruction's result are used only by slices that differ
+  /// between devices, each device taking its own part. For a tuple it is the sum over the elements.
   int64_t sliced_elements(size_t computation, size_t instruction);
 
  private:
-  // A result, or the element of its tuple that `path` leads to, outermost first.
+  // The result of an instruction or, if that is a tuple, the element at `path`, outermost index
+  // first.
   struct Value {
     size_t computation, instruction;
     std::vector<int64_t> path = {};
@@ -30,7 +32,7 @@ class HloUses {
   };
   struct Use {
     enum Kind { kWhole, kOwnSlice, kPart, kSame } kind;
-    Value as = {};  // of kPart, kSame: what it becomes
+    Value as = {};  // of kPart and kSame: the value that the used value becomes
   };
   const HloInstruction& at(const Value& v) const;
   int64_t num_elements(const Value& v) const;

@@ -7,11 +7,11 @@
 namespace axle {
 namespace {
 
-// Operands stand before their users and callees before callers, but a value may go in and out of
-// computations: the bound is only for damaged programs.
+// Operands come before their users and callees before callers, so a search ends by itself. A value
+// may still go in and out of computations; the bound is for damaged programs.
 constexpr int kMostSteps = 100'000;
 
-// Ops whose result holds the first operand's values and no others.
+// True for ops whose result holds only values of the first operand.
 bool moves_first_operand(std::string_view opcode) {
   static constexpr std::array kOpcodes = std::to_array<std::string_view>(
       {"all-gather", "all-gather-done", "all-gather-start", "async-done", "async-update", "bitcast",
@@ -20,7 +20,7 @@ bool moves_first_operand(std::string_view opcode) {
   return std::ranges::find(kOpcodes, opcode) != kOpcodes.end();
 }
 
-// One of several operands at once makes a tuple of one result each.
+// True for an all-gather with several operands, whose result is a tuple with one element for each.
 bool is_variadic_gather(const HloInstruction& instruction) {
   return (instruction.opcode == "all-gather" || instruction.opcode == "all-gather-start") &&
          instruction.operands.size() > 1;
@@ -120,7 +120,7 @@ std::optional<HloValues::Value> HloValues::step(const Value& v, bool through_uni
     return next;
   }
   if (opcode == "dynamic-update-slice" && instruction.operands.size() > 1) {
-    // TPUs gather with an all-reduce of zeros into which each device has set its part.
+    // On TPU a gather may be an all-reduce of zeros into which each device has written its part.
     const bool into_zeros = through_unions && at(origin(next, false)).opcode == "broadcast";
     next.instruction = instruction.operands[1];
     return into_zeros ? std::optional(next) : std::nullopt;
@@ -129,7 +129,8 @@ std::optional<HloValues::Value> HloValues::step(const Value& v, bool through_uni
   return std::nullopt;
 }
 
-// TPUs copy an argument in several parts at once and name what joins them.
+// True if an instruction joins parts of one value. On TPU an argument may be copied in several
+// parts, which a ConcatBitcast joins.
 bool HloValues::joins_parts_of_one(const Value& v) const {
   const HloInstruction& instruction = at(v);
   if (instruction.opcode != "concatenate" && instruction.custom_call_target != "ConcatBitcast")

@@ -1,4 +1,5 @@
-// Where values of an XLA program come from: through casts, slices, tuples, fusions and loops.
+// Finding the origin of a value of an XLA program, through casts, slices, tuples, fusions and
+// loops.
 #pragma once
 
 #include <cstdint>
@@ -11,42 +12,48 @@
 
 namespace axle {
 
-/// Follows values of one module, which outlives it.
+/// Finds origins within one module, which must outlive this object.
 class HloValues {
  public:
   explicit HloValues(const HloModule& module);
 
-  /// Number of the program's argument of which an instruction's result is a part, a cast or another
-  /// layout, maybe joined from parts or set into zeros; none if it was computed.
+  /// Returns the number of the program's argument that an instruction's result comes from; none if
+  /// the result is computed. The result may be a part, a cast, a gathered copy or another layout of
+  /// the argument, joined from parts, or the argument written into zeros.
   std::optional<int64_t> argument(size_t computation, size_t instruction) const;
-  /// The name nearest to a result on the way to where it comes from that is not only that of a loop
-  /// around it; else the loop's; empty: none.
+  /// Returns the op_name of the instruction or, if it has none, that of the nearest instruction
+  /// that its result comes from. Names of a loop or barrier (is_passage) count only if there is no
+  /// other name. Empty if there is no name at all.
   const std::string& op_name(size_t computation, size_t instruction) const;
-  /// Of a value that devices pass on to each other: number and whole elements on one device of the
-  /// argument of which it is a part.
+  /// An argument whose parts devices pass to each other by collective-permutes: its number and the
+  /// elements of its shard on one device.
   struct Passed {
     int64_t argument = 0, elements = 0;
   };
+  /// Returns the argument that a result is a part of, also through collective-permutes; none if the
+  /// result is computed or was gathered.
   std::optional<Passed> passed_on(size_t computation, size_t instruction) const;
-  /// Elements that a device sets into zeros to make this result, maybe cast or scaled behind that;
-  /// 0: it does no such thing.
+  /// Returns the number of elements that a device writes into zeros to make this result, which may
+  /// be cast or scaled afterwards; 0 if the result is not made in this way.
   int64_t set_into_zeros(size_t computation, size_t instruction) const;
-  /// Whether a result depends on which device computes it.
+  /// True if a result depends on which device computes it.
   bool depends_on_device(size_t computation, size_t instruction) const;
-  /// Computation and position of the one instruction that calls a computation; none where there are
-  /// several.
+  /// Returns the computation and position of the only instruction that calls a computation; none if
+  /// there are several or none.
   std::optional<std::pair<size_t, size_t>> caller(size_t computation) const;
-  /// Elements of one device's part of the argument that a result is a part of, where nothing was
-  /// gathered on the way; none otherwise.
+  /// Returns the elements, on one device, of the argument that a result comes from; none if the
+  /// result is computed or was gathered.
   std::optional<int64_t> argument_elements(size_t computation, size_t instruction) const;
-  /// Elements of such a result that come from the argument: without the zeros that it was set into.
+  /// Returns how many elements of such a result come from the argument, without the zeros that they
+  /// were written into.
   int64_t part_elements(size_t computation, size_t instruction) const;
-  /// Iterations of a while loop: as XLA notes them, or from a counter that starts, grows and ends
-  /// with constants. None for other loops.
+  /// Returns the number of iterations of a while loop. It is either XLA's note on the loop, or
+  /// derived from a counter whose start, step and limit are constants. None for other loops.
   std::optional<int64_t> trip_count(size_t computation, size_t instruction) const;
 
  private:
-  // An instruction's result, or a tuple element of it: `elements`, innermost first.
+  // The result of an instruction, or the element of its tuple at the indices `elements`, innermost
+  // first.
   struct Value {
     size_t computation, instruction;
     std::vector<int64_t> elements = {};
@@ -69,8 +76,8 @@ class HloValues {
   std::vector<std::optional<Value>> callers_;
 };
 
-/// Whether an instruction runs the computations that it names: the later halves of asynchronous
-/// ones only name them again.
+/// True if an instruction runs the computations in `called`. False for async-update and async-done,
+/// which only repeat the `called` of their async-start.
 bool runs_called(const HloInstruction& instruction);
 
 }  // namespace axle

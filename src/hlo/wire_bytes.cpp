@@ -15,7 +15,7 @@ WireBytes of_group(std::string_view kind, double bytes, const std::vector<int64_
                    const std::vector<int64_t>& fast_groups) {
   std::map<int64_t, int64_t> members;
   for (const int64_t position : group) ++members[fast_group(fast_groups, position)];
-  int64_t fewest = 0;  // the fewer share a part of the fast network, the more each of them sends
+  int64_t fewest = 0;  // of the devices in one fast group: with fewer devices each sends more
   for (const auto& [number, count] : members)
     fewest = fewest == 0 ? count : std::min(fewest, count);
   const double all = static_cast<double>(group.size()), parts = static_cast<double>(members.size()),

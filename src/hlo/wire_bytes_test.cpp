@@ -23,8 +23,8 @@ TEST(WireBytes, GroupsWithinANodeUseTheFastNetworkAlone) {
   EXPECT_EQ(wire_bytes("all-gather", 800, kAcross, kTwoNodes), (WireBytes{.slow = 400}));
 }
 
-// Half of the bytes cross once, a quarter of them by each device of a node, then all are spread
-// within it.
+// An all-gather of 800 B: each node receives the other node's half (400 B) once, a quarter of it
+// through each of its four devices. Then all bytes are distributed within the node.
 TEST(WireBytes, GroupsOverNodesShareTheSlowNetwork) {
   EXPECT_EQ(wire_bytes("all-gather", 800, kAll, kTwoNodes), (WireBytes{.fast = 600, .slow = 100}));
   EXPECT_EQ(wire_bytes("all-reduce", 800, kAll, kTwoNodes), (WireBytes{.fast = 1200, .slow = 200}));

@@ -15,7 +15,8 @@ bool is_one_of(std::string_view opcode, std::span<const std::string_view> opcode
   return std::ranges::find(opcodes, opcode) != opcodes.end();
 }
 
-// What makes no pass over memory: names, views, what only calls others, the ends of pairs.
+// True if an instruction reads and writes no memory itself: names, views, calls, collectives and
+// the done half of asynchronous pairs.
 bool moves_nothing(const HloInstruction& instruction) {
   static constexpr std::array kOpcodes =
       std::to_array<std::string_view>({"parameter",
@@ -47,7 +48,7 @@ bool moves_nothing(const HloInstruction& instruction) {
 }
 
 double elements_of(const HloShape& shape) {
-  // Of a tuple the first: a product's result, before what it works in.
+  // A product may return a tuple of its result and a workspace.
   const HloShape& array = shape.elements.empty() ? shape : shape.elements[0];
   return static_cast<double>(array.num_elements());
 }
@@ -59,7 +60,8 @@ int64_t main_memory_bytes(const HloShape& shape) {
   return out;
 }
 
-// How many pairs of a place in the result and one in the window meet an element of the input.
+// Returns the number of (output position, window position) pairs that hit an element of the input,
+// not padding or a gap of dilation, along one spatial dim.
 double pairs_of(const HloWindowDim& window, int64_t input, int64_t output) {
   const int64_t stride = std::max<int64_t>(window.stride, 1),
                 base = std::max<int64_t>(window.base_dilation, 1),
@@ -90,7 +92,8 @@ class Work {
     DeviceWork out;
     std::vector<double> runs(module_.computations.size());
     runs[module_.entry] = 1;
-    // Callers stand behind callees.
+    // Callers come after callees. Going backwards, the number of runs of a computation is known
+    // when the loop reaches it.
     for (size_t c = module_.computations.size(); c-- > 0;) {
       if (runs[c] == 0 || module_.computations[c].is_fusion) continue;
       const auto& instructions = module_.computations[c].instructions;
@@ -103,7 +106,7 @@ class Work {
           out.at_least |= !trips;
           times *= static_cast<double>(trips.value_or(1));
         }
-        // An all-reduce names the sum that it does, which is no work of its own.
+        // The computation that an all-reduce calls is its reduction, which does not count.
         if (!collective_kind(instructions[i].opcode).empty()) continue;
         for (const size_t callee : instructions[i].called) runs[callee] += times;
       }
@@ -138,7 +141,7 @@ class Work {
     return out;
   }
 
-  // What cuBLAS is asked to sum over stands in the call's configuration.
+  // Returns the contracting dims of a cuBLAS call, which are in its backend_config.
   static std::vector<int64_t> contracting_of_call(const HloInstruction& instruction) {
     const auto json = nlohmann::json::parse(instruction.backend_config, nullptr, false);
     const nlohmann::json::json_pointer where(
@@ -197,7 +200,8 @@ class Work {
     return flops_[c] = out;
   }
 
-  // What is read of a fusion's operand: where only slices of it are used, those.
+  // Returns the bytes that a fusion reads of an operand: the slices if it only uses slices of it,
+  // else the whole operand.
   int64_t read_bytes(size_t callee, size_t operand, const HloShape& whole) const {
     const auto& instructions = module_.computations[callee].instructions;
     int64_t out = 0;
@@ -222,7 +226,8 @@ class Work {
     return whole.memory_space == 0 ? std::min(out, whole.num_bytes()) : 0;
   }
 
-  // What is written: an update in place writes the update.
+  // Returns the bytes that a fusion writes: only the update if it updates an operand in place, else
+  // the whole result.
   int64_t written_bytes(const HloInstruction& instruction) const {
     const auto& inner = module_.computations[instruction.called[0]];
     const HloInstruction* root = &inner.instructions[inner.root];
@@ -259,7 +264,7 @@ class Work {
   const HloModule& module_;
   DeviceRates rates_;
   HloValues values_;
-  mutable std::vector<double> flops_;  // of fused computations; -1: not counted yet
+  mutable std::vector<double> flops_;  // cache of fused_flops by computation; -1: not computed yet
 };
 
 }  // namespace

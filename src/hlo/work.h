@@ -1,5 +1,5 @@
-// What one device does in a run of an optimised program: the work that it shares with others and
-// the work that it does a second time are both in it.
+// The work of one device in a run of an optimised program. It includes work that other devices do
+// as well and work that is done again (remat).
 #pragma once
 
 #include "hlo/module.h"
@@ -12,16 +12,18 @@ struct DeviceRates {
 };
 
 struct DeviceWork {
-  /// Of matrix products and convolutions, loops counted.
+  /// FLOPs of matrix products and convolutions; a loop's body counts in each iteration.
   double product_flops = 0;
-  /// Read from and written to the main memory, as if each instruction began and ended there.
+  /// Bytes read from and written to the main memory, as if each instruction began and ended there.
   double memory_bytes = 0;
-  /// Sums over the instructions of what is longer, computing or moving, and of each of them alone.
+  /// Sums over the instructions: `seconds` of the longer of computing and moving data, the others
+  /// of each alone.
   double seconds = 0, compute_seconds = 0, memory_seconds = 0;
-  bool at_least = false;  // some loop has no known number of iterations
+  bool at_least = false;  // true: the trip count of some loop is unknown, so the sums may be low
 };
 
-/// Work of the entry and all that it calls; collectives are none. A rate of 0 counts no time.
+/// Returns the work of the entry computation and all that it calls, without collectives. A rate of
+/// 0 adds no time.
 DeviceWork device_work(const HloModule& module, const DeviceRates& rates);
 
 }  // namespace axle

@@ -42,7 +42,8 @@ TEST(DeviceWork, CallsOfALibraryTellWhatTheySumOver) {
   EXPECT_EQ(work_of(w).product_flops, 2 * 4 * 8 * 16);
 }
 
-// A kernel of 3 slides over 8 places with one of padding at each side: at both ends it meets 2.
+// A window of 3 slides over 8 positions with a padding of one at each end. At both ends it covers
+// only 2 elements of the input.
 TEST(DeviceWork, ConvolutionsCountWhatTheirWindowsMeet) {
   ProtoWriter dim, window, numbers, more;
   window.message(1,
@@ -82,7 +83,8 @@ TEST(DeviceWork, LoopsCountInEachIteration) {
   EXPECT_TRUE(work.at_least);
 }
 
-// The weights of all layers go into a fusion that reads one layer and updates one row.
+// The stacked weights of all layers are operands of a fusion that reads one row and updates one
+// row.
 TEST(DeviceWork, FusionsReadAndWriteWhatTheyUse) {
   HloWriter w;
   const ProtoWriter whole = array_shape({10, 8}), row = array_shape({1, 8}),
@@ -94,7 +96,7 @@ TEST(DeviceWork, FusionsReadAndWriteWhatTheyUse) {
   const int64_t x = w.parameter(whole, 0), y = w.parameter(whole, 1), n = w.parameter(index, 2);
   w.add("fusion", whole, {x, y, n}, calls({fused}));
   w.end("main");
-  // The row read and the row written, and the index at most once for each of its uses.
+  // The fusion reads one row and writes one row, and reads the index at most once per use.
   EXPECT_GE(work_of(w).memory_bytes, 2 * 8 * 4);
   EXPECT_LE(work_of(w).memory_bytes, 2 * 8 * 4 + 4 * 4);
 }

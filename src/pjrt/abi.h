@@ -1,11 +1,12 @@
-// The binary interface of PJRT plugins (https://openxla.org/xla/pjrt), in our own declarations: the
-// parts that all calls share, errors, events and the plugin itself. Clients, buffers, executables
-// and topologies: pjrt_abi_*.h.
+// The binary interface of PJRT plugins (https://openxla.org/xla/pjrt), in our own declarations.
+// This file holds the parts that all calls share, errors, events and the plugin itself; abi_*.h
+// hold clients, buffers, executables and topologies.
 //
-// A plugin exports `const Api* GetPjrtApi()`. The Api is a table of calls; each takes one struct of
-// arguments, whose first fields say how large the caller believes it to be, and returns an Error*
-// (nullptr: all is well). A struct below names the table slot of its call in `kSlot` and mirrors
-// PJRT minor version 114 byte for byte (pjrt_abi_test.cpp compares them).
+// A plugin exports `const Api* GetPjrtApi()`. The Api is a table of calls. Each call takes one
+// argument struct and returns an Error*, which is nullptr on success. The first field of an
+// argument struct is the size that the caller believes the struct to have. Each struct below holds
+// the table slot of its call in `kSlot` and mirrors PJRT minor version 114 byte for byte
+// (abi_test.cpp compares them).
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@
 namespace axle::pjrt {
 
 inline constexpr int kMajor = 0;
-inline constexpr int kMinor = 114;  // the version that these declarations mirror
+inline constexpr int kMinor = 114;  // the minor version that these declarations mirror
 inline constexpr int kNumSlots = 138;
 
 struct Extension {
@@ -24,7 +25,7 @@ struct Extension {
   Extension* next;
 };
 
-/// Starts every struct of arguments. The caller of Plugin::call leaves it alone.
+/// The first field of every argument struct. Plugin::call fills it in; its callers leave it alone.
 struct Head {
   size_t struct_size = 0;
   Extension* extensions = nullptr;
@@ -38,14 +39,14 @@ struct Version {
 };
 
 struct Api {
-  size_t struct_size;  // slots that start beyond it do not exist
+  size_t struct_size;  // in the plugin; slots that end beyond this size do not exist
   Extension* extensions;
   Version version;
   void* slots[kNumSlots];
 };
 
-/// Bytes of a struct as PJRT counts them: up to the end of its last field, without padding after
-/// it.
+/// The size of a struct as PJRT counts it: up to the end of the last field, without trailing
+/// padding.
 template <class T>
 constexpr size_t wire_size() {
   if constexpr (requires { T::kTailPadding; })
@@ -54,17 +55,17 @@ constexpr size_t wire_size() {
     return sizeof(T);
 }
 
-/// Text that someone else owns; not terminated by a zero.
+/// A view of text that someone else owns. The text is not null-terminated.
 struct Text {
   const char* data = nullptr;
   size_t size = 0;
 };
-/// Empty where the plugin gave nothing, whatever the size says.
+/// Returns an empty view if `data` is null, whatever `size` says.
 inline std::string_view to_view(Text text) {
   return text.data ? std::string_view(text.data, text.size) : std::string_view();
 }
 
-// Objects of a plugin: only ever pointed to.
+// Opaque objects of a plugin: Axle only holds pointers to them.
 struct Error;
 struct Event;
 struct Client;
@@ -97,7 +98,7 @@ enum class ErrorCode : int {
   kUnauthenticated = 16,
 };
 
-/// Returns nothing, as does ErrorMessage.
+/// This call returns void, not an Error*; so does ErrorMessage.
 struct ErrorDestroy {
   static constexpr int kSlot = 0;
   Head head;
@@ -119,7 +120,7 @@ struct ErrorGetCode {
   ErrorCode code = ErrorCode::kOk;  // out
 };
 
-/// A setting or attribute of one of five types.
+/// A named option or attribute with a value of one of five types.
 struct NamedValue {
   enum class Kind : int { kString = 0, kInt64 = 1, kInt64List = 2, kFloat = 3, kBool = 4 };
   Head head;
@@ -147,14 +148,14 @@ struct PluginAttributes {
   size_t num_attributes = 0;               // out
 };
 
-/// Something that will have happened, or failed, later.
+/// Destroys an event: a handle for work that ends or fails later.
 struct EventDestroy {
   static constexpr int kSlot = 5;
   Head head;
   Event* event = nullptr;
 };
 
-/// Blocks; the returned error is the event's own.
+/// Blocks until the event is ready. The returned error is that of the event's work.
 struct EventAwait {
   static constexpr int kSlot = 8;
   Head head;

@@ -17,7 +17,7 @@ enum class BufferType : int {
   kBF16 = 13,
 };
 
-/// What the plugin may assume of host memory that it is given.
+/// What the plugin may assume about the host memory of a transfer.
 enum class HostBuffer : int {
   kImmutableOnlyDuringCall = 0,
   kImmutableUntilTransferCompletes = 1,
@@ -25,7 +25,7 @@ enum class HostBuffer : int {
   kMutableZeroCopy = 3,
 };
 
-/// Order of dims from the fastest to the slowest, and tiles within.
+/// A layout: the dims from the fastest-varying to the slowest, and optional tiles.
 struct TiledLayout {
   Head head;
   const int64_t* minor_to_major = nullptr;
@@ -39,7 +39,7 @@ struct MemoryLayout {
   enum class Kind : int { kTiled = 0, kStrides = 1 };
   static constexpr size_t kTailPadding = 4;
   Head head;
-  TiledLayout tiled;  // the larger member of a union; strides are not used here
+  TiledLayout tiled;  // in PJRT a union with strides, which are smaller and not used here
   Kind kind = Kind::kTiled;
 };
 
@@ -79,7 +79,7 @@ struct BufferToHostBuffer {
   static constexpr int kSlot = 70;
   Head head;
   Buffer* source = nullptr;
-  MemoryLayout* host_layout = nullptr;  // none: the device's own, which need not be row-major
+  MemoryLayout* host_layout = nullptr;  // null: the device's layout, maybe not row-major
   void* destination = nullptr;
   size_t destination_size = 0;
   Event* event = nullptr;  // out

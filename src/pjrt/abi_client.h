@@ -10,7 +10,7 @@ struct ClientCreate {
   Head head;
   const NamedValue* options = nullptr;
   size_t num_options = 0;
-  // A store of keys and values that the processes of one job share; null for a single process.
+  // Callbacks of the key-value store that the processes of one job share; null for one process.
   void* kv_get = nullptr;
   void* kv_get_user = nullptr;
   void* kv_put = nullptr;
@@ -40,7 +40,7 @@ struct ClientPlatformVersion {
   Text version;  // out
 };
 
-/// The devices that this process can use, unlike those of other processes of the job.
+/// Returns the devices that this process can use, without those of other processes of the job.
 struct ClientAddressableDevices {
   static constexpr int kSlot = 16;
   Head head;
@@ -56,7 +56,7 @@ struct DeviceGetDescription {
   DeviceDescription* description = nullptr;  // out
 };
 
-/// The id by which compile options name the device.
+/// Returns the id by which compile options refer to the device.
 struct DeviceDescriptionId {
   static constexpr int kSlot = 23;
   static constexpr size_t kTailPadding = 4;
@@ -65,7 +65,8 @@ struct DeviceDescriptionId {
   int id = 0;  // out
 };
 
-/// The process that the device belongs to: of a job, not of the machine.
+/// Returns the index, within the job, of the process that the device belongs to. It is not a
+/// process id of the operating system.
 struct DeviceDescriptionProcessIndex {
   static constexpr int kSlot = 24;
   static constexpr size_t kTailPadding = 4;
@@ -74,13 +75,13 @@ struct DeviceDescriptionProcessIndex {
   int process_index = 0;  // out
 };
 
-/// What else is known of a device, by name: "coords", "slice_index", ...
+/// Returns further attributes of a device by name: "coords", "slice_index", ...
 struct DeviceDescriptionAttributes {
   static constexpr int kSlot = 25;
   Head head;
   DeviceDescription* description = nullptr;
   size_t num_attributes = 0;               // out
-  const NamedValue* attributes = nullptr;  // out; live as long as the description
+  const NamedValue* attributes = nullptr;  // out; they live as long as the description
 };
 
 struct DeviceDescriptionKind {
@@ -100,7 +101,7 @@ struct DeviceMemoryStats {
   static constexpr size_t kTailPadding = 7;
   Head head;
   Device* device = nullptr;
-  int64_t bytes_in_use = 0;  // all of these are out
+  int64_t bytes_in_use = 0;  // this field and all below are out
   OptionalBytes peak_bytes_in_use;
   OptionalBytes num_allocations;
   OptionalBytes largest_allocation;

@@ -6,7 +6,7 @@
 
 namespace axle::pjrt {
 
-/// Text or bytes of a program; format "mlir" or "hlo".
+/// The text or bytes of a program. `format` is "mlir" or "hlo".
 struct Program {
   Head head;
   char* code = nullptr;
@@ -36,7 +36,7 @@ struct ExecutableNumOutputs {
   size_t num_outputs = 0;  // out
 };
 
-/// Figures by name, as "flops" or "bytes accessed".
+/// Returns the compiler's cost figures by name, such as "flops" or "bytes accessed".
 struct ExecutableGetCostAnalysis {
   static constexpr int kSlot = 46;
   Head head;
@@ -45,7 +45,7 @@ struct ExecutableGetCostAnalysis {
   const NamedValue* properties = nullptr;  // out; lives as long as the executable
 };
 
-/// Called twice: first with `program->code` null to learn the size.
+/// Called twice: first with `program->code` null to learn the size, then with a buffer of it.
 struct ExecutableOptimizedProgram {
   static constexpr int kSlot = 48;
   Head head;
@@ -57,7 +57,7 @@ struct ExecutableSerialize {
   static constexpr int kSlot = 49;
   Head head;
   const Executable* executable = nullptr;
-  Text bytes;                                        // out; live until `serialized` is deleted
+  Text bytes;                                        // out; valid until `serialized` is deleted
   SerializedExecutable* serialized = nullptr;        // out
   void (*deleter)(SerializedExecutable*) = nullptr;  // out
 };
@@ -72,7 +72,7 @@ struct LoadedExecutableGetExecutable {
   static constexpr int kSlot = 51;
   Head head;
   LoadedExecutable* loaded = nullptr;
-  Executable* executable = nullptr;  // out; the caller's to destroy
+  Executable* executable = nullptr;  // out; the caller must destroy it
 };
 
 struct ExecuteOptions {
@@ -122,7 +122,7 @@ struct ExecutableGetCompiledMemoryStats {
   static constexpr int kSlot = 96;
   Head head;
   Executable* executable = nullptr;
-  int64_t code = 0;  // bytes on one device; all of these are out
+  int64_t code = 0;  // this field and all below are out, in bytes on one device
   int64_t argument = 0;
   int64_t output = 0;
   int64_t alias = 0;

@@ -1,4 +1,4 @@
-// Compares every struct, field and table slot of pjrt_abi*.h with the published header of the same
+// Compares every struct, field and table slot of abi*.h with the published header of the same
 // version (tools/fetch_pjrt_header.sh; CMake finds it in .axle/pjrt_header).
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ std::set<int> checked_slots;
   EXPECT_EQ(offsetof(ours, field), offsetof(theirs, their_field)) << #theirs; \
   EXPECT_EQ(sizeof(ours::field), sizeof(theirs::their_field)) << #theirs "." #their_field
 
-// One field of ours that holds two neighbours of theirs.
+// Compares one field of ours with two adjacent fields of theirs.
 #define AXLE_PAIR(ours, field, theirs, first, second)                                \
   EXPECT_EQ(offsetof(ours, field), offsetof(theirs, first)) << #theirs;              \
   EXPECT_EQ(offsetof(ours, field) + sizeof(theirs::first), offsetof(theirs, second)) \
@@ -392,7 +392,7 @@ void compare_topologies() {
 }
 TEST(PjrtAbi, Topologies) { compare_topologies(); }
 
-// What is called must have been compared.
+// Every call that Axle makes must have been compared.
 TEST(PjrtAbi, NoCallIsForgotten) {
   compare_errors_events_and_plugin();
   compare_client();

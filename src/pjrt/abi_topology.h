@@ -1,4 +1,4 @@
-// PJRT's binary interface: compiling for devices that are not there, described by a topology.
+// PJRT's binary interface: compiling for absent devices, which a topology describes.
 #pragma once
 
 #include "pjrt/abi_executable.h"
@@ -20,7 +20,7 @@ struct TopologyDestroy {
   Topology* topology = nullptr;
 };
 
-/// "tpu", "cuda".
+/// Returns "tpu", "cuda", ...
 struct TopologyPlatformName {
   static constexpr int kSlot = 84;
   Head head;
@@ -35,7 +35,7 @@ struct TopologyPlatformVersion {
   Text version;  // out; lives as long as the topology
 };
 
-/// In any order.
+/// Returns the devices of the topology in no particular order.
 struct TopologyGetDeviceDescriptions {
   static constexpr int kSlot = 86;
   Head head;
@@ -44,14 +44,14 @@ struct TopologyGetDeviceDescriptions {
   size_t num_descriptions = 0;                       // out
 };
 
-/// Makes an executable that this process need not be able to run.
+/// Compiles a program into an executable that this process may be unable to run.
 struct Compile {
   static constexpr int kSlot = 89;
   Head head;
   const Topology* topology = nullptr;
   const Program* program = nullptr;
   Text compile_options;
-  Client* client = nullptr;          // none: without a device
+  Client* client = nullptr;          // null: compiles without a device
   Executable* executable = nullptr;  // out
 };
 

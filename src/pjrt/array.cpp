@@ -15,8 +15,8 @@
 namespace axle {
 namespace {
 
-/// Transfers to host memory under way; the memory must outlive them, so that leaving early waits
-/// too.
+/// Pending transfers to host memory. The memory must outlive the transfers, so the destructor waits
+/// for those that an exception has left pending.
 class HostTransfers {
  public:
   HostTransfers(const PjrtClient& client, std::string where)
@@ -26,7 +26,7 @@ class HostTransfers {
   }
 
   void start(pjrt::Buffer* buffer, HostTensor& to) {
-    // Without a layout the bytes come in the device's order of dims.
+    // Without a layout the bytes would come in the device's order of dims.
     std::vector<int64_t> minor_to_major(to.shape().size());
     std::iota(minor_to_major.rbegin(), minor_to_major.rend(), 0);
     auto layout =
@@ -108,8 +108,8 @@ HostTensor PjrtArray::to_host() const {
   const auto slices = shard_slices(type().dims, layout_, mesh_);
   std::vector<Slice> distinct;
   std::vector<HostTensor> parts;
-  parts.reserve(slices.size());  // transfers write into them: they may not move
-  // Declared after the parts, so that on failure the transfers end before the parts do.
+  parts.reserve(slices.size());  // transfers write into the parts, so they must not move
+  // Declared after the parts, so that on failure the transfers end before the parts are destroyed.
   HostTransfers transfers(*client_, fmt::format("array {} to host", to_text(type())));
   for (size_t i = 0; i < slices.size(); ++i) {
     if (std::ranges::find(distinct, slices[i]) != distinct.end()) continue;

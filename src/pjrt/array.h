@@ -12,8 +12,8 @@
 
 namespace axle {
 
-/// One run of a program on all its devices. Its results share it, so that an error shows up at each
-/// of them.
+/// One run of a program on all its devices. All result arrays of the run share it, so that each
+/// of them reports the run's error.
 class PjrtLaunch {
  public:
   PjrtLaunch(std::shared_ptr<const PjrtClient> client, std::string program,
@@ -21,7 +21,8 @@ class PjrtLaunch {
   ~PjrtLaunch();
   PjrtLaunch(const PjrtLaunch&) = delete;
   PjrtLaunch& operator=(const PjrtLaunch&) = delete;
-  /// Until all devices are through. Throws DeviceError with the first one's failure, at every call.
+  /// Blocks until all devices are done. Throws DeviceError with the first failure; later calls
+  /// throw the same error again.
   void wait();
 
  private:
@@ -34,8 +35,8 @@ class PjrtLaunch {
 
 class PjrtArray final : public Array {
  public:
-  /// One buffer per device of the mesh, in its order. `launch` is the run that computes it; none
-  /// for a transfer.
+  /// `shards` holds one buffer per device, in the row-major order of the mesh. `launch` is the run
+  /// that computes the array; null if the array was transferred from the host.
   PjrtArray(std::shared_ptr<const PjrtClient> client, Type type, PartitionSpec sharding, Mesh mesh,
             std::vector<PjrtBuffer> shards, std::shared_ptr<PjrtLaunch> launch = nullptr);
 
@@ -43,14 +44,14 @@ class PjrtArray final : public Array {
   void wait() const override;
 
   using Shards = std::shared_ptr<const std::vector<PjrtBuffer>>;
-  /// The buffers, alive as long as the pointer is held. Throws DeviceError if the array was
-  /// donated.
+  /// Returns the buffers, which live at least as long as the returned pointer. Throws DeviceError
+  /// if the array was donated.
   Shards shards() const;
-  /// From now on only `by`'s result holds the value.
+  /// Gives up the buffers: program `by` has consumed them. Using the array then throws.
   void mark_donated(const std::string& by);
   const PjrtClient& client() const { return *client_; }
   const Mesh& mesh() const { return mesh_; }
-  /// canonical_sharding over its mesh.
+  /// The canonical_sharding of the array over its mesh.
   const PartitionSpec& layout() const { return layout_; }
 
  private:
@@ -58,16 +59,17 @@ class PjrtArray final : public Array {
   Mesh mesh_;
   PartitionSpec layout_;
   std::shared_ptr<PjrtLaunch> launch_;
-  mutable std::mutex
-      mutex_;  // guards the two below: a checkpoint may be read while the next step is started
+  // Guards the two fields below: one thread may copy the array for a checkpoint while another
+  // starts the next step.
+  mutable std::mutex mutex_;
   Shards shards_;
   std::string donated_to_;
 };
 
-/// The plugin's number of an element type.
+/// Returns PJRT's number for a dtype.
 pjrt::BufferType buffer_type(DType dtype);
-/// Copies each device's part of `value` to it. Throws ConfigError where a dim does not divide,
-/// DeviceError.
+/// Copies to each device of `mesh` its shard of `value`. Throws ConfigError if a dim is not
+/// divisible by its mesh axes, and DeviceError if a transfer fails.
 ArrayPtr make_pjrt_array(std::shared_ptr<const PjrtClient> client, const HostTensor& value,
                          const PartitionSpec& sharding, const Mesh& mesh);
 

@@ -1,5 +1,5 @@
-// The calls of PJRT that Axle makes, as a list: for checking a plugin's table before use, and for
-// tests over all of them.
+// Lists of the PJRT calls that Axle makes. They serve to check a plugin's table before use, and to
+// test every call.
 #pragma once
 
 #include <tuple>
@@ -13,7 +13,7 @@
 
 namespace axle::pjrt {
 
-/// Nothing works without these.
+/// The calls that every plugin must have.
 using RequiredCalls =
     std::tuple<ErrorDestroy, ErrorMessage, ErrorGetCode, PluginInitialize, EventDestroy, EventAwait,
                ClientCreate, ClientDestroy, ClientPlatformName, ClientPlatformVersion,
@@ -23,7 +23,7 @@ using RequiredCalls =
                ExecutableNumOutputs, LoadedExecutableDestroy, LoadedExecutableGetExecutable,
                LoadedExecutableExecute>;
 
-/// Some plugins lack these; what needs them then says so.
+/// The calls that a plugin may lack. A feature that needs a missing call reports that.
 using OptionalCalls =
     std::tuple<PluginAttributes, DeviceDescriptionProcessIndex, DeviceDescriptionAttributes,
                DeviceMemoryStats, ExecutableGetCostAnalysis, ExecutableOptimizedProgram,
@@ -33,7 +33,7 @@ using OptionalCalls =
 
 struct CallName {
   int slot;
-  const char* name;  // as PJRT names it
+  const char* name;  // "PJRT_Error_Destroy"
 };
 const std::vector<CallName>& required_calls();
 const std::vector<CallName>& optional_calls();

@@ -14,8 +14,9 @@
 namespace axle {
 namespace {
 
-// Not every plugin is known by its platform's name; one that is known by another's is refused.
-// Virtual devices could be anybody's.
+// Refuses a plugin that reports the platform name of another row of plugin_policies(). A name that
+// is in no row is accepted, because some plugins report another name than that of their row. For a
+// platform of virtual devices the name must match, because any plugin could have virtual devices.
 void check_platform(const Plugin& plugin, std::string_view name) {
   const PluginPolicy& policy = plugin.policy();
   const auto is_named = [&](const PluginPolicy& row) { return row.platform == name; };
@@ -26,8 +27,8 @@ void check_platform(const Plugin& plugin, std::string_view name) {
       policy.platform, plugin.path().string(), policy.platform, name, plugin.advice()));
 }
 
-// The values' names and types are those of xla/pjrt/c, pjrt_c_api_{cpu,gpu}_internal.cc. Names
-// point into the policy or are literals.
+// Names and types of the options come from pjrt_c_api_{cpu,gpu}_internal.cc in xla/pjrt/c. The
+// names point into the policy or are literals.
 std::vector<pjrt::NamedValue> client_options(const PluginPolicy& policy, int64_t num_devices) {
   using Kind = pjrt::NamedValue::Kind;
   std::vector<pjrt::NamedValue> out;
@@ -46,8 +47,8 @@ std::vector<pjrt::NamedValue> client_options(const PluginPolicy& policy, int64_t
   return out;
 }
 
-// Plugins and their compilers crash where they are refused a thread, each in a way of its own. They
-// have a few pools of one thread a core.
+// Checks for room for threads first, because plugins and their compilers crash in various ways if
+// they cannot start a thread. They have a few pools with one thread per core.
 void check_threads(const std::string& where) {
   const unsigned num_threads = 4 * std::max(1u, std::thread::hardware_concurrency()) + 8;
   if (can_start(num_threads)) return;
@@ -93,7 +94,7 @@ void PjrtClient::read_devices() {
     plugin_.call(description, where);
     DeviceInfo info = read_device(plugin_, description.description, where);
     pjrt::DeviceMemoryStats memory{.device = device};
-    // Not every plugin counts memory; without its figure the rest still works.
+    // Some plugins report no memory; the rest works without that figure.
     if (!plugin_.try_call(memory) && memory.bytes_limit.is_set)
       info.memory_bytes = memory.bytes_limit.value;
     topology_.devices.push_back(std::move(info));

@@ -1,5 +1,5 @@
-// A client of a PJRT plugin and its devices: what arrays and executables of one runtime share and
-// keep alive.
+// A client of a PJRT plugin and its devices. The arrays and executables of one runtime share the
+// client and keep it alive.
 #pragma once
 
 #include <memory>
@@ -15,13 +15,13 @@ namespace axle {
 
 class PjrtClient {
  public:
-  /// Throws DeviceError. `num_devices` counts only where the platform has virtual devices.
+  /// `num_devices` matters only for a platform of virtual devices (cpu). Throws DeviceError.
   PjrtClient(const Plugin& plugin, int64_t num_devices);
 
   const Plugin& plugin() const { return plugin_; }
   pjrt::Client* get() const { return client_.get(); }
   const std::vector<pjrt::Device*>& devices() const { return devices_; }
-  /// Its devices are those of devices(), in the same order.
+  /// The topology of the client. It lists the devices of devices() in the same order.
   const Topology& topology() const { return topology_; }
 
  private:

@@ -16,7 +16,7 @@ PjrtCompiled::PjrtCompiled(const Plugin& plugin, pjrt::Executable* executable,
   pjrt::ExecutableNumOutputs count{.executable = executable};
   plugin.call(count, where);
   const bool is_text_alone =
-      !program.graph && program.outputs.empty();  // its signature is not known
+      !program.graph && program.outputs.empty();  // then the signature is not known
   if (!is_text_alone && count.num_outputs != program.outputs.size()) {
     throw DeviceError(fmt::format("{}: expected {} results, got an executable with {}", where,
                                   program.outputs.size(), count.num_outputs));

@@ -1,4 +1,4 @@
-// What a PJRT plugin tells of a compiled program, whether it was loaded onto devices or not.
+// A program that a PJRT plugin has compiled, whether loaded onto devices or not.
 #pragma once
 
 #include <map>
@@ -13,11 +13,11 @@
 
 namespace axle {
 
-/// Owns PJRT's executable; its functions are those of CompiledProgram.
+/// Owns PJRT's executable and implements the functions of CompiledProgram for it.
 class PjrtCompiled {
  public:
-  /// Takes `executable` over. Throws DeviceError if there is none or its results are not as many as
-  /// the program's.
+  /// Takes ownership of `executable`. Throws DeviceError if it is null or if its number of results
+  /// differs from that of `program`.
   PjrtCompiled(const Plugin& plugin, pjrt::Executable* executable, const Program& program);
 
   const std::string& name() const { return name_; }

@@ -7,7 +7,7 @@ namespace {
 
 using Kind = pjrt::NamedValue::Kind;
 
-// Unknown names and other types than the usual ones are passed over: each plugin adds its own.
+// Ignores unknown names and unexpected types, because each plugin adds attributes of its own.
 void read_attribute(const pjrt::NamedValue& value, DeviceInfo& info) {
   const std::string_view name = to_view(value.name);
   if (name == "coords" && value.kind == Kind::kInt64List)

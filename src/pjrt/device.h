@@ -1,4 +1,4 @@
-// What a plugin tells of its devices, present or only described by a topology.
+// Reading the description of a device, which is present or only described by a topology.
 #pragma once
 
 #include <string_view>
@@ -9,8 +9,8 @@
 
 namespace axle {
 
-/// Id and kind, and of the rest what the plugin tells. Throws DeviceError, which begins with
-/// `where`.
+/// Reads id and kind, and the process, slice, coordinates and memory where the plugin reports them.
+/// Throws DeviceError, whose message begins with `where`.
 DeviceInfo read_device(const Plugin& plugin, pjrt::DeviceDescription* description,
                        std::string_view where);
 

@@ -20,7 +20,8 @@ pjrt::Executable* executable_of(const Plugin& plugin, pjrt::LoadedExecutable* lo
   return get.executable;
 }
 
-/// Whether each device holds what a program over `mesh` with the argument's `layout` wants there.
+/// True if each device already holds the shard that a program over `mesh` expects there for an
+/// argument with `layout`.
 bool same_placement(const PjrtArray& array, const Shape& dims, const PartitionSpec& layout,
                     const Mesh& mesh) {
   if (array.mesh() == mesh) return array.layout() == layout;
@@ -80,8 +81,8 @@ void PjrtExecutable::take_donated(std::span<const ArrayPtr> arguments,
 Arrays PjrtExecutable::execute(std::span<const ArrayPtr> arguments) {
   check_arguments(compiled_.name(), inputs_, arguments);
   const auto num_devices = static_cast<size_t>(mesh_.num_devices());
-  std::vector<PjrtArray::Shards>
-      held;  // keeps the buffers while they are read, whoever drops the arrays
+  // Keeps the buffers alive while the program reads them, even if their arrays are dropped.
+  std::vector<PjrtArray::Shards> held;
   for (size_t i = 0; i < arguments.size(); ++i) held.push_back(checked(i, arguments[i]).shards());
 
   std::vector<std::vector<pjrt::Buffer*>> in(num_devices), out(num_devices);

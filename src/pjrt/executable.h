@@ -16,7 +16,8 @@ namespace axle {
 
 class PjrtExecutable final : public Executable {
  public:
-  /// Takes `loaded` over. Throws DeviceError if its results are not as many as the program's.
+  /// Takes ownership of `loaded`. Throws DeviceError if it is null or if its number of results
+  /// differs from that of `program`.
   PjrtExecutable(std::shared_ptr<const PjrtClient> client, pjrt::LoadedExecutable* loaded,
                  const Program& program);
 
@@ -34,7 +35,7 @@ class PjrtExecutable final : public Executable {
   std::shared_ptr<const PjrtClient> client_;
   Mesh mesh_;
   std::vector<ProgramValue> inputs_;
-  std::vector<PartitionSpec> layouts_;  // of the inputs, canonical over the mesh
+  std::vector<PartitionSpec> layouts_;  // canonical_sharding of each input over the mesh
   std::vector<ProgramValue> outputs_;
   PluginObject<pjrt::LoadedExecutable, pjrt::LoadedExecutableDestroy> loaded_;
   PjrtCompiled compiled_;

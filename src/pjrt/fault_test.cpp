@@ -1,5 +1,5 @@
-// Drives the binding through a plugin that fails on demand: every failure must become a clear
-// DeviceError, without a crash, a hang or an object that nobody destroys.
+// Runs the PJRT binding with a plugin that fails on demand. Every failure must become a clear
+// DeviceError, without a crash, a hang or a leaked object.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,8 +51,8 @@ void measure(const CompiledProgram& program) {
   program.cost_analysis();
 }
 
-/// Uses every part of the runtime and of the compiler without devices; returns what came back from
-/// the device.
+/// Uses every part of the runtime and of the topology compiler. Returns the result that came back
+/// from the device.
 HostTensor use_everything(const Plugin& plugin) {
   TopologyCompiler compiler(fake_target(2), plugin);
   const auto described = compiler.compile(copying(), {});
@@ -84,7 +84,7 @@ TEST(Fault, WorksWithEventsOfOtherThreads) {
 }
 
 TEST(Fault, RowMajorOrderIsAskedFor) {
-  Fake fake;  // keeps elements in another order than ours
+  Fake fake;  // stores elements in an order that is not row-major
   PjrtRuntime runtime(fake.load(), 1);
   const HostTensor cube({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
   EXPECT_EQ(runtime.make_array(cube, {}, {})->to_host(), cube);
@@ -99,7 +99,8 @@ bool is_destroy(int slot) {
   return false;
 }
 
-/// Calls that only add to what is known, or that this scenario does not reach.
+/// True for calls whose failure use_everything does not report: calls that only give additional
+/// information, calls that it does not make, and calls that destroy an object.
 bool is_tolerated(int slot) {
   for (int s :
        {pjrt::ErrorMessage::kSlot, pjrt::ErrorGetCode::kSlot, pjrt::PluginAttributes::kSlot,
@@ -115,8 +116,8 @@ bool is_tolerated(int slot) {
 
 class FaultyCall : public ::testing::TestWithParam<pjrt::CallName> {};
 
-/// A plugin that refuses to destroy an object keeps it, one that refuses to await a transfer leaves
-/// it under way.
+/// Expects no live object and no pending transfer. A plugin that refuses to destroy an object keeps
+/// the object, and one that refuses to await a transfer leaves the transfer pending.
 void expect_nothing_left(Fake& fake, int slot, const std::string& message) {
   if (!is_destroy(slot)) {
     EXPECT_EQ(fake->live_objects, 0) << message;
@@ -200,8 +201,8 @@ TEST(Fault, AFailedRunShowsAtEveryResult) {
       const std::string message = "program 'copying': INTERNAL: device 1 failed";
       EXPECT_EQ(device_error([&] { y[0]->wait(); }), message);
       EXPECT_EQ(device_error([&] { y[0]->to_host(); }), message);
-      EXPECT_EQ(x->to_host(), sample());   // the argument is as good as before
-      program->execute(std::span(&x, 1));  // results that nobody looks at
+      EXPECT_EQ(x->to_host(), sample());   // the argument is still usable
+      program->execute(std::span(&x, 1));  // the results are dropped unread
     }
     EXPECT_EQ(fake->live_objects, 0);
   }
@@ -247,7 +248,7 @@ TEST(Fault, StructSizesFollowThePolicy) {
   Fake exact;
   exact->exact_sizes = true;
   exact->platform = "neuron";
-  EXPECT_EQ(use_everything(exact.load("neuron")), sample());  // a platform whose policy is exact
+  EXPECT_EQ(use_everything(exact.load("neuron")), sample());  // its policy is StructSizes::kExact
   EXPECT_EQ(exact->live_objects, 0);
   Fake other;
   other->exact_sizes = true;
@@ -300,7 +301,7 @@ TEST(Fault, MissingOptionalCallsAreReplacedOrNamed) {
   fake->missing_slot = pjrt::ExecutableSerialize::kSlot;
   PjrtRuntime runtime(fake.load(), 2);
   auto program = runtime.compile(copying(), {.cache_dir = dir.string()});
-  EXPECT_FALSE(fs::exists(dir));  // nothing to keep
+  EXPECT_FALSE(fs::exists(dir));  // there was nothing to cache
   EXPECT_THAT(device_error([&] { program->serialize(); }),
               HasSubstr("UNIMPLEMENTED: the plugin (PJRT API 0.114) does not have"));
   Fake other;
@@ -315,7 +316,7 @@ TEST(Fault, ACacheEntryThatThePluginRefusesIsReplaced) {
   PjrtRuntime runtime(fake.load(), 2);
   const CompileOptions options{.cache_dir = dir.string()};
   fake->fail_slot = pjrt::ExecutableSerialize::kSlot;
-  EXPECT_TRUE(runtime.compile(copying(), options));  // works though it can't be kept
+  EXPECT_TRUE(runtime.compile(copying(), options));  // works although it can't be cached
   fake->reset_failures();
   runtime.compile(copying(), options);
   fake->fail_slot = pjrt::ExecutableDeserializeAndLoad::kSlot;
@@ -326,7 +327,7 @@ TEST(Fault, ACacheEntryThatThePluginRefusesIsReplaced) {
   fs::remove_all(dir);
 }
 
-// Runs a program from a cache by a plugin that ends the process.
+// Runs a program that is loaded from bytes, with a plugin that ends the process in call `slot`.
 void end_in(int slot, FakeControl::End end, bool on_thread, const Plugin& plugin, Fake& fake) {
   PjrtRuntime runtime(plugin, 2);
   const std::string bytes = runtime.compile(copying(), {})->serialize();
@@ -361,7 +362,8 @@ TEST(FaultDeathTest, AnEndOfThePluginIsOneLine) {
       const Plugin& plugin = fake.load();
       EXPECT_EXIT(end_in(row.slot, end, row.on_thread, plugin, fake),
                   ::testing::ExitedWithCode(static_cast<int>(ExitCode::kDevice)),
-                  "^" + (row.line ? row.line : anywhere) + ", got its end: " + reason + "\n$")
+                  "^" + (row.line ? row.line : anywhere) +
+                      ", got the end of the process: " + reason + "\n$")
           << row.slot;
     }
   }
@@ -392,7 +394,7 @@ TEST(Fault, ArraysAndProgramsAgreeOnTheOrderOfDevices) {
   EXPECT_EQ(device_ids(runtime.topology(), {{{"data", 4}}}),
             (std::vector<int64_t>{13, 12, 11, 10}));
   EXPECT_EQ(device_ids(runtime.topology(), kPair), (std::vector<int64_t>{11, 10}));
-  // The fake plugin refuses arguments that lie elsewhere than the program was compiled for.
+  // The fake plugin refuses arguments on other devices than the program was compiled for.
   auto program = runtime.compile(copying(), {});
   auto state = Arrays{runtime.make_array(sample(), kByRows, kPair)};
   for (int i = 0; i < 2; ++i) state = program->execute(state);

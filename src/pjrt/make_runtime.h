@@ -1,4 +1,4 @@
-// The runtime of a backend by its name: a PJRT plugin or the interpreter.
+// Making the runtime of a backend from its name: a PJRT plugin or the interpreter.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,16 @@ namespace axle {
 struct RuntimeOptions {
   /// "cpu", "cuda", "tpu", ... (a PJRT plugin), or "interpreter".
   std::string backend = "cpu";
-  /// Virtual devices of the CPU client; other platforms have the devices that they have.
+  /// Number of virtual devices of the CPU client and the interpreter. Other platforms ignore this
+  /// and use the devices that are present.
   int64_t num_devices = 1;
-  /// Directory of serialized executables for what is compiled without a `cache_dir` of its own;
-  /// empty: nothing of it is cached.
+  /// Directory of serialized executables for programs that are compiled without a
+  /// CompileOptions::cache_dir; empty: those programs are not cached.
   std::string compile_cache = {};
 };
 
-/// Throws DeviceError naming the one command that gets a missing plugin.
+/// Throws ConfigError for an unknown backend, and DeviceError if the plugin is missing. The message
+/// of the latter names the command that gets the plugin.
 std::unique_ptr<Runtime> make_runtime(const RuntimeOptions& options);
 
 }  // namespace axle

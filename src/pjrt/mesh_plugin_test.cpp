@@ -25,7 +25,8 @@ HostTensor waves(Shape shape, double step) {
   return out;
 }
 
-/// tanh(x w) v, then each data half adds the other's rows: as the program below computes it.
+/// Computes the result of the program below: tanh(x w) v, then each half of `data` adds the rows of
+/// the other half.
 HostTensor expected(const HostTensor& x, const HostTensor& w, const HostTensor& v) {
   const int64_t rows = x.shape()[0], inner = w.shape()[1];
   HostTensor y = HostTensor::zeros({rows, v.shape()[1]});
@@ -106,7 +107,7 @@ TEST_F(PjrtMeshTest, PartitionedProgramsComputeTheWhole) {
   const auto y = executable->execute(arguments)[0]->to_host();
   const auto reference = expected(x, w, v);
   for (int64_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y.at(i), reference.at(i), 1e-5) << i;
-  // Bytes per device: x and y in 4 parts, w and v in 4.
+  // Bytes per device: x, w and v are each divided into 4 shards.
   EXPECT_EQ(executable->memory()->argument_bytes, (16 * 8 + 8 * 12 + 12 * 8) * 4 / 4);
   EXPECT_THAT(executable->optimized_program(), testing::HasSubstr("all-reduce"));
 }

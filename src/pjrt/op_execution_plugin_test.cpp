@@ -1,5 +1,5 @@
-// The law that a plugin computes what the interpreter computes, over the samples of all ops, at
-// special values.
+// Law: a plugin computes what the interpreter computes, over the samples of all ops and at special
+// values.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -45,7 +45,7 @@ TEST_F(OpExecution, Bf16) {
     expect_same(samples::one("unary", x, f));
 }
 
-// NaN, infinities, both zeros and ties, along a line of 8.
+// Returns rows of 8 elements with NaN, infinities, both zeros and ties.
 HostTensor special_values() {
   const auto inf = static_cast<float>(kInfinity);
   return HostTensor({3, 8},
@@ -90,7 +90,7 @@ TEST_F(OpExecution, IntegersDivideByZeroAndOverflow) {
   expect_same(samples::two("mul", a, a, operator*));
 }
 
-// A constant reaches the device as it was written, whatever its dtype.
+// A constant of any dtype reaches the device exactly.
 TEST_F(OpExecution, ConstantsAreExact) {
   std::vector<HostTensor> numbers;
   for (const int64_t v : {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max(),

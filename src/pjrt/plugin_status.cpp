@@ -16,8 +16,8 @@ Target smallest_target(const Accelerator& accelerator) {
           .shape = shapes.empty() ? std::vector<int64_t>{1, 1} : shapes.front()};
 }
 
-// Throws what the first target of the platform fails with, if they all do: a plugin may be older or
-// newer than some of them.
+// Checks that the plugin can describe at least one target of its platform; it may be too old or too
+// new for others. If all fail, throws the error of the first.
 void describe_some_target(const Plugin& plugin) {
   std::exception_ptr first;
   for (const Accelerator& accelerator : accelerators()) {
@@ -51,7 +51,7 @@ PluginStatus status_of(const PluginPolicy& policy) {
     status.api_version = plugin.api_version();
     status.attributes = plugin.attributes();
     status.extensions = plugin.extensions();
-    // With a device its client tells more.
+    // On a machine with the device, this check is left to the client.
     if (policy.compiles_ahead && !has_device(policy)) describe_some_target(plugin);
   } catch (const DeviceError& e) {
     status.problem = e.what();

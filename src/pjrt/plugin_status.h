@@ -1,4 +1,5 @@
-// What the plugins of this machine are good for, as far as it can be told without a device.
+// Which plugins this machine has and whether they work, as far as that can be known without opening
+// a device.
 #pragma once
 
 #include <map>
@@ -10,14 +11,15 @@ namespace axle {
 /// One row of `axle doctor`.
 struct PluginStatus {
   std::string platform;
-  std::string path;         // found, or named by its variable; empty: neither
-  std::string api_version;  // empty: not loaded
+  std::string path;         // the plugin found, or what AXLE_PLUGIN_<NAME> says; empty: neither
+  std::string api_version;  // empty: the plugin could not be loaded
   std::map<std::string, std::string> attributes;
   std::vector<std::string> extensions;
-  std::string problem;  // why it can't be used, and what to do; empty: all is well
+  std::string problem;  // why the plugin can't be used, and what to do; empty: it can be used
 };
-/// Looks for, loads and questions the plugin of every platform with a policy. Without a device one
-/// that compiles ahead must describe a target of its platform. Opens no device.
+/// Finds, loads and queries the plugin of every platform in plugin_policies(). It opens no device.
+/// If this machine lacks the device, a plugin that compiles ahead must be able to describe a target
+/// of its platform.
 std::vector<PluginStatus> plugin_statuses();
 
 }  // namespace axle

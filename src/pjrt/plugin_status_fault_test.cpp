@@ -1,4 +1,4 @@
-// What is told of plugins that variables name, through one that plays another platform's.
+// The status of plugins that AXLE_PLUGIN_<NAME> names, with a fake plugin of another platform.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

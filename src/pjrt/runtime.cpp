@@ -44,7 +44,7 @@ std::unique_ptr<Executable> PjrtRuntime::compile(const Program& program,
     try {
       return load(*bytes, program);
     } catch (const DeviceError&) {
-      cache.remove(key);  // sound bytes that the plugin refuses all the same: compiled anew below
+      cache.remove(key);  // the plugin refuses undamaged bytes, so the program is compiled again
     }
   }
   auto executable =
@@ -52,13 +52,13 @@ std::unique_ptr<Executable> PjrtRuntime::compile(const Program& program,
   try {
     cache.write(key, executable->serialize());
   } catch (const DeviceError&) {
-    // A plugin that has the call may still refuse this program; it works without being kept.
+    // A plugin that can serialize may still refuse this program, which is then not cached.
   } catch (const StorageError& error) {
     static std::atomic<bool> told = false;
     if (!told.exchange(true)) {
       report_to_stderr(fmt::format(
-          "WARNING: compiled programs are not kept: {}; --compile-cache or AXLE_COMPILE_CACHE "
-          "names another folder, or none",
+          "WARNING: compiled programs are not cached: {}; name another folder, or none, by "
+          "--compile-cache or AXLE_COMPILE_CACHE",
           error.what()));
     }
   }

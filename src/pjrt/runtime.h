@@ -11,8 +11,8 @@ namespace axle {
 
 class PjrtRuntime final : public Runtime {
  public:
-  /// `num_devices` counts only where the platform has virtual devices (cpu); `compile_cache` as in
-  /// RuntimeOptions. Throws DeviceError.
+  /// `num_devices` matters only for a platform of virtual devices (cpu). `compile_cache` has the
+  /// meaning of RuntimeOptions::compile_cache. Throws DeviceError.
   PjrtRuntime(const Plugin& plugin, int64_t num_devices, std::string compile_cache = {});
 
   const Topology& topology() const override { return client_->topology(); }

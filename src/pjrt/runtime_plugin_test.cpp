@@ -22,7 +22,7 @@ using PjrtRuntimeTest = PluginTest;
 
 const Type kPair{DType::kF32, {2}};
 
-/// y = x + x; with `donated`, y takes over x's buffer.
+/// Returns a program y = x + x. If `donated`, y reuses the buffer of x.
 Program doubling(bool donated = false) {
   return {.name = "doubling",
           .text = std::string("module @m { func.func public @main(%x: tensor<2xf32>") +
@@ -34,7 +34,7 @@ Program doubling(bool donated = false) {
           .outputs = {{.name = "y", .type = kPair}}};
 }
 
-/// Returns its argument.
+/// Returns a program that returns its argument.
 Program identity(const Type& type) {
   const std::string t = mlir_type(type);
   return {.name = "identity",
@@ -51,7 +51,7 @@ TEST_F(PjrtRuntimeTest, RunsAProgram) {
   results[0]->wait();
   EXPECT_EQ(results[0]->to_host(), HostTensor({2}, {3.f, -4.f}));
   EXPECT_EQ(results[0]->type(), kPair);
-  EXPECT_EQ(arguments[0]->to_host(), HostTensor({2}, {1.5f, -2.f}));  // kept
+  EXPECT_EQ(arguments[0]->to_host(), HostTensor({2}, {1.5f, -2.f}));  // not donated
 }
 
 TEST_F(PjrtRuntimeTest, TellsItsTopology) {
@@ -206,8 +206,8 @@ TEST_F(PjrtRuntimeTest, TheSecondCompilationComesFromTheCache) {
   ASSERT_EQ(entries().size(), 1u);
   const auto first = std::filesystem::last_write_time(entries()[0]);
 
-  // The kept executable of another program under this one's key proves that it is read, not
-  // compiled again.
+  // The cache holds the executable of another program under this one's key, so that the result
+  // shows that the executable was read and not compiled again.
   const ExecutableCache cache(dir);
   const std::string key = entries()[0].stem();
   auto fresh = make_runtime({});
@@ -219,7 +219,7 @@ TEST_F(PjrtRuntimeTest, TheSecondCompilationComesFromTheCache) {
             HostTensor({2}, {1.f, 2.f}));
 
   for (const std::string damaged : {"", "nonsense"}) {
-    cache.write(key, damaged);  // sound for the cache, not for the plugin
+    cache.write(key, damaged);  // valid for the cache but not for the plugin
     EXPECT_EQ(fresh->compile(doubling(), options)->execute(std::span(&x, 1))[0]->to_host(),
               HostTensor({2}, {2.f, 4.f}));
     EXPECT_GT(cache.read(key)->size(), 100u);  // replaced

@@ -1,5 +1,4 @@
-// The law that a plugin draws what the interpreter draws: every sampler in every dtype, and between
-// all bounds.
+// Law: a plugin draws what the interpreter draws, for every sampler, dtype and pair of bounds.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -21,17 +20,17 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class Samplers : public PluginTest {};
 
-// What a draw does with a float's last bits: those that go through logarithms or the error function
-// differ in them.
+// How exactly the draws agree. Draws that use logarithms or the error function differ in the last
+// bits.
 enum class Agreement { kExact, kClose };
 
 struct Sampler {
   std::string_view name;
-  /// What its overload takes, as random.h has it: the types of its parameters behind the key.
+  /// The parameters of the sampler in random.h after the key. Each overload has another form.
   std::string_view form;
   std::vector<DType> dtypes;
   Agreement agreement;
-  /// v[0] is the key; what follows are `inputs` in the dtype.
+  /// v[0] is the key; v[1] and so on are `inputs` in the dtype.
   std::function<Values(const Values& v, DType dtype)> draw;
   std::vector<HostTensor> inputs = {};
 };
@@ -43,7 +42,7 @@ const std::vector<DType> kFloats = {DType::kBF16, DType::kF32, DType::kF64},
 using enum Agreement;
 using random::Replacement;
 
-// The samplers of numbers.
+// Adds the samplers of numbers.
 void add_numbers(std::vector<Sampler>& out) {
   const Shape s = {7, 9};
   out.push_back({"uniform", "shape, dtype, low, high", kFloats, kExact,
@@ -94,7 +93,7 @@ void add_numbers(std::vector<Sampler>& out) {
                  }});
 }
 
-// Keys, orders, choices.
+// Adds the samplers of keys, permutations and choices.
 void add_choices(std::vector<Sampler>& out) {
   out.push_back({"split", "n", {DType::kU32}, kExact, [](const Values& v, DType) {
                    return Values{random::split(v[0], 5)};
@@ -123,7 +122,7 @@ void add_choices(std::vector<Sampler>& out) {
          return Values{random::permutation(v[0], v[1]), random::permutation(v[0], v[1], 1)};
        },
        {samples::integers({6, 5})}});
-  // Few logits that lie apart: no draw is as close to another as the last bits of a bf16.
+  // Few logits, far apart, so that the last bits of a bf16 change no draw.
   out.push_back({"categorical",
                  "logits, axis, batch",
                  kFloats,
@@ -157,7 +156,7 @@ std::vector<Sampler> samplers() {
   return out;
 }
 
-// A sampler that random.h gains needs rows here.
+// A new sampler in random.h needs rows here.
 TEST_F(Samplers, EveryOneThatIsDeclaredIsCompared) {
   std::map<std::string, std::set<std::string>> forms;
   for (const Sampler& sampler : samplers()) forms[std::string(sampler.name)].emplace(sampler.form);
@@ -196,8 +195,8 @@ void push_edges(std::vector<int64_t>& out) {
   }
 }
 
-// Every pair of bounds that the dtype has, from small and negative ones to the ends of its range
-// and beyond what a double holds.
+// Tries every pair of bounds of the dtype: small and negative ones, the ends of the range, and
+// values that a double does not hold exactly.
 TEST_F(Samplers, IntegersAreDrawnAlikeBetweenAllBounds) {
   const std::vector<HostTensor> key{random::key(5)};
   for (const DType dtype : {DType::kI32, DType::kI64, DType::kU32, DType::kU64}) {
@@ -212,7 +211,7 @@ TEST_F(Samplers, IntegersAreDrawnAlikeBetweenAllBounds) {
         if (low < high) intervals.emplace_back(low, high);
       }
     }
-    intervals.emplace_back(3, 3);  // empty: gives its lower end
+    intervals.emplace_back(3, 3);  // an empty interval gives its lower end
     const TensorFunction draw = [&](const Values& k) {
       Values out;
       for (const auto& [low, high] : intervals)
@@ -236,7 +235,7 @@ TEST_F(Samplers, IntegersAreDrawnAlikeBetweenAllBounds) {
   }
 }
 
-// Bounds of floats: negative, far apart, as close as they can be, infinite.
+// Bounds of floats: negative, far apart, as close as possible, infinite.
 TEST_F(Samplers, FloatsAreDrawnAlikeBetweenAllBounds) {
   const std::vector<HostTensor> key{random::key(6)};
   for (const DType dtype : {DType::kBF16, DType::kF32, DType::kF64}) {

@@ -1,4 +1,4 @@
-// The compiler without devices, through a plugin that fails on demand.
+// The topology compiler with a plugin that fails on demand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ TEST(TopologyFault, DescribesTheTarget) {
   EXPECT_EQ(topology.platform, "fake");
   EXPECT_EQ(topology.platform_version, "fake 1");
   ASSERT_EQ(topology.devices.size(), 4u);
-  // By id, whatever order the plugin lists them in.
+  // The devices are sorted by id, whatever order the plugin lists them in.
   const auto& last = topology.devices[3];
   EXPECT_EQ(last.id, 2001);
   EXPECT_EQ(last.kind, "fake chip");
@@ -121,7 +121,7 @@ TEST(TopologyFault, WhoNamedAnotherPlatformsPluginIsAdvised) {
   fake->fail_slot = pjrt::ClientCreate::kSlot;
   EXPECT_THAT(error_of<DeviceError>([&] { PjrtRuntime(fake.load(), 1); }),
               EndsWith("ordered failure of call " + std::to_string(fake->fail_slot) + advice));
-  // Of other plugins it does not speak.
+  // The message about a plugin that no variable names gives no such advice.
   Fake other;
   other->fail_slot = pjrt::TopologyCreate::kSlot;
   EXPECT_THAT(compiler_error(other, fake_target(4)),
@@ -131,7 +131,7 @@ TEST(TopologyFault, WhoNamedAnotherPlatformsPluginIsAdvised) {
 TEST(TopologyFault, ATopologyOfAnotherSizeIsRefused) {
   Fake fake;
   Target target = fake_target(4);
-  target.shape = {4, 2};  // the fake plugin reads the 4 alone
+  target.shape = {4, 2};  // the fake plugin reads only the 4
   EXPECT_THAT(compiler_error(fake, target), HasSubstr("expected 8 devices, got a topology of 4"));
   EXPECT_EQ(fake->live_objects, 0);
 }

@@ -21,7 +21,7 @@ std::vector<std::string> compiler_option_problems(const std::map<std::string, st
     check_device_count(to_text(target), target.num_devices());
     if (options.empty() || !find_plugin_file(policy)) return out;
     const auto compiler = make_compiler(target);
-    // One by one: a compiler names the first only.
+    // One option at a time, because a compiler reports only the first that it refuses.
     for (const auto& option : options) {
       try {
         compiler->compile(sum, {.overrides = {option}});
@@ -32,7 +32,7 @@ std::vector<std::string> compiler_option_problems(const std::map<std::string, st
   } catch (const ConfigError& error) {
     out.emplace_back(error.what());
   } catch (const DeviceError&) {
-    // A plugin that can't be used is no mistake of the config.
+    // An unusable plugin is not an error in the config.
   }
   return out;
 }

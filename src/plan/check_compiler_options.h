@@ -1,4 +1,4 @@
-// What a plugin's compiler says to options, without a program of use.
+// Checking compiler options with a plugin's compiler before there is a program to compile.
 #pragma once
 
 #include <map>
@@ -9,10 +9,10 @@
 
 namespace axle {
 
-/// A line for each option that the compiler of `target` refuses, asked with a program of one sum,
-/// and one for more virtual devices than there may be.
-/// Empty as well where it can't be asked in a moment: its plugin is not here or
-/// can't be used, or is one of a platform without virtual devices, whose start takes seconds.
+/// Returns a line for each option that the compiler of `target` refuses, and one if the target has
+/// too many virtual devices. To ask the compiler, it compiles a program of one addition per option.
+/// Also empty if the compiler cannot be asked quickly: its plugin is missing or cannot be used, or
+/// the platform has no virtual devices, so that starting the plugin takes seconds.
 std::vector<std::string> compiler_option_problems(const std::map<std::string, std::string>& options,
                                                   const Target& target);
 

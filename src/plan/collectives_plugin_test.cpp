@@ -1,4 +1,4 @@
-// Programs whose collectives are known, partitioned by the real CPU plugin for eight devices.
+// Programs with known collectives, partitioned by the real CPU plugin for eight devices.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -40,8 +40,8 @@ class CollectivesOfPrograms : public testing::Test {
   std::unique_ptr<Runtime> runtime_;
 };
 
-// (tanh(x up) down)^2, summed, and its gradients by all three. Rows lie over data and fsdp, hidden
-// units over model.
+// Computes the gradients of sum((tanh(x up) down)^2) with respect to x, up and down. Rows are
+// sharded over data and fsdp, hidden units over model.
 Values pair_of_products(const Values& all) {
   const auto loss = [](const Values& v) {
     const DimAxes rows = {"data", "fsdp"};
@@ -65,7 +65,7 @@ Program pair_program(const Mesh& mesh, const PartitionSpec& x, const PartitionSp
   return trace_program("pair", pair_of_products, values, values, mesh);
 }
 
-// "all-reduce data x1 1024 B: model/up", one line each.
+// Returns one line per row: "all-reduce data x1 1024 B: model/up (dot_general)".
 std::vector<std::string> lines(const std::vector<Collective>& all) {
   std::vector<std::string> out;
   for (const CollectiveRow& row : rows_of(all)) {
@@ -77,8 +77,8 @@ std::vector<std::string> lines(const std::vector<Collective>& all) {
   return out;
 }
 
-// Each device has the gradient of its rows: one sum of both matrices (32 x 64 + 64 x 32 floats),
-// which XLA has merged. The loss itself is no result of this program.
+// Each device has the gradients of its rows. One all-reduce, which XLA has merged, sums those of
+// both matrices (32 x 64 + 64 x 32 floats). The loss is not a result of this program.
 TEST_F(CollectivesOfPrograms, DataParallelismSumsGradients) {
   const Program program = pair_program(kData, {{{"data"}}}, {}, {});
   const auto all = collectives_of(program);
@@ -87,9 +87,9 @@ TEST_F(CollectivesOfPrograms, DataParallelismSumsGradients) {
   EXPECT_THAT(resharding_warnings(all, *program.graph, program.mesh), IsEmpty());
 }
 
-// `up` is cut by columns and `down` by rows, so that each device has its hidden units: one sum of
-// the output (4 x 32 floats of its rows) forward, one of the gradient by x backward; the gradients
-// of the two halves are summed over the rows' axes.
+// `up` is sharded by columns and `down` by rows, so that each device has its hidden units. There is
+// one sum of the output (4 x 32 floats of its rows) in the forward pass and one of the gradient of
+// x in the backward pass. The gradients of both matrices are summed over the axes of the rows.
 TEST_F(CollectivesOfPrograms, TensorParallelismSumsOnceADirection) {
   const Program program =
       pair_program(kCube, {{{"data", "fsdp"}}}, {{{}, {"model"}}}, {{{"model"}}});
@@ -101,8 +101,8 @@ TEST_F(CollectivesOfPrograms, TensorParallelismSumsOnceADirection) {
   EXPECT_THAT(resharding_warnings(all, *program.graph, program.mesh), IsEmpty());
 }
 
-// Each matrix is gathered once and used in both directions; the CPU plugin sums whole gradients and
-// keeps its part, where others reduce-scatter.
+// Each matrix is gathered once and used in both passes. The CPU plugin sums whole gradients and
+// each device keeps its shard; other plugins reduce-scatter.
 TEST_F(CollectivesOfPrograms, ShardedParametersAreGathered) {
   const Program program = pair_program(kFsdp, {{{"fsdp"}}}, {{{"fsdp"}}}, {{{}, {"fsdp"}}});
   const auto all = collectives_of(program);
@@ -119,7 +119,7 @@ TEST_F(CollectivesOfPrograms, ShardedParametersAreGathered) {
   EXPECT_THAT(resharding_warnings(all, *program.graph, program.mesh), IsEmpty());
 }
 
-// From rows to columns: each device sends its 2 x 32 floats.
+// A constraint moves the sharding from rows to columns: each device sends its 2 x 32 floats.
 TEST_F(CollectivesOfPrograms, AConstraintIsARequest) {
   const Type type{DType::kF32, {16, 32}};
   const PartitionSpec rows{{{"data"}}}, columns{{{}, {"data"}}};
@@ -133,7 +133,7 @@ TEST_F(CollectivesOfPrograms, AConstraintIsARequest) {
   EXPECT_THAT(lines(collectives_of(asked)), ElementsAre("all-to-all data x1 256 B: model (tanh)"));
   EXPECT_THAT(resharding_warnings(collectives_of(asked), *asked.graph, kData), IsEmpty());
 
-  // One operand must move, and nobody said which.
+  // One of two operands must move, and no constraint says which.
   const Program unasked = trace_program(
       "unasked",
       [](const Values& x) {
@@ -147,8 +147,8 @@ TEST_F(CollectivesOfPrograms, AConstraintIsARequest) {
                                     "all-to-all over data, 256 B in all")));
 }
 
-// All gradients of a training step are summed, each in the step of the loop that makes it, and
-// nothing else but the loss and its count of tokens.
+// A training step sums all gradients, each in the loop iteration that makes it. Besides, it sums
+// only the loss and its count of tokens.
 TEST_F(CollectivesOfPrograms, DataParallelismSendsGradientsOnce) {
   const StepRun run(*runtime_, StepRunOptions{.model = tiny_model(tiny_loop(0.2)),
                                               .learner = tiny_learner(),
@@ -164,7 +164,7 @@ TEST_F(CollectivesOfPrograms, DataParallelismSendsGradientsOnce) {
     sent += c.count * c.bytes;
   }
   EXPECT_GE(sent, parameters);
-  // The embedding's gradient has two parts, from its two ends.
+  // The embedding's gradient has two parts, from the lookup and from the head.
   EXPECT_LE(sent, parameters + 32 * 16 * 4 + 64);
 }
 

@@ -26,7 +26,7 @@
 namespace axle {
 namespace {
 
-// Virtual devices share the memory of their host.
+// Returns the memory of one device in bytes; 0: not known. Virtual devices share the host's memory.
 int64_t whole_memory(const Target& target) {
   if (target.accelerator.memory_bytes > 0) return target.accelerator.memory_bytes;
   if (target.accelerator.platform != "cpu") return 0;
@@ -37,7 +37,8 @@ int64_t memory_for_programs(const Target& target) {
   return bytes_for_programs(plugin_policy(target.accelerator.platform), whole_memory(target));
 }
 
-// The compiler's version: that of a platform may name the device.
+// Returns the versions of the compiler. The platform version will not do for every plugin, because
+// it may be that of the device (PluginPolicy::compiler_attributes).
 std::string compiler_text(const Compiler& compiler) {
   const Plugin& plugin = compiler.plugin();
   if (plugin.policy().compiler_attributes.empty()) return compiler.topology().platform_version;
@@ -57,7 +58,7 @@ std::vector<Temporary> largest_of(std::vector<Temporary> all) {
   return all;
 }
 
-// What only the optimised program tells.
+// Fills in the fields of the report that are read from the optimised program.
 void read_program(const HloModule& module, const LoweredStep& step, const Topology& topology,
                   CompileReport& out) {
   const Program& program = step.program;
@@ -82,9 +83,9 @@ void check_order(const std::optional<HloModule>& module, const std::filesystem::
   const auto pair = unordered_collectives(*module);
   if (!pair) return;
   throw DeviceError(fmt::format(
-      "{}: expected collectives that data put into one order on all devices, got '{}' and '{}', "
-      "whose order the plugin would not keep; compile where the program runs, or unroll the loop "
-      "of layers (Stacked in place of Repeat)",
+      "{}: expected data dependencies to order all collectives, got '{}' and '{}', whose order a "
+      "saved program would lose; compile where the program runs, or unroll the loop of layers "
+      "(Stacked in place of Repeat)",
       save.string(), pair->first, pair->second));
 }
 
@@ -167,7 +168,7 @@ CompileReport compile_report(const LoweredStep& step, const MakeCompiler& make,
   for (const ProgramValue& input : program.inputs) out.arguments.push_back(input.name);
 
   if (!save.empty()) {
-    check_regular(save);  // what loads it reads it at any place
+    check_regular(save);  // a saved executable is read at arbitrary offsets
     check_replaceable(save);
   }
   let_plugins_warn();
@@ -197,7 +198,7 @@ CompileReport compile_report(const LoweredStep& step, const MakeCompiler& make,
       module = read_hlo_module(optimized);
       read_program(*module, step, compiler->topology(), out);
     }
-  } catch (const std::exception& error) {  // a bug of ours too: the rest of the report is known
+  } catch (const std::exception& error) {  // even for a bug of ours the rest of the report is valid
     out.unreadable = error.what();
   }
   if (!save.empty()) {

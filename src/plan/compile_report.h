@@ -1,5 +1,5 @@
-// What compiling a recipe's training step for a target tells: whether it fits, what it costs, what
-// it sends over the network. No device of the target is needed.
+// The report of compiling a recipe's training step for a target: whether the step fits, what it
+// costs and what it sends over the network. No device of the target is needed.
 #pragma once
 
 #include <exception>
@@ -32,85 +32,90 @@ struct LoweredStep {
   std::string recipe;
   Target target;
   Program program;
-  /// The compiler's, by name.
+  /// Compiler options by name.
   std::map<std::string, std::string> options = {};
   StepSize size = {};
   int64_t num_parameters = 0;
   std::vector<std::string> warnings = {};
-  double seconds = 0;  // to trace, differentiate and lower
+  double seconds = 0;  // time to trace, differentiate and lower the step
 };
 
-/// Lowers the step of a config to which the mesh rule of the target was applied; its data are not
-/// read. Throws RefusedMeshError for a mesh that does not fit the model, its batch or the target:
-/// it tells the memory that the training state would need there all the same.
+/// Lowers the training step of a config, to which the mesh rule of the target must have been
+/// applied. The config's data are not read. Throws RefusedMeshError if the mesh does not fit the
+/// model, its batch or the target; the error still reports the memory that the training state would
+/// need.
 LoweredStep lower_step(const Trainer::Config& config, std::string recipe, const Target& target);
 
 struct CompileReport {
   std::string recipe, target, machine;
-  /// Of the config: which mesh rule it got.
+  /// How the config was resolved, including the mesh rule that was applied.
   ResolveReport resolution = {};
   int64_t num_devices = 1;
   std::string mesh = {};
-  std::string compiler = {};  // its versions, "xla_version 0.10.2"
+  std::string compiler = {};  // the compiler's versions, "xla_version 0.10.2"
   StepSize size = {};
   int64_t num_parameters = 0;
   GraphCost cost = {};
-  /// Bytes of one device; none where the plugin does not tell.
+  /// Memory of the program on one device; none: the plugin does not report it.
   std::optional<MemoryStats> memory = {};
-  /// Bytes of one device that programs get; 0: not known.
+  /// Bytes of one device that programs may use; 0: not known.
   int64_t device_memory_bytes = 0;
-  /// All that the device has; 0: not known, or the same.
+  /// Bytes of one device in all; 0: not known.
   int64_t whole_memory_bytes = 0;
-  /// Why the compiler refused a program as too large for the device; empty: it did not.
+  /// The compiler's message if it refused the program as too large for the device; else empty.
   std::string too_large = {};
-  /// What a device holds when it holds the most beside arguments and results, or where the compiler
-  /// refused the program, what it lists as the largest buffers. Empty: not known.
+  /// The largest temporaries at the memory peak of a device. If the compiler refused the program:
+  /// the largest buffers that it lists. Empty: not known.
   std::vector<Temporary> largest = {};
-  /// The compiler's own figures; a loop's body counts once.
+  /// The compiler's own cost figures by name; the body of a loop counts once.
   std::map<std::string, double> compiler_cost = {};
-  /// None: not known, since the plugin does not show the program that it made.
+  /// None: not known, because the plugin does not give the optimised program or it is unreadable.
   std::optional<std::vector<CollectiveRow>> collectives = {};
-  /// Why a program that the plugin shows could not be read; empty: it could.
+  /// Why the optimised program could not be read; empty: it could, or the plugin gives none.
   std::string unreadable = {};
-  /// Of one device, as compiled; none: not known.
+  /// Work of one device in the optimised program; none: not known.
   std::optional<DeviceWork> work = {};
   std::optional<StepEstimate> estimate = {};
   /// How often each argument is gathered in each pass.
   std::vector<ArgumentGathers> gathers = {};
-  /// What the compiler did beside what it was asked for, and what it says itself.
+  /// Sentences of compiler_findings(), and the compiler's own warnings.
   std::vector<std::string> findings = {}, compiler_warnings = {};
-  /// Names of the program's arguments, which rows of collectives refer to by number.
+  /// Names of the program's arguments, which CollectiveRow::arguments refers to by number.
   std::vector<std::string> arguments = {};
-  /// Of resharding, where the collectives are known.
+  /// Warnings about the model's FLOPs, layouts that cannot be met, and resharding. The last need
+  /// `collectives`.
   std::vector<std::string> warnings = {};
   double lower_seconds = 0, compile_seconds = 0;
+  /// The file of the saved executable; empty: not saved.
   std::filesystem::path saved = {};
-  /// Why it was compiled but not saved.
+  /// The error if the program was compiled but could not be saved; else null.
   std::exception_ptr not_saved = {};
 
-  /// Bytes of one device that are left over; below 0: too many by so many. None: not known.
-  std::optional<int64_t> headroom_bytes() const;
+  /// Returns the bytes of one device that are left over; negative if the program needs too much.
   /// None: not known.
+  std::optional<int64_t> headroom_bytes() const;
+  /// True if the program fits on the device. None: not known.
   std::optional<bool> fits() const;
 };
 
-/// Compiles the step, and keeps the executable in the file `save` unless that is empty; throws
-/// StorageError before compiling where no file can be written there. Throws
-/// DeviceError where the plugin is missing or its compiler refuses the program (kDoesNotCompile),
-/// ConfigError for an option that it does not know.
+/// Compiles the step and, unless `save` is empty, writes the executable to that file.
+/// Throws StorageError, before compiling, if the file cannot be written. Throws DeviceError if the
+/// plugin is missing or its compiler refuses the program (kDoesNotCompile), and ConfigError for an
+/// option that the compiler does not know. A program that is too large, or that compiles but cannot
+/// be saved, does not throw (CompileReport::too_large, not_saved).
 CompileReport compile_report(const LoweredStep& step, const std::filesystem::path& save = {});
-/// The same by another compiler than that of the target's platform.
+/// Does the same with the compiler that `make` returns instead of the target's default one.
 using MakeCompiler = std::function<std::unique_ptr<Compiler>()>;
 CompileReport compile_report(const LoweredStep& step, const MakeCompiler& make,
                              const std::filesystem::path& save = {});
 
-/// What a program that compiles ends with: kOk only where it is known to fit. Throws DeviceError
-/// where that is not known.
+/// Returns the exit code of a command that compiles: kOk if the program fits, else kDoesNotFit.
+/// Throws DeviceError if it is not known whether the program fits.
 ExitCode exit_code_of(const CompileReport& report);
 
 std::string to_text(const CompileReport& report);
 nlohmann::ordered_json to_json(const CompileReport& report);
-/// What stands in place of a report where the mesh was refused.
+/// Returns the JSON that replaces a report if the mesh was refused.
 nlohmann::ordered_json to_json(const RefusedMeshError& error, const Resolved& resolved,
                                const Target& target);
 

@@ -1,5 +1,5 @@
-// The published sizes on the published machines, compiled without them: what fits and what does
-// not.
+// The published model sizes, compiled for the published machines without having them: which fit and
+// which do not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ struct Case {
   const char* on;
   int64_t batch_size;
   bool fits;
-  const char* remat = nullptr;  // of the layers; as the machine's rule says
+  const char* remat = nullptr;  // remat of the layers; null: that of the machine's mesh rule
 };
 
 bool is_of_a_layer(std::string_view name) {
@@ -27,7 +27,8 @@ bool is_of_a_layer(std::string_view name) {
 
 constexpr double kOnce = 1.01;
 
-// Each sharded parameter is gathered once in each pass. Bytes of the layers' weights in one pass.
+// Expects each sharded parameter to be gathered once in each pass. Returns the bytes gathered of
+// each weight of the layers in one pass.
 std::map<std::string, double> expect_one_gather_a_pass(const CompileReport& r) {
   std::map<std::string, double> forward, backward;
   for (const ArgumentGathers& one : r.gathers) {
@@ -45,12 +46,12 @@ std::map<std::string, double> expect_one_gather_a_pass(const CompileReport& r) {
   return forward;
 }
 
-// The gradient of each sharded weight is scattered once, by rows of its own or by merged ones that
-// name it; what is summed besides is at most these parts between replicas.
+// Expects the gradient of each sharded weight to be scattered once, by a row of its layer or by
+// merged rows that name it. All-reduces may only sum the resulting shards between replicas.
 void expect_one_scatter(const CompileReport& r, const std::map<std::string, double>& gathered) {
-  std::map<std::string, double> layers;  // bytes gathered of all weights of a layer
+  std::map<std::string, double> layers;  // by layer: bytes gathered of all its weights
   for (const auto& [name, bytes] : gathered) layers[name.substr(0, name.rfind('/'))] += bytes;
-  std::map<std::string, double> own;  // bytes of rows that are of one layer alone
+  std::map<std::string, double> own;  // by layer: bytes of the rows of this layer alone
   double all = 0, scattered = 0, reduced = 0;
   for (const auto& [layer, bytes] : layers) all += bytes;
   for (const CollectiveRow& row : *r.collectives) {
@@ -61,16 +62,17 @@ void expect_one_scatter(const CompileReport& r, const std::map<std::string, doub
     if (row.kind == "all-reduce" && row.backward) reduced += bytes;
     if (row.kind == "reduce-scatter" && layers.contains(row.layer)) own[row.layer] += bytes;
   }
-  // A layer's own rows hold exactly its weight: one of the loop, and one where the compiler takes
-  // an iteration out of it.
+  // The rows of one layer add up to exactly its weights. There is one row of the loop, and another
+  // if the compiler has peeled an iteration off the loop.
   for (const auto& [layer, bytes] : own)
     EXPECT_NEAR(bytes, layers.at(layer), 0.01 * layers.at(layer)) << layer;
   EXPECT_NEAR(scattered, all, 0.01 * all);
-  EXPECT_LE(reduced, 0.13 * all);  // an eighth: parts of at least eight devices; and the norms
+  // An eighth, because the shards are those of at least eight devices, plus the norms.
+  EXPECT_LE(reduced, 0.13 * all);
 }
 
-// The embedding and the head: one sum of each table, whole or scattered; a table that is both is
-// summed once. Parts of a table are summed between replicas besides.
+// Expects one sum of the gradient of each table (the embedding and the head), whole or scattered. A
+// table that is both is summed once. Shards of a table may also be summed between replicas.
 void expect_one_sum_of_each_table(const CompileReport& r, double table_bytes) {
   double summed = 0;
   for (const CollectiveRow& row : *r.collectives) {

@@ -1,4 +1,4 @@
-// What a compile report tells of real programs of the CPU plugin.
+// Compile reports of real programs of the CPU plugin.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ class ForTrainingOnly final : public Model {
 };
 AXLE_REGISTER(ForTrainingOnly)
 
-// The CPU's compiler, but for what it makes of a program.
+// The CPU's compiler with another compile function.
 class StandInCompiler final : public Compiler {
  public:
   using Compile = std::function<std::unique_ptr<CompiledProgram>()>;
@@ -127,8 +127,8 @@ TEST_F(CompileReportOnCpu, ARefusalKeepsTheCompilersListOfLargestBuffers) {
   EXPECT_THAT(to_text(r), HasSubstr("f32[32,32768]"));
 }
 
-// XLA's CPU compiler makes no scatters: gradients of layers are summed whole, and each device keeps
-// its part.
+// XLA's CPU compiler makes no reduce-scatters: it sums whole gradients of layers, and each device
+// keeps its shard.
 TEST_F(CompileReportOnCpu, ScattersThatBecameAllReducesAreSaid) {
   const CompileReport r = report("cpu:4", "fsdp=4");
   bool found = false;
@@ -141,14 +141,14 @@ TEST_F(CompileReportOnCpu, ScattersThatBecameAllReducesAreSaid) {
   EXPECT_THAT(r.findings, Contains(HasSubstr(" reduce-scatters are done by all-reduces")));
 }
 
-// Sums of what no device keeps a part of are what they are called.
+// An all-reduce whose result each device uses whole is a plain all-reduce.
 TEST_F(CompileReportOnCpu, AllReducesOfDataParallelismAreNone) {
   const CompileReport r = report("cpu:2", "data=2");
   for (const CollectiveRow& row : r.collectives.value())
     EXPECT_EQ(row.in_place_of, "") << to_text(r);
 }
 
-// It is no mistake of the mesh, and costs the MFU alone.
+// Unknown model FLOPs do not refuse the mesh; only the MFU is missing.
 TEST_F(CompileReportOnCpu, AModelThatOnlyTrainsHasNoMfu) {
   const Target target = parse_target("cpu:2");
   Trainer::Config config =

@@ -1,4 +1,4 @@
-// Small recipes compiled for TPUs and GPUs that are not here.
+// Small recipes compiled for absent TPUs and GPUs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ std::set<std::string> layers_in(const std::string& text) {
   return out;
 }
 
-// Gradients are sent for all parameters: each layer that has one is named where they are.
+// Expects every layer with a parameter to be named in a row that sends gradients.
 void expect_all_layers_named(const CompileReport& r) {
   std::set<std::string> named;
   for (const CollectiveRow& row : r.collectives.value()) {
@@ -53,7 +53,7 @@ void expect_all_layers_named(const CompileReport& r) {
   }
 }
 
-// The roofline agrees with the program's work and the rates of the accelerator.
+// Expects the roofline to agree with the program's work and the rates of the accelerator.
 void expect_sound_estimate(const CompileReport& r, const Accelerator& on) {
   ASSERT_TRUE(r.work && r.estimate);
   const StepEstimate& e = *r.estimate;
@@ -80,7 +80,7 @@ void expect_sound_estimate(const CompileReport& r, const Accelerator& on) {
               r.size.model_flops, 1e-6 * r.size.model_flops);
   EXPECT_GT(e.mfu, 0);
   EXPECT_LE(e.mfu, 1);
-  // Every device computes its share of the model's FLOPs at least, the embedding's lookup apart.
+  // Every device computes at least its share of the model's FLOPs, except for the embedding lookup.
   EXPECT_GE(r.work->product_flops * static_cast<double>(r.num_devices), 0.9 * r.size.model_flops);
 }
 
@@ -98,7 +98,7 @@ void expect_sound_sums(const CompileReport& r) {
   EXPECT_EQ(sums, rows);
 }
 
-// The largest temporaries are no more than all of them, and most of them.
+// Expects the largest temporaries to be most of all temporaries, but not more.
 void expect_sound_temporaries(const CompileReport& r) {
   int64_t sum = 0;
   ASSERT_FALSE(r.largest.empty());
@@ -110,7 +110,7 @@ void expect_sound_temporaries(const CompileReport& r) {
   EXPECT_GE(sum, r.memory->temporary_bytes / 2);
 }
 
-// So large that nothing of weight stays on the chip, and that little is padding.
+// Makes the recipe so large that its weights do not stay on the chip and that padding is small.
 std::vector<Edit> larger() {
   return {SetField{"model.decoder.model_dim", "128"},
           SetField{"model.decoder.layers.num_layers", "2"}, SetField{"input.batch_size", "2048"}};
@@ -148,7 +148,7 @@ TEST(CompileReport, ForTpusThatOffload) {
   const CompileReport r = report(
       "tpu:v5e:2x4",
       {SetField{"model.decoder.layers.layer.@remat", "{class: SaveNames, offload: [\"*_proj\"]}"}});
-  // Of each layer and device 4 rows of 64 positions: queries of 8 channels, keys and values of 4.
+  // Per layer and device, 4 rows of 64 positions: queries of 8 channels, keys and values of 4 each.
   EXPECT_GE(r.memory->host_bytes, 4 * 4 * 64 * (8 + 4 + 4) * 2);
 }
 
@@ -170,7 +170,7 @@ TEST(CompileReport, NamesTheLayersOfMergedCollectives) {
   EXPECT_TRUE(merged) << to_text(r);
 }
 
-// Parts of weights that go around the devices are gathers, and each of them is counted.
+// Collective-permutes that pass shards of weights around all devices count as gathers.
 TEST(CompileReport, NamesGathersThatArePermutes) {
   AXLE_NEEDS_PLUGIN("tpu");
   const CompileReport r = report("tpu:v5e:2x4", {SetField{"mesh", "fsdp=8"}});
@@ -190,7 +190,8 @@ TEST(CompileReport, NamesGathersThatArePermutes) {
   }
 }
 
-// What devices do twice is seen: of 4 rows, 8 devices compute two each where 8 rows are one each.
+// Work that devices duplicate is counted: with a batch of 4, sharded over fsdp only, each of the 8
+// devices does twice the work that it does with a batch of 8, sharded over expert and fsdp.
 TEST(CompileReport, DuplicatedWorkIsSeen) {
   AXLE_NEEDS_PLUGIN("tpu");
   const auto report_of = [](const char* rows, const char* partition) {

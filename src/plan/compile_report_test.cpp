@@ -1,4 +1,4 @@
-// The two forms of a compile report, of reports written by hand.
+// The text and JSON of compile reports that are written by hand.
 #include "plan/compile_report.h"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,8 @@ CompileReport report() {
   return r;
 }
 
-// Of a program that the compiler itself does not take, nothing else is known.
+// Returns the report of a program that the compiler refuses as too large. Memory and collectives
+// are not known.
 CompileReport refused(std::string sentence) {
   CompileReport r = report();
   r.memory.reset();
@@ -107,7 +108,7 @@ TEST(CompileReportText, WhatThePluginDoesNotTellIsNotKnown) {
   r = report();
   r.collectives->clear();
   r.memory.reset();
-  EXPECT_THAT(to_text(r), HasSubstr("\nfits or not: not known\n"));
+  EXPECT_THAT(to_text(r), HasSubstr("\nwhether it fits: not known\n"));
   EXPECT_THAT(to_text(r), HasSubstr("\nno collectives\n"));
   EXPECT_EQ(to_json(r).at("fits"), nullptr);
   EXPECT_EQ(to_json(r).at("headroom_bytes"), nullptr);
@@ -116,7 +117,7 @@ TEST(CompileReportText, WhatThePluginDoesNotTellIsNotKnown) {
 
   r = report();
   r.device_memory_bytes = 0;
-  EXPECT_THAT(to_text(r), HasSubstr("\nfits or not: not known\n"));
+  EXPECT_THAT(to_text(r), HasSubstr("\nwhether it fits: not known\n"));
 }
 
 TEST(CompileReportText, OnlyWhatIsKnownToFitEndsWell) {
@@ -184,7 +185,7 @@ TEST(CompileReportText, NamesTheLargestTemporaries) {
   EXPECT_EQ(to_json(r).at("largest_temporaries").at(0).at("layer"), "model/layer");
 }
 
-// A program that cannot be read costs what stands in it and nothing else.
+// If the optimised program cannot be read, the report lacks only what is read from it.
 TEST(CompileReportText, AnUnreadableProgramCostsItsTableAlone) {
   CompileReport r = report();
   r.collectives.reset();

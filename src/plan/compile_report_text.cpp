@@ -1,4 +1,4 @@
-// The two forms of a compile report.
+// A compile report as text and as JSON.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -31,7 +31,7 @@ std::string verdict(const CompileReport& r) {
                        text(-*r.headroom_bytes()));
   }
   const auto headroom = r.headroom_bytes();
-  if (!headroom) return "fits or not: not known\n";
+  if (!headroom) return "whether it fits: not known\n";
   std::string out =
       fmt::format("{}: {} of {} a device, {} {}\n", *r.fits() ? "fits" : "does not fit",
                   text(r.memory->total_bytes()), text(r.device_memory_bytes),
@@ -58,8 +58,8 @@ std::string memory_text(const MemoryStats& m) {
   return table.text();
 }
 
-// What a collective sends: parameters and other arguments by name, the rest by the layer that
-// computes it.
+// Returns the names of the program's arguments (parameters and others) that the collectives of a
+// row send. Empty if they send computed values only; a report then shows the layer.
 std::vector<std::string> sent(const CompileReport& r, const CollectiveRow& row) {
   std::vector<std::string> out;
   for (const int64_t i : row.arguments) {
@@ -68,7 +68,7 @@ std::vector<std::string> sent(const CompileReport& r, const CollectiveRow& row) 
   return out;
 }
 
-// "all-reduce (for reduce-scatter)".
+// Returns "all-reduce" or "all-reduce (for reduce-scatter)".
 std::string kind_text(const CollectiveRow& row) {
   return row.in_place_of.empty() ? row.kind : fmt::format("{} (for {})", row.kind, row.in_place_of);
 }
@@ -140,15 +140,16 @@ std::string estimate_text(const CompileReport& r) {
   return fmt::format(
       "a step takes at least {}, bound by {}: {:.4g} tokens/s, MFU at most {:.1f} % of the bf16 "
       "peak\n"
-      "  (compute {}, memory {}, fast network {}, slow network {}; {} of the networks with nothing "
-      "computed)\n",
+      "  (compute {}, memory {}, fast network {}, slow network {}; {} of the networks while "
+      "nothing is computed)\n",
       seconds_text(e.seconds), e.bound, e.tokens_per_second, 100 * e.mfu,
       seconds_text(e.compute_seconds), seconds_text(e.memory_seconds),
       seconds_text(e.fast_network_seconds), seconds_text(e.slow_network_seconds),
       seconds_text(e.waiting_seconds));
 }
 
-// What a device does beyond its share of the graph's work: the same as others do, or twice.
+// Shows the work of the graph, a device's share of it, and the device's work as compiled. The last
+// is more than the share if devices repeat each other's work or the compiler recomputes.
 std::string work_text(const CompileReport& r) {
   const double share = r.cost.flops / static_cast<double>(r.num_devices);
   std::string out =
@@ -310,7 +311,7 @@ Json to_json(const CompileReport& r) {
 }
 
 Json to_json(const RefusedMeshError& error, const Resolved& resolved, const Target& target) {
-  // What a report begins with; nothing else is known.
+  // Only the first fields of a report are known.
   const Json begin = to_json(CompileReport{.recipe = resolved.report.recipe,
                                            .target = to_text(target),
                                            .machine = target.machine(),

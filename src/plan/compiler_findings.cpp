@@ -14,7 +14,8 @@
 namespace axle {
 namespace {
 
-// A gather in parts or with padding is still one.
+// The number of gathers from which an argument counts as gathered repeatedly. It is more than 1,
+// because a gather in parts or with padding may count as slightly more than one.
 constexpr double kMoreThanOnce = 1.25;
 
 bool gathers(const Collective& c) {
@@ -28,7 +29,7 @@ std::string name_of(const std::vector<std::string>& arguments, int64_t number) {
   return i < arguments.size() ? arguments[i] : fmt::format("argument {}", number);
 }
 
-// The first of many names stand for all.
+// Lists the first names and the number of the others.
 std::string list_text(const std::set<std::string>& names) {
   constexpr size_t kShown = 6;
   std::vector<std::string> shown(
@@ -140,9 +141,8 @@ void add_rematerialised(const HloModule& module, std::vector<std::string>& out) 
   if (count == 0) return;
   std::vector<std::string> parts;
   for (const auto& [opcode, n] : by_opcode) parts.push_back(fmt::format("{} {}", n, opcode));
-  out.push_back(
-      fmt::format("the compiler runs {} instruction{} again that it had no memory to keep: {}",
-                  count, count == 1 ? "" : "s", join(parts, ", ")));
+  out.push_back(fmt::format("the compiler runs {} instruction{} again because memory was short: {}",
+                            count, count == 1 ? "" : "s", join(parts, ", ")));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a compiler did beside what it was asked for, each in a sentence with what it costs.
+// Sentences about what a compiler did beyond what it was asked for, each with its cost.
 #pragma once
 
 #include <string>
@@ -8,20 +8,23 @@
 
 namespace axle {
 
-/// How often an argument of the program is gathered whole in a pass of a step.
+/// How often a whole argument of the program is gathered in one pass of a step.
 struct ArgumentGathers {
   int64_t argument = 0;
   bool backward = false;
   double times = 0;
-  double bytes = 0;  // of all of them, on one device
+  double bytes = 0;  // of all these gathers, on one device
 };
-/// By argument, the forward pass first.
+/// Returns the gathers of each argument, first of the forward pass, then of the backward pass.
 std::vector<ArgumentGathers> argument_gathers(const std::vector<Collective>& all);
 
-/// Sentences about: arguments gathered more than once a pass; gathers and scatters done by
-/// all-reduces, which send twice as much; gathers done by chains of permutes; collectives within
-/// loops during which nothing is computed; instructions that the compiler itself runs again because
-/// memory was short. `arguments` are the names of the program's.
+/// Returns one sentence about each of these that occurs:
+///   arguments that are gathered more than once in a pass
+///   gathers and scatters done by all-reduces, which send twice as much
+///   gathers done by chains of collective-permutes
+///   collectives within loops during which nothing is computed
+///   instructions that the compiler itself runs again because memory was short
+/// `arguments` holds the names of the program's arguments.
 std::vector<std::string> compiler_findings(const HloModule& module,
                                            const std::vector<Collective>& all,
                                            const std::vector<std::string>& arguments);

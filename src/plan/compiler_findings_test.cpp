@@ -18,8 +18,8 @@ constexpr int kS32 = 4, kBF16 = 16;
 
 ProtoWriter with(ProtoWriter a, const ProtoWriter& b) { return a.append(b); }
 
-// A loop over 12 layers of a weight of 2 rows a device; its body gathers a layer `times` times and
-// uses what it has.
+// Returns a loop over the 12 layers of a weight with 2 rows per device. Its body gathers a layer
+// `times` times and uses the result.
 std::string layers(int times, bool backward) {
   HloWriter w;
   const ProtoWriter stack = array_shape({12, 2, 8}), index = array_shape({}, kS32),
@@ -91,7 +91,7 @@ TEST(CompilerFindings, AsynchronousCollectivesAreNoFinding) {
   EXPECT_THAT(findings_of(w.bytes()), IsEmpty());
 }
 
-// Each device sets its rows into zeros and all are summed: twice the bytes of a gather.
+// Each device writes its rows into zeros and an all-reduce sums them: twice the bytes of a gather.
 TEST(CompilerFindings, NameGathersAndScattersThatAreAllReduces) {
   HloWriter w;
   const ProtoWriter part = array_shape({2, 8}), whole = array_shape({8, 8}),
@@ -121,8 +121,8 @@ TEST(CompilerFindings, NameGathersAndScattersThatAreAllReduces) {
                   "device (model/layer)"));
 }
 
-// The gradients of two weights, summed by one instruction of a loop and then cast; each device
-// keeps its rows, which it finds in a table that the loop holds, and stacks them.
+// Returns a loop in which one instruction sums the gradients of two weights, which are then cast.
+// Each device keeps its own rows, at an index from a table in the loop's carry, and stacks them.
 HloWriter summed_in_a_loop(bool own_rows) {
   HloWriter w;
   const ProtoWriter whole = array_shape({8, 8}), cast = array_shape({8, 8}, kBF16),
@@ -169,7 +169,7 @@ TEST(CompilerFindings, AScatterIsSeenThroughTuplesAndFusions) {
               testing::Contains(
                   "3 reduce-scatters are done by all-reduces, which send twice as much: 816 B "
                   "a device (model/{norm, up})"));
-  // Rows by the loop's counter are the same on all devices.
+  // Rows at the loop's counter are the same on all devices, so this is no reduce-scatter.
   EXPECT_THAT(findings_of(summed_in_a_loop(false).bytes()),
               testing::Not(testing::Contains(HasSubstr("reduce-scatters"))));
 }
@@ -184,7 +184,7 @@ TEST(CompilerFindings, AGatherOfComputedValuesIsSeenThroughWhatScalesThem) {
   const int64_t placed = w.add("dynamic-update-slice", whole, {zeros, computed, own, own});
   const int64_t scaled = w.add("multiply", whole, {scale, placed});
   w.add("all-reduce", whole, {scaled}, grouped(kAll));
-  // Into other values, it is a sum of these.
+  // A part that is written into values other than zeros is no gather: the all-reduce sums them.
   const int64_t other = w.add("dynamic-update-slice", whole, {scaled, computed, own, own});
   w.add("all-reduce", whole, {other}, grouped(kAll));
   w.end("main");
@@ -195,7 +195,7 @@ TEST(CompilerFindings, AGatherOfComputedValuesIsSeenThroughWhatScalesThem) {
   EXPECT_EQ(all[1].in_place_of, "");
 }
 
-// A weight goes around all four devices: one hop before the loop, two in it.
+// Returns a program that passes a weight around all four devices: one hop before a loop, two in it.
 HloWriter passed_around(bool changed) {
   HloWriter w;
   const ProtoWriter part = array_shape({2, 8}), number = array_shape({}, kS32);
@@ -235,7 +235,7 @@ TEST(CompilerFindings, PermutesThatPassAWeightAroundAreAGather) {
   EXPECT_THAT(findings_of(passed_around(false).bytes()),
               testing::Contains("3 collective-permutes pass parameters on from device to device in "
                                 "place of all-gathers: 192 B a device (model/layer/weight)"));
-  // One hop alone is no gather, and sums that go around are none either.
+  // Passing computed sums around is no gather, and neither is a single hop.
   const HloModule sums = read_hlo_module(passed_around(true).bytes());
   EXPECT_THAT(argument_gathers(collectives_of(sums)), IsEmpty());
 }
@@ -261,7 +261,7 @@ TEST(CompilerFindings, CountInstructionsThatTheCompilerRunsAgain) {
   HloModule module = read_hlo_module(w.bytes());
   module.computations[0].instructions[1].name = "loop_fusion.3.remat2";
   EXPECT_THAT(compiler_findings(module, {}, {}),
-              ElementsAre("the compiler runs 1 instruction again that it had no memory to keep: 1 "
+              ElementsAre("the compiler runs 1 instruction again because memory was short: 1 "
                           "negate"));
   module.computations[0].instructions[1].opcode = "bitcast";
   EXPECT_THAT(compiler_findings(module, {}, {}), IsEmpty());

@@ -1,16 +1,16 @@
-// What a program costs by its graph alone.
+// The cost of a program, computed from its graph alone.
 #pragma once
 
 #include "ir/tensor.h"
 
 namespace axle {
 
-/// Work of one run on all devices together: a loop's body counts in each iteration, what is
-/// computed again counts again.
+/// The work of one run on all devices together. A loop's body counts in each iteration, and
+/// recomputation (remat) counts again.
 struct GraphCost {
   double flops = 0;
-  /// Operands and results of all ops, as if each stood alone; names, constraints and other views
-  /// of the same bytes move nothing (CostRule).
+  /// Bytes of the operands and results of all ops, as if no op were fused. Names, constraints and
+  /// other views of the same bytes count nothing (CostRule).
   double bytes = 0;
 };
 

@@ -44,7 +44,7 @@ TEST(GraphCost, PartsCountAsWhatIsReadAndWritten) {
   EXPECT_EQ(bytes_of([](const Tensor& x) {
               return take(x, constant(HostTensor({2}, {0, 3})));
             }),
-            2 * 32 + 8 + 8);  // and the indices, made and read
+            2 * 32 + 8 + 8);  // 8 + 8: the indices are written once and read once
   const auto update = [](const Values& x) {
     return Values{dynamic_update_slice(x[0], x[1], {x[2], x[2]})};
   };
@@ -89,7 +89,7 @@ TEST(GraphCost, LoopsCountInEachIteration) {
   EXPECT_EQ(cost_of(loop).flops, 3 * 5 * 2 * 16 * 8);
 }
 
-// Its residuals are computed for a backward pass alone, and here is none.
+// The residuals of the custom rule do not count, because there is no backward pass here.
 TEST(GraphCost, FunctionsWithAGradientOfTheirOwnCountTheirOutputs) {
   const CustomVjp rule = {
       .name = "exp_and_more",

@@ -12,7 +12,8 @@
 namespace axle {
 namespace {
 
-// Sizes are what the program needs, in parts that add up, and last what the device has.
+// One way in which compilers phrase a shortage. The last size in the sentence is what the device
+// has; the sizes before it add up to what the program needs.
 struct Phrasing {
   Regex sentence;
   std::string of;
@@ -38,7 +39,7 @@ const std::array<Phrasing, 4>& phrasings() {
   return all;
 }
 
-// "15.75G": units are powers of 1024.
+// Reads a size such as "15.75G". The units are powers of 1024.
 double bytes_of(const std::string& size) {
   constexpr std::string_view kUnits = "KMGTPE";
   const size_t unit = kUnits.find(size.back());
@@ -63,7 +64,8 @@ std::optional<MemoryShortage> read_memory_shortage(std::string_view refusal) {
 
 namespace {
 
-// What stands between `start` and `end`; none where the line does not begin with `start`.
+// Returns the text between `start` and `end`, or up to the end of the line if `end` is empty. None
+// if the line does not begin with `start`.
 std::optional<std::string_view> between(std::string_view line, std::string_view start,
                                         std::string_view end) {
   if (!line.starts_with(start)) return std::nullopt;
@@ -71,7 +73,7 @@ std::optional<std::string_view> between(std::string_view line, std::string_view 
   return line.substr(0, end.empty() ? line.size() : line.find(end));
 }
 
-// "12. Size: 4.00G".
+// Reads the bytes from a line such as "12. Size: 4.00G"; none for other lines.
 std::optional<int64_t> listed_size(std::string_view line) {
   const size_t dot = line.find_first_not_of("0123456789");
   if (dot == 0 || dot == line.npos) return std::nullopt;

@@ -47,10 +47,10 @@ TEST(MemoryShortage, IsNotGuessed) {
   for (const char* refusal : {
            "",
            "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 1073741824 bytes.",
-           // Another memory than the device's.
+           // About another memory than the device's main memory.
            "Ran out of memory in memory space vmem. Used 20.00M of 16.00M vmem. Exceeded vmem "
            "capacity by 4.00M.",
-           // Equal as printed: by how much is not known.
+           // Both sizes are printed as equal, so the shortage is not known.
            "Used 15.75G of 15.75G hbm. Exceeded hbm capacity by 1.2K.",
            "Used 1.5.5G of 1G hbm",
            "Used 99999999999999999999E of 1G hbm",
@@ -58,7 +58,7 @@ TEST(MemoryShortage, IsNotGuessed) {
     EXPECT_FALSE(read_memory_shortage(refusal)) << refusal;
 }
 
-// As libtpu prints behind its first line.
+// The text is what libtpu prints after the first line.
 TEST(LargestBuffers, AreReadFromARefusal) {
   const auto all = read_largest_buffers(R"(
 Program hbm requirement 18.32G:

@@ -1,5 +1,5 @@
-// What each way of dividing a training step sends between eight virtual devices, counted in the
-// optimised program.
+// The collectives of each kind of parallelism of a training step over eight virtual devices,
+// counted in the optimised program.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -34,7 +34,7 @@ class Parallelism : public PluginTest {
 TEST_F(Parallelism, DataSumsGradientsAlone) {
   const CompileReport r = report("data=8");
   EXPECT_EQ(count_of_kind(r, "all-gather"), 0);
-  // All gradients of a layer in one sum.
+  // One all-reduce sums all gradients of a layer.
   EXPECT_EQ(count_in_layers(r, {"all-reduce", "data", true}), kNumLayers);
   EXPECT_EQ(count_in_layers(r, {"all-reduce", "data", false}), 0);
   EXPECT_TRUE(r.warnings.empty());
@@ -45,7 +45,7 @@ TEST_F(Parallelism, FsdpGathersEachParameterOnceAPass) {
   for (const bool backward : {false, true}) {
     EXPECT_EQ(count_in_layers(r, {"all-gather", "fsdp", backward}), kShardedWeights * kNumLayers);
   }
-  // And the embedding, for lookup and head together.
+  // One more gather is that of the embedding, for lookup and head together.
   EXPECT_EQ(count_of_kind(r, "all-gather"), 2 * kShardedWeights * kNumLayers + 1);
   std::map<std::pair<int64_t, bool>, int64_t> gathers;  // by parameter and pass
   for (const CollectiveRow& row : *r.collectives) {
@@ -63,7 +63,8 @@ TEST_F(Parallelism, FsdpGathersEachParameterOnceAPass) {
 
 TEST_F(Parallelism, TensorSumsTwiceALayerAndDirection) {
   const CompileReport r = report("model=8");
-  // Behind the output of attention and behind `down`; before the queries, and before gate and up.
+  // Forward: after the output projection of attention and after `down`. Backward: before the
+  // projection of queries, keys and values, and before gate and up.
   EXPECT_EQ(count_in_layers(r, {"all-reduce", "model", false}), 2 * kNumLayers);
   EXPECT_EQ(count_in_layers(r, {"all-reduce", "model", true}), 2 * kNumLayers);
   EXPECT_EQ(count_of_kind(r, "all-gather"), 0);
@@ -74,13 +75,13 @@ TEST_F(Parallelism, TensorSumsTwiceALayerAndDirection) {
 
 TEST_F(Parallelism, SequenceGathersBeforeAndDividesBehindEachSum) {
   const CompileReport r = report("model=8", true);
-  // Two gathers in place of what tensor parallelism had whole, in each direction. The CPU has no
-  // reduce-scatter of its own: a sum, of which each device takes its part.
+  // In each pass there are two gathers of values that are whole under tensor parallelism. Instead
+  // of a reduce-scatter, the CPU compiler makes an all-reduce, of which each device takes its part.
   EXPECT_EQ(count_in_layers(r, {"all-gather", "model", false}), 2 * kNumLayers);
   EXPECT_EQ(count_in_layers(r, {"all-gather", "model", true}), 2 * kNumLayers);
   EXPECT_EQ(count_in_layers(r, {"all-reduce", "model", false, "dot_general"}), 2 * kNumLayers);
   EXPECT_EQ(count_in_layers(r, {"all-reduce", "model", true, "dot_general"}), 2 * kNumLayers);
-  // Beside these only the norms' gradients, one sum a layer.
+  // The other all-reduces are of the norms' gradients, one per layer.
   EXPECT_EQ(count_in_layers(r, {"all-reduce", "model", true}), 3 * kNumLayers);
   EXPECT_EQ(count_of_kind(r, "all-to-all"), 0);
   EXPECT_EQ(count_of_kind(r, "collective-permute"), 0);
@@ -116,8 +117,9 @@ TEST_F(Parallelism, LookupsMoveNoTokens) {
   }
 }
 
-// Each device has queries of one of the two heads, and computes the keys and values of that head
-// alone: between devices go the heads of weights and of their gradients, never those of tokens.
+// Each device has queries that belong to one of the two key/value heads, and computes the keys and
+// values of that head only. Devices exchange the heads of weights and of gradients, never the keys
+// and values of tokens.
 TEST_F(Parallelism, MoreDevicesThanKeyHeadsMoveNoHeads) {
   for (const char* mesh : {"model=8", "fsdp=2,model=4"}) {
     SCOPED_TRACE(mesh);
@@ -125,13 +127,14 @@ TEST_F(Parallelism, MoreDevicesThanKeyHeadsMoveNoHeads) {
     EXPECT_EQ(count_of_kind(r, "all-to-all"), 0);
     EXPECT_EQ(count_of_kind(r, "collective-permute"), 0);
     EXPECT_EQ(count_in_layers(r, {"all-reduce", "model", false}), 2 * kNumLayers);
-    // A weight of two heads in f32; the keys of a device's tokens are at least four times as large.
+    // The size of a weight of two heads in f32. The keys of a device's tokens are at least four
+    // times as large.
     EXPECT_LE(most_gathered_over_model(r), 64 * 2 * 8 * 4);
     EXPECT_TRUE(r.warnings.empty());
   }
 }
 
-// By its role an axis of any name is one of those that layers know.
+// The name of a mesh axis does not matter: its role makes it one of the axes that layers know.
 TEST_F(Parallelism, NamesOfAxesMakeNoDifference) {
   const auto lines = [](const CompileReport& r) {
     std::vector<std::string> out;
@@ -155,8 +158,8 @@ TEST_F(Parallelism, ArgumentsFallWithTheDevicesThatShareThem) {
   };
   const int64_t two = argument_bytes("data=4,fsdp=2"), four = argument_bytes("data=2,fsdp=4"),
                 eight = argument_bytes("fsdp=8");
-  // The batch is divided by eight in all three: what is left of two differences is the sharded
-  // state, s/2 - s/4 and s/4 - s/8.
+  // All three meshes divide the batch by eight. So the differences come only from the sharded state
+  // of s bytes: s/2 - s/4 and s/4 - s/8.
   EXPECT_EQ(two - four, 2 * (four - eight));
   EXPECT_GT(two, 3 * eight);
 }

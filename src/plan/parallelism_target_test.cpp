@@ -1,4 +1,4 @@
-// What TPUs and GPUs that are not here would send: what only their compilers decide.
+// Collectives on absent TPUs and GPUs that depend on the compilers of these platforms.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -18,7 +18,7 @@ class ParallelismOn : public testing::TestWithParam<const char*> {
 
 constexpr int64_t kTableBytes = 256 * 64 * 2;
 
-// The sums of the embedding's gradient between devices that have other tokens.
+// Returns the sums of the embedding's gradient over the devices with different tokens.
 std::vector<CollectiveRow> sums_of_embedding(const CompileReport& r) {
   std::vector<CollectiveRow> out;
   for (const CollectiveRow& row : *r.collectives) {
@@ -30,8 +30,8 @@ std::vector<CollectiveRow> sums_of_embedding(const CompileReport& r) {
   return out;
 }
 
-// The table is looked up and is the head: its gradient is summed once, and in its own dtype. Other
-// sums may be merged into this one, all of them small.
+// One table is both the lookup and the head. Its gradient is summed once and in its own dtype.
+// Small sums of other values may be merged into this one.
 TEST_P(ParallelismOn, LookupAndHeadAreOneSum) {
   constexpr const char* kWhole =
       "modify: [SetPartition: {at: model.decoder.emb, partition: \"[None, model]\"}]";
@@ -46,8 +46,8 @@ TEST_P(ParallelismOn, LookupAndHeadAreOneSum) {
   }
 }
 
-// As the small program of the plugin's test: heads of weights are exchanged, never those of tokens,
-// and the gradients of the input by queries, keys and values are one sum.
+// As in parallelism_plugin_test.cpp, devices exchange the heads of weights, never the keys and
+// values of tokens. The gradients of the input through queries, keys and values are one sum.
 TEST_P(ParallelismOn, MoreDevicesThanKeyHeadsMoveNoHeads) {
   const CompileReport r = report("fsdp=2,model=4", kFewKeyHeads);
   EXPECT_LE(most_gathered_over_model(r), 64 * 2 * 8 * 2);

@@ -1,5 +1,5 @@
-// A small recipe with everything that parallelism divides, and how to count what a program of it
-// sends.
+// For tests of parallelism: a small recipe with every kind of weight that a mesh shards, and
+// functions that count the collectives of its program.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +10,11 @@
 namespace axle {
 
 inline constexpr int64_t kNumLayers = 4;
-// Of a layer: fused queries, keys and values; the output; gate, up, down.
+// Sharded weights of a layer: the fused projection of queries, keys and values; the output
+// projection; gate, up and down.
 inline constexpr int64_t kShardedWeights = 5;
 
-// Four layers with eight heads, the embedding divided by its vocabulary.
+// Four layers with eight heads. The embedding is sharded over its vocabulary.
 inline constexpr const char* kSmall = R"(
 recipe: fuji-7B-v2
 modify:
@@ -27,7 +28,7 @@ set:
   input.seq_len: 64
   input.batch_size: 16
 )";
-// Two heads for keys and values, whose weights are divided like those of fsdp.
+// Two heads for keys and values. Their weights are sharded over all axes, as in FSDP.
 inline constexpr const char* kFewKeyHeads = R"(
 replace: {FusedQKV: SeparateQKV}
 modify:
@@ -36,7 +37,8 @@ modify:
 set: {model.decoder.layers.layer.attention.body.num_kv_heads: 2}
 )";
 
-/// The small recipe, changed by the sections of `yaml`, as one step for a target.
+/// Returns the report of the small recipe's training step for target `on`. `yaml` changes the
+/// recipe; empty: no change.
 inline CompileReport report_of_small(const std::string& on, const std::string& mesh,
                                      const std::string& yaml, const std::string& compute_dtype) {
   const Target target = parse_target(on);
@@ -55,7 +57,7 @@ struct What {
   std::string op = {};  // empty: any
 };
 
-// How often a step does it within the layers.
+// Returns how often a step runs the collectives that `what` describes within the layers.
 inline int64_t count_in_layers(const CompileReport& report, const What& what) {
   int64_t count = 0;
   for (const CollectiveRow& row : *report.collectives) {
@@ -67,7 +69,8 @@ inline int64_t count_in_layers(const CompileReport& report, const What& what) {
   return count;
 }
 
-/// Bytes of the largest gather within the layers between devices of tensor parallelism.
+/// Returns the bytes of the largest all-gather within the layers over the axis of tensor
+/// parallelism.
 inline int64_t most_gathered_over_model(const CompileReport& report) {
   int64_t most = 0;
   for (const CollectiveRow& row : *report.collectives) {

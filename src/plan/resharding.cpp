@@ -17,7 +17,7 @@
 namespace axle {
 namespace {
 
-// Elements that a device holds of values as constraints lay them out.
+// The numbers of elements that one device holds of values with the layouts of constraints.
 using Sizes = std::set<int64_t>;
 
 int64_t elements_on_a_device(const Type& type, const PartitionSpec& spec, const Mesh& mesh) {
@@ -28,9 +28,9 @@ int64_t elements_on_a_device(const Type& type, const PartitionSpec& spec, const 
   return type.num_elements() / parts;
 }
 
-// Where the graph asks for layouts. The partitioner fulfils a constraint at the constraint itself,
-// at the op that makes the value or uses it, or at any op with results of the same shape between
-// there and the next one of another kind: a layout spreads over elementwise ops.
+// The layouts that the graph asks for, by layer and op. The partitioner may fulfil a constraint at
+// the constraint itself, at the op that makes the value, at an op that uses it, or further along a
+// chain of shape-preserving ops, because a layout spreads over elementwise ops.
 class Requests {
  public:
   Requests(const Region& graph, const Mesh& mesh) : mesh_(mesh) { add(graph); }
@@ -59,8 +59,9 @@ class Requests {
       const PartitionSpec* spec = constraint_of(*op);
       if (spec) sizes[op].insert(elements_on_a_device(op->outputs[0], *spec, mesh_));
     }
-    // What is asked of a value spreads to what makes it and to what is made of it. Each way by
-    // itself: both at once would reach all other users of its inputs.
+    // A layout spreads from a value backwards to its producers and forwards to its users. The two
+    // directions are followed separately: together they would reach all other users of the value's
+    // inputs.
     ByOp wanted = sizes, carried = sizes, used;
     for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
       const Sizes& from = constraint_of(**op) ? sizes[*op] : wanted[*op];
@@ -117,7 +118,8 @@ std::vector<std::string> resharding_warnings(const std::vector<Collective>& all,
   for (const CollectiveRow& row : rows_of(unasked)) {
     out.push_back(fmt::format(
         "{} ({}{}): expected values to stay on their devices, got {}{} {} over {}, {} in all; "
-        "lay out what goes in as what comes out, or ask for it with a sharding_constraint",
+        "give its inputs the sharding of its result, or ask for the change with a "
+        "sharding_constraint",
         row.layer.empty() ? "program" : row.layer, row.op, row.backward ? ", backward" : "",
         row.at_least ? "at least " : "", row.count, row.kind, join(row.axes, ", "),
         bytes_text(static_cast<double>(row.bytes))));

@@ -1,4 +1,4 @@
-// Data that changes its layout between devices although nobody asked for it.
+// Warnings about resharding that nobody asked for.
 #pragma once
 
 #include <string>
@@ -9,11 +9,13 @@
 
 namespace axle {
 
-/// One line for each place where data moves unasked, the most bytes first. What may be asked for:
-/// an all-gather of an argument of the program, whose sharding says that it is to be gathered; an
-/// all-gather or all-to-all that gives a value the layout of a sharding_constraint on it. Permutes
-/// are not, but for those with which XLA overlaps a gather and the product behind it.
-/// `graph` is the program's before it was compiled for `mesh`.
+/// Returns one line for each place where data moves without being asked for, the most bytes first.
+/// These are asked for:
+///   an all-gather of an argument of the program, because its sharding requires the gather
+///   an all-gather or all-to-all that gives a value the layout of a sharding_constraint on it
+///   a collective-permute by which XLA overlaps a gather with the matrix product that uses it
+/// Other collective-permutes are not. `graph` is the graph of the program that was compiled for
+/// `mesh`.
 std::vector<std::string> resharding_warnings(const std::vector<Collective>& all,
                                              const Region& graph, const Mesh& mesh);
 

@@ -21,8 +21,8 @@ Tensor in(std::string_view layer, F f) {
   return f();
 }
 
-// exp -> constraint -> cast -> sum -> sin, in layers of their own. The constraint leaves 4 of 8
-// elements on each device.
+// Returns exp -> constraint -> cast -> sum -> sin, in the layers named below. With the constraint
+// each device holds 4 of 8 elements.
 std::shared_ptr<Region> graph() {
   return trace(
       [](const Values& x) {
@@ -108,8 +108,8 @@ TEST(Resharding, IsToldOnceForEachPlace) {
   EXPECT_EQ(resharding_warnings({one, one}, *graph(), kMesh),
             (std::vector<std::string>{
                 "model/head (sin): expected values to stay on their devices, got 4 all-gather over "
-                "model, 4.0 MiB in all; lay out what goes in as what comes out, or ask for it with "
-                "a sharding_constraint"}));
+                "model, 4.0 MiB in all; give its inputs the sharding of its result, or ask for the "
+                "change with a sharding_constraint"}));
 }
 
 }  // namespace

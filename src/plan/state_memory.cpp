@@ -15,8 +15,8 @@
 namespace axle {
 namespace {
 
-// Throws ConfigError for an axis that only a typing error can have made: it divides no batch, and
-// nothing of the state.
+// Throws ConfigError for an axis that must be a typo: it is no standard mesh axis and no part of
+// the state is sharded over it.
 void check_unknown_axes(Mesh mesh, const std::vector<ProgramValue>& state) {
   std::erase_if(mesh.axes, [](const MeshAxis& axis) {
     const std::string role = axis.name.substr(axis.name.find(':') + 1);
@@ -48,7 +48,7 @@ StateMemory state_memory(const std::vector<ProgramValue>& state, const Mesh& mes
       sum += static_cast<double>(bytes_on_devices(leaf, whole)) / static_cast<double>(num_devices);
     }
     out.device_bytes = sum;
-  } catch (const ConfigError&) {  // there is no such layout
+  } catch (const ConfigError&) {  // the mesh has no layout for the state
   }
   return out;
 }

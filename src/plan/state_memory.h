@@ -1,4 +1,4 @@
-// What the state of a training run needs of each device, known before anything is compiled.
+// The memory that the training state needs on each device, known before anything is compiled.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +15,26 @@ namespace axle {
 
 struct StateMemory {
   int64_t num_devices = 1;
+  /// Bytes of the whole state, without replicas.
   double whole_bytes = 0;
-  /// Of one device as the mesh divides the state; none: no such layout exists.
+  /// Bytes of the state on one device of the mesh; none: the mesh has no layout for the state.
   std::optional<double> device_bytes = {};
-  /// That programs get of a device; 0: not known.
+  /// Bytes of one device that programs may use; 0: not known.
   int64_t device_memory_bytes = 0;
-  /// Whether the state alone fits. Without a layout it is false where all devices together have too
-  /// little, else not known.
+  /// True if the state alone fits. Without a layout: false if all devices together have too little
+  /// memory, else none. None as well if device_memory_bytes is 0.
   std::optional<bool> fits() const;
 };
 
-/// `mesh` as the user wrote it.
+/// `mesh` is the mesh as the user wrote it; an axis of size -1 may be open.
 StateMemory state_memory(const std::vector<ProgramValue>& state, const Mesh& mesh,
                          int64_t num_devices, int64_t device_memory_bytes);
 
-/// "the training state is 73.9 GiB, 9.2 GiB of it on each device: it fits into 72.8 GiB".
+/// Returns "the training state is 73.9 GiB, 9.2 GiB of it on each device: it fits into 72.8 GiB".
 std::string to_text(const StateMemory& state);
 nlohmann::ordered_json to_json(const StateMemory& state);
 
-/// A mesh that was refused: the message tells the memory of the state too.
+/// A mesh was refused. The message also gives the memory of the training state.
 struct RefusedMeshError : ConfigError {
   RefusedMeshError(std::string why, StateMemory of_state);
   std::string reason;

@@ -1,4 +1,4 @@
-// How long a step takes at least on hardware that need not be here: a roofline.
+// A roofline estimate: the least time of a step on hardware that may be absent.
 #pragma once
 
 #include <optional>
@@ -11,19 +11,20 @@
 
 namespace axle {
 
-/// Of one device, were every unit as fast as its maker says. What computes and what moves data of
-/// the main memory waits for each other from instruction to instruction; the networks work beside
-/// them, but for collectives during which nothing else runs.
+/// The times of one device if every unit reaches its published rate. Computing and moving data of
+/// the main memory overlap within an instruction but not across instructions. The networks overlap
+/// with both, except for collectives during which nothing is computed.
 struct StepEstimate {
   double seconds = 0;
-  /// Sums of each by itself.
+  /// Total time of each unit alone.
   double compute_seconds = 0, memory_seconds = 0, fast_network_seconds = 0,
          slow_network_seconds = 0;
-  /// Of the network seconds, those during which nothing is computed.
+  /// The part of the network seconds during which nothing is computed.
   double waiting_seconds = 0;
-  std::string bound;  // "compute", "memory", "network" (its slow or fast part in brackets)
+  std::string bound;  // "compute", "memory", "network (fast)" or "network (slow)"
   double tokens_per_second = 0;
-  /// Model FLOPs by the published convention over what all devices could do in that time.
+  /// Model FLOPs of the step, by the published convention, divided by the FLOPs that all devices
+  /// could do in `seconds` at their bf16 peak.
   double mfu = 0;
 };
 
@@ -33,7 +34,7 @@ struct StepSize {
 
 DeviceRates rates_of(const Accelerator& accelerator);
 
-/// None where the accelerator's rates are not known.
+/// Returns none if the accelerator's peak or memory bandwidth is not known.
 std::optional<StepEstimate> estimate_step(const DeviceWork& work,
                                           const std::vector<CollectiveRow>& rows,
                                           const Target& target, const StepSize& size);

@@ -5,7 +5,7 @@
 namespace axle {
 namespace {
 
-// One FLOP, one byte of memory and one byte of each network take a second.
+// A target on which one FLOP, one byte of memory and one byte of each network take a second each.
 Target target() {
   Accelerator a;
   a.platform = "tpu";

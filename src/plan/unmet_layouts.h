@@ -1,4 +1,4 @@
-// Layouts that layers ask for and cannot get, because a dim does not divide by the mesh.
+// Layouts that layers ask for and cannot get, because a dim is not divisible by its mesh axes.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace axle {
 
-/// A line for each layer, shape and dim of `graph` that its sharding_constraint wants divided over
-/// more devices than it divides into: the rest of them do the same work.
+/// Returns a line for each layer, shape and dim in `graph` that a sharding_constraint shards over
+/// more devices than the dim is divisible by. The surplus devices repeat the work of the others.
 std::vector<std::string> unmet_layouts(const Region& graph, const Mesh& mesh);
 
 }  // namespace axle

@@ -37,7 +37,7 @@ TEST(UnmetLayouts, NameTheLayerOnceAndWhatDoesNotDivide) {
 
 TEST(UnmetLayouts, NothingWhereAllDivides) {
   EXPECT_THAT(unmet({8, 32, 8}, {{"data", "seq", "model"}}), IsEmpty());
-  EXPECT_THAT(unmet({7, 5}, {{"fsdp"}}), IsEmpty());  // not in this mesh
+  EXPECT_THAT(unmet({7, 5}, {{"fsdp"}}), IsEmpty());  // the mesh has no axis fsdp
 }
 
 }  // namespace

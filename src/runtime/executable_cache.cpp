@@ -26,16 +26,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// An entry: this line, the SHA-256 of the rest, a line end, the executable.
+// An entry consists of this line, the SHA-256 of the executable, a line end, and the executable.
 constexpr std::string_view kMagic = "axle executable 1\n";
 constexpr size_t kHeaderSize = kMagic.size() + 64 + 1;
 constexpr std::string_view kExtension = ".axlexe";
-constexpr std::string_view kNote = "plugin-", kNoteExtension = ".sha256";  // of plugin_hash
-constexpr const char* kTemporary = ".XXXXXX";   // behind the name of what it becomes
-constexpr auto kStale = std::chrono::hours(1);  // a temporary of a process that was killed
+constexpr std::string_view kNote = "plugin-", kNoteExtension = ".sha256";  // files of plugin_hash
+constexpr const char* kTemporary = ".XXXXXX";   // suffix of a file that is being written
+constexpr auto kStale = std::chrono::hours(1);  // an older temporary is of a killed process
 constexpr const char* kVariable = "AXLE_COMPILE_CACHE";
 
-// What can't be read, is no regular file or is longer counts as missing.
+// Returns the content of a file. None if the file is missing, unreadable, not a regular file or
+// longer than `max_bytes`.
 std::optional<std::string> read_if_there(const fs::path& path, int64_t max_bytes) {
   try {
     return read_file(path, max_bytes);
@@ -44,23 +45,24 @@ std::optional<std::string> read_if_there(const fs::path& path, int64_t max_bytes
   }
 }
 
-// Without it a file is only older than it need be.
+// Sets a file's times to now. A failure does no harm: the file only looks older than it is.
 void count_as_used(const fs::path& path) { ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0); }
 
-// Whether the cache has given a file this name: an entry or a note, and what one becomes.
+// True if the name is that of an entry, of a note of plugin_hash, or of a file that becomes one of
+// them.
 bool is_entry(const fs::path& name) { return name.extension() == kExtension; }
 bool is_note(const fs::path& name) {
   return name.extension() == kNoteExtension && name.string().starts_with(kNote);
 }
 bool is_temporary(const fs::path& name) { return is_entry(name.stem()) || is_note(name.stem()); }
 
-/// Writes beside the target, then renames: readers see the old file or the new one. Nothing waits
-/// for the disk: an entry that a crash leaves torn is found by its hash.
+/// Writes a temporary beside the target, then renames it, so that readers see either the old file
+/// or the new one. There is no fsync: the hash in an entry detects a file that a crash has torn.
 void write_atomically(const fs::path& path, std::string_view bytes) {
   const fs::path folder = path.parent_path();
   std::error_code error;
   if (fs::create_directories(folder, error))
-    fs::permissions(folder, fs::perms::owner_all, error);  // what is in it will be executed
+    fs::permissions(folder, fs::perms::owner_all, error);  // the cached code will be executed
   if (error) fail_storage(folder, "create the folder", error.value());
   std::string temporary = path.string() + kTemporary;
   const int file = ::mkstemp(temporary.data());
@@ -127,7 +129,7 @@ std::string plugin_hash(const fs::path& plugin, const fs::path& cache_dir) {
   try {
     write_atomically(note, identity + hash);
   } catch (const StorageError&) {
-    // The entry that is written next fails as well, and is told of.
+    // Writing the entry will fail as well, and that error is reported.
   }
   return hash;
 }
@@ -143,7 +145,7 @@ std::string host_instruction_sets() {
 std::string ExecutableCache::key(const fs::path& plugin, const Topology& topology,
                                  const std::string& text, std::string_view options) const {
   std::string parts;
-  // Lengths keep neighbours apart: no two lists of parts give the same bytes.
+  // The length of each part makes the concatenation unambiguous.
   const auto add = [&](std::string_view name, std::string_view part) {
     fmt::format_to(std::back_inserter(parts), "{} {}\n{}\n", name, part.size(), part);
   };
@@ -176,7 +178,8 @@ void ExecutableCache::write(const std::string& key, std::string_view executable)
   remove_old();
 }
 
-// Whatever can't be looked at or removed is left to another time: other processes do the same.
+// Skips files that can't be inspected or removed: another process may be removing them, and the
+// next write tries again.
 void ExecutableCache::remove_old() const {
   struct Entry {
     fs::path path;

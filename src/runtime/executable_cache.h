@@ -1,6 +1,6 @@
-// Compiled programs kept on disk between runs, of all programs of a user in one place. An entry is
-// found by a hash of everything that its bytes depend on; a damaged one is as good as none. Several
-// processes may use a folder at once.
+// A cache of compiled programs on disk, shared by all runs of a user. The key of an entry is a hash
+// of everything that its bytes depend on. A damaged entry counts as missing. Several processes may
+// use a cache folder at once.
 #pragma once
 
 #include <chrono>
@@ -14,46 +14,51 @@
 
 namespace axle {
 
-/// SHA-256 of a plugin's file. `cache_dir` remembers it by path, size and time of change, because
-/// the files are large; empty: nothing is remembered. What was not asked for is forgotten with the
-/// entries that were not used for as long.
+/// Returns the SHA-256 of a plugin's file. Because the files are large, the hash is stored in
+/// `cache_dir` under the file's path, size and time of change; an empty `cache_dir` stores nothing.
+/// A stored hash expires like an entry of the cache, after CacheLimits::unused_for.
 std::string plugin_hash(const std::filesystem::path& plugin,
                         const std::filesystem::path& cache_dir);
 
-/// The instruction sets of this machine's processor, as the kernel lists them: what a CPU plugin
-/// compiles for.
+/// Returns the instruction sets of this machine's processor as the kernel lists them. A CPU plugin
+/// compiles for these.
 std::string host_instruction_sets();
 
-/// Where compiled programs are kept unless the user says otherwise: in AXLE_COMPILE_CACHE, else
-/// `programs` in user_cache_folder(). Empty: nowhere, as AXLE_COMPILE_CACHE=none says.
+/// Returns the default cache folder: AXLE_COMPILE_CACHE if it is set, else `programs` in
+/// user_cache_folder(). Empty: programs are not cached, as with AXLE_COMPILE_CACHE=none.
 std::filesystem::path default_compile_cache();
-/// What a user means by a name of a cache's folder: "none" is none, an empty path.
+/// Returns the cache folder that a user names; "none" gives an empty path, which disables the
+/// cache.
 std::filesystem::path compile_cache_named(std::string_view name);
 
-/// What stays in a cache. Entries that were not used for longest go first.
+/// The limits of a cache. Entries beyond them are removed, the least recently used first.
 struct CacheLimits {
   int64_t bytes = int64_t{2} << 30;
   std::chrono::hours unused_for = std::chrono::days(60);
 };
-/// With the bytes of AXLE_COMPILE_CACHE_MB, where it is set. Throws ConfigError if it is no number.
+/// Returns the limits, with the size AXLE_COMPILE_CACHE_MB if that is set. Throws ConfigError if
+/// its value is not a whole number.
 CacheLimits cache_limits();
 
 class ExecutableCache {
  public:
-  /// Creates `dir` if need be, at the first write, for its user alone.
+  /// The first write creates `dir`, accessible only to its user, if it does not exist.
   explicit ExecutableCache(std::filesystem::path dir, CacheLimits limits = cache_limits())
       : dir_(std::move(dir)), limits_(limits) {}
 
-  /// `plugin`: the file of what compiles. `text`: StableHLO, whose locations do not count.
-  /// `options`: the encoded compile options.
+  /// Returns the key of an entry.
+  ///   plugin   file of the plugin that compiles
+  ///   text     StableHLO; its locations do not change the key
+  ///   options  the encoded compile options
+  /// The key also depends on XLA_FLAGS and LIBTPU_INIT_ARGS, and on CPU on the instruction sets.
   std::string key(const std::filesystem::path& plugin, const Topology& topology,
                   const std::string& text, std::string_view options) const;
-  /// None if there is no entry or it is damaged. An entry that is read counts as used now.
+  /// Returns an entry and marks it as used now. None if the entry is missing or damaged.
   std::optional<std::string> read(const std::string& key) const;
-  /// Replaces an entry as a whole or not at all, then removes what is beyond the limits; what is
-  /// larger than all of the cache is not kept. Throws StorageError.
+  /// Writes an entry, either as a whole or not at all, then removes entries beyond the limits. An
+  /// executable larger than the whole cache is not kept. Throws StorageError.
   void write(const std::string& key, std::string_view executable) const;
-  /// For an entry that the plugin refused.
+  /// Removes an entry, such as one that the plugin refused.
   void remove(const std::string& key) const;
   std::filesystem::path path(const std::string& key) const { return dir_ / (key + ".axlexe"); }
 

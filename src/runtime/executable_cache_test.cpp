@@ -64,7 +64,7 @@ TEST_F(ExecutableCacheTest, DamagedEntriesCountAsMissing) {
   EXPECT_EQ(cache.read("k"), "anew");
 }
 
-// Opening a FIFO waits for its writer, and /dev/zero has no end.
+// Opening a FIFO would wait for its writer, and reading /dev/zero would never end.
 TEST_F(ExecutableCacheTest, WhatIsNoFileCountsAsMissing) {
   const ExecutableCache cache(dir_);
   cache.write("k", "an executable");
@@ -134,11 +134,11 @@ TEST_F(ExecutableCacheTest, WhatWasNotUsedForLongestGoesFirst) {
   age("a", std::chrono::seconds(30));
   age("b", std::chrono::seconds(20));
   age("c", std::chrono::seconds(10));
-  EXPECT_EQ(cache.read("a"), kilobyte);  // used now
+  EXPECT_EQ(cache.read("a"), kilobyte);  // marks the entry as used now
   cache.write("d", kilobyte);
   EXPECT_EQ(cache.read("b"), std::nullopt);
   for (const char* key : {"a", "c", "d"}) EXPECT_EQ(cache.read(key), kilobyte) << key;
-  cache.write("e", std::string(4000, 'x'));  // larger than all of the cache
+  cache.write("e", std::string(4000, 'x'));  // larger than the whole cache
   EXPECT_EQ(cache.read("e"), std::nullopt);
   for (const char* key : {"a", "c", "d"}) EXPECT_EQ(cache.read(key), kilobyte) << key;
 }
@@ -245,7 +245,7 @@ TEST_F(ExecutableCacheTest, PluginHashIsRememberedUntilTheFileChanges) {
   EXPECT_EQ(plugin_hash(plugin, dir_ / "cache"), sha256_hex("version 1"));
   const auto note = fs::directory_iterator(dir_ / "cache")->path();
   EXPECT_EQ(plugin_hash(plugin, dir_ / "cache"), sha256_hex("version 1"));
-  // A remembered hash is believed: that is what makes it fast.
+  // A stored hash is used without reading the file again.
   const auto changed = fs::last_write_time(plugin);
   overwrite(plugin, "version X");
   fs::last_write_time(plugin, changed);
@@ -263,7 +263,7 @@ TEST_F(ExecutableCacheTest, APluginThatIsGoneIsNamed) {
             plugin.string() + ": cannot look at the plugin: No such file or directory");
 }
 
-// Plugins read their flags from the environment: another flag makes another program.
+// Plugins read flags from the environment, so another flag may give another executable.
 TEST_F(ExecutableCacheTest, KeysHoldTheFlagsOfTheEnvironment) {
   const auto plugin = dir_ / "plugin.so";
   fs::create_directories(dir_);

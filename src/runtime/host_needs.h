@@ -1,4 +1,4 @@
-// What a run puts into the host's memory, as far as its programs tell.
+// How much host memory a run needs for its training state and its programs.
 #pragma once
 
 #include <span>
@@ -10,31 +10,31 @@
 
 namespace axle {
 
-/// Whether the devices of a platform are the host's own cores, with its memory: cpu, interpreter.
+/// True if the devices of the platform are the host's own cores and memory: cpu and interpreter.
 bool is_host(std::string_view platform);
 
-/// What a value takes on all devices of the mesh together: it is there as often as nothing divides
-/// it.
+/// Returns the bytes of a value on all devices of the mesh together, counting every replica.
 int64_t bytes_on_devices(const ProgramValue& value, const Mesh& mesh);
 
-/// Of a training state over a mesh: its parameters and the rest of it where the devices are the
-/// host's own, and the copy of all of it that a save makes.
+/// Returns the host memory that a training state over a mesh needs. This is the copy of the state
+/// that saving a checkpoint makes and, if the devices are the host's own, also the parameters and
+/// the state of the learner.
 std::vector<HostNeed> state_needs(std::span<const ProgramValue> state, const Mesh& mesh,
                                   std::string_view platform);
 
-/// A compiled program and what messages call it: "the step", "evalers.held_out".
+/// A compiled program and its name in messages: "the step", "evalers.held_out".
 struct NamedProgram {
   std::string name;
   const CompiledProgram* program = nullptr;
 };
-/// What programs that run one after another take beside their arguments on so many devices: the
-/// share of the one that takes most. Nothing where the devices have memory of their own, or the
-/// plugin does not tell.
+/// Returns the host memory that programs need besides their arguments on `num_devices` devices. The
+/// programs run one after another, so only the one that needs the most counts. Empty if the devices
+/// have memory of their own, or if the plugin does not report the memory of its programs.
 std::vector<HostNeed> program_needs(std::span<const NamedProgram> programs, int64_t num_devices,
                                     std::string_view platform);
 
-/// Throws as check_host_memory does where the host has not what `program` takes beside its
-/// arguments, which are there already.
+/// Throws what check_host_memory throws if the host lacks the memory that `program` needs besides
+/// its arguments, which are in memory already.
 void check_program_room(const NamedProgram& program, int64_t num_devices,
                         std::string_view platform);
 

@@ -25,7 +25,7 @@ int64_t total(const std::vector<HostNeed>& needs) {
   return out;
 }
 
-// A program of which only the figures are known.
+// A program that has only memory figures.
 class Figures final : public CompiledProgram {
  public:
   explicit Figures(std::optional<MemoryStats> stats) : stats_(stats) {}
@@ -60,14 +60,14 @@ TEST(HostNeeds, TheLargestParameterIsNamed) {
               HasSubstr("; model.decoder.emb.weight 2048.0 TiB alone), got 5 "));
 }
 
-// What no axis divides is there once a device; the copy of a save is one.
+// A value that no axis shards is replicated on every device. Saving makes one copy of the state.
 TEST(HostNeeds, AStateIsThereAsOftenAsTheMeshRepeatsIt) {
   auto state = state_of(100);
   const Mesh mesh{{{"data", 2}, {"fsdp", 4}}};
   EXPECT_EQ(total(state_needs(state, mesh, "cpu")), (8 + 1) * (3 * 400 + 8));
   for (ProgramValue& leaf : state) leaf.sharding = {{{"fsdp"}}};
   state[0].sharding = {{{}, {"fsdp"}}};
-  // prng_key has two elements, which four devices do not divide.
+  // prng_key has two elements, which cannot be sharded over four devices.
   EXPECT_EQ(total(state_needs(state, mesh, "cpu")), (2 + 1) * 3 * 400 + (8 + 1) * 8);
 }
 
@@ -82,7 +82,7 @@ TEST(HostNeeds, AProgramTakesWhatIsNotThereBefore) {
     EXPECT_EQ(total(needs_of(program, 4, platform)), 4 * (50 + 100 + 7)) << platform;
   }
   EXPECT_EQ(needs_of(program, 1, "cpu").at(0).what, "temporaries of the step");
-  EXPECT_EQ(total(needs_of(program, 4, "cuda")), 0);  // with a memory of their own
+  EXPECT_EQ(total(needs_of(program, 4, "cuda")), 0);  // GPUs have memory of their own
   EXPECT_EQ(total(needs_of(Figures({}), 1, "cpu")), 0);
 }
 

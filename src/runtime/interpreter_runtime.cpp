@@ -59,7 +59,7 @@ class InterpreterExecutable final : public Executable {
             "program '{}', argument {} '{}': expected an array of this runtime, got one of another",
             program_.name, i, program_.inputs[i].name));
       }
-      array->wait();  // all are checked before the first is taken
+      array->wait();  // checks all arguments before the first donated one is taken
     }
     for (size_t i = 0; i < arguments.size(); ++i) {
       auto& array = static_cast<InterpreterArray&>(*arguments[i]);
@@ -77,11 +77,11 @@ class InterpreterExecutable final : public Executable {
     return out;
   }
   std::string serialize() const override {
-    throw DeviceError(
-        fmt::format("program '{}': the interpreter has no bytes of it to keep", program_.name));
+    throw DeviceError(fmt::format(
+        "program '{}': the interpreter has no compiled program to serialize", program_.name));
   }
-  /// A share of each device, as if they were there. Arguments that are kept are copied by a call:
-  /// that is part of the temporaries.
+  /// Returns the memory of the whole program divided by the number of devices. A call copies the
+  /// arguments that are not donated; these copies count as temporaries.
   std::optional<MemoryStats> memory() const override {
     MemoryStats all;
     const auto bytes_of = [](const ProgramValue& value) {
@@ -138,7 +138,7 @@ std::unique_ptr<Executable> InterpreterRuntime::load(const std::string&, const P
 
 ArrayPtr InterpreterRuntime::make_array(const HostTensor& value, const PartitionSpec& sharding,
                                         const Mesh& mesh) {
-  shard_slices(value.shape(), sharding, mesh, "array");  // the same errors as on devices
+  shard_slices(value.shape(), sharding, mesh, "array");  // for the errors that devices would give
   return std::make_shared<InterpreterArray>(value, sharding);
 }
 

@@ -1,22 +1,21 @@
-// The reference interpreter behind the interface of runtimes: slow, exact, needs no plugin.
+// The reference interpreter as a Runtime: slow, exact, and without a plugin.
 #pragma once
 
 #include "runtime/runtime.h"
 
 namespace axle {
 
-/// Runs Program::graph on host tensors, at once. A mesh changes nothing: whole tensors are
-/// computed.
+/// Runs Program::graph on host tensors, synchronously. It computes whole tensors whatever the mesh.
 class InterpreterRuntime final : public Runtime {
  public:
-  /// Pretends to have `num_devices` devices, so that programs for meshes can be compared with it.
+  /// Reports `num_devices` devices, so that it also runs programs for a mesh of that size.
   explicit InterpreterRuntime(int64_t num_devices);
 
   const Topology& topology() const override { return topology_; }
   /// Throws DeviceError for a program without a graph.
   std::unique_ptr<Executable> compile(const Program& program,
                                       const CompileOptions& options) override;
-  /// There is nothing to load: throws DeviceError.
+  /// Always throws DeviceError: the interpreter has no compiled form of a program.
   std::unique_ptr<Executable> load(const std::string& serialized, const Program& program) override;
   ArrayPtr make_array(const HostTensor& value, const PartitionSpec& sharding,
                       const Mesh& mesh) override;

@@ -11,7 +11,7 @@ namespace {
 
 const Type kPair{DType::kF32, {2}};
 
-/// x + y and x * y; x is donated to the first.
+/// Returns a program of x + y and x * y. x is donated to the first result.
 Program sum_and_product() {
   const auto graph = trace(
       [](const Values& x) {
@@ -97,9 +97,9 @@ TEST_F(InterpreterRuntimeTest, TellsWhatACallTakes) {
   EXPECT_EQ(of_both->output_bytes, 16);
   EXPECT_EQ(of_both->alias_bytes, 8);
   EXPECT_EQ(of_both->temporary_bytes,
-            16);  // a copy of y, and both results before they are handed on
+            16);  // a copy of y, and x + y, which does not really reuse the memory of x
 
-  // Values go once nothing reads them.
+  // A value is freed after its last use.
   const auto temporaries = [&](const auto& body) {
     const Program program{
         .name = "chain",

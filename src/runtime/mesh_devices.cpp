@@ -9,7 +9,7 @@
 namespace axle {
 
 void check_device_count(std::string_view where, int64_t num_devices) {
-  constexpr int64_t kMost = 1024;  // far beyond any machine
+  constexpr int64_t kMost = 1024;  // far more than any machine has
   if (num_devices >= 1 && num_devices <= kMost) return;
   throw ConfigError(fmt::format("{}: expected 1 to {} devices of one machine, got {}", where, kMost,
                                 num_devices));

@@ -1,4 +1,4 @@
-// Meshes and the devices that there are.
+// Fitting a mesh to the number of devices that are present.
 #pragma once
 
 #include <optional>
@@ -9,15 +9,16 @@
 
 namespace axle {
 
-/// Throws ConfigError unless one machine may have so many devices: 1 to 1,024, for virtual ones
-/// take threads.
+/// Throws ConfigError unless `num_devices` is 1 to 1,024. The bound is for virtual devices, which
+/// need threads.
 void check_device_count(std::string_view where, int64_t num_devices);
 
-/// As many devices as the mesh names; one where an axis of size -1 leaves that open.
+/// Returns the number of devices of the mesh; 1 if an axis has size -1, which leaves it open.
 int64_t mesh_devices(const Mesh& mesh);
 
-/// The mesh over all devices of `topology`, without an open axis. Throws ConfigError if they are
-/// not as many as `asked` for by --devices, and as infer_mesh does.
+/// Returns the mesh over all devices of `topology`, with an axis of size -1 filled in. Throws
+/// ConfigError if `topology` does not have as many devices as --devices `asked` for, and what
+/// infer_mesh throws.
 Mesh mesh_over(const Mesh& mesh, const Topology& topology, std::optional<int64_t> asked);
 
 }  // namespace axle

@@ -1,4 +1,4 @@
-// Host tensors as the arguments of a program, each bound to the input of its name.
+// Host tensors as arguments of a program, bound to its inputs by name.
 #pragma once
 
 #include "base/tree.h"
@@ -6,9 +6,9 @@
 
 namespace axle {
 
-/// Appends to `arguments`, which hold the program's leading inputs, arrays of `values` for all
-/// inputs behind them, laid over the program's mesh as it wants them. Throws ShapeError, naming
-/// program and input, unless `values` holds exactly these inputs in their types.
+/// Appends arrays of `values` to `arguments`, which already holds the first inputs of the program.
+/// Each value is sharded over the program's mesh as its input requires. Throws ShapeError, naming
+/// program and input, unless `values` holds exactly the remaining inputs with their types.
 void append_by_name(Arrays& arguments, const Tree<HostTensor>& values, const Program& program,
                     Runtime& runtime);
 

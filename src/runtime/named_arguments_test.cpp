@@ -1,4 +1,4 @@
-// Arguments find their inputs by name, and nothing else takes their place.
+// Arguments are bound to inputs by name, and every input needs exactly its own argument.
 #include "runtime/named_arguments.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 const Type kPair{DType::kF32, {2}};
 
-// second - first, with inputs whose order is not that of their names.
+// Returns the program second - first, whose inputs are not in the order of their names.
 Program difference() {
   return trace_program("difference", [](const Values& x) { return Values{x[1] - x[2]}; },
                        {{"bias", kPair}, {"second", kPair}, {"first", kPair}}, {{"out", kPair}});
@@ -55,7 +55,7 @@ TEST_F(NamedArguments, WhatDoesNotFitIsNamed) {
                 run({{"first", good}, {"secnd", good}});
               }),
               HasSubstr("expected the inputs second, first, got 'secnd'; did you mean 'second'?"));
-  // Those that are bound already are no names any more.
+  // The name of an input that is bound already is refused.
   EXPECT_THAT(error_of<Error>([&] {
                 run({{"bias", good}, {"first", good}, {"second", good}});
               }),

@@ -9,13 +9,13 @@
 namespace axle {
 namespace {
 
-/// Calls fn(offset in the whole, offset in the part, bytes) for each run of bytes that lies in one
-/// piece in both.
+/// Calls fn(offset in the whole, offset in the part, bytes) for each run of bytes that is
+/// contiguous in both the whole tensor and the part.
 template <class Fn>
 void for_each_run(const Shape& dims, const Slice& slice, size_t element_bytes, Fn fn) {
   if (num_elements(slice.size) == 0) return;
   const auto strides = row_major_strides(dims);
-  // Dims behind the last cut one belong to the run.
+  // A run spans all dims after the last one that the slice cuts, and its part of that dim.
   size_t inner = dims.size();
   int64_t run = 1;
   while (inner > 0 && slice.size[inner - 1] == dims[inner - 1]) run *= dims[--inner];

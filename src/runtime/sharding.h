@@ -1,5 +1,5 @@
-// Which part of a tensor each device of a mesh holds, and the copying between whole tensors and
-// their parts.
+// The shard of a tensor that each device of a mesh holds, and copying between whole tensors and
+// shards.
 #pragma once
 
 #include <string_view>
@@ -17,18 +17,19 @@ struct Slice {
   bool operator==(const Slice&) const = default;
 };
 
-/// `spec`, which fits the tensor (check_partition), reduced to what matters on `mesh`: one entry
-/// per dim, only axes of size > 1.
+/// Returns `spec` reduced to what matters on `mesh`: one entry per dim, with only the axes of
+/// size > 1. `spec` must fit the tensor (check_partition).
 PartitionSpec canonical_sharding(const PartitionSpec& spec, int64_t rank, const Mesh& mesh);
 
-/// The slice of each device, in the mesh's row-major order; replicas hold equal slices. Throws
-/// ConfigError, naming the tensor `name`, for a spec that does not fit (check_partition).
+/// Returns the slice of each device, in the row-major order of the mesh. Replicas have equal
+/// slices. Throws ConfigError, with `name` as the tensor's name, if `spec` does not fit
+/// (check_partition).
 std::vector<Slice> shard_slices(const Shape& dims, const PartitionSpec& spec, const Mesh& mesh,
                                 std::string_view name = "tensor");
 
-/// Whether the slice lies in one piece in a row-major tensor of `dims`; an empty one does.
+/// True if the slice is contiguous in a row-major tensor of `dims`. An empty slice is.
 bool is_contiguous(const Slice& slice, const Shape& dims);
-/// Elements before the slice's first one in a row-major tensor of `dims`.
+/// Returns the offset, in elements, of the slice's first element in a row-major tensor of `dims`.
 int64_t offset_of(const Slice& slice, const Shape& dims);
 
 HostTensor extract(const HostTensor& whole, const Slice& slice);

@@ -1,4 +1,4 @@
-// What every runtime checks before it runs a program: that the arguments fit its signature.
+// The check, shared by all runtimes, that the arguments of a run fit the program's signature.
 #pragma once
 
 #include <span>
@@ -11,11 +11,11 @@
 namespace axle {
 
 /// Throws ShapeError, naming program and argument, unless there are as many arguments as inputs,
-/// each of its input's type, and none comes twice that is donated.
+/// each argument has the type of its input, and no donated array is passed twice.
 void check_arguments(const std::string& program, std::span<const ProgramValue> inputs,
                      std::span<const ArrayPtr> arguments);
 
-/// Throws DeviceError: the array's value went to a result of program `taken_by`.
+/// Throws DeviceError for the use of an array that was donated to program `taken_by`.
 [[noreturn]] void throw_donated(const Type& type, const std::string& taken_by);
 
 }  // namespace axle

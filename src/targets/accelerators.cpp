@@ -1,16 +1,21 @@
 // The table of accelerators.
 //
-// Sources: TPU: the cloud's pages of each generation (peak, bandwidth, slice shapes); the bytes are
-// what the TPU compiler itself counts as available when a program is too large. NVIDIA: the data
-// sheets of A100, H100, H200 (SXM) and HGX B200, dense rates; bytes, cores and caches as the
-// devices report them, which are also the figures of OpenXLA's target descriptions (H200's bytes:
-// at its row). Trainium: AWS's pages of Trn1 and Trn2 instances, shared out among the cores that
-// the plugin shows as devices. MI300X: AMD's data sheet.
+// Sources of rates, memory and shapes:
+//   TPU       Google Cloud's page of each generation (peak, bandwidth, slice shapes). The memory is
+//             what the TPU compiler reports as available when a program is too large.
+//   NVIDIA    the data sheets of A100, H100, H200 (SXM) and HGX B200, dense rates. Memory, cores
+//             and caches are what the devices report, which are also the figures of OpenXLA's
+//             target descriptions. For the memory of the H200 see h200_facts().
+//   Trainium  AWS's pages of the Trn1 and Trn2 instances, divided among the cores that the plugin
+//             shows as devices.
+//   MI300X    AMD's data sheet.
 //
-// Networks, one direction: NVLink and Infinity Fabric by the same data sheets (half of what they
-// print for both), beyond a node one 400 Gb/s adapter a GPU (A100: 200 Gb/s) as in the makers'
-// reference systems; TPU: the links between chips by the cloud's page of each generation, beyond a
-// slice the network that its page or its machine types give each chip.
+// Sources of network rates, for one direction:
+//   GPU fast  NVLink and Infinity Fabric: half of what the same data sheets print for both
+//             directions.
+//   GPU slow  one 400 Gb/s adapter per GPU (A100: 200 Gb/s), as in the makers' reference systems.
+//   TPU fast  the links between chips, from Google Cloud's page of each generation.
+//   TPU slow  the network per chip, from that page or from the machine types.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +27,8 @@ namespace {
 
 constexpr int64_t gib(double n) { return static_cast<int64_t>(n * 1024 * 1024 * 1024); }
 
-/// What XLA's CUDA compiler asks about a GPU; the rest is equal in all generations of the table.
+/// The facts about a GPU that XLA's CUDA compiler asks for and that differ between the rows of this
+/// table. cuda_description adds the others.
 struct CudaFacts {
   std::string_view name;
   int compute_major;
@@ -100,8 +106,8 @@ constexpr CudaFacts kH100 = {.name = "NVIDIA H100 80GB HBM3",
 constexpr CudaFacts h200_facts() {
   CudaFacts out = kH100;  // the same chip with larger and faster memory
   out.name = "NVIDIA H200";
-  // 139.8 GiB: what CUDA reports, known to us to a tenth only. nvidia-smi shows 143,771 MiB, which
-  // holds the driver's own part too; the 141 GB of the data sheet are no figure of the device.
+  // 139.8 GiB as CUDA reports it, which we know only to a tenth. nvidia-smi shows 143,771 MiB,
+  // which includes the driver's own memory. The 141 GB of the data sheet match neither.
   out.memory_bytes = int64_t{143'155} << 20;
   out.bandwidth = 4'800'000'000'000;
   return out;
@@ -134,7 +140,8 @@ std::vector<Accelerator> make_rows() {
        .slow_network = 6.25 * kGB,
        .devices_per_host = 4,
        .cores_per_device = 2,
-       // Two cores as one device, as programs see the chip; the compiler's default is one each.
+       // Makes the two cores of a chip one device, as programs see them. By default the compiler
+       // makes each core a device.
        .topology_options = {{"chip_config_name", "megacore"}},
        .slice_shapes = small_tori,
        .max_torus_devices = 4096},
@@ -183,7 +190,7 @@ std::vector<Accelerator> make_rows() {
        .fast_network = 448 * kGB,
        .slow_network = 50 * kGB,
        .devices_per_host = 8},
-      // 16 chips of 2 cores.
+      // A host has 16 chips of 2 cores. Each core is a device.
       {.name = "trn1",
        .platform = "neuron",
        .machine_prefix = "neuron-trn1.32xlarge",
@@ -191,7 +198,7 @@ std::vector<Accelerator> make_rows() {
        .peak_bf16_flops = 95e12,
        .memory_bandwidth = 410e9,
        .devices_per_host = 32},
-      // 16 chips of 8 cores, which its plugin shows as 4 devices, two cores each.
+      // A host has 16 chips of 8 cores. The plugin shows a chip as 4 devices of 2 cores each.
       {.name = "trn2",
        .platform = "neuron",
        .machine_prefix = "neuron-trn2.48xlarge",

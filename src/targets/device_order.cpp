@@ -21,7 +21,7 @@ int64_t product(std::span<const int64_t> sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
 }
 
-/// Axes of a mesh and the dims of a box that they lie on, each in row-major order.
+/// Mesh axes and the dims of the box that they are placed on, each in row-major order.
 struct Placement {
   Indices axes;
   Indices dims;
@@ -33,8 +33,8 @@ Sizes pick(std::span<const int64_t> sizes, const Indices& which) {
   return out;
 }
 
-/// The most free dims whose sizes multiply to `size`; of equally many the last ones, which the
-/// plugin counts fastest.
+/// Returns the largest set of free dims whose sizes multiply to `size`; empty if there is none. Of
+/// several such sets it is the one with the last dims, which vary fastest in the plugin's order.
 Indices whole_dims(std::span<const int64_t> box, const Indices& free, int64_t size) {
   Indices best;
   for (uint32_t mask = 1; mask < (1u << free.size()); ++mask) {
@@ -71,15 +71,16 @@ std::vector<Placement> place(std::span<const int64_t> box, std::span<const int64
   return out;
 }
 
-/// The devices of a group as a box of links: its dims, slowest first, and the group's members in
-/// row-major order of them. None if the devices do not tell or do not fill a box.
+/// The devices of a group as a box of links: the dims of the box, the slowest-varying first, and
+/// the group's members in row-major order.
 struct Box {
   Sizes dims;
   Indices members;
 };
+/// Returns none if the devices have no coordinates or do not fill a box.
 std::optional<Box> box_of(const Topology& topology, const Indices& group) {
   const auto coords = [&](size_t member) {
-    // x counts fastest, as ids do.
+    // Reversed, because x varies fastest in the order of ids.
     const auto& c = topology.devices[member].coords;
     return Sizes(c.rbegin(), c.rend());
   };
@@ -110,13 +111,15 @@ Indices order_within(const Topology& topology, const Indices& group, const Sizes
   return out;
 }
 
-/// The same for all devices that the fast network joins.
+/// Returns the number of the device's group. Devices that the fast network joins have equal
+/// numbers.
 int64_t group_of(const DeviceInfo& device, FastNetwork network) {
   if (network == FastNetwork::kAll) return 0;
   return network == FastNetwork::kSlice ? device.slice : device.process;
 }
 
-/// The first `n` devices, in groups that the fast network joins.
+/// Returns the first `n` devices, sorted by group and divided into the groups that the fast network
+/// joins.
 std::vector<Indices> groups_of(const Topology& topology, FastNetwork network, size_t n) {
   const auto key = [&](size_t i) { return group_of(topology.devices[i], network); };
   Indices all(topology.devices.size());
@@ -130,8 +133,9 @@ std::vector<Indices> groups_of(const Topology& topology, FastNetwork network, si
   return out;
 }
 
-/// Parts across for a mesh that names none: the first axes take what they can of `num_groups`.
-/// Where the sizes multiply to groups of equal size, nothing is left over.
+/// Returns the `across` parts for a mesh that names none: each axis, from the first on, takes the
+/// greatest common divisor of its size and the groups that are left. If all groups have equal
+/// size, no groups are left over.
 Sizes leading_parts(const Sizes& sizes, int64_t num_groups) {
   Sizes out;
   for (int64_t size : sizes) {

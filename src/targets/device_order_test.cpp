@@ -14,7 +14,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// TPU slices that are boxes of x, y, z chips, with ids that count x fastest, as the plugin does.
+/// Returns TPU slices that are boxes of x, y, z chips. x varies fastest in the order of ids, as in
+/// the plugin.
 Topology tpu(int64_t x, int64_t y, int64_t z, int64_t num_slices = 1) {
   Topology out{.platform = "tpu", .fast_network = FastNetwork::kSlice};
   for (int64_t s = 0; s < num_slices; ++s) {
@@ -48,7 +49,7 @@ std::vector<size_t> first(size_t n) {
   return out;
 }
 
-/// The devices along one axis of the mesh, from position 0 of the others.
+/// Returns the devices along one axis of the mesh, at position 0 of the other axes.
 std::vector<DeviceInfo> line(const Topology& topology, const Mesh& mesh, const std::string& axis) {
   const auto order = device_order(topology, mesh);
   size_t stride = 1;
@@ -60,7 +61,7 @@ std::vector<DeviceInfo> line(const Topology& topology, const Mesh& mesh, const s
   return out;
 }
 
-/// Extent of the devices along x, y and z.
+/// Returns the extent of the devices along x, y and z.
 std::vector<int64_t> extent(const std::vector<DeviceInfo>& devices) {
   std::vector<std::set<int64_t>> seen(3);
   for (const auto& device : devices) {
@@ -73,7 +74,7 @@ TEST(FastGroups, AreTheNodesOrSlicesOfEachPosition) {
   const std::vector<int64_t> halves = {0, 0, 0, 0, 1, 1, 1, 1};
   EXPECT_EQ(fast_groups(gpus(2, 4), {{{"data", 2}, {"fsdp", 4}}}), halves);
   EXPECT_EQ(fast_groups(tpu(2, 2, 1, 2), {{{"data", 2}, {"fsdp", 4}}}), halves);
-  // The minor axis lies across: every other position is on the other node.
+  // The minor axis runs across the nodes, so every other position is on the other node.
   EXPECT_EQ(fast_groups(gpus(2, 4), {{{"fsdp", 4}, {"data", 2, 2}}}),
             (std::vector<int64_t>{0, 1, 0, 1, 0, 1, 0, 1}));
   EXPECT_EQ(fast_groups(cpus(2), {{{"data", 2}}}), (std::vector<int64_t>{0, 0}));
@@ -100,7 +101,7 @@ TEST(DeviceOrder, AxesTakeWholeDimsOfATorus) {
 }
 
 TEST(DeviceOrder, TheLastAxisTakesAsManyDimsAsItsSizeAllows) {
-  // 16 = 4 x 4 rather than the one dim of 16: two dims have twice the links.
+  // The axis of 16 takes 4 x 4 and not the one dim of 16, because two dims have twice the links.
   const Mesh mesh{{{"data", 16}, {"model", 16}}};
   const auto topology = tpu(16, 4, 4);
   EXPECT_EQ(extent(line(topology, mesh, "model")), (std::vector<int64_t>{1, 4, 4}));
@@ -127,13 +128,13 @@ TEST(DeviceOrder, EveryDeviceStandsSomewhereOnce) {
 
 TEST(DeviceOrder, PartsAcrossLieOnSlices) {
   const auto topology = tpu(4, 4, 1, 2);
-  // fsdp's major half changes the slice, model stays within it.
+  // The major part of fsdp runs over the slices; model stays within a slice.
   const Mesh mesh{{{"fsdp", 8, 2}, {"model", 4}}};
   const auto fsdp = line(topology, mesh, "fsdp");
   for (size_t i = 0; i < 8; ++i) EXPECT_EQ(fsdp[i].slice, i < 4 ? 0 : 1);
   for (const auto& device : line(topology, mesh, "model")) EXPECT_EQ(device.slice, 0);
   EXPECT_EQ(extent(line(topology, mesh, "model")), (std::vector<int64_t>{4, 1, 1}));
-  // A minor axis may lie across too.
+  // A minor axis may run across the slices too.
   const Mesh minor{{{"fsdp", 16}, {"data", 2, 2}}};
   const auto data = line(topology, minor, "data");
   EXPECT_EQ(data[0].slice, 0);
@@ -150,21 +151,21 @@ TEST(DeviceOrder, WithoutPartsTheFirstAxesLieAcross) {
   const Mesh mesh{{{"data", 2}, {"fsdp", 16}}};
   EXPECT_EQ(line(topology, mesh, "data")[1].slice, 1);
   for (const auto& device : line(topology, mesh, "fsdp")) EXPECT_EQ(device.slice, 0);
-  // 3 slices divide fsdp alone.
+  // Of the two axes, 3 slices divide only fsdp.
   EXPECT_THAT(device_order(tpu(2, 1, 1, 3), {{{"data", 2}, {"fsdp", 3}}}),
               ElementsAre(0, 2, 4, 1, 3, 5));
-  // Two slices and a half: devices keep their order.
+  // The mesh covers two slices and a half, so the devices keep their order.
   EXPECT_EQ(device_order(tpu(2, 1, 1, 3), {{{"data", 5}}}), first(5));
 }
 
 TEST(DeviceOrder, GpusAreOrderedByNodes) {
   EXPECT_EQ(device_order(gpus(4, 8), {{{"data", 4}, {"fsdp", 8}}}), first(32));
   EXPECT_EQ(device_order(gpus(4, 8), {{{"fsdp", 32}}}), first(32));
-  // The plugin's order does not matter.
+  // Devices are grouped by node, whatever order the plugin lists them in.
   auto shuffled = gpus(2, 2);
   std::swap(shuffled.devices[1], shuffled.devices[2]);
   EXPECT_THAT(device_order(shuffled, {{{"data", 2}, {"model", 2}}}), ElementsAre(0, 2, 1, 3));
-  // One axis over both: model's halves lie across.
+  // The halves of model run across the nodes.
   EXPECT_THAT(device_order(gpus(2, 4), {{{"data", 2}, {"model", 4, 2}}}),
               ElementsAre(0, 1, 4, 5, 2, 3, 6, 7));
 }
@@ -208,7 +209,7 @@ TEST(DeviceOrder, PartsMustDivideTheSlices) {
 
 TEST(BoxOrder, SplitsTheLargestDimFirst) {
   const std::vector<int64_t> box = {2, 8}, axes = {4, 4};
-  // Each position of the first axis holds two of the dim of 8 and all of the dim of 2.
+  // Each position of the first axis covers two positions of the dim of 8 and the whole dim of 2.
   EXPECT_THAT(box_order(box, axes),
               ElementsAre(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15));
 }

@@ -26,10 +26,10 @@ namespace {
 using detail::CoreRun;
 using detail::Measured;
 
-constexpr double kWarmUpSecs = 0.01;  // clocks rise, wide units wake up
+constexpr double kWarmUpSecs = 0.01;  // for the clock rate to rise and wide units to power up
 constexpr double kMeasureSecs = 0.02;
 constexpr int kMeasurements = 3;
-constexpr int64_t kBurst = 4096;  // iterations between two looks at the clock: some microseconds
+constexpr int64_t kBurst = 4096;  // iterations between two clock readings: some microseconds
 
 double cpu_secs_of_thread() {
   timespec t{};
@@ -52,7 +52,7 @@ CoreRun run_for(const MultiplyAddLoop& loop, double secs) {
   return out;
 }
 
-/// A few measurements of every core, all cores busy at once.
+/// Runs the loop a few times on each core, on all cores at the same time.
 std::vector<std::vector<CoreRun>> measure(const MultiplyAddLoop& loop, unsigned num_cores) {
   std::vector<std::vector<CoreRun>> by_core(num_cores);
   std::vector<std::thread> threads;
@@ -68,7 +68,7 @@ std::vector<std::vector<CoreRun>> measure(const MultiplyAddLoop& loop, unsigned 
   return by_core;
 }
 
-// What a measurement depends on.
+// The key under which a measurement is stored: everything that it depends on.
 std::string machine_key(DType dtype, unsigned num_cores) {
   std::string boot;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
@@ -79,7 +79,7 @@ Measured measure(DType dtype, unsigned num_cores) {
   Measured best;
   for (const auto& loop : multiply_add_loops(dtype)) {
     Measured measured = detail::sum_of_best(measure(loop, num_cores), loop.name);
-    best.is_shared |= measured.is_shared;  // it may have been the fastest, had it been alone
+    best.is_shared |= measured.is_shared;  // undisturbed, this loop might have been the fastest
     if (measured.peak.flops > best.peak.flops) best.peak = std::move(measured.peak);
   }
   return best;
@@ -115,10 +115,10 @@ std::optional<Peak> read_note(const std::filesystem::path& note, const std::stri
   return std::nullopt;
 }
 
-/// FLOP/s of dense products as published; f32 and f64 without reduced-precision tensor cores, 0
-/// where nothing is published.
+/// Published FLOP/s of dense products; 0: not published. The figures for f32 and f64 do not use
+/// tensor cores of reduced precision.
 struct Published {
-  std::string_view kind;  // a part of the device's kind
+  std::string_view kind;  // a substring of the device kind
   double bf16, f32, f64;
 };
 
@@ -172,13 +172,13 @@ Peak detail::remembered_peak(const std::filesystem::path& note, const std::strin
   const auto known = read_note(note, key);
   if (known && known->flops >= measured.peak.flops) return *known;
   if (measured.is_shared) measured.peak.source += ", shared with other work, so too low";
-  // Without an absolute path, no folder of the user's is known.
+  // A relative path means that the user has no cache folder.
   if (measured.is_shared || !note.is_absolute()) return measured.peak;
   try {
     make_directories(note.parent_path());
     replace_file(note, fmt::format("{}\n{}\n{}\n", key, measured.peak.flops, measured.peak.source));
   } catch (const StorageError&) {
-    // It only costs the next start another measurement.
+    // The next start measures again.
   }
   return measured.peak;
 }

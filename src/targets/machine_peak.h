@@ -1,13 +1,16 @@
-// The most floating-point operations per second that the devices can do: what MFU (model FLOP/s
-// utilisation) is measured against.
+// The peak rate of the devices in floating-point operations per second, which MFU (model FLOP/s
+// utilisation) is relative to.
 //
-// CPU: measured. All cores run a loop of multiply-adds that stay in registers, in the best
-// instruction set that the processor has, for about 0.1 s: AVX-512, AVX2 or SSE2; for bf16 the
-// matrix tiles (AMX), else the faster of AVX-512 BF16 and f32, in which bf16 is computed elsewhere.
-// What was measured is remembered in user_cache_folder() until the machine starts anew, unless
-// other work had a part of the cores meanwhile. Virtual devices share the cores, so their number
-// does not count. GPU and TPU: the maker's published figure for dense products, times the number of
-// devices.
+// GPU and TPU: the maker's published figure for dense products, times the number of devices.
+//
+// CPU: a measurement. For about 0.1 s all cores run a loop of multiply-adds that stay in registers,
+// in the best instruction set that the processor has:
+//   f32, f64  AVX-512, AVX2 or SSE2
+//   bf16      the matrix tiles (AMX), else the faster of AVX-512 BF16 and the loop for f32, because
+//             without bf16 instructions bf16 is computed in f32
+// The result is stored in user_cache_folder() and reused until the machine reboots, unless other
+// work took part of the cores during the measurement. The number of virtual devices does not
+// matter, because they share the cores.
 #pragma once
 
 #include <filesystem>
@@ -21,37 +24,38 @@
 namespace axle {
 
 struct Peak {
-  double flops = 0;  // per second, of all devices together; 0: not known
-  /// "measured: AVX-512 on 2 cores", "published: H100". It ends in ", shared with other work, so
-  /// too low" where that was noticed.
+  double flops = 0;  // per second, of all devices together; 0: unknown
+  /// "measured: AVX-512 on 2 cores" or "published: H100". Ends in ", shared with other work, so too
+  /// low" if other work took part of the cores during the measurement.
   std::string source;
 };
 
-/// For bf16, f32 and f64; unknown for other dtypes and devices. Measures a dtype at most once.
+/// Returns the peak for bf16, f32 or f64; unknown for other dtypes and for devices without a
+/// published figure. Measures each dtype at most once per process.
 Peak machine_peak(const Topology& topology, DType dtype);
 
 namespace detail {
-/// What one core did in a while.
+/// One timed run of the loop on one core.
 struct CoreRun {
-  double flops = 0;                    // in all
-  double wall_secs = 0, cpu_secs = 0;  // of the clock, of the core's work for this thread
+  double flops = 0;                    // total operations, not a rate
+  double wall_secs = 0, cpu_secs = 0;  // elapsed time; CPU time of the thread
 };
 struct Measured {
   Peak peak;
-  bool is_shared = false;  // other work had a part of the cores
+  bool is_shared = false;  // other work took part of the cores
 };
-/// The sum over the cores, of each the fastest of its runs. Shared where that run had less than 95
-/// % of its core, or where a core has none. `what`: "AVX-512".
+/// Sums the fastest run of each core. The result is shared if such a run had less than 95 % of its
+/// core, or if a core has no run. `what` is the instruction set, "AVX-512".
 Measured sum_of_best(const std::vector<std::vector<CoreRun>>& by_core, std::string_view what);
 
-/// The peak that stands in the file `note` under `key`, else what `measure` gives, which is written
-/// there unless it was shared. Where two processes measure at once, the larger stays. A file that
-/// can't be read or written counts as none.
+/// Returns the peak that the file `note` holds under `key`. Otherwise it returns the result of
+/// `measure` and writes it to the file, unless the measurement was shared. If two processes measure
+/// at once, the larger peak stays. A file that cannot be read or written counts as missing.
 Peak remembered_peak(const std::filesystem::path& note, const std::string& key,
                      const std::function<Measured()>& measure);
 }  // namespace detail
 
-/// machine_peak without its source.
+/// Returns machine_peak(topology, dtype).flops.
 inline double peak_flops(const Topology& topology, DType dtype) {
   return machine_peak(topology, dtype).flops;
 }

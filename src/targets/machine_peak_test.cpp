@@ -14,7 +14,7 @@ TEST(MachinePeak, CpuIsMeasuredOncePerDType) {
   const Topology cpu{.platform = "cpu", .devices = {{.kind = "cpu"}, {.kind = "cpu"}}};
   const auto f32 = machine_peak(cpu, DType::kF32), f64 = machine_peak(cpu, DType::kF64),
              bf16 = machine_peak(cpu, DType::kBF16);
-  // Wide bounds: only a loop that was optimised away or a wrong unit leaves them.
+  // The bounds are wide: only a loop that was optimised away or a wrong unit exceeds them.
   for (const auto& peak : {f32, f64, bf16}) {
     EXPECT_GT(peak.flops, 1e8);
     EXPECT_LT(peak.flops, 1e15);
@@ -54,7 +54,7 @@ TEST(MachinePeak, AMeasurementIsRememberedUnderItsKey) {
     peak("b");
     EXPECT_EQ(measured, before + 1) << damaged;
   }
-  // Where nothing can be kept, nothing is.
+  // A note that can't be written is skipped without an error.
   const auto one = [] { return detail::Measured{{1, ""}}; };
   EXPECT_GT(detail::remembered_peak("/proc/peak.txt", "a", one).flops, 0);
   EXPECT_GT(detail::remembered_peak("peak.txt", "a", one).flops, 0);
@@ -85,7 +85,7 @@ TEST(MachinePeak, OfEachCoreTheFastestRunCounts) {
   EXPECT_EQ(alone.peak.flops, 10);
   EXPECT_EQ(alone.peak.source, "measured: loop on 2 cores");
   EXPECT_FALSE(alone.is_shared);
-  // The best of a core had half of it; a core for which there was no thread.
+  // First, the best run of a core had half of the core; second, a core had no run.
   for (const Runs& runs : {Runs{{whole}, {half, slow}}, Runs{{whole}, {}}}) {
     EXPECT_TRUE(peak(runs).is_shared);
   }
@@ -102,7 +102,7 @@ TEST(MachinePeak, ASharedMeasurementIsNotRememberedAndTheLargerOfTwoIs) {
   EXPECT_EQ(shared.source, "measured: in a test, shared with other work, so too low");
   EXPECT_FALSE(std::filesystem::exists(note));
   EXPECT_EQ(detail::remembered_peak(note, "a", measured(2, false)).flops, 2);
-  EXPECT_EQ(detail::remembered_peak(note, "a", measured(3, false)).flops, 2);  // not measured anew
+  EXPECT_EQ(detail::remembered_peak(note, "a", measured(3, false)).flops, 2);  // from the note
 
   // Another process writes while this one measures.
   for (const auto& [other, own] : {std::pair{5.0, 4.0}, std::pair{4.0, 5.0}}) {

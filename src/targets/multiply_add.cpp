@@ -1,6 +1,6 @@
-// The loops are compiled for instruction sets that the rest of the program does not assume; each is
-// only reached after asking the processor. Factors come from volatile memory so that no compiler
-// can work the results out.
+// The loops use instruction sets that the rest of the program does not assume. A loop is only
+// called if the processor supports its instruction set. The factors come from volatile memory, so
+// that the compiler cannot compute the results in advance.
 #include "targets/multiply_add.h"
 
 #include <type_traits>
@@ -15,15 +15,15 @@
 namespace axle {
 namespace {
 
-// Two units of latency 4 or 5 each need at least ten independent sums to be kept busy; 16 registers
-// hold twelve.
+// Two units with a latency of 4 or 5 need up to ten independent sums to stay busy. Twelve fit into
+// 16 registers.
 constexpr int kSums = 12;
 
 volatile float factor_f32 = 0.999f, addend_f32 = 0.001f;
 volatile double factor_f64 = 0.999, addend_f64 = 0.001;
 volatile double sink;
 
-// factor_f32 and addend_f32, or those of f64.
+// Returns factor and addend for f32 or f64.
 template <class T>
 std::pair<T, T> operands() {
   if constexpr (std::is_same_v<T, float>)
@@ -32,7 +32,7 @@ std::pair<T, T> operands() {
     return {factor_f64, addend_f64};
 }
 
-// Whoever it is inlined into says for which instruction set and how hard to compile it.
+// Always inlined: the calling function's attributes set the instruction set and optimisation level.
 template <class T, int kBytes>
 [[gnu::always_inline]] inline void multiply_add(int64_t iterations) {
   typedef T Vector [[gnu::vector_size(kBytes)]];
@@ -79,7 +79,8 @@ template <class T, int kBytes>
   for (const auto& sum : sums) sink = sink + static_cast<double>(_mm512_cvtss_f32(sum));
 }
 
-/// A tile of 16 x 16 sums grows by the product of 16 x 32 and 32 x 16 values of bf16.
+/// One tile instruction adds the product of 16 x 32 and 32 x 16 bf16 values to a tile of 16 x 16
+/// sums.
 constexpr double kFlopsOfTileProduct = 2.0 * 16 * 16 * 32;
 constexpr int kTileSums = 4;
 
@@ -108,7 +109,7 @@ constexpr int kTileSums = 4;
   _tile_release();
 }
 
-/// Linux gives the tiles' registers only to processes that ask for them.
+/// True if this process may use the tile registers. Linux grants them only on request.
 bool may_use_tiles() {
   constexpr long kRequestPermission = 0x1023, kTileData = 18;
   static const bool granted = __builtin_cpu_supports("amx-bf16") &&

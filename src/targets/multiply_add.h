@@ -14,8 +14,8 @@ struct MultiplyAddLoop {
   double flops_per_iteration;
 };
 
-/// Those for bf16, f32 or f64 that may be this processor's fastest: bf16 instructions can be slower
-/// than f32's.
+/// Returns the loops that may be this processor's fastest for bf16, f32 or f64. For bf16 there may
+/// be two, because bf16 instructions can be slower than f32 instructions.
 std::vector<MultiplyAddLoop> multiply_add_loops(DType dtype);
 
 }  // namespace axle

@@ -48,7 +48,7 @@ std::vector<std::string> machine_prefixes() {
   return out;
 }
 
-/// Nodes of `per_host` devices each.
+/// Returns {nodes, devices per node}.
 std::vector<int64_t> nodes_of(const Accelerator& row, int64_t devices, std::string_view target) {
   const int64_t per_host = row.devices_per_host;
   if (devices <= per_host) return {1, devices};
@@ -72,7 +72,8 @@ std::vector<int64_t> slice_of_cores(const Accelerator& row, int64_t cores,
   return *shape;
 }
 
-/// By what machine types begin with, "tpu-v5litepod", or by the accelerator's own name, "tpu-v5e".
+/// Finds an accelerator by its machine_prefix, "tpu-v5litepod", or its kind and name, "tpu-v5e";
+/// nullptr if there is none.
 const Accelerator* find_machine(std::string_view prefix) {
   for (const auto& row : accelerators()) {
     const std::string name = fmt::format("{}-{}", row.kind(), row.name);
@@ -86,7 +87,7 @@ const Accelerator& row_of_machine(std::string_view prefix, std::string_view targ
   if (const auto* row = find_machine(prefix)) return *row;
   const auto prefixes = machine_prefixes();
   std::string hint = suggest(prefix, prefixes);
-  // The name alone: "H100", "a100-8".
+  // The user may have given only the accelerator's name: "H100", "a100-8".
   if (const auto* row = find_accelerator(lower_case(prefix))) {
     const std::string_view counts = target.substr(prefix.size());
     hint =
@@ -96,9 +97,9 @@ const Accelerator& row_of_machine(std::string_view prefix, std::string_view targ
                            fmt::join(prefixes, "-N, ")));
 }
 
-/// "tpu-v5p-512", "tpu-v5litepod-256-4", "gpu-H100-8", "cpu-8".
+/// Reads a machine type: "tpu-v5p-512", "tpu-v5litepod-256-4", "gpu-H100-8", "cpu-8".
 Target read_machine(std::string_view text) {
-  // Prefixes hold dashes themselves: the counts are what stands at the end.
+  // Prefixes contain dashes too, so the counts are taken from the end.
   std::string_view prefix = text;
   std::vector<std::string_view> counts;
   while (counts.size() < 2) {
@@ -111,7 +112,7 @@ Target read_machine(std::string_view text) {
   if (counts.empty()) {
     if (find_machine(text))
       fail(text, fmt::format("expected a number of devices, as in '{}-8'", text));
-    // "gpu-H100-x": the last part was meant as a number.
+    // In "gpu-H100-x" the last part was meant to be a number.
     const size_t dash = text.rfind('-');
     row_of_machine(dash == text.npos || dash == text.find('-') ? text : text.substr(0, dash), text);
     fail(text, fmt::format("expected a number of devices, got '{}'", text.substr(dash + 1)));
@@ -164,7 +165,7 @@ std::vector<int64_t> read_shape(std::string_view text, std::string_view target) 
   return out;
 }
 
-/// "cpu:8", "tpu:v5e:16x16:4", "gpu:h100:32x8".
+/// Reads a target: "cpu:8", "tpu:v5e:16x16:4", "gpu:h100:32x8".
 Target read_text(std::string_view text) {
   const auto parts = split(text, ':');
   const std::string kind = lower_case(parts[0]);

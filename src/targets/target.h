@@ -1,4 +1,4 @@
-// What a program is compiled for: a machine by its type, whether it is here or not.
+// Compile targets: machines by their type, present or not.
 #pragma once
 
 #include <cstdint>
@@ -9,36 +9,36 @@
 
 namespace axle {
 
-/// One generation of accelerators: one row of the table (accelerators.cpp), its figures from the
-/// maker's data sheets.
+/// One generation of accelerators: a row of the table in accelerators.cpp. Its figures come from
+/// the maker's data sheets.
 struct Accelerator {
   std::string name;      // "v5p", "h100", "trn2", "cpu"
-  std::string platform;  // of its plugin: "tpu", "cuda", "neuron", "rocm", "cpu"
-  /// How machine types begin: "tpu-v5p", "gpu-H100"; the word before the dash is what targets begin
-  /// with.
+  std::string platform;  // of its PJRT plugin: "tpu", "cuda", "neuron", "rocm", "cpu"
+  /// Prefix of machine types: "tpu-v5p", "gpu-H100". Targets begin with the word before the dash.
   std::string machine_prefix;
-  /// Bytes that one device can use; 0: not known beforehand (CPU).
+  /// Usable memory of one device in bytes; 0: not known beforehand (CPU).
   int64_t memory_bytes = 0;
-  /// FLOP/s of one device in bf16 with f32 sums, dense; 0: not known beforehand.
+  /// Dense FLOP/s of one device in bf16 with f32 accumulation; 0: not known beforehand.
   double peak_bf16_flops = 0;
-  /// Bytes/s of one device's memory; 0: not known.
+  /// Memory bandwidth of one device in bytes/s; 0: not known.
   double memory_bandwidth = 0;
-  /// Bytes/s that one device sends and at the same time receives, over all its links: among the
-  /// devices that the fast network joins (a TPU slice, a GPU node), and beyond them. 0: not known.
+  /// Bytes/s that one device can send over all its links, and receive at the same time. The fast
+  /// network joins the devices of a TPU slice or a GPU node; the slow network joins these groups.
+  /// 0: not known.
   double fast_network = 0, slow_network = 0;
-  /// Devices that share one host (and, on GPUs, the fast network).
+  /// Number of devices on one host. On GPUs the fast network joins exactly these.
   int64_t devices_per_host = 1;
-  /// What machine types count of each device: "tpu-v5p-512" names 512 cores, which are 256 devices.
+  /// Cores of one device as machine types count them: "tpu-v5p-512" has 512 cores and 256 devices.
   int64_t cores_per_device = 1;
-  /// What the plugin needs as text to compile without the device (CUDA: a GpuTargetConfigProto);
-  /// empty: nothing.
+  /// Description of the device that the plugin needs to compile without it (CUDA: a
+  /// GpuTargetConfigProto in text form); empty: the plugin needs none.
   std::string description = {};
-  /// Options that the plugin's topologies of this accelerator need beside their shape.
+  /// Options that the plugin's topologies of this accelerator need besides their shape.
   std::map<std::string, std::string> topology_options = {};
-  /// TPU: the shapes of small slices, smallest first, as the cloud sells them.
+  /// TPU: the shapes of the small slices that the cloud offers, smallest first.
   std::vector<std::vector<int64_t>> slice_shapes = {};
-  /// TPU: larger slices are tori of three dims, each a multiple of 4, up to so many devices in all;
-  /// 0: there are none.
+  /// TPU: the most devices of a larger slice, which is a torus of three dims, each a multiple of 4.
+  /// 0: there are no larger slices.
   int64_t max_torus_devices = 0;
 
   /// The first word of targets and machine types: "tpu", "gpu", "neuron", "cpu".
@@ -47,34 +47,44 @@ struct Accelerator {
   }
 };
 
-/// All rows, by kind.
+/// Returns all rows, grouped by kind.
 const std::vector<Accelerator>& accelerators();
-/// The row of that name; nullptr: there is none.
+/// Returns the row with this name; nullptr if there is none.
 const Accelerator* find_accelerator(std::string_view name);
 
-/// A number of devices of one kind and how they are wired.
+/// Devices of one kind, their number and their network.
 struct Target {
   Accelerator accelerator;
-  /// TPU: devices along each dim of the torus, {4, 8, 8}. GPU and Trainium: {nodes, devices of a
-  /// node}. CPU: {devices}.
+  /// TPU: {4, 8, 8}, the devices along each dim of the torus.
+  /// GPU and Trainium: {nodes, devices per node}.
+  /// CPU: {devices}.
   std::vector<int64_t> shape;
-  /// Groups of `shape` that only the slow network joins: TPU slices; 1 for the rest.
+  /// TPU: number of slices of `shape`, which only the slow network joins. 1 for other devices.
   int64_t num_slices = 1;
 
   int64_t num_devices() const;
-  /// The machine type that mesh rules match: "tpu-v5p-512", "gpu-H100-8", "cpu-8".
+  /// Returns the machine type that mesh rules match: "tpu-v5p-512", "gpu-H100-8", "cpu-8".
   std::string machine() const;
 };
 
-/// Reads "cpu:8", "tpu:v5p:4x8x8", "tpu:v5e:16x16:4" (4 slices), "gpu:h100:32x8" (nodes x GPUs),
-/// "neuron:trn2:4x64" (nodes x cores), or a machine type: "tpu-v5p-512" (cores),
-/// "tpu-v5litepod-256-4" (4 slices), "gpu-H100-8" (GPUs in total), "cpu-8"; "tpu-v5e-256", by the
-/// accelerator's own name, is the same as "tpu-v5litepod-256". Dims of a torus may come in any
-/// order, letters in any case. Throws ConfigError, with the nearest name for what it does not know
-/// and the sizes that exist for a size that does not.
+/// Reads a target or a machine type. Upper and lower case are the same; the dims of a torus may
+/// come in any order. Targets:
+///   cpu:8                8 virtual devices
+///   tpu:v5p:4x8x8        one slice
+///   tpu:v5e:16x16:4      4 slices
+///   gpu:h100:32x8        32 nodes of 8 GPUs
+///   neuron:trn2:4x64     4 nodes of 64 cores
+/// Machine types:
+///   cpu-8                8 virtual devices
+///   tpu-v5p-512          a slice of 512 cores
+///   tpu-v5litepod-256-4  4 slices of 256 devices
+///   tpu-v5e-256          the same as tpu-v5litepod-256, by the accelerator's own name
+///   gpu-H100-8           8 GPUs in total
+/// Throws ConfigError. For an unknown name the message suggests the nearest one; for a size that
+/// does not exist it lists those that do.
 Target parse_target(std::string_view text);
 
-/// "tpu:v5p:4x8x8": what parse_target reads; the same target has one text.
+/// Returns the text that parse_target reads, "tpu:v5p:4x8x8". Equal targets have equal texts.
 std::string to_text(const Target& target);
 
 }  // namespace axle

@@ -25,7 +25,7 @@ TEST(Accelerators, EveryRowIsComplete) {
     EXPECT_GT(row.memory_bytes, int64_t{10} << 30) << row.name;
     EXPECT_GT(row.peak_bf16_flops, 9e13) << row.name;
     EXPECT_GT(row.memory_bandwidth, 4e11) << row.name;
-    // What a program needs of both is in proportion: a slip of a power of ten would show here.
+    // Peak and bandwidth are roughly proportional, so a wrong power of ten fails here.
     EXPECT_GT(row.peak_bf16_flops / row.memory_bandwidth, 100) << row.name;
     EXPECT_LT(row.peak_bf16_flops / row.memory_bandwidth, 600) << row.name;
     EXPECT_EQ(row.fast_network > 0, row.platform != "neuron") << row.name;
@@ -45,7 +45,7 @@ TEST(Accelerators, GpusAreDescribed) {
   const std::string h200 = find_accelerator("h200")->description;
   EXPECT_NE(h200.find("device_memory_size: 150108897280 "), std::string::npos);
   EXPECT_NE(h200.find("core_count: 132 "), std::string::npos);
-  // As NVIDIA's driver names it: a saved executable loads where the names are the same.
+  // The name that NVIDIA's driver reports: a saved executable only loads if the names agree.
   EXPECT_NE(h200.find("device_description_str: \"NVIDIA H200\"\n"), std::string::npos);
   EXPECT_NE(find_accelerator("a100")->description.find("clock_rate_ghz: 1.41\n"),
             std::string::npos);
@@ -93,7 +93,7 @@ TEST(ParseTarget, OneTextPerTarget) {
   EXPECT_EQ(parse_target("TPU-V5E-256-4").machine(), "tpu-v5litepod-256-4");
   EXPECT_EQ(parse_target("neuron-TRN2-64").machine(), "neuron-trn2.48xlarge-64");
   EXPECT_EQ(to_text(parse_target("tpu:v5e:2X4")), "tpu:v5e:2x4");
-  // A shape that a number of devices does not give by itself.
+  // A shape that a machine type with this number of devices would not give.
   EXPECT_EQ(to_text(parse_target("tpu:v5p:4x4x16")), "tpu:v5p:4x4x16");
   EXPECT_EQ(to_text(parse_target("gpu:h100:4x2")), "gpu:h100:4x2");
 }

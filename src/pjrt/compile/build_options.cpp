@@ -5,14 +5,14 @@
 namespace axle {
 namespace {
 
-// Field numbers of xla/pjrt/proto/compile_options.proto and xla/xla_data.proto. Fields are written
-// in ascending order.
+// Field numbers from xla/pjrt/proto/compile_options.proto and xla/xla_data.proto. The encoder
+// writes fields in ascending order.
 namespace compile_options {
 constexpr int kBuildOptions = 3, kOverrides = 7;
 }
 namespace build_options {
-// debug_options (3) is never sent: a message there would replace all defaults, also those that it
-// leaves out.
+// debug_options (3) is never sent: that message would replace all defaults, even for the fields
+// that it leaves out.
 constexpr int kDeviceOrdinal = 1, kNumReplicas = 4, kNumPartitions = 5, kUseSpmd = 6,
               kDeviceAssignment = 9, kDeviceMemorySize = 15, kUseShardy = 19,
               kOptimizationLevel = 24;
@@ -49,7 +49,7 @@ std::string encode_assignment(const std::vector<int64_t>& device_ids) {
   return out;
 }
 
-/// XLA parses strings for numbers and enums itself, but knows booleans only as booleans.
+/// XLA parses numbers and enums from strings, but accepts booleans only as booleans.
 std::string encode_override(const std::string& name, const std::string& value) {
   using namespace override;
   const bool is_bool = value == "true" || value == "false";
@@ -63,7 +63,7 @@ std::string encode_build_options(const BuildOptions& options) {
   using namespace build_options;
   const bool spmd = options.num_partitions > 1;
   std::string build;
-  // -1: no device is meant by itself; the assignment names them.
+  // -1: no single device; the device assignment names the devices.
   if (!options.device_ids.empty()) build += number(kDeviceOrdinal, -1);
   build += number(kNumReplicas, 1) + number(kNumPartitions, options.num_partitions);
   if (spmd) build += number(kUseSpmd, 1);

@@ -1,5 +1,5 @@
-// XLA's CompileOptionsProto, encoded by hand: the few fields that Axle sets, always in the same
-// bytes for the same options.
+// XLA's CompileOptionsProto, encoded by hand with only the fields that Axle sets. Equal options
+// always encode to equal bytes.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,20 @@
 
 namespace axle {
 
-/// How hard the compiler tries; numbers are XLA's.
+/// How hard the compiler optimises. The numbers are XLA's.
 enum class CompileEffort : int { kUnspecified = 0, kO0 = 9, kO1 = 19, kO2 = 29, kO3 = 39 };
 
 struct BuildOptions {
-  /// Devices of one program; more than 1 means SPMD, partitioned by Shardy.
+  /// Number of devices that run the program together. More than 1 means SPMD with Shardy as the
+  /// partitioner.
   int64_t num_partitions = 1;
-  /// Device of each partition; empty leaves the choice to the plugin.
+  /// Device id of each partition; empty: the plugin chooses.
   std::vector<int64_t> device_ids = {};
   CompileEffort effort = CompileEffort::kUnspecified;
-  /// Bytes of a device that the compiler may plan with; 0: it guesses.
+  /// Device memory that the compiler may plan with, in bytes; 0: the compiler guesses.
   int64_t device_memory_bytes = 0;
-  /// Compiler settings by name, on top of the plugin's defaults; of equal names the last counts.
+  /// Compiler settings as (name, value), on top of the plugin's defaults. If a name occurs twice,
+  /// the last value wins.
   std::vector<std::pair<std::string, std::string>> overrides = {};
 };
 

@@ -12,8 +12,8 @@
 namespace axle {
 namespace {
 
-// What programs get of a device, so that the compiler schedules for that and for nothing else;
-// other platforms' compilers know it.
+// Returns the bytes of a device that programs may use, for the compiler to schedule within. 0 for
+// platforms whose compilers know their memory by themselves.
 int64_t memory_to_plan_with(const Plugin& plugin, const Topology& topology) {
   if (plugin.policy().memory.fraction == 0 || topology.devices.empty()) return 0;
   return topology.devices[0].memory_bytes.value_or(0);
@@ -22,7 +22,7 @@ int64_t memory_to_plan_with(const Plugin& plugin, const Topology& topology) {
 std::string encode(const Plugin& plugin, const Topology& topology, const Mesh& mesh,
                    const Settings& defaults, const Settings& users) {
   Settings all = defaults;
-  all.insert(all.end(), users.begin(), users.end());  // of equal names the last counts
+  all.insert(all.end(), users.begin(), users.end());  // the last value of a name wins
   return encode_build_options({.num_partitions = mesh.num_devices(),
                                .device_ids = device_ids(topology, mesh),
                                .device_memory_bytes = memory_to_plan_with(plugin, topology),
@@ -67,7 +67,7 @@ void PjrtCompileRequest::fail(const PluginFailure& failure) const {
   }
   if (failure.code != pjrt::ErrorCode::kResourceExhausted)
     throw_failure(where(), failure, ExitCode::kDoesNotCompile);
-  // Compilers follow the first line with pages about their buffers.
+  // The first line of the message is followed by pages about buffers.
   const size_t end = std::min(failure.message.find('\n'), failure.message.size());
   try {
     throw_failure(where(), {failure.code, failure.message.substr(0, end)},

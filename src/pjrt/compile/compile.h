@@ -1,5 +1,5 @@
-// A request to a plugin's compiler: what is the same whether it compiles for devices of this
-// process or for others.
+// A request to a plugin's compiler. It is the same for devices of this process and for devices
+// that are only described.
 #pragma once
 
 #include <string>
@@ -15,19 +15,21 @@ namespace axle {
 
 class PjrtCompileRequest {
  public:
-  /// For the devices of `topology`, in the order of the program's mesh. Throws as device_order
-  /// does.
+  /// Compiles for the devices of `topology`, placed in the program's mesh by device_order. Throws
+  /// what device_order throws.
   PjrtCompileRequest(const Plugin& plugin, const Topology& topology, DevicePresence presence,
                      const Program& program, const CompileOptions& options);
   PjrtCompileRequest(const PjrtCompileRequest&) = delete;
   PjrtCompileRequest& operator=(const PjrtCompileRequest&) = delete;
 
-  /// The encoded options: part of a cache's key.
+  /// The encoded compile options, which are part of the key of the executable cache.
   const std::string& encoded() const { return encoded_; }
-  /// Fills `call`, one of the plugin's compile calls, and makes it. Throws what a refusal means:
-  /// ConfigError if it names an option that the user has set, DoesNotFitError, else DeviceError
-  /// with exit code kDoesNotCompile. A compiler that aborts is told of in one line
-  /// (PluginEndGuard).
+  /// Fills in `call`, which is ClientCompile or Compile, and makes it. If the compiler refuses the
+  /// program, it throws:
+  ///   ConfigError      the compiler's message names an option that the user has set
+  ///   DoesNotFitError  the program needs more memory than the device has
+  ///   DeviceError      otherwise, with exit code kDoesNotCompile
+  /// If the compiler aborts the process, PluginEndGuard reports that in one line.
   template <class Call>
   void make(Call& call) const {
     call.program = &source_.value;

@@ -1,4 +1,4 @@
-// Compiling for a target whose devices need not be here.
+// Compiling for a target whose devices may be absent.
 #pragma once
 
 #include <memory>
@@ -10,18 +10,19 @@
 
 namespace axle {
 
-/// The compiler of one target. Nothing is put onto devices, no argument is allocated.
+/// The compiler of one target. It allocates no arguments and puts nothing onto devices.
 class Compiler {
  public:
   explicit Compiler(Target target) : target_(std::move(target)) {}
   virtual ~Compiler() = default;
   const Target& target() const { return target_; }
   virtual const Plugin& plugin() const = 0;
-  /// The target's devices, as the plugin describes them.
+  /// The target's devices as the plugin describes them.
   virtual const Topology& topology() const = 0;
-  /// A program whose mesh has at most the target's devices. Throws DeviceError with the compiler's
-  /// message (exit codes kDoesNotFit, kDoesNotCompile), ConfigError naming an option that it
-  /// refuses. `options.cache_dir` counts where the result is loaded at once: on CPU.
+  /// Compiles `program`, whose mesh must not have more devices than the target. Only a CPU target,
+  /// whose compiler loads the result at once, uses `options.cache_dir`. Throws DeviceError with the
+  /// compiler's message (exit code kDoesNotFit or kDoesNotCompile), and ConfigError naming an
+  /// option that the compiler refuses.
   virtual std::unique_ptr<CompiledProgram> compile(const Program& program,
                                                    const CompileOptions& options = {}) = 0;
 
@@ -29,10 +30,12 @@ class Compiler {
   Target target_;
 };
 
-/// With the plugin of the target's platform. A platform of virtual devices (CPU) gets a client of
-/// as many of them, whose programs can be run too (they are Executables); the others get the
-/// plugin's description of the target. Throws DeviceError: no plugin, one of another platform, one
-/// that can't compile without devices, a topology that it does not know.
+/// Makes a compiler from the plugin of the target's platform. For a platform of virtual devices
+/// (CPU) the compiler owns a client with the target's number of devices, and its programs are
+/// Executables, which can be run. For other platforms the compiler uses the plugin's topology
+/// description of the target.
+/// Throws DeviceError if the plugin is missing, belongs to another platform, cannot compile without
+/// devices, or does not know the topology.
 std::unique_ptr<Compiler> make_compiler(const Target& target);
 std::unique_ptr<Compiler> make_compiler(const Target& target, const Plugin& plugin);
 

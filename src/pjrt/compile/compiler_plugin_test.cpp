@@ -27,7 +27,7 @@ const Mesh kEight{{{"data", 8}}};
 const PartitionSpec kByRows{{{"data"}, {}}};
 constexpr const char* kLoadThis = "AXLE_TEST_SAVED_EXECUTABLE";
 
-/// y = op(x) over eight devices.
+/// Returns a program y = op(x) over eight devices.
 Program elementwise(const std::string& op) {
   const std::string sharded =
       "tensor<16x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"data\"}, {}]>}";
@@ -77,7 +77,7 @@ TEST_F(CompilerTest, ATargetOfVirtualDevicesIsMeasured) {
   EXPECT_EQ(program->memory()->argument_bytes, 16 * 4 * 4 / 8);
   EXPECT_EQ(program->memory()->output_bytes, 16 * 4 * 4 / 8);
   EXPECT_THAT(program->optimized_program(), HasSubstr("negate"));
-  // What was compiled for virtual devices runs on them.
+  // A program compiled for virtual devices can be run on them.
   EXPECT_NE(dynamic_cast<Executable*>(program.get()), nullptr);
 }
 
@@ -88,7 +88,7 @@ TEST_F(CompilerTest, ATargetSmallerThanTheMeshIsRefused) {
 }
 
 TEST_F(CompilerTest, ThePluginOfAnotherPlatformIsRefusedWithAdvice) {
-  // By a name of its own: one file is loaded once, for one platform.
+  // The link gives the plugin a second path, because a path is loaded only once, for one platform.
   const auto link = dir_.path() / "named_as_cuda.so";
   std::filesystem::create_symlink(*find_plugin_file(plugin_policy("cpu")), link);
   const EnvironmentChange named("AXLE_PLUGIN_CUDA", link), flags("XLA_FLAGS", {});
@@ -124,8 +124,8 @@ TEST_F(CompilerTest, SavedExecutablesRun) {
 }
 
 TEST_F(CompilerTest, SavedExecutablesRunInAFreshProcess) {
-  // The code of another program under this one's name shows that what runs was loaded, not
-  // compiled.
+  // The file holds the code of another program under this one's name, so that the result shows that
+  // the code was loaded and not compiled.
   const auto program = elementwise("tanh");
   if (const char* path = std::getenv(kLoadThis)) {
     EXPECT_EQ(run_loaded(*runtime_, *load_executable(path, *runtime_, program)),

@@ -1,8 +1,9 @@
-// Sources: TPU: the options that AXLearn trains its models with
-// (axlearn/common/compiler_options.py), without those for its random generator, which ours is not,
-// and without fused asynchronous collectives on v6e, which libtpu 0.0.51 refuses there as unsafe.
-// GPU: the options of AXLearn's GPU jobs and of NVIDIA's scripts that train its models. CPU has no
-// rows: none was found that helps.
+// Sources:
+//   TPU  the options that AXLearn trains its models with (axlearn/common/compiler_options.py). Left
+//        out are the options for its random generator, which differs from ours, and fused
+//        asynchronous collectives on v6e, which libtpu 0.0.51 refuses there as unsafe.
+//   GPU  the options of AXLearn's GPU jobs and of NVIDIA's training scripts.
+//   CPU  no rows: no option was found that helps.
 #include "pjrt/compile/compiler_settings.h"
 
 #include <algorithm>

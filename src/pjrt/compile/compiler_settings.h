@@ -1,5 +1,5 @@
-// The compiler's settings that Axle chooses for each kind of device, as one table. A user's own
-// value of the same name wins.
+// The compiler settings that Axle chooses for each kind of device, as one table. A user's own value
+// for the same name wins.
 #pragma once
 
 #include <string>
@@ -13,29 +13,29 @@ namespace axle {
 using Setting = std::pair<std::string, std::string>;  // name, value
 using Settings = std::vector<Setting>;
 
-/// Whether the compiler can measure on a device or must go by its description.
+/// What the compiler has of a device: the device itself to measure on, or only a description.
 enum class DevicePresence { kHere, kDescribed };
 
-/// When a row counts, beside its kind of device.
+/// The condition, besides the kind of device, under which a row applies.
 enum class SettingScope {
   kAlways,
-  kSeveralSlices,   // several slices, which only the slow network joins
-  kWithoutDevices,  // devices that are only described
+  kSeveralSlices,   // the devices form several slices, which only the slow network joins
+  kWithoutDevices,  // the devices are only described
 };
 
 struct CompilerSetting {
   std::string platform;
-  /// How the device's kind begins, as the plugin prints it ("TPU v6 lite"); empty: every kind.
+  /// Prefix of the device kind that the plugin prints ("TPU v6 lite"); empty: every kind.
   std::string device_kind;
   SettingScope scope = SettingScope::kAlways;
   std::string name, value;
   std::string why;
 };
 
-/// All rows.
+/// Returns all rows of the table.
 const std::vector<CompilerSetting>& compiler_settings();
 
-/// Those that count for the devices of `topology`, in the table's order.
+/// Returns the settings that apply to the devices of `topology`, in the order of the table.
 Settings settings_for(const Topology& topology, DevicePresence presence);
 
 }  // namespace axle

@@ -1,5 +1,5 @@
-// Compiling for TPUs and GPUs that are not here, with the plugins themselves. Each test is skipped
-// where its plugin can't be found.
+// Compiling for absent TPUs and GPUs with the real plugins. Each test is skipped if its plugin is
+// not found.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// tanh(x w) v over 2 x 2 x 2 devices: weights sharded by fsdp and model.
+/// Returns tanh(x w) v over 2 x 2 x 2 devices, with the weights sharded over fsdp and model.
 Program two_layers() {
   const Type x{DType::kF32, {1024, 64}}, w{DType::kF32, {64, 128}}, v{DType::kF32, {128, 64}};
   const PartitionSpec rows{{{"data", "fsdp"}, {}}};
@@ -46,11 +46,11 @@ Program two_layers() {
       .outputs = {{"y", x, rows}},
       .mesh = {{{"data", 2}, {"fsdp", 2}, {"model", 2}}}};
 }
-/// Bytes per device: x in 4 parts, w and v in 4.
+/// Bytes per device: x, w and v are each divided into 4 shards.
 constexpr int64_t kArgumentBytes = (1024 * 64 + 64 * 128 + 128 * 64) * 4 / 4;
 constexpr int64_t kOutputBytes = 1024 * 64 * 4 / 4;
 
-/// y = x x with an x of 256 GiB: too large for eight chips.
+/// Returns y = x x with an x of 256 GiB, which is too large for eight chips.
 Program too_large() {
   const Type x{DType::kF32, {262144, 262144}};
   const PartitionSpec rows{{{"data"}, {}}};
@@ -76,7 +76,7 @@ void expect_compiles(const std::string& target) {
   const auto program = compiler->compile(two_layers());
   ASSERT_TRUE(program->memory());
   const auto memory = *program->memory();
-  // Layouts of TPUs may pad.
+  // TPU layouts may be padded.
   EXPECT_GE(memory.argument_bytes, kArgumentBytes);
   EXPECT_LT(memory.argument_bytes, 2 * kArgumentBytes);
   EXPECT_EQ(memory.output_bytes, kOutputBytes);
@@ -94,7 +94,8 @@ TEST_P(TpuCompiler, CompilesWithEverySettingOfTheTable) {
   AXLE_NEEDS_PLUGIN("tpu");
   expect_compiles(GetParam());
 }
-// Together they use every TPU row: both generations' own and those of several slices.
+// Together these targets use every TPU row of compiler_settings(), including those for several
+// slices.
 INSTANTIATE_TEST_SUITE_P(Targets, TpuCompiler,
                          ::testing::Values("tpu:v5e:2x4", "tpu:v5p:2x2x2", "tpu:v6e:2x4",
                                            "tpu:v5p:2x2x1:2"));
@@ -105,10 +106,10 @@ TEST(TpuCompilerTopology, TellsHowTheChipsAreWired) {
   const auto& topology = compiler->topology();
   ASSERT_EQ(topology.devices.size(), 8u);
   EXPECT_EQ(topology.devices[7].coords, (std::vector<int64_t>{1, 1, 1}));
-  EXPECT_EQ(topology.devices[7].process, 1);  // four chips a host
+  EXPECT_EQ(topology.devices[7].process, 1);  // four chips per host
   EXPECT_GT(topology.devices[0].memory_bytes.value_or(0), int64_t{90} << 30);
   EXPECT_FALSE(topology.platform_version.empty());
-  // Whole dims for each axis: the ids follow x, y, z from the last axis on.
+  // Each axis takes a whole dim of the torus, so the ids are in order: the last axis is along x.
   EXPECT_EQ(device_ids(topology, two_layers().mesh),
             (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7}));
   const auto& slices = make_compiler(parse_target("tpu:v5p:2x2x1:2"))->topology();
@@ -121,7 +122,8 @@ TEST(TpuCompilerFigures, CountsFlops) {
   AXLE_NEEDS_PLUGIN("tpu");
   const auto cost =
       make_compiler(parse_target("tpu:v5p:2x2x2"))->compile(two_layers())->cost_analysis();
-  // Two products of 1024 x 64 x 128 in 8 parts, 2 FLOPs each; what else it counts is small.
+  // Two products of 1024 x 64 x 128, 2 FLOPs per multiply-add, divided among 8 devices. Other FLOPs
+  // are few.
   EXPECT_NEAR(cost.at("flops"), 2 * 2 * 1024 * 64 * 128 / 8, 5e5);
 }
 
@@ -160,7 +162,7 @@ TEST(CudaCompiler, TellsTheNodes) {
   ASSERT_EQ(topology.devices.size(), 16u);
   EXPECT_EQ(topology.devices[7].process, 0);
   EXPECT_EQ(topology.devices[8].process, 1);
-  // What the plugin's clients take of the card.
+  // The bytes that the plugin's clients may use.
   EXPECT_NEAR(static_cast<double>(topology.devices[0].memory_bytes.value()),
               plugin_policy("cuda").memory.fraction *
                   static_cast<double>(compiler->target().accelerator.memory_bytes),

@@ -10,9 +10,9 @@
 namespace axle {
 namespace {
 
-// Written for every program of ours, whatever it is.
+// Starts of messages that XLA writes for every program of ours.
 constexpr std::array<std::string_view, 2> kSaysNothing = {
-    "Module contains sdy shardings",  // the form that this plugin reads: the other one is to come
+    "Module contains sdy shardings",  // this plugin reads no other form of shardings yet
     "All log messages before absl::InitializeLog()"};
 
 // "W1121 23:12:12.335242    2503 file.cc:3402] message".

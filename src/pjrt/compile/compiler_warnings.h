@@ -1,5 +1,5 @@
-// What a plugin's compiler writes to the process's standard error: the only place where XLA tells
-// that it could not do what it wanted.
+// The warnings that a plugin's compiler writes to standard error. XLA reports a missed optimisation
+// nowhere else.
 #pragma once
 
 #include <string>
@@ -8,11 +8,13 @@
 
 namespace axle {
 
-/// Makes plugins that are loaded from now on write warnings; the user's own setting stays.
+/// Makes plugins that are loaded later write warnings (TF_CPP_MIN_LOG_LEVEL=1). A value that the
+/// user has set stays.
 void let_plugins_warn();
 
-/// The messages of the lines "W1121 23:12:12.335242 2503 file.cc:3402] message" (warnings and
-/// errors), each once, without those that say nothing about the program.
+/// Returns the messages of the warnings and errors in `log`, which are lines of the form
+/// "W1121 23:12:12.335242 2503 file.cc:3402] message". Each message is returned once; messages that
+/// XLA writes for every program are left out.
 std::vector<std::string> compiler_warnings(std::string_view log);
 
 }  // namespace axle

@@ -32,7 +32,7 @@ PluginVersion version_of(const Plugin& plugin, const Topology& topology,
           .sha256 = plugin_hash(plugin.path(), cache_dir)};
 }
 
-/// "'cpu', PJRT API 0.115, StableHLO 1.20.0, file 1319390d948b".
+/// Returns "'cpu', PJRT API 0.115, StableHLO 1.20.0, file 1319390d948b".
 std::string describe(const PluginVersion& version) {
   std::string out = fmt::format("'{}', PJRT API {}", version.platform, version.api_version);
   const auto stablehlo = version.attributes.find("stablehlo_current_version");
@@ -103,7 +103,7 @@ SavedFile read_saved(const fs::path& path) {
   if (bytes.size() < kStart + kDigestBytes) fail_damaged(where);
   std::memcpy(&header_bytes, bytes.data() + kMagic.size(), kLengthBytes);
   const auto body = std::string_view(bytes).substr(0, bytes.size() - kDigestBytes);
-  // A file that was cut off ends in what is no digest of the rest.
+  // The last bytes of a truncated file are not the digest of the bytes before them.
   if (sha256_hex(body) != std::string_view(bytes).substr(body.size())) fail_damaged(where);
   if (header_bytes > body.size() - kStart) {
     throw StorageError(
@@ -114,7 +114,7 @@ SavedFile read_saved(const fs::path& path) {
           std::string(body.substr(kStart + header_bytes))};
 }
 
-/// The first line that differs, as "expected X, got Y".
+/// Throws ConfigError for the first line that differs: "expected X, got an executable with Y".
 void check_lines(const std::string& where, const char* what, const std::vector<std::string>& ours,
                  const std::vector<std::string>& saved) {
   for (size_t i = 0; i < std::max(ours.size(), saved.size()); ++i) {
@@ -165,7 +165,7 @@ void check_program(const std::string& where, const SavedHeader& saved, const Sav
   check_lines(where, "compiler option", as_lines(ours.options), as_lines(saved.options));
   if (saved.text_sha256 != ours.text_sha256) {
     throw ConfigError(fmt::format(
-        "{}: expected program '{}' as it is now, got it of another config or another version of "
+        "{}: expected program '{}' as it is now, got one of another config or another version of "
         "Axle (saved by {}, this is {}); save it again",
         where, ours.program, saved.axle_version, ours.axle_version));
   }

@@ -1,9 +1,11 @@
-// A compiled program in a file of its own: compiled on one machine, run on another without
-// compiling.
+// A compiled program in a file: one machine compiles it, another runs it without compiling.
 //
-// The file: a line that names the format, the header's length (8 bytes, little endian), the header
-// (JSON: what the program was compiled by and for), the plugin's bytes, and the SHA-256 of all that
-// precedes as 64 digits.
+// The file consists of, in order:
+//   a line that names the format
+//   the length of the header (8 bytes, little endian)
+//   the header (JSON: what the program was compiled by and for)
+//   the plugin's bytes of the executable
+//   the SHA-256 of everything before, as 64 hexadecimal digits
 #pragma once
 
 #include <cstdint>
@@ -20,44 +22,46 @@
 
 namespace axle {
 
-/// The plugin that made an executable: no other can read it.
+/// The plugin that made an executable. No other plugin can load the executable.
 struct PluginVersion {
   std::string platform;
-  std::string platform_version;                   // of the topology, as the plugin prints it
-  std::string api_version;                        // of PJRT, "0.115"
+  std::string platform_version;                   // as the plugin prints it
+  std::string api_version;                        // PJRT's version, "0.115"
   std::map<std::string, std::string> attributes;  // "xla_version", ...
-  std::string sha256;                             // of its file
+  std::string sha256;                             // of the plugin's file
 };
 
 /// What a saved executable was compiled by and for.
 struct SavedHeader {
   std::string axle_version;
   PluginVersion plugin;
-  std::string processor;    // CPU: hash of the instruction sets; else empty
+  std::string processor;    // CPU: SHA-256 of the instruction sets; other platforms: empty
   std::string target;       // "tpu:v5p:4x8x8"
   std::string device_kind;  // as the plugin names it
   std::string mesh;
-  std::vector<int64_t> device_ids;  // by position in the mesh
+  std::vector<int64_t> device_ids;  // the device at each position of the mesh, row-major
   std::string program;
-  std::string text_sha256;                   // of the StableHLO without locations
-  Settings options;                          // the user's
-  std::vector<std::string> inputs, outputs;  // the signature, a line each
+  std::string text_sha256;                   // of the StableHLO text without locations
+  Settings options;                          // the user's compiler options, sorted
+  std::vector<std::string> inputs, outputs;  // the signature, one line per value
 };
 
-/// Writes `path` as a whole or not at all. `compiled` is what `compiler` made of `program` with
-/// `options`. Throws DeviceError where the plugin can't give its bytes, StorageError.
+/// Writes `compiled` to `path`, either the whole file or nothing. `compiled` must be the result of
+/// compiling `program` with `compiler` and `options`. Throws DeviceError if the plugin cannot
+/// serialize the program, and StorageError if the file cannot be written.
 void save_executable(const std::filesystem::path& path, const CompiledProgram& compiled,
                      const Program& program, const Compiler& compiler,
                      const CompileOptions& options = {});
 
-/// What a file says of itself, its bytes checked. Throws ConfigError if there is no such file or it
-/// is another kind of file or a folder, StorageError if it was cut off or changed.
+/// Returns the header of a saved executable after checking the file's SHA-256. Throws ConfigError
+/// if the file does not exist, is a folder or is of another kind, and StorageError if the file was
+/// cut off or changed.
 SavedHeader read_saved_header(const std::filesystem::path& path);
 
-/// Loads onto the devices of `runtime`, without compiling, what must have been compiled from
-/// `program` and `options` by the runtime's own plugin. Throws as read_saved_header does;
-/// DeviceError if another plugin, another kind of device or processor is wanted, naming both;
-/// ConfigError for another program, signature, mesh or options.
+/// Loads a saved executable onto the devices of `runtime` without compiling. The file must have
+/// been compiled from `program` and `options` by the runtime's own plugin. Throws what
+/// read_saved_header throws; DeviceError if the file needs another plugin, kind of device or
+/// processor; ConfigError if its program, signature, mesh, options or devices differ.
 std::unique_ptr<Executable> load_executable(const std::filesystem::path& path, Runtime& runtime,
                                             const Program& program,
                                             const CompileOptions& options = {});

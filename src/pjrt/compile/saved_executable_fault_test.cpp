@@ -1,5 +1,4 @@
-// Saved executables through a plugin that fails on demand: what is written, refused and never
-// half-written.
+// Saving and loading executables with a plugin that fails on demand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -60,7 +59,7 @@ class SavedExecutableFault : public ::testing::Test {
 };
 
 TEST_F(SavedExecutableFault, RunsWithoutCompiling) {
-  Fake other;  // the same file in another process
+  Fake other;  // stands for the same plugin file in another process
   other->fail_slot = pjrt::ClientCompile::kSlot;
   PjrtRuntime runtime(other.load(), 2);
   const auto program = copying();
@@ -134,10 +133,10 @@ TEST_F(SavedExecutableFault, EveryCutAndEveryChangedByteIsSeen) {
   }
 }
 
-// The digest fits, the header does not.
+// The digest of the file is right, but the header is damaged.
 TEST_F(SavedExecutableFault, EveryFieldOfTheHeaderWithEveryExtreme) {
   const std::string whole = read_file(path_);
-  constexpr size_t kMagic = sizeof("axle saved executable 1");  // with its line end
+  constexpr size_t kMagic = sizeof("axle saved executable 1");  // the null counts for the line end
   uint64_t size = 0;
   std::memcpy(&size, whole.data() + kMagic, 8);
   const auto header = read_json(std::string_view(whole).substr(kMagic + 8, size));
@@ -177,7 +176,7 @@ TEST_F(SavedExecutableFault, OtherDevicesAreRefused) {
             path_.string() +
                 ": expected an executable for 'older chip', got one for 'fake chip' (" +
                 to_text(fake_target(2)) + ")");
-  // Ids of several slices are not those of one.
+  // The device ids of several slices differ from those of one slice.
   const auto compiler = make_compiler(fake_target(1, 2), maker_.load());
   save_executable(path_, *compiler->compile(copying(), kOptions), copying(), *compiler, kOptions);
   EXPECT_THAT(load_error(copying()), HasSubstr("expected the devices of this machine"));
@@ -204,7 +203,7 @@ TEST_F(SavedExecutableFault, WhatDiffersInTheProgramIsNamed) {
             where + ": result 1: expected 'y f32[2, 3] [data, None]', got an executable with none");
   program = copying();
   program.text = "outputs=1 more";
-  EXPECT_THAT(load_error(program), HasSubstr("expected program 'copying' as it is now, got it of "
+  EXPECT_THAT(load_error(program), HasSubstr("expected program 'copying' as it is now, got one of "
                                              "another config or another version of Axle"));
   EXPECT_EQ(load_error(copying(), {.overrides = {{"a", "1"}, {"b", "3"}}}),
             where + ": compiler option 1: expected 'b=3', got an executable with 'b=2'");

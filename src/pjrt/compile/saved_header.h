@@ -9,7 +9,7 @@
 namespace axle {
 
 std::string header_to_json(const SavedHeader& header);
-/// Throws StorageError, beginning with `where`, for text that is no such header.
+/// Parses a header. Throws StorageError, whose message begins with `where`, if `text` is not one.
 SavedHeader header_from_json(std::string_view text, const std::string& where);
 
 }  // namespace axle

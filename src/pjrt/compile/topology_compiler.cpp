@@ -30,7 +30,8 @@ class DescribedProgram final : public CompiledProgram {
   PjrtCompiled compiled_;
 };
 
-/// What a topology is created with. The values point into the strings, so it stays where it is.
+/// The name and options that a topology is created with. It cannot be copied, because `options`
+/// point into its strings.
 struct TopologyRequest {
   explicit TopologyRequest(const Target& target);
   TopologyRequest(const TopologyRequest&) = delete;
@@ -105,7 +106,7 @@ void TopologyCompiler::read_topology() {
   topology_.platform = plugin_.policy().platform;
   topology_.fast_network = plugin_.policy().fast_network;
   pjrt::TopologyPlatformName name{.topology = description_->get()};
-  // Older plugins can't tell; then the devices' count has to do.
+  // Older plugins do not report a platform name; for them the check of the device count must do.
   if (!plugin_.try_call(name) && to_view(name.name) != topology_.platform) {
     throw DeviceError(fmt::format("{}: expected a plugin of platform '{}', got one of '{}'{}",
                                   where_, topology_.platform, to_view(name.name),

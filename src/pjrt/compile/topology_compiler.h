@@ -1,4 +1,4 @@
-// The compiler of a plugin that needs no device: it gets a description of the target instead.
+// A compiler that needs no device: the plugin compiles for a topology description of the target.
 #pragma once
 
 #include <memory>
@@ -25,8 +25,8 @@ class TopologyCompiler final : public Compiler {
   void read_topology();
 
   const Plugin& plugin_;
-  std::string where_;  // begins the messages
-  // Compiled programs may point into it.
+  std::string where_;  // begins every error message
+  // Shared with the compiled programs, which may point into it.
   std::shared_ptr<const TopologyDescription> description_;
   Topology topology_;
 };

@@ -16,10 +16,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMaxDepth = 4;  // a wheel unpacks into a folder or two
+constexpr int kMaxDepth = 4;  // the plugin of an unpacked wheel lies one or two folders deep
 
 bool is_file(const fs::path& path) {
-  std::error_code ignored;  // what may not be looked at is no file for us
+  std::error_code ignored;  // a path without permission counts as missing
   return fs::is_regular_file(path, ignored);
 }
 
@@ -29,10 +29,11 @@ std::optional<fs::path> find_below(const fs::path& folder, const std::string& fi
                        fs::directory_options::skip_permission_denied;
   auto entries = fs::recursive_directory_iterator(folder, options, error);
   std::optional<fs::path> found;
-  // The order of a directory is chance: the first by name is taken, so that two runs agree.
+  // Directories list their entries in any order. The first match by name is taken, so that two runs
+  // find the same file.
   for (; !error && entries != fs::recursive_directory_iterator(); entries.increment(error)) {
     const fs::path& path = entries->path();
-    // What has a hidden name is not complete yet (inspect/fetch_plugin).
+    // A folder with a hidden name is a download in progress (fetch/fetch_plugin).
     if (entries.depth() >= kMaxDepth || path.filename().string().starts_with('.'))
       entries.disable_recursion_pending();
     if (path.filename() == file && (!found || path < *found) && is_file(path)) found = path;
@@ -40,7 +41,7 @@ std::optional<fs::path> find_below(const fs::path& folder, const std::string& fi
   return found;
 }
 
-/// Folders of CUDA toolkits below `folder`, as NVIDIA's wheels unpack: nvidia/cu13.
+/// Returns the CUDA toolkits below `folder`, in the layout of NVIDIA's wheels: nvidia/cu13.
 std::vector<fs::path> toolkits_below(const fs::path& folder) {
   std::vector<fs::path> out;
   std::error_code error;
@@ -51,7 +52,7 @@ std::vector<fs::path> toolkits_below(const fs::path& folder) {
   return out;
 }
 
-/// The value of --xla_gpu_cuda_data_dir in XLA_FLAGS.
+/// Returns the value of --xla_gpu_cuda_data_dir in XLA_FLAGS; empty if it is not set.
 fs::path toolkit_of_flags() {
   std::istringstream words(environment_variable("XLA_FLAGS"));
   constexpr std::string_view kName = "--xla_gpu_cuda_data_dir=";
@@ -72,7 +73,8 @@ std::vector<fs::path> plugin_folders() {
        folder = folder.parent_path()) {
     out.push_back(folder / ".axle/plugins");
   }
-  // As `./dev install` lays them down beside libaxle.so; the program may be one of the user's own.
+  // `./dev install` puts plugins beside libaxle.so. The running program may be the user's own, so
+  // the folder of the library is searched as well.
   Dl_info library = {};
   if (::dladdr(reinterpret_cast<const void*>(&plugin_folders), &library) != 0) {
     const auto file = fs::weakly_canonical(library.dli_fname, ignored);
@@ -86,7 +88,7 @@ std::vector<fs::path> plugin_folders() {
 fs::path named_plugin(std::string_view platform) {
   const fs::path named = environment_variable(plugin_variable(platform));
   if (named.empty()) return {};
-  std::error_code error;  // there is no current folder
+  std::error_code error;  // set if the current folder no longer exists
   const fs::path full = fs::absolute(named, error);
   return (error ? named : full).lexically_normal();
 }
@@ -127,7 +129,7 @@ std::optional<fs::path> find_cuda_toolkit(const fs::path& plugin_folder) {
     candidates.insert(candidates.end(), folders.begin(), folders.end());
   };
   const auto add_beside = [&](const fs::path& folder) {
-    // As packages are installed: jax_plugins/xla_cuda13/plugin.so beside nvidia/.
+    // Python packages install jax_plugins/xla_cuda13/plugin.so beside nvidia/.
     if (!folder.empty()) add_all(toolkits_below(folder.parent_path().parent_path()));
   };
   add_beside(plugin_folder);

@@ -1,4 +1,4 @@
-// Where plugins lie on this machine, and what their compilers need beside them.
+// Finding plugins on this machine, and the tools that their compilers need.
 #pragma once
 
 #include <filesystem>
@@ -11,21 +11,29 @@
 
 namespace axle {
 
-/// The folders in which plugins are looked for: `.axle/plugins` under the current directory and
-/// under the folder of the program and its parents, `axle/plugins` beside the installed library,
-/// `.axle/plugins` in the home directory; not all of them exist.
+/// Returns the folders in which plugins are searched, in this order. Not all of them exist.
+///   `.axle/plugins` in the current directory
+///   `.axle/plugins` in the folder of the running program and in each of its parents
+///   `axle/plugins` beside the installed library
+///   `.axle/plugins` in the home directory
 std::vector<std::filesystem::path> plugin_folders();
-/// The file that AXLE_PLUGIN_<NAME> names, as a full path, there or not; empty: it names none.
+/// Returns the value of AXLE_PLUGIN_<NAME> as a full path, whether that file exists or not. Empty
+/// if the variable is not set.
 std::filesystem::path named_plugin(std::string_view platform);
-/// "; AXLE_PLUGIN_CUDA must name a plugin for cuda" for the end of a message, if that variable has
-/// named this file; else "".
+/// Returns "; AXLE_PLUGIN_CUDA must name a plugin for cuda", to end an error message with, if that
+/// variable names `file`; else "".
 std::string advice_for(std::string_view platform, const std::filesystem::path& file);
-/// Where the platform's plugin lies: named_plugin(), else somewhere below plugin_folders().
-/// Throws DeviceError if the variable names no file.
+/// Returns the file of the platform's plugin: named_plugin(), else the first match below
+/// plugin_folders(); none if there is no match. Throws DeviceError if AXLE_PLUGIN_<NAME> is set but
+/// names no file.
 std::optional<std::filesystem::path> find_plugin_file(const PluginPolicy& policy);
-/// The folder with bin/ptxas and nvvm/libdevice that the CUDA compiler needs (its option
-/// xla_gpu_cuda_data_dir): the one in XLA_FLAGS, beside a plugin in `plugin_folder` or in
-/// AXLE_PLUGIN_CUDA, in plugin_folders(), in CUDA_HOME or CUDA_PATH, or the system's.
+/// Returns the folder with bin/ptxas and nvvm/libdevice, which the CUDA compiler needs as its
+/// option xla_gpu_cuda_data_dir; none if there is no such folder. The places are searched in this
+/// order:
+///   the folder that XLA_FLAGS names
+///   nvidia/cu* beside the package of the plugin in `plugin_folder`, then of AXLE_PLUGIN_CUDA
+///   nvidia/cu* in plugin_folders()
+///   CUDA_HOME, CUDA_PATH, /usr/local/cuda
 std::optional<std::filesystem::path> find_cuda_toolkit(
     const std::filesystem::path& plugin_folder = {});
 

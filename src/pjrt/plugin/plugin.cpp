@@ -20,7 +20,7 @@
 namespace axle {
 namespace {
 
-// Since this minor version plugins read Shardy shardings in the text of a program.
+// Older plugins do not read Shardy shardings in a program's text.
 constexpr int kOldestMinor = 70;
 
 const char* const kExtensionNames[] = {"GpuCustomCall",
@@ -94,7 +94,7 @@ std::string Plugin::advice() const { return advice_for(policy_.platform, path_);
 PluginFailure Plugin::with_advice(PluginFailure failure) const {
   const std::string more = advice();
   if (more.empty()) return failure;
-  failure.message.resize(failure.message.find_last_not_of(" .\n") + 1);  // the end of a sentence
+  failure.message.resize(failure.message.find_last_not_of(" .\n") + 1);  // drops a final period
   failure.message += more;
   return failure;
 }
@@ -144,7 +144,7 @@ std::optional<PluginFailure> Plugin::invoke(int slot, void* args) const {
 
 std::optional<PluginFailure> Plugin::take(pjrt::Error* error) const {
   if (!error) return std::nullopt;
-  // These calls return nothing (message, destroy), so they can't go through invoke.
+  // ErrorMessage and ErrorDestroy return void, so they can't go through invoke.
   const auto plain_call = [&]<class Args>(Args args) {
     auto in_out = padded(args);
     reinterpret_cast<void (*)(void*)>(api_->slots[Args::kSlot])(&in_out);
@@ -152,7 +152,7 @@ std::optional<PluginFailure> Plugin::take(pjrt::Error* error) const {
   };
   PluginFailure failure;
   auto code = padded(pjrt::ErrorGetCode{.error = error});
-  // An error of asking for the code is not worth asking again.
+  // If asking for the code fails, the code stays kUnknown.
   if (auto* second = reinterpret_cast<pjrt::Error* (*)(void*)>(
           api_->slots[pjrt::ErrorGetCode::kSlot])(&code)) {
     plain_call(pjrt::ErrorDestroy{.error = second});
@@ -174,7 +174,8 @@ std::optional<PluginFailure> Plugin::await(pjrt::Event* event) const {
 
 const Plugin& load_plugin(std::string_view platform, const std::filesystem::path& file) {
   static std::mutex mutex;
-  // By file; never destroyed, because arrays in other statics may outlive any order of destruction.
+  // The loaded plugins by file. Never destroyed, because arrays in other static objects may be
+  // destroyed later.
   static auto* const loaded = new std::map<std::string, std::unique_ptr<const Plugin>>();
   const std::lock_guard lock(mutex);
   const std::string path = std::filesystem::absolute(file).lexically_normal().string();
@@ -184,7 +185,8 @@ const Plugin& load_plugin(std::string_view platform, const std::filesystem::path
   const std::string where = fmt::format("plugin '{}' ({})", platform, path);
   const auto folder = std::filesystem::path(path).parent_path();
   apply_environment(policy, folder);
-  // One that is named for another platform by mistake needs its own settings to fail at once.
+  // AXLE_PLUGIN_<NAME> may name another platform's plugin by mistake. With its own environment that
+  // plugin fails at once; without, it may hang.
   for (const auto& row : plugin_policies()) {
     if (std::ranges::count(row.files, file.filename().string()) > 0) apply_environment(row, folder);
   }

@@ -1,5 +1,5 @@
-// PJRT plugins: loading and calling them. A plugin is loaded once per process and never closed,
-// because libraries loaded into it keep handlers there.
+// Loading and calling PJRT plugins. A plugin is loaded once per process and never unloaded, because
+// its libraries register handlers in the process that would dangle.
 #pragma once
 
 #include <filesystem>
@@ -18,54 +18,59 @@ namespace axle {
 /// A loaded plugin. Thread safe.
 class Plugin {
  public:
-  /// Checks version and sizes, initialises the plugin. Throws DeviceError.
+  /// Checks the plugin's version and table of calls, then initialises the plugin. Throws
+  /// DeviceError.
   Plugin(const pjrt::Api* api, PluginPolicy policy, std::filesystem::path path);
 
   const PluginPolicy& policy() const { return policy_; }
   const std::filesystem::path& path() const { return path_; }
   const pjrt::Api& api() const { return *api_; }
-  /// "0.115".
+  /// Returns the plugin's PJRT version, "0.115".
   std::string api_version() const;
-  /// "xla_version", "stablehlo_current_version", ... and their values as text; empty where the
-  /// plugin tells nothing.
+  /// Returns the plugin's attributes ("xla_version", "stablehlo_current_version", ...) with their
+  /// values as text; empty if the plugin reports none.
   std::map<std::string, std::string> attributes() const;
-  /// "FFI", "Layouts", ...
+  /// Returns the names of the plugin's PJRT extensions: "FFI", "Layouts", ...
   std::vector<std::string> extensions() const;
 
-  /// Whether the plugin's table holds the call.
+  /// True if the plugin's table has the call.
   template <class Args>
   bool has() const {
     return has_slot(Args::kSlot);
   }
-  /// Calls the plugin; results are in `args` afterwards. A missing call fails with kUnimplemented.
+  /// Calls the plugin, which writes its results into `args`. Returns none on success. A call that
+  /// the plugin lacks fails with kUnimplemented.
   template <class Args>
   std::optional<PluginFailure> try_call(Args& args) const;
-  /// As try_call, but throws DeviceError, which begins with `where`.
+  /// Does the same as try_call, but throws a failure as DeviceError, whose message begins with
+  /// `where`.
   template <class Args>
   void call(Args& args, std::string_view where) const {
     if (const auto failure = try_call(args)) throw_failure(where, *failure);
   }
-  /// As call, for what creates a client or a target: fails with advice() where the plugin is one
-  /// of another platform.
+  /// Does the same as call and appends advice() to the message of a failure. It serves the calls
+  /// that initialise the plugin or create a client or topology: they fail first if
+  /// AXLE_PLUGIN_<NAME> names a plugin of another platform.
   template <class Args>
   void first_call(Args& args, std::string_view where) const {
     if (auto failure = try_call(args)) throw_failure(where, with_advice(std::move(*failure)));
   }
-  /// advice_for of this plugin.
+  /// Returns advice_for() of this plugin.
   std::string advice() const;
-  /// Takes the error over; nullptr gives nothing.
+  /// Reads and destroys the error; none if it is null.
   std::optional<PluginFailure> take(pjrt::Error* error) const;
-  /// Waits for the event, destroys it and returns its error.
+  /// Waits for the event, destroys it and returns its failure; none on success or for a null event.
   std::optional<PluginFailure> await(pjrt::Event* event) const;
 
-  /// A struct with zeroed room behind it, for fields that a later version of the plugin may read or
+  /// A struct followed by zeroed bytes, for fields that a later version of the plugin may read or
   /// write.
   template <class T>
   struct Padded {
     T value{};
     std::byte later[64] = {};
   };
-  /// `value` as this plugin wants to see it when another struct points to it.
+  /// Returns `value` with padding and its struct_size set as this plugin expects. Structs that an
+  /// argument struct points to need this; try_call does it for the argument struct itself.
   template <class T>
   Padded<T> padded(T value) const {
     Padded<T> out{value};
@@ -95,10 +100,11 @@ std::optional<PluginFailure> Plugin::try_call(Args& args) const {
   return failure;
 }
 
-/// The plugin of a platform, loaded at the first call. Throws DeviceError that says how to get a
-/// missing one.
+/// Returns the plugin of a platform and loads it at the first call. Throws DeviceError; if the
+/// plugin is missing, the message says how to get it.
 const Plugin& load_plugin(std::string_view platform);
-/// Loads the file named, whatever the platform's usual one is. Throws DeviceError.
+/// Loads `file` as the platform's plugin instead of the file that find_plugin_file returns. Throws
+/// DeviceError.
 const Plugin& load_plugin(std::string_view platform, const std::filesystem::path& file);
 
 }  // namespace axle

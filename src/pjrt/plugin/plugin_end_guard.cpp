@@ -25,35 +25,38 @@
 namespace axle {
 namespace {
 
-// The ways in which code that goes wrong ends a process.
+// The signals by which faulty code ends a process.
 struct SignalRow {
   int signal;
   std::string_view name;
   struct sigaction before = {};
 };
-SignalRow g_signals[] = {{SIGABRT, ""},  // says why by itself
+SignalRow g_signals[] = {{SIGABRT, ""},  // abort is preceded by a printed reason
                          {SIGSEGV, " (SIGSEGV)"},
                          {SIGBUS, " (SIGBUS)"},
                          {SIGILL, " (SIGILL: an instruction that this processor lacks)"},
                          {SIGFPE, " (SIGFPE)"}};
 
-// A plugin's code in memory. Never destroyed: a signal handler reads it.
+// The address range of a plugin's code. Never destroyed, because a signal handler reads it.
 struct Watched {
   std::string where;
   uintptr_t begin = 0, end = 0;
   const Watched* next = nullptr;
 };
 
-// One thread's guards at a time, since stderr and the signals are the process's.
+// Held while a guard is alive. Only one thread may have guards at a time, because stderr and signal
+// handlers belong to the process.
 std::recursive_mutex g_one_thread;
 std::atomic<PluginEndGuard*> g_innermost = nullptr;
 std::atomic<const Watched*> g_watched = nullptr;
 std::terminate_handler g_terminate_before = nullptr;
-// Static: a signal handler fills them. Its own stack is for a thread whose own has run out.
+// Static buffers, because a signal handler must not allocate. The handler runs on a stack of its
+// own, in case the thread's stack has overflowed.
 char g_printed[1 << 16];
 alignas(64) char g_signal_stack[1 << 16];
 
-// Read by a signal handler: no memory may be taken for it then.
+// The state of a thread: it has never called a plugin, is inside a call, or has left one. A signal
+// handler reads t_calls, so its storage must exist without allocation (initial-exec).
 enum class Calls { kNever, kInside, kLeft };
 thread_local Calls t_calls __attribute__((tls_model("initial-exec"))) = Calls::kNever;
 
@@ -65,11 +68,12 @@ void write_all(int fd, std::string_view text) {
   }
 }
 
-// The plugin whose code has called what runs here: places in it, to return to, lie on the stack.
-// Read as a file is, so that its end is no fault.
+// Returns the plugin that has a return address on the stack of this thread, so that its code has
+// called the code that runs now; nullptr if there is none. The stack is read through
+// /proc/self/mem, so that reading beyond its end is an error and not a fault.
 const Watched* plugin_on_stack() {
   constexpr off_t kMost = 1 << 16;
-  if (t_calls == Calls::kLeft) return nullptr;  // what lies there is left over
+  if (t_calls == Calls::kLeft) return nullptr;  // addresses of an earlier call may be left over
   const int memory = ::open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
   if (memory < 0) return nullptr;
   const auto start = static_cast<off_t>(reinterpret_cast<uintptr_t>(__builtin_frame_address(0)));
@@ -89,7 +93,8 @@ const Watched* plugin_on_stack() {
 
 pid_t this_thread() { return static_cast<pid_t>(::syscall(SYS_gettid)); }
 
-// Others that come to their end meanwhile wait for that of the process.
+// True for the first thread that ends the process. Other threads that crash meanwhile wait here
+// until the process has ended.
 bool is_first_to_end() {
   static std::atomic<pid_t> first = 0;
   const pid_t self = this_thread();
@@ -101,9 +106,10 @@ bool is_first_to_end() {
 
 }  // namespace
 
-// The process is ending within a call of the plugin, or in a thread of its own.
+// Reports that a plugin ends the process, either in a call of ours or in a thread of its own.
 struct PluginEnd {
-  /// Returns if no plugin has to do with it. `reason` counts where the plugin has not printed one.
+  /// Prints the line and exits; returns if no plugin is involved. `reason` is printed if the plugin
+  /// has not printed a reason itself.
   static void end_process(std::string_view reason, std::string_view signal) {
     const PluginEndGuard* const inner = g_innermost;
     const Watched* const plugin = plugin_on_stack();
@@ -122,7 +128,7 @@ struct PluginEnd {
     }
   }
 
-  /// exit(): other threads of a plugin call that for nothing.
+  /// Handler of exit(). It only acts while a guard is alive.
   static void at_exit() {
     if (g_innermost) end_process({}, {});
   }
@@ -136,7 +142,7 @@ struct PluginEnd {
         ::getrlimit(RLIMIT_AS, &memory) == 0 && memory.rlim_cur != RLIM_INFINITY;
     for (const std::string_view part :
          {std::string_view("axle: "), where, std::string_view(": expected it to "), purpose,
-          std::string_view(", got its end: "),
+          std::string_view(", got the end of the process: "),
           reason.empty() ? std::string_view("no reason given") : reason, signal,
           std::string_view(is_flag      ? "; see the variables XLA_FLAGS and LIBTPU_INIT_ARGS"
                            : is_limited ? "; ulimit -v may leave it too little memory"
@@ -154,10 +160,11 @@ extern "C" void on_signal_of_end(int signal, siginfo_t* info, void*) {
   const bool is_sent = info->si_code == SI_USER && info->si_pid != ::getpid();
   if (!is_sent) PluginEnd::end_process({}, row->name);
   ::sigaction(signal, &row->before, nullptr);
-  ::raise(signal);  // comes when this handler is through
+  ::raise(signal);  // delivered to the earlier handler when this one returns
 }
 
-// An exception that nobody catches: its text, which libstdc++ would print, is the reason.
+// Called for an uncaught exception. The reason is the exception's text, which libstdc++ would
+// print.
 [[noreturn]] void on_terminate() {
   try {
     if (std::current_exception()) throw;
@@ -171,7 +178,7 @@ extern "C" void on_signal_of_end(int signal, siginfo_t* info, void*) {
   std::abort();
 }
 
-// Again at each guard: a plugin may have put its own there.
+// Installs the handlers. Each guard does so again, because a plugin may have installed its own.
 void take_signals() {
   for (SignalRow& row : g_signals) {
     struct sigaction action = {}, now = {};
@@ -187,9 +194,9 @@ void take_signals() {
 }  // namespace
 }  // namespace axle
 
-// XLA ends the process by it for a flag that it does not know, and nothing else tells of that. A
-// plugin's calls are bound to this one, since the program and its libraries are searched before
-// libc. For all others, a signal's handler of ours among them, it is what it always was.
+// Replaces libc's _exit. XLA ends the process by _exit(1) for a flag that it does not know, and
+// nothing else reports that. A plugin's calls bind to this definition, because the program and its
+// libraries are searched before libc. For other callers it behaves as libc's does.
 extern "C" [[noreturn]] void _exit(int code) {
   constexpr int kOfPlugins = 1;
   if (code == kOfPlugins) axle::PluginEnd::at_exit();
@@ -200,7 +207,9 @@ namespace axle {
 
 std::string_view reason_in(std::string_view printed, EndKind kind) {
   std::string_view last;
-  // "W0000 00:00:1795302568.3111 491 spmd.cc:2] ...", "loc("x"): warning: ..."
+  // True for warnings and notes:
+  //   W0000 00:00:1795302568.3111 491 spmd.cc:2] ...
+  //   loc("x"): warning: ...
   const auto tells_no_end = [](std::string_view line) {
     const bool is_log = line.size() > 1 && (line[0] == 'W' || line[0] == 'I') &&
                         std::isdigit(static_cast<unsigned char>(line[1]));
@@ -217,7 +226,7 @@ std::string_view reason_in(std::string_view printed, EndKind kind) {
       return line.substr(end + 2);
     if (kind == EndKind::kOnPurpose && !tells_no_end(line)) last = line;
   }
-  // "  what():  std::bad_alloc", of an exception that nobody has caught
+  // An uncaught exception prints "  what():  std::bad_alloc".
   if (const size_t what = last.find("what():  "); what != last.npos) last.remove_prefix(what + 9);
   return last;
 }

@@ -1,4 +1,4 @@
-// Plugins that end the process in place of returning an error.
+// Reporting plugins that end the process instead of returning an error.
 #pragma once
 
 #include <signal.h>
@@ -9,15 +9,18 @@
 
 namespace axle {
 
-/// From now on an end that the code of a plugin brings about, in whatever thread and without a
-/// guard too, is one line of ours and exit code kDevice, where it would be a bare signal or C++'s
-/// words on an exception that nobody caught: `<where>: expected it to run programs, got its end:
-/// ...`. What it has printed by then stands above. `code` is the address of one of its functions.
-/// Signals that others send, and those of our own code, do what they always did.
+/// Watches a loaded plugin for the rest of the process. If the plugin's code then ends the process
+/// by a signal or an uncaught exception, in any thread and without a PluginEndGuard, the process
+/// prints one line and exits with kDevice:
+///   `<where>: expected it to run programs, got the end of the process: ...`
+/// What the plugin has printed before that stays above this line. `code` is the address of any
+/// function of the plugin. Signals that other processes send or that our own code raises keep their
+/// usual effect.
 void watch_plugin_end(const std::string& where, const void* code);
 
-/// While alive, this thread runs a plugin's code. A thread that has left it has its own ends again;
-/// one that never was there is a plugin's own if its code has started it.
+/// Marks, while alive, that this thread runs a plugin's code. After the call has returned, a crash
+/// of this thread counts as ours again. A thread that never made a call counts as the plugin's if
+/// the plugin's code is on its stack.
 class PluginCall {
  public:
   PluginCall();
@@ -26,40 +29,44 @@ class PluginCall {
   PluginCall& operator=(const PluginCall&) = delete;
 };
 
-/// While alive, a plugin that aborts, crashes or exits ends the process with one line of ours and
-/// an exit code, where it would print pages: `<where>: expected it to <purpose>, got its end: <its
-/// reason>`; kUser for a flag that it does not know (XLA_FLAGS), else kDevice. What the whole
-/// process writes to stderr meanwhile is held back. Guards may be nested in one thread; another
-/// thread's waits. Where stderr cannot be held, it stays as it is.
+/// While alive, turns a plugin that aborts, crashes or exits into one line and an exit code.
+/// Without the guard the plugin would print pages. The line is
+///   `<where>: expected it to <purpose>, got the end of the process: <its reason>`
+/// The exit code is kUser for a flag that the plugin does not know (XLA_FLAGS), else kDevice.
+/// While a guard is alive, everything that the process writes to stderr is held back; if that is
+/// not possible, stderr is left alone. One thread may nest guards; a guard in another thread waits
+/// for them.
 class PluginEndGuard {
  public:
   explicit PluginEndGuard(const std::string& where, std::string_view purpose = "start");
-  /// Writes what was held and not taken.
+  /// Writes the held text that was not taken to stderr.
   ~PluginEndGuard();
   PluginEndGuard(const PluginEndGuard&) = delete;
   PluginEndGuard& operator=(const PluginEndGuard&) = delete;
-  /// Takes what was written until now.
+  /// Returns the text written to stderr since the guard began or since the last call. The guard no
+  /// longer writes this text itself.
   std::string take_text();
 
  private:
   friend struct PluginEnd;
-  // Fixed memory and descriptors: a signal handler reads them.
+  // Arrays and descriptors, because a signal handler reads these fields and must not allocate.
   char where_[512], purpose_[32];
-  int held_ = -1;              // what is written meanwhile
-  int before_ = -1;            // stderr as it was
-  off_t taken_ = 0;            // bytes of held_
-  stack_t stack_before_ = {};  // of this thread's signal handlers
+  int held_ = -1;              // descriptor of the file that holds what is written to stderr
+  int before_ = -1;            // descriptor of the original stderr
+  off_t taken_ = 0;            // bytes of held_ that take_text has returned
+  stack_t stack_before_ = {};  // this thread's earlier alternate stack for signal handlers
   PluginEndGuard* const outer_;
   const pid_t thread_;
 };
 
-/// How a process ends: on purpose, after its reason was printed (abort, exit), or by a fault or an
-/// exception, of which nothing is printed.
+/// How a process ends.
+///   kOnPurpose  by abort or exit, after the reason was printed
+///   kFault      by a fault or an exception, without printing a reason
 enum class EndKind { kOnPurpose, kFault };
 
-/// The reason in what a plugin has printed: the text of its first line of an error, behind the time
-/// and the place in its sources; else its last line that is no warning, if it ends on purpose.
-/// Empty: it told none.
+/// Returns the reason for the end in what a plugin has printed. This is the text of the first error
+/// line, without its time and source location. If there is no error line and `kind` is kOnPurpose,
+/// it is the last line that is no warning. Empty: the plugin printed no reason.
 std::string_view reason_in(std::string_view printed, EndKind kind = EndKind::kOnPurpose);
 
 }  // namespace axle

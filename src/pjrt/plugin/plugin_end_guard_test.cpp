@@ -30,11 +30,14 @@ TEST(PluginEndGuard, AnAbortIsOneLine) {
                     "F0000 00:00:1.5 491 parse.cc:234] Unknown flag in XLA_FLAGS: --foo=1\n"
                     "*** Check failure stack trace: ***\n"),
               testing::ExitedWithCode(kUser),
-              "^axle: plugin 'x': expected it to start, got its end: Unknown flag in XLA_FLAGS: "
+              "^axle: plugin 'x': expected it to start, got the end of the process: Unknown flag "
+              "in XLA_FLAGS: "
               "--foo=1; see the variables XLA_FLAGS and LIBTPU_INIT_ARGS\n$");
   EXPECT_EXIT(abort("F0000 00:00:1.5 491 env.cc:74] Check failed: ret == 0 thread creation\n"),
-              testing::ExitedWithCode(kDevice), "got its end: Check failed: ret == 0 thread");
-  EXPECT_EXIT(abort(""), testing::ExitedWithCode(kDevice), "got its end: no reason given\n$");
+              testing::ExitedWithCode(kDevice),
+              "got the end of the process: Check failed: ret == 0 thread");
+  EXPECT_EXIT(abort(""), testing::ExitedWithCode(kDevice),
+              "got the end of the process: no reason given\n$");
 }
 
 TEST(PluginEndGuard, SoIsACrash) {
@@ -43,21 +46,24 @@ TEST(PluginEndGuard, SoIsACrash) {
     print(printed);
     std::raise(signal);
   };
-  EXPECT_EXIT(crash(SIGSEGV, ""), testing::ExitedWithCode(kDevice),
-              "^axle: plugin 'x': expected it to start, got its end: no reason given "
-              "\\(SIGSEGV\\)\n$");
+  EXPECT_EXIT(
+      crash(SIGSEGV, ""), testing::ExitedWithCode(kDevice),
+      "^axle: plugin 'x': expected it to start, got the end of the process: no reason given "
+      "\\(SIGSEGV\\)\n$");
   EXPECT_EXIT(crash(SIGBUS, "E0000 1 2 a.cc:3] No room\nmore\n"), testing::ExitedWithCode(kDevice),
-              "got its end: No room \\(SIGBUS\\)\n$");
+              "got the end of the process: No room \\(SIGBUS\\)\n$");
   EXPECT_EXIT(crash(SIGILL, ""), testing::ExitedWithCode(kDevice), "\\(SIGILL: an instruction");
 }
 
 TEST(PluginEndGuard, SoIsAnExceptionOfAThreadThatThePluginHasStarted) {
   const auto fail = [] {
-    watch_plugin_end("plugin 'x'", reinterpret_cast<const void*>(&print));  // this program's code
+    // The code of this test program stands for a plugin's.
+    watch_plugin_end("plugin 'x'", reinterpret_cast<const void*>(&print));
     const PluginEndGuard guard("plugin 'x'");
     std::thread([] { throw std::runtime_error("no room"); }).join();
   };
-  EXPECT_EXIT(fail(), testing::ExitedWithCode(kDevice), "^axle: .* got its end: no room\n$");
+  EXPECT_EXIT(fail(), testing::ExitedWithCode(kDevice),
+              "^axle: .* got the end of the process: no room\n$");
 }
 
 TEST(PluginEndGuard, AnotherThreadsEndIsNotThePlugins) {
@@ -86,9 +92,9 @@ TEST(PluginEndGuard, SoIsAnExit) {
   };
   for (void (*const exit)(int) : std::initializer_list<void (*)(int)>{&std::exit, &::_exit}) {
     EXPECT_EXIT(end(exit, 1), testing::ExitedWithCode(kUser),
-                "got its end: ERROR: Unknown command line flag");
+                "got the end of the process: ERROR: Unknown command line flag");
   }
-  // That of a signal's handler of ours.
+  // A signal handler of ours may still exit with its own code.
   EXPECT_EXIT(end(&::_exit, 130), testing::ExitedWithCode(130), "");
 }
 
@@ -142,7 +148,8 @@ TEST(PluginEndGuard, AnInnerEndIsToldOnTheConsole) {
     std::abort();
   };
   EXPECT_EXIT(abort(true), testing::ExitedWithCode(kDevice),
-              "^axle: program 'step': expected it to be compiled, got its end: no reason given\n$");
+              "^axle: program 'step': expected it to be compiled, got the end of the process: no "
+              "reason given\n$");
   EXPECT_EXIT(abort(false), testing::ExitedWithCode(kDevice),
               "^axle: report: expected it to start");
 }
@@ -172,7 +179,7 @@ TEST(ReasonIn, AWarningIsNone) {
   }
 }
 
-// What stands last when a fault comes has nothing to do with it.
+// The last line before a fault is not its reason.
 TEST(ReasonIn, OfAFaultIsAnErrorOnly) {
   EXPECT_EQ(reason_in("loading\n", EndKind::kFault), "");
   EXPECT_EQ(reason_in("E0000 1 2 a.cc:3] No room\nmore\n", EndKind::kFault), "No room");

@@ -16,7 +16,8 @@ const char* const kErrorNames[] = {
     "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
     "DATA_LOSS", "UNAUTHENTICATED"};
 
-// What else runs out than a device's memory: the fast memories of a core, and things of the system.
+// Resources other than a device's main memory for which PJRT reports RESOURCE_EXHAUSTED: the fast
+// memories of a core, and resources of the system.
 constexpr std::string_view kOtherResources[] = {
     "vmem",      "smem",         "sflag",     "shared memory",   "register file", "scratchpad",
     "semaphore", "threads",      "processes", "file descriptor", "open files",    "larger than max",

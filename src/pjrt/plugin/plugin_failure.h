@@ -1,4 +1,4 @@
-// What a plugin says when a call fails, and the errors that we throw for it.
+// The failure that a plugin's call returns, and the errors that we throw for it.
 #pragma once
 
 #include <string>
@@ -17,19 +17,19 @@ struct PluginFailure {
   std::string message;
 };
 
-/// "INVALID_ARGUMENT", ...
+/// Returns the name of a code: "INVALID_ARGUMENT", ...
 std::string name_of(pjrt::ErrorCode code);
-/// Throws DeviceError `<where>: <CODE>: <message>`; its exit code is kDoesNotFit where a
-/// device's memory ran out (PJRT says RESOURCE_EXHAUSTED of other things as well), else
-/// `exit_code`.
+/// Throws DeviceError with the message `<where>: <CODE>: <message>`. The exit code is kDoesNotFit
+/// if a device's memory ran out, else `exit_code`. RESOURCE_EXHAUSTED alone does not decide this:
+/// PJRT uses that code for other resources as well.
 [[noreturn]] void throw_failure(std::string_view where, const PluginFailure& failure,
                                 ExitCode exit_code = ExitCode::kDevice);
 
-/// A compiler's refusal of a program that needs more memory than there is.
+/// The compiler refused a program that needs more memory than the device has.
 struct DoesNotFitError : DeviceError {
   DoesNotFitError(const std::string& message, std::string compilers_details)
       : DeviceError(message, ExitCode::kDoesNotFit), details(std::move(compilers_details)) {}
-  /// What the compiler tells behind its first line: pages about the largest buffers; may be empty.
+  /// The compiler's message after its first line: pages about the largest buffers. May be empty.
   std::string details;
 };
 

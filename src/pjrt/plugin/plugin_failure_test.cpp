@@ -1,4 +1,4 @@
-// Which exit code an error of a plugin ends with.
+// The exit codes of errors that a plugin returns.
 #include <gtest/gtest.h>
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-// XLA ends the process where XLA_FLAGS are wrong, and reads them from a file where they name one.
+// XLA ends the process if XLA_FLAGS are wrong. It reads them from a file if they name one.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -17,11 +17,12 @@ class PluginFlags : public testing::Test {
  protected:
   void SetUp() override {
     AXLE_NEEDS_PLUGIN("cpu");
-    GTEST_FLAG_SET(death_test_style, "threadsafe");  // in fresh processes: flags are read once
+    // Each death test needs a fresh process, because XLA reads its flags once.
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
   }
 };
 
-// Exits with 0 where the plugin starts.
+// Exits with 0 if the plugin starts.
 [[noreturn]] void start_with(const std::string& flags) {
   ::setenv("XLA_FLAGS", flags.c_str(), 1);
   std::_Exit(make_runtime({})->topology().devices.size() == 1 ? 0 : 1);

@@ -1,4 +1,4 @@
-// The owner of an object that lives in a plugin.
+// RAII ownership of an object that lives in a plugin.
 #pragma once
 
 #include <utility>
@@ -7,7 +7,7 @@
 
 namespace axle {
 
-/// Owns one object of a plugin; `Destroy` is the struct of the call that ends it.
+/// Owns one object of a plugin. `Destroy` is the argument struct of the call that destroys it.
 template <class Object, class Destroy>
 class PluginObject {
  public:
@@ -23,7 +23,7 @@ class PluginObject {
   ~PluginObject() {
     if (!object_) return;
     Destroy args{{}, object_};
-    plugin_->try_call(args);  // nothing can be done about an object that refuses to go
+    plugin_->try_call(args);  // a failure is ignored: a destructor can't do anything about it
   }
   Object* get() const { return object_; }
   Object* release() { return std::exchange(object_, nullptr); }

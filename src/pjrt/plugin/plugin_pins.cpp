@@ -65,7 +65,7 @@ std::vector<PinnedWheel> outdated_wheels(const PluginPins& pins,
     try {
       unpacked = parse_plugin_pins(pins.platform, read_file(note)).wheels;
     } catch (const DataError&) {
-      unpacked.clear();  // a list of another version of Axle: nothing is known about the wheels
+      unpacked.clear();  // another version of Axle wrote the list, so the wheels are unknown
     }
   }
   std::vector<PinnedWheel> out;

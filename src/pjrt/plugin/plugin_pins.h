@@ -1,5 +1,6 @@
-// Which packages bring a plugin and what its compiler needs: the lists of tools/plugins/, one for
-// each platform that can be fetched, built into the program.
+// The pinned packages that contain a plugin and the tools that its compiler needs. The lists are
+// the files of tools/plugins/, one for each platform that can be fetched; they are built into the
+// program.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +12,14 @@
 
 namespace axle {
 
-/// One package (a wheel of a Python package index), known by its hash.
+/// One package (a wheel of a Python package index), identified by its hash.
 struct PinnedWheel {
   std::string name;     // "nvidia-cuda-nvcc"
   std::string version;  // "13.5.37"
   std::string sha256;
   int64_t size_bytes = 0;
-  /// What it is fetched for, below the folder into which it is unpacked: "nvidia/cu13/bin/ptxas".
+  /// The file that the wheel is fetched for, relative to the folder that it is unpacked into:
+  /// "nvidia/cu13/bin/ptxas".
   std::string file;
 
   bool operator==(const PinnedWheel&) const = default;
@@ -25,23 +27,23 @@ struct PinnedWheel {
 
 struct PluginPins {
   std::string platform;
-  /// The plugin's own first.
+  /// The wheel with the plugin itself comes first.
   std::vector<PinnedWheel> wheels = {};
-  /// The list itself. A copy beside the unpacked wheels says that they are complete, in just these
-  /// versions.
+  /// The text of the list. A copy of it beside the unpacked wheels means that all of them are
+  /// unpacked in exactly these versions.
   std::string list = {};
 };
 
-/// Reads a list. Throws DataError naming the line that it cannot read.
+/// Parses a list. Throws DataError naming the line that it cannot read.
 PluginPins parse_plugin_pins(std::string_view platform, std::string_view list);
-/// The platform's own list; nullptr: nothing can be fetched for it.
+/// Returns the list of a platform; nullptr if nothing can be fetched for the platform.
 const PluginPins* plugin_pins(std::string_view platform);
 
-/// The wheels of `pins` that are not unpacked in `folder` in just this version.
+/// Returns the wheels of `pins` that are not unpacked in `folder` in exactly the pinned version.
 std::vector<PinnedWheel> outdated_wheels(const PluginPins& pins,
                                          const std::filesystem::path& folder);
-/// Notes beside the wheels in `folder` that these ones of the list lie there as well now: the whole
-/// list once nothing is outdated, else the lines of those that are not.
+/// Records in `folder` that `wheels` are unpacked there as well now. The record is the whole list
+/// once no wheel is outdated, else the lines of the wheels that are up to date.
 void note_unpacked(const PluginPins& pins, const std::vector<PinnedWheel>& wheels,
                    const std::filesystem::path& folder);
 
@@ -49,7 +51,7 @@ namespace detail {
 struct PluginList {
   std::string_view platform, text;
 };
-/// The files of tools/plugins/ as they were when the program was built.
+/// Returns the files of tools/plugins/ as they were when the program was built.
 std::span<const PluginList> plugin_lists();
 }  // namespace detail
 

@@ -19,16 +19,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// XLA ends the process when a device waits 40 s for another one in a collective: too short for many
-// virtual devices that share few cores. And some builds let reductions by maximum drop a NaN, to be
-// faster. It reads these flags once, from the environment.
+// XLA reads these flags once, from the environment. The timeouts: by default XLA ends the process
+// when a device has waited 40 s for another one in a collective, which is too short for many
+// virtual devices on few cores. The last flag: in some builds a faster maximum drops NaNs.
 const EnvironmentDefault kXlaFlags{.name = "XLA_FLAGS",
                                    .value =
                                        "--xla_cpu_collective_call_warn_stuck_timeout_seconds=120 "
                                        "--xla_cpu_collective_call_terminate_timeout_seconds=1200 "
                                        "--xla_cpu_enable_fast_min_max=false",
                                    .is_flag_list = true};
-// Errors still come back as errors; this only quiets what XLA prints on its way.
+// Silences XLA's log. Errors are still returned as errors.
 const EnvironmentDefault kQuietLog{.name = "TF_CPP_MIN_LOG_LEVEL", .value = "2"};
 
 // XLA's clients take 75 % of a GPU unless told otherwise.
@@ -44,7 +44,8 @@ const std::vector<PluginPolicy>& plugin_policies() {
        .files = {"pjrt_c_api_cpu_plugin.so"},
        .device_count_option = "cpu_device_count",
        .environment = {kXlaFlags, kQuietLog},
-       // XLA's thunk_proto_serdes.cc gives each computation a communicator of its own.
+       // XLA's thunk_proto_serdes.cc gives each computation a resource of its own
+       // (hlo/collective_order.h).
        .saving_loses_order = true,
        .compiler_attributes = {"xla_version", "stablehlo_current_version"},
        .limits =
@@ -62,9 +63,9 @@ const std::vector<PluginPolicy>& plugin_policies() {
        .compiler_attributes = {"stablehlo_current_version", "cuda_version"},
        .limits = "compiling ahead is tested; our tests train on no GPU. Counts no FLOPs",
        .how_to_get = "run `axle plugin fetch cuda`"},
-      // Away from Google's cloud libtpu would wait for its metadata server; without a TPU it is
-      // there to compile only. Then several processes may load it at once, and the type and names
-      // of hosts that it asks for do not matter: it is given a topology.
+      // Without a TPU, libtpu serves to compile only. It must not wait for the metadata server of
+      // Google's cloud, and several processes may load it at once. It asks for an accelerator type
+      // and host names, whose values do not matter because programs are compiled for a topology.
       {.platform = "tpu",
        .files = {"libtpu.so"},
        .fast_network = FastNetwork::kSlice,
@@ -145,8 +146,8 @@ std::string merge_flags(std::string_view flags, std::string_view defaults) {
 
 namespace {
 
-/// The user's flags: XLA takes a value that does not begin with a dash for the name of a file that
-/// holds them, and takes nothing behind it.
+/// Returns the user's flags. If the value does not begin with a dash, XLA takes all of it for the
+/// name of a file that holds the flags.
 std::string users_flags(const std::string& name) {
   const std::string value = environment_variable(name);
   const size_t begin = value.find_first_not_of(" \t\r\n");
@@ -159,9 +160,10 @@ std::string users_flags(const std::string& name) {
   return read_file(value);
 }
 
-/// `value` or, for a list of flags, what of it the user's own list does not name.
+/// Sets the variable to `entry.value`, unless the user has set it. A list of flags is instead
+/// appended to the user's, without the flags that the user's list names.
 void set_default(const EnvironmentDefault& entry) {
-  // One that the user has set to nothing is set.
+  // A variable that the user has set to an empty value counts as set.
   if (!entry.is_flag_list && std::getenv(entry.name.c_str())) return;
   const std::string value =
       entry.is_flag_list ? merge_flags(users_flags(entry.name), entry.value) : entry.value;
@@ -176,7 +178,7 @@ void apply_environment(const PluginPolicy& policy, const fs::path& folder) {
   }
   if (!policy.needs_cuda_toolkit) return;
   const auto toolkit = find_cuda_toolkit(folder);
-  // Lists of flags are split at blanks.
+  // XLA splits the flags at blanks, so a path with a blank cannot be passed.
   if (!toolkit || toolkit->string().find(' ') != std::string::npos) return;
   set_default({.name = "XLA_FLAGS",
                .value = "--xla_gpu_cuda_data_dir=" + toolkit->string(),

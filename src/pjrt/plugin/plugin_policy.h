@@ -1,5 +1,5 @@
-// What Axle knows about each platform's PJRT plugin beforehand: one row per platform. A new backend
-// is one more row.
+// What Axle knows about each platform's PJRT plugin before loading it, as a table with one row per
+// platform. A new backend is one more row.
 #pragma once
 
 #include <filesystem>
@@ -11,83 +11,89 @@
 
 namespace axle {
 
-/// How a plugin judges the size that a struct of arguments claims to have.
+/// How a plugin checks the struct_size of an argument struct.
 enum class StructSizes {
-  kPadded,  // a larger struct is accepted: room for fields of later versions is left, zeroed
-  kExact,   // any other size than its own is refused
+  kPadded,  // the plugin accepts a larger struct: we append zeroed room for later fields
+  kExact,   // the plugin refuses every size but its own
 };
 
-/// A variable of the environment that the plugin reads while it is loaded.
+/// An environment variable that the plugin reads while it is loaded.
 struct EnvironmentDefault {
   std::string name = {};
   std::string value = {};
-  /// The value is a list of --name=value; those are added that the user's own value does not name.
+  /// If true, the value is a list of --name=value. The flags that the user's own value does not
+  /// name are appended to it.
   bool is_flag_list = false;
-  /// Only where none of these files exist: settings for machines without the device.
+  /// The variable is set only if none of these files exists: it is for machines without the device.
   std::vector<std::string> unless_file = {};
 };
 
-/// How much of a device's memory a client takes for programs, all of it at its start or as it is
-/// needed. The rest, 4 GiB at least, stays for what lies beside them: the driver's context and
-/// kernels (about 0.6 GiB) and the buffers of collectives (up to about 3 GiB with hundreds of
-/// devices).
+/// The part of a device's memory that a client takes for programs. The rest, at least 4 GiB, is for
+/// the driver's context and kernels (about 0.6 GiB) and the buffers of collectives (up to about
+/// 3 GiB with hundreds of devices).
 struct ClientMemory {
-  /// 0: the plugin takes what there is.
+  /// 0: the plugin decides.
   float fraction = 0;
+  /// True: the client takes the memory at its start; false: as it is needed.
   bool preallocate = true;
 };
 
 struct PluginPolicy {
   std::string platform = {};
-  /// File names of the plugin, the most likely first.
+  /// Possible file names of the plugin, the most likely first.
   std::vector<std::string> files = {};
   StructSizes struct_sizes = StructSizes::kPadded;
-  /// Client option (int64) for the number of virtual devices; empty where devices are what they
-  /// are.
+  /// Name of the client option (int64) for the number of virtual devices; empty if the platform has
+  /// only real devices.
   std::string device_count_option = {};
   FastNetwork fast_network = FastNetwork::kAll;
   ClientMemory memory = {};
   std::vector<EnvironmentDefault> environment = {};
-  /// Files of the system that are there where a device is; empty: every machine is one.
+  /// Files such as /dev/nvidia0: one of them exists if the machine has a device of the platform.
+  /// Empty: every machine counts as a device.
   std::vector<std::string> device_files = {};
-  /// Whether it compiles for machines that are not here.
+  /// True if the plugin compiles for absent devices, from a topology description.
   bool compiles_ahead = false;
-  /// Whether its compiler calls ptxas and reads libdevice (find_cuda_toolkit): XLA_FLAGS then tell
-  /// it where.
+  /// True if the plugin's compiler calls ptxas and reads libdevice (find_cuda_toolkit).
+  /// apply_environment then sets their folder in XLA_FLAGS.
   bool needs_cuda_toolkit = false;
-  /// Whether a program that is loaded from bytes may take the collectives of its loops and those
-  /// around them in another order on each device, and so wait for ever.
+  /// True if an executable that is loaded from bytes may run the collectives inside and outside of
+  /// its loops in a different order on each device, so that the devices wait for each other for
+  /// ever.
   bool saving_loses_order = false;
-  /// The plugin's attributes that tell which compiler it holds, where the version of its platform
-  /// is that of the device or none at all; empty: it is the compiler's.
+  /// Plugin attributes that together identify the compiler, for plugins whose platform version is
+  /// that of the device or is empty. Empty: the platform version identifies the compiler.
   std::vector<std::string> compiler_attributes = {};
-  /// What it can't do, and what we have never tried; empty: nothing.
+  /// What the plugin can't do and what we have never tried, for users; empty: nothing.
   std::string limits = {};
-  /// The one command or sentence that gets it.
+  /// One command or sentence that tells the user how to get the plugin.
   std::string how_to_get = {};
 };
 
-/// All rows, in the order in which they are listed to users.
+/// Returns all rows, in the order in which users see them.
 const std::vector<PluginPolicy>& plugin_policies();
 
-/// The row of `platform`; a platform without a row gets a plain one, so that AXLE_PLUGIN_<NAME>
-/// works for any plugin.
+/// Returns the row of `platform`. A platform without a row gets a default one, so that
+/// AXLE_PLUGIN_<NAME> works for any plugin.
 PluginPolicy plugin_policy(std::string_view platform);
 
-/// Of a device with so many bytes, those that programs get: what `axle compile` compares with.
+/// Returns the bytes that programs may use on a device with `device_bytes` of memory. `axle
+/// compile` compares a program's size with them.
 int64_t bytes_for_programs(const PluginPolicy& policy, int64_t device_bytes);
 
-/// Whether this machine has a device of the platform, as far as the system's files tell.
+/// True if this machine has a device of the platform, judged by `device_files` alone.
 bool has_device(const PluginPolicy& policy);
 
-/// "AXLE_PLUGIN_CPU": names the plugin's file for a platform.
+/// Returns "AXLE_PLUGIN_CPU", the environment variable that names the file of a platform's plugin.
 std::string plugin_variable(std::string_view platform);
 
-/// Sets what the row asks for in this process's environment; what the user has set stays. `folder`:
-/// where the plugin lies. Throws ConfigError for a list of flags that is neither one nor a file.
+/// Sets the row's environment variables in this process; values that the user has set stay.
+/// `folder` is the plugin's folder. Throws ConfigError if the user's value for a list of flags is
+/// neither flags nor the name of a file.
 void apply_environment(const PluginPolicy& policy, const std::filesystem::path& folder);
 
-/// `flags` with those of `defaults` ("--a=1 --b=2") appended whose names it does not hold.
+/// Returns `flags` followed by those of `defaults` ("--a=1 --b=2") whose names `flags` does not
+/// contain.
 std::string merge_flags(std::string_view flags, std::string_view defaults);
 
 }  // namespace axle

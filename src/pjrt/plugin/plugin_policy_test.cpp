@@ -39,7 +39,7 @@ TEST(PluginPolicy, EveryAcceleratorHasThePluginOfItsPlatform) {
     EXPECT_FALSE(plugin_policy(row.platform).files.empty()) << row.name;
 }
 
-// What programs do not get must hold what lies beside them.
+// The memory that programs do not get must suffice for the driver and the buffers of collectives.
 TEST(PluginPolicy, ClientsLeaveAReserveOnEveryAccelerator) {
   constexpr int64_t kReserve = int64_t{4} << 30;
   for (const Accelerator& row : accelerators()) {
@@ -84,7 +84,7 @@ TEST(FindCudaToolkit, TakesTheOneThatIsNamedIfItIsComplete) {
   EXPECT_NE(find_cuda_toolkit(), folder) << "libdevice is missing";
   std::ofstream(folder / "nvvm/libdevice/libdevice.10.bc") << "x";
   EXPECT_EQ(find_cuda_toolkit(), folder);
-  // The layout of packages: the plugin in a folder beside nvidia/.
+  // Packages are installed with the plugin in a folder beside nvidia/.
   flags.set("--c=2");
   EnvironmentChange named("AXLE_PLUGIN_CUDA", folder / "site/jax_plugins/xla/plugin.so");
   fs::create_directories(folder / "site/nvidia/cu12");
@@ -95,7 +95,7 @@ TEST(FindCudaToolkit, TakesTheOneThatIsNamedIfItIsComplete) {
   EXPECT_EQ(find_cuda_toolkit(), beside);
   named.set({});
   EXPECT_EQ(find_cuda_toolkit(folder / "site/jax_plugins/xla"), beside);
-  // A plugin that needs it is told.
+  // The flags tell a plugin that needs the toolkit where it is.
   apply_environment({.needs_cuda_toolkit = true}, folder / "site/jax_plugins/xla");
   EXPECT_EQ(environment_variable("XLA_FLAGS"), "--c=2 --xla_gpu_cuda_data_dir=" + beside.string());
   fs::remove_all(folder);
@@ -145,7 +145,7 @@ TEST(ApplyEnvironment, SetsWhatIsUnsetAndRespectsTheRest) {
 }
 
 TEST(FindPlugin, TheVariableMustNameAFile) {
-  // Absent, a folder, a name longer than any file's, a file as a folder.
+  // A missing file, a folder, a name longer than any file's, a file used as a folder.
   for (const std::string& named : {std::string("/nowhere/plugin.so"), std::string("/proc"),
                                    "/" + std::string(300, 'x'), std::string("/dev/null/x")}) {
     const EnvironmentChange variable("AXLE_PLUGIN_FAKE_A", named);
@@ -157,7 +157,7 @@ TEST(FindPlugin, TheVariableMustNameAFile) {
   EXPECT_EQ(find_plugin_file(plugin_policy("fake_a")), std::nullopt) << "empty is not set";
 }
 
-// What helps where this program runs, be it in a checkout or not.
+// The advice depends on which plugin is found where this program runs, in a checkout or not.
 TEST(FindPlugin, AWrongVariableIsAnsweredByWhatThereIs) {
   const TempDir dir;
   const EnvironmentChange variable("AXLE_PLUGIN_CPU", "/nowhere/plugin.so"),
@@ -226,7 +226,7 @@ TEST(LoadPlugin, APluginNamedForAnotherPlatformGetsItsOwnSettings) {
   std::vector<std::unique_ptr<EnvironmentChange>> unset;
   for (const auto& entry : plugin_policy("tpu").environment)
     unset.push_back(std::make_unique<EnvironmentChange>(entry.name, std::nullopt));
-  const TempDir dir;  // holds no such file; settings come before the file is opened
+  const TempDir dir;  // has no such file; the environment is set before the file is opened
   EXPECT_THROW(load_plugin("fake_b", dir / "other.so"), DeviceError);
   EXPECT_EQ(environment_variable("TPU_LOG_DIR"), "");
   EXPECT_THROW(load_plugin("fake_b", dir / "libtpu.so"), DeviceError);

@@ -17,7 +17,7 @@ namespace {
 constexpr unsigned char kOurByteOrder =
     std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
 
-// The end of `num_bytes` at `offset`; the largest number if there is no such place.
+// Returns offset + num_bytes, or the largest number if the sum overflows.
 uint64_t end_of(uint64_t offset, uint64_t num_bytes) {
   uint64_t end = 0;
   return __builtin_add_overflow(offset, num_bytes, &end) ? std::numeric_limits<uint64_t>::max()
@@ -42,7 +42,7 @@ uint64_t expected_bytes(const FileReader& file) {
   for (uint64_t i = 0; i < header.e_phnum; ++i) {
     const uint64_t at = end_of(header.e_phoff, i * header.e_phentsize);
     Elf64_Phdr segment;
-    if (end_of(at, sizeof(segment)) > size) break;  // the table itself was cut off
+    if (end_of(at, sizeof(segment)) > size) break;  // the table itself is truncated
     if (!read_struct(file, at, segment)) break;
     if (segment.p_type != PT_NULL) end = std::max(end, end_of(segment.p_offset, segment.p_filesz));
   }
@@ -59,7 +59,7 @@ std::optional<SharedObjectSize> shared_object_size(const std::filesystem::path& 
         identity[EI_CLASS] != ELFCLASS64 || identity[EI_DATA] != kOurByteOrder)
       return std::nullopt;
     return SharedObjectSize{static_cast<uint64_t>(file.size()), expected_bytes(file)};
-  } catch (const StorageError&) {  // the loader says why
+  } catch (const StorageError&) {  // the loader reports why
     return std::nullopt;
   }
 }

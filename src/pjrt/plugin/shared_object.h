@@ -1,5 +1,5 @@
-// What the header of a shared object says of its file: one that was cut off can be mapped by the
-// loader, and kills the program where it reads behind the end.
+// Checks that the file of a shared object is complete. The loader maps a truncated file without an
+// error, and the program then crashes when it reads past the end.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 
 namespace axle {
 
-/// The size of a file and the least size that its ELF header asks for: with all that is mapped and
-/// both tables of headers.
+/// The size of a file, and the least size that its ELF header implies: all mapped segments and both
+/// header tables.
 struct SharedObjectSize {
   uint64_t bytes = 0;
   uint64_t expected_bytes = 0;
   bool is_whole() const { return bytes >= expected_bytes; }
 };
 
-/// None for what the loader refuses by itself: a file that can't be read or is no ELF file of 64
-/// bits and of this machine's byte order.
+/// Returns none for a file that the loader refuses by itself: it cannot be read, or is not a 64-bit
+/// ELF file in this machine's byte order.
 std::optional<SharedObjectSize> shared_object_size(const std::filesystem::path& path);
 
 }  // namespace axle

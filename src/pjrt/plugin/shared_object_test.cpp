@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// This very program.
+// Returns the file of this test program.
 std::string some_elf() { return read_file("/proc/self/exe"); }
 
 Elf64_Ehdr header_of(const std::string& bytes) {
@@ -106,7 +106,7 @@ TEST(SharedObject, APluginThatWasCutOffIsNamedAndNotLoaded) {
                               " bytes, got " + std::to_string(whole.size() / 2) +
                               "; remove it, then set AXLE_PLUGIN_FAKE_D to the plugin's file";
   EXPECT_EQ(error_of<DeviceError>([&] { load_plugin("fake_d", path); }), message);
-  // The doctor reports it beside all the others.
+  // `axle doctor` reports the broken plugin and still lists all others.
   const EnvironmentChange named("AXLE_PLUGIN_ROCM", path);
   bool seen = false;
   for (const PluginStatus& status : plugin_statuses()) {

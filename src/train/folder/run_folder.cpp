@@ -18,7 +18,7 @@
 namespace axle {
 namespace {
 
-// Fields of the trainer, with all that stands below them.
+// Fields of the trainer that a resume may change, with everything below them.
 constexpr std::string_view kSafe[] = {
     "max_steps",  "log_every_steps", "layer_summaries", "on_non_finite",
     "writers",    "checkpointer",    "evalers",         "mesh",
@@ -43,7 +43,7 @@ RunFolder::RunFolder(std::filesystem::path dir)
 }
 
 RunFolder::~RunFolder() {
-  // Folders go only while they are empty: a checkpoint stays, and so does whatever others put here.
+  // Only empty folders are removed. A checkpoint stays, and so does anything that others put here.
   if (created_.empty() || (::rmdir(checkpoints().c_str()) != 0 && errno != ENOENT)) return;
   for (const char* name : {"config.yaml", "metrics.jsonl", "lock"}) ::unlink((dir_ / name).c_str());
   for (const auto& folder : created_) {

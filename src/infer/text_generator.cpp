@@ -48,7 +48,7 @@ TextGenerator::TextGenerator(LoadedModel loaded, Runtime& runtime, CompileOption
     : loaded_(std::move(loaded)),
       generator_(*loaded_.model, loaded_.parameters, runtime,
                  generator_options(loaded_, std::move(compile), std::move(mesh))) {
-  loaded_.parameters.clear();  // they are on the device
+  loaded_.parameters.clear();  // they are now on the device
 }
 
 GeneratedText TextGenerator::generate(std::string_view prompt, GenerateOptions options,

@@ -25,7 +25,7 @@ auto at_entry(const RecipeFileEntry& entry, F f) {
   }
 }
 
-// A value of the file as the text that set() takes; only a quoted "none" is a string.
+// Returns a value of the file as text for set(). Only a quoted "none" is a string.
 std::string set_text(const Json& value) {
   if (value.is_null()) return "none";
   if (!value.is_string()) return value.dump();
@@ -42,8 +42,9 @@ std::string name_in(const Json& value, std::string_view what) {
   return value.get<std::string>();
 }
 
-// What stands behind a class in `replace`: {with: Class, set: {...}, at: glob, wrap: slot, keep:
-// [...]}, or the class. What `set` names keeps fields of the defaults of `with`, which is reported.
+// Parses the entry of a class in `replace`: either {with: Class, set: {...}, at: glob, wrap: slot,
+// keep: [...]}, or only the class. Fields that `set` names do not take over old values. If `set`
+// itself replaces a class, the report says so.
 ReplaceSpec replace_spec(const std::string& target, const Json& value, ResolveReport& report) {
   static const std::vector<std::string> kKeys = {"with", "set", "at", "wrap", "keep"};
   const Json fields = value.is_object() ? value : Json{{"with", value}};

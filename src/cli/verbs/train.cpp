@@ -1,4 +1,4 @@
-// axle train RECIPE: trains, or goes on with what a folder holds.
+// axle train RECIPE: trains a recipe, or resumes the run in a folder.
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"

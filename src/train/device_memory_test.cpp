@@ -42,7 +42,8 @@ TEST(DeviceMemory, IsToldOrRefusedBeforeAnythingIsThere) {
                              testing::HasSubstr("needs 2.5 GiB")));
 }
 
-// The learner's state lies there while an evaluation runs, which does not take it.
+// The learner's state stays on the device while an evaluation runs, although the evaluation does
+// not read it.
 TEST(DeviceMemory, AnEvaluationRunsBesideTheState) {
   const Measured step(MemoryStats{.argument_bytes = 3 * kGiB, .temporary_bytes = kGiB / 2});
   const Measured evaluation(MemoryStats{.argument_bytes = kGiB, .temporary_bytes = 2 * kGiB});

@@ -186,7 +186,7 @@ TEST(CheckpointInfo, NotesAreReadStrictly) {
     EXPECT_THAT([&] { read(); },
                 ThrowsMessage<StorageError>(HasSubstr("m.json: metadata." + what)));
   };
-  refused([&] { info.note("none"); }, "none: expected a note of this name, got none");
+  refused([&] { info.note("none"); }, "none: expected an entry of this name, got none");
   refused([&] { info.integer_note("n", 0, 11); }, "n: expected a number from 0 to 11, got '12'");
   for (const std::string name : {"x", "huge", "nan", "word"})
     refused([&] { info.integer_note(name, 0, INT64_MAX); }, name + ": expected a number from ");

@@ -41,7 +41,7 @@ T parsed_note(const CheckpointInfo& info, const std::string& name, T least, T mo
 const std::string& CheckpointInfo::note(const std::string& name) const {
   const auto it = metadata.find(name);
   if (it != metadata.end()) return it->second;
-  throw StorageError(fmt::format("{}: metadata.{}: expected a note of this name, got none",
+  throw StorageError(fmt::format("{}: metadata.{}: expected an entry of this name, got none",
                                  manifest.string(), name));
 }
 
@@ -68,10 +68,10 @@ std::optional<CheckpointInfo> restore_newest(
     } catch (const UnknownVersionError&) {
       throw;
     } catch (const AccessError& error) {
-      throw StorageError(
-          fmt::format("{}; the checkpoint of step {} may be whole: let it be read, or move it away "
-                      "to go on from the one before it",
-                      error.what(), step));
+      throw StorageError(fmt::format(
+          "{}; the checkpoint of step {} may be whole: make it readable, or move it away "
+          "to go on from the previous one",
+          error.what(), step));
     } catch (const StorageError& error) {
       report(fmt::format("WARNING: damaged checkpoint: {}", error.what()));
       if (first_error.empty()) first_error = error.what();

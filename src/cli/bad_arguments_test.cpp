@@ -314,8 +314,7 @@ TEST_F(BadLines, EndAsTheyShould) {
   };
   const Line lines[] = {
       {generate({"--prompt", ""}), 0, "tokens (context_end)"},
-      {generate({"--prompt", "\xff"}), 2,
-       "prompt: expected UTF-8, got a byte that is none at byte 1"},
+      {generate({"--prompt", "\xff"}), 2, "prompt: expected UTF-8, got an invalid byte at byte 1"},
       {generate({"--prompt", "\xff", "--json"}), 2, "prompt: expected UTF-8"},
       {generate({"--prompt", std::string(500, 'a')}), 2, "the model's context of 20, got 501"},
       {generate({"--prompt", "a", "--max-tokens", "0"}), 2,

@@ -162,7 +162,7 @@ int64_t Generator::room_for(std::span<const TokenIds> prompts,
         std::min(options_.context_len.value_or(kMostPositions), kMostPositions) - len;
     const bool ends = options_.context_len && *options_.context_len <= kMostPositions;
     if (!ends && options.max_tokens > room) {
-      throw ConfigError(fmt::format("max_tokens: expected at most {} behind this prompt, got {}",
+      throw ConfigError(fmt::format("max_tokens: expected at most {} after this prompt, got {}",
                                     room, options.max_tokens));
     }
     most = std::max(most, std::min(options.max_tokens, room));

@@ -330,10 +330,10 @@ TEST_F(GeneratorTest, MistakesAreNamed) {
   EXPECT_EQ(error(tiny, {{}}, {}), "prompt: expected at least one token, got none");
   EXPECT_EQ(error(tiny, {{4}}, {.max_tokens = 0}), "max_tokens: must be at least 1, got 0");
   EXPECT_EQ(error(tiny, {{4}}, {.max_tokens = std::numeric_limits<int64_t>::max()}),
-            "max_tokens: expected at most 2147483646 behind this prompt, got 9223372036854775807");
+            "max_tokens: expected at most 2147483646 after this prompt, got 9223372036854775807");
   EXPECT_EQ(error(tiny, {{4}}, {.max_tokens = std::numeric_limits<int64_t>::max()},
                   {.context_len = std::numeric_limits<int64_t>::max()}),
-            "max_tokens: expected at most 2147483646 behind this prompt, got 9223372036854775807");
+            "max_tokens: expected at most 2147483646 after this prompt, got 9223372036854775807");
   EXPECT_THAT(error(tiny, {{4}}, {.sampling = {.temperature = 1, .top_k = -2}}),
               HasSubstr("top_k: must be at least 1, got -2"));
   EXPECT_EQ(error(tiny, {TokenIds(20, 4)}, {}, {.context_len = 20}),

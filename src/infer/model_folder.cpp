@@ -232,7 +232,7 @@ LoadedModel load_model(const fs::path& dir, Weights weights, const Report& repor
   const auto model = read_child<Model>(field(config, "model"), source + "model");
   const auto tokenizer =
       read_child<Tokenizer>(field(input, "tokenizer"), source + "input.tokenizer",
-                            "; a run on synthetic data has no text to go on from");
+                            "; a run on synthetic data has no tokenizer");
 
   LoadedModel out = config_error_in(config_file(dir), [&] {
     return LoadedModel{.model = model.build({}, Scope{.path = std::string(kModelPath)}),

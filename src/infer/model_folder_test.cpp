@@ -204,7 +204,7 @@ TEST_F(ModelFolder, ARunWithoutTextHasNothingToGoOnFrom) {
   replace_file(config, text + "input:\n  class: SyntheticInput\n  seq_len: 8\n");
   EXPECT_THAT(error_of([&] { load_model(dir_ / "run"); }),
               HasSubstr("input.tokenizer: expected a class with its fields, got none; a run on "
-                        "synthetic data has no text to go on from"));
+                        "synthetic data has no tokenizer"));
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ Generator::Options generator_options(const LoadedModel& loaded, CompileOptions c
 void check_utf8(std::string_view prompt) {
   if (const auto at = find_invalid_utf8(prompt)) {
     throw ConfigError(
-        fmt::format("prompt: expected UTF-8, got a byte that is none at byte {}", *at + 1));
+        fmt::format("prompt: expected UTF-8, got an invalid byte at byte {}", *at + 1));
   }
 }
 

@@ -76,7 +76,7 @@ TEST_F(TextGeneratorTest, MistakesAreNamed) {
   const auto error = [&](std::string_view prompt, std::optional<int64_t> context_len) {
     return error_of([&] { generate(says("xy", true, context_len), prompt, {}); });
   };
-  EXPECT_EQ(error("ab\xff", {}), "prompt: expected UTF-8, got a byte that is none at byte 3");
+  EXPECT_EQ(error("ab\xff", {}), "prompt: expected UTF-8, got an invalid byte at byte 3");
   EXPECT_THAT(error("abcdefghij", 8), HasSubstr("model's context of 8, got 11"));
 }
 

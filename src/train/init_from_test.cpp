@@ -69,7 +69,7 @@ TEST_F(InitFrom, ParametersAreThoseOfTheFolderAndAllElseIsNew) {
   // Repeating the same command resumes the second run from its own steps.
   train(averaging_config(), "second", 2, "first");
   EXPECT_EQ(error_, "");
-  EXPECT_THAT(out_, HasSubstr("resumed from step 1, not begun by --init-from"));
+  EXPECT_THAT(out_, HasSubstr("resumed from step 1; --init-from has no effect"));
 }
 
 TEST_F(InitFrom, OtherParametersAreNamedAllAtOnce) {

@@ -168,7 +168,7 @@ void Trainer::Run::initialise_or_restore() {
     const auto [restarted, note] = restore_input(*input_, saved, options_.restart_data);
     data_restarted_ = restarted;
     progress_->note(fmt::format("resumed from step {}{}{}", step_number_, note,
-                                options_.init_from.empty() ? "" : ", not begun by --init-from"));
+                                options_.init_from.empty() ? "" : "; --init-from has no effect"));
   } else {
     drawn_ = std::async([this, given = given_state()] {
       return initial_state(parts_, state_.leaves, cfg_.seed, given, *runtime_, compile_options());

@@ -94,7 +94,7 @@ TEST_F(TrainerData, RestartedDataAllowOtherInputsAndNothingElse) {
   config.input.get_if<TextInput>()->shuffle = Shuffle::kNone;
   const Ended refused = resume(config, false, false);
   EXPECT_EQ(refused.code, ExitCode::kUser);
-  EXPECT_THAT(refused.error, HasSubstr("--restart-data where only the data are others"));
+  EXPECT_THAT(refused.error, HasSubstr("--restart-data if only the data differ"));
   config.seed = 99;
   EXPECT_THAT(resume(config, false, true).error, HasSubstr("\n  seed: 3 -> 99"));
   config.seed = 3;

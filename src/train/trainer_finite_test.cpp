@@ -125,7 +125,8 @@ TEST_F(TrainerFinite, AStateThatWasNeverFiniteIsNotSaved) {
       EXPECT_THAT(
           ended.error,
           testing::MatchesRegex("step 1: expected finite numbers, got NaN or infinity in model/.*"
-                                " before it, which no step mends; the state could not be saved"));
+                                " before this step, which no step repairs; the state could not be "
+                                "saved"));
       EXPECT_THAT(ended.err, HasSubstr("expected finite numbers, got NaN or infinity in model/"));
       EXPECT_THAT(checkpoint_steps(run(name) / "checkpoints"), testing::IsEmpty());
       expect_no_holes(run(name), std::min<int64_t>(steps, 2));
@@ -150,7 +151,7 @@ TEST_F(TrainerFinite, ARestoredStateThatIsNotFiniteEndsTheRunAndStays) {
   const Ended ended = train(skipping(9));
   EXPECT_EQ(ended.code, ExitCode::kValidationFailed);
   EXPECT_THAT(ended.error, HasSubstr("step 3: expected finite numbers, got NaN or infinity in " +
-                                     bad + " before it"));
+                                     bad + " before this step"));
   EXPECT_THAT(checkpoint_steps(run() / "checkpoints"), testing::ElementsAre(2));
 }
 

@@ -150,7 +150,7 @@ class Comparer {
     if (results_.contains(*ours)) return ours;
     if (*ours == "out" && results_.contains("out/loss")) return "out/loss";
     if (is_beside(*ours)) {
-      ++left_alone_["recorded beside the result there, not here"];
+      ++left_alone_["recorded by the layers there, not here"];
       return std::nullopt;
     }
     return ours;

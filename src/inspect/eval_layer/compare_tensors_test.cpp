@@ -123,7 +123,7 @@ TEST_F(CompareTensors, NamesOfBothSides) {
                                      "(extra)"));
   EXPECT_THAT(c.ours_alone, ElementsAre("summaries/mine"));
   EXPECT_THAT(c.left_alone,
-              ElementsAre("inputs (1)", "recorded beside the result there, not here (1)"));
+              ElementsAre("inputs (1)", "recorded by the layers there, not here (1)"));
   const std::string text = to_text(c);
   EXPECT_THAT(text, HasSubstr("extra               f32[1]  -        -        1e-05      missing"));
   EXPECT_THAT(text, HasSubstr("not in the reference: 1 (summaries/mine)"));

@@ -42,9 +42,9 @@ Values cotangents_for(const std::vector<NamedOutput>& outputs, const Tree<Tensor
       const auto it = left.find(name);
       if (it == left.end()) continue;
       if (out.back()) {
-        throw ConfigError(
-            fmt::format("cotangent/{}: expected one for this output, got cotangent/{} beside it",
-                        names[0], name));
+        throw ConfigError(fmt::format(
+            "cotangent/{}: expected one cotangent for this output, got cotangent/{} as well",
+            names[0], name));
       }
       out.back() = as_output(name, it->second, outputs[i].value.type());
       left.erase(it);

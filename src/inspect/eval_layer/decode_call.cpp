@@ -60,16 +60,16 @@ void check_places(const std::string& name, const HostTensor& positions, int64_t 
     const int64_t token = i % num_tokens, last = len - num_tokens + token;
     const double place = positions.at(i);
     if (!(place >= 0 && place <= static_cast<double>(last))) {
-      throw ConfigError(
-          fmt::format("in/{}: expected places from 0 to {} for token {} of {}, as the caches have "
-                      "{} positions, got {}",
-                      name, last, token, num_tokens, len, place));
+      throw ConfigError(fmt::format(
+          "in/{}: expected positions from 0 to {} for token {} of {}, as the caches have "
+          "{} positions, got {}",
+          name, last, token, num_tokens, len, place));
     }
     const double first = positions.at(i - token), wanted = first + static_cast<double>(token);
     if (place == wanted) continue;
     throw ConfigError(
-        fmt::format("in/{}: expected place {} for token {} of row {}, as caches keep the tokens of "
-                    "a row behind the first, at {}, got {}",
+        fmt::format("in/{}: expected position {} for token {} of row {}, as caches keep the tokens "
+                    "of a row after its first token, at {}, got {}",
                     name, wanted, token, i / num_tokens, first, place));
   }
 }
@@ -135,8 +135,8 @@ Tree<HostTensor> caches_for(const Layer& layer, const Method& method, const Tree
   const Tree<Type> types = cache_types(layer, dims);
   given = check_given(types, std::move(given), "state", "a cache of this layer");
   if (!types.empty() && !positions.empty() && !in.contains(positions)) {
-    throw ConfigError(
-        fmt::format("in/{}: expected the place of each new token in its row, got none", positions));
+    throw ConfigError(fmt::format(
+        "in/{}: expected the position of each new token in its row, got none", positions));
   }
   if (len && in.contains(positions)) check_places(positions, in.at(positions), *len);
   return given;

@@ -137,7 +137,7 @@ TEST_F(EvalLayer, WrongCotangents) {
   extra = inputs_;
   extra.emplace("cotangent/out", HostTensor::ones({1, 3}));
   EXPECT_EQ(run_error(params_, extra, {.grad = true}),
-            "cotangent/0: expected one for this output, got cotangent/out beside it");
+            "cotangent/0: expected one cotangent for this output, got cotangent/out as well");
 }
 
 // A small language model, whose outputs have names.
@@ -257,8 +257,9 @@ TEST_F(EvalLayer, CachesGoOutAndInByPath) {
   EXPECT_EQ(error(wrong, "extend_step"), cache + ": expected f32[2, 1, 4, 2, 2], got none");
   wrong = step;
   wrong.erase("in/batch/input_positions");
-  EXPECT_EQ(error(wrong, "extend_step"),
-            "in/batch/input_positions: expected the place of each new token in its row, got none");
+  EXPECT_EQ(
+      error(wrong, "extend_step"),
+      "in/batch/input_positions: expected the position of each new token in its row, got none");
 }
 
 // Tokens at positions outside of the caches would silently be lost.
@@ -290,7 +291,7 @@ TEST_F(EvalLayer, PlacesAreThoseOfTheCaches) {
     for (const int32_t place : {8, 100, -3, -2147483647}) {
       EXPECT_EQ(
           error(file, name, one, extend, {place}),
-          fmt::format("{}: expected places from 0 to 7 for token 0 of 1, as the caches have 8 "
+          fmt::format("{}: expected positions from 0 to 7 for token 0 of 1, as the caches have 8 "
                       "positions, got {}",
                       name, place));
     }
@@ -299,8 +300,8 @@ TEST_F(EvalLayer, PlacesAreThoseOfTheCaches) {
     for (const int32_t place : {5, 2, 1}) {
       EXPECT_EQ(
           error(file, name, two, extend, {2, place}),
-          fmt::format("{}: expected place 3 for token 1 of row 0, as caches keep the tokens of a "
-                      "row behind the first, at 2, got {}",
+          fmt::format("{}: expected position 3 for token 1 of row 0, as caches keep the tokens of "
+                      "a row after its first token, at 2, got {}",
                       name, place));
     }
     EXPECT_THAT(error(file, name, two, extend, {7, 7}), HasSubstr("from 0 to 6 for token 0 of 2"));
@@ -308,7 +309,7 @@ TEST_F(EvalLayer, PlacesAreThoseOfTheCaches) {
     EXPECT_THAT(error(file, name, tokens(3), prefill, {6, 7, 8}), HasSubstr("from 0 to 5"));
     EXPECT_EQ(error(file, name, tokens(3), prefill, {5, 6, 7}), "no error");
     EXPECT_THAT(error(file, name, tokens(3), prefill, {0, 1, 1}),
-                HasSubstr("expected place 2 for token 2 of row 0"));
+                HasSubstr("expected position 2 for token 2 of row 0"));
   }
 }
 
@@ -326,7 +327,7 @@ TEST_F(EvalLayer, PlacesOfACacheByItself) {
     });
   };
   EXPECT_EQ(error(2, 3), "no error");
-  EXPECT_THAT(error(2, 5), HasSubstr("in/positions: expected place 3 for token 1 of row 0"));
+  EXPECT_THAT(error(2, 5), HasSubstr("in/positions: expected position 3 for token 1 of row 0"));
 }
 
 // The bytes are computed before anything is allocated, since no machine could hold the tensors.

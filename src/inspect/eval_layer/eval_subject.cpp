@@ -33,7 +33,8 @@ struct Overloaded : F... {
 void check_keys(const Json& document) {
   for (const auto& [key, unused] : document.items()) {
     if (key != "class" && key != "config")
-      throw ConfigError(fmt::format("{}: only a layer has it (keys here: class, config)", key));
+      throw ConfigError(
+          fmt::format("{}: only a layer has this key (keys here: class, config)", key));
   }
 }
 

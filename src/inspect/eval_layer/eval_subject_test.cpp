@@ -147,7 +147,7 @@ TEST_F(EvalSubjectTest, WeightsHaveOneSource) {
   EXPECT_EQ(evaluate(subject, params, inputs, {}, *runtime_), expected);
   params.at("w") = scalars({7, 7});
   EXPECT_EQ(error_of([&] { evaluate(subject, params, inputs, {}, *runtime_); }),
-            "init/: expected it in --inputs or in --params, got two that differ");
+            "init/: expected the weights in --inputs or in --params, got both, and they differ");
   inputs.erase("init/w");
   inputs.erase("init/b/bias");
   EXPECT_FALSE(evaluate(subject, params, inputs, {}, *runtime_) == expected);
@@ -255,7 +255,7 @@ TEST_F(EvalSubjectTest, WhatAFileIs) {
   EXPECT_THAT(error("class: AdmW\n"), HasSubstr("x.yaml: no class is called 'AdmW'; did you mean"));
   EXPECT_THAT(error("class: [AdamW]\n"), HasSubstr("x.yaml: class: expected a name, got"));
   EXPECT_EQ(error("class: Sgd\ndims: {}\n"),
-            "x.yaml: dims: only a layer has it (keys here: class, config)");
+            "x.yaml: dims: only a layer has this key (keys here: class, config)");
   EXPECT_EQ(error("class: silu\nconfig: {}\n"),
             "x.yaml: config: expected none for the function silu, got some");
   EXPECT_THAT(error("class: ClipByGlobalNorm\n"),

@@ -105,7 +105,7 @@ void MetricsLog::check_in_place() {
   removed_ = true;
   throw StorageError(
       fmt::format("{}: expected the file that this run writes, got it removed or replaced; run the "
-                  "same command to go on with a new one",
+                  "same command to resume with a new file",
                   file_.path().string()));
 }
 

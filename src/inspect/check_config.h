@@ -14,9 +14,9 @@ namespace axle {
 ///   fields that are missing or out of range
 ///   what the model, learner, tokenizers, mesh and writers throw when they are built
 ///   what the programs of the step and of each evaluation throw when they are traced and lowered
-/// The programs are made for `num_devices`; none: as many as the mesh names, which one machine must
-/// be able to have. Parts that depend on a part with a mistake are not checked. Empty: the run can
-/// start, as far as the config can tell.
+/// The programs are made for `num_devices` devices; none: for as many as the mesh names, which must
+/// not be more than one machine can have. Parts that depend on a part with a mistake are not
+/// checked. Empty: the run can start, as far as the config can tell.
 std::vector<std::string> config_problems(const Trainer::Config& config,
                                          std::optional<int64_t> num_devices = {});
 

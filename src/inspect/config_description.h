@@ -42,7 +42,7 @@ ConfigDescription describe_config(std::string_view name, std::string_view path =
 
 std::string to_text(const ConfigDescription& description);
 /// {name, kind, doc, fields: {name: {value, takes, min?, max?, open_min?, open_max?, doc}},
-/// classes: {name: {doc}}}; min and max are absent where there are none.
+/// classes: {name: {doc}}}; min and max are absent if there are none.
 nlohmann::ordered_json to_json(const ConfigDescription& description);
 
 }  // namespace axle

@@ -42,7 +42,7 @@ struct Rules {
   /// parameters are sharded over all devices.
   std::string few_tpu_v5p = "[0-9]{1,2}", few_gpus = "[1-7]";
   bool grouped_queries = false;
-  bool untied_head = false;  // beside a large embedding: both are then sharded like other weights
+  bool untied_head = false;  // with a large embedding: both are sharded like other weights
 };
 
 MeshRule rule(std::string machine, SetMesh::Config mesh, SetRemat::Config remat, const Rules& r) {

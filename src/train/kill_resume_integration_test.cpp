@@ -24,7 +24,7 @@ constexpr int kKills = 4;
 constexpr int64_t kSteps = 30;
 constexpr int64_t kStepsPerSave = 3;
 
-// The inputs: synthetic rows, and text that is shuffled anew in each of several epochs. The run
+// The inputs: synthetic rows, and text that is shuffled again in each of several epochs. The run
 // reads batches ahead of its steps, but a checkpoint must save the position of its own step.
 Child<Input> synthetic_rows(const std::filesystem::path&) { return tiny_config().input; }
 Child<Input> text_rows(const std::filesystem::path& dir) {

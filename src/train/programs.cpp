@@ -166,7 +166,7 @@ std::pair<StateParts, Tree<Tensor>> updated(const Learner& learner, const StateP
 }
 
 // Replaces the values by copies behind an optimization barrier. Everything computed from the copies
-// is computed anew.
+// is computed again.
 template <class... T>
 void pass_barrier(T&... values) {
   Values all;

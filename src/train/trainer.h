@@ -38,8 +38,8 @@ struct RunOptions {
   std::string backend = "cpu";
   /// None: as many as the mesh names, or one if it names none.
   std::optional<int64_t> num_devices = {};
-  /// True: continue from the newest checkpoint of `dir`, if there is one. False: start anew, and
-  /// refuse a folder with checkpoints.
+  /// True: continue from the newest checkpoint of `dir`, if there is one. False: start a new run,
+  /// and refuse a folder with checkpoints.
   bool resume = true;
   /// Resume even if the config differs in fields that a resume may not change.
   bool force = false;

@@ -14,7 +14,7 @@ namespace axle {
 /// Which differences from the saved config a resume accepts.
 struct AllowedChanges {
   bool all = false;    // --force: all differences
-  bool input = false;  // --restart-data: the input begins anew
+  bool input = false;  // --restart-data: the data are restarted
 };
 
 /// Holds the folder's lock while alive. The destructor removes a folder that this process created,
@@ -31,8 +31,8 @@ class RunFolder {
   /// Marks the folder as worth keeping: the destructor does not remove it.
   void keep() { created_.clear(); }
   /// Throws StorageError, once, if the folder was removed, moved or replaced while it was held. If
-  /// nothing is in its place, first makes the folder and its config.yaml anew, so that what is
-  /// still to be saved finds a place.
+  /// nothing is in its place, first makes a new folder with its config.yaml, so that the run can
+  /// still save its state.
   void check_in_place();
   /// True once another folder was found in its place. Nothing may be written into that folder.
   bool is_anothers() const { return anothers_; }

@@ -15,7 +15,7 @@ struct RunMetadata {
   std::string config = {};
   /// State of the input (Input::state) at the next batch.
   std::string data = {};
-  /// True if the run began its data anew at some point (--restart-data).
+  /// True if the run restarted its data at some point (--restart-data).
   bool data_restarted = false;
   /// Number of steps that were not finite.
   int64_t skipped_steps = 0;
@@ -31,12 +31,12 @@ Tree<std::string> to_tree(const RunMetadata& metadata);
 RunMetadata run_metadata(const CheckpointInfo& info);
 /// How a resumed run found its data.
 struct DataStart {
-  /// True if the data were begun anew in the middle of the run, by this resume or an earlier one.
+  /// True if the data were restarted in the middle of the run, by this resume or an earlier one.
   bool restarted;
   std::string_view note;  // message text that follows "resumed from step 5"
 };
-/// Moves the input to the saved position, unless `restart` asks to begin the data anew. With
-/// `restart`, the data still go on if an earlier resume began these same data anew: the user
+/// Moves the input to the saved position, unless `restart` asks to restart the data. With
+/// `restart`, the data still continue if an earlier resume restarted these same data: the user
 /// repeated the same command. Throws StorageError naming the manifest if no input can have written
 /// the saved state, DataError if the state belongs to other data.
 DataStart restore_input(Input& input, const RunMetadata& saved, bool restart);

@@ -24,10 +24,10 @@ struct NotFinite {
   /// True if the state was not finite before the step: skipping steps does not repair it.
   bool for_good = false;
 };
-/// Returns what was not finite in the step of this record, which has kept `state` as it was. `part`
+/// Returns what was not finite in the step of this record; the step left `state` unchanged. `part`
 /// is the step's "not_finite" metric (programs.h): an index into FiniteState::parts(). Only after
-/// the first step (`is_first`) is the state itself searched, which takes long if it is large; once
-/// a step has been taken, the state is known to be finite.
+/// the first step (`is_first`) is the state itself searched, since that takes long for a large
+/// state. After a later step, the state is known to be finite.
 NotFinite what_is_not_finite(const StepRecord& record, int64_t part, const DeviceState& state,
                              bool is_first);
 /// Returns lines that say which peak mfu is a share of, or why it stays 0. `peak` is the peak for

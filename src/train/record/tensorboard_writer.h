@@ -9,9 +9,9 @@
 
 namespace axle {
 
-/// Writes TensorBoard event files in DIR/tensorboard. Training scalars are in the folder "train";
-/// each evaler has a folder of its own name, as TensorBoard compares runs ("eval/train" for an
-/// evaler called "train"). Steps that a resume repeats are shown once.
+/// Writes TensorBoard event files in DIR/tensorboard. Training scalars are in the folder "train".
+/// Those of an evaler are in a folder with its name, as TensorBoard compares runs ("eval/train" for
+/// an evaler called "train"). Steps that a resume repeats are shown once.
 class TensorBoardWriter final : public SummaryWriter {
  public:
   struct Config {

@@ -19,6 +19,7 @@ class Evaluations {
   void compile(Runtime& runtime, const CompileOptions& options, const StopWish& stop);
   /// Returns lines about the data of the evalers: one for each evaler whose data differ from
   /// `training` ("data: evalers.val: 1 file, 17145 bytes"), and a warning for each that left out
+  /// other documents.
   /// documents.
   std::vector<std::string> data_notes(const InputFacts& training) const;
   /// Returns the programs compiled so far, under names like "evalers.held_out".

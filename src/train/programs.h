@@ -30,8 +30,8 @@ struct ProgramParts {
 /// return the leaves in this order.
 std::vector<ProgramValue> train_state(const Model& model, const Learner& learner);
 
-/// Returns the entries of a batch as inputs of the programs, sorted by name. Entry dims follow
-/// batch_partition; an entry with fewer dims uses only its first entries.
+/// Returns the tensors of a batch as inputs of the programs, sorted by name. They are sharded by
+/// batch_partition; a tensor of fewer dims uses only its leading entries.
 std::vector<ProgramValue> batch_inputs(const ProgramParts& parts);
 
 /// Which leaves of the initial state are inputs of init_program; initialisers draw the others.

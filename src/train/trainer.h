@@ -88,7 +88,8 @@ class Trainer {
     /// Changes for certain machines. The first rule that matches the machine is applied, before
     /// files and flags.
     MeshRules mesh_rules = {};
-    /// Type that parameters and inputs are cast to at the start of a step; none: they are not cast.
+    /// Type that parameters and inputs are cast to at the start of a step; none: they stay as
+    /// stored (f32).
     std::optional<DType> compute_dtype = {};
     /// Options of the step's compilation, by the names that the plugin's compiler uses. They
     /// override Axle's own choices for the device.

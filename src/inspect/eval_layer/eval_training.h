@@ -18,7 +18,7 @@ struct EvalTrainingOptions {
   /// Initialises the weights and the PRNG key as a run with this seed does. none: the PRNG key
   /// starts from the config's seed, and the weights must be given.
   std::optional<int64_t> init_seed = {};
-  /// Seed of the PRNG key of the first step; none: as above.
+  /// Seed of the PRNG key of the first step; none: the key of the initial state.
   std::optional<int64_t> call_key = {};
   /// Replaces the config's compute_dtype; none: the config's.
   std::optional<DType> dtype = {};

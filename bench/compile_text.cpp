@@ -1,6 +1,6 @@
-// Compiles a StableHLO text, whoever wrote it, for a target, and prints a line of JSON: seconds,
-// bytes of a device, collectives. So another framework's program is compiled by the same compiler
-// with the same settings.
+// Compiles a StableHLO text for a target, and prints a line of JSON: seconds, bytes per device,
+// collectives. The text may come from another framework: its program is then compiled by the same
+// compiler with the same settings.
 //
 //   compile_text TARGET FILE MESH        compile_text gpu:h100:16x8 step.mlir fsdp=128
 #include <fmt/format.h>

@@ -1,6 +1,8 @@
-// Decoding: tokens per second of one row, and of several at once, with a Llama of 260,000 random
-// weights; and behind long texts, where the caches outweigh the weights, with layers unrolled and
-// in a loop.
+// Benchmarks of decoding:
+//   decode       tokens per second of one row and of several rows, for a Llama of 260,000 random
+//                weights
+//   decode_step  one step after a long text, whose caches outweigh the weights, with layers
+//                unrolled and in a loop
 #include <benchmark/benchmark.h>
 
 #include "infer/generator.h"
@@ -55,8 +57,8 @@ BENCHMARK_CAPTURE(decode, top_k_top_p, Sampling{.temperature = 1, .top_k = 40, .
     ->Arg(1)
     ->Unit(benchmark::kMillisecond);
 
-// One step of a model of 4 layers of width 256 behind `range(0)` positions, each 8 KB of f32 cache.
-// All values are zero, since only time and memory count.
+// Runs steps of a model of 4 layers of width 256 after `range(0)` positions, each with 8 KB of f32
+// cache. All values are zero, since only time and memory count.
 void decode_step(benchmark::State& state, const Child<Block>& layers,
                  std::optional<DType> compute_dtype) {
   const Child<Model> config = CausalLM::Config{

@@ -1,5 +1,5 @@
-// What happens before the compiler: from a recipe to the StableHLO of its train step, and from the
-// start of the process to the first call of the compiler. No device is needed for the first.
+// Benchmarks of the work before the compiler: from a recipe to the StableHLO of its train step, and
+// from the start of the process to the first call of the compiler. The former needs no device.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@
 namespace axle {
 namespace {
 
-// A model, its learner and what a step takes, built as the trainer builds them.
+// A model, its learner and the inputs of a step, built as the trainer builds them.
 struct Job {
   explicit Job(const Trainer::Config& cfg)
       : model(cfg.model.build({}, Scope{.path = "model"})),
@@ -41,7 +41,7 @@ Trainer::Config synthetic(const std::string& recipe) {
       .config;
 }
 
-// A field of /proc/self/status, as MB.
+// Returns a field of /proc/self/status, in MB.
 double status_mb(std::string_view field) {
   std::ifstream file("/proc/self/status");
   for (std::string line; std::getline(file, line);) {
@@ -50,16 +50,16 @@ double status_mb(std::string_view field) {
   return 0;
 }
 
-// The highest memory during `f` above what was in use before it, in MB.
+// Returns the peak memory during `f` minus the memory in use before it, in MB.
 template <class F>
 double peak_growth_mb(F f) {
-  std::ofstream("/proc/self/clear_refs") << "5" << std::flush;  // the peak starts again from here
+  std::ofstream("/proc/self/clear_refs") << "5" << std::flush;  // resets the peak
   const double before = status_mb("VmRSS");
   f();
   return status_mb("VmHWM") - before;
 }
 
-// Build the modules, trace, differentiate, lower.
+// Builds the modules, traces, differentiates and lowers.
 void step_to_stablehlo(benchmark::State& state, const std::string& recipe) {
   const Trainer::Config cfg = synthetic(recipe);
   const size_t text_bytes = step_program(Job(cfg).parts).text.size();
@@ -73,8 +73,8 @@ BENCHMARK_CAPTURE(step_to_stablehlo, fuji_1B_v3, std::string("fuji-1B-v3"))
 BENCHMARK_CAPTURE(step_to_stablehlo, quickstart, std::string("quickstart"))
     ->Unit(benchmark::kMillisecond);
 
-// What `axle train` does up to its first call of the compiler. Before all else, since a process
-// starts only once and a used heap hides what tracing needs.
+// Measures what `axle train` does up to its first call of the compiler. Must run before everything
+// else: a process starts only once, and a used heap hides the memory that tracing needs.
 std::string start_to_first_compile(const std::string& recipe) {
   try {
     const Job job(synthetic(recipe));

@@ -1,6 +1,7 @@
-// What the trainer's loop costs beside the program: whole steps of a run whose program computes
-// next to nothing, with as many parameters and metrics as the quickstart recipe has, less the time
-// of the same program executed bare: state in, state out, metrics read one step late.
+// Measures what the trainer's loop costs beside the program. The program computes next to nothing,
+// but has as many parameter tensors and metrics as the quickstart recipe. The cost is the time of a
+// whole step of a run minus the time of the same program executed bare: state in, state out,
+// metrics read one step late.
 //
 //   loop_bench [STEPS]
 #include <fmt/format.h>
@@ -26,7 +27,7 @@ namespace {
 
 constexpr double kStepOfInterestMs = 50;
 
-// Milliseconds a step, sorted; the first steps, which warm up, are left out.
+// Milliseconds per step, sorted, without the first steps, which warm up.
 struct StepTimes {
   explicit StepTimes(const std::vector<double>& ends_secs) {
     for (size_t i = kWarmUp + 1; i < ends_secs.size(); ++i)

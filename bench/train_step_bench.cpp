@@ -1,14 +1,16 @@
-// One train step of the models of the peer scripts, run as the trainer runs it: prints one line of
+// Runs one train step of the peer scripts' models as the trainer runs it, and prints one line of
 // JSON.
 //
 //   train_step_bench [SIZE] [--bf16] [--scan] [--packed] [--steps N] [--dump FILE] [--hlo FILE]
 //                    [--set PATH=VALUE]...
 //
-// The model is the Llama family's block (RMSNorm, RoPE, SwiGLU) with a tied head; gradients are
-// clipped to norm 1, AdamW, random tokens, no dropout. --scan repeats one traced layer; without it
-// layers are unrolled. --packed adds the positions and segment ids that a packed text has. --dump
-// and --hlo write the program before and after the compiler. Flags of Google Benchmark, which all
-// programs of this folder are given, change nothing.
+// The model is the Llama family's block (RMSNorm, RoPE, SwiGLU) with a tied head. Gradients are
+// clipped to norm 1. The optimizer is AdamW, the tokens are random, and there is no dropout.
+//   --scan    repeats one traced layer; without it, layers are unrolled
+//   --packed  adds the positions and segment ids of a packed text
+//   --dump    writes the program before the compiler
+//   --hlo     writes the program after the compiler
+// All programs of this folder are given flags of Google Benchmark; these have no effect here.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -80,7 +82,7 @@ Trainer::Config config_of(const Size& s, const Flags& flags) {
   return cfg;
 }
 
-// Random tokens; a position sees what the one before it had to predict.
+// Returns a batch of random tokens. The label of each position is the next position's input.
 Tree<HostTensor> random_batch(const Size& s, bool packed) {
   std::mt19937 random_bits(1);
   std::vector<int32_t> ids, labels, positions, segments;
@@ -105,7 +107,8 @@ Tree<HostTensor> random_batch(const Size& s, bool packed) {
   return batch;
 }
 
-// As the peers draw it: weights ~ N(0, 0.02^2), scales of norms 1, and nothing learned yet.
+// Returns the initial value of a leaf as the peers draw it: weights ~ N(0, 0.02^2), scales of norms
+// 1, state of the learner 0.
 HostTensor initial_value(const ProgramValue& leaf) {
   if (leaf.name == "prng_key") return random::key(0);
   HostTensor value(leaf.type);

@@ -1,10 +1,10 @@
-// A gate of each channel by itself.
+// A learned gate for each channel.
 #pragma once
 
 #include <axle/axle.h>
 
-/// x -> x * sigmoid(x * w), one learned w a channel. Keeps the shape, so it may stand wherever a
-/// Norm stands.
+/// x -> x * sigmoid(x * w), with one learned w per channel. Keeps the shape, so it can replace any
+/// Norm.
 ///
 /// Shapes: x [..., D] of any float dtype -> the same.
 class ChannelGate final : public axle::Norm {

@@ -7,14 +7,14 @@ namespace {
 
 using namespace axle;
 
-/// The quickstart with the gate in place of the norm at the decoder's end.
+/// The quickstart recipe with the gate in place of the decoder's output norm.
 Trainer::Config gated_quickstart() {
   Trainer::Config cfg = recipe("quickstart");
   replace_config<RMSNorm>(cfg, ChannelGate::Config{}, {.at = "model.decoder.output_norm"});
   return cfg;
 }
 
-/// The same without attention: each layer sees one token more of the past.
+/// The same recipe with token shift in place of attention: each layer looks back one more token.
 Trainer::Config shift_quickstart() {
   Trainer::Config cfg = gated_quickstart();
   replace_config<Attention>(cfg, TokenShift::Config{});

@@ -1,4 +1,4 @@
-// Axle's laws for the layers of this project; UPDATE_GOLDEN=1 writes golden/.
+// Axle's laws for the layers of this project. UPDATE_GOLDEN=1 writes golden/.
 #include <axle/testing.h>
 
 #include "channel_gate.h"

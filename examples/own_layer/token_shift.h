@@ -1,4 +1,4 @@
-// A mixer that looks one token back, and decodes.
+// A mixer that looks back one token, also in decoding.
 //
 // Letters in tensor names:
 //   B batch   T positions   D model dim
@@ -6,8 +6,8 @@
 
 #include <axle/axle.h>
 
-/// Each token with the one before it: x_t -> now * x_t + before * x_{t-1}, learned for each
-/// channel. The first token of a text has nothing before it.
+/// Mixes each token with the previous one: x_t -> now * x_t + before * x_{t-1}, with learned
+/// weights for each channel. The first token of a sequence has no previous one.
 ///
 /// Shapes: x_BTD of any float dtype -> the same. Decode state: last [B, D], the newest token.
 class TokenShift final : public axle::Mixer {

@@ -1,5 +1,5 @@
-// Axle as a library: what a project of its own needs for layers, recipes and a program with all
-// verbs.
+// Axle as a library: the headers that another project needs for its own layers, its recipes and a
+// program with all verbs.
 //
 //   #include <axle/axle.h>
 //   int main(int argc, char** argv) { return axle::run_cli(argc, argv); }

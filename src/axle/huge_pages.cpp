@@ -19,9 +19,10 @@ bool given_on_request() {
 }  // namespace
 
 void ask_for_huge_pages(char** argv) {
-  // glibc reads it once, before main.
+  // glibc reads this variable once, before main.
   constexpr const char* kTunables = "GLIBC_TUNABLES";
-  // Where the loader was started with us as its argument, the running program is the loader.
+  // If the dynamic loader was started with this program as its argument, /proc/self/exe is the
+  // loader.
   const bool by_the_loader = ::getauxval(AT_BASE) == 0;
   if (std::getenv(kTunables) || by_the_loader || !given_on_request()) return;
   if (::setenv(kTunables, "glibc.malloc.hugetlb=1", 0) == 0) ::execv("/proc/self/exe", argv);

@@ -3,9 +3,10 @@
 
 namespace axle {
 
-/// Starts this program anew with an allocator that asks for huge pages, where the kernel gives them
-/// on request (`madvise`) and GLIBC_TUNABLES is not set; else returns. A training step allocates
-/// hundreds of megabytes of temporaries, and clearing them page by page takes up to a fifth of it.
+/// If the kernel gives huge pages on request (`madvise`) and GLIBC_TUNABLES is not set, restarts
+/// this program with an allocator that asks for huge pages. Else returns. A training step allocates
+/// hundreds of megabytes of temporaries, and clearing them page by page takes up to a fifth of the
+/// step.
 void ask_for_huge_pages(char** argv);
 
 }  // namespace axle

@@ -1,4 +1,4 @@
-// What tests of one's own layers include: AXLE_LAYER_LAWS and calls of a layer with chosen
+// The header for tests of a project's own layers: AXLE_LAYER_LAWS, and calls of a layer with chosen
 // parameters. It needs GoogleTest, which the CMake function axle_test of the package `axle` links.
 #pragma once
 

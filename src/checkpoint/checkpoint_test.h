@@ -35,8 +35,8 @@ inline Tree<std::string> example_metadata(int64_t step) {
   return {{"data", "{\"next_row\":" + std::to_string(8 * step) + "}"}, {"config", "\"a\\b\n"}};
 }
 
-/// While it lives, a TempDir is made in memory if there is such a place: how fast a disk flushes is
-/// not what is tested, and there are many flushes.
+/// While it lives, a TempDir is created in memory if the system has such a place. The tests flush
+/// many files, and the speed of a disk is not what they test.
 class InMemory {
  public:
   InMemory() {
@@ -54,7 +54,7 @@ class InMemory {
   bool set_ = false;
 };
 
-/// Collects reported lines.
+/// A Report that collects the lines.
 struct Lines {
   std::vector<std::string> lines;
   void operator()(const std::string& line) { lines.push_back(line); }

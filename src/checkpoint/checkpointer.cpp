@@ -38,7 +38,7 @@ void Checkpointer::restored(int64_t step) {
   last_saved_ = step;
 }
 
-// Somebody may have removed it since.
+// Also checks that the checkpoint still exists: somebody may have removed it.
 bool Checkpointer::is_saved(int64_t step) const {
   return last_saved_ == step && path_exists(checkpoint_folder(root_, step));
 }
@@ -46,9 +46,9 @@ bool Checkpointer::is_saved(int64_t step) const {
 void Checkpointer::save(int64_t step, std::span<const ProgramValue> state,
                         std::span<const ArrayPtr> arrays, Tree<std::string> metadata) {
   AXLE_CHECK(state.size() == arrays.size(), "one array for each value of the state");
-  wait();  // before the copy: the host never holds two states
+  wait();  // before the copy, so that the host never holds two copies of the state
   if (is_saved(step)) return;
-  for (const ArrayPtr& array : arrays) array->wait();  // a step that failed is no failed save
+  for (const ArrayPtr& array : arrays) array->wait();  // throws if a step failed: no failed save
   Tree<HostTensor> tensors;
   try {
     for (size_t i = 0; i < state.size(); ++i) tensors.emplace(state[i].name, arrays[i]->to_host());
@@ -81,11 +81,11 @@ void Checkpointer::count_failure(int64_t step, std::string_view why) {
 void Checkpointer::write(int64_t step, const Tree<HostTensor>& tensors,
                          const Tree<std::string>& metadata) {
   try {
-    // The last of several guards: what was saved is what a run falls back to.
+    // The last of several checks: a run falls back to the state that was saved.
     if (const auto bad = first_not_finite(tensors))
       throw StorageError(fmt::format("expected finite numbers, got NaN or infinity in {}", *bad));
     write_checkpoint(root_, step, tensors, metadata);
-    // Older ones go only for one that reads back as it was written.
+    // Older checkpoints are removed only after the new one was read back and verified.
     StoredCheckpoint(root_, step).verify();
     last_saved_ = step;
   } catch (const std::exception& error) {

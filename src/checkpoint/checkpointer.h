@@ -1,4 +1,4 @@
-// The checkpointer: saves the state of a run now and then, beside the training.
+// The checkpointer: saves the state of a run every few steps, in parallel with the training.
 #pragma once
 
 #include <atomic>
@@ -20,34 +20,34 @@
 
 namespace axle {
 
-/// Who writes the files: a thread beside the training, or the caller of save().
+/// Who writes the files: a thread in parallel with the training, or the caller of save().
 enum class SaveMode { kBackground, kBlocking };
 constexpr auto texts_of(SaveMode) {
   return std::to_array<EnumText<SaveMode>>({{SaveMode::kBackground, "background"}, {SaveMode::kBlocking, "blocking"}});
 }
 
-/// Writes checkpoints of one run into a folder and removes old ones. At most one is being written;
-/// a save that fails is counted and reported, and the checkpoints before it stay. A state that
-/// holds a NaN or an infinity is not saved: that counts as a failure.
+/// Writes checkpoints of one run into a folder and removes old ones. At most one checkpoint is
+/// being written at a time. A save that fails is counted and reported, and the earlier checkpoints
+/// stay. A state that holds a NaN or an infinity is not saved and counts as a failure.
 ///
-/// Not for use from several threads. One process at a time may hold a folder (io/file_lock.h).
+/// Not thread-safe. One process at a time may hold a folder (io/file_lock.h).
 class Checkpointer {
  public:
   struct Config {
-    /// A checkpoint after every so many steps.
+    /// Steps between checkpoints.
     Positive<int64_t> every_steps = 1000;
-    /// Of the newest ones so many stay, at least 1.
+    /// How many of the newest checkpoints are kept, at least 1.
     Positive<int64_t> keep_last_n = 3;
-    /// Those of steps that it divides stay for ever; none: no such steps.
+    /// Checkpoints of steps that are multiples of this are kept forever; none: no such steps.
     std::optional<Positive<int64_t>> keep_every_steps = {};
-    /// Who writes the files: a thread beside the training, or the training itself.
+    /// Who writes the files: a thread in parallel with the training, or the training itself.
     SaveMode mode = SaveMode::kBackground;
     AXLE_CONFIG(Checkpointer, every_steps, keep_last_n, keep_every_steps, mode)
   };
   /// Creates the folder and removes what earlier processes left unfinished in it. Throws
-  /// ConfigError for numbers below 1; a folder that cannot be made or read is a StorageError.
+  /// StorageError if the folder can't be made or read.
   Checkpointer(const Config& config, std::filesystem::path root, Report report = report_to_stderr);
-  /// Waits.
+  /// Waits until the last save is written.
   ~Checkpointer();
   Checkpointer(const Checkpointer&) = delete;
   Checkpointer& operator=(const Checkpointer&) = delete;
@@ -55,24 +55,25 @@ class Checkpointer {
   /// True if a checkpoint is due after this step.
   bool due(int64_t step) const { return step > 0 && step % config_.every_steps == 0; }
 
-  /// The state of this step came whole from its checkpoint: it counts as saved last.
+  /// Tells the checkpointer that a run restored the whole state of `step`. The step then counts as
+  /// the last saved one.
   void restored(int64_t step);
 
-  /// Waits for the save before this one, then writes. Nothing is done for the step that was saved
-  /// last. Never throws for storage.
+  /// Waits for the previous save, then writes the checkpoint. Does nothing if `step` was saved
+  /// last. Never throws StorageError: a failed save is counted and reported.
   void save(int64_t step, Tree<HostTensor> tensors, Tree<std::string> metadata = {});
-  /// The same of arrays, which are copied to the host before it returns, so that they may be
-  /// donated then; where the host has no room for the copy that is a failed save. Throws
-  /// DeviceError if computing them failed.
+  /// Like save() above, for arrays on devices. Copies the arrays to the host before it returns, so
+  /// the caller may donate them afterwards. If the host has no room for the copy, the save counts
+  /// as failed. Throws DeviceError if the computation of an array failed.
   void save(int64_t step, std::span<const ProgramValue> state, std::span<const ArrayPtr> arrays,
             Tree<std::string> metadata = {});
 
-  /// Until nothing is being written.
+  /// Waits until nothing is being written.
   void wait();
-  /// The step that was saved last; waits. None where its checkpoint is gone and could not be
-  /// written again.
+  /// Waits, then returns the step that was saved last. None if its checkpoint has disappeared and
+  /// could not be written again.
   std::optional<int64_t> last_saved();
-  /// Saves that failed so far.
+  /// Number of saves that failed so far.
   int64_t num_failures() const { return num_failures_; }
   const std::filesystem::path& root() const { return root_; }
 

@@ -87,7 +87,7 @@ TEST(Manifest, AVersionOfTheFutureIsRefusedAndNotSkipped) {
   write_checkpoint(dir.path(), 1, example_state(1), {});
   write_checkpoint(dir.path(), 2, example_state(2), {});
   const std::string path = dir / "step_00000002/manifest.json";
-  // As such a version would write it: with a hash that fits.
+  // The manifest is as such a version would write it: with a matching hash.
   Manifest manifest = parse_manifest(read_file(path), path);
   std::string text = to_text(manifest);
   const auto rehash = [&] {
@@ -186,7 +186,7 @@ TEST(CheckpointInfo, NotesAreReadStrictly) {
     EXPECT_THAT([&] { read(); },
                 ThrowsMessage<StorageError>(HasSubstr("m.json: metadata." + what)));
   };
-  refused([&] { info.note("none"); }, "none: expected a note of this name, got none");
+  refused([&] { info.note("none"); }, "none: expected an entry of this name, got none");
   refused([&] { info.integer_note("n", 0, 11); }, "n: expected a number from 0 to 11, got '12'");
   for (const std::string name : {"x", "huge", "nan", "word"})
     refused([&] { info.integer_note(name, 0, INT64_MAX); }, name + ": expected a number from ");
@@ -289,8 +289,8 @@ TEST(Checkpointer, PutsBackWhatAnEarlierProcessWasReplacing) {
     write_checkpoint(dir.path(), step, example_state(step), {});
     std::filesystem::rename(checkpoint_folder(dir.path(), step), replaced_folder(dir.path(), step));
   }
-  write_checkpoint(dir.path(), 2, example_state(20), {});  // the new one of step 2 came in
-  make_directories(temporary_folder(dir.path(), 1));       // that of step 1 did not
+  write_checkpoint(dir.path(), 2, example_state(20), {});  // step 2: the new one came into place
+  make_directories(temporary_folder(dir.path(), 1));       // step 1: it did not
   const Checkpointer checkpointer({}, dir.path());
   EXPECT_THAT(list_directory(dir.path()),
               ElementsAre(checkpoint_folder(dir.path(), 1), checkpoint_folder(dir.path(), 2)));
@@ -321,7 +321,7 @@ TEST(Checkpointer, ArraysGoOutAndComeBack) {
   }
 }
 
-// What can't be copied to the host as long as there is a `failure`, or could not be computed.
+// An array that can't be copied to the host while `failure` is set, or whose computation failed.
 class FailingArray final : public Array {
  public:
   FailingArray(std::function<void()> failure, std::function<void()> computation)

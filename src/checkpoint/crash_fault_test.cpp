@@ -1,4 +1,4 @@
-// Saves that are killed, or whose system calls fail, at every place there is.
+// Saves that are killed, or whose system calls fail, at every possible place.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Old ones are removed as well, so that this is killed and fails too.
+// A save also removes old checkpoints, so that removal is killed and fails too.
 const Checkpointer::Config kConfig = {
     .every_steps = 1, .keep_last_n = 1, .mode = SaveMode::kBlocking};
 
@@ -39,7 +39,7 @@ void save_two(const std::filesystem::path& root) {
   }
 }
 
-// A run whose steps 1 and 2 are saved; 1 is to go when 3 is.
+// A run that has saved steps 1 and 2. A save of step 3 removes step 1.
 class Crash : public ::testing::Test {
  protected:
   Crash() { save_two(dir_ / "before"); }
@@ -80,7 +80,7 @@ TEST_F(Crash, KilledAtEverySystemCallOfASave) {
     const std::string where = fmt::format("killed at stop {}", kills);
     expect_whole(root_, where);
     committed += restore_tensors(root_)->step == 3;
-    // The next process goes on as if nothing had been.
+    // The next process continues as if nothing had happened.
     Checkpointer next(kConfig, root_);
     next.save(4, example_state(4), example_metadata(4));
     EXPECT_EQ(next.num_failures(), 0) << where;
@@ -88,14 +88,14 @@ TEST_F(Crash, KilledAtEverySystemCallOfASave) {
     if (HasFailure()) break;
     ++kills;
   }
-  EXPECT_GT(kills, 50);         // there were such places
-  EXPECT_GT(committed, 0);      // some after the commit
-  EXPECT_LT(committed, kills);  // some before
+  EXPECT_GT(kills, 50);         // there were enough places to kill at
+  EXPECT_GT(committed, 0);      // some kills came after the commit
+  EXPECT_LT(committed, kills);  // some kills came before it
   EXPECT_EQ(restore_tensors(root_)->step, 3);
 }
 
 #if defined(__x86_64__)
-// How the child of the next test ends.
+// The exit codes of the child of the next test.
 enum Outcome {
   kAllSaved = 0,
   kFirstFailed = 1,
@@ -172,13 +172,13 @@ TEST_F(Crash, EveryErrorOfEveryFileCallLeavesAGoodCheckpointAndTheRunGoesOn) {
   EXPECT_GT(failures, 50);
 }
 
-// What file systems say that cannot make two folders change places, NFS above all.
+// Error codes of file systems that cannot swap two folders, above all NFS.
 constexpr int kNoExchange[] = {EINVAL, ENOSYS, ENOTSUP};
 
-// A run whose steps 2 and 3 are saved, and that comes to step 3 again.
+// A run that has saved steps 2 and 3, and saves step 3 again.
 class Replacement : public Crash {
  protected:
-  static constexpr int64_t kOld = 33;  // what the older one of step 3 holds is that of this step
+  static constexpr int64_t kOld = 33;  // step whose state the older checkpoint of step 3 holds
   void prepare() const {
     remove_tree(root_);
     write_checkpoint(root_, 2, example_state(2), example_metadata(2));
@@ -230,7 +230,8 @@ TEST_F(Replacement, KilledAtEverySystemCallWhereFoldersCannotChangePlaces) {
       ASSERT_TRUE(none_of_it || is_at_three(back)) << where;
       in_between += none_of_it;
       committed += back->tensors == example_state(3);
-      // The next process finds one of the two, whole, and goes on as if nothing had been.
+      // The next process finds one of the two checkpoints whole, and continues as if nothing had
+      // happened.
       Checkpointer next(kConfig, root_, std::ref(told));
       const auto found = restore_tensors(root_, std::ref(told));
       ASSERT_TRUE(is_at_three(found)) << where;
@@ -261,7 +262,7 @@ TEST_F(Replacement, EveryErrorOfEveryFileCallWhereFoldersCannotChangePlaces) {
       ASSERT_TRUE(is_at_three(restore_tensors(root_))) << where;
       ASSERT_THAT(end.exit_code, AnyOf(kAllSaved, kFirstFailed, kRefusedToStart)) << where;
       failures += end.exit_code == kFirstFailed;
-      // Whatever was left goes, and the step can be saved.
+      // Everything left behind is removed, and the step can be saved.
       ASSERT_EQ(save(), kAllSaved) << where;
       ASSERT_EQ(restore_tensors(root_)->tensors, example_state(3)) << where;
       ASSERT_THAT(list_directory(root_), ElementsAre(checkpoint_folder(root_, 3))) << where;
@@ -305,7 +306,7 @@ TEST_P(Storage, FilesThatMayNotGrow) {
 
 TEST_P(Storage, FullDiskThatIsFreedLater) {
   const TempDir dir;
-  // Room for one checkpoint and a half.
+  // Room for one and a half checkpoints.
   if (::mount("tmpfs", dir.path().c_str(), "tmpfs", 0, "size=100k") != 0) {
     GTEST_SKIP() << "may not mount a small disk: " << std::strerror(errno);
   }
@@ -335,7 +336,7 @@ TEST(StorageRights, NoPermissionIsReportedAndCounted) {
   const TempDir dir;
   save_two(dir.path());
   std::filesystem::permissions(dir.path(), std::filesystem::perms(0555));
-  // root may do everything, so the child becomes somebody else.
+  // root ignores permissions, so the child becomes another user.
   const pid_t pid = ::fork();
   if (pid == 0) {
     if (::getuid() == 0 && (::setgroups(0, nullptr) != 0 || ::setuid(65534) != 0)) ::_exit(90);

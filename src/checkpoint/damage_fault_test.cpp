@@ -1,5 +1,5 @@
-// Stored bytes that are not what was written: every damage is found, named by file and offset, and
-// the newest good checkpoint is used.
+// Stored bytes that differ from those written: every damage is found and named by file and offset,
+// and the newest good checkpoint is restored.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -23,10 +23,10 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-// Chunks are small, so that files have many, and not all of one size.
+// Small chunks, so that files have many of them, of different sizes.
 constexpr WriteOptions kSmall{.file_bytes = 20000, .chunk_bytes = 1000};
 
-// What `f` fails with in a process that is nobody's: permissions do not hold root up.
+// Returns the error of `f` in a process of the user nobody, since permissions do not stop root.
 std::string error_of_unprivileged(const std::function<void()>& f) {
   int pipe[2];
   if (::pipe(pipe) != 0) return "no pipe";
@@ -56,7 +56,7 @@ class Damage : public ::testing::Test {
     }
   }
 
-  // The damaged checkpoint of step 2 is told of, and that of step 1 comes back.
+  // Expects a report of the damaged checkpoint of step 2, and the restore of step 1.
   void expect_found(const std::string& what) {
     Lines told;
     const auto back = restore_tensors(dir_.path(), std::ref(told));
@@ -79,7 +79,7 @@ class Damage : public ::testing::Test {
   std::vector<std::pair<std::filesystem::path, std::string>> files_;
 };
 
-// What the system does not let us read may be whole: nothing older is taken in its place.
+// A checkpoint that the system does not let us read may be whole: no older one may take its place.
 TEST_F(Damage, WhatMayNotBeReadIsNoDamage) {
   std::filesystem::permissions(dir_.path(), std::filesystem::perms::all);
   const auto error_without = [&](const std::filesystem::path& path) {
@@ -180,7 +180,7 @@ TEST_F(Damage, AnEmptyFolderAndOneLeftByAKilledProcess) {
   expect_found("manifest.json: cannot open");
 }
 
-// A reader that does not want a checkpoint, for whatever reason, says so itself.
+// If a reader refuses a checkpoint, its own error is thrown.
 TEST_F(Damage, WhatAReaderRefusesIsNone) {
   Lines told;
   int asked = 0;

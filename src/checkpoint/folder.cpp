@@ -15,11 +15,11 @@ namespace {
 
 constexpr std::string_view kPrefix = "step_";
 constexpr std::string_view kTemporary = ".tmp-";
-constexpr std::string_view kReplaced = "-old";  // behind the name of a temporary
+constexpr std::string_view kReplaced = "-old";  // suffix to the name of a temporary folder
 
 std::string checkpoint_name(int64_t step) { return fmt::format("{}{:08}", kPrefix, step); }
 
-// The step of "step_00000100"; none for any other name.
+// Returns the step of "step_00000100"; none for any other name.
 std::optional<int64_t> step_of(std::string_view name) {
   if (!name.starts_with(kPrefix)) return std::nullopt;
   const std::string_view digits = name.substr(kPrefix.size());
@@ -30,7 +30,7 @@ std::optional<int64_t> step_of(std::string_view name) {
   return name == checkpoint_name(step) ? std::optional(step) : std::nullopt;
 }
 
-// The step of "step_00000100.tmp-<pid>", whatever stands behind it.
+// Returns the step of "step_00000100.tmp-<pid>", with any suffix.
 std::optional<int64_t> step_of_temporary(std::string_view name) {
   const size_t at = name.find(kTemporary);
   return at == std::string_view::npos ? std::nullopt : step_of(name.substr(0, at));
@@ -85,7 +85,8 @@ void remove_old_checkpoints(const fs::path& root, int64_t newest, const Retentio
   steps.resize(steps.size() - keep);
   for (const int64_t step : steps) {
     if (retention.keep_every_steps && step % *retention.keep_every_steps == 0) continue;
-    // Renamed first: a crash in the middle must not leave a part under a checkpoint's name.
+    // The folder is renamed first: a crash in the middle must not leave a partial checkpoint under
+    // the name of a whole one.
     const fs::path doomed = temporary_folder(root, step);
     rename_durably(checkpoint_folder(root, step), doomed);
     remove_tree(doomed);

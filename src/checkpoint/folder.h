@@ -1,5 +1,7 @@
-// The folder of a run's checkpoints: "step_00000100" each, "step_00000100.tmp-<pid>" while one is
-// written or removed, "step_00000100.tmp-<pid>-old" while one is replaced.
+// The folder of a run's checkpoints. Its entries:
+//   step_00000100                a checkpoint
+//   step_00000100.tmp-<pid>      a checkpoint that is being written or removed
+//   step_00000100.tmp-<pid>-old  a checkpoint that is being replaced
 #pragma once
 
 #include <cstdint>
@@ -9,28 +11,30 @@
 
 namespace axle {
 
-/// ROOT/step_00000100.
+/// Returns ROOT/step_00000100.
 std::filesystem::path checkpoint_folder(const std::filesystem::path& root, int64_t step);
-/// The name under which this process writes or removes it.
+/// Returns the name under which this process writes or removes the checkpoint of `step`.
 std::filesystem::path temporary_folder(const std::filesystem::path& root, int64_t step);
-/// The name under which this process keeps it, whole, while a new one takes its place.
+/// Returns the name under which this process keeps the old checkpoint whole while a new one takes
+/// its place.
 std::filesystem::path replaced_folder(const std::filesystem::path& root, int64_t step);
 
-/// Steps of all checkpoints in the folder, ascending, damaged ones included; none if there is no
-/// such folder. Throws StorageError.
+/// Returns the steps of all checkpoints in the folder, ascending, including damaged ones. Empty if
+/// the folder does not exist. Throws StorageError.
 std::vector<int64_t> checkpoint_steps(const std::filesystem::path& root);
 
-/// Removes what earlier processes left unfinished. A checkpoint that one of them was replacing goes
-/// back to its place if that is empty. Only for the one process that writes there.
+/// Removes what earlier processes left unfinished. If a process was replacing a checkpoint and its
+/// place is empty, the old checkpoint is moved back. Only for the one process that writes there.
 void remove_stale_checkpoints(const std::filesystem::path& root);
 
+/// Which checkpoints stay.
 struct Retention {
   int64_t keep_last_n = 3;
-  /// Checkpoints of steps that it divides stay for ever; none: no such steps.
+  /// Checkpoints of steps that are multiples of this stay forever; none: no such steps.
   std::optional<int64_t> keep_every_steps = {};
 };
-/// Removes older checkpoints once that of `newest`, which is known to be good, is there. Those of
-/// later steps, left by a run that went on from an earlier one, are not touched.
+/// Removes checkpoints older than `newest`, which must be known to be good. Checkpoints of later
+/// steps stay: they were left by a run that was then resumed from an earlier step.
 void remove_old_checkpoints(const std::filesystem::path& root, int64_t newest,
                             const Retention& retention);
 

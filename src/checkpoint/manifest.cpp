@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view kHead = "{\n \"sha256\": \"";
 const std::string kNoHash(64, '0');
 
-// Hash of the text with zeros in the place of the hash.
+// Returns the hash of the text with zeros in place of the hash.
 std::string hash_of(std::string text) {
   text.replace(kHead.size(), kNoHash.size(), kNoHash);
   return sha256_hex(text);
@@ -42,7 +42,7 @@ Json tensor_json(const StoredTensor& tensor) {
 
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 
-// The functions below throw JsonError or ConfigError; parse_manifest() names the file.
+// The functions below throw JsonError or ConfigError; parse_manifest() adds the name of the file.
 
 uint32_t parse_checksum(const JsonView& json) {
   const std::string& text = json.text();
@@ -85,7 +85,7 @@ StoredTensor parse_tensor(const JsonView& json, const Manifest& manifest) {
   return tensor;
 }
 
-// Tensors with a byte in common: one of them has another's numbers.
+// Throws if two tensors share a byte: one of them would hold numbers of the other.
 void check_no_overlap(const Manifest& manifest, const JsonView& tensors) {
   struct Range {
     size_t file;
@@ -142,7 +142,7 @@ std::string to_text(const Manifest& manifest) {
                      {"chunk_bytes", manifest.chunk_bytes},
                      {"files", std::move(files)},
                      {"tensors", std::move(tensors)}};
-  // A path in the metadata that is not UTF-8 must not make a save fail.
+  // A metadata path that is not UTF-8 must not make a save fail.
   std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
   AXLE_CHECK(text.starts_with(kHead), "the hash must come first");
   text.replace(kHead.size(), kNoHash.size(), hash_of(text));
@@ -166,7 +166,7 @@ Manifest parse_manifest(std::string_view text, const std::filesystem::path& path
     return json_as<StorageError>(where, [&] { return parse_body(text); });
   } catch (const UnknownVersionError& error) {
     throw UnknownVersionError(fmt::format("{}: {}", path.string(), error.what()));
-  } catch (const ConfigError& error) {  // of a dtype
+  } catch (const ConfigError& error) {  // of an unknown dtype
     throw StorageError(fmt::format("{}: {}", where, error.what()));
   }
 }

@@ -1,9 +1,10 @@
-// The manifest of a checkpoint: what was saved, where its bytes lie, and the checksums of all of
-// them.
+// The manifest of a checkpoint: names, types and places of the saved tensors, and checksums of all
+// bytes.
 //
-// A checkpoint is a folder: data files and manifest.json, which is written last. Data files are cut
-// into chunks; each has a CRC-32C. Tensors lie in them row-major, little-endian, aligned to 64
-// bytes. The manifest's own SHA-256 is taken over its text with zeros in place of the hash.
+// A checkpoint is a folder of data files and manifest.json, which is written last. Each data file
+// is cut into chunks, and each chunk has a CRC-32C. Tensors are stored row-major, little-endian,
+// aligned to 64 bytes. The manifest holds the SHA-256 of its own text, taken with zeros in place of
+// the hash.
 #pragma once
 
 #include <cstdint>
@@ -24,36 +25,38 @@ inline constexpr int64_t kChunkBytes = 16 << 20;
 inline constexpr int64_t kTensorAlignment = 64;
 inline constexpr int64_t kMaxManifestBytes = int64_t{1} << 30;
 
-/// The checkpoint is whole, but of a version that this program does not know.
+/// Thrown for a whole checkpoint of a version that this program does not know.
 struct UnknownVersionError : StorageError {
   using StorageError::StorageError;
 };
 
+/// One data file.
 struct DataFile {
   std::string name;
   int64_t bytes = 0;
-  std::vector<uint32_t> crc32c;  // of each chunk
+  std::vector<uint32_t> crc32c;  // one for each chunk
 };
 
+/// Type and place of one tensor.
 struct StoredTensor {
   Type type;
   size_t file = 0;     // index into Manifest::files
-  int64_t offset = 0;  // in that file
+  int64_t offset = 0;  // in bytes, within that file
 };
 
 struct Manifest {
   int64_t step = 0;
-  /// Small named texts beside the tensors: the position in the data, the config.
+  /// Small named texts beside the tensors, such as the position in the data and the config.
   Tree<std::string> metadata;
   int64_t chunk_bytes = kChunkBytes;
   std::vector<DataFile> files;
   Tree<StoredTensor> tensors;
 };
 
-/// The text of manifest.json.
+/// Returns the text of manifest.json.
 std::string to_text(const Manifest& manifest);
-/// Reads such a text. Throws StorageError naming `path` if any byte of it was changed or if it
-/// describes what cannot be; UnknownVersionError for a version of the future.
+/// Parses the text of manifest.json. Throws StorageError naming `path` if any byte of the text was
+/// changed or if it describes something impossible; UnknownVersionError for an unknown version.
 Manifest parse_manifest(std::string_view text, const std::filesystem::path& path);
 
 }  // namespace axle

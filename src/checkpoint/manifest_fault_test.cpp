@@ -1,5 +1,5 @@
-// Manifests whose hash fits and whose fields do not: written by a program with a mistake, or by
-// somebody who wants harm.
+// Manifests whose hash matches but whose fields are wrong: written by a faulty program, or by an
+// attacker.
 #include <gmock/gmock.h>
 
 #include "base/hash.h"
@@ -15,7 +15,7 @@
 namespace axle {
 namespace {
 
-// The text with the hash that fits it.
+// Returns the manifest's text with its matching hash.
 std::string with_hash(const nlohmann::ordered_json& manifest) {
   std::string text = manifest.dump(1) + "\n";
   constexpr size_t kAt = 14, kDigits = 64;

@@ -15,7 +15,7 @@ namespace axle {
 namespace fs = std::filesystem;
 namespace {
 
-// The tensors of one file, filled chunk by chunk.
+// Assembles the tensors of one file, chunk by chunk.
 class Assembly {
  public:
   Assembly(const Manifest& manifest, size_t file) {
@@ -27,7 +27,7 @@ class Assembly {
 
   void add(int64_t begin, std::span<const std::byte> chunk, const TensorSink& sink) {
     const int64_t end = begin + static_cast<int64_t>(chunk.size());
-    // Those before first_ are complete.
+    // The tensors before first_ are complete.
     for (size_t i = first_; i < parts_.size() && parts_[i].tensor->offset < end; ++i) {
       Part& part = parts_[i];
       const int64_t start = part.tensor->offset;
@@ -46,7 +46,7 @@ class Assembly {
     while (first_ < parts_.size() && parts_[first_].done) ++first_;
   }
 
-  /// Tensors without elements at the very end touch no chunk.
+  /// Emits tensors without elements at the end of the file, which no chunk touches.
   void finish(const TensorSink& sink) {
     for (Part& part : parts_) {
       if (!part.done) sink(*part.path, HostTensor(part.tensor->type));
@@ -60,7 +60,7 @@ class Assembly {
     std::optional<HostTensor> value;
     bool done = false;
   };
-  std::vector<Part> parts_;  // by offset
+  std::vector<Part> parts_;  // sorted by offset
   size_t first_ = 0;
 };
 

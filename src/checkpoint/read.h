@@ -1,4 +1,4 @@
-// Reading one checkpoint, with every byte of it checked.
+// Reading one checkpoint; every byte is checked.
 #pragma once
 
 #include <filesystem>
@@ -10,23 +10,24 @@
 
 namespace axle {
 
-/// Takes the tensors of a checkpoint as they have been read.
+/// Receives each tensor of a checkpoint once it has been read.
 using TensorSink = std::function<void(const std::string& path, HostTensor value)>;
 
+/// One checkpoint on disk.
 class StoredCheckpoint {
  public:
-  /// Reads and checks the manifest. Throws StorageError, also if it is of another step than its
-  /// folder's name says.
+  /// Reads and checks the manifest. Throws StorageError, also if the manifest is of another step
+  /// than the folder's name says.
   StoredCheckpoint(const std::filesystem::path& root, int64_t step);
 
   const Manifest& manifest() const { return manifest_; }
   const std::filesystem::path& folder() const { return folder_; }
 
-  /// Reads all data files and hands over each tensor once its chunks are checked. Only when the
-  /// function has returned is the whole checkpoint known to be good. Throws StorageError naming
+  /// Reads all data files and passes each tensor to `sink` once its chunks are checked. Only when
+  /// the function has returned is the whole checkpoint known to be good. Throws StorageError naming
   /// file and offset.
   void read(const TensorSink& sink) const;
-  /// The same without the tensors.
+  /// Checks all data files like read(), without making the tensors.
   void verify() const;
 
  private:

@@ -24,7 +24,7 @@ void check_matches(const std::filesystem::path& folder, const Manifest& manifest
   }
 }
 
-// The note as a number of its whole text.
+// Parses the whole text of an entry as a number.
 template <class T>
 T parsed_note(const CheckpointInfo& info, const std::string& name, T least, T most) {
   const std::string& text = info.note(name);
@@ -41,7 +41,7 @@ T parsed_note(const CheckpointInfo& info, const std::string& name, T least, T mo
 const std::string& CheckpointInfo::note(const std::string& name) const {
   const auto it = metadata.find(name);
   if (it != metadata.end()) return it->second;
-  throw StorageError(fmt::format("{}: metadata.{}: expected a note of this name, got none",
+  throw StorageError(fmt::format("{}: metadata.{}: expected an entry of this name, got none",
                                  manifest.string(), name));
 }
 
@@ -59,7 +59,8 @@ std::optional<CheckpointInfo> restore_newest(
   const std::vector<int64_t> steps = checkpoint_steps(root);
   if (steps.empty()) return std::nullopt;
   std::string first_error;
-  // Reads of the checkpoint of a step; false if it is damaged. What is not read in it is no damage.
+  // Runs one read of the checkpoint of a step; false if the checkpoint is damaged. A checkpoint
+  // that can't be accessed does not count as damaged: it ends the restore.
   const auto is_whole = [&](int64_t step, const std::function<void()>& read) {
     try {
       read();
@@ -67,10 +68,10 @@ std::optional<CheckpointInfo> restore_newest(
     } catch (const UnknownVersionError&) {
       throw;
     } catch (const AccessError& error) {
-      throw StorageError(
-          fmt::format("{}; the checkpoint of step {} may be whole: let it be read, or move it away "
-                      "to go on from the one before it",
-                      error.what(), step));
+      throw StorageError(fmt::format(
+          "{}; the checkpoint of step {} may be whole: make it readable, or move it away "
+          "to go on from the previous one",
+          error.what(), step));
     } catch (const StorageError& error) {
       report(fmt::format("WARNING: damaged checkpoint: {}", error.what()));
       if (first_error.empty()) first_error = error.what();

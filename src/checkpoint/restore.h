@@ -1,4 +1,4 @@
-// Restoring: the newest checkpoint whose every byte is as it was written.
+// Restoring the newest good checkpoint: the newest one whose bytes are all as they were written.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,29 @@
 
 namespace axle {
 
-/// What a checkpoint holds beside its tensors.
+/// The metadata of a checkpoint.
 struct CheckpointInfo {
   int64_t step = 0;
   Tree<std::string> metadata = {};
-  /// Where metadata stands, for messages.
+  /// The file that holds the metadata, for messages.
   std::filesystem::path manifest = {};
 
-  /// A note of the metadata. Throws StorageError naming the file and the note where there is none.
+  /// Returns one entry of the metadata. Throws StorageError naming the file and the entry if there
+  /// is none.
   const std::string& note(const std::string& name) const;
-  /// The same as a whole number or as a finite number from `least` to `most`.
+  /// Returns an entry as an integer, or as a finite number, from `least` to `most`. Throws
+  /// StorageError for any other text.
   int64_t integer_note(const std::string& name, int64_t least, int64_t most) const;
   double number_note(const std::string& name, double least, double most) const;
 };
 
-/// Reads the newest good checkpoint of `root`: `begin` is called for each one that is tried, newest
-/// first, and gives the sink for its tensors; what an earlier sink took is of a damaged one. Each
-/// damaged one is reported with file and offset. None if there is no checkpoint. Throws
-/// StorageError if all are damaged, and at one that the system does not let us read: it is not
-/// passed over. Throws what `begin` throws.
+/// Reads the newest good checkpoint of `root`, trying checkpoints from the newest to the oldest.
+/// Calls `begin` for each one tried; `begin` returns the sink for its tensors. If `begin` is called
+/// again, the tensors of the earlier sink are of a damaged checkpoint.
+///
+/// Reports each damaged checkpoint with file and offset. Returns none if there is no checkpoint.
+/// Throws StorageError if all are damaged, or if the system does not permit reading one: that one
+/// may be whole and is not skipped. Throws UnknownVersionError, and what `begin` throws.
 std::optional<CheckpointInfo> restore_newest(
     const std::filesystem::path& root, const std::function<TensorSink(const Manifest&)>& begin,
     const Report& report = report_to_stderr);
@@ -40,18 +44,18 @@ std::optional<CheckpointInfo> restore_newest(
 struct RestoredTensors : CheckpointInfo {
   Tree<HostTensor> tensors = {};
 };
-/// Into host memory.
+/// Restores the newest good checkpoint into host memory.
 std::optional<RestoredTensors> restore_tensors(const std::filesystem::path& root,
                                                const Report& report = report_to_stderr);
 
 struct RestoredArrays : CheckpointInfo {
   Arrays arrays = {};  // in the order of `state`
 };
-/// Throws for a checkpoint that its reader does not want.
+/// Throws if the caller does not accept a checkpoint with this metadata.
 using CheckMetadata = std::function<void(const CheckpointInfo& info)>;
-/// Onto devices, one tensor after the other, sharded as `state` says; the mesh may be another than
-/// the one that saved. Throws ConfigError if the checkpoint does not hold exactly these names and
-/// types, and what `check_metadata` throws, which is asked before.
+/// Restores the newest good checkpoint onto devices, one tensor after another, sharded as `state`
+/// says. The mesh may differ from the one that saved. Calls `check_metadata` first and throws what
+/// it throws. Throws ConfigError if the checkpoint does not hold exactly these names and types.
 std::optional<RestoredArrays> restore_arrays(const std::filesystem::path& root, Runtime& runtime,
                                              const Mesh& mesh, std::span<const ProgramValue> state,
                                              const CheckMetadata& check_metadata = {},

@@ -1,5 +1,5 @@
-// Runs a function in a child process, stops it before and after each of its system calls, and kills
-// it there or makes the call fail: ptrace, nothing else needed.
+// Stops a child process before and after each of its system calls with ptrace, and there kills it
+// or makes the call fail.
 #pragma once
 
 #include <errno.h>
@@ -14,19 +14,20 @@
 
 namespace axle {
 
-/// What became of a child.
+/// How a child ended.
 struct ChildEnd {
-  bool refused = false;  // this system does not let us trace
-  bool killed = false;   // at the stop asked for; else it ended before
+  bool refused = false;  // this system does not permit tracing
+  bool killed = false;   // killed at the requested stop; false: it ended before
   int exit_code = -1;
 };
 
+/// Runs a function in a child process and disturbs its system calls.
 class SyscallInjector {
  public:
-  /// `body`'s result is the child's exit code. It must not start threads.
+  /// Runs `body` in the child; its result is the child's exit code. `body` must not start threads.
   explicit SyscallInjector(std::function<int()> body) : body_(std::move(body)) {}
 
-  /// Sends SIGKILL at the n-th stop (from 0), before a system call or after it.
+  /// Sends SIGKILL at the n-th stop (from 0). There is a stop before and after each system call.
   ChildEnd kill_at(int n) {
     int stop = 0;
     return run([&stop, n](pid_t pid, const Call&) {
@@ -35,8 +36,8 @@ class SyscallInjector {
   }
 
 #if defined(__x86_64__)
-  /// Makes the n-th call (from 0) that `matches` (by number) fail with `error`, without being made;
-  /// hit() tells whether there was such a call.
+  /// Makes the n-th call (from 0) whose number `matches` accepts fail with `error`; the call is not
+  /// executed. Afterwards, hit() is true if there was such a call.
   ChildEnd fail_at(int n, int error, const std::function<bool(uint64_t)>& matches) {
     int seen = 0;
     hit_ = false;
@@ -47,7 +48,8 @@ class SyscallInjector {
     };
     return run(failure(error, is_nth));
   }
-  /// From now on every call of this number fails with `error`, whatever else is done.
+  /// From now on, every call of this number fails with `error`, in addition to kill_at() or
+  /// fail_at().
   void refuse(uint64_t number, int error) {
     always_ = failure(error, [number](uint64_t called) { return called == number; });
   }
@@ -66,7 +68,7 @@ class SyscallInjector {
         failing = is_meant(call.entry.nr);
         if (!failing) return;
         ::ptrace(PTRACE_GETREGS, pid, nullptr, &regs);
-        regs.orig_rax = static_cast<unsigned long long>(-1);  // no such call: nothing is done
+        regs.orig_rax = static_cast<unsigned long long>(-1);  // an invalid call: nothing is done
       } else {
         if (!failing) return;
         failing = false;

@@ -20,7 +20,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "data files are little-endian");
 
-// A file and the checksums of its chunks.
+// A file with the checksums of its chunks.
 class ChunkedFile {
  public:
   ChunkedFile(const fs::path& folder, std::string name, int64_t chunk_bytes)
@@ -79,32 +79,32 @@ void write_tensors(const fs::path& folder, const Tree<HostTensor>& tensors,
   if (file) manifest.files.push_back(file->finish());
 }
 
-// The two folders change places by three renames. Between the first and the second there is no
-// checkpoint of the step: a reader then finds the one before it, and after a crash there
-// remove_stale_checkpoints puts the old one back. As `aside` the old one is whole at any time,
-// since it is removed as `temporary`; so is the new one, which was flushed before.
+// Swaps the two folders by three renames. Between the first and the second rename the step has no
+// checkpoint. A reader then finds the previous checkpoint; after a crash, remove_stale_checkpoints
+// moves the old one back. The old checkpoint is whole as long as it is called `aside`, since it is
+// removed only under the name `temporary`. The new one is whole because it was flushed before.
 void change_places_by_renaming(const fs::path& temporary, const fs::path& folder,
                                const fs::path& aside) {
-  remove_tree(aside);  // of a save whose old one could not be put back
+  remove_tree(aside);  // left by a save that could not move the old checkpoint back
   try {
     rename_durably(folder, aside);
     rename_durably(temporary, folder);
   } catch (...) {
-    std::error_code ignored;  // where the new one is in its place that stays
+    std::error_code ignored;  // fails if the new checkpoint is already in its place, which is fine
     fs::rename(aside, folder, ignored);
     throw;
   }
   rename_durably(aside, temporary);
 }
 
-// The temporary folder takes the name of the checkpoint.
+// Gives the temporary folder the name of the checkpoint.
 void commit(const fs::path& root, int64_t step) {
   const fs::path temporary = temporary_folder(root, step), folder = checkpoint_folder(root, step);
   if (!path_exists(folder)) return rename_durably(temporary, folder);
-  // One of the same step, perhaps damaged: they change places, and the old one goes.
+  // A checkpoint of the same step exists and may be damaged: swap them, then remove the old one.
   if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) == 0) {
     sync_directory(root);
-  } else if (errno == EINVAL || errno == ENOSYS || errno == ENOTSUP) {  // NFS knows no such flags
+  } else if (errno == EINVAL || errno == ENOSYS || errno == ENOTSUP) {  // NFS lacks these flags
     change_places_by_renaming(temporary, folder, replaced_folder(root, step));
   } else {
     fail_storage(folder, "replace", errno);
@@ -133,7 +133,7 @@ void write_checkpoint(const fs::path& root, int64_t step, const Tree<HostTensor>
     sync_directory(temporary);
     commit(root, step);
   } catch (...) {
-    std::error_code ignored;  // what made the save fail is the news, not this
+    std::error_code ignored;  // the caller must see the original error
     fs::remove_all(temporary, ignored);
     throw;
   }

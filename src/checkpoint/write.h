@@ -10,16 +10,16 @@
 namespace axle {
 
 struct WriteOptions {
-  /// A data file that has reached this size is followed by another.
+  /// Once a data file has reached this size, the next tensor goes into a new file.
   int64_t file_bytes = int64_t{4} << 30;
   int64_t chunk_bytes = 16 << 20;
 };
 
-/// Writes ROOT/step_<step>: into a temporary folder, flushed to the disk, then renamed, so that
-/// after a crash it is there as a whole or not at all. An older checkpoint of that step is replaced
-/// in one instant where the file system can do that; where it cannot (NFS), a crash in the middle
-/// leaves the older one to remove_stale_checkpoints, which puts it back. Throws StorageError and
-/// leaves no temporary, where that can be.
+/// Writes ROOT/step_<step>: into a temporary folder, which is flushed to the disk and then renamed.
+/// After a crash the checkpoint is there as a whole or not at all. An older checkpoint of the same
+/// step is replaced atomically if the file system supports that. If not (NFS), a crash in the
+/// middle leaves the older one aside, and remove_stale_checkpoints moves it back. Throws
+/// StorageError and leaves no temporary folder, as far as it can be removed.
 void write_checkpoint(const std::filesystem::path& root, int64_t step,
                       const Tree<HostTensor>& tensors, const Tree<std::string>& metadata,
                       const WriteOptions& options = {});

@@ -1,4 +1,5 @@
-// Every argument of every verb with texts that nobody means: none of them is an internal error.
+// Passes nonsensical texts to every argument of every verb: none of them may cause an internal
+// error.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -23,7 +24,7 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Exit codes that a mistake of the user may have; also 0, where the text happens to be good.
+// The exit codes for mistakes of a user, and 0 for a text that happens to be valid.
 const auto kExpectedCodes = AnyOf(0, 2, 3, 4, 5, 6, 7, 17);
 
 class BadArguments : public ::testing::TestWithParam<std::string> {
@@ -43,7 +44,7 @@ class BadArguments : public ::testing::TestWithParam<std::string> {
     save_safetensors(dir_ / "in.safetensors", {{"in/x", HostTensor({1, 2}, {1.0f, 2.0f})}});
     save_safetensors(dir_ / "reference.safetensors", {{"out", HostTensor({1, 1}, {1.0f})}});
     make_directories(dir_ / "folder");
-    // Some of the texts are names of files that can be made.
+    // Some of the texts are valid names of files, which the verbs then create here.
     before_ = std::filesystem::current_path();
     std::filesystem::current_path(dir_.path());
     replace_file(dir_ / "noise", std::string("\xff\xfe\0{[\x01", 6));
@@ -51,7 +52,7 @@ class BadArguments : public ::testing::TestWithParam<std::string> {
 
   void TearDown() override { std::filesystem::current_path(before_); }
 
-  // A command that does what it says, in a moment, however many steps it is given.
+  // Returns a valid command, which ends quickly with any number of steps.
   std::vector<std::string> good(const std::string& verb) const {
     const std::vector<std::string> small = {
         "--set", "model.decoder.model_dim=8", "--set", "model.decoder.layers.num_layers=1",
@@ -137,14 +138,15 @@ class BadArguments : public ::testing::TestWithParam<std::string> {
   std::filesystem::path before_;
 };
 
-// What the program knows of this verb.
+// Returns the options of a verb.
 const CLI::App& app_of(const CLI::App& program, const std::string& verb) {
   const CLI::App* app = &program;
   for (const std::string_view word : split(verb, ' ')) app = app->get_subcommand(std::string(word));
   return *app;
 }
 
-// Without --yes a missing plugin would be asked for on a terminal that may not be there.
+// Without --yes, a verb would ask on a terminal, which may not exist, whether to fetch a missing
+// plugin.
 TEST_P(BadArguments, WhatRunsProgramsTakesTheSameFlags) {
   cli::Output out;
   const cli::CommandLine program(out);
@@ -154,10 +156,10 @@ TEST_P(BadArguments, WhatRunsProgramsTakesTheSameFlags) {
     EXPECT_NE(app.get_option_no_throw(flag), nullptr) << GetParam() << " " << flag;
 }
 
-// Else the other tests would only repeat one mistake.
+// If the command were wrong, the other tests would only repeat one error.
 TEST_P(BadArguments, TheGoodCommandIsGood) {
   const Ran ran = run_axle(good(GetParam()));
-  // Those that would compile, fetch or convert for long end at their last word.
+  // Verbs that would compile, fetch or convert for a long time get an invalid last argument.
   const std::map<std::string, int> others = {
       {"compile", 4}, {"import llama2c", 3}, {"plugin fetch", 2}};
   const auto it = others.find(GetParam());
@@ -188,7 +190,7 @@ TEST_P(BadArguments, NumbersAreDecimalWhateverZeroTheyBeginWith) {
   cli::Output out;
   const cli::CommandLine program(out);
   for (const CLI::Option* option : app_of(program.app(), GetParam()).get_options()) {
-    if (option->get_type_name().size() != 1) continue;  // N, K, T, P
+    if (option->get_type_name().size() != 1) continue;  // only N, K, T, P
     const auto run = [&](const std::string& number) {
       std::vector<std::string> arguments = good(GetParam());
       arguments.push_back(option->get_name() + "=" + number);
@@ -231,7 +233,7 @@ TEST_P(BadArguments, EveryFlagTwiceAndAllAtOnce) {
   std::vector<std::string> all = good(GetParam());
   for (const CLI::Option* option : app_of(program.app(), GetParam()).get_options()) {
     for (const std::string& name : option->get_lnames()) {
-      if (name == "help" || name == "yes") continue;  // --yes would fetch what is missing
+      if (name == "help" || name == "yes") continue;  // --yes would fetch missing plugins
       const bool is_flag = option->get_items_expected_max() == 0;
       all.push_back(is_flag ? "--" + name : "--" + name + "=1");
       std::vector<std::string> twice = good(GetParam());
@@ -242,13 +244,14 @@ TEST_P(BadArguments, EveryFlagTwiceAndAllAtOnce) {
   expect_told(all, GetParam() + " with everything");
 }
 
-// Sizes beyond any machine: a mistake, or more than the host has. That is said at once, and nothing
-// is done before.
+// Sizes beyond any machine are refused at once, as a mistake or because the host has less memory.
+// Nothing is done before.
 TEST(HugeSizes, AreMistakesOrDoNotFit) {
   const TempDir dir;
   replace_file(dir / "text.txt", std::string(50000, 'x'));
   using Clock = std::chrono::steady_clock;
-  // The path of what was set, or of the largest that follows from it with its bytes.
+  // For each flag: the path of the field that was set, or of the largest tensor that depends on it,
+  // with its bytes.
   const std::pair<std::string, std::string> kFields[] = {
       {"--set=model.decoder.model_dim=",
        R"(model\.decoder\.[a-z0-9_.]+: f32\[.*\] takes .* bytes)"},
@@ -266,7 +269,7 @@ TEST(HugeSizes, AreMistakesOrDoNotFit) {
       {"--devices=", "axle: --devices: expected 1 to "}};
   for (const auto& [flag, told] : kFields) {
     for (const char* size : {"1000000000", "9223372036854775807"}) {
-      double least_secs = 1e9;  // another process may be in between
+      double least_secs = 1e9;  // minimum over runs, as other processes may interfere
       for (int i = 0; i < 3 && least_secs >= 1; ++i) {
         const Clock::time_point begin = Clock::now();
         const Ran ran = run_axle({"train", "quickstart", "--data", dir / "text.txt", "--dir",
@@ -284,7 +287,7 @@ TEST(HugeSizes, AreMistakesOrDoNotFit) {
   }
 }
 
-// The mesh, before anything is made of it.
+// The mesh is checked before anything is made of it.
 TEST(HugeSizes, OfMeshesAreMistakesOfAConfig) {
   for (const char* mesh : {"data=1000000000", "data=1000000000,fsdp=1000000000",
                            "replica:data=1000000000,data=1000000000"}) {
@@ -298,7 +301,7 @@ TEST(HugeSizes, OfMeshesAreMistakesOfAConfig) {
 struct Line {
   std::vector<std::string> words;
   int code;
-  std::string says;  // on either stream
+  std::string says;  // text on either stream
 };
 
 class BadLines : public BadArguments {};
@@ -311,8 +314,7 @@ TEST_F(BadLines, EndAsTheyShould) {
   };
   const Line lines[] = {
       {generate({"--prompt", ""}), 0, "tokens (context_end)"},
-      {generate({"--prompt", "\xff"}), 2,
-       "prompt: expected UTF-8, got a byte that is none at byte 1"},
+      {generate({"--prompt", "\xff"}), 2, "prompt: expected UTF-8, got an invalid byte at byte 1"},
       {generate({"--prompt", "\xff", "--json"}), 2, "prompt: expected UTF-8"},
       {generate({"--prompt", std::string(500, 'a')}), 2, "the model's context of 20, got 501"},
       {generate({"--prompt", "a", "--max-tokens", "0"}), 2,

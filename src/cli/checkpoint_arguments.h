@@ -1,4 +1,4 @@
-// The arguments of the verbs that look into checkpoints.
+// The arguments of the verbs that read checkpoints.
 #pragma once
 
 #include "inspect/checkpoint_tensors.h"

@@ -1,4 +1,4 @@
-// checkpoint ls and checkpoint export as the user calls them.
+// Tests `checkpoint ls` and `checkpoint export` through the command line.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -78,7 +78,7 @@ TEST_F(CheckpointVerbs, ExportsWhatIsAskedFor) {
   const HostTensor tens({2}, {10.0f, 1.0f}), twos({2}, {2.0f, 1.0f}), average({2}, {-10.0f, 1.0f});
   EXPECT_EQ(exported({}).at("decoder/emb/weight"), tens);
   EXPECT_EQ(exported({"--step", "2"}).at("decoder/emb/weight"), twos);
-  // As its folder is called.
+  // The number may be written as in the name of the folder.
   EXPECT_EQ(exported({"--step", "00000010"}).at("decoder/emb/weight"), tens);
   const Tree<HostTensor> ema = exported({"--ema", "--only", "**/weight"});
   EXPECT_EQ(ema.size(), 1u);

@@ -1,4 +1,4 @@
-// The tree of verbs as CLI11 sees it, and what is wrong with what the user typed.
+// The tree of verbs in CLI11, and the errors about what the user typed.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,13 +11,14 @@
 
 namespace axle::cli {
 
-/// Every registered verb with its flags; "config show" is the subcommand `show` of `config`.
+/// Every registered verb with its flags. The verb "config show" is the subcommand `show` of
+/// `config`.
 class CommandLine {
  public:
   explicit CommandLine(Output& out);
 
-  /// Parses, then runs the verb. Prints help and version itself. Throws ConfigError for what can't
-  /// be parsed, naming the nearest verb or flag.
+  /// Parses the arguments, then runs the verb. Prints help and version itself. Throws ConfigError
+  /// naming the nearest verb or flag if the arguments can't be parsed.
   ExitCode run(int argc, const char* const* argv);
 
   const CLI::App& app() const { return app_; }
@@ -32,7 +33,7 @@ class CommandLine {
   std::map<const CLI::App*, std::function<ExitCode()>> runs_;
 };
 
-/// "axle config show": the words that lead to it.
+/// Returns the words of a command: "axle config show".
 std::string command_words(const CLI::App& app);
 
 }  // namespace axle::cli

@@ -1,4 +1,4 @@
-// Compiled programs are kept between runs of the program, in one place for all verbs.
+// Compiled programs are kept between runs, in one folder for all verbs.
 #include <gmock/gmock.h>
 
 #include "cli/run_test.h"
@@ -32,7 +32,7 @@ class CompileCache : public testing::Test {
     replace_file(dir_ / "text.txt", text);
     return dir_ / "text.txt";
   }
-  // Compiled programs in a folder.
+  // Returns the number of compiled programs in a folder.
   static int num_programs(const std::filesystem::path& folder) {
     int n = 0;
     if (directory_exists(folder)) {

@@ -1,4 +1,4 @@
-// axle compile, and axle train with what it has kept.
+// Tests `axle compile`, and `axle train` with the executables that it has saved.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -53,7 +53,7 @@ TEST_F(Compile, WhatDoesNotFitHasItsExitCode) {
 
 TEST_F(Compile, KeptExecutablesAreRunWithoutCompiling) {
   const std::string file = dir_ / "step.axle";
-  // The schedule of the recipe ends with its run.
+  // The recipe's schedule is tied to the number of steps.
   const std::vector<std::string> recipe = {"fuji-test-v1", "--on",    "cpu:4", "--mesh",
                                            "data=4",       "--steps", "2"};
   const auto with = [&](const char* verb, std::vector<std::string> more) {
@@ -73,7 +73,8 @@ TEST_F(Compile, KeptExecutablesAreRunWithoutCompiling) {
   EXPECT_THAT(other.err, HasSubstr("expected mesh 'fsdp=4', got an executable for 'data=4'"));
 }
 
-// XLA's CPU programs forget it when they are saved, and then wait for each other for ever.
+// XLA's CPU programs lose this order when they are serialised, and then wait for each other
+// forever.
 TEST_F(Compile, WhatWouldLoseTheOrderOfItsCollectivesIsNotKept) {
   const Ran ran = run_axle({"compile", "fuji-test-v1", "--on", "cpu:4", "--mesh", "fsdp=2,model=2",
                             "--save", dir_ / "step.axle"});
@@ -155,7 +156,8 @@ TEST(CompileErrors, ComeBeforeAnyPluginIsLookedFor) {
               HasSubstr("did you mean 'data'?"));
   EXPECT_THAT(error_of({"--on", "gpu:h100:6x8", "--mesh", "fsdp=48"}),
               HasSubstr("dim 1 must be divisible by its mesh axes, got 4096 over fsdp=48"));
-  // Of a layout that exists, what the state needs; of others, only what all devices have.
+  // If the mesh has a layout, the message tells what the state needs on each device; else only what
+  // all devices have together.
   EXPECT_THAT(error_of({"--on", "gpu:h100:1x8", "--mesh", "fsdp=8", "--set", "input.batch_size=4"}),
               testing::ContainsRegex("; the training state is 73.9 GiB, [0-9.]+ GiB of it on each "
                                      "device: it fits into 72.8 GiB"));

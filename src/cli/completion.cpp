@@ -17,7 +17,7 @@
 namespace axle::cli {
 namespace {
 
-// What a flag is followed by.
+// The kind of value that follows a flag.
 enum class Value { kNone, kPath, kText, kBackend, kAssignment };
 
 struct Flag {
@@ -28,10 +28,10 @@ struct Flag {
 
 // One verb, or a word that leads to verbs.
 struct Command {
-  std::vector<std::string> words;  // "config", "show"; none for the program
+  std::vector<std::string> words;  // "config", "show"; empty for the program itself
   std::vector<const CLI::App*> below;
   std::vector<Flag> flags;
-  std::vector<std::string> arguments;  // what stands without a flag: recipes, shells
+  std::vector<std::string> arguments;  // known positional arguments: recipes, shells
 };
 
 Value value_of(const CLI::Option& option, std::string_view name) {
@@ -92,8 +92,8 @@ std::string candidates(const Command& command) {
   return join(out, " ");
 }
 
-// zsh runs it as well. Its words hold "--flag=value" and "path=Class" whole, where bash takes them
-// apart at '='.
+// Also runs in zsh. A word in zsh holds all of "--flag=value" or "path=Class"; bash splits it at
+// '='.
 std::string bash_script(const std::vector<Command>& commands) {
   std::string known, words;
   std::set<std::string> with_value;
@@ -147,7 +147,8 @@ std::string quoted(std::string text) {
   return "'" + text + "'";
 }
 
-// True where the words of the command have been typed, and no further verb.
+// Returns a condition that is true if the words of the command have been typed, and no further
+// verb.
 std::string fish_condition(const Command& command) {
   if (command.words.empty()) return "__fish_use_subcommand";
   std::vector<std::string> parts;

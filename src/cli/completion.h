@@ -11,10 +11,10 @@ class App;
 
 namespace axle::cli {
 
-/// The shells that completion_script knows.
+/// Returns the shells that completion_script supports.
 const std::vector<std::string>& completion_shells();
 
-/// A script to be sourced by `shell`. Throws ConfigError for an unknown one.
+/// Returns a script for `shell` to source. Throws ConfigError for an unknown shell.
 std::string completion_script(std::string_view shell, const CLI::App& program);
 
 }  // namespace axle::cli

@@ -1,4 +1,4 @@
-// The scripts of `axle completion` in the shells that are installed here.
+// Runs the scripts of `axle completion` in the shells that are installed here.
 #include "cli/completion.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ using testing::IsSupersetOf;
 using testing::Not;
 using testing::StartsWith;
 
-// What a command prints, lines of both streams; its exit code is the last line.
+// Runs a command. Returns the lines of both streams, and its exit code as the last line.
 std::vector<std::string> lines_of(const std::string& command) {
   std::string text;
   FILE* const pipe = ::popen(("{ " + command + "\n} 2>&1; echo $?").c_str(), "r");
@@ -34,8 +34,8 @@ std::vector<std::string> lines_of(const std::string& command) {
 
 struct Shell {
   std::string name;
-  /// Sources "$SCRIPT", then prints a candidate a line for the words "$@", of which the last is
-  /// being typed.
+  /// Sources "$SCRIPT", then prints one candidate per line for the words "$@". The last word is the
+  /// one being typed.
   std::string run;
 };
 
@@ -62,7 +62,7 @@ class ShellCompletion : public testing::TestWithParam<Shell> {
     EXPECT_EQ(out.back(), "0") << join(out, "\n");
     out.pop_back();
     for (std::string& line : out) line.resize(std::min(line.find('\t'), line.size()));
-    // zsh takes what does not fit away itself.
+    // zsh itself removes candidates that do not match.
     std::erase_if(out, [&](const std::string& line) { return !line.starts_with(words.back()); });
     return out;
   }
@@ -92,7 +92,7 @@ TEST_P(ShellCompletion, OfFlagsAndTheirValues) {
 }
 
 TEST_P(ShellCompletion, OfClassesBehindAnEqualsSign) {
-  if (GetParam().name == "bash") {  // which takes words apart there
+  if (GetParam().name == "bash") {  // bash splits words at '='
     EXPECT_THAT(complete({"axle", "train", "quickstart", "--set", "model", "=", "CausalL"}),
                 testing::ElementsAre("CausalLM"));
   } else {

@@ -1,4 +1,4 @@
-// Differences of two configs as a report.
+// A report of the differences between two configs.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,9 +13,10 @@ struct ConfigChanges {
   std::vector<ConfigChange> changes;
 };
 
-/// "path: before -> after" a line; "no differences" without any.
+/// Returns one line "path: before -> after" for each difference; "no differences" if there are
+/// none.
 std::string to_text(const ConfigChanges& report);
-/// {changes: {path: {before, after}}}, null on the side that lacks the path.
+/// Returns {changes: {path: {before, after}}}. The value of a side that lacks the path is null.
 nlohmann::ordered_json to_json(const ConfigChanges& report);
 
 }  // namespace axle::cli

@@ -1,4 +1,5 @@
-// config check and config describe as the user calls them: every mistake at once, nothing run.
+// Tests `config check` and `config describe` through the command line: all mistakes at once, and
+// nothing is run.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -85,7 +86,8 @@ TEST(ConfigCheck, EveryMistakeInOneGo) {
             HasSubstr("mesh: at most one axis of size -1")));
 }
 
-// Those that are found while text is read beside those that are found later.
+// Mistakes that are found while text is parsed are reported together with those that are found
+// later.
 TEST(ConfigCheck, EveryMistakeOfFlagsAndFilesInOneGo) {
   const std::pair<std::string, std::string> kMistakes[] = {
       {"learner.optimizer.b1=2", "learner.optimizer.b1: expected a number of at least 0 and below"},
@@ -114,7 +116,7 @@ TEST(ConfigCheck, EveryMistakeOfFlagsAndFilesInOneGo) {
     EXPECT_EQ(std::ranges::count(ran.err, '\n'), std::ssize(kMistakes)) << ran.err;
   }
   EXPECT_THAT(by_file.err, HasSubstr("a.yaml:6: max_steps: expected"));
-  // A run stops at what is written wrongly, and tells all of it as well.
+  // A run stops at mistakes in the text, and also reports all of them.
   const Ran train = run_axle({"train", "--config", dir / "a.yaml", "--data", "synthetic"});
   EXPECT_THAT(train.err, AllOf(HasSubstr("a.yaml:3: learner.optimizer.b1"),
                                HasSubstr("a.yaml:6: max_steps"), HasSubstr("output_norm: no")));
@@ -160,7 +162,7 @@ TEST(ConfigCheck, EveryRecipePassesOnItsMachines) {
   EXPECT_EQ(check({}, "fuji-7B-v2", {"--on", "gpu-H100-256"}).code, 0);
 }
 
-// As a run refuses them.
+// `config check` refuses too many devices, as a run does.
 TEST(ConfigCheck, MoreDevicesThanAMachineHas) {
   const std::vector<std::string> settings = {"input.batch_size=2048", "learner.optimizer.b1=2"};
   const std::string b1 = "learner.optimizer.b1: expected a number";

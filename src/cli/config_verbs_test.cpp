@@ -1,4 +1,4 @@
-// config show, list, diff, check: resolution as the user sees it.
+// Tests `config show`, `list`, `diff` and `check`: resolution as the user sees it.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -21,7 +21,7 @@ std::string field(const std::string& shown, const std::string& path) {
   return shown.substr(begin, shown.find('\n', begin) - begin);
 }
 
-// The value of a field after the flags.
+// Returns the value of a field after the flags.
 std::string resolved(const std::string& path, std::vector<std::string> flags,
                      const std::string& recipe = "quickstart") {
   std::vector<std::string> arguments = {"config", "show"};
@@ -38,7 +38,7 @@ class ConfigFile : public testing::Test {
     replace_file(path, text);
     return path;
   }
-  // The error of `config check --config FILE`, without the folder.
+  // Returns the error of `config check --config FILE`, with FILE in place of the path.
   std::string error_of(const std::string& text) {
     const std::string path = write(text);
     const Ran ran = run_axle({"config", "check", "--config", path});
@@ -111,7 +111,7 @@ TEST(ConfigVerbs, Data) {
   EXPECT_EQ(resolved("evalers['held_out'].input.num_batches", {"--data", "synthetic"}), "8");
   EXPECT_EQ(resolved("evalers['held_out'].input.source.path", {"--data", "some/text"}),
             "'some/text'");
-  // As of every flag the last one counts.
+  // As with every flag, the last one counts.
   EXPECT_EQ(resolved("input.source.path", {"--data", "synthetic", "--data", "some/text"}),
             "'some/text'");
   EXPECT_THAT(resolved("input", {"--set", "input=SyntheticInput", "--data", "some/text"}),
@@ -153,7 +153,7 @@ TEST_F(ConfigFile, SectionsApplyInOrder) {
       "replace:\n  RMSNorm: {with: LayerNorm, set: {eps: 0.5}}\n"
       "recipe: quickstart\n"
       "modify:\n  - setmesh: {mesh: \"data=4\"}\n");
-  // The whole tree was rewritten first, one field set after it, the flag last.
+  // `replace` rewrote the whole tree first, then `set` set one field, then the flag applied.
   const Ran ran = run_axle({"config", "show", "--steps", "12", "--config", path});
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(field(ran.out, "model.decoder.output_norm"), "LayerNorm");

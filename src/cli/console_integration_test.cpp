@@ -1,5 +1,6 @@
-// What is around the program. Standard streams that are closed, full or gone: a result that is lost
-// is an error, what training prints is not. Signals: what was not finished is no hindrance.
+// The surroundings of the program. Standard streams may be closed, full or gone: losing a result is
+// an error, losing the output of training is not. Signals: files that were left unfinished do not
+// hinder the next process.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -31,7 +32,7 @@ void put_in_place(const char* path, std::initializer_list<int> descriptors) {
   for (const int descriptor : descriptors) ::dup2(fd, descriptor);
 }
 
-// A pipe that nobody reads.
+// Makes both streams a pipe that nobody reads.
 void lose_reader() {
   int pipe[2];
   if (::pipe2(pipe, O_CLOEXEC) != 0) ::_exit(99);
@@ -87,12 +88,12 @@ TEST(Console, AResultThatIsLostIsAnError) {
     EXPECT_EQ(end_of(arguments, [] { put_in_place("/dev/full", {1}); }), kStorage);
     EXPECT_EQ(end_of(arguments, [] { put_in_place("/dev/full", {1, 2}); }), kStorage);
     EXPECT_EQ(end_of(arguments, [] { ::close(1); }), kStorage);
-    // As every filter does: `axle config list | head -1` ends in silence.
+    // Like every filter: `axle config list | head -1` ends without a message.
     EXPECT_EQ(end_of(arguments, lose_reader), -SIGPIPE);
   }
 }
 
-// `ulimit -f`
+// A file size limit, as `ulimit -f` sets it.
 TEST(Console, AFileThatMayNotGrowIsNoCrash) {
   const TempDir dir;
   EXPECT_EQ(end_of(tiny_training(dir / "run"),
@@ -103,7 +104,7 @@ TEST(Console, AFileThatMayNotGrowIsNoCrash) {
             kStorage);
 }
 
-// Sends the signal to this process once there is something at the path.
+// Sends the signal to this process once the path exists.
 void send_at(int signal, const std::filesystem::path& path) {
   std::thread([=] {
     while (::access(path.c_str(), F_OK) != 0) std::this_thread::yield();
@@ -113,7 +114,7 @@ void send_at(int signal, const std::filesystem::path& path) {
 
 TEST(Signals, LeaveNoTemporaryFile) {
   const TempDir dir;
-  constexpr int64_t kMany = 16 << 20;  // writing them takes a while
+  constexpr int64_t kMany = 16 << 20;  // writing this many floats takes a while
   write_checkpoint(dir.path() / "run/checkpoints", 1,
                    {{"model/decoder/emb/weight", HostTensor::ones({kMany})}}, {});
   make_directories(dir / "out");
@@ -126,7 +127,7 @@ TEST(Signals, LeaveNoTemporaryFile) {
   }
 }
 
-// Also of writers that have no verb, and of several at once.
+// Also covers writers without a verb, and several at once.
 TEST(Signals, RemoveAllFilesThatAreBeingWritten) {
   const TempDir dir;
   const pid_t pid = ::fork();
@@ -159,7 +160,7 @@ TEST(Signals, AnIgnoredHangupStaysSo) {
 TEST(Signals, AnImportThatWasKilledIsDoneAgain) {
   for (const int signal : {SIGINT, SIGKILL}) {
     int end = 0;
-    for (int i = 0; i < 50 && end != -signal; ++i) {  // until it comes in the middle
+    for (int i = 0; i < 50 && end != -signal; ++i) {  // until the signal arrives in the middle
       const TempDir dir;
       replace_file(dir / "llama.bin", TinyLlama().file());
       replace_file(dir / "tok.bin", llama2c_vocabulary(trained_bpe()));

@@ -26,14 +26,15 @@ void EvalLayerArguments::add_to(CLI::App& app) {
          "learners: init/<path>, "
          "grad/<i>/<path>; training: init/<path>, batches/<name>")
       ->type_name("IN.safetensors");
-  app.add_option("--params", params, "params/<path> or init/<path>; of a layer, without it --seed")
+  app.add_option("--params", params, "params/<path> or init/<path>; a layer needs this or --seed")
       ->type_name("P.safetensors");
-  add_count("--seed", eval.layer.init_seed,
-            "Draw initial parameters (init_params/) by the key of N, for the call unless --params "
-            "has some");
-  add_count("--key", eval.layer.call_key, "Call with the key of N: dropout");
+  add_count(
+      "--seed", eval.layer.init_seed,
+      "Draw initial parameters (init_params/) with seed N; the call uses them unless --params "
+      "has some");
+  add_count("--key", eval.layer.call_key, "Seed of the call, for dropout");
   app.add_flag("--grad", eval.layer.grad,
-               "Also the vjp at cotangent/<output>; those that are not given are zero");
+               "Also the vjp at cotangent/<output>; cotangents that are not given are zero");
   app.add_flag("--training", eval.layer.training, "Call as in training");
   app.add_option("--method", eval.layer.method,
                  "Method of the layer, prefill or extend_step (default: forward)")
@@ -48,8 +49,8 @@ void EvalLayerArguments::add_to(CLI::App& app) {
   app.add_flag("--their-names", their_names,
                "Write results under the names of --params and --inputs");
   app.add_option("--precision", precision,
-                 "Cast all floats first: f32, bf16, f64 (default: as they are); of training, what "
-                 "it computes in")
+                 "Cast all floats first: f32, bf16, f64 (default: as they are); for training, "
+                 "in place of compute_dtype")
       ->type_name("DTYPE");
   runtime.add_backend_to(app);
   app.add_option("--output", output,

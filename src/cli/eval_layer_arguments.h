@@ -21,10 +21,11 @@ struct EvalLayerArguments {
   RuntimeArguments runtime;
 
   void add_to(CLI::App& app);
-  /// `eval` with what the other flags say. Throws ConfigError for a precision that is no float.
+  /// Returns `eval` with the values of the other flags. Throws ConfigError for a precision that is
+  /// not a float dtype.
   SubjectOptions options() const;
-  /// Throws ConfigError for flags that lack the one that they belong to, StorageError if --output
-  /// can't be written.
+  /// Throws ConfigError for a flag without the flag that it needs, StorageError if --output can't
+  /// be written.
   void check(bool json) const;
 };
 

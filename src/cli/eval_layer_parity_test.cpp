@@ -1,5 +1,5 @@
-// eval-layer on another framework's numbers, by the verb and the files that a user would write:
-// testdata/eval_layer/<case>.yaml and <...>.names, compared by --compare.
+// Runs eval-layer on another framework's numbers, through the verb and the files that a user would
+// write: testdata/eval_layer/<case>.yaml and <...>.names, compared by --compare.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -20,9 +20,9 @@ const std::string kNumbers = reference_file("axlearn/numeric/");
 struct Case {
   std::string fixture;
   std::vector<std::string> flags = {};
-  /// Of testdata/eval_layer; empty: the fixture's names are ours.
+  /// File in testdata/eval_layer; empty: the fixture uses our names.
   std::string names = {};
-  /// Empty: called as the fixture.
+  /// File of the layer; empty: it has the name of the fixture.
   std::string layer = {};
 };
 void PrintTo(const Case& c, std::ostream* out) { *out << c.fixture; }
@@ -36,7 +36,7 @@ std::vector<std::string> command(const Case& c) {
   return out;
 }
 
-// How many tensors agreed; a failure where one did not.
+// Returns the number of tensors compared. Fails the test if one of them differs.
 size_t expect_agreement(std::vector<std::string> arguments) {
   const Ran ran = run_axle(std::move(arguments));
   EXPECT_EQ(ran.code, 0) << ran.err << ran.out;
@@ -59,7 +59,7 @@ TEST_P(LayersByFiles, AgreeWithTheFixture) {
   std::vector<std::string> arguments = command(GetParam());
   arguments.insert(arguments.end(),
                    {"--grad", "--params", numbers, "--inputs", numbers, "--compare", numbers});
-  // The result, and the gradient of every parameter and floating-point input.
+  // The reference holds the result, and the gradient of every parameter and floating-point input.
   const SafetensorsFile file(numbers);
   size_t expected = 1;
   for (const std::string& name : file.names()) expected += name.starts_with("grad/");
@@ -143,7 +143,7 @@ TEST(TrainingByFiles, AgreesAtAllFiftySteps) {
   const std::string numbers = kNumbers + trajectory.fixture + ".safetensors";
   std::vector<std::string> arguments = command(trajectory);
   arguments.insert(arguments.end(), {"--inputs", numbers, "--compare", numbers});
-  // Loss, two norms and nine weights.
+  // The loss, two norms and nine weights.
   EXPECT_EQ(expect_agreement(std::move(arguments)), 12u);
 }
 

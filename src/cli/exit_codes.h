@@ -1,11 +1,11 @@
-// The exit codes for people: the end of `axle --help`.
+// The exit codes, explained at the end of `axle --help`.
 #pragma once
 
 #include <string>
 
 namespace axle::cli {
 
-/// One line a code, with what it means.
+/// Returns one line for each exit code, with its meaning.
 std::string exit_code_text();
 
 }  // namespace axle::cli

@@ -1,4 +1,4 @@
-// generate and import as the user calls them.
+// Tests `generate` and `import` through the command line.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ using testing::Not;
 
 class GenerateVerb : public testing::Test {
  protected:
-  // A model that goes on with "bé" after 'a' and then ends.
+  // A model that generates "bé" after 'a' and then ends.
   void SetUp() override {
     const TinyModel tiny =
         chain_model({{'a', 'b'}, {'b', 0xc3}, {0xc3, 0xa9}, {0xa9, ByteTokenizer::kBoundary}}, 260);
@@ -104,7 +104,7 @@ TEST_F(GenerateVerb, Mistakes) {
   EXPECT_EQ(run({"--from", dir_ / "nothing", "--prompt", "a"}).code, 2);
 }
 
-// Behind 'x' all tokens are equally likely; the most likely one is then the first, "\0".
+// After 'x', all tokens are equally likely, so greedy decoding takes the first, "\0".
 TEST_F(GenerateVerb, OptionsOfDrawingDraw) {
   const auto tokens = [&](std::vector<std::string> more) {
     more.insert(more.begin(),
@@ -145,7 +145,7 @@ TEST_F(GenerateVerb, DevicesAreThoseOfTheMesh) {
   expect_mistake({"--prompt", "a", "--mesh", "fsdp=7"}, "model/decoder/");
 }
 
-// An import has no learner, and a batch that was never chosen.
+// An import has no learner and no batch size.
 TEST_F(GenerateVerb, AnImportIsEvaluated) {
   replace_file(dir_ / "text.txt", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
   const Ran ran = run_axle({"eval", "--from", dir_ / "model", "--data", dir_ / "text.txt",
@@ -153,11 +153,11 @@ TEST_F(GenerateVerb, AnImportIsEvaluated) {
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto json = nlohmann::json::parse(ran.out);
   EXPECT_EQ(json["num_bytes"], 40);
-  // After 'x' and at the beginning, all of 260 tokens are equally likely.
+  // After 'x' and at the beginning, all 260 tokens are equally likely.
   EXPECT_NEAR(json["metrics"]["loss"], std::log(260), 1e-4);
 }
 
-// Trained where the import does not lie, and from elsewhere gone on with.
+// Trains from outside of the import's folder, and generates from yet another folder.
 TEST_F(GenerateVerb, AnImportIsTrainedOnWithItsTokenizer) {
   const TempDir dir;
   const std::filesystem::path model = import_tiny_llama(dir, TinyLlama());
@@ -208,7 +208,7 @@ TEST_F(GenerateVerb, AnImportIsNoRunToGoOnWith) {
   EXPECT_EQ(read_file(model / "config.yaml"), config);
 }
 
-// The file of a tokenizer may be given from the current folder.
+// The path of a tokenizer's file may be relative to the current folder.
 TEST_F(GenerateVerb, ARunIsFoundFromOtherFolders) {
   const TempDir dir;
   import_tiny_llama(dir, TinyLlama());
@@ -234,7 +234,7 @@ TEST_F(GenerateVerb, ARunIsFoundFromOtherFolders) {
   EXPECT_EQ(ran.code, 0) << ran.err;
 }
 
-// Else the config names another file than the one that is there.
+// With other bytes, the config would name another file than the one on disk.
 TEST_F(GenerateVerb, PathsThatAreWrittenAreUtf8) {
   const Ran import = run_axle({"import", "llama2c", dir_ / "none.bin", "--tokenizer",
                                dir_ / "tok\xe9.model", "--dir", dir_ / "new"});
@@ -249,7 +249,7 @@ TEST_F(GenerateVerb, PathsThatAreWrittenAreUtf8) {
   replace_file(folder / "tok.bin", llama2c_vocabulary(trained_bpe()));
   replace_file(folder / "text.txt", std::string(2000, 'x'));
   std::filesystem::current_path(folder);
-  // What names its files as it stands in its folder does so anywhere.
+  // A folder whose config names its files relative to itself works from anywhere.
   const Ran imported =
       run_axle({"import", "llama2c", "llama.bin", "--tokenizer", "tok.bin", "--dir", "model"});
   const Ran generated = run({"--from", folder / "model", "--prompt", "a", "--max-tokens", "2"});
@@ -274,7 +274,7 @@ TEST_F(GenerateVerb, PathsThatAreWrittenAreUtf8) {
   EXPECT_FALSE(path_exists(dir_ / "run/config.yaml"));
 }
 
-// Weights that are finite each, and too large to multiply.
+// Weights that are finite, but so large that their products are not.
 TEST_F(GenerateVerb, WhatIsNotFiniteIsToldAndNotWritten) {
   TinyModel tiny = chain_model({{'a', 'b'}}, 260);
   Tree<HostTensor> parameters;
@@ -328,7 +328,7 @@ TEST_F(GenerateVerb, ImportNamesBadFilesAndKeepsFolders) {
                     tokenizer = dir_ / "tok.bin";
   replace_file(weights, llama.file());
   replace_file(tokenizer, llama2c_vocabulary(model));
-  // The folder is looked at before anything is read.
+  // The target folder is checked before any file is read.
   EXPECT_THAT(run_axle({"import", "llama2c", dir_ / "short.bin", "--tokenizer", dir_ / "short.bin",
                         "--dir", dir_ / "model"})
                   .err,

@@ -1,5 +1,6 @@
-// Every verb with files, models and texts that are larger than what the host has left: one line
-// with what does not fit and its bytes, exit code 6, before any of it is read.
+// Runs every verb with files, models and texts that are larger than the free memory of the host.
+// Each prints one line that tells what does not fit and its bytes, and exits with code 6 before it
+// reads any of it.
 #include "testing/little_memory.h"
 
 #include <fmt/format.h>
@@ -26,13 +27,13 @@ class LittleMemoryOf : public testing::Test {
  protected:
   void SetUp() override { replace_file(dir_ / "text.txt", "some text of a few bytes\n"); }
 
-  // A file that has its size and no more.
+  // Makes a sparse file of this size that begins with `begin`.
   std::string sparse(const std::string& name, const std::string& begin, int64_t bytes) {
     replace_file(dir_ / name, begin);
     std::filesystem::resize_file(dir_ / name, static_cast<uintmax_t>(bytes));
     return dir_ / name;
   }
-  // The folder of a model of which only the manifest is there.
+  // Makes a model folder whose config and manifest describe a large model. Its data file is small.
   std::string large_model() {
     TinyModel tiny = chain_model({{'a', 'b'}}, 260);
     Tree<HostTensor> parameters;
@@ -62,7 +63,7 @@ class LittleMemoryOf : public testing::Test {
     replace_file(checkpoint_folder(dir / "checkpoints", 0) / kManifestName, to_text(manifest));
     return dir;
   }
-  // A tensor of so many GiB.
+  // Makes a file with one tensor of this many GiB.
   std::string large_tensor(const std::string& name, int64_t gib) {
     const std::string header =
         fmt::format(R"({{"{}":{{"dtype":"F32","shape":[{}],"data_offsets":[0,{}]}}}})", name,
@@ -80,7 +81,7 @@ class LittleMemoryOf : public testing::Test {
     EXPECT_THAT(ran.err, HasSubstr(" available of "));
     EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1) << ran.err;
   }
-  // The quickstart, small enough for the interpreter.
+  // Returns the command that trains the quickstart, made small enough for the interpreter.
   std::vector<std::string> train(const std::string& data,
                                  const std::vector<std::string>& more = {}) {
     std::vector<std::string> out = {"train",     "quickstart",

@@ -1,4 +1,4 @@
-// A system that gives no second thread.
+// Tests a system that grants no second thread.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/resource.h>
@@ -12,7 +12,8 @@
 namespace axle {
 namespace {
 
-// Nobody with one thread, whose errors go to `path`: limits do not hold root up.
+// Becomes the user nobody with a limit of one thread, and sends standard error to `path`. Limits do
+// not stop root.
 void become_nobody(const std::string& path) {
   constexpr uid_t kNobody = 65534;
   const rlimit one{.rlim_cur = 1, .rlim_max = 1};

@@ -1,5 +1,5 @@
-// Options that hold numbers. They are read as the fields of a config are: CLI11 by itself takes 010
-// for an octal number, and rounds one that is too large to the nearest that fits.
+// Options with number values. They are parsed like fields of a config. CLI11's own parser reads 010
+// as an octal number and clamps a number that is too large.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,13 @@ class Option;
 
 namespace axle::cli {
 
-/// An option that gives its number to `take`, which may throw ConfigError. T: int64_t or double.
+/// Adds an option that passes its number to `take`, which may throw ConfigError. T is int64_t or
+/// double.
 template <class T>
 CLI::Option* add_number(CLI::App& app, const std::string& flag, std::function<void(T)> take,
                         const std::string& help);
 
-/// One that puts its number into `to`.
+/// Adds an option that stores its number in `to`.
 template <class T>
 CLI::Option* add_number(CLI::App& app, const std::string& flag, std::optional<T>& to,
                         const std::string& help) {

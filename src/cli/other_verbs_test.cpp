@@ -1,4 +1,4 @@
-// params, eval-layer and completion as the user calls them.
+// Tests `params`, `eval-layer` and `completion` through the command line.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -63,7 +63,7 @@ TEST_F(EvalLayerVerb, RenamesInAndOut) {
   EXPECT_TRUE(out.contains("grad/in/query"));
 }
 
-// Only a file that serves for more than its inputs may hold more.
+// A file may hold more than inputs only if it is also used for something else.
 TEST_F(EvalLayerVerb, InputsThatNothingReads) {
   const std::string in = dir_ / "in.safetensors", other = dir_ / "other.safetensors";
   const Tree<HostTensor> good = {{"in/x", HostTensor::ones({1, 2})},
@@ -112,7 +112,7 @@ TEST_F(EvalLayerVerb, Mistakes) {
     EXPECT_EQ(run({"--seed", "1", "--precision", precision}).code, 2);
   EXPECT_EQ(run({"--seed", "1", "--cache-len", "4"}).code, 2);
   EXPECT_EQ(run({"--seed", "one"}).code, 2);
-  // What would be ignored in silence.
+  // Flags that would silently be ignored.
   const Ran no_output = run_axle({"eval-layer", dir_ / "layer.yaml"});
   EXPECT_EQ(no_output.code, 2);
   EXPECT_EQ(no_output.err, "axle: --output: expected it or --compare, got neither\n");
@@ -150,7 +150,7 @@ TEST_F(EvalLayerVerb, WhatHasNoEffectIsRefused) {
          "--their-names: expected it with --output, got no --output");
 }
 
-// The backend, which is a mistake as well, is looked for behind all files.
+// The backend, which is also a mistake, is looked up after all files.
 TEST_F(EvalLayerVerb, FilesAreCheckedBeforeAnythingIsComputed) {
   save_safetensors(dir_ / "in.safetensors", {{"in/x", HostTensor({1, 2}, {1.0f, 2.0f})}});
   const auto expect = [&](std::vector<std::string> more, int code, const std::string& message) {
@@ -176,7 +176,7 @@ TEST_F(EvalLayerVerb, FilesAreCheckedBeforeAnythingIsComputed) {
   expect({"--compare", reference}, 3, "F16");
 }
 
-// What was computed for hours is kept where only its comparison is a mistake.
+// Results that took hours to compute are kept even if only their comparison fails.
 TEST_F(EvalLayerVerb, ResultsAreWrittenBeforeTheyAreCompared) {
   save_safetensors(dir_ / "reference.safetensors",
                    {{"out", HostTensor::ones({1, 1})}, {"grad/params/other", HostTensor()}});
@@ -211,7 +211,7 @@ TEST_F(EvalLayerVerb, Compares) {
   EXPECT_EQ(other.err, "axle: " + reference +
                            ": expected 3 tensors to agree, got 1 differ (out), 1 of another shape "
                            "(grad/in/query), 1 missing (out/more)\n");
-  EXPECT_TRUE(path_exists(dir_ / "out.safetensors"));  // what there is can be looked at
+  EXPECT_TRUE(path_exists(dir_ / "out.safetensors"));  // the results can still be inspected
 }
 
 TEST(Completion, NamesVerbsFlagsRecipesAndClasses) {

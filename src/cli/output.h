@@ -1,4 +1,4 @@
-// What verbs print: text for people, JSON for programs.
+// The output of verbs: text for people, JSON for programs.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,11 +12,11 @@ class Option;
 
 namespace axle::cli {
 
-/// Writes to stdout. Reports are types with `to_text(report)` and `to_json(report)` found next to
-/// them.
+/// Writes to stdout. A report is a type with `to_text(report)` and `to_json(report)` in its
+/// namespace.
 class Output {
  public:
-  /// Adds `--json` to a verb that reports.
+  /// Adds the flag `--json` to a verb that reports.
   CLI::Option* add_json_flag(CLI::App& app);
   bool json() const { return json_; }
 
@@ -28,14 +28,14 @@ class Output {
       write(to_text(r));
     }
   }
-  /// Throws StorageError where stdout takes no more: a full disk behind `> file` must not look like
+  /// Throws StorageError if stdout can't be written: a full disk behind `> file` must not look like
   /// success.
   void write(std::string_view text);
-  /// Bytes of texts that are no UTF-8 become U+FFFD, as JSON knows none.
+  /// Replaces bytes that are not UTF-8 by U+FFFD, since JSON holds only UTF-8.
   void write_json(const nlohmann::ordered_json& document);
   void flush();
-  /// What is printed is not the result of the verb: from now on a console that is closed, full or
-  /// gone is no error, and one that takes nothing is not waited for.
+  /// Declares that the printed text is not the result of the verb. From now on, a console that is
+  /// closed, full or gone is not an error, and a console that blocks is not waited for.
   void make_optional();
 
  private:

@@ -1,4 +1,4 @@
-// Which options hold paths: their values are completed as such, and are not empty.
+// Options that hold paths. Their values are completed as paths and must not be empty.
 #pragma once
 
 #include <string>
@@ -10,13 +10,15 @@ class Option;
 
 namespace axle::cli {
 
-/// True for values called DIR, FILE, PATH or *.safetensors, and for arguments of such a name.
+/// True for options with values called DIR, FILE, PATH, *.yaml or *.safetensors, and for positional
+/// arguments with such a name.
 bool is_path(const CLI::Option& option);
 
-/// What is wrong with a path that configs and reports name, which are UTF-8: a check of an option.
+/// Returns what is wrong with a path that is not UTF-8; else empty. A check of options whose paths
+/// appear in configs and reports, which are UTF-8.
 std::string utf8_problem(const std::string& path);
 
-/// An empty path, which a shell makes of a variable that is not set, is refused everywhere.
+/// Makes every path option refuse an empty path, which is what a shell makes of an unset variable.
 void refuse_empty_paths(CLI::App& app);
 
 }  // namespace axle::cli

@@ -1,4 +1,4 @@
-// axle plugin fetch, as far as nothing is downloaded.
+// Tests `axle plugin fetch`, except for downloads.
 #include <gmock/gmock.h>
 
 #include <fstream>

@@ -24,7 +24,7 @@ std::string read_prompt(const std::string& argument) {
     if (text.size() > kMostPromptBytes)
       throw ConfigError("--prompt: expected at most 16 MiB on stdin, got more");
   }
-  // std::cin is at its end also where stdin cannot be read.
+  // A failed read of stdin also puts std::cin at its end.
   if (std::ferror(stdin)) fail_storage("stdin", "read the prompt", errno);
   if (text.ends_with('\n')) text.pop_back();
   return text;

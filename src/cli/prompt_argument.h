@@ -1,12 +1,12 @@
-// The text that generation goes on from.
+// The prompt of generation.
 #pragma once
 
 #include <string>
 
 namespace axle::cli {
 
-/// `argument`, or what stands on stdin for "-", without the last line's end. Throws ConfigError for
-/// more than a prompt can be, StorageError where stdin cannot be read.
+/// Returns `argument`, or the text on stdin if it is "-", without the final newline. Throws
+/// ConfigError if the text on stdin is too long for a prompt, StorageError if stdin can't be read.
 std::string read_prompt(const std::string& argument);
 
 }  // namespace axle::cli

@@ -20,7 +20,7 @@ ConfigText read_config(const std::string& path) {
   return {path, storage_error_as<ConfigError>([&] { return read_file(path, kMaxConfigBytes); })};
 }
 
-// Runs while parsing, flag by flag: that keeps their order.
+// Adds a flag that takes effect while it is parsed, so that flags keep their order.
 CLI::Option* add_flag(CLI::App& app, const char* flag, const char* value, const char* help,
                       const std::function<void(const std::string&)>& take) {
   return app.add_option_function<std::string>(flag, take, help)

@@ -14,19 +14,19 @@ class App;
 namespace axle::cli {
 
 /// RECIPE, --config, --on, and the flags that change fields: --set, --mesh, --steps, --seed,
-/// --data, --xla. These apply in the order in which they stand on the command line.
+/// --data, --xla. The flags that change fields apply in their order on the command line.
 class RecipeArguments {
  public:
   void add_to(CLI::App& app);
-  /// Without --on, for this machine's devices of `backend`. Throws ConfigError, also for files that
-  /// can't be read.
+  /// Resolves the config. Without --on, for this machine's devices of `backend`. Throws
+  /// ConfigError, also for files that can't be read.
   Resolved resolve(std::string_view backend = "cpu") const;
-  /// As resolve_config with `mistakes`.
+  /// Resolves the config like resolve_config() with `mistakes`.
   Resolved resolve(Mistakes& mistakes) const;
-  /// The recipe that `resolve` reports, or the whole config, without files' sections and flags:
-  /// what they are compared with.
+  /// Returns the recipe that resolve() reports, or the whole config, without the sections of files
+  /// and without flags: the base that changes are compared with.
   Resolved resolve_plain(const std::string& recipe) const;
-  /// What --on names; none without it.
+  /// The target that --on names; none without --on.
   const std::optional<Target>& target() const { return target_; }
 
  private:
@@ -37,14 +37,14 @@ class RecipeArguments {
   std::vector<std::string> files_;
 };
 
-/// Tells on stderr what was rewritten: for verbs whose stdout is for something else.
+/// Prints the changes to stderr, for verbs whose stdout holds something else.
 void tell_changes(const ResolveReport& report);
 
-/// --set PATH=VALUE, each an edit more, for verbs that take no recipe.
+/// Adds --set PATH=VALUE to a verb that takes no recipe. Each use appends one edit.
 void add_set_to(CLI::App& app, std::vector<Edit>& edits);
 
-/// A recipe by its name, a config file, or the config of a run folder, on the machine that `on`
-/// names as --on does; empty: this one. Throws ConfigError.
+/// Resolves a recipe by its name, a config file, or the config of a run folder. `on` names the
+/// machine as --on does; empty: this one. Throws ConfigError.
 Resolved resolve_named(const std::string& name, const std::string& on);
 
 }  // namespace axle::cli

@@ -1,4 +1,4 @@
-// The program run in a process of its own, whose surroundings a test has prepared.
+// Runs the program in a process of its own, in surroundings that a test has prepared.
 #pragma once
 
 #include <sys/wait.h>
@@ -15,10 +15,10 @@ namespace axle {
 
 using Arguments = std::vector<std::string>;
 
-/// The end of `axle <arguments>` in a process of its own, after `prepare`: its exit code, or minus
+/// Runs `prepare` and then `axle <arguments>` in a child process. Returns its exit code, or minus
 /// the signal that ended it.
 inline int end_of(Arguments arguments, const std::function<void()>& prepare) {
-  std::fflush(stdout);  // else the child would print it as well
+  std::fflush(stdout);  // else the child would print the buffer as well
   const pid_t pid = ::fork();
   if (pid == 0) {
     arguments.insert(arguments.begin(), "axle");
@@ -33,7 +33,7 @@ inline int end_of(Arguments arguments, const std::function<void()>& prepare) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/// A run of three steps on the interpreter.
+/// The arguments of a training run of three steps on the interpreter.
 inline Arguments tiny_training(const std::string& dir) {
   Arguments out = {"train", "quickstart", "--backend", "interpreter", "--dir",
                    dir,     "--data",     "synthetic", "--steps",     "3"};

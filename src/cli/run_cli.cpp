@@ -23,8 +23,8 @@
 namespace axle {
 namespace {
 
-// A message with the user's text in it, which may be a whole file: words that no name or path of
-// use is as long as are cut, and so is a line without end. Lists of names stay whole.
+// Shortens a message that may quote the user's text, even a whole file. Cuts words that are longer
+// than any useful name or path, and very long lines. Lists of names stay whole.
 std::string shortened(std::string_view message) {
   constexpr size_t kLongestWord = 400, kLongestLine = 20'000;
   std::string out;
@@ -46,10 +46,10 @@ std::string shortened(std::string_view message) {
 
 int fail(std::string message, ExitCode code) {
   if (message.starts_with(": ")) message = "''" + message;  // about an empty path
-  std::fflush(stdout);                                      // what was printed before comes before
-  // What is wrong with the command names it already: "axle train: no such flag".
+  std::fflush(stdout);                                      // text printed before must come first
+  // Messages about the command name it already: "axle train: no such flag".
   const bool is_named = message.starts_with("axle ") || message.starts_with("axle:");
-  // A reader that stands still holds up no end: a launcher waits for the exit code.
+  // A reader that blocks must not delay the exit: a launcher waits for the exit code.
   constexpr std::chrono::seconds kPatience{10};
   write_unless_stuck(STDERR_FILENO, (is_named ? "" : "axle: ") + shortened(message), kPatience);
   return static_cast<int>(code);
@@ -64,7 +64,7 @@ int fail_internal(const std::exception& error) {
 
 int run_cli(int argc, char** argv) {
   prepare_process();
-  const EndBySignal end;  // until a verb takes the signals over
+  const EndBySignal end;  // until a verb handles the signals itself
   try {
     cli::Output out;
     const ExitCode code = cli::CommandLine(out).run(argc, argv);

@@ -1,5 +1,5 @@
-// The program `axle` as a function, so that projects of their own get every verb with their layers
-// and recipes in it.
+// The program `axle` as a function, so that other projects get every verb with their own layers and
+// recipes.
 #pragma once
 
 namespace axle {

@@ -1,4 +1,4 @@
-// What the program says to mistakes in the command itself.
+// Tests the program's answers to mistakes in the command itself.
 #include "cli/run_cli.h"
 
 #include <gmock/gmock.h>
@@ -232,7 +232,7 @@ const cli::Verb<ThrowOptions> throw_verb({
           throw InternalError("broken");
         case 4:
           throw std::bad_alloc();
-        case 5:  // as std::thread does
+        case 5:  // as std::thread throws it
           throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
         default:
           throw std::runtime_error("odd");

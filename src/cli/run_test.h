@@ -1,4 +1,4 @@
-// The program run inside a test.
+// Runs the program inside a test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ struct Ran {
   std::string out, err;
 };
 
-/// `axle <arguments>`, with what it printed.
+/// Runs `axle <arguments>` and captures its output.
 inline Ran run_axle(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "axle");
   std::vector<char*> argv;

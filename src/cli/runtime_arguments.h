@@ -1,4 +1,4 @@
-// Where programs of a verb run.
+// The flags of a verb that say where its programs run.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +16,25 @@ class App;
 
 namespace axle::cli {
 
-/// --backend, --compile-cache and --yes, and what the verb takes of --devices and --mesh.
+/// --backend, --compile-cache and --yes, and --devices and --mesh if the verb has them.
 struct RuntimeArguments {
   std::string backend = "cpu";
   std::optional<int64_t> num_devices = {};
-  /// Empty: none.
+  /// Folder of the compile cache; empty: no cache.
   std::string compile_cache = default_compile_cache();
   bool yes = false;
   Mesh mesh = {};
-  /// With --devices.
+  /// Adds the flags, including --devices.
   void add_to(CLI::App& app);
-  /// Without: for verbs that run on one device.
+  /// Adds the flags without --devices, for verbs that run on one device.
   void add_backend_to(CLI::App& app);
-  /// For verbs whose mesh does not come from a recipe.
+  /// Adds --mesh, for verbs whose mesh does not come from a recipe.
   void add_mesh_to(CLI::App& app);
-  /// Devices as the flags say: those of the mesh, else one.
+  /// Returns the runtime options of the flags. Without --devices: as many devices as the mesh has,
+  /// or one.
   RuntimeOptions runtime() const;
-  /// Makes sure that the backend's plugin is here: fetches a missing one after a yes, on the
-  /// terminal or by --yes. Throws DeviceError.
+  /// Makes sure that the backend's plugin is installed. Fetches a missing plugin after a yes, from
+  /// the terminal or by --yes. Throws DeviceError.
   void ensure_plugin() const;
 };
 

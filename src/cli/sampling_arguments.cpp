@@ -11,11 +11,11 @@ void SamplingArguments::add_to(CLI::App& app) {
   add_number(app, "--temperature", temperature_,
              "0: always the most likely token (default; 1 beside --top-k, --top-p or --seed)")
       ->type_name("T");
-  add_number(app, "--top-k", top_k_, "Draw from the K most likely tokens alone")->type_name("K");
+  add_number(app, "--top-k", top_k_, "Draw only from the K most likely tokens")->type_name("K");
   add_number(app, "--top-p", top_p_,
-             "Draw from the fewest tokens that have the probability P together")
+             "Draw only from the fewest tokens whose probabilities sum to P")
       ->type_name("P");
-  add_number(app, "--seed", seed_, "Of what is drawn (default: 0)")->type_name("N");
+  add_number(app, "--seed", seed_, "Seed of the random draws (default: 0)")->type_name("N");
 }
 
 void SamplingArguments::apply_to(GenerateOptions& options) const {

@@ -1,4 +1,4 @@
-// How a verb draws tokens.
+// The flags of a verb that draws tokens.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,9 @@ namespace axle::cli {
 class SamplingArguments {
  public:
   void add_to(CLI::App& app);
-  /// Whoever says how to draw wants to draw: without a temperature it is 1 then, else 0. Throws
-  /// ConfigError for values out of range, and for a temperature of 0 beside the others.
+  /// Applies the flags. Without --temperature, the temperature is 1 if another flag is set, else 0.
+  /// Throws ConfigError for values out of range, and for a temperature of 0 together with another
+  /// flag.
   void apply_to(GenerateOptions& options) const;
 
  private:

@@ -1,4 +1,4 @@
-// train and eval from the command line, on the interpreter.
+// Tests `train` and `eval` from the command line, on the interpreter.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// The quickstart, small enough for the interpreter.
+// Returns the command that trains the quickstart, made small enough for the interpreter.
 std::vector<std::string> train(const std::string& dir, const std::string& data,
                                const std::vector<std::string>& more = {}) {
   std::vector<std::string> arguments = {"train", "quickstart", "--backend", "interpreter", "--dir",
@@ -56,7 +56,7 @@ TEST_F(TrainEval, TrainsThenEvaluates) {
   const Ran shown = run_axle({"eval", "--from", run, "--data", text, "--backend", "interpreter"});
   EXPECT_THAT(shown.out, HasSubstr("bits per byte (entropy of the text's own bytes: "));
 
-  // The run's config is a config file; its folder can be compared with recipes.
+  // The run's config is a config file, and the run's folder can be compared with recipes.
   EXPECT_THAT(run_axle({"config", "diff", "quickstart", run}).out,
               HasSubstr("model.decoder.model_dim: 128 -> 8\n"));
   EXPECT_THAT(run_axle({"config", "show", "--config", run + "/config.yaml"}).out,
@@ -92,7 +92,7 @@ TEST_F(TrainEval, EvalTakesTheFieldsThatItsMessagesName) {
   EXPECT_EQ(evaluate({"--set", "input.nonsense=1"}).code, 2);
 }
 
-// config.yaml is what eval and generate read: it belongs to the checkpoint.
+// `eval` and `generate` read config.yaml, so it must belong to the checkpoint.
 TEST_F(TrainEval, ACommandThatTrainsNothingLeavesTheConfig) {
   const std::string text = text_file(), run = dir_ / "run", file = run + "/config.yaml";
   ASSERT_EQ(run_axle(train(run, text)).code, 0);
@@ -112,7 +112,7 @@ TEST_F(TrainEval, ACommandThatTrainsNothingLeavesTheConfig) {
   EXPECT_THAT(read_file(file), HasSubstr("z_loss_scale: 0.5"));
 }
 
-// An edit that is taken and has no effect would be a number of something else.
+// An edit without effect would make the result look like that of something else.
 TEST_F(TrainEval, EditsOfEvalHaveTheirEffectOrAreRefused) {
   const std::string text = text_file(), run = dir_ / "run";
   ASSERT_EQ(run_axle(train(run, text)).code, 0);
@@ -130,7 +130,7 @@ TEST_F(TrainEval, EditsOfEvalHaveTheirEffectOrAreRefused) {
   const int64_t all = num_targets({}, text), held_out = num_targets({"input.split=held_out"}, text);
   EXPECT_GT(held_out, 0);
   EXPECT_LT(held_out, all / 2);
-  // A document that is cut in two has a first token more, which is no label.
+  // A document cut in two has one more first token, and first tokens are not labels.
   EXPECT_NEAR(num_targets({"input.split=train"}, text), all - held_out, 1);
   EXPECT_EQ(num_targets({"input.epochs=2"}, text), 2 * all);
   EXPECT_EQ(num_targets({"input.num_batches=3", "input.batch_size=4"}, "synthetic"), 3 * 4 * 16);
@@ -146,7 +146,7 @@ TEST_F(TrainEval, EditsOfEvalHaveTheirEffectOrAreRefused) {
   EXPECT_THAT(endless.err, HasSubstr("input: expected an input that ends"));
 }
 
-// What is left out is missing from the number that is reported.
+// Documents that are left out are missing from the reported result.
 TEST_F(TrainEval, EvalSaysWhatItLeavesOut) {
   const std::string run = dir_ / "run";
   make_directories(dir_ / "mix");
@@ -179,7 +179,7 @@ TEST_F(TrainEval, EvalSaysWhatItLeavesOut) {
   EXPECT_EQ(evaluate(dir_ / "text.txt").err, "");
 }
 
-// A class that is named alone keeps fields of the one that was there.
+// If an edit names only a class, the new config keeps fields of the old one.
 TEST_F(TrainEval, EveryVerbSaysWhatANamedClassKept) {
   const std::string run = dir_ / "run", kept =
                                             "RMSNorm -> LayerNorm: model.decoder.output_norm\n"

@@ -5,7 +5,8 @@
 namespace axle::cli {
 namespace {
 
-// Never destroyed: verbs of other files may still be entered while statics are made.
+// Created on first use, since verbs in other files register during static initialisation. Never
+// destroyed.
 std::vector<AnyVerb>& table() {
   static auto* const all = new std::vector<AnyVerb>;
   return *all;

@@ -25,15 +25,15 @@ Tree<StateSpec> cache_specs(const Model& model, const DecodeShape& shape) {
                                    .dtype = shape.compute_dtype.value_or(DType::kF32)});
 }
 
-// Names the leading values of a program.
+// Takes the next values and names them by the leaves.
 Tree<Tensor> take(const std::vector<ProgramValue>& leaves, Values::const_iterator& at) {
   Tree<Tensor> out;
   for (const ProgramValue& leaf : leaves) out.emplace(leaf.name, *at++);
   return out;
 }
 
-// The model's logits for the next token of each row, and the caches with the tokens of the batch
-// taken in.
+// Returns the model's logits for the next token of each row, and the caches including the tokens of
+// the batch.
 std::pair<Tensor, Tree<Tensor>> next_logits(Model& model, Tree<Tensor> parameters,
                                             Tree<Tensor> caches, const Tree<Tensor>& batch) {
   Tree<Tensor> state = subtree(parameters, kLayerStatePath);
@@ -41,20 +41,22 @@ std::pair<Tensor, Tree<Tensor>> next_logits(Model& model, Tree<Tensor> parameter
   InvocationOptions options{.state = std::move(state), .decoding = true, .summaries = false};
   const auto [logits_BV, collected] = functional(model, std::move(parameters), std::move(options),
                                                  [&] { return model.next_logits(batch); });
-  // What no layer set stays; what layers keep in training is only read.
+  // Caches that no layer has set stay as they are. The state that layers kept in training is only
+  // read.
   for (auto& [path, cache] : caches) {
     if (const auto it = collected.state.find(path); it != collected.state.end()) cache = it->second;
   }
   return {astype(logits_BV, DType::kF32), std::move(caches)};
 }
 
-// A token for each row; kNotFinite where no logit is largest: a NaN goes through a maximum.
+// Draws a token for each row, or kNotFinite if no logit is the maximum: reduce_max passes a NaN on.
 Tensor drawn(const Tensor& logits_BV, const Tensor& key, const Sampling& sampling) {
   const Tensor finite_B = is_finite(reduce_max(logits_BV, {-1}));
   return select(finite_B, sample(logits_BV, key, sampling), scalar(kNotFinite, DType::kI32));
 }
 
-// The state in the order of decode_state. One half of the key draws the tokens, the other goes on.
+// Returns the state in the order of decode_state. One half of the key draws the tokens, the other
+// is the next state's key.
 Values next_state(const Tree<Tensor>& caches, const Tensor& key, const Tensor& positions_B,
                   const Tensor& logits_BV, const Sampling& sampling) {
   Values out;

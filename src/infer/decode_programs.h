@@ -1,5 +1,5 @@
-// The two programs of decoding: prefill takes in the prompts, a decode step one more token of each
-// row.
+// The two programs of decoding. Prefill processes the prompts; a decode step processes one more
+// token of each row.
 //
 // Letters in tensor names, for this file only:
 //   B rows   T positions of the prompts   S positions of the caches   V vocabulary
@@ -16,45 +16,46 @@
 
 namespace axle {
 
-/// In the place of a token whose logits have no finite maximum: one is a NaN or infinite, or all of
-/// them are -infinity.
+/// Stands for a token whose logits have no finite maximum: some logit is NaN or +infinity, or all
+/// are -infinity.
 constexpr int32_t kNotFinite = -1;
 
-/// The sizes that a pair of programs is compiled for.
+/// The sizes for which a pair of programs is compiled.
 struct DecodeShape {
   int64_t num_rows = 1;
   int64_t prompt_len = 16;  // T
   int64_t cache_len = 16;   // S, at least T
   /// Type of the floating-point parameters and of the caches, as in training; none: parameters as
-  /// stored, caches f32. Logits are f32 whatever it is.
+  /// stored, caches f32. Logits are always f32.
   std::optional<DType> compute_dtype = {};
   /// No axes: one device.
   Mesh mesh = {};
 };
 
-/// The type in which decoding takes a parameter that is stored in `stored`.
+/// Returns the type in which decoding computes with a parameter that is stored as `stored`.
 DType computed_dtype(DType stored, const std::optional<DType>& compute_dtype);
 
-/// The longest text, prompt included: positions are i32.
+/// The longest sequence, including the prompt: positions are i32.
 constexpr int64_t kMostPositions = std::numeric_limits<int32_t>::max();
 
-/// The smallest power of two that is at least `len` and 16, but not more than `most` and
+/// Returns the smallest power of two that is at least `len` and 16, but not more than `most` and
 /// kMostPositions.
 int64_t length_bucket(int64_t len, std::optional<int64_t> most);
 
-/// The leading inputs of both programs: the parameters in the types that decoding computes with,
-/// then the state that layers kept in training ("state/<layer>/<name>").
+/// Returns the leading inputs of both programs: the parameters in the types that decoding computes
+/// with, then the state that layers kept in training ("state/<layer>/<name>").
 std::vector<ProgramValue> decode_parameters(const Model& model, const DecodeShape& shape);
 
-/// What decoding hands from one step to the next, behind the parameters: the caches by path, then
-/// "key" u32[2], "positions" i32[B] (the place of the token in its row) and "tokens" i32[B], the
-/// newest, or kNotFinite. What does not divide by its mesh axes is whole on each device.
+/// Returns the state that one decode step passes to the next. In the programs it follows the
+/// parameters: the caches by path, then "key" u32[2], "positions" i32[B] (the place of the newest
+/// token in its row) and "tokens" i32[B] (the newest token, or kNotFinite). A cache dim that its
+/// mesh axes do not divide is not sharded.
 std::vector<ProgramValue> decode_state(const Model& model, const DecodeShape& shape);
 
-/// decode_parameters, key u32[2], lengths i32[B], prompts i32[B, T] (filled up with
-/// anything) -> the state after the prompts, with the first token drawn.
+/// (decode_parameters, key u32[2], lengths i32[B], prompts i32[B, T], padded with any tokens) ->
+/// the state after the prompts, with the first token drawn.
 Program prefill_program(Model& model, const DecodeShape& shape, const Sampling& sampling);
-/// decode_parameters, state -> state, with each row's next token drawn. All of the state but the
+/// (decode_parameters, state) -> state, with each row's next token drawn. All of the state but the
 /// tokens is donated.
 Program decode_program(Model& model, const DecodeShape& shape, const Sampling& sampling);
 

@@ -1,4 +1,4 @@
-// What a compiled decoding step holds in memory.
+// The memory that a compiled decode step needs.
 #include <gmock/gmock.h>
 
 #include "infer/decode_programs.h"
@@ -23,7 +23,7 @@ TEST_F(DecodePrograms, CachesOfALoopAreUpdatedInPlace) {
   const auto step = runtime_->compile(decode_program(*tiny.model, shape, {}));
   const MemoryStats memory = step->memory().value();
   EXPECT_GE(memory.alias_bytes, cache_bytes);
-  // Some layers' parts at a time, not all of them.
+  // The temporaries hold the caches of a few layers at a time, not of all.
   EXPECT_LT(memory.temporary_bytes, cache_bytes / 2);
 }
 

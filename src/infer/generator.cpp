@@ -20,7 +20,7 @@ int64_t longest(std::span<const TokenIds> prompts) {
   return static_cast<int64_t>(most);
 }
 
-// Which rows still grow, and what they have become.
+// The new tokens of all rows, and which rows still grow.
 class Rows {
  public:
   Rows(std::span<const TokenIds> prompts, const GenerateOptions& options,
@@ -34,7 +34,7 @@ class Rows {
   }
   bool all_done() const { return num_open_ == 0; }
 
-  /// Takes in the tokens of one step, one a row.
+  /// Appends the tokens of one step, one per row.
   void add(std::span<const int32_t> tokens, const Generator::OnToken& on_token) {
     for (size_t i = 0; i < rows_.size(); ++i) {
       if (done_[i]) continue;
@@ -67,7 +67,7 @@ class Rows {
   }
   const GenerateOptions& options_;
   std::vector<GeneratedRow> rows_;
-  std::vector<int64_t> room_;  // tokens that a row may get
+  std::vector<int64_t> room_;  // number of tokens that each row may still get at the start
   std::vector<bool> done_;
   size_t num_open_;
 };
@@ -109,8 +109,8 @@ Generator::Generator(Model& model, const Tree<HostTensor>& parameters, Runtime& 
   }
 }
 
-// The parameters are in the host's memory already; where that is the devices' own too, they are
-// there a second time.
+// Checks that the host has room for a copy of the parameters if the devices use the host's memory.
+// The host holds the parameters themselves already.
 void Generator::check_room(std::span<const ProgramValue> parameters) const {
   HostNeed need{.what = "a copy of the parameters for the device"};
   for (const ProgramValue& value : parameters)
@@ -118,7 +118,7 @@ void Generator::check_room(std::span<const ProgramValue> parameters) const {
   if (is_host(runtime_.topology().platform)) check_host_memory(std::span(&need, 1), host_memory());
 }
 
-// Compiled, and checked against what the host has left.
+// Compiles the program, and checks its needs against the free memory of the host.
 std::unique_ptr<Executable> Generator::compile(const Program& program) {
   auto executable = runtime_.compile(program, options_.compile);
   check_program_room({"decoding", executable.get()}, program.mesh.num_devices(),
@@ -141,7 +141,7 @@ Executable& Generator::decode(const DecodeShape& shape, const Sampling& sampling
   return *slot;
 }
 
-// Tokens that the row with the most room may still get.
+// Returns the largest number of new tokens that any row may get.
 int64_t Generator::room_for(std::span<const TokenIds> prompts,
                             const GenerateOptions& options) const {
   check(options.sampling);
@@ -157,12 +157,12 @@ int64_t Generator::room_for(std::span<const TokenIds> prompts,
           "prompt: expected fewer tokens than the model's context of {}, got {}; shorten it",
           *options_.context_len, len));
     }
-    // A context ends what grows by itself, if positions reach as far.
+    // If the context is within kMostPositions, a row ends by itself at the end of the context.
     const int64_t room =
         std::min(options_.context_len.value_or(kMostPositions), kMostPositions) - len;
     const bool ends = options_.context_len && *options_.context_len <= kMostPositions;
     if (!ends && options.max_tokens > room) {
-      throw ConfigError(fmt::format("max_tokens: expected at most {} behind this prompt, got {}",
+      throw ConfigError(fmt::format("max_tokens: expected at most {} after this prompt, got {}",
                                     room, options.max_tokens));
     }
     most = std::max(most, std::min(options.max_tokens, room));
@@ -170,7 +170,7 @@ int64_t Generator::room_for(std::span<const TokenIds> prompts,
   return most;
 }
 
-// The state after the prompts.
+// Runs the prefill. Returns the state after the prompts.
 Arrays Generator::start(std::span<const TokenIds> prompts, const DecodeShape& shape,
                         const GenerateOptions& options) {
   HostTensor ids({DType::kI32, {shape.num_rows, shape.prompt_len}}),
@@ -211,7 +211,8 @@ Generated Generator::generate(std::span<const TokenIds> prompts, const GenerateO
   arguments.resize(parameters_.size() + state.size());
   for (int64_t n = 1;; ++n) {
     const ArrayPtr tokens = state.back();
-    // The next step runs while the host reads this one's tokens; past the end it is not looked at.
+    // The next step runs while the host reads the tokens of this one. The result of a step past the
+    // end is not read.
     if (n < most_new) {
       std::ranges::move(state, arguments.begin() + static_cast<std::ptrdiff_t>(parameters_.size()));
       state = step->execute(arguments);

@@ -1,4 +1,4 @@
-// Generation of tokens: prompts in, one callback for each new token.
+// Generation of tokens: takes prompts, and calls back for each new token.
 #pragma once
 
 #include <functional>
@@ -20,63 +20,64 @@ using TokenIds = std::vector<int32_t>;
 struct GenerateOptions {
   Sampling sampling = {};
   int64_t max_tokens = 256;
-  /// Of what is drawn.
+  /// Seed of the random draws.
   int64_t seed = 0;
-  /// A row is done once it draws one of these.
+  /// A row ends once it draws one of these tokens.
   TokenIds end_tokens = {};
 };
 
 enum class StopReason { kEndToken, kMaxTokens, kContextEnd };
-/// "end_token", "max_tokens" or "context_end".
+/// Returns "end_token", "max_tokens" or "context_end".
 std::string to_text(StopReason reason);
 
-/// What became of one prompt.
+/// The result for one prompt.
 struct GeneratedRow {
-  /// Without the prompt and without the end token.
+  /// The new tokens, without the prompt and without the end token.
   TokenIds tokens = {};
   StopReason stop = StopReason::kMaxTokens;
 };
 
+/// The results for all prompts.
 struct Generated {
   std::vector<GeneratedRow> rows = {};
-  /// Compilation not included.
+  /// Durations, without compilation.
   double prefill_secs = 0, decode_secs = 0;
-  /// Of all rows, without the first of each, which prefill gives.
+  /// Tokens of all rows, without the first token of each row, which prefill draws.
   int64_t decoded_tokens = 0;
-  /// 0 where nothing was decoded.
+  /// Tokens of all rows per second of decoding; 0 if nothing was decoded.
   double tokens_per_sec() const {
     return decode_secs > 0 ? static_cast<double>(decoded_tokens) / decode_secs : 0;
   }
 };
 
-/// A model's parameters on a device, and the programs that generate with them. A program is
-/// compiled when its sizes are first needed: lengths are rounded up to powers of two, so that few
-/// are.
+/// A model's parameters on a device, and the programs that generate with them. Each program is
+/// compiled when its sizes are first needed. Lengths are rounded up to powers of two, so that few
+/// programs are needed.
 ///
-/// Not for use from several threads.
+/// Not thread-safe.
 class Generator {
  public:
   struct Options {
-    /// The longest text, prompt included; none: no limit.
+    /// The longest sequence, including the prompt; none: no limit.
     std::optional<int64_t> context_len = {};
     /// See DecodeShape.
     std::optional<DType> compute_dtype = {};
-    /// Of the runtime's devices; no axes: one.
+    /// A mesh of the runtime's devices; no axes: one device.
     Mesh mesh = {};
     CompileOptions compile = {};
   };
-  /// Copies the parameters to the device, in the type that is computed in. `model` and `runtime`
-  /// must outlive the generator. Throws ConfigError if the parameters are not the model's, or
-  /// do not divide by the mesh, and for a mesh axis that nothing is sharded over;
-  /// Error with kDoesNotFit where the host has no room for them.
+  /// Copies the parameters to the devices, in the type of the computation. `model` and `runtime`
+  /// must outlive the generator. Throws ConfigError if the parameters are not those of the model or
+  /// do not divide by the mesh, or if nothing is sharded over an axis of the mesh; Error with
+  /// kDoesNotFit if the host has no room for them.
   Generator(Model& model, const Tree<HostTensor>& parameters, Runtime& runtime, Options options);
 
-  /// Called with each new token of each row, as it comes; end tokens are not handed on.
+  /// Called with each new token of each row, as soon as it is drawn; not called with end tokens.
   using OnToken = std::function<void(size_t row, int32_t token)>;
-  /// Goes on from the prompts, all rows together. Throws ConfigError for no prompt, an empty one,
-  /// one that fills the context, or max_tokens < 1; DeviceError; Error with kDoesNotFit where the
-  /// host has no room for what a program needs, with kValidationFailed as soon as the logits of a
-  /// row that still grows are not finite.
+  /// Continues all prompts together, one row each. Throws ConfigError for no prompt, an empty one,
+  /// one that fills the context, or max_tokens < 1; DeviceError; Error with kDoesNotFit if the host
+  /// has no room for a program; Error with kValidationFailed as soon as the logits of an unfinished
+  /// row are not finite.
   Generated generate(std::span<const TokenIds> prompts, const GenerateOptions& options,
                      const OnToken& on_token = {});
 
@@ -97,10 +98,10 @@ class Generator {
   Runtime& runtime_;
   Options options_;
   Arrays parameters_;  // in the order of decode_parameters
-  // By rows, prompt, cache.
+  // Keys: rows, prompt length, cache length, sampling.
   std::map<std::tuple<int64_t, int64_t, int64_t, Sampling>, Prefill> prefills_;
   std::map<std::tuple<int64_t, int64_t, Sampling>, std::unique_ptr<Executable>>
-      decodes_;  // rows, cache
+      decodes_;  // rows, cache length, sampling
 };
 
 }  // namespace axle

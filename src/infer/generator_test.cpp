@@ -38,7 +38,7 @@ class GeneratorTest : public ::testing::Test {
   InterpreterRuntime runtime_{1};
 };
 
-// The most likely next token of the whole text, without any cache.
+// Returns the most likely next token of the whole text, computed without caches.
 int32_t next_by_forward(TinyModel& tiny, const TokenIds& text, DType dtype) {
   std::vector<HostTensor> arguments;
   for (const auto& [path, value] : tiny.parameters) arguments.push_back(value.astype(dtype));
@@ -85,11 +85,11 @@ TEST_F(GeneratorTest, PrefillAndStepsAreTheFullForwardPassRepeated) {
   EXPECT_EQ(tokens(tiny, kPrompt, {.max_tokens = 20}), greedy_by_forward(tiny, kPrompt, 20));
 }
 
-/// x_t -> x_t + x_{t-1}: a mixer of a user's own, which does right or wrong by decoding.
+/// x_t -> x_t + x_{t-1}: a user's own mixer, with a correct or a faulty decode state.
 class OwnShift final : public Mixer {
  public:
   struct Config {
-    /// "kept", "undeclared", "misnamed", "mistyped".
+    /// How the decode state is handled: "kept", "undeclared", "misnamed" or "mistyped".
     std::string state = "kept";
     AXLE_CONFIG(OwnShift, state)
   };
@@ -122,7 +122,7 @@ TinyModel shift_model(const std::string& state) {
   return random_model(Stacked::Config{.num_layers = 2, .layer = layer});
 }
 
-// Prompts of different lengths too: what the state keeps of a row is its own last token.
+// Also with prompts of different lengths: the state of a row must keep the last token of that row.
 TEST_F(GeneratorTest, AMixerOfOnesOwnDecodesByItsState) {
   TinyModel tiny = shift_model("kept");
   const TokenIds other = {8, 2};
@@ -148,13 +148,13 @@ TEST_F(GeneratorTest, AMixerWhoseStateIsWrongIsRefused) {
             "16], got f32[1, 16]");
 }
 
-// A row is told of as soon as its own logits are not finite, and no more once it has ended.
+// A row is reported as soon as its own logits are not finite, but not after it has ended.
 TEST_F(GeneratorTest, LogitsWithoutAFiniteMaximumAreRefused) {
   constexpr float kHuge = 3e38f, kNaN = std::numeric_limits<float>::quiet_NaN();
   constexpr size_t kVocab = 6;
   TinyModel tiny = chain_model({{1, 2}, {2, 3}, {3, 4}}, kVocab);
   const HostTensor good = tiny.parameters.at("model/decoder/lm_head/weight");
-  // What stands behind token 3 is multiplied by more than 1.
+  // Logits after token 3 are the given weights times a number above 1.
   const auto refusal = [&](const std::vector<float>& behind_3, double temperature = 0) {
     HostTensor& head = tiny.parameters.at("model/decoder/lm_head/weight");
     head = good;
@@ -214,7 +214,7 @@ TEST_F(GeneratorTest, BucketsChangeNothing) {
     longer.max_tokens = 60;  // caches of 128
     const TokenIds many = tokens(tiny, kPrompt, longer);
     EXPECT_EQ(TokenIds(many.begin(), many.begin() + 9), few);
-    EXPECT_EQ(tokens(tiny, kPrompt, options, {.context_len = 14}), few);  // prompt and caches of 14
+    EXPECT_EQ(tokens(tiny, kPrompt, options, {.context_len = 14}), few);  // prompt and caches: 14
   }
 }
 
@@ -306,7 +306,7 @@ TEST_F(GeneratorTest, ProgramsAreKept) {
     return runtime.compiled - before;
   };
   EXPECT_EQ(compiled_by(3, {.max_tokens = 5}), 2);
-  EXPECT_EQ(compiled_by(9, {.max_tokens = 7}), 0);   // the same buckets
+  EXPECT_EQ(compiled_by(9, {.max_tokens = 7}), 0);   // the same length buckets
   EXPECT_EQ(compiled_by(9, {.max_tokens = 8}), 2);   // caches of 32
   EXPECT_EQ(compiled_by(20, {.max_tokens = 5}), 1);  // prompts of 32, the same decode program
   EXPECT_EQ(compiled_by(3, {.sampling = {.temperature = 1}, .max_tokens = 5}), 2);
@@ -330,10 +330,10 @@ TEST_F(GeneratorTest, MistakesAreNamed) {
   EXPECT_EQ(error(tiny, {{}}, {}), "prompt: expected at least one token, got none");
   EXPECT_EQ(error(tiny, {{4}}, {.max_tokens = 0}), "max_tokens: must be at least 1, got 0");
   EXPECT_EQ(error(tiny, {{4}}, {.max_tokens = std::numeric_limits<int64_t>::max()}),
-            "max_tokens: expected at most 2147483646 behind this prompt, got 9223372036854775807");
+            "max_tokens: expected at most 2147483646 after this prompt, got 9223372036854775807");
   EXPECT_EQ(error(tiny, {{4}}, {.max_tokens = std::numeric_limits<int64_t>::max()},
                   {.context_len = std::numeric_limits<int64_t>::max()}),
-            "max_tokens: expected at most 2147483646 behind this prompt, got 9223372036854775807");
+            "max_tokens: expected at most 2147483646 after this prompt, got 9223372036854775807");
   EXPECT_THAT(error(tiny, {{4}}, {.sampling = {.temperature = 1, .top_k = -2}}),
               HasSubstr("top_k: must be at least 1, got -2"));
   EXPECT_EQ(error(tiny, {TokenIds(20, 4)}, {}, {.context_len = 20}),

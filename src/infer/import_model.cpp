@@ -38,7 +38,8 @@ ImportReport import_llama2c(const ImportRequest& request) {
   ImportReport report{
       .dir = request.dir, .vocab_size = model.vocab_size, .max_seq_len = model.max_seq_len};
   for (const auto& [path, value] : model.parameters) report.num_parameters += value.size();
-  // The folder is whole without the files that it came from, wherever it is moved.
+  // The tokenizer's file is copied, so that the folder does not depend on other files and can be
+  // moved.
   const std::filesystem::path name = request.tokenizer.filename();
   save_model(request.dir, {.model = model.config,
                            .tokenizer = tokenizer_at(name),

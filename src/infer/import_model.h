@@ -1,4 +1,4 @@
-// Weights of other programs, made a folder that generate takes.
+// Imports weights of other programs into a folder that `axle generate` reads.
 #pragma once
 
 #include <filesystem>
@@ -8,9 +8,10 @@ namespace axle {
 
 struct ImportRequest {
   std::filesystem::path weights;
-  /// A vocabulary of llama2.c, or a SentencePiece model, by the file name's end ".model".
+  /// The tokenizer file: a SentencePiece model if the name ends in ".model", else a vocabulary of
+  /// llama2.c.
   std::filesystem::path tokenizer;
-  /// The folder to make.
+  /// The folder to create.
   std::filesystem::path dir;
 };
 
@@ -21,8 +22,7 @@ struct ImportReport {
 std::string to_text(const ImportReport& report);
 
 /// Copies weights and tokenizer of a llama2.c model into `dir`. Throws DataError for bad files and
-/// for a vocabulary of another size than the model's, ConfigError if `dir` holds anything,
-/// StorageError.
+/// if the sizes of the vocabularies differ, ConfigError if `dir` is not empty, StorageError.
 ImportReport import_llama2c(const ImportRequest& request);
 
 }  // namespace axle

@@ -1,4 +1,4 @@
-// Decoding reads the state that layers kept in training, and leaves it alone.
+// Decoding reads the state that layers kept in training, and does not change it.
 #include <gmock/gmock.h>
 
 #include "config/register.h"
@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Adds what it keeps to every channel; careless, it counts calls outside of training too.
+// Adds its state to every channel. It carelessly counts calls outside of training too.
 class KeptBias final : public Norm {
  public:
   struct Config {

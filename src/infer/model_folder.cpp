@@ -32,24 +32,23 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kModelPath = "model";
-// Where a model is written before it is put in place as a whole.
+// Name of the subfolder in which a model is written before it is moved into place as a whole.
 constexpr const char* kUnfinished = "import.tmp";
-constexpr const char* kLock = "import.lock";  // in it, held by the process that writes
+constexpr const char* kLock = "import.lock";  // in kUnfinished; held by the process that writes
 constexpr std::string_view kAveragePath = "learner/ema/model";  // learn/learner.h
 
 fs::path config_file(const fs::path& dir) { return dir / "config.yaml"; }
 
-// The part of the trainer's config that this floor knows.
-/// What a folder of an imported model holds beside the weights.
+/// The config of an imported model's folder: the part of the trainer's config that infer/ reads.
 struct ModelFolderConfig {
   /// The model.
   Child<Model> model = {};
-  /// Its input, for the tokenizer.
+  /// Its input: tokenizer and seq_len.
   Child<Input> input = {};
   AXLE_CONFIG(ModelFolderConfig, model, input)
 };
 
-// A field of `document`, null where there is none.
+// Returns a field of `document`; null if there is none.
 Json field(const Json& document, const std::string& name) {
   return document.is_object() && document.contains(name) ? document.at(name) : Json(nullptr);
 }
@@ -72,7 +71,7 @@ std::optional<int64_t> max_seq_len(const Child<Model>& model) {
   return decoder ? decoder->max_seq_len : std::nullopt;
 }
 
-// A field that is no config; none also where it is not there.
+// Reads a field that is not a config; none if the field does not exist.
 template <class T>
 std::optional<T> read_leaf(const Json& document, const std::string& name,
                            const std::string& where) {
@@ -85,8 +84,8 @@ std::optional<T> read_leaf(const Json& document, const std::string& name,
   }
 }
 
-// The name that the model has for a stored tensor: a parameter below `prefix`, or what a layer
-// kept, if `specs` asks for that. None for all others.
+// Returns the model's name for a stored tensor: a parameter below `prefix`, or the state of a layer
+// if `specs` asks for any. none for all other tensors.
 std::optional<std::string> model_name(const std::string& stored, std::string_view prefix,
                                       const Tree<ParamSpec>& specs) {
   const std::string kept = std::string(kLayerStatePath) + "/";
@@ -135,7 +134,7 @@ void check_folder(const fs::path& dir) {
                                 is_there ? kind_name(info.st_mode) : "nothing there"));
 }
 
-// What is wanted of a checkpoint.
+// Returns the specs of the tensors to load from a checkpoint.
 using SpecsFor = std::function<Tree<ParamSpec>(const Manifest&)>;
 
 ModelParameters load(const fs::path& dir, const SpecsFor& specs_for, Weights weights,
@@ -173,7 +172,7 @@ ModelParameters load(const fs::path& dir, const SpecsFor& specs_for, Weights wei
   return out;
 }
 
-// Writes what save_model() promises into a folder that is there.
+// Writes what save_model() promises into an existing folder.
 void write_model(const fs::path& dir, ModelToSave saved) {
   for (const auto& [name, bytes] : saved.files) replace_file(dir / name, bytes);
   Tree<HostTensor> tensors;
@@ -182,11 +181,11 @@ void write_model(const fs::path& dir, ModelToSave saved) {
   const ModelFolderConfig config{
       .model = saved.model,
       .input = TextInput::Config{.tokenizer = saved.tokenizer, .seq_len = saved.context_len}};
-  // Last: a folder without it holds no model.
+  // The config comes last: a folder without it holds no model.
   replace_file(config_file(dir), fmt::format("# axle {}\n{}", version(), to_yaml(config)));
 }
 
-// Moves what write_model() wrote, the config last as there.
+// Moves the files that write_model() wrote to their final place; the config again comes last.
 void put_in_place(const fs::path& unfinished, const fs::path& dir) {
   for (const fs::path& entry : list_directory(unfinished)) {
     if (entry.filename() != kLock && entry != config_file(unfinished))
@@ -233,7 +232,7 @@ LoadedModel load_model(const fs::path& dir, Weights weights, const Report& repor
   const auto model = read_child<Model>(field(config, "model"), source + "model");
   const auto tokenizer =
       read_child<Tokenizer>(field(input, "tokenizer"), source + "input.tokenizer",
-                            "; a run on synthetic data has no text to go on from");
+                            "; a run on synthetic data has no tokenizer");
 
   LoadedModel out = config_error_in(config_file(dir), [&] {
     return LoadedModel{.model = model.build({}, Scope{.path = std::string(kModelPath)}),
@@ -301,12 +300,12 @@ void save_model(const fs::path& dir, ModelToSave saved) {
   try {
     lock.emplace(unfinished / kLock);
     for (const fs::path& entry : list_directory(unfinished)) {
-      if (entry.filename() != kLock) remove_tree(entry);  // of a process that was killed
+      if (entry.filename() != kLock) remove_tree(entry);  // left by a process that was killed
     }
     write_model(unfinished, std::move(saved));
     put_in_place(unfinished, dir);
   } catch (...) {
-    std::error_code ignored;  // what made it fail is the news
+    std::error_code ignored;  // the caller must see the original error
     if (lock) {
       for (const fs::path& entry : list_directory(dir)) fs::remove_all(entry, ignored);
     }

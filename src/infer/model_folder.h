@@ -1,8 +1,7 @@
-// Folders that hold a model: those of training runs and those of imported weights, which look
-// alike.
-//
-// Layout: config.yaml (the trainer's config; of it `model`, `input` and `compute_dtype` count here)
-// and checkpoints/step_<n>/.
+// Folders that hold a model: folders of training runs and folders of imported weights. Both have
+// the same layout:
+//   config.yaml            the trainer's config; only `model`, `input` and `compute_dtype` are read
+//   checkpoints/step_<n>/  one or more checkpoints
 #pragma once
 
 #include <filesystem>
@@ -19,72 +18,75 @@
 
 namespace axle {
 
-/// Which parameters of a run are wanted.
+/// Which parameters of a run to load: the trained ones, or their average (learner.ema).
 enum class Weights { kTrained, kAverage };
 
 /// A model with its parameters in host memory.
 struct LoadedModel {
   std::unique_ptr<Model> model;
-  Tree<HostTensor> parameters;  // by path: "model/...", and "state/...", what layers keep
+  Tree<HostTensor> parameters;  // "model/...", and the state of layers, "state/..."
   std::unique_ptr<Tokenizer> tokenizer;
-  /// The longest text that the model is made for: the decoder's max_seq_len, else the input's
+  /// The longest sequence that the model supports: the decoder's max_seq_len, else the input's
   /// seq_len.
   std::optional<int64_t> context_len;
-  /// What the run computes in; none: in the parameters' own types.
+  /// Type that the run computes in; none: the types of the parameters.
   std::optional<DType> compute_dtype = {};
-  /// The training step of the checkpoint.
+  /// Training step of the checkpoint.
   int64_t step = 0;
 };
 
-/// Reads the newest good checkpoint; of it only the parameters are kept. Damaged ones are told to
-/// `report`. Throws ConfigError for a folder without config or checkpoint, a config without a
-/// tokenizer, kAverage where none was kept, and parameters that are not those of the config's
-/// model; StorageError if all checkpoints are damaged.
+/// Reads the newest good checkpoint and keeps only its parameters and the state of layers. Reports
+/// damaged checkpoints to `report`. Throws ConfigError for a folder without config or checkpoint, a
+/// config without a tokenizer, kAverage if the run kept no average, and parameters that are not
+/// those of the config's model; StorageError if all checkpoints are damaged.
 LoadedModel load_model(const std::filesystem::path& dir, Weights weights = Weights::kTrained,
                        const Report& report = report_to_stderr);
 
-/// In the document of a config: names files of tokenizers that lie in `dir` from there, so that
-/// they are found from other folders.
+/// Replaces relative paths of tokenizer files in a config document by paths through `dir`, if the
+/// file is in `dir`. The files are then found from any folder.
 void find_tokenizer_files(nlohmann::ordered_json& document, const std::filesystem::path& dir);
-/// The document of DIR/config.yaml. A tokenizer's file that lies in the folder is named from there,
-/// so that the folder can be moved. Throws ConfigError for a folder without it, and for bad YAML.
+/// Reads DIR/config.yaml. Tokenizer files in the folder are named through `dir`
+/// (find_tokenizer_files), so that the folder can be moved. Throws ConfigError for a folder without
+/// config.yaml, and for bad YAML.
 nlohmann::ordered_json read_model_config(const std::filesystem::path& dir);
-/// Where a folder keeps its checkpoints.
+/// Returns DIR/checkpoints.
 std::filesystem::path checkpoints_of(const std::filesystem::path& dir);
-/// What stands before the names of parameters in checkpoints: "model", "learner/ema/model".
+/// Returns the prefix of the parameters' names in checkpoints: "model" or "learner/ema/model".
 std::string_view stored_prefix(Weights weights);
 
 struct ModelParameters {
   Tree<HostTensor> by_path;  // "model/...", "state/..."
   int64_t step = 0;
 };
-/// Every parameter of the model by its path, and what its layers keep in training, below "state/".
+/// Returns the specs of every parameter of the model by its path, and of the state of its layers
+/// below "state/".
 Tree<ParamSpec> stored_specs(const Model& model);
-/// Those of `specs` alone, of the newest good checkpoint. Throws as load_model does, ConfigError
-/// naming all that are missing, of another type or not in `specs`, before any is read, and Error
-/// with kValidationFailed naming a tensor that holds a NaN or an infinity.
+/// Loads exactly the tensors of `specs` from the newest good checkpoint. Throws as load_model does;
+/// ConfigError naming all tensors that are missing, of another type or not in `specs`, before any
+/// is read; Error with kValidationFailed naming a tensor that holds a NaN or an infinity.
 ModelParameters load_parameters(const std::filesystem::path& dir, const Tree<ParamSpec>& specs,
                                 Weights weights = Weights::kTrained,
                                 const Report& report = report_to_stderr);
-/// What a new run of `model` begins with: its parameters, and what its layers keep where the
-/// checkpoint holds any of that. Throws as load_parameters does.
+/// Loads what a new run of `model` begins with: the parameters, and the state of layers if the
+/// checkpoint holds any. Throws as load_parameters does.
 ModelParameters load_to_begin_with(const std::filesystem::path& dir, const Model& model,
                                    const Report& report = report_to_stderr);
 
+/// The contents of a model folder to create.
 struct ModelToSave {
   Child<Model> model;
   Child<Tokenizer> tokenizer;
-  /// Below the model's own path: "decoder/emb/weight".
+  /// By path, without the leading "model/": "decoder/emb/weight".
   Tree<HostTensor> parameters;
   int64_t context_len;
-  /// Further files of the folder, by name: what the tokenizer reads.
+  /// Further files of the folder, by name: the files that the tokenizer reads.
   std::map<std::string, std::string> files = {};
 };
-/// Throws ConfigError unless save_model could make `dir`: it is new or empty, or holds nothing but
-/// what a process left there that was killed while it saved.
+/// Throws ConfigError unless save_model can create `dir`. `dir` must be new or empty, or hold only
+/// what a save_model that was killed left there.
 void check_new_model(const std::filesystem::path& dir);
-/// Makes a folder that load_model takes, with a checkpoint of step 0. Throws as check_new_model
-/// does, and StorageError; then nothing is left of it.
+/// Creates a folder that load_model reads, with a checkpoint of step 0. Throws as check_new_model
+/// does, and StorageError; on failure nothing is left of the folder.
 void save_model(const std::filesystem::path& dir, ModelToSave saved);
 
 }  // namespace axle

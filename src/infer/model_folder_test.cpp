@@ -62,7 +62,7 @@ TEST_F(ModelFolder, WhatFailsLeavesNothing) {
   make_directories(dir_ / "empty");
   const auto fail = [&](const std::filesystem::path& dir) {
     return error_of<StorageError>([&] {
-      // The second file cannot be made, and has the first one beside it.
+      // The second file can't be written. The first one already exists beside it.
       save_model(dir, {.model = tiny_.config,
                        .tokenizer = ByteTokenizer::Config{.vocab_size = 258},
                        .parameters = below_model(),
@@ -85,7 +85,7 @@ TEST_F(ModelFolder, WhatAKilledProcessLeftIsNoHindrance) {
   EXPECT_THAT(list_directory(dir),
               ::testing::ElementsAre(dir / "checkpoints", dir / "config.yaml"));
   EXPECT_EQ(load_model(dir).parameters, tiny_.parameters);
-  // Its own files beside it are not ours to remove.
+  // Files of others in the folder are not removed.
   const std::filesystem::path other = dir_.path() / "b";
   make_directories(other / "import.tmp");
   replace_file(other / "notes.txt", "x");
@@ -204,7 +204,7 @@ TEST_F(ModelFolder, ARunWithoutTextHasNothingToGoOnFrom) {
   replace_file(config, text + "input:\n  class: SyntheticInput\n  seq_len: 8\n");
   EXPECT_THAT(error_of([&] { load_model(dir_ / "run"); }),
               HasSubstr("input.tokenizer: expected a class with its fields, got none; a run on "
-                        "synthetic data has no text to go on from"));
+                        "synthetic data has no tokenizer"));
 }
 
 }  // namespace

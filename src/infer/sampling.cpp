@@ -18,15 +18,15 @@
 namespace axle {
 namespace {
 
-// Smaller numbers are none in f32, or slow.
+// Smaller numbers are 0 in f32, or subnormal and therefore slow.
 constexpr double kSmallest = 1e-30;
 
-// Logits, best first, without those after the first ones that together have the probability
-// `top_p`.
+// Returns sorted logits (best first) with -inf in place of all that follow the first ones whose
+// probabilities sum to `top_p`.
 Tensor cut_to_top_p(const Tensor& sorted_BK, double top_p) {
   const Tensor probs_BK = softmax(sorted_BK);
   const Tensor before_BK = cumsum(probs_BK, -1) - probs_BK;
-  // The first stays, also where the probability is 0 in f32.
+  // The first logit always stays, even if top_p is 0 in f32.
   return select(before_BK < std::max(top_p, kSmallest), sorted_BK,
                 -std::numeric_limits<double>::infinity());
 }
@@ -51,7 +51,7 @@ void check(const Sampling& s) {
 
 Tensor sample(const Tensor& logits_BV, const Tensor& key, const Sampling& s) {
   if (s.temperature == 0) return argmax(logits_BV);
-  // The largest becomes 0, so that a small temperature overflows to -inf alone.
+  // The maximum is shifted to 0, so that a small temperature can overflow only to -inf.
   const Tensor wide_BV = astype(logits_BV, DType::kF32);
   const Tensor scaled_BV = (wide_BV - reduce_max(wide_BV, {-1}, true)) / s.temperature;
   const bool cuts_p = s.top_p && *s.top_p < 1;

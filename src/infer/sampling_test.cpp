@@ -14,7 +14,7 @@ using testing::run;
 
 constexpr int64_t kDraws = 20000;
 
-// How often each token is drawn from these logits.
+// Returns how often each token is drawn from these logits.
 std::vector<double> shares(const std::vector<float>& logits, const Sampling& sampling,
                            int64_t seed = 0) {
   const auto vocab_size = static_cast<int64_t>(logits.size());
@@ -29,7 +29,7 @@ std::vector<double> shares(const std::vector<float>& logits, const Sampling& sam
   return out;
 }
 
-// Five standard deviations of a share.
+// Expects each share within five standard deviations of its probability.
 void expect_shares(const std::vector<double>& got, const std::vector<double>& probabilities) {
   ASSERT_EQ(got.size(), probabilities.size());
   for (size_t i = 0; i < got.size(); ++i) {
@@ -111,11 +111,11 @@ TEST(Sampling, TopPOfOneKeepsAll) {
 }
 
 TEST(Sampling, TopPCountsAfterTemperatureAndTopK) {
-  // Of the top three (4 : 3 : 2), the first two have 7/9 > 0.7; of all four they would have 0.7 at
-  // most.
+  // Among the top three (4 : 3 : 2), the first two have 7/9 > 0.75; among all four, they would have
+  // only 0.7.
   expect_shares(shares(logs(kSkewed), {.temperature = 1, .top_k = 3, .top_p = 0.75}),
                 {0, 4.0 / 7, 0, 3.0 / 7});
-  // Squared (16 : 9 : 4 : 1 of 30), the first alone has more than half.
+  // Squared, the probabilities are 16 : 9 : 4 : 1 of 30: the first alone has more than half.
   expect_shares(shares(logs(kSkewed), {.temperature = 0.5, .top_p = 0.52}), {0, 1, 0, 0});
 }
 

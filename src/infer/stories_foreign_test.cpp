@@ -1,4 +1,4 @@
-// The small Llama of stories, trained by others, and the greedy text that its own program gives.
+// The small Llama of stories, trained by others, and the greedy text of its own program.
 #include <gmock/gmock.h>
 
 #include "infer/import_model.h"
@@ -18,7 +18,7 @@ constexpr int64_t kTokens = 86;
 
 class StoriesForeign : public ForeignDataTest {
  protected:
-  /// Prompt and tokens, as a Python string literal on the file's second line.
+  /// Reads the prompt with its tokens, a Python string literal on the file's second line.
   static std::string golden_story() {
     const std::string text = read_file(file("stories260K/golden_greedy_90.txt"));
     const size_t begin = text.find('\'', text.find('\n')) + 1, end = text.rfind('\'');

@@ -21,7 +21,7 @@ Generator::Options generator_options(const LoadedModel& loaded, CompileOptions c
 void check_utf8(std::string_view prompt) {
   if (const auto at = find_invalid_utf8(prompt)) {
     throw ConfigError(
-        fmt::format("prompt: expected UTF-8, got a byte that is none at byte {}", *at + 1));
+        fmt::format("prompt: expected UTF-8, got an invalid byte at byte {}", *at + 1));
   }
 }
 
@@ -48,7 +48,7 @@ TextGenerator::TextGenerator(LoadedModel loaded, Runtime& runtime, CompileOption
     : loaded_(std::move(loaded)),
       generator_(*loaded_.model, loaded_.parameters, runtime,
                  generator_options(loaded_, std::move(compile), std::move(mesh))) {
-  loaded_.parameters.clear();  // they are on the device
+  loaded_.parameters.clear();  // they are now on the device
 }
 
 GeneratedText TextGenerator::generate(std::string_view prompt, GenerateOptions options,

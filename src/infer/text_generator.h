@@ -1,4 +1,4 @@
-// Generation of text: a prompt in, text out as it appears.
+// Generation of text: takes a prompt, and returns text piece by piece.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,25 +12,25 @@ namespace axle {
 
 struct GeneratedText {
   std::string prompt;
-  std::string text;  // what follows it
+  std::string text;  // the generated text, without the prompt
   int64_t prompt_tokens = 0;
   GeneratedRow row = {};
   double prefill_secs = 0, tokens_per_sec = 0;
 };
 nlohmann::ordered_json to_json(const GeneratedText& generated);
-/// "86 tokens (max_tokens), 4100.2 tokens/s, prefill of 5 in 1.3 ms".
+/// Returns "86 tokens (max_tokens), 4100.2 tokens/s, prefill of 5 in 1.3 ms".
 std::string speed_text(const GeneratedText& generated);
 
-/// A model that writes.
+/// A language model that continues texts.
 class TextGenerator {
  public:
   /// Throws as Generator does.
   TextGenerator(LoadedModel loaded, Runtime& runtime, CompileOptions compile = {}, Mesh mesh = {});
 
-  /// Called with each piece of text, whole characters, none of them empty.
+  /// Called with each new piece of text. A piece is not empty and holds whole characters.
   using OnText = std::function<void(std::string_view text)>;
-  /// Goes on from the prompt behind the vocabulary's begin token, where it has one, and stops where
-  /// a text ends or another begins; `options.end_tokens` are further ends. Throws ConfigError for a
+  /// Continues the prompt, after the vocabulary's begin token if it has one. Stops at the tokens
+  /// that end a text or begin another one, and at `options.end_tokens`. Throws ConfigError for a
   /// prompt that is not UTF-8, and as Generator::generate does.
   GeneratedText generate(std::string_view prompt, GenerateOptions options,
                          const OnText& on_text = {});

@@ -13,7 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// A model that says `text` after the byte 'a', byte by byte; no byte occurs twice.
+// A model that generates `text` after the byte 'a', byte by byte. No byte may occur twice.
 LoadedModel says(std::string_view text, bool ends, std::optional<int64_t> context_len = {}) {
   std::vector<std::pair<int32_t, int32_t>> successors;
   int32_t last = 'a';
@@ -47,7 +47,7 @@ TEST_F(TextGeneratorTest, CharactersComeWhole) {
   EXPECT_THAT(pieces_, ElementsAre("é", "€", "x"));
   EXPECT_EQ(out.row.stop, StopReason::kEndToken);
   EXPECT_EQ(out.row.tokens.size(), 6u);
-  EXPECT_EQ(out.prompt_tokens, 2);  // the boundary, 'a'
+  EXPECT_EQ(out.prompt_tokens, 2);  // the begin token and 'a'
 }
 
 TEST_F(TextGeneratorTest, ACutCharacterComesOutAtTheEnd) {
@@ -58,7 +58,7 @@ TEST_F(TextGeneratorTest, ACutCharacterComesOutAtTheEnd) {
 }
 
 TEST_F(TextGeneratorTest, TheBeginningOfAnotherTextIsAnEnd) {
-  LoadedModel model = says("xy", true);  // the byte vocabulary's boundary is both
+  LoadedModel model = says("xy", true);  // the vocabulary's boundary is both begin and end
   EXPECT_EQ(generate(std::move(model), "ba", {}).text, "xy");
 }
 
@@ -76,7 +76,7 @@ TEST_F(TextGeneratorTest, MistakesAreNamed) {
   const auto error = [&](std::string_view prompt, std::optional<int64_t> context_len) {
     return error_of([&] { generate(says("xy", true, context_len), prompt, {}); });
   };
-  EXPECT_EQ(error("ab\xff", {}), "prompt: expected UTF-8, got a byte that is none at byte 3");
+  EXPECT_EQ(error("ab\xff", {}), "prompt: expected UTF-8, got an invalid byte at byte 3");
   EXPECT_THAT(error("abcdefghij", 8), HasSubstr("model's context of 8, got 11"));
 }
 

@@ -1,4 +1,4 @@
-// Imported weights against a forward pass that is written down in plain loops.
+// Compares imported weights with a forward pass written in plain loops.
 #include "infer/tiny_llama_test.h"
 
 #include <gmock/gmock.h>
@@ -44,7 +44,7 @@ TEST(TinyLlama, AFailedImportLeavesNothingBehind) {
   import(dir / "none", dir / "tok.bin");
   import(dir / "llama.bin", dir / "none");
   import(dir / "tok.bin", dir / "llama.bin");
-  // What fails late, at the last file, with the checkpoint written.
+  // This import fails late, at the last file, with the checkpoint already written.
   replace_file(dir / "config.yaml", read_file(dir / "tok.bin"));
   EXPECT_THROW(import_llama2c({.weights = dir / "llama.bin",
                                .tokenizer = dir / "tok.bin",

@@ -1,4 +1,4 @@
-// A tiny Llama as a folder that `axle import` made and `axle generate` takes.
+// A tiny Llama in a folder that `axle import` made.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,8 @@
 
 namespace axle {
 
-/// Writes weights, "tok.bin" and "tok.model" into `from`, and imports them with `tokenizer`.
+/// Writes weights, "tok.bin" and "tok.model" into `from`, and imports the weights with `tokenizer`.
+/// Returns the imported folder.
 inline std::filesystem::path import_tiny_llama(const TempDir& from, const TinyLlama& llama,
                                                const std::string& tokenizer = "tok.bin") {
   const std::string model = trained_bpe();
@@ -23,7 +24,8 @@ inline std::filesystem::path import_tiny_llama(const TempDir& from, const TinyLl
   return from / "model";
 }
 
-/// The generator goes on from the prompt as the plain loops do, token by token.
+/// Expects the generator to continue the prompt, token by token, like the reference loops of
+/// TinyLlama.
 inline void expect_generates_as_the_loops(Runtime& runtime, const LlamaSizes& sizes,
                                           const std::string& tokenizer = "tok.bin") {
   constexpr int64_t kTokens = 24;

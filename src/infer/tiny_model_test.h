@@ -35,8 +35,8 @@ inline TransformerLayer::Config tiny_layer() {
           .feed_forward = PreNorm::Config{.body = FeedForward::Config{.gate = linear}}};
 }
 
-/// Two layers of width 16 over 31 tokens, random weights: what it says next depends on all that it
-/// has read.
+/// A model of two layers of width 16 over 31 tokens, with random weights. Its next token depends on
+/// everything that it has read.
 inline TinyModel random_model(Child<Block> layers, int64_t seed = 7) {
   TinyModel out(CausalLM::Config{.decoder = Decoder::Config{.model_dim = 16,
                                                             .vocab_size = 31,
@@ -53,7 +53,7 @@ inline TinyModel random_model(Child<Block> layers, int64_t seed = 7) {
         return all;
       },
       {random::key(seed)});
-  // Stronger than a fresh model's, so that logits are far from equal.
+  // Larger weights than a fresh model's, so that logits are far from equal.
   for (size_t i = 0; i < paths.size(); ++i) {
     HostTensor value = values[i];
     if (paths[i].ends_with("weight")) {
@@ -64,8 +64,8 @@ inline TinyModel random_model(Child<Block> layers, int64_t seed = 7) {
   return out;
 }
 
-/// After token `a` comes `b` for each pair, after any other token 0: embedded tokens pass the
-/// layers unchanged.
+/// A model that predicts token `b` after token `a` for each pair, and token 0 after any other
+/// token. The layers pass the embedded tokens unchanged.
 inline TinyModel chain_model(const std::vector<std::pair<int32_t, int32_t>>& successors,
                              int64_t vocab_size, std::optional<int64_t> max_seq_len = {}) {
   TinyModel out(CausalLM::Config{

@@ -22,7 +22,7 @@ ClassListing class_listing(const ConfigType& type) {
     const Slot slot{std::string(field.name), static_cast<char*>(defaults.get()) + field.offset,
                     field.ops};
     const auto lines = to_lines(ConfigView(slot), field.name);
-    // The first line of a struct, list or map is of its first element.
+    // For a struct, list or map, the first line belongs to its first element.
     const bool is_one = !lines.empty() && lines[0].path == field.name;
     out.fields.push_back(
         {slot.name, is_one ? lines[0].text : fmt::format("{} values", lines.size())});

@@ -1,4 +1,5 @@
-// Everything that configs may name: recipes, the classes of each role, functions of each signature.
+// Lists everything that configs may name: recipes, the classes of each role, and the functions of
+// each signature.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,8 +8,8 @@
 
 namespace axle {
 
-/// A way to call the layers of a role: "forward", "extend_step", with the names of its inputs in
-/// order.
+/// A method of the layers of a role, such as "forward" or "extend_step", with the names of its
+/// inputs in order.
 struct MethodListing {
   std::string name;
   std::vector<std::string> inputs;
@@ -22,8 +23,7 @@ struct ClassListing {
 };
 struct RoleEntry {
   std::string name;
-  std::vector<std::string>
-      dims;  // what `dims:` of eval-layer takes; empty where roles are no layers
+  std::vector<std::string> dims;  // names that `dims:` of eval-layer takes; empty: not a layer
   std::vector<MethodListing> methods;
   std::vector<ClassListing> classes;
 };

@@ -21,12 +21,13 @@
 namespace axle {
 namespace {
 
-// A part of the config that can be built by itself.
+// True if this part of the config is complete and in range, so that it can be built by itself.
 bool is_sound(const ConfigView& part) {
   return missing(part).empty() && out_of_range(part).empty();
 }
 
-// Batches of the same shapes, of as many epochs or batches, from no data.
+// Replaces a text input by a synthetic one with batches of the same shapes, which ends if the text
+// input ends. It reads no data.
 void stand_in(Child<Input>& input) {
   const auto* text = input.get_if<TextInput>();
   if (!text) return;
@@ -56,7 +57,8 @@ class Check {
   }
 
  private:
-  // True if fn() throws no mistake of the user's.
+  // Runs fn(). Records a mistake of the user and returns false if there is one. Rethrows internal
+  // errors.
   template <class F>
   bool attempt(F fn) {
     try {
@@ -79,8 +81,8 @@ class Check {
     return out;
   }
 
-  // Names that no parameter can be sharded over, whatever the model: neither known ones nor those
-  // of a partition.
+  // Throws for mesh axes that no parameter can be sharded over, whatever the model: names that are
+  // neither known axes nor in a partition of the config.
   void check_axes() const {
     ProgramValue value{.name = "mesh", .type = {}, .sharding = {std::vector<DimAxes>(1)}};
     value.sharding.dims[0].assign(kMeshAxes.begin(), kMeshAxes.end());
@@ -95,7 +97,7 @@ class Check {
     check_mesh(mesh_, values);
   }
 
-  // fn(path, input) for the training input and those of all evalers.
+  // Calls fn(path, input) for the training input and the inputs of all evalers.
   template <class F>
   void for_each_input(F fn) const {
     fn("input", config_.input);
@@ -103,7 +105,7 @@ class Check {
       fn(fmt::format("evalers.{}.input", name), evaler.input);
   }
 
-  // Texts are there, though they are not read.
+  // Checks that the paths of texts exist. Does not read the texts.
   bool check_inputs() {
     bool good = true;
     for_each_input([&](const std::string& path, const Child<Input>& input) {
@@ -135,7 +137,7 @@ class Check {
 
   void build_model() { model_ = config_.model.build({}, Scope{.path = "model"}); }
   void build_learner() {
-    // Where the run's length is a mistake itself, schedules that follow it get one that is none.
+    // If the run's length is itself a mistake, schedules that depend on it get a valid length.
     constexpr int64_t kLong = int64_t{1} << 30;
     const auto& steps = config_.max_steps;
     const bool is_known = steps.has_value() && *steps > 0;

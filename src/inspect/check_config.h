@@ -1,4 +1,4 @@
-// What a run would refuse of its config, all of it at once, without devices and without reading
+// Finds all reasons for which a run would refuse its config, without devices and without reading
 // data.
 #pragma once
 
@@ -10,12 +10,13 @@
 
 namespace axle {
 
-/// A line for each mistake: fields that are missing or out of range, what the model, learner,
-/// tokenizers, mesh and writers say when they are built, and the programs of a step and of each
-/// evaluation when they are traced and lowered for `num_devices`; none: as many as the mesh names,
-/// which one machine must be able to have.
-/// A part that stands on one with a mistake is not looked at. Empty: the run can start, as far as a
-/// config tells.
+/// Returns one line for each mistake:
+///   fields that are missing or out of range
+///   what the model, learner, tokenizers, mesh and writers throw when they are built
+///   what the programs of the step and of each evaluation throw when they are traced and lowered
+/// The programs are made for `num_devices` devices; none: for as many as the mesh names, which must
+/// not be more than one machine can have. Parts that depend on a part with a mistake are not
+/// checked. Empty: the run can start, as far as the config can tell.
 std::vector<std::string> config_problems(const Trainer::Config& config,
                                          std::optional<int64_t> num_devices = {});
 

@@ -30,7 +30,7 @@ std::string steps_text(const std::vector<int64_t>& steps) {
   return fmt::format("{}", fmt::join(steps, ", "));
 }
 
-// The checkpoint that is meant.
+// Opens the selected checkpoint.
 StoredCheckpoint open_checkpoint(const CheckpointSelection& selection,
                                  const std::vector<int64_t>& steps) {
   if (steps.empty()) {
@@ -46,7 +46,7 @@ StoredCheckpoint open_checkpoint(const CheckpointSelection& selection,
   return {checkpoints_of(selection.dir), step};
 }
 
-// The name under which a stored tensor is shown; none if it is not selected.
+// Returns the name to show for a stored tensor; none if it is not selected.
 std::optional<std::string> shown_name(const CheckpointSelection& selection, std::string_view path) {
   if (selection.weights) {
     const std::string prefix = std::string(stored_prefix(*selection.weights)) + "/";

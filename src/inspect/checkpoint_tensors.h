@@ -1,4 +1,4 @@
-// The tensors of a checkpoint, for people and for other programs: what there is, and as a file.
+// Lists the tensors of a checkpoint, and exports them to a file for other programs.
 #pragma once
 
 #include <filesystem>
@@ -12,35 +12,37 @@
 
 namespace axle {
 
-/// What is wanted of the checkpoints in a folder of a run or of an import.
+/// Selects a checkpoint of a run folder or an import folder, and tensors in it.
 struct CheckpointSelection {
   std::filesystem::path dir;
   /// None: the newest.
   std::optional<int64_t> step = {};
-  /// Parameters, under their names in `axle params`; none: all of the training state, under its own
-  /// names: "model/...", "learner/...", "prng_key".
+  /// Which parameters, under their names in `axle params`. none: the whole training state, under
+  /// its own names: "model/...", "learner/...", "prng_key".
   std::optional<Weights> weights = Weights::kTrained;
-  /// "decoder/**/weight": `*` within a part of the name, `**` over parts.
+  /// Names to select, as in "decoder/**/weight": `*` matches within one part of a name, `**` any
+  /// number of parts.
   std::string only = "**";
 };
 
+/// The selected tensors of one checkpoint.
 struct CheckpointListing {
   std::filesystem::path root;
   std::vector<int64_t> steps;  // of all checkpoints, ascending
-  int64_t step = 0;            // of the one that is listed
+  int64_t step = 0;            // the listed checkpoint
   Tree<Type> tensors;
   int64_t total_bytes() const;
 };
 
-/// Reads and checks the manifest, not the data. Throws ConfigError where there is no such folder,
-/// step or tensor; StorageError for a damaged manifest.
+/// Reads and checks the manifest, not the data. Throws ConfigError if there is no such folder, step
+/// or tensor; StorageError for a damaged manifest.
 CheckpointListing list_checkpoint(const CheckpointSelection& selection);
 std::string to_text(const CheckpointListing& listing);
 /// {steps, step, tensors: {name: {shape, dtype, bytes}}, total_bytes}; dtypes as NumPy calls them.
 nlohmann::ordered_json to_json(const CheckpointListing& listing);
 
-/// Writes the tensors to a safetensors file whose metadata hold "step" and "axle", the version.
-/// Throws as list_checkpoint does, also for damaged data and where `file` can't be written.
+/// Writes the tensors to a safetensors file, with "step" and "axle" (the version) as its metadata.
+/// Throws as list_checkpoint does, and also if the data are damaged or `file` can't be written.
 CheckpointListing export_checkpoint(const CheckpointSelection& selection,
                                     const std::filesystem::path& file);
 

@@ -24,13 +24,14 @@ std::string in_place_of_number(const std::type_info& role_or_signature) {
   return type ? fmt::format("; a number is a {}", type->name) : "";
 }
 
-// What a type with a syntax of its own says that it expects, or its name.
+// Describes what a leaf accepts: its range, or what its parser says that it expects, or its type's
+// name.
 std::string text_of_leaf(const TypeOps& ops, const void* like) {
   if (ops.bounds) return range_text(*ops.bounds, ops.leaf);
   if (ops.leaf == LeafKind::kBool) return "true or false";
   if (ops.leaf == LeafKind::kString) return "a string";
   try {
-    // No type reads this; where it fails, the value is as before.
+    // No type accepts this text. Since parsing fails, the value does not change.
     ops.parse(const_cast<void*>(like), "\x01");
   } catch (const Error& error) {
     const std::string_view message = error.what();
@@ -43,7 +44,7 @@ std::string text_of_leaf(const TypeOps& ops, const void* like) {
 }
 
 std::string takes(const TypeOps& ops, void* at) {
-  // What an absent value would be.
+  // Describes the element. If there is none, creates one for this and clears it again.
   const auto element = [&] {
     void* inside = ops.value ? ops.value(at) : nullptr;
     const bool was_empty = ops.value && !inside;
@@ -82,7 +83,7 @@ std::string takes(const TypeOps& ops, void* at) {
 
 std::string value_of(const Slot& slot) {
   const auto lines = to_lines(ConfigView(slot), slot.name);
-  // The first line of a struct, list or map is of its first element.
+  // For a struct, list or map, the first line belongs to its first element.
   const bool is_one = !lines.empty() && lines[0].path == slot.name;
   return is_one ? lines[0].text : fmt::format("{} values", lines.size());
 }
@@ -100,7 +101,7 @@ FieldDescription field_of(const Slot& slot, std::string_view doc) {
           .doc = std::string(doc)};
 }
 
-// The struct whose fields stand directly below a slot; null for others.
+// Returns the struct whose fields are directly below a slot; null if there is none.
 const ConfigType* type_below(const Slot& slot) {
   if (const AnyConfig* held = held_config(slot)) return &held->type();
   return peel(slot).ops->kind == FieldKind::kStruct ? &peel(slot).ops->config_type() : nullptr;
@@ -161,7 +162,7 @@ ConfigDescription describe_config(std::string_view name, std::string_view path) 
   const std::vector<std::string> recipes = recipe_names();
   const bool is_recipe = std::ranges::count(recipes, name) > 0;
   if (!path.empty() && is_recipe) return of_path(name, path);
-  if (!path.empty()) recipe(name);  // throws
+  if (!path.empty()) recipe(name);  // throws: not a recipe
   if (is_recipe) {
     ConfigDescription out{.name = std::string(name), .kind = "recipe"};
     Trainer::Config config = recipe(name);
@@ -189,7 +190,7 @@ ConfigDescription describe_config(std::string_view name, std::string_view path) 
   try {
     return of_type(find_config_type(name));
   } catch (const ConfigError&) {
-    // Several have the name, or none has.
+    // Several classes have the name, or none has it.
     if (std::ranges::count(known, name) > 1) throw;
     std::ranges::sort(known);
     known.erase(std::unique(known.begin(), known.end()), known.end());

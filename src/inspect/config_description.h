@@ -1,4 +1,4 @@
-// What may stand in a config, told from the config system itself: fields, defaults, ranges, and the
+// Describes what configs may hold, from the config system itself: fields, defaults, ranges, and the
 // comments above them in the sources.
 #pragma once
 
@@ -14,33 +14,35 @@ namespace axle {
 
 struct FieldDescription {
   std::string name;
-  /// The default, or what the recipe has there: as `axle config show` prints it.
+  /// The default, or the recipe's value, as `axle config show` prints it.
   std::string value;
-  /// What the field takes: "a number above 0", "none or a Norm".
+  /// Values that the field accepts: "a number above 0", "none or a Norm".
   std::string takes;
-  /// Of numbers.
+  /// Bounds of a number; none: not a bounded number.
   std::optional<Bounds> bounds = {};
   std::string doc;
 };
 
+/// The description of a class, role, function, recipe or field.
 struct ConfigDescription {
   std::string name;
-  /// "Optimizer", "function Tensor (Step const&)", "role", "recipe"; what it takes, of a field.
+  /// "Optimizer", "function Tensor (Step const&)", "role" or "recipe"; for a field, the values that
+  /// it accepts.
   std::string kind;
   std::string doc = {};
   std::vector<FieldDescription> fields = {};
-  /// Of a role: the classes that fit.
+  /// For a role: its classes.
   std::vector<FieldDescription> classes = {};
 };
 
-/// Of a class, functor, struct, role, function or recipe; "Role.Class" where several classes have
-/// the name. With a path, of that field in the recipe `name`. Throws ConfigError for unknown names
-/// with the nearest ones.
+/// Describes the class, functor, struct, role, function or recipe `name`; use "Role.Class" if
+/// several classes have the name. With a path, describes that field of the recipe `name`. Throws
+/// ConfigError with the nearest names if the name is unknown.
 ConfigDescription describe_config(std::string_view name, std::string_view path = {});
 
 std::string to_text(const ConfigDescription& description);
 /// {name, kind, doc, fields: {name: {value, takes, min?, max?, open_min?, open_max?, doc}},
-/// classes: {name: {doc}}}; min and max are absent where there are none.
+/// classes: {name: {doc}}}; min and max are absent if there are none.
 nlohmann::ordered_json to_json(const ConfigDescription& description);
 
 }  // namespace axle

@@ -1,4 +1,4 @@
-// Every config that is registered: documented, its numbers with a range that is kept.
+// Tests of every registered config: its documentation, and the ranges of its numbers.
 #include "inspect/config_description.h"
 
 #include <fmt/format.h>
@@ -19,10 +19,10 @@ namespace {
 
 using testing::HasSubstr;
 
-// Numbers that may be anything finite.
+// Fields that accept any finite number.
 const std::set<std::string> kAnyNumber = {"Constant.value", "Trainer.seed"};
 
-// What a field holds, an empty one filled with a default.
+// Returns what a field holds. An empty field gets a default first.
 Slot filled(Slot slot) {
   while (true) {
     if (slot.ops->value) {
@@ -38,8 +38,8 @@ Slot filled(Slot slot) {
   }
 }
 
-// Calls fn("AdamW.b1", slot) for the numbers that stand directly in each registered config, be it
-// in optionals, lists or maps.
+// Calls fn("AdamW.b1", slot) for the numbers directly in each registered config, also in optionals,
+// lists and maps. Returns their number.
 template <class F>
 int for_each_number(F fn) {
   int numbers = 0;
@@ -60,7 +60,8 @@ std::string text_of(double v, LeafKind kind) {
                                     : fmt::format("{:.17g}", v);
 }
 
-// Values beside the ends: none that the type itself can't hold.
+// Returns the values next to the bounds, outside of the range. Leaves out values that the type
+// can't hold.
 std::vector<double> just_outside(const Bounds& b, LeafKind kind, bool is_float) {
   const auto beside = [&](double end, double towards) {
     if (kind == LeafKind::kInteger) return end + (towards > end ? 1 : -1);
@@ -108,7 +109,8 @@ TEST(Ranges, AreKeptByEveryNumber) {
   });
 }
 
-// Programs compute in f32, where these would be zero or infinite, whatever the field's own type.
+// Programs compute in f32. These numbers would be zero or infinite there, whatever the field's own
+// type.
 TEST(Ranges, NumbersFitTheDevice) {
   int numbers = 0;
   for_each_number([&](const std::string& path, const Slot& slot) {
@@ -119,7 +121,7 @@ TEST(Ranges, NumbersFitTheDevice) {
                   HasSubstr(path + ": expected a number"))
           << text;
       if (*slot.ops->number_type != typeid(double)) continue;
-      *static_cast<double*>(slot.at) = std::stod(text);  // as C++ may
+      *static_cast<double*>(slot.at) = std::stod(text);  // as C++ code may set it
       EXPECT_EQ(out_of_range(ConfigView(slot), path).size(), 1u) << path << " " << text;
     }
   });
@@ -128,7 +130,7 @@ TEST(Ranges, NumbersFitTheDevice) {
 
 TEST(Ranges, HoldTheDefaults) {
   for (const ConfigType* type : registered_configs()) {
-    // What a parent tells its child has none.
+    // Dims have no valid defaults: a parent layer sets them.
     if (type->name.ends_with("Dims")) continue;
     EXPECT_THAT(out_of_range(AnyConfig::fresh(*type), type->name), testing::IsEmpty());
   }

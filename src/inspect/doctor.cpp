@@ -81,7 +81,7 @@ std::vector<std::string> problems_of(const DoctorReport& report) {
   return out;
 }
 
-/// What can be done here, in one line.
+/// Returns one line that says what the backend can do on this machine.
 std::string abilities_text(const BackendFacts& backend) {
   std::vector<std::string> out;
   if (!backend.devices.empty()) out.push_back("trains and generates on the devices below");
@@ -126,7 +126,7 @@ std::string backend_text(const BackendFacts& backend) {
 BackendFacts examine_backend(const PluginStatus& plugin, const PluginPolicy& policy) {
   BackendFacts out{.plugin = plugin, .has_device = has_device(policy), .limits = policy.limits};
   if (!works(out)) return out;
-  // Without a device a client would fail at best; some plugins wait for minutes.
+  // Without a device, creating a client fails at best; some plugins block for minutes.
   if (out.has_device) count_devices(out);
   if (policy.compiles_ahead) list_targets(out, policy);
   return out;

@@ -1,4 +1,5 @@
-// What this machine has and what it lacks for Axle, with the command that gets what is missing.
+// Reports what this machine has and lacks for running Axle, with the commands that install what is
+// missing.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,16 +14,17 @@ namespace axle {
 
 struct MachineFacts {
   std::string processor;  // "AMD EPYC 9B14"
-  int64_t num_cores = 0;  // that this process may use
+  int64_t num_cores = 0;  // cores that this process may use
   std::vector<std::string>
-      instruction_sets;  // of those that matter here: "avx2", "fma", "amx_bf16", ...
+      instruction_sets;  // of those that matter: "avx2", "fma", "amx_bf16", ...
   int64_t memory_bytes = 0, available_memory_bytes = 0;
-  int64_t free_disk_bytes = 0;  // under the current folder
+  int64_t free_disk_bytes = 0;  // of the file system of the current folder
 };
 
-/// What of it could be read; 0 and empty for the rest.
+/// Reads the facts of this machine. A fact that can't be read is 0 or empty.
 MachineFacts machine_facts();
 
+/// A peak of the devices for matrix products.
 struct PeakFact {
   std::string dtype;
   double flops = 0;
@@ -31,17 +33,17 @@ struct PeakFact {
 
 struct BackendFacts {
   PluginStatus plugin;
-  /// Whether the system has such a device, plugin or not.
+  /// True if the system has such a device, whether or not there is a plugin for it.
   bool has_device = false;
-  std::vector<DeviceInfo> devices = {};  // empty where the plugin can't be used or has no device
+  std::vector<DeviceInfo> devices = {};  // empty: the plugin can't be used or has no device
   std::vector<PeakFact> peaks = {};
-  /// The accelerators for which it can compile here without having one: "v5p", "h100".
+  /// Accelerators for which the plugin can compile without having one: "v5p", "h100".
   std::vector<std::string> compiles_for = {};
-  /// Where ptxas and libdevice lie, for the plugins that need them.
+  /// Folder of ptxas and libdevice, for plugins that need them; else empty.
   std::string cuda_toolkit = {};
-  /// What it needs to compile that is not here, and how to get it; empty: nothing.
+  /// What compiling needs and is not installed, with how to get it; empty: nothing.
   std::string missing = {};
-  /// What it can't do, and what was never tried.
+  /// Known limits of the backend, and what was never tried.
   std::string limits = {};
 };
 
@@ -49,14 +51,14 @@ struct DoctorReport {
   std::string version, machine_name;
   MachineFacts machine;
   std::vector<BackendFacts> backends;
-  /// One line each: what is wrong, and what to do about it. Empty: axle can train on this machine.
+  /// One line for each problem, with its remedy. Empty: axle can train on this machine.
   std::vector<std::string> problems;
 };
 
-/// Loads the plugins that it finds and counts their devices, where the system has such; computes
-/// nothing but the machine's peak.
+/// Loads the plugins that it finds. If the system has devices for a plugin, counts them. Computes
+/// nothing except to measure the machine's peak.
 DoctorReport examine_machine();
-/// What can be done here with the plugins that are in that state.
+/// Returns what a plugin in this state can do on this machine.
 BackendFacts examine_backend(const PluginStatus& plugin, const PluginPolicy& policy);
 
 std::string to_text(const DoctorReport& report);

@@ -87,7 +87,7 @@ PluginStatus found(const std::string& platform) {
 }
 
 TEST(Doctor, WithoutADeviceNoClientIsMade) {
-  // A client of this plugin could not be made at all.
+  // Creating a client of this plugin would fail.
   const BackendFacts tpu = examine_backend(
       found("tpu"), {.platform = "tpu", .device_files = {"/nowhere"}, .compiles_ahead = true});
   EXPECT_TRUE(tpu.devices.empty());
@@ -108,7 +108,7 @@ TEST(Doctor, TheMissingAssemblerIsNamed) {
                             .needs_cuda_toolkit = true,
                             .how_to_get = "run this"};
   const BackendFacts cuda = examine_backend(found("cuda"), policy);
-  // It depends on the machine whether there is a toolkit; that it is told does not.
+  // Whether there is a toolkit depends on the machine; it must be reported in either case.
   EXPECT_EQ(cuda.compiles_for.empty(), cuda.cuda_toolkit.empty());
   EXPECT_EQ(cuda.missing.empty(), !cuda.cuda_toolkit.empty());
   BackendFacts without = cuda;

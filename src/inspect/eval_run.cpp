@@ -28,9 +28,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t kBatchSize = 8;  // for imported models, which were made without one
+constexpr int64_t kBatchSize = 8;  // for imported models, whose configs have no batch size
 
-// The training input over all of the text once, in its order.
+// Makes the training input read all of the text once, in order.
 void take_whole_text(Trainer::Config& config) {
   for_each_config<TextInput>(config.input, [](const std::string&, TextInput::Config& input) {
     input.split = Split::kAll;
@@ -50,7 +50,7 @@ void complete_synthetic(Trainer::Config& config) {
                                   });
 }
 
-// What an evaluation leaves alone would be set in vain.
+// Throws for a field that an evaluation does not read: setting it would have no effect.
 void check_is_read(const std::string& path) {
   static const std::vector<std::string> kRead = {
       "batch_partition", "compiler_options", "compute_dtype", "input", "model", "seed"};
@@ -60,8 +60,8 @@ void check_is_read(const std::string& path) {
       join(kRead, ", "), path == "mesh" ? "; say --mesh" : ""));
 }
 
-// The run's config, its input over all of the text, then the edits. A class that an edit puts in
-// the input's place by its name alone is put there first.
+// Resolves the run's config: sets its input to read all of the text, then applies the edits. An
+// edit that replaces the input only by the name of a class applies first.
 Resolved read_config(const EvalRunOptions& options) {
   Json document = read_model_config(options.dir);
   if (document.is_object()) document.erase("evalers");  // they would have to agree with the input
@@ -87,12 +87,12 @@ Resolved read_config(const EvalRunOptions& options) {
   return out;
 }
 
-// The program's leading arguments.
+// Copies the parameters and the state of layers to the device: the program's leading arguments.
 Arrays on_device(Tree<HostTensor> parameters, const Program& program, Runtime& runtime) {
   Arrays out;
   for (const ProgramValue& input : program.inputs) {
     if (!input.name.starts_with("model/") && !input.name.starts_with("state/")) continue;
-    const auto node = parameters.extract(input.name);  // not kept beside the device's own
+    const auto node = parameters.extract(input.name);  // frees the host's copy
     out.push_back(runtime.make_array(node.mapped(), input.sharding, program.mesh));
   }
   return out;

@@ -1,4 +1,4 @@
-// A trained model on text of the user's choice.
+// Evaluates a trained model on text of the user's choice.
 #pragma once
 
 #include <filesystem>
@@ -15,16 +15,16 @@
 namespace axle {
 
 struct EvalRunOptions {
-  /// Folder of a run or of an import: config.yaml and checkpoints.
+  /// Folder of a run or of an import, with config.yaml and checkpoints.
   std::filesystem::path dir;
   /// A file or folder of text, or "synthetic".
   std::string data;
-  /// Of the run's config, whose input reads all of the text once unless they say otherwise. Those
-  /// of fields that an evaluation does not read are refused.
+  /// Edits of the run's config. Without edits, the input reads all of the text once. Fields that an
+  /// evaluation does not read are refused.
   std::vector<Edit> edits = {};
   /// "cpu", "cuda", ... or "interpreter".
   std::string backend = "cpu";
-  /// None: as many as the mesh names.
+  /// None: as many as the mesh names, or one if it names none.
   std::optional<int64_t> num_devices = {};
   Mesh mesh = {};
   Weights weights = Weights::kTrained;
@@ -36,20 +36,20 @@ struct RunEvaluation {
   std::string data;
   EvalResult result;
   InputFacts facts;       // of the data
-  ResolveReport changes;  // that the edits made
+  ResolveReport changes;  // made by the edits
 };
 
-/// Restores the newest good checkpoint and runs all of the text through the model once. Throws
-/// ConfigError where the folder holds no run or the edits make another model than was saved,
+/// Restores the newest good checkpoint and evaluates the model on all of the text once. Throws
+/// ConfigError if the folder holds no run or the edits make another model than the saved one,
 /// DataError for bad text, StorageError for damaged checkpoints.
 RunEvaluation evaluate_run(const EvalRunOptions& options);
 
-/// Throws Error with kValidationFailed naming a metric that is NaN or infinite.
+/// Throws Error with kValidationFailed naming a metric that is NaN or infinite, if there is one.
 void check_finite(const RunEvaluation& evaluation);
 
 std::string to_text(const RunEvaluation& evaluation);
-/// {step, data, num_files, num_skipped, skipped: {reason: count}, num_targets, num_bytes,
-/// byte_entropy_bits, metrics: {loss, ...}}; byte_entropy_bits is null where it is not known.
+/// Returns {step, data, num_files, num_skipped, skipped: {reason: count}, num_targets, num_bytes,
+/// byte_entropy_bits, metrics: {loss, ...}}; byte_entropy_bits is null if it is unknown.
 nlohmann::ordered_json to_json(const RunEvaluation& evaluation);
 
 }  // namespace axle

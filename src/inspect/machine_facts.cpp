@@ -13,13 +13,13 @@
 namespace axle {
 namespace {
 
-// Those that decide which loops of the compiler and of the peak measurement run.
+// The instruction sets that decide which loops the compiler and the peak measurement use.
 constexpr std::array kInstructionSets = {"sse4_2",      "avx",      "avx2",        "fma",
                                          "f16c",        "avx512f",  "avx512_bf16", "avx512_fp16",
                                          "avx512_vnni", "amx_tile", "amx_bf16",    "amx_int8",
                                          "asimd",       "sve",      "bf16"};
 
-// Value of the first line "name : value".
+// Returns the value of the first line "name : value".
 std::string value_of(const char* path, std::string_view name) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {

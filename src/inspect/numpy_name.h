@@ -1,4 +1,4 @@
-// Dtypes for reports that other programs read.
+// Names of dtypes in reports that other programs read.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace axle {
 
-/// "float32", "bfloat16", "bool": as NumPy and its extensions call it.
+/// Returns the name that NumPy and its extensions use: "float32", "bfloat16", "bool".
 std::string_view numpy_name(DType dtype);
 
 }  // namespace axle

@@ -15,7 +15,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Whatever the learner is: the factors that differ from 1 by the patterns in it.
+// Returns the weight decay factors other than 1 that patterns in the learner's config give,
+// whatever the class of the learner.
 Tree<double> factors_of(const Child<Learner>& learner, const Tree<ParamSpec>& specs) {
   Tree<double> out;
   if (!learner) return out;

@@ -1,4 +1,4 @@
-// Every parameter of a model as a table: no device, and none is allocated.
+// A table of every parameter of a model, made without a device and without allocating parameters.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,14 +11,15 @@
 namespace axle {
 
 struct ParameterRow {
-  /// Below the model: "decoder/output_norm/scale".
+  /// Path within the model: "decoder/output_norm/scale".
   std::string path;
   Type type;
   /// Mesh axes of each dim.
   std::vector<DimAxes> axes;
   /// "normal(0, 1.0 / fan_in)".
   std::string init;
-  /// As the layer or the optimizer's patterns say; none: neither does, the factor is 1.
+  /// The factor that the layer or the optimizer's patterns give; none: neither gives one, and the
+  /// factor is 1.
   std::optional<double> weight_decay_scale;
 };
 
@@ -27,7 +28,8 @@ struct ParameterTable {
   int64_t total_params = 0;
 };
 
-/// Builds the model, no more. Throws ConfigError for what is missing in it or can't be built.
+/// Builds the model, and nothing else. Throws ConfigError if something is missing in it or it can't
+/// be built.
 ParameterTable parameter_table(const Trainer::Config& config);
 
 std::string to_text(const ParameterTable& table);

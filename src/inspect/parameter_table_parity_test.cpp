@@ -1,5 +1,5 @@
-// The parameters of published recipes, against tables that another framework printed of the same
-// ones.
+// Compares the parameters of published recipes with tables that another framework printed of the
+// same recipes.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -29,7 +29,7 @@ TEST_P(ParameterTableParity, EveryColumnOfEveryParameter) {
   EXPECT_EQ(got["params"].size(), expected["params"].size());
   for (const auto& [theirs, row] : expected["params"].items()) {
     std::string ours = rules.parameter(theirs).value();
-    // Fewer key/value heads than query heads are projected by a layer below.
+    // With fewer key/value heads than query heads, the projection is in a layer below.
     if (!got["params"].contains(ours)) ours.replace(ours.rfind('/'), 1, "/proj/");
     ASSERT_TRUE(got["params"].contains(ours)) << theirs << " -> " << ours;
     for (const auto& [column, value] : row.items())

@@ -36,7 +36,7 @@ constexpr size_t kHeaderBytes = 7 * sizeof(int32_t);
   throw DataError(fmt::format("{}: offset {}: {}", path, offset, what));
 }
 
-// Reads the file from front to back.
+// Reads the file from beginning to end.
 class Cursor {
  public:
   explicit Cursor(const FileReader& file) : file_(file), path_(file.path().string()) {}
@@ -71,7 +71,7 @@ class Cursor {
     return h;
   }
 
-  /// The next floats, which are those of `parameter`.
+  /// Reads the next `count` floats, which belong to `parameter`.
   std::vector<float> floats(int64_t count, std::string_view parameter) {
     std::vector<float> out(static_cast<size_t>(count));
     file_.read_at(static_cast<int64_t>(offset_), std::as_writable_bytes(std::span(out)));
@@ -132,7 +132,7 @@ CausalLM::Config config_of(const Header& h) {
   return {.decoder = std::move(decoder)};
 }
 
-// [outputs, inputs] as [inputs, outputs], under `shape`.
+// Transposes [outputs, inputs] to [inputs, outputs], and gives the result the shape `shape`.
 HostTensor transposed(std::span<const float> floats, int64_t inputs, Shape shape) {
   HostTensor out(Type{DType::kF32, std::move(shape)});
   const auto to = out.values<float>();
@@ -143,7 +143,7 @@ HostTensor transposed(std::span<const float> floats, int64_t inputs, Shape shape
   return out;
 }
 
-// The header's limits keep it below 2^63.
+// Returns the number of floats in the file. The limits of the header keep it below 2^63.
 uint64_t num_weights(const Header& h) {
   const auto n = [](int64_t v) { return static_cast<uint64_t>(v); };
   const uint64_t kv_dim = n(h.num_kv_heads * h.head_dim());
@@ -183,7 +183,7 @@ Tree<HostTensor> read_weights(Cursor& cursor, const Header& h) {
   matrices("feed_forward/body/down/weight", h.hidden_dim, {h.hidden_dim, h.dim});
   matrices("feed_forward/body/up/weight", h.dim, {h.dim, h.hidden_dim});
   read("decoder/output_norm/scale", {h.dim});
-  cursor.skip(h.max_seq_len * head_dim);  // cosines and sines, which RoPE computes
+  cursor.skip(h.max_seq_len * head_dim);  // cosines and sines; RoPE computes them
   if (!h.shares_embedding) read("decoder/lm_head/weight", {h.vocab_size, h.dim});
   return out;
 }
@@ -207,7 +207,7 @@ ImportedModel read_model(const std::filesystem::path& path) {
          fmt::format("expected {} bytes in all for the sizes in the header, got {}{}", expected,
                      size, size < expected ? "; the file is cut off" : ""));
   }
-  // Each matrix is there twice while it is transposed.
+  // A matrix exists twice in memory while it is transposed.
   const int64_t largest = h.dim * std::max({h.vocab_size, h.hidden_dim, h.dim});
   check_host_room(path.string(), "its weights",
                   file.size() + largest * static_cast<int64_t>(sizeof(float)));

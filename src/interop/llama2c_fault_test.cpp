@@ -1,4 +1,5 @@
-// Damaged weight files: an error that names file and offset, never a crash or a huge allocation.
+// Damaged weight files: the error names file and offset; there is never a crash or a huge
+// allocation.
 #include <gmock/gmock.h>
 
 #include <limits>
@@ -12,7 +13,7 @@
 namespace axle {
 namespace {
 
-// dim 4, hidden 3, 1 layer, 2 heads of 2, 1 key/value head, 5 tokens, 6 positions; weights 0.5.
+// Weights of 0.5; dim 4, hidden 3, 1 layer, 2 heads of 2, 1 key/value head, 5 tokens, 6 positions.
 std::string weights() {
   const int32_t header[] = {4, 3, 1, 2, 1, 5, 6};
   constexpr int kNumFloats = 20 + 4 + 16 + 8 + 8 + 16 + 4 + 12 + 12 + 12 + 4 + 12;

@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// 7 numbers, then floats 0, 1, 2, ...
+// A file of 7 header numbers, then the floats 0, 1, 2, ...
 std::string file_of(const std::vector<int32_t>& header, int64_t num_floats) {
   std::string out(reinterpret_cast<const char*>(header.data()), header.size() * sizeof(int32_t));
   for (int64_t i = 0; i < num_floats; ++i) {
@@ -62,12 +62,13 @@ TEST_F(Llama2c, MatricesAreTransposedAndKeepTheirPlaces) {
   EXPECT_EQ(at("emb/weight", 19), 19);
   EXPECT_EQ(at("layers/layer0/attention/norm/scale", 0), 20);
   EXPECT_EQ(at("layers/layer1/attention/norm/scale", 0), 24);
-  // q of layer 1 begins at 28 + 16; [input 1, output 2] stands at [output 2, input 1].
+  // q of layer 1 begins at 28 + 16. Our element [input 1, output 2] is the file's [output 2, input
+  // 1].
   EXPECT_EQ(at("layers/layer1/attention/body/qkv/inner/q_proj/weight", 1 * 4 + 2), 44 + 2 * 4 + 1);
   EXPECT_EQ(at("layers/layer0/attention/body/qkv/inner/k_proj/weight", 3 * 2 + 1), 60 + 1 * 4 + 3);
   EXPECT_EQ(at("layers/layer0/attention/body/qkv/inner/v_proj/weight", 0), 76);
   EXPECT_EQ(at("layers/layer1/attention/body/output/weight", 5),
-            92 + 16 + 5);  // [outputs, heads, head dim] already
+            92 + 16 + 5);  // already [outputs, heads, head dim]
   EXPECT_EQ(at("layers/layer0/feed_forward/norm/scale", 3), 124 + 3);
   EXPECT_EQ(at("layers/layer0/feed_forward/body/gate/weight", 2 * 3 + 1), 132 + 1 * 4 + 2);
   EXPECT_EQ(at("layers/layer0/feed_forward/body/down/weight", 2 * 4 + 1), 156 + 1 * 3 + 2);
@@ -79,7 +80,7 @@ TEST_F(Llama2c, NegativeVocabularyBringsAClassifier) {
   const ImportedModel model = read(file_of(header(-5), kNumFloats + 20));
   EXPECT_EQ(model.vocab_size, 5);
   EXPECT_EQ(model.parameters.at("decoder/lm_head/weight").shape(), (Shape{5, 4}));
-  EXPECT_EQ(model.parameters.at("decoder/lm_head/weight").at(0), 220);  // behind 12 of positions
+  EXPECT_EQ(model.parameters.at("decoder/lm_head/weight").at(0), 220);  // after 12 position floats
   EXPECT_TRUE(
       Child<Model>(model.config).build({}, {})->param_specs().contains("decoder/lm_head/weight"));
 }

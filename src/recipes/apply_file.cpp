@@ -34,8 +34,9 @@ std::string name_in(const Json& value, std::string_view what) {
   return value.get<std::string>();
 }
 
-// What stands behind a class in `replace`: {with: Class, set: {...}, at: glob, wrap: slot, keep:
-// [...]}, or the class. What `set` names keeps fields of the defaults of `with`, which is reported.
+// Parses the entry of a class in `replace`: either {with: Class, set: {...}, at: glob, wrap: slot,
+// keep: [...]}, or only the class. Fields that `set` names do not take over old values. If `set`
+// itself replaces a class, the report says so.
 ReplaceSpec replace_spec(const std::string& target, const Json& value, ResolveReport& report) {
   static const std::vector<std::string> kKeys = {"with", "set", "at", "wrap", "keep"};
   const Json fields = value.is_object() ? value : Json{{"with", value}};

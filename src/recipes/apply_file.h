@@ -1,4 +1,4 @@
-// The sections of a recipe file, applied to a config.
+// Applies the sections of a recipe file to a config.
 #pragma once
 
 #include "config/mistakes.h"
@@ -7,11 +7,11 @@
 
 namespace axle {
 
-/// Whether a path is of the mesh rules, which are set before anything else.
+/// True if `path` is in the mesh rules. Mesh rules are set before everything else.
 bool sets_mesh_rules(const std::string& path);
 
-/// Applies `replace`, `modify` and `set`, in this order, without what sets mesh rules. Mistakes
-/// read "<file>:<line>: ...".
+/// Applies the sections `replace`, `modify` and `set`, in this order, except entries that set mesh
+/// rules. Mistakes read "<file>:<line>: ...".
 void apply_file(const RecipeFile& file, Trainer::Config& config, ResolveReport& report,
                 Mistakes& mistakes);
 

@@ -1,7 +1,7 @@
 // Fuji: decoder language models of the Llama family, sizes and versions as published.
 //
 // Source: Touvron et al. 2023, arXiv 2302.13971 (v1), 2307.09288 (v2); Grattafiori et al. 2024,
-// arXiv 2407.21783 (v3). Where the published configs have another rule: docs/recipes.md.
+// arXiv 2407.21783 (v3). docs/recipes.md lists the rules in which the published configs differ.
 #include "config/register.h"
 #include "layers/blocks/repeat.h"
 #include "layers/mesh_axes.h"
@@ -23,25 +23,26 @@ Mesh mesh_of(int64_t data, int64_t fsdp) {
   return out;
 }
 
-// What a machine keeps of each layer for the backward pass; the rest is computed again.
+// Remat policy: saves the projections of each layer for the backward pass, and recomputes the rest.
 SetRemat::Config keep_projections() {
   return remat("**.layer", save("q_proj", "k_proj", "v_proj", "attention_output"));
 }
-// For machines whose memory is small beside that of their host.
+// The same for machines with little device memory: offloads the projections to the host.
 SetRemat::Config offload_projections() {
   return remat("**.layer",
                SaveNames{.offload = {"q_proj", "k_proj", "v_proj", "attention_output"}});
 }
 
-// What the rules below depend on: devices over which the parameters are sharded, and parts of the
-// model that differ.
+// The parameters of the rules below: the number of devices over which parameters are sharded on
+// each machine, and properties of the model.
 struct Rules {
   int64_t fsdp_tpu_v5p, fsdp_gpu;
   int64_t fsdp_tpu_v6e = 256;
-  /// Counts in machine types whose devices these do not divide, as patterns: there all are used.
+  /// Patterns for the device counts that the numbers above do not divide. On such machines,
+  /// parameters are sharded over all devices.
   std::string few_tpu_v5p = "[0-9]{1,2}", few_gpus = "[1-7]";
   bool grouped_queries = false;
-  bool untied_head = false;  // beside a large embedding: both are sharded like other weights
+  bool untied_head = false;  // with a large embedding: both are sharded like other weights
 };
 
 MeshRule rule(std::string machine, SetMesh::Config mesh, SetRemat::Config remat, const Rules& r) {
@@ -57,9 +58,9 @@ SetMesh::Config data_and_fsdp(int64_t fsdp) {
   return fsdp < 0 ? mesh({{"fsdp", -1}}) : mesh({{"data", -1}, {"fsdp", fsdp}});
 }
 
-// A chip of Trainium 2 counts as four devices with fast links: tensor parallelism within it, with
-// norms divided along the sequence. Projections that are fused in groups would be cut across
-// devices, so they are separate there.
+// A Trainium 2 chip counts as four devices with fast links. The mesh uses tensor parallelism within
+// a chip, with norms sharded along the sequence. Projections fused in groups would be split across
+// devices, so the rule uses separate projections.
 MeshRule trainium2(const Rules& r) {
   MeshRule out = rule("neuron-trn2.*", mesh({{"fsdp", -1}, {"model", 4}}), keep_projections(), r);
   out.modifiers.push_back(SequenceParallel::Config{});
@@ -71,10 +72,10 @@ MeshRule trainium2(const Rules& r) {
   return out;
 }
 
-// What differs between machines, and nothing else does. Whole slices of v5e and v6e have 256
-// chips. On v5p and v6e parameters stay within a part of the torus: over more chips the compiler
-// sums gradients of some shapes by all-reduces, which send twice as much as scatters. On GPUs they
-// stay within as few nodes as hold them.
+// Only the mesh rules differ between machines. Whole slices of v5e and v6e have 256 chips. On v5p
+// and v6e, parameters are sharded over a part of the torus: over more chips, the compiler sums
+// gradients of some shapes by all-reduce, which sends twice as much as reduce-scatter. On GPUs,
+// parameters are sharded over the fewest nodes that can hold them.
 MeshRules rules(const Rules& r) {
   return {
       rule("tpu-v5litepod-256.*", data_and_fsdp(256), offload_projections(), r),
@@ -154,7 +155,7 @@ Trainer::Config fuji_1B_v3() {
 }
 AXLE_REGISTER(fuji_1B_v3, "fuji-1B-v3")
 
-// Small enough for a test of everything around it.
+// A model that is small enough for tests of everything around it.
 Trainer::Config fuji_test_v1() {
   return language_model({
       .decoder = {.model_dim = 8,
@@ -175,7 +176,7 @@ Trainer::Config fuji_test_v1() {
 }
 AXLE_REGISTER(fuji_test_v1, "fuji-test-v1")
 
-// The same for five steps, each of the same size.
+// The same recipe for five steps with a constant learning rate.
 Trainer::Config fuji_golden_run_test_v1() {
   Trainer::Config cfg = fuji_test_v1();
   cfg.max_steps = 5;

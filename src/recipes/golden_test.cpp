@@ -1,4 +1,4 @@
-// Every recipe's config and parameters, line by line: a change of one shows as a change of a file.
+// Every recipe's config and parameters, line by line. Any change shows in a golden file.
 #include <gtest/gtest.h>
 
 #include "config/document/print.h"

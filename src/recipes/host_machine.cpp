@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "NVIDIA H100 80GB HBM3", one for each GPU of the driver.
+// Returns a name like "NVIDIA H100 80GB HBM3" for each GPU of the driver.
 std::vector<std::string> gpu_models(const fs::path& proc) {
   std::vector<std::string> out;
   std::error_code missing;
@@ -44,7 +44,7 @@ std::string tpu_machine() {
   return type.empty() ? type : "tpu-" + type;
 }
 
-// "trn2.48xlarge", with all of its devices.
+// Returns the machine type of a cloud machine that has all of its devices, as in "trn2.48xlarge".
 std::string cloud_machine(std::string_view backend, const fs::path& dmi) {
   std::ifstream file(dmi / "product_name");
   std::string product;

@@ -1,4 +1,4 @@
-// What this machine is called in mesh rules.
+// The name of this machine in mesh rules.
 #pragma once
 
 #include <filesystem>
@@ -7,11 +7,12 @@
 
 namespace axle {
 
-/// The machine type of a backend's devices here: "cpu-16" (cores), "gpu-H100-8", "tpu-v5p-8",
-/// "neuron-trn2.48xlarge-64"; with "-unknown" behind the backend's name where the system does not
-/// tell. No plugin is loaded and no device opened. GPUs are looked up in the driver's table under
-/// `proc`, TPUs in TPU_ACCELERATOR_TYPE, which the cloud sets, other devices in the name of the
-/// cloud's machine, which the firmware tells under `dmi`.
+/// Returns the machine type of a backend's devices on this machine: "cpu-16" (cores), "gpu-H100-8",
+/// "tpu-v5p-8" or "neuron-trn2.48xlarge-64". If the system does not report the type, returns the
+/// backend's name with "-unknown". Loads no plugin and opens no device. Sources:
+///   GPUs           the driver's table under `proc`
+///   TPUs           TPU_ACCELERATOR_TYPE, which the cloud sets
+///   other devices  the name of the cloud's machine, which the firmware gives under `dmi`
 std::string host_machine(std::string_view backend = "cpu",
                          const std::filesystem::path& proc = "/proc",
                          const std::filesystem::path& dmi = "/sys/devices/virtual/dmi/id");

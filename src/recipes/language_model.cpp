@@ -63,7 +63,8 @@ Trainer::Config language_model(const LanguageModel& m) {
       .compute_dtype = DType::kBF16,
       .writers = {{"tensorboard", TensorBoardWriter::Config{}}},
   };
-  // Text, tokenizer, seq_len and batch_size are those of the run's input (evaler_inputs.h).
+  // The evaler takes text, tokenizer, seq_len and batch_size from the run's input
+  // (evaler_inputs.h).
   cfg.evalers["held_out"] = {
       .input = TextInput::Config{.shuffle = Shuffle::kNone, .epochs = 1, .split = Split::kHeldOut},
       .every_steps = m.eval_every_steps};

@@ -1,4 +1,5 @@
-// From what a paper's table gives of a language model to the config of its training run.
+// Makes the config of a training run from the numbers that a paper's table gives of a language
+// model.
 #pragma once
 
 #include "data/tokenizers/tokenizer.h"
@@ -10,6 +11,7 @@ namespace axle {
 inline constexpr int64_t kKi = 1 << 10;
 inline constexpr int64_t kMi = 1 << 20;
 
+/// The numbers of the table.
 struct LanguageModel {
   Decoder::Config decoder = {};
   struct {
@@ -23,15 +25,16 @@ struct LanguageModel {
   } learner = {};
   int64_t tokens_per_batch = 4 * kMi;
   int64_t seq_len = 4096;
-  /// Of training and evaluation; none: whoever trains on text must name it.
+  /// Tokenizer of training and evaluation; none: every run on text must set it.
   Child<Tokenizer> tokenizer = {};
   int64_t save_every_steps = 5000, keep_every_steps = 50000, eval_every_steps = 5000;
   Mesh mesh = {};
   MeshRules mesh_rules = {};
 };
 
-/// AdamW under a cosine schedule with warm-up, clipping, weights ~ N(0, 1 / fan_in) and the
-/// embedding ~ N(0, 1 / fan_out), bf16 products over f32 parameters. The text comes from `--data`.
+/// Returns a config with AdamW under a cosine schedule with warm-up, clipping, weights ~ N(0, 1 /
+/// fan_in), the embedding ~ N(0, 1 / fan_out), and bf16 products over f32 parameters. The text
+/// comes from `--data`.
 Trainer::Config language_model(const LanguageModel& m);
 
 /// One block of the Llama family: pre-norm attention with rotary positions, pre-norm gated

@@ -1,4 +1,4 @@
-// The operations that MFU counts, against the published formula.
+// Compares the operations that MFU counts with the published formula.
 #include "train/record/model_flops.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 struct Case {
   const char* recipe;
   int64_t num_layers, width, seq_len;
-  /// Parameters of a table that is only looked up in.
+  /// Parameters of a table that is only looked up, not multiplied.
   int64_t num_lookups = 0;
 };
 
@@ -31,7 +31,7 @@ TEST(ModelFlops, AreThoseOfThePublishedFormula) {
     const auto formula = static_cast<double>(6 * (num_parameters - c.num_lookups) +
                                              12 * c.num_layers * c.width * c.seq_len);
     const double counted = model_flops(training.programs({}, batch_spec(kRows, c.seq_len))).count;
-    // What the formula takes for multiplied: the weights of norms.
+    // The formula also counts the weights of norms, which are in no matrix product.
     EXPECT_NEAR(counted / static_cast<double>(kRows * c.seq_len), formula, 1e-4 * formula)
         << c.recipe;
   }

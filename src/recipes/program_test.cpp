@@ -24,7 +24,7 @@ TEST_P(RecipePrograms, Lower) {
   }
 }
 
-// Batches of the run and of each evaluation, as the mesh of each machine lays them out.
+// Batches of the run and of each evaluation, sharded over the mesh of each machine.
 TEST_P(RecipePrograms, EvaluationsFitEveryMeshThatTrainingFits) {
   int fitting = 0;
   for (const char* machine :
@@ -48,7 +48,7 @@ TEST_P(RecipePrograms, EvaluationsFitEveryMeshThatTrainingFits) {
     for (const auto& [name, evaler] : config.evalers)
       EXPECT_EQ(error_of([&] { check(evaler.input, "evaler"); }), refused) << machine;
   }
-  // Those as published have batches for large machines.
+  // The published recipes have batches for large machines.
   EXPECT_GE(fitting, GetParam().find("B-v") != std::string::npos ? 10 : 3);
 }
 

@@ -1,4 +1,4 @@
-// A byte-level model that learns to write in two minutes on two cores.
+// A byte-level model that learns to write text in two minutes on two cores.
 #include "config/register.h"
 #include "data/text_input.h"
 #include "layers/blocks/stacked.h"

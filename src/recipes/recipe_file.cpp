@@ -17,7 +17,8 @@ using Json = nlohmann::ordered_json;
 
 const std::vector<std::string> kSections = {"recipe", "replace", "modify", "set"};
 
-// It has a field of a trainer's config and no section; no section has the name of a field.
+// True if the document has a field of a trainer's config and no section. No section has the name of
+// a field.
 bool is_whole_config(const Json& document) {
   const auto& fields = Trainer::Config::config_type().fields;
   const auto is_field = [&](const auto& item) {
@@ -59,7 +60,7 @@ class Parser {
   }
 
  private:
-  // Of a key or element: see YamlLines.
+  // Position of a key or element (see YamlLines).
   using Place = std::vector<size_t>;
   static Place below(Place place, size_t index) {
     place.push_back(index);
@@ -98,7 +99,9 @@ class Parser {
     return out;
   }
 
-  // A list of names, each maybe with fields: "- SetMesh" or "- SetMesh: {mesh: data=2}".
+  // Parses a list of modifiers. Each is a name with or without fields:
+  //   - SetMesh
+  //   - SetMesh: {mesh: data=2}
   std::vector<RecipeFileEntry> modifiers(const Place& at, const Json& values) const {
     if (!values.is_array()) fail_expected(at, "a list of modifiers", values);
     std::vector<RecipeFileEntry> out;

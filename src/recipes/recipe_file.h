@@ -1,4 +1,4 @@
-// The files of `--config`: a recipe with changes, as YAML.
+// Parses the YAML files of `--config`: a recipe with changes.
 //
 //   recipe: fuji-7B-v2
 //   replace:
@@ -9,8 +9,8 @@
 //   set:
 //     learner.optimizer.learning_rate.peak: 2e-4
 //
-// A file may instead hold a whole config, as `axle config show --yaml` prints it and run folders
-// keep it.
+// A file may instead hold a whole config. `axle config show --yaml` prints such a file, and run
+// folders hold one.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -21,16 +21,17 @@
 
 namespace axle {
 
-/// One key of a section, and where it stands: "moe.yaml:7".
+/// One entry of a section, and its place in the file: "moe.yaml:7".
 struct RecipeFileEntry {
   std::string key;
   nlohmann::ordered_json value;
   std::string where;
 };
 
+/// A parsed file of `--config`.
 struct RecipeFile {
-  std::string recipe;                            // empty: none is named
-  std::optional<nlohmann::ordered_json> config;  // the whole tree; then nothing else
+  std::string recipe;                            // empty: no recipe is named
+  std::optional<nlohmann::ordered_json> config;  // a whole config; the other members are then empty
   std::vector<RecipeFileEntry> replace, modify, set;
 };
 

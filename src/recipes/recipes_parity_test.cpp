@@ -1,4 +1,4 @@
-// Recipes against the published ones: the numbers of the training run that both have. Parameters:
+// Compares recipes with the published ones: the numbers of the training run. For the parameters,
 // see inspect/parameter_table_parity_test.cpp.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ class RecipesParity : public testing::TestWithParam<std::string> {
     published_ = Json::parse(read_file(path));
     config_ = recipe(GetParam());
   }
-  // The published number at this path, which must be there.
+  // Returns the published number at this path, which must exist.
   double number(const std::string& path) const {
     const Json& all = published_.at("hyperparameters");
     EXPECT_TRUE(all.contains(path)) << path;
@@ -39,8 +39,8 @@ class RecipesParity : public testing::TestWithParam<std::string> {
   bool has(const std::string& path) const {
     return published_.at("hyperparameters").contains(path);
   }
-  // The published optimizer in our terms, every number of it from there. Its rule multiplies rate
-  // and decay by one schedule, and the decay by nothing else.
+  // Returns the published optimizer in our terms; all numbers come from the published config. Its
+  // rule multiplies learning rate and weight decay by one schedule, and the decay by nothing else.
   AdamW::Config published_adamw() const {
     EXPECT_EQ(text(kTheirs + "fn"), "axlearn.common.optimizers.adamw_decoupled_optimizer");
     AdamW::Config out{.learning_rate = ConstantRate{.value = number(kTheirs + "learning_rate")},
@@ -100,8 +100,8 @@ TEST_P(RecipesParity, Learner) {
   }
 }
 
-// What the first update of a step adds to a parameter of value `param` whose gradient is
-// `gradient`.
+// Returns what an update at `step` with fresh state adds to a parameter of value `param` with
+// gradient `gradient`.
 double update(const AdamW::Config& config, int64_t step, float param, float gradient) {
   const HostTree params = {{"w", HostTensor::scalar(param)}},
                  gradients = {{"w", HostTensor::scalar(gradient)}};
@@ -116,7 +116,7 @@ double update(const AdamW::Config& config, int64_t step, float param, float grad
   return done.at("w").at(0);
 }
 
-// Ours multiplies the decay by the learning rate too, as the papers do (docs/recipes.md).
+// Our rule also multiplies the decay by the learning rate, as the papers do (docs/recipes.md).
 TEST_P(RecipesParity, WeightDecayIsThePublishedRuleTimesThePeakLearningRate) {
   tie_to_run(config_.learner, config_.max_steps);
   const AdamW::Config ours = *config_.learner.get_if<Learner>()->optimizer.get_if<AdamW>();

@@ -29,7 +29,8 @@ void apply(const UseData& edit, Trainer::Config& config, ResolveReport&) {
   use_data(config, edit.data);
 }
 
-// The rules as files and edits set them: rules come first, whatever sets them.
+// Sets the mesh rules that files and edits name. Returns true if there are any. Rules are set
+// before everything else.
 bool set_rules(const std::vector<RecipeFile>& files, const std::vector<Edit>& edits,
                Trainer::Config& config, ResolveReport& report, Mistakes& mistakes) {
   bool any = false;
@@ -59,13 +60,14 @@ void apply_rules(Trainer::Config& config, ResolveReport& report) {
   for (const MeshRule& rule : rules) report.unmatched_rules.push_back(rule.machine);
 }
 
-// The rule that would change a whole config; what a file holds was made with its rules, and stays.
+// Returns the first rule that matches `machine`, if it would change the config; else empty. A whole
+// config was made with its rules applied, so that they are not applied again.
 std::string rule_that_would_change(const Trainer::Config& config, const std::string& machine) {
   for (const MeshRule& rule : config.mesh_rules) {
     Trainer::Config changed = config;
     try {
       if (apply_mesh_rules({rule}, machine, changed).machine.empty()) continue;
-    } catch (const ConfigError&) {  // it has nothing left to replace
+    } catch (const ConfigError&) {  // the rule finds nothing to replace
       return rule.machine;
     }
     return to_string(changed) == to_string(config) ? "" : rule.machine;

@@ -1,4 +1,4 @@
-// From a recipe's name, files and flags to the config of a trainer: a pure function.
+// Resolves a recipe's name, files and flags to the config of a trainer. A pure function.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@
 
 namespace axle {
 
-/// A field by its path, with the text that it is set to (config/set.h).
+/// Sets the field at a path to the value that the text describes (config/set.h).
 struct SetField {
   std::string path, text;
 };
-/// See use_data.h.
+/// Sets the training data to a path or to "synthetic" (use_data.h).
 struct UseData {
   std::string data;
 };
@@ -27,37 +27,42 @@ struct ConfigText {
   std::string source, text;
 };
 
+/// Everything that determines a config.
 struct ResolveRequest {
-  /// Empty: the recipe that the last of the files names.
+  /// Name of the recipe; empty: the recipe that the last of the files names.
   std::string recipe = {};
   std::vector<ConfigText> files = {};
-  /// From left to right: the last wins.
+  /// Applied from left to right, so the last one wins.
   std::vector<Edit> edits = {};
-  /// What mesh rules match: "cpu-16", "gpu-H100-8".
+  /// The machine type that mesh rules match: "cpu-16", "gpu-H100-8".
   std::string machine = {};
 };
 
-/// What was rewritten on the way.
+/// The changes that were made on the way to the config.
 struct ResolveReport {
   std::string recipe;
   std::string machine;
-  std::string mesh_rule;  // the pattern that matched; empty: none
-  /// Where none of them matches: the patterns of all rules.
+  std::string mesh_rule;  // pattern of the rule that matched; empty: none
+  /// The patterns of all rules if none of them matches.
   std::vector<std::string> unmatched_rules = {};
-  /// Of a whole config: the rule of this machine that it holds and does not follow.
+  /// For a whole config: the rule that matches this machine and would still change it. Rules are
+  /// not applied again to a whole config. Empty: none.
   std::string kept_from_rule = {};
-  /// Where a file changed the rules after they were applied: the one of this machine that the
-  /// config does not follow.
+  /// If a file changed the rules after they were applied: the rule that matches this machine and
+  /// was not applied. Empty: none.
   std::string late_rule = {};
   std::vector<Replaced> replaced = {};
   std::vector<std::string> modified = {};
 };
-/// "mesh rule gpu-.* for gpu-H100-8\nFeedForward -> MoE:
-/// model.decoder.layers.layer.feed_forward.body\n  carried over: ...\n".
+/// Returns the report as text:
+///   mesh rule gpu-.* for gpu-H100-8
+///   FeedForward -> MoE: model.decoder.layers.layer.feed_forward.body
+///     carried over: ...
 std::string to_text(const ResolveReport& report);
-/// Its lines about mesh rules.
+/// Returns the lines of the report about mesh rules.
 std::string mesh_rule_text(const ResolveReport& report);
-/// What was replaced, with what was carried over and dropped, and who modified; a line each.
+/// Returns one line for each replacement, with the fields carried over and dropped, and one for
+/// each modifier.
 std::string changes_text(const ResolveReport& report);
 
 struct Resolved {
@@ -65,18 +70,24 @@ struct Resolved {
   ResolveReport report;
 };
 
-/// Applies, in this order: recipe, mesh rule, then of each file replace, modify and set, then the
-/// edits; at last evalers take over from the input what they leave open (evaler_inputs.h). Rules
-/// that a file or an edit sets take the place of the recipe's. A file with a whole config stands
-/// for recipe and mesh rule, unless something sets rules beside it. Throws ConfigError with a line
-/// for each mistake, where a file is to blame as "<file>:<line>: ...". Files of tokenizers
-/// that lie beside a whole config are named from there.
+/// Applies, in this order:
+///   1. the recipe
+///   2. the first mesh rule that matches
+///   3. `replace`, `modify` and `set` of each file
+///   4. the edits
+///   5. values of the input that evalers leave open (evaler_inputs.h)
+/// Mesh rules that a file or an edit sets replace those of the recipe. A file with a whole config
+/// takes the place of the recipe and the mesh rule, unless a file or an edit sets mesh rules.
+/// Relative paths of tokenizer files that lie beside a whole config are resolved against its
+/// folder. Throws ConfigError with one line for each mistake; mistakes in a file read
+/// "<file>:<line>: ...".
 Resolved resolve_config(const ResolveRequest& request);
-/// The same; what can't be applied is left out and told of in `mistakes`. Throws ConfigError where
-/// there is nothing to apply it to: no recipe, or a file that can't be parsed.
+/// Like resolve_config() above, but leaves out what can't be applied and adds it to `mistakes`.
+/// Throws ConfigError if there is nothing to apply changes to: no recipe, or a file that can't be
+/// parsed.
 Resolved resolve_config(const ResolveRequest& request, Mistakes& mistakes);
 
-/// Text of a file for --config that gives exactly this config.
+/// Returns the text of a file for --config that gives exactly this config.
 std::string to_config_file(const std::string& recipe, const Trainer::Config& config);
 
 }  // namespace axle

@@ -1,4 +1,4 @@
-// Resolution as a pure function; what files and flags do is tested through the command line
+// Resolution as a pure function. Files and flags are tested through the command line
 // (cli/config_verbs_test.cpp).
 #include "recipes/resolve.h"
 
@@ -60,8 +60,8 @@ TEST(Resolve, ReplaceByItselfIsTheIdentity) {
   EXPECT_THAT(to_text(resolved.report), HasSubstr("RMSNorm -> RMSNorm: model.decoder."));
 }
 
-// Whoever names a class alone: a modifier, one of a mesh rule, a field of what `replace` puts
-// there.
+// A class can be named alone by a modifier, by a modifier of a mesh rule, and by a field that
+// `replace` sets.
 TEST(Resolve, WhatANamedClassKeptIsReported) {
   const std::string norm = "model.decoder.output_norm",
                     kept = "RMSNorm -> LayerNorm: " + norm + "\n  carried over: " + norm + ".eps\n";
@@ -91,7 +91,7 @@ TEST(Resolve, WholeConfigIsKeptAsItIs) {
       .recipe = kRuled, .files = {}, .edits = {SetField{"mesh", ""}}, .machine = "gpu-H200-64"};
   const Resolved before = resolve_config(request);
   const ConfigText file{"config.yaml", to_config_file(kRuled, before.config)};
-  // The rule of the machine would set a mesh again.
+  // The rule of the machine, if applied again, would set a mesh.
   const Resolved after =
       resolve_config({.recipe = "", .files = {file}, .edits = {}, .machine = "gpu-H200-64"});
   EXPECT_EQ(to_string(before.config), to_string(after.config));
@@ -99,7 +99,7 @@ TEST(Resolve, WholeConfigIsKeptAsItIs) {
   EXPECT_THAT(
       to_text(after.report),
       HasSubstr("the mesh rules of this file were applied when it was made; the rule gpu-"));
-  // One that its rules would not change has nothing to say.
+  // If its rules would not change a whole config, nothing is reported.
   request.edits.clear();
   const Resolved ruled = resolve_config(request);
   EXPECT_THAT(to_text(ruled.report), HasSubstr(" for gpu-H200-64\n"));
@@ -136,7 +136,7 @@ TEST(Resolve, RulesOfFilesAndEditsAreApplied) {
   EXPECT_EQ(to_text(resolve_config(request).config.mesh), "data=7") << "rules come before edits";
   request.machine = "gpu-H200-64";
   EXPECT_EQ(resolve_config(request).report.mesh_rule, "") << "the recipe's own are gone";
-  // Beside a whole config as well.
+  // This also holds beside a whole config.
   const ConfigText whole{"b.yaml", to_config_file(kRuled, recipe(kRuled))};
   const std::string rules =
       "[{machine: abacus-1, modifiers: [{class: SetMesh, mesh: \"data=2\"}]}]";

@@ -1,6 +1,6 @@
-// Whatever number stands in an integer field of a recipe, its parameters, its programs and their
-// text are made, or refused by one line with the place: at once, and before anything of that size
-// exists.
+// Any number in an integer field of a recipe either works, or is refused in one line that names the
+// place. The parameters, programs and texts are then made, or refused at once, before anything of
+// that size exists.
 #include <gmock/gmock.h>
 
 #include <set>
@@ -28,7 +28,7 @@ std::set<std::string> integer_fields(const Trainer::Config& config) {
   return out;
 }
 
-// What a run does before it has devices: builds, counts, traces and lowers.
+// Does what a run does before it has devices: builds, counts, traces and lowers.
 void prepare(const Trainer::Config& config) {
   const TrainingParts parts(config);
   int64_t bytes = 0;
@@ -61,7 +61,8 @@ TEST_P(RecipeSizes, AreMadeOrRefused) {
         ++refused;
         EXPECT_TRUE(error.code() == ExitCode::kUser || error.code() == ExitCode::kDoesNotFit)
             << error.what();
-        // The last part of the field's path, or the tensor that it makes too large.
+        // The message names the last part of the field's path, or the tensor that the field makes
+        // too large.
         const std::string field = path.substr(path.rfind('.') + 1);
         EXPECT_THAT(error.what(),
                     ::testing::AnyOf(::testing::HasSubstr(field),

@@ -43,7 +43,7 @@ int point_at(ConfigRef root, const std::string& path, const std::set<std::string
   return sources;
 }
 
-// True if the evaler has data of its own, which stay.
+// True if the evaler has its own data, which must stay.
 bool has_own_data(Evaler::Config& evaler, const std::set<std::string>& moving) {
   const auto* const synthetic = evaler.input.get_if<SyntheticInput>();
   if (synthetic) return synthetic->num_batches.has_value();
@@ -54,7 +54,7 @@ bool has_own_data(Evaler::Config& evaler, const std::set<std::string>& moving) {
 }  // namespace
 
 void use_data(Trainer::Config& config, std::string_view data) {
-  // Evalers of the same text go where the input goes.
+  // Evalers on the same text as the input change with it.
   const std::set<std::string> moving = paths_of(config.input);
   if (data == kSyntheticData) {
     make_synthetic(config.input, {});

@@ -1,4 +1,4 @@
-// The data of a recipe, whatever its input looks like: what `--data` does.
+// Sets the data of a recipe, whatever class its input has. This is what `--data` does.
 #pragma once
 
 #include <string_view>
@@ -7,15 +7,15 @@
 
 namespace axle {
 
-/// Batches of an evaluation on synthetic data: it must come to an end.
+/// Number of batches of an evaluation on synthetic data, which must end.
 inline constexpr int64_t kSyntheticEvalBatches = 8;
-/// The word that stands for seeded tokens, in place of a path.
+/// The word that `--data` takes instead of a path, for random tokens made from a seed.
 inline constexpr std::string_view kSyntheticData = "synthetic";
 
-/// Points every TextSource of the training input at `data`, a file or folder of text, and those of
-/// evaluations that name no path or read the same text as the input does; others keep their own.
-/// The word "synthetic" puts a SyntheticInput in the place of each of these inputs, with the same
-/// seq_len and batch_size. Throws ConfigError where the training input reads no text.
+/// Points every TextSource of the training input at `data`, a file or folder of text. Also points
+/// evalers at `data` if they name no path or read the same text as the training input; other
+/// evalers keep their text. The word "synthetic" replaces each of these inputs by a SyntheticInput
+/// with the same seq_len and batch_size. Throws ConfigError if the training input reads no text.
 void use_data(Trainer::Config& config, std::string_view data);
 
 }  // namespace axle

@@ -1,4 +1,4 @@
-// What `--data` points at the text, and what it leaves alone.
+// Which inputs `--data` points at the text, and which it leaves unchanged.
 #include "recipes/use_data.h"
 
 #include <gmock/gmock.h>

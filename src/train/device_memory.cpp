@@ -27,9 +27,10 @@ void check_device_memory(std::span<const NamedProgram> programs, const Topology&
         memory->total_bytes() - memory->argument_bytes + std::max(lying, memory->argument_bytes);
     if (needed <= there) continue;
     throw DeviceError(
-        fmt::format("{}: expected a program for the {} GiB of a device that programs get, got one "
-                    "that needs {} GiB; take more devices, a smaller batch or another remat policy",
-                    name, gib(there), gib(needed)),
+        fmt::format(
+            "{}: expected a program for the {} GiB of a device that programs may use, got one "
+            "that needs {} GiB; take more devices, a smaller batch or another remat policy",
+            name, gib(there), gib(needed)),
         ExitCode::kDoesNotFit);
   }
 }
@@ -37,7 +38,7 @@ void check_device_memory(std::span<const NamedProgram> programs, const Topology&
 std::string device_memory_text(const NamedProgram& step, const Topology& topology) {
   const auto memory = step.program->memory();
   if (!memory || topology.devices.empty() || !topology.devices[0].memory_bytes) return {};
-  return fmt::format("{} needs {} of the {} GiB of a device that programs get", step.name,
+  return fmt::format("{} needs {} of the {} GiB of a device that programs may use", step.name,
                      gib(memory->total_bytes()), gib(*topology.devices[0].memory_bytes));
 }
 

@@ -1,4 +1,4 @@
-// What a compiled program needs of each device, before anything is put there.
+// Checks that the compiled programs of a run fit into the memory of the devices.
 #pragma once
 
 #include <string>
@@ -7,13 +7,14 @@
 
 namespace axle {
 
-/// Of programs that run one after another, the step first, whose arguments stay on the devices
-/// while the others run: throws DeviceError (kDoesNotFit) naming the first that needs more than a
-/// device has. Passes what the plugin does not tell.
+/// Throws DeviceError (kDoesNotFit) naming the first program that needs more memory than a device
+/// has. The programs run one after another, the step first; the step's arguments stay on the
+/// devices while the other programs run. Programs and devices whose memory the plugin does not
+/// report pass the check.
 void check_device_memory(std::span<const NamedProgram> programs, const Topology& topology);
 
-/// "the step needs 63.2 of the 72.8 GiB of a device that programs get"; empty where the plugin does
-/// not tell.
+/// Returns "the step needs 63.2 of the 72.8 GiB of a device that programs may use". Empty if the
+/// plugin does not report both sizes.
 std::string device_memory_text(const NamedProgram& step, const Topology& topology);
 
 }  // namespace axle

@@ -35,14 +35,15 @@ std::string refusal(std::vector<NamedProgram> programs, int64_t bytes) {
 TEST(DeviceMemory, IsToldOrRefusedBeforeAnythingIsThere) {
   const Measured step(MemoryStats{.argument_bytes = 2 * kGiB, .temporary_bytes = kGiB / 2});
   EXPECT_EQ(device_memory_text({"the step", &step}, with(4 * kGiB)),
-            "the step needs 2.5 of the 4.0 GiB of a device that programs get");
+            "the step needs 2.5 of the 4.0 GiB of a device that programs may use");
   EXPECT_EQ(refusal({{"the step", &step}}, 4 * kGiB), "fits");
   EXPECT_THAT(refusal({{"the step", &step}}, 2 * kGiB),
               testing::AllOf(testing::StartsWith("the step: expected a program for the 2.0 GiB"),
                              testing::HasSubstr("needs 2.5 GiB")));
 }
 
-// The learner's state lies there while an evaluation runs, which does not take it.
+// The learner's state stays on the device while an evaluation runs, although the evaluation does
+// not read it.
 TEST(DeviceMemory, AnEvaluationRunsBesideTheState) {
   const Measured step(MemoryStats{.argument_bytes = 3 * kGiB, .temporary_bytes = kGiB / 2});
   const Measured evaluation(MemoryStats{.argument_bytes = kGiB, .temporary_bytes = 2 * kGiB});

@@ -1,4 +1,4 @@
-// The training state on the devices: named arrays in the order that the programs take.
+// The training state on the devices: named arrays in the order in which the programs take them.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,8 @@ struct DeviceState {
   std::vector<ProgramValue> leaves;  // names, types, shardings; sorted by name
   Arrays arrays;                     // one for each leaf
 
-  /// The arrays of the program's leading inputs, by their names: up to the first that is no leaf.
+  /// Returns the arrays of the program's leading inputs, matched by name, up to the first input
+  /// that is not a leaf of the state.
   Arrays leading(const Program& program) const {
     Arrays out;
     for (const ProgramValue& input : program.inputs) {

@@ -55,7 +55,8 @@ std::optional<EvalResult> evaluate_input(Input& input, Executable& executable,
     Arrays arguments = parameters;
     append_by_name(arguments, batch->tensors, program, runtime);
     const Arrays outputs = executable.execute(arguments);
-    // A batch counts by its targets: the last one of the data is mostly padding.
+    // Each batch is weighted by its number of targets, since the last batch of the data is mostly
+    // padding.
     for (const auto& [name, value] : metric_values(program, 0, outputs))
       sums[name] += value * static_cast<double>(batch->num_targets);
     result.num_targets += batch->num_targets;

@@ -16,65 +16,65 @@ struct TrainingParts;
 
 struct EvalResult {
   /// Means over all targets: "loss" (nats per target), the model's other metrics, and
-  /// "bits_per_byte" where targets stand for text.
+  /// "bits_per_byte" if the targets are text.
   Tree<double> metrics = {};
   int64_t num_targets = 0, num_bytes = 0;
-  /// Of the text itself, order 0; 0 where it is not known.
+  /// Entropy of the text's own bytes (order 0), in bits per byte; 0 if unknown.
   double byte_entropy_bits = 0;
 };
 
-/// "loss 2.5012, 3.608 bits per byte (entropy of the text's bytes: 4.810)".
+/// Returns "loss 2.5012, 3.608 bits per byte (entropy of the text's own bytes: 4.810)".
 std::string to_text(const EvalResult& result);
 
-/// The name of the first metric that is NaN or infinite; empty where all are finite.
+/// Returns the name of the first metric that is NaN or infinite; empty if all are finite.
 std::string not_finite(const EvalResult& result);
 
-/// Throws ConfigError for an input that says that it never ends.
+/// Throws ConfigError if `input` reports that it is endless.
 void check_ends(const Input& input, std::string_view where);
 
-/// Whether an evaluation shall end before its last batch.
+/// Returns true to end an evaluation before its last batch.
 using StopWish = std::function<bool()>;
 
-/// An evaluation that a training run makes now and then.
+/// An evaluation that a training run repeats every few steps.
 class Evaler {
  public:
   struct Config {
-    /// Ends by itself: `epochs` or `num_batches` is set.
+    /// Held-out data. The input must end by itself: set `epochs` or `num_batches`.
     Child<Input> input = {};
-    /// Evaluate after every so many steps and at the end; none: at the end alone.
+    /// Steps between evaluations; there is also one at the end. none: only at the end.
     std::optional<Positive<int64_t>> every_steps = {};
     AXLE_CONFIG(Evaler, input, every_steps)
   };
-  /// Builds the input and traces the program. Throws ConfigError naming the evaler where its
-  /// batches do not fit the mesh or never end, DataError where its data can't be read.
+  /// Builds the input and traces the program. Throws ConfigError naming the evaler if its batches
+  /// do not fit the mesh or never end, DataError if its data can't be read.
   Evaler(const Config& cfg, std::string name, const TrainingParts& training, const Mesh& mesh);
 
   const std::string& name() const { return name_; }
   const Program& program() const { return program_; }
   InputFacts facts() const { return input_->facts(); }
   bool due(int64_t step) const { return every_steps_ && step % *every_steps_ == 0; }
-  /// What run() executes: `program` compiled.
+  /// Sets the executable that run() executes: the compiled `program`.
   void set_executable(std::shared_ptr<Executable> executable) {
     executable_ = std::move(executable);
   }
-  /// None: not compiled yet.
+  /// Null before set_executable().
   const Executable* executable() const { return executable_.get(); }
-  /// All of the input from its beginning; none if `stop` asked for an end before its last batch.
-  /// Throws DataError, DeviceError.
+  /// Evaluates the whole input from its beginning. Returns none if `stop` asked to end before the
+  /// last batch. Throws DataError, DeviceError.
   std::optional<EvalResult> run(Runtime& runtime, const DeviceState& state, const StopWish& stop);
 
  private:
   std::string name_;
   std::optional<int64_t> every_steps_;
   std::unique_ptr<Input> input_;
-  std::string start_;  // of the input
+  std::string start_;  // state of the input at its beginning
   Program program_;
   std::shared_ptr<Executable> executable_;
 };
 
-/// Runs all batches of `input` through an eval_program; none if `stop` asked for an end before the
-/// last. Throws DataError if they hold no target, ShapeError where a batch is not what the program
-/// takes.
+/// Runs all batches of `input` through an eval_program. Returns none if `stop` asked to end before
+/// the last batch. Throws DataError if the batches hold no target, ShapeError if a batch does not
+/// have the shapes that the program takes.
 std::optional<EvalResult> evaluate_input(Input& input, Executable& executable,
                                          const Program& program, Runtime& runtime,
                                          const Arrays& parameters, const StopWish& stop = {});

@@ -15,7 +15,7 @@
 namespace axle {
 namespace {
 
-// The field of a config, if it has one of this name.
+// Returns the field of a config with this name, if there is one.
 std::optional<Slot> field_of(const AnyConfig& config, std::string_view name) {
   for (const Slot& slot : children_of(ConfigView(config).slot())) {
     if (slot.name == name) return slot;
@@ -23,7 +23,7 @@ std::optional<Slot> field_of(const AnyConfig& config, std::string_view name) {
   return std::nullopt;
 }
 
-// Fills the fields of `to` that are open and called so.
+// Fills the fields of `to` that are open and whose names are in `names`.
 void take_over(const AnyConfig& from, const AnyConfig& to, std::span<const std::string> names) {
   std::vector<std::string> others;
   for (const Slot& slot : children_of(ConfigView(to).slot())) {
@@ -39,8 +39,8 @@ bool same_text(const AnyConfig& run, const AnyConfig& evaler) {
          is_same_text(*theirs->path, *ours->path);
 }
 
-// True if the evaler reads the same text as the run. Its source takes over what it leaves open; one
-// that names no text reads that of the run.
+// True if the evaler reads the same text as the run. The evaler's source takes over the fields that
+// it leaves open; a source that names no text takes the text of the run.
 bool shares_source(const AnyConfig& run, const AnyConfig& evaler) {
   const auto theirs = field_of(run, "source"), ours = field_of(evaler, "source");
   if (!theirs || !ours) return false;
@@ -57,8 +57,8 @@ void check_tokenizer(const std::string& where, const AnyConfig& run, const AnyCo
       "{}.tokenizer: expected the tokenizer of the run's input, got another; leave it out", where));
 }
 
-// Of an evaler on what is held out of the text that the run trains on: the run leaves out just
-// that.
+// Checks an evaler on held-out text of the source that the run trains on: the run must hold out
+// exactly that text.
 void check_held_out(const std::string& evaler_path, const TextInput::Config* run,
                     const TextInput::Config* evaler) {
   if (!run || !evaler || evaler->split != Split::kHeldOut) return;

@@ -1,14 +1,15 @@
-// What evaluations take over from the input of the run.
+// Fields that the inputs of evalers inherit from the input of the run.
 #pragma once
 
 #include "train/trainer.h"
 
 namespace axle {
 
-/// Fills what the inputs of evalers leave open with what the run's own input says: tokenizer,
-/// seq_len and batch_size; of the same text, and where no text is named, also the source's fields
-/// and held_out_fraction. Throws ConfigError for an evaler with another tokenizer than the run's,
-/// for one on held-out text that the run trains on, and for one where nothing is held out.
+/// Fills fields that an evaler's input leaves open with the values of the run's own input:
+/// tokenizer, seq_len and batch_size. An evaler that reads the same text as the run, or names no
+/// text, also takes over the fields of the source and held_out_fraction. Throws ConfigError if an
+/// evaler has another tokenizer than the run, if the run does not hold out exactly the text that an
+/// evaler reads, and if an evaler on held-out text holds out nothing.
 void complete_evaler_inputs(Trainer::Config& config);
 
 }  // namespace axle

@@ -1,4 +1,4 @@
-// Evalers follow the input of the run in what they leave open, and in nothing else.
+// Evalers follow the input of the run in the fields that they leave open, and in no others.
 #include "train/evaler_inputs.h"
 
 #include <gmock/gmock.h>
@@ -51,7 +51,7 @@ TEST(EvalerInputs, TakeOverWhatTheyLeaveOpen) {
   EXPECT_EQ(evaler.split, Split::kHeldOut);
   EXPECT_EQ(evaler.shuffle, Shuffle::kNone);
   EXPECT_EQ(evaler.epochs, 1);
-  // A second time changes nothing.
+  // Completing a second time changes nothing.
   const Trainer::Config once = config;
   complete_evaler_inputs(config);
   EXPECT_EQ(path_of(evaler_of(config)), path_of(evaler_of(once)));
@@ -65,7 +65,7 @@ TEST(EvalerInputs, KeepWhatTheySet) {
   complete_evaler_inputs(config);
   const TextInput::Config& evaler = evaler_of(config);
   EXPECT_EQ(path_of(evaler), "mine.txt");
-  EXPECT_EQ(evaler.source.get_if<TextSource>()->unit, DocumentUnit::kFile);  // of another text
+  EXPECT_EQ(evaler.source.get_if<TextSource>()->unit, DocumentUnit::kFile);  // not taken over
   EXPECT_EQ(evaler.seq_len, 32);
   EXPECT_EQ(evaler.batch_size, 8);
   EXPECT_EQ(evaler.split, Split::kAll);
@@ -88,7 +88,8 @@ TEST(EvalerInputs, AnotherPartOfTheTextThanIsHeldOutIsRefused) {
               HasSubstr("evalers.held_out.input.held_out_fraction: expected 0.2"));
 }
 
-// Text that the evaler names itself, or that --data names for both, in any spelling.
+// The evaler reads the text of the input: it names the path itself, or --data names it for both, in
+// any spelling.
 TEST(EvalerInputs, OfTheSameTextFollowTheInput) {
   const TempDir dir;
   std::ofstream(dir / "corpus") << "text";
@@ -124,7 +125,7 @@ TEST(EvalerInputs, HeldOutTextThatTheRunTrainsOnIsRefused) {
             "evalers.held_out.input.source.unit: expected 'line', as the run's input, which holds "
             "out documents of the same text, got 'paragraph'; leave it out");
 
-  // Of another text, or of all text on purpose: nothing to refuse.
+  // Another text, or all of the text on purpose, is allowed.
   config = config_of(
       all,
       {.source = TextSource::Config{.path = "mine.txt"}, .epochs = 1, .split = Split::kHeldOut});

@@ -1,4 +1,4 @@
-// The evaluations of a run: which there are, and which are still owed.
+// All evaluations of a run, and which of them are still due.
 #pragma once
 
 #include <map>
@@ -14,21 +14,25 @@ class Evaluations {
  public:
   /// Builds every evaler of the config. Throws as Evaler does.
   Evaluations(const TrainingParts& training, const Mesh& mesh);
-  /// Those of equal programs share one executable. Ends early where `stop` asks for it.
+  /// Compiles all programs. Evalers with equal programs share one executable. Returns early if
+  /// `stop` asks for it.
   void compile(Runtime& runtime, const CompileOptions& options, const StopWish& stop);
-  /// A line on the data of every evaler that has others than `training`, and a warning where some
-  /// of them were left out: "data: evalers.val: 1 file, 17145 bytes".
+  /// Returns lines about the data of the evalers: one for each evaler whose data differ from
+  /// `training` ("data: evalers.val: 1 file, 17145 bytes"), and a warning for each that left out
+  /// other documents.
+  /// documents.
   std::vector<std::string> data_notes(const InputFacts& training) const;
-  /// What is compiled: "evalers.held_out" and the program of it.
+  /// Returns the programs compiled so far, under names like "evalers.held_out".
   std::vector<NamedProgram> compiled() const;
-  /// The state after `step` is evaluated: nothing is owed for it any more.
+  /// Records that the state after `step` is evaluated.
   void mark_done(const std::string& evaler, int64_t step) { done_at_[evaler] = step; }
-  /// What is due after `step` and not done yet; at the end of a run all that is not done.
+  /// Returns the evalers that are due after `step` and not done yet; at the end of a run, all that
+  /// are not done after `step`.
   std::vector<Evaler*> owed(int64_t step, bool at_end);
 
  private:
   std::vector<Evaler> evalers_;
-  std::map<std::string, int64_t> done_at_;  // by the evaler's name: the newest step
+  std::map<std::string, int64_t> done_at_;  // newest evaluated step, by the evaler's name
 };
 
 }  // namespace axle

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kLearner = "learner/";
 
-// The parameter that a leaf of the learner is kept beside; else the leaf itself.
+// Returns the parameter that a leaf of the learner belongs to; else the leaf itself.
 std::string part_of(const std::string& leaf, const std::vector<ProgramValue>& state) {
   if (!leaf.starts_with(kLearner)) return leaf;
   for (const ProgramValue& parameter : state) {
@@ -38,15 +38,16 @@ FiniteState::FiniteState(const std::vector<ProgramValue>& state) {
   }
 }
 
-// One minimum over the numbers of bad parts, element by element: devices that hold a piece each
-// agree on it in one small sum between them, whatever the number of parts.
+// Takes one minimum over the indices of bad parts, element by element. Devices that hold shards of
+// the state then agree on the result in one small collective, whatever the number of parts.
 Tensor FiniteState::first_not_finite(const Tree<Tensor>& state) const {
   const NameScope scope("finite");
   const auto number = [](size_t n) { return scalar(static_cast<double>(n), DType::kI32); };
   const Tensor none = number(parts_.size());
   Tensor first = none;
   for (size_t i = 0; i < parts_.size(); ++i) {
-    // Leaves of one shape are looked at as one: they are read together where they are made.
+    // Leaves of the same shape are combined first, so that the compiler can read them in the loop
+    // that computes them.
     std::map<Shape, Tensor> finite;
     for (const std::string& leaf : leaves_[i]) {
       const Tensor own = is_finite(state.at(leaf));

@@ -1,4 +1,4 @@
-// Whether a new training state is one to go on from: every number of it finite.
+// Checks that a new training state holds only finite numbers.
 #pragma once
 
 #include <optional>
@@ -12,26 +12,26 @@
 
 namespace axle {
 
-/// The training state in parts that are checked together: a parameter with all that is kept beside
-/// it ("learner/optimizer/m/<parameter>"), everything else alone. Leaves without floating-point
-/// values belong to none.
+/// The training state in parts that are checked together. A part is a parameter with everything
+/// that the learner keeps for it ("learner/optimizer/m/<parameter>"), or any other single leaf.
+/// Leaves without floating-point values belong to no part.
 class FiniteState {
  public:
-  /// `state` as train_state gives it.
+  /// `state` is the result of train_state().
   explicit FiniteState(const std::vector<ProgramValue>& state);
-  /// The name of each part: that of its parameter or of its only leaf.
+  /// The name of each part: the name of its parameter or of its only leaf.
   const std::vector<std::string>& parts() const { return parts_; }
-  /// Traced: the number of the first part that holds a value which is not finite, -1 where there is
+  /// Traced: returns the index of the first part that holds a non-finite value, -1 if there is
   /// none; an i32 scalar.
   Tensor first_not_finite(const Tree<Tensor>& state) const;
 
  private:
   std::vector<std::string> parts_;
-  std::vector<std::vector<std::string>> leaves_;  // of each part, by their names
+  std::vector<std::vector<std::string>> leaves_;  // names of the leaves of each part
 };
 
-/// The name of the first leaf that holds a NaN or an infinity. Copies one leaf after the other to
-/// the host, so it is only for a state that is in doubt.
+/// Returns the name of the first leaf that holds a NaN or an infinity. Copies the leaves to the
+/// host one after another, so call it only for a state that is suspected to be bad.
 std::optional<std::string> first_not_finite(const DeviceState& state);
 
 }  // namespace axle

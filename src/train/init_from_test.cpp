@@ -1,4 +1,4 @@
-// Runs that start with the parameters of another folder.
+// Tests runs that start with the parameters of another folder.
 #include <gmock/gmock.h>
 
 #include "checkpoint/restore.h"
@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 class InitFrom : public ::testing::Test {
  protected:
-  // Runs `config` to its end, in silence, and gives the state it has saved last.
+  // Runs `config` to its end without output, and returns the state that it saved last.
   Tree<HostTensor> train(Trainer::Config config, const std::string& name, int64_t steps,
                          const std::string& init_from = {}) {
     config.max_steps = steps;
@@ -42,7 +42,7 @@ Trainer::Config averaging_config() {
   Trainer::Config config = tiny_config();
   Learner::Config& learner = *config.learner.get_if<Learner>();
   learner.ema = ParamEma{};
-  // A step that changes no parameter shows what the run began with.
+  // A step that changes no parameter shows which parameters the run began with.
   learner.optimizer.get_if<AdamW>()->learning_rate = ConstantRate{.value = 0};
   return config;
 }
@@ -66,10 +66,10 @@ TEST_F(InitFrom, ParametersAreThoseOfTheFolderAndAllElseIsNew) {
   for (const char* name : {"learner/count", "prng_key"})
     EXPECT_EQ(begun.at(name), fresh.at(name)) << name;
 
-  // The same command goes on, from its own steps.
+  // Repeating the same command resumes the second run from its own steps.
   train(averaging_config(), "second", 2, "first");
   EXPECT_EQ(error_, "");
-  EXPECT_THAT(out_, HasSubstr("resumed from step 1, not begun by --init-from"));
+  EXPECT_THAT(out_, HasSubstr("resumed from step 1; --init-from has no effect"));
 }
 
 TEST_F(InitFrom, OtherParametersAreNamedAllAtOnce) {

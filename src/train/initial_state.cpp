@@ -15,8 +15,7 @@ Given what_is(const std::optional<Tree<HostTensor>>& given) {
 
 }  // namespace
 
-// Compiling the program of the initial draws takes longer than interpreting it, unless the model is
-// large.
+// Compiling the init program takes longer than interpreting it, unless the model is large.
 Arrays initial_state(const ProgramParts& parts, const std::vector<ProgramValue>& leaves,
                      int64_t seed, const std::optional<Tree<HostTensor>>& given, Runtime& runtime,
                      const CompileOptions& options) {
@@ -36,7 +35,7 @@ Arrays initial_state(const ProgramParts& parts, const std::vector<ProgramValue>&
   std::vector<HostTensor> values = evaluate(*init.graph, arguments);
   Arrays out;
   for (size_t i = 0; i < values.size(); ++i) {
-    const HostTensor value = std::move(values[i]);  // so that it is not there twice for long
+    const HostTensor value = std::move(values[i]);  // freed early, to hold it twice only briefly
     out.push_back(runtime.make_array(value, leaves[i].sharding, parts.mesh));
   }
   return out;

@@ -8,8 +8,9 @@
 
 namespace axle {
 
-/// The arrays of `leaves` (train_state) as the seed draws them, or about what is given by its path:
-/// all parameters ("model/..."), and all or nothing of what layers keep ("state/model/...").
+/// Returns the arrays of `leaves` (train_state). The seed initialises all values that `given` does
+/// not hold. `given` is by path: all parameters ("model/..."), and all or none of the layer state
+/// ("state/model/...").
 Arrays initial_state(const ProgramParts& parts, const std::vector<ProgramValue>& leaves,
                      int64_t seed, const std::optional<Tree<HostTensor>>& given, Runtime& runtime,
                      const CompileOptions& options);

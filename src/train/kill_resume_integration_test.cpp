@@ -1,4 +1,4 @@
-// A run that is killed again and again ends as one that was left alone.
+// A run that is killed several times ends in the same state as an uninterrupted run.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -24,8 +24,8 @@ constexpr int kKills = 4;
 constexpr int64_t kSteps = 30;
 constexpr int64_t kStepsPerSave = 3;
 
-// Synthetic rows, and text that is shuffled anew in each of several epochs: batches are read ahead
-// of the step that a checkpoint is of, and the position saved must be that of the step.
+// The inputs: synthetic rows, and text that is shuffled again in each of several epochs. The run
+// reads batches ahead of its steps, but a checkpoint must save the position of its own step.
 Child<Input> synthetic_rows(const std::filesystem::path&) { return tiny_config().input; }
 Child<Input> text_rows(const std::filesystem::path& dir) {
   std::mt19937 random(5);
@@ -44,7 +44,7 @@ Child<Input> text_rows(const std::filesystem::path& dir) {
                            .batch_size = 8};
 }
 
-// The curves in TensorBoard and metrics.jsonl have the same steps and numbers.
+// Expects the same steps and numbers in the curves of TensorBoard as in metrics.jsonl.
 void expect_same_curves(const std::filesystem::path& dir) {
   std::map<std::string, Curves> logged;
   for (const auto& record : metrics_of(dir)) {
@@ -58,7 +58,7 @@ void expect_same_curves(const std::filesystem::path& dir) {
     Curves shown = curves_of(dir / "tensorboard" / run);
     for (const auto& [step, values] : expected) {
       const auto found = shown.extract(step);
-      // A kill between the two records of an evaluation leaves the log's alone.
+      // A kill between the two records of an evaluation can leave only the record in the log.
       if (!found && run != "train" && step < kSteps) continue;
       ASSERT_TRUE(found) << step;
       for (const auto& [name, value] : values) EXPECT_EQ(found.mapped().at(name), value) << name;
@@ -88,8 +88,8 @@ TEST_P(KillResume, EndsBitwiseEqualToTheUninterruptedRun) {
   TrainProcess whole(config, dir.path(), "whole", backend);
   ASSERT_EQ(whole.wait(), 0) << whole.output();
 
-  // Held after every step, so that a kill comes where it is meant to: in the step or the save
-  // behind some gate.
+  // The run is held after every step, so that a kill comes at the chosen place: in the step or the
+  // save after a gate.
   Trainer::Config gated = config;
   Gate::Config gates;
   for (int64_t step = 1; step <= kSteps; ++step) gates.steps.push_back(step);
@@ -99,8 +99,8 @@ TEST_P(KillResume, EndsBitwiseEqualToTheUninterruptedRun) {
     const std::vector<int64_t> saved = checkpoint_steps(dir.path() / "killed" / "checkpoints");
     const int64_t from = saved.empty() ? 0 : saved.back();
     if (from == kSteps) break;
-    // Only the first kill may come before a checkpoint is there. The second save begins when the
-    // first has ended, so a run that is one step past it has a checkpoint.
+    // Only the first kill may come before there is a checkpoint. A save begins only when the
+    // previous one has ended, so a run that is one step past the second save has a checkpoint.
     const int64_t first = i > 0 && saved.empty() ? 2 * kStepsPerSave + 1 : from + 1;
     const int64_t last =
         std::uniform_int_distribution<int64_t>(first, std::min<int64_t>(from + 10, kSteps))(random);

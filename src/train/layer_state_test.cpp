@@ -1,5 +1,5 @@
-// State that layers keep in training: moving statistics of a norm written here, through loops,
-// rematerialisation, checkpoints, evaluation.
+// Tests the state that layers keep in training, with moving statistics of a norm defined here:
+// through loops, rematerialisation, checkpoints and evaluation.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -20,8 +20,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// Divides by the root mean square of its channels: those of the batch in training, else those of
-// the batches that were seen.
+// Divides by the root mean square of the channels: of the current batch in training, else the
+// moving average over past batches.
 class SeenRms final : public Norm {
  public:
   struct Config {
@@ -54,7 +54,7 @@ class SeenRms final : public Norm {
 };
 AXLE_REGISTER(SeenRms)
 
-// The tiny model with such norms within its layers.
+// Returns the tiny model with SeenRms as the norm of its attention layers.
 Child<Model> model_of(const SeenRms::Config& norm, bool loop, bool with_remat = false) {
   TransformerLayer::Config layer = tiny_layer();
   layer.attention.get_if<PreNorm>()->norm = norm;
@@ -74,7 +74,7 @@ class LayerState : public testing::Test {
     return {*runtime_,
             {.model = std::move(model), .learner = tiny_learner(), .batch = batch_spec(8, 16)}};
   }
-  // A run of three steps from the parameters of `from`, whose layers stand one by one.
+  // Takes three steps from `state` and returns the final state.
   Tree<HostTensor> after_three_steps(StepRun& run, Tree<HostTensor> state) {
     run.set_state(state);
     SyntheticInput input({.seq_len = 16, .batch_size = 8}, {.vocab_size = 32, .seed = 1}, Scope{});
@@ -99,7 +99,7 @@ TEST_F(LayerState, IsPartOfTheTrainingStateAndChangesOnceAStep) {
   }
 }
 
-// The state of a loop is that of its layers, one behind the other.
+// Stacks the states of two layers, as a loop holds them.
 HostTensor stacked(const HostTensor& a, const HostTensor& b) {
   Shape shape = a.shape();
   shape.insert(shape.begin(), 2);
@@ -157,7 +157,7 @@ TEST_F(LayerState, StaysAsItIsInAStepThatIsNotKept) {
   }
 }
 
-// The loss does not see it: a later evaluation would.
+// The loss does not see the bad state, but a later evaluation would.
 TEST_F(LayerState, ThatIsNotFiniteIsNotKept) {
   StepRun run = run_of(model_of({}, /*loop=*/false));
   Tree<HostTensor> state = run.initial_state(3);
@@ -196,7 +196,7 @@ class LayerStateRun : public TrainerTest {
   }
 };
 
-// Of the evaler's batches, with these parameters and this state of layers.
+// Returns the loss over the evaler's batches, with these parameters and this state of layers.
 double forward_loss(const Trainer::Config& config, const Tree<HostTensor>& state) {
   const TrainingParts training(config);
   const auto input =
@@ -218,7 +218,7 @@ double forward_loss(const Trainer::Config& config, const Tree<HostTensor>& state
   return sum / num_targets;
 }
 
-// `state`, the layers' part of it as it is at the start of a run.
+// Returns `state` with the layers' part as at the start of a run.
 Tree<HostTensor> with_initial_layer_state(Tree<HostTensor> state) {
   for (auto& [name, value] : state) {
     if (name.starts_with("state/"))
@@ -278,7 +278,7 @@ TEST_F(LayerStateRun, IsTakenAlongFromAnotherRun) {
 }
 
 TEST_F(LayerStateRun, StartsAnewWhereAnotherRunHasNoneAndSaysSo) {
-  // Weights alone, as an import keeps them.
+  // The saved run holds only weights, like an import.
   Trainer::Config config = this->config(1, /*loop=*/false);
   train(config, "first");
   RestoredTensors saved = state_of(run("first"));
@@ -297,7 +297,7 @@ TEST_F(LayerStateRun, StartsAnewWhereAnotherRunHasNoneAndSaysSo) {
   const std::string calls = fmt::format(fmt::runtime(kStacked), 0, "calls");
   EXPECT_EQ(state_of(run("second")).tensors.at(calls).at(0), 1);
 
-  // A part of it is a mistake.
+  // A part of the state of layers is an error.
   saved.tensors.emplace(calls, HostTensor::scalar(int32_t{3}));
   save(2);
   EXPECT_THAT(train(config, "third", options).error,

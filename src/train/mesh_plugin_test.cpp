@@ -1,4 +1,5 @@
-// What eight virtual devices hold of a training step, and what random bits they draw.
+// Tests the share of a training step that each of eight virtual devices holds, and the random bits
+// that it draws.
 #include <gtest/gtest.h>
 
 #include "lower/stablehlo.h"
@@ -14,7 +15,7 @@ const Mesh kOne;
 const Mesh kData{{{"data", 8}}}, kFsdp{{{"fsdp", 8}}},
     kCube{{{"data", 2}, {"fsdp", 2}, {"model", 2}}};
 
-// Bytes of one device's part, by the axes of each dim.
+// Returns the bytes of one device's shard, by the mesh axes of each dim.
 int64_t local_bytes(const ProgramValue& value, const Mesh& mesh) {
   int64_t parts = 1;
   for (const DimAxes& dim : value.sharding.dims) {
@@ -40,7 +41,7 @@ TEST_F(MeshTraining, EachDeviceHoldsItsPartOfStateAndBatch) {
       whole += local_bytes(input, kOne);
     }
     EXPECT_EQ(run.executable().memory()->argument_bytes, part) << to_text(mesh);
-    // Embedding, norms and the small leaves are whole on all of them.
+    // The embedding, norms and small leaves are replicated on all devices.
     if (mesh == kFsdp) {
       EXPECT_LT(part, whole / 3);
     }

@@ -1,5 +1,5 @@
-// The ways of dividing a training step over eight virtual devices: each gives what one device
-// gives.
+// Tests the ways of sharding a training step over eight virtual devices: each gives the same result
+// as one device.
 #include <gtest/gtest.h>
 
 #include "layers/attention/fused_grouped_qkv.h"
@@ -19,14 +19,14 @@ struct Way {
   const char* mesh;
   bool parallel_vocabulary = false, sequence_parallel = false, whole_rows = false;
 };
-// For test names and messages.
+// Returns a text for test names and messages.
 std::string to_text(const Way& way) {
   return std::string(way.mesh) + (way.parallel_vocabulary ? ", parallel vocabulary" : "") +
          (way.sequence_parallel ? ", sequence parallel" : "") +
          (way.whole_rows ? ", whole rows" : "");
 }
 
-// Two layers with eight heads, dropout and remat; the second form groups queries.
+// Two layers with eight heads, dropout and remat; `grouped` uses grouped queries.
 Trainer::Config config_of(const Way& way, bool grouped) {
   TransformerLayer::Config layer = tiny_layer(0.1);
   auto* attention = layer.attention.get_if<PreNorm>()->body.get_if<Attention>();
@@ -39,8 +39,9 @@ Trainer::Config config_of(const Way& way, bool grouped) {
   Trainer::Config cfg = tiny_config();
   cfg.model = CausalLM::Config{
       .decoder = Decoder::Config{.model_dim = 32, .vocab_size = 64, .layers = layers}};
-  // The update of an element divides its moments: with AdamW's usual eps the last bits of a
-  // gradient that is nearly zero decide its sign, and two runs would part by whole steps.
+  // AdamW's update of an element is a quotient of its moments. With the usual eps, the last bits of
+  // a gradient that is nearly zero decide the sign of its update, and two runs would differ by
+  // whole steps.
   cfg.learner.get_if<Learner>()->optimizer.get_if<AdamW>()->eps = 1e-2;
   from_text(way.mesh, cfg.mesh);
   if (way.parallel_vocabulary)
@@ -77,7 +78,7 @@ class Parallel : public PluginTest {
   }
   struct History {
     std::vector<double> values;  // losses and gradient norms
-    Tree<HostTensor> gradients;  // the first moments after one step: a part of the gradient
+    Tree<HostTensor> gradients;  // first moments after one step, proportional to the gradient
     Tree<HostTensor> state;      // after the last step
   };
   History history(const Trainer::Config& cfg) {
@@ -96,8 +97,9 @@ class Parallel : public PluginTest {
     out.state = run->state();
     return out;
   }
-  // Sums in another order differ in their last bits, about 1e-7, and twenty steps add them up. Seen
-  // at most: 5e-7 of a parameter's largest element, 1.5e-6 of a moment's.
+  // Sums in another order differ in their last bits, by about 1e-7, and twenty steps accumulate
+  // these differences. The largest seen so far: 5e-7 of a parameter's largest element, 1.5e-6 of a
+  // moment's.
   void expect_equal_state(const Tree<HostTensor>& actual, const Tree<HostTensor>& expected,
                           const std::string& where) {
     int num_parameters = 0;
@@ -158,7 +160,7 @@ TEST_F(Parallel, GroupedQueries) {
       {{"model=4,data=2", true, true}, {"fsdp=8"}, {"fsdp=2,seq=2,model=2", true, true}}, true);
 }
 
-// A mesh test that lays batches out in a way of its own would prove nothing of a run.
+// A mesh test with a batch layout of its own would prove nothing about a run.
 TEST_F(Parallel, BatchesAreLaidOutAsTheTrainerLaysThem) {
   const Trainer::Config cfg = config_of({"data=2,fsdp=2,seq=2"}, false);
   const auto run = start(cfg);

@@ -1,4 +1,5 @@
-// The main function of the tests that train in other processes, and what those processes do.
+// The main function of the tests that train in other processes, and the code that those processes
+// run.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -29,10 +30,10 @@ void hold(std::string_view at) {
   fmt::print("at the gate of {}\n", at);
   std::fflush(stdout);
   char go = 0;
-  if (::read(STDIN_FILENO, &go, 1) != 1) _exit(99);  // the test is gone
+  if (::read(STDIN_FILENO, &go, 1) != 1) _exit(99);  // the test has ended
 }
 
-// The plugin's call, and the one that holds before it.
+// The plugin's compile function, and a replacement that waits before it calls it.
 using Call = pjrt::Error* (*)(void*);
 Call g_compile = nullptr;
 pjrt::Error* hold_and_compile(void* args) {
@@ -190,7 +191,8 @@ int TrainProcess::wait_unread() {
 int main(int argc, char** argv) {
   if (argc > 1 && argv[1] == axle::kTrainArgument)
     return axle::train_in_this_process({argv + 2, argv + argc});
-  // Runs take over what is ignored here, as SIGINT is in a script's background job.
+  // Resets signals that are ignored here, such as SIGINT in a script's background job: child
+  // processes would inherit that.
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGXCPU}) std::signal(number, SIG_DFL);
   testing::InitGoogleMock(&argc, argv);
   return RUN_ALL_TESTS();

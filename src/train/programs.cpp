@@ -42,8 +42,8 @@ Tree<Tensor> cast_floats(const Tree<Tensor>& tree, const std::optional<DType>& d
   return out;
 }
 
-// As the layers are given them. Each stays as it is laid out while it is cast, so that only the
-// narrow form is ever gathered.
+// Returns the parameters as the layers read them. Each parameter keeps its sharding while it is
+// cast, so that only the narrow form is ever gathered.
 Tree<Tensor> working_parameters(const ProgramParts& parts, const Tree<Tensor>& parameters) {
   Tree<Tensor> out = cast_floats(parameters, parts.compute_dtype);
   if (!parts.compute_dtype) return out;
@@ -52,7 +52,7 @@ Tree<Tensor> working_parameters(const ProgramParts& parts, const Tree<Tensor>& p
   return out;
 }
 
-// The forward pass and what it collected.
+// Runs the forward pass. Returns its output and the values that it collected.
 std::pair<ModelOutput, OutputCollection> forward(const ProgramParts& parts,
                                                  const Tree<Tensor>& parameters,
                                                  const Tree<Tensor>& batch,
@@ -68,7 +68,8 @@ std::pair<ModelOutput, OutputCollection> forward(const ProgramParts& parts,
   return out;
 }
 
-// What stands in a training state beside the key, and what a step computes of it.
+// The parts of a training state without the key; also the parts of the new state that a step
+// computes.
 struct StateParts {
   Tree<Tensor> parameters, learner, layers;
 
@@ -97,7 +98,7 @@ struct StateParts {
 struct Gradients {
   Tensor loss, norm;
   Tree<Tensor> by_parameter;
-  Tree<Tensor> layers;  // the new state of layers
+  Tree<Tensor> layers;  // new state of the layers
   Tree<Tensor> metrics;
 
   template <class F>
@@ -114,7 +115,7 @@ Gradients gradients_of(const ProgramParts& parts, const StateParts& state,
   Gradients out;
   Values leaves;
   for (const auto& [path, t] : state.parameters) leaves.push_back(t);
-  // Types and order of the auxiliary outputs are filled while the loss is traced.
+  // The order of the auxiliary outputs is fixed while the loss is traced.
   const auto [values, by_leaf] = value_and_grad(
       [&](const Values& p) {
         Tree<Tensor> traced;
@@ -150,7 +151,7 @@ Gradients gradients_of(const ProgramParts& parts, const StateParts& state,
   return out;
 }
 
-// The state behind an update, and what the learner reports of it.
+// Returns the state after an update, and the learner's metrics.
 std::pair<StateParts, Tree<Tensor>> updated(const Learner& learner, const StateParts& state,
                                             const Gradients& gradients) {
   LearnerOutputs out = learner.apply({.params = state.parameters,
@@ -164,7 +165,8 @@ std::pair<StateParts, Tree<Tensor>> updated(const Learner& learner, const StateP
   return {std::move(next), std::move(out.metrics)};
 }
 
-// The same values; what is computed of them is computed anew.
+// Replaces the values by copies behind an optimization barrier. Everything computed from the copies
+// is computed again.
 template <class... T>
 void pass_barrier(T&... values) {
   Values all;
@@ -174,9 +176,9 @@ void pass_barrier(T&... values) {
   (replace_tensors(values, at), ...);
 }
 
-// An update of which every number is finite; otherwise the state stays as it is. The update is
-// made twice, first to look at it alone: looking at the one that is kept would hold two states in
-// memory.
+// Returns the updated state if all of its numbers are finite, else the old state. The program
+// computes the update twice: first to check it, and then to keep it. Checking the update that is
+// kept would hold two states in memory.
 StateParts finite_update(const ProgramParts& parts, const FiniteState& finite, StateParts state,
                          Gradients gradients, Tree<Tensor>& metrics) {
   const StateParts trial = updated(*parts.learner, state, gradients).first;
@@ -260,7 +262,7 @@ Program step_program(const ProgramParts& parts) {
 
   const TensorFunction fn = [&](const Values& x) {
     const Tree<Tensor> all = to_tree(state, x.data());
-    // Four keys, as the reference: the state's next, parameter noise, the forward pass, the
+    // Four keys, as in the reference: the next state's key, parameter noise, the forward pass, the
     // learner.
     const Values keys = random::split_each(all.at(std::string(kKeyPath)), 4);
     const StateParts before(all);

@@ -1,4 +1,5 @@
-// The programs of a training run: initialise, step, evaluate. Traced functions over one flat state.
+// The traced programs of a training run: initialise, step and evaluate. The training state is one
+// flat list of arrays.
 #pragma once
 
 #include <string>
@@ -10,41 +11,43 @@
 
 namespace axle {
 
-/// What the programs are made of; everything outlives them.
+/// Inputs of the program builders below. All referenced objects must outlive the programs.
 struct ProgramParts {
   Model& model;
-  /// None: only eval_program can be made.
+  /// Null: only eval_program can be made.
   const Learner* learner = nullptr;
   /// Shapes and dtypes of a batch, by name.
   Tree<Type> batch;
   Mesh mesh = {};
   PartitionSpec batch_partition = {};
-  /// Parameters and floating-point inputs are cast to it at the top; none: as stored.
+  /// Parameters and floating-point inputs are cast to this type at the start; none: not cast.
   std::optional<DType> compute_dtype = {};
   bool layer_summaries = false;
 };
 
-/// Every leaf of the training state with its sharding: "prng_key" u32[2], "model/...",
-/// "learner/..." and "state/model/...", what layers keep. Sorted by path; the programs take and
-/// give them in this order.
+/// Returns every leaf of the training state with its sharding: "prng_key" u32[2], "model/...",
+/// "learner/..." and the state of layers, "state/model/...". Sorted by path; the programs take and
+/// return the leaves in this order.
 std::vector<ProgramValue> train_state(const Model& model, const Learner& learner);
 
-/// The batch as an input of the programs, sorted by name; an element of fewer dims than
-/// batch_partition is divided by those that it has.
+/// Returns the tensors of a batch as inputs of the programs, sorted by name. They are sharded by
+/// batch_partition; a tensor of fewer dims uses only its leading entries.
 std::vector<ProgramValue> batch_inputs(const ProgramParts& parts);
 
-/// What the state of step 0 is given; the rest is drawn by its initialisers.
+/// Which leaves of the initial state are inputs of init_program; initialisers draw the others.
 enum class Given { kNothing, kParameters, kParametersAndLayerState };
-/// key u32[2], and what is given by its path, sorted -> state.
+/// (key u32[2], the given leaves sorted by path) -> state.
 Program init_program(const ProgramParts& parts, Given given = Given::kNothing);
-/// state, batch -> state, metrics (scalars, sorted by name; layer summaries behind "summary/"). The
-/// state is donated. Where the loss, the norm of the gradients or any number of the new state is
-/// not finite, all but the key stay as they are: then "skipped" is 1, and "not_finite" the number
-/// of the bad part of the state (FiniteState), -1 where there is none. Throws ConfigError where a
-/// metric has a name that records have already (metric_names.h), as eval_program does.
+/// (state, batch) -> (state, metrics). Metrics are scalars sorted by name; layer summaries are
+/// below "summary/". The state is donated.
+///
+/// If the loss, the gradient norm or any number of the new state is not finite, the step changes
+/// nothing but the key. It then returns "skipped" = 1, and as "not_finite" the index of the bad
+/// part of the state (FiniteState), -1 if the state is finite. Throws ConfigError if a metric has a
+/// name that records use themselves (metric_names.h); so does eval_program.
 Program step_program(const ProgramParts& parts);
-/// parameters, state of layers, batch -> metrics: "loss" and the model's own, without dropout and
-/// without gradient.
+/// (parameters, state of layers, batch) -> metrics: "loss" and the model's own, without dropout and
+/// without gradients.
 Program eval_program(const ProgramParts& parts);
 
 }  // namespace axle

@@ -1,4 +1,4 @@
-// The programs of a training run as graphs: what they take and give.
+// Tests the programs of a training run as graphs: their inputs and outputs.
 #include "train/programs.h"
 
 #include <gmock/gmock.h>
@@ -131,7 +131,7 @@ TEST(Programs, InitialStateDependsOnTheSeedAlone) {
   EXPECT_EQ(a.at("learner/count"), HostTensor::scalar(0));
 }
 
-// A learner whose update does what a test says to one of its numbers.
+// A learner that replaces a number of the new parameters or state by the text `by`.
 enum class Spoiled { kNothing, kParameter, kState };
 std::string to_text(Spoiled v) {
   return v == Spoiled::kNothing ? "nothing" : v == Spoiled::kState ? "state" : "parameter";
@@ -145,7 +145,7 @@ class SpoilingLearner final : public Learner {
  public:
   struct Config {
     Spoiled spoiled = Spoiled::kNothing;
-    std::string by = "0";  // text: no number of a config is infinite
+    std::string by = "0";  // text, since numbers of configs are finite
     AXLE_CONFIG(SpoilingLearner, spoiled, by)
   };
   SpoilingLearner(const Config& cfg, const Dims& dims, const Scope& scope)
@@ -167,7 +167,8 @@ class SpoilingLearner final : public Learner {
 };
 AXLE_REGISTER(SpoilingLearner)
 
-// One NaN or infinity anywhere in the new state, whatever brings it in, and the step is not taken.
+// A single NaN or infinity anywhere in the new state, whatever its cause, must keep the step from
+// being taken.
 TEST(Programs, AnUpdateThatIsNotFiniteIsNamedAndNotTaken) {
   const auto runtime = make_runtime({.backend = "interpreter"});
   for (const Spoiled spoiled : {Spoiled::kParameter, Spoiled::kState}) {
@@ -221,7 +222,7 @@ TEST(FiniteState, PartsAreParametersWithWhatIsKeptBesideThem) {
   EXPECT_EQ(finite.parts(), parameters);
 }
 
-// A model whose extra loss goes nowhere.
+// A model with an auxiliary loss that it does not add to its loss.
 class StrayModel final : public Model {
  public:
   struct Config {
@@ -252,7 +253,7 @@ TEST(Programs, AnAuxLossThatReachesNoObjectiveIsAnError) {
   }
 }
 
-// A model that reports one number under a name that a test gives.
+// A model that reports one metric under a configurable name.
 class NamingModel final : public Model {
  public:
   struct Config {
@@ -300,7 +301,7 @@ TEST(Programs, AModelReportsUnderNoNameOfARecord) {
   }
 }
 
-// A learner that reports one number more.
+// A learner that reports one additional metric.
 class NamingLearner final : public Learner {
  public:
   struct Config {

@@ -1,4 +1,4 @@
-// What a training run leaves in its folder, for comparison with that of another.
+// Reads what a training run left in its folder, to compare it with another run.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 
 namespace axle {
 
-/// Lines of metrics.jsonl without the times, which are different in every run. Reports lines that
-/// are no JSON.
+/// Returns the lines of metrics.jsonl without the times, which differ in every run. Fails the test
+/// for lines that are not JSON.
 inline std::vector<nlohmann::json> metrics_of(const std::filesystem::path& dir) {
   std::vector<nlohmann::json> out;
   std::istringstream lines(read_file(dir / "metrics.jsonl"));
@@ -28,7 +28,7 @@ inline std::vector<nlohmann::json> metrics_of(const std::filesystem::path& dir) 
   return out;
 }
 
-/// The newest checkpoint of a run.
+/// Returns the newest checkpoint of a run.
 inline RestoredTensors state_of(const std::filesystem::path& dir) {
   auto restored = restore_tensors(dir / "checkpoints");
   if (restored) return *std::move(restored);
@@ -36,7 +36,8 @@ inline RestoredTensors state_of(const std::filesystem::path& dir) {
   return {};
 }
 
-/// Equal bit for bit: parameters, optimizer, key, position in the data, records.
+/// Expects two runs to be equal bit for bit: parameters, optimizer, key, position in the data,
+/// records.
 inline void expect_same_run(const std::filesystem::path& actual,
                             const std::filesystem::path& expected) {
   RestoredTensors a = state_of(actual), b = state_of(expected);
@@ -48,7 +49,7 @@ inline void expect_same_run(const std::filesystem::path& actual,
   EXPECT_EQ(metrics_of(actual), metrics_of(expected));
 }
 
-/// Steps 1 to `last`, each once and in order.
+/// Expects the steps 1 to `last` in the metrics, each once and in order.
 inline void expect_no_holes(const std::filesystem::path& dir, int64_t last) {
   std::vector<int64_t> steps, expected;
   for (const auto& record : metrics_of(dir)) {

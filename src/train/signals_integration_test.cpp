@@ -1,4 +1,5 @@
-// Signals that ask for an end: the run saves, ends with the code that says so, and can go on.
+// Signals that ask a run to stop: the run saves its state, ends with the exit code of the signal,
+// and can be resumed.
 #include <gmock/gmock.h>
 
 #include <csignal>
@@ -39,7 +40,7 @@ TEST_P(Signals, SaveAndEndAndGoOn) {
   run.signal(GetParam().number);
   run.open_gate();
   EXPECT_EQ(run.wait(), static_cast<int>(GetParam().code)) << run.output();
-  // The record of a step is read while the next one runs.
+  // The record of a step is read while the next step runs.
   EXPECT_THAT(run.output(), HasSubstr("stopped by a signal after step 6"));
   EXPECT_EQ(state_of(dir.path() / "stopped").step, 6);
   expect_no_holes(dir.path() / "stopped", 6);
@@ -109,7 +110,7 @@ TEST_P(Signals, WhileItCompilesEndTheRunBehindIt) {
   TrainProcess run(config, dir.path(), "stopped", "cpu");
   ASSERT_TRUE(run.wait_at_compiler()) << run.output();
   run.signal(GetParam().number);
-  EXPECT_TRUE(run.wait_for(kHeard)) << run.output();  // while it compiles, not behind that
+  EXPECT_TRUE(run.wait_for(kHeard)) << run.output();  // while it compiles, not afterwards
   run.open_gate();
   EXPECT_EQ(run.wait(), static_cast<int>(GetParam().code)) << run.output();
   EXPECT_THAT(run.output(), HasSubstr("compiled the step for 1 device"));
@@ -124,13 +125,13 @@ INSTANTIATE_TEST_SUITE_P(All, Signals,
                                          SignalCase{SIGINT, ExitCode::kInterruptedAndSaved}),
                          [](const auto& c) { return ::sigabbrev_np(c.param.number); });
 
-// A program that nohup has started, a background job of a script.
+// A program under nohup, or in a background job of a script, starts with ignored signals.
 TEST_P(Signals, ThatAreIgnoredEndNothing) {
   const TempDir dir;
   Trainer::Config config = tiny_config();
   config.max_steps = 7;
   config.writers["gate"] = Gate::Config{.steps = {5}};
-  const auto before = std::signal(GetParam().number, SIG_IGN);  // the process takes it over
+  const auto before = std::signal(GetParam().number, SIG_IGN);  // the new process inherits it
   TrainProcess run(config, dir.path(), "run");
   std::signal(GetParam().number, before);
   ASSERT_TRUE(run.wait_at_gate(5)) << run.output();
@@ -155,7 +156,7 @@ TEST(Signals, ALostConsoleEndsNothing) {
   expect_no_holes(dir.path() / "run", 9);
 }
 
-// `axle train 2>&1 | less`
+// Standard output as in `axle train 2>&1 | less`, while less does not read.
 TEST(Signals, AConsoleThatTakesNothingHoldsUpNothing) {
   const TempDir dir;
   Trainer::Config config = tiny_config();
@@ -193,7 +194,7 @@ TEST(Signals, ASecondInterruptEndsTheStartAtOnce) {
   ASSERT_TRUE(run.wait_at_gate(0)) << run.output();
   run.signal(SIGTERM);
   ASSERT_TRUE(run.wait_for(kHeard)) << run.output();
-  run.signal(SIGTERM);  // launchers repeat it; the run still ends in good order
+  run.signal(SIGTERM);  // launchers repeat it; the run still ends in order
   run.signal(SIGINT);
   EXPECT_EQ(run.wait(), 130) << run.output();
 }

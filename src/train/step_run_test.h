@@ -1,4 +1,4 @@
-// The programs of a training run, step by step on any runtime.
+// Runs the programs of a training run step by step, on any runtime.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ struct StepRunOptions {
   Mesh mesh = {};
   std::optional<DType> compute_dtype = {};
   bool layer_summaries = false;
-  /// As a trainer lays them out unless it is told otherwise.
+  /// The trainer's default partition.
   PartitionSpec batch_partition = Trainer::Config{}.batch_partition;
 };
 
@@ -36,7 +36,7 @@ class StepRun {
         program_(step_program(parts())),
         executable_(runtime_.compile(program_)) {}
 
-  /// The state that a run with this seed starts from.
+  /// Returns the state that a run with this seed starts from.
   Tree<HostTensor> initial_state(int64_t seed) {
     const std::vector<HostTensor> values =
         evaluate(*init_program(parts()).graph, {random::key(seed)});
@@ -55,7 +55,7 @@ class StepRun {
     for (size_t i = 0; i < leaves_.size(); ++i) out.emplace(leaves_[i].name, arrays_[i]->to_host());
     return out;
   }
-  /// One update; its metrics.
+  /// Takes one step and returns its metrics.
   Tree<double> step(const Tree<HostTensor>& batch) {
     Arrays arguments = std::move(arrays_);
     for (const ProgramValue& input : std::span(program_.inputs).subspan(leaves_.size()))

@@ -1,4 +1,4 @@
-// Training goes on where nothing can be written, and says so.
+// Training continues if nothing can be written, and reports that.
 #include <gmock/gmock.h>
 
 #include <functional>
@@ -21,7 +21,7 @@ Trainer::Config gated(std::vector<int64_t> steps) {
   Trainer::Config config = tiny_config();
   config.max_steps = 16;
   config.evalers.clear();
-  config.checkpointer.mode = SaveMode::kBlocking;  // so that at a gate every save has ended
+  config.checkpointer.mode = SaveMode::kBlocking;  // so that at a gate no save is under way
   config.writers["gate"] = Gate::Config{.steps = std::move(steps)};
   return config;
 }
@@ -70,7 +70,7 @@ TEST_F(FullDisk, ARunThatCannotSaveItsEndFails) {
           "checkpoints: expected to save the state of step 16 at the end, got 4 failed saves"));
   EXPECT_THAT(checkpoint_steps(run_ / "checkpoints"), ElementsAre(4));
   EXPECT_THAT(run.output(), HasSubstr("step 16/16"));
-  // With room again it goes on from there.
+  // Once there is room again, the run resumes from step 4.
   Trainer::Config config = gated({});
   TrainProcess again(config, dir_.path(), "run");
   EXPECT_EQ(again.wait(), 0) << again.output();
@@ -81,7 +81,7 @@ TEST_F(FullDisk, ARunThatCannotSaveItsEndFails) {
 TEST_F(FullDisk, AFolderThatTakesNoFilesStopsNoTraining) {
   TrainProcess run(gated({5, 9}), dir_.path(), "run");
   ASSERT_TRUE(run.wait_at_gate(5)) << run.output();
-  // In the way of what the process makes there; permissions would not stop root.
+  // Puts a file in the way of the checkpoints. Permissions would not stop root.
   const std::filesystem::path checkpoints = run_ / "checkpoints", aside = run_ / "aside";
   std::filesystem::rename(checkpoints, aside);
   replace_file(checkpoints, "");
@@ -99,7 +99,7 @@ TEST_F(FullDisk, AFolderThatTakesNoFilesStopsNoTraining) {
 
 constexpr int kStorage = static_cast<int>(ExitCode::kStorage);
 
-// What is taken away under a run, and where its state is found then.
+// Something that is removed or moved under a run, and the error that the run then reports.
 struct Loss {
   const char* name;
   std::function<void(const std::filesystem::path& run)> make;
@@ -126,11 +126,13 @@ TEST_P(TakenAway, EndsTheRunAtOnceWithItsStateSaved) {
 INSTANTIATE_TEST_SUITE_P(
     All, TakenAway,
     testing::Values(
-        Loss{"Folder", [](const auto& run) { std::filesystem::remove_all(run); },
-             "run: expected the folder of this run to stay while it is under way, got it removed"},
-        Loss{"MovedFolder",
-             [](const auto& run) { std::filesystem::rename(run, run.string() + "_moved"); },
-             "run: expected the folder of this run to stay while it is under way, got it removed"},
+        Loss{
+            "Folder", [](const auto& run) { std::filesystem::remove_all(run); },
+            "run: expected the folder of this run to stay in place during the run, got it removed"},
+        Loss{
+            "MovedFolder",
+            [](const auto& run) { std::filesystem::rename(run, run.string() + "_moved"); },
+            "run: expected the folder of this run to stay in place during the run, got it removed"},
         Loss{"Metrics", [](const auto& run) { std::filesystem::remove(run / "metrics.jsonl"); },
              "metrics.jsonl: expected the file that this run writes, got it removed"},
         Loss{"MovedMetrics",
@@ -147,12 +149,12 @@ TEST_F(FullDisk, AFolderInThePlaceOfOursIsLeftAlone) {
   make_directories(run_);
   run.open_gate();
   EXPECT_EQ(run.wait(), kStorage) << run.output();
-  EXPECT_THAT(run.output(), HasSubstr("got it replaced by another one, into which nothing is"));
+  EXPECT_THAT(run.output(), HasSubstr("got it replaced by another folder, where nothing is"));
   EXPECT_TRUE(list_directory(run_).empty());
   EXPECT_EQ(state_of(dir_.path() / "moved").step, 4);
 }
 
-// As in every step, so at the end of the last one.
+// The check of every step is also made at the end of the last one.
 TEST_F(FullDisk, AFolderThatIsGoneAtTheEndIsSaid) {
   TrainProcess run(gated({16}), dir_.path(), "run");
   ASSERT_TRUE(run.wait_at_gate(16)) << run.output();

@@ -1,4 +1,4 @@
-// A training run of a moment: two layers of width 16 over synthetic tokens.
+// A training run that takes moments: two layers of width 16 over synthetic tokens.
 #pragma once
 
 #include "data/synthetic_input.h"
@@ -39,7 +39,8 @@ inline Child<Learner> tiny_learner() {
                          .transforms = {ClipByGlobalNorm::Config{}}};
 }
 
-/// Thirty steps with dropout, a checkpoint after every fourth and an evaluation after every tenth.
+/// A run of thirty steps with dropout, with a checkpoint every four steps and an evaluation every
+/// ten.
 inline Trainer::Config tiny_config() {
   return {
       .model = tiny_model(tiny_stack(0.1)),

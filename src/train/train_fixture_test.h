@@ -1,4 +1,4 @@
-// Fifty recorded steps of another implementation, and our run of the same.
+// Fifty steps recorded from another implementation, and the same run in Axle.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace axle {
 inline const std::string kTrainFixture =
     reference_file("axlearn/numeric/train/train_tied_gqa.safetensors");
 
-/// Parts of the fixture's parameter paths -> ours, replaced in this order.
+/// Replacements from the fixture's parameter paths to ours, applied in this order.
 inline const std::vector<std::pair<std::string, std::string>> kFixtureNames = {
     {"token_emb/", ""},
     {"transformer/repeat/", "layers/"},
@@ -31,7 +31,7 @@ inline const std::vector<std::pair<std::string, std::string>> kFixtureNames = {
     {"linear1_1/", "body/up/"},
     {"linear2/", "body/down/"}};
 
-/// Parameters called "<prefix>/...", under our names.
+/// Returns the parameters called "<prefix>/..." under our names.
 inline Tree<HostTensor> fixture_parameters(const SafetensorsFile& file, const std::string& prefix) {
   Tree<HostTensor> out;
   for (const std::string& name : file.names()) {
@@ -89,7 +89,8 @@ inline HostTensor slice_of(const HostTensor& all, int64_t i) {
   return {shape, all.values<int32_t>().subspan(n * static_cast<size_t>(i), n)};
 }
 
-/// Runs all steps from the recorded start; compares their metrics and the last parameters.
+/// Runs all steps from the recorded start. Compares the metrics of each step and the final
+/// parameters.
 inline void expect_recorded_steps(Runtime& runtime) {
   const SafetensorsFile file(kTrainFixture);
   StepRun run(runtime, fixture_options());

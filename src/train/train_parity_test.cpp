@@ -1,4 +1,4 @@
-// Recorded training steps, on the interpreter.
+// Compares training steps on the interpreter with recorded ones.
 
 #include "pjrt/make_runtime.h"
 #include "train/train_fixture_test.h"

@@ -1,7 +1,7 @@
-// Training runs in processes of their own, to be killed, signalled and starved of disk space.
+// Training runs in separate processes, which a test can kill, signal and starve of disk space.
 //
-// The test program runs itself again; process_integration_test.cpp has the main function that turns
-// into a run then.
+// The test program runs itself again. The main function of process_integration_test.cpp then
+// becomes a training run.
 #pragma once
 
 #include <sys/types.h>
@@ -16,19 +16,19 @@
 
 namespace axle {
 
-/// The first argument of a process that is to train: `<program> --train CONFIG.yaml DIR BACKEND
-/// CACHE`.
+/// The first argument of a training process: `<program> --train CONFIG.yaml DIR BACKEND CACHE`.
 inline constexpr std::string_view kTrainArgument = "--train";
-/// What that process does; its exit code.
+/// Runs the training of a training process, and returns its exit code.
 int train_in_this_process(const std::vector<std::string>& arguments);
 
-/// Holds a run at given steps until the test lets it go on.
+/// Holds a run at given steps until the test lets it continue.
 class Gate final : public SummaryWriter {
  public:
   struct Config {
-    /// After the records of these steps; 0: before the first step, with the state in place.
+    /// Steps after whose records the run is held; 0: before the first step, with the state in
+    /// place.
     std::vector<int64_t> steps = {};
-    /// In the first compilation by the plugin "cpu" too, which is under way then.
+    /// Also hold the first compilation by the plugin "cpu", while it is under way.
     bool compiler = false;
     AXLE_CONFIG(Gate, steps, compiler)
   };
@@ -41,7 +41,8 @@ class Gate final : public SummaryWriter {
   std::vector<int64_t> steps_;
 };
 
-/// Starts at once; killed when destroyed before its end.
+/// A training run in a process of its own. The constructor starts it; the destructor kills it if it
+/// still runs.
 class TrainProcess {
  public:
   /// The run's folder is DIR/NAME; DIR/NAME.yaml holds the config, DIR/cache compiled programs.
@@ -51,27 +52,28 @@ class TrainProcess {
   TrainProcess(const TrainProcess&) = delete;
   TrainProcess& operator=(const TrainProcess&) = delete;
 
-  /// Reads what it prints until `text` comes; false if it ends before.
+  /// Reads the output until `text` appears. False if the process ends before.
   bool wait_for(std::string_view text);
-  /// Waits for the gate of `step`.
+  /// Waits until the run is held at `step`.
   bool wait_at_gate(int64_t step);
   bool wait_at_compiler();
   void open_gate();
-  /// From now on nobody reads what it prints, as when a terminal goes.
+  /// Closes the reading end of the output, as when a terminal is closed.
   void close_output();
-  /// From now on its console takes nothing, as when a pager or Ctrl-S holds it: nobody reads the
-  /// pipe, which is full.
+  /// Makes the output block, as when a pager or Ctrl-S stops a console: fills the pipe and does not
+  /// read it.
   void fill_output();
   void signal(int number);
-  /// Lets it write files no longer than this, or again as long as it likes.
+  /// Limits the size of files that the process can write; unlimit_files() lifts the limit.
   void limit_files(int64_t bytes);
   void unlimit_files();
-  /// Reads the rest and waits for the end: the exit code, or minus the number of the signal that
-  /// killed it.
+  /// Reads the rest of the output and waits for the end. Returns the exit code, or minus the number
+  /// of the signal that killed the process.
   int wait();
-  /// The same without reading. Fails the test and kills it where it does not end within a minute.
+  /// Like wait(), without reading the output. If the process does not end within a minute, fails
+  /// the test and kills it.
   int wait_unread();
-  /// All that it has printed so far, both streams.
+  /// Everything that the process has printed so far, on both streams.
   const std::string& output() const { return output_; }
 
  private:

@@ -1,5 +1,5 @@
-// The training step through a PJRT plugin: recorded steps of another implementation, and the
-// interpreter's.
+// Compares the training step through a PJRT plugin with recorded steps of another implementation,
+// and with the interpreter.
 
 #include "data/synthetic_input.h"
 #include "pjrt/make_runtime.h"
@@ -17,7 +17,7 @@ class TrainSteps : public PluginTest {
 
 TEST_F(TrainSteps, AllRecordedSteps) { expect_recorded_steps(*runtime_); }
 
-// Largest difference relative to the largest element.
+// Returns the largest difference relative to the largest element.
 double relative_difference(const HostTensor& a, const HostTensor& b) {
   double difference = 0, largest = 1e-30;
   for (int64_t i = 0; i < b.size(); ++i) {
@@ -31,7 +31,8 @@ struct Tolerance {
   double metrics, state;
 };
 
-// Both from the same start over a few steps: every metric and every leaf of the state.
+// Takes a few steps on both runtimes from the same state. Compares every metric and every leaf of
+// the state.
 void expect_same_steps(Runtime& a, Runtime& b, const StepRunOptions& options, Tolerance tolerance) {
   StepRun first(a, options), second(b, options);
   const Tree<HostTensor> start = first.initial_state(5);
@@ -57,8 +58,8 @@ void expect_same_steps(Runtime& a, Runtime& b, const StepRunOptions& options, To
   }
 }
 
-// The update of an element divides its moments: with AdamW's usual eps the last bits of a gradient
-// that is nearly zero decide its sign. With this one they count for as little as they are.
+// AdamW's update of an element is a quotient of its moments. With the usual eps, the last bits of a
+// gradient that is nearly zero decide the sign of its update. With this eps, they hardly count.
 StepRunOptions tiny_options(Child<Block> layers) {
   return {.model = tiny_model(std::move(layers)),
           .learner = Learner::Config{.optimizer =

@@ -35,14 +35,14 @@
 #include "transform/body.h"
 
 namespace axle {
-// A run under way. Members are in the order of their construction.
+// A run under way. The members are declared in the order of their construction.
 struct Trainer::Run {
   Run(const Config& config, RunOptions run_options);
   ExitCode loop();
 
  private:
-  // A step whose metrics have not been read yet: reading lags one step behind, so that the device
-  // never waits.
+  // A step whose metrics have not been read yet. The host reads metrics one step late, so that the
+  // device never waits.
   struct Pending {
     int64_t step = 0;
     Arrays metrics;
@@ -77,7 +77,7 @@ struct Trainer::Run {
   RunOptions options_;
   TrainingParts training_;
   const Config& cfg_;
-  std::future<std::unique_ptr<Input>> reading_;  // while the devices are opened
+  std::future<std::unique_ptr<Input>> reading_;  // opens the input while the devices are opened
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<Input> input_;
   Mesh mesh_;
@@ -88,7 +88,7 @@ struct Trainer::Run {
   std::unique_ptr<Executable> step_executable_;
   std::unique_ptr<Checkpointer> checkpointer_;
   DeviceState state_;
-  std::future<Arrays> drawn_;  // its first values, drawn while the programs are compiled
+  std::future<Arrays> drawn_;  // initial state; computed while the programs are compiled
   int64_t step_number_ = 0, first_step_ = 0;
   std::string data_state_;
   bool data_restarted_ = false;
@@ -98,9 +98,9 @@ struct Trainer::Run {
   std::optional<Pending> pending_;
   StepClock clock_;
   double model_flops_ = 0, program_flops_ = 0, peak_flops_ = 0;
-  int64_t skipped_ = 0;       // steps
-  int64_t num_left_out_ = 0;  // documents
-  bool failing_ = false;      // the run is ending by an error
+  int64_t skipped_ = 0;       // steps that were not finite
+  int64_t num_left_out_ = 0;  // documents left out
+  bool failing_ = false;      // the run is ending with an error
 };
 
 Trainer::Run::Run(const Config& config, RunOptions run_options)
@@ -122,7 +122,7 @@ Trainer::Run::Run(const Config& config, RunOptions run_options)
   program_flops_ = region_flops(*step_.graph);
 }
 
-// Not before what can be refused without the data is refused.
+// Starts to open the data, after everything that can be refused without the data.
 std::future<std::unique_ptr<Input>> Trainer::Run::start_reading() const {
   if (options_.num_devices) check_device_count("--devices", *options_.num_devices);
   check_device_count("mesh", mesh_devices(cfg_.mesh));
@@ -131,7 +131,7 @@ std::future<std::unique_ptr<Input>> Trainer::Run::start_reading() const {
   return std::async([this] { return training_.make_input(); });
 }
 
-// Parameters and what layers keep, of another folder, if the options name one.
+// Returns the parameters and the state of layers from another folder, if the options name one.
 std::optional<Tree<HostTensor>> Trainer::Run::given_state() const {
   if (options_.init_from.empty()) return std::nullopt;
   ModelParameters saved = load_to_begin_with(options_.init_from, *training_.model);
@@ -168,7 +168,7 @@ void Trainer::Run::initialise_or_restore() {
     const auto [restarted, note] = restore_input(*input_, saved, options_.restart_data);
     data_restarted_ = restarted;
     progress_->note(fmt::format("resumed from step {}{}{}", step_number_, note,
-                                options_.init_from.empty() ? "" : ", not begun by --init-from"));
+                                options_.init_from.empty() ? "" : "; --init-from has no effect"));
   } else {
     drawn_ = std::async([this, given = given_state()] {
       return initial_state(parts_, state_.leaves, cfg_.seed, given, *runtime_, compile_options());
@@ -204,7 +204,7 @@ CompileOptions Trainer::Run::compile_options() const {
           .cache_dir = options_.compile_cache};
 }
 
-// So far, the step first.
+// Returns the programs compiled so far, the step first.
 std::vector<NamedProgram> Trainer::Run::compiled() const {
   std::vector<NamedProgram> out;
   if (step_executable_) out.push_back({"the step", step_executable_.get()});
@@ -212,7 +212,7 @@ std::vector<NamedProgram> Trainer::Run::compiled() const {
   return out;
 }
 
-// As far as they are known: those of programs once they are compiled.
+// Returns the host memory needs known so far. Programs count once they are compiled.
 std::vector<HostNeed> Trainer::Run::host_needs() const {
   const std::string& platform = runtime_->topology().platform;
   std::vector<HostNeed> out = state_needs(state_.leaves, mesh_, platform);
@@ -221,7 +221,7 @@ std::vector<HostNeed> Trainer::Run::host_needs() const {
   return out;
 }
 
-// All programs of the run: one that fails does so before the first step.
+// Compiles all programs of the run, so that a program that fails does so before the first step.
 void Trainer::Run::compile(const StopWish& stop) {
   if (stop()) return;
   const double begun = secs_since_process_start();
@@ -243,7 +243,7 @@ void Trainer::Run::compile(const StopWish& stop) {
   check_device_memory(compiled(), topology);
 }
 
-// Not before nothing else uses the processor.
+// Measures the machine's peak. Call it while nothing else uses the processor.
 void Trainer::Run::measure_peak() {
   const ModelFlops flops = model_flops(parts_);
   const Peak peak = machine_peak(runtime_->topology(), flops.dtype);
@@ -278,7 +278,7 @@ ExitCode Trainer::Run::loop() {
     take_steps(stop);
     const ExitCode code = signal.requested();
     if (code != ExitCode::kOk && step_number_ == first_step_) {
-      // A checkpoint is there already, or the seed gives the same initial state again.
+      // The state is already in a checkpoint, or the seed gives the same initial state again.
       progress_->note(
           fmt::format("stopped by a signal before step {}, with nothing new to save; run the same "
                       "command to go on",
@@ -301,8 +301,8 @@ ExitCode Trainer::Run::loop() {
   return code;
 }
 
-// All that are left, with the evaluations among them: a save comes first, so that none can cost a
-// step. Those that a run owes which ended before them come first of all.
+// Takes all remaining steps. First runs evaluations that an earlier start left undone. After a
+// step, the save comes before the evaluations, so that a failing evaluation can't cost a step.
 void Trainer::Run::take_steps(const StopWish& stop) {
   clock_.skip();
   evaluate(/*at_end=*/false, stop);
@@ -320,7 +320,7 @@ void Trainer::Run::take_steps(const StopWish& stop) {
 }
 
 void Trainer::Run::take_step(const Batch& batch) {
-  Arrays arguments = state_.arrays;  // kept until the step has taken them over
+  Arrays arguments = state_.arrays;  // keeps the arrays alive until the step has taken them over
   append_by_name(arguments, batch.tensors, step_, *runtime_);
   Arrays outputs = step_executable_->execute(arguments);
   const auto num_leaves = static_cast<std::ptrdiff_t>(state_.leaves.size());
@@ -350,7 +350,7 @@ Throughput Trainer::Run::throughput(const Lap& lap) const {
   return out;
 }
 
-// Waits for the metrics of a step, which is done by now or soon.
+// Waits for the metrics of a step, which are complete by now or soon, and reports them.
 void Trainer::Run::report(Pending done) {
   StepRecord record{.step = done.step,
                     .values = metric_values(step_, state_.leaves.size(), done.metrics)};
@@ -380,7 +380,7 @@ void Trainer::Run::report(Pending done) {
 }
 
 void Trainer::Run::fail_non_finite(int64_t step, const std::string& what) {
-  failing_ = true;  // the step after it may be under way
+  failing_ = true;  // the next step may be under way
   const bool saved = save(true);
   throw Error(
       fmt::format(
@@ -391,13 +391,13 @@ void Trainer::Run::fail_non_finite(int64_t step, const std::string& what) {
       ExitCode::kValidationFailed);
 }
 
-// Those that are owed. Before the end none of the last step: they come behind its save.
+// Runs the evaluations that are due; those of the last step run at the end, after its save.
 void Trainer::Run::evaluate(bool at_end, const StopWish& stop) {
   if (!at_end && (step_number_ == 0 || step_number_ >= cfg_.max_steps)) return;
   for (Evaler* evaler : evaluations_.owed(step_number_, at_end)) {
     finish_step();
     if (stop()) return;
-    checkpointer_->wait();  // an evaluation that ends the process must not cost the save before it
+    checkpointer_->wait();  // an evaluation that ends the process must not cost the earlier save
     const auto start = Clock::now();
     const auto result = evaler->run(*runtime_, state_, stop);
     if (!result) return;
@@ -414,10 +414,11 @@ void Trainer::Run::evaluate(bool at_end, const StopWish& stop) {
   }
 }
 
-// True if the state is known to be saved, for which only a waiting call stays.
+// Saves the state. Returns true if the state is known to be saved, which only a call with `wait`
+// finds out.
 bool Trainer::Run::save(bool wait) {
   finish_step();
-  // Before the checkpoint: a run that goes on from it must find the records up to it.
+  // Records go to disk before the checkpoint: a resumed run expects all records up to it.
   flush();
   if (step_number_ > first_step_) folder_.update_config();
   checkpointer_->save(step_number_, state_.leaves, state_.arrays,
@@ -440,9 +441,9 @@ void Trainer::Run::save_at_end() {
                   checkpointer_->root().string(), step_number_, checkpointer_->num_failures()));
 }
 
-// Whatever ended the run, its steps are kept if the state is still there.
+// Keeps the steps of a run that failed, if the state still exists.
 void Trainer::Run::save_after_failure() noexcept {
-  const bool known = std::exchange(failing_, true);  // then what could be saved is
+  const bool known = std::exchange(failing_, true);  // then everything that can be saved is saved
   if (known || step_number_ == first_step_ || folder_.is_anothers()) return;
   try {
     progress_->note(
@@ -464,7 +465,8 @@ void Trainer::Run::flush() {
   in_place([](SummaryWriter& writer) { writer.flush(); });
 }
 
-// A run whose folder or files were taken away ends; while it does, that is known.
+// Applies `use` to all writers. Throws StorageError if the run's folder or files were taken away,
+// which ends the run; while the run is ending, ignores it.
 void Trainer::Run::in_place(const std::function<void(SummaryWriter&)>& use) {
   try {
     folder_.check_in_place();

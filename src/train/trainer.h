@@ -1,4 +1,4 @@
-// The trainer: a recipe's root config, and the loop that runs it.
+// The trainer: the root config of every recipe, and the loop that runs it.
 #pragma once
 
 #include <filesystem>
@@ -25,8 +25,8 @@
 
 namespace axle {
 
-/// What happens after a step whose loss or gradient is not finite; the program itself has kept the
-/// old state.
+/// What happens after a step whose loss, gradient or new state is not finite. The step program
+/// itself keeps the old state.
 enum class NonFinite { kStop, kSkip };
 constexpr auto texts_of(NonFinite) {
   return std::to_array<EnumText<NonFinite>>({{NonFinite::kStop, "stop"}, {NonFinite::kSkip, "skip"}});
@@ -38,32 +38,34 @@ struct RunOptions {
   std::filesystem::path dir;
   /// "cpu", "cuda", ... or "interpreter".
   std::string backend = "cpu";
-  /// None: as many as the mesh names, or one.
+  /// None: as many as the mesh names, or one if it names none.
   std::optional<int64_t> num_devices = {};
-  /// Go on from the newest checkpoint of `dir`, if there is one; false starts anew and refuses a
-  /// folder with checkpoints.
+  /// True: continue from the newest checkpoint of `dir`, if there is one. False: start a new run,
+  /// and refuse a folder with checkpoints.
   bool resume = true;
-  /// Resume although the config differs in fields that are not marked safe.
+  /// Resume even if the config differs in fields that a resume may not change.
   bool force = false;
-  /// Resume with the data from their first row, whatever data the run was made with.
+  /// Resume the training state, but read the data from their first row, even if they are other
+  /// data.
   bool restart_data = false;
   /// Directory of compiled programs; empty: none is kept.
   std::string compile_cache = {};
-  /// The step as `axle compile --save` has kept it; empty: it is compiled.
+  /// A compiled step from `axle compile --save`; empty: the run compiles the step.
   std::filesystem::path executable = {};
-  /// Folder of a run or of an import whose parameters a new run starts with; empty: they are drawn.
+  /// Folder of a run or of an import. A new run starts with its parameters; empty: with random
+  /// ones.
   std::filesystem::path init_from = {};
-  /// What opens the devices.
+  /// Opens the devices.
   std::function<std::unique_ptr<Runtime>(const RuntimeOptions&)> open_runtime = make_runtime;
-  /// What tells the memory that the run may take.
+  /// Returns the memory that the run may use.
   std::function<HostMemory()> host_memory = [] { return axle::host_memory(); };
 };
 
-/// Steps of a run: programs count them in i32.
+/// The number of steps of a run. Programs count steps in i32.
 using StepCount = Ranged<int64_t, Bounds{.min = 1, .max = 2147483647}>;
 
-/// Trains a model as its config says: restore or initialise, then step, log, evaluate and save
-/// until `max_steps`.
+/// Trains a model as its config says: initialises or restores the state, then steps, logs,
+/// evaluates and saves until `max_steps`.
 class Trainer {
  public:
   struct Config {
@@ -73,33 +75,34 @@ class Trainer {
     Child<Input> input = {};
     /// How gradients become updates.
     Child<Learner> learner = Learner::Config{};
-    /// When the state is saved, and what is kept.
+    /// When checkpoints are saved, and which ones are kept.
     Checkpointer::Config checkpointer = {};
-    /// By name; the name is the `split` of its records.
+    /// Evaluations during training, by name. The name is the `split` of their records.
     NamedMap<Evaler::Config> evalers = {};
-    /// Steps of the whole run, those before a resume included.
+    /// Steps of the whole run, including those before a resume.
     Required<StepCount> max_steps = REQUIRED;
-    /// Of initialisation, dropout and the order of data.
+    /// Seed of initialisation, dropout and the order of data.
     int64_t seed = 0;
     /// Devices as named axes, "data=2,fsdp=-1"; none: one device.
     Mesh mesh = {};
-    /// Mesh axes of a batch's dims.
+    /// Mesh axes that each dim of a batch is sharded over.
     PartitionSpec batch_partition = {.dims = {{"data", "expert", "fsdp"}, "seq"}};
-    /// What differs between machines; the first rule that matches is applied before files and
-    /// flags.
+    /// Changes for certain machines. The first rule that matches the machine is applied, before
+    /// files and flags.
     MeshRules mesh_rules = {};
-    /// Parameters and inputs are cast to it at the top of the step; none: computed as stored (f32).
+    /// Type that parameters and inputs are cast to at the start of a step; none: they stay as
+    /// stored (f32).
     std::optional<DType> compute_dtype = {};
-    /// Of the step, by the names that the plugin's compiler knows, on top of Axle's own choices for
-    /// the device.
+    /// Options of the step's compilation, by the names that the plugin's compiler uses. They
+    /// override Axle's own choices for the device.
     std::map<std::string, std::string> compiler_options = {};
     /// What happens after a step whose loss, gradient or new state is not finite.
     NonFinite on_non_finite = NonFinite::kStop;
-    /// Steps between lines of the console; metrics.jsonl has every step.
+    /// Steps between lines on the console; metrics.jsonl has every step.
     Positive<int64_t> log_every_steps = 10;
-    /// Layer summaries are computed and written in every step; off, they cost nothing.
+    /// Compute and write the summaries of layers in every step. If false, summaries cost nothing.
     bool layer_summaries = false;
-    /// Beside metrics.jsonl, which is always written.
+    /// Writers of metrics beside metrics.jsonl, which is always written.
     NamedMap<Child<SummaryWriter>> writers = {};
     AXLE_CONFIG(Trainer, model, input, learner, checkpointer, evalers, max_steps, seed, mesh,
                 batch_partition, mesh_rules, compute_dtype, compiler_options, on_non_finite,
@@ -109,9 +112,9 @@ class Trainer {
   /// Throws ConfigError for an incomplete config or one that cannot be built.
   explicit Trainer(const Config& config, RunOptions options);
   ~Trainer();
-  /// Runs to the end: kOk, or kInterruptedAndSaved / kTerminatedAndSaved after a signal. Throws
-  /// DataError, DeviceError, StorageError (only where nothing can be saved at all); Error with
-  /// kValidationFailed for a non-finite step.
+  /// Runs to the end. Returns kOk, or kInterruptedAndSaved / kTerminatedAndSaved after a signal.
+  /// Throws DataError, DeviceError, StorageError (only if nothing can be saved at all), and Error
+  /// with kValidationFailed for a non-finite step.
   ExitCode run();
 
  private:
@@ -119,10 +122,10 @@ class Trainer {
   std::unique_ptr<Run> run_;
 };
 
-/// The recipe registered under `name` by AXLE_REGISTER(function, "name"). Throws ConfigError with
-/// the nearest name.
+/// Returns the recipe registered under `name` by AXLE_REGISTER(function, "name"). Throws
+/// ConfigError with the nearest name if there is none.
 Trainer::Config recipe(std::string_view name);
-/// All recipes, sorted.
+/// Names of all recipes, sorted.
 std::vector<std::string> recipe_names();
 
 }  // namespace axle

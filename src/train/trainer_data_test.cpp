@@ -1,4 +1,5 @@
-// Resumed runs and their data: the same text under another name, other text, documents left out.
+// Tests the data of resumed runs: the same text under another name, another text, documents that
+// are left out.
 #include "data/text_input.h"
 #include "learn/warmup_schedule.h"
 #include "train/trainer_run_test.h"
@@ -61,11 +62,11 @@ TEST_F(TrainerData, OtherTextIsRefusedWithTheWayToGoOn) {
   EXPECT_EQ(ended.code, ExitCode::kOk) << ended.error;
   EXPECT_THAT(ended.out, HasSubstr("resumed from step 3, with the data from their beginning\n"));
   expect_no_holes(run(), 6);
-  // They are the run's data from now on.
+  // The new data are the run's data from now on.
   EXPECT_EQ(train(over(dir_ / "other.txt", 8)).code, ExitCode::kOk);
 }
 
-// A job that is queued again begins with the same command.
+// A job that is queued again starts with the same command.
 TEST_F(TrainerData, TheSameCommandAgainDoesNotRestartTheDataAgain) {
   const auto other = [&](int64_t steps) { return over(dir_ / "other.txt", steps); };
   train(over(dir_ / "corpus", 3), "whole");
@@ -81,7 +82,7 @@ TEST_F(TrainerData, TheSameCommandAgainDoesNotRestartTheDataAgain) {
   }
   EXPECT_EQ(state_of(run()).metadata.at("data"), state_of(run("whole")).metadata.at("data"));
   EXPECT_EQ(state_of(run()).tensors, state_of(run("whole")).tensors);
-  // Yet other data are begun.
+  // Other data once more: these begin from their first row.
   const Ended ended = resume(over(dir_ / "corpus", 9), false, true);
   EXPECT_EQ(ended.code, ExitCode::kOk) << ended.error;
   EXPECT_THAT(ended.out, HasSubstr("resumed from step 8, with the data from their beginning\n"));
@@ -93,7 +94,7 @@ TEST_F(TrainerData, RestartedDataAllowOtherInputsAndNothingElse) {
   config.input.get_if<TextInput>()->shuffle = Shuffle::kNone;
   const Ended refused = resume(config, false, false);
   EXPECT_EQ(refused.code, ExitCode::kUser);
-  EXPECT_THAT(refused.error, HasSubstr("--restart-data where only the data are others"));
+  EXPECT_THAT(refused.error, HasSubstr("--restart-data if only the data differ"));
   config.seed = 99;
   EXPECT_THAT(resume(config, false, true).error, HasSubstr("\n  seed: 3 -> 99"));
   config.seed = 3;
@@ -110,7 +111,7 @@ TEST_F(TrainerData, DocumentsThatAreLeftOutAreToldAndLogged) {
   EXPECT_THAT(ended.out, HasSubstr("WARNING: input: 2 documents are left out; the first: "));
   EXPECT_THAT(ended.out, HasSubstr("b.txt:1"));
   for (const auto& record : metrics_of(run())) EXPECT_EQ(record.at("skipped_documents"), 2);
-  // None, and nothing is said of them.
+  // Without documents left out, nothing is reported.
   const Ended clean = train(over(dir_ / "other.txt", 2), "clean");
   EXPECT_EQ(clean.out.find("left out"), clean.out.npos);
   EXPECT_FALSE(metrics_of(run("clean")).at(0).contains("skipped_documents"));
@@ -148,7 +149,7 @@ TEST_F(TrainerData, ACorpusTooSmallToHoldOutIsRefusedBeforeTheFirstStep) {
   EXPECT_FALSE(directory_exists(run()));
 }
 
-// Steps beyond the length that a schedule was made for.
+// Runs that are longer than the schedule was made for.
 TEST_F(TrainerData, StepsStretchTheScheduleOfTheRunAndWarnOfOthers) {
   const auto rate_at_end = [&](const Schedule& rate, int64_t steps, const std::string& name) {
     Trainer::Config config = over(dir_ / "corpus", steps);
@@ -160,7 +161,7 @@ TEST_F(TrainerData, StepsStretchTheScheduleOfTheRunAndWarnOfOthers) {
   const LinearWithWarmup tied{.peak = 1e-2, .warmup_steps = 0},
       fixed{.peak = 1e-2, .warmup_steps = 0, .max_step = 4};
   EXPECT_EQ(rate_at_end(tied, 4, "tied").first, 0);
-  const auto [rate, out] = rate_at_end(tied, 7, "tied");  // goes on, stretched
+  const auto [rate, out] = rate_at_end(tied, 7, "tied");  // resumed, with the schedule stretched
   EXPECT_EQ(rate, 0);
   EXPECT_NEAR(metrics_of(run("tied")).at(4).at("learning_rate").get<double>(), 1e-2 * 2 / 7, 1e-8);
   EXPECT_EQ(out.find("WARNING"), out.npos) << out;

@@ -1,5 +1,5 @@
-// Evaluations of a run: built and checked before the first step, behind the save of their step, and
-// never the loss of one.
+// Evaluations of a run: they are built and checked before the first step, run after the save of
+// their step, and never cost a step.
 #include <csignal>
 
 #include "checkpoint/folder.h"
@@ -14,14 +14,14 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-// What happens in an evaluation, from a test's point of view.
+// Observations of an evaluation, and a callback for each of its batches.
 struct Witness {
   int built = 0, rewound = 0;
   std::function<void(int64_t batch)> on_batch = [](int64_t) {};
 };
 Witness g_witness;
 
-// Two synthetic batches, of which the test is told.
+// An input of two synthetic batches that reports its use to g_witness.
 class WitnessedInput final : public Input {
  public:
   struct Config {
@@ -52,14 +52,14 @@ AXLE_REGISTER(WitnessedInput)
 class TrainerEvaluation : public TrainerTest {
  protected:
   TrainerEvaluation() { g_witness = {}; }
-  // Saved after every fourth step, evaluated after every third.
+  // A config that saves after every fourth step and evaluates after every third.
   static Trainer::Config witnessed(int64_t max_steps) {
     Trainer::Config config = config_of(max_steps);
     config.checkpointer.mode = SaveMode::kBlocking;
     config.evalers["held_out"] = {.input = WitnessedInput::Config{}, .every_steps = 3};
     return config;
   }
-  // Options of a run whose compilations are noted in compiled_.
+  // Returns options of a run whose compilations are recorded in compiled_.
   RunOptions counting() {
     RunOptions options;
     options.open_runtime = [this](const RuntimeOptions& how) {
@@ -220,7 +220,7 @@ TEST_F(TrainerEvaluation, WallSecondsGoOnAfterARestart) {
     return out;
   };
   train(config_of(4));
-  // As if it had taken an hour.
+  // Rewrites the checkpoint as if the run had taken an hour.
   RestoredTensors saved = state_of(run());
   EXPECT_GE(std::stod(saved.metadata.at("wall_secs")), 0);
   saved.metadata.at("wall_secs") = "3600.5";

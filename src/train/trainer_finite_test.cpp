@@ -1,4 +1,4 @@
-// What a run does where numbers are not finite: no checkpoint ever holds one.
+// Runs with numbers that are not finite: no checkpoint ever holds such a number.
 #include <fmt/format.h>
 
 #include "checkpoint/folder.h"
@@ -15,7 +15,8 @@ using testing::HasSubstr;
 
 class TrainerFinite : public TrainerTest {};
 
-// Steps that are not finite: with such a rate the first step ends where no loss is finite.
+// A run whose steps are not finite: with this learning rate, no loss is finite after the first
+// step.
 Trainer::Config exploding(int64_t max_steps, NonFinite policy) {
   Trainer::Config config = config_of(max_steps);
   config.learner.get_if<Learner>()->optimizer.get_if<AdamW>()->learning_rate =
@@ -25,7 +26,8 @@ Trainer::Config exploding(int64_t max_steps, NonFinite policy) {
   return config;
 }
 
-// Model and optimizer; the key goes on even where nothing else does.
+// Returns model and optimizer without the key, which changes even in a step that changes nothing
+// else.
 Tree<HostTensor> without_key(Tree<HostTensor> state) {
   state.erase("prng_key");
   return state;
@@ -43,7 +45,7 @@ TEST_F(TrainerFinite, ANonFiniteStepStopsTheRunAndKeepsTheStateBeforeIt) {
   EXPECT_TRUE(records.at(1).at("grad_norm").is_null());
   expect_no_holes(run(), state_of(run()).step);
   EXPECT_EQ(train(exploding(20, NonFinite::kStop)).code,
-            ExitCode::kValidationFailed);  // it does not get better
+            ExitCode::kValidationFailed);  // a resume fails again
   expect_no_holes(run(), state_of(run()).step);
 }
 
@@ -73,9 +75,9 @@ TEST_F(TrainerFinite, NonFiniteStepsAreSkippedAndCounted) {
   EXPECT_THAT(train(exploding(6, NonFinite::kSkip)).out, HasSubstr("5 such steps so far\n"));
 }
 
-// A schedule that turns bad at a step.
+// A schedule that is bad from step 3 on.
 struct TurnsBad {
-  std::string to = "1";  // text: no number of a config is infinite
+  std::string to = "1";  // text, since numbers of configs are finite
   Tensor operator()(const Step& step) const {
     return select(astype(step, DType::kF32) < 3.0, scalar(1e-2), std::stod(to));
   }
@@ -83,7 +85,7 @@ struct TurnsBad {
 };
 AXLE_REGISTER(TurnsBad)
 
-// Numbers that loss and gradient of the same step say nothing of.
+// Bad updates that do not show in the loss or gradient of the same step.
 TEST_F(TrainerFinite, WhatTheUpdateBringsInIsCaughtAtItsStepAndNamed) {
   Trainer::Config good = config_of(2);
   good.evalers.clear();
@@ -107,14 +109,14 @@ TEST_F(TrainerFinite, WhatTheUpdateBringsInIsCaughtAtItsStepAndNamed) {
   }
 }
 
-// A state that no step mends ends the run at its first, whatever is skipped.
+// A state that was never finite ends the run at its first step, even if bad steps are skipped.
 TEST_F(TrainerFinite, AStateThatWasNeverFiniteIsNotSaved) {
   for (const NonFinite policy : {NonFinite::kStop, NonFinite::kSkip}) {
     for (const int64_t steps : {1, 12}) {
       Trainer::Config config = config_of(steps);
       config.evalers.clear();
       config.on_non_finite = policy;
-      // Its largest draws are infinite.
+      // The largest random values are infinite.
       config.model.options.init = Init(
           VarianceScaling{.scale = 3e38, .fan = Fan::kNone, .distribution = Distribution::kNormal});
       const std::string name = fmt::format("{} {}", to_text(policy), steps);
@@ -123,7 +125,8 @@ TEST_F(TrainerFinite, AStateThatWasNeverFiniteIsNotSaved) {
       EXPECT_THAT(
           ended.error,
           testing::MatchesRegex("step 1: expected finite numbers, got NaN or infinity in model/.*"
-                                " before it, which no step mends; the state could not be saved"));
+                                " before this step, which no step repairs; the state could not be "
+                                "saved"));
       EXPECT_THAT(ended.err, HasSubstr("expected finite numbers, got NaN or infinity in model/"));
       EXPECT_THAT(checkpoint_steps(run(name) / "checkpoints"), testing::IsEmpty());
       expect_no_holes(run(name), std::min<int64_t>(steps, 2));
@@ -131,7 +134,7 @@ TEST_F(TrainerFinite, AStateThatWasNeverFiniteIsNotSaved) {
   }
 }
 
-// As a program that looked less closely may have left it.
+// The checkpoint is as a program with fewer checks may have left it.
 TEST_F(TrainerFinite, ARestoredStateThatIsNotFiniteEndsTheRunAndStays) {
   const auto skipping = [](int64_t steps) {
     Trainer::Config config = config_of(steps);
@@ -148,7 +151,7 @@ TEST_F(TrainerFinite, ARestoredStateThatIsNotFiniteEndsTheRunAndStays) {
   const Ended ended = train(skipping(9));
   EXPECT_EQ(ended.code, ExitCode::kValidationFailed);
   EXPECT_THAT(ended.error, HasSubstr("step 3: expected finite numbers, got NaN or infinity in " +
-                                     bad + " before it"));
+                                     bad + " before this step"));
   EXPECT_THAT(checkpoint_steps(run() / "checkpoints"), testing::ElementsAre(2));
 }
 

@@ -1,4 +1,4 @@
-// What a run needs of the host's memory, against what the host is said to have.
+// A run's needs of host memory, compared with the memory that the host reports.
 #include "data/text_input.h"
 #include "io/file.h"
 #include "train/trainer_run_test.h"
@@ -11,7 +11,7 @@ using testing::Not;
 
 class TrainerMemory : public TrainerTest {
  protected:
-  // On a host with so much available.
+  // Trains on a host that reports this many available bytes.
   Ended train_with(int64_t available_bytes, const std::string& name,
                    const Trainer::Config& config = config_of(2)) {
     RunOptions options;
@@ -20,7 +20,7 @@ class TrainerMemory : public TrainerTest {
     };
     return train(config, name, std::move(options));
   }
-  // The state and the copy of it that a save makes.
+  // Returns the bytes of the state and of the copy that a save makes.
   int64_t state_needs() {
     train(config_of(2), "measured");
     int64_t bytes = 0;

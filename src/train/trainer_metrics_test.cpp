@@ -1,4 +1,4 @@
-// What a run reports: metrics of more than one element, MFU and HFU.
+// Metrics of a run: those of more than one element, MFU and HFU.
 #include "config/set.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 int g_forwards_outside_training = 0;
 
-// Three weights, a metric that holds them, and no matrix product.
+// A model of three weights, with a metric that holds them and without a matrix product.
 class WeightsAlone final : public Model {
  public:
   struct Config {
@@ -58,7 +58,7 @@ class TrainerMetrics : public TrainerTest {
     if (for_training_only) config.evalers.clear();
     return config;
   }
-  // Of one split, "" of training, with the times in them.
+  // Returns the records of one split ("" for training), including their times.
   std::vector<nlohmann::json> records(const std::string& split, const std::string& name = "run") {
     std::vector<nlohmann::json> out;
     std::istringstream lines(read_file(run(name) / "metrics.jsonl"));
@@ -87,7 +87,7 @@ TEST_F(TrainerMetrics, ElementsOfAVectorAreNumberedInTrainingAndInEvaluations) {
   }
 }
 
-// What a model may not report under is what records have, and nothing is missing there.
+// Models may not report under the names of records, so the table of these names must be complete.
 TEST_F(TrainerMetrics, AllThatARunWritesHasANameOfARecord) {
   Trainer::Config config = weights_alone(4, false);
   auto& learner = *config.learner.get_if<Learner>();
@@ -111,7 +111,7 @@ TEST_F(TrainerMetrics, OperationsAreCountedOnceAndNotOfAModelThatOnlyTrains) {
   Trainer::Config quiet = weights_alone(3, false);
   quiet.evalers.clear();
   EXPECT_EQ(train(quiet).code, ExitCode::kOk);
-  EXPECT_EQ(g_forwards_outside_training, 1);  // for three steps, though it found nothing to count
+  EXPECT_EQ(g_forwards_outside_training, 1);  // one for three steps, though nothing to count
 
   const Ended ended = train(weights_alone(2, true), "training");
   EXPECT_EQ(ended.code, ExitCode::kOk) << ended.error;
@@ -125,7 +125,7 @@ TEST_F(TrainerMetrics, OperationsAreCountedOnceAndNotOfAModelThatOnlyTrains) {
   }
 }
 
-// Of weights in bf16 the products are, whatever compute_dtype says.
+// The dtype of the products is compute_dtype, or that of the weights if there is none.
 TEST_F(TrainerMetrics, ThePeakIsThatOfTheProducts) {
   const auto dtype_of = [](std::optional<DType> weights, std::optional<DType> compute) {
     Trainer::Config config = config_of(1);
@@ -147,7 +147,7 @@ TEST_F(TrainerMetrics, ThePeakIsThatOfTheProducts) {
               testing::ElementsAre("mfu is the model's share of 459 TFLOP/s (published: TPU v5)"));
 }
 
-// Floating-point operations of a step, as a run's metrics have them.
+// Floating-point operations of a step, derived from a run's metrics.
 struct StepFlops {
   double model, program;
 };
@@ -181,7 +181,7 @@ TEST_F(TrainerMetrics, MfuCountsTheModelAndHfuTheProgram) {
   remat.model = tiny_model(layers);
   const StepFlops without = flops_of(plain, "plain"), with = flops_of(remat, "remat");
   EXPECT_EQ(with.model, without.model);
-  // The forward pass of the layers once more, which is most of it in a third of the model's.
+  // The forward pass is a third of the model's FLOP, and remat repeats most of it.
   EXPECT_GT(with.program, without.program + 0.5 * without.model / 3);
   EXPECT_GT(without.program, without.model);  // elementwise work and the optimizer
 }

@@ -11,7 +11,7 @@
 
 namespace axle {
 
-// How a run ended, with what it printed.
+// The outcome of a run, with what it printed.
 struct Ended {
   ExitCode code = ExitCode::kOk;
   std::string error, out, err;
@@ -34,7 +34,7 @@ class TrainerTest : public testing::Test {
     } catch (const Error& error) {
       ended.code = error.code();
       ended.error = error.what();
-    } catch (...) {  // of other libraries: a bug
+    } catch (...) {  // an exception of another library: a bug
       ended.code = ExitCode::kInternal;
     }
     ended.out = testing::internal::GetCapturedStdout();

@@ -1,4 +1,4 @@
-// Whole training runs of a tiny model on the interpreter: what they write, how they go on, what
+// Whole training runs of a tiny model on the interpreter: their output, their resumption and what
 // stops them.
 #include "train/trainer.h"
 
@@ -53,7 +53,7 @@ TEST_F(TrainerTest, WritesEveryStepAndEveryEvaluation) {
     return with_loss;
   };
   EXPECT_EQ(events("train"), 2);     // steps 5 and 10
-  EXPECT_EQ(events("held_out"), 2);  // as above
+  EXPECT_EQ(events("held_out"), 2);  // as listed above
 }
 
 TEST_F(TrainerTest, GoesOnAsIfNothingHadBeen) {
@@ -62,7 +62,7 @@ TEST_F(TrainerTest, GoesOnAsIfNothingHadBeen) {
   EXPECT_EQ(state_of(run()).step, 6);
   const Ended ended = train(config_of(12));
   EXPECT_THAT(ended.out, HasSubstr("resumed from step 6\n"));
-  // The evaluation at the end of the first part is the one record more.
+  // The evaluation at the end of the first part is the only additional record.
   auto records = metrics_of(run());
   std::erase_if(records, [](const auto& r) { return r.contains("split") && r.at("step") == 6; });
   EXPECT_EQ(records, metrics_of(run("whole")));
@@ -84,7 +84,8 @@ TEST_F(TrainerTest, AFinishedRunChangesNothingWhenStartedAgain) {
   }
 }
 
-// A run of four steps that has come to its end but for its evaluation; its records with that.
+// Makes a run of four steps look as if only its last evaluation were missing. Returns its records,
+// including that evaluation.
 std::vector<nlohmann::json> without_evaluation(const std::filesystem::path& run) {
   const auto records = metrics_of(run);
   EXPECT_EQ(records.back().value("split", ""), "held_out");
@@ -94,7 +95,7 @@ std::vector<nlohmann::json> without_evaluation(const std::filesystem::path& run)
   return records;
 }
 
-// Which files the folder and those in it hold, and when each was changed.
+// Returns all files below the folder, with their inodes and times of change.
 std::vector<std::string> files_of(const std::filesystem::path& dir) {
   std::vector<std::string> out;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(dir)) {
@@ -138,7 +139,7 @@ TEST_F(TrainerTest, AnEvaluationThatIsOwedNeedsNoRoomForAnotherCheckpoint) {
     GTEST_SKIP() << "may not mount a small disk: " << std::strerror(errno);
   train(config_of(4));
   const auto records = without_evaluation(run());
-  // As many files as there can be; those that are there may still grow.
+  // Creates as many files as the disk permits. Existing files can still grow.
   for (int i = 0; i < 100 && std::ofstream(run() / std::to_string(i)).is_open(); ++i) {
   }
   const Ended ended = train(config_of(4));
@@ -186,7 +187,7 @@ TEST_F(TrainerTest, AnotherConfigIsRefusedWithTheDifference) {
   const Ended forced = train(other, "run", true, /*force=*/true);
   EXPECT_EQ(forced.code, ExitCode::kOk) << forced.error;
   EXPECT_EQ(state_of(run()).step, 8);
-  // It is the run's config from now on.
+  // The new config is the run's config from now on.
   EXPECT_EQ(train(other).code, ExitCode::kOk);
 }
 
@@ -205,7 +206,7 @@ TEST_F(TrainerTest, TwoRunsDoNotShareAFolder) {
   EXPECT_THAT(second.error, HasSubstr("expected a folder that no other run uses"));
 }
 
-// Data that cannot be read behind some batches.
+// An input that can't be read after some batches.
 class BrokenInput final : public Input {
  public:
   struct Config {

@@ -1,4 +1,4 @@
-// What a training run is made of before it has devices: built from a config alone.
+// The parts of a training run that can be built from a config alone, without devices.
 #pragma once
 
 #include <memory>
@@ -11,11 +11,11 @@ namespace axle {
 struct TrainingParts {
   /// Throws ConfigError for an incomplete config or one that cannot be built.
   explicit TrainingParts(const Trainer::Config& config);
-  /// Throws DataError where its data can't be read.
+  /// Throws DataError if the training data can't be read.
   std::unique_ptr<Input> make_input() const;
-  /// What the programs are made of on `mesh`, which has no size to infer, for batches of these
-  /// types. Throws ConfigError for a mesh axis that nothing is sharded over, and for a partition
-  /// that names no axis.
+  /// Returns the inputs of the program builders for batches of these types on `mesh`, whose sizes
+  /// are all known. Throws ConfigError if nothing is sharded over an axis of the mesh, or if a
+  /// partition names an unknown axis.
   ProgramParts programs(const Mesh& mesh, const Tree<Type>& batch) const;
 
   Trainer::Config config;

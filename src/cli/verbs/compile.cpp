@@ -29,7 +29,8 @@ void add(CLI::App& app, CompileVerb& options, Output& out) {
   out.add_json_flag(app);
 }
 
-// A mesh that is refused has its memory assessed all the same.
+// Lowers the step. If the mesh is refused, prints what is known without a program: as JSON the
+// memory of the training state, as text the mesh rule.
 LoweredStep lower(const Resolved& resolved, const Target& target, Output& out) {
   try {
     return lower_step(resolved.config, resolved.report.recipe, target);

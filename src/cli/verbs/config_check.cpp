@@ -1,5 +1,5 @@
-// axle config check RECIPE: every mistake that would keep a run from starting, and what flags and
-// files change, without running anything.
+// axle config check RECIPE: reports every mistake that would keep a run from starting, and what
+// flags and files change. Runs nothing.
 #include "cli/config_changes.h"
 #include "cli/recipe_arguments.h"
 #include "cli/verb.h"

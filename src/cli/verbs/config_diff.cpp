@@ -1,4 +1,4 @@
-// axle config diff A B: what differs between two recipes, config files or run folders.
+// axle config diff A B: compares two recipes, config files or run folders.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

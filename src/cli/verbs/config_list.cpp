@@ -1,4 +1,4 @@
-// axle config list: all that configs may name.
+// axle config list: lists everything that configs may name.
 #include "cli/verb.h"
 #include "inspect/catalogue.h"
 

@@ -24,7 +24,7 @@ void add(CLI::App& app, ShowOptions& options, Output& out) {
 
 ExitCode run(const ShowOptions& options, Output& out) {
   const Resolved resolved = options.recipe.resolve();
-  // Beside the config, which programs read.
+  // Goes to stderr, since programs read the config on stdout.
   if (options.recipe.target()) std::fputs(mesh_rule_text(resolved.report).c_str(), stderr);
   std::fputs(changes_text(resolved.report).c_str(), stderr);
   if (out.json()) {

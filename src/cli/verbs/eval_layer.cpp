@@ -1,5 +1,5 @@
-// axle eval-layer FILE: a layer, schedule, optimizer or training run on given tensors, to compare
-// it with another framework.
+// axle eval-layer FILE: runs a layer, schedule, optimizer or training run on given tensors, to
+// compare it with another framework.
 #include "base/error.h"
 #include "cli/eval_layer_arguments.h"
 #include "cli/recipe_arguments.h"

@@ -1,5 +1,5 @@
-// axle import llama2c FILE --tokenizer T --dir D: weights of llama2.c, made a folder that generate
-// takes.
+// axle import llama2c FILE --tokenizer T --dir D: imports weights of llama2.c into a folder that
+// `axle generate` reads.
 #include <CLI/CLI.hpp>
 
 #include "cli/path_options.h"

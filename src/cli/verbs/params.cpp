@@ -1,4 +1,5 @@
-// axle params RECIPE: every parameter of a recipe, without a device and without allocating one.
+// axle params RECIPE: lists every parameter of a recipe, without a device and without allocating
+// parameters.
 #include "cli/recipe_arguments.h"
 #include "cli/verb.h"
 #include "inspect/parameter_table.h"

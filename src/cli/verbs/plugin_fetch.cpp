@@ -1,4 +1,4 @@
-// axle plugin fetch PLATFORM: gets the PJRT plugin of a platform, and what its compiler needs.
+// axle plugin fetch PLATFORM: fetches the PJRT plugin of a platform, and what its compiler needs.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// axle train RECIPE: trains, or goes on with what a folder holds.
+// axle train RECIPE: trains a recipe, or resumes the run in a folder.
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
@@ -24,7 +24,7 @@ void add(CLI::App& app, TrainOptions& options, Output&) {
                  "Run folder: checkpoints, metrics.jsonl, config.yaml (default: runs/<recipe>)")
       ->type_name("DIR");
   app.add_flag("--resume,!--no-resume", options.resume,
-               "Go on from the newest checkpoint of the folder (default), or not");
+               "Resume from the newest checkpoint of the folder (default), or do not");
   app.add_flag("--force", options.force, "Resume although the config has changed");
   app.add_flag("--restart-data", options.restart_data,
                "Resume with the data from their first row, also with other data");

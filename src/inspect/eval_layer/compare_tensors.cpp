@@ -41,7 +41,8 @@ bool are_integers(const HostTensor& a, const HostTensor& b) {
   return is_integer(a.dtype()) && is_integer(b.dtype());
 }
 
-// Of integers, of which doubles round those beyond 2^53; 0 only where they are equal.
+// Returns the difference of two integers; 0 only if they are equal. Differences of doubles would
+// not be exact: they round integers beyond 2^53.
 double exact_difference(const Scalar& a, const Scalar& b) {
   const auto x = a.as<uint64_t>(), y = b.as<uint64_t>();  // two's complement
   const bool x_below = !a.fits(DType::kU64), y_below = !b.fits(DType::kU64);
@@ -60,7 +61,8 @@ double largest_difference(const HostTensor& a, const HostTensor& b) {
   return out;
 }
 
-// What layers put beside their result: implementations differ in what they record.
+// True for values that layers record beside their result. Implementations differ in what they
+// record.
 bool is_beside(std::string_view name) {
   constexpr std::string_view kSections[] = {"summaries/", "aux_losses/", "outputs/",
                                             "module_outputs/"};
@@ -81,14 +83,14 @@ std::string text_of(Verdict verdict) {
   return "missing";
 }
 
-// "a, b, c, ...".
+// Returns "a, b, c, ...".
 std::string first_of(std::vector<std::string> names) {
   constexpr size_t kMostNames = 3;
   if (names.size() > kMostNames) names.resize(kMostNames), names.push_back("...");
   return join(names, ", ");
 }
 
-// "3 differ (a, b, c)" of the tensors with this verdict; empty for none.
+// Returns "3 differ (a, b, c)" for the tensors with this verdict; empty if there are none.
 std::string counted(const std::vector<ComparedTensor>& tensors, Verdict verdict,
                     std::string_view what) {
   std::vector<std::string> names;
@@ -110,7 +112,7 @@ class Comparer {
   TensorComparison compare(const Tolerances& tolerances) {
     TensorComparison out{
         .reference = reference_.path, .tensors = {}, .left_alone = {}, .ours_alone = {}};
-    std::vector<std::pair<std::string, std::string>> pairs;  // theirs, ours; empty: missing
+    std::vector<std::pair<std::string, std::string>> pairs;  // theirs, ours
     for (const auto& [theirs, named] : reference_.names) {
       if (const auto ours = find(theirs, named)) pairs.emplace_back(theirs, *ours);
     }
@@ -141,20 +143,20 @@ class Comparer {
   }
 
  private:
-  // Our name of what the reference calls `theirs`; none if it is not compared.
+  // Returns our name of the reference's tensor `theirs`; none if it is not compared.
   std::optional<std::string> find(const std::string& theirs, const std::string& named) {
     const auto ours = renamed(theirs, named);
     if (!ours) return std::nullopt;
     if (results_.contains(*ours)) return ours;
     if (*ours == "out" && results_.contains("out/loss")) return "out/loss";
     if (is_beside(*ours)) {
-      ++left_alone_["recorded beside the result there, not here"];
+      ++left_alone_["recorded by the layers there, not here"];
       return std::nullopt;
     }
     return ours;
   }
 
-  // A reference that we made has our names already.
+  // If no rule matches, a name that is already ours is kept: Axle may have written the reference.
   std::optional<std::string> renamed(const std::string& theirs, const std::string& named) const {
     try {
       return rules_.tensor(theirs);
@@ -194,7 +196,7 @@ class Comparer {
   const Tree<HostTensor>& results_;
   const TensorReference& reference_;
   const RenameRules& rules_;
-  std::map<std::string, int> left_alone_;  // tensors by reason
+  std::map<std::string, int> left_alone_;  // number of tensors by reason
   Tree<bool> compared_;
 };
 

@@ -1,4 +1,4 @@
-// Results against those of another implementation, tensor by tensor.
+// Compares results with those of another implementation, tensor by tensor.
 #pragma once
 
 #include <functional>
@@ -16,11 +16,12 @@
 
 namespace axle {
 
-/// How much tensors may differ, as parts of their scale.
+/// The largest allowed differences of tensors, relative to their scale.
 class Tolerances {
  public:
-  /// Each "T" or "PATTERN=T" (PathPattern), for tensors whose name fits; the last that fits counts,
-  /// 1e-5 where none does. Throws ConfigError for anything but finite numbers >= 0.
+  /// Each text is "T" or "PATTERN=T" (PathPattern); T applies to tensors whose name matches. The
+  /// last matching text counts; without a match, the tolerance is 1e-5. Throws ConfigError for a T
+  /// that is not a finite number >= 0.
   explicit Tolerances(const std::vector<std::string>& texts = {});
   double of(std::string_view name) const;
 
@@ -35,52 +36,55 @@ class Tolerances {
 enum class Verdict { kAgrees, kDiffers, kOtherShape, kMissing };
 
 struct ComparedTensor {
-  std::string name;  // as the reference has it
+  std::string name;  // in the reference
   Verdict verdict;
-  std::string expected, got;  // types; `got` is empty where it is missing
-  /// The largest difference, and that over the scale; a NaN on one side makes both infinite.
+  std::string expected, got;  // types; `got` is empty if the result is missing
+  /// The largest difference, absolute and relative to the scale. Both are infinite if only one side
+  /// is a NaN.
   double max_abs = 0, max_rel = 0;
-  double tolerance = 0;  // of integers 0
+  double tolerance = 0;  // 0 for integers
 };
 
 struct TensorComparison {
-  std::string reference;  // the file
+  std::string reference;  // path of the file
   std::vector<ComparedTensor> tensors;
-  /// Sections of the reference that were left alone, with the reason.
+  /// Sections of the reference that were not compared, with the reason.
   std::vector<std::string> left_alone;
-  /// Results that the reference does not have.
+  /// Names of results that are not in the reference.
   std::vector<std::string> ours_alone;
 
   bool agrees() const;
-  /// "2 of 9 differ (grad/in/x, out), 1 missing (out/loss)".
+  /// Returns "2 of 9 differ (grad/in/x, out), 1 missing (out/loss)".
   std::string summary() const;
 };
 std::string to_text(const TensorComparison& comparison);
 nlohmann::ordered_json to_json(const TensorComparison& comparison);
 
-/// Why a tensor of the reference that is not among the results is no fault, by its name with our
-/// section; empty: it is one.
+/// Returns why a reference tensor without a counterpart among the results is no error; empty: it is
+/// an error. `name` is the reference's name with our section.
 using ExcuseOf = std::function<std::string(const std::string& name)>;
 
-/// A file of results, opened and checked before there are any of ours.
+/// A file of expected results, opened and checked before any result of ours exists.
 struct TensorReference {
   std::string path;
   SafetensorsFile file;
-  /// From their names of what may be results to those with our section.
+  /// Tensors to compare: from their names to the names with our section.
   std::map<std::string, std::string> names;
-  /// The others: how many, by the reason.
+  /// Tensors not to compare: the number for each reason.
   std::map<std::string, int> left_alone;
 };
-/// Throws ConfigError for a file that is not there or holds no results; DataError for a damaged one
-/// and for a result whose dtype Axle does not have.
+/// Throws ConfigError for a file that does not exist or holds no results; DataError for a damaged
+/// file and for a result whose dtype Axle does not have.
 TensorReference open_reference(const std::string& path, const RenameRules& rules,
                                const ExcuseOf& excuse_of);
 
-/// Compares every tensor of the reference, renamed by `rules`, with the result of that name. The
-/// scale of a tensor is the largest element of the reference; that of a gradient that has cancelled
-/// to rounding (below 1e-4 of the largest of all gradients) is the largest of all. Integers on both
-/// sides agree where they are equal. [] and [1] are the same shape. `out` of a reference is
-/// `out/loss` where there is no `out`. Throws ConfigError if there is nothing to compare.
+/// Compares every tensor of the reference, renamed by `rules`, with the result of that name.
+///
+/// The scale of a tensor is the largest element of the reference. If a gradient has cancelled to
+/// rounding errors (its largest element is below 1e-4 of the largest of all gradients), its scale
+/// is the largest of all gradients. Integers on both sides agree only if they are equal. [] and [1]
+/// count as the same shape. A reference tensor `out` is compared with `out/loss` if there is no
+/// result `out`. Throws ConfigError if there is nothing to compare.
 TensorComparison compare_tensors(const Tree<HostTensor>& results, const TensorReference& reference,
                                  const RenameRules& rules, const Tolerances& tolerances);
 

@@ -49,7 +49,7 @@ TEST_F(CompareTensors, DifferencesAreMeasuredByTheLargestElement) {
   EXPECT_FALSE(with({"0.0049"}));
   EXPECT_TRUE(with({"0", "o*=0.1"}));
   EXPECT_FALSE(with({"0", "in/**=0.1"}));
-  EXPECT_FALSE(with({"o*=0.1", "0"}));  // the last counts
+  EXPECT_FALSE(with({"o*=0.1", "0"}));  // the last one counts
 }
 
 TEST_F(CompareTensors, WhatIsNotFinite) {
@@ -72,7 +72,7 @@ TEST_F(CompareTensors, IntegersAgreeWhereTheyAreEqual) {
                    {"0.5"})
         .tensors.at(0);
   };
-  const int64_t large = (int64_t{1} << 53) + 1;  // the first that no double has
+  const int64_t large = (int64_t{1} << 53) + 1;  // the first integer that no double can hold
   EXPECT_EQ(row(large, large - 1).verdict, Verdict::kDiffers);
   EXPECT_EQ(row(large, large - 1).max_abs, 1);
   EXPECT_EQ(row(large, large).verdict, Verdict::kAgrees);
@@ -92,7 +92,7 @@ TEST_F(CompareTensors, ShapesAndTypes) {
   EXPECT_EQ(verdict(HostTensor::ones({2}), HostTensor::ones({2}, DType::kBF16)), Verdict::kAgrees);
 }
 
-// The bias of a key has no influence on a softmax: its gradient is noise on both sides.
+// The bias of the keys has no influence on a softmax, so its gradient is noise on both sides.
 TEST_F(CompareTensors, GradientsThatCancelAreMeasuredByTheLargest) {
   const Tree<HostTensor> reference = {{"grad/in/x", HostTensor::scalar(1.0f)},
                                       {"grad/params/b", HostTensor::scalar(1e-8f)}};
@@ -123,7 +123,7 @@ TEST_F(CompareTensors, NamesOfBothSides) {
                                      "(extra)"));
   EXPECT_THAT(c.ours_alone, ElementsAre("summaries/mine"));
   EXPECT_THAT(c.left_alone,
-              ElementsAre("inputs (1)", "recorded beside the result there, not here (1)"));
+              ElementsAre("inputs (1)", "recorded by the layers there, not here (1)"));
   const std::string text = to_text(c);
   EXPECT_THAT(text, HasSubstr("extra               f32[1]  -        -        1e-05      missing"));
   EXPECT_THAT(text, HasSubstr("not in the reference: 1 (summaries/mine)"));

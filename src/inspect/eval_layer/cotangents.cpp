@@ -9,7 +9,7 @@
 namespace axle {
 namespace {
 
-// What its cotangent may be called; the first is the one to show.
+// Returns the names that the cotangent of an output may have. Messages show the first one.
 std::vector<std::string> names_for(const NamedOutput& output, size_t place) {
   const std::string number = std::to_string(place);
   if (output.name.empty()) return {number, "out"};
@@ -31,7 +31,7 @@ Values cotangents_for(const std::vector<NamedOutput>& outputs, const Tree<Tensor
   Values out;
   Tree<Tensor> left = given;
   std::vector<std::string> wanted;
-  const Tensor* differentiable = nullptr;  // the last that has a gradient
+  const Tensor* differentiable = nullptr;  // the last output that has a gradient
   for (size_t i = 0; i < outputs.size(); ++i) {
     out.emplace_back();
     if (!is_float(outputs[i].value.dtype())) continue;
@@ -42,9 +42,9 @@ Values cotangents_for(const std::vector<NamedOutput>& outputs, const Tree<Tensor
       const auto it = left.find(name);
       if (it == left.end()) continue;
       if (out.back()) {
-        throw ConfigError(
-            fmt::format("cotangent/{}: expected one for this output, got cotangent/{} beside it",
-                        names[0], name));
+        throw ConfigError(fmt::format(
+            "cotangent/{}: expected one cotangent for this output, got cotangent/{} as well",
+            names[0], name));
       }
       out.back() = as_output(name, it->second, outputs[i].value.type());
       left.erase(it);

@@ -1,4 +1,4 @@
-// The cotangents that a user's files give for some of a call's outputs.
+// The cotangents that a user's files give for the outputs of a call.
 #pragma once
 
 #include <string>
@@ -9,15 +9,16 @@
 
 namespace axle {
 
-/// An output of a call: "loss" of "out/loss"; empty for "out" itself.
+/// An output of a call. The name of "out/loss" is "loss"; the name of "out" itself is empty.
 struct NamedOutput {
   std::string name;
   Tensor value;
 };
 
-/// One cotangent for each output, none (zero) where it is not given or the output has no gradient.
-/// `given` are called after the output ("loss") or its place ("0"). Traced. Throws ConfigError for
-/// none at all, two for one output, other types, and names of no floating-point output.
+/// Traced. Returns one cotangent for each output; none (zero) if it is not given or the output is
+/// not a floating-point tensor. Keys of `given` are the names of outputs ("loss") or their indices
+/// ("0"). Throws ConfigError if `given` is empty, if it has two cotangents for one output or one of
+/// another type, and for names of no floating-point output.
 Values cotangents_for(const std::vector<NamedOutput>& outputs, const Tree<Tensor>& given);
 
 }  // namespace axle

@@ -18,7 +18,8 @@ Tree<Type> cache_types(const Layer& layer, const DecodeDims& dims) {
   return out;
 }
 
-// Rows and positions of the call: the leading dims of its first input that has them.
+// Returns the numbers of rows and positions of the call: the leading dims of its first input with
+// at least two dims.
 DecodeDims dims_of(const Method& method, const Tree<HostTensor>& in) {
   for (const std::string& input : method.inputs) {
     for (const auto& [name, value] : in) {
@@ -31,8 +32,8 @@ DecodeDims dims_of(const Method& method, const Tree<HostTensor>& in) {
                                 method.inputs.empty() ? "" : method.inputs[0]));
 }
 
-// How many positions the given caches have: the dim of the first that grows with them; none: no
-// cache does.
+// Returns the number of positions of the given caches: the first dim that grows with this number.
+// none: no cache has such a dim.
 std::optional<int64_t> cache_len(const Layer& layer, DecodeDims dims,
                                  const Tree<HostTensor>& given) {
   dims.max_len = 1;
@@ -49,35 +50,36 @@ std::optional<int64_t> cache_len(const Layer& layer, DecodeDims dims,
   return std::nullopt;
 }
 
-// A token elsewhere would not be kept, or written where another stands, and say nothing of it:
-// caches write the tokens of a row behind each other.
+// Throws if a token is outside of the caches, or does not follow the previous one in its row.
+// Caches store the tokens of a row consecutively: such a token would silently be lost, or overwrite
+// another one.
 void check_places(const std::string& name, const HostTensor& positions, int64_t len) {
-  if (positions.shape().size() != 2) return;  // refused where they are read
+  if (positions.shape().size() != 2) return;  // refused later, where they are read
   const int64_t num_tokens = positions.shape()[1];
   for (int64_t i = 0; i < positions.size(); ++i) {
     const int64_t token = i % num_tokens, last = len - num_tokens + token;
     const double place = positions.at(i);
     if (!(place >= 0 && place <= static_cast<double>(last))) {
-      throw ConfigError(
-          fmt::format("in/{}: expected places from 0 to {} for token {} of {}, as the caches have "
-                      "{} positions, got {}",
-                      name, last, token, num_tokens, len, place));
+      throw ConfigError(fmt::format(
+          "in/{}: expected positions from 0 to {} for token {} of {}, as the caches have "
+          "{} positions, got {}",
+          name, last, token, num_tokens, len, place));
     }
     const double first = positions.at(i - token), wanted = first + static_cast<double>(token);
     if (place == wanted) continue;
     throw ConfigError(
-        fmt::format("in/{}: expected place {} for token {} of row {}, as caches keep the tokens of "
-                    "a row behind the first, at {}, got {}",
+        fmt::format("in/{}: expected position {} for token {} of row {}, as caches keep the tokens "
+                    "of a row after its first token, at {}, got {}",
                     name, wanted, token, i / num_tokens, first, place));
   }
 }
 
-// The input that says where tokens stand; empty where the method has none.
+// Returns the input that holds the positions of tokens; empty if the method has none.
 std::string positions_input(const Method& method) {
   for (const std::string& input : method.inputs) {
     if (input == "context") return "context/positions";
     if (input == "batch") return "batch/input_positions";
-    if (input == "positions") return input;  // of a cache by itself
+    if (input == "positions") return input;  // of a cache called by itself
   }
   return {};
 }
@@ -110,7 +112,7 @@ Tree<HostTensor> caches_for(const Layer& layer, const Method& method, const Tree
                       "call extend_step",
                       given.begin()->first));
     }
-    constexpr int64_t kMostPositions = std::numeric_limits<int32_t>::max();  // they are i32
+    constexpr int64_t kMostPositions = std::numeric_limits<int32_t>::max();  // positions are i32
     if (options.cache_len && *options.cache_len > kMostPositions) {
       throw ConfigError(fmt::format("--cache-len: expected at most {} positions, got {}",
                                     kMostPositions, *options.cache_len));
@@ -133,8 +135,8 @@ Tree<HostTensor> caches_for(const Layer& layer, const Method& method, const Tree
   const Tree<Type> types = cache_types(layer, dims);
   given = check_given(types, std::move(given), "state", "a cache of this layer");
   if (!types.empty() && !positions.empty() && !in.contains(positions)) {
-    throw ConfigError(
-        fmt::format("in/{}: expected the place of each new token in its row, got none", positions));
+    throw ConfigError(fmt::format(
+        "in/{}: expected the position of each new token in its row, got none", positions));
   }
   if (len && in.contains(positions)) check_places(positions, in.at(positions), *len);
   return given;

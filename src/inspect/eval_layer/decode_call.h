@@ -1,4 +1,4 @@
-// Methods of a layer by name, those of decoding among them, and the caches that these need.
+// Finds methods of a layer by name, including those of decoding, and the caches that these need.
 #pragma once
 
 #include <string>
@@ -12,17 +12,19 @@ namespace axle {
 
 inline constexpr std::string_view kPrefill = "prefill", kExtendStep = "extend_step";
 
-/// kPrefill and kExtendStep.
+/// True for kPrefill and kExtendStep.
 bool is_decoding_method(const std::string& name);
 
-/// One of Layer::methods(); of those of decoding, what they call. Throws ConfigError naming all.
+/// Returns the method of `layer` called `name`. For a decoding method, returns the method that it
+/// calls: `logits` of a model, else `forward`. Throws ConfigError with the names of all methods.
 Method find_method(Layer& layer, const std::string& name);
 
-/// The caches that a decoding method starts from: empty ones for prefill, for extend_step the given
-/// ones. `in` are the call's inputs. Throws ConfigError for caches that are missing, of other
-/// shapes or of no use, for a prefill whose inputs have no positions, for an extend_step that does
-/// not say where its tokens stand, and for places that the caches do not have or that do not follow
-/// each other in a row.
+/// Returns the caches that a decoding method starts from: empty ones for prefill, the given ones
+/// for extend_step. `in` holds the inputs of the call. Throws ConfigError
+///   if caches are missing, superfluous or of other shapes
+///   if no input has rows of tokens [B, T, ...]
+///   if an extend_step does not get the positions of its tokens
+///   if positions are outside of the caches or not consecutive within a row
 Tree<HostTensor> caches_for(const Layer& layer, const Method& method, const Tree<HostTensor>& in,
                             Tree<HostTensor> given, const EvalLayerOptions& options);
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kInput = "inputs";
 
-// The sections that hold inputs wherever they stand.
+// Returns the sections that hold inputs in any file.
 std::vector<std::string> only_inputs(const EvalSubject& subject) {
   if (std::holds_alternative<Child<Learner>>(subject)) return {"init", "params", "grad"};
   if (std::holds_alternative<Trainer::Config>(subject)) return {"init", "params", "batches"};

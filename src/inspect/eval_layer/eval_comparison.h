@@ -1,4 +1,4 @@
-// What eval-layer --compare compares: results of a run with a file that may hold its inputs too.
+// Chooses what eval-layer --compare compares. The reference file may hold inputs too.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace axle {
 
-/// open_reference, where the file's inputs, and what the options did not ask for, are left alone.
-/// `inputs` is the file that the inputs came from; empty: none.
+/// Like open_reference() above, but leaves out the inputs in the file and the results that the
+/// options did not ask for. `inputs` is the path of the file of inputs; empty: none.
 TensorReference open_reference(const std::string& path, const RenameRules& rules,
                                const EvalSubject& subject, const SubjectOptions& options,
                                const std::string& inputs);

@@ -29,7 +29,7 @@ HostTensor counted_steps(int64_t num_steps) {
   return out;
 }
 
-// Steps as a learner counts them.
+// Returns the steps as i32 or f32, the types in which learners count steps.
 HostTensor as_steps(const HostTensor& given) {
   if (given.dtype() == DType::kI32 || given.dtype() == DType::kF32) return given;
   HostTensor steps = given.astype(DType::kI32);
@@ -42,7 +42,7 @@ HostTensor as_steps(const HostTensor& given) {
   return steps;
 }
 
-// A schedule sees one step at a time.
+// Evaluates the schedule at each step in a scan, since a schedule takes one step at a time.
 Tensor at_each(const Schedule& schedule, const Tensor& steps) {
   const int64_t n = steps.type().num_elements();
   const ScanResult values =
@@ -52,7 +52,7 @@ Tensor at_each(const Schedule& schedule, const Tensor& steps) {
   return reshape(values.ys[0], steps.shape());
 }
 
-// Throws unless there is the one input that the function takes, with something in it.
+// Throws unless `name` is the only input besides cotangents, and is not empty.
 void check_input(const Tree<HostTensor>& inputs, const char* name, const char* how) {
   std::vector<std::string> extra;
   for (const auto& [other, value] : inputs) {

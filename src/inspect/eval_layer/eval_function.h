@@ -1,5 +1,5 @@
-// Schedules and other functions of one tensor on given values: eval-layer's modules without
-// parameters.
+// Runs schedules and other functions of one tensor on given values: the subjects of eval-layer
+// without parameters.
 #pragma once
 
 #include <optional>
@@ -13,19 +13,19 @@
 namespace axle {
 
 struct EvalFunctionOptions {
-  /// Of a schedule without inputs: the values at steps 0 to num_steps - 1.
+  /// Schedules: compute the values at steps 0 to num_steps - 1. none: the steps are inputs.
   std::optional<int64_t> num_steps = {};
-  /// Of an activation: also "grad/in/x" at "cotangent/0".
+  /// Activations: also compute "grad/in/x" at "cotangent/0".
   bool grad = false;
-  /// Of an activation: floating-point inputs are cast to it first; none: as they are.
+  /// Activations: dtype that floating-point inputs are cast to first; none: not cast.
   std::optional<DType> dtype = {};
 };
 
-/// {"in/step": steps, i32 or f32} -> {"out": the value at each step, same shape}. Throws
+/// {"in/step": steps, i32 or f32} -> {"out": the value at each step, of the same shape}. Throws
 /// ConfigError for other inputs.
 Tree<HostTensor> eval_schedule(const Schedule& schedule, const Tree<HostTensor>& inputs,
                                const EvalFunctionOptions& options, Runtime& runtime);
-/// {"in/x": any} -> {"out": fn(x)}. Throws ConfigError for other inputs.
+/// {"in/x": any shape} -> {"out": fn(x)}. Throws ConfigError for other inputs.
 Tree<HostTensor> eval_activation(const Activation& fn, const Tree<HostTensor>& inputs,
                                  const EvalFunctionOptions& options, Runtime& runtime);
 

@@ -20,13 +20,13 @@
 namespace axle {
 namespace {
 
-// What a call gave: its outputs in order, and what layers put beside them, by name.
+// The results of a call: its outputs in order, and the values that layers recorded, by name.
 struct Called {
   std::vector<NamedOutput> outputs;
   Tree<Tensor> beside;
 };
 
-// The call as a function from "params/", "in/", "state/" and "key" to all that it gives.
+// The call as a function from "params/", "in/", "state/" and "key" to all of its results.
 struct Call {
   Layer& layer;
   Method method;
@@ -60,7 +60,8 @@ Tree<Tensor> by_name(const Called& called) {
   return out;
 }
 
-// The call with its gradients by parameters and inputs at the cotangents among the arguments.
+// Runs the call and its pullback at the cotangents in `arguments`. Returns the results, and the
+// gradients of floating-point parameters and inputs.
 Tree<Tensor> with_gradients(const Call& call, const Tree<Tensor>& arguments) {
   std::vector<std::string> names;
   Values values;
@@ -106,7 +107,7 @@ Tree<HostTensor> initial_params(const Layer& layer, int64_t seed, Runtime& runti
       {{"key", random::key(seed)}}, runtime);
 }
 
-// Inputs that a call may have been meant to have.
+// Returns names of inputs to suggest in place of a name that nothing read.
 std::vector<std::string> known_inputs(const Call& call) {
   std::vector<std::string> out;
   for (const std::string& name : call.method.inputs) {

@@ -1,5 +1,5 @@
-// Any registered layer on given inputs, with its vjp and its caches: how a user compares one layer
-// with another framework.
+// Runs any registered layer on given inputs, with its vjp and its caches, so that users can compare
+// one layer with another framework.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace axle {
 
-/// A layer class with its fields, the dims that a parent would tell it, and the options of its
+/// A layer class with its fields, the dims that a parent would give it, and the options of its
 /// slot.
 struct LayerFile {
   AnyConfig config, dims;
@@ -23,39 +23,44 @@ struct LayerFile {
 };
 
 /// Reads YAML: {class: Linear, config: {bias: false}, dims: {input_dim: 32, output_dim: 24},
-/// "@init": Zeros}. Throws ConfigError at `source`: unknown class, fields, dims and options; a
-/// class that is no layer; numbers of dims that are not named.
+/// "@init": Zeros}. Throws ConfigError naming `source` for unknown classes, fields, dims and
+/// options, for a class that is not a layer, and for missing integer dims.
 LayerFile parse_layer_file(std::string_view text, const std::string& source);
-/// The layer at the root: its own parameters have paths of one name.
+/// Builds the layer as the root of the tree: the paths of its own parameters have no prefix.
 std::unique_ptr<Layer> build_layer(const LayerFile& file);
 
 struct EvalLayerOptions {
-  /// One of Layer::methods(); or "prefill" and "extend_step", which call `forward` (of a model
-  /// `logits`) as decoding does: from empty caches, and with the caches in "state/".
+  /// One of Layer::methods(), or "prefill" or "extend_step". These two call `forward` (of a model,
+  /// `logits`) as decoding does: prefill with empty caches, extend_step with the caches in
+  /// "state/".
   std::string method = "forward";
-  /// The key of this number initialises the parameters; needed where none are given.
+  /// Seed of the key that initialises the parameters; required if no parameters are given.
   std::optional<int64_t> init_seed = {};
-  /// The key of this number is the call's.
+  /// Seed of the call's own key; none: no key.
   std::optional<int64_t> call_key = {};
   bool training = false;
-  /// Compute the vjp at the cotangents.
+  /// Also compute the vjp at the given cotangents.
   bool grad = false;
-  /// Floating-point parameters, inputs, state and cotangents are cast to it first; none: as they
-  /// are.
+  /// Floating-point parameters, inputs, state and cotangents are cast to this dtype first; none:
+  /// not cast.
   std::optional<DType> dtype = {};
-  /// Of prefill: positions that its caches have room for; none: those of the input.
+  /// Prefill: number of positions of the caches; none: as many as the input has.
   std::optional<int64_t> cache_len = {};
 };
 
 /// Runs a method of the layer.
 ///
-/// `params` by the layer's paths; none: drawn from the seed. `inputs` are "in/<name>",
-/// "state/<path>" and, for the vjp, "cotangent/<name>" or "cotangent/<i>" of any of the
-/// floating-point outputs; the others' are zero. The result has "out" or, of results with parts,
-/// "out/<name>"; "init_params/<path>" if there is a seed, "summaries/", "aux_losses/", "outputs/"
-/// and "state/" by path, "grad/params/<path>" and "grad/in/<name>". A tensor of one element may be
-/// given as [] or [1]. Throws ConfigError naming every missing, extra or misshapen parameter and
-/// input, and every input that no result depends on.
+/// `params` is by the layer's paths; none: drawn from the seed. `inputs` holds
+///   in/<name>
+///   state/<path>
+///   cotangent/<name> or cotangent/<i>, for the vjp, of floating-point outputs; others are zero
+/// The result holds
+///   out, or out/<name> if the result has parts
+///   init_params/<path>, if there is a seed
+///   summaries/<path>, aux_losses/<path>, outputs/<path> and state/<path>
+///   grad/params/<path> and grad/in/<name>
+/// A tensor of one element may be given as [] or [1]. Throws ConfigError naming every missing,
+/// extra or misshapen parameter and input, and every input that no result depends on.
 Tree<HostTensor> eval_layer(Layer& layer, const std::optional<Tree<HostTensor>>& params,
                             const Tree<HostTensor>& inputs, const EvalLayerOptions& options,
                             Runtime& runtime);

@@ -39,7 +39,8 @@ bool is_same_file(const std::string& a, const std::string& b) {
   return !b.empty() && std::filesystem::equivalent(a, b, error);
 }
 
-// Where the path of a parameter or the name of an input begins in a name; 0: neither.
+// Returns where the path of a parameter or the name of an input begins in a tensor's name; 0 if it
+// has neither.
 size_t source_at(const std::string& name) {
   if (name.starts_with("grad/in/")) return std::string_view("grad/").size();
   return parameter_prefix(name);
@@ -62,7 +63,7 @@ EvalLayerFiles read_eval_layer_files(const EvalLayerPaths& paths, const RenameRu
       if (!ours) continue;
       if (!to.emplace(*ours, read_tensor(file, theirs)).second) {
         throw ConfigError(fmt::format(
-            "{}: expected one tensor for each of ours, got several for '{}'", path, *ours));
+            "{}: expected one tensor for each of our names, got several for '{}'", path, *ours));
       }
       if (const size_t at = parameter_prefix(*ours))
         out.theirs[ours->substr(at)] = theirs.substr(parameter_prefix(theirs));

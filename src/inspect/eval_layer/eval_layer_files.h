@@ -1,4 +1,4 @@
-// The files of eval-layer, with another framework's names turned into ours.
+// Reads the files of eval-layer, and translates another framework's names into ours.
 #pragma once
 
 #include <map>
@@ -12,43 +12,44 @@
 
 namespace axle {
 
-/// What a kind of module takes of the file of inputs: "in" reads "in/x".
+/// The sections of the file of inputs that a kind of subject reads: "in" stands for names like
+/// "in/x".
 struct InputSections {
   std::vector<std::string> read;
-  /// Left alone in a file that is also that of parameters or of the reference: what such a file
-  /// holds beside inputs; "" stands for all names without "/".
+  /// Sections to ignore if the file also holds parameters or reference results. "" stands for all
+  /// names without "/".
   std::vector<std::string> ignored;
 };
 
 struct EvalLayerFiles {
-  /// By our paths; none where no file was named.
+  /// By our paths; none if no file was named.
   std::optional<Tree<HostTensor>> params;
-  /// By our names, the section included.
+  /// By our names, including the section.
   Tree<HostTensor> inputs;
-  /// From ours to theirs: paths of parameters, and "in/<name>".
+  /// Maps our names to theirs, for paths of parameters and for "in/<name>".
   std::map<std::string, std::string> theirs;
 
-  /// Results under the names that the files have for their parameters and inputs.
+  /// Returns the results with parameters and inputs named as in the files.
   Tree<HostTensor> with_their_names(Tree<HostTensor> results) const;
 };
 
-/// Paths of the flags; an empty one: no file.
+/// Paths given by the flags; empty: no file.
 struct EvalLayerPaths {
   std::string inputs, params, compare;
 };
 
-/// Reads what `sections` names of the file of inputs, and "params/<path>" of the file of
-/// parameters, without any "init/<path>". Throws ConfigError for missing files, two names that are
-/// one of ours, and inputs that nothing reads; DataError for damaged files.
+/// Reads the `sections` of the file of inputs, and "params/<path>" of the file of parameters; if
+/// there are none, its "init/<path>". Throws ConfigError for missing files, for two tensors that
+/// get the same name, and for inputs that nothing reads; DataError for damaged files.
 EvalLayerFiles read_eval_layer_files(const EvalLayerPaths& paths, const RenameRules& rules,
                                      const InputSections& sections);
 
-/// A safetensors file that the user names. Throws ConfigError if there is none, DataError if it is
-/// damaged.
+/// Opens a safetensors file that the user named. Throws ConfigError if it does not exist, DataError
+/// if it is damaged.
 SafetensorsFile open_tensor_file(const std::string& path);
-/// A tensor of such a file. Throws DataError for a dtype that Axle does not have.
+/// Reads a tensor of such a file. Throws DataError for a dtype that Axle does not have.
 HostTensor read_tensor(const SafetensorsFile& file, const std::string& name);
-/// A text file that the user names. Throws ConfigError if there is none.
+/// Reads a text file that the user named. Throws ConfigError if it does not exist.
 std::string read_user_file(const std::string& path);
 
 }  // namespace axle

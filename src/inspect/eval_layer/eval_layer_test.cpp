@@ -69,7 +69,7 @@ TEST_F(EvalLayer, SeedInitialises) {
             run(kLinear, {}, inputs_, {.init_seed = 3}).at("init_params/weight"));
   EXPECT_FALSE(a.at("init_params/weight") ==
                run(kLinear, {}, inputs_, {.init_seed = 4}).at("init_params/weight"));
-  // Given parameters are used, drawn ones reported.
+  // Given parameters are used; the drawn ones are only reported.
   EXPECT_EQ(run(kLinear, params_, inputs_, {.init_seed = 3}).at("out"),
             HostTensor({1, 3}, {7.0f, 17.0f, 27.0f}));
 }
@@ -137,10 +137,10 @@ TEST_F(EvalLayer, WrongCotangents) {
   extra = inputs_;
   extra.emplace("cotangent/out", HostTensor::ones({1, 3}));
   EXPECT_EQ(run_error(params_, extra, {.grad = true}),
-            "cotangent/0: expected one for this output, got cotangent/out beside it");
+            "cotangent/0: expected one cotangent for this output, got cotangent/out as well");
 }
 
-// A small language model: its outputs have names.
+// A small language model, whose outputs have names.
 constexpr std::string_view kModel =
     "class: CausalLM\n"
     "config: {decoder: {class: Decoder, model_dim: 4, vocab_size: 5, layers: {class: Repeat, "
@@ -166,7 +166,7 @@ TEST_F(EvalLayer, CotangentsThatAreNotGivenAreZero) {
     return out.at("grad/params/decoder/emb/weight");
   };
   const HostTensor loss = gradient({{"cotangent/loss", HostTensor::scalar(1.0f)}});
-  EXPECT_EQ(loss, gradient({{"cotangent/0", HostTensor::ones({1})}}));  // by place; [1] for []
+  EXPECT_EQ(loss, gradient({{"cotangent/0", HostTensor::ones({1})}}));  // by index; [1] for []
   // loss = cross entropy + z_loss.
   EXPECT_EQ(loss, gradient({{"cotangent/cross_entropy", HostTensor::scalar(1.0f)},
                             {"cotangent/z_loss", HostTensor::scalar(1.0f)}}));
@@ -206,7 +206,7 @@ TEST_F(EvalLayer, InputsThatNothingReads) {
                         "'in/context/positions'?"));
 }
 
-// Prefill, then one step, is what the whole text gives at once.
+// A prefill followed by one step gives the same as the whole text at once.
 TEST_F(EvalLayer, CachesGoOutAndInByPath) {
   const auto tokens = [](std::initializer_list<int32_t> ids, std::initializer_list<int32_t> at) {
     const auto n = static_cast<int64_t>(ids.size());
@@ -257,11 +257,12 @@ TEST_F(EvalLayer, CachesGoOutAndInByPath) {
   EXPECT_EQ(error(wrong, "extend_step"), cache + ": expected f32[2, 1, 4, 2, 2], got none");
   wrong = step;
   wrong.erase("in/batch/input_positions");
-  EXPECT_EQ(error(wrong, "extend_step"),
-            "in/batch/input_positions: expected the place of each new token in its row, got none");
+  EXPECT_EQ(
+      error(wrong, "extend_step"),
+      "in/batch/input_positions: expected the position of each new token in its row, got none");
 }
 
-// Tokens that stand where no cache has room would be lost in silence.
+// Tokens at positions outside of the caches would silently be lost.
 TEST_F(EvalLayer, PlacesAreThoseOfTheCaches) {
   constexpr std::string_view kAttention =
       "class: Attention\nconfig: {num_heads: 2}\ndims: {model_dim: 4}\n";
@@ -290,7 +291,7 @@ TEST_F(EvalLayer, PlacesAreThoseOfTheCaches) {
     for (const int32_t place : {8, 100, -3, -2147483647}) {
       EXPECT_EQ(
           error(file, name, one, extend, {place}),
-          fmt::format("{}: expected places from 0 to 7 for token 0 of 1, as the caches have 8 "
+          fmt::format("{}: expected positions from 0 to 7 for token 0 of 1, as the caches have 8 "
                       "positions, got {}",
                       name, place));
     }
@@ -299,8 +300,8 @@ TEST_F(EvalLayer, PlacesAreThoseOfTheCaches) {
     for (const int32_t place : {5, 2, 1}) {
       EXPECT_EQ(
           error(file, name, two, extend, {2, place}),
-          fmt::format("{}: expected place 3 for token 1 of row 0, as caches keep the tokens of a "
-                      "row behind the first, at 2, got {}",
+          fmt::format("{}: expected position 3 for token 1 of row 0, as caches keep the tokens of "
+                      "a row after its first token, at 2, got {}",
                       name, place));
     }
     EXPECT_THAT(error(file, name, two, extend, {7, 7}), HasSubstr("from 0 to 6 for token 0 of 2"));
@@ -308,7 +309,7 @@ TEST_F(EvalLayer, PlacesAreThoseOfTheCaches) {
     EXPECT_THAT(error(file, name, tokens(3), prefill, {6, 7, 8}), HasSubstr("from 0 to 5"));
     EXPECT_EQ(error(file, name, tokens(3), prefill, {5, 6, 7}), "no error");
     EXPECT_THAT(error(file, name, tokens(3), prefill, {0, 1, 1}),
-                HasSubstr("expected place 2 for token 2 of row 0"));
+                HasSubstr("expected position 2 for token 2 of row 0"));
   }
 }
 
@@ -326,10 +327,10 @@ TEST_F(EvalLayer, PlacesOfACacheByItself) {
     });
   };
   EXPECT_EQ(error(2, 3), "no error");
-  EXPECT_THAT(error(2, 5), HasSubstr("in/positions: expected place 3 for token 1 of row 0"));
+  EXPECT_THAT(error(2, 5), HasSubstr("in/positions: expected position 3 for token 1 of row 0"));
 }
 
-// Priced before it is there: no machine holds it.
+// The bytes are computed before anything is allocated, since no machine could hold the tensors.
 TEST_F(EvalLayer, WhatDoesNotFitIsSaidBefore) {
   const auto room_error = [&](std::string_view file, const HostTensor& x,
                               const EvalLayerOptions& options) {
@@ -345,7 +346,7 @@ TEST_F(EvalLayer, WhatDoesNotFitIsSaidBefore) {
       HasSubstr("(caches 4.0 TiB)"));
 }
 
-// A mixer by itself says its positions in its context.
+// A mixer called by itself gets its positions in its context.
 TEST_F(EvalLayer, MixersDecodeToo) {
   constexpr std::string_view kAttention =
       "class: Attention\nconfig: {num_heads: 2}\ndims: {model_dim: 4}\n";
@@ -356,7 +357,7 @@ TEST_F(EvalLayer, MixersDecodeToo) {
   EXPECT_EQ(prefilled.at("state/kv_cache/key").shape(), (Shape{1, 2, 2, 2}));
 }
 
-// Positions and segments of other types or shapes would be broadcast in silence.
+// Positions and segments of other types or shapes would silently be broadcast.
 TEST_F(EvalLayer, ContextsHaveTheirType) {
   const auto error_with = [&](const std::string& name, const HostTensor& value) {
     Tree<HostTensor> inputs = batch();
@@ -379,7 +380,7 @@ TEST_F(EvalLayer, ContextsHaveTheirType) {
                     {.init_seed = 1});
               }),
               HasSubstr("decoder: expected ids [B, T], got i32[]"));
-  // A layer at the root has no path to be named by.
+  // A layer at the root has no path that could name it.
   EXPECT_THAT(error_of<ShapeError>([&] {
                 run(kLinear, params_, {{"in/x", HostTensor::ones({1, 5})}}, {});
               }),
@@ -434,7 +435,7 @@ TEST(LayerFile, Mistakes) {
   EXPECT_THAT(file_error("- 1\n"), HasSubstr("layer.yaml: expected {class: Name"));
 }
 
-// What config list says of a role is what its layers answer to.
+// The methods that `config list` shows for a role are those of its layers.
 TEST(LayerMethods, AgreeWithTheListing) {
   const auto check = [](Layer& layer, const std::type_info& role) {
     std::map<std::string, std::vector<std::string>> listed, real;

@@ -14,7 +14,7 @@
 namespace axle {
 namespace {
 
-using Trees = std::vector<Tree<HostTensor>>;  // one of each step
+using Trees = std::vector<Tree<HostTensor>>;  // one tree per step
 
 Tree<Type> types_of(const Tree<HostTensor>& tensors) {
   Tree<Type> out;
@@ -22,7 +22,7 @@ Tree<Type> types_of(const Tree<HostTensor>& tensors) {
   return out;
 }
 
-// The gradients of steps 0, 1, ..., each of all parameters.
+// Returns the gradients of all parameters for the steps 0, 1, ...
 Trees gradients_of(const Tree<HostTensor>& params, const Tree<HostTensor>& inputs,
                    std::optional<int64_t> num_steps) {
   Trees out;
@@ -90,7 +90,7 @@ Tree<HostTensor> eval_learner(const Child<Learner>& config,
   const auto learner = config.build({.params = specs}, Scope{});
   Trees gradients = gradients_of(start, inputs, options.num_steps);
 
-  // What the update takes, by the names of its program.
+  // The arguments of the update, named as the inputs of its program.
   Tree<HostTensor> arguments;
   put_subtree(arguments, "state", start_state(*learner, start, subtree(inputs, "state"), runtime));
   put_subtree(arguments, "param", std::move(start));

@@ -1,4 +1,4 @@
-// A learner, or an optimizer alone, on given parameters and gradients.
+// Runs a learner, or an optimizer alone, on given parameters and gradients.
 #pragma once
 
 #include <optional>
@@ -11,17 +11,21 @@
 namespace axle {
 
 struct EvalLearnerOptions {
-  /// Updates to make; none: as many as there are gradients.
+  /// Number of updates; none: as many as there are gradients.
   std::optional<int64_t> num_steps = {};
-  /// Parameters and gradients are cast to it first; none: as they are.
+  /// Dtype that parameters and gradients are cast to first; none: not cast.
   std::optional<DType> dtype = {};
 };
 
-/// Makes updates. `params`, or "init/<path>" of `inputs`, is what they start from;
-/// "grad/<i>/<path>" are the gradients of update i, from 0; "state/<path>" is the learner's state
-/// (Learner::state_specs), the initial one where none is given. The result has
-/// "param/<i>/<path>" after update i, "state/<path>" after the last, and the learner's metrics by
-/// name, f32[updates]. Throws ConfigError for missing, extra and misshapen tensors.
+/// Applies updates. `inputs` holds
+///   init/<path>      the initial parameters, unless `params` gives them
+///   grad/<i>/<path>  the gradients of update i, from 0
+///   state/<path>     the learner's state (Learner::state_specs); optional
+/// The result holds
+///   param/<i>/<path>  the parameters after update i
+///   state/<path>      the state after the last update
+///   <metric>          each metric of the learner, f32[updates]
+/// Throws ConfigError for missing, extra and misshapen tensors.
 Tree<HostTensor> eval_learner(const Child<Learner>& config,
                               const std::optional<Tree<HostTensor>>& params,
                               const Tree<HostTensor>& inputs, const EvalLearnerOptions& options,

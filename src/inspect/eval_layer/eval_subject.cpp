@@ -29,15 +29,16 @@ struct Overloaded : F... {
   using F::operator()...;
 };
 
-// Keys beside `class` and `config` are those of layers.
+// Throws for keys other than `class` and `config`: only layers have others.
 void check_keys(const Json& document) {
   for (const auto& [key, unused] : document.items()) {
     if (key != "class" && key != "config")
-      throw ConfigError(fmt::format("{}: only a layer has it (keys here: class, config)", key));
+      throw ConfigError(
+          fmt::format("{}: only a layer has this key (keys here: class, config)", key));
   }
 }
 
-// The kinds that have neither dims nor options.
+// Parses a subject that is not a layer. It has neither dims nor options.
 EvalSubject parse_class(const Json& document, const std::string& name) {
   check_keys(document);
   if (const AnyFunction function = find_function(typeid(ActivationSignature), name)) {
@@ -80,7 +81,8 @@ bool is_layer(const std::string& name) {
   return type.role && type.role->dims && derives_from(*type.role->type, typeid(Layer));
 }
 
-// Whether it changes a recipe; fields of a trainer may be a part of them only.
+// True if the document changes a recipe. Otherwise it holds fields of a trainer, and not
+// necessarily all of them.
 bool is_recipe_file(const Json& document) {
   return std::ranges::any_of(std::array{"recipe", "replace", "modify", "set"},
                              [&](const char* section) { return document.contains(section); });

@@ -1,5 +1,5 @@
-// What `axle eval-layer` runs: a layer, a schedule, an activation, a learner or the steps of a
-// training run, as a file describes it.
+// The subject of `axle eval-layer`, described by a file: a layer, a schedule, an activation, a
+// learner or the steps of a training run.
 #pragma once
 
 #include <string>
@@ -17,30 +17,33 @@ namespace axle {
 
 using EvalSubject = std::variant<LayerFile, Schedule, Activation, Child<Learner>, Trainer::Config>;
 
-/// Reads YAML. {class: Name, config: {...}}: a layer (with dims: and options of its slot), a
-/// schedule or activation, an optimizer (which stands in a learner without transforms) or a
-/// learner. Anything else is a file of --config: a recipe with changes, or fields of a trainer such
-/// as {model: ..., learner: ...}; what it rewrites goes into `changes`. Throws ConfigError at
+/// Reads YAML.
+///   {class: Name, config: {...}}: a layer (also with dims: and options of its slot), a schedule or
+///   activation, a learner, or an optimizer, which is put into a learner without transforms.
+///   Anything else is a file of --config: a recipe with changes, or fields of a trainer such as
+///   {model: ..., learner: ...}.
+/// The changes that a file makes to a recipe are stored in `changes`. Throws ConfigError naming
 /// `source`.
 EvalSubject parse_eval_subject(std::string_view text, const std::string& source,
                                ResolveReport* changes = nullptr);
 
-/// The same from a file, or a recipe by its name. Throws ConfigError if there is neither.
+/// Reads the subject from a file, or takes the recipe of that name. Throws ConfigError if there is
+/// neither.
 EvalSubject read_eval_subject(const std::string& file_or_recipe, ResolveReport* changes = nullptr);
 
-/// "a layer", "a schedule", "an activation", "a learner", "a training run".
+/// Returns "a layer", "a schedule", "an activation", "a learner" or "a training run".
 std::string_view kind_of(const EvalSubject& subject);
-/// What of a file of inputs it reads.
+/// Returns which sections of a file of inputs the subject reads.
 InputSections input_sections(const EvalSubject& subject, bool grad);
 
-/// The flags of all kinds; those that do not belong to the subject's kind must not be set.
+/// The options of all kinds of subjects. Options of other kinds than the subject's must not be set.
 struct SubjectOptions {
   EvalLayerOptions layer = {};
   std::optional<int64_t> num_steps = {};
 };
 
-/// Runs it: eval_layer, eval_schedule, eval_activation, eval_learner or eval_training. Throws what
-/// these throw, and ConfigError for options of another kind.
+/// Runs the subject with eval_layer, eval_schedule, eval_activation, eval_learner or eval_training.
+/// Throws what these throw, and ConfigError for options of another kind.
 Tree<HostTensor> evaluate(const EvalSubject& subject, const std::optional<Tree<HostTensor>>& params,
                           const Tree<HostTensor>& inputs, const SubjectOptions& options,
                           Runtime& runtime);

@@ -1,4 +1,4 @@
-// Files of eval-layer that are no layers: schedules, learners, training steps.
+// Subjects of eval-layer other than layers: schedules, learners, training steps.
 #include "inspect/eval_layer/eval_subject.h"
 
 #include <fmt/format.h>
@@ -38,7 +38,7 @@ TEST_F(EvalSubjectTest, Schedules) {
   EXPECT_EQ(run(kSchedule, {}, {.num_steps = 6}).at("out"), scalars({0, 0.5, 1, 1.5, 2, 2}));
   EXPECT_EQ(run(kSchedule, {{"in/step", HostTensor({2, 1}, {int64_t{1}, int64_t{7}})}}).at("out"),
             HostTensor({2, 1}, {0.5f, 2.0f}));
-  // One that does not look at the step, at a single step.
+  // A schedule that ignores the step, at a single step.
   EXPECT_EQ(run("class: ConstantRate\n", {{"in/step", HostTensor::scalar(3)}}).at("out"),
             HostTensor::scalar(1.0f));
   EXPECT_EQ(run_error(kSchedule, {}), "in/step: expected the steps, or --steps N, got none");
@@ -65,7 +65,7 @@ TEST_F(EvalSubjectTest, FunctionsWithTheirGradient) {
               HasSubstr("in/x: expected floats, got i32[]"));
 }
 
-// Updates of 1, 2, 3, ... whatever the optimizer.
+// Parameters, and the same gradients at every step.
 Tree<HostTensor> gradients(int64_t steps) {
   Tree<HostTensor> out = {{"init/w", scalars({1, 2})}, {"init/b/bias", HostTensor::scalar(5.0f)}};
   for (int64_t i = 0; i < steps; ++i) {
@@ -86,7 +86,7 @@ TEST_F(EvalSubjectTest, OptimizersGoOnFromAnyState) {
   EXPECT_EQ(all.at("learning_rate"), scalars({0.5, 0.5, 0.5}));
   EXPECT_TRUE(all.contains("grad_norm"));
 
-  // One step, then two from where it ended.
+  // Takes one step, then two more from its final state.
   const Tree<HostTensor> first = run(kSgd, gradients(3), {.num_steps = 1});
   EXPECT_EQ(first.at("param/0/w"), all.at("param/0/w"));
   EXPECT_FALSE(first.contains("param/1/w"));
@@ -147,7 +147,7 @@ TEST_F(EvalSubjectTest, WeightsHaveOneSource) {
   EXPECT_EQ(evaluate(subject, params, inputs, {}, *runtime_), expected);
   params.at("w") = scalars({7, 7});
   EXPECT_EQ(error_of([&] { evaluate(subject, params, inputs, {}, *runtime_); }),
-            "init/: expected it in --inputs or in --params, got two that differ");
+            "init/: expected the weights in --inputs or in --params, got both, and they differ");
   inputs.erase("init/w");
   inputs.erase("init/b/bias");
   EXPECT_FALSE(evaluate(subject, params, inputs, {}, *runtime_) == expected);
@@ -174,7 +174,8 @@ TEST_F(EvalSubjectTest, TrainingGoesOnFromAnyState) {
   }
   EXPECT_EQ(all.at("state/learner/count"), HostTensor::scalar(3));
 
-  // The same weights, given; and two runs, the second from the state of the first.
+  // Takes the steps from the same weights, now given. Then splits the steps into two runs, the
+  // second from the state of the first.
   Tree<HostTensor> start = batches();
   put_subtree(start, "init", subtree(all, "init_params"));
   EXPECT_EQ(subtree(run(kTraining, start, {.layer = {.call_key = 3}}), "final"),
@@ -254,7 +255,7 @@ TEST_F(EvalSubjectTest, WhatAFileIs) {
   EXPECT_THAT(error("class: AdmW\n"), HasSubstr("x.yaml: no class is called 'AdmW'; did you mean"));
   EXPECT_THAT(error("class: [AdamW]\n"), HasSubstr("x.yaml: class: expected a name, got"));
   EXPECT_EQ(error("class: Sgd\ndims: {}\n"),
-            "x.yaml: dims: only a layer has it (keys here: class, config)");
+            "x.yaml: dims: only a layer has this key (keys here: class, config)");
   EXPECT_EQ(error("class: silu\nconfig: {}\n"),
             "x.yaml: config: expected none for the function silu, got some");
   EXPECT_THAT(error("class: ClipByGlobalNorm\n"),

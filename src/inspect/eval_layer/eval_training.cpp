@@ -15,22 +15,22 @@
 namespace axle {
 namespace {
 
-const std::string kModel = "model";                  // the path of the model in a training run
-const std::string kSummaries = "summary/" + kModel;  // what its layers record, among the metrics
+const std::string kModel = "model";                  // path of the model in a training run
+const std::string kSummaries = "summary/" + kModel;  // layer summaries, among the metrics
 
 Learner::Config with_norms(Learner::Config config) {
   config.norms = NormMetrics::kAll;
   return config;
 }
 
-// The learner, reporting all norms.
+// Returns the learner with all norms among its metrics.
 Child<Learner> reporting(Child<Learner> learner) {
   if (const auto* config = learner.get_if<Learner>())
     learner.put(AnyConfig::of(with_norms(*config)));
   return learner;
 }
 
-// The batches of all steps: [steps, ...] each.
+// The batches of all steps. Each tensor is [steps, ...].
 class Batches {
  public:
   explicit Batches(Tree<HostTensor> all) : all_(std::move(all)) {
@@ -79,7 +79,7 @@ Tree<Type> types_of(const std::vector<ProgramValue>& leaves) {
   return out;
 }
 
-// A training run's model and learner, and the state that steps carry.
+// The model and learner of a training run, and the programs that make and carry its state.
 class Run {
  public:
   Run(const Trainer::Config& config, Tree<Type> batch, const EvalTrainingOptions& options,
@@ -96,16 +96,16 @@ class Run {
         leaves_(train_state(*model_, *learner_)),
         runtime_(runtime) {}
 
-  /// Of the whole run, where the config tells.
+  /// Steps of the whole run; none if the config does not set them.
   static std::optional<int64_t> run_steps(const Trainer::Config& config) {
     return config.max_steps.has_value() ? std::optional(*config.max_steps) : std::nullopt;
   }
-  /// The state that a run with this seed begins with.
+  /// Returns the state that a run with this seed begins with.
   Tree<HostTensor> drawn(int64_t seed) const {
     check_room("training state", types_of(leaves_));
     return NamedExecutable(init_program(parts_), runtime_)({{"key", random::key(seed)}});
   }
-  /// The state before the first step: `state` with what is given.
+  /// Returns the state before the first step: `state`, with the given values in place of its own.
   Tree<HostTensor> start(Tree<HostTensor> state, const std::optional<Tree<HostTensor>>& weights,
                          Tree<HostTensor> given, const std::optional<int64_t>& call_key) const {
     if (weights) {

@@ -1,4 +1,5 @@
-// Training steps on given weights and batches: a trajectory to lay beside another framework's.
+// Takes training steps on given weights and batches, to compare the trajectory with that of another
+// framework.
 #pragma once
 
 #include <optional>
@@ -12,25 +13,30 @@
 namespace axle {
 
 struct EvalTrainingOptions {
-  /// Steps to take; none: as many as there are batches.
+  /// Number of steps; none: as many as there are batches.
   std::optional<int64_t> num_steps = {};
-  /// Weights and the PRNG key start as a run of this seed does; none: the config's seed, and the
-  /// weights must be given.
+  /// Initialises the weights and the PRNG key as a run with this seed does. none: the PRNG key
+  /// starts from the config's seed, and the weights must be given.
   std::optional<int64_t> init_seed = {};
-  /// The PRNG key of the first step is that of this number.
+  /// Seed of the PRNG key of the first step; none: the key of the initial state.
   std::optional<int64_t> call_key = {};
-  /// Takes the place of the config's compute_dtype.
+  /// Replaces the config's compute_dtype; none: the config's.
   std::optional<DType> dtype = {};
 };
 
-/// Takes steps on one device, as the config's model, learner, compute_dtype, layer_summaries and
-/// seed say; the rest of it plays no part. `params`, or "init/<path>" of `inputs`, are the model's
-/// weights by its own paths; "batches/<name>" has the step as its leading dim; "state/<leaf>" is
-/// the rest of the training state, where none is given as a run begins. The result has every metric
-/// of a step ("loss", "grad_norm", "param_norm", "learning_rate", ...) as f32[steps], layer
-/// summaries as "summaries/<path>" f32[steps, ...], "final/<path>" of the weights, "state/<leaf>",
-/// and with a seed "init_params/<path>". Throws ConfigError for missing, extra and misshapen
-/// tensors and for entries of a batch that nothing reads.
+/// Takes steps on one device. Uses only model, learner, compute_dtype, layer_summaries, seed and
+/// max_steps of the config. `inputs` holds
+///   init/<path>     the initial weights by the model's own paths, unless `params` gives them
+///   batches/<name>  the batches of all steps; the leading dim is the step
+///   state/<leaf>    the rest of the training state; if none is given, as a new run begins
+/// The result holds
+///   <metric>            f32[steps]: "loss", "grad_norm", "param_norm", "learning_rate", ...
+///   summaries/<path>    layer summaries, f32[steps, ...]
+///   final/<path>        the final weights
+///   state/<leaf>        the rest of the final training state
+///   init_params/<path>  the initial weights drawn from a seed, if there is one
+/// Throws ConfigError for missing, extra and misshapen tensors, and for entries of a batch that
+/// nothing reads.
 Tree<HostTensor> eval_training(const Trainer::Config& config,
                                const std::optional<Tree<HostTensor>>& params,
                                const Tree<HostTensor>& inputs, const EvalTrainingOptions& options,

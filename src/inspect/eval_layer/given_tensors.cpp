@@ -62,7 +62,8 @@ std::optional<Tree<HostTensor>> start_weights(const std::optional<Tree<HostTenso
   Tree<HostTensor> given = subtree(inputs, "init");
   if (given.empty()) return params;
   if (params && *params != given)
-    throw ConfigError("init/: expected it in --inputs or in --params, got two that differ");
+    throw ConfigError(
+        "init/: expected the weights in --inputs or in --params, got both, and they differ");
   return given;
 }
 

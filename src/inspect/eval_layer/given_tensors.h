@@ -1,4 +1,4 @@
-// Tensors of a user's files against what is expected of them.
+// Checks tensors of a user's files against what is expected.
 #pragma once
 
 #include <optional>
@@ -12,29 +12,31 @@
 
 namespace axle {
 
-/// `given` by the names of `expected`, each with the shape that is expected there: of one element,
-/// [] and [1] are the same. Other dtypes of the same kind (floats, integers) are left as they are.
-/// Throws ConfigError naming every missing, extra and misshapen one as "<prefix>/<name>: ...".
-/// `what` they are: "a parameter of this layer".
+/// Returns `given` if its names are those of `expected` and its shapes are as expected; tensors of
+/// one element may be [] or [1], and get the expected shape. Keeps other dtypes of the same kind
+/// (float or not). Throws ConfigError naming every missing, extra and misshapen tensor as
+/// "<prefix>/<name>: ...". `what` describes a tensor in messages: "a parameter of this layer".
 Tree<HostTensor> check_given(const Tree<Type>& expected, Tree<HostTensor> given,
                              std::string_view prefix, std::string_view what);
 
-/// `value` as `shape` where both have one element and at most one dim; else as it is.
+/// Returns `value` reshaped to `shape` if both have one element and at most one dim; else
+/// unchanged.
 HostTensor as_scalar_like(HostTensor value, const Shape& shape);
 
-/// Floating-point tensors cast.
+/// Casts the floating-point tensors to `dtype`.
 void cast_floats(Tree<HostTensor>& tensors, DType dtype);
 
-/// Throws Error with kDoesNotFit and the figures if the host has no room for `what`: tensors of
-/// these types, none of which exists yet.
+/// Throws Error with kDoesNotFit and the sizes if the host has no room for tensors of these types,
+/// none of which is allocated yet. `what` names them in the message.
 void check_room(const std::string& what, const Tree<Type>& types);
 
-/// The weights to start from: `params`, or "init/<path>" of the inputs; none where there are
-/// neither. Throws ConfigError for two that differ.
+/// Returns the initial weights: `params`, or "init/<path>" of the inputs; none if neither is given.
+/// Throws ConfigError if both are given and differ.
 std::optional<Tree<HostTensor>> start_weights(const std::optional<Tree<HostTensor>>& params,
                                               const Tree<HostTensor>& inputs);
 
-/// Throws ConfigError for names that nothing read; `known` are the names that they may have meant.
+/// Throws ConfigError for `names` that nothing read, if there are any. `known` are names to suggest
+/// instead.
 void fail_unread(const std::vector<std::string>& names, const std::vector<std::string>& known);
 
 }  // namespace axle

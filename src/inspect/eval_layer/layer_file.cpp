@@ -1,4 +1,4 @@
-// The half of eval_layer.h that reads {class, config, dims}.
+// Implements the part of eval_layer.h that reads {class, config, dims}.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Options of the slot that the layer would stand in, with their sign.
+// Returns the keys of slot options with their sign: "@init".
 std::vector<std::string> option_keys() {
   std::vector<std::string> out;
   for (const Field& field : LayerOptions::config_type().fields)
@@ -55,7 +55,7 @@ void check_is_layer(const ConfigType& type) {
 AnyConfig read_dims(const ConfigType& type, const Json& given) {
   AnyConfig dims = AnyConfig::fresh(type);
   from_json(dims, given, "dims");
-  // Sizes have no defaults: one that is left out would be 0.
+  // Sizes have no defaults: a missing one would be 0.
   std::vector<std::string> left_out;
   for (const Field& field : type.fields) {
     const bool is_size =
@@ -86,7 +86,7 @@ LayerFile parse_layer_file(std::string_view text, const std::string& source) {
 }
 
 std::unique_ptr<Layer> build_layer(const LayerFile& file) {
-  // A role's one base is Layer, so both begin at the same address.
+  // Layer is the only base class of a role, so both begin at the same address.
   void* role =
       file.config.type().build(file.config.get(), file.dims.get(), Scope{.options = &file.options});
   return std::unique_ptr<Layer>(static_cast<Layer*>(role));

@@ -14,7 +14,8 @@ namespace {
 
 constexpr uint32_t kMostSteps = 10'000'000;  // of one match
 
-// Only parentheses and alternatives keep their meaning as a regular expression.
+// Converts a pattern to a regular expression. Parentheses and | keep their meaning, * and ** are
+// translated, and other punctuation is escaped.
 std::string regex_of(std::string_view pattern) {
   std::string out;
   for (size_t i = 0; i < pattern.size(); ++i) {

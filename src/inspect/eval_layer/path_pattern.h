@@ -1,4 +1,4 @@
-// Patterns over the paths of tensors, "decoder/(*)/weight", and what their groups took in.
+// Patterns over the paths of tensors, such as "decoder/(*)/weight", with groups.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,12 @@
 
 namespace axle {
 
-/// `*` is any run of characters without "/", `**` any run of characters ("**/" also none at all),
-/// `(...)` a group, `(a|b)` one of both; all else stands for itself.
+/// A pattern:
+///   *      any characters but "/"
+///   **     any characters; "**/" also matches nothing
+///   (...)  a group
+///   (a|b)  one of both
+/// Any other character stands for itself.
 class PathPattern {
  public:
   /// Throws ConfigError for parentheses that are not balanced.
@@ -18,10 +22,10 @@ class PathPattern {
   PathPattern& operator=(PathPattern&& other) noexcept;
   ~PathPattern();
 
-  /// Whether it fits the whole path. Throws ConfigError where that takes too long to tell.
+  /// True if the pattern matches the whole path. Throws ConfigError if matching takes too long.
   bool fits(std::string_view path) const;
-  /// `form` with $1, $2, ... replaced by the groups ($$ is a dollar sign) and without empty
-  /// segments; none where the pattern does not fit.
+  /// Returns `form` with $1, $2, ... replaced by the groups ("$$" gives "$"), without empty
+  /// segments. none if the pattern does not match.
   std::optional<std::string> rewrite(std::string_view path, std::string_view form) const;
   /// Throws ConfigError if `form` names a group that the pattern lacks.
   void check_form(std::string_view form) const;

@@ -1,13 +1,12 @@
-// Another framework's names as ours: the file of `eval-layer --rename`.
+// Translates another framework's names into ours: the file of `eval-layer --rename`.
 //
-//   # theirs -> ours, the first line that fits the whole path counts
-//   i_proj/(*)_proj/weight    -> qkv/$1_proj/weight       # $1, $2, ... are the parts in
-//   parentheses
-//   (**)/linear(1|2)/(*)      -> $1/body/linear$2/$3      # ** goes past "/"
+//   # theirs -> ours; the first line that matches the whole path counts
+//   i_proj/(*)_proj/weight    -> qkv/$1_proj/weight       # $1, $2, ...: the parts in parentheses
+//   (**)/linear(1|2)/(*)      -> $1/body/linear$2/$3      # ** also matches "/"
 //   in/query                  -> in/x                     # other tensors by their whole names
 //   batches/ids               -> batches/input_ids
 //   out                       -> out/loss
-//   **/rotary/cos             -> none                     # leaves it out
+//   **/rotary/cos             -> none                     # leaves the tensor out
 #pragma once
 
 #include <optional>
@@ -19,30 +18,31 @@
 
 namespace axle {
 
-/// The length of the part before the path of a parameter: 7 of "params/decoder/weight",
-/// "param/19/w" has 9; 0 for names of other tensors.
+/// Returns the length of the part before the path of a parameter: 7 for "params/decoder/weight", 9
+/// for "param/19/w", 0 for names of other tensors.
 size_t parameter_prefix(std::string_view name);
 
-/// Whether the name's first segment is a section of eval-layer's files.
+/// True if the first segment of the name is a section of eval-layer's files.
 bool has_section(std::string_view name);
 
-/// Ordered rules from names to names (PathPattern). A rule whose right side begins with a section
-/// ("in/x", "out", "state/...") is for whole names, and so is one to `none` whose left side does;
-/// the others are for paths of parameters, in every section that has some.
+/// Ordered rules that map names to names (PathPattern). Some rules apply to whole names: those
+/// whose right side begins with a section ("in/x", "out", "state/..."), and those to `none` whose
+/// left side begins with one. All other rules apply to paths of parameters, in every section that
+/// holds parameters.
 class RenameRules {
  public:
   RenameRules() = default;
-  /// Throws ConfigError "<source>:<line>: ...".
+  /// Parses one rule a line; "#" begins a comment. Throws ConfigError "<source>:<line>: ...".
   RenameRules(std::string_view text, const std::string& source);
 
-  /// Our path of a parameter; none where a rule leaves it out. Throws ConfigError where there are
-  /// rules for paths and none fits.
+  /// Returns our path of a parameter; none if a rule leaves it out. Throws ConfigError if there are
+  /// rules for paths and none matches.
   std::optional<std::string> parameter(const std::string& theirs) const;
-  /// A name of a file with our section, but the path of its parameter still theirs; none where a
-  /// rule leaves it out.
+  /// Translates only the section of a name in a file: the path of a parameter in it stays theirs.
+  /// Returns none if a rule leaves the tensor out.
   std::optional<std::string> section_name(const std::string& theirs) const;
-  /// Our name of a tensor of a file, its section included; none where a rule leaves it out. Throws
-  /// as parameter() does.
+  /// Returns our name of a tensor in a file, including its section; none if a rule leaves it out.
+  /// Throws as parameter() does.
   std::optional<std::string> tensor(const std::string& theirs) const;
 
  private:
@@ -52,7 +52,7 @@ class RenameRules {
     bool for_whole_names;
   };
   enum class Among { kWholeNames, kParameters };
-  // What the first rule that fits makes of it, "none" included; none where no rule fits.
+  // Returns what the first matching rule gives, which may be "none"; none if no rule matches.
   std::optional<std::string> apply(Among among, const std::string& theirs) const;
 
   std::vector<Rule> rules_;

@@ -25,7 +25,7 @@ TEST(Rename, FirstLineThatFitsTheWholePath) {
   EXPECT_EQ(rules.parameter("i_proj/v_proj"), "rest");
   EXPECT_EQ(rules.parameter("a.b"), "dot");
   EXPECT_EQ(rules.parameter("deep/a/b/linear2/weight"), "a/b/body/linear2/weight");
-  EXPECT_EQ(rules.parameter("deep/linear1/bias"), "body/linear1/bias");  // "**/" may be nothing
+  EXPECT_EQ(rules.parameter("deep/linear1/bias"), "body/linear1/bias");  // "**/" may match nothing
   for (const char* name : {"i_proj/v_proj/weight",                       // "*" stops at "/"
                            "x/i_proj/v", "axb", "deep/a/b/linear3/weight", "deep/xlinear1/bias"}) {
     EXPECT_EQ(axle::error_of([&] { rules.parameter(name); }),
@@ -52,12 +52,12 @@ TEST(Rename, SectionsOfFiles) {
       {"final/a/kernel", "final/a/weight"},
       {"param/19/a/kernel", "param/19/a/weight"},
       {"grad/0/a/kernel", "grad/0/a/weight"},
-      {"weights/a/kernel", "init/a/weight"},  // the section, then the path
+      {"weights/a/kernel", "init/a/weight"},  // renames the section, then the path
       {"params/a/rotary", std::nullopt},
       {"in/query", "in/x"},
       {"grad/in/query", "grad/in/x"},
       {"in/mask", std::nullopt},
-      {"in/kernel", "in/kernel"},  // rules for parameters are not for inputs
+      {"in/kernel", "in/kernel"},  // rules for parameters do not apply to inputs
       {"state/kernel", "state/kernel"},
       {"out", "out/loss"},
       {"their_loss", "loss"}};
@@ -79,7 +79,7 @@ TEST(Rename, Mistakes) {
             "names.txt:1: expected a number of one of the 1 groups of '(a)', got $2");
 }
 
-// A pattern that backtracks without end is a mistake of its writer, not a hang or a crash.
+// A pattern that backtracks almost without end is an error of its author, not a hang or a crash.
 TEST(Rename, LongNamesAndSlowPatterns) {
   const std::string long_name(1 << 20, 'a');
   EXPECT_EQ(RenameRules("(**)b -> c\n(**) -> $1\n", "names.txt").parameter(long_name), long_name);

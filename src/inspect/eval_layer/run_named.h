@@ -1,4 +1,4 @@
-// Traced functions over named tensors, run on host tensors.
+// Runs traced functions over named tensors on host tensors.
 #pragma once
 
 #include <functional>
@@ -14,19 +14,20 @@ namespace axle {
 
 using NamedFunction = std::function<Tree<Tensor>(const Tree<Tensor>& arguments)>;
 
-/// A program for one device whose inputs are named and typed as `arguments`. Throws what tracing
-/// throws.
+/// Traces a program for one device whose inputs are named and typed as `arguments`. Throws what
+/// tracing throws.
 Program trace_named(const std::string& program_name, const NamedFunction& fn,
                     const Tree<HostTensor>& arguments);
-/// Its inputs that no result depends on.
+/// Returns the names of the inputs that no result depends on.
 std::vector<std::string> unread_inputs(const Program& program);
 
-/// A program that can be run again and again.
+/// A compiled program with named inputs and results, which can be run repeatedly.
 class NamedExecutable {
  public:
-  /// Compiles. Throws what Runtime::compile throws.
+  /// Compiles the program. Throws what Runtime::compile throws.
   NamedExecutable(Program program, Runtime& runtime);
-  /// Results by name. `arguments` holds all inputs by name. Throws as Executable::execute does.
+  /// Runs the program and returns its results by name. `arguments` must hold all inputs by name.
+  /// Throws as Executable::execute does.
   Tree<HostTensor> operator()(const Tree<HostTensor>& arguments) const;
 
  private:
@@ -35,7 +36,7 @@ class NamedExecutable {
   std::unique_ptr<Executable> executable_;
 };
 
-/// trace_named, compiled and run once.
+/// Traces the function with trace_named, compiles it and runs it once.
 Tree<HostTensor> run_named(const std::string& program_name, const NamedFunction& fn,
                            const Tree<HostTensor>& arguments, Runtime& runtime);
 

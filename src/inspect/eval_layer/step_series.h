@@ -1,4 +1,4 @@
-// What successive steps report, stacked: what a training run gives beside its state.
+// Stacks the metrics of successive steps: what a training run returns beside its state.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace axle {
 
 class StepSeries {
  public:
-  /// Of every step the same names and shapes.
+  /// Adds the metrics of a step. Every step must have the same names and shapes.
   void add(const Tree<HostTensor>& step) {
     for (const auto& [name, value] : step) {
       Series& series = series_[name];
@@ -20,7 +20,7 @@ class StepSeries {
     }
     ++num_steps_;
   }
-  /// f32[steps, ...] of each name.
+  /// Returns f32[steps, ...] for each name.
   Tree<HostTensor> stacked() const {
     Tree<HostTensor> out;
     for (const auto& [name, series] : series_) {

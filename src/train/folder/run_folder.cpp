@@ -18,7 +18,7 @@
 namespace axle {
 namespace {
 
-// Fields of the trainer, with all that stands below them.
+// Fields of the trainer that a resume may change, with everything below them.
 constexpr std::string_view kSafe[] = {
     "max_steps",  "log_every_steps", "layer_summaries", "on_non_finite",
     "writers",    "checkpointer",    "evalers",         "mesh",
@@ -43,7 +43,7 @@ RunFolder::RunFolder(std::filesystem::path dir)
 }
 
 RunFolder::~RunFolder() {
-  // Folders go only while they are empty: a checkpoint stays, and so does whatever others put here.
+  // Only empty folders are removed. A checkpoint stays, and so does anything that others put here.
   if (created_.empty() || (::rmdir(checkpoints().c_str()) != 0 && errno != ENOENT)) return;
   for (const char* name : {"config.yaml", "metrics.jsonl", "lock"}) ::unlink((dir_ / name).c_str());
   for (const auto& folder : created_) {
@@ -59,10 +59,11 @@ void RunFolder::check_in_place() {
     make_directories(dir_);
     if (!config_text_.empty()) replace_file(config_file(), config_text_);
   }
-  throw StorageError(fmt::format(
-      "{}: expected the folder of this run to stay while it is under way, got it {}", dir_.string(),
-      anothers_ ? "replaced by another one, into which nothing is saved"
-                : "removed or moved; a new one was made for what is still to be saved"));
+  throw StorageError(
+      fmt::format("{}: expected the folder of this run to stay in place during the run, got it {}",
+                  dir_.string(),
+                  anothers_ ? "replaced by another folder, where nothing is saved"
+                            : "removed or moved; a new folder was made for the last checkpoint"));
 }
 
 void RunFolder::set_config(const ConfigView& config, int64_t seed) {
@@ -82,7 +83,8 @@ void RunFolder::update_config() {
   try {
     write_config();
   } catch (const StorageError& error) {
-    report_to_stderr(fmt::format("axle: {}; it is tried again, training goes on", error.what()));
+    report_to_stderr(
+        fmt::format("axle: {}; training goes on, and the next save tries again", error.what()));
   }
 }
 
@@ -95,7 +97,7 @@ void RunFolder::check_same_config(const RunMetadata& saved, const ConfigView& co
   if (!is_saved && !path_exists(config_file())) {
     throw ConfigError(
         fmt::format("{}: expected the config that the run was made with, got none; take another "
-                    "--dir, or --force to go on with the one of the command line",
+                    "--dir, or --force to go on with the config of the command line",
                     source));
   }
   config_error_in(source, [&] {
@@ -111,8 +113,8 @@ void RunFolder::check_same_config(const RunMetadata& saved, const ConfigView& co
   if (differences.empty()) return;
   throw ConfigError(
       fmt::format("{}: expected the config that the run was made with, got these differences; "
-                  "take another --dir, or --force to go on (--restart-data where only the data are "
-                  "others):{}",
+                  "take another --dir, or --force to go on (--restart-data if only the data "
+                  "differ):{}",
                   dir_.string(), differences));
 }
 

@@ -1,4 +1,4 @@
-// The folder of a run: who may write into it, and with which config it was made.
+// The folder of a run: its lock, which lets one process write, and the config of the run.
 #pragma once
 
 #include <filesystem>
@@ -11,65 +11,67 @@
 
 namespace axle {
 
-/// Which differences from the config that a run was made with a resume takes.
+/// Which differences from the saved config a resume accepts.
 struct AllowedChanges {
-  bool all = false;    // --force
-  bool input = false;  // --restart-data: the data begin anew
+  bool all = false;    // --force: all differences
+  bool input = false;  // --restart-data: the data are restarted
 };
 
-/// Holds the folder's lock while alive. A folder that it has created goes with it, unless something
-/// was kept there: a start that is refused leaves nothing behind.
+/// Holds the folder's lock while alive. The destructor removes a folder that this process created,
+/// unless something was kept in it: a refused start leaves nothing behind.
 class RunFolder {
  public:
-  /// Creates the folder where missing. Throws StorageError if another process holds it, and for
-  /// files of a run in it that are no regular ones.
+  /// Creates the folder if it is missing. Throws StorageError if another process holds the lock, or
+  /// if a file of a run in the folder is not a regular file.
   explicit RunFolder(std::filesystem::path dir);
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
 
-  /// From now on the folder holds something of worth: it stays.
+  /// Marks the folder as worth keeping: the destructor does not remove it.
   void keep() { created_.clear(); }
-  /// Throws StorageError, once, where the folder was removed, moved or replaced while it was held.
-  /// Where nothing is in its place it is made anew, with its config.yaml, so that what is still to
-  /// be saved finds a place.
+  /// Throws StorageError, once, if the folder was removed, moved or replaced while it was held. If
+  /// nothing is in its place, first makes a new folder with its config.yaml, so that the run can
+  /// still save its state.
   void check_in_place();
-  /// True once another folder was found in its place: nothing may be written there.
+  /// True once another folder was found in its place. Nothing may be written into that folder.
   bool is_anothers() const { return anothers_; }
   const std::filesystem::path& dir() const { return dir_; }
   std::filesystem::path checkpoints() const { return dir_ / "checkpoints"; }
   std::filesystem::path config_file() const { return dir_ / "config.yaml"; }
 
-  /// What config.yaml is to hold: the resolved config with Axle's version and the seed in comments
-  /// on top.
+  /// Sets the text that config.yaml is to hold: a comment with Axle's version and the seed, then
+  /// the resolved config.
   void set_config(const ConfigView& config, int64_t seed);
-  /// Writes config.yaml where it does not hold that yet. Throws StorageError.
+  /// Writes config.yaml, once for each text that set_config() sets. Throws StorageError.
   void write_config();
-  /// The same for a run that goes on, once it has taken a step: until then the file belongs to the
-  /// checkpoint that is there. What fails is told and tried again by the next call.
+  /// Like write_config(), for a resumed run. Call it only after the first step: until then the file
+  /// belongs to the checkpoint that the run resumed from. A failure is reported, not thrown, and
+  /// the next call tries again.
   void update_config();
-  /// What checkpoints keep of it beside their own, so that config.yaml may be lost or edited: to be
-  /// handed to check_same_config.
+  /// The text of config.yaml. Checkpoints hold a copy, so that a resume does not depend on
+  /// config.yaml; check_same_config() compares it.
   const std::string& config_text() const { return config_text_; }
-  /// Compares the config that a checkpoint was made with with this one; `saved` holds its text,
-  /// empty in a checkpoint that kept none: then config.yaml counts. Throws ConfigError with the
-  /// differences, unless all of them are in fields that a resume may change (is_safe_change) or in
-  /// allowed ones; the same for one that is lost or can't be read, unless all are allowed.
+  /// Compares the config that a checkpoint was made with to `config`. `saved` holds the text of the
+  /// old config; if it is empty (checkpoints of earlier versions), config.yaml is read. Throws
+  /// ConfigError listing the differences, unless all of them are in fields that a resume may change
+  /// (is_safe_change) or are allowed by `allowed`. Also throws ConfigError if the old config is
+  /// missing or can't be read, unless `allowed.all`.
   void check_same_config(const RunMetadata& saved, const ConfigView& config, ConfigRef scratch,
                          const AllowedChanges& allowed) const;
 
  private:
   std::filesystem::path dir_;
-  std::vector<std::filesystem::path> created_;  // by us, the innermost first: dir_ and its parents
+  std::vector<std::filesystem::path> created_;  // created by us: dir_, then its parents
   FileLock lock_;
-  std::string config_text_;  // of config.yaml, as this run has it
+  std::string config_text_;  // text of config.yaml for this run
   bool config_written_ = false;
   bool lost_ = false, anothers_ = false;
 };
 
-/// True for fields that do not change what the steps already taken were: how long, how loud, how
-/// often saved; and for paths of data, which may be written differently: a resumed input compares
-/// the data themselves.
+/// True for fields that do not change the steps already taken: the length of the run, its logging
+/// and its saving. Also true for paths of data, which may be written differently: the resumed input
+/// itself compares the data.
 bool is_safe_change(std::string_view path);
 
 }  // namespace axle

@@ -81,7 +81,7 @@ TEST(RunFolder, WhatIsOfWorthStays) {
   EXPECT_TRUE(is_whole());
   made([](RunFolder& folder) { replace_file(folder.dir() / "notes.txt", "of somebody else"); });
   EXPECT_EQ(read_file(path / "notes.txt"), "of somebody else");
-  // One that was there before is never touched, not even an empty one.
+  // A folder that existed before is never removed, not even an empty one.
   remove_tree(path);
   make_directories(path);
   { const RunFolder folder(path); }

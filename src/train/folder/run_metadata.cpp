@@ -17,7 +17,7 @@ Tree<std::string> to_tree(const RunMetadata& metadata) {
 }
 
 RunMetadata run_metadata(const CheckpointInfo& info) {
-  if (info.metadata.empty()) {  // as save_model writes it
+  if (info.metadata.empty()) {  // written by save_model
     throw ConfigError(
         fmt::format("{}: expected the checkpoint of a run, got that of an import; take another "
                     "--dir, and begin with the import's folder by --init-from",
@@ -41,7 +41,7 @@ DataStart restore_input(Input& input, const RunMetadata& saved, bool restart) {
     input.restore(saved.data);
   } catch (const MalformedState& error) {
     throw StorageError(fmt::format("{}: metadata.data: {}", saved.manifest.string(), error.what()));
-  } catch (const DataError&) {  // of other data
+  } catch (const DataError&) {  // the saved state belongs to other data
     if (!restart) throw;
     return {true, kAnew};
   }

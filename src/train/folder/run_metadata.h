@@ -1,4 +1,4 @@
-// What a checkpoint of a run holds beside its tensors.
+// The metadata that a checkpoint of a run holds beside its tensors.
 #pragma once
 
 #include <cstdint>
@@ -13,31 +13,32 @@ namespace axle {
 struct RunMetadata {
   /// Text of config.yaml; empty in checkpoints of earlier versions.
   std::string config = {};
-  /// Input::state of the next batch.
+  /// State of the input (Input::state) at the next batch.
   std::string data = {};
-  /// Whether they were begun anew in the middle of the run (--restart-data).
+  /// True if the run restarted its data at some point (--restart-data).
   bool data_restarted = false;
-  /// Steps that were not finite.
+  /// Number of steps that were not finite.
   int64_t skipped_steps = 0;
   /// Seconds that the run has taken; 0 in checkpoints of earlier versions.
   double wall_secs = 0;
-  /// Where it was read, for messages.
+  /// The file that the metadata were read from, for messages.
   std::filesystem::path manifest = {};
 };
 
 Tree<std::string> to_tree(const RunMetadata& metadata);
-/// Throws StorageError naming the manifest for what no run has written, ConfigError for the
-/// checkpoint of an import.
+/// Parses the metadata of a checkpoint. Throws StorageError naming the manifest if no run can have
+/// written them, ConfigError if the checkpoint is that of an import.
 RunMetadata run_metadata(const CheckpointInfo& info);
-/// How a run that goes on found its data.
+/// How a resumed run found its data.
 struct DataStart {
-  /// Whether they were begun anew in the middle of the run, now or before.
+  /// True if the data were restarted in the middle of the run, by this resume or an earlier one.
   bool restarted;
-  std::string_view note;  // behind "resumed from step 5"
+  std::string_view note;  // message text that follows "resumed from step 5"
 };
-/// Goes to where `saved` stands, unless the data are to be begun anew. They go on also then where
-/// that was done before and they are the same: it is the same command again. Throws StorageError
-/// naming the manifest for what no input has written, DataError if it belongs to other data.
+/// Moves the input to the saved position, unless `restart` asks to restart the data. With
+/// `restart`, the data still continue if an earlier resume restarted these same data: the user
+/// repeated the same command. Throws StorageError naming the manifest if no input can have written
+/// the saved state, DataError if the state belongs to other data.
 DataStart restore_input(Input& input, const RunMetadata& saved, bool restart);
 
 }  // namespace axle

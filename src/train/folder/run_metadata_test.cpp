@@ -64,7 +64,7 @@ TEST(RunMetadata, APositionThatNoInputHasWrittenIsNamed) {
                 testing::StartsWith("run/manifest.json: metadata.data: input state: "))
         << data;
   }
-  // Of other data, which is no damage.
+  // A state that belongs to other data is no damage.
   const RunMetadata other = read(to_tree({.data = R"({"fingerprint":"0","next_row":1})"}));
   EXPECT_THAT(error_of<DataError>([&] { restore_input(*input, other, false); }),
               HasSubstr("--restart-data"));

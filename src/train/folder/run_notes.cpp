@@ -22,13 +22,13 @@ std::string left_out_text(const Skipped& skipped) {
 NotFinite what_is_not_finite(const StepRecord& record, int64_t part, const DeviceState& state,
                              bool is_first) {
   if (const auto leaf = is_first ? first_not_finite(state) : std::nullopt) {
-    return {fmt::format("NaN or infinity in {} before it, which no step mends", *leaf),
+    return {fmt::format("NaN or infinity in {} before this step, which no step repairs", *leaf),
             /*for_good=*/true};
   }
   const double loss = record.values.at("loss"), norm = record.values.at("grad_norm");
   if (!std::isfinite(loss) || !std::isfinite(norm) || part < 0)
     return {fmt::format("loss {} and gradient norm {}", loss, norm)};
-  return {fmt::format("{} or what is kept beside it after the update, with learning rate {}",
+  return {fmt::format("{} or its learner state after the update, with learning rate {}",
                       FiniteState(state.leaves).parts().at(static_cast<size_t>(part)),
                       record.values.at("learning_rate"))};
 }

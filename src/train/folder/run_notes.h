@@ -1,4 +1,4 @@
-// What a run tells its user beside its numbers.
+// Messages of a run to its user, beside the metrics.
 #pragma once
 
 #include <string>
@@ -13,23 +13,25 @@
 
 namespace axle {
 
-/// Schedules of the learner that end before the run does or warm up for all of it, a line each:
-/// what max_steps cannot stretch.
+/// Returns one line for each schedule of the learner that ends before the run does or warms up for
+/// the whole run. max_steps does not stretch such schedules.
 std::vector<std::string> misfit_schedules(const Trainer::Config& config);
-/// How many documents are left out, with the first reason; for at least one.
+/// Returns how many documents are left out, with the first reason. Call it for at least one.
 std::string left_out_text(const Skipped& skipped);
 struct NotFinite {
+  /// The values that were not finite, as text for a message.
   std::string what;
-  /// True of a state that was so before the step: skipping steps does not mend it.
+  /// True if the state was not finite before the step: skipping steps does not repair it.
   bool for_good = false;
 };
-/// What was not finite in a step of this record, which has kept `state` as it was; `part` is its
-/// "not_finite" (programs.h), a number of FiniteState. The state itself, which is finite once a
-/// step has been taken, is looked at behind the first step alone: that takes long where it is
-/// large.
+/// Returns what was not finite in the step of this record; the step left `state` unchanged. `part`
+/// is the step's "not_finite" metric (programs.h): an index into FiniteState::parts(). Only after
+/// the first step (`is_first`) is the state itself searched, since that takes long for a large
+/// state. After a later step, the state is known to be finite.
 NotFinite what_is_not_finite(const StepRecord& record, int64_t part, const DeviceState& state,
                              bool is_first);
-/// What mfu is a share of, and why it stays 0 where it does; `peak` is that of flops.dtype.
+/// Returns lines that say which peak mfu is a share of, or why it stays 0. `peak` is the peak for
+/// flops.dtype.
 std::vector<std::string> mfu_notes(const ModelFlops& flops, const Peak& peak,
                                    const Topology& topology);
 

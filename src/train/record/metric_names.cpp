@@ -36,7 +36,7 @@ constexpr std::array kRecordNames = {
       where, name, owner));
 }
 
-// Of what stands under a name, or below it.
+// Returns the owner of a name, or of the section that the name is in; empty if it has none.
 std::string_view owner_of(std::string_view name) {
   const std::string_view head = name.substr(0, name.find('/'));
   for (const RecordName& row : kRecordNames) {

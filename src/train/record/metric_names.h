@@ -1,4 +1,4 @@
-// Names that records of a run have of themselves, which no model and no learner may report under.
+// Metric names that the records of a run use themselves. No model or learner may report under them.
 #pragma once
 
 #include <span>
@@ -9,16 +9,17 @@
 
 namespace axle {
 
-/// A name that a record has, and whose it is.
+/// A reserved name, and the part of the program that writes it.
 struct RecordName {
   std::string_view name, owner;
 };
 std::span<const RecordName> record_names();
 
-/// Throws ConfigError "<model>: metric '<name>': ..." where a model reports under a name of a
-/// record or of layer summaries ("summary/...").
+/// Throws ConfigError "<model>: metric '<name>': ..." if a model reports under the name of a
+/// record's own field or of layer summaries ("summary/...").
 void check_model_metrics(std::string_view model, const Tree<Tensor>& metrics);
-/// The same of a learner, whose own names are its own, and which shares none with `others`.
+/// Like check_model_metrics, for a learner. The learner may use its own reserved names, but no name
+/// in `others`, the model's metrics.
 void check_learner_metrics(const Tree<Tensor>& metrics, const Tree<Tensor>& others);
 
 }  // namespace axle

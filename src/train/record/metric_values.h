@@ -1,4 +1,4 @@
-// What a program reports beside its state, as numbers with names.
+// The metrics of a program as named numbers on the host.
 #pragma once
 
 #include "base/tree.h"
@@ -6,8 +6,8 @@
 
 namespace axle {
 
-/// The values of a program's results from `first` on, by their names; those of a vector are
-/// numbered: "name/0", "name/1". Waits for them.
+/// Returns the values of a program's results from index `first` on, by name. The elements of a
+/// vector get numbers: "name/0", "name/1". Waits for the values.
 Tree<double> metric_values(const Program& program, size_t first, const Arrays& metrics);
 
 }  // namespace axle

@@ -16,10 +16,10 @@ namespace {
 
 struct LoggedLine {
   int64_t step = 0;
-  std::string split = {};  // empty in lines of training
+  std::string split = {};  // empty for a training step
 };
 
-// None for what is no line of ours, or half of one.
+// Parses a line of the log; none if it is torn or not a line of ours.
 std::optional<LoggedLine> read_line(std::string_view text) {
   try {
     const auto document = read_json(text);
@@ -38,12 +38,13 @@ std::optional<LoggedLine> kept_line(std::string_view text, int64_t last_step) {
 }
 
 constexpr size_t kPieceBytes = size_t{1} << 20;
-constexpr size_t kMostLineBytes = size_t{16} << 20;  // a longer one is none of ours
+constexpr size_t kMostLineBytes = size_t{16} << 20;  // longer lines are not ours
 
-// Calls fn with each whole line and its end; a log may be larger than the memory.
+// Calls fn with each whole line, including its newline. Reads in pieces, since a log may be larger
+// than the memory.
 template <class Fn>
 void for_each_line(const FileReader& file, Fn&& fn) {
-  std::string line;  // its beginning, in earlier pieces
+  std::string line;  // the part of the line in earlier pieces
   bool is_too_long = false;
   std::vector<char> piece(kPieceBytes);
   int64_t offset = 0;
@@ -79,7 +80,7 @@ MetricsLog::~MetricsLog() {
 void MetricsLog::write(const StepRecord& record) {
   if (record.step == restored_step_ && evaluated_.contains(record.split)) return;
   check_in_place();
-  if (removed_) {  // the run is ending
+  if (removed_) {  // the run is ending because of that
     ++num_lost_;
     return;
   }
@@ -104,11 +105,11 @@ void MetricsLog::check_in_place() {
   removed_ = true;
   throw StorageError(
       fmt::format("{}: expected the file that this run writes, got it removed or replaced; run the "
-                  "same command to go on with a new one",
+                  "same command to resume with a new file",
                   file_.path().string()));
 }
 
-// Lines are in the file already; this brings them to the disk, where a failure loses none.
+// The lines are already in the file. This flushes them to the disk; if it fails, no line is lost.
 void MetricsLog::flush() {
   check_in_place();
   try {

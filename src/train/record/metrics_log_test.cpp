@@ -47,7 +47,7 @@ TEST_F(MetricsLogTest, AResumeCutsWhatCameAfterTheRestoredStep) {
   replace_file(path_, kept + "{\"step\":3}\n{\"step\":3,\"split\":\"a\"}\n{\"step\":4,\"lo");
   MetricsLog log = this->log(2);
   EXPECT_EQ(text(), kept);
-  log.write({.step = 2, .split = "a", .values = {{"loss", 1}}});  // is there already
+  log.write({.step = 2, .split = "a", .values = {{"loss", 1}}});  // already in the log
   EXPECT_EQ(text(), kept);
   log.write({.step = 2, .split = "b"});
   log.write({.step = 3});
@@ -84,7 +84,7 @@ TEST_F(MetricsLogTest, ALogLargerThanTheMemoryIsCut) {
   std::string lines = first;
   for (int i = 0; i < 1000; ++i) lines += "{\"step\":1,\"split\":\"a" + std::to_string(i) + "\"}\n";
   replace_file(path_, lines);
-  std::filesystem::resize_file(path_, int64_t{1} << 30);  // zeros to the end
+  std::filesystem::resize_file(path_, int64_t{1} << 30);  // zeros up to the end
   const LittleMemory little(int64_t{256} << 20);
   const KeptLines kept = cut_metrics_log(path_, 1);
   EXPECT_EQ(kept.num_lines, 1001);
@@ -97,7 +97,7 @@ TEST_F(MetricsLogTest, NothingIsCutWhereThereIsNoLog) {
   EXPECT_FALSE(path_exists(path_));
 }
 
-// What is written to standard error goes to a pipe, which no limit of file sizes reaches.
+// Redirects standard error to a pipe, to which the limit of file sizes does not apply.
 class PipedStderr {
  public:
   PipedStderr() : saved_(::dup(STDERR_FILENO)) {
@@ -127,8 +127,7 @@ TEST_F(MetricsLogTest, AFullDiskLosesCountedLinesAndNoOthers) {
   {
     MetricsLog log = this->log(0);
     log.write({.step = 1});
-    const rlimit full = {.rlim_cur = 16,
-                         .rlim_max = unlimited.rlim_max};  // the second line is torn
+    const rlimit full = {.rlim_cur = 16, .rlim_max = unlimited.rlim_max};  // tears the second line
     setrlimit(RLIMIT_FSIZE, &full);
     log.write({.step = 2});
     log.write({.step = 3});

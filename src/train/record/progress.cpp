@@ -49,14 +49,14 @@ Progress::Progress(int64_t max_steps, int64_t every_steps)
       every_steps_(std::max<int64_t>(every_steps, 1)),
       terminal_(isatty(STDOUT_FILENO) == 1),
       console_(STDOUT_FILENO) {
-  std::fflush(stdout);  // what was printed before comes before
+  std::fflush(stdout);  // text printed before must come first
 }
 
 Progress::~Progress() {
   if (bar_shown_) console_.write("\n");
 }
 
-// In place of the bar, if there is one.
+// Replaces the bar, if there is one.
 void Progress::show(const std::string& text, bool is_bar) {
   if (console_.write(text, bar_shown_ ? "\r\033[K" : "")) bar_shown_ = is_bar;
 }

@@ -1,4 +1,4 @@
-// What a run shows on the console: a bar that redraws itself on a terminal, plain lines elsewhere.
+// Console output of a run: a bar that redraws itself on a terminal, plain lines elsewhere.
 #pragma once
 
 #include <string>
@@ -9,26 +9,28 @@
 
 namespace axle {
 
-/// Speed and cost of training, from the steps seen so far.
+/// Speed and cost of training, measured over the latest steps.
 struct Throughput {
   double tokens_per_sec = 0;
-  /// The model's share of the machine's peak for the dtype of the products (model_flops.h), 0..1; 0
-  /// where the peak is unknown.
+  /// MFU: the model's FLOP/s as a share of the machine's peak for the dtype of the products
+  /// (model_flops.h), 0..1; 0 if the peak is unknown.
   double mfu = 0;
-  /// The same of all that the program does, recomputation, elementwise work and optimizer included.
+  /// HFU: like `mfu`, but for all operations of the program, including recomputation, elementwise
+  /// work and the optimizer.
   double hfu = 0;
   double step_secs = 0;
 };
 
-/// Never waits: while standard output takes nothing, lines are dropped and counted.
+/// Shows the progress of a run. Never waits: while standard output takes nothing, lines are dropped
+/// and counted.
 class Progress {
  public:
-  /// Lines appear every `every_steps` steps, and for the first and the last step.
+  /// A line appears every `every_steps` steps, and for the first and the last step.
   Progress(int64_t max_steps, int64_t every_steps);
   ~Progress();
-  /// `record` has "loss", "grad_norm" and what Throughput gives.
+  /// Shows a step. `record` has "loss" and "grad_norm".
   void step(const StepRecord& record, const Throughput& speed);
-  /// A line of its own, above the bar: evaluations, checkpoints, warnings.
+  /// Prints a line of its own, above the bar: evaluations, checkpoints, warnings.
   void note(const std::string& line);
 
  private:
@@ -39,9 +41,9 @@ class Progress {
   Console console_;
 };
 
-/// "1h02m", "3m20s", "12s".
+/// Returns "1h02m", "3m20s" or "12s".
 std::string duration_text(double secs);
-/// Resident memory of this process, in bytes; 0 where the system does not tell.
+/// Resident memory of this process, in bytes; 0 if the system does not report it.
 int64_t resident_bytes();
 
 }  // namespace axle

@@ -25,7 +25,8 @@ TEST(Progress, ResidentMemoryIsThatOfThisProcess) {
   EXPECT_EQ(touched.back(), 1);
 }
 
-// Where standard output is no terminal: one line every third step, for the first and for the last.
+// If standard output is not a terminal, there is one line every third step, for the first and for
+// the last step.
 TEST(Progress, PlainLines) {
   testing::internal::CaptureStdout();
   {

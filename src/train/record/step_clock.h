@@ -1,4 +1,4 @@
-// The time of a run: how long each step took, and how long the run has gone.
+// Timing of a run: the duration of each step, and the time since the run began.
 #pragma once
 
 #include <deque>
@@ -10,8 +10,8 @@
 
 namespace axle {
 
-/// When the values of an array were there. A thread of its own waits for them, since whoever reads
-/// a result later only knows that it was there by then.
+/// Returns the time at which the values of an array became available. A separate thread waits for
+/// them, because a later reader only knows that they were available by then.
 inline std::future<Clock::time_point> completion_of(ArrayPtr array) {
   return std::async([array = std::move(array)] {
     array->wait();
@@ -19,37 +19,39 @@ inline std::future<Clock::time_point> completion_of(ArrayPtr array) {
   });
 }
 
-/// What the steps of a window took and trained on.
+/// A window of steps: its duration, and what the steps trained on.
 struct Lap {
   double secs = 0;
   int64_t num_steps = 0, num_tokens = 0;
 };
 
+/// Measures the steps of a run and its total time.
 class StepClock {
  public:
-  /// What earlier starts of the run took counts as well.
+  /// Adds the time that earlier starts of the run took.
   void add_earlier(double secs) { earlier_secs_ += secs; }
-  /// The time until now belongs to no step: it went into an evaluation or a save.
+  /// Excludes the time until now from all steps: it was spent on an evaluation or a save.
   void skip() {
     window_.clear();
     last_ = Clock::now();
   }
-  /// Adds the step that was complete at `done`; the newest steps that took kLeastSecs together, or
-  /// all since the last skip(). A completion may be seen late, which makes the step after it look
-  /// short: by far too short where both take less than a thread waits for the processor.
+  /// Adds the step that completed at `done`. Returns the newest steps that together took
+  /// kLeastSecs, or all steps since the last skip() if they took less. If a completion is noticed
+  /// late, the next step looks too short; averaging over kLeastSecs limits the error for steps
+  /// shorter than a thread's wait for the processor.
   Lap lap(Clock::time_point done, int64_t num_tokens) {
     done = std::max(done, last_);
     window_.push_back({std::exchange(last_, done), num_tokens});
     while (window_.size() > 1 && seconds(window_[1].began, done) >= kLeastSecs) window_.pop_front();
-    constexpr double kLeast = 1e-9;  // of clocks that are coarser than a step
+    constexpr double kLeast = 1e-9;  // for clocks coarser than a step
     Lap out{.secs = std::max(seconds(window_.front().began, done), kLeast),
             .num_steps = std::ssize(window_)};
     for (const Step& step : window_) out.num_tokens += step.num_tokens;
     return out;
   }
-  /// Since this process began with the run.
+  /// Seconds since this process began the run.
   double secs_since_start() const { return seconds_since(start_); }
-  /// Of the whole run, earlier starts included.
+  /// Seconds of the whole run, earlier starts included.
   double wall_secs() const { return earlier_secs_ + secs_since_start(); }
 
  private:

@@ -1,4 +1,4 @@
-// A step's time is that between completions, whenever they are read.
+// The time of a step is the time between completions, whenever they are read.
 #include "train/record/step_clock.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ TEST(StepClock, CountsFromCompletionToCompletion) {
   clock.skip();
   const auto start = Clock::now();
   clock.lap(start, 8);
-  // Read all at once, as the last steps of a run are.
+  // All completions are read at once, like those of the last steps of a run.
   for (int i = 1; i <= 3; ++i) {
     const Lap lap = clock.lap(start + milliseconds(200 * i), 8);
     EXPECT_NEAR(lap.secs, 0.2, 1e-6);
@@ -22,7 +22,7 @@ TEST(StepClock, CountsFromCompletionToCompletion) {
   }
 }
 
-// Steps of 1 ms, of which one is seen 8 ms late: with the eight behind it.
+// Steps of 1 ms. One completion is seen 8 ms late, together with those of the next eight steps.
 TEST(StepClock, ALateCompletionMakesNoStepFast) {
   StepClock clock;
   clock.skip();
@@ -49,7 +49,7 @@ TEST(StepClock, NeverDividesByNothing) {
   EXPECT_GT(clock.lap(Clock::now() - milliseconds(100), 1).secs, 0);
 }
 
-// An array that is there when the test says so.
+// An array whose values become available when the test says so.
 class LateArray final : public Array {
  public:
   explicit LateArray(std::shared_future<void> there)

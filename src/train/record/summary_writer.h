@@ -1,4 +1,4 @@
-// Where the numbers of a run go.
+// The interface for writing the metrics of a run.
 #pragma once
 
 #include <filesystem>
@@ -9,28 +9,28 @@
 
 namespace axle {
 
-/// The numbers of one step, or of one evaluation after it.
+/// The metrics of one step, or of one evaluation after it.
 struct StepRecord {
   int64_t step = 0;
-  /// "" for a training step, else the name of the evaler.
+  /// Empty for a training step, else the name of the evaler.
   std::string split = {};
   Tree<double> values = {};
 };
 
-/// Takes records in the order of steps.
+/// Receives records in the order of their steps.
 class SummaryWriter {
  public:
   using Role = SummaryWriter;
   struct Dims {
     /// Folder of the run.
     std::filesystem::path dir;
-    /// Records of later steps, from a run that went on after the checkpoint, are dropped; -1 for a
-    /// fresh run.
+    /// The step of the checkpoint that was restored; 0 for a fresh run. Writers drop records of
+    /// later steps, which the run wrote before the resume.
     int64_t restored_step;
   };
   virtual ~SummaryWriter() = default;
-  /// Never throws for a failing disk: what could not be written is counted and told once by the
-  /// writer. May throw StorageError, once, where its files were taken away.
+  /// Never throws because of a failing disk: the writer counts lost records and reports the loss
+  /// once. May throw StorageError, once, if its files were removed.
   virtual void write(const StepRecord& record) = 0;
   virtual void flush() = 0;
 };

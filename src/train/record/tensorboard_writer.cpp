@@ -10,7 +10,8 @@ namespace axle {
 
 namespace {
 
-// The evaler "train" keeps out of the curves of training; names of evalers have no slash.
+// An evaler called "train" must not mix with the curves of training. Names of evalers have no
+// slash, so "eval/train" is free.
 std::string folder_of(const std::string& split) {
   if (split.empty()) return "train";
   return split == "train" ? "eval/train" : split;
@@ -34,7 +35,7 @@ void TensorBoardWriter::write(const StepRecord& record) {
   guarded([&] {
     const std::string run = folder_of(record.split);
     auto& file = files_[run];
-    // An evaluation of the restored step itself is made again where metrics.jsonl lacks it.
+    // An evaluation of the restored step itself is repeated if metrics.jsonl lacks it.
     const int64_t first_step = std::min(restored_step_ + 1, record.step);
     if (!file) file = std::make_unique<EventFileWriter>(dir_ / run, first_step);
     file->scalars(record.step, record.values);

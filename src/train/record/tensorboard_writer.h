@@ -9,13 +9,13 @@
 
 namespace axle {
 
-/// Scalars under their own names; those of an evaluation in a folder of its own, as TensorBoard
-/// compares runs: its name, "eval/train" for one that is called "train". Steps that a resume takes
-/// again are shown once.
+/// Writes TensorBoard event files in DIR/tensorboard. Training scalars are in the folder "train".
+/// Those of an evaler are in a folder with its name, as TensorBoard compares runs ("eval/train" for
+/// an evaler called "train"). Steps that a resume repeats are shown once.
 class TensorBoardWriter final : public SummaryWriter {
  public:
   struct Config {
-    /// Training records are written every so many steps.
+    /// Steps between training records.
     Positive<int64_t> every_steps = 10;
     AXLE_CONFIG(TensorBoardWriter, every_steps)
   };

@@ -8,7 +8,7 @@
 namespace axle {
 namespace {
 
-// What is shown of a folder, by step.
+// Returns the losses in the event files of a folder, by step.
 std::map<int64_t, float> losses(const std::filesystem::path& folder) {
   std::map<int64_t, float> out;
   for (const auto& [step, values] : curves_of(folder)) out[step] = values.at("loss");
@@ -19,7 +19,7 @@ using Losses = std::map<int64_t, float>;
 
 class TensorBoard : public testing::Test {
  protected:
-  // Of a run that goes on after `restored_step`.
+  // Returns the writer of a run that was resumed after `restored_step`.
   TensorBoardWriter writer(int64_t restored_step) const {
     return TensorBoardWriter({.every_steps = 1},
                              {.dir = dir_.path(), .restored_step = restored_step}, Scope{});
@@ -34,7 +34,7 @@ class TensorBoard : public testing::Test {
   const TempDir dir_;
 };
 
-// Whatever an evaler is called, its records are in a folder of their own.
+// Whatever the name of an evaler, its records have a folder of their own.
 TEST_F(TensorBoard, EvaluationsStandApartFromTraining) {
   TensorBoardWriter writer = this->writer(0);
   writer.write(record(1, 1));
@@ -53,7 +53,7 @@ TEST_F(TensorBoard, AResumeShowsEachStepOnce) {
   for (const int64_t step : {1, 2, 3, 4}) first.write(record(step, 10));
   for (const int64_t step : {2, 4}) first.write(record(step, 10, "held_out"));
   TensorBoardWriter second = writer(2);
-  second.write(record(2, 20, "held_out"));  // as where metrics.jsonl has lost it
+  second.write(record(2, 20, "held_out"));  // as if metrics.jsonl had lost it
   for (const int64_t step : {3, 4, 5}) second.write(record(step, 20));
   TensorBoardWriter third = writer(4);
   third.write(record(6, 30));

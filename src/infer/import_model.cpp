@@ -26,7 +26,9 @@ std::string to_text(const ImportReport& r) {
 }
 
 ImportReport import_llama2c(const ImportRequest& request) {
-  check_new_model(request.dir);
+  // The folder is whole without the files that it came from, wherever it is moved.
+  const std::filesystem::path name = request.tokenizer.filename();
+  check_new_model(request.dir, {name.string()});
   ImportedModel model = read_llama2c(request.weights);
   const std::string tokenizer_bytes = read_data_file(request.tokenizer.string(), "--tokenizer");
   const int64_t vocab_size =
@@ -38,8 +40,6 @@ ImportReport import_llama2c(const ImportRequest& request) {
   ImportReport report{
       .dir = request.dir, .vocab_size = model.vocab_size, .max_seq_len = model.max_seq_len};
   for (const auto& [path, value] : model.parameters) report.num_parameters += value.size();
-  // The folder is whole without the files that it came from, wherever it is moved.
-  const std::filesystem::path name = request.tokenizer.filename();
   save_model(request.dir, {.model = model.config,
                            .tokenizer = tokenizer_at(name),
                            .parameters = std::move(model.parameters),

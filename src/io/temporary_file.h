@@ -19,8 +19,13 @@ class TemporaryFile {
   int slot_;
 };
 
-/// While alive SIGINT, SIGTERM and SIGHUP end the process as they do by themselves, but remove all
-/// temporary files first. Those that are ignored (nohup) stay so.
+/// Signals that end a process and are sent to one on purpose: by a terminal, a shell, a scheduler
+/// of jobs.
+inline constexpr std::array kEndingSignals = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
+                                              SIGUSR1, SIGUSR2, SIGXCPU};
+
+/// While alive these signals end the process as they do by themselves, but remove all temporary
+/// files first. Those that are ignored (nohup) stay so.
 class EndBySignal {
  public:
   EndBySignal();
@@ -29,7 +34,7 @@ class EndBySignal {
   EndBySignal& operator=(const EndBySignal&) = delete;
 
  private:
-  std::array<struct sigaction, 3> before_;
+  std::array<struct sigaction, kEndingSignals.size()> before_;
 };
 
 }  // namespace axle

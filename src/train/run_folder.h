@@ -48,6 +48,8 @@ class RunFolder {
   /// The same for a run that goes on, once it has taken a step: until then the file belongs to the
   /// checkpoint that is there. What fails is told and tried again by the next call.
   void update_config();
+  /// Writes config.yaml anew, with the text that the checkpoint kept, where it was lost.
+  void replace_lost_config(const std::string& text) const;
   /// What checkpoints keep of it beside their own, so that config.yaml may be lost or edited: to be
   /// handed to check_same_config.
   const std::string& config_text() const { return config_text_; }

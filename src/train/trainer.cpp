@@ -163,6 +163,7 @@ void Trainer::Run::initialise_or_restore() {
     step_number_ = first_step_ = restored.step;
     checkpointer_->restored(restored.step);
     const RunMetadata saved = run_metadata(restored);
+    folder_.replace_lost_config(saved.config);
     skipped_ = saved.skipped_steps;
     clock_.add_earlier(saved.wall_secs);
     const auto [restarted, note] = restore_input(*input_, saved, options_.restart_data);
@@ -170,6 +171,7 @@ void Trainer::Run::initialise_or_restore() {
     progress_->note(fmt::format("resumed from step {}{}{}", step_number_, note,
                                 options_.init_from.empty() ? "" : ", not begun by --init-from"));
   } else {
+    data_restarted_ = options_.restart_data;
     drawn_ = std::async([this, given = given_state()] {
       return initial_state(parts_, state_.leaves, cfg_.seed, given, *runtime_, compile_options());
     });

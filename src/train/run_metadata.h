@@ -21,6 +21,8 @@ struct RunMetadata {
   int64_t skipped_steps = 0;
   /// Seconds that the run has taken; 0 in checkpoints of earlier versions.
   double wall_secs = 0;
+  /// What was not finite where on_non_finite=stop ended the run; empty: nothing.
+  std::string stopped = {};
   /// Where it was read, for messages.
   std::filesystem::path manifest = {};
 };
@@ -29,6 +31,9 @@ Tree<std::string> to_tree(const RunMetadata& metadata);
 /// Throws StorageError naming the manifest for what no run has written, ConfigError for the
 /// checkpoint of an import.
 RunMetadata run_metadata(const CheckpointInfo& info);
+/// Throws Error with kValidationFailed, as the run did, for the checkpoint of one that a step which
+/// was not finite ended.
+void check_not_stopped(const RunMetadata& saved);
 /// How a run that goes on found its data.
 struct DataStart {
   /// Whether they were begun anew in the middle of the run, now or before.

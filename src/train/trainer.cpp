@@ -101,6 +101,7 @@ struct Trainer::Run {
   int64_t skipped_ = 0;       // steps
   int64_t num_left_out_ = 0;  // documents
   bool failing_ = false;      // the run is ending by an error
+  std::string stopped_;       // by what, for checkpoints
 };
 
 Trainer::Run::Run(const Config& config, RunOptions run_options)
@@ -154,8 +155,10 @@ void Trainer::Run::initialise_or_restore() {
   if (has_checkpoint) {
     const auto check = [&](const CheckpointInfo& info) {
       Config scratch;
-      folder_.check_same_config(run_metadata(info), cfg_, scratch,
+      const RunMetadata saved = run_metadata(info);
+      folder_.check_same_config(saved, cfg_, scratch,
                                 {.all = options_.force, .input = options_.restart_data});
+      if (!options_.force && cfg_.on_non_finite == NonFinite::kStop) check_not_stopped(saved);
     };
     RestoredArrays restored =
         restore_arrays(folder_.checkpoints(), *runtime_, mesh_, state_.leaves, check).value();
@@ -383,10 +386,11 @@ void Trainer::Run::report(Pending done) {
 
 void Trainer::Run::fail_non_finite(int64_t step, const std::string& what) {
   failing_ = true;  // the step after it may be under way
+  stopped_ = fmt::format("step {}: expected finite numbers, got {}", step, what);
   const bool saved = save(true);
   throw Error(
       fmt::format(
-          "step {}: expected finite numbers, got {}; the state {}", step, what,
+          "{}; the state {}", stopped_,
           saved ? fmt::format("without that step is saved as step {} (on_non_finite=skip goes on)",
                               step_number_)
                 : "could not be saved"),
@@ -427,7 +431,8 @@ bool Trainer::Run::save(bool wait) {
                                .data = data_state_,
                                .data_restarted = data_restarted_,
                                .skipped_steps = skipped_,
-                               .wall_secs = clock_.wall_secs()}));
+                               .wall_secs = clock_.wall_secs(),
+                               .stopped = stopped_}));
   const bool saved = wait && checkpointer_->last_saved() == step_number_;
   clock_.skip();
   return saved;
@@ -481,13 +486,6 @@ Trainer::Trainer(const Config& config, RunOptions options) {
 }
 Trainer::~Trainer() = default;
 ExitCode Trainer::run() { return run_->loop(); }
-
-std::string to_text(NonFinite v) { return v == NonFinite::kStop ? "stop" : "skip"; }
-void from_text(std::string_view text, NonFinite& v) {
-  if (text != "stop" && text != "skip")
-    throw ConfigError(fmt::format("expected stop or skip, got '{}'", text));
-  v = text == "stop" ? NonFinite::kStop : NonFinite::kSkip;
-}
 
 Trainer::Config recipe(std::string_view name) {
   return function_named<Trainer::Config()>(name, "recipe")();

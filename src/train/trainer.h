@@ -19,15 +19,10 @@
 #include "learn/learner.h"
 #include "modifiers/modifier.h"
 #include "train/evaler.h"
+#include "train/non_finite.h"
 #include "train/summary_writer.h"
 
 namespace axle {
-
-/// What happens after a step whose loss or gradient is not finite; the program itself has kept the
-/// old state.
-enum class NonFinite { kStop, kSkip };
-std::string to_text(NonFinite v);
-void from_text(std::string_view text, NonFinite& v);
 
 /// How a run is started, beside its config.
 struct RunOptions {

@@ -26,6 +26,8 @@ class RecipeArguments {
   /// The recipe that `resolve` reports, or the whole config, without files' sections and flags:
   /// what they are compared with.
   Resolved resolve_plain(const std::string& recipe) const;
+  /// The files of --config.
+  const std::vector<std::string>& files() const { return files_; }
   /// What --on names; none without it.
   const std::optional<Target>& target() const { return target_; }
 

@@ -166,6 +166,7 @@ TEST_F(TrainEval, EditsOfEvalHaveTheirEffectOrAreRefused) {
     EXPECT_EQ(ran.code, 0) << ran.err;
     return ran.code == 0 ? nlohmann::json::parse(ran.out)["num_targets"].get<int64_t>() : -1;
   };
+  replace_file(dir_ / "other.txt", read_file(text));
   const int64_t all = num_targets({}, text), held_out = num_targets({"input.split=held_out"}, text);
   EXPECT_GT(held_out, 0);
   EXPECT_LT(held_out, all / 2);
@@ -181,11 +182,14 @@ TEST_F(TrainEval, EditsOfEvalHaveTheirEffectOrAreRefused) {
   }
   EXPECT_NE(evaluate({"compiler_options={nonsense: \"1\"}"}, text).code, 0);
   for (const auto& [edit, why] : std::map<std::string, std::string>{
-           {"input.source.path=nowhere", "--set input.source.path: expected a field that --data"},
-           {"input={source: {path: nowhere}}", "--set input.source.path: expected a field that"},
+           {"input.source.path=nowhere", "--set input.source.path: expected nothing beside --data"},
+           {"input={source: {path: nowhere}}", "--set input.source.path: expected nothing beside"},
+           // The run's own: it is not what is read.
+           {"input.source.path=" + text, "--set input.source.path: expected nothing beside"},
+           {"input.held_out_fraction=0.05", "--set input.held_out_fraction: expected a split"},
            {"input.held_out_fraction=0.5", "--set input.held_out_fraction: expected a split"},
            {"seed=7", "--set seed: expected something that is drawn"}}) {
-    const Ran ran = evaluate({edit}, text);
+    const Ran ran = evaluate({edit}, dir_ / "other.txt");
     EXPECT_EQ(ran.code, 2) << edit;
     EXPECT_THAT(ran.err, HasSubstr(why));
   }

@@ -18,6 +18,15 @@ Child<Tokenizer> tokenizer_at(const std::filesystem::path& path) {
   return Llama2cTokenizer::Config{.path = path.string()};
 }
 
+// What an earlier import left in the folder is removed, and this file is none of that.
+void check_outside(const std::filesystem::path& file, const std::filesystem::path& dir) {
+  std::error_code nothing_there;
+  const auto folder = std::filesystem::absolute(file, nothing_there).parent_path();
+  if (!std::filesystem::equivalent(folder, dir, nothing_there)) return;
+  throw ConfigError(fmt::format("{}: expected a file outside of the folder to make, got one in {}",
+                                file.string(), dir.string()));
+}
+
 }  // namespace
 
 std::string to_text(const ImportReport& r) {
@@ -29,6 +38,8 @@ ImportReport import_llama2c(const ImportRequest& request) {
   // The folder is whole without the files that it came from, wherever it is moved.
   const std::filesystem::path name = request.tokenizer.filename();
   check_new_model(request.dir, {name.string()});
+  for (const std::filesystem::path& file : {request.weights, request.tokenizer})
+    check_outside(file, request.dir);
   ImportedModel model = read_llama2c(request.weights);
   const std::string tokenizer_bytes = read_data_file(request.tokenizer.string(), "--tokenizer");
   const int64_t vocab_size =

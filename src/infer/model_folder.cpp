@@ -226,13 +226,13 @@ void write_model(const fs::path& dir, ModelToSave saved) {
   replace_file(config_file(dir), fmt::format("# axle {}\n{}", version(), to_yaml(config)));
 }
 
-// What a process that saves such files leaves in `dir` if it is killed. Files stand in place before
-// the config does, once all of them are written.
+// What a process that saves such files leaves in `dir` if it is killed, the config first: a folder
+// without it holds no model.
 std::vector<std::string> names_of_unfinished(const fs::path& dir,
                                              const std::vector<std::string>& files) {
-  std::vector<std::string> out = {kUnfinished};
-  if (!path_exists(dir / kUnfinished) || path_exists(config_file(dir))) return out;
-  out.push_back(checkpoints_of(dir).filename().string());
+  if (!path_exists(dir / kUnfinished)) return {};
+  std::vector<std::string> out = {config_file(dir).filename(), checkpoints_of(dir).filename(),
+                                  kUnfinished};
   out.insert(out.end(), files.begin(), files.end());
   return out;
 }
@@ -262,7 +262,8 @@ LoadedModel build_model(const ModelConfig& config) {
                        .tokenizer = tokenizer.build({}, Scope{.path = "input.tokenizer"}),
                        .context_len = max_seq_len(model)};
   });
-  out.compute_dtype = read_leaf<DType>(config.document, "compute_dtype", source + "compute_dtype");
+  out.compute_dtype =
+      read_leaf<FloatDType>(config.document, "compute_dtype", source + "compute_dtype");
   if (!out.context_len)
     out.context_len = read_leaf<int64_t>(input, "seq_len", source + "input.seq_len");
   if (out.context_len && *out.context_len < 1) {
@@ -334,6 +335,15 @@ Tree<ParamSpec> stored_specs(const Model& model) {
 }
 
 void check_new_model(const fs::path& dir, const std::vector<std::string>& files) {
+  const std::vector<std::string> own = {config_file(dir).filename(), checkpoints_of(dir).filename(),
+                                        kUnfinished, kLock};
+  for (const std::string& file : files) {
+    if (std::ranges::count(own, file) == 0) continue;
+    throw ConfigError(fmt::format(
+        "{}: expected a file of another name than those that the folder has of itself ({}), got "
+        "'{}'; copy it to another name",
+        dir.string(), join(own, ", "), file));
+  }
   if (!path_exists(dir)) return;
   const std::vector<std::string> ours = names_of_unfinished(dir, files);
   const auto is_ours = [&](const fs::path& entry) {
@@ -359,8 +369,9 @@ void save_model(const fs::path& dir, ModelToSave saved) {
     for (const fs::path& entry : list_directory(unfinished)) {
       if (entry.filename() != kLock) remove_tree(entry);  // of a process that was killed
     }
-    for (const fs::path& entry : list_directory(dir)) {
-      if (entry != unfinished) remove_tree(entry);  // of one that was killed at the very end
+    // Of one that was killed while it put them in place.
+    for (const std::string& name : names_of_unfinished(dir, files)) {
+      if (name != kUnfinished) remove_tree(dir / name);
     }
     write_model(unfinished, std::move(saved));
     put_in_place(unfinished, dir);

@@ -8,11 +8,11 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "config/print.h"
 #include "config/serialize.h"
 #include "config/walk.h"
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
+#include "data/text_source.h"
 #include "recipes/use_data.h"
 #include "train/trainer.h"
 
@@ -53,38 +53,44 @@ void check_is_read(const std::string& path) {
       join(kRead, ", "), path == "mesh" ? "; say --mesh" : ""));
 }
 
-bool is_text_in_order(const Trainer::Config& config) {
-  const auto* const text = config.input.get_if<TextInput>();
-  return text && text->shuffle == Shuffle::kNone;
+// Values that no user writes: an edit has set what is another one.
+constexpr const char* kUnsetPath = "\x7f";
+constexpr double kUnsetFraction = 0.4142135;
+
+Trainer::Config with_marks(Trainer::Config config) {
+  for_each_config<TextInput>(config.input, [](const std::string&, TextInput::Config& input) {
+    input.held_out_fraction = kUnsetFraction;
+  });
+  for_each_config<TextSource>(config.input, [](const std::string&, TextSource::Config& source) {
+    source.path = kUnsetPath;
+  });
+  return config;
 }
 
-bool reads_all(const Trainer::Config& config) {
-  const auto* const text = config.input.get_if<TextInput>();
-  return text && text->split == Split::kAll;
-}
-
-// `before`, `edited`, `out`: without the edits, with them, and with the data as well.
-void check_takes_effect(const Trainer::Config& before, const Trainer::Config& edited,
-                        const Trainer::Config& out) {
-  const std::vector<ConfigChange> of_data = changes(edited, out);
-  for (const ConfigChange& edit : changes(before, edited)) {
-    if (std::ranges::count(of_data, edit.path, &ConfigChange::path)) {
-      throw ConfigError(
-          fmt::format("--set {}: expected a field that --data leaves alone, got '{}', which --data "
-                      "sets; say it by --data",
-                      edit.path, edit.after.value_or("none")));
-    }
-    if (edit.path == "seed" && is_text_in_order(out)) {
-      throw ConfigError(
-          "--set seed: expected something that is drawn, got text in its order; "
-          "set input.shuffle=rows as well, or leave it out");
-    }
-    if (edit.path.ends_with(".held_out_fraction") && reads_all(out)) {
-      throw ConfigError(
-          fmt::format("--set {}: expected a split, got all of the text; set input.split=held_out "
-                      "or train as well",
-                      edit.path));
-    }
+// Of edits of a text's input. `edited`: a config with marks and the edits.
+void check_takes_effect(const std::vector<Edit>& edits, Trainer::Config edited) {
+  for_each_config<TextSource>(
+      edited.input, [](const std::string& path, TextSource::Config& source) {
+        if (!source.path.has_value() || *source.path == kUnsetPath) return;
+        throw ConfigError(fmt::format(
+            "--set input.{}.path: expected nothing beside --data, which says what is read, "
+            "got '{}'; say it by --data",
+            path, *source.path));
+      });
+  for_each_config<TextInput>(edited.input, [](const std::string&, TextInput::Config& input) {
+    if (input.split != Split::kAll || input.held_out_fraction == kUnsetFraction) return;
+    throw ConfigError(
+        "--set input.held_out_fraction: expected a split beside it, got all of the text; set "
+        "input.split=held_out or train as well");
+  });
+  const auto* const text = edited.input.get_if<TextInput>();
+  const bool draws = !text || text->shuffle != Shuffle::kNone;
+  for (const Edit& edit : edits) {
+    const auto* const field = std::get_if<SetField>(&edit);
+    if (draws || !field || field->path != "seed") continue;
+    throw ConfigError(
+        "--set seed: expected something that is drawn, got text in its order; set "
+        "input.shuffle=rows as well, or leave it out");
   }
 }
 
@@ -113,8 +119,9 @@ Resolved resolve_evaluation(const ModelConfig& config, const std::string& data,
   request.edits.insert(synthetic ? request.edits.begin() : request.edits.end(), UseData{data});
   Resolved out = resolve_config(request);
   if (!synthetic) {
+    request.files[0].text = yaml_text(to_json(with_marks(first.config)));
     request.edits = later;
-    check_takes_effect(first.config, resolve_config(request).config, out.config);
+    check_takes_effect(later, resolve_config(request).config);
   }
   complete_synthetic(out.config);
   std::ranges::move(out.report.replaced, std::back_inserter(first.report.replaced));

@@ -25,6 +25,13 @@ HostTensor as_scalar_like(HostTensor value, const Shape& shape);
 /// Floating-point tensors cast.
 void cast_floats(Tree<HostTensor>& tensors, DType dtype);
 
+/// What ids below 0 are: mistakes, or labels that no loss counts.
+enum class NegativeIds { kRefused, kIgnored };
+/// Throws ConfigError "<name>: ..." for an id that is none of a vocabulary of this size: a lookup
+/// would take it for the nearest one and say nothing.
+void check_ids(const std::string& name, const HostTensor& ids, int64_t vocab_size,
+               NegativeIds negative = NegativeIds::kRefused);
+
 /// Throws Error with kDoesNotFit and the figures if the host has no room for `what`: tensors of
 /// these types, none of which exists yet.
 void check_room(const std::string& what, const Tree<Type>& types);

@@ -54,7 +54,7 @@ struct SaveNames {
 /// Options of every slot that holds a layer, set with a sign of their own: `layer.up.@dtype`.
 struct LayerOptions {
   /// Of the parameters of this layer and those below; none: as the layer above, f32 at the root.
-  std::optional<DType> dtype = {};
+  std::optional<FloatDType> dtype = {};
   /// Of weights that do not name their own initialiser, here and below; none: as the layer above,
   /// at the root VarianceScaling{} (uniform by the average fan).
   std::optional<Init> init = {};

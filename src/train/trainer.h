@@ -81,7 +81,7 @@ class Trainer {
     /// flags.
     MeshRules mesh_rules = {};
     /// Parameters and inputs are cast to it at the top of the step; none: computed as stored (f32).
-    std::optional<DType> compute_dtype = {};
+    std::optional<FloatDType> compute_dtype = {};
     /// Of the step, by the names that the plugin's compiler knows, on top of Axle's own choices for
     /// the device.
     std::map<std::string, std::string> compiler_options = {};

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <thread>
 
-#include "base/text/enum_text.h"
 #include "base/report.h"
+#include "base/text/enum_text.h"
 #include "base/tree.h"
 #include "config/describe.h"
 #include "config/fields/ranged.h"
@@ -23,7 +23,8 @@ namespace axle {
 /// Who writes the files: a thread in parallel with the training, or the caller of save().
 enum class SaveMode { kBackground, kBlocking };
 constexpr auto texts_of(SaveMode) {
-  return std::to_array<EnumText<SaveMode>>({{SaveMode::kBackground, "background"}, {SaveMode::kBlocking, "blocking"}});
+  return std::to_array<EnumText<SaveMode>>(
+      {{SaveMode::kBackground, "background"}, {SaveMode::kBlocking, "blocking"}});
 }
 
 /// Writes checkpoints of one run into a folder and removes old ones. At most one checkpoint is

@@ -127,34 +127,44 @@ TEST(Signals, LeaveNoTemporaryFile) {
   }
 }
 
-// Also covers writers without a verb, and several at once.
-TEST(Signals, RemoveAllFilesThatAreBeingWritten) {
-  const TempDir dir;
+// Sends a process the signal while it writes the files "a" and "b". Returns the exit code of the
+// process, or the signal that ended it as a negative number. `before` is how the process handles
+// the signal by itself.
+int end_while_writing(const TempDir& dir, int signal, sighandler_t before = SIG_DFL) {
   const pid_t pid = ::fork();
   if (pid == 0) {
+    const rlimit no_core = {};
+    ::setrlimit(RLIMIT_CORE, &no_core);
+    ::signal(signal, before);
     const EndBySignal end;
     write_atomically(dir / "a", [&](FileWriter&) {
       write_atomically(dir / "b", [&](FileWriter& b) {
         b.write("x");
-        ::raise(SIGTERM);
+        ::raise(signal);
       });
     });
     ::_exit(0);
   }
   int status = 0;
   ::waitpid(pid, &status, 0);
-  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
-  EXPECT_TRUE(list_directory(dir.path()).empty());
+  return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-TEST(Signals, AnIgnoredHangupStaysSo) {
-  EXPECT_EQ(end_of({"config", "list"},
-                   [] {
-                     put_in_place("/dev/null", {1});
-                     ::signal(SIGHUP, SIG_IGN);
-                     send_at(SIGHUP, "/");
-                   }),
-            0);
+// Also covers writers without a verb, and several at once.
+TEST(Signals, RemoveAllFilesThatAreBeingWritten) {
+  for (const int signal : kEndingSignals) {
+    const TempDir dir;
+    EXPECT_EQ(end_while_writing(dir, signal), -signal);
+    EXPECT_TRUE(list_directory(dir.path()).empty()) << signal;
+  }
+}
+
+TEST(Signals, ThoseThatAreIgnoredStaySo) {
+  for (const int signal : kEndingSignals) {
+    const TempDir dir;
+    EXPECT_EQ(end_while_writing(dir, signal, SIG_IGN), 0) << signal;
+    EXPECT_EQ(list_directory(dir.path()).size(), 2u) << signal;
+  }
 }
 
 TEST(Signals, AnImportThatWasKilledIsDoneAgain) {

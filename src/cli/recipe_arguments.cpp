@@ -115,6 +115,9 @@ Resolved resolve_named(const std::string& name, const std::string& on) {
   const std::filesystem::path run_config = std::filesystem::path(name) / "config.yaml";
   if (path_exists(run_config)) {
     request.files = {read_config(run_config)};
+  } else if (directory_exists(name) && std::ranges::count(recipe_names(), name) == 0) {
+    throw ConfigError(fmt::format(
+        "{}: expected the folder of a run or of an import, got one without config.yaml", name));
   } else if (path_exists(name) && !directory_exists(name)) {
     request.files = {read_config(name)};
   } else {

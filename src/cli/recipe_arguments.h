@@ -26,6 +26,8 @@ class RecipeArguments {
   /// Returns the recipe that resolve() reports, or the whole config, without the sections of files
   /// and without flags: the base that changes are compared with.
   Resolved resolve_plain(const std::string& recipe) const;
+  /// The files that --config names.
+  const std::vector<std::string>& files() const { return files_; }
   /// The target that --on names; none without --on.
   const std::optional<Target>& target() const { return target_; }
 

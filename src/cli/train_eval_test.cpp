@@ -1,8 +1,11 @@
 // Tests `train` and `eval` from the command line, on the interpreter.
 #include <gmock/gmock.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
+#include "checkpoint/restore.h"
+#include "checkpoint/write.h"
 #include "cli/run_test.h"
 #include "io/file.h"
 #include "testing/temp_dir.h"
@@ -92,7 +95,7 @@ TEST_F(TrainEval, EvalTakesTheFieldsThatItsMessagesName) {
   EXPECT_EQ(evaluate({"--set", "input.nonsense=1"}).code, 2);
 }
 
-// `eval` and `generate` read config.yaml, so it must belong to the checkpoint.
+// config.yaml is a copy for people. It belongs to the checkpoint.
 TEST_F(TrainEval, ACommandThatTrainsNothingLeavesTheConfig) {
   const std::string text = text_file(), run = dir_ / "run", file = run + "/config.yaml";
   ASSERT_EQ(run_axle(train(run, text)).code, 0);
@@ -107,9 +110,45 @@ TEST_F(TrainEval, ACommandThatTrainsNothingLeavesTheConfig) {
   EXPECT_EQ(read_file(file), before) << finished.out;
   EXPECT_NE(with({"--steps", "4", "--executable", dir_ / "missing"}).code, 0);
   EXPECT_EQ(read_file(file), before) << "the run was refused";
+  std::filesystem::remove(file);
+  EXPECT_EQ(with({}).code, 0);
+  EXPECT_EQ(read_file(file), before) << "the checkpoint's, not that of this command";
   const Ran further = with({"--steps", "4"});
   EXPECT_EQ(further.code, 0) << further.err;
   EXPECT_THAT(read_file(file), HasSubstr("z_loss_scale: 0.5"));
+}
+
+// A killed run may leave a config.yaml that is not the config of the saved weights.
+TEST_F(TrainEval, TheConfigOfTheCheckpointCounts) {
+  const std::string text = text_file(), run = dir_ / "run", file = run + "/config.yaml";
+  ASSERT_EQ(run_axle(train(run, text)).code, 0);
+  const std::vector<std::string> arguments = {"eval", "--from",    run,          "--data",
+                                              text,   "--backend", "interpreter"};
+  const Ran before = run_axle(arguments);
+  EXPECT_EQ(before.code, 0) << before.err;
+  std::string config = read_file(file);
+  const size_t eps = config.find("eps: 1");
+  ASSERT_NE(eps, config.npos);
+  replace_file(file, config.replace(eps, 6, "eps: 9"));
+  const Ran after = run_axle(arguments);
+  EXPECT_EQ(after.code, 0) << after.err;
+  EXPECT_EQ(after.out, before.out);
+  EXPECT_THAT(after.err, HasSubstr("config.yaml is not the config of the checkpoint of step 2"));
+}
+
+// The compiler of another platform does not know the options of the run.
+TEST_F(TrainEval, CompilerOptionsOfTheRunAreNotThoseOfAnEvaluation) {
+  const std::string text = text_file(), run = dir_ / "run";
+  ASSERT_EQ(run_axle(train(run, text)).code, 0);
+  const auto checkpoints = std::filesystem::path(run) / "checkpoints";
+  auto saved = restore_tensors(checkpoints).value();
+  std::string& config = saved.metadata.at("config");
+  const size_t none = config.find("compiler_options: {}");
+  ASSERT_NE(none, config.npos);
+  config.replace(none, 20, "compiler_options: {xla_of_another_device: \"true\"}");
+  write_checkpoint(checkpoints, saved.step + 1, saved.tensors, saved.metadata);
+  const Ran ran = run_axle({"eval", "--from", run, "--data", text, "--backend", "interpreter"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
 }
 
 // An edit without effect would make the result look like that of something else.
@@ -127,6 +166,7 @@ TEST_F(TrainEval, EditsOfEvalHaveTheirEffectOrAreRefused) {
     EXPECT_EQ(ran.code, 0) << ran.err;
     return ran.code == 0 ? nlohmann::json::parse(ran.out)["num_targets"].get<int64_t>() : -1;
   };
+  replace_file(dir_ / "other.txt", read_file(text));
   const int64_t all = num_targets({}, text), held_out = num_targets({"input.split=held_out"}, text);
   EXPECT_GT(held_out, 0);
   EXPECT_LT(held_out, all / 2);
@@ -141,6 +181,20 @@ TEST_F(TrainEval, EditsOfEvalHaveTheirEffectOrAreRefused) {
     EXPECT_THAT(ran.err, HasSubstr("expected a field that an evaluation reads")) << edit;
   }
   EXPECT_NE(evaluate({"compiler_options={nonsense: \"1\"}"}, text).code, 0);
+  for (const auto& [edit, why] : std::map<std::string, std::string>{
+           {"input.source.path=nowhere", "--set input.source.path: expected nothing beside --data"},
+           {"input={source: {path: nowhere}}", "--set input.source.path: expected nothing beside"},
+           // The run's own: it is not what is read.
+           {"input.source.path=" + text, "--set input.source.path: expected nothing beside"},
+           {"input.held_out_fraction=0.05", "--set input.held_out_fraction: expected a split"},
+           {"input.held_out_fraction=0.5", "--set input.held_out_fraction: expected a split"},
+           {"seed=7", "--set seed: expected something that is drawn"}}) {
+    const Ran ran = evaluate({edit}, dir_ / "other.txt");
+    EXPECT_EQ(ran.code, 2) << edit;
+    EXPECT_THAT(ran.err, HasSubstr(why));
+  }
+  EXPECT_EQ(num_targets({"seed=7", "input.shuffle=rows"}, text), all);
+  EXPECT_LT(num_targets({"input.held_out_fraction=0.5", "input.split=train"}, text), all);
   const Ran endless = evaluate({"input.epochs=none"}, text);
   EXPECT_EQ(endless.code, 2);
   EXPECT_THAT(endless.err, HasSubstr("input: expected an input that ends"));

@@ -14,7 +14,8 @@ namespace axle {
 enum class Split { kAll, kTrain, kHeldOut };
 
 constexpr auto texts_of(Split) {
-  return std::to_array<EnumText<Split>>({{Split::kAll, "all"}, {Split::kTrain, "train"}, {Split::kHeldOut, "held_out"}});
+  return std::to_array<EnumText<Split>>(
+      {{Split::kAll, "all"}, {Split::kTrain, "train"}, {Split::kHeldOut, "held_out"}});
 }
 
 /// Returns the documents of one split, in their order. Holds out about `fraction` of the bytes as

@@ -17,7 +17,9 @@ enum class DocumentUnit { kFile, kParagraph, kLine };
 enum class OnError { kFail, kSkip };
 
 constexpr auto texts_of(DocumentUnit) {
-  return std::to_array<EnumText<DocumentUnit>>({{DocumentUnit::kFile, "file"}, {DocumentUnit::kParagraph, "paragraph"}, {DocumentUnit::kLine, "line"}});
+  return std::to_array<EnumText<DocumentUnit>>({{DocumentUnit::kFile, "file"},
+                                                {DocumentUnit::kParagraph, "paragraph"},
+                                                {DocumentUnit::kLine, "line"}});
 }
 constexpr auto texts_of(OnError) {
   return std::to_array<EnumText<OnError>>({{OnError::kFail, "fail"}, {OnError::kSkip, "skip"}});

@@ -18,6 +18,15 @@ Child<Tokenizer> tokenizer_at(const std::filesystem::path& path) {
   return Llama2cTokenizer::Config{.path = path.string()};
 }
 
+// Refuses a file in the folder to make: files that an earlier import left there are removed.
+void check_outside(const std::filesystem::path& file, const std::filesystem::path& dir) {
+  std::error_code nothing_there;
+  const auto folder = std::filesystem::absolute(file, nothing_there).parent_path();
+  if (!std::filesystem::equivalent(folder, dir, nothing_there)) return;
+  throw ConfigError(fmt::format("{}: expected a file outside of the folder to make, got one in {}",
+                                file.string(), dir.string()));
+}
+
 }  // namespace
 
 std::string to_text(const ImportReport& r) {
@@ -26,7 +35,12 @@ std::string to_text(const ImportReport& r) {
 }
 
 ImportReport import_llama2c(const ImportRequest& request) {
-  check_new_model(request.dir);
+  // The tokenizer's file is copied, so that the folder does not depend on other files and can be
+  // moved.
+  const std::filesystem::path name = request.tokenizer.filename();
+  check_new_model(request.dir, {name.string()});
+  for (const std::filesystem::path& file : {request.weights, request.tokenizer})
+    check_outside(file, request.dir);
   ImportedModel model = read_llama2c(request.weights);
   const std::string tokenizer_bytes = read_data_file(request.tokenizer.string(), "--tokenizer");
   const int64_t vocab_size =
@@ -38,9 +52,6 @@ ImportReport import_llama2c(const ImportRequest& request) {
   ImportReport report{
       .dir = request.dir, .vocab_size = model.vocab_size, .max_seq_len = model.max_seq_len};
   for (const auto& [path, value] : model.parameters) report.num_parameters += value.size();
-  // The tokenizer's file is copied, so that the folder does not depend on other files and can be
-  // moved.
-  const std::filesystem::path name = request.tokenizer.filename();
   save_model(request.dir, {.model = model.config,
                            .tokenizer = tokenizer_at(name),
                            .parameters = std::move(model.parameters),

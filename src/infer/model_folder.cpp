@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/host_memory_check.h"
 #include "base/version.h"
+#include "checkpoint/folder.h"
 #include "checkpoint/restore.h"
 #include "checkpoint/write.h"
 #include "config/document/codec.h"
@@ -134,6 +135,40 @@ void check_folder(const fs::path& dir) {
                                 is_there ? kind_name(info.st_mode) : "nothing there"));
 }
 
+Json parse_config(const std::string& text, const std::string& source, const fs::path& dir) {
+  Json document = parse_yaml(text, source);
+  if (!document.is_object())
+    throw ConfigError(fmt::format("{}: expected a mapping, got something else", source));
+  find_tokenizer_files(document, dir);
+  return document;
+}
+
+// Warns of a config.yaml that differs from the checkpoint's config.
+void compare_with_file(const fs::path& dir, const Json& config, int64_t step,
+                       const Report& report) {
+  const fs::path file = config_file(dir);
+  if (!path_exists(file)) return;
+  try {
+    if (parse_config(read_file(file), file.string(), dir) == config) return;
+  } catch (const Error&) {  // it differs in any case
+  }
+  report(fmt::format("WARNING: {} is not the config of the checkpoint of step {}, which counts",
+                     file.string(), step));
+}
+
+ModelConfig config_of(const fs::path& dir, const Manifest& manifest, const Report& report) {
+  const auto kept = manifest.metadata.find("config");
+  if (kept == manifest.metadata.end() || kept->second.empty()) {  // the checkpoint of an import
+    const fs::path file = config_file(dir);
+    return {parse_config(read_file(file), file.string(), dir), file.string()};
+  }
+  const fs::path folder = checkpoint_folder(checkpoints_of(dir), manifest.step);
+  const std::string source = (folder / kManifestName).string() + ": metadata.config";
+  ModelConfig out{parse_config(kept->second, source, dir), source};
+  compare_with_file(dir, out.document, manifest.step, report);
+  return out;
+}
+
 // Returns the specs of the tensors to load from a checkpoint.
 using SpecsFor = std::function<Tree<ParamSpec>(const Manifest&)>;
 
@@ -159,6 +194,11 @@ ModelParameters load(const fs::path& dir, const SpecsFor& specs_for, Weights wei
     };
   };
   const auto info = restore_newest(root, begin, report);
+  if (!info && !path_exists(config_file(dir))) {
+    throw ConfigError(
+        fmt::format("{}: expected the folder of a run or of an import, got one without config.yaml",
+                    dir.string()));
+  }
   if (!info)
     throw ConfigError(fmt::format(
         "{}: expected a checkpoint, got none; train until the first is saved", root.string()));
@@ -185,6 +225,17 @@ void write_model(const fs::path& dir, ModelToSave saved) {
   replace_file(config_file(dir), fmt::format("# axle {}\n{}", version(), to_yaml(config)));
 }
 
+// Returns the names that a process which saves such files leaves in `dir` if it is killed; the
+// config is first, since a folder without it holds no model.
+std::vector<std::string> names_of_unfinished(const fs::path& dir,
+                                             const std::vector<std::string>& files) {
+  if (!path_exists(dir / kUnfinished)) return {};
+  std::vector<std::string> out = {config_file(dir).filename(), checkpoints_of(dir).filename(),
+                                  kUnfinished};
+  out.insert(out.end(), files.begin(), files.end());
+  return out;
+}
+
 // Moves the files that write_model() wrote to their final place; the config again comes last.
 void put_in_place(const fs::path& unfinished, const fs::path& dir) {
   for (const fs::path& entry : list_directory(unfinished)) {
@@ -195,52 +246,23 @@ void put_in_place(const fs::path& unfinished, const fs::path& dir) {
   remove_tree(unfinished);
 }
 
-}  // namespace
-
-Json read_model_config(const fs::path& dir) {
-  const fs::path file = config_file(dir);
-  check_folder(dir);
-  if (!path_exists(file)) {
-    throw ConfigError(
-        fmt::format("{}: expected the folder of a run or of an import, got one without config.yaml",
-                    dir.string()));
-  }
-  Json document = parse_yaml(read_file(file), file.string());
-  if (!document.is_object())
-    throw ConfigError(fmt::format("{}: expected a mapping, got something else", file.string()));
-  find_tokenizer_files(document, dir);
-  return document;
-}
-
-void find_tokenizer_files(Json& document, const fs::path& dir) {
-  if (!document.is_object()) return;
-  for (auto& [key, value] : document.items()) {
-    if (key == "tokenizer" && value.is_object() && value.contains("path") &&
-        value["path"].is_string()) {
-      const fs::path path = value["path"].get<std::string>();
-      if (path.is_relative() && path_exists(dir / path)) value["path"] = (dir / path).string();
-    } else {
-      find_tokenizer_files(value, dir);
-    }
-  }
-}
-
-LoadedModel load_model(const fs::path& dir, Weights weights, const Report& report) {
-  const Json config = read_model_config(dir);
-  const std::string source = config_file(dir).string() + ": ";
-  const Json input = field(config, "input");
-  const auto model = read_child<Model>(field(config, "model"), source + "model");
+// All but the parameters.
+LoadedModel build_model(const ModelConfig& config) {
+  const std::string source = config.source + ": ";
+  const Json input = field(config.document, "input");
+  const auto model = read_child<Model>(field(config.document, "model"), source + "model");
   const auto tokenizer =
       read_child<Tokenizer>(field(input, "tokenizer"), source + "input.tokenizer",
                             "; a run on synthetic data has no tokenizer");
 
-  LoadedModel out = config_error_in(config_file(dir), [&] {
+  LoadedModel out = config_error_in(config.source, [&] {
     return LoadedModel{.model = model.build({}, Scope{.path = std::string(kModelPath)}),
                        .parameters = {},
                        .tokenizer = tokenizer.build({}, Scope{.path = "input.tokenizer"}),
                        .context_len = max_seq_len(model)};
   });
-  out.compute_dtype = read_leaf<DType>(config, "compute_dtype", source + "compute_dtype");
+  out.compute_dtype =
+      read_leaf<FloatDType>(config.document, "compute_dtype", source + "compute_dtype");
   if (!out.context_len)
     out.context_len = read_leaf<int64_t>(input, "seq_len", source + "input.seq_len");
   if (out.context_len && *out.context_len < 1) {
@@ -252,11 +274,36 @@ LoadedModel load_model(const fs::path& dir, Weights weights, const Report& repor
         fmt::format("{}input.tokenizer: expected a vocabulary of at most the model's {}, got {}",
                     source, out.model->vocab_size(), out.tokenizer->vocab_size()));
   }
+  return out;
+}
 
-  ModelParameters parameters = load_parameters(dir, stored_specs(*out.model), weights, report);
+}  // namespace
+
+LoadedModel load_model(const fs::path& dir, Weights weights, const Report& report) {
+  LoadedModel out;
+  const auto specs_of = [&](const ModelConfig& config) {
+    out = build_model(config);
+    return stored_specs(*out.model);
+  };
+  ModelParameters parameters = load_parameters(dir, specs_of, weights, report);
   out.parameters = std::move(parameters.by_path);
   out.step = parameters.step;
   return out;
+}
+
+void find_tokenizer_files(Json& document, const fs::path& dir) {
+  if (!document.is_object()) return;
+  for (auto& [key, value] : document.items()) {
+    if (key == "tokenizer" && value.is_object() && value.contains("path") &&
+        value["path"].is_string()) {
+      const fs::path path = value["path"].get<std::string>();
+      const fs::path here = dir / (path.is_relative() ? path : path.filename());
+      if ((path.is_relative() || !path_exists(path)) && path_exists(here))
+        value["path"] = here.string();
+    } else {
+      find_tokenizer_files(value, dir);
+    }
+  }
 }
 
 fs::path checkpoints_of(const fs::path& dir) { return dir / "checkpoints"; }
@@ -265,10 +312,12 @@ std::string_view stored_prefix(Weights weights) {
   return weights == Weights::kAverage ? kAveragePath : kModelPath;
 }
 
-ModelParameters load_parameters(const fs::path& dir, const Tree<ParamSpec>& specs, Weights weights,
+ModelParameters load_parameters(const fs::path& dir, const SpecsOfConfig& specs_of, Weights weights,
                                 const Report& report) {
-  return load(
-      dir, [&](const Manifest&) { return specs; }, weights, report);
+  const SpecsFor specs_for = [&](const Manifest& manifest) {
+    return specs_of(config_of(dir, manifest, report));
+  };
+  return load(dir, specs_for, weights, report);
 }
 
 ModelParameters load_to_begin_with(const fs::path& dir, const Model& model, const Report& report) {
@@ -284,29 +333,50 @@ Tree<ParamSpec> stored_specs(const Model& model) {
   return out;
 }
 
-void check_new_model(const fs::path& dir) {
+void check_new_model(const fs::path& dir, const std::vector<std::string>& files) {
+  const std::vector<std::string> own = {config_file(dir).filename(), checkpoints_of(dir).filename(),
+                                        kUnfinished, kLock};
+  for (const std::string& file : files) {
+    if (std::ranges::count(own, file) == 0) continue;
+    throw ConfigError(fmt::format(
+        "{}: expected a file of another name than those that the folder has of itself ({}), got "
+        "'{}'; copy it to another name",
+        dir.string(), join(own, ", "), file));
+  }
   if (!path_exists(dir)) return;
-  const auto is_ours = [](const fs::path& entry) { return entry.filename() == kUnfinished; };
+  const std::vector<std::string> ours = names_of_unfinished(dir, files);
+  const auto is_ours = [&](const fs::path& entry) {
+    return std::ranges::count(ours, entry.filename().string()) > 0;
+  };
   if (directory_exists(dir) && std::ranges::all_of(list_directory(dir), is_ours)) return;
   throw ConfigError(fmt::format(
       "{}: expected a new or empty folder, got one with files in it; name another", dir.string()));
 }
 
 void save_model(const fs::path& dir, ModelToSave saved) {
-  check_new_model(dir);
+  std::vector<std::string> files;
+  for (const auto& [name, bytes] : saved.files) files.push_back(name);
+  check_new_model(dir, files);
   const fs::path unfinished = dir / kUnfinished;
   const std::vector<fs::path> created = make_directories(unfinished);
   std::optional<FileLock> lock;
+  bool is_ours = false;
   try {
     lock.emplace(unfinished / kLock);
+    check_new_model(dir, files);  // another process may have been at it until now
+    is_ours = true;
     for (const fs::path& entry : list_directory(unfinished)) {
       if (entry.filename() != kLock) remove_tree(entry);  // left by a process that was killed
+    }
+    // Of one that was killed while it put them in place.
+    for (const std::string& name : names_of_unfinished(dir, files)) {
+      if (name != kUnfinished) remove_tree(dir / name);
     }
     write_model(unfinished, std::move(saved));
     put_in_place(unfinished, dir);
   } catch (...) {
     std::error_code ignored;  // the caller must see the original error
-    if (lock) {
+    if (is_ours) {
       for (const fs::path& entry : list_directory(dir)) fs::remove_all(entry, ignored);
     }
     for (const fs::path& folder : created) fs::remove(folder, ignored);

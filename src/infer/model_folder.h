@@ -2,14 +2,20 @@
 // the same layout:
 //   config.yaml            the trainer's config; only `model`, `input` and `compute_dtype` are read
 //   checkpoints/step_<n>/  one or more checkpoints
+//
+// A checkpoint of a run also keeps the config that it was trained with. That copy is read instead of
+// config.yaml, which may already be the config of later steps that were lost.
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/report.h"
 #include "data/tokenizers/tokenizer.h"
@@ -43,12 +49,15 @@ LoadedModel load_model(const std::filesystem::path& dir, Weights weights = Weigh
                        const Report& report = report_to_stderr);
 
 /// Replaces relative paths of tokenizer files in a config document by paths through `dir`, if the
-/// file is in `dir`. The files are then found from any folder.
+/// file is in `dir`. The files are then found from any folder. A file that is not at its absolute
+/// path is replaced by the file of that name in `dir`, if there is one.
 void find_tokenizer_files(nlohmann::ordered_json& document, const std::filesystem::path& dir);
-/// Reads DIR/config.yaml. Tokenizer files in the folder are named through `dir`
-/// (find_tokenizer_files), so that the folder can be moved. Throws ConfigError for a folder without
-/// config.yaml, and for bad YAML.
-nlohmann::ordered_json read_model_config(const std::filesystem::path& dir);
+/// The config of a model folder: of its checkpoint, or of an import's config.yaml. Tokenizer files
+/// in the folder are named through it (find_tokenizer_files), so that the folder can be moved.
+struct ModelConfig {
+  nlohmann::ordered_json document;  // a mapping
+  std::string source;               // the file, for messages
+};
 /// Returns DIR/checkpoints.
 std::filesystem::path checkpoints_of(const std::filesystem::path& dir);
 /// Returns the prefix of the parameters' names in checkpoints: "model" or "learner/ema/model".
@@ -61,10 +70,13 @@ struct ModelParameters {
 /// Returns the specs of every parameter of the model by its path, and of the state of its layers
 /// below "state/".
 Tree<ParamSpec> stored_specs(const Model& model);
-/// Loads exactly the tensors of `specs` from the newest good checkpoint. Throws as load_model does;
-/// ConfigError naming all tensors that are missing, of another type or not in `specs`, before any
-/// is read; Error with kValidationFailed naming a tensor that holds a NaN or an infinity.
-ModelParameters load_parameters(const std::filesystem::path& dir, const Tree<ParamSpec>& specs,
+/// Returns the specs of the tensors to load from a checkpoint with this config.
+using SpecsOfConfig = std::function<Tree<ParamSpec>(const ModelConfig& config)>;
+/// Loads exactly the tensors that `specs_of` names from the newest good checkpoint. Calls `specs_of`
+/// again, with the config of an older checkpoint, if one turns out to be damaged. Throws as
+/// load_model does; ConfigError naming all tensors that are missing, of another type or not named,
+/// before any is read; Error with kValidationFailed naming a tensor that holds a NaN or an infinity.
+ModelParameters load_parameters(const std::filesystem::path& dir, const SpecsOfConfig& specs_of,
                                 Weights weights = Weights::kTrained,
                                 const Report& report = report_to_stderr);
 /// Loads what a new run of `model` begins with: the parameters, and the state of layers if the
@@ -82,9 +94,9 @@ struct ModelToSave {
   /// Further files of the folder, by name: the files that the tokenizer reads.
   std::map<std::string, std::string> files = {};
 };
-/// Throws ConfigError unless save_model can create `dir`. `dir` must be new or empty, or hold only
-/// what a save_model that was killed left there.
-void check_new_model(const std::filesystem::path& dir);
+/// Throws ConfigError unless save_model can create `dir` with these further `files`. `dir` must be
+/// new or empty, or hold only what a save_model that was killed left there.
+void check_new_model(const std::filesystem::path& dir, const std::vector<std::string>& files);
 /// Creates a folder that load_model reads, with a checkpoint of step 0. Throws as check_new_model
 /// does, and StorageError; on failure nothing is left of the folder.
 void save_model(const std::filesystem::path& dir, ModelToSave saved);

@@ -1,5 +1,6 @@
 #include "infer/model_folder.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "checkpoint/write.h"
@@ -14,6 +15,7 @@ namespace axle {
 namespace {
 
 using ::testing::HasSubstr;
+using namespace std::string_literals;
 
 class ModelFolder : public ::testing::Test {
  protected:
@@ -101,6 +103,36 @@ TEST_F(ModelFolder, TwoProcessesDoNotWriteIntoOne) {
   EXPECT_TRUE(path_exists(unfinished / "tokenizer.bin"));
 }
 
+// A process that is killed while it puts the files in place leaves some of them there.
+TEST_F(ModelFolder, WhatWasHalfPutInPlaceIsMadeAnew) {
+  save(dir_ / "whole");
+  const std::filesystem::path half = dir_.path() / "half";
+  make_directories(half / "import.tmp");
+  std::filesystem::copy(std::filesystem::path(dir_ / "whole") / "checkpoints", half / "checkpoints",
+                        std::filesystem::copy_options::recursive);
+  truncate_file(half / "checkpoints/step_00000000/data_00000.bin", 100);
+  save(half);
+  EXPECT_EQ(load_model(half).parameters, tiny_.parameters);
+  EXPECT_THAT(list_directory(half),
+              ::testing::ElementsAre(half / "checkpoints", half / "config.yaml"));
+  // What is not ours stays.
+  const std::filesystem::path others = dir_.path() / "others";
+  make_directories(others / "import.tmp");
+  replace_file(others / "thesis.txt", "x");
+  EXPECT_THAT(error_of([&] { save(others); }), HasSubstr("expected a new or empty folder"));
+  EXPECT_TRUE(path_exists(others / "thesis.txt"));
+}
+
+// A run that was moved finds its tokenizer beside its config.
+TEST_F(ModelFolder, ATokenizerThatIsGoneIsLookedForInTheFolder) {
+  nlohmann::ordered_json document = {{"tokenizer", {{"path", "/nowhere/tok.model"}}}};
+  find_tokenizer_files(document, dir_.path());
+  EXPECT_EQ(document["tokenizer"]["path"], "/nowhere/tok.model");
+  replace_file(dir_ / "tok.model", "x");
+  find_tokenizer_files(document, dir_.path());
+  EXPECT_EQ(document["tokenizer"]["path"], dir_ / "tok.model");
+}
+
 TEST_F(ModelFolder, OfARunTheNewestParametersOrTheirAverageAreTaken) {
   save(dir_ / "run");
   Tree<HostTensor> state = tiny_.parameters;
@@ -131,6 +163,40 @@ TEST_F(ModelFolder, ADamagedCheckpointIsToldAndTheOneBeforeIsTaken) {
   EXPECT_THAT(lines[0], HasSubstr("step_00000007"));
 }
 
+// config.yaml may be that of steps which were never saved, or were damaged.
+TEST_F(ModelFolder, TheConfigOfTheCheckpointThatIsLoadedCounts) {
+  save(dir_ / "run");
+  const std::filesystem::path run = dir_ / "run", file = run / "config.yaml";
+  const std::string config = read_file(file);
+  const auto with = [&](int dtype_bits) {
+    return fmt::format("{}compute_dtype: {}\n", config, dtype_bits == 16 ? "bf16" : "f64");
+  };
+  write_checkpoint(run / "checkpoints", 5, tiny_.parameters, {{"config", with(16)}});
+  write_checkpoint(run / "checkpoints", 6, tiny_.parameters, {{"config", with(64)}});
+  std::vector<std::string> lines;
+  const auto load = [&] {
+    lines.clear();
+    return load_model(run, Weights::kTrained,
+                      [&](const std::string& line) { lines.push_back(line); });
+  };
+  replace_file(file, "# a note of one's own\n" + with(64));
+  EXPECT_EQ(load().compute_dtype, DType::kF64);
+  EXPECT_TRUE(lines.empty()) << lines[0];
+  for (const std::string& other : {with(16), std::string("compute_dtype: bf16\n"), "a: ["s}) {
+    replace_file(file, other);
+    EXPECT_EQ(load().compute_dtype, DType::kF64) << other;
+    ASSERT_EQ(lines.size(), 1u) << other;
+    EXPECT_EQ(lines[0], "WARNING: " + file.string() +
+                            " is not the config of the checkpoint of step 6, which counts");
+  }
+  std::filesystem::remove(file);
+  EXPECT_EQ(load().compute_dtype, DType::kF64);
+  EXPECT_TRUE(lines.empty()) << lines[0];
+  truncate_file(run / "checkpoints/step_00000006/data_00000.bin", 100);
+  EXPECT_EQ(load().compute_dtype, DType::kBF16);
+  EXPECT_EQ(load().step, 5);
+}
+
 TEST_F(ModelFolder, AModelThatIsNotFiniteIsRefusedByName) {
   save(dir_ / "run");
   const std::string bad = "model/decoder/lm_head/weight";
@@ -155,9 +221,10 @@ TEST_F(ModelFolder, WhatLayersKeptIsLoadedWhereItIsAskedFor) {
   write_checkpoint(std::filesystem::path(dir_ / "run") / "checkpoints", 7, state, {});
   state.erase("learner/count");
   Tree<ParamSpec> specs = tiny_.model->param_specs();
-  EXPECT_EQ(load_parameters(dir_ / "run", specs).by_path, tiny_.parameters);
+  const SpecsOfConfig specs_of = [&](const ModelConfig&) { return specs; };
+  EXPECT_EQ(load_parameters(dir_ / "run", specs_of).by_path, tiny_.parameters);
   specs.emplace("state/model/norm/mean", ParamSpec{.shape = {3}});
-  EXPECT_EQ(load_parameters(dir_ / "run", specs).by_path, state);
+  EXPECT_EQ(load_parameters(dir_ / "run", specs_of).by_path, state);
   EXPECT_THAT(error_of([&] { load_model(dir_ / "run", Weights::kAverage); }),
               HasSubstr("expected averaged parameters"));
 }
@@ -186,14 +253,15 @@ TEST_F(ModelFolder, WrongFoldersAreNamed) {
   remove_tree(std::filesystem::path(dir_ / "run") / "checkpoints");
   EXPECT_THAT(error_of([&] { load_model(dir_ / "run"); }),
               HasSubstr("checkpoints: expected a checkpoint, got none"));
+  save(dir_ / "without");
+  replace_file(std::filesystem::path(dir_ / "without") / "config.yaml", "model: none\n");
+  EXPECT_THAT(error_of([&] { load_model(dir_ / "without"); }),
+              HasSubstr("config.yaml: model: expected a class with its fields, got none"));
   tiny_ = chain_model({{4, 5}}, 257);
   save(dir_ / "small");
   EXPECT_THAT(
       error_of([&] { load_model(dir_ / "small"); }),
       HasSubstr("input.tokenizer: expected a vocabulary of at most the model's 257, got 258"));
-  replace_file(std::filesystem::path(dir_ / "run") / "config.yaml", "model: none\n");
-  EXPECT_THAT(error_of([&] { load_model(dir_ / "run"); }),
-              HasSubstr("config.yaml: model: expected a class with its fields, got none"));
 }
 
 TEST_F(ModelFolder, ARunWithoutTextHasNothingToGoOnFrom) {

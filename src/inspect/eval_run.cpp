@@ -2,22 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/text/text.h"
 #include "base/text/text_table.h"
-#include "config/document/serialize.h"
 #include "config/missing.h"
-#include "config/walk.h"
-#include "data/synthetic_input.h"
-#include "data/text_input.h"
+#include "inspect/eval_config.h"
 #include "layers/check_mesh.h"
 #include "pjrt/make_runtime.h"
-#include "recipes/resolve.h"
-#include "recipes/use_data.h"
 #include "runtime/host_needs.h"
 #include "runtime/mesh_devices.h"
 #include "train/programs.h"
@@ -27,65 +19,6 @@ namespace axle {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr int64_t kBatchSize = 8;  // for imported models, whose configs have no batch size
-
-// Makes the training input read all of the text once, in order.
-void take_whole_text(Trainer::Config& config) {
-  for_each_config<TextInput>(config.input, [](const std::string&, TextInput::Config& input) {
-    input.split = Split::kAll;
-    input.shuffle = Shuffle::kNone;
-    input.epochs = 1;
-    if (!input.batch_size.has_value()) input.batch_size = kBatchSize;
-  });
-}
-
-void complete_synthetic(Trainer::Config& config) {
-  for_each_config<SyntheticInput>(config.input,
-                                  [](const std::string&, SyntheticInput::Config& input) {
-                                    if (!input.num_batches)
-                                      input.num_batches = kSyntheticEvalBatches;
-                                    if (!input.batch_size.has_value())
-                                      input.batch_size = kBatchSize;
-                                  });
-}
-
-// Throws for a field that an evaluation does not read: setting it would have no effect.
-void check_is_read(const std::string& path) {
-  static const std::vector<std::string> kRead = {
-      "batch_partition", "compiler_options", "compute_dtype", "input", "model", "seed"};
-  if (std::ranges::count(kRead, path.substr(0, path.find_first_of(".[")))) return;
-  throw ConfigError(fmt::format(
-      "--set {}: expected a field that an evaluation reads (of {}), got one of training{}", path,
-      join(kRead, ", "), path == "mesh" ? "; say --mesh" : ""));
-}
-
-// Resolves the run's config: sets its input to read all of the text, then applies the edits. An
-// edit that replaces the input only by the name of a class applies first.
-Resolved read_config(const EvalRunOptions& options) {
-  Json document = read_model_config(options.dir);
-  if (document.is_object()) document.erase("evalers");  // they would have to agree with the input
-  ResolveRequest request{.files = {{(options.dir / "config.yaml").string(), yaml_text(document)}}};
-  std::vector<Edit> later;
-  for (const Edit& edit : options.edits) {
-    const auto* const field = std::get_if<SetField>(&edit);
-    if (field) check_is_read(field->path);
-    const bool names_input =
-        field && field->path == "input" && field->text.find('{') == std::string::npos;
-    (names_input ? request.edits : later).push_back(edit);
-  }
-  const bool synthetic = options.data == kSyntheticData;
-  later.insert(synthetic ? later.begin() : later.end(), UseData{options.data});
-  Resolved first = resolve_config(request);
-  take_whole_text(first.config);
-  request.files[0].text = yaml_text(to_json(first.config));
-  request.edits = later;
-  Resolved out = resolve_config(request);
-  complete_synthetic(out.config);
-  std::ranges::move(out.report.replaced, std::back_inserter(first.report.replaced));
-  out.report.replaced = std::move(first.report.replaced);
-  return out;
-}
 
 // Copies the parameters and the state of layers to the device: the program's leading arguments.
 Arrays on_device(Tree<HostTensor> parameters, const Program& program, Runtime& runtime) {
@@ -98,37 +31,54 @@ Arrays on_device(Tree<HostTensor> parameters, const Program& program, Runtime& r
   return out;
 }
 
+// All that an evaluation needs beside the numbers of a checkpoint; made for the config of that.
+struct Evaluation {
+  Evaluation(const EvalRunOptions& options, const ModelConfig& trained)
+      : resolved(resolve_evaluation(trained, options.data, options.edits)) {
+    const Trainer::Config& config = resolved.config;
+    check_complete(config.model, "model");
+    check_complete(config.input, "input");
+    model = config.model.build({}, Scope{.path = "model"});
+    const Input::Dims dims{.vocab_size = model->vocab_size(),
+                           .seed = static_cast<uint64_t>(config.seed)};
+    input = config.input.build(dims, Scope{.path = "input"});
+    check_ends(*input, "input");
+    runtime =
+        make_runtime({.backend = options.backend,
+                      .num_devices = options.num_devices.value_or(mesh_devices(options.mesh))});
+    const Mesh mesh = mesh_over(options.mesh, runtime->topology(), options.num_devices);
+    program = eval_program({.model = *model,
+                            .batch = input->element_spec(),
+                            .mesh = mesh,
+                            .batch_partition = config.batch_partition,
+                            .compute_dtype = config.compute_dtype});
+    check_mesh(mesh, program.inputs);
+  }
+
+  Resolved resolved;
+  std::unique_ptr<Model> model;
+  std::unique_ptr<Input> input;
+  std::unique_ptr<Runtime> runtime;
+  Program program;
+};
+
 }  // namespace
 
 RunEvaluation evaluate_run(const EvalRunOptions& options) {
-  const Resolved resolved = read_config(options);
-  const Trainer::Config& config = resolved.config;
-  check_complete(config.model, "model");
-  check_complete(config.input, "input");
-  const auto model = config.model.build({}, Scope{.path = "model"});
-  const Tree<ParamSpec> params = model->param_specs();
-  const Input::Dims dims{.vocab_size = model->vocab_size(),
-                         .seed = static_cast<uint64_t>(config.seed)};
-  const auto input = config.input.build(dims, Scope{.path = "input"});
-  check_ends(*input, "input");
-
-  const auto runtime =
-      make_runtime({.backend = options.backend,
-                    .num_devices = options.num_devices.value_or(mesh_devices(options.mesh))});
-  const Mesh mesh = mesh_over(options.mesh, runtime->topology(), options.num_devices);
-  const ProgramParts parts{.model = *model,
-                           .batch = input->element_spec(),
-                           .mesh = mesh,
-                           .batch_partition = config.batch_partition,
-                           .compute_dtype = config.compute_dtype};
-  const Program program = eval_program(parts);
-  check_mesh(mesh, program.inputs);
-  ModelParameters saved = load_parameters(options.dir, stored_specs(*model), options.weights);
+  std::optional<Evaluation> evaluation;
+  const auto specs_of = [&](const ModelConfig& trained) {
+    evaluation.reset();  // before another client takes the devices
+    evaluation.emplace(options, trained);
+    return stored_specs(*evaluation->model);
+  };
+  ModelParameters saved = load_parameters(options.dir, specs_of, options.weights);
+  const auto& [resolved, model, input, runtime, program] = *evaluation;
   const Arrays parameters = on_device(std::move(saved.by_path), program, *runtime);
-  const auto executable = runtime->compile(
-      program, {.overrides = {config.compiler_options.begin(), config.compiler_options.end()},
-                .cache_dir = options.compile_cache});
-  check_program_room({"the evaluation", executable.get()}, mesh.num_devices(),
+  const auto& compiler_options = resolved.config.compiler_options;
+  const auto executable =
+      runtime->compile(program, {.overrides = {compiler_options.begin(), compiler_options.end()},
+                                 .cache_dir = options.compile_cache});
+  check_program_room({"the evaluation", executable.get()}, program.mesh.num_devices(),
                      runtime->topology().platform);
   return {saved.step, options.data,
           evaluate_input(*input, *executable, program, *runtime, parameters).value(),

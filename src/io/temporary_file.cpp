@@ -21,8 +21,6 @@ struct Slot {
 std::array<Slot, 16> g_slots;
 constexpr int kNoSlot = -1;
 
-constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
-
 extern "C" void remove_temporaries(int signal) {
   const int error = errno;
   for (const Slot& slot : g_slots) {
@@ -52,18 +50,19 @@ TemporaryFile::~TemporaryFile() {
 }
 
 EndBySignal::EndBySignal() {
-  for (size_t i = 0; i < kSignals.size(); ++i) {
-    sigaction(kSignals[i], nullptr, &before_[i]);
+  for (size_t i = 0; i < kEndingSignals.size(); ++i) {
+    sigaction(kEndingSignals[i], nullptr, &before_[i]);
     if (before_[i].sa_handler == SIG_IGN) continue;
     struct sigaction action = {};
     action.sa_handler = remove_temporaries;
     action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(kSignals[i], &action, nullptr);
+    sigaction(kEndingSignals[i], &action, nullptr);
   }
 }
 
 EndBySignal::~EndBySignal() {
-  for (size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+  for (size_t i = 0; i < kEndingSignals.size(); ++i)
+    sigaction(kEndingSignals[i], &before_[i], nullptr);
 }
 
 }  // namespace axle

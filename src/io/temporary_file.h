@@ -20,8 +20,12 @@ class TemporaryFile {
   int slot_;
 };
 
-/// While alive, SIGINT, SIGTERM and SIGHUP first remove all registered temporary files, then end
-/// the process as usual. Ignored signals (nohup) stay ignored.
+/// Signals that end a process and that a terminal, a shell or a job scheduler sends on purpose.
+inline constexpr std::array kEndingSignals = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
+                                              SIGUSR1, SIGUSR2, SIGXCPU};
+
+/// While alive, these signals first remove all registered temporary files, then end the process as
+/// usual. Ignored signals (nohup) stay ignored.
 class EndBySignal {
  public:
   EndBySignal();
@@ -30,7 +34,7 @@ class EndBySignal {
   EndBySignal& operator=(const EndBySignal&) = delete;
 
  private:
-  std::array<struct sigaction, 3> before_;
+  std::array<struct sigaction, kEndingSignals.size()> before_;
 };
 
 }  // namespace axle

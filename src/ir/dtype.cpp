@@ -39,4 +39,15 @@ void from_text(std::string_view text, DType& dtype) {
   fail_no_enum_text(names, text);
 }
 
+std::string to_text(FloatDType dtype) { return to_text(dtype.value); }
+
+void from_text(std::string_view text, FloatDType& dtype) {
+  for (const DType d : {DType::kBF16, DType::kF32, DType::kF64}) {
+    if (name_of(d) != text) continue;
+    dtype = d;
+    return;
+  }
+  throw ConfigError(fmt::format("expected one of bf16, f32, f64, got '{}'", text));
+}
+
 }  // namespace axle

@@ -46,6 +46,17 @@ bool is_unsigned(DType dtype);
 std::string to_text(DType dtype);
 void from_text(std::string_view text, DType& dtype);
 
+/// A dtype of floating-point numbers, for config fields whose text must name one.
+struct FloatDType {
+  DType value = DType::kF32;
+  constexpr FloatDType() = default;
+  constexpr FloatDType(DType dtype) : value(dtype) {}
+  constexpr operator DType() const { return value; }
+};
+std::string to_text(FloatDType dtype);
+/// Throws ConfigError, also for a dtype of integers or predicates.
+void from_text(std::string_view text, FloatDType& dtype);
+
 template <class T>
 constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, bool>)

@@ -16,7 +16,8 @@ enum class DecayFactor {
   kOne,           // as in the paper: the decay does not depend on the learning rate
 };
 constexpr auto texts_of(DecayFactor) {
-  return std::to_array<EnumText<DecayFactor>>({{DecayFactor::kLearningRate, "learning_rate"}, {DecayFactor::kOne, "one"}});
+  return std::to_array<EnumText<DecayFactor>>(
+      {{DecayFactor::kLearningRate, "learning_rate"}, {DecayFactor::kOne, "one"}});
 }
 
 /// update = -update_schedule * (learning_rate * m_hat / (sqrt(v_hat) + eps)

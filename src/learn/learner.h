@@ -16,7 +16,8 @@ namespace axle {
 /// the parameters have.
 enum class NormMetrics { kGradient, kAll };
 constexpr auto texts_of(NormMetrics) {
-  return std::to_array<EnumText<NormMetrics>>({{NormMetrics::kGradient, "gradient"}, {NormMetrics::kAll, "all"}});
+  return std::to_array<EnumText<NormMetrics>>(
+      {{NormMetrics::kGradient, "gradient"}, {NormMetrics::kAll, "all"}});
 }
 
 struct LearnerInputs {

@@ -265,8 +265,7 @@ TEST(Schedules, ThatDoNotFitTheirRunAreNamed) {
             "learner.optimizer.learning_rate: ends at step 100 of a run of 101 and stays at "
             "0.5; a schedule without max_step ends with its run");
   EXPECT_EQ(early(Polynomial{.begin_value = 1, .end_step = 64}, 100),
-            "learner.optimizer.learning_rate: is 0 from step 64 on in a run of 100; a schedule "
-            "without max_step ends with its run");
+            "learner.optimizer.learning_rate: is 0 from step 64 on in a run of 100; set end_step");
   EXPECT_EQ(early(CosineWithWarmup{.peak = 1.0}, 1000), "");
   EXPECT_EQ(early(CosineWithWarmup{.peak = 1.0, .warmup_steps = 9}, 10), "");
   for (const int64_t warmup : {10, 1'000'000'000}) {

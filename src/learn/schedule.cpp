@@ -45,25 +45,36 @@ int64_t first_zero(const Schedule& schedule, int64_t run_steps) {
   return high;
 }
 
+const Positive<int64_t>* end_step(const Schedule& schedule) {
+  return schedule.functor() ? field_of<Positive<int64_t>>(schedule.functor(), "end_step") : nullptr;
+}
+const std::optional<Positive<int64_t>>* max_step(const Schedule& schedule) {
+  return schedule.functor()
+             ? field_of<std::optional<Positive<int64_t>>>(schedule.functor(), "max_step")
+             : nullptr;
+}
+
+// What to do about a schedule that ends before its run.
+std::string_view remedy(const Schedule& schedule) {
+  if (max_step(schedule)) return "; a schedule without max_step ends with its run";
+  return end_step(schedule) ? "; set end_step" : "";
+}
+
 std::string ended_text(const Schedule& schedule, int64_t end, int64_t run_steps) {
-  return fmt::format("ends at step {} of a run of {} and stays at {:.4g}", end, run_steps,
-                     value_at(schedule, run_steps));
+  return fmt::format("ends at step {} of a run of {} and stays at {:.4g}{}", end, run_steps,
+                     value_at(schedule, run_steps), remedy(schedule));
 }
 
 // Returns a message if a schedule with a field `end_step` has fallen to its end value before the
 // run ends, else "". A schedule that rises to its end is a warm-up and is not reported.
 std::string why_fallen(const Schedule& schedule, int64_t run_steps) {
-  const auto* const end =
-      schedule.functor() ? field_of<Positive<int64_t>>(schedule.functor(), "end_step") : nullptr;
+  const auto* const end = end_step(schedule);
   if (!end || *end >= run_steps || value_at(schedule, *end) >= value_at(schedule, 1)) return {};
-  return ended_text(schedule, *end, run_steps) + "; set end_step";
+  return ended_text(schedule, *end, run_steps);
 }
 
 std::string why_early(const Schedule& schedule, int64_t run_steps) {
-  constexpr std::string_view kRemedy = "; a schedule without max_step ends with its run";
-  const auto* const end = schedule.functor() ? field_of<std::optional<Positive<int64_t>>>(
-                                                   schedule.functor(), "max_step")
-                                             : nullptr;
+  const auto* const end = max_step(schedule);
   if (end && *end && **end >= run_steps) return {};
   if (run_steps > 1 && value_at(schedule, run_steps) == 0 &&
       value_at(schedule, run_steps - 1) == 0) {
@@ -71,10 +82,10 @@ std::string why_early(const Schedule& schedule, int64_t run_steps) {
     constexpr int64_t kRounded = 1000;
     const int64_t zero = first_zero(schedule, run_steps);
     if (run_steps - zero <= run_steps / kRounded) return {};
-    return fmt::format("is 0 from step {} on in a run of {}{}", zero, run_steps, kRemedy);
+    return fmt::format("is 0 from step {} on in a run of {}{}", zero, run_steps, remedy(schedule));
   }
   if (!end || !*end) return why_fallen(schedule, run_steps);
-  return ended_text(schedule, **end, run_steps).append(kRemedy);
+  return ended_text(schedule, **end, run_steps);
 }
 
 std::string why_late(const Schedule& schedule, int64_t run_steps) {

@@ -1,6 +1,9 @@
 #include "modifiers/modifier.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <functional>
 #include <iterator>
 
 #include "base/error.h"
@@ -8,20 +11,37 @@
 #include "config/register.h"
 
 namespace axle {
+namespace {
+
+void at(const std::string& path, const std::function<void()>& apply) {
+  try {
+    apply();
+  } catch (const ConfigError& error) {
+    const std::string what = error.what();
+    throw ConfigError(what.starts_with(path) ? what : path + ": " + what);
+  }
+}
+
+}  // namespace
 
 AppliedRule apply_mesh_rules(const MeshRules& rules, const std::string& machine, ConfigRef root) {
-  for (const MeshRule& rule : rules) {
-    try {
-      if (!Regex(rule.machine).match(machine)) continue;
-    } catch (const ConfigError& error) {
-      throw ConfigError(std::string("mesh_rules: ") + error.what());
-    }
-    AppliedRule out{.machine = rule.machine, .replaced = {}};
-    for (const Child<Modifier>& modifier : rule.modifiers)
-      std::ranges::move(modifier.build({}, Scope{})->apply(root), std::back_inserter(out.replaced));
-    return out;
+  // All patterns are looked at, also those behind the one that matches.
+  size_t first = rules.size();
+  for (size_t i = rules.size(); i-- > 0;) {
+    at(fmt::format("mesh_rules[{}].machine", i), [&] {
+      if (Regex(rules[i].machine).match(machine)) first = i;
+    });
   }
-  return {};
+  if (first == rules.size()) return {};
+  AppliedRule out{.machine = rules[first].machine, .replaced = {}};
+  for (size_t i = 0; i < rules[first].modifiers.size(); ++i) {
+    const std::string path = fmt::format("mesh_rules[{}].modifiers[{}]", first, i);
+    at(path, [&] {
+      const auto modifier = rules[first].modifiers[i].build({}, Scope{.path = path});
+      std::ranges::move(modifier->apply(root), std::back_inserter(out.replaced));
+    });
+  }
+  return out;
 }
 
 AXLE_REGISTER(MeshRule)

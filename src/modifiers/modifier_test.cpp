@@ -56,8 +56,24 @@ TEST(MeshRules, WhatTheirModifiersReplacedComesBack) {
 
 TEST(MeshRules, APatternThatIsNoneIsNamed) {
   TinyRoot root;
-  EXPECT_THAT(error_of([&] { apply_mesh_rules({steps_rule("gpu-(", "1")}, "cpu", root); }),
-              ::testing::HasSubstr("mesh_rules: expected a regular expression, got 'gpu-('"));
+  EXPECT_THAT(
+      error_of([&] { apply_mesh_rules({steps_rule("gpu-(", "1")}, "cpu", root); }),
+      ::testing::HasSubstr("mesh_rules[0].machine: expected a regular expression, got 'gpu-('"));
+  // Also behind the rule that matches.
+  EXPECT_THAT(error_of([&] {
+                apply_mesh_rules({steps_rule("cpu", "1"), steps_rule("gpu-(", "1")}, "cpu", root);
+              }),
+              ::testing::HasSubstr("mesh_rules[1].machine: expected a regular expression"));
+}
+
+TEST(MeshRules, AMistakeOfAModifierHasItsPlace) {
+  TinyRoot root;
+  const MeshRules rules{steps_rule("gpu.*", "1"),
+                        {.machine = "cpu",
+                         .modifiers = {SetFields::Config{.set = {{"max_steps", "2"}}},
+                                       SetFields::Config{.set = {{"nonsense", "3"}}}}}};
+  EXPECT_THAT(error_of([&] { apply_mesh_rules(rules, "cpu", root); }),
+              ::testing::HasSubstr("mesh_rules[1].modifiers[1]: nonsense: no such field"));
 }
 
 }  // namespace

@@ -58,10 +58,16 @@ struct Ones {
 enum class Fan { kIn, kOut, kAverage, kNone };
 enum class Distribution { kUniform, kNormal, kTruncatedNormal };
 constexpr auto texts_of(Fan) {
-  return std::to_array<EnumText<Fan>>({{Fan::kIn, "fan_in"}, {Fan::kOut, "fan_out"}, {Fan::kAverage, "fan_avg"}, {Fan::kNone, "none"}});
+  return std::to_array<EnumText<Fan>>({{Fan::kIn, "fan_in"},
+                                       {Fan::kOut, "fan_out"},
+                                       {Fan::kAverage, "fan_avg"},
+                                       {Fan::kNone, "none"}});
 }
 constexpr auto texts_of(Distribution) {
-  return std::to_array<EnumText<Distribution>>({{Distribution::kUniform, "uniform"}, {Distribution::kNormal, "normal"}, {Distribution::kTruncatedNormal, "truncated_normal"}});
+  return std::to_array<EnumText<Distribution>>(
+      {{Distribution::kUniform, "uniform"},
+       {Distribution::kNormal, "normal"},
+       {Distribution::kTruncatedNormal, "truncated_normal"}});
 }
 
 /// Draws with variance scale / fan: normal, uniform, or truncated at two standard deviations. With

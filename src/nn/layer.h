@@ -57,7 +57,7 @@ struct SaveNames {
 struct LayerOptions {
   /// Dtype of the parameters of this layer and those below; none: as the layer above, f32 at the
   /// root.
-  std::optional<DType> dtype = {};
+  std::optional<FloatDType> dtype = {};
   /// Initialiser of weights that name none, in this layer and those below; none: as the layer
   /// above, at the root VarianceScaling{} (uniform by the average fan).
   std::optional<Init> init = {};

@@ -101,6 +101,7 @@ struct Trainer::Run {
   int64_t skipped_ = 0;       // steps that were not finite
   int64_t num_left_out_ = 0;  // documents left out
   bool failing_ = false;      // the run is ending with an error
+  std::string stopped_;       // what was not finite where that ends the run
 };
 
 Trainer::Run::Run(const Config& config, RunOptions run_options)
@@ -154,8 +155,10 @@ void Trainer::Run::initialise_or_restore() {
   if (has_checkpoint) {
     const auto check = [&](const CheckpointInfo& info) {
       Config scratch;
-      folder_.check_same_config(run_metadata(info), cfg_, scratch,
+      const RunMetadata saved = run_metadata(info);
+      folder_.check_same_config(saved, cfg_, scratch,
                                 {.all = options_.force, .input = options_.restart_data});
+      if (!options_.force && cfg_.on_non_finite == NonFinite::kStop) check_not_stopped(saved);
     };
     RestoredArrays restored =
         restore_arrays(folder_.checkpoints(), *runtime_, mesh_, state_.leaves, check).value();
@@ -163,6 +166,7 @@ void Trainer::Run::initialise_or_restore() {
     step_number_ = first_step_ = restored.step;
     checkpointer_->restored(restored.step);
     const RunMetadata saved = run_metadata(restored);
+    folder_.replace_lost_config(saved.config);
     skipped_ = saved.skipped_steps;
     clock_.add_earlier(saved.wall_secs);
     const auto [restarted, note] = restore_input(*input_, saved, options_.restart_data);
@@ -170,6 +174,7 @@ void Trainer::Run::initialise_or_restore() {
     progress_->note(fmt::format("resumed from step {}{}{}", step_number_, note,
                                 options_.init_from.empty() ? "" : "; --init-from has no effect"));
   } else {
+    data_restarted_ = options_.restart_data;
     drawn_ = std::async([this, given = given_state()] {
       return initial_state(parts_, state_.leaves, cfg_.seed, given, *runtime_, compile_options());
     });
@@ -381,10 +386,11 @@ void Trainer::Run::report(Pending done) {
 
 void Trainer::Run::fail_non_finite(int64_t step, const std::string& what) {
   failing_ = true;  // the next step may be under way
+  stopped_ = fmt::format("step {}: expected finite numbers, got {}", step, what);
   const bool saved = save(true);
   throw Error(
       fmt::format(
-          "step {}: expected finite numbers, got {}; the state {}", step, what,
+          "{}; the state {}", stopped_,
           saved ? fmt::format("without that step is saved as step {} (on_non_finite=skip goes on)",
                               step_number_)
                 : "could not be saved"),
@@ -426,7 +432,8 @@ bool Trainer::Run::save(bool wait) {
                                .data = data_state_,
                                .data_restarted = data_restarted_,
                                .skipped_steps = skipped_,
-                               .wall_secs = clock_.wall_secs()}));
+                               .wall_secs = clock_.wall_secs(),
+                               .stopped = stopped_}));
   const bool saved = wait && checkpointer_->last_saved() == step_number_;
   clock_.skip();
   return saved;

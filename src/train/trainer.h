@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "base/text/enum_text.h"
 #include "base/exit_code.h"
 #include "base/host_memory.h"
+#include "base/text/enum_text.h"
 #include "checkpoint/checkpointer.h"
 #include "config/config.h"
 #include "data/input.h"
@@ -21,16 +21,10 @@
 #include "modifiers/modifier.h"
 #include "pjrt/make_runtime.h"
 #include "train/evaler.h"
+#include "train/non_finite.h"
 #include "train/record/summary_writer.h"
 
 namespace axle {
-
-/// What happens after a step whose loss, gradient or new state is not finite. The step program
-/// itself keeps the old state.
-enum class NonFinite { kStop, kSkip };
-constexpr auto texts_of(NonFinite) {
-  return std::to_array<EnumText<NonFinite>>({{NonFinite::kStop, "stop"}, {NonFinite::kSkip, "skip"}});
-}
 
 /// How a run is started, beside its config.
 struct RunOptions {
@@ -92,7 +86,7 @@ class Trainer {
     MeshRules mesh_rules = {};
     /// Type that parameters and inputs are cast to at the start of a step; none: they stay as
     /// stored (f32).
-    std::optional<DType> compute_dtype = {};
+    std::optional<FloatDType> compute_dtype = {};
     /// Options of the step's compilation, by the names that the plugin's compiler uses. They
     /// override Axle's own choices for the device.
     std::map<std::string, std::string> compiler_options = {};

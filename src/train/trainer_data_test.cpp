@@ -82,6 +82,10 @@ TEST_F(TrainerData, TheSameCommandAgainDoesNotRestartTheDataAgain) {
   }
   EXPECT_EQ(state_of(run()).metadata.at("data"), state_of(run("whole")).metadata.at("data"));
   EXPECT_EQ(state_of(run()).tensors, state_of(run("whole")).tensors);
+  // A run that began with --restart-data also goes on with the same command.
+  train(over(dir_ / "other.txt", 2), "new", options);
+  const Ended again = train(over(dir_ / "other.txt", 8), "new", options);
+  EXPECT_THAT(again.out, HasSubstr("resumed from step 2, in the data that --restart-data began\n"));
   // Other data once more: these begin from their first row.
   const Ended ended = resume(over(dir_ / "corpus", 9), false, true);
   EXPECT_EQ(ended.code, ExitCode::kOk) << ended.error;

@@ -44,9 +44,27 @@ TEST_F(TrainerFinite, ANonFiniteStepStopsTheRunAndKeepsTheStateBeforeIt) {
   const auto records = metrics_of(run());
   EXPECT_TRUE(records.at(1).at("grad_norm").is_null());
   expect_no_holes(run(), state_of(run()).step);
-  EXPECT_EQ(train(exploding(20, NonFinite::kStop)).code,
-            ExitCode::kValidationFailed);  // a resume fails again
   expect_no_holes(run(), state_of(run()).step);
+}
+
+// Else a queue that runs the command until it ends well would have steps left out in silence.
+TEST_F(TrainerFinite, ARunThatWasStoppedGoesOnWhereThatIsSaid) {
+  train(exploding(20, NonFinite::kStop));
+  const int64_t step = state_of(run()).step;
+  for (int i = 0; i < 2; ++i) {
+    const Ended again = train(exploding(20, NonFinite::kStop));
+    EXPECT_EQ(again.code, ExitCode::kValidationFailed);
+    EXPECT_THAT(again.error, HasSubstr("manifest.json: the run stopped: step 2: expected finite "
+                                       "numbers, got loss "));
+    EXPECT_EQ(state_of(run()).step, step);
+  }
+  const Ended forced = train(exploding(20, NonFinite::kStop), "run", true, /*force=*/true);
+  EXPECT_EQ(forced.code, ExitCode::kValidationFailed);
+  EXPECT_THAT(forced.error, HasSubstr(fmt::format("step {}: expected finite", step + 1)));
+  EXPECT_GT(state_of(run()).step, step);
+  EXPECT_EQ(train(exploding(20, NonFinite::kSkip)).code, ExitCode::kOk);
+  EXPECT_EQ(state_of(run()).step, 20);
+  EXPECT_EQ(state_of(run()).metadata.at("stopped"), "");
 }
 
 TEST_F(TrainerFinite, AnEvaluationThatIsNotFiniteIsToldAndCostsNothing) {

@@ -153,9 +153,11 @@ struct StepFlops {
 };
 
 TEST_F(TrainerMetrics, MfuCountsTheModelAndHfuTheProgram) {
-  const double peak = peak_flops(make_runtime({.backend = "interpreter"})->topology(), DType::kF32);
-  ASSERT_GT(peak, 0);
-  const auto flops_of = [&](const Trainer::Config& config, const std::string& name) {
+  const auto runtime = make_runtime({.backend = "interpreter"});
+  const auto flops_of = [&](const Trainer::Config& config, const std::string& name,
+                            DType products = DType::kF32) {
+    const double peak = peak_flops(runtime->topology(), products);
+    EXPECT_GT(peak, 0);
     EXPECT_EQ(train(config, name).code, ExitCode::kOk);
     const TrainingParts training(config);
     const auto input = training.make_input();
@@ -184,6 +186,12 @@ TEST_F(TrainerMetrics, MfuCountsTheModelAndHfuTheProgram) {
   // The forward pass is a third of the model's FLOP, and remat repeats most of it.
   EXPECT_GT(with.program, without.program + 0.5 * without.model / 3);
   EXPECT_GT(without.program, without.model);  // elementwise work and the optimizer
+  // The peak is that of the dtype that the products have.
+  Trainer::Config wide = plain;
+  wide.model.options.dtype = DType::kF64;
+  flops_of(wide, "wide", DType::kF64);
+  EXPECT_NE(peak_flops(runtime->topology(), DType::kF64),
+            peak_flops(runtime->topology(), DType::kF32));
 }
 
 }  // namespace

@@ -1,15 +1,36 @@
 #include "train/training_parts.h"
 
+#include <fmt/format.h>
+
+#include "base/error.h"
 #include "config/missing.h"
 #include "layers/check_mesh.h"
 #include "train/evaler_inputs.h"
+#include "train/record/tensorboard_writer.h"
 
 namespace axle {
 namespace {
 
+// Each would take the points of the other for those of an earlier run.
+void check_writers(const NamedMap<Child<SummaryWriter>>& writers) {
+  std::string first;
+  for (const auto& [name, writer] : writers) {
+    if (!writer.get_if<TensorBoardWriter>()) continue;
+    if (first.empty()) {
+      first = name;
+      continue;
+    }
+    throw ConfigError(fmt::format(
+        "writers['{}']: expected one TensorBoardWriter, which has the folder tensorboard for "
+        "itself, got a second beside writers['{}']; set the fields of that one",
+        name, first));
+  }
+}
+
 Trainer::Config complete(Trainer::Config config) {
   complete_evaler_inputs(config);
   check_complete(config);
+  check_writers(config.writers);
   return config;
 }
 

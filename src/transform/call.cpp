@@ -29,8 +29,8 @@ Linearized linearize_call(const OpNode& op, const Values& inputs, const std::vec
   auto pullback = [=](const Values& cotangents) {
     Values in;
     for (const size_t i : halves.needed) in.push_back(inputs[i]);
-    in = concatenate<Tensor>({in, std::span(forward).subspan(num_results),
-                              gather_cotangents(halves.joint, cotangents)});
+    in = concatenate<Tensor>(
+        {in, std::span(forward).subspan(num_results), gather_cotangents(halves.joint, cotangents)});
     return spread_input_cotangents(halves.joint, emit_call(name + "_vjp", halves.backward, in));
   };
   return {concatenate<Tensor>({std::span(forward).first(num_results)}), std::move(pullback)};

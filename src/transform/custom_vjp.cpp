@@ -48,7 +48,8 @@ Linearized linearize_custom_vjp(const OpNode& op, const Values& inputs,
   const Values computed = inline_region(*op.regions[1], inputs);
   const size_t num_outputs = op.region().results().size();
   auto pullback = [&op, backward = a.backward, num_captures = a.num_captures,
-                   residuals = concatenate<Tensor>({std::span(computed).subspan(num_outputs)})](Values cotangents) {
+                   residuals = concatenate<Tensor>({std::span(computed).subspan(num_outputs)})](
+                      Values cotangents) {
     for (size_t i = 0; i < cotangents.size(); ++i) {
       if (is_float(op.outputs[i].dtype)) cotangents[i] = instantiate(cotangents[i], op.outputs[i]);
     }
@@ -80,9 +81,8 @@ Values custom_vjp(const CustomVjp& rule, const Values& arguments) {
       },
       types_of(arguments));
   const Values& results = closed.region->results();
-  auto primal =
-      slice(*closed.region, closed.region->parameters(),
-            concatenate<Tensor>({std::span(results).first(num_outputs)}));
+  auto primal = slice(*closed.region, closed.region->parameters(),
+                      concatenate<Tensor>({std::span(results).first(num_outputs)}));
   return emit_all(custom_vjp_rules, closed.operands(arguments),
                   std::make_shared<const CustomVjpAttributes>(rule, closed.captures.size()),
                   {std::move(primal), closed.region});

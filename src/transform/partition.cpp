@@ -166,8 +166,8 @@ Halves split(Joint joint, const ResidualPolicy& policy) {
     out.needed.push_back(static_cast<size_t>(it - parameters.begin()));
     needed.push_back(t);
   }
-  out.forward = slice(region, concatenate<Tensor>({parameters}),
-                      concatenate<Tensor>({results, out.saved}));
+  out.forward =
+      slice(region, concatenate<Tensor>({parameters}), concatenate<Tensor>({results, out.saved}));
   out.backward = slice(region, concatenate<Tensor>({needed, out.saved, cotangents}),
                        concatenate<Tensor>({gradients}));
   return out;

@@ -73,8 +73,8 @@ Linearized linearize_remat(const OpNode& op, const Values& inputs,
     for (const size_t i : halves.needed) in.push_back(inputs[i]);
     Values kept = forward;
     for (const size_t i : offloaded) kept[i] = place(kept[i], Memory::kDevice);
-    in = concatenate<Tensor>({in, std::span(kept).subspan(num_results),
-                              gather_cotangents(halves.joint, cotangents)});
+    in = concatenate<Tensor>(
+        {in, std::span(kept).subspan(num_results), gather_cotangents(halves.joint, cotangents)});
     // The cotangents pass through the barrier too, so that the recomputation does not start before
     // they are available.
     if (prevent_cse) in = optimization_barrier(in);

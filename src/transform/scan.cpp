@@ -94,9 +94,9 @@ HloValues lower_scan(const OpNode& op, HloBuilder& b, const HloValues& x) {
     }
     const HloValues results = b.inline_region(op.region(), arguments);
     const HloValue next_step = b.one("stablehlo.add", {s[0], b.splat(i32, 1)}, i32);
-    HloValues next = concatenate<HloValue>(
-        {std::span(&next_step, 1), operands.first(a.num_consts),
-         std::span(results).first(a.num_carries), operands.subspan(num_fixed)});
+    HloValues next = concatenate<HloValue>({std::span(&next_step, 1), operands.first(a.num_consts),
+                                            std::span(results).first(a.num_carries),
+                                            operands.subspan(num_fixed)});
     for (size_t i = a.num_carries; i < results.size(); ++i) {
       const HloValue& stacked = all_stacked[i - a.num_carries];
       Type window = stacked.type;

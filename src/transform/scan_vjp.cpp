@@ -87,9 +87,8 @@ std::shared_ptr<Region> backward_body(const Joint& joint, const Plan& plan,
     (joint.cotangent_of[i] < a.num_carries ? carry_cotangents : ys_cotangents)
         .push_back(region.parameters()[joint.num_parameters + i]);
   }
-  const Values inputs =
-      concatenate<Tensor>({plan.const_values, plan.hoisted, carry_cotangents, plan.stacked,
-                           plan.xs_values, ys_cotangents});
+  const Values inputs = concatenate<Tensor>({plan.const_values, plan.hoisted, carry_cotangents,
+                                             plan.stacked, plan.xs_values, ys_cotangents});
   const Values gradients =
       concatenate<Tensor>({std::span(region.results()).subspan(joint.num_results)});
   const auto core = slice(region, inputs, gradients);

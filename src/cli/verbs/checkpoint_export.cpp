@@ -5,6 +5,7 @@
 
 #include "base/text/text_table.h"
 #include "cli/checkpoint_arguments.h"
+#include "cli/output_file.h"
 #include "cli/verb.h"
 
 namespace axle::cli {
@@ -21,6 +22,7 @@ void add(CLI::App& app, ExportOptions& options, Output&) {
 }
 
 ExitCode run(const ExportOptions& options, Output& out) {
+  check_output_file("FILE", options.file);
   const CheckpointListing written = export_checkpoint(options.checkpoint.selection(), options.file);
   out.write(fmt::format("{}: {} tensors, {} bytes, of step {}\n", options.file,
                         written.tensors.size(), grouped_digits(written.total_bytes()),

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/error.h"
+#include "cli/output_file.h"
 #include "cli/recipe_arguments.h"
 #include "cli/verb.h"
 #include "fetch/fetch_plugin.h"
@@ -50,6 +51,9 @@ ExitCode run(const CompileVerb& options, Output& out) {
         "--on: expected a target like cpu:8, tpu:v5p:4x8x8, gpu:h100:32x8 or tpu-v5p-512, got "
         "none");
   }
+  const std::vector<std::string>& inputs = options.recipe.files();
+  check_output_file("--save", options.save, inputs);
+  check_output_file("--text", options.text, inputs);
   const Resolved resolved = options.recipe.resolve();
   std::fputs(changes_text(resolved.report).c_str(), stderr);
   const Target& target = *options.recipe.target();

@@ -2,6 +2,7 @@
 // compare it with another framework.
 #include "base/error.h"
 #include "cli/eval_layer_arguments.h"
+#include "cli/output_file.h"
 #include "cli/recipe_arguments.h"
 #include "cli/verb.h"
 #include "inspect/eval_layer/eval_comparison.h"
@@ -13,6 +14,7 @@ namespace {
 
 ExitCode run(const EvalLayerArguments& o, Output& out) {
   o.check(out.json());
+  check_output_file("--output", o.output, {o.subject, o.inputs, o.params, o.rename, o.compare});
   const Tolerances tolerances(o.tolerances);
   const SubjectOptions options = o.options();
   ResolveReport changes;

@@ -10,6 +10,7 @@
 #include "inspect/eval_layer/decode_call.h"
 #include "inspect/eval_layer/given_tensors.h"
 #include "inspect/eval_layer/run_named.h"
+#include "layers/models/embedding.h"
 #include "layers/models/model.h"
 #include "learn/subtree.h"
 #include "nn/functional.h"
@@ -107,6 +108,20 @@ Tree<HostTensor> initial_params(const Layer& layer, int64_t seed, Runtime& runti
       {{"key", random::key(seed)}}, runtime);
 }
 
+void check_token_ids(const Layer& layer, const Tree<HostTensor>& in) {
+  const auto check = [&](const std::string& name, int64_t vocab_size, NegativeIds negative) {
+    if (const auto it = in.find(name); it != in.end())
+      check_ids("in/" + name, it->second, vocab_size, negative);
+  };
+  if (const auto* const model = dynamic_cast<const Model*>(&layer)) {
+    check("batch/input_ids", model->vocab_size(), NegativeIds::kRefused);
+    check("batch/target_labels", model->vocab_size(), NegativeIds::kIgnored);
+  }
+  if (const auto* const embedding = dynamic_cast<const TokenEmbedding*>(&layer))
+    check(std::string(TokenEmbedding::kInputs.front()), embedding->vocab_size(),
+          NegativeIds::kRefused);
+}
+
 // Returns names of inputs to suggest in place of a name that nothing read.
 std::vector<std::string> known_inputs(const Call& call) {
   std::vector<std::string> out;
@@ -146,6 +161,7 @@ Tree<HostTensor> eval_layer(Layer& layer, const std::optional<Tree<HostTensor>>&
               check_given(types, params ? *params : subtree(out, "init_params"), "params",
                           "a parameter of this layer"));
   const Tree<HostTensor> in = subtree(inputs, "in");
+  check_token_ids(layer, in);
   put_subtree(arguments, "in", in);
   put_subtree(arguments, "state",
               decoding ? caches_for(layer, call.method, in, subtree(inputs, "state"), options)

@@ -53,6 +53,15 @@ class Batches {
     for (const auto& [name, value] : all_) out.emplace(name, type_of(value));
     return out;
   }
+  void check_ids(int64_t vocab_size) const {
+    for (const auto& [name, value] : all_) {
+      const bool is_label = name == "target_labels";
+      if (is_label || name == "input_ids") {
+        axle::check_ids("batches/" + name, value, vocab_size,
+                        is_label ? NegativeIds::kIgnored : NegativeIds::kRefused);
+      }
+    }
+  }
   Tree<HostTensor> at(int64_t step) const {
     Tree<HostTensor> out;
     for (const auto& [name, value] : all_) {
@@ -91,11 +100,13 @@ class Run {
         parts_{.model = *model_,
                .learner = learner_.get(),
                .batch = std::move(batch),
-               .compute_dtype = options.dtype ? options.dtype : config.compute_dtype,
+               .compute_dtype =
+                   options.dtype ? options.dtype : std::optional<DType>(config.compute_dtype),
                .layer_summaries = config.layer_summaries},
         leaves_(train_state(*model_, *learner_)),
         runtime_(runtime) {}
 
+  int64_t vocab_size() const { return model_->vocab_size(); }
   /// Steps of the whole run; none if the config does not set them.
   static std::optional<int64_t> run_steps(const Trainer::Config& config) {
     return config.max_steps.has_value() ? std::optional(*config.max_steps) : std::nullopt;
@@ -180,6 +191,7 @@ Tree<HostTensor> eval_training(const Trainer::Config& config,
   const int64_t num_steps = steps_to_take(batches, options);
 
   const Run run(config, batches.types(), options, runtime);
+  batches.check_ids(run.vocab_size());
   const NamedExecutable step = run.step();
   Tree<HostTensor> state = run.drawn(options.init_seed.value_or(config.seed)), out;
   if (options.init_seed) put_subtree(out, "init_params", subtree(state, kModel));

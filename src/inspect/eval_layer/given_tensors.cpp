@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/checked.h"
 #include "base/error.h"
@@ -47,6 +48,20 @@ Tree<HostTensor> check_given(const Tree<Type>& expected, Tree<HostTensor> given,
 void cast_floats(Tree<HostTensor>& tensors, DType dtype) {
   for (auto& [name, value] : tensors) {
     if (is_float(value.dtype())) value = value.astype(dtype);
+  }
+}
+
+void check_ids(const std::string& name, const HostTensor& ids, int64_t vocab_size,
+               NegativeIds negative) {
+  if (!is_integer(ids.dtype())) return;  // refused where they are read
+  const double least =
+      negative == NegativeIds::kIgnored ? -std::numeric_limits<double>::infinity() : 0;
+  for (int64_t i = 0; i < ids.size(); ++i) {
+    const double id = ids.at(i);
+    if (id >= least && id < static_cast<double>(vocab_size)) continue;
+    throw ConfigError(
+        fmt::format("{}: expected ids below {}, the vocabulary{}, got {} at element {}", name,
+                    vocab_size, negative == NegativeIds::kIgnored ? "" : ", from 0 on", id, i));
   }
 }
 

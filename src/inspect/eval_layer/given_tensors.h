@@ -26,6 +26,13 @@ HostTensor as_scalar_like(HostTensor value, const Shape& shape);
 /// Casts the floating-point tensors to `dtype`.
 void cast_floats(Tree<HostTensor>& tensors, DType dtype);
 
+/// What ids below 0 are: mistakes, or labels that the loss ignores.
+enum class NegativeIds { kRefused, kIgnored };
+/// Throws ConfigError "<name>: ..." if an id is outside the vocabulary: a lookup would silently use
+/// the nearest id.
+void check_ids(const std::string& name, const HostTensor& ids, int64_t vocab_size,
+               NegativeIds negative = NegativeIds::kRefused);
+
 /// Throws Error with kDoesNotFit and the sizes if the host has no room for tensors of these types,
 /// none of which is allocated yet. `what` names them in the message.
 void check_room(const std::string& what, const Tree<Type>& types);

@@ -27,10 +27,9 @@ Tensor DenseKVCache::append(std::string_view state_name, const Tensor& fresh_BTK
                             const Tensor& starts_B) {
   const Tensor kept_BSKH = state(state_name);
   const Tensor update = astype(fresh_BTKH, kept_BSKH.dtype());
-  const Tensor all_BSKH =
-      starts_B.dim(0) == 1
-          ? dynamic_update_slice_in_dim(kept_BSKH, update, reshape(starts_B, {}), 1)
-          : batched_put_rows(kept_BSKH, starts_B, update);
+  const Tensor all_BSKH = starts_B.dim(0) == 1 ? dynamic_update_slice_in_dim(
+                                                     kept_BSKH, update, reshape(starts_B, {}), 1)
+                                               : batched_put_rows(kept_BSKH, starts_B, update);
   set_state(state_name, all_BSKH);
   return astype(all_BSKH, fresh_BTKH.dtype());
 }

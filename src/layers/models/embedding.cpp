@@ -34,6 +34,7 @@ bool divides_model_dim(const std::string& axis) {
 
 Embedding::Embedding(const Config& cfg, const Dims& dims, const Scope& scope)
     : TokenEmbedding(scope),
+      vocab_size_(dims.vocab_size),
       weight_(param("weight", {.shape = {dims.vocab_size, dims.model_dim},
                                .mesh_axes = {kReplicated, kShardAxes},
                                .init = cfg.init})),

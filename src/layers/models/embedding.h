@@ -25,6 +25,8 @@ class TokenEmbedding : public LayerRole<TokenEmbedding, Tensor(const Tensor& ids
   using LayerRole::LayerRole;
   /// x_BTD -> logits_BTV, dtype of x.
   Tensor attend(const Tensor& x_BTD);
+  /// V, the number of token ids.
+  virtual int64_t vocab_size() const = 0;
   std::vector<Method> methods() override;
 
  protected:
@@ -47,12 +49,14 @@ class Embedding final : public TokenEmbedding {
   };
   Embedding(const Config& cfg, const Dims& dims, const Scope& scope);
   bool can_decode() const override { return true; }
+  int64_t vocab_size() const override { return vocab_size_; }
 
  protected:
   Tensor forward(const Tensor& ids_BT) override;
   Tensor attend_forward(const Tensor& x_BTD) override;
 
  private:
+  int64_t vocab_size_;
   Param weight_;
   // Layout of the weight during the lookup, without kModelDimAxes: the weight is all-gathered over
   // them first. A lookup in a table sharded over them would move every token between devices.

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 #include <sstream>
 
 #include "base/environment.h"
@@ -134,10 +135,14 @@ std::string plugin_variable(std::string_view platform) {
 }
 
 std::string merge_flags(std::string_view flags, std::string_view defaults) {
+  const auto name_of_flag = [](const std::string& word) { return word.substr(0, word.find('=')); };
+  std::set<std::string> named;
+  std::istringstream users{std::string(flags)};
+  for (std::string word; users >> word;) named.insert(name_of_flag(word));
   std::string out(flags);
   std::istringstream words{std::string(defaults)};
   for (std::string word; words >> word;) {
-    if (flags.find(word.substr(0, word.find('='))) != std::string_view::npos) continue;
+    if (named.contains(name_of_flag(word))) continue;
     if (!out.empty()) out += ' ';
     out += word;
   }

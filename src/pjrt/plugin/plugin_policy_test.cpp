@@ -104,6 +104,8 @@ TEST(FindCudaToolkit, TakesTheOneThatIsNamedIfItIsComplete) {
 TEST(MergeFlags, KeepsTheUsers) {
   EXPECT_EQ(merge_flags("", "--a=1 --b=2"), "--a=1 --b=2");
   EXPECT_EQ(merge_flags("--b=7", "--a=1 --b=2"), "--b=7 --a=1");
+  EXPECT_EQ(merge_flags("--bigger=7", "--b=2"), "--bigger=7 --b=2");
+  EXPECT_EQ(merge_flags("--c\n--b", "--b=2"), "--c\n--b");
 }
 
 TEST(ApplyEnvironment, FlagsMayStandInAFile) {

@@ -88,6 +88,10 @@ void RunFolder::update_config() {
   }
 }
 
+void RunFolder::replace_lost_config(const std::string& text) const {
+  if (!text.empty() && !path_exists(config_file())) replace_file(config_file(), text);
+}
+
 void RunFolder::check_same_config(const RunMetadata& saved, const ConfigView& config,
                                   ConfigRef scratch, const AllowedChanges& allowed) const {
   if (allowed.all) return;

@@ -49,6 +49,8 @@ class RunFolder {
   /// belongs to the checkpoint that the run resumed from. A failure is reported, not thrown, and
   /// the next call tries again.
   void update_config();
+  /// Writes `text`, the copy that a checkpoint holds, to config.yaml if that file is missing.
+  void replace_lost_config(const std::string& text) const;
   /// The text of config.yaml. Checkpoints hold a copy, so that a resume does not depend on
   /// config.yaml; check_same_config() compares it.
   const std::string& config_text() const { return config_text_; }

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "base/error.h"
 #include "data/row_position.h"
 
 namespace axle {
@@ -13,6 +14,7 @@ Tree<std::string> to_tree(const RunMetadata& metadata) {
           {"data", metadata.data},
           {"data_restarted", metadata.data_restarted ? "1" : "0"},
           {"skipped_steps", std::to_string(metadata.skipped_steps)},
+          {"stopped", metadata.stopped},
           {"wall_secs", fmt::format("{:.3f}", metadata.wall_secs)}};
 }
 
@@ -31,7 +33,16 @@ RunMetadata run_metadata(const CheckpointInfo& info) {
     out.data_restarted = info.integer_note("data_restarted", 0, 1) == 1;
   if (info.metadata.contains("wall_secs"))
     out.wall_secs = info.number_note("wall_secs", 0, std::numeric_limits<double>::max());
+  if (info.metadata.contains("stopped")) out.stopped = info.note("stopped");
   return out;
+}
+
+void check_not_stopped(const RunMetadata& saved) {
+  if (saved.stopped.empty()) return;
+  throw Error(fmt::format("{}: the run stopped: {}; set on_non_finite=skip to go on without such "
+                          "steps, or --force to go on without that one",
+                          saved.manifest.string(), saved.stopped),
+              ExitCode::kValidationFailed);
 }
 
 DataStart restore_input(Input& input, const RunMetadata& saved, bool restart) {

@@ -21,6 +21,8 @@ struct RunMetadata {
   int64_t skipped_steps = 0;
   /// Seconds that the run has taken; 0 in checkpoints of earlier versions.
   double wall_secs = 0;
+  /// What was not finite in the step at which on_non_finite=stop ended the run; empty: nothing.
+  std::string stopped = {};
   /// The file that the metadata were read from, for messages.
   std::filesystem::path manifest = {};
 };
@@ -29,6 +31,9 @@ Tree<std::string> to_tree(const RunMetadata& metadata);
 /// Parses the metadata of a checkpoint. Throws StorageError naming the manifest if no run can have
 /// written them, ConfigError if the checkpoint is that of an import.
 RunMetadata run_metadata(const CheckpointInfo& info);
+/// Throws Error with kValidationFailed, as the run did, if a step that was not finite ended the run
+/// of this checkpoint.
+void check_not_stopped(const RunMetadata& saved);
 /// How a resumed run found its data.
 struct DataStart {
   /// True if the data were restarted in the middle of the run, by this resume or an earlier one.

@@ -16,16 +16,22 @@ RunMetadata read(Tree<std::string> metadata) {
 }
 
 TEST(RunMetadata, ComesBackAsItWasWritten) {
-  const RunMetadata back =
-      read(to_tree({.config = "a: 1\n", .data = "{}", .skipped_steps = 3, .wall_secs = 12.5}));
+  const RunMetadata back = read(to_tree({.config = "a: 1\n",
+                                         .data = "{}",
+                                         .skipped_steps = 3,
+                                         .wall_secs = 12.5,
+                                         .stopped = "step 3: inf"}));
   EXPECT_EQ(back.config, "a: 1\n");
   EXPECT_EQ(back.data, "{}");
   EXPECT_EQ(back.skipped_steps, 3);
   EXPECT_EQ(back.wall_secs, 12.5);
+  EXPECT_EQ(back.stopped, "step 3: inf");
 }
 
-TEST(RunMetadata, OfEarlierVersionsHasNoTime) {
-  EXPECT_EQ(read({{"data", "x"}, {"skipped_steps", "0"}}).wall_secs, 0);
+TEST(RunMetadata, OfEarlierVersionsHasNeitherTimeNorReason) {
+  const RunMetadata earlier = read({{"data", "x"}, {"skipped_steps", "0"}});
+  EXPECT_EQ(earlier.wall_secs, 0);
+  EXPECT_EQ(earlier.stopped, "");
 }
 
 TEST(RunMetadata, WhatNoRunHasWrittenIsNamed) {

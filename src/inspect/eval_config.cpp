@@ -1,0 +1,132 @@
+#include "inspect/eval_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/text/text.h"
+#include "config/document/serialize.h"
+#include "config/walk.h"
+#include "data/synthetic_input.h"
+#include "data/text_input.h"
+#include "data/text_source.h"
+#include "recipes/use_data.h"
+#include "train/trainer.h"
+
+namespace axle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int64_t kBatchSize = 8;  // for imported models, which were made without one
+
+// The training input over all of the text once, in its order.
+void take_whole_text(Trainer::Config& config) {
+  for_each_config<TextInput>(config.input, [](const std::string&, TextInput::Config& input) {
+    input.split = Split::kAll;
+    input.shuffle = Shuffle::kNone;
+    input.epochs = 1;
+    if (!input.batch_size.has_value()) input.batch_size = kBatchSize;
+  });
+}
+
+void complete_synthetic(Trainer::Config& config) {
+  for_each_config<SyntheticInput>(config.input,
+                                  [](const std::string&, SyntheticInput::Config& input) {
+                                    if (!input.num_batches)
+                                      input.num_batches = kSyntheticEvalBatches;
+                                    if (!input.batch_size.has_value())
+                                      input.batch_size = kBatchSize;
+                                  });
+}
+
+// What an evaluation leaves alone would be set in vain.
+void check_is_read(const std::string& path) {
+  static const std::vector<std::string> kRead = {
+      "batch_partition", "compiler_options", "compute_dtype", "input", "model", "seed"};
+  if (std::ranges::count(kRead, path.substr(0, path.find_first_of(".[")))) return;
+  throw ConfigError(fmt::format(
+      "--set {}: expected a field that an evaluation reads (of {}), got one of training{}", path,
+      join(kRead, ", "), path == "mesh" ? "; say --mesh" : ""));
+}
+
+// Values that no user writes: an edit has set what is another one.
+constexpr const char* kUnsetPath = "\x7f";
+constexpr double kUnsetFraction = 0.4142135;
+
+Trainer::Config with_marks(Trainer::Config config) {
+  for_each_config<TextInput>(config.input, [](const std::string&, TextInput::Config& input) {
+    input.held_out_fraction = kUnsetFraction;
+  });
+  for_each_config<TextSource>(config.input, [](const std::string&, TextSource::Config& source) {
+    source.path = kUnsetPath;
+  });
+  return config;
+}
+
+// Of edits of a text's input. `edited`: a config with marks and the edits.
+void check_takes_effect(const std::vector<Edit>& edits, Trainer::Config edited) {
+  for_each_config<TextSource>(
+      edited.input, [](const std::string& path, TextSource::Config& source) {
+        if (!source.path.has_value() || *source.path == kUnsetPath) return;
+        throw ConfigError(fmt::format(
+            "--set input.{}.path: expected nothing beside --data, which says what is read, "
+            "got '{}'; say it by --data",
+            path, *source.path));
+      });
+  for_each_config<TextInput>(edited.input, [](const std::string&, TextInput::Config& input) {
+    if (input.split != Split::kAll || input.held_out_fraction == kUnsetFraction) return;
+    throw ConfigError(
+        "--set input.held_out_fraction: expected a split beside it, got all of the text; set "
+        "input.split=held_out or train as well");
+  });
+  const auto* const text = edited.input.get_if<TextInput>();
+  const bool draws = !text || text->shuffle != Shuffle::kNone;
+  for (const Edit& edit : edits) {
+    const auto* const field = std::get_if<SetField>(&edit);
+    if (draws || !field || field->path != "seed") continue;
+    throw ConfigError(
+        "--set seed: expected something that is drawn, got text in its order; set "
+        "input.shuffle=rows as well, or leave it out");
+  }
+}
+
+}  // namespace
+
+Resolved resolve_evaluation(const ModelConfig& config, const std::string& data,
+                            const std::vector<Edit>& edits) {
+  Json document = config.document;
+  document.erase("evalers");  // they would have to agree with the input
+  document.erase("compiler_options");
+  ResolveRequest request{.files = {{config.source, yaml_text(document)}}};
+  // A class that an edit puts in the input's place by its name alone is put there first.
+  std::vector<Edit> later;
+  for (const Edit& edit : edits) {
+    const auto* const field = std::get_if<SetField>(&edit);
+    if (field) check_is_read(field->path);
+    const bool names_input =
+        field && field->path == "input" && field->text.find('{') == std::string::npos;
+    (names_input ? request.edits : later).push_back(edit);
+  }
+  Resolved first = resolve_config(request);
+  take_whole_text(first.config);
+  request.files[0].text = yaml_text(to_json(first.config));
+  request.edits = later;
+  const bool synthetic = data == kSyntheticData;
+  request.edits.insert(synthetic ? request.edits.begin() : request.edits.end(), UseData{data});
+  Resolved out = resolve_config(request);
+  if (!synthetic) {
+    request.files[0].text = yaml_text(to_json(with_marks(first.config)));
+    request.edits = later;
+    check_takes_effect(later, resolve_config(request).config);
+  }
+  complete_synthetic(out.config);
+  std::ranges::move(out.report.replaced, std::back_inserter(first.report.replaced));
+  out.report.replaced = std::move(first.report.replaced);
+  return out;
+}
+
+}  // namespace axle

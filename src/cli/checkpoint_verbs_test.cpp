@@ -87,6 +87,20 @@ TEST_F(CheckpointVerbs, ExportsWhatIsAskedFor) {
   EXPECT_EQ(SafetensorsFile(dir_ / "out.safetensors").metadata().at("step"), "10");
 }
 
+TEST_F(CheckpointVerbs, AnExportReplacesNothingOfARun) {
+  replace_file(dir_ / "run/config.yaml", "a: 1\n");
+  const std::string folder = root() / "step_00000010";
+  for (const std::string& file : {folder + "/manifest.json", folder + "/data_00000.bin",
+                                  folder + "/new", dir_ / "run/config.yaml"}) {
+    const Ran ran = run_axle({"checkpoint", "export", dir_ / "run", file});
+    EXPECT_EQ(ran.code, 2) << file;
+    EXPECT_EQ(ran.err, "axle: FILE: expected a file of its own, got " + file +
+                           ", which belongs to a run or an import; name another\n");
+  }
+  EXPECT_EQ(ls({"--step", "10"}).code, 0);
+  EXPECT_EQ(run_axle({"checkpoint", "export", dir_ / "run", dir_ / "run/weights"}).code, 0);
+}
+
 TEST_F(CheckpointVerbs, Mistakes) {
   const auto expect = [&](const std::vector<std::string>& more, int code,
                           const std::string& message) {

@@ -150,6 +150,20 @@ TEST_F(EvalLayerVerb, WhatHasNoEffectIsRefused) {
          "--their-names: expected it with --output, got no --output");
 }
 
+// Else the results would replace what they were computed from.
+TEST_F(EvalLayerVerb, AnOutputIsNoneOfTheInputs) {
+  const std::string inputs = dir_ / "in.safetensors", before = read_file(inputs);
+  std::filesystem::create_symlink(inputs, dir_ / "link");
+  for (const std::string& output : {inputs, dir_ / "layer.yaml", dir_ / "link"}) {
+    const Ran ran = run_axle(
+        {"eval-layer", dir_ / "layer.yaml", "--seed", "1", "--inputs", inputs, "--output", output});
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_EQ(ran.err, "axle: --output: expected a file of its own, got " + output +
+                           ", which this command reads; name another\n");
+  }
+  EXPECT_EQ(read_file(inputs), before);
+}
+
 // The backend, which is also a mistake, is looked up after all files.
 TEST_F(EvalLayerVerb, FilesAreCheckedBeforeAnythingIsComputed) {
   save_safetensors(dir_ / "in.safetensors", {{"in/x", HostTensor({1, 2}, {1.0f, 2.0f})}});

@@ -4,6 +4,7 @@
 
 #include "cli/number_options.h"
 #include "fetch/fetch_plugin.h"
+#include "fetch/fetch_terminal.h"
 #include "pjrt/make_runtime.h"
 #include "pjrt/plugin/find_plugin.h"
 #include "pjrt/plugin/plugin.h"

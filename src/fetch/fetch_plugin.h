@@ -25,9 +25,6 @@ struct FetchOptions {
   std::filesystem::path folder = {};
 };
 
-/// Returns options that ask and show progress on the terminal, if there is one.
-FetchOptions terminal_fetch_options(bool yes);
-
 /// Returns the first of plugin_folders() that exists and is writable. In a source tree the folder
 /// need not exist yet. If none qualifies: the one in the home directory, or the first if HOME is
 /// not set.

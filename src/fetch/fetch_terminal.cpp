@@ -1,4 +1,6 @@
 // The questions and progress of a download, on the terminal and never on stdout.
+#include "fetch/fetch_terminal.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -7,7 +9,6 @@
 #include <memory>
 
 #include "base/text/text.h"
-#include "fetch/fetch_plugin.h"
 
 namespace axle {
 namespace {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/interpreter_runtime.h"
+#include "testing/error_of.h"
 
 namespace axle {
 namespace {
@@ -51,6 +52,36 @@ TEST(TinyLlama, AFailedImportLeavesNothingBehind) {
                                .dir = dir / "tok.model/below/a/file"}),
                Error);
   EXPECT_EQ(left(), before + 1);
+}
+
+TEST(TinyLlama, ATokenizerHasNoNameOfTheFoldersOwn) {
+  const TempDir dir;
+  import_tiny_llama(dir, TinyLlama());
+  for (const char* name : {"config.yaml", "checkpoints", "import.tmp", "import.lock"}) {
+    replace_file(dir / name, read_file(dir / "tok.bin"));
+    EXPECT_THAT(error_of<ConfigError>([&] {
+                  import_llama2c(
+                      {.weights = dir / "llama.bin", .tokenizer = dir / name, .dir = dir / "new"});
+                }),
+                ::testing::HasSubstr("expected a file of another name than those that the folder "
+                                     "has of itself"));
+    EXPECT_FALSE(path_exists(dir / "new"));
+  }
+}
+
+// A leftover import.tmp lets the import run again, and it removes what the first one left there.
+TEST(TinyLlama, FilesToImportLieOutsideOfTheFolder) {
+  const TempDir dir;
+  import_tiny_llama(dir, TinyLlama());
+  make_directories(dir / "new/import.tmp");
+  replace_file(dir / "new/tok.bin", read_file(dir / "tok.bin"));
+  EXPECT_THAT(
+      error_of<ConfigError>([&] {
+        import_llama2c(
+            {.weights = dir / "llama.bin", .tokenizer = dir / "new/tok.bin", .dir = dir / "new"});
+      }),
+      ::testing::HasSubstr("new/tok.bin: expected a file outside of the folder to make"));
+  EXPECT_TRUE(path_exists(dir / "new/tok.bin"));
 }
 
 }  // namespace

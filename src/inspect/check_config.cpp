@@ -151,7 +151,7 @@ class Check {
     stand_in(without_data.input);
     for (auto& [name, evaler] : without_data.evalers) stand_in(evaler.input);
     const TrainingParts parts(without_data);
-    const ProgramParts programs = parts.programs(mesh_, parts.make_input()->element_spec());
+    const ProgramParts programs = parts.program_parts(mesh_, parts.make_input()->element_spec());
     attempt([&] { init_program(programs); });
     attempt([&] { step_program(programs); });
     for (const auto& [name, evaler] : without_data.evalers)

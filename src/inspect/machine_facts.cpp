@@ -1,4 +1,6 @@
 // The part of the doctor that reads the system's own tables.
+#include "inspect/machine_facts.h"
+
 #include <sched.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 
 #include "base/host_memory.h"
 #include "base/text/text.h"
-#include "inspect/doctor.h"
 
 namespace axle {
 namespace {

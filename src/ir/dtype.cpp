@@ -27,27 +27,26 @@ bool is_integer(DType d) { return d > DType::kPred && d < DType::kBF16; }
 bool is_unsigned(DType d) { return d == DType::kU32 || d == DType::kU64; }
 std::string to_text(DType d) { return std::string(name_of(d)); }
 
-void from_text(std::string_view text, DType& dtype) {
+namespace {
+
+DType dtype_named(std::string_view text, bool (*is_allowed)(DType)) {
   std::vector<std::string_view> names;
   for (size_t i = 0; i < std::size(kRows); ++i) {
-    if (kRows[i].name == text) {
-      dtype = static_cast<DType>(i);
-      return;
-    }
-    names.push_back(kRows[i].name);
+    const auto dtype = static_cast<DType>(i);
+    if (!is_allowed(dtype)) continue;
+    if (name_of(dtype) == text) return dtype;
+    names.push_back(name_of(dtype));
   }
   fail_no_enum_text(names, text);
 }
 
-std::string to_text(FloatDType dtype) { return to_text(dtype.value); }
+}  // namespace
 
-void from_text(std::string_view text, FloatDType& dtype) {
-  for (const DType d : {DType::kBF16, DType::kF32, DType::kF64}) {
-    if (name_of(d) != text) continue;
-    dtype = d;
-    return;
-  }
-  throw ConfigError(fmt::format("expected one of bf16, f32, f64, got '{}'", text));
+void from_text(std::string_view text, DType& dtype) {
+  dtype = dtype_named(text, [](DType) { return true; });
 }
+
+std::string to_text(FloatDType dtype) { return to_text(dtype.value); }
+void from_text(std::string_view text, FloatDType& dtype) { dtype = dtype_named(text, is_float); }
 
 }  // namespace axle

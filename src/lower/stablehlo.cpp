@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/error.h"
 #include "lower/text_builder.h"
@@ -12,26 +11,8 @@
 namespace axle {
 namespace {
 
-// True if `name` ends in "/" and the name of another value. The learner's state of a parameter has
-// such a name: "learner/m/model/weight".
-bool is_kept_of_another(std::string_view name, const std::set<std::string_view>& names) {
-  for (size_t at = name.find('/'); at != name.npos; at = name.find('/', at + 1)) {
-    if (names.contains(name.substr(at + 1))) return true;
-  }
-  return false;
-}
-
-// Checks the shardings of parameters before those of the learner's state. If one fails, so does the
-// other, and the user knows the name of the parameter.
 void check_partitions(const std::vector<ProgramValue>& values, const Mesh& mesh) {
-  std::set<std::string_view> names;
-  for (const ProgramValue& v : values) names.insert(v.name);
-  for (const bool kept : {false, true}) {
-    for (const ProgramValue& v : values) {
-      if (is_kept_of_another(v.name, names) == kept)
-        check_partition(v.name, v.type.dims, v.sharding, mesh);
-    }
-  }
+  for (const ProgramValue& v : values) check_partition(v.name, v.type.dims, v.sharding, mesh);
 }
 
 }  // namespace

@@ -86,19 +86,5 @@ TEST(StableHlo, MeshesAndShardingsAreShardy) {
       HasSubstr("sdy.sharding_constraint %0 <@mesh, [{\"data\"}, {\"model\"}]> : tensor<4x6xf32>"));
 }
 
-TEST(StableHlo, AParameterIsNamedBeforeWhatIsKeptOfIt) {
-  const Type odd{DType::kF32, {3}};
-  const PartitionSpec over_data{{{"data"}}};
-  const std::vector<ProgramValue> state = {{"learner/m/model/weight", odd, over_data},
-                                           {"model/weight", odd, over_data}};
-  EXPECT_EQ(
-      error_of([&] {
-        trace_program(
-            "step", [](const Values& x) { return x; }, state, state, Mesh{{{"data", 2}}});
-      }),
-      "model/weight [3]: dim 0 must be divisible by its mesh axes, got 3 over data=2 = 2 parts; it "
-      "divides into 1");
-}
-
 }  // namespace
 }  // namespace axle

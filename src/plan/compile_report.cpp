@@ -124,7 +124,7 @@ LoweredStep lower_step(const Trainer::Config& config, std::string recipe, const 
   const TrainingParts training(without_data);
   try {
     const Mesh mesh = infer_mesh(config.mesh, target.num_devices());
-    const ProgramParts parts = training.programs(mesh, training.make_input()->element_spec());
+    const ProgramParts parts = training.program_parts(mesh, training.make_input()->element_spec());
     LoweredStep out{.recipe = std::move(recipe),
                     .target = target,
                     .program = step_program(parts),
@@ -145,13 +145,13 @@ LoweredStep lower_step(const Trainer::Config& config, std::string recipe, const 
   }
 }
 
-CompileReport compile_report(const LoweredStep& step, const std::filesystem::path& save) {
-  return compile_report(
+CompileReport compile_step(const LoweredStep& step, const std::filesystem::path& save) {
+  return compile_step(
       step, [&] { return make_compiler(step.target); }, save);
 }
 
-CompileReport compile_report(const LoweredStep& step, const MakeCompiler& make,
-                             const std::filesystem::path& save) {
+CompileReport compile_step(const LoweredStep& step, const MakeCompiler& make,
+                           const std::filesystem::path& save) {
   const Program& program = step.program;
   CompileReport out{.recipe = step.recipe,
                     .target = to_text(step.target),

@@ -103,20 +103,14 @@ struct CompileReport {
 /// plugin is missing or its compiler refuses the program (kDoesNotCompile), and ConfigError for an
 /// option that the compiler does not know. A program that is too large, or that compiles but cannot
 /// be saved, does not throw (CompileReport::too_large, not_saved).
-CompileReport compile_report(const LoweredStep& step, const std::filesystem::path& save = {});
+CompileReport compile_step(const LoweredStep& step, const std::filesystem::path& save = {});
 /// Does the same with the compiler that `make` returns instead of the target's default one.
 using MakeCompiler = std::function<std::unique_ptr<Compiler>()>;
-CompileReport compile_report(const LoweredStep& step, const MakeCompiler& make,
-                             const std::filesystem::path& save = {});
+CompileReport compile_step(const LoweredStep& step, const MakeCompiler& make,
+                           const std::filesystem::path& save = {});
 
 /// Returns the exit code of a command that compiles: kOk if the program fits, else kDoesNotFit.
 /// Throws DeviceError if it is not known whether the program fits.
 ExitCode exit_code_of(const CompileReport& report);
-
-std::string to_text(const CompileReport& report);
-nlohmann::ordered_json to_json(const CompileReport& report);
-/// Returns the JSON that replaces a report if the mesh was refused.
-nlohmann::ordered_json to_json(const RefusedMeshError& error, const Resolved& resolved,
-                               const Target& target);
 
 }  // namespace axle

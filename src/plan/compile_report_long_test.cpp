@@ -6,7 +6,7 @@
 #include <map>
 
 #include "base/error.h"
-#include "plan/compile_report.h"
+#include "plan/compile_report_text.h"
 #include "recipes/resolve.h"
 #include "testing/needs_plugin.h"
 
@@ -95,7 +95,7 @@ TEST_P(PublishedSizes, FitOrNot) {
                          .machine = target.machine()};
   if (c.remat) request.edits.push_back(SetField{"model.decoder.layers.layer.@remat", c.remat});
   const CompileReport r =
-      compile_report(lower_step(resolve_config(request).config, c.recipe, target));
+      compile_step(lower_step(resolve_config(request).config, c.recipe, target));
   std::cout << to_text(r) << std::flush;
   EXPECT_EQ(r.fits(), c.fits);
   if (!c.fits) return;

@@ -9,7 +9,7 @@
 #include "layers/models/model.h"
 #include "ops/reductions/reduce.h"
 #include "pjrt/plugin/plugin_failure.h"
-#include "plan/compile_report.h"
+#include "plan/compile_report_text.h"
 #include "recipes/resolve.h"
 #include "testing/needs_plugin.h"
 
@@ -82,12 +82,12 @@ class CompileReportOnCpu : public testing::Test {
     return lower_step(resolved.config, "fuji-test-v1", target);
   }
   static CompileReport report(const std::string& on, const std::string& mesh) {
-    return compile_report(lowered(on, mesh));
+    return compile_step(lowered(on, mesh));
   }
   static CompileReport report_by(StandInCompiler::Compile compile) {
     const LoweredStep step = lowered("cpu:1", "data=1");
-    return compile_report(step,
-                          [&] { return std::make_unique<StandInCompiler>(step.target, compile); });
+    return compile_step(step,
+                        [&] { return std::make_unique<StandInCompiler>(step.target, compile); });
   }
 };
 
@@ -155,7 +155,7 @@ TEST_F(CompileReportOnCpu, AModelThatOnlyTrainsHasNoMfu) {
       resolve_config({.recipe = "fuji-test-v1", .machine = target.machine()}).config;
   config.model = ForTrainingOnly::Config{};
   config.mesh = {{{"data", 2}}};
-  const CompileReport r = compile_report(lower_step(config, "fuji-test-v1", target));
+  const CompileReport r = compile_step(lower_step(config, "fuji-test-v1", target));
   EXPECT_EQ(r.size.model_flops, 0);
   EXPECT_EQ(r.num_parameters, 3);
   EXPECT_THAT(r.warnings, Contains(HasSubstr("mfu stays 0: ")));

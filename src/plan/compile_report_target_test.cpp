@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/text/text.h"
-#include "plan/compile_report.h"
+#include "plan/compile_report_text.h"
 #include "recipes/resolve.h"
 #include "testing/error_of.h"
 #include "testing/needs_plugin.h"
@@ -23,7 +23,7 @@ CompileReport report(const std::string& on, std::vector<Edit> edits = {}) {
   edits.insert(edits.begin(), SetField{"mesh", "data=-1,fsdp=2"});
   const Resolved resolved = resolve_config(
       {.recipe = "fuji-test-v1", .edits = std::move(edits), .machine = target.machine()});
-  return compile_report(lower_step(resolved.config, "fuji-test-v1", target));
+  return compile_step(lower_step(resolved.config, "fuji-test-v1", target));
 }
 
 // "model/{., a/b, c}" -> model, model/a/b, model/c.

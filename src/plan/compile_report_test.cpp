@@ -1,12 +1,11 @@
 // The text and JSON of compile reports that are written by hand.
-#include "plan/compile_report.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "plan/compile_report_text.h"
 #include "testing/error_of.h"
 
 namespace axle {

@@ -1,4 +1,6 @@
 // A compile report as text and as JSON.
+#include "plan/compile_report_text.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,7 +11,6 @@
 
 #include "base/text/text.h"
 #include "base/text/text_table.h"
-#include "plan/compile_report.h"
 #include "plan/memory_shortage.h"
 
 namespace axle {

@@ -47,7 +47,7 @@ inline CompileReport report_of_small(const std::string& on, const std::string& m
       .edits = {SetField{"mesh", mesh}, SetField{"compute_dtype", compute_dtype}},
       .machine = target.machine()};
   if (!yaml.empty()) request.files.push_back({"more.yaml", yaml});
-  return compile_report(lower_step(resolve_config(request).config, "small", target));
+  return compile_step(lower_step(resolve_config(request).config, "small", target));
 }
 
 struct What {

@@ -21,11 +21,7 @@ namespace {
 using Sizes = std::set<int64_t>;
 
 int64_t elements_on_a_device(const Type& type, const PartitionSpec& spec, const Mesh& mesh) {
-  int64_t parts = 1;
-  for (const DimAxes& axes : restrict(spec, type.dims, mesh).dims) {
-    for (const std::string& axis : axes) parts *= mesh.size(axis);
-  }
-  return type.num_elements() / parts;
+  return type.num_elements() / num_parts(restrict(spec, type.dims, mesh), mesh);
 }
 
 // The layouts that the graph asks for, by layer and op. The partitioner may fulfil a constraint at

@@ -9,12 +9,6 @@
 namespace axle {
 namespace {
 
-int64_t parts(const DimAxes& axes, const Mesh& mesh) {
-  int64_t out = 1;
-  for (const std::string& axis : axes) out *= mesh.size(axis);
-  return out;
-}
-
 void collect(const Region& graph, const Mesh& mesh, std::set<std::string>& lines) {
   for (const OpNode* op : graph.ops()) {
     for (const auto& region : op->regions) collect(*region, mesh, lines);
@@ -24,7 +18,7 @@ void collect(const Region& graph, const Mesh& mesh, std::set<std::string>& lines
     const PartitionSpec wanted = restrict(*spec, mesh), given = restrict(*spec, shape, mesh);
     for (size_t d = 0; d < wanted.dims.size(); ++d) {
       if (wanted.dims[d] == given.dims[d]) continue;
-      const int64_t over = parts(wanted.dims[d], mesh), into = parts(given.dims[d], mesh);
+      const int64_t over = num_parts(wanted.dims[d], mesh), into = num_parts(given.dims[d], mesh);
       lines.insert(fmt::format(
           "{}: expected dim {} of {} to divide over {} = {} devices, got {}; it is divided into "
           "{}, so {} devices at a time do the same work",

@@ -19,7 +19,7 @@ namespace {
 Mesh mesh_of(int64_t data, int64_t fsdp) {
   Mesh out;
   for (const std::string& axis : kMeshAxes)
-    out.axes.push_back({axis, axis == "data" ? data : axis == "fsdp" ? fsdp : 1});
+    out.axes.push_back({.name = axis, .size = axis == "data" ? data : axis == "fsdp" ? fsdp : 1});
   return out;
 }
 
@@ -46,7 +46,7 @@ struct Rules {
 };
 
 MeshRule rule(std::string machine, SetMesh::Config mesh, SetRemat::Config remat, const Rules& r) {
-  MeshRule out{std::move(machine), {std::move(mesh), std::move(remat)}};
+  MeshRule out{.machine = std::move(machine), .modifiers = {std::move(mesh), std::move(remat)}};
   if (r.untied_head) {
     out.modifiers.push_back(whole_rows("model.decoder.emb"));
     out.modifiers.push_back(parallel_vocabulary("model.decoder.lm_head"));
@@ -55,14 +55,17 @@ MeshRule rule(std::string machine, SetMesh::Config mesh, SetRemat::Config remat,
 }
 
 SetMesh::Config data_and_fsdp(int64_t fsdp) {
-  return fsdp < 0 ? mesh({{"fsdp", -1}}) : mesh({{"data", -1}, {"fsdp", fsdp}});
+  if (fsdp < 0) return mesh({{.name = "fsdp", .size = -1}});
+  return mesh({{.name = "data", .size = -1}, {.name = "fsdp", .size = fsdp}});
 }
 
 // A Trainium 2 chip counts as four devices with fast links. The mesh uses tensor parallelism within
 // a chip, with norms sharded along the sequence. Projections fused in groups would be split across
 // devices, so the rule uses separate projections.
 MeshRule trainium2(const Rules& r) {
-  MeshRule out = rule("neuron-trn2.*", mesh({{"fsdp", -1}, {"model", 4}}), keep_projections(), r);
+  MeshRule out =
+      rule("neuron-trn2.*", mesh({{.name = "fsdp", .size = -1}, {.name = "model", .size = 4}}),
+           keep_projections(), r);
   out.modifiers.push_back(SequenceParallel::Config{});
   if (!r.untied_head) out.modifiers.push_back(parallel_vocabulary("model.decoder.emb"));
   if (r.grouped_queries) {
@@ -86,7 +89,7 @@ MeshRules rules(const Rules& r) {
       rule("gpu-(H100|H200|A100)-" + r.few_gpus, data_and_fsdp(-1), keep_projections(), r),
       rule("gpu-(H100|H200|A100)-.*", data_and_fsdp(r.fsdp_gpu), keep_projections(), r),
       trainium2(r),
-      {"cpu-.*", {mesh({{"data", -1}})}},
+      {.machine = "cpu-.*", .modifiers = {mesh({{.name = "data", .size = -1}})}},
   };
 }
 
@@ -97,8 +100,11 @@ Trainer::Config fuji_7B(int64_t seq_len, int64_t max_step) {
                   .max_seq_len = seq_len,
                   .layers = Repeat::Config{.num_layers = 32,
                                            .layer = llama_layer(
-                                               {32, 32, 1e4,
-                                                ScaledDim{.scale = 8.0 / 3, .multiple_of = 256}})}},
+                                               {.num_heads = 32,
+                                                .num_kv_heads = 32,
+                                                .rope_theta = 1e4,
+                                                .hidden_dim = ScaledDim{.scale = 8.0 / 3,
+                                                                        .multiple_of = 256}})}},
       .learner = {.peak_lr = 3e-4, .max_step = max_step, .weight_decay = 0.1},
       .tokens_per_batch = 4 * kMi,
       .seq_len = seq_len,
@@ -120,8 +126,11 @@ Trainer::Config fuji_70B_v2() {
                   .max_seq_len = 4096,
                   .layers = Repeat::Config{.num_layers = 80,
                                            .layer = llama_layer(
-                                               {64, 8, 1e4,
-                                                ScaledDim{.scale = 3.5, .multiple_of = 256}})},
+                                               {.num_heads = 64,
+                                                .num_kv_heads = 8,
+                                                .rope_theta = 1e4,
+                                                .hidden_dim =
+                                                    ScaledDim{.scale = 3.5, .multiple_of = 256}})},
                   .lm_head = LmHead::Config{}},
       .learner = {.peak_lr = 1.5e-4, .max_step = 512 * kKi, .weight_decay = 0.1},
       .tokens_per_batch = 4 * kMi,
@@ -144,7 +153,10 @@ Trainer::Config fuji_1B_v3() {
                   .max_seq_len = 8192,
                   .layers =
                       Repeat::Config{.num_layers = 16,
-                                     .layer = llama_layer({32, 8, 5e5, ScaledDim{.scale = 4}})}},
+                                     .layer = llama_layer({.num_heads = 32,
+                                                           .num_kv_heads = 8,
+                                                           .rope_theta = 5e5,
+                                                           .hidden_dim = ScaledDim{.scale = 4}})}},
       .learner = {.peak_lr = 3e-4, .max_step = 960 * kKi, .weight_decay = 0.1},
       .tokens_per_batch = 16 * kMi,
       .seq_len = 8192,
@@ -163,8 +175,11 @@ Trainer::Config fuji_test_v1() {
                   .max_seq_len = 64,
                   .layers = Repeat::Config{.num_layers = 4,
                                            .layer = llama_layer(
-                                               {4, 2, 1e4,
-                                                ScaledDim{.scale = 8.0 / 3, .multiple_of = 16}})}},
+                                               {.num_heads = 4,
+                                                .num_kv_heads = 2,
+                                                .rope_theta = 1e4,
+                                                .hidden_dim = ScaledDim{.scale = 8.0 / 3,
+                                                                        .multiple_of = 16}})}},
       .learner = {.peak_lr = 6e-4, .max_step = 3000, .weight_decay = 0.01},
       .tokens_per_batch = 32 * 64,
       .seq_len = 64,

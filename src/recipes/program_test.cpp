@@ -17,7 +17,7 @@ TEST_P(RecipePrograms, Lower) {
   use_data(config, kSyntheticData);
   const TrainingParts training(config);
   const Mesh mesh = infer_mesh(config.mesh, config.mesh.size("fsdp") == 8 ? 8 : 1);
-  const ProgramParts parts = training.programs(mesh, training.make_input()->element_spec());
+  const ProgramParts parts = training.program_parts(mesh, training.make_input()->element_spec());
   for (const Program& program : {step_program(parts), eval_program(parts), init_program(parts)}) {
     EXPECT_NE(program.text.find("func.func public @main"), std::string::npos) << program.name;
     EXPECT_LT(program.text.size(), 4u << 20) << program.name;
@@ -40,7 +40,8 @@ TEST_P(RecipePrograms, EvaluationsFitEveryMeshThatTrainingFits) {
     const auto check = [&](const Child<Input>& input, const char* name) {
       const Mesh mesh = infer_mesh(config.mesh, target.num_devices());
       const auto built = input.build(training.input_dims, Scope{.path = name});
-      for (const ProgramValue& v : batch_inputs(training.programs(mesh, built->element_spec())))
+      for (const ProgramValue& v :
+           batch_inputs(training.program_parts(mesh, built->element_spec())))
         check_partition(v.name, v.type.dims, v.sharding, mesh);
     };
     const std::string refused = error_of([&] { check(config.input, "input"); });
@@ -68,7 +69,7 @@ TEST(RecipePrograms, OfALoopDoNotGrowWithTheNumberOfLayers) {
         ->num_layers = num_layers;
     use_data(config, kSyntheticData);
     const TrainingParts training(config);
-    return step_program(training.programs({}, batch_spec(8, 128))).graph->ops().size();
+    return step_program(training.program_parts({}, batch_spec(8, 128))).graph->ops().size();
   };
   EXPECT_EQ(num_ops(2), num_ops(32));
 }

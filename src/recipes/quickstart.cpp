@@ -15,8 +15,11 @@ Trainer::Config quickstart() {
                   .max_seq_len = kSeqLen,
                   .layers = Stacked::Config{.num_layers = 4,
                                             .layer = llama_layer(
-                                                {4, 4, 1e4,
-                                                 ScaledDim{.scale = 8.0 / 3, .multiple_of = 32}})}},
+                                                {.num_heads = 4,
+                                                 .num_kv_heads = 4,
+                                                 .rope_theta = 1e4,
+                                                 .hidden_dim = ScaledDim{.scale = 8.0 / 3,
+                                                                         .multiple_of = 32}})}},
       .learner = {.peak_lr = 3e-3,
                   .warmup_steps = 50,
                   .max_step = kSteps,
@@ -25,7 +28,7 @@ Trainer::Config quickstart() {
       .tokens_per_batch = 16 * kSeqLen,
       .seq_len = kSeqLen,
       .tokenizer = ByteTokenizer::Config{},
-      .mesh = {{{"data", -1}}},
+      .mesh = {.axes = {{.name = "data", .size = -1}}},
   });
   cfg.compute_dtype = {};  // f32: bf16 gains nothing at this size on a CPU
   cfg.checkpointer = {.every_steps = 200};

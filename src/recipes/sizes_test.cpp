@@ -36,7 +36,7 @@ void prepare(const Trainer::Config& config) {
     bytes += static_cast<int64_t>(leaf.type.num_bytes());
   EXPECT_GT(bytes, 0);
   const auto input = parts.make_input();
-  const ProgramParts programs = parts.programs({}, input->element_spec());
+  const ProgramParts programs = parts.program_parts({}, input->element_spec());
   init_program(programs);
   step_program(programs);
   eval_program(programs);

@@ -10,10 +10,7 @@ namespace axle {
 bool is_host(std::string_view platform) { return platform == "cpu" || platform == "interpreter"; }
 
 int64_t bytes_on_devices(const ProgramValue& value, const Mesh& mesh) {
-  int64_t parts = 1;
-  for (const DimAxes& axes : restrict(value.sharding, value.type.dims, mesh).dims) {
-    for (const std::string& axis : axes) parts *= mesh.size(axis);
-  }
+  const int64_t parts = num_parts(restrict(value.sharding, value.type.dims, mesh), mesh);
   const auto bytes = static_cast<int64_t>(value.type.num_bytes());
   return saturating_product(bytes, mesh.num_devices() / parts);
 }

@@ -49,7 +49,7 @@ std::vector<Slice> shard_slices(const Shape& dims, const PartitionSpec& spec, co
   const auto sharding = canonical_sharding(spec, static_cast<int64_t>(dims.size()), mesh);
   Shape size = dims;
   for (size_t d = 0; d < dims.size(); ++d) {
-    for (const auto& axis : sharding.dims[d]) size[d] /= mesh.size(axis);
+    size[d] /= num_parts(sharding.dims[d], mesh);
   }
   const auto index_of = [&](std::string_view axis) {
     return static_cast<size_t>(std::ranges::find(mesh.axes, axis, &MeshAxis::name) -

@@ -16,11 +16,11 @@
 //   GPU slow  one 400 Gb/s adapter per GPU (A100: 200 Gb/s), as in the makers' reference systems.
 //   TPU fast  the links between chips, from Google Cloud's page of each generation.
 //   TPU slow  the network per chip, from that page or from the machine types.
+#include "targets/accelerators.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-
-#include "targets/target.h"
 
 namespace axle {
 namespace {

@@ -23,7 +23,7 @@ std::unique_ptr<Input> build_input(const Evaler::Config& cfg, const std::string&
 Program build_program(const Input& input, const std::string& where, const TrainingParts& training,
                       const Mesh& mesh) {
   try {
-    return eval_program(training.programs(mesh, input.element_spec()));
+    return eval_program(training.program_parts(mesh, input.element_spec()));
   } catch (const ConfigError& error) {
     throw ConfigError(fmt::format("{}: {}", where, error.what()));
   }

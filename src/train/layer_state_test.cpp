@@ -201,7 +201,7 @@ double forward_loss(const Trainer::Config& config, const Tree<HostTensor>& state
   const TrainingParts training(config);
   const auto input =
       training.config.evalers.at("held_out").input.build(training.input_dims, Scope{});
-  const Program program = eval_program(training.programs({}, input->element_spec()));
+  const Program program = eval_program(training.program_parts({}, input->element_spec()));
   const auto loss = static_cast<size_t>(
       std::ranges::find(program.outputs, "loss", &ProgramValue::name) - program.outputs.begin());
   double sum = 0, num_targets = 0;

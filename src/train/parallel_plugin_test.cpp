@@ -166,7 +166,7 @@ TEST_F(Parallel, BatchesAreLaidOutAsTheTrainerLaysThem) {
   const auto run = start(cfg);
   const TrainingParts trainer(cfg);
   const std::vector<ProgramValue> expected =
-      batch_inputs(trainer.programs(cfg.mesh, batch_spec(8, 16)));
+      batch_inputs(trainer.program_parts(cfg.mesh, batch_spec(8, 16)));
   const auto& inputs = run->program().inputs;
   ASSERT_EQ(inputs.size(), run->leaves().size() + expected.size());
   for (size_t i = 0; i < expected.size(); ++i) {

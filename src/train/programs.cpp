@@ -226,8 +226,22 @@ std::vector<ProgramValue> batch_inputs(const ProgramParts& parts) {
   return out;
 }
 
+namespace {
+
+// Checks the shardings of parameters before those of the learner's state, which sorts before them.
+// If one fails, so does the other, and the user knows the name of the parameter.
+void check_parameters(const std::vector<ProgramValue>& state, const Mesh& mesh) {
+  for (const ProgramValue& value : state) {
+    if (!value.name.starts_with(kLearnerPath))
+      check_partition(value.name, value.type.dims, value.sharding, mesh);
+  }
+}
+
+}  // namespace
+
 Program init_program(const ProgramParts& parts, Given given) {
   const std::vector<ProgramValue> state = train_state(parts.model, *parts.learner);
+  check_parameters(state, parts.mesh);
   std::vector<ProgramValue> inputs;
   inputs.push_back({"key", {DType::kU32, {2}}});
   const auto append = [&](const std::vector<ProgramValue>& values) {
@@ -254,6 +268,7 @@ Program init_program(const ProgramParts& parts, Given given) {
 
 Program step_program(const ProgramParts& parts) {
   const std::vector<ProgramValue> state = train_state(parts.model, *parts.learner);
+  check_parameters(state, parts.mesh);
   const std::vector<ProgramValue> batch = batch_inputs(parts);
   std::vector<ProgramValue> inputs = state, outputs = state;
   for (size_t i = 0; i < inputs.size(); ++i) inputs[i].donated_to = static_cast<int>(i);

@@ -69,6 +69,18 @@ TEST(Programs, StateIsSortedAndShardedAsItsParameters) {
   EXPECT_EQ(by_name.at("prng_key").type, (Type{DType::kU32, {2}}));
 }
 
+// The learner's state of the parameter, which sorts before it, has the same mistake.
+TEST(Programs, AMistakeInAShardingNamesTheParameter) {
+  Built built(tiny_model(tiny_loop()));
+  built.parts.mesh = Mesh{{{"fsdp", 3}}};
+  for (const auto& make : {+[](const ProgramParts& parts) { return init_program(parts); },
+                           +[](const ProgramParts& parts) { return step_program(parts); }}) {
+    EXPECT_THAT(
+        error_of<ConfigError>([&] { make(built.parts); }),
+        testing::MatchesRegex("model/.*: dim . must be divisible by its mesh axes, got .*"));
+  }
+}
+
 TEST(Programs, StepsDonateTheWholeState) {
   const Built built(tiny_model(tiny_loop()));
   const std::vector<ProgramValue> state = train_state(*built.model, *built.learner);

@@ -114,7 +114,7 @@ Trainer::Run::Run(const Config& config, RunOptions run_options)
            .num_devices = options_.num_devices.value_or(mesh_devices(cfg_.mesh))})),
       input_(std::make_unique<Prefetcher>(reading_.get(), 2)),
       mesh_(mesh_over(cfg_.mesh, runtime_->topology(), options_.num_devices)),
-      parts_(training_.programs(mesh_, input_->element_spec())),
+      parts_(training_.program_parts(mesh_, input_->element_spec())),
       step_(step_program(parts_)),
       evaluations_(training_, mesh_),
       folder_(options_.dir),

@@ -132,7 +132,7 @@ TEST_F(TrainerMetrics, ThePeakIsThatOfTheProducts) {
     if (weights) set(config, "model.@dtype", to_text(*weights));
     config.compute_dtype = compute;
     const TrainingParts training(config);
-    return model_flops(training.programs({}, training.make_input()->element_spec())).dtype;
+    return model_flops(training.program_parts({}, training.make_input()->element_spec())).dtype;
   };
   EXPECT_EQ(dtype_of({}, {}), DType::kF32);
   EXPECT_EQ(dtype_of({}, DType::kBF16), DType::kBF16);
@@ -162,7 +162,7 @@ TEST_F(TrainerMetrics, MfuCountsTheModelAndHfuTheProgram) {
     const TrainingParts training(config);
     const auto input = training.make_input();
     const auto num_tokens = static_cast<double>(input->next()->num_targets);
-    const ProgramParts parts = training.programs({}, input->element_spec());
+    const ProgramParts parts = training.program_parts({}, input->element_spec());
     const StepFlops expected{.model = model_flops(parts).count,
                              .program = region_flops(*step_program(parts).graph)};
     EXPECT_EQ(records("", name).size(), 3u);

@@ -257,6 +257,18 @@ TEST_F(TrainerTest, AnIncompleteConfigNamesWhatIsMissing) {
   EXPECT_THAT(ended.error, HasSubstr("REQUIRED but not set: input, max_steps"));
 }
 
+// Two writers of one folder would hide each other's points.
+TEST_F(TrainerTest, OneWriterHasTheTensorBoardFolder) {
+  Trainer::Config config = tiny_config();
+  config.writers["a"] = TensorBoardWriter::Config{};
+  config.writers["b"] = TensorBoardWriter::Config{.every_steps = 1};
+  const Ended ended = train(config);
+  EXPECT_EQ(ended.code, ExitCode::kUser);
+  EXPECT_THAT(ended.error, HasSubstr("writers['b']: expected one TensorBoardWriter"));
+  config.writers.erase("a");
+  EXPECT_EQ(train(config).code, ExitCode::kOk);
+}
+
 TEST_F(TrainerTest, TheEndOfTheDataEndsTheRun) {
   Trainer::Config config = config_of(100);
   config.input.get_if<SyntheticInput>()->num_batches = 3;

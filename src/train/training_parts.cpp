@@ -47,7 +47,7 @@ std::unique_ptr<Input> TrainingParts::make_input() const {
   return config.input.build(input_dims, Scope{.path = "input"});
 }
 
-ProgramParts TrainingParts::programs(const Mesh& mesh, const Tree<Type>& batch) const {
+ProgramParts TrainingParts::program_parts(const Mesh& mesh, const Tree<Type>& batch) const {
   ProgramParts parts{.model = *model,
                      .learner = learner.get(),
                      .batch = batch,

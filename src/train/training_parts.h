@@ -16,7 +16,7 @@ struct TrainingParts {
   /// Returns the inputs of the program builders for batches of these types on `mesh`, whose sizes
   /// are all known. Throws ConfigError if nothing is sharded over an axis of the mesh, or if a
   /// partition names an unknown axis.
-  ProgramParts programs(const Mesh& mesh, const Tree<Type>& batch) const;
+  ProgramParts program_parts(const Mesh& mesh, const Tree<Type>& batch) const;
 
   Trainer::Config config;
   std::unique_ptr<Model> model;

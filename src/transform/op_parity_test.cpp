@@ -4,6 +4,7 @@
 #include <set>
 
 #include "io/safetensors.h"
+#include "ops/products/einsum.h"
 #include "testing/checkout.h"
 #include "testing/gradient_check.h"
 #include "testing/op_samples.h"

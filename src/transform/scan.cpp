@@ -8,6 +8,7 @@
 #include "ir/hlo_builder.h"
 #include "transform/body.h"
 #include "transform/scan_attributes.h"
+#include "transform/scan_vjp.h"
 #include "transform/trace.h"
 
 namespace axle {

@@ -24,8 +24,6 @@ struct ScanAttributes : Attributes {
 /// Emits a scan over a closed body.
 Values emit_scan(std::shared_ptr<const Region> body, Values inputs,
                  const ScanAttributes& attributes);
-/// The linearize rule of scan (scan_vjp.cpp).
-Linearized linearize_scan(const OpNode& op, const Values& inputs, const std::vector<bool>& active);
 /// Returns the type without its leading dim.
 Type slice_type(Type type);
 /// Returns the type with a leading dim of size `length`.

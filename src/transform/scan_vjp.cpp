@@ -4,6 +4,8 @@
 // A residual that is a const or a slice of xs is not stacked: the backward scan reads the original
 // tensor, so that stacked weights are not stored twice. Residuals that depend only on consts are
 // computed once, outside of both loops.
+#include "transform/scan_vjp.h"
+
 #include "base/concatenate.h"
 #include "ops/create.h"
 #include "transform/linearize.h"

@@ -9,8 +9,9 @@
 #include "cli/recipe_arguments.h"
 #include "cli/verb.h"
 #include "fetch/fetch_plugin.h"
+#include "fetch/fetch_terminal.h"
 #include "io/file.h"
-#include "plan/compile_report.h"
+#include "plan/compile_report_text.h"
 
 namespace axle::cli {
 namespace {
@@ -60,7 +61,7 @@ ExitCode run(const CompileVerb& options, Output& out) {
   const LoweredStep step = lower(resolved, target, out);
   if (!options.text.empty()) replace_file(options.text, step.program.text);
   ensure_plugin(target.accelerator.platform, terminal_fetch_options(options.yes));
-  CompileReport report = compile_report(step, options.save);
+  CompileReport report = compile_step(step, options.save);
   report.resolution = resolved.report;
   out.report(report);
   if (report.not_saved) std::rethrow_exception(report.not_saved);

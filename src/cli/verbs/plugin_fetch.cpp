@@ -7,6 +7,7 @@
 #include "base/text/text.h"
 #include "cli/verb.h"
 #include "fetch/fetch_plugin.h"
+#include "fetch/fetch_terminal.h"
 #include "pjrt/plugin/find_plugin.h"
 #include "pjrt/plugin/plugin.h"
 

@@ -15,20 +15,6 @@
 
 namespace axle {
 
-/// A layer class with its fields, the dims that a parent would give it, and the options of its
-/// slot.
-struct LayerFile {
-  AnyConfig config, dims;
-  LayerOptions options = {};
-};
-
-/// Reads YAML: {class: Linear, config: {bias: false}, dims: {input_dim: 32, output_dim: 24},
-/// "@init": Zeros}. Throws ConfigError naming `source` for unknown classes, fields, dims and
-/// options, for a class that is not a layer, and for missing integer dims.
-LayerFile parse_layer_file(std::string_view text, const std::string& source);
-/// Builds the layer as the root of the tree: the paths of its own parameters have no prefix.
-std::unique_ptr<Layer> build_layer(const LayerFile& file);
-
 struct EvalLayerOptions {
   /// One of Layer::methods(), or "prefill" or "extend_step". These two call `forward` (of a model,
   /// `logits`) as decoding does: prefill with empty caches, extend_step with the caches in

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "inspect/catalogue.h"
+#include "inspect/eval_layer/layer_file.h"
 #include "nn/role_methods.h"
 #include "pjrt/make_runtime.h"
 #include "recipes/language_model.h"
@@ -260,6 +261,29 @@ TEST_F(EvalLayer, CachesGoOutAndInByPath) {
   EXPECT_EQ(
       error(wrong, "extend_step"),
       "in/batch/input_positions: expected the position of each new token in its row, got none");
+}
+
+// A lookup takes the nearest row for an id outside the vocabulary.
+TEST_F(EvalLayer, IdsAreThoseOfTheVocabulary) {
+  const auto ids_error = [&](std::string_view file, const std::string& name, int32_t id) {
+    Tree<HostTensor> inputs = {{"in/batch/input_ids", HostTensor({1, 2}, {0, 1})},
+                               {"in/batch/target_labels", HostTensor({1, 2}, {1, -1})}};
+    if (name == "in/ids") inputs.clear();
+    inputs.insert_or_assign(name, HostTensor({1, 2}, {4, id}));
+    return error_of([&] { run(file, {}, inputs, {.init_seed = 1}); });
+  };
+  constexpr std::string_view kEmbedding = "class: Embedding\ndims: {vocab_size: 5, model_dim: 4}\n";
+  for (const auto& [file, name] :
+       {std::pair{kEmbedding, "in/ids"}, std::pair{kModel, "in/batch/input_ids"}}) {
+    for (const int32_t id : {5, 100000, -1}) {
+      EXPECT_EQ(ids_error(file, name, id),
+                fmt::format("{}: expected ids from 0 to 4, got {} at element 1", name, id));
+    }
+    EXPECT_EQ(ids_error(file, name, 4), "no error");
+  }
+  EXPECT_EQ(ids_error(kModel, "in/batch/target_labels", 5),
+            "in/batch/target_labels: expected labels up to 4, got 5 at element 1");
+  EXPECT_EQ(ids_error(kModel, "in/batch/target_labels", -7), "no error");
 }
 
 // Tokens at positions outside of the caches would silently be lost.

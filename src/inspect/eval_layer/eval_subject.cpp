@@ -14,6 +14,7 @@
 #include "inspect/eval_layer/eval_function.h"
 #include "inspect/eval_layer/eval_learner.h"
 #include "inspect/eval_layer/eval_training.h"
+#include "inspect/eval_layer/layer_file.h"
 #include "io/file.h"
 #include "recipes/resolve.h"
 

@@ -8,6 +8,7 @@
 
 #include "inspect/eval_layer/eval_layer.h"
 #include "inspect/eval_layer/eval_layer_files.h"
+#include "inspect/eval_layer/layer_file.h"
 #include "layers/feed_forward/activation.h"
 #include "learn/learner.h"
 #include "recipes/resolve.h"

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "base/checked.h"
 #include "base/error.h"
@@ -53,15 +52,14 @@ void cast_floats(Tree<HostTensor>& tensors, DType dtype) {
 
 void check_ids(const std::string& name, const HostTensor& ids, int64_t vocab_size,
                NegativeIds negative) {
-  if (!is_integer(ids.dtype())) return;  // refused where they are read
-  const double least =
-      negative == NegativeIds::kIgnored ? -std::numeric_limits<double>::infinity() : 0;
+  if (!is_integer(ids.dtype())) return;  // the layer itself refuses other dtypes
+  const bool ignores = negative == NegativeIds::kIgnored;
   for (int64_t i = 0; i < ids.size(); ++i) {
     const double id = ids.at(i);
-    if (id >= least && id < static_cast<double>(vocab_size)) continue;
-    throw ConfigError(
-        fmt::format("{}: expected ids below {}, the vocabulary{}, got {} at element {}", name,
-                    vocab_size, negative == NegativeIds::kIgnored ? "" : ", from 0 on", id, i));
+    if ((ignores || id >= 0) && id < static_cast<double>(vocab_size)) continue;
+    throw ConfigError(fmt::format("{}: expected {} {}, got {} at element {}", name,
+                                  ignores ? "labels up to" : "ids from 0 to", vocab_size - 1, id,
+                                  i));
   }
 }
 

@@ -1,4 +1,6 @@
 // Implements the part of eval_layer.h that reads {class, config, dims}.
+#include "inspect/eval_layer/layer_file.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +12,6 @@
 #include "config/missing.h"
 #include "config/registry.h"
 #include "config/walk.h"
-#include "inspect/eval_layer/eval_layer.h"
 
 namespace axle {
 namespace {

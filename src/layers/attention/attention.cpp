@@ -16,6 +16,7 @@
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
 #include "ops/products/dot.h"
+#include "ops/products/einsum.h"
 #include "ops/reductions/reduce.h"
 #include "ops/reductions/softmax.h"
 

@@ -9,6 +9,7 @@
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
 #include "ops/products/dot.h"
+#include "ops/products/einsum.h"
 
 namespace axle {
 

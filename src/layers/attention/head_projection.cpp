@@ -6,6 +6,7 @@
 #include "ops/elementwise/arithmetic.h"
 #include "ops/movement/slice.h"
 #include "ops/products/dot.h"
+#include "ops/products/einsum.h"
 
 namespace axle {
 namespace {
@@ -28,8 +29,7 @@ Tensor repeat_heads(const Tensor& weight, int64_t copies) {
 int64_t copies_of_heads(int64_t num_heads, int64_t num_query_heads) {
   const Mesh& mesh = Invocation::current().options().mesh;
   const PartitionSpec heads = restrict(PartitionSpec{{kShardAxes}}, mesh);
-  int64_t devices = 1;
-  for (const std::string& axis : heads.dims.at(0)) devices *= mesh.size(axis);
+  const int64_t devices = num_parts(heads, mesh);
   const bool shared = devices > num_heads && devices % num_heads == 0;
   return shared && num_query_heads % devices == 0 ? devices / num_heads : 1;
 }

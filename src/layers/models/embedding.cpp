@@ -8,6 +8,7 @@
 #include "nn/role_methods.h"
 #include "ops/movement/index.h"
 #include "ops/products/dot.h"
+#include "ops/products/einsum.h"
 #include "transform/custom_vjp.h"
 
 namespace axle {

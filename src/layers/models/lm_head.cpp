@@ -2,6 +2,7 @@
 
 #include "config/register.h"
 #include "ops/products/dot.h"
+#include "ops/products/einsum.h"
 
 namespace axle {
 

@@ -4,8 +4,8 @@
 #include <fmt/ranges.h>
 
 #include "ops/elementwise/convert.h"
-#include "ops/products/contract.h"
 #include "ops/products/dot_eval.h"
+#include "ops/products/einsum.h"
 #include "ops/rules.h"
 
 namespace axle {

@@ -1,4 +1,4 @@
-// Contractions: dot, dot_general and einsum.
+// Contractions: dot and dot_general.
 //
 // Both operands have the same dtype. Products of 16-bit operands are summed in f32 and rounded
 // once, to the dtype of the result. The backward pass first converts the cotangent to the dtype of
@@ -38,13 +38,5 @@ Tensor dot_general(const Tensor& a, const Tensor& b, const DotDims& dims,
 
 /// Sums over the last dim of `a` and the first of `b`: [.., k] x [k, ..] -> [.., ..].
 Tensor dot(const Tensor& a, const Tensor& b, const DotOptions& options = {});
-
-/// einsum("btd,dnh->btnh", a, b): each letter names a dim. Letters that are not in the result are
-/// summed over. "..." stands for any number of dims. No letter may occur twice in one operand.
-/// Throws ShapeError if the operands do not fit the spec.
-Tensor einsum(std::string_view spec, const Tensor& a, const Tensor& b,
-              const DotOptions& options = {});
-/// einsum("bts->bst", a): sums and transposes one operand.
-Tensor einsum(std::string_view spec, const Tensor& a);
 
 }  // namespace axle

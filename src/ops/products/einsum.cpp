@@ -1,9 +1,10 @@
+#include "ops/products/einsum.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "ops/movement/shape.h"
-#include "ops/products/contract.h"
 #include "ops/reductions/reduce.h"
 #include "ops/rules.h"
 

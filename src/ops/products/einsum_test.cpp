@@ -1,3 +1,5 @@
+#include "ops/products/einsum.h"
+
 #include <map>
 
 #include "base/error.h"

@@ -1,4 +1,6 @@
 // Samplers of integers, permutations and choices.
+#include "ops/random/random_choice.h"
+
 #include <fmt/format.h>
 
 #include <cmath>

@@ -1,4 +1,6 @@
 // Floating-point samplers. They use JAX's order of operations, so that the last bits agree.
+#include "ops/random/random_floats.h"
+
 #include <fmt/format.h>
 
 #include <limits>

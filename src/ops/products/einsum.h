@@ -1,11 +1,21 @@
-// Contraction of labelled dims by dot_general. einsum and the gradient of dot_general build on it.
+// Contractions by labelled dims: einsum, and contract, which einsum and the gradient of dot_general
+// build on.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "ops/products/dot.h"
 
 namespace axle {
+
+/// einsum("btd,dnh->btnh", a, b): each letter names a dim. Letters that are not in the result are
+/// summed over. "..." stands for any number of dims. No letter may occur twice in one operand.
+/// Throws ShapeError if the operands do not fit the spec.
+Tensor einsum(std::string_view spec, const Tensor& a, const Tensor& b,
+              const DotOptions& options = {});
+/// einsum("bts->bst", a): sums and transposes one operand.
+Tensor einsum(std::string_view spec, const Tensor& a);
 
 /// One label for each dim. Dims with the same label correspond to each other, as letters in einsum.
 using Labels = std::vector<int>;

@@ -1,0 +1,34 @@
+// Samplers of integers and of choices from keys (random.h).
+#pragma once
+
+#include <cstdint>
+
+#include "ir/tensor.h"
+
+namespace axle::random {
+
+/// Integers in [low, high), nearly uniform; exactly uniform if high - low is a power of two.
+/// Returns `low` if the interval is empty. Throws ShapeError unless dtype is i32, i64, u32 or u64
+/// and can represent all these integers.
+Tensor randint(const Tensor& key, const Shape& shape, int64_t low, int64_t high,
+               DType dtype = DType::kI32);
+/// The integers 0 .. n-1 in random order, i32.
+Tensor permutation(const Tensor& key, int64_t n);
+/// The slices of x along `axis` in random order.
+Tensor permutation(const Tensor& key, const Tensor& x, int64_t axis = 0);
+/// Draws indices along `axis` with probabilities softmax(logits), i32. The result has the dims
+/// `batch` of independent draws, then the dims of logits without `axis`.
+Tensor categorical(const Tensor& key, const Tensor& logits, int64_t axis = -1,
+                   const Shape& batch = {});
+
+enum class Replacement : uint8_t { kWith, kWithout };
+/// Draws from the indices 0 .. n-1 with equal probabilities, i32. Throws ShapeError if more than n
+/// are drawn without replacement.
+Tensor choice(const Tensor& key, int64_t n, const Shape& shape,
+              Replacement replacement = Replacement::kWith);
+/// Draws from the indices 0 .. n-1 with the probabilities p[n], i32. p is a float tensor that sums
+/// to 1.
+Tensor choice(const Tensor& key, const Tensor& p, const Shape& shape,
+              Replacement replacement = Replacement::kWith);
+
+}  // namespace axle::random

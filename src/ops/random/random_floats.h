@@ -1,0 +1,31 @@
+// Floating-point samplers from keys (random.h).
+#pragma once
+
+#include "ir/tensor.h"
+
+namespace axle::random {
+
+/// Floats in [low, high). bf16 has 128 different values (8 random bits), as in JAX.
+Tensor uniform(const Tensor& key, const Shape& shape, DType dtype = DType::kF32, double low = 0,
+               double high = 1);
+/// Uniform floats in [low, high), where `low` and `high` broadcast to `shape` and give the dtype.
+Tensor uniform(const Tensor& key, const Shape& shape, const Tensor& low, const Tensor& high);
+/// Normal distribution with mean 0 and standard deviation 1.
+Tensor normal(const Tensor& key, const Shape& shape, DType dtype = DType::kF32);
+/// Standard normal distribution, truncated to the open interval (low, high).
+Tensor truncated_normal(const Tensor& key, const Shape& shape, double low, double high,
+                        DType dtype = DType::kF32);
+/// True with probability p.
+Tensor bernoulli(const Tensor& key, const Shape& shape, double p = 0.5);
+/// True with the probabilities p (a float tensor that broadcasts to `shape`).
+Tensor bernoulli(const Tensor& key, const Shape& shape, const Tensor& p);
+/// 1 or -1 with equal probabilities.
+Tensor rademacher(const Tensor& key, const Shape& shape, DType dtype = DType::kF32);
+/// Density exp(-x) for x >= 0.
+Tensor exponential(const Tensor& key, const Shape& shape, DType dtype = DType::kF32);
+/// Density exp(-(x + exp(-x))).
+Tensor gumbel(const Tensor& key, const Shape& shape, DType dtype = DType::kF32);
+/// Density exp(-|x|) / 2.
+Tensor laplace(const Tensor& key, const Shape& shape, DType dtype = DType::kF32);
+
+}  // namespace axle::random

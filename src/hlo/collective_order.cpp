@@ -31,7 +31,7 @@ std::vector<std::vector<bool>> needs(const HloComputation& computation,
 }  // namespace
 
 std::optional<std::pair<std::string, std::string>> unordered_collectives(const HloModule& module) {
-  std::vector<bool> communicates(module.computations.size());
+  const std::vector<bool> communicates = communicating_computations(module);
   for (size_t c = 0; c < module.computations.size(); ++c) {
     const auto& instructions = module.computations[c].instructions;
     std::vector<Communicating> all;
@@ -40,7 +40,6 @@ std::optional<std::pair<std::string, std::string>> unordered_collectives(const H
                                                [&](size_t callee) { return communicates[callee]; });
       if (by_call || !collective_kind(instructions[i].opcode).empty()) all.push_back({i, by_call});
     }
-    communicates[c] = !all.empty();
     if (std::ranges::none_of(all, &Communicating::by_call)) continue;
     const auto needed = needs(module.computations[c], all);
     for (size_t later = 0; later < all.size(); ++later) {

@@ -31,18 +31,10 @@ class Reader {
         fast_groups_(fast_groups),
         values_(module),
         uses_(module, values_),
-        communicates_(module.computations.size()),
+        communicates_(communicating_computations(module)),
         enclosing_(module.computations.size()),
         runs_(module.computations.size()),
         found_(module.computations.size()) {
-    for (size_t c = 0; c < module.computations.size(); ++c) {
-      communicates_[c] =
-          std::ranges::any_of(module.computations[c].instructions, [&](const HloInstruction& i) {
-            return !collective_kind(i.opcode).empty() ||
-                   std::ranges::any_of(i.called,
-                                       [&](size_t callee) { return communicates_[callee]; });
-          });
-    }
     runs_[module.entry].emplace(Context{}, 1);
   }
 
@@ -308,6 +300,17 @@ std::string_view collective_kind(std::string_view opcode) {
        "ragged-all-to-all", "reduce-scatter"});
   const auto found = std::ranges::find(kKinds, opcode);
   return found == kKinds.end() ? std::string_view{} : *found;
+}
+
+std::vector<bool> communicating_computations(const HloModule& module) {
+  std::vector<bool> out(module.computations.size());
+  for (size_t c = 0; c < out.size(); ++c) {  // callees come before callers
+    out[c] = std::ranges::any_of(module.computations[c].instructions, [&](const HloInstruction& i) {
+      return !collective_kind(i.opcode).empty() ||
+             std::ranges::any_of(i.called, [&](size_t callee) { return out[callee]; });
+    });
+  }
+  return out;
 }
 
 std::vector<Collective> collectives(const HloModule& module, const Mesh& mesh,

@@ -16,6 +16,8 @@ namespace axle {
 /// Returns the kind of a collective's opcode: "all-gather" for "all-gather" and "all-gather-start".
 /// Empty if the opcode is not a collective.
 std::string_view collective_kind(std::string_view opcode);
+/// Returns, for each computation of the module, whether it or one that it calls has a collective.
+std::vector<bool> communicating_computations(const HloModule& module);
 
 /// One collective instruction. A variadic collective, into which XLA has merged several, is one.
 struct Collective {

@@ -23,7 +23,6 @@ std::vector<Collective> read(const HloWriter& w) {
 }
 
 // Returns the fields of both.
-ProtoWriter with(ProtoWriter a, const ProtoWriter& b) { return a.append(b); }
 
 TEST(Collectives, HaveKindAxesBytesAndLayer) {
   HloWriter w;
@@ -71,10 +70,11 @@ TEST(Collectives, VariadicOnesAreOne) {
 TEST(Collectives, WithoutGroupsAllDevicesTakePart) {
   HloWriter w;
   const int64_t x = w.parameter(array_shape({4}));
-  w.add("all-reduce", array_shape({4}), {x}, ProtoWriter().varint(26, 1).varint(71, 1));
+  w.add("all-reduce", array_shape({4}), {x},
+        with(channel(1), ProtoWriter().varint(fields::kUseGlobalDeviceIds, 1)));
   // With a channel but without global device ids, the groups hold replicas.
   w.add("all-reduce", array_shape({4}), {x},
-        ProtoWriter().varint(26, 1).message(49, replica_group({0})));
+        with(channel(1), ProtoWriter().message(fields::kReplicaGroups, replica_group({0}))));
   // Groups of one device move nothing.
   w.add("all-reduce", array_shape({4}), {x}, grouped({{0}, {1}, {2}, {3}}));
   w.end("main");
@@ -96,9 +96,8 @@ TEST(Collectives, AsynchronousOnesCountOnce) {
   const int64_t whole = w.add("all-gather-done", out, {gather});
   const int64_t reduce = w.add("all-reduce-start", out, {whole}, grouped(kOverData));
   const int64_t sum = w.add("all-reduce-done", out, {reduce});
-  const int64_t permute =
-      w.add("collective-permute-start", tuple_shape({out, out, token, token}), {sum},
-            ProtoWriter().message(52, ProtoWriter().varint(1, 0).varint(2, 1)));
+  const int64_t permute = w.add("collective-permute-start", tuple_shape({out, out, token, token}),
+                                {sum}, source_target(0, 1));
   const int64_t moved = w.add("collective-permute-done", out, {permute});
   const ProtoWriter state = tuple_shape({tuple_shape({out}), in, token});
   const int64_t start =
@@ -147,7 +146,7 @@ TEST(Collectives, OneSpreadOverFusionsCountsOnce) {
   const ProtoWriter part = array_shape({4}), whole = array_shape({8});
   const auto fused = [&](const char* name, int64_t channel) {
     const int64_t p = w.parameter(part);
-    w.add("all-gather", whole, {p}, with(grouped(kOverModel), ProtoWriter().varint(26, channel)));
+    w.add("all-gather", whole, {p}, with(grouped(kOverModel), axle::channel(channel)));
     return w.end(name, /*is_fusion=*/true);
   };
   const int64_t start = fused("start", 7), step = fused("step", 7), other = fused("other", 8);
@@ -188,7 +187,8 @@ TEST(Collectives, EveryBranchAndEveryCallerCounts) {
 }
 
 ProtoWriter known_trips(int64_t n) {
-  return ProtoWriter().bytes(43, R"({"known_trip_count":{"n":")" + std::to_string(n) + R"("}})");
+  return ProtoWriter().bytes(fields::kBackendConfig,
+                             R"({"known_trip_count":{"n":")" + std::to_string(n) + R"("}})");
 }
 
 // Adds a loop condition that is always true, so that the trip count is unknown; returns its id.
@@ -247,7 +247,8 @@ HloWriter counted_loop(int64_t first, int64_t limit, std::string_view comparison
 
   const int64_t s = w.parameter(state), counter = w.element(s, 0, number);
   const int64_t end = w.add("constant", number, {}, integer(limit));
-  w.add("compare", array_shape({}, kPred), {counter, end}, ProtoWriter().bytes(63, comparison));
+  w.add("compare", array_shape({}, kPred), {counter, end},
+        ProtoWriter().bytes(fields::kComparisonDirection, comparison));
   const int64_t condition = w.end("condition");
 
   const int64_t argument = w.parameter(weights, 3);
@@ -393,7 +394,8 @@ TEST(Collectives, PartsOfArgumentsMayBeSetIntoZeros) {
 TEST(Collectives, PartsOfOneArgumentMayBeJoined) {
   HloWriter w;
   const ProtoWriter part = array_shape({4}), whole = array_shape({8});
-  const ProtoWriter concat_bitcast = ProtoWriter().bytes(28, "ConcatBitcast");
+  const ProtoWriter concat_bitcast =
+      ProtoWriter().bytes(fields::kCustomCallTarget, "ConcatBitcast");
   const int64_t x = w.parameter(whole, 3), y = w.parameter(whole, 4);
   const auto slice = [&](int64_t of) { return w.add("slice", part, {of}); };
   const int64_t one = w.add("custom-call", whole, {slice(x), slice(x)}, concat_bitcast);

@@ -122,7 +122,7 @@ TEST(PeakMemory, ElementsOfATupleLiveByThemselves) {
 
 TEST(PeakMemory, OtherMemoriesDoNotCount) {
   ProtoWriter layout, on_chip = array_shape({256});
-  on_chip.message(5, layout.varint(8, 1));
+  on_chip.message(fields::kLayout, layout.varint(fields::kMemorySpace, 1));
   HloWriter w;
   const int64_t x = w.parameter(kArray);
   const int64_t near = w.add("copy", on_chip, {x});

@@ -10,10 +10,13 @@
 
 #include "base/error.h"
 #include "base/text/json.h"
+#include "hlo/field_numbers.h"
 #include "io/proto_reader.h"
 
 namespace axle {
 namespace {
+
+namespace fields = hlo_fields;
 
 using Positions = std::unordered_map<int64_t, size_t>;  // id -> position
 
@@ -56,14 +59,16 @@ HloShape read_shape(std::string_view bytes, int depth = 0) {
   HloShape out;
   ProtoReader reader(bytes, "ShapeProto");
   while (const auto field = reader.next()) {
-    if (field->number == 2) {
+    if (field->number == fields::kElementType) {
       const ElementType type = element_type(field->varint());
       out.element_type = type.name;
       out.element_bits = type.bits;
     }
-    if (field->number == 3) field->append_to(out.dims);
-    if (field->number == 4) out.elements.push_back(read_shape(field->bytes(), depth + 1));
-    if (field->number == 5) out.memory_space = read_number(field->bytes(), 8, "LayoutProto");
+    if (field->number == fields::kDimensions) field->append_to(out.dims);
+    if (field->number == fields::kTupleShapes)
+      out.elements.push_back(read_shape(field->bytes(), depth + 1));
+    if (field->number == fields::kLayout)
+      out.memory_space = read_number(field->bytes(), fields::kMemorySpace, "LayoutProto");
   }
   return out;
 }
@@ -90,12 +95,12 @@ HloWindowDim read_window_dim(std::string_view message) {
   HloWindowDim out;
   ProtoReader reader(message, "WindowDimension");
   while (const auto field = reader.next()) {
-    if (field->number == 1) out.size = field->varint();
-    if (field->number == 2) out.stride = field->varint();
-    if (field->number == 3) out.padding_low = field->varint();
-    if (field->number == 4) out.padding_high = field->varint();
-    if (field->number == 5) out.window_dilation = field->varint();
-    if (field->number == 6) out.base_dilation = field->varint();
+    if (field->number == fields::kSize) out.size = field->varint();
+    if (field->number == fields::kStride) out.stride = field->varint();
+    if (field->number == fields::kPaddingLow) out.padding_low = field->varint();
+    if (field->number == fields::kPaddingHigh) out.padding_high = field->varint();
+    if (field->number == fields::kWindowDilation) out.window_dilation = field->varint();
+    if (field->number == fields::kBaseDilation) out.base_dilation = field->varint();
   }
   return out;
 }
@@ -104,7 +109,7 @@ std::vector<HloWindowDim> read_window(std::string_view message) {
   std::vector<HloWindowDim> out;
   ProtoReader reader(message, "Window");
   while (const auto field = reader.next()) {
-    if (field->number == 1) out.push_back(read_window_dim(field->bytes()));
+    if (field->number == fields::kWindowDimensions) out.push_back(read_window_dim(field->bytes()));
   }
   return out;
 }
@@ -112,10 +117,10 @@ std::vector<HloWindowDim> read_window(std::string_view message) {
 void read_convolution_dims(std::string_view message, HloConvolution& out) {
   ProtoReader reader(message, "ConvolutionDimensionNumbers");
   while (const auto field = reader.next()) {
-    if (field->number == 3) out.kernel_input_feature = field->varint();
-    if (field->number == 6) field->append_to(out.kernel_spatial);
-    if (field->number == 11) field->append_to(out.input_spatial);
-    if (field->number == 12) field->append_to(out.output_spatial);
+    if (field->number == fields::kKernelInputFeature) out.kernel_input_feature = field->varint();
+    if (field->number == fields::kKernelSpatial) field->append_to(out.kernel_spatial);
+    if (field->number == fields::kInputSpatial) field->append_to(out.input_spatial);
+    if (field->number == fields::kOutputSpatial) field->append_to(out.output_spatial);
   }
 }
 
@@ -124,7 +129,7 @@ std::optional<int64_t> read_integer(std::string_view literal) {
   std::vector<int64_t> values;
   ProtoReader reader(literal, "LiteralProto");
   while (const auto field = reader.next()) {
-    if (field->number >= 4 && field->number <= 7) field->append_to(values);  // s32, s64, u32, u64
+    if (field->number >= fields::kS32s && field->number <= fields::kU64s) field->append_to(values);
   }
   return values.size() == 1 ? std::optional(values[0]) : std::nullopt;
 }
@@ -133,8 +138,8 @@ std::pair<int64_t, int64_t> read_source_target(std::string_view message) {
   std::pair<int64_t, int64_t> out{0, 0};
   ProtoReader reader(message, "SourceTarget");
   while (const auto field = reader.next()) {
-    if (field->number == 1) out.first = field->varint();
-    if (field->number == 2) out.second = field->varint();
+    if (field->number == fields::kSource) out.first = field->varint();
+    if (field->number == fields::kTarget) out.second = field->varint();
   }
   return out;
 }
@@ -145,8 +150,8 @@ ReplicaGroups read_device_list(std::string_view message) {
   ReplicaGroups out;
   ProtoReader reader(message, "CollectiveDeviceListProto");
   while (const auto field = reader.next()) {
-    if (field->number == 1) out.push_back(decode_group(field->bytes()));
-    if (field->number == 2) return decode_iota_groups(field->bytes());
+    if (field->number == fields::kListedGroups) out.push_back(decode_group(field->bytes()));
+    if (field->number == fields::kIotaGroups) return decode_iota_groups(field->bytes());
   }
   return out;
 }
@@ -175,8 +180,9 @@ std::string_view read_payload(std::string_view message, const Payloads& payloads
   std::string_view out;
   ProtoReader reader(message, "Payload");
   while (const auto field = reader.next()) {
-    if (field->number == 1) out = field->bytes();
-    if (field->number == 2 && static_cast<uint64_t>(field->varint()) < payloads.size())
+    if (field->number == fields::kPayloadText) out = field->bytes();
+    if (field->number == fields::kPayloadNumber &&
+        static_cast<uint64_t>(field->varint()) < payloads.size())
       out = payloads[static_cast<size_t>(field->varint())];
   }
   return out;
@@ -199,77 +205,78 @@ HloInstruction read_instruction(std::string_view bytes, const Payloads& payloads
   ProtoReader reader(bytes, "HloInstructionProto");
   while (const auto field = reader.next()) {
     switch (field->number) {
-      case 1:
+      case fields::kName:
         out.name = field->bytes();
         break;
-      case 2:
+      case fields::kOpcode:
         out.opcode = field->bytes();
         break;
-      case 3:
+      case fields::kShape:
         out.shape = read_shape(field->bytes());
         break;
-      case 7:
-        out.op_name = read_string(field->bytes(), 2, "OpMetadata");
+      case fields::kMetadata:
+        out.op_name = read_string(field->bytes(), fields::kOpName, "OpMetadata");
         break;
-      case 8:
+      case fields::kLiteral:
         out.constant = read_integer(field->bytes());
         break;
-      case 9:
+      case fields::kParameterNumber:
         out.parameter_number = field->varint();
         break;
-      case 13:
+      case fields::kTupleIndex:
         out.tuple_index = field->varint();
         break;
-      case 15:
+      case fields::kWindow:
         out.convolution.window = read_window(field->bytes());
         break;
-      case 16:
+      case fields::kConvolutionDimensionNumbers:
         read_convolution_dims(field->bytes(), out.convolution);
         break;
-      case 26:
+      case fields::kChannelId:
         out.channel_id = field->varint();
         break;
-      case 28:
+      case fields::kCustomCallTarget:
         out.custom_call_target = field->bytes();
         break;
-      case 30:
-        out.lhs_contracting = read_numbers(field->bytes(), 1, "DotDimensionNumbers");
+      case fields::kDotDimensionNumbers:
+        out.lhs_contracting =
+            read_numbers(field->bytes(), fields::kLhsContracting, "DotDimensionNumbers");
         break;
-      case 35:
+      case fields::kId:
         id = field->varint();
         break;
-      case 36:
+      case fields::kOperandIds:
         field->append_to(operands);
         break;
-      case 38:
+      case fields::kCalledComputationIds:
         field->append_to(called);
         break;
-      case 43:
+      case fields::kBackendConfig:
         backend_config = field->bytes();
         break;
-      case 49:
+      case fields::kReplicaGroups:
         out.groups.push_back(decode_group(field->bytes()));
         break;
-      case 52:
+      case fields::kSourceTargetPairs:
         out.source_targets.push_back(read_source_target(field->bytes()));
         break;
-      case 63:
+      case fields::kComparisonDirection:
         out.comparison = field->bytes();
         break;
-      case 71:
+      case fields::kUseGlobalDeviceIds:
         out.use_global_device_ids = field->varint() != 0;
         break;
-      case 87:
+      case fields::kCollectiveDeviceList:
         if (auto groups = read_device_list(field->bytes()); !groups.empty())
           out.groups = std::move(groups);
         break;
-      case 92:
+      case fields::kIotaCollectiveDeviceList:
         out.groups = decode_iota_groups(field->bytes());
         break;
-      case 93:
+      case fields::kMeshAxesReplicaGroupList:
         out.groups = decode_mesh_groups(field->bytes());
         break;
-      case 99:
+      case fields::kBackendConfigPayload:
         backend_config = read_payload(field->bytes(), payloads);
         break;
       default:
@@ -300,13 +307,14 @@ Schedule read_schedule(std::string_view message) {
   Schedule out;
   ProtoReader reader(message, "HloScheduleProto");
   while (const auto entry = reader.next()) {
-    if (entry->number != 1) continue;
+    if (entry->number != fields::kSequences) continue;
     int64_t id = 0;
     std::vector<int64_t> order;
     ProtoReader pair(entry->bytes(), "HloScheduleProto entry");
     while (const auto field = pair.next()) {
-      if (field->number == 1) id = field->varint();
-      if (field->number == 2) order = read_numbers(field->bytes(), 1, "InstructionSequence");
+      if (field->number == fields::kSequenceKey) id = field->varint();
+      if (field->number == fields::kSequenceValue)
+        order = read_numbers(field->bytes(), fields::kSequenceIds, "InstructionSequence");
     }
     out[id] = std::move(order);
   }
@@ -340,20 +348,20 @@ HloComputation read_computation(std::string_view bytes, const Payloads& payloads
   ProtoReader reader(bytes, "HloComputationProto");
   while (const auto field = reader.next()) {
     switch (field->number) {
-      case 1:
+      case fields::kComputationName:
         out.name = field->bytes();
         break;
-      case 2:
+      case fields::kInstructions:
         out.instructions.push_back(
             read_instruction(field->bytes(), payloads, computations, instructions));
         break;
-      case 5:
+      case fields::kComputationId:
         id = field->varint();
         break;
-      case 6:
+      case fields::kRootId:
         root = field->varint();
         break;
-      case 7:
+      case fields::kIsFusionComputation:
         out.is_fusion = field->varint() != 0;
         break;
       default:
@@ -376,11 +384,11 @@ HloComputation read_computation(std::string_view bytes, const Payloads& payloads
 // Returns the HloModuleProto within `bytes`, which are either that message or an
 // HloModuleProtoWithConfig around it.
 std::string_view unwrap(std::string_view bytes) {
-  constexpr int kModule = 1, kComputations = 3;
+  constexpr int kModule = 1;
   std::string_view module;
   ProtoReader reader(bytes, "HLO module");
   while (const auto field = reader.next()) {
-    if (field->number == kComputations) return bytes;
+    if (field->number == fields::kComputations) return bytes;
     if (field->number == kModule) module = field->bytes();
   }
   return module;
@@ -425,19 +433,19 @@ HloModule read_hlo_module(std::string_view bytes) {
   ProtoReader reader(bytes, "HloModuleProto");
   while (const auto field = reader.next()) {
     switch (field->number) {
-      case 1:
+      case fields::kModuleName:
         out.name = field->bytes();
         break;
-      case 3:
+      case fields::kComputations:
         computations.push_back(field->bytes());
         break;
-      case 6:
+      case fields::kEntryComputationId:
         entry = field->varint();
         break;
-      case 7:
+      case fields::kSchedule:
         schedule = read_schedule(field->bytes());
         break;
-      case 22:
+      case fields::kPayloads:
         payloads.push_back(field->bytes());
         break;
       default:

@@ -21,7 +21,7 @@ std::string program() {
   HloWriter w;
   const ProtoWriter state = tuple_shape({array_shape({4, 8})});
   ProtoWriter all_reduce = grouped({{0, 1}, {2, 3}});
-  all_reduce.varint(26, 3);
+  all_reduce.varint(fields::kChannelId, 3);
   const int64_t p = w.parameter(state), x = w.element(p, 0, array_shape({4, 8}));
   const int64_t sum = w.add("all-reduce", array_shape({4, 8}), {x}, all_reduce);
   w.add("tuple", state, {sum});
@@ -32,7 +32,8 @@ std::string program() {
   const int64_t argument = w.parameter(state, 7);
   ProtoWriter loop = calls({body, condition});
   w.add("while", state, {argument},
-        loop.bytes(43, R"({"known_trip_count":{"n":"12"}})").bytes(7, "\x12\x05m/add"));
+        loop.bytes(fields::kBackendConfig, R"({"known_trip_count":{"n":"12"}})")
+            .bytes(fields::kMetadata, "\x12\x05m/add"));
   w.end("main");
   return w.bytes();
 }
@@ -72,12 +73,15 @@ TEST(HloModule, ConfigurationsMayBeSharedPayloads) {
   const int64_t condition = w.end("condition");
   const int64_t x = w.parameter(array_shape({}));
   ProtoWriter by_number = calls({body, condition}), in_place = by_number, payload, number;
-  w.add("while", array_shape({}), {x}, by_number.message(99, number.varint(2, 1)));
   w.add("while", array_shape({}), {x},
-        in_place.message(99, payload.bytes(1, R"({"known_trip_count":{"n":5}})")));
+        by_number.message(fields::kBackendConfigPayload, number.varint(fields::kPayloadNumber, 1)));
+  w.add("while", array_shape({}), {x},
+        in_place.message(fields::kBackendConfigPayload,
+                         payload.bytes(fields::kPayloadText, R"({"known_trip_count":{"n":5}})")));
   w.end("main");
   ProtoWriter payloads;
-  payloads.bytes(22, "{}").bytes(22, R"({"known_trip_count":{"n":"3"}})");
+  payloads.bytes(fields::kPayloads, "{}")
+      .bytes(fields::kPayloads, R"({"known_trip_count":{"n":"3"}})");
   const HloModule module = read_hlo_module(w.bytes() + payloads.text());
   EXPECT_EQ(module.computations[2].instructions[1].known_trip_count, 3);
   EXPECT_EQ(module.computations[2].instructions[2].known_trip_count, 5);
@@ -93,7 +97,8 @@ TEST(HloModule, CountsOfIterationsThatAreNoneAreNotKnown) {
     const int64_t x = w.parameter(array_shape({}));
     w.add(
         "while", array_shape({}), {x},
-        calls({body, condition}).bytes(43, fmt::format(R"({{"known_trip_count":{{"n":{}}}}})", n)));
+        calls({body, condition})
+            .bytes(fields::kBackendConfig, fmt::format(R"({{"known_trip_count":{{"n":{}}}}})", n)));
     w.end("main");
     return read_hlo_module(w.bytes()).computations[2].instructions[1].known_trip_count;
   };
@@ -107,11 +112,17 @@ TEST(HloModule, CountsOfIterationsThatAreNoneAreNotKnown) {
 
 TEST(HloModule, EveryFormOfGroupsIsRead) {
   ProtoWriter old, iota, axes, mesh, axis, ref, iota_in_list, list;
-  old.message(49, replica_group({0, 2})).message(49, replica_group({1, 3}));
-  iota.message(92, iota_groups(2, 2, {2, 2}, {1, 0}));
-  mesh.message(1, axis.bytes(1, "a").varint(2, 2)).message(1, axis);
-  axes.message(93, ProtoWriter().message(1, mesh).message(2, ref.varint(1, 0)));
-  iota_in_list.message(87, list.message(2, iota_groups(2, 2, {2, 2}, {1, 0})));
+  old.message(fields::kReplicaGroups, replica_group({0, 2}))
+      .message(fields::kReplicaGroups, replica_group({1, 3}));
+  iota.message(fields::kIotaCollectiveDeviceList, iota_groups(2, 2, {2, 2}, {1, 0}));
+  axis.bytes(fields::kAxisName, "a").varint(fields::kAxisSize, 2);
+  mesh.message(fields::kMeshAxes, axis).message(fields::kMeshAxes, axis);
+  axes.message(fields::kMeshAxesReplicaGroupList,
+               ProtoWriter()
+                   .message(fields::kMesh, mesh)
+                   .message(fields::kAxes, ref.varint(fields::kAxisIndex, 0)));
+  iota_in_list.message(fields::kCollectiveDeviceList,
+                       list.message(fields::kIotaGroups, iota_groups(2, 2, {2, 2}, {1, 0})));
   for (const ProtoWriter& form : {old, iota, axes, iota_in_list, grouped({{0, 2}, {1, 3}})}) {
     HloWriter w;
     w.add("all-to-all", array_shape({4}), {}, form);
@@ -120,9 +131,7 @@ TEST(HloModule, EveryFormOfGroupsIsRead) {
               (ReplicaGroups{{0, 2}, {1, 3}}));
   }
   HloWriter w;
-  ProtoWriter pairs, pair;
-  w.add("collective-permute", array_shape({4}), {},
-        pairs.message(52, pair.varint(1, 1).varint(2, 3)));
+  w.add("collective-permute", array_shape({4}), {}, source_target(1, 3));
   w.end("main");
   EXPECT_THAT(read_hlo_module(w.bytes()).computations[0].instructions[0].source_targets,
               ElementsAre(std::pair<int64_t, int64_t>(1, 3)));

@@ -30,24 +30,27 @@ TEST(ReplicaGroups, IotaListsAreReshapedTransposedAndCut) {
 
 ProtoWriter axis(std::string_view name, uint64_t size) {
   ProtoWriter out;
-  return out.bytes(1, name).varint(2, size);
+  return out.bytes(fields::kAxisName, name).varint(fields::kAxisSize, size);
 }
 ProtoWriter axis_ref(uint64_t axis, uint64_t pre_size = 0, uint64_t size = 0) {
   ProtoWriter out, part;
-  out.varint(1, axis);
-  if (size > 0) out.message(2, part.varint(1, pre_size).varint(2, size));
+  out.varint(fields::kAxisIndex, axis);
+  if (size > 0) {
+    part.varint(fields::kPreSize, pre_size).varint(fields::kSubAxisSize, size);
+    out.message(fields::kSubAxis, part);
+  }
   return out;
 }
 ProtoWriter mesh_groups(const ProtoWriter& mesh, const std::vector<ProtoWriter>& refs) {
   ProtoWriter out;
-  out.message(1, mesh);
-  for (const ProtoWriter& ref : refs) out.message(2, ref);
+  out.message(fields::kMesh, mesh);
+  for (const ProtoWriter& ref : refs) out.message(fields::kAxes, ref);
   return out;
 }
 
 TEST(ReplicaGroups, MeshAxesGroupTheDevicesThatAgreeInTheOthers) {
   ProtoWriter mesh;
-  mesh.message(1, axis("a", 2)).message(1, axis("b", 4));
+  mesh.message(fields::kMeshAxes, axis("a", 2)).message(fields::kMeshAxes, axis("b", 4));
   EXPECT_EQ(decode_mesh_groups(mesh_groups(mesh, {axis_ref(0)}).text()),
             (Groups{{0, 4}, {1, 5}, {2, 6}, {3, 7}}));
   EXPECT_EQ(decode_mesh_groups(mesh_groups(mesh, {axis_ref(1)}).text()),
@@ -62,10 +65,14 @@ TEST(ReplicaGroups, MeshAxesGroupTheDevicesThatAgreeInTheOthers) {
 }
 
 TEST(ReplicaGroups, MeshesMayPermuteTheirDevices) {
-  ProtoWriter listed = ProtoWriter().message(1, axis("a", 2)).message(1, axis("b", 2));
+  ProtoWriter listed = ProtoWriter()
+                           .message(fields::kMeshAxes, axis("a", 2))
+                           .message(fields::kMeshAxes, axis("b", 2));
   ProtoWriter transposed = listed, transform;
-  listed.bytes(2, packed({3, 1, 2, 0}));
-  transposed.message(3, transform.bytes(1, packed({2, 2})).bytes(2, packed({1, 0})));
+  listed.bytes(fields::kDeviceIds, packed({3, 1, 2, 0}));
+  transform.bytes(fields::kTransformDims, packed({2, 2}))
+      .bytes(fields::kTransformPerm, packed({1, 0}));
+  transposed.message(fields::kIotaTransform, transform);
   EXPECT_EQ(decode_mesh_groups(mesh_groups(listed, {axis_ref(1)}).text()),
             (Groups{{3, 1}, {2, 0}}));
   EXPECT_EQ(decode_mesh_groups(mesh_groups(transposed, {axis_ref(1)}).text()),
@@ -80,11 +87,13 @@ TEST(ReplicaGroups, WhatIsNoListOfGroupsIsRefused) {
                DataError);
   EXPECT_THROW(decode_iota_groups(iota_groups(0, 0, {0}, {0}).text()), DataError);
   ProtoWriter mesh;
-  mesh.message(1, axis("a", 6));
+  mesh.message(fields::kMeshAxes, axis("a", 6));
   EXPECT_THROW(decode_mesh_groups(mesh_groups(mesh, {axis_ref(1)}).text()), DataError);
   EXPECT_THROW(decode_mesh_groups(mesh_groups(mesh, {axis_ref(0, 4, 2)}).text()), DataError);
-  EXPECT_THROW(decode_mesh_groups(mesh_groups(mesh.bytes(2, packed({0, 1})), {axis_ref(0)}).text()),
-               DataError);
+  EXPECT_THROW(
+      decode_mesh_groups(
+          mesh_groups(mesh.bytes(fields::kDeviceIds, packed({0, 1})), {axis_ref(0)}).text()),
+      DataError);
 }
 
 TEST(ReplicaGroups, AxesAreThoseAlongWhichAGroupLies) {

@@ -13,7 +13,8 @@ DeviceWork work_of(const HloWriter& w) { return device_work(read_hlo_module(w.by
 
 ProtoWriter contracting(const std::vector<int64_t>& dims) {
   ProtoWriter numbers, out;
-  return out.message(30, numbers.bytes(1, packed(dims)));
+  return out.message(fields::kDotDimensionNumbers,
+                     numbers.bytes(fields::kLhsContracting, packed(dims)));
 }
 
 TEST(DeviceWork, ProductsCountTwoFlopsForEachTerm) {
@@ -34,7 +35,8 @@ TEST(DeviceWork, CallsOfALibraryTellWhatTheySumOver) {
   HloWriter w;
   const int64_t x = w.parameter(array_shape({4, 8}), 0), y = w.parameter(array_shape({8, 16}), 1);
   ProtoWriter call;
-  call.bytes(28, "__cublas$lt$matmul").bytes(43, R"({"gemm_backend_config":{"dot_dimension_numbers":
+  call.bytes(fields::kCustomCallTarget, "__cublas$lt$matmul")
+      .bytes(fields::kBackendConfig, R"({"gemm_backend_config":{"dot_dimension_numbers":
                     {"lhs_contracting_dimensions":["1"]}}})");
   const ProtoWriter result = tuple_shape({array_shape({4, 16}), array_shape({64}, 2)});
   w.add("custom-call", result, {x, y}, call);
@@ -46,18 +48,22 @@ TEST(DeviceWork, CallsOfALibraryTellWhatTheySumOver) {
 // only 2 elements of the input.
 TEST(DeviceWork, ConvolutionsCountWhatTheirWindowsMeet) {
   ProtoWriter dim, window, numbers, more;
-  window.message(1,
-                 dim.varint(1, 3).varint(2, 1).varint(3, 1).varint(4, 1).varint(5, 1).varint(6, 1));
-  numbers.varint(3, 1)
-      .varint(4, 2)
-      .bytes(6, packed({0}))
-      .bytes(11, packed({1}))
-      .bytes(12, packed({1}));
+  window.message(fields::kWindowDimensions, dim.varint(fields::kSize, 3)
+                                                .varint(fields::kStride, 1)
+                                                .varint(fields::kPaddingLow, 1)
+                                                .varint(fields::kPaddingHigh, 1)
+                                                .varint(fields::kWindowDilation, 1)
+                                                .varint(fields::kBaseDilation, 1));
+  numbers.varint(fields::kKernelInputFeature, 1)
+      .bytes(fields::kKernelSpatial, packed({0}))
+      .bytes(fields::kInputSpatial, packed({1}))
+      .bytes(fields::kOutputSpatial, packed({1}));
   HloWriter w;
   const int64_t x = w.parameter(array_shape({2, 8, 5}), 0),
                 k = w.parameter(array_shape({3, 5, 7}), 1);
-  w.add("convolution", array_shape({2, 8, 7}), {x, k},
-        more.message(15, window).message(16, numbers));
+  w.add(
+      "convolution", array_shape({2, 8, 7}), {x, k},
+      more.message(fields::kWindow, window).message(fields::kConvolutionDimensionNumbers, numbers));
   w.end("main");
   EXPECT_EQ(work_of(w).product_flops, 2 * 2 * 7 * 5 * (3 * 8 - 2));
 }
@@ -75,7 +81,8 @@ TEST(DeviceWork, LoopsCountInEachIteration) {
   const int64_t p = w.parameter(state);
   ProtoWriter loop = calls({body, condition}), unknown = loop;
   const int64_t known =
-      w.add("while", state, {p}, loop.bytes(43, R"({"known_trip_count":{"n":"12"}})"));
+      w.add("while", state, {p},
+            loop.bytes(fields::kBackendConfig, R"({"known_trip_count":{"n":"12"}})"));
   w.add("while", state, {known}, unknown);
   w.end("main");
   const DeviceWork work = work_of(w);

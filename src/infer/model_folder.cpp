@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/host_memory_check.h"
+#include "base/text/text.h"
 #include "base/version.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/restore.h"

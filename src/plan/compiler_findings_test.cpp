@@ -16,8 +16,6 @@ const Mesh kFsdp{{{"fsdp", 4}}};
 const ReplicaGroups kAll = {{0, 1, 2, 3}};
 constexpr int kS32 = 4, kBF16 = 16;
 
-ProtoWriter with(ProtoWriter a, const ProtoWriter& b) { return a.append(b); }
-
 // Returns a loop over the 12 layers of a weight with 2 rows per device. Its body gathers a layer
 // `times` times and uses the result.
 std::string layers(int times, bool backward) {
@@ -40,7 +38,8 @@ std::string layers(int times, bool backward) {
   const int64_t start = w.parameter(index, 0), weight = w.parameter(stack, 1);
   const int64_t init = w.add("tuple", state, {start, weight});
   ProtoWriter loop = calls({body, condition});
-  w.add("while", state, {init}, loop.bytes(43, R"({"known_trip_count":{"n":"12"}})"));
+  w.add("while", state, {init},
+        loop.bytes(fields::kBackendConfig, R"({"known_trip_count":{"n":"12"}})"));
   w.end("main");
   return w.bytes();
 }
@@ -153,7 +152,8 @@ HloWriter summed_in_a_loop(bool own_rows) {
 
   const int64_t s = w.parameter(state), counter = w.element(s, 0, number);
   const int64_t end = w.add("constant", number, {}, integer(3));
-  w.add("compare", array_shape({}, 1), {counter, end}, ProtoWriter().bytes(63, "LT"));
+  w.add("compare", array_shape({}, 1), {counter, end},
+        ProtoWriter().bytes(fields::kComparisonDirection, "LT"));
   const int64_t condition = w.end("condition");
   const int64_t weights = w.parameter(whole, 0), zeros = w.parameter(stack, 1);
   const int64_t start = w.add("constant", number, {}, integer(0));
@@ -201,8 +201,7 @@ HloWriter passed_around(bool changed) {
   const ProtoWriter part = array_shape({2, 8}), number = array_shape({}, kS32);
   const ProtoWriter state = tuple_shape({number, part});
   ProtoWriter ring;
-  for (uint64_t i = 0; i < 4; ++i)
-    ring.message(52, ProtoWriter().varint(1, i).varint(2, (i + 1) % 4));
+  for (int64_t i = 0; i < 4; ++i) ring.append(source_target(i, (i + 1) % 4));
   const int64_t p = w.parameter(state);
   const int64_t i = w.element(p, 0, number), held = w.element(p, 1, part);
   const int64_t one = w.add("constant", number, {}, integer(1));
@@ -213,7 +212,8 @@ HloWriter passed_around(bool changed) {
   const int64_t body = w.end("body");
   const int64_t s = w.parameter(state), counter = w.element(s, 0, number);
   const int64_t end = w.add("constant", number, {}, integer(2));
-  w.add("compare", array_shape({}, 1), {counter, end}, ProtoWriter().bytes(63, "LT"));
+  w.add("compare", array_shape({}, 1), {counter, end},
+        ProtoWriter().bytes(fields::kComparisonDirection, "LT"));
   const int64_t condition = w.end("condition");
   w.parameter(number, 0);
   const int64_t weight = w.parameter(part, 1);

@@ -3,14 +3,13 @@
 // Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.1.
 #pragma once
 
-#include "layers/blocks/mixer.h"
-#include "layers/dropout.h"
+#include "layers/blocks/normed_residual.h"
 #include "layers/norms/rms_norm.h"
 
 namespace axle {
 
 /// x -> norm(x + dropout(body(x))). Shapes: x_BTD -> y_BTD, dtype of x.
-class PostNorm final : public Block {
+class PostNorm final : public NormedResidual {
  public:
   struct Config {
     /// Norm after the residual.
@@ -21,16 +20,12 @@ class PostNorm final : public Block {
     std::optional<Child<Dropout>> dropout = {};
     AXLE_CONFIG(PostNorm, norm, body, dropout)
   };
-  PostNorm(const Config& cfg, const Dims& dims, const Scope& scope);
+  PostNorm(const Config& cfg, const Dims& dims, const Scope& scope)
+      : NormedResidual(cfg, dims, scope) {}
   bool can_decode() const override { return true; }
 
  protected:
   Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
-
- private:
-  Handle<Norm> norm_;
-  Handle<Mixer> body_;
-  std::optional<Handle<Dropout>> dropout_;
 };
 
 }  // namespace axle

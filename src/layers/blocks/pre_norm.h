@@ -3,14 +3,13 @@
 // Source: Xiong et al. 2020, arXiv 2002.04745.
 #pragma once
 
-#include "layers/blocks/mixer.h"
-#include "layers/dropout.h"
+#include "layers/blocks/normed_residual.h"
 #include "layers/norms/rms_norm.h"
 
 namespace axle {
 
 /// x -> x + dropout(body(norm(x))). Shapes: x_BTD -> y_BTD, dtype of x.
-class PreNorm final : public Block {
+class PreNorm final : public NormedResidual {
  public:
   struct Config {
     /// Norm before the body.
@@ -21,16 +20,12 @@ class PreNorm final : public Block {
     std::optional<Child<Dropout>> dropout = {};
     AXLE_CONFIG(PreNorm, norm, body, dropout)
   };
-  PreNorm(const Config& cfg, const Dims& dims, const Scope& scope);
+  PreNorm(const Config& cfg, const Dims& dims, const Scope& scope)
+      : NormedResidual(cfg, dims, scope) {}
   bool can_decode() const override { return true; }
 
  protected:
   Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
-
- private:
-  Handle<Norm> norm_;
-  Handle<Mixer> body_;
-  std::optional<Handle<Dropout>> dropout_;
 };
 
 }  // namespace axle

@@ -151,7 +151,7 @@ TEST(CompileErrors, ComeBeforeAnyPluginIsLookedFor) {
   EXPECT_THAT(error_of({}), HasSubstr("--on: expected a target like"));
   EXPECT_THAT(error_of({"--on", "gpu-H10-8"}), HasSubstr("did you mean"));
   EXPECT_THAT(error_of({"--on", "gpu:h100:8x8", "--mesh", "data=3,fsdp=-1"}),
-              HasSubstr("divide the 64 devices, got 3 without fsdp"));
+              HasSubstr("divide the 64 devices, got 3 for the axes other than fsdp"));
   EXPECT_THAT(error_of({"--on", "gpu:h100:8x8", "--mesh", "dat=64"}),
               HasSubstr("did you mean 'data'?"));
   EXPECT_THAT(error_of({"--on", "gpu:h100:6x8", "--mesh", "fsdp=48"}),
@@ -193,7 +193,7 @@ TEST(CompileErrors, ARefusedMeshIsAssessedForProgramsToo) {
   const double bytes = eight.at("training_state").at("bytes");
   EXPECT_GE(eight.at("training_state").at("bytes_per_device"), bytes / 8);
   EXPECT_LT(eight.at("training_state").at("bytes_per_device"), bytes / 6);
-  EXPECT_THAT(eight.at("refused").get<std::string>(), HasSubstr("must divide"));
+  EXPECT_THAT(eight.at("refused").get<std::string>(), HasSubstr("must be divisible"));
   EXPECT_EQ(refused("fsdp=3").at("training_state").at("bytes_per_device"), nullptr);
 }
 

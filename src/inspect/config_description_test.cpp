@@ -178,7 +178,7 @@ TEST(Describe, APathOfARecipe) {
   const std::string text = to_text(describe_config("quickstart", "model.decoder.layers"));
   EXPECT_THAT(text, HasSubstr("model.decoder.layers = Stacked (a Block: "));
   EXPECT_THAT(text, HasSubstr("\n  num_layers: 4\n"));
-  EXPECT_THAT(text, HasSubstr("\n  @remat: none\n      When training"));
+  EXPECT_THAT(text, HasSubstr("\n  @remat: none\n      Remat policy for the layer's call"));
   const std::string leaf =
       to_text(describe_config("quickstart", "learner.optimizer.learning_rate.peak"));
   EXPECT_THAT(leaf, HasSubstr("= 0.003 (a number above 0)\n  The rate at the end"));

@@ -54,7 +54,7 @@ void check_is_read(const std::string& path) {
 }
 
 // Values that no user writes: an edit has set what is another one.
-constexpr const char* kUnsetPath = "\x7f";
+constexpr const char* kUnsetPath = "(what --data names)";
 constexpr double kUnsetFraction = 0.4142135;
 
 Trainer::Config with_marks(Trainer::Config config) {

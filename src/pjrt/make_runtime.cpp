@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
+#include "pjrt/pjrt_runtime.h"
 #include "pjrt/plugin/find_plugin.h"
-#include "pjrt/runtime.h"
 #include "runtime/interpreter_runtime.h"
 #include "runtime/mesh_devices.h"
 

@@ -160,7 +160,9 @@ std::vector<Sampler> samplers() {
 TEST_F(Samplers, EveryOneThatIsDeclaredIsCompared) {
   std::map<std::string, std::set<std::string>> forms;
   for (const Sampler& sampler : samplers()) forms[std::string(sampler.name)].emplace(sampler.form);
-  const std::string header = read_file(source_file("src/ops/random/random.h"));
+  std::string header;
+  for (const char* name : {"random", "random_floats", "random_choice"})
+    header += read_file(source_file(fmt::format("src/ops/random/{}.h", name)));
   const std::regex declaration("\n(?:Tensor|Values) (\\w+)\\(const Tensor& key");
   std::map<std::string, size_t> declared;
   for (std::sregex_iterator it(header.begin(), header.end(), declaration), end; it != end; ++it)

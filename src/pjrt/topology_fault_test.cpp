@@ -5,7 +5,7 @@
 #include "pjrt/abi_client.h"
 #include "pjrt/abi_topology.h"
 #include "pjrt/compile/compiler.h"
-#include "pjrt/runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "testing/environment_change.h"
 #include "testing/error_of.h"
 #include "testing/loaded_fake.h"

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "pjrt/compile/topology_compiler.h"
-#include "pjrt/runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "runtime/mesh_devices.h"
 
 namespace axle {

@@ -7,7 +7,7 @@
 #include "io/file.h"
 #include "pjrt/abi_executable.h"
 #include "pjrt/compile/saved_executable.h"
-#include "pjrt/runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "runtime/interpreter_runtime.h"
 #include "testing/error_of.h"
 #include "testing/loaded_fake.h"

@@ -1,4 +1,4 @@
-#include "pjrt/runtime.h"
+#include "pjrt/pjrt_runtime.h"
 
 #include <fmt/format.h>
 

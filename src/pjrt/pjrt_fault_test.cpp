@@ -10,7 +10,7 @@
 
 #include "pjrt/calls.h"
 #include "pjrt/compile/topology_compiler.h"
-#include "pjrt/runtime.h"
+#include "pjrt/pjrt_runtime.h"
 #include "runtime/executable_cache.h"
 #include "targets/device_order.h"
 #include "testing/error_of.h"

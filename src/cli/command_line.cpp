@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/text/text.h"
 #include "base/version.h"
+#include "cli/arguments/path_options.h"
 #include "cli/exit_codes.h"
-#include "cli/path_options.h"
 #include "cli/verb.h"
 
 namespace axle::cli {

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
-#include "cli/path_options.h"
+#include "cli/arguments/path_options.h"
 #include "config/registry.h"
 #include "pjrt/plugin/plugin_policy.h"
 #include "train/trainer.h"

@@ -10,6 +10,12 @@
 namespace axle {
 namespace {
 
+// Returns the name of the TensorBoard plugin that shows the value.
+std::vector<std::string> plugin_of(const Fields& value) {
+  const Fields metadata = fields_of(value.at(event_fields::kMetadata)[0]);
+  return fields_of(metadata.at(event_fields::kPluginData)[0]).at(event_fields::kPluginName);
+}
+
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -20,10 +26,12 @@ TEST(EventFile, BeginsWithItsVersionAndItsFirstStep) {
   EXPECT_THAT(writer.path().filename().string(), StartsWith("events.out.tfevents."));
   const auto events = events_of(writer.path());
   ASSERT_EQ(events.size(), 2u);
-  EXPECT_THAT(events[0].at(3), ElementsAre("brain.Event:2"));
-  EXPECT_THAT(events[1].at(2), ElementsAre("301"));
-  EXPECT_THAT(fields_of(events[1].at(7)[0]).at(1), ElementsAre("1"));  // SessionLog.START
-  EXPECT_GT(number_of<double>(events[0].at(1)[0]), 1.7e9);             // seconds since 1970
+  EXPECT_THAT(events[0].at(event_fields::kFileVersion), ElementsAre("brain.Event:2"));
+  EXPECT_THAT(events[1].at(event_fields::kStep), ElementsAre("301"));
+  EXPECT_THAT(fields_of(events[1].at(event_fields::kSessionLog)[0]).at(event_fields::kStatus),
+              ElementsAre("1"));  // SessionLog.START
+  EXPECT_GT(number_of<double>(events[0].at(event_fields::kWallTime)[0]),
+            1.7e9);  // seconds since 1970
 }
 
 TEST(EventFile, ScalarsHoldStepTagValueAndPlugin) {
@@ -33,26 +41,29 @@ TEST(EventFile, ScalarsHoldStepTagValueAndPlugin) {
   writer.flush();
   const auto events = events_of(writer.path());
   ASSERT_EQ(events.size(), 3u);
-  EXPECT_THAT(events[2].at(2), ElementsAre("300"));
-  const Fields summary = fields_of(events[2].at(5)[0]);
-  ASSERT_EQ(summary.at(1).size(), 2u);
-  const Fields first = fields_of(summary.at(1)[0]), second = fields_of(summary.at(1)[1]);
-  EXPECT_THAT(first.at(1), ElementsAre("grad_norm"));
-  EXPECT_EQ(number_of<float>(first.at(2)[0]), -1e-3f);
-  EXPECT_THAT(second.at(1), ElementsAre("loss"));
-  EXPECT_EQ(number_of<float>(second.at(2)[0]), 2.5f);
-  EXPECT_THAT(fields_of(fields_of(first.at(9)[0]).at(1)[0]).at(1), ElementsAre("scalars"));
+  EXPECT_THAT(events[2].at(event_fields::kStep), ElementsAre("300"));
+  const Fields summary = fields_of(events[2].at(event_fields::kSummary)[0]);
+  ASSERT_EQ(summary.at(event_fields::kValues).size(), 2u);
+  const Fields first = fields_of(summary.at(event_fields::kValues)[0]),
+               second = fields_of(summary.at(event_fields::kValues)[1]);
+  EXPECT_THAT(first.at(event_fields::kTag), ElementsAre("grad_norm"));
+  EXPECT_EQ(number_of<float>(first.at(event_fields::kSimpleValue)[0]), -1e-3f);
+  EXPECT_THAT(second.at(event_fields::kTag), ElementsAre("loss"));
+  EXPECT_EQ(number_of<float>(second.at(event_fields::kSimpleValue)[0]), 2.5f);
+  EXPECT_THAT(plugin_of(first), ElementsAre("scalars"));
 }
 
 TEST(EventFile, TextIsAStringTensorOfTheTextPlugin) {
   const TempDir dir;
   EventFileWriter writer(dir.path(), 1);
   writer.text(0, "config", "seed: 1");
-  const Fields value = fields_of(fields_of(events_of(writer.path()).at(2).at(5)[0]).at(1)[0]);
-  const Fields tensor = fields_of(value.at(8)[0]);
-  EXPECT_THAT(tensor.at(1), ElementsAre("7"));  // DT_STRING
-  EXPECT_THAT(tensor.at(8), ElementsAre("seed: 1"));
-  EXPECT_THAT(fields_of(fields_of(value.at(9)[0]).at(1)[0]).at(1), ElementsAre("text"));
+  const Fields value =
+      fields_of(fields_of(events_of(writer.path()).at(2).at(event_fields::kSummary)[0])
+                    .at(event_fields::kValues)[0]);
+  const Fields tensor = fields_of(value.at(event_fields::kTensor)[0]);
+  EXPECT_THAT(tensor.at(event_fields::kDType), ElementsAre("7"));  // DT_STRING
+  EXPECT_THAT(tensor.at(event_fields::kStrings), ElementsAre("seed: 1"));
+  EXPECT_THAT(plugin_of(value), ElementsAre("text"));
 }
 
 TEST(EventFile, WritersOfOneProcessDoNotShareAFile) {

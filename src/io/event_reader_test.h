@@ -14,7 +14,18 @@
 
 namespace axle {
 
-/// A message: field number -> raw values in their order. The reader shares no code with the writer.
+/// Field numbers of TensorBoard's messages: event.proto, summary.proto and tensor.proto. They stand
+/// here a second time on purpose: the reader shares no code with the writer.
+namespace event_fields {
+enum Event { kWallTime = 1, kStep = 2, kFileVersion = 3, kSummary = 5, kSessionLog = 7 };
+enum SessionLog { kStatus = 1 };
+enum Summary { kValues = 1 };
+enum Value { kTag = 1, kSimpleValue = 2, kTensor = 8, kMetadata = 9 };
+enum Metadata { kPluginData = 1, kPluginName = 1 };
+enum Tensor { kDType = 1, kStrings = 8 };
+}  // namespace event_fields
+
+/// A message: field number -> raw values in their order.
 using Fields = std::map<int, std::vector<std::string>>;
 inline uint64_t take_varint(std::string_view& rest) {
   uint64_t value = 0;
@@ -74,17 +85,20 @@ inline Curves curves_of(const std::filesystem::path& folder) {
   bool is_begun = false;
   for (const auto& file : files) {
     for (Fields& event : events_of(file)) {
-      const int64_t step = event.contains(2) ? std::stoll(event.at(2)[0]) : 0;
-      if (event.contains(7) && fields_of(event.at(7)[0]).at(1)[0] == "1") {
+      const int64_t step =
+          event.contains(event_fields::kStep) ? std::stoll(event.at(event_fields::kStep)[0]) : 0;
+      if (event.contains(event_fields::kSessionLog) &&
+          fields_of(event.at(event_fields::kSessionLog)[0]).at(event_fields::kStatus)[0] == "1") {
         if (is_begun) out.erase(out.lower_bound(step), out.end());
         is_begun = true;
       }
-      if (!event.contains(5)) continue;
+      if (!event.contains(event_fields::kSummary)) continue;
       EXPECT_FALSE(out.contains(step)) << file << " has step " << step << " once more";
-      const Fields summary = fields_of(event.at(5)[0]);
-      for (const std::string& raw : summary.at(1)) {
+      const Fields summary = fields_of(event.at(event_fields::kSummary)[0]);
+      for (const std::string& raw : summary.at(event_fields::kValues)) {
         Fields value = fields_of(raw);
-        out[step][value.at(1)[0]] = number_of<float>(value.at(2)[0]);
+        out[step][value.at(event_fields::kTag)[0]] =
+            number_of<float>(value.at(event_fields::kSimpleValue)[0]);
       }
     }
   }

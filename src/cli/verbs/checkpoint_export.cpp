@@ -4,8 +4,8 @@
 #include <CLI/CLI.hpp>
 
 #include "base/text/text_table.h"
-#include "cli/checkpoint_arguments.h"
-#include "cli/output_file.h"
+#include "cli/arguments/checkpoint_arguments.h"
+#include "cli/arguments/output_file.h"
 #include "cli/verb.h"
 
 namespace axle::cli {

@@ -1,5 +1,5 @@
 // axle checkpoint ls DIR: the checkpoints of a run, and the tensors of one of them.
-#include "cli/checkpoint_arguments.h"
+#include "cli/arguments/checkpoint_arguments.h"
 #include "cli/verb.h"
 
 namespace axle::cli {

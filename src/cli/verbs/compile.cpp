@@ -5,8 +5,8 @@
 #include <cstdio>
 
 #include "base/error.h"
-#include "cli/output_file.h"
-#include "cli/recipe_arguments.h"
+#include "cli/arguments/output_file.h"
+#include "cli/arguments/recipe_arguments.h"
 #include "cli/verb.h"
 #include "fetch/fetch_plugin.h"
 #include "fetch/fetch_terminal.h"

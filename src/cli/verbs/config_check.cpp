@@ -1,7 +1,7 @@
 // axle config check RECIPE: reports every mistake that would keep a run from starting, and what
 // flags and files change. Runs nothing.
-#include "cli/config_changes.h"
-#include "cli/recipe_arguments.h"
+#include "cli/arguments/config_changes.h"
+#include "cli/arguments/recipe_arguments.h"
 #include "cli/verb.h"
 #include "inspect/check_config.h"
 #include "plan/check_compiler_options.h"

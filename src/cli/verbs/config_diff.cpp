@@ -4,8 +4,8 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
-#include "cli/config_changes.h"
-#include "cli/recipe_arguments.h"
+#include "cli/arguments/config_changes.h"
+#include "cli/arguments/recipe_arguments.h"
 #include "cli/verb.h"
 
 namespace axle::cli {

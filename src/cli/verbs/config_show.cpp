@@ -2,7 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "cli/recipe_arguments.h"
+#include "cli/arguments/recipe_arguments.h"
 #include "cli/verb.h"
 #include "config/document/print.h"
 #include "config/document/serialize.h"

@@ -2,9 +2,9 @@
 #include <CLI/CLI.hpp>
 
 #include "base/report.h"
-#include "cli/path_options.h"
-#include "cli/recipe_arguments.h"
-#include "cli/runtime_arguments.h"
+#include "cli/arguments/path_options.h"
+#include "cli/arguments/recipe_arguments.h"
+#include "cli/arguments/runtime_arguments.h"
 #include "cli/verb.h"
 #include "inspect/eval_run.h"
 #include "train/folder/run_notes.h"

@@ -1,9 +1,9 @@
 // axle eval-layer FILE: runs a layer, schedule, optimizer or training run on given tensors, to
 // compare it with another framework.
 #include "base/error.h"
-#include "cli/eval_layer_arguments.h"
-#include "cli/output_file.h"
-#include "cli/recipe_arguments.h"
+#include "cli/arguments/eval_layer_arguments.h"
+#include "cli/arguments/output_file.h"
+#include "cli/arguments/recipe_arguments.h"
 #include "cli/verb.h"
 #include "inspect/eval_layer/eval_comparison.h"
 #include "inspect/eval_layer/eval_layer_files.h"

@@ -2,10 +2,10 @@
 #include <CLI/CLI.hpp>
 
 #include "base/report.h"
-#include "cli/number_options.h"
-#include "cli/prompt_argument.h"
-#include "cli/runtime_arguments.h"
-#include "cli/sampling_arguments.h"
+#include "cli/arguments/number_options.h"
+#include "cli/arguments/prompt_argument.h"
+#include "cli/arguments/runtime_arguments.h"
+#include "cli/arguments/sampling_arguments.h"
 #include "cli/verb.h"
 #include "infer/text_generator.h"
 #include "pjrt/make_runtime.h"

@@ -2,7 +2,7 @@
 // `axle generate` reads.
 #include <CLI/CLI.hpp>
 
-#include "cli/path_options.h"
+#include "cli/arguments/path_options.h"
 #include "cli/verb.h"
 #include "infer/import_model.h"
 

@@ -1,6 +1,6 @@
 // axle params RECIPE: lists every parameter of a recipe, without a device and without allocating
 // parameters.
-#include "cli/recipe_arguments.h"
+#include "cli/arguments/recipe_arguments.h"
 #include "cli/verb.h"
 #include "inspect/parameter_table.h"
 

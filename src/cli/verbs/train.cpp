@@ -2,8 +2,8 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
-#include "cli/recipe_arguments.h"
-#include "cli/runtime_arguments.h"
+#include "cli/arguments/recipe_arguments.h"
+#include "cli/arguments/runtime_arguments.h"
 #include "cli/verb.h"
 #include "recipes/check_recipe.h"
 

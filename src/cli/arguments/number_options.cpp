@@ -1,4 +1,4 @@
-#include "cli/number_options.h"
+#include "cli/arguments/number_options.h"
 
 #include <CLI/CLI.hpp>
 

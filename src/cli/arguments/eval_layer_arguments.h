@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/runtime_arguments.h"
+#include "cli/arguments/runtime_arguments.h"
 #include "inspect/eval_layer/eval_subject.h"
 
 namespace CLI {

@@ -1,9 +1,9 @@
-#include "cli/sampling_arguments.h"
+#include "cli/arguments/sampling_arguments.h"
 
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
-#include "cli/number_options.h"
+#include "cli/arguments/number_options.h"
 
 namespace axle::cli {
 

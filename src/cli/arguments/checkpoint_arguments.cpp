@@ -1,8 +1,8 @@
-#include "cli/checkpoint_arguments.h"
+#include "cli/arguments/checkpoint_arguments.h"
 
 #include <CLI/CLI.hpp>
 
-#include "cli/number_options.h"
+#include "cli/arguments/number_options.h"
 
 namespace axle::cli {
 

@@ -1,8 +1,8 @@
-#include "cli/runtime_arguments.h"
+#include "cli/arguments/runtime_arguments.h"
 
 #include <CLI/CLI.hpp>
 
-#include "cli/number_options.h"
+#include "cli/arguments/number_options.h"
 #include "fetch/fetch_plugin.h"
 #include "fetch/fetch_terminal.h"
 #include "pjrt/make_runtime.h"

@@ -1,9 +1,9 @@
-#include "cli/eval_layer_arguments.h"
+#include "cli/arguments/eval_layer_arguments.h"
 
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
-#include "cli/number_options.h"
+#include "cli/arguments/number_options.h"
 #include "io/file.h"
 
 namespace axle::cli {

@@ -1,4 +1,4 @@
-#include "cli/prompt_argument.h"
+#include "cli/arguments/prompt_argument.h"
 
 #include <array>
 #include <cerrno>

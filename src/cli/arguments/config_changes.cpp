@@ -1,4 +1,4 @@
-#include "cli/config_changes.h"
+#include "cli/arguments/config_changes.h"
 
 #include <fmt/format.h>
 

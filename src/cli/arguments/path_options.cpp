@@ -1,4 +1,4 @@
-#include "cli/path_options.h"
+#include "cli/arguments/path_options.h"
 
 #include <CLI/CLI.hpp>
 

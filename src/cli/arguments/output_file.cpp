@@ -1,4 +1,4 @@
-#include "cli/output_file.h"
+#include "cli/arguments/output_file.h"
 
 #include <fmt/format.h>
 

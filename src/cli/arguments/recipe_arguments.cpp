@@ -1,4 +1,4 @@
-#include "cli/recipe_arguments.h"
+#include "cli/arguments/recipe_arguments.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "cli/path_options.h"
+#include "cli/arguments/path_options.h"
 #include "config/document/yaml.h"
 #include "io/file.h"
 #include "recipes/recipe_file.h"

@@ -76,7 +76,7 @@ StepTimes trained(const Trainer::Config& cfg) {
 StepTimes bare(const Trainer::Config& cfg) {
   const TrainingParts built(cfg);
   const auto input = built.make_input();
-  const ProgramParts parts = built.programs({}, input->element_spec());
+  const ProgramParts parts = built.program_parts({}, input->element_spec());
   const auto runtime = make_runtime({});
   const auto executable = runtime->compile(step_program(parts));
   Arrays state, batch;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <span>
 #include <string_view>
 
 #include "base/console.h"
@@ -30,42 +31,26 @@ extern "C" void on_signal(int signal) {
   errno = error;
 }
 
-struct Row {
-  int signal;
-  void (*handler)(int);
-};
-
 // SIGPIPE and SIGXFSZ are ignored: the write that fails reports them.
-const std::array kRows = {Row{SIGINT, on_signal},  Row{SIGTERM, on_signal}, Row{SIGHUP, on_signal},
-                          Row{SIGUSR1, on_signal}, Row{SIGXCPU, on_signal}, Row{SIGPIPE, SIG_IGN},
-                          Row{SIGXFSZ, SIG_IGN}};
+const std::array kHandlers = {SignalHandler{SIGINT, on_signal},  SignalHandler{SIGTERM, on_signal},
+                              SignalHandler{SIGHUP, on_signal},  SignalHandler{SIGUSR1, on_signal},
+                              SignalHandler{SIGXCPU, on_signal}, SignalHandler{SIGPIPE, SIG_IGN},
+                              SignalHandler{SIGXFSZ, SIG_IGN}};
 
-}  // namespace
-
-struct StopSignal::Saved {
-  std::array<struct sigaction, kRows.size()> actions;
-};
-
-StopSignal::StopSignal() : saved_(new Saved) {
+// Runs before the handlers are installed.
+std::span<const SignalHandler> prepared() {
   g_signal = 0;
   if (const int copy = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1); copy >= 0)
     g_console = copy;
-  for (size_t i = 0; i < kRows.size(); ++i) {
-    const auto [signal, handler] = kRows[i];
-    struct sigaction& before = saved_->actions[i];
-    sigaction(signal, nullptr, &before);
-    if (before.sa_handler == SIG_IGN) continue;
-    struct sigaction action = {};
-    action.sa_handler = handler;
-    action.sa_flags = SA_RESTART;
-    sigaction(signal, &action, nullptr);
-  }
+  return kHandlers;
 }
 
+}  // namespace
+
+StopSignal::StopSignal() : handlers_(std::make_unique<SignalHandlers>(prepared())) {}
+
 StopSignal::~StopSignal() {
-  for (size_t i = 0; i < kRows.size(); ++i)
-    sigaction(kRows[i].signal, &saved_->actions[i], nullptr);
-  delete saved_;
+  handlers_.reset();  // before the console goes, which they write to
   if (g_console != STDERR_FILENO) ::close(g_console);
   g_console = STDERR_FILENO;
 }

@@ -1,7 +1,10 @@
 // Signals that ask the process to stop, as a flag that the trainer reads between steps.
 #pragma once
 
+#include <memory>
+
 #include "base/exit_code.h"
+#include "base/signal_handlers.h"
 
 namespace axle {
 
@@ -23,8 +26,7 @@ class StopSignal {
   ExitCode requested() const;
 
  private:
-  struct Saved;
-  Saved* saved_;
+  std::unique_ptr<SignalHandlers> handlers_;
 };
 
 }  // namespace axle

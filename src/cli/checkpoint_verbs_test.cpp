@@ -88,17 +88,26 @@ TEST_F(CheckpointVerbs, ExportsWhatIsAskedFor) {
 }
 
 TEST_F(CheckpointVerbs, AnExportReplacesNothingOfARun) {
-  replace_file(dir_ / "run/config.yaml", "a: 1\n");
+  replace_file(dir_ / "run/config.yaml", "tokenizer: {path: tok.bin}\n");
+  replace_file(dir_ / "run/tok.bin", "x");
+  make_directories(dir_ / "run/tensorboard/train");
   const std::string folder = root() / "step_00000010";
-  for (const std::string& file : {folder + "/manifest.json", folder + "/data_00000.bin",
-                                  folder + "/new", dir_ / "run/config.yaml"}) {
+  for (const std::string& file :
+       {folder + "/manifest.json", folder + "/data_00000.bin", folder + "/new",
+        dir_ / "run/config.yaml", dir_ / "run/tok.bin", dir_ / "run/tensorboard/train/events"}) {
     const Ran ran = run_axle({"checkpoint", "export", dir_ / "run", file});
     EXPECT_EQ(ran.code, 2) << file;
     EXPECT_EQ(ran.err, "axle: FILE: expected a file of its own, got " + file +
                            ", which belongs to a run or an import; name another\n");
   }
   EXPECT_EQ(ls({"--step", "10"}).code, 0);
-  EXPECT_EQ(run_axle({"checkpoint", "export", dir_ / "run", dir_ / "run/weights"}).code, 0);
+  // A new file may stand beside them, and be written again.
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(run_axle({"checkpoint", "export", dir_ / "run", dir_ / "run/weights"}).code, 0);
+  // The manifest of another program makes no checkpoint.
+  make_directories(dir_ / "web/out");
+  replace_file(dir_ / "web/manifest.json", "{}");
+  EXPECT_EQ(run_axle({"checkpoint", "export", dir_ / "run", dir_ / "web/out/weights"}).code, 0);
 }
 
 TEST_F(CheckpointVerbs, Mistakes) {

@@ -1,4 +1,5 @@
 // Tests `axle compile`, and `axle train` with the executables that it has saved.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -175,6 +176,31 @@ TEST(CompileErrors, ComeBeforeAnyPluginIsLookedFor) {
   EXPECT_THAT(run_axle({"compile", "fuji-7B-v2", "--on", "gpu:h100:1x8", "--mesh", "fsdp=8"}).err,
               HasSubstr("/nowhere/plugin.so"));
   ::unsetenv("AXLE_PLUGIN_CUDA");
+}
+
+// Else the report would cost what the config reads.
+TEST_F(Compile, AnOutputIsNothingThatTheConfigReads) {
+  make_directories(dir_ / "texts");
+  for (const char* name : {"a.txt", "texts/b.txt"}) replace_file(dir_ / name, "text");
+  const auto error = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"compile", "quickstart", "--on", "cpu:1"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Ran ran = run_axle(arguments);
+    EXPECT_EQ(ran.code, 2);
+    return ran.err;
+  };
+  const std::string text = dir_ / "a.txt", folder = dir_ / "texts", below = folder + "/b.txt";
+  for (const char* flag : {"--text", "--save"}) {
+    EXPECT_THAT(error({"--data", text, flag, text}),
+                HasSubstr(fmt::format("{}: expected a file of its own, got {}, which this command "
+                                      "reads; name another",
+                                      flag, text)));
+    EXPECT_THAT(error({"--data", folder, flag, below}), HasSubstr("which this command reads"));
+  }
+  EXPECT_THAT(error({"--text", dir_ / "one", "--save", dir_ / "one"}),
+              HasSubstr("--save: expected a file of its own"));
+  EXPECT_EQ(read_file(text), "text");
+  EXPECT_EQ(read_file(below), "text");
 }
 
 TEST(CompileErrors, ARefusedMeshIsAssessedForProgramsToo) {

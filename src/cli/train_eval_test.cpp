@@ -194,6 +194,12 @@ TEST_F(TrainEval, EditsOfEvalHaveTheirEffectOrAreRefused) {
     EXPECT_THAT(ran.err, HasSubstr(why));
   }
   EXPECT_EQ(num_targets({"seed=7", "input.shuffle=rows"}, text), all);
+  EXPECT_EQ(
+      num_targets({"input={class: TextInput, batch_size: 2, seq_len: 16, split: all, epochs: 1, "
+                   "shuffle: none, tokenizer: {class: ByteTokenizer, vocab_size: 264}, source: "
+                   "TextSource}"},
+                  text),
+      all);
   EXPECT_LT(num_targets({"input.held_out_fraction=0.5", "input.split=train"}, text), all);
   const Ran endless = evaluate({"input.epochs=none"}, text);
   EXPECT_EQ(endless.code, 2);

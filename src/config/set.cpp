@@ -86,14 +86,10 @@ Slot resolve(const ConfigView& root, std::string_view path, std::string_view roo
   return slot;
 }
 
-bool clears_required(const Slot& slot, std::string_view text) {
-  return slot.ops->kind == FieldKind::kRequired && text == "REQUIRED";
-}
-
 nlohmann::ordered_json document_of(const Slot& slot, std::string_view text,
                                    const std::string& path) {
   if (slot.ops->kind == FieldKind::kOptional && text == "none") return nullptr;
-  if (clears_required(slot, text)) return nullptr;
+  if (slot.ops->kind == FieldKind::kRequired && text == "REQUIRED") return nullptr;
   const TypeOps* inner = slot.ops;
   while (inner->value) inner = inner->element;
   if (inner->kind == FieldKind::kLeaf) {
@@ -154,10 +150,13 @@ std::vector<Replaced> set(ConfigRef root, std::string_view path, std::string_vie
 std::vector<Replaced> set_value(ConfigRef root, std::string_view path,
                                 const nlohmann::ordered_json& value, std::string_view root_name) {
   const Slot slot = resolve(root, path, root_name, Create::kWhatIsOnTheWay);
-  const bool clears =
-      value.is_string() && clears_required(slot, value.get_ref<const std::string&>());
-  return read_document(clears ? nullptr : value, slot, join_config_path(root_name, path),
-                       UnnamedOptions::kKeep);
+  const std::string full = join_config_path(root_name, path);
+  const auto read = [&](const nlohmann::ordered_json& document) {
+    return read_document(document, slot, full, UnnamedOptions::kKeep);
+  };
+  if (value.is_null()) return read(document_of(slot, "none", full));
+  if (!value.is_string() || value == "none") return read(value);  // "none" in quotes is a text
+  return read(document_of(slot, value.get_ref<const std::string&>(), full));
 }
 
 }  // namespace axle

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
+#include "config/document/print.h"
 #include "config/example_test.h"
 #include "testing/error_of.h"
 
@@ -43,6 +46,36 @@ TEST(Set, NoneAndRequired) {
   EXPECT_FALSE(cfg.model_dim.has_value());
   set(cfg, "spare.size", "4");
   EXPECT_EQ(cfg.spare->size, 4) << "an optional struct comes into being";
+}
+
+// A value of a document is read as its text would be; only quotes make "none" a text.
+TEST(SetValue, ReadsAsTheTextDoes) {
+  const Tower::Config given = full_tower();
+  for (const auto& [path, text] : std::vector<std::pair<std::string, std::string>>{
+           {"model_dim", "128"},
+           {"label", "none"},
+           {"label", "'quoted'"},
+           {"extra_dim", "none"},
+           {"output_norm", "none"},
+           {"precision", "low"},
+           {"norm", "{class: Scale, eps: 0.5}"},
+           {"norm.eps", "1e-3"},
+           {"hidden_dim", "{class: Multiple, scale: 3}"},
+           {"model_dim", "REQUIRED"}}) {
+    Tower::Config by_text = given, by_value = given;
+    const auto set_text = [&] { set(by_text, path, text, "model"); };
+    const auto set_json = [&] {
+      const nlohmann::ordered_json json = text;
+      set_value(by_value, path, text == "none" ? nlohmann::ordered_json() : json, "model");
+    };
+    EXPECT_EQ(axle::error_of(set_json), axle::error_of(set_text)) << path << " " << text;
+    EXPECT_EQ(to_string(by_value), to_string(by_text)) << path << " " << text;
+  }
+  Tower::Config cfg = given;
+  set_value(cfg, "label", "none");
+  EXPECT_EQ(cfg.label, "none");
+  set_value(cfg, "norm", nlohmann::ordered_json{{"class", "Scale"}, {"eps", 0.25}});
+  EXPECT_EQ(cfg.norm.get_if<Scale>()->eps, 0.25f);
 }
 
 TEST(Set, OptionsHaveASign) {

@@ -20,11 +20,15 @@ Child<Tokenizer> tokenizer_at(const std::filesystem::path& path) {
 
 // Refuses a file in the folder to make: files that an earlier import left there are removed.
 void check_outside(const std::filesystem::path& file, const std::filesystem::path& dir) {
-  std::error_code nothing_there;
-  const auto folder = std::filesystem::absolute(file, nothing_there).parent_path();
-  if (!std::filesystem::equivalent(folder, dir, nothing_there)) return;
-  throw ConfigError(fmt::format("{}: expected a file outside of the folder to make, got one in {}",
-                                file.string(), dir.string()));
+  std::error_code error;  // of what does not exist: it is not inside
+  const auto real =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(file, error), error);
+  for (auto above = real.parent_path(); above.has_relative_path(); above = above.parent_path()) {
+    if (!std::filesystem::equivalent(above, dir, error)) continue;
+    throw ConfigError(
+        fmt::format("{}: expected a file outside of the folder to make, got one in {}",
+                    file.string(), dir.string()));
+  }
 }
 
 }  // namespace

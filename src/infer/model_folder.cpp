@@ -136,6 +136,13 @@ void check_folder(const fs::path& dir) {
                                 is_there ? kind_name(info.st_mode) : "nothing there"));
 }
 
+void check_config_file(const fs::path& dir) {
+  if (path_exists(config_file(dir))) return;
+  throw ConfigError(
+      fmt::format("{}: expected the folder of a run or of an import, got one without config.yaml",
+                  dir.string()));
+}
+
 Json parse_config(const std::string& text, const std::string& source, const fs::path& dir) {
   Json document = parse_yaml(text, source);
   if (!document.is_object())
@@ -144,13 +151,34 @@ Json parse_config(const std::string& text, const std::string& source, const fs::
   return document;
 }
 
-// Warns of a config.yaml that differs from the checkpoint's config.
+// Replaces a tokenizer's file that is not where the config says by the file of that name in `dir`,
+// if there is one: the tokenizer may have moved with the run.
+void take_moved_tokenizers(Json& document, const fs::path& dir, const Report& report) {
+  if (!document.is_object()) return;
+  for (auto& [key, value] : document.items()) {
+    if (key != "tokenizer" || !value.is_object() || !value.contains("path") ||
+        !value["path"].is_string()) {
+      take_moved_tokenizers(value, dir, report);
+      continue;
+    }
+    const fs::path path = value["path"].get<std::string>(), moved = dir / path.filename();
+    if (path_exists(path) || !path_exists(moved)) continue;
+    report(fmt::format("WARNING: {} is not there; the tokenizer is read from {}", path.string(),
+                       moved.string()));
+    value["path"] = moved.string();
+  }
+}
+
+// Warns of a config.yaml that differs from the checkpoint's config in what a model folder is read
+// for.
 void compare_with_file(const fs::path& dir, const Json& config, int64_t step,
                        const Report& report) {
   const fs::path file = config_file(dir);
   if (!path_exists(file)) return;
   try {
-    if (parse_config(read_file(file), file.string(), dir) == config) return;
+    const Json own = parse_config(read_file(file), file.string(), dir);
+    const auto is_same = [&](const char* name) { return field(own, name) == field(config, name); };
+    if (is_same("model") && is_same("input") && is_same("compute_dtype")) return;
   } catch (const Error&) {  // it differs in any case
   }
   report(fmt::format("WARNING: {} is not the config of the checkpoint of step {}, which counts",
@@ -159,14 +187,15 @@ void compare_with_file(const fs::path& dir, const Json& config, int64_t step,
 
 ModelConfig config_of(const fs::path& dir, const Manifest& manifest, const Report& report) {
   const auto kept = manifest.metadata.find("config");
-  if (kept == manifest.metadata.end() || kept->second.empty()) {  // the checkpoint of an import
-    const fs::path file = config_file(dir);
-    return {parse_config(read_file(file), file.string(), dir), file.string()};
-  }
+  const bool is_import = kept == manifest.metadata.end() || kept->second.empty();
+  if (is_import) check_config_file(dir);
   const fs::path folder = checkpoint_folder(checkpoints_of(dir), manifest.step);
-  const std::string source = (folder / kManifestName).string() + ": metadata.config";
-  ModelConfig out{parse_config(kept->second, source, dir), source};
-  compare_with_file(dir, out.document, manifest.step, report);
+  const std::string source = is_import ? config_file(dir).string()
+                                       : (folder / kManifestName).string() + ": metadata.config";
+  const std::string text = is_import ? read_file(config_file(dir)) : kept->second;
+  ModelConfig out{parse_config(text, source, dir), source};
+  if (!is_import) compare_with_file(dir, out.document, manifest.step, report);
+  take_moved_tokenizers(out.document, dir, report);
   return out;
 }
 
@@ -195,11 +224,7 @@ ModelParameters load(const fs::path& dir, const SpecsFor& specs_for, Weights wei
     };
   };
   const auto info = restore_newest(root, begin, report);
-  if (!info && !path_exists(config_file(dir))) {
-    throw ConfigError(
-        fmt::format("{}: expected the folder of a run or of an import, got one without config.yaml",
-                    dir.string()));
-  }
+  if (!info) check_config_file(dir);
   if (!info)
     throw ConfigError(fmt::format(
         "{}: expected a checkpoint, got none; train until the first is saved", root.string()));
@@ -298,9 +323,7 @@ void find_tokenizer_files(Json& document, const fs::path& dir) {
     if (key == "tokenizer" && value.is_object() && value.contains("path") &&
         value["path"].is_string()) {
       const fs::path path = value["path"].get<std::string>();
-      const fs::path here = dir / (path.is_relative() ? path : path.filename());
-      if ((path.is_relative() || !path_exists(path)) && path_exists(here))
-        value["path"] = here.string();
+      if (path.is_relative() && path_exists(dir / path)) value["path"] = (dir / path).string();
     } else {
       find_tokenizer_files(value, dir);
     }

@@ -49,8 +49,7 @@ LoadedModel load_model(const std::filesystem::path& dir, Weights weights = Weigh
                        const Report& report = report_to_stderr);
 
 /// Replaces relative paths of tokenizer files in a config document by paths through `dir`, if the
-/// file is in `dir`. The files are then found from any folder. A file that is not at its absolute
-/// path is replaced by the file of that name in `dir`, if there is one.
+/// file is in `dir`. The files are then found from any folder.
 void find_tokenizer_files(nlohmann::ordered_json& document, const std::filesystem::path& dir);
 /// The config of a model folder: of its checkpoint, or of an import's config.yaml. Tokenizer files
 /// in the folder are named through it (find_tokenizer_files), so that the folder can be moved.

@@ -123,16 +123,6 @@ TEST_F(ModelFolder, WhatWasHalfPutInPlaceIsMadeAnew) {
   EXPECT_TRUE(path_exists(others / "thesis.txt"));
 }
 
-// A run that was moved finds its tokenizer beside its config.
-TEST_F(ModelFolder, ATokenizerThatIsGoneIsLookedForInTheFolder) {
-  nlohmann::ordered_json document = {{"tokenizer", {{"path", "/nowhere/tok.model"}}}};
-  find_tokenizer_files(document, dir_.path());
-  EXPECT_EQ(document["tokenizer"]["path"], "/nowhere/tok.model");
-  replace_file(dir_ / "tok.model", "x");
-  find_tokenizer_files(document, dir_.path());
-  EXPECT_EQ(document["tokenizer"]["path"], dir_ / "tok.model");
-}
-
 TEST_F(ModelFolder, OfARunTheNewestParametersOrTheirAverageAreTaken) {
   save(dir_ / "run");
   Tree<HostTensor> state = tiny_.parameters;
@@ -182,6 +172,9 @@ TEST_F(ModelFolder, TheConfigOfTheCheckpointThatIsLoadedCounts) {
   replace_file(file, "# a note of one's own\n" + with(64));
   EXPECT_EQ(load().compute_dtype, DType::kF64);
   EXPECT_TRUE(lines.empty()) << lines[0];
+  replace_file(file, "max_steps: 9\n" + with(64));
+  EXPECT_EQ(load().compute_dtype, DType::kF64);
+  EXPECT_TRUE(lines.empty()) << "the model does not see it: " << lines[0];
   for (const std::string& other : {with(16), std::string("compute_dtype: bf16\n"), "a: ["s}) {
     replace_file(file, other);
     EXPECT_EQ(load().compute_dtype, DType::kF64) << other;

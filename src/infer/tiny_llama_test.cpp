@@ -31,6 +31,30 @@ TEST(TinyLlama, AnImportedFolderCanBeMoved) {
   }
 }
 
+// A tokenizer that is no longer where the config says may have moved with the folder.
+TEST(TinyLlama, ATokenizerThatIsGoneIsLookedForInTheFolder) {
+  const TempDir dir;
+  const std::filesystem::path folder = import_tiny_llama(dir, TinyLlama());
+  std::string config = read_file(folder / "config.yaml");
+  const size_t path = config.find("path: tok.bin");
+  ASSERT_NE(path, config.npos) << config;
+  replace_file(folder / "config.yaml", config.replace(path, 13, "path: /nowhere/tok.bin"));
+  std::vector<std::string> lines;
+  const auto load = [&] {
+    return load_model(folder, Weights::kTrained,
+                      [&](const std::string& line) { lines.push_back(line); });
+  };
+  EXPECT_EQ(load().tokenizer->vocab_size(), 512);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0], "WARNING: /nowhere/tok.bin is not there; the tokenizer is read from " +
+                          (folder / "tok.bin").string());
+  remove_tree(folder / "tok.bin");
+  EXPECT_THROW(load(), Error);
+  remove_tree(folder / "config.yaml");
+  EXPECT_THAT(error_of<ConfigError>([&] { load(); }),
+              ::testing::HasSubstr("got one without config.yaml"));
+}
+
 TEST(TinyLlama, AFailedImportLeavesNothingBehind) {
   const TempDir dir;
   import_tiny_llama(dir, TinyLlama());
@@ -82,6 +106,18 @@ TEST(TinyLlama, FilesToImportLieOutsideOfTheFolder) {
       }),
       ::testing::HasSubstr("new/tok.bin: expected a file outside of the folder to make"));
   EXPECT_TRUE(path_exists(dir / "new/tok.bin"));
+  remove_tree(dir / "new/tok.bin");
+  make_directories(dir / "new/checkpoints");
+  std::filesystem::rename(dir / "llama.bin", dir / "new/checkpoints/llama.bin");
+  std::filesystem::create_symlink(dir / "new/checkpoints/llama.bin", dir / "link");
+  for (const std::string& weights : {dir / "new/checkpoints/llama.bin", dir / "link"}) {
+    EXPECT_THAT(
+        error_of<ConfigError>([&] {
+          import_llama2c({.weights = weights, .tokenizer = dir / "tok.bin", .dir = dir / "new"});
+        }),
+        ::testing::HasSubstr("expected a file outside of the folder to make"));
+  }
+  EXPECT_TRUE(path_exists(dir / "new/checkpoints/llama.bin"));
 }
 
 }  // namespace

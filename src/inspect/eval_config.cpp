@@ -13,6 +13,7 @@
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
 #include "data/text_source.h"
+#include "io/file.h"
 #include "recipes/use_data.h"
 #include "train/trainer.h"
 
@@ -53,21 +54,17 @@ void check_is_read(const std::string& path) {
       join(kRead, ", "), path == "mesh" ? "; say --mesh" : ""));
 }
 
-// Values that no user writes: an edit has set what is another one.
-constexpr const char* kUnsetPath = "(what --data names)";
-constexpr double kUnsetFraction = 0.4142135;
+// A path that no user writes: an edit has set what is another one.
+constexpr const char* kUnsetPath = "\x7f";
 
-Trainer::Config with_marks(Trainer::Config config) {
-  for_each_config<TextInput>(config.input, [](const std::string&, TextInput::Config& input) {
-    input.held_out_fraction = kUnsetFraction;
-  });
+Trainer::Config with_unset_paths(Trainer::Config config) {
   for_each_config<TextSource>(config.input, [](const std::string&, TextSource::Config& source) {
     source.path = kUnsetPath;
   });
   return config;
 }
 
-// Of edits of a text's input. `edited`: a config with marks and the edits.
+// `edited`: a config with unset paths, then the edits.
 void check_takes_effect(const std::vector<Edit>& edits, Trainer::Config edited) {
   for_each_config<TextSource>(
       edited.input, [](const std::string& path, TextSource::Config& source) {
@@ -77,20 +74,21 @@ void check_takes_effect(const std::vector<Edit>& edits, Trainer::Config edited) 
             "got '{}'; say it by --data",
             path, *source.path));
       });
-  for_each_config<TextInput>(edited.input, [](const std::string&, TextInput::Config& input) {
-    if (input.split != Split::kAll || input.held_out_fraction == kUnsetFraction) return;
-    throw ConfigError(
-        "--set input.held_out_fraction: expected a split beside it, got all of the text; set "
-        "input.split=held_out or train as well");
-  });
   const auto* const text = edited.input.get_if<TextInput>();
-  const bool draws = !text || text->shuffle != Shuffle::kNone;
+  if (!text) return;
   for (const Edit& edit : edits) {
     const auto* const field = std::get_if<SetField>(&edit);
-    if (draws || !field || field->path != "seed") continue;
-    throw ConfigError(
-        "--set seed: expected something that is drawn, got text in its order; set "
-        "input.shuffle=rows as well, or leave it out");
+    if (!field) continue;
+    if (field->path == "seed" && text->shuffle == Shuffle::kNone) {
+      throw ConfigError(
+          "--set seed: expected something that is drawn, got text in its order; set "
+          "input.shuffle=rows as well, or leave it out");
+    }
+    if (field->path == "input.held_out_fraction" && text->split == Split::kAll) {
+      throw ConfigError(
+          "--set input.held_out_fraction: expected a split beside it, got all of the text; set "
+          "input.split=held_out or train as well");
+    }
   }
 }
 
@@ -101,31 +99,28 @@ Resolved resolve_evaluation(const ModelConfig& config, const std::string& data,
   Json document = config.document;
   document.erase("evalers");  // they would have to agree with the input
   document.erase("compiler_options");
-  ResolveRequest request{.files = {{config.source, yaml_text(document)}}};
+  Resolved out;
+  config_error_in(config.source, [&] { from_json(out.config, document); });
   // A class that an edit puts in the input's place by its name alone is put there first.
-  std::vector<Edit> later;
+  std::vector<Edit> inputs, later;
   for (const Edit& edit : edits) {
     const auto* const field = std::get_if<SetField>(&edit);
     if (field) check_is_read(field->path);
     const bool names_input =
         field && field->path == "input" && field->text.find('{') == std::string::npos;
-    (names_input ? request.edits : later).push_back(edit);
+    (names_input ? inputs : later).push_back(edit);
   }
-  Resolved first = resolve_config(request);
-  take_whole_text(first.config);
-  request.files[0].text = yaml_text(to_json(first.config));
-  request.edits = later;
+  out.report.replaced = apply_edits(inputs, out.config);
+  take_whole_text(out.config);
   const bool synthetic = data == kSyntheticData;
-  request.edits.insert(synthetic ? request.edits.begin() : request.edits.end(), UseData{data});
-  Resolved out = resolve_config(request);
   if (!synthetic) {
-    request.files[0].text = yaml_text(to_json(with_marks(first.config)));
-    request.edits = later;
-    check_takes_effect(later, resolve_config(request).config);
+    Trainer::Config edited = with_unset_paths(out.config);
+    apply_edits(later, edited);
+    check_takes_effect(later, std::move(edited));
   }
+  later.insert(synthetic ? later.begin() : later.end(), UseData{data});
+  std::ranges::move(apply_edits(later, out.config), std::back_inserter(out.report.replaced));
   complete_synthetic(out.config);
-  std::ranges::move(out.report.replaced, std::back_inserter(first.report.replaced));
-  out.report.replaced = std::move(first.report.replaced);
   return out;
 }
 

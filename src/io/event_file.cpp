@@ -128,9 +128,7 @@ void EventFileWriter::text(int64_t step, std::string_view tag, std::string_view 
 
 void EventFileWriter::flush() {
   file_.sync();
-  if (file_.is_in_place()) return;
-  throw StorageError(fmt::format("{}: expected the file being written, got it removed or replaced",
-                                 path().string()));
+  file_.check_in_place();
 }
 
 }  // namespace axle

@@ -265,6 +265,13 @@ void FileWriter::write(std::span<const std::byte> bytes) {
 
 void FileWriter::sync() { sync_descriptor(fd_, path_); }
 
+void FileWriter::check_in_place(std::string_view advice) const {
+  if (is_in_place()) return;
+  throw StorageError(
+      fmt::format("{}: expected the file that this run writes, got it removed or replaced{}",
+                  path_.string(), advice));
+}
+
 void FileWriter::close() {
   // The descriptor is gone whatever close() returns, so never close it twice.
   if (fd_ >= 0 && ::close(std::exchange(fd_, -1)) != 0 && errno != EINTR)

@@ -124,6 +124,8 @@ class FileWriter {
   const std::filesystem::path& path() const { return path_; }
   /// True while the path still names the file being written.
   bool is_in_place() const { return is_open_at(fd_, path_); }
+  /// Throws StorageError, ended by `advice`, if the file was removed or replaced.
+  void check_in_place(std::string_view advice = {}) const;
 
  private:
   std::filesystem::path path_;  // for messages

@@ -49,20 +49,17 @@ TemporaryFile::~TemporaryFile() {
   if (slot_ != kNoSlot) g_slots[static_cast<size_t>(slot_)].state = kFree;
 }
 
-EndBySignal::EndBySignal() {
-  for (size_t i = 0; i < kEndingSignals.size(); ++i) {
-    sigaction(kEndingSignals[i], nullptr, &before_[i]);
-    if (before_[i].sa_handler == SIG_IGN) continue;
-    struct sigaction action = {};
-    action.sa_handler = remove_temporaries;
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(kEndingSignals[i], &action, nullptr);
-  }
+namespace {
+
+auto ending_handlers() {
+  std::array<SignalHandler, kEndingSignals.size()> out;
+  for (size_t i = 0; i < out.size(); ++i)
+    out[i] = {kEndingSignals[i], remove_temporaries, static_cast<int>(SA_RESETHAND)};
+  return out;
 }
 
-EndBySignal::~EndBySignal() {
-  for (size_t i = 0; i < kEndingSignals.size(); ++i)
-    sigaction(kEndingSignals[i], &before_[i], nullptr);
-}
+}  // namespace
+
+EndBySignal::EndBySignal() : handlers_(ending_handlers()) {}
 
 }  // namespace axle

@@ -5,6 +5,8 @@
 #include <csignal>
 #include <filesystem>
 
+#include "base/signal_handlers.h"
+
 namespace axle {
 
 /// While alive, registers the path of a file being written, so that EndBySignal can remove it. Does
@@ -29,12 +31,9 @@ inline constexpr std::array kEndingSignals = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
 class EndBySignal {
  public:
   EndBySignal();
-  ~EndBySignal();
-  EndBySignal(const EndBySignal&) = delete;
-  EndBySignal& operator=(const EndBySignal&) = delete;
 
  private:
-  std::array<struct sigaction, kEndingSignals.size()> before_;
+  SignalHandlers handlers_;
 };
 
 }  // namespace axle

@@ -21,11 +21,11 @@
 namespace axle {
 namespace {
 
-void apply(const SetField& edit, Trainer::Config& config, ResolveReport& report) {
+void apply(const SetField& edit, Trainer::Config& config, std::vector<Replaced>& replaced) {
   if (sets_mesh_rules(edit.path)) return;  // set before the rules were applied
-  std::ranges::move(set(config, edit.path, edit.text), std::back_inserter(report.replaced));
+  std::ranges::move(set(config, edit.path, edit.text), std::back_inserter(replaced));
 }
-void apply(const UseData& edit, Trainer::Config& config, ResolveReport&) {
+void apply(const UseData& edit, Trainer::Config& config, std::vector<Replaced>&) {
   use_data(config, edit.data);
 }
 
@@ -91,6 +91,13 @@ Trainer::Config whole_tree(nlohmann::ordered_json document, const std::string& s
   return config;
 }
 
+void apply_edits(const std::vector<Edit>& edits, Trainer::Config& config,
+                 std::vector<Replaced>& replaced, Mistakes& mistakes) {
+  for (const Edit& edit : edits) {
+    mistakes.attempt([&] { std::visit([&](const auto& e) { apply(e, config, replaced); }, edit); });
+  }
+}
+
 void append(std::string& out, std::string_view title, const std::vector<std::string>& paths) {
   if (!paths.empty()) out += fmt::format("  {}: {}\n", title, join(paths, ", "));
 }
@@ -142,12 +149,17 @@ Resolved resolve_config(const ResolveRequest& request, Mistakes& mistakes) {
   for (const RecipeFile& file : files) apply_file(file, out.config, out.report, mistakes);
   if (rules_text(out.config) != rules)
     out.report.late_rule = rule_that_would_change(out.config, request.machine);
-  for (const Edit& edit : request.edits) {
-    mistakes.attempt(
-        [&] { std::visit([&](const auto& e) { apply(e, out.config, out.report); }, edit); });
-  }
+  apply_edits(request.edits, out.config, out.report.replaced, mistakes);
   mistakes.attempt([&] { complete_evaler_inputs(out.config); });
   return out;
+}
+
+std::vector<Replaced> apply_edits(const std::vector<Edit>& edits, Trainer::Config& config) {
+  Mistakes mistakes;
+  std::vector<Replaced> replaced;
+  apply_edits(edits, config, replaced, mistakes);
+  mistakes.throw_any();
+  return replaced;
 }
 
 std::string mesh_rule_text(const ResolveReport& report) {

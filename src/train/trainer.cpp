@@ -368,6 +368,9 @@ void Trainer::Run::report(Pending done) {
   if (num_left_out_ > 0) record.values["skipped_documents"] = static_cast<double>(num_left_out_);
   const bool skipped = record.values["skipped"] != 0;
   if (!skipped) record.values.erase("skipped");
+  // Before the record: if it cannot be written, the state is saved with this reason.
+  if (skipped && cfg_.on_non_finite == NonFinite::kStop && stopped_.empty())
+    stopped_ = fmt::format("step {}: expected finite numbers", record.step);
   write(record);
   if (skipped) {
     ++skipped_;

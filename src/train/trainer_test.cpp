@@ -264,7 +264,8 @@ TEST_F(TrainerTest, OneWriterHasTheTensorBoardFolder) {
   config.writers["b"] = TensorBoardWriter::Config{.every_steps = 1};
   const Ended ended = train(config);
   EXPECT_EQ(ended.code, ExitCode::kUser);
-  EXPECT_THAT(ended.error, HasSubstr("writers['b']: expected one TensorBoardWriter"));
+  EXPECT_THAT(ended.error,
+              HasSubstr("writers['a'] and writers['b']: expected one TensorBoardWriter"));
   config.writers.erase("a");
   EXPECT_EQ(train(config).code, ExitCode::kOk);
 }

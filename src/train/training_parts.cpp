@@ -21,9 +21,9 @@ void check_writers(const NamedMap<Child<SummaryWriter>>& writers) {
       continue;
     }
     throw ConfigError(fmt::format(
-        "writers['{}']: expected one TensorBoardWriter, which has the folder tensorboard for "
-        "itself, got a second beside writers['{}']; set the fields of that one",
-        name, first));
+        "writers['{}'] and writers['{}']: expected one TensorBoardWriter, which has the folder "
+        "tensorboard for itself, got two",
+        first, name));
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "checkpoint/manifest.h"
+#include "config/walk.h"
 #include "io/file.h"
 
 namespace axle::cli {
@@ -15,26 +16,43 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_same(const fs::path& a, const fs::path& b) {
-  std::error_code neither_is_there;
-  return fs::equivalent(a, b, neither_is_there);
-}
-
-// Links are followed as far as there is something.
+// Returns the path with links followed as far as it exists.
 fs::path real_path(const fs::path& path) {
   std::error_code error;
   const fs::path real = fs::weakly_canonical(fs::absolute(path, error), error);
   return error ? path : real;
 }
 
+// True if `file` is `input` or lies below it. Both are real paths.
+bool is_in(const fs::path& file, const fs::path& input) {
+  std::error_code not_there;
+  if (file == input || fs::equivalent(file, input, not_there)) return true;
+  const auto [rest, unused] = std::ranges::mismatch(input, file);
+  return rest == input.end() && directory_exists(input);
+}
+
+bool is_checkpoint(const fs::path& folder) {
+  return folder.filename().string().starts_with("step_") && path_exists(folder / kManifestName);
+}
+
+bool is_model_folder(const fs::path& folder) { return directory_exists(folder / "checkpoints"); }
+
+// True if the config in `folder` names the file, as an import names its tokenizer.
+bool is_named_in_config(const fs::path& folder, const std::string& name) {
+  const fs::path config = folder / "config.yaml";
+  return path_exists(config) && read_file(config).find(name) != std::string::npos;
+}
+
 bool is_of_model_folder(const fs::path& file) {
   constexpr std::array<std::string_view, 3> kOwn = {"config.yaml", "metrics.jsonl", "lock"};
   const fs::path folder = file.parent_path();
-  if (std::ranges::count(kOwn, file.filename().string()) > 0 &&
-      directory_exists(folder / "checkpoints"))
+  const std::string name = file.filename();
+  if (is_model_folder(folder) && (std::ranges::count(kOwn, name) > 0 ||
+                                  (path_exists(file) && is_named_in_config(folder, name))))
     return true;
   for (fs::path above = folder; above.has_relative_path(); above = above.parent_path()) {
-    if (path_exists(above / kManifestName)) return true;
+    if (is_checkpoint(above)) return true;
+    if (above.filename() == "tensorboard" && is_model_folder(above.parent_path())) return true;
   }
   return false;
 }
@@ -44,20 +62,32 @@ bool is_of_model_folder(const fs::path& file) {
 void check_output_file(std::string_view flag, const std::string& file,
                        const std::vector<std::string>& inputs) {
   if (file.empty()) return;
+  const fs::path real = real_path(file);
   const auto is_input = [&](const std::string& input) {
-    return !input.empty() && is_same(file, input);
+    return !input.empty() && is_in(real, real_path(input));
   };
   if (std::ranges::any_of(inputs, is_input)) {
     throw ConfigError(fmt::format(
         "{}: expected a file of its own, got {}, which this command reads; name another", flag,
         file));
   }
-  if (is_of_model_folder(real_path(file))) {
+  if (is_of_model_folder(real)) {
     throw ConfigError(
         fmt::format("{}: expected a file of its own, got {}, which belongs to a run or an import; "
                     "name another",
                     flag, file));
   }
+}
+
+std::vector<std::string> paths_in(const ConfigView& config) {
+  std::vector<std::string> out;
+  walk(config, [&](const std::string&, const Slot& outer) {
+    const Slot slot = peel(outer);
+    if (slot.name == "path" && slot.ops->kind == FieldKind::kLeaf &&
+        slot.ops->leaf == LeafKind::kString)
+      out.push_back(slot.ops->text(slot.at));
+  });
+  return out;
 }
 
 }  // namespace axle::cli

@@ -5,12 +5,19 @@
 #include <string_view>
 #include <vector>
 
+#include "config/config_ref.h"
+
 namespace axle::cli {
 
-/// Throws ConfigError "<flag>: ..." for a file whose content would be lost: one of `inputs`, which
-/// the same command reads, or a file of a run or of an import (its config, its records, its lock,
-/// all of a checkpoint). Empty names are none.
+/// Throws ConfigError "<flag>: ..." for a file whose content would be lost:
+///   one of `inputs`, which the same command reads, or a file below one that is a folder;
+///   a file of a run or of an import: its config, records, lock, tokenizer, or anything in a
+///   checkpoint.
+/// Empty names are ignored.
 void check_output_file(std::string_view flag, const std::string& file,
                        const std::vector<std::string>& inputs = {});
+
+/// Returns the files and folders that a config names: its fields called "path".
+std::vector<std::string> paths_in(const ConfigView& config);
 
 }  // namespace axle::cli

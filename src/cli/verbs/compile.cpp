@@ -52,10 +52,12 @@ ExitCode run(const CompileVerb& options, Output& out) {
         "--on: expected a target like cpu:8, tpu:v5p:4x8x8, gpu:h100:32x8 or tpu-v5p-512, got "
         "none");
   }
-  const std::vector<std::string>& inputs = options.recipe.files();
-  check_output_file("--save", options.save, inputs);
-  check_output_file("--text", options.text, inputs);
   const Resolved resolved = options.recipe.resolve();
+  std::vector<std::string> inputs = paths_in(resolved.config);
+  inputs.insert(inputs.end(), options.recipe.files().begin(), options.recipe.files().end());
+  check_output_file("--text", options.text, inputs);
+  inputs.push_back(options.text);
+  check_output_file("--save", options.save, inputs);
   std::fputs(changes_text(resolved.report).c_str(), stderr);
   const Target& target = *options.recipe.target();
   const LoweredStep step = lower(resolved, target, out);

@@ -10,6 +10,7 @@
 #include "inspect/eval_layer/decode_call.h"
 #include "inspect/eval_layer/given_tensors.h"
 #include "inspect/eval_layer/run_named.h"
+#include "layers/models/decoder.h"
 #include "layers/models/embedding.h"
 #include "layers/models/model.h"
 #include "learn/subtree.h"
@@ -117,6 +118,8 @@ void check_token_ids(const Layer& layer, const Tree<HostTensor>& in) {
     check("batch/input_ids", model->vocab_size(), NegativeIds::kRefused);
     check("batch/target_labels", model->vocab_size(), NegativeIds::kIgnored);
   }
+  if (const auto* const decoder = dynamic_cast<const Decoder*>(&layer))
+    check("ids", decoder->vocab_size(), NegativeIds::kRefused);
   if (const auto* const embedding = dynamic_cast<const TokenEmbedding*>(&layer))
     check(std::string(TokenEmbedding::kInputs.front()), embedding->vocab_size(),
           NegativeIds::kRefused);

@@ -53,15 +53,6 @@ class Batches {
     for (const auto& [name, value] : all_) out.emplace(name, type_of(value));
     return out;
   }
-  void check_ids(int64_t vocab_size) const {
-    for (const auto& [name, value] : all_) {
-      const bool is_label = name == "target_labels";
-      if (is_label || name == "input_ids") {
-        axle::check_ids("batches/" + name, value, vocab_size,
-                        is_label ? NegativeIds::kIgnored : NegativeIds::kRefused);
-      }
-    }
-  }
   Tree<HostTensor> at(int64_t step) const {
     Tree<HostTensor> out;
     for (const auto& [name, value] : all_) {
@@ -86,6 +77,15 @@ Tree<Type> types_of(const std::vector<ProgramValue>& leaves) {
   Tree<Type> out;
   for (const ProgramValue& leaf : leaves) out.emplace(leaf.name, leaf.type);
   return out;
+}
+
+void check_ids(const Tree<HostTensor>& batch, int64_t vocab_size) {
+  const auto check = [&](const std::string& name, NegativeIds negative) {
+    if (const auto it = batch.find(name); it != batch.end())
+      check_ids("batches/" + name, it->second, vocab_size, negative);
+  };
+  check("input_ids", NegativeIds::kRefused);
+  check("target_labels", NegativeIds::kIgnored);
 }
 
 // The model and learner of a training run, and the programs that make and carry its state.
@@ -191,7 +191,7 @@ Tree<HostTensor> eval_training(const Trainer::Config& config,
   const int64_t num_steps = steps_to_take(batches, options);
 
   const Run run(config, batches.types(), options, runtime);
-  batches.check_ids(run.vocab_size());
+  for (int64_t i = 0; i < num_steps; ++i) check_ids(batches.at(i), run.vocab_size());
   const NamedExecutable step = run.step();
   Tree<HostTensor> state = run.drawn(options.init_seed.value_or(config.seed)), out;
   if (options.init_seed) put_subtree(out, "init_params", subtree(state, kModel));

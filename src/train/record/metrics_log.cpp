@@ -103,10 +103,7 @@ void MetricsLog::write(const StepRecord& record) {
 void MetricsLog::check_in_place() {
   if (removed_ || file_.is_in_place()) return;
   removed_ = true;
-  throw StorageError(
-      fmt::format("{}: expected the file that this run writes, got it removed or replaced; run the "
-                  "same command to resume with a new file",
-                  file_.path().string()));
+  file_.check_in_place("; run the same command to resume with a new file");
 }
 
 // The lines are already in the file. This flushes them to the disk; if it fails, no line is lost.

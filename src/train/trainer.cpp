@@ -455,15 +455,13 @@ void Trainer::Run::save_at_end() {
 void Trainer::Run::save_after_failure() noexcept {
   const bool known = std::exchange(failing_, true);  // then everything that can be saved is saved
   if (known || step_number_ == first_step_ || folder_.is_anothers()) return;
+  std::string end = "which could not be saved";
   try {
-    progress_->note(
-        save(true)
-            ? fmt::format("the run failed after step {}, which is saved", step_number_)
-            : fmt::format("the run failed after step {}, which could not be saved", step_number_));
+    if (save(true)) end = "which is saved";
   } catch (const std::exception& error) {
-    progress_->note(fmt::format("the run failed after step {}, which could not be saved: {}",
-                                step_number_, error.what()));
+    end += fmt::format(": {}", error.what());
   }
+  progress_->note(fmt::format("the run failed after step {}, {}", step_number_, end));
 }
 
 void Trainer::Run::write(const StepRecord& record) {

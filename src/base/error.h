@@ -1,5 +1,5 @@
-// The exceptions of Axle. Every message reads `<where>: <expected>, got <what>[; <what to do>]`,
-// where `where` is a config path, a layer path or a file with line or offset.
+// The exceptions of Axle. Most messages read `<where>: <expected>, got <what>[; <what to do>]`.
+// `<where>` is a config path, a layer path, or a file with line or offset.
 #pragma once
 
 #include <stdexcept>
@@ -24,7 +24,7 @@ class Error : public std::runtime_error {
 struct ConfigError : Error {
   explicit ConfigError(const std::string& message) : Error(message, ExitCode::kUser) {}
 };
-/// Shapes or dtypes do not fit together; thrown while tracing.
+/// Shapes or dtypes do not fit together, while tracing or in the arguments of a program.
 struct ShapeError : Error {
   explicit ShapeError(const std::string& message) : Error(message, ExitCode::kUser) {}
 };
@@ -36,7 +36,7 @@ struct DataError : Error {
 struct StorageError : Error {
   explicit StorageError(const std::string& message) : Error(message, ExitCode::kStorage) {}
 };
-/// A PJRT plugin or a device failed; the message holds PJRT's code and text.
+/// A PJRT plugin or a device is missing or failed. A message of PJRT holds its code and text.
 struct DeviceError : Error {
   explicit DeviceError(const std::string& message, ExitCode code = ExitCode::kDevice)
       : Error(message, code) {}

@@ -13,9 +13,9 @@ enum class ExitCode : int {
   kDevice = 5,                // a PJRT plugin or device failed
   kDoesNotFit = 6,            // the program needs more memory than the machine has
   kDoesNotCompile = 7,        // the target's compiler refused the program
-  kRerunElsewhere = 16,       // a result could not be reproduced on this device
+  kRerunElsewhere = 16,       // reserved: a result could not be reproduced on this device
   kValidationFailed = 17,     // a number is not finite or differs from its reference
-  kHang = 18,                 // no progress within the watchdog's time
+  kHang = 18,                 // reserved: no progress within a watchdog's time
   kTerminatedAndSaved = 19,   // SIGTERM, SIGHUP, SIGUSR1 or SIGXCPU: stopped, every step is saved
   kInterruptedAndSaved = 130  // SIGINT: stopped, every step is saved
 };

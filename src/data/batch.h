@@ -18,7 +18,8 @@ struct Batch {
   /// Number of labels that count.
   int64_t num_targets = 0;
   /// Bytes of text behind these labels, for losses in bits per byte; 0 if tokens do not stand for
-  /// text. A whole document counts the bytes of its text, a part of it its share.
+  /// text. Each label counts the bytes of its piece, scaled so that the pieces of the whole corpus
+  /// add up to its text.
   double num_target_bytes = 0;
 };
 

@@ -32,8 +32,8 @@ void check_vocabulary(const Tokenizer& tokenizer, int64_t vocab_size, std::strin
 using NumEpochs = Ranged<int64_t, Bounds{.min = 1, .max = 1'000'000}>;
 
 /// Rows of seq_len positions, packed as RowPacker describes. A document is its begin token, its
-/// text and its end token, as far as the tokenizer has them. Training inputs never end; with
-/// `epochs` set, the last batch is padded and the input then ends.
+/// text and its end token, as far as the tokenizer has them. Without `epochs` the input
+/// never ends. With `epochs` it ends after a last, padded batch.
 class TextInput final : public Input {
  public:
   struct Config {

@@ -16,8 +16,8 @@ struct DeviceWork {
   double product_flops = 0;
   /// Bytes read from and written to the main memory, as if each instruction began and ended there.
   double memory_bytes = 0;
-  /// Sums over the instructions: `seconds` of the longer of computing and moving data, the others
-  /// of each alone.
+  /// Sums over the instructions. `seconds` adds the longer of an instruction's compute time and
+  /// memory time. The other two add each time alone.
   double seconds = 0, compute_seconds = 0, memory_seconds = 0;
   bool at_least = false;  // true: the trip count of some loop is unknown, so the sums may be low
 };

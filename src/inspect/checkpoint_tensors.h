@@ -17,7 +17,7 @@ struct CheckpointSelection {
   std::filesystem::path dir;
   /// None: the newest.
   std::optional<int64_t> step = {};
-  /// Which parameters, under their names in `axle params`. none: the whole training state, under
+  /// Which parameters, under their names in `axle params`. None: the whole training state, under
   /// its own names: "model/...", "learner/...", "prng_key".
   std::optional<Weights> weights = Weights::kTrained;
   /// Names to select, as in "decoder/**/weight": `*` matches within one part of a name, `**` any

@@ -30,7 +30,7 @@ struct BackendFacts {
   std::vector<std::string> compiles_for = {};
   /// Folder of ptxas and libdevice, for plugins that need them; else empty.
   std::string cuda_toolkit = {};
-  /// What compiling needs and is not installed, with how to get it; empty: nothing.
+  /// Tools that compiling needs and that are missing, and how to get them; empty: none.
   std::string missing = {};
   /// Known limits of the backend, and what was never tried.
   std::string limits = {};

@@ -77,7 +77,7 @@ void replace_file(const std::filesystem::path& path, std::string_view bytes);
 /// Like replace_file, for content that `fill` writes piece by piece.
 void write_atomically(const std::filesystem::path& path,
                       const std::function<void(FileWriter&)>& fill);
-/// Throws StorageError if write_atomically could not write `path`. Called before hours of work
+/// Throws StorageError if write_atomically could not write `path`. Call it before hours of work
 /// whose result goes there. Writes nothing.
 void check_replaceable(const std::filesystem::path& path);
 /// Renames a file or folder over `to` and flushes both parent folders. A crash after the return

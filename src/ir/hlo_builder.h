@@ -1,5 +1,6 @@
 // The interface that the lowering rules of ops write to. lower/ implements it and is the only
-// folder that knows the text format of StableHLO.
+// folder that knows the text format of StableHLO. "Hlo" stands for StableHLO here; the folder hlo/
+// reads XLA's optimised HLO.
 #pragma once
 
 #include <functional>

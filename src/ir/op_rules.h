@@ -19,7 +19,8 @@ namespace axle {
 class HloBuilder;
 struct HloValue;
 
-/// Operands, results and cotangents have different C++ types, so that a rule cannot confuse them.
+/// X: the operands of an op. Y: its results. Ct: the cotangents of its results. They have different
+/// C++ types, so that a rule cannot confuse them.
 template <int kKind>
 class Operands {
  public:

@@ -8,12 +8,13 @@
 
 namespace axle {
 
-/// The axes of every mesh in the recipes. The axis with the least communication comes first.
+/// The names of all axes that layers know. The axis with the least communication comes first.
 inline const std::vector<std::string> kMeshAxes = {"pipeline", "data", "expert",
                                                    "fsdp",     "seq",  "model"};
 /// Shards the model dim of weights.
 inline const DimAxes kModelDimAxes = {"expert", "fsdp", "seq"};
-/// Shards heads, hidden units and vocabulary entries.
+/// Shards heads, hidden units, and the model dim of embeddings and heads (their vocabulary with
+/// parallel_vocabulary).
 inline const DimAxes kShardAxes = "model";
 /// Shards the rows of a batch.
 inline const DimAxes kBatchAxes = {"data", "expert", "fsdp"};

@@ -1,5 +1,5 @@
-// The common base of optimizers and gradient transforms: an update from gradients and state to
-// updates and new state, traced into the training program.
+// The common base of optimizers and gradient transforms. Each maps gradients and state to updates
+// and new state, traced into the training program.
 //
 // Trees of gradients, parameters and updates are keyed by the paths of the parameters. State is
 // keyed by "<name>/<path of the parameter>", relative to the module that owns it.

@@ -25,7 +25,7 @@ struct ProgramValue {
 struct Program {
   std::string name;
   std::shared_ptr<const Region> graph;  // for the interpreter; nullptr if only the text is known
-  std::string text;  // StableHLO; the text without locations is the key of the compile cache
+  std::string text;  // StableHLO; the key of the compile cache covers it without its locations
   std::vector<ProgramValue> inputs;
   std::vector<ProgramValue> outputs;
   Mesh mesh = {};  // no axes: one device

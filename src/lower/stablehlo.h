@@ -27,7 +27,7 @@ Program lower(std::shared_ptr<const Region> graph, std::string name,
               std::vector<ProgramValue> inputs, std::vector<ProgramValue> outputs, Mesh mesh = {},
               const LowerOptions& options = {});
 
-/// Returns the text without locations, the key of compile caches.
+/// Returns the text without locations: what the key of the compile cache covers.
 std::string without_locations(const std::string& text);
 
 }  // namespace axle

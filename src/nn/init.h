@@ -71,10 +71,11 @@ constexpr auto texts_of(Distribution) {
 }
 
 /// Draws with variance scale / fan: normal, uniform, or truncated at two standard deviations. With
-/// Fan::kNone the scale itself is the standard deviation (of the uniform distribution: the half
-/// width).
+/// Fan::kNone, `scale` is the standard deviation of the normal distribution (before truncation) or
+/// the half width of the uniform one.
 struct VarianceScaling {
-  /// The variance is scale / fan; with the fan `none`, scale is the standard deviation itself.
+  /// The variance is scale / fan. With the fan `none`: the standard deviation before truncation, or
+  /// the half width of `uniform`.
   Positive<double> scale = 1;
   /// The fan that divides the variance: number of inputs, of outputs, or the mean of both.
   Fan fan = Fan::kAverage;

@@ -14,7 +14,7 @@ namespace axle {
 
 class Layer;
 
-/// What a call returns beside its result. All keys are "<layer path>/<name>".
+/// What a call returns besides its result. All keys are "<layer path>/<name>".
 struct OutputCollection {
   Tree<Tensor> summaries = {};   // for people; outside of the gradient
   Tree<Tensor> aux_losses = {};  // scalars that the objective must include

@@ -127,9 +127,9 @@ class Layer {
   virtual Tree<StateSpec> decode_state_specs(const DecodeDims& dims) const;
   /// True if decoding some positions per call gives the same as one call for all positions, as far
   /// as this layer itself (without the layers below) decides. The default is true if
-  /// decode_state_specs names state of its own. A layer that looks at its own position only
-  /// overrides it to return true. Any other layer may look at other positions; decoding refuses it
-  /// (ConfigError), because it would silently give wrong text.
+  /// decode_state_specs names state of its own. If a layer looks only at its own position, it
+  /// overrides this function and returns true. Decoding refuses any other layer (ConfigError),
+  /// because its text would silently be wrong.
   virtual bool can_decode() const;
   /// Throws ConfigError unless can_decode. Every call while decoding begins with this check.
   void check_decoding() const;

@@ -1,5 +1,5 @@
-// The methods of a role beside its own call, listed by role: known without an instance (for config
-// list).
+// The methods of each role besides its own call. `axle config list` reads them without building a
+// layer.
 #pragma once
 
 #include <span>

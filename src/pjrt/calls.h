@@ -23,7 +23,7 @@ using RequiredCalls =
                ExecutableNumOutputs, LoadedExecutableDestroy, LoadedExecutableGetExecutable,
                LoadedExecutableExecute>;
 
-/// The calls that a plugin may lack. A feature that needs a missing call reports that.
+/// The calls that a plugin may lack. A feature that needs one reports the missing call.
 using OptionalCalls =
     std::tuple<PluginAttributes, DeviceDescriptionProcessIndex, DeviceDescriptionAttributes,
                DeviceMemoryStats, ExecutableGetCostAnalysis, ExecutableOptimizedProgram,

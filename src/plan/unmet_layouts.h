@@ -9,8 +9,8 @@
 
 namespace axle {
 
-/// Returns a line for each layer, shape and dim in `graph` that a sharding_constraint shards over
-/// more devices than the dim is divisible by. The surplus devices repeat the work of the others.
+/// Returns a line for each layer, shape and dim in `graph` that a sharding_constraint shards over a
+/// number of devices that does not divide the dim. Groups of devices then do the same work.
 std::vector<std::string> unmet_layouts(const Region& graph, const Mesh& mesh);
 
 }  // namespace axle

@@ -1,4 +1,4 @@
-// The reference interpreter as a Runtime: slow, exact, and without a plugin.
+// The reference interpreter as a Runtime: slow, simple, and without a plugin.
 #pragma once
 
 #include "runtime/runtime.h"

@@ -27,7 +27,7 @@ PartitionSpec canonical_sharding(const PartitionSpec& spec, int64_t rank, const 
 std::vector<Slice> shard_slices(const Shape& dims, const PartitionSpec& spec, const Mesh& mesh,
                                 std::string_view name = "tensor");
 
-/// True if the slice is contiguous in a row-major tensor of `dims`. An empty slice is.
+/// True if the slice is contiguous in a row-major tensor of `dims`. An empty slice is contiguous.
 bool is_contiguous(const Slice& slice, const Shape& dims);
 /// Returns the offset, in elements, of the slice's first element in a row-major tensor of `dims`.
 int64_t offset_of(const Slice& slice, const Shape& dims);

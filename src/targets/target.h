@@ -31,7 +31,7 @@ struct Target {
 ///   tpu:v5p:4x8x8        one slice
 ///   tpu:v5e:16x16:4      4 slices
 ///   gpu:h100:32x8        32 nodes of 8 GPUs
-///   neuron:trn2:4x64     4 nodes of 64 cores
+///   neuron:trn2:4x64     4 nodes of 64 devices
 /// Machine types:
 ///   cpu-8                8 virtual devices
 ///   tpu-v5p-512          a slice of 512 cores

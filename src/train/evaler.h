@@ -41,7 +41,7 @@ class Evaler {
   struct Config {
     /// Held-out data. The input must end by itself: set `epochs` or `num_batches`.
     Child<Input> input = {};
-    /// Steps between evaluations; there is also one at the end. none: only at the end.
+    /// Steps between evaluations; there is also one at the end. None: only at the end.
     std::optional<Positive<int64_t>> every_steps = {};
     AXLE_CONFIG(Evaler, input, every_steps)
   };

@@ -18,9 +18,8 @@ class Evaluations {
   /// `stop` asks for it.
   void compile(Runtime& runtime, const CompileOptions& options, const StopWish& stop);
   /// Returns lines about the data of the evalers: one for each evaler whose data differ from
-  /// `training` ("data: evalers.val: 1 file, 17145 bytes"), and a warning for each that left out
-  /// other documents.
-  /// documents.
+  /// `training` ("data: evalers.val: 1 file, 17145 bytes"), and a warning for each
+  /// evaler that left out documents other than those of `training`.
   std::vector<std::string> data_notes(const InputFacts& training) const;
   /// Returns the programs compiled so far, under names like "evalers.held_out".
   std::vector<NamedProgram> compiled() const;

@@ -26,7 +26,7 @@
 
 namespace axle {
 
-/// How a run is started, beside its config.
+/// How a run is started, besides its config.
 struct RunOptions {
   /// Folder of the run: checkpoints, metrics, the resolved config.
   std::filesystem::path dir;
@@ -96,7 +96,7 @@ class Trainer {
     Positive<int64_t> log_every_steps = 10;
     /// Compute and write the summaries of layers in every step. If false, summaries cost nothing.
     bool layer_summaries = false;
-    /// Writers of metrics beside metrics.jsonl, which is always written.
+    /// Writers of metrics besides metrics.jsonl, which is always written.
     NamedMap<Child<SummaryWriter>> writers = {};
     AXLE_CONFIG(Trainer, model, input, learner, checkpointer, evalers, max_steps, seed, mesh,
                 batch_partition, mesh_rules, compute_dtype, compiler_options, on_non_finite,

@@ -23,8 +23,8 @@ class RecipeArguments {
   Resolved resolve(std::string_view backend = "cpu") const;
   /// Resolves the config like resolve_config() with `mistakes`.
   Resolved resolve(Mistakes& mistakes) const;
-  /// Returns the recipe that resolve() reports, or the whole config, without the sections of files
-  /// and without flags: the base that changes are compared with.
+  /// Resolves only `recipe` (as resolve() reports it), or the whole config of a file: without the
+  /// sections of other files and without flags. Changes are shown against it.
   Resolved resolve_plain(const std::string& recipe) const;
   /// The files that --config names.
   const std::vector<std::string>& files() const { return files_; }

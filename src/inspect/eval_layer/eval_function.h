@@ -13,7 +13,7 @@
 namespace axle {
 
 struct EvalFunctionOptions {
-  /// Schedules: compute the values at steps 0 to num_steps - 1. none: the steps are inputs.
+  /// Schedules: compute the values at steps 0 to num_steps - 1. None: the steps are inputs.
   std::optional<int64_t> num_steps = {};
   /// Activations: also compute "grad/in/x" at "cotangent/0".
   bool grad = false;

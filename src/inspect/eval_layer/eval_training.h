@@ -15,7 +15,7 @@ namespace axle {
 struct EvalTrainingOptions {
   /// Number of steps; none: as many as there are batches.
   std::optional<int64_t> num_steps = {};
-  /// Initialises the weights and the PRNG key as a run with this seed does. none: the PRNG key
+  /// Initialises the weights and the PRNG key as a run with this seed does. None: the PRNG key
   /// starts from the config's seed, and the weights must be given.
   std::optional<int64_t> init_seed = {};
   /// Seed of the PRNG key of the first step; none: the key of the initial state.

@@ -1,4 +1,4 @@
-// Stacks the metrics of successive steps: what a training run returns beside its state.
+// Stacks the metrics of successive steps: what a training run returns besides its state.
 #pragma once
 
 #include <vector>

@@ -10,7 +10,8 @@ namespace axle {
 /// x -> (x - mean(x)) / sqrt(variance(x) + eps) * scale + bias, over the last dim.
 ///
 /// Shapes: x[..., D] f32|bf16 -> y[..., D], dtype of x.
-/// Numerics: computed in f32 up to the product with scale; the variance takes two passes.
+/// Numerics: the normalised x is computed in f32, its variance in two passes, and rounded to the
+/// dtype of x before the product with scale.
 /// Parameters: scale[D], bias[D].
 class LayerNorm final : public Norm {
  public:

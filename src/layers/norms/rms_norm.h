@@ -10,7 +10,8 @@ namespace axle {
 /// x -> x / sqrt(mean(x^2) + eps) * scale, over the last dim.
 ///
 /// Shapes: x[..., D] f32|bf16 -> y[..., D], dtype of x.
-/// Numerics: computed in f32 up to the product with scale.
+/// Numerics: the normalised x is computed in f32 and rounded to the dtype of x before the product
+/// with scale.
 /// Parameters: scale[D].
 class RMSNorm final : public Norm {
  public:

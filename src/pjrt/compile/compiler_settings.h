@@ -13,7 +13,7 @@ namespace axle {
 using Setting = std::pair<std::string, std::string>;  // name, value
 using Settings = std::vector<Setting>;
 
-/// What the compiler has of a device: the device itself to measure on, or only a description.
+/// Whether the compiler has the device itself, to measure on, or only its description.
 enum class DevicePresence { kHere, kDescribed };
 
 /// The condition, besides the kind of device, under which a row applies.

@@ -58,7 +58,8 @@ class RunFolder {
   /// old config; if it is empty (checkpoints of earlier versions), config.yaml is read. Throws
   /// ConfigError listing the differences, unless all of them are in fields that a resume may change
   /// (is_safe_change) or are allowed by `allowed`. Also throws ConfigError if the old config is
-  /// missing or can't be read, unless `allowed.all`.
+  /// missing or can't be read, unless `allowed.all`. `scratch` is a config of the same class; it is
+  /// overwritten with the saved one.
   void check_same_config(const RunMetadata& saved, const ConfigView& config, ConfigRef scratch,
                          const AllowedChanges& allowed) const;
 

@@ -1,4 +1,4 @@
-// Messages of a run to its user, beside the metrics.
+// Messages of a run to its user, besides the metrics.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ namespace axle {
 /// Returns one line for each schedule of the learner that ends before the run does or warms up for
 /// the whole run. max_steps does not stretch such schedules.
 std::vector<std::string> misfit_schedules(const Trainer::Config& config);
-/// Returns how many documents are left out, with the first reason. Call it for at least one.
+/// Returns how many documents are left out, with the first reason. `skipped.count` is at least 1.
 std::string left_out_text(const Skipped& skipped);
 struct NotFinite {
   /// The values that were not finite, as text for a message.
@@ -30,8 +30,8 @@ struct NotFinite {
 /// state. After a later step, the state is known to be finite.
 NotFinite what_is_not_finite(const StepRecord& record, int64_t part, const DeviceState& state,
                              bool is_first);
-/// Returns lines that say which peak mfu is a share of, or why it stays 0. `peak` is the peak for
-/// flops.dtype.
+/// Returns lines that name the peak behind mfu, or the reason why mfu stays 0. `peak` is the peak
+/// for flops.dtype.
 std::vector<std::string> mfu_notes(const ModelFlops& flops, const Peak& peak,
                                    const Topology& topology);
 

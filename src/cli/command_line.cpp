@@ -63,7 +63,7 @@ CommandLine::CommandLine(Output& out)
       CLI::MultiOptionPolicy::TakeLast);  // inherited by the verbs
   app_.require_subcommand(0, 1);
   app_.allow_extras();  // check_extras says more than CLI11 does
-  app_.footer("axle <verb> --help tells the flags of a verb.\n\n" + exit_code_text());
+  app_.footer("axle <verb> --help lists the flags of a verb.\n\n" + exit_code_text());
   for (const AnyVerb& verb : verbs()) {
     CLI::App* app = &app_;
     for (const std::string_view word : split(verb.name, ' ')) app = add(std::string(word), *app);

@@ -75,8 +75,8 @@ int run_cli(int argc, char** argv) {
   } catch (const Error& error) {
     return fail(error.what(), error.code());
   } catch (const std::bad_alloc&) {
-    return fail("memory of the host: expected more than there is, got " + to_text(host_memory()) +
-                    "; take a smaller model or batch, or less text",
+    return fail("memory of the host: expected enough for this command, got " +
+                    to_text(host_memory()) + "; take a smaller model or batch, or less text",
                 ExitCode::kDoesNotFit);
   } catch (const std::filesystem::filesystem_error& error) {
     return fail(error.path1().string() + ": " + error.code().message(), ExitCode::kStorage);

@@ -247,7 +247,7 @@ TEST(RunCli, ErrorsBecomeOneLineAndTheirExitCode) {
       {6, "axle: no memory\n"},
       {1, "axle: broken [(]a bug of Axle[)]\n"},
       {6,
-       "axle: memory of the host: expected more than there is, got .* available of .*; take a "
+       "axle: memory of the host: expected enough for this command, got .* available of .*; take a "
        "smaller "
        "model or batch, or less text\n"},
       {5,

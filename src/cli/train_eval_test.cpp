@@ -82,7 +82,7 @@ TEST_F(TrainEval, EvalTakesTheFieldsThatItsMessagesName) {
   };
   const Ran refused = evaluate({});
   EXPECT_EQ(refused.code, 2);
-  EXPECT_THAT(refused.err, HasSubstr("say --set input=TextInput before it"));
+  EXPECT_THAT(refused.err, HasSubstr("use --set input=TextInput before it"));
   const Ran done = evaluate({"--set", "input=TextInput", "--set", "input.batch_size=3"});
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_THAT(done.out, HasSubstr("bits per byte"));
@@ -133,7 +133,8 @@ TEST_F(TrainEval, TheConfigOfTheCheckpointCounts) {
   const Ran after = run_axle(arguments);
   EXPECT_EQ(after.code, 0) << after.err;
   EXPECT_EQ(after.out, before.out);
-  EXPECT_THAT(after.err, HasSubstr("config.yaml is not the config of the checkpoint of step 2"));
+  EXPECT_THAT(after.err,
+              HasSubstr("config.yaml differs from the config of the checkpoint of step 2"));
 }
 
 // The compiler of another platform does not know the options of the run.
@@ -182,13 +183,15 @@ TEST_F(TrainEval, EditsOfEvalHaveTheirEffectOrAreRefused) {
   }
   EXPECT_NE(evaluate({"compiler_options={nonsense: \"1\"}"}, text).code, 0);
   for (const auto& [edit, why] : std::map<std::string, std::string>{
-           {"input.source.path=nowhere", "--set input.source.path: expected nothing beside --data"},
-           {"input={source: {path: nowhere}}", "--set input.source.path: expected nothing beside"},
+           {"input.source.path=nowhere",
+            "--set input.source.path: expected no path, because --data names"},
+           {"input={source: {path: nowhere}}",
+            "--set input.source.path: expected no path, because"},
            // The run's own: it is not what is read.
-           {"input.source.path=" + text, "--set input.source.path: expected nothing beside"},
-           {"input.held_out_fraction=0.05", "--set input.held_out_fraction: expected a split"},
-           {"input.held_out_fraction=0.5", "--set input.held_out_fraction: expected a split"},
-           {"seed=7", "--set seed: expected something that is drawn"}}) {
+           {"input.source.path=" + text, "--set input.source.path: expected no path, because"},
+           {"input.held_out_fraction=0.05", "--set input.held_out_fraction: expected input.split"},
+           {"input.held_out_fraction=0.5", "--set input.held_out_fraction: expected input.split"},
+           {"seed=7", "--set seed: expected an input that uses the seed"}}) {
     const Ran ran = evaluate({edit}, dir_ / "other.txt");
     EXPECT_EQ(ran.code, 2) << edit;
     EXPECT_THAT(ran.err, HasSubstr(why));

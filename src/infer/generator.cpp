@@ -56,7 +56,7 @@ class Rows {
  private:
   [[noreturn]] void fail_not_finite(size_t row) const {
     throw Error(fmt::format("prompt {}, new token {}: expected finite logits, got NaN or infinity; "
-                            "parameters may each be finite and still too large",
+                            "finite parameters can still be too large",
                             row + 1, rows_[row].tokens.size() + 1),
                 ExitCode::kValidationFailed);
   }

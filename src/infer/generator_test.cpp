@@ -165,7 +165,7 @@ TEST_F(GeneratorTest, LogitsWithoutAFiniteMaximumAreRefused) {
   const std::vector<float> all_below(kVocab, -kHuge);
   EXPECT_EQ(refusal({kHuge}),
             "prompt 1, new token 3: expected finite logits, got NaN or infinity; "
-            "parameters may each be finite and still too large");
+            "finite parameters can still be too large");
   EXPECT_THAT(refusal(all_below), HasSubstr("new token 3: expected finite logits"));
   EXPECT_THAT(refusal({0, kNaN}), HasSubstr("new token 1: expected finite logits"));
   EXPECT_THAT(refusal({0, kNaN}, 1), HasSubstr("new token 1: expected finite logits"));

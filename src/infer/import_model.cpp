@@ -50,8 +50,9 @@ ImportReport import_llama2c(const ImportRequest& request) {
   const int64_t vocab_size =
       tokenizer_at(request.tokenizer).build({}, Scope{.path = "tokenizer"})->vocab_size();
   if (vocab_size != model.vocab_size) {
-    throw DataError(fmt::format("{}: expected a vocabulary of {} as the weights have, got {}",
-                                request.tokenizer.string(), model.vocab_size, vocab_size));
+    throw DataError(
+        fmt::format("{}: expected a vocabulary of {} tokens, the size in the weights, got {}",
+                    request.tokenizer.string(), model.vocab_size, vocab_size));
   }
   ImportReport report{
       .dir = request.dir, .vocab_size = model.vocab_size, .max_seq_len = model.max_seq_len};

@@ -181,8 +181,10 @@ void compare_with_file(const fs::path& dir, const Json& config, int64_t step,
     if (is_same("model") && is_same("input") && is_same("compute_dtype")) return;
   } catch (const Error&) {  // it differs in any case
   }
-  report(fmt::format("WARNING: {} is not the config of the checkpoint of step {}, which counts",
-                     file.string(), step));
+  report(fmt::format(
+      "WARNING: {} differs from the config of the checkpoint of step {}; the checkpoint's "
+      "config is used",
+      file.string(), step));
 }
 
 ModelConfig config_of(const fs::path& dir, const Manifest& manifest, const Report& report) {
@@ -362,10 +364,11 @@ void check_new_model(const fs::path& dir, const std::vector<std::string>& files)
                                         kUnfinished, kLock};
   for (const std::string& file : files) {
     if (std::ranges::count(own, file) == 0) continue;
-    throw ConfigError(fmt::format(
-        "{}: expected a file of another name than those that the folder has of itself ({}), got "
-        "'{}'; copy it to another name",
-        dir.string(), join(own, ", "), file));
+    throw ConfigError(
+        fmt::format("{}: expected a file name other than {}, which the folder uses itself, got "
+                    "'{}'; rename the "
+                    "file",
+                    dir.string(), join(own, ", "), file));
   }
   if (!path_exists(dir)) return;
   const std::vector<std::string> ours = names_of_unfinished(dir, files);

@@ -179,8 +179,10 @@ TEST_F(ModelFolder, TheConfigOfTheCheckpointThatIsLoadedCounts) {
     replace_file(file, other);
     EXPECT_EQ(load().compute_dtype, DType::kF64) << other;
     ASSERT_EQ(lines.size(), 1u) << other;
-    EXPECT_EQ(lines[0], "WARNING: " + file.string() +
-                            " is not the config of the checkpoint of step 6, which counts");
+    EXPECT_EQ(lines[0],
+              "WARNING: " + file.string() +
+                  " differs from the config of the checkpoint of step 6; the checkpoint's "
+                  "config is used");
   }
   std::filesystem::remove(file);
   EXPECT_EQ(load().compute_dtype, DType::kF64);

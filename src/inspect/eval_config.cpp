@@ -51,7 +51,7 @@ void check_is_read(const std::string& path) {
   if (std::ranges::count(kRead, path.substr(0, path.find_first_of(".[")))) return;
   throw ConfigError(fmt::format(
       "--set {}: expected a field that an evaluation reads (of {}), got one of training{}", path,
-      join(kRead, ", "), path == "mesh" ? "; say --mesh" : ""));
+      join(kRead, ", "), path == "mesh" ? "; use --mesh" : ""));
 }
 
 // A path that no user writes: an edit has set what is another one.
@@ -70,8 +70,8 @@ void check_takes_effect(const std::vector<Edit>& edits, Trainer::Config edited) 
       edited.input, [](const std::string& path, TextSource::Config& source) {
         if (!source.path.has_value() || *source.path == kUnsetPath) return;
         throw ConfigError(fmt::format(
-            "--set input.{}.path: expected nothing beside --data, which says what is read, "
-            "got '{}'; say it by --data",
+            "--set input.{}.path: expected no path, because --data names the text, got '{}'; "
+            "pass it to --data",
             path, *source.path));
       });
   const auto* const text = edited.input.get_if<TextInput>();
@@ -81,13 +81,12 @@ void check_takes_effect(const std::vector<Edit>& edits, Trainer::Config edited) 
     if (!field) continue;
     if (field->path == "seed" && text->shuffle == Shuffle::kNone) {
       throw ConfigError(
-          "--set seed: expected something that is drawn, got text in its order; set "
+          "--set seed: expected an input that uses the seed, got text in file order; set "
           "input.shuffle=rows as well, or leave it out");
     }
     if (field->path == "input.held_out_fraction" && text->split == Split::kAll) {
       throw ConfigError(
-          "--set input.held_out_fraction: expected a split beside it, got all of the text; set "
-          "input.split=held_out or train as well");
+          "--set input.held_out_fraction: expected input.split=held_out or train, got all");
     }
   }
 }

@@ -90,7 +90,7 @@ void check_finite(const RunEvaluation& evaluation) {
   if (name.empty()) return;
   throw Error(
       fmt::format("{} after step {}: expected finite metrics, got {} = {}; "
-                  "parameters may each be finite and still too large",
+                  "finite parameters can still be too large",
                   evaluation.data, evaluation.step, name, evaluation.result.metrics.at(name)),
       ExitCode::kValidationFailed);
 }

@@ -80,9 +80,9 @@ TEST(EventFile, ARemovedFileIsToldByFlush) {
   EXPECT_NO_THROW(writer.flush());
   std::filesystem::remove(writer.path());
   writer.scalar(2, "loss", 2.4);
-  EXPECT_THAT(
-      error_of<StorageError>([&] { writer.flush(); }),
-      HasSubstr(writer.path().filename().string() + ": expected the file that this run writes"));
+  EXPECT_THAT(error_of<StorageError>([&] { writer.flush(); }),
+              HasSubstr(writer.path().filename().string() +
+                        ": expected the file to stay in place during the run"));
 }
 
 using LossOf = std::map<int64_t, float>;

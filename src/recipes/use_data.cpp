@@ -65,7 +65,7 @@ void use_data(Trainer::Config& config, std::string_view data) {
   }
   if (point_at(config.input, std::string(data), moving) == 0) {
     throw ConfigError(fmt::format(
-        "--data {}: expected an input that reads text, got {}; say --set input=TextInput before it",
+        "--data {}: expected an input that reads text, got {}; use --set input=TextInput before it",
         data, config.input ? config.input.any().type().name : "none"));
   }
   for (auto& [name, evaler] : config.evalers) point_at(evaler.input, std::string(data), moving);

@@ -64,7 +64,7 @@ TEST(UseData, NeedsAnInputOfText) {
   Trainer::Config config = recipe("fuji-test-v1");
   use_data(config, kSyntheticData);
   EXPECT_EQ(error_of([&] { use_data(config, "text.txt"); }),
-            "--data text.txt: expected an input that reads text, got SyntheticInput; say --set "
+            "--data text.txt: expected an input that reads text, got SyntheticInput; use --set "
             "input=TextInput before it");
 }
 

@@ -65,7 +65,7 @@ void check_held_out(const std::string& evaler_path, const TextInput::Config* run
   if (run->split != Split::kTrain) {
     throw ConfigError(fmt::format(
         "input.split: expected 'train', since {} is held out of the same text, got '{}', which "
-        "trains on it; say --set input.split=train",
+        "trains on it; use --set input.split=train",
         evaler_path, to_text(run->split)));
   }
   if (run->held_out_fraction != evaler->held_out_fraction) {

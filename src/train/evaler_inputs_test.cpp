@@ -116,7 +116,7 @@ TEST(EvalerInputs, HeldOutTextThatTheRunTrainsOnIsRefused) {
   Trainer::Config config = config_of(all, held_out);
   EXPECT_EQ(error_of([&] { complete_evaler_inputs(config); }),
             "input.split: expected 'train', since evalers.held_out.input is held out of the same "
-            "text, got 'all', which trains on it; say --set input.split=train");
+            "text, got 'all', which trains on it; use --set input.split=train");
 
   TextInput::Config other_unit = held_out;
   other_unit.source = TextSource::Config{.path = "corpus", .unit = DocumentUnit::kParagraph};

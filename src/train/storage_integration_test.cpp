@@ -134,12 +134,12 @@ INSTANTIATE_TEST_SUITE_P(
             [](const auto& run) { std::filesystem::rename(run, run.string() + "_moved"); },
             "run: expected the folder of this run to stay in place during the run, got it removed"},
         Loss{"Metrics", [](const auto& run) { std::filesystem::remove(run / "metrics.jsonl"); },
-             "metrics.jsonl: expected the file that this run writes, got it removed"},
+             "metrics.jsonl: expected the file to stay in place during the run, got it removed"},
         Loss{"MovedMetrics",
              [](const auto& run) {
                std::filesystem::rename(run / "metrics.jsonl", run / "metrics.jsonl.1");
              },
-             "metrics.jsonl: expected the file that this run writes, got it removed"}),
+             "metrics.jsonl: expected the file to stay in place during the run, got it removed"}),
     [](const auto& c) { return c.param.name; });
 
 TEST_F(FullDisk, AFolderInThePlaceOfOursIsLeftAlone) {

@@ -390,14 +390,13 @@ void Trainer::Run::report(Pending done) {
 void Trainer::Run::fail_non_finite(int64_t step, const std::string& what) {
   failing_ = true;  // the next step may be under way
   stopped_ = fmt::format("step {}: expected finite numbers, got {}", step, what);
-  const bool saved = save(true);
-  throw Error(
-      fmt::format(
-          "{}; the state {}", stopped_,
-          saved ? fmt::format("without that step is saved as step {} (on_non_finite=skip goes on)",
-                              step_number_)
-                : "could not be saved"),
-      ExitCode::kValidationFailed);
+  const std::string end =
+      !save(true) ? "could not be saved"
+                  : fmt::format(
+                        "without that step is saved as step {} (set on_non_finite=skip to "
+                        "continue)",
+                        step_number_);
+  throw Error(fmt::format("{}; the state {}", stopped_, end), ExitCode::kValidationFailed);
 }
 
 // Runs the evaluations that are due; those of the last step run at the end, after its save.

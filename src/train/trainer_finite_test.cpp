@@ -140,11 +140,11 @@ TEST_F(TrainerFinite, AStateThatWasNeverFiniteIsNotSaved) {
       const std::string name = fmt::format("{} {}", to_text(policy), steps);
       const Ended ended = train(config, name);
       EXPECT_EQ(ended.code, ExitCode::kValidationFailed) << name;
-      EXPECT_THAT(
-          ended.error,
-          testing::MatchesRegex("step 1: expected finite numbers, got NaN or infinity in model/.*"
-                                " before this step, which no step repairs; the state could not be "
-                                "saved"));
+      EXPECT_THAT(ended.error,
+                  testing::MatchesRegex(
+                      "step 1: expected finite numbers, got NaN or infinity in model/.*"
+                      " before this step; no later step repairs it; the state could not be "
+                      "saved"));
       EXPECT_THAT(ended.err, HasSubstr("expected finite numbers, got NaN or infinity in model/"));
       EXPECT_THAT(checkpoint_steps(run(name) / "checkpoints"), testing::IsEmpty());
       expect_no_holes(run(name), std::min<int64_t>(steps, 2));

@@ -21,8 +21,8 @@ void check_writers(const NamedMap<Child<SummaryWriter>>& writers) {
       continue;
     }
     throw ConfigError(fmt::format(
-        "writers['{}'] and writers['{}']: expected one TensorBoardWriter, which has the folder "
-        "tensorboard for itself, got two",
+        "writers['{}'] and writers['{}']: expected one TensorBoardWriter, because each writes the "
+        "folder tensorboard, got two",
         first, name));
   }
 }

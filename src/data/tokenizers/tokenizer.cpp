@@ -18,7 +18,7 @@ void Tokenizer::check_text_size(std::string_view path, std::string_view text) {
   constexpr size_t kLimit = size_t{1} << 31;
   if (text.size() < kLimit) return;
   throw DataError(
-      fmt::format("{}: expected documents of less than {} bytes, got {}; split them, or say --set "
+      fmt::format("{}: expected documents of less than {} bytes, got {}; split them, or use --set "
                   "input.source.unit=line",
                   path, kLimit, text.size()));
 }

@@ -110,7 +110,7 @@ TEST_F(TokenizerFault, TextOfTwoGibibytes) {
   const std::string expected =
       path_ +
       ": expected documents of less than 2147483648 bytes, got 2147483648; split them, or "
-      "say --set input.source.unit=line";
+      "use --set input.source.unit=line";
   EXPECT_EQ(error(Llama2cTokenizer::Config{.path = path_}, llama2c_vocabulary()), expected);
   EXPECT_EQ(error(SentencePieceTokenizer::Config{.path = path_}, trained_bpe()), expected);
   ::munmap(zeros, kSize);

@@ -68,8 +68,8 @@ void check_places(const std::string& name, const HostTensor& positions, int64_t 
     const double first = positions.at(i - token), wanted = first + static_cast<double>(token);
     if (place == wanted) continue;
     throw ConfigError(
-        fmt::format("in/{}: expected position {} for token {} of row {}, as caches keep the tokens "
-                    "of a row after its first token, at {}, got {}",
+        fmt::format("in/{}: expected position {} for token {} of row {}, because the positions of "
+                    "a row are consecutive from {}, got {}",
                     name, wanted, token, i / num_tokens, first, place));
   }
 }

@@ -324,8 +324,8 @@ TEST_F(EvalLayer, PlacesAreThoseOfTheCaches) {
     for (const int32_t place : {5, 2, 1}) {
       EXPECT_EQ(
           error(file, name, two, extend, {2, place}),
-          fmt::format("{}: expected position 3 for token 1 of row 0, as caches keep the tokens of "
-                      "a row after its first token, at 2, got {}",
+          fmt::format("{}: expected position 3 for token 1 of row 0, because the positions of a "
+                      "row are consecutive from 2, got {}",
                       name, place));
     }
     EXPECT_THAT(error(file, name, two, extend, {7, 7}), HasSubstr("from 0 to 6 for token 0 of 2"));

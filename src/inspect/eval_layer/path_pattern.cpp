@@ -121,9 +121,8 @@ void PathPattern::check_form(std::string_view form) const {
       form, [](std::string_view) {},
       [&](uint32_t group) {
         if (group == 0 || group > compiled_->num_groups) {
-          throw ConfigError(
-              fmt::format("expected a number of one of the {} groups of '{}', got ${}",
-                          compiled_->num_groups, compiled_->text, group));
+          throw ConfigError(fmt::format("expected $1 to ${}, the groups of '{}', got ${}",
+                                        compiled_->num_groups, compiled_->text, group));
         }
       });
 }

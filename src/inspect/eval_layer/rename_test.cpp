@@ -75,8 +75,7 @@ TEST(Rename, Mistakes) {
   EXPECT_EQ(error_of("a -> b\nweight\n"), "names.txt:2: expected 'theirs -> ours', got 'weight'");
   EXPECT_EQ(error_of(" -> b\n"), "names.txt:1: expected 'theirs -> ours', got '-> b'");
   EXPECT_EQ(error_of("(a -> b\n"), "names.txt:1: expected balanced parentheses, got '(a'");
-  EXPECT_EQ(error_of("(a) -> $2\n"),
-            "names.txt:1: expected a number of one of the 1 groups of '(a)', got $2");
+  EXPECT_EQ(error_of("(a) -> $2\n"), "names.txt:1: expected $1 to $1, the groups of '(a)', got $2");
 }
 
 // A pattern that backtracks almost without end is an error of its author, not a hang or a crash.

@@ -62,7 +62,7 @@ const std::vector<PluginPolicy>& plugin_policies() {
        .compiles_ahead = true,
        .needs_cuda_toolkit = true,
        .compiler_attributes = {"stablehlo_current_version", "cuda_version"},
-       .limits = "compiling ahead is tested; our tests train on no GPU. Counts no FLOPs",
+       .limits = "compiling ahead is tested; our tests do not train on GPUs. Counts no FLOPs",
        .how_to_get = "run `axle plugin fetch cuda`"},
       // Without a TPU, libtpu serves to compile only. It must not wait for the metadata server of
       // Google's cloud, and several processes may load it at once. It asks for an accelerator type
@@ -81,8 +81,9 @@ const std::vector<PluginPolicy>& plugin_policies() {
             kQuietLog},
        .device_files = tpu_device_files(),
        .compiles_ahead = true,
-       .limits = "compiling ahead is tested; our tests train on no TPU. Counts the body of a loop "
-                 "once, whatever its trip count",
+       .limits =
+           "compiling ahead is tested; our tests do not train on TPUs. Counts the body of a loop "
+           "once, whatever its trip count",
        .how_to_get = "run `axle plugin fetch tpu`"},
       {.platform = "neuron",
        .files = {"libneuronpjrt.so"},

@@ -22,7 +22,7 @@ std::string left_out_text(const Skipped& skipped) {
 NotFinite what_is_not_finite(const StepRecord& record, int64_t part, const DeviceState& state,
                              bool is_first) {
   if (const auto leaf = is_first ? first_not_finite(state) : std::nullopt) {
-    return {fmt::format("NaN or infinity in {} before this step, which no step repairs", *leaf),
+    return {fmt::format("NaN or infinity in {} before this step; no later step repairs it", *leaf),
             /*for_good=*/true};
   }
   const double loss = record.values.at("loss"), norm = record.values.at("grad_norm");

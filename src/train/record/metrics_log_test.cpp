@@ -64,7 +64,7 @@ TEST_F(MetricsLogTest, AFileThatIsTakenAwayIsToldAtOnceAndOnce) {
     log.write({.step = 1});
     take_away();
     EXPECT_THAT(error_of<StorageError>([&] { log.write({.step = 2}); }),
-                HasSubstr("metrics.jsonl: expected the file that this run writes"));
+                HasSubstr("metrics.jsonl: expected the file to stay in place during the run"));
     EXPECT_EQ(error_of<StorageError>([&] { log.write({.step = 3}); }), "no error");
   }
   EXPECT_EQ(text(), "of another\n");

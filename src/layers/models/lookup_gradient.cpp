@@ -1,10 +1,10 @@
 #include "layers/models/lookup_gradient.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "layers/mesh_axes.h"
 #include "ops/annotate.h"
+#include "ops/axis_range.h"
 #include "ops/movement/broadcast.h"
 #include "ops/movement/index.h"
 #include "ops/movement/shape.h"
@@ -58,13 +58,6 @@ class TokenParts {
   Shape sizes_;
 };
 
-// Returns {first, first + 1, ..., last - 1}.
-std::vector<int64_t> numbers(int64_t first, int64_t last) {
-  std::vector<int64_t> out(static_cast<size_t>(last - first));
-  std::iota(out.begin(), out.end(), first);
-  return out;
-}
-
 // Returns a spec with `parts`, then the weight's dims without the axes that are in `parts`.
 PartitionSpec beside(std::vector<DimAxes> parts, const PartitionSpec& weight_axes) {
   PartitionSpec out{std::move(parts)};
@@ -88,7 +81,8 @@ Tensor lookup_gradient(const Tensor& weight_VD, const Tensor& ids_BT, const Tens
   Shape tables = parts.sizes();
   tables.insert(tables.end(), weight_VD.shape().begin(), weight_VD.shape().end());
   const int64_t num_parts = std::ssize(parts.sizes());
-  const Tensor tables_PVD = broadcast_in_dim(weight_VD, tables, numbers(num_parts, num_parts + 2));
+  const Tensor tables_PVD =
+      broadcast_in_dim(weight_VD, tables, axis_range(num_parts, num_parts + 2));
   const Tensor ids = parts.split(ids_BT);
   const auto by_parts = [&](const Values& x) { return Values{batched_take(x[0], ids, num_parts)}; };
   const Values gradients = vjp(by_parts, {tables_PVD}).pullback({parts.split(g_BTD)});
@@ -109,7 +103,7 @@ Tensor lookup_gradient(const Tensor& weight_VD, const Tensor& ids_BT, const Tens
   const Tensor g_PVD = sharding_constraint(gradients[0], beside(parts.axes().dims, weight_axes));
   const Tensor g_LVD =
       sharding_constraint(reduce_sum_in_own_dtype(g_PVD, first), beside(left, weight_axes));
-  return reduce_sum_in_own_dtype(g_LVD, numbers(0, std::ssize(left)));
+  return reduce_sum_in_own_dtype(g_LVD, axis_range(0, std::ssize(left)));
 }
 
 }  // namespace axle

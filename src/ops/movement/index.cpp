@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
-
+#include "ops/axis_range.h"
 #include "ops/create.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
@@ -31,13 +30,6 @@ WindowDims along_axis(const Tensor& x, const Tensor& indices, int64_t axis, std:
   return dims;
 }
 
-// {first, first + 1, ..., last - 1}.
-std::vector<int64_t> numbers(int64_t first, int64_t last) {
-  std::vector<int64_t> out(static_cast<size_t>(last - first));
-  std::iota(out.begin(), out.end(), first);
-  return out;
-}
-
 }  // namespace
 
 Tensor take(const Tensor& x, const Tensor& indices, int64_t axis) {
@@ -62,22 +54,23 @@ Tensor add_along_axis(const Tensor& x, const Tensor& indices, const Tensor& upda
 }
 
 Tensor batched_take(const Tensor& x, const Tensor& indices, int64_t num_batch_dims) {
-  const std::vector<int64_t> batch = numbers(0, num_batch_dims);
+  const std::vector<int64_t> batch = axis_range(0, num_batch_dims);
   Shape sizes = x.shape();
   std::fill_n(sizes.begin(), num_batch_dims + 1, 1);
-  return gather(x, indices,
-                {.offset = numbers(indices.rank(), indices.rank() + x.rank() - num_batch_dims - 1),
-                 .collapsed = {num_batch_dims},
-                 .operand_batch = batch,
-                 .indices_batch = batch,
-                 .index_map = {num_batch_dims},
-                 .index_vector_dim = indices.rank()},
-                sizes);
+  return gather(
+      x, indices,
+      {.offset = axis_range(indices.rank(), indices.rank() + x.rank() - num_batch_dims - 1),
+       .collapsed = {num_batch_dims},
+       .operand_batch = batch,
+       .indices_batch = batch,
+       .index_map = {num_batch_dims},
+       .index_vector_dim = indices.rank()},
+      sizes);
 }
 
 Tensor batched_put_rows(const Tensor& x, const Tensor& starts, const Tensor& updates) {
   return scatter(x, starts, updates,
-                 {.offset = numbers(1, x.rank()),
+                 {.offset = axis_range(1, x.rank()),
                   .operand_batch = {0},
                   .indices_batch = {0},
                   .index_map = {1},
@@ -87,8 +80,7 @@ Tensor batched_put_rows(const Tensor& x, const Tensor& starts, const Tensor& upd
 Tensor one_hot(const Tensor& indices, int64_t n, DType dtype) {
   Shape shape = indices.shape();
   shape.push_back(n);
-  std::vector<int64_t> dims;
-  for (int64_t d = 0; d < indices.rank(); ++d) dims.push_back(d);
+  const std::vector<int64_t> dims = axis_range(0, indices.rank());
   return astype(equal(broadcast_in_dim(indices, shape, dims), iota(shape, -1, indices.dtype())),
                 dtype);
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ops/axis_range.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
@@ -252,10 +253,6 @@ Tensor variance(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dim
   return mean(centered * centered, axes, keep_dims);
 }
 
-std::vector<int64_t> all_axes(const Tensor& x) {
-  std::vector<int64_t> axes(static_cast<size_t>(x.rank()));
-  std::iota(axes.begin(), axes.end(), 0);
-  return axes;
-}
+std::vector<int64_t> all_axes(const Tensor& x) { return axis_range(0, x.rank()); }
 
 }  // namespace axle

@@ -25,6 +25,11 @@ inline std::optional<int64_t> checked_product(std::span<const int64_t> sizes) {
   return out;
 }
 
+/// Returns the product of all sizes; the largest int64_t on overflow.
+inline int64_t saturating_product(std::span<const int64_t> sizes) {
+  return checked_product(sizes).value_or(std::numeric_limits<int64_t>::max());
+}
+
 /// Returns a + b for sizes; the largest int64_t on overflow.
 inline int64_t saturating_sum(int64_t a, int64_t b) {
   int64_t out;

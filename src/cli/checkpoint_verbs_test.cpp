@@ -1,6 +1,7 @@
 // Tests `checkpoint ls` and `checkpoint export` through the command line.
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "checkpoint/write.h"
@@ -125,13 +126,13 @@ TEST_F(CheckpointVerbs, Mistakes) {
   EXPECT_THAT(nowhere.err, HasSubstr("nowhere: expected the folder of a run or of an import"));
   EXPECT_EQ(run_axle({"checkpoint", "export", dir_ / "run", dir_ / "no/such/folder/out"}).code, 4);
 
-  truncate_file(root() / "step_00000010" / "data_00000.bin", 10);
+  std::filesystem::resize_file(root() / "step_00000010" / "data_00000.bin", 10);
   EXPECT_EQ(ls({}).code, 0);  // the manifest is whole
   const Ran damaged = run_axle({"checkpoint", "export", dir_ / "run", dir_ / "out.safetensors"});
   EXPECT_EQ(damaged.code, 4);
   EXPECT_THAT(damaged.err, HasSubstr("data_00000.bin"));
   EXPECT_FALSE(path_exists(dir_ / "out.safetensors"));
-  truncate_file(root() / "step_00000010" / "manifest.json", 10);
+  std::filesystem::resize_file(root() / "step_00000010" / "manifest.json", 10);
   expect({}, 4, "manifest.json");
 }
 

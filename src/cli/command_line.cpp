@@ -30,6 +30,12 @@ std::vector<std::string> flags_of(const CLI::App& app) {
   return out;
 }
 
+// Returns the words of a command: "axle config show".
+std::string command_words(const CLI::App& app) {
+  const CLI::App* parent = app.get_parent();
+  return parent ? command_words(*parent) + " " + app.get_name() : app.get_name();
+}
+
 [[noreturn]] void fail_unexpected(const CLI::App& app, const std::string& argument) {
   const std::string command = command_words(app);
   const auto verbs = verbs_below(app);
@@ -47,11 +53,6 @@ std::vector<std::string> flags_of(const CLI::App& app) {
 }
 
 }  // namespace
-
-std::string command_words(const CLI::App& app) {
-  const CLI::App* parent = app.get_parent();
-  return parent ? command_words(*parent) + " " + app.get_name() : app.get_name();
-}
 
 CommandLine::CommandLine(Output& out)
     : out_(out), app_("Axle: trains and serves large models", "axle") {

@@ -33,7 +33,4 @@ class CommandLine {
   std::map<const CLI::App*, std::function<ExitCode()>> runs_;
 };
 
-/// Returns the words of a command: "axle config show".
-std::string command_words(const CLI::App& app);
-
 }  // namespace axle::cli

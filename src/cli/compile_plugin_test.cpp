@@ -119,24 +119,25 @@ TEST_F(Compile, CompilerOptionsAreCheckedBeforeARun) {
     more.insert(more.begin(), {"config", "check", "fuji-test-v1", "--data", "synthetic"});
     return run_axle(std::move(more));
   };
-  const Ran ran = check({"--xla", "nonsense=1", "--xla", "xla_cpu_enable_fast_min_max=maybe",
-                         "--xla", "xla_cpu_enable_fast_math=false"});
+  const Ran ran = check({"--set", "compiler_options.nonsense=1", "--set",
+                         "compiler_options.xla_cpu_enable_fast_min_max=maybe", "--set",
+                         "compiler_options.xla_cpu_enable_fast_math=false"});
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.err,
               HasSubstr("compiler option nonsense=1: expected one that plugin 'cpu' takes"));
   EXPECT_THAT(ran.err,
               HasSubstr("compiler option xla_cpu_enable_fast_min_max=maybe: expected one"));
   EXPECT_THAT(ran.err, testing::Not(HasSubstr("fast_math")));
-  EXPECT_EQ(check({"--xla", "xla_cpu_enable_fast_math=false"}).code, 0);
+  EXPECT_EQ(check({"--set", "compiler_options.xla_cpu_enable_fast_math=false"}).code, 0);
 }
 
 TEST_F(Compile, CompilerOptionsAreCheckedByThePlugin) {
-  const Ran ran = run_axle({"compile", "fuji-test-v1", "--on", "cpu:1", "--mesh", "", "--xla",
-                            "xla_cpu_no_such_thing=true"});
+  const Ran ran = run_axle({"compile", "fuji-test-v1", "--on", "cpu:1", "--mesh", "", "--set",
+                            "compiler_options.xla_cpu_no_such_thing=true"});
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.err, HasSubstr("xla_cpu_no_such_thing"));
-  EXPECT_EQ(run_axle({"compile", "fuji-test-v1", "--on", "cpu:1", "--mesh", "", "--xla",
-                      "xla_cpu_enable_fast_min_max=false"})
+  EXPECT_EQ(run_axle({"compile", "fuji-test-v1", "--on", "cpu:1", "--mesh", "", "--set",
+                      "compiler_options.xla_cpu_enable_fast_min_max=false"})
                 .code,
             0);
 }

@@ -41,10 +41,12 @@ Value value_of(const CLI::Option& option, std::string_view name) {
   return is_path(option) ? Value::kPath : Value::kText;
 }
 
+std::vector<std::string> supported_shells() { return {"bash", "zsh", "fish"}; }
+
 std::vector<std::string> known_arguments(const CLI::Option& positional) {
   const std::string name = positional.get_name(true);
   if (name == "RECIPE" || name == "A" || name == "B") return recipe_names();
-  return name == "SHELL" ? completion_shells() : std::vector<std::string>();
+  return name == "SHELL" ? supported_shells() : std::vector<std::string>();
 }
 
 void collect(const CLI::App& app, const std::vector<std::string>& words,
@@ -200,11 +202,6 @@ end
 
 }  // namespace
 
-const std::vector<std::string>& completion_shells() {
-  static const std::vector<std::string> shells = {"bash", "zsh", "fish"};
-  return shells;
-}
-
 std::string completion_script(std::string_view shell, const CLI::App& program) {
   std::vector<Command> commands;
   collect(program, {}, commands);
@@ -213,8 +210,8 @@ std::string completion_script(std::string_view shell, const CLI::App& program) {
     return "autoload -U +X bashcompinit && bashcompinit\n" + bash_script(commands);
   if (shell == "fish") return fish_script(commands);
   throw ConfigError(fmt::format("SHELL: expected one of {}, got '{}'{}",
-                                join(completion_shells(), ", "), shell,
-                                suggest(shell, completion_shells())));
+                                join(supported_shells(), ", "), shell,
+                                suggest(shell, supported_shells())));
 }
 
 }  // namespace axle::cli

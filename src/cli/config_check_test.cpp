@@ -172,7 +172,7 @@ TEST(ConfigCheck, MoreDevicesThanAMachineHas) {
   EXPECT_EQ(check({"input.batch_size=1024"}, "quickstart", {"--mesh", "data=1024"}).code, 0);
   for (const std::vector<std::string>& more :
        {std::vector<std::string>{"--on", "cpu:4096"},
-        {"--on", "cpu:4096", "--xla", "xla_cpu_enable_fast_math=true"}}) {
+        {"--on", "cpu:4096", "--set", "compiler_options.xla_cpu_enable_fast_math=true"}}) {
     const Ran ran = check(settings, "quickstart", more);
     EXPECT_EQ(ran.code, 2);
     EXPECT_THAT(ran.err,

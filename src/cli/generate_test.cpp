@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -305,8 +306,8 @@ TEST_F(GenerateVerb, WhatIsNotFiniteIsToldAndNotWritten) {
 }
 
 TEST_F(GenerateVerb, ADamagedCheckpointIsStorage) {
-  truncate_file(std::filesystem::path(dir_ / "model") / "checkpoints/step_00000000/data_00000.bin",
-                10);
+  std::filesystem::resize_file(
+      std::filesystem::path(dir_ / "model") / "checkpoints/step_00000000/data_00000.bin", 10);
   EXPECT_EQ(run({"--from", dir_ / "model", "--prompt", "a"}).code, 4);
 }
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <filesystem>
+
 #include "io/file.h"
 #include "testing/error_of.h"
 #include "testing/little_memory.h"
@@ -217,7 +219,7 @@ TEST_F(TextSourceTest, AFileThatIsNoneIsRefusedWithoutWaiting) {
 TEST_F(TextSourceTest, LaterChangesOfAFileHaveNoEffect) {
   replace_file(path_, "as it was");
   const auto source = build({.path = path_});
-  truncate_file(path_, 0);
+  std::filesystem::resize_file(path_, 0);
   EXPECT_THAT(texts(*source), ElementsAre("as it was"));
 }
 

@@ -73,16 +73,13 @@ Values next_state(const Tree<Tensor>& caches, const Tensor& key, const Tensor& p
 std::vector<ProgramValue> decode_parameters(const Model& model, const DecodeShape& shape) {
   std::vector<ProgramValue> out;
   for (const auto& [path, spec] : model.param_specs()) {
-    const DType dtype = computed_dtype(spec.type().dtype, shape.compute_dtype);
+    const DType stored = spec.type().dtype;
+    const DType dtype = is_float(stored) ? shape.compute_dtype.value_or(stored) : stored;
     out.push_back({path, {dtype, spec.shape}, spec.partition()});
   }
   for (const auto& [path, spec] : model.state_specs())
     out.push_back({join_path(kLayerStatePath, path), spec.type(), spec.partition()});
   return out;
-}
-
-DType computed_dtype(DType stored, const std::optional<DType>& compute_dtype) {
-  return is_float(stored) ? compute_dtype.value_or(stored) : stored;
 }
 
 int64_t length_bucket(int64_t len, std::optional<int64_t> most) {

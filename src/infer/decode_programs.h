@@ -32,9 +32,6 @@ struct DecodeShape {
   Mesh mesh = {};
 };
 
-/// Returns the type in which decoding computes with a parameter that is stored as `stored`.
-DType computed_dtype(DType stored, const std::optional<DType>& compute_dtype);
-
 /// The longest sequence, including the prompt: positions are i32.
 constexpr int64_t kMostPositions = std::numeric_limits<int32_t>::max();
 

@@ -14,6 +14,7 @@
 #include "base/version.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/restore.h"
+#include "checkpoint/run_files.h"
 #include "checkpoint/write.h"
 #include "config/document/codec.h"
 #include "config/document/serialize.h"
@@ -38,8 +39,6 @@ constexpr std::string_view kModelPath = "model";
 constexpr const char* kUnfinished = "import.tmp";
 constexpr const char* kLock = "import.lock";  // in kUnfinished; held by the process that writes
 constexpr std::string_view kAveragePath = "learner/ema/model";  // learn/learner.h
-
-fs::path config_file(const fs::path& dir) { return dir / "config.yaml"; }
 
 /// The config of an imported model's folder: the part of the trainer's config that infer/ reads.
 struct ModelFolderConfig {
@@ -136,13 +135,6 @@ void check_folder(const fs::path& dir) {
                                 is_there ? kind_name(info.st_mode) : "nothing there"));
 }
 
-void check_config_file(const fs::path& dir) {
-  if (path_exists(config_file(dir))) return;
-  throw ConfigError(
-      fmt::format("{}: expected the folder of a run or of an import, got one without config.yaml",
-                  dir.string()));
-}
-
 Json parse_config(const std::string& text, const std::string& source, const fs::path& dir) {
   Json document = parse_yaml(text, source);
   if (!document.is_object())
@@ -151,29 +143,35 @@ Json parse_config(const std::string& text, const std::string& source, const fs::
   return document;
 }
 
+// Calls fn(path), which may change it, for the file of each tokenizer in the document.
+void each_tokenizer_file(Json& document, const std::function<void(Json& path)>& fn) {
+  if (!document.is_object()) return;
+  for (auto& [key, value] : document.items()) {
+    if (key == "tokenizer" && value.is_object() && value.contains("path") &&
+        value["path"].is_string())
+      fn(value["path"]);
+    else
+      each_tokenizer_file(value, fn);
+  }
+}
+
 // Replaces a tokenizer's file that is not where the config says by the file of that name in `dir`,
 // if there is one: the tokenizer may have moved with the run.
 void take_moved_tokenizers(Json& document, const fs::path& dir, const Report& report) {
-  if (!document.is_object()) return;
-  for (auto& [key, value] : document.items()) {
-    if (key != "tokenizer" || !value.is_object() || !value.contains("path") ||
-        !value["path"].is_string()) {
-      take_moved_tokenizers(value, dir, report);
-      continue;
-    }
-    const fs::path path = value["path"].get<std::string>(), moved = dir / path.filename();
-    if (path_exists(path) || !path_exists(moved)) continue;
+  each_tokenizer_file(document, [&](Json& file) {
+    const fs::path path = file.get<std::string>(), moved = dir / path.filename();
+    if (path_exists(path) || !path_exists(moved)) return;
     report(fmt::format("WARNING: {} is not there; the tokenizer is read from {}", path.string(),
                        moved.string()));
-    value["path"] = moved.string();
-  }
+    file = moved.string();
+  });
 }
 
 // Warns of a config.yaml that differs from the checkpoint's config in what a model folder is read
 // for.
 void compare_with_file(const fs::path& dir, const Json& config, int64_t step,
                        const Report& report) {
-  const fs::path file = config_file(dir);
+  const fs::path file = config_file_of(dir);
   if (!path_exists(file)) return;
   try {
     const Json own = parse_config(read_file(file), file.string(), dir);
@@ -192,9 +190,9 @@ ModelConfig config_of(const fs::path& dir, const Manifest& manifest, const Repor
   const bool is_import = kept == manifest.metadata.end() || kept->second.empty();
   if (is_import) check_config_file(dir);
   const fs::path folder = checkpoint_folder(checkpoints_of(dir), manifest.step);
-  const std::string source = is_import ? config_file(dir).string()
+  const std::string source = is_import ? config_file_of(dir).string()
                                        : (folder / kManifestName).string() + ": metadata.config";
-  const std::string text = is_import ? read_file(config_file(dir)) : kept->second;
+  const std::string text = is_import ? read_file(config_file_of(dir)) : kept->second;
   ModelConfig out{parse_config(text, source, dir), source};
   if (!is_import) compare_with_file(dir, out.document, manifest.step, report);
   take_moved_tokenizers(out.document, dir, report);
@@ -226,10 +224,11 @@ ModelParameters load(const fs::path& dir, const SpecsFor& specs_for, Weights wei
     };
   };
   const auto info = restore_newest(root, begin, report);
-  if (!info) check_config_file(dir);
-  if (!info)
+  if (!info) {
+    check_config_file(dir);
     throw ConfigError(fmt::format(
         "{}: expected a checkpoint, got none; train until the first is saved", root.string()));
+  }
   if (const auto bad = first_not_finite(out.by_path)) {
     throw Error(fmt::format("{}: expected finite numbers in the checkpoint of step {}, got NaN or "
                             "infinity in {}",
@@ -250,7 +249,7 @@ void write_model(const fs::path& dir, ModelToSave saved) {
       .model = saved.model,
       .input = TextInput::Config{.tokenizer = saved.tokenizer, .seq_len = saved.context_len}};
   // The config comes last: a folder without it holds no model.
-  replace_file(config_file(dir), fmt::format("# axle {}\n{}", version(), to_yaml(config)));
+  replace_file(config_file_of(dir), fmt::format("# axle {}\n{}", version(), to_yaml(config)));
 }
 
 // Returns the names that a process which saves such files leaves in `dir` if it is killed; the
@@ -258,7 +257,7 @@ void write_model(const fs::path& dir, ModelToSave saved) {
 std::vector<std::string> names_of_unfinished(const fs::path& dir,
                                              const std::vector<std::string>& files) {
   if (!path_exists(dir / kUnfinished)) return {};
-  std::vector<std::string> out = {config_file(dir).filename(), checkpoints_of(dir).filename(),
+  std::vector<std::string> out = {config_file_of(dir).filename(), checkpoints_of(dir).filename(),
                                   kUnfinished};
   out.insert(out.end(), files.begin(), files.end());
   return out;
@@ -267,10 +266,10 @@ std::vector<std::string> names_of_unfinished(const fs::path& dir,
 // Moves the files that write_model() wrote to their final place; the config again comes last.
 void put_in_place(const fs::path& unfinished, const fs::path& dir) {
   for (const fs::path& entry : list_directory(unfinished)) {
-    if (entry.filename() != kLock && entry != config_file(unfinished))
+    if (entry.filename() != kLock && entry != config_file_of(unfinished))
       rename_durably(entry, dir / entry.filename());
   }
-  rename_durably(config_file(unfinished), config_file(dir));
+  rename_durably(config_file_of(unfinished), config_file_of(dir));
   remove_tree(unfinished);
 }
 
@@ -320,19 +319,11 @@ LoadedModel load_model(const fs::path& dir, Weights weights, const Report& repor
 }
 
 void find_tokenizer_files(Json& document, const fs::path& dir) {
-  if (!document.is_object()) return;
-  for (auto& [key, value] : document.items()) {
-    if (key == "tokenizer" && value.is_object() && value.contains("path") &&
-        value["path"].is_string()) {
-      const fs::path path = value["path"].get<std::string>();
-      if (path.is_relative() && path_exists(dir / path)) value["path"] = (dir / path).string();
-    } else {
-      find_tokenizer_files(value, dir);
-    }
-  }
+  each_tokenizer_file(document, [&](Json& file) {
+    const fs::path path = file.get<std::string>();
+    if (path.is_relative() && path_exists(dir / path)) file = (dir / path).string();
+  });
 }
-
-fs::path checkpoints_of(const fs::path& dir) { return dir / "checkpoints"; }
 
 std::string_view stored_prefix(Weights weights) {
   return weights == Weights::kAverage ? kAveragePath : kModelPath;
@@ -360,8 +351,8 @@ Tree<ParamSpec> stored_specs(const Model& model) {
 }
 
 void check_new_model(const fs::path& dir, const std::vector<std::string>& files) {
-  const std::vector<std::string> own = {config_file(dir).filename(), checkpoints_of(dir).filename(),
-                                        kUnfinished, kLock};
+  const std::vector<std::string> own = {config_file_of(dir).filename(),
+                                        checkpoints_of(dir).filename(), kUnfinished, kLock};
   for (const std::string& file : files) {
     if (std::ranges::count(own, file) == 0) continue;
     throw ConfigError(

@@ -57,8 +57,6 @@ struct ModelConfig {
   nlohmann::ordered_json document;  // a mapping
   std::string source;               // the file, for messages
 };
-/// Returns DIR/checkpoints.
-std::filesystem::path checkpoints_of(const std::filesystem::path& dir);
 /// Returns the prefix of the parameters' names in checkpoints: "model" or "learner/ema/model".
 std::string_view stored_prefix(Weights weights);
 

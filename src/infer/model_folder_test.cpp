@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include "checkpoint/write.h"
 #include "data/tokenizers/byte_tokenizer.h"
 #include "infer/tiny_model_test.h"
@@ -110,7 +112,7 @@ TEST_F(ModelFolder, WhatWasHalfPutInPlaceIsMadeAnew) {
   make_directories(half / "import.tmp");
   std::filesystem::copy(std::filesystem::path(dir_ / "whole") / "checkpoints", half / "checkpoints",
                         std::filesystem::copy_options::recursive);
-  truncate_file(half / "checkpoints/step_00000000/data_00000.bin", 100);
+  std::filesystem::resize_file(half / "checkpoints/step_00000000/data_00000.bin", 100);
   save(half);
   EXPECT_EQ(load_model(half).parameters, tiny_.parameters);
   EXPECT_THAT(list_directory(half),
@@ -143,7 +145,7 @@ TEST_F(ModelFolder, ADamagedCheckpointIsToldAndTheOneBeforeIsTaken) {
   save(dir_ / "run");
   const auto checkpoints = std::filesystem::path(dir_ / "run") / "checkpoints";
   write_checkpoint(checkpoints, 7, tiny_.parameters, {});
-  truncate_file(checkpoints / "step_00000007" / "data_00000.bin", 100);
+  std::filesystem::resize_file(checkpoints / "step_00000007" / "data_00000.bin", 100);
   std::vector<std::string> lines;
   const LoadedModel loaded = load_model(dir_ / "run", Weights::kTrained,
                                         [&](const std::string& line) { lines.push_back(line); });
@@ -187,7 +189,7 @@ TEST_F(ModelFolder, TheConfigOfTheCheckpointThatIsLoadedCounts) {
   std::filesystem::remove(file);
   EXPECT_EQ(load().compute_dtype, DType::kF64);
   EXPECT_TRUE(lines.empty()) << lines[0];
-  truncate_file(run / "checkpoints/step_00000006/data_00000.bin", 100);
+  std::filesystem::resize_file(run / "checkpoints/step_00000006/data_00000.bin", 100);
   EXPECT_EQ(load().compute_dtype, DType::kBF16);
   EXPECT_EQ(load().step, 5);
 }

@@ -12,6 +12,7 @@
 #include "base/version.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/read.h"
+#include "checkpoint/run_files.h"
 #include "inspect/numpy_name.h"
 #include "io/file.h"
 #include "io/safetensors.h"

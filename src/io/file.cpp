@@ -179,12 +179,6 @@ void rename_durably(const fs::path& from, const fs::path& to) {
   if (parent_of(from) != parent_of(to)) sync_directory(parent_of(from));
 }
 
-void truncate_file(const fs::path& path, int64_t size) {
-  const Descriptor file(path, O_WRONLY | O_NONBLOCK, "open");
-  if (::ftruncate(file.get(), size) != 0) fail_storage(path, "truncate", errno);
-  sync_descriptor(file.get(), path);
-}
-
 std::vector<fs::path> make_directories(const fs::path& path) {
   std::vector<fs::path> missing;
   for (auto at = path; !at.empty() && !path_exists(at); at = at.parent_path())

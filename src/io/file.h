@@ -83,8 +83,6 @@ void check_replaceable(const std::filesystem::path& path);
 /// Renames a file or folder over `to` and flushes both parent folders. A crash after the return
 /// does not undo it.
 void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);
-/// Truncates the file to its first `size` bytes and flushes it.
-void truncate_file(const std::filesystem::path& path, int64_t size);
 
 /// Creates the folder and its parents if missing. Returns the folders that it created, the
 /// innermost first. If it fails, it removes them again.

@@ -74,16 +74,6 @@ void FileReader::read_at(int64_t offset, std::span<std::byte> into) const {
                   path_.string(), offset + static_cast<int64_t>(got), into.size() - got));
 }
 
-void FileReader::check_unchanged() const {
-  struct stat info;
-  if (::fstat(fd_, &info) != 0) fail_storage(path_, "inspect", errno);
-  if (info.st_size == size_) return;
-  throw StorageError(
-      fmt::format("{}: expected {} bytes as when it was opened, got {}; it changed while "
-                  "it was read",
-                  path_.string(), size_, info.st_size));
-}
-
 std::string sha256_of_file(const std::filesystem::path& path) {
   const FileReader file(path);
   std::vector<std::byte> piece(kPieceBytes);

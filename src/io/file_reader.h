@@ -28,8 +28,6 @@ class FileReader {
   void read_at(int64_t offset, std::span<std::byte> into) const;
   /// Reads as many bytes as there are, at most into.size(), and returns their number; 0 at the end.
   size_t read_some(int64_t offset, std::span<std::byte> into) const;
-  /// Throws StorageError if the size of the file changed since it was opened.
-  void check_unchanged() const;
 
  private:
   std::filesystem::path path_;

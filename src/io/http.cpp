@@ -13,6 +13,8 @@ namespace axle {
 namespace {
 
 constexpr int64_t kMaxPageBytes = int64_t{64} << 20;
+constexpr long kConnectTimeoutSecs = 30;
+constexpr long kStallTimeoutSecs = 60;  // without any data
 constexpr long kMaxRedirects = 10;
 
 /// Returns the file of certificates from the environment, in the order in which other programs
@@ -79,10 +81,9 @@ void apply(const HttpOptions& options, CURL* handle) {
   curl().easy_setopt(handle, CURLOPT_ACCEPT_ENCODING, "");
   curl().easy_setopt(handle, CURLOPT_USERAGENT, "axle");
   curl().easy_setopt(handle, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
-  curl().easy_setopt(handle, CURLOPT_CONNECTTIMEOUT,
-                     static_cast<long>(options.connect_timeout_secs));
+  curl().easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, kConnectTimeoutSecs);
   curl().easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
-  curl().easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, static_cast<long>(options.stall_timeout_secs));
+  curl().easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, kStallTimeoutSecs);
   const std::string ca_file = options.ca_file.empty() ? ca_file_of_environment() : options.ca_file;
   if (!ca_file.empty()) curl().easy_setopt(handle, CURLOPT_CAINFO, ca_file.c_str());
   const std::string ca_folder = environment_variable("SSL_CERT_DIR");

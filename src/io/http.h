@@ -29,9 +29,6 @@ struct HttpOptions {
   std::vector<std::string> headers = {};
   /// A file of certificates, and a proxy. Empty: taken from the environment.
   std::string ca_file = {}, proxy = {};
-  int64_t connect_timeout_secs = 30;
-  /// A transfer fails if no data arrives for this long.
-  int64_t stall_timeout_secs = 60;
   /// A transfer fails if more data arrives. 0: no limit (http_get: 64 MiB).
   int64_t max_bytes = 0;
   /// Called every second or more often, even before a connection exists, with the bytes so far and
@@ -45,10 +42,11 @@ struct HttpPage {
   std::string url;           // the address after redirects
 };
 
-/// Fetches a page and follows redirects. Throws HttpError for any status but 200, and for a page
-/// larger than max_bytes (by default 64 MiB).
+/// Fetches a page and follows redirects. Throws HttpError for any status but 200, for a page larger
+/// than max_bytes (by default 64 MiB), if no connection exists after 30 seconds, and if no data
+/// arrives for 60.
 HttpPage http_get(const std::string& url, const HttpOptions& options = {});
-/// Writes the response to `file`. Throws HttpError or StorageError; the file is then incomplete and
+/// Writes the response to `file`. Throws HttpError as http_get does, or StorageError; the file is then incomplete and
 /// must not be used.
 void http_download(const std::string& url, const std::filesystem::path& file,
                    const HttpOptions& options = {});

@@ -187,7 +187,6 @@ void Region::remove_dead_ops() {
 
 TraceScope::TraceScope(Region& region) : saved_(std::exchange(g_region, &region)) {}
 TraceScope::~TraceScope() { g_region = saved_; }
-Region* TraceScope::current_or_null() { return g_region; }
 Region& TraceScope::current() {
   if (!g_region)
     throw InternalError(

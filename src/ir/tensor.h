@@ -161,8 +161,6 @@ class TraceScope {
   TraceScope& operator=(const TraceScope&) = delete;
   /// Returns the innermost region of this thread. Throws InternalError outside any trace.
   static Region& current();
-  /// Returns the innermost region of this thread; null outside any trace.
-  static Region* current_or_null();
 
  private:
   Region* saved_;

@@ -45,13 +45,16 @@ int64_t first_zero(const Schedule& schedule, int64_t run_steps) {
   return high;
 }
 
+// Returns a field of the schedule's config; null if the schedule has no such field.
+template <class T>
+const T* field_of_schedule(const Schedule& schedule, std::string_view name) {
+  return schedule.functor() ? field_of<T>(schedule.functor(), name) : nullptr;
+}
 const Positive<int64_t>* end_step(const Schedule& schedule) {
-  return schedule.functor() ? field_of<Positive<int64_t>>(schedule.functor(), "end_step") : nullptr;
+  return field_of_schedule<Positive<int64_t>>(schedule, "end_step");
 }
 const std::optional<Positive<int64_t>>* max_step(const Schedule& schedule) {
-  return schedule.functor()
-             ? field_of<std::optional<Positive<int64_t>>>(schedule.functor(), "max_step")
-             : nullptr;
+  return field_of_schedule<std::optional<Positive<int64_t>>>(schedule, "max_step");
 }
 
 // What to do about a schedule that ends before its run.
@@ -89,9 +92,7 @@ std::string why_early(const Schedule& schedule, int64_t run_steps) {
 }
 
 std::string why_late(const Schedule& schedule, int64_t run_steps) {
-  const auto* const warmup =
-      schedule.functor() ? field_of<NonNegative<int64_t>>(schedule.functor(), "warmup_steps")
-                         : nullptr;
+  const auto* const warmup = field_of_schedule<NonNegative<int64_t>>(schedule, "warmup_steps");
   if (!warmup || *warmup < run_steps) return {};
   return fmt::format("its warm-up of {} steps takes the whole run of {}; set warmup_steps",
                      int64_t{*warmup}, run_steps);

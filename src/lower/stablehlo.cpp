@@ -15,12 +15,10 @@ void check_partitions(const std::vector<ProgramValue>& values, const Mesh& mesh)
   for (const ProgramValue& v : values) check_partition(v.name, v.type.dims, v.sharding, mesh);
 }
 
-}  // namespace
-
-std::string lower_to_stablehlo(const Region& graph, const std::string& name,
-                               const std::vector<ProgramValue>& inputs,
-                               const std::vector<ProgramValue>& outputs, const Mesh& mesh,
-                               const LowerOptions& options) {
+std::string module_text(const Region& graph, const std::string& name,
+                        const std::vector<ProgramValue>& inputs,
+                        const std::vector<ProgramValue>& outputs, const Mesh& mesh,
+                        const LowerOptions& options) {
   const int64_t num_devices = mesh.num_devices();
   std::string text = fmt::format(
       "module @{} attributes {{mhlo.num_partitions = {} : i32, mhlo.num_replicas = 1 : i32}} {{\n",
@@ -58,6 +56,8 @@ std::string lower_to_stablehlo(const Region& graph, const std::string& name,
   return text + builder.take() + "}\n";
 }
 
+}  // namespace
+
 Program lower(std::shared_ptr<const Region> graph, std::string name,
               std::vector<ProgramValue> inputs, std::vector<ProgramValue> outputs, Mesh mesh,
               const LowerOptions& options) {
@@ -70,7 +70,7 @@ Program lower(std::shared_ptr<const Region> graph, std::string name,
     AXLE_CHECK(outputs[i].type == graph->results()[i].type(), outputs[i].name);
   check_partitions(inputs, mesh);
   check_partitions(outputs, mesh);
-  std::string text = lower_to_stablehlo(*graph, name, inputs, outputs, mesh, options);
+  std::string text = module_text(*graph, name, inputs, outputs, mesh, options);
   return {std::move(name),   std::move(graph),   std::move(text),
           std::move(inputs), std::move(outputs), std::move(mesh)};
 }

@@ -14,14 +14,8 @@ struct LowerOptions {
   bool locations = true;
 };
 
-/// Returns the module text of a traced graph. `inputs` and `outputs` name the region's parameters
-/// and results in order and give their shardings over `mesh`.
-std::string lower_to_stablehlo(const Region& graph, const std::string& name,
-                               const std::vector<ProgramValue>& inputs,
-                               const std::vector<ProgramValue>& outputs, const Mesh& mesh,
-                               const LowerOptions& options = {});
-
-/// Lowers a traced graph to a program. Throws ConfigError if a sharding has too many dims, names an
+/// Lowers a traced graph to a program. `inputs` and `outputs` name the region's parameters and
+/// results in order and give their shardings over `mesh`. Throws ConfigError if a sharding has too many dims, names an
 /// axis twice, or does not divide its value (check_partition).
 Program lower(std::shared_ptr<const Region> graph, std::string name,
               std::vector<ProgramValue> inputs, std::vector<ProgramValue> outputs, Mesh mesh = {},

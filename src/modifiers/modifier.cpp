@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text/regex.h"
+#include "config/mistakes.h"
 #include "config/register.h"
 
 namespace axle {
@@ -18,7 +19,7 @@ void at(const std::string& path, const std::function<void()>& apply) {
     apply();
   } catch (const ConfigError& error) {
     const std::string what = error.what();
-    throw ConfigError(what.starts_with(path) ? what : path + ": " + what);
+    throw ConfigError(what.starts_with(path) ? what : located(path, what));
   }
 }
 

@@ -75,7 +75,7 @@ void Invocation::merge(OutputCollection inner) {
 
 InvocationOptions Invocation::nested_options() {
   InvocationOptions options = options_;
-  if (has_key()) options.key = key();
+  if (options_.key) options.key = key();
   for (const auto& [path, t] : collection_.state) options.state.insert_or_assign(path, t);
   return options;
 }

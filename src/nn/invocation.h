@@ -81,7 +81,6 @@ class Invocation {
   /// for a repeated call of the layer folded with the call's index. Throws ConfigError if the
   /// invocation has no key.
   Tensor key();
-  bool has_key() const { return static_cast<bool>(options_.key); }
   /// Returns the path of the current call: the layer's path, followed by "#1" for its second call.
   const std::string& path() const { return frames_.back().path; }
 

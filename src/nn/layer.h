@@ -182,7 +182,6 @@ class Layer {
   static Tensor constrain(const Tensor& x, const PartitionSpec& spec);
 
   const LayerOptions& options() const { return options_; }
-  const std::vector<Layer*>& children() const { return children_; }
   /// Throws ConfigError "<config path>.<field>: <what>".
   [[noreturn]] void fail(std::string_view field, std::string_view what) const;
 

@@ -12,10 +12,6 @@ HloValue hlo_map(HloBuilder& b, std::string_view name, const HloValues& x) {
   return b.one(fmt::format("stablehlo.{}", name), x, x[0].type);
 }
 
-HloValue hlo_convert(HloBuilder& b, const HloValue& x, DType dtype) {
-  return x.type.dtype == dtype ? x : b.one("stablehlo.convert", {x}, {dtype, x.type.dims});
-}
-
 HloValue hlo_compare(HloBuilder& b, std::string_view direction, const HloValue& x,
                      const HloValue& y, Order order) {
   const DType dtype = x.type.dtype;

@@ -12,7 +12,6 @@ namespace axle {
 HloValue hlo_splat_like(HloBuilder& b, const HloValue& x, Scalar value);
 /// Writes "stablehlo.<name>" for an elementwise op: the result has the type of x[0].
 HloValue hlo_map(HloBuilder& b, std::string_view name, const HloValues& x);
-HloValue hlo_convert(HloBuilder& b, const HloValue& x, DType dtype);
 enum class Order { kPartial, kTotal };
 /// Compares x and y. `direction` is EQ, NE, LT, LE, GT or GE. In the total order of floats,
 /// -NaN < -inf < -0 < 0 < inf < NaN.

@@ -23,6 +23,16 @@ std::vector<Type> same_type(const OpNode& op) {
   return {first};
 }
 
+void check_numbers(const OpNode& op) {
+  if (op.inputs[0].dtype() == DType::kPred)
+    shape_error(op, "expected numbers, got pred; convert with astype");
+}
+
+std::vector<Type> same_type_numbers(const OpNode& op) {
+  check_numbers(op);
+  return same_type(op);
+}
+
 std::vector<Type> same_shape_float(const OpNode& op) {
   if (!is_float(op.inputs[0].dtype())) {
     shape_error(op, fmt::format("expected a floating-point operand, got {}",
@@ -49,6 +59,10 @@ std::vector<Type> same_shape_bits(const OpNode& op) {
 
 std::vector<Type> same_shape_pred(const OpNode& op) {
   return {Type{DType::kPred, same_type(op)[0].dims}};
+}
+
+double num_input_elements(const OpNode& op) {
+  return static_cast<double>(op.inputs[0].type().num_elements());
 }
 
 void operand_error(std::string_view op, std::string_view what, const Values& operands) {

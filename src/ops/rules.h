@@ -11,6 +11,10 @@ namespace axle {
 
 /// Infer rule: all operands and the result have one type.
 std::vector<Type> same_type(const OpNode& op);
+/// same_type for all dtypes but predicates.
+std::vector<Type> same_type_numbers(const OpNode& op);
+/// Throws ShapeError if the first operand is a predicate.
+void check_numbers(const OpNode& op);
 /// same_type for floating-point dtypes only.
 std::vector<Type> same_shape_float(const OpNode& op);
 /// same_type for integer dtypes only.
@@ -114,6 +118,9 @@ EvalRule binary(F f) {
 /// Eval rule y = x, for ops that only annotate.
 void eval_identity(const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x,
                    std::span<HostTensor> y);
+
+/// Cost rule: one operation for each element of the first operand.
+double num_input_elements(const OpNode& op);
 
 /// Lowering rule that writes no op: the results are the operands.
 HloValues hlo_identity(const OpNode&, HloBuilder&, const HloValues& x);

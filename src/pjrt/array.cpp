@@ -56,6 +56,28 @@ class HostTransfers {
   std::vector<pjrt::Event*> events_;
 };
 
+pjrt::BufferType buffer_type(DType dtype) {
+  switch (dtype) {
+    case DType::kPred:
+      return pjrt::BufferType::kPred;
+    case DType::kI32:
+      return pjrt::BufferType::kS32;
+    case DType::kI64:
+      return pjrt::BufferType::kS64;
+    case DType::kU32:
+      return pjrt::BufferType::kU32;
+    case DType::kU64:
+      return pjrt::BufferType::kU64;
+    case DType::kBF16:
+      return pjrt::BufferType::kBF16;
+    case DType::kF32:
+      return pjrt::BufferType::kF32;
+    case DType::kF64:
+      return pjrt::BufferType::kF64;
+  }
+  return pjrt::BufferType::kInvalid;
+}
+
 PjrtBuffer send(const PjrtClient& client, pjrt::Device* device, const std::byte* data,
                 const Type& type, const std::string& where) {
   const auto& plugin = client.plugin();
@@ -146,28 +168,6 @@ void PjrtArray::mark_donated(const std::string& by) {
   const std::lock_guard lock(mutex_);
   shards_.reset();
   donated_to_ = by;
-}
-
-pjrt::BufferType buffer_type(DType dtype) {
-  switch (dtype) {
-    case DType::kPred:
-      return pjrt::BufferType::kPred;
-    case DType::kI32:
-      return pjrt::BufferType::kS32;
-    case DType::kI64:
-      return pjrt::BufferType::kS64;
-    case DType::kU32:
-      return pjrt::BufferType::kU32;
-    case DType::kU64:
-      return pjrt::BufferType::kU64;
-    case DType::kBF16:
-      return pjrt::BufferType::kBF16;
-    case DType::kF32:
-      return pjrt::BufferType::kF32;
-    case DType::kF64:
-      return pjrt::BufferType::kF64;
-  }
-  return pjrt::BufferType::kInvalid;
 }
 
 ArrayPtr make_pjrt_array(std::shared_ptr<const PjrtClient> client, const HostTensor& value,

@@ -66,8 +66,6 @@ class PjrtArray final : public Array {
   std::string donated_to_;
 };
 
-/// Returns PJRT's number for a dtype.
-pjrt::BufferType buffer_type(DType dtype);
 /// Copies to each device of `mesh` its shard of `value`. Throws ConfigError if a dim is not
 /// divisible by its mesh axes, and DeviceError if a transfer fails.
 ArrayPtr make_pjrt_array(std::shared_ptr<const PjrtClient> client, const HostTensor& value,

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "ir/grid.h"
 
@@ -16,10 +17,6 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 using Indices = std::vector<size_t>;
-
-int64_t product(std::span<const int64_t> sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
-}
 
 /// Mesh axes and the dims of the box that they are placed on, each in row-major order.
 struct Placement {
@@ -43,7 +40,7 @@ Indices whole_dims(std::span<const int64_t> box, const Indices& free, int64_t si
     for (size_t i = 0; i < free.size(); ++i) {
       if (mask >> i & 1) dims.push_back(free[i]);
     }
-    if (product(pick(box, dims)) == size) best = std::move(dims);
+    if (saturating_product(pick(box, dims)) == size) best = std::move(dims);
   }
   return best;
 }
@@ -97,7 +94,8 @@ std::optional<Box> box_of(const Topology& topology, const Indices& group) {
   }
   Box box;
   for (size_t d = 0; d < low.size(); ++d) box.dims.push_back(high[d] - low[d] + 1);
-  if (at.size() != group.size() || product(box.dims) != static_cast<int64_t>(group.size()))
+  if (at.size() != group.size() ||
+      saturating_product(box.dims) != static_cast<int64_t>(group.size()))
     return std::nullopt;
   for (const auto& [c, member] : at) box.members.push_back(member);
   return box;
@@ -169,10 +167,10 @@ void check_across(const Mesh& mesh, FastNetwork network, const std::vector<Indic
 }  // namespace
 
 std::vector<size_t> box_order(std::span<const int64_t> box, std::span<const int64_t> axes) {
-  AXLE_CHECK(product(box) == product(axes), "axes that do not fill the box");
+  AXLE_CHECK(saturating_product(box) == saturating_product(axes), "axes that do not fill the box");
   const auto placements = place(box, axes);
   std::vector<size_t> out;
-  for (int64_t i = 0; i < product(axes); ++i) {
+  for (int64_t i = 0; i < saturating_product(axes); ++i) {
     const Sizes at = unravel(i, axes);
     Sizes in_box(box.size(), 0);
     for (const auto& [which, dims] : placements) {
@@ -198,8 +196,8 @@ std::vector<size_t> device_order(const Topology& topology, const Mesh& mesh) {
   const Sizes sizes = axis_sizes(mesh);
   Sizes across;
   for (const auto& axis : mesh.axes) across.push_back(axis.across);
-  if (product(across) > 1) {
-    check_across(mesh, network, groups, product(across));
+  if (saturating_product(across) > 1) {
+    check_across(mesh, network, groups, saturating_product(across));
   } else {
     if (!equal_sizes(groups)) return concatenate(groups);
     across = leading_parts(sizes, static_cast<int64_t>(groups.size()));
@@ -207,7 +205,7 @@ std::vector<size_t> device_order(const Topology& topology, const Mesh& mesh) {
   Sizes within;
   for (size_t a = 0; a < sizes.size(); ++a) within.push_back(sizes[a] / across[a]);
 
-  const auto groups_per_part = groups.size() / static_cast<size_t>(product(across));
+  const auto groups_per_part = groups.size() / static_cast<size_t>(saturating_product(across));
   std::vector<Indices> parts;
   for (size_t g = 0; g < groups.size(); g += groups_per_part) {
     parts.push_back(groups_per_part == 1

@@ -55,9 +55,4 @@ Peak remembered_peak(const std::filesystem::path& note, const std::string& key,
                      const std::function<Measured()>& measure);
 }  // namespace detail
 
-/// Returns machine_peak(topology, dtype).flops.
-inline double peak_flops(const Topology& topology, DType dtype) {
-  return machine_peak(topology, dtype).flops;
-}
-
 }  // namespace axle

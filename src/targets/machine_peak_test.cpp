@@ -27,11 +27,13 @@ TEST(MachinePeak, PublishedFiguresCountDevices) {
   const Topology gpus{
       .platform = "cuda",
       .devices = {{.kind = "NVIDIA H100 80GB HBM3"}, {.kind = "NVIDIA H100 80GB HBM3"}}};
-  EXPECT_EQ(peak_flops(gpus, DType::kBF16), 2 * 989.4e12);
+  EXPECT_EQ(machine_peak(gpus, DType::kBF16).flops, 2 * 989.4e12);
   EXPECT_EQ(machine_peak(gpus, DType::kBF16).source, "published: H100");
-  EXPECT_EQ(peak_flops({.platform = "tpu", .devices = {{.kind = "TPU v5 lite"}}}, DType::kBF16),
-            197e12);
-  EXPECT_EQ(peak_flops({.platform = "tpu", .devices = {{.kind = "TPU v5"}}}, DType::kBF16), 459e12);
+  EXPECT_EQ(
+      machine_peak({.platform = "tpu", .devices = {{.kind = "TPU v5 lite"}}}, DType::kBF16).flops,
+      197e12);
+  EXPECT_EQ(machine_peak({.platform = "tpu", .devices = {{.kind = "TPU v5"}}}, DType::kBF16).flops,
+            459e12);
 }
 
 TEST(MachinePeak, AMeasurementIsRememberedUnderItsKey) {
@@ -117,9 +119,10 @@ TEST(MachinePeak, ASharedMeasurementIsNotRememberedAndTheLargerOfTwoIs) {
 }
 
 TEST(MachinePeak, UnknownIsZero) {
-  EXPECT_EQ(peak_flops({.platform = "tpu", .devices = {{.kind = "TPU v99"}}}, DType::kBF16), 0);
-  EXPECT_EQ(peak_flops({.platform = "cuda"}, DType::kBF16), 0);
-  EXPECT_EQ(peak_flops({.platform = "cpu"}, DType::kI32), 0);
+  EXPECT_EQ(machine_peak({.platform = "tpu", .devices = {{.kind = "TPU v99"}}}, DType::kBF16).flops,
+            0);
+  EXPECT_EQ(machine_peak({.platform = "cuda"}, DType::kBF16).flops, 0);
+  EXPECT_EQ(machine_peak({.platform = "cpu"}, DType::kI32).flops, 0);
 }
 
 }  // namespace

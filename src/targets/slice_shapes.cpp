@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
+
+#include "base/checked.h"
 
 namespace axle {
 namespace {
@@ -14,10 +15,6 @@ using Shape = std::vector<int64_t>;
 
 constexpr int64_t kCube = 4;  // larger slices are wired from blocks of 4x4x4
 constexpr int64_t kDevicesOfCube = kCube * kCube * kCube;
-
-int64_t num_devices(const Shape& shape) {
-  return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
-}
 
 Shape sorted(Shape shape) {
   std::ranges::sort(shape);
@@ -28,7 +25,7 @@ Shape sorted(Shape shape) {
 
 std::optional<Shape> slice_of(const Accelerator& accelerator, int64_t devices) {
   for (const Shape& shape : accelerator.slice_shapes) {
-    if (num_devices(shape) == devices) return shape;
+    if (saturating_product(shape) == devices) return shape;
   }
   if (devices > accelerator.max_torus_devices || devices % kDevicesOfCube != 0) return std::nullopt;
   const int64_t cubes = devices / kDevicesOfCube;
@@ -52,7 +49,7 @@ std::optional<Shape> known_slice(const Accelerator& accelerator, Shape shape) {
   const bool of_cubes = shape.size() == 3 && std::ranges::all_of(shape, [](int64_t dim) {
                           return dim > 0 && dim % kCube == 0;
                         });
-  if (!of_cubes || num_devices(shape) > accelerator.max_torus_devices) return std::nullopt;
+  if (!of_cubes || saturating_product(shape) > accelerator.max_torus_devices) return std::nullopt;
   return shape;
 }
 
@@ -70,7 +67,8 @@ std::string slice_shapes_text(const Accelerator& accelerator) {
 std::string slice_sizes_text(const Accelerator& accelerator) {
   const int64_t cores = accelerator.cores_per_device;
   std::vector<int64_t> sizes;
-  for (const Shape& shape : accelerator.slice_shapes) sizes.push_back(cores * num_devices(shape));
+  for (const Shape& shape : accelerator.slice_shapes)
+    sizes.push_back(cores * saturating_product(shape));
   std::string out = fmt::format("{}", fmt::join(sizes, ", "));
   if (accelerator.max_torus_devices > 0) {
     out += fmt::format(" or a multiple of {} up to {}", cores * kDevicesOfCube,

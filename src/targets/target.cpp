@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
-#include <numeric>
 #include <optional>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "base/text/text.h"
 #include "targets/slice_shapes.h"
@@ -30,14 +30,10 @@ std::optional<int64_t> count_of(std::string_view text) {
   return value;
 }
 
-bool is_number(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
-
 int64_t read_count(std::string_view target, std::string_view what, std::string_view text) {
   const auto count = count_of(text);
   if (count) return *count;
-  const bool too_large = is_number(text) && text.find_first_not_of('0') != text.npos;
+  const bool too_large = is_digits(text) && text.find_first_not_of('0') != text.npos;
   fail(target, fmt::format("expected {}{}, got '{}'", what,
                            too_large ? fmt::format(" of at most {}", kMaxCount) : "", text));
 }
@@ -104,7 +100,7 @@ Target read_machine(std::string_view text) {
   std::vector<std::string_view> counts;
   while (counts.size() < 2) {
     const size_t dash = prefix.rfind('-');
-    if (dash == prefix.npos || !is_number(prefix.substr(dash + 1))) break;
+    if (dash == prefix.npos || !is_digits(prefix.substr(dash + 1))) break;
     counts.insert(counts.begin(), prefix.substr(dash + 1));
     prefix = prefix.substr(0, dash);
   }
@@ -200,7 +196,7 @@ Target read_text(std::string_view text) {
 }  // namespace
 
 int64_t Target::num_devices() const {
-  return std::accumulate(shape.begin(), shape.end(), num_slices, std::multiplies<>());
+  return saturating_product(num_slices, saturating_product(shape));
 }
 
 std::string Target::machine() const {

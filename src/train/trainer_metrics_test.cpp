@@ -156,7 +156,7 @@ TEST_F(TrainerMetrics, MfuCountsTheModelAndHfuTheProgram) {
   const auto runtime = make_runtime({.backend = "interpreter"});
   const auto flops_of = [&](const Trainer::Config& config, const std::string& name,
                             DType products = DType::kF32) {
-    const double peak = peak_flops(runtime->topology(), products);
+    const double peak = machine_peak(runtime->topology(), products).flops;
     EXPECT_GT(peak, 0);
     EXPECT_EQ(train(config, name).code, ExitCode::kOk);
     const TrainingParts training(config);
@@ -190,8 +190,8 @@ TEST_F(TrainerMetrics, MfuCountsTheModelAndHfuTheProgram) {
   Trainer::Config wide = plain;
   wide.model.options.dtype = DType::kF64;
   flops_of(wide, "wide", DType::kF64);
-  EXPECT_NE(peak_flops(runtime->topology(), DType::kF64),
-            peak_flops(runtime->topology(), DType::kF32));
+  EXPECT_NE(machine_peak(runtime->topology(), DType::kF64).flops,
+            machine_peak(runtime->topology(), DType::kF32).flops);
 }
 
 }  // namespace

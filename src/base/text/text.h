@@ -28,6 +28,8 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 std::string join(std::span<const std::string> parts, std::string_view separator);
 /// Returns the text with ASCII letters in lower case.
 std::string lower_case(std::string_view text);
+/// True if the text is not empty and holds only the digits 0 to 9.
+bool is_digits(std::string_view text);
 /// Returns the text without spaces, tabs and line ends on both sides.
 std::string_view trim(std::string_view text);
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "checkpoint/manifest.h"
+#include "checkpoint/run_files.h"
 #include "config/walk.h"
 #include "io/file.h"
 
@@ -35,24 +36,25 @@ bool is_checkpoint(const fs::path& folder) {
   return folder.filename().string().starts_with("step_") && path_exists(folder / kManifestName);
 }
 
-bool is_model_folder(const fs::path& folder) { return directory_exists(folder / "checkpoints"); }
+bool is_model_folder(const fs::path& folder) { return directory_exists(checkpoints_of(folder)); }
 
 // True if the config in `folder` names the file, as an import names its tokenizer.
 bool is_named_in_config(const fs::path& folder, const std::string& name) {
-  const fs::path config = folder / "config.yaml";
+  const fs::path config = config_file_of(folder);
   return path_exists(config) && read_file(config).find(name) != std::string::npos;
 }
 
 bool is_of_model_folder(const fs::path& file) {
-  constexpr std::array<std::string_view, 3> kOwn = {"config.yaml", "metrics.jsonl", "lock"};
   const fs::path folder = file.parent_path();
-  const std::string name = file.filename();
-  if (is_model_folder(folder) && (std::ranges::count(kOwn, name) > 0 ||
-                                  (path_exists(file) && is_named_in_config(folder, name))))
+  const std::array own = {config_file_of(folder), metrics_file_of(folder), lock_file_of(folder)};
+  if (is_model_folder(folder) &&
+      (std::ranges::count(own, file) > 0 ||
+       (path_exists(file) && is_named_in_config(folder, file.filename()))))
     return true;
   for (fs::path above = folder; above.has_relative_path(); above = above.parent_path()) {
     if (is_checkpoint(above)) return true;
-    if (above.filename() == "tensorboard" && is_model_folder(above.parent_path())) return true;
+    const fs::path parent = above.parent_path();
+    if (above == event_files_of(parent) && is_model_folder(parent)) return true;
   }
   return false;
 }

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "checkpoint/run_files.h"
 #include "cli/arguments/path_options.h"
 #include "config/document/yaml.h"
 #include "io/file.h"
@@ -28,13 +29,11 @@ CLI::Option* add_flag(CLI::App& app, const char* flag, const char* value, const 
       ->trigger_on_parse();
 }
 
-SetField parse_set(const char* flag, const std::string& prefix, const std::string& text) {
+SetField parse_set(const std::string& text) {
   const size_t equals = text.find('=');
-  if (equals == text.npos || equals == 0) {
-    throw CLI::ValidationError(
-        flag, fmt::format("expected {}=VALUE, got '{}'", prefix.empty() ? "PATH" : "NAME", text));
-  }
-  return {prefix + text.substr(0, equals), text.substr(equals + 1)};
+  if (equals == text.npos || equals == 0)
+    throw CLI::ValidationError("--set", fmt::format("expected PATH=VALUE, got '{}'", text));
+  return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
 }  // namespace
@@ -43,7 +42,7 @@ void tell_changes(const ResolveReport& report) { std::fputs(to_text(report).c_st
 
 void add_set_to(CLI::App& app, std::vector<Edit>& edits) {
   add_flag(app, "--set", "PATH=VALUE", "Set a field of the config; a class by its name",
-           [&edits](const std::string& text) { edits.push_back(parse_set("--set", "", text)); });
+           [&edits](const std::string& text) { edits.push_back(parse_set(text)); });
 }
 
 void RecipeArguments::add_to(CLI::App& app) {
@@ -58,8 +57,6 @@ void RecipeArguments::add_to(CLI::App& app) {
   add("--config", "FILE", "Apply the sections recipe, replace, modify, set of a YAML file",
       [this](const std::string& path) { files_.push_back(path); });
   add_set_to(app, edits);
-  add("--xla", "NAME=VALUE", "Set an option of the plugin's compiler",
-      [&](const std::string& v) { edits.push_back(parse_set("--xla", "compiler_options.", v)); });
   add("--mesh", "AXES", "Devices as named axes: data=2,fsdp=2,model=2", [&](const std::string& v) {
     edits.push_back(SetField{"mesh", v});
   });
@@ -112,12 +109,11 @@ Resolved RecipeArguments::resolve_plain(const std::string& recipe) const {
 
 Resolved resolve_named(const std::string& name, const std::string& on) {
   ResolveRequest request{.machine = on.empty() ? host_machine() : parse_target(on).machine()};
-  const std::filesystem::path run_config = std::filesystem::path(name) / "config.yaml";
+  const std::filesystem::path run_config = config_file_of(name);
+  if (directory_exists(name) && std::ranges::count(recipe_names(), name) == 0)
+    check_config_file(name);
   if (path_exists(run_config)) {
     request.files = {read_config(run_config)};
-  } else if (directory_exists(name) && std::ranges::count(recipe_names(), name) == 0) {
-    throw ConfigError(fmt::format(
-        "{}: expected the folder of a run or of an import, got one without config.yaml", name));
   } else if (path_exists(name) && !directory_exists(name)) {
     request.files = {read_config(name)};
   } else {

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/report.h"
+#include "cli/arguments/model_arguments.h"
 #include "cli/arguments/path_options.h"
 #include "cli/arguments/recipe_arguments.h"
 #include "cli/arguments/runtime_arguments.h"
@@ -13,21 +14,18 @@ namespace axle::cli {
 namespace {
 
 struct EvalOptions {
-  std::string dir, data;
+  ModelArguments model;
+  std::string data;
   std::vector<Edit> edits;
-  bool average = false;
   RuntimeArguments runtime;
 };
 
 void add(CLI::App& app, EvalOptions& options, Output& out) {
-  app.add_option("--from", options.dir, "Folder of a run or of an import")
-      ->required()
-      ->type_name("DIR");
+  options.model.add_to(app);
   app.add_option("--data", options.data, "A file or folder of UTF-8 text, or 'synthetic'")
       ->required()
       ->type_name("PATH")
       ->check(utf8_problem);
-  app.add_flag("--ema", options.average, "Take the averaged parameters");
   add_set_to(app, options.edits);
   options.runtime.add_to(app);
   options.runtime.add_mesh_to(app);
@@ -36,15 +34,14 @@ void add(CLI::App& app, EvalOptions& options, Output& out) {
 
 ExitCode run(const EvalOptions& options, Output& out) {
   options.runtime.ensure_plugin();
-  const RunEvaluation evaluation =
-      evaluate_run({.dir = options.dir,
-                    .data = options.data,
-                    .edits = options.edits,
-                    .backend = options.runtime.backend,
-                    .num_devices = options.runtime.num_devices,
-                    .mesh = options.runtime.mesh,
-                    .weights = options.average ? Weights::kAverage : Weights::kTrained,
-                    .compile_cache = options.runtime.compile_cache});
+  const RunEvaluation evaluation = evaluate_run({.dir = options.model.dir,
+                                                 .data = options.data,
+                                                 .edits = options.edits,
+                                                 .backend = options.runtime.backend,
+                                                 .num_devices = options.runtime.num_devices,
+                                                 .mesh = options.runtime.mesh,
+                                                 .weights = options.model.weights(),
+                                                 .compile_cache = options.runtime.compile_cache});
   tell_changes(evaluation.changes);
   if (const Skipped& skipped = evaluation.facts.skipped; skipped.count > 0)
     report_to_stderr("WARNING: input: " + left_out_text(skipped));

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/report.h"
+#include "cli/arguments/model_arguments.h"
 #include "cli/arguments/number_options.h"
 #include "cli/arguments/prompt_argument.h"
 #include "cli/arguments/runtime_arguments.h"
@@ -15,17 +16,15 @@ namespace axle::cli {
 namespace {
 
 struct GenerateArguments {
-  std::string dir, prompt;
+  ModelArguments model;
+  std::string prompt;
   GenerateOptions generate;
   SamplingArguments sampling;
-  bool average = false;
   RuntimeArguments runtime;
 };
 
 void add(CLI::App& app, GenerateArguments& options, Output& out) {
-  app.add_option("--from", options.dir, "Folder of a run or of an import")
-      ->required()
-      ->type_name("DIR");
+  options.model.add_to(app);
   app.add_option("--prompt", options.prompt, "The text to go on from; '-' reads it from stdin")
       ->required()
       ->type_name("TEXT");
@@ -34,7 +33,6 @@ void add(CLI::App& app, GenerateArguments& options, Output& out) {
       "Stop after so many tokens (default: 256)")
       ->type_name("N");
   options.sampling.add_to(app);
-  app.add_flag("--ema", options.average, "Take the averaged parameters");
   options.runtime.add_to(app);
   options.runtime.add_mesh_to(app);
   out.add_json_flag(app);
@@ -45,8 +43,7 @@ ExitCode run(const GenerateArguments& options, Output& out) {
   options.sampling.apply_to(generate);
   const std::string prompt = read_prompt(options.prompt);
   options.runtime.ensure_plugin();
-  LoadedModel loaded =
-      load_model(options.dir, options.average ? Weights::kAverage : Weights::kTrained);
+  LoadedModel loaded = load_model(options.model.dir, options.model.weights());
   const auto runtime = make_runtime(options.runtime.runtime());
   const Mesh mesh =
       mesh_over(options.runtime.mesh, runtime->topology(), options.runtime.num_devices);

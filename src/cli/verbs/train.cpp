@@ -23,8 +23,8 @@ void add(CLI::App& app, TrainOptions& options, Output&) {
   app.add_option("--dir", options.dir,
                  "Run folder: checkpoints, metrics.jsonl, config.yaml (default: runs/<recipe>)")
       ->type_name("DIR");
-  app.add_flag("--resume,!--no-resume", options.resume,
-               "Resume from the newest checkpoint of the folder (default), or do not");
+  app.add_flag("!--no-resume", options.resume,
+               "Refuse a folder with a checkpoint (default: resume from the newest)");
   app.add_flag("--force", options.force, "Resume although the config has changed");
   app.add_flag("--restart-data", options.restart_data,
                "Resume with the data from their first row, also with other data");

@@ -102,8 +102,4 @@ AnyConfig config_from_json(const Document& document, std::string_view root_name)
   return config;
 }
 
-Document parse_json(std::string_view text, std::string_view source) {
-  return json_as<ConfigError>(source, [&] { return read_json(text); });
-}
-
 }  // namespace axle

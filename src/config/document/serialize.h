@@ -29,7 +29,4 @@ void from_yaml(ConfigRef root, std::string_view text, std::string_view root_name
 /// value}}. Ignores other keys.
 AnyConfig config_from_json(const nlohmann::ordered_json& document, std::string_view root_name = {});
 
-/// Throws ConfigError "<source>: ...".
-nlohmann::ordered_json parse_json(std::string_view text, std::string_view source = "json");
-
 }  // namespace axle

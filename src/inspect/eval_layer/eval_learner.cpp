@@ -9,18 +9,13 @@
 #include "inspect/eval_layer/given_tensors.h"
 #include "inspect/eval_layer/run_named.h"
 #include "inspect/eval_layer/step_series.h"
+#include "ir/type_differences.h"
 #include "learn/subtree.h"
 
 namespace axle {
 namespace {
 
 using Trees = std::vector<Tree<HostTensor>>;  // one tree per step
-
-Tree<Type> types_of(const Tree<HostTensor>& tensors) {
-  Tree<Type> out;
-  for (const auto& [path, value] : tensors) out.emplace(path, value.type());
-  return out;
-}
 
 // Returns the gradients of all parameters for the steps 0, 1, ...
 Trees gradients_of(const Tree<HostTensor>& params, const Tree<HostTensor>& inputs,

@@ -19,16 +19,12 @@ constexpr std::array<std::string_view, 16> kSections = {
     "in",   "out",   "state", "cotangent", "params",    "init_params", "init",    "batches",
     "grad", "param", "final", "loss",      "summaries", "aux_losses",  "outputs", "module_outputs"};
 
-bool is_number(std::string_view text) {
-  return !text.empty() &&
-         std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c); });
-}
-
-}  // namespace
-
+// True if the first segment of the name is a section of eval-layer's files.
 bool has_section(std::string_view name) {
   return std::ranges::count(kSections, name.substr(0, name.find('/'))) > 0;
 }
+
+}  // namespace
 
 size_t parameter_prefix(std::string_view name) {
   for (const std::string_view section :
@@ -38,7 +34,7 @@ size_t parameter_prefix(std::string_view name) {
   for (const std::string_view section : {"grad/", "param/"}) {
     const size_t slash = name.find('/', section.size());
     if (name.starts_with(section) && slash != name.npos &&
-        is_number(name.substr(section.size(), slash - section.size())))
+        is_digits(name.substr(section.size(), slash - section.size())))
       return slash + 1;
   }
   return 0;

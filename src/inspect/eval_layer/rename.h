@@ -22,9 +22,6 @@ namespace axle {
 /// for "param/19/w", 0 for names of other tensors.
 size_t parameter_prefix(std::string_view name);
 
-/// True if the first segment of the name is a section of eval-layer's files.
-bool has_section(std::string_view name);
-
 /// Ordered rules that map names to names (PathPattern). Some rules apply to whole names: those
 /// whose right side begins with a section ("in/x", "out", "state/..."), and those to `none` whose
 /// left side begins with one. All other rules apply to paths of parameters, in every section that

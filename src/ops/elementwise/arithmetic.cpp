@@ -17,12 +17,6 @@ using detail::Integer;
 using detail::Number;
 using detail::wrapping;
 
-std::vector<Type> numbers(const OpNode& op) {
-  if (op.inputs[0].dtype() == DType::kPred)
-    shape_error(op, "expected numbers, got pred; convert with astype or use select");
-  return same_type(op);
-}
-
 // Returns the share of the gradient of y that goes to x: 1 where only x equals y, 1/2 where both
 // operands equal y, else 0.
 Tensor share(const Tensor& x, const Tensor& y, const Tensor& other) {
@@ -30,7 +24,7 @@ Tensor share(const Tensor& x, const Tensor& y, const Tensor& other) {
 }
 
 const OpRules neg_rules({.name = "neg",
-                         .infer = numbers,
+                         .infer = same_type_numbers,
                          .batch = elementwise,
                          .vjp = [](X, Y, Ct g) { return Values{-g[0]}; },
                          .eval = unary([](Number auto x) { return static_cast<decltype(x)>(-x); }),
@@ -38,7 +32,7 @@ const OpRules neg_rules({.name = "neg",
                          .cost = kElementwise});
 
 const OpRules add_rules({.name = "add",
-                         .infer = numbers,
+                         .infer = same_type_numbers,
                          .batch = elementwise,
                          .vjp =
                              [](X, Y, Ct g) {
@@ -51,7 +45,7 @@ const OpRules add_rules({.name = "add",
                          .cost = kElementwise});
 
 const OpRules sub_rules({.name = "sub",
-                         .infer = numbers,
+                         .infer = same_type_numbers,
                          .batch = elementwise,
                          .vjp =
                              [](X, Y, Ct g) {
@@ -64,7 +58,7 @@ const OpRules sub_rules({.name = "sub",
                          .cost = kElementwise});
 
 const OpRules mul_rules({.name = "mul",
-                         .infer = numbers,
+                         .infer = same_type_numbers,
                          .batch = elementwise,
                          .vjp =
                              [](X x, Y, Ct g) {
@@ -77,7 +71,7 @@ const OpRules mul_rules({.name = "mul",
                          .cost = kElementwise});
 
 const OpRules div_rules({.name = "div",
-                         .infer = numbers,
+                         .infer = same_type_numbers,
                          .batch = elementwise,
                          .vjp =
                              [](X x, Y, Ct g) {
@@ -96,7 +90,7 @@ const OpRules div_rules({.name = "div",
                          .cost = kElementwise});
 
 const OpRules rem_rules({.name = "rem",
-                         .infer = numbers,
+                         .infer = same_type_numbers,
                          .batch = elementwise,
                          .vjp =
                              [](X x, Y, Ct g) {

@@ -123,10 +123,10 @@ struct PowerAttributes : Attributes {
 
 std::vector<Type> infer_integer_pow(const OpNode& op) {
   const int64_t n = op.attrs<PowerAttributes>().n;
-  if (op.inputs[0].dtype() == DType::kPred) shape_error(op, "expected numbers, got pred");
+  const std::vector<Type> out = same_type_numbers(op);
   if (n < 0 && !is_float(op.inputs[0].dtype()))
     shape_error(op, fmt::format("expected a power of at least 0 for integers, got {}", n));
-  return same_type(op);
+  return out;
 }
 
 // Returns x^n for n > 0, with products computed by `times`.

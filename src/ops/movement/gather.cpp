@@ -37,10 +37,6 @@ struct WindowAttributes : Attributes {
 
 const WindowAttributes& window(const OpNode& op) { return op.attrs<WindowAttributes>(); }
 
-bool contains(const std::vector<int64_t>& dims, int64_t d) {
-  return std::ranges::find(dims, d) != dims.end();
-}
-
 void check_windows(const OpNode& op) {
   const auto& [dims, sizes] = std::tie(window(op).dims, window(op).sizes);
   const Tensor &operand = op.inputs[0], &indices = op.inputs[1];
@@ -63,7 +59,7 @@ void check_windows(const OpNode& op) {
   }
   for (int64_t d = 0; d < operand.rank(); ++d) {
     const int64_t size = sizes[static_cast<size_t>(d)];
-    const bool dropped = contains(dims.collapsed, d) || contains(dims.operand_batch, d);
+    const bool dropped = has_dim(dims.collapsed, d) || has_dim(dims.operand_batch, d);
     if (size < 0 || size > operand.dim(d) || (dropped && size > 1)) {
       shape_error(op, fmt::format("a window of size {} does not fit dim {} of size {}", size, d,
                                   operand.dim(d)));
@@ -87,7 +83,7 @@ Shape slices_shape(const OpNode& op) {
   Shape in_window, positions;
   for (size_t d = 0; d < sizes.size(); ++d) {
     const auto dim = static_cast<int64_t>(d);
-    if (!contains(dims.collapsed, dim) && !contains(dims.operand_batch, dim))
+    if (!has_dim(dims.collapsed, dim) && !has_dim(dims.operand_batch, dim))
       in_window.push_back(sizes[d]);
   }
   for (int64_t d = 0; d < op.inputs[1].rank(); ++d) {
@@ -106,8 +102,8 @@ Shape slices_shape(const OpNode& op) {
   }
   Shape out;
   for (size_t d = 0, w = 0, p = 0; d < in_window.size() + positions.size(); ++d) {
-    out.push_back(contains(dims.offset, static_cast<int64_t>(d)) ? in_window.at(w++)
-                                                                 : positions.at(p++));
+    out.push_back(has_dim(dims.offset, static_cast<int64_t>(d)) ? in_window.at(w++)
+                                                                : positions.at(p++));
   }
   return out;
 }
@@ -141,7 +137,7 @@ Shape update_window(const Tensor& operand, const Tensor& updates, const WindowDi
   Shape sizes;
   size_t w = 0;
   for (int64_t d = 0; d < operand.rank(); ++d) {
-    const bool dropped = contains(dims.collapsed, d) || contains(dims.operand_batch, d);
+    const bool dropped = has_dim(dims.collapsed, d) || has_dim(dims.operand_batch, d);
     sizes.push_back(dropped || w >= dims.offset.size() ? 1 : updates.dim(dims.offset[w++]));
   }
   return sizes;
@@ -171,7 +167,7 @@ Tensor zero_outside(const OpNode& op, const Tensor& slices) {
   if (dims.index_vector_dim < indices.rank()) inside = reduce_and(inside, {dims.index_vector_dim});
   std::vector<int64_t> positions;
   for (int64_t d = 0; d < slices.rank(); ++d) {
-    if (!contains(dims.offset, d)) positions.push_back(d);
+    if (!has_dim(dims.offset, d)) positions.push_back(d);
   }
   return select(broadcast_in_dim(inside, slices.shape(), positions), slices, zeros_like(slices));
 }

@@ -5,10 +5,6 @@
 namespace axle {
 namespace {
 
-bool contains(const std::vector<int64_t>& dims, int64_t d) {
-  return std::ranges::find(dims, d) != dims.end();
-}
-
 // Calls fn(index) for every index of the shape, in row-major order.
 template <class F>
 void for_each_index(const Shape& shape, F fn) {
@@ -34,8 +30,8 @@ WindowWalk::WindowWalk(const WindowDims& dims, const Shape& sizes, const Shape& 
   // Dims within a window: their sizes, and their strides in the operand and in the slices.
   Shape window_sizes, window_operand, window_slices;
   for (size_t d = 0; d < sizes.size(); ++d) {
-    if (contains(dims.collapsed, static_cast<int64_t>(d)) ||
-        contains(dims.operand_batch, static_cast<int64_t>(d)))
+    if (has_dim(dims.collapsed, static_cast<int64_t>(d)) ||
+        has_dim(dims.operand_batch, static_cast<int64_t>(d)))
       continue;
     window_slices.push_back(at(slice_strides, dims.offset[window_sizes.size()]));
     window_operand.push_back(operand_strides[d]);
@@ -59,8 +55,7 @@ WindowWalk::WindowWalk(const WindowDims& dims, const Shape& sizes, const Shape& 
     position_sizes.push_back(at(indices.shape(), d));
   }
   for (size_t d = 0; d < slices.size(); ++d) {
-    if (!contains(dims.offset, static_cast<int64_t>(d)))
-      position_slices.push_back(slice_strides[d]);
+    if (!has_dim(dims.offset, static_cast<int64_t>(d))) position_slices.push_back(slice_strides[d]);
   }
   const int64_t component_stride =
       dims.index_vector_dim < indices.type().rank() ? at(index_strides, dims.index_vector_dim) : 0;

@@ -1,12 +1,18 @@
 // Iterates over the windows of a gather or scatter, for the interpreter.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "ir/host_tensor.h"
 #include "ops/movement/gather.h"
 
 namespace axle {
+
+/// True if `d` is one of `dims`.
+inline bool has_dim(const std::vector<int64_t>& dims, int64_t d) {
+  return std::ranges::find(dims, d) != dims.end();
+}
 
 /// The offsets of all elements of all windows of a gather or scatter.
 class WindowWalk {

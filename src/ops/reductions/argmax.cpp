@@ -66,10 +66,6 @@ HloValues lower(const char* direction, double init, const OpNode& op, HloBuilder
 }
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-double operand_size(const OpNode& op) {
-  return static_cast<double>(op.inputs[0].type().num_elements());
-}
-
 const OpRules argmax_rules({.name = "argmax",
                             .infer = infer_argmax,
                             .vjp = no_gradient,
@@ -78,7 +74,7 @@ const OpRules argmax_rules({.name = "argmax",
                                 [](const OpNode& op, HloBuilder& b, const HloValues& x) {
                                   return lower("GT", -kInfinity, op, b, x);
                                 },
-                            .cost = operand_size});
+                            .cost = num_input_elements});
 
 const OpRules argmin_rules({.name = "argmin",
                             .infer = infer_argmax,
@@ -88,7 +84,7 @@ const OpRules argmin_rules({.name = "argmin",
                                 [](const OpNode& op, HloBuilder& b, const HloValues& x) {
                                   return lower("LT", kInfinity, op, b, x);
                                 },
-                            .cost = operand_size});
+                            .cost = num_input_elements});
 
 }  // namespace
 

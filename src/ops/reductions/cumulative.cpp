@@ -29,12 +29,6 @@ struct CumulativeAttributes : Attributes {
   }
 };
 
-std::vector<Type> numbers(const OpNode& op) {
-  if (op.inputs[0].dtype() == DType::kPred)
-    shape_error(op, "expected numbers, got pred; convert with astype");
-  return same_type(op);
-}
-
 // Returns the eval rule y[i] = f(y[i - 1], x[i]). Floats are computed in double.
 template <class F>
 EvalRule running(F f) {
@@ -120,7 +114,7 @@ Values doubling_vjp(Tensor (*combine)(const Tensor&, const Tensor&), X in, Ct ct
 }
 
 const OpRules cumsum_rules({.name = "cumsum",
-                            .infer = numbers,
+                            .infer = same_type_numbers,
                             .vjp =
                                 [](X x, Y, Ct g) {
                                   const auto& a = x.attrs<CumulativeAttributes>();
@@ -134,7 +128,7 @@ const OpRules cumsum_rules({.name = "cumsum",
                             .cost = kElementwise});
 
 const OpRules cumprod_rules({.name = "cumprod",
-                             .infer = numbers,
+                             .infer = same_type_numbers,
                              .vjp = [](X x, Y, Ct g) { return doubling_vjp(operator*, x, g); },
                              .eval = running([]<Number T>(T a, T b) {
                                return wrapping(a, b, [](auto p, auto q) { return p * q; });
@@ -147,7 +141,7 @@ const OpRules cumprod_rules({.name = "cumprod",
 
 const OpRules cummax_rules(
     {.name = "cummax",
-     .infer = numbers,
+     .infer = same_type_numbers,
      .vjp = [](X x, Y, Ct g) { return doubling_vjp(maximum, x, g); },
      .eval = running([]<Number T>(T a, T b) { return detail::larger(a, b); }),
      .hlo = [](const OpNode& op, HloBuilder& b,
@@ -156,7 +150,7 @@ const OpRules cummax_rules(
 
 const OpRules cummin_rules(
     {.name = "cummin",
-     .infer = numbers,
+     .infer = same_type_numbers,
      .vjp = [](X x, Y, Ct g) { return doubling_vjp(minimum, x, g); },
      .eval = running([]<Number T>(T a, T b) { return detail::smaller(a, b); }),
      .hlo = [](const OpNode& op, HloBuilder& b,

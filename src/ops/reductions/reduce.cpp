@@ -35,18 +35,13 @@ std::vector<Type> infer_reduce(const OpNode& op) {
 }
 
 std::vector<Type> infer_number_reduce(const OpNode& op) {
-  if (op.inputs[0].dtype() == DType::kPred)
-    shape_error(op, "expected numbers, got pred; convert with astype");
+  check_numbers(op);
   return infer_reduce(op);
 }
 
 std::vector<Type> infer_bits_reduce(const OpNode& op) {
   if (is_float(op.inputs[0].dtype())) shape_error(op, "expected predicates or integers");
   return infer_reduce(op);
-}
-
-double operand_size(const OpNode& op) {
-  return static_cast<double>(op.inputs[0].type().num_elements());
 }
 
 // Broadcasts g along the reduced dims to the shape of x.
@@ -144,7 +139,7 @@ const OpRules reduce_sum_rules(
                   }),
      .hlo = [](const OpNode& op, HloBuilder& b,
                const HloValues& x) { return lower("add", zero, op, b, x); },
-     .cost = operand_size});
+     .cost = num_input_elements});
 
 const OpRules reduce_prod_rules(
     {.name = "reduce_prod",
@@ -156,7 +151,7 @@ const OpRules reduce_prod_rules(
                   }),
      .hlo = [](const OpNode& op, HloBuilder& b,
                const HloValues& x) { return lower("multiply", one, op, b, x); },
-     .cost = operand_size});
+     .cost = num_input_elements});
 
 const OpRules reduce_max_rules(
     {.name = "reduce_max",
@@ -165,7 +160,7 @@ const OpRules reduce_max_rules(
      .eval = fold(lowest, []<Number T>(T a, T b) { return detail::larger(a, b); }),
      .hlo = [](const OpNode& op, HloBuilder& b,
                const HloValues& x) { return lower("maximum", lowest, op, b, x); },
-     .cost = operand_size});
+     .cost = num_input_elements});
 
 const OpRules reduce_min_rules(
     {.name = "reduce_min",
@@ -174,7 +169,7 @@ const OpRules reduce_min_rules(
      .eval = fold(highest, []<Number T>(T a, T b) { return detail::smaller(a, b); }),
      .hlo = [](const OpNode& op, HloBuilder& b,
                const HloValues& x) { return lower("minimum", highest, op, b, x); },
-     .cost = operand_size});
+     .cost = num_input_elements});
 
 const OpRules reduce_and_rules(
     {.name = "reduce_and",
@@ -183,7 +178,7 @@ const OpRules reduce_and_rules(
      .eval = fold(all_bits, []<std::integral T>(T a, T b) { return static_cast<T>(a & b); }),
      .hlo = [](const OpNode& op, HloBuilder& b,
                const HloValues& x) { return lower("and", all_bits, op, b, x); },
-     .cost = operand_size});
+     .cost = num_input_elements});
 
 const OpRules reduce_or_rules(
     {.name = "reduce_or",
@@ -192,7 +187,7 @@ const OpRules reduce_or_rules(
      .eval = fold(zero, []<std::integral T>(T a, T b) { return static_cast<T>(a | b); }),
      .hlo = [](const OpNode& op, HloBuilder& b,
                const HloValues& x) { return lower("or", zero, op, b, x); },
-     .cost = operand_size});
+     .cost = num_input_elements});
 
 Tensor apply(const OpRules& rules, const Tensor& x, const std::vector<int64_t>& axes,
              bool keep_dims) {

@@ -14,8 +14,7 @@ namespace build_options {
 // debug_options (3) is never sent: that message would replace all defaults, even for the fields
 // that it leaves out.
 constexpr int kDeviceOrdinal = 1, kNumReplicas = 4, kNumPartitions = 5, kUseSpmd = 6,
-              kDeviceAssignment = 9, kDeviceMemorySize = 15, kUseShardy = 19,
-              kOptimizationLevel = 24;
+              kDeviceAssignment = 9, kDeviceMemorySize = 15, kUseShardy = 19;
 }  // namespace build_options
 namespace device_assignment {
 constexpr int kReplicaCount = 1, kComputationCount = 2, kComputationDevices = 3,
@@ -72,9 +71,6 @@ std::string encode_build_options(const BuildOptions& options) {
   if (options.device_memory_bytes > 0)
     build += number(kDeviceMemorySize, options.device_memory_bytes);
   if (spmd) build += number(kUseShardy, 1);
-  if (options.effort != CompileEffort::kUnspecified) {
-    build += number(kOptimizationLevel, static_cast<int64_t>(options.effort));
-  }
   std::string out = bytes(compile_options::kBuildOptions, build);
   std::map<std::string, std::string> by_name;
   for (const auto& [name, value] : options.overrides) by_name[name] = value;

@@ -10,16 +10,12 @@
 
 namespace axle {
 
-/// How hard the compiler optimises. The numbers are XLA's.
-enum class CompileEffort : int { kUnspecified = 0, kO0 = 9, kO1 = 19, kO2 = 29, kO3 = 39 };
-
 struct BuildOptions {
   /// Number of devices that run the program together. More than 1 means SPMD with Shardy as the
   /// partitioner.
   int64_t num_partitions = 1;
   /// Device id of each partition; empty: the plugin chooses.
   std::vector<int64_t> device_ids = {};
-  CompileEffort effort = CompileEffort::kUnspecified;
   /// Device memory that the compiler may plan with, in bytes; 0: the compiler guesses.
   int64_t device_memory_bytes = 0;
   /// Compiler settings as (name, value), on top of the plugin's defaults. If a name occurs twice,

@@ -18,18 +18,15 @@ TEST(CompileOptions, OneDevice) { EXPECT_EQ(hex(encode_build_options({})), "1a04
 TEST(CompileOptions, EightDevicesBySpmdAndShardy) {
   std::string devices;
   for (int i = 0; i < 8; ++i) devices += fmt::format("1a030a01{:02x}", i);
-  EXPECT_EQ(hex(encode_build_options({.num_partitions = 8,
-                                      .device_ids = {0, 1, 2, 3, 4, 5, 6, 7},
-                                      .effort = CompileEffort::kO1})),
-            "1a45"
-            "08ffffffffffffffffff01"
-            "2001"
-            "2808"
-            "3001"
-            "4a2c08011008" +
-                devices +
-                "980101"
-                "c00113");
+  EXPECT_EQ(
+      hex(encode_build_options({.num_partitions = 8, .device_ids = {0, 1, 2, 3, 4, 5, 6, 7}})),
+      "1a42"
+      "08ffffffffffffffffff01"
+      "2001"
+      "2808"
+      "3001"
+      "4a2c08011008" +
+          devices + "980101");
 }
 
 TEST(CompileOptions, LargeDeviceIdsTakeMoreBytes) {

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/report.h"
 #include "base/version.h"
+#include "config/carry.h"
 #include "config/document/print.h"
 #include "config/document/serialize.h"
 #include "infer/model_folder.h"
@@ -24,10 +25,6 @@ constexpr std::string_view kSafe[] = {
     "writers",    "checkpointer",    "evalers",         "mesh",
     "mesh_rules", "batch_partition"};
 
-std::string_view first_name(std::string_view path) {
-  return path.substr(0, path.find_first_of(".["));
-}
-
 constexpr std::string_view kInput = "input";
 
 }  // namespace
@@ -38,14 +35,15 @@ bool is_safe_change(std::string_view path) {
 }
 
 RunFolder::RunFolder(std::filesystem::path dir)
-    : dir_(std::move(dir)), created_(make_directories(dir_)), lock_(dir_ / "lock") {
-  for (const auto& file : {config_file(), dir_ / "metrics.jsonl"}) check_regular(file);
+    : dir_(std::move(dir)), created_(make_directories(dir_)), lock_(lock_file_of(dir_)) {
+  for (const auto& file : {config_file(), metrics_file_of(dir_)}) check_regular(file);
 }
 
 RunFolder::~RunFolder() {
   // Only empty folders are removed. A checkpoint stays, and so does anything that others put here.
   if (created_.empty() || (::rmdir(checkpoints().c_str()) != 0 && errno != ENOENT)) return;
-  for (const char* name : {"config.yaml", "metrics.jsonl", "lock"}) ::unlink((dir_ / name).c_str());
+  for (const auto& file : {config_file(), metrics_file_of(dir_), lock_file_of(dir_)})
+    ::unlink(file.c_str());
   for (const auto& folder : created_) {
     if (::rmdir(folder.c_str()) != 0 && errno != ENOENT) break;
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/run_files.h"
 #include "config/config_ref.h"
 #include "io/file_lock.h"
 #include "train/folder/run_metadata.h"
@@ -37,8 +38,8 @@ class RunFolder {
   /// True once another folder was found in its place. Nothing may be written into that folder.
   bool is_anothers() const { return anothers_; }
   const std::filesystem::path& dir() const { return dir_; }
-  std::filesystem::path checkpoints() const { return dir_ / "checkpoints"; }
-  std::filesystem::path config_file() const { return dir_ / "config.yaml"; }
+  std::filesystem::path checkpoints() const { return checkpoints_of(dir_); }
+  std::filesystem::path config_file() const { return config_file_of(dir_); }
 
   /// Sets the text that config.yaml is to hold: a comment with Axle's version and the seed, then
   /// the resolved config.

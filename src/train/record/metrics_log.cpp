@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/report.h"
 #include "base/text/json.h"
+#include "checkpoint/run_files.h"
 #include "io/file_reader.h"
 
 namespace axle {
@@ -69,8 +70,8 @@ void for_each_line(const FileReader& file, Fn&& fn) {
 
 MetricsLog::MetricsLog(const Dims& dims)
     : restored_step_(dims.restored_step),
-      evaluated_(cut_metrics_log(dims.dir / "metrics.jsonl", dims.restored_step).last_splits),
-      file_(dims.dir / "metrics.jsonl", WriteMode::kAppend) {}
+      evaluated_(cut_metrics_log(metrics_file_of(dims.dir), dims.restored_step).last_splits),
+      file_(metrics_file_of(dims.dir), WriteMode::kAppend) {}
 
 MetricsLog::~MetricsLog() {
   if (num_lost_ > 0)

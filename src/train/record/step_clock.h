@@ -49,10 +49,8 @@ class StepClock {
     for (const Step& step : window_) out.num_tokens += step.num_tokens;
     return out;
   }
-  /// Seconds since this process began the run.
-  double secs_since_start() const { return seconds_since(start_); }
   /// Seconds of the whole run, earlier starts included.
-  double wall_secs() const { return earlier_secs_ + secs_since_start(); }
+  double wall_secs() const { return earlier_secs_ + seconds_since(start_); }
 
  private:
   static constexpr double kLeastSecs = 0.1;

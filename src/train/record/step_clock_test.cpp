@@ -75,9 +75,9 @@ TEST(StepClock, CompletionIsSeenWithoutAReader) {
 
 TEST(StepClock, EarlierStartsCount) {
   StepClock clock;
+  EXPECT_LT(clock.wall_secs(), 100);
   clock.add_earlier(100);
   EXPECT_GE(clock.wall_secs(), 100);
-  EXPECT_LT(clock.secs_since_start(), 100);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "checkpoint/run_files.h"
 #include "config/fields/ranged.h"
 #include "io/event_file.h"
 #include "train/record/summary_writer.h"
@@ -20,7 +21,7 @@ class TensorBoardWriter final : public SummaryWriter {
     AXLE_CONFIG(TensorBoardWriter, every_steps)
   };
   TensorBoardWriter(const Config& cfg, const Dims& dims, const Scope&)
-      : cfg_(cfg), dir_(dims.dir / "tensorboard"), restored_step_(dims.restored_step) {}
+      : cfg_(cfg), dir_(event_files_of(dims.dir)), restored_step_(dims.restored_step) {}
   void write(const StepRecord& record) override;
   void flush() override;
 

@@ -9,7 +9,7 @@
 #include "base/process_start.h"
 #include "ops/random/random.h"
 #include "pjrt/make_runtime.h"
-#include "recipes/resolve.h"
+#include "recipes/resolve/resolve.h"
 #include "runtime/runtime.h"
 #include "train/programs.h"
 

@@ -18,12 +18,12 @@ FLOORS = {
     "io": 2, "ops": 2,
     "data": 3, "transform": 3, "hlo": 3,
     "lower": 4, "nn": 4,
-    "runtime": 5, "layers": 5, "kernels": 5,
+    "runtime": 5, "layers": 5,
     "modifiers": 6, "learn": 6, "targets": 6,
     "checkpoint": 7, "interop": 7, "pjrt": 7,
     "infer": 8, "fetch": 8,
-    "train": 9, "serve": 9,
-    "recipes": 10, "launch": 10,
+    "train": 9,
+    "recipes": 10,
     "plan": 11,
     "inspect": 12,
     "cli": 13, "testing": 13,
@@ -32,12 +32,50 @@ FLOORS = {
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 
 
-GRANT = re.compile(r"^axle_floor\((\w+)[^)]*\bTEST_FLOORS((?:\s+[a-z]+)+)", re.MULTILINE)
+CALL = re.compile(r"^axle_floor\(([^)]*)\)", re.MULTILINE)
+KEYWORDS = ("FLOORS", "LIBRARIES", "TEST_FLOORS")
 
 
-def test_floors(cmake_text):
-    """Folder -> the folders that its tests may include beside the lower floors."""
-    return {match.group(1): match.group(2).split() for match in GRANT.finditer(cmake_text)}
+def cmake_floors(cmake_text, keyword):
+    """Folder -> the folders that its axle_floor() call lists after the keyword, in the order of the calls."""
+    found = {}
+    for match in CALL.finditer(cmake_text):
+        name, *words = match.group(1).split()
+        current, found[name] = None, []
+        for word in words:
+            if word in KEYWORDS:
+                current = word
+            elif current == keyword:
+                found[name].append(word)
+    return found
+
+
+def cmake_faults(used, named):
+    """One line for each floor whose call in CMakeLists.txt does not agree with what its files include.
+
+    `used`: folder -> the folders that its library files include. `named`: cmake_floors(text, "FLOORS").
+    """
+    below = {}
+    for folder, floors in named.items():
+        below[folder] = set(floors).union(*(below.get(floor, set()) for floor in floors))
+    for folder, floors in named.items():
+        includes = used.get(folder, set())
+        for floor in sorted(includes - below[folder]):
+            yield f"CMakeLists.txt: axle_floor({folder}): expected {floor} among FLOORS: its files include {floor}/"
+        for floor in floors:
+            if floor not in includes:
+                yield f"CMakeLists.txt: axle_floor({folder}): expected no {floor} among FLOORS: no file includes {floor}/"
+
+
+def used_floors(src):
+    """Folder -> the other folders that its library files include."""
+    used = {}
+    for file in src.rglob("*"):
+        if file.suffix in (".h", ".cpp") and not file.name.endswith(("_test.cpp", "_test.h")):
+            folder = file.relative_to(src).parts[0]
+            targets = {path.split("/")[0] for _, path in INCLUDE.findall(file.read_text(encoding="utf-8"))}
+            used.setdefault(folder, set()).update(targets & FLOORS.keys() - {folder})
+    return used
 
 
 def fault(folder, file, granted, quote, included):
@@ -107,11 +145,22 @@ class SelfTest(unittest.TestCase):
         self.assertEqual(self.check("axle/testing.h", '#include "testing/grad.h"\n'), [])  # for users' tests
 
     def test_granted_to_tests(self):
-        grants = test_floors("axle_floor(base)\naxle_floor(layers FLOORS nn TEST_FLOORS runtime io)\naxle_floor(cli)")
-        self.assertEqual(grants, {"layers": ["runtime", "io"]})
+        text = "axle_floor(base)\naxle_floor(layers FLOORS nn LIBRARIES x TEST_FLOORS runtime io)\naxle_floor(cli)"
+        grants = cmake_floors(text, "TEST_FLOORS")
+        self.assertEqual(grants, {"base": [], "layers": ["runtime", "io"], "cli": []})
         self.assertEqual(self.check("layers/linear_test.cpp", '#include "runtime/runtime.h"\n', grants), [])
         self.assertEqual(len(self.check("layers/linear.cpp", '#include "runtime/runtime.h"\n', grants)), 1)
         self.assertEqual(len(self.check("nn/layer_test.cpp", '#include "runtime/runtime.h"\n', grants)), 1)
+
+    def test_cmake_agrees_with_the_includes(self):
+        named = cmake_floors("axle_floor(base)\naxle_floor(ir FLOORS base)\naxle_floor(ops FLOORS ir)", "FLOORS")
+        self.assertEqual(list(cmake_faults({"ir": {"base"}, "ops": {"base", "ir"}}, named)), [])
+        missing = list(cmake_faults({"ir": {"base"}, "ops": {"ir", "config"}}, named))
+        self.assertEqual(len(missing), 1)
+        self.assertIn("expected config among FLOORS", missing[0])
+        unused = list(cmake_faults({"ir": {"base"}, "ops": {"base"}}, named))
+        self.assertEqual(len(unused), 1)
+        self.assertIn("expected no ir among FLOORS", unused[0])
 
     def test_paths_start_at_src(self):
         for path in ("layer.h", "../ir/type.h", "nowhere/x.h"):
@@ -129,7 +178,9 @@ def main():
     if sys.argv[1:] == ["--self-test"]:
         return 0 if unittest.main(argv=sys.argv[:1], exit=False, verbosity=0).result.wasSuccessful() else 1
     root = pathlib.Path(__file__).resolve().parent.parent
-    found = list(faults(root / "src", test_floors((root / "CMakeLists.txt").read_text(encoding="utf-8"))))
+    cmake_text = (root / "CMakeLists.txt").read_text(encoding="utf-8")
+    found = list(faults(root / "src", cmake_floors(cmake_text, "TEST_FLOORS")))
+    found += cmake_faults(used_floors(root / "src"), cmake_floors(cmake_text, "FLOORS"))
     print("\n".join(found + [f"floors: {len(found)} faults"]))
     return 1 if found else 0
 

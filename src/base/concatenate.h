@@ -15,4 +15,11 @@ std::vector<T> concatenate(std::initializer_list<std::span<const T>> parts) {
   return out;
 }
 
+template <class T>
+std::vector<T> concatenate(std::span<const std::vector<T>> parts) {
+  std::vector<T> out;
+  for (const std::vector<T>& part : parts) out.insert(out.end(), part.begin(), part.end());
+  return out;
+}
+
 }  // namespace axle

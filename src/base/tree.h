@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace axle {
 
@@ -17,6 +18,26 @@ inline std::string join_path(std::string_view parent, std::string_view name) {
   if (parent.empty()) return std::string(name);
   if (name.empty()) return std::string(parent);
   return std::string(parent) + "/" + std::string(name);
+}
+
+/// Returns the entries below `prefix`, without the prefix in their paths: subtree(tree, "ema")
+/// holds "ema/a/b" as "a/b".
+template <class T>
+Tree<T> subtree(const Tree<T>& tree, std::string_view prefix) {
+  const std::string head = std::string(prefix) + "/";
+  Tree<T> out;
+  for (auto it = tree.lower_bound(head); it != tree.end() && it->first.starts_with(head); ++it) {
+    out.emplace_hint(out.end(), it->first.substr(head.size()), it->second);
+  }
+  return out;
+}
+
+/// Puts all entries of `part` into `tree`, below `prefix`.
+template <class T>
+void put_subtree(Tree<T>& tree, std::string_view prefix, Tree<T> part) {
+  for (auto& [path, value] : part) {
+    tree.insert_or_assign(join_path(prefix, path), std::move(value));
+  }
 }
 
 }  // namespace axle

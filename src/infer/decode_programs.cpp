@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "learn/subtree.h"
+#include "base/tree.h"
 #include "lower/trace_program.h"
 #include "nn/functional.h"
 #include "ops/create.h"

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/host_memory_check.h"
 #include "base/text/text.h"
+#include "base/tree.h"
 #include "base/version.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/restore.h"
@@ -26,7 +27,6 @@
 #include "ir/finite.h"
 #include "ir/type_differences.h"
 #include "layers/models/causal_lm.h"
-#include "learn/subtree.h"
 
 namespace axle {
 namespace fs = std::filesystem;

@@ -13,7 +13,7 @@
 #include "io/file.h"
 #include "layers/check_mesh.h"
 #include "layers/mesh_axes.h"
-#include "recipes/check_recipe.h"
+#include "recipes/resolve/check_recipe.h"
 #include "runtime/mesh_devices.h"
 #include "train/evaler.h"
 #include "train/training_parts.h"

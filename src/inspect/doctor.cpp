@@ -11,7 +11,7 @@
 #include "pjrt/make_runtime.h"
 #include "pjrt/plugin/find_plugin.h"
 #include "pjrt/plugin_status.h"
-#include "recipes/resolve.h"
+#include "recipes/resolve/resolve.h"
 #include "targets/machine_peak.h"
 #include "targets/target.h"
 

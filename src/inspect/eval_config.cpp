@@ -14,7 +14,7 @@
 #include "data/text_input.h"
 #include "data/text_source.h"
 #include "io/file.h"
-#include "recipes/use_data.h"
+#include "recipes/resolve/use_data.h"
 #include "train/trainer.h"
 
 namespace axle {

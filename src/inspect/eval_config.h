@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "infer/model_folder.h"
-#include "recipes/resolve.h"
+#include "recipes/resolve/resolve.h"
 
 namespace axle {
 

@@ -9,7 +9,7 @@
 
 #include "infer/model_folder.h"
 #include "ir/mesh.h"
-#include "recipes/resolve.h"
+#include "recipes/resolve/resolve.h"
 #include "train/evaler.h"
 
 namespace axle {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/tree.h"
 #include "config/register.h"
-#include "learn/subtree.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/convert.h"
 

@@ -4,8 +4,8 @@
 
 #include <functional>
 
+#include "base/tree.h"
 #include "ir/host_tensor.h"
-#include "learn/subtree.h"
 #include "nn/param.h"
 #include "ops/elementwise/arithmetic.h"
 #include "transform/trace.h"

@@ -16,7 +16,7 @@ class PjrtRuntime final : public Runtime {
   PjrtRuntime(const Plugin& plugin, int64_t num_devices, std::string compile_cache = {});
 
   const Topology& topology() const override { return client_->topology(); }
-  const Plugin* plugin() const override { return &client_->plugin(); }
+  const Plugin& plugin() const { return client_->plugin(); }
   std::unique_ptr<Executable> compile(const Program& program,
                                       const CompileOptions& options) override;
   std::unique_ptr<Executable> load(const std::string& serialized, const Program& program) override;

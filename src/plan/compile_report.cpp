@@ -18,7 +18,7 @@
 #include "plan/memory_shortage.h"
 #include "plan/resharding.h"
 #include "plan/unmet_layouts.h"
-#include "recipes/use_data.h"
+#include "recipes/resolve/use_data.h"
 #include "targets/device_order.h"
 #include "train/record/model_flops.h"
 #include "train/training_parts.h"

@@ -20,7 +20,7 @@
 #include "plan/graph_cost.h"
 #include "plan/state_memory.h"
 #include "plan/step_estimate.h"
-#include "recipes/resolve.h"
+#include "recipes/resolve/resolve.h"
 #include "runtime/runtime.h"
 #include "targets/target.h"
 #include "train/trainer.h"

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "plan/compile_report_text.h"
-#include "recipes/resolve.h"
+#include "recipes/resolve/resolve.h"
 #include "testing/needs_plugin.h"
 
 namespace axle {

@@ -10,7 +10,7 @@
 #include "ops/reductions/reduce.h"
 #include "pjrt/plugin/plugin_failure.h"
 #include "plan/compile_report_text.h"
-#include "recipes/resolve.h"
+#include "recipes/resolve/resolve.h"
 #include "testing/needs_plugin.h"
 
 namespace axle {

@@ -9,7 +9,7 @@
 
 #include "base/text/text.h"
 #include "plan/compile_report_text.h"
-#include "recipes/resolve.h"
+#include "recipes/resolve/resolve.h"
 #include "testing/error_of.h"
 #include "testing/needs_plugin.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "plan/compile_report.h"
-#include "recipes/resolve.h"
+#include "recipes/resolve/resolve.h"
 
 namespace axle {
 
@@ -43,10 +43,10 @@ inline CompileReport report_of_small(const std::string& on, const std::string& m
                                      const std::string& yaml, const std::string& compute_dtype) {
   const Target target = parse_target(on);
   ResolveRequest request{
-      .files = {{"small.yaml", kSmall}},
+      .files = {parse_recipe_file(kSmall, "small.yaml")},
       .edits = {SetField{"mesh", mesh}, SetField{"compute_dtype", compute_dtype}},
       .machine = target.machine()};
-  if (!yaml.empty()) request.files.push_back({"more.yaml", yaml});
+  if (!yaml.empty()) request.files.push_back(parse_recipe_file(yaml, "more.yaml"));
   return compile_step(lower_step(resolve_config(request).config, "small", target));
 }
 

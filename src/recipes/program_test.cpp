@@ -1,8 +1,8 @@
 // Every recipe can be traced, differentiated and lowered, whatever its size.
 #include <gtest/gtest.h>
 
-#include "recipes/resolve.h"
-#include "recipes/use_data.h"
+#include "recipes/resolve/resolve.h"
+#include "recipes/resolve/use_data.h"
 #include "targets/target.h"
 #include "testing/error_of.h"
 #include "train/training_parts.h"

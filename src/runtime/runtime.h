@@ -15,8 +15,6 @@
 
 namespace axle {
 
-class Plugin;
-
 /// One device, present or only described.
 struct DeviceInfo {
   int64_t id = 0;
@@ -108,10 +106,10 @@ class Executable : public CompiledProgram {
 
 /// Settings for compiling a program.
 struct CompileOptions {
-  /// Names and values of the plugin's own compiler options. They win over the table in
-  /// compiler_settings.h. An option that the plugin does not know is a ConfigError.
+  /// Names and values of the plugin's own compiler options. They win over Axle's own
+  /// choices for the device. An option that the plugin does not know is a ConfigError.
   std::vector<std::pair<std::string, std::string>> overrides = {};
-  /// Directory of serialized executables; empty: that of the runtime (RuntimeOptions), if any.
+  /// Directory of serialized executables; empty: that of the runtime, if it has one.
   std::string cache_dir = {};
 };
 
@@ -119,8 +117,6 @@ class Runtime {
  public:
   virtual ~Runtime() = default;
   virtual const Topology& topology() const = 0;
-  /// The plugin that compiles and runs programs; nullptr for the interpreter.
-  virtual const Plugin* plugin() const { return nullptr; }
   /// Throws DeviceError with the plugin's message, and ConfigError naming an option that the plugin
   /// refuses.
   virtual std::unique_ptr<Executable> compile(const Program& program,

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/checked.h"
+#include "base/concatenate.h"
 #include "base/error.h"
 #include "ir/grid.h"
 
@@ -147,12 +148,6 @@ bool equal_sizes(const std::vector<Indices>& groups) {
   return std::ranges::all_of(groups, [&](const auto& g) { return g.size() == groups[0].size(); });
 }
 
-Indices concatenate(std::span<const Indices> groups) {
-  Indices out;
-  for (const auto& group : groups) out.insert(out.end(), group.begin(), group.end());
-  return out;
-}
-
 void check_across(const Mesh& mesh, FastNetwork network, const std::vector<Indices>& groups,
                   int64_t parts) {
   const auto num_groups = static_cast<int64_t>(groups.size());
@@ -199,7 +194,7 @@ std::vector<size_t> device_order(const Topology& topology, const Mesh& mesh) {
   if (saturating_product(across) > 1) {
     check_across(mesh, network, groups, saturating_product(across));
   } else {
-    if (!equal_sizes(groups)) return concatenate(groups);
+    if (!equal_sizes(groups)) return concatenate<size_t>(groups);
     across = leading_parts(sizes, static_cast<int64_t>(groups.size()));
   }
   Sizes within;
@@ -210,7 +205,7 @@ std::vector<size_t> device_order(const Topology& topology, const Mesh& mesh) {
   for (size_t g = 0; g < groups.size(); g += groups_per_part) {
     parts.push_back(groups_per_part == 1
                         ? order_within(topology, groups[g], within)
-                        : concatenate(std::span(groups).subspan(g, groups_per_part)));
+                        : concatenate<size_t>(std::span(groups).subspan(g, groups_per_part)));
   }
   std::vector<size_t> out;
   for (int64_t i = 0; i < n; ++i) {

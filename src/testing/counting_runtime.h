@@ -17,7 +17,6 @@ class CountingRuntime final : public Runtime {
                   std::string refused = {})
       : inner_(std::move(inner)), compiled_(compiled), refused_(std::move(refused)) {}
   const Topology& topology() const override { return inner_->topology(); }
-  const Plugin* plugin() const override { return inner_->plugin(); }
   std::unique_ptr<Executable> compile(const Program& program,
                                       const CompileOptions& options) override {
     compiled_.push_back(program.name);

@@ -1,8 +1,8 @@
 // Tests runs that start with the parameters of another folder.
 #include <gmock/gmock.h>
 
+#include "base/tree.h"
 #include "checkpoint/restore.h"
-#include "learn/subtree.h"
 #include "testing/error_of.h"
 #include "testing/temp_dir.h"
 #include "train/tiny_config_test.h"

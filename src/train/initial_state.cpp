@@ -1,7 +1,7 @@
 #include "train/initial_state.h"
 
+#include "base/tree.h"
 #include "ir/eval.h"
-#include "learn/subtree.h"
 #include "ops/random/random.h"
 
 namespace axle {

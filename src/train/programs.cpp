@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/tree.h"
 #include "layers/check_mesh.h"
-#include "learn/subtree.h"
 #include "lower/trace_program.h"
 #include "nn/functional.h"
 #include "ops/annotate.h"

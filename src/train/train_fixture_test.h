@@ -5,12 +5,12 @@
 
 #include <cmath>
 
+#include "base/tree.h"
 #include "io/safetensors.h"
 #include "layers/attention/fused_grouped_qkv.h"
 #include "layers/attention/rope.h"
 #include "layers/models/causal_lm.h"
 #include "learn/clip_by_global_norm.h"
-#include "learn/subtree.h"
 #include "testing/checkout.h"
 #include "train/step_run_test.h"
 

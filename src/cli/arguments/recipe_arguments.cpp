@@ -10,15 +10,16 @@
 #include "cli/arguments/path_options.h"
 #include "config/document/yaml.h"
 #include "io/file.h"
-#include "recipes/recipe_file.h"
+#include "recipes/resolve/recipe_file.h"
 
 namespace axle::cli {
 namespace {
 
-ConfigText read_config(const std::string& path) {
+RecipeFile read_config(const std::string& path) {
   if (!path_exists(path))
     throw ConfigError(fmt::format("{}: expected a config file, got nothing there", path));
-  return {path, storage_error_as<ConfigError>([&] { return read_file(path, kMaxConfigBytes); })};
+  return parse_recipe_file(
+      storage_error_as<ConfigError>([&] { return read_file(path, kMaxConfigBytes); }), path);
 }
 
 // Adds a flag that takes effect while it is parsed, so that flags keep their order.
@@ -87,24 +88,6 @@ ResolveRequest RecipeArguments::request(std::string_view backend) const {
   out.machine = machine(backend);
   for (const std::string& path : files_) out.files.push_back(read_config(path));
   return out;
-}
-
-Resolved RecipeArguments::resolve(std::string_view backend) const {
-  return resolve_config(request(backend));
-}
-
-Resolved RecipeArguments::resolve(Mistakes& mistakes) const {
-  return resolve_config(request("cpu"), mistakes);
-}
-
-Resolved RecipeArguments::resolve_plain(const std::string& recipe) const {
-  ResolveRequest plain = request("cpu");
-  plain.edits.clear();
-  plain.recipe = recipe;
-  std::erase_if(plain.files, [&](const ConfigText& file) {
-    return !parse_recipe_file(file.text, file.source).config;
-  });
-  return resolve_config(plain);
 }
 
 Resolved resolve_named(const std::string& name, const std::string& on) {

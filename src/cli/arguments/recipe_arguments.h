@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "recipes/resolve.h"
+#include "recipes/resolve/resolve.h"
 #include "targets/target.h"
 
 namespace CLI {
@@ -18,14 +18,13 @@ namespace axle::cli {
 class RecipeArguments {
  public:
   void add_to(CLI::App& app);
-  /// Resolves the config. Without --on, for this machine's devices of `backend`. Throws
-  /// ConfigError, also for files that can't be read.
-  Resolved resolve(std::string_view backend = "cpu") const;
-  /// Resolves the config like resolve_config() with `mistakes`.
-  Resolved resolve(Mistakes& mistakes) const;
-  /// Resolves only `recipe` (as resolve() reports it), or the whole config of a file: without the
-  /// sections of other files and without flags. Changes are shown against it.
-  Resolved resolve_plain(const std::string& recipe) const;
+  /// Reads the files. Without --on, the machine is this one, with its devices of `backend`. Throws
+  /// ConfigError for files that can't be read or parsed.
+  ResolveRequest request(std::string_view backend = "cpu") const;
+  /// Resolves the config of request(). Throws ConfigError.
+  Resolved resolve(std::string_view backend = "cpu") const {
+    return resolve_config(request(backend));
+  }
   /// The files that --config names.
   const std::vector<std::string>& files() const { return files_; }
   /// The target that --on names; none without --on.
@@ -33,7 +32,6 @@ class RecipeArguments {
 
  private:
   std::string machine(std::string_view backend) const;
-  ResolveRequest request(std::string_view backend) const;
   ResolveRequest request_;
   std::optional<Target> target_;
   std::vector<std::string> files_;

@@ -9,9 +9,19 @@
 namespace axle::cli {
 namespace {
 
+// Only `recipe`, or the whole config of a file: without the sections of other files and without
+// flags.
+ResolveRequest without_changes(ResolveRequest request, const std::string& recipe) {
+  request.edits.clear();
+  request.recipe = recipe;
+  std::erase_if(request.files, [](const RecipeFile& file) { return !file.config; });
+  return request;
+}
+
 ExitCode run(const RecipeArguments& recipe, Output& out) {
   Mistakes mistakes;
-  const Resolved resolved = recipe.resolve(mistakes);
+  const ResolveRequest request = recipe.request();
+  const Resolved resolved = resolve_config(request, mistakes);
   const auto devices =
       recipe.target() ? std::optional(recipe.target()->num_devices()) : std::optional<int64_t>();
   for (const std::string& problem : config_problems(resolved.config, devices))
@@ -21,8 +31,8 @@ ExitCode run(const RecipeArguments& recipe, Output& out) {
        compiler_option_problems(resolved.config.compiler_options, target))
     mistakes.add(problem);
   mistakes.throw_any();
-  const ConfigChanges changed{
-      changes(recipe.resolve_plain(resolved.report.recipe).config, resolved.config)};
+  const Resolved plain = resolve_config(without_changes(request, resolved.report.recipe));
+  const ConfigChanges changed{changes(plain.config, resolved.config)};
   if (!out.json()) out.write(to_text(resolved.report));
   out.report(changed);
   return ExitCode::kOk;

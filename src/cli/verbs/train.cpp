@@ -5,7 +5,7 @@
 #include "cli/arguments/recipe_arguments.h"
 #include "cli/arguments/runtime_arguments.h"
 #include "cli/verb.h"
-#include "recipes/check_recipe.h"
+#include "recipes/resolve/check_recipe.h"
 
 namespace axle::cli {
 namespace {

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/tree.h"
 #include "inspect/eval_layer/cotangents.h"
 #include "inspect/eval_layer/given_tensors.h"
 #include "inspect/eval_layer/run_named.h"
-#include "learn/subtree.h"
 #include "ops/create.h"
 #include "ops/movement/shape.h"
 #include "transform/grad.h"

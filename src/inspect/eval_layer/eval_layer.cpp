@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
+#include "base/tree.h"
 #include "inspect/eval_layer/cotangents.h"
 #include "inspect/eval_layer/decode_call.h"
 #include "inspect/eval_layer/given_tensors.h"
@@ -13,7 +14,6 @@
 #include "layers/models/decoder.h"
 #include "layers/models/embedding.h"
 #include "layers/models/model.h"
-#include "learn/subtree.h"
 #include "nn/functional.h"
 #include "ops/create.h"
 #include "ops/random/random.h"

@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
+#include "base/tree.h"
 #include "io/file.h"
-#include "learn/subtree.h"
 
 namespace axle {
 namespace {

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
+#include "config/document/yaml.h"
 #include "inspect/catalogue.h"
 #include "inspect/eval_layer/layer_file.h"
 #include "nn/role_methods.h"
@@ -19,8 +22,12 @@ using testing::HasSubstr;
 constexpr std::string_view kLinear =
     "class: Linear\nconfig: {bias: true}\ndims: {input_dim: 2, output_dim: 3}\n";
 
+LayerFile layer_file(std::string_view text, const std::string& source = "layer.yaml") {
+  return read_layer_file(parse_yaml(text, source), source);
+}
+
 std::string file_error(std::string_view text) {
-  return error_of([&] { parse_layer_file(text, "layer.yaml"); });
+  return error_of([&] { layer_file(text); });
 }
 
 std::vector<std::string> names_in(const Tree<HostTensor>& tree) {
@@ -33,7 +40,7 @@ class EvalLayer : public testing::Test {
  protected:
   Tree<HostTensor> run(std::string_view file, const std::optional<Tree<HostTensor>>& params,
                        const Tree<HostTensor>& inputs, const EvalLayerOptions& options) {
-    const auto layer = build_layer(parse_layer_file(file, "layer.yaml"));
+    const auto layer = build_layer(layer_file(file));
     return eval_layer(*layer, params, inputs, options, *runtime_);
   }
   std::string run_error(const std::optional<Tree<HostTensor>>& params,
@@ -470,9 +477,9 @@ TEST(LayerMethods, AgreeWithTheListing) {
     EXPECT_EQ(listed, real) << role.name();
   };
   const auto embedding =
-      build_layer(parse_layer_file("class: Embedding\ndims: {vocab_size: 5, model_dim: 4}\n", "x"));
+      build_layer(layer_file("class: Embedding\ndims: {vocab_size: 5, model_dim: 4}\n", "x"));
   check(*embedding, typeid(TokenEmbedding));
-  const auto norm = build_layer(parse_layer_file("class: RMSNorm\ndims: {input_dim: 4}\n", "x"));
+  const auto norm = build_layer(layer_file("class: RMSNorm\ndims: {input_dim: 4}\n", "x"));
   check(*norm, typeid(Norm));
   const auto model = recipe("quickstart").model.build({}, Scope{});
   check(*model, typeid(Model));

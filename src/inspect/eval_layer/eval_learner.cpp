@@ -6,11 +6,11 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
+#include "base/tree.h"
 #include "inspect/eval_layer/given_tensors.h"
 #include "inspect/eval_layer/run_named.h"
 #include "inspect/eval_layer/step_series.h"
 #include "ir/type_differences.h"
-#include "learn/subtree.h"
 
 namespace axle {
 namespace {

@@ -16,7 +16,7 @@
 #include "inspect/eval_layer/eval_training.h"
 #include "inspect/eval_layer/layer_file.h"
 #include "io/file.h"
-#include "recipes/resolve.h"
+#include "recipes/resolve/resolve.h"
 
 namespace axle {
 namespace {
@@ -97,14 +97,16 @@ void refuse(std::string_view flag, bool is_set, std::string_view kind) {
 
 EvalSubject parse_eval_subject(std::string_view text, const std::string& source,
                                ResolveReport* changes) {
-  const Json document = parse_yaml(text, source);
+  YamlLines lines;
+  const Json document = parse_yaml(text, source, &lines);
   if (!document.is_object() || document.empty()) {
     throw ConfigError(source +
                       ": expected {class: Name, config: {...}}, {model: {...}, learner: {...}} or "
                       "{recipe: NAME}");
   }
   if (is_recipe_file(document)) {
-    Resolved resolved = resolve_config({.recipe = {}, .files = {{source, std::string(text)}}});
+    Resolved resolved =
+        resolve_config({.files = {read_recipe_file(document, std::move(lines), source)}});
     if (changes) *changes = std::move(resolved.report);
     return std::move(resolved.config);
   }
@@ -121,7 +123,7 @@ EvalSubject parse_eval_subject(std::string_view text, const std::string& source,
   } catch (const ConfigError& error) {
     throw ConfigError(source + ": " + error.what());
   }
-  return parse_layer_file(text, source);
+  return read_layer_file(document, source);
 }
 
 EvalSubject read_eval_subject(const std::string& file_or_recipe, ResolveReport* changes) {

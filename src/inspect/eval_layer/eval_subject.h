@@ -11,7 +11,7 @@
 #include "inspect/eval_layer/layer_file.h"
 #include "layers/feed_forward/activation.h"
 #include "learn/learner.h"
-#include "recipes/resolve.h"
+#include "recipes/resolve/resolve.h"
 #include "train/trainer.h"
 
 namespace axle {

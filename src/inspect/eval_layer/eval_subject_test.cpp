@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "base/tree.h"
 #include "io/file.h"
-#include "learn/subtree.h"
 #include "pjrt/make_runtime.h"
 #include "testing/error_of.h"
 

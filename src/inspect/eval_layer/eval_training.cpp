@@ -5,10 +5,10 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/tree.h"
 #include "config/missing.h"
 #include "inspect/eval_layer/given_tensors.h"
 #include "inspect/eval_layer/step_series.h"
-#include "learn/subtree.h"
 #include "ops/random/random.h"
 #include "train/programs.h"
 

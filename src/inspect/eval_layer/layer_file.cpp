@@ -1,4 +1,3 @@
-// Implements the part of eval_layer.h that reads {class, config, dims}.
 #include "inspect/eval_layer/layer_file.h"
 
 #include <fmt/format.h>
@@ -70,8 +69,7 @@ AnyConfig read_dims(const ConfigType& type, const Json& given) {
 
 }  // namespace
 
-LayerFile parse_layer_file(std::string_view text, const std::string& source) {
-  const Json document = parse_yaml(text, source);
+LayerFile read_layer_file(const Json& document, const std::string& source) {
   check_keys(document, source);
   try {
     AnyConfig config = config_from_json(document, "config");

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <string_view>
 
 #include "nn/layer.h"
 
@@ -16,10 +16,10 @@ struct LayerFile {
   LayerOptions options = {};
 };
 
-/// Reads YAML: {class: Linear, config: {bias: false}, dims: {input_dim: 32, output_dim: 24},
+/// Reads a document: {class: Linear, config: {bias: false}, dims: {input_dim: 32, output_dim: 24},
 /// "@init": Zeros}. Throws ConfigError naming `source` for unknown classes, fields, dims and
 /// options, for a class that is not a layer, and for missing integer dims.
-LayerFile parse_layer_file(std::string_view text, const std::string& source);
+LayerFile read_layer_file(const nlohmann::ordered_json& document, const std::string& source);
 /// Builds the layer as the root of the tree: the paths of its own parameters have no prefix.
 std::unique_ptr<Layer> build_layer(const LayerFile& file);
 

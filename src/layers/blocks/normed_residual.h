@@ -10,6 +10,9 @@ namespace axle {
 
 /// A block with a norm, a mixer as its body, and dropout on the result of the body.
 class NormedResidual : public Block {
+ public:
+  bool can_decode() const override { return true; }
+
  protected:
   /// `cfg` has the fields norm, body and dropout.
   template <class Config>

@@ -22,7 +22,6 @@ class PostNorm final : public NormedResidual {
   };
   PostNorm(const Config& cfg, const Dims& dims, const Scope& scope)
       : NormedResidual(cfg, dims, scope) {}
-  bool can_decode() const override { return true; }
 
  protected:
   Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;

@@ -12,6 +12,7 @@
 #include "io/file_reader.h"
 #include "lower/stablehlo.h"
 #include "pjrt/compile/saved_header.h"
+#include "pjrt/pjrt_runtime.h"
 #include "runtime/executable_cache.h"
 #include "targets/device_order.h"
 
@@ -196,12 +197,12 @@ SavedHeader read_saved_header(const fs::path& path) { return read_saved(path).he
 std::unique_ptr<Executable> load_executable(const fs::path& path, Runtime& runtime,
                                             const Program& program, const CompileOptions& options) {
   const SavedFile saved = read_saved(path);
-  const auto* plugin = runtime.plugin();
-  if (!plugin) {
+  const auto* const pjrt = dynamic_cast<const PjrtRuntime*>(&runtime);
+  if (!pjrt) {
     throw DeviceError(fmt::format("{}: expected a runtime that loads executables, got '{}'",
                                   path.string(), runtime.topology().platform));
   }
-  const auto ours = header_of(program, *plugin, runtime.topology(), "", options);
+  const auto ours = header_of(program, pjrt->plugin(), runtime.topology(), "", options);
   check_devices(path.string(), saved.header, ours);
   check_program(path.string(), saved.header, ours);
   return runtime.load(saved.code, program);

@@ -7,7 +7,8 @@
 
 #include "config/mistakes.h"
 #include "config/replace.h"
-#include "recipes/host_machine.h"
+#include "recipes/resolve/host_machine.h"
+#include "recipes/resolve/recipe_file.h"
 #include "train/trainer.h"
 
 namespace axle {
@@ -22,16 +23,11 @@ struct UseData {
 };
 using Edit = std::variant<SetField, UseData>;
 
-/// The text of a file of `--config` (recipe_file.h), and its name for messages.
-struct ConfigText {
-  std::string source, text;
-};
-
 /// Everything that determines a config.
 struct ResolveRequest {
   /// Name of the recipe; empty: the recipe that the last of the files names.
   std::string recipe = {};
-  std::vector<ConfigText> files = {};
+  std::vector<RecipeFile> files = {};
   /// Applied from left to right, so the last one wins.
   std::vector<Edit> edits = {};
   /// The machine type that mesh rules match: "cpu-16", "gpu-H100-8".
@@ -83,8 +79,8 @@ struct Resolved {
 /// "<file>:<line>: ...".
 Resolved resolve_config(const ResolveRequest& request);
 /// Like resolve_config() above, but leaves out what can't be applied and adds it to `mistakes`.
-/// Throws ConfigError if there is nothing to apply changes to: no recipe, or a file that can't be
-/// parsed.
+/// Throws ConfigError if there is nothing to apply changes to: no recipe, or two
+/// whole configs.
 Resolved resolve_config(const ResolveRequest& request, Mistakes& mistakes);
 
 /// Applies the edits to `config`, in their order. Returns what they replaced. Throws ConfigError with

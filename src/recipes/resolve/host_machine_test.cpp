@@ -1,4 +1,4 @@
-#include "recipes/host_machine.h"
+#include "recipes/resolve/host_machine.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "recipes/recipe_file.h"
+#include "recipes/resolve/recipe_file.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/text/text.h"
 #include "base/text/utf8.h"
-#include "config/document/yaml.h"
 #include "train/trainer.h"
 
 namespace axle {
@@ -32,16 +31,17 @@ bool is_whole_config(const Json& document) {
          std::none_of(items.begin(), items.end(), is_section);
 }
 
-class Parser {
+class SectionReader {
  public:
-  Parser(std::string_view text, const std::string& source)
-      : source_(source), document_(parse_yaml(text, source, &lines_)) {}
+  SectionReader(Json document, YamlLines lines, const std::string& source)
+      : source_(source), lines_(std::move(lines)), document_(std::move(document)) {}
 
-  RecipeFile parse() {
-    if (document_.is_null()) return {};
+  RecipeFile read() {
+    RecipeFile out;
+    out.source = source_;
+    if (document_.is_null()) return out;
     if (!document_.is_object())
       fail({}, "expected the sections recipe, replace, modify, set; got something else");
-    RecipeFile out;
     if (is_whole_config(document_)) {
       out.config = std::move(document_);
       return out;
@@ -126,7 +126,13 @@ class Parser {
 }  // namespace
 
 RecipeFile parse_recipe_file(std::string_view text, const std::string& source) {
-  return Parser(text, source).parse();
+  YamlLines lines;
+  Json document = parse_yaml(text, source, &lines);
+  return read_recipe_file(std::move(document), std::move(lines), source);
+}
+
+RecipeFile read_recipe_file(Json document, YamlLines lines, const std::string& source) {
+  return SectionReader(std::move(document), std::move(lines), source).read();
 }
 
 }  // namespace axle

@@ -1,4 +1,4 @@
-#include "recipes/use_data.h"
+#include "recipes/resolve/use_data.h"
 
 #include <fmt/format.h>
 

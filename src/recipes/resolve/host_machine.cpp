@@ -1,4 +1,4 @@
-#include "recipes/host_machine.h"
+#include "recipes/resolve/host_machine.h"
 
 #include <fmt/format.h>
 

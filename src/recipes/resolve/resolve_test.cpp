@@ -1,6 +1,6 @@
 // Resolution as a pure function. Files and flags are tested through the command line
 // (cli/config_verbs_test.cpp).
-#include "recipes/resolve.h"
+#include "recipes/resolve/resolve.h"
 
 #include <gmock/gmock.h>
 
@@ -16,6 +16,10 @@ using testing::Not;
 
 constexpr const char* kRuled = "fuji-7B-v2";
 
+RecipeFile file_of(const std::string& source, const std::string& text) {
+  return parse_recipe_file(text, source);
+}
+
 TEST(Resolve, MeshRuleOfTheMachine) {
   const Resolved h200 = resolve_config({.recipe = kRuled, .machine = "gpu-H200-64"});
   EXPECT_EQ(to_text(h200.config.mesh), "data=-1,fsdp=8");
@@ -28,7 +32,7 @@ TEST(Resolve, MeshRuleOfTheMachine) {
 }
 
 TEST(Resolve, OrderIsRuleThenFileThenEdits) {
-  const ConfigText file{"a.yaml", "set: {mesh: \"data=4\", max_steps: 20}\n"};
+  const RecipeFile file = file_of("a.yaml", "set: {mesh: \"data=4\", max_steps: 20}\n");
   ResolveRequest request{.recipe = kRuled, .files = {file}, .edits = {}, .machine = "gpu-H200-64"};
   EXPECT_EQ(to_text(resolve_config(request).config.mesh), "data=4");
   request.edits = {SetField{"mesh", "data=8"}, SetField{"max_steps", "30"},
@@ -39,8 +43,8 @@ TEST(Resolve, OrderIsRuleThenFileThenEdits) {
 }
 
 TEST(Resolve, LaterFilesComeAfterEarlierOnes) {
-  const ConfigText a{"a.yaml", "recipe: quickstart\nset: {max_steps: 20, seed: 5}\n"};
-  const ConfigText b{"b.yaml", "recipe: fuji-test-v1\nset: {max_steps: 21}\n"};
+  const RecipeFile a = file_of("a.yaml", "recipe: quickstart\nset: {max_steps: 20, seed: 5}\n");
+  const RecipeFile b = file_of("b.yaml", "recipe: fuji-test-v1\nset: {max_steps: 21}\n");
   const Resolved resolved =
       resolve_config({.recipe = "", .files = {a, b}, .edits = {}, .machine = "cpu-16"});
   EXPECT_EQ(resolved.report.recipe, "fuji-test-v1");
@@ -49,9 +53,10 @@ TEST(Resolve, LaterFilesComeAfterEarlierOnes) {
 }
 
 TEST(Resolve, ReplaceByItselfIsTheIdentity) {
-  const ConfigText file{"a.yaml",
-                        "recipe: quickstart\nreplace: {RMSNorm: RMSNorm, Attention: Attention, "
-                        "FeedForward: FeedForward}\n"};
+  const RecipeFile file =
+      file_of("a.yaml",
+              "recipe: quickstart\nreplace: {RMSNorm: RMSNorm, Attention: Attention, "
+              "FeedForward: FeedForward}\n");
   const Resolved resolved =
       resolve_config({.recipe = "", .files = {file}, .edits = {}, .machine = "cpu-16"});
   const Resolved plain = resolve_config({.recipe = "quickstart", .machine = "cpu-16"});
@@ -68,10 +73,11 @@ TEST(Resolve, WhatANamedClassKeptIsReported) {
   const std::string set_fields = "{" + norm + ": LayerNorm}",
                     replace = "{replace: RMSNorm, with: LayerNorm, at: " + norm + "}";
   const auto report = [](const std::string& text) {
-    return to_text(
-        resolve_config(
-            {.recipe = "quickstart", .files = {{"a.yaml", text}}, .edits = {}, .machine = "cpu-16"})
-            .report);
+    return to_text(resolve_config({.recipe = "quickstart",
+                                   .files = {file_of("a.yaml", text)},
+                                   .edits = {},
+                                   .machine = "cpu-16"})
+                       .report);
   };
   const auto rule = [](const std::string& modifier) {
     return "set: {mesh_rules: [{machine: cpu-.*, modifiers: [" + modifier + "]}]}\n";
@@ -90,7 +96,7 @@ TEST(Resolve, WholeConfigIsKeptAsItIs) {
   ResolveRequest request{
       .recipe = kRuled, .files = {}, .edits = {SetField{"mesh", ""}}, .machine = "gpu-H200-64"};
   const Resolved before = resolve_config(request);
-  const ConfigText file{"config.yaml", to_config_file(kRuled, before.config)};
+  const RecipeFile file = file_of("config.yaml", to_config_file(kRuled, before.config));
   // The rule of the machine, if applied again, would set a mesh.
   const Resolved after =
       resolve_config({.recipe = "", .files = {file}, .edits = {}, .machine = "gpu-H200-64"});
@@ -103,15 +109,15 @@ TEST(Resolve, WholeConfigIsKeptAsItIs) {
   request.edits.clear();
   const Resolved ruled = resolve_config(request);
   EXPECT_THAT(to_text(ruled.report), HasSubstr(" for gpu-H200-64\n"));
-  const ConfigText same{"config.yaml", to_config_file(kRuled, ruled.config)};
+  const RecipeFile same = file_of("config.yaml", to_config_file(kRuled, ruled.config));
   EXPECT_EQ(to_text(resolve_config({.files = {same}, .machine = "gpu-H200-64"}).report), "");
 }
 
 TEST(Resolve, OneOfTwoConfigsIsNotDropped) {
-  const ConfigText a{"a.yaml", to_config_file(kRuled, recipe(kRuled))},
-      b{"b.yaml", to_config_file(kRuled, recipe("quickstart"))},
-      named{"c.yaml", "recipe: quickstart\n"};
-  const auto error = [](const std::vector<ConfigText>& files, const std::string& recipe) {
+  const RecipeFile a = file_of("a.yaml", to_config_file(kRuled, recipe(kRuled)));
+  const RecipeFile b = file_of("b.yaml", to_config_file(kRuled, recipe("quickstart")));
+  const RecipeFile named = file_of("c.yaml", "recipe: quickstart\n");
+  const auto error = [](const std::vector<RecipeFile>& files, const std::string& recipe) {
     return error_of(
         [&] { resolve_config({.recipe = recipe, .files = files, .machine = "cpu-2"}); });
   };
@@ -124,9 +130,9 @@ TEST(Resolve, OneOfTwoConfigsIsNotDropped) {
 }
 
 TEST(Resolve, RulesOfFilesAndEditsAreApplied) {
-  const ConfigText file{"a.yaml",
-                        "set:\n  mesh_rules:\n  - machine: abacus-.*\n    modifiers:\n"
-                        "    - {class: SetMesh, mesh: \"data=3\"}\n  seed: 5\n"};
+  const RecipeFile file = file_of("a.yaml",
+                                  "set:\n  mesh_rules:\n  - machine: abacus-.*\n    modifiers:\n"
+                                  "    - {class: SetMesh, mesh: \"data=3\"}\n  seed: 5\n");
   ResolveRequest request{.recipe = kRuled, .files = {file}, .edits = {}, .machine = "abacus-1"};
   EXPECT_EQ(to_text(resolve_config(request).config.mesh), "data=3");
   EXPECT_EQ(resolve_config(request).report.mesh_rule, "abacus-.*");
@@ -137,7 +143,7 @@ TEST(Resolve, RulesOfFilesAndEditsAreApplied) {
   request.machine = "gpu-H200-64";
   EXPECT_EQ(resolve_config(request).report.mesh_rule, "") << "the recipe's own are gone";
   // This also holds beside a whole config.
-  const ConfigText whole{"b.yaml", to_config_file(kRuled, recipe(kRuled))};
+  const RecipeFile whole = file_of("b.yaml", to_config_file(kRuled, recipe(kRuled)));
   const std::string rules =
       "[{machine: abacus-1, modifiers: [{class: SetMesh, mesh: \"data=2\"}]}]";
   EXPECT_EQ(to_text(resolve_config({.recipe = "",
@@ -149,12 +155,13 @@ TEST(Resolve, RulesOfFilesAndEditsAreApplied) {
 }
 
 TEST(Resolve, AnEditOfARuleIsToldOnce) {
-  const ResolveRequest request{.recipe = "quickstart",
-                               .files = {{"a.yaml",
-                                          "set: {mesh_rules: [{machine: abacus-.*, modifiers: "
-                                          "[{class: SetMesh, mesh: \"data=3\"}]}]}\n"}},
-                               .edits = {SetField{"mesh_rules[0].modifiers[0]", "SetMesh"}},
-                               .machine = "abacus-1"};
+  const ResolveRequest request{
+      .recipe = "quickstart",
+      .files = {file_of("a.yaml",
+                        "set: {mesh_rules: [{machine: abacus-.*, modifiers: "
+                        "[{class: SetMesh, mesh: \"data=3\"}]}]}\n")},
+      .edits = {SetField{"mesh_rules[0].modifiers[0]", "SetMesh"}},
+      .machine = "abacus-1"};
   const Resolved out = resolve_config(request);
   ASSERT_EQ(out.report.replaced.size(), 1) << to_text(out.report);
   EXPECT_THAT(out.report.replaced[0].what, HasSubstr("SetMesh -> SetMesh"));
@@ -164,8 +171,8 @@ TEST(Resolve, RulesThatComeTooLateAreSaid) {
   const auto report = [](const std::string& mesh, const std::string& machine) {
     const std::string rules =
         R"([{machine: abacus-.*, modifiers: [{class: SetMesh, mesh: \"data=3\"}]}])";
-    const ConfigText file{"a.yaml", "modify: [SetFields: {set: {mesh_rules: \"" + rules +
-                                        "\", mesh: \"" + mesh + "\"}}]\n"};
+    const RecipeFile file = file_of("a.yaml", "modify: [SetFields: {set: {mesh_rules: \"" + rules +
+                                                  "\", mesh: \"" + mesh + "\"}}]\n");
     return to_text(
         resolve_config({.recipe = "quickstart", .files = {file}, .edits = {}, .machine = machine})
             .report);

@@ -1,10 +1,10 @@
-#include "recipes/check_recipe.h"
+#include "recipes/resolve/check_recipe.h"
 
 #include <algorithm>
 
 #include "base/error.h"
 #include "config/missing.h"
-#include "recipes/use_data.h"
+#include "recipes/resolve/use_data.h"
 
 namespace axle {
 

@@ -1,5 +1,5 @@
 // Which inputs `--data` points at the text, and which it leaves unchanged.
-#include "recipes/use_data.h"
+#include "recipes/resolve/use_data.h"
 
 #include <gmock/gmock.h>
 

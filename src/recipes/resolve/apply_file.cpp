@@ -1,4 +1,4 @@
-#include "recipes/apply_file.h"
+#include "recipes/resolve/apply_file.h"
 
 #include <fmt/format.h>
 

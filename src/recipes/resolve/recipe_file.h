@@ -19,6 +19,8 @@
 #include <string_view>
 #include <vector>
 
+#include "config/document/yaml.h"
+
 namespace axle {
 
 /// One entry of a section, and its place in the file: "moe.yaml:7".
@@ -30,6 +32,7 @@ struct RecipeFileEntry {
 
 /// A parsed file of `--config`.
 struct RecipeFile {
+  std::string source;                            // its name for messages
   std::string recipe;                            // empty: no recipe is named
   std::optional<nlohmann::ordered_json> config;  // a whole config; the other members are then empty
   std::vector<RecipeFileEntry> replace, modify, set;
@@ -38,5 +41,8 @@ struct RecipeFile {
 /// Throws ConfigError "<source>:<line>: ..." for bad syntax, unknown sections and sections of the
 /// wrong shape.
 RecipeFile parse_recipe_file(std::string_view text, const std::string& source);
+/// Like parse_recipe_file(), for a document that parse_yaml() returned with its lines.
+RecipeFile read_recipe_file(nlohmann::ordered_json document, YamlLines lines,
+                            const std::string& source);
 
 }  // namespace axle

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "config/mistakes.h"
-#include "recipes/recipe_file.h"
-#include "recipes/resolve.h"
+#include "recipes/resolve/recipe_file.h"
+#include "recipes/resolve/resolve.h"
 
 namespace axle {
 

@@ -1,4 +1,4 @@
-#include "recipes/resolve.h"
+#include "recipes/resolve/resolve.h"
 
 #include <fmt/format.h>
 
@@ -13,9 +13,8 @@
 #include "config/document/serialize.h"
 #include "config/set.h"
 #include "infer/model_folder.h"
-#include "recipes/apply_file.h"
-#include "recipes/recipe_file.h"
-#include "recipes/use_data.h"
+#include "recipes/resolve/apply_file.h"
+#include "recipes/resolve/use_data.h"
 #include "train/evaler_inputs.h"
 
 namespace axle {
@@ -114,39 +113,35 @@ Resolved resolve_config(const ResolveRequest& request) {
 Resolved resolve_config(const ResolveRequest& request, Mistakes& mistakes) {
   Resolved out{.config = {},
                .report = {.recipe = request.recipe, .machine = request.machine, .mesh_rule = {}}};
-  std::vector<RecipeFile> files;
   const RecipeFile* tree = nullptr;
-  std::string tree_source;
-  for (const ConfigText& file : request.files)
-    files.push_back(parse_recipe_file(file.text, file.source));
-  for (size_t i = 0; i < files.size(); ++i) {
-    if (request.recipe.empty() && !files[i].recipe.empty()) out.report.recipe = files[i].recipe;
-    if (!files[i].config) continue;
+  for (const RecipeFile& file : request.files) {
+    if (request.recipe.empty() && !file.recipe.empty()) out.report.recipe = file.recipe;
+    if (!file.config) continue;
     if (tree) {
       throw ConfigError(fmt::format("{}: expected one whole config, got another one in {}",
-                                    request.files[i].source, tree_source));
+                                    file.source, tree->source));
     }
-    tree = &files[i], tree_source = request.files[i].source;
+    tree = &file;
   }
   if (tree && !out.report.recipe.empty()) {
     throw ConfigError(
         fmt::format("{}: expected no recipe beside a file with a whole config, got '{}'",
-                    tree_source, out.report.recipe));
+                    tree->source, out.report.recipe));
   }
   if (tree) {
-    out.config = whole_tree(*tree->config, tree_source, mistakes);
+    out.config = whole_tree(*tree->config, tree->source, mistakes);
   } else if (out.report.recipe.empty()) {
     throw ConfigError(fmt::format("RECIPE: expected one of {}, or a file with 'recipe:', got none",
                                   join(recipe_names(), ", ")));
   } else {
     out.config = recipe(out.report.recipe);
   }
-  if (set_rules(files, request.edits, out.config, out.report, mistakes) || !tree)
+  if (set_rules(request.files, request.edits, out.config, out.report, mistakes) || !tree)
     mistakes.attempt([&] { apply_rules(out.config, out.report); });
   else
     out.report.kept_from_rule = rule_that_would_change(out.config, request.machine);
   const std::string rules = rules_text(out.config);
-  for (const RecipeFile& file : files) apply_file(file, out.config, out.report, mistakes);
+  for (const RecipeFile& file : request.files) apply_file(file, out.config, out.report, mistakes);
   if (rules_text(out.config) != rules)
     out.report.late_rule = rule_that_would_change(out.config, request.machine);
   apply_edits(request.edits, out.config, out.report.replaced, mistakes);

@@ -32,6 +32,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"`(axle [^`\n]+)`")
+SOURCE = re.compile(r"`((?:[a-z0-9_]+/)+[a-z0-9_]+\.(?:cpp|h|py|sh))`")
 SCRIPT_SPAN = re.compile(r"`([^`\n]*bench/[\w/]+\.py[^`\n]*)`")
 SCRIPT = re.compile(r"bench/[\w/]+\.py")
 COMMAND_LINE = re.compile(r"(?:^|[\s`(])axle ((?:\\\n|[^\n|;&`])+)")
@@ -195,6 +196,14 @@ def script_faults(pages, source_of):
                     yield f"{page}: no such flag: {flag} in '{span}'"
 
 
+def source_faults(pages, exists):
+    """Source files that pages name and that are not there. A path starts at the root or at src/."""
+    for page, text in pages.items():
+        for path in SOURCE.findall(text):
+            if not exists(path) and not exists("src/" + path):
+                yield f"{page}: no such file: {path}"
+
+
 def results_pages():
     return [ROOT / "bench/RESULTS.md", ROOT / "bench/peers/README.md"]
 
@@ -270,6 +279,14 @@ class SelfTest(unittest.TestCase):
         self.assertEqual(faults("`bench/b.py`"), ["p.md: no such script: bench/b.py"])
 
 
+    def test_source_files_exist(self):
+        def faults(text):
+            return list(source_faults({"p.md": text}, {"src/data/packing.cpp", "tools/x.py"}.__contains__))
+
+        self.assertEqual(faults("`data/packing.cpp`, `src/data/packing.cpp`, `tools/x.py`, `a.cpp`"), [])
+        self.assertEqual(faults("`data/pack.cpp`"), ["p.md: no such file: data/pack.cpp"])
+
+
 def main():
     if sys.argv[1:] == ["--self-test"]:
         return 0 if unittest.main(argv=sys.argv[:1], exit=False, verbosity=0).result.wasSuccessful() else 1
@@ -292,6 +309,7 @@ def main():
             return path.read_text(encoding="utf-8") if path.is_file() else None
 
         found += script_faults(results, source_of)
+        found += source_faults({**pages, **results}, lambda path: (ROOT / path).exists())
     else:
         env = environment(build)
         if not env:

@@ -9,8 +9,8 @@
 #include "layers/models/lm_head.h"
 #include "layers/norms/layer_norm.h"
 #include "testing/layer_inputs.h"
-#include "testing/layer_test.h"
 #include "testing/plugin_fixture.h"
+#include "testing/test_layer.h"
 
 namespace axle {
 namespace {

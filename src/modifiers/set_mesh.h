@@ -21,7 +21,7 @@ class SetMesh final : public Modifier {
   Config cfg_;
 };
 
-/// Shorthand for rules: mesh({{"data", -1}, {"fsdp", 8}}).
+/// Shorthand for rules: mesh({{.name = "data", .size = -1}}).
 SetMesh::Config mesh(std::vector<MeshAxis> axes);
 
 }  // namespace axle

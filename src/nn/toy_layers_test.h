@@ -8,7 +8,7 @@
 #include "ops/elementwise/arithmetic.h"
 #include "ops/random/random.h"
 #include "ops/reductions/reduce.h"
-#include "testing/layer_test.h"
+#include "testing/test_layer.h"
 
 namespace axle {
 

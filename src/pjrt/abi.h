@@ -6,7 +6,7 @@
 // argument struct and returns an Error*, which is nullptr on success. The first field of an
 // argument struct is the size that the caller believes the struct to have. Each struct below holds
 // the table slot of its call in `kSlot` and mirrors PJRT minor version 114 byte for byte
-// (abi_test.cpp compares them).
+// (header_abi_test.cpp compares them).
 #pragma once
 
 #include <cstddef>

@@ -18,7 +18,7 @@
 
 #include "testing/golden.h"
 #include "testing/layer_inputs.h"
-#include "testing/layer_test.h"
+#include "testing/test_layer.h"
 
 namespace axle::testing {
 

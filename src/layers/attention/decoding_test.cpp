@@ -8,7 +8,7 @@
 #include "ops/elementwise/compare.h"
 #include "ops/movement/slice.h"
 #include "testing/error_of.h"
-#include "testing/layer_test.h"
+#include "testing/test_layer.h"
 
 namespace axle {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "testing/layer_test.h"
+#include "testing/test_layer.h"
 
 namespace axle {
 

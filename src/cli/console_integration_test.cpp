@@ -14,6 +14,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/exit_code.h"
 #include "checkpoint/write.h"
 #include "cli/run_apart_test.h"
@@ -104,10 +105,15 @@ TEST(Console, AFileThatMayNotGrowIsNoCrash) {
             kStorage);
 }
 
-// Sends the signal to this process once the path exists.
+// Sends the signal to this process once the path exists, or not at all after a minute.
 void send_at(int signal, const std::filesystem::path& path) {
   std::thread([=] {
-    while (::access(path.c_str(), F_OK) != 0) std::this_thread::yield();
+    constexpr double kMinute = 60;
+    const Clock::time_point start = Clock::now();
+    while (::access(path.c_str(), F_OK) != 0) {
+      if (seconds_since(start) > kMinute) return;
+      std::this_thread::yield();
+    }
     ::kill(::getpid(), signal);
   }).detach();
 }

@@ -5,13 +5,6 @@
 
 namespace axle::example {
 
-std::string to_text(Precision p) { return p == Precision::kLow ? "low" : "high"; }
-void from_text(std::string_view text, Precision& p) {
-  if (text != "low" && text != "high")
-    throw ConfigError("expected low or high, got '" + std::string(text) + "'");
-  p = text == "low" ? Precision::kLow : Precision::kHigh;
-}
-
 std::string to_text(const Axes& axes) { return "[" + join(axes.names, ", ") + "]"; }
 void from_text(std::string_view text, Axes& axes) {
   if (!text.starts_with('[') || !text.ends_with(']')) throw ConfigError("expected [axis, ...]");

@@ -3,13 +3,15 @@
 
 #include <array>
 
+#include "base/text/enum_text.h"
 #include "config/config.h"
 
 namespace axle::example {
 
 enum class Precision { kLow, kHigh };
-std::string to_text(Precision p);
-void from_text(std::string_view text, Precision& p);
+constexpr auto texts_of(Precision) {
+  return std::to_array<EnumText<Precision>>({{Precision::kLow, "low"}, {Precision::kHigh, "high"}});
+}
 
 /// A value type with text of its own, like a partition spec.
 struct Axes {

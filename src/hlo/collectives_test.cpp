@@ -16,7 +16,7 @@ using testing::SizeIs;
 
 const Mesh kMesh{{{"data", 2}, {"model", 2}}};
 const ReplicaGroups kOverData = {{0, 2}, {1, 3}}, kOverModel = {{0, 1}, {2, 3}};
-constexpr int kBF16 = 16, kS32 = 4, kPred = 1;
+using fields::kBF16, fields::kPred, fields::kS32;
 
 std::vector<Collective> read(const HloWriter& w) {
   return collectives(read_hlo_module(w.bytes()), kMesh);
@@ -85,7 +85,8 @@ TEST(Collectives, WithoutGroupsAllDevicesTakePart) {
 }
 
 TEST(Collectives, AsynchronousOnesCountOnce) {
-  const ProtoWriter in = array_shape({4}), out = array_shape({8}), token = array_shape({}, 8);
+  const ProtoWriter in = array_shape({4}), out = array_shape({8}),
+                    token = array_shape({}, fields::kU32);
   HloWriter w;
   const int64_t p = w.parameter(out);
   w.add("reduce-scatter", in, {p}, grouped(kOverModel));

@@ -1,10 +1,12 @@
-// Field numbers of the messages of an optimised program, by the names of the fields.
+// Field numbers of the messages of an optimised program, by the names of the fields, and numbers of
+// element types.
 //
 // Source: hlo.proto and xla_data.proto of OpenXLA.
 #pragma once
 
 namespace axle::hlo_fields {
 
+enum ModuleWithConfig { kModule = 1, kConfig = 2 };
 enum Module {
   kModuleName = 1,
   kComputations = 3,
@@ -46,6 +48,7 @@ enum Instruction {
   kBackendConfigPayload = 99,
 };
 enum Shape { kElementType = 2, kDimensions = 3, kTupleShapes = 4, kLayout = 5 };
+enum ElementType { kPred = 1, kS8 = 2, kS32 = 4, kU32 = 8, kF32 = 11, kTuple = 13, kBF16 = 16 };
 enum Layout { kMemorySpace = 8 };
 enum Metadata { kOpName = 2 };
 enum Window { kWindowDimensions = 1 };

@@ -49,7 +49,7 @@ TEST(PeakMemory, LeavesOutArgumentsResultsAndViews) {
 // A stack that a loop fills counts once, in addition to the temporaries of one iteration.
 TEST(PeakMemory, LoopsHoldTheirCarriedValuesOnce) {
   HloWriter w;
-  const ProtoWriter stack = array_shape({8, 256}), index = array_shape({}, 4),
+  const ProtoWriter stack = array_shape({8, 256}), index = array_shape({}, fields::kS32),
                     state = tuple_shape({index, stack});
   const int64_t p = w.parameter(state), i = w.element(p, 0, index), all = w.element(p, 1, stack);
   const int64_t one = w.add("sine", kArray, {i}, op_name("model/layers/layer/sin"));
@@ -58,7 +58,7 @@ TEST(PeakMemory, LoopsHoldTheirCarriedValuesOnce) {
   w.add("tuple", state, {i, put});
   const int64_t body = w.end("body");
   w.parameter(state);
-  w.add("constant", array_shape({}, 1));
+  w.add("constant", array_shape({}, fields::kPred));
   const int64_t condition = w.end("condition");
   const int64_t start = w.parameter(index), zero = w.add("constant", array_shape({}));
   const int64_t empty = w.add("broadcast", stack, {zero}, op_name("model/layers/scan"));

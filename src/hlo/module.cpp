@@ -24,7 +24,7 @@ struct ElementType {
   std::string_view name;
   int bits;
 };
-// Indexed by xla.PrimitiveType. Tuples, tokens and opaque types have 0 bits.
+// Indexed by element type (xla.PrimitiveType). Tuples, tokens and opaque types have 0 bits.
 constexpr ElementType kTypes[] = {
     {"", 0},           {"pred", 8},       {"s8", 8},     {"s16", 16},
     {"s32", 32},       {"s64", 64},       {"u8", 8},     {"u16", 16},
@@ -384,12 +384,11 @@ HloComputation read_computation(std::string_view bytes, const Payloads& payloads
 // Returns the HloModuleProto within `bytes`, which are either that message or an
 // HloModuleProtoWithConfig around it.
 std::string_view unwrap(std::string_view bytes) {
-  constexpr int kModule = 1;
   std::string_view module;
   ProtoReader reader(bytes, "HLO module");
   while (const auto field = reader.next()) {
     if (field->number == fields::kComputations) return bytes;
-    if (field->number == kModule) module = field->bytes();
+    if (field->number == fields::kModule) module = field->bytes();
   }
   return module;
 }

@@ -27,13 +27,12 @@ std::string program() {
   w.add("tuple", state, {sum});
   const int64_t body = w.end("body");
   w.parameter(state);
-  w.add("constant", array_shape({}, 1), {});
+  w.add("constant", array_shape({}, fields::kPred), {});
   const int64_t condition = w.end("condition");
   const int64_t argument = w.parameter(state, 7);
-  ProtoWriter loop = calls({body, condition});
+  ProtoWriter loop = with(calls({body, condition}), op_name("m/add"));
   w.add("while", state, {argument},
-        loop.bytes(fields::kBackendConfig, R"({"known_trip_count":{"n":"12"}})")
-            .bytes(fields::kMetadata, "\x12\x05m/add"));
+        loop.bytes(fields::kBackendConfig, R"({"known_trip_count":{"n":"12"}})"));
   w.end("main");
   return w.bytes();
 }
@@ -61,7 +60,7 @@ TEST(HloModule, IsDecoded) {
 
 TEST(HloModule, MayBeWrappedWithItsConfiguration) {
   ProtoWriter wrapped;
-  wrapped.bytes(1, program()).bytes(2, "configuration");
+  wrapped.bytes(fields::kModule, program()).bytes(fields::kConfig, "configuration");
   EXPECT_EQ(read_hlo_module(wrapped.text()).computations.size(), 3u);
 }
 

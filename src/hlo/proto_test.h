@@ -24,16 +24,15 @@ inline std::string packed(const std::vector<int64_t>& values) {
   return out;
 }
 
-/// Returns a ShapeProto. `type` is 11 for f32, 16 for bf16, 4 for s32.
-inline ProtoWriter array_shape(const std::vector<int64_t>& dims, int type = 11) {
+/// The functions below return a ShapeProto.
+inline ProtoWriter array_shape(const std::vector<int64_t>& dims,
+                               fields::ElementType type = fields::kF32) {
   ProtoWriter out;
-  return out.varint(fields::kElementType, static_cast<uint64_t>(type))
-      .bytes(fields::kDimensions, packed(dims));
+  return out.varint(fields::kElementType, type).bytes(fields::kDimensions, packed(dims));
 }
 inline ProtoWriter tuple_shape(const std::vector<ProtoWriter>& elements) {
   ProtoWriter out;
-  constexpr int kTuple = 13;
-  out.varint(fields::kElementType, kTuple);
+  out.varint(fields::kElementType, fields::kTuple);
   for (const ProtoWriter& element : elements) out.message(fields::kTupleShapes, element);
   return out;
 }

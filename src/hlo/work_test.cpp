@@ -38,7 +38,7 @@ TEST(DeviceWork, CallsOfALibraryTellWhatTheySumOver) {
   call.bytes(fields::kCustomCallTarget, "__cublas$lt$matmul")
       .bytes(fields::kBackendConfig, R"({"gemm_backend_config":{"dot_dimension_numbers":
                     {"lhs_contracting_dimensions":["1"]}}})");
-  const ProtoWriter result = tuple_shape({array_shape({4, 16}), array_shape({64}, 2)});
+  const ProtoWriter result = tuple_shape({array_shape({4, 16}), array_shape({64}, fields::kS8)});
   w.add("custom-call", result, {x, y}, call);
   w.end("main");
   EXPECT_EQ(work_of(w).product_flops, 2 * 4 * 8 * 16);
@@ -76,7 +76,7 @@ TEST(DeviceWork, LoopsCountInEachIteration) {
   w.add("tuple", state, {y});
   const int64_t body = w.end("body");
   w.parameter(state);
-  w.add("constant", array_shape({}, 1));
+  w.add("constant", array_shape({}, fields::kPred));
   const int64_t condition = w.end("condition");
   const int64_t p = w.parameter(state);
   ProtoWriter loop = calls({body, condition}), unknown = loop;
@@ -95,7 +95,7 @@ TEST(DeviceWork, LoopsCountInEachIteration) {
 TEST(DeviceWork, FusionsReadAndWriteWhatTheyUse) {
   HloWriter w;
   const ProtoWriter whole = array_shape({10, 8}), row = array_shape({1, 8}),
-                    index = array_shape({}, 4);
+                    index = array_shape({}, fields::kS32);
   const int64_t a = w.parameter(whole, 0), b = w.parameter(whole, 1), i = w.parameter(index, 2);
   const int64_t part = w.add("dynamic-slice", row, {a, i, i});
   w.add("dynamic-update-slice", whole, {b, part, i, i});

@@ -74,18 +74,6 @@ class Rows {
 
 }  // namespace
 
-std::string to_text(StopReason reason) {
-  switch (reason) {
-    case StopReason::kEndToken:
-      return "end_token";
-    case StopReason::kMaxTokens:
-      return "max_tokens";
-    case StopReason::kContextEnd:
-      break;
-  }
-  return "context_end";
-}
-
 Generator::Generator(Model& model, const Tree<HostTensor>& parameters, Runtime& runtime,
                      Options options)
     : model_(model), runtime_(runtime), options_(std::move(options)) {

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/text/enum_text.h"
 #include "infer/decode_programs.h"
 #include "ir/host_tensor.h"
 #include "runtime/runtime.h"
@@ -27,8 +28,11 @@ struct GenerateOptions {
 };
 
 enum class StopReason { kEndToken, kMaxTokens, kContextEnd };
-/// Returns "end_token", "max_tokens" or "context_end".
-std::string to_text(StopReason reason);
+constexpr auto texts_of(StopReason) {
+  return std::to_array<EnumText<StopReason>>({{StopReason::kEndToken, "end_token"},
+                                              {StopReason::kMaxTokens, "max_tokens"},
+                                              {StopReason::kContextEnd, "context_end"}});
+}
 
 /// The result for one prompt.
 struct GeneratedRow {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "layers/norms/layer_norm.h"
-#include "modifiers/tiny_root_test.h"
+#include "modifiers/tiny_step_test.h"
 #include "testing/error_of.h"
 
 namespace axle {
@@ -24,6 +24,22 @@ TEST(ReplaceClass, ReplacesEveryMatchAndNothingElse) {
   EXPECT_EQ(norms, 3);
   for (const ConfigChange& change : changes(TinyRoot{}, root))
     EXPECT_THAT(change.path, HasSubstr("norm"));
+}
+
+TEST(ReplaceClass, GivesTheLossOfATreeWithTheNewClass) {
+  const Child<Norm> norm = LayerNorm::Config{};
+  const TransformerLayer::Config layer{
+      .attention = PreNorm::Config{.norm = norm, .body = Attention::Config{.num_heads = 2}},
+      .feed_forward = PreNorm::Config{.norm = norm, .body = FeedForward::Config{}}};
+  TinyRoot by_hand;
+  auto& decoder = *by_hand.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
+  decoder.layers = Stacked::Config{.num_layers = 1, .layer = layer};
+  decoder.output_norm = norm;
+  const ReplaceClass::Config modifier{.replace = "RMSNorm", .with = "LayerNorm"};
+  const TinyStep expected = step_of(by_hand), replaced = step_of(modified_by(modifier));
+  EXPECT_EQ(replaced.loss, expected.loss);
+  EXPECT_EQ(replaced.gradients, expected.gradients);
+  EXPECT_NE(replaced.loss, step_of({}).loss);
 }
 
 TEST(ReplaceClass, OnlyWhereThePathMatches) {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "modifiers/tiny_root_test.h"
+#include "modifiers/tiny_step_test.h"
 #include "testing/error_of.h"
 
 namespace axle {
@@ -14,6 +14,21 @@ TEST(SequenceParallel, LaysBlocksAndTheEmbeddingOverTheAxes) {
   EXPECT_EQ(changes_by(SequenceParallel::Config{}),
             "model.decoder.emb" + laid + layer + ".attention" + laid + layer + ".feed_forward" +
                 laid + layer + laid + "model.decoder.layers" + laid);
+}
+
+TEST(SequenceParallel, MovesConstraintsAndKeepsTheLoss) {
+  const std::string tokens = "[[data, expert, fsdp], seq]",
+                    divided = "[[data, expert, fsdp], [seq, model]]";
+  const TinyStep before = step_of({}), after = step_of(modified_by(SequenceParallel::Config{}));
+  // The results of the embedding, of its lookup, of two norms before a body, of four blocks and of
+  // the norm before the head. Those of the embedding and of the blocks move.
+  EXPECT_EQ(count_constraints(*before.forward, tokens), 9);
+  EXPECT_EQ(count_constraints(*before.forward, divided), 0);
+  EXPECT_EQ(count_constraints(*after.forward, tokens), 4);
+  EXPECT_EQ(count_constraints(*after.forward, divided), 5);
+  EXPECT_EQ(count_ops(*after.forward, "sharding_constraint"),
+            count_ops(*before.forward, "sharding_constraint"));
+  EXPECT_EQ(after.loss, before.loss);
 }
 
 TEST(SequenceParallel, WantsATreeWithBlocks) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "modifiers/tiny_root_test.h"
+#include "modifiers/tiny_step_test.h"
 #include "testing/error_of.h"
 
 namespace axle {
@@ -15,9 +15,7 @@ TEST(SetPartition, SetsTheOptionOfTheSlotsThatMatch) {
 }
 
 std::string partition_of_embedding(const SetPartition::Config& modifier) {
-  TinyRoot root;
-  Child<Modifier>(modifier).build({}, Scope{})->apply(root);
-  const auto specs = root.model.build({}, Scope{.path = "model"})->param_specs();
+  const auto specs = modified_by(modifier).model.build({}, Scope{.path = "model"})->param_specs();
   return to_text(specs.at("model/decoder/emb/weight").partition());
 }
 
@@ -26,6 +24,17 @@ TEST(SetPartition, ReachesTheParameter) {
             "[model, [expert, fsdp, seq]]");
   EXPECT_EQ(partition_of_embedding(whole_rows("model.decoder.emb")),
             "[[model, expert, fsdp, seq], None]");
+}
+
+TEST(SetPartition, MovesTheConstraintOfTheLookupAndKeepsTheLoss) {
+  const std::string by_columns = "[None, model]", by_rows = "[model, None]";
+  const TinyStep before = step_of({}),
+                 after = step_of(modified_by(whole_rows("model.decoder.emb")));
+  EXPECT_EQ(count_constraints(*before.forward, by_columns), 1);
+  EXPECT_EQ(count_constraints(*before.forward, by_rows), 0);
+  EXPECT_EQ(count_constraints(*after.forward, by_columns), 0);
+  EXPECT_EQ(count_constraints(*after.forward, by_rows), 1);
+  EXPECT_EQ(after.loss, before.loss);
 }
 
 TEST(SetPartition, NamesAPatternThatMatchesNothing) {

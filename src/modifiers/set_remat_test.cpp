@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "modifiers/tiny_root_test.h"
+#include "modifiers/tiny_step_test.h"
 #include "testing/error_of.h"
 
 namespace axle {
@@ -20,6 +20,15 @@ TEST(SetRemat, NoneKeepsEverythingAgain) {
   Child<Modifier>(remat("**.layer", SaveDots{})).build({}, Scope{})->apply(root);
   Child<Modifier>(SetRemat::Config{.at = "**.layer"}).build({}, Scope{})->apply(root);
   EXPECT_EQ(diff(TinyRoot{}, root), "");
+}
+
+TEST(SetRemat, ChangesNeitherTheLossNorTheGradients) {
+  const SetRemat::Config modifier = remat("**.layer", save("qkv", "attention_output"));
+  const TinyStep before = step_of({}), after = step_of(modified_by(modifier));
+  EXPECT_EQ(count_ops(*before.forward, "remat"), 0);
+  EXPECT_EQ(count_ops(*after.forward, "remat"), 1);
+  EXPECT_EQ(after.loss, before.loss);
+  EXPECT_EQ(after.gradients, before.gradients);
 }
 
 TEST(SetRemat, NamesAPatternThatMatchesNothing) {

@@ -24,12 +24,16 @@ struct TinyRoot {
   AXLE_CONFIG(TinyRoot, model, mesh, max_steps)
 };
 
+/// Returns a fresh tree that the modifier has changed.
+inline TinyRoot modified_by(const Child<Modifier>& modifier) {
+  TinyRoot root;
+  modifier.build({}, Scope{})->apply(root);
+  return root;
+}
+
 /// Returns the changes that the modifier makes to a fresh tree (see diff).
 inline std::string changes_by(const Child<Modifier>& modifier) {
-  const TinyRoot before;
-  TinyRoot after;
-  modifier.build({}, Scope{})->apply(after);
-  return diff(before, after);
+  return diff(TinyRoot{}, modified_by(modifier));
 }
 
 }  // namespace axle

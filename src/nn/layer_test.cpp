@@ -76,12 +76,15 @@ TEST(Layer, ShapesMustBePositiveAndCountable) {
 }
 
 TEST(Layer, InitialValuesDoNotDependOnWhatFollows) {
-  const auto of_chain = testing::initial_parameters(*chain(), 3);
-  Scaling alone({}, {.dim = 3}, Scope{.path = "root"});
-  const auto of_one = testing::initial_parameters(alone, 3);
-  EXPECT_EQ(of_chain.size(), 4u);
-  EXPECT_EQ(of_one.at("root/w"), HostTensor({3}, {1.0f, 1.0f, 1.0f}));
-  EXPECT_NE(of_chain.at("root/first/weight"), of_chain.at("root/second/weight"));
+  const Child<Toy> longer = Chain::Config{.third = Scaling::Config{}};
+  const auto of_two = testing::initial_parameters(*chain(), 3),
+             of_three =
+                 testing::initial_parameters(*longer.build({.dim = 3}, Scope{.path = "root"}), 3);
+  EXPECT_EQ(of_two.size(), 4u);
+  EXPECT_EQ(of_three.size(), 6u);
+  for (const auto& [path, value] : of_two) EXPECT_EQ(of_three.at(path), value) << path;
+  EXPECT_EQ(of_two.at("root/first/w"), HostTensor({3}, {1.0f, 1.0f, 1.0f}));
+  EXPECT_NE(of_two.at("root/first/weight"), of_two.at("root/second/weight"));
 }
 
 TEST(Layer, DecodesOnlyIfItSaysSoOrHasStateOfItsOwn) {

@@ -47,28 +47,31 @@ class Scaling final : public Toy {
   Param w_, weight_;
 };
 
-/// Calls the first child, then the second one twice.
+/// Calls the first child, then the second one twice, then the third one if there is one.
 class Chain final : public Toy {
  public:
   struct Config {
     Child<Toy> first = Scaling::Config{};
     Child<Toy> second = Scaling::Config{};
-    AXLE_CONFIG(Chain, first, second)
+    std::optional<Child<Toy>> third = {};
+    AXLE_CONFIG(Chain, first, second, third)
   };
   Chain(const Config& cfg, const Dims& dims, const Scope& scope)
       : Toy(scope),
         first_(child("first", cfg.first, dims)),
-        second_(child("second", cfg.second, dims)) {}
+        second_(child("second", cfg.second, dims)),
+        third_(child("third", cfg.third, dims)) {}
   bool can_decode() const override { return true; }
 
  protected:
   Tensor forward(const Tensor& x) override {
-    const Tensor y = first_(x), z = second_(y);
-    return second_(z);
+    const Tensor y = first_(x), z = second_(second_(y));
+    return third_ ? (*third_)(z) : z;
   }
 
  private:
   Handle<Toy> first_, second_;
+  std::optional<Handle<Toy>> third_;
 };
 
 /// While decoding, adds x to a running sum in its state and returns the sum.

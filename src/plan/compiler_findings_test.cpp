@@ -14,7 +14,7 @@ using ::testing::IsEmpty;
 
 const Mesh kFsdp{{{"fsdp", 4}}};
 const ReplicaGroups kAll = {{0, 1, 2, 3}};
-constexpr int kS32 = 4, kBF16 = 16;
+using fields::kBF16, fields::kPred, fields::kS32;
 
 // Returns a loop over the 12 layers of a weight with 2 rows per device. Its body gathers a layer
 // `times` times and uses the result.
@@ -33,7 +33,7 @@ std::string layers(int times, bool backward) {
   w.add("tuple", state, {i, all});
   const int64_t body = w.end("body");
   w.parameter(state);
-  w.add("constant", array_shape({}, 1));
+  w.add("constant", array_shape({}, kPred));
   const int64_t condition = w.end("condition");
   const int64_t start = w.parameter(index, 0), weight = w.parameter(stack, 1);
   const int64_t init = w.add("tuple", state, {start, weight});
@@ -152,7 +152,7 @@ HloWriter summed_in_a_loop(bool own_rows) {
 
   const int64_t s = w.parameter(state), counter = w.element(s, 0, number);
   const int64_t end = w.add("constant", number, {}, integer(3));
-  w.add("compare", array_shape({}, 1), {counter, end},
+  w.add("compare", array_shape({}, kPred), {counter, end},
         ProtoWriter().bytes(fields::kComparisonDirection, "LT"));
   const int64_t condition = w.end("condition");
   const int64_t weights = w.parameter(whole, 0), zeros = w.parameter(stack, 1);
@@ -212,7 +212,7 @@ HloWriter passed_around(bool changed) {
   const int64_t body = w.end("body");
   const int64_t s = w.parameter(state), counter = w.element(s, 0, number);
   const int64_t end = w.add("constant", number, {}, integer(2));
-  w.add("compare", array_shape({}, 1), {counter, end},
+  w.add("compare", array_shape({}, kPred), {counter, end},
         ProtoWriter().bytes(fields::kComparisonDirection, "LT"));
   const int64_t condition = w.end("condition");
   w.parameter(number, 0);

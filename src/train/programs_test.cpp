@@ -145,13 +145,10 @@ TEST(Programs, InitialStateDependsOnTheSeedAlone) {
 
 // A learner that replaces a number of the new parameters or state by the text `by`.
 enum class Spoiled { kNothing, kParameter, kState };
-std::string to_text(Spoiled v) {
-  return v == Spoiled::kNothing ? "nothing" : v == Spoiled::kState ? "state" : "parameter";
-}
-void from_text(std::string_view text, Spoiled& v) {
-  v = text == "nothing" ? Spoiled::kNothing
-      : text == "state" ? Spoiled::kState
-                        : Spoiled::kParameter;
+constexpr auto texts_of(Spoiled) {
+  return std::to_array<EnumText<Spoiled>>({{Spoiled::kNothing, "nothing"},
+                                           {Spoiled::kParameter, "parameter"},
+                                           {Spoiled::kState, "state"}});
 }
 class SpoilingLearner final : public Learner {
  public:

@@ -1,5 +1,6 @@
-// Conversion between leaf values and text. Enums and small value types take part by declaring
-// `to_text(value)` and `from_text(text, value&)` in their own namespace.
+// Conversion between leaf values and text. Enums take part by declaring texts_of (enum_text.h),
+// small value types by declaring `to_text(value)` and `from_text(text, value&)`, both in their own
+// namespace.
 #pragma once
 
 #include <concepts>
@@ -8,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/text/enum_text.h"
 #include "config/fields/bounds.h"
 #include "config/slot.h"
 

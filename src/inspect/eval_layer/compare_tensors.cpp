@@ -69,20 +69,6 @@ bool is_beside(std::string_view name) {
   return std::ranges::any_of(kSections, [&](auto section) { return name.starts_with(section); });
 }
 
-std::string text_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kAgrees:
-      return "ok";
-    case Verdict::kDiffers:
-      return "differs";
-    case Verdict::kOtherShape:
-      return "other shape";
-    case Verdict::kMissing:
-      break;
-  }
-  return "missing";
-}
-
 // Returns "a, b, c, ...".
 std::string first_of(std::vector<std::string> names) {
   constexpr size_t kMostNames = 3;
@@ -250,7 +236,7 @@ std::string TensorComparison::summary() const {
 std::string to_text(const TensorComparison& c) {
   TextTable table({"tensor", "type", "max abs", "max rel", "tolerance", "verdict"});
   for (const ComparedTensor& t : c.tensors) {
-    std::string verdict = text_of(t.verdict);
+    std::string verdict = to_text(t.verdict);
     if (t.verdict == Verdict::kOtherShape) verdict += ": " + t.got;
     const bool is_number = t.verdict == Verdict::kAgrees || t.verdict == Verdict::kDiffers;
     table.add({t.name, t.expected, is_number ? fmt::format("{:.3g}", t.max_abs) : "-",
@@ -270,7 +256,7 @@ Json to_json(const TensorComparison& c) {
   const auto number = [](double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); };
   for (const ComparedTensor& t : c.tensors) {
     out["tensors"].push_back({{"name", t.name},
-                              {"verdict", text_of(t.verdict)},
+                              {"verdict", to_text(t.verdict)},
                               {"expected", t.expected},
                               {"got", t.got.empty() ? Json(nullptr) : Json(t.got)},
                               {"max_abs", number(t.max_abs)},

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text/enum_text.h"
 #include "base/tree.h"
 #include "inspect/eval_layer/path_pattern.h"
 #include "inspect/eval_layer/rename.h"
@@ -34,6 +35,12 @@ class Tolerances {
 };
 
 enum class Verdict { kAgrees, kDiffers, kOtherShape, kMissing };
+constexpr auto texts_of(Verdict) {
+  return std::to_array<EnumText<Verdict>>({{Verdict::kAgrees, "ok"},
+                                           {Verdict::kDiffers, "differs"},
+                                           {Verdict::kOtherShape, "other shape"},
+                                           {Verdict::kMissing, "missing"}});
+}
 
 struct ComparedTensor {
   std::string name;  // in the reference

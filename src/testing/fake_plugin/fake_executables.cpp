@@ -3,21 +3,27 @@
 #include <sstream>
 
 #include "pjrt/abi_executable.h"
+#include "pjrt/compile/build_option_fields.h"
 #include "testing/fake_plugin/fake_entry.h"
+#include "testing/proto_fields.h"
 
 namespace axle::testing {
 namespace {
 
 using namespace pjrt;
+namespace fields = build_option_fields;
 
 constexpr char kStored[] = "fake executable: ";
 
 /// Returns the device ids in encoded options: the device assignment holds one message per device.
-std::vector<int> assignment(std::string_view options) {
-  constexpr std::string_view kDevice = "\x1a\x03\x0a\x01";
-  std::vector<int> out;
-  for (size_t at = options.find(kDevice); at != options.npos; at = options.find(kDevice, at + 5))
-    out.push_back(options[at + 4]);
+std::vector<int64_t> assigned_devices(std::string_view options) {
+  std::vector<int64_t> out;
+  for (const ProtoField& build : fields_of(options, fields::kBuildOptions)) {
+    for (const ProtoField& assignment : fields_of(build.bytes(), fields::kDeviceAssignment)) {
+      for (const ProtoField& device : fields_of(assignment.bytes(), fields::kComputationDevices))
+        fields_of(device.bytes(), fields::kReplicaDeviceIds).at(0).append_to(out);
+    }
+  }
   return out;
 }
 
@@ -26,7 +32,7 @@ Error* compile(ClientCompile& args) {
   if (auto* error = compile_text(*args.program, args.compile_options, text)) return error;
   args.executable = new LoadedExecutable;
   args.executable->text = text;
-  args.executable->device_ids = assignment(to_view(args.compile_options));
+  args.executable->device_ids = assigned_devices(to_view(args.compile_options));
   return nullptr;
 }
 
@@ -137,13 +143,9 @@ Error* cost(ExecutableGetCostAnalysis& args) {
 Error* compile_text(const Program& program, Text options, std::string& text) {
   if (auto* error = check_size("Program", program.head.struct_size, wire_size<Program>()))
     return error;
-  // An override is field 7 of the options. Its tag begins the second message, whose first field is
-  // the name.
-  const std::string_view bytes = to_view(options);
-  const size_t override_at = 2 + static_cast<unsigned char>(bytes[1]);
-  if (control().refuse_options && bytes.size() > override_at) {
-    const auto name =
-        bytes.substr(override_at + 4, static_cast<unsigned char>(bytes[override_at + 3]));
+  const std::vector<ProtoField> overrides = fields_of(to_view(options), fields::kOverrides);
+  if (control().refuse_options && !overrides.empty()) {
+    const std::string_view name = fields_of(overrides[0].bytes(), fields::kKey).at(0).bytes();
     return new Error(ErrorCode::kInvalidArgument,
                      "no such compile option: '" + std::string(name) + "'");
   }

@@ -98,7 +98,7 @@ struct Executable : testing::Counted {
 };
 struct LoadedExecutable : testing::Counted {
   std::string text;
-  std::vector<int> device_ids;  // device assignment; empty: unknown
+  std::vector<int64_t> device_ids;  // device assignment; empty: unknown
 };
 
 }  // namespace axle::pjrt

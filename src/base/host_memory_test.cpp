@@ -2,9 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <fstream>
+
+#include "testing/temp_dir.h"
 
 namespace axle {
 namespace {
@@ -13,11 +14,10 @@ namespace fs = std::filesystem;
 
 class HostMemoryTest : public testing::Test {
  protected:
-  HostMemoryTest() : dir_(testing::TempDir() + "axle_memory_" + std::to_string(::getpid())) {
+  HostMemoryTest() {
     put("proc/meminfo",
         "MemTotal:       1000 kB\nMemFree: 1 kB\nMemAvailable:    700 kB\nSwapFree: 100 kB\n");
   }
-  ~HostMemoryTest() override { fs::remove_all(dir_); }
   void put(const fs::path& path, std::string_view text) {
     fs::create_directories((dir_ / path).parent_path());
     std::ofstream(dir_ / path) << text;
@@ -27,7 +27,8 @@ class HostMemoryTest : public testing::Test {
     EXPECT_EQ(memory.total_bytes, total_kb * 1024);
     EXPECT_EQ(memory.available_bytes, available_kb * 1024);
   }
-  const fs::path dir_;
+  const TempDir temp_;
+  const fs::path dir_ = temp_.path();
 };
 
 TEST_F(HostMemoryTest, IsWhatTheSystemGivesUp) { expect(1000, 800); }

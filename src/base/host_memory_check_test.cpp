@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "testing/error_of.h"
-#include "testing/little_memory.h"
+#include "testing/resource_limits.h"
 
 namespace axle {
 namespace {

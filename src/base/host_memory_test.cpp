@@ -1,10 +1,10 @@
 #include "base/host_memory.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <fstream>
 
+#include "testing/resource_limits.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -65,15 +65,10 @@ TEST_F(HostMemoryTest, OfTheFirstVersionToo) {
 
 TEST_F(HostMemoryTest, ALimitOnAddressesCounts) {
   put("proc/self/statm", "0 0 0\n");
-  rlimit before = {};
-  ::getrlimit(RLIMIT_AS, &before);
-  // Far above what the test uses, and below the total in the table.
-  const rlim_t bytes = rlim_t{1} << 40;
   put("proc/meminfo", "MemTotal: 4294967296 kB\nMemAvailable: 4294967296 kB\n");
-  const rlimit limited{.rlim_cur = bytes, .rlim_max = before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_AS, &limited), 0);
+  // Far above what the test uses, and below the total in the table.
+  const ResourceLimit limit(RLIMIT_AS, rlim_t{1} << 40);
   expect(1 << 30, 1 << 30);
-  ::setrlimit(RLIMIT_AS, &before);
 }
 
 TEST_F(HostMemoryTest, WithoutTablesNothingIsKnown) {

@@ -8,8 +8,8 @@
 #include "cli/run_test.h"
 #include "io/file.h"
 #include "testing/environment_change.h"
-#include "testing/file_size_limit.h"
 #include "testing/needs_plugin.h"
+#include "testing/resource_limits.h"
 #include "testing/temp_dir.h"
 
 namespace axle {

@@ -1,8 +1,6 @@
 // Runs every verb with files, models and texts that are larger than the free memory of the host.
 // Each prints one line that tells what does not fit and its bytes, and exits with code 6 before it
 // reads any of it.
-#include "testing/little_memory.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -14,6 +12,7 @@
 #include "infer/tiny_model_test.h"
 #include "io/file.h"
 #include "io/safetensors.h"
+#include "testing/resource_limits.h"
 #include "testing/temp_dir.h"
 
 namespace axle {

@@ -11,8 +11,8 @@
 #include "data/text_input.h"
 #include "io/file.h"
 #include "testing/error_of.h"
-#include "testing/little_memory.h"
 #include "testing/peak_memory.h"
+#include "testing/resource_limits.h"
 #include "testing/temp_dir.h"
 
 namespace axle {

@@ -6,8 +6,8 @@
 
 #include "io/file.h"
 #include "testing/error_of.h"
-#include "testing/little_memory.h"
 #include "testing/peak_memory.h"
+#include "testing/resource_limits.h"
 #include "testing/temp_dir.h"
 
 namespace axle {

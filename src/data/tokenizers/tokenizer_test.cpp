@@ -16,8 +16,8 @@
 #include "data/tokenizers/stream_decoder.h"
 #include "io/file.h"
 #include "testing/error_of.h"
-#include "testing/little_memory.h"
 #include "testing/llama2c_vocabulary.h"
+#include "testing/resource_limits.h"
 #include "testing/temp_dir.h"
 
 namespace axle {

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "testing/error_of.h"
-#include "testing/little_memory.h"
+#include "testing/resource_limits.h"
 
 namespace axle {
 namespace {
@@ -18,15 +18,11 @@ constexpr int64_t kGiB = int64_t{1} << 30;
 TEST(HostMemoryCheck, WhatDoesNotFitIsToldInFigures) {
   const std::vector<HostNeed> needs = {{"parameters", 3 * kGiB}, {"temporaries", kGiB / 2}};
   const HostMemory memory{.total_bytes = 4 * kGiB, .available_bytes = 3 * kGiB};
-  try {
-    check_host_memory(needs, memory);
-    FAIL() << "expected an error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kDoesNotFit);
-    EXPECT_THAT(error.what(),
-                HasSubstr("expected 3.5 GiB for this run (parameters 3.0 GiB, temporaries 512.0 "
-                          "MiB), got 3.0 GiB available of 4.0 GiB"));
-  }
+  const Thrown error = thrown_by([&] { check_host_memory(needs, memory); });
+  EXPECT_EQ(error.code, ExitCode::kDoesNotFit);
+  EXPECT_THAT(error.message,
+              HasSubstr("expected 3.5 GiB for this run (parameters 3.0 GiB, temporaries 512.0 "
+                        "MiB), got 3.0 GiB available of 4.0 GiB"));
 }
 
 TEST(HostMemoryCheck, WhatFitsAndWhatIsNotKnownPasses) {
@@ -48,15 +44,11 @@ TEST(HostMemoryCheck, SizesBeyondAnyNumberDoNotWrap) {
 
 TEST(HostMemoryCheck, OneThingIsNamedWithItsFile) {
   const LittleMemory little(64 << 20);
-  try {
-    check_host_room("a.txt", "its text", 128 << 20);
-    FAIL() << "expected an error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kDoesNotFit);
-    EXPECT_THAT(error.what(), testing::MatchesRegex(
-                                  "a.txt: expected 128.0 MiB of the host's memory for its text, "
-                                  "got .* MiB available of .*; use less, or .*"));
-  }
+  const Thrown error = thrown_by([] { check_host_room("a.txt", "its text", 128 << 20); });
+  EXPECT_EQ(error.code, ExitCode::kDoesNotFit);
+  EXPECT_THAT(error.message,
+              testing::MatchesRegex("a.txt: expected 128.0 MiB of the host's memory for its text, "
+                                    "got .* MiB available of .*; use less, or .*"));
   EXPECT_EQ(error_of<Error>([] {
               check_host_room("a.txt", "its text", 32 << 20);
               check_host_room("a.txt", "its text", 0);

@@ -1,10 +1,11 @@
 #include "base/host_memory.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <fstream>
+
+#include "testing/resource_limits.h"
+#include "testing/temp_dir.h"
 
 namespace axle {
 namespace {
@@ -13,11 +14,10 @@ namespace fs = std::filesystem;
 
 class HostMemoryTest : public testing::Test {
  protected:
-  HostMemoryTest() : dir_(testing::TempDir() + "axle_memory_" + std::to_string(::getpid())) {
+  HostMemoryTest() {
     put("proc/meminfo",
         "MemTotal:       1000 kB\nMemFree: 1 kB\nMemAvailable:    700 kB\nSwapFree: 100 kB\n");
   }
-  ~HostMemoryTest() override { fs::remove_all(dir_); }
   void put(const fs::path& path, std::string_view text) {
     fs::create_directories((dir_ / path).parent_path());
     std::ofstream(dir_ / path) << text;
@@ -27,7 +27,8 @@ class HostMemoryTest : public testing::Test {
     EXPECT_EQ(memory.total_bytes, total_kb * 1024);
     EXPECT_EQ(memory.available_bytes, available_kb * 1024);
   }
-  const fs::path dir_;
+  const TempDir temp_;
+  const fs::path dir_ = temp_.path();
 };
 
 TEST_F(HostMemoryTest, IsWhatTheSystemGivesUp) { expect(1000, 800); }
@@ -64,15 +65,10 @@ TEST_F(HostMemoryTest, OfTheFirstVersionToo) {
 
 TEST_F(HostMemoryTest, ALimitOnAddressesCounts) {
   put("proc/self/statm", "0 0 0\n");
-  rlimit before = {};
-  ::getrlimit(RLIMIT_AS, &before);
-  // Far above what the test uses, and below the total in the table.
-  const rlim_t bytes = rlim_t{1} << 40;
   put("proc/meminfo", "MemTotal: 4294967296 kB\nMemAvailable: 4294967296 kB\n");
-  const rlimit limited{.rlim_cur = bytes, .rlim_max = before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_AS, &limited), 0);
+  // Far above what the test uses, and below the total in the table.
+  const ResourceLimit limit(RLIMIT_AS, rlim_t{1} << 40);
   expect(1 << 30, 1 << 30);
-  ::setrlimit(RLIMIT_AS, &before);
 }
 
 TEST_F(HostMemoryTest, WithoutTablesNothingIsKnown) {

@@ -10,6 +10,7 @@
 
 #include "base/tree.h"
 #include "ir/host_tensor.h"
+#include "testing/environment_change.h"
 
 namespace axle {
 
@@ -40,18 +41,12 @@ inline Tree<std::string> example_metadata(int64_t step) {
 class InMemory {
  public:
   InMemory() {
-    if (::getenv("TMPDIR") || ::access("/dev/shm", W_OK) != 0) return;
-    ::setenv("TMPDIR", "/dev/shm", 1);
-    set_ = true;
+    if (!::getenv("TMPDIR") && ::access("/dev/shm", W_OK) == 0)
+      change_.emplace("TMPDIR", "/dev/shm");
   }
-  ~InMemory() {
-    if (set_) ::unsetenv("TMPDIR");
-  }
-  InMemory(const InMemory&) = delete;
-  InMemory& operator=(const InMemory&) = delete;
 
  private:
-  bool set_ = false;
+  std::optional<EnvironmentChange> change_;
 };
 
 /// A Report that collects the lines.

@@ -13,7 +13,7 @@
 #include "checkpoint/write.h"
 #include "io/file.h"
 #include "runtime/interpreter_runtime.h"
-#include "testing/file_size_limit.h"
+#include "testing/resource_limits.h"
 #include "testing/temp_dir.h"
 
 namespace axle {

@@ -18,7 +18,7 @@
 #include "checkpoint/syscall_injector_test.h"
 #include "checkpoint/write.h"
 #include "io/file.h"
-#include "testing/file_size_limit.h"
+#include "testing/resource_limits.h"
 #include "testing/temp_dir.h"
 
 namespace axle {

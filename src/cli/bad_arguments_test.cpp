@@ -16,6 +16,7 @@
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "testing/temp_dir.h"
+#include "testing/test_name.h"
 
 namespace axle {
 namespace {
@@ -30,17 +31,9 @@ const auto kExpectedCodes = AnyOf(0, 2, 3, 4, 5, 6, 7, 17);
 class BadArguments : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    const TinyModel tiny = chain_model({{'a', 'b'}}, 260);
-    Tree<HostTensor> parameters;
-    for (const auto& [path, value] : tiny.parameters)
-      parameters.emplace(path.substr(sizeof("model/") - 1), value);
-    save_model(dir_ / "model", {.model = tiny.config,
-                                .tokenizer = ByteTokenizer::Config{},
-                                .parameters = parameters,
-                                .context_len = 20});
+    save_byte_model(dir_ / "model", chain_model({{'a', 'b'}}, 260));
     replace_file(dir_ / "text.txt", "some text of a few bytes\n");
-    replace_file(dir_ / "layer.yaml",
-                 "class: Linear\nconfig: {bias: false}\ndims: {input_dim: 2, output_dim: 1}\n");
+    replace_file(dir_ / "layer.yaml", kLinearLayer);
     save_safetensors(dir_ / "in.safetensors", {{"in/x", HostTensor({1, 2}, {1.0f, 2.0f})}});
     save_safetensors(dir_ / "reference.safetensors", {{"out", HostTensor({1, 1}, {1.0f})}});
     make_directories(dir_ / "folder");
@@ -54,18 +47,15 @@ class BadArguments : public ::testing::TestWithParam<std::string> {
 
   // Returns a valid command, which ends quickly with any number of steps.
   std::vector<std::string> good(const std::string& verb) const {
-    const std::vector<std::string> small = {
-        "--set", "model.decoder.model_dim=8", "--set", "model.decoder.layers.num_layers=1",
-        "--set", "input.seq_len=16",          "--set", "evalers={}"};
-    std::vector<std::string> recipe = {"quickstart", "--data", "synthetic"};
-    recipe.insert(recipe.end(), small.begin(), small.end());
-    std::vector<std::string> training = recipe;
-    training.insert(training.end(), {"--set", "input.num_batches=1", "--steps", "1", "--dir",
-                                     dir_ / "run", "--backend", "interpreter"});
-    std::vector<std::string> compiling = recipe;
-    compiling.insert(compiling.end(), {"--on", "cpu:1", "--save", "/dev/null/no"});
+    const Arguments recipe =
+        joined({"quickstart", "--data", "synthetic"},
+               set_flags({"model.decoder.model_dim=8", "model.decoder.layers.num_layers=1",
+                          "input.seq_len=16", "evalers={}"}));
+    const Arguments training = joined(recipe, {"--set", "input.num_batches=1", "--steps", "1",
+                                               "--dir", dir_ / "run", "--backend", "interpreter"});
+    const Arguments compiling = joined(recipe, {"--on", "cpu:1", "--save", "/dev/null/no"});
     const std::string model = dir_ / "model";
-    const std::map<std::string, std::vector<std::string>> commands = {
+    const std::map<std::string, Arguments> commands = {
         {"checkpoint export", {model, dir_ / "out.safetensors"}},
         {"checkpoint ls", {model}},
         {"compile", compiling},
@@ -92,8 +82,7 @@ class BadArguments : public ::testing::TestWithParam<std::string> {
     EXPECT_NE(it, commands.end()) << verb << ": give this table a good command";
     std::vector<std::string> out;
     for (const std::string_view word : split(verb, ' ')) out.emplace_back(word);
-    if (it != commands.end()) out.insert(out.end(), it->second.begin(), it->second.end());
-    return out;
+    return it == commands.end() ? out : joined(out, it->second);
   }
 
   std::vector<std::string> bad_texts() const {
@@ -236,9 +225,8 @@ TEST_P(BadArguments, EveryFlagTwiceAndAllAtOnce) {
       if (name == "help" || name == "yes") continue;  // --yes would fetch missing plugins
       const bool is_flag = option->get_items_expected_max() == 0;
       all.push_back(is_flag ? "--" + name : "--" + name + "=1");
-      std::vector<std::string> twice = good(GetParam());
-      twice.insert(twice.end(), {all.back(), all.back()});
-      expect_told(twice, GetParam() + " " + all.back() + " twice");
+      expect_told(joined(good(GetParam()), {all.back(), all.back()}),
+                  GetParam() + " " + all.back() + " twice");
     }
   }
   expect_told(all, GetParam() + " with everything");
@@ -308,9 +296,8 @@ class BadLines : public BadArguments {};
 
 TEST_F(BadLines, EndAsTheyShould) {
   const std::string model = dir_ / "model", huge = "99999999999999999999";
-  const auto generate = [&](std::vector<std::string> more) {
-    more.insert(more.begin(), {"generate", "--from", model, "--backend", "interpreter"});
-    return more;
+  const auto generate = [&](const Arguments& more) {
+    return joined({"generate", "--from", model, "--backend", "interpreter"}, more);
   };
   const Line lines[] = {
       {generate({"--prompt", ""}), 0, "tokens (context_end)"},
@@ -373,11 +360,7 @@ std::vector<std::string> verb_names() {
   }
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(All, BadArguments, ::testing::ValuesIn(verb_names()), [](const auto& c) {
-  std::string name = c.param;
-  for (char& x : name) x = x == ' ' || x == '-' ? '_' : x;
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(All, BadArguments, ::testing::ValuesIn(verb_names()), kNamedByText);
 
 }  // namespace
 }  // namespace axle

@@ -30,22 +30,20 @@ class CheckpointVerbs : public ::testing::Test {
     }
   }
   std::filesystem::path root() const { return std::filesystem::path(dir_ / "run") / "checkpoints"; }
-  Ran ls(std::vector<std::string> more) {
-    more.insert(more.begin(), {"checkpoint", "ls", dir_ / "run"});
-    return run_axle(more);
+  Ran ls(const Arguments& more) {
+    return run_axle(joined({"checkpoint", "ls", dir_ / "run"}, more));
   }
-  std::vector<std::string> names(std::vector<std::string> more) {
-    more.emplace_back("--json");
-    const Ran ran = ls(more);
+  std::vector<std::string> names(const Arguments& more) {
+    const Ran ran = ls(joined(more, {"--json"}));
     EXPECT_EQ(ran.code, 0) << ran.err;
     std::vector<std::string> out;
     const auto document = nlohmann::ordered_json::parse(ran.out);
     for (const auto& item : document.at("tensors").items()) out.push_back(item.key());
     return out;
   }
-  Tree<HostTensor> exported(std::vector<std::string> more) {
-    more.insert(more.begin(), {"checkpoint", "export", dir_ / "run", dir_ / "out.safetensors"});
-    const Ran ran = run_axle(more);
+  Tree<HostTensor> exported(const Arguments& more) {
+    const Ran ran =
+        run_axle(joined({"checkpoint", "export", dir_ / "run", dir_ / "out.safetensors"}, more));
     EXPECT_EQ(ran.code, 0) << ran.err;
     return load_safetensors(dir_ / "out.safetensors");
   }

@@ -15,22 +15,10 @@ using testing::HasSubstr;
 class CompileCache : public testing::Test {
  protected:
   void SetUp() override { AXLE_NEEDS_PLUGIN("cpu"); }
-  Ran train(const std::string& name, std::vector<std::string> more = {}) {
-    std::vector<std::string> arguments = {"train",  "quickstart", "--dir",   dir_ / name,
-                                          "--data", text_file(),  "--steps", "1"};
-    for (const char* field : {"model.decoder.model_dim=8", "model.decoder.layers.num_layers=1",
-                              "model.decoder.layers.layer.attention.body.num_heads=2",
-                              "model.decoder.layers.layer.attention.body.num_kv_heads=2",
-                              "input.seq_len=16", "input.batch_size=2", "evalers={}"})
-      arguments.insert(arguments.end(), {"--set", field});
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return run_axle(arguments);
-  }
-  std::string text_file() {
-    std::string text;
-    for (int i = 0; i < 40; ++i) text += "the quick brown fox jumps over the lazy dog.\n";
-    replace_file(dir_ / "text.txt", text);
-    return dir_ / "text.txt";
+  Ran train(const std::string& name, const Arguments& more = {}) {
+    const Arguments training = {"train",  "quickstart",    "--dir",   dir_ / name,
+                                "--data", text_file(dir_), "--steps", "1"};
+    return run_axle(joined(joined(training, tiny_quickstart()), more));
   }
   // Returns the number of compiled programs in a folder.
   static int num_programs(const std::filesystem::path& folder) {
@@ -55,7 +43,7 @@ TEST_F(CompileCache, IsSharedByTheVerbsAndByDefault) {
   EXPECT_EQ(num_programs(cache_), of_training);
 
   const std::vector<std::vector<std::string>> verbs = {
-      {"eval", "--from", dir_ / "first", "--data", text_file()},
+      {"eval", "--from", dir_ / "first", "--data", text_file(dir_)},
       {"generate", "--from", dir_ / "first", "--prompt", "the", "--max-tokens", "4"}};
   for (const auto& verb : verbs) {
     const int before = num_programs(cache_);

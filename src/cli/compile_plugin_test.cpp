@@ -7,8 +7,9 @@
 
 #include "cli/run_test.h"
 #include "io/file.h"
-#include "testing/file_size_limit.h"
+#include "testing/environment_change.h"
 #include "testing/needs_plugin.h"
+#include "testing/resource_limits.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -55,12 +56,9 @@ TEST_F(Compile, WhatDoesNotFitHasItsExitCode) {
 TEST_F(Compile, KeptExecutablesAreRunWithoutCompiling) {
   const std::string file = dir_ / "step.axle";
   // The recipe's schedule is tied to the number of steps.
-  const std::vector<std::string> recipe = {"fuji-test-v1", "--on",    "cpu:4", "--mesh",
-                                           "data=4",       "--steps", "2"};
-  const auto with = [&](const char* verb, std::vector<std::string> more) {
-    more.insert(more.begin(), recipe.begin(), recipe.end());
-    more.insert(more.begin(), verb);
-    return run_axle(std::move(more));
+  const auto with = [](const char* verb, const Arguments& more) {
+    return run_axle(
+        joined({verb, "fuji-test-v1", "--on", "cpu:4", "--mesh", "data=4", "--steps", "2"}, more));
   };
   ASSERT_EQ(with("compile", {"--save", file}).code, 0);
   const Ran ran =
@@ -115,9 +113,8 @@ TEST_F(Compile, AFullDiskLosesNoReport) {
 }
 
 TEST_F(Compile, CompilerOptionsAreCheckedBeforeARun) {
-  const auto check = [](std::vector<std::string> more) {
-    more.insert(more.begin(), {"config", "check", "fuji-test-v1", "--data", "synthetic"});
-    return run_axle(std::move(more));
+  const auto check = [](const Arguments& more) {
+    return run_axle(joined({"config", "check", "fuji-test-v1", "--data", "synthetic"}, more));
   };
   const Ran ran = check({"--set", "compiler_options.nonsense=1", "--set",
                          "compiler_options.xla_cpu_enable_fast_min_max=maybe", "--set",
@@ -143,10 +140,9 @@ TEST_F(Compile, CompilerOptionsAreCheckedByThePlugin) {
 }
 
 TEST(CompileErrors, ComeBeforeAnyPluginIsLookedFor) {
-  ::setenv("AXLE_PLUGIN_CUDA", "/nowhere/plugin.so", 1);
-  const auto error_of = [](std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), {"compile", "fuji-7B-v2"});
-    const Ran ran = run_axle(std::move(arguments));
+  const EnvironmentChange plugin("AXLE_PLUGIN_CUDA", "/nowhere/plugin.so");
+  const auto error_of = [](const Arguments& arguments) {
+    const Ran ran = run_axle(joined({"compile", "fuji-7B-v2"}, arguments));
     EXPECT_EQ(ran.code, 2);
     return ran.err;
   };
@@ -176,17 +172,14 @@ TEST(CompileErrors, ComeBeforeAnyPluginIsLookedFor) {
               HasSubstr("73.9 GiB: it does not fit, 4 devices of 15.8 GiB have 63.0 GiB in all"));
   EXPECT_THAT(run_axle({"compile", "fuji-7B-v2", "--on", "gpu:h100:1x8", "--mesh", "fsdp=8"}).err,
               HasSubstr("/nowhere/plugin.so"));
-  ::unsetenv("AXLE_PLUGIN_CUDA");
 }
 
 // Else the report would cost what the config reads.
 TEST_F(Compile, AnOutputIsNothingThatTheConfigReads) {
   make_directories(dir_ / "texts");
   for (const char* name : {"a.txt", "texts/b.txt"}) replace_file(dir_ / name, "text");
-  const auto error = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> arguments = {"compile", "quickstart", "--on", "cpu:1"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    const Ran ran = run_axle(arguments);
+  const auto error = [](const Arguments& more) {
+    const Ran ran = run_axle(joined({"compile", "quickstart", "--on", "cpu:1"}, more));
     EXPECT_EQ(ran.code, 2);
     return ran.err;
   };

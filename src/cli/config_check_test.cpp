@@ -18,14 +18,9 @@ using testing::HasSubstr;
 using testing::Not;
 
 Ran check(const std::vector<std::string>& settings, const std::string& recipe = "quickstart",
-          const std::vector<std::string>& more = {}) {
-  std::vector<std::string> arguments = {"config", "check", recipe, "--data", "synthetic"};
-  for (const std::string& setting : settings) {
-    arguments.emplace_back("--set");
-    arguments.push_back(setting);
-  }
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return run_axle(arguments);
+          const Arguments& more = {}) {
+  const Arguments checking = {"config", "check", recipe, "--data", "synthetic"};
+  return run_axle(joined(joined(checking, set_flags(settings)), more));
 }
 
 TEST(ConfigCheck, RefusesWhatARunWouldRefuse) {

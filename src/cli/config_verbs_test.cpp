@@ -22,12 +22,11 @@ std::string field(const std::string& shown, const std::string& path) {
 }
 
 // Returns the value of a field after the flags.
-std::string resolved(const std::string& path, std::vector<std::string> flags,
+std::string resolved(const std::string& path, const Arguments& flags,
                      const std::string& recipe = "quickstart") {
-  std::vector<std::string> arguments = {"config", "show"};
+  Arguments arguments = {"config", "show"};
   if (!recipe.empty()) arguments.push_back(recipe);
-  arguments.insert(arguments.end(), flags.begin(), flags.end());
-  const Ran ran = run_axle(arguments);
+  const Ran ran = run_axle(joined(arguments, flags));
   return ran.code == 0 ? field(ran.out, path) : ran.err;
 }
 
@@ -60,10 +59,8 @@ TEST(ConfigVerbs, OnShowsWhatTheHardwareGets) {
 }
 
 TEST(ConfigVerbs, ShowSaysWhichMeshRuleItFollows) {
-  const auto show = [](std::vector<std::string> more) {
-    std::vector<std::string> arguments = {"config", "show", "fuji-7B-v2", "--json"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    const Ran ran = run_axle(arguments);
+  const auto show = [](const Arguments& more) {
+    const Ran ran = run_axle(joined({"config", "show", "fuji-7B-v2", "--json"}, more));
     EXPECT_TRUE(nlohmann::json::accept(ran.out));
     return ran.err;
   };
@@ -247,11 +244,15 @@ TEST_F(ConfigFile, Mistakes) {
 }
 
 TEST_F(ConfigFile, YamlOfShowGivesTheSameConfig) {
-  const std::vector<std::string> flags = {"--data", "synthetic",
-                                          "--set",  "model.decoder.layers.layer.@remat=SaveDots",
-                                          "--set",  "max_steps=77"};
-  std::vector<std::string> show = {"config", "show", "quickstart"};
-  show.insert(show.end(), flags.begin(), flags.end());
+  Arguments show = {"config",
+                    "show",
+                    "quickstart",
+                    "--data",
+                    "synthetic",
+                    "--set",
+                    "model.decoder.layers.layer.@remat=SaveDots",
+                    "--set",
+                    "max_steps=77"};
   const std::string text = run_axle(show).out;
   show.emplace_back("--yaml");
   const std::string path = write(run_axle(show).out);

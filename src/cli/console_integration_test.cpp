@@ -10,8 +10,6 @@
 
 #include <csignal>
 #include <functional>
-#include <nlohmann/json.hpp>
-#include <sstream>
 #include <thread>
 
 #include "base/clock.h"
@@ -22,6 +20,7 @@
 #include "io/file.h"
 #include "io/temporary_file.h"
 #include "testing/temp_dir.h"
+#include "train/run_result_test.h"
 
 namespace axle {
 namespace {
@@ -44,11 +43,7 @@ void lose_reader() {
 
 void expect_whole(const std::filesystem::path& run) {
   EXPECT_THAT(read_file(run / "lock"), testing::MatchesRegex("[0-9]+\n"));
-  std::istringstream lines(read_file(run / "metrics.jsonl"));
-  int num_lines = 0;
-  for (std::string line; std::getline(lines, line); ++num_lines)
-    EXPECT_TRUE(nlohmann::json::parse(line, nullptr, false).is_object()) << line;
-  EXPECT_EQ(num_lines, 3);
+  EXPECT_EQ(records_of(run).size(), 3u);
 }
 
 TEST(Console, StreamsThatWereClosedAtTheStartTakeNoFilesNumber) {

@@ -10,6 +10,7 @@
 #include "io/safetensors.h"
 #include "testing/checkout.h"
 #include "testing/temp_dir.h"
+#include "testing/test_name.h"
 
 namespace axle {
 namespace {
@@ -27,17 +28,15 @@ struct Case {
 };
 void PrintTo(const Case& c, std::ostream* out) { *out << c.fixture; }
 
-std::vector<std::string> command(const Case& c) {
-  std::vector<std::string> out = {"eval-layer",
-                                  kFiles + (c.layer.empty() ? c.fixture : c.layer) + ".yaml",
-                                  "--backend", "interpreter", "--json"};
-  if (!c.names.empty()) out.insert(out.end(), {"--rename", kFiles + c.names + ".names"});
-  out.insert(out.end(), c.flags.begin(), c.flags.end());
-  return out;
+Arguments command(const Case& c) {
+  Arguments out = {"eval-layer", kFiles + (c.layer.empty() ? c.fixture : c.layer) + ".yaml",
+                   "--backend", "interpreter", "--json"};
+  if (!c.names.empty()) out = joined(out, {"--rename", kFiles + c.names + ".names"});
+  return joined(out, c.flags);
 }
 
 // Returns the number of tensors compared. Fails the test if one of them differs.
-size_t expect_agreement(std::vector<std::string> arguments) {
+size_t expect_agreement(Arguments arguments) {
   const Ran ran = run_axle(std::move(arguments));
   EXPECT_EQ(ran.code, 0) << ran.err << ran.out;
   const auto json = nlohmann::json::parse(ran.out, nullptr, false);
@@ -47,23 +46,20 @@ size_t expect_agreement(std::vector<std::string> arguments) {
 }
 
 std::string case_name(const testing::TestParamInfo<Case>& info) {
-  std::string name = info.param.fixture;
-  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  return name;
+  return test_name(info.param.fixture);
 }
 
 class LayersByFiles : public testing::TestWithParam<Case> {};
 
 TEST_P(LayersByFiles, AgreeWithTheFixture) {
   const std::string numbers = kNumbers + GetParam().fixture + ".safetensors";
-  std::vector<std::string> arguments = command(GetParam());
-  arguments.insert(arguments.end(),
-                   {"--grad", "--params", numbers, "--inputs", numbers, "--compare", numbers});
   // The reference holds the result, and the gradient of every parameter and floating-point input.
   const SafetensorsFile file(numbers);
   size_t expected = 1;
   for (const std::string& name : file.names()) expected += name.starts_with("grad/");
-  EXPECT_GE(expect_agreement(std::move(arguments)), expected);
+  EXPECT_GE(expect_agreement(joined(command(GetParam()), {"--grad", "--params", numbers, "--inputs",
+                                                          numbers, "--compare", numbers})),
+            expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -100,10 +96,9 @@ class OptimizersByFiles : public testing::TestWithParam<Case> {};
 
 TEST_P(OptimizersByFiles, AgreeAfterEachRecordedUpdate) {
   const std::string numbers = kNumbers + GetParam().fixture + ".safetensors";
-  std::vector<std::string> arguments = command(GetParam());
-  arguments.insert(arguments.end(),
-                   {"--inputs", numbers, "--compare", numbers, "--tolerance", "1e-6"});
-  EXPECT_EQ(expect_agreement(std::move(arguments)), 12u);
+  EXPECT_EQ(expect_agreement(joined(command(GetParam()), {"--inputs", numbers, "--compare", numbers,
+                                                          "--tolerance", "1e-6"})),
+            12u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Fixtures, OptimizersByFiles,
@@ -122,10 +117,10 @@ TEST_P(SchedulesByFiles, AgreeAtEveryStep) {
   save_safetensors(dir / "reference.safetensors",
                    {{"out", HostTensor({static_cast<int64_t>(values.size())},
                                        std::span<const double>(values))}});
-  std::vector<std::string> arguments = command(GetParam());
-  arguments.insert(arguments.end(), {"--steps", std::to_string(values.size()), "--compare",
-                                     dir / "reference.safetensors", "--tolerance", "1e-6"});
-  EXPECT_EQ(expect_agreement(std::move(arguments)), 1u);
+  EXPECT_EQ(expect_agreement(joined(command(GetParam()),
+                                    {"--steps", std::to_string(values.size()), "--compare",
+                                     dir / "reference.safetensors", "--tolerance", "1e-6"})),
+            1u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Fixtures, SchedulesByFiles,
@@ -141,10 +136,10 @@ TEST(TrainingByFiles, AgreesAtAllFiftySteps) {
       {"--tolerance", "1e-5", "--tolerance", "grad_norm=1e-3", "--tolerance", "final/**=1e-3"},
       "lm"};
   const std::string numbers = kNumbers + trajectory.fixture + ".safetensors";
-  std::vector<std::string> arguments = command(trajectory);
-  arguments.insert(arguments.end(), {"--inputs", numbers, "--compare", numbers});
   // The loss, two norms and nine weights.
-  EXPECT_EQ(expect_agreement(std::move(arguments)), 12u);
+  EXPECT_EQ(
+      expect_agreement(joined(command(trajectory), {"--inputs", numbers, "--compare", numbers})),
+      12u);
 }
 
 }  // namespace

@@ -20,31 +20,23 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
-class GenerateVerb : public testing::Test {
+class GenerateVerb : public ::testing::Test {
  protected:
   // A model that generates "bé" after 'a' and then ends.
   void SetUp() override {
-    const TinyModel tiny =
-        chain_model({{'a', 'b'}, {'b', 0xc3}, {0xc3, 0xa9}, {0xa9, ByteTokenizer::kBoundary}}, 260);
-    Tree<HostTensor> parameters;
-    for (const auto& [path, value] : tiny.parameters)
-      parameters.emplace(path.substr(sizeof("model/") - 1), value);
-    save_model(dir_ / "model", {.model = tiny.config,
-                                .tokenizer = ByteTokenizer::Config{},
-                                .parameters = parameters,
-                                .context_len = 20});
+    save_byte_model(
+        dir_ / "model",
+        chain_model({{'a', 'b'}, {'b', 0xc3}, {0xc3, 0xa9}, {0xa9, ByteTokenizer::kBoundary}},
+                    260));
   }
-  Ran run(std::vector<std::string> more) {
-    std::vector<std::string> arguments = {"generate", "--backend", "interpreter"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return run_axle(arguments);
+  Ran run(const Arguments& more) {
+    return run_axle(joined({"generate", "--backend", "interpreter"}, more));
   }
-  void expect_mistake(std::vector<std::string> more, const std::string& message) {
-    more.insert(more.begin(), {"--from", dir_ / "model"});
-    const Ran ran = run(more);
+  void expect_mistake(const Arguments& more, const std::string& message) {
+    const Ran ran = run(joined({"--from", dir_ / "model"}, more));
     EXPECT_EQ(ran.code, 2) << ran.err;
     EXPECT_EQ(ran.out, "");
     EXPECT_THAT(ran.err, HasSubstr(message));
@@ -107,10 +99,9 @@ TEST_F(GenerateVerb, Mistakes) {
 
 // After 'x', all tokens are equally likely, so greedy decoding takes the first, "\0".
 TEST_F(GenerateVerb, OptionsOfDrawingDraw) {
-  const auto tokens = [&](std::vector<std::string> more) {
-    more.insert(more.begin(),
-                {"--from", dir_ / "model", "--prompt", "x", "--max-tokens", "8", "--json"});
-    const Ran ran = run(more);
+  const auto tokens = [&](const Arguments& more) {
+    const Ran ran = run(
+        joined({"--from", dir_ / "model", "--prompt", "x", "--max-tokens", "8", "--json"}, more));
     EXPECT_EQ(ran.code, 0) << ran.err;
     return nlohmann::json::parse(ran.out)["tokens"].get<std::vector<int>>();
   };
@@ -209,6 +200,14 @@ TEST_F(GenerateVerb, AnImportIsNoRunToGoOnWith) {
   EXPECT_EQ(read_file(model / "config.yaml"), config);
 }
 
+// Returns the command that trains on text.txt with tok.bin, both in the current folder.
+Arguments train_with_vocabulary(const std::string& dir) {
+  return joined({"train", "quickstart", "--data", "text.txt", "--steps", "1", "--dir", dir,
+                 "--backend", "interpreter", "--set", "model.decoder.vocab_size=512", "--set",
+                 "input.tokenizer={class: Llama2cTokenizer, path: tok.bin}"},
+                tiny_quickstart());
+}
+
 // The path of a tokenizer's file may be relative to the current folder.
 TEST_F(GenerateVerb, ARunIsFoundFromOtherFolders) {
   const TempDir dir;
@@ -216,18 +215,7 @@ TEST_F(GenerateVerb, ARunIsFoundFromOtherFolders) {
   replace_file(dir / "text.txt", std::string(5000, 'a'));
   const auto before = std::filesystem::current_path();
   std::filesystem::current_path(dir.path());
-  const Ran trained =
-      run_axle({"train",     "quickstart",
-                "--data",    "text.txt",
-                "--steps",   "1",
-                "--dir",     "run",
-                "--backend", "interpreter",
-                "--set",     "model.decoder.model_dim=8",
-                "--set",     "model.decoder.layers.num_layers=1",
-                "--set",     "model.decoder.vocab_size=512",
-                "--set",     "input.seq_len=16",
-                "--set",     "input.tokenizer={class: Llama2cTokenizer, path: tok.bin}",
-                "--set",     "evalers={}"});
+  const Ran trained = run_axle(train_with_vocabulary("run"));
   std::filesystem::current_path("/");
   const Ran ran = run({"--from", dir / "run", "--prompt", "a", "--max-tokens", "2"});
   std::filesystem::current_path(before);
@@ -254,18 +242,7 @@ TEST_F(GenerateVerb, PathsThatAreWrittenAreUtf8) {
   const Ran imported =
       run_axle({"import", "llama2c", "llama.bin", "--tokenizer", "tok.bin", "--dir", "model"});
   const Ran generated = run({"--from", folder / "model", "--prompt", "a", "--max-tokens", "2"});
-  const Ran trained =
-      run_axle({"train",     "quickstart",
-                "--data",    "text.txt",
-                "--dir",     dir_ / "run",
-                "--backend", "interpreter",
-                "--steps",   "1",
-                "--set",     "model.decoder.vocab_size=512",
-                "--set",     "model.decoder.model_dim=8",
-                "--set",     "model.decoder.layers.num_layers=1",
-                "--set",     "input.seq_len=16",
-                "--set",     "input.tokenizer={class: Llama2cTokenizer, path: tok.bin}",
-                "--set",     "evalers={}"});
+  const Ran trained = run_axle(train_with_vocabulary(dir_ / "run"));
   std::filesystem::current_path(before);
   EXPECT_EQ(imported.code, 0) << imported.err;
   EXPECT_EQ(generated.code, 0) << generated.err;
@@ -278,15 +255,8 @@ TEST_F(GenerateVerb, PathsThatAreWrittenAreUtf8) {
 // Weights that are finite, but so large that their products are not.
 TEST_F(GenerateVerb, WhatIsNotFiniteIsToldAndNotWritten) {
   TinyModel tiny = chain_model({{'a', 'b'}}, 260);
-  Tree<HostTensor> parameters;
-  for (auto& [path, value] : tiny.parameters) {
-    if (path.ends_with("lm_head/weight")) std::ranges::fill(value.values<float>(), 3e38f);
-    parameters.emplace(path.substr(sizeof("model/") - 1), value);
-  }
-  save_model(dir_ / "huge", {.model = tiny.config,
-                             .tokenizer = ByteTokenizer::Config{},
-                             .parameters = parameters,
-                             .context_len = 20});
+  std::ranges::fill(tiny.parameters.at("model/decoder/lm_head/weight").values<float>(), 3e38f);
+  save_byte_model(dir_ / "huge", tiny);
   for (const char* temperature : {"0", "1"}) {
     const Ran ran = run({"--from", dir_ / "huge", "--prompt", "a", "--temperature", temperature});
     EXPECT_EQ(ran.code, 17);

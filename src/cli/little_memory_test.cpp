@@ -1,8 +1,6 @@
 // Runs every verb with files, models and texts that are larger than the free memory of the host.
 // Each prints one line that tells what does not fit and its bytes, and exits with code 6 before it
 // reads any of it.
-#include "testing/little_memory.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -14,16 +12,17 @@
 #include "infer/tiny_model_test.h"
 #include "io/file.h"
 #include "io/safetensors.h"
+#include "testing/resource_limits.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr int64_t kGiB = int64_t{1} << 30;
 
-class LittleMemoryOf : public testing::Test {
+class LittleMemoryOf : public ::testing::Test {
  protected:
   void SetUp() override { replace_file(dir_ / "text.txt", "some text of a few bytes\n"); }
 
@@ -36,14 +35,8 @@ class LittleMemoryOf : public testing::Test {
   // Makes a model folder whose config and manifest describe a large model. Its data file is small.
   std::string large_model() {
     TinyModel tiny = chain_model({{'a', 'b'}}, 260);
-    Tree<HostTensor> parameters;
-    for (const auto& [path, value] : tiny.parameters)
-      parameters.emplace(path.substr(sizeof("model/") - 1), value);
     const std::filesystem::path dir = dir_ / "model";
-    save_model(dir, {.model = tiny.config,
-                     .tokenizer = ByteTokenizer::Config{},
-                     .parameters = parameters,
-                     .context_len = 20});
+    save_byte_model(dir, tiny);
     std::string config = read_file(dir / "config.yaml");
     const std::string small = "model_dim: 260";
     config.replace(config.find(small), small.size(), "model_dim: 131072");
@@ -82,19 +75,12 @@ class LittleMemoryOf : public testing::Test {
     EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1) << ran.err;
   }
   // Returns the command that trains the quickstart, made small enough for the interpreter.
-  std::vector<std::string> train(const std::string& data,
-                                 const std::vector<std::string>& more = {}) {
-    std::vector<std::string> out = {"train",     "quickstart",
-                                    "--backend", "interpreter",
-                                    "--dir",     dir_ / "run",
-                                    "--data",    data,
-                                    "--steps",   "1",
-                                    "--set",     "evalers={}",
-                                    "--set",     "model.decoder.model_dim=8",
-                                    "--set",     "model.decoder.layers.num_layers=1",
-                                    "--set",     "input.batch_size=1"};
-    out.insert(out.end(), more.begin(), more.end());
-    return out;
+  Arguments train(const std::string& data, const Arguments& more = {}) {
+    const Arguments training = {"train",      "quickstart", "--backend", "interpreter", "--dir",
+                                dir_ / "run", "--data",     data,        "--steps",     "1"};
+    const Arguments small = set_flags({"evalers={}", "model.decoder.model_dim=8",
+                                       "model.decoder.layers.num_layers=1", "input.batch_size=1"});
+    return joined(joined(training, small), more);
   }
   TempDir dir_;
 };
@@ -129,8 +115,7 @@ TEST_F(LittleMemoryOf, Imports) {
 }
 
 TEST_F(LittleMemoryOf, Tensors) {
-  replace_file(dir_ / "layer.yaml",
-               "class: Linear\nconfig: {bias: false}\ndims: {input_dim: 2, output_dim: 1}\n");
+  replace_file(dir_ / "layer.yaml", kLinearLayer);
   std::vector<std::string> command = {"eval-layer", dir_ / "layer.yaml", "--output", dir_ / "out",
                                       "--backend",  "interpreter",       "--seed",   "0",
                                       "--inputs"};

@@ -28,20 +28,17 @@ TEST(Params, TakesWhatEveryRecipeVerbTakes) {
 class EvalLayerVerb : public testing::Test {
  protected:
   void SetUp() override {
-    replace_file(dir_ / "layer.yaml",
-                 "class: Linear\nconfig: {bias: false}\ndims: {input_dim: 2, output_dim: 1}\n");
+    replace_file(dir_ / "layer.yaml", kLinearLayer);
     save_safetensors(dir_ / "in.safetensors", {{"in/query", HostTensor({1, 2}, {1.0f, 2.0f})},
                                                {"cotangent/0", HostTensor::ones({1, 1})}});
     save_safetensors(dir_ / "params.safetensors",
                      {{"params/kernel", HostTensor({2, 1}, {3.0f, 4.0f})}});
     replace_file(dir_ / "names.txt", "kernel -> weight\nin/query -> in/x\n");
   }
-  Ran run(std::vector<std::string> more) {
-    std::vector<std::string> arguments = {
-        "eval-layer", dir_ / "layer.yaml", "--inputs", dir_ / "in.safetensors",
-        "--backend",  "interpreter",       "--output", dir_ / "out.safetensors"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return run_axle(arguments);
+  Ran run(const Arguments& more) {
+    return run_axle(joined({"eval-layer", dir_ / "layer.yaml", "--inputs", dir_ / "in.safetensors",
+                            "--backend", "interpreter", "--output", dir_ / "out.safetensors"},
+                           more));
   }
   TempDir dir_;
 };
@@ -133,11 +130,10 @@ TEST_F(EvalLayerVerb, Mistakes) {
 }
 
 TEST_F(EvalLayerVerb, WhatHasNoEffectIsRefused) {
-  const auto expect = [&](const std::vector<std::string>& more, const std::string& message) {
-    std::vector<std::string> arguments = {"eval-layer", dir_ / "layer.yaml",    "--seed", "1",
-                                          "--inputs",   dir_ / "in.safetensors"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    const Ran ran = run_axle(arguments);
+  const auto expect = [&](const Arguments& more, const std::string& message) {
+    const Ran ran = run_axle(joined(
+        {"eval-layer", dir_ / "layer.yaml", "--seed", "1", "--inputs", dir_ / "in.safetensors"},
+        more));
     EXPECT_EQ(ran.code, 2);
     EXPECT_EQ(ran.err, "axle: " + message + "\n");
   };
@@ -167,9 +163,8 @@ TEST_F(EvalLayerVerb, AnOutputIsNoneOfTheInputs) {
 // The backend, which is also a mistake, is looked up after all files.
 TEST_F(EvalLayerVerb, FilesAreCheckedBeforeAnythingIsComputed) {
   save_safetensors(dir_ / "in.safetensors", {{"in/x", HostTensor({1, 2}, {1.0f, 2.0f})}});
-  const auto expect = [&](std::vector<std::string> more, int code, const std::string& message) {
-    more.insert(more.end(), {"--seed", "1", "--backend", "nowhere"});
-    const Ran ran = run(more);
+  const auto expect = [&](const Arguments& more, int code, const std::string& message) {
+    const Ran ran = run(joined(more, {"--seed", "1", "--backend", "nowhere"}));
     EXPECT_EQ(ran.code, code);
     EXPECT_THAT(ran.err, HasSubstr(message));
     EXPECT_FALSE(path_exists(dir_ / "out.safetensors"));

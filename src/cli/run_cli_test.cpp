@@ -178,9 +178,7 @@ TEST(RunCli, NumbersAreCheckedInOneLine) {
   for (const std::string count : {"0", "-3", "1025", "1000000"}) {
     for (const std::vector<std::string>& words : {std::vector<std::string>{"train", "quickstart"},
                                                   {"eval", "--from", "a", "--data", "b"}}) {
-      std::vector<std::string> arguments = words;
-      arguments.insert(arguments.end(), {"--devices", count});
-      const Ran ran = run_axle(arguments);
+      const Ran ran = run_axle(joined(words, {"--devices", count}));
       EXPECT_EQ(ran.code, 2);
       EXPECT_EQ(ran.err,
                 "axle: --devices: expected 1 to 1024 devices of one machine, got " + count + "\n");
@@ -265,10 +263,10 @@ TEST(RunCli, ErrorsBecomeOneLineAndTheirExitCode) {
 
 TEST(RunCli, AnEmptyPathIsSeenInItsMessage) {
   const auto error = [](const std::vector<std::string>& fields) {
-    std::vector<std::string> command = {"train",     "quickstart",  "--data",  "nothing",
-                                        "--backend", "interpreter", "--steps", "1"};
-    for (const std::string& field : fields) command.insert(command.end(), {"--set", field});
-    return run_axle(command).err;
+    return run_axle(joined({"train", "quickstart", "--data", "nothing", "--backend", "interpreter",
+                            "--steps", "1"},
+                           set_flags(fields)))
+        .err;
   };
   EXPECT_THAT(
       error({"input.source.path="}),

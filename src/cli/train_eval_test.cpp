@@ -8,6 +8,7 @@
 #include "checkpoint/write.h"
 #include "cli/run_test.h"
 #include "io/file.h"
+#include "testing/environment_change.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -16,39 +17,28 @@ namespace {
 using testing::HasSubstr;
 
 // Returns the command that trains the quickstart, made small enough for the interpreter.
-std::vector<std::string> train(const std::string& dir, const std::string& data,
-                               const std::vector<std::string>& more = {}) {
-  std::vector<std::string> arguments = {"train", "quickstart", "--backend", "interpreter", "--dir",
-                                        dir,     "--data",     data,        "--steps",     "2"};
-  for (const char* field : {"model.decoder.model_dim=8", "model.decoder.layers.num_layers=1",
-                            "model.decoder.layers.layer.attention.body.num_heads=2",
-                            "model.decoder.layers.layer.attention.body.num_kv_heads=2",
-                            "input.seq_len=16", "input.batch_size=2"}) {
-    arguments.insert(arguments.end(), {"--set", field});
-  }
-  arguments.insert(arguments.end(), {"--set", "evalers={}"});
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
+Arguments train(const std::string& dir, const std::string& data, const Arguments& more = {}) {
+  const Arguments training = {"train", "quickstart", "--backend", "interpreter", "--dir",
+                              dir,     "--data",     data,        "--steps",     "2"};
+  return joined(joined(training, tiny_quickstart()), more);
 }
 
 class TrainEval : public testing::Test {
  protected:
-  std::string text_file() {
-    std::string text;
-    for (int i = 0; i < 40; ++i) text += "the quick brown fox jumps over the lazy dog.\n";
-    replace_file(dir_ / "text.txt", text);
-    return dir_ / "text.txt";
+  // Evaluates the model of the folder "run".
+  Ran evaluate(const std::string& data, const Arguments& more = {}) {
+    return run_axle(
+        joined({"eval", "--from", dir_ / "run", "--data", data, "--backend", "interpreter"}, more));
   }
   TempDir dir_;
 };
 
 TEST_F(TrainEval, TrainsThenEvaluates) {
-  const std::string text = text_file(), run = dir_ / "run";
+  const std::string text = text_file(dir_), run = dir_ / "run";
   const Ran trained = run_axle(train(run, text));
   ASSERT_EQ(trained.code, 0) << trained.err;
   EXPECT_TRUE(path_exists(run + "/metrics.jsonl"));
-  const Ran evaluated =
-      run_axle({"eval", "--from", run, "--data", text, "--backend", "interpreter", "--json"});
+  const Ran evaluated = evaluate(text, {"--json"});
   ASSERT_EQ(evaluated.code, 0) << evaluated.err;
   const auto json = nlohmann::json::parse(evaluated.out);
   EXPECT_EQ(json["step"], 2);
@@ -56,7 +46,7 @@ TEST_F(TrainEval, TrainsThenEvaluates) {
   EXPECT_GT(json["metrics"]["bits_per_byte"], 1);
   EXPECT_GT(json["byte_entropy_bits"], 3);
   EXPECT_GE(json["num_bytes"], 40 * 45 - 1);
-  const Ran shown = run_axle({"eval", "--from", run, "--data", text, "--backend", "interpreter"});
+  const Ran shown = evaluate(text);
   EXPECT_THAT(shown.out, HasSubstr("bits per byte (entropy of the text's own bytes: "));
 
   // The run's config is a config file, and the run's folder can be compared with recipes.
@@ -72,38 +62,32 @@ TEST_F(TrainEval, TrainsThenEvaluates) {
 }
 
 TEST_F(TrainEval, EvalTakesTheFieldsThatItsMessagesName) {
-  const std::string text = text_file(), run = dir_ / "run";
+  const std::string text = text_file(dir_), run = dir_ / "run";
   ASSERT_EQ(run_axle(train(run, "synthetic")).code, 0);
-  const auto evaluate = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> arguments = {"eval", "--from",    run,          "--data",
-                                          text,   "--backend", "interpreter"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return run_axle(arguments);
-  };
-  const Ran refused = evaluate({});
+  const Ran refused = evaluate(text);
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err, HasSubstr("use --set input=TextInput before it"));
-  const Ran done = evaluate({"--set", "input=TextInput", "--set", "input.batch_size=3"});
+  const Ran done = evaluate(text, {"--set", "input=TextInput", "--set", "input.batch_size=3"});
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_THAT(done.out, HasSubstr("bits per byte"));
 
-  const Ran other = evaluate({"--set", "input=TextInput", "--set", "model.decoder.model_dim=16"});
+  const Ran other =
+      evaluate(text, {"--set", "input=TextInput", "--set", "model.decoder.model_dim=16"});
   EXPECT_EQ(other.code, 2);
   EXPECT_THAT(other.err, HasSubstr("expected the parameters of the config's model"));
   EXPECT_THAT(other.err,
               HasSubstr("model/decoder/output_norm/scale: expected f32[16], got f32[8]"));
-  EXPECT_EQ(evaluate({"--set", "input.nonsense=1"}).code, 2);
+  EXPECT_EQ(evaluate(text, {"--set", "input.nonsense=1"}).code, 2);
 }
 
 // config.yaml is a copy for people. It belongs to the checkpoint.
 TEST_F(TrainEval, ACommandThatTrainsNothingLeavesTheConfig) {
-  const std::string text = text_file(), run = dir_ / "run", file = run + "/config.yaml";
+  const std::string text = text_file(dir_), run = dir_ / "run", file = run + "/config.yaml";
   ASSERT_EQ(run_axle(train(run, text)).code, 0);
   const std::string before = read_file(file);
   const std::vector<std::string> changed = {"--force", "--set", "model.z_loss_scale=0.5"};
-  const auto with = [&](std::vector<std::string> more) {
-    more.insert(more.begin(), changed.begin(), changed.end());
-    return run_axle(train(run, text, more));
+  const auto with = [&](const Arguments& more) {
+    return run_axle(train(run, text, joined(changed, more)));
   };
   const Ran finished = with({});
   EXPECT_EQ(finished.code, 0) << finished.err;
@@ -120,17 +104,15 @@ TEST_F(TrainEval, ACommandThatTrainsNothingLeavesTheConfig) {
 
 // A killed run may leave a config.yaml that is not the config of the saved weights.
 TEST_F(TrainEval, TheConfigOfTheCheckpointCounts) {
-  const std::string text = text_file(), run = dir_ / "run", file = run + "/config.yaml";
+  const std::string text = text_file(dir_), run = dir_ / "run", file = run + "/config.yaml";
   ASSERT_EQ(run_axle(train(run, text)).code, 0);
-  const std::vector<std::string> arguments = {"eval", "--from",    run,          "--data",
-                                              text,   "--backend", "interpreter"};
-  const Ran before = run_axle(arguments);
+  const Ran before = evaluate(text);
   EXPECT_EQ(before.code, 0) << before.err;
   std::string config = read_file(file);
   const size_t eps = config.find("eps: 1");
   ASSERT_NE(eps, config.npos);
   replace_file(file, config.replace(eps, 6, "eps: 9"));
-  const Ran after = run_axle(arguments);
+  const Ran after = evaluate(text);
   EXPECT_EQ(after.code, 0) << after.err;
   EXPECT_EQ(after.out, before.out);
   EXPECT_THAT(after.err,
@@ -139,7 +121,7 @@ TEST_F(TrainEval, TheConfigOfTheCheckpointCounts) {
 
 // The compiler of another platform does not know the options of the run.
 TEST_F(TrainEval, CompilerOptionsOfTheRunAreNotThoseOfAnEvaluation) {
-  const std::string text = text_file(), run = dir_ / "run";
+  const std::string text = text_file(dir_), run = dir_ / "run";
   ASSERT_EQ(run_axle(train(run, text)).code, 0);
   const auto checkpoints = std::filesystem::path(run) / "checkpoints";
   auto saved = restore_tensors(checkpoints).value();
@@ -148,22 +130,19 @@ TEST_F(TrainEval, CompilerOptionsOfTheRunAreNotThoseOfAnEvaluation) {
   ASSERT_NE(none, config.npos);
   config.replace(none, 20, "compiler_options: {xla_of_another_device: \"true\"}");
   write_checkpoint(checkpoints, saved.step + 1, saved.tensors, saved.metadata);
-  const Ran ran = run_axle({"eval", "--from", run, "--data", text, "--backend", "interpreter"});
+  const Ran ran = evaluate(text);
   EXPECT_EQ(ran.code, 0) << ran.err;
 }
 
 // An edit without effect would make the result look like that of something else.
 TEST_F(TrainEval, EditsOfEvalHaveTheirEffectOrAreRefused) {
-  const std::string text = text_file(), run = dir_ / "run";
+  const std::string text = text_file(dir_), run = dir_ / "run";
   ASSERT_EQ(run_axle(train(run, text)).code, 0);
-  const auto evaluate = [&](const std::vector<std::string>& edits, const std::string& data) {
-    std::vector<std::string> arguments = {"eval", "--from",    run,           "--data",
-                                          data,   "--backend", "interpreter", "--json"};
-    for (const std::string& edit : edits) arguments.insert(arguments.end(), {"--set", edit});
-    return run_axle(arguments);
+  const auto with = [&](const std::vector<std::string>& edits, const std::string& data) {
+    return evaluate(data, joined({"--json"}, set_flags(edits)));
   };
   const auto num_targets = [&](const std::vector<std::string>& edits, const std::string& data) {
-    const Ran ran = evaluate(edits, data);
+    const Ran ran = with(edits, data);
     EXPECT_EQ(ran.code, 0) << ran.err;
     return ran.code == 0 ? nlohmann::json::parse(ran.out)["num_targets"].get<int64_t>() : -1;
   };
@@ -177,11 +156,11 @@ TEST_F(TrainEval, EditsOfEvalHaveTheirEffectOrAreRefused) {
   EXPECT_EQ(num_targets({"input.num_batches=3", "input.batch_size=4"}, "synthetic"), 3 * 4 * 16);
   for (const char* edit : {"max_steps=5", "mesh=data=2", "learner=none", "evalers={}",
                            "checkpointer.keep=1", "writers={}", "log_every_steps=1"}) {
-    const Ran ran = evaluate({edit}, text);
+    const Ran ran = with({edit}, text);
     EXPECT_EQ(ran.code, 2) << edit;
     EXPECT_THAT(ran.err, HasSubstr("expected a field that an evaluation reads")) << edit;
   }
-  EXPECT_NE(evaluate({"compiler_options={nonsense: \"1\"}"}, text).code, 0);
+  EXPECT_NE(with({"compiler_options={nonsense: \"1\"}"}, text).code, 0);
   for (const auto& [edit, why] : std::map<std::string, std::string>{
            {"input.source.path=nowhere",
             "--set input.source.path: expected no path, because --data names"},
@@ -192,7 +171,7 @@ TEST_F(TrainEval, EditsOfEvalHaveTheirEffectOrAreRefused) {
            {"input.held_out_fraction=0.05", "--set input.held_out_fraction: expected input.split"},
            {"input.held_out_fraction=0.5", "--set input.held_out_fraction: expected input.split"},
            {"seed=7", "--set seed: expected an input that uses the seed"}}) {
-    const Ran ran = evaluate({edit}, dir_ / "other.txt");
+    const Ran ran = with({edit}, dir_ / "other.txt");
     EXPECT_EQ(ran.code, 2) << edit;
     EXPECT_THAT(ran.err, HasSubstr(why));
   }
@@ -204,7 +183,7 @@ TEST_F(TrainEval, EditsOfEvalHaveTheirEffectOrAreRefused) {
                   text),
       all);
   EXPECT_LT(num_targets({"input.held_out_fraction=0.5", "input.split=train"}, text), all);
-  const Ran endless = evaluate({"input.epochs=none"}, text);
+  const Ran endless = with({"input.epochs=none"}, text);
   EXPECT_EQ(endless.code, 2);
   EXPECT_THAT(endless.err, HasSubstr("input: expected an input that ends"));
 }
@@ -213,16 +192,10 @@ TEST_F(TrainEval, EditsOfEvalHaveTheirEffectOrAreRefused) {
 TEST_F(TrainEval, EvalSaysWhatItLeavesOut) {
   const std::string run = dir_ / "run";
   make_directories(dir_ / "mix");
-  const std::string text = read_file(text_file());
+  const std::string text = read_file(text_file(dir_));
   replace_file(dir_ / "mix/a.txt", text);
   replace_file(dir_ / "mix/b.jsonl", "{\"text\": \"another\"}\n");
-  ASSERT_EQ(run_axle(train(run, text_file())).code, 0);
-  const auto evaluate = [&](const std::string& data, const std::vector<std::string>& more = {}) {
-    std::vector<std::string> arguments = {"eval", "--from",    run,          "--data",
-                                          data,   "--backend", "interpreter"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return run_axle(arguments);
-  };
+  ASSERT_EQ(run_axle(train(run, text_file(dir_))).code, 0);
   const Ran shown = evaluate(dir_ / "mix");
   ASSERT_EQ(shown.code, 0) << shown.err;
   EXPECT_THAT(shown.out, HasSubstr("data: 1 file, "));
@@ -258,10 +231,9 @@ TEST_F(TrainEval, EveryVerbSaysWhatANamedClassKept) {
   EXPECT_EQ(shown.err, kept);
   EXPECT_TRUE(nlohmann::json::accept(shown.out));
 
-  ASSERT_EQ(run_axle(train(run, text_file())).code, 0);
+  ASSERT_EQ(run_axle(train(run, text_file(dir_))).code, 0);
   const Ran evaluated =
-      run_axle({"eval", "--from", run, "--data", dir_ / "text.txt", "--backend", "interpreter",
-                "--json", "--set", "input.tokenizer=ByteTokenizer"});
+      evaluate(dir_ / "text.txt", {"--json", "--set", "input.tokenizer=ByteTokenizer"});
   EXPECT_EQ(evaluated.code, 0) << evaluated.err;
   EXPECT_THAT(evaluated.err, HasSubstr("ByteTokenizer -> ByteTokenizer: input.tokenizer\n"));
   EXPECT_TRUE(nlohmann::json::accept(evaluated.out));
@@ -296,9 +268,8 @@ TEST_F(TrainEval, BadBackend) {
 }
 
 TEST_F(TrainEval, MissingPlugin) {
-  ::setenv("AXLE_PLUGIN_NOSUCH", (dir_ / "missing.so").c_str(), 1);
+  const EnvironmentChange plugin("AXLE_PLUGIN_NOSUCH", dir_ / "missing.so");
   const Ran named = run_axle(train(dir_ / "run", "synthetic", {"--backend", "nosuch"}));
-  ::unsetenv("AXLE_PLUGIN_NOSUCH");
   EXPECT_EQ(named.code, 5);
   EXPECT_THAT(named.err, HasSubstr("AXLE_PLUGIN_NOSUCH: expected the file of a PJRT plugin, got "));
 }

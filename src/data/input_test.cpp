@@ -10,14 +10,16 @@
 #include "data/synthetic_input.h"
 #include "data/text_input.h"
 #include "io/file.h"
-#include "testing/little_memory.h"
+#include "testing/error_of.h"
 #include "testing/peak_memory.h"
+#include "testing/resource_limits.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using ::testing::ThrowsMessage;
@@ -191,14 +193,10 @@ TEST(InputSizes, ArePricedBeforeAnythingIsRead) {
   constexpr int64_t kHuge = 1'000'000'000, kMost = std::numeric_limits<int64_t>::max();
   const TextSource::Config nothing{.path = "/no such file"};
   const auto code = [](const Child<Input>& config, const char* field) {
-    try {
-      config.build({.vocab_size = 257, .seed = 0}, {.path = "input"});
-    } catch (const Error& error) {
-      EXPECT_THAT(error.what(), StartsWith("input"));
-      EXPECT_THAT(error.what(), HasSubstr(field));
-      return error.code();
-    }
-    return ExitCode::kOk;
+    const Thrown error =
+        thrown_by([&] { config.build({.vocab_size = 257, .seed = 0}, {.path = "input"}); });
+    EXPECT_THAT(error.message, AnyOf("no error", AllOf(StartsWith("input"), HasSubstr(field))));
+    return error.code;
   };
   for (const auto& [batch_size, seq_len, expected] :
        {std::tuple(kHuge, int64_t{1000}, ExitCode::kDoesNotFit),
@@ -234,15 +232,13 @@ TEST(InputSizes, TokensArePricedBeforeTheyAreMade) {
   replace_file(dir / "x.txt", text);
   text = {};
   const LittleMemory little(int64_t{250} << 20);
-  try {
+  const Thrown error = thrown_by([&] {
     build(TextInput::Config{
         .source = TextSource::Config{.path = dir / "x.txt"}, .seq_len = 8, .batch_size = 2});
-    FAIL() << "expected an error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kDoesNotFit);
-    EXPECT_THAT(error.what(), StartsWith("input: expected 320.0 MiB of the host's memory for the "
-                                         "tokens of 41943040 bytes of text, got "));
-  }
+  });
+  EXPECT_EQ(error.code, ExitCode::kDoesNotFit);
+  EXPECT_THAT(error.message, StartsWith("input: expected 320.0 MiB of the host's memory for the "
+                                        "tokens of 41943040 bytes of text, got "));
 }
 
 // A corpus is in memory as text, as tokens, and as the tokens of the document being encoded.

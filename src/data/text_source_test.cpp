@@ -8,8 +8,8 @@
 
 #include "io/file.h"
 #include "testing/error_of.h"
-#include "testing/little_memory.h"
 #include "testing/peak_memory.h"
+#include "testing/resource_limits.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -152,14 +152,10 @@ TEST_F(TextSourceTest, TextIsPricedBeforeItIsRead) {
     replace_file(dir_ / name, "text");
     std::filesystem::resize_file(dir_ / name, 200 << 20);
   }
-  try {
-    build({.path = dir_.path().string()});
-    FAIL() << "expected an error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kDoesNotFit);
-    EXPECT_THAT(error.what(), HasSubstr(dir_.path().string() +
-                                        ": expected 400.0 MiB of the host's memory for its text"));
-  }
+  const Thrown error = thrown_by([&] { build({.path = dir_.path().string()}); });
+  EXPECT_EQ(error.code, ExitCode::kDoesNotFit);
+  EXPECT_THAT(error.message, HasSubstr(dir_.path().string() +
+                                       ": expected 400.0 MiB of the host's memory for its text"));
 }
 
 TEST_F(TextSourceTest, ManyShortDocumentsArePricedToo) {

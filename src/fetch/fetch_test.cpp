@@ -19,6 +19,7 @@
 #include "pjrt/plugin/find_plugin.h"
 #include "pjrt/plugin/plugin.h"
 #include "testing/environment_change.h"
+#include "testing/error_of.h"
 #include "testing/http_server.h"
 #include "testing/temp_dir.h"
 #include "testing/zip_writer.h"
@@ -60,17 +61,14 @@ class FetchPlugin : public ::testing::Test {
   /// Returns the error of `ensure_plugin` and checks that it has left no files behind.
   std::string error_of(const FetchOptions& options, ExitCode code = ExitCode::kDevice) {
     const PluginPins list = pins();
-    try {
-      ensure_plugin(policy_, &list, options);
-    } catch (const DeviceError& error) {
-      EXPECT_EQ(error.code(), code);
-      EXPECT_EQ(find_plugin_file(policy_), std::nullopt);
-      if (path_exists(plugins())) {
-        EXPECT_THAT(list_directory(plugins()), ElementsAre(lock_file()));
-      }
-      return error.what();
+    const Thrown error = thrown_by<DeviceError>([&] { ensure_plugin(policy_, &list, options); });
+    if (error.code == ExitCode::kOk) return error.message;
+    EXPECT_EQ(error.code, code);
+    EXPECT_EQ(find_plugin_file(policy_), std::nullopt);
+    if (path_exists(plugins())) {
+      EXPECT_THAT(list_directory(plugins()), ElementsAre(lock_file()));
     }
-    return "no error";
+    return error.message;
   }
   std::filesystem::path lock_file() const { return plugins() / ".fetching.lock"; }
   FetchOptions yes() const { return {.yes = true, .folder = plugins()}; }
@@ -270,14 +268,9 @@ TEST_F(FetchPlugin, AWrongOrBrokenDownloadLeavesNothing) {
 TEST_F(FetchPlugin, ADownloadLargerThanPinnedIsEnded) {
   PluginPins list = pins();
   list.wheels[0].size_bytes = 10;
-  try {
-    ensure_plugin(policy_, &list, yes());
-    FAIL() << "expected DeviceError";
-  } catch (const DeviceError& error) {
-    EXPECT_THAT(error.what(),
-                HasSubstr(server_.url("/files/chip-plugin/x.whl") +
-                          ": expected at most 10 bytes, got more; set AXLE_PLUGIN_CHIP"));
-  }
+  EXPECT_THAT(axle::error_of<DeviceError>([&] { ensure_plugin(policy_, &list, yes()); }),
+              HasSubstr(server_.url("/files/chip-plugin/x.whl") +
+                        ": expected at most 10 bytes, got more; set AXLE_PLUGIN_CHIP"));
   EXPECT_EQ(find_plugin_file(policy_), std::nullopt);
 }
 
@@ -306,12 +299,8 @@ TEST_F(FetchPlugin, CtrlCEndsTheLookUpOfAnIndexThatDoesNotAnswer) {
 TEST_F(FetchPlugin, AWheelWithoutItsFile) {
   PluginPins list = pins();
   list.wheels[1].file = "chip/bin/other";
-  try {
-    ensure_plugin(policy_, &list, yes());
-    FAIL() << "expected DeviceError";
-  } catch (const DeviceError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("expected it to hold chip/bin/other"));
-  }
+  EXPECT_THAT(axle::error_of<DeviceError>([&] { ensure_plugin(policy_, &list, yes()); }),
+              HasSubstr("expected it to hold chip/bin/other"));
   EXPECT_THAT(list_directory(plugins()), ElementsAre(lock_file()));
 }
 
@@ -330,14 +319,9 @@ TEST_F(FetchPlugin, DefaultFolder) {
 }
 
 TEST_F(FetchPlugin, PlatformsWithoutAList) {
-  try {
-    ensure_plugin("no-such-chip", yes());
-    FAIL() << "expected DeviceError";
-  } catch (const DeviceError& error) {
-    EXPECT_STREQ(error.what(),
-                 "plugin 'no-such-chip': expected one on this machine, got none, and none can be "
-                 "fetched; set AXLE_PLUGIN_NO_SUCH_CHIP to the plugin's file");
-  }
+  EXPECT_EQ(axle::error_of<DeviceError>([&] { ensure_plugin("no-such-chip", yes()); }),
+            "plugin 'no-such-chip': expected one on this machine, got none, and none can be "
+            "fetched; set AXLE_PLUGIN_NO_SUCH_CHIP to the plugin's file");
 }
 
 TEST_F(FetchPlugin, WithoutATerminalNobodyIsAsked) {

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "io/file.h"
+#include "testing/environment_change.h"
+#include "testing/error_of.h"
 #include "testing/http_server.h"
 #include "testing/temp_dir.h"
 
@@ -20,18 +20,15 @@ const std::string kA(64, 'a'), kB(64, 'b');
 /// Hides the settings of the machine that runs the tests.
 class PackageIndex : public ::testing::Test {
  protected:
-  void SetUp() override {
-    for (const char* name :
-         {"AXLE_INDEX_URL", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_CERT", "PIP_PROXY"})
-      ::unsetenv(name);
-    ::setenv("no_proxy", "127.0.0.1", 1);
-  }
-  void TearDown() override { SetUp(); }
   std::filesystem::path file(const std::string& name, const std::string& text) {
     replace_file(dir_.path() / name, text);
     return dir_.path() / name;
   }
   const TempDir dir_;
+  EnvironmentChange index_url_{"AXLE_INDEX_URL", std::nullopt},
+      pip_url_{"PIP_INDEX_URL", std::nullopt}, more_urls_{"PIP_EXTRA_INDEX_URL", std::nullopt},
+      cert_{"PIP_CERT", std::nullopt}, proxy_{"PIP_PROXY", std::nullopt},
+      no_proxy_{"no_proxy", "127.0.0.1"};
 };
 
 TEST_F(PackageIndex, ThePublicOneIfNothingIsSaid) {
@@ -52,18 +49,18 @@ TEST_F(PackageIndex, PipsFilesAndVariables) {
   EXPECT_EQ(indexes.ca_file, "/weak.pem");
   const auto special = file("special.conf", "[download]\nindex-url: https://special/simple\n");
   EXPECT_EQ(package_indexes({special, strong}).urls.at(0), "https://special/simple");
-  ::setenv("PIP_INDEX_URL", "https://variable/simple", 1);
-  ::setenv("PIP_CERT", "/variable.pem", 1);
+  pip_url_.set("https://variable/simple");
+  cert_.set("/variable.pem");
   indexes = package_indexes({weak, strong});
   EXPECT_EQ(indexes.urls.at(0), "https://variable/simple");
   EXPECT_EQ(indexes.urls.size(), 3u);
   EXPECT_EQ(indexes.ca_file, "/variable.pem");
-  ::setenv("AXLE_INDEX_URL", "https://ours/simple", 1);
+  index_url_.set("https://ours/simple");
   EXPECT_THAT(package_indexes({weak, strong}).urls, ElementsAre("https://ours/simple"))
       << "alone: others may not be reachable";
-  ::setenv("AXLE_INDEX_URL", " https://a/simple  https://b/simple ", 1);
+  index_url_.set(" https://a/simple  https://b/simple ");
   EXPECT_THAT(package_indexes({}).urls, ElementsAre("https://a/simple", "https://b/simple"));
-  ::setenv("AXLE_INDEX_URL", " ", 1);
+  index_url_.set(" ");
   EXPECT_THAT(package_indexes({}).urls, ElementsAre("https://variable/simple"));
 }
 
@@ -78,12 +75,11 @@ TEST_F(PackageIndex, FilesThatCannotBeReadAreSkipped) {
 }
 
 TEST_F(PackageIndex, ConfigFilesAreThoseOfPip) {
-  ::setenv("PIP_CONFIG_FILE", "/mine.conf", 1);
+  EnvironmentChange config_file("PIP_CONFIG_FILE", "/mine.conf");
   EXPECT_EQ(pip_config_files().back(), "/mine.conf");
   EXPECT_THAT(pip_config_files(), testing::Contains("/etc/pip.conf"));
-  ::setenv("PIP_CONFIG_FILE", "/dev/null", 1);
+  config_file.set("/dev/null");
   EXPECT_TRUE(pip_config_files().empty());
-  ::unsetenv("PIP_CONFIG_FILE");
 }
 
 TEST_F(PackageIndex, PagesOfBothKinds) {
@@ -120,20 +116,15 @@ TEST_F(PackageIndex, TheFirstIndexWithTheHashWins) {
             server.url("/two/my-pkg-x/w.whl"));
   EXPECT_EQ(find_wheel({.urls = {server.url("/broken"), server.url("/two")}}, wheel),
             server.url("/two/my-pkg-x/w.whl"));
-  const auto error_of = [&](const PackageIndexes& indexes, const PinnedWheel& wanted) {
-    try {
-      find_wheel(indexes, wanted);
-    } catch (const HttpError& error) {
-      return std::string(error.what());
-    }
-    return std::string("no error");
+  const auto http_error = [&](const PackageIndexes& indexes, const PinnedWheel& wanted) {
+    return error_of<HttpError>([&] { find_wheel(indexes, wanted); });
   };
   PinnedWheel other = wheel;
   other.sha256 = kB;
-  EXPECT_EQ(error_of({.urls = {server.url("/one"), server.url("/two")}}, other),
+  EXPECT_EQ(http_error({.urls = {server.url("/one"), server.url("/two")}}, other),
             server.url("/one/my-pkg-x/") + ", " + server.url("/two/my-pkg-x/") +
                 ": expected My.Pkg_x 1 with sha256 " + kB + ", got no such file");
-  EXPECT_THAT(error_of({.urls = {server.url("/one"), server.url("/broken")}}, wheel),
+  EXPECT_THAT(http_error({.urls = {server.url("/one"), server.url("/broken")}}, wheel),
               HasSubstr("got 500"));
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "hlo/proto_test.h"
+#include "testing/error_of.h"
 
 namespace axle {
 namespace {
@@ -176,11 +177,7 @@ TEST(HloModule, DamagedBytesGiveAModuleOrAnError) {
   const std::string good = program();
   int refused = 0;
   const auto try_read = [&](const std::string& bytes) {
-    try {
-      read_hlo_module(bytes);
-    } catch (const DataError&) {
-      ++refused;
-    }
+    refused += error_of<DataError>([&] { read_hlo_module(bytes); }) != "no error";
   };
   for (size_t size = 0; size < good.size(); ++size) try_read(good.substr(0, size));
   EXPECT_GT(refused, static_cast<int>(good.size()) * 9 / 10);

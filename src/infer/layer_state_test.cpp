@@ -12,7 +12,7 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // Adds its state to every channel. It carelessly counts calls outside of training too.
 class KeptBias final : public Norm {

@@ -21,12 +21,7 @@ using namespace std::string_literals;
 
 class ModelFolder : public ::testing::Test {
  protected:
-  Tree<HostTensor> below_model() const {
-    Tree<HostTensor> out;
-    for (const auto& [path, value] : tiny_.parameters)
-      out.emplace(path.substr(sizeof("model/") - 1), value);
-    return out;
-  }
+  Tree<HostTensor> below_model() const { return subtree(tiny_.parameters, "model"); }
   void save(const std::string& dir) const {
     save_model(dir, {.model = tiny_.config,
                      .tokenizer = ByteTokenizer::Config{.vocab_size = 258},

@@ -6,13 +6,15 @@
 #include <utility>
 #include <vector>
 
+#include "base/tree.h"
+#include "data/tokenizers/byte_tokenizer.h"
+#include "infer/model_folder.h"
 #include "layers/attention/fused_grouped_qkv.h"
 #include "layers/attention/rope.h"
 #include "layers/blocks/stacked.h"
 #include "layers/models/causal_lm.h"
 #include "layers/models/lm_head.h"
-#include "ops/random/random.h"
-#include "transform/trace.h"
+#include "testing/layer_call.h"
 
 namespace axle {
 
@@ -37,29 +39,16 @@ inline TransformerLayer::Config tiny_layer() {
 
 /// A model of two layers of width 16 over 31 tokens, with random weights. Its next token depends on
 /// everything that it has read.
-inline TinyModel random_model(Child<Block> layers, int64_t seed = 7) {
+inline TinyModel random_model(Child<Block> layers) {
   TinyModel out(CausalLM::Config{.decoder = Decoder::Config{.model_dim = 16,
                                                             .vocab_size = 31,
                                                             .layers = std::move(layers),
                                                             .lm_head = LmHead::Config{}}});
-  std::vector<std::string> paths;
-  const auto values = eval(
-      [&](const Values& x) {
-        Values all;
-        for (const auto& [path, t] : out.model->initialize(x[0])) {
-          paths.push_back(path);
-          all.push_back(t);
-        }
-        return all;
-      },
-      {random::key(seed)});
+  out.parameters = testing::initial_parameters(*out.model, 7);
   // Larger weights than a fresh model's, so that logits are far from equal.
-  for (size_t i = 0; i < paths.size(); ++i) {
-    HostTensor value = values[i];
-    if (paths[i].ends_with("weight")) {
-      for (float& v : value.values<float>()) v *= 3;
-    }
-    out.parameters.emplace(paths[i], std::move(value));
+  for (auto& [path, value] : out.parameters) {
+    if (!path.ends_with("weight")) continue;
+    for (float& v : value.values<float>()) v *= 3;
   }
   return out;
 }
@@ -83,6 +72,14 @@ inline TinyModel chain_model(const std::vector<std::pair<int32_t, int32_t>>& suc
   for (int64_t i = 0; i < vocab_size; ++i) at("model/decoder/emb/weight", i, i) = 1;
   for (const auto& [from, to] : successors) at("model/decoder/lm_head/weight", to, from) = 1;
   return out;
+}
+
+/// Saves the model with a tokenizer of bytes and a context of 20 tokens.
+inline void save_byte_model(const std::filesystem::path& dir, const TinyModel& tiny) {
+  save_model(dir, {.model = tiny.config,
+                   .tokenizer = ByteTokenizer::Config{},
+                   .parameters = subtree(tiny.parameters, "model"),
+                   .context_len = 20});
 }
 
 }  // namespace axle

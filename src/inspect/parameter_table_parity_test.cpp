@@ -9,6 +9,7 @@
 #include "inspect/parameter_table.h"
 #include "io/file.h"
 #include "testing/checkout.h"
+#include "testing/test_name.h"
 
 namespace axle {
 namespace {
@@ -40,11 +41,7 @@ TEST_P(ParameterTableParity, EveryColumnOfEveryParameter) {
 INSTANTIATE_TEST_SUITE_P(Recipes, ParameterTableParity,
                          testing::Values("fuji-test-v1", "fuji-golden-run-test-v1", "fuji-7B-v1",
                                          "fuji-7B-v2", "fuji-1B-v3"),
-                         [](const auto& one) {
-                           std::string name = one.param;
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+                         kNamedByText);
 
 }  // namespace
 }  // namespace axle

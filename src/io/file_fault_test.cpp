@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "io/file.h"
 #include "io/file_lock.h"
-#include "testing/file_size_limit.h"
+#include "testing/resource_limits.h"
 #include "testing/temp_dir.h"
 
 namespace axle {

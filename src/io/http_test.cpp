@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "io/file.h"
+#include "testing/error_of.h"
 #include "testing/http_server.h"
 #include "testing/temp_dir.h"
 
@@ -32,13 +33,9 @@ TestResponse answer(const TestRequest& request) {
 
 template <class F>
 std::string http_error(F call) {
-  try {
-    call();
-  } catch (const HttpError& error) {
-    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
-    return error.what();
-  }
-  return "no error";
+  const std::string error = error_of<HttpError>(call);
+  EXPECT_EQ(error.find('\n'), error.npos) << error;
+  return error;
 }
 
 TEST(Http, PagesAndRedirects) {

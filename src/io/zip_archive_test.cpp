@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "io/file.h"
+#include "testing/error_of.h"
 #include "testing/temp_dir.h"
 #include "testing/zip_writer.h"
 
@@ -25,12 +26,7 @@ class ZipArchive : public ::testing::Test {
   }
   /// Returns the error of unpacking, and checks that it left nothing behind.
   std::string data_error(const std::filesystem::path& path) {
-    std::string out = "no error";
-    try {
-      unpack_zip(path, to_);
-    } catch (const DataError& error) {
-      out = error.what();
-    }
+    const std::string out = error_of<DataError>([&] { unpack_zip(path, to_); });
     EXPECT_EQ(list_directory(dir_.path()).size(), path_exists(path) ? 1u : 0u);
     return out;
   }

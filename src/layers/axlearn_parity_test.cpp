@@ -8,12 +8,15 @@
 #include "layers/models/lm_head.h"
 #include "layers/norms/layer_norm.h"
 #include "testing/axlearn_fixture.h"
+#include "testing/test_name.h"
 
 namespace axle {
 namespace {
 
 using testing::AxlearnFixture;
 using testing::CallOptions;
+using testing::kBlockNames;
+using testing::NameRules;
 
 // Returns a function that builds a layer as the root of its tree.
 template <class L, class Dims = typename L::Role::Dims>
@@ -26,9 +29,7 @@ class AxlearnParity : public ::testing::TestWithParam<AxlearnFixture> {};
 TEST_P(AxlearnParity, AgreesWithTheFixture) { testing::expect_parity(GetParam()); }
 
 std::string case_name(const ::testing::TestParamInfo<AxlearnFixture>& info) {
-  std::string name = info.param.file;
-  std::ranges::replace(name, '/', '_');
-  return name;
+  return test_name(info.param.file);
 }
 
 const std::vector<AxlearnFixture> kLayers = {
@@ -49,16 +50,14 @@ INSTANTIATE_TEST_SUITE_P(Layers, AxlearnParity, ::testing::ValuesIn(kLayers), ca
 const HeadInputLinear::Config kBiasedIn{.bias = true};
 const HeadOutputLinear::Config kBiasedOut{.bias = true};
 const SeparateQKV::Config kSeparate{.q_proj = kBiasedIn, .k_proj = kBiasedIn, .v_proj = kBiasedIn};
-const std::vector<std::pair<std::string, std::string>> kAttentionNames = {
-    {"i_proj/i_proj/qkv_proj/", "qkv/inner/"},
-    {"i_proj/", "qkv/"},
-    {"o_proj/", "output/"},
-    {"scale_query/norm/", "query_norm/"},
-    {"scale_key/norm/", "key_norm/"}};
-const std::vector<std::pair<std::string, std::string>> kAttentionInputs = {
-    {"query_positions", "context/positions"},
-    {"segment_ids", "context/segment_ids"},
-    {"query", "x"}};
+const NameRules kAttentionNames = {{"i_proj/i_proj/qkv_proj/", "qkv/inner/"},
+                                   {"i_proj/", "qkv/"},
+                                   {"o_proj/", "output/"},
+                                   {"scale_query/norm/", "query_norm/"},
+                                   {"scale_key/norm/", "key_norm/"}};
+const NameRules kAttentionInputs = {{"query_positions", "context/positions"},
+                                    {"segment_ids", "context/segment_ids"},
+                                    {"query", "x"}};
 
 AxlearnFixture attention(std::string file, Attention::Config cfg) {
   return {.file = "attention/" + file,
@@ -99,16 +98,6 @@ INSTANTIATE_TEST_SUITE_P(Attention, AxlearnParity, ::testing::ValuesIn(attention
 
 // Blocks.
 
-const std::vector<std::pair<std::string, std::string>> kBlockNames = {
-    {"self_attention/attention/", "attention/body/"},
-    {"self_attention/", "attention/"},
-    {"i_proj/i_proj/qkv_proj/", "qkv/inner/proj/"},
-    {"o_proj/", "output/"},
-    {"linear1_0/", "body/gate/"},
-    {"linear1_1/", "body/up/"},
-    {"linear1/", "body/up/"},
-    {"linear2/", "body/down/"}};
-
 FeedForward::Config feed_forward(Activation activation, bool gated) {
   FeedForward::Config cfg{.hidden_dim = FixedDim{64}, .activation = std::move(activation)};
   if (gated) cfg.gate = Linear::Config{.bias = false};
@@ -147,9 +136,7 @@ std::vector<std::pair<std::string, std::string>> layer_key_paths(const std::stri
 
 std::vector<AxlearnFixture> block_fixtures() {
   const RMSNorm::Config norm{.eps = 1e-8f};
-  const std::vector<std::pair<std::string, std::string>> inputs = {{"inputs", "x"}, {"data", "x"}};
-  std::vector<std::pair<std::string, std::string>> repeat_names = kBlockNames;
-  repeat_names.insert(repeat_names.begin(), {"repeat/", ""});
+  const NameRules inputs = {{"inputs", "x"}, {"data", "x"}};
   return {
       {.file = "blocks/ffn_gelu_post",
        .build = at_root<PostNorm>({.norm = norm, .body = feed_forward({"gelu", &gelu}, false)},
@@ -181,7 +168,7 @@ std::vector<AxlearnFixture> block_fixtures() {
       {.file = "blocks/repeated_3",
        .build =
            at_root<Repeat>({.num_layers = 3, .layer = transformer_layer(2)}, {.model_dim = 32}),
-       .parameters = repeat_names,
+       .parameters = testing::joined({{"repeat/", ""}}, kBlockNames),
        .inputs = inputs,
        .key_paths = layer_key_paths("repeat/layer/", "x3.")},
   };
@@ -200,8 +187,6 @@ AxlearnFixture language_model(std::string file, int64_t num_kv_heads, double z_l
   if (!tied) decoder.lm_head = LmHead::Config{};
   const Init init =
       VarianceScaling{.scale = 0.02, .fan = Fan::kNone, .distribution = Distribution::kNormal};
-  std::vector<std::pair<std::string, std::string>> names = kBlockNames;
-  names.insert(names.begin(), {{"token_emb/", ""}, {"transformer/repeat/", "layers/"}});
   auto key_paths = layer_key_paths("decoder/transformer/repeat/layer/", "0.1.x2.");
   key_paths.emplace_back("decoder/emb/token_emb/weight", "0.0.0.0");
   key_paths.emplace_back("decoder/output_norm/scale", "0.2.0");
@@ -209,7 +194,7 @@ AxlearnFixture language_model(std::string file, int64_t num_kv_heads, double z_l
   return {.file = "lm/" + file,
           .build = at_root<CausalLM>({.decoder = decoder, .z_loss_scale = z_loss_scale}, {},
                                      {.init = init}),
-          .parameters = names,
+          .parameters = testing::kModelNames,
           .inputs = {{"input_batch/", "batch/"}},
           .call = std::move(call),
           .key_paths = key_paths,

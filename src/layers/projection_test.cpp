@@ -1,6 +1,9 @@
+#include <gmock/gmock.h>
+
 #include "layers/attention/head_projection.h"
 #include "layers/linear.h"
 #include "layers/models/lm_head.h"
+#include "testing/error_of.h"
 #include "testing/layer_laws.h"
 
 namespace axle {
@@ -37,12 +40,10 @@ TEST(Linear, SlotOptionsSetDtypeInitAndAxes) {
 
 TEST(Linear, NamesTheLayerWhoseShapesDoNotFit) {
   auto layer = build_for_test<Linear>({}, {.input_dim = 2, .output_dim = 2});
-  try {
-    layer.run(HostTensor::ones({1, 3}));
-    FAIL() << "expected an error";
-  } catch (const ShapeError& e) {
-    EXPECT_TRUE(std::string(e.what()).starts_with("linear: dot")) << e.what();
-  }
+  EXPECT_THAT(error_of<ShapeError>([&] {
+                layer.run(HostTensor::ones({1, 3}));
+              }),
+              ::testing::StartsWith("linear: dot"));
 }
 
 }  // namespace

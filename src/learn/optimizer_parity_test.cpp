@@ -8,22 +8,13 @@
 #include "learn/sgd.h"
 #include "learn/test_program_test.h"
 #include "testing/checkout.h"
+#include "testing/host_tensors.h"
 
 namespace axle {
 namespace {
 
 const std::string kFolder = reference_file("axlearn/numeric/optimizers/");
 constexpr int kSteps = 20;
-
-// Returns the largest difference, relative to the largest element of b.
-double difference(const HostTensor& a, const HostTensor& b) {
-  double error = 0, largest = 0;
-  for (int64_t i = 0; i < a.size(); ++i) {
-    error = std::max(error, std::abs(a.at(i) - b.at(i)));
-    largest = std::max(largest, std::abs(b.at(i)));
-  }
-  return error / largest;
-}
 
 void agrees(const std::string& name, const Child<Optimizer>& config) {
   const std::string path = kFolder + name + ".safetensors";
@@ -55,7 +46,7 @@ void agrees(const std::string& name, const Child<Optimizer>& config) {
     for (const auto& [p, value] : params) {
       const std::string saved = "param/" + std::to_string(step) + "/" + p;
       if (!file.contains(saved)) continue;
-      EXPECT_LT(difference(value, file.get(saved)), 1e-6) << saved;
+      EXPECT_LT(testing::relative_difference(value, file.get(saved)), 1e-6) << saved;
       ++compared;
     }
   }

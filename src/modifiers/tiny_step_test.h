@@ -5,7 +5,7 @@
 #include "modifiers/tiny_root_test.h"
 #include "ops/annotate.h"
 #include "testing/layer_inputs.h"
-#include "testing/layer_test.h"
+#include "testing/test_layer.h"
 #include "transform/grad.h"
 
 namespace axle {

@@ -6,6 +6,8 @@
 
 #include "base/error.h"
 #include "pjrt/make_runtime.h"
+#include "testing/error_of.h"
+#include "testing/host_tensors.h"
 #include "testing/plugin_fixture.h"
 
 namespace axle {
@@ -106,10 +108,10 @@ TEST_F(PjrtMeshTest, PartitionedProgramsComputeTheWhole) {
                             runtime_->make_array(v, program.inputs[2].sharding, kCube)};
   const auto y = executable->execute(arguments)[0]->to_host();
   const auto reference = expected(x, w, v);
-  for (int64_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y.at(i), reference.at(i), 1e-5) << i;
+  testing::expect_near(y, reference, 1e-5);
   // Bytes per device: x, w and v are each divided into 4 shards.
   EXPECT_EQ(executable->memory()->argument_bytes, (16 * 8 + 8 * 12 + 12 * 8) * 4 / 4);
-  EXPECT_THAT(executable->optimized_program(), testing::HasSubstr("all-reduce"));
+  EXPECT_THAT(executable->optimized_program(), ::testing::HasSubstr("all-reduce"));
 }
 
 TEST_F(PjrtMeshTest, PartitionedProgramsAreLoadedAsTheyWereSaved) {
@@ -130,15 +132,9 @@ TEST_F(PjrtMeshTest, ArgumentsNeedTheProgramsSharding) {
   for (const auto& input : program.inputs) {
     arguments.push_back(runtime_->make_array(HostTensor(input.type), {}, kCube));
   }
-  try {
-    executable->execute(arguments);
-    FAIL() << "expected ShapeError";
-  } catch (const ShapeError& e) {
-    EXPECT_STREQ(e.what(),
-                 "program 'partitioned', argument 0 'x': expected sharding [[data, fsdp], None] "
-                 "over 8 devices, "
-                 "got [None, None] over 8");
-  }
+  EXPECT_EQ(error_of<ShapeError>([&] { executable->execute(arguments); }),
+            "program 'partitioned', argument 0 'x': expected sharding [[data, fsdp], None] over 8 "
+            "devices, got [None, None] over 8");
 }
 
 TEST_F(PjrtMeshTest, AMeshMayUseFewerDevicesThanThereAre) {

@@ -27,7 +27,6 @@ using testing::FakeControl;
 using ::testing::HasSubstr;
 
 const Mesh kPair{{{"data", 2}}};
-const Type kMatrix{DType::kF32, {2, 3}};
 const PartitionSpec kByRows{{{"data"}, {}}};
 
 template <class Fn>
@@ -36,11 +35,10 @@ std::string device_error(Fn fn) {
 }
 
 Program copying(int donated_to = -1) {
-  return {.name = "copying",
-          .text = donated_to >= 0 ? "outputs=1 donate=0" : "outputs=1",
-          .inputs = {{.name = "x", .type = kMatrix, .sharding = kByRows, .donated_to = donated_to}},
-          .outputs = {{.name = "y", .type = kMatrix, .sharding = kByRows}},
-          .mesh = kPair};
+  Program out = testing::copying_program({DType::kF32, {2, 3}}, kPair,
+                                         donated_to >= 0 ? "outputs=1 donate=0" : "outputs=1");
+  out.inputs[0].donated_to = donated_to;
+  return out;
 }
 
 HostTensor sample() { return HostTensor({2, 3}, {1.f, 2.f, 3.f, 4.f, 5.f, 6.f}); }
@@ -179,12 +177,7 @@ TEST(Fault, MemoryThatRanOutHasItsExitCode) {
   for (auto [code, exit_code] : {std::pair(ErrorCode::kResourceExhausted, ExitCode::kDoesNotFit),
                                  std::pair(ErrorCode::kUnimplemented, ExitCode::kDoesNotCompile)}) {
     fake->fail_code = code;
-    try {
-      runtime.compile(copying(), {});
-      FAIL() << "expected DeviceError";
-    } catch (const DeviceError& e) {
-      EXPECT_EQ(e.code(), exit_code);
-    }
+    EXPECT_EQ(thrown_by<DeviceError>([&] { runtime.compile(copying(), {}); }).code, exit_code);
   }
 }
 
@@ -295,8 +288,8 @@ TEST(Fault, ATableThatIsTooSmallIsRefused) {
 }
 
 TEST(Fault, MissingOptionalCallsAreReplacedOrNamed) {
-  const auto dir =
-      fs::path(::testing::TempDir()) / ("axle_fault_cache_" + std::to_string(::getpid()));
+  const TempDir temp;
+  const fs::path dir = temp.path() / "cache";
   Fake fake;
   fake->missing_slot = pjrt::ExecutableSerialize::kSlot;
   PjrtRuntime runtime(fake.load(), 2);
@@ -310,8 +303,8 @@ TEST(Fault, MissingOptionalCallsAreReplacedOrNamed) {
 }
 
 TEST(Fault, ACacheEntryThatThePluginRefusesIsReplaced) {
-  const auto dir =
-      fs::path(::testing::TempDir()) / ("axle_fault_cache_" + std::to_string(::getpid()));
+  const TempDir temp;
+  const fs::path dir = temp.path() / "cache";
   Fake fake;
   PjrtRuntime runtime(fake.load(), 2);
   const CompileOptions options{.cache_dir = dir.string()};
@@ -324,7 +317,6 @@ TEST(Fault, ACacheEntryThatThePluginRefusesIsReplaced) {
   fake->reset_failures();
   fake->fail_slot = pjrt::ClientCompile::kSlot;
   EXPECT_TRUE(runtime.compile(copying(), options));  // from the cache: the compiler would fail
-  fs::remove_all(dir);
 }
 
 // Runs a program that is loaded from bytes, with a plugin that ends the process in call `slot`.

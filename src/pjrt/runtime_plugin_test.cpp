@@ -12,6 +12,7 @@
 #include "runtime/executable_cache.h"
 #include "testing/error_of.h"
 #include "testing/plugin_fixture.h"
+#include "testing/temp_dir.h"
 
 namespace axle {
 namespace {
@@ -144,15 +145,11 @@ TEST_F(PjrtRuntimeTest, BadProgramsAreNamedByLine) {
   program.text =
       "module @m {\n func.func public @main(%x: tensor<2xf32>) -> tensor<3xf32> {\n  return %x : "
       "tensor<2xf32>\n} }";
-  try {
-    runtime_->compile(program);
-    FAIL() << "expected DeviceError";
-  } catch (const DeviceError& e) {
-    EXPECT_EQ(e.code(), ExitCode::kDoesNotCompile);
-    EXPECT_THAT(e.what(), testing::StartsWith("program 'doubling': "));
-    EXPECT_THAT(e.what(),
-                HasSubstr(":3:3: error: type of return operand 0"));  // line and column of the text
-  }
+  const Thrown error = thrown_by<DeviceError>([&] { runtime_->compile(program); });
+  EXPECT_EQ(error.code, ExitCode::kDoesNotCompile);
+  EXPECT_THAT(error.message, testing::StartsWith("program 'doubling': "));
+  EXPECT_THAT(error.message,
+              HasSubstr(":3:3: error: type of return operand 0"));  // line and column of the text
 }
 
 TEST_F(PjrtRuntimeTest, ASignatureWithOtherResultsIsRefused) {
@@ -191,13 +188,11 @@ TEST_F(PjrtRuntimeTest, SerializedExecutablesRunAgain) {
 }
 
 TEST_F(PjrtRuntimeTest, TheSecondCompilationComesFromTheCache) {
-  const auto dir = std::filesystem::path(testing::TempDir()) /
-                   ("axle_plugin_cache_" + std::to_string(::getpid()));
-  std::filesystem::remove_all(dir);
-  const CompileOptions options{.cache_dir = dir.string()};
+  const TempDir dir;
+  const CompileOptions options{.cache_dir = dir.path().string()};
   const auto entries = [&] {
     std::vector<std::filesystem::path> found;
-    for (const auto& entry : std::filesystem::directory_iterator(dir)) {
+    for (const auto& entry : std::filesystem::directory_iterator(dir.path())) {
       if (entry.path().extension() == ".axlexe") found.push_back(entry.path());
     }
     return found;
@@ -208,7 +203,7 @@ TEST_F(PjrtRuntimeTest, TheSecondCompilationComesFromTheCache) {
 
   // The cache holds the executable of another program under this one's key, so that the result
   // shows that the executable was read and not compiled again.
-  const ExecutableCache cache(dir);
+  const ExecutableCache cache(dir.path());
   const std::string key = entries()[0].stem();
   auto fresh = make_runtime({});
   const auto x = fresh->make_array(HostTensor({2}, {1.f, 2.f}), {}, {});
@@ -224,12 +219,11 @@ TEST_F(PjrtRuntimeTest, TheSecondCompilationComesFromTheCache) {
               HostTensor({2}, {2.f, 4.f}));
     EXPECT_GT(cache.read(key)->size(), 100u);  // replaced
   }
-  runtime_->compile(
-      doubling(), {.overrides = {{"xla_cpu_enable_fast_math", "true"}}, .cache_dir = dir.string()});
+  runtime_->compile(doubling(), {.overrides = {{"xla_cpu_enable_fast_math", "true"}},
+                                 .cache_dir = dir.path().string()});
   runtime_->compile(doubling(true), options);
   EXPECT_EQ(entries().size(), 3u);  // options and text are part of the key
   EXPECT_GE(std::filesystem::last_write_time(cache.path(key)), first);
-  std::filesystem::remove_all(dir);
 }
 
 TEST_F(PjrtRuntimeTest, KnowsMemoryAndOptimizedProgram) {

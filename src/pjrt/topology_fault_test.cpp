@@ -18,15 +18,8 @@ using testing::Fake;
 using testing::fake_target;
 using ::testing::HasSubstr;
 
-const Type kMatrix{DType::kF32, {4, 3}};
-
 Program copying(const Mesh& mesh = {{{"data", 4}}}) {
-  const PartitionSpec by_rows{{{"data"}, {}}};
-  return {.name = "copying",
-          .text = "outputs=1",
-          .inputs = {{.name = "x", .type = kMatrix, .sharding = by_rows}},
-          .outputs = {{.name = "y", .type = kMatrix, .sharding = by_rows}},
-          .mesh = mesh};
+  return testing::copying_program({DType::kF32, {4, 3}}, mesh);
 }
 
 std::string compiler_error(Fake& fake, const Target& target) {
@@ -168,12 +161,7 @@ TEST(TopologyFault, TheCompilersRefusalsHaveTheirExitCodes) {
        {std::pair(pjrt::ErrorCode::kResourceExhausted, ExitCode::kDoesNotFit),
         std::pair(pjrt::ErrorCode::kInternal, ExitCode::kDoesNotCompile)}) {
     fake->fail_code = code;
-    try {
-      compiler->compile(copying());
-      FAIL() << "expected DeviceError";
-    } catch (const DeviceError& e) {
-      EXPECT_EQ(e.code(), exit_code);
-    }
+    EXPECT_EQ(thrown_by<DeviceError>([&] { compiler->compile(copying()); }).code, exit_code);
   }
 }
 

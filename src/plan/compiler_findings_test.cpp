@@ -120,6 +120,17 @@ TEST(CompilerFindings, NameGathersAndScattersThatAreAllReduces) {
                   "device (model/layer)"));
 }
 
+// Writes the condition of a loop: the counter, which is the first element of the state, is below
+// `count`. Returns its id.
+int64_t below(HloWriter& w, const ProtoWriter& state, int64_t count) {
+  const ProtoWriter number = array_shape({}, kS32);
+  const int64_t counter = w.element(w.parameter(state), 0, number);
+  const int64_t end = w.add("constant", number, {}, integer(count));
+  w.add("compare", array_shape({}, kPred), {counter, end},
+        ProtoWriter().bytes(fields::kComparisonDirection, "LT"));
+  return w.end("condition");
+}
+
 // Returns a loop in which one instruction sums the gradients of two weights, which are then cast.
 // Each device keeps its own rows, at an index from a table in the loop's carry, and stacks them.
 HloWriter summed_in_a_loop(bool own_rows) {
@@ -150,11 +161,7 @@ HloWriter summed_in_a_loop(bool own_rows) {
   w.add("tuple", state, {next, own, put, x});
   const int64_t body = w.end("body");
 
-  const int64_t s = w.parameter(state), counter = w.element(s, 0, number);
-  const int64_t end = w.add("constant", number, {}, integer(3));
-  w.add("compare", array_shape({}, kPred), {counter, end},
-        ProtoWriter().bytes(fields::kComparisonDirection, "LT"));
-  const int64_t condition = w.end("condition");
+  const int64_t condition = below(w, state, 3);
   const int64_t weights = w.parameter(whole, 0), zeros = w.parameter(stack, 1);
   const int64_t start = w.add("constant", number, {}, integer(0));
   const int64_t device = w.add("partition-id", number);
@@ -210,11 +217,7 @@ HloWriter passed_around(bool changed) {
   const int64_t passed = w.add("collective-permute", part, {moved}, ring);
   w.add("tuple", state, {next, passed});
   const int64_t body = w.end("body");
-  const int64_t s = w.parameter(state), counter = w.element(s, 0, number);
-  const int64_t end = w.add("constant", number, {}, integer(2));
-  w.add("compare", array_shape({}, kPred), {counter, end},
-        ProtoWriter().bytes(fields::kComparisonDirection, "LT"));
-  const int64_t condition = w.end("condition");
+  const int64_t condition = below(w, state, 2);
   w.parameter(number, 0);
   const int64_t weight = w.parameter(part, 1);
   const int64_t start = w.add("constant", number, {}, integer(0));

@@ -3,6 +3,7 @@
 
 #include "config/document/print.h"
 #include "testing/layer_laws.h"
+#include "testing/test_name.h"
 #include "train/trainer.h"
 
 namespace axle {
@@ -20,12 +21,7 @@ TEST_P(RecipeGolden, Parameters) {
                          testing::detail::parameter_table(*model));
 }
 
-std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
-  std::string name = info.param;
-  std::ranges::replace(name, '-', '_');
-  return name;
-}
-INSTANTIATE_TEST_SUITE_P(All, RecipeGolden, ::testing::ValuesIn(recipe_names()), test_name);
+INSTANTIATE_TEST_SUITE_P(All, RecipeGolden, ::testing::ValuesIn(recipe_names()), kNamedByText);
 
 TEST(Recipes, AreThese) {
   for (const char* name : {"fuji-1B-v3", "fuji-70B-v2", "fuji-7B-v1", "fuji-7B-v2",

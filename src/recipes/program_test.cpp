@@ -5,6 +5,7 @@
 #include "recipes/resolve/use_data.h"
 #include "targets/target.h"
 #include "testing/error_of.h"
+#include "testing/test_name.h"
 #include "train/training_parts.h"
 
 namespace axle {
@@ -53,12 +54,7 @@ TEST_P(RecipePrograms, EvaluationsFitEveryMeshThatTrainingFits) {
   EXPECT_GE(fitting, GetParam().find("B-v") != std::string::npos ? 10 : 3);
 }
 
-std::string test_name(const testing::TestParamInfo<std::string>& info) {
-  std::string name = info.param;
-  std::ranges::replace(name, '-', '_');
-  return name;
-}
-INSTANTIATE_TEST_SUITE_P(All, RecipePrograms, testing::ValuesIn(recipe_names()), test_name);
+INSTANTIATE_TEST_SUITE_P(All, RecipePrograms, testing::ValuesIn(recipe_names()), kNamedByText);
 
 TEST(RecipePrograms, OfALoopDoNotGrowWithTheNumberOfLayers) {
   const auto num_ops = [](int64_t num_layers) {

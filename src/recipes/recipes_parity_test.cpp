@@ -13,6 +13,7 @@
 #include "learn/clip_by_global_norm.h"
 #include "learn/test_program_test.h"
 #include "testing/checkout.h"
+#include "testing/test_name.h"
 #include "train/trainer.h"
 
 namespace axle {
@@ -175,11 +176,7 @@ TEST_P(RecipesParity, Numbers) {
 INSTANTIATE_TEST_SUITE_P(All, RecipesParity,
                          testing::Values("fuji-1B-v3", "fuji-7B-v1", "fuji-7B-v2", "fuji-70B-v2",
                                          "fuji-golden-run-test-v1", "fuji-test-v1"),
-                         [](const auto& c) {
-                           std::string name = c.param;
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+                         kNamedByText);
 
 }  // namespace
 }  // namespace axle

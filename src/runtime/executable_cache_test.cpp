@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <fstream>
@@ -14,6 +13,7 @@
 #include "base/hash.h"
 #include "testing/environment_change.h"
 #include "testing/error_of.h"
+#include "testing/temp_dir.h"
 
 namespace axle {
 namespace {
@@ -22,14 +22,11 @@ namespace fs = std::filesystem;
 
 class ExecutableCacheTest : public testing::Test {
  protected:
-  ExecutableCacheTest() : dir_(testing::TempDir() + "axle_cache_" + std::to_string(::getpid())) {
-    fs::remove_all(dir_);
-  }
-  ~ExecutableCacheTest() override { fs::remove_all(dir_); }
   void overwrite(const fs::path& path, std::string_view bytes) {
     std::ofstream(path, std::ios::binary) << bytes;
   }
-  fs::path dir_;
+  const TempDir temp_;
+  const fs::path dir_ = temp_.path() / "cache";
 };
 
 TEST_F(ExecutableCacheTest, GivesBackWhatWasWritten) {

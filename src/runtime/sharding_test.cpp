@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "testing/error_of.h"
 
 namespace axle {
 namespace {
@@ -44,14 +45,11 @@ TEST(ShardSlices, AxesThatTheMeshLacksReplicate) {
 }
 
 TEST(ShardSlices, RefusesADimThatDoesNotDivide) {
-  try {
-    shard_slices({4, 6}, {{{}, {"data", "fsdp"}}}, kCube, "weight");
-    FAIL() << "expected ConfigError";
-  } catch (const ConfigError& e) {
-    EXPECT_STREQ(e.what(),
-                 "weight [4, 6]: dim 1 must be divisible by its mesh axes, got 6 over data=2 x "
-                 "fsdp=2 = 4 parts; it divides into 1, 2, 3");
-  }
+  EXPECT_EQ(error_of([] {
+              shard_slices({4, 6}, {{{}, {"data", "fsdp"}}}, kCube, "weight");
+            }),
+            "weight [4, 6]: dim 1 must be divisible by its mesh axes, got 6 over data=2 x fsdp=2 = "
+            "4 parts; it divides into 1, 2, 3");
 }
 
 TEST(CanonicalSharding, DropsWhatDoesNotMatter) {

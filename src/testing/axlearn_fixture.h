@@ -14,19 +14,40 @@
 #include "ops/movement/slice.h"
 #include "testing/checkout.h"
 #include "testing/gradient_check.h"
+#include "testing/host_tensors.h"
 #include "testing/layer_call.h"
 
 namespace axle::testing {
+
+/// Pairs of texts. Replacing the first by the second in a path of AXLearn, in this order, gives
+/// ours.
+using NameRules = std::vector<std::pair<std::string, std::string>>;
+
+/// The parameters of blocks.
+inline const NameRules kBlockNames = {{"self_attention/attention/", "attention/body/"},
+                                      {"self_attention/", "attention/"},
+                                      {"i_proj/i_proj/qkv_proj/", "qkv/inner/proj/"},
+                                      {"o_proj/", "output/"},
+                                      {"linear1_0/", "body/gate/"},
+                                      {"linear1_1/", "body/up/"},
+                                      {"linear1/", "body/up/"},
+                                      {"linear2/", "body/down/"}};
+/// Returns `first`, then `rest`.
+inline NameRules joined(NameRules first, const NameRules& rest) {
+  first.insert(first.end(), rest.begin(), rest.end());
+  return first;
+}
+/// The parameters of language models whose blocks are a loop.
+inline const NameRules kModelNames =
+    joined({{"token_emb/", ""}, {"transformer/repeat/", "layers/"}}, kBlockNames);
 
 /// One file of testdata/reference/axlearn/numeric.
 struct AxlearnFixture {
   std::string file;  // "layers/linear"
   std::function<std::unique_ptr<Layer>()> build;
-  /// Pairs of texts. Replacing the first by the second in the fixture's parameter paths, in this
-  /// order, gives our paths.
-  std::vector<std::pair<std::string, std::string>> parameters = {};
+  NameRules parameters = {};
   /// The fixture's input names and ours. A name that ends in "/" stands for all names below it.
-  std::vector<std::pair<std::string, std::string>> inputs = {};
+  NameRules inputs = {};
   CallOptions call = {};
   /// For parameters of the fixture, by path: the place in its tree, which determines the key of the
   /// draw. A place is a list of steps, one for each level: "1" takes the second key split off at
@@ -37,10 +58,7 @@ struct AxlearnFixture {
 };
 inline void PrintTo(const AxlearnFixture& fixture, std::ostream* out) { *out << fixture.file; }
 
-namespace detail {
-
-inline std::string renamed(std::string path,
-                           const std::vector<std::pair<std::string, std::string>>& rules) {
+inline std::string renamed(std::string path, const NameRules& rules) {
   for (const auto& [from, to] : rules) {
     if (const size_t at = path.find(from); at != path.npos) path.replace(at, from.size(), to);
   }
@@ -50,7 +68,7 @@ inline std::string renamed(std::string path,
 /// Returns the tensors called "<prefix>...", keyed by the rest of their names after applying the
 /// rules.
 inline Tree<HostTensor> section(const SafetensorsFile& file, const std::string& prefix,
-                                const std::vector<std::pair<std::string, std::string>>& rules) {
+                                const NameRules& rules) {
   Tree<HostTensor> out;
   for (const std::string& name : file.names()) {
     if (name.starts_with(prefix))
@@ -58,6 +76,8 @@ inline Tree<HostTensor> section(const SafetensorsFile& file, const std::string& 
   }
   return out;
 }
+
+namespace detail {
 
 /// Draws `spec` with the key found by following `place` ("0.1.x3.0") from `key`.
 inline Tensor draw_at(const Tensor& key, ParamSpec spec, std::string_view place) {
@@ -140,8 +160,8 @@ inline void expect_parity(const AxlearnFixture& fixture) {
 
   CallOptions call = fixture.call;
   call.seed = 2;  // fixtures use seed 0; their forward key is that of seed + 2
-  const LayerFunction fn(*layer, detail::section(file, "params/", fixture.parameters),
-                         detail::section(file, "in/", fixture.inputs), call);
+  const LayerFunction fn(*layer, section(file, "params/", fixture.parameters),
+                         section(file, "in/", fixture.inputs), call);
   const HostTensor expected = file.get("out");
   const HostTensor actual =
       eval([&](const Values& x) { return Values{fn(x)[0]}; }, fn.arguments())[0];

@@ -3,27 +3,16 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "ir/eval.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/convert.h"
 #include "ops/reductions/reduce.h"
+#include "testing/host_tensors.h"
 #include "transform/grad.h"
 #include "transform/trace.h"
 
 namespace axle::testing {
-
-/// Returns normal values times `scale`; integers are zero.
-inline HostTensor random_tensor(Type type, uint64_t seed, double scale = 0.5) {
-  HostTensor out(HostTensor(type).astype(is_float(type.dtype) ? DType::kF64 : type.dtype));
-  if (!is_float(type.dtype)) return out;
-  std::mt19937_64 rng(seed);
-  std::normal_distribution<double> draw(0, scale);
-  for (double& v : out.values<double>()) v = draw(rng);
-  return out;
-}
 
 /// Returns <a, b> over the floating-point tensors of both lists, in f64.
 inline double inner_product(const std::vector<HostTensor>& a, const std::vector<HostTensor>& b) {

@@ -135,23 +135,4 @@ inline Tree<HostTensor> initial_parameters(const Layer& layer, int64_t seed) {
   return out;
 }
 
-inline double largest_element(const HostTensor& x) {
-  double largest = 0;
-  for (int64_t i = 0; i < x.size(); ++i) largest = std::max(largest, std::abs(x.at(i)));
-  return largest;
-}
-/// Returns the largest absolute difference; NaN counts as infinite.
-inline double largest_difference(const HostTensor& a, const HostTensor& b) {
-  double largest = 0;
-  for (int64_t i = 0; i < b.size(); ++i) {
-    const double d = std::abs(a.at(i) - b.at(i));
-    largest = std::isnan(d) ? INFINITY : std::max(largest, d);
-  }
-  return largest;
-}
-/// Returns largest_difference divided by the largest element of `expected`.
-inline double relative_difference(const HostTensor& actual, const HostTensor& expected) {
-  return largest_difference(actual, expected) / std::max(largest_element(expected), 1e-30);
-}
-
 }  // namespace axle::testing

@@ -10,13 +10,10 @@
 #include "layers/models/model.h"
 #include "layers/norms/norm.h"
 #include "layers/projection.h"
-#include "testing/gradient_check.h"
+#include "testing/host_tensors.h"
 
 namespace axle::testing {
 
-inline HostTensor normal_values(Shape shape, uint64_t seed, double scale = 1) {
-  return random_tensor({DType::kF32, std::move(shape)}, seed, scale).astype(DType::kF32);
-}
 /// Returns [2, 4] token ids below `n`: 1, 4, 7, ... modulo `n`.
 inline HostTensor token_ids(int32_t n = 5) {
   HostTensor ids(Type{DType::kI32, {2, 4}});
@@ -32,61 +29,51 @@ inline HostTensor token_ids(int32_t n = 5) {
 template <class Role>
 struct LawInputs;
 
-template <>
-struct LawInputs<Norm> {
+struct TokensInX {
   static constexpr const char* kTokens = "x";
   static constexpr const char* kMethod = "forward";
+};
+template <>
+struct LawInputs<Norm> : TokensInX {
   static Tree<HostTensor> make(const Norm::Dims& d) {
     return {{"x", normal_values({2, 3, d.input_dim}, 1)}};
   }
 };
 template <>
-struct LawInputs<Projection> {
-  static constexpr const char* kTokens = "x";
-  static constexpr const char* kMethod = "forward";
+struct LawInputs<Projection> : TokensInX {
   static Tree<HostTensor> make(const Projection::Dims& d) {
     return {{"x", normal_values({2, 3, d.input_dim}, 1)}};
   }
 };
 template <>
-struct LawInputs<Dropout> {
-  static constexpr const char* kTokens = "x";
-  static constexpr const char* kMethod = "forward";
+struct LawInputs<Dropout> : TokensInX {
   static Tree<HostTensor> make(const Dropout::Dims&) {
     return {{"x", normal_values({2, 3, 4}, 1)}};
   }
 };
 template <>
-struct LawInputs<HeadInput> {
-  static constexpr const char* kTokens = "x";
-  static constexpr const char* kMethod = "forward";
+struct LawInputs<HeadInput> : TokensInX {
   static Tree<HostTensor> make(const HeadDims& d) {
     return {{"x", normal_values({2, 4, d.model_dim}, 1)}};
   }
 };
 template <>
-struct LawInputs<HeadOutput> {
-  static constexpr const char* kTokens = "x";
-  static constexpr const char* kMethod = "forward";
+struct LawInputs<HeadOutput> : TokensInX {
   static Tree<HostTensor> make(const HeadDims& d) {
     return {{"x", normal_values({2, 4, d.num_heads, d.head_dim}, 1)}};
   }
 };
 template <>
-struct LawInputs<QKV> {
-  static constexpr const char* kTokens = "x";
+struct LawInputs<QKV> : TokensInX {
   static constexpr const char* kPositions = "positions";
-  static constexpr const char* kMethod = "forward";
   static Tree<HostTensor> make(const QKV::Dims& d) {
     return {{"x", normal_values({2, 4, d.model_dim}, 1)}};
   }
 };
 template <>
-struct LawInputs<Mixer> {
-  static constexpr const char* kTokens = "x";
+struct LawInputs<Mixer> : TokensInX {
   static constexpr const char* kPositions = "context/positions";
   static constexpr const char* kLastIndex = "context/last_index";
-  static constexpr const char* kMethod = "forward";
   static Tree<HostTensor> make(const MixerDims& d) {
     return {{"x", normal_values({2, 4, d.model_dim}, 1)},
             {"context/positions", HostTensor({2, 4}, {0, 1, 0, 1, 0, 1, 2, 0})},

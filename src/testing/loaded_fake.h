@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "pjrt/plugin/plugin.h"
+#include "runtime/runtime.h"
 #include "targets/target.h"
 #include "testing/checkout.h"
 #include "testing/fake_plugin/fake_control.h"
@@ -41,6 +42,17 @@ inline Target fake_target(int64_t num_devices, int64_t num_slices = 1) {
   return {.accelerator = {.name = "fake", .platform = "fake", .machine_prefix = "fake-chip"},
           .shape = {num_devices},
           .num_slices = num_slices};
+}
+
+/// Returns a fake program that copies a matrix whose rows are divided over the axis "data".
+inline Program copying_program(const Type& matrix, const Mesh& mesh,
+                               const std::string& text = "outputs=1") {
+  const PartitionSpec by_rows{{{"data"}, {}}};
+  return {.name = "copying",
+          .text = text,
+          .inputs = {{.name = "x", .type = matrix, .sharding = by_rows}},
+          .outputs = {{.name = "y", .type = matrix, .sharding = by_rows}},
+          .mesh = mesh};
 }
 
 }  // namespace axle::testing

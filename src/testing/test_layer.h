@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "testing/error_of.h"
 #include "testing/gradient_check.h"
+#include "testing/host_tensors.h"
 #include "testing/layer_call.h"
 
 namespace axle::testing {
@@ -103,10 +105,5 @@ inline ::testing::AssertionResult all_close(const HostTensor& actual, const Host
 #define EXPECT_ALLCLOSE(actual, ...) EXPECT_TRUE(::axle::testing::all_close(actual, __VA_ARGS__))
 
 /// Expects an error whose whole message is `text`.
-#define EXPECT_ERROR(expression, text)                       \
-  try {                                                      \
-    (void)(expression);                                      \
-    ADD_FAILURE() << "expected an error: " << text;          \
-  } catch (const ::axle::Error& error) {                     \
-    EXPECT_EQ(std::string(error.what()), std::string(text)); \
-  }
+#define EXPECT_ERROR(expression, text) \
+  EXPECT_EQ(::axle::error_of<::axle::Error>([&] { (void)(expression); }), text)

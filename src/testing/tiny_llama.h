@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "testing/llama2c_vocabulary.h"
 #include "testing/trained_tokenizer.h"
 
 namespace axle {
@@ -205,22 +206,17 @@ inline std::string llama2c_vocabulary(const std::string& model) {
   sentencepiece::SentencePieceProcessor processor;
   EXPECT_TRUE(processor.LoadFromSerializedProto(model).ok());
   int32_t longest = 0;
-  std::string pieces;
-  const auto add = [&](const std::string& text, float score) {
-    const auto size = static_cast<int32_t>(text.size());
-    longest = std::max(longest, size);
-    pieces.append(reinterpret_cast<const char*>(&score), sizeof(score))
-        .append(reinterpret_cast<const char*>(&size), sizeof(size))
-        .append(text);
-  };
+  Pieces pieces;
   for (int id = 0; id < processor.GetPieceSize(); ++id) {
     std::string text = processor.IdToPiece(id);
     if (id == processor.bos_id() || id == processor.eos_id()) text = "\n" + text + "\n";
     constexpr std::string_view kSpace = "\xe2\x96\x81";
     for (size_t at; (at = text.find(kSpace)) != text.npos;) text.replace(at, kSpace.size(), " ");
-    add(text, processor.GetScore(id));
+    longest = std::max(longest, static_cast<int32_t>(text.size()));
+    pieces.emplace_back(text, processor.GetScore(id));
   }
-  return std::string(reinterpret_cast<const char*>(&longest), sizeof(longest)) + pieces;
+  return std::string(reinterpret_cast<const char*>(&longest), sizeof(longest)) +
+         pieces_of_file(pieces);
 }
 
 }  // namespace axle

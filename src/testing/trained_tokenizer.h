@@ -40,7 +40,7 @@ inline std::vector<std::string> made_up_lines(int count, unsigned seed) {
 }
 
 /// Returns the bytes of a model file. `options` are the library's own flags ("--model_type=bpe").
-inline std::string trained_tokenizer(const std::string& options, int num_lines = 600) {
+inline std::string trained_tokenizer(const std::string& options) {
   class Lines final : public sentencepiece::SentenceIterator {
    public:
     explicit Lines(std::vector<std::string> lines) : lines_(std::move(lines)) {}
@@ -53,7 +53,7 @@ inline std::string trained_tokenizer(const std::string& options, int num_lines =
     std::vector<std::string> lines_;
     size_t at_ = 0;
   };
-  Lines lines(made_up_lines(num_lines, 3));
+  Lines lines(made_up_lines(600, 3));
   std::string model;
   const auto status = sentencepiece::SentencePieceTrainer::Train(
       options + " --minloglevel=2 --hard_vocab_limit=false --num_threads=1", &lines, &model);
@@ -61,17 +61,16 @@ inline std::string trained_tokenizer(const std::string& options, int num_lines =
   return model;
 }
 
-/// Trains a model like llama2.c's: byte pairs, unknown characters as bytes, `vocab_size` ids.
-inline std::string trained_bpe(int vocab_size = 512) {
+/// Trains a model like llama2.c's: byte pairs, unknown characters as bytes, 512 ids.
+inline std::string trained_bpe() {
   return trained_tokenizer(
       "--model_type=bpe --byte_fallback=true --character_coverage=0.99 "
-      "--normalization_rule_name=identity --split_digits=true --vocab_size=" +
-      std::to_string(vocab_size));
+      "--normalization_rule_name=identity --split_digits=true --vocab_size=512");
 }
 /// Trains a model like many published ones: a unigram model, with normalization, without byte
 /// pieces.
-inline std::string trained_unigram(int vocab_size = 300) {
-  return trained_tokenizer("--model_type=unigram --vocab_size=" + std::to_string(vocab_size));
+inline std::string trained_unigram() {
+  return trained_tokenizer("--model_type=unigram --vocab_size=300");
 }
 
 }  // namespace axle

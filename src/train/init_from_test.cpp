@@ -3,9 +3,7 @@
 
 #include "base/tree.h"
 #include "checkpoint/restore.h"
-#include "testing/error_of.h"
-#include "testing/temp_dir.h"
-#include "train/tiny_config_test.h"
+#include "train/trainer_run_test.h"
 
 namespace axle {
 namespace {
@@ -13,29 +11,20 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-class InitFrom : public ::testing::Test {
+class InitFrom : public TrainerTest {
  protected:
-  // Runs `config` to its end without output, and returns the state that it saved last.
-  Tree<HostTensor> train(Trainer::Config config, const std::string& name, int64_t steps,
-                         const std::string& init_from = {}) {
+  // Runs `config` to its end, and returns the state that it saved last.
+  Tree<HostTensor> state_after(Trainer::Config config, const std::string& name, int64_t steps,
+                               const std::string& init_from = {}) {
     config.max_steps = steps;
     config.evalers.clear();
-    RunOptions options{.dir = dir_ / name, .backend = "interpreter"};
+    RunOptions options;
     if (!init_from.empty()) options.init_from = dir_ / init_from;
-    ::testing::internal::CaptureStdout();
-    ::testing::internal::CaptureStderr();
-    try {
-      Trainer(config, options).run();
-      error_.clear();
-    } catch (const Error& error) {
-      error_ = error.what();
-    }
-    out_ = ::testing::internal::GetCapturedStdout() + ::testing::internal::GetCapturedStderr();
-    auto saved = restore_tensors(std::filesystem::path(dir_ / name) / "checkpoints");
+    ended_ = train(config, name, std::move(options));
+    auto saved = restore_tensors(run(name) / "checkpoints");
     return saved ? std::move(saved->tensors) : Tree<HostTensor>();
   }
-  TempDir dir_;
-  std::string out_, error_;
+  Ended ended_;
 };
 
 Trainer::Config averaging_config() {
@@ -48,12 +37,12 @@ Trainer::Config averaging_config() {
 }
 
 TEST_F(InitFrom, ParametersAreThoseOfTheFolderAndAllElseIsNew) {
-  const Tree<HostTensor> trained = train(tiny_config(), "first", 3);
-  ASSERT_FALSE(trained.empty()) << error_;
-  const Tree<HostTensor> fresh = train(averaging_config(), "fresh", 1),
-                         begun = train(averaging_config(), "second", 1, "first");
-  EXPECT_THAT(out_, HasSubstr("first after step 3"));
-  ASSERT_EQ(begun.size(), fresh.size()) << error_;
+  const Tree<HostTensor> trained = state_after(tiny_config(), "first", 3);
+  ASSERT_FALSE(trained.empty()) << ended_.error;
+  const Tree<HostTensor> fresh = state_after(averaging_config(), "fresh", 1),
+                         begun = state_after(averaging_config(), "second", 1, "first");
+  EXPECT_THAT(ended_.out + ended_.err, HasSubstr("first after step 3"));
+  ASSERT_EQ(begun.size(), fresh.size()) << ended_.error;
   int parameters = 0;
   for (const auto& [path, value] : begun) {
     const size_t at = path.find("model/");
@@ -67,31 +56,31 @@ TEST_F(InitFrom, ParametersAreThoseOfTheFolderAndAllElseIsNew) {
     EXPECT_EQ(begun.at(name), fresh.at(name)) << name;
 
   // Repeating the same command resumes the second run from its own steps.
-  train(averaging_config(), "second", 2, "first");
-  EXPECT_EQ(error_, "");
-  EXPECT_THAT(out_, HasSubstr("resumed from step 1; --init-from has no effect"));
+  state_after(averaging_config(), "second", 2, "first");
+  EXPECT_EQ(ended_.error, "");
+  EXPECT_THAT(ended_.out + ended_.err, HasSubstr("resumed from step 1; --init-from has no effect"));
 }
 
 TEST_F(InitFrom, OtherParametersAreNamedAllAtOnce) {
-  train(tiny_config(), "first", 1);
+  state_after(tiny_config(), "first", 1);
   Trainer::Config wider = tiny_config();
   auto* const decoder = wider.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
   decoder->vocab_size = 33;
   decoder->layers.get_if<Stacked>()->num_layers = 1;
-  train(wider, "second", 1, "first");
-  EXPECT_THAT(error_,
+  state_after(wider, "second", 1, "first");
+  EXPECT_THAT(ended_.error,
               AllOf(HasSubstr("expected the parameters of the config's model in the checkpoint of "
                               "step 1, got others: "),
                     HasSubstr("model/decoder/emb/weight: expected f32[33, 16], got f32[32, 16]; "),
                     HasSubstr("model/decoder/layers/layer1/attention/norm/scale: expected none, "
                               "got f32[16]")));
   EXPECT_FALSE(std::filesystem::exists(dir_ / "second"));
-  train(tiny_config(), "second", 1, "nowhere");
+  state_after(tiny_config(), "second", 1, "nowhere");
   EXPECT_THAT(
-      error_,
+      ended_.error,
       HasSubstr("nowhere: expected the folder of a run or of an import, got nothing there"));
-  train(tiny_config(), "second", 1, "first/config.yaml");
-  EXPECT_THAT(error_,
+  state_after(tiny_config(), "second", 1, "first/config.yaml");
+  EXPECT_THAT(ended_.error,
               HasSubstr("expected the folder of a run or of an import, got a regular file"));
   EXPECT_FALSE(std::filesystem::exists(dir_ / "second"));
 }

@@ -5,6 +5,7 @@
 #include "layers/attention/fused_grouped_qkv.h"
 #include "modifiers/sequence_parallel.h"
 #include "modifiers/set_partition.h"
+#include "testing/host_tensors.h"
 #include "testing/plugin_fixture.h"
 #include "train/step_run_test.h"
 #include "train/tiny_config_test.h"
@@ -49,17 +50,6 @@ Trainer::Config config_of(const Way& way, bool grouped) {
   if (way.whole_rows) SetPartition(axle::whole_rows("model.decoder.emb"), {}, {}).apply(cfg);
   if (way.sequence_parallel) SequenceParallel({}, {}, {}).apply(cfg);
   return cfg;
-}
-
-double largest(const HostTensor& x) {
-  double out = 0;
-  for (int64_t i = 0; i < x.size(); ++i) out = std::max(out, std::abs(x.at(i)));
-  return out;
-}
-double largest_difference(const HostTensor& a, const HostTensor& b) {
-  double out = 0;
-  for (int64_t i = 0; i < a.size(); ++i) out = std::max(out, std::abs(a.at(i) - b.at(i)));
-  return out;
 }
 
 class Parallel : public PluginTest {
@@ -109,7 +99,7 @@ class Parallel : public PluginTest {
       if (!is_float(value.dtype())) {
         EXPECT_EQ(ours, value) << where << ", " << path;
       } else {
-        EXPECT_LE(largest_difference(ours, value), 1e-5 * largest(value)) << where << ", " << path;
+        EXPECT_LE(testing::relative_difference(ours, value), 1e-5) << where << ", " << path;
       }
     }
     EXPECT_EQ(num_parameters, 9);
@@ -125,8 +115,7 @@ class Parallel : public PluginTest {
             << to_text(way) << ", value " << i;
       }
       for (const auto& [path, value] : actual.gradients) {
-        EXPECT_LE(largest_difference(value, expected.gradients.at(path)),
-                  1e-5 * largest(expected.gradients.at(path)))
+        EXPECT_LE(testing::relative_difference(value, expected.gradients.at(path)), 1e-5)
             << to_text(way) << ", " << path;
       }
       expect_equal_state(actual.state, expected.state, to_text(way));

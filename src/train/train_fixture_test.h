@@ -11,7 +11,9 @@
 #include "layers/attention/rope.h"
 #include "layers/models/causal_lm.h"
 #include "learn/clip_by_global_norm.h"
+#include "testing/axlearn_fixture.h"
 #include "testing/checkout.h"
+#include "testing/host_tensors.h"
 #include "train/step_run_test.h"
 
 namespace axle {
@@ -19,31 +21,10 @@ namespace axle {
 inline const std::string kTrainFixture =
     reference_file("axlearn/numeric/train/train_tied_gqa.safetensors");
 
-/// Replacements from the fixture's parameter paths to ours, applied in this order.
-inline const std::vector<std::pair<std::string, std::string>> kFixtureNames = {
-    {"token_emb/", ""},
-    {"transformer/repeat/", "layers/"},
-    {"self_attention/attention/", "attention/body/"},
-    {"self_attention/", "attention/"},
-    {"i_proj/i_proj/qkv_proj/", "qkv/inner/proj/"},
-    {"o_proj/", "output/"},
-    {"linear1_0/", "body/gate/"},
-    {"linear1_1/", "body/up/"},
-    {"linear2/", "body/down/"}};
-
 /// Returns the parameters called "<prefix>/..." under our names.
 inline Tree<HostTensor> fixture_parameters(const SafetensorsFile& file, const std::string& prefix) {
-  Tree<HostTensor> out;
-  for (const std::string& name : file.names()) {
-    if (!name.starts_with(prefix + "/")) continue;
-    std::string path = "model" + name.substr(prefix.size());
-    for (const auto& [theirs, ours] : kFixtureNames) {
-      if (const size_t at = path.find(theirs); at != path.npos)
-        path.replace(at, theirs.size(), ours);
-    }
-    out.emplace(path, file.get(name));
-  }
-  return out;
+  return testing::section(file, prefix + "/",
+                          testing::joined({{"decoder/", "model/decoder/"}}, testing::kModelNames));
 }
 
 inline StepRunOptions fixture_options() {
@@ -114,12 +95,7 @@ inline void expect_recorded_steps(Runtime& runtime) {
   }
   const Tree<HostTensor> trained = run.state(), expected = fixture_parameters(file, "final");
   for (const auto& [path, value] : expected) {
-    double difference = 0, largest = 0;
-    for (int64_t i = 0; i < value.size(); ++i) {
-      difference = std::max(difference, std::abs(trained.at(path).at(i) - value.at(i)));
-      largest = std::max(largest, std::abs(value.at(i)));
-    }
-    EXPECT_LE(difference, 1e-3 * largest) << path;
+    EXPECT_LE(testing::relative_difference(trained.at(path), value), 1e-3) << path;
   }
   EXPECT_EQ(expected.size(), subtree(state, "model").size());
 }

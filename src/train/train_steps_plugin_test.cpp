@@ -3,6 +3,7 @@
 
 #include "data/synthetic_input.h"
 #include "pjrt/make_runtime.h"
+#include "testing/host_tensors.h"
 #include "testing/plugin_fixture.h"
 #include "train/tiny_config_test.h"
 #include "train/train_fixture_test.h"
@@ -16,16 +17,6 @@ class TrainSteps : public PluginTest {
 };
 
 TEST_F(TrainSteps, AllRecordedSteps) { expect_recorded_steps(*runtime_); }
-
-// Returns the largest difference relative to the largest element.
-double relative_difference(const HostTensor& a, const HostTensor& b) {
-  double difference = 0, largest = 1e-30;
-  for (int64_t i = 0; i < b.size(); ++i) {
-    difference = std::max(difference, std::abs(a.at(i) - b.at(i)));
-    largest = std::max(largest, std::abs(b.at(i)));
-  }
-  return difference / largest;
-}
 
 struct Tolerance {
   double metrics, state;
@@ -51,7 +42,7 @@ void expect_same_steps(Runtime& a, Runtime& b, const StepRunOptions& options, To
       if (!is_float(value.dtype())) {
         EXPECT_EQ(ours.at(path), value) << path;
       } else {
-        EXPECT_LE(relative_difference(ours.at(path), value), tolerance.state)
+        EXPECT_LE(testing::relative_difference(ours.at(path), value), tolerance.state)
             << path << ", step " << i;
       }
     }

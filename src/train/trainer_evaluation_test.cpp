@@ -4,7 +4,6 @@
 
 #include "checkpoint/folder.h"
 #include "pjrt/make_runtime.h"
-#include "testing/counting_runtime.h"
 #include "train/trainer_run_test.h"
 
 namespace axle {
@@ -48,6 +47,36 @@ class WitnessedInput final : public Input {
   int64_t batch_ = 0;
 };
 AXLE_REGISTER(WitnessedInput)
+
+// Forwards to `inner`. Appends the name of every program that is compiled or loaded to `compiled`,
+// which must outlive it. Refuses to compile the program named `refused`.
+class CountingRuntime final : public Runtime {
+ public:
+  CountingRuntime(std::unique_ptr<Runtime> inner, std::vector<std::string>& compiled,
+                  std::string refused = {})
+      : inner_(std::move(inner)), compiled_(compiled), refused_(std::move(refused)) {}
+  const Topology& topology() const override { return inner_->topology(); }
+  std::unique_ptr<Executable> compile(const Program& program,
+                                      const CompileOptions& options) override {
+    compiled_.push_back(program.name);
+    if (program.name == refused_)
+      throw DeviceError(program.name + ": refused", ExitCode::kDoesNotCompile);
+    return inner_->compile(program, options);
+  }
+  std::unique_ptr<Executable> load(const std::string& serialized, const Program& program) override {
+    compiled_.push_back(program.name);
+    return inner_->load(serialized, program);
+  }
+  ArrayPtr make_array(const HostTensor& value, const PartitionSpec& sharding,
+                      const Mesh& mesh) override {
+    return inner_->make_array(value, sharding, mesh);
+  }
+
+ private:
+  std::unique_ptr<Runtime> inner_;
+  std::vector<std::string>& compiled_;
+  std::string refused_;
+};
 
 class TrainerEvaluation : public TrainerTest {
  protected:
@@ -212,10 +241,8 @@ TEST_F(TrainerEvaluation, EvalersOfEqualProgramsShareOneExecutable) {
 TEST_F(TrainerEvaluation, WallSecondsGoOnAfterARestart) {
   const auto wall_secs = [&] {
     std::vector<double> out;
-    std::istringstream lines(read_file(run() / "metrics.jsonl"));
-    for (std::string line; std::getline(lines, line);) {
-      const auto json = nlohmann::json::parse(line);
-      if (json.contains("wall_secs")) out.push_back(json.at("wall_secs"));
+    for (const auto& record : records_of(run())) {
+      if (record.contains("wall_secs")) out.push_back(record.at("wall_secs"));
     }
     return out;
   };

@@ -61,9 +61,7 @@ class TrainerMetrics : public TrainerTest {
   // Returns the records of one split ("" for training), including their times.
   std::vector<nlohmann::json> records(const std::string& split, const std::string& name = "run") {
     std::vector<nlohmann::json> out;
-    std::istringstream lines(read_file(run(name) / "metrics.jsonl"));
-    for (std::string line; std::getline(lines, line);) {
-      auto record = nlohmann::json::parse(line);
+    for (nlohmann::json& record : records_of(run(name))) {
       if (record.value("split", "") == split) out.push_back(std::move(record));
     }
     return out;

@@ -7,12 +7,14 @@
 #include "ops/products/einsum.h"
 #include "testing/checkout.h"
 #include "testing/gradient_check.h"
+#include "testing/host_tensors.h"
 #include "testing/op_samples.h"
 #include "transform/scan.h"
 
 namespace axle {
 namespace {
 
+using testing::largest_element;
 using testing::samples::Binary;
 using testing::samples::Unary;
 
@@ -204,12 +206,6 @@ void expect_agreement(const HostTensor& actual, const HostTensor& expected, Agre
   }
 }
 
-double largest(const HostTensor& x) {
-  double out = 0;
-  for (int64_t i = 0; i < x.size(); ++i) out = std::max(out, std::abs(x.at(i)));
-  return out;
-}
-
 class OpParity : public ::testing::Test {
  protected:
   void SetUp() override { numbers_ = load_safetensors(kNumbers); }
@@ -252,7 +248,7 @@ void OpParity::check_vjp(const std::string& op, const Case& c,
     SCOPED_TRACE("gradient of input " + std::to_string(i));
     const HostTensor* expected = find(op + "/grad" + std::to_string(i));
     ASSERT_TRUE(expected);
-    expect_agreement(g[next++], *expected, Agreement::kClose, largest(*expected));
+    expect_agreement(g[next++], *expected, Agreement::kClose, largest_element(*expected));
   }
 }
 
@@ -273,7 +269,7 @@ TEST_F(OpParity, ResultsAndGradients) {
     for (size_t i = 0; i < y.size(); ++i) {
       const HostTensor* expected = find(op + "/out" + std::to_string(i));
       ASSERT_TRUE(expected);
-      expect_agreement(y[i], *expected, c.agreement, largest(*expected));
+      expect_agreement(y[i], *expected, c.agreement, largest_element(*expected));
     }
     check_vjp(op, c, x);
   }

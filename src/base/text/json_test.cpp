@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/text/utf8.h"
 #include "testing/error_of.h"
-#include "testing/little_memory.h"
+#include "testing/resource_limits.h"
 
 namespace axle {
 namespace {

@@ -9,6 +9,7 @@
 #include "io/file.h"
 #include "io/proto_reader.h"
 #include "testing/error_of.h"
+#include "testing/llama2c_vocabulary.h"
 #include "testing/mutants.h"
 #include "testing/temp_dir.h"
 #include "testing/trained_tokenizer.h"
@@ -78,17 +79,10 @@ TEST_F(TokenizerFault, APieceThatBeginsWithANul) {
 }
 
 std::string llama2c_vocabulary() {
-  std::string bytes(4, '\0');
-  const auto add = [&](const std::string& piece, float score) {
-    const auto size = static_cast<int32_t>(piece.size());
-    bytes.append(reinterpret_cast<const char*>(&score), 4)
-        .append(reinterpret_cast<const char*>(&size), 4)
-        .append(piece);
-  };
-  for (int i = 0; i < 259; ++i) add("<special>", 0);
+  Pieces pieces;
   for (const char* piece : {" ", "b", "a", "ba", "ke", "\xe7\x8c\xab", " ba", " bake"})
-    add(piece, -2);
-  return bytes;
+    pieces.emplace_back(piece, -2.0f);
+  return vocabulary_file(pieces);
 }
 
 TEST_F(TokenizerFault, Llama2cVocabularies) {

@@ -3,6 +3,7 @@
 
 #include "ops/ops.h"
 #include "testing/error_of.h"
+#include "testing/host_tensors.h"
 #include "testing/op_test.h"
 
 namespace axle {
@@ -151,7 +152,7 @@ TEST(Elementwise, IntegersWrap) {
 TEST(ErrorFunction, InverseInF64IsExact) {
   const HostTensor x({7}, {0.0, 0.3, -0.7, 0.99, 0.9999999, 1 - 1e-12, -1 + 1e-15});
   const HostTensor back = run([](const Values& v) { return erf(erf_inv(v[0])); }, {x});
-  for (int64_t i = 0; i < x.size(); ++i) EXPECT_NEAR(back.at(i), x.at(i), 4e-16) << i;
+  testing::expect_near(back, x, 4e-16);
   // Where erf is flat, the complement is a stricter test: erfc(erf_inv(1 - 2^-40)) = 2^-40.
   const HostTensor tail =
       run([](const Values& v) { return erfc(erf_inv(v[0])); }, {HostTensor({1}, {1 - 0x1p-40})});

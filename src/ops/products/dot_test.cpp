@@ -1,24 +1,17 @@
 #include "ops/products/dot.h"
 
-#include <random>
-
 #include "ops/create.h"
 #include "testing/error_of.h"
+#include "testing/host_tensors.h"
 #include "testing/op_test.h"
 
 namespace axle {
 namespace {
 
 using testing::counting;
+using testing::expect_near;
+using testing::normal_values;
 using testing::run;
-
-HostTensor normal_values(const Shape& shape, uint64_t seed, DType dtype = DType::kF32) {
-  HostTensor out(Type{DType::kF64, shape});
-  std::mt19937_64 rng(seed);
-  std::normal_distribution<double> draw;
-  for (double& v : out.values<double>()) v = draw(rng);
-  return out.astype(dtype);
-}
 
 // Returns sum_k a[g, m, k] * b[g, k, n], computed in double, one element at a time.
 HostTensor batched_product(const HostTensor& a, const HostTensor& b) {
@@ -36,12 +29,6 @@ HostTensor batched_product(const HostTensor& a, const HostTensor& b) {
     }
   }
   return y;
-}
-
-void expect_near(const HostTensor& got, const HostTensor& expected, double tolerance) {
-  ASSERT_EQ(got.shape(), expected.shape());
-  for (int64_t i = 0; i < got.size(); ++i)
-    ASSERT_NEAR(got.at(i), expected.at(i), tolerance) << "at " << i;
 }
 
 const DotDims kBatched{.a_contracting = {2}, .b_contracting = {1}, .a_batch = {0}, .b_batch = {0}};

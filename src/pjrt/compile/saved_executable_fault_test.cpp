@@ -25,13 +25,7 @@ using ::testing::HasSubstr;
 const Mesh kPair{{{"data", 2}}};
 
 Program copying() {
-  const Type matrix{DType::kF32, {2, 3}};
-  const PartitionSpec by_rows{{{"data"}, {}}};
-  return {.name = "copying",
-          .text = "outputs=1 loc(\"a/layer\")",
-          .inputs = {{.name = "x", .type = matrix, .sharding = by_rows}},
-          .outputs = {{.name = "y", .type = matrix, .sharding = by_rows}},
-          .mesh = kPair};
+  return testing::copying_program({DType::kF32, {2, 3}}, kPair, "outputs=1 loc(\"a/layer\")");
 }
 
 const CompileOptions kOptions{.overrides = {{"b", "2"}, {"a", "1"}}};
@@ -109,12 +103,8 @@ TEST_F(SavedExecutableFault, EveryCutAndEveryChangedByteIsSeen) {
   const std::string whole = read_file(path_);
   const auto refused = [&](const std::string& bytes) {
     replace_file(path_, bytes);
-    try {
-      read_saved_header(path_);
-    } catch (const Error& e) {
-      return e.code() == ExitCode::kStorage || e.code() == ExitCode::kUser;
-    }
-    return false;
+    const ExitCode code = thrown_by([&] { read_saved_header(path_); }).code;
+    return code == ExitCode::kStorage || code == ExitCode::kUser;
   };
   for (size_t size = 0; size < whole.size(); size += 37)
     EXPECT_TRUE(refused(whole.substr(0, size)));

@@ -3,16 +3,16 @@
 
 #include "base/error.h"
 #include "pjrt/plugin/plugin.h"
+#include "testing/error_of.h"
 
 namespace axle {
 namespace {
 
 ExitCode code_of(pjrt::ErrorCode code, const char* message) {
-  try {
-    throw_failure("program 'step'", {code, message}, ExitCode::kDoesNotCompile);
-  } catch (const DeviceError& error) {
-    return error.code();
-  }
+  return thrown_by<DeviceError>([&] {
+           throw_failure("program 'step'", {code, message}, ExitCode::kDoesNotCompile);
+         })
+      .code;
 }
 
 TEST(PluginFailure, OnlyDeviceMemoryDoesNotFit) {

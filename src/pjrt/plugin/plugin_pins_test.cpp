@@ -1,11 +1,13 @@
 #include "pjrt/plugin/plugin_pins.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "io/file.h"
 #include "pjrt/plugin/plugin_policy.h"
 #include "testing/checkout.h"
+#include "testing/error_of.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -30,12 +32,8 @@ TEST(PluginPins, NamesTheLineThatItCannotRead) {
                                 "my-plugin==1 --hash=sha256:", "# file: a\nrm -rf\n"}) {
     EXPECT_THROW(parse_plugin_pins("chip", bad), DataError) << bad;
   }
-  try {
-    parse_plugin_pins("chip", "\n# file: a\nnonsense\n");
-    FAIL() << "expected DataError";
-  } catch (const DataError& error) {
-    EXPECT_EQ(std::string(error.what()).find("chip.txt:3: expected "), 0u) << error.what();
-  }
+  EXPECT_THAT(error_of<DataError>([] { parse_plugin_pins("chip", "\n# file: a\nnonsense\n"); }),
+              testing::StartsWith("chip.txt:3: expected "));
 }
 
 TEST(PluginPins, TheProgramHoldsTheListsOfTheSourceTree) {

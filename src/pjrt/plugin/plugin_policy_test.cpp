@@ -1,7 +1,7 @@
 #include "pjrt/plugin/plugin_policy.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -23,6 +23,8 @@
 
 namespace axle {
 namespace {
+
+using testing::HasSubstr;
 
 TEST(PluginPolicy, EveryRowSaysHowToGetIt) {
   for (const auto& row : plugin_policies()) {
@@ -75,8 +77,8 @@ TEST(PluginPolicy, WhatWasNeverTriedIsSaid) {
 
 TEST(FindCudaToolkit, TakesTheOneThatIsNamedIfItIsComplete) {
   namespace fs = std::filesystem;
-  const fs::path folder =
-      fs::path(testing::TempDir()) / ("axle_toolkit_" + std::to_string(::getpid()));
+  const TempDir dir;
+  const fs::path folder = dir.path();
   EnvironmentChange flags("XLA_FLAGS", "--a=1 --xla_gpu_cuda_data_dir=" + folder.string() + " --b");
   fs::create_directories(folder / "bin");
   fs::create_directories(folder / "nvvm/libdevice");
@@ -98,7 +100,6 @@ TEST(FindCudaToolkit, TakesTheOneThatIsNamedIfItIsComplete) {
   // The flags tell a plugin that needs the toolkit where it is.
   apply_environment({.needs_cuda_toolkit = true}, folder / "site/jax_plugins/xla");
   EXPECT_EQ(environment_variable("XLA_FLAGS"), "--c=2 --xla_gpu_cuda_data_dir=" + beside.string());
-  fs::remove_all(folder);
 }
 
 TEST(MergeFlags, KeepsTheUsers) {
@@ -128,10 +129,8 @@ TEST(ApplyEnvironment, FlagsMayStandInAFile) {
 }
 
 TEST(ApplyEnvironment, SetsWhatIsUnsetAndRespectsTheRest) {
-  ::setenv("AXLE_TEST_SET", "mine", 1);
-  ::setenv("AXLE_TEST_FLAGS", "--x=1", 1);
-  ::unsetenv("AXLE_TEST_UNSET");
-  ::unsetenv("AXLE_TEST_DEVICE");
+  const EnvironmentChange set("AXLE_TEST_SET", "mine"), flags("AXLE_TEST_FLAGS", "--x=1"),
+      unset("AXLE_TEST_UNSET", std::nullopt), device("AXLE_TEST_DEVICE", std::nullopt);
   apply_environment(
       {.environment = {{.name = "AXLE_TEST_SET", .value = "ours"},
                        {.name = "AXLE_TEST_UNSET", .value = "ours"},
@@ -187,7 +186,8 @@ TEST(FindPlugin, TheVariableMayBeRelativeToTheCurrentFolder) {
 
 TEST(FindPlugin, LooksIntoUnpackedWheels) {
   namespace fs = std::filesystem;
-  const fs::path home = fs::path(testing::TempDir()) / ("axle_home_" + std::to_string(::getpid()));
+  const TempDir dir;
+  const fs::path home = dir.path();
   const fs::path file = home / ".axle/plugins/wheel/inner/axle_test_only_plugin.so";
   const PluginPolicy policy{.platform = "fake_c", .files = {"absent.so", file.filename()}};
   const EnvironmentChange variable("HOME", home);
@@ -199,29 +199,18 @@ TEST(FindPlugin, LooksIntoUnpackedWheels) {
   fs::create_directories(file.parent_path());
   std::ofstream(file) << "x";
   EXPECT_EQ(find_plugin_file(policy), file);
-  fs::remove_all(home);
 }
 
 TEST(LoadPlugin, AMissingOneComesWithItsCommand) {
-  try {
-    load_plugin("no-such-chip");
-    FAIL() << "expected DeviceError";
-  } catch (const DeviceError& e) {
-    EXPECT_STREQ(
-        e.what(),
-        "plugin 'no-such-chip': expected a file in .axle/plugins or in AXLE_PLUGIN_NO_SUCH_CHIP, "
-        "got nothing; set AXLE_PLUGIN_NO_SUCH_CHIP to the plugin's file");
-  }
+  EXPECT_EQ(
+      error_of<DeviceError>([] { load_plugin("no-such-chip"); }),
+      "plugin 'no-such-chip': expected a file in .axle/plugins or in AXLE_PLUGIN_NO_SUCH_CHIP, "
+      "got nothing; set AXLE_PLUGIN_NO_SUCH_CHIP to the plugin's file");
 }
 
 TEST(LoadPlugin, NamesWhatIsNotAPlugin) {
-  try {
-    load_plugin("fake_b", "/proc/self/exe");
-    FAIL() << "expected DeviceError";
-  } catch (const DeviceError& e) {
-    EXPECT_NE(std::string(e.what()).find("plugin 'fake_b'"), std::string::npos);
-    EXPECT_NE(std::string(e.what()).find("can't be loaded, got"), std::string::npos);
-  }
+  EXPECT_THAT(error_of<DeviceError>([] { load_plugin("fake_b", "/proc/self/exe"); }),
+              testing::AllOf(HasSubstr("plugin 'fake_b'"), HasSubstr("can't be loaded, got")));
 }
 
 TEST(LoadPlugin, APluginNamedForAnotherPlatformGetsItsOwnSettings) {
@@ -236,14 +225,8 @@ TEST(LoadPlugin, APluginNamedForAnotherPlatformGetsItsOwnSettings) {
 }
 
 TEST(MakeRuntime, SuggestsTheBackendThatWasMeant) {
-  try {
-    make_runtime({.backend = "interpretor"});
-    FAIL() << "expected ConfigError";
-  } catch (const ConfigError& e) {
-    EXPECT_NE(std::string(e.what()).find("got 'interpretor'; did you mean 'interpreter'?"),
-              std::string::npos)
-        << e.what();
-  }
+  EXPECT_THAT(error_of([] { make_runtime({.backend = "interpretor"}); }),
+              HasSubstr("got 'interpretor'; did you mean 'interpreter'?"));
   EXPECT_THROW(make_runtime({.backend = "cpu", .num_devices = 0}), ConfigError);
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "io/file.h"
+#include "testing/environment_change.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -28,11 +29,10 @@ TEST(HostMachine, OfGpusReadsTheDriversTable) {
 }
 
 TEST(HostMachine, OfTpusAsksTheCloudsVariable) {
-  ::unsetenv("TPU_ACCELERATOR_TYPE");
+  EnvironmentChange type("TPU_ACCELERATOR_TYPE", std::nullopt);
   EXPECT_EQ(host_machine("tpu"), "tpu-unknown");
-  ::setenv("TPU_ACCELERATOR_TYPE", "v5p-8", 1);
+  type.set("v5p-8");
   EXPECT_EQ(host_machine("tpu"), "tpu-v5p-8");
-  ::unsetenv("TPU_ACCELERATOR_TYPE");
 }
 
 TEST(HostMachine, OfTrainiumIsTheCloudsMachine) {

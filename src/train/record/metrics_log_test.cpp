@@ -1,16 +1,14 @@
 #include "train/record/metrics_log.h"
 
 #include <gmock/gmock.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <functional>
 #include <limits>
 
 #include "base/error.h"
 #include "testing/error_of.h"
-#include "testing/little_memory.h"
+#include "testing/resource_limits.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -120,23 +118,19 @@ class PipedStderr {
 };
 
 TEST_F(MetricsLogTest, AFullDiskLosesCountedLinesAndNoOthers) {
-  const auto previous = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit unlimited = {};
-  getrlimit(RLIMIT_FSIZE, &unlimited);
   PipedStderr piped;
   {
     MetricsLog log = this->log(0);
     log.write({.step = 1});
-    const rlimit full = {.rlim_cur = 16, .rlim_max = unlimited.rlim_max};  // tears the second line
-    setrlimit(RLIMIT_FSIZE, &full);
-    log.write({.step = 2});
-    log.write({.step = 3});
-    setrlimit(RLIMIT_FSIZE, &unlimited);
+    {
+      const FileSizeLimit limit(16);  // tears the second line
+      log.write({.step = 2});
+      log.write({.step = 3});
+    }
     log.write({.step = 4});
     log.flush();
   }
   const std::string told = piped.finish();
-  std::signal(SIGXFSZ, previous);
   EXPECT_EQ(text(), "{\"step\":1}\n{\"ste\n{\"step\":4}\n");
   EXPECT_EQ(cut_metrics_log(path_, 9).num_lines, 2);
   EXPECT_THAT(told, HasSubstr("metrics.jsonl: cannot write"));

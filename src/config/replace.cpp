@@ -55,10 +55,21 @@ void apply(const ReplaceSpec& spec, const std::string& path, const Slot& slot,
 }
 
 [[noreturn]] void fail_no_match(const ConfigView& root, const Selector& select) {
-  std::vector<std::string> names;
-  walk(root, [&](const std::string&, const Slot& slot) {
-    if (const AnyConfig* held = held_config(slot)) names.emplace_back(held->type().name);
+  Selector anywhere = select;
+  anywhere.at = "**";
+  std::vector<std::string> names, paths;
+  walk(root, [&](const std::string& path, const Slot& slot) {
+    const AnyConfig* const held = held_config(slot);
+    if (!held) return;
+    names.emplace_back(held->type().name);
+    if (matches(anywhere, path, *held)) paths.push_back(path);
   });
+  if (!paths.empty()) {
+    throw ConfigError(fmt::format(
+        "replace {}: expected at least one match at '{}', got none{} (in "
+        "the tree at: {})",
+        short_type_name(*select.type), select.at, suggest(select.at, paths), join(paths, ", ")));
+  }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   const std::string target = short_type_name(*select.type);

@@ -135,6 +135,9 @@ TEST(Replace, NoMatchIsAnErrorUnlessAllowed) {
   EXPECT_EQ(error_of([&] { replace_config<Scale>(cfg, Shift::Config{}); }),
             "replace Scale: expected at least one match at '**', got none; did you mean 'Scaled'? "
             "(in the tree: Scaled, Shift)");
+  EXPECT_EQ(error_of([&] { replace_config<Shift>(cfg, Scale::Config{}, {.at = "nrm"}); }),
+            "replace Shift: expected at least one match at 'nrm', got none; did you mean 'norm'? "
+            "(in the tree at: norm)");
   EXPECT_TRUE(replace_config<Scale>(cfg, Shift::Config{}, {.allow_none = true}).matched.empty());
 }
 

@@ -99,7 +99,9 @@ nlohmann::ordered_json document_of(const Slot& slot, std::string_view text,
   }
   const bool has_class = inner->kind == FieldKind::kChild || inner->kind == FieldKind::kFn;
   if (has_class && !text.starts_with('{')) return std::string(text);
-  return parse_yaml(text, path);
+  nlohmann::ordered_json document = parse_yaml(text, path);
+  // Only the text `none` stands for nothing, not an empty text or one with only a comment.
+  return document.is_null() ? nlohmann::ordered_json(text) : document;
 }
 
 // Returns the length of the bracketed part at the front of `rest`; 0 if the bracket is not closed.
@@ -154,7 +156,6 @@ std::vector<Replaced> set_value(ConfigRef root, std::string_view path,
   const auto read = [&](const nlohmann::ordered_json& document) {
     return read_document(document, slot, full, UnnamedOptions::kKeep);
   };
-  if (value.is_null()) return read(document_of(slot, "none", full));
   if (!value.is_string() || value == "none") return read(value);  // "none" in quotes is a text
   return read(document_of(slot, value.get_ref<const std::string&>(), full));
 }

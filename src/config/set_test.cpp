@@ -74,8 +74,20 @@ TEST(SetValue, ReadsAsTheTextDoes) {
   Tower::Config cfg = given;
   set_value(cfg, "label", "none");
   EXPECT_EQ(cfg.label, "none");
+  EXPECT_EQ(axle::error_of([&] { set_value(cfg, "words[0]", nullptr, "model"); }),
+            "model.words[0]: expected a string, got none; a string 'none' needs quotes");
   set_value(cfg, "norm", nlohmann::ordered_json{{"class", "Scale"}, {"eps", 0.25}});
   EXPECT_EQ(cfg.norm.get_if<Scale>()->eps, 0.25f);
+}
+
+TEST(Set, OnlyTheWordNoneClears) {
+  Tower::Config cfg = full_tower();
+  for (const char* const text : {" ", "%x", "# 0.99", "---", "~", "null"}) {
+    EXPECT_NE(error_of(cfg, "spare", text), "no error") << text;
+    EXPECT_TRUE(cfg.spare) << text;
+  }
+  set(cfg, "spare", "none");
+  EXPECT_FALSE(cfg.spare);
 }
 
 TEST(Set, OptionsHaveASign) {

@@ -6,10 +6,10 @@
 namespace axle {
 
 std::vector<Replaced> SetMesh::apply(ConfigRef root) const {
-  return set(root, "mesh", to_text(cfg_.mesh));
+  return set(root, "mesh", to_text(cfg_.mesh.get()));
 }
 
-SetMesh::Config mesh(std::vector<MeshAxis> axes) { return {.mesh = {.axes = std::move(axes)}}; }
+SetMesh::Config mesh(std::vector<MeshAxis> axes) { return {.mesh = Mesh{.axes = std::move(axes)}}; }
 
 AXLE_REGISTER(SetMesh)
 

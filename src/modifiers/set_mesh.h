@@ -11,7 +11,7 @@ class SetMesh final : public Modifier {
  public:
   struct Config {
     /// Names and sizes of the axes in order, such as "data=-1,fsdp=8"; -1: all remaining devices.
-    Mesh mesh = {};
+    Required<Mesh> mesh = REQUIRED;
     AXLE_CONFIG(SetMesh, mesh)
   };
   SetMesh(const Config& cfg, const Dims&, const Scope&) : cfg_(cfg) {}

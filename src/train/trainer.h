@@ -77,7 +77,7 @@ class Trainer {
     Required<StepCount> max_steps = REQUIRED;
     /// Seed of initialisation, dropout and the order of data.
     int64_t seed = 0;
-    /// Devices as named axes, "data=2,fsdp=-1"; none: one device.
+    /// Devices as named axes, "data=2,fsdp=-1"; no axes: one device.
     Mesh mesh = {};
     /// Mesh axes that each dim of a batch is sharded over.
     PartitionSpec batch_partition = {.dims = {{"data", "expert", "fsdp"}, "seq"}};

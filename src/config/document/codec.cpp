@@ -60,8 +60,11 @@ T parse_whole(std::string_view text, T min, T max, const Bounds& bounds) {
     fail("an integer", text);
   T v{};
   const auto error = read(text, v).ec;
-  if (error != std::errc() || v < min || v > max)
-    fail(fmt::format("an integer from {} to {}", min, max), text);
+  if (error != std::errc() || v < min || v > max) {
+    fail(bounds.has_min() && bounds.has_max() ? range_text(bounds, LeafKind::kInteger)
+                                              : fmt::format("an integer from {} to {}", min, max),
+         text);
+  }
   return in_bounds(v, bounds, LeafKind::kInteger, text);
 }
 

@@ -127,5 +127,13 @@ TEST(Yaml, ManyKeysAreRead) {
   EXPECT_EQ(parse_yaml(text).size(), 100'000u);
 }
 
+TEST(Yaml, EveryControlCharacterComesBack) {
+  std::string all;
+  for (char c = 1; c < 0x20; ++c) all += c;
+  all += '\x7f';
+  const nlohmann::ordered_json document = {{"key " + all, "value " + all}};
+  EXPECT_EQ(parse_yaml(yaml_text(document)), document);
+}
+
 }  // namespace
 }  // namespace axle

@@ -43,7 +43,7 @@ void check_host_memory(std::span<const HostNeed> needs, const HostMemory& memory
       ExitCode::kDoesNotFit);
 }
 
-void check_host_room(std::string_view where, std::string_view what, int64_t bytes) {
+void check_host_allocation(std::string_view where, std::string_view what, int64_t bytes) {
   if (bytes < kSmallHostBytes) return;
   const HostMemory memory = host_memory();
   if (has(memory, bytes)) return;

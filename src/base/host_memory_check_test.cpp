@@ -49,7 +49,7 @@ TEST(HostMemoryCheck, SizesBeyondAnyNumberDoNotWrap) {
 TEST(HostMemoryCheck, OneThingIsNamedWithItsFile) {
   const LittleMemory little(64 << 20);
   try {
-    check_host_room("a.txt", "its text", 128 << 20);
+    check_host_allocation("a.txt", "its text", 128 << 20);
     FAIL() << "expected an error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::kDoesNotFit);
@@ -58,8 +58,8 @@ TEST(HostMemoryCheck, OneThingIsNamedWithItsFile) {
                                   "got .* MiB available of .*; use less, or .*"));
   }
   EXPECT_EQ(error_of<Error>([] {
-              check_host_room("a.txt", "its text", 32 << 20);
-              check_host_room("a.txt", "its text", 0);
+              check_host_allocation("a.txt", "its text", 32 << 20);
+              check_host_allocation("a.txt", "its text", 0);
             }),
             "no error");
 }

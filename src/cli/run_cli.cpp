@@ -51,7 +51,7 @@ int fail(std::string message, ExitCode code) {
   const bool is_named = message.starts_with("axle ") || message.starts_with("axle:");
   // A reader that blocks must not delay the exit: a launcher waits for the exit code.
   constexpr std::chrono::seconds kPatience{10};
-  write_unless_stuck(STDERR_FILENO, (is_named ? "" : "axle: ") + shortened(message), kPatience);
+  write_with_timeout(STDERR_FILENO, (is_named ? "" : "axle: ") + shortened(message), kPatience);
   return static_cast<int>(code);
 }
 
@@ -64,7 +64,7 @@ int fail_internal(const std::exception& error) {
 
 int run_cli(int argc, char** argv) {
   prepare_process();
-  const EndBySignal end;  // until a verb handles the signals itself
+  const TemporaryFileCleanup end;  // until a verb handles the signals itself
   try {
     cli::Output out;
     const ExitCode code = cli::CommandLine(out).run(argc, argv);

@@ -128,7 +128,7 @@ CheckpointListing export_checkpoint(const CheckpointSelection& selection,
   const StoredCheckpoint stored = open_checkpoint(selection, steps);
   CheckpointListing out = listing_of(selection, stored, std::move(steps));
   check_replaceable(file);
-  check_host_room(out.root.string(), "the tensors", out.total_bytes());
+  check_host_allocation(out.root.string(), "the tensors", out.total_bytes());
   Tree<HostTensor> tensors;
   stored.read([&](const std::string& path, HostTensor value) {
     if (const auto name = shown_name(selection, path)) tensors.emplace(*name, std::move(value));

@@ -42,7 +42,7 @@ void list_targets(BackendFacts& out, const PluginPolicy& policy) {
     if (const auto toolkit = find_cuda_toolkit(folder)) {
       out.cuda_toolkit = toolkit->string();
     } else {
-      out.missing = "ptxas and libdevice, which its compiler calls; " + policy.how_to_get;
+      out.missing = "ptxas and libdevice, which its compiler calls; " + policy.install_hint;
       return;
     }
   }

@@ -104,7 +104,7 @@ std::string read_file(const fs::path& path, int64_t max_bytes) {
     throw StorageError(fmt::format("{}: expected at most {} bytes, got {}", path.string(),
                                    max_bytes, file.size()));
   }
-  check_host_room(path.string(), "its bytes", file.size());
+  check_host_allocation(path.string(), "its bytes", file.size());
   std::string bytes(static_cast<size_t>(file.size()), '\0');
   file.read_at(0, std::as_writable_bytes(std::span(bytes)));
   // The size is only a hint: files in /proc report 0, and a log may grow while it is read.

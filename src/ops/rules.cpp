@@ -23,7 +23,7 @@ std::vector<Type> same_type(const OpNode& op) {
   return {first};
 }
 
-std::vector<Type> same_shape_float(const OpNode& op) {
+std::vector<Type> same_float_type(const OpNode& op) {
   if (!is_float(op.inputs[0].dtype())) {
     shape_error(op, fmt::format("expected a floating-point operand, got {}",
                                 name_of(op.inputs[0].dtype())));
@@ -31,7 +31,7 @@ std::vector<Type> same_shape_float(const OpNode& op) {
   return same_type(op);
 }
 
-std::vector<Type> same_shape_integer(const OpNode& op) {
+std::vector<Type> same_integer_type(const OpNode& op) {
   if (!is_integer(op.inputs[0].dtype())) {
     shape_error(op,
                 fmt::format("expected an integer operand, got {}", name_of(op.inputs[0].dtype())));
@@ -39,7 +39,7 @@ std::vector<Type> same_shape_integer(const OpNode& op) {
   return same_type(op);
 }
 
-std::vector<Type> same_shape_bits(const OpNode& op) {
+std::vector<Type> same_integer_or_pred_type(const OpNode& op) {
   if (is_float(op.inputs[0].dtype())) {
     shape_error(
         op, fmt::format("expected integers or predicates, got {}", name_of(op.inputs[0].dtype())));
@@ -47,7 +47,7 @@ std::vector<Type> same_shape_bits(const OpNode& op) {
   return same_type(op);
 }
 
-std::vector<Type> same_shape_pred(const OpNode& op) {
+std::vector<Type> pred_of_same_shape(const OpNode& op) {
   return {Type{DType::kPred, same_type(op)[0].dims}};
 }
 

@@ -37,7 +37,7 @@ PluginStatus status_of(const PluginPolicy& policy) {
   try {
     const auto file = find_plugin_file(policy);
     if (!file) {
-      status.problem = fmt::format("not found; {}", policy.how_to_get);
+      status.problem = fmt::format("not found; {}", policy.install_hint);
       return status;
     }
     status.path = file->string();

@@ -41,7 +41,7 @@ CompileReport refused(std::string sentence) {
   r.memory.reset();
   r.collectives.reset();
   r.warnings.clear();
-  r.too_large = std::move(sentence);
+  r.too_large_message = std::move(sentence);
   return r;
 }
 
@@ -81,7 +81,7 @@ TEST(CompileReportText, TellsByHowMuchTheCompilerRefuses) {
   const auto json = to_json(r);
   EXPECT_EQ(json.at("fits"), false);
   EXPECT_EQ(json.at("headroom_bytes"), -std::llround(104.75 * 0x1p30));
-  EXPECT_EQ(json.at("too_large"), r.too_large);
+  EXPECT_EQ(json.at("too_large"), r.too_large_message);
   EXPECT_EQ(json.at("memory"), nullptr);
   EXPECT_EQ(json.at("collectives"), nullptr);
 
@@ -147,7 +147,7 @@ TEST(CompileReportText, TellsWhatAStepTakesAndSends) {
   r.estimate->memory_seconds = 2.5e-5;
   CollectiveRow more;
   more.kind = "all-reduce";
-  more.in_place_of = "all-gather";
+  more.implemented_kind = "all-gather";
   more.count = 2;
   more.bytes = 2048;
   more.wire = {.fast = 1024, .slow = 512};
@@ -188,7 +188,7 @@ TEST(CompileReportText, NamesTheLargestTemporaries) {
 TEST(CompileReportText, AnUnreadableProgramCostsItsTableAlone) {
   CompileReport r = report();
   r.collectives.reset();
-  r.unreadable = "HLO module: broken";
+  r.unreadable_reason = "HLO module: broken";
   EXPECT_EQ(r.fits(), true);
   EXPECT_THAT(to_text(r), HasSubstr("\ncollectives: not known (HLO module: broken)\n"));
   EXPECT_THAT(to_text(r), HasSubstr("\nfits: "));

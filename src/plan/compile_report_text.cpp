@@ -24,9 +24,9 @@ std::string axes_text(const std::vector<std::string>& axes) {
 
 std::string verdict(const CompileReport& r) {
   const auto text = [](int64_t bytes) { return bytes_text(static_cast<double>(bytes)); };
-  if (!r.too_large.empty()) {
-    const auto shortage = read_memory_shortage(r.too_large);
-    if (!shortage) return fmt::format("does not fit: {}\n", r.too_large);
+  if (!r.too_large_message.empty()) {
+    const auto shortage = read_memory_shortage(r.too_large_message);
+    if (!shortage) return fmt::format("does not fit: {}\n", r.too_large_message);
     return fmt::format("does not fit: {}{} for {} a device, {} too much\n", text(shortage->needed),
                        shortage->of.empty() ? "" : " of " + shortage->of, text(shortage->available),
                        text(-*r.headroom_bytes()));
@@ -71,7 +71,8 @@ std::vector<std::string> sent(const CompileReport& r, const CollectiveRow& row) 
 
 // Returns "all-reduce" or "all-reduce (for reduce-scatter)".
 std::string kind_text(const CollectiveRow& row) {
-  return row.in_place_of.empty() ? row.kind : fmt::format("{} (for {})", row.kind, row.in_place_of);
+  return row.implemented_kind.empty() ? row.kind
+                                      : fmt::format("{} (for {})", row.kind, row.implemented_kind);
 }
 
 const char* pass_text(bool backward) { return backward ? "backward" : "forward"; }
@@ -96,8 +97,9 @@ std::map<std::string, KindSum> sums_by_kind(const CompileReport& r) {
 
 std::string collectives_text(const CompileReport& r) {
   if (!r.collectives) {
-    return fmt::format("collectives: not known{}\n",
-                       r.unreadable.empty() ? "" : fmt::format(" ({})", r.unreadable));
+    return fmt::format(
+        "collectives: not known{}\n",
+        r.unreadable_reason.empty() ? "" : fmt::format(" ({})", r.unreadable_reason));
   }
   if (r.collectives->empty()) return "no collectives\n";
   TextTable table({"collective", "axes", "a step", "bytes a device", "sent fast", "sent slow",
@@ -105,7 +107,7 @@ std::string collectives_text(const CompileReport& r) {
   for (const CollectiveRow& row : *r.collectives) {
     const std::vector<std::string> arguments = sent(r, row);
     table.add({kind_text(row), axes_text(row.axes),
-               (row.at_least ? ">= " : "") + grouped_digits(row.count),
+               (row.is_lower_bound ? ">= " : "") + grouped_digits(row.count),
                bytes_text(static_cast<double>(row.bytes)), bytes_text(row.wire.fast),
                bytes_text(row.wire.slow), pass_text(row.backward), row.op,
                arguments.empty() ? row.layer : join(arguments, ", ")});
@@ -121,7 +123,7 @@ std::string collectives_text(const CompileReport& r) {
 std::string largest_text(const CompileReport& r) {
   if (r.largest.empty()) return {};
   TextTable table({"largest temporaries", "values", "shape", "pass", "op", "layer"});
-  for (const Temporary& one : r.largest) {
+  for (const TemporaryBuffer& one : r.largest) {
     table.add({bytes_text(static_cast<double>(one.bytes)), grouped_digits(one.count), one.shape,
                pass_text(one.backward), one.op, one.layer});
   }
@@ -164,7 +166,7 @@ Json work_json(const CompileReport& r) {
   if (!r.work) return nullptr;
   return {{"product_flops", r.work->product_flops},
           {"memory_bytes", r.work->memory_bytes},
-          {"is_at_least", r.work->at_least}};
+          {"is_at_least", r.work->is_lower_bound}};
 }
 
 Json estimate_json(const CompileReport& r) {
@@ -207,7 +209,7 @@ Json gathers_json(const CompileReport& r) {
 
 Json largest_json(const CompileReport& r) {
   Json out = Json::array();
-  for (const Temporary& one : r.largest) {
+  for (const TemporaryBuffer& one : r.largest) {
     out.push_back({{"bytes", one.bytes},
                    {"count", one.count},
                    {"shape", one.shape},
@@ -225,11 +227,11 @@ Json collectives_json(const CompileReport& r) {
     out.push_back({{"kind", row.kind},
                    {"axes", row.axes},
                    {"count", row.count},
-                   {"count_is_at_least", row.at_least},
+                   {"count_is_at_least", row.is_lower_bound},
                    {"bytes", row.bytes},
                    {"sent_fast_bytes", row.wire.fast},
                    {"sent_slow_bytes", row.wire.slow},
-                   {"in_place_of", row.in_place_of},
+                   {"in_place_of", row.implemented_kind},
                    {"in_loop", row.in_loop},
                    {"waits", row.waits},
                    {"layer", row.layer},
@@ -258,10 +260,10 @@ std::string to_text(const CompileReport& r) {
   out += mesh_rule_text(r.resolution);
   out += verdict(r);
   out += size_text(r);
-  if (r.too_large.empty()) out += estimate_text(r);
+  if (r.too_large_message.empty()) out += estimate_text(r);
   if (r.memory) out += memory_text(*r.memory);
   out += largest_text(r) + work_text(r);
-  if (r.too_large.empty()) out += collectives_text(r);
+  if (r.too_large_message.empty()) out += collectives_text(r);
   for (const std::string& finding : r.findings) out += "note: " + finding + "\n";
   for (const std::string& warning : r.compiler_warnings) out += "compiler: " + warning + "\n";
   for (const std::string& warning : r.warnings) out += "warning: " + warning + "\n";
@@ -283,7 +285,7 @@ Json to_json(const CompileReport& r) {
           {"mesh_rule", rule.empty() ? Json(nullptr) : Json(rule)},
           {"unmatched_mesh_rules", r.resolution.unmatched_rules},
           {"fits", fits ? Json(*fits) : Json(nullptr)},
-          {"too_large", r.too_large.empty() ? Json(nullptr) : Json(r.too_large)},
+          {"too_large", r.too_large_message.empty() ? Json(nullptr) : Json(r.too_large_message)},
           {"device_memory_bytes", r.device_memory_bytes},
           {"whole_memory_bytes", r.whole_memory_bytes},
           {"headroom_bytes", headroom ? Json(*headroom) : Json(nullptr)},
@@ -301,7 +303,7 @@ Json to_json(const CompileReport& r) {
           {"collectives", collectives_json(r)},
           {"collective_sums", sums_json(r)},
           {"gathers", gathers_json(r)},
-          {"unreadable", r.unreadable.empty() ? Json(nullptr) : Json(r.unreadable)},
+          {"unreadable", r.unreadable_reason.empty() ? Json(nullptr) : Json(r.unreadable_reason)},
           {"findings", r.findings},
           {"compiler_warnings", r.compiler_warnings},
           {"warnings", r.warnings},

@@ -19,7 +19,7 @@ namespace {
 constexpr double kMoreThanOnce = 1.25;
 
 bool gathers(const Collective& c) {
-  return c.kind == "all-gather" || c.in_place_of == "all-gather";
+  return c.kind == "all-gather" || c.implemented_kind == "all-gather";
 }
 
 const char* pass_text(bool backward) { return backward ? "backward" : "forward"; }
@@ -72,7 +72,7 @@ void add_all_reduces(const std::vector<Collective>& all, const std::vector<std::
     double bytes = 0;
     std::set<std::string> names;
     for (const Collective& c : all) {
-      if (c.in_place_of != kind || c.kind != "all-reduce") continue;
+      if (c.implemented_kind != kind || c.kind != "all-reduce") continue;
       count += c.count;
       bytes += static_cast<double>(c.count) * static_cast<double>(c.bytes);
       if (kind == "reduce-scatter" && !c.layer.empty()) names.insert(c.layer);
@@ -93,7 +93,7 @@ void add_permutes(const std::vector<Collective>& all, const std::vector<std::str
   double bytes = 0;
   std::set<std::string> names;
   for (const Collective& c : all) {
-    if (c.kind != "collective-permute" || c.in_place_of != "all-gather") continue;
+    if (c.kind != "collective-permute" || c.implemented_kind != "all-gather") continue;
     count += c.count;
     bytes += static_cast<double>(c.count) * static_cast<double>(c.bytes);
     for (const int64_t argument : c.arguments) names.insert(name_of(arguments, argument));

@@ -110,8 +110,8 @@ TEST(CompilerFindings, NameGathersAndScattersThatAreAllReduces) {
   const HloModule module = read_hlo_module(w.bytes());
   const auto all = collectives_of(module);
   ASSERT_EQ(all.size(), 2u);
-  EXPECT_EQ(all[0].in_place_of, "all-gather");
-  EXPECT_EQ(all[1].in_place_of, "reduce-scatter");
+  EXPECT_EQ(all[0].implemented_kind, "all-gather");
+  EXPECT_EQ(all[1].implemented_kind, "reduce-scatter");
   EXPECT_THAT(
       findings_of(w.bytes()),
       ElementsAre("1 all-gathers are done by all-reduces, which send twice as much: 256 B a device "
@@ -191,8 +191,8 @@ TEST(CompilerFindings, AGatherOfComputedValuesIsSeenThroughWhatScalesThem) {
   const HloModule module = read_hlo_module(w.bytes());
   const auto all = collectives_of(module);
   ASSERT_EQ(all.size(), 2u);
-  EXPECT_EQ(all[0].in_place_of, "all-gather");
-  EXPECT_EQ(all[1].in_place_of, "");
+  EXPECT_EQ(all[0].implemented_kind, "all-gather");
+  EXPECT_EQ(all[1].implemented_kind, "");
 }
 
 // Returns a program that passes a weight around all four devices: one hop before a loop, two in it.

@@ -37,13 +37,13 @@ std::shared_ptr<Region> graph() {
 
 Collective at(std::string op_name, std::string kind = "all-gather", int64_t argument = -1,
               int64_t elements = 4) {
-  const auto places = places_of(op_name);
+  const auto locations = op_locations(op_name);
   return {.kind = std::move(kind),
           .axes = {"model"},
           .bytes = 1 << 20,
           .count = 2,
-          .layer = layer_text(places),
-          .op = op_text(places),
+          .layer = layer_text(locations),
+          .op = op_text(locations),
           .op_name = std::move(op_name),
           .arguments = {argument},
           .elements = {elements}};

@@ -82,7 +82,7 @@ void check_output_file(std::string_view flag, const std::string& file,
 std::vector<std::string> paths_in(const ConfigView& config) {
   std::vector<std::string> out;
   walk(config, [&](const std::string&, const Slot& outer) {
-    const Slot slot = peel(outer);
+    const Slot slot = unwrap(outer);
     if (slot.name == "path" && slot.ops->kind == FieldKind::kLeaf &&
         slot.ops->leaf == LeafKind::kString)
       out.push_back(slot.ops->text(slot.at));

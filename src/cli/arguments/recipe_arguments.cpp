@@ -39,7 +39,7 @@ SetField parse_set(const char* flag, const std::string& prefix, const std::strin
 
 }  // namespace
 
-void tell_changes(const ResolveReport& report) { std::fputs(to_text(report).c_str(), stderr); }
+void print_changes(const ResolveReport& report) { std::fputs(to_text(report).c_str(), stderr); }
 
 void add_set_to(CLI::App& app, std::vector<Edit>& edits) {
   add_flag(app, "--set", "PATH=VALUE", "Set a field of the config; a class by its name",
@@ -100,7 +100,7 @@ Resolved RecipeArguments::resolve(Mistakes& mistakes) const {
   return resolve_config(request("cpu"), mistakes);
 }
 
-Resolved RecipeArguments::resolve_plain(const std::string& recipe) const {
+Resolved RecipeArguments::resolve_without_flags(const std::string& recipe) const {
   ResolveRequest plain = request("cpu");
   plain.edits.clear();
   plain.recipe = recipe;

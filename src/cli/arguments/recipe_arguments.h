@@ -25,7 +25,7 @@ class RecipeArguments {
   Resolved resolve(Mistakes& mistakes) const;
   /// Resolves only `recipe` (as resolve() reports it), or the whole config of a file: without the
   /// sections of other files and without flags. Changes are shown against it.
-  Resolved resolve_plain(const std::string& recipe) const;
+  Resolved resolve_without_flags(const std::string& recipe) const;
   /// The files that --config names.
   const std::vector<std::string>& files() const { return files_; }
   /// The target that --on names; none without --on.
@@ -40,7 +40,7 @@ class RecipeArguments {
 };
 
 /// Prints the changes to stderr, for verbs whose stdout holds something else.
-void tell_changes(const ResolveReport& report);
+void print_changes(const ResolveReport& report);
 
 /// Adds --set PATH=VALUE to a verb that takes no recipe. Each use appends one edit.
 void add_set_to(CLI::App& app, std::vector<Edit>& edits);

@@ -66,7 +66,7 @@ ExitCode run(const CompileVerb& options, Output& out) {
   CompileReport report = compile_step(step, options.save);
   report.resolution = resolved.report;
   out.report(report);
-  if (report.not_saved) std::rethrow_exception(report.not_saved);
+  if (report.save_error) std::rethrow_exception(report.save_error);
   return exit_code_of(report);
 }
 

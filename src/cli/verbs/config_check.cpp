@@ -22,7 +22,7 @@ ExitCode run(const RecipeArguments& recipe, Output& out) {
     mistakes.add(problem);
   mistakes.throw_any();
   const ConfigChanges changed{
-      changes(recipe.resolve_plain(resolved.report.recipe).config, resolved.config)};
+      changes(recipe.resolve_without_flags(resolved.report.recipe).config, resolved.config)};
   if (!out.json()) out.write(to_text(resolved.report));
   out.report(changed);
   return ExitCode::kOk;

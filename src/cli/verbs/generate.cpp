@@ -49,7 +49,7 @@ ExitCode run(const GenerateArguments& options, Output& out) {
       load_model(options.dir, options.average ? Weights::kAverage : Weights::kTrained);
   const auto runtime = make_runtime(options.runtime.runtime());
   const Mesh mesh =
-      mesh_over(options.runtime.mesh, runtime->topology(), options.runtime.num_devices);
+      fit_mesh(options.runtime.mesh, runtime->topology(), options.runtime.num_devices);
   TextGenerator generator(std::move(loaded), *runtime, {.cache_dir = options.runtime.compile_cache},
                           mesh);
 

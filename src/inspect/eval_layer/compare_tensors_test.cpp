@@ -121,8 +121,8 @@ TEST_F(CompareTensors, NamesOfBothSides) {
   EXPECT_FALSE(c.agrees());
   EXPECT_THAT(c.summary(), HasSubstr("ref.safetensors: expected 4 tensors to agree, got 1 missing "
                                      "(extra)"));
-  EXPECT_THAT(c.ours_alone, ElementsAre("summaries/mine"));
-  EXPECT_THAT(c.left_alone,
+  EXPECT_THAT(c.only_in_results, ElementsAre("summaries/mine"));
+  EXPECT_THAT(c.not_compared,
               ElementsAre("inputs (1)", "recorded by the layers there, not here (1)"));
   const std::string text = to_text(c);
   EXPECT_THAT(text, HasSubstr("extra               f32[1]  -        -        1e-05      missing"));

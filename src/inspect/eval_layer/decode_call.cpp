@@ -53,7 +53,7 @@ std::optional<int64_t> cache_len(const Layer& layer, DecodeDims dims,
 // Throws if a token is outside of the caches, or does not follow the previous one in its row.
 // Caches store the tokens of a row consecutively: such a token would silently be lost, or overwrite
 // another one.
-void check_places(const std::string& name, const HostTensor& positions, int64_t len) {
+void check_positions(const std::string& name, const HostTensor& positions, int64_t len) {
   if (positions.shape().size() != 2) return;  // refused later, where they are read
   const int64_t num_tokens = positions.shape()[1];
   for (int64_t i = 0; i < positions.size(); ++i) {
@@ -112,10 +112,10 @@ Tree<HostTensor> caches_for(const Layer& layer, const Method& method, const Tree
                       "call extend_step",
                       given.begin()->first));
     }
-    constexpr int64_t kMostPositions = std::numeric_limits<int32_t>::max();  // positions are i32
-    if (options.cache_len && *options.cache_len > kMostPositions) {
+    constexpr int64_t kMaxPositions = std::numeric_limits<int32_t>::max();  // positions are i32
+    if (options.cache_len && *options.cache_len > kMaxPositions) {
       throw ConfigError(fmt::format("--cache-len: expected at most {} positions, got {}",
-                                    kMostPositions, *options.cache_len));
+                                    kMaxPositions, *options.cache_len));
     }
     if (options.cache_len && *options.cache_len < dims.max_len) {
       throw ConfigError(
@@ -124,9 +124,9 @@ Tree<HostTensor> caches_for(const Layer& layer, const Method& method, const Tree
     }
     dims.max_len = options.cache_len.value_or(dims.max_len);
     const Tree<Type> types = cache_types(layer, dims);
-    check_room("caches", types);
+    check_tensor_memory("caches", types);
     if (const auto it = in.find(positions); it != in.end() && !types.empty())
-      check_places(positions, it->second, dims.max_len);
+      check_positions(positions, it->second, dims.max_len);
     for (const auto& [path, type] : types) given.emplace(path, HostTensor(type));
     return given;
   }
@@ -138,7 +138,7 @@ Tree<HostTensor> caches_for(const Layer& layer, const Method& method, const Tree
     throw ConfigError(fmt::format(
         "in/{}: expected the position of each new token in its row, got none", positions));
   }
-  if (len && in.contains(positions)) check_places(positions, in.at(positions), *len);
+  if (len && in.contains(positions)) check_positions(positions, in.at(positions), *len);
   return given;
 }
 

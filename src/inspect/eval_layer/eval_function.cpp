@@ -19,9 +19,9 @@ constexpr const char* kStep = "in/step";
 constexpr const char* kX = "in/x";
 
 HostTensor counted_steps(int64_t num_steps) {
-  constexpr int64_t kMost = 1 << 24;
-  if (num_steps < 1 || num_steps > kMost) {
-    throw ConfigError(fmt::format("--steps: expected 1 to {} steps, got {}", kMost, num_steps));
+  constexpr int64_t kMax = 1 << 24;
+  if (num_steps < 1 || num_steps > kMax) {
+    throw ConfigError(fmt::format("--steps: expected 1 to {} steps, got {}", kMax, num_steps));
   }
   HostTensor out({DType::kI32, {num_steps}});
   for (int64_t i = 0; i < num_steps; ++i)

@@ -155,7 +155,7 @@ Tree<HostTensor> eval_layer(Layer& layer, const std::optional<Tree<HostTensor>>&
   for (const auto& [path, spec] : specs) types.emplace(path, spec.type());
   Tree<HostTensor> out, arguments;
   if (options.init_seed) {
-    check_room("parameters", types);
+    check_tensor_memory("parameters", types);
     put_subtree(out, "init_params", initial_params(layer, *options.init_seed, runtime));
   }
   if (!params && !options.init_seed && !specs.empty())

@@ -113,7 +113,7 @@ class Run {
   }
   /// Returns the state that a run with this seed begins with.
   Tree<HostTensor> drawn(int64_t seed) const {
-    check_room("training state", types_of(leaves_));
+    check_tensor_memory("training state", types_of(leaves_));
     return NamedExecutable(init_program(parts_), runtime_)({{"key", random::key(seed)}});
   }
   /// Returns the state before the first step: `state`, with the given values in place of its own.

@@ -60,7 +60,7 @@ RenameRules::RenameRules(std::string_view text, const std::string& source) : sou
     }
     try {
       PathPattern pattern(theirs);
-      pattern.check_form(ours);
+      pattern.check_replacement(ours);
       const bool for_whole_names = has_section(ours == kNone ? theirs : ours);
       renames_parameters_ |= !for_whole_names && ours != kNone;
       rules_.push_back({std::move(pattern), std::string(ours), for_whole_names});

@@ -47,12 +47,12 @@ const std::vector<PluginPolicy>& plugin_policies() {
        .environment = {kXlaFlags, kQuietLog},
        // XLA's thunk_proto_serdes.cc gives each computation a resource of its own
        // (hlo/collective_order.h).
-       .saving_loses_order = true,
+       .reorders_loaded_collectives = true,
        .compiler_attributes = {"xla_version", "stablehlo_current_version"},
        .limits =
            "compiles for N devices through a client of N virtual ones; counts no FLOPs; can't "
            "save programs of several devices whose loops communicate",
-       .how_to_get = "run `axle plugin fetch cpu`"},
+       .install_hint = "run `axle plugin fetch cpu`"},
       {.platform = "cuda",
        .files = {"xla_cuda_plugin.so", "pjrt_c_api_gpu_plugin.so"},
        .fast_network = FastNetwork::kProcess,
@@ -63,7 +63,7 @@ const std::vector<PluginPolicy>& plugin_policies() {
        .needs_cuda_toolkit = true,
        .compiler_attributes = {"stablehlo_current_version", "cuda_version"},
        .limits = "compiling ahead is tested; our tests do not train on GPUs. Counts no FLOPs",
-       .how_to_get = "run `axle plugin fetch cuda`"},
+       .install_hint = "run `axle plugin fetch cuda`"},
       // Without a TPU, libtpu serves to compile only. It must not wait for the metadata server of
       // Google's cloud, and several processes may load it at once. It asks for an accelerator type
       // and host names, whose values do not matter because programs are compiled for a topology.
@@ -84,7 +84,7 @@ const std::vector<PluginPolicy>& plugin_policies() {
        .limits =
            "compiling ahead is tested; our tests do not train on TPUs. Counts the body of a loop "
            "once, whatever its trip count",
-       .how_to_get = "run `axle plugin fetch tpu`"},
+       .install_hint = "run `axle plugin fetch tpu`"},
       {.platform = "neuron",
        .files = {"libneuronpjrt.so"},
        .struct_sizes = StructSizes::kExact,
@@ -92,7 +92,7 @@ const std::vector<PluginPolicy>& plugin_policies() {
        .environment = {kQuietLog},
        .device_files = {"/dev/neuron0"},
        .limits = "never run by us: it comes with AWS's SDK alone, whose compiler it starts",
-       .how_to_get =
+       .install_hint =
            "install the AWS Neuron SDK and set AXLE_PLUGIN_NEURON to its libneuronpjrt.so"},
       {.platform = "rocm",
        .files = {"xla_rocm_plugin.so"},
@@ -101,7 +101,7 @@ const std::vector<PluginPolicy>& plugin_policies() {
        .environment = {kQuietLog},
        .device_files = {"/dev/kfd"},
        .limits = "never run by us, on a device or ahead of time",
-       .how_to_get =
+       .install_hint =
            "unpack the wheel jax-rocm7-pjrt into .axle/plugins, or set AXLE_PLUGIN_ROCM to its "
            "xla_rocm_plugin.so"},
   };
@@ -113,7 +113,7 @@ PluginPolicy plugin_policy(std::string_view platform) {
     if (row.platform == platform) return row;
   }
   return {.platform = std::string(platform),
-          .how_to_get = fmt::format("set {} to the plugin's file", plugin_variable(platform))};
+          .install_hint = fmt::format("set {} to the plugin's file", plugin_variable(platform))};
 }
 
 int64_t bytes_for_programs(const PluginPolicy& policy, int64_t device_bytes) {

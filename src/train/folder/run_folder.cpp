@@ -54,15 +54,15 @@ RunFolder::~RunFolder() {
 void RunFolder::check_in_place() {
   if (lost_ || lock_.folder_is_in_place()) return;
   lost_ = true;
-  anothers_ = path_exists(dir_);
-  if (!anothers_) {
+  replaced_ = path_exists(dir_);
+  if (!replaced_) {
     make_directories(dir_);
     if (!config_text_.empty()) replace_file(config_file(), config_text_);
   }
   throw StorageError(
       fmt::format("{}: expected the folder of this run to stay in place during the run, got it {}",
                   dir_.string(),
-                  anothers_ ? "replaced by another folder, where nothing is saved"
+                  replaced_ ? "replaced by another folder, where nothing is saved"
                             : "removed or moved; a new folder was made for the last checkpoint"));
 }
 

@@ -25,15 +25,15 @@ RunMetadata run_metadata(const CheckpointInfo& info) {
                     "--dir, and begin with the import's folder by --init-from",
                     info.manifest.string()));
   }
-  RunMetadata out{.data = info.note("data"),
-                  .skipped_steps = info.integer_note("skipped_steps", 0, info.step),
+  RunMetadata out{.data = info.entry("data"),
+                  .skipped_steps = info.integer_entry("skipped_steps", 0, info.step),
                   .manifest = info.manifest};
-  if (info.metadata.contains("config")) out.config = info.note("config");
+  if (info.metadata.contains("config")) out.config = info.entry("config");
   if (info.metadata.contains("data_restarted"))
-    out.data_restarted = info.integer_note("data_restarted", 0, 1) == 1;
+    out.data_restarted = info.integer_entry("data_restarted", 0, 1) == 1;
   if (info.metadata.contains("wall_secs"))
-    out.wall_secs = info.number_note("wall_secs", 0, std::numeric_limits<double>::max());
-  if (info.metadata.contains("stopped")) out.stopped = info.note("stopped");
+    out.wall_secs = info.number_entry("wall_secs", 0, std::numeric_limits<double>::max());
+  if (info.metadata.contains("stopped")) out.stopped = info.entry("stopped");
   return out;
 }
 

@@ -43,7 +43,7 @@ TEST(HostMemoryCheck, SizesBeyondAnyNumberDoNotWrap) {
   EXPECT_THAT(error_of<Error>([&] {
                 check_host_memory(needs, {kGiB, kGiB});
               }),
-              HasSubstr("memory of the host: expected "));
+              HasSubstr("host memory: expected "));
 }
 
 TEST(HostMemoryCheck, OneThingIsNamedWithItsFile) {
@@ -53,9 +53,9 @@ TEST(HostMemoryCheck, OneThingIsNamedWithItsFile) {
     FAIL() << "expected an error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::kDoesNotFit);
-    EXPECT_THAT(error.what(), testing::MatchesRegex(
-                                  "a.txt: expected 128.0 MiB of the host's memory for its text, "
-                                  "got .* MiB available of .*; use less, or .*"));
+    EXPECT_THAT(error.what(),
+                testing::MatchesRegex("a.txt: expected 128.0 MiB of host memory for its text, got "
+                                      ".* MiB available of .*; use less, or .*"));
   }
   EXPECT_EQ(error_of<Error>([] {
               check_host_allocation("a.txt", "its text", 32 << 20);

@@ -121,11 +121,11 @@ TEST(Manifest, TensorsThatShareBytesAreRefused) {
                 ThrowsMessage<StorageError>(HasSubstr(why)));
   };
   const char* const behind_a =
-      "m: malformed: tensors.b: expected a tensor behind the end of a at 12 of d";
+      "m: malformed: tensors.b: expected a tensor that begins after the end of a at 12 of d";
   refused("b", 0, 0, behind_a);
   refused("b", 0, 11, behind_a);
-  refused("a", 0, 24, "tensors.a: expected a tensor behind the end of b at 28 of d");
-  refused("b", 1, 12, "expected a tensor behind the end of b at 28 of e");
+  refused("a", 0, 24, "tensors.a: expected a tensor that begins after the end of b at 28 of d");
+  refused("b", 1, 12, "expected a tensor that begins after the end of b at 28 of e");
 }
 
 TEST(Manifest, ImpossibleTablesAreRefused) {

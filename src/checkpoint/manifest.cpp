@@ -102,8 +102,8 @@ void check_no_overlap(const Manifest& manifest, const JsonView& tensors) {
     const Range &before = ranges[i - 1], &range = ranges[i];
     if (range.file != before.file || range.begin >= before.end) continue;
     tensors.at(*range.path)
-        .fail(fmt::format("a tensor behind the end of {} at {} of {}", printable(*before.path),
-                          before.end, manifest.files[range.file].name));
+        .fail(fmt::format("a tensor that begins after the end of {} at {} of {}",
+                          printable(*before.path), before.end, manifest.files[range.file].name));
   }
 }
 

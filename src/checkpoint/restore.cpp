@@ -68,10 +68,10 @@ std::optional<CheckpointInfo> restore_newest(
     } catch (const UnknownVersionError&) {
       throw;
     } catch (const AccessError& error) {
-      throw StorageError(fmt::format(
-          "{}; the checkpoint of step {} may be whole: make it readable, or move it away "
-          "to go on from the previous one",
-          error.what(), step));
+      throw StorageError(
+          fmt::format("{}; the checkpoint of step {} may be intact; make it readable, or move it "
+                      "away to continue from the previous one",
+                      error.what(), step));
     } catch (const StorageError& error) {
       report(fmt::format("WARNING: damaged checkpoint: {}", error.what()));
       if (first_error.empty()) first_error = error.what();
@@ -84,7 +84,7 @@ std::optional<CheckpointInfo> restore_newest(
     const TensorSink sink = begin(stored->manifest());
     if (!is_whole(*it, [&] { stored->read(sink); })) continue;
     if (it != steps.rbegin()) {
-      report(fmt::format("WARNING: going on from the checkpoint of step {}, not from that of {}",
+      report(fmt::format("WARNING: continuing from the checkpoint of step {} instead of step {}",
                          *it, steps.back()));
     }
     return CheckpointInfo{.step = *it,

@@ -82,7 +82,7 @@ TEST_F(TrainEval, EvalTakesTheFieldsThatItsMessagesName) {
   };
   const Ran refused = evaluate({});
   EXPECT_EQ(refused.code, 2);
-  EXPECT_THAT(refused.err, HasSubstr("use --set input=TextInput before it"));
+  EXPECT_THAT(refused.err, HasSubstr("put --set input=TextInput before --data"));
   const Ran done = evaluate({"--set", "input=TextInput", "--set", "input.batch_size=3"});
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_THAT(done.out, HasSubstr("bits per byte"));

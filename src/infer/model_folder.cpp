@@ -163,7 +163,7 @@ void take_moved_tokenizers(Json& document, const fs::path& dir, const Report& re
     }
     const fs::path path = value["path"].get<std::string>(), moved = dir / path.filename();
     if (path_exists(path) || !path_exists(moved)) continue;
-    report(fmt::format("WARNING: {} is not there; the tokenizer is read from {}", path.string(),
+    report(fmt::format("WARNING: {} does not exist; the tokenizer is read from {}", path.string(),
                        moved.string()));
     value["path"] = moved.string();
   }

@@ -35,8 +35,7 @@ StoredCheckpoint open_checkpoint(const CheckpointSelection& selection,
                                  const std::vector<int64_t>& steps) {
   if (steps.empty()) {
     throw ConfigError(
-        fmt::format("{}: expected the folder of a run or of an import, with checkpoints; got none "
-                    "there",
+        fmt::format("{}: expected the folder of a run or of an import with checkpoints, got none",
                     selection.dir.string()));
   }
   const int64_t step = selection.step.value_or(steps.back());
@@ -68,7 +67,7 @@ void check_any(const CheckpointSelection& selection, const CheckpointListing& li
                     where, selection.only));
   }
   throw ConfigError(
-      fmt::format("{}: expected {} parameters, got none; --state takes all of the training state",
+      fmt::format("{}: expected {} parameters, got none; --state selects the whole training state",
                   where, selection.weights == Weights::kAverage ? "averaged" : "the model's"));
 }
 

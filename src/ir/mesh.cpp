@@ -53,16 +53,16 @@ Mesh infer_mesh(Mesh mesh, int64_t num_devices) {
   }
   if (inferred) {
     if (num_devices % known != 0) {
-      throw ConfigError(
-          fmt::format("mesh: expected sizes that divide the {} devices, got {} for the axes other "
-                      "than {} in {}; choose others by --mesh or a mesh rule for this machine",
-                      num_devices, known, inferred->name, to_text(mesh)));
+      throw ConfigError(fmt::format(
+          "mesh: expected sizes that divide the {} devices, got {} for the axes other than {} in "
+          "{}; choose other sizes with --mesh or a mesh rule for this machine",
+          num_devices, known, inferred->name, to_text(mesh)));
     }
     inferred->size = num_devices / known;
   } else if (known != num_devices) {
     throw ConfigError(
         fmt::format("mesh: expected sizes that multiply to the {} devices, got {}; an axis of size "
-                    "-1 takes what the others leave, as in data=-1",
+                    "-1 takes the remaining devices, as in data=-1",
                     num_devices, mesh.axes.empty() ? "no axes" : to_text(mesh)));
   }
   for (const auto& axis : mesh.axes) {

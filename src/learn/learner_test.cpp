@@ -172,12 +172,12 @@ TEST(Learner, MistakesNameTheField) {
   EXPECT_THAT(build(AdamW::Config{.learning_rate = rate, .b2 = 1}),
               ThrowsMessage<ConfigError>(
                   "learner.optimizer.b2: expected a number of at least 0 and below 1, got 1.0"));
-  EXPECT_THAT(
-      build(AdamW::Config{.learning_rate = rate, .weight_decay_scales = {{"c.*", 0}}}),
-      ThrowsMessage<ConfigError>("learner.optimizer.weight_decay_scales: 'c.*' fits no parameter"));
+  EXPECT_THAT(build(AdamW::Config{.learning_rate = rate, .weight_decay_scales = {{"c.*", 0}}}),
+              ThrowsMessage<ConfigError>(
+                  "learner.optimizer.weight_decay_scales: 'c.*' matches no parameter"));
   EXPECT_THAT(build(AdamW::Config{.learning_rate = rate,
                                   .weight_decay_scales = {{"a.**", 0}, {"**.weight", 1}}}),
-              ThrowsMessage<ConfigError>(HasSubstr("both fit a/weight")));
+              ThrowsMessage<ConfigError>(HasSubstr("for a/weight, with ")));
   EXPECT_THAT(
       build(Sgd::Config{.learning_rate =
                             CosineWithWarmup{.peak = 1.0, .warmup_steps = 10, .max_step = 5}}),

@@ -44,7 +44,7 @@ PluginStatus status_of(const PluginPolicy& policy) {
     const auto& plugin = load_plugin(policy.platform, *file);
     if (plugin.policy().platform != policy.platform) {
       throw DeviceError(
-          fmt::format("plugin '{}' ({}): expected a plugin of platform '{}', got the one of '{}'{}",
+          fmt::format("plugin '{}' ({}): expected a plugin of platform '{}', got one of '{}'{}",
                       policy.platform, status.path, policy.platform, plugin.policy().platform,
                       advice_for(policy.platform, plugin.path())));
     }

@@ -77,15 +77,15 @@ void read_program(const HloModule& module, const LoweredStep& step, const Topolo
 void check_order(const std::optional<HloModule>& module, const std::filesystem::path& save) {
   if (!module) {
     throw DeviceError(fmt::format(
-        "{}: expected the optimised program, to see the order of its collectives, got none",
+        "{}: expected the optimised program to check the order of its collectives, got none",
         save.string()));
   }
   const auto pair = unordered_collectives(*module);
   if (!pair) return;
   throw DeviceError(fmt::format(
-      "{}: expected data dependencies to order all collectives, got '{}' and '{}', whose order a "
-      "saved program would lose; compile where the program runs, or unroll the loop of layers "
-      "(Stacked in place of Repeat)",
+      "{}: expected data dependencies that order all collectives, got none between '{}' and '{}': "
+      "a saved program would lose their order; compile on the machine that runs the program, or "
+      "unroll the loop over layers (Stacked instead of Repeat)",
       save.string(), pair->first, pair->second));
 }
 
@@ -109,10 +109,10 @@ std::optional<bool> CompileReport::fits() const {
 ExitCode exit_code_of(const CompileReport& report) {
   const auto fits = report.fits();
   if (!fits) {
-    throw DeviceError(fmt::format(
-        "target {}: expected to know what the program needs and what a device has, got a compiler "
-        "that does not tell; whether it fits is not known",
-        report.target));
+    throw DeviceError(
+        fmt::format("target {}: expected the memory that the program needs and a device has, got a "
+                    "compiler that does not report it; it is not known whether the program fits",
+                    report.target));
   }
   return *fits ? ExitCode::kOk : ExitCode::kDoesNotFit;
 }

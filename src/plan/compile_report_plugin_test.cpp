@@ -139,7 +139,7 @@ TEST_F(CompileReportOnCpu, ScattersThatBecameAllReducesAreSaid) {
     found = true;
   }
   EXPECT_TRUE(found);
-  EXPECT_THAT(r.findings, Contains(HasSubstr(" reduce-scatters are done by all-reduces")));
+  EXPECT_THAT(r.findings, Contains(HasSubstr(" reduce-scatters are implemented by all-reduces")));
 }
 
 // An all-reduce whose result each device uses whole is a plain all-reduce.

@@ -27,32 +27,32 @@ std::string verdict(const CompileReport& r) {
   if (!r.too_large_message.empty()) {
     const auto shortage = read_memory_shortage(r.too_large_message);
     if (!shortage) return fmt::format("does not fit: {}\n", r.too_large_message);
-    return fmt::format("does not fit: {}{} for {} a device, {} too much\n", text(shortage->needed),
-                       shortage->of.empty() ? "" : " of " + shortage->of, text(shortage->available),
-                       text(-*r.headroom_bytes()));
+    return fmt::format("does not fit: {}{} for {} per device, {} too much\n",
+                       text(shortage->needed), shortage->of.empty() ? "" : " of " + shortage->of,
+                       text(shortage->available), text(-*r.headroom_bytes()));
   }
   const auto headroom = r.headroom_bytes();
-  if (!headroom) return "whether it fits: not known\n";
+  if (!headroom) return "fits: not known\n";
   std::string out =
-      fmt::format("{}: {} of {} a device, {} {}\n", *r.fits() ? "fits" : "does not fit",
+      fmt::format("{}: {} of {} per device, {} {}\n", *r.fits() ? "fits" : "does not fit",
                   text(r.memory->total_bytes()), text(r.device_memory_bytes),
                   text(std::abs(*headroom)), *r.fits() ? "to spare" : "too much");
   if (r.whole_memory_bytes > r.device_memory_bytes) {
     out +=
-        fmt::format("({} of the device's {} are kept for its context and for collectives)\n",
+        fmt::format("({} of the device's {} are reserved for its context and for collectives)\n",
                     text(r.whole_memory_bytes - r.device_memory_bytes), text(r.whole_memory_bytes));
   }
   return out;
 }
 
 std::string memory_text(const MemoryStats& m) {
-  TextTable table({"bytes of a device", ""});
+  TextTable table({"bytes per device", ""});
   const auto row = [&](const char* what, int64_t bytes) {
     table.add({what, bytes_text(static_cast<double>(bytes))});
   };
   row("arguments", m.argument_bytes);
   row("results", m.output_bytes);
-  row("  of these in place of arguments", m.alias_bytes);
+  row("  of these aliased to arguments", m.alias_bytes);
   row("temporaries", m.temporary_bytes);
   row("code", m.code_bytes);
   row("in the host's memory", m.host_bytes);
@@ -102,8 +102,8 @@ std::string collectives_text(const CompileReport& r) {
         r.unreadable_reason.empty() ? "" : fmt::format(" ({})", r.unreadable_reason));
   }
   if (r.collectives->empty()) return "no collectives\n";
-  TextTable table({"collective", "axes", "a step", "bytes a device", "sent fast", "sent slow",
-                   "pass", "op", "of"});
+  TextTable table({"collective", "axes", "per step", "bytes per device", "sent fast", "sent slow",
+                   "pass", "op", "parameters or layer"});
   for (const CollectiveRow& row : *r.collectives) {
     const std::vector<std::string> arguments = sent(r, row);
     table.add({kind_text(row), axes_text(row.axes),
@@ -112,7 +112,7 @@ std::string collectives_text(const CompileReport& r) {
                bytes_text(row.wire.slow), pass_text(row.backward), row.op,
                arguments.empty() ? row.layer : join(arguments, ", ")});
   }
-  TextTable sums({"collectives in all", "a step", "bytes a device", "sent fast", "sent slow"});
+  TextTable sums({"sum by kind", "per step", "bytes per device", "sent fast", "sent slow"});
   for (const auto& [kind, sum] : sums_by_kind(r)) {
     sums.add({kind, grouped_digits(sum.count), bytes_text(sum.bytes), bytes_text(sum.wire.fast),
               bytes_text(sum.wire.slow)});
@@ -133,18 +133,17 @@ std::string largest_text(const CompileReport& r) {
 std::string size_text(const CompileReport& r) {
   std::string out = fmt::format("{} parameters", grouped_digits(r.num_parameters));
   if (r.size.tokens > 0)
-    out += fmt::format(", {} tokens a step", grouped_digits(std::llround(r.size.tokens)));
-  return out + fmt::format(", {:.4g} FLOPs of the model a step\n", r.size.model_flops);
+    out += fmt::format(", {} tokens per step", grouped_digits(std::llround(r.size.tokens)));
+  return out + fmt::format(", {:.4g} model FLOPs per step\n", r.size.model_flops);
 }
 
 std::string estimate_text(const CompileReport& r) {
-  if (!r.estimate) return "a step takes: not known\n";
+  if (!r.estimate) return "step time: not known\n";
   const StepEstimate& e = *r.estimate;
   return fmt::format(
       "a step takes at least {}, bound by {}: {:.4g} tokens/s, MFU at most {:.1f} % of the bf16 "
-      "peak\n"
-      "  (compute {}, memory {}, fast network {}, slow network {}; {} of the networks while "
-      "nothing is computed)\n",
+      "peak\n  (compute {}, memory {}, fast network {}, slow network {}; {} of network time "
+      "without computation)\n",
       seconds_text(e.seconds), e.bound, e.tokens_per_second, 100 * e.mfu,
       seconds_text(e.compute_seconds), seconds_text(e.memory_seconds),
       seconds_text(e.fast_network_seconds), seconds_text(e.slow_network_seconds),
@@ -156,9 +155,9 @@ std::string estimate_text(const CompileReport& r) {
 std::string work_text(const CompileReport& r) {
   const double share = r.cost.flops / static_cast<double>(r.num_devices);
   std::string out =
-      fmt::format("work: {:.4g} FLOPs and {} moved by the graph, {:.4g} FLOPs a device",
+      fmt::format("work: {:.4g} FLOPs and {} moved by the graph, {:.4g} FLOPs per device",
                   r.cost.flops, bytes_text(r.cost.bytes), share);
-  if (r.work) out += fmt::format("; as compiled {:.4g} FLOPs of products", r.work->product_flops);
+  if (r.work) out += fmt::format("; {:.4g} FLOPs of products as compiled", r.work->product_flops);
   return out + "\n";
 }
 

@@ -114,8 +114,8 @@ std::vector<std::string> resharding_warnings(const std::vector<Collective>& all,
   std::vector<std::string> out;
   for (const CollectiveRow& row : rows_of(unasked)) {
     out.push_back(fmt::format(
-        "{} ({}{}): expected values to stay on their devices, got {}{} {} over {}, {} in all; "
-        "give its inputs the sharding of its result, or ask for the change with a "
+        "{} ({}{}): expected values to stay on their devices, got {}{} {} over {}, {} in total; "
+        "give its inputs the sharding of its result, or request the change with a "
         "sharding_constraint",
         row.layer.empty() ? "program" : row.layer, row.op, row.backward ? ", backward" : "",
         row.is_lower_bound ? "at least " : "", row.count, row.kind, join(row.axes, ", "),

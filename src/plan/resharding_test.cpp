@@ -108,8 +108,8 @@ TEST(Resharding, IsToldOnceForEachPlace) {
   EXPECT_EQ(resharding_warnings({one, one}, *graph(), kMesh),
             (std::vector<std::string>{
                 "model/head (sin): expected values to stay on their devices, got 4 all-gather over "
-                "model, 4.0 MiB in all; give its inputs the sharding of its result, or ask for the "
-                "change with a sharding_constraint"}));
+                "model, 4.0 MiB in total; give its inputs the sharding of its result, or request "
+                "the change with a sharding_constraint"}));
 }
 
 }  // namespace

@@ -167,7 +167,7 @@ std::string mesh_rule_text(const ResolveReport& report) {
   if (!report.mesh_rule.empty())
     out += fmt::format("mesh rule {} for {}\n", report.mesh_rule, report.machine);
   if (!report.unmatched_rules.empty()) {
-    out += fmt::format("no mesh rule matches {}, the config stays as it is (rules: {})\n",
+    out += fmt::format("no mesh rule matches {}; the config is unchanged (rules: {})\n",
                        report.machine, join(report.unmatched_rules, ", "));
   }
   if (!report.rule_not_reapplied.empty()) {
@@ -178,8 +178,8 @@ std::string mesh_rule_text(const ResolveReport& report) {
   }
   if (!report.rule_set_too_late.empty()) {
     out += fmt::format(
-        "mesh rules are applied before modifiers, which changed them; the rule {} for {} is not "
-        "applied: set mesh_rules by 'set:' or --set\n",
+        "a modifier changed the mesh rules after they were applied; the rule {} for {} is not "
+        "applied; set mesh_rules by 'set:' or --set\n",
         report.rule_set_too_late, report.machine);
   }
   return out;

@@ -106,8 +106,8 @@ TEST(HostNeeds, AProgramThatTheHostHasNoRoomForIsRefused) {
       error_of<Error>([&] {
         check_program_memory({"the step", &program}, 1, "cpu");
       }),
-      HasSubstr("memory of the host: expected 1024.0 TiB for this run (temporaries of the step "
-                "1024.0 TiB, "));
+      HasSubstr(
+          "host memory: expected 1024.0 TiB for this run (temporaries of the step 1024.0 TiB, "));
   EXPECT_EQ(error_of<Error>([&] {
               check_program_memory({"the step", &program}, 1, "cuda");
             }),

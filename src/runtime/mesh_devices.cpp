@@ -23,9 +23,9 @@ int64_t num_mesh_devices(const Mesh& mesh) {
 Mesh fit_mesh(const Mesh& mesh, const Topology& topology, std::optional<int64_t> asked) {
   const auto num_present = static_cast<int64_t>(topology.devices.size());
   if (asked && *asked != num_present) {
-    throw ConfigError(
-        fmt::format("--devices: expected {}, as many as {} has here, got {}; leave it out",
-                    num_present, topology.platform, *asked));
+    throw ConfigError(fmt::format(
+        "--devices: expected {}, the number of {} devices here, got {}; leave out --devices",
+        num_present, topology.platform, *asked));
   }
   return infer_mesh(mesh, num_present);
 }

@@ -34,7 +34,7 @@ TEST(MeshDevices, OnlyThoseThatAreThereCanBeAskedFor) {
   EXPECT_EQ(fit_mesh(mesh("data=-1"), two, {}), mesh("data=2"));
   EXPECT_EQ(fit_mesh(mesh("data=-1"), two, 2), mesh("data=2"));
   EXPECT_EQ(error_of([&] { fit_mesh(mesh("data=-1"), two, 8); }),
-            "--devices: expected 2, as many as cuda has here, got 8; leave it out");
+            "--devices: expected 2, the number of cuda devices here, got 8; leave out --devices");
 }
 
 }  // namespace

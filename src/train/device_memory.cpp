@@ -28,8 +28,8 @@ void check_device_memory(std::span<const NamedProgram> programs, const Topology&
     if (needed <= available_bytes) continue;
     throw DeviceError(
         fmt::format(
-            "{}: expected a program for the {} GiB of a device that programs may use, got one "
-            "that needs {} GiB; take more devices, a smaller batch or another remat policy",
+            "{}: expected a program within the {} GiB that programs may use on a device, got one "
+            "that needs {} GiB; use more devices, a smaller batch or another remat policy",
             name, gib(available_bytes), gib(needed)),
         ExitCode::kDoesNotFit);
   }
@@ -38,7 +38,7 @@ void check_device_memory(std::span<const NamedProgram> programs, const Topology&
 std::string device_memory_text(const NamedProgram& step, const Topology& topology) {
   const auto memory = step.program->memory();
   if (!memory || topology.devices.empty() || !topology.devices[0].memory_bytes) return {};
-  return fmt::format("{} needs {} of the {} GiB of a device that programs may use", step.name,
+  return fmt::format("{} needs {} of the {} GiB that programs may use on a device", step.name,
                      gib(memory->total_bytes()), gib(*topology.devices[0].memory_bytes));
 }
 

@@ -55,8 +55,10 @@ void check_tokenizer(const std::string& where, const AnyConfig& run, const AnyCo
   const auto run_tokenizer = field_of(run, "tokenizer"),
              evaler_tokenizer = field_of(evaler, "tokenizer");
   if (!run_tokenizer || !evaler_tokenizer || same_values(*run_tokenizer, *evaler_tokenizer)) return;
-  throw ConfigError(fmt::format(
-      "{}.tokenizer: expected the tokenizer of the run's input, got another; leave it out", where));
+  throw ConfigError(
+      fmt::format("{}.tokenizer: expected the tokenizer of the run's input, got another one; leave "
+                  "the field out",
+                  where));
 }
 
 // Checks an evaler on held-out text of the source that the run trains on: the run must hold out
@@ -65,32 +67,32 @@ void check_held_out(const std::string& evaler_path, const TextInput::Config* run
                     const TextInput::Config* evaler) {
   if (!run || !evaler || evaler->split != Split::kHeldOut) return;
   if (run->split != Split::kTrain) {
-    throw ConfigError(fmt::format(
-        "input.split: expected 'train', since {} is held out of the same text, got '{}', which "
-        "trains on it; use --set input.split=train",
-        evaler_path, to_text(run->split)));
+    throw ConfigError(
+        fmt::format("input.split: expected 'train', got '{}', which also trains on the held-out "
+                    "text of {}; use --set input.split=train",
+                    to_text(run->split), evaler_path));
   }
   if (run->held_out_fraction != evaler->held_out_fraction) {
     throw ConfigError(fmt::format(
-        "{}.held_out_fraction: expected {}, as the run's input holds out of the same text, got {}",
+        "{}.held_out_fraction: expected {}, the value of the run's input for the same text, got {}",
         evaler_path, run->held_out_fraction, evaler->held_out_fraction));
   }
   const auto* const run_source = run->source.get_if<TextSource>();
   const auto* const evaler_source = evaler->source.get_if<TextSource>();
   if (run_source && evaler_source && run_source->unit != evaler_source->unit) {
-    throw ConfigError(fmt::format(
-        "{}.source.unit: expected '{}', as the run's input, which holds out documents of the same "
-        "text, got '{}'; leave it out",
-        evaler_path, to_text(run_source->unit), to_text(evaler_source->unit)));
+    throw ConfigError(
+        fmt::format("{}.source.unit: expected '{}', the value of the run's input for the same "
+                    "text, got '{}'; leave the field out",
+                    evaler_path, to_text(run_source->unit), to_text(evaler_source->unit)));
   }
 }
 
 void check_holds_out(const std::string& evaler_path, const TextInput::Config* evaler) {
   if (!evaler || evaler->split != Split::kHeldOut || evaler->held_out_fraction > 0) return;
-  throw ConfigError(fmt::format(
-      "{}.held_out_fraction: expected more than 0 for the split 'held_out', got 0; hold something "
-      "out or leave the evaler out (--set 'evalers={{}}')",
-      evaler_path));
+  throw ConfigError(
+      fmt::format("{}.held_out_fraction: expected more than 0 for the split 'held_out', got 0; set "
+                  "a larger fraction or remove the evaler (--set 'evalers={{}}')",
+                  evaler_path));
 }
 
 }  // namespace

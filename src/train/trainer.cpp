@@ -149,7 +149,7 @@ void Trainer::Run::initialise_or_restore() {
   const bool has_checkpoint = !checkpoint_steps(folder_.checkpoints()).empty();
   if (has_checkpoint && !options_.resume) {
     throw ConfigError(fmt::format(
-        "{}: holds checkpoints of an earlier run; take another --dir, or leave out --no-resume",
+        "{}: holds checkpoints of an earlier run; use another --dir, or leave out --no-resume",
         folder_.dir().string()));
   }
   if (has_checkpoint) {
@@ -236,8 +236,7 @@ void Trainer::Run::compile(const StopCondition& stop) {
                          ? load_executable(options_.executable, *runtime_, step_, compile_options())
                          : runtime_->compile(step_, compile_options());
   progress_->note(
-      fmt::format("{} the step for {} device{} in {:.2f} s, begun {:.2f} s after the "
-                  "start of the program",
+      fmt::format("{} the step for {} device{} in {:.2f} s, started {:.2f} s after the program",
                   saved ? "loaded" : "compiled", mesh_.num_devices(),
                   mesh_.num_devices() == 1 ? "" : "s", seconds_since(compile_start), begun));
   const Topology& topology = runtime_->topology();
@@ -270,9 +269,10 @@ ExitCode Trainer::Run::loop() {
   open_writers();
   if (first_step_ > 0 && first_step_ >= cfg_.max_steps) {
     const bool has_due = !evaluations_.due_evalers(first_step_, /*at_end=*/true).empty();
-    progress_->note(fmt::format(
-        "the run is at step {} of {}: {}; --steps counts from its beginning", first_step_,
-        cfg_.max_steps, has_due ? "only evaluations are left" : "nothing is left to do"));
+    progress_->note(
+        fmt::format("the run is at step {} of {}: {}; --steps counts from the beginning of the run",
+                    first_step_, cfg_.max_steps,
+                    has_due ? "only evaluations are left" : "nothing is left to do"));
     if (!has_due) return ExitCode::kOk;
   }
   compile(stop);
@@ -286,7 +286,7 @@ ExitCode Trainer::Run::loop() {
       // The state is already in a checkpoint, or the seed gives the same initial state again.
       progress_->note(
           fmt::format("stopped by a signal before step {}, with nothing new to save; run the same "
-                      "command to go on",
+                      "command to continue",
                       step_number_ + 1));
       folder_.keep();
       return code;
@@ -301,8 +301,8 @@ ExitCode Trainer::Run::loop() {
   warn(/*at_start=*/false);
   const ExitCode code = signal.requested();
   if (code != ExitCode::kOk)
-    progress_->note(fmt::format("stopped by a signal after step {}; run the same command to go on",
-                                step_number_));
+    progress_->note(fmt::format(
+        "stopped by a signal after step {}; run the same command to continue", step_number_));
   return code;
 }
 
@@ -445,8 +445,8 @@ void Trainer::Run::save_at_end() {
   if (save(true)) return;
   failing_ = true;
   throw StorageError(
-      fmt::format("{}: expected to save the state of step {} at the end, got {} failed saves; "
-                  "the last good checkpoint stays",
+      fmt::format("{}: expected the final state of step {} to be saved, got {} failed saves; the "
+                  "last good checkpoint stays",
                   checkpointer_->root().string(), step_number_, checkpointer_->num_failures()));
 }
 

@@ -34,7 +34,7 @@ void RuntimeArguments::add_backend_to(CLI::App& app) {
          "Keep compiled programs in this folder, or 'none' (default: axle/programs in "
          "~/.cache)")
       ->type_name("DIR");
-  app.add_flag("--yes", yes, "Fetch the backend's plugin without asking, where it is missing");
+  app.add_flag("--yes", yes, "Fetch the backend's plugin without asking, if it is missing");
 }
 
 void RuntimeArguments::ensure_plugin() const {

@@ -26,7 +26,7 @@ void add(CLI::App& app, GenerateArguments& options, Output& out) {
   app.add_option("--from", options.dir, "Folder of a run or of an import")
       ->required()
       ->type_name("DIR");
-  app.add_option("--prompt", options.prompt, "The text to go on from; '-' reads it from stdin")
+  app.add_option("--prompt", options.prompt, "The text to continue; '-' reads it from stdin")
       ->required()
       ->type_name("TEXT");
   add_number<int64_t>(

@@ -130,7 +130,7 @@ class Comparer {
       compared_.emplace(ours, true);
     }
     if (pairs.empty()) {
-      throw ConfigError(fmt::format("{}: expected results to compare with, got none of {}",
+      throw ConfigError(fmt::format("{}: expected results to compare with ({}), got none",
                                     reference_.path,
                                     results_.empty() ? "any" : results_.begin()->first + ", ..."));
     }
@@ -150,7 +150,7 @@ class Comparer {
     if (results_.contains(*ours)) return ours;
     if (*ours == "out" && results_.contains("out/loss")) return "out/loss";
     if (is_beside(*ours)) {
-      ++not_compared_["recorded by the layers there, not here"];
+      ++not_compared_["values that the reference's layers record and Axle's do not"];
       return std::nullopt;
     }
     return ours;

@@ -60,17 +60,17 @@ void check_positions(const std::string& name, const HostTensor& positions, int64
     const int64_t token = i % num_tokens, last = len - num_tokens + token;
     const double place = positions.at(i);
     if (!(place >= 0 && place <= static_cast<double>(last))) {
-      throw ConfigError(fmt::format(
-          "in/{}: expected positions from 0 to {} for token {} of {}, as the caches have "
-          "{} positions, got {}",
-          name, last, token, num_tokens, len, place));
+      throw ConfigError(
+          fmt::format("in/{}: expected a position from 0 to {} for token {} of {} in caches of {} "
+                      "positions, got {}",
+                      name, last, token, num_tokens, len, place));
     }
     const double first = positions.at(i - token), wanted = first + static_cast<double>(token);
     if (place == wanted) continue;
     throw ConfigError(
-        fmt::format("in/{}: expected position {} for token {} of row {}, because the positions of "
-                    "a row are consecutive from {}, got {}",
-                    name, wanted, token, i / num_tokens, first, place));
+        fmt::format("in/{}: expected position {} for token {} of row {}, got {}; the positions of "
+                    "a row are consecutive, here from {}",
+                    name, wanted, token, i / num_tokens, place, first));
   }
 }
 

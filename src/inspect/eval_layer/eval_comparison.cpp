@@ -27,9 +27,9 @@ TensorReference open_reference(const std::string& path, const RenameRules& rules
     const std::string section = name.substr(0, name.find('/'));
     if (std::ranges::count(input_sections, section)) return kInput;
     if (section == "state" && holds_inputs) return kInput;
-    if (section == "grad" && !options.layer.grad) return "gradients, which --grad computes";
+    if (section == "grad" && !options.layer.grad) return "gradients: --grad computes them";
     if (section == "init_params" && !options.layer.init_seed)
-      return "initial parameters, which --seed draws";
+      return "initial parameters: --seed draws them";
     return {};
   };
   return open_reference(path, rules, skip_reason_of);

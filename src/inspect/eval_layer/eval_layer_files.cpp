@@ -63,7 +63,7 @@ EvalLayerFiles read_eval_layer_files(const EvalLayerPaths& paths, const RenameRu
       if (!ours) continue;
       if (!to.emplace(*ours, read_tensor(file, theirs)).second) {
         throw ConfigError(fmt::format(
-            "{}: expected one tensor for each of our names, got several for '{}'", path, *ours));
+            "{}: expected one tensor for each Axle name, got several for '{}'", path, *ours));
       }
       if (const size_t at = parameter_prefix(*ours))
         out.file_names[ours->substr(at)] = theirs.substr(parameter_prefix(theirs));

@@ -170,7 +170,7 @@ class Run {
 int64_t steps_to_take(const Batches& batches, const EvalTrainingOptions& options) {
   const int64_t steps = options.num_steps.value_or(batches.num_steps());
   if (steps < 1 || steps > batches.num_steps()) {
-    throw ConfigError(fmt::format("--steps: expected 1 to {}, the batches that are given, got {}",
+    throw ConfigError(fmt::format("--steps: expected 1 to {}, the number of given batches, got {}",
                                   batches.num_steps(), steps));
   }
   return steps;

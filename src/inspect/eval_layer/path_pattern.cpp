@@ -96,7 +96,7 @@ bool PathPattern::matches(std::string_view path) const {
   const int matched = pcre2_match(compiled_->code.get(), as_pcre2(path), path.size(), 0, 0,
                                   compiled_->match.get(), compiled_->limits.get());
   if (matched < 0 && matched != PCRE2_ERROR_NOMATCH) {
-    throw ConfigError(fmt::format("expected a pattern that is quick to compare, got '{}' for '{}'",
+    throw ConfigError(fmt::format("expected a pattern that matches quickly, got '{}' for '{}'",
                                   compiled_->text, path.substr(0, 80)));
   }
   return matched > 0;

@@ -82,7 +82,7 @@ std::optional<std::string> RenameRules::parameter(const std::string& theirs) con
   const auto ours = apply(Among::kParameters, theirs);
   if (!ours && renames_parameters_) {
     throw ConfigError(
-        fmt::format("{}: expected a line that fits '{}', got none; '{} -> none' leaves it out",
+        fmt::format("{}: expected a line that matches '{}', got none; '{} -> none' leaves it out",
                     source_, theirs, theirs));
   }
   if (ours == kNone) return std::nullopt;

@@ -81,7 +81,7 @@ Plugin::Plugin(const pjrt::Api* api, PluginPolicy policy, std::filesystem::path 
   for (const auto& slot : pjrt::required_calls()) {
     if (!has_slot(slot.slot)) {
       throw DeviceError(fmt::format(
-          "{}: expected a table of calls with {}, got one of {} bytes, PJRT API {}, without it",
+          "{}: expected a table of calls with {}, got one of {} bytes without it (PJRT API {})",
           where, slot.name, api_->struct_size, api_version()));
     }
   }

@@ -144,8 +144,8 @@ struct PluginEnd {
          {std::string_view("axle: "), where, std::string_view(": expected it to "), purpose,
           std::string_view(", got the end of the process: "),
           reason.empty() ? std::string_view("no reason given") : reason, signal,
-          std::string_view(is_flag      ? "; see the variables XLA_FLAGS and LIBTPU_INIT_ARGS"
-                           : is_limited ? "; ulimit -v may leave it too little memory"
+          std::string_view(is_flag      ? "; check the variables XLA_FLAGS and LIBTPU_INIT_ARGS"
+                           : is_limited ? "; ulimit -v may limit its memory too much"
                                         : ""),
           std::string_view("\n")})
       write_all(fd, part);

@@ -31,8 +31,7 @@ TEST(PluginEndGuard, AnAbortIsOneLine) {
                     "*** Check failure stack trace: ***\n"),
               testing::ExitedWithCode(kUser),
               "^axle: plugin 'x': expected it to start, got the end of the process: Unknown flag "
-              "in XLA_FLAGS: "
-              "--foo=1; see the variables XLA_FLAGS and LIBTPU_INIT_ARGS\n$");
+              "in XLA_FLAGS: --foo=1; check the variables XLA_FLAGS and LIBTPU_INIT_ARGS\n$");
   EXPECT_EXIT(abort("F0000 00:00:1.5 491 env.cc:74] Check failed: ret == 0 thread creation\n"),
               testing::ExitedWithCode(kDevice),
               "got the end of the process: Check failed: ret == 0 thread");
@@ -81,7 +80,7 @@ TEST(PluginEndGuard, ALimitOfMemoryIsNamed) {
     const PluginEndGuard guard("plugin 'x'");
     std::abort();
   };
-  EXPECT_EXIT(abort(), testing::ExitedWithCode(kDevice), "; ulimit -v may leave it too little");
+  EXPECT_EXIT(abort(), testing::ExitedWithCode(kDevice), "; ulimit -v may limit its memory");
 }
 
 TEST(PluginEndGuard, SoIsAnExit) {

@@ -114,10 +114,10 @@ def sent(report):
 
 
 FITS = {
-    "memory of a device: needed / there": needed,
+    "memory per device: needed / available": needed,
     "fits": verdict,
     "step at least, bound, MFU at most": at_least,
-    "sent by a device, fast / slow": sent,
+    "sent per device, fast / slow": sent,
 }
 TOOK = {"compiled in": lambda report: f"{report['compile_seconds']:.1f} s" if "compile_seconds" in report else ""}
 

@@ -103,7 +103,7 @@ StepTimes bare(const Trainer::Config& cfg) {
 }
 
 void print(std::string_view what, const StepTimes& times) {
-  fmt::print("{:<24} median {:.3f} ms a step, middle 90 % {:.3f}..{:.3f}\n", what, times.median(),
+  fmt::print("{:<24} median {:.3f} ms per step, middle 90 % {:.3f}..{:.3f}\n", what, times.median(),
              times.at(0.05), times.at(0.95));
 }
 
@@ -113,7 +113,7 @@ void run(int64_t num_steps) {
   print("the program alone:", program);
   print("the trainer's steps:", loop);
   const double own = loop.median() - program.median();
-  fmt::print("the loop itself:         {:.3f} ms a step, {:.2f} % of a step of {} ms\n", own,
+  fmt::print("the loop itself:         {:.3f} ms per step, {:.2f} % of a step of {} ms\n", own,
              100 * own / kStepOfInterestMs, kStepOfInterestMs);
 }
 

@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 
-BEGUN = re.compile(r"begun ([0-9.]+) s after the start of the program")
+BEGUN = re.compile(r"started ([0-9.]+) s after the program")
 
 
 TEXT_BYTES = 4_000_000

@@ -44,7 +44,7 @@ def main():
             for mesh, found in times.items():
                 found.append(step_ms(args.axle, mesh, args.steps, pathlib.Path(scratch) / f"{i}-{mesh or 'one'}"))
     one = statistics.median(times[""])
-    print("| mesh | ms a step, median (min..max) | over one device |")
+    print("| mesh | ms per step, median (min..max) | over one device |")
     print("|---|---|---|")
     for mesh, found in times.items():
         middle = statistics.median(found)

@@ -1,4 +1,4 @@
-# One floor of the house = one folder of src/ with its sub-folders = one object library and its test programs.
+# One floor = one folder of src/ with its sub-folders = one object library and its test programs.
 #
 #   axle_floor(NAME FLOORS lower... LIBRARIES external... TEST_FLOORS lower...)
 #

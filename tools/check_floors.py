@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
-"""Checks that every file of src/ includes only its own folder or a lower floor (the table below is the house's law).
+"""Checks which folders of src/ include which: a file may include its own folder and folders on lower floors.
 
-Folders of one floor do not see each other; testing/ is for the files of tests (`_test.cpp`, `_test.h`) alone, which may also include the floors
-that CMakeLists.txt grants them (TEST_FLOORS); axle/ (the umbrella headers and main) sees everything and nobody sees it.
-`--self-test` shows that the check can fail.
+FLOORS gives the floor of each folder, counted from the bottom of the dependency order. Rules:
+* Folders on the same floor may not include each other.
+* Only test files (`_test.cpp`, `_test.h`) may include testing/. They may also include the folders that CMakeLists.txt
+  lists for them (TEST_FLOORS).
+* axle/ (the umbrella headers and main) may include every folder. No other folder may include axle/.
+
+`--self-test` checks that the check can fail.
 """
 
 import pathlib
@@ -79,30 +83,30 @@ def used_floors(src):
 
 
 def fault(folder, file, granted, quote, included):
-    """Why this file of `folder` may not include this; None if it may."""
+    """Returns why a file of `folder` may not include `included`; None if it may."""
     is_test = file.endswith(("_test.cpp", "_test.h"))
     target = included.split("/")[0]
     if quote == "<":
-        return "expected our own headers in quotes, from src/" if target == "axle" else None
+        return "expected quotes around a header of src/, got <>" if target == "axle" else None
     if "/" not in included or ".." in included:
         return f'expected a path from src/, like "{folder}/{pathlib.PurePath(included).name}"'
     if target == "xla" and file.endswith("_abi_test.cpp"):
-        return None  # the published header that our declarations are compared with
+        return None  # a test compares our declarations with this published header
     if target not in FLOORS:
         return f"expected a folder of the floors table, got '{target}'"
     if target == folder or folder == "testing":
         return None
     if target == "testing":
-        return None if is_test or folder == "axle" else "testing/ is for the files of tests alone"
+        return None if is_test or folder == "axle" else "only test files may include testing/"
     if is_test and target in granted:
         return None
     if FLOORS[target] >= FLOORS[folder]:
-        return f"{folder}/ is on floor {FLOORS[folder]} and may not know {target}/ on floor {FLOORS[target]}"
+        return f"{folder}/ is on floor {FLOORS[folder]} and may not include {target}/ on floor {FLOORS[target]}"
     return None
 
 
 def faults(src, grants):
-    """One line for each forbidden include below `src`, and for each folder without a floor."""
+    """Yields one line for each forbidden include below `src` and for each folder without a floor."""
     for folder in sorted(p for p in src.iterdir() if p.is_dir()):
         if folder.name not in FLOORS:
             yield f"src/{folder.name}: expected a folder of the floors table in tools/check_floors.py"
@@ -112,10 +116,10 @@ def faults(src, grants):
                 continue
             text = file.read_text(encoding="utf-8")
             for match in INCLUDE.finditer(text):
-                why = fault(folder.name, file.name, grants.get(folder.name, []), *match.groups())
-                if why:
+                reason = fault(folder.name, file.name, grants.get(folder.name, []), *match.groups())
+                if reason:
                     line = text.count("\n", 0, match.start(1)) + 1
-                    yield f"src/{file.relative_to(src)}:{line}: {match.group(2)}: {why}"
+                    yield f"src/{file.relative_to(src)}:{line}: {match.group(2)}: {reason}"
 
 
 class SelfTest(unittest.TestCase):
@@ -126,25 +130,25 @@ class SelfTest(unittest.TestCase):
             file.write_text(text, encoding="utf-8")
             return list(faults(pathlib.Path(folder), grants))
 
-    def test_downwards_is_allowed(self):
+    def test_includes_of_lower_floors_are_allowed(self):
         self.assertEqual(self.check("nn/layer.h", '#include <map>\n#include "nn/param.h"\n#include "ir/type.h"\n'), [])
 
-    def test_upwards_is_refused_with_its_line(self):
+    def test_an_include_of_a_higher_floor_is_refused_with_its_line(self):
         self.assertEqual(
             self.check("ir/type.h", '// x\n#include "ops/products/dot.h"\n'),
-            ["src/ir/type.h:2: ops/products/dot.h: ir/ is on floor 1 and may not know ops/ on floor 2"],
+            ["src/ir/type.h:2: ops/products/dot.h: ir/ is on floor 1 and may not include ops/ on floor 2"],
         )
 
-    def test_neighbours_do_not_see_each_other(self):
+    def test_folders_on_one_floor_may_not_include_each_other(self):
         self.assertEqual(len(self.check("layers/linear.h", '#include "runtime/runtime.h"\n')), 1)
 
-    def test_testing_is_for_tests(self):
+    def test_only_tests_may_include_testing(self):
         for file in ("ops/products/dot_test.cpp", "ops/dot_test.h"):
             self.assertEqual(self.check(file, '#include "testing/grad.h"\n'), [])
         self.assertEqual(len(self.check("ops/products/dot.cpp", '#include "testing/grad.h"\n')), 1)
         self.assertEqual(self.check("axle/testing.h", '#include "testing/grad.h"\n'), [])  # for users' tests
 
-    def test_granted_to_tests(self):
+    def test_granted_folders_are_for_tests_only(self):
         text = "axle_floor(base)\naxle_floor(layers FLOORS nn LIBRARIES x TEST_FLOORS runtime io)\naxle_floor(cli)"
         grants = cmake_floors(text, "TEST_FLOORS")
         self.assertEqual(grants, {"base": [], "layers": ["runtime", "io"], "cli": []})
@@ -166,11 +170,11 @@ class SelfTest(unittest.TestCase):
         for path in ("layer.h", "../ir/type.h", "nowhere/x.h"):
             self.assertEqual(len(self.check("nn/layer.cpp", f'#include "{path}"\n')), 1, path)
 
-    def test_umbrella_is_for_users(self):
+    def test_no_folder_may_include_the_umbrella_header(self):
         self.assertEqual(len(self.check("recipes/fuji.cpp", '#include "axle/axle.h"\n')), 1)
         self.assertEqual(len(self.check("recipes/fuji.cpp", "#include <axle/axle.h>\n")), 1)
 
-    def test_folder_without_floor(self):
+    def test_a_folder_needs_a_floor(self):
         self.assertEqual(len(self.check("attic/x.h", "")), 1)
 
 

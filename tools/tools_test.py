@@ -73,7 +73,7 @@ skipped: no plugin
     def test_scripts_give_the_reason_of_the_tests(self):
         root = pathlib.Path(__file__).parent.parent
         advice = "run `axle plugin fetch cpu`"
-        self.assertIn(f'.how_to_get = "{advice}"', (root / "src/pjrt/plugin/plugin_policy.cpp").read_text(encoding="utf-8"))
+        self.assertIn(f'.install_hint = "{advice}"', (root / "src/pjrt/plugin/plugin_policy.cpp").read_text(encoding="utf-8"))
         for script in ("check_example.sh", "check_docs.py"):
             self.assertIn(f"skipped: no cpu plugin: {advice}", (root / "tools" / script).read_text(encoding="utf-8"))
 

@@ -18,7 +18,7 @@ bool given_on_request() {
 
 }  // namespace
 
-void ask_for_huge_pages(char** argv) {
+void enable_huge_pages(char** argv) {
   // glibc reads this variable once, before main.
   constexpr const char* kTunables = "GLIBC_TUNABLES";
   // If the dynamic loader was started with this program as its argument, /proc/self/exe is the

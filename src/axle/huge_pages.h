@@ -7,6 +7,6 @@ namespace axle {
 /// this program with an allocator that asks for huge pages. Else returns. A training step allocates
 /// hundreds of megabytes of temporaries, and clearing them page by page takes up to a fifth of the
 /// step.
-void ask_for_huge_pages(char** argv);
+void enable_huge_pages(char** argv);
 
 }  // namespace axle

@@ -3,6 +3,6 @@
 #include "cli/run_cli.h"
 
 int main(int argc, char** argv) {
-  axle::ask_for_huge_pages(argv);
+  axle::enable_huge_pages(argv);
   return axle::run_cli(argc, argv);
 }

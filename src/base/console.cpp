@@ -40,22 +40,22 @@ class OwnDescriptor {
 };
 
 // Also true for a console in an error state: the write then fails.
-bool takes_some(int fd, std::chrono::milliseconds patience) {
+bool takes_some(int fd, std::chrono::milliseconds timeout) {
   pollfd wanted{.fd = fd, .events = POLLOUT, .revents = 0};
   int n;
   do {
-    n = ::poll(&wanted, 1, static_cast<int>(patience.count()));
+    n = ::poll(&wanted, 1, static_cast<int>(timeout.count()));
   } while (n < 0 && errno == EINTR);
   return n != 0;
 }
 
 }  // namespace
 
-size_t write_unless_stuck(int fd, std::string_view text, std::chrono::milliseconds patience) {
+size_t write_with_timeout(int fd, std::string_view text, std::chrono::milliseconds timeout) {
   const OwnDescriptor own(fd);
   size_t taken = 0;
   while (taken < text.size()) {
-    if (!takes_some(fd, patience)) break;
+    if (!takes_some(fd, timeout)) break;
     const std::string_view piece = text.substr(taken, PIPE_BUF);  // poll promises this much room
     const ssize_t n = ::write(own.get() >= 0 ? own.get() : fd, piece.data(), piece.size());
     if (n < 0 && errno == EINTR) continue;
@@ -76,7 +76,7 @@ bool Console::write(std::string_view text, std::string_view lead) {
   }
   const size_t begin = all.size();
   all += text;
-  const size_t taken = write_unless_stuck(fd_, all, patience_);
+  const size_t taken = write_with_timeout(fd_, all, timeout_);
   if (taken == 0) {
     num_dropped_ += lines_of(text);
     return false;

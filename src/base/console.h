@@ -9,24 +9,23 @@
 
 namespace axle {
 
-/// Writes as much as the console accepts at once, waiting at most `patience` for each 4 KiB.
+/// Writes as much as the console accepts at once, waiting at most `timeout` for each 4 KiB.
 /// Returns the number of bytes accepted. A console that is closed, gone or on a full disk loses the
 /// text, which counts as accepted. Async-signal-safe.
-size_t write_unless_stuck(int fd, std::string_view text, std::chrono::milliseconds patience = {});
+size_t write_with_timeout(int fd, std::string_view text, std::chrono::milliseconds timeout = {});
 
 /// A console that drops lines while it accepts no data. A line with the number of dropped lines
 /// precedes the next line that is accepted. Threads may share it.
 class Console {
  public:
-  explicit Console(int fd, std::chrono::milliseconds patience = {})
-      : fd_(fd), patience_(patience) {}
+  explicit Console(int fd, std::chrono::milliseconds timeout = {}) : fd_(fd), timeout_(timeout) {}
   /// Returns false if the text was dropped or cut. `lead` (for example, to clear a line) is written
   /// first.
   bool write(std::string_view text, std::string_view lead = {});
 
  private:
   const int fd_;
-  const std::chrono::milliseconds patience_;
+  const std::chrono::milliseconds timeout_;
   std::mutex mutex_;
   int64_t num_dropped_ = 0;  // in lines
   bool torn_ = false;        // the last write may have ended in the middle of a line

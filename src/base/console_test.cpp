@@ -87,7 +87,7 @@ TEST(Console, ALongTextIsCutWhereAPipeIsFull) {
 TEST(Console, ALongTextIsTakenWhereThereIsRoom) {
   const Ends pipe(1 << 16);
   const std::string text(20'000, 'x');
-  EXPECT_EQ(write_unless_stuck(pipe.writer, text), text.size());
+  EXPECT_EQ(write_with_timeout(pipe.writer, text), text.size());
   EXPECT_EQ(pipe.read(), text);
 }
 
@@ -130,9 +130,9 @@ TEST(Console, OneThatIsGoneTakesAll) {
   pipe.lose_reader();
   EXPECT_TRUE(console.write("lost\n"));
   const int full = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
-  EXPECT_EQ(write_unless_stuck(full, "lost"), 4u);
+  EXPECT_EQ(write_with_timeout(full, "lost"), 4u);
   ::close(full);
-  EXPECT_EQ(write_unless_stuck(full, "lost"), 4u);
+  EXPECT_EQ(write_with_timeout(full, "lost"), 4u);
   std::signal(SIGPIPE, before);
 }
 

@@ -35,22 +35,21 @@ void check_host_memory(std::span<const HostNeed> needs, const HostMemory& memory
     if (!need.largest.empty()) largest += "; " + need.largest + " alone";
   }
   if (has(memory, needed)) return;
-  throw Error(
-      fmt::format(
-          "memory of the host: expected {} for this run ({}{}), got {}; take a smaller model "
-          "or batch, or a machine with more memory",
-          shown(needed), join(parts, ", "), largest, to_text(memory)),
-      ExitCode::kDoesNotFit);
+  throw Error(fmt::format("host memory: expected {} for this run ({}{}), got {}; take a smaller "
+                          "model or batch, or a machine with more memory",
+                          shown(needed), join(parts, ", "), largest, to_text(memory)),
+              ExitCode::kDoesNotFit);
 }
 
-void check_host_room(std::string_view where, std::string_view what, int64_t bytes) {
+void check_host_allocation(std::string_view where, std::string_view what, int64_t bytes) {
   if (bytes < kSmallHostBytes) return;
   const HostMemory memory = host_memory();
   if (has(memory, bytes)) return;
-  throw Error(fmt::format("{}: expected {} of the host's memory for {}, got {}; use less, or "
-                          "a machine with more memory",
-                          where, shown(bytes), what, to_text(memory)),
-              ExitCode::kDoesNotFit);
+  throw Error(
+      fmt::format(
+          "{}: expected {} of host memory for {}, got {}; use less, or a machine with more memory",
+          where, shown(bytes), what, to_text(memory)),
+      ExitCode::kDoesNotFit);
 }
 
 }  // namespace axle

@@ -39,19 +39,19 @@ TEST(HostMemoryCheck, SizesBeyondAnyNumberDoNotWrap) {
   EXPECT_THAT(error_of<Error>([&] {
                 check_host_memory(needs, {kGiB, kGiB});
               }),
-              HasSubstr("memory of the host: expected "));
+              HasSubstr("host memory: expected "));
 }
 
 TEST(HostMemoryCheck, OneThingIsNamedWithItsFile) {
   const LittleMemory little(64 << 20);
-  const Thrown error = thrown_by([] { check_host_room("a.txt", "its text", 128 << 20); });
+  const Thrown error = thrown_by([] { check_host_allocation("a.txt", "its text", 128 << 20); });
   EXPECT_EQ(error.code, ExitCode::kDoesNotFit);
   EXPECT_THAT(error.message,
-              testing::MatchesRegex("a.txt: expected 128.0 MiB of the host's memory for its text, "
+              testing::MatchesRegex("a.txt: expected 128.0 MiB of host memory for its text, "
                                     "got .* MiB available of .*; use less, or .*"));
   EXPECT_EQ(error_of<Error>([] {
-              check_host_room("a.txt", "its text", 32 << 20);
-              check_host_room("a.txt", "its text", 0);
+              check_host_allocation("a.txt", "its text", 32 << 20);
+              check_host_allocation("a.txt", "its text", 0);
             }),
             "no error");
 }

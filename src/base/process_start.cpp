@@ -25,7 +25,7 @@ void prepare_process() {
   std::signal(SIGXFSZ, SIG_IGN);
 }
 
-void survive_lost_readers() { std::signal(SIGPIPE, SIG_IGN); }
+void ignore_broken_pipes() { std::signal(SIGPIPE, SIG_IGN); }
 
 double secs_since_process_start() {
   std::ifstream file("/proc/self/stat");

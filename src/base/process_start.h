@@ -13,7 +13,7 @@ void prepare_process();
 
 /// From now on, makes a write to a pipe without a reader (`| head`) fail instead of ending the
 /// process. For work that continues without a console.
-void survive_lost_readers();
+void ignore_broken_pipes();
 
 /// Returns the seconds since this process was started, in steps of the kernel's clock (10 ms); 0 if
 /// the system does not tell. The time of a program that replaced itself by exec counts from its

@@ -27,7 +27,7 @@ extern "C" void on_signal(int signal) {
   g_signal = signal;
   constexpr std::string_view kLine = "\nstopping as soon as possible; Ctrl-C again ends at once\n";
   const int error = errno;
-  write_unless_stuck(g_console, kLine);
+  write_with_timeout(g_console, kLine);
   errno = error;
 }
 

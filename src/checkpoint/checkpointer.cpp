@@ -33,7 +33,7 @@ std::optional<int64_t> Checkpointer::last_saved() {
   return last_saved_;
 }
 
-void Checkpointer::restored(int64_t step) {
+void Checkpointer::mark_restored(int64_t step) {
   wait();
   last_saved_ = step;
 }

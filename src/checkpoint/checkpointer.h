@@ -54,11 +54,11 @@ class Checkpointer {
   Checkpointer& operator=(const Checkpointer&) = delete;
 
   /// True if a checkpoint is due after this step.
-  bool due(int64_t step) const { return step > 0 && step % config_.every_steps == 0; }
+  bool is_due(int64_t step) const { return step > 0 && step % config_.every_steps == 0; }
 
   /// Tells the checkpointer that a run restored the whole state of `step`. The step then counts as
   /// the last saved one.
-  void restored(int64_t step);
+  void mark_restored(int64_t step);
 
   /// Waits for the previous save, then writes the checkpoint. Does nothing if `step` was saved
   /// last. Never throws StorageError: a failed save is counted and reported.

@@ -121,11 +121,11 @@ TEST(Manifest, TensorsThatShareBytesAreRefused) {
                 ThrowsMessage<StorageError>(HasSubstr(why)));
   };
   const char* const behind_a =
-      "m: malformed: tensors.b: expected a tensor behind the end of a at 12 of d";
+      "m: malformed: tensors.b: expected a tensor that begins after the end of a at 12 of d";
   refused("b", 0, 0, behind_a);
   refused("b", 0, 11, behind_a);
-  refused("a", 0, 24, "tensors.a: expected a tensor behind the end of b at 28 of d");
-  refused("b", 1, 12, "expected a tensor behind the end of b at 28 of e");
+  refused("a", 0, 24, "tensors.a: expected a tensor that begins after the end of b at 28 of d");
+  refused("b", 1, 12, "expected a tensor that begins after the end of b at 28 of e");
 }
 
 TEST(Manifest, ImpossibleTablesAreRefused) {
@@ -179,19 +179,19 @@ TEST(CheckpointInfo, NotesAreReadStrictly) {
                                          {"nan", "nan"},
                                          {"word", "12 "}},
                             .manifest = "m.json"};
-  EXPECT_EQ(info.note("word"), "12 ");
-  EXPECT_EQ(info.integer_note("n", 0, 12), 12);
-  EXPECT_EQ(info.number_note("x", 0, 2), 1.5);
+  EXPECT_EQ(info.entry("word"), "12 ");
+  EXPECT_EQ(info.integer_entry("n", 0, 12), 12);
+  EXPECT_EQ(info.number_entry("x", 0, 2), 1.5);
   const auto refused = [&](auto&& read, const std::string& what) {
     EXPECT_THAT([&] { read(); },
                 ThrowsMessage<StorageError>(HasSubstr("m.json: metadata." + what)));
   };
-  refused([&] { info.note("none"); }, "none: expected an entry of this name, got none");
-  refused([&] { info.integer_note("n", 0, 11); }, "n: expected a number from 0 to 11, got '12'");
+  refused([&] { info.entry("none"); }, "none: expected an entry of this name, got none");
+  refused([&] { info.integer_entry("n", 0, 11); }, "n: expected a number from 0 to 11, got '12'");
   for (const std::string name : {"x", "huge", "nan", "word"})
-    refused([&] { info.integer_note(name, 0, INT64_MAX); }, name + ": expected a number from ");
+    refused([&] { info.integer_entry(name, 0, INT64_MAX); }, name + ": expected a number from ");
   for (const std::string name : {"nan", "word"})
-    refused([&] { info.number_note(name, 0, 1e300); }, name + ": expected a number from ");
+    refused([&] { info.number_entry(name, 0, 1e300); }, name + ": expected a number from ");
 }
 
 TEST(Checkpointer, AStateThatIsNotFiniteIsNotSaved) {
@@ -220,7 +220,7 @@ TEST_P(CheckpointerModes, KeepsTheLastAndThoseOfRoundSteps) {
   Checkpointer checkpointer(
       {.every_steps = 5, .keep_last_n = 2, .keep_every_steps = 20, .mode = GetParam()}, dir.path());
   for (int64_t step = 1; step <= 50; ++step) {
-    if (checkpointer.due(step))
+    if (checkpointer.is_due(step))
       checkpointer.save(step, example_state(step), example_metadata(step));
   }
   EXPECT_EQ(checkpointer.last_saved(), 50);
@@ -249,7 +249,7 @@ TEST_P(CheckpointerModes, ARestoredStepIsSavedAgainOnlyWhereItsCheckpointIsGone)
   write_checkpoint(dir.path(), 2, example_state(2), {});
   Lines said;
   Checkpointer checkpointer({.mode = GetParam()}, dir.path(), std::ref(said));
-  checkpointer.restored(2);
+  checkpointer.mark_restored(2);
   checkpointer.save(2, example_state(20));
   EXPECT_EQ(checkpointer.last_saved(), 2);
   EXPECT_EQ(restore_tensors(dir.path())->tensors, example_state(2));

@@ -68,7 +68,7 @@ class Damage : public ::testing::Test {
     ASSERT_EQ(back->metadata, example_metadata(1)) << what;
     ASSERT_EQ(told.lines.size(), 2u);
     ASSERT_THAT(told.lines[0], AllOf(HasSubstr("damaged checkpoint"), HasSubstr(what)));
-    ASSERT_THAT(told.lines[1], HasSubstr("going on from the checkpoint of step 1"));
+    ASSERT_THAT(told.lines[1], HasSubstr("continuing from the checkpoint of step 1"));
   }
   void put(const std::filesystem::path& path, std::string_view bytes) {
     FileWriter file(path);
@@ -94,7 +94,7 @@ TEST_F(Damage, WhatMayNotBeReadIsNoDamage) {
   const auto folder = checkpoint_folder(dir_.path(), 2);
   for (const auto& path : {folder / "manifest.json", folder / "data_00001.bin", folder}) {
     EXPECT_THAT(error_without(path),
-                HasSubstr(": Permission denied; the checkpoint of step 2 may be whole"));
+                HasSubstr(": Permission denied; the checkpoint of step 2 may be intact"));
   }
   EXPECT_THAT(error_without(dir_.path()), HasSubstr(": Permission denied"));
   EXPECT_EQ(error_of_unprivileged([&] { restore_tensors(dir_.path()); }), "no error");

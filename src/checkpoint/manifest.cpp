@@ -40,7 +40,7 @@ Json tensor_json(const StoredTensor& tensor) {
           {"offset", tensor.offset}};
 }
 
-constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 
 // The functions below throw JsonError or ConfigError; parse_manifest() adds the name of the file.
 
@@ -54,7 +54,7 @@ uint32_t parse_checksum(const JsonView& json) {
 }
 
 DataFile parse_file(const JsonView& json, int64_t chunk_bytes) {
-  DataFile file{.name = json.at("name").text(), .bytes = json.at("bytes").integer(0, kMost)};
+  DataFile file{.name = json.at("name").text(), .bytes = json.at("bytes").integer(0, kMax)};
   const bool is_name = !file.name.empty() && file.name != "." && file.name != ".." &&
                        file.name.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
   if (!is_name) json.at("name").fail("the name of a file in this folder");
@@ -70,11 +70,11 @@ StoredTensor parse_tensor(const JsonView& json, const Manifest& manifest) {
   StoredTensor tensor;
   from_text(json.at("dtype").text(), tensor.type.dtype);
   for (const JsonView& dim : json.at("shape").elements())
-    tensor.type.dims.push_back(dim.integer(0, kMost));
+    tensor.type.dims.push_back(dim.integer(0, kMax));
   if (manifest.files.empty()) json.fail("a data file for every tensor");
   tensor.file = static_cast<size_t>(
       json.at("file").integer(0, static_cast<int64_t>(manifest.files.size()) - 1));
-  tensor.offset = json.at("offset").integer(0, kMost);
+  tensor.offset = json.at("offset").integer(0, kMax);
   const DataFile& file = manifest.files[tensor.file];
   const auto count = checked_product(tensor.type.dims);
   const auto bytes =
@@ -102,21 +102,21 @@ void check_no_overlap(const Manifest& manifest, const JsonView& tensors) {
     const Range &before = ranges[i - 1], &range = ranges[i];
     if (range.file != before.file || range.begin >= before.end) continue;
     tensors.at(*range.path)
-        .fail(fmt::format("a tensor behind the end of {} at {} of {}", printable(*before.path),
-                          before.end, manifest.files[range.file].name));
+        .fail(fmt::format("a tensor that begins after the end of {} at {} of {}",
+                          printable(*before.path), before.end, manifest.files[range.file].name));
   }
 }
 
 Manifest parse_body(std::string_view text) {
   const Json document = read_json(text, {.max_bytes = kMaxManifestBytes});
   const JsonView json(document);
-  if (const int64_t version = json.at("version").integer(0, kMost); version != kManifestVersion) {
+  if (const int64_t version = json.at("version").integer(0, kMax); version != kManifestVersion) {
     throw UnknownVersionError(
         fmt::format("expected checkpoint version {}, got {}; written by axle {}", kManifestVersion,
                     version, printable(json.at("axle").text())));
   }
   Manifest manifest;
-  manifest.step = json.at("step").integer(0, kMost);
+  manifest.step = json.at("step").integer(0, kMax);
   for (const auto& [name, value] : json.at("metadata").members())
     manifest.metadata.emplace(name, value.text());
   manifest.chunk_bytes = json.at("chunk_bytes").integer(1, 1 << 30);

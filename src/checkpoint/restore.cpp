@@ -26,8 +26,8 @@ void check_matches(const std::filesystem::path& folder, const Manifest& manifest
 
 // Parses the whole text of an entry as a number.
 template <class T>
-T parsed_note(const CheckpointInfo& info, const std::string& name, T least, T most) {
-  const std::string& text = info.note(name);
+T parsed_entry(const CheckpointInfo& info, const std::string& name, T least, T most) {
+  const std::string& text = info.entry(name);
   const char* const end = text.data() + text.size();
   T value{};
   const auto [at, error] = std::from_chars(text.data(), end, value);
@@ -38,19 +38,19 @@ T parsed_note(const CheckpointInfo& info, const std::string& name, T least, T mo
 
 }  // namespace
 
-const std::string& CheckpointInfo::note(const std::string& name) const {
+const std::string& CheckpointInfo::entry(const std::string& name) const {
   const auto it = metadata.find(name);
   if (it != metadata.end()) return it->second;
   throw StorageError(fmt::format("{}: metadata.{}: expected an entry of this name, got none",
                                  manifest.string(), name));
 }
 
-int64_t CheckpointInfo::integer_note(const std::string& name, int64_t least, int64_t most) const {
-  return parsed_note(*this, name, least, most);
+int64_t CheckpointInfo::integer_entry(const std::string& name, int64_t least, int64_t most) const {
+  return parsed_entry(*this, name, least, most);
 }
 
-double CheckpointInfo::number_note(const std::string& name, double least, double most) const {
-  return parsed_note(*this, name, least, most);
+double CheckpointInfo::number_entry(const std::string& name, double least, double most) const {
+  return parsed_entry(*this, name, least, most);
 }
 
 std::optional<CheckpointInfo> restore_newest(
@@ -68,10 +68,10 @@ std::optional<CheckpointInfo> restore_newest(
     } catch (const UnknownVersionError&) {
       throw;
     } catch (const AccessError& error) {
-      throw StorageError(fmt::format(
-          "{}; the checkpoint of step {} may be whole: make it readable, or move it away "
-          "to go on from the previous one",
-          error.what(), step));
+      throw StorageError(
+          fmt::format("{}; the checkpoint of step {} may be intact; make it readable, or move it "
+                      "away to continue from the previous one",
+                      error.what(), step));
     } catch (const StorageError& error) {
       report(fmt::format("WARNING: damaged checkpoint: {}", error.what()));
       if (first_error.empty()) first_error = error.what();
@@ -84,7 +84,7 @@ std::optional<CheckpointInfo> restore_newest(
     const TensorSink sink = begin(stored->manifest());
     if (!is_whole(*it, [&] { stored->read(sink); })) continue;
     if (it != steps.rbegin()) {
-      report(fmt::format("WARNING: going on from the checkpoint of step {}, not from that of {}",
+      report(fmt::format("WARNING: continuing from the checkpoint of step {} instead of step {}",
                          *it, steps.back()));
     }
     return CheckpointInfo{.step = *it,

@@ -23,11 +23,11 @@ struct CheckpointInfo {
 
   /// Returns one entry of the metadata. Throws StorageError naming the file and the entry if there
   /// is none.
-  const std::string& note(const std::string& name) const;
+  const std::string& entry(const std::string& name) const;
   /// Returns an entry as an integer, or as a finite number, from `least` to `most`. Throws
   /// StorageError for any other text.
-  int64_t integer_note(const std::string& name, int64_t least, int64_t most) const;
-  double number_note(const std::string& name, double least, double most) const;
+  int64_t integer_entry(const std::string& name, int64_t least, int64_t most) const;
+  double number_entry(const std::string& name, double least, double most) const;
 };
 
 /// Reads the newest good checkpoint of `root`, trying checkpoints from the newest to the oldest.

@@ -96,8 +96,8 @@ TEST_F(CheckpointVerbs, AnExportReplacesNothingOfARun) {
         dir_ / "run/config.yaml", dir_ / "run/tok.bin", dir_ / "run/tensorboard/train/events"}) {
     const Ran ran = run_axle({"checkpoint", "export", dir_ / "run", file});
     EXPECT_EQ(ran.code, 2) << file;
-    EXPECT_EQ(ran.err, "axle: FILE: expected a file of its own, got " + file +
-                           ", which belongs to a run or an import; name another\n");
+    EXPECT_EQ(ran.err, "axle: FILE: expected a file that belongs to no run or import, got " + file +
+                           "; name another\n");
   }
   EXPECT_EQ(ls({"--step", "10"}).code, 0);
   // A new file may stand beside them, and be written again.

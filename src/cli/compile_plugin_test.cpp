@@ -79,7 +79,8 @@ TEST_F(Compile, WhatWouldLoseTheOrderOfItsCollectivesIsNotKept) {
                             "--save", dir_ / "step.axle"});
   EXPECT_EQ(ran.code, 5);
   EXPECT_THAT(ran.out, HasSubstr("fits: "));
-  EXPECT_THAT(ran.err, HasSubstr("step.axle: expected data dependencies to order all collectives"));
+  EXPECT_THAT(ran.err,
+              HasSubstr("step.axle: expected data dependencies that order all collectives"));
   EXPECT_TRUE(list_directory(dir_.path()).empty());
 }
 
@@ -169,7 +170,7 @@ TEST(CompileErrors, ComeBeforeAnyPluginIsLookedFor) {
   EXPECT_THAT(error_of({"--on", "gpu:h100:6x8", "--mesh", "fsdp=48"}),
               HasSubstr("and this mesh has no layout for it"));
   EXPECT_THAT(error_of({"--on", "tpu:v5e:2x2", "--mesh", "fsdp=3"}),
-              HasSubstr("73.9 GiB: it does not fit, 4 devices of 15.8 GiB have 63.0 GiB in all"));
+              HasSubstr("73.9 GiB: it does not fit: 4 devices of 15.8 GiB have 63.0 GiB in total"));
   EXPECT_THAT(run_axle({"compile", "fuji-7B-v2", "--on", "gpu:h100:1x8", "--mesh", "fsdp=8"}).err,
               HasSubstr("/nowhere/plugin.so"));
 }
@@ -185,14 +186,16 @@ TEST_F(Compile, AnOutputIsNothingThatTheConfigReads) {
   };
   const std::string text = dir_ / "a.txt", folder = dir_ / "texts", below = folder + "/b.txt";
   for (const char* flag : {"--text", "--save"}) {
-    EXPECT_THAT(error({"--data", text, flag, text}),
-                HasSubstr(fmt::format("{}: expected a file of its own, got {}, which this command "
-                                      "reads; name another",
-                                      flag, text)));
-    EXPECT_THAT(error({"--data", folder, flag, below}), HasSubstr("which this command reads"));
+    EXPECT_THAT(
+        error({"--data", text, flag, text}),
+        HasSubstr(fmt::format(
+            "{}: expected a file that this command does not use otherwise, got {}; name another",
+            flag, text)));
+    EXPECT_THAT(error({"--data", folder, flag, below}),
+                HasSubstr("that this command does not use otherwise"));
   }
   EXPECT_THAT(error({"--text", dir_ / "one", "--save", dir_ / "one"}),
-              HasSubstr("--save: expected a file of its own"));
+              HasSubstr("--save: expected a file that this command does not use otherwise"));
   EXPECT_EQ(read_file(text), "text");
   EXPECT_EQ(read_file(below), "text");
 }

@@ -54,7 +54,7 @@ TEST(ConfigCheck, RefusesWhatARunWouldRefuse) {
       {"evalers.held_out.input.num_batches=none",
        "evalers.held_out.input: expected an input that "
        "ends"},
-      {"learner.optimizer.weight_decay_scales={'nothing.**': 0}", "fits no parameter"},
+      {"learner.optimizer.weight_decay_scales={'nothing.**': 0}", "matches no parameter"},
       {"learner.ema.decay=1.5", "learner.ema.decay"},
   };
   for (const auto& [setting, message] : kMistakes) {
@@ -77,7 +77,7 @@ TEST(ConfigCheck, EveryMistakeInOneGo) {
             HasSubstr("input.source.path: expected a file or folder, got nothing at "
                       "nowhere.txt\n"),
             HasSubstr("input.tokenizer: expected at most the model's vocabulary"),
-            HasSubstr("learner.optimizer.weight_decay_scales: 'nothing.**' fits no parameter"),
+            HasSubstr("learner.optimizer.weight_decay_scales: 'nothing.**' matches no parameter"),
             HasSubstr("mesh: at most one axis of size -1")));
 }
 
@@ -92,7 +92,7 @@ TEST(ConfigCheck, EveryMistakeOfFlagsAndFilesInOneGo) {
       {"model.decoder.layrs=3", "model.decoder.layrs: no such field; did you mean 'layers'?"},
       {"model.decoder.output_norm=RMSNrm", "model.decoder.output_norm: no Norm is called"},
       {"model.decoder.layers.layer.attention.body.num_heads=3", "num_kv_heads: must divide"},
-      {"mesh=dta=4", "mesh.dta: expected an axis that parameters or batches are sharded over"}};
+      {"mesh=dta=4", "mesh.dta: expected an axis that shards parameters or batches"}};
   const TempDir dir;
   std::vector<std::string> settings;
   std::string file = "recipe: quickstart\nset:\n";

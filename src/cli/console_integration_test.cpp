@@ -137,7 +137,7 @@ int end_while_writing(const TempDir& dir, int signal, sighandler_t before = SIG_
     const rlimit no_core = {};
     ::setrlimit(RLIMIT_CORE, &no_core);
     ::signal(signal, before);
-    const EndBySignal end;
+    const TemporaryFileCleanup end;
     write_atomically(dir / "a", [&](FileWriter&) {
       write_atomically(dir / "b", [&](FileWriter& b) {
         b.write("x");
@@ -153,7 +153,7 @@ int end_while_writing(const TempDir& dir, int signal, sighandler_t before = SIG_
 
 // Also covers writers without a verb, and several at once.
 TEST(Signals, RemoveAllFilesThatAreBeingWritten) {
-  for (const int signal : kEndingSignals) {
+  for (const int signal : kTerminationSignals) {
     const TempDir dir;
     EXPECT_EQ(end_while_writing(dir, signal), -signal);
     EXPECT_TRUE(list_directory(dir.path()).empty()) << signal;
@@ -161,7 +161,7 @@ TEST(Signals, RemoveAllFilesThatAreBeingWritten) {
 }
 
 TEST(Signals, ThoseThatAreIgnoredStaySo) {
-  for (const int signal : kEndingSignals) {
+  for (const int signal : kTerminationSignals) {
     const TempDir dir;
     EXPECT_EQ(end_while_writing(dir, signal, SIG_IGN), 0) << signal;
     EXPECT_EQ(list_directory(dir.path()).size(), 2u) << signal;

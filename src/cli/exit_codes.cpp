@@ -16,7 +16,7 @@ constexpr Row kRows[] = {
     {ExitCode::kOk, "done"},
     {ExitCode::kInternal, "a bug of Axle"},
     {ExitCode::kUser,
-     "a mistake in the command, the config or the recipe: trying again gives the same"},
+     "a mistake in the command, the config or the recipe; a retry gives the same result"},
     {ExitCode::kData, "input data missing, unreadable or malformed"},
     {ExitCode::kStorage, "a disk or object store failed, or a checkpoint is damaged"},
     {ExitCode::kDevice, "a plugin or device is missing or failed"},
@@ -27,8 +27,8 @@ constexpr Row kRows[] = {
      "numbers of a step or of a model were not finite, or results differ from their reference"},
     {ExitCode::kHang, "no progress within the watchdog's time"},
     {ExitCode::kTerminatedAndSaved,
-     "SIGTERM, SIGHUP, SIGUSR1 or SIGXCPU: stopped, every step taken is saved"},
-    {ExitCode::kInterruptedAndSaved, "Ctrl-C: stopped, every step taken is saved"},
+     "SIGTERM, SIGHUP, SIGUSR1 or SIGXCPU: stopped; all steps are saved"},
+    {ExitCode::kInterruptedAndSaved, "Ctrl-C: stopped; all steps are saved"},
 };
 
 }  // namespace

@@ -117,7 +117,7 @@ TEST_F(GenerateVerb, OptionsOfDrawingDraw) {
     EXPECT_EQ(tokens(more), drawn) << more[0];
     more.back() = "0";
     more.insert(more.end(), {"--prompt", "x"});
-    expect_mistake(more, "--temperature: expected more than 0 beside");
+    expect_mistake(more, "--temperature: expected more than 0 with");
   }
   EXPECT_NE(tokens({"--seed", "1"}), tokens({"--seed", "2"}));
   for (const int token : tokens({"--top-k", "3", "--seed", "5"})) EXPECT_LT(token, 3);
@@ -193,7 +193,7 @@ TEST_F(GenerateVerb, AnImportIsNoRunToGoOnWith) {
     if (*force) arguments.push_back(force);
     const Ran ran = run_axle(arguments);
     EXPECT_EQ(ran.code, 2);
-    EXPECT_THAT(ran.err, HasSubstr("expected the checkpoint of a run, got that of an import; take "
+    EXPECT_THAT(ran.err, HasSubstr("expected the checkpoint of a run, got that of an import; use "
                                    "another --dir"));
     EXPECT_THAT(ran.err, Not(HasSubstr("damaged")));
   }

@@ -87,7 +87,7 @@ class LittleMemoryOf : public ::testing::Test {
 
 TEST_F(LittleMemoryOf, Texts) {
   const std::string text = sparse("large.txt", "text", 1024 * kGiB);
-  const std::string message = text + ": expected 1.0 TiB of the host's memory for its text, got ";
+  const std::string message = text + ": expected 1.0 TiB of host memory for its text, got ";
   expect(train(text), message);
   ASSERT_EQ(run_axle(train(dir_ / "text.txt", {"--set", "input.seq_len=16"})).code, 0);
   expect({"eval", "--from", dir_ / "run", "--data", text, "--backend", "interpreter"}, message);
@@ -111,7 +111,7 @@ TEST_F(LittleMemoryOf, Imports) {
   const std::string weights = sparse("model.bin", begin, 28 + 4 * num_floats);
   expect(
       {"import", "llama2c", weights, "--dir", dir_ / "imported", "--tokenizer", dir_ / "text.txt"},
-      weights + ": expected 2.4 GiB of the host's memory for its weights, got ");
+      weights + ": expected 2.4 GiB of host memory for its weights, got ");
 }
 
 TEST_F(LittleMemoryOf, Tensors) {
@@ -120,11 +120,11 @@ TEST_F(LittleMemoryOf, Tensors) {
                                       "--backend",  "interpreter",       "--seed",   "0",
                                       "--inputs"};
   command.push_back(large_tensor("in/x", 32));
-  expect(command, "tensors: expected 32.0 GiB of the host's memory for tensor 'in/x', got ");
+  expect(command, "tensors: expected 32.0 GiB of host memory for tensor 'in/x', got ");
   save_safetensors(dir_ / "in.safetensors", {{"in/x", HostTensor({1, 2}, {1.0f, 2.0f})}});
   command.back() = dir_ / "in.safetensors";
   command.insert(command.end(), {"--compare", large_tensor("out", 2)});
-  expect(command, "tensors: expected 2.0 GiB of the host's memory for tensor 'out', got ");
+  expect(command, "tensors: expected 2.0 GiB of host memory for tensor 'out', got ");
 }
 
 TEST_F(LittleMemoryOf, ValuesOfTheInterpreter) {

@@ -29,7 +29,7 @@ TEST(NoThreads, ARunThatNeedsOneIsRefusedInOneLine) {
   EXPECT_EQ(end_of(tiny_training(dir / "run"), [&] { become_nobody(dir / "errors"); }),
             static_cast<int>(ExitCode::kDevice));
   EXPECT_EQ(read_file(dir / "errors"),
-            "axle: the host: expected room for one more thread, got none; raise the limit of "
+            "axle: the host: expected to start one more thread, got a refusal; raise the limit of "
             "processes (ulimit -u, or that of the container)\n");
   EXPECT_FALSE(path_exists(dir / "run")) << "a start that is refused leaves nothing behind";
 }

@@ -90,8 +90,9 @@ TEST_F(EvalLayerVerb, InputsThatNothingReads) {
   }
   save_safetensors(
       in, {{"in/x", HostTensor::ones({1, 2})}, {"cotangent/nonsense", HostTensor::ones({1, 1})}});
-  EXPECT_THAT(run({"--seed", "1", "--grad"}).err, HasSubstr("cotangent/nonsense: no floating-point "
-                                                            "output has this name"));
+  EXPECT_THAT(
+      run({"--seed", "1", "--grad"}).err,
+      HasSubstr("cotangent/nonsense: expected a floating-point output of this name, got none"));
 }
 
 TEST_F(EvalLayerVerb, Mistakes) {
@@ -112,7 +113,7 @@ TEST_F(EvalLayerVerb, Mistakes) {
   // Flags that would silently be ignored.
   const Ran no_output = run_axle({"eval-layer", dir_ / "layer.yaml"});
   EXPECT_EQ(no_output.code, 2);
-  EXPECT_EQ(no_output.err, "axle: --output: expected it or --compare, got neither\n");
+  EXPECT_EQ(no_output.err, "axle: --output: expected --output or --compare, got neither\n");
   EXPECT_EQ(run({"--seed", "1", "--tolerance", "1"}).code, 2);
   EXPECT_EQ(run({"--seed", "1", "--compare", dir_ / "none"}).code, 2);
   for (const char* tolerance : {"nan", "-1", "x=", "0.1.2"})
@@ -139,11 +140,11 @@ TEST_F(EvalLayerVerb, WhatHasNoEffectIsRefused) {
   };
   const std::string file = dir_ / "out.safetensors";
   expect({"--output", file, "--json"},
-         "--json: expected it with --compare, whose table it prints, got no --compare");
+         "--json: expected use with --compare, whose table it prints, got no --compare");
   expect({"--output", file, "--tolerance", "1"},
-         "--tolerance: expected it with --compare, got no --compare");
+         "--tolerance: expected use with --compare, got no --compare");
   expect({"--compare", file, "--their-names"},
-         "--their-names: expected it with --output, got no --output");
+         "--their-names: expected use with --output, got no --output");
 }
 
 // Else the results would replace what they were computed from.
@@ -154,8 +155,9 @@ TEST_F(EvalLayerVerb, AnOutputIsNoneOfTheInputs) {
     const Ran ran = run_axle(
         {"eval-layer", dir_ / "layer.yaml", "--seed", "1", "--inputs", inputs, "--output", output});
     EXPECT_EQ(ran.code, 2);
-    EXPECT_EQ(ran.err, "axle: --output: expected a file of its own, got " + output +
-                           ", which this command reads; name another\n");
+    EXPECT_EQ(ran.err,
+              "axle: --output: expected a file that this command does not use otherwise, got " +
+                  output + "; name another\n");
   }
   EXPECT_EQ(read_file(inputs), before);
 }

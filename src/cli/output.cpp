@@ -23,14 +23,14 @@ void Output::write_json(const nlohmann::ordered_json& document) {
 
 void Output::write(std::string_view text) {
   if (optional_) {
-    write_unless_stuck(STDOUT_FILENO, text, std::chrono::seconds(1));
+    write_with_timeout(STDOUT_FILENO, text, std::chrono::seconds(1));
     return;
   }
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) flush();
 }
 
 void Output::make_optional() {
-  survive_lost_readers();
+  ignore_broken_pipes();
   optional_ = true;
 }
 

@@ -51,7 +51,7 @@ int fail(std::string message, ExitCode code) {
   const bool is_named = message.starts_with("axle ") || message.starts_with("axle:");
   // A reader that blocks must not delay the exit: a launcher waits for the exit code.
   constexpr std::chrono::seconds kPatience{10};
-  write_unless_stuck(STDERR_FILENO, (is_named ? "" : "axle: ") + shortened(message), kPatience);
+  write_with_timeout(STDERR_FILENO, (is_named ? "" : "axle: ") + shortened(message), kPatience);
   return static_cast<int>(code);
 }
 
@@ -64,7 +64,7 @@ int fail_internal(const std::exception& error) {
 
 int run_cli(int argc, char** argv) {
   prepare_process();
-  const EndBySignal end;  // until a verb handles the signals itself
+  const TemporaryFileCleanup end;  // until a verb handles the signals itself
   try {
     cli::Output out;
     const ExitCode code = cli::CommandLine(out).run(argc, argv);
@@ -75,15 +75,15 @@ int run_cli(int argc, char** argv) {
   } catch (const Error& error) {
     return fail(error.what(), error.code());
   } catch (const std::bad_alloc&) {
-    return fail("memory of the host: expected enough for this command, got " +
-                    to_text(host_memory()) + "; take a smaller model or batch, or less text",
+    return fail("host memory: expected enough for this command, got " + to_text(host_memory()) +
+                    "; take a smaller model or batch, or less text",
                 ExitCode::kDoesNotFit);
   } catch (const std::filesystem::filesystem_error& error) {
     return fail(error.path1().string() + ": " + error.code().message(), ExitCode::kStorage);
   } catch (const std::system_error& error) {
     if (error.code() != std::errc::resource_unavailable_try_again) return fail_internal(error);
     return fail(
-        "the host: expected room for one more thread, got none; raise the limit of processes "
+        "the host: expected to start one more thread, got a refusal; raise the limit of processes "
         "(ulimit -u, or that of the container)",
         ExitCode::kDevice);
   } catch (const std::exception& error) {

@@ -245,12 +245,11 @@ TEST(RunCli, ErrorsBecomeOneLineAndTheirExitCode) {
       {6, "axle: no memory\n"},
       {1, "axle: broken [(]a bug of Axle[)]\n"},
       {6,
-       "axle: memory of the host: expected enough for this command, got .* available of .*; take a "
-       "smaller "
-       "model or batch, or less text\n"},
+       "axle: host memory: expected enough for this command, got .* available of .*; take a "
+       "smaller model or batch, or less text\n"},
       {5,
-       "axle: the host: expected room for one more thread, got none; raise the limit of processes "
-       "[(]ulimit -u, or that of the container[)]\n"},
+       "axle: the host: expected to start one more thread, got a refusal; raise the limit of "
+       "processes [(]ulimit -u, or that of the container[)]\n"},
       {1, "axle: internal error: odd [(]a bug of Axle[)]\n"},
   };
   for (const auto& [code, line] : expected) {

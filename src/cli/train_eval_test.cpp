@@ -66,7 +66,7 @@ TEST_F(TrainEval, EvalTakesTheFieldsThatItsMessagesName) {
   ASSERT_EQ(run_axle(train(run, "synthetic")).code, 0);
   const Ran refused = evaluate(text);
   EXPECT_EQ(refused.code, 2);
-  EXPECT_THAT(refused.err, HasSubstr("use --set input=TextInput before it"));
+  EXPECT_THAT(refused.err, HasSubstr("put --set input=TextInput before --data"));
   const Ran done = evaluate(text, {"--set", "input=TextInput", "--set", "input.batch_size=3"});
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_THAT(done.out, HasSubstr("bits per byte"));

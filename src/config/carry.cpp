@@ -53,7 +53,7 @@ std::string_view first_name(std::string_view path) {
 
 Carried carry_over(const AnyConfig& from, const AnyConfig& to,
                    std::span<const std::string> set_fields) {
-  const AnyConfig fresh = AnyConfig::fresh(to.type());
+  const AnyConfig fresh = AnyConfig::with_defaults(to.type());
   const std::vector<Slot> old_fields = fields_of(from), new_fields = fields_of(to),
                           defaults = fields_of(fresh);
   const auto is_named = [&](const std::string& field) {

@@ -36,7 +36,7 @@ struct ConfigType {
   const TypeOps* ops = nullptr;           // operations of the Config struct
   const RoleInfo* role = nullptr;         // null for a plain struct
   std::vector<Field> fields;              // in the order of AXLE_CONFIG
-  void* (*fresh)() = nullptr;             // makes a new default config
+  void* (*make_default)() = nullptr;      // makes a new default config
   void* (*copy)(const void*) = nullptr;
   void (*destroy)(void*) = nullptr;
   /// For modules: builds one; the result points to its Role.

@@ -11,7 +11,7 @@ namespace axle {
 namespace {
 
 bool is_unset(const Slot& outer) {
-  const Slot slot = peel(outer);
+  const Slot slot = unwrap(outer);
   if (slot.ops->kind == FieldKind::kChild) return !slot.ops->child(slot.at);
   if (slot.ops->kind == FieldKind::kFn) return !slot.ops->fn(slot.at);
   return slot.ops->kind == FieldKind::kRequired;
@@ -39,8 +39,8 @@ void check_own(const std::string& path, const Slot& slot, std::vector<std::strin
   if (std::string problem = range_problem(path, slot); !problem.empty())
     out.push_back(std::move(problem));
   for (const Slot& child : children_of(slot)) {
-    if (peel(child).ops->kind != FieldKind::kChild)
-      check_own(join_config_path(path, child.name), peel(child), out);
+    if (unwrap(child).ops->kind != FieldKind::kChild)
+      check_own(join_config_path(path, child.name), unwrap(child), out);
   }
 }
 
@@ -62,7 +62,7 @@ std::vector<std::string> out_of_range(const ConfigView& root, std::string_view r
   walk(
       root,
       [&](const std::string& path, const Slot& slot) {
-        if (std::string problem = range_problem(path, peel(slot)); !problem.empty())
+        if (std::string problem = range_problem(path, unwrap(slot)); !problem.empty())
           out.push_back(std::move(problem));
       },
       {}, root_name);

@@ -48,7 +48,7 @@ class Mistakes {
 };
 
 /// Returns the message with `where: ` in front of each line.
-inline std::string located(std::string_view where, std::string_view message) {
+inline std::string with_location(std::string_view where, std::string_view message) {
   std::string out;
   for (const std::string_view line : split(message, '\n'))
     out.append(out.empty() ? "" : "\n").append(where).append(": ").append(line);

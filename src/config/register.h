@@ -73,7 +73,7 @@ ConfigType describe() {
   t.owner = &typeid(X);
   t.type = &typeid(C);
   t.ops = &kOps<C>;
-  t.fresh = []() -> void* { return new C(); };
+  t.make_default = []() -> void* { return new C(); };
   t.copy = [](const void* p) -> void* { return new C(*static_cast<const C*>(p)); };
   t.destroy = [](void* p) { delete static_cast<C*>(p); };
   if constexpr (requires { X::kDoc; }) t.doc = X::kDoc;

@@ -162,7 +162,7 @@ std::string or_number(const std::type_info& role_or_signature) {
 AnyConfig make_config(const RoleInfo& role, std::string_view name) {
   const ConfigType* type = find_config_type(*role.type, name);
   if (!type) fail_no_class(role, name);
-  return AnyConfig::fresh(*type);
+  return AnyConfig::with_defaults(*type);
 }
 
 void fail_no_class(const RoleInfo& role, std::string_view name) {

@@ -60,7 +60,7 @@ Slot resolve(const ConfigView& root, std::string_view path, std::string_view roo
   std::string at(root_name);
   const std::vector<std::string> names = split_config_path(path);
   for (size_t i = 0; i < names.size(); ++i) {
-    Slot parent = peel(slot);
+    Slot parent = unwrap(slot);
     if (create == Create::kWhatIsOnTheWay && parent.ops->value &&
         parent.ops->element->kind == FieldKind::kStruct) {
       parent = {parent.name, parent.ops->emplace(parent.at), parent.ops->element};
@@ -146,7 +146,7 @@ std::vector<Replaced> set(ConfigRef root, std::string_view path, std::string_vie
   }
   const Slot slot = resolve(root, path, root_name, Create::kWhatIsOnTheWay);
   const std::string full = join_config_path(root_name, path);
-  return read_document(document_of(slot, text, full), slot, full, UnnamedOptions::kKeep);
+  return read_document(document_of(slot, text, full), slot, full, UnnamedValues::kKeep);
 }
 
 std::vector<Replaced> set_value(ConfigRef root, std::string_view path,
@@ -154,7 +154,7 @@ std::vector<Replaced> set_value(ConfigRef root, std::string_view path,
   const Slot slot = resolve(root, path, root_name, Create::kWhatIsOnTheWay);
   const std::string full = join_config_path(root_name, path);
   const auto read = [&](const nlohmann::ordered_json& document) {
-    return read_document(document, slot, full, UnnamedOptions::kKeep);
+    return read_document(document, slot, full, UnnamedValues::kKeep);
   };
   if (!value.is_string() || value == "none") return read(value);  // "none" in quotes is a text
   return read(document_of(slot, value.get_ref<const std::string&>(), full));

@@ -38,7 +38,7 @@ std::string join_config_path(std::string_view parent, std::string_view name) {
   return out.append(name);
 }
 
-Slot peel(Slot slot) {
+Slot unwrap(Slot slot) {
   while (slot.ops->value) {
     void* const inside = slot.ops->value(slot.at);
     if (!inside) break;
@@ -48,7 +48,7 @@ Slot peel(Slot slot) {
 }
 
 std::vector<Slot> children_of(const Slot& outer) {
-  const Slot slot = peel(outer);
+  const Slot slot = unwrap(outer);
   const TypeOps& ops = *slot.ops;
   std::vector<Slot> out;
   if (ops.kind == FieldKind::kStruct) {
@@ -67,7 +67,7 @@ std::vector<Slot> children_of(const Slot& outer) {
 }
 
 AnyConfig* held_config(const Slot& outer) {
-  const Slot slot = peel(outer);
+  const Slot slot = unwrap(outer);
   AnyConfig* held = nullptr;
   if (slot.ops->kind == FieldKind::kChild) held = &slot.ops->child(slot.at).any();
   if (slot.ops->kind == FieldKind::kFn) held = &slot.ops->fn(slot.at).functor();
@@ -75,7 +75,7 @@ AnyConfig* held_config(const Slot& outer) {
 }
 
 void put_config(const Slot& outer, AnyConfig config) {
-  Slot slot = peel(outer);
+  Slot slot = unwrap(outer);
   if (slot.ops->value) slot = {slot.name, slot.ops->emplace(slot.at), slot.ops->element};
   if (slot.ops->kind == FieldKind::kChild) {
     slot.ops->child(slot.at).put_as(slot.ops->role(), std::move(config));

@@ -11,7 +11,7 @@ namespace axle {
 std::string join_config_path(std::string_view parent, std::string_view name);
 
 /// Returns the slot inside any optionals and Requireds. Stops at an empty one and returns its slot.
-Slot peel(Slot slot);
+Slot unwrap(Slot slot);
 /// Returns the slots directly below a slot: fields, elements, and the options ("@dtype") of a Child
 /// that is not empty.
 std::vector<Slot> children_of(const Slot& slot);

@@ -176,7 +176,7 @@ TEST_F(TextInputTest, RestoringOverOtherDataIsRefused) {
   for (const auto& other : {build(config(), 2), build(config(3, 8)),
                             build(SyntheticInput::Config{.seq_len = 16, .batch_size = 3})}) {
     EXPECT_THAT([&] { other->restore(state); },
-                ThrowsMessage<DataError>(HasSubstr("expected the data that the saved position")));
+                ThrowsMessage<DataError>(HasSubstr("expected the data of the saved position")));
   }
   EXPECT_NO_THROW(build(config(8))->restore(state));  // the state counts rows, not batches
   for (const char* bad : {"", "{}", "[1]", R"({"fingerprint":7,"next_row":1})",
@@ -237,7 +237,7 @@ TEST(InputSizes, TokensArePricedBeforeTheyAreMade) {
         .source = TextSource::Config{.path = dir / "x.txt"}, .seq_len = 8, .batch_size = 2});
   });
   EXPECT_EQ(error.code, ExitCode::kDoesNotFit);
-  EXPECT_THAT(error.message, StartsWith("input: expected 320.0 MiB of the host's memory for the "
+  EXPECT_THAT(error.message, StartsWith("input: expected 320.0 MiB of host memory for the "
                                         "tokens of 41943040 bytes of text, got "));
 }
 

@@ -16,17 +16,18 @@ std::string to_json(const RowPosition& position) {
 }
 
 int64_t restored_row(std::string_view state, uint64_t fingerprint) {
-  const auto [theirs, next_row] = json_as<MalformedState>("input state", [&] {
+  const auto [saved_fingerprint, next_row] = json_as<MalformedState>("input state", [&] {
     const auto document = read_json(state);
     const JsonView json(document);
     return std::pair(json.at("fingerprint").text(), json.at("next_row").integer(0, kMaxRow));
   });
-  if (const std::string ours = fmt::format("{:016x}", fingerprint); ours != theirs) {
-    throw DataError(fmt::format(
-        "input: expected the data that the saved position belongs to (fingerprint {}), got other "
-        "data ({}); use the same text, tokenizer, seq_len, shuffle, split and seed, or "
-        "--restart-data to begin these data at their first row",
-        printable(theirs), ours));
+  if (const std::string current_fingerprint = fmt::format("{:016x}", fingerprint);
+      current_fingerprint != saved_fingerprint) {
+    throw DataError(
+        fmt::format("input: expected the data of the saved position (fingerprint {}), got other "
+                    "data ({}); use the same text, tokenizer, seq_len, shuffle, split and seed, or "
+                    "--restart-data to start at the first row",
+                    printable(saved_fingerprint), current_fingerprint));
   }
   return next_row;
 }

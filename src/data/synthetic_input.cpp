@@ -19,8 +19,9 @@ SyntheticInput::SyntheticInput(const Config& cfg, const Dims& dims, const Scope&
       dims_(dims) {
   check_batch_size(batch_size_, seq_len_, scope);
   if (num_batches_ && *num_batches_ > kMaxRow / batch_size_) {
-    throw ConfigError(fmt::format("{}.num_batches: expected at most {} of {} rows, or none, got {}",
-                                  scope.path, kMaxRow / batch_size_, batch_size_, *num_batches_));
+    throw ConfigError(
+        fmt::format("{}.num_batches: expected at most {} batches of {} rows, or none, got {}",
+                    scope.path, kMaxRow / batch_size_, batch_size_, *num_batches_));
   }
 }
 

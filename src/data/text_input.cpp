@@ -97,8 +97,8 @@ void TextInput::read(const Config& cfg, const Tokenizer& tokenizer, const Scope&
   }
   const SpecialIds special = tokenizer.special_ids();
   const TokenCost cost = token_cost(documents, tokenizer);
-  check_host_room(scope.path, fmt::format("the tokens of {} bytes of text", cost.text_bytes),
-                  cost.bytes());
+  check_host_allocation(scope.path, fmt::format("the tokens of {} bytes of text", cost.text_bytes),
+                        cost.bytes());
   documents_.reserve(cost.num_tokens);
   ByteHistogram bytes;
   int64_t pieces_size = 0;

@@ -83,7 +83,7 @@ std::string_view other_format(const std::string& path, std::string_view bytes) {
 }
 
 constexpr size_t kHeadBytes = 64 << 10;
-constexpr size_t kMostUtf8Bytes = 4;
+constexpr size_t kMaxUtf8Bytes = 4;
 
 // Returns the first byte that is not text: a NUL, or the first invalid UTF-8.
 std::optional<size_t> first_bad_byte(std::string_view text) {
@@ -127,7 +127,7 @@ TextSource::TextSource(const Config& cfg, const Dims&, const Scope& scope)
   } else {
     paths_.push_back(path);
   }
-  check_host_room(path, "its text", total_bytes(paths_));
+  check_host_allocation(path, "its text", total_bytes(paths_));
   for (const std::string& file : paths_) read(file);
   if (documents_.empty()) {
     throw DataError(fmt::format("{}: expected text{}, got no document{}{}", path,
@@ -175,7 +175,7 @@ std::string TextSource::bytes_of(const std::string& path) const {
     const FileReader file(path);
     std::string head(file.size() > int64_t{kHeadBytes} ? kHeadBytes : 0, '\0');
     head.resize(file.read_some(0, std::as_writable_bytes(std::span(head))));
-    if (const auto bad = first_bad_byte(head); bad && *bad + kMostUtf8Bytes <= head.size())
+    if (const auto bad = first_bad_byte(head); bad && *bad + kMaxUtf8Bytes <= head.size())
       return head;
   }
   return read_file(path, std::numeric_limits<int64_t>::max());
@@ -209,8 +209,8 @@ void TextSource::add_documents(const std::string& path, std::string_view rest) {
   // Every document also stores its place, both here and in the split that is selected from it.
   const int64_t num_lines = std::ranges::count(rest, '\n');
   const auto bytes_each = static_cast<int64_t>(2 * (sizeof(Document) + path.size() + 32));
-  check_host_room(path, "its documents",
-                  (unit_ == DocumentUnit::kLine ? num_lines : num_lines / 2) * bytes_each);
+  check_host_allocation(path, "its documents",
+                        (unit_ == DocumentUnit::kLine ? num_lines : num_lines / 2) * bytes_each);
   std::string_view paragraph;
   int64_t paragraph_line = 0;
   for (int64_t number = 1; !rest.empty(); ++number) {

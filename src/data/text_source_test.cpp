@@ -154,8 +154,8 @@ TEST_F(TextSourceTest, TextIsPricedBeforeItIsRead) {
   }
   const Thrown error = thrown_by([&] { build({.path = dir_.path().string()}); });
   EXPECT_EQ(error.code, ExitCode::kDoesNotFit);
-  EXPECT_THAT(error.message, HasSubstr(dir_.path().string() +
-                                       ": expected 400.0 MiB of the host's memory for its text"));
+  EXPECT_THAT(error.message,
+              HasSubstr(dir_.path().string() + ": expected 400.0 MiB of host memory for its text"));
 }
 
 TEST_F(TextSourceTest, ManyShortDocumentsArePricedToo) {
@@ -166,7 +166,7 @@ TEST_F(TextSourceTest, ManyShortDocumentsArePricedToo) {
   EXPECT_THAT(error_of<Error>([&] { build({.path = path_}); }), "no error");
   for (const auto unit : {DocumentUnit::kParagraph, DocumentUnit::kLine}) {
     EXPECT_THAT(error_of<Error>([&] { build({.path = path_, .unit = unit}); }),
-                HasSubstr(" of the host's memory for its documents, got "));
+                HasSubstr(" of host memory for its documents, got "));
   }
 }
 

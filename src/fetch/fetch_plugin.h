@@ -14,11 +14,11 @@ namespace axle {
 
 struct FetchOptions {
   /// Fetches without asking (--yes).
-  bool yes = false;
+  bool assume_yes = false;
   /// Asks the user a question; empty: there is no user to ask.
-  std::function<bool(const std::string& question)> ask = {};
+  std::function<bool(const std::string& question)> confirm = {};
   /// Receives a line about each action; empty: the lines are dropped.
-  std::function<void(const std::string& line)> say = {};
+  std::function<void(const std::string& line)> print = {};
   /// Receives the progress of a download: its name, the bytes so far and in total; may be empty.
   std::function<void(const std::string& name, int64_t bytes, int64_t total)> progress = {};
   /// The folder to put the plugin into; empty: default_plugin_folder().
@@ -37,12 +37,12 @@ struct PluginParts {
   bool tools = false;
 };
 /// Throws DeviceError if AXLE_PLUGIN_<NAME> is set but names no file.
-PluginParts plugin_parts_here(const PluginPolicy& policy);
+PluginParts installed_plugin_parts(const PluginPolicy& policy);
 
 /// Returns the wheels that must be unpacked into `folder` before the platform can be compiled for.
-/// The parts that are `here` are not replaced.
+/// The `installed` parts are not replaced.
 std::vector<PinnedWheel> missing_wheels(const PluginPins& pins, const std::filesystem::path& folder,
-                                        const PluginParts& here);
+                                        const PluginParts& installed);
 
 /// Makes sure that the platform's plugin and its compiler's tools are on this machine, and fetches
 /// them if they are missing. They come from the package indexes of this machine. Each file is

@@ -16,7 +16,7 @@ namespace {
 // Ignores errors of writing to stderr, as base/report.h does.
 void print(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
-bool ask(const std::string& question) {
+bool confirm(const std::string& question) {
   print(question);
   std::string answer;
   std::getline(std::cin, answer);
@@ -52,12 +52,12 @@ class ProgressLine {
 FetchOptions terminal_fetch_options(bool yes) {
   const bool is_shown = ::isatty(STDERR_FILENO) != 0;
   const auto progress = std::make_shared<ProgressLine>();
-  FetchOptions out{.yes = yes};
-  out.say = [progress](const std::string& line) {
+  FetchOptions out{.assume_yes = yes};
+  out.print = [progress](const std::string& line) {
     progress->end();
     print(line + "\n");
   };
-  if (is_shown && ::isatty(STDIN_FILENO) != 0) out.ask = ask;
+  if (is_shown && ::isatty(STDIN_FILENO) != 0) out.confirm = confirm;
   if (is_shown) {
     out.progress = [progress](const std::string& name, int64_t bytes, int64_t total) {
       progress->show(name, bytes, total);

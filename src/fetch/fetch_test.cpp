@@ -71,7 +71,7 @@ class FetchPlugin : public ::testing::Test {
     return error.message;
   }
   std::filesystem::path lock_file() const { return plugins() / ".fetching.lock"; }
-  FetchOptions yes() const { return {.yes = true, .folder = plugins()}; }
+  FetchOptions yes() const { return {.assume_yes = true, .folder = plugins()}; }
 
   const TempDir home_;
   const std::string plugin_ =
@@ -94,7 +94,7 @@ TEST_F(FetchPlugin, FetchesOnceWhatIsMissing) {
   std::vector<std::string> lines;
   std::map<std::string, int64_t> last;
   FetchOptions options = yes();
-  options.say = [&](const std::string& line) { lines.push_back(line); };
+  options.print = [&](const std::string& line) { lines.push_back(line); };
   options.progress = [&](const std::string& name, int64_t bytes, int64_t total) {
     EXPECT_EQ(total, name == "chip-plugin" ? 2000000 : 1000000);
     last[name] = bytes;
@@ -118,9 +118,10 @@ TEST_F(FetchPlugin, FetchesOnceWhatIsMissing) {
 }
 
 TEST_F(FetchPlugin, OnlyTheToolsIfThePluginIsThere) {
-  const auto missing = [&](const PluginParts& here) {
+  const auto missing = [&](const PluginParts& installed) {
     std::vector<std::string> names;
-    for (const auto& wheel : missing_wheels(pins(), plugins(), here)) names.push_back(wheel.name);
+    for (const auto& wheel : missing_wheels(pins(), plugins(), installed))
+      names.push_back(wheel.name);
     return names;
   };
   EXPECT_THAT(missing({}), ElementsAre("chip-plugin", "chip-tool"));
@@ -131,7 +132,7 @@ TEST_F(FetchPlugin, OnlyTheToolsIfThePluginIsThere) {
 TEST_F(FetchPlugin, ToolsBesideThePluginCount) {
   PluginPolicy policy = policy_;
   policy.needs_cuda_toolkit = true;
-  EXPECT_FALSE(plugin_parts_here(policy).plugin);
+  EXPECT_FALSE(installed_plugin_parts(policy).plugin);
   // Packages installed in a folder that is only searched because AXLE_PLUGIN_<NAME> names a plugin
   // in it.
   const auto site = home_.path() / "site-packages";
@@ -144,7 +145,7 @@ TEST_F(FetchPlugin, ToolsBesideThePluginCount) {
   const EnvironmentChange named("AXLE_PLUGIN_CHIP", file);
   const EnvironmentChange no_home("CUDA_HOME", {}), no_path("CUDA_PATH", {});
   EXPECT_EQ(find_plugin_file(policy), file);
-  EXPECT_TRUE(plugin_parts_here(policy).tools);
+  EXPECT_TRUE(installed_plugin_parts(policy).tools);
 }
 
 TEST_F(FetchPlugin, WhatIsUnpackedAlreadyIsNotFetchedAgain) {
@@ -179,7 +180,7 @@ TEST_F(FetchPlugin, WaitsForAnotherRunThatFetches) {
     std::optional<FileLock> other(std::in_place, lock_file());
     std::vector<std::string> waits;
     FetchOptions options = yes();
-    options.say = [&](const std::string& line) {
+    options.print = [&](const std::string& line) {
       if (!line.starts_with("waiting")) return;
       waits.push_back(line);
       end_of_other();
@@ -210,20 +211,21 @@ TEST_F(FetchPlugin, CtrlCEndsTheWait) {
   make_directories(plugins());
   const FileLock other(lock_file());
   FetchOptions options = yes();
-  options.say = [](const std::string& line) {
+  options.print = [](const std::string& line) {
     if (line.starts_with("waiting")) std::raise(SIGINT);
   };
   EXPECT_EQ(error_of(options, ExitCode::kInterruptedAndSaved),
-            "plugin 'chip': stopped while fetching, nothing is kept");
+            "plugin 'chip': stopped while fetching; nothing was installed");
 }
 
 TEST_F(FetchPlugin, AsksFirst) {
-  EXPECT_EQ(error_of({.folder = plugins()}),
-            "plugin 'chip': expected chip-plugin 1.0, chip-tool 2.0, 2.9 MiB, got nothing and "
-            "nobody to ask; --yes fetches it, or set AXLE_PLUGIN_CHIP to use one of your own");
+  EXPECT_EQ(
+      error_of({.folder = plugins()}),
+      "plugin 'chip': expected chip-plugin 1.0, chip-tool 2.0, 2.9 MiB, got none, and no terminal "
+      "to ask on; use --yes to fetch it, or set AXLE_PLUGIN_CHIP to use one of your own");
   std::string asked;
   FetchOptions options{.folder = plugins()};
-  options.ask = [&](const std::string& question) {
+  options.confirm = [&](const std::string& question) {
     asked = question;
     return false;
   };
@@ -231,7 +233,7 @@ TEST_F(FetchPlugin, AsksFirst) {
   EXPECT_EQ(asked,
             "the chip plugin needs chip-plugin 1.0, chip-tool 2.0, 2.9 MiB; fetch it? [y/N] ");
   EXPECT_THAT(server_.requests(), IsEmpty());
-  options.ask = [](const std::string&) { return true; };
+  options.confirm = [](const std::string&) { return true; };
   EXPECT_EQ(error_of(options), "no error");
   EXPECT_TRUE(find_plugin_file(policy_));
 }
@@ -281,7 +283,7 @@ TEST_F(FetchPlugin, CtrlCLeavesNothing) {
     if (name == "chip-tool" && std::exchange(is_first, false)) std::raise(SIGINT);
   };
   EXPECT_EQ(error_of(options, ExitCode::kInterruptedAndSaved),
-            "plugin 'chip': stopped while fetching, nothing is kept");
+            "plugin 'chip': stopped while fetching; nothing was installed");
 }
 
 TEST_F(FetchPlugin, CtrlCEndsTheLookUpOfAnIndexThatDoesNotAnswer) {
@@ -291,7 +293,7 @@ TEST_F(FetchPlugin, CtrlCEndsTheLookUpOfAnIndexThatDoesNotAnswer) {
     over.wait();
   };
   EXPECT_EQ(error_of(yes(), ExitCode::kInterruptedAndSaved),
-            "plugin 'chip': stopped while fetching, nothing is kept");
+            "plugin 'chip': stopped while fetching; nothing was installed");
   is_over.set_value();
   EXPECT_THAT(server_.requests(), testing::SizeIs(1));
 }
@@ -300,7 +302,7 @@ TEST_F(FetchPlugin, AWheelWithoutItsFile) {
   PluginPins list = pins();
   list.wheels[1].file = "chip/bin/other";
   EXPECT_THAT(axle::error_of<DeviceError>([&] { ensure_plugin(policy_, &list, yes()); }),
-              HasSubstr("expected it to hold chip/bin/other"));
+              HasSubstr("expected a wheel with chip/bin/other"));
   EXPECT_THAT(list_directory(plugins()), ElementsAre(lock_file()));
 }
 
@@ -320,13 +322,13 @@ TEST_F(FetchPlugin, DefaultFolder) {
 
 TEST_F(FetchPlugin, PlatformsWithoutAList) {
   EXPECT_EQ(axle::error_of<DeviceError>([&] { ensure_plugin("no-such-chip", yes()); }),
-            "plugin 'no-such-chip': expected one on this machine, got none, and none can be "
-            "fetched; set AXLE_PLUGIN_NO_SUCH_CHIP to the plugin's file");
+            "plugin 'no-such-chip': expected one on this machine, got none, and Axle "
+            "cannot fetch it; set AXLE_PLUGIN_NO_SUCH_CHIP to the plugin's file");
 }
 
 TEST_F(FetchPlugin, WithoutATerminalNobodyIsAsked) {
   if (::isatty(STDIN_FILENO) && ::isatty(STDERR_FILENO)) GTEST_SKIP() << "there is a terminal";
-  EXPECT_FALSE(terminal_fetch_options(false).ask);
+  EXPECT_FALSE(terminal_fetch_options(false).confirm);
 }
 
 }  // namespace

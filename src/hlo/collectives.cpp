@@ -10,7 +10,7 @@
 #include "base/checked.h"
 #include "hlo/op_name.h"
 #include "hlo/uses.h"
-#include "hlo/values.h"
+#include "hlo/value_origins.h"
 
 namespace axle {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 // How a computation is reached. Runs with equal contexts are counted together.
 struct Context {
   std::string op_name = {};  // of the nearest caller that has an op_name
-  bool backward = false, at_least = false, in_loop = false, is_async = false;
+  bool backward = false, is_lower_bound = false, in_loop = false, is_async = false;
   auto operator<=>(const Context&) const = default;
 };
 using Runs = std::map<Context, int64_t>;
@@ -29,8 +29,8 @@ class Reader {
       : module_(module),
         mesh_(mesh),
         fast_groups_(fast_groups),
-        values_(module),
-        uses_(module, values_),
+        origins_(module),
+        uses_(module, origins_),
         communicates_(communicating_computations(module)),
         enclosing_(module.computations.size()),
         runs_(module.computations.size()),
@@ -47,7 +47,7 @@ class Reader {
         const HloInstruction& instruction = module_.computations[c].instructions[i];
         if (!collective_kind(instruction.opcode).empty())
           append(c, i);
-        else if (runs_called(instruction))
+        else if (runs_called_computations(instruction))
           enter(c, i);
       }
     }
@@ -61,18 +61,18 @@ class Reader {
   static Context inside(const Context& around, const HloInstruction& instruction) {
     Context out = around;
     if (!instruction.op_name.empty()) out.op_name = instruction.op_name;
-    out.backward |= std::ranges::any_of(places_of(instruction.op_name), &OpPlace::backward);
+    out.backward |= std::ranges::any_of(op_locations(instruction.op_name), &OpLocation::backward);
     return out;
   }
 
   void enter(size_t c, size_t i) {
     const HloInstruction& instruction = module_.computations[c].instructions[i];
     int64_t times = 1;
-    bool at_least = false;
+    bool is_lower_bound = false;
     if (instruction.opcode == "while") {
-      const auto trips = values_.trip_count(c, i);
+      const auto trips = origins_.trip_count(c, i);
       times = trips.value_or(1);
-      at_least = !trips;
+      is_lower_bound = !trips;
     }
     for (const size_t callee : instruction.called) {
       if (!communicates_[callee]) continue;
@@ -82,7 +82,7 @@ class Reader {
                                                                : c;
       for (const auto& [around, runs] : runs_[c]) {
         Context context = inside(around, instruction);
-        context.at_least |= at_least;
+        context.is_lower_bound |= is_lower_bound;
         context.in_loop |= instruction.opcode == "while";
         context.is_async |= instruction.opcode == "async-start";
         int64_t& total = runs_[callee][context];
@@ -92,11 +92,11 @@ class Reader {
   }
 
   // Returns the kind that the compiler has implemented by a collective of another kind; else empty.
-  std::string in_place_of(const Collective& one, size_t c, size_t i) {
+  std::string find_implemented_kind(const Collective& one, size_t c, size_t i) {
     const HloComputation& computation = module_.computations[c];
     const HloInstruction& instruction = computation.instructions[i];
     if (one.kind == "collective-permute")
-      return values_.passed_on(c, instruction.operands.at(0)) ? "all-gather" : "";
+      return origins_.permuted_argument(c, instruction.operands.at(0)) ? "all-gather" : "";
     if (one.kind != "all-reduce") return {};
     // An all-reduce does an all-gather if each device writes its part into zeros before the sum,
     // and a reduce-scatter if each device keeps only its part of the sum. A merged all-reduce
@@ -105,9 +105,9 @@ class Reader {
     for (const size_t operand : instruction.operands) {
       const int64_t elements = computation.instructions[operand].shape.num_elements();
       const bool has_part =
-          values_.argument(c, operand) && values_.part_elements(c, operand) < elements;
+          origins_.argument(c, operand) && origins_.part_elements(c, operand) < elements;
       all = saturating_sum(all, elements);
-      if (has_part || values_.set_into_zeros(c, operand) > 0)
+      if (has_part || origins_.elements_set_into_zeros(c, operand) > 0)
         gathered = saturating_sum(gathered, elements);
     }
     if (gathered > all / 2) return "all-gather";
@@ -127,18 +127,18 @@ class Reader {
   }
 
   // A chain of permutes is a gather only if it moves the parts around the whole ring. Permutes that
-  // pass an argument on just once or twice are plain moves, so their in_place_of is cleared.
+  // pass an argument on just once or twice are plain moves, so their implemented_kind is cleared.
   static void drop_lone_permutes(std::vector<Collective>& all) {
     std::map<std::pair<bool, int64_t>, double> times;
     const auto is_hop = [](const Collective& c) {
-      return c.kind == "collective-permute" && !c.in_place_of.empty();
+      return c.kind == "collective-permute" && !c.implemented_kind.empty();
     };
     for (const Collective& c : all) {
       if (is_hop(c)) times[{c.backward, c.arguments[0]}] += c.argument_share[0];
     }
     for (Collective& c : all) {
       if (is_hop(c) && times[{c.backward, c.arguments[0]}] < 0.5) {
-        c.in_place_of.clear();
+        c.implemented_kind.clear();
         c.argument_share = {0};
       }
     }
@@ -147,7 +147,7 @@ class Reader {
   // Returns Collective::argument_share of operand n.
   double share_of(size_t c, const HloInstruction& instruction, size_t n, int64_t runs) const {
     if (!instruction.source_targets.empty()) {
-      const auto passed = values_.passed_on(c, instruction.operands[n]);
+      const auto passed = origins_.permuted_argument(c, instruction.operands[n]);
       const double others = static_cast<double>(ring_size(instruction.source_targets) - 1);
       if (!passed || passed->elements <= 0 || others < 1) return 0;
       return static_cast<double>(module_.computations[c]
@@ -155,26 +155,26 @@ class Reader {
                                      .shape.num_elements()) *
              static_cast<double>(runs) / static_cast<double>(passed->elements) / others;
     }
-    const auto whole = values_.argument_elements(c, instruction.operands[n]);
+    const auto whole = origins_.argument_elements(c, instruction.operands[n]);
     if (!whole || *whole <= 0) return 0;
-    return static_cast<double>(values_.part_elements(c, instruction.operands[n])) *
+    return static_cast<double>(origins_.part_elements(c, instruction.operands[n])) *
            static_cast<double>(runs) / static_cast<double>(*whole);
   }
 
-  // Returns the places of a collective. With several operands these are the places of each operand,
-  // because the instruction's own name is that of one operand or of the loop around it.
-  std::vector<OpPlace> all_places(size_t c, const HloInstruction& instruction,
-                                  const std::string& op_name) const {
-    const std::vector<OpPlace> own = places_of(op_name);
-    std::vector<OpPlace> out;
+  // Returns the locations of a collective. With several operands these are the locations of each
+  // operand, because the instruction's own name is that of one operand or of the loop around it.
+  std::vector<OpLocation> all_locations(size_t c, const HloInstruction& instruction,
+                                        const std::string& op_name) const {
+    const std::vector<OpLocation> own = op_locations(op_name);
+    std::vector<OpLocation> out;
     std::ranges::copy_if(own, std::back_inserter(out),
-                         [](const OpPlace& place) { return !is_passage(place); });
+                         [](const OpLocation& location) { return !is_loop_or_barrier(location); });
     if (instruction.operands.size() < 2 && !out.empty()) return out;
     for (const size_t operand : instruction.operands) {
-      if (values_.argument(c, operand)) continue;
-      for (OpPlace& place : places_of(values_.op_name(c, operand))) {
-        if (!place.layer.empty() && std::ranges::find(out, place) == out.end())
-          out.push_back(std::move(place));
+      if (origins_.argument(c, operand)) continue;
+      for (OpLocation& location : op_locations(origins_.op_name(c, operand))) {
+        if (!location.layer.empty() && std::ranges::find(out, location) == out.end())
+          out.push_back(std::move(location));
       }
     }
     return out.empty() ? own : out;
@@ -247,11 +247,11 @@ class Reader {
     if (one.kind == "all-reduce" && keeps_a_slice(computation, i)) one.kind = "reduce-scatter";
     one.bytes = bytes_of(computation, instruction);
     for (const size_t operand : instruction.operands)
-      one.arguments.push_back(values_.argument(c, operand).value_or(-1));
+      one.arguments.push_back(origins_.argument(c, operand).value_or(-1));
     if (is_counted(c, instruction, one.arguments)) return;
-    one.in_place_of = in_place_of(one, c, i);
-    if (one.kind == "collective-permute" && !one.in_place_of.empty())
-      one.arguments = {values_.passed_on(c, instruction.operands[0])->argument};
+    one.implemented_kind = find_implemented_kind(one, c, i);
+    if (one.kind == "collective-permute" && !one.implemented_kind.empty())
+      one.arguments = {origins_.permuted_argument(c, instruction.operands[0])->argument};
     one.wire = instruction.source_targets.empty()
                    ? wire_bytes(one.kind, one.bytes, groups_of(instruction, one.kind), fast_groups_)
                    : wire_bytes(one.bytes, instruction.source_targets, fast_groups_);
@@ -260,12 +260,12 @@ class Reader {
     for (const HloShape& element : result.elements) one.elements.push_back(element.num_elements());
     for (const auto& [around, runs] : runs_[c]) {
       const Context context = inside(around, instruction);
-      const std::vector<OpPlace> places = all_places(c, instruction, context.op_name);
+      const std::vector<OpLocation> locations = all_locations(c, instruction, context.op_name);
       one.op_name = context.op_name;
-      one.layer = layer_text(places);
-      one.op = op_text(places);
+      one.layer = layer_text(locations);
+      one.op = op_text(locations);
       one.backward = context.backward;
-      one.at_least = context.at_least;
+      one.is_lower_bound = context.is_lower_bound;
       one.count = runs;
       one.in_loop = context.in_loop;
       one.waits = !context.is_async && !instruction.opcode.ends_with("-start");
@@ -279,7 +279,7 @@ class Reader {
   const HloModule& module_;
   const Mesh& mesh_;
   const std::vector<int64_t>& fast_groups_;
-  HloValues values_;
+  HloValueOrigins origins_;
   HloUses uses_;
   std::vector<bool> communicates_;  // the computation, or one that it calls, has a collective
   std::vector<size_t> enclosing_;   // for a fusion, the computation that contains it; else itself
@@ -320,8 +320,8 @@ std::vector<Collective> collectives(const HloModule& module, const Mesh& mesh,
 
 std::vector<CollectiveRow> rows_of(const std::vector<Collective>& all) {
   const auto key = [](const CollectiveRow& r) {
-    return std::tie(r.kind, r.axes, r.layer, r.op, r.backward, r.at_least, r.in_loop, r.waits,
-                    r.in_place_of, r.arguments);
+    return std::tie(r.kind, r.axes, r.layer, r.op, r.backward, r.is_lower_bound, r.in_loop, r.waits,
+                    r.implemented_kind, r.arguments);
   };
   std::vector<CollectiveRow> out;
   for (const Collective& c : all) {
@@ -331,10 +331,10 @@ std::vector<CollectiveRow> rows_of(const std::vector<Collective>& all) {
                        .layer = c.layer,
                        .op = c.op,
                        .backward = c.backward,
-                       .at_least = c.at_least,
+                       .is_lower_bound = c.is_lower_bound,
                        .in_loop = c.in_loop,
                        .waits = c.waits,
-                       .in_place_of = c.in_place_of,
+                       .implemented_kind = c.implemented_kind,
                        .arguments = {arguments.begin(), arguments.end()}};
     auto row = std::ranges::find(out, key(next), key);
     if (row == out.end()) row = out.insert(row, std::move(next));

@@ -24,14 +24,15 @@ struct Collective {
   std::string kind;               // "all-gather", "all-reduce", "reduce-scatter", "all-to-all",
                                   // "collective-permute", ...
   std::vector<std::string> axes;  // mesh axes that the collective runs along (replica_groups.h)
-  int64_t bytes = 0;      // on one device: of all operands or of all results, whichever is more
-  int64_t count = 0;      // runs of the collective per run of the program, loops included
-  bool at_least = false;  // true: a loop around it has an unknown trip count, so count may be low
-  WireBytes wire = {};    // bytes that a device sends in one run of the collective
+  int64_t bytes = 0;  // on one device: of all operands or of all results, whichever is more
+  int64_t count = 0;  // runs of the collective per run of the program, loops included
+  bool is_lower_bound =
+      false;            // true: a loop around it has an unknown trip count, so count may be low
+  WireBytes wire = {};  // bytes that a device sends in one run of the collective
   bool in_loop = false;
   bool waits = false;  // true: nothing is computed while the collective runs
   /// "all-gather" or "reduce-scatter" if the compiler implements that kind by `kind`; else empty.
-  std::string in_place_of = {};
+  std::string implemented_kind = {};
   std::string layer;  // "model/decoder/layers/layer/attention/body"; for a merged collective the
                       // layers of all operands, "model/{emb, output_norm}"
   std::string op;     // "dot_general"; for a merged collective "add + dot_general"
@@ -60,8 +61,8 @@ struct CollectiveRow {
   std::string kind;
   std::vector<std::string> axes;
   std::string layer, op;
-  bool backward = false, at_least = false, in_loop = false, waits = false;
-  std::string in_place_of = {};
+  bool backward = false, is_lower_bound = false, in_loop = false, waits = false;
+  std::string implemented_kind = {};
   std::vector<int64_t> arguments;  // sorted, without duplicates; -1 stands for computed values
   int64_t count = 0;
   int64_t bytes = 0;    // sum over all runs of the collectives in one run of the program

@@ -217,9 +217,9 @@ TEST(Collectives, LoopsInLoopsMultiply) {
   const auto all = read(w);
   ASSERT_THAT(all, SizeIs(3));
   EXPECT_EQ(all[0].count, 15);
-  EXPECT_FALSE(all[0].at_least);
+  EXPECT_FALSE(all[0].is_lower_bound);
   EXPECT_EQ(all[1].count, 1);  // in a loop with unknown trip count
-  EXPECT_TRUE(all[1].at_least);
+  EXPECT_TRUE(all[1].is_lower_bound);
   EXPECT_EQ(all[2].count, 3);
 }
 
@@ -320,19 +320,19 @@ TEST(Collectives, CountersThatRunTooFarAreNotCounted) {
   const auto first = [](int64_t start, int64_t limit, std::string_view comparison) {
     return read(counted_loop(start, limit, comparison, false)).at(0);
   };
-  EXPECT_TRUE(first(kLeast, kMost, "LT").at_least);
-  EXPECT_TRUE(first(-1, kMost, "LT").at_least);
-  EXPECT_TRUE(first(0, kMost, "LE").at_least);
-  EXPECT_TRUE(first(kMost, kLeast, "LT").at_least);
+  EXPECT_TRUE(first(kLeast, kMost, "LT").is_lower_bound);
+  EXPECT_TRUE(first(-1, kMost, "LT").is_lower_bound);
+  EXPECT_TRUE(first(0, kMost, "LE").is_lower_bound);
+  EXPECT_TRUE(first(kMost, kLeast, "LT").is_lower_bound);
   const Collective longest = first(0, kMost, "LT");
-  EXPECT_FALSE(longest.at_least);
+  EXPECT_FALSE(longest.is_lower_bound);
   EXPECT_EQ(longest.count, kMost / 2 + 1);
 }
 
 TEST(Collectives, CountersOfLoopsAreFollowed) {
   const auto trips = [](int64_t first, int64_t limit, std::string_view comparison) {
     const auto all = read(counted_loop(first, limit, comparison, false));
-    return all.at(0).at_least ? -1 : all.at(0).count;
+    return all.at(0).is_lower_bound ? -1 : all.at(0).count;
   };
   EXPECT_EQ(trips(0, 6, "LT"), 3);
   EXPECT_EQ(trips(1, 6, "LT"), 3);

@@ -11,7 +11,7 @@
 #include <tuple>
 
 #include "hlo/op_name.h"
-#include "hlo/values.h"
+#include "hlo/value_origins.h"
 
 namespace axle {
 namespace {
@@ -164,7 +164,7 @@ struct Peak {
 };
 
 bool runs_in_sequence(const HloModule& module, const HloInstruction& instruction) {
-  return runs_called(instruction) && instruction.opcode != "fusion" &&
+  return runs_called_computations(instruction) && instruction.opcode != "fusion" &&
          !instruction.called.empty() && !module.computations[instruction.called[0]].is_fusion &&
          (instruction.opcode == "while" || instruction.opcode == "call" ||
           instruction.opcode == "conditional" || instruction.opcode == "async-start");
@@ -217,27 +217,27 @@ PeakMemory peak_memory(const HloModule& module) {
     if (!module.computations[c].is_fusion) peaks[c] = peak_of(module, c, peaks);
   }
   const Peak& whole = peaks[module.entry];
-  const HloValues values(module);
+  const HloValueOrigins values(module);
   using Key = std::tuple<std::string, std::string, bool, std::string>;
-  std::map<Key, Temporary> by_origin;
+  std::map<Key, TemporaryBuffer> by_origin;
   for (const Buffer& buffer : whole.alive) {
     const HloInstruction& instruction =
         module.computations[buffer.computation].instructions[buffer.instruction];
-    const std::vector<OpPlace> places =
-        places_of(values.op_name(buffer.computation, buffer.instruction));
-    Temporary one{.layer = layer_text(places),
-                  .op = op_text(places),
-                  .backward = std::ranges::any_of(places, &OpPlace::backward),
-                  .shape = to_text(*buffer.shape)};
+    const std::vector<OpLocation> locations =
+        op_locations(values.op_name(buffer.computation, buffer.instruction));
+    TemporaryBuffer one{.layer = layer_text(locations),
+                        .op = op_text(locations),
+                        .backward = std::ranges::any_of(locations, &OpLocation::backward),
+                        .shape = to_text(*buffer.shape)};
     if (one.op.empty()) one.op = instruction.opcode;
-    Temporary& sum =
+    TemporaryBuffer& sum =
         by_origin.try_emplace({one.layer, one.op, one.backward, one.shape}, one).first->second;
     ++sum.count;
     sum.bytes += buffer.bytes;
   }
   PeakMemory out{.bytes = whole.bytes};
   for (auto& [key, one] : by_origin) out.temporaries.push_back(std::move(one));
-  std::ranges::stable_sort(out.temporaries, std::greater{}, &Temporary::bytes);
+  std::ranges::stable_sort(out.temporaries, std::greater{}, &TemporaryBuffer::bytes);
   return out;
 }
 

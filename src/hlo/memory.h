@@ -10,7 +10,7 @@
 namespace axle {
 
 /// Temporaries of one origin and shape that are alive at the memory peak.
-struct Temporary {
+struct TemporaryBuffer {
   std::string layer;  // "model/decoder/layers/layer/attention/body"; empty: made by the compiler
   std::string op;     // "dot_general", or the compiler's own opcode
   bool backward = false;
@@ -23,7 +23,7 @@ struct PeakMemory {
   /// Bytes of all temporaries at the peak.
   int64_t bytes = 0;
   /// Sorted by bytes, the largest first.
-  std::vector<Temporary> temporaries = {};
+  std::vector<TemporaryBuffer> temporaries = {};
 };
 
 /// Finds the memory peak by following the program in the order of its schedule. A value that reuses

@@ -31,7 +31,7 @@ TEST(PeakMemory, CountsWhatIsAliveAtOnce) {
   EXPECT_EQ(peak.temporaries[0].count, 1);
   EXPECT_EQ(peak.temporaries[0].shape, "f32[256]");
   bool backward = false;
-  for (const Temporary& one : peak.temporaries)
+  for (const TemporaryBuffer& one : peak.temporaries)
     backward |= one.backward && one.layer == "model/down";
   EXPECT_TRUE(backward);
 }
@@ -91,7 +91,7 @@ TEST(PeakMemory, BehindABarrierEachValueHasItsOwnLayer) {
   w.add("sine", array_shape({1}), {first, second});
   w.end("main");
   std::vector<std::string> found;
-  for (const Temporary& one : peak_of(w).temporaries)
+  for (const TemporaryBuffer& one : peak_of(w).temporaries)
     found.push_back(one.layer + (one.backward ? " backward " : " forward ") + one.op);
   EXPECT_THAT(found,
               ::testing::UnorderedElementsAre("model/up forward sin", "model/down backward sin"));

@@ -55,7 +55,7 @@ HloShape read_shape(std::string_view bytes, int depth = 0) {
   constexpr int kDeepest = 64;
   if (depth > kDeepest)
     throw DataError(
-        fmt::format("ShapeProto: expected at most {} tuples in each other, got more", kDeepest));
+        fmt::format("ShapeProto: expected at most {} nested tuples, got more", kDeepest));
   HloShape out;
   ProtoReader reader(bytes, "ShapeProto");
   while (const auto field = reader.next()) {
@@ -192,8 +192,8 @@ size_t position(const Positions& positions, int64_t id, std::string_view what,
                 std::string_view who) {
   const auto found = positions.find(id);
   if (found != positions.end()) return found->second;
-  throw DataError(fmt::format("HLO instruction '{}': expected {} that stands before it, got id {}",
-                              who, what, id));
+  throw DataError(
+      fmt::format("HLO instruction '{}': expected {} before it, got id {}", who, what, id));
 }
 
 HloInstruction read_instruction(std::string_view bytes, const Payloads& payloads,
@@ -370,14 +370,13 @@ HloComputation read_computation(std::string_view bytes, const Payloads& payloads
   }
   if (instructions.size() != out.instructions.size())
     throw DataError(
-        fmt::format("HLO computation '{}': expected an id of its own for each of {} "
-                    "instructions, got {} ids",
-                    out.name, out.instructions.size(), instructions.size()));
+        fmt::format("HLO computation '{}': expected {} different instruction ids, got {}", out.name,
+                    out.instructions.size(), instructions.size()));
   out.root = position(instructions, root, "a root", out.name);
   out.sequence = sequence_of(instructions, schedule, id);
   if (!computations.emplace(id, computations.size()).second)
     throw DataError(
-        fmt::format("HLO computation '{}': expected an id of its own, got {} again", out.name, id));
+        fmt::format("HLO computation '{}': expected a unique id, got {} twice", out.name, id));
   return out;
 }
 
@@ -399,7 +398,8 @@ int64_t HloShape::num_elements() const {
   int64_t out = element_bits == 0 ? 0 : 1;
   for (const int64_t dim : dims) {
     if (dim < 0 || __builtin_mul_overflow(out, dim, &out))
-      throw DataError(fmt::format("HLO shape: expected a size that exists, got a dim of {}", dim));
+      throw DataError(fmt::format(
+          "HLO shape: expected dims whose product is a valid size, got a dim of {}", dim));
   }
   return out;
 }

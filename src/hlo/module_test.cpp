@@ -154,11 +154,11 @@ TEST(HloModule, MistakesAreNamed) {
   later.add("add", array_shape({}), {101});
   later.parameter(array_shape({}));
   later.end("main");
-  expect(later, "HLO instruction 'add.100': expected an operand that stands before it, got id 101");
+  expect(later, "HLO instruction 'add.100': expected an operand before it, got id 101");
   HloWriter callee;
   callee.add("call", array_shape({}), {}, calls({10}));
   callee.end("main");
-  expect(callee, "expected a computation that stands before it, got id 10");
+  expect(callee, "expected a computation before it, got id 10");
   HloWriter loop;
   loop.add("while", array_shape({}));
   loop.end("main");
@@ -170,7 +170,7 @@ TEST(HloModule, MistakesAreNamed) {
   HloWriter nested;
   nested.add("tuple", deep);
   nested.end("main");
-  expect(nested, "expected at most 64 tuples in each other");
+  expect(nested, "expected at most 64 nested tuples");
 }
 
 TEST(HloModule, DamagedBytesGiveAModuleOrAnError) {

@@ -40,10 +40,10 @@ std::optional<Merged> first_merged(std::string_view name) {
   return std::nullopt;
 }
 
-constexpr size_t kMostPlaces = 256;
+constexpr size_t kMaxLocations = 256;
 
 void expand(const std::string& name, std::vector<std::string>& out) {
-  if (out.size() >= kMostPlaces) return;
+  if (out.size() >= kMaxLocations) return;
   const auto merged = first_merged(name);
   if (!merged) {
     out.push_back(name);
@@ -53,9 +53,9 @@ void expand(const std::string& name, std::vector<std::string>& out) {
     expand(fmt::format("{}{}{}", merged->before, alternative, merged->behind), out);
 }
 
-OpPlace place_of(std::string_view name) {
+OpLocation parse_location(std::string_view name) {
   constexpr std::string_view kBackward = "backward/";
-  OpPlace out;
+  OpLocation out;
   out.backward = name.starts_with(kBackward);
   if (out.backward) name.remove_prefix(kBackward.size());
   const size_t slash = name.rfind('/');
@@ -66,28 +66,29 @@ OpPlace place_of(std::string_view name) {
 
 }  // namespace
 
-std::vector<OpPlace> places_of(std::string_view op_name) {
-  std::vector<OpPlace> out;
+std::vector<OpLocation> op_locations(std::string_view op_name) {
+  std::vector<OpLocation> out;
   if (op_name.empty()) return out;
   std::vector<std::string> names;
   expand(std::string(op_name), names);
   for (const std::string& name : names) {
     for (const std::string_view one : split(name, ';')) {
-      OpPlace place = place_of(one);
-      if (std::ranges::find(out, place) == out.end()) out.push_back(std::move(place));
+      OpLocation location = parse_location(one);
+      if (std::ranges::find(out, location) == out.end()) out.push_back(std::move(location));
     }
   }
   return out;
 }
 
-bool is_passage(const OpPlace& place) {
-  return place.op == "scan" || (place.layer.empty() && place.op.starts_with("opt-barrier"));
+bool is_loop_or_barrier(const OpLocation& location) {
+  return location.op == "scan" ||
+         (location.layer.empty() && location.op.starts_with("opt-barrier"));
 }
 
-std::string layer_text(const std::vector<OpPlace>& places) {
+std::string layer_text(const std::vector<OpLocation>& locations) {
   std::set<std::string> layers;
-  for (const OpPlace& place : places) {
-    if (!place.layer.empty()) layers.insert(place.layer);
+  for (const OpLocation& location : locations) {
+    if (!location.layer.empty()) layers.insert(location.layer);
   }
   if (layers.empty()) return {};
   if (layers.size() == 1) return *layers.begin();
@@ -104,13 +105,13 @@ std::string layer_text(const std::vector<OpPlace>& places) {
   return fmt::format("{}{{{}}}", common, join(rest, ", "));
 }
 
-std::string op_text(const std::vector<OpPlace>& places) {
+std::string op_text(const std::vector<OpLocation>& locations) {
   // Names without a layer are XLA's own. They are used only if there are no others.
-  const bool ours =
-      std::ranges::any_of(places, [](const OpPlace& place) { return !place.layer.empty(); });
+  const bool ours = std::ranges::any_of(
+      locations, [](const OpLocation& location) { return !location.layer.empty(); });
   std::set<std::string> ops;
-  for (const OpPlace& place : places) {
-    if (!ours || !place.layer.empty()) ops.insert(place.op);
+  for (const OpLocation& location : locations) {
+    if (!ours || !location.layer.empty()) ops.insert(location.op);
   }
   return join(std::vector<std::string>(ops.begin(), ops.end()), " + ");
 }

@@ -9,27 +9,27 @@ namespace axle {
 
 /// The origin of an instruction. Our locations read "backward/<layer path>/<op>" or
 /// "<layer path>/<op>" (lower/text_builder.cpp).
-struct OpPlace {
+struct OpLocation {
   std::string layer;  // "model/decoder/layers/layer/attention/body"; empty: XLA made the name up
   std::string op;     // "dot_general"
   bool backward = false;
-  bool operator==(const OpPlace&) const = default;
+  bool operator==(const OpLocation&) const = default;
 };
 
-/// Returns the places in the op_name of an instruction's metadata, without duplicates; none for an
-/// empty name. XLA writes several places in two ways:
+/// Returns the locations in the op_name of an instruction's metadata, without duplicates; none for
+/// an empty name. XLA writes several locations in two ways:
 ///   "model/layer/(gate/dot:up/dot)"  for merged instructions
-///   "model/reshape;model/scan"       for one instruction with several places
-std::vector<OpPlace> places_of(std::string_view op_name);
+///   "model/reshape;model/scan"       for one instruction with several locations
+std::vector<OpLocation> op_locations(std::string_view op_name);
 
-/// True if a place is a loop, or a barrier that no layer has made. XLA also gives this name to the
-/// instructions that it adds to stack, slice and copy the values passing through the loop or
+/// True if a location is a loop, or a barrier that no layer has made. XLA also gives this name to
+/// the instructions that it adds to stack, slice and copy the values passing through the loop or
 /// barrier.
-bool is_passage(const OpPlace& place);
+bool is_loop_or_barrier(const OpLocation& location);
 
-/// Returns one text for the layers of all places: "model/layer/{gate, up}".
-std::string layer_text(const std::vector<OpPlace>& places);
-/// Returns one text for the ops of all places: "dot_general" or "add + dot_general".
-std::string op_text(const std::vector<OpPlace>& places);
+/// Returns one text for the layers of all locations: "model/layer/{gate, up}".
+std::string layer_text(const std::vector<OpLocation>& locations);
+/// Returns one text for the ops of all locations: "dot_general" or "add + dot_general".
+std::string op_text(const std::vector<OpLocation>& locations);
 
 }  // namespace axle

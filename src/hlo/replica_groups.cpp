@@ -20,7 +20,7 @@ namespace fields = hlo_fields;
 using Ints = std::vector<int64_t>;
 
 // More devices than any machine has. The bound keeps damaged bytes from allocating all memory.
-constexpr int64_t kMostDevices = 1 << 22;
+constexpr int64_t kMaxDevices = 1 << 22;
 
 [[noreturn]] void malformed(std::string_view what, const std::string& got) {
   throw DataError(fmt::format("replica groups: expected {}, got {}", what, got));
@@ -29,8 +29,8 @@ constexpr int64_t kMostDevices = 1 << 22;
 int64_t device_count(const Ints& sizes) {
   int64_t n = 1;
   for (const int64_t size : sizes) {
-    if (size < 1 || size > kMostDevices / n)
-      malformed(fmt::format("sizes of at most {} devices", kMostDevices),
+    if (size < 1 || size > kMaxDevices / n)
+      malformed(fmt::format("sizes of at most {} devices", kMaxDevices),
                 fmt::format("[{}]", fmt::join(sizes, ",")));
     n *= size;
   }

@@ -32,8 +32,8 @@ bool runs_one(std::string_view opcode) {
 
 }  // namespace
 
-HloUses::HloUses(const HloModule& module, const HloValues& values)
-    : module_(module), values_(values), users_(module.computations.size()) {
+HloUses::HloUses(const HloModule& module, const HloValueOrigins& values)
+    : module_(module), origins_(values), users_(module.computations.size()) {
   for (size_t c = 0; c < module.computations.size(); ++c) {
     const auto& instructions = module.computations[c].instructions;
     users_[c].resize(instructions.size());
@@ -68,8 +68,9 @@ bool HloUses::takes_own_slice(const Value& v, size_t user) const {
   // A layer of a stack is sliced at a loop counter, a device's own part at an index that depends on
   // the device.
   return slice.operands.size() == 1 ||
-         std::any_of(slice.operands.begin() + 1, slice.operands.end(),
-                     [&](size_t index) { return values_.depends_on_device(v.computation, index); });
+         std::any_of(slice.operands.begin() + 1, slice.operands.end(), [&](size_t index) {
+           return origins_.depends_on_device(v.computation, index);
+         });
 }
 
 void HloUses::add_use(const Value& v, size_t user, std::vector<Use>& out) const {
@@ -113,7 +114,7 @@ void HloUses::add_use(const Value& v, size_t user, std::vector<Use>& out) const 
 
 // The result of a computation becomes the result of the instruction that calls it.
 void HloUses::add_result(const Value& root, std::vector<Use>& out) const {
-  const auto caller = values_.caller(root.computation);
+  const auto caller = origins_.caller(root.computation);
   if (root.computation == module_.entry || !caller) {
     out.push_back({Use::kWhole});
     return;

@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "hlo/module.h"
-#include "hlo/values.h"
+#include "hlo/value_origins.h"
 
 namespace axle {
 
 /// Finds uses within one module. `module` and `values` must outlive this object.
 class HloUses {
  public:
-  HloUses(const HloModule& module, const HloValues& values);
+  HloUses(const HloModule& module, const HloValueOrigins& values);
 
   /// Returns how many elements of an instruction's result are used only by slices that differ
   /// between devices, each device taking its own part. For a tuple it is the sum over the elements.
@@ -43,7 +43,7 @@ class HloUses {
   int64_t sliced(const Value& v, int depth);
 
   const HloModule& module_;
-  const HloValues& values_;
+  const HloValueOrigins& origins_;
   std::vector<std::vector<std::vector<size_t>>> users_;  // by computation and instruction
   std::map<Value, int64_t> known_;
 };

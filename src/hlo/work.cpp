@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "hlo/collectives.h"
-#include "hlo/values.h"
+#include "hlo/value_origins.h"
 
 namespace axle {
 namespace {
@@ -86,7 +86,7 @@ double pairs_of(const HloWindowDim& window, int64_t input, int64_t output) {
 class Work {
  public:
   Work(const HloModule& module, const DeviceRates& rates)
-      : module_(module), rates_(rates), values_(module), flops_(module.computations.size(), -1) {}
+      : module_(module), rates_(rates), origins_(module), flops_(module.computations.size(), -1) {}
 
   DeviceWork all() {
     DeviceWork out;
@@ -99,11 +99,12 @@ class Work {
       const auto& instructions = module_.computations[c].instructions;
       for (size_t i = 0; i < instructions.size(); ++i) {
         add(c, i, runs[c], out);
-        if (instructions[i].opcode == "fusion" || !runs_called(instructions[i])) continue;
+        if (instructions[i].opcode == "fusion" || !runs_called_computations(instructions[i]))
+          continue;
         double times = runs[c];
         if (instructions[i].opcode == "while") {
-          const auto trips = values_.trip_count(c, i);
-          out.at_least |= !trips;
+          const auto trips = origins_.trip_count(c, i);
+          out.is_lower_bound |= !trips;
           times *= static_cast<double>(trips.value_or(1));
         }
         // The computation that an all-reduce calls is its reduction, which does not count.
@@ -263,7 +264,7 @@ class Work {
 
   const HloModule& module_;
   DeviceRates rates_;
-  HloValues values_;
+  HloValueOrigins origins_;
   mutable std::vector<double> flops_;  // cache of fused_flops by computation; -1: not computed yet
 };
 

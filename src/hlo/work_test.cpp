@@ -28,7 +28,7 @@ TEST(DeviceWork, ProductsCountTwoFlopsForEachTerm) {
   EXPECT_DOUBLE_EQ(work.compute_seconds, 2 * 4 * 8 * 16 / 1000.0);
   EXPECT_DOUBLE_EQ(work.memory_seconds, (4 * 8 + 8 * 16 + 4 * 16) * 4 / 100.0);
   EXPECT_DOUBLE_EQ(work.seconds, work.memory_seconds);
-  EXPECT_FALSE(work.at_least);
+  EXPECT_FALSE(work.is_lower_bound);
 }
 
 TEST(DeviceWork, CallsOfALibraryTellWhatTheySumOver) {
@@ -87,7 +87,7 @@ TEST(DeviceWork, LoopsCountInEachIteration) {
   w.end("main");
   const DeviceWork work = work_of(w);
   EXPECT_EQ(work.product_flops, 13 * 2 * 8 * 8 * 8);
-  EXPECT_TRUE(work.at_least);
+  EXPECT_TRUE(work.is_lower_bound);
 }
 
 // The stacked weights of all layers are operands of a fusion that reads one row and updates one

@@ -85,7 +85,7 @@ std::vector<ProgramValue> decode_parameters(const Model& model, const DecodeShap
 int64_t length_bucket(int64_t len, std::optional<int64_t> most) {
   const auto power =
       static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max(len, kSmallestBucket))));
-  const int64_t longest = std::min(most.value_or(kMostPositions), kMostPositions);
+  const int64_t longest = std::min(most.value_or(kMaxPositions), kMaxPositions);
   return std::min(power, std::max(longest, len));
 }
 

@@ -33,10 +33,10 @@ struct DecodeShape {
 };
 
 /// The longest sequence, including the prompt: positions are i32.
-constexpr int64_t kMostPositions = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMaxPositions = std::numeric_limits<int32_t>::max();
 
 /// Returns the smallest power of two that is at least `len` and 16, but not more than `most` and
-/// kMostPositions.
+/// kMaxPositions.
 int64_t length_bucket(int64_t len, std::optional<int64_t> most);
 
 /// Returns the leading inputs of both programs: the parameters in the types that decoding computes

@@ -29,7 +29,7 @@ class Rows {
     for (const TokenIds& prompt : prompts) {
       const int64_t room =
           context_len ? *context_len - static_cast<int64_t>(prompt.size()) : options.max_tokens;
-      room_.push_back(std::min(room, options.max_tokens));
+      token_limits_.push_back(std::min(room, options.max_tokens));
     }
   }
   bool all_done() const { return num_open_ == 0; }
@@ -45,9 +45,9 @@ class Rows {
       }
       rows_[i].tokens.push_back(tokens[i]);
       if (on_token) on_token(i, tokens[i]);
-      if (static_cast<int64_t>(rows_[i].tokens.size()) == room_[i]) {
-        close(i,
-              room_[i] == options_.max_tokens ? StopReason::kMaxTokens : StopReason::kContextEnd);
+      if (static_cast<int64_t>(rows_[i].tokens.size()) == token_limits_[i]) {
+        close(i, token_limits_[i] == options_.max_tokens ? StopReason::kMaxTokens
+                                                         : StopReason::kContextEnd);
       }
     }
   }
@@ -67,7 +67,7 @@ class Rows {
   }
   const GenerateOptions& options_;
   std::vector<GeneratedRow> rows_;
-  std::vector<int64_t> room_;  // number of tokens that each row may still get at the start
+  std::vector<int64_t> token_limits_;  // number of tokens that each row may still get at the start
   std::vector<bool> done_;
   size_t num_open_;
 };
@@ -87,7 +87,7 @@ Generator::Generator(Model& model, const Tree<HostTensor>& parameters, Runtime& 
         fmt::format("parameters: {}; were the weights made by another config?", text));
   }
   check_mesh(options_.mesh, stored);
-  check_room(computed);
+  check_parameter_memory(computed);
   for (const ProgramValue& value : computed) {
     check_partition(value.name, value.type.dims, value.sharding, options_.mesh);
     const HostTensor& given = parameters.at(value.name);
@@ -99,7 +99,7 @@ Generator::Generator(Model& model, const Tree<HostTensor>& parameters, Runtime& 
 
 // Checks that the host has room for a copy of the parameters if the devices use the host's memory.
 // The host holds the parameters themselves already.
-void Generator::check_room(std::span<const ProgramValue> parameters) const {
+void Generator::check_parameter_memory(std::span<const ProgramValue> parameters) const {
   HostNeed need{.what = "a copy of the parameters for the device"};
   for (const ProgramValue& value : parameters)
     need.bytes = saturating_sum(need.bytes, bytes_on_devices(value, options_.mesh));
@@ -109,8 +109,8 @@ void Generator::check_room(std::span<const ProgramValue> parameters) const {
 // Compiles the program, and checks its needs against the free memory of the host.
 std::unique_ptr<Executable> Generator::compile(const Program& program) {
   auto executable = runtime_.compile(program, options_.compile);
-  check_program_room({"decoding", executable.get()}, program.mesh.num_devices(),
-                     runtime_.topology().platform);
+  check_program_memory({"decoding", executable.get()}, program.mesh.num_devices(),
+                       runtime_.topology().platform);
   return executable;
 }
 
@@ -130,8 +130,8 @@ Executable& Generator::decode(const DecodeShape& shape, const Sampling& sampling
 }
 
 // Returns the largest number of new tokens that any row may get.
-int64_t Generator::room_for(std::span<const TokenIds> prompts,
-                            const GenerateOptions& options) const {
+int64_t Generator::max_new_tokens(std::span<const TokenIds> prompts,
+                                  const GenerateOptions& options) const {
   check(options.sampling);
   if (options.max_tokens < 1)
     throw ConfigError(fmt::format("max_tokens: must be at least 1, got {}", options.max_tokens));
@@ -145,10 +145,10 @@ int64_t Generator::room_for(std::span<const TokenIds> prompts,
           "prompt: expected fewer tokens than the model's context of {}, got {}; shorten it",
           *options_.context_len, len));
     }
-    // If the context is within kMostPositions, a row ends by itself at the end of the context.
+    // If the context is within kMaxPositions, a row ends by itself at the end of the context.
     const int64_t room =
-        std::min(options_.context_len.value_or(kMostPositions), kMostPositions) - len;
-    const bool ends = options_.context_len && *options_.context_len <= kMostPositions;
+        std::min(options_.context_len.value_or(kMaxPositions), kMaxPositions) - len;
+    const bool ends = options_.context_len && *options_.context_len <= kMaxPositions;
     if (!ends && options.max_tokens > room) {
       throw ConfigError(fmt::format("max_tokens: expected at most {} after this prompt, got {}",
                                     room, options.max_tokens));
@@ -178,7 +178,7 @@ Arrays Generator::start(std::span<const TokenIds> prompts, const DecodeShape& sh
 
 Generated Generator::generate(std::span<const TokenIds> prompts, const GenerateOptions& options,
                               const OnToken& on_token) {
-  const int64_t most_new = room_for(prompts, options), prompt_len = longest(prompts);
+  const int64_t most_new = max_new_tokens(prompts, options), prompt_len = longest(prompts);
   const DecodeShape shape{.num_rows = static_cast<int64_t>(prompts.size()),
                           .prompt_len = length_bucket(prompt_len, options_.context_len),
                           .cache_len = length_bucket(prompt_len + most_new, options_.context_len),

@@ -90,11 +90,11 @@ class Generator {
     Program program;
     std::unique_ptr<Executable> executable;
   };
-  void check_room(std::span<const ProgramValue> parameters) const;
+  void check_parameter_memory(std::span<const ProgramValue> parameters) const;
   std::unique_ptr<Executable> compile(const Program& program);
   Prefill& prefill(const DecodeShape& shape, const Sampling& sampling);
   Executable& decode(const DecodeShape& shape, const Sampling& sampling);
-  int64_t room_for(std::span<const TokenIds> prompts, const GenerateOptions& options) const;
+  int64_t max_new_tokens(std::span<const TokenIds> prompts, const GenerateOptions& options) const;
   Arrays start(std::span<const TokenIds> prompts, const DecodeShape& shape,
                const GenerateOptions& options);
 

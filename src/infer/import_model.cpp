@@ -25,9 +25,8 @@ void check_outside(const std::filesystem::path& file, const std::filesystem::pat
       std::filesystem::weakly_canonical(std::filesystem::absolute(file, error), error);
   for (auto above = real.parent_path(); above.has_relative_path(); above = above.parent_path()) {
     if (!std::filesystem::equivalent(above, dir, error)) continue;
-    throw ConfigError(
-        fmt::format("{}: expected a file outside of the folder to make, got one in {}",
-                    file.string(), dir.string()));
+    throw ConfigError(fmt::format("{}: expected a file outside of the new folder, got one in {}",
+                                  file.string(), dir.string()));
   }
 }
 
@@ -50,9 +49,8 @@ ImportReport import_llama2c(const ImportRequest& request) {
   const int64_t vocab_size =
       tokenizer_at(request.tokenizer).build({}, Scope{.path = "tokenizer"})->vocab_size();
   if (vocab_size != model.vocab_size) {
-    throw DataError(
-        fmt::format("{}: expected a vocabulary of {} tokens, the size in the weights, got {}",
-                    request.tokenizer.string(), model.vocab_size, vocab_size));
+    throw DataError(fmt::format("{}: expected a vocabulary of {} tokens, as in the weights, got {}",
+                                request.tokenizer.string(), model.vocab_size, vocab_size));
   }
   ImportReport report{
       .dir = request.dir, .vocab_size = model.vocab_size, .max_seq_len = model.max_seq_len};

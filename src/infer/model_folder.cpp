@@ -161,7 +161,7 @@ void take_moved_tokenizers(Json& document, const fs::path& dir, const Report& re
   each_tokenizer_file(document, [&](Json& file) {
     const fs::path path = file.get<std::string>(), moved = dir / path.filename();
     if (path_exists(path) || !path_exists(moved)) return;
-    report(fmt::format("WARNING: {} is not there; the tokenizer is read from {}", path.string(),
+    report(fmt::format("WARNING: {} does not exist; the tokenizer is read from {}", path.string(),
                        moved.string()));
     file = moved.string();
   });
@@ -217,7 +217,7 @@ ModelParameters load(const fs::path& dir, const SpecsFor& specs_for, Weights wei
       if (model_name(path, stored_prefix(weights), specs))
         bytes += static_cast<int64_t>(tensor.type.num_bytes());
     }
-    check_host_room(root.string(), "the model", bytes);
+    check_host_allocation(root.string(), "the model", bytes);
     return [&](const std::string& path, HostTensor value) {
       if (const auto name = model_name(path, stored_prefix(weights), specs))
         out.by_path.insert_or_assign(*name, std::move(value));
@@ -337,7 +337,8 @@ ModelParameters load_parameters(const fs::path& dir, const SpecsOfConfig& specs_
   return load(dir, specs_for, weights, report);
 }
 
-ModelParameters load_to_begin_with(const fs::path& dir, const Model& model, const Report& report) {
+ModelParameters load_initial_parameters(const fs::path& dir, const Model& model,
+                                        const Report& report) {
   const SpecsFor specs_for = [&](const Manifest& manifest) {
     return keeps_layer_state(manifest) ? stored_specs(model) : model.param_specs();
   };

@@ -78,8 +78,8 @@ ModelParameters load_parameters(const std::filesystem::path& dir, const SpecsOfC
                                 const Report& report = report_to_stderr);
 /// Loads what a new run of `model` begins with: the parameters, and the state of layers if the
 /// checkpoint holds any. Throws as load_parameters does.
-ModelParameters load_to_begin_with(const std::filesystem::path& dir, const Model& model,
-                                   const Report& report = report_to_stderr);
+ModelParameters load_initial_parameters(const std::filesystem::path& dir, const Model& model,
+                                        const Report& report = report_to_stderr);
 
 /// The contents of a model folder to create.
 struct ModelToSave {

@@ -96,7 +96,8 @@ TEST_F(ModelFolder, TwoProcessesDoNotWriteIntoOne) {
   make_directories(unfinished);
   replace_file(unfinished / "tokenizer.bin", "x");
   const FileLock other(unfinished / "import.lock");
-  EXPECT_THAT(error_of<StorageError>([&] { save(dir_ / "a"); }), HasSubstr("one held by process"));
+  EXPECT_THAT(error_of<StorageError>([&] { save(dir_ / "a"); }),
+              HasSubstr("one in use by process"));
   EXPECT_TRUE(path_exists(unfinished / "tokenizer.bin"));
 }
 

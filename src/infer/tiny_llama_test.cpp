@@ -46,7 +46,7 @@ TEST(TinyLlama, ATokenizerThatIsGoneIsLookedForInTheFolder) {
   };
   EXPECT_EQ(load().tokenizer->vocab_size(), 512);
   ASSERT_EQ(lines.size(), 1u);
-  EXPECT_EQ(lines[0], "WARNING: /nowhere/tok.bin is not there; the tokenizer is read from " +
+  EXPECT_EQ(lines[0], "WARNING: /nowhere/tok.bin does not exist; the tokenizer is read from " +
                           (folder / "tok.bin").string());
   remove_tree(folder / "tok.bin");
   EXPECT_THROW(load(), Error);
@@ -103,7 +103,7 @@ TEST(TinyLlama, FilesToImportLieOutsideOfTheFolder) {
         import_llama2c(
             {.weights = dir / "llama.bin", .tokenizer = dir / "new/tok.bin", .dir = dir / "new"});
       }),
-      ::testing::HasSubstr("new/tok.bin: expected a file outside of the folder to make"));
+      ::testing::HasSubstr("new/tok.bin: expected a file outside of the new folder"));
   EXPECT_TRUE(path_exists(dir / "new/tok.bin"));
   remove_tree(dir / "new/tok.bin");
   make_directories(dir / "new/checkpoints");
@@ -114,7 +114,7 @@ TEST(TinyLlama, FilesToImportLieOutsideOfTheFolder) {
         error_of<ConfigError>([&] {
           import_llama2c({.weights = weights, .tokenizer = dir / "tok.bin", .dir = dir / "new"});
         }),
-        ::testing::HasSubstr("expected a file outside of the folder to make"));
+        ::testing::HasSubstr("expected a file outside of the new folder"));
   }
   EXPECT_TRUE(path_exists(dir / "new/checkpoints/llama.bin"));
 }

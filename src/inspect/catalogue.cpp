@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 
 ClassListing class_listing(const ConfigType& type) {
   ClassListing out{std::string(type.name), std::string(type.doc), {}};
-  const AnyConfig defaults = AnyConfig::fresh(type);
+  const AnyConfig defaults = AnyConfig::with_defaults(type);
   for (const Field& field : type.fields) {
     const Slot slot{std::string(field.name), static_cast<char*>(defaults.get()) + field.offset,
                     field.ops};

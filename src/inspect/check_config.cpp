@@ -46,7 +46,7 @@ class Check {
     const bool inputs_are_good = check_inputs();
     const bool mesh_is_good = attempt([&] { mesh_ = infer_mesh(config_.mesh, devices()); }) &&
                               attempt([&] { check_axes(); });
-    if (!num_devices_) attempt([&] { check_device_count("mesh", mesh_devices(config_.mesh)); });
+    if (!num_devices_) attempt([&] { check_device_count("mesh", num_mesh_devices(config_.mesh)); });
     if (!is_sound(config_.model) || !attempt([&] { build_model(); })) return mistakes_.take();
     const bool tokenizers_fit = check_tokenizers();
     const bool learner_is_good = is_sound(config_.learner) && attempt([&] { build_learner(); });
@@ -88,7 +88,7 @@ class Check {
     value.sharding.dims[0].assign(kMeshAxes.begin(), kMeshAxes.end());
     std::vector<ProgramValue> values = {value};
     walk(config_, [&](const std::string& path, const Slot& outer) {
-      const Slot slot = peel(outer);
+      const Slot slot = unwrap(outer);
       if (*slot.ops->type != typeid(PartitionSpec)) return;
       value.name = path;
       value.sharding = *static_cast<const PartitionSpec*>(slot.at);

@@ -36,8 +36,7 @@ StoredCheckpoint open_checkpoint(const CheckpointSelection& selection,
                                  const std::vector<int64_t>& steps) {
   if (steps.empty()) {
     throw ConfigError(
-        fmt::format("{}: expected the folder of a run or of an import, with checkpoints; got none "
-                    "there",
+        fmt::format("{}: expected the folder of a run or of an import with checkpoints, got none",
                     selection.dir.string()));
   }
   const int64_t step = selection.step.value_or(steps.back());
@@ -69,7 +68,7 @@ void check_any(const CheckpointSelection& selection, const CheckpointListing& li
                     where, selection.only));
   }
   throw ConfigError(
-      fmt::format("{}: expected {} parameters, got none; --state takes all of the training state",
+      fmt::format("{}: expected {} parameters, got none; --state selects the whole training state",
                   where, selection.weights == Weights::kAverage ? "averaged" : "the model's"));
 }
 
@@ -129,7 +128,7 @@ CheckpointListing export_checkpoint(const CheckpointSelection& selection,
   const StoredCheckpoint stored = open_checkpoint(selection, steps);
   CheckpointListing out = listing_of(selection, stored, std::move(steps));
   check_replaceable(file);
-  check_host_room(out.root.string(), "the tensors", out.total_bytes());
+  check_host_allocation(out.root.string(), "the tensors", out.total_bytes());
   Tree<HostTensor> tensors;
   stored.read([&](const std::string& path, HostTensor value) {
     if (const auto name = shown_name(selection, path)) tensors.emplace(*name, std::move(value));

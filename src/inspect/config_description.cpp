@@ -104,14 +104,14 @@ FieldDescription field_of(const Slot& slot, std::string_view doc) {
 // Returns the struct whose fields are directly below a slot; null if there is none.
 const ConfigType* type_below(const Slot& slot) {
   if (const AnyConfig* held = held_config(slot)) return &held->type();
-  return peel(slot).ops->kind == FieldKind::kStruct ? &peel(slot).ops->config_type() : nullptr;
+  return unwrap(slot).ops->kind == FieldKind::kStruct ? &unwrap(slot).ops->config_type() : nullptr;
 }
 
 void add_fields(const Slot& slot, ConfigDescription& out) {
   const ConfigType* type = type_below(slot);
   for (const Slot& field : children_of(slot)) {
     const bool is_option = field.name.starts_with('@');
-    const ConfigType* owner = is_option ? &peel(slot).ops->options_type() : type;
+    const ConfigType* owner = is_option ? &unwrap(slot).ops->options_type() : type;
     const std::string_view name = std::string_view(field.name).substr(is_option ? 1 : 0);
     out.fields.push_back(field_of(field, owner ? doc_of(*owner, name) : ""));
   }
@@ -124,7 +124,7 @@ ConfigDescription of_type(const ConfigType& type) {
   else if (type.signature)
     out.kind = "function " + short_type_name(*type.signature);
   out.doc = type.doc.empty() ? doc_of(type) : type.doc;
-  AnyConfig defaults = AnyConfig::fresh(type);
+  AnyConfig defaults = AnyConfig::with_defaults(type);
   add_fields(ConfigView(defaults).slot(), out);
   return out;
 }
@@ -147,7 +147,7 @@ ConfigDescription of_path(std::string_view recipe_name, std::string_view path) {
   const std::string_view parent_path = dot == path.npos ? "" : path.substr(0, dot);
   const Slot parent = find_slot(config, parent_path);
   const bool is_option = slot.name.starts_with('@');
-  const ConfigType* owner = is_option ? &peel(parent).ops->options_type() : type_below(parent);
+  const ConfigType* owner = is_option ? &unwrap(parent).ops->options_type() : type_below(parent);
   const std::string_view name = std::string_view(slot.name).substr(is_option ? 1 : 0);
   const FieldDescription field = field_of(slot, owner ? doc_of(*owner, name) : "");
   ConfigDescription out{

@@ -44,7 +44,7 @@ template <class F>
 int for_each_number(F fn) {
   int numbers = 0;
   for (const ConfigType* type : registered_configs()) {
-    AnyConfig config = AnyConfig::fresh(*type);
+    AnyConfig config = AnyConfig::with_defaults(*type);
     for (const Slot& field : children_of(ConfigView(config).slot())) {
       const Slot slot = filled(field);
       if (!slot.ops->bounds) continue;
@@ -132,7 +132,7 @@ TEST(Ranges, HoldTheDefaults) {
   for (const ConfigType* type : registered_configs()) {
     // Dims have no valid defaults: a parent layer sets them.
     if (type->name.ends_with("Dims")) continue;
-    EXPECT_THAT(out_of_range(AnyConfig::fresh(*type), type->name), testing::IsEmpty());
+    EXPECT_THAT(out_of_range(AnyConfig::with_defaults(*type), type->name), testing::IsEmpty());
   }
 }
 

@@ -42,7 +42,7 @@ void list_targets(BackendFacts& out, const PluginPolicy& policy) {
     if (const auto toolkit = find_cuda_toolkit(folder)) {
       out.cuda_toolkit = toolkit->string();
     } else {
-      out.missing = "ptxas and libdevice, which its compiler calls; " + policy.how_to_get;
+      out.missing = "ptxas and libdevice, which its compiler calls; " + policy.install_hint;
       return;
     }
   }
@@ -69,10 +69,9 @@ std::vector<std::string> problems_of(const DoctorReport& report) {
   const int64_t disk = report.machine.free_disk_bytes,
                 memory = report.machine.available_memory_bytes;
   if (disk > 0 && disk < kLowDiskBytes) {
-    out.push_back(
-        fmt::format("disk: expected some room for checkpoints, got {} under this folder; choose "
-                    "--dir elsewhere",
-                    bytes_text(static_cast<double>(disk))));
+    out.push_back(fmt::format(
+        "disk: expected free space for checkpoints, got {} in this folder; choose another --dir",
+        bytes_text(static_cast<double>(disk))));
   }
   if (memory > 0 && memory < kLowMemoryBytes) {
     out.push_back(fmt::format("memory: expected 2 GiB for the quickstart, got {} available",

@@ -106,7 +106,7 @@ TEST(Doctor, TheMissingAssemblerIsNamed) {
                             .device_files = {"/nowhere"},
                             .compiles_ahead = true,
                             .needs_cuda_toolkit = true,
-                            .how_to_get = "run this"};
+                            .install_hint = "run this"};
   const BackendFacts cuda = examine_backend(found("cuda"), policy);
   // Whether there is a toolkit depends on the machine; it must be reported in either case.
   EXPECT_EQ(cuda.compiles_for.empty(), cuda.cuda_toolkit.empty());

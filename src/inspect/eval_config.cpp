@@ -50,8 +50,8 @@ void check_is_read(const std::string& path) {
       "batch_partition", "compiler_options", "compute_dtype", "input", "model", "seed"};
   if (std::ranges::count(kRead, path.substr(0, path.find_first_of(".[")))) return;
   throw ConfigError(fmt::format(
-      "--set {}: expected a field that an evaluation reads (of {}), got one of training{}", path,
-      join(kRead, ", "), path == "mesh" ? "; use --mesh" : ""));
+      "--set {}: expected a field that an evaluation reads (in {}), got a field of training{}",
+      path, join(kRead, ", "), path == "mesh" ? "; use --mesh" : ""));
 }
 
 // A path that no user writes: an edit has set what is another one.

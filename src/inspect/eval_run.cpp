@@ -42,11 +42,11 @@ struct Evaluation {
     const Input::Dims dims{.vocab_size = model->vocab_size(),
                            .seed = static_cast<uint64_t>(config.seed)};
     input = config.input.build(dims, Scope{.path = "input"});
-    check_ends(*input, "input");
+    check_not_endless(*input, "input");
     runtime =
         make_runtime({.backend = options.backend,
-                      .num_devices = options.num_devices.value_or(mesh_devices(options.mesh))});
-    const Mesh mesh = mesh_over(options.mesh, runtime->topology(), options.num_devices);
+                      .num_devices = options.num_devices.value_or(num_mesh_devices(options.mesh))});
+    const Mesh mesh = fit_mesh(options.mesh, runtime->topology(), options.num_devices);
     program = eval_program({.model = *model,
                             .batch = input->element_spec(),
                             .mesh = mesh,
@@ -78,8 +78,8 @@ RunEvaluation evaluate_run(const EvalRunOptions& options) {
   const auto executable =
       runtime->compile(program, {.overrides = {compiler_options.begin(), compiler_options.end()},
                                  .cache_dir = options.compile_cache});
-  check_program_room({"the evaluation", executable.get()}, program.mesh.num_devices(),
-                     runtime->topology().platform);
+  check_program_memory({"the evaluation", executable.get()}, program.mesh.num_devices(),
+                       runtime->topology().platform);
   return {saved.step, options.data,
           evaluate_input(*input, *executable, program, *runtime, parameters).value(),
           input->facts(), resolved.report};

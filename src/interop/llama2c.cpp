@@ -209,8 +209,8 @@ ImportedModel read_model(const std::filesystem::path& path) {
   }
   // A matrix exists twice in memory while it is transposed.
   const int64_t largest = h.dim * std::max({h.vocab_size, h.hidden_dim, h.dim});
-  check_host_room(path.string(), "its weights",
-                  file.size() + largest * static_cast<int64_t>(sizeof(float)));
+  check_host_allocation(path.string(), "its weights",
+                        file.size() + largest * static_cast<int64_t>(sizeof(float)));
   return {.config = config_of(h),
           .parameters = read_weights(cursor, h),
           .vocab_size = h.vocab_size,

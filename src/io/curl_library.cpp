@@ -20,8 +20,8 @@ void find(void* library, const char* name, Function& function) {
 CurlLibrary load() {
   void* const library = ::dlopen(kFile, RTLD_NOW | RTLD_LOCAL);
   if (!library)
-    throw HttpError(
-        fmt::format("{}: can't be loaded, got {}; install libcurl4", kFile, ::dlerror()));
+    throw HttpError(fmt::format(
+        "{}: expected a library that can be loaded, got {}; install libcurl4", kFile, ::dlerror()));
   CurlLibrary out;
   find(library, "curl_easy_cleanup", out.easy_cleanup);
   find(library, "curl_easy_getinfo", out.easy_getinfo);

@@ -104,7 +104,7 @@ std::string read_file(const fs::path& path, int64_t max_bytes) {
     throw StorageError(fmt::format("{}: expected at most {} bytes, got {}", path.string(),
                                    max_bytes, file.size()));
   }
-  check_host_room(path.string(), "its bytes", file.size());
+  check_host_allocation(path.string(), "its bytes", file.size());
   std::string bytes(static_cast<size_t>(file.size()), '\0');
   file.read_at(0, std::as_writable_bytes(std::span(bytes)));
   // The size is only a hint: files in /proc report 0, and a log may grow while it is read.
@@ -262,7 +262,7 @@ void FileWriter::sync() { sync_descriptor(fd_, path_); }
 void FileWriter::check_in_place(std::string_view advice) const {
   if (is_in_place()) return;
   throw StorageError(fmt::format(
-      "{}: expected the file to stay in place during the run, got it removed or replaced{}",
+      "{}: expected the file to stay in place during the run, found it removed or replaced{}",
       path_.string(), advice));
 }
 

@@ -92,8 +92,8 @@ FileLock::FileLock(std::filesystem::path path,
     }
     if (!keep_waiting(holder)) {
       throw StorageError(
-          fmt::format("{}: expected a folder that no other run uses, got one held by {}; "
-                      "stop that run or choose another folder",
+          fmt::format("{}: expected a folder that no other run uses, got one in use by {}; stop "
+                      "that run or choose another folder",
                       path_.string(), holder));
     }
     std::this_thread::sleep_for(kPause);

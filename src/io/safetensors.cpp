@@ -97,14 +97,14 @@ void SafetensorsFile::parse_header() {
 
 SafetensorsFile::Entry SafetensorsFile::parse_entry(const std::string& name,
                                                     const JsonView& json) const {
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
   Entry entry{.dtype = json.at("dtype").text(), .shape = {}};
   for (const JsonView& dim : json.at("shape").elements())
-    entry.shape.push_back(dim.integer(0, kMost));
+    entry.shape.push_back(dim.integer(0, kMax));
   const std::vector<JsonView> offsets = json.at("data_offsets").elements();
   if (offsets.size() != 2) json.at("data_offsets").fail("two numbers");
-  const auto begin = static_cast<uint64_t>(offsets[0].integer(0, kMost)),
-             end = static_cast<uint64_t>(offsets[1].integer(0, kMost));
+  const auto begin = static_cast<uint64_t>(offsets[0].integer(0, kMax)),
+             end = static_cast<uint64_t>(offsets[1].integer(0, kMax));
   const uint64_t data_bytes = static_cast<uint64_t>(file_.size()) - data_begin_;
   const std::string shown = printable(name);
   if (begin > end || end > data_bytes) {
@@ -172,8 +172,8 @@ Type SafetensorsFile::type(std::string_view name) const {
 
 HostTensor SafetensorsFile::get(std::string_view name) const {
   const Type t = type(name);
-  check_host_room(file_.path().string(), fmt::format("tensor '{}'", printable(name)),
-                  static_cast<int64_t>(t.num_bytes()));
+  check_host_allocation(file_.path().string(), fmt::format("tensor '{}'", printable(name)),
+                        static_cast<int64_t>(t.num_bytes()));
   HostTensor out(t);
   const Entry& e = entry(name);
   file_.read_at(static_cast<int64_t>(e.begin), out.bytes());

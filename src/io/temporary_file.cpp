@@ -52,14 +52,14 @@ TemporaryFile::~TemporaryFile() {
 namespace {
 
 auto ending_handlers() {
-  std::array<SignalHandler, kEndingSignals.size()> out;
+  std::array<SignalHandler, kTerminationSignals.size()> out;
   for (size_t i = 0; i < out.size(); ++i)
-    out[i] = {kEndingSignals[i], remove_temporaries, static_cast<int>(SA_RESETHAND)};
+    out[i] = {kTerminationSignals[i], remove_temporaries, static_cast<int>(SA_RESETHAND)};
   return out;
 }
 
 }  // namespace
 
-EndBySignal::EndBySignal() : handlers_(ending_handlers()) {}
+TemporaryFileCleanup::TemporaryFileCleanup() : handlers_(ending_handlers()) {}
 
 }  // namespace axle

@@ -9,8 +9,8 @@
 
 namespace axle {
 
-/// While alive, registers the path of a file being written, so that EndBySignal can remove it. Does
-/// not touch the file itself.
+/// While alive, registers the path of a file being written, so that TemporaryFileCleanup can remove
+/// it. Does not touch the file itself.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::filesystem::path& path);
@@ -23,14 +23,14 @@ class TemporaryFile {
 };
 
 /// Signals that end a process and that a terminal, a shell or a job scheduler sends on purpose.
-inline constexpr std::array kEndingSignals = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
-                                              SIGUSR1, SIGUSR2, SIGXCPU};
+inline constexpr std::array kTerminationSignals = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
+                                                   SIGUSR1, SIGUSR2, SIGXCPU};
 
 /// While alive, these signals first remove all registered temporary files, then end the process as
 /// usual. Ignored signals (nohup) stay ignored.
-class EndBySignal {
+class TemporaryFileCleanup {
  public:
-  EndBySignal();
+  TemporaryFileCleanup();
 
  private:
   SignalHandlers handlers_;

@@ -17,7 +17,7 @@ constexpr std::align_val_t kAlignment{64};
 // of memory.
 std::byte* allocate(const Type& type) {
   const auto bytes = static_cast<int64_t>(type.num_bytes());
-  if (bytes >= kSmallHostBytes) check_host_room("a tensor", to_text(type), bytes);
+  if (bytes >= kSmallHostBytes) check_host_allocation("a tensor", to_text(type), bytes);
   return new (kAlignment) std::byte[static_cast<size_t>(std::max<int64_t>(bytes, 1))];
 }
 

@@ -53,16 +53,16 @@ Mesh infer_mesh(Mesh mesh, int64_t num_devices) {
   }
   if (inferred) {
     if (num_devices % known != 0) {
-      throw ConfigError(
-          fmt::format("mesh: expected sizes that divide the {} devices, got {} for the axes other "
-                      "than {} in {}; choose others by --mesh or a mesh rule for this machine",
-                      num_devices, known, inferred->name, to_text(mesh)));
+      throw ConfigError(fmt::format(
+          "mesh: expected sizes that divide the {} devices, got {} for the axes other than {} in "
+          "{}; choose other sizes with --mesh or a mesh rule for this machine",
+          num_devices, known, inferred->name, to_text(mesh)));
     }
     inferred->size = num_devices / known;
   } else if (known != num_devices) {
     throw ConfigError(
         fmt::format("mesh: expected sizes that multiply to the {} devices, got {}; an axis of size "
-                    "-1 takes what the others leave, as in data=-1",
+                    "-1 takes the remaining devices, as in data=-1",
                     num_devices, mesh.axes.empty() ? "no axes" : to_text(mesh)));
   }
   for (const auto& axis : mesh.axes) {
@@ -139,7 +139,7 @@ PartitionSpec restrict(const PartitionSpec& spec, const Shape& shape, const Mesh
 
 namespace {
 // The largest number of parts that an error message lists; nobody divides a dim into more.
-constexpr int64_t kMostPartsNamed = 1 << 16;
+constexpr int64_t kMaxPartsNamed = 1 << 16;
 }  // namespace
 
 void check_partition(std::string_view name, const Shape& shape, const PartitionSpec& spec,
@@ -161,7 +161,7 @@ void check_partition(std::string_view name, const Shape& shape, const PartitionS
     for (const std::string& axis : own.dims[d])
       sizes.push_back(fmt::format("{}={}", axis, mesh.size(axis)));
     std::vector<int64_t> fitting;
-    for (int64_t n = 1; n <= std::min(parts, kMostPartsNamed); ++n) {
+    for (int64_t n = 1; n <= std::min(parts, kMaxPartsNamed); ++n) {
       if (shape[d] % n == 0) fitting.push_back(n);
     }
     fail(fmt::format(
@@ -172,7 +172,7 @@ void check_partition(std::string_view name, const Shape& shape, const PartitionS
 
 namespace {
 
-constexpr int64_t kMostDevices = 1'000'000'000;  // of one axis; a product of two fits 64 bits
+constexpr int64_t kMaxDevices = 1'000'000'000;  // of one axis; a product of two fits 64 bits
 
 bool is_name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
@@ -200,8 +200,8 @@ std::optional<int64_t> size_from(std::string_view text) {
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, size);
   const bool whole = error == std::errc() && rest == end;
-  return whole && ((size >= 1 && size <= kMostDevices) || size == -1) ? std::optional(size)
-                                                                      : std::nullopt;
+  return whole && ((size >= 1 && size <= kMaxDevices) || size == -1) ? std::optional(size)
+                                                                     : std::nullopt;
 }
 
 // Reads "data=8", "data=2x4" or "replica:data=8".

@@ -27,7 +27,7 @@ const std::string* intern(std::string_view text) {
 }
 
 // Owns the memory of all nodes. The nodes that a region gives back serve later regions, with a
-// higher `life`.
+// higher `generation`.
 class NodePool {
  public:
   static NodePool& instance() {
@@ -45,9 +45,9 @@ class NodePool {
     // Not under the lock: a node may hold the last reference to a region, whose destructor gives
     // back its own nodes.
     for (OpNode* node : nodes) {
-      const uint32_t next_life = node->life + 1;
+      const uint32_t next_generation = node->generation + 1;
       *node = OpNode{};
-      node->life = next_life;
+      node->generation = next_generation;
     }
     const std::lock_guard lock(mutex_);
     free_.insert(free_.end(), nodes.begin(), nodes.end());
@@ -87,7 +87,7 @@ Values OpNode::results() {
   return out;
 }
 
-void leaked_tensor(std::string_view what) {
+void fail_leaked_tensor(std::string_view what) {
   throw InternalError(
       fmt::format("{}: a tensor leaked out of the trace that made it, got {}; return it from the "
                   "traced function instead",
@@ -143,7 +143,7 @@ Tensor Region::use(const Tensor& t) {
   AXLE_CHECK(t, "an empty Tensor was used as an operand");
   if (t.node()->parent == this) return t;
   if (const auto it = capture_of_.find(t); it != capture_of_.end()) return it->second;
-  if (!outer_) leaked_tensor(describe(t));
+  if (!outer_) fail_leaked_tensor(describe(t));
   const Tensor outside = outer_->use(t);
   if (const auto it = capture_of_.find(outside); it != capture_of_.end()) {
     capture_of_.emplace(t, it->second);

@@ -58,14 +58,14 @@ class Tensor {
   /// True for the same result of the same op. Elementwise equality is equal() of
   /// ops/elementwise/compare.h.
   friend bool same(const Tensor& a, const Tensor& b) {
-    return a.node_ == b.node_ && a.index_ == b.index_ && a.life_ == b.life_;
+    return a.node_ == b.node_ && a.index_ == b.index_ && a.generation_ == b.generation_;
   }
   friend struct TensorHash;
 
  private:
   OpNode* node_ = nullptr;
   uint32_t index_ = 0;
-  uint32_t life_ = 0;  // `life` of the node when this handle was made
+  uint32_t generation_ = 0;  // `generation` of the node when this handle was made
 };
 using Values = std::vector<Tensor>;
 std::vector<Type> types_of(const Values& values);
@@ -91,7 +91,7 @@ struct OpNode {
   uint32_t id = 0;  // ascending within the region
   /// The number of regions that used this memory before. Nodes are reused and never freed, so that
   /// a handle can tell that its own node is gone.
-  uint32_t life = 0;
+  uint32_t generation = 0;
   Phase phase = Phase::kForward;
 
   template <class A>
@@ -105,12 +105,12 @@ struct OpNode {
 
 /// Throws the InternalError for a tensor that is used outside its trace. `what` describes the
 /// tensor.
-[[noreturn]] void leaked_tensor(std::string_view what);
+[[noreturn]] void fail_leaked_tensor(std::string_view what);
 
 inline Tensor::Tensor(OpNode* node, uint32_t index)
-    : node_(node), index_(index), life_(node ? node->life : 0) {}
+    : node_(node), index_(index), generation_(node ? node->generation : 0) {}
 inline OpNode* Tensor::node() const {
-  if (node_ && node_->life != life_) leaked_tensor("one whose trace is over");
+  if (node_ && node_->generation != generation_) fail_leaked_tensor("one whose trace is over");
   return node_;
 }
 

@@ -9,14 +9,14 @@
 namespace axle {
 
 bool is_countable(const Shape& shape) {
-  return checked_product(shape).value_or(kMostElements + 1) <= kMostElements;
+  return checked_product(shape).value_or(kMaxElements + 1) <= kMaxElements;
 }
 
 int64_t num_elements(const Shape& shape) {
   const auto n = checked_product(shape);
-  if (!n || *n > kMostElements) {
+  if (!n || *n > kMaxElements) {
     throw ShapeError(fmt::format("shape {}: expected at most {} elements; lower its dims",
-                                 to_text(shape), kMostElements));
+                                 to_text(shape), kMaxElements));
   }
   return *n;
 }

@@ -13,8 +13,8 @@ using Shape = std::vector<int64_t>;
 
 /// The most elements that a tensor can have. 2^50 is far beyond any machine, and sums of bytes up
 /// to it stay exact.
-inline constexpr int64_t kMostElements = int64_t{1} << 50;
-/// True if the shape has at most kMostElements elements; the dims may be any positive numbers.
+inline constexpr int64_t kMaxElements = int64_t{1} << 50;
+/// True if the shape has at most kMaxElements elements; the dims may be any positive numbers.
 bool is_countable(const Shape& shape);
 /// Returns the product of the dims; 1 for a scalar. Throws ShapeError unless is_countable.
 int64_t num_elements(const Shape& shape);

@@ -7,7 +7,7 @@
 namespace axle {
 namespace {
 
-constexpr size_t kMost = 20;
+constexpr size_t kMax = 20;
 
 std::string text_at(const Tree<Type>& types, const std::string& name) {
   const auto it = types.find(name);
@@ -24,9 +24,9 @@ std::string type_differences(const Tree<Type>& expected, const Tree<Type>& got) 
     const std::string want = text_at(expected, name), is = text_at(got, name);
     if (want != is) lines.push_back(fmt::format("{}: expected {}, got {}", name, want, is));
   }
-  if (const size_t n = lines.size(); n > kMost) {
-    lines.resize(kMost);
-    lines.push_back(fmt::format("and {} more", n - kMost));
+  if (const size_t n = lines.size(); n > kMax) {
+    lines.resize(kMax);
+    lines.push_back(fmt::format("and {} more", n - kMax));
   }
   return join(lines, "; ");
 }

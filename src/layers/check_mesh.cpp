@@ -41,14 +41,14 @@ void check_mesh(const Mesh& mesh, const std::vector<ProgramValue>& inputs) {
     }
     if (axis.size == 1 || std::ranges::count(used, axis.name) > 0) continue;
     const bool known = std::ranges::count(kMeshAxes, axis.name) > 0 || !role.empty();
-    throw ConfigError(fmt::format(
-        "mesh.{}: expected an axis that parameters or batches are sharded over, got '{}', whose {} "
-        "devices would all do the same work{}",
-        axis.name, axis.name, axis.size,
-        known ? ""
-              : suggest(axis.name, kMeshAxes) +
-                    fmt::format("; an axis of your own takes a role, as in '{}:data={}'", axis.name,
-                                axis.size)));
+    throw ConfigError(
+        fmt::format("mesh.{}: expected an axis that shards parameters or batches, got '{}', whose "
+                    "{} devices would all do the same work{}",
+                    axis.name, axis.name, axis.size,
+                    known ? ""
+                          : suggest(axis.name, kMeshAxes) +
+                                fmt::format("; give a custom axis a role, as in '{}:data={}'",
+                                            axis.name, axis.size)));
   }
 }
 

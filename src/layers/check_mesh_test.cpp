@@ -41,7 +41,7 @@ TEST(CheckMesh, AnAxisThatNothingIsShardedOverIsAnError) {
   EXPECT_THAT(error_of([] {
                 check_mesh(kMesh, {{"w", {DType::kF32, {8, 8}}, {{"data"}}}});
               }),
-              HasSubstr("mesh.rows: expected an axis that parameters or batches are sharded over"));
+              HasSubstr("mesh.rows: expected an axis that shards parameters or batches"));
 }
 
 TEST(CheckMesh, AxesOfOnesOwnHaveTheRolesOfKnownOnes) {

@@ -13,10 +13,10 @@ namespace axle {
 int64_t ScaledDim::operator()(int64_t dim) const {
   const double scaled = scale * static_cast<double>(dim);
   // This comparison is also false for NaN.
-  if (!(std::abs(scaled) <= kMostElements) || multiple_of > kMostElements) {
+  if (!(std::abs(scaled) <= kMaxElements) || multiple_of > kMaxElements) {
     throw ConfigError(fmt::format(
         "scale, multiple_of: expected a width of at most {}, got {} * {} in multiples of {}",
-        kMostElements, double{scale}, dim, int64_t{multiple_of}));
+        kMaxElements, double{scale}, dim, int64_t{multiple_of}));
   }
   return (static_cast<int64_t>(scaled) + multiple_of - 1) / multiple_of * multiple_of;
 }

@@ -28,8 +28,8 @@ AdamW::AdamW(const Config& cfg, const Dims& dims, const Scope& scope)
 }
 
 Tree<ParamSpec> AdamW::state_specs() const {
-  Tree<ParamSpec> specs = zeros_beside(params_, "m");
-  specs.merge(zeros_beside(params_, "v"));
+  Tree<ParamSpec> specs = zero_state_specs(params_, "m");
+  specs.merge(zero_state_specs(params_, "v"));
   return specs;
 }
 

@@ -25,7 +25,7 @@ Tree<Tensor> added(const Tree<Tensor>& params, const Tree<Tensor>& updates) {
 
 Learner::Learner(const Config& cfg, const Dims& dims, const Scope& scope)
     : cfg_(cfg), params_(dims.params) {
-  if (dims.run_steps) tie_to_run(cfg_, *dims.run_steps);
+  if (dims.run_steps) set_schedule_ends(cfg_, *dims.run_steps);
   const auto inner = [&](std::string_view name) { return Scope{.path = field_path(scope, name)}; };
   optimizer_ = cfg_.optimizer.build({params_}, inner("optimizer"));
   for (size_t i = 0; i < cfg_.transforms.size(); ++i) {
@@ -42,7 +42,7 @@ Tree<ParamSpec> Learner::state_specs() const {
   for (size_t i = 0; i < transforms_.size(); ++i) {
     put_subtree(specs, transform_path(i), transforms_[i]->state_specs());
   }
-  if (cfg_.ema) specs.merge(zeros_beside(params_, "ema"));
+  if (cfg_.ema) specs.merge(zero_state_specs(params_, "ema"));
   return specs;
 }
 

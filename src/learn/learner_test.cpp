@@ -172,12 +172,12 @@ TEST(Learner, MistakesNameTheField) {
   EXPECT_THAT(build(AdamW::Config{.learning_rate = rate, .b2 = 1}),
               ThrowsMessage<ConfigError>(
                   "learner.optimizer.b2: expected a number of at least 0 and below 1, got 1.0"));
-  EXPECT_THAT(
-      build(AdamW::Config{.learning_rate = rate, .weight_decay_scales = {{"c.*", 0}}}),
-      ThrowsMessage<ConfigError>("learner.optimizer.weight_decay_scales: 'c.*' fits no parameter"));
+  EXPECT_THAT(build(AdamW::Config{.learning_rate = rate, .weight_decay_scales = {{"c.*", 0}}}),
+              ThrowsMessage<ConfigError>(
+                  "learner.optimizer.weight_decay_scales: 'c.*' matches no parameter"));
   EXPECT_THAT(build(AdamW::Config{.learning_rate = rate,
                                   .weight_decay_scales = {{"a.**", 0}, {"**.weight", 1}}}),
-              ThrowsMessage<ConfigError>(HasSubstr("both fit a/weight")));
+              ThrowsMessage<ConfigError>(HasSubstr("for a/weight, with ")));
   EXPECT_THAT(
       build(Sgd::Config{.learning_rate =
                             CosineWithWarmup{.peak = 1.0, .warmup_steps = 10, .max_step = 5}}),
@@ -241,7 +241,7 @@ TEST(Schedules, EndWithTheRunOrBehindTheirWarmup) {
       .ema = ParamEma{.decay = CosineWithWarmup{.peak = 0.9, .warmup_steps = 0}}};
   const auto ends = [&](int64_t run_steps) {
     Learner::Config tied = config;
-    tie_to_run(tied, run_steps);
+    set_schedule_ends(tied, run_steps);
     const auto& adamw = *tied.optimizer.get_if<AdamW>();
     return std::vector<int64_t>{
         *adamw.learning_rate.functor().get_if<CosineWithWarmup>()->max_step,
@@ -255,8 +255,8 @@ TEST(Schedules, EndWithTheRunOrBehindTheirWarmup) {
 TEST(Schedules, ThatDoNotFitTheirRunAreNamed) {
   const auto early = [](Schedule rate, int64_t run_steps) {
     Learner::Config config{.optimizer = Sgd::Config{.learning_rate = std::move(rate)}};
-    tie_to_run(config, run_steps);
-    const auto lines = schedules_that_miss_the_run(config, run_steps, "learner");
+    set_schedule_ends(config, run_steps);
+    const auto lines = schedule_problems(config, run_steps, "learner");
     return lines.empty() ? std::string() : lines.at(0);
   };
   const CosineWithWarmup fixed{.peak = 1.0, .warmup_steps = 10, .max_step = 100, .alpha = 0.5};
@@ -327,7 +327,7 @@ TEST(Schedules, TheLongestWarmupIsTied) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   Learner::Config config{.optimizer = Sgd::Config{.learning_rate = CosineWithWarmup{
                                                       .peak = 1.0, .warmup_steps = kMost}}};
-  tie_to_run(config, 10);
+  set_schedule_ends(config, 10);
   const auto& rate = config.optimizer.get_if<Sgd>()->learning_rate;
   EXPECT_EQ(*rate.functor().get_if<CosineWithWarmup>()->max_step, kMost);
 }

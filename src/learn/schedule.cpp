@@ -100,7 +100,7 @@ std::string why_late(const Schedule& schedule, int64_t run_steps) {
 
 }  // namespace
 
-void tie_to_run(ConfigRef root, int64_t run_steps) {
+void set_schedule_ends(ConfigRef root, int64_t run_steps) {
   walk(root, [&](const std::string&, const Slot& slot) {
     const AnyConfig* const held = held_config(slot);
     if (!held) return;
@@ -111,8 +111,8 @@ void tie_to_run(ConfigRef root, int64_t run_steps) {
   });
 }
 
-std::vector<std::string> schedules_that_miss_the_run(ConfigRef root, int64_t run_steps,
-                                                     std::string_view root_name) {
+std::vector<std::string> schedule_problems(ConfigRef root, int64_t run_steps,
+                                           std::string_view root_name) {
   std::vector<std::string> out;
   const auto look = [&](const std::string& path, const Slot& slot) {
     if (slot.ops->kind != FieldKind::kFn || *slot.ops->type != typeid(Schedule)) return;
@@ -131,23 +131,23 @@ namespace {
 // Returns the steps at which check_schedule probes a schedule: step 1, the steps that its fields
 // name with their neighbours, and steps halfway between these.
 std::set<int32_t> probing_steps(const Schedule& schedule) {
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
   std::set<int64_t> turns = {1};
   if (schedule.functor()) {
     walk(ConfigView(schedule.functor()), [&](const std::string& path, const Slot& slot) {
-      const Slot field = peel(slot);
+      const Slot field = unwrap(slot);
       const bool is_integer =
           field.ops->kind == FieldKind::kLeaf && field.ops->leaf == LeafKind::kInteger;
       if (is_integer && (path.ends_with("_step") || path.ends_with("_steps")))
         turns.insert(
-            static_cast<int64_t>(std::clamp(field.ops->number(field.at), 1.0, 1.0 * kMost)));
+            static_cast<int64_t>(std::clamp(field.ops->number(field.at), 1.0, 1.0 * kMax)));
     });
   }
   std::set<int32_t> out;
   int64_t before = 1;
   for (const int64_t turn : turns) {
     for (const int64_t step : {before + (turn - before) / 2, turn - 1, turn, turn + 1})
-      out.insert(static_cast<int32_t>(std::clamp<int64_t>(step, 1, kMost)));
+      out.insert(static_cast<int32_t>(std::clamp<int64_t>(step, 1, kMax)));
     before = turn;
   }
   return out;

@@ -37,16 +37,16 @@ struct ConstantRate {
 /// Sets the end of each schedule below `root` that leaves it open: one with a field `max_step` of
 /// type std::optional<Positive<int64_t>> that is none. The schedule then ends with the run, or one
 /// step after its `warmup_steps` if that is later.
-void tie_to_run(ConfigRef root, int64_t run_steps);
+void set_schedule_ends(ConfigRef root, int64_t run_steps);
 
 /// Returns one line for each way in which a schedule below `root` does not fit its run of
-/// `run_steps`. Call it after tie_to_run. A schedule does not fit if before the end of the run
+/// `run_steps`. Call it after set_schedule_ends. A schedule does not fit if its `warmup_steps` take
+/// the whole run, or if before the end of the run
 /// - its value becomes 0 and stays 0,
 /// - its `max_step` is past, or
-/// - it has fallen to its value at `end_step`;
-/// or if its `warmup_steps` take the whole run.
-std::vector<std::string> schedules_that_miss_the_run(ConfigRef root, int64_t run_steps,
-                                                     std::string_view root_name = {});
+/// - it has fallen to its value at `end_step`.
+std::vector<std::string> schedule_problems(ConfigRef root, int64_t run_steps,
+                                           std::string_view root_name = {});
 
 /// Throws ConfigError, naming the config path `where`, if the schedule's fields do not fit
 /// together, if its result is not an f32 scalar, or if its value is outside `bounds` at a probed

@@ -18,7 +18,7 @@ Sgd::Sgd(const Config& cfg, const Dims& dims, const Scope& scope)
 }
 
 Tree<ParamSpec> Sgd::state_specs() const {
-  return cfg_.momentum == 0 ? Tree<ParamSpec>{} : zeros_beside(params_, "m");
+  return cfg_.momentum == 0 ? Tree<ParamSpec>{} : zero_state_specs(params_, "m");
 }
 
 UpdateOutputs Sgd::update(const UpdateInputs& in) const {

@@ -20,7 +20,7 @@ std::string field_path(const Scope& scope, std::string_view field) {
   return scope.path.empty() ? std::string(field) : scope.path + "." + std::string(field);
 }
 
-Tree<ParamSpec> zeros_beside(const Tree<ParamSpec>& params, std::string_view name) {
+Tree<ParamSpec> zero_state_specs(const Tree<ParamSpec>& params, std::string_view name) {
   Tree<ParamSpec> out;
   for (const auto& [path, param] : params) {
     out.emplace(join_path(name, path), ParamSpec{.shape = param.shape,

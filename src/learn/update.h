@@ -54,7 +54,7 @@ std::string field_path(const Scope& scope, std::string_view field);
 
 /// Returns the specs of one f32 state for each parameter, with its shape and mesh axes and initial
 /// value 0: "<name>/<path>".
-Tree<ParamSpec> zeros_beside(const Tree<ParamSpec>& params, std::string_view name);
+Tree<ParamSpec> zero_state_specs(const Tree<ParamSpec>& params, std::string_view name);
 
 /// Returns the square root of the sum of squares of all elements of all tensors: an f32 scalar.
 Tensor global_norm(const Tree<Tensor>& tree);

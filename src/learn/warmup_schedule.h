@@ -19,7 +19,7 @@ struct CosineWithWarmup {
   Required<Positive<double>> peak = REQUIRED;
   /// Number of steps of the warm-up; 0: no warm-up.
   NonNegative<int64_t> warmup_steps = 500;
-  /// Step at which the fall ends, warm-up included; none: the last step of the run (tie_to_run).
+  /// Step at which the fall ends, warm-up included; none: the last step of the run.
   std::optional<Positive<int64_t>> max_step = {};
   /// The rate at the start of the warm-up.
   NonNegative<double> begin = 0;
@@ -37,7 +37,7 @@ struct LinearWithWarmup {
   Required<Positive<double>> peak = REQUIRED;
   /// Number of steps of the warm-up; 0: no warm-up.
   NonNegative<int64_t> warmup_steps = 500;
-  /// Step at which the fall ends, warm-up included; none: the last step of the run (tie_to_run).
+  /// Step at which the fall ends, warm-up included; none: the last step of the run.
   std::optional<Positive<int64_t>> max_step = {};
   /// The rate at the start of the warm-up.
   NonNegative<double> begin = 0;

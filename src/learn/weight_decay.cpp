@@ -19,9 +19,9 @@ Tree<double> weight_decay_scales(const Tree<ParamSpec>& params, const WeightDeca
       if (!glob_match(row.first, dotted)) continue;
       ++uses[row.first];
       if (chosen && chosen->second != row.second) {
-        throw ConfigError(fmt::format("{}: '{}' and '{}' both fit {}, with {} and {}", where,
-                                      chosen->first, row.first, path, double{chosen->second},
-                                      double{row.second}));
+        throw ConfigError(fmt::format(
+            "{}: expected one scale for each parameter, got '{}' and '{}' for {}, with {} and {}",
+            where, chosen->first, row.first, path, double{chosen->second}, double{row.second}));
       }
       chosen = &row;
     }
@@ -29,7 +29,7 @@ Tree<double> weight_decay_scales(const Tree<ParamSpec>& params, const WeightDeca
   }
   for (const auto& [pattern, scale] : by_pattern) {
     if (!uses.contains(pattern)) {
-      throw ConfigError(fmt::format("{}: '{}' fits no parameter", where, pattern));
+      throw ConfigError(fmt::format("{}: '{}' matches no parameter", where, pattern));
     }
   }
   return scales;

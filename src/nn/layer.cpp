@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "config/register.h"
-#include "nn/key_chain.h"
+#include "nn/key_sequence.h"
 #include "ops/annotate.h"
 #include "ops/random/random.h"
 
@@ -95,7 +95,7 @@ Tree<Tensor> Layer::initialize_state(const Tensor& key) const {
 
 Tree<Tensor> Layer::initialize(const Tensor& key) const {
   Tree<Tensor> out;
-  KeyChain keys(key);
+  KeySequence keys(key);
   for (const auto& [path, spec] : params_) out.emplace(path, spec.initialiser().draw(keys.next()));
   for (const Layer* c : children_) out.merge(c->initialize(keys.next()));
   return out;

@@ -235,9 +235,10 @@ class LayerRole<Self, R(A...)> : public Layer {
   R operator()(A... args) {
     const Invocation::Frame frame(*this);
     if (options().remat && Invocation::current().options().training) {
-      return rematerialize<R>((*options().remat)(), [&] { return placed(forward(args...)); });
+      return rematerialize<R>((*options().remat)(),
+                              [&] { return constrain_output(forward(args...)); });
     }
-    return placed(forward(args...));
+    return constrain_output(forward(args...));
   }
 
   std::vector<Method> methods() override {
@@ -252,7 +253,7 @@ class LayerRole<Self, R(A...)> : public Layer {
   static PartitionSpec activation() { return {}; }
 
  private:
-  R placed(R result) const {
+  R constrain_output(R result) const {
     if constexpr (std::is_same_v<R, Tensor>)
       return constrain(result, options().activation.value_or(Self::activation()));
     return result;

@@ -70,7 +70,7 @@ TEST(Layer, ShapesMustBePositiveAndCountable) {
   EXPECT_EQ(build(std::numeric_limits<int64_t>::max()),
             "root.w: f32[9223372036854775807] takes 3.7e+19 bytes, more than any machine has; "
             "lower its dims");
-  EXPECT_EQ(build(kMostElements),
+  EXPECT_EQ(build(kMaxElements),
             "root.weight: f32[1125899906842624, 2] takes 9e+15 bytes, more than any machine has; "
             "lower its dims");
 }

@@ -33,7 +33,7 @@ std::vector<Type> same_type_numbers(const OpNode& op) {
   return same_type(op);
 }
 
-std::vector<Type> same_shape_float(const OpNode& op) {
+std::vector<Type> same_float_type(const OpNode& op) {
   if (!is_float(op.inputs[0].dtype())) {
     shape_error(op, fmt::format("expected a floating-point operand, got {}",
                                 name_of(op.inputs[0].dtype())));
@@ -41,7 +41,7 @@ std::vector<Type> same_shape_float(const OpNode& op) {
   return same_type(op);
 }
 
-std::vector<Type> same_shape_integer(const OpNode& op) {
+std::vector<Type> same_integer_type(const OpNode& op) {
   if (!is_integer(op.inputs[0].dtype())) {
     shape_error(op,
                 fmt::format("expected an integer operand, got {}", name_of(op.inputs[0].dtype())));
@@ -49,7 +49,7 @@ std::vector<Type> same_shape_integer(const OpNode& op) {
   return same_type(op);
 }
 
-std::vector<Type> same_shape_bits(const OpNode& op) {
+std::vector<Type> same_integer_or_pred_type(const OpNode& op) {
   if (is_float(op.inputs[0].dtype())) {
     shape_error(
         op, fmt::format("expected integers or predicates, got {}", name_of(op.inputs[0].dtype())));
@@ -57,7 +57,7 @@ std::vector<Type> same_shape_bits(const OpNode& op) {
   return same_type(op);
 }
 
-std::vector<Type> same_shape_pred(const OpNode& op) {
+std::vector<Type> pred_of_same_shape(const OpNode& op) {
   return {Type{DType::kPred, same_type(op)[0].dims}};
 }
 

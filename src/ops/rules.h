@@ -16,13 +16,13 @@ std::vector<Type> same_type_numbers(const OpNode& op);
 /// Throws ShapeError if the first operand is a predicate.
 void check_numbers(const OpNode& op);
 /// same_type for floating-point dtypes only.
-std::vector<Type> same_shape_float(const OpNode& op);
+std::vector<Type> same_float_type(const OpNode& op);
 /// same_type for integer dtypes only.
-std::vector<Type> same_shape_integer(const OpNode& op);
+std::vector<Type> same_integer_type(const OpNode& op);
 /// same_type for integers and predicates only.
-std::vector<Type> same_shape_bits(const OpNode& op);
+std::vector<Type> same_integer_or_pred_type(const OpNode& op);
 /// Infer rule: operands of one type give a predicate of their shape.
-std::vector<Type> same_shape_pred(const OpNode& op);
+std::vector<Type> pred_of_same_shape(const OpNode& op);
 
 /// Returns `axis` counted from the front. Throws ShapeError, naming `op`, if x has no such dim.
 int64_t normalized_axis(std::string_view op, const Tensor& x, int64_t axis);

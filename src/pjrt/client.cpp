@@ -52,10 +52,10 @@ std::vector<pjrt::NamedValue> client_options(const PluginPolicy& policy, int64_t
 void check_threads(const std::string& where) {
   const unsigned num_threads = 4 * std::max(1u, std::thread::hardware_concurrency()) + 8;
   if (can_start(num_threads)) return;
-  throw DeviceError(fmt::format(
-      "{}: expected room for {} threads, got less; raise the limit of processes (ulimit "
-      "-u, or that of the container)",
-      where, num_threads));
+  throw DeviceError(
+      fmt::format("{}: expected to start {} threads, got fewer; raise the limit of processes "
+                  "(ulimit -u, or that of the container)",
+                  where, num_threads));
 }
 
 }  // namespace

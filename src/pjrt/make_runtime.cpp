@@ -31,7 +31,7 @@ std::unique_ptr<Runtime> make_runtime(const RuntimeOptions& options) {
     std::vector<std::string> names = {"interpreter"};
     for (const auto& row : plugin_policies()) names.push_back(row.platform);
     throw ConfigError(
-        fmt::format("backend: expected one of {}, got '{}'{}; any other PJRT plugin is named by {}",
+        fmt::format("backend: expected one of {}, got '{}'{}; for any other PJRT plugin set {}",
                     fmt::join(names, ", "), options.backend, suggest(options.backend, names),
                     plugin_variable(options.backend)));
   }

@@ -31,8 +31,9 @@ PjrtRuntime::PjrtRuntime(const Plugin& plugin, int64_t num_devices, std::string 
 std::unique_ptr<Executable> PjrtRuntime::compile(const Program& program,
                                                  const CompileOptions& options) {
   const auto& plugin = client_->plugin();
-  const PjrtCompileRequest request(plugin, topology(), DevicePresence::kHere, program, options);
-  const bool loses_order = plugin.policy().saving_loses_order && program.mesh.num_devices() > 1;
+  const PjrtCompileRequest request(plugin, topology(), DevicePresence::kPresent, program, options);
+  const bool loses_order =
+      plugin.policy().reorders_loaded_collectives && program.mesh.num_devices() > 1;
   const std::string& cache_dir = options.cache_dir.empty() ? compile_cache_ : options.cache_dir;
   if (cache_dir.empty() || loses_order || !plugin.has<pjrt::ExecutableSerialize>() ||
       !plugin.has<pjrt::ExecutableDeserializeAndLoad>()) {

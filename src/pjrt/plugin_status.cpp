@@ -37,14 +37,14 @@ PluginStatus status_of(const PluginPolicy& policy) {
   try {
     const auto file = find_plugin_file(policy);
     if (!file) {
-      status.problem = fmt::format("not found; {}", policy.how_to_get);
+      status.problem = fmt::format("not found; {}", policy.install_hint);
       return status;
     }
     status.path = file->string();
     const auto& plugin = load_plugin(policy.platform, *file);
     if (plugin.policy().platform != policy.platform) {
       throw DeviceError(
-          fmt::format("plugin '{}' ({}): expected a plugin of platform '{}', got the one of '{}'{}",
+          fmt::format("plugin '{}' ({}): expected a plugin of platform '{}', got one of '{}'{}",
                       policy.platform, status.path, policy.platform, plugin.policy().platform,
                       advice_for(policy.platform, plugin.path())));
     }

@@ -40,10 +40,9 @@ TEST(PluginStatusFault, OneFileIsThePluginOfOnePlatform) {
   const std::string path = fake.load("cpu").path().string();
   const EnvironmentChange cpu("AXLE_PLUGIN_CPU", path), rocm("AXLE_PLUGIN_ROCM", path);
   EXPECT_EQ(status_of("cpu").problem, "");
-  EXPECT_EQ(status_of("rocm").problem,
-            "plugin 'rocm' (" + path +
-                "): expected a plugin of platform 'rocm', got the one of 'cpu'; AXLE_PLUGIN_ROCM "
-                "must name a plugin for rocm");
+  EXPECT_EQ(status_of("rocm").problem, "plugin 'rocm' (" + path +
+                                           "): expected a plugin of platform 'rocm', got one of "
+                                           "'cpu'; AXLE_PLUGIN_ROCM must name a plugin for rocm");
 }
 
 TEST(PluginStatusFault, AVariableThatNamesNoFileIsAProblem) {

@@ -52,7 +52,7 @@ std::string compiler_text(const Compiler& compiler) {
   return out + ")";
 }
 
-std::vector<Temporary> largest_of(std::vector<Temporary> all) {
+std::vector<TemporaryBuffer> largest_of(std::vector<TemporaryBuffer> all) {
   constexpr size_t kShown = 12;
   if (all.size() > kShown) all.resize(kShown);
   return all;
@@ -77,23 +77,23 @@ void read_program(const HloModule& module, const LoweredStep& step, const Topolo
 void check_order(const std::optional<HloModule>& module, const std::filesystem::path& save) {
   if (!module) {
     throw DeviceError(fmt::format(
-        "{}: expected the optimised program, to see the order of its collectives, got none",
+        "{}: expected the optimised program to check the order of its collectives, got none",
         save.string()));
   }
   const auto pair = unordered_collectives(*module);
   if (!pair) return;
   throw DeviceError(fmt::format(
-      "{}: expected data dependencies to order all collectives, got '{}' and '{}', whose order a "
-      "saved program would lose; compile where the program runs, or unroll the loop of layers "
-      "(Stacked in place of Repeat)",
+      "{}: expected data dependencies that order all collectives, got none between '{}' and '{}': "
+      "a saved program would lose their order; compile on the machine that runs the program, or "
+      "unroll the loop over layers (Stacked instead of Repeat)",
       save.string(), pair->first, pair->second));
 }
 
 }  // namespace
 
 std::optional<int64_t> CompileReport::headroom_bytes() const {
-  if (!too_large.empty()) {
-    const auto shortage = read_memory_shortage(too_large);
+  if (!too_large_message.empty()) {
+    const auto shortage = read_memory_shortage(too_large_message);
     return shortage ? std::optional(shortage->available - shortage->needed) : std::nullopt;
   }
   if (!memory || device_memory_bytes == 0) return std::nullopt;
@@ -101,7 +101,7 @@ std::optional<int64_t> CompileReport::headroom_bytes() const {
 }
 
 std::optional<bool> CompileReport::fits() const {
-  if (!too_large.empty()) return false;
+  if (!too_large_message.empty()) return false;
   const auto headroom = headroom_bytes();
   return headroom ? std::optional(*headroom >= 0) : std::nullopt;
 }
@@ -109,10 +109,10 @@ std::optional<bool> CompileReport::fits() const {
 ExitCode exit_code_of(const CompileReport& report) {
   const auto fits = report.fits();
   if (!fits) {
-    throw DeviceError(fmt::format(
-        "target {}: expected to know what the program needs and what a device has, got a compiler "
-        "that does not tell; whether it fits is not known",
-        report.target));
+    throw DeviceError(
+        fmt::format("target {}: expected the memory that the program needs and a device has, got a "
+                    "compiler that does not report it; it is not known whether the program fits",
+                    report.target));
   }
   return *fits ? ExitCode::kOk : ExitCode::kDoesNotFit;
 }
@@ -171,7 +171,7 @@ CompileReport compile_step(const LoweredStep& step, const MakeCompiler& make,
     check_regular(save);  // a saved executable is read at arbitrary offsets
     check_replaceable(save);
   }
-  let_plugins_warn();
+  enable_plugin_warnings();
   const auto compiler = make();
   out.compiler = compiler_text(*compiler);
   const CompileOptions options{.overrides = {step.options.begin(), step.options.end()}};
@@ -182,7 +182,7 @@ CompileReport compile_step(const LoweredStep& step, const MakeCompiler& make,
     try {
       compiled = compiler->compile(program, options);
     } catch (const DoesNotFitError& error) {
-      out.too_large = error.what();
+      out.too_large_message = error.what();
       out.largest = largest_of(read_largest_buffers(error.details));
     }
     out.compiler_warnings = compiler_warnings(guard.take_text());
@@ -199,15 +199,15 @@ CompileReport compile_step(const LoweredStep& step, const MakeCompiler& make,
       read_program(*module, step, compiler->topology(), out);
     }
   } catch (const std::exception& error) {  // even for a bug of ours the rest of the report is valid
-    out.unreadable = error.what();
+    out.unreadable_reason = error.what();
   }
   if (!save.empty()) {
     try {
-      if (compiler->plugin().policy().saving_loses_order) check_order(module, save);
+      if (compiler->plugin().policy().reorders_loaded_collectives) check_order(module, save);
       save_executable(save, *compiled, program, *compiler, options);
       out.saved = save;
     } catch (const Error&) {
-      out.not_saved = std::current_exception();
+      out.save_error = std::current_exception();
     }
   }
   return out;

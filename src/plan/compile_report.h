@@ -34,7 +34,7 @@ struct LoweredStep {
   Program program;
   /// Compiler options by name.
   std::map<std::string, std::string> options = {};
-  StepSize size = {};
+  StepCounts size = {};
   int64_t num_parameters = 0;
   std::vector<std::string> warnings = {};
   double seconds = 0;  // time to trace, differentiate and lower the step
@@ -53,7 +53,7 @@ struct CompileReport {
   int64_t num_devices = 1;
   std::string mesh = {};
   std::string compiler = {};  // the compiler's versions, "xla_version 0.10.2"
-  StepSize size = {};
+  StepCounts size = {};
   int64_t num_parameters = 0;
   GraphCost cost = {};
   /// Memory of the program on one device; none: the plugin does not report it.
@@ -63,16 +63,16 @@ struct CompileReport {
   /// Bytes of one device in all; 0: not known.
   int64_t whole_memory_bytes = 0;
   /// The compiler's message if it refused the program as too large for the device; else empty.
-  std::string too_large = {};
+  std::string too_large_message = {};
   /// The largest temporaries at the memory peak of a device. If the compiler refused the program:
   /// the largest buffers that it lists. Empty: not known.
-  std::vector<Temporary> largest = {};
+  std::vector<TemporaryBuffer> largest = {};
   /// The compiler's own cost figures by name; the body of a loop counts once.
   std::map<std::string, double> compiler_cost = {};
   /// None: not known, because the plugin does not give the optimised program or it is unreadable.
   std::optional<std::vector<CollectiveRow>> collectives = {};
   /// Why the optimised program could not be read; empty: it could, or the plugin gives none.
-  std::string unreadable = {};
+  std::string unreadable_reason = {};
   /// Work of one device in the optimised program; none: not known.
   std::optional<DeviceWork> work = {};
   std::optional<StepEstimate> estimate = {};
@@ -89,7 +89,7 @@ struct CompileReport {
   /// The file of the saved executable; empty: not saved.
   std::filesystem::path saved = {};
   /// The error if the program was compiled but could not be saved; else null.
-  std::exception_ptr not_saved = {};
+  std::exception_ptr save_error = {};
 
   /// Returns the bytes of one device that are left over; negative if the program needs too much.
   /// None: not known.
@@ -102,7 +102,7 @@ struct CompileReport {
 /// Throws StorageError, before compiling, if the file cannot be written. Throws DeviceError if the
 /// plugin is missing or its compiler refuses the program (kDoesNotCompile), and ConfigError for an
 /// option that the compiler does not know. A program that is too large, or that compiles but cannot
-/// be saved, does not throw (CompileReport::too_large, not_saved).
+/// be saved, does not throw (CompileReport::too_large, save_error).
 CompileReport compile_step(const LoweredStep& step, const std::filesystem::path& save = {});
 /// Does the same with the compiler that `make` returns instead of the target's default one.
 using MakeCompiler = std::function<std::unique_ptr<Compiler>()>;

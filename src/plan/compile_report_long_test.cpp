@@ -55,7 +55,7 @@ void expect_one_scatter(const CompileReport& r, const std::map<std::string, doub
   double all = 0, scattered = 0, reduced = 0;
   for (const auto& [layer, bytes] : layers) all += bytes;
   for (const CollectiveRow& row : *r.collectives) {
-    EXPECT_EQ(row.in_place_of, "") << row.kind << " of " << row.layer;
+    EXPECT_EQ(row.implemented_kind, "") << row.kind << " of " << row.layer;
     if (!row.layer.starts_with("model/decoder/layers")) continue;
     const auto bytes = static_cast<double>(row.bytes);
     if (row.kind == "reduce-scatter") scattered += bytes;

@@ -102,14 +102,15 @@ TEST_F(CompileReportOnCpu, AProgramThatCannotBeReadCostsItsTableAlone) {
       {"a bug", []() -> std::string { throw InternalError("a bug"); }}};
   for (const auto& [why, optimized] : kinds) {
     const CompileReport r = report_of(optimized);
-    EXPECT_THAT(r.unreadable, HasSubstr(why));
-    EXPECT_NE(r.unreadable, "") << why;
+    EXPECT_THAT(r.unreadable_reason, HasSubstr(why));
+    EXPECT_NE(r.unreadable_reason, "") << why;
     EXPECT_FALSE(r.collectives) << why;
     EXPECT_EQ(r.memory.value().total_bytes(), 12) << why;
     EXPECT_EQ(exit_code_of(r), ExitCode::kOk) << why;
-    EXPECT_THAT(to_text(r), HasSubstr(r.unreadable));
+    EXPECT_THAT(to_text(r), HasSubstr(r.unreadable_reason));
   }
-  EXPECT_EQ(report_of([] { return std::string(); }).unreadable, "") << "none is not a bad one";
+  EXPECT_EQ(report_of([] { return std::string(); }).unreadable_reason, "")
+      << "none is not a bad one";
 }
 
 TEST_F(CompileReportOnCpu, ARefusalKeepsTheCompilersListOfLargestBuffers) {
@@ -134,18 +135,18 @@ TEST_F(CompileReportOnCpu, ScattersThatBecameAllReducesAreSaid) {
   bool found = false;
   for (const CollectiveRow& row : r.collectives.value()) {
     if (row.kind != "all-reduce" || !row.backward || !row.in_loop) continue;
-    EXPECT_EQ(row.in_place_of, "reduce-scatter") << to_text(r);
+    EXPECT_EQ(row.implemented_kind, "reduce-scatter") << to_text(r);
     found = true;
   }
   EXPECT_TRUE(found);
-  EXPECT_THAT(r.findings, Contains(HasSubstr(" reduce-scatters are done by all-reduces")));
+  EXPECT_THAT(r.findings, Contains(HasSubstr(" reduce-scatters are implemented by all-reduces")));
 }
 
 // An all-reduce whose result each device uses whole is a plain all-reduce.
 TEST_F(CompileReportOnCpu, AllReducesOfDataParallelismAreNone) {
   const CompileReport r = report("cpu:2", "data=2");
   for (const CollectiveRow& row : r.collectives.value())
-    EXPECT_EQ(row.in_place_of, "") << to_text(r);
+    EXPECT_EQ(row.implemented_kind, "") << to_text(r);
 }
 
 // Unknown model FLOPs do not refuse the mesh; only the MFU is missing.

@@ -41,14 +41,14 @@ CompileReport refused(std::string sentence) {
   r.memory.reset();
   r.collectives.reset();
   r.warnings.clear();
-  r.too_large = std::move(sentence);
+  r.too_large_message = std::move(sentence);
   return r;
 }
 
 TEST(CompileReportText, TellsBytesCollectivesAndWarnings) {
   const std::string text = to_text(report());
-  EXPECT_THAT(text, HasSubstr("small for tpu:v5e:2x4 (tpu-v5litepod-8), 8 devices as fsdp=8\n"
-                              "fits: 10.0 GiB of 16.0 GiB a device, 6.0 GiB to spare\n"));
+  EXPECT_THAT(text, HasSubstr("small for tpu:v5e:2x4 (tpu-v5litepod-8), 8 devices as fsdp=8\nfits: "
+                              "10.0 GiB of 16.0 GiB per device, 6.0 GiB to spare\n"));
   EXPECT_THAT(text, HasSubstr("model/emb/weight"));
   EXPECT_THAT(text, HasSubstr("warning: look here\n"));
   const auto json = to_json(report());
@@ -63,7 +63,7 @@ TEST(CompileReportText, TellsByHowMuchAProgramDoesNotFit) {
   CompileReport r = report();
   r.memory->temporary_bytes = 20 * kGiB;
   EXPECT_THAT(to_text(r),
-              HasSubstr("\ndoes not fit: 24.0 GiB of 16.0 GiB a device, 8.0 GiB too much\n"));
+              HasSubstr("\ndoes not fit: 24.0 GiB of 16.0 GiB per device, 8.0 GiB too much\n"));
   EXPECT_EQ(to_json(r).at("fits"), false);
   EXPECT_EQ(to_json(r).at("headroom_bytes"), -8 * kGiB);
 }
@@ -75,18 +75,18 @@ TEST(CompileReportText, TellsByHowMuchTheCompilerRefuses) {
       "module: step.");
   EXPECT_EQ(r.fits(), false);
   const std::string text = to_text(r);
-  EXPECT_THAT(text, HasSubstr("\ndoes not fit: 200.5 GiB of temporaries for 95.8 GiB a device, "
+  EXPECT_THAT(text, HasSubstr("\ndoes not fit: 200.5 GiB of temporaries for 95.8 GiB per device, "
                               "104.8 GiB too much\n"));
   EXPECT_THAT(text, Not(HasSubstr("collectives")));
   const auto json = to_json(r);
   EXPECT_EQ(json.at("fits"), false);
   EXPECT_EQ(json.at("headroom_bytes"), -std::llround(104.75 * 0x1p30));
-  EXPECT_EQ(json.at("too_large"), r.too_large);
+  EXPECT_EQ(json.at("too_large"), r.too_large_message);
   EXPECT_EQ(json.at("memory"), nullptr);
   EXPECT_EQ(json.at("collectives"), nullptr);
 
   EXPECT_THAT(to_text(refused("Used 18.50G of 15.75G hbm. Exceeded hbm capacity by 2.75G.")),
-              HasSubstr("\ndoes not fit: 18.5 GiB for 15.8 GiB a device, 2.8 GiB too much\n"));
+              HasSubstr("\ndoes not fit: 18.5 GiB for 15.8 GiB per device, 2.8 GiB too much\n"));
 }
 
 TEST(CompileReportText, KeepsARefusalThatItCannotRead) {
@@ -107,7 +107,7 @@ TEST(CompileReportText, WhatThePluginDoesNotTellIsNotKnown) {
   r = report();
   r.collectives->clear();
   r.memory.reset();
-  EXPECT_THAT(to_text(r), HasSubstr("\nwhether it fits: not known\n"));
+  EXPECT_THAT(to_text(r), HasSubstr("\nfits: not known\n"));
   EXPECT_THAT(to_text(r), HasSubstr("\nno collectives\n"));
   EXPECT_EQ(to_json(r).at("fits"), nullptr);
   EXPECT_EQ(to_json(r).at("headroom_bytes"), nullptr);
@@ -116,7 +116,7 @@ TEST(CompileReportText, WhatThePluginDoesNotTellIsNotKnown) {
 
   r = report();
   r.device_memory_bytes = 0;
-  EXPECT_THAT(to_text(r), HasSubstr("\nwhether it fits: not known\n"));
+  EXPECT_THAT(to_text(r), HasSubstr("\nfits: not known\n"));
 }
 
 TEST(CompileReportText, OnlyWhatIsKnownToFitEndsWell) {
@@ -133,7 +133,7 @@ TEST(CompileReportText, OnlyWhatIsKnownToFitEndsWell) {
       r.memory.reset();
     }
     EXPECT_THAT(error_of<DeviceError>([&] { exit_code_of(r); }),
-                HasSubstr("target tpu:v5e:2x4: expected to know what the program needs"));
+                HasSubstr("target tpu:v5e:2x4: expected the memory that the program needs"));
   }
 }
 
@@ -147,14 +147,14 @@ TEST(CompileReportText, TellsWhatAStepTakesAndSends) {
   r.estimate->memory_seconds = 2.5e-5;
   CollectiveRow more;
   more.kind = "all-reduce";
-  more.in_place_of = "all-gather";
+  more.implemented_kind = "all-gather";
   more.count = 2;
   more.bytes = 2048;
   more.wire = {.fast = 1024, .slow = 512};
   r.collectives->push_back(more);
   const std::string text = to_text(r);
-  EXPECT_THAT(text, HasSubstr("\n1,234 parameters, 4,096 tokens a step, 1e+12 FLOPs of the model a "
-                              "step\n"));
+  EXPECT_THAT(text,
+              HasSubstr("\n1,234 parameters, 4,096 tokens per step, 1e+12 model FLOPs per step\n"));
   EXPECT_THAT(text,
               HasSubstr("\na step takes at least 2.000 s, bound by memory: 2048 tokens/s, MFU "
                         "at most 25.0 % of the bf16 peak\n"));
@@ -171,8 +171,8 @@ TEST(CompileReportText, TellsWhatAStepTakesAndSends) {
 TEST(CompileReportText, TellsWhatIsKeptOfTheDevice) {
   CompileReport r = report();
   r.whole_memory_bytes = 17 * kGiB;
-  EXPECT_THAT(to_text(r), HasSubstr("\n(1.0 GiB of the device's 17.0 GiB are kept for its context "
-                                    "and for collectives)\n"));
+  EXPECT_THAT(to_text(r), HasSubstr("\n(1.0 GiB of the device's 17.0 GiB are reserved for its "
+                                    "context and for collectives)\n"));
   EXPECT_EQ(to_json(r).at("whole_memory_bytes"), 17 * kGiB);
 }
 
@@ -188,7 +188,7 @@ TEST(CompileReportText, NamesTheLargestTemporaries) {
 TEST(CompileReportText, AnUnreadableProgramCostsItsTableAlone) {
   CompileReport r = report();
   r.collectives.reset();
-  r.unreadable = "HLO module: broken";
+  r.unreadable_reason = "HLO module: broken";
   EXPECT_EQ(r.fits(), true);
   EXPECT_THAT(to_text(r), HasSubstr("\ncollectives: not known (HLO module: broken)\n"));
   EXPECT_THAT(to_text(r), HasSubstr("\nfits: "));

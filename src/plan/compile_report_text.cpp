@@ -24,35 +24,35 @@ std::string axes_text(const std::vector<std::string>& axes) {
 
 std::string verdict(const CompileReport& r) {
   const auto text = [](int64_t bytes) { return bytes_text(static_cast<double>(bytes)); };
-  if (!r.too_large.empty()) {
-    const auto shortage = read_memory_shortage(r.too_large);
-    if (!shortage) return fmt::format("does not fit: {}\n", r.too_large);
-    return fmt::format("does not fit: {}{} for {} a device, {} too much\n", text(shortage->needed),
-                       shortage->of.empty() ? "" : " of " + shortage->of, text(shortage->available),
-                       text(-*r.headroom_bytes()));
+  if (!r.too_large_message.empty()) {
+    const auto shortage = read_memory_shortage(r.too_large_message);
+    if (!shortage) return fmt::format("does not fit: {}\n", r.too_large_message);
+    return fmt::format("does not fit: {}{} for {} per device, {} too much\n",
+                       text(shortage->needed), shortage->of.empty() ? "" : " of " + shortage->of,
+                       text(shortage->available), text(-*r.headroom_bytes()));
   }
   const auto headroom = r.headroom_bytes();
-  if (!headroom) return "whether it fits: not known\n";
+  if (!headroom) return "fits: not known\n";
   std::string out =
-      fmt::format("{}: {} of {} a device, {} {}\n", *r.fits() ? "fits" : "does not fit",
+      fmt::format("{}: {} of {} per device, {} {}\n", *r.fits() ? "fits" : "does not fit",
                   text(r.memory->total_bytes()), text(r.device_memory_bytes),
                   text(std::abs(*headroom)), *r.fits() ? "to spare" : "too much");
   if (r.whole_memory_bytes > r.device_memory_bytes) {
     out +=
-        fmt::format("({} of the device's {} are kept for its context and for collectives)\n",
+        fmt::format("({} of the device's {} are reserved for its context and for collectives)\n",
                     text(r.whole_memory_bytes - r.device_memory_bytes), text(r.whole_memory_bytes));
   }
   return out;
 }
 
 std::string memory_text(const MemoryStats& m) {
-  TextTable table({"bytes of a device", ""});
+  TextTable table({"bytes per device", ""});
   const auto row = [&](const char* what, int64_t bytes) {
     table.add({what, bytes_text(static_cast<double>(bytes))});
   };
   row("arguments", m.argument_bytes);
   row("results", m.output_bytes);
-  row("  of these in place of arguments", m.alias_bytes);
+  row("  of these aliased to arguments", m.alias_bytes);
   row("temporaries", m.temporary_bytes);
   row("code", m.code_bytes);
   row("in the host's memory", m.host_bytes);
@@ -71,7 +71,8 @@ std::vector<std::string> sent(const CompileReport& r, const CollectiveRow& row) 
 
 // Returns "all-reduce" or "all-reduce (for reduce-scatter)".
 std::string kind_text(const CollectiveRow& row) {
-  return row.in_place_of.empty() ? row.kind : fmt::format("{} (for {})", row.kind, row.in_place_of);
+  return row.implemented_kind.empty() ? row.kind
+                                      : fmt::format("{} (for {})", row.kind, row.implemented_kind);
 }
 
 const char* pass_text(bool backward) { return backward ? "backward" : "forward"; }
@@ -96,21 +97,22 @@ std::map<std::string, KindSum> sums_by_kind(const CompileReport& r) {
 
 std::string collectives_text(const CompileReport& r) {
   if (!r.collectives) {
-    return fmt::format("collectives: not known{}\n",
-                       r.unreadable.empty() ? "" : fmt::format(" ({})", r.unreadable));
+    return fmt::format(
+        "collectives: not known{}\n",
+        r.unreadable_reason.empty() ? "" : fmt::format(" ({})", r.unreadable_reason));
   }
   if (r.collectives->empty()) return "no collectives\n";
-  TextTable table({"collective", "axes", "a step", "bytes a device", "sent fast", "sent slow",
-                   "pass", "op", "of"});
+  TextTable table({"collective", "axes", "per step", "bytes per device", "sent fast", "sent slow",
+                   "pass", "op", "parameters or layer"});
   for (const CollectiveRow& row : *r.collectives) {
     const std::vector<std::string> arguments = sent(r, row);
     table.add({kind_text(row), axes_text(row.axes),
-               (row.at_least ? ">= " : "") + grouped_digits(row.count),
+               (row.is_lower_bound ? ">= " : "") + grouped_digits(row.count),
                bytes_text(static_cast<double>(row.bytes)), bytes_text(row.wire.fast),
                bytes_text(row.wire.slow), pass_text(row.backward), row.op,
                arguments.empty() ? row.layer : join(arguments, ", ")});
   }
-  TextTable sums({"collectives in all", "a step", "bytes a device", "sent fast", "sent slow"});
+  TextTable sums({"sum by kind", "per step", "bytes per device", "sent fast", "sent slow"});
   for (const auto& [kind, sum] : sums_by_kind(r)) {
     sums.add({kind, grouped_digits(sum.count), bytes_text(sum.bytes), bytes_text(sum.wire.fast),
               bytes_text(sum.wire.slow)});
@@ -121,7 +123,7 @@ std::string collectives_text(const CompileReport& r) {
 std::string largest_text(const CompileReport& r) {
   if (r.largest.empty()) return {};
   TextTable table({"largest temporaries", "values", "shape", "pass", "op", "layer"});
-  for (const Temporary& one : r.largest) {
+  for (const TemporaryBuffer& one : r.largest) {
     table.add({bytes_text(static_cast<double>(one.bytes)), grouped_digits(one.count), one.shape,
                pass_text(one.backward), one.op, one.layer});
   }
@@ -131,18 +133,17 @@ std::string largest_text(const CompileReport& r) {
 std::string size_text(const CompileReport& r) {
   std::string out = fmt::format("{} parameters", grouped_digits(r.num_parameters));
   if (r.size.tokens > 0)
-    out += fmt::format(", {} tokens a step", grouped_digits(std::llround(r.size.tokens)));
-  return out + fmt::format(", {:.4g} FLOPs of the model a step\n", r.size.model_flops);
+    out += fmt::format(", {} tokens per step", grouped_digits(std::llround(r.size.tokens)));
+  return out + fmt::format(", {:.4g} model FLOPs per step\n", r.size.model_flops);
 }
 
 std::string estimate_text(const CompileReport& r) {
-  if (!r.estimate) return "a step takes: not known\n";
+  if (!r.estimate) return "step time: not known\n";
   const StepEstimate& e = *r.estimate;
   return fmt::format(
       "a step takes at least {}, bound by {}: {:.4g} tokens/s, MFU at most {:.1f} % of the bf16 "
-      "peak\n"
-      "  (compute {}, memory {}, fast network {}, slow network {}; {} of the networks while "
-      "nothing is computed)\n",
+      "peak\n  (compute {}, memory {}, fast network {}, slow network {}; {} of network time "
+      "without computation)\n",
       seconds_text(e.seconds), e.bound, e.tokens_per_second, 100 * e.mfu,
       seconds_text(e.compute_seconds), seconds_text(e.memory_seconds),
       seconds_text(e.fast_network_seconds), seconds_text(e.slow_network_seconds),
@@ -154,9 +155,9 @@ std::string estimate_text(const CompileReport& r) {
 std::string work_text(const CompileReport& r) {
   const double share = r.cost.flops / static_cast<double>(r.num_devices);
   std::string out =
-      fmt::format("work: {:.4g} FLOPs and {} moved by the graph, {:.4g} FLOPs a device",
+      fmt::format("work: {:.4g} FLOPs and {} moved by the graph, {:.4g} FLOPs per device",
                   r.cost.flops, bytes_text(r.cost.bytes), share);
-  if (r.work) out += fmt::format("; as compiled {:.4g} FLOPs of products", r.work->product_flops);
+  if (r.work) out += fmt::format("; {:.4g} FLOPs of products as compiled", r.work->product_flops);
   return out + "\n";
 }
 
@@ -164,7 +165,7 @@ Json work_json(const CompileReport& r) {
   if (!r.work) return nullptr;
   return {{"product_flops", r.work->product_flops},
           {"memory_bytes", r.work->memory_bytes},
-          {"is_at_least", r.work->at_least}};
+          {"is_at_least", r.work->is_lower_bound}};
 }
 
 Json estimate_json(const CompileReport& r) {
@@ -207,7 +208,7 @@ Json gathers_json(const CompileReport& r) {
 
 Json largest_json(const CompileReport& r) {
   Json out = Json::array();
-  for (const Temporary& one : r.largest) {
+  for (const TemporaryBuffer& one : r.largest) {
     out.push_back({{"bytes", one.bytes},
                    {"count", one.count},
                    {"shape", one.shape},
@@ -225,11 +226,11 @@ Json collectives_json(const CompileReport& r) {
     out.push_back({{"kind", row.kind},
                    {"axes", row.axes},
                    {"count", row.count},
-                   {"count_is_at_least", row.at_least},
+                   {"count_is_at_least", row.is_lower_bound},
                    {"bytes", row.bytes},
                    {"sent_fast_bytes", row.wire.fast},
                    {"sent_slow_bytes", row.wire.slow},
-                   {"in_place_of", row.in_place_of},
+                   {"in_place_of", row.implemented_kind},
                    {"in_loop", row.in_loop},
                    {"waits", row.waits},
                    {"layer", row.layer},
@@ -258,10 +259,10 @@ std::string to_text(const CompileReport& r) {
   out += mesh_rule_text(r.resolution);
   out += verdict(r);
   out += size_text(r);
-  if (r.too_large.empty()) out += estimate_text(r);
+  if (r.too_large_message.empty()) out += estimate_text(r);
   if (r.memory) out += memory_text(*r.memory);
   out += largest_text(r) + work_text(r);
-  if (r.too_large.empty()) out += collectives_text(r);
+  if (r.too_large_message.empty()) out += collectives_text(r);
   for (const std::string& finding : r.findings) out += "note: " + finding + "\n";
   for (const std::string& warning : r.compiler_warnings) out += "compiler: " + warning + "\n";
   for (const std::string& warning : r.warnings) out += "warning: " + warning + "\n";
@@ -283,7 +284,7 @@ Json to_json(const CompileReport& r) {
           {"mesh_rule", rule.empty() ? Json(nullptr) : Json(rule)},
           {"unmatched_mesh_rules", r.resolution.unmatched_rules},
           {"fits", fits ? Json(*fits) : Json(nullptr)},
-          {"too_large", r.too_large.empty() ? Json(nullptr) : Json(r.too_large)},
+          {"too_large", r.too_large_message.empty() ? Json(nullptr) : Json(r.too_large_message)},
           {"device_memory_bytes", r.device_memory_bytes},
           {"whole_memory_bytes", r.whole_memory_bytes},
           {"headroom_bytes", headroom ? Json(*headroom) : Json(nullptr)},
@@ -301,7 +302,7 @@ Json to_json(const CompileReport& r) {
           {"collectives", collectives_json(r)},
           {"collective_sums", sums_json(r)},
           {"gathers", gathers_json(r)},
-          {"unreadable", r.unreadable.empty() ? Json(nullptr) : Json(r.unreadable)},
+          {"unreadable", r.unreadable_reason.empty() ? Json(nullptr) : Json(r.unreadable_reason)},
           {"findings", r.findings},
           {"compiler_warnings", r.compiler_warnings},
           {"warnings", r.warnings},

@@ -19,7 +19,7 @@ namespace {
 constexpr double kMoreThanOnce = 1.25;
 
 bool gathers(const Collective& c) {
-  return c.kind == "all-gather" || c.in_place_of == "all-gather";
+  return c.kind == "all-gather" || c.implemented_kind == "all-gather";
 }
 
 const char* pass_text(bool backward) { return backward ? "backward" : "forward"; }
@@ -59,7 +59,7 @@ void add_repeated_gathers(const std::vector<Collective>& all,
     const Sum& sum = sums[backward];
     if (sum.names.empty()) continue;
     out.push_back(fmt::format(
-        "the {} pass gathers parameters up to {:.3g} times: {} a device where {} are enough ({})",
+        "the {} pass gathers parameters up to {:.3g} times: {} per device, {} would be enough ({})",
         pass_text(backward), sum.most, bytes_text(sum.bytes), bytes_text(sum.needed),
         list_text(sum.names)));
   }
@@ -72,7 +72,7 @@ void add_all_reduces(const std::vector<Collective>& all, const std::vector<std::
     double bytes = 0;
     std::set<std::string> names;
     for (const Collective& c : all) {
-      if (c.in_place_of != kind || c.kind != "all-reduce") continue;
+      if (c.implemented_kind != kind || c.kind != "all-reduce") continue;
       count += c.count;
       bytes += static_cast<double>(c.count) * static_cast<double>(c.bytes);
       if (kind == "reduce-scatter" && !c.layer.empty()) names.insert(c.layer);
@@ -81,9 +81,9 @@ void add_all_reduces(const std::vector<Collective>& all, const std::vector<std::
       }
     }
     if (count == 0) continue;
-    out.push_back(
-        fmt::format("{} {}s are done by all-reduces, which send twice as much: {} a device ({})",
-                    grouped_digits(count), kind, bytes_text(bytes), list_text(names)));
+    out.push_back(fmt::format(
+        "{} {}s are implemented by all-reduces, which send twice as much: {} per device ({})",
+        grouped_digits(count), kind, bytes_text(bytes), list_text(names)));
   }
 }
 
@@ -93,15 +93,15 @@ void add_permutes(const std::vector<Collective>& all, const std::vector<std::str
   double bytes = 0;
   std::set<std::string> names;
   for (const Collective& c : all) {
-    if (c.kind != "collective-permute" || c.in_place_of != "all-gather") continue;
+    if (c.kind != "collective-permute" || c.implemented_kind != "all-gather") continue;
     count += c.count;
     bytes += static_cast<double>(c.count) * static_cast<double>(c.bytes);
     for (const int64_t argument : c.arguments) names.insert(name_of(arguments, argument));
   }
   if (count == 0) return;
   out.push_back(
-      fmt::format("{} collective-permutes pass parameters on from device to device in place of "
-                  "all-gathers: {} a device ({})",
+      fmt::format("{} collective-permutes pass parameters from device to device instead of "
+                  "all-gathers: {} per device ({})",
                   grouped_digits(count), bytes_text(bytes), list_text(names)));
 }
 
@@ -122,7 +122,7 @@ void add_waiting(const std::vector<Collective>& all, std::vector<std::string>& o
     parts.push_back(
         fmt::format("{} {} ({})", grouped_digits(sum.count), kind, bytes_text(sum.bytes)));
   out.push_back(
-      fmt::format("nothing is computed during these collectives of loops: {}", join(parts, ", ")));
+      fmt::format("no computation overlaps these collectives in loops: {}", join(parts, ", ")));
 }
 
 void add_rematerialised(const HloModule& module, std::vector<std::string>& out) {
@@ -141,7 +141,7 @@ void add_rematerialised(const HloModule& module, std::vector<std::string>& out) 
   if (count == 0) return;
   std::vector<std::string> parts;
   for (const auto& [opcode, n] : by_opcode) parts.push_back(fmt::format("{} {}", n, opcode));
-  out.push_back(fmt::format("the compiler runs {} instruction{} again because memory was short: {}",
+  out.push_back(fmt::format("the compiler recomputes {} instruction{} because memory is short: {}",
                             count, count == 1 ? "" : "s", join(parts, ", ")));
 }
 

@@ -68,16 +68,16 @@ TEST(ArgumentGathers, CountHowOftenAWholeParameterIsGathered) {
 }
 
 TEST(CompilerFindings, NameParametersThatAreGatheredAgain) {
-  EXPECT_THAT(findings_of(layers(3, true)),
-              testing::Contains(HasSubstr(
-                  "the backward pass gathers parameters up to 3 times: 9.0 KiB a device where 3.0 "
-                  "KiB are enough (model/layer/weight)")));
+  EXPECT_THAT(
+      findings_of(layers(3, true)),
+      testing::Contains(HasSubstr("the backward pass gathers parameters up to 3 times: 9.0 KiB per "
+                                  "device, 3.0 KiB would be enough (model/layer/weight)")));
 }
 
 TEST(CompilerFindings, NameCollectivesOfLoopsThatNothingRunsBeside) {
-  EXPECT_THAT(findings_of(layers(1, false)),
-              ElementsAre("nothing is computed during these collectives of loops: 12 all-gather "
-                          "(3.0 KiB)"));
+  EXPECT_THAT(
+      findings_of(layers(1, false)),
+      ElementsAre("no computation overlaps these collectives in loops: 12 all-gather (3.0 KiB)"));
 }
 
 TEST(CompilerFindings, AsynchronousCollectivesAreNoFinding) {
@@ -110,14 +110,13 @@ TEST(CompilerFindings, NameGathersAndScattersThatAreAllReduces) {
   const HloModule module = read_hlo_module(w.bytes());
   const auto all = collectives_of(module);
   ASSERT_EQ(all.size(), 2u);
-  EXPECT_EQ(all[0].in_place_of, "all-gather");
-  EXPECT_EQ(all[1].in_place_of, "reduce-scatter");
-  EXPECT_THAT(
-      findings_of(w.bytes()),
-      ElementsAre("1 all-gathers are done by all-reduces, which send twice as much: 256 B a device "
-                  "(model/layer/weight)",
-                  "1 reduce-scatters are done by all-reduces, which send twice as much: 256 B a "
-                  "device (model/layer)"));
+  EXPECT_EQ(all[0].implemented_kind, "all-gather");
+  EXPECT_EQ(all[1].implemented_kind, "reduce-scatter");
+  EXPECT_THAT(findings_of(w.bytes()),
+              ElementsAre("1 all-gathers are implemented by all-reduces, which send twice as much: "
+                          "256 B per device (model/layer/weight)",
+                          "1 reduce-scatters are implemented by all-reduces, which send twice as "
+                          "much: 256 B per device (model/layer)"));
 }
 
 // Writes the condition of a loop: the counter, which is the first element of the state, is below
@@ -173,9 +172,8 @@ HloWriter summed_in_a_loop(bool own_rows) {
 
 TEST(CompilerFindings, AScatterIsSeenThroughTuplesAndFusions) {
   EXPECT_THAT(findings_of(summed_in_a_loop(true).bytes()),
-              testing::Contains(
-                  "3 reduce-scatters are done by all-reduces, which send twice as much: 816 B "
-                  "a device (model/{norm, up})"));
+              testing::Contains("3 reduce-scatters are implemented by all-reduces, which send "
+                                "twice as much: 816 B per device (model/{norm, up})"));
   // Rows at the loop's counter are the same on all devices, so this is no reduce-scatter.
   EXPECT_THAT(findings_of(summed_in_a_loop(false).bytes()),
               testing::Not(testing::Contains(HasSubstr("reduce-scatters"))));
@@ -198,8 +196,8 @@ TEST(CompilerFindings, AGatherOfComputedValuesIsSeenThroughWhatScalesThem) {
   const HloModule module = read_hlo_module(w.bytes());
   const auto all = collectives_of(module);
   ASSERT_EQ(all.size(), 2u);
-  EXPECT_EQ(all[0].in_place_of, "all-gather");
-  EXPECT_EQ(all[1].in_place_of, "");
+  EXPECT_EQ(all[0].implemented_kind, "all-gather");
+  EXPECT_EQ(all[1].implemented_kind, "");
 }
 
 // Returns a program that passes a weight around all four devices: one hop before a loop, two in it.
@@ -236,8 +234,8 @@ TEST(CompilerFindings, PermutesThatPassAWeightAroundAreAGather) {
   EXPECT_DOUBLE_EQ(gathers[0].times, 1);
   EXPECT_DOUBLE_EQ(gathers[0].bytes, 3 * 2 * 8 * 4);
   EXPECT_THAT(findings_of(passed_around(false).bytes()),
-              testing::Contains("3 collective-permutes pass parameters on from device to device in "
-                                "place of all-gathers: 192 B a device (model/layer/weight)"));
+              testing::Contains("3 collective-permutes pass parameters from device to device "
+                                "instead of all-gathers: 192 B per device (model/layer/weight)"));
   // Passing computed sums around is no gather, and neither is a single hop.
   const HloModule sums = read_hlo_module(passed_around(true).bytes());
   EXPECT_THAT(argument_gathers(collectives_of(sums)), IsEmpty());
@@ -263,9 +261,9 @@ TEST(CompilerFindings, CountInstructionsThatTheCompilerRunsAgain) {
   w.end("main");
   HloModule module = read_hlo_module(w.bytes());
   module.computations[0].instructions[1].name = "loop_fusion.3.remat2";
-  EXPECT_THAT(compiler_findings(module, {}, {}),
-              ElementsAre("the compiler runs 1 instruction again because memory was short: 1 "
-                          "negate"));
+  EXPECT_THAT(
+      compiler_findings(module, {}, {}),
+      ElementsAre("the compiler recomputes 1 instruction because memory is short: 1 negate"));
   module.computations[0].instructions[1].opcode = "bitcast";
   EXPECT_THAT(compiler_findings(module, {}, {}), IsEmpty());
 }

@@ -55,8 +55,8 @@ std::optional<MemoryShortage> read_memory_shortage(std::string_view refusal) {
     double needed = 0;
     for (size_t i = 1; i + 1 < sizes->size(); ++i) needed += bytes_of((*sizes)[i]);
     const double available = bytes_of(sizes->back());
-    constexpr double kMost = 0x1p62;
-    if (needed > kMost || needed <= available) return std::nullopt;
+    constexpr double kMax = 0x1p62;
+    if (needed > kMax || needed <= available) return std::nullopt;
     return MemoryShortage{std::llround(needed), std::llround(available), phrasing.of};
   }
   return std::nullopt;
@@ -84,18 +84,18 @@ std::optional<int64_t> listed_size(std::string_view line) {
 
 }  // namespace
 
-std::vector<Temporary> read_largest_buffers(std::string_view details) {
-  std::vector<Temporary> out;
+std::vector<TemporaryBuffer> read_largest_buffers(std::string_view details) {
+  std::vector<TemporaryBuffer> out;
   for (std::string_view line : split(details, '\n')) {
     line = trim(line);
     if (const auto size = listed_size(line)) out.push_back({.count = 1, .bytes = *size});
     if (out.empty()) continue;
-    Temporary& last = out.back();
+    TemporaryBuffer& last = out.back();
     if (const auto name = between(line, "Operator: op_name=\"", "\"")) {
-      const auto places = places_of(*name);
-      last.layer = layer_text(places);
-      last.op = op_text(places);
-      last.backward = std::ranges::any_of(places, &OpPlace::backward);
+      const auto locations = op_locations(*name);
+      last.layer = layer_text(locations);
+      last.op = op_text(locations);
+      last.backward = std::ranges::any_of(locations, &OpLocation::backward);
     }
     if (const auto shape = between(line, "Shape: ", "{")) last.shape = *shape;
     if (const auto label = between(line, "XLA label: ", " ="); label && last.op.empty())

@@ -28,6 +28,6 @@ std::optional<MemoryShortage> read_memory_shortage(std::string_view refusal);
 
 /// Reads the list of the largest buffers that follows a refusal. It has lines like
 /// "1. Size: 4.00G", "Operator: op_name=..." and "Shape: ...". Empty if there is no list.
-std::vector<Temporary> read_largest_buffers(std::string_view details);
+std::vector<TemporaryBuffer> read_largest_buffers(std::string_view details);
 
 }  // namespace axle

@@ -31,9 +31,9 @@ class Requests {
  public:
   Requests(const Region& graph, const Mesh& mesh) : mesh_(mesh) { add(graph); }
 
-  bool ask_for(const std::vector<OpPlace>& places, int64_t elements) const {
-    return std::ranges::any_of(places, [&](const OpPlace& place) {
-      const auto found = at_.find({place.layer, place.op});
+  bool ask_for(const std::vector<OpLocation>& locations, int64_t elements) const {
+    return std::ranges::any_of(locations, [&](const OpLocation& location) {
+      const auto found = at_.find({location.layer, location.op});
       return found != at_.end() && found->second.contains(elements);
     });
   }
@@ -87,17 +87,18 @@ class Requests {
 };
 
 bool is_unasked(const Collective& c, const Requests& requests) {
-  const std::vector<OpPlace> places = places_of(c.op_name);
+  const std::vector<OpLocation> locations = op_locations(c.op_name);
   if (c.kind == "collective-permute")
-    return !std::ranges::any_of(places, [](const OpPlace& p) { return p.op == "dot_general"; });
+    return !std::ranges::any_of(locations,
+                                [](const OpLocation& p) { return p.op == "dot_general"; });
   if (c.kind == "all-to-all" || c.kind == "ragged-all-to-all") {
     const int64_t elements = std::accumulate(c.elements.begin(), c.elements.end(), int64_t{0});
-    return !requests.ask_for(places, elements);
+    return !requests.ask_for(locations, elements);
   }
   if (c.kind != "all-gather") return false;
   for (size_t i = 0; i < c.elements.size(); ++i) {
     const bool argument = i < c.arguments.size() && c.arguments[i] >= 0;
-    if (!argument && !requests.ask_for(places, c.elements[i])) return true;
+    if (!argument && !requests.ask_for(locations, c.elements[i])) return true;
   }
   return false;
 }
@@ -113,11 +114,11 @@ std::vector<std::string> resharding_warnings(const std::vector<Collective>& all,
   std::vector<std::string> out;
   for (const CollectiveRow& row : rows_of(unasked)) {
     out.push_back(fmt::format(
-        "{} ({}{}): expected values to stay on their devices, got {}{} {} over {}, {} in all; "
-        "give its inputs the sharding of its result, or ask for the change with a "
+        "{} ({}{}): expected values to stay on their devices, got {}{} {} over {}, {} in total; "
+        "give its inputs the sharding of its result, or request the change with a "
         "sharding_constraint",
         row.layer.empty() ? "program" : row.layer, row.op, row.backward ? ", backward" : "",
-        row.at_least ? "at least " : "", row.count, row.kind, join(row.axes, ", "),
+        row.is_lower_bound ? "at least " : "", row.count, row.kind, join(row.axes, ", "),
         bytes_text(static_cast<double>(row.bytes))));
   }
   return out;

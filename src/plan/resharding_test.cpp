@@ -37,13 +37,13 @@ std::shared_ptr<Region> graph() {
 
 Collective at(std::string op_name, std::string kind = "all-gather", int64_t argument = -1,
               int64_t elements = 4) {
-  const auto places = places_of(op_name);
+  const auto locations = op_locations(op_name);
   return {.kind = std::move(kind),
           .axes = {"model"},
           .bytes = 1 << 20,
           .count = 2,
-          .layer = layer_text(places),
-          .op = op_text(places),
+          .layer = layer_text(locations),
+          .op = op_text(locations),
           .op_name = std::move(op_name),
           .arguments = {argument},
           .elements = {elements}};
@@ -108,8 +108,8 @@ TEST(Resharding, IsToldOnceForEachPlace) {
   EXPECT_EQ(resharding_warnings({one, one}, *graph(), kMesh),
             (std::vector<std::string>{
                 "model/head (sin): expected values to stay on their devices, got 4 all-gather over "
-                "model, 4.0 MiB in all; give its inputs the sharding of its result, or ask for the "
-                "change with a sharding_constraint"}));
+                "model, 4.0 MiB in total; give its inputs the sharding of its result, or request "
+                "the change with a sharding_constraint"}));
 }
 
 }  // namespace

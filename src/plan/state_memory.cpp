@@ -64,7 +64,7 @@ std::string to_text(const StateMemory& s) {
     return out;
   }
   if (fits) {
-    return out + fmt::format(": it does not fit, {} device{} of {} have {} in all", s.num_devices,
+    return out + fmt::format(": it does not fit: {} device{} of {} have {} in total", s.num_devices,
                              s.num_devices == 1 ? "" : "s", bytes_text(one),
                              bytes_text(one * static_cast<double>(s.num_devices)));
   }

@@ -15,7 +15,7 @@ DeviceRates rates_of(const Accelerator& accelerator) {
 
 std::optional<StepEstimate> estimate_step(const DeviceWork& work,
                                           const std::vector<CollectiveRow>& rows,
-                                          const Target& target, const StepSize& size) {
+                                          const Target& target, const StepCounts& size) {
   const Accelerator& accelerator = target.accelerator;
   if (accelerator.peak_bf16_flops == 0 || accelerator.memory_bandwidth == 0) return std::nullopt;
   StepEstimate out{.compute_seconds = work.compute_seconds, .memory_seconds = work.memory_seconds};

@@ -28,7 +28,7 @@ struct StepEstimate {
   double mfu = 0;
 };
 
-struct StepSize {
+struct StepCounts {
   double tokens = 0, model_flops = 0;
 };
 
@@ -37,6 +37,6 @@ DeviceRates rates_of(const Accelerator& accelerator);
 /// Returns none if the accelerator's peak or memory bandwidth is not known.
 std::optional<StepEstimate> estimate_step(const DeviceWork& work,
                                           const std::vector<CollectiveRow>& rows,
-                                          const Target& target, const StepSize& size);
+                                          const Target& target, const StepCounts& size);
 
 }  // namespace axle

@@ -26,7 +26,7 @@ CollectiveRow row(WireBytes wire, bool waits) {
 }
 
 TEST(StepEstimate, IsBoundByWhatTakesLongest) {
-  const StepSize size{.tokens = 100, .model_flops = 10};
+  const StepCounts size{.tokens = 100, .model_flops = 10};
   const auto compute = *estimate_step(work(10, 4), {row({3, 0}, false)}, target(), size);
   EXPECT_EQ(compute.bound, "compute");
   EXPECT_DOUBLE_EQ(compute.seconds, 10);
@@ -43,17 +43,17 @@ TEST(StepEstimate, IsBoundByWhatTakesLongest) {
 
 TEST(StepEstimate, CollectivesThatNothingRunsBesideAreAdded) {
   const auto e =
-      *estimate_step(work(4, 3), {row({2, 1}, true), row({1, 0}, false)}, target(), StepSize{});
+      *estimate_step(work(4, 3), {row({2, 1}, true), row({1, 0}, false)}, target(), StepCounts{});
   EXPECT_DOUBLE_EQ(e.waiting_seconds, 2);
   EXPECT_DOUBLE_EQ(e.seconds, 6);
   EXPECT_EQ(e.bound, "compute");
-  EXPECT_EQ(estimate_step(work(4, 3), {row({5, 1}, true)}, target(), StepSize{})->bound,
+  EXPECT_EQ(estimate_step(work(4, 3), {row({5, 1}, true)}, target(), StepCounts{})->bound,
             "network (fast)");
 }
 
 TEST(StepEstimate, IsNotKnownWithoutRates) {
-  EXPECT_FALSE(estimate_step(work(1, 1), {}, parse_target("cpu:8"), StepSize{}));
-  EXPECT_TRUE(estimate_step(work(1, 1), {}, parse_target("gpu:h100:1x8"), StepSize{}));
+  EXPECT_FALSE(estimate_step(work(1, 1), {}, parse_target("cpu:8"), StepCounts{}));
+  EXPECT_TRUE(estimate_step(work(1, 1), {}, parse_target("gpu:h100:1x8"), StepCounts{}));
 }
 
 }  // namespace

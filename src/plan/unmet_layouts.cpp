@@ -19,11 +19,11 @@ void collect(const Region& graph, const Mesh& mesh, std::set<std::string>& lines
     for (size_t d = 0; d < wanted.dims.size(); ++d) {
       if (wanted.dims[d] == given.dims[d]) continue;
       const int64_t over = num_parts(wanted.dims[d], mesh), into = num_parts(given.dims[d], mesh);
-      lines.insert(fmt::format(
-          "{}: expected dim {} of {} to divide over {} = {} devices, got {}; it is divided into "
-          "{}, so {} devices at a time do the same work",
-          op->scope && !op->scope->empty() ? *op->scope : "program", d, to_text(shape),
-          to_text(wanted.dims[d]), over, shape[d], into, over / into));
+      lines.insert(
+          fmt::format("{}: expected dim {} of {} to divide over {} = {} devices, got {}; it is "
+                      "divided into {}, so groups of {} devices do the same work",
+                      op->scope && !op->scope->empty() ? *op->scope : "program", d, to_text(shape),
+                      to_text(wanted.dims[d]), over, shape[d], into, over / into));
     }
   }
 }

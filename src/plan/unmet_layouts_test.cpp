@@ -25,14 +25,14 @@ std::vector<std::string> unmet(const Shape& shape, const PartitionSpec& spec) {
 }
 
 TEST(UnmetLayouts, NameTheLayerOnceAndWhatDoesNotDivide) {
-  EXPECT_THAT(unmet({8, 30, 8}, {{"data", "seq", "model"}}),
-              ElementsAre("model/layer: expected dim 1 of [8, 30, 8] to divide over seq = 4 "
-                          "devices, got 30; it is divided into 1, so 4 devices at a time do the "
-                          "same work"));
-  EXPECT_THAT(unmet({4, 8}, {{{"data", "seq"}}}),
-              ElementsAre("model/layer: expected dim 0 of [4, 8] to divide over [data, seq] = 8 "
-                          "devices, got 4; it is divided into 2, so 4 devices at a time do the "
-                          "same work"));
+  EXPECT_THAT(
+      unmet({8, 30, 8}, {{"data", "seq", "model"}}),
+      ElementsAre("model/layer: expected dim 1 of [8, 30, 8] to divide over seq = 4 devices, got "
+                  "30; it is divided into 1, so groups of 4 devices do the same work"));
+  EXPECT_THAT(
+      unmet({4, 8}, {{{"data", "seq"}}}),
+      ElementsAre("model/layer: expected dim 0 of [4, 8] to divide over [data, seq] = 8 devices, "
+                  "got 4; it is divided into 2, so groups of 4 devices do the same work"));
 }
 
 TEST(UnmetLayouts, NothingWhereAllDivides) {

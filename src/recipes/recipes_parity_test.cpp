@@ -119,7 +119,7 @@ double update(const AdamW::Config& config, int64_t step, float param, float grad
 
 // Our rule also multiplies the decay by the learning rate, as the papers do (docs/recipes.md).
 TEST_P(RecipesParity, WeightDecayIsThePublishedRuleTimesThePeakLearningRate) {
-  tie_to_run(config_.learner, config_.max_steps);
+  set_schedule_ends(config_.learner, config_.max_steps);
   const AdamW::Config ours = *config_.learner.get_if<Learner>()->optimizer.get_if<AdamW>();
   const AdamW::Config published = published_adamw();
   const double rate = number(kTheirs + "learning_rate");

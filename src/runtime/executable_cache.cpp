@@ -82,13 +82,13 @@ void write_atomically(const fs::path& path, std::string_view bytes) {
 
 }  // namespace
 
-fs::path compile_cache_named(std::string_view name) {
+fs::path parse_compile_cache(std::string_view name) {
   return name == "none" ? fs::path() : fs::path(name);
 }
 
 fs::path default_compile_cache() {
   if (const std::string named = environment_variable(kVariable); !named.empty())
-    return compile_cache_named(named);
+    return parse_compile_cache(named);
   const fs::path folder = user_cache_folder();
   return folder.empty() ? folder : folder / "programs";
 }
@@ -101,8 +101,8 @@ CacheLimits cache_limits() {
   int64_t megabytes = 0;
   const char* const end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data(), end, megabytes);
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() >> 20;
-  if (error != std::errc() || at != end || megabytes < 0 || megabytes > kMost) {
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max() >> 20;
+  if (error != std::errc() || at != end || megabytes < 0 || megabytes > kMax) {
     throw ConfigError(
         fmt::format("{}: expected a whole number of megabytes, got '{}'", kLimitVariable, text));
   }

@@ -29,7 +29,7 @@ std::string host_instruction_sets();
 std::filesystem::path default_compile_cache();
 /// Returns the cache folder that a user names; "none" gives an empty path, which disables the
 /// cache.
-std::filesystem::path compile_cache_named(std::string_view name);
+std::filesystem::path parse_compile_cache(std::string_view name);
 
 /// The limits of a cache. Entries beyond them are removed, the least recently used first.
 struct CacheLimits {

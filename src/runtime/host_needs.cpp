@@ -54,8 +54,8 @@ std::vector<HostNeed> program_needs(std::span<const NamedProgram> programs, int6
   return most;
 }
 
-void check_program_room(const NamedProgram& program, int64_t num_devices,
-                        std::string_view platform) {
+void check_program_memory(const NamedProgram& program, int64_t num_devices,
+                          std::string_view platform) {
   check_host_memory(program_needs(std::span(&program, 1), num_devices, platform), host_memory());
 }
 

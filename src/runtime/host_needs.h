@@ -35,7 +35,7 @@ std::vector<HostNeed> program_needs(std::span<const NamedProgram> programs, int6
 
 /// Throws what check_host_memory throws if the host lacks the memory that `program` needs besides
 /// its arguments, which are in memory already.
-void check_program_room(const NamedProgram& program, int64_t num_devices,
-                        std::string_view platform);
+void check_program_memory(const NamedProgram& program, int64_t num_devices,
+                          std::string_view platform);
 
 }  // namespace axle

@@ -104,12 +104,12 @@ TEST(HostNeeds, AProgramThatTheHostHasNoRoomForIsRefused) {
   const Figures program(MemoryStats{.temporary_bytes = int64_t{1} << 50});
   EXPECT_THAT(
       error_of<Error>([&] {
-        check_program_room({"the step", &program}, 1, "cpu");
+        check_program_memory({"the step", &program}, 1, "cpu");
       }),
-      HasSubstr("memory of the host: expected 1024.0 TiB for this run (temporaries of the step "
-                "1024.0 TiB, "));
+      HasSubstr(
+          "host memory: expected 1024.0 TiB for this run (temporaries of the step 1024.0 TiB, "));
   EXPECT_EQ(error_of<Error>([&] {
-              check_program_room({"the step", &program}, 1, "cuda");
+              check_program_memory({"the step", &program}, 1, "cuda");
             }),
             "no error");
 }

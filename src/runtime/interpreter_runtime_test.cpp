@@ -60,7 +60,8 @@ TEST_F(InterpreterRuntimeTest, RefusesArgumentsThatDoNotFit) {
   EXPECT_EQ(execute({one, put(HostTensor::ones({3}))}),
             "program 'both', argument 1 'y': expected f32[2], got f32[3]");
   EXPECT_EQ(execute({one, one}),
-            "program 'both', argument 1 'y': expected a donated array once, got it also as 'x'");
+            "program 'both', argument 1 'y': expected a donated array as one argument, got it also "
+            "as 'x'");
   EXPECT_EQ(one->to_host(), HostTensor::ones({2}));  // nothing was taken
 }
 

@@ -9,25 +9,25 @@
 namespace axle {
 
 void check_device_count(std::string_view where, int64_t num_devices) {
-  constexpr int64_t kMost = 1024;  // far more than any machine has
-  if (num_devices >= 1 && num_devices <= kMost) return;
-  throw ConfigError(fmt::format("{}: expected 1 to {} devices of one machine, got {}", where, kMost,
-                                num_devices));
+  constexpr int64_t kMax = 1024;  // far more than any machine has
+  if (num_devices >= 1 && num_devices <= kMax) return;
+  throw ConfigError(
+      fmt::format("{}: expected 1 to {} devices of one machine, got {}", where, kMax, num_devices));
 }
 
-int64_t mesh_devices(const Mesh& mesh) {
+int64_t num_mesh_devices(const Mesh& mesh) {
   const bool open = std::ranges::any_of(mesh.axes, [](const MeshAxis& a) { return a.size < 0; });
   return open ? 1 : mesh.num_devices();
 }
 
-Mesh mesh_over(const Mesh& mesh, const Topology& topology, std::optional<int64_t> asked) {
-  const auto there = static_cast<int64_t>(topology.devices.size());
-  if (asked && *asked != there) {
-    throw ConfigError(
-        fmt::format("--devices: expected {}, as many as {} has here, got {}; leave it out", there,
-                    topology.platform, *asked));
+Mesh fit_mesh(const Mesh& mesh, const Topology& topology, std::optional<int64_t> asked) {
+  const auto num_present = static_cast<int64_t>(topology.devices.size());
+  if (asked && *asked != num_present) {
+    throw ConfigError(fmt::format(
+        "--devices: expected {}, the number of {} devices here, got {}; leave out --devices",
+        num_present, topology.platform, *asked));
   }
-  return infer_mesh(mesh, there);
+  return infer_mesh(mesh, num_present);
 }
 
 }  // namespace axle

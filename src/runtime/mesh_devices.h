@@ -14,11 +14,11 @@ namespace axle {
 void check_device_count(std::string_view where, int64_t num_devices);
 
 /// Returns the number of devices of the mesh; 1 if an axis has size -1, which leaves it open.
-int64_t mesh_devices(const Mesh& mesh);
+int64_t num_mesh_devices(const Mesh& mesh);
 
 /// Returns the mesh over all devices of `topology`, with an axis of size -1 filled in. Throws
 /// ConfigError if `topology` does not have as many devices as --devices `asked` for, and what
 /// infer_mesh throws.
-Mesh mesh_over(const Mesh& mesh, const Topology& topology, std::optional<int64_t> asked);
+Mesh fit_mesh(const Mesh& mesh, const Topology& topology, std::optional<int64_t> asked);
 
 }  // namespace axle

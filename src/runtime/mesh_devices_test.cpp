@@ -15,9 +15,9 @@ Mesh mesh(std::string_view text) {
 }
 
 TEST(MeshDevices, AreThoseThatTheMeshNames) {
-  EXPECT_EQ(mesh_devices({}), 1);
-  EXPECT_EQ(mesh_devices(mesh("data=2,fsdp=3")), 6);
-  EXPECT_EQ(mesh_devices(mesh("data=-1,fsdp=3")), 1);
+  EXPECT_EQ(num_mesh_devices({}), 1);
+  EXPECT_EQ(num_mesh_devices(mesh("data=2,fsdp=3")), 6);
+  EXPECT_EQ(num_mesh_devices(mesh("data=-1,fsdp=3")), 1);
 }
 
 TEST(MeshDevices, AreNotMoreThanAMachineHas) {
@@ -31,10 +31,10 @@ TEST(MeshDevices, AreNotMoreThanAMachineHas) {
 
 TEST(MeshDevices, OnlyThoseThatAreThereCanBeAskedFor) {
   const Topology two{.platform = "cuda", .platform_version = "", .devices = {{}, {}}};
-  EXPECT_EQ(mesh_over(mesh("data=-1"), two, {}), mesh("data=2"));
-  EXPECT_EQ(mesh_over(mesh("data=-1"), two, 2), mesh("data=2"));
-  EXPECT_EQ(error_of([&] { mesh_over(mesh("data=-1"), two, 8); }),
-            "--devices: expected 2, as many as cuda has here, got 8; leave it out");
+  EXPECT_EQ(fit_mesh(mesh("data=-1"), two, {}), mesh("data=2"));
+  EXPECT_EQ(fit_mesh(mesh("data=-1"), two, 2), mesh("data=2"));
+  EXPECT_EQ(error_of([&] { fit_mesh(mesh("data=-1"), two, 8); }),
+            "--devices: expected 2, the number of cuda devices here, got 8; leave out --devices");
 }
 
 }  // namespace

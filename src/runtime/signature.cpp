@@ -29,8 +29,9 @@ void check_arguments(const std::string& program, std::span<const ProgramValue> i
     }
     const auto [other, is_new] = seen.emplace(array, i);
     if (!is_new && (inputs[i].donated_to >= 0 || inputs[other->second].donated_to >= 0)) {
-      throw ShapeError(fmt::format("{}: expected a donated array once, got it also as '{}'",
-                                   where(), inputs[other->second].name));
+      throw ShapeError(
+          fmt::format("{}: expected a donated array as one argument, got it also as '{}'", where(),
+                      inputs[other->second].name));
     }
   }
 }

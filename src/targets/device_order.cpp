@@ -153,10 +153,11 @@ void check_across(const Mesh& mesh, FastNetwork network, const std::vector<Indic
   const auto num_groups = static_cast<int64_t>(groups.size());
   if (num_groups % parts == 0 && equal_sizes(groups)) return;
   const char* what = network == FastNetwork::kSlice ? "slices" : "nodes";
-  throw ConfigError(fmt::format(
-      "mesh {}: expected parts across that divide the {} {} of equal size, got {} parts over {}{}",
-      to_text(mesh), num_groups, what, parts, num_groups,
-      equal_sizes(groups) ? "" : " of different sizes"));
+  throw ConfigError(
+      fmt::format("mesh {}: expected a number of parts that divides the {} {} of equal size, got "
+                  "{} parts over {}{}",
+                  to_text(mesh), num_groups, what, parts, num_groups,
+                  equal_sizes(groups) ? "" : " of different sizes"));
 }
 
 }  // namespace

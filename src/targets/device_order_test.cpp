@@ -195,8 +195,8 @@ TEST(DeviceOrder, PartsMustDivideTheSlices) {
   EXPECT_EQ(error_of([] {
               device_order(tpu(2, 2, 1, 3), {{{"data", 12, 2}}});
             }),
-            "mesh data=2x6: expected parts across that divide the 3 slices of equal size, got 2 "
-            "parts over 3");
+            "mesh data=2x6: expected a number of parts that divides the 3 slices of equal size, "
+            "got 2 parts over 3");
   EXPECT_THAT(error_of([] {
                 device_order(gpus(1, 8), {{{"data", 8, 2}}});
               }),

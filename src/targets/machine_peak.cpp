@@ -24,7 +24,7 @@ namespace axle {
 namespace {
 
 using detail::CoreRun;
-using detail::Measured;
+using detail::MeasuredPeak;
 
 constexpr double kWarmUpSecs = 0.01;  // for the clock rate to rise and wide units to power up
 constexpr double kMeasureSecs = 0.02;
@@ -75,10 +75,10 @@ std::string machine_key(DType dtype, unsigned num_cores) {
   return fmt::format("{} {} cores boot {} axle {}", to_text(dtype), num_cores, boot, version());
 }
 
-Measured measure(DType dtype, unsigned num_cores) {
-  Measured best;
+MeasuredPeak measure(DType dtype, unsigned num_cores) {
+  MeasuredPeak best;
   for (const auto& loop : multiply_add_loops(dtype)) {
-    Measured measured = detail::sum_of_best(measure(loop, num_cores), loop.name);
+    MeasuredPeak measured = detail::sum_fastest_runs(measure(loop, num_cores), loop.name);
     best.is_shared |= measured.is_shared;  // undisturbed, this loop might have been the fastest
     if (measured.peak.flops > best.peak.flops) best.peak = std::move(measured.peak);
   }
@@ -92,7 +92,7 @@ Peak measured_peak(DType dtype) {
   auto [entry, is_new] = known.try_emplace(dtype);
   if (is_new) {
     const unsigned num_cores = std::max(1u, std::thread::hardware_concurrency());
-    entry->second = detail::remembered_peak(
+    entry->second = detail::cached_peak(
         user_cache_folder() / fmt::format("peak_{}.txt", to_text(dtype)),
         machine_key(dtype, num_cores), [&] { return measure(dtype, num_cores); });
   }
@@ -100,12 +100,12 @@ Peak measured_peak(DType dtype) {
 }
 
 std::optional<Peak> read_note(const std::filesystem::path& note, const std::string& key) {
-  constexpr int64_t kMostBytes = 4096;
+  constexpr int64_t kMaxBytes = 4096;
   Peak peak;
   std::string known;
   std::istringstream text;
   try {
-    text.str(read_file(note, kMostBytes));
+    text.str(read_file(note, kMaxBytes));
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -146,11 +146,11 @@ const std::vector<Published>& published_peaks() {
 
 }  // namespace
 
-Measured detail::sum_of_best(const std::vector<std::vector<CoreRun>>& by_core,
-                             std::string_view what) {
-  constexpr double kLeastShare = 0.95;
+MeasuredPeak detail::sum_fastest_runs(const std::vector<std::vector<CoreRun>>& by_core,
+                                      std::string_view what) {
+  constexpr double kMinShare = 0.95;
   const auto speed = [](const CoreRun& run) { return run.flops / run.wall_secs; };
-  Measured out;
+  MeasuredPeak out;
   for (const auto& runs : by_core) {
     const auto best = std::ranges::max_element(runs, {}, speed);
     if (best == runs.end()) {
@@ -158,16 +158,16 @@ Measured detail::sum_of_best(const std::vector<std::vector<CoreRun>>& by_core,
       continue;
     }
     out.peak.flops += speed(*best);
-    out.is_shared |= best->cpu_secs < kLeastShare * best->wall_secs;
+    out.is_shared |= best->cpu_secs < kMinShare * best->wall_secs;
   }
   out.peak.source = fmt::format("measured: {} on {} cores", what, by_core.size());
   return out;
 }
 
-Peak detail::remembered_peak(const std::filesystem::path& note, const std::string& key,
-                             const std::function<Measured()>& measure) {
+Peak detail::cached_peak(const std::filesystem::path& note, const std::string& key,
+                         const std::function<MeasuredPeak()>& measure) {
   if (const auto known = read_note(note, key)) return *known;
-  Measured measured = measure();
+  MeasuredPeak measured = measure();
   // Another process may have measured meanwhile.
   const auto known = read_note(note, key);
   if (known && known->flops >= measured.peak.flops) return *known;

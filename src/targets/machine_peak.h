@@ -40,19 +40,20 @@ struct CoreRun {
   double flops = 0;                    // total operations, not a rate
   double wall_secs = 0, cpu_secs = 0;  // elapsed time; CPU time of the thread
 };
-struct Measured {
+struct MeasuredPeak {
   Peak peak;
   bool is_shared = false;  // other work took part of the cores
 };
 /// Sums the fastest run of each core. The result is shared if such a run had less than 95 % of its
 /// core, or if a core has no run. `what` is the instruction set, "AVX-512".
-Measured sum_of_best(const std::vector<std::vector<CoreRun>>& by_core, std::string_view what);
+MeasuredPeak sum_fastest_runs(const std::vector<std::vector<CoreRun>>& by_core,
+                              std::string_view what);
 
 /// Returns the peak that the file `note` holds under `key`. Otherwise it returns the result of
 /// `measure` and writes it to the file, unless the measurement was shared. If two processes measure
 /// at once, the larger peak stays. A file that cannot be read or written counts as missing.
-Peak remembered_peak(const std::filesystem::path& note, const std::string& key,
-                     const std::function<Measured()>& measure);
+Peak cached_peak(const std::filesystem::path& note, const std::string& key,
+                 const std::function<MeasuredPeak()>& measure);
 }  // namespace detail
 
 }  // namespace axle

@@ -41,9 +41,9 @@ TEST(MachinePeak, AMeasurementIsRememberedUnderItsKey) {
   const auto note = dir.path() / "below" / "peak.txt";
   int measured = 0;
   const auto peak = [&](const std::string& key) {
-    return detail::remembered_peak(note, key, [&] {
+    return detail::cached_peak(note, key, [&] {
       ++measured;
-      return detail::Measured{{1.5e9 * measured, "measured: in a test"}};
+      return detail::MeasuredPeak{{1.5e9 * measured, "measured: in a test"}};
     });
   };
   EXPECT_EQ(peak("a").flops, 1.5e9);
@@ -57,17 +57,17 @@ TEST(MachinePeak, AMeasurementIsRememberedUnderItsKey) {
     EXPECT_EQ(measured, before + 1) << damaged;
   }
   // A note that can't be written is skipped without an error.
-  const auto one = [] { return detail::Measured{{1, ""}}; };
-  EXPECT_GT(detail::remembered_peak("/proc/peak.txt", "a", one).flops, 0);
-  EXPECT_GT(detail::remembered_peak("peak.txt", "a", one).flops, 0);
+  const auto one = [] { return detail::MeasuredPeak{{1, ""}}; };
+  EXPECT_GT(detail::cached_peak("/proc/peak.txt", "a", one).flops, 0);
+  EXPECT_GT(detail::cached_peak("peak.txt", "a", one).flops, 0);
   EXPECT_FALSE(std::filesystem::exists("peak.txt"));
 }
 
 TEST(MachinePeak, ANoteThatIsNoFileIsNone) {
   const TempDir dir;
-  const auto measure = [] { return detail::Measured{{1e9, "measured: in a test"}}; };
+  const auto measure = [] { return detail::MeasuredPeak{{1e9, "measured: in a test"}}; };
   const auto flops = [&](const std::filesystem::path& note) {
-    return detail::remembered_peak(note, "a", measure).flops;
+    return detail::cached_peak(note, "a", measure).flops;
   };
   ASSERT_EQ(::mkfifo((dir / "fifo").c_str(), 0600), 0);
   std::filesystem::create_directory(dir / "folder");
@@ -78,12 +78,12 @@ TEST(MachinePeak, ANoteThatIsNoFileIsNone) {
 
 TEST(MachinePeak, OfEachCoreTheFastestRunCounts) {
   using Runs = std::vector<std::vector<detail::CoreRun>>;
-  const auto peak = [](const Runs& runs) { return detail::sum_of_best(runs, "loop"); };
+  const auto peak = [](const Runs& runs) { return detail::sum_fastest_runs(runs, "loop"); };
   const detail::CoreRun whole{.flops = 10, .wall_secs = 2, .cpu_secs = 2},
       slow{.flops = 10, .wall_secs = 4, .cpu_secs = 4},
       half{.flops = 10, .wall_secs = 2, .cpu_secs = 1},
       slow_half{.flops = 10, .wall_secs = 4, .cpu_secs = 2};
-  const detail::Measured alone = peak({{slow, whole, slow_half}, {whole}});
+  const detail::MeasuredPeak alone = peak({{slow, whole, slow_half}, {whole}});
   EXPECT_EQ(alone.peak.flops, 10);
   EXPECT_EQ(alone.peak.source, "measured: loop on 2 cores");
   EXPECT_FALSE(alone.is_shared);
@@ -97,24 +97,24 @@ TEST(MachinePeak, ASharedMeasurementIsNotRememberedAndTheLargerOfTwoIs) {
   const TempDir dir;
   const auto note = dir.path() / "peak.txt";
   const auto measured = [](double flops, bool is_shared) {
-    return [=] { return detail::Measured{{flops, "measured: in a test"}, is_shared}; };
+    return [=] { return detail::MeasuredPeak{{flops, "measured: in a test"}, is_shared}; };
   };
-  const Peak shared = detail::remembered_peak(note, "a", measured(1, true));
+  const Peak shared = detail::cached_peak(note, "a", measured(1, true));
   EXPECT_EQ(shared.flops, 1);
   EXPECT_EQ(shared.source, "measured: in a test, shared with other work, so too low");
   EXPECT_FALSE(std::filesystem::exists(note));
-  EXPECT_EQ(detail::remembered_peak(note, "a", measured(2, false)).flops, 2);
-  EXPECT_EQ(detail::remembered_peak(note, "a", measured(3, false)).flops, 2);  // from the note
+  EXPECT_EQ(detail::cached_peak(note, "a", measured(2, false)).flops, 2);
+  EXPECT_EQ(detail::cached_peak(note, "a", measured(3, false)).flops, 2);  // from the note
 
   // Another process writes while this one measures.
   for (const auto& [other, own] : {std::pair{5.0, 4.0}, std::pair{4.0, 5.0}}) {
     std::filesystem::remove(note);
     const auto meanwhile = [&, other = other, own = own] {
-      detail::remembered_peak(note, "a", measured(other, false));
+      detail::cached_peak(note, "a", measured(other, false));
       return measured(own, false)();
     };
-    EXPECT_EQ(detail::remembered_peak(note, "a", meanwhile).flops, 5);
-    EXPECT_EQ(detail::remembered_peak(note, "a", measured(1, false)).flops, 5);
+    EXPECT_EQ(detail::cached_peak(note, "a", meanwhile).flops, 5);
+    EXPECT_EQ(detail::cached_peak(note, "a", measured(1, false)).flops, 5);
   }
 }
 

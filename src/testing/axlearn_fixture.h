@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "io/safetensors.h"
-#include "nn/key_chain.h"
+#include "nn/key_sequence.h"
 #include "ops/movement/slice.h"
 #include "testing/checkout.h"
 #include "testing/gradient_check.h"
@@ -85,7 +85,7 @@ inline Tensor draw_at(const Tensor& key, ParamSpec spec, std::string_view place)
   const std::string_view step = place.substr(0, place.find('.'));
   const std::string_view rest =
       step.size() == place.size() ? std::string_view() : place.substr(step.size() + 1);
-  KeyChain keys(key);
+  KeySequence keys(key);
   if (step[0] == 'x') {
     spec.shape.erase(spec.shape.begin());
     spec.fan.batch.clear();

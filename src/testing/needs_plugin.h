@@ -14,7 +14,7 @@ namespace axle {
 /// Returns why a test is skipped without the plugin. The scripts in tools/ print the same line for
 /// the CPU plugin, so that a test report has one line for it.
 inline std::string no_plugin(std::string_view platform) {
-  return "no " + std::string(platform) + " plugin: " + plugin_policy(platform).how_to_get;
+  return "no " + std::string(platform) + " plugin: " + plugin_policy(platform).install_hint;
 }
 
 }  // namespace axle

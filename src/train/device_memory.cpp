@@ -17,20 +17,20 @@ std::string gib(int64_t bytes) {
 
 void check_device_memory(std::span<const NamedProgram> programs, const Topology& topology) {
   if (topology.devices.empty() || !topology.devices[0].memory_bytes) return;
-  const int64_t there = *topology.devices[0].memory_bytes;
+  const int64_t available_bytes = *topology.devices[0].memory_bytes;
   const auto step = programs.empty() ? std::nullopt : programs.front().program->memory();
-  const int64_t lying = step ? step->argument_bytes : 0;
+  const int64_t state_bytes = step ? step->argument_bytes : 0;
   for (const auto& [name, program] : programs) {
     const auto memory = program->memory();
     if (!memory) continue;
-    const int64_t needed =
-        memory->total_bytes() - memory->argument_bytes + std::max(lying, memory->argument_bytes);
-    if (needed <= there) continue;
+    const int64_t needed = memory->total_bytes() - memory->argument_bytes +
+                           std::max(state_bytes, memory->argument_bytes);
+    if (needed <= available_bytes) continue;
     throw DeviceError(
         fmt::format(
-            "{}: expected a program for the {} GiB of a device that programs may use, got one "
-            "that needs {} GiB; take more devices, a smaller batch or another remat policy",
-            name, gib(there), gib(needed)),
+            "{}: expected a program within the {} GiB that programs may use on a device, got one "
+            "that needs {} GiB; use more devices, a smaller batch or another remat policy",
+            name, gib(available_bytes), gib(needed)),
         ExitCode::kDoesNotFit);
   }
 }
@@ -38,7 +38,7 @@ void check_device_memory(std::span<const NamedProgram> programs, const Topology&
 std::string device_memory_text(const NamedProgram& step, const Topology& topology) {
   const auto memory = step.program->memory();
   if (!memory || topology.devices.empty() || !topology.devices[0].memory_bytes) return {};
-  return fmt::format("{} needs {} of the {} GiB of a device that programs may use", step.name,
+  return fmt::format("{} needs {} of the {} GiB that programs may use on a device", step.name,
                      gib(memory->total_bytes()), gib(*topology.devices[0].memory_bytes));
 }
 

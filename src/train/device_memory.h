@@ -13,7 +13,7 @@ namespace axle {
 /// report pass the check.
 void check_device_memory(std::span<const NamedProgram> programs, const Topology& topology);
 
-/// Returns "the step needs 63.2 of the 72.8 GiB of a device that programs may use". Empty if the
+/// Returns "the step needs 63.2 of the 72.8 GiB that programs may use on a device". Empty if the
 /// plugin does not report both sizes.
 std::string device_memory_text(const NamedProgram& step, const Topology& topology);
 

@@ -31,10 +31,10 @@ std::string refusal(std::vector<NamedProgram> programs, int64_t bytes) {
 TEST(DeviceMemory, IsToldOrRefusedBeforeAnythingIsThere) {
   const Measured step(MemoryStats{.argument_bytes = 2 * kGiB, .temporary_bytes = kGiB / 2});
   EXPECT_EQ(device_memory_text({"the step", &step}, with(4 * kGiB)),
-            "the step needs 2.5 of the 4.0 GiB of a device that programs may use");
+            "the step needs 2.5 of the 4.0 GiB that programs may use on a device");
   EXPECT_EQ(refusal({{"the step", &step}}, 4 * kGiB), "no error");
   EXPECT_THAT(refusal({{"the step", &step}}, 2 * kGiB),
-              testing::AllOf(testing::StartsWith("the step: expected a program for the 2.0 GiB"),
+              testing::AllOf(testing::StartsWith("the step: expected a program within the 2.0 GiB"),
                              testing::HasSubstr("needs 2.5 GiB")));
 }
 
@@ -46,9 +46,10 @@ TEST(DeviceMemory, AnEvaluationRunsBesideTheState) {
   const std::vector<NamedProgram> programs = {{"the step", &step},
                                               {"evalers.held_out", &evaluation}};
   EXPECT_EQ(refusal(programs, 5 * kGiB), "no error");
-  EXPECT_THAT(refusal(programs, 5 * kGiB - 1),
-              testing::AllOf(testing::StartsWith("evalers.held_out: expected a program for the "),
-                             testing::HasSubstr("needs 5.0 GiB")));
+  EXPECT_THAT(
+      refusal(programs, 5 * kGiB - 1),
+      testing::AllOf(testing::StartsWith("evalers.held_out: expected a program within the "),
+                     testing::HasSubstr("needs 5.0 GiB")));
 }
 
 TEST(DeviceMemory, WhatThePluginDoesNotTellIsNotSaid) {

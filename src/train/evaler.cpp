@@ -16,7 +16,7 @@ namespace {
 std::unique_ptr<Input> build_input(const Evaler::Config& cfg, const std::string& where,
                                    const TrainingParts& training) {
   auto input = cfg.input.build(training.input_dims, Scope{.path = where + ".input"});
-  check_ends(*input, where + ".input");
+  check_not_endless(*input, where + ".input");
   return input;
 }
 
@@ -39,14 +39,14 @@ Evaler::Evaler(const Config& cfg, std::string name, const TrainingParts& trainin
       program_(build_program(*input_, "evalers." + name_, training, mesh)) {}
 
 std::optional<EvalResult> Evaler::run(Runtime& runtime, const DeviceState& state,
-                                      const StopWish& stop) {
+                                      const StopCondition& stop) {
   input_->restore(start_);
   return evaluate_input(*input_, *executable_, program_, runtime, state.leading(program_), stop);
 }
 
 std::optional<EvalResult> evaluate_input(Input& input, Executable& executable,
                                          const Program& program, Runtime& runtime,
-                                         const Arrays& parameters, const StopWish& stop) {
+                                         const Arrays& parameters, const StopCondition& stop) {
   EvalResult result;
   Tree<double> sums;
   double num_bytes = 0;
@@ -94,7 +94,7 @@ std::string not_finite(const EvalResult& result) {
   return {};
 }
 
-void check_ends(const Input& input, std::string_view where) {
+void check_not_endless(const Input& input, std::string_view where) {
   if (!input.facts().endless) return;
   throw ConfigError(fmt::format(
       "{}: expected an input that ends, got one without an end; set epochs or num_batches", where));

@@ -30,10 +30,10 @@ std::string to_text(const EvalResult& result);
 std::string not_finite(const EvalResult& result);
 
 /// Throws ConfigError if `input` reports that it is endless.
-void check_ends(const Input& input, std::string_view where);
+void check_not_endless(const Input& input, std::string_view where);
 
 /// Returns true to end an evaluation before its last batch.
-using StopWish = std::function<bool()>;
+using StopCondition = std::function<bool()>;
 
 /// An evaluation that a training run repeats every few steps.
 class Evaler {
@@ -52,7 +52,7 @@ class Evaler {
   const std::string& name() const { return name_; }
   const Program& program() const { return program_; }
   InputFacts facts() const { return input_->facts(); }
-  bool due(int64_t step) const { return every_steps_ && step % *every_steps_ == 0; }
+  bool is_due(int64_t step) const { return every_steps_ && step % *every_steps_ == 0; }
   /// Sets the executable that run() executes: the compiled `program`.
   void set_executable(std::shared_ptr<Executable> executable) {
     executable_ = std::move(executable);
@@ -61,7 +61,8 @@ class Evaler {
   const Executable* executable() const { return executable_.get(); }
   /// Evaluates the whole input from its beginning. Returns none if `stop` asked to end before the
   /// last batch. Throws DataError, DeviceError.
-  std::optional<EvalResult> run(Runtime& runtime, const DeviceState& state, const StopWish& stop);
+  std::optional<EvalResult> run(Runtime& runtime, const DeviceState& state,
+                                const StopCondition& stop);
 
  private:
   std::string name_;
@@ -77,6 +78,6 @@ class Evaler {
 /// have the shapes that the program takes.
 std::optional<EvalResult> evaluate_input(Input& input, Executable& executable,
                                          const Program& program, Runtime& runtime,
-                                         const Arrays& parameters, const StopWish& stop = {});
+                                         const Arrays& parameters, const StopCondition& stop = {});
 
 }  // namespace axle

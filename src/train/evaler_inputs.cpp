@@ -24,7 +24,8 @@ std::optional<Slot> field_of(const AnyConfig& config, std::string_view name) {
 }
 
 // Fills the fields of `to` that are open and whose names are in `names`.
-void take_over(const AnyConfig& from, const AnyConfig& to, std::span<const std::string> names) {
+void fill_open_fields(const AnyConfig& from, const AnyConfig& to,
+                      std::span<const std::string> names) {
   std::vector<std::string> others;
   for (const Slot& slot : children_of(ConfigView(to).slot())) {
     if (!std::ranges::count(names, slot.name)) others.push_back(slot.name);
@@ -33,28 +34,31 @@ void take_over(const AnyConfig& from, const AnyConfig& to, std::span<const std::
 }
 
 bool same_text(const AnyConfig& run, const AnyConfig& evaler) {
-  const auto *const theirs = run.get_if<TextSource::Config>(),
-                    *const ours = evaler.get_if<TextSource::Config>();
-  return theirs && ours && theirs->path.has_value() && ours->path.has_value() &&
-         is_same_text(*theirs->path, *ours->path);
+  const auto *const run_source = run.get_if<TextSource::Config>(),
+                    *const evaler_source = evaler.get_if<TextSource::Config>();
+  return run_source && evaler_source && run_source->path.has_value() &&
+         evaler_source->path.has_value() && is_same_text(*run_source->path, *evaler_source->path);
 }
 
 // True if the evaler reads the same text as the run. The evaler's source takes over the fields that
 // it leaves open; a source that names no text takes the text of the run.
 bool shares_source(const AnyConfig& run, const AnyConfig& evaler) {
-  const auto theirs = field_of(run, "source"), ours = field_of(evaler, "source");
-  if (!theirs || !ours) return false;
-  const AnyConfig *from = held_config(*theirs), *to = held_config(*ours);
+  const auto run_source = field_of(run, "source"), evaler_source = field_of(evaler, "source");
+  if (!run_source || !evaler_source) return false;
+  const AnyConfig *from = held_config(*run_source), *to = held_config(*evaler_source);
   if (!from || !to || from->type().name != to->type().name) return false;
   if (!missing(*to).empty() || same_text(*from, *to)) carry_over(*from, *to, {});
-  return same_values(*theirs, *ours) || same_text(*from, *to);
+  return same_values(*run_source, *evaler_source) || same_text(*from, *to);
 }
 
 void check_tokenizer(const std::string& where, const AnyConfig& run, const AnyConfig& evaler) {
-  const auto theirs = field_of(run, "tokenizer"), ours = field_of(evaler, "tokenizer");
-  if (!theirs || !ours || same_values(*theirs, *ours)) return;
-  throw ConfigError(fmt::format(
-      "{}.tokenizer: expected the tokenizer of the run's input, got another; leave it out", where));
+  const auto run_tokenizer = field_of(run, "tokenizer"),
+             evaler_tokenizer = field_of(evaler, "tokenizer");
+  if (!run_tokenizer || !evaler_tokenizer || same_values(*run_tokenizer, *evaler_tokenizer)) return;
+  throw ConfigError(
+      fmt::format("{}.tokenizer: expected the tokenizer of the run's input, got another one; leave "
+                  "the field out",
+                  where));
 }
 
 // Checks an evaler on held-out text of the source that the run trains on: the run must hold out
@@ -63,33 +67,32 @@ void check_held_out(const std::string& evaler_path, const TextInput::Config* run
                     const TextInput::Config* evaler) {
   if (!run || !evaler || evaler->split != Split::kHeldOut) return;
   if (run->split != Split::kTrain) {
-    throw ConfigError(fmt::format(
-        "input.split: expected 'train', since {} is held out of the same text, got '{}', which "
-        "trains on it; use --set input.split=train",
-        evaler_path, to_text(run->split)));
+    throw ConfigError(
+        fmt::format("input.split: expected 'train', got '{}', which also trains on the held-out "
+                    "text of {}; use --set input.split=train",
+                    to_text(run->split), evaler_path));
   }
   if (run->held_out_fraction != evaler->held_out_fraction) {
     throw ConfigError(fmt::format(
-        "{}.held_out_fraction: expected {}, as the run's input holds out of the same text, got {}",
+        "{}.held_out_fraction: expected {}, the value of the run's input for the same text, got {}",
         evaler_path, run->held_out_fraction, evaler->held_out_fraction));
   }
-  const auto *const theirs = run->source.get_if<TextSource>(), *const ours =
-                                                                   evaler->source
-                                                                       .get_if<TextSource>();
-  if (theirs && ours && theirs->unit != ours->unit) {
-    throw ConfigError(fmt::format(
-        "{}.source.unit: expected '{}', as the run's input, which holds out documents of the same "
-        "text, got '{}'; leave it out",
-        evaler_path, to_text(theirs->unit), to_text(ours->unit)));
+  const auto* const run_source = run->source.get_if<TextSource>();
+  const auto* const evaler_source = evaler->source.get_if<TextSource>();
+  if (run_source && evaler_source && run_source->unit != evaler_source->unit) {
+    throw ConfigError(
+        fmt::format("{}.source.unit: expected '{}', the value of the run's input for the same "
+                    "text, got '{}'; leave the field out",
+                    evaler_path, to_text(run_source->unit), to_text(evaler_source->unit)));
   }
 }
 
 void check_holds_out(const std::string& evaler_path, const TextInput::Config* evaler) {
   if (!evaler || evaler->split != Split::kHeldOut || evaler->held_out_fraction > 0) return;
-  throw ConfigError(fmt::format(
-      "{}.held_out_fraction: expected more than 0 for the split 'held_out', got 0; hold something "
-      "out or leave the evaler out (--set 'evalers={{}}')",
-      evaler_path));
+  throw ConfigError(
+      fmt::format("{}.held_out_fraction: expected more than 0 for the split 'held_out', got 0; set "
+                  "a larger fraction or remove the evaler (--set 'evalers={{}}')",
+                  evaler_path));
 }
 
 }  // namespace
@@ -101,10 +104,10 @@ void complete_evaler_inputs(Trainer::Config& config) {
     if (!evaler.input) continue;
     const std::string where = "evalers." + name + ".input";
     AnyConfig& own = evaler.input.any();
-    take_over(run, own, std::vector<std::string>{"tokenizer", "seq_len", "batch_size"});
+    fill_open_fields(run, own, std::vector<std::string>{"tokenizer", "seq_len", "batch_size"});
     check_tokenizer(where, run, own);
     if (shares_source(run, own)) {
-      take_over(run, own, std::vector<std::string>{"held_out_fraction"});
+      fill_open_fields(run, own, std::vector<std::string>{"held_out_fraction"});
       check_held_out(where, config.input.get_if<TextInput>(), evaler.input.get_if<TextInput>());
     }
     check_holds_out(where, evaler.input.get_if<TextInput>());

@@ -78,7 +78,7 @@ TEST(EvalerInputs, AnotherTokenizerIsRefused) {
       kInput, {.tokenizer = SentencePieceTokenizer::Config{.path = "other.model"}, .epochs = 1});
   EXPECT_EQ(error_of([&] { complete_evaler_inputs(config); }),
             "evalers.held_out.input.tokenizer: expected the tokenizer of the run's input, got "
-            "another; leave it out");
+            "another one; leave the field out");
 }
 
 TEST(EvalerInputs, AnotherPartOfTheTextThanIsHeldOutIsRefused) {
@@ -115,15 +115,15 @@ TEST(EvalerInputs, HeldOutTextThatTheRunTrainsOnIsRefused) {
   all.split = Split::kAll;
   Trainer::Config config = config_of(all, held_out);
   EXPECT_EQ(error_of([&] { complete_evaler_inputs(config); }),
-            "input.split: expected 'train', since evalers.held_out.input is held out of the same "
-            "text, got 'all', which trains on it; use --set input.split=train");
+            "input.split: expected 'train', got 'all', which also trains on the held-out text of "
+            "evalers.held_out.input; use --set input.split=train");
 
   TextInput::Config other_unit = held_out;
   other_unit.source = TextSource::Config{.path = "corpus", .unit = DocumentUnit::kParagraph};
   config = config_of(kInput, other_unit);
   EXPECT_EQ(error_of([&] { complete_evaler_inputs(config); }),
-            "evalers.held_out.input.source.unit: expected 'line', as the run's input, which holds "
-            "out documents of the same text, got 'paragraph'; leave it out");
+            "evalers.held_out.input.source.unit: expected 'line', the value of the run's input for "
+            "the same text, got 'paragraph'; leave the field out");
 
   // Another text, or all of the text on purpose, is allowed.
   config = config_of(
@@ -140,7 +140,7 @@ TEST(EvalerInputs, NothingHeldOutIsRefused) {
   Trainer::Config config = config_of(input, {.epochs = 1, .split = Split::kHeldOut});
   EXPECT_EQ(error_of([&] { complete_evaler_inputs(config); }),
             "evalers.held_out.input.held_out_fraction: expected more than 0 for the split "
-            "'held_out', got 0; hold something out or leave the evaler out (--set 'evalers={}')");
+            "'held_out', got 0; set a larger fraction or remove the evaler (--set 'evalers={}')");
 }
 
 TEST(EvalerInputs, OtherClassesTakeWhatTheyHaveAPlaceFor) {

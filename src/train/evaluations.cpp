@@ -12,7 +12,8 @@ Evaluations::Evaluations(const TrainingParts& training, const Mesh& mesh) {
     evalers_.emplace_back(evaler, name, training, mesh);
 }
 
-void Evaluations::compile(Runtime& runtime, const CompileOptions& options, const StopWish& stop) {
+void Evaluations::compile(Runtime& runtime, const CompileOptions& options,
+                          const StopCondition& stop) {
   std::map<std::string_view, std::shared_ptr<Executable>> by_text;
   for (Evaler& evaler : evalers_) {
     if (stop()) return;
@@ -30,7 +31,7 @@ std::vector<std::string> Evaluations::data_notes(const InputFacts& training) con
     if (!found.empty() && found != to_text(training))
       out.push_back(fmt::format("data: {}: {}", name, found));
     if (facts.skipped.count > 0 && facts.skipped.messages != training.skipped.messages)
-      out.push_back(fmt::format("WARNING: {}.input: {}", name, left_out_text(facts.skipped)));
+      out.push_back(fmt::format("WARNING: {}.input: {}", name, skipped_text(facts.skipped)));
   }
   return out;
 }
@@ -43,12 +44,12 @@ std::vector<NamedProgram> Evaluations::compiled() const {
   return out;
 }
 
-std::vector<Evaler*> Evaluations::owed(int64_t step, bool at_end) {
+std::vector<Evaler*> Evaluations::due_evalers(int64_t step, bool at_end) {
   std::vector<Evaler*> out;
   for (Evaler& evaler : evalers_) {
     const auto done = done_at_.find(evaler.name());
     const bool is_done = done != done_at_.end() && done->second == step;
-    if ((at_end || evaler.due(step)) && !is_done) out.push_back(&evaler);
+    if ((at_end || evaler.is_due(step)) && !is_done) out.push_back(&evaler);
   }
   return out;
 }

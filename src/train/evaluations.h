@@ -16,7 +16,7 @@ class Evaluations {
   Evaluations(const TrainingParts& training, const Mesh& mesh);
   /// Compiles all programs. Evalers with equal programs share one executable. Returns early if
   /// `stop` asks for it.
-  void compile(Runtime& runtime, const CompileOptions& options, const StopWish& stop);
+  void compile(Runtime& runtime, const CompileOptions& options, const StopCondition& stop);
   /// Returns lines about the data of the evalers: one for each evaler whose data differ from
   /// `training` ("data: evalers.val: 1 file, 17145 bytes"), and a warning for each
   /// evaler that left out documents other than those of `training`.
@@ -27,7 +27,7 @@ class Evaluations {
   void mark_done(const std::string& evaler, int64_t step) { done_at_[evaler] = step; }
   /// Returns the evalers that are due after `step` and not done yet; at the end of a run, all that
   /// are not done after `step`.
-  std::vector<Evaler*> owed(int64_t step, bool at_end);
+  std::vector<Evaler*> due_evalers(int64_t step, bool at_end);
 
  private:
   std::vector<Evaler> evalers_;

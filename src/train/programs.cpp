@@ -60,9 +60,9 @@ std::pair<ModelOutput, OutputCollection> forward(const ProgramParts& parts,
   auto out = functional(parts.model, working_parameters(parts, parameters), std::move(options),
                         [&] { return parts.model(cast_floats(batch, parts.compute_dtype)); });
   if (!out.second.aux_losses.empty()) {
-    throw ConfigError(
-        fmt::format("{}: aux loss reaches no objective; the model must add it to its loss",
-                    out.second.aux_losses.begin()->first));
+    throw ConfigError(fmt::format(
+        "{}: expected the model to add this aux loss to its loss, got a loss without it",
+        out.second.aux_losses.begin()->first));
   }
   check_model_metrics(parts.model.path(), out.first.metrics);
   return out;

@@ -258,7 +258,7 @@ TEST(Programs, AnAuxLossThatReachesNoObjectiveIsAnError) {
   const Built built{Child<Model>(StrayModel::Config{})};
   for (const bool training : {true, false}) {
     EXPECT_THAT(error_of([&] { training ? step_program(built.parts) : eval_program(built.parts); }),
-                HasSubstr("model/balance: aux loss reaches no objective"));
+                HasSubstr("model/balance: expected the model to add this aux loss"));
   }
 }
 
@@ -299,7 +299,7 @@ TEST(Programs, AModelReportsUnderNoNameOfARecord) {
       for (const bool training : {true, false}) {
         EXPECT_THAT(
             error_of([&] { training ? step_program(built.parts) : eval_program(built.parts); }),
-            testing::StartsWith("model: metric '" + name + "': expected a name of its own, got "));
+            testing::StartsWith("model: metric '" + name + "': expected an unused name, got "));
       }
     }
   }
@@ -340,7 +340,7 @@ TEST(Programs, ALearnerReportsUnderNoNameOfARecordOrOfTheModel) {
   };
   for (const std::string name : {"step", "loss", "skipped", "mfu", "cross_entropy", "summary/a"}) {
     EXPECT_THAT(report(name),
-                testing::StartsWith("learner: metric '" + name + "': expected a name of its own"));
+                testing::StartsWith("learner: metric '" + name + "': expected an unused name"));
   }
   for (const std::string name : {"trust", "grad_norm", "param_norm"})
     EXPECT_EQ(report(name), "no error") << name;

@@ -67,7 +67,7 @@ TEST_F(FullDisk, ARunThatCannotSaveItsEndFails) {
   EXPECT_THAT(
       run.output(),
       HasSubstr(
-          "checkpoints: expected to save the state of step 16 at the end, got 4 failed saves"));
+          "checkpoints: expected the final state of step 16 to be saved, got 4 failed saves"));
   EXPECT_THAT(checkpoint_steps(run_ / "checkpoints"), ElementsAre(4));
   EXPECT_THAT(run.output(), HasSubstr("step 16/16"));
   // Once there is room again, the run resumes from step 4.
@@ -126,20 +126,18 @@ TEST_P(TakenAway, EndsTheRunAtOnceWithItsStateSaved) {
 INSTANTIATE_TEST_SUITE_P(
     All, TakenAway,
     testing::Values(
-        Loss{
-            "Folder", [](const auto& run) { std::filesystem::remove_all(run); },
-            "run: expected the folder of this run to stay in place during the run, got it removed"},
-        Loss{
-            "MovedFolder",
-            [](const auto& run) { std::filesystem::rename(run, run.string() + "_moved"); },
-            "run: expected the folder of this run to stay in place during the run, got it removed"},
+        Loss{"Folder", [](const auto& run) { std::filesystem::remove_all(run); },
+             "run: expected the run's folder to stay in place, found it removed"},
+        Loss{"MovedFolder",
+             [](const auto& run) { std::filesystem::rename(run, run.string() + "_moved"); },
+             "run: expected the run's folder to stay in place, found it removed"},
         Loss{"Metrics", [](const auto& run) { std::filesystem::remove(run / "metrics.jsonl"); },
-             "metrics.jsonl: expected the file to stay in place during the run, got it removed"},
+             "metrics.jsonl: expected the file to stay in place during the run, found it removed"},
         Loss{"MovedMetrics",
              [](const auto& run) {
                std::filesystem::rename(run / "metrics.jsonl", run / "metrics.jsonl.1");
              },
-             "metrics.jsonl: expected the file to stay in place during the run, got it removed"}),
+             "metrics.jsonl: expected the file to stay in place during the run, found it removed"}),
     [](const auto& c) { return c.param.name; });
 
 TEST_F(FullDisk, AFolderInThePlaceOfOursIsLeftAlone) {
@@ -149,7 +147,7 @@ TEST_F(FullDisk, AFolderInThePlaceOfOursIsLeftAlone) {
   make_directories(run_);
   run.open_gate();
   EXPECT_EQ(run.wait(), kStorage) << run.output();
-  EXPECT_THAT(run.output(), HasSubstr("got it replaced by another folder, where nothing is"));
+  EXPECT_THAT(run.output(), HasSubstr("found it replaced by another folder, where nothing is"));
   EXPECT_TRUE(list_directory(run_).empty());
   EXPECT_EQ(state_of(dir_.path() / "moved").step, 4);
 }
@@ -170,8 +168,9 @@ TEST_F(FullDisk, WithoutItsLockFileTheFolderIsStillHeld) {
   std::filesystem::remove(run_ / "lock");
   TrainProcess second(gated({}), dir_.path(), "run");
   EXPECT_EQ(second.wait(), kStorage);
-  EXPECT_THAT(second.output(),
-              HasSubstr("lock: expected a folder that no other run uses, got one held by another"));
+  EXPECT_THAT(
+      second.output(),
+      HasSubstr("lock: expected a folder that no other run uses, got one in use by another"));
   run.open_gate();
   EXPECT_EQ(run.wait(), 0) << run.output();
   expect_no_holes(run_, 16);
@@ -184,7 +183,7 @@ TEST_F(FullDisk, AnotherRunIsKeptOutOfTheFolder) {
   EXPECT_EQ(second.wait(), static_cast<int>(ExitCode::kStorage));
   EXPECT_THAT(
       second.output(),
-      HasSubstr("lock: expected a folder that no other run uses, got one held by process "));
+      HasSubstr("lock: expected a folder that no other run uses, got one in use by process "));
   run.open_gate();
   EXPECT_EQ(run.wait(), 0) << run.output();
 }

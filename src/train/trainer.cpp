@@ -58,14 +58,14 @@ struct Trainer::Run {
   CompileOptions compile_options() const;
   std::vector<NamedProgram> compiled() const;
   std::vector<HostNeed> host_needs() const;
-  void compile(const StopWish& stop);
+  void compile(const StopCondition& stop);
   void measure_peak();
-  void take_steps(const StopWish& stop);
+  void take_steps(const StopCondition& stop);
   void take_step(const Batch& batch);
   void finish_step();
   void report(Pending done);
   Throughput throughput(const Lap& lap) const;
-  void evaluate(bool at_end, const StopWish& stop);
+  void evaluate(bool at_end, const StopCondition& stop);
   bool save(bool wait);
   void save_at_end();
   void save_after_failure() noexcept;
@@ -111,9 +111,9 @@ Trainer::Run::Run(const Config& config, RunOptions run_options)
       reading_(start_reading()),
       runtime_(options_.open_runtime(
           {.backend = options_.backend,
-           .num_devices = options_.num_devices.value_or(mesh_devices(cfg_.mesh))})),
+           .num_devices = options_.num_devices.value_or(num_mesh_devices(cfg_.mesh))})),
       input_(std::make_unique<Prefetcher>(reading_.get(), 2)),
-      mesh_(mesh_over(cfg_.mesh, runtime_->topology(), options_.num_devices)),
+      mesh_(fit_mesh(cfg_.mesh, runtime_->topology(), options_.num_devices)),
       parts_(training_.program_parts(mesh_, input_->element_spec())),
       step_(step_program(parts_)),
       evaluations_(training_, mesh_),
@@ -126,7 +126,7 @@ Trainer::Run::Run(const Config& config, RunOptions run_options)
 // Starts to open the data, after everything that can be refused without the data.
 std::future<std::unique_ptr<Input>> Trainer::Run::start_reading() const {
   if (options_.num_devices) check_device_count("--devices", *options_.num_devices);
-  check_device_count("mesh", mesh_devices(cfg_.mesh));
+  check_device_count("mesh", num_mesh_devices(cfg_.mesh));
   const auto state = train_state(*training_.model, *training_.learner);
   check_host_memory(state_needs(state, {}, options_.backend), options_.host_memory());
   return std::async([this] { return training_.make_input(); });
@@ -135,7 +135,7 @@ std::future<std::unique_ptr<Input>> Trainer::Run::start_reading() const {
 // Returns the parameters and the state of layers from another folder, if the options name one.
 std::optional<Tree<HostTensor>> Trainer::Run::given_state() const {
   if (options_.init_from.empty()) return std::nullopt;
-  ModelParameters saved = load_to_begin_with(options_.init_from, *training_.model);
+  ModelParameters saved = load_initial_parameters(options_.init_from, *training_.model);
   const bool complete = saved.by_path.size() == stored_specs(*training_.model).size();
   progress_->note(fmt::format("starts with the parameters of {} after step {}{}",
                               options_.init_from.string(), saved.step,
@@ -149,7 +149,7 @@ void Trainer::Run::initialise_or_restore() {
   const bool has_checkpoint = !checkpoint_steps(folder_.checkpoints()).empty();
   if (has_checkpoint && !options_.resume) {
     throw ConfigError(fmt::format(
-        "{}: holds checkpoints of an earlier run; take another --dir, or leave out --no-resume",
+        "{}: holds checkpoints of an earlier run; use another --dir, or leave out --no-resume",
         folder_.dir().string()));
   }
   if (has_checkpoint) {
@@ -164,7 +164,7 @@ void Trainer::Run::initialise_or_restore() {
         restore_arrays(folder_.checkpoints(), *runtime_, mesh_, state_.leaves, check).value();
     state_.arrays = std::move(restored.arrays);
     step_number_ = first_step_ = restored.step;
-    checkpointer_->restored(restored.step);
+    checkpointer_->mark_restored(restored.step);
     const RunMetadata saved = run_metadata(restored);
     folder_.replace_lost_config(saved.config);
     skipped_ = saved.skipped_steps;
@@ -190,9 +190,9 @@ void Trainer::Run::initialise_or_restore() {
 void Trainer::Run::warn(bool at_start) {
   const Skipped skipped = input_->facts().skipped;
   if (skipped.count > std::exchange(num_left_out_, skipped.count))
-    progress_->note("WARNING: input: " + left_out_text(skipped));
+    progress_->note("WARNING: input: " + skipped_text(skipped));
   if (!at_start) return;
-  for (const std::string& line : misfit_schedules(cfg_)) progress_->note("WARNING: " + line);
+  for (const std::string& line : schedule_warnings(cfg_)) progress_->note("WARNING: " + line);
 }
 
 void Trainer::Run::open_writers() {
@@ -227,7 +227,7 @@ std::vector<HostNeed> Trainer::Run::host_needs() const {
 }
 
 // Compiles all programs of the run, so that a program that fails does so before the first step.
-void Trainer::Run::compile(const StopWish& stop) {
+void Trainer::Run::compile(const StopCondition& stop) {
   if (stop()) return;
   const double begun = secs_since_process_start();
   const auto compile_start = Clock::now();
@@ -236,8 +236,7 @@ void Trainer::Run::compile(const StopWish& stop) {
                          ? load_executable(options_.executable, *runtime_, step_, compile_options())
                          : runtime_->compile(step_, compile_options());
   progress_->note(
-      fmt::format("{} the step for {} device{} in {:.2f} s, begun {:.2f} s after the "
-                  "start of the program",
+      fmt::format("{} the step for {} device{} in {:.2f} s, started {:.2f} s after the program",
                   saved ? "loaded" : "compiled", mesh_.num_devices(),
                   mesh_.num_devices() == 1 ? "" : "s", seconds_since(compile_start), begun));
   const Topology& topology = runtime_->topology();
@@ -260,7 +259,7 @@ void Trainer::Run::measure_peak() {
 
 ExitCode Trainer::Run::loop() {
   const StopSignal signal;
-  const StopWish stop = [&] { return signal.requested() != ExitCode::kOk; };
+  const StopCondition stop = [&] { return signal.requested() != ExitCode::kOk; };
   clock_ = {};
   progress_ = std::make_unique<Progress>(cfg_.max_steps, cfg_.log_every_steps);
   const HostMemory memory = options_.host_memory();  // before anything is allocated
@@ -269,11 +268,12 @@ ExitCode Trainer::Run::loop() {
   initialise_or_restore();
   open_writers();
   if (first_step_ > 0 && first_step_ >= cfg_.max_steps) {
-    const bool owes = !evaluations_.owed(first_step_, /*at_end=*/true).empty();
-    progress_->note(fmt::format(
-        "the run is at step {} of {}: {}; --steps counts from its beginning", first_step_,
-        cfg_.max_steps, owes ? "only evaluations are left" : "nothing is left to do"));
-    if (!owes) return ExitCode::kOk;
+    const bool has_due = !evaluations_.due_evalers(first_step_, /*at_end=*/true).empty();
+    progress_->note(
+        fmt::format("the run is at step {} of {}: {}; --steps counts from the beginning of the run",
+                    first_step_, cfg_.max_steps,
+                    has_due ? "only evaluations are left" : "nothing is left to do"));
+    if (!has_due) return ExitCode::kOk;
   }
   compile(stop);
   check_host_memory(host_needs(), memory);
@@ -286,7 +286,7 @@ ExitCode Trainer::Run::loop() {
       // The state is already in a checkpoint, or the seed gives the same initial state again.
       progress_->note(
           fmt::format("stopped by a signal before step {}, with nothing new to save; run the same "
-                      "command to go on",
+                      "command to continue",
                       step_number_ + 1));
       folder_.keep();
       return code;
@@ -301,14 +301,14 @@ ExitCode Trainer::Run::loop() {
   warn(/*at_start=*/false);
   const ExitCode code = signal.requested();
   if (code != ExitCode::kOk)
-    progress_->note(fmt::format("stopped by a signal after step {}; run the same command to go on",
-                                step_number_));
+    progress_->note(fmt::format(
+        "stopped by a signal after step {}; run the same command to continue", step_number_));
   return code;
 }
 
 // Takes all remaining steps. First runs evaluations that an earlier start left undone. After a
 // step, the save comes before the evaluations, so that a failing evaluation can't cost a step.
-void Trainer::Run::take_steps(const StopWish& stop) {
+void Trainer::Run::take_steps(const StopCondition& stop) {
   clock_.skip();
   evaluate(/*at_end=*/false, stop);
   while (!stop() && step_number_ < cfg_.max_steps) {
@@ -318,7 +318,7 @@ void Trainer::Run::take_steps(const StopWish& stop) {
       break;
     }
     take_step(*batch);
-    if (checkpointer_->due(step_number_)) save(false);
+    if (checkpointer_->is_due(step_number_)) save(false);
     evaluate(/*at_end=*/false, stop);
   }
   finish_step();
@@ -375,8 +375,8 @@ void Trainer::Run::report(Pending done) {
   if (skipped) {
     ++skipped_;
     const bool is_first = !failing_ && record.step == first_step_ + 1;
-    const auto [what, for_good] = what_is_not_finite(record, not_finite, state_, is_first);
-    const bool ends = for_good || cfg_.on_non_finite == NonFinite::kStop;
+    const auto [what, is_permanent] = find_not_finite(record, not_finite, state_, is_first);
+    const bool ends = is_permanent || cfg_.on_non_finite == NonFinite::kStop;
     if (ends && !failing_) fail_non_finite(record.step, what);
     if (!failing_) {
       progress_->note(
@@ -400,9 +400,9 @@ void Trainer::Run::fail_non_finite(int64_t step, const std::string& what) {
 }
 
 // Runs the evaluations that are due; those of the last step run at the end, after its save.
-void Trainer::Run::evaluate(bool at_end, const StopWish& stop) {
+void Trainer::Run::evaluate(bool at_end, const StopCondition& stop) {
   if (!at_end && (step_number_ == 0 || step_number_ >= cfg_.max_steps)) return;
-  for (Evaler* evaler : evaluations_.owed(step_number_, at_end)) {
+  for (Evaler* evaler : evaluations_.due_evalers(step_number_, at_end)) {
     finish_step();
     if (stop()) return;
     checkpointer_->wait();  // an evaluation that ends the process must not cost the earlier save
@@ -445,15 +445,15 @@ void Trainer::Run::save_at_end() {
   if (save(true)) return;
   failing_ = true;
   throw StorageError(
-      fmt::format("{}: expected to save the state of step {} at the end, got {} failed saves; "
-                  "the last good checkpoint stays",
+      fmt::format("{}: expected the final state of step {} to be saved, got {} failed saves; the "
+                  "last good checkpoint stays",
                   checkpointer_->root().string(), step_number_, checkpointer_->num_failures()));
 }
 
 // Keeps the steps of a run that failed, if the state still exists.
 void Trainer::Run::save_after_failure() noexcept {
   const bool known = std::exchange(failing_, true);  // then everything that can be saved is saved
-  if (known || step_number_ == first_step_ || folder_.is_anothers()) return;
+  if (known || step_number_ == first_step_ || folder_.is_replaced()) return;
   std::string end = "which could not be saved";
   try {
     if (save(true)) end = "which is saved";

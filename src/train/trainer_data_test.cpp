@@ -55,12 +55,12 @@ TEST_F(TrainerData, OtherTextIsRefusedWithTheWayToGoOn) {
     const Ended refused = resume(over(dir_ / "other.txt", 6), force, false);
     EXPECT_EQ(refused.code, ExitCode::kData);
     EXPECT_THAT(refused.error, HasSubstr("got other data"));
-    EXPECT_THAT(refused.error, HasSubstr("--restart-data to begin these data at their first row"));
+    EXPECT_THAT(refused.error, HasSubstr("--restart-data to start at the first row"));
   }
   EXPECT_EQ(state_of(run()).tensors, before);
   const Ended ended = resume(over(dir_ / "other.txt", 6), false, true);
   EXPECT_EQ(ended.code, ExitCode::kOk) << ended.error;
-  EXPECT_THAT(ended.out, HasSubstr("resumed from step 3, with the data from their beginning\n"));
+  EXPECT_THAT(ended.out, HasSubstr("resumed from step 3, with the data from the first row\n"));
   expect_no_holes(run(), 6);
   // The new data are the run's data from now on.
   EXPECT_EQ(train(over(dir_ / "other.txt", 8)).code, ExitCode::kOk);
@@ -77,19 +77,20 @@ TEST_F(TrainerData, TheSameCommandAgainDoesNotRestartTheDataAgain) {
   for (const int64_t steps : {5, 6, 8}) {
     const Ended ended = resume(other(steps), false, true);
     EXPECT_EQ(ended.code, ExitCode::kOk) << ended.error;
-    EXPECT_THAT(ended.out, HasSubstr(steps == 5 ? "with the data from their beginning\n"
-                                                : "in the data that --restart-data began\n"));
+    EXPECT_THAT(ended.out, HasSubstr(steps == 5 ? "with the data from the first row\n"
+                                                : "in the data that --restart-data restarted\n"));
   }
   EXPECT_EQ(state_of(run()).metadata.at("data"), state_of(run("whole")).metadata.at("data"));
   EXPECT_EQ(state_of(run()).tensors, state_of(run("whole")).tensors);
   // A run that began with --restart-data also goes on with the same command.
   train(over(dir_ / "other.txt", 2), "new", options);
   const Ended again = train(over(dir_ / "other.txt", 8), "new", options);
-  EXPECT_THAT(again.out, HasSubstr("resumed from step 2, in the data that --restart-data began\n"));
+  EXPECT_THAT(again.out,
+              HasSubstr("resumed from step 2, in the data that --restart-data restarted\n"));
   // Other data once more: these begin from their first row.
   const Ended ended = resume(over(dir_ / "corpus", 9), false, true);
   EXPECT_EQ(ended.code, ExitCode::kOk) << ended.error;
-  EXPECT_THAT(ended.out, HasSubstr("resumed from step 8, with the data from their beginning\n"));
+  EXPECT_THAT(ended.out, HasSubstr("resumed from step 8, with the data from the first row\n"));
 }
 
 TEST_F(TrainerData, RestartedDataAllowOtherInputsAndNothingElse) {

@@ -33,7 +33,7 @@ class TrainerMemory : public TrainerTest {
 TEST_F(TrainerMemory, AStateThatDoesNotFitIsToldBeforeAnythingIsDone) {
   const Ended ended = train_with(state_needs() - 1, "run");
   EXPECT_EQ(ended.code, ExitCode::kDoesNotFit);
-  EXPECT_THAT(ended.error, HasSubstr("memory of the host: expected "));
+  EXPECT_THAT(ended.error, HasSubstr("host memory: expected "));
   EXPECT_THAT(ended.error, Not(HasSubstr("temporaries")));
   EXPECT_THAT(ended.out, Not(HasSubstr("compiled")));
 }
@@ -46,7 +46,7 @@ TEST_F(TrainerMemory, NothingIsReadForAStateThatDoesNotFit) {
   EXPECT_EQ(train_with(int64_t{1} << 39, "run", config).code, ExitCode::kData);
   const Ended ended = train_with(1000, "run", config);
   EXPECT_EQ(ended.code, ExitCode::kDoesNotFit);
-  EXPECT_THAT(ended.error, HasSubstr("memory of the host: expected "));
+  EXPECT_THAT(ended.error, HasSubstr("host memory: expected "));
   RunOptions many;
   many.num_devices = 1'000'000;
   EXPECT_EQ(train(config, "run", std::move(many)).code, ExitCode::kUser);

@@ -113,9 +113,9 @@ TEST_F(TrainerMetrics, OperationsAreCountedOnceAndNotOfAModelThatOnlyTrains) {
 
   const Ended ended = train(weights_alone(2, true), "training");
   EXPECT_EQ(ended.code, ExitCode::kOk) << ended.error;
-  EXPECT_THAT(ended.out, HasSubstr("mfu stays 0: the model's operations are counted in its forward "
-                                   "pass outside of training, which fails: made for training "
-                                   "only\n"));
+  EXPECT_THAT(ended.out,
+              HasSubstr("mfu stays 0: the FLOPs of the model are not known, because its forward "
+                        "pass outside of training fails: made for training only\n"));
   ASSERT_EQ(records("", "training").size(), 2u);
   for (const auto& record : records("", "training")) {
     EXPECT_EQ(record.at("mfu"), 0);

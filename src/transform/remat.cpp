@@ -59,12 +59,12 @@ Linearized linearize_remat(const OpNode& op, const Values& inputs,
                            const std::vector<bool>& active) {
   const auto& a = op.attrs<RematAttributes>();
   const Halves halves = split(
-      make_joint(op.region(), active, std::vector<bool>(op.outputs.size(), true)), a.policy.judge);
+      make_joint(op.region(), active, std::vector<bool>(op.outputs.size(), true)), a.policy.decide);
   Values forward = inline_region(*halves.forward, inputs);
   const size_t num_results = halves.joint.num_results;
   std::vector<size_t> offloaded;  // indices of the offloaded values in `forward`
   for (size_t i = 0; i < halves.saved.size(); ++i) {
-    if (a.policy.judge(*halves.saved[i].node()) != Residual::kOffload) continue;
+    if (a.policy.decide(*halves.saved[i].node()) != Residual::kOffload) continue;
     offloaded.push_back(num_results + i);
     forward[offloaded.back()] = place(forward[offloaded.back()], Memory::kHost);
   }

@@ -11,7 +11,7 @@ namespace axle {
 
 /// Decides which forward values of a remat region are kept, besides its inputs.
 struct RematPolicy {
-  ResidualPolicy judge;
+  ResidualPolicy decide;
   std::string text;                     // for printing
   std::vector<std::string> names = {};  // patterns; each must match a tag in the region
 };

@@ -43,7 +43,7 @@ TEST(Json, ADocumentThatTheHostHasNoRoomForIsNotRead) {
   text += "]";
   const LittleMemory little(64 << 20);
   EXPECT_THAT(error_of<Error>([&] { read_json(text); }),
-              HasSubstr("a JSON document: expected 192.0 MiB of the host's memory for its "));
+              HasSubstr("a JSON document: expected 192.0 MiB of host memory for its "));
 }
 
 TEST(Json, AKeyStandsOnceInItsObject) {

@@ -92,7 +92,7 @@ int edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string suggest(std::string_view name, std::span<const std::string> candidates) {
-  constexpr size_t kMost = 3, kLongest = 100;
+  constexpr size_t kMax = 3, kLongest = 100;
   if (name.size() > kLongest) return "";  // longer than any name of ours
   const std::string wanted = lower_case(name);
   int best = std::max(1, static_cast<int>(name.size()) / 3);
@@ -104,7 +104,7 @@ std::string suggest(std::string_view name, std::span<const std::string> candidat
     if (distance > best) continue;
     if (distance < best) near.clear();
     best = distance;
-    if (near.size() < kMost) near.push_back("'" + candidate + "'");
+    if (near.size() < kMax) near.push_back("'" + candidate + "'");
   }
   return near.empty() ? "" : "; did you mean " + join(near, " or ") + "?";
 }

@@ -40,7 +40,7 @@ Utf8Step utf8_step(std::string_view text) {
     const uint8_t low = i == 1 ? lead.low : 0x80, high = i == 1 ? lead.high : 0xbf;
     if (byte(i) < low || byte(i) > high) return {Utf8Kind::kInvalid, 1};
   }
-  return {present == lead.size ? Utf8Kind::kWhole : Utf8Kind::kCut, present};
+  return {present == lead.size ? Utf8Kind::kComplete : Utf8Kind::kTruncated, present};
 }
 
 std::optional<size_t> find_invalid_utf8(std::string_view text) {
@@ -57,7 +57,7 @@ std::optional<size_t> find_invalid_utf8(std::string_view text) {
       }
     }
     const Utf8Step step = utf8_step(text.substr(at));
-    if (step.kind != Utf8Kind::kWhole) return at;
+    if (step.kind != Utf8Kind::kComplete) return at;
     at += step.size;
   }
   return std::nullopt;
@@ -69,7 +69,7 @@ std::string printable(std::string_view text, size_t most) {
     if (out.size() >= most) return out + "...";
     const Utf8Step step = utf8_step(text);
     const auto byte = static_cast<uint8_t>(text[0]);
-    if (step.kind == Utf8Kind::kWhole && byte >= 0x20 && byte != 0x7f) {
+    if (step.kind == Utf8Kind::kComplete && byte >= 0x20 && byte != 0x7f) {
       out += text.substr(0, step.size);
       text.remove_prefix(step.size);
     } else {

@@ -19,9 +19,9 @@ TEST(Utf8, EveryCharacterIsWholeEveryPrefixIsCut) {
     if (c >= 0xd800 && c < 0xe000) continue;
     const std::string text = encode(c);
     const Utf8Step whole = utf8_step(text + "x");
-    ASSERT_TRUE(whole.kind == Utf8Kind::kWhole && whole.size == text.size()) << c;
+    ASSERT_TRUE(whole.kind == Utf8Kind::kComplete && whole.size == text.size()) << c;
     for (size_t n = 1; n < text.size(); ++n)
-      ASSERT_TRUE(utf8_step(text.substr(0, n)).kind == Utf8Kind::kCut) << c;
+      ASSERT_TRUE(utf8_step(text.substr(0, n)).kind == Utf8Kind::kTruncated) << c;
   }
 }
 

@@ -40,7 +40,7 @@ void EvalLayerArguments::add_to(CLI::App& app) {
                  "Method of the layer, prefill or extend_step (default: forward)")
       ->type_name("NAME");
   add_count("--cache-len", eval.layer.cache_len,
-            "Positions that prefill's caches have room for (default: those of the input)");
+            "Number of positions in the caches of prefill (default: those of the input)");
   add_count("--steps", eval.num_steps,
             "Schedules: the values at steps 0 to N-1; learners and training: the first N updates");
   app.add_option("--rename", rename,
@@ -61,8 +61,8 @@ void EvalLayerArguments::add_to(CLI::App& app) {
                  "Compare with the results in a file, by --rename; exit 17 if they differ")
       ->type_name("REFERENCE.safetensors");
   app.add_option("--tolerance", tolerances,
-                 "Largest difference, as part of the largest element; PATTERN=T for some tensors "
-                 "(default: 1e-5)")
+                 "Largest allowed difference, relative to the largest element; PATTERN=T for some "
+                 "tensors (default: 1e-5)")
       ->type_name("T")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -81,14 +81,14 @@ SubjectOptions EvalLayerArguments::options() const {
 
 void EvalLayerArguments::check(bool json) const {
   if (output.empty() && compare.empty())
-    throw ConfigError("--output: expected it or --compare, got neither");
+    throw ConfigError("--output: expected --output or --compare, got neither");
   if (compare.empty() && !tolerances.empty())
-    throw ConfigError("--tolerance: expected it with --compare, got no --compare");
+    throw ConfigError("--tolerance: expected use with --compare, got no --compare");
   if (compare.empty() && json)
     throw ConfigError(
-        "--json: expected it with --compare, whose table it prints, got no --compare");
+        "--json: expected use with --compare, whose table it prints, got no --compare");
   if (output.empty() && their_names)
-    throw ConfigError("--their-names: expected it with --output, got no --output");
+    throw ConfigError("--their-names: expected use with --output, got no --output");
   if (!output.empty()) check_replaceable(output);
 }
 

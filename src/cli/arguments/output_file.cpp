@@ -70,21 +70,19 @@ void check_output_file(std::string_view flag, const std::string& file,
   };
   if (std::ranges::any_of(inputs, is_input)) {
     throw ConfigError(fmt::format(
-        "{}: expected a file of its own, got {}, which this command reads; name another", flag,
+        "{}: expected a file that this command does not use otherwise, got {}; name another", flag,
         file));
   }
   if (is_of_model_folder(real)) {
-    throw ConfigError(
-        fmt::format("{}: expected a file of its own, got {}, which belongs to a run or an import; "
-                    "name another",
-                    flag, file));
+    throw ConfigError(fmt::format(
+        "{}: expected a file that belongs to no run or import, got {}; name another", flag, file));
   }
 }
 
 std::vector<std::string> paths_in(const ConfigView& config) {
   std::vector<std::string> out;
   walk(config, [&](const std::string&, const Slot& outer) {
-    const Slot slot = peel(outer);
+    const Slot slot = unwrap(outer);
     if (slot.name == "path" && slot.ops->kind == FieldKind::kLeaf &&
         slot.ops->leaf == LeafKind::kString)
       out.push_back(slot.ops->text(slot.at));

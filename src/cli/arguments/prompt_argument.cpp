@@ -11,7 +11,7 @@
 namespace axle::cli {
 namespace {
 
-constexpr size_t kMostPromptBytes = 16 << 20;
+constexpr size_t kMaxPromptBytes = 16 << 20;
 
 }  // namespace
 
@@ -21,7 +21,7 @@ std::string read_prompt(const std::string& argument) {
   std::array<char, 4096> part;
   while (std::cin.read(part.data(), part.size()), std::cin.gcount() > 0) {
     text.append(part.data(), static_cast<size_t>(std::cin.gcount()));
-    if (text.size() > kMostPromptBytes)
+    if (text.size() > kMaxPromptBytes)
       throw ConfigError("--prompt: expected at most 16 MiB on stdin, got more");
   }
   // A failed read of stdin also puts std::cin at its end.

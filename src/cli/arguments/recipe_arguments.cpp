@@ -39,7 +39,7 @@ SetField parse_set(const std::string& text) {
 
 }  // namespace
 
-void tell_changes(const ResolveReport& report) { std::fputs(to_text(report).c_str(), stderr); }
+void print_changes(const ResolveReport& report) { std::fputs(to_text(report).c_str(), stderr); }
 
 void add_set_to(CLI::App& app, std::vector<Edit>& edits) {
   add_flag(app, "--set", "PATH=VALUE", "Set a field of the config; a class by its name",

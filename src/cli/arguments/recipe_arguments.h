@@ -38,7 +38,7 @@ class RecipeArguments {
 };
 
 /// Prints the changes to stderr, for verbs whose stdout holds something else.
-void tell_changes(const ResolveReport& report);
+void print_changes(const ResolveReport& report);
 
 /// Adds --set PATH=VALUE to a verb that takes no recipe. Each use appends one edit.
 void add_set_to(CLI::App& app, std::vector<Edit>& edits);

@@ -30,11 +30,11 @@ void RuntimeArguments::add_backend_to(CLI::App& app) {
       ->type_name("NAME");
   app.add_option_function<std::string>(
          "--compile-cache",
-         [this](const std::string& name) { compile_cache = compile_cache_named(name); },
+         [this](const std::string& name) { compile_cache = parse_compile_cache(name); },
          "Keep compiled programs in this folder, or 'none' (default: axle/programs in "
          "~/.cache)")
       ->type_name("DIR");
-  app.add_flag("--yes", yes, "Fetch the backend's plugin without asking, where it is missing");
+  app.add_flag("--yes", yes, "Fetch the backend's plugin without asking, if it is missing");
 }
 
 void RuntimeArguments::ensure_plugin() const {
@@ -51,7 +51,7 @@ void RuntimeArguments::add_mesh_to(CLI::App& app) {
 }
 
 RuntimeOptions RuntimeArguments::runtime() const {
-  return {.backend = backend, .num_devices = num_devices.value_or(mesh_devices(mesh))};
+  return {.backend = backend, .num_devices = num_devices.value_or(num_mesh_devices(mesh))};
 }
 
 }  // namespace axle::cli

@@ -9,11 +9,11 @@ namespace axle::cli {
 
 void SamplingArguments::add_to(CLI::App& app) {
   add_number(app, "--temperature", temperature_,
-             "0: always the most likely token (default; 1 beside --top-k, --top-p or --seed)")
+             "0: always the most likely token (default; 1 with --top-k, --top-p or --seed)")
       ->type_name("T");
   add_number(app, "--top-k", top_k_, "Draw only from the K most likely tokens")->type_name("K");
   add_number(app, "--top-p", top_p_,
-             "Draw only from the fewest tokens whose probabilities sum to P")
+             "Draw only from the smallest set of tokens whose probabilities sum to P")
       ->type_name("P");
   add_number(app, "--seed", seed_, "Seed of the random draws (default: 0)")->type_name("N");
 }
@@ -26,8 +26,8 @@ void SamplingArguments::apply_to(GenerateOptions& options) const {
   check(options.sampling);
   if (draws && options.sampling.temperature == 0) {
     throw ConfigError(
-        "--temperature: expected more than 0 beside --top-k, --top-p or --seed, got 0, which draws "
-        "nothing");
+        "--temperature: expected more than 0 with --top-k, --top-p or --seed, got 0, which "
+        "disables sampling");
   }
 }
 

@@ -24,7 +24,7 @@ struct CompileVerb {
 
 void add(CLI::App& app, CompileVerb& options, Output& out) {
   options.recipe.add_to(app);
-  app.add_option("--save", options.save, "Keep the executable, for `axle train --executable`")
+  app.add_option("--save", options.save, "Save the executable for `axle train --executable`")
       ->type_name("FILE");
   app.add_option("--text", options.text, "Write the StableHLO that is compiled")->type_name("FILE");
   app.add_flag("--yes", options.yes, "Fetch what the target's compiler needs without asking");
@@ -66,7 +66,7 @@ ExitCode run(const CompileVerb& options, Output& out) {
   CompileReport report = compile_step(step, options.save);
   report.resolution = resolved.report;
   out.report(report);
-  if (report.not_saved) std::rethrow_exception(report.not_saved);
+  if (report.save_error) std::rethrow_exception(report.save_error);
   return exit_code_of(report);
 }
 

@@ -42,9 +42,9 @@ ExitCode run(const EvalOptions& options, Output& out) {
                                                  .mesh = options.runtime.mesh,
                                                  .weights = options.model.weights(),
                                                  .compile_cache = options.runtime.compile_cache});
-  tell_changes(evaluation.changes);
+  print_changes(evaluation.changes);
   if (const Skipped& skipped = evaluation.facts.skipped; skipped.count > 0)
-    report_to_stderr("WARNING: input: " + left_out_text(skipped));
+    report_to_stderr("WARNING: input: " + skipped_text(skipped));
   out.report(evaluation);
   check_finite(evaluation);
   return ExitCode::kOk;

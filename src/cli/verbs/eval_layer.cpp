@@ -19,7 +19,7 @@ ExitCode run(const EvalLayerArguments& o, Output& out) {
   const SubjectOptions options = o.options();
   ResolveReport changes;
   const EvalSubject subject = read_eval_subject(o.subject, &changes);
-  tell_changes(changes);
+  print_changes(changes);
   const RenameRules rules =
       o.rename.empty() ? RenameRules() : RenameRules(read_user_file(o.rename), o.rename);
   const EvalLayerFiles files = read_eval_layer_files({o.inputs, o.params, o.compare}, rules,
@@ -32,7 +32,7 @@ ExitCode run(const EvalLayerArguments& o, Output& out) {
   const Tree<HostTensor> results = evaluate(subject, files.params, files.inputs, options, *runtime);
   if (!o.output.empty()) {
     if (o.their_names) {
-      save_safetensors(o.output, files.with_their_names(results));
+      save_safetensors(o.output, files.with_file_names(results));
     } else {
       save_safetensors(o.output, results);
     }

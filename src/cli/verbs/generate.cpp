@@ -25,7 +25,7 @@ struct GenerateArguments {
 
 void add(CLI::App& app, GenerateArguments& options, Output& out) {
   options.model.add_to(app);
-  app.add_option("--prompt", options.prompt, "The text to go on from; '-' reads it from stdin")
+  app.add_option("--prompt", options.prompt, "The text to continue; '-' reads it from stdin")
       ->required()
       ->type_name("TEXT");
   add_number<int64_t>(
@@ -46,7 +46,7 @@ ExitCode run(const GenerateArguments& options, Output& out) {
   LoadedModel loaded = load_model(options.model.dir, options.model.weights());
   const auto runtime = make_runtime(options.runtime.runtime());
   const Mesh mesh =
-      mesh_over(options.runtime.mesh, runtime->topology(), options.runtime.num_devices);
+      fit_mesh(options.runtime.mesh, runtime->topology(), options.runtime.num_devices);
   TextGenerator generator(std::move(loaded), *runtime, {.cache_dir = options.runtime.compile_cache},
                           mesh);
 

@@ -18,7 +18,7 @@ void add(CLI::App& app, ImportRequest& request, Output&) {
       ->required()
       ->type_name("FILE")
       ->check(utf8_problem);
-  app.add_option("--dir", request.dir, "The folder to make")->required()->type_name("DIR");
+  app.add_option("--dir", request.dir, "The folder to create")->required()->type_name("DIR");
 }
 
 ExitCode run(const ImportRequest& request, Output& out) {

@@ -17,7 +17,7 @@ const Verb<RecipeArguments> params({
     .run =
         [](const RecipeArguments& recipe, Output& out) {
           const Resolved resolved = recipe.resolve();
-          tell_changes(resolved.report);
+          print_changes(resolved.report);
           out.report(parameter_table(resolved.config));
           return ExitCode::kOk;
         },

@@ -27,9 +27,9 @@ void add(CLI::App& app, TrainOptions& options, Output&) {
                "Refuse a folder with a checkpoint (default: resume from the newest)");
   app.add_flag("--force", options.force, "Resume although the config has changed");
   app.add_flag("--restart-data", options.restart_data,
-               "Resume with the data from their first row, also with other data");
+               "Resume with the data from their first row; the data may differ");
   app.add_option("--executable", options.executable,
-                 "Run the step that `axle compile --save` has kept, without compiling")
+                 "Run the step that `axle compile --save` saved, without compiling")
       ->type_name("FILE");
   app.add_option("--init-from", options.init_from,
                  "Folder of a run or of an import whose parameters a new run starts with")

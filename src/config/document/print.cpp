@@ -28,7 +28,7 @@ bool fits_on_a_line(const TypeOps& ops) {
 
 // Returns the text of a slot that has a line of its own; empty if only its children have lines.
 std::string line_of(const Slot& outer) {
-  const Slot slot = peel(outer);
+  const Slot slot = unwrap(outer);
   const TypeOps& ops = *slot.ops;
   switch (ops.kind) {
     case FieldKind::kOptional:
@@ -61,7 +61,7 @@ std::string line_of(const Slot& outer) {
 }
 
 void add_lines(const std::string& path, const Slot& slot, std::vector<ConfigLine>& out) {
-  const Slot inner = peel(slot);
+  const Slot inner = unwrap(slot);
   if (std::string line = line_of(inner); !line.empty()) out.push_back({path, std::move(line)});
   if (fits_on_a_line(*inner.ops)) return;
   for (const Slot& child : children_of(inner)) {
@@ -126,7 +126,7 @@ bool same_values(const Slot& a, const Slot& b) {
 }
 
 bool is_changed_option(const Slot& child, const Slot& option) {
-  const AnyConfig defaults = AnyConfig::fresh(child.ops->options_type());
+  const AnyConfig defaults = AnyConfig::with_defaults(child.ops->options_type());
   for (const Slot& field : children_of(ConfigView(defaults).slot())) {
     if ("@" + field.name == option.name) return !same_values(field, option);
   }

@@ -65,7 +65,7 @@ std::optional<std::string> number_text(const Document& d) {
 
 class Reader {
  public:
-  explicit Reader(UnnamedOptions unnamed) : unnamed_(unnamed) {}
+  explicit Reader(UnnamedValues unnamed) : unnamed_(unnamed) {}
 
   // Reads everything that is right, then throws one ConfigError with everything that is wrong.
   std::vector<Replaced> read_all(const Document& d, const Slot& slot, const std::string& path) {
@@ -103,7 +103,7 @@ class Reader {
       case FieldKind::kMap:
         if (!d.is_object()) fail_expected(path, "a mapping", d);
         // Entries that the mapping does not name stay; an empty mapping removes all.
-        if (unnamed_ == UnnamedOptions::kReset || d.empty()) slot.ops->clear(slot.at);
+        if (unnamed_ == UnnamedValues::kReset || d.empty()) slot.ops->clear(slot.at);
         for (const auto& [key, value] : d.items()) {
           mistakes_.attempt([&] {
             check_map_key(*slot.ops, key, path);
@@ -151,7 +151,7 @@ class Reader {
         find_number_type(is_child ? *slot.ops->role().type : *slot.ops->signature);
     if (!type) return false;
     const AnyConfig* const held = held_config(slot);
-    AnyConfig next = held && &held->type() == type ? *held : AnyConfig::fresh(*type);
+    AnyConfig next = held && &held->type() == type ? *held : AnyConfig::with_defaults(*type);
     read_member(ConfigView(next).slot(), std::string(type->number_field), d, path, "field");
     put_config(slot, std::move(next));
     return true;
@@ -191,7 +191,7 @@ class Reader {
     }
     const bool is_name = d.is_string();
     const bool keeps = held && (is_name || !names_class) && &held->type() == type;
-    AnyConfig next = keeps ? *held : AnyConfig::fresh(*type);
+    AnyConfig next = keeps ? *held : AnyConfig::with_defaults(*type);
     if (d.is_object()) {
       for (const auto& [key, value] : d.items()) {
         if (key == "class" || (is_child && key.starts_with('@'))) continue;
@@ -205,8 +205,8 @@ class Reader {
 
   void read_options(const Document& d, const Slot& slot, const std::string& path,
                     bool names_class) {
-    if (names_class && unnamed_ == UnnamedOptions::kReset) {
-      const AnyConfig defaults = AnyConfig::fresh(slot.ops->options_type());
+    if (names_class && unnamed_ == UnnamedValues::kReset) {
+      const AnyConfig defaults = AnyConfig::with_defaults(slot.ops->options_type());
       defaults.type().ops->assign(slot.ops->options(slot.at), defaults.get());
     }
     for (const auto& [key, value] : d.items()) {
@@ -237,7 +237,7 @@ class Reader {
     return type;
   }
 
-  UnnamedOptions unnamed_;
+  UnnamedValues unnamed_;
   std::vector<Replaced> replaced_;
   Mistakes mistakes_;
 };
@@ -245,7 +245,7 @@ class Reader {
 }  // namespace
 
 std::vector<Replaced> read_document(const Document& document, const Slot& slot,
-                                    const std::string& path, UnnamedOptions unnamed) {
+                                    const std::string& path, UnnamedValues unnamed) {
   return Reader(unnamed).read_all(document, slot, path);
 }
 

@@ -9,7 +9,7 @@ namespace axle {
 
 /// What happens to values that a document does not name: the slot options beside a `class:`, and
 /// the existing entries of a map for which the document gives a mapping that is not empty.
-enum class UnnamedOptions { kKeep, kReset };
+enum class UnnamedValues { kKeep, kReset };
 
 /// Reads the document into the slot and returns the fields that replacements carried over.
 ///   struct: fields that the document does not name keep their values;
@@ -20,6 +20,6 @@ enum class UnnamedOptions { kKeep, kReset };
 /// Throws ConfigError with one line for each mistake, beginning with its path. Reads everything
 /// else before it throws.
 std::vector<Replaced> read_document(const nlohmann::ordered_json& document, const Slot& slot,
-                                    const std::string& path, UnnamedOptions unnamed);
+                                    const std::string& path, UnnamedValues unnamed);
 
 }  // namespace axle

@@ -46,7 +46,7 @@ Document function_document(const Slot& slot) {
 }
 
 Document document_of(const Slot& outer) {
-  const Slot slot = peel(outer);
+  const Slot slot = unwrap(outer);
   const TypeOps& ops = *slot.ops;
   switch (ops.kind) {
     case FieldKind::kOptional:
@@ -83,7 +83,7 @@ Document to_json(const ConfigView& root) { return document_of(root.slot()); }
 std::string to_yaml(const ConfigView& root) { return yaml_text(to_json(root)); }
 
 void from_json(ConfigRef root, const Document& document, std::string_view root_name) {
-  read_document(document, root.slot(), std::string(root_name), UnnamedOptions::kReset);
+  read_document(document, root.slot(), std::string(root_name), UnnamedValues::kReset);
 }
 
 void from_yaml(ConfigRef root, std::string_view text, std::string_view root_name) {
@@ -95,7 +95,8 @@ AnyConfig config_from_json(const Document& document, std::string_view root_name)
     throw ConfigError(fmt::format("{}: expected {{class: Name, config: {{...}}}}, got {}",
                                   root_name, document.dump()));
   }
-  AnyConfig config = AnyConfig::fresh(find_config_type(document["class"].get<std::string>()));
+  AnyConfig config =
+      AnyConfig::with_defaults(find_config_type(document["class"].get<std::string>()));
   if (document.contains("config") && !document["config"].is_null()) {
     from_json(config, document["config"], root_name);
   }

@@ -134,7 +134,7 @@ TEST(Serialize, ConfigByClassOverAllRoles) {
   EXPECT_EQ(config_from_json(Json{{"class", "Scale"}}).type().name, "Scale");
   EXPECT_THROW(config_from_json(Json{{"config", 1}}), ConfigError);
 
-  AnyConfig dims = AnyConfig::fresh(config.type().role->dims());
+  AnyConfig dims = AnyConfig::with_defaults(config.type().role->dims());
   from_yaml(dims, "input_dim: 3");
   const auto* norm =
       static_cast<Norm*>(config.type().build(config.get(), dims.get(), {.path = "shift"}));

@@ -17,7 +17,9 @@ class AnyConfig {
   static AnyConfig of(C config) {
     return AnyConfig(C::config_type(), new C(std::move(config)));
   }
-  static AnyConfig fresh(const ConfigType& type) { return AnyConfig(type, type.fresh()); }
+  static AnyConfig with_defaults(const ConfigType& type) {
+    return AnyConfig(type, type.make_default());
+  }
 
   AnyConfig(const AnyConfig& other)
       : type_(other.type_), value_(other.type_ ? other.type_->copy(other.value_) : nullptr) {}

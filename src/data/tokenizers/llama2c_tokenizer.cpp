@@ -71,7 +71,7 @@ Llama2cTokenizer::Llama2cTokenizer(const Config& cfg, const Dims&, const Scope& 
     : path_(cfg.path.get()) {
   const std::string bytes = read_data_file(path_, fmt::format("{}.path", scope.path));
   constexpr int64_t kMemoryPerByte = 16;  // for pieces of one byte, which take nine bytes of file
-  check_host_room(path_, "its pieces", kMemoryPerByte * static_cast<int64_t>(bytes.size()));
+  check_host_allocation(path_, "its pieces", kMemoryPerByte * static_cast<int64_t>(bytes.size()));
   Cursor cursor(bytes, path_);
   cursor.number<int32_t>();  // length of the longest piece, which only C needs
   while (!cursor.at_end()) {
@@ -113,7 +113,7 @@ std::vector<int32_t> Llama2cTokenizer::encode(std::string_view text) const {
   std::vector<Symbol> symbols;
   for (size_t at = 0; at < all.size();) {
     const Utf8Step step = utf8_step(all.substr(at));
-    const size_t size = step.kind == Utf8Kind::kWhole ? step.size : 1;
+    const size_t size = step.kind == Utf8Kind::kComplete ? step.size : 1;
     const auto index = static_cast<int32_t>(symbols.size());
     symbols.push_back({at, size, id_of(at, size), index - 1, index + 1});
     at += size;

@@ -65,7 +65,7 @@ SentencePieceTokenizer::SentencePieceTokenizer(const Config& cfg, const Dims&, c
     : path_(cfg.path.get()), processor_(std::make_unique<SentencePieceProcessor>()) {
   const std::string model = read_data_file(path_, fmt::format("{}.path", scope.path));
   constexpr int64_t kMemoryPerByte = 48;  // for pieces of one byte, in the library and here
-  check_host_room(path_, "its pieces", kMemoryPerByte * static_cast<int64_t>(model.size()));
+  check_host_allocation(path_, "its pieces", kMemoryPerByte * static_cast<int64_t>(model.size()));
   check_sentencepiece_model(model, path_);
   if (!loads(*processor_, model)) {
     throw DataError(fmt::format("{}: expected a SentencePiece model, got another file", path_));

@@ -29,9 +29,9 @@ std::string StreamDecoder::take(bool at_end) {
   std::string_view rest = pending_;
   while (!rest.empty()) {
     const Utf8Step step = utf8_step(rest);
-    if (step.kind == Utf8Kind::kCut && !at_end) break;
-    const size_t size = step.kind == Utf8Kind::kWhole ? step.size : 1;
-    out += step.kind == Utf8Kind::kWhole ? rest.substr(0, size) : kReplacement;
+    if (step.kind == Utf8Kind::kTruncated && !at_end) break;
+    const size_t size = step.kind == Utf8Kind::kComplete ? step.size : 1;
+    out += step.kind == Utf8Kind::kComplete ? rest.substr(0, size) : kReplacement;
     rest.remove_prefix(size);
   }
   pending_ = std::string(rest);

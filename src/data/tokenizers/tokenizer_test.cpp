@@ -143,7 +143,7 @@ TEST(Tokenizers, FilesTooLargeForAVocabularyAreNotRead) {
   both(ExitCode::kData, path + ": expected at most 67108864 bytes, got 1048576000");
   std::filesystem::resize_file(path, int64_t{60} << 20);  // read as empty pieces
   const LittleMemory little(int64_t{256} << 20);
-  both(ExitCode::kDoesNotFit, " of the host's memory for its pieces, got ");
+  both(ExitCode::kDoesNotFit, " of host memory for its pieces, got ");
 }
 
 TEST(Llama2cTokenizer, MergesTheBestPairFirstAndTheLeftmostOfEquals) {

@@ -71,8 +71,8 @@ bool is_beside(std::string_view name) {
 
 // Returns "a, b, c, ...".
 std::string first_of(std::vector<std::string> names) {
-  constexpr size_t kMostNames = 3;
-  if (names.size() > kMostNames) names.resize(kMostNames), names.push_back("...");
+  constexpr size_t kMaxNames = 3;
+  if (names.size() > kMaxNames) names.resize(kMaxNames), names.push_back("...");
   return join(names, ", ");
 }
 
@@ -93,11 +93,11 @@ class Comparer {
       : results_(results),
         reference_(reference),
         rules_(rules),
-        left_alone_(reference.left_alone) {}
+        not_compared_(reference.not_compared) {}
 
   TensorComparison compare(const Tolerances& tolerances) {
     TensorComparison out{
-        .reference = reference_.path, .tensors = {}, .left_alone = {}, .ours_alone = {}};
+        .reference = reference_.path, .tensors = {}, .not_compared = {}, .only_in_results = {}};
     std::vector<std::pair<std::string, std::string>> pairs;  // theirs, ours
     for (const auto& [theirs, named] : reference_.names) {
       if (const auto ours = find(theirs, named)) pairs.emplace_back(theirs, *ours);
@@ -116,14 +116,14 @@ class Comparer {
       compared_.emplace(ours, true);
     }
     if (pairs.empty()) {
-      throw ConfigError(fmt::format("{}: expected results to compare with, got none of {}",
+      throw ConfigError(fmt::format("{}: expected results to compare with ({}), got none",
                                     reference_.path,
                                     results_.empty() ? "any" : results_.begin()->first + ", ..."));
     }
-    for (const auto& [reason, count] : left_alone_)
-      out.left_alone.push_back(fmt::format("{} ({})", reason, count));
+    for (const auto& [reason, count] : not_compared_)
+      out.not_compared.push_back(fmt::format("{} ({})", reason, count));
     for (const auto& [name, value] : results_) {
-      if (!compared_.contains(name)) out.ours_alone.push_back(name);
+      if (!compared_.contains(name)) out.only_in_results.push_back(name);
     }
     return out;
   }
@@ -136,7 +136,7 @@ class Comparer {
     if (results_.contains(*ours)) return ours;
     if (*ours == "out" && results_.contains("out/loss")) return "out/loss";
     if (is_beside(*ours)) {
-      ++left_alone_["recorded by the layers there, not here"];
+      ++not_compared_["values that the reference's layers record and Axle's do not"];
       return std::nullopt;
     }
     return ours;
@@ -182,7 +182,7 @@ class Comparer {
   const Tree<HostTensor>& results_;
   const TensorReference& reference_;
   const RenameRules& rules_;
-  std::map<std::string, int> left_alone_;  // number of tensors by reason
+  std::map<std::string, int> not_compared_;  // number of tensors by reason
   Tree<bool> compared_;
 };
 
@@ -209,7 +209,7 @@ Tolerances::Tolerances(const std::vector<std::string>& texts) {
 double Tolerances::of(std::string_view name) const {
   double out = kDefaultTolerance;
   for (const auto& [pattern, tolerance] : rows_) {
-    if (pattern.fits(name)) out = tolerance;
+    if (pattern.matches(name)) out = tolerance;
   }
   return out;
 }
@@ -244,10 +244,10 @@ std::string to_text(const TensorComparison& c) {
                std::move(verdict)});
   }
   std::string out = table.text();
-  for (const std::string& line : c.left_alone) out += "not compared: " + line + "\n";
-  if (!c.ours_alone.empty())
-    out +=
-        fmt::format("not in the reference: {} ({})\n", c.ours_alone.size(), first_of(c.ours_alone));
+  for (const std::string& line : c.not_compared) out += "not compared: " + line + "\n";
+  if (!c.only_in_results.empty())
+    out += fmt::format("not in the reference: {} ({})\n", c.only_in_results.size(),
+                       first_of(c.only_in_results));
   return out;
 }
 
@@ -263,19 +263,20 @@ Json to_json(const TensorComparison& c) {
                               {"max_rel", number(t.max_rel)},
                               {"tolerance", t.tolerance}});
   }
-  out["not_compared"] = c.left_alone;
-  out["not_in_reference"] = c.ours_alone;
+  out["not_compared"] = c.not_compared;
+  out["not_in_reference"] = c.only_in_results;
   return out;
 }
 
 TensorReference open_reference(const std::string& path, const RenameRules& rules,
-                               const ExcuseOf& excuse_of) {
-  TensorReference out{.path = path, .file = open_tensor_file(path), .names = {}, .left_alone = {}};
+                               const SkipReasonOf& skip_reason_of) {
+  TensorReference out{
+      .path = path, .file = open_tensor_file(path), .names = {}, .not_compared = {}};
   for (const std::string& theirs : out.file.names()) {
     const auto named = rules.section_name(theirs);
     if (!named) continue;
-    if (const std::string excuse = excuse_of(*named); !excuse.empty()) {
-      ++out.left_alone[excuse];
+    if (const std::string reason = skip_reason_of(*named); !reason.empty()) {
+      ++out.not_compared[reason];
       continue;
     }
     if (!is_beside(*named)) storage_error_as<DataError>([&] { return out.file.type(theirs); });

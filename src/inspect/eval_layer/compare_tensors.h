@@ -56,9 +56,9 @@ struct TensorComparison {
   std::string reference;  // path of the file
   std::vector<ComparedTensor> tensors;
   /// Sections of the reference that were not compared, with the reason.
-  std::vector<std::string> left_alone;
+  std::vector<std::string> not_compared;
   /// Names of results that are not in the reference.
-  std::vector<std::string> ours_alone;
+  std::vector<std::string> only_in_results;
 
   bool agrees() const;
   /// Returns "2 of 9 differ (grad/in/x, out), 1 missing (out/loss)".
@@ -69,7 +69,7 @@ nlohmann::ordered_json to_json(const TensorComparison& comparison);
 
 /// Returns why a reference tensor without a counterpart among the results is no error; empty: it is
 /// an error. `name` is the reference's name with our section.
-using ExcuseOf = std::function<std::string(const std::string& name)>;
+using SkipReasonOf = std::function<std::string(const std::string& name)>;
 
 /// A file of expected results, opened and checked before any result of ours exists.
 struct TensorReference {
@@ -78,12 +78,12 @@ struct TensorReference {
   /// Tensors to compare: from their names to the names with our section.
   std::map<std::string, std::string> names;
   /// Tensors not to compare: the number for each reason.
-  std::map<std::string, int> left_alone;
+  std::map<std::string, int> not_compared;
 };
 /// Throws ConfigError for a file that does not exist or holds no results; DataError for a damaged
 /// file and for a result whose dtype Axle does not have.
 TensorReference open_reference(const std::string& path, const RenameRules& rules,
-                               const ExcuseOf& excuse_of);
+                               const SkipReasonOf& skip_reason_of);
 
 /// Compares every tensor of the reference, renamed by `rules`, with the result of that name.
 ///

@@ -121,9 +121,10 @@ TEST_F(CompareTensors, NamesOfBothSides) {
   EXPECT_FALSE(c.agrees());
   EXPECT_THAT(c.summary(), HasSubstr("ref.safetensors: expected 4 tensors to agree, got 1 missing "
                                      "(extra)"));
-  EXPECT_THAT(c.ours_alone, ElementsAre("summaries/mine"));
-  EXPECT_THAT(c.left_alone,
-              ElementsAre("inputs (1)", "recorded by the layers there, not here (1)"));
+  EXPECT_THAT(c.only_in_results, ElementsAre("summaries/mine"));
+  EXPECT_THAT(
+      c.not_compared,
+      ElementsAre("inputs (1)", "values that the reference's layers record and Axle's do not (1)"));
   const std::string text = to_text(c);
   EXPECT_THAT(text, HasSubstr("extra               f32[1]  -        -        1e-05      missing"));
   EXPECT_THAT(text, HasSubstr("not in the reference: 1 (summaries/mine)"));
@@ -143,7 +144,7 @@ TEST_F(CompareTensors, Mistakes) {
   EXPECT_THAT(error_of([&] {
                 compare({{"out", HostTensor()}}, {{"summaries/x", HostTensor()}});
               }),
-              HasSubstr("ref.safetensors: expected results to compare with, got none of out, ..."));
+              HasSubstr("ref.safetensors: expected results to compare with (out, ...), got none"));
 }
 
 }  // namespace

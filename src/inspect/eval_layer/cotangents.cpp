@@ -54,9 +54,9 @@ Values cotangents_for(const std::vector<NamedOutput>& outputs, const Tree<Tensor
     const std::string& name = left.begin()->first;
     const bool is_number = name.find_first_not_of("0123456789") == name.npos;
     const std::string shown = "cotangent/" + name;
-    throw ConfigError(fmt::format("{}: no floating-point output has this {}{} (outputs: {})", shown,
-                                  is_number ? "number" : "name", suggest(shown, wanted),
-                                  join(wanted, ", ")));
+    throw ConfigError(fmt::format(
+        "{}: expected a floating-point output of this {}, got none{} (outputs: {})", shown,
+        is_number ? "number" : "name", suggest(shown, wanted), join(wanted, ", ")));
   }
   if (given.empty()) {
     throw ConfigError(

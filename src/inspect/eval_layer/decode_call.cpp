@@ -53,24 +53,24 @@ std::optional<int64_t> cache_len(const Layer& layer, DecodeDims dims,
 // Throws if a token is outside of the caches, or does not follow the previous one in its row.
 // Caches store the tokens of a row consecutively: such a token would silently be lost, or overwrite
 // another one.
-void check_places(const std::string& name, const HostTensor& positions, int64_t len) {
+void check_positions(const std::string& name, const HostTensor& positions, int64_t len) {
   if (positions.shape().size() != 2) return;  // refused later, where they are read
   const int64_t num_tokens = positions.shape()[1];
   for (int64_t i = 0; i < positions.size(); ++i) {
     const int64_t token = i % num_tokens, last = len - num_tokens + token;
     const double place = positions.at(i);
     if (!(place >= 0 && place <= static_cast<double>(last))) {
-      throw ConfigError(fmt::format(
-          "in/{}: expected positions from 0 to {} for token {} of {}, as the caches have "
-          "{} positions, got {}",
-          name, last, token, num_tokens, len, place));
+      throw ConfigError(
+          fmt::format("in/{}: expected a position from 0 to {} for token {} of {} in caches of {} "
+                      "positions, got {}",
+                      name, last, token, num_tokens, len, place));
     }
     const double first = positions.at(i - token), wanted = first + static_cast<double>(token);
     if (place == wanted) continue;
     throw ConfigError(
-        fmt::format("in/{}: expected position {} for token {} of row {}, because the positions of "
-                    "a row are consecutive from {}, got {}",
-                    name, wanted, token, i / num_tokens, first, place));
+        fmt::format("in/{}: expected position {} for token {} of row {}, got {}; the positions of "
+                    "a row are consecutive, here from {}",
+                    name, wanted, token, i / num_tokens, place, first));
   }
 }
 
@@ -112,10 +112,10 @@ Tree<HostTensor> caches_for(const Layer& layer, const Method& method, const Tree
                       "call extend_step",
                       given.begin()->first));
     }
-    constexpr int64_t kMostPositions = std::numeric_limits<int32_t>::max();  // positions are i32
-    if (options.cache_len && *options.cache_len > kMostPositions) {
+    constexpr int64_t kMaxPositions = std::numeric_limits<int32_t>::max();  // positions are i32
+    if (options.cache_len && *options.cache_len > kMaxPositions) {
       throw ConfigError(fmt::format("--cache-len: expected at most {} positions, got {}",
-                                    kMostPositions, *options.cache_len));
+                                    kMaxPositions, *options.cache_len));
     }
     if (options.cache_len && *options.cache_len < dims.max_len) {
       throw ConfigError(
@@ -124,9 +124,9 @@ Tree<HostTensor> caches_for(const Layer& layer, const Method& method, const Tree
     }
     dims.max_len = options.cache_len.value_or(dims.max_len);
     const Tree<Type> types = cache_types(layer, dims);
-    check_room("caches", types);
+    check_tensor_memory("caches", types);
     if (const auto it = in.find(positions); it != in.end() && !types.empty())
-      check_places(positions, it->second, dims.max_len);
+      check_positions(positions, it->second, dims.max_len);
     for (const auto& [path, type] : types) given.emplace(path, HostTensor(type));
     return given;
   }
@@ -138,7 +138,7 @@ Tree<HostTensor> caches_for(const Layer& layer, const Method& method, const Tree
     throw ConfigError(fmt::format(
         "in/{}: expected the position of each new token in its row, got none", positions));
   }
-  if (len && in.contains(positions)) check_places(positions, in.at(positions), *len);
+  if (len && in.contains(positions)) check_positions(positions, in.at(positions), *len);
   return given;
 }
 

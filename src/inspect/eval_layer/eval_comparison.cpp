@@ -23,16 +23,16 @@ TensorReference open_reference(const std::string& path, const RenameRules& rules
   std::error_code unknown;
   const bool holds_inputs = !inputs.empty() && std::filesystem::equivalent(inputs, path, unknown);
   const std::vector<std::string> input_sections = only_inputs(subject);
-  const auto excuse_of = [&](const std::string& name) -> std::string {
+  const auto skip_reason_of = [&](const std::string& name) -> std::string {
     const std::string section = name.substr(0, name.find('/'));
     if (std::ranges::count(input_sections, section)) return kInput;
     if (section == "state" && holds_inputs) return kInput;
-    if (section == "grad" && !options.layer.grad) return "gradients, which --grad computes";
+    if (section == "grad" && !options.layer.grad) return "gradients: --grad computes them";
     if (section == "init_params" && !options.layer.init_seed)
-      return "initial parameters, which --seed draws";
+      return "initial parameters: --seed draws them";
     return {};
   };
-  return open_reference(path, rules, excuse_of);
+  return open_reference(path, rules, skip_reason_of);
 }
 
 }  // namespace axle

@@ -19,9 +19,9 @@ constexpr const char* kStep = "in/step";
 constexpr const char* kX = "in/x";
 
 HostTensor counted_steps(int64_t num_steps) {
-  constexpr int64_t kMost = 1 << 24;
-  if (num_steps < 1 || num_steps > kMost) {
-    throw ConfigError(fmt::format("--steps: expected 1 to {} steps, got {}", kMost, num_steps));
+  constexpr int64_t kMax = 1 << 24;
+  if (num_steps < 1 || num_steps > kMax) {
+    throw ConfigError(fmt::format("--steps: expected 1 to {} steps, got {}", kMax, num_steps));
   }
   HostTensor out({DType::kI32, {num_steps}});
   for (int64_t i = 0; i < num_steps; ++i)
@@ -73,7 +73,7 @@ Tree<HostTensor> eval_schedule(const Schedule& schedule, const Tree<HostTensor>&
                                const EvalFunctionOptions& options, Runtime& runtime) {
   Tree<HostTensor> arguments = inputs;
   if (options.num_steps && !arguments.emplace(kStep, counted_steps(*options.num_steps)).second)
-    throw ConfigError("--steps: expected it without in/step, got both");
+    throw ConfigError("--steps: expected either --steps or in/step, got both");
   check_input(arguments, kStep, "the steps, or --steps N");
   const HostTensor steps = as_steps(arguments.at(kStep));
   return run_named(

@@ -148,14 +148,14 @@ Tree<HostTensor> eval_layer(Layer& layer, const std::optional<Tree<HostTensor>>&
                             Runtime& runtime) {
   const bool decoding = is_decoding_method(options.method);
   if (options.cache_len && options.method != kPrefill)
-    throw ConfigError("--cache-len: expected it with --method prefill, got " + options.method);
+    throw ConfigError("--cache-len: expected use with --method prefill, got " + options.method);
   const Call call{layer, find_method(layer, options.method), options.training, decoding};
   const Tree<ParamSpec> specs = layer.param_specs();
   Tree<Type> types;
   for (const auto& [path, spec] : specs) types.emplace(path, spec.type());
   Tree<HostTensor> out, arguments;
   if (options.init_seed) {
-    check_room("parameters", types);
+    check_tensor_memory("parameters", types);
     put_subtree(out, "init_params", initial_params(layer, *options.init_seed, runtime));
   }
   if (!params && !options.init_seed && !specs.empty())

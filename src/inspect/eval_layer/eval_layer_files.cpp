@@ -63,11 +63,11 @@ EvalLayerFiles read_eval_layer_files(const EvalLayerPaths& paths, const RenameRu
       if (!ours) continue;
       if (!to.emplace(*ours, read_tensor(file, theirs)).second) {
         throw ConfigError(fmt::format(
-            "{}: expected one tensor for each of our names, got several for '{}'", path, *ours));
+            "{}: expected one tensor for each Axle name, got several for '{}'", path, *ours));
       }
       if (const size_t at = parameter_prefix(*ours))
-        out.theirs[ours->substr(at)] = theirs.substr(parameter_prefix(theirs));
-      if (ours->starts_with("in/")) out.theirs[*ours] = theirs;
+        out.file_names[ours->substr(at)] = theirs.substr(parameter_prefix(theirs));
+      if (ours->starts_with("in/")) out.file_names[*ours] = theirs;
     }
   };
   if (!inputs_path.empty()) {
@@ -103,12 +103,12 @@ EvalLayerFiles read_eval_layer_files(const EvalLayerPaths& paths, const RenameRu
   return out;
 }
 
-Tree<HostTensor> EvalLayerFiles::with_their_names(Tree<HostTensor> results) const {
+Tree<HostTensor> EvalLayerFiles::with_file_names(Tree<HostTensor> results) const {
   Tree<HostTensor> out;
   for (auto& [name, value] : results) {
     const size_t at = source_at(name);
-    const auto it = theirs.find(name.substr(at));
-    out.emplace(at == 0 || it == theirs.end() ? name : name.substr(0, at) + it->second,
+    const auto it = file_names.find(name.substr(at));
+    out.emplace(at == 0 || it == file_names.end() ? name : name.substr(0, at) + it->second,
                 std::move(value));
   }
   return out;

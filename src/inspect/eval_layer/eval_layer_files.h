@@ -26,11 +26,11 @@ struct EvalLayerFiles {
   std::optional<Tree<HostTensor>> params;
   /// By our names, including the section.
   Tree<HostTensor> inputs;
-  /// Maps our names to theirs, for paths of parameters and for "in/<name>".
-  std::map<std::string, std::string> theirs;
+  /// Maps our names to those of the files, for paths of parameters and for "in/<name>".
+  std::map<std::string, std::string> file_names;
 
   /// Returns the results with parameters and inputs named as in the files.
-  Tree<HostTensor> with_their_names(Tree<HostTensor> results) const;
+  Tree<HostTensor> with_file_names(Tree<HostTensor> results) const;
 };
 
 /// Paths given by the flags; empty: no file.

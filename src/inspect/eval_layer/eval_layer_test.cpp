@@ -140,8 +140,8 @@ TEST_F(EvalLayer, WrongCotangents) {
             "cotangent/0: expected f32[1, 3], got f32[3]");
   extra.emplace("cotangent/1", HostTensor::ones({3}));
   EXPECT_EQ(run_error(params_, extra, {.grad = true}),
-            "cotangent/1: no floating-point output has this number; did you mean 'cotangent/0'? "
-            "(outputs: cotangent/0)");
+            "cotangent/1: expected a floating-point output of this number, got none; did you mean "
+            "'cotangent/0'? (outputs: cotangent/0)");
   extra = inputs_;
   extra.emplace("cotangent/out", HostTensor::ones({1, 3}));
   EXPECT_EQ(run_error(params_, extra, {.grad = true}),
@@ -181,8 +181,8 @@ TEST_F(EvalLayer, CotangentsThatAreNotGivenAreZero) {
   EXPECT_FALSE(loss == gradient({{"cotangent/z_loss", HostTensor::scalar(1.0f)}}));
   inputs.emplace("cotangent/los", HostTensor::scalar(1.0f));
   EXPECT_THAT(error_of([&] { run(kModel, {}, inputs, {.init_seed = 1, .grad = true}); }),
-              HasSubstr("cotangent/los: no floating-point output has this name; did you mean "
-                        "'cotangent/loss'?"));
+              HasSubstr("cotangent/los: expected a floating-point output of this name, got none; "
+                        "did you mean 'cotangent/loss'?"));
 }
 
 TEST_F(EvalLayer, InputsThatNothingReads) {
@@ -320,20 +320,19 @@ TEST_F(EvalLayer, PlacesAreThoseOfTheCaches) {
       two.emplace(path, value);
     }
     for (const int32_t place : {8, 100, -3, -2147483647}) {
-      EXPECT_EQ(
-          error(file, name, one, extend, {place}),
-          fmt::format("{}: expected positions from 0 to 7 for token 0 of 1, as the caches have 8 "
-                      "positions, got {}",
-                      name, place));
+      EXPECT_EQ(error(file, name, one, extend, {place}),
+                fmt::format("{}: expected a position from 0 to 7 for token 0 of 1 in caches of 8 "
+                            "positions, got {}",
+                            name, place));
     }
     EXPECT_EQ(error(file, name, one, extend, {7}), "no error");
     EXPECT_EQ(error(file, name, two, extend, {6, 7}), "no error");
     for (const int32_t place : {5, 2, 1}) {
-      EXPECT_EQ(
-          error(file, name, two, extend, {2, place}),
-          fmt::format("{}: expected position 3 for token 1 of row 0, because the positions of a "
-                      "row are consecutive from 2, got {}",
-                      name, place));
+      EXPECT_EQ(error(file, name, two, extend, {2, place}),
+                fmt::format(
+                    "{}: expected position 3 for token 1 of row 0, got {}; the positions of a row "
+                    "are consecutive, here from 2",
+                    name, place));
     }
     EXPECT_THAT(error(file, name, two, extend, {7, 7}), HasSubstr("from 0 to 6 for token 0 of 2"));
     EXPECT_THAT(error(file, name, two, extend, {6, 8}), HasSubstr("from 0 to 7 for token 1 of 2"));

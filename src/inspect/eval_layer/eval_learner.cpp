@@ -31,16 +31,16 @@ Trees gradients_of(const Tree<HostTensor>& params, const Tree<HostTensor>& input
     out.push_back(check_given(types, std::move(gradients), "grad/" + step, "a parameter of init/"));
   }
   if (!left.empty()) {
-    throw ConfigError(
-        fmt::format("grad/{}: expected grad/<i>/<path> with i from 0 on, got none of step {}",
-                    left.begin()->first, out.size()));
+    throw ConfigError(fmt::format(
+        "grad/{}: expected grad/<i>/<path> with consecutive i from 0, got none of step {}",
+        left.begin()->first, out.size()));
   }
   if (out.empty()) throw ConfigError("grad/0: expected the gradient of each parameter, got none");
   if (num_steps) {
     if (*num_steps < 1 || *num_steps > static_cast<int64_t>(out.size())) {
       throw ConfigError(
-          fmt::format("--steps: expected 1 to {}, the gradients that are given, got {}", out.size(),
-                      *num_steps));
+          fmt::format("--steps: expected 1 to {}, the number of given gradients, got {}",
+                      out.size(), *num_steps));
     }
     out.resize(static_cast<size_t>(*num_steps));
   }

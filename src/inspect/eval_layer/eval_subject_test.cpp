@@ -45,7 +45,7 @@ TEST_F(EvalSubjectTest, Schedules) {
   EXPECT_EQ(run_error(kSchedule, {{"in/stpe", HostTensor::scalar(3)}}, {.num_steps = 1}),
             "in/stpe: nothing in this call reads it; did you mean 'in/step'?");
   EXPECT_EQ(run_error(kSchedule, {{"in/step", HostTensor::scalar(3)}}, {.num_steps = 1}),
-            "--steps: expected it without in/step, got both");
+            "--steps: expected either --steps or in/step, got both");
   EXPECT_THAT(run_error(kSchedule, {}, {.num_steps = 0}), HasSubstr("--steps: expected 1 to "));
   EXPECT_THAT(run_error(kSchedule, {{"in/step", HostTensor::scalar(0.5)}}),
               HasSubstr("in/step: expected steps that are i32 or f32, got 0.5 in f64[]"));
@@ -124,7 +124,7 @@ TEST_F(EvalSubjectTest, WrongGradientsAndStates) {
   EXPECT_EQ(error([](auto& in) {
               in.emplace("grad/3/w", scalars({1, 2}));
             }),
-            "grad/3/w: expected grad/<i>/<path> with i from 0 on, got none of step 2");
+            "grad/3/w: expected grad/<i>/<path> with consecutive i from 0, got none of step 2");
   EXPECT_EQ(error([](auto& in) { std::erase_if(in, [](auto& i) { return i.first[0] == 'g'; }); }),
             "grad/0: expected the gradient of each parameter, got none");
   EXPECT_EQ(error([](auto& in) { std::erase_if(in, [](auto& i) { return i.first[0] == 'i'; }); }),
@@ -132,7 +132,7 @@ TEST_F(EvalSubjectTest, WrongGradientsAndStates) {
   EXPECT_THAT(error([](auto& in) { in.emplace("state/count", HostTensor::scalar(1)); }),
               HasSubstr("state/optimizer/"));
   EXPECT_EQ(error([](auto&) {}, {.num_steps = 3}),
-            "--steps: expected 1 to 2, the gradients that are given, got 3");
+            "--steps: expected 1 to 2, the number of given gradients, got 3");
   EXPECT_EQ(error([](auto&) {}, {.layer = {.init_seed = 3}}), "--seed: not for a learner");
   EXPECT_EQ(error([](auto& in) {
               in.at("init/w") = HostTensor({2}, {1, 2});
@@ -226,7 +226,7 @@ TEST_F(EvalSubjectTest, WrongBatchesAndWeights) {
             "batches/target_labels: expected 3 steps, as batches/input_ids has, got f32[2, 1, 2]");
   EXPECT_EQ(error([&](auto&) {}, {}), "init/: expected the weights, or --seed N, got neither");
   EXPECT_EQ(error([&](auto&) {}, {.layer = {.init_seed = 1}, .num_steps = 4}),
-            "--steps: expected 1 to 3, the batches that are given, got 4");
+            "--steps: expected 1 to 3, the number of given batches, got 4");
   EXPECT_THAT(error([&](auto& in) { in.emplace("init/decoder/embb/weight", ids); }),
               HasSubstr("init/decoder/emb/weight: expected f32[5, 4], got none"));
   EXPECT_THAT(

@@ -113,7 +113,7 @@ class Run {
   }
   /// Returns the state that a run with this seed begins with.
   Tree<HostTensor> drawn(int64_t seed) const {
-    check_room("training state", types_of(leaves_));
+    check_tensor_memory("training state", types_of(leaves_));
     return NamedExecutable(init_program(parts_), runtime_)({{"key", random::key(seed)}});
   }
   /// Returns the state before the first step: `state`, with the given values in place of its own.
@@ -170,7 +170,7 @@ class Run {
 int64_t steps_to_take(const Batches& batches, const EvalTrainingOptions& options) {
   const int64_t steps = options.num_steps.value_or(batches.num_steps());
   if (steps < 1 || steps > batches.num_steps()) {
-    throw ConfigError(fmt::format("--steps: expected 1 to {}, the batches that are given, got {}",
+    throw ConfigError(fmt::format("--steps: expected 1 to {}, the number of given batches, got {}",
                                   batches.num_steps(), steps));
   }
   return steps;

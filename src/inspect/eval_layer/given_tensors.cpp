@@ -63,7 +63,7 @@ void check_ids(const std::string& name, const HostTensor& ids, int64_t vocab_siz
   }
 }
 
-void check_room(const std::string& what, const Tree<Type>& types) {
+void check_tensor_memory(const std::string& what, const Tree<Type>& types) {
   HostNeed need{.what = what};
   for (const auto& [name, type] : types)
     need.bytes = saturating_sum(need.bytes, static_cast<int64_t>(type.num_bytes()));

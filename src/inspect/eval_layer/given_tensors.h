@@ -34,7 +34,7 @@ void check_ids(const std::string& name, const HostTensor& ids, int64_t vocab_siz
 
 /// Throws Error with kDoesNotFit and the sizes if the host has no room for tensors of these types,
 /// none of which is allocated yet. `what` names them in the message.
-void check_room(const std::string& what, const Tree<Type>& types);
+void check_tensor_memory(const std::string& what, const Tree<Type>& types);
 
 /// Returns the initial weights: `params`, or "init/<path>" of the inputs; none if neither is given.
 /// Throws ConfigError if both are given and differ.

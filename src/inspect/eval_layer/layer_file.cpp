@@ -53,7 +53,7 @@ void check_is_layer(const ConfigType& type) {
 }
 
 AnyConfig read_dims(const ConfigType& type, const Json& given) {
-  AnyConfig dims = AnyConfig::fresh(type);
+  AnyConfig dims = AnyConfig::with_defaults(type);
   from_json(dims, given, "dims");
   // Sizes have no defaults: a missing one would be 0.
   std::vector<std::string> left_out;

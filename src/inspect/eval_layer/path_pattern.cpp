@@ -12,7 +12,7 @@
 namespace axle {
 namespace {
 
-constexpr uint32_t kMostSteps = 10'000'000;  // of one match
+constexpr uint32_t kMaxSteps = 10'000'000;  // of one match
 
 // Converts a pattern to a regular expression. Parentheses and | keep their meaning, * and ** are
 // translated, and other punctuation is escaped.
@@ -40,15 +40,15 @@ PCRE2_SPTR as_pcre2(std::string_view text) { return reinterpret_cast<PCRE2_SPTR>
 
 // Calls literal(text) and group(number) for the parts of "qkv/$1_proj/$2".
 template <class Literal, class Group>
-void read_form(std::string_view form, Literal literal, Group group) {
-  for (size_t i = 0; i < form.size(); ++i) {
-    const bool is_sign = form[i] == '$' && i + 1 < form.size();
-    if (is_sign && form[i + 1] == '$') {
-      literal(form.substr(++i, 1));
-    } else if (is_sign && std::isdigit(static_cast<unsigned char>(form[i + 1]))) {
-      group(static_cast<uint32_t>(form[++i] - '0'));
+void read_replacement(std::string_view replacement, Literal literal, Group group) {
+  for (size_t i = 0; i < replacement.size(); ++i) {
+    const bool is_sign = replacement[i] == '$' && i + 1 < replacement.size();
+    if (is_sign && replacement[i + 1] == '$') {
+      literal(replacement.substr(++i, 1));
+    } else if (is_sign && std::isdigit(static_cast<unsigned char>(replacement[i + 1]))) {
+      group(static_cast<uint32_t>(replacement[++i] - '0'));
     } else {
-      literal(form.substr(i, 1));
+      literal(replacement.substr(i, 1));
     }
   }
 }
@@ -86,29 +86,29 @@ PathPattern::PathPattern(std::string_view pattern) : compiled_(std::make_unique<
     throw ConfigError(fmt::format("expected balanced parentheses, got '{}'", pattern));
   pcre2_pattern_info(compiled_->code.get(), PCRE2_INFO_CAPTURECOUNT, &compiled_->num_groups);
   compiled_->match.reset(pcre2_match_data_create_from_pattern(compiled_->code.get(), nullptr));
-  pcre2_set_match_limit(compiled_->limits.get(), kMostSteps);
+  pcre2_set_match_limit(compiled_->limits.get(), kMaxSteps);
 }
 PathPattern::PathPattern(PathPattern&&) noexcept = default;
 PathPattern& PathPattern::operator=(PathPattern&&) noexcept = default;
 PathPattern::~PathPattern() = default;
 
-bool PathPattern::fits(std::string_view path) const {
+bool PathPattern::matches(std::string_view path) const {
   const int matched = pcre2_match(compiled_->code.get(), as_pcre2(path), path.size(), 0, 0,
                                   compiled_->match.get(), compiled_->limits.get());
   if (matched < 0 && matched != PCRE2_ERROR_NOMATCH) {
-    throw ConfigError(fmt::format("expected a pattern that is quick to compare, got '{}' for '{}'",
+    throw ConfigError(fmt::format("expected a pattern that matches quickly, got '{}' for '{}'",
                                   compiled_->text, path.substr(0, 80)));
   }
   return matched > 0;
 }
 
 std::optional<std::string> PathPattern::rewrite(std::string_view path,
-                                                std::string_view form) const {
-  if (!fits(path)) return std::nullopt;
+                                                std::string_view replacement) const {
+  if (!matches(path)) return std::nullopt;
   const PCRE2_SIZE* const at = pcre2_get_ovector_pointer(compiled_->match.get());
   std::string out;
-  read_form(
-      form, [&](std::string_view text) { out += text; },
+  read_replacement(
+      replacement, [&](std::string_view text) { out += text; },
       [&](uint32_t group) {
         const PCRE2_SIZE begin = at[2 * group], end = at[2 * group + 1];
         if (begin != PCRE2_UNSET) out += path.substr(begin, end - begin);
@@ -116,9 +116,9 @@ std::optional<std::string> PathPattern::rewrite(std::string_view path,
   return without_empty_segments(out);
 }
 
-void PathPattern::check_form(std::string_view form) const {
-  read_form(
-      form, [](std::string_view) {},
+void PathPattern::check_replacement(std::string_view replacement) const {
+  read_replacement(
+      replacement, [](std::string_view) {},
       [&](uint32_t group) {
         if (group == 0 || group > compiled_->num_groups) {
           throw ConfigError(fmt::format("expected $1 to ${}, the groups of '{}', got ${}",

@@ -23,12 +23,12 @@ class PathPattern {
   ~PathPattern();
 
   /// True if the pattern matches the whole path. Throws ConfigError if matching takes too long.
-  bool fits(std::string_view path) const;
-  /// Returns `form` with $1, $2, ... replaced by the groups ("$$" gives "$"), without empty
+  bool matches(std::string_view path) const;
+  /// Returns `replacement` with $1, $2, ... replaced by the groups ("$$" gives "$"), without empty
   /// segments. none if the pattern does not match.
-  std::optional<std::string> rewrite(std::string_view path, std::string_view form) const;
-  /// Throws ConfigError if `form` names a group that the pattern lacks.
-  void check_form(std::string_view form) const;
+  std::optional<std::string> rewrite(std::string_view path, std::string_view replacement) const;
+  /// Throws ConfigError if `replacement` names a group that the pattern lacks.
+  void check_replacement(std::string_view replacement) const;
 
  private:
   struct Compiled;

@@ -56,7 +56,7 @@ RenameRules::RenameRules(std::string_view text, const std::string& source) : sou
     }
     try {
       PathPattern pattern(theirs);
-      pattern.check_form(ours);
+      pattern.check_replacement(ours);
       const bool for_whole_names = has_section(ours == kNone ? theirs : ours);
       renames_parameters_ |= !for_whole_names && ours != kNone;
       rules_.push_back({std::move(pattern), std::string(ours), for_whole_names});
@@ -78,7 +78,7 @@ std::optional<std::string> RenameRules::parameter(const std::string& theirs) con
   const auto ours = apply(Among::kParameters, theirs);
   if (!ours && renames_parameters_) {
     throw ConfigError(
-        fmt::format("{}: expected a line that fits '{}', got none; '{} -> none' leaves it out",
+        fmt::format("{}: expected a line that matches '{}', got none; '{} -> none' leaves it out",
                     source_, theirs, theirs));
   }
   if (ours == kNone) return std::nullopt;

@@ -28,10 +28,11 @@ TEST(Rename, FirstLineThatFitsTheWholePath) {
   EXPECT_EQ(rules.parameter("deep/linear1/bias"), "body/linear1/bias");  // "**/" may match nothing
   for (const char* name : {"i_proj/v_proj/weight",                       // "*" stops at "/"
                            "x/i_proj/v", "axb", "deep/a/b/linear3/weight", "deep/xlinear1/bias"}) {
-    EXPECT_EQ(axle::error_of([&] { rules.parameter(name); }),
-              fmt::format("names.txt: expected a line that fits '{0}', got none; '{0} -> none' "
-                          "leaves it out",
-                          name));
+    EXPECT_EQ(
+        axle::error_of([&] { rules.parameter(name); }),
+        fmt::format(
+            "names.txt: expected a line that matches '{0}', got none; '{0} -> none' leaves it out",
+            name));
   }
 }
 
@@ -84,7 +85,7 @@ TEST(Rename, LongNamesAndSlowPatterns) {
   EXPECT_EQ(RenameRules("(**)b -> c\n(**) -> $1\n", "names.txt").parameter(long_name), long_name);
   const RenameRules slow("**a**a**a**a**a**a**b -> c\n", "names.txt");
   EXPECT_THAT(axle::error_of([&] { slow.parameter('b' + std::string(500, 'a')); }),
-              testing::HasSubstr("expected a pattern that is quick to compare"));
+              testing::HasSubstr("expected a pattern that matches quickly"));
 }
 
 }  // namespace

@@ -139,7 +139,7 @@ Tensor Attention::visible(const Tensor& x_BTD, int64_t num_keys,
 Tensor Attention::attend(const Tensor& q_BTNH, const Tensor& k_BSKH, const Tensor& v_BSKH,
                          const Tensor& visible_BTS) {
   const int64_t num_shared =
-      sizes_.num_kv_heads * copies_of_heads(sizes_.num_kv_heads, sizes_.num_heads);
+      sizes_.num_kv_heads * num_head_copies(sizes_.num_kv_heads, sizes_.num_heads);
   const bool grouped = num_shared != sizes_.num_heads;
   const Tensor k = repeat_heads(k_BSKH, num_shared), v = repeat_heads(v_BSKH, num_shared);
   // Grouped scores have T before G, since dot_general returns the dims in this order.

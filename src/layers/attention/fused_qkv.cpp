@@ -4,7 +4,7 @@
 
 #include "config/register.h"
 #include "layers/mesh_axes.h"
-#include "nn/key_chain.h"
+#include "nn/key_sequence.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
@@ -31,10 +31,10 @@ FusedQKV::FusedQKV(const Config& cfg, const Dims& dims, const Scope& scope)
 }
 
 Tree<Tensor> FusedQKV::initialize(const Tensor& key) const {
-  KeyChain thirds(key);
+  KeySequence thirds(key);
   Tree<Values> parts;
   for (int i = 0; i < 3; ++i) {
-    KeyChain own(thirds.next());
+    KeySequence own(thirds.next());
     for (const Param* p : {&weight_, bias_ ? &*bias_ : nullptr}) {
       if (!p) continue;
       ParamSpec third = param_specs().at(p->path());

@@ -26,7 +26,7 @@ Tensor repeat_heads(const Tensor& weight, int64_t copies) {
 
 }  // namespace
 
-int64_t copies_of_heads(int64_t num_heads, int64_t num_query_heads) {
+int64_t num_head_copies(int64_t num_heads, int64_t num_query_heads) {
   const Mesh& mesh = Invocation::current().options().mesh;
   const PartitionSpec heads = restrict(PartitionSpec{{kShardAxes}}, mesh);
   const int64_t devices = num_parts(heads, mesh);
@@ -48,7 +48,7 @@ HeadInputLinear::HeadInputLinear(const Config& cfg, const Dims& dims, const Scop
 Tensor HeadInputLinear::forward(const Tensor& x_BTD) {
   // While decoding, heads are not repeated, since caches keep each head once.
   const int64_t copies = dims_.num_query_heads && !decoding()
-                             ? copies_of_heads(dims_.num_heads, *dims_.num_query_heads)
+                             ? num_head_copies(dims_.num_heads, *dims_.num_query_heads)
                              : 1;
   const Tensor weight = copies == 1 ? weight_() : repeat_heads(weight_(), copies);
   const Tensor y_BTNH = einsum("btd,dnh->btnh", x_BTD, weight);

@@ -24,7 +24,7 @@ struct HeadDims {
 /// Returns how often each of `num_heads` key or value heads is repeated, so that every device along
 /// kShardAxes has the head that its queries need. Returns 1 if there are at least as many heads as
 /// devices, or if the numbers do not divide.
-int64_t copies_of_heads(int64_t num_heads, int64_t num_query_heads);
+int64_t num_head_copies(int64_t num_heads, int64_t num_query_heads);
 
 /// x_BTD -> y_BTNH, dtype of x.
 class HeadInput : public LayerRole<HeadInput, Tensor(const Tensor& x_BTD)> {
@@ -44,8 +44,8 @@ class HeadOutput : public LayerRole<HeadOutput, Tensor(const Tensor& x_BTNH)> {
 
 /// y_BTNH = x_BTD * weight + bias. Parameters: weight[D, N, H], and bias[N, H] if `bias` is set.
 ///
-/// If devices share key/value heads, the weight is repeated copies_of_heads times along N, so that
-/// each device computes only the head it needs. y then has N * copies_of_heads heads. Heads are not
+/// If devices share key/value heads, the weight is repeated num_head_copies times along N, so that
+/// each device computes only the head it needs. y then has N * num_head_copies heads. Heads are not
 /// repeated while decoding, since the caches keep each head once.
 class HeadInputLinear final : public HeadInput {
  public:

@@ -23,7 +23,7 @@ struct QKVTensors {
 /// x_BTD -> q_BTNH, k_BSKH, v_BSKH with S = T, dtype of x.
 ///
 /// Positions are i32[B, T]; none means 0, 1, ... in each row. Each head of keys and values may be
-/// repeated for the devices that share it (copies_of_heads), but not while decoding.
+/// repeated for the devices that share it (num_head_copies), but not while decoding.
 class QKV : public LayerRole<QKV, QKVTensors(const Tensor& x_BTD,
                                              const std::optional<Tensor>& positions_BT)> {
  public:

@@ -14,7 +14,7 @@ namespace axle {
 namespace {
 
 // Limits the size of the table of frequencies, which is a constant in the program.
-constexpr int64_t kMostHeadDim = 1 << 16;
+constexpr int64_t kMaxHeadDim = 1 << 16;
 
 // Returns the angle in radians by which each pair turns from one position to the next.
 Tensor frequencies(double theta, int64_t head_dim) {
@@ -55,8 +55,8 @@ RoPE::RoPE(const Config& cfg, const Dims& dims, const Scope& scope)
       theta_(cfg.theta),
       inner_(child("inner", cfg.inner, dims)) {
   if (head_dim_ % 2 != 0) fail("head_dim", fmt::format("must be even, got {}", head_dim_));
-  if (head_dim_ > kMostHeadDim)
-    fail("head_dim", fmt::format("must be at most {}, got {}", kMostHeadDim, head_dim_));
+  if (head_dim_ > kMaxHeadDim)
+    fail("head_dim", fmt::format("must be at most {}, got {}", kMaxHeadDim, head_dim_));
 }
 
 QKVTensors RoPE::forward(const Tensor& x_BTD, const std::optional<Tensor>& positions_BT) {

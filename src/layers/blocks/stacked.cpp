@@ -9,7 +9,7 @@ namespace axle {
 namespace {
 
 // The largest number of unrolled blocks: larger programs would take hours to compile.
-constexpr int64_t kMostLayers = 4096;
+constexpr int64_t kMaxLayers = 4096;
 
 }  // namespace
 
@@ -19,9 +19,9 @@ Stacked::Stacked(const Config& cfg, const Dims& dims, const Scope& scope) : Bloc
     fail("layers", fmt::format("must have num_layers entries or none, got {} and num_layers = {}",
                                cfg.layers.size(), n));
   }
-  if (n > kMostLayers) {
+  if (n > kMaxLayers) {
     fail("num_layers",
-         fmt::format("at most {} blocks can be unrolled, got {}; use Repeat", kMostLayers, n));
+         fmt::format("at most {} blocks can be unrolled, got {}; use Repeat", kMaxLayers, n));
   }
   for (int64_t i = 0; i < n; ++i) {
     layers_.push_back(child(fmt::format("layer{}", i),

@@ -59,7 +59,7 @@ class TokenParts {
 };
 
 // Returns a spec with `parts`, then the weight's dims without the axes that are in `parts`.
-PartitionSpec beside(std::vector<DimAxes> parts, const PartitionSpec& weight_axes) {
+PartitionSpec with_weight_axes(std::vector<DimAxes> parts, const PartitionSpec& weight_axes) {
   PartitionSpec out{std::move(parts)};
   const size_t num_parts = out.dims.size();
   for (DimAxes dim : weight_axes.dims) {
@@ -87,23 +87,24 @@ Tensor lookup_gradient(const Tensor& weight_VD, const Tensor& ids_BT, const Tens
   const auto by_parts = [&](const Values& x) { return Values{batched_take(x[0], ids, num_parts)}; };
   const Values gradients = vjp(by_parts, {tables_PVD}).pullback({parts.split(g_BTD)});
 
-  std::vector<int64_t> first;  // dims P whose axis also shards the weight; they are summed first
-  std::vector<DimAxes> left;   // axes of the other dims P
+  std::vector<int64_t> summed_first;  // dims P with an axis of the weight, summed before the others
+  std::vector<DimAxes> remaining_axes;  // axes of the other dims P
   for (size_t p = 0; p < parts.rank(); ++p) {
     const DimAxes& axis = parts.axes().dims[p];
     const bool divides_weight = std::ranges::any_of(weight_axes.dims, [&](const DimAxes& dim) {
       return std::ranges::find(dim, axis.front()) != dim.end();
     });
     if (divides_weight) {
-      first.push_back(static_cast<int64_t>(p));
+      summed_first.push_back(static_cast<int64_t>(p));
     } else {
-      left.push_back(axis);
+      remaining_axes.push_back(axis);
     }
   }
-  const Tensor g_PVD = sharding_constraint(gradients[0], beside(parts.axes().dims, weight_axes));
-  const Tensor g_LVD =
-      sharding_constraint(reduce_sum_in_own_dtype(g_PVD, first), beside(left, weight_axes));
-  return reduce_sum_in_own_dtype(g_LVD, axis_range(0, std::ssize(left)));
+  const Tensor g_PVD =
+      sharding_constraint(gradients[0], with_weight_axes(parts.axes().dims, weight_axes));
+  const Tensor g_RVD = sharding_constraint(reduce_sum_in_own_dtype(g_PVD, summed_first),
+                                           with_weight_axes(remaining_axes, weight_axes));
+  return reduce_sum_in_own_dtype(g_RVD, axis_range(0, std::ssize(remaining_axes)));
 }
 
 }  // namespace axle

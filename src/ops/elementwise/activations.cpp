@@ -21,7 +21,7 @@ constexpr double kQuick = 1.702;
 Values relu_formula(const OpNode&, const Values& x) { return {maximum(x[0], 0)}; }
 
 const OpRules relu_rules({.name = "relu",
-                          .infer = same_shape_float,
+                          .infer = same_float_type,
                           .batch = elementwise,
                           .vjp = [](X, Y y, Ct g) { return Values{select(y[0] > 0, g[0], 0)}; },
                           .eval = eval_composite<relu_formula>,
@@ -41,7 +41,7 @@ Values quick_gelu_formula(const OpNode&, const Values& x) {
 }
 
 const OpRules silu_rules({.name = "silu",
-                          .infer = same_shape_float,
+                          .infer = same_float_type,
                           .batch = elementwise,
                           .vjp = [](X x, Y, Ct g) { return swish_vjp(x[0], 1, g[0]); },
                           .eval = eval_composite<silu_formula>,
@@ -49,7 +49,7 @@ const OpRules silu_rules({.name = "silu",
                           .cost = kActivationCost});
 
 const OpRules quick_gelu_rules({.name = "quick_gelu",
-                                .infer = same_shape_float,
+                                .infer = same_float_type,
                                 .batch = elementwise,
                                 .vjp = [](X x, Y, Ct g) { return swish_vjp(x[0], kQuick, g[0]); },
                                 .eval = eval_composite<quick_gelu_formula>,
@@ -62,7 +62,7 @@ Values gelu_formula(const OpNode&, const Values& x) {
 }
 
 const OpRules gelu_rules({.name = "gelu",
-                          .infer = same_shape_float,
+                          .infer = same_float_type,
                           .batch = elementwise,
                           .vjp =
                               [](X in, Y, Ct g) {
@@ -80,7 +80,7 @@ Values exact_gelu_formula(const OpNode&, const Values& x) {
 }
 
 const OpRules exact_gelu_rules({.name = "exact_gelu",
-                                .infer = same_shape_float,
+                                .infer = same_float_type,
                                 .batch = elementwise,
                                 .vjp =
                                     [](X in, Y, Ct g) {

@@ -19,7 +19,7 @@ using detail::wrapping;
 
 // Returns the share of the gradient of y that goes to x: 1 where only x equals y, 1/2 where both
 // operands equal y, else 0.
-Tensor share(const Tensor& x, const Tensor& y, const Tensor& other) {
+Tensor gradient_fraction(const Tensor& x, const Tensor& y, const Tensor& other) {
   return astype(equal(x, y), x.dtype()) / select(equal(other, y), full_like(x, 2), full_like(x, 1));
 }
 
@@ -110,29 +110,29 @@ const OpRules rem_rules({.name = "rem",
                          .hlo = "stablehlo.remainder",
                          .cost = kElementwise});
 
-const OpRules max_rules(
-    {.name = "max",
-     .infer = same_type,
-     .batch = elementwise,
-     .vjp =
-         [](X x, Y y, Ct g) {
-           return Values{g[0] * share(x[0], y[0], x[1]), g[0] * share(x[1], y[0], x[0])};
-         },
-     .eval = binary([]<class T>(T a, T b) { return detail::larger(a, b); }),
-     .hlo = "stablehlo.maximum",
-     .cost = kElementwise});
+const OpRules max_rules({.name = "max",
+                         .infer = same_type,
+                         .batch = elementwise,
+                         .vjp =
+                             [](X x, Y y, Ct g) {
+                               return Values{g[0] * gradient_fraction(x[0], y[0], x[1]),
+                                             g[0] * gradient_fraction(x[1], y[0], x[0])};
+                             },
+                         .eval = binary([]<class T>(T a, T b) { return detail::larger(a, b); }),
+                         .hlo = "stablehlo.maximum",
+                         .cost = kElementwise});
 
-const OpRules min_rules(
-    {.name = "min",
-     .infer = same_type,
-     .batch = elementwise,
-     .vjp =
-         [](X x, Y y, Ct g) {
-           return Values{g[0] * share(x[0], y[0], x[1]), g[0] * share(x[1], y[0], x[0])};
-         },
-     .eval = binary([]<class T>(T a, T b) { return detail::smaller(a, b); }),
-     .hlo = "stablehlo.minimum",
-     .cost = kElementwise});
+const OpRules min_rules({.name = "min",
+                         .infer = same_type,
+                         .batch = elementwise,
+                         .vjp =
+                             [](X x, Y y, Ct g) {
+                               return Values{g[0] * gradient_fraction(x[0], y[0], x[1]),
+                                             g[0] * gradient_fraction(x[1], y[0], x[0])};
+                             },
+                         .eval = binary([]<class T>(T a, T b) { return detail::smaller(a, b); }),
+                         .hlo = "stablehlo.minimum",
+                         .cost = kElementwise});
 
 }  // namespace
 

@@ -32,16 +32,16 @@ OpRow bits_row(std::string_view name, InferRule infer, EvalRule eval, HloRule hl
           .cost = kElementwise};
 }
 
-const OpRules and_rules(bits_row("and", same_shape_bits,
+const OpRules and_rules(bits_row("and", same_integer_or_pred_type,
                                  binary([]<Bits T>(T a, T b) { return static_cast<T>(a & b); }),
                                  "stablehlo.and"));
-const OpRules or_rules(bits_row("or", same_shape_bits,
+const OpRules or_rules(bits_row("or", same_integer_or_pred_type,
                                 binary([]<Bits T>(T a, T b) { return static_cast<T>(a | b); }),
                                 "stablehlo.or"));
-const OpRules xor_rules(bits_row("xor", same_shape_bits,
+const OpRules xor_rules(bits_row("xor", same_integer_or_pred_type,
                                  binary([]<Bits T>(T a, T b) { return static_cast<T>(a ^ b); }),
                                  "stablehlo.xor"));
-const OpRules not_rules(bits_row("not", same_shape_bits, unary([]<Bits T>(T a) {
+const OpRules not_rules(bits_row("not", same_integer_or_pred_type, unary([]<Bits T>(T a) {
                                    if constexpr (std::is_same_v<T, bool>)
                                      return !a;
                                    else
@@ -65,26 +65,26 @@ T shifted_right_signed(T a, T n) {
 }
 
 const OpRules shift_left_rules(bits_row(
-    "shift_left", same_shape_integer,
-    binary([]<Integer T>(T a, T n) { return shifted_left(a, n); }), "stablehlo.shift_left"));
-const OpRules shift_right_logical_rules(bits_row("shift_right_logical", same_shape_integer,
+    "shift_left", same_integer_type, binary([]<Integer T>(T a, T n) { return shifted_left(a, n); }),
+    "stablehlo.shift_left"));
+const OpRules shift_right_logical_rules(bits_row("shift_right_logical", same_integer_type,
                                                  binary([]<Integer T>(T a, T n) {
                                                    return shifted_right(a, n);
                                                  }),
                                                  "stablehlo.shift_right_logical"));
-const OpRules shift_right_arithmetic_rules(bits_row("shift_right_arithmetic", same_shape_integer,
+const OpRules shift_right_arithmetic_rules(bits_row("shift_right_arithmetic", same_integer_type,
                                                     binary([]<Integer T>(T a, T n) {
                                                       return shifted_right_signed(a, n);
                                                     }),
                                                     "stablehlo.shift_right_arithmetic"));
 
-const OpRules popcount_rules(bits_row("popcount", same_shape_integer, unary([]<Integer T>(T a) {
+const OpRules popcount_rules(bits_row("popcount", same_integer_type, unary([]<Integer T>(T a) {
                                         return static_cast<T>(
                                             std::popcount(static_cast<Unsigned<T>>(a)));
                                       }),
                                       "stablehlo.popcnt"));
 const OpRules count_leading_zeros_rules(
-    bits_row("count_leading_zeros", same_shape_integer, unary([]<Integer T>(T a) {
+    bits_row("count_leading_zeros", same_integer_type, unary([]<Integer T>(T a) {
                return static_cast<T>(std::countl_zero(static_cast<Unsigned<T>>(a)));
              }),
              "stablehlo.count_leading_zeros"));

@@ -96,7 +96,7 @@ float reduced(float x, const PrecisionAttributes& a) {
 
 const OpRules reduce_precision_rules(
     {.name = "reduce_precision",
-     .infer = same_shape_float,
+     .infer = same_float_type,
      .batch = elementwise,
      .vjp =
          [](X x, Y, Ct g) {

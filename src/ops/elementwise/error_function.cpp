@@ -51,7 +51,7 @@ double erf_inv_f64(double x) {
 
 const OpRules erf_rules(
     {.name = "erf",
-     .infer = same_shape_float,
+     .infer = same_float_type,
      .batch = elementwise,
      .vjp = [](X x, Y, Ct g) { return Values{2 / kSqrtPi * (g[0] * exp(-square(x[0])))}; },
      .eval = unary([](Float auto x) { return std::erf(x); }),
@@ -60,7 +60,7 @@ const OpRules erf_rules(
 
 const OpRules erfc_rules(
     {.name = "erfc",
-     .infer = same_shape_float,
+     .infer = same_float_type,
      .batch = elementwise,
      .vjp = [](X x, Y, Ct g) { return Values{-2 / kSqrtPi * (g[0] * exp(-square(x[0])))}; },
      .eval = unary([](Float auto x) { return std::erfc(x); }),
@@ -69,7 +69,7 @@ const OpRules erfc_rules(
 
 const OpRules erf_inv_rules(
     {.name = "erf_inv",
-     .infer = same_shape_float,
+     .infer = same_float_type,
      .batch = elementwise,
      .vjp = [](X, Y y, Ct g) { return Values{kSqrtPi / 2 * (g[0] * exp(square(y[0])))}; },
      .eval = unary([]<Float T>(T x) -> T {

@@ -19,7 +19,7 @@ using detail::wrapping;
 constexpr double kLog2 = 0.69314718055994530942;
 
 const OpRules exp_rules({.name = "exp",
-                         .infer = same_shape_float,
+                         .infer = same_float_type,
                          .batch = elementwise,
                          .vjp = [](X, Y y, Ct g) { return Values{g[0] * y[0]}; },
                          .eval = unary([](Float auto x) { return std::exp(x); }),
@@ -28,7 +28,7 @@ const OpRules exp_rules({.name = "exp",
 
 const OpRules exp2_rules(
     {.name = "exp2",
-     .infer = same_shape_float,
+     .infer = same_float_type,
      .batch = elementwise,
      .vjp = [](X, Y y, Ct g) { return Values{kLog2 * (g[0] * y[0])}; },
      .eval = unary([](Float auto x) { return std::exp2(x); }),
@@ -40,7 +40,7 @@ const OpRules exp2_rules(
      .cost = kTranscendental});
 
 const OpRules expm1_rules({.name = "expm1",
-                           .infer = same_shape_float,
+                           .infer = same_float_type,
                            .batch = elementwise,
                            .vjp = [](X, Y y, Ct g) { return Values{g[0] * (y[0] + 1)}; },
                            .eval = unary([](Float auto x) { return std::expm1(x); }),
@@ -48,7 +48,7 @@ const OpRules expm1_rules({.name = "expm1",
                            .cost = kTranscendental});
 
 const OpRules log_rules({.name = "log",
-                         .infer = same_shape_float,
+                         .infer = same_float_type,
                          .batch = elementwise,
                          .vjp = [](X x, Y, Ct g) { return Values{g[0] / x[0]}; },
                          .eval = unary([](Float auto x) { return std::log(x); }),
@@ -56,7 +56,7 @@ const OpRules log_rules({.name = "log",
                          .cost = kTranscendental});
 
 const OpRules log1p_rules({.name = "log1p",
-                           .infer = same_shape_float,
+                           .infer = same_float_type,
                            .batch = elementwise,
                            .vjp = [](X x, Y, Ct g) { return Values{g[0] / (x[0] + 1)}; },
                            .eval = unary([](Float auto x) { return std::log1p(x); }),
@@ -64,7 +64,7 @@ const OpRules log1p_rules({.name = "log1p",
                            .cost = kTranscendental});
 
 const OpRules sqrt_rules({.name = "sqrt",
-                          .infer = same_shape_float,
+                          .infer = same_float_type,
                           .batch = elementwise,
                           .vjp = [](X, Y y, Ct g) { return Values{g[0] * (0.5 / y[0])}; },
                           .eval = unary([](Float auto x) { return std::sqrt(x); }),
@@ -72,7 +72,7 @@ const OpRules sqrt_rules({.name = "sqrt",
                           .cost = kTranscendental});
 
 const OpRules rsqrt_rules({.name = "rsqrt",
-                           .infer = same_shape_float,
+                           .infer = same_float_type,
                            .batch = elementwise,
                            .vjp = [](X x, Y y,
                                      Ct g) { return Values{g[0] * (-0.5 * (y[0] / x[0]))}; },
@@ -82,7 +82,7 @@ const OpRules rsqrt_rules({.name = "rsqrt",
 
 const OpRules cbrt_rules(
     {.name = "cbrt",
-     .infer = same_shape_float,
+     .infer = same_float_type,
      .batch = elementwise,
      .vjp = [](X, Y y, Ct g) { return Values{g[0] * (1.0 / 3 * integer_pow(y[0], -2))}; },
      .eval = unary([](Float auto x) { return std::cbrt(x); }),
@@ -104,7 +104,7 @@ const OpRules square_rules({.name = "square",
 
 const OpRules pow_rules(
     {.name = "pow",
-     .infer = same_shape_float,
+     .infer = same_float_type,
      .batch = elementwise,
      .vjp =
          [](X x, Y y, Ct g) {

@@ -17,7 +17,7 @@ std::vector<Type> signed_number(const OpNode& op) {
 }
 
 std::vector<Type> pred_of_float(const OpNode& op) {
-  return {Type{DType::kPred, same_shape_float(op)[0].dims}};
+  return {Type{DType::kPred, same_float_type(op)[0].dims}};
 }
 
 const OpRules abs_rules({.name = "abs",
@@ -44,7 +44,7 @@ const OpRules sign_rules({.name = "sign",
                           .cost = kElementwise});
 
 const OpRules floor_rules({.name = "floor",
-                           .infer = same_shape_float,
+                           .infer = same_float_type,
                            .batch = elementwise,
                            .vjp = no_gradient,
                            .eval = unary([](Float auto x) { return std::floor(x); }),
@@ -52,7 +52,7 @@ const OpRules floor_rules({.name = "floor",
                            .cost = kElementwise});
 
 const OpRules ceil_rules({.name = "ceil",
-                          .infer = same_shape_float,
+                          .infer = same_float_type,
                           .batch = elementwise,
                           .vjp = no_gradient,
                           .eval = unary([](Float auto x) { return std::ceil(x); }),
@@ -60,7 +60,7 @@ const OpRules ceil_rules({.name = "ceil",
                           .cost = kElementwise});
 
 const OpRules round_nearest_even_rules({.name = "round_nearest_even",
-                                        .infer = same_shape_float,
+                                        .infer = same_float_type,
                                         .batch = elementwise,
                                         .vjp = no_gradient,
                                         .eval = unary([](Float auto x) {
@@ -70,7 +70,7 @@ const OpRules round_nearest_even_rules({.name = "round_nearest_even",
                                         .cost = kElementwise});
 
 const OpRules round_nearest_afz_rules({.name = "round_nearest_afz",
-                                       .infer = same_shape_float,
+                                       .infer = same_float_type,
                                        .batch = elementwise,
                                        .vjp = no_gradient,
                                        .eval = unary([](Float auto x) { return std::round(x); }),

@@ -11,7 +11,7 @@ namespace {
 using detail::Float;
 
 const OpRules sin_rules({.name = "sin",
-                         .infer = same_shape_float,
+                         .infer = same_float_type,
                          .batch = elementwise,
                          .vjp = [](X x, Y, Ct g) { return Values{g[0] * cos(x[0])}; },
                          .eval = unary([](Float auto x) { return std::sin(x); }),
@@ -19,7 +19,7 @@ const OpRules sin_rules({.name = "sin",
                          .cost = kTranscendental});
 
 const OpRules cos_rules({.name = "cos",
-                         .infer = same_shape_float,
+                         .infer = same_float_type,
                          .batch = elementwise,
                          .vjp = [](X x, Y, Ct g) { return Values{-(g[0] * sin(x[0]))}; },
                          .eval = unary([](Float auto x) { return std::cos(x); }),
@@ -27,7 +27,7 @@ const OpRules cos_rules({.name = "cos",
                          .cost = kTranscendental});
 
 const OpRules tan_rules({.name = "tan",
-                         .infer = same_shape_float,
+                         .infer = same_float_type,
                          .batch = elementwise,
                          .vjp = [](X, Y y, Ct g) { return Values{g[0] * (1 + square(y[0]))}; },
                          .eval = unary([](Float auto x) { return std::tan(x); }),
@@ -35,7 +35,7 @@ const OpRules tan_rules({.name = "tan",
                          .cost = kTranscendental});
 
 const OpRules atan2_rules({.name = "atan2",
-                           .infer = same_shape_float,
+                           .infer = same_float_type,
                            .batch = elementwise,
                            .vjp =
                                [](X x, Y, Ct g) {
@@ -47,7 +47,7 @@ const OpRules atan2_rules({.name = "atan2",
                            .cost = kTranscendental});
 
 const OpRules tanh_rules({.name = "tanh",
-                          .infer = same_shape_float,
+                          .infer = same_float_type,
                           .batch = elementwise,
                           .vjp = [](X, Y y,
                                     Ct g) { return Values{(g[0] + g[0] * y[0]) * (1 - y[0])}; },
@@ -58,7 +58,7 @@ const OpRules tanh_rules({.name = "tanh",
 // One op instead of 1 / (1 + exp(-x)): XLA expands it to this formula if the device has no better
 // one.
 const OpRules logistic_rules({.name = "logistic",
-                              .infer = same_shape_float,
+                              .infer = same_float_type,
                               .batch = elementwise,
                               .vjp = [](X, Y y,
                                         Ct g) { return Values{g[0] * (y[0] * (1 - y[0]))}; },

@@ -200,7 +200,8 @@ void eval_gather(const EvalOptions&, const OpNode& op, std::span<const HostTenso
   dispatch(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
     const T* in = x[0]->values<T>().data();
     T* out = y[0].values<T>().data();
-    walk.each(WindowWalk::Outside::kMove, [&](int64_t from, int64_t to) { out[to] = in[from]; });
+    walk.each(WindowWalk::OutOfBounds::kClamp,
+              [&](int64_t from, int64_t to) { out[to] = in[from]; });
   });
 }
 
@@ -213,7 +214,7 @@ void eval_scatter(const EvalOptions&, const OpNode& op, std::span<const HostTens
   dispatch(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
     const T* in = x[2]->values<T>().data();
     T* out = y[0].values<T>().data();
-    walk.each(WindowWalk::Outside::kDrop, [&](int64_t to, int64_t from) {
+    walk.each(WindowWalk::OutOfBounds::kDrop, [&](int64_t to, int64_t from) {
       if constexpr (!kAdd)
         out[to] = in[from];
       else if constexpr (std::is_same_v<T, BF16>)

@@ -18,15 +18,15 @@ inline bool has_dim(const std::vector<int64_t>& dims, int64_t d) {
 class WindowWalk {
  public:
   /// How to treat a window that reaches outside the operand: move it inside or drop it.
-  enum class Outside { kMove, kDrop };
+  enum class OutOfBounds { kClamp, kDrop };
   WindowWalk(const WindowDims& dims, const Shape& sizes, const Shape& operand,
              const HostTensor& indices, const Shape& slices);
   /// Calls fn(offset in the operand, offset in the slices) for each element of each window. The
   /// windows come in row-major order of their positions.
   template <class F>
-  void each(Outside outside, F fn) const {
+  void each(OutOfBounds treatment, F fn) const {
     for (const Position& p : positions_) {
-      if (outside == Outside::kDrop && !p.inside) continue;
+      if (treatment == OutOfBounds::kDrop && !p.inside) continue;
       for (const Element& e : window_) fn(p.operand + e.operand, p.slices + e.slices);
     }
   }

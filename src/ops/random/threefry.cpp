@@ -72,7 +72,7 @@ HloValues write_rounds(HloBuilder& b, const HloValues& x) {
 // Results of at most this many words may be keys and get a barrier, so that they are computed once.
 // A compiler that fuses a chain of key splits recomputes each split for every use of its keys, and
 // compilation then takes exponentially long.
-constexpr int64_t kMostKeys = 4096;
+constexpr int64_t kMaxKeys = 4096;
 
 // Writes one function for each shape. All calls with this shape share it.
 HloValues lower_threefry(const OpNode& op, HloBuilder& b, const HloValues& x) {
@@ -81,7 +81,7 @@ HloValues lower_threefry(const OpNode& op, HloBuilder& b, const HloValues& x) {
   for (const HloValue& key : {x[0], x[1]}) name += key.type.rank() == 0 ? "" : "_k";
   const HloValues y = b.call(
       name, x, op.outputs, [&](const HloValues& arguments) { return write_rounds(b, arguments); });
-  return op.outputs[0].num_elements() > kMostKeys
+  return op.outputs[0].num_elements() > kMaxKeys
              ? y
              : b.op("stablehlo.optimization_barrier", y, op.outputs);
 }

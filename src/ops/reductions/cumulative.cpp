@@ -168,7 +168,7 @@ HloValue hlo_logaddexp(HloBuilder& b, const HloValues& v) {
 
 const OpRules cumlogsumexp_rules(
     {.name = "cumlogsumexp",
-     .infer = same_shape_float,
+     .infer = same_float_type,
      .vjp = [](X x, Y, Ct g) { return doubling_vjp(logaddexp, x, g); },
      .eval = running([](double a, double b) {
        const double delta = a - b;

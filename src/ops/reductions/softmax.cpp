@@ -40,7 +40,7 @@ Values softmax_formula(const OpNode& op, const Values& in) {
 const OpRules softmax_rules({.name = "softmax",
                              .infer =
                                  [](const OpNode& op) {
-                                   Type type = same_shape_float(op)[0];
+                                   Type type = same_float_type(op)[0];
                                    type.dtype = op.attrs<SoftmaxAttributes>().dtype;
                                    return std::vector<Type>{type};
                                  },
@@ -64,7 +64,7 @@ Values log_softmax_formula(const OpNode& op, const Values& in) {
 
 const OpRules log_softmax_rules(
     {.name = "log_softmax",
-     .infer = same_shape_float,
+     .infer = same_float_type,
      .vjp =
          [](X x, Y y, Ct g) {
            const Tensor ct = wide(g[0]);
@@ -90,7 +90,7 @@ const OpRules logsumexp_rules(
     {.name = "logsumexp",
      .infer =
          [](const OpNode& op) {
-           Type type = same_shape_float(op)[0];
+           Type type = same_float_type(op)[0];
            type.dims.erase(type.dims.begin() + axis_of(op));
            return std::vector<Type>{type};
          },
@@ -122,7 +122,7 @@ Tensor below_infinity(const Tensor& x) {
 }
 
 const OpRules logaddexp_rules({.name = "logaddexp",
-                               .infer = same_shape_float,
+                               .infer = same_float_type,
                                .batch = elementwise,
                                .vjp =
                                    [](X x, Y y, Ct g) {

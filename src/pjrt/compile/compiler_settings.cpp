@@ -99,7 +99,7 @@ Settings settings_for(const Topology& topology, DevicePresence presence) {
     if (row.platform != topology.platform || devices.empty() ||
         !devices[0].kind.starts_with(row.device_kind) ||
         (row.scope == Scope::kSeveralSlices && !several_slices) ||
-        (row.scope == Scope::kWithoutDevices && presence == DevicePresence::kHere)) {
+        (row.scope == Scope::kWithoutDevices && presence == DevicePresence::kPresent)) {
       continue;
     }
     out.emplace_back(row.name, row.value);

@@ -14,7 +14,7 @@ using Setting = std::pair<std::string, std::string>;  // name, value
 using Settings = std::vector<Setting>;
 
 /// Whether the compiler has the device itself, to measure on, or only its description.
-enum class DevicePresence { kHere, kDescribed };
+enum class DevicePresence { kPresent, kDescribed };
 
 /// The condition, besides the kind of device, under which a row applies.
 enum class SettingScope {

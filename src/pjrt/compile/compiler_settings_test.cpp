@@ -33,8 +33,8 @@ TEST(CompilerSettings, EveryRowIsWholeAndOfAKnownPlatform) {
 }
 
 TEST(CompilerSettings, CpuIsLeftToItsDefaults) {
-  EXPECT_TRUE(settings_for(topology("cpu", "cpu"), DevicePresence::kHere).empty());
-  EXPECT_TRUE(settings_for({.platform = "tpu"}, DevicePresence::kHere).empty());
+  EXPECT_TRUE(settings_for(topology("cpu", "cpu"), DevicePresence::kPresent).empty());
+  EXPECT_TRUE(settings_for({.platform = "tpu"}, DevicePresence::kPresent).empty());
 }
 
 TEST(CompilerSettings, AGenerationAddsItsOwn) {
@@ -48,8 +48,9 @@ TEST(CompilerSettings, AGenerationAddsItsOwn) {
 
 TEST(CompilerSettings, SeveralSlicesNeedTheirOwn) {
   const Setting between = {"xla_tpu_enable_megascale_barrier", "true"};
-  EXPECT_THAT(settings_for(topology("tpu", "TPU v5", 2), DevicePresence::kHere), Contains(between));
-  EXPECT_THAT(settings_for(topology("tpu", "TPU v5"), DevicePresence::kHere),
+  EXPECT_THAT(settings_for(topology("tpu", "TPU v5", 2), DevicePresence::kPresent),
+              Contains(between));
+  EXPECT_THAT(settings_for(topology("tpu", "TPU v5"), DevicePresence::kPresent),
               Not(Contains(between)));
 }
 
@@ -57,7 +58,7 @@ TEST(CompilerSettings, NothingIsMeasuredOnDevicesThatAreNotHere) {
   const Setting no_measuring = {"xla_gpu_autotune_level", "0"};
   const auto h100 = topology("cuda", "NVIDIA H100 80GB HBM3");
   EXPECT_THAT(settings_for(h100, DevicePresence::kDescribed), Contains(no_measuring));
-  EXPECT_THAT(settings_for(h100, DevicePresence::kHere), Not(Contains(no_measuring)));
+  EXPECT_THAT(settings_for(h100, DevicePresence::kPresent), Not(Contains(no_measuring)));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ std::string_view message_of(std::string_view line) {
 
 }  // namespace
 
-void let_plugins_warn() { ::setenv("TF_CPP_MIN_LOG_LEVEL", "1", /*overwrite=*/0); }
+void enable_plugin_warnings() { ::setenv("TF_CPP_MIN_LOG_LEVEL", "1", /*overwrite=*/0); }
 
 std::vector<std::string> compiler_warnings(std::string_view log) {
   std::vector<std::string> out;

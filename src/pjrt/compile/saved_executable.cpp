@@ -81,8 +81,8 @@ struct SavedFile {
 
 [[noreturn]] void fail_damaged(const std::string& where) {
   throw StorageError(
-      fmt::format("{}: expected a whole file, got one that was cut off or changed; "
-                  "`axle compile --save` it again",
+      fmt::format("{}: expected a complete file, got one that was truncated or changed; `axle "
+                  "compile --save` it again",
                   where));
 }
 

@@ -117,8 +117,8 @@ TEST_F(SavedExecutableFault, EveryCutAndEveryChangedByteIsSeen) {
     replace_file(path_, whole.substr(0, whole.size() - cut));
     EXPECT_EQ(error_of<StorageError>([&] { read_saved_header(path_); }),
               path_.string() +
-                  ": expected a whole file, got one that was cut off or changed; "
-                  "`axle compile --save` it again")
+                  ": expected a complete file, got one that was truncated or changed; `axle "
+                  "compile --save` it again")
         << "never the file's own bytes";
   }
 }

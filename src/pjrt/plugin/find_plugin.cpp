@@ -117,8 +117,8 @@ std::optional<fs::path> find_plugin_file(const PluginPolicy& policy) {
   if (is_file(named)) return named;
   const auto other = plugin_in_folders(policy);
   const std::string advice = other                          ? "unset it to use " + other->string()
-                             : plugin_pins(policy.platform) ? "unset it and " + policy.how_to_get
-                                                            : policy.how_to_get;
+                             : plugin_pins(policy.platform) ? "unset it and " + policy.install_hint
+                                                            : policy.install_hint;
   throw DeviceError(fmt::format("{}: expected the file of a PJRT plugin, got '{}'; {}",
                                 plugin_variable(policy.platform), named.string(), advice));
 }

@@ -76,12 +76,12 @@ Plugin::Plugin(const pjrt::Api* api, PluginPolicy policy, std::filesystem::path 
     throw DeviceError(fmt::format(
         "{}: expected PJRT API {}.{} or later (this program is built for {}.{}), got {}.{}; {}",
         where, pjrt::kMajor, kOldestMinor, pjrt::kMajor, pjrt::kMinor, version.major, version.minor,
-        policy_.how_to_get));
+        policy_.install_hint));
   }
   for (const auto& slot : pjrt::required_calls()) {
     if (!has_slot(slot.slot)) {
       throw DeviceError(fmt::format(
-          "{}: expected a table of calls with {}, got one of {} bytes, PJRT API {}, without it",
+          "{}: expected a table of calls with {}, got one of {} bytes without it (PJRT API {})",
           where, slot.name, api_->struct_size, api_version()));
     }
   }
@@ -194,10 +194,10 @@ const Plugin& load_plugin(std::string_view platform, const std::filesystem::path
   const auto fail = [&](const std::string& what) {
     throw DeviceError(fmt::format("{}: {}{}", where, what, advice));
   };
-  if (const auto size = shared_object_size(path); size && !size->is_whole()) {
+  if (const auto size = shared_object_size(path); size && !size->is_complete()) {
     fail(fmt::format("expected a whole shared object of at least {} bytes, got {}; {}",
                      size->expected_bytes, size->bytes,
-                     advice.empty() ? "remove it, then " + policy.how_to_get : "fetch it again"));
+                     advice.empty() ? "remove it, then " + policy.install_hint : "fetch it again"));
   }
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) fail(fmt::format("can't be loaded, got {}", ::dlerror()));
@@ -218,7 +218,7 @@ const Plugin& load_plugin(std::string_view platform) {
     throw DeviceError(
         fmt::format("plugin '{}': expected {} in .axle/plugins or in {}, got nothing; {}", platform,
                     policy.files.empty() ? "a file" : policy.files[0], plugin_variable(platform),
-                    policy.how_to_get));
+                    policy.install_hint));
   }
   return load_plugin(platform, *file);
 }

@@ -72,13 +72,13 @@ void write_all(int fd, std::string_view text) {
 // called the code that runs now; nullptr if there is none. The stack is read through
 // /proc/self/mem, so that reading beyond its end is an error and not a fault.
 const Watched* plugin_on_stack() {
-  constexpr off_t kMost = 1 << 16;
+  constexpr off_t kMax = 1 << 16;
   if (t_calls == Calls::kLeft) return nullptr;  // addresses of an earlier call may be left over
   const int memory = ::open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
   if (memory < 0) return nullptr;
   const auto start = static_cast<off_t>(reinterpret_cast<uintptr_t>(__builtin_frame_address(0)));
   std::array<uintptr_t, 128> words;
-  for (off_t at = start; at < start + kMost; at += sizeof words) {
+  for (off_t at = start; at < start + kMax; at += sizeof words) {
     const ssize_t size = ::pread(memory, words.data(), sizeof words, at);
     for (size_t i = 0; size > 0 && i < static_cast<size_t>(size) / sizeof words[0]; ++i) {
       for (const Watched* one = g_watched; one; one = one->next) {
@@ -117,8 +117,8 @@ struct PluginEnd {
       if (!is_first_to_end()) return;
       const ssize_t size = ::pread(inner->held_, g_printed, sizeof g_printed, inner->taken_);
       const std::string_view printed =
-          reason_in({g_printed, static_cast<size_t>(std::max<ssize_t>(size, 0))},
-                    reason.empty() && signal.empty() ? EndKind::kOnPurpose : EndKind::kFault);
+          end_reason({g_printed, static_cast<size_t>(std::max<ssize_t>(size, 0))},
+                     reason.empty() && signal.empty() ? EndKind::kOnPurpose : EndKind::kFault);
       const PluginEndGuard* outermost = inner;
       while (outermost->outer_) outermost = outermost->outer_;
       tell(outermost->before_ >= 0 ? outermost->before_ : STDERR_FILENO, inner->where_,
@@ -144,8 +144,8 @@ struct PluginEnd {
          {std::string_view("axle: "), where, std::string_view(": expected it to "), purpose,
           std::string_view(", got the end of the process: "),
           reason.empty() ? std::string_view("no reason given") : reason, signal,
-          std::string_view(is_flag      ? "; see the variables XLA_FLAGS and LIBTPU_INIT_ARGS"
-                           : is_limited ? "; ulimit -v may leave it too little memory"
+          std::string_view(is_flag      ? "; check the variables XLA_FLAGS and LIBTPU_INIT_ARGS"
+                           : is_limited ? "; ulimit -v may limit its memory too much"
                                         : ""),
           std::string_view("\n")})
       write_all(fd, part);
@@ -205,7 +205,7 @@ extern "C" [[noreturn]] void _exit(int code) {
 
 namespace axle {
 
-std::string_view reason_in(std::string_view printed, EndKind kind) {
+std::string_view end_reason(std::string_view printed, EndKind kind) {
   std::string_view last;
   // True for warnings and notes:
   //   W0000 00:00:1795302568.3111 491 spmd.cc:2] ...
@@ -287,7 +287,7 @@ PluginEndGuard::~PluginEndGuard() {
   g_innermost = outer_;
   if (!outer_) ::sigaltstack(&stack_before_, nullptr);
   if (held_ >= 0 && before_ >= 0) ::dup2(before_, STDERR_FILENO);
-  write_unless_stuck(STDERR_FILENO, rest, std::chrono::seconds(1));
+  write_with_timeout(STDERR_FILENO, rest, std::chrono::seconds(1));
   if (before_ >= 0) ::close(before_);
   if (held_ >= 0) ::close(held_);
   g_one_thread.unlock();

@@ -67,6 +67,6 @@ enum class EndKind { kOnPurpose, kFault };
 /// Returns the reason for the end in what a plugin has printed. This is the text of the first error
 /// line, without its time and source location. If there is no error line and `kind` is kOnPurpose,
 /// it is the last line that is no warning. Empty: the plugin printed no reason.
-std::string_view reason_in(std::string_view printed, EndKind kind = EndKind::kOnPurpose);
+std::string_view end_reason(std::string_view printed, EndKind kind = EndKind::kOnPurpose);
 
 }  // namespace axle

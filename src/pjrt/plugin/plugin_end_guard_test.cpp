@@ -31,8 +31,7 @@ TEST(PluginEndGuard, AnAbortIsOneLine) {
                     "*** Check failure stack trace: ***\n"),
               testing::ExitedWithCode(kUser),
               "^axle: plugin 'x': expected it to start, got the end of the process: Unknown flag "
-              "in XLA_FLAGS: "
-              "--foo=1; see the variables XLA_FLAGS and LIBTPU_INIT_ARGS\n$");
+              "in XLA_FLAGS: --foo=1; check the variables XLA_FLAGS and LIBTPU_INIT_ARGS\n$");
   EXPECT_EXIT(abort("F0000 00:00:1.5 491 env.cc:74] Check failed: ret == 0 thread creation\n"),
               testing::ExitedWithCode(kDevice),
               "got the end of the process: Check failed: ret == 0 thread");
@@ -81,7 +80,7 @@ TEST(PluginEndGuard, ALimitOfMemoryIsNamed) {
     const PluginEndGuard guard("plugin 'x'");
     std::abort();
   };
-  EXPECT_EXIT(abort(), testing::ExitedWithCode(kDevice), "; ulimit -v may leave it too little");
+  EXPECT_EXIT(abort(), testing::ExitedWithCode(kDevice), "; ulimit -v may limit its memory");
 }
 
 TEST(PluginEndGuard, SoIsAnExit) {
@@ -162,27 +161,28 @@ TEST(PluginEndGuard, AnEndWithoutItIsAsEver) {
 }
 
 TEST(ReasonIn, TheFirstErrorCounts) {
-  EXPECT_EQ(reason_in("E0000 1 2 flags.cc:93] Couldn't interpret value maybe for flag f.\n"
-                      "F0000 1 2 parse.cc:220] Check failed\nusage: ...\n"),
+  EXPECT_EQ(end_reason("E0000 1 2 flags.cc:93] Couldn't interpret value maybe for flag f.\n"
+                       "F0000 1 2 parse.cc:220] Check failed\nusage: ...\n"),
             "Couldn't interpret value maybe for flag f.");
-  EXPECT_EQ(reason_in("Exit now\n\n"), "Exit now");
-  EXPECT_EQ(reason_in("terminate called after ...\n  what():  std::bad_alloc\n"), "std::bad_alloc");
+  EXPECT_EQ(end_reason("Exit now\n\n"), "Exit now");
+  EXPECT_EQ(end_reason("terminate called after ...\n  what():  std::bad_alloc\n"),
+            "std::bad_alloc");
 }
 
 TEST(ReasonIn, AWarningIsNone) {
   const char* const shardy = "loc(\"a\"(\"b\")): warning: 1 of 2 shardings are closed\n";
   const char* const log = "W0000 00:00:1.5 491 spmd.cc:2] slow\n";
   for (const char* const printed : {shardy, log}) {
-    EXPECT_EQ(reason_in(printed), "");
-    EXPECT_EQ(reason_in(printed, EndKind::kFault), "");
-    EXPECT_EQ(reason_in(std::string("no room\n") + printed), "no room");
+    EXPECT_EQ(end_reason(printed), "");
+    EXPECT_EQ(end_reason(printed, EndKind::kFault), "");
+    EXPECT_EQ(end_reason(std::string("no room\n") + printed), "no room");
   }
 }
 
 // The last line before a fault is not its reason.
 TEST(ReasonIn, OfAFaultIsAnErrorOnly) {
-  EXPECT_EQ(reason_in("loading\n", EndKind::kFault), "");
-  EXPECT_EQ(reason_in("E0000 1 2 a.cc:3] No room\nmore\n", EndKind::kFault), "No room");
+  EXPECT_EQ(end_reason("loading\n", EndKind::kFault), "");
+  EXPECT_EQ(end_reason("E0000 1 2 a.cc:3] No room\nmore\n", EndKind::kFault), "No room");
 }
 
 }  // namespace

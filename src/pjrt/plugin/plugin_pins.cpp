@@ -76,8 +76,8 @@ std::vector<PinnedWheel> outdated_wheels(const PluginPins& pins,
   return out;
 }
 
-void note_unpacked(const PluginPins& pins, const std::vector<PinnedWheel>& wheels,
-                   const std::filesystem::path& folder) {
+void record_unpacked(const PluginPins& pins, const std::vector<PinnedWheel>& wheels,
+                     const std::filesystem::path& folder) {
   std::vector<PinnedWheel> missing = outdated_wheels(pins, folder);
   std::erase_if(missing, [&](const auto& wheel) { return std::ranges::count(wheels, wheel) > 0; });
   std::string lines;

@@ -44,8 +44,8 @@ std::vector<PinnedWheel> outdated_wheels(const PluginPins& pins,
                                          const std::filesystem::path& folder);
 /// Records in `folder` that `wheels` are unpacked there as well now. The record is the whole list
 /// once no wheel is outdated, else the lines of the wheels that are up to date.
-void note_unpacked(const PluginPins& pins, const std::vector<PinnedWheel>& wheels,
-                   const std::filesystem::path& folder);
+void record_unpacked(const PluginPins& pins, const std::vector<PinnedWheel>& wheels,
+                     const std::filesystem::path& folder);
 
 namespace detail {
 struct PluginList {

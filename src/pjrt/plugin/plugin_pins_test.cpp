@@ -91,10 +91,10 @@ TEST(PluginPins, OnlyTheWholeListSaysThatAllIsThere) {
   make_directories(dir.path() / "two");
   replace_file(dir.path() / plugin.file, "of another version");
   replace_file(dir.path() / tool.file, "x");
-  note_unpacked(pins, {tool}, dir.path());
+  record_unpacked(pins, {tool}, dir.path());
   EXPECT_EQ(outdated_wheels(pins, dir.path()), std::vector{plugin});
   EXPECT_NE(read_file(dir / "chip.txt"), pins.list) << "`./dev plugin` compares the two";
-  note_unpacked(pins, {plugin}, dir.path());
+  record_unpacked(pins, {plugin}, dir.path());
   EXPECT_EQ(outdated_wheels(pins, dir.path()), std::vector<PinnedWheel>());
   EXPECT_EQ(read_file(dir / "chip.txt"), pins.list);
 }

@@ -47,12 +47,11 @@ const std::vector<PluginPolicy>& plugin_policies() {
        .environment = {kXlaFlags, kQuietLog},
        // XLA's thunk_proto_serdes.cc gives each computation a resource of its own
        // (hlo/collective_order.h).
-       .saving_loses_order = true,
+       .reorders_loaded_collectives = true,
        .compiler_attributes = {"xla_version", "stablehlo_current_version"},
-       .limits =
-           "compiles for N devices through a client of N virtual ones; counts no FLOPs; can't "
-           "save programs of several devices whose loops communicate",
-       .how_to_get = "run `axle plugin fetch cpu`"},
+       .limits = "compiles for N devices with a client of N virtual devices; reports no FLOPs; "
+                 "can't save multi-device programs that communicate in loops",
+       .install_hint = "run `axle plugin fetch cpu`"},
       {.platform = "cuda",
        .files = {"xla_cuda_plugin.so", "pjrt_c_api_gpu_plugin.so"},
        .fast_network = FastNetwork::kProcess,
@@ -62,8 +61,8 @@ const std::vector<PluginPolicy>& plugin_policies() {
        .compiles_ahead = true,
        .needs_cuda_toolkit = true,
        .compiler_attributes = {"stablehlo_current_version", "cuda_version"},
-       .limits = "compiling ahead is tested; our tests do not train on GPUs. Counts no FLOPs",
-       .how_to_get = "run `axle plugin fetch cuda`"},
+       .limits = "ahead-of-time compilation is tested, training on GPUs is not. Reports no FLOPs",
+       .install_hint = "run `axle plugin fetch cuda`"},
       // Without a TPU, libtpu serves to compile only. It must not wait for the metadata server of
       // Google's cloud, and several processes may load it at once. It asks for an accelerator type
       // and host names, whose values do not matter because programs are compiled for a topology.
@@ -81,18 +80,17 @@ const std::vector<PluginPolicy>& plugin_policies() {
             kQuietLog},
        .device_files = tpu_device_files(),
        .compiles_ahead = true,
-       .limits =
-           "compiling ahead is tested; our tests do not train on TPUs. Counts the body of a loop "
-           "once, whatever its trip count",
-       .how_to_get = "run `axle plugin fetch tpu`"},
+       .limits = "ahead-of-time compilation is tested, training on TPUs is not. Counts the body of "
+                 "a loop once, whatever its trip count",
+       .install_hint = "run `axle plugin fetch tpu`"},
       {.platform = "neuron",
        .files = {"libneuronpjrt.so"},
        .struct_sizes = StructSizes::kExact,
        .fast_network = FastNetwork::kProcess,
        .environment = {kQuietLog},
        .device_files = {"/dev/neuron0"},
-       .limits = "never run by us: it comes with AWS's SDK alone, whose compiler it starts",
-       .how_to_get =
+       .limits = "not tested: it comes only with AWS's SDK and starts the compiler of that SDK",
+       .install_hint =
            "install the AWS Neuron SDK and set AXLE_PLUGIN_NEURON to its libneuronpjrt.so"},
       {.platform = "rocm",
        .files = {"xla_rocm_plugin.so"},
@@ -100,8 +98,8 @@ const std::vector<PluginPolicy>& plugin_policies() {
        .memory = kGpuMemory,
        .environment = {kQuietLog},
        .device_files = {"/dev/kfd"},
-       .limits = "never run by us, on a device or ahead of time",
-       .how_to_get =
+       .limits = "not tested, on a device or ahead of time",
+       .install_hint =
            "unpack the wheel jax-rocm7-pjrt into .axle/plugins, or set AXLE_PLUGIN_ROCM to its "
            "xla_rocm_plugin.so"},
   };
@@ -113,7 +111,7 @@ PluginPolicy plugin_policy(std::string_view platform) {
     if (row.platform == platform) return row;
   }
   return {.platform = std::string(platform),
-          .how_to_get = fmt::format("set {} to the plugin's file", plugin_variable(platform))};
+          .install_hint = fmt::format("set {} to the plugin's file", plugin_variable(platform))};
 }
 
 int64_t bytes_for_programs(const PluginPolicy& policy, int64_t device_bytes) {

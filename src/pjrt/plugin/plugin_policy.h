@@ -60,14 +60,14 @@ struct PluginPolicy {
   /// True if an executable that is loaded from bytes may run the collectives inside and outside of
   /// its loops in a different order on each device, so that the devices wait for each other for
   /// ever.
-  bool saving_loses_order = false;
+  bool reorders_loaded_collectives = false;
   /// Plugin attributes that together identify the compiler, for plugins whose platform version is
   /// that of the device or is empty. Empty: the platform version identifies the compiler.
   std::vector<std::string> compiler_attributes = {};
   /// What the plugin can't do and what we have never tried, for users; empty: nothing.
   std::string limits = {};
   /// One command or sentence that tells the user how to get the plugin.
-  std::string how_to_get = {};
+  std::string install_hint = {};
 };
 
 /// Returns all rows, in the order in which users see them.

@@ -29,9 +29,9 @@ using testing::HasSubstr;
 TEST(PluginPolicy, EveryRowSaysHowToGetIt) {
   for (const auto& row : plugin_policies()) {
     EXPECT_FALSE(row.files.empty()) << row.platform;
-    EXPECT_FALSE(row.how_to_get.empty()) << row.platform;
+    EXPECT_FALSE(row.install_hint.empty()) << row.platform;
     if (plugin_pins(row.platform)) {
-      EXPECT_EQ(row.how_to_get, "run `axle plugin fetch " + row.platform + "`");
+      EXPECT_EQ(row.install_hint, "run `axle plugin fetch " + row.platform + "`");
     }
   }
 }
@@ -61,7 +61,7 @@ TEST(PluginPolicy, ClientsLeaveAReserveOnEveryAccelerator) {
 
 TEST(PluginPolicy, UnknownPlatformsAreNamedByAVariable) {
   EXPECT_EQ(plugin_variable("my-chip"), "AXLE_PLUGIN_MY_CHIP");
-  EXPECT_EQ(plugin_policy("my-chip").how_to_get, "set AXLE_PLUGIN_MY_CHIP to the plugin's file");
+  EXPECT_EQ(plugin_policy("my-chip").install_hint, "set AXLE_PLUGIN_MY_CHIP to the plugin's file");
 }
 
 TEST(PluginPolicy, DevicesAreSeenByTheFilesOfTheSystem) {
@@ -72,7 +72,7 @@ TEST(PluginPolicy, DevicesAreSeenByTheFilesOfTheSystem) {
 
 TEST(PluginPolicy, WhatWasNeverTriedIsSaid) {
   for (const char* platform : {"neuron", "rocm"})
-    EXPECT_NE(plugin_policy(platform).limits.find("never run by us"), std::string::npos);
+    EXPECT_NE(plugin_policy(platform).limits.find("not tested"), std::string::npos);
 }
 
 TEST(FindCudaToolkit, TakesTheOneThatIsNamedIfItIsComplete) {

@@ -13,7 +13,7 @@ namespace axle {
 struct SharedObjectSize {
   uint64_t bytes = 0;
   uint64_t expected_bytes = 0;
-  bool is_whole() const { return bytes >= expected_bytes; }
+  bool is_complete() const { return bytes >= expected_bytes; }
 };
 
 /// Returns none for a file that the loader refuses by itself: it cannot be read, or is not a 64-bit

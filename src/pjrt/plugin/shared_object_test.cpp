@@ -30,7 +30,7 @@ Elf64_Ehdr header_of(const std::string& bytes) {
 TEST(SharedObject, AWholeFileIsWhole) {
   const auto size = shared_object_size("/proc/self/exe");
   ASSERT_TRUE(size);
-  EXPECT_TRUE(size->is_whole());
+  EXPECT_TRUE(size->is_complete());
   EXPECT_EQ(size->bytes, some_elf().size());
   EXPECT_GT(size->expected_bytes, 10000u);
 }
@@ -49,7 +49,7 @@ TEST(SharedObject, EveryCutIsSeen) {
     const auto size = shared_object_size(dir / "cut");
     ASSERT_TRUE(size) << cut;
     EXPECT_EQ(size->bytes, cut);
-    EXPECT_FALSE(size->is_whole()) << cut;
+    EXPECT_FALSE(size->is_complete()) << cut;
     EXPECT_EQ(size->expected_bytes, cut < sizeof(header) ? sizeof(header) : end) << cut;
   }
 }
@@ -66,7 +66,7 @@ TEST(SharedObject, AFileWithoutSectionsIsJudgedByItsSegments) {
   EXPECT_LT(end, bytes.size());
   for (const size_t cut : {end - 1, end}) {
     replace_file(dir / "file", std::string_view(bytes).substr(0, cut));
-    EXPECT_EQ(shared_object_size(dir / "file")->is_whole(), cut == end);
+    EXPECT_EQ(shared_object_size(dir / "file")->is_complete(), cut == end);
   }
 }
 
@@ -77,7 +77,7 @@ TEST(SharedObject, OffsetsBehindAllNumbersAreNoWholeFile) {
   header.e_phoff = header.e_shoff = ~uint64_t{0} - 8;
   std::memcpy(bytes.data(), &header, sizeof(header));
   replace_file(dir / "file", bytes);
-  EXPECT_FALSE(shared_object_size(dir / "file")->is_whole());
+  EXPECT_FALSE(shared_object_size(dir / "file")->is_complete());
 }
 
 TEST(SharedObject, OtherFilesAreLeftToTheLoader) {

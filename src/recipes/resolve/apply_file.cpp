@@ -21,7 +21,7 @@ auto at_entry(const RecipeFileEntry& entry, F f) {
   try {
     return f();
   } catch (const ConfigError& error) {
-    throw ConfigError(located(entry.where, error.what()));
+    throw ConfigError(with_location(entry.where, error.what()));
   }
 }
 
@@ -48,9 +48,9 @@ ReplaceSpec replace_spec(const std::string& target, const Json& value, ResolveRe
   }
   if (!fields.contains("with"))
     throw ConfigError(fmt::format("replace.{}: expected 'with: Class', got none", target));
-  ReplaceSpec spec{
-      .select = select_by_name(target),
-      .with = AnyConfig::fresh(find_config_type(name_in(fields["with"], "the name of a class")))};
+  ReplaceSpec spec{.select = select_by_name(target),
+                   .with = AnyConfig::with_defaults(
+                       find_config_type(name_in(fields["with"], "the name of a class")))};
   const Json set_fields = fields.value("set", Json::object());
   if (!set_fields.is_object()) fail_expected("a mapping of fields", set_fields);
   for (const auto& [path, field] : set_fields.items()) {

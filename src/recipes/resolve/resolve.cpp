@@ -85,7 +85,7 @@ Trainer::Config whole_tree(nlohmann::ordered_json document, const std::string& s
   try {
     from_json(config, document);
   } catch (const ConfigError& error) {
-    mistakes.add(located(source, error.what()));
+    mistakes.add(with_location(source, error.what()));
   }
   return config;
 }
@@ -139,11 +139,11 @@ Resolved resolve_config(const ResolveRequest& request, Mistakes& mistakes) {
   if (set_rules(request.files, request.edits, out.config, out.report, mistakes) || !tree)
     mistakes.attempt([&] { apply_rules(out.config, out.report); });
   else
-    out.report.kept_from_rule = rule_that_would_change(out.config, request.machine);
+    out.report.rule_not_reapplied = rule_that_would_change(out.config, request.machine);
   const std::string rules = rules_text(out.config);
   for (const RecipeFile& file : request.files) apply_file(file, out.config, out.report, mistakes);
   if (rules_text(out.config) != rules)
-    out.report.late_rule = rule_that_would_change(out.config, request.machine);
+    out.report.rule_set_too_late = rule_that_would_change(out.config, request.machine);
   apply_edits(request.edits, out.config, out.report.replaced, mistakes);
   mistakes.attempt([&] { complete_evaler_inputs(out.config); });
   return out;
@@ -162,20 +162,20 @@ std::string mesh_rule_text(const ResolveReport& report) {
   if (!report.mesh_rule.empty())
     out += fmt::format("mesh rule {} for {}\n", report.mesh_rule, report.machine);
   if (!report.unmatched_rules.empty()) {
-    out += fmt::format("no mesh rule matches {}, the config stays as it is (rules: {})\n",
+    out += fmt::format("no mesh rule matches {}; the config is unchanged (rules: {})\n",
                        report.machine, join(report.unmatched_rules, ", "));
   }
-  if (!report.kept_from_rule.empty()) {
+  if (!report.rule_not_reapplied.empty()) {
     out += fmt::format(
         "the mesh rules of this file were applied when it was made; the rule {} for {} is not "
         "applied again\n",
-        report.kept_from_rule, report.machine);
+        report.rule_not_reapplied, report.machine);
   }
-  if (!report.late_rule.empty()) {
+  if (!report.rule_set_too_late.empty()) {
     out += fmt::format(
-        "mesh rules are applied before modifiers, which changed them; the rule {} for {} is not "
-        "applied: set mesh_rules by 'set:' or --set\n",
-        report.late_rule, report.machine);
+        "a modifier changed the mesh rules after they were applied; the rule {} for {} is not "
+        "applied; set mesh_rules by 'set:' or --set\n",
+        report.rule_set_too_late, report.machine);
   }
   return out;
 }

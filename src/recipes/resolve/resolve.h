@@ -43,10 +43,10 @@ struct ResolveReport {
   std::vector<std::string> unmatched_rules = {};
   /// For a whole config: the rule that matches this machine and would still change it. Rules are
   /// not applied again to a whole config. Empty: none.
-  std::string kept_from_rule = {};
+  std::string rule_not_reapplied = {};
   /// If a file changed the rules after they were applied: the rule that matches this machine and
   /// was not applied. Empty: none.
-  std::string late_rule = {};
+  std::string rule_set_too_late = {};
   std::vector<Replaced> replaced = {};
   std::vector<std::string> modified = {};
 };

@@ -64,9 +64,10 @@ void use_data(Trainer::Config& config, std::string_view data) {
     return;
   }
   if (point_at(config.input, std::string(data), moving) == 0) {
-    throw ConfigError(fmt::format(
-        "--data {}: expected an input that reads text, got {}; use --set input=TextInput before it",
-        data, config.input ? config.input.any().type().name : "none"));
+    throw ConfigError(
+        fmt::format("--data {}: expected an input that reads text, got {}; put --set "
+                    "input=TextInput before --data",
+                    data, config.input ? config.input.any().type().name : "none"));
   }
   for (auto& [name, evaler] : config.evalers) point_at(evaler.input, std::string(data), moving);
 }

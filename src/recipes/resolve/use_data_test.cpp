@@ -64,8 +64,8 @@ TEST(UseData, NeedsAnInputOfText) {
   Trainer::Config config = recipe("fuji-test-v1");
   use_data(config, kSyntheticData);
   EXPECT_EQ(error_of([&] { use_data(config, "text.txt"); }),
-            "--data text.txt: expected an input that reads text, got SyntheticInput; use --set "
-            "input=TextInput before it");
+            "--data text.txt: expected an input that reads text, got SyntheticInput; put --set "
+            "input=TextInput before --data");
 }
 
 }  // namespace

@@ -52,15 +52,14 @@ RunFolder::~RunFolder() {
 void RunFolder::check_in_place() {
   if (lost_ || lock_.folder_is_in_place()) return;
   lost_ = true;
-  anothers_ = path_exists(dir_);
-  if (!anothers_) {
+  replaced_ = path_exists(dir_);
+  if (!replaced_) {
     make_directories(dir_);
     if (!config_text_.empty()) replace_file(config_file(), config_text_);
   }
   throw StorageError(
-      fmt::format("{}: expected the folder of this run to stay in place during the run, got it {}",
-                  dir_.string(),
-                  anothers_ ? "replaced by another folder, where nothing is saved"
+      fmt::format("{}: expected the run's folder to stay in place, found it {}", dir_.string(),
+                  replaced_ ? "replaced by another folder, where nothing is saved"
                             : "removed or moved; a new folder was made for the last checkpoint"));
 }
 
@@ -98,8 +97,8 @@ void RunFolder::check_same_config(const RunMetadata& saved, const ConfigView& co
       is_saved ? saved.manifest.string() + ": metadata.config" : config_file().string();
   if (!is_saved && !path_exists(config_file())) {
     throw ConfigError(
-        fmt::format("{}: expected the config that the run was made with, got none; take another "
-                    "--dir, or --force to go on with the config of the command line",
+        fmt::format("{}: expected the config of this run, got none; use another --dir, or --force "
+                    "to continue with the config of the command line",
                     source));
   }
   config_error_in(source, [&] {
@@ -114,9 +113,8 @@ void RunFolder::check_same_config(const RunMetadata& saved, const ConfigView& co
   }
   if (differences.empty()) return;
   throw ConfigError(
-      fmt::format("{}: expected the config that the run was made with, got these differences; "
-                  "take another --dir, or --force to go on (--restart-data if only the data "
-                  "differ):{}",
+      fmt::format("{}: expected the config of this run, got these differences; use another --dir, "
+                  "or --force to continue (--restart-data if only the data differ):{}",
                   dir_.string(), differences));
 }
 

@@ -36,7 +36,7 @@ class RunFolder {
   /// still save its state.
   void check_in_place();
   /// True once another folder was found in its place. Nothing may be written into that folder.
-  bool is_anothers() const { return anothers_; }
+  bool is_replaced() const { return replaced_; }
   const std::filesystem::path& dir() const { return dir_; }
   std::filesystem::path checkpoints() const { return checkpoints_of(dir_); }
   std::filesystem::path config_file() const { return config_file_of(dir_); }
@@ -70,7 +70,7 @@ class RunFolder {
   FileLock lock_;
   std::string config_text_;  // text of config.yaml for this run
   bool config_written_ = false;
-  bool lost_ = false, anothers_ = false;
+  bool lost_ = false, replaced_ = false;
 };
 
 /// True for fields that do not change the steps already taken: the length of the run, its logging

@@ -110,7 +110,7 @@ class LostFolder : public testing::Test {
     return error_of<StorageError>([&] { folder_.check_in_place(); });
   }
   void expect_lost(const std::string& how) {
-    EXPECT_THAT(check(), HasSubstr("run: expected the folder of this run to stay")) << how;
+    EXPECT_THAT(check(), HasSubstr("run: expected the run's folder to stay")) << how;
     EXPECT_EQ(check(), "no error") << "told once";
   }
   const TempDir dir_;
@@ -152,7 +152,7 @@ TEST_F(LostFolder, ARemovedLockFileLetsNobodyIn) {
   remove_tree(path_ / "lock");
   EXPECT_EQ(check(), "no error");
   EXPECT_THAT(error_of<Error>([&] { RunFolder second(path_); }),
-              HasSubstr("expected a folder that no other run uses, got one held by another"));
+              HasSubstr("expected a folder that no other run uses, got one in use by another"));
 }
 
 class SameConfig : public testing::Test {
@@ -197,8 +197,8 @@ TEST_F(SameConfig, ADamagedFileIsNamedAndForceGoesOn) {
 
 TEST_F(SameConfig, WithoutAnyOnlyForceGoesOn) {
   remove_tree(folder_.config_file());
-  EXPECT_THAT(check(tiny_config()), HasSubstr("config.yaml: expected the config that the run was "
-                                              "made with, got none"));
+  EXPECT_THAT(check(tiny_config()),
+              HasSubstr("config.yaml: expected the config of this run, got none"));
   EXPECT_EQ(check(tiny_config(), /*force=*/true), "no error");
 }
 
@@ -231,7 +231,7 @@ TEST_F(SameConfig, OthersAreAllNamed) {
   config.seed = 4;
   config.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->output_norm = LayerNorm::Config{};
   const std::string message = check(config);
-  EXPECT_THAT(message, HasSubstr(": expected the config that the run was made with"));
+  EXPECT_THAT(message, HasSubstr(": expected the config of this run"));
   EXPECT_THAT(message, HasSubstr("\n  seed: 3 -> 4"));
   EXPECT_THAT(message, HasSubstr("\n  model.decoder.output_norm: RMSNorm -> LayerNorm"));
   EXPECT_THAT(message, HasSubstr("--force"));

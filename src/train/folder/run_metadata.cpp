@@ -21,32 +21,32 @@ Tree<std::string> to_tree(const RunMetadata& metadata) {
 RunMetadata run_metadata(const CheckpointInfo& info) {
   if (info.metadata.empty()) {  // written by save_model
     throw ConfigError(
-        fmt::format("{}: expected the checkpoint of a run, got that of an import; take another "
-                    "--dir, and begin with the import's folder by --init-from",
+        fmt::format("{}: expected the checkpoint of a run, got that of an import; use another "
+                    "--dir, and pass the import's folder to --init-from",
                     info.manifest.string()));
   }
-  RunMetadata out{.data = info.note("data"),
-                  .skipped_steps = info.integer_note("skipped_steps", 0, info.step),
+  RunMetadata out{.data = info.entry("data"),
+                  .skipped_steps = info.integer_entry("skipped_steps", 0, info.step),
                   .manifest = info.manifest};
-  if (info.metadata.contains("config")) out.config = info.note("config");
+  if (info.metadata.contains("config")) out.config = info.entry("config");
   if (info.metadata.contains("data_restarted"))
-    out.data_restarted = info.integer_note("data_restarted", 0, 1) == 1;
+    out.data_restarted = info.integer_entry("data_restarted", 0, 1) == 1;
   if (info.metadata.contains("wall_secs"))
-    out.wall_secs = info.number_note("wall_secs", 0, std::numeric_limits<double>::max());
-  if (info.metadata.contains("stopped")) out.stopped = info.note("stopped");
+    out.wall_secs = info.number_entry("wall_secs", 0, std::numeric_limits<double>::max());
+  if (info.metadata.contains("stopped")) out.stopped = info.entry("stopped");
   return out;
 }
 
 void check_not_stopped(const RunMetadata& saved) {
   if (saved.stopped.empty()) return;
-  throw Error(fmt::format("{}: the run stopped: {}; set on_non_finite=skip to go on without such "
-                          "steps, or --force to go on without that one",
+  throw Error(fmt::format("{}: the run stopped: {}; set on_non_finite=skip to skip all such steps, "
+                          "or use --force to skip only this one",
                           saved.manifest.string(), saved.stopped),
               ExitCode::kValidationFailed);
 }
 
 DataStart restore_input(Input& input, const RunMetadata& saved, bool restart) {
-  constexpr std::string_view kAnew = ", with the data from their beginning";
+  constexpr std::string_view kAnew = ", with the data from the first row";
   if (restart && !saved.data_restarted) return {true, kAnew};
   try {
     input.restore(saved.data);
@@ -56,7 +56,7 @@ DataStart restore_input(Input& input, const RunMetadata& saved, bool restart) {
     if (!restart) throw;
     return {true, kAnew};
   }
-  return {saved.data_restarted, restart ? ", in the data that --restart-data began" : ""};
+  return {saved.data_restarted, restart ? ", in the data that --restart-data restarted" : ""};
 }
 
 }  // namespace axle

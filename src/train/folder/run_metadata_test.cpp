@@ -53,8 +53,8 @@ TEST(RunMetadata, WhatNoRunHasWrittenIsNamed) {
 
 TEST(RunMetadata, AnImportHasNone) {
   EXPECT_EQ(error_of<ConfigError>([] { read({}); }),
-            "run/manifest.json: expected the checkpoint of a run, got that of an import; take "
-            "another --dir, and begin with the import's folder by --init-from");
+            "run/manifest.json: expected the checkpoint of a run, got that of an import; use "
+            "another --dir, and pass the import's folder to --init-from");
 }
 
 TEST(RunMetadata, APositionThatNoInputHasWrittenIsNamed) {

@@ -6,24 +6,24 @@
 
 namespace axle {
 
-std::vector<std::string> misfit_schedules(const Trainer::Config& config) {
+std::vector<std::string> schedule_warnings(const Trainer::Config& config) {
   Child<Learner> learner = config.learner;
-  tie_to_run(learner, config.max_steps);
-  return schedules_that_miss_the_run(learner, config.max_steps, "learner");
+  set_schedule_ends(learner, config.max_steps);
+  return schedule_problems(learner, config.max_steps, "learner");
 }
 
-std::string left_out_text(const Skipped& skipped) {
+std::string skipped_text(const Skipped& skipped) {
   return fmt::format("{} document{} left out{}{}", skipped.count,
                      skipped.count == 1 ? " is" : "s are",
                      skipped.messages.empty() ? "" : "; the first: ",
                      skipped.messages.empty() ? "" : skipped.messages[0]);
 }
 
-NotFinite what_is_not_finite(const StepRecord& record, int64_t part, const DeviceState& state,
-                             bool is_first) {
+NotFinite find_not_finite(const StepRecord& record, int64_t part, const DeviceState& state,
+                          bool is_first) {
   if (const auto leaf = is_first ? first_not_finite(state) : std::nullopt) {
     return {fmt::format("NaN or infinity in {} before this step; no later step repairs it", *leaf),
-            /*for_good=*/true};
+            /*is_permanent=*/true};
   }
   const double loss = record.values.at("loss"), norm = record.values.at("grad_norm");
   if (!std::isfinite(loss) || !std::isfinite(norm) || part < 0)

@@ -15,21 +15,21 @@ namespace axle {
 
 /// Returns one line for each schedule of the learner that ends before the run does or warms up for
 /// the whole run. max_steps does not stretch such schedules.
-std::vector<std::string> misfit_schedules(const Trainer::Config& config);
+std::vector<std::string> schedule_warnings(const Trainer::Config& config);
 /// Returns how many documents are left out, with the first reason. `skipped.count` is at least 1.
-std::string left_out_text(const Skipped& skipped);
+std::string skipped_text(const Skipped& skipped);
 struct NotFinite {
   /// The values that were not finite, as text for a message.
   std::string what;
   /// True if the state was not finite before the step: skipping steps does not repair it.
-  bool for_good = false;
+  bool is_permanent = false;
 };
 /// Returns what was not finite in the step of this record; the step left `state` unchanged. `part`
 /// is the step's "not_finite" metric (programs.h): an index into FiniteState::parts(). Only after
 /// the first step (`is_first`) is the state itself searched, since that takes long for a large
 /// state. After a later step, the state is known to be finite.
-NotFinite what_is_not_finite(const StepRecord& record, int64_t part, const DeviceState& state,
-                             bool is_first);
+NotFinite find_not_finite(const StepRecord& record, int64_t part, const DeviceState& state,
+                          bool is_first);
 /// Returns lines that name the peak behind mfu, or the reason why mfu stays 0. `peak` is the peak
 /// for flops.dtype.
 std::vector<std::string> mfu_notes(const ModelFlops& flops, const Peak& peak,

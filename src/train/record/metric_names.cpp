@@ -32,8 +32,8 @@ constexpr std::array kRecordNames = {
 
 [[noreturn]] void refuse(std::string_view where, std::string_view name, std::string_view owner) {
   throw ConfigError(fmt::format(
-      "{}: metric '{}': expected a name of its own, got one that {} writes; rename the metric",
-      where, name, owner));
+      "{}: metric '{}': expected an unused name, got one that {} writes; rename the metric", where,
+      name, owner));
 }
 
 // Returns the owner of a name, or of the section that the name is in; empty if it has none.

@@ -39,7 +39,7 @@ std::optional<LoggedLine> kept_line(std::string_view text, int64_t last_step) {
 }
 
 constexpr size_t kPieceBytes = size_t{1} << 20;
-constexpr size_t kMostLineBytes = size_t{16} << 20;  // longer lines are not ours
+constexpr size_t kMaxLineBytes = size_t{16} << 20;  // longer lines are not ours
 
 // Calls fn with each whole line, including its newline. Reads in pieces, since a log may be larger
 // than the memory.
@@ -58,7 +58,7 @@ void for_each_line(const FileReader& file, Fn&& fn) {
       line.clear();
       is_too_long = false;
     }
-    is_too_long = is_too_long || line.size() + rest.size() > kMostLineBytes;
+    is_too_long = is_too_long || line.size() + rest.size() > kMaxLineBytes;
     if (is_too_long)
       line.clear();
     else
@@ -70,7 +70,7 @@ void for_each_line(const FileReader& file, Fn&& fn) {
 
 MetricsLog::MetricsLog(const Dims& dims)
     : restored_step_(dims.restored_step),
-      evaluated_(cut_metrics_log(metrics_file_of(dims.dir), dims.restored_step).last_splits),
+      evaluated_(truncate_metrics_log(metrics_file_of(dims.dir), dims.restored_step).last_splits),
       file_(metrics_file_of(dims.dir), WriteMode::kAppend) {}
 
 MetricsLog::~MetricsLog() {
@@ -116,8 +116,8 @@ void MetricsLog::flush() {
   }
 }
 
-KeptLines cut_metrics_log(const std::filesystem::path& path, int64_t last_step) {
-  KeptLines out;
+RemainingLines truncate_metrics_log(const std::filesystem::path& path, int64_t last_step) {
+  RemainingLines out;
   if (!path_exists(path)) return out;
   const FileReader file(path);
   int64_t kept_bytes = 0;

@@ -35,12 +35,12 @@ class MetricsLog final : public SummaryWriter {
 };
 
 /// The lines that a cut left in the log.
-struct KeptLines {
+struct RemainingLines {
   int64_t num_lines = 0;
   std::set<std::string> last_splits = {};  // of the evaluations at the last step
 };
 /// Keeps the whole lines of a log whose "step" is at most `last_step`, and removes torn lines. Does
 /// nothing if there is no log. Throws StorageError.
-KeptLines cut_metrics_log(const std::filesystem::path& path, int64_t last_step);
+RemainingLines truncate_metrics_log(const std::filesystem::path& path, int64_t last_step);
 
 }  // namespace axle

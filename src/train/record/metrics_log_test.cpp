@@ -72,7 +72,7 @@ TEST_F(MetricsLogTest, LinesThatAreNoRecordsGo) {
   replace_file(
       path_,
       "{\"step\":1}\nrubbish\n\n[1]\n{\"loss\":1}\n{\"step\":\"one\"}\n{\"step\":2,\"split\":7}\n");
-  const KeptLines kept = cut_metrics_log(path_, 9);
+  const RemainingLines kept = truncate_metrics_log(path_, 9);
   EXPECT_EQ(kept.num_lines, 1);
   EXPECT_EQ(text(), "{\"step\":1}\n");
 }
@@ -84,14 +84,14 @@ TEST_F(MetricsLogTest, ALogLargerThanTheMemoryIsCut) {
   replace_file(path_, lines);
   std::filesystem::resize_file(path_, int64_t{1} << 30);  // zeros up to the end
   const LittleMemory little(int64_t{256} << 20);
-  const KeptLines kept = cut_metrics_log(path_, 1);
+  const RemainingLines kept = truncate_metrics_log(path_, 1);
   EXPECT_EQ(kept.num_lines, 1001);
   EXPECT_EQ(kept.last_splits.size(), 1000u);
   EXPECT_EQ(text(), lines);
 }
 
 TEST_F(MetricsLogTest, NothingIsCutWhereThereIsNoLog) {
-  EXPECT_EQ(cut_metrics_log(path_, 5).num_lines, 0);
+  EXPECT_EQ(truncate_metrics_log(path_, 5).num_lines, 0);
   EXPECT_FALSE(path_exists(path_));
 }
 
@@ -132,7 +132,7 @@ TEST_F(MetricsLogTest, AFullDiskLosesCountedLinesAndNoOthers) {
   }
   const std::string told = piped.finish();
   EXPECT_EQ(text(), "{\"step\":1}\n{\"ste\n{\"step\":4}\n");
-  EXPECT_EQ(cut_metrics_log(path_, 9).num_lines, 2);
+  EXPECT_EQ(truncate_metrics_log(path_, 9).num_lines, 2);
   EXPECT_THAT(told, HasSubstr("metrics.jsonl: cannot write"));
   EXPECT_THAT(told, HasSubstr("metrics are being lost, training goes on\n"));
   EXPECT_THAT(told, HasSubstr("2 lines were lost\n"));

@@ -37,8 +37,8 @@ ModelFlops model_flops(const ProgramParts& parts) {
     }
     return out;
   } catch (const std::exception& error) {
-    return {.unknown = fmt::format("mfu stays 0: the model's operations are counted in its forward "
-                                   "pass outside of training, which fails: {}",
+    return {.unknown = fmt::format("mfu stays 0: the FLOPs of the model are not known, because its "
+                                   "forward pass outside of training fails: {}",
                                    error.what())};
   }
 }

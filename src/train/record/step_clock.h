@@ -36,15 +36,15 @@ class StepClock {
     last_ = Clock::now();
   }
   /// Adds the step that completed at `done`. Returns the newest steps that together took
-  /// kLeastSecs, or all steps since the last skip() if they took less. If a completion is noticed
-  /// late, the next step looks too short; averaging over kLeastSecs limits the error for steps
+  /// kMinSecs, or all steps since the last skip() if they took less. If a completion is noticed
+  /// late, the next step looks too short; averaging over kMinSecs limits the error for steps
   /// shorter than a thread's wait for the processor.
   Lap lap(Clock::time_point done, int64_t num_tokens) {
     done = std::max(done, last_);
     window_.push_back({std::exchange(last_, done), num_tokens});
-    while (window_.size() > 1 && seconds(window_[1].began, done) >= kLeastSecs) window_.pop_front();
-    constexpr double kLeast = 1e-9;  // for clocks coarser than a step
-    Lap out{.secs = std::max(seconds(window_.front().began, done), kLeast),
+    while (window_.size() > 1 && seconds(window_[1].began, done) >= kMinSecs) window_.pop_front();
+    constexpr double kMin = 1e-9;  // for clocks coarser than a step
+    Lap out{.secs = std::max(seconds(window_.front().began, done), kMin),
             .num_steps = std::ssize(window_)};
     for (const Step& step : window_) out.num_tokens += step.num_tokens;
     return out;
@@ -53,7 +53,7 @@ class StepClock {
   double wall_secs() const { return earlier_secs_ + seconds_since(start_); }
 
  private:
-  static constexpr double kLeastSecs = 0.1;
+  static constexpr double kMinSecs = 0.1;
   struct Step {
     Clock::time_point began;
     int64_t num_tokens;

@@ -13,29 +13,29 @@
 namespace axle {
 
 /// Finds origins within one module, which must outlive this object.
-class HloValues {
+class HloValueOrigins {
  public:
-  explicit HloValues(const HloModule& module);
+  explicit HloValueOrigins(const HloModule& module);
 
   /// Returns the number of the program's argument that an instruction's result comes from; none if
   /// the result is computed. The result may be a part, a cast, a gathered copy or another layout of
   /// the argument, joined from parts, or the argument written into zeros.
   std::optional<int64_t> argument(size_t computation, size_t instruction) const;
   /// Returns the op_name of the instruction or, if it has none, that of the nearest instruction
-  /// that its result comes from. Names of a loop or barrier (is_passage) count only if there is no
-  /// other name. Empty if there is no name at all.
+  /// that its result comes from. Names of a loop or barrier (is_loop_or_barrier) count only if
+  /// there is no other name. Empty if there is no name at all.
   const std::string& op_name(size_t computation, size_t instruction) const;
   /// An argument whose parts devices pass to each other by collective-permutes: its number and the
   /// elements of its shard on one device.
-  struct Passed {
+  struct PermutedArgument {
     int64_t argument = 0, elements = 0;
   };
   /// Returns the argument that a result is a part of, also through collective-permutes; none if the
   /// result is computed or was gathered.
-  std::optional<Passed> passed_on(size_t computation, size_t instruction) const;
+  std::optional<PermutedArgument> permuted_argument(size_t computation, size_t instruction) const;
   /// Returns the number of elements that a device writes into zeros to make this result, which may
   /// be cast or scaled afterwards; 0 if the result is not made in this way.
-  int64_t set_into_zeros(size_t computation, size_t instruction) const;
+  int64_t elements_set_into_zeros(size_t computation, size_t instruction) const;
   /// True if a result depends on which device computes it.
   bool depends_on_device(size_t computation, size_t instruction) const;
   /// Returns the computation and position of the only instruction that calls a computation; none if
@@ -61,9 +61,10 @@ class HloValues {
   };
   const HloInstruction& at(const Value& v) const;
   Value origin(Value v, bool through_unions = true) const;
-  std::optional<Value> maker(const Value& v) const;
-  const std::string* own_name(Value v, int& steps_left, const std::string*& of_passage) const;
-  std::optional<Value> before_passing(const Value& v) const;
+  std::optional<Value> producer(const Value& v) const;
+  const std::string* nearest_name(Value v, int& steps_left,
+                                  const std::string*& of_loop_or_barrier) const;
+  std::optional<Value> before_permute(const Value& v) const;
   bool is_zeros(const Value& v) const;
   std::optional<Value> step(const Value& v, bool through_unions) const;
   bool joins_parts_of_one(const Value& v) const;
@@ -78,6 +79,6 @@ class HloValues {
 
 /// True if an instruction runs the computations in `called`. False for async-update and async-done,
 /// which only repeat the `called` of their async-start.
-bool runs_called(const HloInstruction& instruction);
+bool runs_called_computations(const HloInstruction& instruction);
 
 }  // namespace axle

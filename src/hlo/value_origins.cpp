@@ -1,4 +1,4 @@
-#include "hlo/values.h"
+#include "hlo/value_origins.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@ namespace {
 
 // Operands come before their users and callees before callers, so a search ends by itself. A value
 // may still go in and out of computations; the bound is for damaged programs.
-constexpr int kMostSteps = 100'000;
+constexpr int kMaxSteps = 100'000;
 
 // True for ops whose result holds only values of the first operand.
 bool moves_first_operand(std::string_view opcode) {
@@ -32,17 +32,17 @@ bool runs_one_computation(std::string_view opcode) {
 
 }  // namespace
 
-bool runs_called(const HloInstruction& instruction) {
+bool runs_called_computations(const HloInstruction& instruction) {
   return instruction.opcode != "async-update" && instruction.opcode != "async-done";
 }
 
-HloValues::HloValues(const HloModule& module)
+HloValueOrigins::HloValueOrigins(const HloModule& module)
     : module_(module), callers_(module.computations.size()) {
   std::vector<int> num_callers(module.computations.size());
   for (size_t c = 0; c < module.computations.size(); ++c) {
     const auto& instructions = module.computations[c].instructions;
     for (size_t i = 0; i < instructions.size(); ++i) {
-      if (!runs_called(instructions[i])) continue;
+      if (!runs_called_computations(instructions[i])) continue;
       for (const size_t callee : instructions[i].called) {
         callers_[callee] = Value{c, i};
         ++num_callers[callee];
@@ -54,11 +54,11 @@ HloValues::HloValues(const HloModule& module)
   }
 }
 
-const HloInstruction& HloValues::at(const Value& v) const {
+const HloInstruction& HloValueOrigins::at(const Value& v) const {
   return module_.computations[v.computation].instructions[v.instruction];
 }
 
-bool HloValues::unchanged_by_loop(const HloInstruction& loop, int64_t element) const {
+bool HloValueOrigins::unchanged_by_loop(const HloInstruction& loop, int64_t element) const {
   const size_t body = loop.called[0];
   const HloComputation& computation = module_.computations[body];
   const HloInstruction& root = computation.instructions[computation.root];
@@ -72,7 +72,7 @@ bool HloValues::unchanged_by_loop(const HloInstruction& loop, int64_t element) c
          !back.operands.empty() && computation.instructions[back.operands[0]].opcode == "parameter";
 }
 
-std::optional<HloValues::Value> HloValues::outside(const Value& parameter) const {
+std::optional<HloValueOrigins::Value> HloValueOrigins::outside(const Value& parameter) const {
   const auto& caller = callers_[parameter.computation];
   if (!caller) return std::nullopt;
   const HloInstruction& call = at(*caller);
@@ -92,7 +92,8 @@ std::optional<HloValues::Value> HloValues::outside(const Value& parameter) const
   return Value{caller->computation, call.operands[operand], parameter.elements};
 }
 
-std::optional<HloValues::Value> HloValues::step(const Value& v, bool through_unions) const {
+std::optional<HloValueOrigins::Value> HloValueOrigins::step(const Value& v,
+                                                            bool through_unions) const {
   const HloInstruction& instruction = at(v);
   const std::string& opcode = instruction.opcode;
   if (opcode == "parameter") return outside(v);
@@ -131,7 +132,7 @@ std::optional<HloValues::Value> HloValues::step(const Value& v, bool through_uni
 
 // True if an instruction joins parts of one value. On TPU an argument may be copied in several
 // parts, which a ConcatBitcast joins.
-bool HloValues::joins_parts_of_one(const Value& v) const {
+bool HloValueOrigins::joins_parts_of_one(const Value& v) const {
   const HloInstruction& instruction = at(v);
   if (instruction.opcode != "concatenate" && instruction.custom_call_target != "ConcatBitcast")
     return false;
@@ -141,8 +142,8 @@ bool HloValues::joins_parts_of_one(const Value& v) const {
                              [&](size_t operand) { return from(operand) == first; });
 }
 
-HloValues::Value HloValues::origin(Value v, bool through_unions) const {
-  for (int i = 0; i < kMostSteps; ++i) {
+HloValueOrigins::Value HloValueOrigins::origin(Value v, bool through_unions) const {
+  for (int i = 0; i < kMaxSteps; ++i) {
     auto next = step(v, through_unions);
     if (!next) break;
     v = std::move(*next);
@@ -150,17 +151,18 @@ HloValues::Value HloValues::origin(Value v, bool through_unions) const {
   return v;
 }
 
-std::optional<int64_t> HloValues::argument(size_t computation, size_t instruction) const {
+std::optional<int64_t> HloValueOrigins::argument(size_t computation, size_t instruction) const {
   const Value v = origin({computation, instruction});
   if (v.computation != module_.entry || at(v).opcode != "parameter" || !v.elements.empty())
     return std::nullopt;
   return at(v).parameter_number;
 }
 
-std::optional<int64_t> HloValues::argument_elements(size_t computation, size_t instruction) const {
+std::optional<int64_t> HloValueOrigins::argument_elements(size_t computation,
+                                                          size_t instruction) const {
   if (!argument(computation, instruction)) return std::nullopt;
   Value v{computation, instruction};
-  for (int i = 0; i < kMostSteps; ++i) {
+  for (int i = 0; i < kMaxSteps; ++i) {
     if (at(v).opcode.starts_with("all-gather")) return std::nullopt;
     auto next = step(v, true);
     if (!next) break;
@@ -169,10 +171,10 @@ std::optional<int64_t> HloValues::argument_elements(size_t computation, size_t i
   return at(v).shape.num_elements();
 }
 
-int64_t HloValues::part_elements(size_t computation, size_t instruction) const {
+int64_t HloValueOrigins::part_elements(size_t computation, size_t instruction) const {
   Value v{computation, instruction};
   int64_t least = at(v).shape.num_elements();
-  for (int i = 0; i < kMostSteps; ++i) {
+  for (int i = 0; i < kMaxSteps; ++i) {
     auto next = step(v, true);
     if (!next) break;
     v = std::move(*next);
@@ -182,15 +184,17 @@ int64_t HloValues::part_elements(size_t computation, size_t instruction) const {
   return least;
 }
 
-std::optional<int64_t> HloValues::constant(const Value& v) const { return at(origin(v)).constant; }
+std::optional<int64_t> HloValueOrigins::constant(const Value& v) const {
+  return at(origin(v)).constant;
+}
 
-bool HloValues::is_loop_counter(const Value& v, size_t computation, int64_t element) const {
+bool HloValueOrigins::is_loop_counter(const Value& v, size_t computation, int64_t element) const {
   const Value from = origin(v);
   return from.computation == computation && at(from).opcode == "parameter" &&
          from.elements == std::vector<int64_t>{element};
 }
 
-std::optional<int64_t> HloValues::trip_count(size_t computation, size_t instruction) const {
+std::optional<int64_t> HloValueOrigins::trip_count(size_t computation, size_t instruction) const {
   const HloInstruction& loop = module_.computations[computation].instructions[instruction];
   if (loop.known_trip_count) return loop.known_trip_count;
   const size_t body = loop.called[0], condition = loop.called[1];

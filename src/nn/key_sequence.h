@@ -7,9 +7,9 @@
 namespace axle {
 
 /// Initialisation gives keys to parameters and children in this way, in order of declaration.
-class KeyChain {
+class KeySequence {
  public:
-  explicit KeyChain(const Tensor& key) : rest_(key) {}
+  explicit KeySequence(const Tensor& key) : rest_(key) {}
   Tensor next() {
     const Values keys = random::split_each(rest_);
     rest_ = keys[0];

@@ -1,15 +1,15 @@
-// The part of HloValues about values that devices pass to each other or join from parts.
+// The part of HloValueOrigins about values that devices pass to each other or join from parts.
 #include <algorithm>
 #include <array>
 #include <set>
 #include <string_view>
 
-#include "hlo/values.h"
+#include "hlo/value_origins.h"
 
 namespace axle {
 namespace {
 
-constexpr int kMostSteps = 10'000;
+constexpr int kMaxSteps = 10'000;
 
 // True for ops that scale or cast each element of one operand.
 bool is_elementwise(std::string_view opcode) {
@@ -18,19 +18,19 @@ bool is_elementwise(std::string_view opcode) {
   return std::ranges::find(kOpcodes, opcode) != kOpcodes.end();
 }
 
-bool passes_on(std::string_view opcode) { return opcode.starts_with("collective-permute"); }
+bool is_permute(std::string_view opcode) { return opcode.starts_with("collective-permute"); }
 
 }  // namespace
 
-std::optional<std::pair<size_t, size_t>> HloValues::caller(size_t computation) const {
+std::optional<std::pair<size_t, size_t>> HloValueOrigins::caller(size_t computation) const {
   const auto& value = callers_[computation];
   return value ? std::optional(std::pair(value->computation, value->instruction)) : std::nullopt;
 }
 
-bool HloValues::depends_on_device(size_t computation, size_t instruction) const {
+bool HloValueOrigins::depends_on_device(size_t computation, size_t instruction) const {
   std::set<std::pair<size_t, size_t>> seen;
   std::vector<Value> open = {{computation, instruction}};
-  while (!open.empty() && seen.size() < kMostSteps) {
+  while (!open.empty() && seen.size() < kMaxSteps) {
     const Value v = open.back();
     open.pop_back();
     if (!seen.emplace(v.computation, v.instruction).second) continue;
@@ -49,9 +49,9 @@ bool HloValues::depends_on_device(size_t computation, size_t instruction) const 
 
 // Goes one step back as step() does, but also through collective-permutes, and out of a loop that
 // only passes the value on.
-std::optional<HloValues::Value> HloValues::before_passing(const Value& v) const {
+std::optional<HloValueOrigins::Value> HloValueOrigins::before_permute(const Value& v) const {
   const HloInstruction& instruction = at(v);
-  if (passes_on(instruction.opcode) && !instruction.operands.empty())
+  if (is_permute(instruction.opcode) && !instruction.operands.empty())
     return Value{v.computation, instruction.operands[0]};
   if (auto next = step(v, true)) return next;
   if (instruction.opcode != "parameter" || v.elements.empty()) return std::nullopt;
@@ -60,8 +60,8 @@ std::optional<HloValues::Value> HloValues::before_passing(const Value& v) const 
     return std::nullopt;
   // The value that the loop body returns as this element for the next iteration.
   Value back{v.computation, module_.computations[v.computation].root, {v.elements.back()}};
-  for (int i = 0; i < kMostSteps && at(back).opcode != "parameter"; ++i) {
-    auto next = passes_on(at(back).opcode) && !at(back).operands.empty()
+  for (int i = 0; i < kMaxSteps && at(back).opcode != "parameter"; ++i) {
+    auto next = is_permute(at(back).opcode) && !at(back).operands.empty()
                     ? std::optional(Value{back.computation, at(back).operands[0]})
                     : step(back, true);
     if (!next) return std::nullopt;
@@ -71,28 +71,28 @@ std::optional<HloValues::Value> HloValues::before_passing(const Value& v) const 
   return Value{call->computation, at(*call).operands[0], v.elements};
 }
 
-std::optional<HloValues::Passed> HloValues::passed_on(size_t computation,
-                                                      size_t instruction) const {
+std::optional<HloValueOrigins::PermutedArgument> HloValueOrigins::permuted_argument(
+    size_t computation, size_t instruction) const {
   Value v{computation, instruction};
-  for (int i = 0; i < kMostSteps; ++i) {
+  for (int i = 0; i < kMaxSteps; ++i) {
     if (at(v).opcode.starts_with("all-gather")) return std::nullopt;
-    auto next = before_passing(v);
+    auto next = before_permute(v);
     if (!next) break;
     v = std::move(*next);
   }
   if (v.computation != module_.entry || at(v).opcode != "parameter" || !v.elements.empty())
     return std::nullopt;
-  return Passed{at(v).parameter_number, at(v).shape.num_elements()};
+  return PermutedArgument{at(v).parameter_number, at(v).shape.num_elements()};
 }
 
-bool HloValues::is_zeros(const Value& v) const {
+bool HloValueOrigins::is_zeros(const Value& v) const {
   const std::string& opcode = at(origin(v, false)).opcode;
   return opcode == "broadcast" || opcode == "constant";
 }
 
-int64_t HloValues::set_into_zeros(size_t computation, size_t instruction) const {
+int64_t HloValueOrigins::elements_set_into_zeros(size_t computation, size_t instruction) const {
   Value v{computation, instruction};
-  for (int i = 0; i < kMostSteps; ++i) {
+  for (int i = 0; i < kMaxSteps; ++i) {
     const HloInstruction& now = at(v);
     const bool has_part = now.opcode == "dynamic-update-slice" && now.operands.size() > 1;
     if (has_part || (now.opcode == "pad" && !now.operands.empty())) {

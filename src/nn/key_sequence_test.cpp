@@ -1,4 +1,4 @@
-#include "nn/key_chain.h"
+#include "nn/key_sequence.h"
 
 #include <gtest/gtest.h>
 
@@ -9,13 +9,13 @@
 namespace axle {
 namespace {
 
-TEST(KeyChain, TheFirstKeysDoNotDependOnHowManyFollow) {
+TEST(KeySequence, TheFirstKeysDoNotDependOnHowManyFollow) {
   const auto keys = [](int n) {
     return eval(
         [n](const Values& key) {
-          KeyChain chain(key[0]);
+          KeySequence sequence(key[0]);
           Values out;
-          for (int i = 0; i < n; ++i) out.push_back(chain.next());
+          for (int i = 0; i < n; ++i) out.push_back(sequence.next());
           return out;
         },
         {random::key(4)});

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "config/fields/child.h"
 #include "io/file.h"
 #include "testing/error_of.h"
 #include "testing/little_memory.h"

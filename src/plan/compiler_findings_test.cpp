@@ -1,3 +1,4 @@
+#include "ir/mesh.h"
 #include "plan/compiler_findings.h"
 
 #include <gmock/gmock.h>

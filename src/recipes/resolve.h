@@ -5,12 +5,12 @@
 #include <variant>
 #include <vector>
 
-#include "config/mistakes.h"
 #include "config/replace.h"
-#include "recipes/host_machine.h"
 #include "train/trainer.h"
 
 namespace axle {
+
+class Mistakes;
 
 /// Sets the field at a path to the value that the text describes (config/set.h).
 struct SetField {

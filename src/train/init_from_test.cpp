@@ -3,7 +3,6 @@
 
 #include "checkpoint/restore.h"
 #include "learn/subtree.h"
-#include "testing/error_of.h"
 #include "testing/temp_dir.h"
 #include "train/tiny_config_test.h"
 

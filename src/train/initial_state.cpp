@@ -2,6 +2,7 @@
 
 #include "ir/eval.h"
 #include "learn/subtree.h"
+#include "nn/param.h"
 #include "ops/random/random.h"
 
 namespace axle {

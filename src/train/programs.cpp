@@ -4,7 +4,10 @@
 
 #include "base/error.h"
 #include "layers/check_mesh.h"
+#include "layers/models/model.h"
+#include "learn/learner.h"
 #include "learn/subtree.h"
+#include "learn/update.h"
 #include "lower/trace_program.h"
 #include "nn/functional.h"
 #include "ops/annotate.h"

@@ -8,7 +8,9 @@
 #include "base/error.h"
 #include "cli/arguments/path_options.h"
 #include "config/document/yaml.h"
+#include "config/mistakes.h"
 #include "io/file.h"
+#include "recipes/host_machine.h"
 #include "recipes/recipe_file.h"
 
 namespace axle::cli {

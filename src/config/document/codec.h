@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "config/fields/bounds.h"
-#include "config/slot.h"
 
 namespace axle {
 

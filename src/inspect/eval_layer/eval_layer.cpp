@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/text/text.h"
 #include "inspect/eval_layer/cotangents.h"
 #include "inspect/eval_layer/decode_call.h"
 #include "inspect/eval_layer/given_tensors.h"

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "io/file.h"
 #include "learn/subtree.h"
 #include "pjrt/make_runtime.h"
 #include "testing/error_of.h"

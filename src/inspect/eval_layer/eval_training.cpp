@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "config/missing.h"
 #include "inspect/eval_layer/given_tensors.h"
+#include "inspect/eval_layer/run_named.h"
 #include "inspect/eval_layer/step_series.h"
 #include "learn/subtree.h"
 #include "ops/random/random.h"

@@ -8,7 +8,6 @@
 
 #include "base/tree.h"
 #include "ir/host_tensor.h"
-#include "learn/subtree.h"
 
 namespace axle {
 

@@ -12,6 +12,7 @@
 #include "io/file_reader.h"
 #include "lower/stablehlo.h"
 #include "pjrt/compile/saved_header.h"
+#include "pjrt/plugin/plugin.h"
 #include "runtime/executable_cache.h"
 #include "targets/device_order.h"
 

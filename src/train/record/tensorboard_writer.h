@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "config/describe.h"
 #include "config/fields/ranged.h"
 #include "io/event_file.h"
 #include "train/record/summary_writer.h"

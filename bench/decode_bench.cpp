@@ -5,6 +5,7 @@
 //                unrolled and in a loop
 #include <benchmark/benchmark.h>
 
+#include "infer/decode_programs.h"
 #include "infer/generator.h"
 #include "interop/llama2c.h"
 #include "io/file.h"

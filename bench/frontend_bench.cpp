@@ -7,10 +7,9 @@
 
 #include "base/error.h"
 #include "base/process_start.h"
-#include "ops/random/random.h"
 #include "pjrt/make_runtime.h"
+#include "recipes/resolve/host_machine.h"
 #include "recipes/resolve/resolve.h"
-#include "runtime/runtime.h"
 #include "train/programs.h"
 
 namespace axle {

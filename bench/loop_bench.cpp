@@ -19,6 +19,7 @@
 #include "ir/eval.h"
 #include "ops/random/random.h"
 #include "pjrt/make_runtime.h"
+#include "recipes/resolve/host_machine.h"
 #include "recipes/resolve/resolve.h"
 #include "train/training_parts.h"
 

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/run_test.h"
-#include "cli/verb.h"
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "testing/temp_dir.h"

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/version.h"
-#include "cli/exit_codes.h"
 #include "cli/run_test.h"
 #include "cli/verb.h"
 #include "io/file.h"

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text/text.h"
 #include "config/carry.h"
+#include "config/registry.h"
 #include "config/walk.h"
 
 namespace axle {

@@ -3,9 +3,14 @@
 #pragma once
 
 #include <functional>
+#include <string>
+#include <string_view>
+#include <typeinfo>
+#include <utility>
+#include <vector>
 
 #include "config/config_ref.h"
-#include "config/register.h"
+#include "config/fields/child.h"
 
 namespace axle {
 

@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/host_memory.h"
+#include "data/packing.h"
 
 namespace axle {
 

@@ -5,10 +5,11 @@
 
 #include "base/tree.h"
 #include "config/scope.h"
-#include "data/packing.h"
 #include "ir/host_tensor.h"
 
 namespace axle {
+
+struct RowView;
 
 /// One global batch of packed rows: "input_ids", "target_labels", "input_segment_ids" and
 /// "input_positions", each i32[B, T]. Labels equal to kIgnoredLabel don't count. Segment 0 is

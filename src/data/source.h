@@ -7,8 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "config/fields/child.h"
-
 namespace axle {
 
 /// A text that belongs together. A model never attends from one document to another.

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "config/register.h"
+#include "data/packing.h"
 #include "data/random.h"
 #include "data/row_position.h"
 

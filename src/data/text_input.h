@@ -11,6 +11,7 @@
 #include "config/fields/required.h"
 #include "data/held_out.h"
 #include "data/input.h"
+#include "data/packing.h"
 #include "data/text_source.h"
 #include "data/tokenizers/byte_tokenizer.h"
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/text/enum_text.h"
+#include "config/describe.h"
 #include "config/fields/required.h"
 #include "data/source.h"
 

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "config/fields/child.h"
 #include "io/file.h"
 #include "testing/error_of.h"
 #include "testing/peak_memory.h"

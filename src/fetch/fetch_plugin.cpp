@@ -10,16 +10,14 @@
 
 #include "base/environment.h"
 #include "base/error.h"
-#include "base/hash.h"
 #include "base/stop_signal.h"
-#include "base/text/text_table.h"
+#include "base/text/units.h"
 #include "fetch/package_index.h"
 #include "io/file.h"
 #include "io/file_lock.h"
 #include "io/file_reader.h"
 #include "io/zip_archive.h"
 #include "pjrt/plugin/find_plugin.h"
-#include "pjrt/plugin/plugin.h"
 
 namespace axle {
 namespace {

@@ -17,7 +17,6 @@
 #include "io/file.h"
 #include "io/file_lock.h"
 #include "pjrt/plugin/find_plugin.h"
-#include "pjrt/plugin/plugin.h"
 #include "testing/environment_change.h"
 #include "testing/error_of.h"
 #include "testing/http_server.h"

@@ -9,9 +9,10 @@
 
 #include "hlo/module.h"
 #include "hlo/wire_bytes.h"
-#include "ir/mesh.h"
 
 namespace axle {
+
+struct Mesh;
 
 /// Returns the kind of a collective's opcode: "all-gather" for "all-gather" and "all-gather-start".
 /// Empty if the opcode is not a collective.

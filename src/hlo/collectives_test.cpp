@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "hlo/proto_test.h"
+#include "ir/mesh.h"
 
 namespace axle {
 namespace {

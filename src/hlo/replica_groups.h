@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "ir/mesh.h"
-
 namespace axle {
+
+struct Mesh;
 
 /// Groups of devices, given by their positions in the row-major order of the program's mesh.
 using ReplicaGroups = std::vector<std::vector<int64_t>>;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "hlo/proto_test.h"
+#include "ir/mesh.h"
 
 namespace axle {
 namespace {

@@ -10,11 +10,17 @@
 #include <vector>
 
 #include "base/text/enum_text.h"
-#include "infer/decode_programs.h"
+#include "base/tree.h"
+#include "infer/sampling.h"
+#include "ir/dtype.h"
 #include "ir/host_tensor.h"
+#include "lower/program.h"
 #include "runtime/runtime.h"
 
 namespace axle {
+
+class Model;
+struct DecodeShape;
 
 using TokenIds = std::vector<int32_t>;
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "config/register.h"
+#include "infer/decode_programs.h"
 #include "infer/tiny_model_test.h"
 #include "nn/functional.h"
 #include "ops/create.h"

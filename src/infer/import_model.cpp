@@ -8,7 +8,6 @@
 #include "data/tokenizers/sentencepiece_tokenizer.h"
 #include "infer/model_folder.h"
 #include "interop/llama2c.h"
-#include "io/file.h"
 
 namespace axle {
 namespace {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "config/carry.h"
 #include "config/missing.h"
 #include "config/mistakes.h"
 #include "config/walk.h"

@@ -6,11 +6,12 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
-#include "base/text/text_table.h"
+#include "base/text/units.h"
 #include "base/version.h"
 #include "pjrt/make_runtime.h"
 #include "pjrt/plugin/find_plugin.h"
 #include "pjrt/plugin_status.h"
+#include "recipes/resolve/host_machine.h"
 #include "recipes/resolve/resolve.h"
 #include "targets/machine_peak.h"
 #include "targets/target.h"

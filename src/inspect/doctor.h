@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "inspect/machine_facts.h"
-#include "pjrt/plugin/plugin.h"
 #include "pjrt/plugin_status.h"
 #include "runtime/runtime.h"
 
 namespace axle {
+
+struct PluginPolicy;
 
 /// A peak of the devices for matrix products.
 struct PeakFact {

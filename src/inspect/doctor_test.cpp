@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pjrt/plugin/plugin_policy.h"
 #include "pjrt/plugin_status.h"
 #include "testing/environment_change.h"
 

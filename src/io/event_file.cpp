@@ -8,7 +8,6 @@
 #include <charconv>
 #include <chrono>
 
-#include "base/error.h"
 #include "io/proto_wire.h"
 #include "io/tfrecord.h"
 

@@ -6,7 +6,6 @@
 
 #include "base/text/json.h"
 #include "io/file.h"
-#include "io/proto_reader.h"
 #include "io/safetensors.h"
 #include "io/tfrecord.h"
 #include "io/zip_archive.h"

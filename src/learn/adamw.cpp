@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
 #include "config/register.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/convert.h"

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
 #include "base/tree.h"
 #include "config/register.h"
 #include "ops/elementwise/arithmetic.h"

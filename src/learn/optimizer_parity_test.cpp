@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "io/file.h"
 #include "io/safetensors.h"
 #include "learn/adamw.h"
 #include "learn/sgd.h"

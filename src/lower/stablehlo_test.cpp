@@ -5,12 +5,8 @@
 
 #include "lower/trace_program.h"
 #include "ops/annotate.h"
-#include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/products/dot.h"
-#include "testing/error_of.h"
-#include "transform/call.h"
-#include "transform/scan.h"
 #include "transform/trace.h"
 
 namespace axle {

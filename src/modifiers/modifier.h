@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "config/config.h"
+#include "config/config_ref.h"
+#include "config/describe.h"
+#include "config/fields/child.h"
 #include "config/replace.h"
 
 namespace axle {

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "layers/norms/layer_norm.h"
 #include "modifiers/tiny_step_test.h"
 #include "testing/error_of.h"
 

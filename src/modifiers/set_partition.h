@@ -1,8 +1,12 @@
 // Overrides how the weights of layers are sharded over the mesh.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/mesh.h"
 #include "modifiers/modifier.h"
-#include "nn/layer.h"
 
 namespace axle {
 

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "base/error.h"
 #include "ops/elementwise/arithmetic.h"
 #include "testing/error_of.h"
 #include "transform/trace.h"

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "ops/rules.h"
 #include "testing/op_samples.h"
 #include "testing/plugin_fixture.h"
 

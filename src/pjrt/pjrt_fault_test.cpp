@@ -11,7 +11,6 @@
 #include "pjrt/calls.h"
 #include "pjrt/compile/topology_compiler.h"
 #include "pjrt/pjrt_runtime.h"
-#include "runtime/executable_cache.h"
 #include "targets/device_order.h"
 #include "testing/error_of.h"
 #include "testing/loaded_fake.h"

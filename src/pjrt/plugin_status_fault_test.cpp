@@ -4,7 +4,6 @@
 
 #include "pjrt/plugin_status.h"
 #include "testing/environment_change.h"
-#include "testing/error_of.h"
 #include "testing/loaded_fake.h"
 
 namespace axle {

@@ -8,6 +8,7 @@
 
 #include "pjrt/calls.h"
 #include "pjrt/make_runtime.h"
+#include "pjrt/plugin/plugin.h"
 #include "pjrt/plugin_status.h"
 #include "runtime/executable_cache.h"
 #include "testing/error_of.h"

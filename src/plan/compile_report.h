@@ -12,13 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "base/exit_code.h"
 #include "hlo/collectives.h"
 #include "hlo/memory.h"
 #include "hlo/work.h"
 #include "pjrt/compile/compiler.h"
 #include "plan/compiler_findings.h"
 #include "plan/graph_cost.h"
-#include "plan/state_memory.h"
 #include "plan/step_estimate.h"
 #include "recipes/resolve/resolve.h"
 #include "runtime/runtime.h"

@@ -5,7 +5,6 @@
 
 #include <map>
 
-#include "base/error.h"
 #include "plan/compile_report_text.h"
 #include "recipes/resolve/resolve.h"
 #include "testing/needs_plugin.h"

@@ -8,6 +8,7 @@
 #include "config/register.h"
 #include "layers/models/model.h"
 #include "ops/reductions/reduce.h"
+#include "pjrt/plugin/plugin.h"
 #include "pjrt/plugin/plugin_failure.h"
 #include "plan/compile_report_text.h"
 #include "recipes/resolve/resolve.h"

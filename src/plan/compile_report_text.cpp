@@ -11,7 +11,9 @@
 
 #include "base/text/text.h"
 #include "base/text/text_table.h"
+#include "base/text/units.h"
 #include "plan/memory_shortage.h"
+#include "plan/state_memory.h"
 
 namespace axle {
 namespace {

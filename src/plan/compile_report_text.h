@@ -8,6 +8,8 @@
 
 namespace axle {
 
+struct RefusedMeshError;
+
 std::string to_text(const CompileReport& report);
 nlohmann::ordered_json to_json(const CompileReport& report);
 /// Returns the JSON that replaces a report if the mesh was refused.

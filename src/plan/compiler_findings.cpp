@@ -10,6 +10,7 @@
 
 #include "base/text/text.h"
 #include "base/text/text_table.h"
+#include "base/text/units.h"
 
 namespace axle {
 namespace {

@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "base/text/text.h"
-#include "base/text/text_table.h"
+#include "base/text/units.h"
 #include "hlo/op_name.h"
 #include "ir/op_rules.h"
 #include "ops/annotate.h"

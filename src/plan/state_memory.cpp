@@ -6,8 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/text/text.h"
-#include "base/text/text_table.h"
+#include "base/text/units.h"
 #include "layers/check_mesh.h"
 #include "layers/mesh_axes.h"
 #include "runtime/host_needs.h"

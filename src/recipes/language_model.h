@@ -3,7 +3,6 @@
 #pragma once
 
 #include "data/tokenizers/tokenizer.h"
-#include "learn/adamw.h"
 #include "train/trainer.h"
 
 namespace axle {

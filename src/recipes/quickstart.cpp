@@ -1,6 +1,6 @@
 // A byte-level model that learns to write text in two minutes on two cores.
 #include "config/register.h"
-#include "data/text_input.h"
+#include "data/tokenizers/byte_tokenizer.h"
 #include "layers/blocks/stacked.h"
 #include "recipes/language_model.h"
 

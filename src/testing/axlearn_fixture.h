@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "io/safetensors.h"
 #include "nn/key_sequence.h"
 #include "ops/movement/slice.h"

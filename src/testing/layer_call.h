@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "ir/eval.h"
 #include "nn/functional.h"
 #include "ops/create.h"

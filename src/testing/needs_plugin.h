@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "pjrt/plugin/find_plugin.h"
-#include "pjrt/plugin/plugin.h"
 
 namespace axle {
 

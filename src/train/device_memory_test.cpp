@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "testing/error_of.h"
+#include "base/error.h"
 
 namespace axle {
 namespace {

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "config/register.h"
 #include "runtime/named_arguments.h"
+#include "train/device_state.h"
 #include "train/record/metric_values.h"
 #include "train/training_parts.h"
 

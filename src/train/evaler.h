@@ -4,14 +4,19 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 
-#include "config/config.h"
+#include "config/describe.h"
+#include "config/fields/child.h"
+#include "config/fields/ranged.h"
 #include "data/input.h"
+#include "lower/program.h"
 #include "runtime/runtime.h"
-#include "train/device_state.h"
 
 namespace axle {
 
+struct DeviceState;
 struct TrainingParts;
 
 struct EvalResult {

@@ -2,6 +2,7 @@
 
 #include "base/tree.h"
 #include "ir/eval.h"
+#include "nn/param.h"
 #include "ops/random/random.h"
 
 namespace axle {

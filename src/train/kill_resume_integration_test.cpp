@@ -9,7 +9,6 @@
 #include "data/text_input.h"
 #include "io/event_reader_test.h"
 #include "pjrt/plugin/find_plugin.h"
-#include "pjrt/plugin/plugin.h"
 #include "testing/temp_dir.h"
 #include "train/record/tensorboard_writer.h"
 #include "train/run_result_test.h"

@@ -2,14 +2,18 @@
 // flat list of arrays.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "layers/models/model.h"
-#include "learn/learner.h"
+#include "base/tree.h"
+#include "ir/mesh.h"
 #include "lower/program.h"
 
 namespace axle {
+
+class Learner;
+class Model;
 
 /// Inputs of the program builders below. All referenced objects must outlive the programs.
 struct ProgramParts {

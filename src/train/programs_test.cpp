@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "config/register.h"
 #include "ir/finite.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"

@@ -1,6 +1,5 @@
 // A run's needs of host memory, compared with the memory that the host reports.
 #include "data/text_input.h"
-#include "io/file.h"
 #include "train/trainer_run_test.h"
 
 namespace axle {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "ir/eval.h"
 #include "ir/verify.h"
 
 namespace axle {

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ir/eval.h"
+#include "ir/op_rules.h"
 #include "ir/tensor.h"
 
 namespace axle {

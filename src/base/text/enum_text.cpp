@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
+
 namespace axle {
 
 void fail_no_enum_text(const std::vector<std::string_view>& texts, std::string_view got) {

@@ -15,8 +15,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "base/error.h"
-
 namespace axle {
 
 /// One value of an enum and its text. Messages list the texts in the order of the array.

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/text/utf8.h"
 #include "testing/error_of.h"
 #include "testing/resource_limits.h"
 

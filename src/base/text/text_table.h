@@ -1,10 +1,10 @@
 // Tables for people to read.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
-
-#include "base/text/units.h"
 
 namespace axle {
 

@@ -9,7 +9,9 @@
 #include "checkpoint/run_files.h"
 #include "cli/arguments/path_options.h"
 #include "config/document/yaml.h"
+#include "config/mistakes.h"
 #include "io/file.h"
+#include "recipes/resolve/host_machine.h"
 #include "recipes/resolve/recipe_file.h"
 
 namespace axle::cli {

@@ -7,7 +7,6 @@
 #include "fetch/fetch_terminal.h"
 #include "pjrt/make_runtime.h"
 #include "pjrt/plugin/find_plugin.h"
-#include "pjrt/plugin/plugin.h"
 #include "runtime/mesh_devices.h"
 
 namespace axle::cli {

@@ -12,6 +12,7 @@
 #include "fetch/fetch_terminal.h"
 #include "io/file.h"
 #include "plan/compile_report_text.h"
+#include "plan/state_memory.h"
 
 namespace axle::cli {
 namespace {

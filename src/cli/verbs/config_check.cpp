@@ -3,6 +3,7 @@
 #include "cli/arguments/config_changes.h"
 #include "cli/arguments/recipe_arguments.h"
 #include "cli/verb.h"
+#include "config/mistakes.h"
 #include "inspect/check_config.h"
 #include "plan/check_compiler_options.h"
 

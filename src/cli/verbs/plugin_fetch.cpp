@@ -9,7 +9,6 @@
 #include "fetch/fetch_plugin.h"
 #include "fetch/fetch_terminal.h"
 #include "pjrt/plugin/find_plugin.h"
-#include "pjrt/plugin/plugin.h"
 
 namespace axle::cli {
 namespace {

@@ -11,7 +11,6 @@
 
 #include "base/text/enum_text.h"
 #include "config/fields/bounds.h"
-#include "config/slot.h"
 
 namespace axle {
 

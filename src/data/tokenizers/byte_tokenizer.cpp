@@ -4,7 +4,6 @@
 
 #include <array>
 
-#include "base/error.h"
 #include "base/hash.h"
 #include "config/register.h"
 

@@ -11,6 +11,7 @@
 
 #include <unordered_map>
 
+#include "config/describe.h"
 #include "config/fields/required.h"
 #include "data/tokenizers/tokenizer.h"
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "config/describe.h"
 #include "config/fields/required.h"
 #include "data/tokenizers/tokenizer.h"
 

@@ -8,8 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "config/fields/child.h"
-
 namespace axle {
 
 /// Ids with a special meaning; none if the vocabulary has no such token.

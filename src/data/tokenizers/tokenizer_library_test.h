@@ -6,6 +6,7 @@
 
 #include <random>
 
+#include "config/fields/child.h"
 #include "data/tokenizers/llama2c_tokenizer.h"
 #include "data/tokenizers/sentencepiece_tokenizer.h"
 #include "data/tokenizers/stream_decoder.h"

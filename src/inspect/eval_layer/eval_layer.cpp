@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/text/text.h"
 #include "base/tree.h"
 #include "inspect/eval_layer/cotangents.h"
 #include "inspect/eval_layer/decode_call.h"

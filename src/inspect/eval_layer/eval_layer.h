@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "base/tree.h"
-#include "config/fields/any_config.h"
 #include "ir/host_tensor.h"
 #include "nn/layer.h"
 #include "runtime/runtime.h"

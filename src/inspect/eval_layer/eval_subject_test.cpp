@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 
 #include "base/tree.h"
-#include "io/file.h"
 #include "pjrt/make_runtime.h"
 #include "testing/error_of.h"
 

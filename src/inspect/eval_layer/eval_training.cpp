@@ -8,6 +8,7 @@
 #include "base/tree.h"
 #include "config/missing.h"
 #include "inspect/eval_layer/given_tensors.h"
+#include "inspect/eval_layer/run_named.h"
 #include "inspect/eval_layer/step_series.h"
 #include "ops/random/random.h"
 #include "train/programs.h"

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "base/tree.h"
-#include "inspect/eval_layer/run_named.h"
 #include "ir/host_tensor.h"
 #include "runtime/runtime.h"
 #include "train/trainer.h"

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/host_memory_check.h"
 #include "base/text/text.h"
+#include "base/tree.h"
 
 namespace axle {
 

@@ -9,7 +9,6 @@
 #include "base/text/text.h"
 #include "config/document/serialize.h"
 #include "config/missing.h"
-#include "config/registry.h"
 #include "config/walk.h"
 
 namespace axle {

@@ -4,6 +4,7 @@
 #include "layers/attention/fused_qkv.h"
 #include "layers/attention/rope.h"
 #include "layers/attention/separate_qkv.h"
+#include "ops/elementwise/trigonometry.h"
 #include "testing/layer_laws.h"
 
 namespace axle {

@@ -1,6 +1,7 @@
 #include "layers/feed_forward/activation.h"
 
 #include "config/register.h"
+#include "ops/elementwise/trigonometry.h"
 
 namespace axle {
 

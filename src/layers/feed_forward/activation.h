@@ -7,7 +7,6 @@
 
 #include "config/fields/fn.h"
 #include "ops/elementwise/activations.h"
-#include "ops/elementwise/trigonometry.h"
 
 namespace axle {
 

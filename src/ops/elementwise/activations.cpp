@@ -1,7 +1,6 @@
 #include "ops/elementwise/activations.h"
 
 #include "ops/composite.h"
-#include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/error_function.h"

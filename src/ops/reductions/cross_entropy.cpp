@@ -1,5 +1,6 @@
 #include "ops/reductions/cross_entropy.h"
 
+#include "ir/op_rules.h"
 #include "ops/composite.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/bitwise.h"
@@ -9,7 +10,6 @@
 #include "ops/movement/index.h"
 #include "ops/movement/shape.h"
 #include "ops/reductions/reduce.h"
-#include "ops/rules.h"
 
 namespace axle {
 namespace {

@@ -4,11 +4,12 @@
 #include <memory>
 
 #include "lower/program.h"
-#include "pjrt/plugin/plugin.h"
 #include "runtime/runtime.h"
 #include "targets/target.h"
 
 namespace axle {
+
+class Plugin;
 
 /// The compiler of one target. It allocates no arguments and puts nothing onto devices.
 class Compiler {

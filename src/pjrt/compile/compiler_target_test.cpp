@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "pjrt/compile/compiler.h"
-#include "pjrt/compile/compiler_settings.h"
 #include "pjrt/compile/saved_executable.h"
 #include "pjrt/make_runtime.h"
 #include "pjrt/plugin/find_plugin.h"
+#include "pjrt/plugin/plugin.h"
 #include "targets/device_order.h"
 #include "testing/error_of.h"
 #include "testing/needs_plugin.h"

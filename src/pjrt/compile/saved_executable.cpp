@@ -13,6 +13,7 @@
 #include "lower/stablehlo.h"
 #include "pjrt/compile/saved_header.h"
 #include "pjrt/pjrt_runtime.h"
+#include "pjrt/plugin/plugin.h"
 #include "runtime/executable_cache.h"
 #include "targets/device_order.h"
 

@@ -6,7 +6,6 @@
 
 #include "base/exit_code.h"
 #include "pjrt/make_runtime.h"
-#include "runtime/runtime.h"
 #include "testing/needs_plugin.h"
 #include "testing/temp_dir.h"
 

@@ -13,7 +13,6 @@
 #include "base/error.h"
 #include "io/file.h"
 #include "pjrt/plugin/find_plugin.h"
-#include "pjrt/plugin/plugin.h"
 
 namespace axle {
 namespace {

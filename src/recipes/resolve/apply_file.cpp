@@ -9,6 +9,7 @@
 #include "base/text/text.h"
 #include "base/text/utf8.h"
 #include "config/document/serialize.h"
+#include "config/registry.h"
 #include "config/set.h"
 
 namespace axle {

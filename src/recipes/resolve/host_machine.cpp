@@ -8,7 +8,7 @@
 
 #include "base/environment.h"
 #include "base/text/text.h"
-#include "targets/target.h"
+#include "targets/accelerators.h"
 
 namespace axle {
 namespace {

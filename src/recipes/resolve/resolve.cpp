@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/text/text.h"
 #include "base/version.h"
+#include "config/document/print.h"
 #include "config/document/serialize.h"
 #include "config/set.h"
 #include "infer/model_folder.h"

@@ -5,13 +5,13 @@
 #include <variant>
 #include <vector>
 
-#include "config/mistakes.h"
 #include "config/replace.h"
-#include "recipes/resolve/host_machine.h"
 #include "recipes/resolve/recipe_file.h"
 #include "train/trainer.h"
 
 namespace axle {
+
+class Mistakes;
 
 /// Sets the field at a path to the value that the text describes (config/set.h).
 struct SetField {

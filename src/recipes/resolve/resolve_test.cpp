@@ -4,7 +4,6 @@
 
 #include <gmock/gmock.h>
 
-#include "base/error.h"
 #include "config/document/print.h"
 #include "testing/error_of.h"
 

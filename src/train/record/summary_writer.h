@@ -1,11 +1,11 @@
 // The interface for writing the metrics of a run.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
 #include "base/tree.h"
-#include "config/fields/child.h"
 
 namespace axle {
 

@@ -14,7 +14,7 @@
 #include "base/report.h"
 #include "base/text/enum_text.h"
 #include "base/tree.h"
-#include "config/describe.h"
+#include "config/axle_config.h"
 #include "config/fields/ranged.h"
 #include "runtime/runtime.h"
 

@@ -4,8 +4,8 @@
 // walk and replace. JSON and YAML are separate: config/document/serialize.h.
 #pragma once
 
+#include "config/axle_config.h"
 #include "config/config_ref.h"
-#include "config/describe.h"
 #include "config/document/print.h"
 #include "config/fields/any_config.h"
 #include "config/fields/child.h"

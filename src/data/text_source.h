@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/text/enum_text.h"
-#include "config/describe.h"
+#include "config/axle_config.h"
 #include "config/fields/required.h"
 #include "data/source.h"
 

@@ -119,7 +119,7 @@ void fetch(const PluginPolicy& policy, const PluginPins& pins, std::vector<Pinne
   const auto go_on = [&] { return stop.requested() == ExitCode::kOk; };
   // All addresses are found first, so that without a network no folder is created.
   std::map<std::string, std::string> urls;
-  for (const PinnedWheel& wheel : wheels) urls[wheel.sha256] = find_wheel(indexes, wheel, go_on);
+  for (const PinnedWheel& wheel : wheels) urls[wheel.sha256] = wheel_address(indexes, wheel, go_on);
   const Workplace workplace(folder, options, stop);
   const auto missing = missing_wheels(pins, folder, installed_plugin_parts(policy));
   std::erase_if(wheels, [&](const auto& wheel) { return std::ranges::count(missing, wheel) == 0; });

@@ -174,8 +174,8 @@ std::map<std::string, std::string> files_of_index_page(const HttpPage& page) {
   return out;
 }
 
-std::string find_wheel(const PackageIndexes& indexes, const PinnedWheel& wheel,
-                       const std::function<bool()>& go_on) {
+std::string wheel_address(const PackageIndexes& indexes, const PinnedWheel& wheel,
+                          const std::function<bool()>& go_on) {
   const HttpOptions options{
       .headers = {"Accept: application/vnd.pypi.simple.v1+json, text/html;q=0.5"},
       .ca_file = indexes.ca_file,

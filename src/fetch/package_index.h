@@ -38,7 +38,7 @@ std::map<std::string, std::string> files_of_index_page(const HttpPage& page);
 /// Returns the address of the wheel's file. Throws HttpError, which names the indexes that do not
 /// have the file or says why they do not answer. Also throws HttpError once `go_on`, which is
 /// called at least every second, returns false.
-std::string find_wheel(
+std::string wheel_address(
     const PackageIndexes& indexes, const PinnedWheel& wheel,
     const std::function<bool()>& go_on = [] { return true; });
 

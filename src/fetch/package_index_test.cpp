@@ -112,12 +112,12 @@ TEST_F(PackageIndex, TheFirstIndexWithTheHashWins) {
     return {.status = 404};
   });
   const PinnedWheel wheel{.name = "My.Pkg_x", .version = "1", .sha256 = kA, .file = "f"};
-  EXPECT_EQ(find_wheel({.urls = {server.url("/one"), server.url("/two/")}}, wheel),
+  EXPECT_EQ(wheel_address({.urls = {server.url("/one"), server.url("/two/")}}, wheel),
             server.url("/two/my-pkg-x/w.whl"));
-  EXPECT_EQ(find_wheel({.urls = {server.url("/broken"), server.url("/two")}}, wheel),
+  EXPECT_EQ(wheel_address({.urls = {server.url("/broken"), server.url("/two")}}, wheel),
             server.url("/two/my-pkg-x/w.whl"));
   const auto http_error = [&](const PackageIndexes& indexes, const PinnedWheel& wanted) {
-    return error_of<HttpError>([&] { find_wheel(indexes, wanted); });
+    return error_of<HttpError>([&] { wheel_address(indexes, wanted); });
   };
   PinnedWheel other = wheel;
   other.sha256 = kB;
@@ -135,8 +135,8 @@ TEST_F(PackageIndex, ALookUpCanBeStopped) {
     return {.status = 404};
   });
   const PinnedWheel wheel{.name = "pkg", .version = "1", .sha256 = kA, .file = "f"};
-  EXPECT_THROW(find_wheel({.urls = {server.url("/one"), server.url("/two")}}, wheel,
-                          [&] { return !is_stopped; }),
+  EXPECT_THROW(wheel_address({.urls = {server.url("/one"), server.url("/two")}}, wheel,
+                             [&] { return !is_stopped; }),
                HttpError);
   EXPECT_THAT(server.requests(), testing::SizeIs(1)) << "the next index is not tried";
 }

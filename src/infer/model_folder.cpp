@@ -139,7 +139,7 @@ Json parse_config(const std::string& text, const std::string& source, const fs::
   Json document = parse_yaml(text, source);
   if (!document.is_object())
     throw ConfigError(fmt::format("{}: expected a mapping, got something else", source));
-  find_tokenizer_files(document, dir);
+  resolve_tokenizer_paths(document, dir);
   return document;
 }
 
@@ -318,7 +318,7 @@ LoadedModel load_model(const fs::path& dir, Weights weights, const Report& repor
   return out;
 }
 
-void find_tokenizer_files(Json& document, const fs::path& dir) {
+void resolve_tokenizer_paths(Json& document, const fs::path& dir) {
   each_tokenizer_file(document, [&](Json& file) {
     const fs::path path = file.get<std::string>();
     if (path.is_relative() && path_exists(dir / path)) file = (dir / path).string();

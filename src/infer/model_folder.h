@@ -50,9 +50,9 @@ LoadedModel load_model(const std::filesystem::path& dir, Weights weights = Weigh
 
 /// Replaces relative paths of tokenizer files in a config document by paths through `dir`, if the
 /// file is in `dir`. The files are then found from any folder.
-void find_tokenizer_files(nlohmann::ordered_json& document, const std::filesystem::path& dir);
+void resolve_tokenizer_paths(nlohmann::ordered_json& document, const std::filesystem::path& dir);
 /// The config of a model folder: of its checkpoint, or of an import's config.yaml. Tokenizer files
-/// in the folder are named through it (find_tokenizer_files), so that the folder can be moved.
+/// in the folder are named through it (resolve_tokenizer_paths), so that the folder can be moved.
 struct ModelConfig {
   nlohmann::ordered_json document;  // a mapping
   std::string source;               // the file, for messages

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "config/describe.h"
+#include "config/axle_config.h"
 #include "config/fields/fn.h"
 #include "config/fields/ranged.h"
 #include "config/fields/required.h"

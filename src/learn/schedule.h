@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "config/axle_config.h"
 #include "config/config_ref.h"
-#include "config/describe.h"
 #include "config/fields/fn.h"
 #include "config/fields/ranged.h"
 #include "ir/tensor.h"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "config/axle_config.h"
 #include "config/config_ref.h"
-#include "config/describe.h"
 #include "config/fields/child.h"
 #include "config/replace.h"
 

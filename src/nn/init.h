@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/text/enum_text.h"
-#include "config/describe.h"
+#include "config/axle_config.h"
 #include "config/fields/fn.h"
 #include "config/fields/ranged.h"
 #include "ir/tensor.h"

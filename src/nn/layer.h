@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/describe.h"
+#include "config/axle_config.h"
 #include "config/fields/child.h"
 #include "ir/mesh.h"
 #include "nn/init.h"

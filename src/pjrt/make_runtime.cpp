@@ -18,7 +18,7 @@ namespace {
 bool is_known(const std::string& backend) {
   const auto& rows = plugin_policies();
   return std::ranges::any_of(rows, [&](const auto& row) { return row.platform == backend; }) ||
-         !named_plugin(backend).empty();
+         !named_plugin_file(backend).empty();
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/report.h"
 #include "pjrt/array.h"
-#include "pjrt/compile/compile.h"
+#include "pjrt/compile/compile_request.h"
 #include "pjrt/executable.h"
 #include "pjrt/plugin/plugin_end_guard.h"
 #include "runtime/executable_cache.h"

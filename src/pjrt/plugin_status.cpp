@@ -33,7 +33,8 @@ void describe_some_target(const Plugin& plugin) {
 }
 
 PluginStatus status_of(const PluginPolicy& policy) {
-  PluginStatus status{.platform = policy.platform, .path = named_plugin(policy.platform).string()};
+  PluginStatus status{.platform = policy.platform,
+                      .path = named_plugin_file(policy.platform).string()};
   try {
     const auto file = find_plugin_file(policy);
     if (!file) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "config/describe.h"
+#include "config/axle_config.h"
 #include "config/fields/child.h"
 #include "config/fields/ranged.h"
 #include "data/input.h"

@@ -12,7 +12,7 @@
 #include "base/exit_code.h"
 #include "base/host_memory.h"
 #include "checkpoint/checkpointer.h"
-#include "config/describe.h"
+#include "config/axle_config.h"
 #include "config/fields/child.h"
 #include "config/fields/named_map.h"
 #include "config/fields/ranged.h"

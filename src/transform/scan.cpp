@@ -127,16 +127,6 @@ const OpRules scan_rules({.name = "scan",
 
 }  // namespace
 
-Type slice_type(Type type) {
-  type.dims.erase(type.dims.begin());
-  return type;
-}
-
-Type stacked_type(Type type, int64_t length) {
-  type.dims.insert(type.dims.begin(), length);
-  return type;
-}
-
 Values emit_scan(std::shared_ptr<const Region> body, Values inputs,
                  const ScanAttributes& attributes) {
   return emit_all(scan_rules, std::move(inputs), std::make_shared<const ScanAttributes>(attributes),

@@ -21,12 +21,19 @@ struct ScanAttributes : Attributes {
   }
 };
 
-/// Emits a scan over a closed body.
+/// Returns the type without its leading dim.
+inline Type slice_type(Type type) {
+  type.dims.erase(type.dims.begin());
+  return type;
+}
+/// Returns the type with a leading dim of size `length`.
+inline Type stacked_type(Type type, int64_t length) {
+  type.dims.insert(type.dims.begin(), length);
+  return type;
+}
+
+/// Emits a scan over a closed body. It is defined in scan.cpp, next to the row of the op.
 Values emit_scan(std::shared_ptr<const Region> body, Values inputs,
                  const ScanAttributes& attributes);
-/// Returns the type without its leading dim.
-Type slice_type(Type type);
-/// Returns the type with a leading dim of size `length`.
-Type stacked_type(Type type, int64_t length);
 
 }  // namespace axle

@@ -49,7 +49,7 @@ void RuntimeArguments::add_mesh_to(CLI::App& app) {
       ->trigger_on_parse();
 }
 
-RuntimeOptions RuntimeArguments::runtime() const {
+RuntimeOptions RuntimeArguments::runtime_options() const {
   return {.backend = backend, .num_devices = num_devices.value_or(num_mesh_devices(mesh))};
 }
 

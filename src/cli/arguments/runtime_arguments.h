@@ -32,7 +32,7 @@ struct RuntimeArguments {
   void add_mesh_to(CLI::App& app);
   /// Returns the runtime options of the flags. Without --devices: as many devices as the mesh has,
   /// or one.
-  RuntimeOptions runtime() const;
+  RuntimeOptions runtime_options() const;
   /// Makes sure that the backend's plugin is installed. Fetches a missing plugin after a yes, from
   /// the terminal or by --yes. Throws DeviceError.
   void ensure_plugin() const;

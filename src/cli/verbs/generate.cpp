@@ -44,7 +44,7 @@ ExitCode run(const GenerateArguments& options, Output& out) {
   const std::string prompt = read_prompt(options.prompt);
   options.runtime.ensure_plugin();
   LoadedModel loaded = load_model(options.model.dir, options.model.weights());
-  const auto runtime = make_runtime(options.runtime.runtime());
+  const auto runtime = make_runtime(options.runtime.runtime_options());
   const Mesh mesh =
       fit_mesh(options.runtime.mesh, runtime->topology(), options.runtime.num_devices);
   TextGenerator generator(std::move(loaded), *runtime, {.cache_dir = options.runtime.compile_cache},

@@ -8,12 +8,6 @@
 
 namespace axle {
 
-bool fits_device(double v) {
-  using Limits = std::numeric_limits<float>;
-  const double size = std::abs(v);
-  return size == 0 || (size >= Limits::min() && size <= Limits::max());
-}
-
 std::string range_text(const Bounds& bounds, LeafKind kind) {
   const bool is_integer = kind == LeafKind::kInteger;
   const std::string noun = is_integer ? "an integer" : "a number";

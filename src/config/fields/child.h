@@ -4,7 +4,7 @@
 #include <memory>
 #include <type_traits>
 
-#include "config/describe.h"
+#include "config/axle_config.h"
 #include "config/fields/any_config.h"
 
 namespace axle {

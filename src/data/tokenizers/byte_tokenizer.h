@@ -1,7 +1,7 @@
 // The tokenizer without a model: every byte is a token.
 #pragma once
 
-#include "config/describe.h"
+#include "config/axle_config.h"
 #include "config/fields/ranged.h"
 #include "data/tokenizers/tokenizer.h"
 

@@ -11,7 +11,7 @@
 
 #include <unordered_map>
 
-#include "config/describe.h"
+#include "config/axle_config.h"
 #include "config/fields/required.h"
 #include "data/tokenizers/tokenizer.h"
 

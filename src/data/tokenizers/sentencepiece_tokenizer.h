@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "config/describe.h"
+#include "config/axle_config.h"
 #include "config/fields/required.h"
 #include "data/tokenizers/tokenizer.h"
 

@@ -1,7 +1,7 @@
 // The role AttentionMask: decides by position which keys a query may see.
 #pragma once
 
-#include "config/describe.h"
+#include "config/axle_config.h"
 #include "config/fields/child.h"
 #include "config/fields/ranged.h"
 #include "ir/tensor.h"

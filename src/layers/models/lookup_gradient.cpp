@@ -4,7 +4,7 @@
 
 #include "layers/mesh_axes.h"
 #include "ops/annotate.h"
-#include "ops/axis_range.h"
+#include "ops/dims.h"
 #include "ops/movement/broadcast.h"
 #include "ops/movement/index.h"
 #include "ops/movement/shape.h"

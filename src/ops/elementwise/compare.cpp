@@ -5,10 +5,10 @@
 #include "ops/create.h"
 #include "ops/elementwise/bitwise.h"
 #include "ops/elementwise/convert.h"
-#include "ops/hlo.h"
 #include "ops/movement/broadcast.h"
 #include "ops/reductions/reduce.h"
 #include "ops/rules.h"
+#include "ops/stablehlo.h"
 
 namespace axle {
 namespace {

@@ -5,9 +5,9 @@
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
-#include "ops/hlo.h"
 #include "ops/movement/broadcast.h"
 #include "ops/rules.h"
+#include "ops/stablehlo.h"
 
 namespace axle {
 namespace {
@@ -176,11 +176,21 @@ const OpRules integer_pow_rules({.name = "integer_pow",
                                  .hlo = lower_integer_pow,
                                  .cost = kElementwise});
 
+const OpRules logistic_rules({.name = "logistic",
+                              .infer = same_float_type,
+                              .batch = elementwise,
+                              .vjp = [](X, Y y,
+                                        Ct g) { return Values{g[0] * (y[0] * (1 - y[0]))}; },
+                              .eval = unary([](Float auto x) { return 1 / (1 + std::exp(-x)); }),
+                              .hlo = "stablehlo.logistic",
+                              .cost = kTranscendental});
+
 }  // namespace
 
 Tensor exp(const Tensor& x) { return emit(exp_rules, {x}); }
 Tensor exp2(const Tensor& x) { return emit(exp2_rules, {x}); }
 Tensor expm1(const Tensor& x) { return emit(expm1_rules, {x}); }
+Tensor logistic(const Tensor& x) { return emit(logistic_rules, {x}); }
 Tensor log(const Tensor& x) { return emit(log_rules, {x}); }
 Tensor log1p(const Tensor& x) { return emit(log1p_rules, {x}); }
 Tensor sqrt(const Tensor& x) { return emit(sqrt_rules, {x}); }

@@ -9,6 +9,8 @@ Tensor exp(const Tensor& x);
 Tensor exp2(const Tensor& x);
 /// exp(x) - 1, without cancellation near 0.
 Tensor expm1(const Tensor& x);
+/// 1 / (1 + exp(-x)).
+Tensor logistic(const Tensor& x);
 Tensor log(const Tensor& x);
 /// log(1 + x), accurate for x near 0.
 Tensor log1p(const Tensor& x);

@@ -57,15 +57,6 @@ const OpRules tanh_rules({.name = "tanh",
 
 // One op instead of 1 / (1 + exp(-x)): XLA expands it to this formula if the device has no better
 // one.
-const OpRules logistic_rules({.name = "logistic",
-                              .infer = same_float_type,
-                              .batch = elementwise,
-                              .vjp = [](X, Y y,
-                                        Ct g) { return Values{g[0] * (y[0] * (1 - y[0]))}; },
-                              .eval = unary([](Float auto x) { return 1 / (1 + std::exp(-x)); }),
-                              .hlo = "stablehlo.logistic",
-                              .cost = kTranscendental});
-
 }  // namespace
 
 Tensor sin(const Tensor& x) { return emit(sin_rules, {x}); }
@@ -73,6 +64,5 @@ Tensor cos(const Tensor& x) { return emit(cos_rules, {x}); }
 Tensor tan(const Tensor& x) { return emit(tan_rules, {x}); }
 Tensor atan2(const Tensor& y, const Tensor& x) { return emit_broadcast(atan2_rules, y, x); }
 Tensor tanh(const Tensor& x) { return emit(tanh_rules, {x}); }
-Tensor logistic(const Tensor& x) { return emit(logistic_rules, {x}); }
 
 }  // namespace axle

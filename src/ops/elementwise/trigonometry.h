@@ -11,7 +11,5 @@ Tensor tan(const Tensor& x);
 /// The angle of the point (x, y), in (-pi, pi].
 Tensor atan2(const Tensor& y, const Tensor& x);
 Tensor tanh(const Tensor& x);
-/// 1 / (1 + exp(-x)).
-Tensor logistic(const Tensor& x);
 
 }  // namespace axle

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "ops/axis_range.h"
 #include "ops/create.h"
+#include "ops/dims.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
 #include "ops/movement/broadcast.h"

@@ -5,11 +5,11 @@
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
-#include "ops/hlo.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/strided.h"
 #include "ops/reductions/reduce.h"
 #include "ops/rules.h"
+#include "ops/stablehlo.h"
 
 namespace axle {
 namespace {

@@ -5,8 +5,8 @@
 #include <array>
 #include <bit>
 
-#include "ops/hlo.h"
 #include "ops/rules.h"
+#include "ops/stablehlo.h"
 
 namespace axle {
 namespace {

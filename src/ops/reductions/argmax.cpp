@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "ops/hlo.h"
+#include "ops/dims.h"
 #include "ops/movement/strided.h"
 #include "ops/rules.h"
+#include "ops/stablehlo.h"
 
 namespace axle {
 namespace {

@@ -5,12 +5,12 @@
 #include "ops/composite.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/convert.h"
-#include "ops/hlo.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
 #include "ops/movement/strided.h"
 #include "ops/reductions/softmax.h"
 #include "ops/rules.h"
+#include "ops/stablehlo.h"
 
 namespace axle {
 namespace {

@@ -2,18 +2,18 @@
 
 #include <fmt/format.h>
 
-#include "ops/axis_range.h"
 #include "ops/create.h"
+#include "ops/dims.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
-#include "ops/hlo.h"
 #include "ops/movement/broadcast.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
 #include "ops/movement/strided.h"
 #include "ops/reductions/cumulative.h"
 #include "ops/rules.h"
+#include "ops/stablehlo.h"
 
 namespace axle {
 namespace {

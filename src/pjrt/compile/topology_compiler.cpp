@@ -6,7 +6,7 @@
 #include <span>
 
 #include "base/error.h"
-#include "pjrt/compile/compile.h"
+#include "pjrt/compile/compile_request.h"
 #include "pjrt/compiled.h"
 #include "pjrt/device.h"
 #include "pjrt/plugin/plugin_end_guard.h"

@@ -85,7 +85,7 @@ std::vector<fs::path> plugin_folders() {
   return out;
 }
 
-fs::path named_plugin(std::string_view platform) {
+fs::path named_plugin_file(std::string_view platform) {
   const fs::path named = environment_variable(plugin_variable(platform));
   if (named.empty()) return {};
   std::error_code error;  // set if the current folder no longer exists
@@ -94,7 +94,7 @@ fs::path named_plugin(std::string_view platform) {
 }
 
 std::string advice_for(std::string_view platform, const fs::path& file) {
-  if (named_plugin(platform) != file) return {};
+  if (named_plugin_file(platform) != file) return {};
   return fmt::format("; {} must name a plugin for {}", plugin_variable(platform), platform);
 }
 
@@ -112,7 +112,7 @@ std::optional<fs::path> plugin_in_folders(const PluginPolicy& policy) {
 }  // namespace
 
 std::optional<fs::path> find_plugin_file(const PluginPolicy& policy) {
-  const fs::path named = named_plugin(policy.platform);
+  const fs::path named = named_plugin_file(policy.platform);
   if (named.empty()) return plugin_in_folders(policy);
   if (is_file(named)) return named;
   const auto other = plugin_in_folders(policy);
@@ -133,7 +133,7 @@ std::optional<fs::path> find_cuda_toolkit(const fs::path& plugin_folder) {
     if (!folder.empty()) add_all(toolkits_below(folder.parent_path().parent_path()));
   };
   add_beside(plugin_folder);
-  add_beside(named_plugin("cuda").parent_path());
+  add_beside(named_plugin_file("cuda").parent_path());
   for (const auto& folder : plugin_folders()) add_all(toolkits_below(folder));
   for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
     candidates.emplace_back(environment_variable(name));

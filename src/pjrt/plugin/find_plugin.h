@@ -19,11 +19,11 @@ namespace axle {
 std::vector<std::filesystem::path> plugin_folders();
 /// Returns the value of AXLE_PLUGIN_<NAME> as a full path, whether that file exists or not. Empty
 /// if the variable is not set.
-std::filesystem::path named_plugin(std::string_view platform);
+std::filesystem::path named_plugin_file(std::string_view platform);
 /// Returns "; AXLE_PLUGIN_CUDA must name a plugin for cuda", to end an error message with, if that
 /// variable names `file`; else "".
 std::string advice_for(std::string_view platform, const std::filesystem::path& file);
-/// Returns the file of the platform's plugin: named_plugin(), else the first match below
+/// Returns the file of the platform's plugin: named_plugin_file(), else the first match below
 /// plugin_folders(); none if there is no match. Throws DeviceError if AXLE_PLUGIN_<NAME> is set but
 /// names no file.
 std::optional<std::filesystem::path> find_plugin_file(const PluginPolicy& policy);

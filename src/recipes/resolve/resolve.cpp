@@ -81,7 +81,7 @@ std::string rules_text(const Trainer::Config& config) {
 
 Trainer::Config whole_tree(nlohmann::ordered_json document, const std::string& source,
                            Mistakes& mistakes) {
-  find_tokenizer_files(document, std::filesystem::path(source).parent_path());
+  resolve_tokenizer_paths(document, std::filesystem::path(source).parent_path());
   Trainer::Config config;
   try {
     from_json(config, document);

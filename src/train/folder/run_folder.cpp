@@ -65,7 +65,7 @@ void RunFolder::check_in_place() {
 
 void RunFolder::set_config(const ConfigView& config, int64_t seed) {
   nlohmann::ordered_json document = to_json(config);
-  find_tokenizer_files(document, std::filesystem::current_path());
+  resolve_tokenizer_paths(document, std::filesystem::current_path());
   config_text_ = fmt::format("# axle {}, seed {}\n{}", version(), seed, yaml_text(document));
   config_written_ = false;
 }

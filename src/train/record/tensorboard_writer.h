@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "checkpoint/run_files.h"
-#include "config/describe.h"
+#include "config/axle_config.h"
 #include "config/fields/ranged.h"
 #include "io/event_file.h"
 #include "train/record/summary_writer.h"

@@ -1,6 +1,8 @@
-#include "ops/hlo.h"
+#include "ops/stablehlo.h"
 
 #include <fmt/format.h>
+
+#include "ops/dims.h"
 
 namespace axle {
 
@@ -84,21 +86,6 @@ HloValues hlo_sort(HloBuilder& b, const HloValues& x, int64_t axis, size_t num_k
   return b.op("stablehlo.sort", x, results,
               fmt::format("dimension = {} : i64, is_stable = true", axis),
               {HloRegion{parameters, before}});
-}
-
-Shape without_dims(const Shape& shape, const std::vector<int64_t>& dims) {
-  Shape out;
-  for (const int64_t d : other_dims(static_cast<int64_t>(shape.size()), dims))
-    out.push_back(shape[static_cast<size_t>(d)]);
-  return out;
-}
-
-std::vector<int64_t> other_dims(int64_t rank, const std::vector<int64_t>& dims) {
-  std::vector<int64_t> out;
-  for (int64_t d = 0; d < rank; ++d) {
-    if (!std::ranges::binary_search(dims, d)) out.push_back(d);
-  }
-  return out;
 }
 
 }  // namespace axle

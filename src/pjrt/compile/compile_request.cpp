@@ -1,4 +1,4 @@
-#include "pjrt/compile/compile.h"
+#include "pjrt/compile/compile_request.h"
 
 #include <fmt/format.h>
 

@@ -28,9 +28,5 @@ HloValue hlo_reduce(HloBuilder& b, std::string_view name, const HloValue& x, Sca
 /// the keys, compared by `direction` (LT or GT) with -0 = 0 and NaN above all other values.
 HloValues hlo_sort(HloBuilder& b, const HloValues& x, int64_t axis, size_t num_keys,
                    std::string_view direction);
-/// Returns the shape without `dims` (ascending).
-Shape without_dims(const Shape& shape, const std::vector<int64_t>& dims);
-/// Returns the dims of 0 .. rank-1 that are not in `dims` (ascending).
-std::vector<int64_t> other_dims(int64_t rank, const std::vector<int64_t>& dims);
 
 }  // namespace axle

@@ -1,0 +1,26 @@
+#include "config/register.h"
+
+#include "base/error.h"
+#include "base/text/text.h"
+
+namespace axle {
+
+std::vector<Field> detail::make_fields(std::string_view names, const void* base,
+                                       std::span<const void* const> at,
+                                       std::span<const TypeOps* const> ops) {
+  std::vector<Field> fields;
+  if (at.empty()) return fields;
+  const std::vector<std::string_view> each = split(names, ',');
+  for (size_t i = 0; i < at.size(); ++i) {
+    const std::string_view name = trim(each[i]);
+    for (const Field& earlier : fields) {
+      if (earlier.name == name)
+        throw ConfigError("AXLE_CONFIG names the field '" + std::string(name) + "' twice");
+    }
+    const auto offset = static_cast<const char*>(at[i]) - static_cast<const char*>(base);
+    fields.push_back({name, static_cast<size_t>(offset), ops[i]});
+  }
+  return fields;
+}
+
+}  // namespace axle

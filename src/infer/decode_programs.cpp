@@ -1,6 +1,7 @@
 #include "infer/decode_programs.h"
 
 #include <bit>
+#include <span>
 
 #include "base/tree.h"
 #include "lower/trace_program.h"
@@ -123,8 +124,8 @@ Program decode_program(Model& model, const DecodeShape& shape, const Sampling& s
   const std::vector<ProgramValue> parameters = decode_parameters(model, shape),
                                   outputs = decode_state(model, shape);
   const size_t num_caches = outputs.size() - 3;
-  const std::vector<ProgramValue> cache_leaves(
-      outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(num_caches));
+  const std::span cache_values(outputs.data(), num_caches);
+  const std::vector<ProgramValue> cache_leaves(cache_values.begin(), cache_values.end());
   std::vector<ProgramValue> inputs = parameters;
   for (size_t i = 0; i < outputs.size(); ++i) {
     inputs.push_back(outputs[i]);

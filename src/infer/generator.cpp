@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <span>
+
 #include "base/checked.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -166,8 +168,8 @@ Arrays Generator::start(std::span<const TokenIds> prompts, const DecodeShape& sh
   HostTensor ids({DType::kI32, {shape.num_rows, shape.prompt_len}}),
       lengths({DType::kI32, {shape.num_rows}});
   for (size_t i = 0; i < prompts.size(); ++i) {
-    std::ranges::copy(prompts[i], ids.values<int32_t>().begin() +
-                                      static_cast<std::ptrdiff_t>(i) * shape.prompt_len);
+    const size_t row = i * static_cast<size_t>(shape.prompt_len);
+    std::ranges::copy(prompts[i], ids.values<int32_t>().subspan(row).begin());
     lengths.values<int32_t>()[i] = static_cast<int32_t>(prompts[i].size());
   }
   Arrays arguments = parameters_;
@@ -204,7 +206,7 @@ Generated Generator::generate(std::span<const TokenIds> prompts, const GenerateO
     // The next step runs while the host reads the tokens of this one. The result of a step past the
     // end is not read.
     if (n < most_new) {
-      std::ranges::move(state, arguments.begin() + static_cast<std::ptrdiff_t>(parameters_.size()));
+      std::ranges::move(state, std::span(arguments).subspan(parameters_.size()).begin());
       state = step->execute(arguments);
     }
     rows.add(tokens->to_host().values<int32_t>(), on_token);

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <ranges>
 #include <set>
 
 #include "base/text/text.h"
@@ -33,9 +34,8 @@ std::string name_of(const std::vector<std::string>& arguments, int64_t number) {
 // Lists the first names and the number of the others.
 std::string list_text(const std::set<std::string>& names) {
   constexpr size_t kShown = 6;
-  std::vector<std::string> shown(
-      names.begin(),
-      std::next(names.begin(), static_cast<std::ptrdiff_t>(std::min(kShown, names.size()))));
+  std::vector<std::string> shown;
+  for (const std::string& name : names | std::views::take(kShown)) shown.push_back(name);
   if (names.size() > kShown) shown.push_back(fmt::format("{} more", names.size() - kShown));
   return join(shown, ", ");
 }

@@ -328,12 +328,13 @@ void Trainer::Run::take_step(const Batch& batch) {
   Arrays arguments = state_.arrays;  // keeps the arrays alive until the step has taken them over
   append_by_name(arguments, batch.tensors, step_, *runtime_);
   Arrays outputs = step_executable_->execute(arguments);
-  const auto num_leaves = static_cast<std::ptrdiff_t>(state_.leaves.size());
-  state_.arrays.assign(outputs.begin(), outputs.begin() + num_leaves);
+  const std::span state(outputs.data(), state_.leaves.size());
+  const std::span metrics = std::span(outputs).subspan(state.size());
+  state_.arrays.assign(state.begin(), state.end());
   data_state_ = input_->state();
   ++step_number_;
   Pending started{.step = step_number_,
-                  .metrics = Arrays(outputs.begin() + num_leaves, outputs.end()),
+                  .metrics = Arrays(metrics.begin(), metrics.end()),
                   .num_tokens = batch.num_targets,
                   .done_at = completion_of(outputs.back())};
   std::optional<Pending> before = std::exchange(pending_, std::move(started));

@@ -59,13 +59,12 @@ class TokenParts {
 };
 
 // Returns a spec with `parts`, then the weight's dims without the axes that are in `parts`.
-PartitionSpec with_weight_axes(std::vector<DimAxes> parts, const PartitionSpec& weight_axes) {
-  PartitionSpec out{std::move(parts)};
-  const size_t num_parts = out.dims.size();
+PartitionSpec with_weight_axes(const std::vector<DimAxes>& parts,
+                               const PartitionSpec& weight_axes) {
+  PartitionSpec out{parts};
   for (DimAxes dim : weight_axes.dims) {
     std::erase_if(dim, [&](const std::string& axis) {
-      return std::any_of(out.dims.begin(), out.dims.begin() + static_cast<ptrdiff_t>(num_parts),
-                         [&](const DimAxes& part) { return part.front() == axis; });
+      return std::ranges::any_of(parts, [&](const DimAxes& part) { return part.front() == axis; });
     });
     out.dims.push_back(std::move(dim));
   }
@@ -80,11 +79,13 @@ Tensor lookup_gradient(const Tensor& weight_VD, const Tensor& ids_BT, const Tens
   const TokenParts parts(ids_BT.shape(), mesh);
   Shape tables = parts.sizes();
   tables.insert(tables.end(), weight_VD.shape().begin(), weight_VD.shape().end());
-  const int64_t num_parts = std::ssize(parts.sizes());
+  const int64_t num_part_dims = std::ssize(parts.sizes());
   const Tensor tables_PVD =
-      broadcast_in_dim(weight_VD, tables, axis_range(num_parts, num_parts + 2));
+      broadcast_in_dim(weight_VD, tables, axis_range(num_part_dims, num_part_dims + 2));
   const Tensor ids = parts.split(ids_BT);
-  const auto by_parts = [&](const Values& x) { return Values{batched_take(x[0], ids, num_parts)}; };
+  const auto by_parts = [&](const Values& x) {
+    return Values{batched_take(x[0], ids, num_part_dims)};
+  };
   const Values gradients = vjp(by_parts, {tables_PVD}).pullback({parts.split(g_BTD)});
 
   std::vector<int64_t> summed_first;  // dims P with an axis of the weight, summed before the others

@@ -27,14 +27,13 @@ std::string to_text(const HostMemory& memory);
 /// nothing if the available memory is unknown.
 void check_host_memory(std::span<const HostNeed> needs, const HostMemory& memory);
 
-/// Below this size check_host_room does not look. Reading the available memory takes 0.1 ms, less
+/// check_host_room does not check sizes below this. Reading the available memory takes 0.1 ms, less
 /// than filling this many bytes.
 inline constexpr int64_t kSmallHostBytes = int64_t{16} << 20;
 
 /// Checks one allocation against the memory available now. `where` is the file that the data comes
 /// from, or a name for it. Throws Error with kDoesNotFit: "corpus.txt: expected 3.5 GiB of the
-/// host's memory for its text, got 1.5 GiB available of ...". Does not check less than
-/// kSmallHostBytes.
+/// host's memory for its text, got 1.5 GiB available of ...".
 void check_host_room(std::string_view where, std::string_view what, int64_t bytes);
 
 }  // namespace axle

@@ -30,7 +30,7 @@ struct Collective {
   WireBytes wire = {};    // bytes that a device sends in one run of the collective
   bool in_loop = false;
   bool waits = false;  // true: nothing is computed while the collective runs
-  /// "all-gather" or "reduce-scatter" if the compiler implements that kind by `kind`; else empty.
+  /// The kind ("all-gather", "reduce-scatter") that the compiler does by `kind`; else empty.
   std::string in_place_of = {};
   std::string layer;  // "model/decoder/layers/layer/attention/body"; for a merged collective the
                       // layers of all operands, "model/{emb, output_norm}"

@@ -22,9 +22,8 @@ struct OpPlace {
 ///   "model/reshape;model/scan"       for one instruction with several places
 std::vector<OpPlace> places_of(std::string_view op_name);
 
-/// True if a place is a loop, or a barrier that no layer has made. XLA also gives this name to the
-/// instructions that it adds to stack, slice and copy the values passing through the loop or
-/// barrier.
+/// True for a loop, and for a barrier outside all layers. XLA also gives their names to the copies
+/// and slices that it adds around them.
 bool is_passage(const OpPlace& place);
 
 /// Returns one text for the layers of all places: "model/layer/{gate, up}".

@@ -11,8 +11,8 @@ namespace axle {
 
 enum class Utf8Kind {
   kWhole,    // `size` bytes of one character
-  kCut,      // all `size` bytes begin a character whose remaining bytes are missing
-  kInvalid,  // the first byte (size 1) can't begin a character, or the bytes behind it do not fit
+  kCut,      // the text ends inside a character, after its first `size` bytes
+  kInvalid,  // the first byte (size 1) can't begin a character, or the bytes after it do not fit
 };
 struct Utf8Step {
   Utf8Kind kind;

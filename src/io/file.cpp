@@ -262,7 +262,7 @@ void FileWriter::sync() { sync_descriptor(fd_, path_); }
 void FileWriter::check_in_place(std::string_view advice) const {
   if (is_in_place()) return;
   throw StorageError(fmt::format(
-      "{}: expected the file to stay in place during the run, got it removed or replaced{}",
+      "{}: expected the file to stay in place during the run, but it was removed or replaced{}",
       path_.string(), advice));
 }
 

@@ -110,8 +110,8 @@ ExitCode exit_code_of(const CompileReport& report) {
   const auto fits = report.fits();
   if (!fits) {
     throw DeviceError(fmt::format(
-        "target {}: expected to know what the program needs and what a device has, got a compiler "
-        "that does not tell; whether it fits is not known",
+        "target {}: expected the memory needs of the program and the memory of the device, got at "
+        "most one of them; whether the program fits is not known",
         report.target));
   }
   return *fits ? ExitCode::kOk : ExitCode::kDoesNotFit;

@@ -133,7 +133,7 @@ TEST(CompileReportText, OnlyWhatIsKnownToFitEndsWell) {
       r.memory.reset();
     }
     EXPECT_THAT(error_of<DeviceError>([&] { exit_code_of(r); }),
-                HasSubstr("target tpu:v5e:2x4: expected to know what the program needs"));
+                HasSubstr("target tpu:v5e:2x4: expected the memory needs of the program"));
   }
 }
 

@@ -126,20 +126,22 @@ TEST_P(TakenAway, EndsTheRunAtOnceWithItsStateSaved) {
 INSTANTIATE_TEST_SUITE_P(
     All, TakenAway,
     testing::Values(
+        Loss{"Folder", [](const auto& run) { std::filesystem::remove_all(run); },
+             "run: expected the folder of this run to stay in place during the run, but it was "
+             "removed"},
+        Loss{"MovedFolder",
+             [](const auto& run) { std::filesystem::rename(run, run.string() + "_moved"); },
+             "run: expected the folder of this run to stay in place during the run, but it was "
+             "removed"},
         Loss{
-            "Folder", [](const auto& run) { std::filesystem::remove_all(run); },
-            "run: expected the folder of this run to stay in place during the run, got it removed"},
-        Loss{
-            "MovedFolder",
-            [](const auto& run) { std::filesystem::rename(run, run.string() + "_moved"); },
-            "run: expected the folder of this run to stay in place during the run, got it removed"},
-        Loss{"Metrics", [](const auto& run) { std::filesystem::remove(run / "metrics.jsonl"); },
-             "metrics.jsonl: expected the file to stay in place during the run, got it removed"},
+            "Metrics", [](const auto& run) { std::filesystem::remove(run / "metrics.jsonl"); },
+            "metrics.jsonl: expected the file to stay in place during the run, but it was removed"},
         Loss{"MovedMetrics",
              [](const auto& run) {
                std::filesystem::rename(run / "metrics.jsonl", run / "metrics.jsonl.1");
              },
-             "metrics.jsonl: expected the file to stay in place during the run, got it removed"}),
+             "metrics.jsonl: expected the file to stay in place during the run, but it was "
+             "removed"}),
     [](const auto& c) { return c.param.name; });
 
 TEST_F(FullDisk, AFolderInThePlaceOfOursIsLeftAlone) {
@@ -149,7 +151,7 @@ TEST_F(FullDisk, AFolderInThePlaceOfOursIsLeftAlone) {
   make_directories(run_);
   run.open_gate();
   EXPECT_EQ(run.wait(), kStorage) << run.output();
-  EXPECT_THAT(run.output(), HasSubstr("got it replaced by another folder, where nothing is"));
+  EXPECT_THAT(run.output(), HasSubstr("but it was replaced by another folder, where nothing is"));
   EXPECT_TRUE(list_directory(run_).empty());
   EXPECT_EQ(state_of(dir_.path() / "moved").step, 4);
 }

@@ -271,7 +271,7 @@ ExitCode Trainer::Run::loop() {
   if (first_step_ > 0 && first_step_ >= cfg_.max_steps) {
     const bool owes = !evaluations_.owed(first_step_, /*at_end=*/true).empty();
     progress_->note(fmt::format(
-        "the run is at step {} of {}: {}; --steps counts from its beginning", first_step_,
+        "the run is at step {} of {}: {}; --steps counts from step 0 of the run", first_step_,
         cfg_.max_steps, owes ? "only evaluations are left" : "nothing is left to do"));
     if (!owes) return ExitCode::kOk;
   }

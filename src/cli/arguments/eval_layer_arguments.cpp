@@ -81,14 +81,12 @@ SubjectOptions EvalLayerArguments::options() const {
 
 void EvalLayerArguments::check(bool json) const {
   if (output.empty() && compare.empty())
-    throw ConfigError("--output: expected it or --compare, got neither");
+    throw ConfigError("expected --output or --compare, got neither");
   if (compare.empty() && !tolerances.empty())
-    throw ConfigError("--tolerance: expected it with --compare, got no --compare");
-  if (compare.empty() && json)
-    throw ConfigError(
-        "--json: expected it with --compare, whose table it prints, got no --compare");
+    throw ConfigError("--tolerance: expected --compare as well, got none");
+  if (compare.empty() && json) throw ConfigError("--json: expected --compare as well, got none");
   if (output.empty() && their_names)
-    throw ConfigError("--their-names: expected it with --output, got no --output");
+    throw ConfigError("--their-names: expected --output as well, got none");
   if (!output.empty()) check_replaceable(output);
 }
 

@@ -73,7 +73,7 @@ Tree<HostTensor> eval_schedule(const Schedule& schedule, const Tree<HostTensor>&
                                const EvalFunctionOptions& options, Runtime& runtime) {
   Tree<HostTensor> arguments = inputs;
   if (options.num_steps && !arguments.emplace(kStep, counted_steps(*options.num_steps)).second)
-    throw ConfigError("--steps: expected it without in/step, got both");
+    throw ConfigError("expected --steps or in/step, got both");
   check_input(arguments, kStep, "the steps, or --steps N");
   const HostTensor steps = as_steps(arguments.at(kStep));
   return run_named(

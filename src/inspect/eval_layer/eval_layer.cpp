@@ -148,7 +148,7 @@ Tree<HostTensor> eval_layer(Layer& layer, const std::optional<Tree<HostTensor>>&
                             Runtime& runtime) {
   const bool decoding = is_decoding_method(options.method);
   if (options.cache_len && options.method != kPrefill)
-    throw ConfigError("--cache-len: expected it with --method prefill, got " + options.method);
+    throw ConfigError("--cache-len: expected --method prefill as well, got " + options.method);
   const Call call{layer, find_method(layer, options.method), options.training, decoding};
   const Tree<ParamSpec> specs = layer.param_specs();
   Tree<Type> types;

@@ -45,7 +45,7 @@ TEST_F(EvalSubjectTest, Schedules) {
   EXPECT_EQ(run_error(kSchedule, {{"in/stpe", HostTensor::scalar(3)}}, {.num_steps = 1}),
             "in/stpe: nothing in this call reads it; did you mean 'in/step'?");
   EXPECT_EQ(run_error(kSchedule, {{"in/step", HostTensor::scalar(3)}}, {.num_steps = 1}),
-            "--steps: expected it without in/step, got both");
+            "expected --steps or in/step, got both");
   EXPECT_THAT(run_error(kSchedule, {}, {.num_steps = 0}), HasSubstr("--steps: expected 1 to "));
   EXPECT_THAT(run_error(kSchedule, {{"in/step", HostTensor::scalar(0.5)}}),
               HasSubstr("in/step: expected steps that are i32 or f32, got 0.5 in f64[]"));
@@ -257,7 +257,7 @@ TEST_F(EvalSubjectTest, WhatAFileIs) {
   EXPECT_EQ(error("class: Sgd\ndims: {}\n"),
             "x.yaml: dims: only a layer has this key (keys here: class, config)");
   EXPECT_EQ(error("class: silu\nconfig: {}\n"),
-            "x.yaml: config: expected none for the function silu, got some");
+            "x.yaml: config: expected none, because the function silu has no fields");
   EXPECT_THAT(error("class: ClipByGlobalNorm\n"),
               HasSubstr("x.yaml: class: expected a layer, a schedule or activation, an optimizer "
                         "or a learner, got ClipByGlobalNorm"));

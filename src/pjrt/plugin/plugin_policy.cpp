@@ -91,7 +91,7 @@ const std::vector<PluginPolicy>& plugin_policies() {
        .fast_network = FastNetwork::kProcess,
        .environment = {kQuietLog},
        .device_files = {"/dev/neuron0"},
-       .limits = "never run by us: it comes with AWS's SDK alone, whose compiler it starts",
+       .limits = "not tested by us: it comes only with the AWS Neuron SDK, whose compiler it calls",
        .how_to_get =
            "install the AWS Neuron SDK and set AXLE_PLUGIN_NEURON to its libneuronpjrt.so"},
       {.platform = "rocm",
@@ -100,7 +100,7 @@ const std::vector<PluginPolicy>& plugin_policies() {
        .memory = kGpuMemory,
        .environment = {kQuietLog},
        .device_files = {"/dev/kfd"},
-       .limits = "never run by us, on a device or ahead of time",
+       .limits = "not tested by us, neither on a device nor ahead of time",
        .how_to_get =
            "unpack the wheel jax-rocm7-pjrt into .axle/plugins, or set AXLE_PLUGIN_ROCM to its "
            "xla_rocm_plugin.so"},

@@ -57,11 +57,11 @@ void RunFolder::check_in_place() {
     make_directories(dir_);
     if (!config_text_.empty()) replace_file(config_file(), config_text_);
   }
-  throw StorageError(
-      fmt::format("{}: expected the folder of this run to stay in place during the run, got it {}",
-                  dir_.string(),
-                  anothers_ ? "replaced by another folder, where nothing is saved"
-                            : "removed or moved; a new folder was made for the last checkpoint"));
+  throw StorageError(fmt::format(
+      "{}: expected the folder of this run to stay in place during the run, but it was {}",
+      dir_.string(),
+      anothers_ ? "replaced by another folder, where nothing is saved"
+                : "removed or moved; a new folder was made for the last checkpoint"));
 }
 
 void RunFolder::set_config(const ConfigView& config, int64_t seed) {

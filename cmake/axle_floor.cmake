@@ -11,7 +11,7 @@
 
 set(AXLE_TEST_KINDS plugin parity abi long fault integration target foreign)
 
-# Of every test: the user's own caches are none of theirs.
+# Tests use none of the user's caches.
 set(AXLE_TEST_ENVIRONMENT AXLE_COMPILE_CACHE=none XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/cache)
 
 function(axle_warnings target)

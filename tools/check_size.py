@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Checks that no source file is empty or longer than 500 lines, and no verb of the command line longer than 99.
+"""Checks that no source file is empty or longer than 500 lines, no verb of the command line longer than 99,
+and no line of C++ wider than 100 columns. Raw strings may be wider: clang-format can't break them.
 
 `--self-test` shows that the check can fail.
 """
 
 import pathlib
+import re
 import sys
 import tempfile
 import unittest
@@ -13,10 +15,23 @@ FOLDERS = ("src", "examples", "bench", "tools", "cmake")
 SUFFIXES = (".h", ".cpp", ".py", ".sh", ".cmake", ".txt")
 MOST_LINES = 500
 MOST_LINES_OF_A_VERB = 99
+MOST_COLUMNS = 100
+RAW_STRING = re.compile(r'R"([^()\\\s]*)\(.*?\)\1"', re.DOTALL)
+
+
+def wide_lines(text):
+    """The number and width of each line that is too wide and holds no part of a raw string."""
+    exempt = set()
+    for string in RAW_STRING.finditer(text):
+        first = text.count("\n", 0, string.start()) + 1
+        exempt.update(range(first, first + string.group().count("\n") + 1))
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > MOST_COLUMNS and number not in exempt:
+            yield number, len(line)
 
 
 def faults(root):
-    """One line for each file that is too long or empty."""
+    """One line for each file that is too long or empty, and for each line that is too wide."""
     files = [root / "dev", root / "CMakeLists.txt"]
     for folder in FOLDERS:
         files += sorted(p for p in (root / folder).rglob("*") if p.suffix in SUFFIXES)
@@ -30,27 +45,41 @@ def faults(root):
             yield f"{file.relative_to(root)}: expected a file with text, got an empty one"
         if lines > most:
             yield f"{file.relative_to(root)}: expected at most {most} lines, got {lines}"
+        if file.suffix in (".h", ".cpp"):
+            for number, width in wide_lines(file.read_text(encoding="utf-8")):
+                yield f"{file.relative_to(root)}:{number}: expected at most {MOST_COLUMNS} columns, got {width}"
 
 
 class SelfTest(unittest.TestCase):
-    def check(self, path, lines):
+    def check(self, path, text):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, path)
             file.parent.mkdir(parents=True)
-            file.write_text("\n" * lines, encoding="utf-8")
+            file.write_text(text, encoding="utf-8")
             return list(faults(pathlib.Path(folder)))
 
     def test_limits(self):
-        self.assertEqual(self.check("src/ir/type.h", 500), [])
-        self.assertEqual(self.check("src/ir/type.h", 501), ["src/ir/type.h: expected at most 500 lines, got 501"])
+        self.assertEqual(self.check("src/ir/type.h", "\n" * 500), [])
+        self.assertEqual(
+            self.check("src/ir/type.h", "\n" * 501), ["src/ir/type.h: expected at most 500 lines, got 501"])
 
     def test_empty(self):
-        self.assertEqual(len(self.check("src/ir/type.h", 0)), 1)
+        self.assertEqual(len(self.check("src/ir/type.h", "")), 1)
 
     def test_verbs(self):
-        self.assertEqual(self.check("src/cli/verbs/train.cpp", 99), [])
-        self.assertEqual(len(self.check("src/cli/verbs/train.cpp", 100)), 1)
-        self.assertEqual(self.check("src/cli/verbs/train_test.cpp", 100), [])
+        self.assertEqual(self.check("src/cli/verbs/train.cpp", "\n" * 99), [])
+        self.assertEqual(len(self.check("src/cli/verbs/train.cpp", "\n" * 100)), 1)
+        self.assertEqual(self.check("src/cli/verbs/train_test.cpp", "\n" * 100), [])
+
+    def test_widths(self):
+        wide = "x" * 101 + "\n"
+        self.assertEqual(self.check("src/ir/type.h", "ä" * 100 + "\n"), [])
+        self.assertEqual(self.check("src/ir/type.h", "\n// " + wide),
+                         ["src/ir/type.h:2: expected at most 100 columns, got 104"])
+        self.assertEqual(self.check("src/ir/type.h", f'a = R"({wide}{wide})";\n'), [])
+        self.assertEqual(self.check("src/ir/type.h", f'a = R"json(){wide})json";\n'), [])
+        self.assertEqual(len(self.check("src/ir/type.h", f'{wide}a = R"({wide})";\n{wide}')), 2)
+        self.assertEqual(self.check("tools/a.py", wide), [])
 
 
 def main():

@@ -27,7 +27,7 @@ std::string to_text(const HostMemory& memory);
 /// nothing if the available memory is unknown.
 void check_host_memory(std::span<const HostNeed> needs, const HostMemory& memory);
 
-/// Below this size check_host_allocation does not look. Reading the available memory takes 0.1 ms,
+/// check_host_allocation does not check sizes below this. Reading the available memory takes 0.1 ms,
 /// less than filling this many bytes.
 inline constexpr int64_t kSmallHostBytes = int64_t{16} << 20;
 

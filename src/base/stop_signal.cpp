@@ -50,7 +50,7 @@ std::span<const SignalHandler> prepared() {
 StopSignal::StopSignal() : handlers_(std::make_unique<SignalHandlers>(prepared())) {}
 
 StopSignal::~StopSignal() {
-  handlers_.reset();  // before the console goes, which they write to
+  handlers_.reset();  // first: the handlers write to the console
   if (g_console != STDERR_FILENO) ::close(g_console);
   g_console = STDERR_FILENO;
 }

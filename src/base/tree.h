@@ -9,7 +9,7 @@
 
 namespace axle {
 
-/// The order by path makes flattening a tree give the same order in every process.
+/// Entries are sorted by path, so every process flattens a tree in the same order.
 template <class T>
 using Tree = std::map<std::string, T, std::less<>>;
 

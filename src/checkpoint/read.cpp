@@ -46,7 +46,7 @@ class Assembly {
     while (first_ < parts_.size() && parts_[first_].done) ++first_;
   }
 
-  /// Emits tensors without elements at the end of the file, which no chunk touches.
+  /// Emits the tensors without elements at the end of the file; no chunk holds them.
   void finish(const TensorSink& sink) {
     for (Part& part : parts_) {
       if (!part.done) sink(*part.path, HostTensor(part.tensor->type));

@@ -23,9 +23,9 @@ class StoredCheckpoint {
   const Manifest& manifest() const { return manifest_; }
   const std::filesystem::path& folder() const { return folder_; }
 
-  /// Reads all data files and passes each tensor to `sink` once its chunks are checked. Only when
-  /// the function has returned is the whole checkpoint known to be good. Throws StorageError naming
-  /// file and offset.
+  /// Reads all data files and passes each tensor to `sink` once its chunks are checked. The
+  /// whole checkpoint is known to be good only after read() has returned. Throws StorageError
+  /// naming file and offset.
   void read(const TensorSink& sink) const;
   /// Checks all data files like read(), without making the tensors.
   void verify() const;

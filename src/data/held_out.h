@@ -20,9 +20,9 @@ constexpr auto texts_of(Split) {
 
 /// Returns the documents of one split, in their order. Holds out about `fraction` of the bytes as
 /// whole documents, chosen pseudo-randomly. The choice depends only on the documents and
-/// `fraction`, never on a seed: runs with equal fractions hold out the same text. If every document is too large for
-/// that, holds out the last lines of the largest one instead. Throws DataError if the split would
-/// be empty.
+/// `fraction`, never on a seed: runs with equal fractions hold out the same text. If every document
+/// is too large, holds out the last lines of the largest one instead. Throws DataError if the split
+/// would be empty.
 std::vector<Document> select_split(const std::vector<Document>& documents, Split split,
                                    double fraction);
 

@@ -108,7 +108,7 @@ void merge_tree(const fs::path& from, const fs::path& to) {
 
 void check_stop(const StopSignal& stop) {
   if (const ExitCode code = stop.requested(); code != ExitCode::kOk)
-    throw DeviceError("expected the end of it, got a signal", code);
+    throw DeviceError("expected the fetch to finish, got a signal", code);
 }
 
 /// Fetches the wheels. Wheels that another process has fetched while this one waited for the lock

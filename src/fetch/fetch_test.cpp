@@ -228,7 +228,7 @@ TEST_F(FetchPlugin, AsksFirst) {
     asked = question;
     return false;
   };
-  EXPECT_THAT(error_of(options), HasSubstr("got a no; set AXLE_PLUGIN_CHIP to"));
+  EXPECT_THAT(error_of(options), HasSubstr("got the answer no; set AXLE_PLUGIN_CHIP to"));
   EXPECT_EQ(asked,
             "the chip plugin needs chip-plugin 1.0, chip-tool 2.0, 2.9 MiB; fetch it? [y/N] ");
   EXPECT_THAT(server_.requests(), IsEmpty());

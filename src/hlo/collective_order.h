@@ -10,9 +10,8 @@
 
 namespace axle {
 
-/// Returns the names of two instructions of one computation that both communicate, where neither
-/// depends on the result of the other and at least one communicates inside a computation that it
-/// calls (a loop, branch or call). None if there is no such pair.
+/// Finds two communicating instructions of one computation that do not depend on each other, where
+/// at least one is a loop, branch or call. Returns their names; none if there is no such pair.
 ///
 /// XLA's CPU compiler orders such a pair by a resource that both use. A saved program loses this
 /// order, because it gives each computation a resource of its own (thunk_proto_serdes.cc). Devices

@@ -41,8 +41,8 @@ class HloValueOrigins {
   /// Returns the computation and position of the only instruction that calls a computation; none if
   /// there are several or none.
   std::optional<std::pair<size_t, size_t>> caller(size_t computation) const;
-  /// Returns the elements, on one device, of the argument that a result comes from; none if the
-  /// result is computed or was gathered.
+  /// Returns the number of elements, on one device, of the argument that a result comes from; none
+  /// if the result is computed or was gathered.
   std::optional<int64_t> argument_elements(size_t computation, size_t instruction) const;
   /// Returns how many elements of such a result come from the argument, without the zeros that they
   /// were written into.

@@ -19,7 +19,7 @@ Child<Tokenizer> tokenizer_at(const std::filesystem::path& path) {
 
 // Refuses a file in the folder to make: files that an earlier import left there are removed.
 void check_outside(const std::filesystem::path& file, const std::filesystem::path& dir) {
-  std::error_code error;  // of what does not exist: it is not inside
+  std::error_code error;  // set for a path that does not exist, which is not inside
   const auto real =
       std::filesystem::weakly_canonical(std::filesystem::absolute(file, error), error);
   for (auto above = real.parent_path(); above.has_relative_path(); above = above.parent_path()) {

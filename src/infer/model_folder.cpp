@@ -387,7 +387,7 @@ void save_model(const fs::path& dir, ModelToSave saved) {
     for (const fs::path& entry : list_directory(unfinished)) {
       if (entry.filename() != kLock) remove_tree(entry);  // left by a process that was killed
     }
-    // Of one that was killed while it put them in place.
+    // Left by a process that was killed while it moved its files into place.
     for (const std::string& name : names_of_unfinished(dir, files)) {
       if (name != kUnfinished) remove_tree(dir / name);
     }

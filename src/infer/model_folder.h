@@ -3,8 +3,8 @@
 //   config.yaml            the trainer's config; only `model`, `input` and `compute_dtype` are read
 //   checkpoints/step_<n>/  one or more checkpoints
 //
-// A checkpoint of a run also keeps the config that it was trained with. That copy is read instead of
-// config.yaml, which may already be the config of later steps that were lost.
+// A checkpoint of a run also keeps the config that it was trained with. That copy is read instead
+// of config.yaml, which may already be the config of later steps that were lost.
 #pragma once
 
 #include <filesystem>
@@ -69,10 +69,11 @@ struct ModelParameters {
 Tree<ParamSpec> stored_specs(const Model& model);
 /// Returns the specs of the tensors to load from a checkpoint with this config.
 using SpecsOfConfig = std::function<Tree<ParamSpec>(const ModelConfig& config)>;
-/// Loads exactly the tensors that `specs_of` names from the newest good checkpoint. Calls `specs_of`
-/// again, with the config of an older checkpoint, if one turns out to be damaged. Throws as
-/// load_model does; ConfigError naming all tensors that are missing, of another type or not named,
-/// before any is read; Error with kValidationFailed naming a tensor that holds a NaN or an infinity.
+/// Loads exactly the tensors that `specs_of` names from the newest good checkpoint. Calls
+/// `specs_of` again, with the config of an older checkpoint, if one turns out to be damaged. Throws
+/// as load_model does; ConfigError naming all tensors that are missing, of another type or not
+/// named, before any is read; Error with kValidationFailed naming a tensor that holds a NaN or an
+/// infinity.
 ModelParameters load_parameters(const std::filesystem::path& dir, const SpecsOfConfig& specs_of,
                                 Weights weights = Weights::kTrained,
                                 const Report& report = report_to_stderr);

@@ -44,7 +44,7 @@ void complete_synthetic(Trainer::Config& config) {
                                   });
 }
 
-// What an evaluation leaves alone would be set in vain.
+// Refuses an edit of a field that an evaluation does not read.
 void check_is_read(const std::string& path) {
   static const std::vector<std::string> kRead = {
       "batch_partition", "compiler_options", "compute_dtype", "input", "model", "seed"};
@@ -54,7 +54,7 @@ void check_is_read(const std::string& path) {
       path, join(kRead, ", "), path == "mesh" ? "; use --mesh" : ""));
 }
 
-// A path that no user writes: an edit has set what is another one.
+// Stands for "no edit has set this path"; no user writes it.
 constexpr const char* kUnsetPath = "\x7f";
 
 Trainer::Config with_unset_paths(Trainer::Config config) {
@@ -64,7 +64,7 @@ Trainer::Config with_unset_paths(Trainer::Config config) {
   return config;
 }
 
-// `edited`: a config with unset paths, then the edits.
+// `edited` is the config with unset paths after the edits.
 void check_takes_effect(const std::vector<Edit>& edits, Trainer::Config edited) {
   for_each_config<TextSource>(
       edited.input, [](const std::string& path, TextSource::Config& source) {
@@ -100,7 +100,7 @@ Resolved resolve_evaluation(const ModelConfig& config, const std::string& data,
   document.erase("compiler_options");
   Resolved out;
   config_error_in(config.source, [&] { from_json(out.config, document); });
-  // A class that an edit puts in the input's place by its name alone is put there first.
+  // An edit that names only a class for the input is applied first.
   std::vector<Edit> inputs, later;
   for (const Edit& edit : edits) {
     const auto* const field = std::get_if<SetField>(&edit);

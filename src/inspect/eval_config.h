@@ -9,10 +9,10 @@
 
 namespace axle {
 
-/// Returns the config of a trained model with its input over all of `data` once, then the edits. The
-/// run's compiler options are dropped, because they belong to its device; options that the edits
-/// set are kept. Throws ConfigError for an edit without effect: of a field that an evaluation does
-/// not read, or that `data` decides.
+/// Returns the config of a trained model with its input over all of `data` once, then the edits.
+/// The run's compiler options are dropped, because they belong to its device; options that the
+/// edits set are kept. Throws ConfigError for an edit without effect: of a field that an evaluation
+/// does not read, or that `data` decides.
 Resolved resolve_evaluation(const ModelConfig& config, const std::string& data,
                             const std::vector<Edit>& edits);
 

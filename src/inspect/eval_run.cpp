@@ -31,7 +31,7 @@ Arrays on_device(Tree<HostTensor> parameters, const Program& program, Runtime& r
   return out;
 }
 
-// All that an evaluation needs beside the numbers of a checkpoint; made for the config of that.
+// All that an evaluation needs besides the checkpoint's numbers, made from the checkpoint's config.
 struct Evaluation {
   Evaluation(const EvalRunOptions& options, const ModelConfig& trained)
       : resolved(resolve_evaluation(trained, options.data, options.edits)) {

@@ -40,7 +40,7 @@ CurlLibrary load() {
   decltype(&::curl_global_init) global_init;
   find(library, "curl_global_init", global_init);
   if (const CURLcode code = global_init(CURL_GLOBAL_DEFAULT); code != CURLE_OK)
-    throw HttpError(fmt::format("{}: can't be used, got {}", kFile, out.easy_strerror(code)));
+    throw HttpError(fmt::format("{}: can't be used: {}", kFile, out.easy_strerror(code)));
   return out;
 }
 

@@ -46,8 +46,8 @@ struct HttpPage {
 /// than max_bytes (by default 64 MiB), if no connection exists after 30 seconds, and if no data
 /// arrives for 60.
 HttpPage http_get(const std::string& url, const HttpOptions& options = {});
-/// Writes the response to `file`. Throws HttpError as http_get does, or StorageError; the file is then incomplete and
-/// must not be used.
+/// Writes the response to `file`. Throws HttpError as http_get does, or StorageError; the file is
+/// then incomplete and must not be used.
 void http_download(const std::string& url, const std::filesystem::path& file,
                    const HttpOptions& options = {});
 

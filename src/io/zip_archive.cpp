@@ -67,15 +67,14 @@ mode_t mode_of(zip_t* archive, zip_uint64_t index) {
 void unpack_entry(zip_t* archive, zip_uint64_t index, const std::string& where,
                   const fs::path& file) {
   const Entry entry(zip_fopen_index(archive, index, 0));
-  if (!entry)
-    throw DataError(fmt::format("{}: can't be read, got: {}", where, zip_strerror(archive)));
+  if (!entry) throw DataError(fmt::format("{}: can't be read: {}", where, zip_strerror(archive)));
   FileWriter writer(file);
   std::vector<char> piece(kPieceBytes);
   while (true) {
     const zip_int64_t size = zip_fread(entry.get(), piece.data(), piece.size());
     if (size < 0) {
       throw DataError(
-          fmt::format("{}: can't be unpacked, got: {}", where, zip_file_strerror(entry.get())));
+          fmt::format("{}: can't be unpacked: {}", where, zip_file_strerror(entry.get())));
     }
     if (size == 0) break;
     writer.write(std::string_view(piece.data(), static_cast<size_t>(size)));

@@ -69,7 +69,7 @@ TEST_F(ZipArchive, RefusesLinks) {
 
 TEST_F(ZipArchive, DamagedOnesLeaveNothing) {
   EXPECT_THAT(data_error(archive({{"good", "x"}, {"bad", "hello", S_IFREG | 0644, 1}})),
-              HasSubstr("entry 'bad': can't be unpacked, got: CRC error"));
+              HasSubstr("entry 'bad': can't be unpacked: CRC error"));
   const std::string whole = test_zip({{"good", std::string(1000, 'x')}});
   EXPECT_THAT(data_error(archive_of(whole.substr(0, whole.size() / 2))),
               HasSubstr("expected a zip archive, got: "));

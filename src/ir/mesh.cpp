@@ -19,7 +19,9 @@ int64_t Mesh::num_devices() const {
   Shape sizes;
   for (const auto& axis : axes) sizes.push_back(axis.size);
   const auto n = checked_product(sizes);
-  if (!n) throw ConfigError(fmt::format("mesh: expected fewer devices, got {}", to_text(*this)));
+  if (!n)
+    throw ConfigError(
+        fmt::format("mesh: expected fewer than 2^63 devices, got {}", to_text(*this)));
   return *n;
 }
 

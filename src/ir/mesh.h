@@ -65,8 +65,8 @@ struct PartitionSpec {
   bool operator==(const PartitionSpec&) const = default;
 };
 
-/// Returns the number of parts that a dim is divided into over `axes`: the product of their sizes in
-/// `mesh`, at most the largest int64.
+/// Returns the number of parts that a dim is divided into over `axes`: the product of their sizes
+/// in `mesh`, at most the largest int64.
 int64_t num_parts(const DimAxes& axes, const Mesh& mesh);
 /// Returns the same for all dims of `spec` together.
 int64_t num_parts(const PartitionSpec& spec, const Mesh& mesh);

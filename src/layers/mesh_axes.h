@@ -13,8 +13,8 @@ inline const std::vector<std::string> kMeshAxes = {"pipeline", "data", "expert",
                                                    "fsdp",     "seq",  "model"};
 /// Shards the model dim of weights.
 inline const DimAxes kModelDimAxes = {"expert", "fsdp", "seq"};
-/// Shards heads, hidden units, and the model dim of embeddings and heads (their vocabulary with
-/// parallel_vocabulary).
+/// Shards attention heads, hidden units, and the model dim of embeddings and output heads. With
+/// parallel_vocabulary it shards their vocabulary instead.
 inline const DimAxes kShardAxes = "model";
 /// Shards the rows of a batch.
 inline const DimAxes kBatchAxes = {"data", "expert", "fsdp"};

@@ -34,8 +34,8 @@ double value_at(const Schedule& schedule, int64_t step) {
   return eval(fn, {HostTensor::scalar(static_cast<int32_t>(step))})[0].at(0);
 }
 
-// Returns the first step of a schedule's zeros at the end of the run, for a schedule that is 0 at
-// run_steps and stays 0 once it is 0.
+// For a schedule that is 0 at run_steps, returns the first step from which it stays 0. A schedule
+// that is 0 once must stay 0.
 int64_t first_zero(const Schedule& schedule, int64_t run_steps) {
   int64_t low = 0, high = run_steps;  // low: not 0, or before step 1; high: 0
   while (high - low > 1) {

@@ -15,8 +15,8 @@ struct LowerOptions {
 };
 
 /// Lowers a traced graph to a program. `inputs` and `outputs` name the region's parameters and
-/// results in order and give their shardings over `mesh`. Throws ConfigError if a sharding has too many dims, names an
-/// axis twice, or does not divide its value (check_partition).
+/// results in order and give their shardings over `mesh`. Throws ConfigError if a sharding has
+/// too many dims, names an axis twice, or does not divide its value (check_partition).
 Program lower(std::shared_ptr<const Region> graph, std::string name,
               std::vector<ProgramValue> inputs, std::vector<ProgramValue> outputs, Mesh mesh = {},
               const LowerOptions& options = {});

@@ -77,9 +77,9 @@ class Invocation {
   const InvocationOptions& options() const { return options_; }
   /// Throws ConfigError if the caller gave no such parameter.
   const Tensor& parameter(const std::string& path) const;
-  /// Returns the key of the current call: fold_in(key of the caller, hash of the layer's name), and
-  /// for a repeated call of the layer folded with the call's index. Throws ConfigError if the
-  /// invocation has no key.
+  /// Returns the key of the current call: fold_in(key of the caller, hash of the layer's name). A
+  /// repeated call of a layer folds in its index as well. Throws ConfigError if the invocation has
+  /// no key.
   Tensor key();
   /// Returns the path of the current call: the layer's path, followed by "#1" for its second call.
   const std::string& path() const { return frames_.back().path; }

@@ -14,8 +14,8 @@ namespace axle {
 ///   an all-gather of an argument of the program, because its sharding requires the gather
 ///   an all-gather or all-to-all that gives a value the layout of a sharding_constraint on it
 ///   a collective-permute by which XLA overlaps a gather with the matrix product that uses it
-/// Other collective-permutes are reported. `graph` is the graph of the program that was compiled for
-/// `mesh`.
+/// Other collective-permutes are reported. `graph` is the graph of the program that was compiled
+/// for `mesh`.
 std::vector<std::string> resharding_warnings(const std::vector<Collective>& all,
                                              const Region& graph, const Mesh& mesh);
 

@@ -151,13 +151,17 @@ bool equal_sizes(const std::vector<Indices>& groups) {
 void check_across(const Mesh& mesh, FastNetwork network, const std::vector<Indices>& groups,
                   int64_t parts) {
   const auto num_groups = static_cast<int64_t>(groups.size());
-  if (num_groups % parts == 0 && equal_sizes(groups)) return;
   const char* what = network == FastNetwork::kSlice ? "slices" : "nodes";
+  if (!equal_sizes(groups)) {
+    throw ConfigError(
+        fmt::format("mesh {}: expected equally many devices of each of the {} {}, got different "
+                    "numbers",
+                    to_text(mesh), num_groups, what));
+  }
+  if (num_groups % parts == 0) return;
   throw ConfigError(
-      fmt::format("mesh {}: expected a number of parts that divides the {} {} of equal size, got "
-                  "{} parts over {}{}",
-                  to_text(mesh), num_groups, what, parts, num_groups,
-                  equal_sizes(groups) ? "" : " of different sizes"));
+      fmt::format("mesh {}: expected across sizes whose product divides the {} {}, got {}",
+                  to_text(mesh), num_groups, what, parts));
 }
 
 }  // namespace

@@ -195,16 +195,15 @@ TEST(DeviceOrder, PartsMustDivideTheSlices) {
   EXPECT_EQ(error_of([] {
               device_order(tpu(2, 2, 1, 3), {{{"data", 12, 2}}});
             }),
-            "mesh data=2x6: expected a number of parts that divides the 3 slices of equal size, "
-            "got 2 parts over 3");
+            "mesh data=2x6: expected across sizes whose product divides the 3 slices, got 2");
   EXPECT_THAT(error_of([] {
                 device_order(gpus(1, 8), {{{"data", 8, 2}}});
               }),
-              HasSubstr("divide the 1 nodes of equal size, got 2 parts over 1"));
+              HasSubstr("divides the 1 nodes, got 2"));
   EXPECT_THAT(error_of([] {
                 device_order(gpus(2, 8), {{{"data", 12, 2}}});
               }),
-              HasSubstr("got 2 parts over 2 of different sizes"));
+              HasSubstr("expected equally many devices of each of the 2 nodes"));
 }
 
 TEST(BoxOrder, SplitsTheLargestDimFirst) {

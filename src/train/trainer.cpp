@@ -101,7 +101,7 @@ struct Trainer::Run {
   int64_t skipped_ = 0;       // steps that were not finite
   int64_t num_left_out_ = 0;  // documents left out
   bool failing_ = false;      // the run is ending with an error
-  std::string stopped_;       // what was not finite where that ends the run
+  std::string stopped_;       // what was not finite, if that ends the run
 };
 
 Trainer::Run::Run(const Config& config, RunOptions run_options)
@@ -123,7 +123,7 @@ Trainer::Run::Run(const Config& config, RunOptions run_options)
   program_flops_ = region_flops(*step_.graph);
 }
 
-// Starts to open the data, after everything that can be refused without the data.
+// Checks the device counts and the host's memory, then starts to open the data.
 std::future<std::unique_ptr<Input>> Trainer::Run::start_reading() const {
   if (options_.num_devices) check_device_count("--devices", *options_.num_devices);
   check_device_count("mesh", num_mesh_devices(cfg_.mesh));

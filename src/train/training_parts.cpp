@@ -11,7 +11,7 @@
 namespace axle {
 namespace {
 
-// Each would take the points of the other for those of an earlier run.
+// Two writers in one folder would each take the other's points for those of an earlier run.
 void check_writers(const NamedMap<Child<SummaryWriter>>& writers) {
   std::string first;
   for (const auto& [name, writer] : writers) {

@@ -2,7 +2,8 @@
 //
 //   enum class Shuffle { kNone, kRows };
 //   constexpr auto texts_of(Shuffle) {
-//     return std::to_array<EnumText<Shuffle>>({{Shuffle::kNone, "none"}, {Shuffle::kRows, "rows"}});
+//     return std::to_array<EnumText<Shuffle>>(
+//         {{Shuffle::kNone, "none"}, {Shuffle::kRows, "rows"}});
 //   }
 //
 // gives to_text(Shuffle) and from_text(text, Shuffle&): what a config field needs.

@@ -7,8 +7,8 @@
 
 namespace axle {
 
-/// What happens to values that a document does not name: the slot options beside a `class:`, and
-/// the existing entries of a map for which the document gives a mapping that is not empty.
+/// What happens to values that the document does not name. These are the slot's options where it
+/// names a `class:`, and the other entries of a map.
 enum class UnnamedValues { kKeep, kReset };
 
 /// Reads the document into the slot and returns the fields that replacements carried over.

@@ -286,8 +286,8 @@ Document parse_yaml(std::string_view text, std::string_view source, YamlLines* l
 std::string yaml_text(const Document& document) {
   YAML::Emitter out;
   emit(out, document, "");
-  // yaml-cpp escapes all control characters but this one, which parse_yaml() refuses. It stands only
-  // in double quotes: is_plain() refuses it.
+  // yaml-cpp escapes all control characters but this one, which parse_yaml() refuses. It stands
+  // only in double quotes: is_plain() refuses it.
   std::string text;
   for (const char c : std::string_view(out.c_str())) c == 0x7f ? text += "\\x7f" : text += c;
   return text + "\n";

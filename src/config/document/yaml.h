@@ -14,8 +14,8 @@ inline constexpr size_t kMaxConfigBytes = size_t{16} << 20;
 inline constexpr size_t kMaxConfigValues = size_t{4} << 20;
 inline constexpr size_t kMaxConfigDepth = 100;
 
-/// Line numbers (from 1) of the keys and list elements in the outer three levels of a document. The
-/// key {j, ..., i} stands for the i-th entry of ... of the j-th entry of the document.
+/// Line numbers (from 1) of the keys and list elements in the outer three levels of a document. A
+/// key is a path of indices: {2, 0} is the first entry of the document's third entry.
 using YamlLines = std::map<std::vector<size_t>, int>;
 
 /// Parses one document for from_json. Scalars become strings; plain `none`, `null`, `~` and empty

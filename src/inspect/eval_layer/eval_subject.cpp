@@ -44,7 +44,8 @@ EvalSubject parse_class(const Json& document, const std::string& name) {
   check_keys(document);
   if (const AnyFunction function = find_function(typeid(ActivationSignature), name)) {
     if (document.contains("config"))
-      throw ConfigError(fmt::format("config: expected none for the function {}, got some", name));
+      throw ConfigError(
+          fmt::format("config: expected none, because the function {} has no fields", name));
     return Activation(name, reinterpret_cast<ActivationSignature*>(function));
   }
   AnyConfig config = config_from_json(document, "config");

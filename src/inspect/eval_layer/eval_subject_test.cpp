@@ -256,7 +256,7 @@ TEST_F(EvalSubjectTest, WhatAFileIs) {
   EXPECT_EQ(error("class: Sgd\ndims: {}\n"),
             "x.yaml: dims: only a layer has this key (keys here: class, config)");
   EXPECT_EQ(error("class: silu\nconfig: {}\n"),
-            "x.yaml: config: expected none for the function silu, got some");
+            "x.yaml: config: expected none, because the function silu has no fields");
   EXPECT_THAT(error("class: ClipByGlobalNorm\n"),
               HasSubstr("x.yaml: class: expected a layer, a schedule or activation, an optimizer "
                         "or a learner, got ClipByGlobalNorm"));

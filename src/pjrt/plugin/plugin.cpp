@@ -200,7 +200,7 @@ const Plugin& load_plugin(std::string_view platform, const std::filesystem::path
                      advice.empty() ? "remove it, then " + policy.install_hint : "fetch it again"));
   }
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) fail(fmt::format("can't be loaded, got {}", ::dlerror()));
+  if (!library) fail(fmt::format("can't be loaded: {}", ::dlerror()));
   const auto get_api = reinterpret_cast<const pjrt::Api* (*)()>(::dlsym(library, "GetPjrtApi"));
   if (!get_api) fail("expected a PJRT plugin, got a library without GetPjrtApi");
   const PluginEndGuard guard(where);

@@ -93,7 +93,7 @@ TEST(SharedObject, OtherFilesAreLeftToTheLoader) {
   EXPECT_FALSE(shared_object_size(dir.path()));
   replace_file(dir / "file", std::string(1000, 'x'));
   EXPECT_THAT(error_of<DeviceError>([&] { load_plugin("fake_d", dir / "file"); }),
-              HasSubstr("can't be loaded, got " + (dir / "file") + ": invalid ELF header"));
+              HasSubstr("can't be loaded: " + (dir / "file") + ": invalid ELF header"));
 }
 
 TEST(SharedObject, APluginThatWasCutOffIsNamedAndNotLoaded) {

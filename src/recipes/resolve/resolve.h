@@ -83,8 +83,8 @@ Resolved resolve_config(const ResolveRequest& request);
 /// whole configs.
 Resolved resolve_config(const ResolveRequest& request, Mistakes& mistakes);
 
-/// Applies the edits to `config`, in their order. Returns what they replaced. Throws ConfigError with
-/// a line for each mistake; the other edits are applied then.
+/// Applies the edits to `config`, in their order. Returns what they replaced. Throws ConfigError
+/// with a line for each mistake; the other edits are applied then.
 std::vector<Replaced> apply_edits(const std::vector<Edit>& edits, Trainer::Config& config);
 
 /// Returns the text of a file for --config that gives exactly this config.

@@ -25,9 +25,9 @@ struct NotFinite {
   bool is_permanent = false;
 };
 /// Returns what was not finite in the step of this record; the step left `state` unchanged. `part`
-/// is the step's "not_finite" metric (programs.h): an index into FiniteState::parts(). Only after
-/// the first step (`is_first`) is the state itself searched, since that takes long for a large
-/// state. After a later step, the state is known to be finite.
+/// is the step's "not_finite" metric (programs.h): an index into FiniteState::parts(). Searches the
+/// state itself only after the first step (`is_first`), because that takes long for a large state.
+/// After a later step, the state is known to be finite.
 NotFinite find_not_finite(const StepRecord& record, int64_t part, const DeviceState& state,
                           bool is_first);
 /// Returns lines that name the peak behind mfu, or the reason why mfu stays 0. `peak` is the peak

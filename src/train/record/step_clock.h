@@ -37,8 +37,7 @@ class StepClock {
   }
   /// Adds the step that completed at `done`. Returns the newest steps that together took
   /// kMinSecs, or all steps since the last skip() if they took less. If a completion is noticed
-  /// late, the next step looks too short; averaging over kMinSecs limits the error for steps
-  /// shorter than a thread's wait for the processor.
+  /// late, the next step seems too short. Averaging over kMinSecs keeps this error small.
   Lap lap(Clock::time_point done, int64_t num_tokens) {
     done = std::max(done, last_);
     window_.push_back({std::exchange(last_, done), num_tokens});

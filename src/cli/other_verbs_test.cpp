@@ -215,6 +215,15 @@ TEST_F(EvalLayerVerb, Compares) {
   EXPECT_THAT(same.out,
               HasSubstr("grad/params/kernel  f32[2, 1]  0        0        1e-05      ok\n"));
   EXPECT_EQ(same.err, "");
+  for (const auto& [pattern, code] : {std::pair("foo", 2), {"grad/**", 0}, {"out", 0}}) {
+    std::vector<std::string> more = arguments;
+    more.insert(more.end(), {"--tolerance", std::string(pattern) + "=1"});
+    const Ran ran = run(more);
+    EXPECT_EQ(ran.code, code) << pattern;
+    if (code == 0) continue;
+    EXPECT_EQ(ran.err, "axle: --tolerance: expected a pattern that matches a tensor of " +
+                           reference + ", got 'foo'\n");
+  }
 
   save_safetensors(reference, {{"out", HostTensor({1, 1}, {11.01f})},
                                {"grad/in/query", HostTensor::ones({2})},

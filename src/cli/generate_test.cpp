@@ -229,10 +229,20 @@ TEST_F(GenerateVerb, ARunIsFoundFromOtherFolders) {
                 "--set",     "input.tokenizer={class: Llama2cTokenizer, path: tok.bin}",
                 "--set",     "evalers={}"});
   std::filesystem::current_path("/");
-  const Ran ran = run({"--from", dir / "run", "--prompt", "a", "--max-tokens", "2"});
+  const std::vector<std::string> generate = {"--from", dir / "run",    "--prompt",
+                                             "a",      "--max-tokens", "2"};
+  const Ran ran = run(generate);
+  std::filesystem::rename(dir / "tok.bin", dir / "elsewhere.bin");
+  const Ran lost = run(generate);
+  std::filesystem::rename(dir / "elsewhere.bin", dir / "run/tok.bin");
+  const Ran copied = run(generate);
   std::filesystem::current_path(before);
   ASSERT_EQ(trained.code, 0) << trained.err;
   EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(lost.code, 3);
+  EXPECT_THAT(lost.err, HasSubstr("tok.bin: expected a file, got nothing there; copy it to " +
+                                  (dir / "run/tok.bin") + "\n"));
+  EXPECT_EQ(copied.code, 0) << copied.err;
 }
 
 // With other bytes, the config would name another file than the one on disk.

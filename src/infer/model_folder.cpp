@@ -167,6 +167,17 @@ void take_moved_tokenizers(Json& document, const fs::path& dir, const Report& re
   });
 }
 
+// Throws DataError for a tokenizer's file that is neither where the config says nor in `dir`.
+void check_tokenizer_files(const ModelConfig& config, const fs::path& dir) {
+  Json input = field(config.document, "input");
+  each_tokenizer_file(input, [&](Json& file) {
+    const fs::path path = file.get<std::string>();
+    if (path_exists(path) || path.filename().empty()) return;
+    throw DataError(fmt::format("{}: expected a file, got nothing there; copy it to {}",
+                                path.string(), (dir / path.filename()).string()));
+  });
+}
+
 // Warns of a config.yaml that can't be read, or that differs from the checkpoint's config in what a
 // model folder is read for.
 void compare_with_file(const fs::path& dir, const Json& config, int64_t step,
@@ -309,6 +320,7 @@ LoadedModel build_model(const ModelConfig& config) {
 LoadedModel load_model(const fs::path& dir, Weights weights, const Report& report) {
   LoadedModel out;
   const auto specs_of = [&](const ModelConfig& config) {
+    check_tokenizer_files(config, dir);
     out = build_model(config);
     return stored_specs(*out.model);
   };

@@ -121,7 +121,11 @@ ExitCode CommandLine::run(int argc, const char* const* argv) {
   check_extras();
   const auto verb = runs_.find(&parsed());
   if (verb == runs_.end()) {
-    out_.write(parsed().help());
+    if (&parsed() != &app_) {
+      throw ConfigError(fmt::format("{}: expected a verb (verbs: {}), got none",
+                                    command_words(parsed()), join(verbs_below(parsed()), ", ")));
+    }
+    out_.write(app_.help());
     return ExitCode::kOk;
   }
   return verb->second();

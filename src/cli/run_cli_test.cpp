@@ -115,10 +115,13 @@ TEST(RunCli, PathsAndListsStayWhole) {
   EXPECT_THAT(run_axle({"config", "show", "nothing-like-it"}).err, Not(HasSubstr("...")));
 }
 
-TEST(RunCli, VerbWithoutItsSubverbPrintsHelp) {
+TEST(RunCli, AVerbMissesItsSubverb) {
   const Ran ran = run_axle({"config"});
-  EXPECT_EQ(ran.code, 0);
-  EXPECT_THAT(ran.out, HasSubstr("diff"));
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_EQ(ran.err,
+            "axle config: expected a verb (verbs: check, describe, diff, list, show), got none\n");
+  EXPECT_THAT(run_axle({"config", "--help"}).out, HasSubstr("Usage: axle config "));
 }
 
 TEST(RunCli, UnknownFlag) {

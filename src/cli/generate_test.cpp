@@ -92,11 +92,13 @@ TEST_F(GenerateVerb, Json) {
 }
 
 TEST_F(GenerateVerb, Mistakes) {
-  expect_mistake({"--prompt", "a", "--top-k", "-1"}, "top_k: must be at least 1, got -1");
-  expect_mistake({"--prompt", "a", "--top-p", "2"}, "top_p: must be above 0 and at most 1, got 2");
+  expect_mistake({"--prompt", "a", "--top-k", "-1"}, "--top-k: expected at least 1, got -1");
+  expect_mistake({"--prompt", "a", "--top-p", "2"},
+                 "--top-p: expected more than 0 and at most 1, got 2");
   expect_mistake({"--prompt", "a", "--temperature", "-0.5"},
-                 "temperature: must be 0 or a positive number, got -0.5");
-  expect_mistake({"--prompt", "a", "--max-tokens", "0"}, "max_tokens: must be at least 1, got 0");
+                 "--temperature: expected 0 or a positive number, got -0.5");
+  expect_mistake({"--prompt", "a", "--max-tokens", "0"},
+                 "--max-tokens: expected at least 1, got 0");
   expect_mistake({"--prompt", "aaaaaaaaaaaaaaaaaaaaaaaaa"},
                  "expected fewer tokens than the model's context of 20, got 26");
   expect_mistake({"--prompt", "a", "--ema"}, "expected averaged parameters");

@@ -115,7 +115,7 @@ TEST_F(EvalLayerVerb, Mistakes) {
   // Flags that would silently be ignored.
   const Ran no_output = run_axle({"eval-layer", dir_ / "layer.yaml"});
   EXPECT_EQ(no_output.code, 2);
-  EXPECT_EQ(no_output.err, "axle: --output: expected it or --compare, got neither\n");
+  EXPECT_EQ(no_output.err, "axle eval-layer: expected --output or --compare, got neither\n");
   EXPECT_EQ(run({"--seed", "1", "--tolerance", "1"}).code, 2);
   EXPECT_EQ(run({"--seed", "1", "--compare", dir_ / "none"}).code, 2);
   for (const char* tolerance : {"nan", "-1", "x=", "0.1.2"})

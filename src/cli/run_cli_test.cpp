@@ -152,7 +152,9 @@ TEST(RunCli, TheLastOfAFlagWins) {
 }
 
 TEST(RunCli, MissingValueAndMissingFlag) {
-  EXPECT_EQ(run_axle({"train", "quickstart", "--steps"}).code, 2);
+  const Ran no_value = run_axle({"train", "quickstart", "--steps"});
+  EXPECT_EQ(no_value.code, 2);
+  EXPECT_EQ(no_value.err, "axle train: --steps: expected N, got nothing; see axle train --help\n");
   const Ran ran = run_axle({"eval", "--from", "somewhere"});
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.err, HasSubstr("--data is required"));

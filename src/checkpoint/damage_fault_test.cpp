@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <filesystem>
 
@@ -16,6 +14,7 @@
 #include "checkpoint/write.h"
 #include "io/file.h"
 #include "testing/error_of.h"
+#include "testing/error_of_unprivileged.h"
 #include "testing/temp_dir.h"
 
 namespace axle {
@@ -27,25 +26,6 @@ using ::testing::ThrowsMessage;
 
 // Small chunks, so that files have many of them, of different sizes.
 constexpr WriteOptions kSmall{.file_bytes = 20000, .chunk_bytes = 1000};
-
-// Returns the error of `f` in a process of the user nobody, since permissions do not stop root.
-std::string error_of_unprivileged(const std::function<void()>& f) {
-  int pipe[2];
-  if (::pipe(pipe) != 0) return "no pipe";
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    constexpr uid_t kNobody = 65534;
-    if (::geteuid() == 0 && ::setresuid(kNobody, kNobody, kNobody) != 0) ::_exit(1);
-    const std::string error = error_of<StorageError>(f);
-    ::_exit(::write(pipe[1], error.data(), error.size()) < 0);
-  }
-  ::close(pipe[1]);
-  ::waitpid(pid, nullptr, 0);
-  char text[4096] = {};
-  const ssize_t size = ::read(pipe[0], text, sizeof text);
-  ::close(pipe[0]);
-  return {text, static_cast<size_t>(std::max<ssize_t>(size, 0))};
-}
 
 class Damage : public ::testing::Test {
  protected:
@@ -87,7 +67,8 @@ TEST_F(Damage, WhatMayNotBeReadIsNoDamage) {
   const auto error_without = [&](const std::filesystem::path& path) {
     const auto before = std::filesystem::status(path).permissions();
     std::filesystem::permissions(path, std::filesystem::perms::none);
-    const std::string error = error_of_unprivileged([&] { restore_tensors(dir_.path()); });
+    const std::string error =
+        error_of_unprivileged<StorageError>([&] { restore_tensors(dir_.path()); });
     std::filesystem::permissions(path, before);
     return error;
   };
@@ -97,7 +78,7 @@ TEST_F(Damage, WhatMayNotBeReadIsNoDamage) {
                 HasSubstr(": Permission denied; the checkpoint of step 2 may be intact"));
   }
   EXPECT_THAT(error_without(dir_.path()), HasSubstr(": Permission denied"));
-  EXPECT_EQ(error_of_unprivileged([&] { restore_tensors(dir_.path()); }), "no error");
+  EXPECT_EQ(error_of_unprivileged<StorageError>([&] { restore_tensors(dir_.path()); }), "no error");
 }
 
 TEST_F(Damage, NoneAtFirst) {

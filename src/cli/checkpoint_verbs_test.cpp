@@ -109,6 +109,28 @@ TEST_F(CheckpointVerbs, AnExportReplacesNothingOfARun) {
   EXPECT_EQ(run_axle({"checkpoint", "export", dir_ / "run", dir_ / "web/out/weights"}).code, 0);
 }
 
+TEST_F(CheckpointVerbs, AListMarksDamageAndAnExportNamesTheNewestGoodCheckpoint) {
+  make_directories(root() / "step_00000099");  // without a manifest
+  const Ran listed = ls({});
+  EXPECT_EQ(listed.code, 0);
+  EXPECT_THAT(listed.out, HasSubstr("run/checkpoints: steps 2, 10, 99 (damaged)\nstep 10\n"));
+  EXPECT_THAT(listed.err, HasSubstr("the checkpoint of step 99 is damaged; step 10 is listed\n"));
+  const auto json = nlohmann::json::parse(ls({"--json"}).out);
+  EXPECT_EQ(json["steps"], (std::vector<int>{2, 10, 99}));
+  EXPECT_EQ(json["damaged"], (std::vector<int>{99}));
+  EXPECT_EQ(json["step"], 10);
+
+  const auto expect_advice = [&](const std::string& step) {
+    const Ran ran = run_axle({"checkpoint", "export", dir_ / "run", dir_ / "out.safetensors"});
+    EXPECT_EQ(ran.code, 4);
+    EXPECT_THAT(ran.err, HasSubstr("; --step " + step + " takes the newest good one\n"));
+    EXPECT_FALSE(path_exists(dir_ / "out.safetensors"));
+  };
+  expect_advice("10");
+  std::filesystem::resize_file(root() / "step_00000010" / "data_00000.bin", 10);
+  expect_advice("2");
+}
+
 TEST_F(CheckpointVerbs, Mistakes) {
   const auto expect = [&](const std::vector<std::string>& more, int code,
                           const std::string& message) {
@@ -131,7 +153,9 @@ TEST_F(CheckpointVerbs, Mistakes) {
   EXPECT_THAT(damaged.err, HasSubstr("data_00000.bin"));
   EXPECT_FALSE(path_exists(dir_ / "out.safetensors"));
   std::filesystem::resize_file(root() / "step_00000010" / "manifest.json", 10);
-  expect({}, 4, "manifest.json");
+  expect({"--step", "10"}, 4, "manifest.json");
+  std::filesystem::resize_file(root() / "step_00000002" / "manifest.json", 10);
+  expect({}, 4, "manifest.json");  // none is good
 }
 
 }  // namespace

@@ -36,6 +36,17 @@ std::string command_words(const CLI::App& app) {
   return parent ? command_words(*parent) + " " + app.get_name() : app.get_name();
 }
 
+// Returns what CLI11 found: a flag without its value in the words of our own messages.
+std::string problem_text(const CLI::ParseError& error) {
+  const std::string text = error.what();
+  constexpr std::string_view kFlag = ": 1 required ", kEnd = " missing";
+  const size_t at = text.find(kFlag);
+  if (at == text.npos || !text.ends_with(kEnd)) return text;
+  const size_t begin = at + kFlag.size();
+  return fmt::format("{}: expected {}, got nothing", text.substr(0, at),
+                     text.substr(begin, text.size() - kEnd.size() - begin));
+}
+
 [[noreturn]] void fail_unexpected(const CLI::App& app, const std::string& argument) {
   const std::string command = command_words(app);
   const auto verbs = verbs_below(app);
@@ -115,13 +126,17 @@ ExitCode CommandLine::run(int argc, const char* const* argv) {
     return ExitCode::kOk;
   } catch (const CLI::ParseError& error) {
     check_extras();
-    throw ConfigError(fmt::format("{}: {}; see {} --help", command_words(parsed()), error.what(),
-                                  command_words(parsed())));
+    throw ConfigError(fmt::format("{}: {}; see {} --help", command_words(parsed()),
+                                  problem_text(error), command_words(parsed())));
   }
   check_extras();
   const auto verb = runs_.find(&parsed());
   if (verb == runs_.end()) {
-    out_.write(parsed().help());
+    if (&parsed() != &app_) {
+      throw ConfigError(fmt::format("{}: expected a verb (verbs: {}), got none",
+                                    command_words(parsed()), join(verbs_below(parsed()), ", ")));
+    }
+    out_.write(app_.help());
     return ExitCode::kOk;
   }
   return verb->second();

@@ -78,7 +78,7 @@ TEST(ConfigCheck, EveryMistakeInOneGo) {
                       "nowhere.txt\n"),
             HasSubstr("input.tokenizer: expected at most the model's vocabulary"),
             HasSubstr("learner.optimizer.weight_decay_scales: 'nothing.**' matches no parameter"),
-            HasSubstr("mesh: at most one axis of size -1")));
+            HasSubstr("mesh: expected at most one axis of size -1")));
 }
 
 // Mistakes that are found while text is parsed are reported together with those that are found

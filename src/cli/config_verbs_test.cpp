@@ -80,6 +80,11 @@ TEST(ConfigVerbs, DiffShowsWhatDiffersBetweenMachines) {
       run_axle({"config", "diff", "fuji-7B-v2", "--on", "gpu-H100-8", "--on", "gpu-H200-16"});
   EXPECT_THAT(same.out, Not(HasSubstr("mesh:")));
   EXPECT_EQ(run_axle({"config", "diff", "fuji-7B-v2", "--on", "gpu-H100-8"}).code, 2);
+  for (const char* first : {"cpu:2", ""}) {
+    const Ran empty = run_axle({"config", "diff", "quickstart", "--on", first, "--on", ""});
+    EXPECT_EQ(empty.code, 2);
+    EXPECT_THAT(empty.err, HasSubstr("target '': no such machine type ''"));
+  }
 }
 
 TEST(ConfigVerbs, FlagsApplyFromLeftToRight) {

@@ -77,7 +77,7 @@ TEST(Console, OneThatIsGoneStopsNoTraining) {
 TEST(Console, AResultThatIsLostIsAnError) {
   for (const Arguments& arguments :
        {Arguments{"--help"}, Arguments{"--version"}, Arguments{}, Arguments{"config", "--help"},
-        Arguments{"config"}, Arguments{"config", "list"}, Arguments{"config", "show", "quickstart"},
+        Arguments{"config", "list"}, Arguments{"config", "show", "quickstart"},
         Arguments{"params", "quickstart", "--json"}, Arguments{"completion", "bash"}}) {
     SCOPED_TRACE(testing::PrintToString(arguments));
     EXPECT_EQ(end_of(arguments, [] { put_in_place("/dev/null", {1}); }), 0);

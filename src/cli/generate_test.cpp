@@ -84,11 +84,13 @@ TEST_F(GenerateVerb, Json) {
 }
 
 TEST_F(GenerateVerb, Mistakes) {
-  expect_mistake({"--prompt", "a", "--top-k", "-1"}, "top_k: must be at least 1, got -1");
-  expect_mistake({"--prompt", "a", "--top-p", "2"}, "top_p: must be above 0 and at most 1, got 2");
+  expect_mistake({"--prompt", "a", "--top-k", "-1"}, "--top-k: expected at least 1, got -1");
+  expect_mistake({"--prompt", "a", "--top-p", "2"},
+                 "--top-p: expected more than 0 and at most 1, got 2");
   expect_mistake({"--prompt", "a", "--temperature", "-0.5"},
-                 "temperature: must be 0 or a positive number, got -0.5");
-  expect_mistake({"--prompt", "a", "--max-tokens", "0"}, "max_tokens: must be at least 1, got 0");
+                 "--temperature: expected 0 or a positive number, got -0.5");
+  expect_mistake({"--prompt", "a", "--max-tokens", "0"},
+                 "--max-tokens: expected at least 1, got 0");
   expect_mistake({"--prompt", "aaaaaaaaaaaaaaaaaaaaaaaaa"},
                  "expected fewer tokens than the model's context of 20, got 26");
   expect_mistake({"--prompt", "a", "--ema"}, "expected averaged parameters");
@@ -217,10 +219,20 @@ TEST_F(GenerateVerb, ARunIsFoundFromOtherFolders) {
   std::filesystem::current_path(dir.path());
   const Ran trained = run_axle(train_with_vocabulary("run"));
   std::filesystem::current_path("/");
-  const Ran ran = run({"--from", dir / "run", "--prompt", "a", "--max-tokens", "2"});
+  const std::vector<std::string> generate = {"--from", dir / "run",    "--prompt",
+                                             "a",      "--max-tokens", "2"};
+  const Ran ran = run(generate);
+  std::filesystem::rename(dir / "tok.bin", dir / "elsewhere.bin");
+  const Ran lost = run(generate);
+  std::filesystem::rename(dir / "elsewhere.bin", dir / "run/tok.bin");
+  const Ran copied = run(generate);
   std::filesystem::current_path(before);
   ASSERT_EQ(trained.code, 0) << trained.err;
   EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(lost.code, 3);
+  EXPECT_THAT(lost.err, HasSubstr("tok.bin: expected a file, got nothing there; copy it to " +
+                                  (dir / "run/tok.bin") + "\n"));
+  EXPECT_EQ(copied.code, 0) << copied.err;
 }
 
 // With other bytes, the config would name another file than the one on disk.

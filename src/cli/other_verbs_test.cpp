@@ -112,7 +112,7 @@ TEST_F(EvalLayerVerb, Mistakes) {
   // Flags that would silently be ignored.
   const Ran no_output = run_axle({"eval-layer", dir_ / "layer.yaml"});
   EXPECT_EQ(no_output.code, 2);
-  EXPECT_EQ(no_output.err, "axle: --output: expected --output or --compare, got neither\n");
+  EXPECT_EQ(no_output.err, "axle eval-layer: expected --output or --compare, got neither\n");
   EXPECT_EQ(run({"--seed", "1", "--tolerance", "1"}).code, 2);
   EXPECT_EQ(run({"--seed", "1", "--compare", dir_ / "none"}).code, 2);
   for (const char* tolerance : {"nan", "-1", "x=", "0.1.2"})
@@ -211,6 +211,15 @@ TEST_F(EvalLayerVerb, Compares) {
   EXPECT_THAT(same.out,
               HasSubstr("grad/params/kernel  f32[2, 1]  0        0        1e-05      ok\n"));
   EXPECT_EQ(same.err, "");
+  for (const auto& [pattern, code] : {std::pair("foo", 2), {"grad/**", 0}, {"out", 0}}) {
+    std::vector<std::string> more = arguments;
+    more.insert(more.end(), {"--tolerance", std::string(pattern) + "=1"});
+    const Ran ran = run(more);
+    EXPECT_EQ(ran.code, code) << pattern;
+    if (code == 0) continue;
+    EXPECT_EQ(ran.err, "axle: --tolerance: expected a pattern that matches a tensor of " +
+                           reference + ", got 'foo'\n");
+  }
 
   save_safetensors(reference, {{"out", HostTensor({1, 1}, {11.01f})},
                                {"grad/in/query", HostTensor::ones({2})},

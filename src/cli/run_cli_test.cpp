@@ -114,10 +114,13 @@ TEST(RunCli, PathsAndListsStayWhole) {
   EXPECT_THAT(run_axle({"config", "show", "nothing-like-it"}).err, Not(HasSubstr("...")));
 }
 
-TEST(RunCli, VerbWithoutItsSubverbPrintsHelp) {
+TEST(RunCli, AVerbMissesItsSubverb) {
   const Ran ran = run_axle({"config"});
-  EXPECT_EQ(ran.code, 0);
-  EXPECT_THAT(ran.out, HasSubstr("diff"));
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_EQ(ran.err,
+            "axle config: expected a verb (verbs: check, describe, diff, list, show), got none\n");
+  EXPECT_THAT(run_axle({"config", "--help"}).out, HasSubstr("Usage: axle config "));
 }
 
 TEST(RunCli, UnknownFlag) {
@@ -148,7 +151,9 @@ TEST(RunCli, TheLastOfAFlagWins) {
 }
 
 TEST(RunCli, MissingValueAndMissingFlag) {
-  EXPECT_EQ(run_axle({"train", "quickstart", "--steps"}).code, 2);
+  const Ran no_value = run_axle({"train", "quickstart", "--steps"});
+  EXPECT_EQ(no_value.code, 2);
+  EXPECT_EQ(no_value.err, "axle train: --steps: expected N, got nothing; see axle train --help\n");
   const Ran ran = run_axle({"eval", "--from", "somewhere"});
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.err, HasSubstr("--data is required"));

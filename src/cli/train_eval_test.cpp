@@ -1,6 +1,7 @@
 // Tests `train` and `eval` from the command line, on the interpreter.
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -255,6 +256,20 @@ TEST_F(TrainEval, BadText) {
   const Ran latin = run_axle(train(dir_ / "run", dir_ / "latin.txt"));
   EXPECT_EQ(latin.code, 3);
   EXPECT_THAT(latin.err, HasSubstr("latin.txt:2: not valid UTF-8 at byte 4"));
+}
+
+TEST_F(TrainEval, ARunLiesOutsideItsData) {
+  const std::string data = dir_ / "corpus";
+  make_directories(data);
+  std::filesystem::rename(text_file(), data + "/text.txt");
+  for (const std::string& dir : {data, data + "/runs/a", dir_ / "corpus/../corpus"}) {
+    const Ran ran = run_axle(train(dir, data));
+    EXPECT_EQ(ran.code, 2) << dir;
+    EXPECT_THAT(ran.err, HasSubstr("--dir: expected a folder outside the data, got " + dir +
+                                   ", which is in " + data + "\n"));
+  }
+  EXPECT_EQ(list_directory(data).size(), 1u);
+  EXPECT_EQ(run_axle(train(dir_ / "corpus2", data)).code, 0);
 }
 
 TEST_F(TrainEval, BadBackend) {

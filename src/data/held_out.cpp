@@ -79,10 +79,10 @@ std::vector<Document> select_split(const std::vector<Document>& documents, Split
   }
   if (out.empty()) {
     throw DataError(
-        fmt::format("{}: expected enough text for the split '{}', got {} documents of {} bytes; "
+        fmt::format("{}: expected enough text for the split '{}', got {} document{} of {} bytes; "
                     "change held_out_fraction ({})",
                     documents.empty() ? "corpus" : documents[0].where, to_text(split),
-                    documents.size(), total, fraction));
+                    documents.size(), documents.size() == 1 ? "" : "s", total, fraction));
   }
   return out;
 }

@@ -69,7 +69,8 @@ TEST(HeldOut, TextWithoutLinesIsCutBetweenCharacters) {
 TEST(HeldOut, AnEmptySplitIsAnError) {
   const std::vector<Document> documents = {{"text", "corpus.txt:1"}};
   EXPECT_THAT([&] { select_split(documents, Split::kHeldOut, 0); },
-              ThrowsMessage<DataError>(HasSubstr("enough text for the split 'held_out'")));
+              ThrowsMessage<DataError>(
+                  HasSubstr("enough text for the split 'held_out', got 1 document of 4 bytes; ")));
   EXPECT_EQ(select_split(documents, Split::kTrain, 0).size(), 1u);
 }
 

@@ -149,7 +149,9 @@ void TextSource::add_folder(const std::filesystem::path& folder,
     const bool is_link = std::filesystem::is_symlink(entry, error);
     const auto end =
         is_link ? std::filesystem::canonical(entry, error) : canonical / entry.filename();
-    if (error)
+    if (error == std::errc::permission_denied)
+      refuse("not readable", fmt::format("{}: cannot read: {}", entry.string(), error.message()));
+    else if (error)
       refuse("links to nothing", fmt::format("{}: expected a file, got a link to nothing ({})",
                                              entry.string(), error.message()));
     else

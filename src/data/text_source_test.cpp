@@ -9,6 +9,7 @@
 #include "config/fields/child.h"
 #include "io/file.h"
 #include "testing/error_of.h"
+#include "testing/error_of_unprivileged.h"
 #include "testing/peak_memory.h"
 #include "testing/resource_limits.h"
 #include "testing/temp_dir.h"
@@ -205,6 +206,18 @@ TEST_F(TextSourceTest, NoTextIsReadTwiceThroughLinks) {
   fs::create_symlink(dir_ / "nothing", dir_ / "broken.txt");
   EXPECT_THAT(error_of<DataError>([&] { build({.path = dir_.path().string()}); }),
               HasSubstr("broken.txt: expected a file, got a link to nothing"));
+}
+
+TEST_F(TextSourceTest, AFileBelowAFolderThatMayNotBeReadIsNoLink) {
+  namespace fs = std::filesystem;
+  fs::permissions(dir_.path(), fs::perms::all);
+  make_directories(dir_ / "folder");
+  replace_file(dir_ / "folder/a.txt", "text");
+  fs::permissions(dir_ / "folder", fs::perms(0444));  // can be listed, not searched
+  const std::string error =
+      error_of_unprivileged<DataError>([&] { build({.path = dir_.path().string()}); });
+  EXPECT_THAT(error, HasSubstr("folder/a.txt: cannot read: Permission denied"));
+  fs::permissions(dir_ / "folder", fs::perms(0755));
 }
 
 TEST_F(TextSourceTest, AFileThatIsNoneIsRefusedWithoutWaiting) {

@@ -138,7 +138,7 @@ int64_t Generator::max_new_tokens(std::span<const TokenIds> prompts,
                                   const GenerateOptions& options) const {
   check(options.sampling);
   if (options.max_tokens < 1)
-    throw ConfigError(fmt::format("max_tokens: must be at least 1, got {}", options.max_tokens));
+    throw ConfigError(fmt::format("max_tokens: expected at least 1, got {}", options.max_tokens));
   if (prompts.empty()) throw ConfigError("prompts: expected at least one, got none");
   int64_t most = 0;
   for (const TokenIds& prompt : prompts) {

@@ -329,14 +329,14 @@ TEST_F(GeneratorTest, MistakesAreNamed) {
   TinyModel tiny = chain_model({{4, 5}}, 8);
   EXPECT_EQ(error(tiny, {}, {}), "prompts: expected at least one, got none");
   EXPECT_EQ(error(tiny, {{}}, {}), "prompt: expected at least one token, got none");
-  EXPECT_EQ(error(tiny, {{4}}, {.max_tokens = 0}), "max_tokens: must be at least 1, got 0");
+  EXPECT_EQ(error(tiny, {{4}}, {.max_tokens = 0}), "max_tokens: expected at least 1, got 0");
   EXPECT_EQ(error(tiny, {{4}}, {.max_tokens = std::numeric_limits<int64_t>::max()}),
             "max_tokens: expected at most 2147483646 after this prompt, got 9223372036854775807");
   EXPECT_EQ(error(tiny, {{4}}, {.max_tokens = std::numeric_limits<int64_t>::max()},
                   {.context_len = std::numeric_limits<int64_t>::max()}),
             "max_tokens: expected at most 2147483646 after this prompt, got 9223372036854775807");
   EXPECT_THAT(error(tiny, {{4}}, {.sampling = {.temperature = 1, .top_k = -2}}),
-              HasSubstr("top_k: must be at least 1, got -2"));
+              HasSubstr("top_k: expected at least 1, got -2"));
   EXPECT_EQ(error(tiny, {TokenIds(20, 4)}, {}, {.context_len = 20}),
             "prompt: expected fewer tokens than the model's context of 20, got 20; shorten it");
   tiny.parameters.at("model/decoder/output_norm/scale") = HostTensor::ones({9});

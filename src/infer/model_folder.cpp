@@ -167,22 +167,33 @@ void take_moved_tokenizers(Json& document, const fs::path& dir, const Report& re
   });
 }
 
-// Warns of a config.yaml that differs from the checkpoint's config in what a model folder is read
-// for.
+// Throws DataError for a tokenizer's file that is neither where the config says nor in `dir`.
+void check_tokenizer_files(const ModelConfig& config, const fs::path& dir) {
+  Json input = field(config.document, "input");
+  each_tokenizer_file(input, [&](Json& file) {
+    const fs::path path = file.get<std::string>();
+    if (path_exists(path) || path.filename().empty()) return;
+    throw DataError(fmt::format("{}: expected a file, got nothing there; copy it to {}",
+                                path.string(), (dir / path.filename()).string()));
+  });
+}
+
+// Warns of a config.yaml that can't be read, or that differs from the checkpoint's config in what a
+// model folder is read for.
 void compare_with_file(const fs::path& dir, const Json& config, int64_t step,
                        const Report& report) {
   const fs::path file = config_file_of(dir);
   if (!path_exists(file)) return;
+  std::string problem =
+      fmt::format("{} differs from the config of the checkpoint of step {}", file.string(), step);
   try {
     const Json own = parse_config(read_file(file), file.string(), dir);
     const auto is_same = [&](const char* name) { return field(own, name) == field(config, name); };
     if (is_same("model") && is_same("input") && is_same("compute_dtype")) return;
-  } catch (const Error&) {  // it differs in any case
+  } catch (const Error& error) {
+    problem = error.what();
   }
-  report(fmt::format(
-      "WARNING: {} differs from the config of the checkpoint of step {}; the checkpoint's "
-      "config is used",
-      file.string(), step));
+  report(fmt::format("WARNING: {}; the checkpoint's config is used", problem));
 }
 
 ModelConfig config_of(const fs::path& dir, const Manifest& manifest, const Report& report) {
@@ -309,6 +320,7 @@ LoadedModel build_model(const ModelConfig& config) {
 LoadedModel load_model(const fs::path& dir, Weights weights, const Report& report) {
   LoadedModel out;
   const auto specs_of = [&](const ModelConfig& config) {
+    check_tokenizer_files(config, dir);
     out = build_model(config);
     return stored_specs(*out.model);
   };

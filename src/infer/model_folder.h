@@ -44,7 +44,8 @@ struct LoadedModel {
 /// Reads the newest good checkpoint and keeps only its parameters and the state of layers. Reports
 /// damaged checkpoints to `report`. Throws ConfigError for a folder without config or checkpoint, a
 /// config without a tokenizer, kAverage if the run kept no average, and parameters that are not
-/// those of the config's model; StorageError if all checkpoints are damaged.
+/// those of the config's model; DataError if the tokenizer's file is missing; StorageError if all
+/// checkpoints are damaged.
 LoadedModel load_model(const std::filesystem::path& dir, Weights weights = Weights::kTrained,
                        const Report& report = report_to_stderr);
 

@@ -16,8 +16,10 @@
 namespace axle {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
-using namespace std::string_literals;
+using ::testing::StartsWith;
 
 class ModelFolder : public ::testing::Test {
  protected:
@@ -173,7 +175,7 @@ TEST_F(ModelFolder, TheConfigOfTheCheckpointThatIsLoadedCounts) {
   replace_file(file, "max_steps: 9\n" + with(64));
   EXPECT_EQ(load().compute_dtype, DType::kF64);
   EXPECT_TRUE(lines.empty()) << "the model does not see it: " << lines[0];
-  for (const std::string& other : {with(16), std::string("compute_dtype: bf16\n"), "a: ["s}) {
+  for (const std::string& other : {with(16), std::string("compute_dtype: bf16\n")}) {
     replace_file(file, other);
     EXPECT_EQ(load().compute_dtype, DType::kF64) << other;
     ASSERT_EQ(lines.size(), 1u) << other;
@@ -182,6 +184,19 @@ TEST_F(ModelFolder, TheConfigOfTheCheckpointThatIsLoadedCounts) {
                   " differs from the config of the checkpoint of step 6; the checkpoint's "
                   "config is used");
   }
+  replace_file(file, "a: [");
+  EXPECT_EQ(load().compute_dtype, DType::kF64);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_THAT(lines[0], AllOf(StartsWith("WARNING: " + file.string() + ":"),
+                              HasSubstr(": expected YAML, got a syntax error: "),
+                              EndsWith("; the checkpoint's config is used")));
+  std::filesystem::remove(file);
+  std::filesystem::create_directory(file);
+  EXPECT_EQ(load().compute_dtype, DType::kF64);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0], "WARNING: " + file.string() +
+                          ": expected a regular file, got a folder; the checkpoint's config is "
+                          "used");
   std::filesystem::remove(file);
   EXPECT_EQ(load().compute_dtype, DType::kF64);
   EXPECT_TRUE(lines.empty()) << lines[0];

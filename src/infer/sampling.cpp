@@ -36,16 +36,16 @@ Tensor cut_to_top_p(const Tensor& sorted_BK, double top_p) {
 void check(const Sampling& s) {
   if (!(s.temperature >= 0) || std::isinf(s.temperature)) {
     throw ConfigError(
-        fmt::format("temperature: must be 0 or a positive number, got {}", s.temperature));
+        fmt::format("temperature: expected 0 or a positive number, got {}", s.temperature));
   }
   if (s.temperature > 0 && s.temperature < kSmallest) {
     throw ConfigError(
-        fmt::format("temperature: must be 0 or at least {}, got {}", kSmallest, s.temperature));
+        fmt::format("temperature: expected 0 or at least {}, got {}", kSmallest, s.temperature));
   }
   if (s.top_k && *s.top_k < 1)
-    throw ConfigError(fmt::format("top_k: must be at least 1, got {}", *s.top_k));
+    throw ConfigError(fmt::format("top_k: expected at least 1, got {}", *s.top_k));
   if (s.top_p && !(*s.top_p > 0 && *s.top_p <= 1)) {
-    throw ConfigError(fmt::format("top_p: must be above 0 and at most 1, got {}", *s.top_p));
+    throw ConfigError(fmt::format("top_p: expected more than 0 and at most 1, got {}", *s.top_p));
   }
 }
 

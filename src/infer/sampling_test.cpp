@@ -141,15 +141,16 @@ TEST(Sampling, SeedDecides) {
 
 TEST(Sampling, BadSettingsAreNamed) {
   const auto message = [](const Sampling& sampling) { return error_of([&] { check(sampling); }); };
-  EXPECT_EQ(message({.temperature = -1}), "temperature: must be 0 or a positive number, got -1");
+  EXPECT_EQ(message({.temperature = -1}), "temperature: expected 0 or a positive number, got -1");
   EXPECT_THAT(message({.temperature = std::nan("")}), HasSubstr("temperature"));
   EXPECT_THAT(message({.temperature = std::numeric_limits<double>::infinity()}),
               HasSubstr("temperature"));
-  EXPECT_EQ(message({.temperature = 1e-31}), "temperature: must be 0 or at least 1e-30, got 1e-31");
-  EXPECT_EQ(message({.top_k = 0}), "top_k: must be at least 1, got 0");
-  EXPECT_EQ(message({.top_k = -5}), "top_k: must be at least 1, got -5");
-  EXPECT_EQ(message({.top_p = 0}), "top_p: must be above 0 and at most 1, got 0");
-  EXPECT_EQ(message({.top_p = 1.5}), "top_p: must be above 0 and at most 1, got 1.5");
+  EXPECT_EQ(message({.temperature = 1e-31}),
+            "temperature: expected 0 or at least 1e-30, got 1e-31");
+  EXPECT_EQ(message({.top_k = 0}), "top_k: expected at least 1, got 0");
+  EXPECT_EQ(message({.top_k = -5}), "top_k: expected at least 1, got -5");
+  EXPECT_EQ(message({.top_p = 0}), "top_p: expected more than 0 and at most 1, got 0");
+  EXPECT_EQ(message({.top_p = 1.5}), "top_p: expected more than 0 and at most 1, got 1.5");
   EXPECT_EQ(message({.temperature = 2, .top_k = 1, .top_p = 1}), "no error");
 }
 

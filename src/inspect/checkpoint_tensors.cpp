@@ -27,8 +27,56 @@ std::string dotted(std::string path) {
   return path;
 }
 
-std::string steps_text(const std::vector<int64_t>& steps) {
-  return fmt::format("{}", fmt::join(steps, ", "));
+std::string steps_text(const std::vector<int64_t>& steps,
+                       const std::vector<int64_t>& damaged = {}) {
+  std::vector<std::string> out;
+  for (const int64_t step : steps) {
+    const bool is_damaged = std::ranges::count(damaged, step) > 0;
+    out.push_back(fmt::format("{}{}", step, is_damaged ? " (damaged)" : ""));
+  }
+  return join(out, ", ");
+}
+
+// False for a checkpoint of another version or out of reach: it may be whole.
+bool is_manifest_damaged(const std::filesystem::path& root, int64_t step) {
+  try {
+    StoredCheckpoint(root, step);
+  } catch (const UnknownVersionError&) {
+    return false;
+  } catch (const AccessError&) {
+    return false;
+  } catch (const StorageError&) {
+    return true;
+  }
+  return false;
+}
+
+// Returns the newest checkpoint whose bytes are all as they were written, other than `bad`.
+std::optional<int64_t> newest_good(const std::filesystem::path& root,
+                                   const std::vector<int64_t>& steps, int64_t bad) {
+  for (auto it = steps.rbegin(); it != steps.rend(); ++it) {
+    try {
+      if (*it == bad) continue;
+      StoredCheckpoint(root, *it).verify();
+      return *it;
+    } catch (const StorageError&) {  // the next one
+    }
+  }
+  return std::nullopt;
+}
+
+// Calls read(), which reads the selected checkpoint. Adds the newest good one to a StorageError.
+template <class Read>
+auto read_selected(const CheckpointSelection& selection, const std::vector<int64_t>& steps,
+                   const Read& read) {
+  try {
+    return read();
+  } catch (const StorageError& error) {
+    const auto good =
+        newest_good(checkpoints_of(selection.dir), steps, selection.step.value_or(steps.back()));
+    if (!good) throw;
+    throw StorageError(fmt::format("{}; --step {} takes the newest good one", error.what(), *good));
+  }
 }
 
 // Opens the selected checkpoint.
@@ -76,6 +124,7 @@ CheckpointListing listing_of(const CheckpointSelection& selection, const StoredC
                              std::vector<int64_t> steps) {
   CheckpointListing out{.root = checkpoints_of(selection.dir),
                         .steps = std::move(steps),
+                        .damaged = {},
                         .step = stored.manifest().step,
                         .tensors = {}};
   for (const auto& [path, tensor] : stored.manifest().tensors) {
@@ -93,10 +142,22 @@ int64_t CheckpointListing::total_bytes() const {
   return sum;
 }
 
-CheckpointListing list_checkpoint(const CheckpointSelection& selection) {
-  std::vector<int64_t> steps = checkpoint_steps(checkpoints_of(selection.dir));
-  const StoredCheckpoint stored = open_checkpoint(selection, steps);
-  return listing_of(selection, stored, std::move(steps));
+CheckpointListing list_checkpoint(const CheckpointSelection& selection, const Report& report) {
+  const std::filesystem::path root = checkpoints_of(selection.dir);
+  const std::vector<int64_t> steps = checkpoint_steps(root);
+  std::vector<int64_t> damaged, rest;
+  for (const int64_t step : steps)
+    (is_manifest_damaged(root, step) ? damaged : rest).push_back(step);
+  CheckpointSelection taken = selection;
+  if (!selection.step && !rest.empty() && rest.back() != steps.back()) {
+    taken.step = rest.back();
+    report(fmt::format("WARNING: {}: the checkpoint of step {} is damaged; step {} is listed",
+                       root.string(), steps.back(), *taken.step));
+  }
+  const StoredCheckpoint stored = open_checkpoint(taken, steps);
+  CheckpointListing out = listing_of(taken, stored, steps);
+  out.damaged = std::move(damaged);
+  return out;
 }
 
 std::string to_text(const CheckpointListing& listing) {
@@ -106,7 +167,7 @@ std::string to_text(const CheckpointListing& listing) {
                grouped_digits(static_cast<int64_t>(type.num_bytes()))});
   }
   return fmt::format("{}: steps {}\nstep {}\n{}{} bytes in {} tensors\n", listing.root.string(),
-                     steps_text(listing.steps), listing.step, table.text(),
+                     steps_text(listing.steps, listing.damaged), listing.step, table.text(),
                      grouped_digits(listing.total_bytes()), listing.tensors.size());
 }
 
@@ -117,6 +178,7 @@ Json to_json(const CheckpointListing& listing) {
         {"shape", type.dims}, {"dtype", numpy_name(type.dtype)}, {"bytes", type.num_bytes()}};
   }
   return {{"steps", listing.steps},
+          {"damaged", listing.damaged},
           {"step", listing.step},
           {"tensors", std::move(tensors)},
           {"total_bytes", listing.total_bytes()}};
@@ -124,15 +186,17 @@ Json to_json(const CheckpointListing& listing) {
 
 CheckpointListing export_checkpoint(const CheckpointSelection& selection,
                                     const std::filesystem::path& file) {
-  std::vector<int64_t> steps = checkpoint_steps(checkpoints_of(selection.dir));
-  const StoredCheckpoint stored = open_checkpoint(selection, steps);
-  CheckpointListing out = listing_of(selection, stored, std::move(steps));
+  const std::vector<int64_t> steps = checkpoint_steps(checkpoints_of(selection.dir));
+  const StoredCheckpoint stored =
+      read_selected(selection, steps, [&] { return open_checkpoint(selection, steps); });
+  CheckpointListing out = listing_of(selection, stored, steps);
   check_replaceable(file);
   check_host_allocation(out.root.string(), "the tensors", out.total_bytes());
   Tree<HostTensor> tensors;
-  stored.read([&](const std::string& path, HostTensor value) {
+  const TensorSink sink = [&](const std::string& path, HostTensor value) {
     if (const auto name = shown_name(selection, path)) tensors.emplace(*name, std::move(value));
-  });
+  };
+  read_selected(selection, steps, [&] { stored.read(sink); });
   save_safetensors(file, tensors,
                    {{"axle", std::string(version())}, {"step", std::to_string(out.step)}});
   return out;

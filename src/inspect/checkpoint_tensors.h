@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/report.h"
 #include "base/tree.h"
 #include "infer/model_folder.h"
 
@@ -15,7 +16,7 @@ namespace axle {
 /// Selects a checkpoint of a run folder or an import folder, and tensors in it.
 struct CheckpointSelection {
   std::filesystem::path dir;
-  /// None: the newest.
+  /// None: the newest; to list it, the newest with a good manifest.
   std::optional<int64_t> step = {};
   /// Which parameters, under their names in `axle params`. None: the whole training state, under
   /// its own names: "model/...", "learner/...", "prng_key".
@@ -28,21 +29,26 @@ struct CheckpointSelection {
 /// The selected tensors of one checkpoint.
 struct CheckpointListing {
   std::filesystem::path root;
-  std::vector<int64_t> steps;  // of all checkpoints, ascending
-  int64_t step = 0;            // the listed checkpoint
+  std::vector<int64_t> steps;         // of all checkpoints, ascending
+  std::vector<int64_t> damaged = {};  // those of them whose manifest is damaged; only in a list
+  int64_t step = 0;                   // the listed checkpoint
   Tree<Type> tensors;
   int64_t total_bytes() const;
 };
 
-/// Reads and checks the manifest, not the data. Throws ConfigError if there is no such folder, step
-/// or tensor; StorageError for a damaged manifest.
-CheckpointListing list_checkpoint(const CheckpointSelection& selection);
+/// Reads and checks the manifests, not the data. Reports it if the newest is damaged and an older
+/// one is listed. Throws ConfigError if there is no such folder, step or tensor; StorageError if the
+/// manifest of the selected step, or every manifest, is damaged.
+CheckpointListing list_checkpoint(const CheckpointSelection& selection,
+                                  const Report& report = report_to_stderr);
 std::string to_text(const CheckpointListing& listing);
-/// {steps, step, tensors: {name: {shape, dtype, bytes}}, total_bytes}; dtypes as NumPy calls them.
+/// {steps, damaged, step, tensors: {name: {shape, dtype, bytes}}, total_bytes}; dtypes as NumPy
+/// calls them.
 nlohmann::ordered_json to_json(const CheckpointListing& listing);
 
 /// Writes the tensors to a safetensors file, with "step" and "axle" (the version) as its metadata.
-/// Throws as list_checkpoint does, and also if the data are damaged or `file` can't be written.
+/// Throws as list_checkpoint does, and also if the data are damaged or `file` can't be written. The
+/// error for a damaged checkpoint names the newest good one.
 CheckpointListing export_checkpoint(const CheckpointSelection& selection,
                                     const std::filesystem::path& file);
 

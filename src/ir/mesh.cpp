@@ -42,7 +42,7 @@ Mesh infer_mesh(Mesh mesh, int64_t num_devices) {
   for (auto& axis : mesh.axes) {
     if (axis.size == -1) {
       if (inferred)
-        throw ConfigError(fmt::format("mesh: at most one axis of size -1, got {} and {}",
+        throw ConfigError(fmt::format("mesh: expected at most one axis of size -1, got {} and {}",
                                       inferred->name, axis.name));
       inferred = &axis;
     } else if (axis.size < 1) {

@@ -1,7 +1,6 @@
 #include "nn/method.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/error.h"
 #include "base/text/text.h"
@@ -11,10 +10,9 @@ namespace axle {
 Tensor InputReader::required(const std::string& name) {
   if (const auto t = optional(name)) return *t;
   std::vector<std::string> given;
-  for (const auto& [path, t] : inputs_) given.push_back(path);
-  throw ConfigError(
-      fmt::format("in/{}: input is missing, got {}", name,
-                  given.empty() ? "none" : fmt::format("{}", fmt::join(given, ", "))));
+  for (const auto& [path, t] : inputs_) given.push_back("in/" + path);
+  throw ConfigError(fmt::format("expected the input in/{}, got {}", name,
+                                given.empty() ? "none" : "only " + join(given, ", ")));
 }
 
 std::optional<Tensor> InputReader::optional(const std::string& name) {

@@ -71,8 +71,11 @@ TEST(Method, ReadsEachKindOfArgumentByName) {
 }
 
 TEST(Method, NamesWhatIsMissingOrTooMuch) {
-  EXPECT_EQ(error_of([] { run({"x", "pair/a"}); }), "in/pair/b: input is missing, got pair/a, x");
-  EXPECT_EQ(error_of([] { run({}); }), "in/x: input is missing, got none");
+  EXPECT_EQ(error_of([] {
+              run({"x", "pair/a"});
+            }),
+            "expected the input in/pair/b, got only in/pair/a, in/x");
+  EXPECT_EQ(error_of([] { run({}); }), "expected the input in/x, got none");
   EXPECT_EQ(
       error_of([] {
         run({"x", "pair/a", "pair/b", "pair/c", "y"});

@@ -33,9 +33,11 @@ std::optional<int64_t> count_of(std::string_view text) {
 int64_t read_count(std::string_view target, std::string_view what, std::string_view text) {
   const auto count = count_of(text);
   if (count) return *count;
-  const bool too_large = is_digits(text) && text.find_first_not_of('0') != text.npos;
-  fail(target, fmt::format("expected {}{}, got '{}'", what,
-                           too_large ? fmt::format(" of at most {}", kMaxCount) : "", text));
+  const bool is_zero = text.find_first_not_of('0') == text.npos;
+  const std::string range = !is_digits(text) ? ""
+                            : is_zero        ? " of at least 1"
+                                             : fmt::format(" of at most {}", kMaxCount);
+  fail(target, fmt::format("expected {}{}, got '{}'", what, range, text));
 }
 
 std::vector<std::string> machine_prefixes() {

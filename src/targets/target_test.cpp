@@ -153,6 +153,11 @@ TEST(ParseTarget, SaysWhichSizesExist) {
   EXPECT_EQ(error_of("gpu:h100:99999999x8"),
             "target 'gpu:h100:99999999x8': expected counts joined by x (as in 2x4) of at most "
             "1000000, got '99999999'");
+  EXPECT_EQ(error_of("gpu:h100:0x8"),
+            "target 'gpu:h100:0x8': expected counts joined by x (as in 2x4) of at least 1, got "
+            "'0'");
+  EXPECT_EQ(error_of("cpu:0"),
+            "target 'cpu:0': expected a number of virtual devices of at least 1, got '0'");
   EXPECT_EQ(error_of("gpu:h100:2x"),
             "target 'gpu:h100:2x': expected counts joined by x (as in 2x4), got ''");
   EXPECT_EQ(error_of("gpu-H100-8-2"),
@@ -161,11 +166,13 @@ TEST(ParseTarget, SaysWhichSizesExist) {
 
 TEST(ParseTarget, CountsAreNumbersOfDevices) {
   for (const char* text : {"cpu-0", "gpu-H100-0", "tpu-v5p-00"})
-    EXPECT_THAT(error_of(text), HasSubstr("expected a number of devices, got '0")) << text;
+    EXPECT_THAT(error_of(text), HasSubstr("expected a number of devices of at least 1, got '0"))
+        << text;
   EXPECT_THAT(error_of("cpu-99999999999999999999"),
               HasSubstr("expected a number of devices of at most 1000000, got '99999999999999999999"
                         "'"));
-  EXPECT_THAT(error_of("tpu-v5litepod-256-0"), HasSubstr("expected a number of slices, got '0'"));
+  EXPECT_THAT(error_of("tpu-v5litepod-256-0"),
+              HasSubstr("expected a number of slices of at least 1, got '0'"));
 }
 
 TEST(ParseTarget, MalformedOnes) {

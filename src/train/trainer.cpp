@@ -381,8 +381,8 @@ void Trainer::Run::report(Pending done) {
     if (ends && !failing_) fail_non_finite(record.step, what);
     if (!failing_) {
       progress_->note(
-          fmt::format("step {}: not finite: {}; the state was kept, {} such steps so far",
-                      record.step, what, skipped_));
+          fmt::format("step {}: not finite: {}; the state was kept, {} such step{} so far",
+                      record.step, what, skipped_, skipped_ == 1 ? "" : "s"));
     }
   }
   progress_->step(record, speed);

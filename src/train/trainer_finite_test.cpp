@@ -84,6 +84,7 @@ TEST_F(TrainerFinite, NonFiniteStepsAreSkippedAndCounted) {
   const Ended ended = train(exploding(5, NonFinite::kSkip));
   EXPECT_EQ(ended.code, ExitCode::kOk) << ended.error;
   EXPECT_THAT(ended.out, HasSubstr("step 5: not finite: loss "));
+  EXPECT_THAT(ended.out, HasSubstr("the state was kept, 1 such step so far\n"));
   EXPECT_THAT(ended.out, HasSubstr("the state was kept, 4 such steps so far\n"));
   const RestoredTensors state = state_of(run());
   EXPECT_EQ(state.metadata.at("skipped_steps"), "4");

@@ -81,7 +81,7 @@ SubjectOptions EvalLayerArguments::options() const {
 
 void EvalLayerArguments::check(bool json) const {
   if (output.empty() && compare.empty())
-    throw ConfigError("--output: expected --output or --compare, got neither");
+    throw ConfigError("axle eval-layer: expected --output or --compare, got neither");
   if (compare.empty() && !tolerances.empty())
     throw ConfigError("--tolerance: expected use with --compare, got no --compare");
   if (compare.empty() && json)

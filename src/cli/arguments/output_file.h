@@ -1,4 +1,4 @@
-// Files that a command writes where its user says.
+// Files and folders that a command writes where its user says.
 #pragma once
 
 #include <string>
@@ -16,6 +16,10 @@ namespace axle::cli {
 /// Empty names are ignored.
 void check_output_file(std::string_view flag, const std::string& file,
                        const std::vector<std::string>& inputs = {});
+
+/// Throws ConfigError "--dir: ..." for a folder of a run that is one of the folders of data in
+/// `inputs`, or lies below one: a later run would read the files of this one.
+void check_run_folder(const std::string& dir, const std::vector<std::string>& inputs);
 
 /// Returns the files and folders that a config names: its fields called "path".
 std::vector<std::string> paths_in(const ConfigView& config);

@@ -92,8 +92,8 @@ ResolveRequest RecipeArguments::request(std::string_view backend) const {
   return out;
 }
 
-Resolved resolve_named(const std::string& name, const std::string& on) {
-  ResolveRequest request{.machine = on.empty() ? host_machine() : parse_target(on).machine()};
+Resolved resolve_named(const std::string& name, const std::optional<std::string>& on) {
+  ResolveRequest request{.machine = on ? parse_target(*on).machine() : host_machine()};
   const std::filesystem::path run_config = config_file_of(name);
   if (directory_exists(name) && std::ranges::count(recipe_names(), name) == 0)
     check_config_file(name);

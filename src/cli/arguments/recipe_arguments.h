@@ -44,7 +44,7 @@ void print_changes(const ResolveReport& report);
 void add_set_to(CLI::App& app, std::vector<Edit>& edits);
 
 /// Resolves a recipe by its name, a config file, or the config of a run folder. `on` names the
-/// machine as --on does; empty: this one. Throws ConfigError.
-Resolved resolve_named(const std::string& name, const std::string& on);
+/// machine as --on does; none: this one. Throws ConfigError.
+Resolved resolve_named(const std::string& name, const std::optional<std::string>& on);
 
 }  // namespace axle::cli

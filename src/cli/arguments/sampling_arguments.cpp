@@ -1,8 +1,8 @@
 #include "cli/arguments/sampling_arguments.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
-#include "base/error.h"
 #include "cli/arguments/number_options.h"
 
 namespace axle::cli {
@@ -23,12 +23,20 @@ void SamplingArguments::apply_to(GenerateOptions& options) const {
   options.sampling = {
       .temperature = temperature_.value_or(draws ? 1 : 0), .top_k = top_k_, .top_p = top_p_};
   options.seed = seed_.value_or(0);
-  check(options.sampling);
+  naming_flags([&] { check(options.sampling); });
   if (draws && options.sampling.temperature == 0) {
     throw ConfigError(
         "--temperature: expected more than 0 with --top-k, --top-p or --seed, got 0, which "
         "disables sampling");
   }
+}
+
+std::string with_flag(std::string message) {
+  constexpr std::string_view kOptions[] = {"temperature", "top_k", "top_p", "max_tokens"};
+  const size_t end = std::min(message.find(':'), message.size());
+  if (std::ranges::count(kOptions, std::string_view(message).substr(0, end)) == 0) return message;
+  std::replace(message.begin(), message.begin() + static_cast<ptrdiff_t>(end), '_', '-');
+  return "--" + message;
 }
 
 }  // namespace axle::cli

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
+#include "base/error.h"
 #include "infer/generator.h"
 
 namespace CLI {
@@ -24,5 +26,19 @@ class SamplingArguments {
   std::optional<double> temperature_, top_p_;
   std::optional<int64_t> top_k_, seed_;
 };
+
+/// Returns the message of an error about an option with the option's flag in place of its name:
+/// "--top-k: ..." for "top_k: ...".
+std::string with_flag(std::string message);
+
+/// Calls fn() and rethrows a ConfigError about an option with the option's flag.
+template <class Fn>
+auto naming_flags(const Fn& fn) {
+  try {
+    return fn();
+  } catch (const ConfigError& error) {
+    throw ConfigError(with_flag(error.what()));
+  }
+}
 
 }  // namespace axle::cli

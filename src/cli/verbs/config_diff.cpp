@@ -38,8 +38,8 @@ ExitCode run(const DiffOptions& options, Output& out) {
   }
   if (options.on.size() > 2)
     throw ConfigError(fmt::format("--on: expected at most two, got {}", options.on.size()));
-  const std::string first = options.on.empty() ? "" : options.on.front();
-  const std::string second = options.on.empty() ? "" : options.on.back();
+  std::optional<std::string> first, second;
+  if (!options.on.empty()) first = options.on.front(), second = options.on.back();
   const Resolved a = resolve_named(options.before, first);
   const Resolved b = resolve_named(options.after.empty() ? options.before : options.after, second);
   out.report(ConfigChanges{changes(a.config, b.config)});

@@ -25,7 +25,10 @@ ExitCode run(const EvalLayerArguments& o, Output& out) {
   const EvalLayerFiles files = read_eval_layer_files({o.inputs, o.params, o.compare}, rules,
                                                      input_sections(subject, options.layer.grad));
   std::optional<TensorReference> reference;
-  if (!o.compare.empty()) reference = open_reference(o.compare, rules, subject, options, o.inputs);
+  if (!o.compare.empty()) {
+    reference = open_reference(o.compare, rules, subject, options, o.inputs);
+    tolerances.check_matches(reference->file, o.compare);
+  }
   o.runtime.ensure_plugin();
   const auto runtime =
       make_runtime({.backend = o.runtime.backend, .compile_cache = o.runtime.compile_cache});

@@ -51,12 +51,14 @@ ExitCode run(const GenerateArguments& options, Output& out) {
                           mesh);
 
   bool begun = false;  // a refused prompt is not echoed
-  const GeneratedText generated = generator.generate(prompt, generate, [&](std::string_view text) {
+  const auto show = [&](std::string_view text) {
     if (out.json()) return;
     if (!std::exchange(begun, true)) out.write(prompt);
     out.write(text);
     out.flush();
-  });
+  };
+  const GeneratedText generated =
+      naming_flags([&] { return generator.generate(prompt, generate, show); });
   if (out.json()) {
     out.write_json(to_json(generated));
   } else {

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
+#include "cli/arguments/output_file.h"
 #include "cli/arguments/recipe_arguments.h"
 #include "cli/arguments/runtime_arguments.h"
 #include "cli/verb.h"
@@ -49,9 +50,11 @@ ExitCode run(const TrainOptions& options, Output& out) {
   const Resolved resolved = options.recipe.resolve(options.runtime.backend);
   out.write(to_text(resolved.report));
   check_recipe(resolved.config);
+  const std::string dir = run_folder(options, resolved);
+  check_run_folder(dir, paths_in(resolved.config));
   out.flush();
   options.runtime.ensure_plugin();
-  RunOptions run{.dir = run_folder(options, resolved),
+  RunOptions run{.dir = dir,
                  .backend = options.runtime.backend,
                  .num_devices = options.runtime.num_devices,
                  .resume = options.resume,

@@ -202,16 +202,27 @@ Tolerances::Tolerances(const std::vector<std::string>& texts) {
       throw ConfigError(fmt::format(
           "--tolerance: expected a finite number that is not negative, got {}", number));
     }
-    rows_.push_back({PathPattern(equals == text.npos ? "**" : text.substr(0, equals)), tolerance});
+    const std::string pattern = equals == text.npos ? "**" : text.substr(0, equals);
+    rows_.push_back({pattern, PathPattern(pattern), tolerance});
   }
 }
 
 double Tolerances::of(std::string_view name) const {
   double out = kDefaultTolerance;
-  for (const auto& [pattern, tolerance] : rows_) {
-    if (pattern.matches(name)) out = tolerance;
+  for (const Row& row : rows_) {
+    if (row.pattern.matches(name)) out = row.tolerance;
   }
   return out;
+}
+
+void Tolerances::check_matches(const SafetensorsFile& file, const std::string& path) const {
+  const std::vector<std::string> names = file.names();
+  for (const Row& row : rows_) {
+    if (std::ranges::any_of(names, [&](const auto& name) { return row.pattern.fits(name); }))
+      continue;
+    throw ConfigError(fmt::format(
+        "--tolerance: expected a pattern that matches a tensor of {}, got '{}'", path, row.text));
+  }
 }
 
 bool TensorComparison::agrees() const {

@@ -25,9 +25,12 @@ class Tolerances {
   /// that is not a finite number >= 0.
   explicit Tolerances(const std::vector<std::string>& texts = {});
   double of(std::string_view name) const;
+  /// Throws ConfigError for a pattern that matches no tensor of the file.
+  void check_matches(const SafetensorsFile& file, const std::string& path) const;
 
  private:
   struct Row {
+    std::string text;
     PathPattern pattern;
     double tolerance;
   };

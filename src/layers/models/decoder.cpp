@@ -26,8 +26,8 @@ Tensor Decoder::hidden(const Tensor& ids_BT, const MixerContext& context) {
         fmt::format("{}: expected ids [B, T], got {}", config_path(), to_text(ids_BT.type())));
   }
   if (max_seq_len_ && ids_BT.dim(1) > *max_seq_len_) {
-    throw ShapeError(fmt::format("{}: at most max_seq_len = {} positions, got {}", config_path(),
-                                 *max_seq_len_, ids_BT.dim(1)));
+    throw ShapeError(fmt::format("{}: expected at most max_seq_len = {} positions, got {}",
+                                 config_path(), *max_seq_len_, ids_BT.dim(1)));
   }
   Tensor x_BTD = emb_(ids_BT);
   if (dropout_) x_BTD = (*dropout_)(x_BTD);

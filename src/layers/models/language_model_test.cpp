@@ -41,7 +41,7 @@ TEST(Embedding, TakesRowsAndAttendsToThem) {
 TEST(Decoder, ChecksTheLength) {
   auto layer = build_for_test<Decoder>(decoder(), {});
   EXPECT_ERROR(layer.run(HostTensor(Type{DType::kI32, {1, 9}})),
-               "decoder: at most max_seq_len = 8 positions, got 9");
+               "decoder: expected at most max_seq_len = 8 positions, got 9");
 }
 
 TEST(Decoder, PositionsAreOf32Bits) {

@@ -166,10 +166,13 @@ void check_program(const std::string& where, const SavedHeader& saved, const Sav
   };
   check_lines(where, "compiler option", as_lines(ours.options), as_lines(saved.options));
   if (saved.text_sha256 != ours.text_sha256) {
-    throw ConfigError(fmt::format(
-        "{}: expected program '{}' as it is now, got one of another config or another version of "
-        "Axle (saved by {}, this is {}); save it again",
-        where, ours.program, saved.axle_version, ours.axle_version));
+    const std::string expected = fmt::format(
+        "{}: expected program '{}' as it is now, got one of another config", where, ours.program);
+    if (saved.axle_version == ours.axle_version)
+      throw ConfigError(expected + "; give compile the same flags, also --steps");
+    throw ConfigError(
+        fmt::format("{} or another version of Axle (saved by {}, this is {}); save it again",
+                    expected, saved.axle_version, ours.axle_version));
   }
   if (saved.device_ids != ours.device_ids) {
     throw ConfigError(fmt::format(

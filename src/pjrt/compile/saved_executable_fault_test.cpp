@@ -194,7 +194,8 @@ TEST_F(SavedExecutableFault, WhatDiffersInTheProgramIsNamed) {
   program = copying();
   program.text = "outputs=1 more";
   EXPECT_THAT(load_error(program), HasSubstr("expected program 'copying' as it is now, got one of "
-                                             "another config or another version of Axle"));
+                                             "another config; give compile the same flags, also "
+                                             "--steps"));
   EXPECT_EQ(load_error(copying(), {.overrides = {{"a", "1"}, {"b", "3"}}}),
             where + ": compiler option 1: expected 'b=3', got an executable with 'b=2'");
 }

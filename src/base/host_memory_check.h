@@ -27,8 +27,8 @@ std::string to_text(const HostMemory& memory);
 /// nothing if the available memory is unknown.
 void check_host_memory(std::span<const HostNeed> needs, const HostMemory& memory);
 
-/// check_host_allocation does not check sizes below this. Reading the available memory takes 0.1 ms,
-/// less than filling this many bytes.
+/// check_host_allocation does not check sizes below this. Reading the available memory takes
+/// 0.1 ms, less than filling this many bytes.
 inline constexpr int64_t kSmallHostBytes = int64_t{16} << 20;
 
 /// Checks one allocation against the memory available now. `where` is the file that the data comes

@@ -37,8 +37,8 @@ struct CheckpointListing {
 };
 
 /// Reads and checks the manifests, not the data. Reports it if the newest is damaged and an older
-/// one is listed. Throws ConfigError if there is no such folder, step or tensor; StorageError if the
-/// manifest of the selected step, or every manifest, is damaged.
+/// one is listed. Throws ConfigError if there is no such folder, step or tensor; StorageError if
+/// the manifest of the selected step, or every manifest, is damaged.
 CheckpointListing list_checkpoint(const CheckpointSelection& selection,
                                   const Report& report = report_to_stderr);
 std::string to_text(const CheckpointListing& listing);

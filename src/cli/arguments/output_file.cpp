@@ -81,9 +81,8 @@ void check_output_file(std::string_view flag, const std::string& file,
 
 void check_run_folder(const std::string& dir, const std::vector<std::string>& inputs) {
   for (const std::string& input : inputs) {
-    if (!directory_exists(input) || !is_in(real_path(dir), real_path(input))) continue;
-    throw ConfigError(fmt::format(
-        "--dir: expected a folder outside the data, got {}, which is in {}", dir, input));
+    if (directory_exists(input) && real_path(dir) == real_path(input))
+      throw ConfigError(fmt::format("--dir: expected a folder of its own, got {}, the data", dir));
   }
 }
 

@@ -18,7 +18,7 @@ void check_output_file(std::string_view flag, const std::string& file,
                        const std::vector<std::string>& inputs = {});
 
 /// Throws ConfigError "--dir: ..." for a folder of a run that is one of the folders of data in
-/// `inputs`, or lies below one: a later run would read the files of this one.
+/// `inputs`: a later run would count the files of this one as documents that are left out.
 void check_run_folder(const std::string& dir, const std::vector<std::string>& inputs);
 
 /// Returns the files and folders that a config names: its fields called "path".

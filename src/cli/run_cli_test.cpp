@@ -168,6 +168,10 @@ TEST(RunCli, TrainingWithoutDataNamesTheFlag) {
   EXPECT_THAT(ran.err, HasSubstr("REQUIRED but not set: input.source.path, "));
   EXPECT_THAT(ran.err, HasSubstr("; --data PATH names a file or folder of text, --data synthetic "
                                  "needs none\n"));
+  const Ran other = run_axle({"train", "quickstart", "--data", "synthetic", "--dir", dir / "run",
+                              "--set", "max_steps=REQUIRED"});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_EQ(other.err, "axle: REQUIRED but not set: max_steps; set each with --set or in a file\n");
 }
 
 TEST(RunCli, NumbersAreCheckedInOneLine) {

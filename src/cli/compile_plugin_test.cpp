@@ -218,6 +218,8 @@ TEST(CompileErrors, ARefusedMeshIsAssessedForProgramsToo) {
   EXPECT_EQ(eight.at("fits"), nullptr) << "the state does, the program is not known";
   EXPECT_EQ(eight.at("training_state").at("fits"), true);
   const double bytes = eight.at("training_state").at("bytes");
+  EXPECT_TRUE(eight.at("training_state").at("bytes").is_number_integer());
+  EXPECT_TRUE(eight.at("training_state").at("bytes_per_device").is_number_integer());
   EXPECT_GE(eight.at("training_state").at("bytes_per_device"), bytes / 8);
   EXPECT_LT(eight.at("training_state").at("bytes_per_device"), bytes / 6);
   EXPECT_THAT(eight.at("refused").get<std::string>(), HasSubstr("must be divisible"));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -74,8 +75,12 @@ std::string to_text(const StateMemory& s) {
 nlohmann::ordered_json to_json(const StateMemory& s) {
   using Json = nlohmann::ordered_json;
   const auto fits = s.fits();
-  return {{"bytes", s.whole_bytes},
-          {"bytes_per_device", s.device_bytes ? Json(*s.device_bytes) : Json(nullptr)},
+  const auto integer = [](double bytes) {
+    constexpr double kMost = 1e18;
+    return static_cast<int64_t>(std::ceil(std::min(bytes, kMost)));
+  };
+  return {{"bytes", integer(s.whole_bytes)},
+          {"bytes_per_device", s.device_bytes ? Json(integer(*s.device_bytes)) : Json(nullptr)},
           {"device_memory_bytes", s.device_memory_bytes},
           {"fits", fits ? Json(*fits) : Json(nullptr)}};
 }

@@ -167,7 +167,8 @@ TEST(CompileErrors, ComeBeforeAnyPluginIsLookedFor) {
               HasSubstr("73.9 GiB of it on each device: it does not fit into 72.8 GiB"));
   for (const char* mesh : {"fsdp=3", "fsdp=-1,data=-1", "model=16", "dat=8"}) {
     EXPECT_THAT(error_of({"--on", "gpu:h100:1x8", "--mesh", mesh}),
-                HasSubstr("the training state is 73.9 GiB, and this mesh has no layout for it"))
+                HasSubstr("the training state is 73.9 GiB, and this mesh has no layout for it; 8 "
+                          "devices of 72.8 GiB have 582."))
         << mesh;
   }
   EXPECT_THAT(error_of({"--on", "gpu:h100:6x8", "--mesh", "fsdp=48"}),

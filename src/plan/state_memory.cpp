@@ -64,12 +64,13 @@ std::string to_text(const StateMemory& s) {
       out += fmt::format(": it {} into {}", *fits ? "fits" : "does not fit", bytes_text(one));
     return out;
   }
-  if (fits) {
-    return out + fmt::format(": it does not fit, {} device{} of {} have {} in all", s.num_devices,
-                             s.num_devices == 1 ? "" : "s", bytes_text(one),
-                             bytes_text(one * static_cast<double>(s.num_devices)));
-  }
-  return out + ", and this mesh has no layout for it";
+  out += fits ? ": it does not fit, " : ", and this mesh has no layout for it";
+  if (s.device_memory_bytes == 0) return out;
+  if (!fits) out += "; ";
+  const bool is_one = s.num_devices == 1;
+  return out + fmt::format("{} device{} of {} {} {} in all", s.num_devices, is_one ? "" : "s",
+                           bytes_text(one), is_one ? "has" : "have",
+                           bytes_text(one * static_cast<double>(s.num_devices)));
 }
 
 nlohmann::ordered_json to_json(const StateMemory& s) {

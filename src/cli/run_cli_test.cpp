@@ -27,6 +27,8 @@ TEST(RunCli, HelpNamesEveryVerbAndExitCode) {
        {"train", "eval", "config", "params", "doctor", "eval-layer", "completion"})
     EXPECT_THAT(ran.out, HasSubstr(verb));
   EXPECT_THAT(ran.out, HasSubstr("130  Ctrl-C"));
+  for (const char* reserved : {"16  reserved for launchers", "18  reserved for launchers"})
+    EXPECT_THAT(ran.out, HasSubstr(reserved));
   EXPECT_EQ(run_axle({}).out, ran.out);
 }
 

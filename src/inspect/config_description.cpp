@@ -127,13 +127,29 @@ void add_fields(const Slot& slot, ConfigDescription& out) {
   }
 }
 
+// Returns the comment above a class for people who write no C++: "Error if ..." in place of "Throws
+// ConfigError at construction if ...".
+std::string doc_text(const ConfigType& type) {
+  std::string out(type.doc.empty() ? doc_of(type) : type.doc);
+  constexpr std::string_view kThrows = "Throws ", kError = "Error";
+  for (size_t at = 0; (at = out.find(kThrows, at)) != out.npos; ++at) {
+    size_t end = out.find(kError, at);
+    if (end == out.npos || out.find(' ', at + kThrows.size()) < end) continue;
+    end += kError.size();
+    for (const std::string_view more : {" with kDoesNotFit", " at construction"})
+      if (out.compare(end, more.size(), more) == 0) end += more.size();
+    out.replace(at, end - at, kError);
+  }
+  return out;
+}
+
 ConfigDescription of_type(const ConfigType& type) {
   ConfigDescription out{.name = std::string(type.name), .kind = "struct"};
   if (type.role)
     out.kind = type.role->name;
   else if (type.signature)
     out.kind = "function " + short_type_name(*type.signature);
-  out.doc = type.doc.empty() ? doc_of(type) : type.doc;
+  out.doc = doc_text(type);
   AnyConfig defaults = AnyConfig::fresh(type);
   add_fields(ConfigView(defaults).slot(), out);
   return out;
@@ -142,10 +158,8 @@ ConfigDescription of_type(const ConfigType& type) {
 ConfigDescription of_role(const RoleListing& listing) {
   ConfigDescription out{.name = listing.role->name, .kind = "role"};
   for (const ConfigType* type : listing.classes) {
-    out.classes.push_back({.name = std::string(type->name),
-                           .value = "",
-                           .takes = "",
-                           .doc = std::string(type->doc.empty() ? doc_of(*type) : type->doc)});
+    out.classes.push_back(
+        {.name = std::string(type->name), .value = "", .takes = "", .doc = doc_text(*type)});
   }
   return out;
 }

@@ -162,6 +162,17 @@ TEST(Describe, AClass) {
   EXPECT_EQ(json["fields"]["decay_factor"]["value"], "learning_rate");
 }
 
+TEST(Describe, NamesNoExceptionOfTheProgram) {
+  for (const RoleListing& listing : list_roles())
+    EXPECT_THAT(to_text(describe_config(listing.role->name)), testing::Not(HasSubstr("Throws")));
+  EXPECT_THAT(to_text(describe_config("AdamW")),
+              HasSubstr(" Error unless 0 <= b1, b2 < 1 and eps > 0.\n"));
+  EXPECT_THAT(to_text(describe_config("Optimizer")),
+              HasSubstr(" Error unless 0 <= momentum < 1.\n"));
+  EXPECT_THAT(to_text(describe_config("TextSource")),
+              HasSubstr(" Error before it reads if the host lacks the memory. "));
+}
+
 TEST(Describe, StructsRolesFunctionsAndRecipes) {
   EXPECT_THAT(to_text(describe_config("Checkpointer")), HasSubstr("keep_last_n: 3"));
   EXPECT_THAT(to_text(describe_config("MeshRule")), HasSubstr("machine"));

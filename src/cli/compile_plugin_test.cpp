@@ -164,7 +164,8 @@ TEST(CompileErrors, ComeBeforeAnyPluginIsLookedFor) {
               HasSubstr("73.9 GiB of it on each device: it does not fit into 72.8 GiB"));
   for (const char* mesh : {"fsdp=3", "fsdp=-1,data=-1", "model=16", "dat=8"}) {
     EXPECT_THAT(error_of({"--on", "gpu:h100:1x8", "--mesh", mesh}),
-                HasSubstr("the training state is 73.9 GiB, and this mesh has no layout for it"))
+                HasSubstr("the training state is 73.9 GiB, and this mesh has no layout for it; 8 "
+                          "devices of 72.8 GiB have 582."))
         << mesh;
   }
   EXPECT_THAT(error_of({"--on", "gpu:h100:6x8", "--mesh", "fsdp=48"}),
@@ -214,6 +215,8 @@ TEST(CompileErrors, ARefusedMeshIsAssessedForProgramsToo) {
   EXPECT_EQ(eight.at("fits"), nullptr) << "the state does, the program is not known";
   EXPECT_EQ(eight.at("training_state").at("fits"), true);
   const double bytes = eight.at("training_state").at("bytes");
+  EXPECT_TRUE(eight.at("training_state").at("bytes").is_number_integer());
+  EXPECT_TRUE(eight.at("training_state").at("bytes_per_device").is_number_integer());
   EXPECT_GE(eight.at("training_state").at("bytes_per_device"), bytes / 8);
   EXPECT_LT(eight.at("training_state").at("bytes_per_device"), bytes / 6);
   EXPECT_THAT(eight.at("refused").get<std::string>(), HasSubstr("must be divisible"));

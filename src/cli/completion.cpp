@@ -11,6 +11,7 @@
 #include "base/text/text.h"
 #include "cli/arguments/path_options.h"
 #include "config/registry.h"
+#include "fetch/fetch_plugin.h"
 #include "pjrt/plugin/plugin_policy.h"
 #include "train/trainer.h"
 
@@ -31,7 +32,7 @@ struct Command {
   std::vector<std::string> words;  // "config", "show"; empty for the program itself
   std::vector<const CLI::App*> below;
   std::vector<Flag> flags;
-  std::vector<std::string> arguments;  // known positional arguments: recipes, shells
+  std::vector<std::string> arguments;  // known positional arguments: recipes, shells, ...
 };
 
 Value value_of(const CLI::Option& option, std::string_view name) {
@@ -43,9 +44,23 @@ Value value_of(const CLI::Option& option, std::string_view name) {
 
 std::vector<std::string> supported_shells() { return {"bash", "zsh", "fish"}; }
 
+std::vector<std::string> class_names() {
+  std::set<std::string> names;
+  for (const RoleListing& role : list_roles()) {
+    for (const ConfigType* type : role.classes) names.emplace(type->name);
+  }
+  return {names.begin(), names.end()};
+}
+
 std::vector<std::string> known_arguments(const CLI::Option& positional) {
   const std::string name = positional.get_name(true);
   if (name == "RECIPE" || name == "A" || name == "B") return recipe_names();
+  if (name == "PLATFORM") return fetched_platforms();
+  if (name == "NAME") {
+    std::vector<std::string> out = recipe_names();
+    std::ranges::copy(class_names(), std::back_inserter(out));
+    return out;
+  }
   return name == "SHELL" ? supported_shells() : std::vector<std::string>();
 }
 
@@ -71,14 +86,6 @@ std::vector<std::string> names_below(const Command& command) {
   std::vector<std::string> out;
   for (const CLI::App* sub : command.below) out.push_back(sub->get_name());
   return out;
-}
-
-std::vector<std::string> class_names() {
-  std::set<std::string> names;
-  for (const RoleListing& role : list_roles()) {
-    for (const ConfigType* type : role.classes) names.emplace(type->name);
-  }
-  return {names.begin(), names.end()};
 }
 
 std::string backends() {

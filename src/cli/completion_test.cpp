@@ -83,6 +83,11 @@ TEST_P(ShellCompletion, OfRecipes) {
               AllOf(Contains("fuji-7B-v2"), Not(Contains("show"))));
 }
 
+TEST_P(ShellCompletion, OfPlatformsAndOfWhatCanBeDescribed) {
+  EXPECT_THAT(complete({"axle", "plugin", "fetch", ""}), IsSupersetOf({"cpu", "cuda", "tpu"}));
+  EXPECT_THAT(complete({"axle", "config", "describe", ""}), IsSupersetOf({"quickstart", "AdamW"}));
+}
+
 TEST_P(ShellCompletion, OfFlagsAndTheirValues) {
   EXPECT_THAT(complete({"axle", "train", "--s"}),
               testing::UnorderedElementsAre("--set", "--steps", "--seed"));

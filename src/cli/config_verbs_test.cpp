@@ -233,6 +233,10 @@ TEST_F(ConfigFile, Mistakes) {
               HasSubstr("FILE:3: replace.RMSNorm: no such key: att; did you mean 'at'"));
   EXPECT_THAT(error_of("recipe: quickstart\nreplace:\n  RMSNorm: {at: x}\n"),
               HasSubstr("expected 'with: Class', got none"));
+  EXPECT_THAT(
+      error_of("recipe: quickstart\nreplace:\n  RMSNorm: {with: {class: LayerNorm, eps: 1e-3}}\n"),
+      HasSubstr("FILE:3: replace.RMSNorm.with: expected the name of a class, got "
+                "{\"class\":\"LayerNorm\",\"eps\":\"1e-3\"}; put the fields under set:\n"));
   EXPECT_THAT(error_of("recipe: quickstart\nreplace:\n  LayerNorm: RMSNorm\n"),
               HasSubstr("FILE:3: "));
   EXPECT_THAT(error_of("recipe: quickstart\nreplace:\n  RMSNorm: Linear\n"), HasSubstr("FILE:3: "));

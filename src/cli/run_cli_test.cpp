@@ -26,6 +26,8 @@ TEST(RunCli, HelpNamesEveryVerbAndExitCode) {
        {"train", "eval", "config", "params", "doctor", "eval-layer", "completion"})
     EXPECT_THAT(ran.out, HasSubstr(verb));
   EXPECT_THAT(ran.out, HasSubstr("130  Ctrl-C"));
+  for (const char* reserved : {"16  reserved for launchers", "18  reserved for launchers"})
+    EXPECT_THAT(ran.out, HasSubstr(reserved));
   EXPECT_EQ(run_axle({}).out, ran.out);
 }
 
@@ -167,6 +169,10 @@ TEST(RunCli, TrainingWithoutDataNamesTheFlag) {
   EXPECT_THAT(ran.err, HasSubstr("REQUIRED but not set: input.source.path, "));
   EXPECT_THAT(ran.err, HasSubstr("; --data PATH names a file or folder of text, --data synthetic "
                                  "needs none\n"));
+  const Ran other = run_axle({"train", "quickstart", "--data", "synthetic", "--dir", dir / "run",
+                              "--set", "max_steps=REQUIRED"});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_EQ(other.err, "axle: REQUIRED but not set: max_steps; set each with --set or in a file\n");
 }
 
 TEST(RunCli, NumbersAreCheckedInOneLine) {

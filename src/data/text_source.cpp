@@ -119,6 +119,7 @@ TextSource::TextSource(const Config& cfg, const Dims&, const Scope& scope)
         "{}: expected a text file or a folder of them, got nothing there; set {}.path or --data",
         path, scope.path));
   }
+  is_only_document_ = unit_ == DocumentUnit::kFile && !directory_exists(path);
   std::error_code error;
   const std::filesystem::path canonical = std::filesystem::canonical(path, error);
   if (directory_exists(path)) {
@@ -252,7 +253,9 @@ void TextSource::skip(const std::string& reason) {
 
 void TextSource::refuse(const std::string& reason, const std::string& message) {
   if (on_error_ == OnError::kFail)
-    throw DataError(fmt::format("{}; {} = skip leaves it out", message, policy_path_));
+    throw DataError(is_only_document_
+                        ? message
+                        : fmt::format("{}; --set {}=skip leaves it out", message, policy_path_));
   skip(reason);
   if (skipped_.messages.size() < kMaxMessages) {
     skipped_.messages.push_back(

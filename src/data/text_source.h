@@ -68,6 +68,7 @@ class TextSource final : public Source {
   DocumentUnit unit_;
   OnError on_error_;
   std::string policy_path_;               // config path of on_error, for messages
+  bool is_only_document_ = false;         // one file is one document: skipping it leaves none
   std::set<std::filesystem::path> seen_;  // canonical paths found so far; detects repeats by links
   std::vector<std::string> paths_;        // the files to read, in order
   std::deque<std::string> files_;         // contents of the files; documents point into them

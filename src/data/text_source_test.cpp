@@ -83,9 +83,11 @@ TEST_F(TextSourceTest, MissingEmptyAndUnreadableTextIsNamed) {
   EXPECT_EQ(message(dir_.path().string()),
             dir_.path().string() + ": expected text in *.txt files, got no document");
   replace_file(path_, " \n");
-  EXPECT_EQ(message(path_), path_ +
-                                ": expected text, got an empty file; input.source.on_error = "
-                                "skip leaves it out");
+  EXPECT_EQ(message(path_), path_ + ": expected text, got an empty file");
+  EXPECT_EQ(message(dir_.path().string()),
+            path_ +
+                ": expected text, got an empty file; --set input.source.on_error=skip leaves it "
+                "out");
   EXPECT_THAT(message("/dev/null"), HasSubstr("/dev/null: expected a regular file, got a device"));
 }
 
@@ -93,8 +95,11 @@ TEST_F(TextSourceTest, BadBytesAreNamedByFileLineAndByte) {
   replace_file(path_, "good\nalso good\nbad \xff here\nlast");
   for (const auto unit : {DocumentUnit::kFile, DocumentUnit::kParagraph, DocumentUnit::kLine}) {
     EXPECT_THAT([&] { build({.path = path_, .unit = unit}); },
-                ThrowsMessage<DataError>(path_ + ":3: not valid UTF-8 at byte 5; "
-                                                 "input.source.on_error = skip leaves it out"));
+                ThrowsMessage<DataError>(path_ + ":3: not valid UTF-8 at byte 5" +
+                                         (unit == DocumentUnit::kFile
+                                              ? ""
+                                              : "; --set input.source.on_error=skip leaves it "
+                                                "out")));
   }
 }
 

@@ -134,6 +134,14 @@ void fetch(const PluginPolicy& policy, const PluginPins& pins, std::vector<Pinne
 
 }  // namespace
 
+std::vector<std::string> fetched_platforms() {
+  std::vector<std::string> out;
+  for (const PluginPolicy& row : plugin_policies()) {
+    if (plugin_pins(row.platform)) out.push_back(row.platform);
+  }
+  return out;
+}
+
 fs::path default_plugin_folder() {
   const auto folders = plugin_folders();
   for (const auto& folder : folders) {

@@ -25,6 +25,9 @@ struct FetchOptions {
   std::filesystem::path folder = {};
 };
 
+/// Returns the platforms whose plugins can be fetched.
+std::vector<std::string> fetched_platforms();
+
 /// Returns the first of plugin_folders() that exists and is writable. In a source tree the folder
 /// need not exist yet. If none qualifies: the one in the home directory, or the first if HOME is
 /// not set.

@@ -19,9 +19,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Returns the name after "a" or "an".
+std::string with_article(std::string_view name) {
+  const bool is_vowel = !name.empty() && std::string_view("AEIOaeio").find(name[0]) != name.npos;
+  return fmt::format("{} {}", is_vowel ? "an" : "a", name);
+}
+
 std::string in_place_of_number(const std::type_info& role_or_signature) {
   const ConfigType* type = find_number_type(role_or_signature);
-  return type ? fmt::format("; a number is a {}", type->name) : "";
+  return type ? fmt::format("; a number is {}", with_article(type->name)) : "";
 }
 
 // Describes what a leaf accepts: its range, or what its parser says that it expects, or its type's
@@ -40,7 +46,7 @@ std::string text_of_leaf(const TypeOps& ops, const void* like) {
     if (message.starts_with(kExpected) && end != message.npos)
       return std::string(message.substr(kExpected.size(), end - kExpected.size()));
   }
-  return "a " + short_type_name(*ops.type);
+  return with_article(short_type_name(*ops.type));
 }
 
 std::string takes(const TypeOps& ops, void* at) {
@@ -57,10 +63,11 @@ std::string takes(const TypeOps& ops, void* at) {
     case FieldKind::kLeaf:
       return text_of_leaf(ops, at);
     case FieldKind::kStruct:
-      return fmt::format("a {}", ops.config_type().name) +
+      return with_article(ops.config_type().name) +
              (ops.config_type().number_field.empty() ? "" : "; a number is one");
     case FieldKind::kChild:
-      return fmt::format("a {}: {}{}", ops.role().name, join(names_of(*ops.role().type), ", "),
+      return fmt::format("{}: {}{}", with_article(ops.role().name),
+                         join(names_of(*ops.role().type), ", "),
                          in_place_of_number(*ops.role().type));
     case FieldKind::kFn:
       return fmt::format("a function: {}{}", join(names_of(*ops.signature), ", "),
@@ -84,8 +91,11 @@ std::string takes(const TypeOps& ops, void* at) {
 std::string value_of(const Slot& slot) {
   const auto lines = to_lines(ConfigView(slot), slot.name);
   // For a struct, list or map, the first line belongs to its first element.
-  const bool is_one = !lines.empty() && lines[0].path == slot.name;
-  return is_one ? lines[0].text : fmt::format("{} values", lines.size());
+  if (!lines.empty() && lines[0].path == slot.name) return lines[0].text;
+  const Slot inside = unwrap(slot);
+  if (!inside.ops->elements) return fmt::format("{} values", lines.size());
+  const size_t count = inside.ops->elements(inside.at).size();
+  return fmt::format("{} {}", count, count == 1 ? "entry" : "entries");
 }
 
 std::optional<Bounds> bounds_of(const TypeOps& ops) {
@@ -117,13 +127,29 @@ void add_fields(const Slot& slot, ConfigDescription& out) {
   }
 }
 
+// Returns the comment above a class for people who write no C++: "Error if ..." in place of "Throws
+// ConfigError at construction if ...".
+std::string doc_text(const ConfigType& type) {
+  std::string out(type.doc.empty() ? doc_of(type) : type.doc);
+  constexpr std::string_view kThrows = "Throws ", kError = "Error";
+  for (size_t at = 0; (at = out.find(kThrows, at)) != out.npos; ++at) {
+    size_t end = out.find(kError, at);
+    if (end == out.npos || out.find(' ', at + kThrows.size()) < end) continue;
+    end += kError.size();
+    for (const std::string_view more : {" with kDoesNotFit", " at construction"})
+      if (out.compare(end, more.size(), more) == 0) end += more.size();
+    out.replace(at, end - at, kError);
+  }
+  return out;
+}
+
 ConfigDescription of_type(const ConfigType& type) {
   ConfigDescription out{.name = std::string(type.name), .kind = "struct"};
   if (type.role)
     out.kind = type.role->name;
   else if (type.signature)
     out.kind = "function " + short_type_name(*type.signature);
-  out.doc = type.doc.empty() ? doc_of(type) : type.doc;
+  out.doc = doc_text(type);
   AnyConfig defaults = AnyConfig::with_defaults(type);
   add_fields(ConfigView(defaults).slot(), out);
   return out;
@@ -132,10 +158,8 @@ ConfigDescription of_type(const ConfigType& type) {
 ConfigDescription of_role(const RoleListing& listing) {
   ConfigDescription out{.name = listing.role->name, .kind = "role"};
   for (const ConfigType* type : listing.classes) {
-    out.classes.push_back({.name = std::string(type->name),
-                           .value = "",
-                           .takes = "",
-                           .doc = std::string(type->doc.empty() ? doc_of(*type) : type->doc)});
+    out.classes.push_back(
+        {.name = std::string(type->name), .value = "", .takes = "", .doc = doc_text(*type)});
   }
   return out;
 }
@@ -162,7 +186,14 @@ ConfigDescription describe_config(std::string_view name, std::string_view path) 
   const std::vector<std::string> recipes = recipe_names();
   const bool is_recipe = std::ranges::count(recipes, name) > 0;
   if (!path.empty() && is_recipe) return of_path(name, path);
-  if (!path.empty()) recipe(name);  // throws: not a recipe
+  if (!path.empty()) {
+    for (const ConfigType* type : registered_configs()) {
+      if (type->name == name)
+        throw ConfigError(
+            fmt::format("NAME: expected a recipe before the path, got the class {}", name));
+    }
+    recipe(name);  // throws: not a recipe
+  }
   if (is_recipe) {
     ConfigDescription out{.name = std::string(name), .kind = "recipe"};
     Trainer::Config config = recipe(name);

@@ -162,6 +162,17 @@ TEST(Describe, AClass) {
   EXPECT_EQ(json["fields"]["decay_factor"]["value"], "learning_rate");
 }
 
+TEST(Describe, NamesNoExceptionOfTheProgram) {
+  for (const RoleListing& listing : list_roles())
+    EXPECT_THAT(to_text(describe_config(listing.role->name)), testing::Not(HasSubstr("Throws")));
+  EXPECT_THAT(to_text(describe_config("AdamW")),
+              HasSubstr(" Error unless 0 <= b1, b2 < 1 and eps > 0.\n"));
+  EXPECT_THAT(to_text(describe_config("Optimizer")),
+              HasSubstr(" Error unless 0 <= momentum < 1.\n"));
+  EXPECT_THAT(to_text(describe_config("TextSource")),
+              HasSubstr(" Error before it reads if the host lacks the memory. "));
+}
+
 TEST(Describe, StructsRolesFunctionsAndRecipes) {
   EXPECT_THAT(to_text(describe_config("Checkpointer")), HasSubstr("keep_last_n: 3"));
   EXPECT_THAT(to_text(describe_config("MeshRule")), HasSubstr("machine"));
@@ -182,6 +193,8 @@ TEST(Describe, APathOfARecipe) {
   const std::string leaf =
       to_text(describe_config("quickstart", "learner.optimizer.learning_rate.peak"));
   EXPECT_THAT(leaf, HasSubstr("= 0.003 (a number above 0)\n  The rate at the end"));
+  EXPECT_THAT(to_text(describe_config("quickstart", "evalers")),
+              testing::StartsWith("evalers = 1 entry (a map, each an Evaler"));
   const std::string element =
       to_text(describe_config("quickstart", "evalers.held_out.every_steps"));
   EXPECT_THAT(element, HasSubstr("none or an integer of at least 1"));
@@ -190,7 +203,9 @@ TEST(Describe, APathOfARecipe) {
 TEST(Describe, UnknownNamesAreAnsweredWithTheNearest) {
   EXPECT_THAT(error_of([] { describe_config("AdmaW"); }), HasSubstr("did you mean 'AdamW'?"));
   EXPECT_THAT(error_of([] { describe_config("quickstrat"); }), HasSubstr("'quickstart'"));
-  EXPECT_THAT(error_of([] { describe_config("AdamW", "b1"); }), HasSubstr("no recipe is called"));
+  EXPECT_EQ(error_of([] { describe_config("AdamW", "b1"); }),
+            "NAME: expected a recipe before the path, got the class AdamW");
+  EXPECT_THAT(error_of([] { describe_config("AdmaW", "b1"); }), HasSubstr("no recipe is called"));
   EXPECT_THAT(error_of([] { describe_config("quickstart", "model.decodr"); }),
               HasSubstr("did you mean 'decoder'?"));
 }

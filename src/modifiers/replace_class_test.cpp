@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "layers/norms/layer_norm.h"
 #include "modifiers/tiny_step_test.h"
 #include "testing/error_of.h"
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -62,19 +63,24 @@ std::string to_text(const StateMemory& s) {
       out += fmt::format(": it {} into {}", *fits ? "fits" : "does not fit", bytes_text(one));
     return out;
   }
-  if (fits) {
-    return out + fmt::format(": it does not fit: {} device{} of {} have {} in total", s.num_devices,
-                             s.num_devices == 1 ? "" : "s", bytes_text(one),
-                             bytes_text(one * static_cast<double>(s.num_devices)));
-  }
-  return out + ", and this mesh has no layout for it";
+  out += fits ? ": it does not fit: " : ", and this mesh has no layout for it";
+  if (s.device_memory_bytes == 0) return out;
+  if (!fits) out += "; ";
+  const bool is_one = s.num_devices == 1;
+  return out + fmt::format("{} device{} of {} {} {} in total", s.num_devices, is_one ? "" : "s",
+                           bytes_text(one), is_one ? "has" : "have",
+                           bytes_text(one * static_cast<double>(s.num_devices)));
 }
 
 nlohmann::ordered_json to_json(const StateMemory& s) {
   using Json = nlohmann::ordered_json;
   const auto fits = s.fits();
-  return {{"bytes", s.whole_bytes},
-          {"bytes_per_device", s.device_bytes ? Json(*s.device_bytes) : Json(nullptr)},
+  const auto integer = [](double bytes) {
+    constexpr double kMost = 1e18;
+    return static_cast<int64_t>(std::ceil(std::min(bytes, kMost)));
+  };
+  return {{"bytes", integer(s.whole_bytes)},
+          {"bytes_per_device", s.device_bytes ? Json(integer(*s.device_bytes)) : Json(nullptr)},
           {"device_memory_bytes", s.device_memory_bytes},
           {"fits", fits ? Json(*fits) : Json(nullptr)}};
 }

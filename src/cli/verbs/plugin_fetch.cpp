@@ -23,10 +23,7 @@ void add(CLI::App& app, PluginFetch& options, Output&) {
 
 ExitCode run(const PluginFetch& options, Output& out) {
   if (!plugin_pins(options.platform)) {
-    std::vector<std::string> names;
-    for (const PluginPolicy& row : plugin_policies()) {
-      if (plugin_pins(row.platform)) names.push_back(row.platform);
-    }
+    const std::vector<std::string> names = fetched_platforms();
     throw ConfigError(fmt::format("axle plugin fetch: expected one of {}, got '{}'{}",
                                   join(names, ", "), options.platform,
                                   suggest(options.platform, names)));

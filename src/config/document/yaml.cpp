@@ -223,6 +223,13 @@ void check_characters(std::string_view text, std::string_view source) {
   }
 }
 
+// True if a tab indents the line with this number, from 0.
+bool is_tab_indented(std::string_view text, int line) {
+  for (; line > 0 && !text.empty(); --line)
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  return text.substr(0, text.find_first_not_of(" \t")).find('\t') != text.npos;
+}
+
 // True if every YAML reader takes the text for a string even without quotes.
 bool is_plain(const std::string& s) {
   constexpr std::string_view kWords[] = {"true", "false", "yes",  "no",   "on",  "off",
@@ -278,6 +285,8 @@ Document parse_yaml(std::string_view text, std::string_view source, YamlLines* l
     while (parser.HandleNextDocument(builder)) {
     }
   } catch (const YAML::Exception& e) {
+    if (is_tab_indented(text, e.mark.line))
+      fail(source, e.mark.line + 1, "expected blanks before the first word, got a tab");
     fail(source, e.mark.line + 1, fmt::format("expected YAML, got a syntax error: {}", e.msg));
   }
   return builder.take();

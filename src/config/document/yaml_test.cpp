@@ -65,6 +65,8 @@ TEST(Yaml, WhatIsNoDocument) {
       {"a: 1\n---\nb: 2", "expected one document, got a second"},
       {"a: 1\n]", "a.yaml:"},
       {"[1, 2", "a.yaml:1: expected YAML, got a syntax error"},
+      {"a:\n\tb: 1", "a.yaml:2: expected blanks before the first word, got a tab"},
+      {"a:\n  b: 1\n \tc: 1\n", "a.yaml:3: expected blanks before the first word, got a tab"},
       {"a: *b", "a.yaml:1: expected YAML, got a syntax error"},
       {"a: &a [*a]",
        "a.yaml:1: expected an alias of an earlier value, got one of a value that contains it"},

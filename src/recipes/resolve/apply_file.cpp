@@ -49,6 +49,11 @@ ReplaceSpec replace_spec(const std::string& target, const Json& value, ResolveRe
   }
   if (!fields.contains("with"))
     throw ConfigError(fmt::format("replace.{}: expected 'with: Class', got none", target));
+  if (fields["with"].is_object()) {
+    throw ConfigError(fmt::format(
+        "replace.{}.with: expected the name of a class, got {}; put the fields under set:", target,
+        printable(fields["with"].dump())));
+  }
   ReplaceSpec spec{.select = select_by_name(target),
                    .with = AnyConfig::with_defaults(
                        find_config_type(name_in(fields["with"], "the name of a class")))};

@@ -13,10 +13,14 @@ void check_recipe(const Trainer::Config& config) {
     check_complete(config);
   } catch (const ConfigError& error) {
     const auto is_text = [](const std::string& path) { return path.ends_with("source.path"); };
-    if (!std::ranges::any_of(missing(config), is_text)) throw;
-    throw ConfigError(std::string(error.what()) +
-                      "; --data PATH names a file or folder of text, --data " +
-                      std::string(kSyntheticData) + " needs none");
+    const std::vector<std::string> unset = missing(config);
+    if (unset.empty()) throw;
+    std::string advice = "; set each with --set or in a file";
+    if (std::ranges::any_of(unset, is_text)) {
+      advice = "; --data PATH names a file or folder of text, --data " +
+               std::string(kSyntheticData) + " needs none";
+    }
+    throw ConfigError(error.what() + advice);
   }
 }
 

@@ -19,7 +19,7 @@ void at(const std::string& path, const std::function<void()>& apply) {
     apply();
   } catch (const ConfigError& error) {
     const std::string what = error.what();
-    throw ConfigError(what.starts_with(path) ? what : located(path, what));
+    throw ConfigError(what.starts_with(path) ? what : with_location(path, what));
   }
 }
 

@@ -261,7 +261,7 @@ TEST_F(TrainEval, BadText) {
 TEST_F(TrainEval, ARunIsNotSavedIntoItsData) {
   const std::string data = dir_ / "corpus";
   make_directories(data);
-  std::filesystem::rename(text_file(), data + "/text.txt");
+  std::filesystem::rename(text_file(dir_), data + "/text.txt");
   for (const std::string& dir : {data, dir_ / "corpus/../corpus"}) {
     const Ran ran = run_axle(train(dir, data));
     EXPECT_EQ(ran.code, 2) << dir;

@@ -218,7 +218,7 @@ double Tolerances::of(std::string_view name) const {
 void Tolerances::check_matches(const SafetensorsFile& file, const std::string& path) const {
   const std::vector<std::string> names = file.names();
   for (const Row& row : rows_) {
-    if (std::ranges::any_of(names, [&](const auto& name) { return row.pattern.fits(name); }))
+    if (std::ranges::any_of(names, [&](const auto& name) { return row.pattern.matches(name); }))
       continue;
     throw ConfigError(fmt::format(
         "--tolerance: expected a pattern that matches a tensor of {}, got '{}'", path, row.text));

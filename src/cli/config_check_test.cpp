@@ -73,7 +73,7 @@ TEST(ConfigCheck, EveryMistakeInOneGo) {
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(
       ran.err,
-      AllOf(HasSubstr("REQUIRED but not set: max_steps\n"),
+      AllOf(HasSubstr("REQUIRED but not set: max_steps; set each with --set or in a file\n"),
             HasSubstr("input.source.path: expected a file or folder, got nothing at "
                       "nowhere.txt\n"),
             HasSubstr("input.tokenizer: expected at most the model's vocabulary"),

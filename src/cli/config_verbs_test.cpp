@@ -242,6 +242,8 @@ TEST_F(ConfigFile, Mistakes) {
   EXPECT_THAT(error_of("recipe: quickstart\nreplace:\n  RMSNorm: Linear\n"), HasSubstr("FILE:3: "));
   EXPECT_THAT(error_of("recipe: quickstart\nmodify:\n  - SetMsh: {mesh: data=2}\n"),
               HasSubstr("FILE:3: no Modifier is called 'SetMsh'; did you mean 'SetMesh'"));
+  EXPECT_THAT(error_of("recipe: quickstart\nmodify: [SetMesh]\n"),
+              HasSubstr("FILE:2: REQUIRED but not set: SetMesh.mesh"));
   EXPECT_THAT(error_of("recipe: quickstart\nmodify: SetMesh\n"),
               HasSubstr("FILE:2: expected a list of modifiers"));
   EXPECT_THAT(error_of("recipe: quickstart\nmodify:\n  - SetRemat: {at: nowhere}\n"),

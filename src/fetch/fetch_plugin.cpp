@@ -195,7 +195,7 @@ void ensure_plugin(const PluginPolicy& policy, const PluginPins* pins,
   const std::string question =
       fmt::format("the {} plugin needs {}; fetch it? [y/N] ", policy.platform, what);
   if (!options.assume_yes && !options.confirm(question))
-    throw DeviceError(fmt::format("{}: expected {}, got a no; {}", where, what, hint));
+    throw DeviceError(fmt::format("{}: expected {}, got the answer no; {}", where, what, hint));
   const StopSignal stop;
   try {
     fetch(policy, *pins, wheels, folder, options, stop);

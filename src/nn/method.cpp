@@ -11,7 +11,7 @@ Tensor InputReader::required(const std::string& name) {
   if (const auto t = optional(name)) return *t;
   std::vector<std::string> given;
   for (const auto& [path, t] : inputs_) given.push_back("in/" + path);
-  throw ConfigError(fmt::format("expected the input in/{}, got {}", name,
+  throw ConfigError(fmt::format("in/{}: expected this input, got {}", name,
                                 given.empty() ? "none" : "only " + join(given, ", ")));
 }
 

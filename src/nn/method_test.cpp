@@ -74,8 +74,8 @@ TEST(Method, NamesWhatIsMissingOrTooMuch) {
   EXPECT_EQ(error_of([] {
               run({"x", "pair/a"});
             }),
-            "expected the input in/pair/b, got only in/pair/a, in/x");
-  EXPECT_EQ(error_of([] { run({}); }), "expected the input in/x, got none");
+            "in/pair/b: expected this input, got only in/pair/a, in/x");
+  EXPECT_EQ(error_of([] { run({}); }), "in/x: expected this input, got none");
   EXPECT_EQ(
       error_of([] {
         run({"x", "pair/a", "pair/b", "pair/c", "y"});

@@ -144,7 +144,7 @@ TEST_F(CollectivesOfPrograms, AConstraintIsARequest) {
   EXPECT_THAT(lines(collectives_of(unasked)), ElementsAre("all-to-all data x1 256 B: model (mul)"));
   EXPECT_THAT(resharding_warnings(collectives_of(unasked), *unasked.graph, kData),
               ElementsAre(HasSubstr("model (mul): expected values to stay on their devices, got 1 "
-                                    "all-to-all over data, 256 B in all")));
+                                    "all-to-all over data, 256 B in total")));
 }
 
 // A training step sums all gradients, each in the loop iteration that makes it. Besides, it sums

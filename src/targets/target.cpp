@@ -72,7 +72,7 @@ std::vector<int64_t> slice_of_cores(const Accelerator& row, int64_t cores,
 
 /// Finds an accelerator by its machine_prefix, "tpu-v5litepod", or its kind and name, "tpu-v5e";
 /// nullptr if there is none.
-const Accelerator* find_accelerator(std::string_view prefix) {
+const Accelerator* accelerator_of_prefix(std::string_view prefix) {
   for (const auto& row : accelerators()) {
     const std::string name = fmt::format("{}-{}", row.kind(), row.name);
     if (lower_case(prefix) == lower_case(row.machine_prefix) || lower_case(prefix) == name)
@@ -82,7 +82,7 @@ const Accelerator* find_accelerator(std::string_view prefix) {
 }
 
 const Accelerator& row_of_machine(std::string_view prefix, std::string_view target) {
-  if (const auto* row = find_accelerator(prefix)) return *row;
+  if (const auto* row = accelerator_of_prefix(prefix)) return *row;
   const auto prefixes = machine_prefixes();
   std::string hint = suggest(prefix, prefixes);
   // The user may have given only the accelerator's name: "H100", "a100-8".
@@ -108,7 +108,7 @@ Target read_machine(std::string_view text) {
   }
   const bool is_tpu = lower_case(text).starts_with("tpu-");
   if (counts.empty()) {
-    if (find_accelerator(text))
+    if (accelerator_of_prefix(text))
       fail(text, fmt::format("expected a number of devices, as in '{}-8'", text));
     // In "gpu-H100-x" the last part was meant to be a number.
     const size_t dash = text.rfind('-');

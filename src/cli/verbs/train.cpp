@@ -24,8 +24,9 @@ void add(CLI::App& app, TrainOptions& options, Output&) {
   app.add_option("--dir", options.dir,
                  "Run folder: checkpoints, metrics.jsonl, config.yaml (default: runs/<recipe>)")
       ->type_name("DIR");
-  app.add_flag("!--no-resume", options.resume,
-               "Refuse a folder with a checkpoint (default: resume from the newest)");
+  app.add_flag_callback(
+      "--no-resume", [&options] { options.resume = false; },
+      "Refuse a folder with a checkpoint (default: resume from the newest)");
   app.add_flag("--force", options.force, "Resume although the config has changed");
   app.add_flag("--restart-data", options.restart_data,
                "Resume with the data from their first row; the data may differ");

@@ -9,6 +9,7 @@
 #include "base/text/text.h"
 #include "base/text/utf8.h"
 #include "config/document/serialize.h"
+#include "config/missing.h"
 #include "config/registry.h"
 #include "config/set.h"
 
@@ -92,6 +93,7 @@ void apply_modifier(const RecipeFileEntry& entry, Trainer::Config& config, Resol
   Child<Modifier> modifier;
   modifier.put(modifier_named(entry.key));
   if (!entry.value.is_null()) from_json(modifier.any(), entry.value, modifier.any().type().name);
+  check_complete(modifier.any(), modifier.any().type().name);
   std::ranges::move(modifier.build({}, Scope{.path = "modify"})->apply(config),
                     std::back_inserter(report.replaced));
   report.modified.emplace_back(modifier.any().type().name);

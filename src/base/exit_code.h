@@ -9,7 +9,7 @@ enum class ExitCode : int {
   kInternal = 1,              // a bug of Axle
   kUser = 2,                  // the user's mistake: a retry fails the same way
   kData = 3,                  // input data missing, unreadable or malformed
-  kStorage = 4,               // a file system or object store failed
+  kStorage = 4,               // a file system or object store failed, or a checkpoint is damaged
   kDevice = 5,                // a PJRT plugin or device failed
   kDoesNotFit = 6,            // the program needs more memory than the machine has
   kDoesNotCompile = 7,        // the target's compiler refused the program

@@ -244,6 +244,9 @@ TEST_F(ConfigFile, Mistakes) {
               HasSubstr("FILE:3: no Modifier is called 'SetMsh'; did you mean 'SetMesh'"));
   EXPECT_THAT(error_of("recipe: quickstart\nmodify: [SetMesh]\n"),
               HasSubstr("FILE:2: REQUIRED but not set: SetMesh.mesh"));
+  EXPECT_THAT(error_of("recipe: quickstart\nset:\n  mesh_rules: [{machine: \"cpu-.*\", modifiers: "
+                       "[SetMesh]}]\n"),
+              HasSubstr("mesh_rules[0].modifiers[0]: REQUIRED but not set: SetMesh.mesh"));
   EXPECT_THAT(error_of("recipe: quickstart\nmodify: SetMesh\n"),
               HasSubstr("FILE:2: expected a list of modifiers"));
   EXPECT_THAT(error_of("recipe: quickstart\nmodify:\n  - SetRemat: {at: nowhere}\n"),

@@ -100,7 +100,8 @@ nlohmann::ordered_json document_of(const Slot& slot, std::string_view text,
   const bool has_class = inner->kind == FieldKind::kChild || inner->kind == FieldKind::kFn;
   if (has_class && !text.starts_with('{')) return std::string(text);
   nlohmann::ordered_json document = parse_yaml(text, path);
-  // Only the text `none` stands for nothing, not an empty text or one with only a comment.
+  // Only the text `none` stands for nothing. Other texts that YAML reads as null (`null`, `~`, an
+  // empty text, only a comment) are mistakes.
   return document.is_null() ? nlohmann::ordered_json(text) : document;
 }
 

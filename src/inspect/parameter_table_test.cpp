@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using Json = nlohmann::ordered_json;
 
 TEST(ParameterTable, OfSevenBillionParametersAllocatesNone) {
-  const int64_t before = peak_resident_bytes();
+  const int64_t before = peak_resident_bytes();  // ctest runs each test in a process of its own
   ASSERT_GT(before, 0);
   const ParameterTable table = parameter_table(recipe("fuji-7B-v2"));
   EXPECT_EQ(table.total_params, 6610489344);

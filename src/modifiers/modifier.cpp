@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text/regex.h"
+#include "config/missing.h"
 #include "config/mistakes.h"
 #include "config/register.h"
 
@@ -38,7 +39,9 @@ AppliedRule apply_mesh_rules(const MeshRules& rules, const std::string& machine,
   for (size_t i = 0; i < rules[first].modifiers.size(); ++i) {
     const std::string path = fmt::format("mesh_rules[{}].modifiers[{}]", first, i);
     at(path, [&] {
-      const auto modifier = rules[first].modifiers[i].build({}, Scope{.path = path});
+      const Child<Modifier>& config = rules[first].modifiers[i];
+      check_complete(config.any(), config.any().type().name);
+      const auto modifier = config.build({}, Scope{.path = path});
       std::ranges::move(modifier->apply(root), std::back_inserter(out.replaced));
     });
   }

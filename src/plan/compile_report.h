@@ -102,7 +102,7 @@ struct CompileReport {
 /// Throws StorageError, before compiling, if the file cannot be written. Throws DeviceError if the
 /// plugin is missing or its compiler refuses the program (kDoesNotCompile), and ConfigError for an
 /// option that the compiler does not know. A program that is too large, or that compiles but cannot
-/// be saved, does not throw (CompileReport::too_large, save_error).
+/// be saved, does not throw (CompileReport::too_large_message, save_error).
 CompileReport compile_step(const LoweredStep& step, const std::filesystem::path& save = {});
 /// Does the same with the compiler that `make` returns instead of the target's default one.
 using MakeCompiler = std::function<std::unique_ptr<Compiler>()>;

@@ -20,10 +20,10 @@ std::vector<ArgumentGathers> argument_gathers(const std::vector<Collective>& all
 
 /// Returns one sentence about each of these that occurs:
 ///   arguments that are gathered more than once in a pass
-///   gathers and scatters done by all-reduces, which send twice as much
-///   gathers done by chains of collective-permutes
-///   collectives within loops during which nothing is computed
-///   instructions that the compiler itself runs again because memory was short
+///   gathers and scatters implemented by all-reduces, which send twice as much
+///   gathers implemented by chains of collective-permutes
+///   collectives in loops that no computation overlaps
+///   instructions that the compiler recomputes because memory is short
 /// `arguments` holds the names of the program's arguments.
 std::vector<std::string> compiler_findings(const HloModule& module,
                                            const std::vector<Collective>& all,

@@ -154,14 +154,14 @@ void check_across(const Mesh& mesh, FastNetwork network, const std::vector<Indic
   const char* what = network == FastNetwork::kSlice ? "slices" : "nodes";
   if (!equal_sizes(groups)) {
     throw ConfigError(
-        fmt::format("mesh {}: expected equally many devices of each of the {} {}, got different "
-                    "numbers",
+        fmt::format("mesh {}: expected the same number of devices in each of the {} {}, got "
+                    "different numbers",
                     to_text(mesh), num_groups, what));
   }
   if (num_groups % parts == 0) return;
-  throw ConfigError(
-      fmt::format("mesh {}: expected across sizes whose product divides the {} {}, got {}",
-                  to_text(mesh), num_groups, what, parts));
+  throw ConfigError(fmt::format(
+      "mesh {}: expected across sizes whose product divides {}, the number of {}, got {}",
+      to_text(mesh), num_groups, what, parts));
 }
 
 }  // namespace

@@ -192,18 +192,19 @@ TEST(DeviceOrder, TooManyDevicesAreRefused) {
 }
 
 TEST(DeviceOrder, PartsMustDivideTheSlices) {
-  EXPECT_EQ(error_of([] {
-              device_order(tpu(2, 2, 1, 3), {{{"data", 12, 2}}});
-            }),
-            "mesh data=2x6: expected across sizes whose product divides the 3 slices, got 2");
+  EXPECT_EQ(
+      error_of([] {
+        device_order(tpu(2, 2, 1, 3), {{{"data", 12, 2}}});
+      }),
+      "mesh data=2x6: expected across sizes whose product divides 3, the number of slices, got 2");
   EXPECT_THAT(error_of([] {
                 device_order(gpus(1, 8), {{{"data", 8, 2}}});
               }),
-              HasSubstr("divides the 1 nodes, got 2"));
+              HasSubstr("divides 1, the number of nodes, got 2"));
   EXPECT_THAT(error_of([] {
                 device_order(gpus(2, 8), {{{"data", 12, 2}}});
               }),
-              HasSubstr("expected equally many devices of each of the 2 nodes"));
+              HasSubstr("expected the same number of devices in each of the 2 nodes"));
 }
 
 TEST(BoxOrder, SplitsTheLargestDimFirst) {

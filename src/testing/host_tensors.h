@@ -30,8 +30,9 @@ inline double largest_element(const HostTensor& x) {
   for (int64_t i = 0; i < x.size(); ++i) largest = std::max(largest, std::abs(x.at(i)));
   return largest;
 }
-/// Returns the largest absolute difference; NaN counts as infinite.
+/// Returns the largest absolute difference; NaN and another number of elements count as infinite.
 inline double largest_difference(const HostTensor& a, const HostTensor& b) {
+  if (a.size() != b.size()) return INFINITY;
   double largest = 0;
   for (int64_t i = 0; i < b.size(); ++i) {
     const double d = std::abs(a.at(i) - b.at(i));

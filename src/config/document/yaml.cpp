@@ -285,9 +285,10 @@ Document parse_yaml(std::string_view text, std::string_view source, YamlLines* l
     while (parser.HandleNextDocument(builder)) {
     }
   } catch (const YAML::Exception& e) {
-    if (is_tab_indented(text, e.mark.line))
-      fail(source, e.mark.line + 1, "expected blanks before the first word, got a tab");
-    fail(source, e.mark.line + 1, fmt::format("expected YAML, got a syntax error: {}", e.msg));
+    const bool has_tab = is_tab_indented(text, e.mark.line);
+    fail(source, e.mark.line + 1,
+         fmt::format("expected YAML, got a syntax error: {}{}", e.msg,
+                     has_tab ? "; a tab indents this line, use spaces" : ""));
   }
   return builder.take();
 }

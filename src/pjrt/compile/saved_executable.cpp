@@ -203,7 +203,7 @@ std::unique_ptr<Executable> load_executable(const fs::path& path, Runtime& runti
   const SavedFile saved = read_saved(path);
   const auto* const pjrt = dynamic_cast<const PjrtRuntime*>(&runtime);
   if (!pjrt) {
-    throw DeviceError(fmt::format("{}: expected a runtime that loads executables, got '{}'",
+    throw DeviceError(fmt::format("{}: expected the runtime of a PJRT plugin, got '{}'",
                                   path.string(), runtime.topology().platform));
   }
   const auto ours = header_of(program, pjrt->plugin(), runtime.topology(), "", options);

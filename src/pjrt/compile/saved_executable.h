@@ -34,9 +34,9 @@ void save_executable(const std::filesystem::path& path, const CompiledProgram& c
 /// cut off or changed.
 SavedHeader read_saved_header(const std::filesystem::path& path);
 
-/// Loads a saved executable onto the devices of `runtime` without compiling. The file must have
-/// been compiled from `program` and `options` by the runtime's own plugin. Throws what
-/// read_saved_header throws; DeviceError if the file needs another plugin, kind of device or
+/// Loads a saved executable onto the devices of `runtime`, a PjrtRuntime, without compiling. The
+/// file must have been compiled from `program` and `options` by the runtime's own plugin. Throws
+/// what read_saved_header throws; DeviceError if the file needs another plugin, kind of device or
 /// processor; ConfigError if its program, signature, mesh, options or devices differ.
 std::unique_ptr<Executable> load_executable(const std::filesystem::path& path, Runtime& runtime,
                                             const Program& program,

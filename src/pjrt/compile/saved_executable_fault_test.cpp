@@ -203,7 +203,7 @@ TEST_F(SavedExecutableFault, WhatDiffersInTheProgramIsNamed) {
 TEST_F(SavedExecutableFault, TheInterpreterLoadsNone) {
   InterpreterRuntime interpreter(2);
   EXPECT_EQ(error_of<DeviceError>([&] { load_executable(path_, interpreter, copying()); }),
-            path_.string() + ": expected a runtime that loads executables, got 'interpreter'");
+            path_.string() + ": expected the runtime of a PJRT plugin, got 'interpreter'");
 }
 
 TEST_F(SavedExecutableFault, NothingIsHalfWritten) {

@@ -23,6 +23,11 @@ Tensor gradient_fraction(const Tensor& x, const Tensor& y, const Tensor& other) 
   return astype(equal(x, y), x.dtype()) / select(equal(other, y), full_like(x, 2), full_like(x, 1));
 }
 
+// The vjp of max and min.
+Values extremum_vjp(X x, Y y, Ct g) {
+  return {g[0] * gradient_fraction(x[0], y[0], x[1]), g[0] * gradient_fraction(x[1], y[0], x[0])};
+}
+
 const OpRules neg_rules({.name = "neg",
                          .infer = same_type_numbers,
                          .batch = elementwise,
@@ -113,11 +118,7 @@ const OpRules rem_rules({.name = "rem",
 const OpRules max_rules({.name = "max",
                          .infer = same_type,
                          .batch = elementwise,
-                         .vjp =
-                             [](X x, Y y, Ct g) {
-                               return Values{g[0] * gradient_fraction(x[0], y[0], x[1]),
-                                             g[0] * gradient_fraction(x[1], y[0], x[0])};
-                             },
+                         .vjp = extremum_vjp,
                          .eval = binary([]<class T>(T a, T b) { return detail::larger(a, b); }),
                          .hlo = "stablehlo.maximum",
                          .cost = kElementwise});
@@ -125,11 +126,7 @@ const OpRules max_rules({.name = "max",
 const OpRules min_rules({.name = "min",
                          .infer = same_type,
                          .batch = elementwise,
-                         .vjp =
-                             [](X x, Y y, Ct g) {
-                               return Values{g[0] * gradient_fraction(x[0], y[0], x[1]),
-                                             g[0] * gradient_fraction(x[1], y[0], x[0])};
-                             },
+                         .vjp = extremum_vjp,
                          .eval = binary([]<class T>(T a, T b) { return detail::smaller(a, b); }),
                          .hlo = "stablehlo.minimum",
                          .cost = kElementwise});

@@ -30,20 +30,20 @@ struct DTypeRow {
   std::optional<DType> dtype;  // none: known to the format but not to Axle
 };
 constexpr DTypeRow kDTypes[] = {{"BOOL", 1, DType::kPred},
+                                {"I8", 1, DType::kI8},
+                                {"I16", 2, DType::kI16},
                                 {"I32", 4, DType::kI32},
                                 {"I64", 8, DType::kI64},
+                                {"U8", 1, DType::kU8},
+                                {"U16", 2, DType::kU16},
                                 {"U32", 4, DType::kU32},
                                 {"U64", 8, DType::kU64},
+                                {"F8_E4M3", 1, DType::kF8E4M3FN},
+                                {"F8_E5M2", 1, DType::kF8E5M2},
+                                {"F16", 2, DType::kF16},
                                 {"BF16", 2, DType::kBF16},
                                 {"F32", 4, DType::kF32},
                                 {"F64", 8, DType::kF64},
-                                {"F16", 2, {}},
-                                {"U8", 1, {}},
-                                {"I8", 1, {}},
-                                {"U16", 2, {}},
-                                {"I16", 2, {}},
-                                {"F8_E4M3", 1, {}},
-                                {"F8_E5M2", 1, {}},
                                 {"F8_E8M0", 1, {}}};
 
 const DTypeRow* find_dtype(std::string_view name) {
@@ -51,8 +51,23 @@ const DTypeRow* find_dtype(std::string_view name) {
   return row == std::end(kDTypes) ? nullptr : row;
 }
 
-std::string_view format_name(DType dtype) {
-  return std::ranges::find(kDTypes, dtype, &DTypeRow::dtype)->name;
+// Returns the names of the dtypes that Axle can read and write.
+std::string known_names() {
+  std::string out;
+  for (const DTypeRow& row : kDTypes) {
+    if (row.dtype) out += fmt::format("{}{}", out.empty() ? "" : ", ", row.name);
+  }
+  return out;
+}
+
+std::string_view format_name(const std::filesystem::path& path, const std::string& name,
+                             DType dtype) {
+  const auto* row = std::ranges::find(kDTypes, dtype, &DTypeRow::dtype);
+  if (row == std::end(kDTypes)) {
+    throw StorageError(fmt::format("{}: expected tensor '{}' of one of {}, got {}", path.string(),
+                                   printable(name), known_names(), name_of(dtype)));
+  }
+  return row->name;
 }
 
 }  // namespace
@@ -164,8 +179,7 @@ Type SafetensorsFile::type(std::string_view name) const {
   const Entry& e = entry(name);
   const DTypeRow* row = find_dtype(e.dtype);
   if (row == nullptr || !row->dtype) {
-    fail(e.begin, fmt::format("tensor '{}' of BOOL, I32, I64, U32, U64, BF16, F32 or F64", name),
-         e.dtype);
+    fail(e.begin, fmt::format("tensor '{}' of one of {}", printable(name), known_names()), e.dtype);
   }
   return {*row->dtype, e.shape};
 }
@@ -204,7 +218,7 @@ void save_safetensors(const std::filesystem::path& path, const Tree<HostTensor>&
   for (const auto* item : order) {
     const HostTensor& tensor = item->second;
     const uint64_t end = offset + tensor.type().num_bytes();
-    header[item->first] = {{"dtype", format_name(tensor.dtype())},
+    header[item->first] = {{"dtype", format_name(path, item->first, tensor.dtype())},
                            {"shape", tensor.shape()},
                            {"data_offsets", {offset, end}}};
     offset = end;

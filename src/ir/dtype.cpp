@@ -1,7 +1,10 @@
 #include "ir/dtype.h"
 
+#include <fmt/format.h>
+
 #include <iterator>
 
+#include "base/error.h"
 #include "base/text/enum_text.h"
 
 namespace axle {
@@ -12,9 +15,17 @@ struct Row {
   size_t size;
 };
 // In the order of the enumeration.
-constexpr Row kRows[] = {{"pred", "i1", 1},  {"i32", "i32", 4},  {"i64", "i64", 8},
-                         {"u32", "ui32", 4}, {"u64", "ui64", 8}, {"bf16", "bf16", 2},
-                         {"f32", "f32", 4},  {"f64", "f64", 8}};
+constexpr Row kRows[] = {
+    {"pred", "i1", 1},       {"i4", "i4", 1},
+    {"i8", "i8", 1},         {"i16", "i16", 2},
+    {"i32", "i32", 4},       {"i64", "i64", 8},
+    {"u4", "ui4", 1},        {"u8", "ui8", 1},
+    {"u16", "ui16", 2},      {"u32", "ui32", 4},
+    {"u64", "ui64", 8},      {"f8e4m3fn", "f8E4M3FN", 1},
+    {"f8e5m2", "f8E5M2", 1}, {"f16", "f16", 2},
+    {"bf16", "bf16", 2},     {"f32", "f32", 4},
+    {"f64", "f64", 8},       {"c64", "complex<f32>", 8},
+    {"c128", "complex<f64>", 16}};
 const Row& row(DType d) { return kRows[static_cast<size_t>(d)]; }
 
 }  // namespace
@@ -22,9 +33,13 @@ const Row& row(DType d) { return kRows[static_cast<size_t>(d)]; }
 size_t size_bytes(DType d) { return row(d).size; }
 std::string_view name_of(DType d) { return row(d).name; }
 std::string_view mlir_name(DType d) { return row(d).mlir; }
-bool is_float(DType d) { return d >= DType::kBF16; }
-bool is_integer(DType d) { return d > DType::kPred && d < DType::kBF16; }
-bool is_unsigned(DType d) { return d == DType::kU32 || d == DType::kU64; }
+bool is_float(DType d) { return d >= DType::kF8E4M3FN && d <= DType::kF64; }
+bool is_complex(DType d) { return d == DType::kC64 || d == DType::kC128; }
+bool is_differentiable(DType d) { return is_float(d) || is_complex(d); }
+bool is_integer(DType d) { return d > DType::kPred && d < DType::kF8E4M3FN; }
+bool is_unsigned(DType d) { return d >= DType::kU4 && d <= DType::kU64; }
+bool is_storage_only(DType d) { return d == DType::kI4 || d == DType::kU4; }
+DType wide_dtype(DType d) { return is_float(d) && size_bytes(d) < 4 ? DType::kF32 : d; }
 std::string to_text(DType d) { return std::string(name_of(d)); }
 
 namespace {
@@ -47,6 +62,12 @@ void from_text(std::string_view text, DType& dtype) {
 }
 
 std::string to_text(FloatDType dtype) { return to_text(dtype.value); }
-void from_text(std::string_view text, FloatDType& dtype) { dtype = dtype_named(text, is_float); }
+void from_text(std::string_view text, FloatDType& dtype) {
+  dtype = dtype_named(text, [](DType d) { return is_float(d) && size_bytes(d) >= 2; });
+}
+
+void fail_not_real(DType dtype) {
+  throw InternalError(fmt::format("expected a real dtype, got {}", name_of(dtype)));
+}
 
 }  // namespace axle

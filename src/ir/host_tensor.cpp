@@ -41,7 +41,7 @@ HostTensor& HostTensor::operator=(HostTensor other) noexcept {
 
 HostTensor HostTensor::full(Shape shape, Scalar value, DType dtype) {
   HostTensor out(Type{dtype, std::move(shape)});
-  dispatch(dtype, [&]<class T>(std::type_identity<T>) {
+  dispatch_any(dtype, [&]<class T>(std::type_identity<T>) {
     std::ranges::fill(out.values<T>(), value.as<T>());
   });
   return out;
@@ -51,18 +51,15 @@ double HostTensor::at(int64_t i) const { return element(i).as<double>(); }
 Scalar HostTensor::element(int64_t i) const {
   return dispatch(dtype(), [&]<class T>(std::type_identity<T>) {
     const T v = values<T>()[static_cast<size_t>(i)];
-    if constexpr (std::is_same_v<T, BF16>)
-      return Scalar(static_cast<float>(v));
-    else
-      return Scalar(v);
+    return Scalar(static_cast<Computed<T>>(v));
   });
 }
 
 HostTensor HostTensor::astype(DType to) const {
   if (to == dtype()) return *this;
   HostTensor out(Type{to, shape()});
-  dispatch(dtype(), [&]<class From>(std::type_identity<From>) {
-    dispatch(to, [&]<class To>(std::type_identity<To>) {
+  dispatch_any(dtype(), [&]<class From>(std::type_identity<From>) {
+    dispatch_any(to, [&]<class To>(std::type_identity<To>) {
       std::ranges::transform(values<From>(), out.values<To>().begin(), convert_element<To, From>);
     });
   });
@@ -85,7 +82,14 @@ std::string HostTensor::text(int64_t max_values) const {
   std::string out = to_text(type_) + " {";
   for (int64_t i = 0; i < std::min(size(), max_values); ++i) {
     out += i ? ", " : "";
-    out += is_float(dtype()) ? fmt::format("{:.9g}", at(i)) : element(i).text();
+    if (is_complex(dtype())) {
+      dispatch_complex(dtype(), [&]<class T>(std::type_identity<T>) {
+        const T v = values<T>()[static_cast<size_t>(i)];
+        out += fmt::format("({:.9g}, {:.9g})", v.real(), v.imag());
+      });
+    } else {
+      out += is_float(dtype()) ? fmt::format("{:.9g}", at(i)) : element(i).text();
+    }
   }
   return out + (size() > max_values ? ", ...}" : "}");
 }
@@ -93,6 +97,10 @@ std::string HostTensor::text(int64_t max_values) const {
 void HostTensor::check_dtype(DType expected) const {
   AXLE_CHECK(type_.dtype == expected,
              fmt::format("a tensor of {} read as {}", name_of(type_.dtype), name_of(expected)));
+}
+void HostTensor::check_size(size_t bytes) const {
+  AXLE_CHECK(size_bytes(type_.dtype) == bytes,
+             fmt::format("a tensor of {} read as elements of {} bytes", name_of(type_.dtype), bytes));
 }
 void HostTensor::check_count(size_t n) const {
   AXLE_CHECK(static_cast<int64_t>(n) == size(), fmt::format("{} values for {}", n, to_text(type_)));

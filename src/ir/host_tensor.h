@@ -64,7 +64,19 @@ class HostTensor {
     check_dtype(dtype_of<T>());
     return {reinterpret_cast<const T*>(data_.get()), static_cast<size_t>(size())};
   }
+  /// Returns the elements as values of any type of their size, for code that only moves them.
+  template <class T>
+  std::span<T> elements() {
+    check_size(sizeof(T));
+    return {reinterpret_cast<T*>(data_.get()), static_cast<size_t>(size())};
+  }
+  template <class T>
+  std::span<const T> elements() const {
+    check_size(sizeof(T));
+    return {reinterpret_cast<const T*>(data_.get()), static_cast<size_t>(size())};
+  }
   /// Returns element i in row-major order as a double; integers beyond 2^53 are rounded.
+  /// Throws InternalError for complex numbers.
   double at(int64_t i) const;
   /// Returns element i in row-major order, exactly.
   Scalar element(int64_t i) const;
@@ -79,6 +91,7 @@ class HostTensor {
 
  private:
   void check_dtype(DType expected) const;
+  void check_size(size_t bytes) const;
   void check_count(size_t n) const;
   struct Free {
     void operator()(std::byte* p) const;

@@ -81,6 +81,7 @@ Mesh infer_mesh(Mesh mesh, int64_t num_devices) {
 std::optional<std::string> axis_named_twice(const PartitionSpec& spec) {
   std::set<std::string> seen;
   for (const DimAxes& axes : spec.dims) {
+    if (axes == kUnconstrained) continue;
     for (const std::string& axis : axes) {
       if (!seen.insert(axis).second) return axis;
     }
@@ -103,6 +104,10 @@ PartitionSpec restrict(const PartitionSpec& spec, const Mesh& mesh) {
   std::set<std::string> seen;  // an axis may be named both by itself and by its role
   for (const auto& axes : spec.dims) {
     auto& kept = out.dims.emplace_back();
+    if (axes == kUnconstrained) {
+      kept = axes;
+      continue;
+    }
     for (const auto& axis : axes) {
       for (const MeshAxis& own : mesh.axes) {
         const bool meant = own.name == axis || role_of(own.name) == axis;

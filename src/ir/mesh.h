@@ -54,6 +54,8 @@ struct DimAxes : std::vector<std::string> {
       : std::vector<std::string>(axes.begin(), axes.end()) {}
 };
 inline const DimAxes kReplicated = {};
+/// In a sharding constraint: the partitioner decides over which axes to shard the dim.
+inline const DimAxes kUnconstrained = {"?"};
 /// Writes "None", "model" or "[expert, fsdp]".
 std::string to_text(const DimAxes& axes);
 /// Reads what to_text prints. Throws ConfigError.

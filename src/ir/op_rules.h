@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ir/host_tensor.h"
+#include "ir/mesh.h"
 #include "ir/tensor.h"
 
 namespace axle {
@@ -48,6 +49,7 @@ struct EvalOptions {
   /// Returns the type that a value of `type` has in the interpreter's memory.
   Type stored(Type type) const {
     if (f64 && is_float(type.dtype)) type.dtype = DType::kF64;
+    if (f64 && is_complex(type.dtype)) type.dtype = DType::kC128;
     return type;
   }
 };
@@ -63,8 +65,43 @@ struct Linearized {
 
 /// Returns the types of the results. Throws ShapeError (see shape_error).
 using InferRule = std::vector<Type> (*)(const OpNode& op);
-/// Batching rule, reserved for vmap. Nothing calls it yet.
-using BatchRule = int (*)(const OpNode& op);
+
+/// An operand or a result of an op under vmap. If it is batched, its dim 0 runs over the batch.
+struct Batched {
+  Tensor value = {};
+  bool is_batched = false;
+};
+/// The axis that a vmap adds.
+struct BatchAxis {
+  int64_t size = 0;
+  /// Mesh axes over which the batch is sharded; none: the partitioner decides.
+  DimAxes mesh_axes = {};
+};
+/// The operands of an op under vmap. At least one of them is batched.
+class BatchX {
+ public:
+  BatchX(const OpNode& op, std::span<const Batched> values, const BatchAxis& axis)
+      : op_(op), values_(values), axis_(axis) {}
+  /// Operand i as it is, with or without the batch dim.
+  const Tensor& operator[](size_t i) const { return values_[i].value; }
+  bool is_batched(size_t i) const { return values_[i].is_batched; }
+  size_t size() const { return values_.size(); }
+  std::span<const Batched> values() const { return values_; }
+  const BatchAxis& axis() const { return axis_; }
+  const OpNode& op() const { return op_; }
+  template <class A>
+  const A& attrs() const {
+    return op_.attrs<A>();
+  }
+
+ private:
+  const OpNode& op_;
+  std::span<const Batched> values_;
+  const BatchAxis& axis_;
+};
+/// Emits an op that computes `op` for every element of the batch, and returns its results. Helpers
+/// and rules of families are in ops/batching.h.
+using BatchRule = std::vector<Batched> (*)(BatchX x);
 /// Returns the cotangent of each input; an empty Tensor stands for zero. Called only if some result
 /// has a cotangent; the cotangents of the other results are then tensors of zeros.
 using VjpRule = Values (*)(X x, Y y, Ct g);
@@ -72,6 +109,15 @@ using VjpRule = Values (*)(X x, Y y, Ct g);
 /// be differentiated.
 using LinearizeRule = Linearized (*)(const OpNode& op, const Values& inputs,
                                      const std::vector<bool>& active);
+/// What is left of an op of which only some results are used.
+struct Pruned {
+  std::vector<bool> inputs;  // the inputs that the used results need
+  /// Emits the smaller op. Takes the needed inputs, in order. Returns one tensor for each result of
+  /// the op, empty ones for those that are not used.
+  std::function<Values(const Values& inputs)> emit;
+};
+/// For ops with a body: removes what only unused results need.
+using PruneRule = Pruned (*)(const OpNode& op, const std::vector<bool>& used);
 /// Computes the results from the inputs. The results arrive zero-filled in their stored types.
 using EvalRule = std::function<void(const EvalOptions&, const OpNode& op,
                                     std::span<const HostTensor* const> x, std::span<HostTensor> y)>;
@@ -141,12 +187,18 @@ struct OpRow {
   BatchRule batch = nullptr;
   VjpRule vjp = nullptr;
   LinearizeRule linearize = nullptr;
+  PruneRule prune = nullptr;
   EvalRule eval;
   HloRule hlo;
   CostRule cost = {};
   /// True for ops that are cheap to recompute (shape ops, names, constants). Their results are
   /// never kept as residuals when a region is split into forward and backward.
   bool cheap = false;
+  /// True if each element of the result is an element of the only operand, converted to the dtype
+  /// of the result.
+  bool moves_elements = false;
+  /// True for ops that must not be merged with an equal one, such as barriers.
+  bool is_kept_apart = false;
 };
 
 /// A row that registers itself when constructed. Rows are constants of static storage.

@@ -7,16 +7,19 @@ namespace axle {
 bool Scalar::fits(DType dtype) const {
   if (!is_integer(dtype)) return true;
   return dispatch(dtype, [&]<class T>(std::type_identity<T>) {
-    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    if constexpr (std::is_integral_v<Computed<T>> && !std::is_same_v<T, bool>) {
+      using Range = IntegerRange<T>;
       if (const auto* const v = std::get_if<double>(&value_)) {
         // The largest integer may be rounded up as a double. One more than it is a power of two,
         // which a double holds exactly.
-        constexpr double kEnd = 2 * (static_cast<double>(std::numeric_limits<T>::max() / 2) + 1);
-        return *v == std::floor(*v) && *v >= static_cast<double>(std::numeric_limits<T>::min()) &&
-               *v < kEnd;
+        constexpr double kEnd = 2 * (static_cast<double>(Range::kMax / 2) + 1);
+        return *v == std::floor(*v) && *v >= static_cast<double>(Range::kMin) && *v < kEnd;
       }
-      if (const auto* const v = std::get_if<uint64_t>(&value_)) return std::in_range<T>(*v);
-      return std::in_range<T>(std::get<int64_t>(value_));
+      const auto in_range = [](auto v) {
+        return std::cmp_greater_equal(v, Range::kMin) && std::cmp_less_equal(v, Range::kMax);
+      };
+      if (const auto* const v = std::get_if<uint64_t>(&value_)) return in_range(*v);
+      return in_range(std::get<int64_t>(value_));
     }
     return true;
   });

@@ -33,6 +33,12 @@ std::string to_text(const Type& type) {
   return std::string(name_of(type.dtype)) + to_text(type.dims);
 }
 
+std::string to_text(const std::vector<Type>& types) {
+  std::string out;
+  for (const Type& type : types) out += (out.empty() ? "" : ", ") + to_text(type);
+  return out.empty() ? "nothing" : out;
+}
+
 std::string too_large_text(const Type& type) {
   double bytes = static_cast<double>(size_bytes(type.dtype));
   for (const int64_t d : type.dims) bytes *= static_cast<double>(d);

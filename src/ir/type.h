@@ -35,6 +35,8 @@ struct Type {
 
 /// Writes "f32[2, 3]".
 std::string to_text(const Type& type);
+/// Writes "f32[2, 3], i32[]"; "nothing" for an empty list.
+std::string to_text(const std::vector<Type>& types);
 /// Returns the message for a type that is not countable: "f32[1000000000, 1000000000] takes 4e+18
 /// bytes, more than any machine has".
 std::string too_large_text(const Type& type);

@@ -28,21 +28,22 @@ std::string join_types(const std::vector<Type>& types) {
 }
 
 template <class T>
-std::string float_bits(T value, size_t digits) {
-  std::conditional_t<sizeof(T) == 8, uint64_t,
-                     std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t>>
-      bits;
+std::string float_bits(T value) {
+  uint64_t bits = 0;
   std::memcpy(&bits, &value, sizeof(T));
-  return fmt::format("0x{:0{}X}", bits, digits);
+  return fmt::format("0x{:0{}X}", bits, 2 * sizeof(T));
 }
 
 // Returns the exact text of one element: decimal for integers, hexadecimal bits for floats.
 std::string element_text(DType dtype, const Scalar& value) {
-  return dispatch(dtype, [&]<class T>(std::type_identity<T>) {
-    if constexpr (std::is_integral_v<T>)
-      return fmt::format("{}", value.as<T>());
+  return dispatch_any(dtype, [&]<class T>(std::type_identity<T>) {
+    const T v = value.as<T>();
+    if constexpr (kIsComplex<T>)
+      return fmt::format("({}, {})", float_bits(v.real()), float_bits(v.imag()));
+    else if constexpr (std::is_integral_v<Computed<T>>)
+      return fmt::format("{}", static_cast<Computed<T>>(v));
     else
-      return float_bits(value.as<T>(), 2 * sizeof(T));
+      return float_bits(v);
   });
 }
 
@@ -62,7 +63,7 @@ std::string sdy_sharding(const PartitionSpec& spec, int64_t rank, const Mesh& me
     std::vector<std::string> axes;
     if (i < static_cast<int64_t>(known.dims.size())) {
       for (const std::string& axis : known.dims[static_cast<size_t>(i)])
-        axes.push_back("\"" + axis + "\"");
+        axes.push_back(axis == kUnconstrained[0] ? axis : "\"" + axis + "\"");
     }
     dims.push_back(fmt::format("{{{}}}", fmt::join(axes, ", ")));
   }
@@ -143,7 +144,8 @@ HloValue TextBuilder::splat(const Type& type, Scalar value) {
 }
 
 HloValue TextBuilder::constant(const HostTensor& value) {
-  if (value.size() == 1) return splat(value.type(), value.element(0));
+  if (value.size() == 1 && !is_complex(value.dtype()))
+    return splat(value.type(), value.element(0));
   std::string text;
   if (value.dtype() == DType::kPred) {
     // MLIR's text has no byte form of predicates, so they are written as nested lists.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ops/batching.h"
 #include "ops/rules.h"
 
 namespace axle {
@@ -59,7 +60,7 @@ const OpRules stop_gradient_rules({.name = "stop_gradient",
 // Not cheap, since recomputation must not drop a barrier.
 const OpRules barrier_rules({.name = "optimization_barrier",
                              .infer = infer_operands,
-                             .batch = elementwise,
+                             .batch = each_operand,
                              .vjp =
                                  [](X x, Y, Ct g) {
                                    Values out;
@@ -71,11 +72,25 @@ const OpRules barrier_rules({.name = "optimization_barrier",
                                  [](const OpNode& op, HloBuilder& b, const HloValues& x) {
                                    return b.op("stablehlo.optimization_barrier", x, op.outputs);
                                  },
-                             .cost = kView});
+                             .cost = kView,
+                             .is_kept_apart = true});
+
+// The batch dim is sharded over the mesh axes of the vmap, if it names any.
+std::vector<Batched> batch_sharding(BatchX x) {
+  PartitionSpec spec = x.attrs<ShardingAttributes>().spec;
+  const DimAxes& axes = x.axis().mesh_axes;
+  spec.dims.insert(spec.dims.begin(), axes.empty() ? kUnconstrained : axes);
+  if (const auto axis = axis_named_twice(spec)) {
+    shape_error(x.op(), fmt::format("expected a mesh axis for the batch that the constraint does "
+                                    "not name, got '{}'",
+                                    *axis));
+  }
+  return emit_batched(x, ShardingAttributes(std::move(spec)));
+}
 
 const OpRules sharding_rules({.name = "sharding_constraint",
                               .infer = infer_sharding,
-                              .batch = elementwise,
+                              .batch = batch_sharding,
                               .vjp =
                                   [](X x, Y, Ct g) {
                                     return Values{sharding_constraint(
@@ -96,7 +111,8 @@ const OpRules sharding_rules({.name = "sharding_constraint",
 const OpRules place_rules({.name = "place",
                            .infer = infer_operands,
                            .batch = elementwise,
-                           .vjp = [](X, Y, Ct g) { return Values{g[0]}; },
+                           .batch = elementwise,
+     .vjp = [](X, Y, Ct g) { return Values{g[0]}; },
                            .eval = eval_identity,
                            .hlo =
                                [](const OpNode& op, HloBuilder& b, const HloValues& x) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "ops/batching.h"
 #include "ops/rules.h"
 
 namespace axle {
@@ -31,6 +32,7 @@ struct IotaAttributes : Attributes {
 const OpRules full_rules(
     {.name = "full",
      .infer = [](const OpNode& op) { return std::vector<Type>{op.attrs<FullAttributes>().type}; },
+     .batch = no_operands,
      .vjp = no_gradient,
      .eval =
          [](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const>,
@@ -50,6 +52,7 @@ const OpRules constant_rules(
          [](const OpNode& op) {
            return std::vector<Type>{op.attrs<ConstantAttributes>().value.type()};
          },
+     .batch = no_operands,
      .vjp = no_gradient,
      .eval =
          [](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const>,
@@ -66,6 +69,7 @@ const OpRules constant_rules(
 const OpRules iota_rules(
     {.name = "iota",
      .infer = [](const OpNode& op) { return std::vector<Type>{op.attrs<IotaAttributes>().type}; },
+     .batch = no_operands,
      .vjp = no_gradient,
      .eval =
          [](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const>,
@@ -106,6 +110,11 @@ Tensor scalar(Scalar value, DType dtype) { return full({}, value, dtype); }
 
 Tensor constant(const HostTensor& value) {
   return emit(constant_rules, {}, ConstantAttributes(value));
+}
+
+std::optional<Scalar> splat_of(const Tensor& t) {
+  if (t.node()->rules != &full_rules) return {};
+  return t.node()->attrs<FullAttributes>().value;
 }
 
 Tensor iota(const Shape& shape, int64_t axis, DType dtype) {

@@ -1,6 +1,8 @@
 // Ops without operands: constants and iota.
 #pragma once
 
+#include <optional>
+
 #include "ir/host_tensor.h"
 #include "ir/tensor.h"
 
@@ -18,6 +20,8 @@ Tensor scalar(Scalar value, DType dtype = DType::kF32);
 /// Returns `value` as a constant. Its data becomes part of the program, so use it for small tables
 /// only and pass larger data as an argument.
 Tensor constant(const HostTensor& value);
+/// Returns the number that every element of `t` has if it is the result of full(), else none.
+std::optional<Scalar> splat_of(const Tensor& t);
 /// Counts 0, 1, 2, ... along dim `axis`; negative axes count from the end.
 Tensor iota(const Shape& shape, int64_t axis, DType dtype = DType::kI32);
 

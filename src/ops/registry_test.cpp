@@ -17,6 +17,7 @@ TEST(Registry, EveryRowIsComplete) {
     EXPECT_TRUE(op->row().infer) << "no shape inference";
     EXPECT_TRUE(op->row().eval) << "no evaluation";
     EXPECT_TRUE(op->row().hlo.name() || op->row().hlo.function()) << "no lowering";
+    EXPECT_TRUE(op->row().batch) << "no batching; say no_operands if it has none";
     EXPECT_TRUE(op->row().vjp || op->row().linearize)
         << "no derivative; say no_gradient if there is none";
   }

@@ -23,9 +23,39 @@ std::vector<Type> same_type(const OpNode& op) {
   return {first};
 }
 
+void check_real_or_complex(const OpNode& op) {
+  const DType dtype = op.inputs[0].dtype();
+  if (dtype == DType::kPred || is_storage_only(dtype)) {
+    shape_error(op, fmt::format("expected numbers to compute with, got {}; convert with astype",
+                                name_of(dtype)));
+  }
+}
+
+std::vector<Type> same_type_real_or_complex(const OpNode& op) {
+  check_real_or_complex(op);
+  return same_type(op);
+}
+
 void check_numbers(const OpNode& op) {
-  if (op.inputs[0].dtype() == DType::kPred)
-    shape_error(op, "expected numbers, got pred; convert with astype");
+  check_real_or_complex(op);
+  check_ordered(op);
+}
+
+void check_ordered(const OpNode& op) {
+  const DType dtype = op.inputs[0].dtype();
+  if (is_complex(dtype))
+    shape_error(op, fmt::format("expected numbers that have an order, got {}", name_of(dtype)));
+  if (is_storage_only(dtype)) check_real_or_complex(op);
+}
+
+std::vector<Type> same_ordered_type(const OpNode& op) {
+  check_ordered(op);
+  return same_type(op);
+}
+
+std::vector<Type> pred_of_ordered(const OpNode& op) {
+  check_ordered(op);
+  return pred_of_same_shape(op);
 }
 
 std::vector<Type> same_type_numbers(const OpNode& op) {
@@ -46,11 +76,12 @@ std::vector<Type> same_integer_type(const OpNode& op) {
     shape_error(op,
                 fmt::format("expected an integer operand, got {}", name_of(op.inputs[0].dtype())));
   }
+  check_numbers(op);
   return same_type(op);
 }
 
 std::vector<Type> same_integer_or_pred_type(const OpNode& op) {
-  if (is_float(op.inputs[0].dtype())) {
+  if (is_differentiable(op.inputs[0].dtype())) {
     shape_error(
         op, fmt::format("expected integers or predicates, got {}", name_of(op.inputs[0].dtype())));
   }

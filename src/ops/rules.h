@@ -11,10 +11,18 @@ namespace axle {
 
 /// Infer rule: all operands and the result have one type.
 std::vector<Type> same_type(const OpNode& op);
-/// same_type for all dtypes but predicates.
+/// same_type for real numbers: all dtypes but predicates, 4-bit integers and complex ones.
 std::vector<Type> same_type_numbers(const OpNode& op);
-/// Throws ShapeError if the first operand is a predicate.
+/// Throws ShapeError if the first operand is none of these.
 void check_numbers(const OpNode& op);
+/// same_type for real and complex numbers.
+std::vector<Type> same_type_real_or_complex(const OpNode& op);
+/// Throws ShapeError if the first operand is none of these.
+void check_real_or_complex(const OpNode& op);
+/// Throws ShapeError if the first operand is complex or a 4-bit integer.
+void check_ordered(const OpNode& op);
+/// same_type for dtypes whose values have an order: all but complex numbers and 4-bit integers.
+std::vector<Type> same_ordered_type(const OpNode& op);
 /// same_type for floating-point dtypes only.
 std::vector<Type> same_float_type(const OpNode& op);
 /// same_type for integer dtypes only.
@@ -23,6 +31,8 @@ std::vector<Type> same_integer_type(const OpNode& op);
 std::vector<Type> same_integer_or_pred_type(const OpNode& op);
 /// Infer rule: operands of one type give a predicate of their shape.
 std::vector<Type> pred_of_same_shape(const OpNode& op);
+/// pred_of_same_shape for dtypes whose values have an order.
+std::vector<Type> pred_of_ordered(const OpNode& op);
 
 /// Returns `axis` counted from the front. Throws ShapeError, naming `op`, if x has no such dim.
 int64_t normalized_axis(std::string_view op, const Tensor& x, int64_t axis);
@@ -32,16 +42,13 @@ std::vector<int64_t> normalized_axes(std::string_view op, const Tensor& x,
 /// Throws ShapeError like shape_error, for checks made before the op is emitted.
 [[noreturn]] void operand_error(std::string_view op, std::string_view what, const Values& operands);
 
-/// Batching rule of elementwise ops; a placeholder until vmap exists.
-inline constexpr BatchRule elementwise = nullptr;
-
 namespace detail {
-/// Sets y[i] = f(x[i]) in the C++ type of the dtype of x (float for bf16). Does nothing if f does
-/// not take this type.
+/// Sets y[i] = f(x[i]), computed in the type Computed<T> of the dtype of x. Does nothing if f does
+/// not take this type: the infer rule has refused it.
 template <class F>
 void map_unary(const HostTensor& x, HostTensor& y, F f) {
-  dispatch(x.dtype(), [&]<class T>(std::type_identity<T>) {
-    using C = std::conditional_t<std::is_same_v<T, BF16>, float, T>;
+  dispatch_any(x.dtype(), [&]<class T>(std::type_identity<T>) {
+    using C = Computed<T>;
     if constexpr (std::is_invocable_v<F, C>) {
       using R = std::invoke_result_t<F, C>;
       using U = std::conditional_t<std::is_same_v<R, bool>, bool, T>;
@@ -54,8 +61,8 @@ void map_unary(const HostTensor& x, HostTensor& y, F f) {
 }
 template <class F>
 void map_binary(const HostTensor& a, const HostTensor& b, HostTensor& y, F f) {
-  dispatch(a.dtype(), [&]<class T>(std::type_identity<T>) {
-    using C = std::conditional_t<std::is_same_v<T, BF16>, float, T>;
+  dispatch_any(a.dtype(), [&]<class T>(std::type_identity<T>) {
+    using C = Computed<T>;
     if constexpr (std::is_invocable_v<F, C, C>) {
       using R = std::invoke_result_t<F, C, C>;
       using U = std::conditional_t<std::is_same_v<R, bool>, bool, T>;
@@ -73,11 +80,14 @@ template <class T>
 concept Integer = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 template <class T>
 concept Number = Float<T> || Integer<T>;
+template <class T>
+concept RealOrComplex = Number<T> || kIsComplex<T>;
 /// Returns f(a, b). Integers are computed as unsigned numbers, so that they wrap on overflow.
-template <Number T, class F>
+template <RealOrComplex T, class F>
 T wrapping(T a, T b, F f) {
   if constexpr (Integer<T>) {
-    using U = std::make_unsigned_t<T>;
+    // At least 32 bits: C++ computes narrower numbers as signed ones, which must not overflow.
+    using U = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
     return static_cast<T>(f(static_cast<U>(a), static_cast<U>(b)));
   } else {
     return f(a, b);
@@ -102,8 +112,8 @@ T smaller(T a, T b) {
 }
 }  // namespace detail
 
-/// Returns the eval rule y[i] = f(x[i]). f takes the C++ type of the dtype; bf16 is computed in
-/// f32. If f is defined for some dtypes only, `requires` constrains it.
+/// Returns the eval rule y[i] = f(x[i]). f takes the type Computed<T> of the dtype: small floats are
+/// computed in f32. If f is defined for some dtypes only, `requires` constrains it.
 template <class F>
 EvalRule unary(F f) {
   return [f](const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x,

@@ -71,6 +71,17 @@ TEST(PjrtAbi, Enums) {
   EXPECT_EQ(int(BufferType::kF32), PJRT_Buffer_Type_F32);
   EXPECT_EQ(int(BufferType::kF64), PJRT_Buffer_Type_F64);
   EXPECT_EQ(int(BufferType::kBF16), PJRT_Buffer_Type_BF16);
+  EXPECT_EQ(int(BufferType::kS4), PJRT_Buffer_Type_S4);
+  EXPECT_EQ(int(BufferType::kS8), PJRT_Buffer_Type_S8);
+  EXPECT_EQ(int(BufferType::kS16), PJRT_Buffer_Type_S16);
+  EXPECT_EQ(int(BufferType::kU4), PJRT_Buffer_Type_U4);
+  EXPECT_EQ(int(BufferType::kU8), PJRT_Buffer_Type_U8);
+  EXPECT_EQ(int(BufferType::kU16), PJRT_Buffer_Type_U16);
+  EXPECT_EQ(int(BufferType::kF16), PJRT_Buffer_Type_F16);
+  EXPECT_EQ(int(BufferType::kF8E4M3FN), PJRT_Buffer_Type_F8E4M3FN);
+  EXPECT_EQ(int(BufferType::kF8E5M2), PJRT_Buffer_Type_F8E5M2);
+  EXPECT_EQ(int(BufferType::kC64), PJRT_Buffer_Type_C64);
+  EXPECT_EQ(int(BufferType::kC128), PJRT_Buffer_Type_C128);
   EXPECT_EQ(int(HostBuffer::kImmutableOnlyDuringCall),
             PJRT_HostBufferSemantics_kImmutableOnlyDuringCall);
   EXPECT_EQ(int(HostBuffer::kMutableZeroCopy), PJRT_HostBufferSemantics_kMutableZeroCopy);

@@ -6,8 +6,10 @@
 #include "base/hash.h"
 #include "ir/hlo_builder.h"
 #include "ir/print.h"
+#include "transform/batch_region.h"
 #include "transform/body.h"
 #include "transform/partition.h"
+#include "transform/simplify.h"
 
 namespace axle {
 namespace {
@@ -38,7 +40,9 @@ Linearized linearize_call(const OpNode& op, const Values& inputs, const std::vec
 
 const OpRules call_rules({.name = "call",
                           .infer = infer_body,
+                          .batch = batch_body,
                           .linearize = linearize_call,
+                          .prune = prune_body,
                           .eval = eval_body,
                           .hlo =
                               [](const OpNode& op, HloBuilder& b, const HloValues& x) {

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/concatenate.h"
+#include "ops/batching.h"
+#include "ops/reductions/reduce.h"
+#include "transform/batch_region.h"
 #include "transform/body.h"
 #include "transform/linearize.h"
 #include "transform/partition.h"
@@ -51,7 +54,7 @@ Linearized linearize_custom_vjp(const OpNode& op, const Values& inputs,
                    residuals = concatenate<Tensor>({std::span(computed).subspan(num_outputs)})](
                       Values cotangents) {
     for (size_t i = 0; i < cotangents.size(); ++i) {
-      if (is_float(op.outputs[i].dtype)) cotangents[i] = instantiate(cotangents[i], op.outputs[i]);
+      if (is_differentiable(op.outputs[i].dtype)) cotangents[i] = instantiate(cotangents[i], op.outputs[i]);
     }
     const Values of_arguments = backward(residuals, cotangents);
     check_cotangents(op, num_captures, of_arguments);
@@ -62,8 +65,79 @@ Linearized linearize_custom_vjp(const OpNode& op, const Values& inputs,
   return {concatenate<Tensor>({std::span(computed).first(num_outputs)}), std::move(pullback)};
 }
 
+using Backward = decltype(CustomVjp::backward);
+
+// Returns a backward function of whole batches. `arguments` and `residuals` mark those that have a
+// batch dim; all outputs have one. The cotangent of an argument without it is the sum over the
+// batch.
+Backward batched_backward(Backward backward, std::vector<bool> arguments,
+                          const std::vector<bool>& residuals, const BatchAxis& axis) {
+  return [=](const Values& saved, const Values& cotangents) {
+    std::vector<Batched> inputs = marked(saved, residuals);
+    for (const Tensor& ct : cotangents) {
+      if (ct) inputs.push_back({ct, true});
+    }
+    std::vector<Type> types;
+    for (const Batched& v : inputs) {
+      types.push_back(v.value.type());
+      if (v.is_batched) types.back().dims.erase(types.back().dims.begin());
+    }
+    std::vector<bool> exists;
+    const ClosedRegion closed = trace_closed(
+        [&](const Values& parameters) {
+          Values of_outputs = cotangents;
+          size_t next = saved.size();
+          for (Tensor& ct : of_outputs) {
+            if (ct) ct = parameters[next++];
+          }
+          Values computed =
+              backward(concatenate<Tensor>({std::span(parameters).first(saved.size())}), of_outputs);
+          for (const Tensor& t : computed) exists.push_back(static_cast<bool>(t));
+          std::erase_if(computed, [](const Tensor& t) { return !t; });
+          return computed;
+        },
+        types);
+    const auto captured = marked(closed.captures, std::vector<bool>(closed.captures.size(), false));
+    const Values results = with_batch_dims(
+        batch_region(*closed.region, concatenate<Batched>({captured, inputs}), axis), axis);
+    Values out;
+    size_t next = 0;
+    for (size_t i = 0; i < exists.size(); ++i) {
+      if (!exists[i]) {
+        out.emplace_back();
+        continue;
+      }
+      const Tensor& ct = results[next++];
+      out.push_back(arguments[i] ? ct : reduce_sum(ct, {0}));
+    }
+    return out;
+  };
+}
+
+std::vector<Batched> batch_custom_vjp(BatchX x) {
+  const OpNode& op = x.op();
+  const auto& a = op.attrs<CustomVjpAttributes>();
+  const std::vector<bool> operands = batched_marks(x.values());
+  const size_t num_outputs = op.region().results().size();
+  std::vector<bool> force(op.regions[1]->results().size(), false);
+  std::fill_n(force.begin(), num_outputs, true);
+  const BatchedRegion forward = batched_region(*op.regions[1], operands, x.axis(), force);
+  const BatchedRegion primal =
+      batched_region(op.region(), operands, x.axis(), std::vector<bool>(num_outputs, true));
+  const auto from = [](const std::vector<bool>& marks, size_t first) {
+    return std::vector<bool>(marks.begin() + static_cast<ptrdiff_t>(first), marks.end());
+  };
+  const CustomVjp rule{.name = a.name,
+                       .backward = batched_backward(a.backward, from(operands, a.num_captures),
+                                                    from(forward.results, num_outputs), x.axis())};
+  return all_batched(emit_all(*op.rules, operands_of(x),
+                              std::make_shared<const CustomVjpAttributes>(rule, a.num_captures),
+                              {primal.region, forward.region}));
+}
+
 const OpRules custom_vjp_rules({.name = "custom_vjp",
                                 .infer = infer_body,
+                                .batch = batch_custom_vjp,
                                 .linearize = linearize_custom_vjp,
                                 .eval = eval_body,
                                 .hlo = inline_body,

@@ -24,6 +24,46 @@ Linearized vjp(const TensorFunction& fn, const Values& arguments, const std::vec
   return out;
 }
 
+std::pair<Values, Values> jvp(const TensorFunction& fn, const Values& arguments,
+                              const Values& tangents) {
+  std::vector<bool> active;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    active.push_back(static_cast<bool>(tangents.at(i)));
+    if (!active[i] || tangents[i].type() == arguments[i].type()) continue;
+    throw ShapeError(fmt::format("jvp: expected a tangent of {} for argument {}, got {}",
+                                 to_text(arguments[i].type()), i, describe(tangents[i])));
+  }
+  const Linearized f = vjp(fn, arguments, active);
+  Values zero_cotangents;
+  for (const Tensor& y : f.outputs) {
+    if (is_differentiable(y.dtype())) zero_cotangents.push_back(zeros_like(y));
+  }
+  const auto transposed = [&](const Values& of_floats) {
+    Values cotangents;
+    size_t next = 0;
+    for (const Tensor& y : f.outputs)
+      cotangents.push_back(is_differentiable(y.dtype()) ? of_floats[next++] : Tensor());
+    const Values of_arguments = f.pullback(cotangents);
+    Values out;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      if (active[i]) out.push_back(instantiate(of_arguments[i], arguments[i].type()));
+    }
+    return out;
+  };
+  Values directions;
+  for (const Tensor& t : tangents) {
+    if (t) directions.push_back(t);
+  }
+  const Values of_floats = vjp(transposed, zero_cotangents).pullback(directions);
+  Values derivatives;
+  size_t next = 0;
+  for (const Tensor& y : f.outputs) {
+    derivatives.push_back(is_differentiable(y.dtype()) ? instantiate(of_floats[next++], y.type())
+                                              : Tensor());
+  }
+  return {f.outputs, std::move(derivatives)};
+}
+
 std::pair<Values, Values> value_and_grad(const TensorFunction& fn, const Values& arguments) {
   Linearized f = vjp(fn, arguments);
   const Tensor& loss = f.outputs.at(0);
@@ -36,7 +76,7 @@ std::pair<Values, Values> value_and_grad(const TensorFunction& fn, const Values&
   cotangents[0] = scalar(1, loss.dtype());
   Values gradients = f.pullback(cotangents);
   for (size_t i = 0; i < gradients.size(); ++i) {
-    if (is_float(arguments[i].dtype()))
+    if (is_differentiable(arguments[i].dtype()))
       gradients[i] = instantiate(gradients[i], arguments[i].type());
   }
   return {std::move(f.outputs), std::move(gradients)};

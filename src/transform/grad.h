@@ -1,4 +1,4 @@
-// Reverse-mode differentiation of traced functions.
+// Differentiation of traced functions.
 #pragma once
 
 #include <functional>
@@ -21,5 +21,14 @@ Linearized vjp(const TensorFunction& fn, const Values& arguments,
 /// The first output must be a scalar; the others are auxiliary. The gradient is zeros if an
 /// argument has no influence, and none for integers.
 std::pair<Values, Values> value_and_grad(const TensorFunction& fn, const Values& arguments);
+
+/// Forward mode: returns the outputs of fn and their derivatives in the direction of the tangents.
+/// There is one tangent for each argument, of its type; none stands for zero. The derivative of an
+/// integer output is none.
+///
+/// Computed as the vjp of the pullback, which is linear. So it needs no rules of its own, and works
+/// through loops and remat.
+std::pair<Values, Values> jvp(const TensorFunction& fn, const Values& arguments,
+                              const Values& tangents);
 
 }  // namespace axle

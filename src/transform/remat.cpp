@@ -11,8 +11,10 @@
 #include "base/error.h"
 #include "base/text/text.h"
 #include "ops/annotate.h"
+#include "transform/batch_region.h"
 #include "transform/body.h"
 #include "transform/linearize.h"
+#include "transform/simplify.h"
 
 namespace axle {
 namespace {
@@ -85,7 +87,9 @@ Linearized linearize_remat(const OpNode& op, const Values& inputs,
 
 const OpRules remat_rules({.name = "remat",
                            .infer = infer_body,
+                           .batch = batch_body,
                            .linearize = linearize_remat,
+                           .prune = prune_body,
                            .eval = eval_body,
                            .hlo = inline_body,
                            .cost = {body_flops, body_bytes}});

@@ -8,6 +8,8 @@
 #include "ir/hlo_builder.h"
 #include "transform/body.h"
 #include "transform/scan_attributes.h"
+#include "transform/scan_batch.h"
+#include "transform/scan_prune.h"
 #include "transform/scan_vjp.h"
 #include "transform/trace.h"
 
@@ -120,7 +122,9 @@ double scan_bytes(const OpNode& op) { return body_bytes(op) * length(op); }
 
 const OpRules scan_rules({.name = "scan",
                           .infer = infer_scan,
+                          .batch = batch_scan,
                           .linearize = linearize_scan,
+                          .prune = prune_scan,
                           .eval = eval_scan,
                           .hlo = lower_scan,
                           .cost = {scan_flops, scan_bytes}});

@@ -131,7 +131,7 @@ Linearized linearize_scan(const OpNode& op, const Values& inputs,
   for (size_t i = 0; i < a.num_carries; ++i) {
     wants[i] = active[a.num_consts + i];
     force[a.num_consts + i] =
-        active[a.num_consts + i] && is_float(op.region().results()[i].type().dtype);
+        active[a.num_consts + i] && is_differentiable(op.region().results()[i].type().dtype);
   }
   const Joint joint = make_joint(op.region(), active, wants, force);
   const Region& region = *joint.region;

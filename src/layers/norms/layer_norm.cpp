@@ -15,7 +15,7 @@ LayerNorm::LayerNorm(const Config& cfg, const Dims& dims, const Scope& scope)
       bias_(param("bias", {.shape = {dims.input_dim}, .init = Zeros{}})) {}
 
 Tensor LayerNorm::forward(const Tensor& x) {
-  const Tensor wide = x.dtype() == DType::kBF16 ? astype(x, DType::kF32) : x;
+  const Tensor wide = astype(x, wide_dtype(x.dtype()));
   const Tensor centred = wide - mean(wide, {-1}, true);
   const Tensor normed = centred * rsqrt(mean(centred * centred, {-1}, true) + eps_);
   return astype(normed, x.dtype()) * scale_() + bias_();

@@ -14,7 +14,7 @@ RMSNorm::RMSNorm(const Config& cfg, const Dims& dims, const Scope& scope)
       scale_(param("scale", {.shape = {dims.input_dim}, .init = Ones{}})) {}
 
 Tensor RMSNorm::forward(const Tensor& x) {
-  const Tensor wide = x.dtype() == DType::kBF16 ? astype(x, DType::kF32) : x;
+  const Tensor wide = astype(x, wide_dtype(x.dtype()));
   const Tensor normed = wide * rsqrt(mean(wide * wide, {-1}, true) + eps_);
   return astype(normed, x.dtype()) * scale_();
 }

@@ -1,5 +1,6 @@
 #include "ops/elementwise/activations.h"
 
+#include "ops/batching.h"
 #include "ops/composite.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"

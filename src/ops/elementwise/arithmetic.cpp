@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ops/batching.h"
 #include "ops/create.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
@@ -15,6 +16,7 @@ namespace {
 using detail::Float;
 using detail::Integer;
 using detail::Number;
+using detail::RealOrComplex;
 using detail::wrapping;
 
 // Returns the share of the gradient of y that goes to x: 1 where only x equals y, 1/2 where both
@@ -29,61 +31,61 @@ Values extremum_vjp(X x, Y y, Ct g) {
 }
 
 const OpRules neg_rules({.name = "neg",
-                         .infer = same_type_numbers,
+                         .infer = same_type_real_or_complex,
                          .batch = elementwise,
                          .vjp = [](X, Y, Ct g) { return Values{-g[0]}; },
-                         .eval = unary([](Number auto x) { return static_cast<decltype(x)>(-x); }),
+                         .eval = unary([](RealOrComplex auto x) { return static_cast<decltype(x)>(-x); }),
                          .hlo = "stablehlo.negate",
                          .cost = kElementwise});
 
 const OpRules add_rules({.name = "add",
-                         .infer = same_type_numbers,
+                         .infer = same_type_real_or_complex,
                          .batch = elementwise,
                          .vjp =
                              [](X, Y, Ct g) {
                                return Values{g[0], g[0]};
                              },
-                         .eval = binary([]<Number T>(T a, T b) {
+                         .eval = binary([]<RealOrComplex T>(T a, T b) {
                            return wrapping(a, b, [](auto p, auto q) { return p + q; });
                          }),
                          .hlo = "stablehlo.add",
                          .cost = kElementwise});
 
 const OpRules sub_rules({.name = "sub",
-                         .infer = same_type_numbers,
+                         .infer = same_type_real_or_complex,
                          .batch = elementwise,
                          .vjp =
                              [](X, Y, Ct g) {
                                return Values{g[0], -g[0]};
                              },
-                         .eval = binary([]<Number T>(T a, T b) {
+                         .eval = binary([]<RealOrComplex T>(T a, T b) {
                            return wrapping(a, b, [](auto p, auto q) { return p - q; });
                          }),
                          .hlo = "stablehlo.subtract",
                          .cost = kElementwise});
 
 const OpRules mul_rules({.name = "mul",
-                         .infer = same_type_numbers,
+                         .infer = same_type_real_or_complex,
                          .batch = elementwise,
                          .vjp =
                              [](X x, Y, Ct g) {
                                return Values{g[0] * x[1], x[0] * g[0]};
                              },
-                         .eval = binary([]<Number T>(T a, T b) {
+                         .eval = binary([]<RealOrComplex T>(T a, T b) {
                            return wrapping(a, b, [](auto p, auto q) { return p * q; });
                          }),
                          .hlo = "stablehlo.multiply",
                          .cost = kElementwise});
 
 const OpRules div_rules({.name = "div",
-                         .infer = same_type_numbers,
+                         .infer = same_type_real_or_complex,
                          .batch = elementwise,
                          .vjp =
                              [](X x, Y, Ct g) {
                                return Values{g[0] / x[1], ((-g[0]) * x[0]) / (x[1] * x[1])};
                              },
                          // Integers follow XLA: x / 0 = -1, min / -1 = min.
-                         .eval = binary([]<Number T>(T a, T b) -> T {
+                         .eval = binary([]<RealOrComplex T>(T a, T b) -> T {
                            if constexpr (Integer<T>) {
                              if (b == 0) return static_cast<T>(-1);
                              if (std::is_signed_v<T> && b == static_cast<T>(-1))
@@ -116,7 +118,7 @@ const OpRules rem_rules({.name = "rem",
                          .cost = kElementwise});
 
 const OpRules max_rules({.name = "max",
-                         .infer = same_type,
+                         .infer = same_ordered_type,
                          .batch = elementwise,
                          .vjp = extremum_vjp,
                          .eval = binary([]<class T>(T a, T b) { return detail::larger(a, b); }),
@@ -124,7 +126,7 @@ const OpRules max_rules({.name = "max",
                          .cost = kElementwise});
 
 const OpRules min_rules({.name = "min",
-                         .infer = same_type,
+                         .infer = same_ordered_type,
                          .batch = elementwise,
                          .vjp = extremum_vjp,
                          .eval = binary([]<class T>(T a, T b) { return detail::smaller(a, b); }),

@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "ops/batching.h"
 #include "ops/create.h"
 #include "ops/movement/broadcast.h"
 #include "ops/rules.h"

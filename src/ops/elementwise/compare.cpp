@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ops/batching.h"
 #include "ops/create.h"
 #include "ops/elementwise/bitwise.h"
 #include "ops/elementwise/convert.h"
@@ -35,28 +36,28 @@ const OpRules ne_rules({.name = "ne",
                         .hlo = lower_compare,
                         .cost = kElementwise});
 const OpRules lt_rules({.name = "lt",
-                        .infer = pred_of_same_shape,
+                        .infer = pred_of_ordered,
                         .batch = elementwise,
                         .vjp = no_gradient,
                         .eval = binary([](auto a, auto b) { return a < b; }),
                         .hlo = lower_compare,
                         .cost = kElementwise});
 const OpRules le_rules({.name = "le",
-                        .infer = pred_of_same_shape,
+                        .infer = pred_of_ordered,
                         .batch = elementwise,
                         .vjp = no_gradient,
                         .eval = binary([](auto a, auto b) { return a <= b; }),
                         .hlo = lower_compare,
                         .cost = kElementwise});
 const OpRules gt_rules({.name = "gt",
-                        .infer = pred_of_same_shape,
+                        .infer = pred_of_ordered,
                         .batch = elementwise,
                         .vjp = no_gradient,
                         .eval = binary([](auto a, auto b) { return a > b; }),
                         .hlo = lower_compare,
                         .cost = kElementwise});
 const OpRules ge_rules({.name = "ge",
-                        .infer = pred_of_same_shape,
+                        .infer = pred_of_ordered,
                         .batch = elementwise,
                         .vjp = no_gradient,
                         .eval = binary([](auto a, auto b) { return a >= b; }),
@@ -83,9 +84,9 @@ void eval_select(const EvalOptions&, const OpNode&, std::span<const HostTensor* 
                  std::span<HostTensor> y) {
   const auto p = x[0]->values<bool>();
   const bool one = x[0]->shape().empty();
-  dispatch(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
-    const auto a = x[1]->values<T>(), b = x[2]->values<T>();
-    const auto out = y[0].values<T>();
+  dispatch_size(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
+    const auto a = x[1]->elements<T>(), b = x[2]->elements<T>();
+    const auto out = y[0].elements<T>();
     for (size_t i = 0; i < out.size(); ++i) out[i] = p[one ? 0 : i] ? a[i] : b[i];
   });
 }
@@ -106,7 +107,7 @@ const OpRules select_rules(
 void eval_clamp(const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x,
                 std::span<HostTensor> y) {
   dispatch(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
-    using C = std::conditional_t<std::is_same_v<T, BF16>, float, T>;
+    using C = Computed<T>;
     const auto low = x[0]->values<T>(), v = x[1]->values<T>(), high = x[2]->values<T>();
     const auto out = y[0].values<T>();
     for (size_t i = 0; i < out.size(); ++i) {
@@ -120,7 +121,7 @@ void eval_clamp(const EvalOptions&, const OpNode&, std::span<const HostTensor* c
 }
 
 const OpRules clamp_rules({.name = "clamp",
-                           .infer = same_type,
+                           .infer = same_ordered_type,
                            .batch = elementwise,
                            .vjp =
                                [](X x, Y, Ct g) {

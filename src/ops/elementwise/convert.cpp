@@ -4,6 +4,7 @@
 
 #include <bit>
 
+#include "ops/batching.h"
 #include "ops/rules.h"
 
 namespace axle {
@@ -31,7 +32,8 @@ const OpRules convert_rules(
                 std::span<HostTensor> y) { y[0] = x[0]->astype(y[0].dtype()); },
      .hlo = "stablehlo.convert",
      .cost = kElementwise,
-     .cheap = true});
+     .cheap = true,
+     .moves_elements = true});
 
 std::vector<Type> infer_bitcast(const OpNode& op) {
   const Type& x = op.inputs[0].type();
@@ -54,6 +56,7 @@ std::vector<Type> infer_bitcast(const OpNode& op) {
 const OpRules bitcast_convert_rules(
     {.name = "bitcast_convert",
      .infer = infer_bitcast,
+     .batch = trailing_dims,
      .vjp = no_gradient,
      .eval =
          [](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,

@@ -40,7 +40,7 @@ TEST(Elementwise, DtypesAreChecked) {
   const HostTensor p = HostTensor({2}, {true, false}), i = counting({2}, DType::kI32),
                    u = counting({2}, DType::kU32);
   EXPECT_THAT(error_of([](const Values& v) { return v[0] + v[0]; }, {p}),
-              HasSubstr("expected numbers, got pred"));
+              HasSubstr("expected numbers to compute with, got pred"));
   EXPECT_THAT(error_of([](const Values& v) { return exp(v[0]); }, {i}),
               HasSubstr("expected a floating-point operand, got i32"));
   EXPECT_THAT(error_of([](const Values& v) { return abs(v[0]); }, {u}),

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ops/batching.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
@@ -14,6 +15,7 @@ namespace {
 
 using detail::Float;
 using detail::Number;
+using detail::RealOrComplex;
 using detail::wrapping;
 
 constexpr double kLog2 = 0.69314718055994530942;
@@ -90,10 +92,10 @@ const OpRules cbrt_rules(
      .cost = kTranscendental});
 
 const OpRules square_rules({.name = "square",
-                            .infer = same_type,
+                            .infer = same_type_real_or_complex,
                             .batch = elementwise,
                             .vjp = [](X x, Y, Ct g) { return Values{g[0] * (2 * x[0])}; },
-                            .eval = unary([]<Number T>(T x) {
+                            .eval = unary([]<RealOrComplex T>(T x) {
                               return wrapping(x, x, [](auto a, auto b) { return a * b; });
                             }),
                             .hlo =

@@ -1,5 +1,6 @@
 #include "ops/elementwise/rounding.h"
 
+#include "ops/batching.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/rules.h"
@@ -11,8 +12,8 @@ using detail::Float;
 using detail::Number;
 
 std::vector<Type> signed_number(const OpNode& op) {
-  const DType dtype = op.inputs[0].dtype();
-  if (dtype == DType::kPred || is_unsigned(dtype)) shape_error(op, "expected signed numbers");
+  check_numbers(op);
+  if (is_unsigned(op.inputs[0].dtype())) shape_error(op, "expected signed numbers");
   return same_type(op);
 }
 

@@ -1,5 +1,6 @@
 #include "ops/elementwise/trigonometry.h"
 
+#include "ops/batching.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/exponential.h"
 #include "ops/movement/broadcast.h"

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ops/batching.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/strided.h"
 #include "ops/reductions/reduce.h"
@@ -47,6 +48,11 @@ void eval_broadcast(const EvalOptions&, const OpNode& op, std::span<const HostTe
 const OpRules broadcast_rules(
     {.name = "broadcast_in_dim",
      .infer = infer_broadcast,
+     .batch = [](BatchX x) {
+       const auto& a = x.attrs<BroadcastAttributes>();
+       return emit_batched(x, BroadcastAttributes(prepended(x.axis().size, a.shape),
+                                                  prepended(0, shifted(a.dims))));
+     },
      .vjp =
          [](X x, Y, Ct g) {
            // The cotangent is summed over the new and the repeated dims.
@@ -68,7 +74,8 @@ const OpRules broadcast_rules(
                      "broadcast_dimensions = " + mlir_array(op.attrs<BroadcastAttributes>().dims))};
          },
      .cost = kNoFlops,
-     .cheap = true});
+     .cheap = true,
+     .moves_elements = true});
 
 }  // namespace
 

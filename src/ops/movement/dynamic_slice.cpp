@@ -4,8 +4,13 @@
 
 #include <algorithm>
 
+#include "ops/batching.h"
 #include "ops/create.h"
+#include "ops/dims.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/movement/gather.h"
 #include "ops/movement/shape.h"
+#include "ops/movement/slice.h"
 #include "ops/movement/strided.h"
 #include "ops/rules.h"
 
@@ -87,9 +92,67 @@ Values starts_of(const Op& x) {
   return out;
 }
 
+// Returns true if some start, an operand from `first` on, is batched.
+bool has_batched_start(BatchX x, size_t first) {
+  const auto starts = x.values().subspan(first);
+  return std::ranges::any_of(starts, &Batched::is_batched);
+}
+
+// Returns the operands of the same op with a leading dim for the batch, which the window covers.
+Values with_whole_batch(BatchX x, size_t first) {
+  Values out;
+  for (size_t i = 0; i < first; ++i) out.push_back(with_batch_dim(x, i));
+  if (first < x.size())
+    out.push_back(scalar(0, x[first].dtype()));
+  else
+    out.push_back(scalar(0, DType::kI32));  // the op had no dims and no starts
+  for (size_t i = first; i < x.size(); ++i) out.push_back(x[i]);
+  return out;
+}
+
+// Returns the starts of each element of the batch as positions [batch, dims].
+Tensor batched_starts(BatchX x, size_t first) {
+  Values starts;
+  for (size_t i = first; i < x.size(); ++i) starts.push_back(with_batch_dim(x, i));
+  return stack(starts, 1);
+}
+
+// The windows of the batch, one at each position.
+WindowDims windows_of_batch(int64_t rank, bool is_operand_batched) {
+  WindowDims dims{.offset = axis_range(1, rank + 1), .index_vector_dim = 1};
+  dims.index_map = is_operand_batched ? axis_range(1, rank + 1) : axis_range(0, rank);
+  if (is_operand_batched) dims.operand_batch = dims.indices_batch = {0};
+  return dims;
+}
+
+std::vector<Batched> batch_slice(BatchX x) {
+  const Shape& sizes = x.attrs<SizesAttributes>().sizes;
+  if (!has_batched_start(x, 1)) {
+    return all_batched({emit(*x.op().rules, with_whole_batch(x, 1),
+                             SizesAttributes(prepended(x.axis().size, sizes)))});
+  }
+  const auto rank = static_cast<int64_t>(sizes.size());
+  return all_batched({gather(x[0], batched_starts(x, 1), windows_of_batch(rank, x.is_batched(0)),
+                             x.is_batched(0) ? prepended(1, sizes) : sizes)});
+}
+
+// A scatter drops windows that reach outside, so that the starts are moved inside before.
+std::vector<Batched> batch_update(BatchX x) {
+  if (!has_batched_start(x, 2)) return all_batched(emit_all(*x.op().rules, with_whole_batch(x, 2)));
+  const Tensor operand = with_batch_dim(x, 0), update = with_batch_dim(x, 1);
+  const Tensor starts = batched_starts(x, 2);
+  std::vector<int64_t> last;
+  for (int64_t d = 1; d < operand.rank(); ++d) last.push_back(operand.dim(d) - update.dim(d));
+  const HostTensor table({starts.dim(1)}, std::span<const int64_t>(last));
+  const Tensor moved =
+      minimum(maximum(starts, 0), constant(table.astype(starts.dtype())));
+  return all_batched({scatter(operand, moved, update, windows_of_batch(operand.rank() - 1, true))});
+}
+
 const OpRules dynamic_slice_rules({.name = "dynamic_slice",
                                    .infer = infer_slice,
-                                   .vjp =
+                                   .batch = batch_slice,
+     .vjp =
                                        [](X x, Y, Ct g) {
                                          Values out(x.size());
                                          out[0] = dynamic_update_slice(zeros_like(x[0]), g[0],
@@ -107,7 +170,8 @@ const OpRules dynamic_slice_rules({.name = "dynamic_slice",
 
 const OpRules dynamic_update_slice_rules({.name = "dynamic_update_slice",
                                           .infer = infer_update,
-                                          .vjp =
+                                          .batch = batch_update,
+     .vjp =
                                               [](X x, Y, Ct g) {
                                                 Values out(x.size());
                                                 out[0] = dynamic_update_slice(

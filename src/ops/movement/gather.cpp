@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "ops/batching.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/bitwise.h"
@@ -176,7 +177,7 @@ Tensor zero_outside(const OpNode& op, const Tensor& slices) {
 // summed in f32, since a common token may occur thousands of times.
 Values vjp_gather(X x, Y, Ct g) {
   const Tensor moved = minimum(maximum(x[1], 0), last_positions(x.op()));
-  const DType sum_dtype = x[0].dtype() == DType::kBF16 ? DType::kF32 : x[0].dtype();
+  const DType sum_dtype = wide_dtype(x[0].dtype());
   const Tensor sum = scatter_add(zeros(x[0].shape(), sum_dtype), moved, astype(g[0], sum_dtype),
                                  window(x.op()).dims);
   return {astype(sum, x[0].dtype()), Tensor()};
@@ -197,9 +198,9 @@ void eval_gather(const EvalOptions&, const OpNode& op, std::span<const HostTenso
                  std::span<HostTensor> y) {
   const auto& a = window(op);
   const WindowWalk walk(a.dims, a.sizes, x[0]->shape(), *x[1], y[0].shape());
-  dispatch(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
-    const T* in = x[0]->values<T>().data();
-    T* out = y[0].values<T>().data();
+  dispatch_size(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
+    const T* in = x[0]->elements<T>().data();
+    T* out = y[0].elements<T>().data();
     walk.each(WindowWalk::OutOfBounds::kClamp,
               [&](int64_t from, int64_t to) { out[to] = in[from]; });
   });
@@ -211,21 +212,18 @@ void eval_scatter(const EvalOptions&, const OpNode& op, std::span<const HostTens
   const auto& a = window(op);
   y[0] = *x[0];
   const WindowWalk walk(a.dims, a.sizes, x[0]->shape(), *x[1], x[2]->shape());
-  dispatch(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
+  dispatch_any(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
     const T* in = x[2]->values<T>().data();
     T* out = y[0].values<T>().data();
     walk.each(WindowWalk::OutOfBounds::kDrop, [&](int64_t to, int64_t from) {
+      using C = Computed<T>;
       if constexpr (!kAdd)
         out[to] = in[from];
-      else if constexpr (std::is_same_v<T, BF16>)
-        out[to] = BF16(static_cast<float>(out[to]) + static_cast<float>(in[from]));
       else if constexpr (std::is_same_v<T, bool>)
         out[to] = out[to] || in[from];
-      else if constexpr (std::is_integral_v<T>)
-        out[to] =
-            static_cast<T>(std::make_unsigned_t<T>(out[to]) + std::make_unsigned_t<T>(in[from]));
       else
-        out[to] += in[from];
+        out[to] = convert_element<T>(
+            detail::wrapping(C(out[to]), C(in[from]), [](auto p, auto q) { return p + q; }));
     });
   });
 }
@@ -275,16 +273,55 @@ HloValues lower_scatter(const OpNode& op, HloBuilder& b, const HloValues& x) {
       {combine})};
 }
 
+// Returns the dims of windows over batched slices. The batch is a batch dim if both the operand and
+// the indices have it, a position dim if only the indices have it, else a dim of each window.
+WindowDims batched_dims(const WindowDims& dims, bool has_operand, bool has_indices) {
+  WindowDims out = dims;
+  out.offset = shifted(dims.offset);
+  if (has_operand) {
+    for (auto* list : {&out.collapsed, &out.operand_batch, &out.index_map}) *list = shifted(*list);
+  }
+  if (has_indices) {
+    out.indices_batch = shifted(dims.indices_batch);
+    ++out.index_vector_dim;
+  }
+  if (has_operand && has_indices) {
+    out.operand_batch = prepended(0, out.operand_batch);
+    out.indices_batch = prepended(0, out.indices_batch);
+  } else if (has_operand) {
+    out.offset = prepended(0, out.offset);
+  }
+  return out;
+}
+
+std::vector<Batched> batch_gather(BatchX x) {
+  const auto& a = window(x.op());
+  const bool has_operand = x.is_batched(0), has_indices = x.is_batched(1);
+  Shape sizes = a.sizes;
+  if (has_operand) sizes = prepended(has_indices ? 1 : x.axis().size, a.sizes);
+  return all_batched({gather(x[0], x[1], batched_dims(a.dims, has_operand, has_indices), sizes)});
+}
+
+std::vector<Batched> batch_scatter(BatchX x) {
+  const auto& a = window(x.op());
+  const WindowDims dims = batched_dims(a.dims, true, x.is_batched(1));
+  const Tensor operand = with_batch_dim(x, 0), updates = with_batch_dim(x, 2);
+  return all_batched({emit(*x.op().rules, {operand, x[1], updates},
+                           WindowAttributes(dims, update_window(operand, updates, dims)))});
+}
+
 const OpRules gather_rules({.name = "gather",
                             .infer = infer_gather,
-                            .vjp = vjp_gather,
+                            .batch = batch_gather,
+     .vjp = vjp_gather,
                             .eval = eval_gather,
                             .hlo = lower_gather,
                             .cost = {0, read_part_bytes}});
 
 const OpRules scatter_add_rules({.name = "scatter_add",
                                  .infer = infer_scatter,
-                                 .vjp = vjp_scatter_add,
+                                 .batch = batch_scatter,
+     .vjp = vjp_scatter_add,
                                  .eval = eval_scatter<true>,
                                  .hlo = lower_scatter<true>,
                                  .cost = {[](const OpNode& op) {
@@ -295,7 +332,8 @@ const OpRules scatter_add_rules({.name = "scatter_add",
 
 const OpRules scatter_rules({.name = "scatter",
                              .infer = infer_scatter,
-                             .vjp = vjp_scatter,
+                             .batch = batch_scatter,
+     .vjp = vjp_scatter,
                              .eval = eval_scatter<false>,
                              .hlo = lower_scatter<false>,
                              .cost = {0, written_part_bytes}});

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ops/batching.h"
 #include "ops/movement/strided.h"
 #include "ops/reductions/reduce.h"
 #include "ops/rules.h"
@@ -33,12 +34,17 @@ const OpRules reshape_rules(
            }
            return std::vector<Type>{y};
          },
+     .batch = [](BatchX x) {
+       return emit_batched(
+           x, ShapeAttributes(prepended(x.axis().size, x.attrs<ShapeAttributes>().shape)));
+     },
      .vjp = [](X x, Y, Ct g) { return Values{reshape(g[0], x[0].shape())}; },
      .eval = [](const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x,
                 std::span<HostTensor> y) { y[0] = x[0]->reshaped(y[0].shape()); },
      .hlo = "stablehlo.reshape",
      .cost = kView,
-     .cheap = true});
+     .cheap = true,
+     .moves_elements = true});
 
 std::vector<Type> infer_transpose(const OpNode& op) {
   const Type& x = op.inputs[0].type();
@@ -62,6 +68,10 @@ std::vector<int64_t> inverse(const std::vector<int64_t>& perm) {
 const OpRules transpose_rules(
     {.name = "transpose",
      .infer = infer_transpose,
+     .batch = [](BatchX x) {
+       return emit_batched(
+           x, AxesAttributes(prepended(0, shifted(x.attrs<AxesAttributes>().axes))));
+     },
      .vjp = [](X x, Y,
                Ct g) { return Values{transpose(g[0], inverse(x.attrs<AxesAttributes>().axes))}; },
      .eval =
@@ -79,11 +89,15 @@ const OpRules transpose_rules(
                                   "permutation = " + mlir_array(op.attrs<AxesAttributes>().axes))};
          },
      .cost = kNoFlops,
-     .cheap = true});
+     .cheap = true,
+     .moves_elements = true});
 
 const OpRules reverse_rules(
     {.name = "reverse",
      .infer = [](const OpNode& op) { return std::vector<Type>{op.inputs[0].type()}; },
+     .batch = [](BatchX x) {
+       return emit_batched(x, AxesAttributes(shifted(x.attrs<AxesAttributes>().axes)));
+     },
      .vjp = [](X x, Y, Ct g) { return Values{reverse(g[0], x.attrs<AxesAttributes>().axes)}; },
      .eval =
          [](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
@@ -104,7 +118,8 @@ const OpRules reverse_rules(
                                   "dimensions = " + mlir_array(op.attrs<AxesAttributes>().axes))};
          },
      .cost = kNoFlops,
-     .cheap = true});
+     .cheap = true,
+     .moves_elements = true});
 
 }  // namespace
 

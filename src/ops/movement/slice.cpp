@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "ops/batching.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
 #include "ops/movement/broadcast.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/strided.h"
@@ -64,6 +66,12 @@ void eval_slice(const EvalOptions&, const OpNode& op, std::span<const HostTensor
 const OpRules slice_rules(
     {.name = "slice",
      .infer = infer_slice,
+     .batch = [](BatchX x) {
+       const auto& a = x.attrs<SliceAttributes>();
+       return emit_batched(x, SliceAttributes(prepended(0, a.starts),
+                                              prepended(x.axis().size, a.limits),
+                                              prepended(1, a.strides)));
+     },
      .vjp = slice_vjp,
      .eval = eval_slice,
      .hlo =
@@ -75,7 +83,8 @@ const OpRules slice_rules(
                            mlir_array(a.starts), mlir_array(a.limits), mlir_array(a.strides)))};
          },
      .cost = {0, read_part_bytes},
-     .cheap = true});
+     .cheap = true,
+     .moves_elements = true});
 
 struct PadAttributes : Attributes {
   PadAttributes(Shape l, Shape h, Shape i)
@@ -121,8 +130,8 @@ Values pad_vjp(X x, Y, Ct g) {
 void eval_pad(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
               std::span<HostTensor> y) {
   const auto& a = op.attrs<PadAttributes>();
-  dispatch(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
-    std::ranges::fill(y[0].values<T>(), x[1]->values<T>()[0]);
+  dispatch_size(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
+    std::ranges::fill(y[0].elements<T>(), x[1]->elements<T>()[0]);
   });
   Shape shape;
   StridedView from = dense_view(x[0]->shape()), to = dense_view(y[0].shape());
@@ -139,9 +148,25 @@ void eval_pad(const EvalOptions&, const OpNode& op, std::span<const HostTensor* 
   copy_strided(shape, *x[0], from, y[0], to);
 }
 
+// A value for each element of the batch is put where a padded mask says so.
+std::vector<Batched> batch_pad(BatchX x) {
+  const auto& a = x.attrs<PadAttributes>();
+  const PadAttributes padding(prepended(0, a.low), prepended(0, a.high), prepended(0, a.interior));
+  const auto padded = [&](const Tensor& t, const Tensor& value) {
+    return emit(*x.op().rules, {t, value}, padding);
+  };
+  const Tensor operand = with_batch_dim(x, 0);
+  if (!x.is_batched(1)) return all_batched({padded(operand, x[1])});
+  const Tensor is_inside =
+      padded(full(operand.shape(), true, DType::kPred), scalar(false, DType::kPred));
+  const Tensor value = broadcast_in_dim(x[1], is_inside.shape(), {0});
+  return all_batched({select(is_inside, padded(operand, scalar(0, operand.dtype())), value)});
+}
+
 const OpRules pad_rules(
     {.name = "pad",
      .infer = infer_pad,
+     .batch = batch_pad,
      .vjp = pad_vjp,
      .eval = eval_pad,
      .hlo =
@@ -173,6 +198,7 @@ std::vector<Type> infer_concatenate(const OpNode& op) {
 const OpRules concatenate_rules(
     {.name = "concatenate",
      .infer = infer_concatenate,
+     .batch = along_axis,
      .vjp =
          [](X x, Y, Ct g) {
            const int64_t axis = x.attrs<AxisAttributes>().axis;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ops/batching.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
@@ -28,6 +29,9 @@ std::vector<Type> infer_sort(const OpNode& op) {
   std::vector<Type> types;
   for (const Tensor& t : op.inputs) {
     if (t.shape() != op.inputs[0].shape()) shape_error(op, "expected operands of one shape");
+    if (types.size() < static_cast<size_t>(op.attrs<SortAttributes>().num_keys) &&
+        is_complex(t.dtype()))
+      shape_error(op, fmt::format("expected keys that have an order, got {}", name_of(t.dtype())));
     types.push_back(t.type());
   }
   return types;
@@ -37,7 +41,7 @@ std::vector<Type> infer_sort(const OpNode& op) {
 using Comparison = std::function<int(size_t, size_t)>;
 Comparison comparison(const HostTensor& x) {
   return dispatch(x.dtype(), [&]<class T>(std::type_identity<T>) -> Comparison {
-    using C = std::conditional_t<std::is_same_v<T, BF16>, float, T>;
+    using C = Computed<T>;
     return [in = x.values<T>()](size_t i, size_t j) {
       const C a(in[i]), b(in[j]);
       if (a != a || b != b) return int(a != a) - int(b != b);
@@ -69,9 +73,9 @@ void eval_sort(const EvalOptions&, const OpNode& op, std::span<const HostTensor*
   for_each_line(x[0]->shape(), a.axis, [&](size_t start, size_t step, size_t n) {
     const auto line = sorted_line(keys, a.order, start, step, n);
     for (size_t operand = 0; operand < x.size(); ++operand) {
-      dispatch(y[operand].dtype(), [&]<class T>(std::type_identity<T>) {
-        const auto in = x[operand]->values<T>();
-        const auto out = y[operand].values<T>();
+      dispatch_size(y[operand].dtype(), [&]<class T>(std::type_identity<T>) {
+        const auto in = x[operand]->elements<T>();
+        const auto out = y[operand].elements<T>();
         for (size_t i = 0; i < n; ++i) out[start + i * step] = in[start + line[i] * step];
       });
     }
@@ -104,7 +108,11 @@ double sort_cost(const OpNode& op) {
 
 const OpRules sort_rules({.name = "sort",
                           .infer = infer_sort,
-                          .vjp = sort_vjp,
+                          .batch = [](BatchX x) {
+       const auto& a = x.attrs<SortAttributes>();
+       return emit_batched(x, SortAttributes(a.axis + 1, a.num_keys, a.order));
+     },
+     .vjp = sort_vjp,
                           .eval = eval_sort,
                           .hlo =
                               [](const OpNode& op, HloBuilder& b, const HloValues& x) {
@@ -121,6 +129,7 @@ struct TopKAttributes : Attributes {
 };
 
 std::vector<Type> infer_top_k(const OpNode& op) {
+  check_ordered(op);
   Type type = op.inputs[0].type();
   const int64_t k = op.attrs<TopKAttributes>().k;
   if (type.rank() == 0 || k < 0 || k > type.dims.back())
@@ -159,7 +168,8 @@ Values top_k_vjp(X x, Y y, Ct g) {
 
 const OpRules top_k_rules({.name = "top_k",
                            .infer = infer_top_k,
-                           .vjp = top_k_vjp,
+                           .batch = trailing_dims,
+     .vjp = top_k_vjp,
                            .eval = eval_top_k,
                            .hlo =
                                [](const OpNode& op, HloBuilder& b, const HloValues& x) {

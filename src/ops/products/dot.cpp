@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ops/batching.h"
 #include "ops/elementwise/convert.h"
+#include "ops/movement/shape.h"
 #include "ops/products/dot_eval.h"
 #include "ops/products/einsum.h"
 #include "ops/rules.h"
@@ -138,9 +140,33 @@ double dot_flops(const OpNode& op) {
   return flops;
 }
 
+// Of two batched operands the batch is a batch dim. Of one it is a free dim, which is then moved to
+// the front.
+std::vector<Batched> batch_dot(BatchX x) {
+  const auto& a = x.attrs<DotAttributes>();
+  const bool both = x.is_batched(0) && x.is_batched(1);
+  const auto moved = [&](size_t operand, const std::vector<int64_t>& dims) {
+    return x.is_batched(operand) ? shifted(dims) : dims;
+  };
+  const auto batch_dims = [&](size_t operand, const std::vector<int64_t>& dims) {
+    return both ? prepended(0, moved(operand, dims)) : moved(operand, dims);
+  };
+  DotDims dims{.a_contracting = moved(0, a.dims.a_contracting),
+               .b_contracting = moved(1, a.dims.b_contracting),
+               .a_batch = batch_dims(0, a.dims.a_batch),
+               .b_batch = batch_dims(1, a.dims.b_batch)};
+  const Tensor y = emit(*x.op().rules, {x[0], x[1]}, DotAttributes(dims, a.options));
+  if (both) return all_batched({y});
+  const auto num_batch = static_cast<int64_t>(a.dims.a_batch.size());
+  const auto num_free_of_a =
+      x[0].rank() - num_batch - static_cast<int64_t>(a.dims.a_contracting.size());
+  return all_batched({move_axis(y, x.is_batched(0) ? num_batch : num_batch + num_free_of_a, 0)});
+}
+
 const OpRules dot_rules({.name = "dot_general",
                          .infer = infer_dot,
-                         .vjp = vjp_dot,
+                         .batch = batch_dot,
+     .vjp = vjp_dot,
                          .eval =
                              [](const EvalOptions&, const OpNode& op,
                                 std::span<const HostTensor* const> x, std::span<HostTensor> y) {

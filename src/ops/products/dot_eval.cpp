@@ -154,19 +154,10 @@ std::vector<int64_t> free_dims(int64_t rank, const Dims& contracting, const Dims
 }
 
 void eval_dot(const DotDims& dims, const HostTensor& a, const HostTensor& b, HostTensor& y) {
-  // Integers are multiplied as unsigned numbers: their wraparound is defined in C++.
-  switch (a.dtype()) {
-    case DType::kI64:
-    case DType::kU64:
-      return run<uint64_t>(dims, a, b, y);
-    case DType::kI32:
-    case DType::kU32:
-    case DType::kPred:
-      return run<uint32_t>(dims, a, b, y);
-    case DType::kBF16:
-    case DType::kF32:
-    case DType::kF64:
-      break;
+  // Integers are multiplied as unsigned numbers: their wraparound is defined in C++. The low bits
+  // of narrow ones are those of wide ones.
+  if (!is_float(a.dtype())) {
+    return size_bytes(y.dtype()) == 8 ? run<uint64_t>(dims, a, b, y) : run<uint32_t>(dims, a, b, y);
   }
   if (a.dtype() == DType::kF64 || y.dtype() == DType::kF64)
     run<double>(dims, a, b, y);

@@ -29,6 +29,12 @@ struct FloatFormat {
 
 FloatFormat format_of(DType dtype) {
   switch (dtype) {
+    case DType::kF8E4M3FN:
+      return {3, 0x1p-6};
+    case DType::kF8E5M2:
+      return {2, 0x1p-14};
+    case DType::kF16:
+      return {10, 0x1p-14};
     case DType::kBF16:
       return {7, std::numeric_limits<float>::min()};
     case DType::kF32:
@@ -43,13 +49,17 @@ FloatFormat format_of(DType dtype) {
 
 // Returns the next number of the dtype after `value` in the direction of `towards`.
 double next_after(DType dtype, double value, double towards) {
-  if (dtype == DType::kF64) return std::nextafter(value, towards);
-  if (dtype == DType::kF32)
-    return std::nextafter(static_cast<float>(value), static_cast<float>(towards));
-  if (value == 0) return std::copysign(0x1p-133, towards);  // the smallest denormal
-  BF16 out(static_cast<float>(value));
-  out.bits = static_cast<uint16_t>(out.bits + ((towards > value) == (value > 0) ? 1 : -1));
-  return static_cast<float>(out);
+  return dispatch(dtype, [&]<class T>(std::type_identity<T>) -> double {
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::nextafter(static_cast<T>(value), static_cast<T>(towards));
+    } else if constexpr (std::is_same_v<Computed<T>, float>) {
+      T out(static_cast<float>(value));
+      const bool grows = value == 0 || (towards > value) == (value > 0);
+      out.bits = static_cast<decltype(out.bits)>(out.bits + (grows ? 1 : -1));
+      return std::copysign(static_cast<float>(out), value == 0 ? towards : value);
+    }
+    return value;
+  });
 }
 
 double rounded_to(DType dtype, double value) { return HostTensor::full({}, value, dtype).at(0); }
@@ -62,12 +72,13 @@ Tensor unit(const Tensor& key, const Shape& shape, DType dtype) {
     // 1023 << 52 are the bits of 1.0.
     return bitcast_convert(fraction | full(shape, uint64_t{1023} << 52, DType::kU64), dtype) - 1;
   }
-  // A bf16 is the upper half of an f32, so its fraction bits are shifted to their place in an f32.
-  const int width = dtype == DType::kBF16 ? 8 : 32;
-  Tensor fraction = bits(key, width, shape) >> (width - fraction_bits);
-  if (dtype == DType::kBF16) fraction = fraction << 16;
+  // As in JAX, formats with few fraction bits draw 8 bits.
+  const int width = fraction_bits < 8 ? 8 : static_cast<int>(8 * size_bytes(dtype));
+  const Tensor fraction = bits(key, width, shape) >> (width - fraction_bits);
+  constexpr int kFloatFraction = 23;
+  const Tensor in_place = fraction_bits < kFloatFraction ? fraction << (kFloatFraction - fraction_bits) : fraction;
   const Tensor one_to_two =
-      bitcast_convert(fraction | full(shape, 0x3f800000, DType::kU32), DType::kF32);
+      bitcast_convert(in_place | full(shape, 0x3f800000, DType::kU32), DType::kF32);
   return astype(one_to_two, dtype) - 1;
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 
+#include "ops/batching.h"
 #include "ops/rules.h"
 #include "ops/stablehlo.h"
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ops/batching.h"
 #include "ops/dims.h"
 #include "ops/movement/strided.h"
 #include "ops/rules.h"
@@ -11,6 +12,7 @@ namespace axle {
 namespace {
 
 std::vector<Type> infer_argmax(const OpNode& op) {
+  check_ordered(op);
   const int64_t axis = op.attrs<AxisAttributes>().axis;
   const Type& x = op.inputs[0].type();
   if (x.dims[static_cast<size_t>(axis)] == 0)
@@ -27,7 +29,7 @@ EvalRule first_best(F better) {
     const int64_t axis = op.attrs<AxisAttributes>().axis;
     const auto out = y[0].values<int32_t>();
     dispatch(x[0]->dtype(), [&]<class T>(std::type_identity<T>) {
-      using C = std::conditional_t<std::is_same_v<T, BF16>, float, T>;
+      using C = Computed<T>;
       const auto in = x[0]->values<T>();
       size_t j = 0;
       for_each_line(x[0]->shape(), axis, [&](size_t start, size_t step, size_t n) {
@@ -69,7 +71,8 @@ HloValues lower(const char* direction, double init, const OpNode& op, HloBuilder
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 const OpRules argmax_rules({.name = "argmax",
                             .infer = infer_argmax,
-                            .vjp = no_gradient,
+                            .batch = along_axis,
+     .vjp = no_gradient,
                             .eval = first_best([](auto a, auto b) { return a > b; }),
                             .hlo =
                                 [](const OpNode& op, HloBuilder& b, const HloValues& x) {
@@ -79,7 +82,8 @@ const OpRules argmax_rules({.name = "argmax",
 
 const OpRules argmin_rules({.name = "argmin",
                             .infer = infer_argmax,
-                            .vjp = no_gradient,
+                            .batch = along_axis,
+     .vjp = no_gradient,
                             .eval = first_best([](auto a, auto b) { return a < b; }),
                             .hlo =
                                 [](const OpNode& op, HloBuilder& b, const HloValues& x) {

@@ -1,6 +1,7 @@
 #include "ops/reductions/cross_entropy.h"
 
 #include "ir/op_rules.h"
+#include "ops/batching.h"
 #include "ops/composite.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/bitwise.h"
@@ -14,7 +15,6 @@
 namespace axle {
 namespace {
 
-DType wide_dtype(DType dtype) { return dtype == DType::kBF16 ? DType::kF32 : dtype; }
 Tensor wide(const Tensor& x) { return astype(x, wide_dtype(x.dtype())); }
 
 std::vector<Type> infer(const OpNode& op) {
@@ -52,7 +52,8 @@ Values vjp(X x, Y y, Ct g) {
 
 const OpRules cross_entropy_rules({.name = "softmax_cross_entropy",
                                    .infer = infer,
-                                   .vjp = vjp,
+                                   .batch = trailing_dims,
+     .vjp = vjp,
                                    .eval = eval_composite<formula>,
                                    .hlo = hlo_composite<formula>,
                                    .cost = [](const OpNode& op) {

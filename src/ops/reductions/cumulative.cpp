@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ops/batching.h"
 #include "ops/composite.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/convert.h"
@@ -29,6 +30,11 @@ struct CumulativeAttributes : Attributes {
   }
 };
 
+std::vector<Batched> batch_cumulative(BatchX x) {
+  const auto& a = x.attrs<CumulativeAttributes>();
+  return emit_batched(x, CumulativeAttributes(a.axis + 1, a.reversed));
+}
+
 // Returns the eval rule y[i] = f(y[i - 1], x[i]). Floats are computed in double.
 template <class F>
 EvalRule running(F f) {
@@ -36,7 +42,7 @@ EvalRule running(F f) {
              std::span<HostTensor> y) {
     const auto& a = op.attrs<CumulativeAttributes>();
     dispatch(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
-      using A = std::conditional_t<std::is_integral_v<T>, T, double>;
+      using A = std::conditional_t<std::is_integral_v<Computed<T>>, Computed<T>, double>;
       if constexpr (std::is_invocable_v<F, A, A>) {
         const auto in = x[0]->values<T>();
         const auto out = y[0].values<T>();
@@ -115,7 +121,8 @@ Values doubling_vjp(Tensor (*combine)(const Tensor&, const Tensor&), X in, Ct ct
 
 const OpRules cumsum_rules({.name = "cumsum",
                             .infer = same_type_numbers,
-                            .vjp =
+                            .batch = batch_cumulative,
+     .vjp =
                                 [](X x, Y, Ct g) {
                                   const auto& a = x.attrs<CumulativeAttributes>();
                                   return Values{cumsum(g[0], a.axis, !a.reversed)};
@@ -129,7 +136,8 @@ const OpRules cumsum_rules({.name = "cumsum",
 
 const OpRules cumprod_rules({.name = "cumprod",
                              .infer = same_type_numbers,
-                             .vjp = [](X x, Y, Ct g) { return doubling_vjp(operator*, x, g); },
+                             .batch = batch_cumulative,
+     .vjp = [](X x, Y, Ct g) { return doubling_vjp(operator*, x, g); },
                              .eval = running([]<Number T>(T a, T b) {
                                return wrapping(a, b, [](auto p, auto q) { return p * q; });
                              }),
@@ -142,6 +150,7 @@ const OpRules cumprod_rules({.name = "cumprod",
 const OpRules cummax_rules(
     {.name = "cummax",
      .infer = same_type_numbers,
+     .batch = batch_cumulative,
      .vjp = [](X x, Y, Ct g) { return doubling_vjp(maximum, x, g); },
      .eval = running([]<Number T>(T a, T b) { return detail::larger(a, b); }),
      .hlo = [](const OpNode& op, HloBuilder& b,
@@ -151,6 +160,7 @@ const OpRules cummax_rules(
 const OpRules cummin_rules(
     {.name = "cummin",
      .infer = same_type_numbers,
+     .batch = batch_cumulative,
      .vjp = [](X x, Y, Ct g) { return doubling_vjp(minimum, x, g); },
      .eval = running([]<Number T>(T a, T b) { return detail::smaller(a, b); }),
      .hlo = [](const OpNode& op, HloBuilder& b,
@@ -169,6 +179,7 @@ HloValue hlo_logaddexp(HloBuilder& b, const HloValues& v) {
 const OpRules cumlogsumexp_rules(
     {.name = "cumlogsumexp",
      .infer = same_float_type,
+     .batch = batch_cumulative,
      .vjp = [](X x, Y, Ct g) { return doubling_vjp(logaddexp, x, g); },
      .eval = running([](double a, double b) {
        const double delta = a - b;
@@ -186,8 +197,7 @@ Tensor apply(const OpRules& rules, const Tensor& x, int64_t axis, bool reversed)
 }
 
 Tensor apply_in_f32(const OpRules& rules, const Tensor& x, int64_t axis, bool reversed) {
-  if (x.dtype() != DType::kBF16) return apply(rules, x, axis, reversed);
-  return astype(apply(rules, astype(x, DType::kF32), axis, reversed), DType::kBF16);
+  return astype(apply(rules, astype(x, wide_dtype(x.dtype())), axis, reversed), x.dtype());
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ops/batching.h"
 #include "ops/create.h"
 #include "ops/dims.h"
 #include "ops/elementwise/arithmetic.h"
@@ -21,6 +22,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 using detail::Number;
+using detail::RealOrComplex;
 using detail::wrapping;
 
 struct ReduceAttributes : Attributes {
@@ -34,14 +36,23 @@ std::vector<Type> infer_reduce(const OpNode& op) {
   return {Type{x.dtype, without_dims(x.dims, op.attrs<ReduceAttributes>().axes)}};
 }
 
+std::vector<Type> infer_sum(const OpNode& op) {
+  check_real_or_complex(op);
+  return infer_reduce(op);
+}
+
 std::vector<Type> infer_number_reduce(const OpNode& op) {
   check_numbers(op);
   return infer_reduce(op);
 }
 
 std::vector<Type> infer_bits_reduce(const OpNode& op) {
-  if (is_float(op.inputs[0].dtype())) shape_error(op, "expected predicates or integers");
+  if (is_differentiable(op.inputs[0].dtype())) shape_error(op, "expected predicates or integers");
   return infer_reduce(op);
+}
+
+std::vector<Batched> batch_reduce(BatchX x) {
+  return emit_batched(x, ReduceAttributes(shifted(x.attrs<ReduceAttributes>().axes)));
 }
 
 // Broadcasts g along the reduced dims to the shape of x.
@@ -102,14 +113,19 @@ double lowest(DType) { return -kInfinity; }
 double highest(DType) { return kInfinity; }
 double all_bits(DType dtype) { return is_unsigned(dtype) ? kInfinity : -1; }
 
-// Returns the eval rule that starts with y = init and applies y = f(y, x) to each element. Floats
-// are accumulated in double.
+// Floats are accumulated in double, complex numbers in pairs of doubles.
+template <class T>
+using Accumulator =
+    std::conditional_t<std::is_integral_v<Computed<T>>, Computed<T>,
+                       std::conditional_t<kIsComplex<T>, std::complex<double>, double>>;
+
+// Returns the eval rule that starts with y = init and applies y = f(y, x) to each element.
 template <class F>
 EvalRule fold(Identity init, F f) {
   return [init, f](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
                    std::span<HostTensor> y) {
-    dispatch(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
-      using A = std::conditional_t<std::is_integral_v<T>, T, double>;
+    dispatch_any(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
+      using A = Accumulator<T>;
       if constexpr (std::is_invocable_v<F, A, A>) {
         std::vector<A> sums(static_cast<size_t>(y[0].size()),
                             convert_element<A>(init(x[0]->dtype())));
@@ -131,10 +147,11 @@ HloValues lower(const char* combine, Identity init, const OpNode& op, HloBuilder
 
 const OpRules reduce_sum_rules(
     {.name = "reduce_sum",
-     .infer = infer_number_reduce,
+     .infer = infer_sum,
+     .batch = batch_reduce,
      .vjp = sum_vjp,
      .eval = fold(zero,
-                  []<Number T>(T a, T b) {
+                  []<RealOrComplex T>(T a, T b) {
                     return wrapping(a, b, [](auto p, auto q) { return p + q; });
                   }),
      .hlo = [](const OpNode& op, HloBuilder& b,
@@ -144,6 +161,7 @@ const OpRules reduce_sum_rules(
 const OpRules reduce_prod_rules(
     {.name = "reduce_prod",
      .infer = infer_number_reduce,
+     .batch = batch_reduce,
      .vjp = prod_vjp,
      .eval = fold(one,
                   []<Number T>(T a, T b) {
@@ -156,6 +174,7 @@ const OpRules reduce_prod_rules(
 const OpRules reduce_max_rules(
     {.name = "reduce_max",
      .infer = infer_number_reduce,
+     .batch = batch_reduce,
      .vjp = chooser_vjp,
      .eval = fold(lowest, []<Number T>(T a, T b) { return detail::larger(a, b); }),
      .hlo = [](const OpNode& op, HloBuilder& b,
@@ -165,6 +184,7 @@ const OpRules reduce_max_rules(
 const OpRules reduce_min_rules(
     {.name = "reduce_min",
      .infer = infer_number_reduce,
+     .batch = batch_reduce,
      .vjp = chooser_vjp,
      .eval = fold(highest, []<Number T>(T a, T b) { return detail::smaller(a, b); }),
      .hlo = [](const OpNode& op, HloBuilder& b,
@@ -174,6 +194,7 @@ const OpRules reduce_min_rules(
 const OpRules reduce_and_rules(
     {.name = "reduce_and",
      .infer = infer_bits_reduce,
+     .batch = batch_reduce,
      .vjp = no_gradient,
      .eval = fold(all_bits, []<std::integral T>(T a, T b) { return static_cast<T>(a & b); }),
      .hlo = [](const OpNode& op, HloBuilder& b,
@@ -183,6 +204,7 @@ const OpRules reduce_and_rules(
 const OpRules reduce_or_rules(
     {.name = "reduce_or",
      .infer = infer_bits_reduce,
+     .batch = batch_reduce,
      .vjp = no_gradient,
      .eval = fold(zero, []<std::integral T>(T a, T b) { return static_cast<T>(a | b); }),
      .hlo = [](const OpNode& op, HloBuilder& b,
@@ -199,11 +221,10 @@ Tensor apply(const OpRules& rules, const Tensor& x, const std::vector<int64_t>& 
   return reshape(y, shape);
 }
 
-// Computes bf16 in f32, since bf16 has too few bits for a running sum.
+// Computes small floats in f32, since they have too few bits for a running sum.
 Tensor apply_in_f32(const OpRules& rules, const Tensor& x, const std::vector<int64_t>& axes,
                     bool keep_dims) {
-  if (x.dtype() != DType::kBF16) return apply(rules, x, axes, keep_dims);
-  return astype(apply(rules, astype(x, DType::kF32), axes, keep_dims), DType::kBF16);
+  return astype(apply(rules, astype(x, wide_dtype(x.dtype())), axes, keep_dims), x.dtype());
 }
 
 }  // namespace
@@ -234,16 +255,16 @@ Tensor sum(const Tensor& x) { return reduce_sum(x, all_axes(x)); }
 Tensor mean(const Tensor& x) { return mean(x, all_axes(x)); }
 
 Tensor mean(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims) {
-  if (x.dtype() == DType::kBF16)
-    return astype(mean(astype(x, DType::kF32), axes, keep_dims), DType::kBF16);
+  if (const DType wide = wide_dtype(x.dtype()); wide != x.dtype())
+    return astype(mean(astype(x, wide), axes, keep_dims), x.dtype());
   double count = 1;
   for (const int64_t d : normalized_axes("mean", x, axes)) count *= static_cast<double>(x.dim(d));
   return reduce_sum(x, axes, keep_dims) / count;
 }
 
 Tensor variance(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims) {
-  if (x.dtype() == DType::kBF16)
-    return astype(variance(astype(x, DType::kF32), axes, keep_dims), DType::kBF16);
+  if (const DType wide = wide_dtype(x.dtype()); wide != x.dtype())
+    return astype(variance(astype(x, wide), axes, keep_dims), x.dtype());
   const Tensor centered = x - mean(x, axes, true);
   return mean(centered * centered, axes, keep_dims);
 }

@@ -1,5 +1,6 @@
 #include "ops/reductions/softmax.h"
 
+#include "ops/batching.h"
 #include "ops/composite.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
@@ -18,7 +19,7 @@ namespace {
 // Cost of max, subtract, exp, sum and divide.
 constexpr CostRule kSoftmaxCost{12};
 
-Tensor wide(const Tensor& x) { return x.dtype() == DType::kBF16 ? astype(x, DType::kF32) : x; }
+Tensor wide(const Tensor& x) { return astype(x, wide_dtype(x.dtype())); }
 
 int64_t axis_of(const OpNode& op) { return op.attrs<AxisAttributes>().axis; }
 
@@ -44,7 +45,11 @@ const OpRules softmax_rules({.name = "softmax",
                                    type.dtype = op.attrs<SoftmaxAttributes>().dtype;
                                    return std::vector<Type>{type};
                                  },
-                             .vjp =
+                             .batch = [](BatchX x) {
+       const auto& a = x.attrs<SoftmaxAttributes>();
+       return emit_batched(x, SoftmaxAttributes(a.axis + 1, a.dtype));
+     },
+     .vjp =
                                  [](X x, Y y, Ct g) {
                                    const Tensor p = wide(y[0]), ct = wide(g[0]);
                                    return Values{astype(
@@ -65,6 +70,7 @@ Values log_softmax_formula(const OpNode& op, const Values& in) {
 const OpRules log_softmax_rules(
     {.name = "log_softmax",
      .infer = same_float_type,
+     .batch = along_axis,
      .vjp =
          [](X x, Y y, Ct g) {
            const Tensor ct = wide(g[0]);
@@ -94,6 +100,7 @@ const OpRules logsumexp_rules(
            type.dims.erase(type.dims.begin() + axis_of(op));
            return std::vector<Type>{type};
          },
+     .batch = along_axis,
      .vjp =
          [](X x, Y y, Ct g) {
            const int64_t axis = axis_of(x.op());

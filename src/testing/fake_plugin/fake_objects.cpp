@@ -51,13 +51,25 @@ Error* Event::await() {
 size_t element_size(BufferType type) {
   switch (type) {
     case BufferType::kPred:
+    case BufferType::kS4:
+    case BufferType::kU4:
+    case BufferType::kS8:
+    case BufferType::kU8:
+    case BufferType::kF8E4M3FN:
+    case BufferType::kF8E5M2:
       return 1;
+    case BufferType::kS16:
+    case BufferType::kU16:
+    case BufferType::kF16:
     case BufferType::kBF16:
       return 2;
     case BufferType::kS64:
     case BufferType::kU64:
     case BufferType::kF64:
+    case BufferType::kC64:
       return 8;
+    case BufferType::kC128:
+      return 16;
     default:
       return 4;
   }

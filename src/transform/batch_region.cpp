@@ -1,0 +1,115 @@
+#include "transform/batch_region.h"
+
+#include "base/error.h"
+#include "ops/batching.h"
+#include "ops/dims.h"
+#include "ops/movement/broadcast.h"
+
+namespace axle {
+namespace {
+
+Tensor repeated(const Tensor& t, const BatchAxis& axis) {
+  return broadcast_in_dim(t, prepended(axis.size, t.shape()), axis_range(1, t.rank() + 1));
+}
+
+}  // namespace
+
+std::vector<Batched> marked(const Values& values, const std::vector<bool>& batched) {
+  std::vector<Batched> out;
+  for (size_t i = 0; i < values.size(); ++i) out.push_back({values[i], batched[i]});
+  return out;
+}
+
+std::vector<bool> batched_marks(std::span<const Batched> values) {
+  std::vector<bool> out;
+  for (const Batched& v : values) out.push_back(v.is_batched);
+  return out;
+}
+
+Values with_batch_dims(std::span<const Batched> values, const BatchAxis& axis) {
+  Values out;
+  for (const Batched& v : values) out.push_back(v.is_batched ? v.value : repeated(v.value, axis));
+  return out;
+}
+
+std::vector<Batched> batch_region(const Region& region, std::span<const Batched> arguments,
+                                  const BatchAxis& axis) {
+  AXLE_CHECK(arguments.size() == region.parameters().size(), "one argument for each parameter");
+  std::unordered_map<Tensor, Batched, TensorHash, TensorSame> values;
+  for (size_t i = 0; i < arguments.size(); ++i) values[region.parameters()[i]] = arguments[i];
+  for (const OpNode* op : region.ops()) {
+    std::vector<Batched> operands;
+    for (const Tensor& t : op->inputs) operands.push_back(values.at(t));
+    const NameScope scope(op->scope);
+    std::vector<Batched> results;
+    if (std::ranges::any_of(operands, &Batched::is_batched)) {
+      AXLE_CHECK(op->rules->row().batch,
+                 "op without a batching rule: " + std::string(op->rules->name()));
+      results = op->rules->row().batch(BatchX(*op, operands, axis));
+    } else {
+      const Values copies = emit_all(*op->rules, operands_of(BatchX(*op, operands, axis)),
+                                     op->attributes, op->regions);
+      results = marked(copies, std::vector<bool>(copies.size(), false));
+    }
+    AXLE_CHECK(results.size() == op->outputs.size(),
+               "one batched result for each result of " + std::string(op->rules->name()));
+    for (uint32_t i = 0; i < results.size(); ++i)
+      values[Tensor(const_cast<OpNode*>(op), i)] = std::move(results[i]);
+  }
+  std::vector<Batched> out;
+  for (const Tensor& t : region.results()) out.push_back(values.at(t));
+  return out;
+}
+
+std::vector<bool> batched_results(const Region& region, const std::vector<bool>& batched) {
+  std::unordered_set<Tensor, TensorHash, TensorSame> values;
+  for (size_t i = 0; i < batched.size(); ++i) {
+    if (batched[i]) values.insert(region.parameters()[i]);
+  }
+  const auto is_batched = [&](const Tensor& t) { return values.contains(t); };
+  for (const OpNode* op : region.ops()) {
+    if (!std::ranges::any_of(op->inputs, is_batched)) continue;
+    for (const Tensor& t : const_cast<OpNode*>(op)->results()) values.insert(t);
+  }
+  std::vector<bool> out;
+  for (const Tensor& t : region.results()) out.push_back(is_batched(t));
+  return out;
+}
+
+BatchedRegion batched_region(const Region& region, const std::vector<bool>& batched,
+                             const BatchAxis& axis, const std::vector<bool>& force) {
+  std::vector<Type> types;
+  for (size_t i = 0; i < batched.size(); ++i) {
+    Type type = region.parameters()[i].type();
+    if (batched[i]) type.dims = prepended(axis.size, type.dims);
+    types.push_back(std::move(type));
+  }
+  BatchedRegion out;
+  out.region = trace(
+      [&](const Values& parameters) {
+        Values results;
+        for (const Batched& v : batch_region(region, marked(parameters, batched), axis)) {
+          const bool forced = !force.empty() && force[results.size()] && !v.is_batched;
+          results.push_back(forced ? repeated(v.value, axis) : v.value);
+          out.results.push_back(v.is_batched || forced);
+        }
+        return results;
+      },
+      types);
+  return out;
+}
+
+std::vector<Batched> batch_body(BatchX x) {
+  const OpNode& op = x.op();
+  BatchedRegion body = batched_region(op.region(), batched_marks(x.values()), x.axis());
+  return marked(emit_all(*op.rules, operands_of(x), op.attributes, {std::move(body.region)}),
+                body.results);
+}
+
+Values operands_of(BatchX x) {
+  Values out;
+  for (const Batched& v : x.values()) out.push_back(v.value);
+  return out;
+}
+
+}  // namespace axle

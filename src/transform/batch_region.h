@@ -1,0 +1,45 @@
+// Batches a region: emits its ops with a leading batch dim. vmap and the batching rules of ops with
+// a body use it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "ir/op_rules.h"
+#include "transform/trace.h"
+
+namespace axle {
+
+/// Returns operands of which those marked in `batched` have the batch dim in front.
+std::vector<Batched> marked(const Values& values, const std::vector<bool>& batched);
+/// Returns the marks.
+std::vector<bool> batched_marks(std::span<const Batched> values);
+/// Returns the values with the batch dim; repeats those that are not batched.
+Values with_batch_dims(std::span<const Batched> values, const BatchAxis& axis);
+
+/// Emits the ops of `region` into the current region, with `arguments` for its parameters. Ops of
+/// which no operand is batched are emitted once, without the batch. Throws InternalError for an op
+/// without a batching rule.
+std::vector<Batched> batch_region(const Region& region, std::span<const Batched> arguments,
+                                  const BatchAxis& axis);
+
+/// Returns which results of `region` depend on a parameter marked in `batched`. batch_region may
+/// find that some of them are not batched after all.
+std::vector<bool> batched_results(const Region& region, const std::vector<bool>& batched);
+
+/// A closed region that computes `region` for each element of the batch.
+struct BatchedRegion {
+  std::shared_ptr<const Region> region;
+  std::vector<bool> results;  // marks of the results
+};
+/// Makes it for parameters of which those marked in `batched` have the batch dim in front. Results
+/// that are marked in `force` get the batch dim even if they do not depend on it.
+BatchedRegion batched_region(const Region& region, const std::vector<bool>& batched,
+                             const BatchAxis& axis, const std::vector<bool>& force = {});
+
+/// Batching rule of ops that run their body, the op's only region, on their operands: call, remat.
+std::vector<Batched> batch_body(BatchX x);
+/// Returns the operands of an op, with or without the batch dim.
+Values operands_of(BatchX x);
+
+}  // namespace axle

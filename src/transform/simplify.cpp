@@ -1,0 +1,195 @@
+#include "transform/simplify.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "ir/op_rules.h"
+#include "ir/verify.h"
+#include "ops/create.h"
+#include "transform/partition.h"
+#include "transform/trace.h"
+
+namespace axle {
+namespace {
+
+using Live = std::unordered_set<Tensor, TensorHash, TensorSame>;
+
+std::vector<bool> used_results(const OpNode& op, const Live& live) {
+  std::vector<bool> used;
+  for (uint32_t i = 0; i < op.outputs.size(); ++i)
+    used.push_back(live.contains(Tensor(const_cast<OpNode*>(&op), i)));
+  return used;
+}
+
+// The ops that some result needs, with what is left of those that have unused results.
+struct Plan {
+  std::vector<const OpNode*> ops;
+  std::unordered_map<const OpNode*, Pruned> pruned;
+};
+
+Plan plan_live_ops(const Region& region) {
+  Plan plan;
+  Live live(region.results().begin(), region.results().end());
+  for (auto it = region.ops().rbegin(); it != region.ops().rend(); ++it) {
+    const OpNode& op = **it;
+    const std::vector<bool> used = used_results(op, live);
+    if (std::ranges::find(used, true) == used.end()) continue;
+    plan.ops.push_back(&op);
+    const PruneRule prune = op.rules->row().prune;
+    if (prune) {
+      Pruned& pruned = plan.pruned[&op] = prune(op, used);
+      for (size_t i = 0; i < op.inputs.size(); ++i) {
+        if (pruned.inputs[i]) live.insert(op.inputs[i]);
+      }
+    } else {
+      live.insert(op.inputs.begin(), op.inputs.end());
+    }
+  }
+  std::ranges::reverse(plan.ops);
+  return plan;
+}
+
+// Ops that compute the same.
+struct SameOp {
+  const OpNode* op;
+  Values inputs;  // in the new region
+  std::string attributes;
+  bool operator==(const SameOp& other) const {
+    return op->rules == other.op->rules && op->phase == other.op->phase &&
+           op->outputs == other.op->outputs && op->regions == other.op->regions &&
+           attributes == other.attributes &&
+           std::ranges::equal(inputs, other.inputs,
+                              [](const Tensor& a, const Tensor& b) { return same(a, b); });
+  }
+};
+struct SameOpHash {
+  size_t operator()(const SameOp& key) const {
+    size_t h = xxh3_64(key.attributes) ^ std::hash<const void*>()(key.op->rules);
+    for (const Tensor& t : key.inputs) h = h * 31 + TensorHash()(t);
+    return h;
+  }
+};
+
+// The text of a large constant is long, and two of them are seldom equal.
+constexpr int64_t kMaxMergedElements = 64;
+
+bool can_merge(const OpNode& op) {
+  if (op.rules->row().is_kept_apart || !op.regions.empty()) return false;
+  return !op.inputs.empty() || splat_of(Tensor(const_cast<OpNode*>(&op), 0)) ||
+         op.outputs[0].num_elements() <= kMaxMergedElements;
+}
+
+// Returns the splat that an op which moves the elements of a splat is; none for other ops.
+Tensor folded(const OpNode& op, const Values& inputs) {
+  if (!op.rules->row().moves_elements) return {};
+  const auto value = splat_of(inputs[0]);
+  if (!value) return {};
+  // Rounded as the operand has it, before the op may convert it to a wider dtype.
+  const Scalar rounded = HostTensor::full({}, *value, inputs[0].dtype()).element(0);
+  return full(op.outputs[0].dims, rounded, op.outputs[0].dtype);
+}
+
+// Emits the live ops of a region into the current one.
+class Emitter {
+ public:
+  explicit Emitter(TensorMap map) : map_(std::move(map)) {}
+
+  void emit(const OpNode& op, const Plan& plan) {
+    const NameScope scope(op.scope);
+    const PhaseScope phase(op.phase);
+    if (const auto it = plan.pruned.find(&op); it != plan.pruned.end()) {
+      Values needed;
+      for (size_t i = 0; i < op.inputs.size(); ++i) {
+        if (it->second.inputs[i]) needed.push_back(map_.at(op.inputs[i]));
+      }
+      return define(op, it->second.emit(needed));
+    }
+    const Values inputs = map_all(map_, op.inputs);
+    if (const Tensor splat = folded(op, inputs)) return define(op, {merged(splat)});
+    if (!can_merge(op)) return define(op, emit_all(*op.rules, inputs, op.attributes, bodies(op)));
+    SameOp key{&op, inputs, op.attributes ? op.attributes->text() : ""};
+    const auto found = seen_.find(key);
+    if (found != seen_.end()) return define(op, found->second);
+    Values results = emit_all(*op.rules, inputs, op.attributes, op.regions);
+    define(op, results);
+    seen_.emplace(std::move(key), std::move(results));
+  }
+
+  const TensorMap& map() const { return map_; }
+
+ private:
+  void define(const OpNode& op, const Values& results) {
+    for (uint32_t i = 0; i < results.size(); ++i) {
+      if (results[i]) map_[Tensor(const_cast<OpNode*>(&op), i)] = results[i];
+    }
+  }
+  static std::vector<std::shared_ptr<const Region>> bodies(const OpNode& op) {
+    std::vector<std::shared_ptr<const Region>> out;
+    for (const auto& region : op.regions) out.push_back(simplify(*region));
+    return out;
+  }
+  // Returns an earlier splat that is equal to this one, if there is one.
+  Tensor merged(const Tensor& splat) {
+    const OpNode& op = *splat.node();
+    return seen_.try_emplace({&op, {}, op.attributes->text()}, Values{splat}).first->second[0];
+  }
+
+  TensorMap map_;
+  std::unordered_map<SameOp, Values, SameOpHash> seen_;
+};
+
+}  // namespace
+
+std::shared_ptr<Region> simplify(const Region& region) {
+  auto out = std::make_shared<Region>();
+  TensorMap map;
+  for (const Tensor& p : region.parameters())
+    map[p] = out->add_parameter(p.type(), p.node()->scope ? *p.node()->scope : "");
+  {
+    const TraceScope scope(*out);
+    const Plan plan = plan_live_ops(region);
+    Emitter emitter(std::move(map));
+    for (const OpNode* op : plan.ops) emitter.emit(*op, plan);
+    out->set_results(map_all(emitter.map(), region.results()));
+  }
+  // Splats that were folded leave their operands behind.
+  out->remove_dead_ops();
+  verify_in_debug(*out);
+  return out;
+}
+
+Pruned prune_body(const OpNode& op, const std::vector<bool>& used) {
+  const Region& body = op.region();
+  Values results;
+  for (size_t i = 0; i < used.size(); ++i) {
+    if (used[i]) results.push_back(body.results()[i]);
+  }
+  const auto whole = simplify(*slice(body, body.parameters(), results));
+  Pruned out{.inputs = needed_parameters(*whole)};
+  Values kept;
+  for (size_t i = 0; i < out.inputs.size(); ++i) {
+    if (out.inputs[i]) kept.push_back(whole->parameters()[i]);
+  }
+  auto smaller = slice(*whole, kept, whole->results());
+  out.emit = [&op, used, smaller = std::move(smaller)](const Values& inputs) {
+    return spread_results(emit_all(*op.rules, inputs, op.attributes, {smaller}), used);
+  };
+  return out;
+}
+
+std::vector<bool> needed_parameters(const Region& region) {
+  Live needed(region.results().begin(), region.results().end());
+  for (const OpNode* op : region.ops()) needed.insert(op->inputs.begin(), op->inputs.end());
+  std::vector<bool> out;
+  for (const Tensor& p : region.parameters()) out.push_back(needed.contains(p));
+  return out;
+}
+
+Values spread_results(const Values& results, const std::vector<bool>& used) {
+  Values out;
+  size_t next = 0;
+  for (const bool is_used : used) out.push_back(is_used ? results[next++] : Tensor());
+  return out;
+}
+
+}  // namespace axle

@@ -1,0 +1,27 @@
+// Makes a traced region smaller before it is lowered.
+#pragma once
+
+#include <memory>
+
+#include "ir/op_rules.h"
+
+namespace axle {
+
+/// Returns a region that computes the same results, to the last bit, with fewer ops:
+///   dead code: ops whose results nobody uses, also inside of the bodies of other ops; with them
+///     the carries, operands and stacked results of loops that only they need;
+///   common subexpressions: equal ops of one phase become one. Barriers are never merged, so that
+///     what remat recomputes behind one stays recomputed;
+///   folding: reshaped, broadcast, sliced or converted splats become splats.
+/// Parameters and results stay as they are.
+std::shared_ptr<Region> simplify(const Region& region);
+
+/// Prune rule of ops that run their body, the op's only region, once: call, remat.
+Pruned prune_body(const OpNode& op, const std::vector<bool>& used);
+
+/// Returns the results at the places of the used ones, and empty tensors at the others.
+Values spread_results(const Values& results, const std::vector<bool>& used);
+/// Marks the parameters of `region` that its results need.
+std::vector<bool> needed_parameters(const Region& region);
+
+}  // namespace axle

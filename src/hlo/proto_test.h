@@ -14,21 +14,11 @@ namespace axle {
 
 namespace fields = hlo_fields;
 
-inline std::string packed(const std::vector<int64_t>& values) {
-  std::string out;
-  for (auto v : values) {
-    auto rest = static_cast<uint64_t>(v);
-    for (; rest >= 0x80; rest >>= 7) out += static_cast<char>(rest | 0x80);
-    out += static_cast<char>(rest);
-  }
-  return out;
-}
-
 /// The functions below return a ShapeProto.
 inline ProtoWriter array_shape(const std::vector<int64_t>& dims,
                                fields::ElementType type = fields::kF32) {
   ProtoWriter out;
-  return out.varint(fields::kElementType, type).bytes(fields::kDimensions, packed(dims));
+  return out.varint(fields::kElementType, type).packed(fields::kDimensions, dims);
 }
 inline ProtoWriter tuple_shape(const std::vector<ProtoWriter>& elements) {
   ProtoWriter out;
@@ -44,11 +34,11 @@ inline ProtoWriter op_name(std::string_view name) {
 }
 inline ProtoWriter calls(const std::vector<int64_t>& computations) {
   ProtoWriter out;
-  return out.bytes(fields::kCalledComputationIds, packed(computations));
+  return out.packed(fields::kCalledComputationIds, computations);
 }
 inline ProtoWriter replica_group(const std::vector<int64_t>& devices) {
   ProtoWriter out;
-  return out.bytes(fields::kReplicaIds, packed(devices));
+  return out.packed(fields::kReplicaIds, devices);
 }
 inline ProtoWriter grouped(const ReplicaGroups& groups) {
   ProtoWriter list, out;
@@ -60,12 +50,12 @@ inline ProtoWriter iota_groups(int64_t count, int64_t size, const std::vector<in
   ProtoWriter out;
   return out.varint(fields::kNumGroups, static_cast<uint64_t>(count))
       .varint(fields::kGroupSize, static_cast<uint64_t>(size))
-      .bytes(fields::kReshapeDims, packed(dims))
-      .bytes(fields::kTransposePerm, packed(perm));
+      .packed(fields::kReshapeDims, dims)
+      .packed(fields::kTransposePerm, perm);
 }
 inline ProtoWriter integer(int64_t value) {
   ProtoWriter literal, out;
-  return out.message(fields::kLiteral, literal.bytes(fields::kS32s, packed({value})));
+  return out.message(fields::kLiteral, literal.packed(fields::kS32s, {value}));
 }
 inline ProtoWriter channel(int64_t id) {
   return ProtoWriter().varint(fields::kChannelId, static_cast<uint64_t>(id));
@@ -91,7 +81,7 @@ class HloWriter {
         .bytes(fields::kOpcode, opcode)
         .message(fields::kShape, shape)
         .varint(fields::kId, static_cast<uint64_t>(next_))
-        .bytes(fields::kOperandIds, packed(operands));
+        .packed(fields::kOperandIds, operands);
     computation_.message(fields::kInstructions, out);
     return next_++;
   }

@@ -70,9 +70,8 @@ TEST(ReplicaGroups, MeshesMayPermuteTheirDevices) {
                            .message(fields::kMeshAxes, axis("a", 2))
                            .message(fields::kMeshAxes, axis("b", 2));
   ProtoWriter transposed = listed, transform;
-  listed.bytes(fields::kDeviceIds, packed({3, 1, 2, 0}));
-  transform.bytes(fields::kTransformDims, packed({2, 2}))
-      .bytes(fields::kTransformPerm, packed({1, 0}));
+  listed.packed(fields::kDeviceIds, {3, 1, 2, 0});
+  transform.packed(fields::kTransformDims, {2, 2}).packed(fields::kTransformPerm, {1, 0});
   transposed.message(fields::kIotaTransform, transform);
   EXPECT_EQ(decode_mesh_groups(mesh_groups(listed, {axis_ref(1)}).text()),
             (Groups{{3, 1}, {2, 0}}));
@@ -91,10 +90,9 @@ TEST(ReplicaGroups, WhatIsNoListOfGroupsIsRefused) {
   mesh.message(fields::kMeshAxes, axis("a", 6));
   EXPECT_THROW(decode_mesh_groups(mesh_groups(mesh, {axis_ref(1)}).text()), DataError);
   EXPECT_THROW(decode_mesh_groups(mesh_groups(mesh, {axis_ref(0, 4, 2)}).text()), DataError);
-  EXPECT_THROW(
-      decode_mesh_groups(
-          mesh_groups(mesh.bytes(fields::kDeviceIds, packed({0, 1})), {axis_ref(0)}).text()),
-      DataError);
+  EXPECT_THROW(decode_mesh_groups(
+                   mesh_groups(mesh.packed(fields::kDeviceIds, {0, 1}), {axis_ref(0)}).text()),
+               DataError);
 }
 
 TEST(ReplicaGroups, AxesAreThoseAlongWhichAGroupLies) {

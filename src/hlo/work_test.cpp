@@ -13,8 +13,7 @@ DeviceWork work_of(const HloWriter& w) { return device_work(read_hlo_module(w.by
 
 ProtoWriter contracting(const std::vector<int64_t>& dims) {
   ProtoWriter numbers, out;
-  return out.message(fields::kDotDimensionNumbers,
-                     numbers.bytes(fields::kLhsContracting, packed(dims)));
+  return out.message(fields::kDotDimensionNumbers, numbers.packed(fields::kLhsContracting, dims));
 }
 
 TEST(DeviceWork, ProductsCountTwoFlopsForEachTerm) {
@@ -55,9 +54,9 @@ TEST(DeviceWork, ConvolutionsCountWhatTheirWindowsMeet) {
                                                 .varint(fields::kWindowDilation, 1)
                                                 .varint(fields::kBaseDilation, 1));
   numbers.varint(fields::kKernelInputFeature, 1)
-      .bytes(fields::kKernelSpatial, packed({0}))
-      .bytes(fields::kInputSpatial, packed({1}))
-      .bytes(fields::kOutputSpatial, packed({1}));
+      .packed(fields::kKernelSpatial, {0})
+      .packed(fields::kInputSpatial, {1})
+      .packed(fields::kOutputSpatial, {1});
   HloWriter w;
   const int64_t x = w.parameter(array_shape({2, 8, 5}), 0),
                 k = w.parameter(array_shape({3, 5, 7}), 1);

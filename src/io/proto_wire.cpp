@@ -42,6 +42,12 @@ ProtoWriter& ProtoWriter::fixed32(int field, float value) {
   return *this;
 }
 
+ProtoWriter& ProtoWriter::packed(int field, const std::vector<int64_t>& values) {
+  ProtoWriter elements;
+  for (const int64_t value : values) elements.append_varint(static_cast<uint64_t>(value));
+  return bytes(field, elements.out_);
+}
+
 ProtoWriter& ProtoWriter::bytes(int field, std::string_view value) {
   key(field, kLengthDelimited);
   append_varint(value.size());

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace axle {
 
@@ -17,7 +18,9 @@ class ProtoWriter {
   ProtoWriter& fixed64(int field, double value);
   /// Adds a float field.
   ProtoWriter& fixed32(int field, float value);
-  /// Adds a string, bytes or packed field.
+  /// Adds a repeated field of integers, packed.
+  ProtoWriter& packed(int field, const std::vector<int64_t>& values);
+  /// Adds a string or bytes field.
   ProtoWriter& bytes(int field, std::string_view value);
   ProtoWriter& message(int field, const ProtoWriter& value) { return bytes(field, value.text()); }
   /// Adds the fields of another message of the same type.

@@ -26,6 +26,12 @@ void at(const std::string& path, const std::function<void()>& apply) {
 
 }  // namespace
 
+std::vector<Replaced> apply_modifier(const Child<Modifier>& config, const std::string& path,
+                                     ConfigRef root) {
+  check_complete(config.any(), config.any().type().name);
+  return config.build({}, Scope{.path = path})->apply(root);
+}
+
 AppliedRule apply_mesh_rules(const MeshRules& rules, const std::string& machine, ConfigRef root) {
   // All patterns are looked at, also those behind the one that matches.
   size_t first = rules.size();
@@ -39,10 +45,8 @@ AppliedRule apply_mesh_rules(const MeshRules& rules, const std::string& machine,
   for (size_t i = 0; i < rules[first].modifiers.size(); ++i) {
     const std::string path = fmt::format("mesh_rules[{}].modifiers[{}]", first, i);
     at(path, [&] {
-      const Child<Modifier>& config = rules[first].modifiers[i];
-      check_complete(config.any(), config.any().type().name);
-      const auto modifier = config.build({}, Scope{.path = path});
-      std::ranges::move(modifier->apply(root), std::back_inserter(out.replaced));
+      std::ranges::move(apply_modifier(rules[first].modifiers[i], path, root),
+                        std::back_inserter(out.replaced));
     });
   }
   return out;

@@ -23,6 +23,11 @@ class Modifier {
   virtual std::vector<Replaced> apply(ConfigRef root) const = 0;
 };
 
+/// Builds the modifier and applies it to `root`. `path` is its place in the config, for messages.
+/// Returns what Modifier::apply returns. Throws ConfigError if a required field is not set.
+std::vector<Replaced> apply_modifier(const Child<Modifier>& config, const std::string& path,
+                                     ConfigRef root);
+
 /// Modifiers for the machines whose name matches `machine`, such as "tpu-v5p-.*",
 /// "gpu-(H100|H200)-.*" or "cpu.*".
 struct MeshRule {

@@ -5,13 +5,12 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/text/units.h"
 
 namespace axle {
 namespace {
 
-std::string gib(int64_t bytes) {
-  return fmt::format("{:.1f}", static_cast<double>(bytes) / 0x1p30);
-}
+std::string size_text(int64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
 
 }  // namespace
 
@@ -28,9 +27,9 @@ void check_device_memory(std::span<const NamedProgram> programs, const Topology&
     if (needed <= available_bytes) continue;
     throw DeviceError(
         fmt::format(
-            "{}: expected a program within the {} GiB that programs may use on a device, got one "
-            "that needs {} GiB; use more devices, a smaller batch or another remat policy",
-            name, gib(available_bytes), gib(needed)),
+            "{}: expected a program within the {} that programs may use on a device, got one "
+            "that needs {}; use more devices, a smaller batch or another remat policy",
+            name, size_text(available_bytes), size_text(needed)),
         ExitCode::kDoesNotFit);
   }
 }
@@ -38,8 +37,9 @@ void check_device_memory(std::span<const NamedProgram> programs, const Topology&
 std::string device_memory_text(const NamedProgram& step, const Topology& topology) {
   const auto memory = step.program->memory();
   if (!memory || topology.devices.empty() || !topology.devices[0].memory_bytes) return {};
-  return fmt::format("{} needs {} of the {} GiB that programs may use on a device", step.name,
-                     gib(memory->total_bytes()), gib(*topology.devices[0].memory_bytes));
+  return fmt::format("{} needs {} of the {} that programs may use on a device", step.name,
+                     size_text(memory->total_bytes()),
+                     size_text(*topology.devices[0].memory_bytes));
 }
 
 }  // namespace axle

@@ -31,7 +31,7 @@ std::string refusal(std::vector<NamedProgram> programs, int64_t bytes) {
 TEST(DeviceMemory, IsToldOrRefusedBeforeAnythingIsThere) {
   const Measured step(MemoryStats{.argument_bytes = 2 * kGiB, .temporary_bytes = kGiB / 2});
   EXPECT_EQ(device_memory_text({"the step", &step}, with(4 * kGiB)),
-            "the step needs 2.5 of the 4.0 GiB that programs may use on a device");
+            "the step needs 2.5 GiB of the 4.0 GiB that programs may use on a device");
   EXPECT_EQ(refusal({{"the step", &step}}, 4 * kGiB), "no error");
   EXPECT_THAT(refusal({{"the step", &step}}, 2 * kGiB),
               testing::AllOf(testing::StartsWith("the step: expected a program within the 2.0 GiB"),

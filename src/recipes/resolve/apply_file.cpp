@@ -9,7 +9,6 @@
 #include "base/text/text.h"
 #include "base/text/utf8.h"
 #include "config/document/serialize.h"
-#include "config/missing.h"
 #include "config/registry.h"
 #include "config/set.h"
 
@@ -89,12 +88,11 @@ AnyConfig modifier_named(const std::string& name) {
   return make_config(role_info<Modifier>(), name);
 }
 
-void apply_modifier(const RecipeFileEntry& entry, Trainer::Config& config, ResolveReport& report) {
+void apply_modify(const RecipeFileEntry& entry, Trainer::Config& config, ResolveReport& report) {
   Child<Modifier> modifier;
   modifier.put(modifier_named(entry.key));
   if (!entry.value.is_null()) from_json(modifier.any(), entry.value, modifier.any().type().name);
-  check_complete(modifier.any(), modifier.any().type().name);
-  std::ranges::move(modifier.build({}, Scope{.path = "modify"})->apply(config),
+  std::ranges::move(apply_modifier(modifier, "modify", config),
                     std::back_inserter(report.replaced));
   report.modified.emplace_back(modifier.any().type().name);
 }
@@ -110,7 +108,7 @@ void apply_file(const RecipeFile& file, Trainer::Config& config, ResolveReport& 
       mistakes.attempt([&] { at_entry(entry, [&] { apply(entry, config, report); }); });
   };
   each(file.replace, apply_replace);
-  each(file.modify, apply_modifier);
+  each(file.modify, apply_modify);
   for (const auto& entry : file.set) {
     if (sets_mesh_rules(entry.key)) continue;
     mistakes.attempt(

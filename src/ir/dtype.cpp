@@ -15,17 +15,25 @@ struct Row {
   size_t size;
 };
 // In the order of the enumeration.
-constexpr Row kRows[] = {
-    {"pred", "i1", 1},       {"i4", "i4", 1},
-    {"i8", "i8", 1},         {"i16", "i16", 2},
-    {"i32", "i32", 4},       {"i64", "i64", 8},
-    {"u4", "ui4", 1},        {"u8", "ui8", 1},
-    {"u16", "ui16", 2},      {"u32", "ui32", 4},
-    {"u64", "ui64", 8},      {"f8e4m3fn", "f8E4M3FN", 1},
-    {"f8e5m2", "f8E5M2", 1}, {"f16", "f16", 2},
-    {"bf16", "bf16", 2},     {"f32", "f32", 4},
-    {"f64", "f64", 8},       {"c64", "complex<f32>", 8},
-    {"c128", "complex<f64>", 16}};
+constexpr Row kRows[] = {{"pred", "i1", 1},
+                         {"i4", "i4", 1},
+                         {"i8", "i8", 1},
+                         {"i16", "i16", 2},
+                         {"i32", "i32", 4},
+                         {"i64", "i64", 8},
+                         {"u4", "ui4", 1},
+                         {"u8", "ui8", 1},
+                         {"u16", "ui16", 2},
+                         {"u32", "ui32", 4},
+                         {"u64", "ui64", 8},
+                         {"f8e4m3fn", "f8E4M3FN", 1},
+                         {"f8e5m2", "f8E5M2", 1},
+                         {"f16", "f16", 2},
+                         {"bf16", "bf16", 2},
+                         {"f32", "f32", 4},
+                         {"f64", "f64", 8},
+                         {"c64", "complex<f32>", 8},
+                         {"c128", "complex<f64>", 16}};
 const Row& row(DType d) { return kRows[static_cast<size_t>(d)]; }
 
 }  // namespace

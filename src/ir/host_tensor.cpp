@@ -99,8 +99,9 @@ void HostTensor::check_dtype(DType expected) const {
              fmt::format("a tensor of {} read as {}", name_of(type_.dtype), name_of(expected)));
 }
 void HostTensor::check_size(size_t bytes) const {
-  AXLE_CHECK(size_bytes(type_.dtype) == bytes,
-             fmt::format("a tensor of {} read as elements of {} bytes", name_of(type_.dtype), bytes));
+  AXLE_CHECK(
+      size_bytes(type_.dtype) == bytes,
+      fmt::format("a tensor of {} read as elements of {} bytes", name_of(type_.dtype), bytes));
 }
 void HostTensor::check_count(size_t n) const {
   AXLE_CHECK(static_cast<int64_t>(n) == size(), fmt::format("{} values for {}", n, to_text(type_)));

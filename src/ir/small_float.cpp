@@ -31,9 +31,9 @@ uint16_t small_float_bits(float v, const FloatLayout& layout) {
   const uint32_t sign = u >> 31 << width;
   if (std::isnan(v)) return static_cast<uint16_t>(sign | nan_bits(layout));
   // The first bits above all numbers: those of infinity, or of NaN.
-  const uint32_t end =
-      layout.has_infinity ? ((1u << layout.exponent_bits) - 1) << layout.fraction_bits
-                          : nan_bits(layout);
+  const uint32_t end = layout.has_infinity
+                           ? ((1u << layout.exponent_bits) - 1) << layout.fraction_bits
+                           : nan_bits(layout);
   const int exponent = static_cast<int>(u >> kFloatFraction & 0xff) - kFloatBias + bias_of(layout);
   const uint32_t fraction = u & ((1u << kFloatFraction) - 1);
   const int drop = kFloatFraction - layout.fraction_bits;

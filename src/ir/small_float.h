@@ -44,8 +44,7 @@ struct SmallFloat {
   static constexpr FloatLayout kLayout{kExponentBits, kFractionBits, kHasInfinity};
   std::conditional_t<kExponentBits + kFractionBits == 7, uint8_t, uint16_t> bits = 0;
   SmallFloat() = default;
-  explicit SmallFloat(float v)
-      : bits(static_cast<decltype(bits)>(small_float_bits(v, kLayout))) {}
+  explicit SmallFloat(float v) : bits(static_cast<decltype(bits)>(small_float_bits(v, kLayout))) {}
   explicit operator float() const { return small_float_value(bits, kLayout); }
 };
 /// IEEE half precision.

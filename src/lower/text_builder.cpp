@@ -144,8 +144,7 @@ HloValue TextBuilder::splat(const Type& type, Scalar value) {
 }
 
 HloValue TextBuilder::constant(const HostTensor& value) {
-  if (value.size() == 1 && !is_complex(value.dtype()))
-    return splat(value.type(), value.element(0));
+  if (value.size() == 1 && !is_complex(value.dtype())) return splat(value.type(), value.element(0));
   std::string text;
   if (value.dtype() == DType::kPred) {
     // MLIR's text has no byte form of predicates, so they are written as nested lists.

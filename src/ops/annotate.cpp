@@ -111,8 +111,7 @@ const OpRules sharding_rules({.name = "sharding_constraint",
 const OpRules place_rules({.name = "place",
                            .infer = infer_operands,
                            .batch = elementwise,
-                           .batch = elementwise,
-     .vjp = [](X, Y, Ct g) { return Values{g[0]}; },
+                           .vjp = [](X, Y, Ct g) { return Values{g[0]}; },
                            .eval = eval_identity,
                            .hlo =
                                [](const OpNode& op, HloBuilder& b, const HloValues& x) {

@@ -81,6 +81,8 @@ concept Integer = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 template <class T>
 concept Number = Float<T> || Integer<T>;
 template <class T>
+concept Ordered = !kIsComplex<T>;
+template <class T>
 concept RealOrComplex = Number<T> || kIsComplex<T>;
 /// Returns f(a, b). Integers are computed as unsigned numbers, so that they wrap on overflow.
 template <RealOrComplex T, class F>

@@ -25,8 +25,8 @@ namespace {
 // The op's first operand is the index. Its regions are the branches, which take the other operands.
 std::vector<Type> infer_cond(const OpNode& op) {
   if (op.inputs[0].type() != Type{DType::kI32, {}})
-    shape_error(op, fmt::format("expected an i32 scalar as index, got {}",
-                                to_text(op.inputs[0].type())));
+    shape_error(
+        op, fmt::format("expected an i32 scalar as index, got {}", to_text(op.inputs[0].type())));
   return types_of(op.region().results());
 }
 
@@ -36,8 +36,8 @@ void eval_cond(const EvalOptions& options, const OpNode& op, std::span<const Hos
   const int32_t index = std::clamp(x[0]->values<int32_t>()[0], 0, last);
   std::vector<HostTensor> arguments;
   for (const HostTensor* t : x.subspan(1)) arguments.push_back(*t);
-  std::ranges::move(
-      evaluate(op.region(static_cast<size_t>(index)), std::move(arguments), options), y.begin());
+  std::ranges::move(evaluate(op.region(static_cast<size_t>(index)), std::move(arguments), options),
+                    y.begin());
 }
 
 HloValues lower_cond(const OpNode& op, HloBuilder& b, const HloValues& x) {
@@ -142,12 +142,12 @@ Values switch_case(const Tensor& index, const std::vector<TensorFunction>& branc
     const Values& results = traced.back().region->results();
     const Values& first = traced.front().region->results();
     if (types_of(results) != types_of(first)) {
-      operand_error("cond",
-                    fmt::format("expected branches whose results have the same types, got {} from "
-                                "branch 0 and {} from branch {}",
-                                to_text(types_of(first)), to_text(types_of(results)),
-                                traced.size() - 1),
-                    {});
+      operand_error(
+          "cond",
+          fmt::format("expected branches whose results have the same types, got {} from "
+                      "branch 0 and {} from branch {}",
+                      to_text(types_of(first)), to_text(types_of(results)), traced.size() - 1),
+          {});
     }
     for (const Tensor& t : traced.back().captures) {
       const auto is_same = [&](const Tensor& other) { return same(t, other); };
@@ -163,8 +163,9 @@ Values switch_case(const Tensor& index, const std::vector<TensorFunction>& branc
           TensorMap map;
           for (size_t i = 0; i < captures.size(); ++i) map[captures[i]] = parameters[i];
           return inline_region(
-              *branch.region, concatenate<Tensor>({map_all(map, branch.captures),
-                                                   std::span(parameters).subspan(captures.size())}));
+              *branch.region,
+              concatenate<Tensor>(
+                  {map_all(map, branch.captures), std::span(parameters).subspan(captures.size())}));
         },
         types_of(operands)));
   }

@@ -36,7 +36,8 @@ TensorFunction three(const Tensor& index, const Tensor& outer) {
 
 Values by_index(const Values& v) { return three(v[0], v[3])({v[1], v[2]}); }
 
-const HostTensor kX = normal_values({3}, 1), kY = normal_values({3}, 2), kOuter = normal_values({3}, 3);
+const HostTensor kX = normal_values({3}, 1), kY = normal_values({3}, 2),
+                 kOuter = normal_values({3}, 3);
 
 HostTensor index(int32_t i) { return HostTensor::scalar(i); }
 
@@ -56,8 +57,10 @@ TEST(Cond, PredicateChoosesTheFirstFunction) {
         v[0], [](const Values& x) { return Values{x[0] + 1}; },
         [](const Values& x) { return Values{x[0] - 1}; }, {v[1]});
   };
-  EXPECT_EQ(eval(fn, {HostTensor::scalar(true), HostTensor({1}, {5.f})})[0], HostTensor({1}, {6.f}));
-  EXPECT_EQ(eval(fn, {HostTensor::scalar(false), HostTensor({1}, {5.f})})[0], HostTensor({1}, {4.f}));
+  EXPECT_EQ(eval(fn, {HostTensor::scalar(true), HostTensor({1}, {5.f})})[0],
+            HostTensor({1}, {6.f}));
+  EXPECT_EQ(eval(fn, {HostTensor::scalar(false), HostTensor({1}, {5.f})})[0],
+            HostTensor({1}, {4.f}));
 }
 
 TEST(Cond, GradientsOfEachBranchAgreeWithFiniteDifferences) {
@@ -84,8 +87,11 @@ TEST(Cond, ResidualsOfOneTypeShareASlot) {
 TEST(Cond, WorksInScanAndRemat) {
   const TensorFunction fn = [](const Values& v) {
     const auto step = [&](const Values& carry, const Values& i) {
-      const Values next = remat([&](const Values& c) { return three(i[0], v[1])({c[0], c[0]}); },
-                                carry, save_nothing(), false);
+      const Values next = remat(
+          [&](const Values& c) {
+            return three(i[0], v[1])({c[0], c[0]});
+          },
+          carry, save_nothing(), false);
       return ScanResult{next, {}};
     };
     return scan(step, {v[0]}, {v[2]}, 4).carry;

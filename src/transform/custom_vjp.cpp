@@ -54,7 +54,8 @@ Linearized linearize_custom_vjp(const OpNode& op, const Values& inputs,
                    residuals = concatenate<Tensor>({std::span(computed).subspan(num_outputs)})](
                       Values cotangents) {
     for (size_t i = 0; i < cotangents.size(); ++i) {
-      if (is_differentiable(op.outputs[i].dtype)) cotangents[i] = instantiate(cotangents[i], op.outputs[i]);
+      if (is_differentiable(op.outputs[i].dtype))
+        cotangents[i] = instantiate(cotangents[i], op.outputs[i]);
     }
     const Values of_arguments = backward(residuals, cotangents);
     check_cotangents(op, num_captures, of_arguments);
@@ -90,8 +91,8 @@ Backward batched_backward(Backward backward, std::vector<bool> arguments,
           for (Tensor& ct : of_outputs) {
             if (ct) ct = parameters[next++];
           }
-          Values computed =
-              backward(concatenate<Tensor>({std::span(parameters).first(saved.size())}), of_outputs);
+          Values computed = backward(
+              concatenate<Tensor>({std::span(parameters).first(saved.size())}), of_outputs);
           for (const Tensor& t : computed) exists.push_back(static_cast<bool>(t));
           std::erase_if(computed, [](const Tensor& t) { return !t; });
           return computed;

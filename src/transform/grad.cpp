@@ -59,7 +59,7 @@ std::pair<Values, Values> jvp(const TensorFunction& fn, const Values& arguments,
   size_t next = 0;
   for (const Tensor& y : f.outputs) {
     derivatives.push_back(is_differentiable(y.dtype()) ? instantiate(of_floats[next++], y.type())
-                                              : Tensor());
+                                                       : Tensor());
   }
   return {f.outputs, std::move(derivatives)};
 }

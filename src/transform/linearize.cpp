@@ -29,7 +29,8 @@ Values pull_back(const TapeEntry& entry, Values cotangents) {
   if (entry.pullback) return entry.pullback(cotangents);
   const OpNode& op = *entry.copy;
   for (size_t i = 0; i < cotangents.size(); ++i) {
-    if (is_differentiable(op.outputs[i].dtype)) cotangents[i] = instantiate(cotangents[i], op.outputs[i]);
+    if (is_differentiable(op.outputs[i].dtype))
+      cotangents[i] = instantiate(cotangents[i], op.outputs[i]);
   }
   const Values outputs = const_cast<OpNode&>(op).results();
   return op.rules->row().vjp(X(op, op.inputs), Y(op, outputs), Ct(op, cotangents));
@@ -45,7 +46,8 @@ Tensor instantiate(const Tensor& cotangent, const Type& type) {
 TensorSet active_values(const Region& region, const std::vector<bool>& active) {
   TensorSet out;
   for (size_t i = 0; i < region.parameters().size(); ++i) {
-    if (active[i] && is_differentiable(region.parameters()[i].dtype())) out.insert(region.parameters()[i]);
+    if (active[i] && is_differentiable(region.parameters()[i].dtype()))
+      out.insert(region.parameters()[i]);
   }
   for (const OpNode* op : region.ops()) {
     if (is_active(*op, out)) add_active_results(*op, out);

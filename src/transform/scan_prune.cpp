@@ -79,8 +79,7 @@ Pruned prune_scan(const OpNode& op, const std::vector<bool>& used) {
     for (size_t i = 0; i < kept.size(); ++i) {
       if (!kept[i]) continue;
       const Tensor& input = of_operand[i] = inputs[next++];
-      const bool is_carry =
-          i >= a.num_consts && i < num_fixed && results[i - a.num_consts];
+      const bool is_carry = i >= a.num_consts && i < num_fixed && results[i - a.num_consts];
       (i >= num_fixed ? own_xs : is_carry ? own_carries : own_consts).push_back(input);
     }
     Values operands = own_consts;

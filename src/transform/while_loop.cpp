@@ -75,12 +75,10 @@ HloValues lower_while(const OpNode& op, HloBuilder& b, const HloValues& x) {
     return b.inline_region(condition_of(op), condition_arguments<HloValue>(a, s));
   };
   const auto body = [&](const HloValues& s) {
-    return concatenate<HloValue>(
-        {std::span(s).first(a.num_consts()),
-         b.inline_region(body_of(op), body_arguments<HloValue>(a, s))});
+    return concatenate<HloValue>({std::span(s).first(a.num_consts()),
+                                  b.inline_region(body_of(op), body_arguments<HloValue>(a, s))});
   };
-  const HloValues last =
-      b.op("stablehlo.while", x, types, {}, {{types, condition}, {types, body}});
+  const HloValues last = b.op("stablehlo.while", x, types, {}, {{types, condition}, {types, body}});
   return concatenate<HloValue>({std::span(last).subspan(a.num_consts())});
 }
 
@@ -100,7 +98,8 @@ std::vector<bool> batched_through_loop(const OpNode& op, std::vector<bool> batch
   for (bool changed = true; changed;) {
     changed = false;
     const auto marks = [&](const auto& of) {
-      std::vector<bool> out(batched.begin() + static_cast<ptrdiff_t>(a.num_consts()), batched.end());
+      std::vector<bool> out(batched.begin() + static_cast<ptrdiff_t>(a.num_consts()),
+                            batched.end());
       out.insert(out.begin(), of.begin(), of.end());
       return out;
     };
@@ -108,8 +107,7 @@ std::vector<bool> batched_through_loop(const OpNode& op, std::vector<bool> batch
     const bool stops_by_itself = batched_results(
         condition_of(op), marks(std::vector<bool>(at(0), at(a.num_condition_consts))))[0];
     const std::vector<bool> results = batched_results(
-        body_of(op),
-        marks(std::vector<bool>(at(a.num_condition_consts), at(a.num_consts()))));
+        body_of(op), marks(std::vector<bool>(at(a.num_condition_consts), at(a.num_consts()))));
     for (size_t i = 0; i < results.size(); ++i) {
       const size_t carry = a.num_consts() + i;
       if (!batched[carry] && (results[i] || stops_by_itself)) batched[carry] = changed = true;
@@ -159,9 +157,9 @@ std::vector<Batched> batch_while(BatchX x) {
   // The attributes of an op whose two regions share all consts: the consts are given twice.
   const std::span consts = std::span(inputs).first(a.num_consts());
   const Values both = concatenate<Tensor>({consts, inputs});
-  return marked(emit_while(condition, body, both, WhileAttributes(a.num_consts(), a.num_consts())),
-                std::vector<bool>(batched.begin() + static_cast<ptrdiff_t>(a.num_consts()),
-                                  batched.end()));
+  return marked(
+      emit_while(condition, body, both, WhileAttributes(a.num_consts(), a.num_consts())),
+      std::vector<bool>(batched.begin() + static_cast<ptrdiff_t>(a.num_consts()), batched.end()));
 }
 
 // The number of iterations is not known: the costs of one.
@@ -232,7 +230,9 @@ Values bounded_while(const WhileCondition& condition, const WhileBody& body, con
       check_carry("bounded_while", init, out);
       return out;
     };
-    return ScanResult{cond(goes_on, next, [](const Values& v) { return v; }, carry), {}};
+    return ScanResult{cond(
+                          goes_on, next, [](const Values& v) { return v; }, carry),
+                      {}};
   };
   return scan(step, init, {}, max_steps).carry;
 }

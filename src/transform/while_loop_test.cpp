@@ -55,14 +55,18 @@ TEST(WhileLoop, UnderVmapALoopOfOneLengthIsNotSelected) {
   EXPECT_EQ(eval(fn, {HostTensor({2}, {2.f, 3.f})})[0], HostTensor({2}, {8.f, 27.f}));
   const auto region = trace(fn, {{DType::kF32, {2}}});
   for (const OpNode* op : region->ops()) {
-    if (op->rules->name() == "while") EXPECT_EQ(op->outputs[0].dims, Shape{});
+    if (op->rules->name() != "while") continue;
+    EXPECT_EQ(op->outputs[0].dims, Shape{});
   }
 }
 
 TEST(WhileLoop, HasNoReverseModeAndSaysWhatHas) {
   EXPECT_EQ(error_of<ShapeError>([] {
-              trace([](const Values& v) { return vjp(doubled, v).pullback({v[0], Tensor()}); },
-                    {{DType::kF32, {}}, {DType::kF32, {}}});
+              trace(
+                  [](const Values& v) {
+                    return vjp(doubled, v).pullback({v[0], Tensor()});
+                  },
+                  {{DType::kF32, {}}, {DType::kF32, {}}});
             }),
             "the top level: while: expected a loop with a known number of iterations in reverse "
             "mode, got a while loop; use scan, fori_loop or bounded_while; operands: f32[] of the "
@@ -77,11 +81,12 @@ TEST(WhileLoop, SaysWhatDoesNotFit) {
     });
   };
   EXPECT_THAT(error([](const Values& c) { return c[0]; }, [](const Values& c) { return c; }),
-              testing::StartsWith("the top level: while: expected a pred scalar as condition"));
-  EXPECT_THAT(error([](const Values& c) { return c[0] < 1; },
-                    [](const Values& c) { return Values{astype(c[0], DType::kBF16)}; }),
-              testing::StartsWith("the top level: while: expected the body to keep the types of the "
-                                  "carry f32[], got bf16[]"));
+              ::testing::StartsWith("the top level: while: expected a pred scalar as condition"));
+  EXPECT_THAT(
+      error([](const Values& c) { return c[0] < 1; },
+            [](const Values& c) { return Values{astype(c[0], DType::kBF16)}; }),
+      ::testing::StartsWith("the top level: while: expected the body to keep the types of the "
+                            "carry f32[], got bf16[]"));
 }
 
 TEST(BoundedWhile, GivesWhatTheLoopGivesAndGradients) {
@@ -110,16 +115,14 @@ TEST(BoundedWhile, StopsAtTheBound) {
 
 TEST(ForiLoop, PassesTheIndex) {
   const auto fixed = [](const Values& v) {
-    return fori_loop(2, 5, [](const Tensor& i, const Values& c) {
-      return Values{c[0] * astype(i, DType::kF32)};
-    }, v);
+    return fori_loop(
+        2, 5,
+        [](const Tensor& i, const Values& c) { return Values{c[0] * astype(i, c[0].dtype())}; }, v);
   };
   const auto computed = [](const Values& v) {
     return fori_loop(
         scalar(2, DType::kI32), v[1],
-        [](const Tensor& i, const Values& c) {
-          return Values{c[0] * astype(i, DType::kF32)};
-        },
+        [](const Tensor& i, const Values& c) { return Values{c[0] * astype(i, c[0].dtype())}; },
         {v[0]});
   };
   EXPECT_EQ(eval(fixed, {HostTensor::scalar(1.f)})[0].at(0), 24);

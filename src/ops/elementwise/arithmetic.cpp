@@ -34,7 +34,9 @@ const OpRules neg_rules({.name = "neg",
                          .infer = same_type_real_or_complex,
                          .batch = elementwise,
                          .vjp = [](X, Y, Ct g) { return Values{-g[0]}; },
-                         .eval = unary([](RealOrComplex auto x) { return static_cast<decltype(x)>(-x); }),
+                         .eval = unary([](RealOrComplex auto x) {
+                           return static_cast<decltype(x)>(-x);
+                         }),
                          .hlo = "stablehlo.negate",
                          .cost = kElementwise});
 
@@ -121,7 +123,9 @@ const OpRules max_rules({.name = "max",
                          .infer = same_ordered_type,
                          .batch = elementwise,
                          .vjp = extremum_vjp,
-                         .eval = binary([]<class T>(T a, T b) { return detail::larger(a, b); }),
+                         .eval = binary([]<detail::Ordered T>(T a, T b) {
+                           return detail::larger(a, b);
+                         }),
                          .hlo = "stablehlo.maximum",
                          .cost = kElementwise});
 
@@ -129,7 +133,9 @@ const OpRules min_rules({.name = "min",
                          .infer = same_ordered_type,
                          .batch = elementwise,
                          .vjp = extremum_vjp,
-                         .eval = binary([]<class T>(T a, T b) { return detail::smaller(a, b); }),
+                         .eval = binary([]<detail::Ordered T>(T a, T b) {
+                           return detail::smaller(a, b);
+                         }),
                          .hlo = "stablehlo.minimum",
                          .cost = kElementwise});
 

@@ -14,6 +14,8 @@
 namespace axle {
 namespace {
 
+using detail::Ordered;
+
 // The names of the comparison ops are StableHLO's comparison directions in lower case.
 HloValues lower_compare(const OpNode& op, HloBuilder& b, const HloValues& x) {
   std::string direction(op.rules->name());
@@ -39,28 +41,28 @@ const OpRules lt_rules({.name = "lt",
                         .infer = pred_of_ordered,
                         .batch = elementwise,
                         .vjp = no_gradient,
-                        .eval = binary([](auto a, auto b) { return a < b; }),
+                        .eval = binary([]<Ordered T>(T a, T b) { return a < b; }),
                         .hlo = lower_compare,
                         .cost = kElementwise});
 const OpRules le_rules({.name = "le",
                         .infer = pred_of_ordered,
                         .batch = elementwise,
                         .vjp = no_gradient,
-                        .eval = binary([](auto a, auto b) { return a <= b; }),
+                        .eval = binary([]<Ordered T>(T a, T b) { return a <= b; }),
                         .hlo = lower_compare,
                         .cost = kElementwise});
 const OpRules gt_rules({.name = "gt",
                         .infer = pred_of_ordered,
                         .batch = elementwise,
                         .vjp = no_gradient,
-                        .eval = binary([](auto a, auto b) { return a > b; }),
+                        .eval = binary([]<Ordered T>(T a, T b) { return a > b; }),
                         .hlo = lower_compare,
                         .cost = kElementwise});
 const OpRules ge_rules({.name = "ge",
                         .infer = pred_of_ordered,
                         .batch = elementwise,
                         .vjp = no_gradient,
-                        .eval = binary([](auto a, auto b) { return a >= b; }),
+                        .eval = binary([]<Ordered T>(T a, T b) { return a >= b; }),
                         .hlo = lower_compare,
                         .cost = kElementwise});
 

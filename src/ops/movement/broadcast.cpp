@@ -48,11 +48,12 @@ void eval_broadcast(const EvalOptions&, const OpNode& op, std::span<const HostTe
 const OpRules broadcast_rules(
     {.name = "broadcast_in_dim",
      .infer = infer_broadcast,
-     .batch = [](BatchX x) {
-       const auto& a = x.attrs<BroadcastAttributes>();
-       return emit_batched(x, BroadcastAttributes(prepended(x.axis().size, a.shape),
-                                                  prepended(0, shifted(a.dims))));
-     },
+     .batch =
+         [](BatchX x) {
+           const auto& a = x.attrs<BroadcastAttributes>();
+           return emit_batched(x, BroadcastAttributes(prepended(x.axis().size, a.shape),
+                                                      prepended(0, shifted(a.dims))));
+         },
      .vjp =
          [](X x, Y, Ct g) {
            // The cotangent is summed over the new and the repeated dims.

@@ -132,8 +132,9 @@ std::vector<Batched> batch_slice(BatchX x) {
                              SizesAttributes(prepended(x.axis().size, sizes)))});
   }
   const auto rank = static_cast<int64_t>(sizes.size());
-  return all_batched({gather(x[0], batched_starts(x, 1), windows_of_batch(rank, x.is_batched(0)),
-                             x.is_batched(0) ? prepended(1, sizes) : sizes)});
+  return all_batched(
+      {gather(x[0], batched_starts(x, 1), windows_of_batch(rank, x.is_batched(0)),
+              x.is_batched(0) ? prepended(std::min<int64_t>(x.axis().size, 1), sizes) : sizes)});
 }
 
 // A scatter drops windows that reach outside, so that the starts are moved inside before.
@@ -144,15 +145,14 @@ std::vector<Batched> batch_update(BatchX x) {
   std::vector<int64_t> last;
   for (int64_t d = 1; d < operand.rank(); ++d) last.push_back(operand.dim(d) - update.dim(d));
   const HostTensor table({starts.dim(1)}, std::span<const int64_t>(last));
-  const Tensor moved =
-      minimum(maximum(starts, 0), constant(table.astype(starts.dtype())));
+  const Tensor moved = minimum(maximum(starts, 0), constant(table.astype(starts.dtype())));
   return all_batched({scatter(operand, moved, update, windows_of_batch(operand.rank() - 1, true))});
 }
 
 const OpRules dynamic_slice_rules({.name = "dynamic_slice",
                                    .infer = infer_slice,
                                    .batch = batch_slice,
-     .vjp =
+                                   .vjp =
                                        [](X x, Y, Ct g) {
                                          Values out(x.size());
                                          out[0] = dynamic_update_slice(zeros_like(x[0]), g[0],
@@ -171,7 +171,7 @@ const OpRules dynamic_slice_rules({.name = "dynamic_slice",
 const OpRules dynamic_update_slice_rules({.name = "dynamic_update_slice",
                                           .infer = infer_update,
                                           .batch = batch_update,
-     .vjp =
+                                          .vjp =
                                               [](X x, Y, Ct g) {
                                                 Values out(x.size());
                                                 out[0] = dynamic_update_slice(

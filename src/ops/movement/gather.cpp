@@ -139,7 +139,8 @@ Shape update_window(const Tensor& operand, const Tensor& updates, const WindowDi
   size_t w = 0;
   for (int64_t d = 0; d < operand.rank(); ++d) {
     const bool dropped = has_dim(dims.collapsed, d) || has_dim(dims.operand_batch, d);
-    sizes.push_back(dropped || w >= dims.offset.size() ? 1 : updates.dim(dims.offset[w++]));
+    sizes.push_back(dropped || w >= dims.offset.size() ? std::min<int64_t>(operand.dim(d), 1)
+                                                       : updates.dim(dims.offset[w++]));
   }
   return sizes;
 }
@@ -298,7 +299,10 @@ std::vector<Batched> batch_gather(BatchX x) {
   const auto& a = window(x.op());
   const bool has_operand = x.is_batched(0), has_indices = x.is_batched(1);
   Shape sizes = a.sizes;
-  if (has_operand) sizes = prepended(has_indices ? 1 : x.axis().size, a.sizes);
+  if (has_operand) {
+    const int64_t size = x.axis().size;
+    sizes = prepended(has_indices ? std::min<int64_t>(size, 1) : size, a.sizes);
+  }
   return all_batched({gather(x[0], x[1], batched_dims(a.dims, has_operand, has_indices), sizes)});
 }
 
@@ -313,7 +317,7 @@ std::vector<Batched> batch_scatter(BatchX x) {
 const OpRules gather_rules({.name = "gather",
                             .infer = infer_gather,
                             .batch = batch_gather,
-     .vjp = vjp_gather,
+                            .vjp = vjp_gather,
                             .eval = eval_gather,
                             .hlo = lower_gather,
                             .cost = {0, read_part_bytes}});
@@ -321,7 +325,7 @@ const OpRules gather_rules({.name = "gather",
 const OpRules scatter_add_rules({.name = "scatter_add",
                                  .infer = infer_scatter,
                                  .batch = batch_scatter,
-     .vjp = vjp_scatter_add,
+                                 .vjp = vjp_scatter_add,
                                  .eval = eval_scatter<true>,
                                  .hlo = lower_scatter<true>,
                                  .cost = {[](const OpNode& op) {
@@ -333,7 +337,7 @@ const OpRules scatter_add_rules({.name = "scatter_add",
 const OpRules scatter_rules({.name = "scatter",
                              .infer = infer_scatter,
                              .batch = batch_scatter,
-     .vjp = vjp_scatter,
+                             .vjp = vjp_scatter,
                              .eval = eval_scatter<false>,
                              .hlo = lower_scatter<false>,
                              .cost = {0, written_part_bytes}});

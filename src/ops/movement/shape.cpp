@@ -34,10 +34,11 @@ const OpRules reshape_rules(
            }
            return std::vector<Type>{y};
          },
-     .batch = [](BatchX x) {
-       return emit_batched(
-           x, ShapeAttributes(prepended(x.axis().size, x.attrs<ShapeAttributes>().shape)));
-     },
+     .batch =
+         [](BatchX x) {
+           return emit_batched(
+               x, ShapeAttributes(prepended(x.axis().size, x.attrs<ShapeAttributes>().shape)));
+         },
      .vjp = [](X x, Y, Ct g) { return Values{reshape(g[0], x[0].shape())}; },
      .eval = [](const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x,
                 std::span<HostTensor> y) { y[0] = x[0]->reshaped(y[0].shape()); },
@@ -68,10 +69,11 @@ std::vector<int64_t> inverse(const std::vector<int64_t>& perm) {
 const OpRules transpose_rules(
     {.name = "transpose",
      .infer = infer_transpose,
-     .batch = [](BatchX x) {
-       return emit_batched(
-           x, AxesAttributes(prepended(0, shifted(x.attrs<AxesAttributes>().axes))));
-     },
+     .batch =
+         [](BatchX x) {
+           return emit_batched(
+               x, AxesAttributes(prepended(0, shifted(x.attrs<AxesAttributes>().axes))));
+         },
      .vjp = [](X x, Y,
                Ct g) { return Values{transpose(g[0], inverse(x.attrs<AxesAttributes>().axes))}; },
      .eval =
@@ -95,9 +97,10 @@ const OpRules transpose_rules(
 const OpRules reverse_rules(
     {.name = "reverse",
      .infer = [](const OpNode& op) { return std::vector<Type>{op.inputs[0].type()}; },
-     .batch = [](BatchX x) {
-       return emit_batched(x, AxesAttributes(shifted(x.attrs<AxesAttributes>().axes)));
-     },
+     .batch =
+         [](BatchX x) {
+           return emit_batched(x, AxesAttributes(shifted(x.attrs<AxesAttributes>().axes)));
+         },
      .vjp = [](X x, Y, Ct g) { return Values{reverse(g[0], x.attrs<AxesAttributes>().axes)}; },
      .eval =
          [](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,

@@ -66,12 +66,13 @@ void eval_slice(const EvalOptions&, const OpNode& op, std::span<const HostTensor
 const OpRules slice_rules(
     {.name = "slice",
      .infer = infer_slice,
-     .batch = [](BatchX x) {
-       const auto& a = x.attrs<SliceAttributes>();
-       return emit_batched(x, SliceAttributes(prepended(0, a.starts),
-                                              prepended(x.axis().size, a.limits),
-                                              prepended(1, a.strides)));
-     },
+     .batch =
+         [](BatchX x) {
+           const auto& a = x.attrs<SliceAttributes>();
+           return emit_batched(
+               x, SliceAttributes(prepended(0, a.starts), prepended(x.axis().size, a.limits),
+                                  prepended(1, a.strides)));
+         },
      .vjp = slice_vjp,
      .eval = eval_slice,
      .hlo =

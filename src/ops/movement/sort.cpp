@@ -108,11 +108,13 @@ double sort_cost(const OpNode& op) {
 
 const OpRules sort_rules({.name = "sort",
                           .infer = infer_sort,
-                          .batch = [](BatchX x) {
-       const auto& a = x.attrs<SortAttributes>();
-       return emit_batched(x, SortAttributes(a.axis + 1, a.num_keys, a.order));
-     },
-     .vjp = sort_vjp,
+                          .batch =
+                              [](BatchX x) {
+                                const auto& a = x.attrs<SortAttributes>();
+                                return emit_batched(
+                                    x, SortAttributes(a.axis + 1, a.num_keys, a.order));
+                              },
+                          .vjp = sort_vjp,
                           .eval = eval_sort,
                           .hlo =
                               [](const OpNode& op, HloBuilder& b, const HloValues& x) {
@@ -169,7 +171,7 @@ Values top_k_vjp(X x, Y y, Ct g) {
 const OpRules top_k_rules({.name = "top_k",
                            .infer = infer_top_k,
                            .batch = trailing_dims,
-     .vjp = top_k_vjp,
+                           .vjp = top_k_vjp,
                            .eval = eval_top_k,
                            .hlo =
                                [](const OpNode& op, HloBuilder& b, const HloValues& x) {

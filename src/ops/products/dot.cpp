@@ -166,7 +166,7 @@ std::vector<Batched> batch_dot(BatchX x) {
 const OpRules dot_rules({.name = "dot_general",
                          .infer = infer_dot,
                          .batch = batch_dot,
-     .vjp = vjp_dot,
+                         .vjp = vjp_dot,
                          .eval =
                              [](const EvalOptions&, const OpNode& op,
                                 std::span<const HostTensor* const> x, std::span<HostTensor> y) {

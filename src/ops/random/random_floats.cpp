@@ -76,7 +76,8 @@ Tensor unit(const Tensor& key, const Shape& shape, DType dtype) {
   const int width = fraction_bits < 8 ? 8 : static_cast<int>(8 * size_bytes(dtype));
   const Tensor fraction = bits(key, width, shape) >> (width - fraction_bits);
   constexpr int kFloatFraction = 23;
-  const Tensor in_place = fraction_bits < kFloatFraction ? fraction << (kFloatFraction - fraction_bits) : fraction;
+  const Tensor in_place =
+      fraction_bits < kFloatFraction ? fraction << (kFloatFraction - fraction_bits) : fraction;
   const Tensor one_to_two =
       bitcast_convert(in_place | full(shape, 0x3f800000, DType::kU32), DType::kF32);
   return astype(one_to_two, dtype) - 1;

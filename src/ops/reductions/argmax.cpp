@@ -72,7 +72,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 const OpRules argmax_rules({.name = "argmax",
                             .infer = infer_argmax,
                             .batch = along_axis,
-     .vjp = no_gradient,
+                            .vjp = no_gradient,
                             .eval = first_best([](auto a, auto b) { return a > b; }),
                             .hlo =
                                 [](const OpNode& op, HloBuilder& b, const HloValues& x) {
@@ -83,7 +83,7 @@ const OpRules argmax_rules({.name = "argmax",
 const OpRules argmin_rules({.name = "argmin",
                             .infer = infer_argmax,
                             .batch = along_axis,
-     .vjp = no_gradient,
+                            .vjp = no_gradient,
                             .eval = first_best([](auto a, auto b) { return a < b; }),
                             .hlo =
                                 [](const OpNode& op, HloBuilder& b, const HloValues& x) {

@@ -53,7 +53,7 @@ Values vjp(X x, Y y, Ct g) {
 const OpRules cross_entropy_rules({.name = "softmax_cross_entropy",
                                    .infer = infer,
                                    .batch = trailing_dims,
-     .vjp = vjp,
+                                   .vjp = vjp,
                                    .eval = eval_composite<formula>,
                                    .hlo = hlo_composite<formula>,
                                    .cost = [](const OpNode& op) {

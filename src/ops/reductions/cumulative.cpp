@@ -122,7 +122,7 @@ Values doubling_vjp(Tensor (*combine)(const Tensor&, const Tensor&), X in, Ct ct
 const OpRules cumsum_rules({.name = "cumsum",
                             .infer = same_type_numbers,
                             .batch = batch_cumulative,
-     .vjp =
+                            .vjp =
                                 [](X x, Y, Ct g) {
                                   const auto& a = x.attrs<CumulativeAttributes>();
                                   return Values{cumsum(g[0], a.axis, !a.reversed)};
@@ -137,7 +137,7 @@ const OpRules cumsum_rules({.name = "cumsum",
 const OpRules cumprod_rules({.name = "cumprod",
                              .infer = same_type_numbers,
                              .batch = batch_cumulative,
-     .vjp = [](X x, Y, Ct g) { return doubling_vjp(operator*, x, g); },
+                             .vjp = [](X x, Y, Ct g) { return doubling_vjp(operator*, x, g); },
                              .eval = running([]<Number T>(T a, T b) {
                                return wrapping(a, b, [](auto p, auto q) { return p * q; });
                              }),

@@ -45,11 +45,12 @@ const OpRules softmax_rules({.name = "softmax",
                                    type.dtype = op.attrs<SoftmaxAttributes>().dtype;
                                    return std::vector<Type>{type};
                                  },
-                             .batch = [](BatchX x) {
-       const auto& a = x.attrs<SoftmaxAttributes>();
-       return emit_batched(x, SoftmaxAttributes(a.axis + 1, a.dtype));
-     },
-     .vjp =
+                             .batch =
+                                 [](BatchX x) {
+                                   const auto& a = x.attrs<SoftmaxAttributes>();
+                                   return emit_batched(x, SoftmaxAttributes(a.axis + 1, a.dtype));
+                                 },
+                             .vjp =
                                  [](X x, Y y, Ct g) {
                                    const Tensor p = wide(y[0]), ct = wide(g[0]);
                                    return Values{astype(

@@ -51,6 +51,20 @@ class HloBuilder {
   /// Moves `x` to a memory space of its device, by the plugin's name for it: "device",
   /// "pinned_host".
   virtual HloValue place(const HloValue& x, std::string_view memory) = 0;
+  /// The mesh of the program.
+  virtual const Mesh& mesh() const = 0;
+  /// Returns a number for the channel of a collective, another one on each call.
+  virtual int64_t next_channel() = 0;
+  /// Writes a computation over the parts of tensors that each device holds along the manual axes:
+  /// `body` takes parts of the operands, by `in_specs`, and returns parts of the results, by
+  /// `out_specs`.
+  virtual HloValues manual_computation(const HloValues& operands,
+                                       const std::vector<PartitionSpec>& in_specs,
+                                       const std::vector<PartitionSpec>& out_specs,
+                                       const std::vector<std::string>& manual_axes,
+                                       const std::vector<Type>& parts,
+                                       const std::vector<Type>& results,
+                                       const std::function<HloValues(const HloValues&)>& body) = 0;
 
   /// op() for ops with one result.
   HloValue one(std::string_view name, const HloValues& operands, const Type& result,

@@ -251,6 +251,57 @@ HloValue TextBuilder::place(const HloValue& x, std::string_view memory) {
   return {name, x.type};
 }
 
+HloValues TextBuilder::manual_computation(const HloValues& operands,
+                                          const std::vector<PartitionSpec>& in_specs,
+                                          const std::vector<PartitionSpec>& out_specs,
+                                          const std::vector<std::string>& manual_axes,
+                                          const std::vector<Type>& parts,
+                                          const std::vector<Type>& results,
+                                          const std::function<HloValues(const HloValues&)>& body) {
+  const auto shardings = [&](const std::vector<PartitionSpec>& specs, const auto& types) {
+    std::vector<std::string> out;
+    for (size_t i = 0; i < specs.size(); ++i)
+      out.push_back(sdy_sharding(specs[i], types[i].rank(), mesh_));
+    return fmt::format("[{}]", fmt::join(out, ", "));
+  };
+  std::vector<Type> operand_types;
+  for (const HloValue& v : operands) operand_types.push_back(v.type);
+  std::vector<std::string> axes;
+  for (const std::string& axis : manual_axes) axes.push_back("\"" + axis + "\"");
+  const std::string base = fresh_name();
+  out_.append(static_cast<size_t>(2 * depth_), ' ');
+  if (!results.empty())
+    fmt::format_to(std::back_inserter(out_), "{}{} = ", base,
+                   results.size() == 1 ? "" : fmt::format(":{}", results.size()));
+  fmt::format_to(std::back_inserter(out_),
+                 "sdy.manual_computation({}) in_shardings={} out_shardings={} manual_axes={{{}}} (",
+                 join_names(operands), shardings(in_specs, operand_types),
+                 shardings(out_specs, results), fmt::join(axes, ", "));
+  const auto outer_splats = std::exchange(splats_, {});
+  HloValues parameters;
+  for (const Type& type : parts) {
+    parameters.push_back({fresh_name(), type});
+    fmt::format_to(std::back_inserter(out_), "{}{}: {}", parameters.size() > 1 ? ", " : "",
+                   parameters.back().name, mlir_type(type));
+  }
+  out_ += ") {\n";
+  ++depth_;
+  const HloValues returned = body(parameters);
+  out_.append(static_cast<size_t>(2 * depth_), ' ');
+  fmt::format_to(std::back_inserter(out_), "sdy.return {} : {}\n", join_names(returned),
+                 join_types(returned));
+  --depth_;
+  splats_ = outer_splats;
+  out_.append(static_cast<size_t>(2 * depth_), ' ');
+  fmt::format_to(std::back_inserter(out_), "}} : ({}) -> ({})", join_types(operands),
+                 join_types(results));
+  line_end();
+  HloValues values;
+  for (size_t i = 0; i < results.size(); ++i)
+    values.push_back({results.size() == 1 ? base : fmt::format("{}#{}", base, i), results[i]});
+  return values;
+}
+
 void TextBuilder::function(std::string_view visibility, const std::string& name,
                            const std::vector<Type>& parameters,
                            const std::vector<std::string>& parameter_attributes,

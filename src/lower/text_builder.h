@@ -24,6 +24,14 @@ class TextBuilder final : public HloBuilder {
                  const std::function<HloValues(const HloValues&)>& body) override;
   HloValue sharding_constraint(const HloValue& x, const PartitionSpec& spec) override;
   HloValue place(const HloValue& x, std::string_view memory) override;
+  const Mesh& mesh() const override { return mesh_; }
+  int64_t next_channel() override { return ++num_channels_; }
+  HloValues manual_computation(const HloValues& operands,
+                               const std::vector<PartitionSpec>& in_specs,
+                               const std::vector<PartitionSpec>& out_specs,
+                               const std::vector<std::string>& manual_axes,
+                               const std::vector<Type>& parts, const std::vector<Type>& results,
+                               const std::function<HloValues(const HloValues&)>& body) override;
 
   /// Writes `func.func <visibility> @name(...)` with a body.
   void function(std::string_view header, const std::string& name,
@@ -49,6 +57,7 @@ class TextBuilder final : public HloBuilder {
   const OpNode* at_ = nullptr;  // the op being lowered, for its location
   bool backward_ = false;       // true inside the regions of an op of the backward pass
   int64_t next_ = 0;
+  int64_t num_channels_ = 0;
   int depth_ = 1;
 };
 

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "pjrt/plugin/plugin_failure.h"
-#include "runtime/sharding.h"
+#include "ir/sharding.h"
 #include "runtime/signature.h"
 #include "targets/device_order.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "ir/eval.h"
-#include "runtime/sharding.h"
+#include "ir/sharding.h"
 #include "runtime/signature.h"
 
 namespace axle {

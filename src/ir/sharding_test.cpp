@@ -1,4 +1,4 @@
-#include "runtime/sharding.h"
+#include "ir/sharding.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "runtime/sharding.h"
+#include "ir/sharding.h"
 
 #include <algorithm>
 #include <cstring>

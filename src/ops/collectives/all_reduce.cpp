@@ -1,0 +1,120 @@
+#include "ops/collectives/all_reduce.h"
+
+#include "ir/manual_axes.h"
+#include "ir/simulated_devices.h"
+#include "ops/batching.h"
+#include "ops/collectives/collective.h"
+#include "ops/create.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
+#include "ops/elementwise/convert.h"
+#include "ops/movement/shape.h"
+#include "ops/rules.h"
+
+namespace axle {
+namespace {
+
+using detail::Number;
+using detail::RealOrComplex;
+using detail::wrapping;
+
+std::vector<HostTensor> of_group(const OpNode& op, const HostTensor& own) {
+  return SimulatedDevice::current().all_of(op.attrs<CollectiveAttributes>().axes, own);
+}
+
+// Returns the eval rule that combines the tensors of a group, in their order.
+template <class F>
+EvalRule reduced_over_devices(F combine) {
+  return [combine](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
+                   std::span<HostTensor> y) {
+    const std::vector<HostTensor> all = of_group(op, *x[0]);
+    y[0] = all[0];
+    for (size_t i = 1; i < all.size(); ++i) {
+      const HostTensor sum = y[0];
+      detail::map_binary(sum, all[i], y[0], combine);
+    }
+  };
+}
+
+HloValues lower_all_reduce(const char* combine, const OpNode& op, HloBuilder& b,
+                           const HloValues& x) {
+  const Type element{x[0].type.dtype, {}};
+  const HloRegion body{{element, element},
+                       [&](const HloValues& v) { return HloValues{b.one(combine, v, element)}; }};
+  return {b.one("stablehlo.all_reduce", x, op.outputs[0],
+                mlir_groups(b, op.attrs<CollectiveAttributes>().axes), {body})};
+}
+
+// In a shard_map the cotangent of a replicated result is divided among the devices, so that the
+// transpose of a sum over them is the sum of the cotangents.
+Tensor sum_over_devices(const Tensor& x, const std::vector<MeshAxis>& axes);
+
+Values extremum_vjp(X x, Y y, Ct g) {
+  const auto& axes = x.attrs<CollectiveAttributes>().axes;
+  const Tensor chosen = astype(equal(x[0], y[0]), g[0].dtype());
+  return {chosen * (sum_over_devices(g[0], axes) / sum_over_devices(chosen, axes))};
+}
+
+const OpRules psum_rules(
+    {.name = "psum",
+     .infer = same_type_real_or_complex,
+     .batch = elementwise,
+     .vjp =
+         [](X x, Y, Ct g) {
+           return Values{sum_over_devices(g[0], x.attrs<CollectiveAttributes>().axes)};
+         },
+     .eval = reduced_over_devices([]<RealOrComplex T>(T a, T b) {
+       return wrapping(a, b, [](auto p, auto q) { return p + q; });
+     }),
+     .hlo = [](const OpNode& op, HloBuilder& b,
+               const HloValues& x) { return lower_all_reduce("stablehlo.add", op, b, x); },
+     .cost = kElementwise});
+
+const OpRules pmax_rules(
+    {.name = "pmax",
+     .infer = same_type_numbers,
+     .batch = elementwise,
+     .vjp = extremum_vjp,
+     .eval = reduced_over_devices([]<Number T>(T a, T b) { return detail::larger(a, b); }),
+     .hlo = [](const OpNode& op, HloBuilder& b,
+               const HloValues& x) { return lower_all_reduce("stablehlo.maximum", op, b, x); },
+     .cost = kElementwise});
+
+const OpRules pmin_rules(
+    {.name = "pmin",
+     .infer = same_type_numbers,
+     .batch = elementwise,
+     .vjp = extremum_vjp,
+     .eval = reduced_over_devices([]<Number T>(T a, T b) { return detail::smaller(a, b); }),
+     .hlo = [](const OpNode& op, HloBuilder& b,
+               const HloValues& x) { return lower_all_reduce("stablehlo.minimum", op, b, x); },
+     .cost = kElementwise});
+
+Tensor sum_over_devices(const Tensor& x, const std::vector<MeshAxis>& axes) {
+  return emit(psum_rules, {x}, CollectiveAttributes(axes));
+}
+
+Tensor over_devices(const OpRules& rules, const Tensor& x, const DimAxes& names) {
+  const std::vector<MeshAxis> axes = ManualAxes::named(rules.name(), names);
+  return axes.empty() ? x : emit(rules, {x}, CollectiveAttributes(axes));
+}
+
+}  // namespace
+
+Tensor psum(const Tensor& x, const DimAxes& axes) { return over_devices(psum_rules, x, axes); }
+Tensor pmax(const Tensor& x, const DimAxes& axes) { return over_devices(pmax_rules, x, axes); }
+Tensor pmin(const Tensor& x, const DimAxes& axes) { return over_devices(pmin_rules, x, axes); }
+Tensor pmean(const Tensor& x, const DimAxes& axes) { return psum(x, axes) / axis_size(axes); }
+
+Tensor axis_index(const DimAxes& axes) {
+  Tensor out = scalar(0, DType::kI32);
+  for (const MeshAxis& axis : ManualAxes::named("axis_index", axes))
+    out = out * axis.size + reshape(ManualAxes::index(axis), {});
+  return out;
+}
+
+int64_t axis_size(const DimAxes& axes) {
+  return CollectiveAttributes(ManualAxes::named("axis_size", axes)).group_size();
+}
+
+}  // namespace axle

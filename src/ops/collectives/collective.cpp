@@ -1,0 +1,65 @@
+#include "ops/collectives/collective.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.h"
+#include "ir/grid.h"
+
+namespace axle {
+
+int64_t CollectiveAttributes::group_size() const {
+  int64_t out = 1;
+  for (const MeshAxis& axis : axes) out *= axis.size;
+  return out;
+}
+
+std::string CollectiveAttributes::text() const {
+  std::vector<std::string> out;
+  for (const MeshAxis& axis : axes) out.push_back(fmt::format("{}={}", axis.name, axis.size));
+  return fmt::format("axes = [{}]", fmt::join(out, ", "));
+}
+
+std::vector<std::vector<int64_t>> device_groups(const std::vector<MeshAxis>& axes,
+                                                const Mesh& mesh) {
+  const std::vector<int64_t> sizes = axis_sizes(mesh);
+  std::vector<size_t> own;  // positions of `axes` in the mesh
+  for (const MeshAxis& axis : axes) {
+    const auto it = std::ranges::find(mesh.axes, axis.name, &MeshAxis::name);
+    if (it == mesh.axes.end() || it->size != axis.size) {
+      throw ShapeError(fmt::format("mesh: expected an axis {}={} for a collective, got {}",
+                                   axis.name, axis.size, to_text(mesh)));
+    }
+    own.push_back(static_cast<size_t>(it - mesh.axes.begin()));
+  }
+  // By the positions along the other axes; within a group, by those along `axes` in their order.
+  std::map<std::vector<int64_t>, std::map<std::vector<int64_t>, int64_t>> groups;
+  for (int64_t device = 0; device < mesh.num_devices(); ++device) {
+    std::vector<int64_t> others = unravel(device, sizes), inside;
+    for (const size_t i : own) inside.push_back(std::exchange(others[i], 0));
+    groups[others][inside] = device;
+  }
+  std::vector<std::vector<int64_t>> out;
+  for (const auto& [others, members] : groups) {
+    out.emplace_back();
+    for (const auto& [inside, device] : members) out.back().push_back(device);
+  }
+  return out;
+}
+
+std::string mlir_groups_of_partitions(HloBuilder& b, const std::vector<MeshAxis>& axes) {
+  const auto groups = device_groups(axes, b.mesh());
+  return fmt::format(
+      "channel_handle = #stablehlo.channel_handle<handle = {}, type = 1>, "
+      "replica_groups = dense<{}> : tensor<{}x{}xi64>",
+      b.next_channel(), groups, groups.size(), groups[0].size());
+}
+
+std::string mlir_groups(HloBuilder& b, const std::vector<MeshAxis>& axes) {
+  return mlir_groups_of_partitions(b, axes) + ", use_global_device_ids";
+}
+
+}  // namespace axle

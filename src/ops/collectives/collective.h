@@ -1,0 +1,33 @@
+// What the collectives share: their attributes, and the groups of devices that communicate.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/hlo_builder.h"
+#include "ir/mesh.h"
+#include "ir/op_rules.h"
+
+namespace axle {
+
+/// Attributes of a collective over manual mesh axes. The devices of a group differ along `axes`
+/// only; their order in the group is row-major.
+struct CollectiveAttributes : Attributes {
+  explicit CollectiveAttributes(std::vector<MeshAxis> a) : axes(std::move(a)) {}
+  std::vector<MeshAxis> axes;
+  /// The number of devices in a group.
+  int64_t group_size() const;
+  std::string text() const override;
+};
+
+/// Returns "replica_groups = ..., channel_handle = ..., use_global_device_ids": the StableHLO
+/// attributes of a collective of `axes` in a program over the builder's mesh.
+std::string mlir_groups(HloBuilder& b, const std::vector<MeshAxis>& axes);
+/// The same for ops that have no attribute use_global_device_ids.
+std::string mlir_groups_of_partitions(HloBuilder& b, const std::vector<MeshAxis>& axes);
+/// Returns the devices of each group, by their positions in `mesh`.
+std::vector<std::vector<int64_t>> device_groups(const std::vector<MeshAxis>& axes,
+                                                const Mesh& mesh);
+
+}  // namespace axle

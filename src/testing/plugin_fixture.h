@@ -20,11 +20,13 @@ namespace axle {
 class PluginTest : public ::testing::Test {
  protected:
   explicit PluginTest(int64_t num_devices = 1) : num_devices_(num_devices) {}
+  /// Programs run over the devices of a mesh; inputs and results are replicated.
+  explicit PluginTest(Mesh mesh) : mesh_(std::move(mesh)), num_devices_(mesh_.num_devices()) {}
   void SetUp() override {
     AXLE_NEEDS_PLUGIN("cpu");
     runtime_ = make_runtime({.num_devices = num_devices_});
   }
-  ArrayPtr put(const HostTensor& value) { return runtime_->make_array(value, {}, {}); }
+  ArrayPtr put(const HostTensor& value) { return runtime_->make_array(value, {}, mesh_); }
 
   /// Runs fn(inputs) on the plugin.
   std::vector<HostTensor> run(const TensorFunction& fn, const std::vector<HostTensor>& inputs) {
@@ -39,7 +41,8 @@ class PluginTest : public ::testing::Test {
       for (const Tensor& t : y) results.push_back({"y" + std::to_string(results.size()), t.type()});
       return y;
     };
-    const auto program = runtime_->compile(trace_program("test", named, parameters, results));
+    const auto program =
+        runtime_->compile(trace_program("test", named, parameters, results, mesh_));
     std::vector<HostTensor> out;
     for (const ArrayPtr& y : program->execute(arguments)) out.push_back(y->to_host());
     return out;
@@ -99,6 +102,7 @@ class PluginTest : public ::testing::Test {
   std::unique_ptr<Runtime> runtime_;
 
  private:
+  Mesh mesh_ = {};
   int64_t num_devices_;
 };
 

@@ -14,6 +14,7 @@
 #include "ops/movement/slice.h"
 #include "ops/products/dot.h"
 #include "ops/reductions/reduce.h"
+#include "testing/collective_samples.h"
 #include "testing/error_of.h"
 #include "testing/gradient_check.h"
 #include "testing/host_tensors.h"
@@ -29,13 +30,10 @@ namespace {
 using testing::expect_near;
 using testing::normal_values;
 
-const Mesh kMesh{{{"data", 2}, {"model", 4}}};
-const PartitionSpec kBlocks{{DimAxes("model"), DimAxes("data")}};
-
-ShardMapOptions over(std::vector<PartitionSpec> in, std::vector<PartitionSpec> out,
-                     DimAxes axes = {}) {
-  return {.mesh = kMesh, .in_specs = std::move(in), .out_specs = std::move(out), .axes = axes};
-}
+using testing::collectives;
+using testing::CollectiveSample;
+using testing::kMesh;
+using testing::over;
 
 // x[B, K] w[K, N] with K divided over "model" and B over "data".
 Values divided_product(const Values& v) {
@@ -57,83 +55,9 @@ TEST(ShardMap, ItsGradientsAreThoseOfTheProduct) {
   testing::check_gradients(divided_product, {kX, kW});
 }
 
-// Each collective in a loss, with its own meaning written for the whole tensor beside it.
-struct Collective {
-  std::string name;
-  TensorFunction on_devices;
-  TensorFunction on_one;
-};
-
-std::vector<Collective> collectives() {
-  const auto map = [](const TensorFunction& fn, PartitionSpec in, PartitionSpec out) {
-    return [=](const Values& v) { return shard_map(fn, v, over({in}, {out})); };
-  };
-  const auto parts = [](const Tensor& x) { return split(x, {2, 2, 2, 2}, 0); };
-  return {
-      {"psum", map([](const Values& p) { return Values{psum(p[0], {"model"})}; }, {{"model"}}, {}),
-       [=](const Values& v) {
-         const Values p = parts(v[0]);
-         return Values{p[0] + p[1] + p[2] + p[3]};
-       }},
-      {"pmean",
-       map([](const Values& p) { return Values{pmean(p[0], {"model"})}; }, {{"model"}}, {}),
-       [=](const Values& v) {
-         const Values p = parts(v[0]);
-         return Values{(p[0] + p[1] + p[2] + p[3]) / 4};
-       }},
-      {"pmax", map([](const Values& p) { return Values{pmax(p[0], {"model"})}; }, {{"model"}}, {}),
-       [=](const Values& v) {
-         const Values p = parts(v[0]);
-         return Values{maximum(maximum(p[0], p[1]), maximum(p[2], p[3]))};
-       }},
-      {"pmin", map([](const Values& p) { return Values{pmin(p[0], {"model"})}; }, {{"model"}}, {}),
-       [=](const Values& v) {
-         const Values p = parts(v[0]);
-         return Values{minimum(minimum(p[0], p[1]), minimum(p[2], p[3]))};
-       }},
-      {"all_gather",
-       map([](const Values& p) { return Values{all_gather(sin(p[0]), {"model"}, 1)}; }, {{"model"}},
-           {}),
-       [=](const Values& v) { return Values{concatenate(parts(sin(v[0])), 1)}; }},
-      {"reduce_scatter",
-       map([](const Values& p) { return Values{reduce_scatter(sin(p[0]), {"model"}, 1)}; },
-           {{"model"}}, {{kReplicated, "model"}}),
-       [=](const Values& v) {
-         const Values p = parts(sin(v[0]));
-         return Values{p[0] + p[1] + p[2] + p[3]};
-       }},
-      {"all_to_all",
-       map([](const Values& p) { return Values{all_to_all(p[0], {"model"}, 1, 0)}; }, {{"model"}},
-           {{kReplicated, "model"}}),
-       [](const Values& v) { return Values{v[0]}; }},
-      {"ppermute",
-       map(
-           [](const Values& p) {
-             return Values{ppermute(p[0], {"model"}, {{0, 1}, {1, 2}, {3, 0}})};
-           },
-           {{"model"}}, {{"model"}}),
-       [=](const Values& v) {
-         const Values p = parts(v[0]);
-         return Values{concatenate({p[3], p[0], p[1], zeros_like(p[0])}, 0)};
-       }},
-      {"axis_index",
-       map(
-           [](const Values& p) {
-             const Tensor i = axis_index({"data", "model"});
-             return Values{p[0] * astype(i, p[0].dtype())};
-           },
-           kBlocks, kBlocks),
-       [](const Values& v) {
-         // 8 rows over model, 4 columns over data: device 4 * data + model.
-         const Tensor model = iota({8, 4}, 0) / scalar(2, DType::kI32);
-         const Tensor data = iota({8, 4}, 1) / scalar(2, DType::kI32);
-         return Values{v[0] * astype(data * 4 + model, v[0].dtype())};
-       }}};
-}
-
 TEST(ShardMap, CollectivesMeanWhatTheySay) {
   const HostTensor x = normal_values({8, 4}, 3);
-  for (const Collective& c : collectives()) {
+  for (const CollectiveSample& c : collectives()) {
     SCOPED_TRACE(c.name);
     expect_near(eval(c.on_devices, {x})[0], eval(c.on_one, {x})[0], 1e-6);
   }
@@ -141,7 +65,7 @@ TEST(ShardMap, CollectivesMeanWhatTheySay) {
 
 TEST(ShardMap, CollectivesHaveTheGradientsOfWhatTheyMean) {
   const HostTensor x = normal_values({8, 4}, 3);
-  for (const Collective& c : collectives()) {
+  for (const CollectiveSample& c : collectives()) {
     SCOPED_TRACE(c.name);
     testing::check_gradients(c.on_devices, {x});
   }
@@ -149,7 +73,7 @@ TEST(ShardMap, CollectivesHaveTheGradientsOfWhatTheyMean) {
 
 TEST(ShardMap, CollectivesUnderVmapAreALoop) {
   const HostTensor x = normal_values({3, 8, 4}, 4);
-  for (const Collective& c : collectives()) {
+  for (const CollectiveSample& c : collectives()) {
     SCOPED_TRACE(c.name);
     const auto both = [&](const TensorFunction& fn) {
       return eval([&](const Values& v) { return vmap(fn, v); }, {x})[0];

@@ -1,0 +1,71 @@
+// Law: eight devices of a plugin compute in a shard_map what eight simulated ones compute.
+#include <gmock/gmock.h>
+
+#include "testing/collective_samples.h"
+#include "testing/host_tensors.h"
+#include "testing/plugin_fixture.h"
+#include "transform/grad.h"
+#include "transform/scan.h"
+#include "transform/vmap.h"
+
+namespace axle {
+namespace {
+
+using testing::collectives;
+using testing::CollectiveSample;
+using testing::kMesh;
+using testing::over;
+
+class ShardMapExecution : public PluginTest {
+ protected:
+  ShardMapExecution() : PluginTest(kMesh) {}
+};
+
+Values gradient(const TensorFunction& fn, const Values& v) {
+  const auto loss = [&](const Values& x) {
+    const Tensor y = fn(x)[0];
+    return Values{sum(y * y)};
+  };
+  return value_and_grad(loss, v).second;
+}
+
+TEST_F(ShardMapExecution, EveryCollectiveGivesWhatSimulatedDevicesGive) {
+  const HostTensor x = testing::normal_values({8, 4}, 1);
+  for (const CollectiveSample& c : collectives()) {
+    SCOPED_TRACE(c.name);
+    expect_same(c.on_devices, {x}, 2e-6);
+    expect_same([&](const Values& v) { return gradient(c.on_devices, v); }, {x}, 1e-5);
+  }
+}
+
+TEST_F(ShardMapExecution, SomeAxesMayStayAutomatic) {
+  const auto fn = [](const Values& v) {
+    return shard_map(
+        [](const Values& p) {
+          const auto step = [&](const Values& c, const Values&) {
+            return ScanResult{{tanh(psum(dot(c[0], p[1]), {"model"}))}, {}};
+          };
+          const Tensor i = astype(axis_index({"model"}), DType::kF32);
+          return Values{scan(step, {p[0] + i}, {}, 2).carry[0]};
+        },
+        v, over({{{kReplicated, "model"}}, {{"model"}}}, {{}}, {"model"}));
+  };
+  const HostTensor x = testing::normal_values({4, 16}, 2), w = testing::normal_values({16, 4}, 3);
+  expect_same(fn, {x, w}, 1e-5);
+  expect_same([&](const Values& v) { return gradient(fn, v); }, {x, w}, 1e-5);
+}
+
+TEST_F(ShardMapExecution, TheBatchOfAVmapMayBeDivided) {
+  const auto fn = [](const Values& v) {
+    return vmap(
+        [](const Values& a) {
+          return shard_map([](const Values& p) { return Values{psum(p[0] * p[0], {"model"})}; }, a,
+                           over({{{"model"}}}, {{}}));
+        },
+        v, {.mesh_axes = {"data"}});
+  };
+  expect_same(fn, {testing::normal_values({6, 8}, 5)}, 2e-6);
+}
+
+}  // namespace
+}  // namespace axle

@@ -8,6 +8,7 @@
 #include "layers/models/causal_lm.h"
 #include "layers/models/lm_head.h"
 #include "layers/norms/layer_norm.h"
+#include "nn/remat_policies.h"
 #include "testing/layer_inputs.h"
 #include "testing/plugin_fixture.h"
 #include "testing/test_layer.h"

@@ -3,6 +3,7 @@
 
 #include "modifiers/modifier.h"
 #include "nn/layer.h"
+#include "nn/remat_policies.h"
 
 namespace axle {
 

@@ -175,8 +175,5 @@ void Layer::fail(std::string_view field, std::string_view what) const {
 }
 
 AXLE_REGISTER(LayerOptions)
-AXLE_REGISTER(SaveNothing)
-AXLE_REGISTER(SaveDots)
-AXLE_REGISTER(SaveNames)
 
 }  // namespace axle

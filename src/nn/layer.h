@@ -30,29 +30,6 @@
 
 namespace axle {
 
-// The remat policies of transform/remat.h, under names for configs.
-
-/// Keeps no residuals: everything is recomputed in the backward pass.
-struct SaveNothing {
-  RematPolicy operator()() const { return save_nothing(); }
-  AXLE_CONFIG(SaveNothing)
-};
-/// Keeps the results of all products (dots) and recomputes the rest.
-struct SaveDots {
-  RematPolicy operator()() const { return save_dots(); }
-  AXLE_CONFIG(SaveDots)
-};
-/// Keeps the values with one of these tags and recomputes the rest.
-struct SaveNames {
-  /// Tags given by name(x, tag); "*" and "?" match as in file names.
-  std::vector<std::string> names = {};
-  /// Tags of values that are kept in the host's memory if the target supports that, else on the
-  /// device.
-  std::vector<std::string> offload = {};
-  RematPolicy operator()() const { return save_names(names, offload); }
-  AXLE_CONFIG(SaveNames, names, offload)
-};
-
 /// Options of every slot that holds a layer. An '@' marks them in paths: `layer.up.@dtype`.
 struct LayerOptions {
   /// Dtype of the parameters of this layer and those below; none: as the layer above, f32 at the

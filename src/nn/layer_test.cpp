@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "nn/remat_policies.h"
 #include "nn/toy_layers_test.h"
 #include "testing/error_of.h"
 

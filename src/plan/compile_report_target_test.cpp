@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/text/text.h"
+#include "nn/remat_policies.h"
 #include "plan/compile_report_text.h"
 #include "recipes/resolve/resolve.h"
 #include "testing/error_of.h"

@@ -16,6 +16,7 @@
 
 #include <sstream>
 
+#include "nn/remat_policies.h"
 #include "testing/golden.h"
 #include "testing/layer_inputs.h"
 #include "testing/test_layer.h"

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "layers/norms/norm.h"
+#include "nn/remat_policies.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/convert.h"
 #include "ops/elementwise/exponential.h"

@@ -5,6 +5,7 @@
 #include "layers/attention/fused_grouped_qkv.h"
 #include "modifiers/sequence_parallel.h"
 #include "modifiers/set_partition.h"
+#include "nn/remat_policies.h"
 #include "testing/host_tensors.h"
 #include "testing/plugin_fixture.h"
 #include "train/step_run_test.h"

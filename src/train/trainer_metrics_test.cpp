@@ -1,5 +1,6 @@
 // Metrics of a run: those of more than one element, MFU and HFU.
 #include "config/set.h"
+#include "nn/remat_policies.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/exponential.h"

@@ -1,15 +1,6 @@
 #include "transform/remat.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <fnmatch.h>
-
-#include <algorithm>
-#include <set>
-
 #include "base/concatenate.h"
-#include "base/error.h"
-#include "base/text/text.h"
 #include "ops/annotate.h"
 #include "transform/batch_region.h"
 #include "transform/body.h"
@@ -25,36 +16,6 @@ struct RematAttributes : Attributes {
   bool prevent_cse;
   std::string text() const override { return policy.text + (prevent_cse ? ", barrier" : ""); }
 };
-
-bool matches(const std::vector<std::string>& patterns, std::string_view tag) {
-  return !tag.empty() && std::ranges::any_of(patterns, [&](const std::string& p) {
-    return fnmatch(p.c_str(), std::string(tag).c_str(), 0) == 0;
-  });
-}
-
-void collect_tags(const Region& region, std::set<std::string>& tags) {
-  for (const OpNode* op : region.ops()) {
-    if (const std::string_view tag = tag_of(*op); !tag.empty()) tags.emplace(tag);
-    for (const auto& inner : op->regions) collect_tags(*inner, tags);
-  }
-}
-
-// Throws ConfigError if a name of the policy matches no tag in the region. Without this check a
-// misspelled name would only cause more recomputation.
-void check_names(const RematPolicy& policy, const Region& region) {
-  std::set<std::string> found;
-  collect_tags(region, found);
-  const std::vector<std::string> tags(found.begin(), found.end());
-  for (const std::string& pattern : policy.names) {
-    if (std::ranges::any_of(tags, [&](const auto& tag) { return matches({pattern}, tag); }))
-      continue;
-    const std::string* layer = NameScope::current();
-    throw ConfigError(fmt::format(
-        "{}: remat policy '{}' expects a value named '{}', got {}{}", layer ? *layer : "program",
-        policy.text, pattern, tags.empty() ? "no names" : fmt::format("{}", fmt::join(tags, ", ")),
-        suggest(pattern, tags)));
-  }
-}
 
 // Inlines the forward half, so that the policy of an enclosing remat sees the names inside it.
 Linearized linearize_remat(const OpNode& op, const Values& inputs,
@@ -96,34 +57,10 @@ const OpRules remat_rules({.name = "remat",
 
 }  // namespace
 
-RematPolicy save_nothing() {
-  return {[](const OpNode&) { return Residual::kRecompute; }, "save nothing"};
-}
-
-RematPolicy save_names(std::vector<std::string> patterns, std::vector<std::string> offload) {
-  std::string text = fmt::format("save {}", fmt::join(patterns, ", "));
-  if (!offload.empty()) text += fmt::format("; offload {}", fmt::join(offload, ", "));
-  std::vector<std::string> all = patterns;
-  all.insert(all.end(), offload.begin(), offload.end());
-  return {[patterns = std::move(patterns), offload = std::move(offload)](const OpNode& op) {
-            return matches(patterns, tag_of(op))  ? Residual::kSave
-                   : matches(offload, tag_of(op)) ? Residual::kOffload
-                                                  : Residual::kRecompute;
-          },
-          std::move(text), std::move(all)};
-}
-
-RematPolicy save_dots() {
-  return {[](const OpNode& op) {
-            return op.rules->name() == "dot_general" ? Residual::kSave : Residual::kRecompute;
-          },
-          "save dots"};
-}
-
 Values remat(const TensorFunction& fn, const Values& arguments, const RematPolicy& policy,
              bool prevent_cse) {
   const ClosedRegion closed = trace_closed(fn, types_of(arguments));
-  if (!policy.names.empty()) check_names(policy, *closed.region);
+  check_tags(policy, *closed.region);
   return emit_all(remat_rules, closed.operands(arguments),
                   std::make_shared<const RematAttributes>(policy, prevent_cse), {closed.region});
 }

@@ -8,6 +8,7 @@
 #include "layers/blocks/repeat.h"
 #include "layers/blocks/stacked.h"
 #include "layers/blocks/stacked_parameters_test.h"
+#include "nn/remat_policies.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/random/random.h"
 #include "ops/reductions/reduce.h"

@@ -1,0 +1,62 @@
+// The remat policies of transform/remat_policy.h, under names for configs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/axle_config.h"
+#include "config/fields/fn.h"
+#include "transform/remat_policy.h"
+
+namespace axle {
+
+/// Keeps no residuals: everything is recomputed in the backward pass.
+struct SaveNothing {
+  RematPolicy operator()() const { return save_nothing(); }
+  AXLE_CONFIG(SaveNothing)
+};
+/// Keeps all values that the backward pass reads, as without remat.
+struct SaveEverything {
+  RematPolicy operator()() const { return save_everything(); }
+  AXLE_CONFIG(SaveEverything)
+};
+/// Keeps the results of all products (dots) and recomputes the rest.
+struct SaveDots {
+  RematPolicy operator()() const { return save_dots(); }
+  AXLE_CONFIG(SaveDots)
+};
+/// Keeps the results of all products (dots) in the host's memory if the target supports that, else
+/// on the device.
+struct OffloadDots {
+  RematPolicy operator()() const { return offload_dots(); }
+  AXLE_CONFIG(OffloadDots)
+};
+/// Keeps the values with one of these tags and recomputes the rest.
+struct SaveNames {
+  /// Tags given by name(x, tag); "*" and "?" match as in file names.
+  std::vector<std::string> names = {};
+  /// Tags of values that are kept in the host's memory if the target supports that, else on the
+  /// device.
+  std::vector<std::string> offload = {};
+  RematPolicy operator()() const { return save_names(names, offload); }
+  AXLE_CONFIG(SaveNames, names, offload)
+};
+
+/// Keeps the values whose whole tag one of these regular expressions matches, and recomputes the
+/// rest.
+struct SaveMatching {
+  std::vector<std::string> patterns = {};
+  /// Patterns of the values that are kept in the host's memory if the target supports that, else on
+  /// the device.
+  std::vector<std::string> offload = {};
+  RematPolicy operator()() const { return save_matching(patterns, offload); }
+  AXLE_CONFIG(SaveMatching, patterns, offload)
+};
+/// Keeps what any of several policies keeps.
+struct CombinedPolicies {
+  std::vector<Fn<RematPolicy()>> policies = {};
+  RematPolicy operator()() const;
+  AXLE_CONFIG(CombinedPolicies, policies)
+};
+
+}  // namespace axle

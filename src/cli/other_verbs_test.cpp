@@ -180,10 +180,9 @@ TEST_F(EvalLayerVerb, FilesAreCheckedBeforeAnythingIsComputed) {
   save_safetensors(reference, {{"in/x", HostTensor::ones({1})}});
   expect({"--compare", reference}, 2, "expected results to compare with, got none");
   std::string half = read_file(reference);
-  half.replace(half.find("in/x"), 4, "out1").replace(half.find("F32"), 3, "F16");
-  half.replace(half.find("[0,4]"), 5, "[0,2]").resize(half.size() - 2);
+  half.replace(half.find("in/x"), 4, "out1").replace(half.find("F32"), 3, "C64");
   replace_file(reference, half);
-  expect({"--compare", reference}, 3, "F16");
+  expect({"--compare", reference}, 3, "C64");
 }
 
 // Results that took hours to compute are kept even if only their comparison fails.

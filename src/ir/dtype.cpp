@@ -71,7 +71,7 @@ void from_text(std::string_view text, DType& dtype) {
 
 std::string to_text(FloatDType dtype) { return to_text(dtype.value); }
 void from_text(std::string_view text, FloatDType& dtype) {
-  dtype = dtype_named(text, [](DType d) { return is_float(d) && size_bytes(d) >= 2; });
+  dtype = dtype_named(text, [](DType d) { return d >= DType::kBF16 && is_float(d); });
 }
 
 void fail_not_real(DType dtype) {

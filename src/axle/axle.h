@@ -15,4 +15,4 @@
 #include "ops/ops.h"
 #include "recipes/language_model.h"
 #include "train/trainer.h"
-#include "transform/custom_vjp.h"
+#include "transform/transform.h"

@@ -3,6 +3,8 @@
 
 #include "ops/annotate.h"
 #include "ops/create.h"
+#include "ops/collectives/all_gather.h"
+#include "ops/collectives/all_reduce.h"
 #include "ops/elementwise/activations.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/bitwise.h"

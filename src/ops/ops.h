@@ -15,6 +15,7 @@
 #include "ops/movement/broadcast.h"
 #include "ops/movement/dynamic_slice.h"
 #include "ops/movement/gather.h"
+#include "ops/movement/scatter.h"
 #include "ops/movement/index.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"

@@ -9,6 +9,7 @@
 #include "ops/dims.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/movement/gather.h"
+#include "ops/movement/scatter.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
 #include "ops/movement/strided.h"

@@ -1,4 +1,5 @@
 #include "ops/movement/gather.h"
+#include "ops/movement/scatter.h"
 
 #include "base/error.h"
 #include "ops/create.h"

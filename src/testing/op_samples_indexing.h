@@ -1,4 +1,4 @@
-// Samples of gather and scatter in all modes.
+// Samples of gather and scatter in all modes, and of ops on the bits of floats.
 #pragma once
 
 #include "testing/op_sample.h"
@@ -73,6 +73,33 @@ inline void add_scatters(std::vector<OpSample>& out) {
                      [](const Values& v) { return min_at(v[0], v[1], v[2]); }));
   out.push_back(call("scatter_add", {positive({2}), rows, factors},
                      [](const Values& v) { return add_at(v[0], v[1], v[2]); }));
+}
+
+inline void add_float_order(std::vector<OpSample>& out) {
+  const float inf = std::numeric_limits<float>::infinity(),
+              nan = std::numeric_limits<float>::quiet_NaN();
+  const HostTensor x({9}, {-nan, -inf, -1.f, -0.f, 0.f, 1e-3f, 1.f, inf, nan});
+  const HostTensor columns = x.reshaped({9, 1});
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16, DType::kI32}) {
+    const HostTensor a = dtype == DType::kI32 ? integers({9}) : x.astype(dtype);
+    const HostTensor b = dtype == DType::kI32 ? integers({9, 1}) : columns.astype(dtype);
+    out.push_back(two("total_eq", a, b, total_equal));
+    out.push_back(two("total_lt", a, b, total_less));
+    out.push_back(two("total_le", a, b, total_less_equal));
+  }
+  // Results are compared as bits: neighbours differ by less than any tolerance.
+  const auto bits_of_next = [](DType bits) {
+    return [bits](const Values& v) { return bitcast_convert(nextafter(v[0], v[1]), bits); };
+  };
+  const HostTensor to({9}, {0.f, -1.f, nan, 1.f, -1.f, 0.f, 1.f, 0.f, 0.f});
+  const std::pair<DType, DType> bits[] = {{DType::kF64, DType::kU64},
+                                          {DType::kF32, DType::kU32},
+                                          {DType::kBF16, DType::kU16},
+                                          {DType::kF16, DType::kU16}};
+  for (const auto& [dtype, unsigned_dtype] : bits) {
+    out.push_back(
+        call("nextafter", {x.astype(dtype), to.astype(dtype)}, bits_of_next(unsigned_dtype)));
+  }
 }
 
 }  // namespace axle::testing::samples

@@ -265,6 +265,7 @@ inline std::vector<OpSample> op_samples() {
   samples::add_gather_modes(out);
   samples::add_scatters(out);
   samples::add_float_order(out);
+  samples::add_index_composites(out);
   samples::add_reductions(out);
   samples::add_sorts_and_products(out);
   samples::add_annotations(out);

@@ -1,4 +1,5 @@
-// Samples of gather and scatter in all modes, and of ops on the bits of floats.
+// Samples of gather and scatter in all modes, of what is made of them, and of ops on the bits of
+// floats.
 #pragma once
 
 #include "testing/op_sample.h"
@@ -100,6 +101,47 @@ inline void add_float_order(std::vector<OpSample>& out) {
     out.push_back(
         call("nextafter", {x.astype(dtype), to.astype(dtype)}, bits_of_next(unsigned_dtype)));
   }
+}
+
+// Functions of other ops, named by one that they use.
+inline void add_index_composites(std::vector<OpSample>& out) {
+  const HostTensor x = uniform({3, 4}), keys = integers({7}, DType::kI32, 0, 4);
+  out.push_back(call("slice", {x}, [](const Values& v) { return roll(v[0], -3, 1); }));
+  out.push_back(call("slice", {x}, [](const Values& v) { return diagonal(v[0], 1); }));
+  out.push_back(call("pad", {x}, [](const Values& v) { return diagonal_matrix(v[0], -1); }));
+  out.push_back(
+      call("select", {x}, [](const Values& v) { return tril(v[0]) + 2 * triu(v[0], 1); }));
+  out.push_back(
+      call("mul", {x, uniform({2, 2})}, [](const Values& v) { return kron(v[0], v[1]); }));
+  out.push_back(call("dynamic_slice", {x, HostTensor::scalar(int32_t{2})},
+                     [](const Values& v) { return dynamic_roll(v[0], v[1], 1); }));
+  for (const QuantileMethod method :
+       {QuantileMethod::kLinear, QuantileMethod::kMidpoint, QuantileMethod::kInvertedCdf}) {
+    out.push_back(call("sort", {x}, [method](const Values& v) {
+      return quantile(v[0], constant(HostTensor({2}, {0.3f, 0.8f})), 1, method);
+    }));
+  }
+  out.push_back(call("select", {keys.reshaped({7, 1}), uniform({7, 2}), uniform({7, 2})},
+                     [](const Values& v) {
+                       const Tensor which = broadcast_to(v[0], v[1].shape());
+                       return select_n(which, {v[1], v[2], v[1] * v[2]});
+                     }));
+  out.push_back({"gather",
+                 {HostTensor({6}, {-1.f, -0.5f, 0.f, 0.f, 0.5f, 1.5f}), uniform({5})},
+                 [](const Values& v) {
+                   return Values{searchsorted(v[0], v[1]),
+                                 searchsorted(v[0], v[1], SearchSide::kRight),
+                                 digitize(v[1], v[0])};
+                 }});
+  out.push_back({"scatter_add", {keys, uniform({7})}, [](const Values& v) {
+                   return Values{bincount(v[0], 3), bincount(v[0], v[1], 5)};
+                 }});
+  out.push_back({"scatter", {keys}, [](const Values& v) {
+                   const Unique u = unique(v[0], 4, -1);
+                   Values y = nonzero(v[0], 6, -1);
+                   y.insert(y.end(), {u.values, u.first_indices, u.inverse, u.counts});
+                   return y;
+                 }});
 }
 
 }  // namespace axle::testing::samples

@@ -170,9 +170,9 @@ void add_movement(Tree<Case>& c) {
 }
 
 void add_indexing(Tree<Case>& c) {
-  c["take_fill_oob"] = call(
-      [](const Values& x) { return take(x[0], from_end(x[1], 3), 0, {.mode = GatherMode::kFill, .fill = 7}); },
-      kExact);
+  const GatherOptions fill{.mode = GatherMode::kFill, .fill = 7};
+  c["take_fill_oob"] =
+      call([fill](const Values& x) { return take(x[0], from_end(x[1], 3), 0, fill); }, kExact);
   c["scatter_max"] = call([](const Values& x) { return max_at(x[0], x[2], x[1]); }, kExact);
   c["scatter_mul"] = call([](const Values& x) { return multiply_at(x[0], x[2], x[1]); }, kExact);
   c["nextafter"] = two(nextafter, kExact);

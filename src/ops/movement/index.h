@@ -1,8 +1,8 @@
 // Reading and writing at computed positions.
 //
 // Indices may have any integer dtype. An index outside the tensor is never an error: unless stated
-// otherwise it is clamped to the nearest one inside. Negative indices do not count from the end, but
-// from_end() lets them.
+// otherwise it is clamped to the nearest one inside. Negative indices count from the end only
+// after from_end().
 #pragma once
 
 #include "ir/tensor.h"

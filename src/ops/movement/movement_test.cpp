@@ -3,6 +3,7 @@
 
 #include "ops/ops.h"
 #include "testing/error_of.h"
+#include "testing/host_tensors.h"
 #include "testing/op_test.h"
 
 namespace axle {
@@ -189,7 +190,7 @@ TEST(Broadcast, AlignsLastDims) {
               HasSubstr("cannot place dim 1 of size 3"));
 }
 
-TEST(Movement, Rolls) {
+TEST(Slice, Rolls) {
   const HostTensor x = counting({3, 2});
   const auto rolled = [&](int64_t shift, int64_t axis) {
     return elements(run([=](const Values& v) { return roll(v[0], shift, axis); }, {x}));
@@ -199,7 +200,7 @@ TEST(Movement, Rolls) {
   EXPECT_THAT(rolled(3, -1), ElementsAre(1, 0, 3, 2, 5, 4));
 }
 
-TEST(Movement, SplitsEqually) {
+TEST(Slice, PartsOfOneSize) {
   const auto parts = testing::run_all([](const Values& v) { return split_equally(v[0], 2, 1); },
                                       {counting({2, 4})});
   ASSERT_EQ(parts.size(), 2u);
@@ -210,7 +211,7 @@ TEST(Movement, SplitsEqually) {
   EXPECT_THROW(split_equally(zeros({2, 4}), 0, 1), ShapeError);
 }
 
-TEST(Movement, Meshgrid) {
+TEST(Broadcast, Meshgrid) {
   const auto grid = [](GridOrder order) {
     return testing::run_all([order](const Values& v) { return meshgrid(v, order); },
                             {counting({2}), counting({3}), counting({1})});
@@ -224,17 +225,22 @@ TEST(Movement, Meshgrid) {
   EXPECT_THAT(elements(ij[1]), ElementsAre(0, 1, 2, 0, 1, 2));
 }
 
-// jnp.linspace(-1, 2, 7) and jnp.linspace(-1, 2, 5, endpoint=False)
-TEST(Movement, Linspace) {
+TEST(Create, Linspace) {
   const auto numbers = [](int64_t count, StopValue last) {
     return run([=](const Values&) { return linspace(-1, 2, count, DType::kF32, last); });
   };
-  EXPECT_EQ(numbers(7, StopValue::kInclusive),
-            HostTensor({7}, {-1.f, -0.49999997f, 5.9604645e-8f, 0.5f, 1.f, 1.5000001f, 2.f}));
-  EXPECT_EQ(numbers(5, StopValue::kExclusive),
-            HostTensor({5}, {-1.f, -0.4f, 0.19999999f, 0.8000001f, 1.4f}));
+  const HostTensor seven = numbers(7, StopValue::kInclusive);
+  testing::expect_near(seven, HostTensor({7}, {-1.f, -0.5f, 0.f, 0.5f, 1.f, 1.5f, 2.f}), 2e-7);
+  EXPECT_EQ(seven.at(0), -1);
+  EXPECT_EQ(seven.at(6), 2);
+  testing::expect_near(numbers(5, StopValue::kExclusive),
+                       HostTensor({5}, {-1.f, -0.4f, 0.2f, 0.8f, 1.4f}), 2e-7);
   EXPECT_EQ(numbers(1, StopValue::kInclusive), HostTensor({1}, {-1.f}));
   EXPECT_EQ(numbers(0, StopValue::kInclusive), HostTensor::zeros({0}));
+  Region region;
+  const TraceScope scope(region);
+  EXPECT_THROW(linspace(0, 1, 3, DType::kI32), ShapeError);
+  EXPECT_THROW(linspace(0, 1, -1), ShapeError);
 }
 
 }  // namespace

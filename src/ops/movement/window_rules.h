@@ -11,7 +11,8 @@
 
 namespace axle {
 
-/// The promises of GatherOptions and ScatterOptions.
+/// The promises of GatherOptions and ScatterOptions. `in_bounds` also stands for "what is done with
+/// windows outside does not matter".
 struct WindowPromises {
   bool in_bounds = false, sorted = false, unique = false;
 };

@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 #include "ops/batching.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/movement/slice.h"
 #include "ops/rules.h"
 
 namespace axle {
@@ -123,6 +125,20 @@ Tensor iota(const Shape& shape, int64_t axis, DType dtype) {
     throw ShapeError(fmt::format("iota: no axis {} in shape {}", axis, to_text(shape)));
   }
   return emit(iota_rules, {}, IotaAttributes(Type{dtype, shape}, axis));
+}
+
+Tensor linspace(double start, double stop, int64_t count, DType dtype, StopValue last) {
+  if (!is_float(dtype) || count < 0) {
+    throw ShapeError(
+        fmt::format("linspace: expected a count and a floating-point dtype, got {} of {}", count,
+                    name_of(dtype)));
+  }
+  const bool has_stop = last == StopValue::kInclusive && count > 1;
+  const int64_t steps = has_stop ? count - 1 : count;
+  // Both ends are exact, whatever the rounding between them.
+  const Tensor fraction = iota({steps}, 0, dtype) / steps;
+  const Tensor numbers = start * (1 - fraction) + stop * fraction;
+  return has_stop ? concatenate({numbers, full({1}, stop, dtype)}, 0) : numbers;
 }
 
 }  // namespace axle

@@ -25,4 +25,11 @@ std::optional<Scalar> splat_of(const Tensor& t);
 /// Counts 0, 1, 2, ... along dim `axis`; negative axes count from the end.
 Tensor iota(const Shape& shape, int64_t axis, DType dtype = DType::kI32);
 
+/// Whether linspace ends at its stop value or one step before.
+enum class StopValue { kInclusive, kExclusive };
+/// Returns `count` numbers in equal steps from `start` to `stop`. Throws ShapeError for dtypes that
+/// are not floating-point.
+Tensor linspace(double start, double stop, int64_t count, DType dtype = DType::kF32,
+                StopValue last = StopValue::kInclusive);
+
 }  // namespace axle

@@ -126,5 +126,28 @@ TEST(OpGradients, TiesShareOrGoToTheFirst) {
             HostTensor({4}, {1.f, 1.f, 1.f, 0.f}));
 }
 
+// The vjp of jnp's x.at[[0, 0, 2, 7]].max(u): the first element ties with two updates.
+TEST(OpGradients, TiesOfScatterShare) {
+  const TensorFunction gradient = [](const Values& v) {
+    const TensorFunction scattered = [&](const Values& t) {
+      return Values{max_at(t[0], constant(HostTensor({4}, {0, 0, 2, 7})), t[1])};
+    };
+    return vjp(scattered, v).pullback({constant(HostTensor({3}, {6.f, 10.f, 20.f}))});
+  };
+  const auto g =
+      eval(gradient, {HostTensor({3}, {1.f, 5.f, 2.f}), HostTensor({4}, {1.f, 1.f, 3.f, 9.f})});
+  EXPECT_EQ(g[0], HostTensor({3}, {2.f, 10.f, 0.f}));
+  EXPECT_EQ(g[1], HostTensor({4}, {2.f, 2.f, 20.f, 0.f}));
+}
+
+TEST(OpGradients, OfScatteredZeros) {
+  // Elements with no, one and two updates of zero.
+  const HostTensor x({3}, {2.f, 3.f, 5.f}), u({6}, {4.f, 0.f, -1.f, 0.f, 0.f, 7.f});
+  const TensorFunction product = [](const Values& v) {
+    return Values{multiply_at(v[0], constant(HostTensor({6}, {0, 1, 1, 2, 2, 0})), v[1])};
+  };
+  check_gradients(product, {x, u}, 1);
+}
+
 }  // namespace
 }  // namespace axle

@@ -169,19 +169,28 @@ void add_movement(Tree<Case>& c) {
   }};
 }
 
+void add_indexing(Tree<Case>& c) {
+  const GatherOptions fill{.mode = GatherMode::kFill, .fill = 7};
+  c["take_fill_oob"] =
+      call([fill](const Values& x) { return take(x[0], from_end(x[1], 3), 0, fill); }, kExact);
+  c["scatter_max"] = call([](const Values& x) { return max_at(x[0], x[2], x[1]); }, kExact);
+  c["scatter_mul"] = call([](const Values& x) { return multiply_at(x[0], x[2], x[1]); }, kExact);
+  c["nextafter"] = two(nextafter, kExact);
+}
+
 Tree<Case> cases() {
   Tree<Case> c;
   add_elementwise(c);
   add_reductions(c);
   add_movement(c);
+  add_indexing(c);
   return c;
 }
 
 // Ops of the reference file that Axle does not have yet.
 const std::set<std::string> kMissing = {
-    "avg_pool_same",    "cholesky",    "cond",          "conv_1d",         "conv_2d_groups",
-    "conv_lhs_dilated", "max_pool",    "nextafter",     "ragged_dot",      "rfft",
-    "scatter_max",      "scatter_mul", "take_fill_oob", "triangular_solve"};
+    "avg_pool_same",    "cholesky", "cond",       "conv_1d", "conv_2d_groups",
+    "conv_lhs_dilated", "max_pool", "ragged_dot", "rfft",    "triangular_solve"};
 
 // Operands (op, index) that are scalars: the file stores them with shape [1].
 const std::set<std::pair<std::string, int>> kScalars = {

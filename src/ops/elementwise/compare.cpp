@@ -137,6 +137,14 @@ const OpRules clamp_rules({.name = "clamp",
                            .hlo = "stablehlo.clamp",
                            .cost = kElementwise});
 
+// Selects among cases[first] to cases[last - 1] by halves.
+Tensor select_among(const Tensor& which, const Values& cases, size_t first, size_t last) {
+  if (last - first == 1) return cases[first];
+  const size_t middle = first + (last - first) / 2;
+  return select(which < static_cast<int64_t>(middle), select_among(which, cases, first, middle),
+                select_among(which, cases, middle, last));
+}
+
 }  // namespace
 
 Tensor equal(const Tensor& a, const Tensor& b) { return emit_broadcast(eq_rules, a, b); }
@@ -165,6 +173,18 @@ Tensor select(const Tensor& p, const Tensor& a, const Tensor& b) {
 }
 Tensor select(const Tensor& p, const Tensor& a, Scalar b) { return select(p, a, full_like(a, b)); }
 Tensor select(const Tensor& p, Scalar a, const Tensor& b) { return select(p, full_like(b, a), b); }
+
+Tensor select_n(const Tensor& which, const Values& cases) {
+  const bool is_pred = which.dtype() == DType::kPred;
+  if (cases.empty() || (is_pred && cases.size() != 2) || (!is_pred && !is_integer(which.dtype()))) {
+    operand_error("select_n",
+                  fmt::format("expected a predicate and 2 cases, or integers and 1 case or more, "
+                              "got {} and {} cases",
+                              name_of(which.dtype()), cases.size()),
+                  {which});
+  }
+  return is_pred ? select(which, cases[1], cases[0]) : select_among(which, cases, 0, cases.size());
+}
 
 Tensor clamp(const Tensor& low, const Tensor& x, const Tensor& high) {
   return emit(clamp_rules, {broadcast_to(low, x.shape()), x, broadcast_to(high, x.shape())});

@@ -31,6 +31,10 @@ Tensor operator>=(const Tensor& a, Scalar b);
 Tensor select(const Tensor& p, const Tensor& a, const Tensor& b);
 Tensor select(const Tensor& p, const Tensor& a, Scalar b);
 Tensor select(const Tensor& p, Scalar a, const Tensor& b);
+/// Returns each element of the case that `which` names: cases[which[i]][i]. A predicate names case
+/// 0 if false, case 1 if true. An integer below 0 names the first case, a large one the last case.
+/// `which` is a scalar or has the shape of the cases.
+Tensor select_n(const Tensor& which, const Values& cases);
 /// max(low, min(x, high)); the bounds broadcast to the shape of x.
 Tensor clamp(const Tensor& low, const Tensor& x, const Tensor& high);
 Tensor clamp(Scalar low, const Tensor& x, Scalar high);

@@ -169,5 +169,26 @@ TEST(ErrorFunction, InverseInF32IsNearTheTruth) {
     EXPECT_NEAR(y.at(i), exact.at(i), 1e-6 * std::abs(exact.at(i))) << x.at(i);
 }
 
+TEST(Elementwise, SelectN) {
+  const auto chosen = [](const HostTensor& which) {
+    return elements(run(
+        [](const Values& v) {
+          const Tensor a = constant(HostTensor({4}, {1.f, 2.f, 3.f, 4.f}));
+          return v[0].dtype() == DType::kPred ? select_n(v[0], {a, 10 * a})
+                                              : select_n(v[0], {a, 10 * a, 100 * a});
+        },
+        {which}));
+  };
+  EXPECT_THAT(chosen(HostTensor({4}, {2, 0, 1, 9})), ElementsAre(100, 2, 30, 400));
+  EXPECT_THAT(chosen(HostTensor::scalar(int32_t{1})), ElementsAre(10, 20, 30, 40));
+  EXPECT_THAT(chosen(HostTensor({4}, {true, false, false, true})), ElementsAre(10, 2, 3, 40));
+  Region region;
+  const TraceScope scope(region);
+  const Tensor x = zeros({2});
+  EXPECT_THROW(select_n(zeros({2}, DType::kPred), {x, x, x}), ShapeError);
+  EXPECT_THROW(select_n(x, {x, x}), ShapeError);
+  EXPECT_THROW(select_n(zeros({2}, DType::kI32), {}), ShapeError);
+}
+
 }  // namespace
 }  // namespace axle

@@ -118,6 +118,22 @@ std::pair<Tensor, Tensor> broadcast_together(const Tensor& a, const Tensor& b,
   return {broadcast_to(a, shape), broadcast_to(b, shape)};
 }
 
+Values meshgrid(const Values& axes, GridOrder order) {
+  Shape shape;
+  for (const Tensor& axis : axes) {
+    if (axis.rank() != 1) operand_error("meshgrid", "expected vectors", axes);
+    shape.push_back(axis.dim(0));
+  }
+  const bool is_swapped = order == GridOrder::kCartesian && axes.size() > 1;
+  if (is_swapped) std::swap(shape[0], shape[1]);
+  Values out;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const size_t dim = is_swapped && i < 2 ? 1 - i : i;
+    out.push_back(broadcast_in_dim(axes[i], shape, {static_cast<int64_t>(dim)}));
+  }
+  return out;
+}
+
 Tensor emit_broadcast(const OpRules& rules, const Tensor& a, const Tensor& b) {
   const auto [p, q] = broadcast_together(a, b, rules.name());
   return emit(rules, {p, q});

@@ -16,6 +16,12 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape);
 /// Returns both operands of the binary op `op`, broadcast to their common shape. Throws ShapeError
 /// that names both shapes.
 std::pair<Tensor, Tensor> broadcast_together(const Tensor& a, const Tensor& b, std::string_view op);
+/// Which dim of the grid the first coordinate runs along: dim 0 for kMatrix ("ij"), dim 1 for
+/// kCartesian ("xy"), which swaps the first two dims.
+enum class GridOrder { kCartesian, kMatrix };
+/// Returns the coordinates of all points of a grid: one tensor of the shape of the grid for each of
+/// the vectors `axes`.
+Values meshgrid(const Values& axes, GridOrder order = GridOrder::kCartesian);
 /// Emits the binary op with both operands broadcast to their common shape.
 Tensor emit_broadcast(const OpRules& rules, const Tensor& a, const Tensor& b);
 

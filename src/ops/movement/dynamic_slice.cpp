@@ -8,7 +8,10 @@
 #include "ops/create.h"
 #include "ops/dims.h"
 #include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
+#include "ops/elementwise/convert.h"
 #include "ops/movement/gather.h"
+#include "ops/movement/scatter.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
 #include "ops/movement/strided.h"
@@ -236,6 +239,15 @@ Tensor dynamic_update_index_in_dim(const Tensor& x, const Tensor& update, const 
                   fmt::format("expected an update of {}", to_text(row)), {x, update});
   }
   return dynamic_update_slice_in_dim(x, expand_dims(update, axis), index, axis);
+}
+
+Tensor dynamic_roll(const Tensor& x, const Tensor& shift, int64_t axis) {
+  axis = normalized_axis("dynamic_roll", x, axis);
+  const int64_t n = x.dim(axis);
+  if (n == 0) return x;
+  const Tensor rest = remainder(astype(shift, DType::kI32), scalar(n, DType::kI32));
+  const Tensor start = select(rest > 0, n - rest, -rest);
+  return dynamic_slice_in_dim(concatenate({x, x}, axis), start, n, axis);
 }
 
 }  // namespace axle

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "ops/create.h"
+#include "ops/movement/index.h"
 #include "testing/op_test.h"
 
 namespace axle {
@@ -10,6 +11,7 @@ namespace {
 using testing::counting;
 using testing::elements;
 using ::testing::ElementsAre;
+using ::testing::IsNan;
 using testing::run;
 
 // Windows of one row and 2 columns, at positions (row, column) held by the last dim of the indices.
@@ -55,39 +57,40 @@ TEST(Gather, BatchDimsAreWalkedTogether) {
   EXPECT_THAT(elements(y), ElementsAre(0, 3, 1, 6, 6, 4));
 }
 
-TEST(Scatter, AddsUpAndDropsWhatReachesOutside) {
-  const HostTensor at({4, 2}, {0, 0, 0, 1, 1, 3, 2, 2});  // the third window reaches outside
-  const HostTensor updates = HostTensor::ones({4, 2});
-  const HostTensor y = run([](const Values& v) { return scatter_add(v[0], v[1], v[2], kPairs); },
-                           {HostTensor::zeros({3, 4}), at, updates});
-  EXPECT_THAT(elements(y), ElementsAre(1, 2, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1));
+// jnp.take(x, indices, mode="fill"): negative indices count from the end.
+TEST(Gather, FillsWhatIsOutside) {
+  const auto filled = [](const HostTensor& x, std::optional<Scalar> fill = {}) {
+    return elements(run(
+        [fill](const Values& v) {
+          return take(v[0], from_end(v[1], 2), 0, {.mode = GatherMode::kFill, .fill = fill});
+        },
+        {x, HostTensor({3}, {5, -1, -3})}));
+  };
+  EXPECT_THAT(filled(HostTensor({2}, {1.f, 2.f})), ElementsAre(IsNan(), 2, IsNan()));
+  EXPECT_THAT(filled(HostTensor({2}, {1.f, 2.f}), 7), ElementsAre(7, 2, 7));
+  EXPECT_THAT(filled(HostTensor({2}, {int8_t{1}, int8_t{2}})), ElementsAre(-128, 2, -128));
+  EXPECT_THAT(filled(HostTensor({2}, {uint8_t{1}, uint8_t{2}})), ElementsAre(255, 2, 255));
+  EXPECT_THAT(filled(HostTensor({2}, {uint64_t{1}, uint64_t{2}}), 9), ElementsAre(9, 2, 9));
+  EXPECT_THAT(filled(HostTensor({2}, {false, false})), ElementsAre(1, 0, 1));
 }
 
-TEST(Scatter, Replaces) {
-  const HostTensor at({2, 2}, {0, 2, 2, 0});
-  const HostTensor updates({2, 2}, {-1.f, -2.f, -3.f, -4.f});
-  const HostTensor y = run([](const Values& v) { return scatter(v[0], v[1], v[2], kPairs); },
-                           {counting({3, 4}), at, updates});
-  EXPECT_THAT(elements(y), ElementsAre(0, 1, -1, -2, 4, 5, 6, 7, -3, -4, 10, 11));
-}
-
-// scatter_add is the transpose of the gather with the same dims.
-TEST(Scatter, IsTheTransposeOfGather) {
-  const HostTensor at({3, 2}, {0, 1, 2, 0, 0, 2});
-  const HostTensor x = counting({3, 4}), u = counting({3, 2});
-  const HostTensor gathered = run(
+TEST(Gather, FillsWholeWindows) {
+  const HostTensor at({4, 2}, {0, 1, 2, 3, 3, 0, -1, 1});
+  const HostTensor y = run(
       [](const Values& v) {
-        return gather(v[0], v[1], kPairs, {1, 2});
+        return gather(v[0], v[1], kPairs, {1, 2}, {.mode = GatherMode::kFill, .fill = -1});
       },
-      {x, at});
-  const HostTensor scattered =
-      run([](const Values& v) { return scatter_add(v[0], v[1], v[2], kPairs); },
-          {HostTensor::zeros({3, 4}), at, u});
-  double left = 0, right = 0;
-  for (int64_t i = 0; i < u.size(); ++i) left += gathered.at(i) * u.at(i);
-  for (int64_t i = 0; i < x.size(); ++i) right += x.at(i) * scattered.at(i);
-  EXPECT_EQ(left, right);
-  EXPECT_NE(left, 0);
+      {counting({3, 4}), at});
+  EXPECT_THAT(elements(y), ElementsAre(1, 2, -1, -1, -1, -1, -1, -1));
+}
+
+// The largest index of a narrow dtype may be less than the last position.
+TEST(Gather, NarrowIndicesReachIntoLargeDims) {
+  const HostTensor at({2}, {int8_t{127}, int8_t{-1}});
+  const HostTensor y = run(
+      [](const Values& v) { return take(v[0], v[1], 0, {.mode = GatherMode::kFill, .fill = -1}); },
+      {counting({1000}), at});
+  EXPECT_THAT(elements(y), ElementsAre(127, -1));
 }
 
 TEST(Gather, BadDimsAreErrors) {
@@ -105,9 +108,6 @@ TEST(Gather, BadDimsAreErrors) {
   batch.operand_batch = {1};
   EXPECT_THROW(gather(x, at, offset, {1, 2}), ShapeError);
   EXPECT_THROW(gather(x, at, batch, {1, 1}), ShapeError);
-  // Updates with a wrong number of positions, then with a wrong dtype.
-  EXPECT_THROW(scatter_add(x, at, zeros({4, 2}), kPairs), ShapeError);
-  EXPECT_THROW(scatter_add(x, at, zeros({5, 2}, DType::kBF16), kPairs), ShapeError);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "ops/create.h"
 #include "ops/dims.h"
+#include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
 #include "ops/movement/broadcast.h"
@@ -30,27 +31,74 @@ WindowDims along_axis(const Tensor& x, const Tensor& indices, int64_t axis, std:
   return dims;
 }
 
-}  // namespace
-
-Tensor take(const Tensor& x, const Tensor& indices, int64_t axis) {
-  axis = normalized_axis("take", x, axis);
+// Returns the dimension numbers for slices along `axis`, which positions of one component choose.
+WindowDims slices_at(const Tensor& x, const Tensor& indices, int64_t axis) {
   WindowDims dims{.collapsed = {axis}, .index_map = {axis}, .index_vector_dim = indices.rank()};
   for (int64_t d = 0; d < axis; ++d) dims.offset.push_back(d);
   for (int64_t d = axis; d + 1 < x.rank(); ++d) dims.offset.push_back(indices.rank() + d);
+  return dims;
+}
+
+}  // namespace
+
+Tensor take(const Tensor& x, const Tensor& indices, int64_t axis, const GatherOptions& options) {
+  axis = normalized_axis("take", x, axis);
   Shape sizes = x.shape();
   sizes[static_cast<size_t>(axis)] = 1;
-  return gather(x, indices, dims, sizes);
+  return gather(x, indices, slices_at(x, indices, axis), sizes, options);
 }
 
-Tensor take_along_axis(const Tensor& x, const Tensor& indices, int64_t axis) {
+Tensor take_along_axis(const Tensor& x, const Tensor& indices, int64_t axis,
+                       const GatherOptions& options) {
   axis = normalized_axis("take_along_axis", x, axis);
   return gather(x, indices, along_axis(x, indices, axis, "take_along_axis"),
-                Shape(x.shape().size(), 1));
+                Shape(x.shape().size(), 1), options);
 }
 
-Tensor add_along_axis(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_t axis) {
+Tensor from_end(const Tensor& indices, int64_t size) {
+  return is_unsigned(indices.dtype()) ? indices : select(indices < 0, indices + size, indices);
+}
+
+Tensor add_at(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_t axis,
+              const ScatterOptions& options) {
+  axis = normalized_axis("add_at", x, axis);
+  return scatter_add(x, indices, updates, slices_at(x, indices, axis), options);
+}
+
+Tensor multiply_at(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_t axis,
+                   const ScatterOptions& options) {
+  axis = normalized_axis("multiply_at", x, axis);
+  return scatter_mul(x, indices, updates, slices_at(x, indices, axis), options);
+}
+
+Tensor min_at(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_t axis,
+              const ScatterOptions& options) {
+  axis = normalized_axis("min_at", x, axis);
+  return scatter_min(x, indices, updates, slices_at(x, indices, axis), options);
+}
+
+Tensor max_at(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_t axis,
+              const ScatterOptions& options) {
+  axis = normalized_axis("max_at", x, axis);
+  return scatter_max(x, indices, updates, slices_at(x, indices, axis), options);
+}
+
+Tensor set_at(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_t axis,
+              const ScatterOptions& options) {
+  axis = normalized_axis("set_at", x, axis);
+  return scatter(x, indices, updates, slices_at(x, indices, axis), options);
+}
+
+Tensor add_along_axis(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_t axis,
+                      const ScatterOptions& options) {
   axis = normalized_axis("add_along_axis", x, axis);
-  return scatter_add(x, indices, updates, along_axis(x, indices, axis, "add_along_axis"));
+  return scatter_add(x, indices, updates, along_axis(x, indices, axis, "add_along_axis"), options);
+}
+
+Tensor set_along_axis(const Tensor& x, const Tensor& indices, const Tensor& updates, int64_t axis,
+                      const ScatterOptions& options) {
+  axis = normalized_axis("set_along_axis", x, axis);
+  return scatter(x, indices, updates, along_axis(x, indices, axis, "set_along_axis"), options);
 }
 
 Tensor batched_take(const Tensor& x, const Tensor& indices, int64_t num_batch_dims) {

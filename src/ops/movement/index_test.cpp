@@ -39,6 +39,24 @@ TEST(Index, AlongAxis) {
       ElementsAre(3, 1, 5));
 }
 
+TEST(Index, UpdatesAtSlices) {
+  const HostTensor x = counting({2, 3}), at({2}, {2, 0}), updates({2, 2}, {10.f, -1.f, 2.f, 7.f});
+  const auto updated = [&](auto f) {
+    return elements(
+        run([f](const Values& v) { return f(v[0], v[1], v[2], 1, {}); }, {x, at, updates}));
+  };
+  EXPECT_THAT(updated(add_at), ElementsAre(-1, 1, 12, 10, 4, 7));
+  EXPECT_THAT(updated(multiply_at), ElementsAre(0, 1, 20, 21, 4, 10));
+  EXPECT_THAT(updated(min_at), ElementsAre(-1, 1, 2, 3, 4, 2));
+  EXPECT_THAT(updated(max_at), ElementsAre(0, 1, 10, 7, 4, 5));
+  EXPECT_THAT(updated(set_at), ElementsAre(-1, 1, 10, 7, 4, 2));
+  const HostTensor each({2, 2}, {2, 0, 1, -3});  // the last one is from the end
+  EXPECT_THAT(
+      elements(run([](const Values& v) { return set_along_axis(v[0], from_end(v[1], 3), v[2], 1); },
+                   {x, each, updates})),
+      ElementsAre(-1, 1, 10, 7, 2, 5));
+}
+
 TEST(Index, BatchedTakeReadsRowsOfItsOwnBatchElement) {
   const HostTensor x = counting({2, 3, 2});  // x[b, n] = {6 b + 2 n, 6 b + 2 n + 1}
   const HostTensor pairs({2, 2}, {2, 0, 1, 9});
@@ -110,6 +128,17 @@ TEST(DynamicSlice, InOneDim) {
       elements(run([](const Values& v) { return dynamic_update_slice_in_dim(v[0], v[1], v[2], 0); },
                    {x, HostTensor::zeros({1, 3}), one})),
       ElementsAre(0, 1, 2, 0, 0, 0));
+}
+
+TEST(DynamicSlice, Rolls) {
+  const auto rolled = [](int32_t shift) {
+    return elements(run([](const Values& v) { return dynamic_roll(v[0], v[1], 1); },
+                        {counting({2, 3}), HostTensor::scalar(shift)}));
+  };
+  EXPECT_THAT(rolled(1), ElementsAre(2, 0, 1, 5, 3, 4));
+  EXPECT_THAT(rolled(-1), ElementsAre(1, 2, 0, 4, 5, 3));
+  EXPECT_THAT(rolled(-5), ElementsAre(2, 0, 1, 5, 3, 4));
+  EXPECT_THAT(rolled(6), ElementsAre(0, 1, 2, 3, 4, 5));
 }
 
 TEST(Index, BadShapesAreErrors) {

@@ -3,6 +3,7 @@
 
 #include "ops/ops.h"
 #include "testing/error_of.h"
+#include "testing/host_tensors.h"
 #include "testing/op_test.h"
 
 namespace axle {
@@ -187,6 +188,59 @@ TEST(Broadcast, AlignsLastDims) {
                   },
                   {2, 3}),
               HasSubstr("cannot place dim 1 of size 3"));
+}
+
+TEST(Slice, Rolls) {
+  const HostTensor x = counting({3, 2});
+  const auto rolled = [&](int64_t shift, int64_t axis) {
+    return elements(run([=](const Values& v) { return roll(v[0], shift, axis); }, {x}));
+  };
+  EXPECT_THAT(rolled(1, 0), ElementsAre(4, 5, 0, 1, 2, 3));
+  EXPECT_THAT(rolled(-4, 0), ElementsAre(2, 3, 4, 5, 0, 1));
+  EXPECT_THAT(rolled(3, -1), ElementsAre(1, 0, 3, 2, 5, 4));
+}
+
+TEST(Slice, PartsOfOneSize) {
+  const auto parts = testing::run_all([](const Values& v) { return split_equally(v[0], 2, 1); },
+                                      {counting({2, 4})});
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_THAT(elements(parts[1]), ElementsAre(2, 3, 6, 7));
+  Region region;
+  const TraceScope scope(region);
+  EXPECT_THROW(split_equally(zeros({2, 4}), 3, 1), ShapeError);
+  EXPECT_THROW(split_equally(zeros({2, 4}), 0, 1), ShapeError);
+}
+
+TEST(Broadcast, Meshgrid) {
+  const auto grid = [](GridOrder order) {
+    return testing::run_all([order](const Values& v) { return meshgrid(v, order); },
+                            {counting({2}), counting({3}), counting({1})});
+  };
+  const auto xy = grid(GridOrder::kCartesian), ij = grid(GridOrder::kMatrix);
+  EXPECT_EQ(xy[0].shape(), (Shape{3, 2, 1}));
+  EXPECT_THAT(elements(xy[0]), ElementsAre(0, 1, 0, 1, 0, 1));
+  EXPECT_THAT(elements(xy[1]), ElementsAre(0, 0, 1, 1, 2, 2));
+  EXPECT_EQ(ij[0].shape(), (Shape{2, 3, 1}));
+  EXPECT_THAT(elements(ij[0]), ElementsAre(0, 0, 0, 1, 1, 1));
+  EXPECT_THAT(elements(ij[1]), ElementsAre(0, 1, 2, 0, 1, 2));
+}
+
+TEST(Create, Linspace) {
+  const auto numbers = [](int64_t count, StopValue last) {
+    return run([=](const Values&) { return linspace(-1, 2, count, DType::kF32, last); });
+  };
+  const HostTensor seven = numbers(7, StopValue::kInclusive);
+  testing::expect_near(seven, HostTensor({7}, {-1.f, -0.5f, 0.f, 0.5f, 1.f, 1.5f, 2.f}), 2e-7);
+  EXPECT_EQ(seven.at(0), -1);
+  EXPECT_EQ(seven.at(6), 2);
+  testing::expect_near(numbers(5, StopValue::kExclusive),
+                       HostTensor({5}, {-1.f, -0.4f, 0.2f, 0.8f, 1.4f}), 2e-7);
+  EXPECT_EQ(numbers(1, StopValue::kInclusive), HostTensor({1}, {-1.f}));
+  EXPECT_EQ(numbers(0, StopValue::kInclusive), HostTensor::zeros({0}));
+  Region region;
+  const TraceScope scope(region);
+  EXPECT_THROW(linspace(0, 1, 3, DType::kI32), ShapeError);
+  EXPECT_THROW(linspace(0, 1, -1), ShapeError);
 }
 
 }  // namespace

@@ -304,6 +304,25 @@ Values split(const Tensor& x, const Shape& sizes, int64_t axis) {
   return parts;
 }
 
+Values split_equally(const Tensor& x, int64_t count, int64_t axis) {
+  axis = normalized_axis("split_equally", x, axis);
+  if (count < 1 || x.dim(axis) % count != 0) {
+    operand_error(
+        "split_equally",
+        fmt::format("expected a number of parts that divides {}, got {}", x.dim(axis), count), {x});
+  }
+  return split(x, Shape(static_cast<size_t>(count), x.dim(axis) / count), axis);
+}
+
+Tensor roll(const Tensor& x, int64_t shift, int64_t axis) {
+  axis = normalized_axis("roll", x, axis);
+  const int64_t n = x.dim(axis);
+  const int64_t moved = n == 0 ? 0 : (shift % n + n) % n;
+  if (moved == 0) return x;
+  return concatenate({slice_in_dim(x, axis, n - moved, n), slice_in_dim(x, axis, 0, n - moved)},
+                     axis);
+}
+
 Tensor tile(const Tensor& x, const Shape& repeats) {
   if (repeats.size() != x.shape().size()) {
     operand_error("tile", fmt::format("expected {} repeats, got {}", x.rank(), to_text(repeats)),

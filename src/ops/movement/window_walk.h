@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ir/host_tensor.h"
-#include "ops/movement/gather.h"
+#include "ops/movement/window_dims.h"
 
 namespace axle {
 

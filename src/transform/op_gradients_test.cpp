@@ -13,9 +13,10 @@ using testing::check_gradients;
 using testing::op_samples;
 using testing::OpSample;
 
-// True if a result is floating-point. Other results have no gradient to compare.
-bool has_float_result(const Region& region) {
-  return std::ranges::any_of(region.results(), [](const Tensor& t) { return is_float(t.dtype()); });
+// True if a result has a gradient to compare.
+bool has_differentiable_result(const Region& region) {
+  return std::ranges::any_of(region.results(),
+                             [](const Tensor& t) { return is_differentiable(t.dtype()); });
 }
 
 std::shared_ptr<Region> traced(const OpSample& sample) {
@@ -42,7 +43,8 @@ TEST(OpGradients, AgreeWithFiniteDifferences) {
   std::set<std::string_view> checked;
   for (const OpSample& sample : op_samples()) {
     const auto region = traced(sample);
-    if (sample.op == "stop_gradient" || sample.inputs.empty() || !has_float_result(*region))
+    if (sample.op == "stop_gradient" || sample.inputs.empty() ||
+        !has_differentiable_result(*region))
       continue;
     SCOPED_TRACE(std::string(sample.op));
     check_gradients(sample.fn, sample.inputs, 2, 1e-6);

@@ -25,7 +25,8 @@ const OpRules convert_rules(
      .batch = elementwise,
      .vjp =
          [](X x, Y y, Ct g) {
-           if (!is_float(x[0].dtype()) || !is_float(y[0].dtype())) return Values{{}};
+           if (!is_differentiable(x[0].dtype()) || !is_differentiable(y[0].dtype()))
+             return Values{{}};
            return Values{astype(g[0], x[0].dtype())};
          },
      .eval = [](const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x,

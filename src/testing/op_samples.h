@@ -6,6 +6,11 @@
 #include <string_view>
 
 #include "ops/ops.h"
+#include "transform/linalg/cholesky.h"
+#include "transform/linalg/eigh.h"
+#include "transform/linalg/matrices.h"
+#include "transform/linalg/qr.h"
+#include "transform/linalg/triangular_solve.h"
 
 namespace axle::testing {
 
@@ -385,6 +390,43 @@ inline void add_complex(std::vector<OpSample>& out) {
   }
 }
 
+// Sums of fixed matrices and small variable ones, so that the factors are well determined for any
+// order of the elements.
+inline void add_linalg(std::vector<OpSample>& out) {
+  const HostTensor x = uniform({4, 4}, -0.5, 0.5), b = uniform({4, 2}, -1, 1, 3);
+  out.push_back(call("cholesky", {x}, [](const Values& v) {
+    return cholesky(v[0] + 3 * identity(4, 4, v[0].dtype()));
+  }));
+  for (const bool lower : {false, true}) {
+    for (const bool transpose : {false, true}) {
+      for (const bool unit_diagonal : {false, true}) {
+        const TriangularSolveOptions options{
+            .lower = lower, .transpose = transpose, .unit_diagonal = unit_diagonal};
+        out.push_back(call("triangular_solve", {x, b}, [options](const Values& v) {
+          return triangular_solve(v[0] + 2 * identity(4, 4, v[0].dtype()), v[1], options);
+        }));
+      }
+    }
+  }
+  out.push_back(call("triangular_solve", {x, uniform({2, 4}, -1, 1, 3)}, [](const Values& v) {
+    return triangular_solve(v[0] + 2 * identity(4, 4, v[0].dtype()), v[1], {.left_side = false});
+  }));
+  for (const Shape& shape : {Shape{4, 4}, Shape{5, 3}, Shape{3, 5}}) {
+    out.push_back({"qr", {uniform(shape, -0.5, 0.5)}, [shape](const Values& v) {
+                     const auto [q, r] = qr(v[0] + 2 * identity(shape[0], shape[1], v[0].dtype()));
+                     return Values{q, r};
+                   }});
+  }
+  for (const int64_t n : {1, 2, 3, 4}) {
+    out.push_back({"eigh", {uniform({n, n}, -0.5, 0.5)}, [n](const Values& v) {
+                     const Tensor steps = iota({n, n}, 0, v[0].dtype());
+                     const auto [values, vectors] =
+                         eigh(v[0] + 2 * steps * identity(n, n, v[0].dtype()));
+                     return Values{values, vectors};
+                   }});
+  }
+}
+
 }  // namespace samples
 
 /// Returns samples of all ops without regions.
@@ -399,6 +441,7 @@ inline std::vector<OpSample> op_samples() {
   samples::add_dtypes(out);
   samples::add_annotations(out);
   samples::add_complex(out);
+  samples::add_linalg(out);
   return out;
 }
 

@@ -1,8 +1,8 @@
 // Complex numbers: their parts, and how to make them.
 //
-// A complex tensor is c64 (parts of f32) or c128 (parts of f64). The cotangent g of a complex tensor
-// is JAX's: the derivative in direction v is the real part of sum(g * v), without conjugation. So
-// the gradient of a real function, as a direction of steepest ascent, is conj(g).
+// A complex tensor is c64 (parts of f32) or c128 (parts of f64). Cotangents are JAX's: with g that
+// of a complex tensor, the derivative in direction v is the real part of sum(g * v), without
+// conjugation. So the direction of steepest ascent of a real function is conj(g).
 #pragma once
 
 #include "ir/tensor.h"

@@ -72,7 +72,7 @@ size_t smallest_factor(size_t n) {
   return n;
 }
 
-// Sets out[k] = sum of in[j * step] * roots[j * k * root_step] for n elements, where roots are those
+// Sets out[k] = sum of in[j * step] * roots[j * k * root_step] for n elements. The roots are those
 // of unity of order n * root_step. Each prime factor p of n splits the sum into p sums over every
 // pth element.
 void transform(const Complex* in, size_t step, size_t n, const std::vector<Complex>& roots,

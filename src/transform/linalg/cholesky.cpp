@@ -59,8 +59,7 @@ const OpRules cholesky_rules({.name = "cholesky",
 }  // namespace
 
 Tensor cholesky(const Tensor& x) {
-  if (x.rank() < 2 || x.dim(-1) != x.dim(-2))
-    operand_error("cholesky", "expected square matrices", {x});
+  check_square_operand("cholesky", x);
   return emit(cholesky_rules, {symmetrized(x)});
 }
 

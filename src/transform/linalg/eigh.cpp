@@ -30,8 +30,8 @@ struct Rotations {
 };
 
 // Returns those that make the elements between the rows of each pair zero. The angles are the small
-// ones, of at most 45 degrees. Elements that vanish beside both diagonal elements are left alone, so
-// that a diagonal matrix stays as it is.
+// ones, of at most 45 degrees. Elements that vanish beside both diagonal elements are left alone:
+// further rotations would only add rounding errors.
 Rotations rotations_of(const Tensor& a) {
   const int64_t k = a.dim(0) / 2;
   const Tensor d = diagonal(a);
@@ -121,8 +121,7 @@ const OpRules eigh_rules({.name = "eigh",
 }  // namespace
 
 std::pair<Tensor, Tensor> eigh(const Tensor& x) {
-  if (x.rank() < 2 || x.dim(-1) != x.dim(-2))
-    operand_error("eigh", "expected square matrices", {x});
+  check_square_operand("eigh", x);
   const Values y = emit_all(eigh_rules, {symmetrized(x)});
   return {y[0], y[1]};
 }

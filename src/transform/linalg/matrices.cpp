@@ -9,6 +9,7 @@
 #include "ops/movement/shape.h"
 #include "ops/products/einsum.h"
 #include "ops/reductions/reduce.h"
+#include "ops/rules.h"
 #include "transform/vmap.h"
 
 namespace axle {
@@ -32,11 +33,14 @@ void check_matrices(const OpNode& op, size_t i) {
     shape_error(op, fmt::format("expected [.., m, n] with m, n > 0, got {}", to_text(x.dims)));
 }
 
+void check_square_operand(std::string_view op, const Tensor& x) {
+  if (x.rank() < 2 || x.dim(-1) != x.dim(-2))
+    operand_error(op, fmt::format("expected square matrices, got {}", to_text(x.shape())), {x});
+}
+
 void check_square_matrices(const OpNode& op, size_t i) {
   check_matrices(op, i);
-  const Tensor& x = op.inputs[i];
-  if (x.dim(-1) != x.dim(-2))
-    shape_error(op, fmt::format("expected square matrices, got {}", to_text(x.shape())));
+  check_square_operand(op.rules->name(), op.inputs[i]);
 }
 
 Values each_matrix(const TensorFunction& fn, const Values& stacks) {

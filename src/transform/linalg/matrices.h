@@ -15,6 +15,9 @@ void check_matrices(const OpNode& op, size_t i = 0);
 /// check_matrices, and m = n.
 void check_square_matrices(const OpNode& op, size_t i = 0);
 
+/// Throws ShapeError, naming `op`, unless x is a stack of square matrices.
+void check_square_operand(std::string_view op, const Tensor& x);
+
 /// Calls fn with each matrix of stacks that have the same leading dims, and stacks the results.
 Values each_matrix(const TensorFunction& fn, const Values& stacks);
 

@@ -42,8 +42,8 @@ Tensor reflected(const Tensor& x, const Reflection& h) {
   return x - h.tau * expand_dims(h.v, 1) * expand_dims(along_v, 0);
 }
 
-// Returns the reflection that leaves the elements before i as they are and makes those after i zero.
-// Where they are zero already it is none at all, as in LAPACK.
+// Returns the reflection that leaves the elements before i as they are and makes those after i
+// zero. Where they are zero already it is none at all, as in LAPACK.
 Reflection reflection_of(const Tensor& column, const Tensor& i) {
   const Tensor rows = iota(column.shape(), 0);
   const Tensor pivot = dynamic_index_in_dim(column, i);

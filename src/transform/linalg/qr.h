@@ -16,8 +16,8 @@ namespace axle {
 /// The gradient needs the first min(m, n) columns of x to be linearly independent; otherwise it is
 /// infinite or NaN.
 ///
-/// Shapes: x[.., m, n] f32|f64 -> q[.., m, k], r[.., k, n] with k = min(m, n). Throws ShapeError for
-/// other dtypes and shapes.
+/// Shapes: x[.., m, n] f32|f64 -> q[.., m, k], r[.., k, n] with k = min(m, n). Throws ShapeError
+/// for other dtypes and shapes.
 std::pair<Tensor, Tensor> qr(const Tensor& x);
 
 }  // namespace axle

@@ -2,64 +2,13 @@
 // PJRT) run over them.
 #pragma once
 
-#include <random>
-#include <string_view>
-
-#include "ops/ops.h"
-#include "transform/linalg/cholesky.h"
-#include "transform/linalg/eigh.h"
-#include "transform/linalg/matrices.h"
-#include "transform/linalg/qr.h"
-#include "transform/linalg/triangular_solve.h"
+#include "testing/op_sample.h"
+#include "testing/op_samples_complex.h"
+#include "testing/op_samples_linalg.h"
 
 namespace axle::testing {
 
-struct OpSample {
-  std::string_view op;
-  std::vector<HostTensor> inputs;
-  std::function<Values(const Values&)> fn;
-};
-
 namespace samples {
-
-/// Returns values uniform over [low, high). The same seed gives the same values everywhere.
-inline HostTensor uniform(const Shape& shape, double low = -2, double high = 2, uint64_t seed = 1) {
-  HostTensor out = HostTensor::zeros(shape);
-  std::mt19937_64 bits(seed);
-  for (float& v : out.values<float>())
-    v = static_cast<float>(low + (high - low) * static_cast<double>(bits() >> 11) * 0x1p-53);
-  return out;
-}
-inline HostTensor positive(const Shape& shape, uint64_t seed = 1) {
-  return uniform(shape, 0.3, 2.5, seed);
-}
-inline HostTensor integers(const Shape& shape, DType dtype = DType::kI32, double low = -40,
-                           double high = 40) {
-  return uniform(shape, low, high, 5).astype(DType::kI32).astype(dtype);
-}
-inline HostTensor predicate(const Shape& shape) {
-  return uniform(shape, -1, 1, 3).astype(DType::kI32).astype(DType::kPred);
-}
-inline HostTensor mask(const Shape& shape) {
-  HostTensor out(Type{DType::kPred, shape});
-  size_t i = 0;
-  for (bool& v : out.values<bool>()) v = ++i % 3 != 0;
-  return out;
-}
-
-using Unary = Tensor (*)(const Tensor&);
-using Binary = Tensor (*)(const Tensor&, const Tensor&);
-
-inline OpSample one(std::string_view op, HostTensor x, Unary f) {
-  return {op, {std::move(x)}, [f](const Values& v) { return Values{f(v[0])}; }};
-}
-inline OpSample two(std::string_view op, HostTensor a, HostTensor b, Binary f) {
-  return {op, {std::move(a), std::move(b)}, [f](const Values& v) { return Values{f(v[0], v[1])}; }};
-}
-inline OpSample call(std::string_view op, std::vector<HostTensor> x,
-                     std::function<Tensor(const Values&)> f) {
-  return {op, std::move(x), [f](const Values& v) { return Values{f(v)}; }};
-}
 
 inline void add_elementwise(std::vector<OpSample>& out) {
   const Shape s = {3, 5};
@@ -341,90 +290,6 @@ inline void add_annotations(std::vector<OpSample>& out) {
                    const auto [a, b] = threefry2x32(k, k + 1, v[0], v[1]);
                    return Values{a, b};
                  }});
-}
-
-/// Returns complex numbers, with both parts uniform over [-2, 2).
-inline HostTensor complex_values(const Shape& shape, uint64_t seed = 1) {
-  const HostTensor re = uniform(shape, -2, 2, seed), im = uniform(shape, -2, 2, seed + 100);
-  HostTensor out(Type{DType::kC64, shape});
-  const auto to = out.values<std::complex<float>>();
-  for (size_t i = 0; i < to.size(); ++i) to[i] = {re.values<float>()[i], im.values<float>()[i]};
-  return out;
-}
-
-inline void add_complex(std::vector<OpSample>& out) {
-  const Shape s = {3, 4};
-  const HostTensor z = complex_values(s), w = complex_values(s, 2);
-  out.push_back(one("real", z, real));
-  out.push_back(one("imag", z, imag));
-  out.push_back(one("complex", z, conj));
-  out.push_back(two("complex", uniform(s), uniform(s, -2, 2, 9), complex));
-  out.push_back(one("abs", z, abs));
-  out.push_back(one("neg", z, operator-));
-  out.push_back(one("square", z, square));
-  out.push_back(two("add", z, w, operator+));
-  out.push_back(two("sub", z, w, operator-));
-  out.push_back(two("mul", z, w, operator*));
-  out.push_back(two("div", z, w, operator/));
-  out.push_back(two("eq", z, z, equal));
-  out.push_back(two("ne", z, w, not_equal));
-  out.push_back(
-      call("select", {mask(s), z, w}, [](const Values& v) { return select(v[0], v[1], v[2]); }));
-  out.push_back(call("convert", {z}, [](const Values& v) { return astype(v[0], DType::kF32); }));
-  out.push_back(
-      call("convert", {uniform(s)}, [](const Values& v) { return astype(v[0], DType::kC64); }));
-  out.push_back(call("reduce_sum", {z}, [](const Values& v) { return reduce_sum(v[0], {1}); }));
-  out.push_back(call("transpose", {z}, [](const Values& v) { return transpose(v[0], {1, 0}); }));
-  out.push_back(call("constant", {}, [z](const Values&) { return constant(z); }));
-  out.push_back(call("fft", {z}, [](const Values& v) { return fft(v[0]); }));
-  out.push_back(
-      call("fft", {complex_values({2, 6})}, [](const Values& v) { return ifft(v[0], 2); }));
-  for (const int64_t n : {5, 6}) {
-    const HostTensor x = uniform({2, 3, n});
-    const HostTensor half = complex_values({2, 3, n / 2 + 1});
-    for (const int64_t dims : {1, 2, 3}) {
-      out.push_back(call("fft", {x}, [dims](const Values& v) { return rfft(v[0], dims); }));
-      out.push_back(
-          call("fft", {half}, [n, dims](const Values& v) { return irfft(v[0], n, dims); }));
-    }
-  }
-}
-
-// Sums of fixed matrices and small variable ones, so that the factors are well determined for any
-// order of the elements.
-inline void add_linalg(std::vector<OpSample>& out) {
-  const HostTensor x = uniform({4, 4}, -0.5, 0.5), b = uniform({4, 2}, -1, 1, 3);
-  out.push_back(call("cholesky", {x}, [](const Values& v) {
-    return cholesky(v[0] + 3 * identity(4, 4, v[0].dtype()));
-  }));
-  for (const bool lower : {false, true}) {
-    for (const bool transpose : {false, true}) {
-      for (const bool unit_diagonal : {false, true}) {
-        const TriangularSolveOptions options{
-            .lower = lower, .transpose = transpose, .unit_diagonal = unit_diagonal};
-        out.push_back(call("triangular_solve", {x, b}, [options](const Values& v) {
-          return triangular_solve(v[0] + 2 * identity(4, 4, v[0].dtype()), v[1], options);
-        }));
-      }
-    }
-  }
-  out.push_back(call("triangular_solve", {x, uniform({2, 4}, -1, 1, 3)}, [](const Values& v) {
-    return triangular_solve(v[0] + 2 * identity(4, 4, v[0].dtype()), v[1], {.left_side = false});
-  }));
-  for (const Shape& shape : {Shape{4, 4}, Shape{5, 3}, Shape{3, 5}}) {
-    out.push_back({"qr", {uniform(shape, -0.5, 0.5)}, [shape](const Values& v) {
-                     const auto [q, r] = qr(v[0] + 2 * identity(shape[0], shape[1], v[0].dtype()));
-                     return Values{q, r};
-                   }});
-  }
-  for (const int64_t n : {1, 2, 3, 4}) {
-    out.push_back({"eigh", {uniform({n, n}, -0.5, 0.5)}, [n](const Values& v) {
-                     const Tensor steps = iota({n, n}, 0, v[0].dtype());
-                     const auto [values, vectors] =
-                         eigh(v[0] + 2 * steps * identity(n, n, v[0].dtype()));
-                     return Values{values, vectors};
-                   }});
-  }
 }
 
 }  // namespace samples

@@ -43,6 +43,9 @@ std::string_view name_of(DType d) { return row(d).name; }
 std::string_view mlir_name(DType d) { return row(d).mlir; }
 bool is_float(DType d) { return d >= DType::kF8E4M3FN && d <= DType::kF64; }
 bool is_complex(DType d) { return d == DType::kC64 || d == DType::kC128; }
+DType real_dtype(DType d) {
+  return d == DType::kC64 ? DType::kF32 : d == DType::kC128 ? DType::kF64 : d;
+}
 bool is_differentiable(DType d) { return is_float(d) || is_complex(d); }
 bool is_integer(DType d) { return d > DType::kPred && d < DType::kF8E4M3FN; }
 bool is_unsigned(DType d) { return d >= DType::kU4 && d <= DType::kU64; }

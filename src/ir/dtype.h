@@ -56,6 +56,8 @@ std::string_view mlir_name(DType dtype);
 /// True for floating-point numbers; false for complex ones.
 bool is_float(DType dtype);
 bool is_complex(DType dtype);
+/// The dtype of the real part of complex numbers; other dtypes as they are.
+DType real_dtype(DType dtype);
 /// True for the dtypes that have derivatives: floats and complex numbers.
 bool is_differentiable(DType dtype);
 /// True for signed and unsigned integers; false for pred.

@@ -43,6 +43,11 @@ std::vector<int64_t> normalized_axes(std::string_view op, const Tensor& x,
 [[noreturn]] void operand_error(std::string_view op, std::string_view what, const Values& operands);
 
 namespace detail {
+/// The element type of the result of an elementwise op on elements of type T that computes R: R for
+/// predicates and for functions between real and complex numbers, else T.
+template <class T, class R>
+using ResultElement =
+    std::conditional_t<std::is_same_v<R, bool> || kIsComplex<R> != kIsComplex<T>, R, T>;
 /// Sets y[i] = f(x[i]), computed in the type Computed<T> of the dtype of x. Does nothing if f does
 /// not take this type: the infer rule has refused it.
 template <class F>
@@ -51,7 +56,7 @@ void map_unary(const HostTensor& x, HostTensor& y, F f) {
     using C = Computed<T>;
     if constexpr (std::is_invocable_v<F, C>) {
       using R = std::invoke_result_t<F, C>;
-      using U = std::conditional_t<std::is_same_v<R, bool>, bool, T>;
+      using U = ResultElement<T, R>;
       const auto in = x.values<T>();
       const auto out = y.values<U>();
       for (size_t i = 0; i < in.size(); ++i)
@@ -65,7 +70,7 @@ void map_binary(const HostTensor& a, const HostTensor& b, HostTensor& y, F f) {
     using C = Computed<T>;
     if constexpr (std::is_invocable_v<F, C, C>) {
       using R = std::invoke_result_t<F, C, C>;
-      using U = std::conditional_t<std::is_same_v<R, bool>, bool, T>;
+      using U = ResultElement<T, R>;
       const auto p = a.values<T>(), q = b.values<T>();
       const auto out = y.values<U>();
       for (size_t i = 0; i < p.size(); ++i) {

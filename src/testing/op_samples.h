@@ -3,7 +3,9 @@
 #pragma once
 
 #include "testing/op_sample.h"
+#include "testing/op_samples_complex.h"
 #include "testing/op_samples_indexing.h"
+#include "testing/op_samples_linalg.h"
 
 namespace axle::testing {
 
@@ -308,6 +310,8 @@ inline std::vector<OpSample> op_samples() {
   samples::add_sorts_and_products(out);
   samples::add_dtypes(out);
   samples::add_annotations(out);
+  samples::add_complex(out);
+  samples::add_linalg(out);
   return out;
 }
 

@@ -13,9 +13,10 @@ using testing::check_gradients;
 using testing::op_samples;
 using testing::OpSample;
 
-// True if a result is floating-point. Other results have no gradient to compare.
-bool has_float_result(const Region& region) {
-  return std::ranges::any_of(region.results(), [](const Tensor& t) { return is_float(t.dtype()); });
+// True if a result has a gradient to compare.
+bool has_differentiable_result(const Region& region) {
+  return std::ranges::any_of(region.results(),
+                             [](const Tensor& t) { return is_differentiable(t.dtype()); });
 }
 
 std::shared_ptr<Region> traced(const OpSample& sample) {
@@ -42,7 +43,8 @@ TEST(OpGradients, AgreeWithFiniteDifferences) {
   std::set<std::string_view> checked;
   for (const OpSample& sample : op_samples()) {
     const auto region = traced(sample);
-    if (sample.op == "stop_gradient" || sample.inputs.empty() || !has_float_result(*region))
+    if (sample.op == "stop_gradient" || sample.inputs.empty() ||
+        !has_differentiable_result(*region))
       continue;
     SCOPED_TRACE(std::string(sample.op));
     check_gradients(sample.fn, sample.inputs, 2, 1e-6);
@@ -59,7 +61,7 @@ TEST(OpGradients, AgreeWithFiniteDifferences) {
 TEST(OpGradients, ForwardModeIsTheTransposeOfReverseMode) {
   for (const OpSample& sample : op_samples()) {
     const auto region = traced(sample);
-    if (sample.inputs.empty() || !has_float_result(*region)) continue;
+    if (sample.inputs.empty() || !has_differentiable_result(*region)) continue;
     SCOPED_TRACE(std::string(sample.op));
     std::vector<HostTensor> directions, cotangents;
     for (const HostTensor& x : sample.inputs)
@@ -70,7 +72,7 @@ TEST(OpGradients, ForwardModeIsTheTransposeOfReverseMode) {
         [&](const Values& x) {
           Values v;
           for (size_t i = 0; i < x.size(); ++i) {
-            const bool moves = is_float(x[i].dtype());
+            const bool moves = is_differentiable(x[i].dtype());
             v.push_back(moves ? astype(constant(directions[i]), x[i].dtype()) : Tensor());
           }
           Values out = jvp(sample.fn, x, v).second;
@@ -80,10 +82,10 @@ TEST(OpGradients, ForwardModeIsTheTransposeOfReverseMode) {
         sample.inputs, {.f64 = true});
     const auto gradients =
         eval(testing::gradient_function(sample.fn, cotangents), sample.inputs, {.f64 = true});
-    std::erase_if(directions, [](const HostTensor& v) { return !is_float(v.dtype()); });
+    std::erase_if(directions, [](const HostTensor& v) { return !is_differentiable(v.dtype()); });
     double forward = 0;
     for (size_t i = 0; i < tangents.size(); ++i) {
-      if (is_float(region->results()[i].dtype()))
+      if (is_differentiable(region->results()[i].dtype()))
         forward += testing::inner_product({cotangents[i]}, {tangents[i]});
     }
     const double reverse = testing::inner_product(gradients, directions);

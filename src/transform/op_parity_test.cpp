@@ -178,19 +178,28 @@ void add_indexing(Tree<Case>& c) {
   c["nextafter"] = two(nextafter, kExact);
 }
 
+void add_complex_and_linalg(Tree<Case>& c) {
+  c["rfft"] = call([](const Values& x) { return square(abs(rfft(x[0]))); });
+  c["cholesky"] = call([](const Values& x) {
+    return cholesky(matmul(x[0], transposed(x[0])) + 4 * identity(4, 4));
+  });
+  c["triangular_solve"] =
+      call([](const Values& x) { return triangular_solve(x[0] + 3 * identity(4, 4), x[1]); });
+}
+
 Tree<Case> cases() {
   Tree<Case> c;
   add_elementwise(c);
   add_reductions(c);
   add_movement(c);
   add_indexing(c);
+  add_complex_and_linalg(c);
   return c;
 }
 
 // Ops of the reference file that Axle does not have yet.
 const std::set<std::string> kMissing = {
-    "avg_pool_same",    "cholesky", "cond",       "conv_1d", "conv_2d_groups",
-    "conv_lhs_dilated", "max_pool", "ragged_dot", "rfft",    "triangular_solve"};
+    "avg_pool_same", "cond", "conv_1d", "conv_2d_groups", "conv_lhs_dilated", "max_pool", "ragged_dot"};
 
 // Operands (op, index) that are scalars: the file stores them with shape [1].
 const std::set<std::pair<std::string, int>> kScalars = {

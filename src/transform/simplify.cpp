@@ -85,7 +85,8 @@ Tensor folded(const OpNode& op, const Values& inputs) {
   const auto value = splat_of(inputs[0]);
   if (!value) return {};
   // Rounded as the operand has it, before the op may convert it to a wider dtype.
-  const Scalar rounded = HostTensor::full({}, *value, inputs[0].dtype()).element(0);
+  // Splats are real numbers, also those of complex tensors.
+  const Scalar rounded = HostTensor::full({}, *value, real_dtype(inputs[0].dtype())).element(0);
   return full(op.outputs[0].dims, rounded, op.outputs[0].dtype);
 }
 

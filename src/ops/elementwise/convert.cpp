@@ -25,7 +25,8 @@ const OpRules convert_rules(
      .batch = elementwise,
      .vjp =
          [](X x, Y y, Ct g) {
-           if (!is_float(x[0].dtype()) || !is_float(y[0].dtype())) return Values{{}};
+           if (!is_differentiable(x[0].dtype()) || !is_differentiable(y[0].dtype()))
+             return Values{{}};
            return Values{astype(g[0], x[0].dtype())};
          },
      .eval = [](const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x,
@@ -40,6 +41,8 @@ std::vector<Type> infer_bitcast(const OpNode& op) {
   Type y{op.attrs<ConvertAttributes>().dtype, x.dims};
   if (x.dtype == DType::kPred || y.dtype == DType::kPred)
     shape_error(op, "predicates have no bits to reinterpret; convert with astype");
+  if (is_complex(x.dtype) || is_complex(y.dtype))
+    shape_error(op, "expected real dtypes; take complex numbers apart with real and imag");
   const auto from = static_cast<int64_t>(size_bytes(x.dtype)),
              to = static_cast<int64_t>(size_bytes(y.dtype));
   if (from > to) y.dims.push_back(from / to);

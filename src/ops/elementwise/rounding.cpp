@@ -1,8 +1,10 @@
 #include "ops/elementwise/rounding.h"
 
 #include "ops/batching.h"
+#include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
+#include "ops/elementwise/complex.h"
 #include "ops/rules.h"
 
 namespace axle {
@@ -21,15 +23,26 @@ std::vector<Type> pred_of_float(const OpNode& op) {
   return {Type{DType::kPred, same_float_type(op)[0].dims}};
 }
 
+std::vector<Type> infer_abs(const OpNode& op) {
+  const Type& x = op.inputs[0].type();
+  return is_complex(x.dtype) ? std::vector<Type>{{real_dtype(x.dtype), x.dims}} : signed_number(op);
+}
+
+Values abs_vjp(X x, Y y, Ct g) {
+  if (!is_complex(x[0].dtype())) return {select(x[0] >= 0, g[0], -g[0])};
+  const Tensor scale = g[0] / select(equal(y[0], 0), 1, y[0]);
+  return {complex(scale, zeros_like(scale)) * conj(x[0])};
+}
+
 const OpRules abs_rules({.name = "abs",
-                         .infer = signed_number,
+                         .infer = infer_abs,
                          .batch = elementwise,
-                         .vjp = [](X x, Y, Ct g) { return Values{select(x[0] >= 0, g[0], -g[0])}; },
-                         .eval = unary([]<Number T>(T x) {
-                           if constexpr (Float<T>)
-                             return std::fabs(x);
-                           else
+                         .vjp = abs_vjp,
+                         .eval = unary([]<detail::RealOrComplex T>(T x) {
+                           if constexpr (detail::Integer<T>)
                              return static_cast<T>(x < 0 ? -x : x);
+                           else
+                             return std::abs(x);
                          }),
                          .hlo = "stablehlo.abs",
                          .cost = kElementwise});

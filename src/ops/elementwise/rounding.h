@@ -5,6 +5,7 @@
 
 namespace axle {
 
+/// For complex numbers: a real tensor of their magnitudes, whose gradient is 0 at 0.
 Tensor abs(const Tensor& x);
 /// -1, 0 or 1. Returns -0 for -0 and NaN for NaN.
 Tensor sign(const Tensor& x);

@@ -90,13 +90,13 @@ Values sort_vjp(X x, Y, Ct g) {
   operands.push_back(iota(x[0].shape(), a.axis));
   Values scattered = {sort_key_val(operands, a.axis, a.num_keys, a.order).back()};
   for (size_t i = 0; i < x.size(); ++i) {
-    if (is_float(x[i].dtype())) scattered.push_back(g[i]);
+    if (is_differentiable(x[i].dtype())) scattered.push_back(g[i]);
   }
   const Values returned = sort_key_val(scattered, a.axis);
   Values out;
   size_t next = 1;
   for (size_t i = 0; i < x.size(); ++i)
-    out.push_back(is_float(x[i].dtype()) ? returned[next++] : Tensor());
+    out.push_back(is_differentiable(x[i].dtype()) ? returned[next++] : Tensor());
   return out;
 }
 

@@ -1,8 +1,9 @@
 // Contractions: dot and dot_general.
 //
-// Both operands have the same dtype. Products of 16-bit operands are summed in f32 and rounded
-// once, to the dtype of the result. The backward pass first converts the cotangent to the dtype of
-// the operands: the backward products of 16-bit operands are 16-bit, even if the result is f32.
+// Both operands have the same dtype, real or complex. Products of 16-bit operands are summed in f32
+// and rounded once, to the dtype of the result. The backward pass first converts the cotangent to
+// the dtype of the operands: the backward products of 16-bit operands are 16-bit, even if the
+// result is f32.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,7 @@
 #include "ops/products/dot_eval.h"
 
 #include <algorithm>
+#include <complex>
 #include <cstring>
 
 #include "base/threads.h"
@@ -140,6 +141,35 @@ void run(const DotDims& dims, const HostTensor& a, const HostTensor& b, HostTens
   y = y.dtype() == kType ? std::move(c) : c.astype(y.dtype());
 }
 
+using Complex = std::complex<double>;
+
+// Returns the real or the imaginary parts.
+HostTensor parts(const HostTensor& x, double (*part)(const Complex&)) {
+  const HostTensor exact = x.astype(DType::kC128);
+  HostTensor out(Type{DType::kF64, x.shape()});
+  std::ranges::transform(exact.values<Complex>(), out.values<double>().begin(), part);
+  return out;
+}
+
+// A product of complex numbers is four of real ones.
+void run_complex(const DotDims& dims, const HostTensor& a, const HostTensor& b, HostTensor& y) {
+  HostTensor sum(Type{DType::kC128, y.shape()});
+  const auto add = [&](double (*of_a)(const Complex&), double (*of_b)(const Complex&),
+                       Complex factor) {
+    HostTensor product(Type{DType::kF64, y.shape()});
+    run<double>(dims, parts(a, of_a), parts(b, of_b), product);
+    const auto to = sum.values<Complex>();
+    for (size_t i = 0; i < to.size(); ++i) to[i] += factor * product.values<double>()[i];
+  };
+  const auto real = [](const Complex& z) { return z.real(); };
+  const auto imag = [](const Complex& z) { return z.imag(); };
+  add(real, real, 1);
+  add(imag, imag, -1);
+  add(real, imag, Complex(0, 1));
+  add(imag, real, Complex(0, 1));
+  y = sum.astype(y.dtype());
+}
+
 }  // namespace
 
 std::vector<int64_t> free_dims(int64_t rank, const Dims& contracting, const Dims& batch) {
@@ -154,6 +184,7 @@ std::vector<int64_t> free_dims(int64_t rank, const Dims& contracting, const Dims
 }
 
 void eval_dot(const DotDims& dims, const HostTensor& a, const HostTensor& b, HostTensor& y) {
+  if (is_complex(a.dtype())) return run_complex(dims, a, b, y);
   // Integers are multiplied as unsigned numbers: their wraparound is defined in C++. The low bits
   // of narrow ones are those of wide ones.
   if (!is_float(a.dtype())) {

@@ -85,6 +85,13 @@ TEST(Dot, TakesTheLastDimAndTheFirst) {
   EXPECT_EQ(y.astype(DType::kF64), flat.reshaped({2, 3, 5, 6}));
 }
 
+TEST(Dot, OfComplexNumbersDoesNotConjugate) {
+  using C = std::complex<float>;
+  const HostTensor a({1, 2}, {C(1, 2), C(0, -1)}), b({2, 1}, {C(3, -1), C(2, 5)});
+  EXPECT_EQ(run([](const Values& v) { return dot(v[0], v[1]); }, {a, b}),
+            HostTensor({1, 1}, {C(10, 3)}));
+}
+
 TEST(Dot, NamesTheDimsThatDiffer) {
   Region region;
   const TraceScope scope(region);

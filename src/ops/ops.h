@@ -21,6 +21,7 @@
 #include "ops/movement/sort.h"
 #include "ops/products/dot.h"
 #include "ops/products/einsum.h"
+#include "ops/products/ragged_dot.h"
 #include "ops/random/random.h"
 #include "ops/random/threefry.h"
 #include "ops/reductions/argmax.h"

@@ -279,6 +279,12 @@ inline void add_sorts_and_products(std::vector<OpSample>& out) {
   general({.a_contracting = {2, 1}, .b_contracting = {0, 1}});
   general({.a_contracting = {1}, .b_contracting = {1}, .a_batch = {0}, .b_batch = {3}});
   general({.a_batch = {2, 0}, .b_batch = {0, 2}});
+  // The second group is empty, and the last two rows belong to none.
+  const HostTensor rows = uniform({9, 4}), group_sizes({3}, {3, 0, 4});
+  out.push_back(call("ragged_dot", {rows, uniform({3, 4, 5}, -1, 1, 2), group_sizes},
+                     [](const Values& v) { return ragged_dot(v[0], v[1], v[2]); }));
+  out.push_back(call("ragged_dot_contracting", {rows, uniform({9, 5}, -1, 1, 2), group_sizes},
+                     [](const Values& v) { return ragged_dot_contracting(v[0], v[1], v[2]); }));
 }
 
 inline void add_dtypes(std::vector<OpSample>& out) {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <bit>
-
 #include "ops/batching.h"
 #include "ops/rules.h"
 
@@ -82,13 +80,7 @@ struct PrecisionAttributes : Attributes {
 // Rounds the mantissa to nearest even. Values outside the exponent range become zero or infinity.
 float reduced(float x, const PrecisionAttributes& a) {
   if (!std::isfinite(x)) return x;
-  uint32_t bits = std::bit_cast<uint32_t>(x);
-  if (const int drop = 23 - a.mantissa_bits; drop > 0) {
-    const uint32_t last = (bits >> drop) & 1;
-    bits += ((1u << (drop - 1)) - 1) + last;
-    bits &= ~((1u << drop) - 1);
-  }
-  const float rounded = std::bit_cast<float>(bits);
+  const float rounded = with_fraction_bits(x, a.mantissa_bits);
   if (a.exponent_bits >= 8) return rounded;
   const int bias = (1 << (a.exponent_bits - 1)) - 1;
   const float magnitude = std::fabs(rounded);

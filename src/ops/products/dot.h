@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ir/tensor.h"
+#include "ops/products/dot_algorithm.h"
 
 namespace axle {
 
@@ -22,7 +23,11 @@ struct DotOptions {
   std::optional<DType> result_dtype = {};
   /// Also used by the backward products.
   Precision precision = Precision::kDefault;
+  /// Also used by the backward products, except those of 8-bit operands.
+  DotAlgorithm algorithm = DotAlgorithm::kDefault;
 };
+/// Returns "result = f32, precision = HIGH, algorithm = BF16_BF16_F32", without the defaults.
+std::string to_text(const DotOptions& options);
 
 /// Contracting and batch dims of dot_general. The i-th dim of each list of `a` pairs with the i-th
 /// dim of the same list of `b`.

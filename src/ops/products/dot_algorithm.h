@@ -1,6 +1,9 @@
 // Algorithms of products of floats: which precision the operands are rounded to, how often they are
 // multiplied and in which dtype the products are summed.
 //
+// The interpreter rounds f32 operands as the algorithm says and sums in f32. XLA's CPU compiler
+// takes every algorithm, but multiplies f32 operands as they are.
+//
 // Source: StableHLO's dot_algorithm; the names are those of JAX's lax.DotAlgorithmPreset.
 #pragma once
 

@@ -8,9 +8,9 @@ namespace axle {
 /// Converts the values to `dtype`; returns x if it has this dtype. Floats are truncated to
 /// integers. Conversion to pred means `!= 0`.
 Tensor astype(const Tensor& x, DType dtype);
-/// astype with numbers beyond the finite range of the float `dtype`, infinities too, replaced by its
-/// largest or least number: f8e4m3fn ends at 448, f8e5m2 at 57344. NaN stays NaN. The gradient of
-/// replaced numbers is zero. Throws ShapeError if x or `dtype` is no float.
+/// astype of floats, with numbers beyond the finite range of `dtype`, infinities too, replaced by
+/// its largest or least number: f8e4m3fn ends at 448, f8e5m2 at 57344. NaN stays NaN. The gradient
+/// of replaced numbers is zero. Throws ShapeError if x or `dtype` is no float.
 Tensor astype_saturating(const Tensor& x, DType dtype);
 /// Returns the largest finite number of a float dtype.
 double largest_number(DType dtype);

@@ -1,19 +1,14 @@
 #include "ops/products/dot.h"
 
-#include "ir/print.h"
 #include "ops/create.h"
-#include "ops/reductions/reduce.h"
 #include "testing/error_of.h"
 #include "testing/host_tensors.h"
 #include "testing/op_test.h"
-#include "transform/grad.h"
-#include "transform/trace.h"
 
 namespace axle {
 namespace {
 
 using testing::counting;
-using testing::elements;
 using testing::expect_near;
 using testing::normal_values;
 using testing::relative_difference;
@@ -115,50 +110,6 @@ TEST(Dot, FlopsCountMultiplicationsAndAdditions) {
   EXPECT_EQ(y.node()->rules->row().cost.flops(*y.node()), 2.0 * 2 * 3 * 5 * 4);
 }
 
-// Numbers of jax.vjp(jnp.dot, a, b), which multiplies cotangents without conjugation.
-TEST(Dot, OfComplexNumbers) {
-  using C = std::complex<float>;
-  const HostTensor a({2, 2}, {C(1, 2), C(0, -0.5), C(3, 0), C(1, -1)}),
-      b({2, 3}, {C(0.5, 1), C(2, 0), C(0, -1), C(0, 1), C(-1, 0.5), C(1.5, 0)}),
-      ct({2, 3}, {C(1, 0), C(0, 1), C(0, 0), C(2, -1), C(0, 0), C(1, 0)});
-  const auto y = testing::run_all(
-      [](const Values& v) {
-        const Linearized f =
-            vjp([](const Values& x) { return Values{dot(x[0], x[1])}; }, {v[0], v[1]});
-        const Values g = f.pullback({v[2]});
-        return Values{f.outputs[0], g[0], g[1]};
-      },
-      {a, b, ct});
-  EXPECT_EQ(y[0], HostTensor({2, 3}, {C(-1, 2), C(2.25, 4.5), C(2, -1.75), C(2.5, 4), C(5.5, 1.5),
-                                      C(1.5, -4.5)}));
-  EXPECT_EQ(y[1], HostTensor({2, 2}, {C(0.5, 3), C(-0.5, 0), C(2, 0.5), C(2.5, 2)}));
-  EXPECT_EQ(y[2],
-            HostTensor({2, 3}, {C(7, -1), C(-2, 1), C(3, 0), C(1, -3.5), C(0.5, 0), C(1, -1)}));
-}
-
-// Numbers of jax.vjp of lax.dot_general with preferred_element_type f32.
-TEST(Dot, OfTwo8BitFloats) {
-  const HostTensor a = HostTensor({2, 2}, {448.f, 2.f, -1.5f, 0.25f}).astype(DType::kF8E4M3FN),
-                   b = HostTensor({2, 2}, {0.5f, 3.f, -24.f, 1.75f}).astype(DType::kF8E5M2);
-  const auto y = testing::run_all(
-      [](const Values& v) {
-        const auto product = [](const Values& x) {
-          return Values{
-              dot(x[0], x[1],
-                  {.result_dtype = DType::kF32, .algorithm = DotAlgorithm::kAnyF8AnyF8F32})};
-        };
-        const Linearized f = vjp(product, {v[0], v[1]});
-        const Values g = f.pullback({v[2]});
-        return Values{f.outputs[0], g[0], g[1]};
-      },
-      {a, b, HostTensor({2, 2}, {1.f, 0.1f, 0.01f, 2.f})});
-  EXPECT_EQ(y[0], HostTensor({2, 2}, {176.f, 1347.5f, -6.75f, -4.0625f}));
-  EXPECT_EQ(y[1].dtype(), DType::kF8E4M3FN);
-  EXPECT_THAT(elements(y[1]), ::testing::ElementsAre(0.8125, -24, 6, 3.25));
-  EXPECT_EQ(y[2].dtype(), DType::kF8E5M2);
-  EXPECT_THAT(elements(y[2]), ::testing::ElementsAre(448, 40, 2, 0.75));
-}
-
 TEST(Dot, NarrowIntegersMayHaveAWideSum) {
   const HostTensor a = HostTensor({1, 2}, {100, -100}).astype(DType::kI8),
                    b = HostTensor({2, 1}, {100, 100}).astype(DType::kI8);
@@ -205,23 +156,6 @@ TEST(Dot, AlgorithmsAreSumsOfRoundedProducts) {
   EXPECT_EQ(run_batched(HostTensor({1, 1, 1}, {inf}), HostTensor({1, 1, 1}, {2.f}),
                         {.algorithm = DotAlgorithm::kBF16BF16F32}),
             HostTensor({1, 1, 1}, {inf}));
-}
-
-TEST(Dot, AlgorithmsAreUsedBackwardsToo) {
-  const auto region = trace(
-      [](const Values& v) {
-        const DotOptions options{.algorithm = DotAlgorithm::kTF32TF32F32};
-        return value_and_grad(
-                   [&](const Values& x) { return Values{sum(dot(x[0], x[1], options))}; }, v)
-            .second;
-      },
-      {{DType::kF32, {2, 3}}, {DType::kF32, {3, 4}}});
-  region->remove_dead_ops();
-  for (const OpNode* op : region->ops()) {
-    if (op->rules->name() != "dot_general") continue;
-    EXPECT_THAT(op->attributes->text(), ::testing::HasSubstr("algorithm = TF32_TF32_F32"));
-  }
-  EXPECT_GE(count_ops(*region, "dot_general"), 2);
 }
 
 TEST(Dot, SaysWhatAnAlgorithmNeeds) {

@@ -2,25 +2,20 @@
 
 #include <gmock/gmock.h>
 
-#include "ir/eval.h"
-#include "ir/print.h"
-#include "ops/create.h"
-#include "ops/products/einsum.h"
 #include "testing/error_of.h"
-#include "testing/host_tensors.h"
-#include "testing/op_samples.h"
-#include "transform/vmap.h"
+#include "testing/op_test.h"
 
 namespace axle {
 namespace {
 
-using testing::samples::uniform;
+using testing::run;
+using testing::run_all;
 
 TEST(RaggedDot, MultipliesEachRowByTheMatrixOfItsGroup) {
   const HostTensor rows({5, 2}, {1.f, 2.f, 3.f, 4.f, 5.f, 6.f, 7.f, 8.f, 9.f, 10.f});
   const HostTensor matrices({3, 2, 1}, {1.f, 1.f, 10.f, 10.f, 100.f, -100.f});
-  const auto y = eval([](const Values& v) { return Values{ragged_dot(v[0], v[1], v[2])}; },
-                      {rows, matrices, HostTensor({3}, {1, 0, 3})});
+  const auto y = run_all([](const Values& v) { return Values{ragged_dot(v[0], v[1], v[2])}; },
+                         {rows, matrices, HostTensor({3}, {1, 0, 3})});
   EXPECT_EQ(y[0], HostTensor({5, 1}, {3.f, -100.f, -100.f, -100.f, 0.f}));
 }
 
@@ -28,52 +23,22 @@ TEST(RaggedDot, ContractsOverTheRowsOfEachGroup) {
   const HostTensor a({4, 1}, {1.f, 2.f, 3.f, 4.f}),
       b({4, 2}, {1.f, 2.f, 3.f, 4.f, 5.f, 6.f, 7.f, 8.f});
   const auto y =
-      eval([](const Values& v) { return Values{ragged_dot_contracting(v[0], v[1], v[2])}; },
-           {a, b, HostTensor({3}, {2, 0, 1})});
+      run_all([](const Values& v) { return Values{ragged_dot_contracting(v[0], v[1], v[2])}; },
+              {a, b, HostTensor({3}, {2, 0, 1})});
   EXPECT_EQ(y[0], HostTensor({3, 1, 2}, {7.f, 10.f, 0.f, 0.f, 15.f, 18.f}));
 }
 
 TEST(RaggedDot, SizesMayCountMoreRowsThanThereAre) {
-  const auto y = eval([](const Values& v) { return Values{ragged_dot(v[0], v[1], v[2])}; },
-                      {HostTensor::ones({3, 1}), HostTensor({3, 1, 1}, {1.f, 2.f, 3.f}),
-                       HostTensor({3}, {2, 5, 5})});
+  const auto y = run_all([](const Values& v) { return Values{ragged_dot(v[0], v[1], v[2])}; },
+                         {HostTensor::ones({3, 1}), HostTensor({3, 1, 1}, {1.f, 2.f, 3.f}),
+                          HostTensor({3}, {2, 5, 5})});
   EXPECT_EQ(y[0], HostTensor({3, 1}, {1.f, 1.f, 2.f}));
-}
-
-TEST(RaggedDot, ABatchMayShareTheMatrices) {
-  const HostTensor rows = uniform({2, 5, 4}), shared = uniform({3, 4, 2}, -1, 1, 2),
-                   own = uniform({2, 3, 4, 2}, -1, 1, 3), sizes({2, 3}, {1, 0, 3, 2, 2, 1});
-  for (const HostTensor& matrices : {shared, own}) {
-    const std::vector<HostTensor> x = {rows, matrices, sizes};
-    const auto together =
-        eval([](const Values& v) { return Values{ragged_dot(v[0], v[1], v[2])}; }, x);
-    const auto mapped = eval(
-        [](const Values& v) {
-          const std::optional<int64_t> axis =
-              v[1].rank() == 4 ? std::optional<int64_t>(0) : std::nullopt;
-          return vmap([](const Values& a) { return Values{ragged_dot(a[0], a[1], a[2])}; }, v,
-                      {.in_axes = {0, axis, 0}});
-        },
-        x);
-    EXPECT_EQ(together[0], mapped[0]);
-  }
-}
-
-TEST(RaggedDot, UnderVmapDoesNotCopySharedMatrices) {
-  const auto region = trace(
-      [](const Values& v) {
-        return vmap([](const Values& a) { return Values{ragged_dot(a[0], a[1], a[2])}; }, v,
-                    {.in_axes = {0, std::nullopt, 0}});
-      },
-      {{DType::kF32, {2, 5, 4}}, {DType::kF32, {3, 4, 2}}, {DType::kI32, {2, 3}}});
-  EXPECT_EQ(count_ops(*region, "ragged_dot"), 1);
-  EXPECT_EQ(count_ops(*region, "broadcast_in_dim"), 0);
 }
 
 TEST(RaggedDot, SumsOf16BitNumbersAreF32) {
   // 512 ones: a sum in bf16 would stop at 256.
   const HostTensor ones = HostTensor::ones({512, 1}, DType::kBF16);
-  const auto y = eval(
+  const auto y = run_all(
       [](const Values& v) {
         return Values{ragged_dot_contracting(v[0], v[0], v[1], {.result_dtype = DType::kF32}),
                       ragged_dot_contracting(v[0], v[0], v[1])};
@@ -84,8 +49,10 @@ TEST(RaggedDot, SumsOf16BitNumbersAreF32) {
 }
 
 std::string error(const std::vector<Type>& types) {
+  std::vector<HostTensor> x;
+  for (const Type& type : types) x.emplace_back(type);
   return error_of<ShapeError>(
-      [&] { trace([](const Values& v) { return Values{ragged_dot(v[0], v[1], v[2])}; }, types); });
+      [&] { run([](const Values& v) { return ragged_dot(v[0], v[1], v[2]); }, x); });
 }
 
 TEST(RaggedDot, SaysWhatDoesNotFit) {

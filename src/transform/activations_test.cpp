@@ -1,3 +1,4 @@
+// Values and slopes of activation functions, against jax.nn.
 #include "ops/elementwise/activations.h"
 
 #include <gmock/gmock.h>

@@ -85,10 +85,8 @@ DType result_dtype(const OpNode& op, const DotOptions& options) {
     shape_error(
         op, fmt::format("cannot multiply {} operands to a {} result", name_of(a), name_of(result)));
   }
-  const std::string wrong = mismatch(options.algorithm, a, b, result);
+  const std::string wrong = mismatch(options, a, b, result);
   if (!wrong.empty()) shape_error(op, wrong);
-  if (options.algorithm != DotAlgorithm::kDefault && options.precision != Precision::kDefault)
-    shape_error(op, "expected a precision or an algorithm, got both");
   return result;
 }
 
@@ -200,6 +198,12 @@ const OpRules dot_rules({.name = "dot_general",
                          .cost = dot_flops});
 
 }  // namespace
+
+std::string mismatch(const DotOptions& options, DType a, DType b, DType result) {
+  if (options.algorithm != DotAlgorithm::kDefault && options.precision != Precision::kDefault)
+    return "expected a precision or an algorithm, got both";
+  return mismatch(options.algorithm, a, b, result);
+}
 
 std::string to_text(const DotOptions& options) {
   std::vector<std::string> parts;

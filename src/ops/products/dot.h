@@ -32,6 +32,10 @@ struct DotOptions {
 /// Returns "result = f32, precision = HIGH, algorithm = BF16_BF16_F32", without the defaults.
 std::string to_text(const DotOptions& options);
 
+/// Returns what is wrong with an algorithm in `options` for operands and a result of these dtypes,
+/// or an empty text.
+std::string mismatch(const DotOptions& options, DType a, DType b, DType result);
+
 /// Contracting and batch dims of dot_general. The i-th dim of each list of `a` pairs with the i-th
 /// dim of the same list of `b`.
 struct DotDims {

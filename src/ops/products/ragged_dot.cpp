@@ -65,7 +65,7 @@ Type infer_result(const OpNode& op, const Shape& expected_rhs, Shape result) {
   const DType dtype = options.result_dtype.value_or(lhs.dtype());
   if (!is_float(dtype))
     shape_error(op, fmt::format("expected a float result, got {}", name_of(dtype)));
-  const std::string wrong = mismatch(options.algorithm, lhs.dtype(), rhs.dtype(), dtype);
+  const std::string wrong = mismatch(options, lhs.dtype(), rhs.dtype(), dtype);
   if (!wrong.empty()) shape_error(op, wrong);
   return {dtype, std::move(result)};
 }

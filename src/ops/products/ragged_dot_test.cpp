@@ -48,11 +48,11 @@ TEST(RaggedDot, SumsOf16BitNumbersAreF32) {
   EXPECT_EQ(y[1], HostTensor::full({1, 1, 1}, 512, DType::kBF16));
 }
 
-std::string error(const std::vector<Type>& types) {
+std::string error(const std::vector<Type>& types, const DotOptions& options = {}) {
   std::vector<HostTensor> x;
   for (const Type& type : types) x.emplace_back(type);
   return error_of<ShapeError>(
-      [&] { run([](const Values& v) { return ragged_dot(v[0], v[1], v[2]); }, x); });
+      [&] { run([&](const Values& v) { return ragged_dot(v[0], v[1], v[2], options); }, x); });
 }
 
 TEST(RaggedDot, SaysWhatDoesNotFit) {
@@ -66,6 +66,8 @@ TEST(RaggedDot, SaysWhatDoesNotFit) {
               HasSubstr("ragged_dot: expected i32 group sizes, got i64"));
   EXPECT_THAT(error({rows, {DType::kBF16, {3, 4, 2}}, sizes}),
               HasSubstr("ragged_dot: expected floats of one dtype, got f32 and bf16"));
+  EXPECT_THAT(error({rows, matrices, sizes}, {.algorithm = DotAlgorithm::kBF16BF16BF16}),
+              HasSubstr("algorithm BF16_BF16_BF16 of f32 operands gives bf16, got a f32 result"));
 }
 
 }  // namespace

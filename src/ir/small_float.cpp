@@ -25,6 +25,12 @@ uint32_t shifted_and_rounded(uint32_t v, int shift) {
 
 }  // namespace
 
+float with_fraction_bits(float v, int fraction_bits) {
+  const int drop = kFloatFraction - fraction_bits;
+  if (drop <= 0 || !std::isfinite(v)) return v;
+  return std::bit_cast<float>(shifted_and_rounded(std::bit_cast<uint32_t>(v), drop) << drop);
+}
+
 uint16_t small_float_bits(float v, const FloatLayout& layout) {
   const auto u = std::bit_cast<uint32_t>(v);
   const int width = layout.exponent_bits + layout.fraction_bits;

@@ -38,6 +38,10 @@ uint16_t small_float_bits(float v, const FloatLayout& layout);
 /// Returns the number with these bits.
 float small_float_value(uint16_t bits, const FloatLayout& layout);
 
+/// Returns v with its fraction of 23 bits rounded to this many, ties to even. The exponent keeps
+/// its range.
+float with_fraction_bits(float v, int fraction_bits);
+
 /// A number in one of the layouts below.
 template <int kExponentBits, int kFractionBits, bool kHasInfinity>
 struct SmallFloat {

@@ -19,6 +19,9 @@ namespace axle {
 /// Computes the results of `op` by other ops; x are the operands.
 using Formula = Values (*)(const OpNode& op, const Values& x);
 
+/// Traces `body` into a region with these parameters, with the layer path and phase of `op`.
+std::unique_ptr<Region> trace_part(const OpNode& op, const std::vector<Type>& parameters,
+                                   const std::function<Values(const Values&)>& body);
 /// Traces the formula of `op` into a region, with the layer path and phase of `op`.
 std::unique_ptr<Region> trace_formula(const OpNode& op, Formula formula);
 

@@ -234,6 +234,29 @@ inline void add_sorts_and_products(std::vector<OpSample>& out) {
   general({.a_contracting = {2, 1}, .b_contracting = {0, 1}});
   general({.a_contracting = {1}, .b_contracting = {1}, .a_batch = {0}, .b_batch = {3}});
   general({.a_batch = {2, 0}, .b_batch = {0, 2}});
+  for (const DotAlgorithm algorithm : {DotAlgorithm::kF32F32F32, DotAlgorithm::kTF32TF32F32X3}) {
+    out.push_back(call("dot_general", {left, right}, [algorithm](const Values& v) {
+      // The check of gradients gives f64 operands, which these algorithms do not take.
+      return dot_general(astype(v[0], DType::kF32), astype(v[1], DType::kF32),
+                         {.a_contracting = {2}, .b_contracting = {0}}, {.algorithm = algorithm});
+    }));
+  }
+  for (const DType other : {DType::kF8E4M3FN, DType::kF8E5M2}) {
+    const HostTensor e4m3 = integers({3, 4}).astype(DType::kF8E4M3FN),
+                     others = integers({4, 2}, DType::kI32, -9, 9).astype(other);
+    out.push_back(call("dot_general", {e4m3, others}, [](const Values& v) {
+      return dot(v[0], v[1], {.result_dtype = DType::kF32});
+    }));
+  }
+  out.push_back(
+      call("dot_general", {integers({3, 4}, DType::kI8), integers({4, 2}, DType::kI8)},
+           [](const Values& v) { return dot(v[0], v[1], {.result_dtype = DType::kI32}); }));
+  // The second group is empty, and the last two rows belong to none.
+  const HostTensor rows = uniform({9, 4}), group_sizes({3}, {3, 0, 4});
+  out.push_back(call("ragged_dot", {rows, uniform({3, 4, 5}, -1, 1, 2), group_sizes},
+                     [](const Values& v) { return ragged_dot(v[0], v[1], v[2]); }));
+  out.push_back(call("ragged_dot_contracting", {rows, uniform({9, 5}, -1, 1, 2), group_sizes},
+                     [](const Values& v) { return ragged_dot_contracting(v[0], v[1], v[2]); }));
 }
 
 inline void add_dtypes(std::vector<OpSample>& out) {

@@ -115,6 +115,9 @@ void add_reductions(Tree<Case>& c) {
   c["logsumexp"] = call([](const Values& x) { return logsumexp(x[0]); });
   c["dot"] = call([](const Values& x) { return dot(x[0], x[1]); });
   c["dot_batch"] = call([](const Values& x) { return einsum("bkt,bsk->bts", x[0], x[1]); });
+  c["ragged_dot"] = call([](const Values& x) {
+    return ragged_dot(x[0], x[1], constant(HostTensor({3}, {3, 0, 4})));
+  });
   c["einsum_btd_dnh"] = call([](const Values& x) { return einsum("btd,dnh->bnth", x[0], x[1]); });
 }
 
@@ -199,7 +202,7 @@ Tree<Case> cases() {
 
 // Ops of the reference file that Axle does not have yet.
 const std::set<std::string> kMissing = {
-    "avg_pool_same", "cond", "conv_1d", "conv_2d_groups", "conv_lhs_dilated", "max_pool", "ragged_dot"};
+    "avg_pool_same", "cond", "conv_1d", "conv_2d_groups", "conv_lhs_dilated", "max_pool"};
 
 // Operands (op, index) that are scalars: the file stores them with shape [1].
 const std::set<std::pair<std::string, int>> kScalars = {

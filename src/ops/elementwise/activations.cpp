@@ -1,12 +1,17 @@
 #include "ops/elementwise/activations.h"
 
+#include <fmt/format.h>
+
 #include "ops/batching.h"
 #include "ops/composite.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/error_function.h"
 #include "ops/elementwise/exponential.h"
+#include "ops/elementwise/rounding.h"
 #include "ops/elementwise/trigonometry.h"
+#include "ops/movement/slice.h"
+#include "ops/reductions/softmax.h"
 #include "ops/rules.h"
 
 namespace axle {
@@ -103,5 +108,16 @@ Tensor gelu(const Tensor& x) { return emit(gelu_rules, {x}); }
 Tensor exact_gelu(const Tensor& x) { return emit(exact_gelu_rules, {x}); }
 Tensor quick_gelu(const Tensor& x) { return emit(quick_gelu_rules, {x}); }
 Tensor sigmoid(const Tensor& x) { return logistic(x); }
+Tensor log_sigmoid(const Tensor& x) { return -softplus(-x); }
+Tensor soft_sign(const Tensor& x) { return x / (abs(x) + 1); }
+Tensor squareplus(const Tensor& x, double b) { return (x + sqrt(square(x) + b)) / 2; }
+Tensor mish(const Tensor& x) { return x * tanh(softplus(x)); }
+
+Tensor glu(const Tensor& x, int64_t axis) {
+  const int64_t dim = normalized_axis("glu", x, axis), half = x.dim(dim) / 2;
+  if (x.dim(dim) % 2 != 0)
+    operand_error("glu", fmt::format("expected an even size, got {}", x.dim(dim)), {x});
+  return slice_in_dim(x, dim, 0, half) * logistic(slice_in_dim(x, dim, half, 2 * half));
+}
 
 }  // namespace axle

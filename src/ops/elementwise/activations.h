@@ -1,5 +1,6 @@
-// Activation functions. Only x is kept for the backward pass (relu: only the result). The backward
-// pass recomputes all other values.
+// Activation functions. Those with an op of their own keep only x for the backward pass (relu: only
+// the result) and recompute all other values; the others, from log_sigmoid on, are formulas.
+// piecewise_activations.h has more.
 #pragma once
 
 #include "ir/tensor.h"
@@ -20,5 +21,16 @@ Tensor exact_gelu(const Tensor& x);
 Tensor quick_gelu(const Tensor& x);
 /// 1 / (1 + exp(-x)), the same as logistic.
 Tensor sigmoid(const Tensor& x);
+/// log(logistic(x)), without overflow.
+Tensor log_sigmoid(const Tensor& x);
+/// x / (|x| + 1).
+Tensor soft_sign(const Tensor& x);
+/// (x + sqrt(x^2 + b)) / 2.
+Tensor squareplus(const Tensor& x, double b = 4);
+/// x * tanh(softplus(x)).
+Tensor mish(const Tensor& x);
+/// The first half of x along `axis` times the logistic of the second half. Throws ShapeError if the
+/// size is odd.
+Tensor glu(const Tensor& x, int64_t axis = -1);
 
 }  // namespace axle

@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <bit>
-
+#include "base/error.h"
 #include "ops/batching.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
 #include "ops/rules.h"
 
 namespace axle {
@@ -85,13 +86,7 @@ struct PrecisionAttributes : Attributes {
 // Rounds the mantissa to nearest even. Values outside the exponent range become zero or infinity.
 float reduced(float x, const PrecisionAttributes& a) {
   if (!std::isfinite(x)) return x;
-  uint32_t bits = std::bit_cast<uint32_t>(x);
-  if (const int drop = 23 - a.mantissa_bits; drop > 0) {
-    const uint32_t last = (bits >> drop) & 1;
-    bits += ((1u << (drop - 1)) - 1) + last;
-    bits &= ~((1u << drop) - 1);
-  }
-  const float rounded = std::bit_cast<float>(bits);
+  const float rounded = with_fraction_bits(x, a.mantissa_bits);
   if (a.exponent_bits >= 8) return rounded;
   const int bias = (1 << (a.exponent_bits - 1)) - 1;
   const float magnitude = std::fabs(rounded);
@@ -136,6 +131,37 @@ const OpRules reduce_precision_rules(
 Tensor astype(const Tensor& x, DType dtype) {
   return x.dtype() == dtype ? x : emit(convert_rules, {x}, ConvertAttributes(dtype));
 }
+
+double largest_number(DType dtype) {
+  return dispatch(dtype, []<class T>(std::type_identity<T>) -> double {
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::numeric_limits<T>::max();
+    } else if constexpr (std::is_same_v<Computed<T>, float>) {
+      // The bits before those of infinity, or of NaN where there is none.
+      T number(std::numeric_limits<float>::infinity());
+      --number.bits;
+      return static_cast<float>(number);
+    } else {
+      throw InternalError("expected a float dtype");
+    }
+  });
+}
+
+Tensor astype_saturating(const Tensor& x, DType dtype) {
+  if (!is_float(x.dtype()) || !is_float(dtype)) {
+    operand_error("astype_saturating",
+                  fmt::format("expected floats, got {} to {}", name_of(x.dtype()), name_of(dtype)),
+                  {x});
+  }
+  const double largest = largest_number(dtype);
+  if (largest >= largest_number(x.dtype())) return astype(x, dtype);
+  return astype(clamp(-largest, x, largest), dtype);
+}
+
+Tensor quantize(const Tensor& x, const Tensor& scale, DType dtype) {
+  return astype_saturating(x / scale, dtype);
+}
+Tensor dequantize(const Tensor& x, const Tensor& scale) { return astype(x, scale.dtype()) * scale; }
 
 Tensor bitcast_convert(const Tensor& x, DType dtype) {
   return x.dtype() == dtype ? x : emit(bitcast_convert_rules, {x}, ConvertAttributes(dtype));

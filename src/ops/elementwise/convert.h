@@ -8,6 +8,17 @@ namespace axle {
 /// Converts the values to `dtype`; returns x if it has this dtype. Floats are truncated to
 /// integers. Conversion to pred means `!= 0`.
 Tensor astype(const Tensor& x, DType dtype);
+/// astype of floats, with numbers beyond the finite range of `dtype`, infinities too, replaced by
+/// its largest or least number: f8e4m3fn ends at 448, f8e5m2 at 57344. NaN stays NaN. The gradient
+/// of replaced numbers is zero. Throws ShapeError if x or `dtype` is no float.
+Tensor astype_saturating(const Tensor& x, DType dtype);
+/// Returns the largest finite number of a float dtype.
+double largest_number(DType dtype);
+/// Returns astype_saturating(x / scale, dtype): numbers to multiply in 8 bits. `scale` is a scalar
+/// or broadcasts to x, and has the dtype of x.
+Tensor quantize(const Tensor& x, const Tensor& scale, DType dtype);
+/// Returns x * scale in the dtype of `scale`: undoes quantize up to its rounding.
+Tensor dequantize(const Tensor& x, const Tensor& scale);
 /// Reinterprets the bits of x as `dtype`. A narrower dtype adds a last dim for the parts of each
 /// element. A wider dtype consumes the last dim. Throws ShapeError for predicates and
 /// complex numbers.

@@ -106,6 +106,37 @@ TEST(Elementwise, ConversionsSaturate) {
             HostTensor({5}, {high, low, 0, -1, 3}));
 }
 
+TEST(Elementwise, SaturatingConversionsStayFinite) {
+  const HostTensor x({7}, {500.f, -1e6f, kInf, -kInf, 3.3f, 460.f, 448.f});
+  const auto to = [](DType dtype) {
+    return [dtype](const Values& v) { return astype_saturating(v[0], dtype); };
+  };
+  EXPECT_THAT(elements(run(to(DType::kF8E4M3FN), {x})),
+              ElementsAre(448, -448, 448, -448, 3.25, 448, 448));
+  EXPECT_THAT(elements(run(to(DType::kF8E5M2), {x})),
+              ElementsAre(512, -57344, 57344, -57344, 3.5, 448, 448));
+  EXPECT_THAT(elements(run(to(DType::kF16), {x})),
+              ElementsAre(500, -65504, 65504, -65504, 3.30078125, 460, 448));
+  EXPECT_EQ(run(to(DType::kBF16), {x}).at(2), largest_number(DType::kBF16));
+  EXPECT_EQ(run(to(DType::kF64), {x}).at(2), kInf);
+  EXPECT_TRUE(std::isnan(run(to(DType::kF8E4M3FN), {HostTensor({1}, {kNan})}).at(0)));
+  EXPECT_THAT(error_of(to(DType::kI8), {x}),
+              HasSubstr("astype_saturating: expected floats, got f32 to i8"));
+}
+
+TEST(Elementwise, QuantizedNumbersComeBackRounded) {
+  const HostTensor x({4}, {896.f, -3.3f, 1.f, 5000.f}), scale = HostTensor::scalar(2.f);
+  const auto y = testing::run_all(
+      [](const Values& v) {
+        const Tensor q = quantize(v[0], v[1], DType::kF8E4M3FN);
+        return Values{q, dequantize(q, v[1])};
+      },
+      {x, scale});
+  EXPECT_EQ(y[0].dtype(), DType::kF8E4M3FN);
+  EXPECT_THAT(elements(y[0]), ElementsAre(448, -1.625, 0.5, 448));
+  EXPECT_EQ(y[1], HostTensor({4}, {896.f, -3.25f, 1.f, 896.f}));
+}
+
 TEST(Elementwise, BitsUnderAnotherDtype) {
   const HostTensor x({2}, {1.f, -2.f});
   EXPECT_EQ(run([](const Values& v) { return bitcast_convert(v[0], DType::kU32); }, {x}),

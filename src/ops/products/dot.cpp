@@ -6,6 +6,7 @@
 #include "ops/batching.h"
 #include "ops/elementwise/convert.h"
 #include "ops/movement/shape.h"
+#include "ops/products/dot_backward.h"
 #include "ops/products/dot_eval.h"
 #include "ops/products/einsum.h"
 #include "ops/rules.h"
@@ -22,16 +23,15 @@ struct DotAttributes : Attributes {
                                   to_text(dims.b_contracting));
     if (!dims.a_batch.empty())
       out += fmt::format(", batch = {} x {}", to_text(dims.a_batch), to_text(dims.b_batch));
-    if (options.result_dtype) out += fmt::format(", result = {}", name_of(*options.result_dtype));
-    if (options.precision != Precision::kDefault)
-      out += fmt::format(", precision = {}", mlir_precision());
-    return out;
-  }
-  std::string_view mlir_precision() const {
-    constexpr std::string_view kNames[] = {"DEFAULT", "HIGH", "HIGHEST"};
-    return kNames[static_cast<size_t>(options.precision)];
+    const std::string rest = to_text(options);
+    return rest.empty() ? out : out + ", " + rest;
   }
 };
+
+std::string_view mlir_precision(Precision precision) {
+  constexpr std::string_view kNames[] = {"DEFAULT", "HIGH", "HIGHEST"};
+  return kNames[static_cast<size_t>(precision)];
+}
 
 // Returns "x[2] = 512". A parameter is called by its own name, every other tensor by `role`.
 std::string describe_dim(const Tensor& t, std::string_view role, int64_t dim) {
@@ -61,21 +61,40 @@ void check_pairs(const OpNode& op, std::string_view kind, const std::vector<int6
   }
 }
 
+bool has_8_bits(DType d) { return is_float(d) && size_bytes(d) == 1; }
+
+// True if products of these operands can be summed in a dtype that is not theirs.
+bool can_widen(DType operand, DType result) {
+  if (is_integer(operand)) {
+    return is_integer(result) && is_unsigned(result) == is_unsigned(operand) &&
+           size_bytes(result) > size_bytes(operand);
+  }
+  return is_float(operand) && is_float(result);
+}
+
+DType result_dtype(const OpNode& op, const DotOptions& options) {
+  const DType a = op.inputs[0].dtype(), b = op.inputs[1].dtype();
+  const bool is_mixed = has_8_bits(a) && has_8_bits(b) && options.result_dtype;
+  if (a != b && !is_mixed) {
+    shape_error(op,
+                fmt::format("operands must have one dtype, got {} and {}; convert one with astype",
+                            name_of(a), name_of(b)));
+  }
+  const DType result = options.result_dtype.value_or(a);
+  if (a == DType::kPred || is_storage_only(a) || (result != a && !can_widen(a, result))) {
+    shape_error(
+        op, fmt::format("cannot multiply {} operands to a {} result", name_of(a), name_of(result)));
+  }
+  const std::string wrong = mismatch(options, a, b, result);
+  if (!wrong.empty()) shape_error(op, wrong);
+  return result;
+}
+
 std::vector<Type> infer_dot(const OpNode& op) {
   const auto& [dims, options] =
       std::tie(op.attrs<DotAttributes>().dims, op.attrs<DotAttributes>().options);
   const Tensor &a = op.inputs[0], &b = op.inputs[1];
-  if (a.dtype() != b.dtype()) {
-    shape_error(op,
-                fmt::format("operands must have one dtype, got {} and {}; convert one with astype",
-                            name_of(a.dtype()), name_of(b.dtype())));
-  }
-  const DType result = options.result_dtype.value_or(a.dtype());
-  if (a.dtype() == DType::kPred ||
-      (result != a.dtype() && !(is_float(result) && is_float(a.dtype())))) {
-    shape_error(op, fmt::format("cannot multiply {} operands to a {} result", name_of(a.dtype()),
-                                name_of(result)));
-  }
+  const DType result = result_dtype(op, options);
   check_pairs(op, "batch", dims.a_batch, dims.b_batch);
   check_pairs(op, "contracting", dims.a_contracting, dims.b_contracting);
   const auto a_free = free_dims(a.rank(), dims.a_contracting, dims.a_batch);
@@ -109,9 +128,9 @@ Values vjp_dot(X x, Y, Ct g) {
     y_labels.push_back(static_cast<int>(d));
   for (const int64_t d : free_dims(x[1].rank(), dims.b_contracting, dims.b_batch))
     y_labels.push_back(b_labels[static_cast<size_t>(d)]);
-  const Tensor ct = astype(g[0], x[0].dtype());
-  return {astype(contract(ct, y_labels, x[1], b_labels, a_labels, options), x[0].dtype()),
-          astype(contract(x[0], a_labels, ct, y_labels, b_labels, options), x[0].dtype())};
+  const auto [a, b, ct, backward] = backward_operands(x, g[0], options);
+  return {astype(contract(ct, y_labels, b, b_labels, a_labels, backward), x[0].dtype()),
+          astype(contract(a, a_labels, ct, y_labels, b_labels, backward), x[1].dtype())};
 }
 
 HloValues lower_dot(const OpNode& op, HloBuilder& b, const HloValues& x) {
@@ -126,11 +145,13 @@ HloValues lower_dot(const OpNode& op, HloBuilder& b, const HloValues& x) {
   add("rhs_batching_dimensions", a.dims.b_batch);
   add("lhs_contracting_dimensions", a.dims.a_contracting);
   add("rhs_contracting_dimensions", a.dims.b_contracting);
-  return {
-      b.one("stablehlo.dot_general", x, op.outputs[0],
-            fmt::format("dot_dimension_numbers = #stablehlo.dot<{0}>, "
-                        "precision_config = [#stablehlo<precision {1}>, #stablehlo<precision {1}>]",
-                        numbers, a.mlir_precision()))};
+  std::string text = fmt::format(
+      "dot_dimension_numbers = #stablehlo.dot<{0}>, "
+      "precision_config = [#stablehlo<precision {1}>, #stablehlo<precision {1}>]",
+      numbers, mlir_precision(a.options.precision));
+  if (const DotAlgorithm algorithm = a.options.algorithm; algorithm != DotAlgorithm::kDefault)
+    text += ", algorithm = " + mlir_text(algorithm, x[0].type.dtype, x[1].type.dtype);
+  return {b.one("stablehlo.dot_general", x, op.outputs[0], text)};
 }
 
 double dot_flops(const OpNode& op) {
@@ -170,12 +191,30 @@ const OpRules dot_rules({.name = "dot_general",
                          .eval =
                              [](const EvalOptions&, const OpNode& op,
                                 std::span<const HostTensor* const> x, std::span<HostTensor> y) {
-                               eval_dot(op.attrs<DotAttributes>().dims, *x[0], *x[1], y[0]);
+                               const auto& a = op.attrs<DotAttributes>();
+                               eval_dot(a.dims, *x[0], *x[1], y[0], a.options.algorithm);
                              },
                          .hlo = lower_dot,
                          .cost = dot_flops});
 
 }  // namespace
+
+std::string mismatch(const DotOptions& options, DType a, DType b, DType result) {
+  if (options.algorithm != DotAlgorithm::kDefault && options.precision != Precision::kDefault)
+    return "expected a precision or an algorithm, got both";
+  return mismatch(options.algorithm, a, b, result);
+}
+
+std::string to_text(const DotOptions& options) {
+  std::vector<std::string> parts;
+  if (options.result_dtype)
+    parts.push_back(fmt::format("result = {}", name_of(*options.result_dtype)));
+  if (options.precision != Precision::kDefault)
+    parts.push_back(fmt::format("precision = {}", mlir_precision(options.precision)));
+  if (options.algorithm != DotAlgorithm::kDefault)
+    parts.push_back(fmt::format("algorithm = {}", name_of(options.algorithm)));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
 
 Tensor dot_general(const Tensor& a, const Tensor& b, const DotDims& dims,
                    const DotOptions& options) {

@@ -1,9 +1,10 @@
 // Contractions: dot and dot_general.
 //
-// Both operands have the same dtype, real or complex. Products of 16-bit operands are summed in f32
-// and rounded once, to the dtype of the result. The backward pass first converts the cotangent to
-// the dtype of the operands: the backward products of 16-bit operands are 16-bit, even if the
-// result is f32.
+// Both operands have the same dtype: integers, floats or complex numbers. Only 8-bit floats may
+// differ. Products of 8- and 16-bit floats are summed in f32 and rounded once, to the dtype of the
+// result. The backward pass first converts the cotangent to the dtype of the operands: the backward
+// products of 16-bit operands are 16-bit, even if the result is f32. Of 8-bit operands they have
+// the dtype of the cotangent.
 #pragma once
 
 #include <optional>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "ir/tensor.h"
+#include "ops/products/dot_algorithm.h"
 
 namespace axle {
 
@@ -19,11 +21,20 @@ namespace axle {
 enum class Precision : uint8_t { kDefault, kHigh, kHighest };
 
 struct DotOptions {
-  /// dtype of the result; none: dtype of the operands.
+  /// dtype of the result; none: dtype of the operands. Any float for floats, a wider integer of the
+  /// same sign for integers. Required if the operands differ.
   std::optional<DType> result_dtype = {};
   /// Also used by the backward products.
   Precision precision = Precision::kDefault;
+  /// Also used by the backward products, except those of 8-bit operands.
+  DotAlgorithm algorithm = DotAlgorithm::kDefault;
 };
+/// Returns "result = f32, precision = HIGH, algorithm = BF16_BF16_F32", without the defaults.
+std::string to_text(const DotOptions& options);
+
+/// Returns what is wrong with an algorithm in `options` for operands and a result of these dtypes,
+/// or an empty text.
+std::string mismatch(const DotOptions& options, DType a, DType b, DType result);
 
 /// Contracting and batch dims of dot_general. The i-th dim of each list of `a` pairs with the i-th
 /// dim of the same list of `b`.

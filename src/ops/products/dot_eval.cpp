@@ -1,6 +1,7 @@
 #include "ops/products/dot_eval.h"
 
 #include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstring>
 
@@ -110,6 +111,32 @@ void multiply_rows(const T* a, const T* panels, T* c, const Sizes& s, int64_t be
   }
 }
 
+// Complex numbers, which no register holds.
+template <class T>
+void multiply_plain(const T* a, const T* b, T* c, const Sizes& s) {
+  for (int64_t row = 0; row < s.batch * s.m; ++row) {
+    const T* const matrix = b + row / s.m * s.k * s.n;
+    for (int64_t k = 0; k < s.k; ++k) {
+      for (int64_t n = 0; n < s.n; ++n) c[row * s.n + n] += a[row * s.k + k] * matrix[k * s.n + n];
+    }
+  }
+}
+
+template <class T>
+void multiply(const T* a, std::span<const T> b, T* c, const Sizes& s) {
+  const auto panels = in_panels<T>(b, s);
+  const int64_t total = s.batch * s.m;
+  constexpr int64_t kWorthAThread = 1 << 18;  // multiplications that make a second thread pay off
+  if (total < 2 * kRows || total * s.n * s.k < kWorthAThread)
+    return multiply_rows(a, panels.data(), c, s, 0, total);
+  const int64_t half = total / 2 / kRows * kRows;
+  const auto second_half = [&] { multiply_rows(a, panels.data(), c, s, half, total); };
+  std::thread other;
+  if (!try_start(other, second_half)) second_half();
+  multiply_rows(a, panels.data(), c, s, 0, half);
+  if (other.joinable()) other.join();
+}
+
 template <class T>
 void run(const DotDims& dims, const HostTensor& a, const HostTensor& b, HostTensor& y) {
   const Dims a_free = free_dims(a.type().rank(), dims.a_contracting, dims.a_batch);
@@ -122,51 +149,46 @@ void run(const DotDims& dims, const HostTensor& a, const HostTensor& b, HostTens
       permuted(a.astype(kType), concatenate_dims({&dims.a_batch, &a_free, &dims.a_contracting}));
   const HostTensor right =
       permuted(b.astype(kType), concatenate_dims({&dims.b_batch, &dims.b_contracting, &b_free}));
-  const auto panels = in_panels<T>(right.values<T>(), s);
-  const T* const rows = left.values<T>().data();
   HostTensor c(Type{kType, y.shape()});
-  T* const out = c.values<T>().data();
-  const int64_t total = s.batch * s.m;
-  constexpr int64_t kWorthAThread = 1 << 18;  // multiplications that make a second thread pay off
-  if (total >= 2 * kRows && total * s.n * s.k >= kWorthAThread) {
-    const int64_t half = total / 2 / kRows * kRows;
-    const auto second_half = [&] { multiply_rows(rows, panels.data(), out, s, half, total); };
-    std::thread other;
-    if (!try_start(other, second_half)) second_half();
-    multiply_rows(rows, panels.data(), out, s, 0, half);
-    if (other.joinable()) other.join();
-  } else {
-    multiply_rows(rows, panels.data(), out, s, 0, total);
-  }
+  const T* const rows = left.values<T>().data();
+  if constexpr (kIsComplex<T>)
+    multiply_plain(rows, right.values<T>().data(), c.values<T>().data(), s);
+  else
+    multiply(rows, right.values<T>(), c.values<T>().data(), s);
   y = y.dtype() == kType ? std::move(c) : c.astype(y.dtype());
 }
 
-using Complex = std::complex<double>;
-
-// Returns the real or the imaginary parts.
-HostTensor parts(const HostTensor& x, double (*part)(const Complex&)) {
-  const HostTensor exact = x.astype(DType::kC128);
-  HostTensor out(Type{DType::kF64, x.shape()});
-  std::ranges::transform(exact.values<Complex>(), out.values<double>().begin(), part);
-  return out;
+// Splits x into parts of fewer bits whose sum comes close to x.
+std::vector<HostTensor> rounded_parts(const HostTensor& x, const DotRounding& rounding) {
+  HostTensor rest = x;
+  std::vector<HostTensor> parts;
+  for (int i = 0; i < rounding.num_parts; ++i) {
+    HostTensor part = rest;
+    const auto of_part = part.values<float>(), of_rest = rest.values<float>();
+    for (size_t j = 0; j < of_part.size(); ++j) {
+      of_part[j] = with_fraction_bits(of_rest[j], rounding.mantissa_bits);
+      of_rest[j] = std::isfinite(of_part[j]) ? of_rest[j] - of_part[j] : 0;
+    }
+    parts.push_back(std::move(part));
+  }
+  return parts;
 }
 
-// A product of complex numbers is four of real ones.
-void run_complex(const DotDims& dims, const HostTensor& a, const HostTensor& b, HostTensor& y) {
-  HostTensor sum(Type{DType::kC128, y.shape()});
-  const auto add = [&](double (*of_a)(const Complex&), double (*of_b)(const Complex&),
-                       Complex factor) {
-    HostTensor product(Type{DType::kF64, y.shape()});
-    run<double>(dims, parts(a, of_a), parts(b, of_b), product);
-    const auto to = sum.values<Complex>();
-    for (size_t i = 0; i < to.size(); ++i) to[i] += factor * product.values<double>()[i];
-  };
-  const auto real = [](const Complex& z) { return z.real(); };
-  const auto imag = [](const Complex& z) { return z.imag(); };
-  add(real, real, 1);
-  add(imag, imag, -1);
-  add(real, imag, Complex(0, 1));
-  add(imag, real, Complex(0, 1));
+// Adds the products of parts, the smallest ones first.
+void run_in_parts(const DotDims& dims, const HostTensor& a, const HostTensor& b, HostTensor& y,
+                  const DotRounding& rounding) {
+  const auto parts_of_a = rounded_parts(a, rounding), parts_of_b = rounded_parts(b, rounding);
+  HostTensor sum(Type{DType::kF32, y.shape()});
+  for (int order = rounding.num_orders; order-- > 0;) {
+    for (int i = 0; i < rounding.num_parts; ++i) {
+      if (order - i < 0 || order - i >= rounding.num_parts) continue;
+      HostTensor product(sum.type());
+      run<float>(dims, parts_of_a[static_cast<size_t>(i)],
+                 parts_of_b[static_cast<size_t>(order - i)], product);
+      const auto to = sum.values<float>(), from = product.values<float>();
+      for (size_t j = 0; j < to.size(); ++j) to[j] += from[j];
+    }
+  }
   y = sum.astype(y.dtype());
 }
 
@@ -183,15 +205,20 @@ std::vector<int64_t> free_dims(int64_t rank, const Dims& contracting, const Dims
   return out;
 }
 
-void eval_dot(const DotDims& dims, const HostTensor& a, const HostTensor& b, HostTensor& y) {
-  if (is_complex(a.dtype())) return run_complex(dims, a, b, y);
+void eval_dot(const DotDims& dims, const HostTensor& a, const HostTensor& b, HostTensor& y,
+              DotAlgorithm algorithm) {
   // Integers are multiplied as unsigned numbers: their wraparound is defined in C++. The low bits
   // of narrow ones are those of wide ones.
-  if (!is_float(a.dtype())) {
+  if (is_integer(a.dtype())) {
     return size_bytes(y.dtype()) == 8 ? run<uint64_t>(dims, a, b, y) : run<uint32_t>(dims, a, b, y);
   }
+  if (a.dtype() == DType::kC128) return run<std::complex<double>>(dims, a, b, y);
+  if (a.dtype() == DType::kC64) return run<std::complex<float>>(dims, a, b, y);
+  const auto rounding = rounding_of(algorithm);
   if (a.dtype() == DType::kF64 || y.dtype() == DType::kF64)
     run<double>(dims, a, b, y);
+  else if (rounding && a.dtype() == DType::kF32)
+    run_in_parts(dims, a, b, y, *rounding);
   else
     run<float>(dims, a, b, y);
 }

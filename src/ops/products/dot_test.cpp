@@ -11,6 +11,7 @@ namespace {
 using testing::counting;
 using testing::expect_near;
 using testing::normal_values;
+using testing::relative_difference;
 using testing::run;
 
 // Returns sum_k a[g, m, k] * b[g, k, n], computed in double, one element at a time.
@@ -114,6 +115,76 @@ TEST(Dot, FlopsCountMultiplicationsAndAdditions) {
   const TraceScope scope(region);
   const Tensor y = dot_general(zeros({2, 3, 4}), zeros({2, 4, 5}), kBatched);
   EXPECT_EQ(y.node()->rules->row().cost.flops(*y.node()), 2.0 * 2 * 3 * 5 * 4);
+}
+
+TEST(Dot, NarrowIntegersMayHaveAWideSum) {
+  const HostTensor a = HostTensor({1, 2}, {100, -100}).astype(DType::kI8),
+                   b = HostTensor({2, 1}, {100, 100}).astype(DType::kI8);
+  const auto product = [](DType dtype) {
+    return [dtype](const Values& v) { return dot(v[0], v[1], {.result_dtype = dtype}); };
+  };
+  EXPECT_EQ(run(product(DType::kI32), {a, a.reshaped({2, 1})}), HostTensor({1, 1}, {20000}));
+  EXPECT_EQ(run(product(DType::kI8), {a, a.reshaped({2, 1})}).at(0), 20000 % 256);
+  EXPECT_EQ(run(product(DType::kI32), {a, b}), HostTensor({1, 1}, {0}));
+}
+
+// The error of a product of f32 operands by each algorithm, relative to the largest element.
+TEST(Dot, AlgorithmsRoundTheOperands) {
+  const HostTensor a = normal_values({1, 8, 64}, 1), b = normal_values({1, 64, 8}, 2);
+  const HostTensor exact = batched_product(a, b);
+  const auto difference = [&](DotAlgorithm algorithm, DType result = DType::kF32) {
+    return relative_difference(run_batched(a, b, {.result_dtype = result, .algorithm = algorithm}),
+                               exact);
+  };
+  using enum DotAlgorithm;
+  const double full = difference(kF32F32F32), bf16 = difference(kBF16BF16F32),
+               bf16_x3 = difference(kBF16BF16F32X3), tf32 = difference(kTF32TF32F32);
+  EXPECT_LT(full, 5e-7);
+  EXPECT_GT(bf16, 2e-4);
+  EXPECT_LT(bf16, 8e-3);
+  EXPECT_GT(bf16, 4 * tf32);
+  EXPECT_GT(tf32, 4 * bf16_x3);
+  EXPECT_GT(bf16_x3, 4 * full);
+  EXPECT_LT(difference(kBF16BF16F32X6), 1e-6);
+  EXPECT_LT(difference(kBF16BF16F32X9), 1e-6);
+  EXPECT_LT(difference(kTF32TF32F32X3), 1e-6);
+  EXPECT_GT(difference(kBF16BF16BF16, DType::kBF16), 1e-3);
+}
+
+// Rounding the operands by hand gives the same product; infinities survive the split into parts.
+TEST(Dot, AlgorithmsAreSumsOfRoundedProducts) {
+  const HostTensor a = normal_values({1, 8, 64}, 1), b = normal_values({1, 64, 8}, 2);
+  const auto rounded = [](const HostTensor& x) {
+    return x.astype(DType::kBF16).astype(DType::kF32);
+  };
+  EXPECT_EQ(run_batched(a, b, {.algorithm = DotAlgorithm::kBF16BF16F32}),
+            run_batched(rounded(a), rounded(b)));
+  const float inf = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(run_batched(HostTensor({1, 1, 1}, {inf}), HostTensor({1, 1, 1}, {2.f}),
+                        {.algorithm = DotAlgorithm::kBF16BF16F32}),
+            HostTensor({1, 1, 1}, {inf}));
+}
+
+TEST(Dot, SaysWhatAnAlgorithmNeeds) {
+  const auto error = [](DType operand, const DotOptions& options) {
+    const HostTensor x = HostTensor::ones({2, 2}, operand);
+    const std::string text = error_of<ShapeError>(
+        [&] { run([&](const Values& v) { return dot(v[0], v[0], options); }, {x}); });
+    return text.substr(0, text.find("; operands"));
+  };
+  EXPECT_EQ(
+      error(DType::kF32, {.algorithm = DotAlgorithm::kF16F16F32}),
+      "the top level: dot_general: algorithm F16_F16_F32 expects operands of f16, got f32 and "
+      "f32");
+  EXPECT_EQ(
+      error(DType::kF32, {.result_dtype = DType::kBF16, .algorithm = DotAlgorithm::kBF16BF16F32}),
+      "the top level: dot_general: algorithm BF16_BF16_F32 of f32 operands gives f32, got a "
+      "bf16 result");
+  EXPECT_EQ(
+      error(DType::kF32, {.precision = Precision::kHighest, .algorithm = DotAlgorithm::kF32F32F32}),
+      "the top level: dot_general: expected a precision or an algorithm, got both");
+  EXPECT_EQ(error(DType::kI32, {.result_dtype = DType::kF32}),
+            "the top level: dot_general: cannot multiply i32 operands to a f32 result");
 }
 
 }  // namespace

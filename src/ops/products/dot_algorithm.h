@@ -1,0 +1,58 @@
+// Algorithms of products of floats: which precision the operands are rounded to, how often they are
+// multiplied and in which dtype the products are summed.
+//
+// The interpreter rounds f32 operands as the algorithm says and sums in f32. XLA's CPU compiler
+// takes every algorithm, but multiplies f32 operands as they are.
+//
+// Source: StableHLO's dot_algorithm; the names are those of JAX's lax.DotAlgorithmPreset.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ir/dtype.h"
+
+namespace axle {
+
+/// Named <precision of a>_<precision of b>_<dtype of the sum>. X3, X6 and X9 split each operand
+/// into a sum of numbers of that precision and add this many products of the parts, which comes
+/// close to f32. FAST_ACCUM may sum less exactly. ANY_F8 stands for any 8-bit floats; "any" as the
+/// last part for the dtype of the result.
+enum class DotAlgorithm : uint8_t {
+  kDefault,  // the device decides; see Precision
+  kAnyF8AnyF8F32,
+  kAnyF8AnyF8F32FastAccum,
+  kAnyF8AnyF8Any,
+  kAnyF8AnyF8AnyFastAccum,
+  kF16F16F16,
+  kF16F16F32,
+  kBF16BF16BF16,
+  kBF16BF16F32,
+  kBF16BF16F32X3,
+  kBF16BF16F32X6,
+  kBF16BF16F32X9,
+  kTF32TF32F32,
+  kTF32TF32F32X3,
+  kF32F32F32,
+  kF64F64F64
+};
+
+/// Returns JAX's name: "BF16_BF16_F32_X3".
+std::string_view name_of(DotAlgorithm algorithm);
+
+/// Returns what is wrong with operands and a result of these dtypes, or an empty text.
+std::string mismatch(DotAlgorithm algorithm, DType a, DType b, DType result);
+/// Returns the StableHLO attribute "#stablehlo.dot_algorithm<..>". Requires not kDefault.
+std::string mlir_text(DotAlgorithm algorithm, DType a, DType b);
+
+/// How an f32 operand is rounded: it becomes a sum of `num_parts` numbers with `mantissa_bits`.
+/// Products of part i and part j are added if i + j < `num_orders`.
+struct DotRounding {
+  int mantissa_bits, num_parts, num_orders;
+};
+/// Returns none for algorithms that use operands as they are.
+std::optional<DotRounding> rounding_of(DotAlgorithm algorithm);
+
+}  // namespace axle

@@ -1,0 +1,26 @@
+// The operands of the backward products of dot_general and ragged_dot.
+#pragma once
+
+#include "ir/op_rules.h"
+#include "ops/elementwise/convert.h"
+#include "ops/products/dot.h"
+
+namespace axle {
+
+struct BackwardOperands {
+  Tensor a, b, cotangent;
+  DotOptions options;
+};
+
+/// Converts the cotangent `g` to the dtype of the operands x[0] and x[1]. Operands of 8 bits are
+/// instead converted to the dtype of the cotangent, which would lose too much in 8 bits; without
+/// the algorithm, which is for 8-bit operands.
+inline BackwardOperands backward_operands(X x, const Tensor& g, const DotOptions& options) {
+  const DType dtype = x[0].dtype();
+  if (!is_float(dtype) || size_bytes(dtype) > 1) return {x[0], x[1], astype(g, dtype), options};
+  const DType wide = size_bytes(g.dtype()) > 1 ? g.dtype() : wide_dtype(dtype);
+  return {
+      astype(x[0], wide), astype(x[1], wide), astype(g, wide), {.precision = options.precision}};
+}
+
+}  // namespace axle

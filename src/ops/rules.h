@@ -95,6 +95,11 @@ T wrapping(T a, T b, F f) {
     return f(a, b);
   }
 }
+/// The type in which the interpreter sums: doubles for floats, pairs of doubles for complex numbers.
+template <class T>
+using Accumulator =
+    std::conditional_t<std::is_integral_v<Computed<T>>, Computed<T>,
+                       std::conditional_t<kIsComplex<T>, std::complex<double>, double>>;
 /// The maximum and minimum of IEEE 754: NaN if either operand is NaN; 0 is larger than -0.
 template <class T>
 T larger(T a, T b) {

@@ -9,6 +9,7 @@
 #include "ops/products/dot_eval.h"
 #include "ops/products/einsum.h"
 #include "ops/rules.h"
+#include "ops/stablehlo.h"
 
 namespace axle {
 namespace {
@@ -24,12 +25,8 @@ struct DotAttributes : Attributes {
       out += fmt::format(", batch = {} x {}", to_text(dims.a_batch), to_text(dims.b_batch));
     if (options.result_dtype) out += fmt::format(", result = {}", name_of(*options.result_dtype));
     if (options.precision != Precision::kDefault)
-      out += fmt::format(", precision = {}", mlir_precision());
+      out += fmt::format(", precision = {}", mlir_name(options.precision));
     return out;
-  }
-  std::string_view mlir_precision() const {
-    constexpr std::string_view kNames[] = {"DEFAULT", "HIGH", "HIGHEST"};
-    return kNames[static_cast<size_t>(options.precision)];
   }
 };
 
@@ -126,11 +123,9 @@ HloValues lower_dot(const OpNode& op, HloBuilder& b, const HloValues& x) {
   add("rhs_batching_dimensions", a.dims.b_batch);
   add("lhs_contracting_dimensions", a.dims.a_contracting);
   add("rhs_contracting_dimensions", a.dims.b_contracting);
-  return {
-      b.one("stablehlo.dot_general", x, op.outputs[0],
-            fmt::format("dot_dimension_numbers = #stablehlo.dot<{0}>, "
-                        "precision_config = [#stablehlo<precision {1}>, #stablehlo<precision {1}>]",
-                        numbers, a.mlir_precision()))};
+  return {b.one("stablehlo.dot_general", x, op.outputs[0],
+                fmt::format("dot_dimension_numbers = #stablehlo.dot<{}>, {}", numbers,
+                            mlir_precision_config(a.options.precision)))};
 }
 
 double dot_flops(const OpNode& op) {
@@ -176,6 +171,11 @@ const OpRules dot_rules({.name = "dot_general",
                          .cost = dot_flops});
 
 }  // namespace
+
+std::string_view mlir_name(Precision precision) {
+  constexpr std::string_view kNames[] = {"DEFAULT", "HIGH", "HIGHEST"};
+  return kNames[static_cast<size_t>(precision)];
+}
 
 Tensor dot_general(const Tensor& a, const Tensor& b, const DotDims& dims,
                    const DotOptions& options) {

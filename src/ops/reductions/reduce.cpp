@@ -113,19 +113,13 @@ double lowest(DType) { return -kInfinity; }
 double highest(DType) { return kInfinity; }
 double all_bits(DType dtype) { return is_unsigned(dtype) ? kInfinity : -1; }
 
-// Floats are accumulated in double, complex numbers in pairs of doubles.
-template <class T>
-using Accumulator =
-    std::conditional_t<std::is_integral_v<Computed<T>>, Computed<T>,
-                       std::conditional_t<kIsComplex<T>, std::complex<double>, double>>;
-
 // Returns the eval rule that starts with y = init and applies y = f(y, x) to each element.
 template <class F>
 EvalRule fold(Identity init, F f) {
   return [init, f](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
                    std::span<HostTensor> y) {
     dispatch_any(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
-      using A = Accumulator<T>;
+      using A = detail::Accumulator<T>;
       if constexpr (std::is_invocable_v<F, A, A>) {
         std::vector<A> sums(static_cast<size_t>(y[0].size()),
                             convert_element<A>(init(x[0]->dtype())));

@@ -95,7 +95,8 @@ T wrapping(T a, T b, F f) {
     return f(a, b);
   }
 }
-/// The type in which the interpreter sums: doubles for floats, pairs of doubles for complex numbers.
+/// The type in which the interpreter sums: doubles for floats, pairs of doubles for complex
+/// numbers.
 template <class T>
 using Accumulator =
     std::conditional_t<std::is_integral_v<Computed<T>>, Computed<T>,

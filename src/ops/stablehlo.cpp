@@ -51,7 +51,8 @@ std::string mlir_padding(const SlidingWindow& window) {
   std::string pairs;
   for (const SlidingDim& d : window)
     pairs += fmt::format("{}[{}, {}]", pairs.empty() ? "" : ", ", d.low, d.high);
-  return fmt::format("padding = dense<[{}]> : tensor<{}x2xi64>", pairs, window.size());
+  if (!pairs.empty()) pairs = "[" + pairs + "]";
+  return fmt::format("padding = dense<{}> : tensor<{}x2xi64>", pairs, window.size());
 }
 
 std::string mlir_window(const SlidingWindow& window) {

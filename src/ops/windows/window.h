@@ -14,8 +14,8 @@ namespace axle {
 struct DimPadding {
   int64_t low = 0, high = 0;
 };
-/// kValid: no padding. kSame: as much as gives ceil(size / stride) windows; the high side gets the
-/// odd element.
+/// kValid: no padding. kSame: as much as gives ceil(size / stride) windows over a dim of this size,
+/// counted with the holes of its dilation; the high side gets the odd element.
 enum class PaddingRule : uint8_t { kValid, kSame };
 
 /// The padding of all dims: a rule, or a pair for each dim as in `{{1, 1}, {0, 2}}`.

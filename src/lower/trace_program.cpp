@@ -1,6 +1,7 @@
 #include "lower/trace_program.h"
 
 #include "lower/stablehlo.h"
+#include "transform/simplify.h"
 
 namespace axle {
 
@@ -12,7 +13,7 @@ Program trace_program(std::string name, const TensorFunction& fn, std::vector<Pr
     types.push_back(v.type);
     names.push_back(v.name);
   }
-  auto graph = trace(fn, types, names);
+  auto graph = simplify(*trace(fn, types, names));
   return lower(std::move(graph), std::move(name), std::move(inputs), outputs, mesh);
 }
 

@@ -100,6 +100,12 @@ pjrt::BufferType buffer_type(DType dtype) {
   return pjrt::BufferType::kInvalid;
 }
 
+// Plugins leave the upper half of the byte of a 4-bit integer empty, whatever its sign.
+void extend_sign(HostTensor& x) {
+  if (x.dtype() != DType::kI4) return;
+  for (I4& v : x.values<I4>()) v = I4(v.value);
+}
+
 PjrtBuffer send(const PjrtClient& client, pjrt::Device* device, const std::byte* data,
                 const Type& type, const std::string& where) {
   const auto& plugin = client.plugin();
@@ -162,6 +168,7 @@ HostTensor PjrtArray::to_host() const {
     transfers.start((*buffers)[i].get(), parts.back());
   }
   transfers.finish();
+  for (HostTensor& part : parts) extend_sign(part);
   if (parts.size() == 1) return std::move(parts[0]);
   HostTensor whole(type());
   for (size_t i = 0; i < parts.size(); ++i) insert(whole, distinct[i], parts[i]);

@@ -25,7 +25,12 @@ class OpExecution : public PluginTest {
 };
 
 TEST_F(OpExecution, EveryOpGivesWhatTheInterpreterGives) {
-  for (const OpSample& sample : op_samples()) expect_same(sample);
+  for (const OpSample& sample : op_samples()) {
+    std::string types;
+    for (const HostTensor& x : sample.inputs) types += to_text(x.type()) + " ";
+    SCOPED_TRACE(types);
+    expect_same(sample);
+  }
 }
 
 TEST_F(OpExecution, Bf16) {
@@ -133,7 +138,11 @@ TEST_F(OpExecution, ConstantsAreExact) {
   for (const double v : {0.1, -0.0, 0x1p-1074, kInfinity, std::numeric_limits<double>::max()})
     numbers.push_back(HostTensor::scalar(v));
   for (const float v : {0.1f, -0.0f, 0x1p-149f}) numbers.push_back(HostTensor::scalar(v));
-  numbers.push_back(HostTensor::scalar(BF16(0.1f)));
+  for (const DType dtype :
+       {DType::kI4, DType::kI8, DType::kI16, DType::kU4, DType::kU8, DType::kU16, DType::kF8E4M3FN,
+        DType::kF8E5M2, DType::kF16, DType::kBF16}) {
+    for (const double v : {-3.3, 0.1, 1e9}) numbers.push_back(HostTensor::scalar(v).astype(dtype));
+  }
   numbers.push_back(HostTensor::scalar(true));
   const TensorFunction fn = [&](const Values&) {
     Values out;
@@ -145,7 +154,7 @@ TEST_F(OpExecution, ConstantsAreExact) {
   };
   const auto actual = run(fn, {}), expected = eval(fn, {});
   for (size_t i = 0; i < expected.size(); ++i) {
-    EXPECT_EQ(actual[i], numbers[i / 2]);
+    EXPECT_EQ(actual[i], numbers[i / 2]) << actual[i].text() << " " << numbers[i / 2].text();
     EXPECT_EQ(expected[i], numbers[i / 2]);
   }
 }

@@ -232,6 +232,44 @@ inline void add_sorts_and_products(std::vector<OpSample>& out) {
   general({.a_batch = {2, 0}, .b_batch = {0, 2}});
 }
 
+inline void add_dtypes(std::vector<OpSample>& out) {
+  const Shape s = {3, 5};
+  // Different numbers that every float has, so that no maximum and no sort has ties.
+  HostTensor powers = HostTensor::zeros(s), others = powers;
+  for (int i = 0; i < 15; ++i) {
+    powers.values<float>()[static_cast<size_t>(i)] = std::ldexp(i % 2 ? -1.f : 1.f, i / 2 - 3);
+    others.values<float>()[static_cast<size_t>(i)] = std::ldexp(1.5f, i % 5 - 2);
+  }
+  for (const DType dtype : {DType::kI8, DType::kI16, DType::kU8, DType::kU16, DType::kF8E4M3FN,
+                            DType::kF8E5M2, DType::kF16, DType::kBF16}) {
+    const double low = is_unsigned(dtype) ? 0 : -40;
+    const HostTensor x = is_float(dtype) ? powers.astype(dtype) : integers(s, dtype, low, 40);
+    const HostTensor y = is_float(dtype) ? others.astype(dtype) : integers(s, dtype, 1, 9);
+    out.push_back(two("add", x, y, operator+));
+    out.push_back(two("mul", y, y, operator*));
+    out.push_back(two("max", x, y, maximum));
+    out.push_back(two("lt", x, y, less));
+    out.push_back(call("reduce_sum", {y}, [](const Values& v) { return reduce_sum(v[0], {1}); }));
+    out.push_back(call("cumsum", {y}, [](const Values& v) { return cumsum(v[0], 1); }));
+    out.push_back(call("sort", {x}, [](const Values& v) { return sort(v[0], 1); }));
+    out.push_back(call("pad", {x}, [](const Values& v) { return pad(v[0], 1, {1, 0}, {0, 2}); }));
+  }
+  for (const DType dtype :
+       {DType::kI4, DType::kI8, DType::kI16, DType::kI64, DType::kU4, DType::kU8, DType::kU16,
+        DType::kU32, DType::kU64, DType::kF8E4M3FN, DType::kF8E5M2, DType::kF16}) {
+    const HostTensor x = uniform(s, is_unsigned(dtype) ? 0 : -7, 7);
+    out.push_back(call("convert", {x}, [dtype](const Values& v) {
+      return astype(transpose(astype(v[0], dtype), {1, 0}), DType::kF32);
+    }));
+  }
+  for (const DType dtype : {DType::kI4, DType::kU4}) {
+    out.push_back(call("transpose", {integers(s, dtype, is_unsigned(dtype) ? 0 : -8, 7.99)},
+                       [](const Values& v) {
+                         return transpose(v[0], {1, 0});
+                       }));
+  }
+}
+
 inline void add_annotations(std::vector<OpSample>& out) {
   const HostTensor x = uniform({4, 2});
   out.push_back(call("name", {x}, [](const Values& v) { return name(v[0], "tag"); }));
@@ -264,6 +302,7 @@ inline std::vector<OpSample> op_samples() {
   samples::add_sorts_and_products(out);
   samples::add_windows(out);
   samples::add_convolutions(out);
+  samples::add_dtypes(out);
   samples::add_annotations(out);
   return out;
 }

@@ -42,6 +42,20 @@ inline void add_windows(std::vector<OpSample>& out) {
       call("select_and_scatter_add", {x, uniform({4, 3}, -1, 1, 6)}, [padded](const Values& v) {
         return select_and_scatter_add(v[0], v[1], padded, WindowSelect::kLeast);
       }));
+  for (const DType dtype :
+       {DType::kI16, DType::kU8, DType::kF8E4M3FN, DType::kF8E5M2, DType::kF16, DType::kBF16}) {
+    // Different numbers that every dtype has, so that no maximum has ties.
+    const HostTensor few({2, 3}, {4.f, 0.5f, 8.f, 1.f, 16.f, 2.f});
+    const Window edges{.sizes = {2, 2}, .padding = {{1, 0}, {0, 1}}};
+    const HostTensor narrow =
+        (is_float(dtype) ? few : integers({2, 3}, DType::kI32, 0, 90)).astype(dtype);
+    out.push_back(call("reduce_window_sum", {narrow},
+                       [edges](const Values& v) { return reduce_window_sum(v[0], edges); }));
+    out.push_back(call("reduce_window_max", {narrow},
+                       [edges](const Values& v) { return reduce_window_max(v[0], edges); }));
+    out.push_back(call("reduce_window_min", {narrow},
+                       [edges](const Values& v) { return reduce_window_min(v[0], edges); }));
+  }
   out.push_back(call("reduce_window_max", {y}, [](const Values& v) {
     return max_pool(v[0], {.window = {3, 2}, .strides = {2, 2}, .padding = PaddingRule::kSame});
   }));

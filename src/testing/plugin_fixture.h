@@ -46,7 +46,7 @@ class PluginTest : public ::testing::Test {
   }
 
   /// Expects that the plugin's results equal those of the interpreter. Finite floats may differ by
-  /// `tolerance` times the largest element of the result (bf16: by one rounding).
+  /// `tolerance` times the largest element of the result (small floats: by one rounding).
   void expect_same(const TensorFunction& fn, const std::vector<HostTensor>& inputs,
                    double tolerance) {
     const auto actual = run(fn, inputs), expected = eval(fn, inputs);
@@ -68,7 +68,7 @@ class PluginTest : public ::testing::Test {
     for (int64_t i = 0; i < expected.size(); ++i) {
       if (std::isfinite(expected.at(i))) largest = std::max(largest, std::abs(expected.at(i)));
     }
-    const double allowed = largest * (expected.dtype() == DType::kBF16 ? 0x1p-7 : tolerance);
+    const double allowed = largest * std::max(tolerance, small_rounding(expected.dtype()));
     for (int64_t i = 0; i < expected.size(); ++i) {
       const double a = actual.at(i), e = expected.at(i);
       if (std::isfinite(e)) {
@@ -77,6 +77,22 @@ class PluginTest : public ::testing::Test {
         EXPECT_TRUE(std::isnan(e) ? std::isnan(a) : a == e)
             << "at " << i << ": " << a << " instead of " << e;
       }
+    }
+  }
+
+  /// Returns the distance from 1 to the next number of a small float; 0 for other dtypes.
+  static double small_rounding(DType dtype) {
+    switch (dtype) {
+      case DType::kF8E4M3FN:
+        return 0x1p-3;
+      case DType::kF8E5M2:
+        return 0x1p-2;
+      case DType::kF16:
+        return 0x1p-10;
+      case DType::kBF16:
+        return 0x1p-7;
+      default:
+        return 0;
     }
   }
 

@@ -56,6 +56,42 @@ TEST(Grad, OuterTensorsAreConstants) {
   EXPECT_EQ(y[0], HostTensor::scalar(10.0f));
 }
 
+TEST(Jvp, IsTheDerivativeInADirection) {
+  const auto y = eval(
+      [](const Values& x) {
+        const auto fn = [](const Values& a) { return Values{a[0] * a[0] * a[1], a[1], a[2]}; };
+        auto [out, derivatives] = jvp(fn, x, {scalar(1), scalar(10), {}});
+        EXPECT_FALSE(derivatives[2]);  // of an integer
+        return Values{out[0], derivatives[0], derivatives[1]};
+      },
+      {HostTensor::scalar(3.f), HostTensor::scalar(5.f), HostTensor::scalar(int32_t{7})});
+  EXPECT_EQ(y[0].at(0), 45);
+  EXPECT_EQ(y[1].at(0), 2 * 3 * 5 + 9 * 10);
+  EXPECT_EQ(y[2].at(0), 10);
+}
+
+TEST(Jvp, OfATangentThatIsNoneIsThatOfAConstant) {
+  const auto y = eval(
+      [](const Values& x) {
+        const auto fn = [](const Values& a) { return Values{a[0] * a[1], a[1] * 2}; };
+        return jvp(fn, x, {scalar(1), {}}).second;
+      },
+      {HostTensor::scalar(3.f), HostTensor::scalar(5.f)});
+  EXPECT_EQ(y[0].at(0), 5);
+  EXPECT_EQ(y[1].at(0), 0);
+}
+
+TEST(Jvp, TangentsHaveTheTypesOfTheArguments) {
+  EXPECT_EQ(error_of<ShapeError>([] {
+              trace(
+                  [](const Values& x) {
+                    return jvp([](const Values& a) { return a; }, x, {scalar(1)}).second;
+                  },
+                  {{DType::kF32, {2}}});
+            }),
+            "jvp: expected a tangent of f32[2] for argument 0, got f32[] of the top level (full)");
+}
+
 TEST(Grad, LossMustBeAScalar) {
   EXPECT_THROW(trace(
                    [](const Values& x) {

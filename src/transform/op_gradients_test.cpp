@@ -55,6 +55,42 @@ TEST(OpGradients, AgreeWithFiniteDifferences) {
   }
 }
 
+// <ct, J v> by jvp equals <J^T ct, v> by vjp.
+TEST(OpGradients, ForwardModeIsTheTransposeOfReverseMode) {
+  for (const OpSample& sample : op_samples()) {
+    const auto region = traced(sample);
+    if (sample.inputs.empty() || !has_float_result(*region)) continue;
+    SCOPED_TRACE(std::string(sample.op));
+    std::vector<HostTensor> directions, cotangents;
+    for (const HostTensor& x : sample.inputs)
+      directions.push_back(testing::random_tensor(x.type(), directions.size() + 1));
+    for (const Tensor& y : region->results())
+      cotangents.push_back(testing::random_tensor(y.type(), cotangents.size() + 11));
+    const auto tangents = eval(
+        [&](const Values& x) {
+          Values v;
+          for (size_t i = 0; i < x.size(); ++i) {
+            const bool moves = is_float(x[i].dtype());
+            v.push_back(moves ? astype(constant(directions[i]), x[i].dtype()) : Tensor());
+          }
+          Values out = jvp(sample.fn, x, v).second;
+          for (Tensor& t : out) t = t ? t : scalar(0);
+          return out;
+        },
+        sample.inputs, {.f64 = true});
+    const auto gradients =
+        eval(testing::gradient_function(sample.fn, cotangents), sample.inputs, {.f64 = true});
+    std::erase_if(directions, [](const HostTensor& v) { return !is_float(v.dtype()); });
+    double forward = 0;
+    for (size_t i = 0; i < tangents.size(); ++i) {
+      if (is_float(region->results()[i].dtype()))
+        forward += testing::inner_product({cotangents[i]}, {tangents[i]});
+    }
+    const double reverse = testing::inner_product(gradients, directions);
+    EXPECT_NEAR(forward, reverse, 1e-9 * std::max(1.0, std::abs(reverse)));
+  }
+}
+
 TEST(OpGradients, OfProductsWithZeros) {
   const HostTensor x({2, 4}, {2.f, 0.f, -1.f, 3.f, 0.f, 1.f, 0.f, 2.f});
   check_gradients([](const Values& v) { return Values{reduce_prod(v[0], {1})}; }, {x});

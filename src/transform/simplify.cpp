@@ -152,10 +152,12 @@ std::shared_ptr<Region> simplify(const Region& region) {
     for (const OpNode* op : plan.ops) emitter.emit(*op, plan);
     out->set_results(map_all(emitter.map(), region.results()));
   }
-  // Splats that were folded leave their operands behind.
-  out->remove_dead_ops();
   verify_in_debug(*out);
-  return out;
+  // Ops that were folded may leave operands behind that nobody uses. The second pass removes them
+  // and numbers the ops anew.
+  const size_t num_ops = out->ops().size();
+  out->remove_dead_ops();
+  return out->ops().size() == num_ops ? out : simplify(*out);
 }
 
 Pruned prune_body(const OpNode& op, const std::vector<bool>& used) {

@@ -132,9 +132,8 @@ std::vector<Batched> batch_slice(BatchX x) {
                              SizesAttributes(prepended(x.axis().size, sizes)))});
   }
   const auto rank = static_cast<int64_t>(sizes.size());
-  return all_batched(
-      {gather(x[0], batched_starts(x, 1), windows_of_batch(rank, x.is_batched(0)),
-              x.is_batched(0) ? prepended(std::min<int64_t>(x.axis().size, 1), sizes) : sizes)});
+  return all_batched({gather(x[0], batched_starts(x, 1), windows_of_batch(rank, x.is_batched(0)),
+                             x.is_batched(0) ? prepended(1, sizes) : sizes)});
 }
 
 // A scatter drops windows that reach outside, so that the starts are moved inside before.

@@ -299,10 +299,7 @@ std::vector<Batched> batch_gather(BatchX x) {
   const auto& a = window(x.op());
   const bool has_operand = x.is_batched(0), has_indices = x.is_batched(1);
   Shape sizes = a.sizes;
-  if (has_operand) {
-    const int64_t size = x.axis().size;
-    sizes = prepended(has_indices ? std::min<int64_t>(size, 1) : size, a.sizes);
-  }
+  if (has_operand) sizes = prepended(has_indices ? 1 : x.axis().size, a.sizes);
   return all_batched({gather(x[0], x[1], batched_dims(a.dims, has_operand, has_indices), sizes)});
 }
 
@@ -346,7 +343,14 @@ const OpRules scatter_rules({.name = "scatter",
 
 Tensor gather(const Tensor& operand, const Tensor& indices, const WindowDims& dims,
               const Shape& sizes) {
-  return emit(gather_rules, {operand, indices}, WindowAttributes(dims, sizes));
+  Shape own = sizes;  // a window has no element along an empty batch dim
+  for (const int64_t d : dims.operand_batch) {
+    if (d < 0 || d >= std::min<int64_t>(operand.rank(), std::ssize(own)))
+      continue;  // infer says so
+    int64_t& size = own[static_cast<size_t>(d)];
+    size = std::min(size, operand.dim(d));
+  }
+  return emit(gather_rules, {operand, indices}, WindowAttributes(dims, own));
 }
 Tensor scatter_add(const Tensor& operand, const Tensor& indices, const Tensor& updates,
                    const WindowDims& dims) {

@@ -42,6 +42,16 @@ std::vector<int64_t> normalized_axes(std::string_view op, const Tensor& x,
 /// Throws ShapeError like shape_error, for checks made before the op is emitted.
 [[noreturn]] void operand_error(std::string_view op, std::string_view what, const Values& operands);
 
+/// Returns the result of reducing nothing, in a dtype.
+using Identity = double (*)(DType);
+/// The identity of a sum: 0.
+double zero_value(DType dtype);
+/// The identity of a maximum: -inf, or the least number of a dtype without infinity. For integers
+/// it saturates to their least number.
+double lowest_value(DType dtype);
+/// The identity of a minimum, likewise.
+double highest_value(DType dtype);
+
 namespace detail {
 /// Sets y[i] = f(x[i]), computed in the type Computed<T> of the dtype of x. Does nothing if f does
 /// not take this type: the infer rule has refused it.

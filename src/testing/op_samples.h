@@ -250,6 +250,8 @@ inline void add_dtypes(std::vector<OpSample>& out) {
     out.push_back(two("max", x, y, maximum));
     out.push_back(two("lt", x, y, less));
     out.push_back(call("reduce_sum", {y}, [](const Values& v) { return reduce_sum(v[0], {1}); }));
+    out.push_back(call("reduce_max", {x}, [](const Values& v) { return reduce_max(v[0], {1}); }));
+    out.push_back(call("cummin", {x}, [](const Values& v) { return cummin(v[0], 1); }));
     out.push_back(call("cumsum", {y}, [](const Values& v) { return cumsum(v[0], 1); }));
     out.push_back(call("sort", {x}, [](const Values& v) { return sort(v[0], 1); }));
     out.push_back(call("pad", {x}, [](const Values& v) { return pad(v[0], 1, {1, 0}, {0, 2}); }));

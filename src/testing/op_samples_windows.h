@@ -5,6 +5,9 @@
 
 namespace axle::testing::samples {
 
+inline constexpr DType kNarrow[] = {DType::kI16,    DType::kU8,  DType::kF8E4M3FN,
+                                    DType::kF8E5M2, DType::kF16, DType::kBF16};
+
 inline void add_windows(std::vector<OpSample>& out) {
   const HostTensor x = uniform({4, 7}), y = uniform({2, 5, 6, 2}, -2, 2, 4);
   const Window plain{.sizes = {2, 3}, .strides = {2, 1}};
@@ -42,8 +45,7 @@ inline void add_windows(std::vector<OpSample>& out) {
       call("select_and_scatter_add", {x, uniform({4, 3}, -1, 1, 6)}, [padded](const Values& v) {
         return select_and_scatter_add(v[0], v[1], padded, WindowSelect::kLeast);
       }));
-  for (const DType dtype :
-       {DType::kI16, DType::kU8, DType::kF8E4M3FN, DType::kF8E5M2, DType::kF16, DType::kBF16}) {
+  for (const DType dtype : kNarrow) {
     // Different numbers that every dtype has, so that no maximum has ties.
     const HostTensor few({2, 3}, {4.f, 0.5f, 8.f, 1.f, 16.f, 2.f});
     const Window edges{.sizes = {2, 2}, .padding = {{1, 0}, {0, 1}}};
@@ -83,6 +85,12 @@ inline void add_convolutions(std::vector<OpSample>& out) {
   add({4, 6, 5, 3}, {4, 6, 2, 2},
       {.strides = {2, 1}, .dims = convolution_dims("CNWH", "IOHW", "HNWC")});
   add({3, 4}, {4, 2}, {});
+  const HostTensor x({1, 3, 2}, {1.f, 2.f, 0.5f, 4.f, 3.f, 2.f});
+  const HostTensor kernel({2, 2, 1}, {2.f, 1.f, 1.f, 3.f});
+  for (const DType dtype : kNarrow) {
+    out.push_back(call("convolution", {x.astype(dtype), kernel.astype(dtype)},
+                       [](const Values& v) { return convolution(v[0], v[1]); }));
+  }
   out.push_back(call("convolution", {integers({2, 5, 2}), integers({2, 2, 3}, DType::kI32, -3, 3)},
                      [](const Values& v) { return convolution(v[0], v[1]); }));
 }

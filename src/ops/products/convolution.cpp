@@ -70,9 +70,8 @@ Shape sizes_of(const Tensor& t, const Dims& dims) {
   for (const int64_t d : dims) out.push_back(t.dim(d));
   return out;
 }
-Shape spatial_sizes(const Tensor& t, const Dims& dims) {
-  return sizes_of(t, Dims(dims.begin() + 2, dims.end()));
-}
+Dims spatial(const Dims& dims) { return Dims(dims.begin() + 2, dims.end()); }
+Shape spatial_sizes(const Tensor& t, const Dims& dims) { return sizes_of(t, spatial(dims)); }
 
 void check_dtypes(const OpNode& op) {
   check_real_or_complex(op);
@@ -133,7 +132,6 @@ Dims swapped(Dims dims) {
   std::swap(dims[0], dims[1]);
   return dims;
 }
-Dims spatial(const Dims& dims) { return Dims(dims.begin() + 2, dims.end()); }
 
 // Convolves the cotangent with the flipped kernel, whose input and output features change places.
 Tensor vjp_of_x(X in, Y y, const Tensor& g) {

@@ -134,25 +134,31 @@ const OpRules cumprod_rules({.name = "cumprod",
                                  },
                              .cost = kElementwise});
 
-const OpRules cummax_rules(
-    {.name = "cummax",
-     .infer = same_type_numbers,
-     .batch = batch_cumulative,
-     .vjp = [](X x, Y, Ct g) { return doubling_vjp(maximum, x, g); },
-     .eval = running([]<Number T>(T a, T b) { return detail::larger(a, b); }),
-     .hlo = [](const OpNode& op, HloBuilder& b,
-               const HloValues& x) { return lower("maximum", -kInfinity, op, b, x); },
-     .cost = kElementwise});
+const OpRules cummax_rules({.name = "cummax",
+                            .infer = same_type_numbers,
+                            .batch = batch_cumulative,
+                            .vjp = [](X x, Y, Ct g) { return doubling_vjp(maximum, x, g); },
+                            .eval = running([]<Number T>(T a, T b) {
+                              return detail::larger(a, b);
+                            }),
+                            .hlo =
+                                [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+                                  return lower("maximum", lowest_value(x[0].type.dtype), op, b, x);
+                                },
+                            .cost = kElementwise});
 
-const OpRules cummin_rules(
-    {.name = "cummin",
-     .infer = same_type_numbers,
-     .batch = batch_cumulative,
-     .vjp = [](X x, Y, Ct g) { return doubling_vjp(minimum, x, g); },
-     .eval = running([]<Number T>(T a, T b) { return detail::smaller(a, b); }),
-     .hlo = [](const OpNode& op, HloBuilder& b,
-               const HloValues& x) { return lower("minimum", kInfinity, op, b, x); },
-     .cost = kElementwise});
+const OpRules cummin_rules({.name = "cummin",
+                            .infer = same_type_numbers,
+                            .batch = batch_cumulative,
+                            .vjp = [](X x, Y, Ct g) { return doubling_vjp(minimum, x, g); },
+                            .eval = running([]<Number T>(T a, T b) {
+                              return detail::smaller(a, b);
+                            }),
+                            .hlo =
+                                [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+                                  return lower("minimum", highest_value(x[0].type.dtype), op, b, x);
+                                },
+                            .cost = kElementwise});
 
 // Writes logaddexp of two scalars, for the region of a StableHLO op.
 HloValue hlo_logaddexp(HloBuilder& b, const HloValues& v) {

@@ -16,8 +16,6 @@ using detail::Number;
 using detail::RealOrComplex;
 using detail::wrapping;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 const SlidingWindow& window_of(const OpNode& op) { return op.attrs<SlidingAttributes>().window; }
 
 std::vector<Type> infer_windows(const OpNode& op) {
@@ -42,7 +40,7 @@ std::vector<Batched> batch_windows(BatchX x) {
 // Returns the eval rule that starts with y = init and applies y = f(y, x) to each element of a
 // window.
 template <class F>
-EvalRule fold(double init, F f) {
+EvalRule fold(Identity init, F f) {
   return [init, f](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
                    std::span<HostTensor> y) {
     dispatch_any(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
@@ -50,7 +48,7 @@ EvalRule fold(double init, F f) {
       if constexpr (std::is_invocable_v<F, A, A>) {
         // The identity of an integer dtype is an extreme of this dtype, not of its accumulator.
         std::vector<A> sums(static_cast<size_t>(y[0].size()),
-                            convert_element<A>(convert_element<T>(init)));
+                            convert_element<A>(convert_element<T>(init(y[0].dtype()))));
         const auto in = x[0]->values<T>();
         slide(window_of(op), x[0]->shape(), y[0].shape(), [&](size_t to, size_t from) {
           sums[to] = f(A(sums[to]), convert_element<A>(in[from]));
@@ -62,10 +60,10 @@ EvalRule fold(double init, F f) {
   };
 }
 
-HloValues lower(const char* combine, double init, const OpNode& op, HloBuilder& b,
+HloValues lower(const char* combine, Identity init, const OpNode& op, HloBuilder& b,
                 const HloValues& x) {
-  return hlo_reduce_window(b, x, {b.splat({x[0].type.dtype, {}}, init)}, window_of(op),
-                           op.outputs[0].dims,
+  return hlo_reduce_window(b, x, {b.splat({x[0].type.dtype, {}}, init(x[0].type.dtype))},
+                           window_of(op), op.outputs[0].dims,
                            [&](const HloValues& v) { return HloValues{hlo_map(b, combine, v)}; });
 }
 
@@ -82,12 +80,12 @@ const OpRules reduce_window_sum_rules(
      .infer = infer_sum,
      .batch = batch_windows,
      .vjp = sum_vjp,
-     .eval = fold(0,
+     .eval = fold(zero_value,
                   []<RealOrComplex T>(T a, T b) {
                     return wrapping(a, b, [](auto p, auto q) { return p + q; });
                   }),
      .hlo = [](const OpNode& op, HloBuilder& b,
-               const HloValues& x) { return lower("add", 0, op, b, x); },
+               const HloValues& x) { return lower("add", zero_value, op, b, x); },
      .cost = window_flops});
 
 // Each element gets the sum of the cotangents of the windows over it.
@@ -104,9 +102,9 @@ const OpRules reduce_window_max_rules(
          [](X x, Y, Ct g) {
            return Values{add_to_selected(x[0], g[0], window_of(x.op()), WindowSelect::kLargest)};
          },
-     .eval = fold(-kInfinity, []<Number T>(T a, T b) { return detail::larger(a, b); }),
+     .eval = fold(lowest_value, []<Number T>(T a, T b) { return detail::larger(a, b); }),
      .hlo = [](const OpNode& op, HloBuilder& b,
-               const HloValues& x) { return lower("maximum", -kInfinity, op, b, x); },
+               const HloValues& x) { return lower("maximum", lowest_value, op, b, x); },
      .cost = window_flops});
 
 const OpRules reduce_window_min_rules(
@@ -117,9 +115,9 @@ const OpRules reduce_window_min_rules(
          [](X x, Y, Ct g) {
            return Values{add_to_selected(x[0], g[0], window_of(x.op()), WindowSelect::kLeast)};
          },
-     .eval = fold(kInfinity, []<Number T>(T a, T b) { return detail::smaller(a, b); }),
+     .eval = fold(highest_value, []<Number T>(T a, T b) { return detail::smaller(a, b); }),
      .hlo = [](const OpNode& op, HloBuilder& b,
-               const HloValues& x) { return lower("minimum", kInfinity, op, b, x); },
+               const HloValues& x) { return lower("minimum", highest_value, op, b, x); },
      .cost = window_flops});
 
 Tensor apply(const OpRules& rules, const Tensor& x, const Window& window) {

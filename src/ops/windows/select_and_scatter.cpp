@@ -87,8 +87,8 @@ HloValues lower_positions(const OpNode& op, HloBuilder& b, const HloValues& x) {
   const HloValue positions =
       hlo_broadcast(b, b.one("stablehlo.reshape", {flat}, {DType::kI32, example}), shape,
                     axis_range(a.num_batch_dims, x[0].type.rank()));
-  const HloValue worst =
-      b.splat({x[0].type.dtype, {}}, (largest ? -1 : 1) * std::numeric_limits<double>::infinity());
+  const DType dtype = x[0].type.dtype;
+  const HloValue worst = b.splat({dtype, {}}, largest ? lowest_value(dtype) : highest_value(dtype));
   const HloValue none = b.splat({DType::kI32, {}}, -1);
   const auto combine = [&](const HloValues& v) {
     const auto is_real = [&](const HloValue& position) {

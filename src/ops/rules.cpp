@@ -104,6 +104,15 @@ void operand_error(std::string_view op, std::string_view what, const Values& ope
                                what, text));
 }
 
+double zero_value(DType) { return 0; }
+
+double lowest_value(DType dtype) { return -highest_value(dtype); }
+
+double highest_value(DType dtype) {
+  constexpr double kLargestF8E4M3FN = 448;
+  return dtype == DType::kF8E4M3FN ? kLargestF8E4M3FN : std::numeric_limits<double>::infinity();
+}
+
 int64_t normalized_axis(std::string_view op, const Tensor& x, int64_t axis) {
   const int64_t normalized = axis < 0 ? axis + x.rank() : axis;
   if (normalized < 0 || normalized >= x.rank()) {

@@ -42,6 +42,16 @@ std::vector<int64_t> normalized_axes(std::string_view op, const Tensor& x,
 /// Throws ShapeError like shape_error, for checks made before the op is emitted.
 [[noreturn]] void operand_error(std::string_view op, std::string_view what, const Values& operands);
 
+/// Returns the result of reducing nothing, in a dtype.
+using Identity = double (*)(DType);
+/// The identity of a sum: 0.
+double zero_value(DType dtype);
+/// The identity of a maximum: -inf, or the least number of a dtype without infinity. For integers
+/// it saturates to their least number.
+double lowest_value(DType dtype);
+/// The identity of a minimum, likewise.
+double highest_value(DType dtype);
+
 namespace detail {
 /// The element type of the result of an elementwise op on elements of type T that computes R: R for
 /// predicates and for functions between real and complex numbers, else T.
@@ -100,6 +110,12 @@ T wrapping(T a, T b, F f) {
     return f(a, b);
   }
 }
+/// The type in which the interpreter sums: doubles for floats, pairs of doubles for complex
+/// numbers.
+template <class T>
+using Accumulator =
+    std::conditional_t<std::is_integral_v<Computed<T>>, Computed<T>,
+                       std::conditional_t<kIsComplex<T>, std::complex<double>, double>>;
 /// The maximum and minimum of IEEE 754: NaN if either operand is NaN; 0 is larger than -0.
 template <class T>
 T larger(T a, T b) {

@@ -81,6 +81,35 @@ TEST_F(OpExecution, SpecialValues) {
   }
 }
 
+TEST_F(OpExecution, WindowsOverSpecialValuesAndPadding) {
+  const HostTensor x = special_values();
+  // The first and the last window lie in the padding.
+  const Window window{.sizes = {1, 2}, .strides = {1, 2}, .padding = {{0, 0}, {3, 3}}};
+  for (auto* fn : {reduce_window_sum, reduce_window_max, reduce_window_min}) {
+    const auto reduced = [=](const Values& v) { return fn(v[0], window); };
+    expect_same(samples::call("reduce_window", {x}, reduced));
+    expect_same(samples::call("reduce_window", {x.astype(DType::kBF16)}, reduced));
+  }
+  for (const WindowSelect select : {WindowSelect::kLargest, WindowSelect::kLeast}) {
+    expect_same(samples::call("selected_positions", {x}, [=](const Values& v) {
+      return selected_positions(v[0], window, select);
+    }));
+    expect_same(samples::call(
+        "select_and_scatter_add", {x, samples::uniform({3, 7})},
+        [=](const Values& v) { return select_and_scatter_add(v[0], v[1], window, select); }));
+  }
+}
+
+TEST_F(OpExecution, Bf16Convolutions) {
+  const HostTensor x = samples::uniform({2, 6, 3}).astype(DType::kBF16),
+                   kernel = samples::uniform({2, 3, 4}, -1, 1, 3).astype(DType::kBF16);
+  for (const DType dtype : {DType::kBF16, DType::kF32}) {
+    expect_same(samples::call("convolution", {x, kernel}, [dtype](const Values& v) {
+      return convolution(v[0], v[1], {.result_dtype = dtype, .precision = Precision::kHighest});
+    }));
+  }
+}
+
 TEST_F(OpExecution, TiesOfTopKGoToTheFirst) {
   const HostTensor x({2, 6}, {1.f, 3.f, 3.f, 2.f, 3.f, 0.f, 5.f, 5.f, 5.f, 5.f, 5.f, 5.f});
   expect_same(samples::one("top_k", x, [](const Tensor& t) { return top_k(t, 4).second; }));

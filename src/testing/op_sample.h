@@ -56,4 +56,5 @@ inline OpSample call(std::string_view op, std::vector<HostTensor> x,
 }
 
 }  // namespace samples
+
 }  // namespace axle::testing

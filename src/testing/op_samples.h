@@ -6,6 +6,7 @@
 #include "testing/op_samples_complex.h"
 #include "testing/op_samples_indexing.h"
 #include "testing/op_samples_linalg.h"
+#include "testing/op_samples_windows.h"
 
 namespace axle::testing {
 
@@ -277,6 +278,8 @@ inline void add_dtypes(std::vector<OpSample>& out) {
     out.push_back(two("max", x, y, maximum));
     out.push_back(two("lt", x, y, less));
     out.push_back(call("reduce_sum", {y}, [](const Values& v) { return reduce_sum(v[0], {1}); }));
+    out.push_back(call("reduce_max", {x}, [](const Values& v) { return reduce_max(v[0], {1}); }));
+    out.push_back(call("cummin", {x}, [](const Values& v) { return cummin(v[0], 1); }));
     out.push_back(call("cumsum", {y}, [](const Values& v) { return cumsum(v[0], 1); }));
     out.push_back(call("sort", {x}, [](const Values& v) { return sort(v[0], 1); }));
     out.push_back(call("pad", {x}, [](const Values& v) { return pad(v[0], 1, {1, 0}, {0, 2}); }));
@@ -331,6 +334,8 @@ inline std::vector<OpSample> op_samples() {
   samples::add_index_composites(out);
   samples::add_reductions(out);
   samples::add_sorts_and_products(out);
+  samples::add_windows(out);
+  samples::add_convolutions(out);
   samples::add_dtypes(out);
   samples::add_annotations(out);
   samples::add_complex(out);

@@ -190,6 +190,29 @@ void add_complex_and_linalg(Tree<Case>& c) {
       call([](const Values& x) { return triangular_solve(x[0] + 3 * identity(4, 4), x[1]); });
 }
 
+void add_windows_and_convolutions(Tree<Case>& c) {
+  c["conv_1d"] = call([](const Values& x) {
+    return convolution(x[0], x[1], {.strides = {2}, .padding = {{2, 1}}, .kernel_dilation = {2}});
+  });
+  c["conv_2d_groups"] = call([](const Values& x) {
+    return convolution(x[0], x[1],
+                       {.strides = {1, 2}, .padding = PaddingRule::kSame, .feature_groups = 2});
+  });
+  c["conv_lhs_dilated"] = call([](const Values& x) {
+    return convolution(x[0], x[1], {.padding = {{2, 2}}, .input_dilation = {2}});
+  });
+  c["max_pool"] = call(
+      [](const Values& x) {
+        return max_pool(x[0], {.window = {2, 2}, .strides = {2, 2}});
+      },
+      kExact);
+  // The reference sums; it does not divide by the size of the window.
+  c["avg_pool_same"] = call([](const Values& x) {
+    return reduce_window_sum(x[0],
+                             {.sizes = {1, 3}, .strides = {1, 2}, .padding = PaddingRule::kSame});
+  });
+}
+
 Tree<Case> cases() {
   Tree<Case> c;
   add_elementwise(c);
@@ -197,12 +220,12 @@ Tree<Case> cases() {
   add_movement(c);
   add_indexing(c);
   add_complex_and_linalg(c);
+  add_windows_and_convolutions(c);
   return c;
 }
 
 // Ops of the reference file that Axle does not have yet.
-const std::set<std::string> kMissing = {
-    "avg_pool_same", "cond", "conv_1d", "conv_2d_groups", "conv_lhs_dilated", "max_pool"};
+const std::set<std::string> kMissing = {"cond"};
 
 // Operands (op, index) that are scalars: the file stores them with shape [1].
 const std::set<std::pair<std::string, int>> kScalars = {

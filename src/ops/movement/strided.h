@@ -15,6 +15,19 @@ struct StridedView {
 /// Returns the view of a whole dense array of this shape.
 inline StridedView dense_view(const Shape& shape) { return {0, row_major_strides(shape)}; }
 
+/// Calls fn(index) for every index of `shape`, in row-major order.
+template <class F>
+void for_each_index(const Shape& shape, F fn) {
+  Shape index(shape.size(), 0);
+  for (int64_t left = num_elements(shape); left > 0; --left) {
+    fn(index);
+    for (size_t d = index.size(); d-- > 0;) {
+      if (++index[d] < shape[d]) break;
+      index[d] = 0;
+    }
+  }
+}
+
 /// Calls fn(position in a, position in b) for every index of `shape`, in row-major order.
 template <class F>
 void walk(const Shape& shape, const StridedView& a, const StridedView& b, F fn) {

@@ -2,23 +2,9 @@
 
 #include <algorithm>
 
+#include "ops/movement/strided.h"
+
 namespace axle {
-namespace {
-
-// Calls fn(index) for every index of the shape, in row-major order.
-template <class F>
-void for_each_index(const Shape& shape, F fn) {
-  Shape index(shape.size(), 0);
-  for (int64_t left = num_elements(shape); left > 0; --left) {
-    fn(index);
-    for (size_t d = index.size(); d-- > 0;) {
-      if (++index[d] < shape[d]) break;
-      index[d] = 0;
-    }
-  }
-}
-
-}  // namespace
 
 WindowWalk::WindowWalk(const WindowDims& dims, const Shape& sizes, const Shape& operand,
                        const HostTensor& indices, const Shape& slices) {

@@ -10,6 +10,7 @@
 #include "ops/products/dot_eval.h"
 #include "ops/products/einsum.h"
 #include "ops/rules.h"
+#include "ops/stablehlo.h"
 
 namespace axle {
 namespace {
@@ -27,11 +28,6 @@ struct DotAttributes : Attributes {
     return rest.empty() ? out : out + ", " + rest;
   }
 };
-
-std::string_view mlir_precision(Precision precision) {
-  constexpr std::string_view kNames[] = {"DEFAULT", "HIGH", "HIGHEST"};
-  return kNames[static_cast<size_t>(precision)];
-}
 
 // Returns "x[2] = 512". A parameter is called by its own name, every other tensor by `role`.
 std::string describe_dim(const Tensor& t, std::string_view role, int64_t dim) {
@@ -145,10 +141,8 @@ HloValues lower_dot(const OpNode& op, HloBuilder& b, const HloValues& x) {
   add("rhs_batching_dimensions", a.dims.b_batch);
   add("lhs_contracting_dimensions", a.dims.a_contracting);
   add("rhs_contracting_dimensions", a.dims.b_contracting);
-  std::string text = fmt::format(
-      "dot_dimension_numbers = #stablehlo.dot<{0}>, "
-      "precision_config = [#stablehlo<precision {1}>, #stablehlo<precision {1}>]",
-      numbers, mlir_precision(a.options.precision));
+  std::string text = fmt::format("dot_dimension_numbers = #stablehlo.dot<{}>, {}", numbers,
+                                 mlir_precision_config(a.options.precision));
   if (const DotAlgorithm algorithm = a.options.algorithm; algorithm != DotAlgorithm::kDefault)
     text += ", algorithm = " + mlir_text(algorithm, x[0].type.dtype, x[1].type.dtype);
   return {b.one("stablehlo.dot_general", x, op.outputs[0], text)};
@@ -210,10 +204,15 @@ std::string to_text(const DotOptions& options) {
   if (options.result_dtype)
     parts.push_back(fmt::format("result = {}", name_of(*options.result_dtype)));
   if (options.precision != Precision::kDefault)
-    parts.push_back(fmt::format("precision = {}", mlir_precision(options.precision)));
+    parts.push_back(fmt::format("precision = {}", mlir_name(options.precision)));
   if (options.algorithm != DotAlgorithm::kDefault)
     parts.push_back(fmt::format("algorithm = {}", name_of(options.algorithm)));
   return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string_view mlir_name(Precision precision) {
+  constexpr std::string_view kNames[] = {"DEFAULT", "HIGH", "HIGHEST"};
+  return kNames[static_cast<size_t>(precision)];
 }
 
 Tensor dot_general(const Tensor& a, const Tensor& b, const DotDims& dims,

@@ -20,6 +20,9 @@ namespace axle {
 /// full f32. CPUs ignore it.
 enum class Precision : uint8_t { kDefault, kHigh, kHighest };
 
+/// Returns the name in StableHLO: "DEFAULT", "HIGH" or "HIGHEST".
+std::string_view mlir_name(Precision precision);
+
 struct DotOptions {
   /// dtype of the result; none: dtype of the operands. Any float for floats, a wider integer of the
   /// same sign for integers. Required if the operands differ.

@@ -65,25 +65,12 @@ EvalRule running(F f) {
 template <class F>
 HloValues lower(F combine, double init, const OpNode& op, HloBuilder& b, const HloValues& x) {
   const auto& a = op.attrs<CumulativeAttributes>();
-  const Shape& shape = x[0].type.dims;
-  const Shape ones(shape.size(), 1);
-  Shape window = ones;
-  const int64_t n = window[static_cast<size_t>(a.axis)] = shape[static_cast<size_t>(a.axis)];
-  std::string padding;
-  for (int64_t d = 0; d < x[0].type.rank(); ++d) {
-    const int64_t before = d == a.axis && !a.reversed ? n - 1 : 0,
-                  after = d == a.axis && a.reversed ? n - 1 : 0;
-    padding += fmt::format("{}[{}, {}]", d ? ", " : "", before, after);
-  }
-  const std::string attributes = fmt::format(
-      "window_dimensions = {}, window_strides = {}, base_dilations = {}, window_dilations = {}, "
-      "padding = dense<[{}]> : tensor<{}x2xi64>",
-      mlir_array(window), mlir_array(ones), mlir_array(ones), mlir_array(ones), padding,
-      shape.size());
-  const Type element{x[0].type.dtype, {}};
-  return {b.one(
-      "stablehlo.reduce_window", {x[0], b.splat(element, init)}, x[0].type, attributes,
-      {HloRegion{{element, element}, [&](const HloValues& v) { return HloValues{combine(v)}; }}})};
+  SlidingWindow window(x[0].type.dims.size());
+  SlidingDim& along = window[static_cast<size_t>(a.axis)];
+  along.size = x[0].type.dims[static_cast<size_t>(a.axis)];
+  (a.reversed ? along.high : along.low) = along.size - 1;
+  return hlo_reduce_window(b, x, {b.splat({x[0].type.dtype, {}}, init)}, window, x[0].type.dims,
+                           [&](const HloValues& v) { return HloValues{combine(v)}; });
 }
 
 HloValues lower(const char* name, double init, const OpNode& op, HloBuilder& b,
@@ -147,25 +134,31 @@ const OpRules cumprod_rules({.name = "cumprod",
                                  },
                              .cost = kElementwise});
 
-const OpRules cummax_rules(
-    {.name = "cummax",
-     .infer = same_type_numbers,
-     .batch = batch_cumulative,
-     .vjp = [](X x, Y, Ct g) { return doubling_vjp(maximum, x, g); },
-     .eval = running([]<Number T>(T a, T b) { return detail::larger(a, b); }),
-     .hlo = [](const OpNode& op, HloBuilder& b,
-               const HloValues& x) { return lower("maximum", -kInfinity, op, b, x); },
-     .cost = kElementwise});
+const OpRules cummax_rules({.name = "cummax",
+                            .infer = same_type_numbers,
+                            .batch = batch_cumulative,
+                            .vjp = [](X x, Y, Ct g) { return doubling_vjp(maximum, x, g); },
+                            .eval = running([]<Number T>(T a, T b) {
+                              return detail::larger(a, b);
+                            }),
+                            .hlo =
+                                [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+                                  return lower("maximum", lowest_value(x[0].type.dtype), op, b, x);
+                                },
+                            .cost = kElementwise});
 
-const OpRules cummin_rules(
-    {.name = "cummin",
-     .infer = same_type_numbers,
-     .batch = batch_cumulative,
-     .vjp = [](X x, Y, Ct g) { return doubling_vjp(minimum, x, g); },
-     .eval = running([]<Number T>(T a, T b) { return detail::smaller(a, b); }),
-     .hlo = [](const OpNode& op, HloBuilder& b,
-               const HloValues& x) { return lower("minimum", kInfinity, op, b, x); },
-     .cost = kElementwise});
+const OpRules cummin_rules({.name = "cummin",
+                            .infer = same_type_numbers,
+                            .batch = batch_cumulative,
+                            .vjp = [](X x, Y, Ct g) { return doubling_vjp(minimum, x, g); },
+                            .eval = running([]<Number T>(T a, T b) {
+                              return detail::smaller(a, b);
+                            }),
+                            .hlo =
+                                [](const OpNode& op, HloBuilder& b, const HloValues& x) {
+                                  return lower("minimum", highest_value(x[0].type.dtype), op, b, x);
+                                },
+                            .cost = kElementwise});
 
 // Writes logaddexp of two scalars, for the region of a StableHLO op.
 HloValue hlo_logaddexp(HloBuilder& b, const HloValues& v) {

@@ -105,19 +105,9 @@ StridedView reduced_view(const Shape& x, const std::vector<int64_t>& axes) {
   return view;
 }
 
-// The result of reducing no elements. Infinity saturates to the extremes of integer dtypes.
-using Identity = double (*)(DType);
-double zero(DType) { return 0; }
+// Identities, as those of rules.h.
 double one(DType) { return 1; }
-double lowest(DType) { return -kInfinity; }
-double highest(DType) { return kInfinity; }
 double all_bits(DType dtype) { return is_unsigned(dtype) ? kInfinity : -1; }
-
-// Floats are accumulated in double, complex numbers in pairs of doubles.
-template <class T>
-using Accumulator =
-    std::conditional_t<std::is_integral_v<Computed<T>>, Computed<T>,
-                       std::conditional_t<kIsComplex<T>, std::complex<double>, double>>;
 
 // Returns the eval rule that starts with y = init and applies y = f(y, x) to each element.
 template <class F>
@@ -125,7 +115,7 @@ EvalRule fold(Identity init, F f) {
   return [init, f](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
                    std::span<HostTensor> y) {
     dispatch_any(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
-      using A = Accumulator<T>;
+      using A = detail::Accumulator<T>;
       if constexpr (std::is_invocable_v<F, A, A>) {
         std::vector<A> sums(static_cast<size_t>(y[0].size()),
                             convert_element<A>(init(x[0]->dtype())));
@@ -150,12 +140,12 @@ const OpRules reduce_sum_rules(
      .infer = infer_sum,
      .batch = batch_reduce,
      .vjp = sum_vjp,
-     .eval = fold(zero,
+     .eval = fold(zero_value,
                   []<RealOrComplex T>(T a, T b) {
                     return wrapping(a, b, [](auto p, auto q) { return p + q; });
                   }),
      .hlo = [](const OpNode& op, HloBuilder& b,
-               const HloValues& x) { return lower("add", zero, op, b, x); },
+               const HloValues& x) { return lower("add", zero_value, op, b, x); },
      .cost = num_input_elements});
 
 const OpRules reduce_prod_rules(
@@ -176,9 +166,9 @@ const OpRules reduce_max_rules(
      .infer = infer_number_reduce,
      .batch = batch_reduce,
      .vjp = chooser_vjp,
-     .eval = fold(lowest, []<Number T>(T a, T b) { return detail::larger(a, b); }),
+     .eval = fold(lowest_value, []<Number T>(T a, T b) { return detail::larger(a, b); }),
      .hlo = [](const OpNode& op, HloBuilder& b,
-               const HloValues& x) { return lower("maximum", lowest, op, b, x); },
+               const HloValues& x) { return lower("maximum", lowest_value, op, b, x); },
      .cost = num_input_elements});
 
 const OpRules reduce_min_rules(
@@ -186,9 +176,9 @@ const OpRules reduce_min_rules(
      .infer = infer_number_reduce,
      .batch = batch_reduce,
      .vjp = chooser_vjp,
-     .eval = fold(highest, []<Number T>(T a, T b) { return detail::smaller(a, b); }),
+     .eval = fold(highest_value, []<Number T>(T a, T b) { return detail::smaller(a, b); }),
      .hlo = [](const OpNode& op, HloBuilder& b,
-               const HloValues& x) { return lower("minimum", highest, op, b, x); },
+               const HloValues& x) { return lower("minimum", highest_value, op, b, x); },
      .cost = num_input_elements});
 
 const OpRules reduce_and_rules(
@@ -206,9 +196,9 @@ const OpRules reduce_or_rules(
      .infer = infer_bits_reduce,
      .batch = batch_reduce,
      .vjp = no_gradient,
-     .eval = fold(zero, []<std::integral T>(T a, T b) { return static_cast<T>(a | b); }),
+     .eval = fold(zero_value, []<std::integral T>(T a, T b) { return static_cast<T>(a | b); }),
      .hlo = [](const OpNode& op, HloBuilder& b,
-               const HloValues& x) { return lower("or", zero, op, b, x); },
+               const HloValues& x) { return lower("or", zero_value, op, b, x); },
      .cost = num_input_elements});
 
 Tensor apply(const OpRules& rules, const Tensor& x, const std::vector<int64_t>& axes,

@@ -51,6 +51,12 @@ TEST(Reduce, NothingGivesTheIdentity) {
               ElementsAre(4294967295., 4294967295.));
 }
 
+TEST(Reduce, ADtypeWithoutInfinityHasALeastNumber) {
+  const HostTensor x = HostTensor({2}, {-3.f, -5.f}).astype(DType::kF8E4M3FN);
+  EXPECT_EQ(run([](const Values& v) { return reduce_max(v[0], {0}); }, {x}).at(0), -3);
+  EXPECT_EQ(run([](const Values& v) { return reduce_min(v[0], {0}); }, {x}).at(0), -5);
+}
+
 TEST(Reduce, Bf16SumsAreRoundedOnce) {
   // In bf16 a running sum of ones would stop at 256.
   const HostTensor ones = HostTensor::ones({1000}, DType::kBF16);

@@ -1,0 +1,83 @@
+// Windows that slide over a tensor: the geometry that reductions over windows, pools and
+// convolutions share.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "ir/tensor.h"
+
+namespace axle {
+
+/// Elements added before and after one dim. Negative numbers cut elements off.
+struct DimPadding {
+  int64_t low = 0, high = 0;
+};
+/// kValid: no padding. kSame: as much as gives ceil(size / stride) windows over a dim of this size,
+/// counted with the holes of its dilation; the high side gets the odd element.
+enum class PaddingRule : uint8_t { kValid, kSame };
+
+/// The padding of all dims: a rule, or a pair for each dim as in `{{1, 1}, {0, 2}}`.
+class Padding {
+ public:
+  Padding(PaddingRule rule = PaddingRule::kValid) : rule_(rule) {}  // NOLINT: options read better
+  Padding(std::initializer_list<DimPadding> dims) : dims_(dims) {}
+  Padding(std::vector<DimPadding> dims) : dims_(std::move(dims)) {}  // NOLINT
+  PaddingRule rule() const { return rule_; }
+  /// none: padding by rule.
+  const std::optional<std::vector<DimPadding>>& dims() const { return dims_; }
+
+ private:
+  PaddingRule rule_ = PaddingRule::kValid;
+  std::optional<std::vector<DimPadding>> dims_;
+};
+
+/// A window over a tensor. Each list has an entry for each dim; an empty list means all 1.
+struct Window {
+  Shape sizes = {};
+  Shape strides = {};
+  Padding padding = {};
+  /// d - 1 holes lie between neighbouring elements of the tensor. Holes and padding hold the
+  /// identity of the reduction.
+  Shape base_dilations = {};
+  /// Neighbouring elements of the window are d apart.
+  Shape window_dilations = {};
+};
+
+/// A window along one dim, with the padding in numbers.
+struct SlidingDim {
+  int64_t size = 1, stride = 1, low = 0, high = 0, base_dilation = 1, window_dilation = 1;
+};
+using SlidingWindow = std::vector<SlidingDim>;
+
+/// Returns the window over dims of these sizes with its padding in numbers. Throws ShapeError,
+/// naming `op` and `operands`, if a list has not one entry for each dim, or if an entry of sizes,
+/// strides or dilations is below 1.
+SlidingWindow sliding_window(std::string_view op, const Window& window, const Shape& sizes,
+                             const Values& operands);
+/// Returns the number of windows along each of the dims. Throws ShapeError if negative padding
+/// cuts off more than there is.
+Shape num_windows(const OpNode& op, const SlidingWindow& window, const Shape& sizes);
+/// Returns the window that carries the cotangents of all windows back to the elements under them.
+/// Dims of these sizes have `counts` windows.
+SlidingWindow transposed(const SlidingWindow& window, const Shape& sizes, const Shape& counts);
+/// Returns one number of each dim: list_of(window, &SlidingDim::stride) are the strides.
+Shape list_of(const SlidingWindow& window, int64_t SlidingDim::*member);
+/// True if the tensor or the window is dilated along some dim.
+bool is_dilated(const SlidingWindow& window);
+/// Returns the size of a dim of n elements that are d apart.
+inline int64_t dilated_size(int64_t n, int64_t d) { return n == 0 ? 0 : 1 + (n - 1) * d; }
+
+/// Attributes of ops with one window over all dims.
+struct SlidingAttributes : Attributes {
+  explicit SlidingAttributes(SlidingWindow w) : window(std::move(w)) {}
+  SlidingWindow window;
+  std::string text() const override;
+};
+/// Writes a window for printing: the lists that are not trivial.
+std::string to_text(const SlidingWindow& window);
+/// Returns the window with a leading dim for a batch.
+SlidingWindow with_batch_dim(SlidingWindow window);
+
+}  // namespace axle

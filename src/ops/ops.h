@@ -22,6 +22,7 @@
 #include "ops/products/dot.h"
 #include "ops/products/einsum.h"
 #include "ops/random/random.h"
+#include "ops/random/rbg.h"
 #include "ops/random/threefry.h"
 #include "ops/reductions/argmax.h"
 #include "ops/reductions/cross_entropy.h"

@@ -298,6 +298,12 @@ inline void add_annotations(std::vector<OpSample>& out) {
                    const auto [a, b] = threefry2x32(k, k + 1, v[0], v[1]);
                    return Values{a, b};
                  }});
+  const HostTensor key = integers({4}, DType::kU32, 0, 90);
+  for (const DType dtype : {DType::kU32, DType::kU64}) {
+    out.push_back(call("rng_bit_generator", {key}, [dtype](const Values& v) {
+      return rng_bit_generator(v[0], {3, 5}, dtype);
+    }));
+  }
 }
 
 }  // namespace samples

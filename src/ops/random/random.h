@@ -12,6 +12,7 @@
 #include "ir/tensor.h"
 #include "ops/random/prng.h"
 #include "ops/random/random_choice.h"
+#include "ops/random/random_distributions.h"
 #include "ops/random/random_floats.h"
 
 namespace axle::random {

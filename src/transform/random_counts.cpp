@@ -50,7 +50,7 @@ Tensor transformed_rejection(
     const Tensor& key, const Tensor& like,
     const std::function<std::pair<Tensor, Tensor>(const Draw&)>& candidate) {
   return while_loop(
-      [](const Values& carry) { return any(!carry[2]); },
+      [](const Values& carry) { return any(~carry[2]); },
       [&](const Values& carry) {
         const Values keys = split_each(carry[0], 3);
         const Tensor u = uniform(keys[1], like.shape(), like.dtype()) - 0.5;
@@ -75,7 +75,7 @@ Tensor large_poisson(const Tensor& key, const Tensor& rate) {
     const Tensor t = -rate + k * log_rate - lgamma(k + 1);
     const Tensor is_inside = (us >= 0.07) & (v <= most_height);
     const Tensor is_outside = (k < 0) | ((us < 0.013) & (v > us));
-    return std::pair(k, is_inside | (!is_outside & (s <= t)));
+    return std::pair(k, is_inside | (~is_outside & (s <= t)));
   });
 }
 
@@ -126,7 +126,7 @@ Tensor large_binomial(const Tensor& key, const Tensor& n, const Tensor& p) {
                          stirling_error(n - m) - stirling_error(k) - stirling_error(n - k);
     const Tensor is_inside = (us >= 0.07) & (draw.height <= most_height);
     const Tensor is_outside = (k < 0) | (k > n);
-    return std::pair(k, is_inside | (!is_outside & (v <= bound)));
+    return std::pair(k, is_inside | (~is_outside & (v <= bound)));
   });
 }
 
@@ -141,7 +141,7 @@ Tensor poisson(const Tensor& key, const Shape& shape, const Tensor& rate, DType 
   const Tensor is_small = lambda < 10;
   // Each of the two loops gets rates that end it at once where the other one counts.
   const Tensor small = small_poisson(key, select(is_small & is_valid, lambda, 0));
-  const Tensor large = large_poisson(key, select(is_small | !is_valid, 1e5, lambda));
+  const Tensor large = large_poisson(key, select(is_small | ~is_valid, 1e5, lambda));
   const Tensor drawn = select(is_small, small, large);
   return astype(select(is_valid, select(equal(lambda, 0), 0, drawn), -1), dtype);
 }
@@ -154,10 +154,10 @@ Tensor binomial(const Tensor& key, const Shape& shape, const Tensor& n, const Te
   const Tensor rare = select(is_rare, chance, 1 - chance);
   const Tensor is_valid = (trials >= 0) & (rare >= 0);
   const Tensor q = select(is_valid, rare, 0.01);
-  const Tensor is_small = !is_valid | (trials * q <= 10);
+  const Tensor is_small = ~is_valid | (trials * q <= 10);
   const Tensor whole = floor(trials);
   // Each of the two loops gets arguments that end it at once where the other one counts.
-  const Tensor is_large = !is_small & is_finite(whole);
+  const Tensor is_large = ~is_small & is_finite(whole);
   const Tensor small = small_binomial(key, select(is_small & is_valid, whole, 0), q);
   const Tensor large = large_binomial(key, select(is_large, whole, 1e4), select(is_large, q, 0.5));
   const Tensor counted = select(is_small, small, large);

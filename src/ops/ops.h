@@ -10,6 +10,7 @@
 #include "ops/elementwise/convert.h"
 #include "ops/elementwise/error_function.h"
 #include "ops/elementwise/exponential.h"
+#include "ops/elementwise/gamma_function.h"
 #include "ops/elementwise/rounding.h"
 #include "ops/elementwise/trigonometry.h"
 #include "ops/movement/broadcast.h"

@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "ops/batching.h"
 #include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
+#include "ops/elementwise/exponential.h"
+#include "ops/elementwise/trigonometry.h"
 #include "ops/rules.h"
 #include "ops/stablehlo.h"
 
@@ -58,6 +62,16 @@ double polygamma_at(int64_t order, double x) {
   return (order % 2 == 1 ? 1 : -1) * std::tgamma(n + 1) * sum;
 }
 
+// Returns the derivative of digamma, by its reflection for x <= 0. Each branch gets arguments that
+// are finite, so that the gradient of the other branch has no NaN.
+Tensor trigamma(const Tensor& x) {
+  const Tensor is_positive = x > 0;
+  const Tensor y = polygamma(1, select(is_positive, x, 1 - x));
+  const Tensor reflection =
+      square(std::numbers::pi / sin(std::numbers::pi * select(is_positive, 0.5, x)));
+  return select(is_positive, y, reflection - y);
+}
+
 struct OrderAttributes : Attributes {
   explicit OrderAttributes(int64_t n) : order(n) {}
   int64_t order;
@@ -97,7 +111,7 @@ const OpRules lgamma_rules({.name = "lgamma",
 const OpRules digamma_rules({.name = "digamma",
                              .infer = same_float_type,
                              .batch = elementwise,
-                             .vjp = [](X x, Y, Ct g) { return Values{g[0] * polygamma(1, x[0])}; },
+                             .vjp = [](X x, Y, Ct g) { return Values{g[0] * trigamma(x[0])}; },
                              .eval = unary([](Float auto x) {
                                return static_cast<decltype(x)>(digamma_at(x));
                              }),

@@ -1,6 +1,8 @@
 // Numbers of JAX 0.10 for jax.random.key(42), and goodness of fit.
 #include "ops/random/random_distributions.h"
 
+#include <gtest/gtest-spi.h>
+
 #include <cmath>
 #include <numbers>
 
@@ -108,6 +110,27 @@ TEST(RandomDistributions, FollowTheirDensity) {
     SCOPED_TRACE(row.name);
     testing::expect_distribution(draw(row.sampler, {4000}), row.cdf);
   }
+}
+
+// The tests of fit notice a small error of a parameter.
+TEST(RandomDistributions, AnotherDistributionDoesNotFit) {
+  const auto fits = [](const std::function<void()>& expectation) {
+    ::testing::TestPartResultArray failures;
+    const ::testing::ScopedFakeTestPartResultReporter catch_failures(&failures);
+    expectation();
+    return failures.size() == 0;
+  };
+  const HostTensor x = draw(kRows[0].sampler, {4000});
+  const auto shifted = [](double by) { return [by](double v) { return kRows[0].cdf(v + by); }; };
+  EXPECT_TRUE(fits([&] { testing::expect_distribution(x, shifted(0)); }));
+  EXPECT_FALSE(fits([&] { testing::expect_distribution(x, shifted(0.2)); }));
+  const HostTensor counts = draw(
+      [](const Tensor& k, const Shape& s) { return random::geometric(k, s, scalar(0.2)); }, {4000});
+  const auto probability = [](double p) {
+    return [p](int64_t k) { return k == 0 ? 0 : p * std::pow(1 - p, static_cast<double>(k - 1)); };
+  };
+  EXPECT_TRUE(fits([&] { testing::expect_counts(counts, probability(0.2)); }));
+  EXPECT_FALSE(fits([&] { testing::expect_counts(counts, probability(0.22)); }));
 }
 
 TEST(RandomDistributions, Geometric) {

@@ -12,6 +12,7 @@
 #include "testing/goodness_of_fit.h"
 #include "testing/host_tensors.h"
 #include "testing/op_test.h"
+#include "transform/grad.h"
 #include "transform/vmap.h"
 
 namespace axle {
@@ -141,6 +142,18 @@ TEST(RandomGamma, UnderVmapIsALoop) {
         },
         {keys, a});
     for (int64_t j = 0; j < 3; ++j) EXPECT_EQ(both.at(3 * i + j), x.at(j));
+  }
+}
+
+TEST(RandomGamma, HasNoGradient) {
+  for (const PrngImpl impl : {PrngImpl::kThreefry2x32, PrngImpl::kRbg}) {
+    const auto gradient = [](const Values& v) {
+      return value_and_grad(
+                 [&](const Values& a) { return Values{sum(random::gamma(v[0], {3}, a[0]))}; },
+                 {v[1]})
+          .second;
+    };
+    EXPECT_THROW(eval(gradient, {random::key(1, impl), HostTensor::scalar(2.f)}), ShapeError);
   }
 }
 

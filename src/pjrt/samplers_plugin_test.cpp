@@ -87,10 +87,69 @@ void add_numbers(std::vector<Sampler>& out) {
   out.push_back(
       {"randint", "shape, low, high, dtype", kIntegers, kExact,
        [=](const Values& v, DType d) { return Values{random::randint(v[0], s, 3, 77, d)}; }});
+  out.push_back(
+      {"randint",
+       "shape, low tensor, high tensor",
+       {DType::kI8, DType::kU16, DType::kI32, DType::kI64, DType::kU32, DType::kU64},
+       kExact,
+       [=](const Values& v, DType) { return Values{random::randint(v[0], s, v[1], v[2])}; },
+       {samples::integers({7, 1}, DType::kI32, 0, 20),
+        samples::integers({9}, DType::kI32, 9, 99)}});
   out.push_back({"bits", "width, shape", {DType::kU64}, kExact, [=](const Values& v, DType) {
                    return Values{random::bits(v[0], 8, s), random::bits(v[0], 16, s),
                                  random::bits(v[0], 32, s), random::bits(v[0], 64, s)};
                  }});
+  out.push_back({"bits",
+                 "shape, dtype",
+                 {DType::kU8, DType::kU16, DType::kU32, DType::kU64},
+                 kExact,
+                 [=](const Values& v, DType d) { return Values{random::bits(v[0], s, d)}; }});
+  out.push_back({"logistic", "shape, dtype", kFloats, kClose,
+                 [=](const Values& v, DType d) { return Values{random::logistic(v[0], s, d)}; }});
+  out.push_back(
+      {"cauchy", "shape, dtype", {DType::kF32, DType::kF64}, kClose, [=](const Values& v, DType d) {
+         return Values{random::cauchy(v[0], s, d)};
+       }});
+}
+
+// Adds the samplers of random_distributions.h. Their parameters are the inputs.
+void add_distributions(std::vector<Sampler>& out) {
+  const Shape s = {7, 9};
+  const auto add = [&](std::string_view name, std::string_view form, Agreement agreement,
+                       size_t num_parameters, auto draw) {
+    std::vector<HostTensor> parameters;
+    for (size_t i = 0; i < num_parameters; ++i)
+      parameters.push_back(
+          samples::uniform({9}, 0.2 + static_cast<double>(i), 0.8 + static_cast<double>(i), i + 1));
+    out.push_back({name,
+                   form,
+                   {DType::kF32},
+                   agreement,
+                   [=](const Values& v, DType) { return Values{draw(v)}; },
+                   parameters});
+  };
+  add("pareto", "shape, b", kClose, 1,
+      [=](const Values& v) { return random::pareto(v[0], s, v[1]); });
+  add("lognormal", "shape, sigma", kClose, 1,
+      [=](const Values& v) { return random::lognormal(v[0], s, v[1]); });
+  add("rayleigh", "shape, scale", kClose, 1,
+      [=](const Values& v) { return random::rayleigh(v[0], s, v[1]); });
+  add("wald", "shape, mean", kClose, 1,
+      [=](const Values& v) { return random::wald(v[0], s, v[1]); });
+  add("weibull_min", "shape, scale, concentration", kClose, 2,
+      [=](const Values& v) { return random::weibull_min(v[0], s, v[1], v[2]); });
+  add("triangular", "shape, left, mode, right", kClose, 3,
+      [=](const Values& v) { return random::triangular(v[0], s, v[1], v[2], v[3]); });
+  add("geometric", "shape, p, dtype", kExact, 1,
+      [=](const Values& v) { return random::geometric(v[0], s, v[1]); });
+  add("maxwell", "shape, dtype", kClose, 0,
+      [=](const Values& v) { return random::maxwell(v[0], s); });
+  add("double_sided_maxwell", "shape, loc, scale", kClose, 2,
+      [=](const Values& v) { return random::double_sided_maxwell(v[0], s, v[1], v[2]); });
+  add("multivariate_normal", "batch, mean, factor", kClose, 1, [=](const Values& v) {
+    return random::multivariate_normal(v[0], {7}, v[1],
+                                       expand_dims(v[1], 0) * expand_dims(v[1], 1));
+  });
 }
 
 // Adds the samplers of keys, permutations and choices.
@@ -122,15 +181,25 @@ void add_choices(std::vector<Sampler>& out) {
          return Values{random::permutation(v[0], v[1]), random::permutation(v[0], v[1], 1)};
        },
        {samples::integers({6, 5})}});
+  out.push_back({"independent_permutation",
+                 "x tensor, axis",
+                 {DType::kI32},
+                 kExact,
+                 [](const Values& v, DType) {
+                   return Values{random::independent_permutation(v[0], v[1]),
+                                 random::independent_permutation(v[0], v[1], 1)};
+                 },
+                 {samples::integers({6, 5})}});
   // Few logits, far apart, so that the last bits of a bf16 change no draw.
   out.push_back({"categorical",
-                 "logits, axis, batch",
+                 "logits, axis, batch, replacement",
                  kFloats,
                  kExact,
                  [](const Values& v, DType) {
                    return Values{random::categorical(v[0], v[1]),
                                  random::categorical(v[0], v[1], 0),
-                                 random::categorical(v[0], v[1], -1, {4})};
+                                 random::categorical(v[0], v[1], -1, {4}),
+                                 random::categorical(v[0], v[1], -1, {2}, Replacement::kWithout)};
                  },
                  {samples::uniform({3, 5}, -2, 2)}});
   out.push_back(
@@ -152,6 +221,7 @@ void add_choices(std::vector<Sampler>& out) {
 std::vector<Sampler> samplers() {
   std::vector<Sampler> out;
   add_numbers(out);
+  add_distributions(out);
   add_choices(out);
   return out;
 }
@@ -161,13 +231,13 @@ TEST_F(Samplers, EveryOneThatIsDeclaredIsCompared) {
   std::map<std::string, std::set<std::string>> forms;
   for (const Sampler& sampler : samplers()) forms[std::string(sampler.name)].emplace(sampler.form);
   std::string header;
-  for (const char* name : {"random", "random_floats", "random_choice"})
+  for (const char* name : {"random", "random_floats", "random_choice", "random_distributions"})
     header += read_file(source_file(fmt::format("src/ops/random/{}.h", name)));
   const std::regex declaration("\n(?:Tensor|Values) (\\w+)\\(const Tensor& key");
   std::map<std::string, size_t> declared;
   for (std::sregex_iterator it(header.begin(), header.end(), declaration), end; it != end; ++it)
     ++declared[(*it)[1]];
-  EXPECT_GE(declared.size(), 16u);
+  EXPECT_GE(declared.size(), 29u);
   for (const auto& [name, overloads] : declared) EXPECT_EQ(forms[name].size(), overloads) << name;
 }
 

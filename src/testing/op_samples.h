@@ -41,6 +41,15 @@ inline void add_elementwise(std::vector<OpSample>& out) {
   out.push_back(one("erf", x, erf));
   out.push_back(one("erfc", x, erfc));
   out.push_back(one("erf_inv", unit, erf_inv));
+  const HostTensor wide = uniform(s, 0.2, 30);
+  out.push_back(one("lgamma", wide, lgamma));
+  out.push_back(one("lgamma", uniform(s, -3.9, -3.1), lgamma));
+  out.push_back(one("digamma", wide, digamma));
+  out.push_back(one("digamma", uniform(s, -3.9, -3.1), digamma));
+  for (const int64_t order : {1, 2, 3}) {
+    out.push_back(
+        call("polygamma", {wide}, [order](const Values& v) { return polygamma(order, v[0]); }));
+  }
   out.push_back(one("relu", x, relu));
   out.push_back(one("silu", x, silu));
   out.push_back(one("gelu", x, gelu));
@@ -317,6 +326,12 @@ inline void add_annotations(std::vector<OpSample>& out) {
                    const auto [a, b] = threefry2x32(k, k + 1, v[0], v[1]);
                    return Values{a, b};
                  }});
+  const HostTensor key = integers({4}, DType::kU32, 0, 90);
+  for (const DType dtype : {DType::kU32, DType::kU64}) {
+    out.push_back(call("rng_bit_generator", {key}, [dtype](const Values& v) {
+      return rng_bit_generator(v[0], {3, 5}, dtype);
+    }));
+  }
 }
 
 }  // namespace samples

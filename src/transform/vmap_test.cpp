@@ -92,12 +92,35 @@ std::vector<std::vector<bool>> combinations(size_t count) {
 
 TEST(Vmap, OfEveryOpIsALoop) {
   for (const OpSample& sample : op_samples()) {
+    if (sample.op == "rng_bit_generator") continue;  // see the next test
     for (const std::vector<bool>& batched : combinations(sample.inputs.size())) {
       for (const size_t size : {0, 1, 3}) {
         SCOPED_TRACE(fmt::format("{}, batch of {}", sample.op, size));
         ASSERT_NO_FATAL_FAILURE(check_vmap(sample.fn, sample.inputs, batched, size));
       }
     }
+  }
+}
+
+// The platform's generator takes one key, so the first key of a batch draws for all examples.
+TEST(Vmap, OfRandomBitsOfThePlatformUsesTheFirstKey) {
+  for (const int64_t size : {0, 1, 3}) {
+    HostTensor keys(Type{DType::kU32, {size, 4}});
+    uint32_t next = 7;
+    for (uint32_t& word : keys.values<uint32_t>()) word = ++next;
+    const auto bits = eval(
+        [](const Values& v) {
+          return vmap([](const Values& k) { return Values{rng_bit_generator(k[0], {2, 3})}; }, v);
+        },
+        {keys});
+    EXPECT_EQ(bits[0].shape(), Shape({size, 2, 3}));
+    if (size == 0) continue;
+    const auto expected = eval(
+        [&](const Values& v) {
+          return Values{rng_bit_generator(v[0], {size, 2, 3})};
+        },
+        {HostTensor({4}, {8u, 9u, 10u, 11u})});
+    EXPECT_EQ(bits[0], expected[0]);
   }
 }
 

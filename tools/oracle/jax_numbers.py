@@ -97,6 +97,12 @@ SCALARS = {("pad_mixed", 1), ("clamp", 0), ("clamp", 2)}
 # Not stored: they were found as those that explain every draw of both generators.
 PROBABILITIES = np.array([[0.1, 0.2, 0.7], [0.5, 0.25, 0.25]], np.float32)
 
+
+def has_poisson(key):
+    """False for the keys for which the file holds one zero in place of draws: JAX has none."""
+    return jax.random.key_impl(key) == "threefry2x32"
+
+
 # Sampler -> what it draws from a key.
 SAMPLERS = {
     "key": jax.random.key_data, "split3": lambda k: jax.random.key_data(jax.random.split(k, 3)),
@@ -114,6 +120,11 @@ SAMPLERS = {
     "rademacher": lambda k: jax.random.rademacher(k, (8,), np.float32),
     "bernoulli_0.3": lambda k: jax.random.bernoulli(k, np.float32(0.3), (10,)),
     "randint_-7_100": lambda k: jax.random.randint(k, (11,), -7, 100, np.int32),
+    "randint_u8": lambda k: jax.random.randint(k, (9,), 0, 200, np.uint8),
+    "gamma_2.5": lambda k: jax.random.gamma(k, np.float32(2.5), (4,)),
+    "beta": lambda k: jax.random.beta(k, np.float32(2), np.float32(3), (4,)),
+    "dirichlet": lambda k: jax.random.dirichlet(k, np.array([1, 2, 3], np.float32), (2,)),
+    "poisson_4": lambda k: jax.random.poisson(k, np.float32(4), (6,)) if has_poisson(k) else np.zeros(1),
     "permutation": lambda k: jax.random.permutation(k, np.int32(13)),
     "choice": lambda k: jax.random.choice(k, np.int32(20), (5,), replace=False),
     "categorical": lambda k: jax.random.categorical(k, jnp.log(PROBABILITIES), -1, shape=(6, 2)),

@@ -3,57 +3,29 @@
 #include <fmt/format.h>
 
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/bitwise.h"
 #include "ops/elementwise/convert.h"
-#include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
-#include "ops/random/threefry.h"
+#include "ops/random/rbg.h"
+#include "ops/random/threefry_keys.h"
 #include "ops/rules.h"
 
 namespace axle::random {
 namespace {
 
-// Returns the row-major position of each element, in the given dtype.
-Tensor linear_index(const Shape& shape, DType dtype) {
-  const Shape strides = row_major_strides(shape);
-  Tensor sum;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] == 1) continue;
-    Tensor term = iota(shape, static_cast<int64_t>(d), dtype);
-    if (strides[d] != 1) term = term * strides[d];
-    sum = sum ? sum + term : term;
-  }
-  return sum ? sum : zeros(shape, dtype);
-}
-
-// Returns the counters of all elements as two words. The counter of element i is i: each element is
-// computed independently, so a shard needs no data of other shards.
-std::pair<Tensor, Tensor> counters(const Shape& shape) {
-  if (num_elements(shape) <= int64_t{1} << 32)
-    return {zeros(shape, DType::kU32), linear_index(shape, DType::kU32)};
-  const Tensor index = linear_index(shape, DType::kU64);
-  return {astype(index >> 32, DType::kU32), astype(index, DType::kU32)};
-}
-
-std::pair<Tensor, Tensor> hash(const Tensor& key, const std::pair<Tensor, Tensor>& counter) {
-  if (key.type() != Type{DType::kU32, {2}}) {
-    operand_error("random", "expected a key u32[2]", {key});
-  }
-  return threefry2x32(index_in_dim(key, 0, 0), index_in_dim(key, 0, 1), counter.first,
-                      counter.second);
-}
+bool is_threefry(const Tensor& key) { return impl_of(key) == PrngImpl::kThreefry2x32; }
 
 }  // namespace
 
-HostTensor key(int64_t seed) {
+HostTensor key(int64_t seed, PrngImpl impl) {
   const auto bits = static_cast<uint64_t>(seed);
-  return HostTensor({2}, {static_cast<uint32_t>(bits >> 32), static_cast<uint32_t>(bits)});
+  const auto high = static_cast<uint32_t>(bits >> 32), low = static_cast<uint32_t>(bits);
+  if (impl == PrngImpl::kThreefry2x32) return HostTensor({2}, {high, low});
+  return HostTensor({4}, {high, low, high, low});
 }
 
 Tensor split(const Tensor& key, int64_t n) {
-  const auto [first, second] = hash(key, counters({n}));
-  return stack({first, second}, 1);
+  return is_threefry(key) ? threefry_split(key, n) : rbg_split(key, n);
 }
 
 Values split_each(const Tensor& key, int64_t n) {
@@ -76,24 +48,24 @@ Tensor fold_in(const Tensor& key, const Tensor& number) {
   const bool is_wide = number.dtype() == DType::kI64 || number.dtype() == DType::kU64;
   const Tensor high =
       is_wide ? astype(astype(number, DType::kU64) >> 32, DType::kU32) : scalar(0, DType::kU32);
-  const auto [first, second] = hash(key, {high, astype(number, DType::kU32)});
-  return stack({first, second});
+  const Tensor low = astype(number, DType::kU32);
+  return is_threefry(key) ? threefry_fold_in(key, high, low) : rbg_fold_in(key, high, low);
 }
 
 Tensor bits(const Tensor& key, int width, const Shape& shape) {
-  const auto [first, second] = hash(key, counters(shape));
-  switch (width) {
-    case 64:
-      return (astype(first, DType::kU64) << 32) | astype(second, DType::kU64);
-    case 32:
-      return first ^ second;
-    case 16:
-    case 8:
-      return (first ^ second) & full(shape, (1 << width) - 1, DType::kU32);
-    default:
-      operand_error("random::bits", fmt::format("expected 8, 16, 32 or 64 bits, got {}", width),
-                    {key});
+  if (width != 8 && width != 16 && width != 32 && width != 64) {
+    operand_error("random::bits", fmt::format("expected 8, 16, 32 or 64 bits, got {}", width),
+                  {key});
   }
+  return is_threefry(key) ? threefry_bits(key, width, shape) : rbg_bits(key, width, shape);
+}
+
+Tensor bits(const Tensor& key, const Shape& shape, DType dtype) {
+  if (!is_unsigned(dtype) || is_storage_only(dtype)) {
+    operand_error("random::bits",
+                  fmt::format("expected dtype u8, u16, u32 or u64, got {}", name_of(dtype)), {key});
+  }
+  return astype(bits(key, static_cast<int>(8 * size_bytes(dtype)), shape), dtype);
 }
 
 }  // namespace axle::random

@@ -1,24 +1,27 @@
 // Random numbers from keys. The same key gives the same numbers on every backend, mesh and
-// sharding.
+// sharding if it is a key of threefry, the default; prng.h says what other keys give.
 //
-// A key is a tensor u32[2]. Never draw twice from one key: split it, or fold in a number. Keys,
-// bits, uniform, bernoulli, randint and permutation agree bit by bit with JAX's threefry in its
-// partitionable form. Functions that use logarithms or the error function agree within 4 ulp.
+// A key is a tensor u32[2] or u32[4] (prng.h). Never draw twice from one key: split it, or fold in
+// a number. Keys, bits, uniform, bernoulli, randint and permutation agree bit by bit with JAX.
+// Functions that use logarithms or the error function agree within 4 ulp.
 #pragma once
 
 #include <cstdint>
 
 #include "ir/host_tensor.h"
 #include "ir/tensor.h"
+#include "ops/random/prng.h"
 #include "ops/random/random_choice.h"
+#include "ops/random/random_distributions.h"
 #include "ops/random/random_floats.h"
 
 namespace axle::random {
 
-/// Returns the key of a seed, u32[2]: the upper and the lower 32 bits of the seed. JAX does the
-/// same if x64 is on. Without x64 it keeps only the lower 32 bits: its seed -1 is 2^32 - 1 here.
-HostTensor key(int64_t seed);
-/// Returns n independent keys, u32[n, 2]. Do not use `key` afterwards.
+/// Returns the key of a seed: the upper and the lower 32 bits of the seed, u32[2]; twice these
+/// words for the kinds whose keys are u32[4]. JAX does the same if x64 is on. Without x64 it keeps
+/// only the lower 32 bits: its seed -1 is 2^32 - 1 here.
+HostTensor key(int64_t seed, PrngImpl impl = PrngImpl::kThreefry2x32);
+/// Returns n independent keys of the same kind, stacked. Do not use `key` afterwards.
 Tensor split(const Tensor& key, int64_t n = 2);
 /// Returns the keys of split(key, n) as n tensors.
 Values split_each(const Tensor& key, int64_t n = 2);
@@ -29,5 +32,7 @@ Tensor fold_in(const Tensor& key, const Tensor& number);
 
 /// Returns `width` (8, 16, 32 or 64) random bits in each element: u64 for 64, else u32.
 Tensor bits(const Tensor& key, int width, const Shape& shape);
+/// Returns elements of an unsigned dtype, u8 to u64, all of whose bits are random.
+Tensor bits(const Tensor& key, const Shape& shape, DType dtype);
 
 }  // namespace axle::random

@@ -29,15 +29,21 @@ namespace {
 
 void check_enough(int64_t drawn, int64_t n) {
   if (drawn > n) {
-    throw ShapeError(fmt::format(
-        "random::choice: expected at most {} draws without replacement, got {}", n, drawn));
+    throw ShapeError(
+        fmt::format("random: expected at most {} draws without replacement, got {}", n, drawn));
   }
 }
 
-// Combines two random words into one number of twice the width and reduces it modulo `span`, as JAX
-// does. The result has less bias than one word modulo `span`, for spans up to 2^(kWidth / 2): for
-// larger spans half * half wraps to 0 and the high word drops out, as in JAX. `Word` is the
-// unsigned type of the dtype. A span of 0 means all values of `Word`.
+// Returns two random words modulo the word `span` as if they were one number of twice the width:
+// high * 2^width + low. `multiplier` is 2^width modulo `span`. The result has less bias than one
+// word modulo `span`, for spans up to 2^(width / 2): for larger spans JAX's multiplier, which is
+// computed in words that wrap, is 0 and the high word drops out.
+Tensor reduced(const Tensor& high, const Tensor& low, const Tensor& multiplier,
+               const Tensor& span) {
+  return remainder(remainder(high, span) * multiplier + remainder(low, span), span);
+}
+
+// `Word` is the unsigned type of the dtype. A span of 0 means all values of `Word`.
 template <class Word>
 Tensor randint_of(const Tensor& key, const Shape& shape, int64_t low, Word span, DType dtype) {
   constexpr int kWidth = 8 * sizeof(Word);
@@ -49,58 +55,93 @@ Tensor randint_of(const Tensor& key, const Shape& shape, int64_t low, Word span,
     return broadcast_to(constant(HostTensor::scalar(value)), shape);
   };
   const Word half = static_cast<Word>((Word{1} << (kWidth / 2)) % span);
-  const Tensor modulus = word(span);
-  const Tensor sum = remainder(high_word, modulus) * word(static_cast<Word>(half * half) % span) +
-                     remainder(low_word, modulus);
-  return astype(remainder(sum, modulus) + word(static_cast<Word>(low)), dtype);
+  const Tensor drawn =
+      reduced(high_word, low_word, word(static_cast<Word>(half * half) % span), word(span));
+  return astype(drawn + word(static_cast<Word>(low)), dtype);
 }
 
-}  // namespace
+// True for the dtypes whose integers are drawn as i32 and converted, as in JAX.
+bool is_narrow(DType dtype) { return is_integer(dtype) && size_bytes(dtype) < 4; }
 
-Tensor randint(const Tensor& key, const Shape& shape, int64_t low, int64_t high, DType dtype) {
-  if (!Scalar(low).fits(dtype) || (high > low && !Scalar(high - 1).fits(dtype))) {
-    throw ShapeError(fmt::format("random::randint: expected bounds that fit {}, got {} and {}",
-                                 name_of(dtype), low, high));
-  }
-  const uint64_t span = high > low ? static_cast<uint64_t>(high) - static_cast<uint64_t>(low) : 1;
-  switch (dtype) {
-    case DType::kI32:
-    case DType::kU32:
-      return randint_of<uint32_t>(key, shape, low, static_cast<uint32_t>(span), dtype);
-    case DType::kI64:
-    case DType::kU64:
-      return randint_of<uint64_t>(key, shape, low, span, dtype);
-    default:
-      throw ShapeError(
-          fmt::format("random::randint: expected an integer dtype, got {}", name_of(dtype)));
+void check_randint_dtype(DType dtype) {
+  if (!is_integer(dtype) || is_storage_only(dtype)) {
+    throw ShapeError(fmt::format(
+        "random::randint: expected an integer dtype of 8 to 64 bits, got {}", name_of(dtype)));
   }
 }
 
-Tensor permutation(const Tensor& key, int64_t n) {
-  Tensor order = iota({n}, 0);
-  Tensor rest = key;
-  // Elements with equal random words keep their order when sorted by them. The number of rounds
-  // makes equal words in all rounds improbable.
-  const double size = static_cast<double>(std::max<int64_t>(n, 1));
+// Sorts x along `axis` by random words. Elements with equal random words keep their order. The
+// number of rounds makes equal words in all rounds improbable.
+Tensor shuffled(Tensor rest, Tensor x, int64_t axis) {
+  const double size = static_cast<double>(std::max<int64_t>(num_elements(x.shape()), 1));
   const int rounds = static_cast<int>(
       std::ceil(3 * std::log(size) / std::log(std::numeric_limits<uint32_t>::max())));
   for (int i = 0; i < rounds; ++i) {
     const Values keys = split_each(rest);
     rest = keys[0];
-    order = sort_key_val({bits(keys[1], 32, {n}), order}, 0)[1];
+    x = sort_key_val({bits(keys[1], 32, x.shape()), x}, axis)[1];
   }
-  return order;
+  return x;
+}
+
+}  // namespace
+
+Tensor randint(const Tensor& key, const Shape& shape, int64_t low, int64_t high, DType dtype) {
+  check_randint_dtype(dtype);
+  if (!Scalar(low).fits(dtype) || (high > low && !Scalar(high - 1).fits(dtype))) {
+    throw ShapeError(fmt::format("random::randint: expected bounds that fit {}, got {} and {}",
+                                 name_of(dtype), low, high));
+  }
+  if (is_narrow(dtype)) return astype(randint(key, shape, low, high), dtype);
+  const uint64_t span = high > low ? static_cast<uint64_t>(high) - static_cast<uint64_t>(low) : 1;
+  if (size_bytes(dtype) == 4)
+    return randint_of<uint32_t>(key, shape, low, static_cast<uint32_t>(span), dtype);
+  return randint_of<uint64_t>(key, shape, low, span, dtype);
+}
+
+Tensor randint(const Tensor& key, const Shape& shape, const Tensor& low, const Tensor& high) {
+  const DType dtype = low.dtype();
+  check_randint_dtype(dtype);
+  if (is_narrow(dtype)) {
+    return astype(randint(key, shape, astype(low, DType::kI32), astype(high, DType::kI32)), dtype);
+  }
+  const DType word = size_bytes(dtype) == 4 ? DType::kU32 : DType::kU64;
+  const int width = static_cast<int>(8 * size_bytes(dtype));
+  const Values keys = split_each(key);
+  const Tensor from = broadcast_to(low, shape), to = broadcast_to(high, shape);
+  const Tensor span = select(from < to, astype(to - from, word), 1);
+  const Tensor half = remainder(full(shape, uint64_t{1} << (width / 2), word), span);
+  const Tensor drawn = reduced(bits(keys[0], width, shape), bits(keys[1], width, shape),
+                               remainder(half * half, span), span);
+  return from + astype(drawn, dtype);
+}
+
+Tensor permutation(const Tensor& key, int64_t n) { return shuffled(key, iota({n}, 0), 0); }
+
+Tensor independent_permutation(const Tensor& key, const Tensor& x, int64_t axis) {
+  return shuffled(key, x, axis);
 }
 
 Tensor permutation(const Tensor& key, const Tensor& x, int64_t axis) {
   return take(x, permutation(key, x.dim(axis)), axis);
 }
 
-Tensor categorical(const Tensor& key, const Tensor& logits, int64_t axis, const Shape& batch) {
-  const int64_t from_the_end = normalized_axis("categorical", logits, axis) - logits.rank();
+Tensor categorical(const Tensor& key, const Tensor& logits, int64_t axis, const Shape& batch,
+                   Replacement replacement) {
+  const int64_t dim = normalized_axis("categorical", logits, axis);
+  if (replacement == Replacement::kWithout) {
+    const int64_t drawn = num_elements(batch);
+    check_enough(drawn, logits.dim(dim));
+    const Tensor noisy = logits + gumbel(key, logits.shape(), logits.dtype());
+    const Tensor best = top_k(move_axis(noisy, dim, logits.rank() - 1), drawn).second;
+    Shape shape = best.shape();
+    shape.pop_back();
+    shape.insert(shape.begin(), batch.begin(), batch.end());
+    return reshape(move_axis(best, best.rank() - 1, 0), shape);
+  }
   Shape shape = batch;
   shape.insert(shape.end(), logits.shape().begin(), logits.shape().end());
-  return argmax(gumbel(key, shape, logits.dtype()) + logits, from_the_end);
+  return argmax(gumbel(key, shape, logits.dtype()) + logits, dim - logits.rank());
 }
 
 Tensor choice(const Tensor& key, int64_t n, const Shape& shape, Replacement replacement) {

@@ -8,20 +8,25 @@
 namespace axle::random {
 
 /// Integers in [low, high), nearly uniform; exactly uniform if high - low is a power of two.
-/// Returns `low` if the interval is empty. Throws ShapeError unless dtype is i32, i64, u32 or u64
-/// and can represent all these integers.
+/// Returns `low` if the interval is empty. Throws ShapeError unless dtype is an integer dtype of 8
+/// to 64 bits that can represent all these integers.
 Tensor randint(const Tensor& key, const Shape& shape, int64_t low, int64_t high,
                DType dtype = DType::kI32);
+/// The same with bounds that broadcast to `shape` and give the dtype.
+Tensor randint(const Tensor& key, const Shape& shape, const Tensor& low, const Tensor& high);
 /// The integers 0 .. n-1 in random order, i32.
 Tensor permutation(const Tensor& key, int64_t n);
 /// The slices of x along `axis` in random order.
 Tensor permutation(const Tensor& key, const Tensor& x, int64_t axis = 0);
-/// Draws indices along `axis` with probabilities softmax(logits), i32. The result has the dims
-/// `batch` of independent draws, then the dims of logits without `axis`.
-Tensor categorical(const Tensor& key, const Tensor& logits, int64_t axis = -1,
-                   const Shape& batch = {});
+/// x with the elements of each line along `axis` in a random order of their own.
+Tensor independent_permutation(const Tensor& key, const Tensor& x, int64_t axis = 0);
 
 enum class Replacement : uint8_t { kWith, kWithout };
+/// Draws indices along `axis` with probabilities softmax(logits), i32. The result has the dims
+/// `batch` of draws, then the dims of logits without `axis`. Throws ShapeError if more indices than
+/// there are would be drawn without replacement.
+Tensor categorical(const Tensor& key, const Tensor& logits, int64_t axis = -1,
+                   const Shape& batch = {}, Replacement replacement = Replacement::kWith);
 /// Draws from the indices 0 .. n-1 with equal probabilities, i32. Throws ShapeError if more than n
 /// are drawn without replacement.
 Tensor choice(const Tensor& key, int64_t n, const Shape& shape,

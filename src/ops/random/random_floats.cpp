@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <limits>
 #include <numbers>
 
@@ -15,6 +16,7 @@
 #include "ops/elementwise/error_function.h"
 #include "ops/elementwise/exponential.h"
 #include "ops/elementwise/rounding.h"
+#include "ops/elementwise/trigonometry.h"
 #include "ops/movement/broadcast.h"
 #include "ops/random/random.h"
 
@@ -134,6 +136,16 @@ Tensor gumbel(const Tensor& key, const Shape& shape, DType dtype) {
 Tensor laplace(const Tensor& key, const Shape& shape, DType dtype) {
   const Tensor u = uniform(key, shape, dtype, next_after(dtype, -1, 0), 1);
   return sign(u) * log1p(-abs(u));
+}
+
+Tensor logistic(const Tensor& key, const Shape& shape, DType dtype) {
+  const Tensor u = uniform(key, shape, dtype, format_of(dtype).tiny, 1);
+  return log(u) - log1p(-u);
+}
+
+Tensor cauchy(const Tensor& key, const Shape& shape, DType dtype) {
+  const double epsilon = std::ldexp(1.0, -format_of(dtype).fraction_bits);
+  return tan(std::numbers::pi * (uniform(key, shape, dtype, epsilon, 1) - 0.5));
 }
 
 }  // namespace axle::random

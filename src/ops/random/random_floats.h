@@ -27,5 +27,9 @@ Tensor exponential(const Tensor& key, const Shape& shape, DType dtype = DType::k
 Tensor gumbel(const Tensor& key, const Shape& shape, DType dtype = DType::kF32);
 /// Density exp(-|x|) / 2.
 Tensor laplace(const Tensor& key, const Shape& shape, DType dtype = DType::kF32);
+/// Density exp(-x) / (1 + exp(-x))^2.
+Tensor logistic(const Tensor& key, const Shape& shape, DType dtype = DType::kF32);
+/// Density 1 / (pi (1 + x^2)).
+Tensor cauchy(const Tensor& key, const Shape& shape, DType dtype = DType::kF32);
 
 }  // namespace axle::random

@@ -1,0 +1,23 @@
+#include "ops/random/prng.h"
+
+#include "ops/rules.h"
+
+namespace axle::random {
+namespace {
+
+thread_local PrngOptions g_options;
+
+}  // namespace
+
+PrngScope::PrngScope(PrngOptions options) : outer_(g_options) { g_options = options; }
+PrngScope::~PrngScope() { g_options = outer_; }
+
+const PrngOptions& prng_options() { return g_options; }
+
+PrngImpl impl_of(const Tensor& key) {
+  if (key.type() == Type{DType::kU32, {2}}) return PrngImpl::kThreefry2x32;
+  if (key.type() == Type{DType::kU32, {4}}) return g_options.wide_keys;
+  operand_error("random", "expected a key u32[2] or u32[4]", {key});
+}
+
+}  // namespace axle::random

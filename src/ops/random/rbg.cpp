@@ -1,0 +1,137 @@
+#include "ops/random/rbg.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "ops/batching.h"
+#include "ops/create.h"
+#include "ops/elementwise/bitwise.h"
+#include "ops/movement/slice.h"
+#include "ops/random/prng.h"
+#include "ops/random/threefry_keys.h"
+#include "ops/rules.h"
+
+namespace axle {
+namespace {
+
+struct BitsAttributes : Attributes {
+  explicit BitsAttributes(Type t) : type(std::move(t)) {}
+  Type type;
+  std::string text() const override { return "type = " + to_text(type); }
+};
+
+const Type& bits_type(const OpNode& op) { return op.attrs<BitsAttributes>().type; }
+
+std::vector<Type> infer_bits(const OpNode& op) {
+  if (op.inputs[0].type() != Type{DType::kU32, {4}}) shape_error(op, "expected a key u32[4]");
+  const Type& type = bits_type(op);
+  if (type.dtype != DType::kU32 && type.dtype != DType::kU64) {
+    shape_error(op, fmt::format("expected dtype u32 or u64, got {}", name_of(type.dtype)));
+  }
+  return {type};
+}
+
+using Block = std::array<uint32_t, 4>;
+
+// Returns the four random words of one counter.
+Block philox4x32(Block x, std::array<uint32_t, 2> key) {
+  constexpr uint64_t kMultiplier0 = 0xD2511F53, kMultiplier1 = 0xCD9E8D57;
+  constexpr int kRounds = 10;
+  for (int round = 0; round < kRounds; ++round) {
+    const uint64_t p0 = x[0] * kMultiplier0, p1 = x[2] * kMultiplier1;
+    x = {static_cast<uint32_t>(p1 >> 32) ^ x[1] ^ key[0], static_cast<uint32_t>(p1),
+         static_cast<uint32_t>(p0 >> 32) ^ x[3] ^ key[1], static_cast<uint32_t>(p0)};
+    key[0] += 0x9E3779B9;
+    key[1] += 0xBB67AE85;
+  }
+  return x;
+}
+
+void eval_bits(const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x,
+               std::span<HostTensor> y) {
+  const auto key = x[0]->values<uint32_t>();
+  // The key is the upper half of the counter too.
+  const uint64_t start = key[2] | uint64_t{key[3]} << 32, upper = key[0] | uint64_t{key[1]} << 32;
+  // Two words of a u64 are stored low word first, which is how the platforms pair them.
+  const size_t per_element = size_bytes(y[0].dtype()) / sizeof(uint32_t);
+  const auto words = std::span(reinterpret_cast<uint32_t*>(y[0].bytes().data()),
+                               static_cast<size_t>(y[0].size()) * per_element);
+  for (uint64_t block = 0; 4 * block < words.size(); ++block) {
+    const uint64_t low = start + block, high = upper + (low < start ? 1 : 0);
+    const Block random =
+        philox4x32({static_cast<uint32_t>(low), static_cast<uint32_t>(low >> 32),
+                    static_cast<uint32_t>(high), static_cast<uint32_t>(high >> 32)},
+                   {key[0], key[1]});
+    for (size_t i = 0; i < 4 && 4 * block + i < words.size(); ++i) words[4 * block + i] = random[i];
+  }
+}
+
+HloValues lower_bits(const OpNode& op, HloBuilder& b, const HloValues& x) {
+  const Type state{DType::kU64, {2}};
+  const HloValue pairs = b.one("stablehlo.reshape", x, Type{DType::kU32, {2, 2}});
+  const HloValue key = b.one("stablehlo.bitcast_convert", {pairs}, state);
+  return {b.op("stablehlo.rng_bit_generator", {key}, {state, op.outputs[0]},
+               "rng_algorithm = #stablehlo<rng_algorithm DEFAULT>")[1]};
+}
+
+std::vector<Batched> batch_bits(BatchX x) {
+  Type type = bits_type(x.op());
+  type.dims = prepended(x.axis().size, type.dims);
+  // No key is left to draw with if there are no examples.
+  if (x.axis().size == 0) return all_batched({zeros(type.dims, type.dtype)});
+  return all_batched({rng_bit_generator(index_in_dim(x[0], 0, 0), type.dims, type.dtype)});
+}
+
+const OpRules bits_rules({.name = "rng_bit_generator",
+                          .infer = infer_bits,
+                          .batch = batch_bits,
+                          .vjp = no_gradient,
+                          .eval = eval_bits,
+                          .hlo = lower_bits,
+                          .cost = kNoFlops});
+
+}  // namespace
+
+Tensor rng_bit_generator(const Tensor& key, const Shape& shape, DType dtype) {
+  return emit(bits_rules, {key}, BitsAttributes(Type{dtype, shape}));
+}
+
+namespace random {
+namespace {
+
+// As in JAX, the unsafe ways use each tenth key that is drawn.
+constexpr int64_t kDrawnPerKey = 10;
+
+bool is_unsafe() { return prng_options().wide_keys == PrngImpl::kUnsafeRbg; }
+
+// Returns the two halves of a key, each a key of threefry.
+Values halves(const Tensor& key) { return axle::split(key, {2, 2}, 0); }
+
+}  // namespace
+
+Tensor rbg_split(const Tensor& key, int64_t n) {
+  if (is_unsafe())
+    return slice_in_dim(rng_bit_generator(key, {kDrawnPerKey * n, 4}), 0, 0, kDrawnPerKey * n,
+                        kDrawnPerKey);
+  const Values half = halves(key);
+  return concatenate({threefry_split(half[0], n), threefry_split(half[1], n)}, 1);
+}
+
+Tensor rbg_fold_in(const Tensor& key, const Tensor& high, const Tensor& low) {
+  if (is_unsafe()) {
+    const Tensor drawn = rng_bit_generator(stack({high, low, high, low}), {kDrawnPerKey, 4});
+    return key ^ index_in_dim(drawn, 0, -1);
+  }
+  const Values half = halves(key);
+  return concatenate({threefry_fold_in(half[0], high, low), threefry_fold_in(half[1], high, low)},
+                     0);
+}
+
+Tensor rbg_bits(const Tensor& key, int width, const Shape& shape) {
+  const Tensor drawn = rng_bit_generator(key, shape, width == 64 ? DType::kU64 : DType::kU32);
+  return width >= 32 ? drawn : drawn & full(shape, (1 << width) - 1, DType::kU32);
+}
+
+}  // namespace random
+}  // namespace axle

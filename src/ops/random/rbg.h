@@ -1,0 +1,27 @@
+// Keys u32[4] of rbg, the generator of the platform: what random.h does with them.
+#pragma once
+
+#include "ir/tensor.h"
+
+namespace axle {
+
+/// Random bits from the platform's generator, in a dtype u32 or u64. CPU and GPU use Philox-4x32
+/// with 10 rounds: the first two words are its key and the upper half of its first 128-bit counter,
+/// the other two are the lower half.
+/// Under vmap over keys, the first key draws for all examples, as in JAX.
+///
+/// Throws ShapeError unless the key is u32[4].
+/// Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3", section 4.3.
+Tensor rng_bit_generator(const Tensor& key, const Shape& shape, DType dtype = DType::kU32);
+
+namespace random {
+
+/// Returns n keys, u32[n, 4].
+Tensor rbg_split(const Tensor& key, int64_t n);
+/// Hashes a number of two words, which are u32 scalars.
+Tensor rbg_fold_in(const Tensor& key, const Tensor& high, const Tensor& low);
+/// Returns random bits as random::bits does.
+Tensor rbg_bits(const Tensor& key, int width, const Shape& shape);
+
+}  // namespace random
+}  // namespace axle

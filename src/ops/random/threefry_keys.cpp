@@ -1,0 +1,108 @@
+#include "ops/random/threefry_keys.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "ops/create.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/bitwise.h"
+#include "ops/elementwise/convert.h"
+#include "ops/movement/shape.h"
+#include "ops/movement/slice.h"
+#include "ops/random/prng.h"
+#include "ops/random/threefry.h"
+#include "ops/rules.h"
+
+namespace axle::random {
+namespace {
+
+// Returns the row-major position of each element, in the given dtype.
+Tensor linear_index(const Shape& shape, DType dtype) {
+  const Shape strides = row_major_strides(shape);
+  Tensor sum;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 1) continue;
+    Tensor term = iota(shape, static_cast<int64_t>(d), dtype);
+    if (strides[d] != 1) term = term * strides[d];
+    sum = sum ? sum + term : term;
+  }
+  return sum ? sum : zeros(shape, dtype);
+}
+
+// Returns the counters of all elements as two words. The counter of element i is i: each element is
+// computed independently, so a shard needs no data of other shards.
+std::pair<Tensor, Tensor> counters(const Shape& shape) {
+  if (num_elements(shape) <= int64_t{1} << 32)
+    return {zeros(shape, DType::kU32), linear_index(shape, DType::kU32)};
+  const Tensor index = linear_index(shape, DType::kU64);
+  return {astype(index >> 32, DType::kU32), astype(index, DType::kU32)};
+}
+
+std::pair<Tensor, Tensor> hash(const Tensor& key, const std::pair<Tensor, Tensor>& counter) {
+  return threefry2x32(index_in_dim(key, 0, 0), index_in_dim(key, 0, 1), counter.first,
+                      counter.second);
+}
+
+// Returns n random words of the original mode: the counters 0 .. n-1 are cut into halves, and each
+// counter of the first half is hashed together with its partner of the second. An odd n gets one
+// more counter, which is 0.
+Tensor original_words(const Tensor& key, int64_t n) {
+  if (n > std::numeric_limits<uint32_t>::max()) {
+    operand_error("random",
+                  fmt::format("expected at most 2^32 - 1 words in the original mode of threefry, "
+                              "got {}",
+                              n),
+                  {key});
+  }
+  const int64_t half = (n + 1) / 2;
+  const Tensor first = iota({half}, 0, DType::kU32);
+  Tensor second = slice_in_dim(iota({n}, 0, DType::kU32), 0, half, n);
+  if (n % 2 == 1) second = pad_in_dim(second, 0, 0, 1);
+  const auto [a, b] = hash(key, {first, second});
+  return slice_in_dim(concatenate({a, b}, 0), 0, 0, n);
+}
+
+Tensor joined(const Tensor& high, const Tensor& low) {
+  return (astype(high, DType::kU64) << 32) | astype(low, DType::kU64);
+}
+
+Tensor original_bits(const Tensor& key, int width, const Shape& shape) {
+  const int64_t size = num_elements(shape);
+  if (width == 64) {
+    const Tensor words = original_words(key, 2 * size);
+    return reshape(joined(slice_in_dim(words, 0, 0, size), slice_in_dim(words, 0, size, 2 * size)),
+                   shape);
+  }
+  const int64_t per_word = 32 / width;
+  const Tensor words = original_words(key, (size + per_word - 1) / per_word);
+  if (width == 32) return reshape(words, shape);
+  // A narrower dtype splits each word, its low bits first.
+  const Tensor parts = bitcast_convert(words, width == 8 ? DType::kU8 : DType::kU16);
+  return astype(reshape(slice_in_dim(flatten(parts), 0, 0, size), shape), DType::kU32);
+}
+
+bool is_original() { return prng_options().threefry == ThreefryMode::kOriginal; }
+
+}  // namespace
+
+Tensor threefry_split(const Tensor& key, int64_t n) {
+  if (is_original()) return reshape(original_words(key, 2 * n), {n, 2});
+  const auto [first, second] = hash(key, counters({n}));
+  return stack({first, second}, 1);
+}
+
+Tensor threefry_fold_in(const Tensor& key, const Tensor& high, const Tensor& low) {
+  const auto [first, second] = hash(key, {high, low});
+  return stack({first, second});
+}
+
+Tensor threefry_bits(const Tensor& key, int width, const Shape& shape) {
+  if (is_original()) return original_bits(key, width, shape);
+  const auto [first, second] = hash(key, counters(shape));
+  if (width == 64) return joined(first, second);
+  if (width == 32) return first ^ second;
+  return (first ^ second) & full(shape, (1 << width) - 1, DType::kU32);
+}
+
+}  // namespace axle::random

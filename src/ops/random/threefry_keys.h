@@ -1,0 +1,16 @@
+// Keys u32[2] of threefry: what random.h does with them, in the mode of prng_options().
+#pragma once
+
+#include "ir/tensor.h"
+
+namespace axle::random {
+
+/// Returns n keys, u32[n, 2].
+Tensor threefry_split(const Tensor& key, int64_t n);
+/// Hashes a number of two words, which are u32 scalars.
+Tensor threefry_fold_in(const Tensor& key, const Tensor& high, const Tensor& low);
+/// Returns random bits as random::bits does. Throws ShapeError if the original mode would need more
+/// than 2^32 - 1 words.
+Tensor threefry_bits(const Tensor& key, int width, const Shape& shape);
+
+}  // namespace axle::random

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "ops/annotate.h"
-#include "ops/create.h"
 #include "ops/collectives/all_gather.h"
 #include "ops/collectives/all_reduce.h"
+#include "ops/create.h"
 #include "ops/elementwise/activations.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/bitwise.h"
@@ -24,8 +24,8 @@
 #include "ops/movement/diagonal.h"
 #include "ops/movement/dynamic_slice.h"
 #include "ops/movement/gather.h"
-#include "ops/movement/scatter.h"
 #include "ops/movement/index.h"
+#include "ops/movement/scatter.h"
 #include "ops/movement/search.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"

@@ -46,7 +46,7 @@ EvalRule first_best(F better) {
 
 // Lowers to a reduction of (value, index) pairs. The left value wins if `direction` holds for
 // (left, right).
-HloValues lower(const char* direction, double init, const OpNode& op, HloBuilder& b,
+HloValues lower(const char* direction, double (*init)(DType), const OpNode& op, HloBuilder& b,
                 const HloValues& x) {
   const int64_t axis = op.attrs<AxisAttributes>().axis;
   const Type value{x[0].type.dtype, {}}, index{DType::kI32, {}};
@@ -62,13 +62,12 @@ HloValues lower(const char* direction, double init, const OpNode& op, HloBuilder
     return HloValues{hlo_select(b, left, v[0], v[2]), hlo_select(b, left_index, v[1], v[3])};
   };
   const HloValues both =
-      b.op("stablehlo.reduce", {x[0], indices, b.splat(value, init), b.splat(index, 0)},
+      b.op("stablehlo.reduce", {x[0], indices, b.splat(value, init(value.dtype)), b.splat(index, 0)},
            {{value.dtype, op.outputs[0].dims}, op.outputs[0]}, "dimensions = " + mlir_array({axis}),
            {HloRegion{{value, index, value, index}, body}});
   return {both[1]};
 }
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 const OpRules argmax_rules({.name = "argmax",
                             .infer = infer_argmax,
                             .batch = along_axis,
@@ -76,7 +75,7 @@ const OpRules argmax_rules({.name = "argmax",
                             .eval = first_best([](auto a, auto b) { return a > b; }),
                             .hlo =
                                 [](const OpNode& op, HloBuilder& b, const HloValues& x) {
-                                  return lower("GT", -kInfinity, op, b, x);
+                                  return lower("GT", lowest_value, op, b, x);
                                 },
                             .cost = num_input_elements});
 
@@ -87,7 +86,7 @@ const OpRules argmin_rules({.name = "argmin",
                             .eval = first_best([](auto a, auto b) { return a < b; }),
                             .hlo =
                                 [](const OpNode& op, HloBuilder& b, const HloValues& x) {
-                                  return lower("LT", kInfinity, op, b, x);
+                                  return lower("LT", highest_value, op, b, x);
                                 },
                             .cost = num_input_elements});
 

@@ -16,7 +16,8 @@ enum class MatrixNorm : uint8_t {
 
 /// Returns the norm of each matrix. The gradient of the Frobenius norm of zeros is 0.
 ///
-/// Shapes: x[.., m, n] f32|f64 -> [..]. Throws ShapeError for other dtypes and shapes.
+/// Shapes: x[.., m, n] of any floating-point dtype -> [..]; for kTwo f32|f64. Throws ShapeError for
+/// other dtypes and shapes.
 Tensor matrix_norm(const Tensor& x, MatrixNorm norm = MatrixNorm::kFrobenius);
 
 }  // namespace axle

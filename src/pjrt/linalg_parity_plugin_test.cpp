@@ -41,10 +41,10 @@ class LinalgParity : public PluginTest {
 TEST_F(LinalgParity, AgreesWithJax) {
   expect_parity("rfft", 1, [](const Values& x) { return square(abs(rfft(x[0]))); });
   expect_parity("cholesky", 1, [](const Values& x) {
-    return cholesky(matmul(x[0], transposed(x[0])) + 4 * identity(4, 4));
+    return cholesky(matmul(x[0], transposed(x[0])) + 4 * eye(4, 4));
   });
   expect_parity("triangular_solve", 2,
-                [](const Values& x) { return triangular_solve(x[0] + 3 * identity(4, 4), x[1]); });
+                [](const Values& x) { return triangular_solve(x[0] + 3 * eye(4, 4), x[1]); });
 }
 
 TEST_F(LinalgParity, EighOfALargerMatrix) {

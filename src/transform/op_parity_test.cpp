@@ -4,6 +4,7 @@
 #include <set>
 
 #include "io/safetensors.h"
+#include "ops/movement/diagonal.h"
 #include "ops/products/einsum.h"
 #include "testing/checkout.h"
 #include "testing/gradient_check.h"
@@ -185,10 +186,10 @@ void add_indexing(Tree<Case>& c) {
 void add_complex_and_linalg(Tree<Case>& c) {
   c["rfft"] = call([](const Values& x) { return square(abs(rfft(x[0]))); });
   c["cholesky"] = call([](const Values& x) {
-    return cholesky(matmul(x[0], transposed(x[0])) + 4 * identity(4, 4));
+    return cholesky(matmul(x[0], transposed(x[0])) + 4 * eye(4, 4));
   });
   c["triangular_solve"] =
-      call([](const Values& x) { return triangular_solve(x[0] + 3 * identity(4, 4), x[1]); });
+      call([](const Values& x) { return triangular_solve(x[0] + 3 * eye(4, 4), x[1]); });
 }
 
 // The file holds false predicates; its false branch squares.

@@ -8,6 +8,7 @@
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/exponential.h"
 #include "ops/elementwise/rounding.h"
+#include "ops/movement/diagonal.h"
 #include "ops/movement/index.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
@@ -77,7 +78,7 @@ Values decompose(const Values& x) {
     return {{both, next_round(rotated_rows(v[1], r))}, {}};
   };
   const Values last =
-      scan(round, {a, identity(even, even, a.dtype())}, {}, kNumSweeps * (even - 1)).carry;
+      scan(round, {a, eye(even, even, 0, a.dtype())}, {}, kNumSweeps * (even - 1)).carry;
   const Tensor w = slice_in_dim(diagonal(last[0]), 0, 0, n);
   const Tensor v = slice(last[1], {0, 0}, {n, n});
   const Tensor order = argsort(w);
@@ -93,7 +94,7 @@ Values eigh_vjp(X, Y y, Ct g) {
   const Tensor gap = expand_dims(w, -2) - expand_dims(w, -1);
   const Tensor is_equal = equal(gap, 0);
   const Tensor f = select(is_equal, 0, 1 / select(is_equal, 1, gap));
-  const Tensor of_w = expand_dims(g[0], -1) * identity(w.dim(-1), w.dim(-1), w.dtype());
+  const Tensor of_w = expand_dims(g[0], -1) * eye(w.dim(-1), w.dim(-1), 0, w.dtype());
   const Tensor inner = of_w + f * matmul(transposed(v), g[1]);
   return {matmul(matmul(v, inner), transposed(v))};
 }

@@ -2,6 +2,7 @@
 // test the rows too.
 #include <gtest/gtest.h>
 
+#include "ops/movement/diagonal.h"
 #include "testing/error_of.h"
 #include "testing/gradient_check.h"
 #include "testing/op_samples.h"
@@ -30,19 +31,7 @@ const HostTensor kSymmetric({3, 3}, {4.0, 2.0, -1.0, 2.0, 5.0, 1.0, -1.0, 1.0, 3
 const HostTensor kTall({3, 2}, {1.0, 2.0, 3.0, 4.0, 5.0, 6.0});
 
 Tensor definite(const Tensor& x) {
-  return matmul(x, transposed(x)) + identity(x.dim(-2), x.dim(-2), x.dtype());
-}
-
-TEST(Linalg, TrianglesAndDiagonals) {
-  const HostTensor x({2, 3}, {1.f, 2.f, 3.f, 4.f, 5.f, 6.f});
-  EXPECT_EQ(run([](const Values& v) { return tril(v[0]); }, {x}),
-            HostTensor({2, 3}, {1.f, 0.f, 0.f, 4.f, 5.f, 0.f}));
-  EXPECT_EQ(run([](const Values& v) { return triu(v[0], 1); }, {x}),
-            HostTensor({2, 3}, {0.f, 2.f, 3.f, 0.f, 0.f, 6.f}));
-  EXPECT_EQ(run([](const Values&) { return identity(2, 3); }, {}),
-            HostTensor({2, 3}, {1.f, 0.f, 0.f, 0.f, 1.f, 0.f}));
-  EXPECT_EQ(run([](const Values& v) { return diagonal(v[0]); }, {kSymmetric}),
-            HostTensor({3}, {4.0, 5.0, 3.0}));
+  return matmul(x, transposed(x)) + eye(x.dim(-2), x.dim(-2), 0, x.dtype());
 }
 
 TEST(Cholesky, OfAMatrix) {
@@ -93,10 +82,10 @@ TEST(TriangularSolve, SolvesEveryKindOfEquation) {
     SCOPED_TRACE(bits);
     const HostTensor back = run(
         [&](const Values& v) {
-          const Tensor full = v[0] + 2 * identity(5, 5, DType::kF64);
+          const Tensor full = v[0] + 2 * eye(5, 5, 0, DType::kF64);
           const int64_t k = options.unit_diagonal ? 1 : 0;
           Tensor m = options.lower ? tril(full, -k) : triu(full, k);
-          if (options.unit_diagonal) m = m + identity(5, 5, DType::kF64);
+          if (options.unit_diagonal) m = m + eye(5, 5, 0, DType::kF64);
           if (options.transpose) m = transposed(m);
           const Tensor rhs = options.left_side ? v[1] : transposed(v[1]);
           const Tensor x = triangular_solve(full, rhs, options);
@@ -161,7 +150,7 @@ TEST(Qr, HasOrthonormalColumnsAndATriangle) {
     EXPECT_LT(relative_difference(y[0], x), 2e-6);
     const int64_t k = y[1].shape().back();
     const HostTensor ones =
-        run([&](const Values& v) { return zeros_like(v[0]) + identity(k, k); }, {y[1]});
+        run([&](const Values& v) { return zeros_like(v[0]) + eye(k, k); }, {y[1]});
     expect_near(y[1], ones, 2e-6);
     EXPECT_EQ(y[2], y[3]);
   }
@@ -208,7 +197,7 @@ TEST(Eigh, DecomposesTheMatrix) {
     EXPECT_LT(relative_difference(y[0], x), 1e-5);
     const int64_t n = shape.back();
     const HostTensor ones =
-        run([&](const Values& v) { return zeros_like(v[0]) + identity(n, n); }, {y[1]});
+        run([&](const Values& v) { return zeros_like(v[0]) + eye(n, n); }, {y[1]});
     expect_near(y[1], ones, 1e-5);
     EXPECT_EQ(y[2], y[3]);
   }
@@ -267,7 +256,7 @@ TEST(Solve, SolvesEquations) {
 TEST(Solve, HasGradients) {
   const HostTensor a = random_tensor({DType::kF32, {2, 3, 3}}, 1, 0.3),
                    b = random_tensor({DType::kF32, {2, 3, 2}}, 2);
-  const auto shifted = [](const Tensor& x) { return x + 2 * identity(3, 3, x.dtype()); };
+  const auto shifted = [](const Tensor& x) { return x + 2 * eye(3, 3, 0, x.dtype()); };
   check_gradients([&](const Values& v) { return Values{solve(shifted(v[0]), v[1])}; }, {a, b});
   check_gradients(
       [&](const Values& v) { return Values{cho_solve(cholesky(definite(v[0])), v[1])}; }, {a, b});

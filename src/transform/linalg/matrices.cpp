@@ -2,27 +2,13 @@
 
 #include <fmt/format.h>
 
-#include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
 #include "ops/movement/shape.h"
 #include "ops/products/einsum.h"
-#include "ops/reductions/reduce.h"
 #include "ops/rules.h"
 #include "transform/vmap.h"
 
 namespace axle {
-namespace {
-
-// Returns, for each element of a matrix, its column minus its row.
-Tensor diagonal_index(int64_t rows, int64_t columns) {
-  return iota({rows, columns}, 1) - iota({rows, columns}, 0);
-}
-Tensor diagonal_index_of(const Tensor& x) { return diagonal_index(x.dim(-2), x.dim(-1)); }
-
-}  // namespace
-
 void check_matrices(const OpNode& op, size_t i) {
   const Type& x = op.inputs[i].type();
   if (x.dtype != DType::kF32 && x.dtype != DType::kF64) {
@@ -52,18 +38,6 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   return einsum("...ij,...jk->...ik", a, b, {.precision = Precision::kHighest});
 }
 Tensor transposed(const Tensor& x) { return swap_axes(x, -1, -2); }
-Tensor tril(const Tensor& x, int64_t k) {
-  return select(less_equal(diagonal_index_of(x), scalar(k, DType::kI32)), x, 0);
-}
-Tensor triu(const Tensor& x, int64_t k) {
-  return select(greater_equal(diagonal_index_of(x), scalar(k, DType::kI32)), x, 0);
-}
-Tensor diagonal(const Tensor& x) {
-  return reduce_sum(select(equal(diagonal_index_of(x), 0), x, 0), {-1});
-}
-Tensor identity(int64_t rows, int64_t columns, DType dtype) {
-  return astype(equal(diagonal_index(rows, columns), 0), dtype);
-}
 Tensor symmetrized(const Tensor& x) { return (x + transposed(x)) * 0.5; }
 
 }  // namespace axle

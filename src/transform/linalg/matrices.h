@@ -25,15 +25,6 @@ Values each_matrix(const TensorFunction& fn, const Values& stacks);
 Tensor matmul(const Tensor& a, const Tensor& b);
 /// Swaps the last two dims.
 Tensor transposed(const Tensor& x);
-/// Returns x with zeros above the diagonal of the last two dims; above the k-th one to the right of
-/// it if k > 0, to the left if k < 0.
-Tensor tril(const Tensor& x, int64_t k = 0);
-/// Returns x with zeros below this diagonal.
-Tensor triu(const Tensor& x, int64_t k = 0);
-/// Returns the diagonal of the last two dims, which have one size.
-Tensor diagonal(const Tensor& x);
-/// Returns the matrix of size [rows, columns] that is 1 on its diagonal and 0 elsewhere.
-Tensor identity(int64_t rows, int64_t columns, DType dtype = DType::kF32);
 /// Returns (x + x^T) / 2.
 Tensor symmetrized(const Tensor& x);
 

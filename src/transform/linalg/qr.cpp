@@ -9,6 +9,7 @@
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/exponential.h"
 #include "ops/elementwise/rounding.h"
+#include "ops/movement/diagonal.h"
 #include "ops/movement/dynamic_slice.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
@@ -66,8 +67,7 @@ Values decompose(const Values& x) {
   const ScanBody undo = [](const Values& q, const Values& h) -> ScanResult {
     return {{reflected(q[0], {h[0], h[1]})}, {}};
   };
-  const Values q =
-      scan(undo, {identity(m, n, x[0].dtype())}, reduced.ys, n, {.reverse = true}).carry;
+  const Values q = scan(undo, {eye(m, n, 0, x[0].dtype())}, reduced.ys, n, {.reverse = true}).carry;
   return {q[0], triu(slice_in_dim(reduced.carry[0], 0, 0, n))};
 }
 

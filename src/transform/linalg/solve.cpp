@@ -1,6 +1,7 @@
 #include "transform/linalg/solve.h"
 
 #include "ops/movement/broadcast.h"
+#include "ops/movement/diagonal.h"
 #include "transform/linalg/matrices.h"
 #include "transform/linalg/qr.h"
 #include "transform/linalg/triangular_solve.h"
@@ -18,7 +19,7 @@ Tensor cho_solve(const Tensor& l, const Tensor& b) {
 
 Tensor inverse(const Tensor& x) {
   check_square_operand("inverse", x);
-  return solve(x, broadcast_to(identity(x.dim(-1), x.dim(-1), x.dtype()), x.shape()));
+  return solve(x, broadcast_to(eye(x.dim(-1), x.dim(-1), 0, x.dtype()), x.shape()));
 }
 
 }  // namespace axle

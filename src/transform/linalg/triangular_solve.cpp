@@ -8,6 +8,7 @@
 #include "ops/composite.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
+#include "ops/movement/diagonal.h"
 #include "ops/movement/dynamic_slice.h"
 #include "ops/products/dot.h"
 #include "ops/rules.h"

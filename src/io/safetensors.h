@@ -28,8 +28,8 @@ class SafetensorsFile {
   /// Returns the names, sorted.
   std::vector<std::string> names() const;
   bool contains(std::string_view name) const { return entries_.contains(name); }
-  /// Throws StorageError if the tensor does not exist or its dtype has no counterpart in Axle (4-bit
-  /// floats, scales).
+  /// Throws StorageError if the tensor does not exist, or if its dtype has no counterpart in Axle:
+  /// 4-bit floats, scales.
   Type type(std::string_view name) const;
   /// Returns a copy. Throws as type() does, and Error with kDoesNotFit if the host lacks the
   /// memory.

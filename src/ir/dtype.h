@@ -72,8 +72,8 @@ DType wide_dtype(DType dtype);
 std::string to_text(DType dtype);
 void from_text(std::string_view text, DType& dtype);
 
-/// A floating-point dtype with the range of f32 or more, for config fields whose text must name one.
-/// f16 and f8 are left out: gradients in them need loss scaling, which the trainer lacks.
+/// A floating-point dtype with the range of f32 or more, for config fields whose text must name
+/// one. f16 and f8 are left out: gradients in them need loss scaling, which the trainer lacks.
 struct FloatDType {
   DType value = DType::kF32;
   constexpr FloatDType() = default;

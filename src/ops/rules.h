@@ -135,8 +135,8 @@ T smaller(T a, T b) {
 }
 }  // namespace detail
 
-/// Returns the eval rule y[i] = f(x[i]). f takes the type Computed<T> of the dtype: small floats are
-/// computed in f32. If f is defined for some dtypes only, `requires` constrains it.
+/// Returns the eval rule y[i] = f(x[i]). f takes the type Computed<T> of the dtype: small floats
+/// are computed in f32. If f is defined for some dtypes only, `requires` constrains it.
 template <class F>
 EvalRule unary(F f) {
   return [f](const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x,

@@ -6,9 +6,9 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "ir/sharding.h"
 #include "pjrt/plugin/plugin_failure.h"
 #include "pjrt/plugin/plugin_object.h"
-#include "ir/sharding.h"
 #include "runtime/signature.h"
 #include "targets/device_order.h"
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "pjrt/plugin/plugin_failure.h"
 #include "ir/sharding.h"
+#include "pjrt/plugin/plugin_failure.h"
 #include "runtime/signature.h"
 #include "targets/device_order.h"
 

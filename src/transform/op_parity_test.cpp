@@ -185,9 +185,8 @@ void add_indexing(Tree<Case>& c) {
 
 void add_complex_and_linalg(Tree<Case>& c) {
   c["rfft"] = call([](const Values& x) { return square(abs(rfft(x[0]))); });
-  c["cholesky"] = call([](const Values& x) {
-    return cholesky(matmul(x[0], transposed(x[0])) + 4 * eye(4, 4));
-  });
+  c["cholesky"] = call(
+      [](const Values& x) { return cholesky(matmul(x[0], transposed(x[0])) + 4 * eye(4, 4)); });
   c["triangular_solve"] =
       call([](const Values& x) { return triangular_solve(x[0] + 3 * eye(4, 4), x[1]); });
 }
@@ -196,9 +195,8 @@ void add_complex_and_linalg(Tree<Case>& c) {
 void add_branches(Tree<Case>& c) {
   const auto sine = [](const Values& x) { return Values{sin(x[0])}; };
   const auto squared = [](const Values& x) { return Values{x[0] * x[0]}; };
-  c["cond"] = {[=](const Values& x) {
-    return cond(index_in_dim(x[0], 0, 0), sine, squared, {x[1]});
-  }};
+  c["cond"] = {
+      [=](const Values& x) { return cond(index_in_dim(x[0], 0, 0), sine, squared, {x[1]}); }};
 }
 
 void add_windows_and_convolutions(Tree<Case>& c) {

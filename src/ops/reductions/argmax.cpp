@@ -61,10 +61,10 @@ HloValues lower(const char* direction, double (*init)(DType), const OpNode& op, 
     const HloValue left_index = hlo_map(b, "or", {left, hlo_map(b, "and", {tie, earlier})});
     return HloValues{hlo_select(b, left, v[0], v[2]), hlo_select(b, left_index, v[1], v[3])};
   };
-  const HloValues both =
-      b.op("stablehlo.reduce", {x[0], indices, b.splat(value, init(value.dtype)), b.splat(index, 0)},
-           {{value.dtype, op.outputs[0].dims}, op.outputs[0]}, "dimensions = " + mlir_array({axis}),
-           {HloRegion{{value, index, value, index}, body}});
+  const HloValues both = b.op(
+      "stablehlo.reduce", {x[0], indices, b.splat(value, init(value.dtype)), b.splat(index, 0)},
+      {{value.dtype, op.outputs[0].dims}, op.outputs[0]}, "dimensions = " + mlir_array({axis}),
+      {HloRegion{{value, index, value, index}, body}});
   return {both[1]};
 }
 

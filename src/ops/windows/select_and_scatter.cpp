@@ -7,6 +7,7 @@
 #include "ops/dims.h"
 #include "ops/elementwise/compare.h"
 #include "ops/movement/gather.h"
+#include "ops/movement/scatter.h"
 #include "ops/movement/shape.h"
 #include "ops/rules.h"
 #include "ops/stablehlo.h"

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "ops/create.h"
+#include "ops/elementwise/complex.h"
 #include "ops/elementwise/convert.h"
 #include "ops/elementwise/exponential.h"
 #include "ops/movement/shape.h"
@@ -141,6 +142,22 @@ TEST(RandomDistributions, Geometric) {
   testing::expect_counts(draw(sampler, {4000}), [](int64_t k) {
     return k == 0 ? 0 : 0.2 * std::pow(0.8, static_cast<double>(k - 1));
   });
+}
+
+// jax.random.normal(key, (3,), complex64)
+TEST(RandomDistributions, ComplexNormal) {
+  const auto part = [](Tensor (*of)(const Tensor&)) {
+    return draw(
+        [of](const Tensor& k, const Shape& s) { return of(random::normal(k, s, DType::kC64)); },
+        {3});
+  };
+  const HostTensor re = part(real), im = part(imag);
+  const double expected_re[] = {0.05368746, -0.34389618, 0.91239446};
+  const double expected_im[] = {0.42833984, 0.56500947, -0.64270848};
+  for (int64_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(re.at(i), expected_re[i], 2e-7);
+    EXPECT_NEAR(im.at(i), expected_im[i], 2e-7);
+  }
 }
 
 // jax.random.multivariate_normal(key, [1, 2, 3], L L^T, (2,))

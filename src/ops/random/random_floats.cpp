@@ -12,6 +12,7 @@
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/bitwise.h"
 #include "ops/elementwise/compare.h"
+#include "ops/elementwise/complex.h"
 #include "ops/elementwise/convert.h"
 #include "ops/elementwise/error_function.h"
 #include "ops/elementwise/exponential.h"
@@ -100,6 +101,12 @@ Tensor uniform(const Tensor& key, const Shape& shape, const Tensor& low, const T
 }
 
 Tensor normal(const Tensor& key, const Shape& shape, DType dtype) {
+  if (is_complex(dtype)) {
+    const Values keys = split_each(key);
+    const DType part = real_dtype(dtype);
+    return complex(normal(keys[0], shape, part), normal(keys[1], shape, part)) /
+           std::numbers::sqrt2;
+  }
   return erf_inv(uniform(key, shape, dtype, next_after(dtype, -1, 0), 1)) * std::numbers::sqrt2;
 }
 

@@ -10,7 +10,8 @@ Tensor uniform(const Tensor& key, const Shape& shape, DType dtype = DType::kF32,
                double high = 1);
 /// Uniform floats in [low, high), where `low` and `high` broadcast to `shape` and give the dtype.
 Tensor uniform(const Tensor& key, const Shape& shape, const Tensor& low, const Tensor& high);
-/// Normal distribution with mean 0 and standard deviation 1.
+/// Normal distribution with mean 0 and standard deviation 1. Complex numbers have independent parts
+/// of variance 1/2.
 Tensor normal(const Tensor& key, const Shape& shape, DType dtype = DType::kF32);
 /// Standard normal distribution, truncated to the open interval (low, high).
 Tensor truncated_normal(const Tensor& key, const Shape& shape, double low, double high,

@@ -1,10 +1,20 @@
-// All transforms and ops with a body: derivatives, loops, branches, remat, vmap, shard_map.
+// All transforms and ops with a body: derivatives, loops, branches, remat, vmap, shard_map, linear
+// algebra, and the random numbers that need loops.
 #pragma once
 
 #include "transform/call.h"
 #include "transform/cond.h"
 #include "transform/custom_vjp.h"
 #include "transform/grad.h"
+#include "transform/linalg/cholesky.h"
+#include "transform/linalg/eigh.h"
+#include "transform/linalg/norm.h"
+#include "transform/linalg/qr.h"
+#include "transform/linalg/solve.h"
+#include "transform/linalg/triangular_solve.h"
+#include "transform/random_counts.h"
+#include "transform/random_gamma.h"
+#include "transform/random_matrices.h"
 #include "transform/remat.h"
 #include "transform/scan.h"
 #include "transform/shard_map.h"

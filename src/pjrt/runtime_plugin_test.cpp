@@ -18,7 +18,7 @@
 namespace axle {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 using PjrtRuntimeTest = PluginTest;
 
@@ -148,7 +148,7 @@ TEST_F(PjrtRuntimeTest, BadProgramsAreNamedByLine) {
       "tensor<2xf32>\n} }";
   const Thrown error = thrown_by<DeviceError>([&] { runtime_->compile(program); });
   EXPECT_EQ(error.code, ExitCode::kDoesNotCompile);
-  EXPECT_THAT(error.message, testing::StartsWith("program 'doubling': "));
+  EXPECT_THAT(error.message, ::testing::StartsWith("program 'doubling': "));
   EXPECT_THAT(error.message,
               HasSubstr(":3:3: error: type of return operand 0"));  // line and column of the text
 }
@@ -280,7 +280,7 @@ TEST_F(PjrtRuntimeTest, TheDoctorSeesThePlugin) {
     EXPECT_EQ(status.problem, "");
     EXPECT_FALSE(status.api_version.empty());
     EXPECT_TRUE(status.attributes.contains("stablehlo_current_version"));
-    EXPECT_THAT(status.extensions, testing::Contains("FFI"));
+    EXPECT_THAT(status.extensions, ::testing::Contains("FFI"));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/rounding.h"
+#include "ops/movement/diagonal.h"
 #include "ops/movement/shape.h"
 #include "ops/random/random.h"
 #include "transform/linalg/matrices.h"

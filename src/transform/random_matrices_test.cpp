@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "ops/create.h"
+#include "ops/movement/diagonal.h"
 #include "ops/random/random.h"
 #include "testing/host_tensors.h"
 #include "testing/op_test.h"
@@ -33,7 +34,7 @@ TEST(RandomMatrices, TheShorterSidesAreOrthonormal) {
     const Tensor x = random::orthogonal(k, {2}, 5, 3);
     return matmul(transposed(x), x);
   });
-  const HostTensor one = draw([](const Tensor&) { return identity(3, 3); });
+  const HostTensor one = draw([](const Tensor&) { return eye(3, 3); });
   for (int64_t i = 0; i < 18; ++i) {
     EXPECT_NEAR(wide.at(i), one.at(i % 9), 1e-6);
     EXPECT_NEAR(tall.at(i), one.at(i % 9), 1e-6);

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "ir/print.h"
+#include "testing/collective_samples.h"
 #include "testing/gradient_check.h"
 #include "testing/op_samples.h"
 
@@ -10,6 +11,8 @@ namespace axle {
 namespace {
 
 using testing::check_gradients;
+using testing::collectives;
+using testing::CollectiveSample;
 using testing::op_samples;
 using testing::OpSample;
 
@@ -26,21 +29,25 @@ std::shared_ptr<Region> traced(const OpSample& sample) {
 }
 
 TEST(OpGradients, EveryOpHasASample) {
-  std::set<std::string_view> sampled;
+  std::set<std::string> sampled;
   for (const OpSample& sample : op_samples()) {
     EXPECT_GT(count_ops(*traced(sample), sample.op), 0)
         << "the sample of " << sample.op << " does not use it";
-    sampled.insert(sample.op);
+    sampled.emplace(sample.op);
+  }
+  for (const CollectiveSample& sample : collectives()) {
+    const auto region = trace(sample.on_devices, {{DType::kF32, {8, 4}}});
+    if (count_ops(*region, sample.name) > 0) sampled.insert(sample.name);
   }
   for (const OpRules* op : all_ops()) {
     if (op->row().linearize) continue;  // ops with regions have tests of their own
-    EXPECT_TRUE(sampled.contains(op->name()))
+    EXPECT_TRUE(sampled.contains(std::string(op->name())))
         << "no sample of " << op->name() << " in testing/op_samples.h";
   }
 }
 
 TEST(OpGradients, AgreeWithFiniteDifferences) {
-  std::set<std::string_view> checked;
+  std::set<std::string> checked;
   for (const OpSample& sample : op_samples()) {
     const auto region = traced(sample);
     if (sample.op == "stop_gradient" || sample.inputs.empty() ||
@@ -48,11 +55,16 @@ TEST(OpGradients, AgreeWithFiniteDifferences) {
       continue;
     SCOPED_TRACE(std::string(sample.op));
     check_gradients(sample.fn, sample.inputs, 2, 1e-6);
-    checked.insert(sample.op);
+    checked.emplace(sample.op);
+  }
+  for (const CollectiveSample& sample : collectives()) {
+    SCOPED_TRACE(sample.name);
+    check_gradients(sample.on_devices, {testing::normal_values({8, 4}, 3)});
+    checked.insert(sample.name);
   }
   for (const OpRules* op : all_ops()) {
     if (!op->differentiable() || op->row().linearize) continue;
-    EXPECT_TRUE(checked.contains(op->name()))
+    EXPECT_TRUE(checked.contains(std::string(op->name())))
         << op->name() << " is differentiable, but no sample of it was checked";
   }
 }

@@ -63,14 +63,6 @@ TEST(ShardMap, CollectivesMeanWhatTheySay) {
   }
 }
 
-TEST(ShardMap, CollectivesHaveTheGradientsOfWhatTheyMean) {
-  const HostTensor x = normal_values({8, 4}, 3);
-  for (const CollectiveSample& c : collectives()) {
-    SCOPED_TRACE(c.name);
-    testing::check_gradients(c.on_devices, {x});
-  }
-}
-
 TEST(ShardMap, CollectivesUnderVmapAreALoop) {
   const HostTensor x = normal_values({3, 8, 4}, 4);
   for (const CollectiveSample& c : collectives()) {

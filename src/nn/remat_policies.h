@@ -45,6 +45,7 @@ struct SaveNames {
 /// Keeps the values whose whole tag one of these regular expressions matches, and recomputes the
 /// rest.
 struct SaveMatching {
+  /// Expressions for the tags of values that are kept on the device.
   std::vector<std::string> patterns = {};
   /// Patterns of the values that are kept in the host's memory if the target supports that, else on
   /// the device.
@@ -54,6 +55,7 @@ struct SaveMatching {
 };
 /// Keeps what any of several policies keeps.
 struct CombinedPolicies {
+  /// The policies that decide together.
   std::vector<Fn<RematPolicy()>> policies = {};
   RematPolicy operator()() const;
   AXLE_CONFIG(CombinedPolicies, policies)

@@ -11,7 +11,7 @@
 #include "hlo/op_name.h"
 #include "hlo/uses.h"
 #include "hlo/value_origins.h"
-#include "ir/mesh.h"
+#include "ir/devices/mesh.h"
 
 namespace axle {
 namespace {

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "hlo/proto_test.h"
-#include "ir/mesh.h"
+#include "ir/devices/mesh.h"
 
 namespace axle {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "hlo/field_numbers.h"
 #include "io/proto_reader.h"
-#include "ir/grid.h"
+#include "ir/devices/grid.h"
 
 namespace axle {
 namespace {

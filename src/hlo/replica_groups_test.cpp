@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "hlo/proto_test.h"
-#include "ir/mesh.h"
+#include "ir/devices/mesh.h"
 
 namespace axle {
 namespace {

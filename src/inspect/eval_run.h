@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "infer/model_folder.h"
-#include "ir/mesh.h"
+#include "ir/devices/mesh.h"
 #include "recipes/resolve/resolve.h"
 #include "train/evaler.h"
 

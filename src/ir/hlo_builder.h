@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/devices/mesh.h"
 #include "ir/host_tensor.h"
-#include "ir/mesh.h"
 #include "ir/tensor.h"
 
 namespace axle {

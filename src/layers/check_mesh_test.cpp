@@ -6,7 +6,7 @@
 #include "ops/annotate.h"
 #include "ops/elementwise/trigonometry.h"
 #include "testing/error_of.h"
-#include "transform/remat.h"
+#include "transform/remat/remat.h"
 
 namespace axle {
 namespace {

@@ -4,7 +4,7 @@
 // Dims that are sharded over a missing axis are replicated.
 #pragma once
 
-#include "ir/mesh.h"
+#include "ir/devices/mesh.h"
 
 namespace axle {
 

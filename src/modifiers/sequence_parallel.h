@@ -3,7 +3,7 @@
 // Source: Korthikanti et al. 2022, arXiv 2205.05198, section 4.2.2.
 #pragma once
 
-#include "ir/mesh.h"
+#include "ir/devices/mesh.h"
 #include "modifiers/modifier.h"
 
 namespace axle {

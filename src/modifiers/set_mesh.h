@@ -1,7 +1,7 @@
 // Sets the device mesh.
 #pragma once
 
-#include "ir/mesh.h"
+#include "ir/devices/mesh.h"
 #include "modifiers/modifier.h"
 
 namespace axle {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/mesh.h"
+#include "ir/devices/mesh.h"
 #include "modifiers/modifier.h"
 
 namespace axle {

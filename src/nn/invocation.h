@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/tree.h"
-#include "ir/mesh.h"
+#include "ir/devices/mesh.h"
 #include "ir/tensor.h"
 #include "nn/tensor_tree.h"
 

@@ -21,12 +21,12 @@
 
 #include "config/axle_config.h"
 #include "config/fields/child.h"
-#include "ir/mesh.h"
+#include "ir/devices/mesh.h"
 #include "nn/init.h"
 #include "nn/invocation.h"
 #include "nn/method.h"
 #include "nn/param.h"
-#include "transform/remat.h"
+#include "transform/remat/remat.h"
 
 namespace axle {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/mesh.h"
+#include "ir/devices/mesh.h"
 #include "nn/init.h"
 
 namespace axle {

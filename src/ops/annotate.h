@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "ir/mesh.h"
+#include "ir/devices/mesh.h"
 #include "ir/tensor.h"
 
 namespace axle {

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "ir/sharding.h"
+#include "ir/devices/sharding.h"
 #include "pjrt/plugin/plugin_failure.h"
 #include "pjrt/plugin/plugin_object.h"
 #include "runtime/signature.h"

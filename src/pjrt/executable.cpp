@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "ir/sharding.h"
+#include "ir/devices/sharding.h"
 #include "pjrt/plugin/plugin_failure.h"
 #include "runtime/signature.h"
 #include "targets/device_order.h"

@@ -4,8 +4,8 @@
 #include "ops/random/random.h"
 #include "ops/random/rbg.h"
 #include "testing/plugin_fixture.h"
-#include "transform/random_counts.h"
-#include "transform/random_gamma.h"
+#include "transform/random/counts.h"
+#include "transform/random/gamma.h"
 #include "transform/vmap.h"
 
 namespace axle {

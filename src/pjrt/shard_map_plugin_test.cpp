@@ -4,8 +4,8 @@
 #include "testing/collective_samples.h"
 #include "testing/host_tensors.h"
 #include "testing/plugin_fixture.h"
+#include "transform/control_flow/scan.h"
 #include "transform/grad.h"
-#include "transform/scan.h"
 #include "transform/vmap.h"
 
 namespace axle {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "hlo/proto_test.h"
-#include "ir/mesh.h"
+#include "ir/devices/mesh.h"
 
 namespace axle {
 namespace {

@@ -5,9 +5,9 @@
 #include "ops/annotate.h"
 #include "ops/ops.h"
 #include "transform/call.h"
+#include "transform/control_flow/scan.h"
 #include "transform/custom_vjp.h"
-#include "transform/remat.h"
-#include "transform/scan.h"
+#include "transform/remat/remat.h"
 #include "transform/trace.h"
 
 namespace axle {

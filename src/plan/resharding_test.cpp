@@ -5,7 +5,7 @@
 
 #include "hlo/op_name.h"
 #include "ops/ops.h"
-#include "transform/scan.h"
+#include "transform/control_flow/scan.h"
 #include "transform/trace.h"
 
 namespace axle {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "ir/mesh.h"
+#include "ir/devices/mesh.h"
 #include "lower/program.h"
 
 namespace axle {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/mesh.h"
+#include "ir/devices/mesh.h"
 #include "ir/tensor.h"
 
 namespace axle {

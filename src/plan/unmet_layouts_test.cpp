@@ -5,7 +5,7 @@
 
 #include "ops/annotate.h"
 #include "ops/elementwise/trigonometry.h"
-#include "transform/remat.h"
+#include "transform/remat/remat.h"
 #include "transform/trace.h"
 
 namespace axle {

@@ -6,8 +6,8 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "ir/devices/sharding.h"
 #include "ir/eval.h"
-#include "ir/sharding.h"
 #include "runtime/signature.h"
 
 namespace axle {

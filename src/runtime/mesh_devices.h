@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "ir/mesh.h"
+#include "ir/devices/mesh.h"
 #include "runtime/runtime.h"
 
 namespace axle {

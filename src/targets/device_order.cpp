@@ -11,7 +11,7 @@
 #include "base/checked.h"
 #include "base/concatenate.h"
 #include "base/error.h"
-#include "ir/grid.h"
+#include "ir/devices/grid.h"
 
 namespace axle {
 namespace {

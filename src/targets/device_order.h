@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-#include "ir/mesh.h"
+#include "ir/devices/mesh.h"
 #include "runtime/runtime.h"
 
 namespace axle {

@@ -3,13 +3,13 @@
 
 #include "testing/op_samples.h"
 #include "transform/call.h"
-#include "transform/cond.h"
+#include "transform/control_flow/cond.h"
+#include "transform/control_flow/scan.h"
+#include "transform/control_flow/while_loop.h"
 #include "transform/custom_vjp.h"
 #include "transform/grad.h"
-#include "transform/remat.h"
-#include "transform/scan.h"
+#include "transform/remat/remat.h"
 #include "transform/vmap.h"
-#include "transform/while_loop.h"
 
 namespace axle::testing {
 

@@ -7,7 +7,7 @@
 #include "ops/collectives/all_gather.h"
 #include "ops/collectives/all_reduce.h"
 #include "ops/ops.h"
-#include "transform/shard_map.h"
+#include "transform/shard_map/shard_map.h"
 
 namespace axle::testing {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/tree.h"
-#include "ir/mesh.h"
+#include "ir/devices/mesh.h"
 #include "lower/program.h"
 
 namespace axle {

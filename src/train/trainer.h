@@ -18,7 +18,7 @@
 #include "config/fields/ranged.h"
 #include "config/fields/required.h"
 #include "data/input.h"
-#include "ir/mesh.h"
+#include "ir/devices/mesh.h"
 #include "layers/models/causal_lm.h"
 #include "learn/learner.h"
 #include "modifiers/modifier.h"

@@ -8,7 +8,7 @@
 #include "ir/print.h"
 #include "transform/batch_region.h"
 #include "transform/body.h"
-#include "transform/partition.h"
+#include "transform/remat/partition.h"
 #include "transform/simplify.h"
 
 namespace axle {

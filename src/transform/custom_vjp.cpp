@@ -8,7 +8,7 @@
 #include "transform/batch_region.h"
 #include "transform/body.h"
 #include "transform/linearize.h"
-#include "transform/partition.h"
+#include "transform/remat/partition.h"
 
 namespace axle {
 namespace {

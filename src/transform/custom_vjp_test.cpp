@@ -9,10 +9,10 @@
 #include "ops/movement/index.h"
 #include "testing/error_of.h"
 #include "testing/gradient_check.h"
+#include "transform/control_flow/scan.h"
 #include "transform/grad.h"
-#include "transform/partition.h"
-#include "transform/remat.h"
-#include "transform/scan.h"
+#include "transform/remat/partition.h"
+#include "transform/remat/remat.h"
 
 namespace axle {
 namespace {

@@ -9,7 +9,7 @@
 #include "testing/error_of.h"
 #include "testing/gradient_check.h"
 #include "transform/call.h"
-#include "transform/remat.h"
+#include "transform/remat/remat.h"
 
 namespace axle {
 namespace {

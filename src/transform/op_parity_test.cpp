@@ -10,8 +10,8 @@
 #include "testing/gradient_check.h"
 #include "testing/host_tensors.h"
 #include "testing/op_samples.h"
-#include "transform/cond.h"
-#include "transform/scan.h"
+#include "transform/control_flow/cond.h"
+#include "transform/control_flow/scan.h"
 
 namespace axle {
 namespace {

@@ -6,7 +6,7 @@
 #include "ir/op_rules.h"
 #include "ir/verify.h"
 #include "ops/create.h"
-#include "transform/partition.h"
+#include "transform/remat/partition.h"
 #include "transform/trace.h"
 
 namespace axle {

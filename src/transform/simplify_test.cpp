@@ -17,11 +17,11 @@
 #include "ops/reductions/reduce.h"
 #include "testing/host_tensors.h"
 #include "transform/call.h"
-#include "transform/cond.h"
+#include "transform/control_flow/cond.h"
+#include "transform/control_flow/scan.h"
+#include "transform/control_flow/while_loop.h"
 #include "transform/grad.h"
-#include "transform/remat.h"
-#include "transform/scan.h"
-#include "transform/while_loop.h"
+#include "transform/remat/remat.h"
 
 namespace axle {
 namespace {

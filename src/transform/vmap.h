@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "ir/mesh.h"
+#include "ir/devices/mesh.h"
 #include "transform/trace.h"
 
 namespace axle {

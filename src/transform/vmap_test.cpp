@@ -11,10 +11,10 @@
 #include "testing/host_tensors.h"
 #include "testing/op_samples.h"
 #include "transform/call.h"
+#include "transform/control_flow/scan.h"
 #include "transform/custom_vjp.h"
 #include "transform/grad.h"
-#include "transform/remat.h"
-#include "transform/scan.h"
+#include "transform/remat/remat.h"
 
 namespace axle {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "ir/mesh.h"
+#include "ir/devices/mesh.h"
 #include "pjrt/make_runtime.h"
 #include "runtime/executable_cache.h"
 #include "runtime/runtime.h"

@@ -9,8 +9,8 @@
 #include "inspect/eval_layer/run_named.h"
 #include "ops/create.h"
 #include "ops/movement/shape.h"
+#include "transform/control_flow/scan.h"
 #include "transform/grad.h"
-#include "transform/scan.h"
 
 namespace axle {
 namespace {

@@ -6,7 +6,7 @@
 #include "ops/create.h"
 #include "ops/movement/dynamic_slice.h"
 #include "ops/random/random.h"
-#include "transform/scan.h"
+#include "transform/control_flow/scan.h"
 
 namespace axle {
 namespace {

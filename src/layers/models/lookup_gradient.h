@@ -4,7 +4,7 @@
 //   B batch   T positions   V vocabulary   D model dim
 #pragma once
 
-#include "ir/mesh.h"
+#include "ir/devices/mesh.h"
 #include "ir/tensor.h"
 
 namespace axle {

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "ir/manual_axes.h"
-#include "ir/sharding.h"
-#include "ir/simulated_devices.h"
+#include "ir/devices/manual_axes.h"
+#include "ir/devices/sharding.h"
+#include "ir/devices/simulated_devices.h"
 #include "ops/batching.h"
 #include "ops/collectives/collective.h"
 #include "ops/create.h"

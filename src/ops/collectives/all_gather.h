@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/mesh.h"
+#include "ir/devices/mesh.h"
 #include "ir/tensor.h"
 
 namespace axle {

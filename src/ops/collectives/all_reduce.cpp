@@ -1,7 +1,7 @@
 #include "ops/collectives/all_reduce.h"
 
-#include "ir/manual_axes.h"
-#include "ir/simulated_devices.h"
+#include "ir/devices/manual_axes.h"
+#include "ir/devices/simulated_devices.h"
 #include "ops/batching.h"
 #include "ops/collectives/collective.h"
 #include "ops/create.h"

@@ -2,7 +2,7 @@
 // manual axes. Axes of size 1 are left out; over none, a collective is the identity.
 #pragma once
 
-#include "ir/mesh.h"
+#include "ir/devices/mesh.h"
 #include "ir/tensor.h"
 
 namespace axle {

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "base/error.h"
-#include "ir/grid.h"
+#include "ir/devices/grid.h"
 
 namespace axle {
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/devices/mesh.h"
 #include "ir/hlo_builder.h"
-#include "ir/mesh.h"
 #include "ir/op_rules.h"
 
 namespace axle {

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "transform/scan_attributes.h"
+#include "transform/control_flow/scan_attributes.h"
 
 namespace axle {
 namespace {

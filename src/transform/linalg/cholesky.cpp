@@ -10,9 +10,9 @@
 #include "ops/movement/dynamic_slice.h"
 #include "ops/movement/shape.h"
 #include "ops/rules.h"
+#include "transform/control_flow/scan.h"
 #include "transform/linalg/matrices.h"
 #include "transform/linalg/triangular_solve.h"
-#include "transform/scan.h"
 
 namespace axle {
 namespace {

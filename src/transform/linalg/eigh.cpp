@@ -15,8 +15,8 @@
 #include "ops/movement/sort.h"
 #include "ops/reductions/reduce.h"
 #include "ops/rules.h"
+#include "transform/control_flow/scan.h"
 #include "transform/linalg/matrices.h"
-#include "transform/scan.h"
 
 namespace axle {
 namespace {

@@ -16,9 +16,9 @@
 #include "ops/products/dot.h"
 #include "ops/reductions/reduce.h"
 #include "ops/rules.h"
+#include "transform/control_flow/scan.h"
 #include "transform/linalg/matrices.h"
 #include "transform/linalg/triangular_solve.h"
-#include "transform/scan.h"
 
 namespace axle {
 namespace {

@@ -12,8 +12,8 @@
 #include "ops/movement/dynamic_slice.h"
 #include "ops/products/dot.h"
 #include "ops/rules.h"
+#include "transform/control_flow/scan.h"
 #include "transform/linalg/matrices.h"
-#include "transform/scan.h"
 
 namespace axle {
 namespace {

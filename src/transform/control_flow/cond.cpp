@@ -1,0 +1,182 @@
+#include "transform/control_flow/cond.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/concatenate.h"
+#include "base/error.h"
+#include "ir/eval.h"
+#include "ir/hlo_builder.h"
+#include "ops/batching.h"
+#include "ops/create.h"
+#include "ops/elementwise/compare.h"
+#include "ops/elementwise/convert.h"
+#include "ops/rules.h"
+#include "transform/batch_region.h"
+#include "transform/body.h"
+#include "transform/control_flow/cond_vjp.h"
+#include "transform/remat/partition.h"
+#include "transform/simplify.h"
+
+namespace axle {
+namespace {
+
+// The op's first operand is the index. Its regions are the branches, which take the other operands.
+std::vector<Type> infer_cond(const OpNode& op) {
+  if (op.inputs[0].type() != Type{DType::kI32, {}})
+    shape_error(
+        op, fmt::format("expected an i32 scalar as index, got {}", to_text(op.inputs[0].type())));
+  return types_of(op.region().results());
+}
+
+void eval_cond(const EvalOptions& options, const OpNode& op, std::span<const HostTensor* const> x,
+               std::span<HostTensor> y) {
+  const auto last = static_cast<int32_t>(op.regions.size()) - 1;
+  const int32_t index = std::clamp(x[0]->values<int32_t>()[0], 0, last);
+  std::vector<HostTensor> arguments;
+  for (const HostTensor* t : x.subspan(1)) arguments.push_back(*t);
+  std::ranges::move(evaluate(op.region(static_cast<size_t>(index)), std::move(arguments), options),
+                    y.begin());
+}
+
+HloValues lower_cond(const OpNode& op, HloBuilder& b, const HloValues& x) {
+  const HloValues operands(x.begin() + 1, x.end());
+  std::vector<HloRegion> branches;
+  for (const auto& region : op.regions) {
+    branches.push_back({{}, [&b, &operands, region = region.get()](const HloValues&) {
+                          return b.inline_region(*region, operands);
+                        }});
+  }
+  return b.op("stablehlo.case", {x[0]}, op.outputs, {}, branches);
+}
+
+// With one index for all examples, the branches are batched. Otherwise all branches run, and each
+// example selects its results.
+std::vector<Batched> batch_cond(BatchX x) {
+  const OpNode& op = x.op();
+  const std::vector<Batched> operands(x.values().begin() + 1, x.values().end());
+  if (!x.is_batched(0)) {
+    const std::vector<bool> marks = batched_marks(operands);
+    std::vector<bool> force(op.outputs.size(), false);
+    for (const auto& region : op.regions) {
+      const std::vector<bool> own = batched_results(*region, marks);
+      for (size_t i = 0; i < own.size(); ++i) force[i] = force[i] || own[i];
+    }
+    std::vector<std::shared_ptr<const Region>> branches;
+    for (const auto& region : op.regions)
+      branches.push_back(batched_region(*region, marks, x.axis(), force).region);
+    return marked(emit_cond(std::move(branches), operands_of(x)), force);
+  }
+  Values out;
+  for (size_t i = op.regions.size(); i-- > 0;) {
+    const Values own = with_batch_dims(batch_region(*op.regions[i], operands, x.axis()), x.axis());
+    if (out.empty()) {
+      out = own;
+      continue;
+    }
+    const Tensor is_chosen = x[0] <= static_cast<int64_t>(i);
+    for (size_t r = 0; r < out.size(); ++r) out[r] = select_examples(is_chosen, own[r], out[r]);
+  }
+  return all_batched(out);
+}
+
+Pruned prune_cond(const OpNode& op, const std::vector<bool>& used) {
+  std::vector<std::shared_ptr<const Region>> parts;
+  std::vector<bool> needed(op.inputs.size() - 1, false);
+  for (const auto& branch : op.regions) {
+    Values results;
+    for (size_t i = 0; i < used.size(); ++i) {
+      if (used[i]) results.push_back(branch->results()[i]);
+    }
+    parts.push_back(simplify(*slice(*branch, branch->parameters(), results)));
+    const std::vector<bool> own = needed_parameters(*parts.back());
+    for (size_t i = 0; i < own.size(); ++i) needed[i] = needed[i] || own[i];
+  }
+  std::vector<std::shared_ptr<const Region>> smaller;
+  for (const auto& part : parts) {
+    Values kept;
+    for (size_t i = 0; i < needed.size(); ++i) {
+      if (needed[i]) kept.push_back(part->parameters()[i]);
+    }
+    smaller.push_back(slice(*part, kept, part->results()));
+  }
+  Pruned out{.inputs = needed};
+  out.inputs.insert(out.inputs.begin(), true);  // the index
+  out.emit = [smaller, used](const Values& inputs) {
+    return spread_results(emit_cond(smaller, inputs), used);
+  };
+  return out;
+}
+
+// The branch that costs most.
+template <double (*kCost)(const Region&)>
+double largest_cost(const OpNode& op) {
+  double most = 0;
+  for (const auto& region : op.regions) most = std::max(most, kCost(*region));
+  return most;
+}
+
+const OpRules cond_rules({.name = "cond",
+                          .infer = infer_cond,
+                          .batch = batch_cond,
+                          .linearize = linearize_cond,
+                          .prune = prune_cond,
+                          .eval = eval_cond,
+                          .hlo = lower_cond,
+                          .cost = {largest_cost<region_flops>, largest_cost<region_bytes>}});
+
+}  // namespace
+
+Values emit_cond(std::vector<std::shared_ptr<const Region>> branches, Values inputs) {
+  return emit_all(cond_rules, std::move(inputs), {}, std::move(branches));
+}
+
+Values switch_case(const Tensor& index, const std::vector<TensorFunction>& branches,
+                   const Values& arguments) {
+  if (branches.empty()) operand_error("cond", "expected at least one branch, got none", {index});
+  std::vector<ClosedRegion> traced;
+  Values captures;
+  for (const TensorFunction& branch : branches) {
+    traced.push_back(trace_closed(branch, types_of(arguments)));
+    const Values& results = traced.back().region->results();
+    const Values& first = traced.front().region->results();
+    if (types_of(results) != types_of(first)) {
+      operand_error(
+          "cond",
+          fmt::format("expected branches whose results have the same types, got {} from "
+                      "branch 0 and {} from branch {}",
+                      to_text(types_of(first)), to_text(types_of(results)), traced.size() - 1),
+          {});
+    }
+    for (const Tensor& t : traced.back().captures) {
+      const auto is_same = [&](const Tensor& other) { return same(t, other); };
+      if (std::ranges::none_of(captures, is_same)) captures.push_back(t);
+    }
+  }
+  // Every branch gets the tensors that any of them captures.
+  const Values operands = concatenate<Tensor>({captures, arguments});
+  std::vector<std::shared_ptr<const Region>> regions;
+  for (const ClosedRegion& branch : traced) {
+    regions.push_back(trace(
+        [&](const Values& parameters) {
+          TensorMap map;
+          for (size_t i = 0; i < captures.size(); ++i) map[captures[i]] = parameters[i];
+          return inline_region(
+              *branch.region,
+              concatenate<Tensor>(
+                  {map_all(map, branch.captures), std::span(parameters).subspan(captures.size())}));
+        },
+        types_of(operands)));
+  }
+  return emit_cond(std::move(regions), concatenate<Tensor>({Values{index}, operands}));
+}
+
+Values cond(const Tensor& predicate, const TensorFunction& if_true, const TensorFunction& if_false,
+            const Values& arguments) {
+  if (predicate.type() != Type{DType::kPred, {}})
+    operand_error("cond", "expected a pred scalar as condition", {predicate});
+  return switch_case(astype(predicate, DType::kI32), {if_false, if_true}, arguments);
+}
+
+}  // namespace axle

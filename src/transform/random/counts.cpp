@@ -1,0 +1,189 @@
+// They use JAX's order of operations and of keys, so that the last bits agree.
+#include "transform/random/counts.h"
+
+#include "ops/annotate.h"
+#include "ops/create.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/bitwise.h"
+#include "ops/elementwise/compare.h"
+#include "ops/elementwise/convert.h"
+#include "ops/elementwise/exponential.h"
+#include "ops/elementwise/gamma_function.h"
+#include "ops/elementwise/rounding.h"
+#include "ops/movement/broadcast.h"
+#include "ops/movement/index.h"
+#include "ops/movement/shape.h"
+#include "ops/random/random.h"
+#include "ops/reductions/cumulative.h"
+#include "ops/reductions/reduce.h"
+#include "ops/rules.h"
+#include "transform/control_flow/scan.h"
+#include "transform/control_flow/while_loop.h"
+
+namespace axle::random {
+namespace {
+
+Tensor any(const Tensor& p) { return reduce_or(p, all_axes(p)); }
+
+// Counts uniform numbers until their product falls below exp(-rate).
+Tensor small_poisson(const Tensor& key, const Tensor& rate) {
+  const Values end =
+      while_loop([&](const Values& carry) { return any(carry[2] > -rate); },
+                 [&](const Values& carry) {
+                   const Values keys = split_each(carry[0]);
+                   const Tensor count = select(carry[2] > -rate, carry[1] + 1, carry[1]);
+                   return Values{keys[0], count, carry[2] + log(uniform(keys[1], rate.shape()))};
+                 },
+                 {key, zeros_like(rate), zeros_like(rate)});
+  return end[1] - 1;
+}
+
+// A draw of the transformed rejection method: `position` is uniform in [-1/2, 1/2), `distance` is
+// that from the nearer end, `height` is uniform in [0, 1).
+struct Draw {
+  Tensor position, distance, height;
+};
+
+// Draws candidates until all elements are accepted; returns the accepted ones. `candidate` returns
+// a candidate and whether it is accepted.
+Tensor transformed_rejection(
+    const Tensor& key, const Tensor& like,
+    const std::function<std::pair<Tensor, Tensor>(const Draw&)>& candidate) {
+  return while_loop(
+      [](const Values& carry) { return any(~carry[2]); },
+      [&](const Values& carry) {
+        const Values keys = split_each(carry[0], 3);
+        const Tensor u = uniform(keys[1], like.shape(), like.dtype()) - 0.5;
+        const auto [k, is_accepted] =
+            candidate({u, 0.5 - abs(u), uniform(keys[2], like.shape(), like.dtype())});
+        return Values{keys[0], select(is_accepted, k, carry[1]), carry[2] | is_accepted};
+      },
+      {key, full_like(like, -1), zeros(like.shape(), DType::kPred)})[1];
+}
+
+// The constants are those of Hormann's PTRS, for rates from 10.
+Tensor large_poisson(const Tensor& key, const Tensor& rate) {
+  const Tensor log_rate = log(rate);
+  const Tensor b = 0.931 + 2.53 * sqrt(rate);
+  const Tensor a = -0.059 + 0.02483 * b;
+  const Tensor inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);
+  const Tensor most_height = 0.9277 - 3.6224 / (b - 2);
+  return transformed_rejection(key, rate, [&](const Draw& draw) {
+    const Tensor &us = draw.distance, &v = draw.height;
+    const Tensor k = floor((2 * a / us + b) * draw.position + rate + 0.43);
+    const Tensor s = log(v * inverse_alpha / (a / (us * us) + b));
+    const Tensor t = -rate + k * log_rate - lgamma(k + 1);
+    const Tensor is_inside = (us >= 0.07) & (v <= most_height);
+    const Tensor is_outside = (k < 0) | ((us < 0.013) & (v > us));
+    return std::pair(k, is_inside | (~is_outside & (s <= t)));
+  });
+}
+
+// Adds up geometric numbers, the trials from one success to the next, until they exceed n.
+Tensor small_binomial(const Tensor& key, const Tensor& n, const Tensor& p) {
+  const Tensor log_failure = log1p(-p);
+  const Values end = while_loop(
+      [&](const Values& carry) { return any(carry[2] <= n); },
+      [&](const Values& carry) {
+        const Values keys = split_each(carry[0]);
+        const Tensor count = select(carry[2] <= n, carry[1] + 1, carry[1]);
+        const Tensor trials = ceil(log(uniform(keys[0], n.shape(), n.dtype())) / log_failure);
+        return Values{keys[1], count, carry[2] + trials};
+      },
+      {key, zeros_like(n), zeros_like(n)});
+  return end[1] - 1;
+}
+
+// Returns log(k!) minus Stirling's approximation of it, for whole k >= 0.
+Tensor stirling_error(const Tensor& k) {
+  const HostTensor table(
+      {10}, {0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509,
+             0.0166446911898211, 0.0138761288230707, 0.0118967099458917, 0.0104112652619720,
+             0.00925546218271273, 0.00833056343336287});
+  const Tensor square = (k + 1) * (k + 1);
+  const Tensor series = (1. / 12 - (1. / 360 - 1. / 1260 / square) / square) / (k + 1);
+  const Tensor index = astype(floor(clamp(0, k, 9)), DType::kI32);
+  return select(k <= 9, take(constant(table.astype(k.dtype())), index), series);
+}
+
+// The constants are those of Hormann's BTRS, for n p from 10 and p up to 1/2.
+Tensor large_binomial(const Tensor& key, const Tensor& n, const Tensor& p) {
+  const Tensor deviation = sqrt(n * p * (1 - p));
+  const Tensor b = 1.15 + 2.53 * deviation;
+  const Tensor a = -0.0873 + 0.0248 * b + 0.01 * p;
+  const Tensor center = n * p + 0.5;
+  const Tensor most_height = 0.92 - 4.2 / b;
+  const Tensor odds = p / (1 - p);
+  const Tensor alpha = (2.83 + 5.1 / b) * deviation;
+  const Tensor m = floor((n + 1) * p);
+  return transformed_rejection(key, n, [&](const Draw& draw) {
+    const Tensor& us = draw.distance;
+    const Tensor k = floor((2 * a / us + b) * draw.position + center);
+    const Tensor v = log(draw.height * alpha / (a / (us * us) + b));
+    const Tensor bound = (m + 0.5) * log((m + 1) / (odds * (n - m + 1))) +
+                         (n + 1) * log((n - m + 1) / (n - k + 1)) +
+                         (k + 0.5) * log(odds * (n - k + 1) / (k + 1)) + stirling_error(m) +
+                         stirling_error(n - m) - stirling_error(k) - stirling_error(n - k);
+    const Tensor is_inside = (us >= 0.07) & (draw.height <= most_height);
+    const Tensor is_outside = (k < 0) | (k > n);
+    return std::pair(k, is_inside | (~is_outside & (v <= bound)));
+  });
+}
+
+}  // namespace
+
+Tensor poisson(const Tensor& key, const Shape& shape, const Tensor& rate, DType dtype) {
+  if (!is_integer(dtype)) {
+    operand_error("random::poisson", "expected an integer dtype for the result", {rate});
+  }
+  const Tensor lambda = broadcast_to(astype(stop_gradient(rate), DType::kF32), shape);
+  const Tensor is_valid = (lambda >= 0) & is_finite(lambda);
+  const Tensor is_small = lambda < 10;
+  // Each of the two loops gets rates that end it at once where the other one counts.
+  const Tensor small = small_poisson(key, select(is_small & is_valid, lambda, 0));
+  const Tensor large = large_poisson(key, select(is_small | ~is_valid, 1e5, lambda));
+  const Tensor drawn = select(is_small, small, large);
+  return astype(select(is_valid, select(equal(lambda, 0), 0, drawn), -1), dtype);
+}
+
+Tensor binomial(const Tensor& key, const Shape& shape, const Tensor& n, const Tensor& p) {
+  const Tensor trials = broadcast_to(stop_gradient(n), shape);
+  const Tensor chance = broadcast_to(stop_gradient(p), shape);
+  // The rarer one of success and failure is counted.
+  const Tensor is_rare = chance < 0.5;
+  const Tensor rare = select(is_rare, chance, 1 - chance);
+  const Tensor is_valid = (trials >= 0) & (rare >= 0);
+  const Tensor q = select(is_valid, rare, 0.01);
+  const Tensor is_small = ~is_valid | (trials * q <= 10);
+  const Tensor whole = floor(trials);
+  // Each of the two loops gets arguments that end it at once where the other one counts.
+  const Tensor is_large = ~is_small & is_finite(whole);
+  const Tensor small = small_binomial(key, select(is_small & is_valid, whole, 0), q);
+  const Tensor large = large_binomial(key, select(is_large, whole, 1e4), select(is_large, q, 0.5));
+  const Tensor counted = select(is_small, small, large);
+  const Tensor finite = select(is_rare, counted, whole - counted);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  return select(is_valid, select(is_finite(trials), finite, kInfinity),
+                std::numeric_limits<double>::quiet_NaN());
+}
+
+Tensor multinomial(const Tensor& key, const Shape& batch, const Tensor& n, const Tensor& p) {
+  if (p.rank() < 1) operand_error("random::multinomial", "expected probabilities p[.., k]", {p});
+  const int64_t k = p.dim(-1);
+  Shape shape = batch;
+  shape.push_back(k);
+  const Tensor by_outcome = move_axis(broadcast_to(p, shape), -1, 0);
+  // Outcome i has this part of the trials that are left after the outcomes before it.
+  const Tensor left = cumsum(by_outcome, 0, true);
+  const Tensor part = clamp(0, by_outcome / select(equal(left, 0), 1, left), 1);
+  const Tensor counts = scan(
+                            [&](const Values& rest, const Values& xs) {
+                              const Tensor count = binomial(xs[1], batch, rest[0], xs[0]);
+                              return ScanResult{{rest[0] - count}, {count}};
+                            },
+                            {broadcast_to(n, batch)}, {part, split(key, k)}, k)
+                            .ys[0];
+  return move_axis(counts, 0, -1);
+}
+
+}  // namespace axle::random

@@ -1,0 +1,26 @@
+#include "transform/random/matrices.h"
+
+#include <algorithm>
+
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/rounding.h"
+#include "ops/movement/diagonal.h"
+#include "ops/movement/shape.h"
+#include "ops/random/random.h"
+#include "transform/linalg/matrices.h"
+#include "transform/linalg/qr.h"
+
+namespace axle::random {
+
+Tensor orthogonal(const Tensor& key, const Shape& batch, int64_t rows, int64_t columns,
+                  DType dtype) {
+  const int64_t longer = std::max(rows, columns), shorter = std::min(rows, columns);
+  Shape shape = batch;
+  shape.insert(shape.end(), {longer, shorter});
+  const auto [q, r] = qr(normal(key, shape, dtype));
+  // The signs of qr depend on its method. Those of the diagonal of r make the draws uniform.
+  const Tensor x = q * expand_dims(sign(diagonal(r)), -2);
+  return rows < columns ? transposed(x) : x;
+}
+
+}  // namespace axle::random

@@ -1,0 +1,206 @@
+#include "transform/remat/partition.h"
+
+#include <fmt/format.h>
+
+#include "base/concatenate.h"
+#include "base/error.h"
+#include "ir/op_rules.h"
+#include "ir/verify.h"
+#include "transform/linearize.h"
+#include "transform/trace.h"
+
+namespace axle {
+
+Joint make_joint(const Region& region, const std::vector<bool>& active,
+                 const std::vector<bool>& wants, const std::vector<bool>& force) {
+  Joint joint;
+  joint.region = std::make_shared<Region>();
+  joint.num_parameters = region.parameters().size();
+  joint.num_results = region.results().size();
+  const TraceScope scope(*joint.region);
+  const PhaseScope phase(
+      Phase::kForward);  // a backward pass inside `region` is forward code of this joint region
+  Values arguments;
+  for (const Tensor& p : region.parameters()) {
+    arguments.push_back(
+        joint.region->add_parameter(p.type(), p.node()->scope ? *p.node()->scope : ""));
+  }
+  const Linearized lin = linearize(region, arguments, active);
+  const TensorSet smooth = active_values(region, active);
+  Values cotangents(lin.outputs.size());
+  for (size_t i = 0; i < lin.outputs.size(); ++i) {
+    if (!wants[i] || !smooth.contains(region.results()[i])) continue;
+    cotangents[i] = joint.region->add_parameter(lin.outputs[i].type(), "cotangent");
+    joint.cotangent_of.push_back(i);
+  }
+  const Values gradients = lin.pullback(cotangents);
+  Values results = lin.outputs;
+  const PhaseScope backward(Phase::kBackward);
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    const bool made = gradients[i] || (!force.empty() && force[i]);
+    joint.input_cotangent.push_back(made ? static_cast<int>(results.size()) : -1);
+    if (made) results.push_back(instantiate(gradients[i], arguments[i].type()));
+  }
+  joint.region->set_results(std::move(results));
+  joint.region->remove_dead_ops();
+  verify_in_debug(*joint.region);
+  return joint;
+}
+
+namespace {
+
+bool is_cheap(const Tensor& t) { return !t.is_parameter() && t.node()->rules->row().cheap; }
+
+// True if the cheap value `t` has fewer bytes than its inputs: a slice of a product, a cast to a
+// narrower dtype. Parameters do not count as inputs, since they are kept anyway.
+bool is_part_of_more(const Tensor& t) {
+  size_t made_of = 0;
+  for (const Tensor& input : t.node()->inputs) {
+    if (!input.is_parameter()) made_of += input.type().num_bytes();
+  }
+  return made_of > t.type().num_bytes();
+}
+
+// True if cheap ops alone can recompute `t` from kept values and parameters.
+bool is_made_of(const Tensor& t, const TensorSet& kept) {
+  return std::ranges::all_of(t.node()->inputs, [&](const Tensor& input) {
+    return input.is_parameter() || kept.contains(input) ||
+           (is_cheap(input) && is_made_of(input, kept));
+  });
+}
+
+}  // namespace
+
+Values residuals(const Joint& joint, const ResidualPolicy& policy) {
+  const Region& region = *joint.region;
+  const std::span cotangents = std::span(region.parameters()).subspan(joint.num_parameters);
+  TensorSet backward(cotangents.begin(), cotangents.end());
+  for (const OpNode* op : region.ops()) {
+    if (op->phase != Phase::kBackward) continue;
+    for (const Tensor& t : const_cast<OpNode*>(op)->results()) backward.insert(t);
+  }
+  Values wanted, out, parts;
+  TensorSet seen;
+  const auto want = [&](const Tensor& t) {
+    if (!backward.contains(t) && seen.insert(t).second) wanted.push_back(t);
+  };
+  for (const OpNode* op : region.ops()) {
+    if (op->phase == Phase::kBackward) std::ranges::for_each(op->inputs, want);
+  }
+  for (size_t i = joint.num_results; i < region.results().size(); ++i) want(region.results()[i]);
+  const auto follow = [&](bool through_parts) {
+    while (!wanted.empty()) {
+      const Tensor t = wanted.back();
+      wanted.pop_back();
+      const bool keep =
+          t.is_parameter() || (policy ? policy(*t.node()) != Residual::kRecompute : !is_cheap(t));
+      if (keep)
+        out.push_back(t);
+      else if (!policy && !through_parts && is_part_of_more(t))
+        parts.push_back(t);
+      else
+        std::ranges::for_each(t.node()->inputs, want);
+    }
+  };
+  follow(/*through_parts=*/false);
+  // A part whose whole is kept for another reason is recomputed from it. Of every other whole, only
+  // the part is kept.
+  const TensorSet kept(out.begin(), out.end());
+  for (const Tensor& t : parts) {
+    if (is_made_of(t, kept))
+      std::ranges::for_each(t.node()->inputs, want);
+    else
+      out.push_back(t);
+  }
+  follow(/*through_parts=*/true);
+  std::ranges::sort(out, {}, [](const Tensor& t) { return std::pair(t.node()->id, t.index()); });
+  return out;
+}
+
+std::shared_ptr<Region> slice(const Region& region, const Values& inputs, const Values& results) {
+  auto out = std::make_shared<Region>();
+  TensorMap map;
+  for (const Tensor& t : inputs)
+    map[t] = out->add_parameter(t.type(), t.node()->scope ? *t.node()->scope : "");
+  std::unordered_set<const OpNode*> needed;
+  std::vector<const OpNode*> pending;
+  const auto need = [&](const Tensor& t) {
+    if (map.contains(t)) return;
+    AXLE_CHECK(!t.is_parameter(),
+               "a slice needs a parameter that is not among its inputs: " + describe(t));
+    if (needed.insert(t.node()).second) pending.push_back(t.node());
+  };
+  std::ranges::for_each(results, need);
+  while (!pending.empty()) {
+    const OpNode* op = pending.back();
+    pending.pop_back();
+    std::ranges::for_each(op->inputs, need);
+  }
+  {
+    const TraceScope scope(*out);
+    const PhaseScope phase(Phase::kForward);
+    for (const OpNode* op : region.ops()) {
+      if (needed.contains(op)) clone_op(*op, map);
+    }
+    out->set_results(map_all(map, results));
+  }
+  verify_in_debug(*out);
+  return out;
+}
+
+Halves split(Joint joint, const ResidualPolicy& policy) {
+  Halves out;
+  out.joint = std::move(joint);
+  const Region& region = *out.joint.region;
+  const std::span parameters = std::span(region.parameters()).first(out.joint.num_parameters);
+  const std::span cotangents = std::span(region.parameters()).subspan(out.joint.num_parameters);
+  const std::span results = std::span(region.results()).first(out.joint.num_results);
+  const std::span gradients = std::span(region.results()).subspan(out.joint.num_results);
+  Values needed;
+  for (const Tensor& t : residuals(out.joint, policy)) {
+    if (!t.is_parameter()) {
+      out.saved.push_back(t);
+      continue;
+    }
+    const auto it = std::ranges::find_if(parameters, [&](const Tensor& p) { return same(p, t); });
+    out.needed.push_back(static_cast<size_t>(it - parameters.begin()));
+    needed.push_back(t);
+  }
+  out.forward =
+      slice(region, concatenate<Tensor>({parameters}), concatenate<Tensor>({results, out.saved}));
+  out.backward = slice(region, concatenate<Tensor>({needed, out.saved, cotangents}),
+                       concatenate<Tensor>({gradients}));
+  return out;
+}
+
+Values spread_input_cotangents(const Joint& joint, const Values& computed) {
+  Values out;
+  for (const int i : joint.input_cotangent)
+    out.push_back(i < 0 ? Tensor() : computed[static_cast<size_t>(i) - joint.num_results]);
+  return out;
+}
+
+Values gather_cotangents(const Joint& joint, const Values& cotangents) {
+  Values out;
+  for (const size_t i : joint.cotangent_of)
+    out.push_back(instantiate(cotangents[i], joint.region->results()[i].type()));
+  return out;
+}
+
+std::string explain_residuals(const std::function<Values(const Values&)>& fn,
+                              const std::vector<Type>& types) {
+  const auto region = trace(fn, types);
+  const Joint joint = make_joint(*region, std::vector<bool>(types.size(), true),
+                                 std::vector<bool>(region->results().size(), true));
+  std::string out;
+  for (const Tensor& t : residuals(joint, nullptr)) {
+    std::string what = t.is_parameter() ? "argument" : std::string(t.node()->rules->name());
+    if (!t.is_parameter() && t.node()->attributes && what == "name")
+      what += " " + t.node()->attributes->text();
+    out += fmt::format("{} {} @{}\n", to_text(t.type()), what,
+                       t.node()->scope ? *t.node()->scope : "");
+  }
+  return out;
+}
+
+}  // namespace axle

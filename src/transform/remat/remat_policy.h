@@ -1,0 +1,48 @@
+// Remat policies: which forward values a backward pass keeps, and where.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "transform/remat/partition.h"
+
+namespace axle {
+
+/// A pattern of the tags that name(x, tag) gives.
+struct TagPattern {
+  std::string text;
+  std::function<bool(std::string_view tag)> matches;
+};
+
+/// Decides which forward values of a remat region are kept, besides its inputs.
+struct RematPolicy {
+  ResidualPolicy decide;
+  std::string text;                       // for printing
+  std::vector<TagPattern> patterns = {};  // each must match a tag in the region
+};
+
+/// Keeps no values: everything is recomputed.
+RematPolicy save_nothing();
+/// Keeps all values that the backward pass reads, as without remat. Cheap ops are recomputed.
+RematPolicy save_everything();
+/// Keeps the results of dot_general ops.
+RematPolicy save_dots();
+/// Keeps the results of dot_general ops in host memory.
+RematPolicy offload_dots();
+/// Keeps the values that name(x, tag) tagged with one of these names. Values tagged with a name of
+/// `offload` are kept in host memory. "*" and "?" match as in file names. Names in both lists are
+/// kept on the device.
+RematPolicy save_names(std::vector<std::string> names, std::vector<std::string> offload = {});
+/// Like save_names, by regular expressions that match whole tags. Throws ConfigError for a pattern
+/// that is none.
+RematPolicy save_matching(std::vector<std::string> patterns, std::vector<std::string> offload = {});
+/// Keeps what any of the policies keeps: on the device if any of them says so, else in host memory.
+RematPolicy combine(std::vector<RematPolicy> policies);
+
+/// Throws ConfigError if a pattern of the policy matches no tag in the region. Without this check a
+/// misspelled name would only cause more recomputation.
+void check_tags(const RematPolicy& policy, const Region& region);
+
+}  // namespace axle

@@ -30,8 +30,8 @@ struct Attributes {
   virtual std::string text() const = 0;
 };
 
-/// Ops emitted by a pullback are backward. transform/remat/partition.h splits a joint region into forward
-/// and backward by this tag.
+/// Ops emitted by a pullback are backward. transform/remat/partition.h splits a joint region into
+/// forward and backward by this tag.
 enum class Phase : uint8_t { kForward, kBackward };
 
 /// One result of an op or one parameter of a region. A default-constructed Tensor is "none" (a

@@ -8,21 +8,12 @@
 #include "base/error.h"
 #include "checkpoint/run_files.h"
 #include "cli/arguments/path_options.h"
-#include "config/document/yaml.h"
-#include "config/mistakes.h"
 #include "io/file.h"
 #include "recipes/resolve/host_machine.h"
 #include "recipes/resolve/recipe_file.h"
 
 namespace axle::cli {
 namespace {
-
-RecipeFile read_config(const std::string& path) {
-  if (!path_exists(path))
-    throw ConfigError(fmt::format("{}: expected a config file, got nothing there", path));
-  return parse_recipe_file(
-      storage_error_as<ConfigError>([&] { return read_file(path, kMaxConfigBytes); }), path);
-}
 
 // Adds a flag that takes effect while it is parsed, so that flags keep their order.
 CLI::Option* add_flag(CLI::App& app, const char* flag, const char* value, const char* help,
@@ -88,7 +79,7 @@ std::string RecipeArguments::machine(std::string_view backend) const {
 ResolveRequest RecipeArguments::request(std::string_view backend) const {
   ResolveRequest out = request_;
   out.machine = machine(backend);
-  for (const std::string& path : files_) out.files.push_back(read_config(path));
+  for (const std::string& path : files_) out.files.push_back(read_recipe_file(path));
   return out;
 }
 
@@ -98,9 +89,9 @@ Resolved resolve_named(const std::string& name, const std::optional<std::string>
   if (directory_exists(name) && std::ranges::count(recipe_names(), name) == 0)
     check_config_file(name);
   if (path_exists(run_config)) {
-    request.files = {read_config(run_config)};
+    request.files = {read_recipe_file(run_config)};
   } else if (path_exists(name) && !directory_exists(name)) {
-    request.files = {read_config(name)};
+    request.files = {read_recipe_file(name)};
   } else {
     request.recipe = name;
   }

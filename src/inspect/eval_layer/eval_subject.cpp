@@ -107,7 +107,7 @@ EvalSubject parse_eval_subject(std::string_view text, const std::string& source,
   }
   if (is_recipe_file(document)) {
     Resolved resolved =
-        resolve_config({.files = {read_recipe_file(document, std::move(lines), source)}});
+        resolve_config({.files = {recipe_file_from(document, std::move(lines), source)}});
     if (changes) *changes = std::move(resolved.report);
     return std::move(resolved.config);
   }

@@ -1,4 +1,4 @@
-// Parses the YAML files of `--config`: a recipe with changes.
+// The YAML files of `--config`: a recipe with changes. Reads them and applies their changes.
 //
 //   recipe: fuji-7B-v2
 //   replace:
@@ -20,6 +20,9 @@
 #include <vector>
 
 #include "config/document/yaml.h"
+#include "config/mistakes.h"
+#include "recipes/resolve/resolve_report.h"
+#include "train/trainer.h"
 
 namespace axle {
 
@@ -38,11 +41,24 @@ struct RecipeFile {
   std::vector<RecipeFileEntry> replace, modify, set;
 };
 
+/// Reads and parses the file at `path`. Throws ConfigError "<path>: ..." if it can't be read, and
+/// as parse_recipe_file().
+RecipeFile read_recipe_file(const std::string& path);
 /// Throws ConfigError "<source>:<line>: ..." for bad syntax, unknown sections and sections of the
 /// wrong shape.
 RecipeFile parse_recipe_file(std::string_view text, const std::string& source);
 /// Like parse_recipe_file(), for a document that parse_yaml() returned with its lines.
-RecipeFile read_recipe_file(nlohmann::ordered_json document, YamlLines lines,
+RecipeFile recipe_file_from(nlohmann::ordered_json document, YamlLines lines,
                             const std::string& source);
+
+/// True if `path` is in the mesh rules. Mesh rules are set before everything else.
+bool sets_mesh_rules(const std::string& path);
+/// Applies the sections `replace`, `modify` and `set`, in this order, except entries that set mesh
+/// rules. Mistakes read "<file>:<line>: ...".
+void apply(const RecipeFile& file, Trainer::Config& config, ResolveReport& report,
+           Mistakes& mistakes);
+/// Sets the field that an entry of the section `set` names. Throws ConfigError
+/// "<file>:<line>: ...".
+std::vector<Replaced> set_entry(const RecipeFileEntry& entry, Trainer::Config& config);
 
 }  // namespace axle

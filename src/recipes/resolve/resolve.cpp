@@ -14,7 +14,6 @@
 #include "config/document/serialize.h"
 #include "config/set.h"
 #include "infer/model_folder.h"
-#include "recipes/resolve/apply_file.h"
 #include "recipes/resolve/use_data.h"
 #include "train/evaler_inputs.h"
 
@@ -98,10 +97,6 @@ void apply_edits(const std::vector<Edit>& edits, Trainer::Config& config,
   }
 }
 
-void append(std::string& out, std::string_view title, const std::vector<std::string>& paths) {
-  if (!paths.empty()) out += fmt::format("  {}: {}\n", title, join(paths, ", "));
-}
-
 }  // namespace
 
 Resolved resolve_config(const ResolveRequest& request) {
@@ -142,7 +137,7 @@ Resolved resolve_config(const ResolveRequest& request, Mistakes& mistakes) {
   else
     out.report.rule_not_reapplied = rule_that_would_change(out.config, request.machine);
   const std::string rules = rules_text(out.config);
-  for (const RecipeFile& file : request.files) apply_file(file, out.config, out.report, mistakes);
+  for (const RecipeFile& file : request.files) apply(file, out.config, out.report, mistakes);
   if (rules_text(out.config) != rules)
     out.report.rule_set_too_late = rule_that_would_change(out.config, request.machine);
   apply_edits(request.edits, out.config, out.report.replaced, mistakes);
@@ -156,44 +151,6 @@ std::vector<Replaced> apply_edits(const std::vector<Edit>& edits, Trainer::Confi
   apply_edits(edits, config, replaced, mistakes);
   mistakes.throw_any();
   return replaced;
-}
-
-std::string mesh_rule_text(const ResolveReport& report) {
-  std::string out;
-  if (!report.mesh_rule.empty())
-    out += fmt::format("mesh rule {} for {}\n", report.mesh_rule, report.machine);
-  if (!report.unmatched_rules.empty()) {
-    out += fmt::format("no mesh rule matches {}; the config is unchanged (rules: {})\n",
-                       report.machine, join(report.unmatched_rules, ", "));
-  }
-  if (!report.rule_not_reapplied.empty()) {
-    out += fmt::format(
-        "the mesh rules of this file were applied when it was made; the rule {} for {} is not "
-        "applied again\n",
-        report.rule_not_reapplied, report.machine);
-  }
-  if (!report.rule_set_too_late.empty()) {
-    out += fmt::format(
-        "a modifier changed the mesh rules after they were applied; the rule {} for {} is not "
-        "applied; set mesh_rules by 'set:' or --set\n",
-        report.rule_set_too_late, report.machine);
-  }
-  return out;
-}
-
-std::string changes_text(const ResolveReport& report) {
-  std::string out;
-  for (const auto& [what, done] : report.replaced) {
-    out += fmt::format("{}: {}\n", what, join(done.matched, ", "));
-    append(out, "carried over", done.carried);
-    append(out, "dropped", done.dropped);
-  }
-  for (const std::string& name : report.modified) out += fmt::format("modified by {}\n", name);
-  return out;
-}
-
-std::string to_text(const ResolveReport& report) {
-  return mesh_rule_text(report) + changes_text(report);
 }
 
 std::string to_config_file(const std::string& recipe, const Trainer::Config& config) {

@@ -106,7 +106,7 @@ TEST_F(TextInputTest, OrderDependsOnSeedAndEpochAlone) {
   const auto rows = rows_of_epoch(1, 1);
   EXPECT_EQ(rows, rows_of_epoch(1, 7));  // the batch size does not matter
   EXPECT_NE(rows, rows_of_epoch(2, 1));
-  const auto half = rows.begin() + static_cast<std::ptrdiff_t>(rows.size() / 2);
+  const auto half = rows.begin() + rows.size() / 2;
   EXPECT_FALSE(std::equal(rows.begin(), half, half));
 }
 

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string_view>
+
+#include "hlo/op_name.h"
 
 namespace axle {
 namespace {
@@ -29,6 +32,21 @@ bool is_variadic_gather(const HloInstruction& instruction) {
 bool runs_one_computation(std::string_view opcode) {
   return opcode == "fusion" || opcode == "call" || opcode == "async-start";
 }
+
+constexpr int kMaxPermuteSteps = 10'000;
+
+// True for ops that scale or cast each element of one operand.
+bool is_elementwise(std::string_view opcode) {
+  static constexpr std::array kOpcodes =
+      std::to_array<std::string_view>({"divide", "multiply", "negate", "reduce-precision"});
+  return std::ranges::find(kOpcodes, opcode) != kOpcodes.end();
+}
+
+bool is_permute(std::string_view opcode) { return opcode.starts_with("collective-permute"); }
+
+// Names are found after few steps. The bound ends the search through sums of sums of unnamed
+// values, which could take exponential time.
+constexpr int kMaxNameSteps = 2'000;
 
 }  // namespace
 
@@ -226,6 +244,141 @@ std::optional<int64_t> HloValueOrigins::trip_count(size_t computation, size_t in
     return span <= 0 ? 0 : (span - 1) / *growth + 1;
   }
   return std::nullopt;
+}
+
+std::optional<std::pair<size_t, size_t>> HloValueOrigins::caller(size_t computation) const {
+  const auto& value = callers_[computation];
+  return value ? std::optional(std::pair(value->computation, value->instruction)) : std::nullopt;
+}
+
+bool HloValueOrigins::depends_on_device(size_t computation, size_t instruction) const {
+  std::set<std::pair<size_t, size_t>> seen;
+  std::vector<Value> open = {{computation, instruction}};
+  while (!open.empty() && seen.size() < kMaxPermuteSteps) {
+    const Value v = open.back();
+    open.pop_back();
+    if (!seen.emplace(v.computation, v.instruction).second) continue;
+    const std::string& opcode = at(v).opcode;
+    if (opcode == "partition-id" || opcode == "replica-id") return true;
+    // The index of a dynamic-slice counts as well: it may look up a table by the device's number.
+    auto next = opcode == "dynamic-slice" ? std::nullopt : step(v, false);
+    if (next) {
+      open.push_back(std::move(*next));
+    } else if (opcode != "while" && opcode != "parameter") {
+      for (const size_t operand : at(v).operands) open.push_back({v.computation, operand});
+    }
+  }
+  return false;
+}
+
+// Goes one step back as step() does, but also through collective-permutes, and out of a loop that
+// only passes the value on.
+std::optional<HloValueOrigins::Value> HloValueOrigins::before_permute(const Value& v) const {
+  const HloInstruction& instruction = at(v);
+  if (is_permute(instruction.opcode) && !instruction.operands.empty())
+    return Value{v.computation, instruction.operands[0]};
+  if (auto next = step(v, true)) return next;
+  if (instruction.opcode != "parameter" || v.elements.empty()) return std::nullopt;
+  const auto& call = callers_[v.computation];
+  if (!call || at(*call).opcode != "while" || at(*call).called[0] != v.computation)
+    return std::nullopt;
+  // The value that the loop body returns as this element for the next iteration.
+  Value back{v.computation, module_.computations[v.computation].root, {v.elements.back()}};
+  for (int i = 0; i < kMaxPermuteSteps && at(back).opcode != "parameter"; ++i) {
+    auto next = is_permute(at(back).opcode) && !at(back).operands.empty()
+                    ? std::optional(Value{back.computation, at(back).operands[0]})
+                    : step(back, true);
+    if (!next) return std::nullopt;
+    back = std::move(*next);
+  }
+  if (back.computation != v.computation || back.elements != v.elements) return std::nullopt;
+  return Value{call->computation, at(*call).operands[0], v.elements};
+}
+
+std::optional<HloValueOrigins::PermutedArgument> HloValueOrigins::permuted_argument(
+    size_t computation, size_t instruction) const {
+  Value v{computation, instruction};
+  for (int i = 0; i < kMaxPermuteSteps; ++i) {
+    if (at(v).opcode.starts_with("all-gather")) return std::nullopt;
+    auto next = before_permute(v);
+    if (!next) break;
+    v = std::move(*next);
+  }
+  if (v.computation != module_.entry || at(v).opcode != "parameter" || !v.elements.empty())
+    return std::nullopt;
+  return PermutedArgument{at(v).parameter_number, at(v).shape.num_elements()};
+}
+
+bool HloValueOrigins::is_zeros(const Value& v) const {
+  const std::string& opcode = at(origin(v, false)).opcode;
+  return opcode == "broadcast" || opcode == "constant";
+}
+
+int64_t HloValueOrigins::elements_set_into_zeros(size_t computation, size_t instruction) const {
+  Value v{computation, instruction};
+  for (int i = 0; i < kMaxPermuteSteps; ++i) {
+    const HloInstruction& now = at(v);
+    const bool has_part = now.opcode == "dynamic-update-slice" && now.operands.size() > 1;
+    if (has_part || (now.opcode == "pad" && !now.operands.empty())) {
+      if (has_part && !is_zeros({v.computation, now.operands[0]})) return 0;
+      const int64_t part = at({v.computation, now.operands[has_part ? 1 : 0]}).shape.num_elements();
+      return part < now.shape.num_elements() ? part : 0;
+    }
+    auto next = step(v, false);
+    if (!next && is_elementwise(now.opcode)) {
+      const auto scaled = std::ranges::find_if(now.operands, [&](size_t operand) {
+        return !is_zeros({v.computation, operand});
+      });
+      if (scaled != now.operands.end()) next = Value{v.computation, *scaled};
+    }
+    if (!next) return 0;
+    v = std::move(*next);
+  }
+  return 0;
+}
+
+// Returns the value that makes `v`. It goes one step back as step() does, but also into the body of
+// a loop and to the update of a dynamic-update-slice (a layer that is written into a stack).
+std::optional<HloValueOrigins::Value> HloValueOrigins::producer(const Value& v) const {
+  const HloInstruction& instruction = at(v);
+  if (instruction.opcode == "while" && !v.elements.empty() &&
+      !unchanged_by_loop(instruction, v.elements.back())) {
+    const size_t body = instruction.called[0];
+    return Value{body, module_.computations[body].root, v.elements};
+  }
+  if (instruction.opcode == "dynamic-update-slice" && instruction.operands.size() > 1)
+    return Value{v.computation, instruction.operands[1], v.elements};
+  return step(v, true);
+}
+
+const std::string* HloValueOrigins::nearest_name(Value v, int& steps_left,
+                                                 const std::string*& of_loop_or_barrier) const {
+  while (steps_left-- > 0) {
+    const std::string& name = at(v).op_name;
+    if (!name.empty()) {
+      if (!std::ranges::all_of(op_locations(name), is_loop_or_barrier)) return &name;
+      if (!of_loop_or_barrier) of_loop_or_barrier = &name;
+    }
+    auto next = producer(v);
+    if (!next) break;
+    v = std::move(*next);
+  }
+  if (steps_left <= 0 || !v.elements.empty()) return nullptr;
+  // The value is computed, for example a sum over the loop's iterations: an operand gives the name.
+  for (const size_t operand : at(v).operands) {
+    const Value from{v.computation, operand};
+    if (at(from).opcode == "constant") continue;
+    if (const std::string* name = nearest_name(from, steps_left, of_loop_or_barrier)) return name;
+  }
+  return nullptr;
+}
+
+const std::string& HloValueOrigins::op_name(size_t computation, size_t instruction) const {
+  static const std::string kNone;
+  const std::string* of_loop_or_barrier = nullptr;
+  int steps_left = kMaxNameSteps;
+  const std::string* own = nearest_name({computation, instruction}, steps_left, of_loop_or_barrier);
+  return own ? *own : of_loop_or_barrier ? *of_loop_or_barrier : kNone;
 }
 
 }  // namespace axle

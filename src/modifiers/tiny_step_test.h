@@ -31,8 +31,7 @@ inline TinyStep step_of(const TinyRoot& root) {
       [&](const Values& x) {
         const auto [outputs, gradients] = value_and_grad(fn, x);
         Values out{outputs[0]};
-        out.insert(out.end(), gradients.begin(),
-                   gradients.begin() + static_cast<std::ptrdiff_t>(paths.size()));
+        out.insert(out.end(), gradients.begin(), gradients.begin() + paths.size());
         return out;
       },
       fn.arguments());

@@ -11,10 +11,6 @@
 
 namespace axle {
 
-PartitionSpec ParamSpec::partition() const { return {.dims = mesh_axes}; }
-
-Tensor Param::operator()() const { return Invocation::current().parameter(path_); }
-
 Layer::Layer(const Scope& scope) : path_(scope.path) {
   const auto* const own = static_cast<const LayerOptions*>(scope.options);
   if (own) options_ = *own;

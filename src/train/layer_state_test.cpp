@@ -106,7 +106,7 @@ HostTensor stacked(const HostTensor& a, const HostTensor& b) {
   shape.insert(shape.begin(), 2);
   HostTensor out({a.dtype(), shape});
   std::ranges::copy(a.bytes(), out.bytes().begin());
-  std::ranges::copy(b.bytes(), out.bytes().begin() + static_cast<std::ptrdiff_t>(a.bytes().size()));
+  std::ranges::copy(b.bytes(), out.bytes().begin() + a.bytes().size());
   return out;
 }
 

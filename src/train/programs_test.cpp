@@ -96,8 +96,7 @@ TEST(Programs, StepsDonateTheWholeState) {
     EXPECT_EQ(step.inputs[i].type, step.outputs[i].type) << step.inputs[i].name;
   }
   const auto names = output_names(step);
-  const std::vector<std::string> metrics(names.begin() + static_cast<std::ptrdiff_t>(state.size()),
-                                         names.end());
+  const std::vector<std::string> metrics(names.begin() + state.size(), names.end());
   EXPECT_THAT(metrics, testing::ElementsAre("cross_entropy", "grad_norm", "learning_rate", "loss",
                                             "not_finite", "num_targets", "skipped"));
 }

@@ -61,10 +61,9 @@ class StepRun {
     for (const ProgramValue& input : std::span(program_.inputs).subspan(leaves_.size()))
       arguments.push_back(runtime_.make_array(batch.at(input.name), input.sharding, options_.mesh));
     const Arrays outputs = executable_->execute(arguments);
-    arrays_.assign(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(leaves_.size()));
-    return metric_values(
-        program_, leaves_.size(),
-        {outputs.begin() + static_cast<std::ptrdiff_t>(leaves_.size()), outputs.end()});
+    arrays_.assign(outputs.begin(), outputs.begin() + leaves_.size());
+    return metric_values(program_, leaves_.size(),
+                         {outputs.begin() + leaves_.size(), outputs.end()});
   }
   const Program& program() const { return program_; }
   const Executable& executable() const { return *executable_; }

@@ -126,7 +126,7 @@ std::vector<Batched> batch_custom_vjp(BatchX x) {
   const BatchedRegion primal =
       batched_region(op.region(), operands, x.axis(), std::vector<bool>(num_outputs, true));
   const auto from = [](const std::vector<bool>& marks, size_t first) {
-    return std::vector<bool>(marks.begin() + static_cast<ptrdiff_t>(first), marks.end());
+    return std::vector<bool>(marks.begin() + first, marks.end());
   };
   const CustomVjp rule{.name = a.name,
                        .backward = batched_backward(a.backward, from(operands, a.num_captures),

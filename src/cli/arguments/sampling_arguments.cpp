@@ -35,7 +35,7 @@ std::string with_flag(std::string message) {
   constexpr std::string_view kOptions[] = {"temperature", "top_k", "top_p", "max_tokens"};
   const size_t end = std::min(message.find(':'), message.size());
   if (std::ranges::count(kOptions, std::string_view(message).substr(0, end)) == 0) return message;
-  std::replace(message.begin(), message.begin() + static_cast<ptrdiff_t>(end), '_', '-');
+  std::replace(message.begin(), message.begin() + end, '_', '-');
   return "--" + message;
 }
 

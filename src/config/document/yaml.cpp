@@ -197,7 +197,7 @@ class Builder final : public YAML::EventHandler {
 };
 
 int line_of(std::string_view text, size_t byte) {
-  return 1 + static_cast<int>(std::count(text.begin(), text.begin() + ptrdiff_t(byte), '\n'));
+  return 1 + static_cast<int>(std::count(text.begin(), text.begin() + byte, '\n'));
 }
 
 // Refuses characters that the YAML library takes for the end of the text, or reads differently from

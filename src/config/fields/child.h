@@ -6,6 +6,7 @@
 
 #include "config/axle_config.h"
 #include "config/fields/any_config.h"
+#include "config/fields/own_values.h"
 
 namespace axle {
 
@@ -42,9 +43,6 @@ consteval bool fits() {
   return same;
 }
 [[noreturn]] void fail_empty_child(const Scope& scope, const RoleInfo& role);
-/// Throws ConfigError for numbers of the config that are out of range. Does not look into the
-/// configs of its children, which check themselves when they are built.
-void check_own_values(const AnyConfig& config, std::string_view path);
 }  // namespace detail
 
 /// The part of Child<Role> that does not depend on the role.
@@ -94,7 +92,7 @@ class Child : public ChildSlot {
   /// the module's constructor throws.
   std::unique_ptr<Role> build(const typename Role::Dims& dims, const Scope& scope) const {
     if (!*this) detail::fail_empty_child(scope, role_info<Role>());
-    detail::check_own_values(any(), scope.path);
+    check_own_values(any(), scope.path);
     Scope inner = scope;
     inner.options = &options;
     return std::unique_ptr<Role>(static_cast<Role*>(any().type().build(any().get(), &dims, inner)));

@@ -47,7 +47,7 @@ std::vector<Type> infer_fft(const OpNode& op) {
   }
   Shape transformed = sizes;
   if (kind == FftKind::kIrfft) transformed.back() = sizes.back() / 2 + 1;
-  const Shape last(x.dims.begin() + static_cast<ptrdiff_t>(first_dim(op)), x.dims.end());
+  const Shape last(x.dims.begin() + first_dim(op), x.dims.end());
   if (last != transformed || std::ranges::find(sizes, 0) != sizes.end()) {
     shape_error(op, fmt::format("expected last dims {} of at least one element, got {}",
                                 to_text(transformed), to_text(last)));

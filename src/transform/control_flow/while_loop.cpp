@@ -61,7 +61,7 @@ void eval_while(const EvalOptions& options, const OpNode& op, std::span<const Ho
   while (goes_on()) {
     std::vector<HostTensor> next =
         evaluate(body_of(op), body_arguments<HostTensor>(a, state), options);
-    std::ranges::move(next, state.begin() + static_cast<ptrdiff_t>(a.num_consts()));
+    std::ranges::move(next, state.begin() + a.num_consts());
   }
   std::ranges::move(std::span(state).subspan(a.num_consts()), y.begin());
 }
@@ -98,12 +98,11 @@ std::vector<bool> batched_through_loop(const OpNode& op, std::vector<bool> batch
   for (bool changed = true; changed;) {
     changed = false;
     const auto marks = [&](const auto& of) {
-      std::vector<bool> out(batched.begin() + static_cast<ptrdiff_t>(a.num_consts()),
-                            batched.end());
+      std::vector<bool> out(batched.begin() + a.num_consts(), batched.end());
       out.insert(out.begin(), of.begin(), of.end());
       return out;
     };
-    const auto at = [&](size_t i) { return batched.begin() + static_cast<ptrdiff_t>(i); };
+    const auto at = [&](size_t i) { return batched.begin() + i; };
     const bool stops_by_itself = batched_results(
         condition_of(op), marks(std::vector<bool>(at(0), at(a.num_condition_consts))))[0];
     const std::vector<bool> results = batched_results(
@@ -157,9 +156,8 @@ std::vector<Batched> batch_while(BatchX x) {
   // The attributes of an op whose two regions share all consts: the consts are given twice.
   const std::span consts = std::span(inputs).first(a.num_consts());
   const Values both = concatenate<Tensor>({consts, inputs});
-  return marked(
-      emit_while(condition, body, both, WhileAttributes(a.num_consts(), a.num_consts())),
-      std::vector<bool>(batched.begin() + static_cast<ptrdiff_t>(a.num_consts()), batched.end()));
+  return marked(emit_while(condition, body, both, WhileAttributes(a.num_consts(), a.num_consts())),
+                std::vector<bool>(batched.begin() + a.num_consts(), batched.end()));
 }
 
 // The number of iterations is not known: the costs of one.

@@ -10,6 +10,7 @@
 
 #include "ir/devices/mesh.h"
 #include "ir/host_tensor.h"
+#include "ir/lowering_target.h"
 #include "ir/tensor.h"
 
 namespace axle {
@@ -53,6 +54,12 @@ class HloBuilder {
   virtual HloValue place(const HloValue& x, std::string_view memory) = 0;
   /// The mesh of the program.
   virtual const Mesh& mesh() const = 0;
+  /// What the program is lowered for. A rule that asks for it records what it chose.
+  virtual const LoweringTarget& target() = 0;
+  virtual void record(LoweringChoice choice) = 0;
+  /// True if each device works on parts of its own here: there is one device, or all axes of the
+  /// mesh are manual.
+  virtual bool is_per_device() const = 0;
   /// Returns a number for the channel of a collective, another one on each call.
   virtual int64_t next_channel() = 0;
   /// Writes a computation over the parts of tensors that each device holds along the manual axes:

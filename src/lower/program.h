@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/devices/mesh.h"
+#include "ir/lowering_target.h"
 #include "ir/type.h"
 
 namespace axle {
@@ -29,6 +30,11 @@ struct Program {
   std::vector<ProgramValue> inputs;
   std::vector<ProgramValue> outputs;
   Mesh mesh = {};  // no axes: one device
+  /// True if another target may get another text (lowered_for). A runtime lowers such a program
+  /// once more, for the platform that compiles it.
+  bool depends_on_target = false;
+  /// What lowering chose for its target.
+  std::vector<LoweringChoice> choices = {};
 };
 
 }  // namespace axle

@@ -15,14 +15,13 @@ void check_partitions(const std::vector<ProgramValue>& values, const Mesh& mesh)
   for (const ProgramValue& v : values) check_partition(v.name, v.type.dims, v.sharding, mesh);
 }
 
-std::string module_text(const Region& graph, const std::string& name,
-                        const std::vector<ProgramValue>& inputs,
-                        const std::vector<ProgramValue>& outputs, const Mesh& mesh,
-                        const LowerOptions& options) {
+// Writes the text of the program from its graph.
+void write_text(Program& program, const LowerOptions& options) {
+  const Mesh& mesh = program.mesh;
   const int64_t num_devices = mesh.num_devices();
   std::string text = fmt::format(
       "module @{} attributes {{mhlo.num_partitions = {} : i32, mhlo.num_replicas = 1 : i32}} {{\n",
-      name, num_devices);
+      program.name, num_devices);
   if (num_devices > 1) {
     std::vector<std::string> axes;
     for (const MeshAxis& axis : mesh.axes) {
@@ -41,19 +40,21 @@ std::string module_text(const Region& graph, const std::string& name,
   };
   std::vector<Type> parameters, results;
   std::vector<std::string> parameter_attributes, result_attributes;
-  for (const ProgramValue& v : inputs) {
+  for (const ProgramValue& v : program.inputs) {
     parameters.push_back(v.type);
     parameter_attributes.push_back(attributes(v, true));
   }
-  for (const ProgramValue& v : outputs) {
+  for (const ProgramValue& v : program.outputs) {
     results.push_back(v.type);
     result_attributes.push_back(attributes(v, false));
   }
   TextBuilder builder(mesh, options);
   builder.function(
       "public", "main", parameters, parameter_attributes, result_attributes, results,
-      [&](const HloValues& arguments) { return builder.inline_region(graph, arguments); });
-  return text + builder.take() + "}\n";
+      [&](const HloValues& arguments) { return builder.inline_region(*program.graph, arguments); });
+  program.text = text + builder.take() + "}\n";
+  program.depends_on_target = builder.depends_on_target();
+  program.choices = builder.choices();
 }
 
 }  // namespace
@@ -70,9 +71,20 @@ Program lower(std::shared_ptr<const Region> graph, std::string name,
     AXLE_CHECK(outputs[i].type == graph->results()[i].type(), outputs[i].name);
   check_partitions(inputs, mesh);
   check_partitions(outputs, mesh);
-  std::string text = module_text(*graph, name, inputs, outputs, mesh, options);
-  return {std::move(name),   std::move(graph),   std::move(text),
-          std::move(inputs), std::move(outputs), std::move(mesh)};
+  Program program{.name = std::move(name),
+                  .graph = std::move(graph),
+                  .text = {},
+                  .inputs = std::move(inputs),
+                  .outputs = std::move(outputs),
+                  .mesh = std::move(mesh)};
+  write_text(program, options);
+  return program;
+}
+
+Program lowered_for(const Program& program, const LoweringTarget& target) {
+  Program out = program;
+  if (program.depends_on_target && program.graph) write_text(out, {.target = target});
+  return out;
 }
 
 std::string without_locations(const std::string& text) {

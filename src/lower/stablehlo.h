@@ -12,6 +12,8 @@ struct LowerOptions {
   /// True: ops carry loc(...) with their layer path, which XLA shows as op name in profiles and
   /// errors.
   bool locations = true;
+  /// The platform that will compile the text.
+  LoweringTarget target = {};
 };
 
 /// Lowers a traced graph to a program. `inputs` and `outputs` name the region's parameters and
@@ -20,6 +22,10 @@ struct LowerOptions {
 Program lower(std::shared_ptr<const Region> graph, std::string name,
               std::vector<ProgramValue> inputs, std::vector<ProgramValue> outputs, Mesh mesh = {},
               const LowerOptions& options = {});
+
+/// Returns the program lowered for `target`: with implementations of its kernels for that platform.
+/// A program whose text is the same for all targets is returned as it is.
+Program lowered_for(const Program& program, const LoweringTarget& target);
 
 /// Returns the text without locations: what the key of the compile cache covers.
 std::string without_locations(const std::string& text);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "ir/op_rules.h"
 
@@ -251,6 +253,17 @@ HloValue TextBuilder::place(const HloValue& x, std::string_view memory) {
   return {name, x.type};
 }
 
+void TextBuilder::record(LoweringChoice choice) {
+  if (at_ && at_->scope) choice.layer = *at_->scope;
+  if (std::ranges::count(choices_, choice) == 0) choices_.push_back(std::move(choice));
+}
+
+bool TextBuilder::is_per_device() const {
+  return std::ranges::all_of(mesh_.axes, [&](const MeshAxis& axis) {
+    return axis.size == 1 || std::ranges::count(manual_axes_, axis.name) > 0;
+  });
+}
+
 HloValues TextBuilder::manual_computation(const HloValues& operands,
                                           const std::vector<PartitionSpec>& in_specs,
                                           const std::vector<PartitionSpec>& out_specs,
@@ -286,7 +299,10 @@ HloValues TextBuilder::manual_computation(const HloValues& operands,
   }
   out_ += ") {\n";
   ++depth_;
+  const size_t num_outer_axes = manual_axes_.size();
+  manual_axes_.insert(manual_axes_.end(), manual_axes.begin(), manual_axes.end());
   const HloValues returned = body(parameters);
+  manual_axes_.resize(num_outer_axes);
   out_.append(static_cast<size_t>(2 * depth_), ' ');
   fmt::format_to(std::back_inserter(out_), "sdy.return {} : {}\n", join_names(returned),
                  join_types(returned));

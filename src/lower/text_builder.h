@@ -25,6 +25,12 @@ class TextBuilder final : public HloBuilder {
   HloValue sharding_constraint(const HloValue& x, const PartitionSpec& spec) override;
   HloValue place(const HloValue& x, std::string_view memory) override;
   const Mesh& mesh() const override { return mesh_; }
+  const LoweringTarget& target() override {
+    depends_on_target_ = true;
+    return options_.target;
+  }
+  void record(LoweringChoice choice) override;
+  bool is_per_device() const override;
   int64_t next_channel() override { return ++num_channels_; }
   HloValues manual_computation(const HloValues& operands,
                                const std::vector<PartitionSpec>& in_specs,
@@ -39,6 +45,9 @@ class TextBuilder final : public HloBuilder {
                 const std::vector<std::string>& parameter_attributes,
                 const std::vector<std::string>& result_attributes, const std::vector<Type>& results,
                 const std::function<HloValues(const HloValues&)>& body);
+  /// True if a rule asked for the target.
+  bool depends_on_target() const { return depends_on_target_; }
+  const std::vector<LoweringChoice>& choices() const { return choices_; }
   /// Returns the functions written so far, main first.
   std::string take();
 
@@ -54,8 +63,11 @@ class TextBuilder final : public HloBuilder {
   std::map<std::string, bool> functions_;  // names of the private functions written or begun
   // Splat constants of the innermost region, by type and element text.
   std::map<std::pair<std::string, std::string>, HloValue> splats_;
-  const OpNode* at_ = nullptr;  // the op being lowered, for its location
-  bool backward_ = false;       // true inside the regions of an op of the backward pass
+  const OpNode* at_ = nullptr;            // the op being lowered, for its location
+  std::vector<std::string> manual_axes_;  // those of the regions that are being written
+  std::vector<LoweringChoice> choices_;
+  bool depends_on_target_ = false;
+  bool backward_ = false;  // true inside the regions of an op of the backward pass
   int64_t next_ = 0;
   int64_t num_channels_ = 0;
   int depth_ = 1;

@@ -11,11 +11,7 @@
 
 namespace axle {
 
-int64_t CollectiveAttributes::group_size() const {
-  int64_t out = 1;
-  for (const MeshAxis& axis : axes) out *= axis.size;
-  return out;
-}
+int64_t CollectiveAttributes::group_size() const { return Mesh{axes}.num_devices(); }
 
 std::string CollectiveAttributes::text() const {
   std::vector<std::string> out;

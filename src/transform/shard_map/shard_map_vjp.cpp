@@ -71,8 +71,7 @@ Linearized linearize_shard_map(const OpNode& op, const Values& inputs,
       backward.in_specs.push_back(spec_of_residual(a));
     }
     for (const size_t i : halves.joint.cotangent_of) {
-      int64_t copies = 1;
-      for (const MeshAxis& axis : a.axes_of_copies(a.out_specs[i])) copies *= axis.size;
+      const int64_t copies = Mesh{a.axes_of_copies(a.out_specs[i])}.num_devices();
       const Tensor g = instantiate(cotangents[i], result_types[i]);
       in.push_back(copies == 1 ? g : g / copies);
       backward.in_specs.push_back(a.out_specs[i]);

@@ -57,9 +57,9 @@ class HloBuilder {
   /// What the program is lowered for. A rule that asks for it records what it chose.
   virtual const LoweringTarget& target() = 0;
   virtual void record(LoweringChoice choice) = 0;
-  /// True if each device works on parts of its own here: there is one device, or all axes of the
-  /// mesh are manual.
-  virtual bool is_per_device() const = 0;
+  /// Returns the axes of the mesh over which the partitioner divides the work here: those of size
+  /// > 1 that are not manual. None: each device works on parts of its own.
+  virtual std::vector<MeshAxis> automatic_axes() const = 0;
   /// Returns a number for the channel of a collective, another one on each call.
   virtual int64_t next_channel() = 0;
   /// Writes a computation over the parts of tensors that each device holds along the manual axes:

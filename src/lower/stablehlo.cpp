@@ -83,7 +83,9 @@ Program lower(std::shared_ptr<const Region> graph, std::string name,
 
 Program lowered_for(const Program& program, const LoweringTarget& target) {
   Program out = program;
-  if (program.depends_on_target && program.graph) write_text(out, {.target = target});
+  if (!program.depends_on_target || !program.graph) return out;
+  write_text(out, {.target = target});
+  out.depends_on_target = false;
   return out;
 }
 

@@ -24,7 +24,7 @@ Program lower(std::shared_ptr<const Region> graph, std::string name,
               const LowerOptions& options = {});
 
 /// Returns the program lowered for `target`: with implementations of its kernels for that platform.
-/// A program whose text is the same for all targets is returned as it is.
+/// A program whose text suits one target only, or is the same for all, is returned as it is.
 Program lowered_for(const Program& program, const LoweringTarget& target);
 
 /// Returns the text without locations: what the key of the compile cache covers.

@@ -258,10 +258,12 @@ void TextBuilder::record(LoweringChoice choice) {
   if (std::ranges::count(choices_, choice) == 0) choices_.push_back(std::move(choice));
 }
 
-bool TextBuilder::is_per_device() const {
-  return std::ranges::all_of(mesh_.axes, [&](const MeshAxis& axis) {
+std::vector<MeshAxis> TextBuilder::automatic_axes() const {
+  std::vector<MeshAxis> out = mesh_.axes;
+  std::erase_if(out, [&](const MeshAxis& axis) {
     return axis.size == 1 || std::ranges::count(manual_axes_, axis.name) > 0;
   });
+  return out;
 }
 
 HloValues TextBuilder::manual_computation(const HloValues& operands,

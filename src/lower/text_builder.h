@@ -30,7 +30,7 @@ class TextBuilder final : public HloBuilder {
     return options_.target;
   }
   void record(LoweringChoice choice) override;
-  bool is_per_device() const override;
+  std::vector<MeshAxis> automatic_axes() const override;
   int64_t next_channel() override { return ++num_channels_; }
   HloValues manual_computation(const HloValues& operands,
                                const std::vector<PartitionSpec>& in_specs,

@@ -7,6 +7,7 @@
 
 #include <concepts>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -118,6 +119,29 @@ struct Pruned {
 };
 /// For ops with a body: removes what only unused results need.
 using PruneRule = Pruned (*)(const OpNode& op, const std::vector<bool>& used);
+/// How a forward value reaches the backward part of a program. kOffload: it is kept in host memory,
+/// if the target supports that, else on the device.
+enum class Residual { kRecompute, kSave, kOffload };
+/// Decides for the results of each forward op. For named policies see transform/remat.
+using ResidualPolicy = std::function<Residual(const OpNode&)>;
+/// An op of which a policy keeps values inside of its regions. The forward part of a program runs
+/// `forward`, the backward part runs `again`.
+struct Divided {
+  /// Emits the op with more results. Takes its inputs. Returns its results, then the kept values.
+  std::function<Values(const Values& inputs)> forward;
+  std::vector<Residual> kept;  // for each kept value: kSave or kOffload
+  std::vector<bool> inputs;    // the inputs that `again` needs
+  /// Computes results of the op anew. Takes the needed inputs, in order, and the kept values.
+  /// Returns one tensor for each result of the op, empty ones for those that are not used.
+  std::function<Values(const Values& inputs, const Values& kept)> again;
+};
+/// For ops with regions: divides the op. `used` marks the results that are computed anew. Returns
+/// none if the policy keeps nothing in the regions that these results need.
+using DivideRule = std::optional<Divided> (*)(const OpNode& op, const std::vector<bool>& used,
+                                              const ResidualPolicy& policy);
+/// For ops with regions: returns how often one run of the op runs each region, as its cost counts
+/// them.
+using RunsRule = std::vector<double> (*)(const OpNode& op);
 /// Computes the results from the inputs. The results arrive zero-filled in their stored types.
 using EvalRule = std::function<void(const EvalOptions&, const OpNode& op,
                                     std::span<const HostTensor* const> x, std::span<HostTensor> y)>;
@@ -188,6 +212,8 @@ struct OpRow {
   VjpRule vjp = nullptr;
   LinearizeRule linearize = nullptr;
   PruneRule prune = nullptr;
+  DivideRule divide = nullptr;  // nullptr: nothing in the regions can be kept
+  RunsRule runs = nullptr;      // nullptr: each region runs once
   EvalRule eval;
   HloRule hlo;
   CostRule cost = {};

@@ -140,6 +140,11 @@ const OpRules custom_vjp_rules({.name = "custom_vjp",
                                 .infer = infer_body,
                                 .batch = batch_custom_vjp,
                                 .linearize = linearize_custom_vjp,
+                                // The forward rule runs only where it is differentiated.
+                                .runs =
+                                    [](const OpNode&) {
+                                      return std::vector<double>{1, 0};
+                                    },
                                 .eval = eval_body,
                                 .hlo = inline_body,
                                 .cost = {body_flops, body_bytes}});

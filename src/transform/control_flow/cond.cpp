@@ -117,11 +117,20 @@ double largest_cost(const OpNode& op) {
   return most;
 }
 
+// The branch with the most operations, the first of them if several have as many.
+std::vector<double> cond_runs(const OpNode& op) {
+  std::vector<double> flops, out(op.regions.size(), 0.0);
+  for (const auto& region : op.regions) flops.push_back(region_flops(*region));
+  out[static_cast<size_t>(std::ranges::max_element(flops) - flops.begin())] = 1;
+  return out;
+}
+
 const OpRules cond_rules({.name = "cond",
                           .infer = infer_cond,
                           .batch = batch_cond,
                           .linearize = linearize_cond,
                           .prune = prune_cond,
+                          .runs = cond_runs,
                           .eval = eval_cond,
                           .hlo = lower_cond,
                           .cost = {largest_cost<region_flops>, largest_cost<region_bytes>}});

@@ -119,12 +119,14 @@ HloValues lower_scan(const OpNode& op, HloBuilder& b, const HloValues& x) {
 double length(const OpNode& op) { return static_cast<double>(op.attrs<ScanAttributes>().length); }
 double scan_flops(const OpNode& op) { return body_flops(op) * length(op); }
 double scan_bytes(const OpNode& op) { return body_bytes(op) * length(op); }
+std::vector<double> scan_runs(const OpNode& op) { return {length(op)}; }
 
 const OpRules scan_rules({.name = "scan",
                           .infer = infer_scan,
                           .batch = batch_scan,
                           .linearize = linearize_scan,
                           .prune = prune_scan,
+                          .runs = scan_runs,
                           .eval = eval_scan,
                           .hlo = lower_scan,
                           .cost = {scan_flops, scan_bytes}});

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/tensor.h"
+#include "ir/op_rules.h"
 
 namespace axle {
 
@@ -33,12 +33,6 @@ struct Joint {
 /// zeros if they have no influence.
 Joint make_joint(const Region& region, const std::vector<bool>& active,
                  const std::vector<bool>& wants, const std::vector<bool>& force = {});
-
-/// How a forward value reaches the backward part. kOffload: it is kept in host memory, if the
-/// target supports that, else on the device.
-enum class Residual { kRecompute, kSave, kOffload };
-/// Decides for the results of each forward op. For named policies see remat.h.
-using ResidualPolicy = std::function<Residual(const OpNode&)>;
 
 /// Returns the forward values that the backward part reads, in order of definition. Parameters that
 /// it needs are always among them. Without a policy, all values except those of cheap ops are kept.

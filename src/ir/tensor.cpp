@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "ir/op_rules.h"
+#include "ir/value_map.h"
 
 namespace axle {
 namespace {
@@ -159,7 +160,7 @@ Tensor Region::use(const Tensor& t) {
 
 Values Region::close() {
   Values outside, parameters;
-  std::unordered_set<Tensor, TensorHash, TensorSame> captured;
+  ValueSet captured;
   for (const auto& [out, in] : captures_) {
     outside.push_back(out);
     parameters.push_back(in);
@@ -176,13 +177,13 @@ Values Region::close() {
 }
 
 void Region::remove_dead_ops() {
-  std::unordered_set<const OpNode*> live;
-  for (const Tensor& t : results_) live.insert(t.node());
+  std::vector<bool> live(num_nodes() + 1, false);  // by id
+  for (const Tensor& t : results_) live[t.node()->id] = true;
   for (auto it = ops_.rbegin(); it != ops_.rend(); ++it) {
-    if (!live.contains(*it)) continue;
-    for (const Tensor& t : (*it)->inputs) live.insert(t.node());
+    if (!live[(*it)->id]) continue;
+    for (const Tensor& t : (*it)->inputs) live[t.node()->id] = true;
   }
-  std::erase_if(ops_, [&](const OpNode* op) { return !live.contains(op); });
+  std::erase_if(ops_, [&](const OpNode* op) { return !live[op->id]; });
 }
 
 TraceScope::TraceScope(Region& region) : saved_(std::exchange(g_region, &region)) {}

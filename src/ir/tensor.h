@@ -140,6 +140,8 @@ class Region {
   const Values& parameters() const { return parameters_; }
   const Values& results() const { return results_; }
   const std::vector<OpNode*>& ops() const { return ops_; }
+  /// The number of parameters and ops that the region ever had, which is the largest id of a node.
+  size_t num_nodes() const { return owned_.size(); }
 
  private:
   OpNode* new_node();

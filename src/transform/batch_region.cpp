@@ -1,6 +1,7 @@
 #include "transform/batch_region.h"
 
 #include "base/error.h"
+#include "ir/value_map.h"
 #include "ops/batching.h"
 #include "ops/dims.h"
 #include "ops/movement/broadcast.h"
@@ -35,7 +36,7 @@ Values with_batch_dims(std::span<const Batched> values, const BatchAxis& axis) {
 std::vector<Batched> batch_region(const Region& region, std::span<const Batched> arguments,
                                   const BatchAxis& axis) {
   AXLE_CHECK(arguments.size() == region.parameters().size(), "one argument for each parameter");
-  std::unordered_map<Tensor, Batched, TensorHash, TensorSame> values;
+  ValueMap<Batched> values;
   for (size_t i = 0; i < arguments.size(); ++i) values[region.parameters()[i]] = arguments[i];
   for (const OpNode* op : region.ops()) {
     std::vector<Batched> operands;
@@ -62,7 +63,7 @@ std::vector<Batched> batch_region(const Region& region, std::span<const Batched>
 }
 
 std::vector<bool> batched_results(const Region& region, const std::vector<bool>& batched) {
-  std::unordered_set<Tensor, TensorHash, TensorSame> values;
+  ValueSet values;
   for (size_t i = 0; i < batched.size(); ++i) {
     if (batched[i]) values.insert(region.parameters()[i]);
   }

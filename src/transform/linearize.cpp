@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
-#include "transform/trace.h"
+#include "transform/clone.h"
 
 namespace axle {
 namespace {
@@ -14,12 +14,12 @@ struct TapeEntry {
   Pullback pullback;   // set for ops with a linearize rule
 };
 
-bool is_active(const OpNode& op, const TensorSet& active) {
+bool is_active(const OpNode& op, const ValueSet& active) {
   if (!op.rules->differentiable()) return false;
   return std::ranges::any_of(op.inputs, [&](const Tensor& t) { return active.contains(t); });
 }
 
-void add_active_results(const OpNode& op, TensorSet& active) {
+void add_active_results(const OpNode& op, ValueSet& active) {
   for (uint32_t i = 0; i < op.outputs.size(); ++i) {
     if (is_differentiable(op.outputs[i].dtype)) active.insert(Tensor(const_cast<OpNode*>(&op), i));
   }
@@ -43,8 +43,8 @@ Tensor instantiate(const Tensor& cotangent, const Type& type) {
   return cotangent ? cotangent : zeros(type.dims, type.dtype);
 }
 
-TensorSet active_values(const Region& region, const std::vector<bool>& active) {
-  TensorSet out;
+ValueSet active_values(const Region& region, const std::vector<bool>& active) {
+  ValueSet out;
   for (size_t i = 0; i < region.parameters().size(); ++i) {
     if (active[i] && is_differentiable(region.parameters()[i].dtype()))
       out.insert(region.parameters()[i]);
@@ -60,41 +60,40 @@ Linearized linearize(const Region& region, const Values& arguments,
   // The pullback shares this state, since it may run long after this function.
   struct State {
     std::vector<TapeEntry> tape;
-    TensorSet active;
+    ValueSet active;
   };
   auto state = std::make_shared<State>();
   state->active = active_values(region, active);
-  TensorMap map;
-  for (size_t i = 0; i < arguments.size(); ++i) map[region.parameters()[i]] = arguments[i];
+  Copies copies(region.parameters(), arguments);
   for (const OpNode* op : region.ops()) {
     if (!is_active(*op, state->active)) {
-      clone_op(*op, map);
+      copies.clone(*op);
       continue;
     }
     if (op->rules->row().linearize) {
       std::vector<bool> inputs_active;
       for (const Tensor& t : op->inputs) inputs_active.push_back(state->active.contains(t));
       const NameScope scope(op->scope);
-      Linearized inner = op->rules->row().linearize(*op, map_all(map, op->inputs), inputs_active);
-      for (uint32_t i = 0; i < inner.outputs.size(); ++i)
-        map[Tensor(const_cast<OpNode*>(op), i)] = inner.outputs[i];
+      Linearized inner = op->rules->row().linearize(*op, copies.all(op->inputs), inputs_active);
+      copies.set_results(*op, inner.outputs);
       state->tape.push_back({op, nullptr, std::move(inner.pullback)});
     } else {
       AXLE_CHECK(op->rules->row().vjp, "op without a vjp rule: " + std::string(op->rules->name()));
-      clone_op(*op, map);
-      state->tape.push_back({op, map.at(Tensor(const_cast<OpNode*>(op), 0)).node(), {}});
+      state->tape.push_back({op, &copies.clone(*op), {}});
     }
   }
   Values parameters = region.parameters(), results = region.results();
   auto pullback = [state, parameters, results](const Values& cotangents) {
     const PhaseScope phase(Phase::kBackward);
-    TensorMap ct;
+    ValueMap<Tensor> ct;
     const auto accumulate = [&](const Tensor& value, const Tensor& g) {
-      if (g && state->active.contains(value)) ct[value] = add_cotangents(ct[value], g);
+      if (!g || !state->active.contains(value)) return;
+      Tensor& sum = ct[value];
+      sum = add_cotangents(sum, g);
     };
     const auto find = [&](const Tensor& value) {
-      const auto it = ct.find(value);
-      return it == ct.end() ? Tensor() : it->second;
+      const Tensor* const sum = ct.find(value);
+      return sum ? *sum : Tensor();
     };
     for (size_t i = 0; i < results.size(); ++i) accumulate(results[i], cotangents[i]);
     for (auto entry = state->tape.rbegin(); entry != state->tape.rend(); ++entry) {
@@ -115,7 +114,7 @@ Linearized linearize(const Region& region, const Values& arguments,
     for (const Tensor& p : parameters) out.push_back(find(p));
     return out;
   };
-  return {map_all(map, region.results()), std::move(pullback)};
+  return {copies.all(region.results()), std::move(pullback)};
 }
 
 }  // namespace axle

@@ -6,19 +6,16 @@
 // cotangent. The emitted ops have Phase::kBackward.
 #pragma once
 
-#include <unordered_set>
 #include <vector>
 
 #include "ir/op_rules.h"
+#include "ir/value_map.h"
 
 namespace axle {
 
-/// A set of values, compared by op result (same()).
-using TensorSet = std::unordered_set<Tensor, TensorHash, TensorSame>;
-
 /// Returns the floating-point values of `region` that depend, through differentiable ops, on the
 /// parameters marked in `active`.
-TensorSet active_values(const Region& region, const std::vector<bool>& active);
+ValueSet active_values(const Region& region, const std::vector<bool>& active);
 
 /// Clones the ops of `region` into the current region, with `arguments` for its parameters. The
 /// pullback returns cotangents of the arguments: none if an argument has no influence or is not

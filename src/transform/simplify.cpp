@@ -6,15 +6,13 @@
 #include "ir/op_rules.h"
 #include "ir/verify.h"
 #include "ops/create.h"
+#include "transform/clone.h"
 #include "transform/remat/partition.h"
-#include "transform/trace.h"
 
 namespace axle {
 namespace {
 
-using Live = std::unordered_set<Tensor, TensorHash, TensorSame>;
-
-std::vector<bool> used_results(const OpNode& op, const Live& live) {
+std::vector<bool> used_results(const OpNode& op, const ValueSet& live) {
   std::vector<bool> used;
   for (uint32_t i = 0; i < op.outputs.size(); ++i)
     used.push_back(live.contains(Tensor(const_cast<OpNode*>(&op), i)));
@@ -29,7 +27,7 @@ struct Plan {
 
 Plan plan_live_ops(const Region& region) {
   Plan plan;
-  Live live(region.results().begin(), region.results().end());
+  ValueSet live(region.results());
   for (auto it = region.ops().rbegin(); it != region.ops().rend(); ++it) {
     const OpNode& op = **it;
     const std::vector<bool> used = used_results(op, live);
@@ -42,30 +40,36 @@ Plan plan_live_ops(const Region& region) {
         if (pruned.inputs[i]) live.insert(op.inputs[i]);
       }
     } else {
-      live.insert(op.inputs.begin(), op.inputs.end());
+      live.insert_all(op.inputs);
     }
   }
   std::ranges::reverse(plan.ops);
   return plan;
 }
 
+bool equal_attributes(const OpNode& a, const OpNode& b) {
+  if (a.attributes == b.attributes) return true;
+  return a.attributes && b.attributes && a.attributes->text() == b.attributes->text();
+}
+
 // Ops that compute the same.
 struct SameOp {
   const OpNode* op;
   Values inputs;  // in the new region
-  std::string attributes;
   bool operator==(const SameOp& other) const {
     return op->rules == other.op->rules && op->phase == other.op->phase &&
-           op->outputs == other.op->outputs && op->regions == other.op->regions &&
-           attributes == other.attributes &&
            std::ranges::equal(inputs, other.inputs,
-                              [](const Tensor& a, const Tensor& b) { return same(a, b); });
+                              [](const Tensor& a, const Tensor& b) { return same(a, b); }) &&
+           op->outputs == other.op->outputs && op->regions == other.op->regions &&
+           equal_attributes(*op, *other.op);
   }
 };
 struct SameOpHash {
   size_t operator()(const SameOp& key) const {
-    size_t h = xxh3_64(key.attributes) ^ std::hash<const void*>()(key.op->rules);
+    size_t h = std::hash<const void*>()(key.op->rules);
     for (const Tensor& t : key.inputs) h = h * 31 + TensorHash()(t);
+    // Two ops with the same inputs are seldom different, but many constants are.
+    if (key.inputs.empty() && key.op->attributes) h ^= xxh3_64(key.op->attributes->text());
     return h;
   }
 };
@@ -93,7 +97,7 @@ Tensor folded(const OpNode& op, const Values& inputs) {
 // Emits the live ops of a region into the current one.
 class Emitter {
  public:
-  explicit Emitter(TensorMap map) : map_(std::move(map)) {}
+  explicit Emitter(Copies copies) : copies_(std::move(copies)) {}
 
   void emit(const OpNode& op, const Plan& plan) {
     const NameScope scope(op.scope);
@@ -101,14 +105,14 @@ class Emitter {
     if (const auto it = plan.pruned.find(&op); it != plan.pruned.end()) {
       Values needed;
       for (size_t i = 0; i < op.inputs.size(); ++i) {
-        if (it->second.inputs[i]) needed.push_back(map_.at(op.inputs[i]));
+        if (it->second.inputs[i]) needed.push_back(copies_.at(op.inputs[i]));
       }
       return define(op, it->second.emit(needed));
     }
-    const Values inputs = map_all(map_, op.inputs);
+    const Values inputs = copies_.all(op.inputs);
     if (const Tensor splat = folded(op, inputs)) return define(op, {merged(splat)});
     if (!can_merge(op)) return define(op, emit_all(*op.rules, inputs, op.attributes, bodies(op)));
-    SameOp key{&op, inputs, op.attributes ? op.attributes->text() : ""};
+    SameOp key{&op, inputs};
     const auto found = seen_.find(key);
     if (found != seen_.end()) return define(op, found->second);
     Values results = emit_all(*op.rules, inputs, op.attributes, op.regions);
@@ -116,14 +120,10 @@ class Emitter {
     seen_.emplace(std::move(key), std::move(results));
   }
 
-  const TensorMap& map() const { return map_; }
+  const Copies& copies() const { return copies_; }
 
  private:
-  void define(const OpNode& op, const Values& results) {
-    for (uint32_t i = 0; i < results.size(); ++i) {
-      if (results[i]) map_[Tensor(const_cast<OpNode*>(&op), i)] = results[i];
-    }
-  }
+  void define(const OpNode& op, const Values& results) { copies_.set_results(op, results); }
   static std::vector<std::shared_ptr<const Region>> bodies(const OpNode& op) {
     std::vector<std::shared_ptr<const Region>> out;
     for (const auto& region : op.regions) out.push_back(simplify(*region));
@@ -132,10 +132,10 @@ class Emitter {
   // Returns an earlier splat that is equal to this one, if there is one.
   Tensor merged(const Tensor& splat) {
     const OpNode& op = *splat.node();
-    return seen_.try_emplace({&op, {}, op.attributes->text()}, Values{splat}).first->second[0];
+    return seen_.try_emplace({&op, {}}, Values{splat}).first->second[0];
   }
 
-  TensorMap map_;
+  Copies copies_;
   std::unordered_map<SameOp, Values, SameOpHash> seen_;
 };
 
@@ -143,15 +143,15 @@ class Emitter {
 
 std::shared_ptr<Region> simplify(const Region& region) {
   auto out = std::make_shared<Region>();
-  TensorMap map;
+  Copies copies;
   for (const Tensor& p : region.parameters())
-    map[p] = out->add_parameter(p.type(), p.node()->scope ? *p.node()->scope : "");
+    copies.set(p, out->add_parameter(p.type(), p.node()->scope ? *p.node()->scope : ""));
   {
     const TraceScope scope(*out);
     const Plan plan = plan_live_ops(region);
-    Emitter emitter(std::move(map));
+    Emitter emitter(std::move(copies));
     for (const OpNode* op : plan.ops) emitter.emit(*op, plan);
-    out->set_results(map_all(emitter.map(), region.results()));
+    out->set_results(emitter.copies().all(region.results()));
   }
   verify_in_debug(*out);
   // Ops that were folded may leave operands behind that nobody uses. The second pass removes them
@@ -181,8 +181,8 @@ Pruned prune_body(const OpNode& op, const std::vector<bool>& used) {
 }
 
 std::vector<bool> needed_parameters(const Region& region) {
-  Live needed(region.results().begin(), region.results().end());
-  for (const OpNode* op : region.ops()) needed.insert(op->inputs.begin(), op->inputs.end());
+  ValueSet needed(region.results());
+  for (const OpNode* op : region.ops()) needed.insert_all(op->inputs);
   std::vector<bool> out;
   for (const Tensor& p : region.parameters()) out.push_back(needed.contains(p));
   return out;

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "ir/eval.h"
 #include "ir/verify.h"
+#include "transform/clone.h"
 
 namespace axle {
 namespace {
@@ -49,24 +50,9 @@ Values ClosedRegion::operands(const Values& arguments) const {
 
 Values inline_region(const Region& region, const Values& arguments) {
   AXLE_CHECK(arguments.size() == region.parameters().size(), "one argument for each parameter");
-  TensorMap map;
-  for (size_t i = 0; i < arguments.size(); ++i) map[region.parameters()[i]] = arguments[i];
-  for (const OpNode* op : region.ops()) clone_op(*op, map);
-  return map_all(map, region.results());
-}
-
-void clone_op(const OpNode& op, TensorMap& map) {
-  const NameScope scope(op.scope);
-  const Values copies = emit_all(*op.rules, map_all(map, op.inputs), op.attributes, op.regions);
-  for (uint32_t i = 0; i < copies.size(); ++i)
-    map.try_emplace(Tensor(const_cast<OpNode*>(&op), i), copies[i]);
-}
-
-Values map_all(const TensorMap& map, const Values& values) {
-  Values out;
-  out.reserve(values.size());
-  for (const Tensor& t : values) out.push_back(map.at(t));
-  return out;
+  Copies copies(region.parameters(), arguments);
+  for (const OpNode* op : region.ops()) copies.clone(*op);
+  return copies.all(region.results());
 }
 
 std::vector<HostTensor> eval(const TensorFunction& fn, const std::vector<HostTensor>& arguments,

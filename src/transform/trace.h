@@ -5,7 +5,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "ir/op_rules.h"
@@ -34,14 +33,6 @@ ClosedRegion trace_closed(const TensorFunction& fn, const std::vector<Type>& typ
 /// Copies the ops of `region` into the current region, with `arguments` for its parameters, and
 /// returns the copies of its results.
 Values inline_region(const Region& region, const Values& arguments);
-
-/// Maps values of one region to their copies in another region.
-using TensorMap = std::unordered_map<Tensor, Tensor, TensorHash, TensorSame>;
-/// Emits a copy of `op`, with its layer path, into the current region. Adds its results to `map`;
-/// entries that exist already are kept.
-void clone_op(const OpNode& op, TensorMap& map);
-/// Returns the copy of each value.
-Values map_all(const TensorMap& map, const Values& values);
 
 /// Traces `fn` and interprets it, for tests, tools and small host computations.
 std::vector<HostTensor> eval(const TensorFunction& fn, const std::vector<HostTensor>& arguments,

@@ -15,6 +15,7 @@
 #include "ops/rules.h"
 #include "transform/batch_region.h"
 #include "transform/body.h"
+#include "transform/clone.h"
 #include "transform/control_flow/cond_vjp.h"
 #include "transform/remat/partition.h"
 #include "transform/simplify.h"
@@ -169,12 +170,12 @@ Values switch_case(const Tensor& index, const std::vector<TensorFunction>& branc
   for (const ClosedRegion& branch : traced) {
     regions.push_back(trace(
         [&](const Values& parameters) {
-          TensorMap map;
-          for (size_t i = 0; i < captures.size(); ++i) map[captures[i]] = parameters[i];
+          const Copies copies(captures,
+                              concatenate<Tensor>({std::span(parameters).first(captures.size())}));
           return inline_region(
               *branch.region,
               concatenate<Tensor>(
-                  {map_all(map, branch.captures), std::span(parameters).subspan(captures.size())}));
+                  {copies.all(branch.captures), std::span(parameters).subspan(captures.size())}));
         },
         types_of(operands)));
   }

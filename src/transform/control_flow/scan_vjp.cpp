@@ -21,7 +21,7 @@ std::vector<bool> active_through_loop(const OpNode& op, std::vector<bool> active
   const auto& a = op.attrs<ScanAttributes>();
   for (bool changed = true; changed;) {
     changed = false;
-    const TensorSet values = active_values(op.region(), active);
+    const ValueSet values = active_values(op.region(), active);
     for (size_t i = 0; i < a.num_carries; ++i) {
       if (!active[a.num_consts + i] && values.contains(op.region().results()[i])) {
         active[a.num_consts + i] = changed = true;
@@ -31,9 +31,9 @@ std::vector<bool> active_through_loop(const OpNode& op, std::vector<bool> active
   return active;
 }
 
-TensorSet loop_invariant(const Region& joint, size_t num_consts) {
+ValueSet loop_invariant(const Region& joint, size_t num_consts) {
   const std::span consts = std::span(joint.parameters()).first(num_consts);
-  TensorSet out(consts.begin(), consts.end());
+  ValueSet out(consts);
   for (const OpNode* op : joint.ops()) {
     if (!std::ranges::all_of(op->inputs, [&](const Tensor& t) { return out.contains(t); }))
       continue;
@@ -53,7 +53,7 @@ struct Plan {
 Plan plan_residuals(const Joint& joint, const ScanAttributes& a) {
   Plan plan;
   const Region& region = *joint.region;
-  const TensorSet invariant = loop_invariant(region, a.num_consts);
+  const ValueSet invariant = loop_invariant(region, a.num_consts);
   for (const Tensor& t : residuals(joint, nullptr)) {
     if (!t.is_parameter()) {
       (invariant.contains(t) ? plan.hoisted : plan.stacked).push_back(t);

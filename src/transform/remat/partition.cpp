@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "ir/op_rules.h"
 #include "ir/verify.h"
+#include "transform/clone.h"
 #include "transform/linearize.h"
 #include "transform/trace.h"
 
@@ -26,7 +27,7 @@ Joint make_joint(const Region& region, const std::vector<bool>& active,
         joint.region->add_parameter(p.type(), p.node()->scope ? *p.node()->scope : ""));
   }
   const Linearized lin = linearize(region, arguments, active);
-  const TensorSet smooth = active_values(region, active);
+  const ValueSet smooth = active_values(region, active);
   Values cotangents(lin.outputs.size());
   for (size_t i = 0; i < lin.outputs.size(); ++i) {
     if (!wants[i] || !smooth.contains(region.results()[i])) continue;
@@ -62,7 +63,7 @@ bool is_part_of_more(const Tensor& t) {
 }
 
 // True if cheap ops alone can recompute `t` from kept values and parameters.
-bool is_made_of(const Tensor& t, const TensorSet& kept) {
+bool is_made_of(const Tensor& t, const ValueSet& kept) {
   return std::ranges::all_of(t.node()->inputs, [&](const Tensor& input) {
     return input.is_parameter() || kept.contains(input) ||
            (is_cheap(input) && is_made_of(input, kept));
@@ -74,15 +75,15 @@ bool is_made_of(const Tensor& t, const TensorSet& kept) {
 Values residuals(const Joint& joint, const ResidualPolicy& policy) {
   const Region& region = *joint.region;
   const std::span cotangents = std::span(region.parameters()).subspan(joint.num_parameters);
-  TensorSet backward(cotangents.begin(), cotangents.end());
+  ValueSet backward(cotangents);
   for (const OpNode* op : region.ops()) {
     if (op->phase != Phase::kBackward) continue;
     for (const Tensor& t : const_cast<OpNode*>(op)->results()) backward.insert(t);
   }
   Values wanted, out, parts;
-  TensorSet seen;
+  ValueSet seen;
   const auto want = [&](const Tensor& t) {
-    if (!backward.contains(t) && seen.insert(t).second) wanted.push_back(t);
+    if (!backward.contains(t) && seen.insert(t)) wanted.push_back(t);
   };
   for (const OpNode* op : region.ops()) {
     if (op->phase == Phase::kBackward) std::ranges::for_each(op->inputs, want);
@@ -105,7 +106,7 @@ Values residuals(const Joint& joint, const ResidualPolicy& policy) {
   follow(/*through_parts=*/false);
   // A part whose whole is kept for another reason is recomputed from it. Of every other whole, only
   // the part is kept.
-  const TensorSet kept(out.begin(), out.end());
+  const ValueSet kept(out);
   for (const Tensor& t : parts) {
     if (is_made_of(t, kept))
       std::ranges::for_each(t.node()->inputs, want);
@@ -119,16 +120,18 @@ Values residuals(const Joint& joint, const ResidualPolicy& policy) {
 
 std::shared_ptr<Region> slice(const Region& region, const Values& inputs, const Values& results) {
   auto out = std::make_shared<Region>();
-  TensorMap map;
+  Copies copies;
   for (const Tensor& t : inputs)
-    map[t] = out->add_parameter(t.type(), t.node()->scope ? *t.node()->scope : "");
-  std::unordered_set<const OpNode*> needed;
+    copies.set(t, out->add_parameter(t.type(), t.node()->scope ? *t.node()->scope : ""));
+  std::vector<bool> needed(region.num_nodes() + 1, false);
   std::vector<const OpNode*> pending;
   const auto need = [&](const Tensor& t) {
-    if (map.contains(t)) return;
+    if (copies.contains(t)) return;
     AXLE_CHECK(!t.is_parameter(),
                "a slice needs a parameter that is not among its inputs: " + describe(t));
-    if (needed.insert(t.node()).second) pending.push_back(t.node());
+    if (needed[t.node()->id]) return;
+    needed[t.node()->id] = true;
+    pending.push_back(t.node());
   };
   std::ranges::for_each(results, need);
   while (!pending.empty()) {
@@ -140,9 +143,9 @@ std::shared_ptr<Region> slice(const Region& region, const Values& inputs, const 
     const TraceScope scope(*out);
     const PhaseScope phase(Phase::kForward);
     for (const OpNode* op : region.ops()) {
-      if (needed.contains(op)) clone_op(*op, map);
+      if (needed[op->id]) copies.clone(*op);
     }
-    out->set_results(map_all(map, results));
+    out->set_results(copies.all(results));
   }
   verify_in_debug(*out);
   return out;

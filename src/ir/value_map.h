@@ -1,0 +1,100 @@
+// Maps and sets of the values of one region.
+//
+// Ids of ops count up within their region, so that a lookup is two array accesses.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "ir/tensor.h"
+
+namespace axle {
+
+/// A map from values of one region to things. The first insertion decides the region; inserting a
+/// value of another region throws InternalError, and finds of such values are empty. An insertion
+/// ends the life of pointers and references into the map.
+template <class T>
+class ValueMap {
+ public:
+  /// Returns the thing of `t`, nullptr if there is none.
+  const T* find(const Tensor& t) const {
+    const OpNode* const op = t.node();
+    if (op == nullptr || op->parent != region_ || op->id >= first_.size()) return nullptr;
+    const uint32_t first = first_[op->id];
+    if (first == kNone) return nullptr;
+    const std::optional<T>& thing = things_[first + t.index()];
+    return thing ? &*thing : nullptr;
+  }
+  T* find(const Tensor& t) { return const_cast<T*>(std::as_const(*this).find(t)); }
+  bool contains(const Tensor& t) const { return find(t) != nullptr; }
+  /// Throws InternalError if there is none.
+  const T& at(const Tensor& t) const {
+    const T* const thing = find(t);
+    if (thing == nullptr) fail_missing(t);
+    return *thing;
+  }
+  /// Inserts a default value if there is none.
+  T& operator[](const Tensor& t) {
+    std::optional<T>& thing = place(t);
+    return thing ? *thing : thing.emplace();
+  }
+  /// Inserts, unless there is one already. Returns true if it inserted.
+  bool insert(const Tensor& t, T value) {
+    std::optional<T>& thing = place(t);
+    if (thing) return false;
+    thing.emplace(std::move(value));
+    return true;
+  }
+  void erase(const Tensor& t) {
+    if (contains(t)) place(t).reset();
+  }
+
+ private:
+  static constexpr uint32_t kNone = 0xffffffff;
+
+  [[noreturn]] static void fail_missing(const Tensor& t) {
+    throw InternalError("no entry for " + describe(t));
+  }
+  std::optional<T>& place(const Tensor& t) {
+    const OpNode* const op = t.node();
+    AXLE_CHECK(op, "an empty Tensor as a key");
+    if (region_ == nullptr) region_ = op->parent;
+    AXLE_CHECK(op->parent == region_, "a value of another region: " + describe(t));
+    if (op->id >= first_.size()) first_.resize(op->id + op->id / 2 + 16, kNone);
+    uint32_t& first = first_[op->id];
+    if (first == kNone) {
+      first = static_cast<uint32_t>(things_.size());
+      things_.resize(things_.size() + op->outputs.size());
+    }
+    return things_[first + t.index()];
+  }
+
+  const Region* region_ = nullptr;
+  std::vector<uint32_t> first_;  // by id of the op: where the things of its results begin
+  std::vector<std::optional<T>> things_;
+};
+
+/// A set of values of one region. The rules of ValueMap hold.
+class ValueSet {
+ public:
+  ValueSet() = default;
+  template <class Range>
+  explicit ValueSet(const Range& values) {
+    insert_all(values);
+  }
+  bool contains(const Tensor& t) const { return marks_.contains(t); }
+  /// Returns true if `t` was not in the set.
+  bool insert(const Tensor& t) { return marks_.insert(t, {}); }
+  template <class Range>
+  void insert_all(const Range& values) {
+    for (const Tensor& t : values) insert(t);
+  }
+
+ private:
+  struct Mark {};
+  ValueMap<Mark> marks_;
+};
+
+}  // namespace axle

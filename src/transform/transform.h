@@ -5,6 +5,7 @@
 #include "transform/call.h"
 #include "transform/control_flow/cond.h"
 #include "transform/control_flow/scan.h"
+#include "transform/control_flow/sequential_map.h"
 #include "transform/control_flow/while_loop.h"
 #include "transform/custom_vjp.h"
 #include "transform/grad.h"

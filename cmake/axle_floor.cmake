@@ -160,6 +160,7 @@ function(axle_library)
   # fmt alone is named by headers; users of the library need none of the others.
   target_link_libraries(axle PUBLIC fmt::fmt PRIVATE ${libraries})
   target_compile_features(axle PUBLIC cxx_std_20)
+  target_compile_options(axle INTERFACE ${AXLE_CALL_SITE_OPTIONS}) # errors name lines of the user's code too
   target_include_directories(axle PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<INSTALL_INTERFACE:include/axle>)
   if(EXISTS ${PROJECT_SOURCE_DIR}/src/axle/main.cpp)
     add_executable(axle_program ${PROJECT_SOURCE_DIR}/src/axle/main.cpp ${PROJECT_SOURCE_DIR}/src/axle/huge_pages.cpp)

@@ -35,11 +35,18 @@ double written_part_bytes(const OpNode& op) {
 double no_bytes(const OpNode&) { return 0; }
 
 void shape_error(const OpNode& op, std::string_view what) {
-  std::string operands;
-  for (const Tensor& t : op.inputs) operands += (operands.empty() ? "" : ", ") + describe(t);
-  throw ShapeError(fmt::format("{}: {}: {}{}{}", op.scope ? *op.scope : "the top level",
-                               op.rules->name(), what,
-                               operands.empty() ? "" : "; operands: ", operands));
+  const OriginScope origin(op);
+  shape_error(op.rules->name(), what, op.inputs);
+}
+
+void shape_error(std::string_view op, std::string_view what, const Values& operands) {
+  const std::string* layer = NameScope::current();
+  const std::string line = source_line(current_call_site());
+  std::string described;
+  for (const Tensor& t : operands) described += (described.empty() ? "" : ", ") + describe(t);
+  throw ShapeError(fmt::format("{}: {}{}{}: {}{}{}", layer ? *layer : "the top level", op,
+                               line.empty() ? "" : " at ", line, what,
+                               described.empty() ? "" : "; operands: ", described));
 }
 
 }  // namespace axle

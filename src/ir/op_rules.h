@@ -248,7 +248,11 @@ inline constexpr VjpRule no_gradient = &OpRules::no_gradient;
 /// Returns every op that is linked into the program, in no particular order.
 const std::vector<const OpRules*>& all_ops();
 
-/// Throws ShapeError "<layer>: <op>: <what>; operands: f32[8, 4] of <layer> (<op>), ...".
+/// Throws ShapeError "<layer>: <op> at <file>:<line>: <what>; operands: f32[8, 4] of <layer> (<op>
+/// at <file>:<line>), ...". Lines that no debug information tells are left out.
 [[noreturn]] void shape_error(const OpNode& op, std::string_view what);
+/// The same for an op that is not emitted yet.
+[[noreturn]] void shape_error(std::string_view op, std::string_view what,
+                              const Values& operands = {});
 
 }  // namespace axle

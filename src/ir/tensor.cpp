@@ -47,7 +47,9 @@ class NodePool {
     // back its own nodes.
     for (OpNode* node : nodes) {
       const uint32_t next_generation = node->generation + 1;
+      const OpOrigin origin = node->origin();
       *node = OpNode{};
+      node->previous = origin;
       node->generation = next_generation;
     }
     const std::lock_guard lock(mutex_);
@@ -59,6 +61,22 @@ class NodePool {
   std::deque<OpNode> nodes_;
   std::vector<OpNode*> free_;
 };
+
+// "decoder/emb (gather at src/layers/embedding.cpp:31)"
+std::string text(const OpOrigin& origin) {
+  const std::string line = source_line(origin.calls);
+  return fmt::format("{} ({}{}{})", origin.scope ? *origin.scope : "the top level",
+                     origin.rules ? origin.rules->row().name : "parameter",
+                     line.empty() ? "" : " at ", line);
+}
+
+[[noreturn]] void fail_leaked_tensor(std::string_view what) {
+  const std::string line = source_line(current_call_site());
+  throw InternalError(
+      fmt::format("{}{}{}: a tensor leaked out of the trace that made it, got {}; return it from "
+                  "the traced function instead",
+                  g_scope ? *g_scope : "trace", line.empty() ? "" : " at ", line, what));
+}
 
 }  // namespace
 
@@ -88,11 +106,10 @@ Values OpNode::results() {
   return out;
 }
 
-void fail_leaked_tensor(std::string_view what) {
-  throw InternalError(
-      fmt::format("{}: a tensor leaked out of the trace that made it, got {}; return it from the "
-                  "traced function instead",
-                  g_scope ? *g_scope : std::string("trace"), what));
+void fail_ended_trace(const OpNode& node, uint32_t generation) {
+  const bool is_known = node.generation == generation + 1;
+  fail_leaked_tensor(is_known ? fmt::format("one of {}, whose trace is over", text(node.previous))
+                              : "one whose trace is over");
 }
 
 Region::~Region() { NodePool::instance().take_back(owned_); }
@@ -103,6 +120,7 @@ OpNode* Region::new_node() {
   node->parent = this;
   node->id = static_cast<uint32_t>(owned_.size());
   node->scope = g_scope;
+  node->calls = current_call_site();
   node->phase = g_phase;
   return node;
 }
@@ -152,6 +170,7 @@ Tensor Region::use(const Tensor& t) {
   }
   const Tensor inside =
       add_parameter(outside.type(), outside.node()->scope ? *outside.node()->scope : "");
+  inside.node()->calls = outside.node()->calls;
   captures_.emplace_back(outside, inside);
   capture_of_.emplace(outside, inside);
   capture_of_.emplace(t, inside);
@@ -198,9 +217,12 @@ Region& TraceScope::current() {
 // A layer that is the root of its tree has no path: its ops are at the top level.
 NameScope::NameScope(std::string_view path)
     : saved_(std::exchange(g_scope, path.empty() ? nullptr : intern(path))) {}
-NameScope::NameScope(const std::string* interned) : saved_(std::exchange(g_scope, interned)) {}
 NameScope::~NameScope() { g_scope = saved_; }
 const std::string* NameScope::current() { return g_scope; }
+
+OriginScope::OriginScope(const OpNode& op)
+    : saved_(std::exchange(g_scope, op.scope)), calls_(op.calls) {}
+OriginScope::~OriginScope() { g_scope = saved_; }
 
 PhaseScope::PhaseScope(Phase phase) : saved_(std::exchange(g_phase, phase)) {}
 PhaseScope::~PhaseScope() { g_phase = saved_; }
@@ -220,10 +242,7 @@ Tensor emit(const OpRules& rules, Values inputs, std::shared_ptr<const Attribute
 
 std::string describe(const Tensor& t) {
   if (!t) return "nothing";
-  const OpNode& op = *t.node();
-  const std::string_view what = op.rules ? op.rules->row().name : "parameter";
-  return fmt::format("{} of {} ({})", to_text(t.type()), op.scope ? *op.scope : "the top level",
-                     what);
+  return fmt::format("{} of {}", to_text(t.type()), text(t.node()->origin()));
 }
 
 }  // namespace axle

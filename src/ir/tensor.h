@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/call_site.h"
 #include "ir/type.h"
 
 namespace axle {
@@ -79,6 +80,14 @@ struct TensorSame {
   bool operator()(const Tensor& a, const Tensor& b) const { return same(a, b); }
 };
 
+/// Where an op comes from.
+struct OpOrigin {
+  const OpRules* rules = nullptr;  // nullptr: a parameter of its region
+  // Interned path of the layer that emitted the op, or the name of a parameter.
+  const std::string* scope = nullptr;
+  const CallSite* calls = nullptr;
+};
+
 struct OpNode {
   const OpRules* rules = nullptr;  // nullptr: a parameter of its region
   Values inputs = {};
@@ -88,10 +97,13 @@ struct OpNode {
   Region* parent = nullptr;
   // Interned path of the layer that emitted the op, or the name of a parameter.
   const std::string* scope = nullptr;
+  const CallSite* calls = nullptr;
   uint32_t id = 0;  // ascending within the region
   /// The number of regions that used this memory before. Nodes are reused and never freed, so that
   /// a handle can tell that its own node is gone.
   uint32_t generation = 0;
+  /// Of the node that used this memory in the generation before, for errors.
+  OpOrigin previous = {};
   Phase phase = Phase::kForward;
 
   template <class A>
@@ -100,17 +112,17 @@ struct OpNode {
   }
   const Region& region(size_t i = 0) const { return *regions[i]; }
   Tensor result(uint32_t i = 0) { return {this, i}; }
+  OpOrigin origin() const { return {rules, scope, calls}; }
   Values results();
 };
 
-/// Throws the InternalError for a tensor that is used outside its trace. `what` describes the
-/// tensor.
-[[noreturn]] void fail_leaked_tensor(std::string_view what);
+/// Throws the InternalError for a tensor of `generation` of the node's memory, whose trace is over.
+[[noreturn]] void fail_ended_trace(const OpNode& node, uint32_t generation);
 
 inline Tensor::Tensor(OpNode* node, uint32_t index)
     : node_(node), index_(index), generation_(node ? node->generation : 0) {}
 inline OpNode* Tensor::node() const {
-  if (node_ && node_->generation != generation_) fail_leaked_tensor("one whose trace is over");
+  if (node_ && node_->generation != generation_) fail_ended_trace(*node_, generation_);
   return node_;
 }
 
@@ -172,8 +184,6 @@ class TraceScope {
 class NameScope {
  public:
   explicit NameScope(std::string_view path);
-  /// Takes a name from OpNode::scope; null stands for no layer.
-  explicit NameScope(const std::string* interned);
   ~NameScope();
   NameScope(const NameScope&) = delete;
   NameScope& operator=(const NameScope&) = delete;
@@ -181,6 +191,19 @@ class NameScope {
 
  private:
   const std::string* saved_;
+};
+
+/// While alive, all ops emitted count as emitted where `op` was: in its layer, from its call site.
+class OriginScope {
+ public:
+  explicit OriginScope(const OpNode& op);
+  ~OriginScope();
+  OriginScope(const OriginScope&) = delete;
+  OriginScope& operator=(const OriginScope&) = delete;
+
+ private:
+  const std::string* saved_;
+  CallSiteScope calls_;
 };
 
 /// While alive, tags all ops emitted as forward or backward.
@@ -208,7 +231,8 @@ Tensor emit(const OpRules& rules, Values inputs, A attributes) {
   return emit(rules, std::move(inputs), std::make_shared<const A>(std::move(attributes)));
 }
 
-/// Describes where a value comes from, for messages: "f32[8, 64] of decoder/emb (gather)".
+/// Describes where a value comes from, for messages: "f32[8, 64] of decoder/emb (gather at
+/// src/layers/embedding.cpp:31)".
 std::string describe(const Tensor& t);
 
 }  // namespace axle

@@ -6,7 +6,7 @@ std::unique_ptr<Region> trace_part(const OpNode& op, const std::vector<Type>& pa
                                    const std::function<Values(const Values&)>& body) {
   auto region = std::make_unique<Region>();
   const TraceScope trace(*region);
-  const NameScope scope(op.scope);
+  const OriginScope origin(op);
   const PhaseScope phase(op.phase);
   Values arguments;
   for (const Type& type : parameters) arguments.push_back(region->add_parameter(type));

@@ -98,9 +98,8 @@ const OpRules iota_rules(
 
 Tensor full(const Shape& shape, Scalar value, DType dtype) {
   if (!value.fits(dtype)) {
-    throw ShapeError(fmt::format("{}: full: expected a whole number in the range of {}, got {}",
-                                 NameScope::current() ? *NameScope::current() : "the top level",
-                                 name_of(dtype), value.text()));
+    shape_error("full", fmt::format("expected a whole number in the range of {}, got {}",
+                                    name_of(dtype), value.text()));
   }
   return emit(full_rules, {}, FullAttributes(Type{dtype, shape}, value));
 }

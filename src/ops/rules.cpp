@@ -97,11 +97,7 @@ double num_input_elements(const OpNode& op) {
 }
 
 void operand_error(std::string_view op, std::string_view what, const Values& operands) {
-  std::string text;
-  for (const Tensor& t : operands) text += (text.empty() ? "" : ", ") + describe(t);
-  throw ShapeError(fmt::format("{}: {}: {}; operands: {}",
-                               NameScope::current() ? *NameScope::current() : "the top level", op,
-                               what, text));
+  shape_error(op, what, operands);
 }
 
 double zero_value(DType) { return 0; }

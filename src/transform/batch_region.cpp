@@ -41,7 +41,7 @@ std::vector<Batched> batch_region(const Region& region, std::span<const Batched>
   for (const OpNode* op : region.ops()) {
     std::vector<Batched> operands;
     for (const Tensor& t : op->inputs) operands.push_back(values.at(t));
-    const NameScope scope(op->scope);
+    const OriginScope origin(*op);
     std::vector<Batched> results;
     if (std::ranges::any_of(operands, &Batched::is_batched)) {
       AXLE_CHECK(op->rules->row().batch,

@@ -73,7 +73,7 @@ Linearized linearize(const Region& region, const Values& arguments,
     if (op->rules->row().linearize) {
       std::vector<bool> inputs_active;
       for (const Tensor& t : op->inputs) inputs_active.push_back(state->active.contains(t));
-      const NameScope scope(op->scope);
+      const OriginScope origin(*op);
       Linearized inner = op->rules->row().linearize(*op, copies.all(op->inputs), inputs_active);
       copies.set_results(*op, inner.outputs);
       state->tape.push_back({op, nullptr, std::move(inner.pullback)});
@@ -104,7 +104,7 @@ Linearized linearize(const Region& region, const Values& arguments,
         any |= static_cast<bool>(outputs.back());
       }
       if (!any) continue;
-      const NameScope scope(entry->op->scope);
+      const OriginScope origin(*entry->op);
       const Values inputs = pull_back(*entry, std::move(outputs));
       AXLE_CHECK(inputs.size() == entry->op->inputs.size(),
                  "one cotangent for each input of " + std::string(entry->op->rules->name()));

@@ -100,7 +100,7 @@ class Emitter {
   explicit Emitter(Copies copies) : copies_(std::move(copies)) {}
 
   void emit(const OpNode& op, const Plan& plan) {
-    const NameScope scope(op.scope);
+    const OriginScope origin(op);
     const PhaseScope phase(op.phase);
     if (const auto it = plan.pruned.find(&op); it != plan.pruned.end()) {
       Values needed;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
+#include "ir/op_rules.h"
 
 namespace axle {
 namespace {
@@ -37,10 +38,9 @@ std::vector<MeshAxis> ManualAxes::named(std::string_view op, const DimAxes& name
     if (!found.empty() || std::ranges::any_of(mesh.axes, is_meant)) continue;
     std::vector<std::string> known;
     for (const MeshAxis& a : mesh.axes) known.push_back(a.name);
-    throw ShapeError(fmt::format(
-        "{}: {}: expected an axis that an enclosing shard_map makes manual ({}), got '{}'",
-        NameScope::current() ? *NameScope::current() : "the top level", op,
-        known.empty() ? "there is none" : join(known, ", "), name));
+    shape_error(
+        op, fmt::format("expected an axis that an enclosing shard_map makes manual ({}), got '{}'",
+                        known.empty() ? "there is none" : join(known, ", "), name));
   }
   return out;
 }

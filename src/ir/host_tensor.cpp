@@ -79,16 +79,22 @@ bool HostTensor::operator==(const HostTensor& other) const {
 }
 
 std::string HostTensor::text(int64_t max_values) const {
+  // Equal texts mean equal elements (Attributes::text): 9 digits tell any two numbers of 32 bits
+  // apart, and the default format of fmt any two doubles.
+  const bool is_double = real_dtype(dtype()) == DType::kF64;
+  const auto number = [&](double v) {
+    return is_double ? fmt::format("{}", v) : fmt::format("{:.9g}", v);
+  };
   std::string out = to_text(type_) + " {";
   for (int64_t i = 0; i < std::min(size(), max_values); ++i) {
     out += i ? ", " : "";
     if (is_complex(dtype())) {
       dispatch_complex(dtype(), [&]<class T>(std::type_identity<T>) {
         const T v = values<T>()[static_cast<size_t>(i)];
-        out += fmt::format("({:.9g}, {:.9g})", v.real(), v.imag());
+        out += fmt::format("({}, {})", number(v.real()), number(v.imag()));
       });
     } else {
-      out += is_float(dtype()) ? fmt::format("{:.9g}", at(i)) : element(i).text();
+      out += is_float(dtype()) ? number(at(i)) : element(i).text();
     }
   }
   return out + (size() > max_values ? ", ...}" : "}");

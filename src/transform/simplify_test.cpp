@@ -154,6 +154,18 @@ TEST(Simplify, CarriesThatNeedEachOtherStay) {
   EXPECT_EQ(s.count("sin"), 1);
 }
 
+// Equal ops are found by the texts of their attributes.
+TEST(Simplify, ConstantsThatDifferInTheirLastBitStayApart) {
+  const HostTensor one = HostTensor::scalar(1.0), next = HostTensor::scalar(1.0 + 0x1p-52);
+  const auto region = simplify(*trace(
+      [&](const Values&) {
+        return Values{constant(one) + constant(one), constant(next) + constant(next)};
+      },
+      {}));
+  EXPECT_EQ(count_ops(*region, "constant"), 2);
+  EXPECT_EQ(evaluate(*region, {})[1].values<double>()[0], 2 + 0x1p-51);
+}
+
 TEST(Simplify, BranchesAndCallsLoseUnusedResults) {
   const auto two = [](const Values& x) { return Values{sin(x[0]), exp(x[1])}; };
   const auto other = [](const Values& x) { return Values{cos(x[0]), x[1] * 2}; };

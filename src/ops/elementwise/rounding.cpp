@@ -40,7 +40,9 @@ const OpRules abs_rules({.name = "abs",
                          .vjp = abs_vjp,
                          .eval = unary([]<detail::RealOrComplex T>(T x) {
                            if constexpr (detail::Integer<T>)
-                             return static_cast<T>(x < 0 ? -x : x);
+                             return x < 0 ? detail::wrapping(T(0), x,
+                                                             [](auto a, auto b) { return a - b; })
+                                          : x;
                            else
                              return std::abs(x);
                          }),

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "ir/effect.h"
 #include "ir/op_rules.h"
 #include "ir/value_map.h"
 
@@ -199,7 +200,8 @@ void Region::remove_dead_ops() {
   std::vector<bool> live(num_nodes() + 1, false);  // by id
   for (const Tensor& t : results_) live[t.node()->id] = true;
   for (auto it = ops_.rbegin(); it != ops_.rend(); ++it) {
-    if (!live[(*it)->id]) continue;
+    if (!live[(*it)->id] && !has_effect(**it)) continue;
+    live[(*it)->id] = true;
     for (const Tensor& t : (*it)->inputs) live[t.node()->id] = true;
   }
   std::erase_if(ops_, [&](const OpNode* op) { return !live[op->id]; });

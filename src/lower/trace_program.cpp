@@ -1,20 +1,33 @@
 #include "lower/trace_program.h"
 
+#include <fmt/format.h>
+
 #include "lower/stablehlo.h"
 #include "transform/simplify.h"
+#include "transform/taps/without_effects.h"
 
 namespace axle {
 
 Program trace_program(std::string name, const TensorFunction& fn, std::vector<ProgramValue> inputs,
-                      const std::vector<ProgramValue>& outputs, const Mesh& mesh) {
+                      const std::vector<ProgramValue>& outputs, const Mesh& mesh,
+                      std::vector<CollectedTap>* prints) {
   std::vector<Type> types;
   std::vector<std::string> names;
   for (const ProgramValue& v : inputs) {
     types.push_back(v.type);
     names.push_back(v.name);
   }
-  auto graph = simplify(*trace(fn, types, names));
-  return lower(std::move(graph), std::move(name), std::move(inputs), outputs, mesh);
+  std::shared_ptr<const Region> traced = trace(fn, types, names);
+  std::vector<ProgramValue> all = outputs;
+  if (prints) {
+    Tapped tapped = collect_taps(*traced, Collect::kPrints);
+    traced = std::move(tapped.region);
+    *prints = std::move(tapped.taps);
+    for (size_t i = all.size(); i < traced->results().size(); ++i)
+      all.push_back({fmt::format("debug_print/{}", i), traced->results()[i].type()});
+  }
+  auto graph = simplify(*without_effects(std::move(traced)));
+  return lower(std::move(graph), std::move(name), std::move(inputs), std::move(all), mesh);
 }
 
 }  // namespace axle

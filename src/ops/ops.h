@@ -47,6 +47,7 @@
 #include "ops/reductions/quantile.h"
 #include "ops/reductions/reduce.h"
 #include "ops/reductions/softmax.h"
+#include "ops/tap.h"
 #include "ops/windows/pool.h"
 #include "ops/windows/reduce_window.h"
 #include "ops/windows/select_and_scatter.h"

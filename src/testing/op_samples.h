@@ -313,6 +313,8 @@ inline void add_annotations(std::vector<OpSample>& out) {
   const HostTensor x = uniform({4, 2});
   out.push_back(call("name", {x}, [](const Values& v) { return name(v[0], "tag"); }));
   out.push_back(call("stop_gradient", {x}, [](const Values& v) { return stop_gradient(v[0]); }));
+  out.push_back(call("tap", {x}, [](const Values& v) { return tap("x", v[0]); }));
+  out.push_back(call("tap_gradient", {x}, [](const Values& v) { return tap_gradient("x", v[0]); }));
   out.push_back(call("place", {x}, [](const Values& v) { return place(v[0], Memory::kHost); }));
   out.push_back(call("sharding_constraint", {x}, [](const Values& v) {
     return sharding_constraint(v[0], {{{"data"}, {}}});

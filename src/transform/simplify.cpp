@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "ir/effect.h"
 #include "ir/op_rules.h"
 #include "ir/verify.h"
 #include "ops/create.h"
@@ -31,7 +32,7 @@ Plan plan_live_ops(const Region& region) {
   for (auto it = region.ops().rbegin(); it != region.ops().rend(); ++it) {
     const OpNode& op = **it;
     const std::vector<bool> used = used_results(op, live);
-    if (std::ranges::find(used, true) == used.end()) continue;
+    if (std::ranges::find(used, true) == used.end() && !has_effect(op)) continue;
     plan.ops.push_back(&op);
     const PruneRule prune = op.rules->row().prune;
     if (prune) {

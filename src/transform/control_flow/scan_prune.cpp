@@ -1,5 +1,6 @@
 #include "transform/control_flow/scan_prune.h"
 
+#include "ir/effect.h"
 #include "transform/control_flow/scan_attributes.h"
 #include "transform/remat/partition.h"
 #include "transform/simplify.h"
@@ -86,7 +87,7 @@ Pruned prune_scan(const OpNode& op, const std::vector<bool>& used) {
     operands.insert(operands.end(), own_carries.begin(), own_carries.end());
     operands.insert(operands.end(), own_xs.begin(), own_xs.end());
     Values computed;  // nothing, if all that is used is passed on
-    if (!smaller->results().empty()) {
+    if (!smaller->results().empty() || has_effect(*smaller)) {
       computed = emit_scan(smaller, std::move(operands),
                            ScanAttributes(num_consts, num_carries, a.length, a.reverse));
     }

@@ -16,23 +16,11 @@
 #include "transform/body.h"
 #include "transform/control_flow/cond.h"
 #include "transform/control_flow/scan.h"
+#include "transform/control_flow/while_attributes.h"
 #include "transform/trace.h"
 
 namespace axle {
 namespace {
-
-// Inputs of the op: consts of the condition, consts of the body, carry. Regions: the condition and
-// the body; each takes its consts, then the carry.
-struct WhileAttributes : Attributes {
-  WhileAttributes(size_t of_condition, size_t of_body)
-      : num_condition_consts(of_condition), num_body_consts(of_body) {}
-  size_t num_condition_consts, num_body_consts;
-  size_t num_consts() const { return num_condition_consts + num_body_consts; }
-  std::string text() const override {
-    return fmt::format("condition consts = {}, body consts = {}", num_condition_consts,
-                       num_body_consts);
-  }
-};
 
 const Region& condition_of(const OpNode& op) { return op.region(0); }
 const Region& body_of(const OpNode& op) { return op.region(1); }
@@ -87,9 +75,6 @@ Linearized linearize_while(const OpNode& op, const Values&, const std::vector<bo
               "expected a loop with a known number of iterations in reverse mode, got a while "
               "loop; use scan, fori_loop or bounded_while");
 }
-
-Values emit_while(std::shared_ptr<const Region> condition, std::shared_ptr<const Region> body,
-                  Values inputs, const WhileAttributes& attributes);
 
 // Returns the marks of the inputs, with every carry that some iteration batches. If the condition
 // is batched, all carries are: each example stops by itself.
@@ -176,13 +161,6 @@ const OpRules while_rules({.name = "while",
                            .hlo = lower_while,
                            .cost = {while_flops, while_bytes}});
 
-Values emit_while(std::shared_ptr<const Region> condition, std::shared_ptr<const Region> body,
-                  Values inputs, const WhileAttributes& attributes) {
-  return emit_all(while_rules, std::move(inputs),
-                  std::make_shared<const WhileAttributes>(attributes),
-                  {std::move(condition), std::move(body)});
-}
-
 void check_carry(std::string_view op, const Values& init, const Values& next) {
   if (types_of(init) == types_of(next)) return;
   operand_error(op,
@@ -197,6 +175,13 @@ void check_condition(std::string_view op, const Tensor& goes_on) {
 }
 
 }  // namespace
+
+Values emit_while(std::shared_ptr<const Region> condition, std::shared_ptr<const Region> body,
+                  Values inputs, const WhileAttributes& attributes) {
+  return emit_all(while_rules, std::move(inputs),
+                  std::make_shared<const WhileAttributes>(attributes),
+                  {std::move(condition), std::move(body)});
+}
 
 Values while_loop(const WhileCondition& condition, const WhileBody& body, const Values& init) {
   const ClosedRegion goes_on = trace_closed(

@@ -4,10 +4,12 @@
 
 #include "base/concatenate.h"
 #include "base/error.h"
+#include "ir/effect.h"
 #include "ir/op_rules.h"
 #include "ir/verify.h"
 #include "transform/clone.h"
 #include "transform/linearize.h"
+#include "transform/taps/without_effects.h"
 #include "transform/trace.h"
 
 namespace axle {
@@ -118,22 +120,52 @@ Values residuals(const Joint& joint, const ResidualPolicy& policy) {
   return out;
 }
 
-std::shared_ptr<Region> slice(const Region& region, const Values& inputs, const Values& results) {
+namespace {
+
+bool keeps(Effects effects, const OpNode& op) {
+  switch (effects) {
+    case Effects::kAll:
+      return true;
+    case Effects::kForward:
+      return op.phase == Phase::kForward;
+    case Effects::kBackward:
+      return op.phase == Phase::kBackward;
+    case Effects::kNone:
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::shared_ptr<Region> slice(const Region& region, const Values& inputs, const Values& results,
+                              Effects effects) {
   auto out = std::make_shared<Region>();
   Copies copies;
   for (const Tensor& t : inputs)
     copies.set(t, out->add_parameter(t.type(), t.node()->scope ? *t.node()->scope : ""));
   std::vector<bool> needed(region.num_nodes() + 1, false);
   std::vector<const OpNode*> pending;
+  const auto need_op = [&](const OpNode* op) {
+    if (needed[op->id]) return;
+    needed[op->id] = true;
+    pending.push_back(op);
+  };
   const auto need = [&](const Tensor& t) {
     if (copies.contains(t)) return;
     AXLE_CHECK(!t.is_parameter(),
                "a slice needs a parameter that is not among its inputs: " + describe(t));
-    if (needed[t.node()->id]) return;
-    needed[t.node()->id] = true;
-    pending.push_back(t.node());
+    need_op(t.node());
   };
   std::ranges::for_each(results, need);
+  std::unordered_set<const OpNode*> silent;  // ops that lose their effect
+  for (const OpNode* op : region.ops()) {
+    if (!has_effect(*op)) continue;
+    if (!keeps(effects, *op))
+      silent.insert(op);
+    else
+      need_op(op);
+  }
   while (!pending.empty()) {
     const OpNode* op = pending.back();
     pending.pop_back();
@@ -143,7 +175,11 @@ std::shared_ptr<Region> slice(const Region& region, const Values& inputs, const 
     const TraceScope scope(*out);
     const PhaseScope phase(Phase::kForward);
     for (const OpNode* op : region.ops()) {
-      if (needed[op->id]) copies.clone(*op);
+      if (!needed[op->id]) continue;
+      if (silent.contains(op))
+        clone_without_effects(*op, copies);
+      else
+        copies.clone(*op);
     }
     out->set_results(copies.all(results));
   }
@@ -169,10 +205,10 @@ Halves split(Joint joint, const ResidualPolicy& policy) {
     out.needed.push_back(static_cast<size_t>(it - parameters.begin()));
     needed.push_back(t);
   }
-  out.forward =
-      slice(region, concatenate<Tensor>({parameters}), concatenate<Tensor>({results, out.saved}));
+  out.forward = slice(region, concatenate<Tensor>({parameters}),
+                      concatenate<Tensor>({results, out.saved}), Effects::kForward);
   out.backward = slice(region, concatenate<Tensor>({needed, out.saved, cotangents}),
-                       concatenate<Tensor>({gradients}));
+                       concatenate<Tensor>({gradients}), Effects::kBackward);
   return out;
 }
 

@@ -38,8 +38,14 @@ Joint make_joint(const Region& region, const std::vector<bool>& active,
 /// it needs are always among them. Without a policy, all values except those of cheap ops are kept.
 Values residuals(const Joint& joint, const ResidualPolicy& policy);
 
-/// Returns a new closed region that computes `results` from `inputs`, both values of `region`.
-std::shared_ptr<Region> slice(const Region& region, const Values& inputs, const Values& results);
+/// Which ops with an effect (ir/effect.h) a slice keeps. The halves of a joint region share them by
+/// phase, so that nothing is delivered once more when it is recomputed.
+enum class Effects { kAll, kForward, kBackward, kNone };
+
+/// Returns a new closed region that computes `results` from `inputs`, both values of `region`. The
+/// ops with an effect that it keeps must need only `inputs`.
+std::shared_ptr<Region> slice(const Region& region, const Values& inputs, const Values& results,
+                              Effects effects = Effects::kAll);
 
 /// The two halves of a joint region, for ops that run each half once:
 ///   forward(parameters) -> results ++ saved

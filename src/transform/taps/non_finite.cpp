@@ -1,0 +1,346 @@
+#include "transform/taps/non_finite.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "ops/create.h"
+#include "ops/elementwise/compare.h"
+#include "ops/elementwise/convert.h"
+#include "ops/elementwise/rounding.h"
+#include "ops/movement/shape.h"
+#include "ops/movement/slice.h"
+#include "ops/reductions/reduce.h"
+#include "transform/control_flow/scan_attributes.h"
+#include "transform/control_flow/while_attributes.h"
+
+namespace axle {
+namespace {
+
+using Mark = int32_t;
+constexpr Mark kFinite = 0, kInf = 1, kNaN = 2;
+
+constexpr ObserveOptions kOptions{.while_iterations = 256};
+
+// All values of a region, in the order of their marks.
+Values values_of(const Region& region) {
+  Values out = region.parameters();
+  for (OpNode* op : region.ops()) {
+    for (const Tensor& t : op->results()) out.push_back(t);
+  }
+  return out;
+}
+
+Tensor mark_of(const Tensor& x) {
+  if (!is_differentiable(x.dtype())) return full({1}, kFinite, DType::kI32);
+  const Tensor y = is_complex(x.dtype()) ? abs(x) : x;
+  const Tensor none = full(y.shape(), kFinite, DType::kI32);
+  const Tensor each = select(is_finite(y), none, select(is_nan(y), full_like(none, kNaN), kInf));
+  return reshape(y.type().num_elements() == 0 ? full({}, kFinite, DType::kI32)
+                                              : reduce_max(each, all_axes(each)),
+                 {1});
+}
+
+// One run of a region: for each op of its path, the index of the iteration. kAnyDevice stands for
+// all devices of a shard_map.
+constexpr int64_t kAnyDevice = -1;
+struct Place {
+  RegionPath path;
+  std::vector<int64_t> at;
+  const Region* region = nullptr;
+
+  Place outer(const Region& program) const {
+    Place out = *this;
+    out.path.pop_back();
+    out.at.pop_back();
+    out.region = out.path.empty() ? &program : &out.path.back().op->region(out.path.back().region);
+    return out;
+  }
+  Place inner(const OpNode& op, size_t index, int64_t iteration) const {
+    Place out = *this;
+    out.path.push_back({&op, index});
+    out.at.push_back(iteration);
+    out.region = &op.region(index);
+    return out;
+  }
+};
+
+// Returns the indices of the elements of a result that belong to a place: one, or one for each
+// device.
+std::vector<int64_t> rows_of(const Place& place, const Shape& dims) {
+  std::vector<int64_t> rows{0};
+  size_t dim = 0;
+  for (size_t i = 0; i < place.path.size(); ++i) {
+    if (repeats(*place.path[i].op) == Repeats::kOnce) continue;
+    const int64_t size = dims[dim++];
+    std::vector<int64_t> next;
+    for (const int64_t row : rows) {
+      if (place.at[i] != kAnyDevice) {
+        next.push_back(row * size + place.at[i]);
+        continue;
+      }
+      for (int64_t device = 0; device < size; ++device) next.push_back(row * size + device);
+    }
+    rows = std::move(next);
+  }
+  return rows;
+}
+
+// The marks of all values of a program.
+class Marks {
+ public:
+  Marks(const Region& program, const RunRegion& run) {
+    const Observed observed = observe(
+        program,
+        [](const RegionPath&, const Region& region, const Copies& copies) {
+          Values marks;
+          for (const Tensor& t : values_of(region)) marks.push_back(mark_of(copies.at(t)));
+          return marks.empty() ? Values{} : Values{concatenate(marks, 0)};
+        },
+        kOptions);
+    const std::vector<HostTensor> results = observed_values(observed, run);
+    for (size_t i = 0; i < results.size(); ++i) {
+      const RegionPath& path = observed.observations[i].path;
+      paths_.push_back(path);
+      marks_.push_back(results[i]);
+    }
+  }
+
+  bool knows(const RegionPath& path) const { return std::ranges::count(paths_, path) > 0; }
+
+  Mark at(const Place& place, const Tensor& value) {
+    const auto found = std::ranges::find(paths_, place.path) - paths_.begin();
+    const HostTensor& marks = marks_[static_cast<size_t>(found)];
+    const int64_t n = marks.shape().back();
+    Mark most = kFinite;
+    for (const int64_t row : rows_of(place, marks.shape()))
+      most = std::max(
+          most, marks.values<Mark>()[static_cast<size_t>(row * n + number(*place.region, value))]);
+    return most;
+  }
+
+ private:
+  int64_t number(const Region& region, const Tensor& value) {
+    auto& numbers = numbers_[&region];
+    if (numbers.empty()) {
+      for (const Tensor& t : values_of(region))
+        numbers.emplace(std::pair(t.node(), t.index()), static_cast<int64_t>(numbers.size()));
+    }
+    return numbers.at({value.node(), value.index()});
+  }
+
+  std::vector<RegionPath> paths_;
+  std::vector<HostTensor> marks_;
+  std::map<const Region*, std::map<std::pair<const OpNode*, uint32_t>, int64_t>> numbers_;
+};
+
+class Search {
+ public:
+  Search(const Region& program, Marks& marks) : program_(program), marks_(marks) {}
+
+  void add(const Place& place, const Tensor& value) {
+    const Mark mark = marks_.at(place, value);
+    if (mark == kFinite) return;
+    std::vector<int64_t> key = time_of(place);
+    key.push_back(value.node()->id);
+    key.push_back(value.index());
+    if (seen_.insert(std::move(key)).second) pending_.push_back({place, value, mark});
+  }
+
+  // Where the first non-finite number is made: an op, or a parameter of the program.
+  std::optional<std::pair<Place, Tensor>> first() {
+    std::optional<std::pair<Place, Tensor>> out;
+    std::vector<int64_t> earliest;
+    while (!pending_.empty()) {
+      const Found found = pending_.back();
+      pending_.pop_back();
+      if (!follow(found)) continue;
+      std::vector<int64_t> time = time_of(found.place);
+      time.push_back(found.value.node()->id);
+      if (out && time >= earliest) continue;
+      earliest = std::move(time);
+      out.emplace(found.place, found.value);
+    }
+    return out;
+  }
+
+ private:
+  struct Found {
+    Place place;
+    Tensor value;
+    Mark mark;
+  };
+
+  // Orders places by the time at which they run.
+  static std::vector<int64_t> time_of(const Place& place) {
+    std::vector<int64_t> out;
+    for (size_t i = 0; i < place.path.size(); ++i) {
+      const OpNode& op = *place.path[i].op;
+      out.push_back(op.id);
+      const bool reverse = op.rules->name() == "scan" && op.attrs<ScanAttributes>().reverse;
+      out.push_back(reverse ? -place.at[i] : place.at[i]);
+      out.push_back(static_cast<int64_t>(place.path[i].region));
+    }
+    return out;
+  }
+
+  // Adds the values that the number may come from. Returns true if it is made here.
+  bool follow(const Found& found) {
+    if (found.value.is_parameter()) return follow_parameter(found);
+    const OpNode& op = *found.value.node();
+    bool enters = false;
+    for (size_t r = 0; r < op.regions.size(); ++r) {
+      RegionPath path = found.place.path;
+      path.push_back({&op, r});
+      if (!marks_.knows(path)) continue;
+      enters = true;
+      enter(found, op, r);
+    }
+    if (enters) return false;
+    Mark most = kFinite;
+    for (const Tensor& t : op.inputs) most = std::max(most, marks_.at(found.place, t));
+    for (const Tensor& t : op.inputs) {
+      if (marks_.at(found.place, t) == most) add(found.place, t);
+    }
+    return most < found.mark && !op.inputs.empty();
+  }
+
+  bool follow_parameter(const Found& found) {
+    if (found.place.path.empty()) return true;
+    const OpNode& op = *found.place.path.back().op;
+    const Values& parameters = found.place.region->parameters();
+    const auto position = static_cast<size_t>(
+        std::ranges::find_if(parameters, [&](const Tensor& p) { return same(p, found.value); }) -
+        parameters.begin());
+    const Place outer = found.place.outer(program_);
+    const std::string_view name = op.rules->name();
+    if (name == "scan") {
+      const auto& a = op.attrs<ScanAttributes>();
+      const int64_t at = found.place.at.back();
+      const bool is_first = at == (a.reverse ? a.length - 1 : 0);
+      if (position >= a.num_consts && position < a.num_consts + a.num_carries && !is_first) {
+        add(outer.inner(op, 0, a.reverse ? at + 1 : at - 1),
+            op.region().results()[position - a.num_consts]);
+        return false;
+      }
+      add(outer, op.inputs[position]);
+    } else if (name == "while") {
+      const auto& a = op.attrs<WhileAttributes>();
+      if (position >= a.num_body_consts && found.place.at.back() > 0) {
+        add(outer.inner(op, 1, found.place.at.back() - 1),
+            op.region(1).results()[position - a.num_body_consts]);
+        return false;
+      }
+      add(outer, op.inputs[a.num_condition_consts + position]);
+    } else {
+      add(outer, op.inputs[position + (name == "cond" ? 1 : 0)]);
+    }
+    return false;
+  }
+
+  void enter(const Found& found, const OpNode& op, size_t region) {
+    const Tensor& result = op.region(region).results()[found.value.index()];
+    const auto at = [&](int64_t iteration) { return found.place.inner(op, region, iteration); };
+    switch (repeats(op)) {
+      case Repeats::kOnce:
+        return add(at(0), result);
+      case Repeats::kDevices:
+        return add(at(kAnyDevice), result);
+      case Repeats::kIterations:
+        break;
+    }
+    const bool is_scan = op.rules->name() == "scan";
+    const int64_t length = is_scan ? op.attrs<ScanAttributes>().length : kOptions.while_iterations;
+    for (int64_t i = 0; i < length; ++i) add(at(i), result);
+  }
+
+  const Region& program_;
+  Marks& marks_;
+  std::vector<Found> pending_;
+  std::set<std::vector<int64_t>> seen_;
+};
+
+NonFiniteOrigin measure(const Region& program, const RunRegion& run, Marks& marks,
+                        const Place& place, const Tensor& value) {
+  const OpNode& op = *value.node();
+  NonFiniteOrigin out{.scope = op.scope ? *op.scope : "",
+                      .backward = op.phase == Phase::kBackward,
+                      .is_nan = marks.at(place, value) == kNaN};
+  if (!value.is_parameter()) out.op = op.rules->name();
+  for (size_t i = 0; i < place.path.size(); ++i) {
+    const OpNode& around = *place.path[i].op;
+    if (repeats(around) == Repeats::kIterations) out.iterations.push_back(place.at[i]);
+    out.backward = out.backward || around.phase == Phase::kBackward;
+  }
+  Values measured = op.inputs;
+  measured.push_back(value);
+  const auto is_f64 = [](const Tensor& t) { return t.dtype() == DType::kF64; };
+  const DType dtype = std::ranges::any_of(measured, is_f64) ? DType::kF64 : DType::kF32;
+  const Observed observed = observe(
+      program,
+      [&](const RegionPath& path, const Region&, const Copies& copies) {
+        if (path != place.path) return Values{};
+        Values rows;
+        for (const Tensor& t : measured) rows.push_back(astype(statistics(copies.at(t)), dtype));
+        return Values{concatenate(rows, 0)};
+      },
+      kOptions);
+  const HostTensor rows = observed_values(observed, run)[0];
+  const auto n = static_cast<int64_t>(measured.size());
+  // Of several devices, the first whose result is not finite.
+  int64_t first = -1;
+  for (const int64_t row : rows_of(place, rows.shape())) {
+    const Statistics result = read_statistics(rows, row * n + n - 1);
+    if (first < 0 ||
+        (result.num_nan + result.num_inf > 0 && out.result.num_nan + out.result.num_inf == 0)) {
+      first = row;
+      out.result = result;
+    }
+  }
+  for (int64_t i = 0; i + 1 < n; ++i) {
+    out.operands.push_back(
+        {describe(measured[static_cast<size_t>(i)]), read_statistics(rows, first * n + i)});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string to_text(const NonFiniteOrigin& origin) {
+  const std::string_view kind = origin.is_nan ? "NaN" : "Inf";
+  if (origin.op.empty())
+    return fmt::format("the first {} is in the argument {}\n  value: {}", kind, origin.scope,
+                       to_text(origin.result));
+  std::string out = fmt::format("the first {} is made by {} in {}", kind, origin.op,
+                                origin.scope.empty() ? std::string("the top level") : origin.scope);
+  if (!origin.iterations.empty())
+    out += fmt::format(", iteration {}", fmt::join(origin.iterations, " of iteration "));
+  out += origin.backward ? ", in the backward pass" : "";
+  for (size_t i = 0; i < origin.operands.size(); ++i) {
+    out += fmt::format("\n  operand {}, {}: {}", i, origin.operands[i].what,
+                       to_text(origin.operands[i].statistics));
+  }
+  return out + fmt::format("\n  result: {}", to_text(origin.result));
+}
+
+std::optional<NonFiniteOrigin> find_non_finite(const Region& program, const RunRegion& run) {
+  Marks marks(program, run);
+  const Place top{.region = &program};
+  Search search(program, marks);
+  for (const OpNode* op : program.ops()) {
+    if (op->rules->name() == "is_finite") search.add(top, op->inputs[0]);
+  }
+  auto first = search.first();
+  if (!first) {
+    for (const Tensor& t : program.results()) search.add(top, t);
+    first = search.first();
+  }
+  if (!first) return std::nullopt;
+  return measure(program, run, marks, first->first, first->second);
+}
+
+}  // namespace axle

@@ -1,0 +1,42 @@
+// The search for the op that made the first NaN or infinity of a program.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "transform/taps/observe.h"
+#include "transform/taps/statistics.h"
+
+namespace axle {
+
+/// The op that made the first non-finite number, or the argument that brought it in.
+struct NonFiniteOrigin {
+  std::string op;     // "exp"; empty: an argument of the program
+  std::string scope;  // layer path, or name of the argument
+  /// For each loop around the op, the outermost first: the index of the iteration. For a scan it is
+  /// the index of the slice, such as the number of a layer.
+  std::vector<int64_t> iterations;
+  bool backward = false;  // it is part of a backward pass
+  bool is_nan = false;    // else infinite
+  struct Operand {
+    std::string what;  // type, layer path and op that made it
+    Statistics statistics;
+  };
+  std::vector<Operand> operands;
+  Statistics result;
+};
+
+/// Returns lines: op, layer path and iteration, then the operands and the result.
+std::string to_text(const NonFiniteOrigin& origin);
+
+/// Follows non-finite numbers backwards, from what the program itself checks with is_finite, or
+/// else from its results, and returns the first op on the way that makes a NaN or an infinity from
+/// finite operands, or a NaN from infinities that are constants. Enters the bodies of other ops; of
+/// a while loop, the first 256 iterations. Runs two programs: one that marks each value, and one
+/// that measures the operands of the op found.
+///
+/// Returns none if all these numbers are finite, or come from constants alone.
+std::optional<NonFiniteOrigin> find_non_finite(const Region& program, const RunRegion& run);
+
+}  // namespace axle

@@ -153,8 +153,8 @@ void add_movement_references(References& out) {
   out["slice"] = slice;
   out["pad"] = pad;
   out["concatenate"] = concatenate;
-  for (const char* name : {"name", "stop_gradient", "tap", "tap_gradient", "optimization_barrier",
-                           "place", "sharding_constraint"})
+  for (const char* name : {"name", "stop_gradient", "optimization_barrier", "place",
+                           "sharding_constraint", "tap", "tap_gradient"})
     out[name] = identity;
 }
 

@@ -122,18 +122,19 @@ bool is_users(std::string_view path) {
   return std::ranges::count(kInnerFolders, folder) == 0 || path.ends_with("_test.cpp");
 }
 
-// Without the root of Axle's sources or the working folder.
-std::string shown(std::string_view path) {
-  std::error_code ignored;
-  for (const std::string& root : {source_root(), fs::current_path(ignored).string() + "/"}) {
-    if (path.starts_with(root)) return std::string(path.substr(root.size()));
-  }
-  return std::string(path);
-}
-
 }  // namespace
 
 const CallSite* current_call_site() { return g_calls ? g_calls : calls_of_stack(); }
+
+std::string shown_path(const std::string& path) {
+  std::string out = normal(path);
+  std::error_code ignored;
+  for (const std::string& root : {source_root(), fs::current_path(ignored).string() + "/"}) {
+    if (!root.empty() && out.starts_with(root)) return out.substr(root.size());
+  }
+  while (out.starts_with("../")) out.erase(0, 3);
+  return out;
+}
 
 CallSiteScope::CallSiteScope(const CallSite* calls) : saved_(std::exchange(g_calls, calls)) {}
 CallSiteScope::~CallSiteScope() { g_calls = saved_; }
@@ -142,7 +143,7 @@ std::string source_line(const CallSite* calls) {
   for (size_t i = 0; calls && i < calls->depth; ++i) {
     for (const SourceLine& at : source_lines(calls->addresses[i])) {
       const std::string path = normal(at.file);
-      if (is_users(path)) return fmt::format("{}:{}", shown(path), at.line);
+      if (is_users(path)) return fmt::format("{}:{}", shown_path(path), at.line);
     }
   }
   return "";

@@ -25,4 +25,8 @@ struct SourceLine {
 /// without debug information, or in a program that was built without libbacktrace.
 std::vector<SourceLine> source_lines(uintptr_t return_address);
 
+/// Returns the path of a source as errors show it: without the root of Axle's sources, the working
+/// folder or the way up from the folder of the build.
+std::string shown_path(const std::string& path);
+
 }  // namespace axle

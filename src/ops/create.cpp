@@ -110,6 +110,11 @@ Tensor full_like(const Tensor& t, Scalar value) { return full(t.shape(), value, 
 Tensor scalar(Scalar value, DType dtype) { return full({}, value, dtype); }
 
 Tensor constant(const HostTensor& value) {
+  if (value.type().num_bytes() > kMaxConstantBytes) {
+    shape_error("constant",
+                fmt::format("expected at most {} bytes, got {} of {} bytes; pass it as an argument",
+                            kMaxConstantBytes, to_text(value.type()), value.type().num_bytes()));
+  }
   return emit(constant_rules, {}, ConstantAttributes(value));
 }
 
@@ -121,16 +126,15 @@ std::optional<Scalar> splat_of(const Tensor& t) {
 Tensor iota(const Shape& shape, int64_t axis, DType dtype) {
   if (axis < 0) axis += static_cast<int64_t>(shape.size());
   if (axis < 0 || axis >= static_cast<int64_t>(shape.size())) {
-    throw ShapeError(fmt::format("iota: no axis {} in shape {}", axis, to_text(shape)));
+    shape_error("iota", fmt::format("no axis {} in shape {}", axis, to_text(shape)));
   }
   return emit(iota_rules, {}, IotaAttributes(Type{dtype, shape}, axis));
 }
 
 Tensor linspace(double start, double stop, int64_t count, DType dtype, StopValue last) {
   if (!is_float(dtype) || count < 0) {
-    throw ShapeError(
-        fmt::format("linspace: expected a count and a floating-point dtype, got {} of {}", count,
-                    name_of(dtype)));
+    shape_error("linspace", fmt::format("expected a count and a floating-point dtype, got {} of {}",
+                                        count, name_of(dtype)));
   }
   const bool has_stop = last == StopValue::kInclusive && count > 1;
   const int64_t steps = has_stop ? count - 1 : count;

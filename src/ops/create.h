@@ -17,8 +17,10 @@ Tensor ones(const Shape& shape, DType dtype = DType::kF32);
 Tensor zeros_like(const Tensor& t);
 Tensor full_like(const Tensor& t, Scalar value);
 Tensor scalar(Scalar value, DType dtype = DType::kF32);
-/// Returns `value` as a constant. Its data becomes part of the program, so use it for small tables
-/// only and pass larger data as an argument.
+/// The largest constant, 1 MiB.
+inline constexpr size_t kMaxConstantBytes = size_t{1} << 20;
+/// Returns `value` as a constant. Its data becomes part of the program: a table. Throws ShapeError
+/// above kMaxConstantBytes; pass larger data as an argument.
 Tensor constant(const HostTensor& value);
 /// Returns the number that every element of `t` has if it is the result of full(), else none.
 std::optional<Scalar> splat_of(const Tensor& t);

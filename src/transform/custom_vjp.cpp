@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/concatenate.h"
+#include "ir/call_stack.h"
 #include "ops/batching.h"
 #include "ops/reductions/reduce.h"
 #include "transform/batch_region.h"
@@ -17,16 +18,27 @@ namespace {
 // residuals. Both take the captured outer tensors, then the arguments.
 struct CustomVjpAttributes : Attributes {
   CustomVjpAttributes(const CustomVjp& rule, size_t captures)
-      : name(rule.name), backward(rule.backward), num_captures(captures) {}
+      : name(rule.name),
+        file(rule.file),
+        line(rule.line),
+        backward(rule.backward),
+        num_captures(captures) {}
   std::string name;
+  const char* file;
+  int line;
   decltype(CustomVjp::backward) backward;
   size_t num_captures;
   std::string text() const override { return name; }
 };
 
+// "tanh_of_result (src/x.cpp:31)"
+std::string rule_text(const CustomVjpAttributes& a) {
+  return fmt::format("{} ({}:{})", a.name, shown_path(a.file), a.line);
+}
+
 void check_cotangents(const OpNode& op, size_t num_captures, const Values& cotangents) {
   const size_t expected = op.inputs.size() - num_captures;
-  const std::string name = op.attrs<CustomVjpAttributes>().name;
+  const std::string name = rule_text(op.attrs<CustomVjpAttributes>());
   if (cotangents.size() != expected) {
     shape_error(op, fmt::format("expected a cotangent for each of the {} arguments of {}, got {}",
                                 expected, name, cotangents.size()));
@@ -35,7 +47,7 @@ void check_cotangents(const OpNode& op, size_t num_captures, const Values& cotan
     const Type& type = op.inputs[num_captures + i].type();
     if (!cotangents[i] || cotangents[i].type() == type) continue;
     shape_error(op, fmt::format("expected a cotangent of {} for argument {} of {}, got {}",
-                                to_text(type), i, name, to_text(cotangents[i].type())));
+                                to_text(type), i, name, describe(cotangents[i])));
   }
 }
 
@@ -46,7 +58,7 @@ Linearized linearize_custom_vjp(const OpNode& op, const Values& inputs,
     if (!active[i]) continue;
     shape_error(op, fmt::format("expected differentiated tensors among the arguments of {}, got "
                                 "one that its forward function captures; pass it as an argument",
-                                a.name));
+                                rule_text(a)));
   }
   const Values computed = inline_region(*op.regions[1], inputs);
   const size_t num_outputs = op.region().results().size();
@@ -57,7 +69,11 @@ Linearized linearize_custom_vjp(const OpNode& op, const Values& inputs,
       if (is_differentiable(op.outputs[i].dtype))
         cotangents[i] = instantiate(cotangents[i], op.outputs[i]);
     }
-    const Values of_arguments = backward(residuals, cotangents);
+    const auto run = [&] {
+      const CallSiteScope own_lines(nullptr);  // the rule's ops come from its own lines
+      return backward(residuals, cotangents);
+    };
+    const Values of_arguments = run();
     check_cotangents(op, num_captures, of_arguments);
     Values out(num_captures);
     out.insert(out.end(), of_arguments.begin(), of_arguments.end());
@@ -130,7 +146,9 @@ std::vector<Batched> batch_custom_vjp(BatchX x) {
   };
   const CustomVjp rule{.name = a.name,
                        .backward = batched_backward(a.backward, from(operands, a.num_captures),
-                                                    from(forward.results, num_outputs), x.axis())};
+                                                    from(forward.results, num_outputs), x.axis()),
+                       .file = a.file,
+                       .line = a.line};
   return all_batched(emit_all(*op.rules, operands_of(x),
                               std::make_shared<const CustomVjpAttributes>(rule, a.num_captures),
                               {primal.region, forward.region}));

@@ -25,11 +25,15 @@ struct CustomVjp {
   /// Takes one cotangent for each output; missing ones are zeros. May use no tensors besides its
   /// arguments.
   std::function<Values(const Values& residuals, const Values& cotangents)> backward;
+  /// Where the rule is written, for errors.
+  const char* file = __builtin_FILE();
+  int line = __builtin_LINE();
 };
 
 /// Returns the outputs of rule.forward(arguments), with rule.backward as their gradient.
 ///
-/// Differentiation throws ShapeError if the cotangents do not fit the arguments, or if the forward
+/// Differentiation throws ShapeError, which names the place of the rule, if the cotangents do not
+/// fit the arguments, or if the forward
 /// function captures an outer tensor that is differentiated; such a tensor must be an argument.
 Values custom_vjp(const CustomVjp& rule, const Values& arguments);
 

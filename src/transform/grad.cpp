@@ -30,8 +30,8 @@ std::pair<Values, Values> jvp(const TensorFunction& fn, const Values& arguments,
   for (size_t i = 0; i < arguments.size(); ++i) {
     active.push_back(static_cast<bool>(tangents.at(i)));
     if (!active[i] || tangents[i].type() == arguments[i].type()) continue;
-    throw ShapeError(fmt::format("jvp: expected a tangent of {} for argument {}, got {}",
-                                 to_text(arguments[i].type()), i, describe(tangents[i])));
+    shape_error("jvp", fmt::format("expected a tangent of {} for argument {}, got {}",
+                                   to_text(arguments[i].type()), i, describe(tangents[i])));
   }
   const Linearized f = vjp(fn, arguments, active);
   Values zero_cotangents;
@@ -68,9 +68,9 @@ std::pair<Values, Values> value_and_grad(const TensorFunction& fn, const Values&
   Linearized f = vjp(fn, arguments);
   const Tensor& loss = f.outputs.at(0);
   if (loss.rank() != 0 || !is_float(loss.dtype())) {
-    throw ShapeError(
-        fmt::format("value_and_grad: the first output must be a floating-point scalar, got {}",
-                    describe(loss)));
+    shape_error(
+        "value_and_grad",
+        fmt::format("expected a floating-point scalar as first output, got {}", describe(loss)));
   }
   Values cotangents(f.outputs.size());
   cotangents[0] = scalar(1, loss.dtype());

@@ -93,6 +93,8 @@ Tensor Repeat::forward(const Tensor& x_BTD, const MixerContext& context) {
   // returned as ys of the scan would be copied in every call.
   Values carry{x_BTD}, xs = parameters.values;
   carry.insert(carry.end(), state.values.begin(), state.values.end());
+  std::vector<std::string> names{"x"};
+  names.insert(names.end(), state.paths.begin(), state.paths.end());
   xs.push_back(iota({num_layers_}, 0, DType::kU32));
 
   OutputCollection collected;
@@ -119,7 +121,7 @@ Tensor Repeat::forward(const Tensor& x_BTD, const MixerContext& context) {
         out.ys = tensors_of(collected);
         return out;
       },
-      carry, xs, num_layers_);
+      carry, xs, num_layers_, {.names = names});
   auto at = result.ys.begin();
   replace_tensors(collected, at);
   at = result.carry.begin() + 1;

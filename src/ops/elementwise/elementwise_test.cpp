@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "ops/ops.h"
-#include "testing/error_of.h"
+#include "testing/error_without_lines.h"
 #include "testing/host_tensors.h"
 #include "testing/op_test.h"
 
@@ -20,7 +20,7 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 
 std::string error_of(const std::function<Tensor(const Values&)>& fn,
                      const std::vector<HostTensor>& x) {
-  return axle::error_of<ShapeError>([&] { run(fn, x); });
+  return axle::error_without_lines<ShapeError>([&] { run(fn, x); });
 }
 
 TEST(Elementwise, OperandsMustHaveOneDtype) {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "ops/ops.h"
-#include "testing/error_of.h"
+#include "testing/error_without_lines.h"
 #include "testing/host_tensors.h"
 #include "testing/op_test.h"
 
@@ -21,7 +21,7 @@ Shape shape_of(const std::function<Tensor(const Tensor&)>& fn, const Shape& shap
 }
 
 std::string error_of(const std::function<Tensor(const Tensor&)>& fn, const Shape& shape) {
-  return axle::error_of<ShapeError>([&] { shape_of(fn, shape); });
+  return axle::error_without_lines<ShapeError>([&] { shape_of(fn, shape); });
 }
 
 TEST(Shape, ReshapeFillsInOneDim) {

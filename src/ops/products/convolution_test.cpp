@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "ir/print.h"
-#include "testing/error_of.h"
+#include "testing/error_without_lines.h"
 #include "testing/op_test.h"
 
 namespace axle {
@@ -105,7 +105,7 @@ TEST(Convolution, Prints) {
 
 TEST(Convolution, SaysWhatDoesNotFit) {
   const auto error = [](const Shape& x, const Shape& kernel, const ConvolutionOptions& options) {
-    return error_of<ShapeError>([&] { convolved(x, kernel, options); });
+    return error_without_lines<ShapeError>([&] { convolved(x, kernel, options); });
   };
   EXPECT_EQ(error({2, 8, 4}, {3, 3, 6}, {}),
             "the top level: convolution: expected a kernel of 4 / 1 input features, got 3; "
@@ -122,15 +122,16 @@ TEST(Convolution, SaysWhatDoesNotFit) {
               HasSubstr("expected strides for 1 dims, got 2"));
   EXPECT_THAT(error({2, 8, 4}, {3, 4, 6}, {.dims = {{0, 2, 2}, {2, 1, 0}, {0, 2, 1}}}),
               HasSubstr("expected dims that name each of 3 dims once, got [0, 2, 2]"));
-  EXPECT_THAT(error_of<ShapeError>([] {
+  EXPECT_THAT(error_without_lines<ShapeError>([] {
                 convolved(cycle({1, 2, 1}, 5), cycle({1, 1, 1}, 5).astype(DType::kBF16), {});
               }),
               HasSubstr("expected operands of one dtype and a result of the same kind, got f32, "
                         "bf16 and f32"));
-  EXPECT_EQ(error_of<ShapeError>([] { convolution_dims("NHWC", "HIO", "NHWC"); }),
+  EXPECT_EQ(error_without_lines<ShapeError>([] { convolution_dims("NHWC", "HIO", "NHWC"); }),
             "the top level: convolution: expected layouts like NHWC, HWIO and NHWC, got NHWC, HIO "
-            "and NHWC; operands: ");
-  EXPECT_NE(error_of<ShapeError>([] { convolution_dims("NHHC", "HWIO", "NHWC"); }), "no error");
+            "and NHWC");
+  EXPECT_NE(error_without_lines<ShapeError>([] { convolution_dims("NHHC", "HWIO", "NHWC"); }),
+            "no error");
 }
 
 }  // namespace

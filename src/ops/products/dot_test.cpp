@@ -1,7 +1,7 @@
 #include "ops/products/dot.h"
 
 #include "ops/create.h"
-#include "testing/error_of.h"
+#include "testing/error_without_lines.h"
 #include "testing/host_tensors.h"
 #include "testing/op_test.h"
 
@@ -99,7 +99,7 @@ TEST(Dot, NamesTheDimsThatDiffer) {
   const NameScope layer("decoder/q_proj");
   const Tensor x = region.add_parameter({DType::kF32, {2, 3, 512}}, "x");
   const Tensor w = region.add_parameter({DType::kF32, {256, 4}}, "decoder/q_proj/weight");
-  const std::string message = error_of<ShapeError>([&] { dot(x, w); });
+  const std::string message = error_without_lines<ShapeError>([&] { dot(x, w); });
   EXPECT_THAT(message,
               ::testing::HasSubstr("contracting dims differ, x[2] = 512 and weight[0] = 256"));
   EXPECT_THAT(message, ::testing::StartsWith("decoder/q_proj: "));
@@ -168,7 +168,7 @@ TEST(Dot, AlgorithmsAreSumsOfRoundedProducts) {
 TEST(Dot, SaysWhatAnAlgorithmNeeds) {
   const auto error = [](DType operand, const DotOptions& options) {
     const HostTensor x = HostTensor::ones({2, 2}, operand);
-    const std::string text = error_of<ShapeError>(
+    const std::string text = error_without_lines<ShapeError>(
         [&] { run([&](const Values& v) { return dot(v[0], v[0], options); }, {x}); });
     return text.substr(0, text.find("; operands"));
   };

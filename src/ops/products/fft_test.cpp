@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/ops.h"
-#include "testing/error_of.h"
+#include "testing/error_without_lines.h"
 #include "testing/host_tensors.h"
 #include "testing/op_test.h"
 
@@ -75,7 +75,8 @@ TEST(Fft, OfF32IsComputedInF64AndRoundedOnce) {
 
 TEST(Fft, SaysWhatItExpects) {
   const auto error = [](const HostTensor& x, const std::function<Tensor(const Tensor&)>& f) {
-    return error_of<ShapeError>([&] { run([&](const Values& v) { return f(v[0]); }, {x}); });
+    return error_without_lines<ShapeError>(
+        [&] { run([&](const Values& v) { return f(v[0]); }, {x}); });
   };
   EXPECT_EQ(error(kReal, [](const Tensor& x) { return fft(x); }),
             "the top level: fft: expected c64 or c128, got f64; operands: f64[5] of the top level "

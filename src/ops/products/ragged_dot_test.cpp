@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "testing/error_of.h"
+#include "testing/error_without_lines.h"
 #include "testing/op_test.h"
 
 namespace axle {
@@ -51,7 +51,7 @@ TEST(RaggedDot, SumsOf16BitNumbersAreF32) {
 std::string error(const std::vector<Type>& types, const DotOptions& options = {}) {
   std::vector<HostTensor> x;
   for (const Type& type : types) x.emplace_back(type);
-  return error_of<ShapeError>(
+  return error_without_lines<ShapeError>(
       [&] { run([&](const Values& v) { return ragged_dot(v[0], v[1], v[2], options); }, x); });
 }
 

@@ -29,8 +29,8 @@ namespace {
 
 void check_enough(int64_t drawn, int64_t n) {
   if (drawn > n) {
-    throw ShapeError(
-        fmt::format("random: expected at most {} draws without replacement, got {}", n, drawn));
+    shape_error("random",
+                fmt::format("expected at most {} draws without replacement, got {}", n, drawn));
   }
 }
 
@@ -65,8 +65,8 @@ bool is_narrow(DType dtype) { return is_integer(dtype) && size_bytes(dtype) < 4;
 
 void check_randint_dtype(DType dtype) {
   if (!is_integer(dtype) || is_storage_only(dtype)) {
-    throw ShapeError(fmt::format(
-        "random::randint: expected an integer dtype of 8 to 64 bits, got {}", name_of(dtype)));
+    shape_error("random::randint",
+                fmt::format("expected an integer dtype of 8 to 64 bits, got {}", name_of(dtype)));
   }
 }
 
@@ -89,8 +89,8 @@ Tensor shuffled(Tensor rest, Tensor x, int64_t axis) {
 Tensor randint(const Tensor& key, const Shape& shape, int64_t low, int64_t high, DType dtype) {
   check_randint_dtype(dtype);
   if (!Scalar(low).fits(dtype) || (high > low && !Scalar(high - 1).fits(dtype))) {
-    throw ShapeError(fmt::format("random::randint: expected bounds that fit {}, got {} and {}",
-                                 name_of(dtype), low, high));
+    shape_error("random::randint", fmt::format("expected bounds that fit {}, got {} and {}",
+                                               name_of(dtype), low, high));
   }
   if (is_narrow(dtype)) return astype(randint(key, shape, low, high), dtype);
   const uint64_t span = high > low ? static_cast<uint64_t>(high) - static_cast<uint64_t>(low) : 1;

@@ -7,7 +7,7 @@
 #include <limits>
 #include <numbers>
 
-#include "base/error.h"
+#include "ir/op_rules.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/bitwise.h"
@@ -45,8 +45,7 @@ FloatFormat format_of(DType dtype) {
     case DType::kF64:
       return {52, std::numeric_limits<double>::min()};
     default:
-      throw ShapeError(
-          fmt::format("random: expected a floating-point dtype, got {}", name_of(dtype)));
+      shape_error("random", fmt::format("expected a floating-point dtype, got {}", name_of(dtype)));
   }
 }
 

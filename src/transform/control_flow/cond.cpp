@@ -16,6 +16,7 @@
 #include "transform/batch_region.h"
 #include "transform/body.h"
 #include "transform/clone.h"
+#include "transform/control_flow/carry.h"
 #include "transform/control_flow/cond_vjp.h"
 #include "transform/remat/partition.h"
 #include "transform/simplify.h"
@@ -151,14 +152,7 @@ Values switch_case(const Tensor& index, const std::vector<TensorFunction>& branc
     traced.push_back(trace_closed(branch, types_of(arguments)));
     const Values& results = traced.back().region->results();
     const Values& first = traced.front().region->results();
-    if (types_of(results) != types_of(first)) {
-      operand_error(
-          "cond",
-          fmt::format("expected branches whose results have the same types, got {} from "
-                      "branch 0 and {} from branch {}",
-                      to_text(types_of(first)), to_text(types_of(results)), traced.size() - 1),
-          {});
-    }
+    check_branch("cond", traced.size() - 1, first, results);
     for (const Tensor& t : traced.back().captures) {
       const auto is_same = [&](const Tensor& other) { return same(t, other); };
       if (std::ranges::none_of(captures, is_same)) captures.push_back(t);

@@ -7,6 +7,7 @@
 #include "ir/eval.h"
 #include "ir/hlo_builder.h"
 #include "transform/body.h"
+#include "transform/control_flow/carry.h"
 #include "transform/control_flow/scan_attributes.h"
 #include "transform/control_flow/scan_batch.h"
 #include "transform/control_flow/scan_prune.h"
@@ -141,15 +142,11 @@ Values emit_scan(std::shared_ptr<const Region> body, Values inputs,
 
 ScanResult scan(const ScanBody& body, const Values& init, const Values& xs, int64_t length,
                 const ScanOptions& options) {
-  const auto where = [] {
-    return NameScope::current() ? *NameScope::current() : std::string("the top level");
-  };
   std::vector<Type> types;
   for (const Tensor& t : init) types.push_back(t.type());
   for (const Tensor& t : xs) {
     if (t.rank() == 0 || t.dim(0) != length) {
-      throw ShapeError(fmt::format("{}: scan: expected a leading dim of {}, got {}", where(),
-                                   length, describe(t)));
+      shape_error("scan", fmt::format("expected a leading dim of {}, got {}", length, describe(t)));
     }
     types.push_back(slice_type(t.type()));
   }
@@ -159,15 +156,7 @@ ScanResult scan(const ScanBody& body, const Values& init, const Values& xs, int6
         const std::span parameters(p);
         ScanResult r = body(concatenate<Tensor>({parameters.first(init.size())}),
                             concatenate<Tensor>({parameters.subspan(init.size())}));
-        if (r.carry.size() != init.size()) {
-          throw ShapeError(fmt::format("{}: scan: expected {} carried tensors, got {}", where(),
-                                       init.size(), r.carry.size()));
-        }
-        for (size_t i = 0; i < init.size(); ++i) {
-          if (r.carry[i].type() == init[i].type()) continue;
-          throw ShapeError(fmt::format("{}: scan: carried tensor {} must keep its type {}, got {}",
-                                       where(), i, to_text(init[i].type()), describe(r.carry[i])));
-        }
+        check_carry("scan", options.names, init, r.carry);
         num_ys = r.ys.size();
         return concatenate<Tensor>({r.carry, r.ys});
       },

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "ir/tensor.h"
 
@@ -20,11 +22,13 @@ using ScanBody = std::function<ScanResult(const Values& carry, const Values& xs)
 struct ScanOptions {
   /// Iterations run from the last slice to the first.
   bool reverse = false;
+  /// Names of the carried tensors, for errors. Empty: their numbers.
+  std::vector<std::string> names = {};
 };
 
 /// carry_{i+1}, ys[i] = body(carry_i, xs[i]) for 0 <= i < length. The leading dim of every tensor
 /// of xs is `length`. The body may use outer tensors. Throws ShapeError if the types of the carry
-/// change.
+/// change; the error names each tensor whose type does.
 ScanResult scan(const ScanBody& body, const Values& init, const Values& xs, int64_t length,
                 const ScanOptions& options = {});
 

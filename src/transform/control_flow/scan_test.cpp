@@ -11,7 +11,7 @@
 #include "ops/movement/slice.h"
 #include "ops/products/dot.h"
 #include "ops/reductions/reduce.h"
-#include "testing/error_of.h"
+#include "testing/error_without_lines.h"
 #include "testing/gradient_check.h"
 #include "transform/remat/partition.h"
 #include "transform/remat/remat.h"
@@ -187,10 +187,10 @@ TEST(Scan, CarryMustKeepItsType) {
                {a[0]}, {}, 2)
         .carry;
   };
-  EXPECT_THAT(error_of<ShapeError>([&] {
+  EXPECT_THAT(error_without_lines<ShapeError>([&] {
                 trace(fn, {{DType::kF32, {2, 3}}});
               }),
-              ::testing::HasSubstr("carried tensor 0 must keep its type f32[2, 3], got f32[3, 2]"));
+              ::testing::HasSubstr("'0': f32[2, 3] became f32[3, 2] of the top level"));
 }
 
 TEST(Trace, LeakedTensorIsAnError) {
@@ -202,7 +202,7 @@ TEST(Trace, LeakedTensorIsAnError) {
       },
       {{DType::kF32, {2}}});
   const TensorFunction use = [&](const Values& a) { return Values{a[0] + leaked}; };
-  EXPECT_THAT(error_of<InternalError>([&] {
+  EXPECT_THAT(error_without_lines<InternalError>([&] {
                 trace(use, {{DType::kF32, {2}}});
               }),
               ::testing::HasSubstr("leaked out of the trace"));
@@ -222,11 +222,10 @@ TEST(Trace, TensorOfATraceThatIsOverIsAnError) {
   };
   leak();
   const std::string expected =
-      "trace: a tensor leaked out of the trace that made it, got one whose trace is over; return "
-      "it "
-      "from the traced function instead";
-  EXPECT_EQ(error_of<InternalError>([&] { leaked.shape(); }), expected);
-  EXPECT_EQ(error_of<InternalError>([&] { describe(leaked); }), expected);
+      "trace: a tensor leaked out of the trace that made it, got one of the top level (add), whose "
+      "trace is over; return it from the traced function instead";
+  EXPECT_EQ(error_without_lines<InternalError>([&] { leaked.shape(); }), expected);
+  EXPECT_EQ(error_without_lines<InternalError>([&] { describe(leaked); }), expected);
   const std::vector<TensorFunction> uses{
       [&](const Values&) { return Values{leaked}; },
       [&](const Values& a) { return Values{a[0] + leaked}; },
@@ -242,7 +241,10 @@ TEST(Trace, TensorOfATraceThatIsOverIsAnError) {
   };
   for (const TensorFunction& use : uses) {
     leak();
-    EXPECT_EQ(error_of<InternalError>([&] { trace(use, {{DType::kF32, {2}}}); }), expected);
+    EXPECT_EQ(error_without_lines<InternalError>([&] {
+                trace(use, {{DType::kF32, {2}}});
+              }),
+              expected);
   }
 }
 

@@ -14,6 +14,7 @@
 #include "ops/rules.h"
 #include "transform/batch_region.h"
 #include "transform/body.h"
+#include "transform/control_flow/carry.h"
 #include "transform/control_flow/cond.h"
 #include "transform/control_flow/scan.h"
 #include "transform/control_flow/while_attributes.h"
@@ -71,9 +72,10 @@ HloValues lower_while(const OpNode& op, HloBuilder& b, const HloValues& x) {
 }
 
 Linearized linearize_while(const OpNode& op, const Values&, const std::vector<bool>&) {
-  shape_error(op,
-              "expected a loop with a known number of iterations in reverse mode, got a while "
-              "loop; use scan, fori_loop or bounded_while");
+  shape_error(
+      op,
+      "expected a loop with a known number of iterations in reverse mode, got a while "
+      "loop; use scan, fori_loop with bounds that are numbers, or bounded_while with max_steps");
 }
 
 // Returns the marks of the inputs, with every carry that some iteration batches. If the condition
@@ -161,14 +163,6 @@ const OpRules while_rules({.name = "while",
                            .hlo = lower_while,
                            .cost = {while_flops, while_bytes}});
 
-void check_carry(std::string_view op, const Values& init, const Values& next) {
-  if (types_of(init) == types_of(next)) return;
-  operand_error(op,
-                fmt::format("expected the body to keep the types of the carry {}, got {}",
-                            to_text(types_of(init)), to_text(types_of(next))),
-                {});
-}
-
 void check_condition(std::string_view op, const Tensor& goes_on) {
   if (goes_on.type() != Type{DType::kPred, {}})
     operand_error(op, "expected a pred scalar as condition", {goes_on});
@@ -194,7 +188,7 @@ Values while_loop(const WhileCondition& condition, const WhileBody& body, const 
   const ClosedRegion step = trace_closed(
       [&](const Values& carry) {
         Values next = body(carry);
-        check_carry("while", init, next);
+        check_carry("while", {}, init, next);
         return next;
       },
       types_of(init));
@@ -210,7 +204,7 @@ Values bounded_while(const WhileCondition& condition, const WhileBody& body, con
     check_condition("bounded_while", goes_on);
     const auto next = [&](const Values& v) {
       Values out = body(v);
-      check_carry("bounded_while", init, out);
+      check_carry("bounded_while", {}, init, out);
       return out;
     };
     return ScanResult{cond(

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/movement/diagonal.h"
-#include "testing/error_of.h"
+#include "testing/error_without_lines.h"
 #include "testing/gradient_check.h"
 #include "testing/op_samples.h"
 #include "transform/linalg/cholesky.h"
@@ -289,7 +289,7 @@ TEST(MatrixNorm, OfZerosHasAGradientOfZeros) {
 
 TEST(Linalg, SaysWhatItExpects) {
   const auto error = [](const Shape& shape, DType dtype, Tensor (*f)(const Tensor&)) {
-    return error_of<ShapeError>([&] {
+    return error_without_lines<ShapeError>([&] {
       trace([&](const Values& v) { return Values{f(v[0])}; }, {{dtype, shape}});
     });
   };

@@ -16,6 +16,7 @@
 #include "ops/reductions/reduce.h"
 #include "testing/collective_samples.h"
 #include "testing/error_of.h"
+#include "testing/error_without_lines.h"
 #include "testing/gradient_check.h"
 #include "testing/host_tensors.h"
 #include "transform/control_flow/cond.h"
@@ -196,7 +197,7 @@ TEST(ShardMap, DevicesThatMeetInDifferentCollectivesAreReported) {
 
 TEST(ShardMap, SaysWhatDoesNotFit) {
   const auto error = [](const TensorFunction& fn, const ShardMapOptions& options) {
-    return error_of<ShapeError>([&] {
+    return error_without_lines<ShapeError>([&] {
       trace([&](const Values& v) { return shard_map(fn, v, options); }, {{DType::kF32, {6}}});
     });
   };
@@ -204,11 +205,11 @@ TEST(ShardMap, SaysWhatDoesNotFit) {
   EXPECT_EQ(
       error(same, over({{{"model"}}}, {{}})),
       "the top level: shard_map: shard_map: argument 0 [6]: dim 0 must be divisible by its mesh "
-      "axes, got 6 over model=4 = 4 parts; it divides into 1, 2, 3; operands: ");
+      "axes, got 6 over model=4 = 4 parts; it divides into 1, 2, 3");
   EXPECT_EQ(
       error(same, over({{{"pipeline"}}}, {{}})),
       "the top level: shard_map: expected manual axes (data=2,model=4) in the spec of argument "
-      "0, got 'pipeline'; operands: ");
+      "0, got 'pipeline'");
   EXPECT_EQ(error(same, over({}, {{}})),
             "the top level: shard_map: expected a spec for each of 1 arguments, got 0; operands: "
             "f32[6] of the top level (parameter)");
@@ -219,7 +220,7 @@ TEST(ShardMap, SaysWhatDoesNotFit) {
             "the top level: psum: expected an axis that an enclosing shard_map makes manual (data, "
             "model), got 'rows'");
   EXPECT_EQ(
-      error_of<ShapeError>([] {
+      error_without_lines<ShapeError>([] {
         trace([](const Values& v) { return Values{psum(v[0], {"data"})}; }, {{DType::kF32, {6}}});
       }),
       "the top level: psum: expected an axis that an enclosing shard_map makes manual (there is "

@@ -1,0 +1,221 @@
+// What the errors of wrong programs say, with the lines of the source that they name.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "ops/create.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
+#include "ops/elementwise/convert.h"
+#include "ops/elementwise/exponential.h"
+#include "ops/movement/shape.h"
+#include "ops/products/dot.h"
+#include "ops/reductions/reduce.h"
+#include "testing/error_of.h"
+#include "transform/control_flow/cond.h"
+#include "transform/control_flow/scan.h"
+#include "transform/control_flow/while_loop.h"
+#include "transform/custom_vjp.h"
+#include "transform/grad.h"
+#include "transform/vmap.h"
+
+namespace axle {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string at(int line) { return fmt::format("src/transform/bad_input_test.cpp:{}", line); }
+
+constexpr int kTraced = __LINE__ + 2;
+void traced(const TensorFunction& fn, const std::vector<Type>& types) {
+  trace(fn, types, {"x", "y"});
+}
+const Type kPair{DType::kF32, {2}};
+
+TEST(BadInput, ShapeErrorsNameTheOpAndItsOperandsWithLayersAndLines) {
+  int first = 0, second = 0;
+  const auto fn = [&](const Values& v) {
+    const NameScope decoder("decoder");
+    first = __LINE__ + 1;
+    const Tensor halves = v[0] * 0.5;
+    const NameScope projection("decoder/q_proj");
+    second = __LINE__ + 1;
+    return Values{dot(halves, v[1])};
+  };
+  const std::string error = error_of<ShapeError>([&] {
+    traced(fn, {kPair, {DType::kF32, {3, 4}}});
+  });
+  EXPECT_EQ(error,
+            fmt::format("decoder/q_proj: dot_general at {}: contracting dims differ, a[0] = 2 "
+                        "and y[0] = 3; operands: f32[2] of decoder (mul at {}), f32[3, 4] of y "
+                        "(parameter at {})",
+                        at(second), at(first), at(kTraced)));
+}
+
+TEST(BadInput, OpsOfTransformsComeFromTheLineOfTheirSource) {
+  const int line = __LINE__ + 1;
+  const auto fn = [](const Values& v) { return Values{sum(exp(v[0]))}; };
+  const auto region = trace(
+      [&](const Values& v) {
+        const auto each = [&](const Values& x) { return value_and_grad(fn, x).second; };
+        return vmap(each, v);
+      },
+      {{DType::kF32, {3, 2}}});
+  size_t count = 0;
+  for (const OpNode* op : region->ops()) {
+    if (op->rules->name() != "exp") continue;
+    ++count;
+    EXPECT_EQ(source_line(op->calls), at(line));
+  }
+  EXPECT_GT(count, 0u);
+}
+
+TEST(BadInput, CarriesOfAScanAreListedByTheirPaths) {
+  int made = 0, called = 0;
+  const auto fn = [&](const Values& v) {
+    const NameScope decoder("decoder");
+    const auto body = [&](const Values& c, const Values&) {
+      made = __LINE__ + 1;
+      const Tensor key = astype(c[0], DType::kBF16), x = reshape(c[2], {2, 1});
+      return ScanResult{{key, c[1], x}, {}};
+    };
+    const ScanOptions options{.names = {"cache/key", "index", "x"}};
+    called = __LINE__ + 1;
+    return scan(body, {v[0], v[1], v[0]}, {}, 3, options).carry;
+  };
+  const std::string error = error_of<ShapeError>([&] { traced(fn, {kPair, {DType::kI32, {}}}); });
+  EXPECT_EQ(
+      error,
+      fmt::format("decoder: scan at {}: expected a body that keeps the types of its carry, got "
+                  "others; 'cache/key': f32[2] became bf16[2] of decoder (convert at {}), 'x': "
+                  "f32[2] became f32[2, 1] of decoder (reshape at {})",
+                  at(called), at(made), at(made)));
+}
+
+TEST(BadInput, CarriesWithoutNamesAreNumbered) {
+  const auto error = [](const ScanBody& body) {
+    return error_of<ShapeError>([&] {
+      traced([&](const Values& v) { return scan(body, v, {}, 3).carry; }, {kPair, kPair});
+    });
+  };
+  EXPECT_THAT(error([](const Values& c, const Values&) {
+                return ScanResult{{c[0]}, {}};
+              }),
+              HasSubstr("'1': f32[2] is missing"));
+  EXPECT_THAT(error([](const Values& c, const Values&) {
+                return ScanResult{{c[0], c[1], sum(c[0])}, {}};
+              }),
+              HasSubstr("'2': f32[] of the top level (reduce_sum at"));
+}
+
+TEST(BadInput, ResultsOfBranchesAreListed) {
+  int made = 0, called = 0;
+  const auto fn = [&](const Values& v) {
+    made = __LINE__ + 1;
+    const auto summed = [](const Values& x) { return Values{x[0], sum(x[1])}; };
+    const auto same = [](const Values& x) { return x; };
+    called = __LINE__ + 1;
+    return switch_case(scalar(0, DType::kI32), {same, same, summed}, v);
+  };
+  const std::string error = error_of<ShapeError>([&] { traced(fn, {kPair, kPair}); });
+  EXPECT_EQ(error,
+            fmt::format("the top level: cond at {}: expected branches whose results have the same "
+                        "types, got a branch 2 that differs from branch 0; '1': f32[2] is f32[] of "
+                        "the top level (reduce_sum at {})",
+                        at(called), at(made)));
+}
+
+TEST(BadInput, LeaksNameWhereTheTensorWasMadeAndUsed) {
+  Tensor leaked;
+  int made = 0, used = 0;
+  const auto leak = [&](const Values& v) {
+    const NameScope decoder("decoder");
+    made = __LINE__ + 1;
+    leaked = exp(v[0]);
+    return Values{leaked};
+  };
+  const auto use = [&](const Values& v) {
+    const NameScope head("head");
+    used = __LINE__ + 1;
+    return Values{v[0] + leaked};
+  };
+  const auto error = [&] { return error_of<InternalError>([&] { traced(use, {kPair}); }); };
+  const auto alive = trace(leak, {kPair});
+  const std::string of_other_trace = error();
+  EXPECT_EQ(of_other_trace,
+            fmt::format("head at {}: a tensor leaked out of the trace that made it, got f32[2] of "
+                        "decoder (exp at {}); return it from the traced function instead",
+                        at(used), at(made)));
+  traced(leak, {kPair});
+  const std::string of_ended_trace = error();
+  EXPECT_EQ(
+      of_ended_trace,
+      fmt::format("head at {}: a tensor leaked out of the trace that made it, got one of decoder "
+                  "(exp at {}), whose trace is over; return it from the traced function instead",
+                  at(used), at(made)));
+}
+
+TEST(BadInput, WhileLoopsInReverseModeSayWhatToUse) {
+  int line = 0;
+  const auto fn = [&](const Values& v) {
+    const auto small = [](const Values& c) { return c[0] < 9; };
+    const auto doubled = [](const Values& c) { return Values{c[0] * 2}; };
+    line = __LINE__ + 1;
+    return while_loop(small, doubled, v);
+  };
+  const int differentiated = __LINE__ + 1;
+  const auto gradient = [&](const Values& v) { return value_and_grad(fn, v).second; };
+  const std::string error = error_of<ShapeError>([&] { traced(gradient, {{DType::kF32, {}}}); });
+  EXPECT_EQ(
+      error,
+      fmt::format("the top level: while at {}: expected a loop with a known number of iterations "
+                  "in reverse mode, got a while loop; use scan, fori_loop with bounds that are "
+                  "numbers, or bounded_while with max_steps; operands: f32[] of the top level "
+                  "(parameter at {})",
+                  at(line), at(differentiated)));
+}
+
+TEST(BadInput, WrongCotangentsNameTheRule) {
+  const auto plus_one = [](const Values& x) { return WithResiduals{{x[0] + 1.0}, {}}; };
+  const int rule_line = __LINE__ + 1;
+  CustomVjp rule{.name = "shifted", .forward = plus_one, .backward = {}};
+  int called = 0;
+  const auto fn = [&](const Values& v) {
+    called = __LINE__ + 1;
+    const Values y = custom_vjp(rule, v);
+    return Values{sum(y[0])};
+  };
+  const int differentiated = __LINE__ + 1;
+  const auto gradient = [&](const Values& v) { return value_and_grad(fn, v).second; };
+  const auto error = [&] { return error_of<ShapeError>([&] { traced(gradient, {kPair}); }); };
+  const int made = __LINE__ + 1;
+  rule.backward = [](const Values&, const Values& g) { return Values{sum(g[0])}; };
+  const std::string of_type = error();
+  EXPECT_EQ(of_type, fmt::format("the top level: custom_vjp at {}: expected a cotangent of f32[2] "
+                                 "for argument 0 of shifted ({}), got f32[] of the top level "
+                                 "(reduce_sum at {}); operands: f32[2] of the top level "
+                                 "(parameter at {})",
+                                 at(called), at(rule_line), at(made), at(differentiated)));
+  rule.backward = [](const Values&, const Values&) { return Values{}; };
+  const std::string of_number = error();
+  EXPECT_EQ(of_number,
+            fmt::format("the top level: custom_vjp at {}: expected a cotangent for each "
+                        "of the 1 arguments of shifted ({}), got 0; operands: f32[2] of the "
+                        "top level (parameter at {})",
+                        at(called), at(rule_line), at(differentiated)));
+}
+
+TEST(BadInput, LargeConstantsMustBeArguments) {
+  const int line = __LINE__ + 2;
+  const auto with = [](int64_t count) {
+    return [=](const Values& v) { return Values{v[0] + sum(constant(HostTensor::ones({count})))}; };
+  };
+  constexpr int64_t kMost = int64_t{1} << 18;
+  EXPECT_EQ(error_of<ShapeError>([&] { traced(with(kMost), {kPair}); }), "no error");
+  EXPECT_EQ(error_of<ShapeError>([&] { traced(with(kMost + 1), {kPair}); }),
+            fmt::format("the top level: constant at {}: expected at most 1048576 bytes, got "
+                        "f32[262145] of 1048580 bytes; pass it as an argument",
+                        at(line)));
+}
+
+}  // namespace
+}  // namespace axle

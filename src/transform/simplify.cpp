@@ -89,10 +89,11 @@ Tensor folded(const OpNode& op, const Values& inputs) {
   if (!op.rules->row().moves_elements) return {};
   const auto value = splat_of(inputs[0]);
   if (!value) return {};
-  // Rounded as the operand has it, before the op may convert it to a wider dtype.
+  // Rounded as the operand has it, before the op may convert it to a wider dtype or to integers.
   // Splats are real numbers, also those of complex tensors.
-  const Scalar rounded = HostTensor::full({}, *value, real_dtype(inputs[0].dtype())).element(0);
-  return full(op.outputs[0].dims, rounded, op.outputs[0].dtype);
+  const Type& type = op.outputs[0];
+  const HostTensor rounded = HostTensor::full({}, *value, real_dtype(inputs[0].dtype()));
+  return full(type.dims, rounded.astype(real_dtype(type.dtype)).element(0), type.dtype);
 }
 
 // Emits the live ops of a region into the current one.

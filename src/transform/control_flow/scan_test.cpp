@@ -4,6 +4,7 @@
 
 #include "ir/print.h"
 #include "ops/annotate.h"
+#include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/exponential.h"
 #include "ops/elementwise/trigonometry.h"
@@ -246,6 +247,19 @@ TEST(Trace, TensorOfATraceThatIsOverIsAnError) {
               }),
               expected);
   }
+}
+
+// The body reads the carries, but replaces one by a number and passes no gradient on.
+TEST(Scan, ACarryMayBeReplacedBySomethingThatIsNotDifferentiated) {
+  const auto fn = [](const Values& v) {
+    const auto step = [](const Values& c, const Values& w) {
+      return ScanResult{{full_like(c[0], 1), sin(c[1]) * w[0]}, {c[0] * c[0] * c[1]}};
+    };
+    const ScanResult r = scan(step, {v[0], v[1]}, {v[2]}, 3);
+    return Values{sum(r.ys[0]) + sum(r.carry[1])};
+  };
+  check_gradients(fn, {random_tensor({DType::kF64, {2}}, 1), random_tensor({DType::kF64, {2}}, 2),
+                       random_tensor({DType::kF64, {3, 2}}, 3)});
 }
 
 TEST(Residuals, AreExplained) {

@@ -128,12 +128,15 @@ Linearized linearize_scan(const OpNode& op, const Values& inputs,
   const std::vector<bool> active = active_through_loop(op, inputs_active);
   const size_t num_ys = op.region().results().size() - a.num_carries;
   std::vector<bool> wants(a.num_carries + num_ys, true), force(active.size(), false);
+  // The backward loop carries the cotangents of the active carries. So each of them goes in and
+  // comes out, also if the body replaces such a carry by something that is not differentiated.
+  std::vector<bool> carried(wants.size(), false);
   for (size_t i = 0; i < a.num_carries; ++i) {
     wants[i] = active[a.num_consts + i];
-    force[a.num_consts + i] =
+    carried[i] = force[a.num_consts + i] =
         active[a.num_consts + i] && is_differentiable(op.region().results()[i].type().dtype);
   }
-  const Joint joint = make_joint(op.region(), active, wants, force);
+  const Joint joint = make_joint(op.region(), active, wants, force, carried);
   const Region& region = *joint.region;
   const Plan plan = plan_residuals(joint, a);
 

@@ -15,7 +15,8 @@
 namespace axle {
 
 Joint make_joint(const Region& region, const std::vector<bool>& active,
-                 const std::vector<bool>& wants, const std::vector<bool>& force) {
+                 const std::vector<bool>& wants, const std::vector<bool>& force,
+                 const std::vector<bool>& force_results) {
   Joint joint;
   joint.region = std::make_shared<Region>();
   joint.num_parameters = region.parameters().size();
@@ -32,7 +33,8 @@ Joint make_joint(const Region& region, const std::vector<bool>& active,
   const ValueSet smooth = active_values(region, active);
   Values cotangents(lin.outputs.size());
   for (size_t i = 0; i < lin.outputs.size(); ++i) {
-    if (!wants[i] || !smooth.contains(region.results()[i])) continue;
+    const bool forced = !force_results.empty() && force_results[i];
+    if (!forced && (!wants[i] || !smooth.contains(region.results()[i]))) continue;
     cotangents[i] = joint.region->add_parameter(lin.outputs[i].type(), "cotangent");
     joint.cotangent_of.push_back(i);
   }

@@ -30,9 +30,11 @@ struct Joint {
 
 /// Makes the joint region of `region`. `active` marks the differentiated parameters, `wants` the
 /// results that may have a cotangent. Parameters marked in `force` always get an input cotangent,
-/// zeros if they have no influence.
+/// zeros if they have no influence. Results marked in `force_results` always take a cotangent, also
+/// if they depend on no differentiated parameter.
 Joint make_joint(const Region& region, const std::vector<bool>& active,
-                 const std::vector<bool>& wants, const std::vector<bool>& force = {});
+                 const std::vector<bool>& wants, const std::vector<bool>& force = {},
+                 const std::vector<bool>& force_results = {});
 
 /// Returns the forward values that the backward part reads, in order of definition. Parameters that
 /// it needs are always among them. Without a policy, all values except those of cheap ops are kept.

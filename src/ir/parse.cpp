@@ -116,7 +116,6 @@ class Parser {
       expect(": ");
       const NameScope no_name("");
       known[id] = region->add_parameter(type()).node();
-      known[id]->id = id;
     }
     next_line();
     while (!skip(margin + "  return ")) parse_op(*region, known, indent);
@@ -167,7 +166,6 @@ class Parser {
       throw DataError(fmt::format("{}: expected results of {}, got '{}'", rules->name(),
                                   to_text(op->outputs), described));
     }
-    op->id = id;
     known[id] = op;
   }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <unordered_map>
+
 #include "ir/op_rules.h"
 
 namespace axle {
@@ -9,9 +11,13 @@ namespace {
 
 void print_to(std::string& out, const Region& region, int indent) {
   const std::string margin(static_cast<size_t>(indent), ' ');
-  const auto name = [](const Tensor& t) {
-    return t.node()->outputs.size() > 1 ? fmt::format("%{}#{}", t.node()->id, t.index())
-                                        : fmt::format("%{}", t.node()->id);
+  std::unordered_map<const OpNode*, size_t> numbers;
+  for (const Tensor& p : region.parameters()) numbers.emplace(p.node(), numbers.size() + 1);
+  for (const OpNode* op : region.ops()) numbers.emplace(op, numbers.size() + 1);
+  const auto name = [&](const Tensor& t) {
+    const size_t number = numbers.at(t.node());
+    return t.node()->outputs.size() > 1 ? fmt::format("%{}#{}", number, t.index())
+                                        : fmt::format("%{}", number);
   };
   const auto list = [&](const Values& values, bool types) {
     std::string text;
@@ -23,8 +29,8 @@ void print_to(std::string& out, const Region& region, int indent) {
   };
   out += fmt::format("{}({})\n", margin, list(region.parameters(), true));
   for (const OpNode* op : region.ops()) {
-    out +=
-        fmt::format("{}  %{} = {} {}", margin, op->id, op->rules->name(), list(op->inputs, false));
+    out += fmt::format("{}  %{} = {} {}", margin, numbers.at(op), op->rules->name(),
+                       list(op->inputs, false));
     if (op->attributes) out += " {" + op->attributes->text() + "}";
     out += " :";
     for (const Type& type : op->outputs) out += " " + to_text(type);

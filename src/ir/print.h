@@ -8,7 +8,7 @@
 namespace axle {
 
 /// Prints one op per line: "%3 = add %1, %2 : f32[4] @decoder/layers [backward]". Nested regions
-/// are indented.
+/// are indented. The parameters and ops of each region are numbered in their order.
 std::string print(const Region& region);
 
 /// Counts the ops called `name` in the region and in all regions nested in it.

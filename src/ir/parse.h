@@ -11,9 +11,9 @@
 
 namespace axle {
 
-/// The attributes of the ops of a region and of all regions nested in it. Ops of one name with equal
-/// texts and types of results have equal attributes, so the table serves for each region that is
-/// made of such ops.
+/// The attributes of the ops of a region and of all regions nested in it. Ops of one name with
+/// equal texts and types of results have equal attributes, so the table serves for each region that
+/// is made of such ops.
 class AttributeTable {
  public:
   explicit AttributeTable(const Region& region);

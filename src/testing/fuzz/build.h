@@ -1,0 +1,435 @@
+// Emits the ops of random programs, each construct in one of two ways that mean the same: a scan or
+// its iterations one after the other, a vmap or a loop over the batch, a remat or its body.
+//
+// Floating-point sums depend on their order, and a construct adds up the cotangents of each of its
+// operands and results before it passes them on. So a body that stands in for a construct gets its
+// operands and gives its results through `name` ops (grouped()), which makes the order of sums the
+// same.
+#pragma once
+
+#include <functional>
+
+#include "base/concatenate.h"
+#include "testing/fuzz/ops.h"
+#include "testing/fuzz/program.h"
+
+namespace axle::testing::fuzz {
+
+/// Which constructs are built as such. The others are replaced by what they mean.
+struct Mode {
+  bool is_on[kNumKinds] = {true, true, true, true, true, true, true, true, true, true, true, true};
+  /// Builds the kHook steps. The flag says whether the kind is on.
+  std::function<Tensor(const Tensor& x, bool is_on)> hook = {};
+
+  bool on(Kind kind) const { return is_on[static_cast<size_t>(kind)]; }
+  /// Returns this mode with one kind replaced by what it means.
+  Mode without(Kind kind) const {
+    Mode out = *this;
+    out.is_on[static_cast<size_t>(kind)] = false;
+    return out;
+  }
+};
+
+inline const Mesh kFuzzMesh{{{"x", 2}}};
+
+/// Returns the values behind `name` ops, whose cotangents are passed on from the first value to the
+/// last.
+inline Values named(Values values) {
+  for (size_t i = values.size(); i-- > 0;) values[i] = name(values[i], "grouped");
+  return values;
+}
+/// Computes fn(arguments) in place. The cotangents of each argument, of each captured tensor and of
+/// each result are added up within, in the order of an op with a body.
+inline Values grouped(const TensorFunction& fn, const Values& arguments) {
+  const ClosedRegion closed = trace_closed(fn, types_of(arguments));
+  return named(inline_region(*closed.region, named(closed.operands(arguments))));
+}
+
+class Builder {
+ public:
+  explicit Builder(const Mode& mode) : mode_(mode) {}
+
+  /// Returns the results of the program for values of its parameters and captures.
+  Values run(const Program& program, Values values) const {
+    for (const Step& step : program.steps) {
+      for (const Tensor& t : results_of(step, values)) values.push_back(small(t));
+    }
+    Values out;
+    for (const size_t i : program.results) out.push_back(values[i % values.size()]);
+    return out;
+  }
+
+ private:
+  static Values chosen(const std::vector<size_t>& indices, const Values& values) {
+    Values out;
+    for (const size_t i : indices) out.push_back(values[i % values.size()]);
+    return out;
+  }
+  static Type with_batch(Type type, int64_t size, int64_t axis) {
+    type.dims.insert(type.dims.begin() + axis, size);
+    return type;
+  }
+  static Values fitted(const Values& values, const Values& like, size_t first = 0) {
+    Values out = values;
+    for (size_t i = first; i < out.size(); ++i) out[i] = fit(out[i], like[i % like.size()].type());
+    return out;
+  }
+  /// A function of the arguments of the step's body; it captures the step's captures.
+  TensorFunction body(const Step& step, const Values& captures, size_t which = 0) const {
+    return [this, &step, captures, which](const Values& arguments) {
+      return run(step.bodies[which], concatenate<Tensor>({arguments, captures}));
+    };
+  }
+
+  Values results_of(const Step& step, const Values& values) const {
+    const Values x = chosen(step.operands, values), captures = chosen(step.captures, values);
+    switch (step.kind) {
+      case Kind::kOp: {
+        const OpEntry& op = op_table()[step.op];
+        std::vector<int64_t> numbers = step.numbers;
+        numbers.resize(3);
+        return {op.build(x, numbers)};
+      }
+      case Kind::kHook:
+        return {mode_.hook(floats(x[0]), mode_.on(step.kind))};
+      case Kind::kScan:
+        return scan_of(step, x, captures);
+      case Kind::kCond:
+        return cond_of(step, x, captures);
+      case Kind::kRemat:
+        return remat_of(step, x, captures);
+      case Kind::kCustomVjp:
+        return custom_vjp_of(step, x, captures);
+      case Kind::kCall:
+        return mode_.on(step.kind) ? call("body", body(step, captures), x)
+                                   : grouped(body(step, captures), x);
+      case Kind::kVmap:
+        return vmap_of(step, x, captures);
+      case Kind::kShardMap:
+        return shard_map_of(step, x, captures);
+      case Kind::kWhile:
+        return while_of(step, x, captures);
+      case Kind::kGradient:
+        return gradient_of(step, x, captures);
+      case Kind::kCollective:  // outside of a shard_map
+        return {x[0]};
+    }
+    return {};
+  }
+
+  // Operands: carries, then xs. Numbers: carries, length, reverse.
+  Values scan_of(const Step& step, const Values& x, const Values& captures) const {
+    const size_t num_carries = std::min<size_t>(static_cast<size_t>(step.number(0)) % 3 + 1,
+                                                std::min(x.size(), step.num_results()));
+    const int64_t length = step.number(1) % 4, last = length - 1;
+    const bool is_reverse = step.number(2) % 2;
+    const Values init = concatenate<Tensor>({std::span(x).first(num_carries)});
+    Values xs;
+    for (size_t i = num_carries; i < x.size(); ++i) {
+      Type type = with_dim(x[i]).type();
+      type.dims[0] = length;
+      xs.push_back(fit(x[i], type));
+    }
+    const auto iterate = [this, &step, captures, num_carries](const Values& carry,
+                                                              const Values& slices) {
+      Values out = body(step, captures)(concatenate<Tensor>({carry, slices}));
+      for (size_t i = 0; i < num_carries; ++i) out[i] = fit(out[i], carry[i].type());
+      return out;
+    };
+    const auto parts = [num_carries](const Values& v) {
+      return ScanResult{concatenate<Tensor>({std::span(v).first(num_carries)}),
+                        concatenate<Tensor>({std::span(v).subspan(num_carries)})};
+    };
+    if (mode_.on(step.kind) || length == 0) {
+      const ScanResult r =
+          scan([&](const Values& c, const Values& s) { return parts(iterate(c, s)); }, init, xs,
+               length, {.reverse = is_reverse});
+      Values out = r.carry;
+      for (const Tensor& y : r.ys) out.push_back(length == 0 ? zeros({1}, y.dtype()) : y);
+      return out;
+    }
+    const auto unrolled = [&](const Values& v) {
+      ScanResult state = parts(v);  // ys: the xs
+      std::vector<Values> ys(static_cast<size_t>(length));
+      Values carry = state.carry;
+      for (int64_t i = 0; i < length; ++i) {
+        const int64_t at = is_reverse ? last - i : i;
+        Values slices;
+        for (const Tensor& t : state.ys) slices.push_back(index_in_dim(t, 0, at));
+        const ScanResult next = parts(grouped(
+            [&](const Values& p) {
+              const ScanResult own = parts(p);
+              return iterate(own.carry, own.ys);
+            },
+            concatenate<Tensor>({carry, slices})));
+        carry = next.carry;
+        ys[static_cast<size_t>(at)] = next.ys;
+      }
+      Values out = carry;
+      for (size_t k = 0; k < ys[0].size(); ++k) {
+        Values column;
+        for (const Values& row : ys) column.push_back(row[k]);
+        out.push_back(stack(column));
+      }
+      return out;
+    };
+    return grouped(unrolled, concatenate<Tensor>({init, xs}));
+  }
+
+  // Operands: the index, then the arguments. Each result has the type of an argument.
+  Values cond_of(const Step& step, const Values& x, const Values& captures) const {
+    const Tensor index = ops::scalar_index(x[0]);
+    const Values arguments = concatenate<Tensor>({std::span(x).subspan(x.size() > 1 ? 1 : 0)});
+    std::vector<TensorFunction> branches;
+    for (size_t i = 0; i < step.bodies.size(); ++i) {
+      branches.push_back([this, &step, captures, i](const Values& a) {
+        Values out = body(step, captures, i)(a);
+        const Values given = out;
+        out.resize(step.num_results());
+        for (size_t r = 0; r < out.size(); ++r)
+          out[r] = fit(given[r % given.size()], a[r % a.size()].type());
+        return out;
+      });
+    }
+    if (mode_.on(step.kind)) return switch_case(index, branches, arguments);
+    return grouped(
+        [&](const Values& a) {
+          std::vector<Values> all;
+          for (const TensorFunction& branch : branches) all.push_back(branch(a));
+          Values out;
+          for (size_t r = 0; r < step.num_results(); ++r) {
+            Values cases;
+            for (const Values& of_branch : all) cases.push_back(of_branch[r]);
+            out.push_back(select_n(index, cases));
+          }
+          return out;
+        },
+        arguments);
+  }
+
+  // Numbers: the policy, prevent_cse.
+  Values remat_of(const Step& step, const Values& x, const Values& captures) const {
+    const auto fn = [&](const Values& a) {
+      Values out = body(step, captures)(a);
+      out[0] = name(out[0], "a");  // policies must match a tag
+      return out;
+    };
+    if (!mode_.on(step.kind)) return grouped(fn, x);
+    return remat(fn, x, policy(step.number(0)), step.number(1) % 2);
+  }
+
+  // The rule of a custom_vjp is the gradient of its body, so that it can be left out.
+  Values custom_vjp_of(const Step& step, const Values& x, const Values& captures) const {
+    Values outer;
+    for (const Tensor& t : captures) outer.push_back(stop_gradient(t));
+    if (!mode_.on(step.kind)) return grouped(body(step, outer), x);
+    // Copies: a pullback may run after the program that was built is gone.
+    const auto backward = [builder = *this, step, num = x.size()](const Values& saved,
+                                                                  const Values& cotangents) {
+      const Values own = concatenate<Tensor>({std::span(saved).first(num)});
+      const Values others = concatenate<Tensor>({std::span(saved).subspan(num)});
+      return vjp(builder.body(step, others), own).pullback(cotangents);
+    };
+    return custom_vjp(
+        {.name = "rule",
+         .forward =
+             [&](const Values& a) {
+               return WithResiduals{body(step, outer)(a), concatenate<Tensor>({a, outer})};
+             },
+         .backward = backward},
+        x);
+  }
+
+  // Numbers: size of the batch, the axes of the arguments.
+  Values vmap_of(const Step& step, const Values& x, const Values& captures) const {
+    const int64_t size = step.number(0) % 2 + 2;
+    VmapOptions options;
+    Values arguments;
+    for (size_t i = 0; i < x.size(); ++i) {
+      const int64_t choice = (step.number(1) + static_cast<int64_t>(i)) % 4;
+      const bool is_batched = i == 0 || choice != 3;
+      const int64_t axis = choice == 1 ? x[i].rank() : 0;
+      options.in_axes.push_back(is_batched ? std::optional(axis) : std::nullopt);
+      arguments.push_back(is_batched ? fit(x[i], with_batch(x[i].type(), size, axis)) : x[i]);
+    }
+    if (mode_.on(step.kind)) return vmap(body(step, captures), arguments, options);
+    std::vector<Values> each;
+    for (int64_t b = 0; b < size; ++b) {
+      Values own;
+      for (size_t i = 0; i < arguments.size(); ++i) {
+        const auto& axis = options.in_axes[i];
+        own.push_back(axis ? index_in_dim(arguments[i], *axis, b) : arguments[i]);
+      }
+      each.push_back(body(step, captures)(own));
+    }
+    Values out;
+    for (size_t r = 0; r < each[0].size(); ++r) {
+      Values column;
+      for (const Values& of_example : each) column.push_back(of_example[r]);
+      out.push_back(stack(column));
+    }
+    return out;
+  }
+
+  // One collective, for the parts of both devices.
+  static Values collected(const Step& step, const Values& parts) {
+    const Tensor &a = parts[0], &b = parts[1];
+    switch (step.number(0) % 6) {
+      case 0:
+        return {a + b, a + b};
+      case 1:
+        return {maximum(a, b), maximum(a, b)};
+      case 2: {
+        const Tensor all = concatenate({with_dim(a), with_dim(b)}, 0);
+        return {all, all};
+      }
+      case 3:
+        return {b, zeros_like(a)};
+      case 4: {
+        const Tensor total = fit(a, even(a)) + fit(b, even(b));
+        return split_equally(total, 2, 0);
+      }
+      default:
+        return {a * 0, b * 0 + 1};
+    }
+  }
+  static Tensor collective(const Step& step, const Tensor& x) {
+    switch (step.number(0) % 6) {
+      case 0:
+        return psum(x, {"x"});
+      case 1:
+        return pmax(x, {"x"});
+      case 2:
+        return all_gather(with_dim(x), {"x"}, 0);
+      case 3:
+        return ppermute(x, {"x"}, {{1, 0}});
+      case 4:
+        return reduce_scatter(fit(x, even(x)), {"x"}, 0);
+      default:
+        return x * 0 + astype(axis_index({"x"}), x.dtype());
+    }
+  }
+  /// The type of x with an even dim 0.
+  static Type even(const Tensor& x) {
+    Type type = with_dim(x).type();
+    type.dims[0] += type.dims[0] % 2;
+    return type;
+  }
+
+  // Numbers: which arguments are divided. All results are, along dim 0.
+  Values shard_map_of(const Step& step, const Values& x, const Values& captures) const {
+    const Program& program = step.bodies[0];
+    Values arguments;
+    ShardMapOptions options{.mesh = kFuzzMesh};
+    for (size_t i = 0; i < x.size(); ++i) {
+      const bool is_divided = (step.number(0) >> i) % 2 == 0;
+      arguments.push_back(is_divided ? fit(x[i], even(x[i])) : x[i]);
+      options.in_specs.push_back(is_divided ? PartitionSpec{{"x"}} : PartitionSpec{});
+    }
+    options.out_specs.assign(program.results.size(), PartitionSpec{{"x"}});
+    if (mode_.on(step.kind)) {
+      return shard_map(
+          [&](const Values& parts) {
+            Values values = concatenate<Tensor>({parts, captures});
+            for (const Step& s : program.steps) {
+              Values found = s.kind == Kind::kCollective
+                                 ? Values{collective(s, floats(chosen(s.operands, values)[0]))}
+                                 : results_of(s, values);
+              for (const Tensor& t : found) values.push_back(small(t));
+            }
+            Values out;
+            for (const Tensor& t : chosen(program.results, values)) out.push_back(with_dim(t));
+            return out;
+          },
+          arguments, options);
+    }
+    std::vector<Values> devices(2);
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const Values parts = options.in_specs[i].dims.empty() ? Values{arguments[i], arguments[i]}
+                                                            : split_equally(arguments[i], 2, 0);
+      for (size_t d = 0; d < 2; ++d) devices[d].push_back(parts[d]);
+    }
+    for (Values& values : devices) values = concatenate<Tensor>({values, captures});
+    for (const Step& s : program.steps) {
+      std::vector<Values> found(2);
+      if (s.kind == Kind::kCollective) {
+        Values parts;
+        for (const Values& values : devices) parts.push_back(floats(chosen(s.operands, values)[0]));
+        const Values both = collected(s, parts);
+        for (size_t d = 0; d < 2; ++d) found[d] = {both[d]};
+      } else {
+        for (size_t d = 0; d < 2; ++d) found[d] = results_of(s, devices[d]);
+      }
+      for (size_t d = 0; d < 2; ++d) {
+        for (const Tensor& t : found[d]) devices[d].push_back(small(t));
+      }
+    }
+    Values out;
+    for (const size_t r : program.results) {
+      Values parts;
+      for (const Values& values : devices) parts.push_back(with_dim(values[r % values.size()]));
+      out.push_back(concatenate(parts, 0));
+    }
+    return out;
+  }
+
+  // A loop of at most three iterations; the first operand says how many. It has no gradient.
+  Values while_of(const Step& step, const Values& x, const Values& captures) const {
+    const Tensor three = scalar(3, DType::kI32);
+    const Tensor count = minimum(ops::scalar_index(x[0]), three);
+    Values init{scalar(0, DType::kI32)}, outer;
+    for (size_t i = 0; i < step.num_results(); ++i) init.push_back(stop_gradient(x[i % x.size()]));
+    for (const Tensor& t : captures) outer.push_back(stop_gradient(t));
+    const auto goes_on = [&](const Values& state) { return state[0] < count; };
+    const auto next = [&](const Values& state) {
+      const Values carry = concatenate<Tensor>({std::span(state).subspan(1)});
+      const Values out = fitted(body(step, outer)(carry), carry);
+      return concatenate<Tensor>({Values{state[0] + 1}, out});
+    };
+    const Values last = mode_.on(step.kind) ? while_loop(goes_on, next, init)
+                                            : bounded_while(goes_on, next, init, 3);
+    return concatenate<Tensor>({std::span(last).subspan(1)});
+  }
+
+  // The gradients of a sum over the body's results.
+  Values gradient_of(const Step& step, const Values& x, const Values& captures) const {
+    const auto loss = [&](const Values& a) {
+      Tensor total = scalar(0, DType::kF32);
+      for (const Tensor& t : body(step, captures)(a)) {
+        total = total + astype(sum(sin(floats(t))), DType::kF32);
+      }
+      return Values{total};
+    };
+    const Values gradients = value_and_grad(loss, x).second;
+    Values out;
+    for (size_t i = 0; i < step.num_results(); ++i) {
+      const Tensor& g = gradients[i % gradients.size()];
+      out.push_back(g ? tanh(g) : zeros({1}));
+    }
+    return out;
+  }
+
+ public:
+  /// The remat policies of random programs.
+  static RematPolicy policy(int64_t number) {
+    switch (number % 6) {
+      case 0:
+        return save_nothing();
+      case 1:
+        return save_dots();
+      case 2:
+        return save_everything();
+      case 3:
+        return save_names({"a"});
+      case 4:
+        return offload_dots();
+      default:
+        return combine({save_dots(), save_names({}, {"a"})});
+    }
+  }
+
+ private:
+  Mode mode_;
+};
+
+}  // namespace axle::testing::fuzz

@@ -1,0 +1,86 @@
+// Random programs keep the laws of testing/fuzz/laws.h, and the shrinker finds the step that breaks
+// one. Bugs that the fuzzer found are tests of their own, beside the code that had them.
+#include <gtest/gtest.h>
+
+#include "testing/fuzz/fuzz_run.h"
+
+namespace axle {
+namespace {
+
+using namespace testing::fuzz;
+
+constexpr uint64_t kSeeds = 300;
+
+TEST(ProgramFuzz, RandomProgramsKeepTheLaws) {
+  const FuzzRun run = fuzz(0, kSeeds);
+  EXPECT_EQ(run.report, "");
+  EXPECT_LT(run.num_wild, kSeeds / 20);
+}
+
+// Programs with all constructs, of all sizes: else the laws would hold for want of cases.
+TEST(ProgramFuzz, ProgramsAreVaried) {
+  for (int k = 0; k < kNumKinds; ++k) {
+    const auto kind = static_cast<Kind>(k);
+    if (kind == Kind::kHook) continue;
+    size_t count = 0;
+    for (uint64_t seed = 0; seed < kSeeds; ++seed) count += has(program_of(seed), kind);
+    EXPECT_GE(count, kSeeds / 30) << name_of(kind);
+  }
+  std::set<size_t> ops;
+  const std::function<void(const Program&)> add = [&](const Program& program) {
+    for (const Step& step : program.steps) {
+      if (step.kind == Kind::kOp) ops.insert(step.op);
+      for (const Program& body : step.bodies) add(body);
+    }
+  };
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) add(program_of(seed));
+  EXPECT_EQ(ops.size(), op_table().size());
+}
+
+TEST(ProgramFuzz, ASeedGivesOneProgram) {
+  EXPECT_EQ(to_text(program_of(7)), to_text(program_of(7)));
+  EXPECT_NE(to_text(program_of(7)), to_text(program_of(8)));
+}
+
+// A function with a wrong gradient.
+Tensor wrong_sine(const Tensor& x, bool is_on) {
+  if (!is_on) return sin(x);
+  return custom_vjp(
+      {.name = "wrong",
+       .forward =
+           [](const Values& v) {
+             return WithResiduals{{sin(v[0])}, {v[0]}};
+           },
+       .backward = [](const Values& saved,
+                      const Values& g) { return Values{g[0] * cos(saved[0]) * 1.5}; }},
+      {x})[0];
+}
+
+// The first large program in which the wrong gradient shows becomes a few steps.
+TEST(ProgramFuzz, TheShrinkerFindsTheWrongStep) {
+  const Mode mode{.hook = wrong_sine};
+  const auto is_broken = [&](const Program& program) {
+    return !Laws(program, 1, false, mode).broken_by(Kind::kHook).empty();
+  };
+  int num_found = 0;
+  for (uint64_t seed = 0; num_found < 3 && seed < 100; ++seed) {
+    const Program program = Generator(seed, {.hooks = true}).program();
+    if (num_steps(program) < 8 || !is_broken(program)) continue;
+    ++num_found;
+    const Program small = Shrinker(program, is_broken).run();
+    EXPECT_LE(num_steps(small), 3u) << to_text(small);
+    EXPECT_TRUE(has(small, Kind::kHook)) << to_text(small);
+    EXPECT_TRUE(is_broken(small));
+  }
+  EXPECT_EQ(num_found, 3);
+}
+
+TEST(ProgramFuzz, RemovedValuesAreReplaced) {
+  Program program{.steps = {{.operands = {0, 1, 2, 3, 4}}}, .results = {4, 2}};
+  remove_values(program, 1, 2, 0);
+  EXPECT_EQ(program.steps[0].operands, (std::vector<size_t>{0, 0, 0, 1, 2}));
+  EXPECT_EQ(program.results, (std::vector<size_t>{2, 0}));
+}
+
+}  // namespace
+}  // namespace axle

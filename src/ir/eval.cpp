@@ -11,53 +11,100 @@
 namespace axle {
 namespace {
 
-using Uses = std::unordered_map<const OpNode*, int>;
+using Uses = std::vector<int>;  // by id of the op
 
 Uses count_uses(const Region& region) {
-  Uses uses;
+  Uses uses(region.num_nodes() + 1, 0);
   for (const OpNode* op : region.ops()) {
-    for (const Tensor& t : op->inputs) ++uses[t.node()];
+    for (const Tensor& t : op->inputs) ++uses[t.node()->id];
   }
-  for (const Tensor& t : region.results()) ++uses[t.node()];
+  for (const Tensor& t : region.results()) ++uses[t.node()->id];
   return uses;
 }
 
-}  // namespace
+// The results of an op, or the argument for a parameter.
+struct Results {
+  std::vector<HostTensor> own;
+  const HostTensor* borrowed = nullptr;  // an argument that the caller keeps
+  const HostTensor& at(uint32_t i) const { return borrowed ? *borrowed : own.at(i); }
+};
 
-std::vector<HostTensor> evaluate(const Region& region, std::vector<HostTensor> arguments,
-                                 const EvalOptions& options) {
-  AXLE_CHECK(
-      arguments.size() == region.parameters().size(),
-      fmt::format("{} arguments for {} parameters", arguments.size(), region.parameters().size()));
-  std::unordered_map<const OpNode*, std::vector<HostTensor>> values;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const Tensor& p = region.parameters()[i];
-    const Type stored = options.stored(p.type());
-    HostTensor value = arguments[i].dtype() == stored.dtype ? std::move(arguments[i])
-                                                            : arguments[i].astype(stored.dtype);
-    AXLE_CHECK(value.type() == stored, fmt::format("argument {} is {}, its parameter {}", i,
-                                                   to_text(value.type()), describe(p)));
-    values[p.node()].push_back(std::move(value));
-  }
+void check_argument(const HostTensor& value, const Type& stored, size_t i,
+                    const Tensor& parameter) {
+  AXLE_CHECK(value.type() == stored, fmt::format("argument {} is {}, its parameter {}", i,
+                                                 to_text(value.type()), describe(parameter)));
+}
+
+// `values` has the arguments, by id of their parameters.
+std::vector<HostTensor> run(const Region& region, std::vector<Results> values,
+                            const EvalOptions& options) {
   Uses uses = count_uses(region);
+  std::vector<const HostTensor*> x;
   for (const OpNode* op : region.ops()) {
-    std::vector<const HostTensor*> x;
-    for (const Tensor& t : op->inputs) x.push_back(&values.at(t.node())[t.index()]);
-    std::vector<HostTensor> y;
+    x.clear();
+    for (const Tensor& t : op->inputs) x.push_back(&values[t.node()->id].at(t.index()));
+    std::vector<HostTensor>& y = values[op->id].own;
+    y.reserve(op->outputs.size());
     for (const Type& type : op->outputs) y.emplace_back(options.stored(type));
     op->rules->row().eval(options, *op, x, y);
     for (size_t i = 0; i < y.size(); ++i) {
       AXLE_CHECK(y[i].type() == options.stored(op->outputs[i]),
                  fmt::format("{} gave {}", op->rules->name(), to_text(y[i].type())));
     }
-    values[op] = std::move(y);
     for (const Tensor& t : op->inputs) {
-      if (--uses[t.node()] == 0) values.erase(t.node());
+      if (--uses[t.node()->id] == 0) values[t.node()->id] = {};
     }
   }
   std::vector<HostTensor> results;
-  for (const Tensor& t : region.results()) results.push_back(values.at(t.node())[t.index()]);
+  for (const Tensor& t : region.results()) {
+    Results& of_op = values[t.node()->id];
+    // One use is left: nobody reads this value, or another one of its op, afterwards.
+    if (--uses[t.node()->id] == 0 && !of_op.borrowed)
+      results.push_back(std::move(of_op.own.at(t.index())));
+    else
+      results.push_back(of_op.at(t.index()));
+  }
   return results;
+}
+
+void check_count(const Region& region, size_t count) {
+  AXLE_CHECK(count == region.parameters().size(),
+             fmt::format("{} arguments for {} parameters", count, region.parameters().size()));
+}
+
+}  // namespace
+
+std::vector<HostTensor> evaluate(const Region& region, std::vector<HostTensor> arguments,
+                                 const EvalOptions& options) {
+  check_count(region, arguments.size());
+  std::vector<Results> values(region.num_nodes() + 1);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Tensor& p = region.parameters()[i];
+    const Type stored = options.stored(p.type());
+    HostTensor value = arguments[i].dtype() == stored.dtype ? std::move(arguments[i])
+                                                            : arguments[i].astype(stored.dtype);
+    check_argument(value, stored, i, p);
+    values[p.node()->id].own.push_back(std::move(value));
+  }
+  return run(region, std::move(values), options);
+}
+
+std::vector<HostTensor> evaluate_borrowing(const Region& region,
+                                           std::span<const HostTensor* const> arguments,
+                                           const EvalOptions& options) {
+  check_count(region, arguments.size());
+  std::vector<Results> values(region.num_nodes() + 1);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Tensor& p = region.parameters()[i];
+    const Type stored = options.stored(p.type());
+    Results& value = values[p.node()->id];
+    if (arguments[i]->dtype() == stored.dtype)
+      value.borrowed = arguments[i];
+    else
+      value.own.push_back(arguments[i]->astype(stored.dtype));
+    check_argument(value.at(0), stored, i, p);
+  }
+  return run(region, std::move(values), options);
 }
 
 int64_t eval_peak_bytes(const Region& region) {
@@ -77,7 +124,7 @@ int64_t eval_peak_bytes(const Region& region) {
     for (const auto& inner : op->regions) within = std::max(within, eval_peak_bytes(*inner));
     most = std::max(most, saturating_sum(held, within));
     for (const Tensor& t : op->inputs) {
-      if (--uses[t.node()] == 0) held -= bytes_of(t.node()->outputs);
+      if (--uses[t.node()->id] == 0) held -= bytes_of(t.node()->outputs);
     }
   }
   std::vector<Type> results;

@@ -12,6 +12,10 @@ namespace axle {
 /// f64 on the way in and the results stay f64. Throws InternalError if the types do not match.
 std::vector<HostTensor> evaluate(const Region& region, std::vector<HostTensor> arguments,
                                  const EvalOptions& options = {});
+/// The same without copies of the arguments, which must live until it returns.
+std::vector<HostTensor> evaluate_borrowing(const Region& region,
+                                           std::span<const HostTensor* const> arguments,
+                                           const EvalOptions& options = {});
 
 /// Returns the most bytes that evaluate() holds at once, including its arguments and results.
 int64_t eval_peak_bytes(const Region& region);

@@ -28,10 +28,7 @@ std::unique_ptr<Region> trace_formula(const OpNode& op, Formula formula);
 template <Formula kFormula>
 void eval_composite(const EvalOptions& options, const OpNode& op,
                     std::span<const HostTensor* const> x, std::span<HostTensor> y) {
-  std::vector<HostTensor> arguments;
-  for (const HostTensor* v : x) arguments.push_back(*v);
-  std::ranges::move(evaluate(*trace_formula(op, kFormula), std::move(arguments), options),
-                    y.begin());
+  std::ranges::move(evaluate_borrowing(*trace_formula(op, kFormula), x, options), y.begin());
 }
 
 template <Formula kFormula>

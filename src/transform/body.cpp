@@ -13,9 +13,7 @@ HloValues inline_body(const OpNode& op, HloBuilder& b, const HloValues& x) {
 
 void eval_body(const EvalOptions& options, const OpNode& op, std::span<const HostTensor* const> x,
                std::span<HostTensor> y) {
-  std::vector<HostTensor> arguments;
-  for (const HostTensor* t : x) arguments.push_back(*t);
-  std::ranges::move(evaluate(op.region(), std::move(arguments), options), y.begin());
+  std::ranges::move(evaluate_borrowing(op.region(), x, options), y.begin());
 }
 
 double region_flops(const Region& region) {

@@ -28,23 +28,38 @@ void for_each_index(const Shape& shape, F fn) {
   }
 }
 
-/// Calls fn(position in a, position in b) for every index of `shape`, in row-major order.
-template <class F>
-void walk(const Shape& shape, const StridedView& a, const StridedView& b, F fn) {
-  Shape index(shape.size(), 0);
-  int64_t i = a.offset, j = b.offset;
-  for (int64_t n = num_elements(shape); n > 0; --n) {
-    fn(static_cast<size_t>(i), static_cast<size_t>(j));
-    for (size_t d = shape.size(); d-- > 0;) {
-      i += a.strides[d];
-      j += b.strides[d];
-      if (++index[d] < shape[d]) break;
-      i -= a.strides[d] * shape[d];
-      j -= b.strides[d] * shape[d];
-      index[d] = 0;
+/// Positions in two views: a line of `count` of them, each `a_step` and `b_step` from the last.
+struct LinePair {
+  int64_t a, b, a_step, b_step, count;
+};
+/// The lines that visit every index of a shape in row-major order. Lines are as long as the strides
+/// allow.
+class LinePairs {
+ public:
+  LinePairs(const Shape& shape, const StridedView& a, const StridedView& b);
+  /// Calls fn(LinePair) for each line.
+  template <class F>
+  void for_each(F fn) const {
+    Shape index(outer_.size(), 0);
+    LinePair line = first_;
+    for (int64_t left = num_lines_; left > 0; --left) {
+      fn(line);
+      for (size_t d = outer_.size(); d-- > 0;) {
+        line.a += a_steps_[d];
+        line.b += b_steps_[d];
+        if (++index[d] < outer_[d]) break;
+        line.a -= a_steps_[d] * outer_[d];
+        line.b -= b_steps_[d] * outer_[d];
+        index[d] = 0;
+      }
     }
   }
-}
+
+ private:
+  Shape outer_, a_steps_, b_steps_;
+  LinePair first_;
+  int64_t num_lines_;
+};
 
 /// Calls fn(position of the first element, step, count) for each line of elements along `axis`.
 /// Lines come in row-major order of the other dims.

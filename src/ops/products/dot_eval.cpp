@@ -3,159 +3,199 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <cstring>
+#include <memory>
 
-#include "base/threads.h"
-#include "ops/movement/strided.h"
+#include "base/parallel.h"
+#include "ops/products/dot_kernel.h"
 
 namespace axle {
 namespace {
 
 using Dims = std::vector<int64_t>;
+using Offsets = std::vector<int64_t>;
 
-// A SIMD register of 16 bytes. Compilers split or fuse its operations to fit the machine.
-template <class T>
-struct Register {
-  typedef T Type __attribute__((vector_size(16)));
-};
-template <class T>
-inline constexpr int64_t kLanes = 16 / sizeof(T);
-template <class T>
-inline constexpr int64_t kColumns = 2 * kLanes<T>;  // width of a panel
-constexpr int64_t kRows = 4;
-
-int64_t product(const Shape& shape, const Dims& dims) {
-  int64_t out = 1;
-  for (const int64_t d : dims) out *= shape[static_cast<size_t>(d)];
-  return out;
-}
-
-Dims concatenate_dims(std::initializer_list<const Dims*> lists) {
-  Dims out;
-  for (const Dims* list : lists) out.insert(out.end(), list->begin(), list->end());
-  return out;
-}
-
-// Returns x with its dims in the order of `perm`.
-HostTensor permuted(const HostTensor& x, const Dims& perm) {
-  if (std::ranges::is_sorted(perm)) return x;
-  const Shape strides = row_major_strides(x.shape());
-  StridedView from;
-  Shape shape;
-  for (const int64_t d : perm) {
-    shape.push_back(x.shape()[static_cast<size_t>(d)]);
-    from.strides.push_back(strides[static_cast<size_t>(d)]);
+// Returns the position of each index of these dims, in row-major order, in a dense array.
+Offsets offsets_of(const Shape& shape, const Dims& dims) {
+  const Shape strides = row_major_strides(shape);
+  Offsets out{0};
+  for (const int64_t d : dims) {
+    Offsets finer;
+    for (const int64_t start : out) {
+      for (int64_t i = 0; i < shape[static_cast<size_t>(d)]; ++i)
+        finer.push_back(start + i * strides[static_cast<size_t>(d)]);
+    }
+    out = std::move(finer);
   }
-  HostTensor out(Type{x.dtype(), shape});
-  copy_strided(shape, x, from, out, {0, row_major_strides(shape)});
   return out;
 }
+
+// An operand as matrices: the element (g, i, k) lies at batch[g] + free[i] + contracting[k].
+struct Matrices {
+  Offsets batch, free, contracting;
+};
 
 struct Sizes {
   int64_t batch, m, n, k;
 };
 
-// Packs [batch, k, n] into [batch, panels, k, kColumns]. The last panel is padded with zeros.
+int64_t num_strips(int64_t n, int64_t width) { return (n + width - 1) / width; }
+
+// Packs the terms of up to `width` rows (or columns) as [k, width], padded with zeros.
+template <class T, class S>
+void pack_strip(const S* x, std::span<const int64_t> free, const Offsets& contracting,
+                int64_t width, T* out) {
+  const size_t n = free.size();
+  bool is_line = true;
+  for (size_t r = 0; r < n; ++r) is_line &= free[r] == free[0] + static_cast<int64_t>(r);
+  for (const int64_t k : contracting) {
+    if (is_line) {
+      for (size_t r = 0; r < n; ++r)
+        out[r] = convert_element<T>(x[k + free[0] + static_cast<int64_t>(r)]);
+    } else {
+      for (size_t r = 0; r < n; ++r) out[r] = convert_element<T>(x[k + free[r]]);
+    }
+    std::fill(out + n, out + width, T(0));
+    out += width;
+  }
+}
+
+// Packs the strips [begin, end) of an operand. Strips are counted through all batches.
 template <class T>
-std::vector<T> in_panels(std::span<const T> b, const Sizes& s) {
-  const int64_t panels = (s.n + kColumns<T> - 1) / kColumns<T>;
-  std::vector<T> out(static_cast<size_t>(s.batch * panels * s.k * kColumns<T>));
-  for (int64_t g = 0; g < s.batch; ++g) {
-    for (int64_t p = 0; p < panels; ++p) {
-      const int64_t width = std::min(kColumns<T>, s.n - p * kColumns<T>);
-      for (int64_t k = 0; k < s.k; ++k) {
-        std::copy_n(&b[static_cast<size_t>((g * s.k + k) * s.n + p * kColumns<T>)], width,
-                    &out[static_cast<size_t>(((g * panels + p) * s.k + k) * kColumns<T>)]);
+void pack_strips(const HostTensor& x, const Matrices& at, int64_t width, int64_t begin, int64_t end,
+                 T* out) {
+  const auto num_free = static_cast<int64_t>(at.free.size());
+  const auto k = static_cast<int64_t>(at.contracting.size());
+  const int64_t strips = num_strips(num_free, width);
+  const auto pack = [&]<class S>(std::type_identity<S>) {
+    for (int64_t strip = begin; strip < end; ++strip) {
+      const int64_t first = strip % strips * width;
+      const std::span free = std::span(at.free).subspan(
+          static_cast<size_t>(first), static_cast<size_t>(std::min(width, num_free - first)));
+      pack_strip<T>(x.values<S>().data() + at.batch[static_cast<size_t>(strip / strips)], free,
+                    at.contracting, width, out + (strip - begin) * k * width);
+    }
+  };
+  if (x.dtype() == DType::kBF16)
+    pack(std::type_identity<BF16>{});
+  else
+    pack(std::type_identity<T>{});
+}
+
+// Multiplies strips [begin, end) of one matrix of a by all of b's matrix `panels`.
+template <class T>
+void multiply_strips(const T* strips, int64_t begin, int64_t end, const T* panels, T* c,
+                     const Sizes& s) {
+  constexpr int64_t kDepth = 256;  // a part of this length of one panel stays in the nearest cache
+  const auto& [rows, columns, kernel] = dot_kernel<T>();
+  std::vector<T> tile(static_cast<size_t>(rows * columns));
+  for (int64_t k = 0; k < s.k; k += kDepth) {
+    const int64_t depth = std::min(kDepth, s.k - k);
+    for (int64_t column = 0; column < s.n; column += columns) {
+      const T* const panel = panels + column * s.k + k * columns;
+      const int64_t width = std::min(columns, s.n - column);
+      for (int64_t strip = begin; strip < end; ++strip) {
+        const int64_t height = std::min(rows, s.m - strip * rows);
+        const T* const a = strips + (strip - begin) * s.k * rows + k * rows;
+        T* const to = c + strip * rows * s.n + column;
+        if (height == rows && width == columns) {
+          kernel(a, panel, depth, to, s.n);
+          continue;
+        }
+        for (int64_t r = 0; r < height; ++r)
+          std::copy_n(to + r * s.n, width, &tile[static_cast<size_t>(r * columns)]);
+        kernel(a, panel, depth, tile.data(), columns);
+        for (int64_t r = 0; r < height; ++r)
+          std::copy_n(&tile[static_cast<size_t>(r * columns)], width, to + r * s.n);
       }
     }
   }
-  return out;
 }
 
-// c[r, :] = a[r, :] * panel for `rows` rows of a.
-template <class T, int64_t rows>
-void multiply_panel(const T* a, const T* panel, int64_t k, T* c) {
-  using V = typename Register<T>::Type;
-  V sum[rows][2] = {};
-  for (int64_t i = 0; i < k; ++i) {
-    V b[2];
-    std::memcpy(b, panel + i * kColumns<T>, sizeof(b));
-    for (int64_t r = 0; r < rows; ++r) {
-      sum[r][0] += a[r * k + i] * b[0];
-      sum[r][1] += a[r * k + i] * b[1];
-    }
-  }
-  std::memcpy(c, sum, sizeof(sum));
+// Returns how many items of this many operations are worth a thread.
+int64_t items_for_a_thread(int64_t operations) {
+  constexpr int64_t kWorthAThread = 1 << 17;
+  return std::max<int64_t>(1, kWorthAThread / std::max<int64_t>(operations, 1));
 }
 
-// Computes the rows [begin, end) of c. Rows are counted through all batches.
+// Adds the products of the matrices to c.
 template <class T>
-void multiply_rows(const T* a, const T* panels, T* c, const Sizes& s, int64_t begin, int64_t end) {
-  const int64_t num_panels = (s.n + kColumns<T> - 1) / kColumns<T>;
-  T block[kRows * kColumns<T>];
-  for (int64_t row = begin; row < end;) {
-    const int64_t g = row / s.m;
-    const int64_t rows = std::min(end, (g + 1) * s.m) - row >= kRows ? kRows : 1;
-    for (int64_t p = 0; p < num_panels; ++p) {
-      const T* panel = panels + (g * num_panels + p) * s.k * kColumns<T>;
-      if (rows == kRows)
-        multiply_panel<T, kRows>(a + row * s.k, panel, s.k, block);
-      else
-        multiply_panel<T, 1>(a + row * s.k, panel, s.k, block);
-      const int64_t width = std::min(kColumns<T>, s.n - p * kColumns<T>);
-      for (int64_t r = 0; r < rows; ++r) {
-        std::copy_n(block + r * kColumns<T>, width, c + (row + r) * s.n + p * kColumns<T>);
-      }
-    }
-    row += rows;
-  }
+void multiply(const HostTensor& a, const Matrices& of_a, const HostTensor& b, const Matrices& of_b,
+              T* c, const Sizes& s) {
+  const auto& [rows, columns, kernel] = dot_kernel<T>();
+  const int64_t panels_each = num_strips(s.n, columns), strips_each = num_strips(s.m, rows);
+  const int64_t panel_size = s.k * columns;
+  const auto panels =
+      std::make_unique_for_overwrite<T[]>(static_cast<size_t>(s.batch * panels_each * panel_size));
+  parallel_for(s.batch * panels_each, items_for_a_thread(panel_size),
+               [&](int64_t begin, int64_t end) {
+                 pack_strips(b, of_b, columns, begin, end, panels.get() + begin * panel_size);
+               });
+  // So many strips share what they read of a panel.
+  constexpr int64_t kGroup = 8;
+  parallel_for(
+      s.batch * strips_each, items_for_a_thread(s.k * rows * s.n), [&](int64_t begin, int64_t end) {
+        std::vector<T> strips(static_cast<size_t>(kGroup * s.k * rows));
+        while (begin < end) {
+          const int64_t g = begin / strips_each;
+          const int64_t last = std::min({end, begin + kGroup, (g + 1) * strips_each});
+          pack_strips(a, of_a, rows, begin, last, strips.data());
+          multiply_strips(strips.data(), begin - g * strips_each, last - g * strips_each,
+                          panels.get() + g * panels_each * panel_size, c + g * s.m * s.n, s);
+          begin = last;
+        }
+      });
 }
 
 // Complex numbers, which no register holds.
 template <class T>
-void multiply_plain(const T* a, const T* b, T* c, const Sizes& s) {
-  for (int64_t row = 0; row < s.batch * s.m; ++row) {
-    const T* const matrix = b + row / s.m * s.k * s.n;
-    for (int64_t k = 0; k < s.k; ++k) {
-      for (int64_t n = 0; n < s.n; ++n) c[row * s.n + n] += a[row * s.k + k] * matrix[k * s.n + n];
+void multiply_plain(const HostTensor& a, const Matrices& of_a, const HostTensor& b,
+                    const Matrices& of_b, T* c) {
+  for (size_t g = 0; g < of_a.batch.size(); ++g) {
+    const T* const left = a.values<T>().data() + of_a.batch[g];
+    const T* const right = b.values<T>().data() + of_b.batch[g];
+    for (const int64_t i : of_a.free) {
+      for (size_t k = 0; k < of_a.contracting.size(); ++k) {
+        for (size_t j = 0; j < of_b.free.size(); ++j)
+          c[j] += left[i + of_a.contracting[k]] * right[of_b.contracting[k] + of_b.free[j]];
+      }
+      c += of_b.free.size();
     }
   }
 }
 
 template <class T>
-void multiply(const T* a, std::span<const T> b, T* c, const Sizes& s) {
-  const auto panels = in_panels<T>(b, s);
-  const int64_t total = s.batch * s.m;
-  constexpr int64_t kWorthAThread = 1 << 18;  // multiplications that make a second thread pay off
-  if (total < 2 * kRows || total * s.n * s.k < kWorthAThread)
-    return multiply_rows(a, panels.data(), c, s, 0, total);
-  const int64_t half = total / 2 / kRows * kRows;
-  const auto second_half = [&] { multiply_rows(a, panels.data(), c, s, half, total); };
-  std::thread other;
-  if (!try_start(other, second_half)) second_half();
-  multiply_rows(a, panels.data(), c, s, 0, half);
-  if (other.joinable()) other.join();
-}
-
-template <class T>
 void run(const DotDims& dims, const HostTensor& a, const HostTensor& b, HostTensor& y) {
-  const Dims a_free = free_dims(a.type().rank(), dims.a_contracting, dims.a_batch);
-  const Dims b_free = free_dims(b.type().rank(), dims.b_contracting, dims.b_batch);
-  const Sizes s{product(a.shape(), dims.a_batch), product(a.shape(), a_free),
-                product(b.shape(), b_free), product(a.shape(), dims.a_contracting)};
   if (y.size() == 0) return;
   constexpr DType kType = dtype_of<T>();
-  const HostTensor left =
-      permuted(a.astype(kType), concatenate_dims({&dims.a_batch, &a_free, &dims.a_contracting}));
-  const HostTensor right =
-      permuted(b.astype(kType), concatenate_dims({&dims.b_batch, &dims.b_contracting, &b_free}));
-  HostTensor c(Type{kType, y.shape()});
-  const T* const rows = left.values<T>().data();
-  if constexpr (kIsComplex<T>)
-    multiply_plain(rows, right.values<T>().data(), c.values<T>().data(), s);
-  else
-    multiply(rows, right.values<T>(), c.values<T>().data(), s);
-  y = y.dtype() == kType ? std::move(c) : c.astype(y.dtype());
+  if (y.dtype() != kType) {
+    HostTensor wide(Type{kType, y.shape()});
+    run<T>(dims, a, b, wide);
+    y = wide.astype(y.dtype());
+    return;
+  }
+  // Packing converts bf16 to f32.
+  const auto is_read = [](const HostTensor& x) {
+    return x.dtype() == kType || (std::is_same_v<T, float> && x.dtype() == DType::kBF16);
+  };
+  if (!is_read(a)) return run<T>(dims, a.astype(kType), b, y);
+  if (!is_read(b)) return run<T>(dims, a, b.astype(kType), y);
+  const Matrices of_a{
+      offsets_of(a.shape(), dims.a_batch),
+      offsets_of(a.shape(), free_dims(a.type().rank(), dims.a_contracting, dims.a_batch)),
+      offsets_of(a.shape(), dims.a_contracting)};
+  const Matrices of_b{
+      offsets_of(b.shape(), dims.b_batch),
+      offsets_of(b.shape(), free_dims(b.type().rank(), dims.b_contracting, dims.b_batch)),
+      offsets_of(b.shape(), dims.b_contracting)};
+  T* const c = y.values<T>().data();
+  std::fill_n(c, y.size(), T(0));
+  if constexpr (kIsComplex<T>) {
+    multiply_plain(a, of_a, b, of_b, c);
+  } else {
+    const auto size = [](const Offsets& offsets) { return static_cast<int64_t>(offsets.size()); };
+    multiply(a, of_a, b, of_b, c,
+             {size(of_a.batch), size(of_a.free), size(of_b.free), size(of_a.contracting)});
+  }
 }
 
 // Splits x into parts of fewer bits whose sum comes close to x.

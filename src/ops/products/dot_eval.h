@@ -1,4 +1,4 @@
-// Products of host tensors for the interpreter, with packed operands, SIMD and two threads.
+// Products of host tensors for the interpreter, with packed operands, on all cores.
 #pragma once
 
 #include "ir/host_tensor.h"

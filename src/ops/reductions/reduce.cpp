@@ -117,14 +117,29 @@ EvalRule fold(Identity init, F f) {
     dispatch_any(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
       using A = detail::Accumulator<T>;
       if constexpr (std::is_invocable_v<F, A, A>) {
-        std::vector<A> sums(static_cast<size_t>(y[0].size()),
-                            convert_element<A>(init(x[0]->dtype())));
+        const auto size = static_cast<size_t>(y[0].size());
+        const auto sums = std::make_unique_for_overwrite<A[]>(size);
+        std::fill_n(sums.get(), size, convert_element<A>(init(x[0]->dtype())));
         const auto in = x[0]->values<T>();
         const Shape& shape = x[0]->shape();
-        walk(shape, dense_view(shape), reduced_view(shape, op.attrs<ReduceAttributes>().axes),
-             [&](size_t i, size_t j) { sums[j] = f(A(sums[j]), convert_element<A>(in[i])); });
-        std::ranges::transform(sums, y[0].values<T>().begin(),
-                               [](A v) { return convert_element<T>(v); });
+        const auto lines = LinePairs(shape, dense_view(shape),
+                                     reduced_view(shape, op.attrs<ReduceAttributes>().axes));
+        lines.for_each([&](const LinePair& line) {
+          const T* const from = in.data() + line.a;
+          A* const to = sums.get() + line.b;
+          if (line.b_step == 0) {
+            A sum = *to;
+            for (int64_t k = 0; k < line.count; ++k)
+              sum = f(A(sum), convert_element<A>(from[k * line.a_step]));
+            *to = sum;
+          } else {
+            for (int64_t k = 0; k < line.count; ++k)
+              to[k * line.b_step] =
+                  f(A(to[k * line.b_step]), convert_element<A>(from[k * line.a_step]));
+          }
+        });
+        std::transform(sums.get(), sums.get() + size, y[0].values<T>().begin(),
+                       [](A v) { return convert_element<T>(v); });
       }
     });
   };

@@ -36,10 +36,8 @@ void eval_cond(const EvalOptions& options, const OpNode& op, std::span<const Hos
                std::span<HostTensor> y) {
   const auto last = static_cast<int32_t>(op.regions.size()) - 1;
   const int32_t index = std::clamp(x[0]->values<int32_t>()[0], 0, last);
-  std::vector<HostTensor> arguments;
-  for (const HostTensor* t : x.subspan(1)) arguments.push_back(*t);
-  std::ranges::move(evaluate(op.region(static_cast<size_t>(index)), std::move(arguments), options),
-                    y.begin());
+  const Region& branch = op.region(static_cast<size_t>(index));
+  std::ranges::move(evaluate_borrowing(branch, x.subspan(1), options), y.begin());
 }
 
 HloValues lower_cond(const OpNode& op, HloBuilder& b, const HloValues& x) {

@@ -35,7 +35,10 @@ void add_leading_dim(Spec& axes) {
 }  // namespace
 
 Repeat::Repeat(const Config& cfg, const Dims& dims, const Scope& scope)
-    : Block(scope), num_layers_(cfg.num_layers), layer_(child("layer", cfg.layer, dims)) {
+    : Block(scope),
+      num_layers_(cfg.num_layers),
+      unroll_(cfg.unroll),
+      layer_(child("layer", cfg.layer, dims)) {
   for (const auto& [path, spec] : param_specs()) {
     if (!is_countable(spec.shape))
       fail("num_layers", fmt::format("{} {}; lower it", path, too_large_text(spec.type())));
@@ -121,7 +124,7 @@ Tensor Repeat::forward(const Tensor& x_BTD, const MixerContext& context) {
         out.ys = tensors_of(collected);
         return out;
       },
-      carry, xs, num_layers_, {.names = names});
+      carry, xs, num_layers_, {.unroll = unroll_, .names = names});
   auto at = result.ys.begin();
   replace_tensors(collected, at);
   at = result.carry.begin() + 1;

@@ -18,9 +18,12 @@ class Repeat final : public Block {
   struct Config {
     /// Number of blocks.
     Required<Positive<int64_t>> num_layers = REQUIRED;
+    /// Blocks that the compiled program runs before it looks at its counter. More make a larger
+    /// program, which may run faster; results do not depend on it.
+    Positive<int64_t> unroll = 1;
     /// Config of every block; each block has its own parameters.
     Child<Block> layer = TransformerLayer::Config{};
-    AXLE_CONFIG(Repeat, num_layers, layer)
+    AXLE_CONFIG(Repeat, num_layers, unroll, layer)
   };
   Repeat(const Config& cfg, const Dims& dims, const Scope& scope);
   bool can_decode() const override { return true; }
@@ -34,7 +37,7 @@ class Repeat final : public Block {
 
  private:
   Tree<ParamSpec> stacked(Tree<ParamSpec> specs) const;
-  int64_t num_layers_;
+  int64_t num_layers_, unroll_;
   Handle<Block> layer_;
 };
 

@@ -41,12 +41,14 @@ void eval_scan(const EvalOptions& options, const OpNode& op, std::span<const Hos
   for (size_t i = 0; i < a.num_carries; ++i) carry.push_back(*x[a.num_consts + i]);
   for (int64_t step = 0; step < a.length; ++step) {
     const int64_t at = a.reverse ? a.length - 1 - step : step;
-    std::vector<HostTensor> arguments;
-    for (size_t i = 0; i < a.num_consts; ++i) arguments.push_back(*x[i]);
-    for (HostTensor& c : carry) arguments.push_back(std::move(c));
+    std::vector<HostTensor> slices;
     for (size_t i = a.num_consts + a.num_carries; i < x.size(); ++i)
-      arguments.push_back(slice_at(*x[i], at));
-    std::vector<HostTensor> results = evaluate(op.region(), std::move(arguments), options);
+      slices.push_back(slice_at(*x[i], at));
+    std::vector<const HostTensor*> arguments(x.begin(),
+                                             x.begin() + static_cast<ptrdiff_t>(a.num_consts));
+    for (const HostTensor& c : carry) arguments.push_back(&c);
+    for (const HostTensor& s : slices) arguments.push_back(&s);
+    std::vector<HostTensor> results = evaluate_borrowing(op.region(), arguments, options);
     for (size_t i = 0; i < a.num_carries; ++i) carry[i] = std::move(results[i]);
     for (size_t i = a.num_carries; i < results.size(); ++i) {
       const size_t n = results[i].type().num_bytes();
@@ -56,65 +58,92 @@ void eval_scan(const EvalOptions& options, const OpNode& op, std::span<const Hos
   for (size_t i = 0; i < a.num_carries; ++i) y[i] = std::move(carry[i]);
 }
 
-// Lowers to while (i < length), the form that XLA's trip-count analysis and in-place updates
-// recognise. HLO loops capture nothing, so every value that the body reads is carried.
-HloValues lower_scan(const OpNode& op, HloBuilder& b, const HloValues& x) {
+// What the lowered loop carries: operands, then the stacked results so far. HLO loops capture
+// nothing, so every value that the body reads is among them.
+struct LoopState {
+  HloValues operands, stacked;
+};
+
+// Writes iteration `step`, an i32 scalar. The rows of xs are read, and those of ys written, in
+// place.
+LoopState lower_iteration(const OpNode& op, HloBuilder& b, LoopState state, const HloValue& step) {
   const auto& a = op.attrs<ScanAttributes>();
   const size_t num_fixed = a.num_consts + a.num_carries;  // operands before xs
+  const HloValue zero = b.splat(step.type, 0);
+  HloValue at = step;
+  if (a.reverse)
+    at = b.one("stablehlo.subtract", {b.splat(step.type, a.length - 1), step}, step.type);
+  const auto starts = [&](const HloValue& stacked, HloValues operands) {
+    operands.push_back(at);
+    operands.insert(operands.end(), stacked.type.dims.size() - 1, zero);
+    return operands;
+  };
+  const auto row_of = [](Type stacked) {
+    stacked.dims[0] = 1;
+    return stacked;
+  };
+  HloValues arguments = concatenate<HloValue>({std::span(state.operands).first(num_fixed)});
+  for (const HloValue& xs : std::span(state.operands).subspan(num_fixed)) {
+    const Type window = row_of(xs.type);
+    const HloValue row = b.one("stablehlo.dynamic_slice", starts(xs, {xs}), window,
+                               "slice_sizes = " + mlir_array(window.dims));
+    arguments.push_back(b.one("stablehlo.reshape", {row}, slice_type(xs.type)));
+  }
+  const HloValues results = b.inline_region(op.region(), arguments);
+  for (size_t i = 0; i < a.num_carries; ++i) state.operands[a.num_consts + i] = results[i];
+  for (size_t i = a.num_carries; i < results.size(); ++i) {
+    HloValue& stacked = state.stacked[i - a.num_carries];
+    const HloValue row = b.one("stablehlo.reshape", {results[i]}, row_of(stacked.type));
+    stacked =
+        b.one("stablehlo.dynamic_update_slice", starts(stacked, {stacked, row}), stacked.type);
+  }
+  return state;
+}
+
+// Lowers to while (i < length), the form that XLA's trip-count analysis and in-place updates
+// recognise, with `unroll` iterations in the body. Iterations that are left over follow the loop.
+HloValues lower_scan(const OpNode& op, HloBuilder& b, const HloValues& x) {
+  const auto& a = op.attrs<ScanAttributes>();
   const Type i32{DType::kI32, {}};
   const Type pred{DType::kPred, {}};
-  HloValues state{b.splat(i32, 0)};  // the iteration, the operands, then the stacked results
-  state.insert(state.end(), x.begin(), x.end());
+  LoopState state{x, {}};
   for (size_t i = a.num_carries; i < op.outputs.size(); ++i)
-    state.push_back(b.splat(op.outputs[i], 0));
-  std::vector<Type> types;
-  for (const HloValue& v : state) types.push_back(v.type);
-
-  const auto condition = [&](const HloValues& s) {
-    const HloValue n = b.splat(i32, a.length);
-    return HloValues{b.one("stablehlo.compare", {s[0], n}, pred,
-                           "comparison_direction = #stablehlo<comparison_direction LT>, "
-                           "compare_type = #stablehlo<comparison_type SIGNED>")};
-  };
-  const auto body = [&](const HloValues& s) {
-    HloValue at = s[0];
-    if (a.reverse) at = b.one("stablehlo.subtract", {b.splat(i32, a.length - 1), s[0]}, i32);
-    const HloValue zero = b.splat(i32, 0);
-    const auto starts = [&](const Type& stacked, const HloValue& operand) {
-      HloValues v{operand};
-      v.push_back(at);
-      v.insert(v.end(), stacked.dims.size() - 1, zero);
-      return v;
+    state.stacked.push_back(b.splat(op.outputs[i], 0));
+  const int64_t in_loop = a.unroll >= a.length && a.unroll > 1 ? 0 : a.length / a.unroll * a.unroll;
+  if (in_loop > 0) {
+    const auto flat = [&](const HloValue& step, const LoopState& s) {
+      return concatenate<HloValue>({std::span(&step, 1), s.operands, s.stacked});
     };
-    const std::span operands = std::span(s).subspan(1, x.size());
-    const std::span all_stacked = std::span(s).subspan(1 + x.size());
-    HloValues arguments = concatenate<HloValue>({operands.first(num_fixed)});
-    for (const HloValue& xs : operands.subspan(num_fixed)) {
-      Type window = xs.type;
-      window.dims[0] = 1;
-      const HloValue row = b.one("stablehlo.dynamic_slice", starts(xs.type, xs), window,
-                                 "slice_sizes = " + mlir_array(window.dims));
-      arguments.push_back(b.one("stablehlo.reshape", {row}, slice_type(xs.type)));
-    }
-    const HloValues results = b.inline_region(op.region(), arguments);
-    const HloValue next_step = b.one("stablehlo.add", {s[0], b.splat(i32, 1)}, i32);
-    HloValues next = concatenate<HloValue>({std::span(&next_step, 1), operands.first(a.num_consts),
-                                            std::span(results).first(a.num_carries),
-                                            operands.subspan(num_fixed)});
-    for (size_t i = a.num_carries; i < results.size(); ++i) {
-      const HloValue& stacked = all_stacked[i - a.num_carries];
-      Type window = stacked.type;
-      window.dims[0] = 1;
-      HloValues update{stacked, b.one("stablehlo.reshape", {results[i]}, window), at};
-      update.insert(update.end(), stacked.type.dims.size() - 1, zero);
-      next.push_back(b.one("stablehlo.dynamic_update_slice", update, stacked.type));
-    }
-    return next;
-  };
-  const HloValues last =
-      b.op("stablehlo.while", state, types, {}, {{types, condition}, {types, body}});
-  return concatenate<HloValue>({std::span(last).subspan(1 + a.num_consts, a.num_carries),
-                                std::span(last).subspan(1 + x.size())});
+    const auto state_of = [&](const HloValues& values) {
+      const std::span all(values);
+      return LoopState{concatenate<HloValue>({all.subspan(1, x.size())}),
+                       concatenate<HloValue>({all.subspan(1 + x.size())})};
+    };
+    const HloValues first = flat(b.splat(i32, 0), state);
+    std::vector<Type> types;
+    for (const HloValue& v : first) types.push_back(v.type);
+    const auto condition = [&](const HloValues& s) {
+      const HloValue n = b.splat(i32, in_loop);
+      return HloValues{b.one("stablehlo.compare", {s[0], n}, pred,
+                             "comparison_direction = #stablehlo<comparison_direction LT>, "
+                             "compare_type = #stablehlo<comparison_type SIGNED>")};
+    };
+    const auto body = [&](const HloValues& s) {
+      LoopState next = state_of(s);
+      HloValue step = s[0];
+      for (int64_t i = 0; i < a.unroll; ++i) {
+        next = lower_iteration(op, b, std::move(next), step);
+        step = b.one("stablehlo.add", {step, b.splat(i32, 1)}, i32);
+      }
+      return flat(step, next);
+    };
+    state =
+        state_of(b.op("stablehlo.while", first, types, {}, {{types, condition}, {types, body}}));
+  }
+  for (int64_t i = in_loop; i < a.length; ++i)
+    state = lower_iteration(op, b, std::move(state), b.splat(i32, i));
+  return concatenate<HloValue>(
+      {std::span(state.operands).subspan(a.num_consts, a.num_carries), state.stacked});
 }
 
 double length(const OpNode& op) { return static_cast<double>(op.attrs<ScanAttributes>().length); }
@@ -142,6 +171,10 @@ Values emit_scan(std::shared_ptr<const Region> body, Values inputs,
 
 ScanResult scan(const ScanBody& body, const Values& init, const Values& xs, int64_t length,
                 const ScanOptions& options) {
+  if (options.unroll < 1) {
+    shape_error("scan",
+                fmt::format("expected to unroll at least 1 iteration, got {}", options.unroll));
+  }
   std::vector<Type> types;
   for (const Tensor& t : init) types.push_back(t.type());
   for (const Tensor& t : xs) {
@@ -161,9 +194,9 @@ ScanResult scan(const ScanBody& body, const Values& init, const Values& xs, int6
         return concatenate<Tensor>({r.carry, r.ys});
       },
       types);
-  const Values all =
-      emit_scan(closed.region, concatenate<Tensor>({closed.captures, init, xs}),
-                ScanAttributes(closed.captures.size(), init.size(), length, options.reverse));
+  const Values all = emit_scan(
+      closed.region, concatenate<Tensor>({closed.captures, init, xs}),
+      ScanAttributes(closed.captures.size(), init.size(), length, options.reverse, options.unroll));
   const std::span results(all);
   return {.carry = concatenate<Tensor>({results.first(init.size())}),
           .ys = concatenate<Tensor>({results.last(num_ys)})};

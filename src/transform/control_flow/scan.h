@@ -22,6 +22,10 @@ using ScanBody = std::function<ScanResult(const Values& carry, const Values& xs)
 struct ScanOptions {
   /// Iterations run from the last slice to the first.
   bool reverse = false;
+  /// The iterations that the program runs before it looks at its counter; at least 1. Results do
+  /// not depend on it. Larger bodies compile more slowly and may run faster. With `length` or more,
+  /// nothing is left of the loop.
+  int64_t unroll = 1;
   /// Names of the carried tensors, for errors. Empty: their numbers.
   std::vector<std::string> names = {};
 };

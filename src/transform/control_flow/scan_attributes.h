@@ -10,14 +10,16 @@ namespace axle {
 /// Attributes of a scan. Inputs of the op and parameters of the body: consts, carries, xs. Results
 /// of the body: carries, ys.
 struct ScanAttributes : Attributes {
-  ScanAttributes(size_t c, size_t k, int64_t n, bool r)
-      : num_consts(c), num_carries(k), length(n), reverse(r) {}
+  ScanAttributes(size_t c, size_t k, int64_t n, bool r, int64_t u)
+      : num_consts(c), num_carries(k), length(n), reverse(r), unroll(u) {}
   size_t num_consts, num_carries;
   int64_t length;
   bool reverse;
+  int64_t unroll;  // copies of the body in the lowered loop
   std::string text() const override {
     return "consts = " + std::to_string(num_consts) + ", carries = " + std::to_string(num_carries) +
-           ", length = " + std::to_string(length) + (reverse ? ", reverse" : "");
+           ", length = " + std::to_string(length) + (reverse ? ", reverse" : "") +
+           (unroll == 1 ? "" : ", unroll = " + std::to_string(unroll));
   }
 };
 

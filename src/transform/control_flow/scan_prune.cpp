@@ -89,7 +89,7 @@ Pruned prune_scan(const OpNode& op, const std::vector<bool>& used) {
     Values computed;  // nothing, if all that is used is passed on
     if (!smaller->results().empty() || has_effect(*smaller)) {
       computed = emit_scan(smaller, std::move(operands),
-                           ScanAttributes(num_consts, num_carries, a.length, a.reverse));
+                           ScanAttributes(num_consts, num_carries, a.length, a.reverse, a.unroll));
     }
     Values all = spread_results(computed, results);
     for (size_t i = 0; i < all.size(); ++i) {

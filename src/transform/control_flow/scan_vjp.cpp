@@ -180,7 +180,8 @@ Linearized linearize_scan(const OpNode& op, const Values& inputs,
     for (const size_t i : plan.xs) in.push_back(inputs[i]);
     in.insert(in.end(), ys.begin(), ys.end());
     return spread_input_cotangents(
-        joint, emit_scan(body, in, ScanAttributes(num_fixed, num_carried, a.length, !a.reverse)));
+        joint, emit_scan(body, in,
+                         ScanAttributes(num_fixed, num_carried, a.length, !a.reverse, a.unroll)));
   };
   return {concatenate<Tensor>({std::span(forward).first(op.outputs.size())}), std::move(pullback)};
 }

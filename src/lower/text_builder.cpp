@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "ir/op_rules.h"
+#include "ir/value_map.h"
 
 namespace axle {
 namespace {
@@ -172,7 +173,7 @@ HloValue TextBuilder::constant(const HostTensor& value) {
 }
 
 HloValues TextBuilder::inline_region(const Region& region, const HloValues& arguments) {
-  std::unordered_map<Tensor, HloValue, TensorHash, TensorSame> values;
+  ValueMap<HloValue> values;
   for (size_t i = 0; i < arguments.size(); ++i) values[region.parameters()[i]] = arguments[i];
   const OpNode* const outer = at_;
   // Ops in the body of a backward loop have Phase::kForward, since the phase is relative to their

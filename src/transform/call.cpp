@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <deque>
+
 #include "base/concatenate.h"
-#include "base/hash.h"
 #include "ir/hlo_builder.h"
-#include "ir/print.h"
+#include "ir/structure.h"
 #include "transform/batch_region.h"
 #include "transform/body.h"
 #include "transform/remat/partition.h"
@@ -22,10 +24,41 @@ struct CallAttributes : Attributes {
 
 Values emit_call(const std::string& name, std::shared_ptr<const Region> body, Values inputs);
 
+// True if the text of its attributes says all about each op. Ops that differentiate themselves may
+// hold functions, which no text tells apart.
+bool is_told_by_structure(const Region& body) {
+  return std::ranges::all_of(body.ops(),
+                             [](const OpNode* op) { return !op->rules->row().linearize; });
+}
+
+Halves split_body(const Region& body, const std::vector<bool>& active) {
+  return split(make_joint(body, active, std::vector<bool>(body.results().size(), true)), nullptr);
+}
+
+// Returns the halves of a differentiated body. Calls of equal bodies, such as those of the layers
+// of a model, share them: the thread keeps the halves of its last few bodies.
+Halves halves_of(const std::shared_ptr<const Region>& body, const std::vector<bool>& active) {
+  struct Entry {
+    uint64_t hash;
+    std::vector<bool> active;
+    std::shared_ptr<const Region> body;
+    Halves halves;
+  };
+  constexpr size_t kMaxEntries = 4;
+  thread_local std::deque<Entry> recent;
+  if (!is_told_by_structure(*body)) return split_body(*body, active);
+  const uint64_t hash = structure_hash(*body);
+  for (const Entry& e : recent) {
+    if (e.hash == hash && e.active == active && same_structure(*e.body, *body)) return e.halves;
+  }
+  if (recent.size() == kMaxEntries) recent.pop_front();
+  recent.push_back({hash, active, body, split_body(*body, active)});
+  return recent.back().halves;
+}
+
 Linearized linearize_call(const OpNode& op, const Values& inputs, const std::vector<bool>& active) {
   const std::string name = op.attrs<CallAttributes>().name;
-  const Halves halves =
-      split(make_joint(op.region(), active, std::vector<bool>(op.outputs.size(), true)), nullptr);
+  const Halves halves = halves_of(op.regions[0], active);
   const Values forward = emit_call(name, halves.forward, inputs);
   const size_t num_results = halves.joint.num_results;
   auto pullback = [=](const Values& cotangents) {
@@ -46,11 +79,10 @@ const OpRules call_rules({.name = "call",
                           .eval = eval_body,
                           .hlo =
                               [](const OpNode& op, HloBuilder& b, const HloValues& x) {
-                                // Equal bodies have equal texts, since op ids count from the start
-                                // of each region.
+                                // Equal bodies of all layers become one function.
                                 const std::string name =
                                     fmt::format("{}_{:016x}", op.attrs<CallAttributes>().name,
-                                                xxh3_64(print(op.region())));
+                                                structure_hash(op.region()));
                                 return b.call(name, x, op.outputs, [&](const HloValues& p) {
                                   return b.inline_region(op.region(), p);
                                 });

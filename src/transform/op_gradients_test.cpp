@@ -3,6 +3,7 @@
 #include <set>
 
 #include "ir/print.h"
+#include "testing/body_samples.h"
 #include "testing/collective_samples.h"
 #include "testing/gradient_check.h"
 #include "testing/op_samples.h"
@@ -66,6 +67,30 @@ TEST(OpGradients, AgreeWithFiniteDifferences) {
     if (!op->differentiable() || op->row().linearize) continue;
     EXPECT_TRUE(checked.contains(std::string(op->name())))
         << op->name() << " is differentiable, but no sample of it was checked";
+  }
+}
+
+TEST(OpGradients, OfOpsWithABodyAgreeWithFiniteDifferences) {
+  std::set<std::string> checked = {
+      "while",      // it has no reverse mode (while_loop_test.cpp)
+      "shard_map",  // the samples of collectives, above
+  };
+  for (const OpSample& sample : testing::body_samples()) {
+    if (sample.op == "while") continue;
+    SCOPED_TRACE(std::string(sample.op));
+    checked.emplace(sample.op);
+    if (sample.op != "custom_vjp") {
+      check_gradients(sample.fn, sample.inputs);
+      continue;
+    }
+    // Its rule need not be the derivative of the function, but the rule has a derivative itself.
+    const HostTensor ct = testing::random_tensor(traced(sample)->results()[0].type(), 7);
+    check_gradients(testing::gradient_function(sample.fn, {ct}), sample.inputs, 1);
+  }
+  for (const OpRules* op : all_ops()) {
+    if (!op->row().linearize) continue;
+    EXPECT_TRUE(checked.contains(std::string(op->name())))
+        << op->name() << " has no sample in testing/body_samples.h";
   }
 }
 

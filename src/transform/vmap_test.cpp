@@ -7,6 +7,8 @@
 #include <set>
 
 #include "ir/print.h"
+#include "testing/body_samples.h"
+#include "testing/collective_samples.h"
 #include "testing/error_without_lines.h"
 #include "testing/host_tensors.h"
 #include "testing/op_samples.h"
@@ -98,6 +100,26 @@ TEST(Vmap, OfEveryOpIsALoop) {
         SCOPED_TRACE(fmt::format("{}, batch of {}", sample.op, size));
         ASSERT_NO_FATAL_FAILURE(check_vmap(sample.fn, sample.inputs, batched, size));
       }
+    }
+  }
+}
+
+TEST(Vmap, OfEveryOpWithABodyIsALoop) {
+  for (const OpSample& sample : testing::body_samples()) {
+    for (const std::vector<bool>& batched : combinations(sample.inputs.size())) {
+      for (const size_t size : {0, 1, 3}) {
+        SCOPED_TRACE(fmt::format("{}, batch of {}", sample.op, size));
+        ASSERT_NO_FATAL_FAILURE(check_vmap(sample.fn, sample.inputs, batched, size));
+      }
+    }
+  }
+}
+
+TEST(Vmap, OfEveryCollectiveIsALoop) {
+  for (const testing::CollectiveSample& sample : testing::collectives()) {
+    for (const size_t size : {0, 1, 3}) {
+      SCOPED_TRACE(fmt::format("{}, batch of {}", sample.name, size));
+      ASSERT_NO_FATAL_FAILURE(check_vmap(sample.on_devices, {uniform({8, 4})}, {true}, size));
     }
   }
 }

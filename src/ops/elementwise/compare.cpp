@@ -117,7 +117,7 @@ void eval_clamp(const EvalOptions&, const OpNode&, std::span<const HostTensor* c
       out[i] = T(lo != lo           ? lo
                  : middle != middle ? middle
                  : hi != hi         ? hi
-                                    : std::min(std::max(lo, middle), hi));
+                                    : detail::smaller(detail::larger(lo, middle), hi));
     }
   });
 }

@@ -96,6 +96,14 @@ TEST(Elementwise, LargeZeroAndSmallZero) {
             HostTensor({2}, {0.f, 0.f}));
   EXPECT_EQ(run([](const Values& v) { return minimum(v[0], v[1]); }, {a, b}),
             HostTensor({2}, {-0.f, -0.f}));
+  EXPECT_EQ(run([](const Values& v) { return clamp(-0.0, v[0], 1); }, {a}),
+            HostTensor({2}, {-0.f, 0.f}));
+}
+
+TEST(Elementwise, TheLeastIntegerHasNoAbsoluteValue) {
+  const int8_t least = std::numeric_limits<int8_t>::min();
+  EXPECT_EQ(run([](const Values& v) { return abs(v[0]); }, {HostTensor({2}, {least, int8_t{-3}})}),
+            HostTensor({2}, {least, int8_t{3}}));
 }
 
 TEST(Elementwise, ConversionsSaturate) {

@@ -29,6 +29,8 @@ constexpr double kBernoulli[] = {1. / 6,  -1. / 30,     1. / 42, -1. / 30,
 // Source: NIST Digital Library of Mathematical Functions, 5.4.14, 5.5.2, 5.5.4 and 5.11.2.
 double digamma_at(double x) {
   if (x <= 0) {
+    // XLA's choice: the limit from above at 0, and NaN at the other poles.
+    if (x == 0) return -std::numeric_limits<double>::infinity();
     if (x == std::floor(x)) return std::numeric_limits<double>::quiet_NaN();
     return digamma_at(1 - x) - std::numbers::pi / std::tan(std::numbers::pi * x);
   }
@@ -92,7 +94,11 @@ HloValues lower_polygamma(const OpNode& op, HloBuilder& b, const HloValues& x) {
   const HloValue y =
       b.one("chlo.polygamma", {hlo_splat_like(b, x[0], order_of(op)), x[0]}, op.outputs[0]);
   const HloValue nan = hlo_splat_like(b, x[0], std::numeric_limits<double>::quiet_NaN());
-  return {hlo_select(b, hlo_compare(b, "GT", x[0], hlo_splat_like(b, x[0], 0)), y, nan)};
+  // At infinity they give NaN instead of the limit.
+  const HloValue infinity = hlo_splat_like(b, x[0], std::numeric_limits<double>::infinity());
+  const HloValue limit = hlo_splat_like(b, x[0], order_of(op) % 2 == 1 ? 0.0 : -0.0);
+  const HloValue bounded = hlo_select(b, hlo_compare(b, "EQ", x[0], infinity), limit, y);
+  return {hlo_select(b, hlo_compare(b, "GT", x[0], hlo_splat_like(b, x[0], 0)), bounded, nan)};
 }
 
 const OpRules lgamma_rules({.name = "lgamma",

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <compare>
+
 #include "ops/batching.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
@@ -46,6 +48,23 @@ Comparison comparison(const HostTensor& x) {
       const C a(in[i]), b(in[j]);
       if (a != a || b != b) return int(a != a) - int(b != b);
       return int(a > b) - int(a < b);
+    };
+  });
+}
+
+// The same in the total order of floats.
+Comparison total_comparison(const HostTensor& x) {
+  return dispatch(x.dtype(), [&]<class T>(std::type_identity<T>) -> Comparison {
+    using C = Computed<T>;
+    return [in = x.values<T>()](size_t i, size_t j) {
+      const C a(in[i]), b(in[j]);
+      const auto order = [&] {
+        if constexpr (std::is_floating_point_v<C>)
+          return std::strong_order(a, b);
+        else
+          return a <=> b;
+      }();
+      return int(order > 0) - int(order < 0);
     };
   });
 }
@@ -143,7 +162,7 @@ std::vector<Type> infer_top_k(const OpNode& op) {
 void eval_top_k(const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
                 std::span<HostTensor> y) {
   const auto k = static_cast<size_t>(op.attrs<TopKAttributes>().k);
-  const std::vector<Comparison> keys = {comparison(*x[0])};
+  const std::vector<Comparison> keys = {total_comparison(*x[0])};
   const auto indices = y[1].values<int32_t>();
   dispatch(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
     const auto in = x[0]->values<T>();

@@ -68,6 +68,7 @@ HloValues lower(F combine, double init, const OpNode& op, HloBuilder& b, const H
   SlidingWindow window(x[0].type.dims.size());
   SlidingDim& along = window[static_cast<size_t>(a.axis)];
   along.size = x[0].type.dims[static_cast<size_t>(a.axis)];
+  if (along.size == 0) return x;  // StableHLO has no empty windows
   (a.reversed ? along.high : along.low) = along.size - 1;
   return hlo_reduce_window(b, x, {b.splat({x[0].type.dtype, {}}, init)}, window, x[0].type.dims,
                            [&](const HloValues& v) { return HloValues{combine(v)}; });

@@ -127,6 +127,13 @@ TEST(Sort, SeveralKeys) {
   EXPECT_EQ(y[2], HostTensor({4}, {13u, 11u, 12u, 10u}));
 }
 
+TEST(TopK, HasTheTotalOrderOfFloats) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = INFINITY;
+  const HostTensor x({7}, {-0.f, 0.f, -nan, -inf, 0.f, nan, inf});
+  EXPECT_EQ(run([](const Values& v) { return top_k(v[0], 7).second; }, {x}),
+            HostTensor({7}, {5, 6, 1, 4, 0, 3, 2}));
+}
+
 TEST(TopK, FirstOfEqualOnesFirst) {
   const HostTensor x({2, 4}, {1.f, 3.f, 3.f, 2.f, 0.f, 0.f, 0.f, 0.f});
   const auto y = run_all(

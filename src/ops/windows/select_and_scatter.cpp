@@ -46,7 +46,7 @@ void each_selected(const OpNode& op, const HostTensor& x, const Shape& windows, 
       const auto in = x.values<T>();
       const auto keeps = [&](size_t held, size_t next) {
         const auto p = Computed<T>(in[held]), q = Computed<T>(in[next]);
-        return a.select == WindowSelect::kLargest ? p >= q : p <= q;
+        return p != p || (a.select == WindowSelect::kLargest ? p >= q : p <= q);
       };
       slide(a.window, x.shape(), windows, [&](size_t to, size_t from) {
         if (selected[to] < 0 || !keeps(static_cast<size_t>(selected[to]), from))
@@ -78,7 +78,15 @@ void eval_positions(const EvalOptions&, const OpNode& op, std::span<const HostTe
   });
 }
 
+// Returns whether a window prefers x to y, or either of them. A NaN is preferred to all others.
+HloValue is_selected(HloBuilder& b, const SelectAttributes& a, const HloValue& x,
+                     const HloValue& y) {
+  const HloValue wins = hlo_compare(b, a.select == WindowSelect::kLargest ? "GE" : "LE", x, y);
+  return is_float(x.type.dtype) ? hlo_map(b, "or", {wins, hlo_compare(b, "NE", x, x)}) : wins;
+}
+
 // Reduces pairs of an element and its position. Padding has the position -1 and is never selected.
+// Platforms reduce in any order, so equal elements are told apart by their positions.
 HloValues lower_positions(const OpNode& op, HloBuilder& b, const HloValues& x) {
   const auto& a = attributes(op);
   const bool largest = a.select == WindowSelect::kLargest;
@@ -95,9 +103,16 @@ HloValues lower_positions(const OpNode& op, HloBuilder& b, const HloValues& x) {
     const auto is_real = [&](const HloValue& position) {
       return hlo_compare(b, "GE", position, hlo_splat_like(b, position, 0));
     };
-    const HloValue wins = hlo_compare(b, largest ? "GE" : "LE", v[0], v[2]);
-    const HloValue keeps = hlo_map(
-        b, "or", {hlo_map(b, "and", {is_real(v[1]), wins}), hlo_map(b, "not", {is_real(v[3])})});
+    const auto both = [&](const HloValue& p, const HloValue& q) {
+      return hlo_map(b, "and", {p, q});
+    };
+    const auto either = [&](const HloValue& p, const HloValue& q) {
+      return hlo_map(b, "or", {p, q});
+    };
+    const HloValue loses = hlo_map(b, "not", {is_selected(b, a, v[2], v[0])});
+    const HloValue wins =
+        both(is_selected(b, a, v[0], v[2]), either(loses, hlo_compare(b, "LE", v[1], v[3])));
+    const HloValue keeps = either(both(is_real(v[1]), wins), hlo_map(b, "not", {is_real(v[3])}));
     return HloValues{hlo_select(b, keeps, v[0], v[2]), hlo_select(b, keeps, v[1], v[3])};
   };
   return {hlo_reduce_window(b, {x[0], positions}, {worst, none}, a.window, op.outputs[0].dims,
@@ -175,8 +190,7 @@ HloValues lower_scatter(const OpNode& op, HloBuilder& b, const HloValues& x) {
   const auto& a = attributes(op);
   const Type element{x[0].type.dtype, {}};
   const HloRegion select{{element, element}, [&](const HloValues& v) {
-                           const bool largest = a.select == WindowSelect::kLargest;
-                           return HloValues{hlo_compare(b, largest ? "GE" : "LE", v[0], v[1])};
+                           return HloValues{is_selected(b, a, v[0], v[1])};
                          }};
   const HloRegion add{{element, element},
                       [&](const HloValues& v) { return HloValues{hlo_map(b, "add", v)}; }};

@@ -6,7 +6,8 @@
 
 namespace axle {
 
-/// Which element a window selects; of equal ones the first. Padding is never selected.
+/// Which element a window selects; of equal ones the first. NaN is selected before all numbers,
+/// padding never.
 enum class WindowSelect : uint8_t { kLargest, kLeast };
 
 /// Adds each element of `source` to the element of x that its window selects. `source` has the

@@ -124,6 +124,19 @@ TEST(SelectAndScatter, OfEqualElementsTheFirstIsSelected) {
   EXPECT_THAT(selected(WindowSelect::kLargest, far), ElementsAre(-1, 3, -1, 9));
 }
 
+TEST(SelectAndScatter, NanIsSelectedFirst) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const HostTensor x({6}, {1.f, nan, 2.f, 3.f, nan, nan});
+  for (const WindowSelect select : {WindowSelect::kLargest, WindowSelect::kLeast}) {
+    EXPECT_THAT(elements(run(
+                    [&](const Values& v) {
+                      return selected_positions(v[0], {.sizes = {3}, .strides = {3}}, select);
+                    },
+                    {x})),
+                ElementsAre(1, 4));
+  }
+}
+
 TEST(SelectAndScatter, SumsWhereWindowsOverlap) {
   const HostTensor source({2, 5}, {1.f, 2.f, 4.f, 8.f, 16.f, 1.f, 2.f, 4.f, 8.f, 16.f});
   const HostTensor y = run(

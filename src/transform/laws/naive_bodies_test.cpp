@@ -126,12 +126,12 @@ Naives shard_map(const NaiveCall& c) {
 
 template <class F>
 CollectiveReference all_reduce(F f) {
-  return [f](const AttributeText&, const Naives& x, const Type&) {
-    Naive y = x[0];
+  return [f](const AttributeText&, const std::vector<Naives>& x, const Type&) {
+    Naive y = x[0][0];
     for (size_t d = 1; d < x.size(); ++d) {
       for (size_t i = 0; i < y.size(); ++i) {
-        y.re[i] = f(y.re[i], x[d].re[i]);
-        if (!y.im.empty()) y.im[i] = f(y.im[i], x[d].im[i]);
+        y.re[i] = f(y.re[i], x[d][0].re[i]);
+        if (!y.im.empty()) y.im[i] = f(y.im[i], x[d][0].im[i]);
       }
     }
     return Naives(x.size(), y);
@@ -156,14 +156,15 @@ Naive cut(const Naive& x, int64_t dim, int64_t index, int64_t count) {
   });
 }
 
-Naives all_gather(const AttributeText& attrs, const Naives& x, const Type& type) {
+Naives all_gather(const AttributeText& attrs, const std::vector<Naives>& x, const Type& type) {
   const int64_t dim = attrs.number("dim");
   Naive y(type);
-  for (size_t d = 0; d < x.size(); ++d) put(x[d], dim, static_cast<int64_t>(d) * x[d].dim(dim), y);
+  for (size_t d = 0; d < x.size(); ++d)
+    put(x[d][0], dim, static_cast<int64_t>(d) * x[d][0].dim(dim), y);
   return Naives(x.size(), y);
 }
 
-Naives reduce_scatter(const AttributeText& attrs, const Naives& x, const Type& type) {
+Naives reduce_scatter(const AttributeText& attrs, const std::vector<Naives>& x, const Type& type) {
   const auto sum = all_reduce([](auto a, auto b) { return a + b; })(attrs, x, type);
   Naives y;
   for (size_t d = 0; d < x.size(); ++d)
@@ -172,13 +173,13 @@ Naives reduce_scatter(const AttributeText& attrs, const Naives& x, const Type& t
   return y;
 }
 
-Naives all_to_all(const AttributeText& attrs, const Naives& x, const Type& type) {
+Naives all_to_all(const AttributeText& attrs, const std::vector<Naives>& x, const Type& type) {
   const int64_t concat = attrs.number("concat_dim");
   Naives y;
   for (size_t to = 0; to < x.size(); ++to) {
     y.emplace_back(type);
     for (size_t from = 0; from < x.size(); ++from) {
-      const Naive piece = cut(x[from], attrs.number("split_dim"), static_cast<int64_t>(to),
+      const Naive piece = cut(x[from][0], attrs.number("split_dim"), static_cast<int64_t>(to),
                               static_cast<int64_t>(x.size()));
       put(piece, concat, static_cast<int64_t>(from) * piece.dim(concat), y.back());
     }
@@ -186,11 +187,11 @@ Naives all_to_all(const AttributeText& attrs, const Naives& x, const Type& type)
   return y;
 }
 
-Naives ppermute(const AttributeText& attrs, const Naives& x, const Type& type) {
+Naives ppermute(const AttributeText& attrs, const std::vector<Naives>& x, const Type& type) {
   Naives y(x.size(), Naive(type));
   const auto pairs = attrs.numbers("pairs");
   for (size_t i = 0; i + 1 < pairs.size(); i += 2)
-    y[static_cast<size_t>(pairs[i + 1])] = x[static_cast<size_t>(pairs[i])];
+    y[static_cast<size_t>(pairs[i + 1])] = x[static_cast<size_t>(pairs[i])][0];
   return y;
 }
 
@@ -263,8 +264,8 @@ std::vector<Naives> run_on_devices(const Region& region, const std::vector<Naive
     if (collective != collective_references().end()) {
       const AttributeText attrs(*op);
       for (const auto& group : groups(attrs, mesh)) {
-        Naives x;
-        for (const size_t d : group) x.push_back(operands(*op, known[d])[0]);
+        std::vector<Naives> x;
+        for (const size_t d : group) x.push_back(operands(*op, known[d]));
         const Naives y = collective->second(attrs, x, options.stored(op->outputs[0]));
         for (size_t i = 0; i < group.size(); ++i) known[group[i]][op] = {y[i]};
       }

@@ -84,7 +84,8 @@ Real smaller(Real a, Real b) { return -larger(-a, -b); }
 // psi(x) = ln(x + n) - 1 / (2 (x + n)) - 1 / (12 (x + n)^2) + 1 / (120 (x + n)^4) - sum of
 // 1 / (x + k) for k < n, with an n so large that the next term vanishes.
 Real digamma(Real x) {
-  if (x <= 0 && x == std::floor(x)) return kNan;
+  if (x == 0) return -kInf;
+  if (x < 0 && x == std::floor(x)) return kNan;
   if (std::isinf(x)) return x > 0 ? kInf : kNan;
   Real sum = 0;
   for (; x < 2000; ++x) sum -= 1 / x;

@@ -185,6 +185,13 @@ Naives sort(const NaiveCall& c) {
   return y;
 }
 
+// True if a is less than b: by sign, then NaN by its sign at an end, then by value.
+bool in_total_order(long double a, long double b) {
+  if (std::signbit(a) != std::signbit(b)) return std::signbit(a);
+  if (std::isnan(a) || std::isnan(b)) return std::signbit(a) ? !std::isnan(b) : !std::isnan(a);
+  return a < b;
+}
+
 Naives top_k(const NaiveCall& c) {
   const auto k = static_cast<size_t>(c.attrs.number("k"));
   Naives y = {Naive(c.result(0)), Naive(c.result(1))};
@@ -192,7 +199,13 @@ Naives top_k(const NaiveCall& c) {
   for (size_t first = 0; n > 0 && first < c.x[0].size(); first += n) {
     const std::vector<long double> line(c.x[0].re.begin() + static_cast<ptrdiff_t>(first),
                                         c.x[0].re.begin() + static_cast<ptrdiff_t>(first + n));
-    const auto order = sorted_positions({line}, false);
+    std::vector<size_t> order;  // each behind those that are not less in the total order
+    for (size_t i = 0; i < n; ++i) {
+      const auto is_less = [&](size_t j) { return in_total_order(line[j], line[i]); };
+      size_t at = 0;
+      while (at < order.size() && !is_less(order[at])) ++at;
+      order.insert(order.begin() + static_cast<ptrdiff_t>(at), i);
+    }
     for (size_t i = 0; i < k; ++i) {
       y[0].re[first / n * k + i] = line[order[i]];
       y[1].re[first / n * k + i] = static_cast<long double>(order[i]);

@@ -61,8 +61,10 @@ struct NaiveCall {
   Type result(size_t i = 0) const { return options.stored(op.outputs[i]); }
 };
 using Reference = std::function<Naives(const NaiveCall&)>;
-/// Takes the operand of each device of a group, in order; returns the result of each.
-using CollectiveReference = std::function<Naives(const AttributeText&, const Naives&, const Type&)>;
+/// Takes the operands of each device of a group, in order, and the type of the result; returns the
+/// result of each device.
+using CollectiveReference =
+    std::function<Naives(const AttributeText&, const std::vector<Naives>&, const Type&)>;
 
 using References = std::map<std::string, Reference, std::less<>>;
 using CollectiveReferences = std::map<std::string, CollectiveReference, std::less<>>;

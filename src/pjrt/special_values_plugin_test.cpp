@@ -1,0 +1,331 @@
+// Law: a plugin computes what the interpreter computes where numbers are special: NaN, infinities,
+// both zeros, denormal and extreme numbers, integers that overflow, and tensors without elements.
+//
+// The calls are the samples of all ops with other operands. Many calls make one program, since a
+// plugin takes long to compile one.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <bit>
+#include <set>
+
+#include "testing/op_samples.h"
+#include "testing/plugin_fixture.h"
+#include "transform/trace.h"
+#include "transform/vmap.h"
+
+namespace axle {
+namespace {
+
+using testing::op_samples;
+using testing::OpSample;
+
+// Which numbers take the place of those of a sample.
+enum class Pool {
+  kAll,        // extremes too
+  kNotFinite,  // NaN and infinities among small numbers
+  kSmall,      // both zeros, ones, halves
+};
+
+template <class T>
+std::vector<T> float_pool(Pool pool) {
+  using Limits = std::numeric_limits<T>;
+  const T nan = Limits::quiet_NaN(), inf = Limits::infinity();
+  switch (pool) {
+    case Pool::kAll:
+      return {T(1),  Limits::max(), T(-0.0), Limits::lowest(), T(0.5), inf,
+              T(-1), nan,           T(0),    Limits::min(),    T(2.5), -inf,
+              T(-3), T(1e9),        T(-1e-9)};
+    case Pool::kNotFinite:
+      return {T(1), T(-0.0), T(0.5), inf, T(-1), T(2), T(0), nan, T(-2), T(3), -inf};
+    case Pool::kSmall:
+      return {T(0), T(-0.0), T(1), T(-1), T(0.5), T(-0.0), T(0)};
+  }
+  return {};
+}
+
+// Returns a tensor of this type with numbers of the pool, which start at another one for each seed.
+HostTensor from_pool(const Type& type, Pool pool, size_t seed) {
+  HostTensor out(type);
+  dispatch_any(type.dtype, [&]<class T>(std::type_identity<T>) {
+    using C = Computed<T>;
+    const auto to = out.values<T>();
+    for (size_t i = 0; i < to.size(); ++i) {
+      const size_t at = seed * 5 + i + i / 4;
+      if constexpr (kIsComplex<T>) {
+        const auto numbers = float_pool<typename T::value_type>(pool);
+        to[i] = T(numbers[at % numbers.size()], numbers[(at * 3 + 1) % numbers.size()]);
+      } else if constexpr (std::is_same_v<T, bool>) {
+        to[i] = at % 3 == 0;
+      } else if constexpr (std::is_integral_v<C>) {
+        using Range = IntegerRange<T>;
+        const C numbers[] = {C(1),  Range::kMax,           C(0), Range::kMin, C(2),
+                             C(-1), C(Range::kMax - C(1)), C(7), C(3)};
+        to[i] = convert_element<T>(numbers[at % std::size(numbers)]);
+      } else {
+        const auto numbers = float_pool<C>(pool);
+        to[i] = convert_element<T>(numbers[at % numbers.size()]);
+      }
+    }
+  });
+  return out;
+}
+
+std::vector<Type> types_of(const std::vector<HostTensor>& x) {
+  std::vector<Type> out;
+  for (const HostTensor& t : x) out.push_back(t.type());
+  return out;
+}
+
+// True if other indices would break a promise that the call makes.
+bool makes_promises(const Region& region) {
+  for (const OpNode* op : region.ops()) {
+    const std::string name(op->rules->name());
+    if (name.starts_with("ragged_dot")) return true;  // sizes of groups are not negative
+    if (!name.starts_with("gather") && !name.starts_with("scatter")) continue;
+    const std::string text = op->attributes->text();
+    for (const char* promise : {"sorted", "unique", "in_bounds"}) {
+      if (text.find(promise) != std::string::npos) return true;
+    }
+    if (name == "scatter") return true;  // windows must not overlap
+  }
+  return false;
+}
+
+// True if the order of the terms of a sum or product decides what overflows. The interpreter sums
+// in f64, where nothing of these numbers does.
+bool depends_on_order(const Region& region) {
+  static const std::set<std::string_view> kOps = {"reduce_sum",
+                                                  "reduce_prod",
+                                                  "cumsum",
+                                                  "cumprod",
+                                                  "reduce_window_sum",
+                                                  "softmax",
+                                                  "dot_general",
+                                                  "convolution",
+                                                  "ragged_dot",
+                                                  "ragged_dot_contracting",
+                                                  "cholesky",
+                                                  "qr",
+                                                  "eigh",
+                                                  "scatter_mul",
+                                                  "select_and_scatter_add",
+                                                  "log_softmax",
+                                                  "triangular_solve"};
+  return std::ranges::any_of(region.ops(),
+                             [](const OpNode* op) { return kOps.contains(op->rules->name()); });
+}
+// True for ops that spread NaN and infinities in another way than the plugin, which is no fault of
+// either:
+// * complex products: C++ recovers infinities as C's Annex G says, plugins compute the formula;
+// * transforms: the factors of the size decide which elements meet;
+// * decompositions: they have pivots of NaN;
+// * convolutions: the plugin multiplies the zeros of the padding by the kernel;
+// * algorithms of products: the interpreter splits operands in parts, the plugin does not.
+bool spreads_in_its_own_way(const Region& region) {
+  static const std::set<std::string_view> kOps = {"fft",  "cholesky",         "qr",
+                                                  "eigh", "triangular_solve", "convolution"};
+  return std::ranges::any_of(region.ops(), [](const OpNode* op) {
+    const std::string_view name = op->rules->name();
+    const bool is_product =
+        name == "mul" || name == "div" || name == "dot_general" || name == "square";
+    const bool has_algorithm =
+        name == "dot_general" && op->attributes->text().find("algorithm") != std::string::npos;
+    return kOps.contains(name) || has_algorithm || (is_product && is_complex(op->outputs[0].dtype));
+  });
+}
+
+class SpecialValues : public PluginTest {
+ protected:
+  // Expects each call to give on the plugin what it gives on the interpreter.
+  void expect_same_of(const std::vector<OpSample>& calls) {
+    constexpr size_t kCallsInAProgram = 80;
+    for (size_t first = 0; first < calls.size(); first += kCallsInAProgram) {
+      const auto begin = calls.begin() + static_cast<ptrdiff_t>(first);
+      const size_t count = std::min(kCallsInAProgram, calls.size() - first);
+      expect_same_program({begin, begin + static_cast<ptrdiff_t>(count)});
+    }
+  }
+
+ private:
+  void expect_same_program(const std::vector<OpSample>& calls) {
+    std::vector<HostTensor> inputs;
+    for (const OpSample& call : calls)
+      inputs.insert(inputs.end(), call.inputs.begin(), call.inputs.end());
+    const TensorFunction all = [&](const Values& v) {
+      Values out;
+      size_t next = 0;
+      for (const OpSample& call : calls) {
+        const auto begin = v.begin() + static_cast<ptrdiff_t>(next);
+        next += call.inputs.size();
+        const Values y = call.fn(Values(begin, begin + static_cast<ptrdiff_t>(call.inputs.size())));
+        out.insert(out.end(), y.begin(), y.end());
+      }
+      return out;
+    };
+    const auto actual = run(all, inputs);
+    size_t next = 0;
+    for (const OpSample& call : calls) {
+      for (const HostTensor& expected : eval(call.fn, call.inputs)) {
+        const std::string difference =
+            first_difference(actual.at(next++), expected, is_exact(call));
+        if (difference.empty()) continue;
+        std::string operands;
+        for (const HostTensor& x : call.inputs) operands += "\n  " + x.text(40);
+        ADD_FAILURE() << call.op << ": " << difference << operands;
+      }
+    }
+  }
+
+  // Integers, predicates and floats that are only moved or compared are equal; other floats differ
+  // by a few units of the last place, and of results near 0 by as much of 1. Plugins may flush
+  // denormal numbers.
+  static std::string first_difference(const HostTensor& actual, const HostTensor& expected,
+                                      bool is_moved) {
+    if (actual.type() != expected.type())
+      return to_text(actual.type()) + " instead of " + to_text(expected.type());
+    if (is_complex(actual.dtype())) {
+      return first_difference(testing::real_parts(actual), testing::real_parts(expected), is_moved);
+    }
+    if (!is_float(actual.dtype()))
+      return actual == expected ? "" : actual.text(40) + " instead of " + expected.text(40);
+    const double unit = std::max(small_rounding(actual.dtype()), 2e-6);
+    for (int64_t i = 0; i < actual.size(); ++i) {
+      const double a = actual.at(i), e = expected.at(i);
+      bool same = std::isnan(e) ? std::isnan(a) : a == e;
+      if (is_moved && e == 0) same = same && std::signbit(a) == std::signbit(e);
+      if (!is_moved && std::isfinite(e))
+        same = std::abs(a - e) <= unit * std::max(1.0, std::abs(e));
+      if (!same) return fmt::format("element {} is {} instead of {}", i, a, e);
+    }
+    return "";
+  }
+  // True if no op of the call computes more than one operation of IEEE 754 for each element.
+  static bool is_exact(const OpSample& call) {
+    static const std::set<std::string_view> kExact = {"neg",
+                                                      "abs",
+                                                      "sign",
+                                                      "floor",
+                                                      "ceil",
+                                                      "round_nearest_even",
+                                                      "round_nearest_afz",
+                                                      "max",
+                                                      "min",
+                                                      "clamp",
+                                                      "select",
+                                                      "convert",
+                                                      "reduce_max",
+                                                      "reduce_min",
+                                                      "cummax",
+                                                      "cummin",
+                                                      "scatter_max",
+                                                      "scatter_min",
+                                                      "reduce_window_max",
+                                                      "reduce_window_min",
+                                                      "nextafter",
+                                                      "sort",
+                                                      "top_k",
+                                                      "relu",
+                                                      "real",
+                                                      "imag",
+                                                      "complex"};
+    const auto region = trace(call.fn, types_of(call.inputs));
+    return std::ranges::all_of(region->ops(), [](const OpNode* op) {
+      return kExact.contains(op->rules->name()) || op->rules->row().cost.flops(*op) == 0;
+    });
+  }
+};
+
+TEST_F(SpecialValues, EveryOpGivesWhatTheInterpreterGives) {
+  std::vector<OpSample> calls;
+  for (const OpSample& sample : op_samples()) {
+    if (sample.inputs.empty()) continue;
+    const auto region = trace(sample.fn, types_of(sample.inputs));
+    const bool keeps_integers = makes_promises(*region);
+    for (const Pool pool : {Pool::kAll, Pool::kNotFinite, Pool::kSmall}) {
+      if (pool == Pool::kAll && depends_on_order(*region)) continue;
+      if (pool != Pool::kSmall && spreads_in_its_own_way(*region)) continue;
+      OpSample call = sample;
+      for (size_t i = 0; i < call.inputs.size(); ++i) {
+        HostTensor& x = call.inputs[i];
+        if (keeps_integers && is_integer(x.dtype())) continue;
+        x = from_pool(x.type(), pool, i + 1);
+      }
+      calls.push_back(std::move(call));
+    }
+  }
+  expect_same_of(calls);
+}
+
+// A batch of no examples gives each op operands without elements.
+TEST_F(SpecialValues, BatchesOfNothing) {
+  std::vector<OpSample> calls;
+  for (const OpSample& sample : op_samples()) {
+    if (sample.inputs.empty()) continue;
+    OpSample call = sample;
+    for (HostTensor& x : call.inputs) {
+      Type type = x.type();
+      type.dims.insert(type.dims.begin(), 0);
+      x = HostTensor(type);
+    }
+    call.fn = [fn = sample.fn](const Values& v) { return vmap(fn, v); };
+    calls.push_back(std::move(call));
+  }
+  expect_same_of(calls);
+}
+
+// Sums, products, maxima and sorted lines of nothing.
+TEST_F(SpecialValues, DimsOfNothing) {
+  namespace s = testing::samples;
+  std::vector<OpSample> calls;
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF64, DType::kI32, DType::kU8}) {
+    const HostTensor x(Type{dtype, {3, 0}});
+    const auto add = [&](std::string_view op, std::function<Tensor(const Tensor&)> fn) {
+      calls.push_back(s::call(op, {x}, [fn](const Values& v) { return fn(v[0]); }));
+    };
+    for (const int64_t axis : {0, 1}) {
+      add("reduce_sum", [axis](const Tensor& t) { return reduce_sum(t, {axis}); });
+      add("reduce_prod", [axis](const Tensor& t) { return reduce_prod(t, {axis}); });
+      add("reduce_max", [axis](const Tensor& t) { return reduce_max(t, {axis}); });
+      add("reduce_min", [axis](const Tensor& t) { return reduce_min(t, {axis}); });
+      add("cumsum", [axis](const Tensor& t) { return cumsum(t, axis); });
+      add("cumprod", [axis](const Tensor& t) { return cumprod(t, axis, true); });
+      add("cummax", [axis](const Tensor& t) { return cummax(t, axis); });
+      add("cummin", [axis](const Tensor& t) { return cummin(t, axis); });
+      add("sort", [axis](const Tensor& t) { return sort(t, axis); });
+    }
+    add("argmax", [](const Tensor& t) { return argmax(t, 0); });
+    add("top_k", [](const Tensor& t) { return top_k(t, 0).first; });
+    add("dot_general", [](const Tensor& t) { return dot(t, transpose(t, {1, 0})); });
+    add("dot_general", [](const Tensor& t) { return dot(transpose(t, {1, 0}), t); });
+    add("concatenate", [](const Tensor& t) {
+      return concatenate(Values{t, full_like(t, 1), t}, 1);
+    });
+    add("pad", [](const Tensor& t) { return pad(t, 1, {0, 1}, {1, 2}, {1, 3}); });
+    add("reshape", [](const Tensor& t) { return reshape(t, {0, 7}); });
+    add("broadcast_in_dim", [](const Tensor& t) { return broadcast_to(t, {2, 3, 0}); });
+    add("slice", [](const Tensor& t) { return slice(t, {1, 0}, {1, 0}); });
+    add("reverse", [](const Tensor& t) { return reverse(t, {0, 1}); });
+    add("reduce_window_sum", [](const Tensor& t) {
+      return reduce_window_sum(t, {.sizes = {2, 1}, .padding = {{0, 0}, {1, 1}}});
+    });
+    add("reduce_window_max", [](const Tensor& t) {
+      return reduce_window_max(t, {.sizes = {2, 1}, .padding = {{0, 0}, {1, 1}}});
+    });
+    if (!is_float(dtype)) continue;
+    add("softmax", [](const Tensor& t) { return softmax(t, 1); });
+    add("log_softmax", [](const Tensor& t) { return log_softmax(t, 1); });
+    add("cumlogsumexp", [](const Tensor& t) { return cumlogsumexp(t, 1); });
+  }
+  for (const DType dtype : {DType::kPred, DType::kI32}) {
+    const HostTensor x(Type{dtype, {3, 0}});
+    calls.push_back(
+        s::call("reduce_and", {x}, [](const Values& v) { return reduce_and(v[0], {1}); }));
+    calls.push_back(
+        s::call("reduce_or", {x}, [](const Values& v) { return reduce_or(v[0], {1}); }));
+  }
+  expect_same_of(calls);
+}
+
+}  // namespace
+}  // namespace axle

@@ -8,6 +8,7 @@
 #include "transform/control_flow/while_loop.h"
 #include "transform/custom_vjp.h"
 #include "transform/grad.h"
+#include "transform/kernel/gated_silu.h"
 #include "transform/remat/remat.h"
 #include "transform/vmap.h"
 
@@ -70,6 +71,10 @@ inline std::vector<OpSample> body_samples() {
           {"remat", inputs,
            [=](const Values& v) {
              return remat(layer, {v[0], first(v[1])}, save_nothing());
+           }},
+          {"kernel_call", inputs,
+           [=](const Values& v) {
+             return Values{gated_silu(v[0], reduce_sum(v[1], {0, 1}))};
            }},
           {"custom_vjp", inputs, by_rule}};
 }

@@ -9,6 +9,8 @@
 #include "transform/control_flow/while_loop.h"
 #include "transform/custom_vjp.h"
 #include "transform/grad.h"
+#include "transform/kernel/gated_silu.h"
+#include "transform/kernel/kernel_call.h"
 #include "transform/linalg/cholesky.h"
 #include "transform/linalg/eigh.h"
 #include "transform/linalg/norm.h"

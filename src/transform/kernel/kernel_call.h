@@ -1,0 +1,36 @@
+// Calls of kernels: hand-written implementations for some platforms, with a fallback by ops that is
+// their oracle and runs everywhere else. docs/kernels.md tells how to add one.
+#pragma once
+
+#include "ops/kernels/kernel.h"
+#include "transform/trace.h"
+
+namespace axle {
+
+struct KernelOptions {
+  /// How each operand is divided over the mesh of the program, as in a sharding constraint. Needed
+  /// where the partitioner divides the work: there an implementation runs in a manual region over
+  /// the parts that kernel.row().dims allows. Inside of a shard_map over all axes, nothing is
+  /// needed.
+  std::vector<PartitionSpec> specs = {};
+};
+
+/// Computes a kernel. Lowering chooses the implementation for the platform of the target. If none
+/// takes the call, the fallback runs and the program records the reason (Program::choices). The
+/// interpreter always runs the fallback.
+///
+/// Its gradient and its batching rule are those of the kernel. Without them, the gradient is that
+/// of the fallback, and a vmap is a loop over the batch. Throws ShapeError as the fallback does.
+Values kernel_call(const Kernel& kernel, const Values& operands, KernelAttributes attributes = {},
+                   KernelOptions options = {});
+
+/// Batching rule of kernels that take any number of leading dims, the same in all operands: each
+/// operand gets the batch dim in front.
+std::vector<Batched> batch_in_front(BatchX x);
+
+/// For rules of a kernel: the attributes of the call.
+const KernelAttributes& kernel_attributes(const OpNode& op);
+/// For rules of a kernel: the options of the call.
+const KernelOptions& kernel_options(const OpNode& op);
+
+}  // namespace axle

@@ -6,6 +6,7 @@
 
 #include "ops/collectives/all_gather.h"
 #include "ops/collectives/all_reduce.h"
+#include "ops/collectives/ragged_all_to_all.h"
 #include "ops/ops.h"
 #include "transform/shard_map/shard_map.h"
 
@@ -25,6 +26,36 @@ struct CollectiveSample {
   TensorFunction on_devices;
   TensorFunction on_one;
 };
+
+/// Returns the row of a table for this device along "model".
+inline Tensor entries_of_device(const Tensor& table) { return take(table, axis_index({"model"})); }
+
+/// Sends rows of a device's two rows to the devices along "model", into three rows that are made
+/// from its own.
+inline Tensor sent_rows(const Tensor& own) {
+  // Of device i (its row of a table) for device j.
+  const auto entries = [](std::initializer_list<int32_t> table) {
+    return entries_of_device(constant(HostTensor({4, 4}, table)));
+  };
+  const RaggedSlices slices{.input_offsets = entries({0, 1, 0, 0,  //
+                                                      0, 0, 0, 0,  //
+                                                      0, 0, 0, 0,  //
+                                                      0, 0, 0, 1}),
+                            .send_sizes = entries({1, 1, 0, 0,  //
+                                                   0, 0, 2, 0,  //
+                                                   0, 0, 0, 0,  //
+                                                   0, 1, 0, 1}),
+                            .output_offsets = entries({1, 1, 0, 0,  //
+                                                       0, 0, 1, 0,  //
+                                                       0, 0, 0, 0,  //
+                                                       0, 0, 0, 0}),
+                            .recv_sizes = entries({1, 0, 0, 0,  //
+                                                   1, 0, 0, 1,  //
+                                                   0, 2, 0, 0,  //
+                                                   0, 0, 0, 1})};
+  const Tensor into = concatenate({own * 2, slice_in_dim(own, 0, 0, 1)}, 0);
+  return ragged_all_to_all(own, into, slices, {"model"});
+}
 
 inline std::vector<CollectiveSample> collectives() {
   const auto map = [](const TensorFunction& fn, PartitionSpec in, PartitionSpec out) {
@@ -78,6 +109,16 @@ inline std::vector<CollectiveSample> collectives() {
        [=](const Values& v) {
          const Values p = parts(v[0]);
          return Values{concatenate({p[3], p[0], p[1], zeros_like(p[0])}, 0)};
+       }},
+      {"ragged_all_to_all",
+       map([](const Values& p) { return Values{sent_rows(p[0])}; }, {{"model"}}, {{"model"}}),
+       [](const Values& v) {
+         const Values row = split_equally(v[0], 8, 0);
+         return Values{concatenate({row[0] * 2, row[0], row[0],  //
+                                    row[6], row[1], row[2],      //
+                                    row[4] * 2, row[2], row[3],  //
+                                    row[7], row[7] * 2, row[6]},
+                                   0)};
        }},
       {"axis_index",
        map(

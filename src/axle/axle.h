@@ -1,5 +1,5 @@
-// Axle as a library: the headers that another project needs for its own layers, its recipes and a
-// program with all verbs.
+// Axle as a library: the headers that another project needs for its own layers, kernels and
+// recipes, and a program with all verbs.
 //
 //   #include <axle/axle.h>
 //   int main(int argc, char** argv) { return axle::run_cli(argc, argv); }
@@ -12,6 +12,7 @@
 #include "layers/layers.h"
 #include "learn/learn.h"
 #include "modifiers/modifiers.h"
+#include "ops/kernels/kernel_implementation.h"
 #include "ops/ops.h"
 #include "recipes/language_model.h"
 #include "train/trainer.h"

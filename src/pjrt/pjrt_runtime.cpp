@@ -6,9 +6,12 @@
 
 #include "base/error.h"
 #include "base/report.h"
+#include "lower/stablehlo.h"
 #include "pjrt/array.h"
 #include "pjrt/compile/compile_request.h"
+#include "pjrt/compile/target_lowering.h"
 #include "pjrt/executable.h"
+#include "pjrt/kernels/host_kernels.h"
 #include "pjrt/plugin/plugin_end_guard.h"
 #include "runtime/executable_cache.h"
 
@@ -26,10 +29,31 @@ pjrt::LoadedExecutable* compile_request(const PjrtClient& client,
 
 PjrtRuntime::PjrtRuntime(const Plugin& plugin, int64_t num_devices, std::string compile_cache)
     : client_(std::make_shared<const PjrtClient>(plugin, num_devices)),
-      compile_cache_(std::move(compile_cache)) {}
+      compile_cache_(std::move(compile_cache)) {
+  enable_host_kernels(plugin);  // for programs that are loaded from bytes; a refusal does no harm
+}
+
+LoweringTarget PjrtRuntime::lowering_target() const {
+  return axle::lowering_target(plugin(), topology(), [client = client_](const Program& program) {
+    const PjrtCompileRequest request(client->plugin(), client->topology(), DevicePresence::kPresent,
+                                     program, {});
+    const PluginObject<pjrt::LoadedExecutable, pjrt::LoadedExecutableDestroy> dropped(
+        client->plugin(), compile_request(*client, request));
+  });
+}
 
 std::unique_ptr<Executable> PjrtRuntime::compile(const Program& program,
                                                  const CompileOptions& options) {
+  if (program.depends_on_target) {
+    const Program lowered = lowered_for(program, lowering_target());
+    report_fallbacks(lowered);
+    return compile_lowered(lowered, options);
+  }
+  return compile_lowered(program, options);
+}
+
+std::unique_ptr<Executable> PjrtRuntime::compile_lowered(const Program& program,
+                                                         const CompileOptions& options) {
   const auto& plugin = client_->plugin();
   const PjrtCompileRequest request(plugin, topology(), DevicePresence::kPresent, program, options);
   const bool loses_order =

@@ -17,6 +17,8 @@ class PjrtRuntime final : public Runtime {
 
   const Topology& topology() const override { return client_->topology(); }
   const Plugin& plugin() const { return client_->plugin(); }
+  /// What compile() lowers programs for that depend on their target.
+  LoweringTarget lowering_target() const;
   std::unique_ptr<Executable> compile(const Program& program,
                                       const CompileOptions& options) override;
   std::unique_ptr<Executable> load(const std::string& serialized, const Program& program) override;
@@ -24,6 +26,8 @@ class PjrtRuntime final : public Runtime {
                       const Mesh& mesh) override;
 
  private:
+  std::unique_ptr<Executable> compile_lowered(const Program& program,
+                                              const CompileOptions& options);
   std::shared_ptr<const PjrtClient> client_;
   std::string compile_cache_;
 };

@@ -10,6 +10,7 @@
 #include "hlo/module.h"
 #include "io/file.h"
 #include "io/file_kind.h"
+#include "lower/stablehlo.h"
 #include "pjrt/compile/compiler_warnings.h"
 #include "pjrt/compile/saved_executable.h"
 #include "pjrt/plugin/plugin.h"
@@ -69,7 +70,8 @@ void read_program(const HloModule& module, const LoweredStep& step, const Topolo
   out.work = device_work(module, rates_of(step.target.accelerator));
   out.largest = largest_of(peak_memory(module).temporaries);
   out.gathers = argument_gathers(all);
-  out.findings = compiler_findings(module, all, out.arguments);
+  std::ranges::move(compiler_findings(module, all, out.arguments),
+                    std::back_inserter(out.findings));
   out.collectives = rows_of(all);
   out.estimate = estimate_step(*out.work, *out.collectives, step.target, step.size);
   std::ranges::move(resharding_warnings(all, *program.graph, program.mesh),
@@ -177,12 +179,14 @@ CompileReport compile_step(const LoweredStep& step, const MakeCompiler& make,
   const auto compiler = make();
   out.compiler = compiler_text(*compiler);
   const CompileOptions options{.overrides = {step.options.begin(), step.options.end()}};
+  const Program lowered = lowered_for(program, compiler->lowering_target());
+  for (const LoweringChoice& choice : lowered.choices) out.findings.push_back(to_text(choice));
   const auto start = Clock::now();
   std::unique_ptr<CompiledProgram> compiled;
   {
     PluginEndGuard guard(out.compiler, "compile");
     try {
-      compiled = compiler->compile(program, options);
+      compiled = compiler->compile(lowered, options);
     } catch (const DoesNotFitError& error) {
       out.too_large_message = error.what();
       out.largest = largest_of(read_largest_buffers(error.details));

@@ -78,7 +78,8 @@ struct CompileReport {
   std::optional<StepEstimate> estimate = {};
   /// How often each argument is gathered in each pass.
   std::vector<ArgumentGathers> gathers = {};
-  /// Sentences of compiler_findings(), and the compiler's own warnings.
+  /// How ops with several forms were lowered and sentences of compiler_findings(); the compiler's
+  /// own warnings.
   std::vector<std::string> findings = {}, compiler_warnings = {};
   /// Names of the program's arguments, which CollectiveRow::arguments refers to by number.
   std::vector<std::string> arguments = {};

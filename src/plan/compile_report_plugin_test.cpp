@@ -50,6 +50,7 @@ class StandInCompiler final : public Compiler {
       : Compiler(target), real_(make_compiler(target)), compile_(std::move(compile)) {}
   const Plugin& plugin() const override { return real_->plugin(); }
   const Topology& topology() const override { return real_->topology(); }
+  LoweringTarget lowering_target() const override { return real_->lowering_target(); }
   std::unique_ptr<CompiledProgram> compile(const Program&, const CompileOptions&) override {
     return compile_();
   }

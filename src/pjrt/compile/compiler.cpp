@@ -17,6 +17,7 @@ class VirtualDevicesCompiler final : public Compiler {
 
   const Plugin& plugin() const override { return plugin_; }
   const Topology& topology() const override { return runtime_.topology(); }
+  LoweringTarget lowering_target() const override { return runtime_.lowering_target(); }
   std::unique_ptr<CompiledProgram> compile(const Program& program,
                                            const CompileOptions& options) override {
     return runtime_.compile(program, options);

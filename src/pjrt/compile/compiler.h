@@ -20,6 +20,8 @@ class Compiler {
   virtual const Plugin& plugin() const = 0;
   /// The target's devices as the plugin describes them.
   virtual const Topology& topology() const = 0;
+  /// What compile() lowers programs for that depend on their target.
+  virtual LoweringTarget lowering_target() const = 0;
   /// Compiles `program`, whose mesh must not have more devices than the target. Only a CPU target,
   /// whose compiler loads the result at once, uses `options.cache_dir`. Throws DeviceError with the
   /// compiler's message (exit code kDoesNotFit or kDoesNotCompile), and ConfigError naming an

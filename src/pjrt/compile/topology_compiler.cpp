@@ -6,7 +6,9 @@
 #include <span>
 
 #include "base/error.h"
+#include "lower/stablehlo.h"
 #include "pjrt/compile/compile_request.h"
+#include "pjrt/compile/target_lowering.h"
 #include "pjrt/compiled.h"
 #include "pjrt/device.h"
 #include "pjrt/plugin/plugin_end_guard.h"
@@ -129,8 +131,23 @@ void TopologyCompiler::read_topology() {
   }
 }
 
+LoweringTarget TopologyCompiler::lowering_target() const {
+  return axle::lowering_target(plugin_, topology_,
+                               [this](const Program& program) { compile_lowered(program, {}); });
+}
+
 std::unique_ptr<CompiledProgram> TopologyCompiler::compile(const Program& program,
                                                            const CompileOptions& options) {
+  if (program.depends_on_target) {
+    const Program lowered = lowered_for(program, lowering_target());
+    report_fallbacks(lowered);
+    return compile_lowered(lowered, options);
+  }
+  return compile_lowered(program, options);
+}
+
+std::unique_ptr<CompiledProgram> TopologyCompiler::compile_lowered(
+    const Program& program, const CompileOptions& options) const {
   const PjrtCompileRequest request(plugin_, topology_, DevicePresence::kDescribed, program,
                                    options);
   pjrt::Compile args{.topology = description_->get()};

@@ -17,10 +17,13 @@ class TopologyCompiler final : public Compiler {
 
   const Plugin& plugin() const override { return plugin_; }
   const Topology& topology() const override { return topology_; }
+  LoweringTarget lowering_target() const override;
   std::unique_ptr<CompiledProgram> compile(const Program& program,
                                            const CompileOptions& options) override;
 
  private:
+  std::unique_ptr<CompiledProgram> compile_lowered(const Program& program,
+                                                   const CompileOptions& options) const;
   TopologyDescription describe() const;
   void read_topology();
 

@@ -1,0 +1,52 @@
+// Ops that the CPU's compiler lacks.
+#include <gmock/gmock.h>
+
+#include "lower/stablehlo.h"
+#include "pjrt/compile/target_lowering.h"
+#include "pjrt/pjrt_runtime.h"
+#include "testing/collective_samples.h"
+#include "testing/plugin_fixture.h"
+
+namespace axle {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::kMesh;
+
+class TargetLowering : public PluginTest {
+ protected:
+  TargetLowering() : PluginTest(kMesh) {}
+  const PjrtRuntime& runtime() const { return dynamic_cast<const PjrtRuntime&>(*runtime_); }
+};
+
+Values exchange_rows(const Values& v) {
+  return shard_map([](const Values& p) { return Values{testing::sent_rows(p[0])}; }, v,
+                   testing::over({{{"model"}}}, {{{"model"}}}));
+}
+
+TEST_F(TargetLowering, WithoutRaggedAllToAllAMaskedOneRunsAndSaysWhy) {
+  ::testing::internal::CaptureStderr();
+  expect_same(exchange_rows, {testing::normal_values({8, 4}, 1)}, 0);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("WARNING: program 'test': ragged_all_to_all: masked all_to_all, since the "
+                        "compiler refuses it: "));
+}
+
+TEST_F(TargetLowering, ACompilerIsAskedOnce) {
+  int num_compiled = 0;
+  Topology topology = runtime().topology();
+  topology.platform_version = "one that no other test has";
+  const auto target = [&] {
+    return lowering_target(runtime().plugin(), topology, [&](const Program& program) {
+      ++num_compiled;
+      EXPECT_THAT(program.text, HasSubstr("\"ragged_all_to_all\""));
+      throw DeviceError("too hard\nfor it");
+    });
+  };
+  EXPECT_EQ(target().lacks("ragged_all_to_all"), "the compiler refuses it: too hard");
+  EXPECT_EQ(target().lacks("ragged_all_to_all"), "the compiler refuses it: too hard");
+  EXPECT_EQ(num_compiled, 1);
+}
+
+}  // namespace
+}  // namespace axle

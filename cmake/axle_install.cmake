@@ -29,11 +29,11 @@ function(axle_install)
 endfunction()
 
 # A test that builds examples/NAME against an installation of this build, runs its tests, finds CLASS in its `config list`,
-# trains RECIPE and generates text from it.
-function(axle_example name class recipe)
+# trains RECIPE, whose program calls KERNEL, and generates text from it.
+function(axle_example name class recipe kernel)
   if(AXLE_TESTS AND TARGET axle_program)
     add_test(NAME Examples.${name}
-             COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check_example.sh ${PROJECT_BINARY_DIR} ${name} ${class} ${recipe})
+             COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check_example.sh ${PROJECT_BINARY_DIR} ${name} ${class} ${recipe} ${kernel})
     set_tests_properties(Examples.${name} PROPERTIES LABELS integration SKIP_RETURN_CODE 77 TIMEOUT 600
       ENVIRONMENT "${AXLE_TEST_ENVIRONMENT}")
   endif()

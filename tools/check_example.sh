@@ -2,12 +2,13 @@
 # Builds an example against the installed library, as a user's project would, runs its tests and its program: a ctest
 # test.
 #
-#   check_example.sh BUILD EXAMPLE CLASS RECIPE   (77: no plugin, so nothing can be trained)
+#   check_example.sh BUILD EXAMPLE CLASS RECIPE KERNEL   (77: no plugin, so nothing can be trained)
 set -eu
 build=$1
 example=$2
 class=$3
 recipe=$4
+kernel=$5
 root=$(cd "$(dirname "$0")/.." && pwd)
 prefix=$build/prefix
 out=$build/examples/$example
@@ -36,6 +37,12 @@ cat "$root"/docs/*.md > "$out/text.txt"
 steps=$(grep -c '"loss"' "$out/run/metrics.jsonl")
 [ "$steps" -ge 3 ] || {
   echo "$example: expected 3 steps in metrics.jsonl, got $steps"
+  exit 1
+}
+"$program" compile "$recipe" --on cpu:1 > "$out/report.txt"
+grep -q "note: kernel $kernel of .*: host kernel" "$out/report.txt" || {
+  echo "$example: expected the host kernel $kernel in the report of 'compile'"
+  cat "$out/report.txt"
   exit 1
 }
 "$program" generate --from "$out/run" --prompt "To be" --max-tokens 8

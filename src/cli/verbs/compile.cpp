@@ -27,7 +27,8 @@ void add(CLI::App& app, CompileVerb& options, Output& out) {
   options.recipe.add_to(app);
   app.add_option("--save", options.save, "Save the executable for `axle train --executable`")
       ->type_name("FILE");
-  app.add_option("--text", options.text, "Write the StableHLO that is compiled")->type_name("FILE");
+  app.add_option("--text", options.text, "Write the StableHLO, with the fallbacks of kernels")
+      ->type_name("FILE");
   app.add_flag("--yes", options.yes, "Fetch what the target's compiler needs without asking");
   out.add_json_flag(app);
 }

@@ -83,7 +83,8 @@ HloValues write_kernel(const KernelImplementation& implementation, const KernelQ
     for (const Type& type : types) {
       std::string order;  // the dims, the innermost first
       for (int64_t i = type.rank(); i-- > 0;) order += fmt::format("{}{}", i, i > 0 ? ", " : "");
-      out += fmt::format("{}dense<[{}]> : tensor<{}xindex>", out.empty() ? "" : ", ", order,
+      if (!order.empty()) order = "[" + order + "]";
+      out += fmt::format("{}dense<{}> : tensor<{}xindex>", out.empty() ? "" : ", ", order,
                          type.rank());
     }
     return "[" + out + "]";

@@ -70,6 +70,11 @@ TEST_F(HostKernels, ThreadsShareALargeTensor) {
   expect_same(gate, {a, b}, 1e-6);
 }
 
+TEST_F(HostKernels, TakeScalarsAndEmptyTensors) {
+  expect_same(gate, {HostTensor::scalar(2.0f), HostTensor::scalar(-3.0f)}, 1e-6);
+  expect_same(gate, {HostTensor::zeros({0, 4}), HostTensor::zeros({0, 4})}, 0);
+}
+
 TEST_F(HostKernels, RunUnderVmapAndInLoops) {
   const HostTensor a = normal_values({3, 5}, 5), b = normal_values({5}, 6);
   const auto of_batch = [](const Values& v) {

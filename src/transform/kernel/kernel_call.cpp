@@ -8,7 +8,7 @@
 #include "ops/kernels/kernel_implementation.h"
 #include "transform/batch_region.h"
 #include "transform/body.h"
-#include "transform/control_flow/scan.h"
+#include "transform/control_flow/sequential_map.h"
 #include "transform/linearize.h"
 #include "transform/shard_map/shard_map_attributes.h"
 
@@ -53,14 +53,14 @@ std::vector<Batched> batch_kernel_call(BatchX x) {
   for (const Batched& v : x.values()) {
     if (v.is_batched) batched.push_back(v.value);
   }
-  const auto one = [&](const Values&, const Values& examples) {
+  const auto of_example = [&](const Values& examples) {
     Values operands;
     size_t next = 0;
     for (const Batched& v : x.values())
       operands.push_back(v.is_batched ? examples[next++] : v.value);
-    return ScanResult{{}, kernel_call(a.kernel, operands, a.attributes, a.options)};
+    return kernel_call(a.kernel, operands, a.attributes, a.options);
   };
-  return all_batched(scan(one, {}, batched, x.axis().size).ys);
+  return all_batched(sequential_map(of_example, batched));
 }
 
 // Writes the implementation, in a manual region if the partitioner divides the work here. Returns

@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using testing::kMesh;
+using ::testing::StartsWith;
 
 class TargetLowering : public PluginTest {
  protected:
@@ -24,12 +25,26 @@ Values exchange_rows(const Values& v) {
                    testing::over({{{"model"}}}, {{{"model"}}}));
 }
 
-TEST_F(TargetLowering, WithoutRaggedAllToAllAMaskedOneRunsAndSaysWhy) {
-  ::testing::internal::CaptureStderr();
+TEST_F(TargetLowering, WithoutRaggedAllToAllAMaskedOneRuns) {
   expect_same(exchange_rows, {testing::normal_values({8, 4}, 1)}, 0);
-  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
-              HasSubstr("WARNING: program 'test': ragged_all_to_all: masked all_to_all, since the "
-                        "compiler refuses it: "));
+  const Program p = trace_program("rows", exchange_rows, {{"x", {DType::kF32, {8, 4}}}},
+                                  {{"y", {DType::kF32, {12, 4}}}}, kMesh);
+  const Program lowered = lowered_for(p, runtime().lowering_target());
+  ASSERT_EQ(lowered.choices.size(), 1u);
+  EXPECT_THAT(to_text(lowered.choices[0]),
+              StartsWith("ragged_all_to_all: masked all_to_all, since the compiler refuses it: "));
+}
+
+TEST_F(TargetLowering, AFallbackIsReportedOnce) {
+  const Program p{.name = "step",
+                  .choices = {{"kernel a", "first", "fallback", "it is new"},
+                              {"kernel a", "second", "fallback", "it is new"},
+                              {"kernel b", "first", "host kernel 1", ""}}};
+  ::testing::internal::CaptureStderr();
+  report_fallbacks(p);
+  report_fallbacks(p);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "WARNING: program 'step': kernel a of first: fallback, since it is new\n");
 }
 
 TEST_F(TargetLowering, ACompilerIsAskedOnce) {

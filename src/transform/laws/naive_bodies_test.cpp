@@ -195,6 +195,23 @@ Naives ppermute(const AttributeText& attrs, const std::vector<Naives>& x, const 
   return y;
 }
 
+// Operands: the rows to send, the output, then per device of the group input offsets, sizes sent,
+// output offsets and sizes received.
+Naives ragged_all_to_all(const AttributeText&, const std::vector<Naives>& x, const Type&) {
+  Naives y;
+  for (size_t to = 0; to < x.size(); ++to) {
+    y.push_back(x[to][1]);
+    for (const Naives& from : x) {
+      const Naive& rows = from[0];
+      const size_t row = rows.size() / static_cast<size_t>(rows.dim(0));
+      const auto entry = [&](size_t operand) { return static_cast<size_t>(from[operand].re[to]); };
+      for (size_t i = 0; i < entry(3) * row; ++i)
+        copy_element(rows, entry(2) * row + i, y[to], entry(4) * row + i);
+    }
+  }
+  return y;
+}
+
 // Returns, for each group of a collective, its devices in row-major order over the axes.
 std::vector<std::vector<size_t>> groups(const AttributeText& attrs, const Mesh& mesh) {
   DimAxes axes;
@@ -236,7 +253,7 @@ void add_body_references(References& out) {
   out["while"] = while_loop;
   out["cond"] = cond;
   out["shard_map"] = shard_map;
-  for (const char* name : {"call", "remat", "custom_vjp"}) out[name] = run_body;
+  for (const char* name : {"call", "remat", "custom_vjp", "kernel_call"}) out[name] = run_body;
 }
 
 const CollectiveReferences& collective_references() {
@@ -247,7 +264,8 @@ const CollectiveReferences& collective_references() {
       {"all_gather", all_gather},
       {"reduce_scatter", reduce_scatter},
       {"all_to_all", all_to_all},
-      {"ppermute", ppermute}};
+      {"ppermute", ppermute},
+      {"ragged_all_to_all", ragged_all_to_all}};
   return all;
 }
 

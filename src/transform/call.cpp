@@ -6,6 +6,7 @@
 #include <deque>
 
 #include "base/concatenate.h"
+#include "ir/effect.h"
 #include "ir/hlo_builder.h"
 #include "ir/structure.h"
 #include "transform/batch_region.h"
@@ -24,11 +25,12 @@ struct CallAttributes : Attributes {
 
 Values emit_call(const std::string& name, std::shared_ptr<const Region> body, Values inputs);
 
-// True if the text of its attributes says all about each op. Ops that differentiate themselves may
-// hold functions, which no text tells apart.
+// True if the text of its attributes says all about each op. Ops that differentiate themselves, or
+// that have effects, may hold functions, which no text tells apart.
 bool is_told_by_structure(const Region& body) {
-  return std::ranges::all_of(body.ops(),
-                             [](const OpNode* op) { return !op->rules->row().linearize; });
+  return !has_effect(body) && std::ranges::all_of(body.ops(), [](const OpNode* op) {
+    return op->regions.empty() && !op->rules->row().linearize;
+  });
 }
 
 Halves split_body(const Region& body, const std::vector<bool>& active) {

@@ -121,12 +121,10 @@ TEST(CustomVjp, ErrorsNameTheFunctionAndTheArgument) {
       trace(gradient_of(summed(rule)), {{DType::kF32, {2, 3}}});
     });
   };
-  EXPECT_THAT(
-      error_with([](const Values&, const Values&) { return Values{}; }),
-      HasSubstr("expected a cotangent for each of the 1 arguments of tanh_of_result, got 0"));
-  EXPECT_THAT(
-      error_with([](const Values&, const Values& g) { return Values{sum(g[0])}; }),
-      HasSubstr("expected a cotangent of f32[2, 3] for argument 0 of tanh_of_result, got f32[]"));
+  EXPECT_THAT(error_with([](const Values&, const Values&) { return Values{}; }),
+              HasSubstr("expected a cotangent for each of the 1 arguments of tanh_of_result ("));
+  EXPECT_THAT(error_with([](const Values&, const Values& g) { return Values{sum(g[0])}; }),
+              HasSubstr("expected a cotangent of f32[2, 3] for argument 0 of tanh_of_result ("));
   const TensorFunction captures = [](const Values& x) {
     const CustomVjp rule{.name = "scaled",
                          .forward =
@@ -139,7 +137,7 @@ TEST(CustomVjp, ErrorsNameTheFunctionAndTheArgument) {
   EXPECT_THAT(error_without_lines<ShapeError>([&] {
                 trace(gradient_of(captures), {{DType::kF32, {2}}, {DType::kF32, {2}}});
               }),
-              HasSubstr("arguments of scaled, got one that its forward function captures"));
+              HasSubstr("arguments of scaled ("));
 }
 
 }  // namespace

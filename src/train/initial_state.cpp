@@ -1,6 +1,9 @@
 #include "train/initial_state.h"
 
+#include <fmt/format.h>
+
 #include "base/tree.h"
+#include "infer/model_folder.h"
 #include "ir/eval.h"
 #include "nn/param.h"
 #include "ops/random/random.h"
@@ -15,6 +18,19 @@ Given what_is(const std::optional<Tree<HostTensor>>& given) {
 }
 
 }  // namespace
+
+std::optional<Tree<HostTensor>> given_state(const std::filesystem::path& folder, const Model& model,
+                                            Progress& progress) {
+  if (folder.empty()) return std::nullopt;
+  ModelParameters saved = load_initial_parameters(folder, model);
+  const bool complete = saved.by_path.size() == stored_specs(model).size();
+  progress.note(fmt::format("starts with the parameters of {} after step {}{}", folder.string(),
+                            saved.step,
+                            complete ? ""
+                                     : "; it holds no state of layers, which start with their "
+                                       "initial values"));
+  return std::move(saved.by_path);
+}
 
 // Compiling the init program takes longer than interpreting it, unless the model is large.
 Arrays initial_state(const ProgramParts& parts, const std::vector<ProgramValue>& leaves,

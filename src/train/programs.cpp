@@ -269,7 +269,7 @@ Program init_program(const ProgramParts& parts, Given given) {
   return trace_program("init", fn, inputs, state, parts.mesh);
 }
 
-Program step_program(const ProgramParts& parts) {
+Program step_program(const ProgramParts& parts, std::vector<CollectedTap>* prints) {
   const std::vector<ProgramValue> state = train_state(parts.model, *parts.learner);
   check_parameters(state, parts.mesh);
   const std::vector<ProgramValue> batch = batch_inputs(parts);
@@ -295,7 +295,9 @@ Program step_program(const ProgramParts& parts) {
     append_metrics(metrics, results, outputs);
     return results;
   };
-  Program program = trace_program("train_step", fn, std::move(inputs), outputs, parts.mesh);
+  std::vector<CollectedTap> collected;
+  Program program = trace_program("train_step", fn, std::move(inputs), outputs, parts.mesh,
+                                  prints ? prints : &collected);
   check_constraints(parts.mesh, *program.graph);
   return program;
 }

@@ -9,6 +9,7 @@
 #include "base/tree.h"
 #include "ir/devices/mesh.h"
 #include "lower/program.h"
+#include "transform/taps/collect_taps.h"
 
 namespace axle {
 
@@ -49,7 +50,9 @@ Program init_program(const ProgramParts& parts, Given given = Given::kNothing);
 /// nothing but the key. It then returns "skipped" = 1, and as "not_finite" the index of the bad
 /// part of the state (FiniteState), -1 if the state is finite. Throws ConfigError if a metric has a
 /// name that records use themselves (metric_names.h); so does eval_program.
-Program step_program(const ProgramParts& parts);
+///
+/// The last outputs are the values of debug_print; `prints` describes them if it is given.
+Program step_program(const ProgramParts& parts, std::vector<CollectedTap>* prints = nullptr);
 /// (parameters, state of layers, batch) -> metrics: "loss" and the model's own, without dropout and
 /// without gradients.
 Program eval_program(const ProgramParts& parts);

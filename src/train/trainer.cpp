@@ -13,7 +13,6 @@
 #include "checkpoint/restore.h"
 #include "config/register.h"
 #include "data/prefetcher.h"
-#include "infer/model_folder.h"
 #include "pjrt/compile/saved_executable.h"
 #include "runtime/host_needs.h"
 #include "runtime/mesh_devices.h"
@@ -25,7 +24,9 @@
 #include "train/folder/run_metadata.h"
 #include "train/folder/run_notes.h"
 #include "train/initial_state.h"
+#include "train/non_finite_finder.h"
 #include "train/programs.h"
+#include "train/record/debug_prints.h"
 #include "train/record/metric_values.h"
 #include "train/record/metrics_log.h"
 #include "train/record/model_flops.h"
@@ -45,13 +46,12 @@ struct Trainer::Run {
   // device never waits.
   struct Pending {
     int64_t step = 0;
-    Arrays metrics;
+    Arrays metrics, prints;
     int64_t num_tokens = 0;
     std::future<Clock::time_point> done_at;
   };
 
   std::future<std::unique_ptr<Input>> start_reading() const;
-  std::optional<Tree<HostTensor>> given_state() const;
   void initialise_or_restore();
   void warn(bool at_start);
   void open_writers();
@@ -82,10 +82,13 @@ struct Trainer::Run {
   std::unique_ptr<Input> input_;
   Mesh mesh_;
   ProgramParts parts_;
+  std::vector<CollectedTap> debug_prints_;
   Program step_;
+  DebugPrints prints_;
   Evaluations evaluations_;
   RunFolder folder_;
   std::unique_ptr<Executable> step_executable_;
+  std::optional<NonFiniteFinder> finder_;
   std::unique_ptr<Checkpointer> checkpointer_;
   DeviceState state_;
   std::future<Arrays> drawn_;  // initial state; computed while the programs are compiled
@@ -94,7 +97,6 @@ struct Trainer::Run {
   bool data_restarted_ = false;
   std::vector<std::unique_ptr<SummaryWriter>> writers_;
   std::unique_ptr<Progress> progress_;
-
   std::optional<Pending> pending_;
   StepClock clock_;
   double model_flops_ = 0, program_flops_ = 0, peak_flops_ = 0;
@@ -115,7 +117,8 @@ Trainer::Run::Run(const Config& config, RunOptions run_options)
       input_(std::make_unique<Prefetcher>(reading_.get(), 2)),
       mesh_(fit_mesh(cfg_.mesh, runtime_->topology(), options_.num_devices)),
       parts_(training_.program_parts(mesh_, input_->element_spec())),
-      step_(step_program(parts_)),
+      step_(step_program(parts_, &debug_prints_)),
+      prints_(debug_prints_, step_.outputs.size()),
       evaluations_(training_, mesh_),
       folder_(options_.dir),
       checkpointer_(std::make_unique<Checkpointer>(cfg_.checkpointer, folder_.checkpoints())) {
@@ -130,19 +133,6 @@ std::future<std::unique_ptr<Input>> Trainer::Run::start_reading() const {
   const auto state = train_state(*training_.model, *training_.learner);
   check_host_memory(state_needs(state, {}, options_.backend), options_.host_memory());
   return std::async([this] { return training_.make_input(); });
-}
-
-// Returns the parameters and the state of layers from another folder, if the options name one.
-std::optional<Tree<HostTensor>> Trainer::Run::given_state() const {
-  if (options_.init_from.empty()) return std::nullopt;
-  ModelParameters saved = load_initial_parameters(options_.init_from, *training_.model);
-  const bool complete = saved.by_path.size() == stored_specs(*training_.model).size();
-  progress_->note(fmt::format("starts with the parameters of {} after step {}{}",
-                              options_.init_from.string(), saved.step,
-                              complete ? ""
-                                       : "; it holds no state of layers, which start with their "
-                                         "initial values"));
-  return std::move(saved.by_path);
 }
 
 void Trainer::Run::initialise_or_restore() {
@@ -175,7 +165,8 @@ void Trainer::Run::initialise_or_restore() {
                                 options_.init_from.empty() ? "" : "; --init-from has no effect"));
   } else {
     data_restarted_ = options_.restart_data;
-    drawn_ = std::async([this, given = given_state()] {
+    auto given = given_state(options_.init_from, *training_.model, *progress_);
+    drawn_ = std::async([this, given = std::move(given)] {
       return initial_state(parts_, state_.leaves, cfg_.seed, given, *runtime_, compile_options());
     });
   }
@@ -229,6 +220,7 @@ std::vector<HostNeed> Trainer::Run::host_needs() const {
 // Compiles all programs of the run, so that a program that fails does so before the first step.
 void Trainer::Run::compile(const StopCondition& stop) {
   if (stop()) return;
+  if (options_.find_nan) finder_.emplace(step_, *runtime_, compile_options());
   const double begun = secs_since_process_start();
   const auto compile_start = Clock::now();
   const bool saved = !options_.executable.empty();
@@ -327,18 +319,22 @@ void Trainer::Run::take_steps(const StopCondition& stop) {
 void Trainer::Run::take_step(const Batch& batch) {
   Arrays arguments = state_.arrays;  // keeps the arrays alive until the step has taken them over
   append_by_name(arguments, batch.tensors, step_, *runtime_);
+  if (finder_) finder_->remember(arguments);
   Arrays outputs = step_executable_->execute(arguments);
   const std::span state(outputs.data(), state_.leaves.size());
-  const std::span metrics = std::span(outputs).subspan(state.size());
+  const std::span rest = std::span(outputs).subspan(state.size());
+  const auto metrics = rest.first(rest.size() - prints_.size()), prints = rest.last(prints_.size());
   state_.arrays.assign(state.begin(), state.end());
   data_state_ = input_->state();
   ++step_number_;
   Pending started{.step = step_number_,
                   .metrics = Arrays(metrics.begin(), metrics.end()),
+                  .prints = Arrays(prints.begin(), prints.end()),
                   .num_tokens = batch.num_targets,
                   .done_at = completion_of(outputs.back())};
   std::optional<Pending> before = std::exchange(pending_, std::move(started));
   if (before) report(std::move(*before));
+  if (finder_) finish_step();  // the next step would replace the state that the finder needs
 }
 
 void Trainer::Run::finish_step() {
@@ -373,11 +369,15 @@ void Trainer::Run::report(Pending done) {
   if (skipped && cfg_.on_non_finite == NonFinite::kStop && stopped_.empty())
     stopped_ = fmt::format("step {}: expected finite numbers", record.step);
   write(record);
+  for (const std::string& line : prints_.lines(done.prints))
+    progress_->note(fmt::format("step {}: {}", record.step, line));
   if (skipped) {
     ++skipped_;
     const bool is_first = !failing_ && record.step == first_step_ + 1;
     const auto [what, is_permanent] = find_not_finite(record, not_finite, state_, is_first);
-    const bool ends = is_permanent || cfg_.on_non_finite == NonFinite::kStop;
+    const bool ends = is_permanent || cfg_.on_non_finite == NonFinite::kStop || finder_;
+    if (finder_ && !failing_)
+      progress_->note(fmt::format("step {}: {}", record.step, finder_->find(state_.arrays)));
     if (ends && !failing_) fail_non_finite(record.step, what);
     if (!failing_) {
       progress_->note(

@@ -16,7 +16,7 @@ struct TrainOptions {
   RuntimeArguments runtime;
   std::string dir;
   std::string executable, init_from;
-  bool resume = true, force = false, restart_data = false;
+  bool resume = true, force = false, restart_data = false, find_nan = false;
 };
 
 void add(CLI::App& app, TrainOptions& options, Output&) {
@@ -30,6 +30,8 @@ void add(CLI::App& app, TrainOptions& options, Output&) {
   app.add_flag("--force", options.force, "Resume although the config has changed");
   app.add_flag("--restart-data", options.restart_data,
                "Resume with the data from their first row; the data may differ");
+  app.add_flag("--find-nan", options.find_nan,
+               "After a step that is not finite, name the op that made the first NaN or infinity");
   app.add_option("--executable", options.executable,
                  "Run the step that `axle compile --save` saved, without compiling")
       ->type_name("FILE");
@@ -63,7 +65,8 @@ ExitCode run(const TrainOptions& options, Output& out) {
                  .restart_data = options.restart_data,
                  .compile_cache = options.runtime.compile_cache,
                  .executable = options.executable,
-                 .init_from = options.init_from};
+                 .init_from = options.init_from,
+                 .find_nan = options.find_nan};
   return Trainer(resolved.config, std::move(run)).run();
 }
 

@@ -1,0 +1,59 @@
+// Tests `train --find-nan` from the command line: a run that overflows names the op.
+#include <gmock/gmock.h>
+
+#include "base/exit_code.h"
+#include "checkpoint/folder.h"
+#include "cli/run_test.h"
+#include "testing/needs_plugin.h"
+#include "testing/temp_dir.h"
+
+namespace axle {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+
+class FindNan : public ::testing::Test {
+ protected:
+  // Trains with a learning rate that makes the parameters too large for the second step.
+  Ran train(const std::string& backend, const Arguments& more) {
+    const Arguments training = {"train",  "quickstart", "--backend",
+                                backend,  "--dir",      dir_ / "run",
+                                "--data", "synthetic",  "--steps",
+                                "4",      "--set",      "learner.optimizer.learning_rate=1e30"};
+    return run_axle(joined(joined(training, tiny_quickstart()), more));
+  }
+  // Expects that the run names an op of the model and its operands, and keeps the step before.
+  void expect_found(const Ran& ran) {
+    EXPECT_EQ(ran.code, static_cast<int>(ExitCode::kValidationFailed)) << ran.err;
+    EXPECT_THAT(ran.out, ContainsRegex("step 2: the first (NaN|Inf) is made by [a-z_]+ in model"));
+    EXPECT_THAT(ran.out, ContainsRegex("operand 0, f32\\[[0-9, ]*\\] of [a-z_/0-9]+ \\([^)]*\\): "
+                                       "min -?[0-9.e+]+, max -?[0-9.e+]+, mean "));
+    EXPECT_THAT(ran.err, HasSubstr("step 2: expected finite numbers, got loss "));
+    EXPECT_THAT(ran.err, HasSubstr("the state without that step is saved as step 2"));
+    EXPECT_FALSE(checkpoint_steps((dir_ / "run/checkpoints")).empty());
+  }
+  TempDir dir_;
+};
+
+TEST_F(FindNan, TheInterpreterNamesTheOp) { expect_found(train("interpreter", {"--find-nan"})); }
+
+TEST_F(FindNan, ThePluginNamesTheOp) {
+  AXLE_NEEDS_PLUGIN("cpu");
+  expect_found(train("cpu", {"--find-nan"}));
+}
+
+TEST_F(FindNan, ALayerOfALoopIsNamedWithItsNumber) {
+  const Ran ran = train("interpreter", {"--find-nan", "--set", "model.decoder.layers.num_layers=2",
+                                        "--set", "on_non_finite=skip"});
+  expect_found(ran);
+}
+
+TEST_F(FindNan, WithoutTheFlagNothingIsSearched) {
+  const Ran ran = train("interpreter", {});
+  EXPECT_EQ(ran.code, static_cast<int>(ExitCode::kValidationFailed));
+  EXPECT_THAT(ran.out, ::testing::Not(HasSubstr("is made by")));
+}
+
+}  // namespace
+}  // namespace axle

@@ -21,7 +21,7 @@ FLOORS = {
     "config": 1, "ir": 1,
     "io": 2, "ops": 2,
     "data": 3, "transform": 3, "hlo": 3,
-    "lower": 4, "nn": 4,
+    "lower": 4, "nn": 4, "functions": 4,
     "runtime": 5, "layers": 5,
     "modifiers": 6, "learn": 6, "targets": 6,
     "checkpoint": 7, "interop": 7, "pjrt": 7,

@@ -2,10 +2,11 @@
 """Tests of the tools that `./dev` leans on, the report of the tests and the making of a corpus, and of the page about
 reference numbers."""
 
+import ast
 import contextlib
 import io
-import os
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -118,6 +119,20 @@ class ReferenceNumbers(unittest.TestCase):
         stored = json.loads((self.ROOT / "testdata/reference/jax/ops.json").read_text(encoding="utf-8"))["ops"]
         for op in stored:
             self.assertIn(f'"{op}": ', script)
+
+    def test_the_live_oracle_knows_every_function(self):
+        rows = set()
+        for path in self.ROOT.glob("src/functions/*_functions.cpp"):
+            rows |= set(re.findall(r'function\(\s*"([\w:]+?)(?:: [^(]+)?\(', path.read_text(encoding="utf-8")))
+        tree = ast.parse((self.ROOT / "tools/oracle/functions.py").read_text(encoding="utf-8"))
+        tables = {
+            node.targets[0].id: [key.value for key in node.value.keys]
+            for node in tree.body
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict)
+        }
+        listed = tables["CALLS"] + tables["WITHOUT_CALL"]
+        self.assertGreater(len(rows), 250)
+        self.assertEqual(sorted(rows), sorted(listed))
 
     def test_foreign_files_are_those_that_tests_read(self):
         read = set()

@@ -36,7 +36,8 @@ constexpr DTypeRow kDTypes[] = {{"BOOL", 1, DType::kPred},      {"I8", 1, DType:
                                 {"U64", 8, DType::kU64},        {"F8_E4M3", 1, DType::kF8E4M3FN},
                                 {"F8_E5M2", 1, DType::kF8E5M2}, {"F16", 2, DType::kF16},
                                 {"BF16", 2, DType::kBF16},      {"F32", 4, DType::kF32},
-                                {"F64", 8, DType::kF64},        {"F8_E8M0", 1, {}}};
+                                {"F64", 8, DType::kF64},        {"C64", 8, DType::kC64},
+                                {"F8_E8M0", 1, {}}};
 
 const DTypeRow* find_dtype(std::string_view name) {
   const auto* row = std::ranges::find(kDTypes, name, &DTypeRow::name);

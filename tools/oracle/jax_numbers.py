@@ -9,7 +9,6 @@ Inputs and cotangents are the stored ones; what JAX computes of them must agree 
 something does not. A new case is one line of a table below, and its inputs.
 """
 
-import json
 import pathlib
 import sys
 
@@ -17,26 +16,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from tensor_file import load
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_default_matmul_precision", "highest")
 jax.config.update("jax_threefry_partitionable", True)
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "testdata" / "reference" / "jax"
-DTYPES = {"F32": np.float32, "F64": np.float64, "I32": np.int32, "I64": np.int64, "U32": np.uint32, "U64": np.uint64,
-          "U16": np.uint16, "U8": np.uint8, "BOOL": np.bool_}  # fmt: skip
-
-
-def load(path):
-    """The tensors of a safetensors file, by name."""
-    data = path.read_bytes()
-    begin = 8 + int.from_bytes(data[:8], "little")
-    header = json.loads(data[8:begin])
-    header.pop("__metadata__", None)
-    out = {}
-    for name, entry in header.items():
-        first, last = (begin + offset for offset in entry["data_offsets"])
-        out[name] = np.frombuffer(data[first:last], DTYPES[entry["dtype"]]).reshape(entry["shape"])
-    return out
 
 
 def rnn(w, xs):

@@ -4,11 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/text/text.h"
-#include "base/text/text_table.h"
 #include "config/document/codec.h"
 #include "inspect/eval_layer/eval_layer_files.h"
 #include "inspect/eval_layer/given_tensors.h"
@@ -17,49 +14,8 @@
 namespace axle {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr double kDefaultTolerance = 1e-5;
 constexpr double kCancelled = 1e-4;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-double largest_in(const HostTensor& x) {
-  double out = 0;
-  for (int64_t i = 0; i < x.size(); ++i) {
-    if (std::isfinite(x.at(i))) out = std::max(out, std::abs(x.at(i)));
-  }
-  return out;
-}
-
-double difference(double a, double b) {
-  if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
-  const double d = std::abs(a - b);
-  return std::isfinite(d) ? d : kInfinity;
-}
-
-bool are_integers(const HostTensor& a, const HostTensor& b) {
-  return is_integer(a.dtype()) && is_integer(b.dtype());
-}
-
-// Returns the difference of two integers; 0 only if they are equal. Differences of doubles would
-// not be exact: they round integers beyond 2^53.
-double exact_difference(const Scalar& a, const Scalar& b) {
-  const auto x = a.as<uint64_t>(), y = b.as<uint64_t>();  // two's complement
-  const bool x_below = !a.fits(DType::kU64), y_below = !b.fits(DType::kU64);
-  if (x_below == y_below) return static_cast<double>(x > y ? x - y : y - x);
-  return x_below ? static_cast<double>(-x) + static_cast<double>(y)
-                 : static_cast<double>(x) + static_cast<double>(-y);
-}
-
-double largest_difference(const HostTensor& a, const HostTensor& b) {
-  const bool exact = are_integers(a, b);
-  double out = 0;
-  for (int64_t i = 0; i < a.size(); ++i) {
-    out = std::max(
-        out, exact ? exact_difference(a.element(i), b.element(i)) : difference(a.at(i), b.at(i)));
-  }
-  return out;
-}
 
 // True for values that layers record beside their result. Implementations differ in what they
 // record.
@@ -67,23 +23,6 @@ bool is_beside(std::string_view name) {
   constexpr std::string_view kSections[] = {"summaries/", "aux_losses/", "outputs/",
                                             "module_outputs/"};
   return std::ranges::any_of(kSections, [&](auto section) { return name.starts_with(section); });
-}
-
-// Returns "a, b, c, ...".
-std::string first_of(std::vector<std::string> names) {
-  constexpr size_t kMaxNames = 3;
-  if (names.size() > kMaxNames) names.resize(kMaxNames), names.push_back("...");
-  return join(names, ", ");
-}
-
-// Returns "3 differ (a, b, c)" for the tensors with this verdict; empty if there are none.
-std::string counted(const std::vector<ComparedTensor>& tensors, Verdict verdict,
-                    std::string_view what) {
-  std::vector<std::string> names;
-  for (const ComparedTensor& t : tensors) {
-    if (t.verdict == verdict) names.push_back(t.name);
-  }
-  return names.empty() ? "" : fmt::format("{} {} ({})", names.size(), what, first_of(names));
 }
 
 class Comparer {
@@ -155,28 +94,13 @@ class Comparer {
   ComparedTensor compare(const std::string& theirs, const std::string& ours,
                          const HostTensor& expected, double largest_gradient,
                          double tolerance) const {
-    ComparedTensor out{.name = theirs,
-                       .verdict = Verdict::kMissing,
-                       .expected = to_text(expected.type()),
-                       .got = {},
-                       .max_abs = kInfinity,
-                       .max_rel = kInfinity,
-                       .tolerance = tolerance};
     const auto it = results_.find(ours);
-    if (it == results_.end()) return out;
-    const HostTensor got = as_scalar_like(it->second, expected.shape());
-    out.got = to_text(got.type());
-    out.verdict = Verdict::kOtherShape;
-    if (got.shape() != expected.shape()) return out;
-
+    if (it == results_.end()) return missing_tensor(theirs, expected, {.largest = tolerance});
     double scale = largest_in(expected);
     if (ours.starts_with("grad/") && scale < kCancelled * largest_gradient)
       scale = largest_gradient;
-    if (are_integers(got, expected)) out.tolerance = 0;
-    out.max_abs = largest_difference(got, expected);
-    out.max_rel = out.max_abs == 0 ? 0 : out.max_abs / scale;
-    out.verdict = out.max_rel <= out.tolerance ? Verdict::kAgrees : Verdict::kDiffers;
-    return out;
+    return compare_tensor(theirs, as_scalar_like(it->second, expected.shape()), expected,
+                          {.largest = tolerance}, scale);
   }
 
   const Tree<HostTensor>& results_;
@@ -223,60 +147,6 @@ void Tolerances::check_matches(const SafetensorsFile& file, const std::string& p
     throw ConfigError(fmt::format(
         "--tolerance: expected a pattern that matches a tensor of {}, got '{}'", path, row.text));
   }
-}
-
-bool TensorComparison::agrees() const {
-  return std::ranges::all_of(tensors,
-                             [](const ComparedTensor& t) { return t.verdict == Verdict::kAgrees; });
-}
-
-std::string TensorComparison::summary() const {
-  std::vector<std::string> parts;
-  for (const auto& [verdict, what] : {std::pair(Verdict::kDiffers, "differ"),
-                                      {Verdict::kOtherShape, "of another shape"},
-                                      {Verdict::kMissing, "missing"}}) {
-    if (std::string part = counted(tensors, verdict, what); !part.empty())
-      parts.push_back(std::move(part));
-  }
-  const std::string all =
-      fmt::format("{} tensor{}", tensors.size(), tensors.size() == 1 ? "" : "s");
-  if (parts.empty()) return fmt::format("{}: {} agree", reference, all);
-  return fmt::format("{}: expected {} to agree, got {}", reference, all, join(parts, ", "));
-}
-
-std::string to_text(const TensorComparison& c) {
-  TextTable table({"tensor", "type", "max abs", "max rel", "tolerance", "verdict"});
-  for (const ComparedTensor& t : c.tensors) {
-    std::string verdict = to_text(t.verdict);
-    if (t.verdict == Verdict::kOtherShape) verdict += ": " + t.got;
-    const bool is_number = t.verdict == Verdict::kAgrees || t.verdict == Verdict::kDiffers;
-    table.add({t.name, t.expected, is_number ? fmt::format("{:.3g}", t.max_abs) : "-",
-               is_number ? fmt::format("{:.3g}", t.max_rel) : "-", fmt::format("{:g}", t.tolerance),
-               std::move(verdict)});
-  }
-  std::string out = table.text();
-  for (const std::string& line : c.not_compared) out += "not compared: " + line + "\n";
-  if (!c.only_in_results.empty())
-    out += fmt::format("not in the reference: {} ({})\n", c.only_in_results.size(),
-                       first_of(c.only_in_results));
-  return out;
-}
-
-Json to_json(const TensorComparison& c) {
-  Json out = {{"reference", c.reference}, {"agrees", c.agrees()}, {"tensors", Json::array()}};
-  const auto number = [](double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); };
-  for (const ComparedTensor& t : c.tensors) {
-    out["tensors"].push_back({{"name", t.name},
-                              {"verdict", to_text(t.verdict)},
-                              {"expected", t.expected},
-                              {"got", t.got.empty() ? Json(nullptr) : Json(t.got)},
-                              {"max_abs", number(t.max_abs)},
-                              {"max_rel", number(t.max_rel)},
-                              {"tolerance", t.tolerance}});
-  }
-  out["not_compared"] = c.not_compared;
-  out["not_in_reference"] = c.only_in_results;
-  return out;
 }
 
 TensorReference open_reference(const std::string& path, const RenameRules& rules,

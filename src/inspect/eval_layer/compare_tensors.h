@@ -3,13 +3,12 @@
 
 #include <functional>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/text/enum_text.h"
 #include "base/tree.h"
+#include "inspect/compare/tensor_comparison.h"
 #include "inspect/eval_layer/path_pattern.h"
 #include "inspect/eval_layer/rename.h"
 #include "io/safetensors.h"
@@ -36,39 +35,6 @@ class Tolerances {
   };
   std::vector<Row> rows_;
 };
-
-enum class Verdict { kAgrees, kDiffers, kOtherShape, kMissing };
-constexpr auto texts_of(Verdict) {
-  return std::to_array<EnumText<Verdict>>({{Verdict::kAgrees, "ok"},
-                                           {Verdict::kDiffers, "differs"},
-                                           {Verdict::kOtherShape, "other shape"},
-                                           {Verdict::kMissing, "missing"}});
-}
-
-struct ComparedTensor {
-  std::string name;  // in the reference
-  Verdict verdict;
-  std::string expected, got;  // types; `got` is empty if the result is missing
-  /// The largest difference, absolute and relative to the scale. Both are infinite if only one side
-  /// is a NaN.
-  double max_abs = 0, max_rel = 0;
-  double tolerance = 0;  // 0 for integers
-};
-
-struct TensorComparison {
-  std::string reference;  // path of the file
-  std::vector<ComparedTensor> tensors;
-  /// Sections of the reference that were not compared, with the reason.
-  std::vector<std::string> not_compared;
-  /// Names of results that are not in the reference.
-  std::vector<std::string> only_in_results;
-
-  bool agrees() const;
-  /// Returns "2 of 9 differ (grad/in/x, out), 1 missing (out/loss)".
-  std::string summary() const;
-};
-std::string to_text(const TensorComparison& comparison);
-nlohmann::ordered_json to_json(const TensorComparison& comparison);
 
 /// Returns why a reference tensor without a counterpart among the results is no error; empty: it is
 /// an error. `name` is the reference's name with our section.

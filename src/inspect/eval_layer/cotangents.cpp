@@ -34,7 +34,7 @@ Values cotangents_for(const std::vector<NamedOutput>& outputs, const Tree<Tensor
   const Tensor* differentiable = nullptr;  // the last output that has a gradient
   for (size_t i = 0; i < outputs.size(); ++i) {
     out.emplace_back();
-    if (!is_float(outputs[i].value.dtype())) continue;
+    if (!is_differentiable(outputs[i].value.dtype())) continue;
     const std::vector<std::string> names = names_for(outputs[i], i);
     wanted.push_back("cotangent/" + names[0]);
     differentiable = &outputs[i].value;

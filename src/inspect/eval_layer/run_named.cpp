@@ -7,7 +7,7 @@
 namespace axle {
 
 Program trace_named(const std::string& program_name, const NamedFunction& fn,
-                    const Tree<HostTensor>& arguments) {
+                    const Tree<HostTensor>& arguments, const Mesh& mesh) {
   std::vector<ProgramValue> inputs, outputs;
   for (const auto& [name, value] : arguments)
     inputs.push_back({.name = name, .type = value.type()});
@@ -21,7 +21,7 @@ Program trace_named(const std::string& program_name, const NamedFunction& fn,
     }
     return results;
   };
-  return trace_program(program_name, unnamed, inputs, outputs);
+  return trace_program(program_name, unnamed, inputs, outputs, mesh);
 }
 
 std::vector<std::string> unread_inputs(const Program& program) {

@@ -1,0 +1,150 @@
+#include "functions/attribute_value.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "base/text/text.h"
+#include "functions/formula.h"
+
+namespace axle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class T>
+std::optional<T> parsed(std::string_view text) {
+  T value;
+  if (text.starts_with('+')) text.remove_prefix(1);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// Appends the scalars below `value`, and checks that the lists at each depth have one size.
+void flatten_values(const Json& value, size_t depth, size_t leaf_depth, Shape& shape,
+                    std::vector<const Json*>& out) {
+  if (depth == leaf_depth) return out.push_back(&value);
+  check_list(value, "a list of numbers as long as its neighbours");
+  if (shape.size() == depth) shape.push_back(static_cast<int64_t>(value.size()));
+  if (shape[depth] != static_cast<int64_t>(value.size()))
+    fail_value(fmt::format("a list of {} values", shape[depth]), value);
+  for (const Json& element : value) flatten_values(element, depth + 1, leaf_depth, shape, out);
+}
+
+size_t depth_of(const Json& value) {
+  return value.is_array() && !value.empty() ? 1 + depth_of(value[0]) : value.is_array() ? 1 : 0;
+}
+
+template <class T>
+T element_from(const Json& value) {
+  if constexpr (kIsComplex<T>) {
+    using Part = typename T::value_type;
+    if (!value.is_array()) return T(element_from<Part>(value));
+    if (value.size() != 2) fail_value("[real, imaginary]", value);
+    return T(element_from<Part>(value[0]), element_from<Part>(value[1]));
+  } else {
+    const Scalar number = scalar_from_text(text_of(value, "a number"));
+    if (!number.fits(dtype_of<T>()))
+      fail_value(fmt::format("a number of {}", name_of(dtype_of<T>())), value);
+    return number.as<T>();
+  }
+}
+
+}  // namespace
+
+Scalar scalar_from_text(std::string_view text) {
+  if (text == "true") return 1;
+  if (text == "false") return 0;
+  if (const auto whole = parsed<int64_t>(text)) return *whole;
+  if (const auto whole = parsed<uint64_t>(text)) return *whole;
+  if (const auto number = parsed<double>(text)) return *number;
+  throw ConfigError(fmt::format("expected a number, got '{}'", text));
+}
+
+double double_from_text(std::string_view text) { return scalar_from_text(text).as<double>(); }
+
+void fail_value(std::string_view what, const Json& value) {
+  throw ConfigError(fmt::format("expected {}, got {}", what, value.dump()));
+}
+
+const std::string& text_of(const Json& value, std::string_view what) {
+  if (!value.is_string()) fail_value(what, value);
+  return value.get_ref<const std::string&>();
+}
+
+void check_list(const Json& value, std::string_view what) {
+  if (!value.is_array()) fail_value(what, value);
+}
+
+HostTensor tensor_from(const Json& value) {
+  const bool is_map = value.is_object();
+  if (is_map) {
+    for (const auto& [key, unused] : value.items()) {
+      if (key != "dtype" && key != "shape" && key != "values")
+        throw ConfigError(fmt::format("no such key: {} (keys: dtype, shape, values)", key));
+    }
+    if (!value.contains("values")) throw ConfigError("expected values, got none");
+  }
+  const Json& values = is_map ? value["values"] : value;
+  DType dtype = DType::kF32;
+  if (is_map && value.contains("dtype")) dtype = attribute_from<DType>(value["dtype"]);
+  std::optional<Shape> given;
+  if (is_map && value.contains("shape")) given = attribute_from<Shape>(value["shape"]);
+
+  size_t depth = depth_of(values);
+  if (is_complex(dtype) && depth > 0 &&
+      (!given || depth == std::max<size_t>(given->size(), 1) + 1 || (given->empty() && depth == 1)))
+    --depth;
+  Shape nested;
+  std::vector<const Json*> elements;
+  flatten_values(values, 0, depth, nested, elements);
+  HostTensor out(Type{dtype, given.value_or(nested)});
+  const auto size = static_cast<size_t>(out.size());
+  if (elements.size() != size && elements.size() != 1) {
+    throw ConfigError(
+        fmt::format("values: expected {} or 1 for all, got {}", size, elements.size()));
+  }
+  dispatch_any(dtype, [&]<class T>(std::type_identity<T>) {
+    for (size_t i = 0; i < size; ++i)
+      out.values<T>()[i] = element_from<T>(*elements[elements.size() == 1 ? 0 : i]);
+  });
+  return out;
+}
+
+Padding padding_from(const Json& value) {
+  if (value.is_string()) return attribute_from<PaddingRule>(value);
+  std::vector<DimPadding> dims;
+  for (const auto& [low, high] : attribute_from<std::vector<std::pair<int64_t, int64_t>>>(value))
+    dims.push_back({low, high});
+  return dims;
+}
+
+DimAxes dim_axes_from(const Json& value) {
+  DimAxes out;
+  if (value.is_null()) return out;
+  if (value.is_string()) {
+    out.push_back(value.get<std::string>());
+    return out;
+  }
+  for (const std::string& axis : attribute_from<std::vector<std::string>>(value))
+    out.push_back(axis);
+  return out;
+}
+
+PartitionSpec partition_spec_from(const Json& value) {
+  check_list(value, "a list of the mesh axes of each dim");
+  PartitionSpec out;
+  for (const Json& dim : value) out.dims.push_back(dim_axes_from(dim));
+  return out;
+}
+
+TensorFunction tensor_function_from(const Json& value) {
+  return [formula = Formula(value)](const Values& arguments) {
+    std::vector<GivenOperand> given;
+    for (const Tensor& x : arguments) given.push_back({.values = {x}});
+    return formula(given);
+  };
+}
+
+}  // namespace axle

@@ -1,0 +1,24 @@
+// Rows of ops/collectives. They are called inside of shard_map, over the axes of its mesh.
+#include "functions/function.h"
+#include "ops/ops.h"
+
+namespace axle {
+namespace {
+
+std::vector<Function> rows() {
+  return {function("psum(x, axes)", psum),
+          function("pmean(x, axes)", pmean),
+          function("pmax(x, axes)", pmax),
+          function("pmin(x, axes)", pmin),
+          function("axis_index(axes)", axis_index),
+          function("all_gather(x, axes, dim)", all_gather),
+          function("reduce_scatter(x, axes, dim)", reduce_scatter),
+          function("all_to_all(x, axes, split_dim, concat_dim)", all_to_all),
+          function("ppermute(x, axes, pairs)", ppermute),
+          function("sharding_constraint(x, spec)", sharding_constraint)};
+}
+
+const FunctionFamily kCollectives(rows);
+
+}  // namespace
+}  // namespace axle

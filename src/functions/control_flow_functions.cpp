@@ -1,0 +1,111 @@
+// Rows of the functions that take functions. These are data themselves (formula.h).
+#include "functions/function.h"
+#include "transform/transform.h"
+
+namespace axle {
+namespace {
+
+// The body of a loop returns the next carry, then the other results.
+ScanResult scan_by_formula(const Values& init, const Values& xs, const TensorFunction& body,
+                           int64_t length, const ScanOptions& options) {
+  const ScanBody step = [&](const Values& carry, const Values& slices) {
+    Values arguments = carry;
+    arguments.insert(arguments.end(), slices.begin(), slices.end());
+    const Values results = body(arguments);
+    if (results.size() < init.size())
+      throw ConfigError("body: expected the next carry among its results, got fewer tensors");
+    const auto end_of_carry = results.begin() + static_cast<std::ptrdiff_t>(init.size());
+    return ScanResult{{results.begin(), end_of_carry}, {end_of_carry, results.end()}};
+  };
+  return scan(step, init, xs, length, options);
+}
+
+WhileCondition as_condition(const TensorFunction& fn) {
+  return [fn](const Values& carry) {
+    const Values results = fn(carry);
+    if (results.size() != 1) throw ConfigError("condition: expected one result");
+    return results[0];
+  };
+}
+Values while_by_formula(const Values& init, const TensorFunction& condition,
+                        const TensorFunction& body) {
+  return while_loop(as_condition(condition), body, init);
+}
+Values bounded_while_by_formula(const Values& init, const TensorFunction& condition,
+                                const TensorFunction& body, int64_t max_steps) {
+  return bounded_while(as_condition(condition), body, init, max_steps);
+}
+
+std::function<Values(const Tensor&, const Values&)> with_counter(const TensorFunction& body) {
+  return [body](const Tensor& i, const Values& carry) {
+    Values arguments = {i};
+    arguments.insert(arguments.end(), carry.begin(), carry.end());
+    return body(arguments);
+  };
+}
+Values fori_by_formula(const Values& init, const TensorFunction& body, int64_t begin, int64_t end) {
+  return fori_loop(begin, end, with_counter(body), init);
+}
+Values dynamic_fori_by_formula(const Tensor& begin, const Tensor& end, const Values& init,
+                               const TensorFunction& body) {
+  return fori_loop(begin, end, with_counter(body), init);
+}
+
+Values cond_by_formula(const Tensor& predicate, const Values& arguments,
+                       const TensorFunction& if_true, const TensorFunction& if_false) {
+  return cond(predicate, if_true, if_false, arguments);
+}
+Values switch_by_formula(const Tensor& index, const Values& arguments,
+                         const std::vector<TensorFunction>& branches) {
+  return switch_case(index, branches, arguments);
+}
+
+Values sequential_map_by_formula(const Values& xs, const TensorFunction& fn,
+                                 const SequentialMapOptions& options) {
+  return sequential_map(fn, xs, options);
+}
+Values call_by_formula(const Values& arguments, const TensorFunction& fn, const std::string& name) {
+  return call(name, fn, arguments);
+}
+Values remat_by_formula(const Values& arguments, const TensorFunction& fn) {
+  return remat(fn, arguments, save_nothing());
+}
+// Returns the outputs, then their derivatives.
+Values jvp_by_formula(const Values& arguments, const Values& tangents, const TensorFunction& fn) {
+  auto [outputs, derivatives] = jvp(fn, arguments, tangents);
+  outputs.insert(outputs.end(), derivatives.begin(), derivatives.end());
+  return outputs;
+}
+// Returns the outputs, then the gradients of the arguments that have one.
+Values gradient_by_formula(const Values& arguments, const TensorFunction& fn) {
+  auto [outputs, gradients] = value_and_grad(fn, arguments);
+  std::ranges::copy_if(gradients, std::back_inserter(outputs),
+                       [](const Tensor& g) { return static_cast<bool>(g); });
+  return outputs;
+}
+Values vmap_by_formula(const Values& arguments, const TensorFunction& fn,
+                       const std::vector<std::optional<int64_t>>& in_axes,
+                       const std::vector<std::optional<int64_t>>& out_axes) {
+  return vmap(fn, arguments, {.in_axes = in_axes, .out_axes = out_axes});
+}
+
+std::vector<Function> rows() {
+  return {function("scan(init, xs, body, length, options)", scan_by_formula),
+          function("while_loop(init, condition, body)", while_by_formula),
+          function("bounded_while(init, condition, body, max_steps)", bounded_while_by_formula),
+          function("fori_loop(init, body, begin, end)", fori_by_formula),
+          function("fori_loop(begin, end, init, body)", dynamic_fori_by_formula),
+          function("cond(predicate, arguments, if_true, if_false)", cond_by_formula),
+          function("switch_case(index, arguments, branches)", switch_by_formula),
+          function("sequential_map(xs, fn, options)", sequential_map_by_formula),
+          function("call(arguments, fn, name=fn)", call_by_formula),
+          function("remat(arguments, fn)", remat_by_formula),
+          function("jvp(arguments, tangents, fn)", jvp_by_formula),
+          function("value_and_grad(arguments, fn)", gradient_by_formula),
+          function("vmap(arguments, fn, in_axes=[], out_axes=[])", vmap_by_formula)};
+}
+
+const FunctionFamily kControlFlow(rows);
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,278 @@
+#include "functions/formula.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text/text.h"
+
+namespace axle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string with_colons(std::string name) {
+  const size_t dot = name.find('.');
+  if (dot != name.npos) name.replace(dot, 1, "::");
+  return name;
+}
+
+bool has_parameter(const Function& f, const std::string& name, bool is_attribute) {
+  return std::ranges::any_of(f.parameters, [&](const Parameter& p) {
+    return p.name == name && (p.kind == Parameter::Kind::kAttribute) == is_attribute;
+  });
+}
+
+// Gives the operands to the parameters of one function, or says why they do not fit.
+class OperandPlaces {
+ public:
+  OperandPlaces(const Function& f, const std::vector<GivenOperand>& given)
+      : rows_(f.operands()), given_(given) {}
+
+  /// Returns what is wrong, or an empty text.
+  std::string fill() {
+    for (const GivenOperand& operand : given_) {
+      if (operand.name.empty()) continue;
+      const auto it = std::ranges::find(rows_, operand.name, &Parameter::name);
+      if (it == rows_.end()) return fmt::format("has no operand '{}'", operand.name);
+      if ((*it)->kind == Parameter::Kind::kTensor &&
+          (operand.is_list || operand.values.size() != 1))
+        return fmt::format("takes one tensor for '{}'", operand.name);
+      if (!places.emplace(operand.name, operand.values).second)
+        return fmt::format("has '{}' twice", operand.name);
+    }
+    if (std::string wrong = fill_by_place(); !wrong.empty()) return wrong;
+    for (const Parameter* row : rows_) {
+      if (places.contains(row->name)) continue;
+      if (row->kind == Parameter::Kind::kTensor)
+        return fmt::format("needs the operand '{}'", row->name);
+      places[row->name] = {};
+    }
+    return {};
+  }
+
+  std::map<std::string, Values> places;
+
+ private:
+  std::string fill_by_place() {
+    std::vector<const Parameter*> open;
+    for (const Parameter* row : rows_) {
+      if (!places.contains(row->name)) open.push_back(row);
+    }
+    std::vector<const GivenOperand*> left;
+    for (const GivenOperand& operand : given_) {
+      if (operand.name.empty()) left.push_back(&operand);
+    }
+    size_t next = 0;
+    for (size_t i = 0; i < open.size() && next < left.size(); ++i) {
+      const GivenOperand& operand = *left[next];
+      if (open[i]->kind == Parameter::Kind::kTensor) {
+        if (operand.is_list) return fmt::format("takes one tensor for '{}'", open[i]->name);
+        places[open[i]->name] = operand.values;
+        ++next;
+        continue;
+      }
+      if (operand.is_list) {
+        places[open[i]->name] = operand.values;
+        ++next;
+        continue;
+      }
+      const size_t after = open.size() - i - 1;
+      Values& list = places[open[i]->name];
+      while (next < left.size() && left.size() - next > after && !left[next]->is_list)
+        list.push_back(left[next++]->values[0]);
+    }
+    return next < left.size() ? fmt::format("takes {} operands", rows_.size()) : "";
+  }
+
+  std::vector<const Parameter*> rows_;
+  const std::vector<GivenOperand>& given_;
+};
+
+std::string misfit_of_attributes(const Function& f, const Json& attributes) {
+  std::vector<std::string> known;
+  for (const Parameter& p : f.parameters) {
+    if (p.kind == Parameter::Kind::kAttribute) known.push_back(p.name);
+  }
+  for (const auto& [name, unused] : attributes.items()) {
+    if (has_parameter(f, name, true)) continue;
+    if (has_parameter(f, name, false))
+      return fmt::format("takes a tensor for '{}', not an attribute", name);
+    return fmt::format("has no attribute '{}'{}", name, suggest(name, known));
+  }
+  for (const Parameter& p : f.parameters) {
+    if (p.kind == Parameter::Kind::kAttribute && !p.default_text && !attributes.contains(p.name))
+      return fmt::format("needs the attribute '{}'", p.name);
+  }
+  return {};
+}
+
+Values named(const std::map<std::string, Values>& known, const std::string& reference) {
+  if (const auto it = known.find(reference); it != known.end()) return it->second;
+  const size_t dot = reference.rfind('.');
+  const auto it = dot == reference.npos ? known.end() : known.find(reference.substr(0, dot));
+  const std::string number = dot == reference.npos ? "" : reference.substr(dot + 1);
+  if (it != known.end() && is_digits(number) && number.size() < 6) {
+    const auto i = static_cast<size_t>(std::stoul(number));
+    if (i < it->second.size()) return {it->second[i]};
+    throw ConfigError(fmt::format("{}: expected one of {} results", reference, it->second.size()));
+  }
+  std::vector<std::string> names;
+  for (const auto& [name, unused] : known) names.push_back(name);
+  throw ConfigError(fmt::format("{}: no such value{} (values: {})", reference,
+                                suggest(reference, names), join(names, ", ")));
+}
+
+GivenOperand operand_from(const std::map<std::string, Values>& known, const std::string& name,
+                          const Json& value) {
+  GivenOperand out{.name = name};
+  if (value.is_array()) {
+    out.is_list = true;
+    for (const Json& element : value) {
+      const Values part = named(known, text_of(element, "the name of a value"));
+      out.values.insert(out.values.end(), part.begin(), part.end());
+    }
+  } else {
+    out.values = named(known, text_of(value, "the name of a value, or a list of names"));
+    out.is_list = out.values.size() != 1;
+  }
+  return out;
+}
+
+std::vector<GivenOperand> operands_from(const std::map<std::string, Values>& known,
+                                        const Json& document) {
+  std::vector<GivenOperand> out;
+  if (document.is_object()) {
+    for (const auto& [name, value] : document.items())
+      out.push_back(operand_from(known, name, value));
+  } else if (document.is_array()) {
+    for (const Json& value : document) out.push_back(operand_from(known, "", value));
+  } else if (!document.is_null()) {
+    fail_value("a list or a map of operands", document);
+  }
+  return out;
+}
+
+void check_keys(const Json& document, const std::vector<std::string>& keys) {
+  for (const auto& [key, unused] : document.items()) {
+    if (!std::ranges::count(keys, key))
+      throw ConfigError(
+          fmt::format("no such key: {}{} (keys: {})", key, suggest(key, keys), join(keys, ", ")));
+  }
+}
+
+}  // namespace
+
+std::vector<const Function*> functions_called(const std::string& name) {
+  std::vector<const Function*> out;
+  std::vector<std::string> names;
+  const std::string colons = with_colons(name);
+  for (const Function& f : all_functions()) {
+    if (f.name == colons || f.cpp_name == colons) out.push_back(&f);
+    names.push_back(f.name);
+  }
+  if (out.empty()) {
+    throw ConfigError(fmt::format("{}: no such function{}; axle eval-op --list prints all", name,
+                                  suggest(name, names)));
+  }
+  return out;
+}
+
+Values call_function(const std::string& name, const std::vector<GivenOperand>& operands,
+                     const Json& attributes) {
+  const std::vector<const Function*> rows = functions_called(name);
+  std::string misfit;
+  for (const Function* f : rows) {
+    OperandPlaces places(*f, operands);
+    misfit = places.fill();
+    if (misfit.empty()) misfit = misfit_of_attributes(*f, attributes);
+    if (misfit.empty()) return f->run({std::move(places.places), attributes});
+  }
+  std::vector<std::string> texts;
+  for (const Function* f : rows) texts.push_back(f->text());
+  if (rows.size() > 1) misfit = "has no overload for these operands and attributes";
+  throw ConfigError(fmt::format("{} {}; expected {}", name, misfit, join(texts, " or ")));
+}
+
+Formula::Step Formula::read_step(const std::string& name, const Json& document) {
+  if (document.is_string()) return {name, document.get<std::string>(), {}, Json::object()};
+  if (!document.is_object())
+    fail_value("{function: NAME, operands: ..., attributes: ...}", document);
+  check_keys(document, {"function", "operands", "attributes"});
+  if (!document.contains("function")) throw ConfigError("expected function: NAME, got none");
+  Step out{name, text_of(document["function"], "the name of a function"),
+           document.value("operands", Json()), document.value("attributes", Json::object())};
+  if (out.attributes.is_null()) out.attributes = Json::object();
+  if (!out.attributes.is_object()) fail_value("attributes: {NAME: VALUE}", out.attributes);
+  return out;
+}
+
+Formula::Formula(const Json& document) {
+  if (!document.is_object() || !document.contains("steps")) {
+    steps_.push_back(read_step("", document));
+    return;
+  }
+  check_keys(document, {"parameters", "steps", "results"});
+  const auto names = [&](const char* key) {
+    return document.contains(key) ? attribute_from<std::vector<std::string>>(document[key])
+                                  : std::vector<std::string>();
+  };
+  parameters_ = names("parameters");
+  results_ = names("results");
+  if (!document["steps"].is_object() || document["steps"].empty())
+    fail_value("steps: {NAME: {function: ...}}", document["steps"]);
+  for (const auto& [name, step] : document["steps"].items()) {
+    try {
+      steps_.push_back(read_step(name, step));
+    } catch (const ConfigError& error) {
+      throw ConfigError(fmt::format("steps.{}: {}", name, error.what()));
+    }
+  }
+}
+
+Formula::Known Formula::bind(const std::vector<GivenOperand>& arguments) const {
+  Known known;
+  size_t place = 0;
+  for (const GivenOperand& argument : arguments) {
+    std::string name = argument.name;
+    if (name.empty()) {
+      if (place == parameters_.size())
+        throw ConfigError(fmt::format("expected {} arguments ({}), got {}", parameters_.size(),
+                                      join(parameters_, ", "), arguments.size()));
+      name = parameters_[place++];
+    }
+    if (!std::ranges::count(parameters_, name))
+      throw ConfigError(fmt::format("{}: no such parameter{} (parameters: {})", name,
+                                    suggest(name, parameters_), join(parameters_, ", ")));
+    known[name] = argument.values;
+  }
+  for (const std::string& name : parameters_) {
+    if (!known.contains(name))
+      throw ConfigError(fmt::format("{}: expected an argument, got none", name));
+  }
+  return known;
+}
+
+Values Formula::operator()(const std::vector<GivenOperand>& arguments) const {
+  if (steps_.size() == 1 && steps_[0].name.empty())
+    return call_function(steps_[0].function, arguments, steps_[0].attributes);
+  Known known = bind(arguments);
+  for (const Step& step : steps_) {
+    try {
+      known[step.name] =
+          call_function(step.function, operands_from(known, step.operands), step.attributes);
+    } catch (const ConfigError& error) {
+      throw ConfigError(fmt::format("steps.{}: {}", step.name, error.what()));
+    }
+  }
+  if (results_.empty()) return known.at(steps_.back().name);
+  Values out;
+  for (const std::string& result : results_) {
+    const Values part = named(known, result);
+    out.insert(out.end(), part.begin(), part.end());
+  }
+  return out;
+}
+
+}  // namespace axle

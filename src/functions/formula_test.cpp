@@ -1,0 +1,147 @@
+#include "functions/formula.h"
+
+#include <gmock/gmock.h>
+
+#include "config/document/yaml.h"
+#include "functions/attribute_value.h"
+#include "testing/error_of.h"
+
+namespace axle {
+namespace {
+
+using ::testing::HasSubstr;
+
+HostTensor vector(std::initializer_list<float> values) {
+  return HostTensor({static_cast<int64_t>(values.size())}, values);
+}
+
+std::vector<HostTensor> run(const std::string& yaml, const std::vector<HostTensor>& arguments,
+                            const std::vector<std::string>& names = {}) {
+  const Formula formula(parse_yaml(yaml));
+  return eval(
+      [&](const Values& x) {
+        std::vector<GivenOperand> given;
+        for (size_t i = 0; i < x.size(); ++i)
+          given.push_back({.name = i < names.size() ? names[i] : "", .values = {x[i]}});
+        return formula(given);
+      },
+      arguments);
+}
+HostTensor one(const std::string& yaml, const std::vector<HostTensor>& arguments,
+               const std::vector<std::string>& names = {}) {
+  const std::vector<HostTensor> out = run(yaml, arguments, names);
+  EXPECT_EQ(out.size(), 1u);
+  return out.at(0);
+}
+
+const HostTensor kX = vector({1, 2, 3, 4});
+
+TEST(Formula, ACallOfOneFunction) {
+  EXPECT_EQ(one("neg", {kX}), vector({-1, -2, -3, -4}));
+  EXPECT_EQ(one("{function: roll, attributes: {shift: 1, axis: 0}}", {kX}), vector({4, 1, 2, 3}));
+  EXPECT_EQ(one("{function: operator-}", {kX, kX}), vector({0, 0, 0, 0}));
+  // The defaults are those of C++.
+  EXPECT_EQ(one("sort", {vector({3, 1, 2})}), vector({1, 2, 3}));
+  EXPECT_EQ(one("{function: sort, attributes: {order: descending}}", {vector({3, 1, 2})}),
+            vector({3, 2, 1}));
+}
+
+TEST(Formula, OverloadsFollowFromWhatIsGiven) {
+  EXPECT_EQ(one("{function: sub, attributes: {b: 1}}", {kX}), vector({0, 1, 2, 3}));
+  EXPECT_EQ(one("{function: sub, attributes: {a: 1}}", {kX}), vector({0, -1, -2, -3}));
+  EXPECT_EQ(one("sub", {vector({5}), vector({3})}, {"b", "a"}), vector({-2}));
+}
+
+TEST(Formula, ListsTakeTheTensorsThatOthersLeave) {
+  EXPECT_EQ(one("{function: concatenate, attributes: {axis: 0}}", {kX, vector({9})}),
+            vector({1, 2, 3, 4, 9}));
+  EXPECT_EQ(one("{function: dynamic_slice, attributes: {sizes: [2]}}",
+                {kX, HostTensor::scalar(int32_t{1})}),
+            vector({2, 3}));
+}
+
+TEST(Formula, OptionsAreAttributes) {
+  EXPECT_EQ(
+      one("{function: take, attributes: {mode: fill, fill: 7}}", {kX, HostTensor({2}, {1, 9})}),
+      vector({2, 7}));
+}
+
+TEST(Formula, StepsSeeTheResultsOfEarlierOnes) {
+  EXPECT_EQ(one("parameters: [x]\n"
+                "steps:\n"
+                "  back: {function: reverse, operands: [x], attributes: {axes: [0]}}\n"
+                "  largest: {function: maximum, operands: {a: back, b: x}}\n",
+                {kX}),
+            vector({4, 3, 3, 4}));
+  EXPECT_EQ(one("parameters: [x]\n"
+                "steps:\n"
+                "  best: {function: top_k, operands: [x], attributes: {k: 2}}\n"
+                "results: [best.0]\n",
+                {kX}),
+            vector({4, 3}));
+}
+
+TEST(Formula, LoopsTakeFunctionsAsData) {
+  const std::vector<HostTensor> out =
+      run("parameters: [c, xs]\n"
+          "steps:\n"
+          "  loop:\n"
+          "    function: scan\n"
+          "    operands: {init: [c], xs: [xs]}\n"
+          "    attributes:\n"
+          "      length: 4\n"
+          "      body:\n"
+          "        parameters: [c, x]\n"
+          "        steps: {next: {function: add, operands: [c, x]}}\n"
+          "        results: [next, next]\n",
+          {HostTensor::scalar(0.0f), kX});
+  ASSERT_EQ(out.size(), 2u);
+  EXPECT_EQ(out[0], HostTensor::scalar(10.0f));
+  EXPECT_EQ(out[1], vector({1, 3, 6, 10}));
+}
+
+TEST(Formula, MistakesSayWhatIsExpected) {
+  const auto error = [](const std::string& yaml, const std::vector<HostTensor>& x = {kX}) {
+    return error_of([&] { run(yaml, x); });
+  };
+  EXPECT_EQ(error("rol"),
+            "rol: no such function; did you mean 'roll'?; axle eval-op --list prints all");
+  EXPECT_EQ(error("roll"),
+            "roll needs the attribute 'shift'; expected roll(x, shift: int, axis: int)");
+  EXPECT_EQ(error("{function: roll, attributes: {shift: 1, axs: 0}}"),
+            "roll has no attribute 'axs'; did you mean 'axis'?; expected roll(x, shift: int, axis: "
+            "int)");
+  EXPECT_EQ(error("{function: roll, attributes: {shift: a, axis: 0}}"),
+            "shift: expected an integer, got 'a'");
+  EXPECT_THAT(error("{function: sort, attributes: {order: up}}"),
+              HasSubstr("order: expected ascending or descending, got 'up'"));
+  EXPECT_THAT(error("neg", {kX, kX}), HasSubstr("takes 1 operands"));
+  EXPECT_THAT(error("add"), HasSubstr("has no overload for these operands and attributes"));
+  EXPECT_THAT(error("{parameters: [x], steps: {a: {function: neg, operands: [y]}}}"),
+              HasSubstr("steps.a: y: no such value"));
+}
+
+TEST(TensorLiteral, ShapesAndDtypes) {
+  const auto read = [](const std::string& yaml) { return tensor_from(parse_yaml(yaml)); };
+  EXPECT_EQ(read("[[1, 2], [3, 4]]"), HostTensor({2, 2}, {1.f, 2.f, 3.f, 4.f}));
+  EXPECT_EQ(read("{dtype: i32, values: 3}"), HostTensor::scalar(int32_t{3}));
+  EXPECT_EQ(read("{dtype: i64, shape: [2], values: [9007199254740993, -1]}"),
+            HostTensor({2}, {int64_t{9007199254740993}, int64_t{-1}}));
+  EXPECT_EQ(read("{shape: [2, 2], values: [1, 2, 3, 4]}"),
+            HostTensor({2, 2}, {1.f, 2.f, 3.f, 4.f}));
+  EXPECT_EQ(read("{shape: [3], values: 2}"), vector({2, 2, 2}));
+  EXPECT_EQ(read("{dtype: pred, values: [true, false]}"), HostTensor({2}, {true, false}));
+  EXPECT_EQ(read("{values: [inf, -inf]}").at(1), -std::numeric_limits<double>::infinity());
+  using C = std::complex<float>;
+  EXPECT_EQ(read("{dtype: c64, shape: [2], values: [[1, 2], [3, 4]]}"),
+            HostTensor({2}, {C(1, 2), C(3, 4)}));
+  EXPECT_EQ(read("{dtype: c64, shape: [2], values: [1, 2]}"), HostTensor({2}, {C(1), C(2)}));
+  EXPECT_THAT(error_of([&] { read("[[1, 2], [3]]"); }), HasSubstr("expected a list of 2 values"));
+  EXPECT_THAT(error_of([&] { read("{dtype: u8, values: 256}"); }),
+              HasSubstr("expected a number of u8"));
+  EXPECT_THAT(error_of([&] { read("{shape: [3], values: [1, 2]}"); }),
+              HasSubstr("values: expected 3 or 1 for all, got 2"));
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,91 @@
+#include "inspect/compare/element_tolerance.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <complex>
+
+#include "testing/error_of.h"
+
+namespace axle {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+HostTensor vector(std::initializer_list<float> values) {
+  return HostTensor({static_cast<int64_t>(values.size())}, values);
+}
+ElementDifference compare(const HostTensor& got, const HostTensor& expected,
+                          const std::string& tolerance) {
+  return compare_elements(got, expected, element_tolerance_from(tolerance), largest_in(expected));
+}
+
+TEST(ElementTolerance, TextsRoundTrip) {
+  for (const char* text : {"1e-05", "bitwise", "rtol=0.001, ulp=4", "atol=0.5", "0"})
+    EXPECT_EQ(to_text(element_tolerance_from(text)), text);
+  for (const char* text : {"-1", "nan", "rtol", "rtol=x", "rel=1", "1e-5, ulp=3", ""})
+    EXPECT_NE(error_of([&] { element_tolerance_from(text); }), "") << text;
+}
+
+TEST(ElementTolerance, EachLimitAllowsItsOwnDifferences) {
+  const HostTensor expected = vector({100, 1, 0}), got = vector({100, 1.001f, 0});
+  EXPECT_TRUE(compare(got, expected, "1.1e-5").agrees);
+  EXPECT_FALSE(compare(got, expected, "9e-6").agrees);
+  EXPECT_TRUE(compare(got, expected, "rtol=1.1e-3").agrees);
+  EXPECT_FALSE(compare(got, expected, "rtol=9e-4").agrees);
+  EXPECT_TRUE(compare(got, expected, "atol=1.1e-3").agrees);
+  EXPECT_FALSE(compare(got, expected, "atol=9e-4").agrees);
+  EXPECT_TRUE(compare(got, expected, "rtol=1e-9, atol=1.1e-3").agrees);
+  const HostTensor next = vector({100, std::nextafter(1.f, 2.f), 0});
+  EXPECT_TRUE(compare(next, expected, "ulp=1").agrees);
+  EXPECT_FALSE(compare(next, expected, "ulp=0.5").agrees);
+  // The last place is that of the coarser dtype.
+  EXPECT_TRUE(compare(vector({1.f + 0x1p-7f}).astype(DType::kBF16), vector({1}), "ulp=1").agrees);
+}
+
+TEST(ElementTolerance, BitwiseKnowsSignsOfZeros) {
+  EXPECT_TRUE(compare(vector({0, 1}), vector({0, 1}), "bitwise").agrees);
+  EXPECT_FALSE(compare(vector({-0.f, 1}), vector({0, 1}), "bitwise").agrees);
+  EXPECT_TRUE(compare(vector({-0.f, 1}), vector({0, 1}), "0").agrees);
+  EXPECT_TRUE(compare(vector({kNan}), vector({-kNan}), "bitwise").agrees);
+}
+
+TEST(ElementTolerance, NansAndInfinitiesMustBeInTheSamePlaces) {
+  EXPECT_TRUE(compare(vector({kNan, kInf}), vector({kNan, kInf}), "0").agrees);
+  EXPECT_FALSE(compare(vector({kNan, 1}), vector({1, 1}), "atol=1e30").agrees);
+  EXPECT_FALSE(compare(vector({kInf, 1}), vector({-kInf, 1}), "atol=1e30").agrees);
+  EXPECT_FALSE(compare(vector({1}), vector({kInf}), "rtol=1").agrees);
+}
+
+TEST(ElementTolerance, IntegersMustBeEqual) {
+  const HostTensor a({1}, {int64_t{1} << 53}), b({1}, {(int64_t{1} << 53) + 1});
+  const ElementDifference d = compare(a, b, "atol=100");
+  EXPECT_FALSE(d.agrees);
+  EXPECT_EQ(d.max_abs, 1);
+  EXPECT_FALSE(compare(HostTensor({1}, {true}), HostTensor({1}, {false}), "atol=100").agrees);
+}
+
+TEST(ElementTolerance, NamesTheWorstElement) {
+  const HostTensor expected({2, 2}, {100.f, 1.f, 2.f, 3.f}), got({2, 2}, {100.5f, 1.f, 2.f, 3.25f});
+  const auto worst = [&](const std::string& tolerance) {
+    return worst_text(compare(got, expected, tolerance), got, expected);
+  };
+  EXPECT_EQ(worst("atol=0.1"), "[0, 0]: 100.5 instead of 100");
+  EXPECT_EQ(worst("rtol=0.01"), "[1, 1]: 3.25 instead of 3");
+  EXPECT_EQ(worst_text(compare(got, got, "0"), got, got), "");
+}
+
+TEST(ElementTolerance, ComplexNumbersDifferByTheirParts) {
+  using C = std::complex<float>;
+  const HostTensor expected({2}, {C(3, 4), C(0, 1)}), got({2}, {C(3, 4), C(0, 1.5f)});
+  EXPECT_EQ(largest_in(expected), 5);
+  const ElementDifference d = compare(got, expected, "0.09");
+  EXPECT_FALSE(d.agrees);
+  EXPECT_EQ(d.max_abs, 0.5);
+  EXPECT_EQ(worst_text(d, got, expected), "[1]: 0+1.5i instead of 0+1i");
+  EXPECT_TRUE(compare(got, expected, "0.11").agrees);
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,125 @@
+#include "inspect/compare/tensor_comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/text/text.h"
+#include "base/text/text_table.h"
+
+namespace axle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Returns "a, b, c, ...".
+std::string first_of(std::vector<std::string> names) {
+  constexpr size_t kMaxNames = 3;
+  if (names.size() > kMaxNames) names.resize(kMaxNames), names.push_back("...");
+  return join(names, ", ");
+}
+
+// Returns "3 differ (a, b, c)" for the tensors with this verdict; empty if there are none.
+std::string counted(const std::vector<ComparedTensor>& tensors, Verdict verdict,
+                    std::string_view what) {
+  std::vector<std::string> names;
+  for (const ComparedTensor& t : tensors) {
+    if (t.verdict == verdict) names.push_back(t.name);
+  }
+  return names.empty() ? "" : fmt::format("{} {} ({})", names.size(), what, first_of(names));
+}
+
+}  // namespace
+
+ComparedTensor missing_tensor(const std::string& name, const HostTensor& expected,
+                              const ElementTolerance& tolerance) {
+  return {.name = name,
+          .verdict = Verdict::kMissing,
+          .expected = to_text(expected.type()),
+          .got = {},
+          .max_abs = kInfinity,
+          .max_rel = kInfinity,
+          .tolerance = tolerance};
+}
+
+ComparedTensor compare_tensor(const std::string& name, const HostTensor& got,
+                              const HostTensor& expected, const ElementTolerance& tolerance,
+                              double scale) {
+  ComparedTensor out = missing_tensor(name, expected, tolerance);
+  out.got = to_text(got.type());
+  out.verdict = Verdict::kOtherShape;
+  if (got.shape() != expected.shape()) return out;
+  if (is_integer(got.dtype()) && is_integer(expected.dtype())) out.tolerance = {};
+  const ElementDifference difference = compare_elements(got, expected, tolerance, scale);
+  out.max_abs = difference.max_abs;
+  out.max_rel = out.max_abs == 0 ? 0 : out.max_abs / scale;
+  out.verdict = difference.agrees ? Verdict::kAgrees : Verdict::kDiffers;
+  out.worst = worst_text(difference, got, expected);
+  return out;
+}
+
+bool TensorComparison::agrees() const {
+  return std::ranges::all_of(tensors,
+                             [](const ComparedTensor& t) { return t.verdict == Verdict::kAgrees; });
+}
+
+std::string TensorComparison::summary() const {
+  std::vector<std::string> parts;
+  for (const auto& [verdict, what] : {std::pair(Verdict::kDiffers, "differ"),
+                                      {Verdict::kOtherShape, "of another shape"},
+                                      {Verdict::kMissing, "missing"}}) {
+    if (std::string part = counted(tensors, verdict, what); !part.empty())
+      parts.push_back(std::move(part));
+  }
+  const std::string all =
+      fmt::format("{} tensor{}", tensors.size(), tensors.size() == 1 ? "" : "s");
+  if (parts.empty()) return fmt::format("{}: {} agree", reference, all);
+  return fmt::format("{}: expected {} to agree, got {}", reference, all, join(parts, ", "));
+}
+
+std::string to_text(const TensorComparison& c) {
+  TextTable table({"tensor", "type", "max abs", "max rel", "tolerance", "verdict"});
+  for (const ComparedTensor& t : c.tensors) {
+    std::string verdict = to_text(t.verdict);
+    if (t.verdict == Verdict::kOtherShape) verdict += ": " + t.got;
+    const bool is_number = t.verdict == Verdict::kAgrees || t.verdict == Verdict::kDiffers;
+    if (t.verdict == Verdict::kDiffers) verdict += " at " + t.worst;
+    table.add({t.name, t.expected, is_number ? fmt::format("{:.3g}", t.max_abs) : "-",
+               is_number ? fmt::format("{:.3g}", t.max_rel) : "-", to_text(t.tolerance),
+               std::move(verdict)});
+  }
+  std::string out = table.text();
+  for (const std::string& line : c.not_compared) out += "not compared: " + line + "\n";
+  if (!c.only_in_results.empty())
+    out += fmt::format("not in the reference: {} ({})\n", c.only_in_results.size(),
+                       first_of(c.only_in_results));
+  return out;
+}
+
+Json to_json(const TensorComparison& c) {
+  Json out = {{"reference", c.reference}, {"agrees", c.agrees()}, {"tensors", Json::array()}};
+  const auto number = [](double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); };
+  const auto tolerance = [](const ElementTolerance& t) {
+    const bool is_number = to_text(t) == to_text(ElementTolerance{.largest = t.largest});
+    return is_number ? Json(t.largest) : Json(to_text(t));
+  };
+  for (const ComparedTensor& t : c.tensors) {
+    out["tensors"].push_back({{"name", t.name},
+                              {"verdict", to_text(t.verdict)},
+                              {"expected", t.expected},
+                              {"got", t.got.empty() ? Json(nullptr) : Json(t.got)},
+                              {"max_abs", number(t.max_abs)},
+                              {"max_rel", number(t.max_rel)},
+                              {"tolerance", tolerance(t.tolerance)},
+                              {"worst", t.worst.empty() ? Json(nullptr) : Json(t.worst)}});
+  }
+  out["not_compared"] = c.not_compared;
+  out["not_in_reference"] = c.only_in_results;
+  return out;
+}
+
+}  // namespace axle

@@ -1,0 +1,199 @@
+#include "inspect/eval_op/eval_op.h"
+
+#include <gmock/gmock.h>
+
+#include "inspect/eval_op/function_list.h"
+#include "io/file.h"
+#include "runtime/interpreter_runtime.h"
+#include "testing/error_of.h"
+#include "testing/temp_dir.h"
+
+namespace axle {
+namespace {
+
+using ::testing::HasSubstr;
+
+HostTensor vector(std::initializer_list<float> values) {
+  return HostTensor({static_cast<int64_t>(values.size())}, values);
+}
+
+class EvalOp : public ::testing::Test {
+ protected:
+  OpCases read(const std::string& yaml) {
+    replace_file(dir_ / "case.yaml", yaml);
+    return read_op_cases(dir_ / "case.yaml");
+  }
+  // Runs the only case of a file.
+  Tree<HostTensor> run(const std::string& yaml, const Tree<HostTensor>& inputs = {},
+                       bool f64 = false) {
+    const OpCases file = read(yaml);
+    save_safetensors(dir_ / "in.safetensors", inputs);
+    const SafetensorsFile opened(dir_ / "in.safetensors");
+    const OpCase& op = file.cases.at(0);
+    InterpreterRuntime runtime(op.shard_map ? op.shard_map->mesh.num_devices() : 1);
+    return eval_op(op, &opened, runtime, f64);
+  }
+  std::string error(const std::string& yaml, const Tree<HostTensor>& inputs = {}) {
+    std::string out = error_of([&] { run(yaml, inputs); });
+    const std::string file = dir_ / "case.yaml";
+    return out.starts_with(file) ? "case.yaml" + out.substr(file.size()) : out;
+  }
+  TempDir dir_;
+};
+
+TEST_F(EvalOp, ReadsInputsByPlaceByNameAndAsNumbers) {
+  EXPECT_EQ(run("function: sub", {{"in0", vector({5})}, {"in1", vector({3})}}).at("out0"),
+            vector({2}));
+  EXPECT_EQ(
+      run("{name: a, function: neg}", {{"a/in0", vector({5})}, {"in0", vector({3})}}).at("out0"),
+      vector({-5}));
+  EXPECT_EQ(run("{function: sub, inputs: {b: left, a: right}}",
+                {{"left", vector({5})}, {"right", vector({3})}})
+                .at("out0"),
+            vector({-2}));
+  EXPECT_EQ(run("{function: concatenate, inputs: {parts: [x, x]}, attributes: {axis: 0}}",
+                {{"x", vector({5})}})
+                .at("out0"),
+            vector({5, 5}));
+  EXPECT_EQ(run("{function: add, inputs: {a: [1, 2], b: {dtype: f32, values: 3}}}").at("out0"),
+            vector({4, 5}));
+  EXPECT_EQ(run("{function: exp, inputs: {x: {tensor: x, shape: [2, 1], dtype: f64}}}",
+                {{"x", vector({0, 0})}})
+                .at("out0"),
+            HostTensor({2, 1}, {1.0, 1.0}));
+}
+
+TEST_F(EvalOp, Vjp) {
+  const Tree<HostTensor> out =
+      run("{function: mul, vjp: true}",
+          {{"in0", vector({2, 3})}, {"in1", vector({5, 7})}, {"ct0", vector({1, 10})}});
+  EXPECT_EQ(out.at("out0"), vector({10, 21}));
+  EXPECT_EQ(out.at("grad0"), vector({5, 70}));
+  EXPECT_EQ(out.at("grad1"), vector({2, 30}));
+  // Integers have no gradient; what has no influence has a gradient of zero.
+  const Tree<HostTensor> rows =
+      run("{function: take, inputs: [[1, 2], {dtype: i32, values: [1]}], vjp: true, "
+          "cotangents: {0: [3]}}");
+  EXPECT_EQ(rows.at("grad0"), vector({0, 3}));
+  EXPECT_FALSE(rows.contains("grad1"));
+  EXPECT_EQ(
+      run("{function: floor, inputs: [[1.5]], vjp: true, cotangents: {out0: [3]}}").at("grad0"),
+      vector({0}));
+}
+
+TEST_F(EvalOp, Vmap) {
+  const Tree<HostTensor> in = {{"in0", HostTensor({2, 2}, {1.f, 2.f, 3.f, 4.f})},
+                               {"in1", vector({10, 20})}};
+  EXPECT_EQ(run("{function: add, vmap: {in_axes: [0, none]}}", in).at("out0"),
+            HostTensor({2, 2}, {11.f, 22.f, 13.f, 24.f}));
+  EXPECT_EQ(run("{function: add, vmap: {in_axes: [1, none], out_axes: 1}}", in).at("out0"),
+            HostTensor({2, 2}, {11.f, 12.f, 23.f, 24.f}));
+  // vjp is taken of the whole batch.
+  Tree<HostTensor> with_cotangent = in;
+  with_cotangent.emplace("ct0", HostTensor({2, 2}, {1.f, 1.f, 1.f, 1.f}));
+  EXPECT_EQ(
+      run("{function: add, vmap: {in_axes: [0, none]}, vjp: true}", with_cotangent).at("grad1"),
+      vector({2, 2}));
+}
+
+TEST_F(EvalOp, CollectivesRunOnSimulatedDevices) {
+  EXPECT_EQ(run("{function: psum, attributes: {axes: data}, inputs: [[1, 2, 3, 4]],\n"
+                " shard_map: {mesh: data=2, in_specs: [[data]], out_specs: [[]]}}")
+                .at("out0"),
+            vector({4, 6}));
+}
+
+TEST_F(EvalOp, F64KeepsTheDigitsOfTheWholeComputation) {
+  const std::string steps =
+      "inputs: [[1]]\nparameters: [x]\nsteps:\n"
+      "  more: {function: add, operands: [x], attributes: {b: 1e-12}}\n"
+      "  rest: {function: sub, operands: [more], attributes: {b: 1}}\n";
+  EXPECT_EQ(run(steps).at("out0").at(0), 0);
+  const HostTensor exact = run(steps, {}, true).at("out0");
+  EXPECT_EQ(exact.dtype(), DType::kF64);
+  EXPECT_NEAR(exact.at(0), 1e-12, 1e-15);
+}
+
+TEST_F(EvalOp, ModesOfRandomKeysAreChosen) {
+  const std::string split = "{function: random.split, inputs: [{dtype: u32, values: [0, 42]}]";
+  EXPECT_NE(run(split + "}").at("out0"), run(split + ", prng: {threefry: original}}").at("out0"));
+}
+
+TEST_F(EvalOp, MistakesNameFileAndLine) {
+  EXPECT_EQ(error("function: neg\nvjpp: true\n"),
+            "case.yaml:2: no such key: vjpp; did you mean 'vjp'? (keys: attributes, cotangents, "
+            "expected, function, inputs, name, parameters, prng, results, shard_map, steps, "
+            "tolerance, vjp, vmap)");
+  EXPECT_EQ(error("cases:\n- function: neg\n- function: neg\n  vjp: 3\n"),
+            "case.yaml:4: vjp: expected true or false, got '3'");
+  EXPECT_EQ(error("inputs_file: x\ncases: []\n"), "case.yaml:2: cases: expected a list of cases");
+  EXPECT_EQ(error("vjp: true\n"), "case.yaml:1: expected either function: NAME or steps: {...}");
+  EXPECT_EQ(error("function: neg\ninputs: [y]\n", {{"x", vector({1})}}),
+            "case.yaml:1: y: no such tensor in the file of inputs");
+  EXPECT_EQ(error("function: neg\n"), "case.yaml:1: neg needs the operand 'x'; expected neg(x)");
+  EXPECT_EQ(error("function: neg\nvjp: true\n", {{"in0", vector({1})}}),
+            "case.yaml:1: cotangent/out0: expected f32[1], got none");
+  EXPECT_THAT(error("function: add\n", {{"in0", vector({1, 2})}, {"in1", vector({1, 2, 3})}}),
+              HasSubstr("case.yaml:1: "));
+}
+
+class CompareOp : public EvalOp {
+ protected:
+  OpReport compare(const std::string& yaml, const Tree<HostTensor>& results,
+                   const Tree<HostTensor>& reference) {
+    const OpCases file = read(yaml);
+    save_safetensors(dir_ / "reference.safetensors", reference);
+    OpReport report;
+    compare_op(file.cases.at(0), results, SafetensorsFile(dir_ / "reference.safetensors"),
+               {.largest = 1e-5}, report);
+    return report;
+  }
+};
+
+TEST_F(CompareOp, TakesTheResultsOfTheCase) {
+  const Tree<HostTensor> results = {{"out0", vector({1})}, {"out1", vector({2})}};
+  const OpReport report = compare("{name: a, function: neg}", results,
+                                  {{"a/out0", vector({1})},
+                                   {"b/out0", vector({9})},
+                                   {"a/in0", vector({9})},
+                                   {"a/grad0", vector({9})}});
+  ASSERT_EQ(report.comparison.tensors.size(), 1u);
+  EXPECT_TRUE(report.agrees());
+  EXPECT_EQ(report.comparison.only_in_results, std::vector<std::string>{"a/out1"});
+}
+
+TEST_F(CompareOp, DifferencesAreNamedWithTheirPlace) {
+  const OpReport report = compare("{function: neg, tolerance: bitwise}", {{"out0", vector({1, 2})}},
+                                  {{"out0", vector({1, 2.5f})}});
+  EXPECT_FALSE(report.agrees());
+  EXPECT_THAT(to_text(report), HasSubstr("bitwise    differs at [1]: 2 instead of 2.5"));
+}
+
+TEST_F(CompareOp, ExpectedNamesAndMissingResults) {
+  EXPECT_TRUE(compare("{function: neg, expected: theirs}", {{"out0", vector({1})}},
+                      {{"theirs", vector({1})}})
+                  .agrees());
+  EXPECT_FALSE(compare("function: neg", {{"out0", vector({1})}},
+                       {{"out0", vector({1})}, {"out1", vector({1})}})
+                   .agrees());
+  EXPECT_THAT(error_of([&] {
+                compare("{function: neg, expected: thiers}", {{"out0", vector({1})}},
+                        {{"theirs", vector({1})}});
+              }),
+              HasSubstr("expected: no such tensor in the reference: thiers"));
+  EXPECT_THAT(error_of([&] {
+                compare("function: neg", {{"out0", vector({1})}}, {{"x", vector({1})}});
+              }),
+              HasSubstr("expected out0 in the reference, got none"));
+}
+
+TEST(FunctionList, NamesSignatures) {
+  EXPECT_EQ(to_text(list_functions({"roll"})), "roll(x, shift: int, axis: int)\n");
+  EXPECT_EQ(to_text(list_functions({"random.permutation"})),
+            "random::permutation(key, n: int)\n"
+            "random::permutation(key, x, axis: int = 0)\n");
+  EXPECT_GT(list_functions({}).functions.size(), 300u);
+}
+
+}  // namespace
+}  // namespace axle

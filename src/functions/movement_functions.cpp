@@ -64,7 +64,10 @@ std::vector<Function> slices() {
 }
 
 std::vector<Function> annotations() {
-  return {function("name(x, tag)", name), function("stop_gradient(x)", stop_gradient),
+  return {function("name(x, tag)", name),
+          function("tap(name, x)", tap),
+          function("tap_gradient(name, x)", tap_gradient),
+          function("stop_gradient(x)", stop_gradient),
           function("optimization_barrier(values)", optimization_barrier),
           function("place(x, memory)", place)};
 }

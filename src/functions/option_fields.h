@@ -94,6 +94,7 @@ void visit_fields(TriangularSolveOptions& o, F visit) {
 template <class F>
 void visit_fields(ScanOptions& o, F visit) {
   visit("reverse", o.reverse);
+  visit("unroll", o.unroll);
 }
 template <class F>
 void visit_fields(SequentialMapOptions& o, F visit) {

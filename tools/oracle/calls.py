@@ -27,10 +27,13 @@ class Call:
     vjp: bool = True
     vmap: bool = True
     tolerance: str = ""
+    # Random numbers are those of JAX's default: with x64 some samplers draw f64 numbers and round them.
+    x64: bool = True
 
 
-def call(fn, at=None, vjp=True, vmap=True, tol="", **operands):
-    return Call(fn, [Operand(n, m if isinstance(m, list) else [m], isinstance(m, list)) for n, m in operands.items()], at or {}, vjp, vmap, tol)
+def call(fn, at=None, vjp=True, vmap=True, tol="", x64=True, **operands):
+    specs = [Operand(n, m if isinstance(m, list) else [m], isinstance(m, list)) for n, m in operands.items()]
+    return Call(fn, specs, at or {}, vjp, vmap, tol, x64)
 
 
 def arguments_of(call, seed):
@@ -118,6 +121,6 @@ def exact(calls):
     return calls
 
 
-def draws(fn, at, tol="ulp=4, atol=5e-7", **operands):
+def draws(fn, at, tol="ulp=4, atol=5e-7", x64=False, **operands):
     """A sampler: fn takes the key, then the operands."""
-    return [call(lambda k, *x: fn(jax.random.wrap_key_data(k), *x), key=key, at=at, vjp=False, tol=tol, **operands)]
+    return [call(lambda k, *x: fn(jax.random.wrap_key_data(k), *x), key=key, at=at, vjp=False, tol=tol, x64=x64, **operands)]

@@ -125,7 +125,8 @@ def main():
             for mapped in (False, True) if call.vmap else (False,):
                 name = f"{function}/{i}{'/vmap' if mapped else ''}"
                 try:
-                    batch.add(name, function, call, i, mapped)
+                    with jax.enable_x64(call.x64):
+                        batch.add(name, function, call, i, mapped)
                 except Exception as error:  # a mistake of the line in functions.py, or JAX cannot do it
                     wrong.setdefault(function, []).append(f"{name}: JAX: {str(error).splitlines()[0]}")
     report = batch.compare(args.axle, args.backend)

@@ -1,6 +1,7 @@
 // Rows of the activation functions.
 #include "functions/function.h"
 #include "ops/ops.h"
+#include "transform/kernel/gated_silu.h"
 
 namespace axle {
 namespace {
@@ -9,6 +10,7 @@ std::vector<Function> rows() {
   return {function("relu(x)", relu),
           function("squared_relu(x)", squared_relu),
           function("silu(x)", silu),
+          function("gated_silu(gate, x, options)", gated_silu),
           function("gelu(x)", gelu),
           function("exact_gelu(x)", exact_gelu),
           function("quick_gelu(x)", quick_gelu),

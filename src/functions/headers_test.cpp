@@ -20,6 +20,7 @@ const std::map<std::string, std::string> kWithoutRow = {
     {"custom_vjp", "its backward function is C++ code, not a function of the table"},
     {"emit_broadcast", "it takes a row of the table of ops"},
     {"add_to_selected", "it takes padding that only windows compute"},
+    {"kernel_call", "it takes a kernel of C++; gated_silu is one"},
     {"inline_region", "it takes a region"}};
 
 // What functions return that are no tensor functions.
@@ -40,6 +41,10 @@ const std::set<std::string> kOtherTypes = {"bool",
                                            "const PartitionSpec*",
                                            "const PrngOptions&",
                                            "const TapAttributes*",
+                                           "const KernelAttributes&",
+                                           "const KernelOptions&",
+                                           "KernelPartition",
+                                           "std::vector<Batched>",
                                            "PrngImpl",
                                            "Shape",
                                            "ClosedRegion",

@@ -12,6 +12,7 @@
 #include "ops/windows/window.h"
 #include "transform/control_flow/scan.h"
 #include "transform/control_flow/sequential_map.h"
+#include "transform/kernel/kernel_call.h"
 #include "transform/linalg/triangular_solve.h"
 
 namespace axle {
@@ -99,6 +100,10 @@ void visit_fields(ScanOptions& o, F visit) {
 template <class F>
 void visit_fields(SequentialMapOptions& o, F visit) {
   visit("batch_size", o.batch_size);
+}
+template <class F>
+void visit_fields(KernelOptions& o, F visit) {
+  visit("specs", o.specs);
 }
 namespace random {
 template <class F>

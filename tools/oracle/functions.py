@@ -201,6 +201,7 @@ CALLS = {
     "relu": unary(jax.nn.relu) + unary(jax.nn.relu, whole(9)),
     "squared_relu": unary(lambda x: jnp.square(jax.nn.relu(x))),
     "silu": unary(jax.nn.silu),
+    "gated_silu": [call(lambda gate, x: jax.nn.silu(gate) * x, gate=F(3, 4), x=F(3, 4))],
     "gelu": unary(jax.nn.gelu),
     "exact_gelu": unary(lambda x: jax.nn.gelu(x, approximate=False)),
     "quick_gelu": unary(lambda x: x * jax.nn.sigmoid(1.702 * x)),

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "ir/print.h"
+#include "ir/text/print.h"
 #include "ops/annotate.h"
 #include "ops/elementwise/exponential.h"
 #include "ops/elementwise/trigonometry.h"

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "ir/print.h"
+#include "ir/text/print.h"
 #include "testing/body_samples.h"
 #include "testing/collective_samples.h"
 #include "testing/gradient_check.h"

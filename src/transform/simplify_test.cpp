@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "ir/eval.h"
-#include "ir/print.h"
+#include "ir/text/print.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"

@@ -12,8 +12,8 @@
 #include <string>
 
 #include "ir/eval.h"
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "ir/text/parse.h"
+#include "ir/text/print.h"
 #include "ir/verify.h"
 #include "testing/fuzz/build.h"
 #include "testing/fuzz/generate.h"

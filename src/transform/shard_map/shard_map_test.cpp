@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "ir/print.h"
+#include "ir/text/print.h"
 #include "ops/collectives/all_gather.h"
 #include "ops/collectives/all_reduce.h"
 #include "ops/create.h"

@@ -1,4 +1,4 @@
-#include "ir/parse.h"
+#include "ir/text/parse.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "ir/print.h"
+#include "ir/text/print.h"
 
 #include <fmt/format.h>
 

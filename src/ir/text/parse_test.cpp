@@ -1,9 +1,9 @@
-#include "ir/parse.h"
+#include "ir/text/parse.h"
 
 #include <gmock/gmock.h>
 
 #include "ir/op_rules.h"
-#include "ir/print.h"
+#include "ir/text/print.h"
 #include "ir/verify.h"
 #include "testing/error_of.h"
 

@@ -149,6 +149,16 @@ LoweredStep lower_step(const Trainer::Config& config, std::string recipe, const 
   }
 }
 
+std::string optimized_program(const LoweredStep& step) {
+  const auto compiler = make_compiler(step.target);
+  const CompileOptions options{.overrides = {step.options.begin(), step.options.end()}};
+  const std::string out = compiler->compile(step.program, options)->optimized_program();
+  if (!out.empty()) return out;
+  throw DeviceError(
+      fmt::format("target {}: expected an optimised program, got a plugin that gives none",
+                  to_text(step.target)));
+}
+
 CompileReport compile_step(const LoweredStep& step, const std::filesystem::path& save) {
   return compile_step(
       step, [&] { return make_compiler(step.target); }, save);

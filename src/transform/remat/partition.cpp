@@ -74,11 +74,12 @@ bool is_made_of(const Tensor& t, const ValueSet& kept) {
   });
 }
 
-}  // namespace
-
-Values residuals(const Joint& joint, const ResidualPolicy& policy) {
-  const Region& region = *joint.region;
-  const std::span cotangents = std::span(region.parameters()).subspan(joint.num_parameters);
+// Returns the forward values that the backward ops and `results` read, followed back to those that
+// `keep` holds for and to parameters. `cotangents` are parameters that belong to the backward part.
+// `in_parts`: of a value that is larger than what is read of it, only the part is kept.
+Values cut(const Region& region, std::span<const Tensor> cotangents,
+           std::span<const Tensor> results, const std::function<bool(const Tensor&)>& keep,
+           bool in_parts) {
   ValueSet backward(cotangents);
   for (const OpNode* op : region.ops()) {
     if (op->phase != Phase::kBackward) continue;
@@ -92,16 +93,14 @@ Values residuals(const Joint& joint, const ResidualPolicy& policy) {
   for (const OpNode* op : region.ops()) {
     if (op->phase == Phase::kBackward) std::ranges::for_each(op->inputs, want);
   }
-  for (size_t i = joint.num_results; i < region.results().size(); ++i) want(region.results()[i]);
+  std::ranges::for_each(results, want);
   const auto follow = [&](bool through_parts) {
     while (!wanted.empty()) {
       const Tensor t = wanted.back();
       wanted.pop_back();
-      const bool keep =
-          t.is_parameter() || (policy ? policy(*t.node()) != Residual::kRecompute : !is_cheap(t));
-      if (keep)
+      if (t.is_parameter() || keep(t))
         out.push_back(t);
-      else if (!policy && !through_parts && is_part_of_more(t))
+      else if (in_parts && !through_parts && is_part_of_more(t))
         parts.push_back(t);
       else
         std::ranges::for_each(t.node()->inputs, want);
@@ -122,8 +121,6 @@ Values residuals(const Joint& joint, const ResidualPolicy& policy) {
   return out;
 }
 
-namespace {
-
 bool keeps(Effects effects, const OpNode& op) {
   switch (effects) {
     case Effects::kAll:
@@ -139,6 +136,20 @@ bool keeps(Effects effects, const OpNode& op) {
 }
 
 }  // namespace
+
+Values read_by_backward(const Region& region) {
+  return cut(
+      region, {}, {}, [](const Tensor& t) { return !is_cheap(t); }, /*in_parts=*/true);
+}
+
+Values residuals(const Joint& joint, const ResidualPolicy& policy) {
+  const Region& region = *joint.region;
+  const auto keep = [&](const Tensor& t) {
+    return policy ? policy(*t.node()) != Residual::kRecompute : !is_cheap(t);
+  };
+  return cut(region, std::span(region.parameters()).subspan(joint.num_parameters),
+             std::span(region.results()).subspan(joint.num_results), keep, /*in_parts=*/!policy);
+}
 
 std::shared_ptr<Region> slice(const Region& region, const Values& inputs, const Values& results,
                               Effects effects) {

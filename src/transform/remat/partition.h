@@ -40,6 +40,10 @@ Joint make_joint(const Region& region, const std::vector<bool>& active,
 /// it needs are always among them. Without a policy, all values except those of cheap ops are kept.
 Values residuals(const Joint& joint, const ResidualPolicy& policy);
 
+/// Returns the forward values that backward ops of a program read, in order of definition, with the
+/// parameters that they read. Values of cheap ops count as what they are made of.
+Values read_by_backward(const Region& region);
+
 /// Which ops with an effect (ir/effect.h) a slice keeps. The halves of a joint region share them by
 /// phase, so that nothing is delivered once more when it is recomputed.
 enum class Effects { kAll, kForward, kBackward, kNone };

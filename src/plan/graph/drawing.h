@@ -1,0 +1,22 @@
+// A drawing of the forward pass of a training step: its layers and what flows between them.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "lower/program.h"
+
+namespace axle {
+
+/// Returns a graph in the language of graphviz. A node is a layer of at most `depth` below `layer`
+/// (default: 2) with its FLOPs, moved bytes and bytes saved for the backward pass. An edge is what
+/// one layer reads of another, with its bytes in one run.
+std::string drawing(const Program& step, const std::string& layer,
+                    const std::optional<int64_t>& depth);
+
+/// Draws a graph into an SVG file by graphviz's program `dot`. Throws DeviceError if it is not
+/// installed or fails.
+void write_svg(const std::string& graph, const std::filesystem::path& file);
+
+}  // namespace axle

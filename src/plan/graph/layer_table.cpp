@@ -1,0 +1,126 @@
+#include "plan/graph/layer_table.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/text/text_table.h"
+#include "base/text/units.h"
+#include "ir/op_rules.h"
+#include "plan/graph/saved_values.h"
+#include "plan/graph/walk_ops.h"
+
+namespace axle {
+namespace {
+
+int64_t depth_of(std::string_view path) {
+  return path.empty() ? 0 : std::ranges::count(path, '/') + 1;
+}
+
+// The rows of all layers up to a depth, by path.
+class Rows {
+ public:
+  Rows(const std::string& top, const std::optional<int64_t>& depth) : top_(top), depth_(depth) {
+    rows_[top].path = top;
+  }
+
+  // Calls add(row) for the layer at `path` and for each layer above it, up to the top.
+  template <class F>
+  void each_above(std::string_view path, F&& add) {
+    if (!is_in_layer(path, top_)) return;
+    while (path.size() > top_.size()) {
+      if (!depth_ || depth_of(path) - depth_of(top_) <= *depth_) add(at(path));
+      const size_t slash = path.rfind('/');
+      path = path.substr(0, slash == path.npos ? 0 : slash);
+    }
+    add(rows_[top_]);
+  }
+  bool contains(std::string_view path) const { return rows_.contains(std::string(path)); }
+
+  std::vector<LayerRow> take() {
+    std::vector<LayerRow> out;
+    for (auto& [path, row] : rows_) out.push_back(std::move(row));
+    return out;
+  }
+
+ private:
+  // Orders children directly behind their parents: a slash sorts before every other character.
+  struct ByPath {
+    bool operator()(const std::string& a, const std::string& b) const {
+      return std::ranges::lexicographical_compare(a, b, {}, order, order);
+    }
+    static int order(char c) { return c == '/' ? -1 : static_cast<unsigned char>(c); }
+  };
+  LayerRow& at(std::string_view path) {
+    LayerRow& row = rows_[std::string(path)];
+    row.path = path;
+    return row;
+  }
+  std::string top_;
+  std::optional<int64_t> depth_;
+  std::map<std::string, LayerRow, ByPath> rows_;
+};
+
+}  // namespace
+
+LayerTable layer_table(const Program& step, const std::string& layer,
+                       const std::optional<int64_t>& depth) {
+  Rows rows(layer, depth);
+  walk_ops(*step.graph, [&](const RunOp& run) {
+    const CostRule& cost = run.op.rules->row().cost;
+    const double flops = run.runs * cost.flops(run.op), bytes = run.runs * cost.bytes(run.op);
+    rows.each_above(layer_of(run.op), [&](LayerRow& row) {
+      row.num_ops += 1;
+      row.flops[static_cast<size_t>(run.stage)] += flops;
+      row.bytes += bytes;
+    });
+  });
+  for (const SavedValue& value : saved_values(*step.graph, layer).values) {
+    if (value.is_argument) continue;
+    rows.each_above(value.layer, [&](LayerRow& row) {
+      row.saved_bytes += static_cast<double>(value.type.num_bytes());
+    });
+  }
+  for (const auto& [path, count] : parameters_of(step)) {
+    rows.each_above(path.substr(0, path.rfind('/')),
+                    [&, n = count](LayerRow& row) { row.num_parameters += n; });
+  }
+  return {rows.take()};
+}
+
+std::string to_text(const LayerTable& table) {
+  TextTable text({"layer", "ops", "forward FLOPs", "backward FLOPs", "update FLOPs", "bytes",
+                  "saved for backward", "parameters"});
+  const auto number = [](double v) { return v > 0 ? fmt::format("{:.4g}", v) : "-"; };
+  const int64_t top = depth_of(table.rows.front().path);
+  for (const LayerRow& row : table.rows) {
+    const bool is_first = &row == &table.rows.front();
+    const std::string name = !is_first          ? row.path.substr(row.path.rfind('/') + 1)
+                             : row.path.empty() ? "step"
+                                                : row.path;
+    const auto indent = static_cast<size_t>(2 * (depth_of(row.path) - top));
+    text.add({std::string(indent, ' ') + name, std::to_string(row.num_ops), number(row.flops[0]),
+              number(row.flops[1]), number(row.flops[2]), bytes_text(row.bytes),
+              row.saved_bytes > 0 ? bytes_text(row.saved_bytes) : "-",
+              row.num_parameters > 0 ? grouped_digits(row.num_parameters) : "-"});
+  }
+  return text.text();
+}
+
+nlohmann::ordered_json to_json(const LayerTable& table) {
+  auto layers = nlohmann::ordered_json::array();
+  for (const LayerRow& row : table.rows) {
+    nlohmann::ordered_json flops;
+    for (size_t i = 0; i < kStageNames.size(); ++i) flops[kStageNames[i]] = row.flops[i];
+    layers.push_back({{"path", row.path},
+                      {"ops", row.num_ops},
+                      {"flops", std::move(flops)},
+                      {"bytes", row.bytes},
+                      {"saved_bytes", row.saved_bytes},
+                      {"parameters", row.num_parameters}});
+  }
+  return {{"layers", std::move(layers)}};
+}
+
+}  // namespace axle

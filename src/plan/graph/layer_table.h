@@ -1,0 +1,43 @@
+// What a training step computes and keeps, by layer.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lower/program.h"
+
+namespace axle {
+
+/// The sums over the ops of a layer and all layers below it, in one step on all devices together.
+struct LayerRow {
+  std::string path;  // "" for the whole step
+  /// Ops of the program; the body of a loop counts once.
+  int64_t num_ops = 0;
+  /// Floating-point operations by Stage; the body of a loop counts in each iteration.
+  std::array<double, 3> flops = {};
+  /// Bytes of operands and results, as if no op were fused.
+  double bytes = 0;
+  /// Bytes of the values that the forward pass keeps for the backward pass (SavedValues).
+  double saved_bytes = 0;
+  int64_t num_parameters = 0;
+};
+
+struct LayerTable {
+  std::vector<LayerRow> rows;  // parents before children; the whole step or the layer first
+};
+
+/// Sums up the ops of a step by layer, those of `layer` alone if it is not empty. Layers more than
+/// `depth` below it are only part of their parents' sums. Ops outside of layers are only part of
+/// the first row.
+LayerTable layer_table(const Program& step, const std::string& layer,
+                       const std::optional<int64_t>& depth);
+
+std::string to_text(const LayerTable& table);
+/// {layers: [{path, ops, flops: {forward, backward, update}, bytes, saved_bytes, parameters}]}
+nlohmann::ordered_json to_json(const LayerTable& table);
+
+}  // namespace axle

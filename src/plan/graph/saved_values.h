@@ -1,0 +1,48 @@
+// The values that a training step keeps from the forward pass for the backward pass.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "lower/program.h"
+
+namespace axle {
+
+struct SavedValue {
+  Type type;  // as it is kept: with a leading dim if a loop stacks it
+  /// Iterations of the loop that stacks the value; 0: no loop does.
+  int64_t iterations = 0;
+  /// The op that computes the value, and the tag that name(x, tag) gives it; "" for no tag.
+  std::string op, tag;
+  std::string layer;  // the layer of that op
+  /// An op that reads the value in the backward pass, and its layer.
+  std::string reader, reader_layer;
+  bool is_on_host = false;
+  /// True for an argument of the step, which is in memory anyway. `op` is then its name.
+  bool is_argument = false;
+};
+
+struct SavedValues {
+  std::vector<SavedValue> values;  // in order of definition; arguments first
+  /// Returns the bytes of the values; without arguments.
+  double bytes() const;
+};
+
+/// Lists the values that backward ops of the step read and forward ops have computed, those
+/// computed in `layer` and below alone if it is not empty. A value that cheap ops (reshape,
+/// broadcast, ...) make of another is not kept: the other is.
+SavedValues saved_values(const Region& step, const std::string& layer);
+
+std::string to_text(const SavedValues& saved);
+/// {values: [{type, bytes, iterations, op, tag, layer, reader, reader_layer, on_host, argument}],
+/// bytes}
+nlohmann::ordered_json to_json(const SavedValues& saved);
+
+/// Returns the number of elements of every parameter among the arguments of a training step, by
+/// path.
+std::map<std::string, int64_t> parameters_of(const Program& step);
+
+}  // namespace axle

@@ -1,0 +1,41 @@
+// Visits the ops of a traced training step, also those in the bodies of other ops.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/tensor.h"
+
+namespace axle {
+
+/// The parts of a training step. kUpdate: what is computed from the gradients, such as the
+/// optimizer.
+enum class Stage { kForward, kBackward, kUpdate };
+inline constexpr std::array<std::string_view, 3> kStageNames = {"forward", "backward", "update"};
+
+/// Returns the stage of each op of the step, in order. The ops in its body are of the same stage.
+std::vector<Stage> stages_of(const Region& step);
+
+/// An op without a body.
+struct RunOp {
+  const OpNode& op;
+  Stage stage = Stage::kForward;
+  /// How often one step runs the op. Of the branches of a cond only the costliest counts.
+  double runs = 1;
+};
+/// Calls `fn` for every op without a body. Costs of these ops, times their runs, add up to
+/// graph_cost(step).
+void walk_ops(const Region& step, const std::function<void(const RunOp&)>& fn);
+
+/// Returns the layer path of an op, "decoder/layers/layer"; "" for none.
+std::string_view layer_of(const OpNode& op);
+/// True if `path` is `layer` or a layer below. Every path is below "".
+bool is_in_layer(std::string_view path, std::string_view layer);
+/// Returns the layer path that `layer` spells, also with dots instead of slashes and with "model"
+/// in front. Throws ConfigError if no op of the step is in this layer.
+std::string find_layer(const Region& step, const std::string& layer);
+
+}  // namespace axle

@@ -31,6 +31,8 @@ void run(const std::string& on, const std::string& file, const std::string& axes
   std::cout << nlohmann::json{{"compile_seconds", seconds},
                               {"temporary_bytes", memory.temporary_bytes},
                               {"argument_bytes", memory.argument_bytes},
+                              {"needed_bytes", memory.total_bytes() - memory.code_bytes},
+                              {"peak_bytes", memory.peak_bytes},
                               {"collective_bytes", bytes},
                               {"compiler_cost", compiled->cost_analysis()}}
                    .dump()

@@ -11,6 +11,7 @@
 #include "ir/structure.h"
 #include "transform/batch_region.h"
 #include "transform/body.h"
+#include "transform/remat/divide.h"
 #include "transform/remat/partition.h"
 #include "transform/simplify.h"
 
@@ -78,6 +79,7 @@ const OpRules call_rules({.name = "call",
                           .batch = batch_body,
                           .linearize = linearize_call,
                           .prune = prune_body,
+                          .divide = divide_body,
                           .eval = eval_body,
                           .hlo =
                               [](const OpNode& op, HloBuilder& b, const HloValues& x) {

@@ -6,9 +6,9 @@
 
 #include "base/error.h"
 #include "ir/op_rules.h"
+#include "ir/value_map.h"
 #include "lower/stablehlo.h"
 #include "plan/graph/walk_ops.h"
-#include "transform/linearize.h"
 #include "transform/remat/partition.h"
 
 namespace axle {
@@ -60,9 +60,9 @@ Program layer_program(const Program& step, const std::string& layer) {
   }
   const std::unordered_set<const OpNode*> own(part.ops.begin(), part.ops.end());
   Values inputs, outputs;
-  TensorSet seen;
+  ValueSet seen;
   const auto add = [&](Values& to, const Tensor& t) {
-    if (seen.insert(t).second) to.push_back(t);
+    if (seen.insert(t)) to.push_back(t);
   };
   for (const OpNode* op : part.ops) {
     for (const Tensor& t : op->inputs) {

@@ -77,9 +77,7 @@ std::string find_layer(const Region& step, const std::string& layer) {
   std::string path = layer;
   std::ranges::replace(path, '.', '/');
   if (found.contains(path)) return path;
-  constexpr std::string_view kModel = "model/";
-  if (path.starts_with(kModel)) path = path.substr(kModel.size());
-  if (found.contains(path)) return path;
+  if (found.contains("model/" + path)) return "model/" + path;
   const std::vector<std::string> layers(found.begin(), found.end());
   std::string hint = suggest(path, layers);
   if (hint.empty()) {

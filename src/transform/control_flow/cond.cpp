@@ -17,6 +17,7 @@
 #include "transform/body.h"
 #include "transform/clone.h"
 #include "transform/control_flow/carry.h"
+#include "transform/control_flow/cond_divide.h"
 #include "transform/control_flow/cond_vjp.h"
 #include "transform/remat/partition.h"
 #include "transform/simplify.h"
@@ -130,6 +131,7 @@ const OpRules cond_rules({.name = "cond",
                           .batch = batch_cond,
                           .linearize = linearize_cond,
                           .prune = prune_cond,
+                          .divide = divide_cond,
                           .runs = cond_runs,
                           .eval = eval_cond,
                           .hlo = lower_cond,

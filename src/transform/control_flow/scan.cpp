@@ -10,6 +10,7 @@
 #include "transform/control_flow/carry.h"
 #include "transform/control_flow/scan_attributes.h"
 #include "transform/control_flow/scan_batch.h"
+#include "transform/control_flow/scan_divide.h"
 #include "transform/control_flow/scan_prune.h"
 #include "transform/control_flow/scan_vjp.h"
 #include "transform/trace.h"
@@ -156,6 +157,7 @@ const OpRules scan_rules({.name = "scan",
                           .batch = batch_scan,
                           .linearize = linearize_scan,
                           .prune = prune_scan,
+                          .divide = divide_scan,
                           .runs = scan_runs,
                           .eval = eval_scan,
                           .hlo = lower_scan,

@@ -7,8 +7,10 @@
 #include "ir/effect.h"
 #include "ir/op_rules.h"
 #include "ir/verify.h"
+#include "ops/annotate.h"
 #include "transform/clone.h"
 #include "transform/linearize.h"
+#include "transform/remat/divide.h"
 #include "transform/taps/without_effects.h"
 #include "transform/trace.h"
 
@@ -79,7 +81,7 @@ bool is_made_of(const Tensor& t, const ValueSet& kept) {
 // `in_parts`: of a value that is larger than what is read of it, only the part is kept.
 Values cut(const Region& region, std::span<const Tensor> cotangents,
            std::span<const Tensor> results, const std::function<bool(const Tensor&)>& keep,
-           bool in_parts) {
+           bool in_parts, const ValueMap<Tensor>& names = {}) {
   ValueSet backward(cotangents);
   for (const OpNode* op : region.ops()) {
     if (op->phase != Phase::kBackward) continue;
@@ -102,6 +104,8 @@ Values cut(const Region& region, std::span<const Tensor> cotangents,
         out.push_back(t);
       else if (in_parts && !through_parts && is_part_of_more(t))
         parts.push_back(t);
+      else if (const Tensor* const named = names.find(t))
+        want(*named);
       else
         std::ranges::for_each(t.node()->inputs, want);
     }
@@ -135,6 +139,14 @@ bool keeps(Effects effects, const OpNode& op) {
   return true;
 }
 
+Values cut_joint(const Joint& joint, const std::function<bool(const Tensor&)>& keep,
+                 const ResidualPolicy& policy) {
+  const Region& region = *joint.region;
+  return cut(region, std::span(region.parameters()).subspan(joint.num_parameters),
+             std::span(region.results()).subspan(joint.num_results), keep, /*in_parts=*/!policy,
+             policy ? kept_names(region, policy) : ValueMap<Tensor>());
+}
+
 }  // namespace
 
 Values read_by_backward(const Region& region) {
@@ -143,12 +155,19 @@ Values read_by_backward(const Region& region) {
 }
 
 Values residuals(const Joint& joint, const ResidualPolicy& policy) {
-  const Region& region = *joint.region;
   const auto keep = [&](const Tensor& t) {
     return policy ? policy(*t.node()) != Residual::kRecompute : !is_cheap(t);
   };
-  return cut(region, std::span(region.parameters()).subspan(joint.num_parameters),
-             std::span(region.results()).subspan(joint.num_results), keep, /*in_parts=*/!policy);
+  return cut_joint(joint, keep, policy);
+}
+
+ValueMap<Tensor> kept_names(const Region& region, const ResidualPolicy& policy) {
+  ValueMap<Tensor> out;
+  for (const OpNode* op : region.ops()) {
+    if (op->phase == Phase::kForward && !tag_of(*op).empty() && policy(*op) != Residual::kRecompute)
+      out.insert(op->inputs[0], Tensor(const_cast<OpNode*>(op), 0));
+  }
+  return out;
 }
 
 std::shared_ptr<Region> slice(const Region& region, const Values& inputs, const Values& results,
@@ -157,6 +176,14 @@ std::shared_ptr<Region> slice(const Region& region, const Values& inputs, const 
   Copies copies;
   for (const Tensor& t : inputs)
     copies.set(t, out->add_parameter(t.type(), t.node()->scope ? *t.node()->scope : ""));
+  for (const Tensor& t : inputs) {
+    for (const OpNode* op = t.node(); !op->inputs.empty() && !tag_of(*op).empty();
+         op = op->inputs[0].node()) {
+      if (copies.contains(op->inputs[0])) continue;
+      const Tensor copy = copies.at(t);  // not a reference: set() may move it
+      copies.set(op->inputs[0], copy);
+    }
+  }
   std::vector<bool> needed(region.num_nodes() + 1, false);
   std::vector<const OpNode*> pending;
   const auto need_op = [&](const OpNode* op) {
@@ -202,16 +229,26 @@ std::shared_ptr<Region> slice(const Region& region, const Values& inputs, const 
 
 Halves split(Joint joint, const ResidualPolicy& policy) {
   Halves out;
-  out.joint = std::move(joint);
+  ValueMap<Residual> inside;  // values that the policy keeps inside of the regions of ops
+  out.joint = policy ? divide_ops(std::move(joint), policy, inside) : std::move(joint);
+  const auto kept_as = [&](const Tensor& t) {
+    if (const Residual* const found = inside.find(t)) return *found;
+    if (policy) return policy(*t.node());
+    return is_cheap(t) ? Residual::kRecompute : Residual::kSave;
+  };
+  const auto keep = [&](const Tensor& t) { return kept_as(t) != Residual::kRecompute; };
   const Region& region = *out.joint.region;
   const std::span parameters = std::span(region.parameters()).first(out.joint.num_parameters);
   const std::span cotangents = std::span(region.parameters()).subspan(out.joint.num_parameters);
   const std::span results = std::span(region.results()).first(out.joint.num_results);
   const std::span gradients = std::span(region.results()).subspan(out.joint.num_results);
   Values needed;
-  for (const Tensor& t : residuals(out.joint, policy)) {
+  for (const Tensor& t : cut_joint(out.joint, keep, policy)) {
     if (!t.is_parameter()) {
       out.saved.push_back(t);
+      // A part of a value is kept where its whole is not.
+      out.saved_as.push_back(kept_as(t) == Residual::kOffload ? Residual::kOffload
+                                                              : Residual::kSave);
       continue;
     }
     const auto it = std::ranges::find_if(parameters, [&](const Tensor& p) { return same(p, t); });

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ir/op_rules.h"
+#include "ir/value_map.h"
 
 namespace axle {
 
@@ -44,12 +45,17 @@ Values residuals(const Joint& joint, const ResidualPolicy& policy);
 /// parameters that they read. Values of cheap ops count as what they are made of.
 Values read_by_backward(const Region& region);
 
+/// Returns the name ops of forward values that the policy keeps, by their operands: whoever needs
+/// the operand reads the kept result, which is equal.
+ValueMap<Tensor> kept_names(const Region& region, const ResidualPolicy& policy);
+
 /// Which ops with an effect (ir/effect.h) a slice keeps. The halves of a joint region share them by
 /// phase, so that nothing is delivered once more when it is recomputed.
 enum class Effects { kAll, kForward, kBackward, kNone };
 
-/// Returns a new closed region that computes `results` from `inputs`, both values of `region`. The
-/// ops with an effect that it keeps must need only `inputs`.
+/// Returns a new closed region that computes `results` from `inputs`, both values of `region`. An
+/// input that a name op returns also stands for the operand of that op, which is equal. The ops with
+/// an effect that it keeps must need only `inputs`.
 std::shared_ptr<Region> slice(const Region& region, const Values& inputs, const Values& results,
                               Effects effects = Effects::kAll);
 
@@ -58,11 +64,13 @@ std::shared_ptr<Region> slice(const Region& region, const Values& inputs, const 
 ///   backward(needed parameters ++ saved ++ cotangents) -> input cotangents that exist
 struct Halves {
   Joint joint;
-  Values saved;                // saved values of the joint region, without parameters
-  std::vector<size_t> needed;  // indices of the parameters that the backward half reads
+  Values saved;                    // saved values of the joint region, without parameters
+  std::vector<Residual> saved_as;  // for each: kSave or kOffload
+  std::vector<size_t> needed;      // indices of the parameters that the backward half reads
   std::shared_ptr<Region> forward, backward;
 };
-/// Splits a joint region into its halves, with the residuals that the policy keeps.
+/// Splits a joint region into its halves, with the residuals that the policy keeps, also inside of
+/// the regions of its ops (divide_ops).
 Halves split(Joint joint, const ResidualPolicy& policy);
 
 /// Returns the results of the backward half by parameter: none for parameters without a cotangent.

@@ -5,6 +5,7 @@
 #include "transform/batch_region.h"
 #include "transform/body.h"
 #include "transform/linearize.h"
+#include "transform/remat/divide.h"
 #include "transform/simplify.h"
 
 namespace axle {
@@ -17,17 +18,42 @@ struct RematAttributes : Attributes {
   std::string text() const override { return policy.text + (prevent_cse ? ", barrier" : ""); }
 };
 
-// Inlines the forward half, so that the policy of an enclosing remat sees the names inside it.
+// The policies of the remats whose bodies this thread is differentiating, outermost first.
+thread_local std::vector<const ResidualPolicy*> enclosing;
+
+// What the remats around the current one do with a value.
+Residual outer_decision(const OpNode& op) {
+  Residual most = Residual::kRecompute;
+  for (const ResidualPolicy* policy : enclosing) {
+    const Residual own = (*policy)(op);
+    if (own == Residual::kSave) return own;
+    if (own == Residual::kOffload) most = own;
+  }
+  return most;
+}
+
+Joint joint_of(const OpNode& op, const std::vector<bool>& active, const ResidualPolicy& policy) {
+  enclosing.push_back(&policy);
+  struct Leave {
+    ~Leave() { enclosing.pop_back(); }
+  } leave;
+  return make_joint(op.region(), active, std::vector<bool>(op.outputs.size(), true));
+}
+
+// Inlines the forward half, so that the policy of an enclosing remat sees the names inside it. What
+// that policy keeps is not recomputed here either: the enclosing remat decides where it is kept.
 Linearized linearize_remat(const OpNode& op, const Values& inputs,
                            const std::vector<bool>& active) {
   const auto& a = op.attrs<RematAttributes>();
-  const Halves halves = split(
-      make_joint(op.region(), active, std::vector<bool>(op.outputs.size(), true)), a.policy.decide);
+  const ResidualPolicy& own = a.policy.decide;
+  const Halves halves = split(joint_of(op, active, own), [&](const OpNode& inner) {
+    return outer_decision(inner) == Residual::kRecompute ? own(inner) : Residual::kSave;
+  });
   Values forward = inline_region(*halves.forward, inputs);
   const size_t num_results = halves.joint.num_results;
   std::vector<size_t> offloaded;  // indices of the offloaded values in `forward`
   for (size_t i = 0; i < halves.saved.size(); ++i) {
-    if (a.policy.decide(*halves.saved[i].node()) != Residual::kOffload) continue;
+    if (halves.saved_as[i] != Residual::kOffload) continue;
     offloaded.push_back(num_results + i);
     forward[offloaded.back()] = place(forward[offloaded.back()], Memory::kHost);
   }
@@ -51,6 +77,7 @@ const OpRules remat_rules({.name = "remat",
                            .batch = batch_body,
                            .linearize = linearize_remat,
                            .prune = prune_body,
+                           .divide = divide_body,
                            .eval = eval_body,
                            .hlo = inline_body,
                            .cost = {body_flops, body_bytes}});

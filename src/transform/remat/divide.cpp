@@ -61,7 +61,7 @@ class Emitter {
   Tensor again(const Tensor& t) const { return again_.contains(t) ? again_.at(t) : forward_.at(t); }
 
   void emit(const OpNode& op) {
-    const NameScope scope(op.scope);
+    const OriginScope origin(op);
     if (op.phase == Phase::kBackward) {
       const PhaseScope phase(Phase::kBackward);
       return forward_.set_results(op, copied(op, op.regions));

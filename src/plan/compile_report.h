@@ -46,8 +46,8 @@ struct LoweredStep {
 /// need.
 LoweredStep lower_step(const Trainer::Config& config, std::string recipe, const Target& target);
 
-/// Compiles the step for its target. Returns the optimised program as its plugin gives it (for
-/// read_hlo_module). Throws DeviceError if the plugin is missing, refuses the program or gives none.
+/// Compiles the step for its target. Returns the optimised program as its plugin gives it, for
+/// read_hlo_module. Throws DeviceError if the plugin is missing or gives none, or refuses the step.
 std::string optimized_program(const LoweredStep& step);
 
 struct CompileReport {

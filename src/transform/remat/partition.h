@@ -54,8 +54,8 @@ ValueMap<Tensor> kept_names(const Region& region, const ResidualPolicy& policy);
 enum class Effects { kAll, kForward, kBackward, kNone };
 
 /// Returns a new closed region that computes `results` from `inputs`, both values of `region`. An
-/// input that a name op returns also stands for the operand of that op, which is equal. The ops with
-/// an effect that it keeps must need only `inputs`.
+/// input that a name op returns also stands for the operand of that op, which is equal. The ops
+/// with an effect that it keeps must need only `inputs`.
 std::shared_ptr<Region> slice(const Region& region, const Values& inputs, const Values& results,
                               Effects effects = Effects::kAll);
 

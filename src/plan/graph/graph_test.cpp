@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "ir/print.h"
+#include "ir/text/print.h"
 #include "lower/trace_program.h"
 #include "ops/annotate.h"
 #include "ops/ops.h"

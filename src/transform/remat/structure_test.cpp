@@ -1,7 +1,7 @@
 // What a step computes and keeps under each remat policy: products, stacked residuals, barriers.
 #include <gmock/gmock.h>
 
-#include "ir/print.h"
+#include "ir/text/print.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"

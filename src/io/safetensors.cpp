@@ -29,14 +29,22 @@ struct DTypeRow {
   int64_t size;
   std::optional<DType> dtype;  // none: known to the format but not to Axle
 };
-constexpr DTypeRow kDTypes[] = {{"BOOL", 1, DType::kPred},      {"I8", 1, DType::kI8},
-                                {"I16", 2, DType::kI16},        {"I32", 4, DType::kI32},
-                                {"I64", 8, DType::kI64},        {"U8", 1, DType::kU8},
-                                {"U16", 2, DType::kU16},        {"U32", 4, DType::kU32},
-                                {"U64", 8, DType::kU64},        {"F8_E4M3", 1, DType::kF8E4M3FN},
-                                {"F8_E5M2", 1, DType::kF8E5M2}, {"F16", 2, DType::kF16},
-                                {"BF16", 2, DType::kBF16},      {"F32", 4, DType::kF32},
-                                {"F64", 8, DType::kF64},        {"C64", 8, DType::kC64},
+constexpr DTypeRow kDTypes[] = {{"BOOL", 1, DType::kPred},
+                                {"I8", 1, DType::kI8},
+                                {"I16", 2, DType::kI16},
+                                {"I32", 4, DType::kI32},
+                                {"I64", 8, DType::kI64},
+                                {"U8", 1, DType::kU8},
+                                {"U16", 2, DType::kU16},
+                                {"U32", 4, DType::kU32},
+                                {"U64", 8, DType::kU64},
+                                {"F8_E4M3", 1, DType::kF8E4M3FN},
+                                {"F8_E5M2", 1, DType::kF8E5M2},
+                                {"F16", 2, DType::kF16},
+                                {"BF16", 2, DType::kBF16},
+                                {"F32", 4, DType::kF32},
+                                {"F64", 8, DType::kF64},
+                                {"C64", 8, DType::kC64},
                                 {"F8_E8M0", 1, {}}};
 
 const DTypeRow* find_dtype(std::string_view name) {

@@ -16,7 +16,7 @@
 #include "ops/elementwise/convert.h"
 #include "ops/elementwise/rounding.h"
 #include "ops/random/random.h"
-#include "train/finite_state.h"
+#include "train/finite/finite_state.h"
 #include "train/record/metric_names.h"
 #include "transform/grad.h"
 

@@ -11,7 +11,7 @@
 #include "ops/reductions/reduce.h"
 #include "pjrt/make_runtime.h"
 #include "testing/error_of.h"
-#include "train/finite_state.h"
+#include "train/finite/finite_state.h"
 #include "train/record/metric_names.h"
 #include "train/step_run_test.h"
 #include "train/tiny_config_test.h"

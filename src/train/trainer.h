@@ -24,7 +24,7 @@
 #include "modifiers/modifier.h"
 #include "pjrt/make_runtime.h"
 #include "train/evaler.h"
-#include "train/non_finite.h"
+#include "train/finite/non_finite.h"
 #include "train/record/summary_writer.h"
 
 namespace axle {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "train/finite_state.h"
+#include "train/finite/finite_state.h"
 
 namespace axle {
 

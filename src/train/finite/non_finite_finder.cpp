@@ -1,4 +1,4 @@
-#include "train/non_finite_finder.h"
+#include "train/finite/non_finite_finder.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "train/finite_state.h"
+#include "train/finite/finite_state.h"
 
 #include <map>
 

@@ -196,6 +196,17 @@ class Laws {
     return difference(evaluate(*trace(actual, types()), x_, f64), e, tolerance);
   }
 
+  /// True if `t` is the result of an op that `is_kept` accepts, or brings such a result out of a
+  /// region. A branch without the value gives zeros for it.
+  static bool is_kept_value(const Tensor& t, const std::function<bool(const OpNode&)>& is_kept) {
+    const OpNode* from = t.node();
+    if (t.is_parameter()) return false;
+    if (from->rules->name() == "place") return is_kept_value(from->inputs[0], is_kept);
+    if (splat_of(t) || is_kept(*from)) return true;
+    return !from->regions.empty() && std::ranges::all_of(from->regions, [&](const auto& region) {
+      return is_kept_value(region->results()[t.index()], is_kept);
+    });
+  }
   /// Returns what the backward pass reads although the policy does not keep it.
   std::string promise(int64_t policy) const {
     const auto region = trace(rematted(policy), types());
@@ -218,10 +229,8 @@ class Laws {
     for (const OpNode* op : region->ops()) {
       if (op->phase != Phase::kBackward) continue;
       for (const Tensor& t : op->inputs) {
-        const OpNode* from = t.node();
-        if (t.is_parameter() || from->phase == Phase::kBackward || splat_of(t)) continue;
-        if (from->rules->name() == "place") from = from->inputs[0].node();
-        if (!from->rules || is_kept(*from)) continue;
+        if (t.is_parameter() || t.node()->phase == Phase::kBackward || is_kept_value(t, is_kept))
+          continue;
         return fmt::format("{} reads {}, which {} does not keep", op->rules->name(), describe(t),
                            Builder::policy(policy).text);
       }

@@ -278,7 +278,8 @@ TEST(Taps, APrintNeedsOnePlaceForEachValue) {
         {kX.type()});
     FAIL();
   } catch (const ShapeError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("debug_print: expected a {} in the format for each of 1"));
+    EXPECT_THAT(error.what(),
+                HasSubstr("expected a {} in the format for each of 1 values, got \"x\""));
   }
 }
 

@@ -48,7 +48,8 @@ TEST(NonFinite, TheOpAndItsOperandsAreNamed) {
   EXPECT_EQ(origin->result.num_inf, 1);
   EXPECT_EQ(origin->result.num_finite, 2);
   EXPECT_THAT(to_text(*origin), HasSubstr("the first Inf is made by exp in decoder/layer\n"));
-  EXPECT_THAT(to_text(*origin), HasSubstr("operand 0, f32[3] of model/x (parameter): min 1, max "));
+  EXPECT_THAT(to_text(*origin), HasSubstr("operand 0, f32[3] of model/x (parameter at "));
+  EXPECT_THAT(to_text(*origin), HasSubstr("): min 1, max 100, mean 50.3333, "));
 }
 
 TEST(NonFinite, FiniteProgramsHaveNone) {

@@ -1,10 +1,12 @@
-// Law: how many iterations of a scan share the body of the lowered loop changes no bit of its
-// results.
+// Law: how many iterations of a scan share the body of the lowered loop does not change its
+// results. A compiler that contracts multiplications and additions differently in each form may
+// change their last bits.
 #include <gtest/gtest.h>
 
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/trigonometry.h"
 #include "ops/reductions/reduce.h"
+#include "testing/host_tensors.h"
 #include "testing/op_samples.h"
 #include "testing/plugin_fixture.h"
 #include "transform/control_flow/scan.h"
@@ -15,7 +17,7 @@ namespace {
 
 using ScanUnroll = PluginTest;
 
-TEST_F(ScanUnroll, ChangesNoBitOfResultsAndGradients) {
+TEST_F(ScanUnroll, DoesNotChangeResultsAndGradients) {
   constexpr int64_t kLength = 7;
   const std::vector<HostTensor> inputs = {testing::samples::uniform({4}, -1, 1, 1),
                                           testing::samples::uniform({kLength, 4}, -1, 1, 2),
@@ -42,7 +44,10 @@ TEST_F(ScanUnroll, ChangesNoBitOfResultsAndGradients) {
     const auto expected = results(reverse, 1);
     for (const int64_t unroll : {2, 3, 7, 8}) {
       SCOPED_TRACE(unroll);
-      EXPECT_EQ(results(reverse, unroll), expected);
+      const auto got = results(reverse, unroll);
+      ASSERT_EQ(got.size(), expected.size());
+      for (size_t i = 0; i < got.size(); ++i)
+        EXPECT_LT(testing::relative_difference(got[i], expected[i]), 1e-6) << "result " << i;
     }
   }
 }

@@ -80,6 +80,7 @@ std::string find_layer(const Region& step, const std::string& layer) {
   if (found.contains("model/" + path)) return "model/" + path;
   const std::vector<std::string> layers(found.begin(), found.end());
   std::string hint = suggest(path, layers);
+  if (hint.empty()) hint = suggest("model/" + path, layers);
   if (hint.empty()) {
     std::vector<std::string> first;
     for (const std::string& name : layers) {

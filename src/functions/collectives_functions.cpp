@@ -5,6 +5,18 @@
 namespace axle {
 namespace {
 
+Tensor ragged_all_to_all_by_parts(const Tensor& operand, const Tensor& output,
+                                  const Tensor& input_offsets, const Tensor& send_sizes,
+                                  const Tensor& output_offsets, const Tensor& recv_sizes,
+                                  const DimAxes& axes) {
+  return ragged_all_to_all(operand, output,
+                           {.input_offsets = input_offsets,
+                            .send_sizes = send_sizes,
+                            .output_offsets = output_offsets,
+                            .recv_sizes = recv_sizes},
+                           axes);
+}
+
 std::vector<Function> rows() {
   return {function("psum(x, axes)", psum),
           function("pmean(x, axes)", pmean),
@@ -15,6 +27,9 @@ std::vector<Function> rows() {
           function("reduce_scatter(x, axes, dim)", reduce_scatter),
           function("all_to_all(x, axes, split_dim, concat_dim)", all_to_all),
           function("ppermute(x, axes, pairs)", ppermute),
+          function("ragged_all_to_all(operand, output, input_offsets, send_sizes, output_offsets, "
+                   "recv_sizes, axes)",
+                   ragged_all_to_all_by_parts),
           function("sharding_constraint(x, spec)", sharding_constraint)};
 }
 

@@ -4,6 +4,7 @@
 #include "ops/annotate.h"
 #include "ops/collectives/all_gather.h"
 #include "ops/collectives/all_reduce.h"
+#include "ops/collectives/ragged_all_to_all.h"
 #include "ops/create.h"
 #include "ops/elementwise/activations.h"
 #include "ops/elementwise/arithmetic.h"

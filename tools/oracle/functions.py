@@ -444,7 +444,7 @@ WITHOUT_CALL = {
     "random::rbg_fold_in": "JAX has keys of rbg only; random_parity_test compares stored draws",
     "random::rbg_bits": "JAX has keys of rbg only; random_parity_test compares stored draws",
     "random::multivariate_normal": "JAX takes the covariance, Axle one of its factors; another factor gives other numbers",
-    "psum": "a collective: it needs several devices; src/plan/collectives_plugin_test.cpp compares with one device",
+    "psum": "a collective: it needs several devices; src/transform/shard_map/shard_map_test.cpp and src/pjrt/shard_map_plugin_test.cpp compare with one device",
     "pmean": "as psum",
     "pmax": "as psum",
     "pmin": "as psum",
@@ -453,5 +453,6 @@ WITHOUT_CALL = {
     "reduce_scatter": "as psum",
     "all_to_all": "as psum",
     "ppermute": "as psum",
+    "ragged_all_to_all": "as psum; src/transform/laws/naive_bodies_test.cpp compares with plain loops",
     "sharding_constraint": "as psum",
 }  # fmt: skip

@@ -67,8 +67,29 @@ Values sequential_map_by_formula(const Values& xs, const TensorFunction& fn,
 Values call_by_formula(const Values& arguments, const TensorFunction& fn, const std::string& name) {
   return call(name, fn, arguments);
 }
-Values remat_by_formula(const Values& arguments, const TensorFunction& fn) {
-  return remat(fn, arguments, save_nothing());
+// The policies without parameters, by their names in C++.
+enum class NamedPolicy { kSaveNothing, kSaveEverything, kSaveDots, kOffloadDots };
+constexpr auto texts_of(NamedPolicy) {
+  return std::to_array<EnumText<NamedPolicy>>({{NamedPolicy::kSaveNothing, "save_nothing"},
+                                               {NamedPolicy::kSaveEverything, "save_everything"},
+                                               {NamedPolicy::kSaveDots, "save_dots"},
+                                               {NamedPolicy::kOffloadDots, "offload_dots"}});
+}
+RematPolicy policy_of(NamedPolicy name) {
+  switch (name) {
+    case NamedPolicy::kSaveNothing:
+      return save_nothing();
+    case NamedPolicy::kSaveEverything:
+      return save_everything();
+    case NamedPolicy::kSaveDots:
+      return save_dots();
+    case NamedPolicy::kOffloadDots:
+      return offload_dots();
+  }
+  AXLE_CHECK(false, "a named policy");
+}
+Values remat_by_formula(const Values& arguments, const TensorFunction& fn, NamedPolicy policy) {
+  return remat(fn, arguments, policy_of(policy));
 }
 // Returns the outputs, then their derivatives.
 Values jvp_by_formula(const Values& arguments, const Values& tangents, const TensorFunction& fn) {
@@ -99,7 +120,7 @@ std::vector<Function> rows() {
           function("switch_case(index, arguments, branches)", switch_by_formula),
           function("sequential_map(xs, fn, options)", sequential_map_by_formula),
           function("call(arguments, fn, name=fn)", call_by_formula),
-          function("remat(arguments, fn)", remat_by_formula),
+          function("remat(arguments, fn, policy=save_nothing)", remat_by_formula),
           function("jvp(arguments, tangents, fn)", jvp_by_formula),
           function("value_and_grad(arguments, fn)", gradient_by_formula),
           function("vmap(arguments, fn, in_axes=[], out_axes=[])", vmap_by_formula)};

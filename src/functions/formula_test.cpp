@@ -4,6 +4,7 @@
 
 #include "config/document/yaml.h"
 #include "functions/attribute_value.h"
+#include "ir/text/print.h"
 #include "testing/error_of.h"
 
 namespace axle {
@@ -98,6 +99,21 @@ TEST(Formula, LoopsTakeFunctionsAsData) {
   ASSERT_EQ(out.size(), 2u);
   EXPECT_EQ(out[0], HostTensor::scalar(10.0f));
   EXPECT_EQ(out[1], vector({1, 3, 6, 10}));
+}
+
+TEST(Formula, RematTakesAPolicy) {
+  const auto printed = [](const std::string& policy) {
+    const TensorFunction fn =
+        tensor_function_from(parse_yaml("{function: remat, attributes: {fn: sin" + policy + "}}"));
+    return print(*trace(fn, {{DType::kF32, {4}}}));
+  };
+  EXPECT_THAT(printed(""), HasSubstr("remat %1 {save nothing"));
+  EXPECT_THAT(printed(", policy: save_everything"), HasSubstr("{save everything"));
+  EXPECT_THAT(printed(", policy: save_dots"), HasSubstr("{save dots"));
+  EXPECT_THAT(printed(", policy: offload_dots"), HasSubstr("{offload dots"));
+  EXPECT_EQ(error_of([&] { printed(", policy: save_dot"); }),
+            "policy: expected save_nothing, save_everything, save_dots or offload_dots, got "
+            "'save_dot'");
 }
 
 TEST(Formula, MistakesSayWhatIsExpected) {

@@ -1,4 +1,4 @@
-// Rules shared by ops that run their body, the op's first region, once: call, remat, custom_vjp.
+// Rules of ops that run their body, the first region, once: call, remat, custom_vjp, kernel_call.
 #pragma once
 
 #include "ir/op_rules.h"

@@ -1,5 +1,5 @@
 // Samplers made from uniform, normal and exponential numbers, in closed form. Those that reject
-// draws are in transform/random/gamma.h and transform/random_counts.h.
+// draws are in transform/random/gamma.h and transform/random/counts.h.
 //
 // Parameters are float tensors that broadcast to `shape`; they give the dtype and have gradients.
 #pragma once

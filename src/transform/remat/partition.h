@@ -1,5 +1,5 @@
-// Splits a region into a forward and a backward part. scan, remat and call do so when they are
-// differentiated.
+// Splits a region into a forward and a backward part. scan, cond, remat, call and shard_map do so
+// when they are differentiated.
 //
 // The joint region computes the primal results and, from their cotangents, the cotangents of the
 // inputs. Each op has the phase in which it was emitted. The cut follows the phase, not the

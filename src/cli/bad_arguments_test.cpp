@@ -34,6 +34,8 @@ class BadArguments : public ::testing::TestWithParam<std::string> {
     save_byte_model(dir_ / "model", chain_model({{'a', 'b'}}, 260));
     replace_file(dir_ / "text.txt", "some text of a few bytes\n");
     replace_file(dir_ / "layer.yaml", kLinearLayer);
+    replace_file(dir_ / "op.yaml", "function: neg\ninputs: {x: [1, 2]}\n");
+    save_safetensors(dir_ / "negative.safetensors", {{"out0", HostTensor({2}, {-1.0f, -2.0f})}});
     save_safetensors(dir_ / "in.safetensors", {{"in/x", HostTensor({1, 2}, {1.0f, 2.0f})}});
     save_safetensors(dir_ / "reference.safetensors", {{"out", HostTensor({1, 1}, {1.0f})}});
     make_directories(dir_ / "folder");
@@ -71,8 +73,12 @@ class BadArguments : public ::testing::TestWithParam<std::string> {
          {dir_ / "layer.yaml", "--inputs", dir_ / "in.safetensors", "--seed", "1", "--output",
           dir_ / "out.safetensors", "--compare", dir_ / "reference.safetensors", "--tolerance",
           "1e9", "--backend", "interpreter"}},
+        {"eval-op",
+         {dir_ / "op.yaml", "--output", dir_ / "out.safetensors", "--compare",
+          dir_ / "negative.safetensors", "--tolerance", "1e9", "--backend", "interpreter"}},
         {"generate",
          {"--from", model, "--prompt", "a", "--max-tokens", "2", "--backend", "interpreter"}},
+        {"graph", recipe},
         {"import llama2c", {dir_ / "noise", "--tokenizer", dir_ / "noise", "--dir", dir_ / "new"}},
         {"params", recipe},
         {"plugin fetch", {"nowhere"}},

@@ -92,11 +92,6 @@ constexpr auto texts_of(MatrixNorm) {
 }
 
 namespace random {
-constexpr auto texts_of(PrngImpl) {
-  return std::to_array<EnumText<PrngImpl>>({{PrngImpl::kThreefry2x32, "threefry2x32"},
-                                            {PrngImpl::kRbg, "rbg"},
-                                            {PrngImpl::kUnsafeRbg, "unsafe_rbg"}});
-}
 constexpr auto texts_of(ThreefryMode) {
   return std::to_array<EnumText<ThreefryMode>>(
       {{ThreefryMode::kPartitionable, "partitionable"}, {ThreefryMode::kOriginal, "original"}});

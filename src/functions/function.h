@@ -5,6 +5,7 @@
 // gives the defaults; the types follow from C++:
 //   function("roll(x, shift, axis)", roll)
 //   function("add: operator+(a, b)", overload<Tensor(const Tensor&, const Tensor&)>(operator+))
+// The operand of a random::Key is its words; random::impl_of says its generator.
 // A parameter of a struct of options stands for the fields of the struct (option_fields.h).
 #pragma once
 
@@ -21,6 +22,7 @@
 #include "functions/attribute_value.h"
 #include "functions/result_values.h"
 #include "ir/tensor.h"
+#include "ops/random/key.h"
 
 namespace axle {
 
@@ -80,7 +82,7 @@ inline constexpr bool kIsOperand = std::is_same_v<T, Tensor> || std::is_same_v<T
 
 template <class T>
 void describe(const SignatureName& given, std::vector<Parameter>& out) {
-  if constexpr (std::is_same_v<T, Tensor>) {
+  if constexpr (std::is_same_v<T, Tensor> || std::is_same_v<T, random::Key>) {
     out.push_back({.name = given.name, .kind = Parameter::Kind::kTensor});
   } else if constexpr (std::is_same_v<T, Values>) {
     out.push_back({.name = given.name, .kind = Parameter::Kind::kTensors});
@@ -115,6 +117,9 @@ template <class T>
 T argument(const SignatureName& given, const FunctionCall& call) {
   if constexpr (std::is_same_v<T, Tensor>) {
     return call.operands.at(given.name).at(0);
+  } else if constexpr (std::is_same_v<T, random::Key>) {
+    const Tensor& words = call.operands.at(given.name).at(0);
+    return random::Key::wrap(words, random::impl_of(words));
   } else if constexpr (std::is_same_v<T, Values>) {
     return call.operands.at(given.name);
   } else if constexpr (HasOptionFields<T>) {

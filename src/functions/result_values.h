@@ -2,9 +2,11 @@
 #pragma once
 
 #include <utility>
+#include <vector>
 
 #include "ops/create.h"
 #include "ops/movement/unique.h"
+#include "ops/random/key.h"
 #include "ops/reductions/cross_entropy.h"
 #include "transform/control_flow/scan.h"
 
@@ -12,6 +14,12 @@ namespace axle {
 
 inline Values result_values(Tensor x) { return {std::move(x)}; }
 inline Values result_values(Values x) { return x; }
+inline Values result_values(const random::Key& x) { return {x.data()}; }
+inline Values result_values(const std::vector<random::Key>& x) {
+  Values out;
+  for (const random::Key& key : x) out.push_back(key.data());
+  return out;
+}
 inline Values result_values(const HostTensor& x) { return {constant(x)}; }
 inline Values result_values(const std::pair<Tensor, Tensor>& x) { return {x.first, x.second}; }
 inline Values result_values(const CrossEntropy& x) { return {x.loss, x.log_z}; }

@@ -51,19 +51,19 @@ std::pair<Tensor, Tree<Tensor>> next_logits(Model& model, Tree<Tensor> parameter
 }
 
 // Draws a token for each row, or kNotFinite if no logit is the maximum: reduce_max passes a NaN on.
-Tensor drawn(const Tensor& logits_BV, const Tensor& key, const Sampling& sampling) {
+Tensor drawn(const Tensor& logits_BV, const random::Key& key, const Sampling& sampling) {
   const Tensor finite_B = is_finite(reduce_max(logits_BV, {-1}));
   return select(finite_B, sample(logits_BV, key, sampling), scalar(kNotFinite, DType::kI32));
 }
 
 // Returns the state in the order of decode_state. One half of the key draws the tokens, the other
 // is the next state's key.
-Values next_state(const Tree<Tensor>& caches, const Tensor& key, const Tensor& positions_B,
+Values next_state(const Tree<Tensor>& caches, const random::Key& key, const Tensor& positions_B,
                   const Tensor& logits_BV, const Sampling& sampling) {
   Values out;
   for (const auto& [path, cache] : caches) out.push_back(cache);
-  const Values keys = random::split_each(key);
-  out.push_back(keys[0]);
+  const std::vector<random::Key> keys = random::split_each(key);
+  out.push_back(keys[0].data());
   out.push_back(positions_B);
   out.push_back(drawn(logits_BV, keys[1], sampling));
   return out;
@@ -109,7 +109,8 @@ Program prefill_program(Model& model, const DecodeShape& shape, const Sampling& 
   const TensorFunction fn = [&](const Values& x) {
     auto at = x.begin();
     Tree<Tensor> weights = take(parameters, at), caches;
-    const Tensor key = *at++, lengths_B = *at++, prompts_BT = *at++;
+    const auto key = random::Key::wrap(*at++);
+    const Tensor lengths_B = *at++, prompts_BT = *at++;
     for (const auto& [path, spec] : cache_specs(model, shape))
       caches.emplace(path, zeros(spec.type.dims, spec.type.dtype));
     const auto [logits_BV, filled] =
@@ -135,7 +136,8 @@ Program decode_program(Model& model, const DecodeShape& shape, const Sampling& s
   const TensorFunction fn = [&](const Values& x) {
     auto at = x.begin();
     Tree<Tensor> weights = take(parameters, at), caches = take(cache_leaves, at);
-    const Tensor key = *at++, positions_B = *at++, tokens_B = *at++;
+    const auto key = random::Key::wrap(*at++);
+    const Tensor positions_B = *at++, tokens_B = *at++;
     const auto [logits_BV, filled] =
         next_logits(model, std::move(weights), std::move(caches),
                     {{"input_ids", expand_dims(tokens_B, 1)},

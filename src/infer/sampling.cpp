@@ -49,7 +49,7 @@ void check(const Sampling& s) {
   }
 }
 
-Tensor sample(const Tensor& logits_BV, const Tensor& key, const Sampling& s) {
+Tensor sample(const Tensor& logits_BV, const random::Key& key, const Sampling& s) {
   if (s.temperature == 0) return argmax(logits_BV);
   // The maximum is shifted to 0, so that a small temperature can overflow only to -inf.
   const Tensor wide_BV = astype(logits_BV, DType::kF32);

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "ir/tensor.h"
+#include "ops/random/key.h"
 
 namespace axle {
 
@@ -31,8 +32,8 @@ struct Sampling {
 /// below 1, or if top_p is outside (0, 1].
 void check(const Sampling& sampling);
 
-/// Traced: returns one token for each row of logits_BV, i32[B]. `key` u32[2] must not be used
-/// again; with temperature 0 it may be none.
-Tensor sample(const Tensor& logits_BV, const Tensor& key, const Sampling& sampling);
+/// Traced: returns one token for each row of logits_BV, i32[B]. `key` must not be used again;
+/// with temperature 0 it may be none.
+Tensor sample(const Tensor& logits_BV, const random::Key& key, const Sampling& sampling);
 
 }  // namespace axle

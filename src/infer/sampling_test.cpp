@@ -20,7 +20,7 @@ std::vector<double> shares(const std::vector<float>& logits, const Sampling& sam
   const auto vocab_size = static_cast<int64_t>(logits.size());
   const HostTensor tokens = run(
       [&](const Values& x) {
-        return sample(broadcast_to(x[0], {kDraws, vocab_size}), x[1], sampling);
+        return sample(broadcast_to(x[0], {kDraws, vocab_size}), random::Key::wrap(x[1]), sampling);
       },
       {HostTensor({vocab_size}, std::span<const float>(logits)), random::key(seed)});
   std::vector<double> out(logits.size());
@@ -121,9 +121,11 @@ TEST(Sampling, TopPCountsAfterTemperatureAndTopK) {
 
 TEST(Sampling, RowsAreDrawnEachFromItsOwnLogits) {
   const HostTensor logits({2, 2}, {0.0f, -1e9f, -1e9f, 0.0f});
-  const HostTensor tokens =
-      run([](const Values& x) { return sample(x[0], x[1], {.temperature = 1, .top_k = 2}); },
-          {logits, random::key(3)});
+  const HostTensor tokens = run(
+      [](const Values& x) {
+        return sample(x[0], random::Key::wrap(x[1]), {.temperature = 1, .top_k = 2});
+      },
+      {logits, random::key(3)});
   EXPECT_EQ(tokens, HostTensor({2}, {0, 1}));
 }
 
@@ -131,7 +133,7 @@ TEST(Sampling, SeedDecides) {
   const auto draw = [](int64_t seed) {
     return run(
         [](const Values& x) {
-          return sample(broadcast_to(x[0], {64, 4}), x[1], {.temperature = 1});
+          return sample(broadcast_to(x[0], {64, 4}), random::Key::wrap(x[1]), {.temperature = 1});
         },
         {HostTensor({4}, {0.0f, 0.0f, 0.0f, 0.0f}), random::key(seed)});
   };

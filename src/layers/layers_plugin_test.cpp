@@ -178,7 +178,7 @@ TEST_F(LayersOnPlugin, InitialParameters) {
   auto lm = build_for_test<CausalLM>({.decoder = decoder}, {});
   expect_same(
       [&](const Values& key) {
-        Tree<Tensor> all = lm.layer().initialize(key[0]);
+        Tree<Tensor> all = lm.layer().initialize(random::Key::wrap(key[0]));
         return tensors_of(all);
       },
       {random::key(3)});

@@ -49,7 +49,7 @@ double fan_size(const InitSpec& spec, Fan fan) {
 
 Initialiser Constant::operator()(const InitSpec& spec) const {
   return {fmt::format("constant({})", decimal(value)),
-          [spec, v = value](const Tensor&) { return full(spec.shape, v, spec.dtype); }};
+          [spec, v = value](const random::Key&) { return full(spec.shape, v, spec.dtype); }};
 }
 Initialiser Zeros::operator()(const InitSpec& spec) const { return Constant{0}(spec); }
 Initialiser Ones::operator()(const InitSpec& spec) const { return Constant{1}(spec); }
@@ -58,7 +58,7 @@ Initialiser VarianceScaling::operator()(const InitSpec& spec) const {
   const std::string spread =
       fan == Fan::kNone ? decimal(scale) : fmt::format("{} / {}", decimal(scale), to_text(fan));
   return {fmt::format("{}(0, {})", to_text(distribution), spread),
-          [spec, *this](const Tensor& key) {
+          [spec, *this](const random::Key& key) {
             // The variance is rounded to f32 before the root, as in the reference.
             const double variance =
                 fan == Fan::kNone ? 0 : static_cast<float>(scale / fan_size(spec, fan));

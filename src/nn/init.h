@@ -13,6 +13,7 @@
 #include "config/fields/fn.h"
 #include "config/fields/ranged.h"
 #include "ir/tensor.h"
+#include "ops/random/key.h"
 
 namespace axle {
 
@@ -29,11 +30,11 @@ struct InitSpec {
   FanAxes fan = {};
 };
 
-/// The initialiser of one parameter: its text for tables, and the traced function from a key u32[2]
-/// to the value.
+/// The initialiser of one parameter: its text for tables, and the traced function from a key to
+/// the value.
 struct Initialiser {
   std::string text;
-  std::function<Tensor(const Tensor& key)> draw;
+  std::function<Tensor(const random::Key& key)> draw;
 };
 using Init = Fn<Initialiser(const InitSpec&)>;
 

@@ -10,7 +10,7 @@ namespace axle {
 namespace {
 
 HostTensor draw(const Init& init, const InitSpec& spec) {
-  return eval([&](const Values& key) { return Values{init(spec).draw(key[0])}; },
+  return eval([&](const Values& key) { return Values{init(spec).draw(random::Key::wrap(key[0]))}; },
               {random::key(1)})[0];
 }
 struct Moments {

@@ -46,13 +46,13 @@ const Tensor& Invocation::parameter(const std::string& path) const {
   return it->second;
 }
 
-Tensor Invocation::key() { return key_of(frames_.size() - 1); }
+random::Key Invocation::key() { return key_of(frames_.size() - 1); }
 
-Tensor Invocation::key_of(size_t i) {
+random::Key Invocation::key_of(size_t i) {
   if (!options_.key)
     throw ConfigError(fmt::format("{}: needs a PRNG key; give one to the call", frames_[i].path));
   if (frames_[i].key) return frames_[i].key;
-  Tensor key = key_of(i - 1);
+  random::Key key = key_of(i - 1);
   if (!frames_[i].is_root) key = random::fold_in(key, frames_[i].name_hash);
   if (frames_[i].call_index > 0)
     key = random::fold_in(key, static_cast<uint32_t>(frames_[i].call_index));

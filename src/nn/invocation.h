@@ -9,6 +9,7 @@
 #include "ir/devices/mesh.h"
 #include "ir/tensor.h"
 #include "nn/tensor_tree.h"
+#include "ops/random/key.h"
 
 namespace axle {
 
@@ -33,8 +34,8 @@ struct OutputCollection {
 struct InvocationOptions {
   /// Turns on dropout and remat.
   bool training = false;
-  /// PRNG key, u32[2]; none if no layer draws random numbers.
-  Tensor key = {};
+  /// PRNG key; none if no layer draws random numbers.
+  random::Key key = {};
   /// Values of state by path, as Layer::state_specs and Layer::decode_state_specs name them.
   Tree<Tensor> state = {};
   /// The call appends tokens to the caches in `state`: prefill and extend_step.
@@ -80,7 +81,7 @@ class Invocation {
   /// Returns the key of the current call: fold_in(key of the caller, hash of the layer's name). A
   /// repeated call of a layer folds in its index as well. Throws ConfigError if the invocation has
   /// no key.
-  Tensor key();
+  random::Key key();
   /// Returns the path of the current call: the layer's path, followed by "#1" for its second call.
   const std::string& path() const { return frames_.back().path; }
 
@@ -98,9 +99,9 @@ class Invocation {
     uint32_t name_hash = 0;
     int call_index = 0;
     bool is_root = false;
-    Tensor key = {};
+    random::Key key = {};
   };
-  Tensor key_of(size_t frame);
+  random::Key key_of(size_t frame);
   Tree<Tensor> parameters_;
   InvocationOptions options_;
   OutputCollection collection_;

@@ -2,6 +2,8 @@
 // depend on how many follow.
 #pragma once
 
+#include <vector>
+
 #include "ops/random/random.h"
 
 namespace axle {
@@ -9,15 +11,15 @@ namespace axle {
 /// Initialisation gives keys to parameters and children in this way, in order of declaration.
 class KeySequence {
  public:
-  explicit KeySequence(const Tensor& key) : rest_(key) {}
-  Tensor next() {
-    const Values keys = random::split_each(rest_);
+  explicit KeySequence(const random::Key& key) : rest_(key) {}
+  random::Key next() {
+    const std::vector<random::Key> keys = random::split_each(rest_);
     rest_ = keys[0];
     return keys[1];
   }
 
  private:
-  Tensor rest_;
+  random::Key rest_;
 };
 
 }  // namespace axle

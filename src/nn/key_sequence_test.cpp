@@ -13,9 +13,9 @@ TEST(KeySequence, TheFirstKeysDoNotDependOnHowManyFollow) {
   const auto keys = [](int n) {
     return eval(
         [n](const Values& key) {
-          KeySequence sequence(key[0]);
+          KeySequence sequence(random::Key::wrap(key[0]));
           Values out;
-          for (int i = 0; i < n; ++i) out.push_back(sequence.next());
+          for (int i = 0; i < n; ++i) out.push_back(sequence.next().data());
           return out;
         },
         {random::key(4)});

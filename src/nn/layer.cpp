@@ -81,7 +81,7 @@ Tree<ParamSpec> Layer::state_specs() const {
   return out;
 }
 
-Tree<Tensor> Layer::initialize_state(const Tensor& key) const {
+Tree<Tensor> Layer::initialize_state(const random::Key& key) const {
   Tree<Tensor> out;
   for (const auto& [path, spec] : state_specs()) {
     out.emplace(path, spec.initialiser().draw(random::fold_in(key, md5_mod_2_31_minus_1(path))));
@@ -89,7 +89,7 @@ Tree<Tensor> Layer::initialize_state(const Tensor& key) const {
   return out;
 }
 
-Tree<Tensor> Layer::initialize(const Tensor& key) const {
+Tree<Tensor> Layer::initialize(const random::Key& key) const {
   Tree<Tensor> out;
   KeySequence keys(key);
   for (const auto& [path, spec] : params_) out.emplace(path, spec.initialiser().draw(keys.next()));

@@ -95,11 +95,11 @@ class Layer {
   /// Returns the state that training keeps beside the parameters, of this layer and the layers
   /// below, by path: moving statistics, biases of routers. Each update may change it once.
   virtual Tree<ParamSpec> state_specs() const;
-  /// Emits the initial values of all parameters, from a key u32[2]. Keys are split in order of
+  /// Emits the initial values of all parameters, from a key. Keys are split in order of
   /// declaration, own parameters first.
-  virtual Tree<Tensor> initialize(const Tensor& key) const;
+  virtual Tree<Tensor> initialize(const random::Key& key) const;
   /// Emits the initial values of state_specs(). Keys derive from the paths.
-  Tree<Tensor> initialize_state(const Tensor& key) const;
+  Tree<Tensor> initialize_state(const random::Key& key) const;
   /// Returns the state that decoding needs, by path. It is zero before the first call.
   virtual Tree<StateSpec> decode_state_specs(const DecodeDims& dims) const;
   /// True if decoding some positions per call gives the same as one call for all positions, as far

@@ -14,6 +14,8 @@
 namespace axle {
 namespace {
 
+using random::Key;
+
 namespace samples = testing::samples;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -45,70 +47,84 @@ using random::Replacement;
 // Adds the samplers of numbers.
 void add_numbers(std::vector<Sampler>& out) {
   const Shape s = {7, 9};
-  out.push_back({"uniform", "shape, dtype, low, high", kFloats, kExact,
-                 [=](const Values& v, DType d) { return Values{random::uniform(v[0], s, d)}; }});
   out.push_back(
-      {"uniform", "shape, dtype, low, high", kFloats, kClose,
-       [=](const Values& v, DType d) { return Values{random::uniform(v[0], s, d, -2, 5)}; }});
+      {"uniform", "shape, dtype, low, high", kFloats, kExact,
+       [=](const Values& v, DType d) { return Values{random::uniform(Key::wrap(v[0]), s, d)}; }});
   out.push_back(
-      {"uniform",
-       "shape, low tensor, high tensor",
-       kFloats,
-       kClose,
-       [=](const Values& v, DType) { return Values{random::uniform(v[0], s, v[1], v[2])}; },
-       {samples::uniform({7, 1}, -3, 0), samples::uniform({9}, 0.5, 2)}});
-  out.push_back({"normal", "shape, dtype", kFloats, kClose,
-                 [=](const Values& v, DType d) { return Values{random::normal(v[0], s, d)}; }});
+      {"uniform", "shape, dtype, low, high", kFloats, kClose, [=](const Values& v, DType d) {
+         return Values{random::uniform(Key::wrap(v[0]), s, d, -2, 5)};
+       }});
+  out.push_back({"uniform",
+                 "shape, low tensor, high tensor",
+                 kFloats,
+                 kClose,
+                 [=](const Values& v, DType) {
+                   return Values{random::uniform(Key::wrap(v[0]), s, v[1], v[2])};
+                 },
+                 {samples::uniform({7, 1}, -3, 0), samples::uniform({9}, 0.5, 2)}});
+  out.push_back({"normal", "shape, dtype", kFloats, kClose, [=](const Values& v, DType d) {
+                   return Values{random::normal(Key::wrap(v[0]), s, d)};
+                 }});
   out.push_back({"truncated_normal", "shape, low, high, dtype", kFloats, kClose,
                  [=](const Values& v, DType d) {
-                   return Values{random::truncated_normal(v[0], s, -2, 1, d)};
+                   return Values{random::truncated_normal(Key::wrap(v[0]), s, -2, 1, d)};
                  }});
   out.push_back({"exponential", "shape, dtype", kFloats, kClose, [=](const Values& v, DType d) {
-                   return Values{random::exponential(v[0], s, d)};
+                   return Values{random::exponential(Key::wrap(v[0]), s, d)};
                  }});
-  out.push_back({"gumbel", "shape, dtype", kFloats, kClose,
-                 [=](const Values& v, DType d) { return Values{random::gumbel(v[0], s, d)}; }});
-  out.push_back({"laplace", "shape, dtype", kFloats, kClose,
-                 [=](const Values& v, DType d) { return Values{random::laplace(v[0], s, d)}; }});
+  out.push_back({"gumbel", "shape, dtype", kFloats, kClose, [=](const Values& v, DType d) {
+                   return Values{random::gumbel(Key::wrap(v[0]), s, d)};
+                 }});
+  out.push_back({"laplace", "shape, dtype", kFloats, kClose, [=](const Values& v, DType d) {
+                   return Values{random::laplace(Key::wrap(v[0]), s, d)};
+                 }});
   out.push_back({"rademacher",
                  "shape, dtype",
                  {DType::kBF16, DType::kF32, DType::kF64, DType::kI32, DType::kI64},
                  kExact,
-                 [=](const Values& v, DType d) { return Values{random::rademacher(v[0], s, d)}; }});
+                 [=](const Values& v, DType d) {
+                   return Values{random::rademacher(Key::wrap(v[0]), s, d)};
+                 }});
   out.push_back({"bernoulli", "shape, p", {DType::kPred}, kExact, [=](const Values& v, DType) {
-                   return Values{random::bernoulli(v[0], s, 0.3)};
+                   return Values{random::bernoulli(Key::wrap(v[0]), s, 0.3)};
                  }});
-  out.push_back({"bernoulli",
-                 "shape, p tensor",
-                 kFloats,
-                 kExact,
-                 [=](const Values& v, DType) { return Values{random::bernoulli(v[0], s, v[1])}; },
-                 {HostTensor({9}, {0.f, 0.1f, 0.2f, 0.35f, 0.5f, 0.6f, 0.8f, 0.999f, 1.f})}});
   out.push_back(
-      {"randint", "shape, low, high, dtype", kIntegers, kExact,
-       [=](const Values& v, DType d) { return Values{random::randint(v[0], s, 3, 77, d)}; }});
-  out.push_back(
-      {"randint",
-       "shape, low tensor, high tensor",
-       {DType::kI8, DType::kU16, DType::kI32, DType::kI64, DType::kU32, DType::kU64},
+      {"bernoulli",
+       "shape, p tensor",
+       kFloats,
        kExact,
-       [=](const Values& v, DType) { return Values{random::randint(v[0], s, v[1], v[2])}; },
-       {samples::integers({7, 1}, DType::kI32, 0, 20),
-        samples::integers({9}, DType::kI32, 9, 99)}});
-  out.push_back({"bits", "width, shape", {DType::kU64}, kExact, [=](const Values& v, DType) {
-                   return Values{random::bits(v[0], 8, s), random::bits(v[0], 16, s),
-                                 random::bits(v[0], 32, s), random::bits(v[0], 64, s)};
-                 }});
-  out.push_back({"bits",
-                 "shape, dtype",
-                 {DType::kU8, DType::kU16, DType::kU32, DType::kU64},
+       [=](const Values& v, DType) { return Values{random::bernoulli(Key::wrap(v[0]), s, v[1])}; },
+       {HostTensor({9}, {0.f, 0.1f, 0.2f, 0.35f, 0.5f, 0.6f, 0.8f, 0.999f, 1.f})}});
+  out.push_back(
+      {"randint", "shape, low, high, dtype", kIntegers, kExact, [=](const Values& v, DType d) {
+         return Values{random::randint(Key::wrap(v[0]), s, 3, 77, d)};
+       }});
+  out.push_back({"randint",
+                 "shape, low tensor, high tensor",
+                 {DType::kI8, DType::kU16, DType::kI32, DType::kI64, DType::kU32, DType::kU64},
                  kExact,
-                 [=](const Values& v, DType d) { return Values{random::bits(v[0], s, d)}; }});
-  out.push_back({"logistic", "shape, dtype", kFloats, kClose,
-                 [=](const Values& v, DType d) { return Values{random::logistic(v[0], s, d)}; }});
+                 [=](const Values& v, DType) {
+                   return Values{random::randint(Key::wrap(v[0]), s, v[1], v[2])};
+                 },
+                 {samples::integers({7, 1}, DType::kI32, 0, 20),
+                  samples::integers({9}, DType::kI32, 9, 99)}});
+  out.push_back({"bits", "width, shape", {DType::kU64}, kExact, [=](const Values& v, DType) {
+                   return Values{
+                       random::bits(Key::wrap(v[0]), 8, s), random::bits(Key::wrap(v[0]), 16, s),
+                       random::bits(Key::wrap(v[0]), 32, s), random::bits(Key::wrap(v[0]), 64, s)};
+                 }});
+  out.push_back(
+      {"bits",
+       "shape, dtype",
+       {DType::kU8, DType::kU16, DType::kU32, DType::kU64},
+       kExact,
+       [=](const Values& v, DType d) { return Values{random::bits(Key::wrap(v[0]), s, d)}; }});
+  out.push_back({"logistic", "shape, dtype", kFloats, kClose, [=](const Values& v, DType d) {
+                   return Values{random::logistic(Key::wrap(v[0]), s, d)};
+                 }});
   out.push_back(
       {"cauchy", "shape, dtype", {DType::kF32, DType::kF64}, kClose, [=](const Values& v, DType d) {
-         return Values{random::cauchy(v[0], s, d)};
+         return Values{random::cauchy(Key::wrap(v[0]), s, d)};
        }});
 }
 
@@ -129,25 +145,26 @@ void add_distributions(std::vector<Sampler>& out) {
                    parameters});
   };
   add("pareto", "shape, b", kClose, 1,
-      [=](const Values& v) { return random::pareto(v[0], s, v[1]); });
+      [=](const Values& v) { return random::pareto(Key::wrap(v[0]), s, v[1]); });
   add("lognormal", "shape, sigma", kClose, 1,
-      [=](const Values& v) { return random::lognormal(v[0], s, v[1]); });
+      [=](const Values& v) { return random::lognormal(Key::wrap(v[0]), s, v[1]); });
   add("rayleigh", "shape, scale", kClose, 1,
-      [=](const Values& v) { return random::rayleigh(v[0], s, v[1]); });
+      [=](const Values& v) { return random::rayleigh(Key::wrap(v[0]), s, v[1]); });
   add("wald", "shape, mean", kClose, 1,
-      [=](const Values& v) { return random::wald(v[0], s, v[1]); });
+      [=](const Values& v) { return random::wald(Key::wrap(v[0]), s, v[1]); });
   add("weibull_min", "shape, scale, concentration", kClose, 2,
-      [=](const Values& v) { return random::weibull_min(v[0], s, v[1], v[2]); });
+      [=](const Values& v) { return random::weibull_min(Key::wrap(v[0]), s, v[1], v[2]); });
   add("triangular", "shape, left, mode, right", kClose, 3,
-      [=](const Values& v) { return random::triangular(v[0], s, v[1], v[2], v[3]); });
+      [=](const Values& v) { return random::triangular(Key::wrap(v[0]), s, v[1], v[2], v[3]); });
   add("geometric", "shape, p, dtype", kExact, 1,
-      [=](const Values& v) { return random::geometric(v[0], s, v[1]); });
+      [=](const Values& v) { return random::geometric(Key::wrap(v[0]), s, v[1]); });
   add("maxwell", "shape, dtype", kClose, 0,
-      [=](const Values& v) { return random::maxwell(v[0], s); });
-  add("double_sided_maxwell", "shape, loc, scale", kClose, 2,
-      [=](const Values& v) { return random::double_sided_maxwell(v[0], s, v[1], v[2]); });
+      [=](const Values& v) { return random::maxwell(Key::wrap(v[0]), s); });
+  add("double_sided_maxwell", "shape, loc, scale", kClose, 2, [=](const Values& v) {
+    return random::double_sided_maxwell(Key::wrap(v[0]), s, v[1], v[2]);
+  });
   add("multivariate_normal", "batch, mean, factor", kClose, 1, [=](const Values& v) {
-    return random::multivariate_normal(v[0], {7}, v[1],
+    return random::multivariate_normal(Key::wrap(v[0]), {7}, v[1],
                                        expand_dims(v[1], 0) * expand_dims(v[1], 1));
   });
 }
@@ -155,39 +172,43 @@ void add_distributions(std::vector<Sampler>& out) {
 // Adds the samplers of keys, permutations and choices.
 void add_choices(std::vector<Sampler>& out) {
   out.push_back({"split", "n", {DType::kU32}, kExact, [](const Values& v, DType) {
-                   return Values{random::split(v[0], 5)};
+                   return Values{random::split(Key::wrap(v[0]), 5).data()};
                  }});
   out.push_back({"split_each", "n", {DType::kU32}, kExact, [](const Values& v, DType) {
-                   return random::split_each(v[0], 3);
+                   const auto keys = random::split_each(Key::wrap(v[0]), 3);
+                   return Values{keys[0].data(), keys[1].data(), keys[2].data()};
                  }});
   out.push_back({"fold_in", "number", {DType::kU32}, kExact, [](const Values& v, DType) {
-                   return Values{random::fold_in(v[0], 3), random::fold_in(v[0], 0xfffffffe)};
-                 }});
-  out.push_back({"fold_in",
-                 "number tensor",
-                 kIntegers,
-                 kExact,
-                 [](const Values& v, DType) { return Values{random::fold_in(v[0], v[1])}; },
-                 {HostTensor::scalar(int32_t{7})}});
-  out.push_back({"permutation", "n", {DType::kI32}, kExact, [](const Values& v, DType) {
-                   return Values{random::permutation(v[0], 1), random::permutation(v[0], 100)};
+                   return Values{random::fold_in(Key::wrap(v[0]), 3).data(),
+                                 random::fold_in(Key::wrap(v[0]), 0xfffffffe).data()};
                  }});
   out.push_back(
-      {"permutation",
-       "x tensor, axis",
-       kAny,
+      {"fold_in",
+       "number tensor",
+       kIntegers,
        kExact,
-       [](const Values& v, DType) {
-         return Values{random::permutation(v[0], v[1]), random::permutation(v[0], v[1], 1)};
-       },
-       {samples::integers({6, 5})}});
+       [](const Values& v, DType) { return Values{random::fold_in(Key::wrap(v[0]), v[1]).data()}; },
+       {HostTensor::scalar(int32_t{7})}});
+  out.push_back({"permutation", "n", {DType::kI32}, kExact, [](const Values& v, DType) {
+                   return Values{random::permutation(Key::wrap(v[0]), 1),
+                                 random::permutation(Key::wrap(v[0]), 100)};
+                 }});
+  out.push_back({"permutation",
+                 "x tensor, axis",
+                 kAny,
+                 kExact,
+                 [](const Values& v, DType) {
+                   return Values{random::permutation(Key::wrap(v[0]), v[1]),
+                                 random::permutation(Key::wrap(v[0]), v[1], 1)};
+                 },
+                 {samples::integers({6, 5})}});
   out.push_back({"independent_permutation",
                  "x tensor, axis",
                  {DType::kI32},
                  kExact,
                  [](const Values& v, DType) {
-                   return Values{random::independent_permutation(v[0], v[1]),
-                                 random::independent_permutation(v[0], v[1], 1)};
+                   return Values{random::independent_permutation(Key::wrap(v[0]), v[1]),
+                                 random::independent_permutation(Key::wrap(v[0]), v[1], 1)};
                  },
                  {samples::integers({6, 5})}});
   // Few logits, far apart, so that the last bits of a bf16 change no draw.
@@ -196,24 +217,26 @@ void add_choices(std::vector<Sampler>& out) {
                  kFloats,
                  kExact,
                  [](const Values& v, DType) {
-                   return Values{random::categorical(v[0], v[1]),
-                                 random::categorical(v[0], v[1], 0),
-                                 random::categorical(v[0], v[1], -1, {4}),
-                                 random::categorical(v[0], v[1], -1, {2}, Replacement::kWithout)};
+                   return Values{
+                       random::categorical(Key::wrap(v[0]), v[1]),
+                       random::categorical(Key::wrap(v[0]), v[1], 0),
+                       random::categorical(Key::wrap(v[0]), v[1], -1, {4}),
+                       random::categorical(Key::wrap(v[0]), v[1], -1, {2}, Replacement::kWithout)};
                  },
                  {samples::uniform({3, 5}, -2, 2)}});
   out.push_back(
       {"choice", "n, shape, replacement", {DType::kI32}, kExact, [](const Values& v, DType) {
-         return Values{random::choice(v[0], 20, {5, 9}),
-                       random::choice(v[0], 20, {4, 5}, Replacement::kWithout)};
+         return Values{random::choice(Key::wrap(v[0]), 20, {5, 9}),
+                       random::choice(Key::wrap(v[0]), 20, {4, 5}, Replacement::kWithout)};
        }});
   out.push_back({"choice",
                  "p, shape, replacement",
                  kFloats,
                  kExact,
                  [](const Values& v, DType) {
-                   return Values{random::choice(v[0], v[1], {5, 9}),
-                                 random::choice(v[0], v[1], {2, 2}, Replacement::kWithout)};
+                   return Values{
+                       random::choice(Key::wrap(v[0]), v[1], {5, 9}),
+                       random::choice(Key::wrap(v[0]), v[1], {2, 2}, Replacement::kWithout)};
                  },
                  {HostTensor({6}, {0.0625f, 0.25f, 0.125f, 0.f, 0.5f, 0.0625f})}});
 }
@@ -233,7 +256,7 @@ TEST_F(Samplers, EveryOneThatIsDeclaredIsCompared) {
   std::string header;
   for (const char* name : {"random", "random_floats", "random_choice", "random_distributions"})
     header += read_file(source_file(fmt::format("src/ops/random/{}.h", name)));
-  const std::regex declaration("\n(?:Tensor|Values) (\\w+)\\(const Tensor& key");
+  const std::regex declaration("\n(?:Tensor|Key|std::vector<Key>) (\\w+)\\(const Key& key");
   std::map<std::string, size_t> declared;
   for (std::sregex_iterator it(header.begin(), header.end(), declaration), end; it != end; ++it)
     ++declared[(*it)[1]];
@@ -287,7 +310,7 @@ TEST_F(Samplers, IntegersAreDrawnAlikeBetweenAllBounds) {
     const TensorFunction draw = [&](const Values& k) {
       Values out;
       for (const auto& [low, high] : intervals)
-        out.push_back(random::randint(k[0], {10}, low, high, dtype));
+        out.push_back(random::randint(Key::wrap(k[0]), {10}, low, high, dtype));
       return out;
     };
     const auto actual = run(draw, key), expected = eval(draw, key);
@@ -315,7 +338,7 @@ TEST_F(Samplers, FloatsAreDrawnAlikeBetweenAllBounds) {
              {-3, -1}, {-1e30, 1e30}, {1, 1 + 0x1p-7}, {1e-30, 2e-30}, {-kInfinity, 0}, {5, 5}}) {
       SCOPED_TRACE(fmt::format("{} in [{}, {})", name_of(dtype), low, high));
       const auto draw = [&, from = low, to = high](const Values& k) {
-        return Values{random::uniform(k[0], {20}, dtype, from, to)};
+        return Values{random::uniform(Key::wrap(k[0]), {20}, dtype, from, to)};
       };
       PluginTest::expect_same(draw, key, 1e-6);
     }
@@ -323,13 +346,15 @@ TEST_F(Samplers, FloatsAreDrawnAlikeBetweenAllBounds) {
              {-2, 2}, {-30, -2}, {1, kInfinity}, {-kInfinity, kInfinity}, {0, 0x1p-4}}) {
       SCOPED_TRACE(fmt::format("{} truncated to [{}, {}]", name_of(dtype), low, high));
       const auto draw = [&, from = low, to = high](const Values& k) {
-        return Values{random::truncated_normal(k[0], {20}, from, to, dtype)};
+        return Values{random::truncated_normal(Key::wrap(k[0]), {20}, from, to, dtype)};
       };
       PluginTest::expect_same(draw, key, 1e-6);
     }
   }
   for (const double p : {-1.0, 0.0, 0x1p-40, 0.5, 1 - 0x1p-24, 1.0, 2.0}) {
-    const auto draw = [p](const Values& k) { return Values{random::bernoulli(k[0], {50}, p)}; };
+    const auto draw = [p](const Values& k) {
+      return Values{random::bernoulli(Key::wrap(k[0]), {50}, p)};
+    };
     EXPECT_EQ(run(draw, key), eval(draw, key)) << p;
   }
 }

@@ -79,7 +79,7 @@ inline Tree<HostTensor> section(const SafetensorsFile& file, const std::string& 
 namespace detail {
 
 /// Draws `spec` with the key found by following `place` ("0.1.x3.0") from `key`.
-inline Tensor draw_at(const Tensor& key, ParamSpec spec, std::string_view place) {
+inline Tensor draw_at(const random::Key& key, ParamSpec spec, std::string_view place) {
   if (place.empty()) return spec.initialiser().draw(key);
   const std::string_view step = place.substr(0, place.find('.'));
   const std::string_view rest =
@@ -105,8 +105,10 @@ inline void expect_initial_parameters(const AxlearnFixture& fixture, const Layer
   for (const auto& [path, place] : fixture.key_paths) {
     const std::string ours = renamed(path, fixture.parameters);
     const ParamSpec spec = layer.param_specs().at(ours);
-    actual.emplace(ours, eval([&](const Values& x) { return Values{draw_at(x[0], spec, place)}; },
-                              {random::key(0)})[0]);
+    actual.emplace(
+        ours,
+        eval([&](const Values& x) { return Values{draw_at(random::Key::wrap(x[0]), spec, place)}; },
+             {random::key(0)})[0]);
   }
   ASSERT_EQ(actual.size(), expected.size());
   for (const auto& [path, value] : expected) {

@@ -55,7 +55,7 @@ class LayerFunction {
     Tree<Tensor> parameters = take(parameter_paths_, at), inputs = take(input_paths_, at);
     InvocationOptions options{.training = options_.training, .decoding = options_.decoding};
     options.state = take(state_paths_, at);
-    if (options_.seed) options.key = constant(random::key(*options_.seed));
+    if (options_.seed) options.key = random::random_key(*options_.seed);
     auto [results, collected] = functional(layer_, std::move(parameters), std::move(options), [&] {
       InputReader reader(inputs);
       for (const Method& m : layer_.methods()) {
@@ -124,7 +124,7 @@ inline Tree<HostTensor> initial_parameters(const Layer& layer, int64_t seed) {
       [&](const Values& x) {
         Values out;
         paths.clear();
-        for (const auto& [path, t] : layer.initialize(x[0])) {
+        for (const auto& [path, t] : layer.initialize(random::Key::wrap(x[0]))) {
           paths.push_back(path);
           out.push_back(t);
         }

@@ -51,9 +51,11 @@ TEST_F(MeshTraining, EachDeviceHoldsItsPartOfStateAndBatch) {
 TEST_F(MeshTraining, RandomBitsDoNotDependOnTheMesh) {
   const auto masks = [&](const Mesh& mesh) {
     const Type type{DType::kPred, {8, 24, 16}};
-    auto graph =
-        trace([&](const Values& x) { return Values{random::bernoulli(x[0], type.dims, 0.3)}; },
-              {{DType::kU32, {2}}});
+    auto graph = trace(
+        [&](const Values& x) {
+          return Values{random::bernoulli(random::Key::wrap(x[0]), type.dims, 0.3)};
+        },
+        {{DType::kU32, {2}}});
     const Program program = lower(std::move(graph), "mask", {{"key", {DType::kU32, {2}}}},
                                   {{"mask", type, {{{"data", "fsdp"}, {}, {"model"}}}}}, mesh);
     const ArrayPtr key = runtime_->make_array(random::key(4), {}, mesh);

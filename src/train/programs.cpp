@@ -114,7 +114,7 @@ struct Gradients {
 };
 
 Gradients gradients_of(const ProgramParts& parts, const StateParts& state,
-                       const Tree<Tensor>& batch, const Tensor& key) {
+                       const Tree<Tensor>& batch, const random::Key& key) {
   Gradients out;
   Values leaves;
   for (const auto& [path, t] : state.parameters) leaves.push_back(t);
@@ -254,14 +254,14 @@ Program init_program(const ProgramParts& parts, Given given) {
   if (given == Given::kParametersAndLayerState)
     append(values_of(parts.model.state_specs(), kLayerStatePath));
   const TensorFunction fn = [&](const Values& x) {
-    const Values keys = random::split_each(x[0], 2);
+    const std::vector<random::Key> keys = random::split_each(random::Key::wrap(x[0]), 2);
     const StateParts from(to_tree({inputs.begin() + 1, inputs.end()}, x.data() + 1));
     Tree<Tensor> all = given == Given::kNothing ? parts.model.initialize(keys[1]) : from.parameters;
     put_subtree(all, kLearnerPath, parts.learner->initialize(Tree<Tensor>(all)));
     put_subtree(all, kLayerStatePath,
                 given == Given::kParametersAndLayerState ? from.layers
                                                          : parts.model.initialize_state(keys[1]));
-    all.emplace(kKeyPath, keys[0]);
+    all.emplace(kKeyPath, keys[0].data());
     Values out;
     for (const ProgramValue& v : state) out.push_back(all.at(v.name));
     return out;
@@ -282,14 +282,15 @@ Program step_program(const ProgramParts& parts, std::vector<CollectedTap>* print
     const Tree<Tensor> all = to_tree(state, x.data());
     // Four keys, as in the reference: the next state's key, parameter noise, the forward pass, the
     // learner.
-    const Values keys = random::split_each(all.at(std::string(kKeyPath)), 4);
+    const std::vector<random::Key> keys =
+        random::split_each(random::Key::wrap(all.at(std::string(kKeyPath))), 4);
     const StateParts before(all);
     Gradients gradients =
         gradients_of(parts, before, to_tree(batch, x.data() + state.size()), keys[2]);
     Tree<Tensor> metrics = std::move(gradients.metrics);
     Tree<Tensor> next =
         finite_update(parts, finite, before, std::move(gradients), metrics).joined();
-    next.emplace(kKeyPath, keys[0]);
+    next.emplace(kKeyPath, keys[0].data());
     Values results;
     for (const ProgramValue& v : state) results.push_back(next.at(v.name));
     append_metrics(metrics, results, outputs);

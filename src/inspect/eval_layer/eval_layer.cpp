@@ -37,7 +37,7 @@ struct Call {
     InvocationOptions invocation{
         .training = training, .state = subtree(arguments, "state"), .decoding = decoding};
     if (const auto key = arguments.find("key"); key != arguments.end())
-      invocation.key = key->second;
+      invocation.key = random::Key::wrap(key->second);
     const Tree<Tensor> inputs = subtree(arguments, "in");
     auto [results, collected] =
         functional(layer, subtree(arguments, "params"), std::move(invocation), [&] {
@@ -104,7 +104,8 @@ Tree<Tensor> with_gradients(const Call& call, const Tree<Tensor>& arguments) {
 Tree<HostTensor> initial_params(const Layer& layer, int64_t seed, Runtime& runtime) {
   if (layer.param_specs().empty()) return {};
   return run_named(
-      "initialize", [&](const Tree<Tensor>& in) { return layer.initialize(in.at("key")); },
+      "initialize",
+      [&](const Tree<Tensor>& in) { return layer.initialize(random::Key::wrap(in.at("key"))); },
       {{"key", random::key(seed)}}, runtime);
 }
 

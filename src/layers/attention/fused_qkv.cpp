@@ -30,7 +30,7 @@ FusedQKV::FusedQKV(const Config& cfg, const Dims& dims, const Scope& scope)
   }
 }
 
-Tree<Tensor> FusedQKV::initialize(const Tensor& key) const {
+Tree<Tensor> FusedQKV::initialize(const random::Key& key) const {
   KeySequence thirds(key);
   Tree<Values> parts;
   for (int i = 0; i < 3; ++i) {

@@ -19,7 +19,7 @@ class FusedQKV final : public QKV {
   };
   FusedQKV(const Config& cfg, const Dims& dims, const Scope& scope);
   bool can_decode() const override { return true; }
-  Tree<Tensor> initialize(const Tensor& key) const override;
+  Tree<Tensor> initialize(const random::Key& key) const override;
 
  protected:
   QKVTensors forward(const Tensor& x_BTD, const std::optional<Tensor>&) override;

@@ -144,8 +144,8 @@ TEST(Repeat, LayersDrawFromKeysOfTheirOwn) {
   // The key of iteration 0 is folded with the iteration, then with the layer's name.
   const HostTensor expected = eval(
       [](const Values& key) {
-        const Tensor own =
-            random::fold_in(random::fold_in(key[0], 0), md5_mod_2_31_minus_1("layer"));
+        const random::Key own = random::fold_in(random::fold_in(random::Key::wrap(key[0]), 0),
+                                                md5_mod_2_31_minus_1("layer"));
         return Values{random::normal(own, {3})};
       },
       {random::key(0)})[0];

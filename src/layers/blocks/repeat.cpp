@@ -66,18 +66,19 @@ Tree<StateSpec> Repeat::decode_state_specs(const DecodeDims& dims) const {
   return specs;
 }
 
-Tree<Tensor> Repeat::initialize(const Tensor& key) const {
+Tree<Tensor> Repeat::initialize(const random::Key& key) const {
   FlatTree flat;
   const ScanResult drawn = scan(
       [&](const Values& carry, const Values&) {
-        const Values keys = random::split_each(carry[0]);
-        ScanResult layer{.carry = {keys[0]}, .ys = {}};
+        const std::vector<random::Key> keys =
+            random::split_each(random::Key::wrap(carry[0], key.impl()));
+        ScanResult layer{.carry = {keys[0].data()}, .ys = {}};
         flat = {};
         for (const auto& [path, value] : layer_->initialize(keys[1])) flat.add(path, value);
         layer.ys = flat.values;
         return layer;
       },
-      {key}, {}, num_layers_);
+      {key.data()}, {}, num_layers_);
   auto at = drawn.ys.begin();
   return flat.slices(at);
 }

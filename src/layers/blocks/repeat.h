@@ -29,7 +29,7 @@ class Repeat final : public Block {
   bool can_decode() const override { return true; }
   Tree<ParamSpec> param_specs() const override;
   Tree<ParamSpec> state_specs() const override;
-  Tree<Tensor> initialize(const Tensor& key) const override;
+  Tree<Tensor> initialize(const random::Key& key) const override;
   Tree<StateSpec> decode_state_specs(const DecodeDims& dims) const override;
 
  protected:

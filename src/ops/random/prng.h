@@ -1,13 +1,12 @@
 // Kinds of random keys.
 //
-// A key is plain u32 words, so that it can be an argument, the carry of a loop or a leaf of a
-// checkpoint, and every sampler takes every kind. Its length says its generator: u32[2] is
-// threefry, u32[4] is rbg. Two choices do not show in the words: how threefry counts, and how
-// u32[4] keys are split. They hold for all code traced within a PrngScope, like a setting of JAX.
+// A key (key.h) carries its kind, and every sampler takes every kind. How threefry counts is a
+// choice for all code traced within a PrngScope, like a setting of JAX.
 #pragma once
 
 #include <cstdint>
 
+#include "base/text/enum_text.h"
 #include "ir/tensor.h"
 
 namespace axle::random {
@@ -31,10 +30,16 @@ enum class ThreefryMode : uint8_t {
   kOriginal,
 };
 
+constexpr auto texts_of(PrngImpl) {
+  return std::to_array<EnumText<PrngImpl>>({{PrngImpl::kThreefry2x32, "threefry2x32"},
+                                            {PrngImpl::kRbg, "rbg"},
+                                            {PrngImpl::kUnsafeRbg, "unsafe_rbg"}});
+}
+
 struct PrngOptions {
   /// Used by threefry keys, and to split rbg keys.
   ThreefryMode threefry = ThreefryMode::kPartitionable;
-  /// What u32[4] keys are: kRbg or kUnsafeRbg.
+  /// What impl_of returns for u32[4] words: kRbg or kUnsafeRbg.
   PrngImpl wide_keys = PrngImpl::kRbg;
 };
 
@@ -52,7 +57,9 @@ class PrngScope {
 
 /// Returns the options of the innermost PrngScope.
 const PrngOptions& prng_options();
-/// Returns the kind of a key. Throws ShapeError if it is neither u32[2] nor u32[4].
-PrngImpl impl_of(const Tensor& key);
+/// Returns the kind of keys for code that has their words only and is not told it: that of words
+/// u32[.., 2] is threefry, that of words u32[.., 4] is the option wide_keys. Throws ShapeError for
+/// other words.
+PrngImpl impl_of(const Tensor& words);
 
 }  // namespace axle::random

@@ -9,21 +9,23 @@
 namespace axle {
 namespace {
 
+using random::Key;
 using random::PrngImpl;
 using random::PrngScope;
 using random::ThreefryMode;
 using testing::elements;
 using ::testing::ElementsAre;
 
-HostTensor draw(const std::function<Tensor(const Tensor&)>& sampler) {
+HostTensor draw(const std::function<Tensor(const Key&)>& sampler) {
   const PrngScope scope({.threefry = ThreefryMode::kOriginal});
-  return testing::run([&](const Values& v) { return sampler(v[0]); }, {random::key(1701)});
+  return testing::run([&](const Values& v) { return sampler(Key::wrap(v[0])); },
+                      {random::key(1701)});
 }
 
 // jax.random.bits(jax.random.key(1701), (n,), dtype)
 TEST(OriginalThreefry, Bits) {
   const auto bits = [](int64_t n, DType dtype) {
-    return draw([=](const Tensor& k) { return random::bits(k, {n}, dtype); });
+    return draw([=](const Key& k) { return random::bits(k, {n}, dtype); });
   };
   EXPECT_THAT(elements(bits(3, DType::kU8)), ElementsAre(216, 115, 43));
   EXPECT_THAT(elements(bits(5, DType::kU8)), ElementsAre(210, 162, 20, 5, 233));
@@ -39,19 +41,19 @@ TEST(OriginalThreefry, Bits) {
 }
 
 TEST(OriginalThreefry, Keys) {
-  EXPECT_THAT(elements(draw([](const Tensor& k) { return random::split(k, 3); })),
+  EXPECT_THAT(elements(draw([](const Key& k) { return random::split(k, 3).data(); })),
               ElementsAre(927208350, 3916705582, 1835323421, 676898860, 3164047411, 4010691890));
-  EXPECT_THAT(elements(draw([](const Tensor& k) { return random::fold_in(k, 7); })),
+  EXPECT_THAT(elements(draw([](const Key& k) { return random::fold_in(k, 7).data(); })),
               ElementsAre(33961628, 564353879));
 }
 
 TEST(OriginalThreefry, Samplers) {
-  EXPECT_THAT(elements(draw([](const Tensor& k) { return random::uniform(k, {4}); })),
+  EXPECT_THAT(elements(draw([](const Key& k) { return random::uniform(k, {4}); })),
               ElementsAre(0.01308441162109375, 0.41934967041015625, 0.22382235527038574,
                           0.39694511890411377));
-  EXPECT_THAT(elements(draw([](const Tensor& k) { return random::randint(k, {6}, 0, 100); })),
+  EXPECT_THAT(elements(draw([](const Key& k) { return random::randint(k, {6}, 0, 100); })),
               ElementsAre(65, 80, 53, 92, 24, 48));
-  EXPECT_THAT(elements(draw([](const Tensor& k) { return random::permutation(k, 8); })),
+  EXPECT_THAT(elements(draw([](const Key& k) { return random::permutation(k, 8); })),
               ElementsAre(3, 0, 7, 6, 2, 4, 1, 5));
 }
 
@@ -69,7 +71,7 @@ TEST(Prng, TheInnermostScopeCounts) {
   EXPECT_EQ(mode(), ThreefryMode::kPartitionable);
 }
 
-TEST(Prng, AKeySaysItsKind) {
+TEST(Prng, WordsFromOutsideSayTheirKind) {
   Region region;
   const TraceScope trace(region);
   EXPECT_EQ(random::impl_of(zeros({2}, DType::kU32)), PrngImpl::kThreefry2x32);

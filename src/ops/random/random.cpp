@@ -13,7 +13,13 @@
 namespace axle::random {
 namespace {
 
-bool is_threefry(const Tensor& key) { return impl_of(key) == PrngImpl::kThreefry2x32; }
+bool is_threefry(const Key& key) {
+  if (!key.shape().empty()) {
+    operand_error("random", "expected one key, got an array of keys; draw with each under vmap",
+                  {key.data()});
+  }
+  return key.impl() == PrngImpl::kThreefry2x32;
+}
 
 }  // namespace
 
@@ -24,22 +30,21 @@ HostTensor key(int64_t seed, PrngImpl impl) {
   return HostTensor({4}, {high, low, high, low});
 }
 
-Tensor split(const Tensor& key, int64_t n) {
+Key split(const Key& key, int64_t n) {
   return is_threefry(key) ? threefry_split(key, n) : rbg_split(key, n);
 }
 
-Values split_each(const Tensor& key, int64_t n) {
-  const Tensor keys = split(key, n);
-  Values out;
-  for (int64_t i = 0; i < n; ++i) out.push_back(index_in_dim(keys, 0, i));
+std::vector<Key> split_each(const Key& key, int64_t n) {
+  const Key keys = split(key, n);
+  std::vector<Key> out;
+  for (int64_t i = 0; i < n; ++i)
+    out.push_back(Key::wrap(index_in_dim(keys.data(), 0, i), key.impl()));
   return out;
 }
 
-Tensor fold_in(const Tensor& key, uint32_t number) {
-  return fold_in(key, scalar(number, DType::kU32));
-}
+Key fold_in(const Key& key, uint32_t number) { return fold_in(key, scalar(number, DType::kU32)); }
 
-Tensor fold_in(const Tensor& key, const Tensor& number) {
+Key fold_in(const Key& key, const Tensor& number) {
   if (number.rank() != 0 || !is_integer(number.dtype())) {
     operand_error("random::fold_in", "expected an integer scalar", {number});
   }
@@ -52,18 +57,19 @@ Tensor fold_in(const Tensor& key, const Tensor& number) {
   return is_threefry(key) ? threefry_fold_in(key, high, low) : rbg_fold_in(key, high, low);
 }
 
-Tensor bits(const Tensor& key, int width, const Shape& shape) {
+Tensor bits(const Key& key, int width, const Shape& shape) {
   if (width != 8 && width != 16 && width != 32 && width != 64) {
     operand_error("random::bits", fmt::format("expected 8, 16, 32 or 64 bits, got {}", width),
-                  {key});
+                  {key.data()});
   }
   return is_threefry(key) ? threefry_bits(key, width, shape) : rbg_bits(key, width, shape);
 }
 
-Tensor bits(const Tensor& key, const Shape& shape, DType dtype) {
+Tensor bits(const Key& key, const Shape& shape, DType dtype) {
   if (!is_unsigned(dtype) || is_storage_only(dtype)) {
     operand_error("random::bits",
-                  fmt::format("expected dtype u8, u16, u32 or u64, got {}", name_of(dtype)), {key});
+                  fmt::format("expected dtype u8, u16, u32 or u64, got {}", name_of(dtype)),
+                  {key.data()});
   }
   return astype(bits(key, static_cast<int>(8 * size_bytes(dtype)), shape), dtype);
 }

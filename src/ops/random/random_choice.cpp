@@ -45,9 +45,9 @@ Tensor reduced(const Tensor& high, const Tensor& low, const Tensor& multiplier,
 
 // `Word` is the unsigned type of the dtype. A span of 0 means all values of `Word`.
 template <class Word>
-Tensor randint_of(const Tensor& key, const Shape& shape, int64_t low, Word span, DType dtype) {
+Tensor randint_of(const Key& key, const Shape& shape, int64_t low, Word span, DType dtype) {
   constexpr int kWidth = 8 * sizeof(Word);
-  const Values keys = split_each(key);
+  const std::vector<Key> keys = split_each(key);
   const Tensor high_word = bits(keys[0], kWidth, shape), low_word = bits(keys[1], kWidth, shape);
   if (span == 0)
     return astype(low_word + constant(HostTensor::scalar(static_cast<Word>(low))), dtype);
@@ -72,12 +72,12 @@ void check_randint_dtype(DType dtype) {
 
 // Sorts x along `axis` by random words. Elements with equal random words keep their order. The
 // number of rounds makes equal words in all rounds improbable.
-Tensor shuffled(Tensor rest, Tensor x, int64_t axis) {
+Tensor shuffled(Key rest, Tensor x, int64_t axis) {
   const double size = static_cast<double>(std::max<int64_t>(num_elements(x.shape()), 1));
   const int rounds = static_cast<int>(
       std::ceil(3 * std::log(size) / std::log(std::numeric_limits<uint32_t>::max())));
   for (int i = 0; i < rounds; ++i) {
-    const Values keys = split_each(rest);
+    const std::vector<Key> keys = split_each(rest);
     rest = keys[0];
     x = sort_key_val({bits(keys[1], 32, x.shape()), x}, axis)[1];
   }
@@ -86,7 +86,7 @@ Tensor shuffled(Tensor rest, Tensor x, int64_t axis) {
 
 }  // namespace
 
-Tensor randint(const Tensor& key, const Shape& shape, int64_t low, int64_t high, DType dtype) {
+Tensor randint(const Key& key, const Shape& shape, int64_t low, int64_t high, DType dtype) {
   check_randint_dtype(dtype);
   if (!Scalar(low).fits(dtype) || (high > low && !Scalar(high - 1).fits(dtype))) {
     shape_error("random::randint", fmt::format("expected bounds that fit {}, got {} and {}",
@@ -99,7 +99,7 @@ Tensor randint(const Tensor& key, const Shape& shape, int64_t low, int64_t high,
   return randint_of<uint64_t>(key, shape, low, span, dtype);
 }
 
-Tensor randint(const Tensor& key, const Shape& shape, const Tensor& low, const Tensor& high) {
+Tensor randint(const Key& key, const Shape& shape, const Tensor& low, const Tensor& high) {
   const DType dtype = low.dtype();
   check_randint_dtype(dtype);
   if (is_narrow(dtype)) {
@@ -107,7 +107,7 @@ Tensor randint(const Tensor& key, const Shape& shape, const Tensor& low, const T
   }
   const DType word = size_bytes(dtype) == 4 ? DType::kU32 : DType::kU64;
   const int width = static_cast<int>(8 * size_bytes(dtype));
-  const Values keys = split_each(key);
+  const std::vector<Key> keys = split_each(key);
   const Tensor from = broadcast_to(low, shape), to = broadcast_to(high, shape);
   const Tensor span = select(from < to, astype(to - from, word), 1);
   const Tensor half = remainder(full(shape, uint64_t{1} << (width / 2), word), span);
@@ -116,17 +116,17 @@ Tensor randint(const Tensor& key, const Shape& shape, const Tensor& low, const T
   return from + astype(drawn, dtype);
 }
 
-Tensor permutation(const Tensor& key, int64_t n) { return shuffled(key, iota({n}, 0), 0); }
+Tensor permutation(const Key& key, int64_t n) { return shuffled(key, iota({n}, 0), 0); }
 
-Tensor independent_permutation(const Tensor& key, const Tensor& x, int64_t axis) {
+Tensor independent_permutation(const Key& key, const Tensor& x, int64_t axis) {
   return shuffled(key, x, axis);
 }
 
-Tensor permutation(const Tensor& key, const Tensor& x, int64_t axis) {
+Tensor permutation(const Key& key, const Tensor& x, int64_t axis) {
   return take(x, permutation(key, x.dim(axis)), axis);
 }
 
-Tensor categorical(const Tensor& key, const Tensor& logits, int64_t axis, const Shape& batch,
+Tensor categorical(const Key& key, const Tensor& logits, int64_t axis, const Shape& batch,
                    Replacement replacement) {
   const int64_t dim = normalized_axis("categorical", logits, axis);
   if (replacement == Replacement::kWithout) {
@@ -144,14 +144,14 @@ Tensor categorical(const Tensor& key, const Tensor& logits, int64_t axis, const 
   return argmax(gumbel(key, shape, logits.dtype()) + logits, dim - logits.rank());
 }
 
-Tensor choice(const Tensor& key, int64_t n, const Shape& shape, Replacement replacement) {
+Tensor choice(const Key& key, int64_t n, const Shape& shape, Replacement replacement) {
   if (replacement == Replacement::kWith) return randint(key, shape, 0, n);
   const int64_t drawn = num_elements(shape);
   check_enough(drawn, n);
   return reshape(slice_in_dim(permutation(key, n), 0, 0, drawn), shape);
 }
 
-Tensor choice(const Tensor& key, const Tensor& p, const Shape& shape, Replacement replacement) {
+Tensor choice(const Key& key, const Tensor& p, const Shape& shape, Replacement replacement) {
   if (p.rank() != 1) operand_error("random::choice", "expected probabilities p[n]", {p});
   const int64_t n = p.dim(0), drawn = num_elements(shape);
   if (replacement == Replacement::kWithout) {

@@ -22,23 +22,23 @@ Shape appended(Shape shape, std::initializer_list<int64_t> dims) {
 
 }  // namespace
 
-Tensor pareto(const Tensor& key, const Shape& shape, const Tensor& b) {
+Tensor pareto(const Key& key, const Shape& shape, const Tensor& b) {
   return exp(exponential(key, shape, b.dtype()) / b);
 }
 
-Tensor lognormal(const Tensor& key, const Shape& shape, const Tensor& sigma) {
+Tensor lognormal(const Key& key, const Shape& shape, const Tensor& sigma) {
   return exp(normal(key, shape, sigma.dtype()) * sigma);
 }
 
-Tensor rayleigh(const Tensor& key, const Shape& shape, const Tensor& scale) {
+Tensor rayleigh(const Key& key, const Shape& shape, const Tensor& scale) {
   return scale * sqrt(log(uniform(key, shape, scale.dtype())) * -2);
 }
 
 // A root of a quadratic equation or its counterpart, chosen with a probability.
 // Source: Michael, Schucany and Haas 1976, "Generating random variates using transformations with
 // multiple roots".
-Tensor wald(const Tensor& key, const Shape& shape, const Tensor& mean) {
-  const Values keys = split_each(key);
+Tensor wald(const Key& key, const Shape& shape, const Tensor& mean) {
+  const std::vector<Key> keys = split_each(key);
   const Tensor mu = broadcast_to(mean, shape);
   const Tensor y = square(normal(keys[0], shape, mean.dtype()));
   const Tensor z = uniform(keys[1], shape, mean.dtype());
@@ -47,13 +47,13 @@ Tensor wald(const Tensor& key, const Shape& shape, const Tensor& mean) {
   return select(z <= mu / (mu + x), x, square(mu) / x);
 }
 
-Tensor weibull_min(const Tensor& key, const Shape& shape, const Tensor& scale,
+Tensor weibull_min(const Key& key, const Shape& shape, const Tensor& scale,
                    const Tensor& concentration) {
   const Tensor power = broadcast_to(1 / concentration, shape);
   return pow(exponential(key, shape, scale.dtype()), power) * scale;
 }
 
-Tensor triangular(const Tensor& key, const Shape& shape, const Tensor& left, const Tensor& mode,
+Tensor triangular(const Key& key, const Shape& shape, const Tensor& left, const Tensor& mode,
                   const Tensor& right) {
   const Tensor u = uniform(key, shape, mode.dtype());
   const Tensor width = right - left, rise = mode - left;
@@ -62,25 +62,25 @@ Tensor triangular(const Tensor& key, const Shape& shape, const Tensor& left, con
                 right - sqrt((1 - u) * width * (right - mode)));
 }
 
-Tensor geometric(const Tensor& key, const Shape& shape, const Tensor& p, DType dtype) {
+Tensor geometric(const Key& key, const Shape& shape, const Tensor& p, DType dtype) {
   const Tensor u = uniform(key, shape, p.dtype());
   const Tensor positive = select(equal(u, 0), 1, u);
   return astype(floor(log(positive) / log1p(-p)) + 1, dtype);
 }
 
-Tensor maxwell(const Tensor& key, const Shape& shape, DType dtype) {
+Tensor maxwell(const Key& key, const Shape& shape, DType dtype) {
   const Tensor z = normal(key, appended(shape, {3}), dtype);
   return sqrt(reduce_sum(square(z), {z.rank() - 1}));
 }
 
-Tensor double_sided_maxwell(const Tensor& key, const Shape& shape, const Tensor& loc,
+Tensor double_sided_maxwell(const Key& key, const Shape& shape, const Tensor& loc,
                             const Tensor& scale) {
-  const Values keys = split_each(key);
+  const std::vector<Key> keys = split_each(key);
   return rademacher(keys[1], shape, loc.dtype()) * maxwell(keys[0], shape, loc.dtype()) * scale +
          loc;
 }
 
-Tensor multivariate_normal(const Tensor& key, const Shape& batch, const Tensor& mean,
+Tensor multivariate_normal(const Key& key, const Shape& batch, const Tensor& mean,
                            const Tensor& factor) {
   if (mean.rank() < 1 || factor.rank() < 2 || factor.dim(-1) != mean.dim(-1) ||
       factor.dim(-2) != mean.dim(-1)) {

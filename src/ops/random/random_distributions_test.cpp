@@ -19,12 +19,14 @@
 namespace axle {
 namespace {
 
+using random::Key;
 using testing::elements;
 using ::testing::ElementsAre;
-using Sampler = std::function<Tensor(const Tensor& key, const Shape& shape)>;
+using Sampler = std::function<Tensor(const Key& key, const Shape& shape)>;
 
 HostTensor draw(const Sampler& sampler, const Shape& shape) {
-  return testing::run([&](const Values& v) { return sampler(v[0], shape); }, {random::key(42)});
+  return testing::run([&](const Values& v) { return sampler(Key::wrap(v[0]), shape); },
+                      {random::key(42)});
 }
 
 struct Row {
@@ -38,53 +40,51 @@ double normal_cdf(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); 
 
 const Row kRows[] = {
     {"logistic",
-     [](const Tensor& k, const Shape& s) { return random::logistic(k, s); },
+     [](const Key& k, const Shape& s) { return random::logistic(k, s); },
      {-0.045169413, 0.7528398, 0.47375232, 0.24528676},
      [](double x) { return 1 / (1 + std::exp(-x)); }},
     {"cauchy",
-     [](const Tensor& k, const Shape& s) { return random::cauchy(k, s); },
+     [](const Key& k, const Shape& s) { return random::cauchy(k, s); },
      {-0.03548463, 0.6337261, 0.38244057, 0.1940707},
      [](double x) { return 0.5 + std::atan(x) / std::numbers::pi; }},
     {"pareto",
-     [](const Tensor& k, const Shape& s) { return random::pareto(k, s, scalar(2.5)); },
+     [](const Key& k, const Shape& s) { return random::pareto(k, s, scalar(2.5)); },
      {1.3077748, 1.5769936, 1.4668658, 1.3900185},
      [](double x) { return 1 - std::pow(x, -2.5); }},
     {"lognormal",
-     [](const Tensor& k, const Shape& s) { return random::lognormal(k, s, scalar(0.5)); },
+     [](const Key& k, const Shape& s) { return random::lognormal(k, s, scalar(0.5)); },
      {0.9859474, 1.2630961, 1.1593407, 1.0797969},
      [](double x) { return normal_cdf(std::log(x) / 0.5); }},
     {"rayleigh",
-     [](const Tensor& k, const Shape& s) { return random::rayleigh(k, s, scalar(1.5)); },
+     [](const Key& k, const Shape& s) { return random::rayleigh(k, s, scalar(1.5)); },
      {1.7949767, 1.3178861, 1.475908, 1.6127696},
      [](double x) { return 1 - std::exp(-x * x / 4.5); }},
     {"wald",
-     [](const Tensor& k, const Shape& s) { return random::wald(k, s, scalar(2)); },
+     [](const Key& k, const Shape& s) { return random::wald(k, s, scalar(2)); },
      {2.2265885, 3.9277124, 0.38947535, 0.97424567},
      [](double x) {
        const double root = 1 / std::sqrt(x);
        return normal_cdf(root * (x / 2 - 1)) + std::exp(1) * normal_cdf(-root * (x / 2 + 1));
      }},
     {"weibull_min",
-     [](const Tensor& k, const Shape& s) {
-       return random::weibull_min(k, s, scalar(2), scalar(1.5));
-     },
+     [](const Key& k, const Shape& s) { return random::weibull_min(k, s, scalar(2), scalar(1.5)); },
      {1.5326145, 2.1810308, 1.943357, 1.7568423},
      [](double x) { return 1 - std::exp(-std::pow(x / 2, 1.5)); }},
     {"triangular",
-     [](const Tensor& k, const Shape& s) {
+     [](const Key& k, const Shape& s) {
        return random::triangular(k, s, scalar(-1), scalar(0.5), scalar(2));
      },
      {0.48296762, 0.7996198, 0.6859306, 0.5945009},
      [](double x) { return x < 0.5 ? (x + 1) * (x + 1) / 4.5 : 1 - (2 - x) * (2 - x) / 4.5; }},
     {"maxwell",
-     [](const Tensor& k, const Shape& s) { return random::maxwell(k, s); },
+     [](const Key& k, const Shape& s) { return random::maxwell(k, s); },
      {0.5535825, 0.29328507, 1.708603, 1.5084578},
      [](double x) {
        return std::erf(x / std::numbers::sqrt2) -
               std::sqrt(2 / std::numbers::pi) * x * std::exp(-x * x / 2);
      }},
     {"double_sided_maxwell",
-     [](const Tensor& k, const Shape& s) {
+     [](const Key& k, const Shape& s) {
        return random::double_sided_maxwell(k, s, scalar(0.5), scalar(2));
      },
      {-2.2620435, -0.85137796, 4.9440427, 1.8510998},
@@ -126,7 +126,7 @@ TEST(RandomDistributions, AnotherDistributionDoesNotFit) {
   EXPECT_TRUE(fits([&] { testing::expect_distribution(x, shifted(0)); }));
   EXPECT_FALSE(fits([&] { testing::expect_distribution(x, shifted(0.2)); }));
   const HostTensor counts = draw(
-      [](const Tensor& k, const Shape& s) { return random::geometric(k, s, scalar(0.2)); }, {4000});
+      [](const Key& k, const Shape& s) { return random::geometric(k, s, scalar(0.2)); }, {4000});
   const auto probability = [](double p) {
     return [p](int64_t k) { return k == 0 ? 0 : p * std::pow(1 - p, static_cast<double>(k - 1)); };
   };
@@ -135,7 +135,7 @@ TEST(RandomDistributions, AnotherDistributionDoesNotFit) {
 }
 
 TEST(RandomDistributions, Geometric) {
-  const Sampler sampler = [](const Tensor& k, const Shape& s) {
+  const Sampler sampler = [](const Key& k, const Shape& s) {
     return random::geometric(k, s, scalar(0.2));
   };
   EXPECT_THAT(elements(draw(sampler, {6})), ElementsAre(4, 2, 3, 3, 4, 3));
@@ -148,8 +148,7 @@ TEST(RandomDistributions, Geometric) {
 TEST(RandomDistributions, ComplexNormal) {
   const auto part = [](Tensor (*of)(const Tensor&)) {
     return draw(
-        [of](const Tensor& k, const Shape& s) { return of(random::normal(k, s, DType::kC64)); },
-        {3});
+        [of](const Key& k, const Shape& s) { return of(random::normal(k, s, DType::kC64)); }, {3});
   };
   const HostTensor re = part(real), im = part(imag);
   const double expected_re[] = {0.05368746, -0.34389618, 0.91239446};
@@ -165,7 +164,7 @@ TEST(RandomDistributions, MultivariateNormal) {
   const HostTensor factor({3, 3}, {2.f, 0.f, 0.f, 0.5f, 1.f, 0.f, -1.f, 0.25f, 0.5f});
   const HostTensor mean({3}, {1.f, 2.f, 3.f});
   const HostTensor x = draw(
-      [&](const Tensor& k, const Shape& s) {
+      [&](const Key& k, const Shape& s) {
         return random::multivariate_normal(k, s, constant(mean), constant(factor));
       },
       {2});
@@ -174,7 +173,7 @@ TEST(RandomDistributions, MultivariateNormal) {
   for (int64_t i = 0; i < 6; ++i) EXPECT_NEAR(x.at(i), expected[i], 2e-6);
   // A factor for each draw.
   const HostTensor same = draw(
-      [&](const Tensor& k, const Shape& s) {
+      [&](const Key& k, const Shape& s) {
         return random::multivariate_normal(k, s, constant(mean),
                                            reshape(constant(factor), {1, 3, 3}));
       },
@@ -185,17 +184,17 @@ TEST(RandomDistributions, MultivariateNormal) {
 // jax.random.randint(key, shape, low, high, dtype)
 TEST(RandomDistributions, IntegersOfOtherDtypesAndBounds) {
   EXPECT_THAT(
-      elements(draw([](const Tensor& k,
-                       const Shape& s) { return random::randint(k, s, -100, 100, DType::kI8); },
-                    {5})),
+      elements(draw(
+          [](const Key& k, const Shape& s) { return random::randint(k, s, -100, 100, DType::kI8); },
+          {5})),
       ElementsAre(-56, 14, -29, 69, 9));
   EXPECT_THAT(
-      elements(draw([](const Tensor& k,
-                       const Shape& s) { return random::randint(k, s, 0, 60000, DType::kU16); },
-                    {5})),
+      elements(draw(
+          [](const Key& k, const Shape& s) { return random::randint(k, s, 0, 60000, DType::kU16); },
+          {5})),
       ElementsAre(52644, 40914, 58071, 22369, 25709));
   for (const DType dtype : {DType::kI16, DType::kI32, DType::kU32}) {
-    const Sampler tensors = [=](const Tensor& k, const Shape& s) {
+    const Sampler tensors = [=](const Key& k, const Shape& s) {
       return random::randint(k, s, astype(constant(HostTensor({3}, {0, 10, 5})), dtype),
                              astype(constant(HostTensor({3}, {7, 1000, 5})), dtype));
     };
@@ -203,10 +202,10 @@ TEST(RandomDistributions, IntegersOfOtherDtypesAndBounds) {
   }
   // Bounds as tensors and as numbers give the same integers.
   for (const DType dtype : {DType::kI8, DType::kU8, DType::kI64, DType::kU64, DType::kI32}) {
-    const Sampler tensors = [=](const Tensor& k, const Shape& s) {
+    const Sampler tensors = [=](const Key& k, const Shape& s) {
       return random::randint(k, s, scalar(3, dtype), scalar(101, dtype));
     };
-    const Sampler numbers = [=](const Tensor& k, const Shape& s) {
+    const Sampler numbers = [=](const Key& k, const Shape& s) {
       return random::randint(k, s, 3, 101, dtype);
     };
     EXPECT_EQ(draw(tensors, {50}), draw(numbers, {50}));
@@ -217,7 +216,7 @@ TEST(RandomDistributions, IntegersOfOtherDtypesAndBounds) {
 TEST(RandomDistributions, IndependentPermutations) {
   const auto permuted = [](int64_t axis) {
     return elements(draw(
-        [=](const Tensor& k, const Shape& s) {
+        [=](const Key& k, const Shape& s) {
           return random::independent_permutation(k, reshape(iota({12}, 0), s), axis);
         },
         {3, 4}));
@@ -231,7 +230,7 @@ TEST(RandomDistributions, CategoricalWithoutReplacement) {
   const HostTensor p({2, 4}, {.1f, .2f, .3f, .4f, .4f, .3f, .2f, .1f});
   const auto drawn = [&](bool is_transposed) {
     return elements(draw(
-        [&](const Tensor& k, const Shape& s) {
+        [&](const Key& k, const Shape& s) {
           const Tensor logits = log(constant(p));
           return random::categorical(k, is_transposed ? transpose(logits, {1, 0}) : logits,
                                      is_transposed ? 0 : 1, s, random::Replacement::kWithout);
@@ -244,9 +243,9 @@ TEST(RandomDistributions, CategoricalWithoutReplacement) {
 
 TEST(RandomDistributions, UniformOfSmallFloats) {
   const auto uniform = [](DType dtype, double low, double high, int64_t n) {
-    return elements(draw(
-        [=](const Tensor& k, const Shape& s) { return random::uniform(k, s, dtype, low, high); },
-        {n}));
+    return elements(
+        draw([=](const Key& k, const Shape& s) { return random::uniform(k, s, dtype, low, high); },
+             {n}));
   };
   EXPECT_THAT(uniform(DType::kF16, 0, 1, 4),
               ElementsAre(0.076171875, 0.1904296875, 0.9755859375, 0.7568359375));
@@ -259,7 +258,7 @@ TEST(RandomDistributions, UniformOfSmallFloats) {
 TEST(RandomDistributions, MistakesAreErrors) {
   Region region;
   const TraceScope scope(region);
-  const Tensor key = zeros({2}, DType::kU32);
+  const Key key = random::random_key(0);
   EXPECT_THROW(random::multivariate_normal(key, {2}, zeros({3}), zeros({2, 3})), ShapeError);
   EXPECT_THROW(random::multivariate_normal(key, {2}, zeros({}), zeros({1, 1})), ShapeError);
   EXPECT_THROW(random::pareto(key, {2}, zeros({3})), ShapeError);

@@ -67,7 +67,7 @@ double next_after(DType dtype, double value, double towards) {
 double rounded_to(DType dtype, double value) { return HostTensor::full({}, value, dtype).at(0); }
 
 // Returns floats in [0, 1): random bits become the fraction of a number in [1, 2), minus 1.
-Tensor unit(const Tensor& key, const Shape& shape, DType dtype) {
+Tensor unit(const Key& key, const Shape& shape, DType dtype) {
   const int fraction_bits = format_of(dtype).fraction_bits;
   if (dtype == DType::kF64) {
     const Tensor fraction = bits(key, 64, shape) >> (64 - fraction_bits);
@@ -87,21 +87,21 @@ Tensor unit(const Tensor& key, const Shape& shape, DType dtype) {
 
 }  // namespace
 
-Tensor uniform(const Tensor& key, const Shape& shape, DType dtype, double low, double high) {
+Tensor uniform(const Key& key, const Shape& shape, DType dtype, double low, double high) {
   const Tensor u = unit(key, shape, dtype);
   if (low == 0 && high == 1) return u;
   const double from = rounded_to(dtype, low);
   return maximum(u * rounded_to(dtype, rounded_to(dtype, high) - from) + from, from);
 }
 
-Tensor uniform(const Tensor& key, const Shape& shape, const Tensor& low, const Tensor& high) {
+Tensor uniform(const Key& key, const Shape& shape, const Tensor& low, const Tensor& high) {
   const Tensor from = broadcast_to(low, shape);
   return maximum(unit(key, shape, low.dtype()) * (high - low) + from, from);
 }
 
-Tensor normal(const Tensor& key, const Shape& shape, DType dtype) {
+Tensor normal(const Key& key, const Shape& shape, DType dtype) {
   if (is_complex(dtype)) {
-    const Values keys = split_each(key);
+    const std::vector<Key> keys = split_each(key);
     const DType part = real_dtype(dtype);
     return complex(normal(keys[0], shape, part), normal(keys[1], shape, part)) /
            std::numbers::sqrt2;
@@ -109,8 +109,7 @@ Tensor normal(const Tensor& key, const Shape& shape, DType dtype) {
   return erf_inv(uniform(key, shape, dtype, next_after(dtype, -1, 0), 1)) * std::numbers::sqrt2;
 }
 
-Tensor truncated_normal(const Tensor& key, const Shape& shape, double low, double high,
-                        DType dtype) {
+Tensor truncated_normal(const Key& key, const Shape& shape, double low, double high, DType dtype) {
   const Tensor root = scalar(std::numbers::sqrt2, dtype);
   const Tensor from = scalar(low, dtype), to = scalar(high, dtype);
   const Tensor x = erf_inv(uniform(key, shape, erf(from / root), erf(to / root))) * root;
@@ -119,37 +118,35 @@ Tensor truncated_normal(const Tensor& key, const Shape& shape, double low, doubl
   return clamp(next_after(dtype, low, kInfinity), x, next_after(dtype, high, -kInfinity));
 }
 
-Tensor bernoulli(const Tensor& key, const Shape& shape, double p) {
-  return uniform(key, shape) < p;
-}
+Tensor bernoulli(const Key& key, const Shape& shape, double p) { return uniform(key, shape) < p; }
 
-Tensor bernoulli(const Tensor& key, const Shape& shape, const Tensor& p) {
+Tensor bernoulli(const Key& key, const Shape& shape, const Tensor& p) {
   return uniform(key, shape, p.dtype()) < broadcast_to(p, shape);
 }
 
-Tensor rademacher(const Tensor& key, const Shape& shape, DType dtype) {
+Tensor rademacher(const Key& key, const Shape& shape, DType dtype) {
   return select(bernoulli(key, shape), full(shape, 1, dtype), full(shape, -1, dtype));
 }
 
-Tensor exponential(const Tensor& key, const Shape& shape, DType dtype) {
+Tensor exponential(const Key& key, const Shape& shape, DType dtype) {
   return -log1p(-uniform(key, shape, dtype));
 }
 
-Tensor gumbel(const Tensor& key, const Shape& shape, DType dtype) {
+Tensor gumbel(const Key& key, const Shape& shape, DType dtype) {
   return -log(-log(uniform(key, shape, dtype, format_of(dtype).tiny, 1)));
 }
 
-Tensor laplace(const Tensor& key, const Shape& shape, DType dtype) {
+Tensor laplace(const Key& key, const Shape& shape, DType dtype) {
   const Tensor u = uniform(key, shape, dtype, next_after(dtype, -1, 0), 1);
   return sign(u) * log1p(-abs(u));
 }
 
-Tensor logistic(const Tensor& key, const Shape& shape, DType dtype) {
+Tensor logistic(const Key& key, const Shape& shape, DType dtype) {
   const Tensor u = uniform(key, shape, dtype, format_of(dtype).tiny, 1);
   return log(u) - log1p(-u);
 }
 
-Tensor cauchy(const Tensor& key, const Shape& shape, DType dtype) {
+Tensor cauchy(const Key& key, const Shape& shape, DType dtype) {
   const double epsilon = std::ldexp(1.0, -format_of(dtype).fraction_bits);
   return tan(std::numbers::pi * (uniform(key, shape, dtype, epsilon, 1) - 0.5));
 }

@@ -2,35 +2,36 @@
 #pragma once
 
 #include "ir/tensor.h"
+#include "ops/random/key.h"
 
 namespace axle::random {
 
 /// Floats in [low, high). bf16 has 128 different values (8 random bits), as in JAX.
-Tensor uniform(const Tensor& key, const Shape& shape, DType dtype = DType::kF32, double low = 0,
+Tensor uniform(const Key& key, const Shape& shape, DType dtype = DType::kF32, double low = 0,
                double high = 1);
 /// Uniform floats in [low, high), where `low` and `high` broadcast to `shape` and give the dtype.
-Tensor uniform(const Tensor& key, const Shape& shape, const Tensor& low, const Tensor& high);
+Tensor uniform(const Key& key, const Shape& shape, const Tensor& low, const Tensor& high);
 /// Normal distribution with mean 0 and standard deviation 1. Complex numbers have independent parts
 /// of variance 1/2.
-Tensor normal(const Tensor& key, const Shape& shape, DType dtype = DType::kF32);
+Tensor normal(const Key& key, const Shape& shape, DType dtype = DType::kF32);
 /// Standard normal distribution, truncated to the open interval (low, high).
-Tensor truncated_normal(const Tensor& key, const Shape& shape, double low, double high,
+Tensor truncated_normal(const Key& key, const Shape& shape, double low, double high,
                         DType dtype = DType::kF32);
 /// True with probability p.
-Tensor bernoulli(const Tensor& key, const Shape& shape, double p = 0.5);
+Tensor bernoulli(const Key& key, const Shape& shape, double p = 0.5);
 /// True with the probabilities p (a float tensor that broadcasts to `shape`).
-Tensor bernoulli(const Tensor& key, const Shape& shape, const Tensor& p);
+Tensor bernoulli(const Key& key, const Shape& shape, const Tensor& p);
 /// 1 or -1 with equal probabilities.
-Tensor rademacher(const Tensor& key, const Shape& shape, DType dtype = DType::kF32);
+Tensor rademacher(const Key& key, const Shape& shape, DType dtype = DType::kF32);
 /// Density exp(-x) for x >= 0.
-Tensor exponential(const Tensor& key, const Shape& shape, DType dtype = DType::kF32);
+Tensor exponential(const Key& key, const Shape& shape, DType dtype = DType::kF32);
 /// Density exp(-(x + exp(-x))).
-Tensor gumbel(const Tensor& key, const Shape& shape, DType dtype = DType::kF32);
+Tensor gumbel(const Key& key, const Shape& shape, DType dtype = DType::kF32);
 /// Density exp(-|x|) / 2.
-Tensor laplace(const Tensor& key, const Shape& shape, DType dtype = DType::kF32);
+Tensor laplace(const Key& key, const Shape& shape, DType dtype = DType::kF32);
 /// Density exp(-x) / (1 + exp(-x))^2.
-Tensor logistic(const Tensor& key, const Shape& shape, DType dtype = DType::kF32);
+Tensor logistic(const Key& key, const Shape& shape, DType dtype = DType::kF32);
 /// Density 1 / (pi (1 + x^2)).
-Tensor cauchy(const Tensor& key, const Shape& shape, DType dtype = DType::kF32);
+Tensor cauchy(const Key& key, const Shape& shape, DType dtype = DType::kF32);
 
 }  // namespace axle::random

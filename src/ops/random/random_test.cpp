@@ -11,6 +11,7 @@
 namespace axle {
 namespace {
 
+using random::Key;
 using ::testing::DoubleNear;
 using testing::elements;
 using ::testing::ElementsAre;
@@ -18,8 +19,8 @@ using ::testing::ElementsAreArray;
 using ::testing::Pointwise;
 using testing::run;
 
-HostTensor draw(int64_t seed, const std::function<Tensor(const Tensor&)>& sampler) {
-  return run([&](const Values& v) { return sampler(v[0]); }, {random::key(seed)});
+HostTensor draw(int64_t seed, const std::function<Tensor(const Key&)>& sampler) {
+  return run([&](const Values& v) { return sampler(Key::wrap(v[0])); }, {random::key(seed)});
 }
 
 template <class... T>
@@ -33,19 +34,19 @@ TEST(Random, Keys) {
   EXPECT_EQ(random::key(0xffffffff), words({2}, 0, 0xffffffff));
   EXPECT_EQ(random::key((int64_t{7} << 32) + 42), words({2}, 7, 42));
   EXPECT_EQ(random::key(std::numeric_limits<int64_t>::min()), words({2}, 0x80000000, 0));
-  EXPECT_EQ(draw(0, [](const Tensor& k) { return random::split(k, 3); }),
+  EXPECT_EQ(draw(0, [](const Key& k) { return random::split(k, 3).data(); }),
             words({3, 2}, 1797259609, 2579123966, 928981903, 3453687069, 4146024105, 2718843009));
-  EXPECT_EQ(draw(42, [](const Tensor& k) { return random::split(k); }),
+  EXPECT_EQ(draw(42, [](const Key& k) { return random::split(k).data(); }),
             words({2, 2}, 1832780943, 270669613, 64467757, 2916123636));
-  EXPECT_EQ(draw(42, [](const Tensor& k) { return random::split_each(k)[1]; }),
+  EXPECT_EQ(draw(42, [](const Key& k) { return random::split_each(k)[1].data(); }),
             words({2}, 64467757, 2916123636));
-  EXPECT_EQ(draw(0, [](const Tensor& k) { return random::fold_in(k, 7); }),
+  EXPECT_EQ(draw(0, [](const Key& k) { return random::fold_in(k, 7).data(); }),
             words({2}, 2716826189, 292468403));
-  EXPECT_EQ(draw(0, [](const Tensor& k) { return random::fold_in(k, scalar(7, DType::kI32)); }),
+  EXPECT_EQ(draw(0, [](const Key& k) { return random::fold_in(k, scalar(7, DType::kI32)).data(); }),
             words({2}, 2716826189, 292468403));
   // All bits of a number count. A number that fits every dtype gives the same key in every dtype.
   const auto folded = [&](const Scalar& number, DType dtype) {
-    return draw(0, [&](const Tensor& k) { return random::fold_in(k, scalar(number, dtype)); });
+    return draw(0, [&](const Key& k) { return random::fold_in(k, scalar(number, dtype)).data(); });
   };
   for (const DType dtype : {DType::kI32, DType::kU32, DType::kI64, DType::kU64})
     EXPECT_EQ(folded(7, dtype), folded(7, DType::kU32)) << to_text(dtype);
@@ -57,7 +58,7 @@ TEST(Random, Keys) {
 
 TEST(Random, Bits) {
   const auto bits = [](int width) {
-    return draw(1701, [=](const Tensor& k) { return random::bits(k, width, {3}); });
+    return draw(1701, [=](const Key& k) { return random::bits(k, width, {3}); });
   };
   EXPECT_EQ(bits(8), words({3}, 37, 59, 52));
   EXPECT_EQ(bits(16), words({3}, 42789, 29755, 60468));
@@ -68,8 +69,8 @@ TEST(Random, Bits) {
 
 // A value depends only on its row-major position, not on the shape.
 TEST(Random, ShapeDoesNotMatter) {
-  const HostTensor flat = draw(3, [](const Tensor& k) { return random::bits(k, 32, {24}); });
-  const HostTensor cube = draw(3, [](const Tensor& k) { return random::bits(k, 32, {2, 3, 4}); });
+  const HostTensor flat = draw(3, [](const Key& k) { return random::bits(k, 32, {24}); });
+  const HostTensor cube = draw(3, [](const Key& k) { return random::bits(k, 32, {2, 3, 4}); });
   EXPECT_EQ(cube.reshaped({24}), flat);
 }
 
@@ -77,38 +78,38 @@ TEST(Random, Floats) {
   const auto near = [](const HostTensor& got, const std::vector<double>& expected) {
     EXPECT_THAT(elements(got), Pointwise(DoubleNear(5e-7), expected));
   };
-  near(draw(1701, [](const Tensor& k) { return random::uniform(k, {4}); }),
+  near(draw(1701, [](const Key& k) { return random::uniform(k, {4}); }),
        {0.258737922, 0.623862505, 0.226897001, 0.121532083});
-  near(draw(1701, [](const Tensor& k) { return random::normal(k, {4}); }),
+  near(draw(1701, [](const Key& k) { return random::normal(k, {4}); }),
        {-0.647241116, 0.315641105, -0.749104738, -1.16736197});
-  near(draw(1701, [](const Tensor& k) { return random::gumbel(k, {4}); }),
+  near(draw(1701, [](const Key& k) { return random::gumbel(k, {4}); }),
        {-0.301540285, 0.751146555, -0.39424175, -0.74553901});
-  near(draw(1701, [](const Tensor& k) { return random::truncated_normal(k, {4}, -2, 2); }),
+  near(draw(1701, [](const Key& k) { return random::truncated_normal(k, {4}, -2, 2); }),
        {-0.613673925, 0.300826788, -0.708481193, -1.08594131});
-  near(draw(1701, [](const Tensor& k) { return random::uniform(k, {4}, DType::kBF16); }),
+  near(draw(1701, [](const Key& k) { return random::uniform(k, {4}, DType::kBF16); }),
        {0.140625, 0.2265625, 0.203125, 0.6953125});
-  near(draw(0, [](const Tensor& k) { return random::uniform(random::split_each(k)[1], {}); }),
+  near(draw(0, [](const Key& k) { return random::uniform(random::split_each(k)[1], {}); }),
        {0.00729382});
-  near(draw(42, [](const Tensor& k) { return random::normal(k, {}); }), {-0.028304616});
+  near(draw(42, [](const Key& k) { return random::normal(k, {}); }), {-0.028304616});
 }
 
 TEST(Random, Integers) {
-  EXPECT_THAT(elements(draw(1701, [](const Tensor& k) { return random::bernoulli(k, {8}); })),
+  EXPECT_THAT(elements(draw(1701, [](const Key& k) { return random::bernoulli(k, {8}); })),
               ElementsAre(1, 0, 1, 1, 1, 0, 1, 1));
-  EXPECT_THAT(elements(draw(1701, [](const Tensor& k) { return random::randint(k, {6}, 0, 100); })),
+  EXPECT_THAT(elements(draw(1701, [](const Key& k) { return random::randint(k, {6}, 0, 100); })),
               ElementsAre(32, 98, 37, 14, 72, 73));
-  EXPECT_THAT(elements(draw(1701, [](const Tensor& k) { return random::permutation(k, 8); })),
+  EXPECT_THAT(elements(draw(1701, [](const Key& k) { return random::permutation(k, 8); })),
               ElementsAre(1, 6, 5, 4, 0, 2, 7, 3));
 }
 
 TEST(Random, RandintCoversItsRange) {
   for (const DType dtype : {DType::kI32, DType::kI64}) {
-    const auto x = elements(
-        draw(5, [=](const Tensor& k) { return random::randint(k, {1000}, -2, 3, dtype); }));
+    const auto x =
+        elements(draw(5, [=](const Key& k) { return random::randint(k, {1000}, -2, 3, dtype); }));
     EXPECT_EQ(*std::ranges::min_element(x), -2);
     EXPECT_EQ(*std::ranges::max_element(x), 2);
   }
-  const HostTensor all = draw(5, [](const Tensor& k) {
+  const HostTensor all = draw(5, [](const Key& k) {
     return random::randint(k, {100}, -(int64_t{1} << 31), int64_t{1} << 31);
   });
   EXPECT_LT(*std::ranges::min_element(all.values<int32_t>()), -(1 << 30));
@@ -119,24 +120,23 @@ TEST(Random, RandintCoversItsRange) {
 TEST(Random, Moments) {
   struct Case {
     const char* name;
-    std::function<Tensor(const Tensor&)> sampler;
+    std::function<Tensor(const Key&)> sampler;
     double mean, variance;
   };
   const Shape shape{10000};
   const double euler = 0.57721566490153286;
   for (const Case& c :
-       {Case{"uniform",
-             [&](const Tensor& k) { return random::uniform(k, shape, DType::kF32, -2, 4); }, 1, 3},
-        {"uniform f64", [&](const Tensor& k) { return random::uniform(k, shape, DType::kF64); },
-         0.5, 1.0 / 12},
-        {"normal", [&](const Tensor& k) { return random::normal(k, shape); }, 0, 1},
-        {"exponential", [&](const Tensor& k) { return random::exponential(k, shape); }, 1, 1},
-        {"gumbel", [&](const Tensor& k) { return random::gumbel(k, shape); }, euler,
-         M_PI * M_PI / 6},
-        {"laplace", [&](const Tensor& k) { return random::laplace(k, shape); }, 0, 2},
-        {"bernoulli", [&](const Tensor& k) { return random::bernoulli(k, shape, 0.3); }, 0.3, 0.21},
-        {"rademacher", [&](const Tensor& k) { return random::rademacher(k, shape); }, 0, 1},
-        {"randint", [&](const Tensor& k) { return random::randint(k, shape, 0, 7); }, 3, 4}}) {
+       {Case{"uniform", [&](const Key& k) { return random::uniform(k, shape, DType::kF32, -2, 4); },
+             1, 3},
+        {"uniform f64", [&](const Key& k) { return random::uniform(k, shape, DType::kF64); }, 0.5,
+         1.0 / 12},
+        {"normal", [&](const Key& k) { return random::normal(k, shape); }, 0, 1},
+        {"exponential", [&](const Key& k) { return random::exponential(k, shape); }, 1, 1},
+        {"gumbel", [&](const Key& k) { return random::gumbel(k, shape); }, euler, M_PI * M_PI / 6},
+        {"laplace", [&](const Key& k) { return random::laplace(k, shape); }, 0, 2},
+        {"bernoulli", [&](const Key& k) { return random::bernoulli(k, shape, 0.3); }, 0.3, 0.21},
+        {"rademacher", [&](const Key& k) { return random::rademacher(k, shape); }, 0, 1},
+        {"randint", [&](const Key& k) { return random::randint(k, shape, 0, 7); }, 3, 4}}) {
     const auto x = elements(draw(11, c.sampler));
     double sum = 0, square = 0;
     for (const double v : x) sum += v;
@@ -149,7 +149,7 @@ TEST(Random, Moments) {
 
 TEST(Random, TruncatedNormalStaysInside) {
   for (const DType dtype : {DType::kBF16, DType::kF32, DType::kF64}) {
-    for (const double v : elements(draw(1, [=](const Tensor& k) {
+    for (const double v : elements(draw(1, [=](const Key& k) {
            return random::truncated_normal(k, {2000}, -0.5, 1, dtype);
          }))) {
       ASSERT_TRUE(v > -0.5 && v < 1) << v;
@@ -160,7 +160,7 @@ TEST(Random, TruncatedNormalStaysInside) {
 TEST(Random, CategoricalFollowsTheLogits) {
   const HostTensor logits({3}, {std::log(0.2f), std::log(0.5f), std::log(0.3f)});
   const HostTensor x =
-      run([](const Values& v) { return random::categorical(v[0], v[1], -1, {5000}); },
+      run([](const Values& v) { return random::categorical(Key::wrap(v[0]), v[1], -1, {5000}); },
           {random::key(1), logits});
   EXPECT_EQ(x.shape(), (Shape{5000}));
   const auto values = x.values<int32_t>();
@@ -174,14 +174,14 @@ TEST(Random, Choice) {
     std::ranges::sort(out);
     return out;
   };
-  const auto without = [](const Tensor& k) {
+  const auto without = [](const Key& k) {
     return random::choice(k, 6, {2, 3}, random::Replacement::kWithout);
   };
   EXPECT_EQ(draw(2, without).shape(), (Shape{2, 3}));
   EXPECT_THAT(sorted(draw(2, without)), ElementsAre(0, 1, 2, 3, 4, 5));
   const HostTensor p({4}, {0.0f, 0.25f, 0.75f, 0.0f});
   const auto with = [&](random::Replacement r, Shape shape) {
-    return run([&](const Values& v) { return random::choice(v[0], v[1], shape, r); },
+    return run([&](const Values& v) { return random::choice(Key::wrap(v[0]), v[1], shape, r); },
                {random::key(3), p});
   };
   EXPECT_THAT(sorted(with(random::Replacement::kWithout, {2})), ElementsAre(1, 2));
@@ -194,9 +194,10 @@ TEST(Random, Choice) {
 
 TEST(Random, PermutationMovesSlices) {
   const HostTensor x = testing::counting({3, 4, 2});
-  const HostTensor order = draw(9, [](const Tensor& k) { return random::permutation(k, 4); });
+  const HostTensor order = draw(9, [](const Key& k) { return random::permutation(k, 4); });
   const HostTensor y =
-      run([](const Values& v) { return random::permutation(v[0], v[1], 1); }, {random::key(9), x});
+      run([](const Values& v) { return random::permutation(Key::wrap(v[0]), v[1], 1); },
+          {random::key(9), x});
   for (int64_t i = 0; i < 4; ++i)
     EXPECT_EQ(y.at(2 * i), x.at(2 * static_cast<int64_t>(order.at(i))));
 }
@@ -204,8 +205,8 @@ TEST(Random, PermutationMovesSlices) {
 TEST(Random, MistakesAreErrors) {
   Region region;
   const TraceScope scope(region);
-  const Tensor key = zeros({2}, DType::kU32);
-  EXPECT_THROW(random::uniform(zeros({3}, DType::kU32), {2}), ShapeError);
+  const Key key = random::random_key(0);
+  EXPECT_THROW(random::uniform(random::split(key, 3), {2}), ShapeError);
   EXPECT_THROW(random::bits(key, 24, {2}), ShapeError);
   EXPECT_THROW(random::normal(key, {2}, DType::kI32), ShapeError);
   EXPECT_THROW(random::randint(key, {2}, 0, 5, DType::kF32), ShapeError);

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <utility>
 
 #include "ops/batching.h"
 #include "ops/create.h"
 #include "ops/elementwise/bitwise.h"
 #include "ops/movement/slice.h"
-#include "ops/random/prng.h"
 #include "ops/random/threefry_keys.h"
 #include "ops/rules.h"
 
@@ -103,33 +103,43 @@ namespace {
 // As in JAX, the unsafe ways use each tenth key that is drawn.
 constexpr int64_t kDrawnPerKey = 10;
 
-bool is_unsafe() { return prng_options().wide_keys == PrngImpl::kUnsafeRbg; }
+bool is_unsafe(const Key& key) { return key.impl() == PrngImpl::kUnsafeRbg; }
 
 // Returns the two halves of a key, each a key of threefry.
-Values halves(const Tensor& key) { return axle::split(key, {2, 2}, 0); }
+std::pair<Key, Key> halves(const Key& key) {
+  const Values words = axle::split(key.data(), {2, 2}, 0);
+  return {Key::wrap(words[0]), Key::wrap(words[1])};
+}
+
+// Joins keys of threefry to keys of the same kind as `like`.
+Key joined(const Key& first, const Key& second, const Key& like) {
+  const auto axis = static_cast<int64_t>(first.shape().size());
+  return Key::wrap(concatenate({first.data(), second.data()}, axis), like.impl());
+}
 
 }  // namespace
 
-Tensor rbg_split(const Tensor& key, int64_t n) {
-  if (is_unsafe())
-    return slice_in_dim(rng_bit_generator(key, {kDrawnPerKey * n, 4}), 0, 0, kDrawnPerKey * n,
-                        kDrawnPerKey);
-  const Values half = halves(key);
-  return concatenate({threefry_split(half[0], n), threefry_split(half[1], n)}, 1);
-}
-
-Tensor rbg_fold_in(const Tensor& key, const Tensor& high, const Tensor& low) {
-  if (is_unsafe()) {
-    const Tensor drawn = rng_bit_generator(stack({high, low, high, low}), {kDrawnPerKey, 4});
-    return key ^ index_in_dim(drawn, 0, -1);
+Key rbg_split(const Key& key, int64_t n) {
+  if (is_unsafe(key)) {
+    const Tensor drawn = rng_bit_generator(key.data(), {kDrawnPerKey * n, 4});
+    return Key::wrap(slice_in_dim(drawn, 0, 0, kDrawnPerKey * n, kDrawnPerKey), key.impl());
   }
-  const Values half = halves(key);
-  return concatenate({threefry_fold_in(half[0], high, low), threefry_fold_in(half[1], high, low)},
-                     0);
+  const auto [first, second] = halves(key);
+  return joined(threefry_split(first, n), threefry_split(second, n), key);
 }
 
-Tensor rbg_bits(const Tensor& key, int width, const Shape& shape) {
-  const Tensor drawn = rng_bit_generator(key, shape, width == 64 ? DType::kU64 : DType::kU32);
+Key rbg_fold_in(const Key& key, const Tensor& high, const Tensor& low) {
+  if (is_unsafe(key)) {
+    const Tensor drawn = rng_bit_generator(stack({high, low, high, low}), {kDrawnPerKey, 4});
+    return Key::wrap(key.data() ^ index_in_dim(drawn, 0, -1), key.impl());
+  }
+  const auto [first, second] = halves(key);
+  return joined(threefry_fold_in(first, high, low), threefry_fold_in(second, high, low), key);
+}
+
+Tensor rbg_bits(const Key& key, int width, const Shape& shape) {
+  const Tensor drawn =
+      rng_bit_generator(key.data(), shape, width == 64 ? DType::kU64 : DType::kU32);
   return width >= 32 ? drawn : drawn & full(shape, (1 << width) - 1, DType::kU32);
 }
 

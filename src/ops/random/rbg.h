@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/tensor.h"
+#include "ops/random/key.h"
 
 namespace axle {
 
@@ -16,12 +17,12 @@ Tensor rng_bit_generator(const Tensor& key, const Shape& shape, DType dtype = DT
 
 namespace random {
 
-/// Returns n keys, u32[n, 4].
-Tensor rbg_split(const Tensor& key, int64_t n);
+/// Returns an array of n keys.
+Key rbg_split(const Key& key, int64_t n);
 /// Hashes a number of two words, which are u32 scalars.
-Tensor rbg_fold_in(const Tensor& key, const Tensor& high, const Tensor& low);
+Key rbg_fold_in(const Key& key, const Tensor& high, const Tensor& low);
 /// Returns random bits as random::bits does.
-Tensor rbg_bits(const Tensor& key, int width, const Shape& shape);
+Tensor rbg_bits(const Key& key, int width, const Shape& shape);
 
 }  // namespace random
 }  // namespace axle

@@ -39,21 +39,21 @@ std::pair<Tensor, Tensor> counters(const Shape& shape) {
   return {astype(index >> 32, DType::kU32), astype(index, DType::kU32)};
 }
 
-std::pair<Tensor, Tensor> hash(const Tensor& key, const std::pair<Tensor, Tensor>& counter) {
-  return threefry2x32(index_in_dim(key, 0, 0), index_in_dim(key, 0, 1), counter.first,
+std::pair<Tensor, Tensor> hash(const Key& key, const std::pair<Tensor, Tensor>& counter) {
+  return threefry2x32(index_in_dim(key.data(), 0, 0), index_in_dim(key.data(), 0, 1), counter.first,
                       counter.second);
 }
 
 // Returns n random words of the original mode: the counters 0 .. n-1 are cut into halves, and each
 // counter of the first half is hashed together with its partner of the second. An odd n gets one
 // more counter, which is 0.
-Tensor original_words(const Tensor& key, int64_t n) {
+Tensor original_words(const Key& key, int64_t n) {
   if (n > std::numeric_limits<uint32_t>::max()) {
     operand_error("random",
                   fmt::format("expected at most 2^32 - 1 words in the original mode of threefry, "
                               "got {}",
                               n),
-                  {key});
+                  {key.data()});
   }
   const int64_t half = (n + 1) / 2;
   const Tensor first = iota({half}, 0, DType::kU32);
@@ -67,7 +67,7 @@ Tensor joined(const Tensor& high, const Tensor& low) {
   return (astype(high, DType::kU64) << 32) | astype(low, DType::kU64);
 }
 
-Tensor original_bits(const Tensor& key, int width, const Shape& shape) {
+Tensor original_bits(const Key& key, int width, const Shape& shape) {
   const int64_t size = num_elements(shape);
   if (width == 64) {
     const Tensor words = original_words(key, 2 * size);
@@ -86,18 +86,18 @@ bool is_original() { return prng_options().threefry == ThreefryMode::kOriginal; 
 
 }  // namespace
 
-Tensor threefry_split(const Tensor& key, int64_t n) {
-  if (is_original()) return reshape(original_words(key, 2 * n), {n, 2});
+Key threefry_split(const Key& key, int64_t n) {
+  if (is_original()) return Key::wrap(reshape(original_words(key, 2 * n), {n, 2}));
   const auto [first, second] = hash(key, counters({n}));
-  return stack({first, second}, 1);
+  return Key::wrap(stack({first, second}, 1));
 }
 
-Tensor threefry_fold_in(const Tensor& key, const Tensor& high, const Tensor& low) {
+Key threefry_fold_in(const Key& key, const Tensor& high, const Tensor& low) {
   const auto [first, second] = hash(key, {high, low});
-  return stack({first, second});
+  return Key::wrap(stack({first, second}));
 }
 
-Tensor threefry_bits(const Tensor& key, int width, const Shape& shape) {
+Tensor threefry_bits(const Key& key, int width, const Shape& shape) {
   if (is_original()) return original_bits(key, width, shape);
   const auto [first, second] = hash(key, counters(shape));
   if (width == 64) return joined(first, second);

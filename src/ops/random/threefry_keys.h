@@ -2,15 +2,16 @@
 #pragma once
 
 #include "ir/tensor.h"
+#include "ops/random/key.h"
 
 namespace axle::random {
 
-/// Returns n keys, u32[n, 2].
-Tensor threefry_split(const Tensor& key, int64_t n);
+/// Returns an array of n keys.
+Key threefry_split(const Key& key, int64_t n);
 /// Hashes a number of two words, which are u32 scalars.
-Tensor threefry_fold_in(const Tensor& key, const Tensor& high, const Tensor& low);
+Key threefry_fold_in(const Key& key, const Tensor& high, const Tensor& low);
 /// Returns random bits as random::bits does. Throws ShapeError if the original mode would need more
 /// than 2^32 - 1 words.
-Tensor threefry_bits(const Tensor& key, int width, const Shape& shape);
+Tensor threefry_bits(const Key& key, int width, const Shape& shape);
 
 }  // namespace axle::random

@@ -371,7 +371,7 @@ inline const std::vector<OpEntry>& op_table() {
             }},
            {"uniform", 1, false,
             [](const Values& x, Numbers n) {
-              const Tensor key = constant(random::key(n[0]));
+              const random::Key key = random::random_key(n[0]);
               return random::uniform(random::fold_in(key, scalar_index(x[0])), {2, n[1] % 3 + 1});
             }},
            {"constant", 0, true,

@@ -26,15 +26,15 @@ namespace {
 Tensor any(const Tensor& p) { return reduce_or(p, all_axes(p)); }
 
 // Counts uniform numbers until their product falls below exp(-rate).
-Tensor small_poisson(const Tensor& key, const Tensor& rate) {
-  const Values end =
-      while_loop([&](const Values& carry) { return any(carry[2] > -rate); },
-                 [&](const Values& carry) {
-                   const Values keys = split_each(carry[0]);
-                   const Tensor count = select(carry[2] > -rate, carry[1] + 1, carry[1]);
-                   return Values{keys[0], count, carry[2] + log(uniform(keys[1], rate.shape()))};
-                 },
-                 {key, zeros_like(rate), zeros_like(rate)});
+Tensor small_poisson(const Key& key, const Tensor& rate) {
+  const Values end = while_loop(
+      [&](const Values& carry) { return any(carry[2] > -rate); },
+      [&](const Values& carry) {
+        const std::vector<Key> keys = split_each(Key::wrap(carry[0], key.impl()));
+        const Tensor count = select(carry[2] > -rate, carry[1] + 1, carry[1]);
+        return Values{keys[0].data(), count, carry[2] + log(uniform(keys[1], rate.shape()))};
+      },
+      {key.data(), zeros_like(rate), zeros_like(rate)});
   return end[1] - 1;
 }
 
@@ -47,22 +47,22 @@ struct Draw {
 // Draws candidates until all elements are accepted; returns the accepted ones. `candidate` returns
 // a candidate and whether it is accepted.
 Tensor transformed_rejection(
-    const Tensor& key, const Tensor& like,
+    const Key& key, const Tensor& like,
     const std::function<std::pair<Tensor, Tensor>(const Draw&)>& candidate) {
   return while_loop(
       [](const Values& carry) { return any(~carry[2]); },
       [&](const Values& carry) {
-        const Values keys = split_each(carry[0], 3);
+        const std::vector<Key> keys = split_each(Key::wrap(carry[0], key.impl()), 3);
         const Tensor u = uniform(keys[1], like.shape(), like.dtype()) - 0.5;
         const auto [k, is_accepted] =
             candidate({u, 0.5 - abs(u), uniform(keys[2], like.shape(), like.dtype())});
-        return Values{keys[0], select(is_accepted, k, carry[1]), carry[2] | is_accepted};
+        return Values{keys[0].data(), select(is_accepted, k, carry[1]), carry[2] | is_accepted};
       },
-      {key, full_like(like, -1), zeros(like.shape(), DType::kPred)})[1];
+      {key.data(), full_like(like, -1), zeros(like.shape(), DType::kPred)})[1];
 }
 
 // The constants are those of Hormann's PTRS, for rates from 10.
-Tensor large_poisson(const Tensor& key, const Tensor& rate) {
+Tensor large_poisson(const Key& key, const Tensor& rate) {
   const Tensor log_rate = log(rate);
   const Tensor b = 0.931 + 2.53 * sqrt(rate);
   const Tensor a = -0.059 + 0.02483 * b;
@@ -80,17 +80,17 @@ Tensor large_poisson(const Tensor& key, const Tensor& rate) {
 }
 
 // Adds up geometric numbers, the trials from one success to the next, until they exceed n.
-Tensor small_binomial(const Tensor& key, const Tensor& n, const Tensor& p) {
+Tensor small_binomial(const Key& key, const Tensor& n, const Tensor& p) {
   const Tensor log_failure = log1p(-p);
   const Values end = while_loop(
       [&](const Values& carry) { return any(carry[2] <= n); },
       [&](const Values& carry) {
-        const Values keys = split_each(carry[0]);
+        const std::vector<Key> keys = split_each(Key::wrap(carry[0], key.impl()));
         const Tensor count = select(carry[2] <= n, carry[1] + 1, carry[1]);
         const Tensor trials = ceil(log(uniform(keys[0], n.shape(), n.dtype())) / log_failure);
-        return Values{keys[1], count, carry[2] + trials};
+        return Values{keys[1].data(), count, carry[2] + trials};
       },
-      {key, zeros_like(n), zeros_like(n)});
+      {key.data(), zeros_like(n), zeros_like(n)});
   return end[1] - 1;
 }
 
@@ -107,7 +107,7 @@ Tensor stirling_error(const Tensor& k) {
 }
 
 // The constants are those of Hormann's BTRS, for n p from 10 and p up to 1/2.
-Tensor large_binomial(const Tensor& key, const Tensor& n, const Tensor& p) {
+Tensor large_binomial(const Key& key, const Tensor& n, const Tensor& p) {
   const Tensor deviation = sqrt(n * p * (1 - p));
   const Tensor b = 1.15 + 2.53 * deviation;
   const Tensor a = -0.0873 + 0.0248 * b + 0.01 * p;
@@ -132,7 +132,7 @@ Tensor large_binomial(const Tensor& key, const Tensor& n, const Tensor& p) {
 
 }  // namespace
 
-Tensor poisson(const Tensor& key, const Shape& shape, const Tensor& rate, DType dtype) {
+Tensor poisson(const Key& key, const Shape& shape, const Tensor& rate, DType dtype) {
   if (!is_integer(dtype)) {
     operand_error("random::poisson", "expected an integer dtype for the result", {rate});
   }
@@ -146,7 +146,7 @@ Tensor poisson(const Tensor& key, const Shape& shape, const Tensor& rate, DType 
   return astype(select(is_valid, select(equal(lambda, 0), 0, drawn), -1), dtype);
 }
 
-Tensor binomial(const Tensor& key, const Shape& shape, const Tensor& n, const Tensor& p) {
+Tensor binomial(const Key& key, const Shape& shape, const Tensor& n, const Tensor& p) {
   const Tensor trials = broadcast_to(stop_gradient(n), shape);
   const Tensor chance = broadcast_to(stop_gradient(p), shape);
   // The rarer one of success and failure is counted.
@@ -167,7 +167,7 @@ Tensor binomial(const Tensor& key, const Shape& shape, const Tensor& n, const Te
                 std::numeric_limits<double>::quiet_NaN());
 }
 
-Tensor multinomial(const Tensor& key, const Shape& batch, const Tensor& n, const Tensor& p) {
+Tensor multinomial(const Key& key, const Shape& batch, const Tensor& n, const Tensor& p) {
   if (p.rank() < 1) operand_error("random::multinomial", "expected probabilities p[.., k]", {p});
   const int64_t k = p.dim(-1);
   Shape shape = batch;
@@ -178,10 +178,11 @@ Tensor multinomial(const Tensor& key, const Shape& batch, const Tensor& n, const
   const Tensor part = clamp(0, by_outcome / select(equal(left, 0), 1, left), 1);
   const Tensor counts = scan(
                             [&](const Values& rest, const Values& xs) {
-                              const Tensor count = binomial(xs[1], batch, rest[0], xs[0]);
+                              const Tensor count =
+                                  binomial(Key::wrap(xs[1], key.impl()), batch, rest[0], xs[0]);
                               return ScanResult{{rest[0] - count}, {count}};
                             },
-                            {broadcast_to(n, batch)}, {part, split(key, k)}, k)
+                            {broadcast_to(n, batch)}, {part, split(key, k).data()}, k)
                             .ys[0];
   return move_axis(counts, 0, -1);
 }

@@ -13,25 +13,26 @@
 namespace axle {
 namespace {
 
+using random::Key;
 using random::PrngImpl;
 using testing::elements;
 using ::testing::ElementsAre;
-using Sampler = std::function<Tensor(const Tensor& key, const Shape& shape)>;
+using Sampler = std::function<Tensor(const Key& key, const Shape& shape)>;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 HostTensor draw(const Sampler& sampler, const Shape& shape,
                 PrngImpl impl = PrngImpl::kThreefry2x32) {
-  return testing::run([&](const Values& v) { return sampler(v[0], shape); },
+  return testing::run([&](const Values& v) { return sampler(Key::wrap(v[0], impl), shape); },
                       {random::key(42, impl)});
 }
 
 Sampler poisson(const HostTensor& rate) {
-  return [=](const Tensor& k, const Shape& s) { return random::poisson(k, s, constant(rate)); };
+  return [=](const Key& k, const Shape& s) { return random::poisson(k, s, constant(rate)); };
 }
 Sampler binomial(const HostTensor& n, const HostTensor& p) {
-  return [=](const Tensor& k, const Shape& s) {
+  return [=](const Key& k, const Shape& s) {
     return random::binomial(k, s, constant(n), constant(p));
   };
 }
@@ -98,7 +99,7 @@ TEST(RandomCounts, BinomialAtItsLimits) {
 // jax.random.multinomial(key, 20, [0.1, 0.2, 0.3, 0.4])
 TEST(RandomCounts, Multinomial) {
   const HostTensor p({4}, {0.1f, 0.2f, 0.3f, 0.4f});
-  const Sampler sampler = [&](const Tensor& k, const Shape& s) {
+  const Sampler sampler = [&](const Key& k, const Shape& s) {
     return random::multinomial(k, s, scalar(20), constant(p));
   };
   EXPECT_THAT(elements(draw(sampler, {})), ElementsAre(1, 2, 4, 13));
@@ -119,7 +120,7 @@ TEST(RandomCounts, Multinomial) {
 TEST(RandomCounts, MistakesAreErrors) {
   Region region;
   const TraceScope scope(region);
-  const Tensor key = zeros({2}, DType::kU32);
+  const Key key = random::random_key(0);
   EXPECT_THROW(random::poisson(key, {2}, scalar(3), DType::kF32), ShapeError);
   EXPECT_THROW(random::binomial(key, {2}, zeros({3}), scalar(0.5)), ShapeError);
   EXPECT_THROW(random::multinomial(key, {2}, scalar(3), scalar(0.5)), ShapeError);

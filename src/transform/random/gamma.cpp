@@ -28,14 +28,15 @@ struct Candidate {
   DType dtype;
 
   // Draws normal numbers until v is positive; returns x^2 and v^3.
-  std::pair<Tensor, Tensor> proposal(const Tensor& key) const {
+  std::pair<Tensor, Tensor> proposal(const Key& key) const {
     const Values drawn = while_loop([](const Values& carry) { return carry[2] <= 0; },
-                                    [this](const Values& carry) {
-                                      const Values keys = split_each(carry[0]);
+                                    [&](const Values& carry) {
+                                      const std::vector<Key> keys =
+                                          split_each(Key::wrap(carry[0], key.impl()));
                                       const Tensor x = normal(keys[1], {}, dtype);
-                                      return Values{keys[0], x, 1 + x * c};
+                                      return Values{keys[0].data(), x, 1 + x * c};
                                     },
-                                    {key, scalar(0, dtype), scalar(-1, dtype)});
+                                    {key.data(), scalar(0, dtype), scalar(-1, dtype)});
     return {drawn[1] * drawn[1], drawn[2] * drawn[2] * drawn[2]};
   }
 
@@ -47,23 +48,24 @@ struct Candidate {
   }
 
   // Returns v^3 of the accepted proposal.
-  Tensor accepted(const Tensor& key) const {
+  Tensor accepted(const Key& key) const {
     return while_loop([this](const Values& carry) { return is_rejected(carry); },
-                      [this](const Values& carry) {
-                        const Values keys = split_each(carry[0], 3);
+                      [&](const Values& carry) {
+                        const std::vector<Key> keys =
+                            split_each(Key::wrap(carry[0], key.impl()), 3);
                         const auto [x2, v3] = proposal(keys[1]);
-                        return Values{keys[0], x2, v3, uniform(keys[2], {}, dtype)};
+                        return Values{keys[0].data(), x2, v3, uniform(keys[2], {}, dtype)};
                       },
-                      {key, scalar(0, dtype), scalar(1, dtype), scalar(2, dtype)})[2];
+                      {key.data(), scalar(0, dtype), scalar(1, dtype), scalar(2, dtype)})[2];
   }
 };
 
 // Draws one number; a is a scalar. For a < 1, a draw for a + 1 is multiplied by u^(1/a).
-Tensor one_gamma(const Tensor& key, const Tensor& a, Space space) {
+Tensor one_gamma(const Key& key, const Tensor& a, Space space) {
   const Tensor is_large = a >= 1;
   const Tensor d = select(is_large, a, a + 1) - 1. / 3;
   const Tensor c = 1. / 3 / sqrt(d);
-  const Values keys = split_each(key);
+  const std::vector<Key> keys = split_each(key);
   const Tensor v3 = Candidate{d, c, a.dtype()}.accepted(keys[0]);
   if (space == Space::kLinear) {
     const Tensor u = 1 - uniform(keys[1], {}, a.dtype());
@@ -74,11 +76,13 @@ Tensor one_gamma(const Tensor& key, const Tensor& a, Space space) {
 }
 
 // Draws each element with a key of its own.
-Tensor gammas(const Tensor& key, const Shape& shape, const Tensor& a, Space space) {
+Tensor gammas(const Key& key, const Shape& shape, const Tensor& a, Space space) {
   const Tensor flat = flatten(broadcast_to(a, shape));
-  const Tensor keys = split(key, flat.dim(0));
-  const auto draw = [space](const Values& v) { return Values{one_gamma(v[0], v[1], space)}; };
-  const Tensor drawn = impl_of(key) == PrngImpl::kThreefry2x32
+  const Tensor keys = split(key, flat.dim(0)).data();
+  const auto draw = [&](const Values& v) {
+    return Values{one_gamma(Key::wrap(v[0], key.impl()), v[1], space)};
+  };
+  const Tensor drawn = key.impl() == PrngImpl::kThreefry2x32
                            ? vmap(draw, {keys, flat})[0]
                            : scan(
                                  [&](const Values&, const Values& x) {
@@ -96,53 +100,53 @@ Shape appended(Shape shape, int64_t dim) {
 
 }  // namespace
 
-Tensor gamma(const Tensor& key, const Shape& shape, const Tensor& a) {
+Tensor gamma(const Key& key, const Shape& shape, const Tensor& a) {
   return gammas(key, shape, a, Space::kLinear);
 }
 
-Tensor loggamma(const Tensor& key, const Shape& shape, const Tensor& a) {
+Tensor loggamma(const Key& key, const Shape& shape, const Tensor& a) {
   return gammas(key, shape, a, Space::kLog);
 }
 
-Tensor beta(const Tensor& key, const Shape& shape, const Tensor& a, const Tensor& b) {
-  const Values keys = split_each(key);
+Tensor beta(const Key& key, const Shape& shape, const Tensor& a, const Tensor& b) {
+  const std::vector<Key> keys = split_each(key);
   const Tensor log_a = loggamma(keys[0], shape, a), log_b = loggamma(keys[1], shape, b);
   const Tensor largest = maximum(log_a, log_b);
   const Tensor part = exp(log_a - largest);
   return part / (part + exp(log_b - largest));
 }
 
-Tensor dirichlet(const Tensor& key, const Shape& batch, const Tensor& alpha) {
+Tensor dirichlet(const Key& key, const Shape& batch, const Tensor& alpha) {
   if (alpha.rank() < 1) operand_error("random::dirichlet", "expected alpha[.., n]", {alpha});
   return softmax(loggamma(key, appended(batch, alpha.dim(-1)), alpha));
 }
 
-Tensor chisquare(const Tensor& key, const Shape& shape, const Tensor& df) {
+Tensor chisquare(const Key& key, const Shape& shape, const Tensor& df) {
   return exp(loggamma(key, shape, df / 2)) * 2;
 }
 
-Tensor student_t(const Tensor& key, const Shape& shape, const Tensor& df) {
-  const Values keys = split_each(key);
+Tensor student_t(const Key& key, const Shape& shape, const Tensor& df) {
+  const std::vector<Key> keys = split_each(key);
   const Tensor half = df / 2;
   return normal(keys[0], shape, df.dtype()) * sqrt(half / gamma(keys[1], shape, half));
 }
 
-Tensor f_ratio(const Tensor& key, const Shape& shape, const Tensor& numerator_df,
+Tensor f_ratio(const Key& key, const Shape& shape, const Tensor& numerator_df,
                const Tensor& denominator_df) {
-  const Values keys = split_each(key);
+  const std::vector<Key> keys = split_each(key);
   return chisquare(keys[1], shape, numerator_df) / numerator_df /
          (chisquare(keys[0], shape, denominator_df) / denominator_df);
 }
 
-Tensor generalized_normal(const Tensor& key, const Shape& shape, const Tensor& p) {
-  const Values keys = split_each(key);
+Tensor generalized_normal(const Key& key, const Shape& shape, const Tensor& p) {
+  const std::vector<Key> keys = split_each(key);
   const Tensor power = broadcast_to(1 / p, shape);
   return rademacher(keys[1], shape, p.dtype()) * pow(gamma(keys[0], shape, 1 / p), power);
 }
 
-Tensor ball(const Tensor& key, const Shape& batch, int64_t dim, const Tensor& p) {
+Tensor ball(const Key& key, const Shape& batch, int64_t dim, const Tensor& p) {
   if (p.rank() != 0) operand_error("random::ball", "expected a scalar p", {p});
-  const Values keys = split_each(key);
+  const std::vector<Key> keys = split_each(key);
   const Tensor g = generalized_normal(keys[0], appended(batch, dim), p);
   const Tensor size = reduce_sum(pow(abs(g), broadcast_to(p, g.shape())), {g.rank() - 1}) +
                       exponential(keys[1], batch, p.dtype());

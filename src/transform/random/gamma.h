@@ -8,32 +8,33 @@
 #pragma once
 
 #include "ir/tensor.h"
+#include "ops/random/key.h"
 
 namespace axle::random {
 
 /// Density x^(a - 1) exp(-x) / Gamma(a) for x >= 0, a > 0.
 /// Source: Marsaglia and Tsang 2000, "A simple method for generating gamma variables".
-Tensor gamma(const Tensor& key, const Shape& shape, const Tensor& a);
+Tensor gamma(const Key& key, const Shape& shape, const Tensor& a);
 /// The logarithm of gamma numbers, also where these are too small for the dtype.
-Tensor loggamma(const Tensor& key, const Shape& shape, const Tensor& a);
+Tensor loggamma(const Key& key, const Shape& shape, const Tensor& a);
 /// Density proportional to x^(a - 1) (1 - x)^(b - 1) for 0 <= x <= 1.
-Tensor beta(const Tensor& key, const Shape& shape, const Tensor& a, const Tensor& b);
+Tensor beta(const Key& key, const Shape& shape, const Tensor& a, const Tensor& b);
 /// Probabilities whose density is proportional to the product of x_i^(alpha_i - 1).
 ///
 /// Shapes: alpha[.., n] -> y[batch.., n]; the leading dims of alpha broadcast to `batch`.
-Tensor dirichlet(const Tensor& key, const Shape& batch, const Tensor& alpha);
+Tensor dirichlet(const Key& key, const Shape& batch, const Tensor& alpha);
 /// Sum of the squares of `df` standard normal numbers; df > 0 need not be an integer.
-Tensor chisquare(const Tensor& key, const Shape& shape, const Tensor& df);
+Tensor chisquare(const Key& key, const Shape& shape, const Tensor& df);
 /// Student's t distribution with `df` degrees of freedom; t in JAX.
-Tensor student_t(const Tensor& key, const Shape& shape, const Tensor& df);
+Tensor student_t(const Key& key, const Shape& shape, const Tensor& df);
 /// Ratio of two chi-square numbers, each divided by its degrees of freedom; f in JAX.
-Tensor f_ratio(const Tensor& key, const Shape& shape, const Tensor& numerator_df,
+Tensor f_ratio(const Key& key, const Shape& shape, const Tensor& numerator_df,
                const Tensor& denominator_df);
 /// Density proportional to exp(-|x|^p).
-Tensor generalized_normal(const Tensor& key, const Shape& shape, const Tensor& p);
+Tensor generalized_normal(const Key& key, const Shape& shape, const Tensor& p);
 /// Points inside the ball of radius 1 in `dim` dims, by the p-norm; p is a scalar.
 ///
 /// Shape of the result: batch.., dim.
-Tensor ball(const Tensor& key, const Shape& batch, int64_t dim, const Tensor& p);
+Tensor ball(const Key& key, const Shape& batch, int64_t dim, const Tensor& p);
 
 }  // namespace axle::random

@@ -12,8 +12,7 @@
 
 namespace axle::random {
 
-Tensor orthogonal(const Tensor& key, const Shape& batch, int64_t rows, int64_t columns,
-                  DType dtype) {
+Tensor orthogonal(const Key& key, const Shape& batch, int64_t rows, int64_t columns, DType dtype) {
   const int64_t longer = std::max(rows, columns), shorter = std::min(rows, columns);
   Shape shape = batch;
   shape.insert(shape.end(), {longer, shorter});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/tensor.h"
+#include "ops/random/key.h"
 
 namespace axle::random {
 
@@ -10,7 +11,7 @@ namespace axle::random {
 /// Shape of the result: batch.., rows, columns. Throws ShapeError unless dtype is f32 or f64.
 /// Source: Mezzadri 2007, "How to generate random matrices from the classical compact groups",
 /// arXiv math-ph/0609050, section 5.
-Tensor orthogonal(const Tensor& key, const Shape& batch, int64_t rows, int64_t columns,
+Tensor orthogonal(const Key& key, const Shape& batch, int64_t rows, int64_t columns,
                   DType dtype = DType::kF32);
 
 }  // namespace axle::random

@@ -11,13 +11,15 @@
 namespace axle {
 namespace {
 
-HostTensor draw(const std::function<Tensor(const Tensor&)>& sampler) {
-  return testing::run([&](const Values& v) { return sampler(v[0]); }, {random::key(42)});
+using random::Key;
+
+HostTensor draw(const std::function<Tensor(const Key&)>& sampler) {
+  return testing::run([&](const Values& v) { return sampler(Key::wrap(v[0])); }, {random::key(42)});
 }
 
 // jax.random.orthogonal(jax.random.key(42), 3) of JAX 0.10
 TEST(RandomMatrices, OrthogonalIsThatOfJax) {
-  const HostTensor x = draw([](const Tensor& k) { return random::orthogonal(k, {}, 3, 3); });
+  const HostTensor x = draw([](const Key& k) { return random::orthogonal(k, {}, 3, 3); });
   testing::expect_near(
       x,
       HostTensor({3, 3}, {-0.0195297f, 0.99526775f, 0.095189475f, 0.1059439f, -0.09261153f,
@@ -26,15 +28,15 @@ TEST(RandomMatrices, OrthogonalIsThatOfJax) {
 }
 
 TEST(RandomMatrices, TheShorterSidesAreOrthonormal) {
-  const HostTensor wide = draw([](const Tensor& k) {
+  const HostTensor wide = draw([](const Key& k) {
     const Tensor x = random::orthogonal(k, {2}, 3, 5);
     return matmul(x, transposed(x));
   });
-  const HostTensor tall = draw([](const Tensor& k) {
+  const HostTensor tall = draw([](const Key& k) {
     const Tensor x = random::orthogonal(k, {2}, 5, 3);
     return matmul(transposed(x), x);
   });
-  const HostTensor one = draw([](const Tensor&) { return eye(3, 3); });
+  const HostTensor one = draw([](const Key&) { return eye(3, 3); });
   for (int64_t i = 0; i < 18; ++i) {
     EXPECT_NEAR(wide.at(i), one.at(i % 9), 1e-6);
     EXPECT_NEAR(tall.at(i), one.at(i % 9), 1e-6);
@@ -44,7 +46,7 @@ TEST(RandomMatrices, TheShorterSidesAreOrthonormal) {
 TEST(RandomMatrices, MistakesAreErrors) {
   Region region;
   const TraceScope scope(region);
-  EXPECT_THROW(random::orthogonal(zeros({2}, DType::kU32), {}, 3, 3, DType::kBF16), ShapeError);
+  EXPECT_THROW(random::orthogonal(random::random_key(0), {}, 3, 3, DType::kBF16), ShapeError);
 }
 
 }  // namespace

@@ -19,6 +19,8 @@
 namespace axle {
 namespace {
 
+using random::Key;
+
 const std::string kFile = reference_file("jax/random.safetensors");
 
 // JAX drew the numbers with 32-bit seeds: its seed -1 is this seed here.
@@ -38,15 +40,15 @@ class RandomParity : public ::testing::TestWithParam<Case> {
                       std::string(name));
   }
   static bool is_threefry() { return GetParam().impl == "threefry2x32"; }
-  static HostTensor key() {
-    return random::key(GetParam().seed,
-                       is_threefry() ? random::PrngImpl::kThreefry2x32 : random::PrngImpl::kRbg);
+  static random::PrngImpl impl() {
+    return is_threefry() ? random::PrngImpl::kThreefry2x32 : random::PrngImpl::kRbg;
   }
-  static HostTensor draw(const std::function<Tensor(const Tensor&)>& sampler) {
-    return eval([&](const Values& v) { return Values{sampler(v[0])}; }, {key()})[0];
+  static HostTensor key() { return random::key(GetParam().seed, impl()); }
+  static HostTensor draw(const std::function<Tensor(const Key&)>& sampler) {
+    return eval([&](const Values& v) { return Values{sampler(Key::wrap(v[0], impl()))}; },
+                {key()})[0];
   }
-  void expect_exact(std::string_view name,
-                    const std::function<Tensor(const Tensor&)>& sampler) const {
+  void expect_exact(std::string_view name, const std::function<Tensor(const Key&)>& sampler) const {
     const HostTensor got = draw(sampler), want = expected(name);
     EXPECT_EQ(got.astype(want.dtype()), want)
         << name << ": " << got.text(16) << " against " << want.text(16);
@@ -54,7 +56,7 @@ class RandomParity : public ::testing::TestWithParam<Case> {
   // Expects values within 4 ulp of each expected number, or of `scale` if that is larger. The last
   // step of some samplers subtracts numbers of size `scale`, and only their rounding (fused or not)
   // differs.
-  void expect_near(std::string_view name, const std::function<Tensor(const Tensor&)>& sampler,
+  void expect_near(std::string_view name, const std::function<Tensor(const Key&)>& sampler,
                    double scale = 0) const {
     const HostTensor got = draw(sampler), want = expected(name);
     ASSERT_EQ(got.type(), want.type()) << name;
@@ -65,8 +67,7 @@ class RandomParity : public ::testing::TestWithParam<Case> {
     }
   }
   // For samplers by rejection: relative differences of up to 1e-5.
-  void expect_close(std::string_view name,
-                    const std::function<Tensor(const Tensor&)>& sampler) const {
+  void expect_close(std::string_view name, const std::function<Tensor(const Key&)>& sampler) const {
     const HostTensor got = draw(sampler), want = expected(name);
     ASSERT_EQ(got.type(), want.type()) << name;
     for (int64_t i = 0; i < want.size(); ++i)
@@ -79,9 +80,9 @@ class RandomParity : public ::testing::TestWithParam<Case> {
 
 TEST_P(RandomParity, Keys) {
   EXPECT_EQ(key(), expected("key"));
-  expect_exact("split3", [](const Tensor& k) { return random::split(k, 3); });
-  expect_exact("fold_in7", [](const Tensor& k) { return random::fold_in(k, 7); });
-  const HostTensor four = draw([](const Tensor& k) { return random::split(k, 4); });
+  expect_exact("split3", [](const Key& k) { return random::split(k, 3).data(); });
+  expect_exact("fold_in7", [](const Key& k) { return random::fold_in(k, 7).data(); });
+  const HostTensor four = draw([](const Key& k) { return random::split(k, 4).data(); });
   EXPECT_EQ(four.reshaped({2, 2, four.shape()[1]}), expected("split2x2"));
 }
 
@@ -90,52 +91,49 @@ TEST_P(RandomParity, ExactSamplers) {
   for (const auto& [name, dtype] : {std::pair("bits_uint8", DType::kU8),
                                     {"bits_uint16", DType::kU16},
                                     {"bits_uint32", DType::kU32}}) {
-    expect_exact(name, [&](const Tensor& k) { return random::bits(k, shape, dtype); });
+    expect_exact(name, [&](const Key& k) { return random::bits(k, shape, dtype); });
   }
-  expect_exact("uniform", [](const Tensor& k) { return random::uniform(k, {4, 3}); });
-  expect_exact("uniform_bf16",
-               [](const Tensor& k) { return random::uniform(k, {9}, DType::kBF16); });
-  expect_exact("bernoulli_0.3", [](const Tensor& k) { return random::bernoulli(k, {10}, 0.3); });
-  expect_exact("rademacher", [](const Tensor& k) { return random::rademacher(k, {8}); });
-  expect_exact("randint_-7_100", [](const Tensor& k) { return random::randint(k, {11}, -7, 100); });
+  expect_exact("uniform", [](const Key& k) { return random::uniform(k, {4, 3}); });
+  expect_exact("uniform_bf16", [](const Key& k) { return random::uniform(k, {9}, DType::kBF16); });
+  expect_exact("bernoulli_0.3", [](const Key& k) { return random::bernoulli(k, {10}, 0.3); });
+  expect_exact("rademacher", [](const Key& k) { return random::rademacher(k, {8}); });
+  expect_exact("randint_-7_100", [](const Key& k) { return random::randint(k, {11}, -7, 100); });
   expect_exact("randint_u8",
-               [](const Tensor& k) { return random::randint(k, {9}, 0, 200, DType::kU8); });
-  expect_exact("permutation", [](const Tensor& k) { return random::permutation(k, 13); });
-  expect_exact("choice", [](const Tensor& k) {
+               [](const Key& k) { return random::randint(k, {9}, 0, 200, DType::kU8); });
+  expect_exact("permutation", [](const Key& k) { return random::permutation(k, 13); });
+  expect_exact("choice", [](const Key& k) {
     return random::choice(k, 20, {5}, random::Replacement::kWithout);
   });
 }
 
 TEST_P(RandomParity, Floats) {
   expect_near(
-      "uniform_-2_5", [](const Tensor& k) { return random::uniform(k, {7}, DType::kF32, -2, 5); },
-      2);
-  expect_near("normal", [](const Tensor& k) { return random::normal(k, {4, 3}); });
+      "uniform_-2_5", [](const Key& k) { return random::uniform(k, {7}, DType::kF32, -2, 5); }, 2);
+  expect_near("normal", [](const Key& k) { return random::normal(k, {4, 3}); });
   expect_near(
-      "truncated_normal", [](const Tensor& k) { return random::truncated_normal(k, {6}, -2, 2); },
-      1);
-  expect_near("exponential", [](const Tensor& k) { return random::exponential(k, {5}); });
+      "truncated_normal", [](const Key& k) { return random::truncated_normal(k, {6}, -2, 2); }, 1);
+  expect_near("exponential", [](const Key& k) { return random::exponential(k, {5}); });
   expect_near(
-      "gumbel", [](const Tensor& k) { return random::gumbel(k, {5}); }, 1);
-  expect_near("laplace", [](const Tensor& k) { return random::laplace(k, {5}); });
+      "gumbel", [](const Key& k) { return random::gumbel(k, {5}); }, 1);
+  expect_near("laplace", [](const Key& k) { return random::laplace(k, {5}); });
 }
 
 // tools/oracle/jax_numbers.py uses the same probabilities.
 TEST_P(RandomParity, Categorical) {
   const HostTensor p({2, 3}, {0.1f, 0.2f, 0.7f, 0.5f, 0.25f, 0.25f});
   expect_exact("categorical",
-               [&](const Tensor& k) { return random::categorical(k, log(constant(p)), -1, {6}); });
+               [&](const Key& k) { return random::categorical(k, log(constant(p)), -1, {6}); });
 }
 
 TEST_P(RandomParity, Rejection) {
   const auto number = [](double v) { return scalar(v, DType::kF32); };
-  expect_close("gamma_2.5", [&](const Tensor& k) { return random::gamma(k, {4}, number(2.5)); });
-  expect_close("beta", [&](const Tensor& k) { return random::beta(k, {4}, number(2), number(3)); });
-  expect_close("dirichlet", [](const Tensor& k) {
+  expect_close("gamma_2.5", [&](const Key& k) { return random::gamma(k, {4}, number(2.5)); });
+  expect_close("beta", [&](const Key& k) { return random::beta(k, {4}, number(2), number(3)); });
+  expect_close("dirichlet", [](const Key& k) {
     return random::dirichlet(k, {2}, constant(HostTensor({3}, {1.f, 2.f, 3.f})));
   });
   if (!is_threefry()) return;
-  expect_exact("poisson_4", [&](const Tensor& k) { return random::poisson(k, {6}, number(4)); });
+  expect_exact("poisson_4", [&](const Key& k) { return random::poisson(k, {6}, number(4)); });
 }
 
 // Every number of the file is compared by a test above.

@@ -15,7 +15,8 @@
 
 namespace axle::testing::fuzz {
 
-/// Which constructs are built as such. The others are replaced by what they mean.
+/// Which constructs are built as such. The others are replaced by what they mean; gradients, by the
+/// results that are differentiated.
 struct Mode {
   bool is_on[kNumKinds] = {true, true, true, true, true, true, true, true, true, true, true, true};
   /// Builds the kHook steps. The flag says whether the kind is on.
@@ -393,6 +394,7 @@ class Builder {
 
   // The gradients of a sum over the body's results.
   Values gradient_of(const Step& step, const Values& x, const Values& captures) const {
+    if (!mode_.on(step.kind)) return body(step, captures)(x);
     const auto loss = [&](const Values& a) {
       Tensor total = scalar(0, DType::kF32);
       for (const Tensor& t : body(step, captures)(a)) {

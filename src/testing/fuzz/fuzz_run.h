@@ -1,6 +1,7 @@
 // Runs the laws over the programs of many seeds.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "testing/fuzz/laws.h"
@@ -20,6 +21,20 @@ struct FuzzRun {
   std::string report = {};
   /// Programs with numbers that are not finite or are large. Nothing is checked for them.
   uint64_t num_wild = 0;
+  /// Laws that were not checked for other programs: the reason, how often.
+  std::map<std::string, uint64_t> skipped = {};
+
+  /// Names the reasons for which more laws were not checked than is usual for so many programs.
+  std::string skipped_too_often(uint64_t num_programs) const {
+    std::string out;
+    for (const auto& [why, times] : skipped) {
+      // Of a program, each construct may be skipped for its gradients.
+      const uint64_t limit =
+          why == "gradients with steps" ? num_programs + num_programs / 2 : num_programs / 20;
+      if (times > limit) out += fmt::format("{}: {} times, at most {}\n", why, times, limit);
+    }
+    return out;
+  }
 };
 
 inline FuzzRun fuzz(uint64_t first, uint64_t count) {
@@ -28,17 +43,13 @@ inline FuzzRun fuzz(uint64_t first, uint64_t count) {
   int num_broken = 0;
   for (uint64_t seed = first; seed < first + count && num_broken < kMaxReported; ++seed) {
     const Program program = program_of(seed);
-    const auto broken = [&](const Program& p, bool* is_tame = nullptr) {
-      Laws laws(p, seed, is_smooth(seed));
-      std::string what = laws.broken();
-      if (is_tame) *is_tame = laws.is_tame;
-      return what;
-    };
-    const auto law_of = [](const std::string& what) { return what.substr(0, what.find(':')); };
-    bool is_tame = true;
-    const std::string what = broken(program, &is_tame);
-    out.num_wild += !is_tame;
+    Laws laws(program, seed, is_smooth(seed));
+    const std::string what = laws.broken();
+    out.num_wild += !laws.is_tame;
+    for (const auto& [why, times] : laws.skipped()) out.skipped[why] += times;
     if (what.empty()) continue;
+    const auto broken = [&](const Program& p) { return Laws(p, seed, is_smooth(seed)).broken(); };
+    const auto law_of = [](const std::string& text) { return text.substr(0, text.find(':')); };
     ++num_broken;
     const Program small = Shrinker(program, [&](const Program& p) {
                             return law_of(broken(p)) == law_of(what);

@@ -4,6 +4,12 @@
 // Every Program can be built, whatever its numbers are. An operand is a number that is taken modulo
 // the number of values, and each step converts its operands to the types that it needs. So the
 // shrinker may remove and change anything.
+//
+// A line of a printed program is a step: its result, its operands, its captures after the bar, and
+// its numbers. Below stand the lines of its bodies:
+//   v6..v7 = scan(v4, v1, v5, v5 | v1) [3, 3, 4]
+//       v5 = dynamic roll(v2, v3) [1, 5, 10]
+//       return v5, v4
 #pragma once
 
 #include <fmt/format.h>

@@ -20,6 +20,7 @@ TEST_P(ProgramFuzzLong, RandomProgramsKeepTheLaws) {
   const FuzzRun run = fuzz(first + GetParam() * kSeedsEach, kSeedsEach);
   EXPECT_EQ(run.report, "");
   EXPECT_LT(run.num_wild, kSeedsEach / 20);
+  EXPECT_EQ(run.skipped_too_often(kSeedsEach), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Thousand, ProgramFuzzLong, ::testing::Range<uint64_t>(0, 10));

@@ -391,6 +391,7 @@ CALLS = {
     "vmap": [call(lambda a: jax.vmap(jnp.sum, 1)(a[0]), arguments=[F(3, 4)], at={"fn": "sum", "in_axes": [1]})],
     # random numbers
     "random::key": [call(lambda: jax.random.key_data(jax.random.key(42)), at={"seed": 42}, vmap=False)],
+    "random::random_key": [call(lambda: jax.random.key_data(jax.random.key(42)), at={"seed": 42}, vmap=False)],
     "random::split": draws(lambda k: jax.random.key_data(jax.random.split(k, 3)), {"n": 3}),
     "random::split_each": draws(lambda k: list(jax.random.key_data(jax.random.split(k, 3))), {"n": 3}),
     "random::fold_in": draws(lambda k: jax.random.key_data(jax.random.fold_in(k, 7)), {"number": 7}) + draws(lambda k, n: jax.random.key_data(jax.random.fold_in(k, n)), {}, number=V(9, np.uint32)),

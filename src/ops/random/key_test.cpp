@@ -13,6 +13,7 @@ namespace {
 
 using random::Key;
 using random::PrngImpl;
+using ::testing::HasSubstr;
 
 template <class T>
 concept Drawable = requires(const T& key) {
@@ -33,12 +34,11 @@ TEST(Key, PlainTensorsAreNoKeys) {
 TEST(Key, WrapChecksTheWords) {
   Region region;
   const TraceScope scope(region);
-  EXPECT_EQ(error_of<ShapeError>([] { Key::wrap(zeros({2}), PrngImpl::kRbg); }),
-            "Key::wrap: expected u32[.., 4] for rbg, got f32[2]; give the words of a key of this "
-            "generator");
-  EXPECT_EQ(error_of<ShapeError>([] { Key::wrap(zeros({4}, DType::kU32)); }),
-            "Key::wrap: expected u32[.., 2] for threefry2x32, got u32[4]; give the words of a key "
-            "of this generator");
+  EXPECT_THAT(error_of<ShapeError>([] { Key::wrap(zeros({2}), PrngImpl::kRbg); }),
+              HasSubstr("expected u32[.., 4] for rbg, got f32[2]; give the words of a key of this "
+                        "generator"));
+  EXPECT_THAT(error_of<ShapeError>([] { Key::wrap(zeros({4}, DType::kU32)); }),
+              HasSubstr("expected u32[.., 2] for threefry2x32, got u32[4]; give the words"));
   EXPECT_THROW(Key::wrap(scalar(0, DType::kU32)), ShapeError);
   EXPECT_THROW(Key::wrap(zeros({3, 2}, DType::kI32)), ShapeError);
 }

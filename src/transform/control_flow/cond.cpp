@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "ir/eval.h"
 #include "ir/hlo_builder.h"
+#include "ops/annotate.h"
 #include "ops/batching.h"
 #include "ops/create.h"
 #include "ops/elementwise/compare.h"
@@ -52,6 +53,27 @@ HloValues lower_cond(const OpNode& op, HloBuilder& b, const HloValues& x) {
   return b.op("stablehlo.case", {x[0]}, op.outputs, {}, branches);
 }
 
+// Returns true for the examples that take the branch. An index beyond the branches takes the
+// nearest.
+Tensor takes_branch(const Tensor& index, size_t branch, size_t num_branches) {
+  const auto i = static_cast<int64_t>(branch);
+  if (branch == 0) return index <= i;
+  return branch + 1 == num_branches ? index >= i : equal(index, i);
+}
+
+// Returns the operands of a branch that all examples run. The examples that take another branch get
+// the same numbers, but no gradient: that of a branch they do not take may be infinite, and the
+// zeros that it is multiplied by would make it NaN.
+std::vector<Batched> operands_of_takers(std::vector<Batched> operands, const Tensor& takes,
+                                        const BatchAxis& axis) {
+  for (Batched& x : operands) {
+    if (!is_differentiable(x.value.dtype())) continue;
+    const Tensor whole = with_batch_dims({&x, 1}, axis)[0];
+    x = {select_examples(takes, whole, stop_gradient(whole)), true};
+  }
+  return operands;
+}
+
 // With one index for all examples, the branches are batched. Otherwise all branches run, and each
 // example selects its results.
 std::vector<Batched> batch_cond(BatchX x) {
@@ -71,7 +93,10 @@ std::vector<Batched> batch_cond(BatchX x) {
   }
   Values out;
   for (size_t i = op.regions.size(); i-- > 0;) {
-    const Values own = with_batch_dims(batch_region(*op.regions[i], operands, x.axis()), x.axis());
+    const Tensor takes = takes_branch(x[0], i, op.regions.size());
+    const Values own = with_batch_dims(
+        batch_region(*op.regions[i], operands_of_takers(operands, takes, x.axis()), x.axis()),
+        x.axis());
     if (out.empty()) {
       out = own;
       continue;

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include "ir/text/print.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
@@ -112,6 +114,41 @@ TEST(Cond, UnderVmapEachExampleTakesItsBranch) {
     const int32_t branches[] = {2, 0, 1};
     const HostTensor whole = by_example(index(branches[b]), x, false);
     for (int64_t i = 0; i < 3; ++i) EXPECT_EQ(mixed.at(3 * b + i), whole.at(3 * b + i));
+  }
+}
+
+// At 0, the branch that an example does not take has an infinite derivative.
+TEST(Cond, UnderVmapABranchThatIsNotTakenGivesNoGradient) {
+  using Function = Tensor (*)(const Tensor&);
+  for (const Function fn : {Function(sqrt), Function(log)}) {
+    const auto example = [&](const Values& v) {
+      return cond(
+          v[0] > 0, [&](const Values& x) { return Values{fn(x[0] + x[1]) * x[0]}; },
+          [](const Values& x) { return Values{x[0] * 3}; }, v);
+    };
+    const auto total = [&](const Values& v) {
+      return Values{sum(vmap(example, v, {.in_axes = {0, std::nullopt}})[0])};
+    };
+    // The gradients of single examples; all of them share v[1].
+    const auto gradients = [](const TensorFunction& f) -> TensorFunction {
+      return [f](const Values& v) { return value_and_grad(f, v).second; };
+    };
+    const auto squares = [&](const Values& v) {
+      const Values g = gradients(total)(v);
+      return Values{sum(g[0] * g[0]) + g[1] * g[1]};
+    };
+    const std::vector<HostTensor> x = {HostTensor({3}, {0.f, 4.f, -1.f}), HostTensor::scalar(0.f)};
+    const auto actual = eval(gradients(total), x);
+    EXPECT_EQ(actual[0].at(0), 3);
+    EXPECT_EQ(actual[0].at(2), 3);
+    const auto alone = eval(gradients([&](const Values& v) { return example(v); }),
+                            {HostTensor::scalar(4.f), HostTensor::scalar(0.f)});
+    EXPECT_EQ(actual[0].at(1), alone[0].at(0));
+    EXPECT_EQ(actual[1].at(0), alone[1].at(0));
+    for (const HostTensor& second : eval(gradients(squares), x)) {
+      for (int64_t i = 0; i < second.type().num_elements(); ++i)
+        EXPECT_TRUE(std::isfinite(second.at(i))) << second.text();
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
+#include "ops/elementwise/exponential.h"
 #include "ops/elementwise/trigonometry.h"
 #include "ops/reductions/reduce.h"
 #include "testing/error_without_lines.h"
@@ -104,6 +105,19 @@ TEST(BoundedWhile, GivesWhatTheLoopGivesAndGradients) {
   const std::vector<HostTensor> x = {HostTensor::scalar(3.f), HostTensor::scalar(20.f)};
   EXPECT_EQ(eval(bounded, x)[0], eval(open, x)[0]);
   testing::check_gradients(bounded, x);
+}
+
+// The next step of an example that has stopped at 0 has an infinite derivative.
+TEST(BoundedWhile, UnderVmapStepsBeyondTheEndGiveNoGradient) {
+  const auto fn = [](const Values& v) {
+    const auto example = [](const Values& x) {
+      return bounded_while([](const Values& c) { return c[0] > 0.5; },
+                           [](const Values& c) { return Values{sqrt(c[0]) - 1}; }, x, 3);
+    };
+    return value_and_grad([&](const Values& x) { return Values{sum(vmap(example, x)[0])}; }, v)
+        .second;
+  };
+  EXPECT_EQ(eval(fn, {HostTensor({3}, {0.f, 1.f, 4.f})})[0], HostTensor({3}, {1.f, 0.5f, 0.125f}));
 }
 
 TEST(BoundedWhile, StopsAtTheBound) {

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "ir/devices/grid.h"
+#include "ir/op_rules.h"
 
 namespace axle {
 namespace {
@@ -34,7 +35,8 @@ struct OtherDeviceFailed : InternalError {
 
 }  // namespace
 
-std::vector<HostTensor> DeviceExchange::meet(const std::string& group, size_t num_members,
+std::vector<HostTensor> DeviceExchange::meet(const std::string& group,
+                                             const std::string& collective, size_t num_members,
                                              size_t self, const HostTensor& own) {
   std::unique_lock lock(mutex_);
   Meeting& meeting = meetings_[group];
@@ -52,6 +54,13 @@ std::vector<HostTensor> DeviceExchange::meet(const std::string& group, size_t nu
   };
   // The members of the last meeting may not have left yet.
   if (meeting.is_full) wait_until([&] { return !meeting.is_full; });
+  if (meeting.num_arrived == 0) meeting.collective = collective;
+  if (meeting.collective != collective) {
+    throw InternalError(
+        fmt::format("expected one collective over {}, got '{}' on one simulated device and '{}' on "
+                    "another; all devices must compute the same collectives in the same order",
+                    group, meeting.collective, collective));
+  }
   meeting.values.resize(num_members);
   meeting.values[self] = own;
   if (++meeting.num_arrived == num_members) {
@@ -97,7 +106,7 @@ int64_t SimulatedDevice::rank(const std::vector<MeshAxis>& axes) const {
   return out;
 }
 
-std::vector<HostTensor> SimulatedDevice::all_of(const std::vector<MeshAxis>& axes,
+std::vector<HostTensor> SimulatedDevice::all_of(const OpNode& op, const std::vector<MeshAxis>& axes,
                                                 const HostTensor& own) const {
   // The group's name: its axes, and where it lies along the others.
   std::string group;
@@ -106,7 +115,9 @@ std::vector<HostTensor> SimulatedDevice::all_of(const std::vector<MeshAxis>& axe
     if (std::ranges::find(axes, name, &MeshAxis::name) == axes.end())
       group += fmt::format(" at {}={}", name, at);
   }
-  return exchange_.meet(group, static_cast<size_t>(product(sizes_of(axes))),
+  const std::string collective =
+      fmt::format("{} {} {}", op.rules->name(), to_text(own.type()), op.attributes->text());
+  return exchange_.meet(group, collective, static_cast<size_t>(product(sizes_of(axes))),
                         static_cast<size_t>(rank(axes)), own);
 }
 

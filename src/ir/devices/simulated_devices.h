@@ -11,6 +11,7 @@
 
 #include "ir/devices/mesh.h"
 #include "ir/host_tensor.h"
+#include "ir/tensor.h"
 
 namespace axle {
 
@@ -19,9 +20,10 @@ namespace axle {
 class DeviceExchange {
  public:
   /// Returns the tensors of all members, in their order. `self` is the position of the caller among
-  /// them. Throws InternalError if the others can no longer come: they ended, or wait elsewhere.
-  std::vector<HostTensor> meet(const std::string& group, size_t num_members, size_t self,
-                               const HostTensor& own);
+  /// them, `collective` the text of what it computes. Throws InternalError if the others compute
+  /// another collective, or can no longer come: they ended, or wait elsewhere.
+  std::vector<HostTensor> meet(const std::string& group, const std::string& collective,
+                               size_t num_members, size_t self, const HostTensor& own);
   /// A device began or ended.
   void add_running(int64_t count);
   /// Wakes all waiting devices with an error, after one of them failed.
@@ -29,6 +31,7 @@ class DeviceExchange {
 
  private:
   struct Meeting {
+    std::string collective;  // of the member that came first
     std::vector<HostTensor> values;
     size_t num_arrived = 0, num_left = 0;
     int64_t num_waiting = 0;  // until it is full, or until all have left
@@ -57,8 +60,10 @@ class SimulatedDevice {
   const Position& position() const { return position_; }
   /// Returns its position among the devices that differ from it only along `axes`, row-major.
   int64_t rank(const std::vector<MeshAxis>& axes) const;
-  /// Returns `own` of each of these devices, in row-major order of `axes`.
-  std::vector<HostTensor> all_of(const std::vector<MeshAxis>& axes, const HostTensor& own) const;
+  /// Returns `own` of each of these devices, in row-major order of `axes`: an operand of `op`, the
+  /// collective that they compute. Throws InternalError if they do not all compute it.
+  std::vector<HostTensor> all_of(const OpNode& op, const std::vector<MeshAxis>& axes,
+                                 const HostTensor& own) const;
 
  private:
   friend void run_devices(const std::vector<MeshAxis>& axes,

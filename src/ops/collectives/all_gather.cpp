@@ -75,7 +75,7 @@ void put_part(HostTensor& whole, int64_t dim, int64_t i, const HostTensor& part)
 }
 
 std::vector<HostTensor> of_group(const OpNode& op, const HostTensor& own) {
-  return SimulatedDevice::current().all_of(op.attrs<CollectiveAttributes>().axes, own);
+  return SimulatedDevice::current().all_of(op, op.attrs<CollectiveAttributes>().axes, own);
 }
 int64_t rank_in_group(const OpNode& op) {
   return SimulatedDevice::current().rank(op.attrs<CollectiveAttributes>().axes);

@@ -19,7 +19,7 @@ using detail::RealOrComplex;
 using detail::wrapping;
 
 std::vector<HostTensor> of_group(const OpNode& op, const HostTensor& own) {
-  return SimulatedDevice::current().all_of(op.attrs<CollectiveAttributes>().axes, own);
+  return SimulatedDevice::current().all_of(op, op.attrs<CollectiveAttributes>().axes, own);
 }
 
 // Returns the eval rule that combines the tensors of a group, in their order.

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <map>
 
-#include "base/error.h"
 #include "ir/devices/grid.h"
+#include "ir/op_rules.h"
 
 namespace axle {
 
@@ -26,8 +26,8 @@ std::vector<std::vector<int64_t>> device_groups(const std::vector<MeshAxis>& axe
   for (const MeshAxis& axis : axes) {
     const auto it = std::ranges::find(mesh.axes, axis.name, &MeshAxis::name);
     if (it == mesh.axes.end() || it->size != axis.size) {
-      throw ShapeError(fmt::format("mesh: expected an axis {}={} for a collective, got {}",
-                                   axis.name, axis.size, to_text(mesh)));
+      shape_error("collective", fmt::format("expected a program over a mesh with {}={}, got '{}'",
+                                            axis.name, axis.size, to_text(mesh)));
     }
     own.push_back(static_cast<size_t>(it - mesh.axes.begin()));
   }

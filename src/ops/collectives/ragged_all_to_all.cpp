@@ -131,7 +131,7 @@ void eval_ragged_all_to_all(const EvalOptions&, const OpNode& op,
   const auto& axes = op.attrs<CollectiveAttributes>().axes;
   const SimulatedDevice& self = SimulatedDevice::current();
   const int64_t rank = self.rank(axes);
-  const auto all = [&](Position i) { return self.all_of(axes, *x[i]); };
+  const auto all = [&](Position i) { return self.all_of(op, axes, *x[i]); };
   const auto operands = all(kOperand), starts = all(kInputOffsets), sizes = all(kSendSizes),
              ends = all(kOutputOffsets);
   y[0] = *x[kOutput];

@@ -109,6 +109,11 @@ std::vector<Batched> batch_shard_map(BatchX x) {
   for (const std::string& name : x.axis().mesh_axes) {
     const auto axis = std::ranges::find(a.axes, name, &MeshAxis::name);
     if (axis == a.axes.end()) continue;
+    if (inside.size % axis->size != 0) {
+      shape_error(x.op(), fmt::format("expected a batch that its mesh axes divide, got a batch of "
+                                      "{} over {}={}",
+                                      x.axis().size, name, axis->size));
+    }
     dim.push_back(name);
     inside.size /= axis->size;
     std::erase(inside.mesh_axes, name);
@@ -170,7 +175,7 @@ PartitionSpec checked_spec(const PartitionSpec& spec, const std::vector<MeshAxis
   }
   try {
     const Shape& checked = is_part ? Shape(shape.size(), 0) : shape;
-    check_partition("shard_map: " + what, checked, spec, Mesh{axes});
+    check_partition(what, checked, spec, Mesh{axes});
   } catch (const ConfigError& error) {
     operand_error("shard_map", error.what(), {});
   }

@@ -6,11 +6,13 @@
 #include "ir/text/print.h"
 #include "ops/collectives/all_gather.h"
 #include "ops/collectives/all_reduce.h"
+#include "ops/collectives/collective.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
 #include "ops/elementwise/trigonometry.h"
+#include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
 #include "ops/products/dot.h"
 #include "ops/reductions/reduce.h"
@@ -195,6 +197,59 @@ TEST(ShardMap, DevicesThatMeetInDifferentCollectivesAreReported) {
                            "all devices must compute the same collectives in the same order"));
 }
 
+// The first device along "model" takes one branch, the others take the other.
+TEST(ShardMap, DevicesInDifferentCollectivesOfOneGroupAreReported) {
+  const auto error = [](const TensorFunction& of_first, const TensorFunction& of_others) {
+    return error_of<InternalError>([&] {
+      eval(
+          [&](const Values& v) {
+            return shard_map(
+                [&](const Values& p) {
+                  return cond(sum(axis_index({"model"})) < 1, of_first, of_others, p);
+                },
+                v, over({{}}, {{}}, {"model"}));
+          },
+          {HostTensor({4}, {1.f, 2.f, 3.f, 4.f})});
+    });
+  };
+  const auto added = [](const Values& v) { return Values{psum(v[0], {"model"})}; };
+  const auto largest = [](const Values& v) { return Values{pmax(v[0], {"model"})}; };
+  const auto of_two = [](const Values& v) {
+    return Values{tile(psum(slice_in_dim(v[0], 0, 0, 2), {"model"}), {2})};
+  };
+  using ::testing::AllOf, ::testing::HasSubstr;
+  EXPECT_THAT(error(added, largest),
+              AllOf(HasSubstr("expected one collective over model"), HasSubstr("psum f32[4]"),
+                    HasSubstr("pmax f32[4]"),
+                    HasSubstr("all devices must compute the same collectives in the same order")));
+  EXPECT_THAT(error(added, of_two), AllOf(HasSubstr("psum f32[4]"), HasSubstr("psum f32[2]")));
+}
+
+TEST(ShardMap, CollectivesWithoutTheirMeshNameTheLayer) {
+  const NameScope layer("decoder");
+  EXPECT_THAT(error_of<ShapeError>([] {
+                device_groups({{"data", 2}}, {{{"model", 4}}});
+              }),
+              ::testing::MatchesRegex("decoder: collective.*: expected a program over a mesh with "
+                                      "data=2, got 'model=4'"));
+}
+
+TEST(ShardMap, TheMeshAxesOfABatchDivideIt) {
+  const auto fn = [](const Values& v) {
+    return vmap(
+        [](const Values& a) {
+          return shard_map([](const Values& p) { return p; }, a,
+                           over({{{"model"}}}, {{{"model"}}}));
+        },
+        v, {.mesh_axes = {"data"}});
+  };
+  EXPECT_THAT(error_of<ShapeError>([&] {
+                trace(fn, {{DType::kF32, {3, 8}}});
+              }),
+              ::testing::HasSubstr("expected a batch that its mesh axes divide, got a batch of 3 "
+                                   "over data=2"));
+}
+
 TEST(ShardMap, SaysWhatDoesNotFit) {
   const auto error = [](const TensorFunction& fn, const ShardMapOptions& options) {
     return error_without_lines<ShapeError>([&] {
@@ -204,8 +259,8 @@ TEST(ShardMap, SaysWhatDoesNotFit) {
   const auto same = [](const Values& v) { return v; };
   EXPECT_EQ(
       error(same, over({{{"model"}}}, {{}})),
-      "the top level: shard_map: shard_map: argument 0 [6]: dim 0 must be divisible by its mesh "
-      "axes, got 6 over model=4 = 4 parts; it divides into 1, 2, 3");
+      "the top level: shard_map: argument 0 [6]: dim 0 must be divisible by its mesh axes, got 6 "
+      "over model=4 = 4 parts; it divides into 1, 2, 3");
   EXPECT_EQ(
       error(same, over({{{"pipeline"}}}, {{}})),
       "the top level: shard_map: expected manual axes (data=2,model=4) in the spec of argument "

@@ -13,6 +13,7 @@
 #include "transform/grad.h"
 #include "transform/remat/partition.h"
 #include "transform/remat/remat.h"
+#include "transform/vmap.h"
 
 namespace axle {
 namespace {
@@ -125,6 +126,18 @@ TEST(CustomVjp, ErrorsNameTheFunctionAndTheArgument) {
               HasSubstr("expected a cotangent for each of the 1 arguments of tanh_of_result ("));
   EXPECT_THAT(error_with([](const Values&, const Values& g) { return Values{sum(g[0])}; }),
               HasSubstr("expected a cotangent of f32[2, 3] for argument 0 of tanh_of_result ("));
+  // The rule of a batch is checked in the same way.
+  for (const size_t count : {0, 2, 40}) {
+    CustomVjp rule = tanh_of_result();
+    rule.backward = [=](const Values&, const Values& g) { return Values(count, g[0]); };
+    const TensorFunction batched = [&](const Values& x) {
+      return Values{sum(vmap([&](const Values& row) { return custom_vjp(rule, {row[0]}); }, x)[0])};
+    };
+    EXPECT_THAT(error_without_lines<ShapeError>([&] {
+                  trace(gradient_of(batched), {{DType::kF32, {2, 3}}});
+                }),
+                HasSubstr("expected a cotangent for each of the 1 arguments of tanh_of_result ("));
+  }
   const TensorFunction captures = [](const Values& x) {
     const CustomVjp rule{.name = "scaled",
                          .forward =

@@ -20,13 +20,13 @@ struct SaveEverything {
   RematPolicy operator()() const { return save_everything(); }
   AXLE_CONFIG(SaveEverything)
 };
-/// Keeps the results of all products (dots) and recomputes the rest.
+/// Keeps the results of all products (dots, ragged dots, convolutions) and recomputes the rest.
 struct SaveDots {
   RematPolicy operator()() const { return save_dots(); }
   AXLE_CONFIG(SaveDots)
 };
-/// Keeps the results of all products (dots) in the host's memory if the target supports that, else
-/// on the device.
+/// Keeps the results of all products, as SaveDots does, in the host's memory if the target supports
+/// that, else on the device.
 struct OffloadDots {
   RematPolicy operator()() const { return offload_dots(); }
   AXLE_CONFIG(OffloadDots)

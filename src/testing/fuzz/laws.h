@@ -7,10 +7,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "ir/eval.h"
 #include "ir/text/parse.h"
@@ -227,7 +230,10 @@ class Laws {
   std::string promise(int64_t policy) const {
     const auto region = trace(rematted(policy), types());
     const auto is_kept = [&](const OpNode& op) {
-      const bool is_dot = op.rules->name() == "dot_general", is_tagged = tag_of(op) == "a";
+      static constexpr std::array<std::string_view, 4> kProducts = {
+          "dot_general", "convolution", "ragged_dot", "ragged_dot_contracting"};
+      const bool is_dot = std::ranges::find(kProducts, op.rules->name()) != kProducts.end();
+      const bool is_tagged = tag_of(op) == "a";
       switch (policy) {
         case 0:
           return false;

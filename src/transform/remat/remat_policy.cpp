@@ -5,6 +5,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "base/error.h"
@@ -21,10 +22,17 @@ bool matches(const std::vector<TagPattern>& patterns, std::string_view tag) {
          std::ranges::any_of(patterns, [&](const TagPattern& p) { return p.matches(tag); });
 }
 
-void collect_tags(const Region& region, std::set<std::string>& tags) {
+// The tags of a region: those that a policy reaches, and those in bodies of shard_map.
+struct Tags {
+  std::set<std::string> reached, in_shard_map;
+};
+
+void collect_tags(const Region& region, bool is_reached, Tags& tags) {
   for (const OpNode* op : region.ops()) {
-    if (const std::string_view tag = tag_of(*op); !tag.empty()) tags.emplace(tag);
-    for (const auto& inner : op->regions) collect_tags(*inner, tags);
+    if (const std::string_view tag = tag_of(*op); !tag.empty())
+      (is_reached ? tags.reached : tags.in_shard_map).emplace(tag);
+    const bool is_inner_reached = is_reached && op->rules->name() != "shard_map";
+    for (const auto& inner : op->regions) collect_tags(*inner, is_inner_reached, tags);
   }
 }
 
@@ -56,10 +64,14 @@ RematPolicy by_tags(std::string_view verb, TagPattern (*make)(std::string),
   return out;
 }
 
+bool is_product(const OpNode& op) {
+  static constexpr std::array<std::string_view, 4> kProducts = {
+      "dot_general", "convolution", "ragged_dot", "ragged_dot_contracting"};
+  return std::ranges::find(kProducts, op.rules->name()) != kProducts.end();
+}
+
 RematPolicy for_dots(Residual residual, std::string text) {
-  return {[residual](const OpNode& op) {
-            return op.rules->name() == "dot_general" ? residual : Residual::kRecompute;
-          },
+  return {[residual](const OpNode& op) { return is_product(op) ? residual : Residual::kRecompute; },
           std::move(text)};
 }
 
@@ -107,17 +119,23 @@ RematPolicy combine(std::vector<RematPolicy> policies) {
 
 void check_tags(const RematPolicy& policy, const Region& region) {
   if (policy.patterns.empty()) return;
-  std::set<std::string> found;
-  collect_tags(region, found);
-  const std::vector<std::string> tags(found.begin(), found.end());
+  Tags found;
+  collect_tags(region, true, found);
+  const std::vector<std::string> tags(found.reached.begin(), found.reached.end());
   for (const TagPattern& pattern : policy.patterns) {
     if (std::ranges::any_of(tags, [&](const auto& tag) { return matches({pattern}, tag); }))
       continue;
     const std::string* layer = NameScope::current();
+    const bool is_in_shard_map = std::ranges::any_of(
+        found.in_shard_map, [&](const auto& tag) { return matches({pattern}, tag); });
     throw ConfigError(
-        fmt::format("{}: remat policy '{}' expects a value named '{}', got {}{}",
+        fmt::format("{}: remat policy '{}' expects a value named '{}', got {}{}{}",
                     layer ? *layer : "program", policy.text, pattern.text,
                     tags.empty() ? "no names" : fmt::format("{}", fmt::join(tags, ", ")),
+                    is_in_shard_map ? "; it is within a shard_map, where no policy from outside "
+                                      "applies: name the result of the shard_map, or call remat "
+                                      "within it"
+                                    : "",
                     suggest(pattern.text, tags)));
   }
 }

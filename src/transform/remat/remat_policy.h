@@ -27,9 +27,9 @@ struct RematPolicy {
 RematPolicy save_nothing();
 /// Keeps all values that the backward pass reads, as without remat. Cheap ops are recomputed.
 RematPolicy save_everything();
-/// Keeps the results of dot_general ops.
+/// Keeps the results of products: dot_general, convolution, ragged_dot, ragged_dot_contracting.
 RematPolicy save_dots();
-/// Keeps the results of dot_general ops in host memory.
+/// Keeps the results of products in host memory.
 RematPolicy offload_dots();
 /// Keeps the values that name(x, tag) tagged with one of these names. Values tagged with a name of
 /// `offload` are kept in host memory. "*" and "?" match as in file names. Names in both lists are
@@ -41,8 +41,8 @@ RematPolicy save_matching(std::vector<std::string> patterns, std::vector<std::st
 /// Keeps what any of the policies keeps: on the device if any of them says so, else in host memory.
 RematPolicy combine(std::vector<RematPolicy> policies);
 
-/// Throws ConfigError if a pattern of the policy matches no tag in the region. Without this check a
-/// misspelled name would only cause more recomputation.
+/// Throws ConfigError if a pattern of the policy matches no tag of the region outside of shard_map
+/// bodies, where no policy reaches. A misspelled name would only cause more recomputation.
 void check_tags(const RematPolicy& policy, const Region& region);
 
 }  // namespace axle

@@ -6,11 +6,14 @@
 #include "ops/annotate.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/trigonometry.h"
+#include "ops/products/convolution.h"
 #include "ops/products/dot.h"
+#include "ops/products/ragged_dot.h"
 #include "ops/reductions/reduce.h"
 #include "testing/error_of.h"
 #include "testing/gradient_check.h"
 #include "transform/remat/remat.h"
+#include "transform/shard_map/shard_map.h"
 
 namespace axle {
 namespace {
@@ -53,6 +56,54 @@ TEST(RematPolicy, DecidesWhatIsRecomputed) {
   EXPECT_EQ(count(save_everything(), "dot_general"), 6);
   EXPECT_EQ(count(save_dots(), "tanh"), 2);
   EXPECT_EQ(count(save_everything(), "tanh"), 1);
+}
+
+// Each product is followed by a sine, whose derivative reads the product.
+TEST(RematPolicy, ConvolutionsAndRaggedDotsAreProducts) {
+  const auto counted = [](const RematPolicy& policy, const TensorFunction& product,
+                          const std::vector<Type>& types, std::string_view op) {
+    const auto fn = [&](const Values& v) {
+      const auto layer = [&](const Values& x) { return Values{sin(product(x)[0])}; };
+      const auto loss = [&](const Values& x) {
+        Values in = v;
+        in[0] = x[0];
+        return Values{sum(remat(layer, in, policy)[0])};
+      };
+      const auto [value, gradients] = value_and_grad(loss, {v[0]});
+      return Values{value[0], gradients[0]};
+    };
+    return count_ops(*trace(fn, types), op);
+  };
+  const auto recomputed = [&](const TensorFunction& product, const std::vector<Type>& types,
+                              std::string_view op) {
+    return counted(save_nothing(), product, types, op) - counted(save_dots(), product, types, op);
+  };
+  const Type groups{DType::kI32, {2}};
+  EXPECT_EQ(recomputed([](const Values& v) { return Values{convolution(v[0], v[1])}; },
+                       {{DType::kF32, {1, 6, 3}}, {DType::kF32, {2, 3, 4}}}, "convolution"),
+            1);
+  EXPECT_EQ(recomputed([](const Values& v) { return Values{ragged_dot(v[0], v[1], v[2])}; },
+                       {{DType::kF32, {6, 3}}, {DType::kF32, {2, 3, 4}}, groups}, "ragged_dot"),
+            1);
+  EXPECT_EQ(
+      recomputed([](const Values& v) { return Values{ragged_dot_contracting(v[0], v[1], v[2])}; },
+                 {{DType::kF32, {6, 3}}, {DType::kF32, {6, 4}}, groups}, "ragged_dot_contracting"),
+      1);
+}
+
+TEST(RematPolicy, NamesWithinAShardMapDoNotCount) {
+  const auto inside = [](const Values& v) {
+    return shard_map(
+        [](const Values& p) { return Values{sin(name(tanh(p[0]), "hidden"))}; }, v,
+        {.mesh = {{{"data", 2}}}, .in_specs = {{{"data"}}}, .out_specs = {{{"data"}}}});
+  };
+  const auto rematted = [&](const TensorFunction& fn) {
+    trace([&](const Values& v) { return remat(fn, v, save_names({"hidden"})); }, {kSquare});
+  };
+  EXPECT_THAT(error_of([&] { rematted(inside); }),
+              ::testing::HasSubstr("expects a value named 'hidden', got no names; it is within a "
+                                   "shard_map, where no policy from outside applies"));
+  rematted([&](const Values& v) { return Values{name(inside(v)[0], "hidden")}; });
 }
 
 TEST(RematPolicy, OffloadedValuesGoToTheHostAndBack) {

@@ -182,6 +182,7 @@ HloValues TextBuilder::inline_region(const Region& region, const HloValues& argu
   backward_ = backward_ || (outer && outer->phase == Phase::kBackward);
   for (const OpNode* node : region.ops()) {
     at_ = node;
+    const OriginScope origin(*node);  // errors name its layer
     HloValues x;
     for (const Tensor& t : node->inputs) x.push_back(values.at(t));
     const HloRule& rule = node->rules->row().hlo;

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "ir/op_rules.h"
 
 namespace axle {
 namespace {
@@ -13,6 +14,10 @@ namespace {
 // The dims of each value, written out: '*' becomes characters below ' '.
 std::vector<std::string> expanded(std::string_view list, const std::vector<Type>& types,
                                   std::string_view dims) {
+  const auto refuse = [&] {
+    shape_error("kernel",
+                fmt::format("expected values of the dims '{}', got {}", dims, to_text(types)));
+  };
   std::vector<std::string> out;
   for (size_t at = 0; at <= list.size();) {
     const size_t end = std::min(list.find(',', at), list.size());
@@ -25,17 +30,11 @@ std::vector<std::string> expanded(std::string_view list, const std::vector<Type>
         leading += static_cast<char>(1 + std::ssize(leading));
       own = leading + own.substr(1);
     }
-    if (i >= types.size() || std::ssize(own) != types[i].rank()) {
-      throw ShapeError(
-          fmt::format("kernel: expected values of the dims '{}', got {}", dims, to_text(types)));
-    }
+    if (i >= types.size() || std::ssize(own) != types[i].rank()) refuse();
     out.push_back(own);
     at = end + 1;
   }
-  if (out.size() != types.size()) {
-    throw ShapeError(
-        fmt::format("kernel: expected values of the dims '{}', got {}", dims, to_text(types)));
-  }
+  if (out.size() != types.size()) refuse();
   return out;
 }
 

@@ -105,6 +105,9 @@ TEST(KernelPartition, ValuesThatDoNotFitTheDimsAreRefused) {
               HasSubstr("expected values of the dims 'ab -> ab', got f32[4]"));
   EXPECT_THAT(error_of<ShapeError>([] { divided("a, b -> a", {{4}}, {4}, {}); }),
               HasSubstr("expected values of the dims"));
+  const NameScope layer("decoder");
+  EXPECT_THAT(error_of<ShapeError>([] { divided("a, b -> a", {{4}}, {4}, {}); }),
+              ::testing::StartsWith("decoder: kernel"));
 }
 
 }  // namespace

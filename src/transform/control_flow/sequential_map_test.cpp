@@ -15,7 +15,7 @@
 namespace axle {
 namespace {
 
-using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 Values row_product(const Values& x) { return {dot(x[0], x[1]), sin(reduce_sum(x[0], {0}))}; }
 
@@ -74,11 +74,17 @@ TEST(SequentialMap, RefusesWhatItCannotSlice) {
     return error_without_lines<ShapeError>([&] { trace(fn, types); });
   };
   EXPECT_THAT(error([](const Values&) { return sequential_map(row_product, {}); }, {}),
-              HasSubstr("expected at least one tensor, got none"));
-  EXPECT_THAT(error(mapped(1), {{DType::kF32, {6, 3}}, {DType::kF32, {5, 3, 2}}}),
-              HasSubstr("expected the same dim 0 of all tensors, got f32[6, 3]"));
-  EXPECT_THAT(error(mapped(0), {{DType::kF32, {6, 3}}, {DType::kF32, {6, 3, 2}}}),
-              HasSubstr("expected a batch_size of at least 1, got 0"));
+              StartsWith("the top level: sequential_map: expected at least one tensor, got none"));
+  EXPECT_THAT(
+      error(mapped(1), {{DType::kF32, {6, 3}}, {DType::kF32, {5, 3, 2}}}),
+      StartsWith("the top level: sequential_map: expected the same dim 0 of all tensors, got 6 "
+                 "and 5; operands: f32[6, 3] of the top level (parameter), f32[5, 3, 2]"));
+  EXPECT_THAT(error(mapped(1), {{DType::kF32, {6, 3}}, {DType::kF32, {}}}),
+              StartsWith("the top level: sequential_map: expected a dim 0, got a scalar"));
+  EXPECT_THAT(
+      error(mapped(0), {{DType::kF32, {6, 3}}, {DType::kF32, {6, 3, 2}}}),
+      StartsWith("the top level: sequential_map: expected a batch_size of at least 1, got 0; "
+                 "operands: "));
 }
 
 }  // namespace

@@ -180,6 +180,41 @@ TEST(ReferenceLaw, EveryRowHasOneAndASampleOfIt) {
     EXPECT_TRUE(rows.contains(name)) << "a reference of " << name << ", which is no op";
 }
 
+// A row that forgets its cost has no flops.
+TEST(ReferenceLaw, RowsOfFloatsHaveFlopsUnlessTheyAreKnownToHaveNone) {
+  std::set<std::string> without;
+  for (const OpSample& sample : all_samples()) {
+    const auto region = trace(sample.fn, types_of_all(sample.inputs));
+    for (const OpNode* op : region->ops()) {
+      if (op->inputs.empty() || !is_differentiable(op->inputs[0].type().dtype)) continue;
+      if (op->rules->row().cost.flops(*op) == 0) without.emplace(op->rules->name());
+    }
+  }
+  EXPECT_EQ(without, (std::set<std::string>{"bitcast_convert",
+                                            "broadcast_in_dim",
+                                            "complex",
+                                            "concatenate",
+                                            "dynamic_slice",
+                                            "dynamic_update_slice",
+                                            "gather",
+                                            "imag",
+                                            "name",
+                                            "optimization_barrier",
+                                            "pad",
+                                            "place",
+                                            "real",
+                                            "reshape",
+                                            "reverse",
+                                            "scatter",
+                                            "shard_map",
+                                            "sharding_constraint",
+                                            "slice",
+                                            "stop_gradient",
+                                            "tap",
+                                            "tap_gradient",
+                                            "transpose"}));
+}
+
 TEST(ReferenceLaw, EveryRowEvaluatesToIt) {
   for (const OpSample& sample : all_samples()) {
     const auto region = trace(sample.fn, types_of_all(sample.inputs));

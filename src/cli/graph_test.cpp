@@ -57,6 +57,21 @@ TEST(GraphVerb, NamesTheNearestLayer) {
                                  "'decoder.layrs'; did you mean 'model/decoder/layers'?"));
 }
 
+TEST(GraphVerb, RefusesFlagsThatAFormDoesNotHave) {
+  const auto expect = [](const Arguments& more, const std::string& message) {
+    const Ran ran = graph(more);
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_EQ(ran.err, message + "\n");
+    EXPECT_EQ(ran.out, "");
+  };
+  expect({"--optimized", "--layer", "decoder.layers"},
+         "axle: --layer: expected a form that shows layers, got --optimized");
+  for (const char* form : {"--op-counts", "--residuals", "--hlo", "--optimized"}) {
+    expect({form, "--depth", "1"},
+           std::string("axle: --depth: expected --flops, --dot or --svg, got ") + form);
+  }
+}
+
 TEST(GraphVerb, DrawsByGraphviz) {
   const TempDir dir;
   const std::string file = dir / "step.svg";

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 
+#include "base/error.h"
 #include "cli/arguments/number_options.h"
 #include "cli/arguments/output_file.h"
 #include "cli/arguments/recipe_arguments.h"
@@ -46,7 +47,20 @@ void add(CLI::App& app, GraphVerb& options, Output& out) {
   out.add_json_flag(app);
 }
 
+void check_forms(const GraphVerb& options) {
+  if (options.optimized && !options.layer.empty())
+    throw ConfigError("--layer: expected a form that shows layers, got --optimized");
+  const char* const whole = options.op_counts   ? "--op-counts"
+                            : options.residuals ? "--residuals"
+                            : options.hlo       ? "--hlo"
+                            : options.optimized ? "--optimized"
+                                                : nullptr;
+  if (whole && options.depth)
+    throw ConfigError(std::string("--depth: expected --flops, --dot or --svg, got ") + whole);
+}
+
 ExitCode run(const GraphVerb& options, Output& out) {
+  check_forms(options);
   const Resolved resolved = options.recipe.resolve();
   print_changes(resolved.report);
   check_output_file("--svg", options.svg, paths_in(resolved.config));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <deque>
 #include <mutex>
 #include <set>
@@ -148,6 +149,8 @@ OpNode* Region::append(const OpRules& rules, Values inputs,
   node->regions = std::move(regions);
   node->outputs = rules.row().infer(*node);
   for (const Type& type : node->outputs) {
+    if (std::ranges::any_of(type.dims, [](int64_t size) { return size < 0; }))
+      shape_error(*node, fmt::format("expected sizes of at least 0, got {}", to_text(type)));
     if (!is_countable(type.dims)) shape_error(*node, too_large_text(type));
   }
   ops_.push_back(node);

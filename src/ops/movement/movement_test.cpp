@@ -225,6 +225,34 @@ TEST(Broadcast, Meshgrid) {
   EXPECT_THAT(elements(ij[1]), ElementsAre(0, 1, 2, 0, 1, 2));
 }
 
+TEST(Create, SizesAreNotNegative) {
+  const auto error = [](const std::function<Tensor(const Tensor&)>& fn) {
+    return error_of(fn, {3});
+  };
+  for (const auto& fn : std::vector<std::function<Tensor(const Tensor&)>>{
+           [](const Tensor&) { return zeros({-3}); }, [](const Tensor&) { return iota({-3}, 0); },
+           [](const Tensor& x) {
+             return broadcast_to(x, {-1, 3});
+           },
+           [](const Tensor& x) { return one_hot(astype(x, DType::kI32), -1); },
+           [](const Tensor& x) {
+             return reshape(x, {-3, -1});
+           }})
+    EXPECT_NE(error(fn), "no error");
+  EXPECT_THAT(error([](const Tensor&) { return zeros({-3}); }),
+              HasSubstr("expected sizes of at least 0, got f32[-3]"));
+}
+
+TEST(Sort, KeysAreOperands) {
+  const auto error = [](const std::function<Tensor(const Tensor&)>& fn) {
+    return error_of(fn, {3});
+  };
+  EXPECT_THAT(error([](const Tensor& x) { return sort_key_val({x}, 0, 5)[0]; }),
+              HasSubstr("expected at least one operand and 1 to 1 keys, got 5 keys"));
+  EXPECT_THAT(error([](const Tensor&) { return sort_key_val({}, 0)[0]; }),
+              HasSubstr("expected at least one operand"));
+}
+
 TEST(Create, Linspace) {
   const auto numbers = [](int64_t count, StopValue last) {
     return run([=](const Values&) { return linspace(-1, 2, count, DType::kF32, last); });

@@ -97,8 +97,8 @@ void each_group(const Sizes& s, const HostTensor& sizes, Fn fn) {
   for (int64_t list = 0; list < s.o * s.i; ++list) {
     int64_t begin = 0;
     for (int64_t g = 0; g < s.g; ++g) {
-      const int64_t count = std::min<int64_t>(
-          sizes.values<int32_t>()[static_cast<size_t>(list * s.g + g)], s.m - begin);
+      const int64_t size = sizes.values<int32_t>()[static_cast<size_t>(list * s.g + g)];
+      const int64_t count = std::clamp<int64_t>(size, 0, s.m - begin);
       fn(list * s.m + begin, count, list / s.i * s.g + g);
       begin += count;
     }
@@ -163,7 +163,7 @@ int64_t tile_rows(const Sizes& s) {
 // tiles before it, its last row + 1 and its matrix; and the number of all tiles.
 Values tile_tables(const Sizes& s, int64_t tile, const Tensor& sizes) {
   const Shape shape = {s.o * s.i, s.g};
-  const Tensor ends = minimum(cumsum(reshape(sizes, shape), 1), s.m);
+  const Tensor ends = minimum(cumsum(maximum(reshape(sizes, shape), 0), 1), s.m);
   const Tensor starts =
       concatenate({zeros({shape[0], 1}, DType::kI32), slice_in_dim(ends, 1, 0, s.g - 1)}, 1);
   const Tensor tiles = flatten((ends - starts + (tile - 1)) / tile);

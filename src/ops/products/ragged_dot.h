@@ -3,6 +3,7 @@
 //
 // Group g is made of the group_sizes[g] rows after those of the groups before it. Rows past the
 // last group belong to none. Rows that the sizes count past the last row do not exist.
+// A negative size counts as 0.
 //
 // Letters in shapes: m rows, k and n columns, g groups, b an optional batch.
 #pragma once

@@ -35,6 +35,13 @@ TEST(RaggedDot, SizesMayCountMoreRowsThanThereAre) {
   EXPECT_EQ(y[0], HostTensor({3, 1}, {1.f, 1.f, 2.f}));
 }
 
+TEST(RaggedDot, SizesBelowZeroCountAsZero) {
+  const auto y = run_all([](const Values& v) { return Values{ragged_dot(v[0], v[1], v[2])}; },
+                         {HostTensor::ones({3, 1}), HostTensor({3, 1, 1}, {1.f, 2.f, 3.f}),
+                          HostTensor({3}, {2, -1, 1})});
+  EXPECT_EQ(y[0], HostTensor({3, 1}, {1.f, 1.f, 3.f}));
+}
+
 TEST(RaggedDot, SumsOf16BitNumbersAreF32) {
   // 512 ones: a sum in bf16 would stop at 256.
   const HostTensor ones = HostTensor::ones({512, 1}, DType::kBF16);

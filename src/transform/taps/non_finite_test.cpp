@@ -52,6 +52,19 @@ TEST(NonFinite, TheOpAndItsOperandsAreNamed) {
   EXPECT_THAT(to_text(*origin), HasSubstr("): min 1, max 100, mean 50.3333, "));
 }
 
+TEST(NonFinite, TapsAreNotInTheWay) {
+  const auto origin = find(
+      [](const Values& x) {
+        const Values kept = cond(
+            sum(x[0]) > 0.0, [](const Values& v) { return Values{tap("taken", v[0] * 2.0)}; },
+            [](const Values& v) { return v; }, {x[0]});
+        return Values{exp(tap("kept", kept[0]))};
+      },
+      {kX});
+  ASSERT_TRUE(origin);
+  EXPECT_EQ(origin->op, "exp");
+}
+
 TEST(NonFinite, FiniteProgramsHaveNone) {
   EXPECT_FALSE(find([](const Values& x) { return Values{x[0] * 2.0}; }, {kX}));
 }

@@ -13,7 +13,10 @@ std::shared_ptr<const Region> without_effects(std::shared_ptr<const Region> regi
     copies.set(p, out->add_parameter(p.type(), p.node()->scope ? *p.node()->scope : ""));
   const TraceScope scope(*out);
   for (const OpNode* op : region->ops()) {
-    if (dynamic_cast<const EffectAttributes*>(op->attributes.get())) continue;
+    if (dynamic_cast<const EffectAttributes*>(op->attributes.get())) {
+      copies.set_results(*op, copies.all(op->inputs));
+      continue;
+    }
     const PhaseScope phase(op->phase);
     clone_without_effects(*op, copies);
   }

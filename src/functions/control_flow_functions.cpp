@@ -14,8 +14,9 @@ ScanResult scan_by_formula(const Values& init, const Values& xs, const TensorFun
     const Values results = body(arguments);
     if (results.size() < init.size())
       throw ConfigError("body: expected the next carry among its results, got fewer tensors");
-    const auto end_of_carry = results.begin() + static_cast<std::ptrdiff_t>(init.size());
-    return ScanResult{{results.begin(), end_of_carry}, {end_of_carry, results.end()}};
+    const auto carry_out = std::span(results).first(init.size());
+    const auto ys = std::span(results).subspan(init.size());
+    return ScanResult{{carry_out.begin(), carry_out.end()}, {ys.begin(), ys.end()}};
   };
   return scan(step, init, xs, length, options);
 }

@@ -96,10 +96,6 @@ double num_input_elements(const OpNode& op) {
   return static_cast<double>(op.inputs[0].type().num_elements());
 }
 
-void operand_error(std::string_view op, std::string_view what, const Values& operands) {
-  shape_error(op, what, operands);
-}
-
 double zero_value(DType) { return 0; }
 
 double lowest_value(DType dtype) { return -highest_value(dtype); }
@@ -112,7 +108,7 @@ double highest_value(DType dtype) {
 int64_t normalized_axis(std::string_view op, const Tensor& x, int64_t axis) {
   const int64_t normalized = axis < 0 ? axis + x.rank() : axis;
   if (normalized < 0 || normalized >= x.rank()) {
-    operand_error(op, fmt::format("expected an axis of {} dims, got {}", x.rank(), axis), {x});
+    shape_error(op, fmt::format("expected an axis of {} dims, got {}", x.rank(), axis), {x});
   }
   return normalized;
 }
@@ -122,7 +118,7 @@ std::vector<int64_t> normalized_axes(std::string_view op, const Tensor& x,
   for (int64_t& axis : axes) axis = normalized_axis(op, x, axis);
   std::ranges::sort(axes);
   if (std::ranges::adjacent_find(axes) != axes.end()) {
-    operand_error(op, fmt::format("expected different axes, got {}", to_text(axes)), {x});
+    shape_error(op, fmt::format("expected different axes, got {}", to_text(axes)), {x});
   }
   return axes;
 }

@@ -39,8 +39,6 @@ int64_t normalized_axis(std::string_view op, const Tensor& x, int64_t axis);
 /// normalized_axis of several axes, in ascending order. Throws ShapeError if an axis occurs twice.
 std::vector<int64_t> normalized_axes(std::string_view op, const Tensor& x,
                                      std::vector<int64_t> axes);
-/// Throws ShapeError like shape_error, for checks made before the op is emitted.
-[[noreturn]] void operand_error(std::string_view op, std::string_view what, const Values& operands);
 
 /// Returns the result of reducing nothing, in a dtype.
 using Identity = double (*)(DType);

@@ -70,12 +70,12 @@ Tensor tap_gradient(std::string_view name, const Tensor& x) {
 
 void debug_print(std::string_view format, const Values& values) {
   if (num_places(format) != values.size()) {
-    operand_error("debug_print",
-                  fmt::format("expected a {{}} in the format for each of {} values, got \"{}\"",
-                              values.size(), format),
-                  values);
+    shape_error("debug_print",
+                fmt::format("expected a {{}} in the format for each of {} values, got \"{}\"",
+                            values.size(), format),
+                values);
   }
-  if (values.empty()) operand_error("debug_print", "expected at least one value, got none", {});
+  if (values.empty()) shape_error("debug_print", "expected at least one value, got none", {});
   emit_all(tap_rules, values, make_attributes(TapAttributes("debug_print", format)));
 }
 

@@ -17,8 +17,8 @@ using Axes = std::vector<std::optional<int64_t>>;
 Axes complete(const Axes& axes, size_t count, std::string_view of, const Values& operands) {
   if (axes.empty()) return Axes(count, 0);
   if (axes.size() != count) {
-    operand_error("vmap", fmt::format("expected {} for {} values, got {}", of, count, axes.size()),
-                  operands);
+    shape_error("vmap", fmt::format("expected {} for {} values, got {}", of, count, axes.size()),
+                operands);
   }
   return axes;
 }
@@ -28,12 +28,12 @@ int64_t batch_size(const Values& arguments, const Axes& in_axes, std::optional<i
     if (!in_axes[i]) continue;
     const int64_t own = arguments[i].dim(normalized_axis("vmap", arguments[i], *in_axes[i]));
     if (size && *size != own) {
-      operand_error("vmap", fmt::format("expected batches of one size, got {} and {}", *size, own),
-                    arguments);
+      shape_error("vmap", fmt::format("expected batches of one size, got {} and {}", *size, own),
+                  arguments);
     }
     size = own;
   }
-  if (!size) operand_error("vmap", "expected axis_size where no argument has a batch dim", {});
+  if (!size) shape_error("vmap", "expected axis_size where no argument has a batch dim", {});
   return *size;
 }
 
@@ -63,11 +63,11 @@ Values vmap(const TensorFunction& fn, const Values& arguments, const VmapOptions
       continue;
     }
     if (results[i].is_batched) {
-      operand_error("vmap",
-                    fmt::format("expected output {} to be the same for all examples, got one that "
-                                "differs; give it an out_axis",
-                                i),
-                    {results[i].value});
+      shape_error("vmap",
+                  fmt::format("expected output {} to be the same for all examples, got one that "
+                              "differs; give it an out_axis",
+                              i),
+                  {results[i].value});
     }
     out.push_back(results[i].value);
   }

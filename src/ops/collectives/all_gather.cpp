@@ -287,9 +287,9 @@ Tensor ppermute(const Tensor& x, const DimAxes& names, const DevicePairs& pairs)
     std::ranges::sort(devices);
     const bool fits = devices.empty() || (devices.front() >= 0 && devices.back() < size);
     if (!fits || std::ranges::adjacent_find(devices) != devices.end()) {
-      operand_error(
-          "ppermute",
-          fmt::format("expected pairs of different devices below {}, got {}", size, pairs), {x});
+      shape_error("ppermute",
+                  fmt::format("expected pairs of different devices below {}, got {}", size, pairs),
+                  {x});
     }
   }
   if (!axes.empty()) return permuted(x, axes, pairs);

@@ -208,7 +208,7 @@ Tensor ragged_all_to_all(const Tensor& operand, const Tensor& output, const Ragg
   if (!axes.empty()) return exchanged_slices(operands, axes);
   for (size_t i = kInputOffsets; i <= kRecvSizes; ++i) {
     if (operands[i].shape() != Shape{1} || !is_integer(operands[i].dtype()))
-      operand_error("ragged_all_to_all", "expected one offset and one size", operands);
+      shape_error("ragged_all_to_all", "expected one offset and one size", operands);
   }
   return masked_all_to_all(operands, {});
 }

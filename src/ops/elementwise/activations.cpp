@@ -116,7 +116,7 @@ Tensor mish(const Tensor& x) { return x * tanh(softplus(x)); }
 Tensor glu(const Tensor& x, int64_t axis) {
   const int64_t dim = normalized_axis("glu", x, axis), half = x.dim(dim) / 2;
   if (x.dim(dim) % 2 != 0)
-    operand_error("glu", fmt::format("expected an even size, got {}", x.dim(dim)), {x});
+    shape_error("glu", fmt::format("expected an even size, got {}", x.dim(dim)), {x});
   return slice_in_dim(x, dim, 0, half) * logistic(slice_in_dim(x, dim, half, 2 * half));
 }
 

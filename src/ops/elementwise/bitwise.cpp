@@ -98,7 +98,7 @@ Tensor operator^(const Tensor& a, const Tensor& b) { return emit_broadcast(xor_r
 Tensor operator~(const Tensor& x) { return emit(not_rules, {x}); }
 Tensor operator!(const Tensor& x) {
   if (x.dtype() != DType::kPred)
-    operand_error("not", "expected a predicate; ~ complements the bits of integers", {x});
+    shape_error("not", "expected a predicate; ~ complements the bits of integers", {x});
   return emit(not_rules, {x});
 }
 Tensor shift_left(const Tensor& a, const Tensor& bits) {

@@ -177,11 +177,11 @@ Tensor select(const Tensor& p, Scalar a, const Tensor& b) { return select(p, ful
 Tensor select_n(const Tensor& which, const Values& cases) {
   const bool is_pred = which.dtype() == DType::kPred;
   if (cases.empty() || (is_pred && cases.size() != 2) || (!is_pred && !is_integer(which.dtype()))) {
-    operand_error("select_n",
-                  fmt::format("expected a predicate and 2 cases, or integers and 1 case or more, "
-                              "got {} and {} cases",
-                              name_of(which.dtype()), cases.size()),
-                  {which});
+    shape_error("select_n",
+                fmt::format("expected a predicate and 2 cases, or integers and 1 case or more, "
+                            "got {} and {} cases",
+                            name_of(which.dtype()), cases.size()),
+                {which});
   }
   return is_pred ? select(which, cases[1], cases[0]) : select_among(which, cases, 0, cases.size());
 }

@@ -149,9 +149,9 @@ double largest_number(DType dtype) {
 
 Tensor astype_saturating(const Tensor& x, DType dtype) {
   if (!is_float(x.dtype()) || !is_float(dtype)) {
-    operand_error("astype_saturating",
-                  fmt::format("expected floats, got {} to {}", name_of(x.dtype()), name_of(dtype)),
-                  {x});
+    shape_error("astype_saturating",
+                fmt::format("expected floats, got {} to {}", name_of(x.dtype()), name_of(dtype)),
+                {x});
   }
   const double largest = largest_number(dtype);
   if (largest >= largest_number(x.dtype())) return astype(x, dtype);

@@ -140,7 +140,7 @@ Tensor digamma(const Tensor& x) { return emit(digamma_rules, {x}); }
 
 Tensor polygamma(int64_t order, const Tensor& x) {
   if (order < 1)
-    operand_error("polygamma", fmt::format("expected order 1 or more, got {}", order), {x});
+    shape_error("polygamma", fmt::format("expected order 1 or more, got {}", order), {x});
   return emit(polygamma_rules, {x}, OrderAttributes(order));
 }
 

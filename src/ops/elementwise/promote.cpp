@@ -55,11 +55,11 @@ std::optional<DType> promoted_dtype(DType a, DType b) {
 std::pair<Tensor, Tensor> promote(const Tensor& a, const Tensor& b) {
   const std::optional<DType> dtype = promoted_dtype(a.dtype(), b.dtype());
   if (!dtype) {
-    operand_error("promote",
-                  fmt::format("expected dtypes with a common one, got {} and {}; convert one with "
-                              "astype",
-                              name_of(a.dtype()), name_of(b.dtype())),
-                  {a, b});
+    shape_error("promote",
+                fmt::format("expected dtypes with a common one, got {} and {}; convert one with "
+                            "astype",
+                            name_of(a.dtype()), name_of(b.dtype())),
+                {a, b});
   }
   return {astype(a, *dtype), astype(b, *dtype)};
 }

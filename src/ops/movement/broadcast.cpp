@@ -87,9 +87,9 @@ Tensor broadcast_in_dim(const Tensor& x, const Shape& shape, const std::vector<i
 
 Tensor broadcast_to(const Tensor& x, const Shape& shape) {
   if (x.rank() > static_cast<int64_t>(shape.size())) {
-    operand_error("broadcast_to",
-                  fmt::format("expected at most {} dims to fit {}", shape.size(), to_text(shape)),
-                  {x});
+    shape_error("broadcast_to",
+                fmt::format("expected at most {} dims to fit {}", shape.size(), to_text(shape)),
+                {x});
   }
   std::vector<int64_t> dims(static_cast<size_t>(x.rank()));
   std::iota(dims.begin(), dims.end(), static_cast<int64_t>(shape.size()) - x.rank());
@@ -107,10 +107,10 @@ std::pair<Tensor, Tensor> broadcast_together(const Tensor& a, const Tensor& b,
       const int64_t d = t->shape()[i];
       int64_t& common = shape[offset + i];
       if (common != 1 && d != 1 && d != common) {
-        operand_error(op,
-                      fmt::format("shapes {} and {} do not broadcast", to_text(a.shape()),
-                                  to_text(b.shape())),
-                      {a, b});
+        shape_error(op,
+                    fmt::format("shapes {} and {} do not broadcast", to_text(a.shape()),
+                                to_text(b.shape())),
+                    {a, b});
       }
       if (d != 1) common = d;
     }
@@ -121,7 +121,7 @@ std::pair<Tensor, Tensor> broadcast_together(const Tensor& a, const Tensor& b,
 Values meshgrid(const Values& axes, GridOrder order) {
   Shape shape;
   for (const Tensor& axis : axes) {
-    if (axis.rank() != 1) operand_error("meshgrid", "expected vectors", axes);
+    if (axis.rank() != 1) shape_error("meshgrid", "expected vectors", axes);
     shape.push_back(axis.dim(0));
   }
   const bool is_swapped = order == GridOrder::kCartesian && axes.size() > 1;

@@ -17,7 +17,7 @@ namespace axle {
 namespace {
 
 void check_matrix(std::string_view op, const Tensor& x) {
-  if (x.rank() < 2) operand_error(op, "expected two dims or more", {x});
+  if (x.rank() < 2) shape_error(op, "expected two dims or more", {x});
 }
 
 Tensor below_or_on(const Tensor& x, int64_t offset) {

@@ -235,8 +235,8 @@ Tensor dynamic_update_index_in_dim(const Tensor& x, const Tensor& update, const 
   Shape row = x.shape();
   row.erase(row.begin() + axis);
   if (update.shape() != row) {
-    operand_error("dynamic_update_index_in_dim",
-                  fmt::format("expected an update of {}", to_text(row)), {x, update});
+    shape_error("dynamic_update_index_in_dim",
+                fmt::format("expected an update of {}", to_text(row)), {x, update});
   }
   return dynamic_update_slice_in_dim(x, expand_dims(update, axis), index, axis);
 }

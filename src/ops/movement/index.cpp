@@ -25,8 +25,8 @@ WindowDims along_axis(const Tensor& x, const Tensor& indices, int64_t axis, std:
     dims.indices_batch.push_back(d);
   }
   if (!fits) {
-    operand_error(op, fmt::format("expected indices of the shape of x but for axis {}", axis),
-                  {x, indices});
+    shape_error(op, fmt::format("expected indices of the shape of x but for axis {}", axis),
+                {x, indices});
   }
   return dims;
 }

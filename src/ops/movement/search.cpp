@@ -22,7 +22,7 @@ Tensor precedes(const Tensor& a, const Tensor& b) {
 
 Tensor searchsorted(const Tensor& sorted, const Tensor& values, SearchSide side) {
   if (sorted.rank() != 1 || sorted.dtype() != values.dtype())
-    operand_error("searchsorted", "expected a vector and values of its dtype", {sorted, values});
+    shape_error("searchsorted", "expected a vector and values of its dtype", {sorted, values});
   const int64_t n = sorted.dim(0);
   // The position is in [low, high]. Each step halves the range. Once it is empty, further steps
   // leave `high` alone.
@@ -39,7 +39,7 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values, SearchSide side)
 }
 
 Tensor digitize(const Tensor& x, const Tensor& edges, SearchSide closed) {
-  if (edges.rank() != 1) operand_error("digitize", "expected a vector of edges", {x, edges});
+  if (edges.rank() != 1) shape_error("digitize", "expected a vector of edges", {x, edges});
   const int64_t n = edges.dim(0);
   if (n == 0) return zeros(x.shape(), DType::kI32);
   const SearchSide side = closed == SearchSide::kLeft ? SearchSide::kRight : SearchSide::kLeft;

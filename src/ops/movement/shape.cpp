@@ -132,8 +132,8 @@ Tensor reshape(const Tensor& x, Shape shape) {
     const int64_t others = num_elements(shape);
     if (std::ranges::count(shape, -1) > 0 || others == 0 || x.type().num_elements() % others != 0) {
       *hole = -1;
-      operand_error("reshape",
-                    "expected at most one -1, with a size that fits, got " + to_text(shape), {x});
+      shape_error("reshape",
+                  "expected at most one -1, with a size that fits, got " + to_text(shape), {x});
     }
     *hole = x.type().num_elements() / others;
   }
@@ -170,8 +170,8 @@ Tensor squeeze(const Tensor& x, const std::vector<int64_t>& axes) {
   const auto dropped = normalized_axes("squeeze", x, axes);
   for (auto it = dropped.rbegin(); it != dropped.rend(); ++it) {
     if (x.dim(*it) != 1)
-      operand_error("squeeze", fmt::format("expected dim {} of size 1, got {}", *it, x.dim(*it)),
-                    {x});
+      shape_error("squeeze", fmt::format("expected dim {} of size 1, got {}", *it, x.dim(*it)),
+                  {x});
     shape.erase(shape.begin() + *it);
   }
   return reshape(x, shape);
@@ -180,7 +180,7 @@ Tensor squeeze(const Tensor& x, const std::vector<int64_t>& axes) {
 Tensor expand_dims(const Tensor& x, int64_t axis) {
   const int64_t at = axis < 0 ? axis + x.rank() + 1 : axis;
   if (at < 0 || at > x.rank())
-    operand_error("expand_dims", fmt::format("cannot insert a dim at axis {}", axis), {x});
+    shape_error("expand_dims", fmt::format("cannot insert a dim at axis {}", axis), {x});
   Shape shape = x.shape();
   shape.insert(shape.begin() + at, 1);
   return reshape(x, shape);

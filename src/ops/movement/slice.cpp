@@ -276,7 +276,7 @@ Tensor pad_in_dim(const Tensor& x, int64_t axis, int64_t low, int64_t high, Scal
 }
 
 Tensor concatenate(const Values& parts, int64_t axis) {
-  if (parts.empty()) operand_error("concatenate", "expected at least one part, got none", {});
+  if (parts.empty()) shape_error("concatenate", "expected at least one part, got none", {});
   if (parts.size() == 1) return parts[0];
   return emit(concatenate_rules, parts,
               AxisAttributes(normalized_axis("concatenate", parts[0], axis)));
@@ -291,7 +291,7 @@ Tensor stack(const Values& parts, int64_t axis) {
 Values split(const Tensor& x, const Shape& sizes, int64_t axis) {
   axis = normalized_axis("split", x, axis);
   if (std::accumulate(sizes.begin(), sizes.end(), int64_t{0}) != x.dim(axis)) {
-    operand_error(
+    shape_error(
         "split",
         fmt::format("expected sizes that add up to {}, got {}", x.dim(axis), to_text(sizes)), {x});
   }
@@ -307,7 +307,7 @@ Values split(const Tensor& x, const Shape& sizes, int64_t axis) {
 Values split_equally(const Tensor& x, int64_t count, int64_t axis) {
   axis = normalized_axis("split_equally", x, axis);
   if (count < 1 || x.dim(axis) % count != 0) {
-    operand_error(
+    shape_error(
         "split_equally",
         fmt::format("expected a number of parts that divides {}, got {}", x.dim(axis), count), {x});
   }
@@ -325,8 +325,8 @@ Tensor roll(const Tensor& x, int64_t shift, int64_t axis) {
 
 Tensor tile(const Tensor& x, const Shape& repeats) {
   if (repeats.size() != x.shape().size()) {
-    operand_error("tile", fmt::format("expected {} repeats, got {}", x.rank(), to_text(repeats)),
-                  {x});
+    shape_error("tile", fmt::format("expected {} repeats, got {}", x.rank(), to_text(repeats)),
+                {x});
   }
   // [a, b] -> [r, a, s, b] -> [r * a, s * b]
   Shape spread, shape;

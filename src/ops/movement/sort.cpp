@@ -204,10 +204,10 @@ const OpRules top_k_rules({.name = "top_k",
 
 Values sort_key_val(const Values& operands, int64_t axis, int64_t num_keys, SortOrder order) {
   if (num_keys < 1 || num_keys > static_cast<int64_t>(operands.size())) {
-    operand_error("sort",
-                  fmt::format("expected at least one operand and 1 to {} keys, got {} keys",
-                              std::max<size_t>(operands.size(), 1), num_keys),
-                  operands);
+    shape_error("sort",
+                fmt::format("expected at least one operand and 1 to {} keys, got {} keys",
+                            std::max<size_t>(operands.size(), 1), num_keys),
+                operands);
   }
   axis = normalized_axis("sort", operands[0], axis);
   return emit_all(sort_rules, operands, make_attributes(SortAttributes(axis, num_keys, order)));

@@ -34,12 +34,12 @@ Tensor bincount(const Tensor& x, int64_t length) {
 
 Tensor bincount(const Tensor& x, const Tensor& weights, int64_t length) {
   if (!is_integer(x.dtype()) || weights.shape() != x.shape())
-    operand_error("bincount", "expected integers and weights of their shape", {x, weights});
+    shape_error("bincount", "expected integers and weights of their shape", {x, weights});
   return add_at(zeros({length}, weights.dtype()), maximum(flatten(x), 0), flatten(weights));
 }
 
 Values nonzero(const Tensor& x, int64_t size, int64_t fill) {
-  if (x.rank() == 0) operand_error("nonzero", "expected at least one dim", {x});
+  if (x.rank() == 0) shape_error("nonzero", "expected at least one dim", {x});
   const Tensor flat = true_indices(flatten(astype(x, DType::kPred)), size, -1);
   const Shape strides = row_major_strides(x.shape());
   Values out;
@@ -53,7 +53,7 @@ Values nonzero(const Tensor& x, int64_t size, int64_t fill) {
 Unique unique(const Tensor& x, int64_t size, std::optional<Scalar> fill) {
   const Tensor flat = flatten(x);
   const int64_t n = flat.dim(0);
-  if (n == 0) operand_error("unique", "expected at least one element", {x});
+  if (n == 0) shape_error("unique", "expected at least one element", {x});
   const Values sorted = sort_key_val({flat, iota({n}, 0)});
   const Tensor before = slice_in_dim(sorted[0], 0, 0, n - 1),
                after = slice_in_dim(sorted[0], 0, 1, n);

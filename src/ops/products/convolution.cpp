@@ -307,7 +307,7 @@ const OpRules convolution_rules({.name = "convolution",
                                  .cost = convolution_flops});
 
 [[noreturn]] void fail_layouts(std::string_view x, std::string_view kernel, std::string_view y) {
-  operand_error(
+  shape_error(
       "convolution",
       fmt::format("expected layouts like NHWC, HWIO and NHWC, got {}, {} and {}", x, kernel, y),
       {});
@@ -346,12 +346,12 @@ Tensor convolution(const Tensor& x, const Tensor& kernel, const ConvolutionOptio
   if (a.dims.x.empty() && x.rank() >= 2) a.dims = features_last(x.rank() - 2);
   const int64_t rank = x.rank();
   if (kernel.rank() != rank || rank < 2) {
-    operand_error("convolution", "expected operands of the same number of dims, at least 2",
-                  {x, kernel});
+    shape_error("convolution", "expected operands of the same number of dims, at least 2",
+                {x, kernel});
   }
   for (const Dims& dims : {a.dims.x, a.dims.kernel, a.dims.y}) {
     if (names_all_dims(dims, rank)) continue;
-    operand_error(
+    shape_error(
         "convolution",
         fmt::format("expected dims that name each of {} dims once, got {}", rank, to_text(dims)),
         {x, kernel});

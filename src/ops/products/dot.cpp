@@ -222,7 +222,7 @@ Tensor dot_general(const Tensor& a, const Tensor& b, const DotDims& dims,
 
 Tensor dot(const Tensor& a, const Tensor& b, const DotOptions& options) {
   if (a.rank() == 0 || b.rank() == 0) {
-    operand_error("dot", "expected operands of at least one dim", {a, b});
+    shape_error("dot", "expected operands of at least one dim", {a, b});
   }
   return dot_general(a, b, {.a_contracting = {a.rank() - 1}, .b_contracting = {0}}, options);
 }

@@ -63,7 +63,7 @@ struct Spec {
 
 [[noreturn]] void fail(std::string_view spec, const std::string& what,
                        const Values& operands = {}) {
-  operand_error(fmt::format("einsum \"{}\"", spec), what, operands);
+  shape_error(fmt::format("einsum \"{}\"", spec), what, operands);
 }
 
 Spec parse(std::string_view spec) {

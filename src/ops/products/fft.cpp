@@ -202,7 +202,7 @@ const OpRules fft_rules(
 Tensor apply(std::string_view name, FftKind kind, const Tensor& x, int64_t num_dims,
              std::optional<int64_t> last = {}) {
   if (num_dims < 1 || num_dims > 3 || num_dims > x.rank()) {
-    operand_error(name, fmt::format("expected 1 to 3 dims to transform, got {}", num_dims), {x});
+    shape_error(name, fmt::format("expected 1 to 3 dims to transform, got {}", num_dims), {x});
   }
   Shape sizes(x.shape().end() - num_dims, x.shape().end());
   if (last) sizes.back() = *last;

@@ -329,9 +329,9 @@ Tensor ragged_dot(const Tensor& lhs, const Tensor& rhs, const Tensor& group_size
   const bool batched = lhs.rank() == 3, is_shared = rhs.rank() == 3;
   if ((!batched && lhs.rank() != 2) || (!is_shared && (!batched || rhs.rank() != 4)) ||
       group_sizes.rank() != lhs.rank() - 1) {
-    operand_error("ragged_dot",
-                  "expected [m, k] x [g, k, n] with sizes [g], or a batch dim before them",
-                  {lhs, rhs, group_sizes});
+    shape_error("ragged_dot",
+                "expected [m, k] x [g, k, n] with sizes [g], or a batch dim before them",
+                {lhs, rhs, group_sizes});
   }
   // The batch is a dim of the matrices or one of the lists of rows.
   const int64_t at = is_shared ? 0 : 1;
@@ -348,9 +348,9 @@ Tensor ragged_dot_contracting(const Tensor& lhs, const Tensor& rhs, const Tensor
   const bool batched = lhs.rank() == 3;
   if ((!batched && lhs.rank() != 2) || rhs.rank() != lhs.rank() ||
       group_sizes.rank() != lhs.rank() - 1) {
-    operand_error("ragged_dot_contracting",
-                  "expected [m, k] x [m, n] with sizes [g], or a batch dim before them",
-                  {lhs, rhs, group_sizes});
+    shape_error("ragged_dot_contracting",
+                "expected [m, k] x [m, n] with sizes [g], or a batch dim before them",
+                {lhs, rhs, group_sizes});
   }
   const auto four = [&](const Tensor& x) {
     return expand_dims(batched ? x : expand_dims(x, 0), 1);

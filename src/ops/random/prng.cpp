@@ -18,7 +18,7 @@ PrngImpl impl_of(const Tensor& words) {
   const int64_t length = words.dtype() == DType::kU32 && words.rank() > 0 ? words.dim(-1) : 0;
   if (length == 2) return PrngImpl::kThreefry2x32;
   if (length == 4) return g_options.wide_keys;
-  operand_error("random", "expected a key u32[2] or u32[4]", {words});
+  shape_error("random", "expected a key u32[2] or u32[4]", {words});
 }
 
 }  // namespace axle::random

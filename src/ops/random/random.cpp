@@ -15,8 +15,8 @@ namespace {
 
 bool is_threefry(const Key& key) {
   if (!key.shape().empty()) {
-    operand_error("random", "expected one key, got an array of keys; draw with each under vmap",
-                  {key.data()});
+    shape_error("random", "expected one key, got an array of keys; draw with each under vmap",
+                {key.data()});
   }
   return key.impl() == PrngImpl::kThreefry2x32;
 }
@@ -46,7 +46,7 @@ Key fold_in(const Key& key, uint32_t number) { return fold_in(key, scalar(number
 
 Key fold_in(const Key& key, const Tensor& number) {
   if (number.rank() != 0 || !is_integer(number.dtype())) {
-    operand_error("random::fold_in", "expected an integer scalar", {number});
+    shape_error("random::fold_in", "expected an integer scalar", {number});
   }
   // Splits the number into two words, like a seed. Numbers below 2^32 give the same key in every
   // dtype.
@@ -59,17 +59,17 @@ Key fold_in(const Key& key, const Tensor& number) {
 
 Tensor bits(const Key& key, int width, const Shape& shape) {
   if (width != 8 && width != 16 && width != 32 && width != 64) {
-    operand_error("random::bits", fmt::format("expected 8, 16, 32 or 64 bits, got {}", width),
-                  {key.data()});
+    shape_error("random::bits", fmt::format("expected 8, 16, 32 or 64 bits, got {}", width),
+                {key.data()});
   }
   return is_threefry(key) ? threefry_bits(key, width, shape) : rbg_bits(key, width, shape);
 }
 
 Tensor bits(const Key& key, const Shape& shape, DType dtype) {
   if (!is_unsigned(dtype) || is_storage_only(dtype)) {
-    operand_error("random::bits",
-                  fmt::format("expected dtype u8, u16, u32 or u64, got {}", name_of(dtype)),
-                  {key.data()});
+    shape_error("random::bits",
+                fmt::format("expected dtype u8, u16, u32 or u64, got {}", name_of(dtype)),
+                {key.data()});
   }
   return astype(bits(key, static_cast<int>(8 * size_bytes(dtype)), shape), dtype);
 }

@@ -152,7 +152,7 @@ Tensor choice(const Key& key, int64_t n, const Shape& shape, Replacement replace
 }
 
 Tensor choice(const Key& key, const Tensor& p, const Shape& shape, Replacement replacement) {
-  if (p.rank() != 1) operand_error("random::choice", "expected probabilities p[n]", {p});
+  if (p.rank() != 1) shape_error("random::choice", "expected probabilities p[n]", {p});
   const int64_t n = p.dim(0), drawn = num_elements(shape);
   if (replacement == Replacement::kWithout) {
     check_enough(drawn, n);

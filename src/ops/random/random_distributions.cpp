@@ -84,8 +84,8 @@ Tensor multivariate_normal(const Key& key, const Shape& batch, const Tensor& mea
                            const Tensor& factor) {
   if (mean.rank() < 1 || factor.rank() < 2 || factor.dim(-1) != mean.dim(-1) ||
       factor.dim(-2) != mean.dim(-1)) {
-    operand_error("random::multivariate_normal", "expected a mean [.., n] and a factor [.., n, n]",
-                  {mean, factor});
+    shape_error("random::multivariate_normal", "expected a mean [.., n] and a factor [.., n, n]",
+                {mean, factor});
   }
   const int64_t n = mean.dim(-1);
   const Tensor z = normal(key, appended(batch, {n}), mean.dtype());

@@ -49,11 +49,11 @@ std::pair<Tensor, Tensor> hash(const Key& key, const std::pair<Tensor, Tensor>& 
 // more counter, which is 0.
 Tensor original_words(const Key& key, int64_t n) {
   if (n > std::numeric_limits<uint32_t>::max()) {
-    operand_error("random",
-                  fmt::format("expected at most 2^32 - 1 words in the original mode of threefry, "
-                              "got {}",
-                              n),
-                  {key.data()});
+    shape_error("random",
+                fmt::format("expected at most 2^32 - 1 words in the original mode of threefry, "
+                            "got {}",
+                            n),
+                {key.data()});
   }
   const int64_t half = (n + 1) / 2;
   const Tensor first = iota({half}, 0, DType::kU32);

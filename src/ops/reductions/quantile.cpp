@@ -22,8 +22,8 @@ Tensor quantile(const Tensor& x, const Tensor& q, int64_t axis, QuantileMethod m
   axis = normalized_axis("quantile", x, axis);
   const int64_t n = x.dim(axis);
   if (!is_float(x.dtype()) || !is_float(q.dtype()) || q.rank() > 1 || n == 0) {
-    operand_error("quantile", "expected floats that are not empty and a scalar or vector of floats",
-                  {x, q});
+    shape_error("quantile", "expected floats that are not empty and a scalar or vector of floats",
+                {x, q});
   }
   const DType wide = wide_dtype(x.dtype());
   const Tensor has_nan = reduce_or(is_nan(x), {axis}, true);

@@ -16,10 +16,10 @@ namespace {
 Window whole_window(std::string_view op, const Tensor& x, const PoolOptions& options) {
   const size_t num_spatial = options.window.size();
   if (x.shape().size() != num_spatial + 2) {
-    operand_error(op,
-                  fmt::format("expected an operand of {} dims for a window of {}, got {}",
-                              num_spatial + 2, to_text(options.window), x.rank()),
-                  {x});
+    shape_error(op,
+                fmt::format("expected an operand of {} dims for a window of {}, got {}",
+                            num_spatial + 2, to_text(options.window), x.rank()),
+                {x});
   }
   const auto extended = [](const Shape& list) {
     Shape out = list;
@@ -52,7 +52,7 @@ Tensor min_pool(const Tensor& x, const PoolOptions& options) {
 
 Tensor avg_pool(const Tensor& x, const PoolOptions& options, PoolCount count) {
   if (!is_float(x.dtype()))
-    operand_error("avg_pool", fmt::format("expected floats, got {}", name_of(x.dtype())), {x});
+    shape_error("avg_pool", fmt::format("expected floats, got {}", name_of(x.dtype())), {x});
   if (const DType wide = wide_dtype(x.dtype()); wide != x.dtype())
     return astype(avg_pool(astype(x, wide), options, count), x.dtype());
   const Window window = whole_window("avg_pool", x, options);

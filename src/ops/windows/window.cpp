@@ -27,7 +27,7 @@ SlidingWindow sliding_window(std::string_view op, const Window& window, const Sh
   const size_t rank = sizes.size();
   const auto check_count = [&](std::string_view what, size_t count) {
     if (count == rank) return;
-    operand_error(op, fmt::format("expected {} for {} dims, got {}", what, rank, count), operands);
+    shape_error(op, fmt::format("expected {} for {} dims, got {}", what, rank, count), operands);
   };
   SlidingWindow out(rank);
   const auto set = [&](std::string_view what, const Shape& list, int64_t SlidingDim::*member) {
@@ -35,8 +35,8 @@ SlidingWindow sliding_window(std::string_view op, const Window& window, const Sh
     check_count(what, list.size());
     for (size_t d = 0; d < rank; ++d) {
       if (list[d] < 1)
-        operand_error(op, fmt::format("expected {} of at least 1, got {}", what, to_text(list)),
-                      operands);
+        shape_error(op, fmt::format("expected {} of at least 1, got {}", what, to_text(list)),
+                    operands);
       out[d].*member = list[d];
     }
   };

@@ -170,7 +170,7 @@ Values emit_cond(std::vector<std::shared_ptr<const Region>> branches, Values inp
 
 Values switch_case(const Tensor& index, const std::vector<TensorFunction>& branches,
                    const Values& arguments) {
-  if (branches.empty()) operand_error("cond", "expected at least one branch, got none", {index});
+  if (branches.empty()) shape_error("cond", "expected at least one branch, got none", {index});
   std::vector<ClosedRegion> traced;
   Values captures;
   for (const TensorFunction& branch : branches) {
@@ -204,7 +204,7 @@ Values switch_case(const Tensor& index, const std::vector<TensorFunction>& branc
 Values cond(const Tensor& predicate, const TensorFunction& if_true, const TensorFunction& if_false,
             const Values& arguments) {
   if (predicate.type() != Type{DType::kPred, {}})
-    operand_error("cond", "expected a pred scalar as condition", {predicate});
+    shape_error("cond", "expected a pred scalar as condition", {predicate});
   return switch_case(astype(predicate, DType::kI32), {if_false, if_true}, arguments);
 }
 

@@ -45,8 +45,8 @@ void eval_scan(const EvalOptions& options, const OpNode& op, std::span<const Hos
     std::vector<HostTensor> slices;
     for (size_t i = a.num_consts + a.num_carries; i < x.size(); ++i)
       slices.push_back(slice_at(*x[i], at));
-    std::vector<const HostTensor*> arguments(x.begin(),
-                                             x.begin() + static_cast<ptrdiff_t>(a.num_consts));
+    const auto consts = x.first(a.num_consts);
+    std::vector<const HostTensor*> arguments(consts.begin(), consts.end());
     for (const HostTensor& c : carry) arguments.push_back(&c);
     for (const HostTensor& s : slices) arguments.push_back(&s);
     std::vector<HostTensor> results = evaluate_borrowing(op.region(), arguments, options);

@@ -14,14 +14,14 @@ namespace axle {
 namespace {
 
 int64_t leading_dim(const Values& xs) {
-  if (xs.empty()) operand_error("sequential_map", "expected at least one tensor, got none", {});
+  if (xs.empty()) shape_error("sequential_map", "expected at least one tensor, got none", {});
   for (const Tensor& x : xs) {
-    if (x.rank() == 0) operand_error("sequential_map", "expected a dim 0, got a scalar", {x});
+    if (x.rank() == 0) shape_error("sequential_map", "expected a dim 0, got a scalar", {x});
     if (x.dim(0) != xs[0].dim(0)) {
-      operand_error("sequential_map",
-                    fmt::format("expected the same dim 0 of all tensors, got {} and {}",
-                                xs[0].dim(0), x.dim(0)),
-                    {xs[0], x});
+      shape_error("sequential_map",
+                  fmt::format("expected the same dim 0 of all tensors, got {} and {}", xs[0].dim(0),
+                              x.dim(0)),
+                  {xs[0], x});
     }
   }
   return xs[0].dim(0);
@@ -53,8 +53,8 @@ Values sequential_map(const TensorFunction& fn, const Values& xs,
   const int64_t length = leading_dim(xs);
   const int64_t batch = options.batch_size;
   if (batch < 1) {
-    operand_error("sequential_map",
-                  fmt::format("expected a batch_size of at least 1, got {}", batch), xs);
+    shape_error("sequential_map", fmt::format("expected a batch_size of at least 1, got {}", batch),
+                xs);
   }
   if (batch == 1) {
     return scan(

@@ -165,7 +165,7 @@ const OpRules while_rules({.name = "while",
 
 void check_condition(std::string_view op, const Tensor& goes_on) {
   if (goes_on.type() != Type{DType::kPred, {}})
-    operand_error(op, "expected a pred scalar as condition", {goes_on});
+    shape_error(op, "expected a pred scalar as condition", {goes_on});
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ const KernelImplementation host_backward({.kernel = kBackward,
 
 Tensor gated_silu(const Tensor& gate, const Tensor& x, const KernelOptions& options) {
   if (gate.type() != x.type())
-    operand_error("gated_silu", "expected a gate and an x of one type", {gate, x});
+    shape_error("gated_silu", "expected a gate and an x of one type", {gate, x});
   return kernel_call(forward, {gate, x}, {}, options)[0];
 }
 

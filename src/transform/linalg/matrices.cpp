@@ -21,7 +21,7 @@ void check_matrices(const OpNode& op, size_t i) {
 
 void check_square_operand(std::string_view op, const Tensor& x) {
   if (x.rank() < 2 || x.dim(-1) != x.dim(-2))
-    operand_error(op, fmt::format("expected square matrices, got {}", to_text(x.shape())), {x});
+    shape_error(op, fmt::format("expected square matrices, got {}", to_text(x.shape())), {x});
 }
 
 void check_square_matrices(const OpNode& op, size_t i) {

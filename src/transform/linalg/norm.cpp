@@ -23,7 +23,7 @@ Tensor root(const Tensor& x) {
 
 Tensor matrix_norm(const Tensor& x, MatrixNorm norm) {
   if (x.rank() < 2 || !is_float(x.dtype()))
-    operand_error("matrix_norm", "expected matrices of floating-point numbers", {x});
+    shape_error("matrix_norm", "expected matrices of floating-point numbers", {x});
   switch (norm) {
     case MatrixNorm::kFrobenius:
       return root(reduce_sum(square(x), {-2, -1}));

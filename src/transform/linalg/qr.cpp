@@ -99,7 +99,7 @@ const OpRules qr_rules({.name = "qr",
 }  // namespace
 
 std::pair<Tensor, Tensor> qr(const Tensor& x) {
-  if (x.rank() < 2) operand_error("qr", "expected matrices", {x});
+  if (x.rank() < 2) shape_error("qr", "expected matrices", {x});
   const int64_t m = x.dim(-2), n = x.dim(-1);
   if (m >= n) {
     const Values y = emit_all(qr_rules, {x});

@@ -91,7 +91,7 @@ const OpRules solve_rules({.name = "triangular_solve",
 
 Tensor triangular_solve(const Tensor& a, const Tensor& b, const TriangularSolveOptions& options) {
   if (std::min(a.rank(), b.rank()) < 2)
-    operand_error("triangular_solve", "expected operands of at least two dims", {a, b});
+    shape_error("triangular_solve", "expected operands of at least two dims", {a, b});
   if (options.left_side) return emit(solve_rules, {a, b}, SolveAttributes(options));
   TriangularSolveOptions from_left = options;
   from_left.transpose = !options.transpose;

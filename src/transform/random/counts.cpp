@@ -134,7 +134,7 @@ Tensor large_binomial(const Key& key, const Tensor& n, const Tensor& p) {
 
 Tensor poisson(const Key& key, const Shape& shape, const Tensor& rate, DType dtype) {
   if (!is_integer(dtype)) {
-    operand_error("random::poisson", "expected an integer dtype for the result", {rate});
+    shape_error("random::poisson", "expected an integer dtype for the result", {rate});
   }
   const Tensor lambda = broadcast_to(astype(stop_gradient(rate), DType::kF32), shape);
   const Tensor is_valid = (lambda >= 0) & is_finite(lambda);
@@ -168,7 +168,7 @@ Tensor binomial(const Key& key, const Shape& shape, const Tensor& n, const Tenso
 }
 
 Tensor multinomial(const Key& key, const Shape& batch, const Tensor& n, const Tensor& p) {
-  if (p.rank() < 1) operand_error("random::multinomial", "expected probabilities p[.., k]", {p});
+  if (p.rank() < 1) shape_error("random::multinomial", "expected probabilities p[.., k]", {p});
   const int64_t k = p.dim(-1);
   Shape shape = batch;
   shape.push_back(k);

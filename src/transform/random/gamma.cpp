@@ -117,7 +117,7 @@ Tensor beta(const Key& key, const Shape& shape, const Tensor& a, const Tensor& b
 }
 
 Tensor dirichlet(const Key& key, const Shape& batch, const Tensor& alpha) {
-  if (alpha.rank() < 1) operand_error("random::dirichlet", "expected alpha[.., n]", {alpha});
+  if (alpha.rank() < 1) shape_error("random::dirichlet", "expected alpha[.., n]", {alpha});
   return softmax(loggamma(key, appended(batch, alpha.dim(-1)), alpha));
 }
 
@@ -145,7 +145,7 @@ Tensor generalized_normal(const Key& key, const Shape& shape, const Tensor& p) {
 }
 
 Tensor ball(const Key& key, const Shape& batch, int64_t dim, const Tensor& p) {
-  if (p.rank() != 0) operand_error("random::ball", "expected a scalar p", {p});
+  if (p.rank() != 0) shape_error("random::ball", "expected a scalar p", {p});
   const std::vector<Key> keys = split_each(key);
   const Tensor g = generalized_normal(keys[0], appended(batch, dim), p);
   const Tensor size = reduce_sum(pow(abs(g), broadcast_to(p, g.shape())), {g.rank() - 1}) +

@@ -153,9 +153,9 @@ std::vector<MeshAxis> manual_axes(const ShardMapOptions& options) {
   }
   for (const std::string& name : options.axes) {
     if (options.mesh.has(name)) continue;
-    operand_error(
-        "shard_map",
-        fmt::format("expected axes of the mesh {}, got '{}'", to_text(options.mesh), name), {});
+    shape_error("shard_map",
+                fmt::format("expected axes of the mesh {}, got '{}'", to_text(options.mesh), name),
+                {});
   }
   return out;
 }
@@ -167,17 +167,17 @@ PartitionSpec checked_spec(const PartitionSpec& spec, const std::vector<MeshAxis
   for (const DimAxes& dim : spec.dims) {
     for (const std::string& name : dim) {
       if (Mesh{axes}.has(name)) continue;
-      operand_error("shard_map",
-                    fmt::format("expected manual axes ({}) in the spec of {}, got '{}'",
-                                to_text(Mesh{axes}), what, name),
-                    {});
+      shape_error("shard_map",
+                  fmt::format("expected manual axes ({}) in the spec of {}, got '{}'",
+                              to_text(Mesh{axes}), what, name),
+                  {});
     }
   }
   try {
     const Shape& checked = is_part ? Shape(shape.size(), 0) : shape;
     check_partition(what, checked, spec, Mesh{axes});
   } catch (const ConfigError& error) {
-    operand_error("shard_map", error.what(), {});
+    shape_error("shard_map", error.what(), {});
   }
   return canonical_sharding(spec, static_cast<int64_t>(shape.size()), Mesh{axes});
 }
@@ -194,10 +194,10 @@ Values shard_map(const TensorFunction& fn, const Values& arguments,
                  const ShardMapOptions& options) {
   const std::vector<MeshAxis> axes = manual_axes(options);
   if (options.in_specs.size() != arguments.size()) {
-    operand_error("shard_map",
-                  fmt::format("expected a spec for each of {} arguments, got {}", arguments.size(),
-                              options.in_specs.size()),
-                  arguments);
+    shape_error("shard_map",
+                fmt::format("expected a spec for each of {} arguments, got {}", arguments.size(),
+                            options.in_specs.size()),
+                arguments);
   }
   ShardMapAttributes a;
   std::ranges::copy_if(axes, std::back_inserter(a.axes),
@@ -230,10 +230,10 @@ Values shard_map(const TensorFunction& fn, const Values& arguments,
   }
   const Values& outputs = closed.region->results();
   if (options.out_specs.size() != outputs.size()) {
-    operand_error("shard_map",
-                  fmt::format("expected a spec for each of {} outputs, got {}", outputs.size(),
-                              options.out_specs.size()),
-                  outputs);
+    shape_error("shard_map",
+                fmt::format("expected a spec for each of {} outputs, got {}", outputs.size(),
+                            options.out_specs.size()),
+                outputs);
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     a.out_specs.push_back(checked_spec(options.out_specs[i], axes, fmt::format("output {}", i),

@@ -73,8 +73,10 @@ Tapped collect_taps(const Region& region, Collect which) {
 std::vector<std::string> printed_lines(const CollectedTap& print,
                                        const std::vector<HostTensor>& results) {
   const auto split_dims = [&](const HostTensor& t) {
-    const auto at = t.shape().begin() + static_cast<ptrdiff_t>(print.num_leading_dims);
-    return std::pair(Shape(t.shape().begin(), at), Shape(at, t.shape().end()));
+    const std::span dims(t.shape());
+    const auto leading = dims.first(print.num_leading_dims);
+    const auto own = dims.subspan(print.num_leading_dims);
+    return std::pair(Shape(leading.begin(), leading.end()), Shape(own.begin(), own.end()));
   };
   const Shape leading = split_dims(results[print.results.at(0)]).first;
   std::vector<std::string> lines;

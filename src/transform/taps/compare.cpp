@@ -91,8 +91,8 @@ HostTensor at_run(const HostTensor& value, const RegionPath& path, std::span<con
   const size_t leading = num_leading_dims(path);
   int64_t row = 0;
   for (size_t i = 0; i < leading; ++i) row = row * value.shape()[i] + at[i];
-  const auto from = value.shape().begin() + static_cast<ptrdiff_t>(leading);
-  return part_of(value, row, Shape(from, value.shape().end()));
+  const auto own = std::span(value.shape()).subspan(leading);
+  return part_of(value, row, Shape(own.begin(), own.end()));
 }
 
 double distance(double x, double y) {

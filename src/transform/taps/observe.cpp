@@ -183,8 +183,8 @@ class Emitter {
     }
     const std::vector<Type> types = types_of(state);
     const auto slice_types = [&](size_t first, size_t count, std::vector<Type>& out) {
-      out.insert(out.end(), types.begin() + static_cast<ptrdiff_t>(first),
-                 types.begin() + static_cast<ptrdiff_t>(first + count));
+      const auto slice = std::span(types).subspan(first, count);
+      out.insert(out.end(), slice.begin(), slice.end());
     };
     std::vector<Type> condition_types, body_types;
     slice_types(0, a.num_condition_consts, condition_types);
@@ -217,8 +217,8 @@ class Emitter {
         body_types);
     const Values last = emit_while(condition, step, state, a);
     Values results = concatenate<Tensor>({std::span(last).first(num_carries)});
-    results.insert(results.end(), last.begin() + static_cast<ptrdiff_t>(num_carries) + 1,
-                   last.end());
+    const auto buffers = std::span(last).subspan(num_carries + 1);
+    results.insert(results.end(), buffers.begin(), buffers.end());
     for (Extra& extra : inner.extras) extra.ran = extra.value;
     return finish(op, std::move(inner.extras), results, extras);
   }

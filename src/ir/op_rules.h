@@ -1,12 +1,13 @@
 // One row per op: one OpRules constant holds everything that Axle knows about the op, and registers
 // itself.
 //
-// There is no enumeration of ops. A test over the registry (ops/registry_test.cpp) names every
-// missing rule.
+// There is no enumeration of ops. A test over the registry (transform/laws/registry_test.cpp) names
+// every missing rule.
 #pragma once
 
 #include <concepts>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -142,6 +143,41 @@ using DivideRule = std::optional<Divided> (*)(const OpNode& op, const std::vecto
 /// For ops with regions: returns how often one run of the op runs each region, as its cost counts
 /// them.
 using RunsRule = std::vector<double> (*)(const OpNode& op);
+/// How an op repeats a region. kIterations: one run after the other; kDevices: a run on each device.
+enum class Repeats { kOnce, kIterations, kDevices };
+/// The runs of a region.
+struct RegionRuns {
+  Repeats repeats = Repeats::kOnce;
+  std::optional<int64_t> count = {};  // none: it is known only when the op has run
+  bool is_reversed = false;           // run 0 is the last
+  bool is_open = true;                // false: the op returns no extra values of the region
+};
+/// For ops with regions: returns the runs of each region.
+using RegionsRule = std::vector<RegionRuns> (*)(const OpNode& op);
+/// Where a parameter of a region gets its value from.
+struct ParameterSource {
+  struct Run {
+    size_t region;
+    int64_t index;
+  };
+  Tensor value;
+  std::optional<Run> run = {};  // the run of which `value` is a result; none: it is an operand
+};
+/// For ops with regions: returns the source of a parameter in one run of its region.
+using SourceRule = ParameterSource (*)(const OpNode& op, ParameterSource::Run run,
+                                       size_t parameter);
+/// What an op returns whose regions return extra values.
+struct Widened {
+  Values results;             // those of the op
+  std::vector<Values> extra;  // for each region: its values, with a leading dim if it is repeated
+  Values ran;  // for each region: a pred that tells if it ran, or one for each run; empty: always
+};
+/// For ops with an open region: emits the op with `regions`, which return the results of the op's
+/// regions, then extra values. Those of runs that do not happen are zeros. Where the number of runs
+/// is not known, the values of the first `max_runs` are kept.
+using WidenRule = Widened (*)(const OpNode& op, const Values& inputs,
+                              std::span<const std::shared_ptr<const Region>> regions,
+                              int64_t max_runs);
 /// Computes the results from the inputs. The results arrive zero-filled in their stored types.
 using EvalRule = std::function<void(const EvalOptions&, const OpNode& op,
                                     std::span<const HostTensor* const> x, std::span<HostTensor> y)>;
@@ -179,7 +215,7 @@ double no_bytes(const OpNode& op);
 class CostRule {
  public:
   using Function = double (*)(const OpNode& op);
-  constexpr CostRule(double per_element = 0,  // NOLINT: rows read better without a call
+  constexpr CostRule(double per_element,  // NOLINT: rows read better without a call
                      Function moved = operand_and_result_bytes)
       : per_element_(per_element), bytes_(moved) {}
   template <std::convertible_to<Function> F>
@@ -214,9 +250,12 @@ struct OpRow {
   PruneRule prune = nullptr;
   DivideRule divide = nullptr;  // nullptr: nothing in the regions can be kept
   RunsRule runs = nullptr;      // nullptr: each region runs once
+  RegionsRule regions = nullptr;
+  SourceRule source = nullptr;
+  WidenRule widen = nullptr;  // nullptr: no region is open
   EvalRule eval;
   HloRule hlo;
-  CostRule cost = {};
+  CostRule cost;  // no default: a row says what it costs, kNoFlops or kView if nothing
   /// True for ops that are cheap to recompute (shape ops, names, constants). Their results are
   /// never kept as residuals when a region is split into forward and backward.
   bool cheap = false;

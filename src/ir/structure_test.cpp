@@ -14,10 +14,13 @@ struct NumberAttributes : Attributes {
 };
 
 std::vector<Type> like_first(const OpNode& op) { return {op.inputs[0].type()}; }
-const OpRules combine_rules(
-    {.name = "test_combine", .infer = like_first, .eval = {}, .hlo = "test.combine"});
+const OpRules combine_rules({.name = "test_combine",
+                             .infer = like_first,
+                             .eval = {},
+                             .hlo = "test.combine",
+                             .cost = kNoFlops});
 const OpRules other_rules(
-    {.name = "test_other", .infer = like_first, .eval = {}, .hlo = "test.other"});
+    {.name = "test_other", .infer = like_first, .eval = {}, .hlo = "test.other", .cost = kNoFlops});
 
 struct Variant {
   std::string_view layer = "a";

@@ -13,7 +13,8 @@ const OpRules two_results_rules({.name = "test_two_results",
                                        return std::vector<Type>(2, Type{DType::kF32, {3}});
                                      },
                                  .vjp = no_gradient,
-                                 .hlo = "none"});
+                                 .hlo = "none",
+                                 .cost = kNoFlops});
 
 TEST(ValueMap, tells_results_of_one_op_apart) {
   Region region;

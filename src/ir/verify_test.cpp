@@ -15,8 +15,9 @@ std::vector<Type> like_first(const OpNode& op) { return {op.inputs[0].type()}; }
 std::vector<Type> twice(const OpNode& op) { return {op.inputs[0].type(), op.inputs[0].type()}; }
 
 const OpRules same_rules(
-    {.name = "test_same", .infer = like_first, .eval = {}, .hlo = "test.same"});
-const OpRules pair_rules({.name = "test_pair", .infer = twice, .eval = {}, .hlo = "test.pair"});
+    {.name = "test_same", .infer = like_first, .eval = {}, .hlo = "test.same", .cost = kNoFlops});
+const OpRules pair_rules(
+    {.name = "test_pair", .infer = twice, .eval = {}, .hlo = "test.pair", .cost = kNoFlops});
 
 constexpr DType kF32 = DType::kF32;
 

@@ -21,9 +21,12 @@ struct Tag : Attributes {
 std::vector<Type> like_inputs(const OpNode& op) { return types_of(op.inputs); }
 std::vector<Type> one_number(const OpNode&) { return {{DType::kI32, {}}}; }
 const OpRules copy_rules(
-    {.name = "parse_copy", .infer = like_inputs, .eval = {}, .hlo = "test.copy"});
-const OpRules number_rules(
-    {.name = "parse_number", .infer = one_number, .eval = {}, .hlo = "test.number"});
+    {.name = "parse_copy", .infer = like_inputs, .eval = {}, .hlo = "test.copy", .cost = kNoFlops});
+const OpRules number_rules({.name = "parse_number",
+                            .infer = one_number,
+                            .eval = {},
+                            .hlo = "test.number",
+                            .cost = kNoFlops});
 
 // Ops with two results, attributes with braces, a nested region, a layer path, a backward op and an
 // op without operands.

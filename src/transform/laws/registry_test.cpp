@@ -9,6 +9,9 @@
 namespace axle {
 namespace {
 
+// A row that forgets its cost does not compile: costs have no default.
+static_assert(!std::is_default_constructible_v<CostRule>);
+
 TEST(Registry, EveryRowIsComplete) {
   ASSERT_GT(all_ops().size(), 90u);
   for (const OpRules* op : all_ops()) {

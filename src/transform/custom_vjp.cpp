@@ -4,7 +4,11 @@
 
 #include "base/concatenate.h"
 #include "ir/call_stack.h"
+#include "ir/devices/manual_axes.h"
 #include "ops/batching.h"
+#include "ops/collectives/all_gather.h"
+#include "ops/create.h"
+#include "ops/elementwise/arithmetic.h"
 #include "ops/reductions/reduce.h"
 #include "transform/batch_region.h"
 #include "transform/body.h"
@@ -169,6 +173,27 @@ const OpRules custom_vjp_rules({.name = "custom_vjp",
                                 .hlo = inline_body,
                                 .cost = {body_flops, body_bytes}});
 
+// A device finds its position along an axis in its part of the sum of 0, 1, 2, ... over all.
+Tensor index_of_device(const MeshAxis& axis) {
+  const Tensor sum = reduce_scatter(iota({axis.size}, 0), {axis.name.c_str()}, 0);
+  return sum / full_like(sum, static_cast<double>(axis.size));
+}
+
+// Returns the backward function with the axes that are manual now: it may call collectives, and a
+// shard_map is differentiated after its body was traced.
+Backward with_manual_axes(const Backward& backward) {
+  const std::vector<MeshAxis> axes = ManualAxes::all();
+  if (axes.empty()) return backward;
+  return [=](const Values& saved, const Values& cotangents) {
+    std::vector<MeshAxis> missing;
+    for (const MeshAxis& axis : axes) {
+      if (!ManualAxes::contains(axis.name)) missing.push_back(axis);
+    }
+    const ManualAxes scope(missing, index_of_device);
+    return backward(saved, cotangents);
+  };
+}
+
 }  // namespace
 
 Values custom_vjp(const CustomVjp& rule, const Values& arguments) {
@@ -183,8 +208,10 @@ Values custom_vjp(const CustomVjp& rule, const Values& arguments) {
   const Values& results = closed.region->results();
   auto primal = slice(*closed.region, closed.region->parameters(),
                       concatenate<Tensor>({std::span(results).first(num_outputs)}));
+  CustomVjp kept = rule;
+  kept.backward = with_manual_axes(rule.backward);
   return emit_all(custom_vjp_rules, closed.operands(arguments),
-                  std::make_shared<const CustomVjpAttributes>(rule, closed.captures.size()),
+                  std::make_shared<const CustomVjpAttributes>(kept, closed.captures.size()),
                   {std::move(primal), closed.region});
 }
 

@@ -20,10 +20,15 @@ ManualAxes::ManualAxes(std::vector<MeshAxis> axes, Index index)
     : axes_(std::move(axes)), index_(std::move(index)), outer_(std::exchange(g_axes, this)) {}
 ManualAxes::~ManualAxes() { g_axes = outer_; }
 
-std::vector<MeshAxis> ManualAxes::named(std::string_view op, const DimAxes& names) {
-  Mesh mesh;
+std::vector<MeshAxis> ManualAxes::all() {
+  std::vector<MeshAxis> out;
   for (const ManualAxes* scope = g_axes; scope; scope = scope->outer_)
-    mesh.axes.insert(mesh.axes.end(), scope->axes_.begin(), scope->axes_.end());
+    out.insert(out.end(), scope->axes_.begin(), scope->axes_.end());
+  return out;
+}
+
+std::vector<MeshAxis> ManualAxes::named(std::string_view op, const DimAxes& names) {
+  const Mesh mesh{all()};
   std::vector<MeshAxis> out;
   for (const std::string& name : names) {
     const DimAxes found = restrict(PartitionSpec{{DimAxes{name.c_str()}}}, mesh).dims[0];

@@ -29,6 +29,8 @@ class ManualAxes {
   static std::vector<MeshAxis> named(std::string_view op, const DimAxes& names);
   /// Returns the position of the current device along the axis: an i32[1].
   static Tensor index(const MeshAxis& axis);
+  /// Returns all manual axes of this thread, also those of size 1.
+  static std::vector<MeshAxis> all();
   /// Returns true if the axis is manual on this thread.
   static bool contains(std::string_view axis);
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
 #include <exception>
 #include <optional>
 #include <thread>
@@ -128,8 +130,10 @@ void run_devices(const std::vector<MeshAxis>& axes,
   const SimulatedDevice* const outer = g_device;
   std::optional<DeviceExchange> own;
   DeviceExchange& exchange = outer ? outer->exchange_ : own.emplace();
-  // The device that starts others waits for them, and runs no more itself.
+  // The device that starts others waits for them, and runs no more itself. The last of them hands
+  // over to it: nobody may see a moment in which neither runs.
   exchange.add_running(count - (outer ? 1 : 0));
+  std::atomic<int64_t> num_left = count;
   std::mutex mutex;
   std::exception_ptr first, consequence;
   std::vector<std::thread> threads;
@@ -150,11 +154,10 @@ void run_devices(const std::vector<MeshAxis>& axes,
         if (!first) first = std::current_exception();
         exchange.fail();
       }
-      exchange.add_running(-1);
+      if (--num_left > 0 || !outer) exchange.add_running(-1);
     });
   }
   for (std::thread& thread : threads) thread.join();
-  if (outer) exchange.add_running(1);
   if (first) std::rethrow_exception(first);
   if (consequence) std::rethrow_exception(consequence);
 }

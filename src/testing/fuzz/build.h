@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "base/concatenate.h"
+#include "testing/fuzz/devices.h"
 #include "testing/fuzz/ops.h"
 #include "testing/fuzz/program.h"
 
@@ -31,8 +32,6 @@ struct Mode {
   }
 };
 
-inline const Mesh kFuzzMesh{{{"x", 2}}};
-
 /// Returns the values behind `name` ops, whose cotangents are passed on from the first value to the
 /// last.
 inline Values named(Values values) {
@@ -49,6 +48,14 @@ inline Values grouped(const TensorFunction& fn, const Values& arguments) {
 class Builder {
  public:
   explicit Builder(const Mode& mode) : mode_(mode) {}
+  /// Returns the builder of the body of a shard_map that makes these axes manual.
+  Builder within(const MeshAxes& axes) const {
+    Builder out = *this;
+    out.axes_.insert(out.axes_.end(), axes.begin(), axes.end());
+    return out;
+  }
+  const MeshAxes& axes() const { return axes_; }
+  const Mode& mode() const { return mode_; }
 
   /// Returns the results of the program for values of its parameters and captures.
   Values run(const Program& program, Values values) const {
@@ -60,7 +67,6 @@ class Builder {
     return out;
   }
 
- private:
   static Values chosen(const std::vector<size_t>& indices, const Values& values) {
     Values out;
     for (const size_t i : indices) out.push_back(values[i % values.size()]);
@@ -112,25 +118,68 @@ class Builder {
         return while_of(step, x, captures);
       case Kind::kGradient:
         return gradient_of(step, x, captures);
-      case Kind::kCollective:  // outside of a shard_map
-        return {x[0]};
+      case Kind::kCollective:  // none outside of a shard_map
+        return {axes_.empty() ? x[0] : Exchange(step, axes_).on_device(x[0])};
     }
     return {};
   }
 
-  // Operands: carries, then xs. Numbers: carries, length, reverse.
-  Values scan_of(const Step& step, const Values& x, const Values& captures) const {
-    const size_t num_carries = std::min<size_t>(static_cast<size_t>(step.number(0)) % 3 + 1,
-                                                std::min(x.size(), step.num_results()));
-    const int64_t length = step.number(1) % 4, last = length - 1;
-    const bool is_reverse = step.number(2) % 2;
-    const Values init = concatenate<Tensor>({std::span(x).first(num_carries)});
-    Values xs;
-    for (size_t i = num_carries; i < x.size(); ++i) {
-      Type type = with_dim(x[i]).type();
-      type.dims[0] = length;
-      xs.push_back(fit(x[i], type));
+  /// How a kScan step divides its operands: carries, then xs. Numbers: carries, length, reverse.
+  struct Loop {
+    Loop(const Step& step, const Values& x)
+        : num_carries(std::min<size_t>(static_cast<size_t>(step.number(0)) % 3 + 1,
+                                       std::min(x.size(), step.num_results()))),
+          length(step.number(1) % 4),
+          is_reverse(step.number(2) % 2),
+          init(concatenate<Tensor>({std::span(x).first(num_carries)})) {
+      for (size_t i = num_carries; i < x.size(); ++i) {
+        Type type = with_dim(x[i]).type();
+        type.dims[0] = length;
+        xs.push_back(fit(x[i], type));
+      }
     }
+    /// Returns the place along the xs of an iteration.
+    int64_t at(int64_t i) const { return is_reverse ? length - 1 - i : i; }
+    size_t num_carries;
+    int64_t length;
+    bool is_reverse;
+    Values init, xs = {};
+  };
+  /// The arguments of a kVmap step. Numbers: size of the batch, the axes of the arguments.
+  struct Batch {
+    Batch(const Step& step, const Values& x) : size(step.number(0) % 2 + 2) {
+      for (size_t i = 0; i < x.size(); ++i) {
+        const int64_t choice = (step.number(1) + static_cast<int64_t>(i)) % 4;
+        const bool is_batched = i == 0 || choice != 3;
+        const int64_t axis = choice == 1 ? x[i].rank() : 0;
+        options.in_axes.push_back(is_batched ? std::optional(axis) : std::nullopt);
+        arguments.push_back(is_batched ? fit(x[i], with_batch(x[i].type(), size, axis)) : x[i]);
+      }
+    }
+    Values example(int64_t b) const {
+      Values out;
+      for (size_t i = 0; i < arguments.size(); ++i) {
+        const auto& axis = options.in_axes[i];
+        out.push_back(axis ? index_in_dim(arguments[i], *axis, b) : arguments[i]);
+      }
+      return out;
+    }
+    int64_t size;
+    VmapOptions options = {};
+    Values arguments = {};
+  };
+  /// The loss of a kGradient step.
+  static Tensor loss_of(const Values& results) {
+    Tensor total = scalar(0, DType::kF32);
+    for (const Tensor& t : results) total = total + astype(sum(sin(floats(t))), DType::kF32);
+    return total;
+  }
+
+ private:
+  Values scan_of(const Step& step, const Values& x, const Values& captures) const {
+    const Loop loop(step, x);
+    const size_t num_carries = loop.num_carries;
+    const int64_t length = loop.length;
     const auto iterate = [this, &step, captures, num_carries](const Values& carry,
                                                               const Values& slices) {
       Values out = body(step, captures)(concatenate<Tensor>({carry, slices}));
@@ -143,8 +192,8 @@ class Builder {
     };
     if (mode_.on(step.kind) || length == 0) {
       const ScanResult r =
-          scan([&](const Values& c, const Values& s) { return parts(iterate(c, s)); }, init, xs,
-               length, {.reverse = is_reverse});
+          scan([&](const Values& c, const Values& s) { return parts(iterate(c, s)); }, loop.init,
+               loop.xs, length, {.reverse = loop.is_reverse});
       Values out = r.carry;
       for (const Tensor& y : r.ys) out.push_back(length == 0 ? zeros({1}, y.dtype()) : y);
       return out;
@@ -154,7 +203,7 @@ class Builder {
       std::vector<Values> ys(static_cast<size_t>(length));
       Values carry = state.carry;
       for (int64_t i = 0; i < length; ++i) {
-        const int64_t at = is_reverse ? last - i : i;
+        const int64_t at = loop.at(i);
         Values slices;
         for (const Tensor& t : state.ys) slices.push_back(index_in_dim(t, 0, at));
         const ScanResult next = parts(grouped(
@@ -174,7 +223,7 @@ class Builder {
       }
       return out;
     };
-    return grouped(unrolled, concatenate<Tensor>({init, xs}));
+    return grouped(unrolled, concatenate<Tensor>({loop.init, loop.xs}));
   }
 
   // Operands: the index, then the arguments. Each result has the type of an argument.
@@ -241,28 +290,11 @@ class Builder {
         x);
   }
 
-  // Numbers: size of the batch, the axes of the arguments.
   Values vmap_of(const Step& step, const Values& x, const Values& captures) const {
-    const int64_t size = step.number(0) % 2 + 2;
-    VmapOptions options;
-    Values arguments;
-    for (size_t i = 0; i < x.size(); ++i) {
-      const int64_t choice = (step.number(1) + static_cast<int64_t>(i)) % 4;
-      const bool is_batched = i == 0 || choice != 3;
-      const int64_t axis = choice == 1 ? x[i].rank() : 0;
-      options.in_axes.push_back(is_batched ? std::optional(axis) : std::nullopt);
-      arguments.push_back(is_batched ? fit(x[i], with_batch(x[i].type(), size, axis)) : x[i]);
-    }
-    if (mode_.on(step.kind)) return vmap(body(step, captures), arguments, options);
+    const Batch batch(step, x);
+    if (mode_.on(step.kind)) return vmap(body(step, captures), batch.arguments, batch.options);
     std::vector<Values> each;
-    for (int64_t b = 0; b < size; ++b) {
-      Values own;
-      for (size_t i = 0; i < arguments.size(); ++i) {
-        const auto& axis = options.in_axes[i];
-        own.push_back(axis ? index_in_dim(arguments[i], *axis, b) : arguments[i]);
-      }
-      each.push_back(body(step, captures)(own));
-    }
+    for (int64_t b = 0; b < batch.size; ++b) each.push_back(body(step, captures)(batch.example(b)));
     Values out;
     for (size_t r = 0; r < each[0].size(); ++r) {
       Values column;
@@ -272,107 +304,31 @@ class Builder {
     return out;
   }
 
-  // One collective, for the parts of both devices.
-  static Values collected(const Step& step, const Values& parts) {
-    const Tensor &a = parts[0], &b = parts[1];
-    switch (step.number(0) % 6) {
-      case 0:
-        return {a + b, a + b};
-      case 1:
-        return {maximum(a, b), maximum(a, b)};
-      case 2: {
-        const Tensor all = concatenate({with_dim(a), with_dim(b)}, 0);
-        return {all, all};
-      }
-      case 3:
-        return {b, zeros_like(a)};
-      case 4: {
-        const Tensor total = fit(a, even(a)) + fit(b, even(b));
-        return split_equally(total, 2, 0);
-      }
-      default:
-        return {a * 0, b * 0 + 1};
-    }
-  }
-  static Tensor collective(const Step& step, const Tensor& x) {
-    switch (step.number(0) % 6) {
-      case 0:
-        return psum(x, {"x"});
-      case 1:
-        return pmax(x, {"x"});
-      case 2:
-        return all_gather(with_dim(x), {"x"}, 0);
-      case 3:
-        return ppermute(x, {"x"}, {{1, 0}});
-      case 4:
-        return reduce_scatter(fit(x, even(x)), {"x"}, 0);
-      default:
-        return x * 0 + astype(axis_index({"x"}), x.dtype());
-    }
-  }
-  /// The type of x with an even dim 0.
-  static Type even(const Tensor& x) {
-    Type type = with_dim(x).type();
-    type.dims[0] += type.dims[0] % 2;
-    return type;
-  }
-
-  // Numbers: which arguments are divided. All results are, along dim 0.
+  // Numbers: see division_of. A result is made the same along the axes that its spec does not name.
   Values shard_map_of(const Step& step, const Values& x, const Values& captures) const {
-    const Program& program = step.bodies[0];
+    if (!mode_.on(step.kind)) return on_all_devices(step, x, captures);
+    const Division division = division_of(step, axes_, x.size());
+    const Builder inside = within(division.axes);
     Values arguments;
-    ShardMapOptions options{.mesh = kFuzzMesh};
-    for (size_t i = 0; i < x.size(); ++i) {
-      const bool is_divided = (step.number(0) >> i) % 2 == 0;
-      arguments.push_back(is_divided ? fit(x[i], even(x[i])) : x[i]);
-      options.in_specs.push_back(is_divided ? PartitionSpec{{"x"}} : PartitionSpec{});
-    }
-    options.out_specs.assign(program.results.size(), PartitionSpec{{"x"}});
-    if (mode_.on(step.kind)) {
-      return shard_map(
-          [&](const Values& parts) {
-            Values values = concatenate<Tensor>({parts, captures});
-            for (const Step& s : program.steps) {
-              Values found = s.kind == Kind::kCollective
-                                 ? Values{collective(s, floats(chosen(s.operands, values)[0]))}
-                                 : results_of(s, values);
-              for (const Tensor& t : found) values.push_back(small(t));
-            }
-            Values out;
-            for (const Tensor& t : chosen(program.results, values)) out.push_back(with_dim(t));
-            return out;
-          },
-          arguments, options);
-    }
-    std::vector<Values> devices(2);
-    for (size_t i = 0; i < arguments.size(); ++i) {
-      const Values parts = options.in_specs[i].dims.empty() ? Values{arguments[i], arguments[i]}
-                                                            : split_equally(arguments[i], 2, 0);
-      for (size_t d = 0; d < 2; ++d) devices[d].push_back(parts[d]);
-    }
-    for (Values& values : devices) values = concatenate<Tensor>({values, captures});
-    for (const Step& s : program.steps) {
-      std::vector<Values> found(2);
-      if (s.kind == Kind::kCollective) {
-        Values parts;
-        for (const Values& values : devices) parts.push_back(floats(chosen(s.operands, values)[0]));
-        const Values both = collected(s, parts);
-        for (size_t d = 0; d < 2; ++d) found[d] = {both[d]};
-      } else {
-        for (size_t d = 0; d < 2; ++d) found[d] = results_of(s, devices[d]);
-      }
-      for (size_t d = 0; d < 2; ++d) {
-        for (const Tensor& t : found[d]) devices[d].push_back(small(t));
-      }
-    }
-    Values out;
-    for (const size_t r : program.results) {
-      Values parts;
-      for (const Values& values : devices) parts.push_back(with_dim(values[r % values.size()]));
-      out.push_back(concatenate(parts, 0));
-    }
-    return out;
+    for (size_t i = 0; i < x.size(); ++i) arguments.push_back(divisible(x[i], division.in[i]));
+    return shard_map(
+        [&](const Values& parts) {
+          Values out = inside.run(step.bodies[0], concatenate<Tensor>({parts, captures}));
+          for (size_t r = 0; r < out.size(); ++r) {
+            const MeshAxes copies = axes_of_copies(division.out[r], division.axes);
+            if (!copies.empty()) out[r] = Exchange(out[r], copies).on_device(out[r]);
+            out[r] = with_rank(out[r], division.out[r].dims.size());
+          }
+          return out;
+        },
+        arguments,
+        {.mesh = kFuzzMesh,
+         .in_specs = division.in,
+         .out_specs = division.out,
+         .axes = division.asked});
   }
+  /// A shard_map without one: what each device computes, one after the other (lockstep.h).
+  Values on_all_devices(const Step& step, const Values& x, const Values& captures) const;
 
   // A loop of at most three iterations; the first operand says how many. It has no gradient.
   Values while_of(const Step& step, const Values& x, const Values& captures) const {
@@ -395,13 +351,7 @@ class Builder {
   // The gradients of a sum over the body's results.
   Values gradient_of(const Step& step, const Values& x, const Values& captures) const {
     if (!mode_.on(step.kind)) return body(step, captures)(x);
-    const auto loss = [&](const Values& a) {
-      Tensor total = scalar(0, DType::kF32);
-      for (const Tensor& t : body(step, captures)(a)) {
-        total = total + astype(sum(sin(floats(t))), DType::kF32);
-      }
-      return Values{total};
-    };
+    const auto loss = [&](const Values& a) { return Values{loss_of(body(step, captures)(a))}; };
     const Values gradients = value_and_grad(loss, x).second;
     Values out;
     for (size_t i = 0; i < step.num_results(); ++i) {
@@ -432,6 +382,7 @@ class Builder {
 
  private:
   Mode mode_;
+  MeshAxes axes_ = {};  // that are manual, from the outermost shard_map on
 };
 
 }  // namespace axle::testing::fuzz

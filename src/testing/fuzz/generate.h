@@ -4,6 +4,7 @@
 #include <random>
 #include <utility>
 
+#include "testing/fuzz/devices.h"
 #include "testing/fuzz/ops.h"
 #include "testing/fuzz/program.h"
 #include "testing/host_tensors.h"
@@ -23,7 +24,7 @@ class Generator {
   Program program() {
     Program out;
     for (size_t i = 2 + below(2); i-- > 0;) out.parameters.push_back(type());
-    fill(out, out.parameters.size(), 3 + below(7), 0, false);
+    fill(out, out.parameters.size(), 3 + below(7), 0);
     return out;
   }
 
@@ -49,10 +50,10 @@ class Generator {
   }
 
   // Adds steps and results to a program that has `count` values.
-  void fill(Program& program, size_t count, size_t steps, int depth, bool in_devices) {
+  void fill(Program& program, size_t count, size_t steps, int depth) {
     for (; steps > 0; --steps) {
-      Step step = options_.hooks && below(6) == 0 ? hook(count)
-                  : in_devices && below(3) == 0   ? collective(count)
+      Step step = options_.hooks && below(6) == 0              ? hook(count)
+                  : place_ == Place::kDevices && below(3) == 0 ? collective(count)
                   : depth < 3 && below(static_cast<size_t>(depth) + 2) == 0
                       ? construct(count, depth)
                       : op(count);
@@ -64,9 +65,9 @@ class Generator {
     for (size_t i = below(3) + (depth == 0 ? 3 : 0); i > 0; --i)
       program.results.push_back(value(count));
   }
-  std::vector<int64_t> numbers() {
+  std::vector<int64_t> numbers(size_t count = 3) {
     std::vector<int64_t> out;
-    for (int i = 0; i < 3; ++i) out.push_back(static_cast<int64_t>(below(12)));
+    for (size_t i = 0; i < count; ++i) out.push_back(static_cast<int64_t>(below(12)));
     return out;
   }
   Step op(size_t count) {
@@ -85,30 +86,38 @@ class Generator {
   Step construct(size_t count, int depth) {
     constexpr Kind kKinds[] = {Kind::kScan,      Kind::kScan,     Kind::kScan,     Kind::kRemat,
                                Kind::kRemat,     Kind::kVmap,     Kind::kVmap,     Kind::kCall,
-                               Kind::kCustomVjp, Kind::kShardMap, Kind::kGradient, Kind::kCond,
-                               Kind::kCond,      Kind::kWhile};
+                               Kind::kCustomVjp, Kind::kShardMap, Kind::kShardMap, Kind::kGradient,
+                               Kind::kCond,      Kind::kCond,     Kind::kWhile};
     // In smooth programs nothing depends on a value in steps, and nothing stops gradients.
-    Step out{.kind = kKinds[below(options_.smooth ? 11 : 14)]};
-    if (out.kind == Kind::kShardMap && in_devices_) out.kind = Kind::kCall;  // they do not nest
+    Step out{.kind = kKinds[below(options_.smooth ? 12 : 15)]};
+    if (out.kind == Kind::kShardMap && place_ == Place::kOneOfDevices) out.kind = Kind::kCall;
     out.operands = values(1 + below(4), count);
     if (!options_.smooth || out.kind != Kind::kCustomVjp) out.captures = values(below(3), count);
-    out.numbers = numbers();
+    out.numbers = out.kind == Kind::kShardMap ? numbers(kNumDivisionNumbers) : numbers();
     if (out.kind == Kind::kScan && out.numbers[1] % 4 == 0) out.numbers[1] += below(6) == 0 ? 0 : 2;
     const size_t num_bodies = out.kind == Kind::kCond ? 1 + below(3) : 1;
     const size_t known = out.captures.size() + (out.kind == Kind::kWhile ? 0 : out.operands.size());
-    const bool outside = std::exchange(in_devices_, in_devices_ || out.kind == Kind::kShardMap);
+    const Place outside = std::exchange(place_, place_of_bodies(out.kind));
     for (size_t i = 0; i < num_bodies; ++i) {
       Program body;
-      fill(body, std::max<size_t>(known, 1), 1 + below(4), depth + 1, out.kind == Kind::kShardMap);
+      fill(body, std::max<size_t>(known, 1), 1 + below(4), depth + 1);
       out.bodies.push_back(std::move(body));
     }
-    in_devices_ = outside;
+    place_ = outside;
     return out;
+  }
+
+  // Devices may take different branches and numbers of iterations: they cannot meet there.
+  enum class Place { kOutside, kDevices, kOneOfDevices };
+  Place place_of_bodies(Kind kind) const {
+    if (kind == Kind::kShardMap) return Place::kDevices;
+    const bool is_alone = kind == Kind::kCond || kind == Kind::kWhile;
+    return is_alone && place_ == Place::kDevices ? Place::kOneOfDevices : place_;
   }
 
   std::mt19937_64 bits_;
   GenerateOptions options_;
-  bool in_devices_ = false;  // inside of a shard_map
+  Place place_ = Place::kOutside;
 };
 
 /// Returns random arguments for a program.

@@ -21,6 +21,7 @@
 #include "ir/verify.h"
 #include "testing/fuzz/build.h"
 #include "testing/fuzz/generate.h"
+#include "testing/fuzz/lockstep.h"
 #include "testing/host_tensors.h"
 #include "transform/simplify.h"
 

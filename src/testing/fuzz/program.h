@@ -22,8 +22,9 @@
 
 namespace axle::testing::fuzz {
 
-/// What a step does. kOp calls one function of the table of ops.h. kCollective stands only in
-/// bodies of shard_map. kHook calls a function that a test gives. The others have bodies.
+/// What a step does. kOp calls one function of the table of ops.h. kCollective stands in bodies of
+/// shard_map, also below constructs there that all devices enter together. kHook calls a function
+/// that a test gives. The others have bodies.
 enum class Kind : uint8_t {
   kOp,
   kCollective,
@@ -80,13 +81,20 @@ inline size_t num_steps(const Program& program) {
   return n;
 }
 
+/// True if the step is of this kind, or a body of it has one.
+inline bool has(const Step& step, Kind kind) {
+  if (step.kind == kind) return true;
+  for (const Program& body : step.bodies) {
+    for (const Step& inner : body.steps) {
+      if (has(inner, kind)) return true;
+    }
+  }
+  return false;
+}
 /// True if the program or a body of it has a step of this kind.
 inline bool has(const Program& program, Kind kind) {
   for (const Step& step : program.steps) {
-    if (step.kind == kind) return true;
-    for (const Program& body : step.bodies) {
-      if (has(body, kind)) return true;
-    }
+    if (has(step, kind)) return true;
   }
   return false;
 }

@@ -91,6 +91,7 @@ std::vector<Batched> batch_cond(BatchX x) {
       branches.push_back(batched_region(*region, marks, x.axis(), force).region);
     return marked(emit_cond(std::move(branches), operands_of(x)), force);
   }
+  if (op.regions.size() == 1) return batch_region(op.region(), operands, x.axis());
   Values out;
   for (size_t i = op.regions.size(); i-- > 0;) {
     const Tensor takes = takes_branch(x[0], i, op.regions.size());

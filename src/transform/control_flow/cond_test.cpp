@@ -152,6 +152,20 @@ TEST(Cond, UnderVmapABranchThatIsNotTakenGivesNoGradient) {
   }
 }
 
+// The nearest branch is the only one, whatever the index of an example is.
+TEST(Cond, UnderVmapTheOnlyBranchKeepsItsGradient) {
+  const auto fn = [](const Values& v) {
+    return switch_case(v[0], {[](const Values& x) { return Values{sin(x[0])}; }}, {v[1]});
+  };
+  const auto gradient = [&](const Values& v) {
+    const auto loss = [&](const Values& x) { return Values{sum(vmap(fn, {v[0], x[0]})[0])}; };
+    return value_and_grad(loss, {v[1]}).second;
+  };
+  const HostTensor x({4}, {0.5f, -1.f, 2.f, 3.f});
+  EXPECT_EQ(eval(gradient, {HostTensor({4}, {-1, 0, 1, 7}), x})[0],
+            eval([](const Values& v) { return Values{cos(v[0])}; }, {x})[0]);
+}
+
 TEST(Cond, SaysWhatDoesNotFit) {
   const auto error = [](const TensorFunction& fn) {
     return error_without_lines<ShapeError>([&] { trace(fn, {{DType::kF32, {2}}}); });

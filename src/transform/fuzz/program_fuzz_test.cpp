@@ -12,6 +12,9 @@ using namespace testing::fuzz;
 // Seeds whose programs broke a law before a bug was mended. A change of the generator gives them
 // other programs; the bugs have small tests of their own:
 //   Scan.ACarryMayBeReplacedBySomethingThatIsNotDifferentiated in transform/control_flow,
+//   Cond.UnderVmapTheOnlyBranchKeepsItsGradient in transform/control_flow,
+//   ShardMap.RulesOfCustomVjpMayCallCollectives in transform/shard_map,
+//   ShardMap.DevicesWaitForThoseInANestedOne in transform/shard_map,
 //   Simplify.AFoldedSplatIsConvertedLikeAnyTensor and
 //   Simplify.ConstantsThatDifferInTheLastDigitsStayApart in transform.
 struct FoundBug {
@@ -20,7 +23,10 @@ struct FoundBug {
 };
 constexpr FoundBug kFoundBugs[] = {
     {1, "a scan whose body replaces a differentiated carry by a value without gradient"},
-    {222, "a splat that is no whole number, converted to integers"}};
+    {222, "a splat that is no whole number, converted to integers"},
+    {124, "the rule of a custom_vjp that calls a collective"},
+    {174, "a batch of a switch with one branch, whose gradient was lost"},
+    {1013, "a device at a collective that took one in a nested shard_map for gone"}};
 
 TEST(ProgramFuzz, SeedsOfFoundBugsKeepTheLaws) {
   for (const auto& [seed, what] : kFoundBugs) {
@@ -57,6 +63,69 @@ TEST(ProgramFuzz, ProgramsAreVaried) {
   };
   for (uint64_t seed = 0; seed < kSeeds; ++seed) add(program_of(seed));
   EXPECT_EQ(ops.size(), op_table().size());
+}
+
+// Calls fn(step, the axes that are manual there) for each step, those of bodies too.
+using StepVisitor = std::function<void(const Step&, const MeshAxes&)>;
+void each_step(const Program& program, const StepVisitor& fn, const MeshAxes& axes = {}) {
+  for (const Step& step : program.steps) {
+    fn(step, axes);
+    MeshAxes inside = axes;
+    if (step.kind == Kind::kShardMap) {
+      const Division division = division_of(step, axes, step.operands.size());
+      inside.insert(inside.end(), division.axes.begin(), division.axes.end());
+    }
+    for (const Program& body : step.bodies) each_step(body, fn, inside);
+  }
+}
+
+// All collectives, over one axis and over two; shard_maps over both axes, over one, and over what
+// others leave; specs that divide two dims, that divide one over both axes, and that name no axis.
+TEST(ProgramFuzz, DevicesAreVaried) {
+  std::set<std::pair<int64_t, size_t>> collectives;
+  std::set<Kind> around;  // constructs with a collective, within a shard_map
+  std::map<std::string, size_t> shard_maps, specs;
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    each_step(program_of(seed), [&](const Step& step, const MeshAxes& axes) {
+      if (step.kind == Kind::kCollective && !axes.empty()) {
+        const Exchange exchange(step, axes);
+        collectives.emplace(exchange.kind, exchange.along.size());
+      }
+      if (has(step, Kind::kCollective) && !axes.empty()) around.insert(step.kind);
+      if (step.kind != Kind::kShardMap) return;
+      const Division division = division_of(step, axes, step.operands.size());
+      ++shard_maps[fmt::format("{} in {}", to_text(Mesh{division.axes}), to_text(Mesh{axes}))];
+      for (const PartitionSpec& spec : division.out) ++specs[to_text(spec)];
+    });
+  }
+  EXPECT_EQ(collectives.size(), 2 * static_cast<size_t>(Exchange::kNumKinds));
+  EXPECT_EQ(around, (std::set<Kind>{Kind::kCollective, Kind::kScan, Kind::kRemat, Kind::kCustomVjp,
+                                    Kind::kCall, Kind::kVmap, Kind::kShardMap, Kind::kGradient}));
+  for (const char* text : {"x=2,y=3 in ", "x=2 in ", "y=3 in ", "x=2 in y=3", "y=3 in x=2"})
+    EXPECT_GT(shard_maps[text], 0u) << text;
+  for (const char* text : {"[]", "[x]", "[y]", "[[x, y]]", "[[y, x]]", "[None, y]", "[y, x]"})
+    EXPECT_GT(specs[text], 0u) << text;
+}
+
+// A program is made smaller around what devices do together.
+TEST(ProgramFuzz, TheShrinkerKeepsNestedDevices) {
+  const auto builds_nested = [](const Program& program) {
+    bool has_nested = false;
+    each_step(program, [&](const Step& step, const MeshAxes& axes) {
+      has_nested = has_nested || (step.kind == Kind::kCollective && axes.size() == 2);
+    });
+    return has_nested && Laws(program, 1, false).broken_by(Kind::kShardMap).empty();
+  };
+  int num_found = 0;
+  for (uint64_t seed = 0; num_found < 3 && seed < kSeeds; ++seed) {
+    const Program program = program_of(seed);
+    if (num_steps(program) < 8 || !builds_nested(program)) continue;
+    ++num_found;
+    const Program small = Shrinker(program, builds_nested).run();
+    EXPECT_LE(num_steps(small), 2u) << to_text(small);
+    EXPECT_TRUE(builds_nested(small)) << to_text(small);
+  }
+  EXPECT_EQ(num_found, 3);
 }
 
 TEST(ProgramFuzz, ASeedGivesOneProgram) {

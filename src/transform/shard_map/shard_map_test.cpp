@@ -24,6 +24,7 @@
 #include "transform/control_flow/cond.h"
 #include "transform/control_flow/scan.h"
 #include "transform/control_flow/while_loop.h"
+#include "transform/custom_vjp.h"
 #include "transform/grad.h"
 #include "transform/vmap.h"
 
@@ -162,6 +163,25 @@ TEST(ShardMap, NestsOverOtherAxes) {
   expect_near(eval(fn, {x})[0], expected[0], 1e-5);
 }
 
+// A device that waits at a collective must not take another one for gone that just leaves a nested
+// shard_map. Many turns, since only some of them meet at that moment.
+TEST(ShardMap, DevicesWaitForThoseInANestedOne) {
+  const auto fn = [](const Values& v) {
+    return shard_map(
+        [](const Values& outer) {
+          const auto step = [&](const Values& c, const Values&) {
+            const Tensor own = shard_map([](const Values& p) { return Values{p[0] + 1}; }, c,
+                                         over({{{"model"}}}, {{{"model"}}}, {"model"}))[0];
+            return ScanResult{{pmax(own, {"data"})}, {}};
+          };
+          return scan(step, outer, {}, 100).carry;
+        },
+        v, over({{}}, {{}}, {"data"}));
+  };
+  EXPECT_EQ(eval(fn, {HostTensor({4}, {0.f, 1.f, 2.f, 3.f})})[0],
+            HostTensor({4}, {100.f, 101.f, 102.f, 103.f}));
+}
+
 TEST(ShardMap, OnOneDeviceIsTheFunction) {
   const auto region = trace(
       [](const Values& v) {
@@ -174,6 +194,52 @@ TEST(ShardMap, OnOneDeviceIsTheFunction) {
       },
       {{DType::kF32, {4}}});
   EXPECT_EQ(count_ops(*region, "shard_map") + count_ops(*region, "psum"), 0);
+}
+
+// A shard_map is differentiated outside of its body, where no axis is manual any more; on one
+// device nothing is left of it.
+TEST(ShardMap, RulesOfCustomVjpMayCallCollectives) {
+  const auto of_device = [] { return astype(axis_index({"data", "model"}), DType::kF32) + 1; };
+  const auto product = [=](const Tensor& x) { return psum(x * of_device(), {"model"}); };
+  const CustomVjp rule{
+      .name = "product",
+      .forward =
+          [=](const Values& x) {
+            return WithResiduals{{product(x[0])}, {}};
+          },
+      .backward = [=](const Values&,
+                      const Values& g) { return Values{psum(g[0], {"model"}) * of_device()}; }};
+  const HostTensor x = normal_values({3, 8, 4}, 8);
+  for (const Mesh& mesh : {kMesh, Mesh{{{"data", 1}, {"model", 1}}}}) {
+    const auto mapped = [&](const TensorFunction& body) {
+      return [=](const Values& v) {
+        ShardMapOptions options = over({PartitionSpec{{DimAxes("model"), DimAxes("data")}}},
+                                       {PartitionSpec{{kReplicated, "data"}}});
+        options.mesh = mesh;
+        return shard_map(body, v, options);
+      };
+    };
+    const auto gradient = [](const TensorFunction& fn, const Values& v) {
+      const auto loss = [&](const Values& a) {
+        const Tensor y = fn(a)[0];
+        return Values{sum(y * y)};
+      };
+      return value_and_grad(loss, v).second;
+    };
+    const auto gradients = [&](const TensorFunction& body) {
+      const TensorFunction fn = mapped(body);
+      return eval(
+          [&](const Values& v) {
+            Values out = gradient(fn, {index_in_dim(v[0], 0, 1)});
+            out.push_back(vmap([&](const Values& a) { return gradient(fn, a); }, v)[0]);
+            return out;
+          },
+          {x});
+    };
+    const auto own = gradients([&](const Values& p) { return custom_vjp(rule, p); });
+    const auto expected = gradients([&](const Values& p) { return Values{product(p[0])}; });
+    for (size_t i = 0; i < expected.size(); ++i) expect_near(own[i], expected[i], 1e-5);
+  }
 }
 
 TEST(ShardMap, DevicesThatMeetInDifferentCollectivesAreReported) {

@@ -156,15 +156,20 @@ std::string drawing(const Program& step, const std::string& layer,
   std::string out = std::string(
       "digraph step {\n  rankdir=TB;\n  node [shape=box, style=rounded, fontname=Helvetica];\n"
       "  edge [fontname=Helvetica, fontsize=10];\n");
+  bool is_empty = true;
   for (const LayerRow& row : layer_table(step, layer, levels).rows) {
-    if (row.path.empty() || row.num_ops == 0) continue;
+    if (row.path.empty() || row.num_ops[0] == 0) continue;
+    is_empty = false;
     std::string label = row.path.size() > layer.size() && !layer.empty()
                             ? row.path.substr(layer.size() + 1)
                             : row.path;
-    label += fmt::format("\n{:.4g} FLOPs, {}", row.flops[0], bytes_text(row.bytes));
+    label += fmt::format("\n{:.4g} FLOPs, {}", row.flops[0], bytes_text(row.bytes[0]));
     if (row.saved_bytes > 0) label += fmt::format("\nsaves {}", bytes_text(row.saved_bytes));
     out += fmt::format("  {} [label={}];\n", dot_string(row.path), dot_string(label));
   }
+  if (is_empty && !layer.empty())
+    throw ConfigError(
+        fmt::format("--layer: expected a layer of the forward pass, got '{}'", layer));
   for (const auto& [ends, bytes] : edges.all()) {
     out += fmt::format("  {} -> {} [label={}];\n", dot_string(ends.first), dot_string(ends.second),
                        dot_string(bytes_text(bytes)));

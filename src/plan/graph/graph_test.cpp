@@ -93,7 +93,7 @@ TEST(Graph, CostsOfLayersAddUpToThatOfTheStep) {
   const LayerRow& all = table.rows.front();
   EXPECT_EQ(all.path, "");
   EXPECT_EQ(all.flops[0] + all.flops[1] + all.flops[2], whole.flops);
-  EXPECT_EQ(all.bytes, whole.bytes);
+  EXPECT_EQ(all.bytes[0] + all.bytes[1] + all.bytes[2], whole.bytes);
   EXPECT_EQ(all.num_parameters, 2 * kLayers * kDim * kDim);
   EXPECT_EQ(all.flops[2], 2 * 2 * kLayers * kDim * kDim);  // the update
 
@@ -128,6 +128,12 @@ TEST(Graph, LayersAreFoundByTheirPath) {
   EXPECT_EQ(error_of([&] { find_layer(graph, "model/layrs"); }),
             "--layer: expected the path of a layer with ops, got 'model/layrs'; did you mean "
             "'model/layers'?");
+  for (const char* near : {"feed_forward", "layer.feed_forward.", "Model/Layers/Layer/Feed_Forward",
+                           "layers.layer.0.feed_forward"}) {
+    EXPECT_THAT(error_of([&] { find_layer(graph, near); }),
+                HasSubstr("; did you mean 'model/layers/layer/feed_forward'?"))
+        << near;
+  }
   EXPECT_THAT(error_of([&] { find_layer(graph, "something"); }),
               HasSubstr("layers begin with model"));
 }
@@ -178,6 +184,46 @@ TEST(Graph, CountsTellRecomputedProducts) {
   EXPECT_EQ(dots(save_nothing()).runs, 7 * kLayers);
 }
 
+// Neither a learning rate nor a constant of the update depends on a gradient.
+TEST(Graph, TheLearnerIsTheUpdate) {
+  const Type vector{DType::kF32, {kDim}};
+  const Program program = trace_program(
+      "step",
+      [](const Values& p) {
+        const auto loss = [](const Values& w) {
+          const NameScope scope("model/head");
+          return Values{sum(exp(w[0]))};
+        };
+        const auto [values, gradients] = value_and_grad(loss, {p[0]});
+        const Tensor norm = sum(square(gradients[0])) + full({}, 2);
+        const NameScope scope("learner");
+        return Values{p[0] - gradients[0] * cos(p[1]) / sqrt(norm), p[1] + sin(p[1]), values[0]};
+      },
+      {{"model/head/weight", vector, {}, 0}, {"learner/count", {DType::kF32, {}}, {}, 1}},
+      {{"model/head/weight", vector},
+       {"learner/count", {DType::kF32, {}}},
+       {"loss", {DType::kF32, {}}}});
+  using Counts = std::array<int64_t, 3>;
+  std::map<std::string, Counts> found;
+  Counts sum = {};
+  for (const OpCount& count : op_counts(*program.graph, "").ops) {
+    found[count.op] = count.count;
+    for (size_t i = 0; i < sum.size(); ++i) sum[i] += count.count[i];
+  }
+  EXPECT_EQ(found["exp"], (Counts{1, 0, 0}));
+  for (const char* op : {"cos", "sin", "sqrt"}) EXPECT_EQ(found[op], (Counts{0, 0, 1})) << op;
+  EXPECT_EQ(found["full"][0], 0);
+  const LayerTable table = layer_table(program, "", {});
+  EXPECT_EQ(table.rows[0].num_ops, sum);
+  EXPECT_EQ(row_of(table, "learner").num_ops[0], 0);
+  EXPECT_GT(row_of(table, "learner").num_ops[2], 0);
+  EXPECT_EQ(row_of(table, "learner").bytes[0], 0);
+  EXPECT_EQ(row_of(table, "model").num_ops[2], 0);
+  EXPECT_THAT(drawing(program, "", {}), Not(HasSubstr("learner")));
+  EXPECT_EQ(error_of([&] { drawing(program, "learner", {}); }),
+            "--layer: expected a layer of the forward pass, got 'learner'");
+}
+
 TEST(Graph, ALayersForwardPassIsAProgram) {
   const Program program = step();
   const Program own = layer_program(program, "model/layers/layer/feed_forward");
@@ -208,7 +254,10 @@ TEST(Graph, ReportsAreTextAndJson) {
   const LayerTable table = layer_table(program, "", {});
   EXPECT_THAT(to_text(table), HasSubstr("forward FLOPs"));
   EXPECT_EQ(to_json(table)["layers"].size(), table.rows.size());
-  EXPECT_EQ(to_json(table)["layers"][0]["flops"]["update"], table.rows[0].flops[2]);
+  const auto first = to_json(table)["layers"][0];
+  EXPECT_EQ(first["flops"]["update"], table.rows[0].flops[2]);
+  EXPECT_EQ(first["ops"]["backward"], table.rows[0].num_ops[1]);
+  EXPECT_EQ(first["bytes"]["forward"], table.rows[0].bytes[0]);
   const OpCounts counts = op_counts(*program.graph, "");
   EXPECT_THAT(to_text(counts), HasSubstr("dot_general"));
   EXPECT_EQ(to_json(counts)["ops"]["dot_general"]["backward"], 4);

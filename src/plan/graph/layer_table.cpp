@@ -70,10 +70,11 @@ LayerTable layer_table(const Program& step, const std::string& layer,
   walk_ops(*step.graph, [&](const RunOp& run) {
     const CostRule& cost = run.op.rules->row().cost;
     const double flops = run.runs * cost.flops(run.op), bytes = run.runs * cost.bytes(run.op);
+    const auto stage = static_cast<size_t>(run.stage);
     rows.each_above(layer_of(run.op), [&](LayerRow& row) {
-      row.num_ops += 1;
-      row.flops[static_cast<size_t>(run.stage)] += flops;
-      row.bytes += bytes;
+      row.num_ops[stage] += 1;
+      row.flops[stage] += flops;
+      row.bytes[stage] += bytes;
     });
   });
   for (const SavedValue& value : saved_values(*step.graph, layer).values) {
@@ -92,6 +93,7 @@ LayerTable layer_table(const Program& step, const std::string& layer,
 std::string to_text(const LayerTable& table) {
   TextTable text({"layer", "ops", "forward FLOPs", "backward FLOPs", "update FLOPs", "bytes",
                   "saved for backward", "parameters"});
+  const auto sum = [](const auto& by_stage) { return by_stage[0] + by_stage[1] + by_stage[2]; };
   const auto number = [](double v) { return v > 0 ? fmt::format("{:.4g}", v) : "-"; };
   const int64_t top = depth_of(table.rows.front().path);
   for (const LayerRow& row : table.rows) {
@@ -100,23 +102,26 @@ std::string to_text(const LayerTable& table) {
                              : row.path.empty() ? "step"
                                                 : row.path;
     const auto indent = static_cast<size_t>(2 * (depth_of(row.path) - top));
-    text.add({std::string(indent, ' ') + name, std::to_string(row.num_ops), number(row.flops[0]),
-              number(row.flops[1]), number(row.flops[2]), bytes_text(row.bytes),
-              row.saved_bytes > 0 ? bytes_text(row.saved_bytes) : "-",
+    text.add({std::string(indent, ' ') + name, std::to_string(sum(row.num_ops)),
+              number(row.flops[0]), number(row.flops[1]), number(row.flops[2]),
+              bytes_text(sum(row.bytes)), row.saved_bytes > 0 ? bytes_text(row.saved_bytes) : "-",
               row.num_parameters > 0 ? grouped_digits(row.num_parameters) : "-"});
   }
   return text.text();
 }
 
 nlohmann::ordered_json to_json(const LayerTable& table) {
+  const auto by_stage = [](const auto& values) {
+    nlohmann::ordered_json out;
+    for (size_t i = 0; i < kStageNames.size(); ++i) out[kStageNames[i]] = values[i];
+    return out;
+  };
   auto layers = nlohmann::ordered_json::array();
   for (const LayerRow& row : table.rows) {
-    nlohmann::ordered_json flops;
-    for (size_t i = 0; i < kStageNames.size(); ++i) flops[kStageNames[i]] = row.flops[i];
     layers.push_back({{"path", row.path},
-                      {"ops", row.num_ops},
-                      {"flops", std::move(flops)},
-                      {"bytes", row.bytes},
+                      {"ops", by_stage(row.num_ops)},
+                      {"flops", by_stage(row.flops)},
+                      {"bytes", by_stage(row.bytes)},
                       {"saved_bytes", row.saved_bytes},
                       {"parameters", row.num_parameters}});
   }

@@ -15,12 +15,12 @@ namespace axle {
 /// The sums over the ops of a layer and all layers below it, in one step on all devices together.
 struct LayerRow {
   std::string path;  // "" for the whole step
-  /// Ops of the program; the body of a loop counts once.
-  int64_t num_ops = 0;
+  /// Ops of the program by Stage; the body of a loop counts once.
+  std::array<int64_t, 3> num_ops = {};
   /// Floating-point operations by Stage; the body of a loop counts in each iteration.
   std::array<double, 3> flops = {};
-  /// Bytes of operands and results, as if no op were fused.
-  double bytes = 0;
+  /// Bytes of operands and results by Stage, as if no op were fused.
+  std::array<double, 3> bytes = {};
   /// Bytes of the values that the forward pass keeps for the backward pass (SavedValues).
   double saved_bytes = 0;
   int64_t num_parameters = 0;
@@ -37,7 +37,8 @@ LayerTable layer_table(const Program& step, const std::string& layer,
                        const std::optional<int64_t>& depth);
 
 std::string to_text(const LayerTable& table);
-/// {layers: [{path, ops, flops: {forward, backward, update}, bytes, saved_bytes, parameters}]}
+/// {layers: [{path, ops, flops, bytes, saved_bytes, parameters}]}; ops, flops and bytes are
+/// {forward, backward, update}.
 nlohmann::ordered_json to_json(const LayerTable& table);
 
 }  // namespace axle

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <unordered_set>
 
 #include "base/error.h"
+#include "base/text/suggest_path.h"
 #include "base/text/text.h"
 #include "ir/op_rules.h"
 
@@ -39,20 +41,40 @@ void add_layers(const Region& region, std::set<std::string>& layers) {
   }
 }
 
+// Optimizers also compute values that depend on no gradient, such as learning rates.
+bool is_of_update(const OpNode& op) {
+  return is_in_layer(layer_of(op), "learner") || is_in_layer(layer_of(op), "finite");
+}
+
+// Moves ops outside of layers to the update if only the update reads them.
+void move_to_update(const Region& step, std::vector<Stage>& stages) {
+  std::unordered_set<const OpNode*> read_by_update, read_otherwise;
+  for (const Tensor& t : step.results()) read_otherwise.insert(t.node());
+  for (size_t i = stages.size(); i-- > 0;) {
+    const OpNode* op = step.ops()[i];
+    if (stages[i] == Stage::kForward && layer_of(*op).empty() && read_by_update.contains(op) &&
+        !read_otherwise.contains(op))
+      stages[i] = Stage::kUpdate;
+    auto& read = stages[i] == Stage::kUpdate ? read_by_update : read_otherwise;
+    for (const Tensor& t : op->inputs) read.insert(t.node());
+  }
+}
+
 }  // namespace
 
 std::vector<Stage> stages_of(const Region& step) {
   std::vector<Stage> out;
-  std::unordered_set<const OpNode*> after_backward;
+  std::unordered_set<const OpNode*> after_forward;
   for (const OpNode* op : step.ops()) {
-    const bool reads_gradients = std::ranges::any_of(
-        op->inputs, [&](const Tensor& t) { return after_backward.contains(t.node()); });
     const bool is_backward = op->phase == Phase::kBackward;
-    if (reads_gradients || is_backward) after_backward.insert(op);
-    out.push_back(is_backward       ? Stage::kBackward
-                  : reads_gradients ? Stage::kUpdate
-                                    : Stage::kForward);
+    const bool is_update =
+        is_of_update(*op) || std::ranges::any_of(op->inputs, [&](const Tensor& t) {
+          return after_forward.contains(t.node());
+        });
+    if (is_backward || is_update) after_forward.insert(op);
+    out.push_back(is_backward ? Stage::kBackward : is_update ? Stage::kUpdate : Stage::kForward);
   }
+  move_to_update(step, out);
   return out;
 }
 
@@ -79,8 +101,7 @@ std::string find_layer(const Region& step, const std::string& layer) {
   if (found.contains(path)) return path;
   if (found.contains("model/" + path)) return "model/" + path;
   const std::vector<std::string> layers(found.begin(), found.end());
-  std::string hint = suggest(path, layers);
-  if (hint.empty()) hint = suggest("model/" + path, layers);
+  std::string hint = suggest_path(path, layers);
   if (hint.empty()) {
     std::vector<std::string> first;
     for (const std::string& name : layers) {

@@ -11,8 +11,8 @@
 
 namespace axle {
 
-/// The parts of a training step. kUpdate: what is computed from the gradients, such as the
-/// optimizer.
+/// The parts of a training step. kUpdate: the learner, the check for finite numbers, all that is
+/// computed from the gradients, and ops outside of layers that only these read.
 enum class Stage { kForward, kBackward, kUpdate };
 inline constexpr std::array<std::string_view, 3> kStageNames = {"forward", "backward", "update"};
 

@@ -4,11 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
 #include "base/error.h"
 #include "ops/create.h"
+#include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
 #include "ops/elementwise/rounding.h"
@@ -17,6 +19,7 @@
 #include "ops/reductions/reduce.h"
 #include "transform/control_flow/scan_attributes.h"
 #include "transform/control_flow/while_attributes.h"
+#include "transform/shard_map/shard_map_attributes.h"
 
 namespace axle {
 namespace {
@@ -43,6 +46,28 @@ Tensor mark_of(const Tensor& x) {
   return reshape(y.type().num_elements() == 0 ? full({}, kFinite, DType::kI32)
                                               : reduce_max(each, all_axes(each)),
                  {1});
+}
+
+// Returns the number of the first element that is not finite, in row-major order. Without a
+// reshape, so that no device needs all of a sharded tensor.
+Tensor first_non_finite(const Tensor& x) {
+  const Tensor y = is_complex(x.dtype()) ? abs(x) : x;
+  const int64_t n = y.type().num_elements();
+  const DType dtype = n > std::numeric_limits<int32_t>::max() ? DType::kI64 : DType::kI32;
+  Tensor number = full(y.shape(), 0, dtype);
+  int64_t stride = 1;
+  for (int64_t axis = y.rank() - 1; axis >= 0; --axis) {
+    number = number + iota(y.shape(), axis, dtype) * static_cast<double>(stride);
+    stride *= y.dim(axis);
+  }
+  const Tensor none = full_like(number, static_cast<double>(n));
+  return reduce_min(select(is_finite(y), none, number), all_axes(y));
+}
+
+std::vector<int64_t> index_of(int64_t number, const Shape& dims) {
+  std::vector<int64_t> out(dims.size());
+  for (size_t i = dims.size(); i-- > 0; number /= dims[i]) out[i] = number % dims[i];
+  return out;
 }
 
 // One run of a region: for each op of its path, the index of the iteration. kAnyDevice stands for
@@ -88,6 +113,29 @@ std::vector<int64_t> rows_of(const Place& place, const Shape& dims) {
     rows = std::move(next);
   }
   return rows;
+}
+
+// Returns the device that a row belongs to: its place along the axes of each shard_map around it.
+std::string device_of(const Place& place, const Shape& dims, int64_t row) {
+  std::vector<int64_t> sizes;
+  for (size_t i = 0; i < place.path.size(); ++i) {
+    if (repeats(*place.path[i].op) != Repeats::kOnce) sizes.push_back(dims[sizes.size()]);
+  }
+  const std::vector<int64_t> at = index_of(row, sizes);
+  std::vector<std::string> out;
+  size_t dim = 0;
+  for (const RegionStep& step : place.path) {
+    if (repeats(*step.op) == Repeats::kOnce) continue;
+    const int64_t number = at[dim++];
+    if (repeats(*step.op) != Repeats::kDevices) continue;
+    const auto& axes = step.op->attrs<ShardMapAttributes>().axes;
+    Shape mesh;
+    for (const MeshAxis& axis : axes) mesh.push_back(axis.size);
+    const std::vector<int64_t> along = index_of(number, mesh);
+    for (size_t i = 0; i < axes.size(); ++i)
+      out.push_back(fmt::format("{}={}", axes[i].name, along[i]));
+  }
+  return fmt::format("{}", fmt::join(out, ", "));
 }
 
 // The marks of all values of a program.
@@ -286,10 +334,11 @@ NonFiniteOrigin measure(const Region& program, const RunRegion& run, Marks& mark
         if (path != place.path) return Values{};
         Values rows;
         for (const Tensor& t : measured) rows.push_back(astype(statistics(copies.at(t)), dtype));
-        return Values{concatenate(rows, 0)};
+        return Values{concatenate(rows, 0), first_non_finite(copies.at(value))};
       },
       kOptions);
-  const HostTensor rows = observed_values(observed, run)[0];
+  const std::vector<HostTensor> measures = observed_values(observed, run);
+  const HostTensor& rows = measures[0];
   const auto n = static_cast<int64_t>(measured.size());
   // Of several devices, the first whose result is not finite.
   int64_t first = -1;
@@ -305,6 +354,8 @@ NonFiniteOrigin measure(const Region& program, const RunRegion& run, Marks& mark
     out.operands.push_back(
         {describe(measured[static_cast<size_t>(i)]), read_statistics(rows, first * n + i)});
   }
+  out.device = device_of(place, rows.shape(), first);
+  out.index = index_of(static_cast<int64_t>(measures[1].at(first)), value.shape());
   return out;
 }
 
@@ -312,19 +363,22 @@ NonFiniteOrigin measure(const Region& program, const RunRegion& run, Marks& mark
 
 std::string to_text(const NonFiniteOrigin& origin) {
   const std::string_view kind = origin.is_nan ? "NaN" : "Inf";
+  const std::string at =
+      origin.index.empty() ? "" : fmt::format("; the first at [{}]", fmt::join(origin.index, ", "));
   if (origin.op.empty())
-    return fmt::format("the first {} is in the argument {}\n  value: {}", kind, origin.scope,
-                       to_text(origin.result));
+    return fmt::format("the first {} is in the argument {}\n  value: {}{}", kind, origin.scope,
+                       to_text(origin.result), at);
   std::string out = fmt::format("the first {} is made by {} in {}", kind, origin.op,
                                 origin.scope.empty() ? std::string("the top level") : origin.scope);
   if (!origin.iterations.empty())
     out += fmt::format(", iteration {}", fmt::join(origin.iterations, " of iteration "));
+  if (!origin.device.empty()) out += fmt::format(", on the device {}", origin.device);
   out += origin.backward ? ", in the backward pass" : "";
   for (size_t i = 0; i < origin.operands.size(); ++i) {
     out += fmt::format("\n  operand {}, {}: {}", i, origin.operands[i].what,
                        to_text(origin.operands[i].statistics));
   }
-  return out + fmt::format("\n  result: {}", to_text(origin.result));
+  return out + fmt::format("\n  result: {}{}", to_text(origin.result), at);
 }
 
 std::optional<NonFiniteOrigin> find_non_finite(const Region& program, const RunRegion& run) {

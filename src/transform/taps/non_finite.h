@@ -17,6 +17,9 @@ struct NonFiniteOrigin {
   /// For each loop around the op, the outermost first: the index of the iteration. For a scan it is
   /// the index of the slice, such as the number of a layer.
   std::vector<int64_t> iterations;
+  /// In a shard_map, the place of the device along the mesh axes: "data=1, model=0". Operands and
+  /// result are then the parts of this device. Elsewhere they are whole tensors, even if sharded.
+  std::string device;
   bool backward = false;  // it is part of a backward pass
   bool is_nan = false;    // else infinite
   struct Operand {
@@ -25,6 +28,7 @@ struct NonFiniteOrigin {
   };
   std::vector<Operand> operands;
   Statistics result;
+  std::vector<int64_t> index;  // of the first element of the result that is not finite
 };
 
 /// Returns lines: op, layer path and iteration, then the operands and the result.
@@ -34,7 +38,7 @@ std::string to_text(const NonFiniteOrigin& origin);
 /// else from its results, and returns the first op on the way that makes a NaN or an infinity from
 /// finite operands, or a NaN from infinities that are constants. Enters the bodies of other ops; of
 /// a while loop, the first 256 iterations. Runs two programs: one that marks each value, and one
-/// that measures the operands of the op found.
+/// that measures the operands and the result of the op found.
 ///
 /// Returns none if all these numbers are finite, or come from constants alone.
 std::optional<NonFiniteOrigin> find_non_finite(const Region& program, const RunRegion& run);

@@ -203,6 +203,34 @@ TEST(NonFinite, OneBadDeviceIsEnough) {
   EXPECT_THAT(origin->iterations, IsEmpty());
   EXPECT_EQ(origin->operands[0].statistics.max, 100);
   EXPECT_EQ(origin->result.num_inf, 1);
+  EXPECT_EQ(origin->device, "data=2");
+  EXPECT_THAT(to_text(*origin),
+              HasSubstr("is made by exp in the top level, on the device data=2\n"));
+}
+
+TEST(NonFinite, TheElementIsNamed) {
+  const auto origin = find(
+      [](const Values& x) {
+        const auto body = [](const Values& carry, const Values& xs) {
+          return ScanResult{{carry[0] + exp(xs[0])}, {}};
+        };
+        return scan(body, {zeros({2, 3})}, {x[0]}, 2).carry;
+      },
+      {HostTensor({2, 2, 3},
+                  {0.0f, 1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 0.0f, 1.0f, 2.0f, 3.0f, 100.0f, 200.0f})});
+  ASSERT_TRUE(origin);
+  EXPECT_EQ(origin->op, "exp");
+  EXPECT_THAT(origin->iterations, ElementsAre(1));
+  EXPECT_THAT(origin->index, ElementsAre(1, 1));
+  EXPECT_EQ(origin->device, "");
+  EXPECT_THAT(to_text(*origin), HasSubstr(" 2 Inf; the first at [1, 1]"));
+}
+
+TEST(NonFinite, TheElementOfANumberHasNoIndex) {
+  const auto origin = find([](const Values& x) { return Values{exp(sum(x[0]))}; }, {kX});
+  ASSERT_TRUE(origin);
+  EXPECT_THAT(origin->index, IsEmpty());
+  EXPECT_TRUE(to_text(*origin).ends_with(" 1 Inf")) << to_text(*origin);
 }
 
 }  // namespace

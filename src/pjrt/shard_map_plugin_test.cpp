@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "testing/collective_samples.h"
+#include "testing/device_samples.h"
 #include "testing/host_tensors.h"
 #include "testing/plugin_fixture.h"
 #include "transform/control_flow/scan.h"
@@ -35,6 +36,21 @@ TEST_F(ShardMapExecution, EveryCollectiveGivesWhatSimulatedDevicesGive) {
     SCOPED_TRACE(c.name);
     expect_same(c.on_devices, {x}, 2e-6);
     expect_same([&](const Values& v) { return gradient(c.on_devices, v); }, {x}, 1e-5);
+  }
+}
+
+TEST_F(ShardMapExecution, BodiesWithinBodiesGiveWhatSimulatedDevicesGive) {
+  for (const testing::OpSample& sample : testing::device_samples()) {
+    const auto& x = sample.inputs;
+    expect_same(sample.fn, x, 2e-6);
+    const auto gradients = [&](const Values& v) {
+      return gradient([&](const Values& a) { return sample.fn({a[0], a[1], v[2]}); }, {v[0], v[1]});
+    };
+    expect_same(gradients, x, 1e-5);
+    const std::vector<HostTensor> batch = {testing::samples::uniform({3, 4}, -1, 1, 5), x[1],
+                                           HostTensor({3}, {2, 0, 1})};
+    const VmapOptions options{.in_axes = {0, std::nullopt, 0}};
+    expect_same([&](const Values& v) { return vmap(sample.fn, v, options); }, batch, 2e-6);
   }
 }
 

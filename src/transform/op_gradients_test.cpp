@@ -5,6 +5,7 @@
 #include "ir/text/print.h"
 #include "testing/body_samples.h"
 #include "testing/collective_samples.h"
+#include "testing/device_samples.h"
 #include "testing/gradient_check.h"
 #include "testing/op_samples.h"
 
@@ -21,6 +22,12 @@ using testing::OpSample;
 bool has_differentiable_result(const Region& region) {
   return std::ranges::any_of(region.results(),
                              [](const Tensor& t) { return is_differentiable(t.dtype()); });
+}
+
+std::vector<OpSample> all_body_samples() {
+  std::vector<OpSample> out = testing::body_samples();
+  for (OpSample& sample : testing::device_samples()) out.push_back(std::move(sample));
+  return out;
 }
 
 std::shared_ptr<Region> traced(const OpSample& sample) {
@@ -71,11 +78,8 @@ TEST(OpGradients, AgreeWithFiniteDifferences) {
 }
 
 TEST(OpGradients, OfOpsWithABodyAgreeWithFiniteDifferences) {
-  std::set<std::string> checked = {
-      "while",      // it has no reverse mode (while_loop_test.cpp)
-      "shard_map",  // the samples of collectives, above
-  };
-  for (const OpSample& sample : testing::body_samples()) {
+  std::set<std::string> checked = {"while"};  // it has no reverse mode (while_loop_test.cpp)
+  for (const OpSample& sample : all_body_samples()) {
     if (sample.op == "while") continue;
     SCOPED_TRACE(std::string(sample.op));
     checked.emplace(sample.op);
@@ -90,15 +94,18 @@ TEST(OpGradients, OfOpsWithABodyAgreeWithFiniteDifferences) {
   for (const OpRules* op : all_ops()) {
     if (!op->row().linearize) continue;
     EXPECT_TRUE(checked.contains(std::string(op->name())))
-        << op->name() << " has no sample in testing/body_samples.h";
+        << op->name() << " has no sample in testing/body_samples.h or device_samples.h";
   }
 }
 
 // <ct, J v> by jvp equals <J^T ct, v> by vjp.
 TEST(OpGradients, ForwardModeIsTheTransposeOfReverseMode) {
-  for (const OpSample& sample : op_samples()) {
+  std::vector<OpSample> all = op_samples();
+  for (OpSample& sample : all_body_samples()) all.push_back(std::move(sample));
+  for (const OpSample& sample : all) {
     const auto region = traced(sample);
-    if (sample.inputs.empty() || !has_differentiable_result(*region)) continue;
+    if (sample.op == "while" || sample.inputs.empty() || !has_differentiable_result(*region))
+      continue;
     SCOPED_TRACE(std::string(sample.op));
     std::vector<HostTensor> directions, cotangents;
     for (const HostTensor& x : sample.inputs)

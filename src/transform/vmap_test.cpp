@@ -9,6 +9,7 @@
 #include "ir/text/print.h"
 #include "testing/body_samples.h"
 #include "testing/collective_samples.h"
+#include "testing/device_samples.h"
 #include "testing/error_without_lines.h"
 #include "testing/host_tensors.h"
 #include "testing/op_samples.h"
@@ -104,8 +105,15 @@ TEST(Vmap, OfEveryOpIsALoop) {
   }
 }
 
+// The samples of ops with a body: of each op, of bodies within bodies, and of devices.
+std::vector<OpSample> all_body_samples() {
+  std::vector<OpSample> out = testing::body_samples();
+  for (OpSample& sample : testing::device_samples()) out.push_back(std::move(sample));
+  return out;
+}
+
 TEST(Vmap, OfEveryOpWithABodyIsALoop) {
-  for (const OpSample& sample : testing::body_samples()) {
+  for (const OpSample& sample : all_body_samples()) {
     for (const std::vector<bool>& batched : combinations(sample.inputs.size())) {
       for (const size_t size : {0, 1, 3}) {
         SCOPED_TRACE(fmt::format("{}, batch of {}", sample.op, size));
@@ -146,25 +154,44 @@ TEST(Vmap, OfRandomBitsOfThePlatformUsesTheFirstKey) {
   }
 }
 
+// The gradients of all arguments that have one, for cotangents of 0.5.
+TensorFunction pulled_back(const TensorFunction& fn) {
+  return [fn](const Values& v) {
+    const Linearized f = vjp(fn, v);
+    Values cotangents;
+    for (const Tensor& y : f.outputs)
+      cotangents.push_back(is_differentiable(y.dtype()) ? full_like(y, 0.5) : Tensor());
+    Values out;
+    const Values of_inputs = f.pullback(cotangents);
+    for (const Tensor& g : of_inputs) {
+      if (g) out.push_back(g);
+    }
+    return out;
+  };
+}
+
 TEST(Vmap, OfEveryOpHasGradientsOfALoop) {
   for (const OpSample& sample : op_samples()) {
     std::vector<bool> all(sample.inputs.size(), true);
     const auto has_gradient = [](const HostTensor& x) { return is_differentiable(x.dtype()); };
     if (!std::ranges::any_of(sample.inputs, has_gradient)) continue;
     SCOPED_TRACE(std::string(sample.op));
-    const TensorFunction gradients = [&](const Values& v) {
-      const Linearized f = vjp(sample.fn, v);
-      Values cotangents;
-      for (const Tensor& y : f.outputs)
-        cotangents.push_back(is_differentiable(y.dtype()) ? full_like(y, 0.5) : Tensor());
-      Values out;
-      const Values of_inputs = f.pullback(cotangents);
-      for (const Tensor& g : of_inputs) {
-        if (g) out.push_back(g);
+    ASSERT_NO_FATAL_FAILURE(check_vmap(pulled_back(sample.fn), sample.inputs, all, 2));
+  }
+}
+
+TEST(Vmap, OfEveryOpWithABodyHasGradientsOfALoop) {
+  for (const OpSample& sample : all_body_samples()) {
+    if (sample.op == "while") continue;  // it has no reverse mode
+    const TensorFunction once = pulled_back(sample.fn);
+    for (const TensorFunction& gradients : {once, pulled_back(once)}) {
+      for (const std::vector<bool>& batched : combinations(sample.inputs.size())) {
+        for (const size_t size : {0, 1, 3}) {
+          SCOPED_TRACE(fmt::format("{}, batch of {}", sample.op, size));
+          ASSERT_NO_FATAL_FAILURE(check_vmap(gradients, sample.inputs, batched, size));
+        }
       }
-      return out;
-    };
-    ASSERT_NO_FATAL_FAILURE(check_vmap(gradients, sample.inputs, all, 2));
+    }
   }
 }
 

@@ -179,9 +179,19 @@ void pass_barrier(T&... values) {
   (replace_tensors(values, at), ...);
 }
 
+// Replaces each value of `next` by that of `before` unless `good`.
+template <class T>
+void keep_if(const Tensor& good, T& next, T& before) {
+  Values old = tensors_of(before);
+  auto at = old.begin();
+  each_tensor(next, [&](Tensor& t) { t = select(good, t, *at++); });
+}
+
 // Returns the updated state if all of its numbers are finite, else the old state. The program
-// computes the update twice: first to check it, and then to keep it. Checking the update that is
-// kept would hold two states in memory.
+// computes the update three times: to check it, to keep the parameters and the state of layers, and
+// to keep the learner's state. Checking the update that is kept would hold two states in memory.
+// Without an order between the parameters and the learner's state, which both read the old state,
+// the compiler copies the learner's.
 StateParts finite_update(const ProgramParts& parts, const FiniteState& finite, StateParts state,
                          Gradients gradients, Tree<Tensor>& metrics) {
   const StateParts trial = updated(*parts.learner, state, gradients).first;
@@ -193,9 +203,11 @@ StateParts finite_update(const ProgramParts& parts, const FiniteState& finite, S
   auto [next, learned] = updated(*parts.learner, state, gradients);
   check_learner_metrics(learned, metrics);
   metrics.merge(std::move(learned));
-  Values before = tensors_of(state);
-  auto at = before.begin();
-  each_tensor(next, [&](Tensor& t) { t = select(good, t, *at++); });
+  keep_if(good, next.parameters, state.parameters);
+  keep_if(good, next.layers, state.layers);
+  pass_barrier(next.parameters, state, gradients, good);
+  next.learner = updated(*parts.learner, state, gradients).first.learner;
+  keep_if(good, next.learner, state.learner);
   return next;
 }
 

@@ -151,6 +151,7 @@ struct RegionRuns {
   std::optional<int64_t> count = {};  // none: it is known only when the op has run
   bool is_reversed = false;           // run 0 is the last
   bool is_open = true;                // false: the op returns no extra values of the region
+  std::vector<MeshAxis> axes = {};    // kDevices: the grid of the devices, row-major
 };
 /// For ops with regions: returns the runs of each region.
 using RegionsRule = std::vector<RegionRuns> (*)(const OpNode& op);

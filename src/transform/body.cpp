@@ -1,7 +1,9 @@
 #include "transform/body.h"
 
+#include "base/concatenate.h"
 #include "ir/eval.h"
 #include "ir/hlo_builder.h"
+#include "transform/trace.h"
 
 namespace axle {
 
@@ -14,6 +16,26 @@ HloValues inline_body(const OpNode& op, HloBuilder& b, const HloValues& x) {
 void eval_body(const EvalOptions& options, const OpNode& op, std::span<const HostTensor* const> x,
                std::span<HostTensor> y) {
   std::ranges::move(evaluate_borrowing(op.region(), x, options), y.begin());
+}
+
+std::vector<RegionRuns> one_run(const OpNode&) { return {{}}; }
+
+ParameterSource operand_of_parameter(const OpNode& op, ParameterSource::Run, size_t parameter) {
+  return {op.inputs[parameter]};
+}
+
+Widened widen_body(const OpNode& op, const Values& inputs,
+                   std::span<const std::shared_ptr<const Region>> regions, int64_t) {
+  return widened(op, inline_region(*regions[0], inputs));
+}
+
+Widened widened(const OpNode& op, const Values& all) {
+  const std::span values(all);
+  Widened out{.results = concatenate<Tensor>({values.first(op.outputs.size())}),
+              .extra = std::vector<Values>(op.regions.size()),
+              .ran = Values(op.regions.size())};
+  out.extra[0] = concatenate<Tensor>({values.subspan(op.outputs.size())});
+  return out;
 }
 
 double region_flops(const Region& region) {

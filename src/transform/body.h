@@ -12,6 +12,16 @@ void eval_body(const EvalOptions& options, const OpNode& op, std::span<const Hos
                std::span<HostTensor> y);
 /// Lowers the op to the ops of its body.
 std::vector<HloValue> inline_body(const OpNode& op, HloBuilder& b, const std::vector<HloValue>& x);
+/// Regions rule: the body runs once.
+std::vector<RegionRuns> one_run(const OpNode& op);
+/// Source rule: the parameters of each region are the operands of the op.
+ParameterSource operand_of_parameter(const OpNode& op, ParameterSource::Run run, size_t parameter);
+/// Widen rule: the ops of the body take the place of the op.
+Widened widen_body(const OpNode& op, const Values& inputs,
+                   std::span<const std::shared_ptr<const Region>> regions, int64_t max_runs);
+/// Returns `all`, the results of an op and then the extra values of its first region, which always
+/// runs.
+Widened widened(const OpNode& op, const Values& all);
 /// Sum the costs (CostRule) of the ops of the region. The body of a loop counts once for each
 /// iteration.
 double region_flops(const Region& region);

@@ -80,6 +80,9 @@ const OpRules call_rules({.name = "call",
                           .linearize = linearize_call,
                           .prune = prune_body,
                           .divide = divide_body,
+                          .regions = one_run,
+                          .source = operand_of_parameter,
+                          .widen = widen_body,
                           .eval = eval_body,
                           .hlo =
                               [](const OpNode& op, HloBuilder& b, const HloValues& x) {

@@ -169,6 +169,12 @@ const OpRules custom_vjp_rules({.name = "custom_vjp",
                                     [](const OpNode&) {
                                       return std::vector<double>{1, 0};
                                     },
+                                .regions =
+                                    [](const OpNode&) {
+                                      return std::vector<RegionRuns>{{}, {.is_open = false}};
+                                    },
+                                .source = operand_of_parameter,
+                                .widen = widen_body,
                                 .eval = eval_body,
                                 .hlo = inline_body,
                                 .cost = {body_flops, body_bytes}});

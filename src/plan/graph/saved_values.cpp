@@ -10,6 +10,7 @@
 #include "ir/op_rules.h"
 #include "ops/annotate.h"
 #include "plan/graph/walk_ops.h"
+#include "transform/regions.h"
 #include "transform/remat/partition.h"
 
 namespace axle {
@@ -25,7 +26,8 @@ bool is_annotation(const OpNode& op) {
 }
 
 bool is_stacked(const OpNode& op, uint32_t result) {
-  return op.rules->name() == "scan" && op.region().results()[result].type() != op.outputs[result];
+  return runs_of_regions(op)[0].repeats == Repeats::kIterations &&
+         op.region().results()[result].type() != op.outputs[result];
 }
 
 // Describes the op that computes `t`, also if it is in the body of the op that returns `t`.

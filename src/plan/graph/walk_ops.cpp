@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/text/suggest_path.h"
 #include "base/text/text.h"
-#include "ir/op_rules.h"
+#include "transform/regions.h"
 
 namespace axle {
 namespace {
@@ -20,8 +20,7 @@ void walk(const Region& region, Stage stage, double runs,
 void walk_op(const OpNode& op, Stage stage, double runs,
              const std::function<void(const RunOp&)>& fn) {
   if (op.regions.empty()) return fn({op, stage, runs});
-  const RunsRule rule = op.rules->row().runs;
-  const std::vector<double> times = rule ? rule(op) : std::vector<double>(op.regions.size(), 1);
+  const std::vector<double> times = counted_runs(op);
   for (size_t i = 0; i < op.regions.size(); ++i) {
     if (times[i] > 0) walk(*op.regions[i], stage, runs * times[i], fn);
   }

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "transform/control_flow/scan_attributes.h"
+#include "transform/regions.h"
 
 namespace axle {
 namespace {
@@ -15,10 +15,9 @@ void add_products(const Region& region, double times, FlopsByDType& out) {
   for (const OpNode* op : region.ops()) {
     if (op->rules->name() == "dot_general") {
       out[op->inputs[0].dtype()] += times * op->rules->row().cost.flops(*op);
-    } else if (!op->regions.empty()) {
-      const bool loop = op->rules->name() == "scan";
-      const double calls = loop ? static_cast<double>(op->attrs<ScanAttributes>().length) : 1;
-      add_products(op->region(), times * calls, out);
+    } else {
+      const std::vector<double> runs = counted_runs(*op);
+      for (size_t i = 0; i < runs.size(); ++i) add_products(op->region(i), times * runs[i], out);
     }
   }
 }

@@ -4,7 +4,7 @@
 
 #include "base/concatenate.h"
 #include "ops/create.h"
-#include "transform/control_flow/cond_vjp.h"
+#include "transform/control_flow/cond_op.h"
 #include "transform/remat/divide.h"
 #include "transform/simplify.h"
 #include "transform/trace.h"

@@ -4,6 +4,7 @@
 
 #include "base/concatenate.h"
 #include "ops/create.h"
+#include "transform/control_flow/cond_op.h"
 #include "transform/linearize.h"
 #include "transform/remat/partition.h"
 #include "transform/trace.h"

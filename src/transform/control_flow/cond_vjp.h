@@ -9,8 +9,4 @@ namespace axle {
 /// results of the forward cond, by type.
 Linearized linearize_cond(const OpNode& op, const Values& inputs, const std::vector<bool>& active);
 
-/// Emits a cond over closed branches, which have the same parameters. It is defined in cond.cpp,
-/// next to the row of the op.
-Values emit_cond(std::vector<std::shared_ptr<const Region>> branches, Values inputs);
-
 }  // namespace axle

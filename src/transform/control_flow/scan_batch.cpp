@@ -2,7 +2,7 @@
 
 #include "ops/movement/shape.h"
 #include "transform/batch_region.h"
-#include "transform/control_flow/scan_attributes.h"
+#include "transform/control_flow/scan_op.h"
 
 namespace axle {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/concatenate.h"
 #include "ops/annotate.h"
-#include "transform/control_flow/scan_attributes.h"
+#include "transform/control_flow/scan_op.h"
 #include "transform/remat/divide.h"
 #include "transform/simplify.h"
 #include "transform/trace.h"

@@ -1,7 +1,7 @@
 #include "transform/control_flow/scan_prune.h"
 
 #include "ir/effect.h"
-#include "transform/control_flow/scan_attributes.h"
+#include "transform/control_flow/scan_op.h"
 #include "transform/remat/partition.h"
 #include "transform/simplify.h"
 

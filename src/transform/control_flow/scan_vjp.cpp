@@ -8,7 +8,7 @@
 
 #include "base/concatenate.h"
 #include "ops/create.h"
-#include "transform/control_flow/scan_attributes.h"
+#include "transform/control_flow/scan_op.h"
 #include "transform/linearize.h"
 #include "transform/remat/partition.h"
 #include "transform/trace.h"

@@ -10,7 +10,7 @@
 #include "transform/body.h"
 #include "transform/control_flow/sequential_map.h"
 #include "transform/linearize.h"
-#include "transform/shard_map/shard_map_attributes.h"
+#include "transform/shard_map/shard_map_op.h"
 
 namespace axle {
 namespace {
@@ -119,13 +119,17 @@ HloValues lower_kernel_call(const OpNode& op, HloBuilder& b, const HloValues& x)
 }
 
 // Without fusion a kernel reads its operands and writes its results once.
-const OpRules kernel_call_rules({.name = "kernel_call",
-                                 .infer = infer_body,
-                                 .batch = batch_kernel_call,
-                                 .linearize = linearize_kernel_call,
-                                 .eval = eval_body,
-                                 .hlo = lower_kernel_call,
-                                 .cost = body_flops});
+const OpRules kernel_call_rules(
+    {.name = "kernel_call",
+     .infer = infer_body,
+     .batch = batch_kernel_call,
+     .linearize = linearize_kernel_call,
+     // With more results, the fallback would no longer be the kernel's.
+     .regions = [](const OpNode&) { return std::vector<RegionRuns>{{.is_open = false}}; },
+     .source = operand_of_parameter,
+     .eval = eval_body,
+     .hlo = lower_kernel_call,
+     .cost = body_flops});
 
 }  // namespace
 

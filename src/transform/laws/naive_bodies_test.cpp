@@ -4,9 +4,9 @@
 #include <stdexcept>
 #include <unordered_map>
 
-#include "transform/control_flow/scan_attributes.h"
+#include "transform/control_flow/scan_op.h"
 #include "transform/laws/naive_test.h"
-#include "transform/shard_map/shard_map_attributes.h"
+#include "transform/shard_map/shard_map_op.h"
 
 namespace axle::testing {
 namespace {

@@ -13,6 +13,7 @@
 #include "base/text/text.h"
 #include "ir/op_rules.h"
 #include "ops/annotate.h"
+#include "transform/regions.h"
 
 namespace axle {
 namespace {
@@ -31,8 +32,9 @@ void collect_tags(const Region& region, bool is_reached, Tags& tags) {
   for (const OpNode* op : region.ops()) {
     if (const std::string_view tag = tag_of(*op); !tag.empty())
       (is_reached ? tags.reached : tags.in_shard_map).emplace(tag);
-    const bool is_inner_reached = is_reached && op->rules->name() != "shard_map";
-    for (const auto& inner : op->regions) collect_tags(*inner, is_inner_reached, tags);
+    const std::vector<RegionRuns> runs = runs_of_regions(*op);
+    for (size_t i = 0; i < runs.size(); ++i)
+      collect_tags(op->region(i), is_reached && runs[i].repeats != Repeats::kDevices, tags);
   }
 }
 

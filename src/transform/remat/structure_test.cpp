@@ -14,7 +14,7 @@
 #include "transform/call.h"
 #include "transform/control_flow/cond.h"
 #include "transform/control_flow/scan.h"
-#include "transform/control_flow/scan_attributes.h"
+#include "transform/control_flow/scan_op.h"
 #include "transform/remat/remat.h"
 #include "transform/simplify.h"
 

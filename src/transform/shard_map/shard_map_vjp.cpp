@@ -7,7 +7,7 @@
 #include "ops/movement/shape.h"
 #include "transform/linearize.h"
 #include "transform/remat/partition.h"
-#include "transform/shard_map/shard_map_attributes.h"
+#include "transform/shard_map/shard_map_op.h"
 #include "transform/trace.h"
 
 namespace axle {

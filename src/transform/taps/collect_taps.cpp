@@ -58,7 +58,7 @@ Tapped collect_taps(const Region& region, Collect which) {
       const int number = ++count[collected.name];
       if (number > 1) collected.name += fmt::format("#{}", number);
       for (const RegionStep& step : found.path)
-        collected.num_leading_dims += repeats(*step.op) == Repeats::kOnce ? 0 : 1;
+        collected.num_leading_dims += runs_of(step).repeats == Repeats::kOnce ? 0 : 1;
       collected.ran = found.ran;
       out.taps.push_back(std::move(collected));
       last = op;

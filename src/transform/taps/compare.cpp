@@ -12,7 +12,6 @@
 #include "ops/elementwise/complex.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
-#include "transform/control_flow/scan_attributes.h"
 
 namespace axle {
 namespace {
@@ -83,7 +82,7 @@ std::vector<HostTensor> fetch(const ComparedProgram& program, const RegionPath& 
 
 size_t num_leading_dims(const RegionPath& path) {
   return static_cast<size_t>(std::ranges::count_if(
-      path, [](const RegionStep& step) { return repeats(*step.op) != Repeats::kOnce; }));
+      path, [](const RegionStep& step) { return runs_of(step).repeats != Repeats::kOnce; }));
 }
 
 // The part of a fetched value that one run of its region computed.
@@ -170,8 +169,8 @@ class Comparer {
     const std::vector<Pair> pairs =
         matched(region_at(a_.region, level.a), region_at(b_.region, level.b), unmatched);
     std::optional<Found> first;
-    int64_t num_runs = std::numeric_limits<int64_t>::max();  // those that may come before `first`
-    for (size_t next = 0; next < pairs.size() && num_runs > 0;) {
+    int64_t num_earlier = std::numeric_limits<int64_t>::max();  // runs that may come before `first`
+    for (size_t next = 0; next < pairs.size() && num_earlier > 0;) {
       Values of_a, of_b;
       std::vector<Pair> owners;
       int64_t bytes = 0;
@@ -186,8 +185,8 @@ class Comparer {
       }
       const auto values_a = fetch(a_, level.a, of_a), values_b = fetch(b_, level.b, of_b);
       if (values_a.empty() || values_a.size() != values_b.size()) continue;  // not observed
-      for (size_t i = 0; i < values_a.size() && num_runs > 0; ++i) {
-        for (int64_t run = 0; run < std::min(num_runs, runs_of(level, values_a[i])); ++run) {
+      for (size_t i = 0; i < values_a.size() && num_earlier > 0; ++i) {
+        for (int64_t run = 0; run < std::min(num_earlier, num_runs(level, values_a[i])); ++run) {
           std::vector<int64_t> at = level.at;
           if (repeats_last(level)) at.push_back(index_of(level, run));
           HostTensor x = at_run(values_a[i], level.a, at), y = at_run(values_b[i], level.b, at);
@@ -195,7 +194,7 @@ class Comparer {
           if (!d) continue;
           first = Found{owners[i],    of_a[i].index(), std::move(at), std::move(x),
                         std::move(y), d->first,        d->second};
-          num_runs = run;
+          num_earlier = run;
           break;
         }
       }
@@ -204,24 +203,23 @@ class Comparer {
   }
 
   static bool repeats_last(const Level& level) {
-    return !level.a.empty() && repeats(*level.a.back().op) != Repeats::kOnce;
+    return !level.a.empty() && runs_of(level.a.back()).repeats != Repeats::kOnce;
   }
-  static int64_t runs_of(const Level& level, const HostTensor& value) {
+  static int64_t num_runs(const Level& level, const HostTensor& value) {
     return repeats_last(level) ? value.shape()[level.at.size()] : 1;
   }
   static int64_t total_runs(const RegionPath& path) {
     int64_t runs = 1;
     for (const RegionStep& step : path) {
-      if (step.op->rules->name() == "scan") runs *= step.op->attrs<ScanAttributes>().length;
-      if (step.op->rules->name() == "while") runs *= kOptions.while_iterations;
+      const RegionRuns own = runs_of(step);
+      if (own.repeats != Repeats::kOnce) runs *= own.count.value_or(kOptions.while_iterations);
     }
     return runs;
   }
   // Returns the index of the iteration that runs at place `run`.
   static int64_t index_of(const Level& level, int64_t run) {
-    const OpNode& op = *level.a.back().op;
-    if (op.rules->name() != "scan" || !op.attrs<ScanAttributes>().reverse) return run;
-    return op.attrs<ScanAttributes>().length - 1 - run;
+    const RegionRuns runs = runs_of(level.a.back());
+    return runs.is_reversed ? *runs.count - 1 - run : run;
   }
 
   static std::vector<Difference::Operand> operands(const ComparedProgram& program,

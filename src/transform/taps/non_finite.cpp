@@ -17,9 +17,6 @@
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
 #include "ops/reductions/reduce.h"
-#include "transform/control_flow/scan_attributes.h"
-#include "transform/control_flow/while_attributes.h"
-#include "transform/shard_map/shard_map_attributes.h"
 
 namespace axle {
 namespace {
@@ -100,7 +97,7 @@ std::vector<int64_t> rows_of(const Place& place, const Shape& dims) {
   std::vector<int64_t> rows{0};
   size_t dim = 0;
   for (size_t i = 0; i < place.path.size(); ++i) {
-    if (repeats(*place.path[i].op) == Repeats::kOnce) continue;
+    if (runs_of(place.path[i]).repeats == Repeats::kOnce) continue;
     const int64_t size = dims[dim++];
     std::vector<int64_t> next;
     for (const int64_t row : rows) {
@@ -117,23 +114,22 @@ std::vector<int64_t> rows_of(const Place& place, const Shape& dims) {
 
 // Returns the device that a row belongs to: its place along the axes of each shard_map around it.
 std::string device_of(const Place& place, const Shape& dims, int64_t row) {
-  std::vector<int64_t> sizes;
-  for (size_t i = 0; i < place.path.size(); ++i) {
-    if (repeats(*place.path[i].op) != Repeats::kOnce) sizes.push_back(dims[sizes.size()]);
+  std::vector<RegionRuns> repeated;
+  Shape sizes;
+  for (const RegionStep& step : place.path) {
+    RegionRuns runs = runs_of(step);
+    if (runs.repeats == Repeats::kOnce) continue;
+    sizes.push_back(dims[sizes.size()]);
+    repeated.push_back(std::move(runs));
   }
   const std::vector<int64_t> at = index_of(row, sizes);
   std::vector<std::string> out;
-  size_t dim = 0;
-  for (const RegionStep& step : place.path) {
-    if (repeats(*step.op) == Repeats::kOnce) continue;
-    const int64_t number = at[dim++];
-    if (repeats(*step.op) != Repeats::kDevices) continue;
-    const auto& axes = step.op->attrs<ShardMapAttributes>().axes;
+  for (size_t d = 0; d < repeated.size(); ++d) {
     Shape mesh;
-    for (const MeshAxis& axis : axes) mesh.push_back(axis.size);
-    const std::vector<int64_t> along = index_of(number, mesh);
-    for (size_t i = 0; i < axes.size(); ++i)
-      out.push_back(fmt::format("{}={}", axes[i].name, along[i]));
+    for (const MeshAxis& axis : repeated[d].axes) mesh.push_back(axis.size);
+    const std::vector<int64_t> along = index_of(at[d], mesh);
+    for (size_t i = 0; i < mesh.size(); ++i)
+      out.push_back(fmt::format("{}={}", repeated[d].axes[i].name, along[i]));
   }
   return fmt::format("{}", fmt::join(out, ", "));
 }
@@ -227,10 +223,8 @@ class Search {
   static std::vector<int64_t> time_of(const Place& place) {
     std::vector<int64_t> out;
     for (size_t i = 0; i < place.path.size(); ++i) {
-      const OpNode& op = *place.path[i].op;
-      out.push_back(op.id);
-      const bool reverse = op.rules->name() == "scan" && op.attrs<ScanAttributes>().reverse;
-      out.push_back(reverse ? -place.at[i] : place.at[i]);
+      out.push_back(place.path[i].op->id);
+      out.push_back(runs_of(place.path[i]).is_reversed ? -place.at[i] : place.at[i]);
       out.push_back(static_cast<int64_t>(place.path[i].region));
     }
     return out;
@@ -259,41 +253,26 @@ class Search {
 
   bool follow_parameter(const Found& found) {
     if (found.place.path.empty()) return true;
-    const OpNode& op = *found.place.path.back().op;
+    const auto [op, region] = found.place.path.back();
     const Values& parameters = found.place.region->parameters();
     const auto position = static_cast<size_t>(
         std::ranges::find_if(parameters, [&](const Tensor& p) { return same(p, found.value); }) -
         parameters.begin());
     const Place outer = found.place.outer(program_);
-    const std::string_view name = op.rules->name();
-    if (name == "scan") {
-      const auto& a = op.attrs<ScanAttributes>();
-      const int64_t at = found.place.at.back();
-      const bool is_first = at == (a.reverse ? a.length - 1 : 0);
-      if (position >= a.num_consts && position < a.num_consts + a.num_carries && !is_first) {
-        add(outer.inner(op, 0, a.reverse ? at + 1 : at - 1),
-            op.region().results()[position - a.num_consts]);
-        return false;
-      }
-      add(outer, op.inputs[position]);
-    } else if (name == "while") {
-      const auto& a = op.attrs<WhileAttributes>();
-      if (position >= a.num_body_consts && found.place.at.back() > 0) {
-        add(outer.inner(op, 1, found.place.at.back() - 1),
-            op.region(1).results()[position - a.num_body_consts]);
-        return false;
-      }
-      add(outer, op.inputs[a.num_condition_consts + position]);
-    } else {
-      add(outer, op.inputs[position + (name == "cond" ? 1 : 0)]);
-    }
+    const ParameterSource source =
+        op->rules->row().source(*op, {region, found.place.at.back()}, position);
+    if (const auto& run = source.run)
+      add(outer.inner(*op, run->region, run->index), source.value);
+    else
+      add(outer, source.value);
     return false;
   }
 
   void enter(const Found& found, const OpNode& op, size_t region) {
     const Tensor& result = op.region(region).results()[found.value.index()];
     const auto at = [&](int64_t iteration) { return found.place.inner(op, region, iteration); };
-    switch (repeats(op)) {
+    const RegionRuns runs = runs_of({&op, region});
+    switch (runs.repeats) {
       case Repeats::kOnce:
         return add(at(0), result);
       case Repeats::kDevices:
@@ -301,9 +280,7 @@ class Search {
       case Repeats::kIterations:
         break;
     }
-    const bool is_scan = op.rules->name() == "scan";
-    const int64_t length = is_scan ? op.attrs<ScanAttributes>().length : kOptions.while_iterations;
-    for (int64_t i = 0; i < length; ++i) add(at(i), result);
+    for (int64_t i = 0; i < runs.count.value_or(kOptions.while_iterations); ++i) add(at(i), result);
   }
 
   const Region& program_;
@@ -321,7 +298,8 @@ NonFiniteOrigin measure(const Region& program, const RunRegion& run, Marks& mark
   if (!value.is_parameter()) out.op = op.rules->name();
   for (size_t i = 0; i < place.path.size(); ++i) {
     const OpNode& around = *place.path[i].op;
-    if (repeats(around) == Repeats::kIterations) out.iterations.push_back(place.at[i]);
+    if (runs_of(place.path[i]).repeats == Repeats::kIterations)
+      out.iterations.push_back(place.at[i]);
     out.backward = out.backward || around.phase == Phase::kBackward;
   }
   Values measured = op.inputs;

@@ -23,10 +23,8 @@ struct RegionStep {
 };
 using RegionPath = std::vector<RegionStep>;
 
-/// How often the op of a RegionStep runs its region. `iterations`: scan and while; `devices`:
-/// shard_map.
-enum class Repeats { kOnce, kIterations, kDevices };
-Repeats repeats(const OpNode& op);
+/// Returns the runs of the region.
+RegionRuns runs_of(const RegionStep& step);
 
 /// Called after all ops of a region were copied, with the copies of its values. Returns the values
 /// to take out, which it may compute.
@@ -57,9 +55,9 @@ struct ObserveOptions {
 };
 
 /// Returns the program with the values that `observer` returns as extra results. Its own results
-/// keep their bits. The condition of a while loop and the rules of custom_vjp are not observed.
-/// Bodies that run once (call, remat, custom_vjp) become part of their surroundings if they are
-/// observed.
+/// keep their bits. Only open regions are observed (RegionRuns): not the condition of a while loop,
+/// the rules of custom_vjp and the fallback of a kernel. Bodies that run once (call, remat,
+/// custom_vjp) become part of their surroundings if they are observed.
 Observed observe(const Region& region, const RegionObserver& observer,
                  const ObserveOptions& options = {});
 

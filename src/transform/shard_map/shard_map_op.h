@@ -1,7 +1,7 @@
-// The attributes of the shard_map op and helpers of its rules, shared by shard_map.cpp and
-// shard_map_vjp.cpp.
+// The shard_map op: its attributes, which the files of its rules share, and its row.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,7 +27,7 @@ struct ShardMapAttributes : Attributes {
 Type part_type(Type whole, const PartitionSpec& spec, const Mesh& mesh);
 Type whole_type(Type part, const PartitionSpec& spec, const Mesh& mesh);
 
-/// Emits a shard_map over a closed body. It is defined in shard_map.cpp, next to the row of the op.
+/// Emits a shard_map over a closed body.
 Values emit_shard_map(std::shared_ptr<const Region> body, Values inputs,
                       const ShardMapAttributes& attributes);
 

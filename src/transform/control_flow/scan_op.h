@@ -1,6 +1,7 @@
-// The attributes of the scan op and helpers of its rules, shared by scan.cpp and scan_vjp.cpp.
+// The scan op: its attributes, which the files of its rules share, and its row.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "ir/op_rules.h"
@@ -34,7 +35,7 @@ inline Type stacked_type(Type type, int64_t length) {
   return type;
 }
 
-/// Emits a scan over a closed body. It is defined in scan.cpp, next to the row of the op.
+/// Emits a scan over a closed body.
 Values emit_scan(std::shared_ptr<const Region> body, Values inputs,
                  const ScanAttributes& attributes);
 

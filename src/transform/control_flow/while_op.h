@@ -1,4 +1,4 @@
-// The attributes of the while op, shared by its rules and by passes over programs.
+// The while op: its attributes and its row.
 #pragma once
 
 #include <memory>
@@ -21,8 +21,7 @@ struct WhileAttributes : Attributes {
   }
 };
 
-/// Emits a while loop over closed regions. It is defined in while_loop.cpp, next to the row of the
-/// op.
+/// Emits a while loop over closed regions.
 Values emit_while(std::shared_ptr<const Region> condition, std::shared_ptr<const Region> body,
                   Values inputs, const WhileAttributes& attributes);
 

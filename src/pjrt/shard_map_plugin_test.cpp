@@ -7,7 +7,6 @@
 #include "testing/plugin_fixture.h"
 #include "transform/control_flow/scan.h"
 #include "transform/grad.h"
-#include "transform/vmap.h"
 
 namespace axle {
 namespace {
@@ -72,15 +71,7 @@ TEST_F(ShardMapExecution, SomeAxesMayStayAutomatic) {
 }
 
 TEST_F(ShardMapExecution, TheBatchOfAVmapMayBeDivided) {
-  const auto fn = [](const Values& v) {
-    return vmap(
-        [](const Values& a) {
-          return shard_map([](const Values& p) { return Values{psum(p[0] * p[0], {"model"})}; }, a,
-                           over({{{"model"}}}, {{}}));
-        },
-        v, {.mesh_axes = {"data"}});
-  };
-  expect_same(fn, {testing::normal_values({6, 8}, 5)}, 2e-6);
+  expect_same(testing::divided_batch, {testing::normal_values({6, 8}, 5)}, 2e-6);
 }
 
 }  // namespace

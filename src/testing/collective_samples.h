@@ -4,11 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "ops/collectives/all_gather.h"
-#include "ops/collectives/all_reduce.h"
-#include "ops/collectives/ragged_all_to_all.h"
 #include "ops/ops.h"
 #include "transform/shard_map/shard_map.h"
+#include "transform/vmap.h"
 
 namespace axle::testing {
 
@@ -55,6 +53,17 @@ inline Tensor sent_rows(const Tensor& own) {
                                                    0, 0, 0, 1})};
   const Tensor into = concatenate({own * 2, slice_in_dim(own, 0, 0, 1)}, 0);
   return ragged_all_to_all(own, into, slices, {"model"});
+}
+
+/// The sum of the squares of each row of v[0], [B, K], under a vmap: K is divided over "model", and
+/// the batch B over "data".
+inline Values divided_batch(const Values& v) {
+  return vmap(
+      [](const Values& row) {
+        return shard_map([](const Values& p) { return Values{psum(p[0] * p[0], {"model"})}; }, row,
+                         over({{{"model"}}}, {{}}));
+      },
+      v, {.mesh_axes = {"data"}});
 }
 
 inline std::vector<CollectiveSample> collectives() {

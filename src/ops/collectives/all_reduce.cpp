@@ -1,7 +1,6 @@
 #include "ops/collectives/all_reduce.h"
 
 #include "ir/devices/manual_axes.h"
-#include "ir/devices/simulated_devices.h"
 #include "ops/batching.h"
 #include "ops/collectives/collective.h"
 #include "ops/create.h"
@@ -9,18 +8,11 @@
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
 #include "ops/movement/shape.h"
-#include "ops/rules.h"
+#include "ops/reductions/combine.h"
+#include "ops/stablehlo.h"
 
 namespace axle {
 namespace {
-
-using detail::Number;
-using detail::RealOrComplex;
-using detail::wrapping;
-
-std::vector<HostTensor> of_group(const OpNode& op, const HostTensor& own) {
-  return SimulatedDevice::current().all_of(op, op.attrs<CollectiveAttributes>().axes, own);
-}
 
 // Returns the eval rule that combines the tensors of a group, in their order.
 template <class F>
@@ -36,11 +28,11 @@ EvalRule reduced_over_devices(F combine) {
   };
 }
 
-HloValues lower_all_reduce(const char* combine, const OpNode& op, HloBuilder& b,
-                           const HloValues& x) {
+template <class Combine>
+HloValues lower(const OpNode& op, HloBuilder& b, const HloValues& x) {
   const Type element{x[0].type.dtype, {}};
   const HloRegion body{{element, element},
-                       [&](const HloValues& v) { return HloValues{b.one(combine, v, element)}; }};
+                       [&](const HloValues& v) { return HloValues{hlo_map(b, Combine::kHlo, v)}; }};
   return {b.one("stablehlo.all_reduce", x, op.outputs[0],
                 mlir_groups(b, op.attrs<CollectiveAttributes>().axes), {body})};
 }
@@ -55,40 +47,33 @@ Values extremum_vjp(X x, Y y, Ct g) {
   return {chosen * (sum_over_devices(g[0], axes) / sum_over_devices(chosen, axes))};
 }
 
-const OpRules psum_rules(
-    {.name = "psum",
-     .infer = same_type_real_or_complex,
-     .batch = elementwise,
-     .vjp =
-         [](X x, Y, Ct g) {
-           return Values{sum_over_devices(g[0], x.attrs<CollectiveAttributes>().axes)};
-         },
-     .eval = reduced_over_devices([]<RealOrComplex T>(T a, T b) {
-       return wrapping(a, b, [](auto p, auto q) { return p + q; });
-     }),
-     .hlo = [](const OpNode& op, HloBuilder& b,
-               const HloValues& x) { return lower_all_reduce("stablehlo.add", op, b, x); },
-     .cost = kElementwise});
+const OpRules psum_rules({.name = "psum",
+                          .infer = same_type_real_or_complex,
+                          .batch = elementwise,
+                          .vjp =
+                              [](X x, Y, Ct g) {
+                                return Values{
+                                    sum_over_devices(g[0], x.attrs<CollectiveAttributes>().axes)};
+                              },
+                          .eval = reduced_over_devices(Add()),
+                          .hlo = lower<Add>,
+                          .cost = kElementwise});
 
-const OpRules pmax_rules(
-    {.name = "pmax",
-     .infer = same_type_numbers,
-     .batch = elementwise,
-     .vjp = extremum_vjp,
-     .eval = reduced_over_devices([]<Number T>(T a, T b) { return detail::larger(a, b); }),
-     .hlo = [](const OpNode& op, HloBuilder& b,
-               const HloValues& x) { return lower_all_reduce("stablehlo.maximum", op, b, x); },
-     .cost = kElementwise});
+const OpRules pmax_rules({.name = "pmax",
+                          .infer = same_type_numbers,
+                          .batch = elementwise,
+                          .vjp = extremum_vjp,
+                          .eval = reduced_over_devices(Larger()),
+                          .hlo = lower<Larger>,
+                          .cost = kElementwise});
 
-const OpRules pmin_rules(
-    {.name = "pmin",
-     .infer = same_type_numbers,
-     .batch = elementwise,
-     .vjp = extremum_vjp,
-     .eval = reduced_over_devices([]<Number T>(T a, T b) { return detail::smaller(a, b); }),
-     .hlo = [](const OpNode& op, HloBuilder& b,
-               const HloValues& x) { return lower_all_reduce("stablehlo.minimum", op, b, x); },
-     .cost = kElementwise});
+const OpRules pmin_rules({.name = "pmin",
+                          .infer = same_type_numbers,
+                          .batch = elementwise,
+                          .vjp = extremum_vjp,
+                          .eval = reduced_over_devices(Smaller()),
+                          .hlo = lower<Smaller>,
+                          .cost = kElementwise});
 
 Tensor sum_over_devices(const Tensor& x, const std::vector<MeshAxis>& axes) {
   return emit(psum_rules, {x}, CollectiveAttributes(axes));

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "ir/devices/grid.h"
+#include "ir/devices/simulated_devices.h"
 #include "ir/op_rules.h"
 
 namespace axle {
@@ -17,6 +18,13 @@ std::string CollectiveAttributes::text() const {
   std::vector<std::string> out;
   for (const MeshAxis& axis : axes) out.push_back(fmt::format("{}={}", axis.name, axis.size));
   return fmt::format("axes = [{}]", fmt::join(out, ", "));
+}
+
+std::vector<HostTensor> of_group(const OpNode& op, const HostTensor& own) {
+  return SimulatedDevice::current().all_of(op, op.attrs<CollectiveAttributes>().axes, own);
+}
+int64_t rank_in_group(const OpNode& op) {
+  return SimulatedDevice::current().rank(op.attrs<CollectiveAttributes>().axes);
 }
 
 std::vector<std::vector<int64_t>> device_groups(const std::vector<MeshAxis>& axes,

@@ -7,6 +7,7 @@
 
 #include "ir/devices/mesh.h"
 #include "ir/hlo_builder.h"
+#include "ir/host_tensor.h"
 #include "ir/op_rules.h"
 
 namespace axle {
@@ -20,6 +21,11 @@ struct CollectiveAttributes : Attributes {
   int64_t group_size() const;
   std::string text() const override;
 };
+
+/// Eval rules: returns `own` of each device of the group, in their order.
+std::vector<HostTensor> of_group(const OpNode& op, const HostTensor& own);
+/// Eval rules: returns the position of this device in its group.
+int64_t rank_in_group(const OpNode& op);
 
 /// Returns "replica_groups = ..., channel_handle = ..., use_global_device_ids": the StableHLO
 /// attributes of a collective of `axes` in a program over the builder's mesh.

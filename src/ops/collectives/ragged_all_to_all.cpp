@@ -6,7 +6,7 @@
 #include "ir/devices/manual_axes.h"
 #include "ir/devices/simulated_devices.h"
 #include "ops/batching.h"
-#include "ops/collectives/all_gather.h"
+#include "ops/collectives/all_to_all.h"
 #include "ops/collectives/collective.h"
 #include "ops/create.h"
 #include "ops/dims.h"

@@ -8,16 +8,12 @@
 #include "ops/elementwise/convert.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
-#include "ops/movement/strided.h"
+#include "ops/reductions/combine.h"
 #include "ops/reductions/softmax.h"
-#include "ops/rules.h"
 #include "ops/stablehlo.h"
 
 namespace axle {
 namespace {
-
-using detail::Number;
-using detail::wrapping;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -63,7 +59,8 @@ EvalRule running(F f) {
 // Lowers to one reduce_window op whose window covers all elements up to the current one. XLA
 // rewrites it to a tree of short windows.
 template <class F>
-HloValues lower(F combine, double init, const OpNode& op, HloBuilder& b, const HloValues& x) {
+HloValues lower_windows(F combine, double init, const OpNode& op, HloBuilder& b,
+                        const HloValues& x) {
   const auto& a = op.attrs<CumulativeAttributes>();
   SlidingWindow window(x[0].type.dims.size());
   SlidingDim& along = window[static_cast<size_t>(a.axis)];
@@ -74,9 +71,10 @@ HloValues lower(F combine, double init, const OpNode& op, HloBuilder& b, const H
                            [&](const HloValues& v) { return HloValues{combine(v)}; });
 }
 
-HloValues lower(const char* name, double init, const OpNode& op, HloBuilder& b,
-                const HloValues& x) {
-  return lower([&](const HloValues& v) { return hlo_map(b, name, v); }, init, op, b, x);
+template <class Combine>
+HloValues lower(const OpNode& op, HloBuilder& b, const HloValues& x) {
+  return lower_windows([&](const HloValues& v) { return hlo_map(b, Combine::kHlo, v); },
+                       Combine::identity(x[0].type.dtype), op, b, x);
 }
 
 // Returns the cotangents of a and b for y = f(a, b), where f is a single op.
@@ -115,50 +113,32 @@ const OpRules cumsum_rules({.name = "cumsum",
                                   const auto& a = x.attrs<CumulativeAttributes>();
                                   return Values{cumsum(g[0], a.axis, !a.reversed)};
                                 },
-                            .eval = running([]<Number T>(T a, T b) {
-                              return wrapping(a, b, [](auto p, auto q) { return p + q; });
-                            }),
-                            .hlo = [](const OpNode& op, HloBuilder& b,
-                                      const HloValues& x) { return lower("add", 0, op, b, x); },
+                            .eval = running(Add()),
+                            .hlo = lower<Add>,
                             .cost = kElementwise});
 
 const OpRules cumprod_rules({.name = "cumprod",
                              .infer = same_type_numbers,
                              .batch = batch_cumulative,
                              .vjp = [](X x, Y, Ct g) { return doubling_vjp(operator*, x, g); },
-                             .eval = running([]<Number T>(T a, T b) {
-                               return wrapping(a, b, [](auto p, auto q) { return p * q; });
-                             }),
-                             .hlo =
-                                 [](const OpNode& op, HloBuilder& b, const HloValues& x) {
-                                   return lower("multiply", 1, op, b, x);
-                                 },
+                             .eval = running(Multiply()),
+                             .hlo = lower<Multiply>,
                              .cost = kElementwise});
 
 const OpRules cummax_rules({.name = "cummax",
                             .infer = same_type_numbers,
                             .batch = batch_cumulative,
                             .vjp = [](X x, Y, Ct g) { return doubling_vjp(maximum, x, g); },
-                            .eval = running([]<Number T>(T a, T b) {
-                              return detail::larger(a, b);
-                            }),
-                            .hlo =
-                                [](const OpNode& op, HloBuilder& b, const HloValues& x) {
-                                  return lower("maximum", lowest_value(x[0].type.dtype), op, b, x);
-                                },
+                            .eval = running(Larger()),
+                            .hlo = lower<Larger>,
                             .cost = kElementwise});
 
 const OpRules cummin_rules({.name = "cummin",
                             .infer = same_type_numbers,
                             .batch = batch_cumulative,
                             .vjp = [](X x, Y, Ct g) { return doubling_vjp(minimum, x, g); },
-                            .eval = running([]<Number T>(T a, T b) {
-                              return detail::smaller(a, b);
-                            }),
-                            .hlo =
-                                [](const OpNode& op, HloBuilder& b, const HloValues& x) {
-                                  return lower("minimum", highest_value(x[0].type.dtype), op, b, x);
-                                },
+                            .eval = running(Smaller()),
+                            .hlo = lower<Smaller>,
                             .cost = kElementwise});
 
 // Writes logaddexp of two scalars, for the region of a StableHLO op.
@@ -181,8 +161,8 @@ const OpRules cumlogsumexp_rules(
      }),
      .hlo =
          [](const OpNode& op, HloBuilder& b, const HloValues& x) {
-           return lower([&](const HloValues& v) { return hlo_logaddexp(b, v); }, -kInfinity, op, b,
-                        x);
+           return lower_windows([&](const HloValues& v) { return hlo_logaddexp(b, v); }, -kInfinity,
+                                op, b, x);
          },
      .cost = kTranscendental});
 

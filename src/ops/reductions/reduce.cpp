@@ -11,19 +11,14 @@
 #include "ops/movement/broadcast.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
-#include "ops/movement/strided.h"
+#include "ops/reductions/combine.h"
 #include "ops/reductions/cumulative.h"
-#include "ops/rules.h"
 #include "ops/stablehlo.h"
 
 namespace axle {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-using detail::Number;
-using detail::RealOrComplex;
-using detail::wrapping;
 
 struct ReduceAttributes : Attributes {
   explicit ReduceAttributes(std::vector<int64_t> a) : axes(std::move(a)) {}
@@ -105,116 +100,82 @@ StridedView reduced_view(const Shape& x, const std::vector<int64_t>& axes) {
   return view;
 }
 
-// Identities, as those of rules.h.
-double one(DType) { return 1; }
-double all_bits(DType dtype) { return is_unsigned(dtype) ? kInfinity : -1; }
+// Bitwise and, for predicates and integers.
+struct And {
+  static constexpr const char* kHlo = "and";
+  static double identity(DType dtype) { return is_unsigned(dtype) ? kInfinity : -1; }  // all bits
+  template <std::integral T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(a & b);
+  }
+};
+struct Or {
+  static constexpr const char* kHlo = "or";
+  static double identity(DType dtype) { return zero_value(dtype); }
+  template <std::integral T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(a | b);
+  }
+};
 
-// Returns the eval rule that starts with y = init and applies y = f(y, x) to each element.
-template <class F>
-EvalRule fold(Identity init, F f) {
-  return [init, f](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
-                   std::span<HostTensor> y) {
-    dispatch_any(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
-      using A = detail::Accumulator<T>;
-      if constexpr (std::is_invocable_v<F, A, A>) {
-        const auto size = static_cast<size_t>(y[0].size());
-        const auto sums = std::make_unique_for_overwrite<A[]>(size);
-        std::fill_n(sums.get(), size, convert_element<A>(init(x[0]->dtype())));
-        const auto in = x[0]->values<T>();
-        const Shape& shape = x[0]->shape();
-        const auto lines = LinePairs(shape, dense_view(shape),
-                                     reduced_view(shape, op.attrs<ReduceAttributes>().axes));
-        lines.for_each([&](const LinePair& line) {
-          const T* const from = in.data() + line.a;
-          A* const to = sums.get() + line.b;
-          if (line.b_step == 0) {
-            A sum = *to;
-            for (int64_t k = 0; k < line.count; ++k)
-              sum = f(A(sum), convert_element<A>(from[k * line.a_step]));
-            *to = sum;
-          } else {
-            for (int64_t k = 0; k < line.count; ++k)
-              to[k * line.b_step] =
-                  f(A(to[k * line.b_step]), convert_element<A>(from[k * line.a_step]));
-          }
-        });
-        std::transform(sums.get(), sums.get() + size, y[0].values<T>().begin(),
-                       [](A v) { return convert_element<T>(v); });
-      }
-    });
-  };
+// Visits the elements that are reduced.
+constexpr auto walk_reduced = [](const OpNode& op, const Shape& x, const Shape&, const auto& fn) {
+  LinePairs(x, dense_view(x), reduced_view(x, op.attrs<ReduceAttributes>().axes)).for_each(fn);
+};
+
+template <class Combine>
+HloValues lower(const OpNode& op, HloBuilder& b, const HloValues& x) {
+  return {hlo_reduce(b, Combine::kHlo, x[0], Combine::identity(x[0].type.dtype),
+                     op.attrs<ReduceAttributes>().axes)};
 }
 
-HloValues lower(const char* combine, Identity init, const OpNode& op, HloBuilder& b,
-                const HloValues& x) {
-  return {hlo_reduce(b, combine, x[0], init(x[0].type.dtype), op.attrs<ReduceAttributes>().axes)};
-}
+const OpRules reduce_sum_rules({.name = "reduce_sum",
+                                .infer = infer_sum,
+                                .batch = batch_reduce,
+                                .vjp = sum_vjp,
+                                .eval = fold<Add>(walk_reduced),
+                                .hlo = lower<Add>,
+                                .cost = num_input_elements});
 
-const OpRules reduce_sum_rules(
-    {.name = "reduce_sum",
-     .infer = infer_sum,
-     .batch = batch_reduce,
-     .vjp = sum_vjp,
-     .eval = fold(zero_value,
-                  []<RealOrComplex T>(T a, T b) {
-                    return wrapping(a, b, [](auto p, auto q) { return p + q; });
-                  }),
-     .hlo = [](const OpNode& op, HloBuilder& b,
-               const HloValues& x) { return lower("add", zero_value, op, b, x); },
-     .cost = num_input_elements});
+const OpRules reduce_prod_rules({.name = "reduce_prod",
+                                 .infer = infer_number_reduce,
+                                 .batch = batch_reduce,
+                                 .vjp = prod_vjp,
+                                 .eval = fold<Multiply>(walk_reduced),
+                                 .hlo = lower<Multiply>,
+                                 .cost = num_input_elements});
 
-const OpRules reduce_prod_rules(
-    {.name = "reduce_prod",
-     .infer = infer_number_reduce,
-     .batch = batch_reduce,
-     .vjp = prod_vjp,
-     .eval = fold(one,
-                  []<Number T>(T a, T b) {
-                    return wrapping(a, b, [](auto p, auto q) { return p * q; });
-                  }),
-     .hlo = [](const OpNode& op, HloBuilder& b,
-               const HloValues& x) { return lower("multiply", one, op, b, x); },
-     .cost = num_input_elements});
+const OpRules reduce_max_rules({.name = "reduce_max",
+                                .infer = infer_number_reduce,
+                                .batch = batch_reduce,
+                                .vjp = chooser_vjp,
+                                .eval = fold<Larger>(walk_reduced),
+                                .hlo = lower<Larger>,
+                                .cost = num_input_elements});
 
-const OpRules reduce_max_rules(
-    {.name = "reduce_max",
-     .infer = infer_number_reduce,
-     .batch = batch_reduce,
-     .vjp = chooser_vjp,
-     .eval = fold(lowest_value, []<Number T>(T a, T b) { return detail::larger(a, b); }),
-     .hlo = [](const OpNode& op, HloBuilder& b,
-               const HloValues& x) { return lower("maximum", lowest_value, op, b, x); },
-     .cost = num_input_elements});
+const OpRules reduce_min_rules({.name = "reduce_min",
+                                .infer = infer_number_reduce,
+                                .batch = batch_reduce,
+                                .vjp = chooser_vjp,
+                                .eval = fold<Smaller>(walk_reduced),
+                                .hlo = lower<Smaller>,
+                                .cost = num_input_elements});
 
-const OpRules reduce_min_rules(
-    {.name = "reduce_min",
-     .infer = infer_number_reduce,
-     .batch = batch_reduce,
-     .vjp = chooser_vjp,
-     .eval = fold(highest_value, []<Number T>(T a, T b) { return detail::smaller(a, b); }),
-     .hlo = [](const OpNode& op, HloBuilder& b,
-               const HloValues& x) { return lower("minimum", highest_value, op, b, x); },
-     .cost = num_input_elements});
+const OpRules reduce_and_rules({.name = "reduce_and",
+                                .infer = infer_bits_reduce,
+                                .batch = batch_reduce,
+                                .vjp = no_gradient,
+                                .eval = fold<And>(walk_reduced),
+                                .hlo = lower<And>,
+                                .cost = num_input_elements});
 
-const OpRules reduce_and_rules(
-    {.name = "reduce_and",
-     .infer = infer_bits_reduce,
-     .batch = batch_reduce,
-     .vjp = no_gradient,
-     .eval = fold(all_bits, []<std::integral T>(T a, T b) { return static_cast<T>(a & b); }),
-     .hlo = [](const OpNode& op, HloBuilder& b,
-               const HloValues& x) { return lower("and", all_bits, op, b, x); },
-     .cost = num_input_elements});
-
-const OpRules reduce_or_rules(
-    {.name = "reduce_or",
-     .infer = infer_bits_reduce,
-     .batch = batch_reduce,
-     .vjp = no_gradient,
-     .eval = fold(zero_value, []<std::integral T>(T a, T b) { return static_cast<T>(a | b); }),
-     .hlo = [](const OpNode& op, HloBuilder& b,
-               const HloValues& x) { return lower("or", zero_value, op, b, x); },
-     .cost = num_input_elements});
+const OpRules reduce_or_rules({.name = "reduce_or",
+                               .infer = infer_bits_reduce,
+                               .batch = batch_reduce,
+                               .vjp = no_gradient,
+                               .eval = fold<Or>(walk_reduced),
+                               .hlo = lower<Or>,
+                               .cost = num_input_elements});
 
 Tensor apply(const OpRules& rules, const Tensor& x, const std::vector<int64_t>& axes,
              bool keep_dims) {

@@ -4,17 +4,13 @@
 
 #include "ops/batching.h"
 #include "ops/elementwise/convert.h"
-#include "ops/rules.h"
+#include "ops/reductions/combine.h"
 #include "ops/stablehlo.h"
 #include "ops/windows/select_and_scatter.h"
 #include "ops/windows/slide.h"
 
 namespace axle {
 namespace {
-
-using detail::Number;
-using detail::RealOrComplex;
-using detail::wrapping;
 
 const SlidingWindow& window_of(const OpNode& op) { return op.attrs<SlidingAttributes>().window; }
 
@@ -37,34 +33,19 @@ std::vector<Batched> batch_windows(BatchX x) {
   return emit_batched(x, SlidingAttributes(with_batch_dim(window_of(x.op()))));
 }
 
-// Returns the eval rule that starts with y = init and applies y = f(y, x) to each element of a
-// window.
-template <class F>
-EvalRule fold(Identity init, F f) {
-  return [init, f](const EvalOptions&, const OpNode& op, std::span<const HostTensor* const> x,
-                   std::span<HostTensor> y) {
-    dispatch_any(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
-      using A = detail::Accumulator<T>;
-      if constexpr (std::is_invocable_v<F, A, A>) {
-        // The identity of an integer dtype is an extreme of this dtype, not of its accumulator.
-        std::vector<A> sums(static_cast<size_t>(y[0].size()),
-                            convert_element<A>(convert_element<T>(init(y[0].dtype()))));
-        const auto in = x[0]->values<T>();
-        slide(window_of(op), x[0]->shape(), y[0].shape(), [&](size_t to, size_t from) {
-          sums[to] = f(A(sums[to]), convert_element<A>(in[from]));
-        });
-        std::ranges::transform(sums, y[0].values<T>().begin(),
-                               [](A v) { return convert_element<T>(v); });
-      }
-    });
-  };
-}
+// Visits the elements under each window.
+constexpr auto walk_windows = [](const OpNode& op, const Shape& x, const Shape& y, const auto& fn) {
+  slide(window_of(op), x, y, [&](size_t to, size_t from) {
+    fn(LinePair{static_cast<int64_t>(from), static_cast<int64_t>(to), 0, 0, 1});
+  });
+};
 
-HloValues lower(const char* combine, Identity init, const OpNode& op, HloBuilder& b,
-                const HloValues& x) {
-  return hlo_reduce_window(b, x, {b.splat({x[0].type.dtype, {}}, init(x[0].type.dtype))},
-                           window_of(op), op.outputs[0].dims,
-                           [&](const HloValues& v) { return HloValues{hlo_map(b, combine, v)}; });
+template <class Combine>
+HloValues lower(const OpNode& op, HloBuilder& b, const HloValues& x) {
+  const DType dtype = x[0].type.dtype;
+  return hlo_reduce_window(
+      b, x, {b.splat({dtype, {}}, Combine::identity(dtype))}, window_of(op), op.outputs[0].dims,
+      [&](const HloValues& v) { return HloValues{hlo_map(b, Combine::kHlo, v)}; });
 }
 
 double window_flops(const OpNode& op) {
@@ -75,18 +56,13 @@ double window_flops(const OpNode& op) {
 
 Values sum_vjp(X x, Y, Ct g);
 
-const OpRules reduce_window_sum_rules(
-    {.name = "reduce_window_sum",
-     .infer = infer_sum,
-     .batch = batch_windows,
-     .vjp = sum_vjp,
-     .eval = fold(zero_value,
-                  []<RealOrComplex T>(T a, T b) {
-                    return wrapping(a, b, [](auto p, auto q) { return p + q; });
-                  }),
-     .hlo = [](const OpNode& op, HloBuilder& b,
-               const HloValues& x) { return lower("add", zero_value, op, b, x); },
-     .cost = window_flops});
+const OpRules reduce_window_sum_rules({.name = "reduce_window_sum",
+                                       .infer = infer_sum,
+                                       .batch = batch_windows,
+                                       .vjp = sum_vjp,
+                                       .eval = fold<Add>(walk_windows),
+                                       .hlo = lower<Add>,
+                                       .cost = window_flops});
 
 // Each element gets the sum of the cotangents of the windows over it.
 Values sum_vjp(X x, Y y, Ct g) {
@@ -94,31 +70,31 @@ Values sum_vjp(X x, Y y, Ct g) {
   return {emit(reduce_window_sum_rules, {g[0]}, SlidingAttributes(back))};
 }
 
-const OpRules reduce_window_max_rules(
-    {.name = "reduce_window_max",
-     .infer = infer_extremum,
-     .batch = batch_windows,
-     .vjp =
-         [](X x, Y, Ct g) {
-           return Values{add_to_selected(x[0], g[0], window_of(x.op()), WindowSelect::kLargest)};
-         },
-     .eval = fold(lowest_value, []<Number T>(T a, T b) { return detail::larger(a, b); }),
-     .hlo = [](const OpNode& op, HloBuilder& b,
-               const HloValues& x) { return lower("maximum", lowest_value, op, b, x); },
-     .cost = window_flops});
+const OpRules reduce_window_max_rules({.name = "reduce_window_max",
+                                       .infer = infer_extremum,
+                                       .batch = batch_windows,
+                                       .vjp =
+                                           [](X x, Y, Ct g) {
+                                             return Values{add_to_selected(x[0], g[0],
+                                                                           window_of(x.op()),
+                                                                           WindowSelect::kLargest)};
+                                           },
+                                       .eval = fold<Larger>(walk_windows),
+                                       .hlo = lower<Larger>,
+                                       .cost = window_flops});
 
-const OpRules reduce_window_min_rules(
-    {.name = "reduce_window_min",
-     .infer = infer_extremum,
-     .batch = batch_windows,
-     .vjp =
-         [](X x, Y, Ct g) {
-           return Values{add_to_selected(x[0], g[0], window_of(x.op()), WindowSelect::kLeast)};
-         },
-     .eval = fold(highest_value, []<Number T>(T a, T b) { return detail::smaller(a, b); }),
-     .hlo = [](const OpNode& op, HloBuilder& b,
-               const HloValues& x) { return lower("minimum", highest_value, op, b, x); },
-     .cost = window_flops});
+const OpRules reduce_window_min_rules({.name = "reduce_window_min",
+                                       .infer = infer_extremum,
+                                       .batch = batch_windows,
+                                       .vjp =
+                                           [](X x, Y, Ct g) {
+                                             return Values{add_to_selected(x[0], g[0],
+                                                                           window_of(x.op()),
+                                                                           WindowSelect::kLeast)};
+                                           },
+                                       .eval = fold<Smaller>(walk_windows),
+                                       .hlo = lower<Smaller>,
+                                       .cost = window_flops});
 
 Tensor apply(const OpRules& rules, const Tensor& x, const Window& window) {
   return emit(rules, {x}, SlidingAttributes(sliding_window(rules.name(), window, x.shape(), {x})));

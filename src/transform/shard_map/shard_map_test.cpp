@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 
 #include "ir/text/print.h"
-#include "ops/collectives/all_gather.h"
 #include "ops/collectives/all_reduce.h"
 #include "ops/collectives/collective.h"
 #include "ops/create.h"
@@ -79,14 +78,6 @@ TEST(ShardMap, CollectivesUnderVmapAreALoop) {
 }
 
 TEST(ShardMap, TheBatchOfAVmapIsDividedOverItsMeshAxes) {
-  const auto fn = [](const Values& v) {
-    return vmap(
-        [](const Values& a) {
-          return shard_map([](const Values& p) { return Values{psum(p[0] * p[0], {"model"})}; }, a,
-                           over({{{"model"}}}, {{}}));
-        },
-        v, {.mesh_axes = {"data"}});
-  };
   const HostTensor x = normal_values({6, 8}, 5);
   const auto expected = eval(
       [](const Values& v) {
@@ -94,8 +85,8 @@ TEST(ShardMap, TheBatchOfAVmapIsDividedOverItsMeshAxes) {
         return Values{p[0] + p[1] + p[2] + p[3]};
       },
       {x});
-  expect_near(eval(fn, {x})[0], expected[0], 1e-6);
-  const auto region = trace(fn, {x.type()});
+  expect_near(eval(testing::divided_batch, {x})[0], expected[0], 1e-6);
+  const auto region = trace(testing::divided_batch, {x.type()});
   EXPECT_THAT(print(*region), ::testing::HasSubstr("in = [data, model]"));
 }
 

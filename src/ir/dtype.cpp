@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <iterator>
+#include <span>
 
 #include "base/error.h"
 #include "base/text/enum_text.h"
@@ -55,26 +57,23 @@ std::string to_text(DType d) { return std::string(name_of(d)); }
 
 namespace {
 
-DType dtype_named(std::string_view text, bool (*is_allowed)(DType)) {
-  std::vector<std::string_view> names;
-  for (size_t i = 0; i < std::size(kRows); ++i) {
-    const auto dtype = static_cast<DType>(i);
-    if (!is_allowed(dtype)) continue;
-    if (name_of(dtype) == text) return dtype;
-    names.push_back(name_of(dtype));
-  }
-  fail_no_enum_text(names, text);
-}
+constexpr auto kTexts = [] {
+  std::array<EnumText<DType>, std::size(kRows)> out{};
+  for (size_t i = 0; i < out.size(); ++i) out[i] = {static_cast<DType>(i), kRows[i].name};
+  return out;
+}();
+// From bf16 on: f8 and f16 are no dtypes to compute in.
+constexpr auto kFloatTexts = std::span(kTexts).subspan(static_cast<size_t>(DType::kBF16), 3);
 
 }  // namespace
 
 void from_text(std::string_view text, DType& dtype) {
-  dtype = dtype_named(text, [](DType) { return true; });
+  dtype = value_of_text(std::span<const EnumText<DType>>(kTexts), text);
 }
 
 std::string to_text(FloatDType dtype) { return to_text(dtype.value); }
 void from_text(std::string_view text, FloatDType& dtype) {
-  dtype = dtype_named(text, [](DType d) { return d >= DType::kBF16 && is_float(d); });
+  dtype = value_of_text<DType>(kFloatTexts, text);
 }
 
 void fail_not_real(DType dtype) {

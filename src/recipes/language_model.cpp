@@ -40,9 +40,7 @@ Trainer::Config language_model(const LanguageModel& m) {
       Init(VarianceScaling{.fan = Fan::kOut, .distribution = Distribution::kNormal});
   decoder.output_norm = RMSNorm::Config{.eps = 1e-5f};
   Trainer::Config cfg{
-      .model = {CausalLM::Config{.decoder = decoder},
-                {.init = Init(
-                     VarianceScaling{.fan = Fan::kIn, .distribution = Distribution::kNormal})}},
+      .model = CausalLM::Config{.decoder = decoder},
       .input = TextInput::Config{.tokenizer = m.tokenizer,
                                  .seq_len = m.seq_len,
                                  .batch_size = std::max<int64_t>(m.tokens_per_batch / m.seq_len, 1),
@@ -63,6 +61,8 @@ Trainer::Config language_model(const LanguageModel& m) {
       .compute_dtype = DType::kBF16,
       .writers = {{"tensorboard", TensorBoardWriter::Config{}}},
   };
+  cfg.model.options.init =
+      Init(VarianceScaling{.fan = Fan::kIn, .distribution = Distribution::kNormal});
   // The evaler takes text, tokenizer, seq_len and batch_size from the run's input
   // (evaler_inputs.h).
   cfg.evalers["held_out"] = {

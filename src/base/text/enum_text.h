@@ -11,6 +11,7 @@
 
 #include <array>
 #include <concepts>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -43,18 +44,23 @@ std::string to_text(E value) {
   return {};
 }
 
-/// Throws ConfigError, which names the texts that there are.
-template <EnumWithTexts E>
-void from_text(std::string_view text, E& value) {
+/// Returns the value of a text among `rows`. Throws ConfigError, which names the texts that there
+/// are.
+template <class E>
+E value_of_text(std::span<const EnumText<E>> rows, std::string_view text) {
   std::vector<std::string_view> texts;
-  for (const EnumText<E>& row : texts_of(value)) {
-    if (row.text == text) {
-      value = row.value;
-      return;
-    }
+  for (const EnumText<E>& row : rows) {
+    if (row.text == text) return row.value;
     texts.push_back(row.text);
   }
   fail_no_enum_text(texts, text);
+}
+
+/// Throws ConfigError, which names the texts that there are.
+template <EnumWithTexts E>
+void from_text(std::string_view text, E& value) {
+  const auto texts = texts_of(value);
+  value = value_of_text(std::span<const EnumText<E>>(texts), text);
 }
 
 }  // namespace axle

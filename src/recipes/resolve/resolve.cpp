@@ -15,7 +15,7 @@
 #include "config/set.h"
 #include "infer/model_folder.h"
 #include "recipes/resolve/use_data.h"
-#include "train/evaler_inputs.h"
+#include "train/evaluation/evaler_inputs.h"
 
 namespace axle {
 namespace {

@@ -5,17 +5,14 @@
 //
 //   --text  runs this StableHLO program in place of Axle's; inputs and results are the same
 //   --dump  writes Axle's StableHLO program
-// All programs of this folder are given flags of Google Benchmark; these have no effect here.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <fstream>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/clock.h"
-#include "base/error.h"
+#include "bench_main.h"
 #include "core_models.h"
 #include "lower/trace_program.h"
 #include "pjrt/make_runtime.h"
@@ -117,13 +114,13 @@ void run(const Flags& flags) {
     state.assign(results.begin() + 1, results.end());
     state.insert(state.end(), data.begin(), data.end());
   }
-  std::ranges::sort(secs);
+  const StepTimes times(std::move(secs));
   const nlohmann::ordered_json out = {{"peer", "axle"},
                                       {"model", flags.model},
                                       {"trace_s", trace_secs},
                                       {"compile_s", compile_secs},
-                                      {"step_ms", secs[secs.size() / 2] * 1e3},
-                                      {"min_ms", secs[0] * 1e3},
+                                      {"step_ms", times.median * 1e3},
+                                      {"min_ms", times.least * 1e3},
                                       {"first_loss", losses.front()},
                                       {"loss", losses.back()},
                                       {"version", runtime->topology().platform_version}};
@@ -135,19 +132,10 @@ void run(const Flags& flags) {
 
 int main(int argc, char** argv) {
   axle::Flags flags;
-  CLI::App app("Train steps of a model of the tensor core, timed.");
+  CLI::App app("Train steps of a model of the tensor core, timed.", "core_models_bench");
   app.add_option("MODEL", flags.model)->check(CLI::IsMember(axle::core_models()));
   app.add_option("--steps", flags.num_steps)->check(CLI::PositiveNumber);
   app.add_option("--text", flags.text_file)->check(CLI::ExistingFile);
   app.add_option("--dump", flags.dump_file);
-  std::vector<char*> arguments;
-  std::copy_if(argv, argv + argc, std::back_inserter(arguments),
-               [](std::string_view a) { return !a.starts_with("--benchmark_"); });
-  CLI11_PARSE(app, static_cast<int>(arguments.size()), arguments.data());
-  try {
-    axle::run(flags);
-  } catch (const axle::Error& error) {
-    std::cerr << "core_models_bench: " << error.what() << "\n";
-    return 1;
-  }
+  return axle::bench_main(app, argc, argv, [&] { axle::run(flags); });
 }

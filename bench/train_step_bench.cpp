@@ -10,19 +10,16 @@
 //   --packed  adds the positions and segment ids of a packed text
 //   --dump    writes the program before the compiler
 //   --hlo     writes the program after the compiler
-// All programs of this folder are given flags of Google Benchmark; these have no effect here.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include <CLI/CLI.hpp>
 #include <fstream>
-#include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 
 #include "base/clock.h"
-#include "base/error.h"
+#include "bench_main.h"
 #include "config/set.h"
 #include "config/walk.h"
 #include "layers/blocks/stacked.h"
@@ -186,8 +183,7 @@ void run(const Flags& flags) {
     secs.push_back(seconds_since(start));
   }
   const double cpu_secs = (cpu_seconds() - cpu_start) / static_cast<double>(flags.num_steps);
-  std::ranges::sort(secs);
-  const double median = secs[secs.size() / 2];
+  const StepTimes times(std::move(secs));
 
   const auto mb = [](int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
   const MemoryStats memory = executable->memory().value_or(MemoryStats{});
@@ -204,10 +200,10 @@ void run(const Flags& flags) {
       {"lower_s", lower_secs},
       {"compile_s", compile_secs},
       {"first_step_s", first_step_secs},
-      {"step_ms", median * 1e3},
-      {"min_ms", secs[0] * 1e3},
+      {"step_ms", times.median * 1e3},
+      {"min_ms", times.least * 1e3},
       {"cpu_ms", cpu_secs * 1e3},
-      {"tok_s", static_cast<double>(size.batch_size * size.seq_len) / median},
+      {"tok_s", static_cast<double>(size.batch_size * size.seq_len) / times.median},
       {"loss", loss},
       {"rss_mb", peak_rss_mb()},
       {"state_mb", mb(state_bytes)},
@@ -222,7 +218,7 @@ void run(const Flags& flags) {
 
 int main(int argc, char** argv) {
   axle::Flags flags;
-  CLI::App app("One train step of the peers' models, timed.");
+  CLI::App app("One train step of the peers' models, timed.", "train_step_bench");
   app.add_option("SIZE", flags.size)->check(CLI::IsMember(axle::kSizes));
   app.add_flag("--bf16", flags.bf16);
   app.add_flag("--scan", flags.scan);
@@ -231,14 +227,5 @@ int main(int argc, char** argv) {
   app.add_option("--dump", flags.dump_file);
   app.add_option("--hlo", flags.hlo_file);
   app.add_option("--set", flags.edits);
-  std::vector<char*> arguments;
-  std::copy_if(argv, argv + argc, std::back_inserter(arguments),
-               [](std::string_view a) { return !a.starts_with("--benchmark_"); });
-  CLI11_PARSE(app, static_cast<int>(arguments.size()), arguments.data());
-  try {
-    axle::run(flags);
-  } catch (const axle::Error& error) {
-    std::cerr << "train_step_bench: " << error.what() << "\n";
-    return 1;
-  }
+  return axle::bench_main(app, argc, argv, [&] { axle::run(flags); });
 }

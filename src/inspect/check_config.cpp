@@ -14,7 +14,7 @@
 #include "layers/mesh_axes.h"
 #include "recipes/resolve/check_recipe.h"
 #include "runtime/mesh_devices.h"
-#include "train/evaler.h"
+#include "train/evaluation/evaler.h"
 #include "train/training_parts.h"
 
 namespace axle {

@@ -10,7 +10,7 @@
 #include "infer/model_folder.h"
 #include "ir/devices/mesh.h"
 #include "recipes/resolve/resolve.h"
-#include "train/evaler.h"
+#include "train/evaluation/evaler.h"
 
 namespace axle {
 

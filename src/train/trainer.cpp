@@ -19,7 +19,7 @@
 #include "runtime/named_arguments.h"
 #include "targets/machine_peak.h"
 #include "train/device_memory.h"
-#include "train/evaluations.h"
+#include "train/evaluation/evaluations.h"
 #include "train/finite/non_finite_finder.h"
 #include "train/folder/run_folder.h"
 #include "train/folder/run_metadata.h"

@@ -23,7 +23,7 @@
 #include "learn/learner.h"
 #include "modifiers/modifier.h"
 #include "pjrt/make_runtime.h"
-#include "train/evaler.h"
+#include "train/evaluation/evaler.h"
 #include "train/finite/non_finite.h"
 #include "train/record/summary_writer.h"
 

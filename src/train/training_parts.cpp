@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "config/missing.h"
 #include "layers/check_mesh.h"
-#include "train/evaler_inputs.h"
+#include "train/evaluation/evaler_inputs.h"
 #include "train/record/tensorboard_writer.h"
 
 namespace axle {

@@ -1,4 +1,4 @@
-#include "train/evaluations.h"
+#include "train/evaluation/evaluations.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "train/evaler.h"
+#include "train/evaluation/evaler.h"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/host_needs.h"
-#include "train/evaler.h"
+#include "train/evaluation/evaler.h"
 
 namespace axle {
 

@@ -1,4 +1,4 @@
-#include "train/evaler_inputs.h"
+#include "train/evaluation/evaler_inputs.h"
 
 #include <fmt/format.h>
 

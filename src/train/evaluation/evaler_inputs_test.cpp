@@ -1,5 +1,5 @@
 // Evalers follow the input of the run in the fields that they leave open, and in no others.
-#include "train/evaler_inputs.h"
+#include "train/evaluation/evaler_inputs.h"
 
 #include <gmock/gmock.h>
 

@@ -33,6 +33,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"`(axle [^`\n]+)`")
 SOURCE = re.compile(r"`((?:[a-z0-9_]+/)+[a-z0-9_]+\.(?:cpp|h|py|sh))`")
+FUNCTIONS = re.compile(SOURCE.pattern + r"((?:,? (?:then )?`\w+`)+)")
 SCRIPT_SPAN = re.compile(r"`([^`\n]*bench/[\w/]+\.py[^`\n]*)`")
 SCRIPT = re.compile(r"bench/[\w/]+\.py")
 COMMAND_LINE = re.compile(r"(?:^|[\s`(])axle ((?:\\\n|[^\n|;&`])+)")
@@ -204,6 +205,16 @@ def source_faults(pages, exists):
                 yield f"{page}: no such file: {path}"
 
 
+def function_faults(pages, source_of):
+    """Functions that pages name behind a source file of src/ (`a/b.cpp` `f`, then `g`) and that the file does not define."""
+    for page, text in pages.items():
+        for path, names in FUNCTIONS.findall(text):
+            source = source_of("src/" + path) or ""
+            for name in re.findall(r"\w+", names.replace("then ", "")):
+                if not re.search(rf"^(?![/#\s])(?:.*[\s*&:])?{name}\(", source, re.MULTILINE):
+                    yield f"{page}: no function {name} in {path}"
+
+
 def results_pages():
     return [ROOT / "bench/RESULTS.md", ROOT / "bench/peers/README.md"]
 
@@ -278,13 +289,23 @@ class SelfTest(unittest.TestCase):
         self.assertEqual(faults("`bench/a.py --siez s`"), ["p.md: no such flag: --siez in 'bench/a.py --siez s'"])
         self.assertEqual(faults("`bench/b.py`"), ["p.md: no such script: bench/b.py"])
 
-
     def test_source_files_exist(self):
         def faults(text):
             return list(source_faults({"p.md": text}, {"src/data/packing.cpp", "tools/x.py"}.__contains__))
 
         self.assertEqual(faults("`data/packing.cpp`, `src/data/packing.cpp`, `tools/x.py`, `a.cpp`"), [])
         self.assertEqual(faults("`data/pack.cpp`"), ["p.md: no such file: data/pack.cpp"])
+
+    def test_functions_are_in_their_files(self):
+        sources = {"src/a/b.cpp": "A::A(int x)\n    : y(f(x)) {}\n// g(1)\nint* h(int x) {\n  g(x);\n}\n"}
+
+        def faults(text):
+            return list(function_faults({"p.md": text}, sources.get))
+
+        self.assertEqual(faults("`a/b.cpp` `A`, then `h` with `a/b.cpp` `h`, and `a/b.cpp` does `f`"), [])
+        self.assertEqual(faults("`a/b.cpp` `h`, then `g`"), ["p.md: no function g in a/b.cpp"])
+        self.assertEqual(faults("`a/b.cpp` `f`"), ["p.md: no function f in a/b.cpp"])
+        self.assertEqual(faults("`a/c.cpp` `h`"), ["p.md: no function h in a/c.cpp"])
 
 
 def main():
@@ -310,6 +331,7 @@ def main():
 
         found += script_faults(results, source_of)
         found += source_faults({**pages, **results}, lambda path: (ROOT / path).exists())
+        found += function_faults(pages, source_of)
     else:
         env = environment(build)
         if not env:

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/text/text.h"
@@ -73,6 +74,14 @@ const std::string& text_of(const Json& value, std::string_view what) {
   return value.get_ref<const std::string&>();
 }
 
+void check_keys(const Json& map, const std::vector<std::string>& keys) {
+  for (const auto& [key, unused] : map.items()) {
+    if (!std::ranges::count(keys, key))
+      throw ConfigError(
+          fmt::format("no such key: {}{} (keys: {})", key, suggest(key, keys), join(keys, ", ")));
+  }
+}
+
 void check_list(const Json& value, std::string_view what) {
   if (!value.is_array()) fail_value(what, value);
 }
@@ -80,17 +89,14 @@ void check_list(const Json& value, std::string_view what) {
 HostTensor tensor_from(const Json& value) {
   const bool is_map = value.is_object();
   if (is_map) {
-    for (const auto& [key, unused] : value.items()) {
-      if (key != "dtype" && key != "shape" && key != "values")
-        throw ConfigError(fmt::format("no such key: {} (keys: dtype, shape, values)", key));
-    }
+    check_keys(value, {"dtype", "shape", "values"});
     if (!value.contains("values")) throw ConfigError("expected values, got none");
   }
   const Json& values = is_map ? value["values"] : value;
   DType dtype = DType::kF32;
   if (is_map && value.contains("dtype")) dtype = attribute_from<DType>(value["dtype"]);
   std::optional<Shape> given;
-  if (is_map && value.contains("shape")) given = attribute_from<Shape>(value["shape"]);
+  if (is_map && value.contains("shape")) given = tensor_shape_from(value["shape"]);
 
   size_t depth = depth_of(values);
   if (is_complex(dtype) && depth > 0 &&
@@ -109,6 +115,13 @@ HostTensor tensor_from(const Json& value) {
     for (size_t i = 0; i < size; ++i)
       out.values<T>()[i] = element_from<T>(*elements[elements.size() == 1 ? 0 : i]);
   });
+  return out;
+}
+
+Shape tensor_shape_from(const Json& value) {
+  const Shape out = attribute_from<Shape>(value);
+  if (std::ranges::any_of(out, [](int64_t size) { return size < 0; }) || !is_countable(out))
+    fail_value("a shape of sizes from 0", value);
   return out;
 }
 

@@ -31,11 +31,16 @@ double double_from_text(std::string_view text);
 /// lists, which then give the shape, and a complex number is a list [real, imaginary] or a real
 /// number. Without a dtype it is f32. Throws ConfigError.
 HostTensor tensor_from(const nlohmann::ordered_json& value);
+/// Reads the shape of a tensor that exists. Throws ConfigError for sizes below 0 and for more
+/// elements than any tensor has.
+Shape tensor_shape_from(const nlohmann::ordered_json& value);
 
 /// Throws ConfigError "expected <what>, got <value>".
 [[noreturn]] void fail_value(std::string_view what, const nlohmann::ordered_json& value);
 /// Returns the text of a scalar of a document. Throws ConfigError unless it is one.
 const std::string& text_of(const nlohmann::ordered_json& value, std::string_view what);
+/// Throws ConfigError for a key of a map that is none of `keys`.
+void check_keys(const nlohmann::ordered_json& map, const std::vector<std::string>& keys);
 /// Throws ConfigError unless the value is a list.
 void check_list(const nlohmann::ordered_json& value, std::string_view what);
 
@@ -148,10 +153,13 @@ T attribute_from(const nlohmann::ordered_json& value) {
   } else if constexpr (HasOptionFields<T>) {
     if (!value.is_object()) fail_value("a map", value);
     T out{};
+    std::vector<std::string> names;
     visit_fields(out, [&](std::string_view name, auto& field) {
+      names.emplace_back(name);
       const auto it = value.find(name);
       if (it != value.end()) field = attribute_from<std::decay_t<decltype(field)>>(*it);
     });
+    check_keys(value, names);
     return out;
   } else {
     return Codec<T>::parse(text_of(value, attribute_type<T>()));

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
+#include "base/text/units.h"
 
 namespace axle {
 namespace {
@@ -83,7 +84,9 @@ class OperandPlaces {
       while (next < left.size() && left.size() - next > after && !left[next]->is_list)
         list.push_back(left[next++]->values[0]);
     }
-    return next < left.size() ? fmt::format("takes {} operands", rows_.size()) : "";
+    return next < left.size()
+               ? fmt::format("takes {}", counted(static_cast<int64_t>(rows_.size()), "operand"))
+               : "";
   }
 
   std::vector<const Parameter*> rows_;
@@ -154,12 +157,10 @@ std::vector<GivenOperand> operands_from(const std::map<std::string, Values>& kno
   return out;
 }
 
-void check_keys(const Json& document, const std::vector<std::string>& keys) {
-  for (const auto& [key, unused] : document.items()) {
-    if (!std::ranges::count(keys, key))
-      throw ConfigError(
-          fmt::format("no such key: {}{} (keys: {})", key, suggest(key, keys), join(keys, ", ")));
-  }
+// Returns the name of the step or function `name` inside of the current one.
+std::string inner_scope(const std::string& name) {
+  const std::string* outer = NameScope::current();
+  return outer ? *outer + "/" + name : name;
 }
 
 }  // namespace
@@ -172,11 +173,15 @@ std::vector<const Function*> functions_called(const std::string& name) {
     if (f.name == colons || f.cpp_name == colons) out.push_back(&f);
     names.push_back(f.name);
   }
-  if (out.empty()) {
-    throw ConfigError(fmt::format("{}: no such function{}; axle eval-op --list prints all", name,
-                                  suggest(name, names)));
-  }
-  return out;
+  if (!out.empty()) return out;
+  // A name without its namespace: "uniform" for "random::uniform".
+  std::vector<std::string> endings;
+  std::ranges::copy_if(names, std::back_inserter(endings),
+                       [&](const std::string& full) { return full.ends_with("::" + colons); });
+  const std::string near =
+      endings.empty() ? suggest(colons, names) : fmt::format("; did you mean '{}'?", endings[0]);
+  throw ConfigError(
+      fmt::format("{}: no such function{}; axle eval-op --list prints all", name, near));
 }
 
 Values call_function(const std::string& name, const std::vector<GivenOperand>& operands,
@@ -196,7 +201,10 @@ Values call_function(const std::string& name, const std::vector<GivenOperand>& o
 }
 
 Formula::Step Formula::read_step(const std::string& name, const Json& document) {
-  if (document.is_string()) return {name, document.get<std::string>(), {}, Json::object()};
+  if (document.is_string()) {
+    functions_called(document.get<std::string>());
+    return {name, document.get<std::string>(), {}, Json::object()};
+  }
   if (!document.is_object())
     fail_value("{function: NAME, operands: ..., attributes: ...}", document);
   check_keys(document, {"function", "operands", "attributes"});
@@ -205,6 +213,7 @@ Formula::Step Formula::read_step(const std::string& name, const Json& document) 
            document.value("operands", Json()), document.value("attributes", Json::object())};
   if (out.attributes.is_null()) out.attributes = Json::object();
   if (!out.attributes.is_object()) fail_value("attributes: {NAME: VALUE}", out.attributes);
+  functions_called(out.function);
   return out;
 }
 
@@ -220,10 +229,16 @@ Formula::Formula(const Json& document) {
   };
   parameters_ = names("parameters");
   results_ = names("results");
+  for (const std::string& name : parameters_) {
+    if (std::ranges::count(parameters_, name) > 1)
+      throw ConfigError(fmt::format("parameters: expected each name once, got '{}' twice", name));
+  }
   if (!document["steps"].is_object() || document["steps"].empty())
     fail_value("steps: {NAME: {function: ...}}", document["steps"]);
   for (const auto& [name, step] : document["steps"].items()) {
     try {
+      if (std::ranges::count(parameters_, name))
+        throw ConfigError("expected another name than that of a parameter");
       steps_.push_back(read_step(name, step));
     } catch (const ConfigError& error) {
       throw ConfigError(fmt::format("steps.{}: {}", name, error.what()));
@@ -254,11 +269,48 @@ Formula::Known Formula::bind(const std::vector<GivenOperand>& arguments) const {
   return known;
 }
 
+std::optional<Parameter::Kind> Formula::operand_kind(const std::string& name, size_t place) const {
+  if (!is_one_call()) return std::nullopt;
+  std::optional<Parameter::Kind> out;
+  for (const Function* f : functions_called(steps_[0].function)) {
+    const std::vector<const Parameter*> operands = f->operands();
+    auto it = std::ranges::find(operands, name, &Parameter::name);
+    if (name.empty()) {
+      // A list takes any number of tensors in a row, so that later places are not known.
+      const auto list = std::ranges::find(operands, Parameter::Kind::kTensors, &Parameter::kind);
+      if (list < operands.end() && list - operands.begin() < static_cast<ptrdiff_t>(place))
+        return std::nullopt;
+      it = operands.begin() + static_cast<ptrdiff_t>(std::min(place, operands.size()));
+    }
+    if (it == operands.end()) continue;
+    if (out && *out != (*it)->kind) return std::nullopt;
+    out = (*it)->kind;
+  }
+  return out;
+}
+
+std::string Formula::operand_name(size_t place, size_t count) const {
+  if (!is_one_call()) return place < parameters_.size() ? parameters_[place] : "";
+  for (const Function* f : functions_called(steps_[0].function)) {
+    const std::vector<const Parameter*> operands = f->operands();
+    const auto list = std::ranges::find(operands, Parameter::Kind::kTensors, &Parameter::kind);
+    const auto first = static_cast<size_t>(list - operands.begin());
+    if (place < operands.size() && (place < first || count == operands.size()))
+      return operands[place]->name;
+    if (place >= first && first + 1 == operands.size())
+      return fmt::format("{}.{}", (*list)->name, place - first);
+  }
+  return "";
+}
+
 Values Formula::operator()(const std::vector<GivenOperand>& arguments) const {
-  if (steps_.size() == 1 && steps_[0].name.empty())
+  if (is_one_call()) {
+    const NameScope scope(inner_scope(steps_[0].function));
     return call_function(steps_[0].function, arguments, steps_[0].attributes);
+  }
   Known known = bind(arguments);
   for (const Step& step : steps_) {
+    const NameScope scope(inner_scope(step.name));
     try {
       known[step.name] =
           call_function(step.function, operands_from(known, step.operands), step.attributes);

@@ -11,6 +11,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,15 +36,24 @@ struct GivenOperand {
 Values call_function(const std::string& name, const std::vector<GivenOperand>& operands,
                      const nlohmann::ordered_json& attributes);
 
-/// Returns the rows of a function of this name. Throws ConfigError if there is none.
+/// Returns the rows of a function of this name. Throws ConfigError if there is none, with the names
+/// that are near.
 std::vector<const Function*> functions_called(const std::string& name);
 
 /// A function read from a document.
 class Formula {
  public:
-  /// Throws ConfigError for a document of another form.
+  /// Throws ConfigError for a document of another form and for a function that does not exist.
   explicit Formula(const nlohmann::ordered_json& document);
-  /// Traced. Throws ConfigError if arguments and parameters do not fit, and as call_function does.
+
+  /// Returns what the operand `name` takes, or that at `place` if `name` is empty: one tensor or a
+  /// list of them. None if overloads differ, and for parameters of steps, which take both.
+  std::optional<Parameter::Kind> operand_kind(const std::string& name, size_t place) const;
+  /// Returns the name of one of `count` operands without names, for messages: "x", or "parts.1" for
+  /// one of several that a list takes. Empty if it is not known.
+  std::string operand_name(size_t place, size_t count) const;
+  /// Traced. Ops carry the name of their step, or of the function, as that of their layer. Throws
+  /// ConfigError if arguments and parameters do not fit, and as call_function does.
   Values operator()(const std::vector<GivenOperand>& arguments) const;
 
  private:
@@ -52,6 +62,7 @@ class Formula {
     nlohmann::ordered_json operands, attributes;
   };
   using Known = std::map<std::string, Values>;
+  bool is_one_call() const { return steps_.size() == 1 && steps_[0].name.empty(); }
   static Step read_step(const std::string& name, const nlohmann::ordered_json& document);
   Known bind(const std::vector<GivenOperand>& arguments) const;
   // A formula that is one call has one step without a name, and no parameters.

@@ -131,10 +131,56 @@ TEST(Formula, MistakesSayWhatIsExpected) {
             "shift: expected an integer, got 'a'");
   EXPECT_THAT(error("{function: sort, attributes: {order: up}}"),
               HasSubstr("order: expected ascending or descending, got 'up'"));
-  EXPECT_THAT(error("neg", {kX, kX}), HasSubstr("takes 1 operands"));
+  EXPECT_THAT(error("neg", {kX, kX}), HasSubstr("takes 1 operand;"));
   EXPECT_THAT(error("add"), HasSubstr("has no overload for these operands and attributes"));
   EXPECT_THAT(error("{parameters: [x], steps: {a: {function: neg, operands: [y]}}}"),
               HasSubstr("steps.a: y: no such value"));
+}
+
+TEST(Formula, FunctionsThatDoNotExistAreNamedBeforeAnythingRuns) {
+  const auto error = [](const std::string& yaml) {
+    return error_of([&] { const Formula formula(parse_yaml(yaml)); });
+  };
+  EXPECT_THAT(error("random.unifrm"),
+              HasSubstr("no such function; did you mean 'random::uniform'"));
+  EXPECT_THAT(error("{function: bernoulli}"), HasSubstr("did you mean 'random::bernoulli'?;"));
+  EXPECT_THAT(error("{steps: {a: {function: expp}}}"),
+              HasSubstr("steps.a: expp: no such function"));
+  EXPECT_THAT(error("{steps: {a: expp}}"), HasSubstr("steps.a: expp: no such function"));
+  EXPECT_EQ(error("{parameters: [x, x], steps: {a: neg}}"),
+            "parameters: expected each name once, got 'x' twice");
+  EXPECT_EQ(error("{parameters: [x], steps: {x: neg}}"),
+            "steps.x: expected another name than that of a parameter");
+}
+
+TEST(Formula, KnowsWhatItsOperandsTake) {
+  using Kind = Parameter::Kind;
+  const Formula scan(parse_yaml("{function: scan, attributes: {}}"));
+  EXPECT_EQ(scan.operand_kind("xs", 0), Kind::kTensors);
+  EXPECT_EQ(scan.operand_kind("", 0), Kind::kTensors);
+  EXPECT_EQ(scan.operand_kind("", 1), std::nullopt);  // of init or of xs
+  EXPECT_EQ(scan.operand_kind("ys", 0), std::nullopt);
+  const Formula switched(parse_yaml("switch_case"));
+  EXPECT_EQ(switched.operand_kind("index", 0), Kind::kTensor);
+  EXPECT_EQ(switched.operand_kind("", 1), Kind::kTensors);
+  EXPECT_EQ(switched.operand_name(0, 3), "index");
+  EXPECT_EQ(switched.operand_name(2, 3), "arguments.1");
+  EXPECT_EQ(scan.operand_name(1, 2), "xs");
+  EXPECT_EQ(scan.operand_name(1, 3), "");
+  EXPECT_EQ(Formula(parse_yaml("pad")).operand_kind("", 1), Kind::kTensor);  // of one overload
+  EXPECT_EQ(Formula(parse_yaml("neg")).operand_name(1, 2), "");
+  const Formula steps(parse_yaml("{parameters: [x], steps: {a: {function: neg, operands: [x]}}}"));
+  EXPECT_EQ(steps.operand_kind("x", 0), std::nullopt);
+  EXPECT_EQ(steps.operand_name(0, 1), "x");
+  EXPECT_EQ(steps.operand_name(1, 2), "");
+}
+
+TEST(AttributeValue, MapsOfOptionsHaveNoOtherKeys) {
+  using random::PrngOptions;
+  const auto read = [](const char* yaml) { return attribute_from<PrngOptions>(parse_yaml(yaml)); };
+  EXPECT_EQ(read("{threefry: original}").threefry, random::ThreefryMode::kOriginal);
+  EXPECT_EQ(error_of([&] { read("{threefri: original}"); }),
+            "no such key: threefri; did you mean 'threefry'? (keys: threefry, wide_keys)");
 }
 
 TEST(TensorLiteral, ShapesAndDtypes) {
@@ -153,6 +199,12 @@ TEST(TensorLiteral, ShapesAndDtypes) {
             HostTensor({2}, {C(1, 2), C(3, 4)}));
   EXPECT_EQ(read("{dtype: c64, shape: [2], values: [1, 2]}"), HostTensor({2}, {C(1), C(2)}));
   EXPECT_THAT(error_of([&] { read("[[1, 2], [3]]"); }), HasSubstr("expected a list of 2 values"));
+  EXPECT_THAT(error_of([&] { read("{shape: [-1], values: 1}"); }),
+              HasSubstr("expected a shape of sizes from 0, got [\"-1\"]"));
+  EXPECT_THAT(error_of([&] { read("{shape: [4294967296, 4294967296], values: 1}"); }),
+              HasSubstr("expected a shape of sizes from 0"));
+  EXPECT_THAT(error_of([&] { read("{shpe: [1], values: 1}"); }),
+              HasSubstr("no such key: shpe; did you mean 'shape'?"));
   EXPECT_THAT(error_of([&] { read("{dtype: u8, values: 256}"); }),
               HasSubstr("expected a number of u8"));
   EXPECT_THAT(error_of([&] { read("{shape: [3], values: [1, 2]}"); }),

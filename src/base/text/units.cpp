@@ -13,6 +13,14 @@ std::string bytes_text(double bytes) {
   return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, kUnits[unit]);
 }
 
+std::string plural(int64_t count, std::string_view noun) {
+  return fmt::format("{}{}", noun, count == 1 ? "" : "s");
+}
+
+std::string counted(int64_t count, std::string_view noun) {
+  return fmt::format("{} {}", count, plural(count, noun));
+}
+
 std::string seconds_text(double seconds) {
   if (seconds >= 1 || seconds == 0) return fmt::format("{:.3f} s", seconds);
   if (seconds >= 1e-3) return fmt::format("{:.1f} ms", seconds * 1e3);

@@ -6,7 +6,7 @@
 #include "ir/call_stack.h"
 #include "ir/devices/manual_axes.h"
 #include "ops/batching.h"
-#include "ops/collectives/all_gather.h"
+#include "ops/collectives/reduce_scatter.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/reductions/reduce.h"

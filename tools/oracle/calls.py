@@ -10,6 +10,7 @@ import typing
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import AxisType, PartitionSpec
 
 
 @dataclasses.dataclass
@@ -17,6 +18,38 @@ class Operand:
     name: str
     makers: list
     is_list: bool
+
+
+@dataclasses.dataclass
+class Devices:
+    """What a shard_map divides: its mesh, and the mesh axes of each dim of its arguments and results (None: not divided)."""
+
+    mesh: dict
+    in_specs: list
+    out_specs: list
+    axes: list  # the manual ones; empty: all
+
+    def mapped(self, fn):
+        """JAX's shard_map of fn over devices of this process."""
+        mesh = jax.make_mesh(tuple(self.mesh.values()), tuple(self.mesh), axis_types=(AxisType.Auto,) * len(self.mesh))
+        specs = [tuple(PartitionSpec(*spec) for spec in specs) for specs in (self.in_specs, self.out_specs)]
+        manual = {"axis_names": frozenset(self.axes)} if self.axes else {}
+
+        def parts(*xs):
+            return tuple(jax.tree.leaves(fn(*xs)))
+
+        mapped = jax.shard_map(parts, mesh=mesh, in_specs=specs[0], out_specs=specs[1], check_vma=False, **manual)
+        return jax.jit(mapped)  # JAX needs a jit where some axes are not manual
+
+    def case(self):
+        """The same as `axle eval-op` reads it."""
+
+        def dims(spec):
+            return [[] if dim is None else [dim] if isinstance(dim, str) else list(dim) for dim in spec]
+
+        out = {"mesh": ",".join(f"{name}={size}" for name, size in self.mesh.items())}
+        out |= {"in_specs": [dims(s) for s in self.in_specs], "out_specs": [dims(s) for s in self.out_specs]}
+        return out | ({"axes": self.axes} if self.axes else {})
 
 
 @dataclasses.dataclass
@@ -29,11 +62,24 @@ class Call:
     tolerance: str = ""
     # Random numbers are those of JAX's default: with x64 some samplers draw f64 numbers and round them.
     x64: bool = True
+    # Each device computes it over its parts.
+    devices: Devices | None = None
+    # In place of one function of Axle with the attributes: steps of a case.
+    steps: dict | None = None
 
 
-def call(fn, at=None, vjp=True, vmap=True, tol="", x64=True, **operands):
+def call(fn, at=None, vjp=True, vmap=True, tol="", x64=True, devices=None, steps=None, **operands):
     specs = [Operand(n, m if isinstance(m, list) else [m], isinstance(m, list)) for n, m in operands.items()]
-    return Call(fn, specs, at or {}, vjp, vmap, tol, x64)
+    return Call(fn, specs, at or {}, vjp, vmap, tol, x64, devices, steps)
+
+
+MESH = {"data": 2, "model": 4}
+
+
+def on_devices(fn, axes, in_spec, out_spec, at=None, manual=(), x=None, **more):
+    """A collective of x[8, 4] over mesh axes: fn takes the part of a device and the axes."""
+    devices = Devices(MESH, [in_spec], [out_spec], list(manual))
+    return call(lambda part: fn(part, tuple(axes)), at={"axes": list(axes)} | (at or {}), devices=devices, x=x or F(8, 4), **more)
 
 
 def arguments_of(call, seed):

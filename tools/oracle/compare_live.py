@@ -6,8 +6,9 @@
   .axle/peers/jax/bin/python tools/oracle/compare_live.py --axle build/debug/axle --backend interpreter roll sort
 
 Inputs are drawn here. JAX computes each call, its vjp at drawn cotangents, and the same under vmap over a batch of two;
-`axle eval-op --compare` computes them again. One line for each function says how far they are apart. Exit code 1 if a
-function differs. functions.py says what each function is in JAX, or why it has no line.
+`axle eval-op --compare` computes them again. Collectives run in a shard_map over eight devices that JAX makes of the host.
+One line for each function says how far they are apart. Exit code 1 if a function differs. functions.py says what each
+function is in JAX, or why it has no line.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from calls import arguments_of
 from functions import CALLS
 from tensor_file import save
 
+jax.config.update("jax_num_cpu_devices", 8)  # for the collectives
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_default_matmul_precision", "highest")
 jax.config.update("jax_threefry_partitionable", True)
@@ -62,16 +64,18 @@ class Batch:
             for size, spec in zip(sizes, call.operands):
                 part, xs = xs[:size], xs[size:]
                 operands.append(part if spec.is_list else part[0])
-            return tuple(jax.tree.leaves(call.jax(*operands)))
+            return tuple(jax.tree.leaves((call.devices.mapped(call.jax) if call.devices else call.jax)(*operands)))
 
         fn = jax.vmap(of_flat) if mapped else of_flat
         outputs = [np.asarray(y) for y in fn(*flat)]
-        case = {"name": name, "function": function, "attributes": call.attributes}
+        case = {"name": name} | (call.steps or {"function": function, "attributes": call.attributes})
         places = iter(range(len(flat)))
         case["inputs"] = {
             spec.name: [f"in{next(places)}" for _ in operand] if spec.is_list else f"in{next(places)}"
             for spec, operand in zip(call.operands, arrays)
         }
+        if call.devices:
+            case["shard_map"] = call.devices.case()
         if call.tolerance:
             case["tolerance"] = call.tolerance
         if mapped:
@@ -138,8 +142,8 @@ def main():
             wrong.setdefault(function, []).append(f"{tensor['name']}: {tensor['verdict']}: {tensor['worst'] or tensor['got']}")
     for failure in report["failures"]:
         line = int(failure.split("cases.yaml:")[1].split(":")[0])
-        case = batch.cases[line - 2]
-        wrong.setdefault(case["function"], []).append(f"{case['name']}: {failure.split(': ', 1)[1]}")
+        name = batch.cases[line - 2]["name"]
+        wrong.setdefault(name.split("/")[0], []).append(f"{name}: {failure.split(': ', 1)[1]}")
     for function in args.functions or sorted(CALLS):
         verdict = "DIFFERS" if function in wrong else f"ok, within {largest.get(function, 0):.1e}"
         print(f"{function}: {verdict}")

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import jax.scipy as jsp
 import numpy as np
-from calls import B, C, F, I, N, P, V, ascending, binary, call, definite, distinct, draws, exact, key, regular, unary, whole, with_number
+from calls import MESH, B, C, Devices, F, I, N, P, V, ascending, binary, call, definite, distinct, draws, exact, key, on_devices, regular, unary, whole, with_number
 from jax import lax
 from jax.extend.random import threefry2x32_p
 
@@ -119,6 +119,53 @@ def doubled_while_small(x):
 
 def bounded_doubling(x):
     return lax.fori_loop(0, 8, lambda i, c: jnp.where(c.sum() < 20, 2 * c, c), x)
+
+
+def index_of(axes):
+    """The position of a device as a tensor of one element, which a result can be divided into."""
+    return {
+        "steps": {
+            "index": {"function": "axis_index", "operands": [], "attributes": {"axes": list(axes)}},
+            "row": {"function": "expand_dims", "operands": ["index"], "attributes": {"axis": 0}},
+        }
+    }
+
+
+def gathered(dim, tiled):
+    def fn(x, axes):
+        y = lax.all_gather(x, axes, axis=dim, tiled=tiled)  # not tiled: a new dim for the devices
+        return y if tiled else y.reshape(*x.shape[:dim], -1, *x.shape[dim + 1 :])
+
+    return fn
+
+
+def scattered_over(dim, tiled):
+    def fn(x, axes):
+        y = lax.psum_scatter(x, axes, scatter_dimension=dim, tiled=tiled)  # not tiled: without the dim
+        return y if tiled else jnp.expand_dims(y, dim)
+
+    return fn
+
+
+def exchanged(split, concat):
+    return lambda x, axes: lax.all_to_all(x, axes, split, concat, tiled=True)
+
+
+def permuted(pairs):
+    return lambda x, axes: lax.ppermute(x, axes, pairs)
+
+
+PAIRS = [(0, 5), (5, 0), (2, 7)]
+
+
+def in_mesh_order(device):
+    """The number of a device along ("data", "model"), from that along ("model", "data").
+
+    JAX's ppermute numbers devices in the order of the mesh, its other collectives in the order of the axes that they are given.
+    Axle always does the latter.
+    """
+    model, data = divmod(device, MESH["data"])
+    return data * MESH["model"] + model
 
 
 CALLS = {
@@ -389,6 +436,47 @@ CALLS = {
     "jvp": [call(lambda a, t: jax.jvp(jnp.sin, a, t), arguments=[F(3)], tangents=[F(3)], at={"fn": "sin"})],
     "value_and_grad": [call(lambda a: jax.value_and_grad(jnp.sum)(a[0]), arguments=[F(3)], at={"fn": "sum"})],
     "vmap": [call(lambda a: jax.vmap(jnp.sum, 1)(a[0]), arguments=[F(3, 4)], at={"fn": "sum", "in_axes": [1]})],
+    # collectives (JAX has no gradient of pmax and pmin; src/transform/op_gradients_test.cpp compares with differences)
+    "psum": [
+        on_devices(lax.psum, ["model"], ("model",), ()),
+        on_devices(lax.psum, ["data"], ("data", "model"), (None, "model")),
+        on_devices(lax.psum, ["data", "model"], (("data", "model"),), ()),
+        on_devices(lax.psum, ["model"], ("model",), (), manual=["model"]),
+        on_devices(lax.psum, ["model"], (), ()),
+        on_devices(lax.psum, ["model"], ("model",), (), x=I(8, 4)),
+    ],
+    "pmean": [on_devices(lax.pmean, ["model"], ("model",), ()), on_devices(lax.pmean, ["model", "data"], (("model", "data"),), ())],
+    "pmax": [on_devices(lax.pmax, ["model"], ("model",), (), vjp=False), on_devices(lax.pmax, ["data", "model"], ("data", "model"), (), vjp=False, x=whole(8, 4))],
+    "pmin": [on_devices(lax.pmin, ["model"], ("model",), (), vjp=False), on_devices(lax.pmin, ["data"], ("data", "model"), (None, "model"), vjp=False, x=I(8, 4))],
+    "axis_index": [
+        call(lambda axes=axes: lax.axis_index(axes)[None], vmap=False, devices=Devices(MESH, [], [(axes,)], []), steps=index_of(axes))
+        for axes in (("model",), ("data", "model"), ("model", "data"))
+    ],
+    "all_gather": [
+        on_devices(gathered(0, True), ["model"], ("model",), (), {"dim": 0}),
+        on_devices(gathered(1, True), ["model"], ("model",), (), {"dim": 1}),
+        on_devices(gathered(0, True), ["model", "data"], (("data", "model"),), (), {"dim": 0}),
+        on_devices(gathered(1, True), ["data"], ("data", "model"), (None, "model"), {"dim": 1}),
+        on_devices(gathered(0, False), ["model"], ("model",), (), {"dim": 0}),
+        on_devices(gathered(1, False), ["data", "model"], (("data", "model"),), (), {"dim": 1}),
+    ],
+    "reduce_scatter": [
+        on_devices(scattered_over(1, True), ["model"], ("model",), (None, "model"), {"dim": 1}),
+        on_devices(scattered_over(0, True), ["model", "data"], (), (("model", "data"),), {"dim": 0}),
+        on_devices(scattered_over(0, True), ["data"], (None, "model"), ("data", "model"), {"dim": 0}),
+        on_devices(scattered_over(1, False), ["model"], ("model",), (None, "model"), {"dim": 1}),
+    ],
+    "all_to_all": [
+        on_devices(exchanged(1, 0), ["model"], ("model",), (None, "model"), {"split_dim": 1, "concat_dim": 0}),
+        on_devices(exchanged(0, 1), ["model"], (None, "model"), ("model",), {"split_dim": 0, "concat_dim": 1}),
+        on_devices(exchanged(0, 0), ["data", "model"], (), (("data", "model"),), {"split_dim": 0, "concat_dim": 0}),
+        on_devices(exchanged(0, 0), ["model", "data"], (), (("data", "model"),), {"split_dim": 0, "concat_dim": 0}),
+    ],
+    "ppermute": [
+        on_devices(permuted(pairs), axes, (axes,), (axes,), {"pairs": [list(pair) for pair in pairs]})
+        for axes, pairs in ((("model",), [(0, 1), (1, 2), (3, 0)]), (("data", "model"), [(i, (i + 3) % 8) for i in range(8)]))
+    ]
+    + [on_devices(permuted([(in_mesh_order(a), in_mesh_order(b)) for a, b in PAIRS]), ["model", "data"], (("model", "data"),), (("model", "data"),), {"pairs": [list(pair) for pair in PAIRS]})],
     # random numbers
     "random::key": [call(lambda: jax.random.key_data(jax.random.key(42)), at={"seed": 42}, vmap=False)],
     "random::random_key": [call(lambda: jax.random.key_data(jax.random.key(42)), at={"seed": 42}, vmap=False)],
@@ -445,15 +533,6 @@ WITHOUT_CALL = {
     "random::rbg_fold_in": "JAX has keys of rbg only; random_parity_test compares stored draws",
     "random::rbg_bits": "JAX has keys of rbg only; random_parity_test compares stored draws",
     "random::multivariate_normal": "JAX takes the covariance, Axle one of its factors; another factor gives other numbers",
-    "psum": "a collective: it needs several devices; src/transform/shard_map/shard_map_test.cpp and src/pjrt/shard_map_plugin_test.cpp compare with one device",
-    "pmean": "as psum",
-    "pmax": "as psum",
-    "pmin": "as psum",
-    "axis_index": "as psum",
-    "all_gather": "as psum",
-    "reduce_scatter": "as psum",
-    "all_to_all": "as psum",
-    "ppermute": "as psum",
-    "ragged_all_to_all": "as psum; src/transform/laws/naive_bodies_test.cpp compares with plain loops",
-    "sharding_constraint": "as psum",
+    "ragged_all_to_all": "JAX cannot compile it for the CPU; src/transform/laws/naive_bodies_test.cpp compares with plain loops",
+    "sharding_constraint": "it has no result of its own; src/lower and src/pjrt test what it divides",
 }  # fmt: skip

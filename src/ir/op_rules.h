@@ -143,7 +143,7 @@ using DivideRule = std::optional<Divided> (*)(const OpNode& op, const std::vecto
 /// For ops with regions: returns how often one run of the op runs each region, as its cost counts
 /// them.
 using RunsRule = std::vector<double> (*)(const OpNode& op);
-/// How an op repeats a region. kIterations: one run after the other; kDevices: a run on each device.
+/// How an op repeats a region. kIterations: one run after another; kDevices: a run on each device.
 enum class Repeats { kOnce, kIterations, kDevices };
 /// The runs of a region.
 struct RegionRuns {

@@ -11,7 +11,7 @@ namespace axle {
 namespace {
 
 using Segments = std::vector<std::string_view>;
-/// Changed letters, then segments that the path lacks.
+/// Half letters that differ, then segments that the path lacks.
 using Difference = std::pair<int, int>;
 
 Segments segments_of(std::string_view path) {
@@ -20,13 +20,26 @@ Segments segments_of(std::string_view path) {
   return out;
 }
 
-// Returns the changed letters between two segments; none if they are too different.
-std::optional<int> changed_letters(std::string_view wanted, std::string_view segment) {
+// Returns the segment without a number at its end: "layer" for "layer0" and "layer[0]".
+std::string_view stem(std::string_view segment) {
+  const auto drop = [&](auto is) {
+    while (!segment.empty() && is(segment.back())) segment.remove_suffix(1);
+  };
+  drop([](char c) { return c == ']'; });
+  drop([](char c) { return '0' <= c && c <= '9'; });
+  drop([](char c) { return c == '['; });
+  return segment;
+}
+
+// Returns the half letters that differ between two segments; none if they are too different. Other
+// numbers are nearer than other letters.
+std::optional<int> half_letters(std::string_view wanted, std::string_view segment) {
   const int distance = edit_distance(wanted, segment);
-  if (wanted.size() >= 3 && segment.starts_with(wanted)) return std::min(1, distance);
+  if (distance > 0 && stem(wanted) == stem(segment)) return 1;
+  if (wanted.size() >= 3 && segment.starts_with(wanted)) return std::min(2, 2 * distance);
   const auto limit = std::max<size_t>(1, wanted.size() / 2);
   if (distance > static_cast<int>(limit)) return std::nullopt;
-  return distance;
+  return 2 * distance;
 }
 
 // Returns the least difference over all ways to pair the segments in order, with the last ones
@@ -47,11 +60,12 @@ std::optional<Difference> difference(const Segments& wanted, const Segments& can
       auto& at = least[i * width + j];
       const bool is_last = i == wanted.size() && j == candidate.size();
       if (i > 0 && j > 0) {
-        if (const auto letters = changed_letters(wanted[i - 1], candidate[j - 1]))
+        if (const auto letters = half_letters(wanted[i - 1], candidate[j - 1]))
           improve(at, least[(i - 1) * width + j - 1], *letters, 0);
       }
       if (is_last) break;
-      if (i > 0) improve(at, least[(i - 1) * width + j], static_cast<int>(wanted[i - 1].size()), 0);
+      if (i > 0)
+        improve(at, least[(i - 1) * width + j], 2 * static_cast<int>(wanted[i - 1].size()), 0);
       if (j > 0) improve(at, least[i * width + j - 1], 0, 1);
     }
   }
@@ -66,8 +80,7 @@ std::string suggest_path(std::string_view path, std::span<const std::string> can
   const std::string lower = lower_case(path);
   const Segments wanted = segments_of(lower);
   if (wanted.empty()) return "";
-  Difference best{std::max(1, static_cast<int>(path.size()) / 3), 0};
-  best.second = static_cast<int>(kLongest);
+  Difference best{2 * std::max(1, static_cast<int>(path.size()) / 3), static_cast<int>(kLongest)};
   std::vector<std::string> near;
   for (const std::string& candidate : candidates) {
     const std::string c = lower_case(candidate);

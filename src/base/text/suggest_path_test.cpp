@@ -30,6 +30,14 @@ TEST(SuggestPath, FindsShortNames) {
   EXPECT_EQ(near("att"), near("attention"));
 }
 
+TEST(SuggestPath, TakesOtherNumbersForNearer) {
+  EXPECT_EQ(near("layer7/attention"), near("attention"));
+  EXPECT_EQ(near("layer[1]"),
+            "; did you mean 'model/decoder/layers/layer0' or 'model/decoder/layers/layer1'?");
+  const std::vector<std::string> loop = {"model/layers", "model/layers/layer"};
+  EXPECT_EQ(suggest_path("layer0", loop), "; did you mean 'model/layers/layer'?");
+}
+
 TEST(SuggestPath, IgnoresCaseAndEmptySegments) {
   EXPECT_EQ(near("Model/Decoder/Emb"), "; did you mean 'model/decoder/emb'?");
   EXPECT_EQ(near("/decoder//emb/"), "; did you mean 'model/decoder/emb'?");

@@ -30,6 +30,17 @@ std::vector<std::string> flags_of(const CLI::App& app) {
   return out;
 }
 
+// Returns what a verb takes besides flags: "1 argument (RECIPE)".
+std::string arguments_text(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option :
+       app.get_options([](const CLI::Option* o) { return o->get_positional(); }))
+    names.push_back(option->get_name(true));
+  if (names.empty()) return "no argument";
+  return fmt::format("{} argument{} ({})", names.size(), names.size() == 1 ? "" : "s",
+                     join(names, ", "));
+}
+
 // Returns the words of a command: "axle config show".
 std::string command_words(const CLI::App& app) {
   const CLI::App* parent = app.get_parent();
@@ -59,8 +70,8 @@ std::string problem_text(const CLI::ParseError& error) {
     throw ConfigError(fmt::format("{}: no such verb: {}{} (verbs: {})", command, argument,
                                   suggest(argument, verbs), join(verbs, ", ")));
   }
-  throw ConfigError(fmt::format("{}: expected nothing more, got '{}'; see {} --help", command,
-                                argument, command));
+  throw ConfigError(fmt::format("{}: expected {}, got one too many: '{}'; see {} --help", command,
+                                arguments_text(app), argument, command));
 }
 
 }  // namespace

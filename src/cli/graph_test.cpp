@@ -1,6 +1,7 @@
 // Tests `axle graph`.
 #include <gmock/gmock.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "cli/run_test.h"
@@ -50,6 +51,36 @@ TEST(GraphVerb, ShowsOneFormAtATime) {
   EXPECT_EQ(graph({"--dot", "--residuals"}).code, 2);
 }
 
+// What the optimizer computes is no part of the forward pass, even if it needs no gradient.
+TEST(GraphVerb, TheLearnerIsThePhaseUpdate) {
+  const auto json = [](const Arguments& more) {
+    const Ran ran = graph(joined({"--json"}, more));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return nlohmann::json::parse(ran.out);
+  };
+  const nlohmann::json layers = json({})["layers"];
+  std::map<std::string, nlohmann::json> rows;
+  for (const nlohmann::json& row : layers) rows[row["path"]] = row;
+  for (const char* sum : {"ops", "flops", "bytes"}) {
+    SCOPED_TRACE(sum);
+    for (const char* path : {"learner", "finite"}) {
+      EXPECT_EQ(rows[path][sum]["forward"], 0) << path;
+      EXPECT_EQ(rows[path][sum]["backward"], 0) << path;
+      EXPECT_GT(rows[path][sum]["update"], 0) << path;
+    }
+    EXPECT_GT(rows["model"][sum]["forward"], 0);
+    EXPECT_EQ(rows["model"][sum]["update"], 0);
+  }
+  std::map<std::string, int64_t> counts;
+  for (const nlohmann::json& op : json({"--op-counts"})["ops"]) {
+    for (const char* stage : {"forward", "backward", "update"})
+      counts[stage] += op[stage].get<int64_t>();
+  }
+  for (const auto& [stage, count] : counts) EXPECT_EQ(layers[0]["ops"][stage], count) << stage;
+  EXPECT_EQ(json({"--flops"})["layers"], layers);
+  EXPECT_THAT(graph({"--dot"}).out, Not(HasSubstr("learner")));
+}
+
 TEST(GraphVerb, NamesTheNearestLayer) {
   const Ran ran = graph({"--layer", "decoder.layrs"});
   EXPECT_EQ(ran.code, 2);
@@ -65,11 +96,75 @@ TEST(GraphVerb, RefusesFlagsThatAFormDoesNotHave) {
     EXPECT_EQ(ran.out, "");
   };
   expect({"--optimized", "--layer", "decoder.layers"},
-         "axle: --layer: expected a form that shows layers, got --optimized");
-  for (const char* form : {"--op-counts", "--residuals", "--hlo", "--optimized"}) {
+         "axle: --layer: expected a form that shows layers, got --optimized; leave out --layer");
+  for (const std::string form : {"--op-counts", "--residuals", "--hlo", "--optimized"}) {
     expect({form, "--depth", "1"},
-           std::string("axle: --depth: expected --flops, --dot or --svg, got ") + form);
+           "axle: --depth: expected --flops, --dot or --svg, got " + form + "; leave out --depth");
   }
+  for (const std::string form : {"--hlo", "--optimized", "--dot"}) {
+    expect({form, "--json"}, "axle: --json: expected --flops, --op-counts or --residuals, got " +
+                                 form + "; leave out --json");
+  }
+  expect({"--svg", "x.svg", "--json"},
+         "axle: --json: expected --flops, --op-counts or --residuals, got --svg; leave out --json");
+  expect({"--dot", "--residuals"},
+         "axle: --dot: expected one form, got also --residuals; leave out one");
+  expect({"--svg=x.svg", "--flops"},
+         "axle: --svg: expected one form, got also --flops; leave out one");
+  expect({"--depth", "-1"}, "axle: --depth: expected at least 0, got -1");
+  expect({"--dot", "--depth", "0"}, "axle: --depth: expected at least 1, got 0");
+  expect({"--layer", ""}, "axle: --layer: expected the path of a layer, got an empty text");
+  const Ran svg = graph({"--svg", ""});
+  EXPECT_EQ(svg.code, 2);
+  EXPECT_THAT(svg.err, HasSubstr("--svg: expected a path, got an empty text"));
+}
+
+TEST(GraphVerb, RefusesDataThatAreNotThere) {
+  const Ran ran = graph({"--data", "/nonexistent"});
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_EQ(ran.err,
+            "axle: --data: expected a text file or a folder of them, got nothing at /nonexistent; "
+            "leave out --data, which this command does not read\n");
+  const TempDir dir;
+  EXPECT_EQ(graph({"--data", text_file(dir)}).code, 0);
+  EXPECT_EQ(graph({"--data", "synthetic"}).code, 0);
+}
+
+TEST(GraphVerb, TakesOneRecipe) {
+  EXPECT_EQ(run_axle({"graph", "quickstart", "extra"}).err,
+            "axle graph: expected 1 argument (RECIPE), got one too many: 'extra'; see axle graph "
+            "--help\n");
+  EXPECT_THAT(graph({"--op-count"}).err, HasSubstr("did you mean '--op-counts'?"));
+}
+
+// The memory of a training state is no answer to a wrong name.
+TEST(GraphVerb, ErrorsOfNamesTellNoMemory) {
+  const auto expect = [](const Arguments& command) {
+    const Ran ran = run_axle(command);
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_THAT(ran.err, HasSubstr("did you mean")) << ran.err;
+    EXPECT_THAT(ran.err, Not(HasSubstr("training state"))) << ran.err;
+  };
+  const Arguments tag = set_flags({"model.decoder.layers.layer.@remat=SaveNames",
+                                   "model.decoder.layers.layer.@remat.names=[q_porj]"});
+  for (const Arguments& command :
+       std::vector<Arguments>{{"graph", "fuji-test-v2"},
+                              {"graph", "fuji-test-v1", "--layer", "decoder.layrs"},
+                              {"graph", "fuji-test-v1", "--residual"},
+                              {"graph", "fuji-test-v1", "--on", "cpu:8", "--mesh", "dat=8"},
+                              joined({"graph", "fuji-test-v1"}, tag),
+                              joined({"compile", "fuji-test-v1", "--on", "cpu:1"}, tag)})
+    expect(command);
+}
+
+TEST(GraphVerb, OverwritesNoConfig) {
+  const TempDir dir;
+  const std::string file = dir / "config.yaml";
+  replace_file(file, "recipe: fuji-test-v1\n");
+  const Ran ran = run_axle({"graph", "--config", file, "--svg", file});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("--svg: expected a file that this command does not use"));
+  EXPECT_EQ(read_file(file), "recipe: fuji-test-v1\n");
 }
 
 TEST(GraphVerb, DrawsByGraphviz) {

@@ -136,16 +136,17 @@ TEST(RunCli, UnknownFlag) {
 TEST(RunCli, TooManyArguments) {
   const Ran ran = run_axle({"config", "list", "everything"});
   EXPECT_EQ(ran.code, 2);
-  EXPECT_EQ(
-      ran.err,
-      "axle config list: expected nothing more, got 'everything'; see axle config list --help\n");
+  EXPECT_EQ(ran.err,
+            "axle config list: expected no argument, got one too many: 'everything'; see axle "
+            "config list --help\n");
 }
 
 TEST(RunCli, OneRecipe) {
   const Ran ran = run_axle({"params", "quickstart", "fuji-7B-v2"});
   EXPECT_EQ(ran.code, 2);
   EXPECT_EQ(ran.err,
-            "axle params: expected nothing more, got 'fuji-7B-v2'; see axle params --help\n");
+            "axle params: expected 1 argument (RECIPE), got one too many: 'fuji-7B-v2'; see axle "
+            "params --help\n");
 }
 
 TEST(RunCli, TheLastOfAFlagWins) {

@@ -121,6 +121,20 @@ ExitCode exit_code_of(const CompileReport& report) {
   return *fits ? ExitCode::kOk : ExitCode::kDoesNotFit;
 }
 
+namespace {
+
+// True if the step can be traced for one device, so that a refusal is about its mesh.
+bool is_sound_without_mesh(const TrainingParts& training) {
+  try {
+    step_program(training.program_parts({}, training.make_input()->element_spec()));
+    return true;
+  } catch (const ConfigError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
 LoweredStep lower_step(const Trainer::Config& config, std::string recipe, const Target& target) {
   const auto start = Clock::now();
   Trainer::Config without_data = config;
@@ -143,6 +157,7 @@ LoweredStep lower_step(const Trainer::Config& config, std::string recipe, const 
     out.seconds = seconds_since(start);
     return out;
   } catch (const ConfigError& error) {
+    if (!is_sound_without_mesh(training)) throw;
     throw RefusedMeshError(
         error.what(), state_memory(train_state(*training.model, *training.learner), config.mesh,
                                    target.num_devices(), memory_for_programs(target)));

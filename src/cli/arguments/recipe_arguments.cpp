@@ -11,6 +11,7 @@
 #include "io/file.h"
 #include "recipes/resolve/host_machine.h"
 #include "recipes/resolve/recipe_file.h"
+#include "recipes/resolve/use_data.h"
 
 namespace axle::cli {
 namespace {
@@ -81,6 +82,17 @@ ResolveRequest RecipeArguments::request(std::string_view backend) const {
   out.machine = machine(backend);
   for (const std::string& path : files_) out.files.push_back(read_recipe_file(path));
   return out;
+}
+
+void RecipeArguments::check_data() const {
+  for (const Edit& edit : request_.edits) {
+    const auto* use = std::get_if<UseData>(&edit);
+    if (!use || use->data == kSyntheticData || path_exists(use->data)) continue;
+    throw DataError(fmt::format(
+        "--data: expected a text file or a folder of them, got nothing at {}; leave out --data, "
+        "which this command does not read",
+        use->data));
+  }
 }
 
 Resolved resolve_named(const std::string& name, const std::optional<std::string>& on) {

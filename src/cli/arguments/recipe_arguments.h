@@ -25,6 +25,8 @@ class RecipeArguments {
   Resolved resolve(std::string_view backend = "cpu") const {
     return resolve_config(request(backend));
   }
+  /// Throws DataError if --data names nothing. For verbs that read no data, which would not notice.
+  void check_data() const;
   /// The files that --config names.
   const std::vector<std::string>& files() const { return files_; }
   /// The target that --on names; none without --on.

@@ -19,7 +19,9 @@ class Repeat final : public Block {
     /// Number of blocks.
     Required<Positive<int64_t>> num_layers = REQUIRED;
     /// Blocks that the compiled program runs before it looks at its counter. More make a larger
-    /// program, which may run faster; results do not depend on it.
+    /// program, which may run faster. Ops, their order, dtypes and random numbers stay the same; on
+    /// the interpreter so do all bits. A compiler may fuse the ops of neighbouring blocks and round
+    /// fewer values between them, so that results differ in their last bits, most in bf16.
     Positive<int64_t> unroll = 1;
     /// Config of every block; each block has its own parameters.
     Child<Block> layer = TransformerLayer::Config{};

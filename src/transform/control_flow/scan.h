@@ -22,9 +22,9 @@ using ScanBody = std::function<ScanResult(const Values& carry, const Values& xs)
 struct ScanOptions {
   /// Iterations run from the last slice to the first.
   bool reverse = false;
-  /// The iterations that the program runs before it looks at its counter; at least 1. Results do
-  /// not depend on it. Larger bodies compile more slowly and may run faster. With `length` or more,
-  /// nothing is left of the loop.
+  /// The iterations that the program runs before it looks at its counter; at least 1. The ops stay
+  /// the same, but a compiler may fuse them otherwise and change last bits. More iterations compile
+  /// more slowly and may run faster. With `length` or more, nothing is left of the loop.
   int64_t unroll = 1;
   /// Names of the carried tensors, for errors. Empty: their numbers.
   std::vector<std::string> names = {};

@@ -49,10 +49,22 @@ TEST_F(FindNan, ALayerOfALoopIsNamedWithItsNumber) {
   expect_found(ran);
 }
 
+// The advice names no setting that the run has already.
+TEST_F(FindNan, TheErrorTellsHowToContinue) {
+  const Ran stopped = train("interpreter", {"--find-nan"});
+  EXPECT_THAT(stopped.err, HasSubstr("is saved as step 2 (leave out --find-nan and set "
+                                     "on_non_finite=skip to continue)\n"));
+  const Arguments skip = {"--set", "on_non_finite=skip"};
+  const Ran again = train("interpreter", joined({"--find-nan"}, skip));
+  EXPECT_THAT(again.err, HasSubstr("(leave out --find-nan to continue)\n"));
+  EXPECT_EQ(train("interpreter", skip).code, 0);
+}
+
 TEST_F(FindNan, WithoutTheFlagNothingIsSearched) {
   const Ran ran = train("interpreter", {});
   EXPECT_EQ(ran.code, static_cast<int>(ExitCode::kValidationFailed));
   EXPECT_THAT(ran.out, ::testing::Not(HasSubstr("is made by")));
+  EXPECT_THAT(ran.err, HasSubstr(" (set on_non_finite=skip to continue)\n"));
 }
 
 }  // namespace

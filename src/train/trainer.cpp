@@ -393,10 +393,8 @@ void Trainer::Run::fail_non_finite(int64_t step, const std::string& what) {
   stopped_ = fmt::format("step {}: expected finite numbers, got {}", step, what);
   const std::string end =
       !save(true) ? "could not be saved"
-                  : fmt::format(
-                        "without that step is saved as step {} (set on_non_finite=skip to "
-                        "continue)",
-                        step_number_);
+                  : fmt::format("without that step is saved as step {} ({} to continue)",
+                                step_number_, way_on(finder_.has_value(), cfg_.on_non_finite));
   throw Error(fmt::format("{}; the state {}", stopped_, end), ExitCode::kValidationFailed);
 }
 

@@ -33,6 +33,12 @@ NotFinite find_not_finite(const StepRecord& record, int64_t part, const DeviceSt
                       record.values.at("learning_rate"))};
 }
 
+std::string way_on(bool finds, NonFinite policy) {
+  if (!finds) return "set on_non_finite=skip";
+  return policy == NonFinite::kSkip ? "leave out --find-nan"
+                                    : "leave out --find-nan and set on_non_finite=skip";
+}
+
 std::vector<std::string> mfu_notes(const ModelFlops& flops, const Peak& peak,
                                    const Topology& topology) {
   std::vector<std::string> out;

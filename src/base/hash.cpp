@@ -38,7 +38,8 @@ EVP_MD_CTX* context(const std::shared_ptr<void>& state) {
   return static_cast<EVP_MD_CTX*>(state.get());
 }
 
-// Row k advances a byte past k further bytes, so that eight bytes are processed at once.
+// Row k holds the effect of each byte value on a checksum to which k more bytes are added. So eight
+// bytes are processed at once, each by its own row.
 using Tables = std::array<std::array<uint32_t, 256>, 8>;
 constexpr Tables make_tables() {
   constexpr uint32_t kReflectedPolynomial = 0x82f63b78;

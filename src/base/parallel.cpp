@@ -107,7 +107,7 @@ void parallel_for(int64_t n, int64_t min_piece, const std::function<void(int64_t
   if (n <= 0) return;
   if (!t_in_loop && n > min_piece) {
     Pool& pool = Pool::instance();
-    // Several pieces for each thread, so that one that is interrupted keeps no other waiting.
+    // Each thread gets several pieces, so that none waits long for one that is interrupted.
     const auto wanted = static_cast<int64_t>(4 * (pool.num_threads() + 1));
     Loop loop{.f = f, .n = n, .piece = std::max(min_piece, (n + wanted - 1) / wanted)};
     if (pool.num_threads() > 0 && pool.run(loop)) {

@@ -12,7 +12,7 @@ namespace axle {
 
 /// Returns operands of which those marked in `batched` have the batch dim in front.
 std::vector<Batched> marked(const Values& values, const std::vector<bool>& batched);
-/// Returns the marks.
+/// Returns which of the values have the batch dim.
 std::vector<bool> batched_marks(std::span<const Batched> values);
 /// Returns the values with the batch dim; repeats those that are not batched.
 Values with_batch_dims(std::span<const Batched> values, const BatchAxis& axis);

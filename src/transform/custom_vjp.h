@@ -33,8 +33,8 @@ struct CustomVjp {
 /// Returns the outputs of rule.forward(arguments), with rule.backward as their gradient.
 ///
 /// Differentiation throws ShapeError, which names the place of the rule, if the cotangents do not
-/// fit the arguments, or if the forward
-/// function captures an outer tensor that is differentiated; such a tensor must be an argument.
+/// fit the arguments. It also throws if the forward function captures an outer tensor that is
+/// differentiated: such a tensor must be an argument.
 Values custom_vjp(const CustomVjp& rule, const Values& arguments);
 
 }  // namespace axle

@@ -49,7 +49,7 @@ bool matches_segment(std::string_view pattern, std::string_view s) {
 }
 
 using Segments = std::span<const std::string_view>;
-// Backtracks like matches_segment: only the latest `**` is tried with another length.
+// Works like matches_segment: if the rest does not match, the latest `**` takes one more segment.
 bool matches_segments(Segments pattern, Segments path) {
   size_t p = 0, i = 0, star = pattern.size(), resume = 0;
   while (i < path.size()) {

@@ -35,8 +35,8 @@ struct HostKernelCall {
   std::span<const HostKernelBuffer> results;
   const KernelAttributes& attributes;
   /// Calls work(first, last) for ranges that cover [0, count), on the threads of the program that
-  /// calls the kernel, and returns when all are done. A range has at least `grain` numbers but for
-  /// the last one. What `work` throws is thrown here.
+  /// calls the kernel, and returns when all are done. Each range but the last has at least `grain`
+  /// numbers. What `work` throws is thrown here.
   std::function<void(int64_t count, int64_t grain,
                      const std::function<void(int64_t first, int64_t last)>& work)>
       parallel;

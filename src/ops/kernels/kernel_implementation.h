@@ -18,7 +18,7 @@ struct KernelQuery {
   const KernelAttributes& attributes;
 };
 
-/// An implementation has a host kernel or a lowering rule, one of both.
+/// An implementation has either a host kernel or a lowering rule.
 struct KernelImplementationRow {
   std::string_view kernel;    // its name, "gated_silu"
   std::string_view platform;  // "cpu", "cuda", "tpu", ...

@@ -28,7 +28,7 @@ void for_each_index(const Shape& shape, F fn) {
   }
 }
 
-/// Positions in two views: a line of `count` of them, each `a_step` and `b_step` from the last.
+/// A line of `count` positions in two views. Each is `a_step` and `b_step` after the one before.
 struct LinePair {
   int64_t a, b, a_step, b_step, count;
 };

@@ -11,8 +11,8 @@
 
 namespace axle {
 
-/// The promises of GatherOptions and ScatterOptions. `in_bounds` also stands for "what is done with
-/// windows outside does not matter".
+/// The promises of GatherOptions and ScatterOptions. `in_bounds` is also set where a rule does not
+/// care what becomes of windows outside.
 struct WindowPromises {
   bool in_bounds = false, sorted = false, unique = false;
 };

@@ -16,9 +16,9 @@
 
 namespace axle {
 
-/// Which dims of the operands and of the result are what. Each list names the batch dim, the
-/// feature dim, then the spatial dims; that of the kernel names the output feature dim, the input
-/// feature dim, then the spatial dims.
+/// The roles of the dims. The lists of x and y name the batch dim, the feature dim, then the
+/// spatial dims. The list of the kernel names the output feature dim, the input feature dim, then
+/// the spatial dims.
 struct ConvolutionDims {
   std::vector<int64_t> x = {}, kernel = {}, y = {};
 };

@@ -12,9 +12,9 @@ struct BackwardOperands {
   DotOptions options;
 };
 
-/// Converts the cotangent `g` to the dtype of the operands x[0] and x[1]. Operands of 8 bits are
-/// instead converted to the dtype of the cotangent, which would lose too much in 8 bits; without
-/// the algorithm, which is for 8-bit operands.
+/// Converts the cotangent `g` to the dtype of the operands x[0] and x[1]. It would lose too much in
+/// 8 bits: so 8-bit operands are converted to its dtype instead. The backward products of these
+/// have no algorithm, since the one in the options is for 8-bit operands.
 inline BackwardOperands backward_operands(X x, const Tensor& g, const DotOptions& options) {
   const DType dtype = x[0].dtype();
   if (!is_float(dtype) || size_bytes(dtype) > 1) return {x[0], x[1], astype(g, dtype), options};

@@ -1,8 +1,8 @@
 // The handle of random keys: words and their generator.
 //
 // Samplers take no plain tensors, so that neither a float nor a number used as a key compiles.
-// Programs, loops, vmap and checkpoints have tensors only: code there gives them data() and wraps
-// what it gets back. It knows the generator; prng.h lists them.
+// Programs, loops, vmap and checkpoints have tensors only: code gives them data() and wraps what it
+// gets back, since that code knows the generator. prng.h lists the generators.
 #pragma once
 
 #include <cstdint>

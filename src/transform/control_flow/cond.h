@@ -7,8 +7,8 @@
 
 namespace axle {
 
-/// Computes branches[index](arguments); an index outside of the branches is moved inside. `index`
-/// is an i32 scalar. All branches return tensors of the same types. They may use outer tensors.
+/// Computes branches[index](arguments). `index` is an i32 scalar; one outside of the branches is
+/// clamped. All branches return tensors of the same types. They may use outer tensors.
 ///
 /// When it is differentiated, each branch keeps its own residuals. Under vmap with a batched index,
 /// all branches are computed and the results selected.

@@ -7,8 +7,8 @@
 
 namespace axle {
 
-/// A carry is batched if it is in any iteration. The batch of xs and ys comes after the dim that
-/// the scan runs over.
+/// A carry gets the batch dim if some iteration gives it one. The batch dim of xs and ys is dim 1,
+/// after the dim that the scan runs over.
 std::vector<Batched> batch_scan(BatchX x);
 
 }  // namespace axle

@@ -42,15 +42,15 @@ Joint make_joint(const Region& region, const std::vector<bool>& active,
 Values residuals(const Joint& joint, const ResidualPolicy& policy);
 
 /// Returns the forward values that backward ops of a program read, in order of definition, with the
-/// parameters that they read. Values of cheap ops count as what they are made of.
+/// parameters that they read. In place of the result of a cheap op it lists the op's operands.
 Values read_by_backward(const Region& region);
 
 /// Returns the name ops of forward values that the policy keeps, by their operands: whoever needs
 /// the operand reads the kept result, which is equal.
 ValueMap<Tensor> kept_names(const Region& region, const ResidualPolicy& policy);
 
-/// Which ops with an effect (ir/effect.h) a slice keeps. The halves of a joint region share them by
-/// phase, so that nothing is delivered once more when it is recomputed.
+/// Which ops with an effect (ir/effect.h) a slice keeps. Each half of a joint region keeps those of
+/// its phase, so that a value that is recomputed is not delivered twice.
 enum class Effects { kAll, kForward, kBackward, kNone };
 
 /// Returns a new closed region that computes `results` from `inputs`, both values of `region`. An

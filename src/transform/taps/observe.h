@@ -39,8 +39,8 @@ struct Observation {
   /// that repeats its region: the iterations of a scan, in the order of its slices; the first
   /// iterations of a while loop; the devices of a shard_map.
   size_t result = 0;
-  /// Index of a result that tells whether the region ran: a predicate with these leading dims.
-  /// Values of regions that did not run are zeros. None: it always runs.
+  /// Index of a result that tells whether the region ran: a predicate with the first of these
+  /// leading dims. Values of regions that did not run are zeros. None: it always runs.
   std::optional<size_t> ran = {};
 };
 

@@ -90,7 +90,7 @@ struct Seen {
   RegionPath path;
   std::vector<HostTensor> values;  // in the order of values_of
   Shape runs;                      // the leading dims of each value
-  HostTensor ran;                  // empty: always
+  std::optional<HostTensor> ran;   // none: always
 
   const HostTensor& all_of(const Tensor& t) const {
     const Values own = values_of(*region);
@@ -100,8 +100,8 @@ struct Seen {
   HostTensor at(const Tensor& t, int64_t run) const { return part_of(all_of(t), run, t.shape()); }
   int64_t num_runs() const { return Type{DType::kPred, runs}.num_elements(); }
   bool is_run(int64_t run) const {
-    return ran.size() == 0 ||
-           ran.values<bool>()[static_cast<size_t>(run / (num_runs() / ran.size()))];
+    if (!ran) return true;
+    return ran->values<bool>()[static_cast<size_t>(run / (num_runs() / ran->size()))];
   }
 };
 
@@ -199,7 +199,8 @@ TEST(RegionsLaw, SoDoThoseOfGradients) {
   for (const OpSample& sample : testing::body_samples()) {
     if (sample.op == "while") continue;  // it has no reverse mode
     std::vector<HostTensor> cotangents;
-    for (const Tensor& y : traced(sample, sample.fn)->results())
+    const auto forward = traced(sample, sample.fn);
+    for (const Tensor& y : forward->results())
       cotangents.push_back(testing::random_tensor(y.type(), cotangents.size() + 1));
     check_sample(sample, testing::gradient_function(sample.fn, cotangents));
   }

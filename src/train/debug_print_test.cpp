@@ -2,9 +2,13 @@
 // makes the first non-finite number of a step.
 #include <fmt/format.h>
 
+#include <regex>
+
+#include "base/text/text.h"
 #include "layers/norms/norm.h"
 #include "nn/remat_policies.h"
 #include "ops/ops.h"
+#include "testing/needs_plugin.h"
 #include "train/trainer_run_test.h"
 
 namespace axle {
@@ -57,7 +61,48 @@ size_t count(const std::string& text, std::string_view part) {
   return n;
 }
 
-class DebugPrint : public TrainerTest {};
+// Lines of a run's output, and the numbers in them.
+struct Report {
+  std::string text;
+  std::vector<double> numbers;
+};
+
+Report report_of(const std::string& out, const std::regex& lines) {
+  static const std::regex number("-?[0-9]+(\\.[0-9]+)?(e[-+][0-9]+)?");
+  Report report;
+  for (const std::string_view view : split(out, '\n')) {
+    const std::string line(view);
+    if (!std::regex_search(line, lines)) continue;
+    for (std::sregex_iterator it(line.begin(), line.end(), number), end; it != end; ++it)
+      report.numbers.push_back(std::stod(it->str()));
+    report.text += std::regex_replace(line, number, "N") + "\n";
+  }
+  return report;
+}
+
+// Sums in another order differ in their last bits.
+void expect_same_report(const Report& actual, const Report& expected, const std::string& where) {
+  EXPECT_EQ(actual.text, expected.text) << where;
+  ASSERT_EQ(actual.numbers.size(), expected.numbers.size()) << where;
+  for (size_t i = 0; i < actual.numbers.size(); ++i) {
+    EXPECT_NEAR(actual.numbers[i], expected.numbers[i], 1e-3 * std::abs(expected.numbers[i]) + 1e-4)
+        << where << ", number " << i << "\n"
+        << expected.text;
+  }
+}
+
+class DebugPrint : public TrainerTest {
+ protected:
+  // Returns what a run on a mesh prints of its values.
+  Report printed(Trainer::Config config, const std::string& mesh, bool find_nan) {
+    from_text(mesh, config.mesh);
+    backend_ = "cpu";
+    const Ended ended = train(config, "on " + mesh, RunOptions{.dir = {}, .find_nan = find_nan});
+    EXPECT_EQ(ended.code, find_nan ? ExitCode::kValidationFailed : ExitCode::kOk) << ended.error;
+    return report_of(ended.out,
+                     std::regex(find_nan ? ": the first |^  (operand|result)" : ": largest "));
+  }
+};
 
 TEST_F(DebugPrint, EachLayerOfALoopPrintsInEachStep) {
   for (const bool with_remat : {false, true}) {
@@ -106,6 +151,24 @@ TEST_F(DebugPrint, FindNanNamesAnOpOfTheUpdate) {
   const Ended ended = train(config, "run", RunOptions{.dir = {}, .find_nan = true});
   EXPECT_EQ(ended.code, ExitCode::kValidationFailed);
   EXPECT_THAT(ended.out, ContainsRegex("step 1: the first (NaN|Inf) is made by mul in learner"));
+}
+
+// Values are printed and measured as whole tensors, with the indices of whole tensors.
+TEST_F(DebugPrint, ShardedTensorsAreToldAsOnOneDevice) {
+  AXLE_NEEDS_PLUGIN("cpu");
+  const Trainer::Config printing = config_with({}, 2, true),
+                        overflowing =
+                            config_with({.prints = false, .overflows_backward = true}, 3, true);
+  const Report prints = printed(printing, "", false);
+  EXPECT_EQ(count(prints.text, "of fN[N, N, N]"), 4u) << prints.text;
+  remove_tree(run("on "));
+  const Report found = printed(overflowing, "", true);
+  EXPECT_THAT(found.text, HasSubstr("the first at [N, N, N]"));
+  for (const std::string mesh : {"fsdp=8"}) {
+    expect_same_report(printed(printing, mesh, false), prints, mesh);
+    remove_tree(run("on " + mesh));
+    expect_same_report(printed(overflowing, mesh, true), found, mesh);
+  }
 }
 
 TEST_F(DebugPrint, AFiniteRunWithTheSearchEndsWithTheSameState) {

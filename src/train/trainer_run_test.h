@@ -1,4 +1,5 @@
-// Whole training runs of a tiny model in this process, on the interpreter.
+// Whole training runs of a tiny model in this process, on the interpreter unless a test says
+// otherwise.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -25,7 +26,7 @@ class TrainerTest : public testing::Test {
   }
   Ended train(const Trainer::Config& config, const std::string& name, RunOptions options) {
     options.dir = dir_ / name;
-    options.backend = "interpreter";
+    options.backend = backend_;
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
     Ended ended;
@@ -44,6 +45,7 @@ class TrainerTest : public testing::Test {
   std::filesystem::path run(const std::string& name = "run") const { return dir_ / name; }
 
   const TempDir dir_;
+  std::string backend_ = "interpreter";
 };
 
 inline Trainer::Config config_of(int64_t max_steps) {

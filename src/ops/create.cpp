@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "ops/batching.h"
+#include "ops/checks.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/movement/slice.h"
 #include "ops/rules.h"
@@ -124,17 +125,18 @@ std::optional<Scalar> splat_of(const Tensor& t) {
 }
 
 Tensor iota(const Shape& shape, int64_t axis, DType dtype) {
+  const int64_t given = axis;
   if (axis < 0) axis += static_cast<int64_t>(shape.size());
   if (axis < 0 || axis >= static_cast<int64_t>(shape.size())) {
-    shape_error("iota", fmt::format("no axis {} in shape {}", axis, to_text(shape)));
+    shape_error("iota", fmt::format("expected an axis of {}, got {}", to_text(shape), given));
   }
   return emit(iota_rules, {}, IotaAttributes(Type{dtype, shape}, axis));
 }
 
 Tensor linspace(double start, double stop, int64_t count, DType dtype, StopValue last) {
-  if (!is_float(dtype) || count < 0) {
-    shape_error("linspace", fmt::format("expected a count and a floating-point dtype, got {} of {}",
-                                        count, name_of(dtype)));
+  check_at_least("linspace", "a count", count, 0);
+  if (!is_float(dtype)) {
+    shape_error("linspace", fmt::format("expected a floating-point dtype, got {}", name_of(dtype)));
   }
   const bool has_stop = last == StopValue::kInclusive && count > 1;
   const int64_t steps = has_stop ? count - 1 : count;

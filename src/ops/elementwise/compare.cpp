@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ops/batching.h"
 #include "ops/create.h"
 #include "ops/elementwise/bitwise.h"
@@ -182,6 +184,17 @@ Tensor select_n(const Tensor& which, const Values& cases) {
                             "got {} and {} cases",
                             name_of(which.dtype()), cases.size()),
                 {which});
+  }
+  const auto differs = [&](const Tensor& x) { return x.type() != cases[0].type(); };
+  const bool fits = which.rank() == 0 || which.shape() == cases[0].shape();
+  if (!fits || std::ranges::any_of(cases, differs)) {
+    Values operands{which};
+    operands.insert(operands.end(), cases.begin(), cases.end());
+    shape_error("select_n",
+                fmt::format("expected cases of one type and a choice of their shape or a scalar, "
+                            "got {} for {}",
+                            to_text(which.type()), to_text(types_of(cases))),
+                operands);
   }
   return is_pred ? select(which, cases[1], cases[0]) : select_among(which, cases, 0, cases.size());
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "base/error.h"
 #include "ops/batching.h"
 #include "ops/elementwise/arithmetic.h"
@@ -37,6 +39,33 @@ const OpRules convert_rules(
      .cheap = true,
      .moves_elements = true});
 
+// A 4-bit integer takes a byte in host memory, but has four bits.
+int64_t num_bits(DType dtype) {
+  return is_storage_only(dtype) ? 4 : static_cast<int64_t>(8 * size_bytes(dtype));
+}
+
+// Returns the bits of the elements. Two 4-bit integers share a byte, the first has its low half.
+std::vector<uint8_t> bits_of(const HostTensor& x) {
+  const auto bytes =
+      std::span(reinterpret_cast<const uint8_t*>(x.bytes().data()), x.bytes().size());
+  if (!is_storage_only(x.dtype())) return {bytes.begin(), bytes.end()};
+  std::vector<uint8_t> out((bytes.size() + 1) / 2);
+  for (size_t i = 0; i < bytes.size(); ++i)
+    out[i / 2] = static_cast<uint8_t>(out[i / 2] | (bytes[i] & 15) << (i % 2 == 0 ? 0 : 4));
+  return out;
+}
+
+void set_bits(const std::vector<uint8_t>& bits, HostTensor& y) {
+  const auto half = [&](size_t i) { return bits[i / 2] >> (i % 2 == 0 ? 0 : 4) & 15; };
+  const auto fill = [&](auto out) {
+    for (size_t i = 0; i < out.size(); ++i)
+      out[i] = typename decltype(out)::value_type(static_cast<int>(half(i)));
+  };
+  if (y.dtype() == DType::kI4) return fill(y.values<I4>());
+  if (y.dtype() == DType::kU4) return fill(y.values<U4>());
+  std::memcpy(y.bytes().data(), bits.data(), bits.size());
+}
+
 std::vector<Type> infer_bitcast(const OpNode& op) {
   const Type& x = op.inputs[0].type();
   Type y{op.attrs<ConvertAttributes>().dtype, x.dims};
@@ -44,8 +73,7 @@ std::vector<Type> infer_bitcast(const OpNode& op) {
     shape_error(op, "predicates have no bits to reinterpret; convert with astype");
   if (is_complex(x.dtype) || is_complex(y.dtype))
     shape_error(op, "expected real dtypes; take complex numbers apart with real and imag");
-  const auto from = static_cast<int64_t>(size_bytes(x.dtype)),
-             to = static_cast<int64_t>(size_bytes(y.dtype));
+  const int64_t from = num_bits(x.dtype), to = num_bits(y.dtype);
   if (from > to) y.dims.push_back(from / to);
   if (from < to) {
     if (x.dims.empty() || x.dims.back() != to / from) {
@@ -68,7 +96,7 @@ const OpRules bitcast_convert_rules(
            const HostTensor in = x[0]->astype(
                op.inputs[0].dtype());  // f64 mode stores other bits than the op's dtype has
            HostTensor out(op.outputs[0]);
-           std::ranges::copy(in.bytes(), out.bytes().begin());
+           set_bits(bits_of(in), out);
            y[0] = out.astype(y[0].dtype());
          },
      .hlo = "stablehlo.bitcast_convert",
@@ -168,6 +196,14 @@ Tensor bitcast_convert(const Tensor& x, DType dtype) {
 }
 
 Tensor reduce_precision(const Tensor& x, int exponent_bits, int mantissa_bits) {
+  // No float has more bits than f64.
+  if (exponent_bits < 1 || exponent_bits > 11 || mantissa_bits < 0 || mantissa_bits > 52) {
+    shape_error("reduce_precision",
+                fmt::format("expected 1 to 11 exponent bits and 0 to 52 mantissa bits, got {} and "
+                            "{}",
+                            exponent_bits, mantissa_bits),
+                {x});
+  }
   return emit(reduce_precision_rules, {x}, PrecisionAttributes(exponent_bits, mantissa_bits));
 }
 

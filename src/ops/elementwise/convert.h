@@ -20,11 +20,13 @@ Tensor quantize(const Tensor& x, const Tensor& scale, DType dtype);
 /// Returns x * scale in the dtype of `scale`: undoes quantize up to its rounding.
 Tensor dequantize(const Tensor& x, const Tensor& scale);
 /// Reinterprets the bits of x as `dtype`. A narrower dtype adds a last dim for the parts of each
-/// element. A wider dtype consumes the last dim. Throws ShapeError for predicates and
-/// complex numbers.
+/// element, low bits first. A wider dtype consumes the last dim. 4-bit integers have four bits:
+/// u8[n] becomes u4[n, 2]. Throws ShapeError for predicates and complex numbers, and if the last
+/// dim does not fit.
 Tensor bitcast_convert(const Tensor& x, DType dtype);
 /// Rounds x to the precision of a float with these numbers of bits and keeps the dtype of x. (8, 7)
-/// rounds to bf16.
+/// rounds to bf16. Throws ShapeError unless there are 1 to 11 exponent bits and 0 to 52 mantissa
+/// bits.
 Tensor reduce_precision(const Tensor& x, int exponent_bits, int mantissa_bits);
 
 }  // namespace axle

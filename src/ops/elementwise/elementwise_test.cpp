@@ -23,6 +23,24 @@ std::string error_of(const std::function<Tensor(const Values&)>& fn,
   return axle::error_without_lines<ShapeError>([&] { run(fn, x); });
 }
 
+// The numbers are those of JAX 0.10.2, which puts the low half of a byte first.
+TEST(Elementwise, FourBitIntegersHaveFourBits) {
+  const auto cast = [](const HostTensor& x, DType dtype) {
+    return run([&](const Values& v) { return bitcast_convert(v[0], dtype); }, {x});
+  };
+  const HostTensor bytes({2}, {int8_t{0x21}, int8_t{-1}});
+  const HostTensor halves = cast(bytes, DType::kI4);
+  EXPECT_EQ(halves.type(), (Type{DType::kI4, {2, 2}}));
+  EXPECT_THAT(elements(halves.astype(DType::kI8)), ElementsAre(1, 2, -1, -1));
+  EXPECT_EQ(cast(halves, DType::kI8), bytes);
+  EXPECT_THAT(elements(cast(halves, DType::kU4).astype(DType::kU8)), ElementsAre(1, 2, 15, 15));
+  const HostTensor word({1}, {int32_t{0x12345678}});
+  const HostTensor digits = cast(word, DType::kU4);
+  EXPECT_EQ(digits.type(), (Type{DType::kU4, {1, 8}}));
+  EXPECT_THAT(elements(digits.astype(DType::kU8)), ElementsAre(8, 7, 6, 5, 4, 3, 2, 1));
+  EXPECT_EQ(cast(digits, DType::kI32), word);
+}
+
 TEST(Elementwise, OperandsMustHaveOneDtype) {
   const std::string message = error_of([](const Values& v) { return v[0] + v[1]; },
                                        {counting({2}), counting({2}, DType::kI32)});

@@ -27,8 +27,9 @@ std::vector<Type> infer_broadcast(const OpNode& op) {
     const int64_t d = a.dims[i];
     if (d < 0 || d >= static_cast<int64_t>(a.shape.size()) || (i > 0 && d <= a.dims[i - 1]) ||
         (in[i] != 1 && in[i] != a.shape[static_cast<size_t>(d)])) {
-      shape_error(op, fmt::format("cannot place dim {} of size {} at dims {} of {}", i, in[i],
-                                  to_text(a.dims), to_text(a.shape)));
+      shape_error(op, fmt::format("expected ascending dims with the sizes of {} in {}, got {}: "
+                                  "cannot place dim {} of size {}",
+                                  to_text(in), to_text(a.shape), to_text(a.dims), i, in[i]));
     }
   }
   return {Type{op.inputs[0].dtype(), a.shape}};
@@ -81,7 +82,7 @@ const OpRules broadcast_rules(
 }  // namespace
 
 Tensor broadcast_in_dim(const Tensor& x, const Shape& shape, const std::vector<int64_t>& dims) {
-  if (x.shape() == shape) return x;
+  if (x.shape() == shape && dims == all_axes(x)) return x;
   return emit(broadcast_rules, {x}, BroadcastAttributes(shape, dims));
 }
 

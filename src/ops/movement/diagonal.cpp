@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "ops/checks.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
@@ -28,11 +29,13 @@ Tensor below_or_on(const Tensor& x, int64_t offset) {
 
 Tensor eye(int64_t rows, int64_t columns, int64_t offset, DType dtype) {
   const Shape shape = {rows, columns};
+  check_sizes("eye", "numbers of rows and columns", shape);
   return astype(equal(iota(shape, 0) + offset, iota(shape, 1)), dtype);
 }
 
 Tensor tri(int64_t rows, int64_t columns, int64_t offset, DType dtype) {
   const Shape shape = {rows, columns};
+  check_sizes("tri", "numbers of rows and columns", shape);
   return astype(iota(shape, 0) + offset >= iota(shape, 1), dtype);
 }
 

@@ -235,14 +235,18 @@ Tensor dynamic_update_index_in_dim(const Tensor& x, const Tensor& update, const 
   Shape row = x.shape();
   row.erase(row.begin() + axis);
   if (update.shape() != row) {
-    shape_error("dynamic_update_index_in_dim",
-                fmt::format("expected an update of {}", to_text(row)), {x, update});
+    shape_error(
+        "dynamic_update_index_in_dim",
+        fmt::format("expected an update of {}, got {}", to_text(row), to_text(update.shape())),
+        {x, update});
   }
   return dynamic_update_slice_in_dim(x, expand_dims(update, axis), index, axis);
 }
 
 Tensor dynamic_roll(const Tensor& x, const Tensor& shift, int64_t axis) {
   axis = normalized_axis("dynamic_roll", x, axis);
+  if (shift.rank() != 0 || !is_integer(shift.dtype()))
+    shape_error("dynamic_roll", "expected an integer scalar as shift", {x, shift});
   const int64_t n = x.dim(axis);
   if (n == 0) return x;
   const Tensor rest = remainder(astype(shift, DType::kI32), scalar(n, DType::kI32));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ops/checks.h"
 #include "ops/create.h"
 #include "ops/dims.h"
 #include "ops/elementwise/arithmetic.h"
@@ -56,6 +57,7 @@ Tensor take_along_axis(const Tensor& x, const Tensor& indices, int64_t axis,
 }
 
 Tensor from_end(const Tensor& indices, int64_t size) {
+  check_at_least("from_end", "a size", size, 0, {indices});
   return is_unsigned(indices.dtype()) ? indices : select(indices < 0, indices + size, indices);
 }
 
@@ -102,6 +104,13 @@ Tensor set_along_axis(const Tensor& x, const Tensor& indices, const Tensor& upda
 }
 
 Tensor batched_take(const Tensor& x, const Tensor& indices, int64_t num_batch_dims) {
+  if (num_batch_dims < 0 || num_batch_dims >= x.rank() || num_batch_dims > indices.rank()) {
+    shape_error(
+        "batched_take",
+        fmt::format("expected from 0 to {} batch dims, got {}",
+                    std::max<int64_t>(std::min(x.rank() - 1, indices.rank()), 0), num_batch_dims),
+        {x, indices});
+  }
   const std::vector<int64_t> batch = axis_range(0, num_batch_dims);
   Shape sizes = x.shape();
   std::fill_n(sizes.begin(), num_batch_dims + 1, 1);
@@ -117,6 +126,10 @@ Tensor batched_take(const Tensor& x, const Tensor& indices, int64_t num_batch_di
 }
 
 Tensor batched_put_rows(const Tensor& x, const Tensor& starts, const Tensor& updates) {
+  if (x.rank() < 2 || starts.rank() != 1 || updates.rank() != x.rank()) {
+    shape_error("batched_put_rows", "expected x [B, S, ..], starts [B] and updates [B, T, ..]",
+                {x, starts, updates});
+  }
   return scatter(x, starts, updates,
                  {.offset = axis_range(1, x.rank()),
                   .operand_batch = {0},
@@ -126,6 +139,7 @@ Tensor batched_put_rows(const Tensor& x, const Tensor& starts, const Tensor& upd
 }
 
 Tensor one_hot(const Tensor& indices, int64_t n, DType dtype) {
+  check_at_least("one_hot", "a number of classes", n, 0, {indices});
   Shape shape = indices.shape();
   shape.push_back(n);
   const std::vector<int64_t> dims = axis_range(0, indices.rank());

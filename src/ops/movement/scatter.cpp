@@ -47,15 +47,17 @@ Shape update_window(const Tensor& operand, const Tensor& updates, const WindowDi
   Shape sizes;
   size_t w = 0;
   for (int64_t d = 0; d < operand.rank(); ++d) {
-    const bool dropped = is_dropped(dims, d);
-    sizes.push_back(dropped || w >= dims.offset.size() ? std::min<int64_t>(operand.dim(d), 1)
-                                                       : updates.dim(dims.offset[w++]));
+    const bool names_size = !is_dropped(dims, d) && w < dims.offset.size();
+    const int64_t from = names_size ? dims.offset[w++] : -1;
+    const bool is_dim = from >= 0 && from < updates.rank();  // if not, the infer rule says so
+    sizes.push_back(is_dim ? updates.dim(from) : std::min<int64_t>(operand.dim(d), 1));
   }
   return sizes;
 }
 
 Tensor emit_scatter(const OpRules& rules, const Tensor& operand, const Tensor& indices,
                     const Tensor& updates, const WindowDims& dims, const ScatterOptions& options) {
+  check_window_dims(rules.name(), dims, operand, indices);
   const WindowAttributes a(dims, update_window(operand, updates, dims),
                            {.in_bounds = options.mode != ScatterMode::kDrop,
                             .sorted = options.indices_are_sorted,

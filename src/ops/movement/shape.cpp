@@ -180,21 +180,29 @@ Tensor squeeze(const Tensor& x, const std::vector<int64_t>& axes) {
 Tensor expand_dims(const Tensor& x, int64_t axis) {
   const int64_t at = axis < 0 ? axis + x.rank() + 1 : axis;
   if (at < 0 || at > x.rank())
-    shape_error("expand_dims", fmt::format("cannot insert a dim at axis {}", axis), {x});
+    shape_error(
+        "expand_dims",
+        fmt::format("expected an axis from {} to {}, got {}", -x.rank() - 1, x.rank(), axis), {x});
   Shape shape = x.shape();
   shape.insert(shape.begin() + at, 1);
   return reshape(x, shape);
 }
 
 Tensor flatten(const Tensor& x, int64_t first, int64_t last) {
-  if (x.rank() == 0) return reshape(x, {1});
-  first = normalized_axis("flatten", x, first);
-  last = normalized_axis("flatten", x, last);
-  Shape shape(x.shape().begin(), x.shape().begin() + first);
+  // A scalar counts as a vector of one element.
+  if (x.rank() == 0) return flatten(reshape(x, {1}), first, last);
+  const int64_t from = normalized_axis("flatten", x, first);
+  const int64_t to = normalized_axis("flatten", x, last);
+  if (from > to) {
+    shape_error("flatten",
+                fmt::format("expected a first dim before the last one, got {} and {}", first, last),
+                {x});
+  }
+  Shape shape(x.shape().begin(), x.shape().begin() + from);
   int64_t size = 1;
-  for (int64_t d = first; d <= last; ++d) size *= x.dim(d);
+  for (int64_t d = from; d <= to; ++d) size *= x.dim(d);
   shape.push_back(size);
-  shape.insert(shape.end(), x.shape().begin() + last + 1, x.shape().end());
+  shape.insert(shape.end(), x.shape().begin() + to + 1, x.shape().end());
   return reshape(x, shape);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ops/batching.h"
+#include "ops/checks.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
@@ -36,7 +37,11 @@ std::vector<Type> infer_slice(const OpNode& op) {
            a.strides[d] > 0;
     if (fits) y.dims.push_back((a.limits[d] - a.starts[d] + a.strides[d] - 1) / a.strides[d]);
   }
-  if (!fits) shape_error(op, fmt::format("cannot take {} of {}", a.text(), to_text(x)));
+  if (!fits) {
+    shape_error(op, fmt::format("expected 0 <= start <= limit <= size and stride >= 1 for each dim "
+                                "of {}, got {}",
+                                to_text(x), a.text()));
+  }
   return {y};
 }
 
@@ -101,7 +106,8 @@ std::vector<Type> infer_pad(const OpNode& op) {
   const Type& x = op.inputs[0].type();
   const auto& a = op.attrs<PadAttributes>();
   if (op.inputs[1].type() != Type{x.dtype, {}})
-    shape_error(op, fmt::format("expected a scalar {} to pad with", name_of(x.dtype)));
+    shape_error(op, fmt::format("expected a scalar {} to pad with, got {}", name_of(x.dtype),
+                                to_text(op.inputs[1].type())));
   const size_t rank = x.dims.size();
   bool fits = a.low.size() == rank && a.high.size() == rank && a.interior.size() == rank;
   Type y{x.dtype, {}};
@@ -110,7 +116,12 @@ std::vector<Type> infer_pad(const OpNode& op) {
     y.dims.push_back(spread + a.low[d] + a.high[d]);
     fits = a.interior[d] >= 0 && y.dims[d] >= 0;
   }
-  if (!fits) shape_error(op, fmt::format("cannot pad {} by {}", to_text(x), a.text()));
+  if (!fits) {
+    shape_error(op,
+                fmt::format("expected padding for each dim of {} that leaves a size of at least "
+                            "0, and interior >= 0, got {}",
+                            to_text(x), a.text()));
+  }
   return {y};
 }
 
@@ -186,11 +197,15 @@ std::vector<Type> infer_concatenate(const OpNode& op) {
   Type y = op.inputs[0].type();
   for (size_t i = 1; i < op.inputs.size(); ++i) {
     Type part = op.inputs[i].type();
-    if (part.rank() != y.rank()) shape_error(op, "expected parts of one rank");
+    const auto fail = [&](std::string_view expected) {
+      shape_error(op, fmt::format("expected parts {}, got {} and {}", expected,
+                                  to_text(op.inputs[0].type()), to_text(op.inputs[i].type())));
+    };
+    if (part.dtype != y.dtype) fail("of one dtype");
+    if (part.rank() != y.rank()) fail("with as many dims");
     const int64_t size = part.dims[axis];
     part.dims[axis] = y.dims[axis];
-    if (part != y)
-      shape_error(op, fmt::format("expected parts whose shapes differ only along axis {}", axis));
+    if (part != y) fail(fmt::format("whose shapes differ only along axis {}", axis));
     y.dims[axis] += size;
   }
   return {y};
@@ -232,9 +247,8 @@ int64_t from_the_front(int64_t i, int64_t size) { return i < 0 ? i + size : i; }
 
 Tensor slice(const Tensor& x, const Shape& starts, const Shape& limits, const Shape& strides) {
   const Shape steps = strides.empty() ? Shape(x.shape().size(), 1) : strides;
-  const bool whole = limits == x.shape() &&
-                     std::ranges::all_of(starts, [](int64_t v) { return v == 0; }) &&
-                     std::ranges::all_of(steps, [](int64_t v) { return v == 1; });
+  const size_t rank = x.shape().size();
+  const bool whole = limits == x.shape() && starts == Shape(rank, 0) && steps == Shape(rank, 1);
   return whole ? x : emit(slice_rules, {x}, SliceAttributes(starts, limits, steps));
 }
 
@@ -248,18 +262,22 @@ Tensor slice_in_dim(const Tensor& x, int64_t axis, int64_t start, int64_t limit,
 }
 
 Tensor index_in_dim(const Tensor& x, int64_t axis, int64_t i) {
-  const int64_t at = from_the_front(i, x.dim(normalized_axis("index_in_dim", x, axis)));
+  const int64_t size = x.dim(normalized_axis("index_in_dim", x, axis));
+  const int64_t at = from_the_front(i, size);
+  if (at < 0 || at >= size) {
+    shape_error("index_in_dim",
+                fmt::format("expected an index from {} to {}, got {}", -size, size - 1, i), {x});
+  }
   return squeeze(slice_in_dim(x, axis, at, at + 1), {axis});
 }
 
 Tensor pad(const Tensor& x, const Tensor& value, const Shape& low, const Shape& high,
            const Shape& interior) {
-  const auto none = [](const Shape& s) {
-    return std::ranges::all_of(s, [](int64_t v) { return v == 0; });
-  };
-  if (none(low) && none(high) && none(interior)) return x;
-  return emit(pad_rules, {x, value},
-              PadAttributes(low, high, interior.empty() ? Shape(x.shape().size(), 0) : interior));
+  const Shape none(x.shape().size(), 0);
+  const Shape& holes = interior.empty() ? none : interior;
+  const bool is_whole = low == none && high == none && holes == none;
+  if (is_whole && value.type() == Type{x.dtype(), {}}) return x;
+  return emit(pad_rules, {x, value}, PadAttributes(low, high, holes));
 }
 
 Tensor pad(const Tensor& x, Scalar value, const Shape& low, const Shape& high,
@@ -277,12 +295,12 @@ Tensor pad_in_dim(const Tensor& x, int64_t axis, int64_t low, int64_t high, Scal
 
 Tensor concatenate(const Values& parts, int64_t axis) {
   if (parts.empty()) shape_error("concatenate", "expected at least one part, got none", {});
-  if (parts.size() == 1) return parts[0];
-  return emit(concatenate_rules, parts,
-              AxisAttributes(normalized_axis("concatenate", parts[0], axis)));
+  axis = normalized_axis("concatenate", parts[0], axis);
+  return parts.size() == 1 ? parts[0] : emit(concatenate_rules, parts, AxisAttributes(axis));
 }
 
 Tensor stack(const Values& parts, int64_t axis) {
+  if (parts.empty()) shape_error("stack", "expected at least one part, got none", {});
   Values expanded;
   for (const Tensor& part : parts) expanded.push_back(expand_dims(part, axis));
   return concatenate(expanded, axis);
@@ -290,6 +308,7 @@ Tensor stack(const Values& parts, int64_t axis) {
 
 Values split(const Tensor& x, const Shape& sizes, int64_t axis) {
   axis = normalized_axis("split", x, axis);
+  check_sizes("split", "sizes", sizes, {x});
   if (std::accumulate(sizes.begin(), sizes.end(), int64_t{0}) != x.dim(axis)) {
     shape_error(
         "split",
@@ -328,6 +347,7 @@ Tensor tile(const Tensor& x, const Shape& repeats) {
     shape_error("tile", fmt::format("expected {} repeats, got {}", x.rank(), to_text(repeats)),
                 {x});
   }
+  check_sizes("tile", "repeats", repeats, {x});
   // [a, b] -> [r, a, s, b] -> [r * a, s * b]
   Shape spread, shape;
   std::vector<int64_t> dims;
@@ -341,6 +361,7 @@ Tensor tile(const Tensor& x, const Shape& repeats) {
 
 Tensor repeat(const Tensor& x, int64_t count, int64_t axis) {
   axis = normalized_axis("repeat", x, axis);
+  check_at_least("repeat", "a count", count, 0, {x});
   Shape spread = x.shape();
   spread.insert(spread.begin() + axis + 1, count);
   std::vector<int64_t> dims;

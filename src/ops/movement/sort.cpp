@@ -153,8 +153,11 @@ std::vector<Type> infer_top_k(const OpNode& op) {
   check_ordered(op);
   Type type = op.inputs[0].type();
   const int64_t k = op.attrs<TopKAttributes>().k;
-  if (type.rank() == 0 || k < 0 || k > type.dims.back())
-    shape_error(op, fmt::format("expected k from 0 to the size of the last dim, got {}", k));
+  if (type.rank() == 0) shape_error(op, "expected at least one dim, got a scalar");
+  if (k < 0 || k > type.dims.back()) {
+    shape_error(op, fmt::format("expected k from 0 to {}, the size of the last dim, got {}",
+                                type.dims.back(), k));
+  }
   type.dims.back() = k;
   return {type, Type{DType::kI32, type.dims}};
 }
@@ -218,6 +221,7 @@ Tensor sort(const Tensor& x, int64_t axis, SortOrder order) {
 }
 
 Tensor argsort(const Tensor& x, int64_t axis, SortOrder order) {
+  axis = normalized_axis("argsort", x, axis);
   return sort_key_val({x, iota(x.shape(), axis)}, axis, 1, order)[1];
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ops/checks.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/bitwise.h"
@@ -35,11 +36,13 @@ Tensor bincount(const Tensor& x, int64_t length) {
 Tensor bincount(const Tensor& x, const Tensor& weights, int64_t length) {
   if (!is_integer(x.dtype()) || weights.shape() != x.shape())
     shape_error("bincount", "expected integers and weights of their shape", {x, weights});
+  check_at_least("bincount", "a length", length, 0, {x, weights});
   return add_at(zeros({length}, weights.dtype()), maximum(flatten(x), 0), flatten(weights));
 }
 
 Values nonzero(const Tensor& x, int64_t size, int64_t fill) {
-  if (x.rank() == 0) shape_error("nonzero", "expected at least one dim", {x});
+  if (x.rank() == 0) shape_error("nonzero", "expected at least one dim, got a scalar", {x});
+  check_at_least("nonzero", "a size", size, 0, {x});
   const Tensor flat = true_indices(flatten(astype(x, DType::kPred)), size, -1);
   const Shape strides = row_major_strides(x.shape());
   Values out;
@@ -53,7 +56,8 @@ Values nonzero(const Tensor& x, int64_t size, int64_t fill) {
 Unique unique(const Tensor& x, int64_t size, std::optional<Scalar> fill) {
   const Tensor flat = flatten(x);
   const int64_t n = flat.dim(0);
-  if (n == 0) shape_error("unique", "expected at least one element", {x});
+  if (n == 0) shape_error("unique", "expected at least one element, got none", {x});
+  check_at_least("unique", "a size", size, 0, {x});
   const Values sorted = sort_key_val({flat, iota({n}, 0)});
   const Tensor before = slice_in_dim(sorted[0], 0, 0, n - 1),
                after = slice_in_dim(sorted[0], 0, 1, n);

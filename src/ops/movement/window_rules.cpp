@@ -64,32 +64,64 @@ bool is_dropped(const WindowDims& dims, int64_t d) {
   return has_dim(dims.collapsed, d) || has_dim(dims.operand_batch, d);
 }
 
+void check_window_dims(std::string_view op, const WindowDims& dims, const Tensor& operand,
+                       const Tensor& indices) {
+  const Values operands = {operand, indices};
+  const auto check = [&](std::string_view what, const std::vector<int64_t>& list, int64_t rank) {
+    std::vector<int64_t> sorted = list;
+    std::ranges::sort(sorted);
+    const bool fits = sorted.empty() || (sorted.front() >= 0 && sorted.back() < rank);
+    if (fits && std::ranges::adjacent_find(sorted) == sorted.end()) return;
+    shape_error(op,
+                fmt::format("expected {} to name dims from 0 to {} at most once, got {}", what,
+                            rank - 1, to_text(list)),
+                operands);
+  };
+  check("collapsed", dims.collapsed, operand.rank());
+  check("operand_batch", dims.operand_batch, operand.rank());
+  check("index_map", dims.index_map, operand.rank());
+  check("indices_batch", dims.indices_batch, indices.rank());
+  for (const int64_t d : dims.operand_batch) {
+    if (!has_dim(dims.collapsed, d) && !has_dim(dims.index_map, d)) continue;
+    shape_error(
+        op,
+        fmt::format("expected operand_batch without dims of collapsed and index_map, got "
+                    "{}, {} and {}",
+                    to_text(dims.operand_batch), to_text(dims.collapsed), to_text(dims.index_map)),
+        operands);
+  }
+  if (has_dim(dims.indices_batch, dims.index_vector_dim)) {
+    shape_error(op,
+                fmt::format("expected indices_batch without the index_vector_dim {}, got {}",
+                            dims.index_vector_dim, to_text(dims.indices_batch)),
+                operands);
+  }
+}
+
 void check_windows(const OpNode& op) {
   const auto& [dims, sizes] = std::tie(window(op).dims, window(op).sizes);
   const Tensor &operand = op.inputs[0], &indices = op.inputs[1];
+  check_window_dims(op.rules->name(), dims, operand, indices);
   if (!is_integer(indices.dtype()))
     shape_error(op, fmt::format("indices must be integers, got {}", name_of(indices.dtype())));
   if (dims.index_vector_dim < 0 || dims.index_vector_dim > indices.rank()) {
-    shape_error(op, fmt::format("no dim {} of the indices {}", dims.index_vector_dim,
-                                to_text(indices.shape())));
+    shape_error(op, fmt::format("expected an index_vector_dim from 0 to {}, got {}", indices.rank(),
+                                dims.index_vector_dim));
   }
   const int64_t components =
       dims.index_vector_dim == indices.rank() ? 1 : indices.dim(dims.index_vector_dim);
   if (components != static_cast<int64_t>(dims.index_map.size())) {
-    shape_error(op, fmt::format("positions have {} components, but index_map has {}", components,
-                                dims.index_map.size()));
-  }
-  for (const auto* list : {&dims.collapsed, &dims.operand_batch, &dims.index_map}) {
-    for (const int64_t d : *list) {
-      if (d < 0 || d >= operand.rank()) shape_error(op, fmt::format("no dim {} of the operand", d));
-    }
+    shape_error(op, fmt::format("expected an index_map of {} dims, one for each component of a "
+                                "position, got {}",
+                                components, to_text(dims.index_map)));
   }
   for (int64_t d = 0; d < operand.rank(); ++d) {
     const int64_t size = sizes[static_cast<size_t>(d)];
     const bool dropped = is_dropped(dims, d);
     if (size < 0 || size > operand.dim(d) || (dropped && size > 1)) {
-      shape_error(op, fmt::format("a window of size {} does not fit dim {} of size {}", size, d,
-                                  operand.dim(d)));
+      shape_error(op, fmt::format("expected a window of size 0 to {} along dim {}, got {}",
+                                  dropped ? std::min<int64_t>(operand.dim(d), 1) : operand.dim(d),
+                                  d, size));
     }
   }
   if (dims.operand_batch.size() != dims.indices_batch.size()) {
@@ -116,14 +148,14 @@ Shape slices_shape(const OpNode& op) {
     if (d != dims.index_vector_dim) positions.push_back(op.inputs[1].dim(d));
   }
   if (in_window.size() != dims.offset.size()) {
-    shape_error(op, fmt::format("windows have {} dims, but offset names {}", in_window.size(),
-                                dims.offset.size()));
+    shape_error(op, fmt::format("expected an offset of {} dims, those of a window, got {}",
+                                in_window.size(), to_text(dims.offset)));
   }
   const auto rank = static_cast<int64_t>(in_window.size() + positions.size());
   for (size_t i = 0; i < dims.offset.size(); ++i) {
     if (dims.offset[i] < (i == 0 ? 0 : dims.offset[i - 1] + 1) || dims.offset[i] >= rank) {
-      shape_error(
-          op, fmt::format("offset dims must ascend below {}, got {}", rank, to_text(dims.offset)));
+      shape_error(op, fmt::format("expected offset dims that ascend from 0 to {}, got {}", rank - 1,
+                                  to_text(dims.offset)));
     }
   }
   Shape out;

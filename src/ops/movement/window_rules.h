@@ -29,6 +29,10 @@ struct WindowAttributes : Attributes {
 /// True if windows have size 1 along dim d of the operand, so that the slices lack it.
 bool is_dropped(const WindowDims& dims, int64_t d);
 
+/// Throws ShapeError, naming `op`, if dimension numbers name dims that the operand or the indices
+/// lack, or name a dim twice.
+void check_window_dims(std::string_view op, const WindowDims& dims, const Tensor& operand,
+                       const Tensor& indices);
 /// Throws ShapeError if the dimension numbers do not fit the first two operands.
 void check_windows(const OpNode& op);
 /// Returns the shape of the slices. Throws ShapeError if the offset dims do not fit.

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ops/batching.h"
+#include "ops/checks.h"
 #include "ops/create.h"
 #include "ops/dims.h"
 #include "ops/elementwise/convert.h"
@@ -335,6 +336,7 @@ ConvolutionDims convolution_dims(std::string_view x, std::string_view kernel, st
 }
 
 ConvolutionDims features_last(int64_t num_spatial) {
+  check_at_least("features_last", "a number of spatial dims", num_spatial, 0);
   const Dims between = axis_range(1, num_spatial + 1), leading = axis_range(0, num_spatial);
   const Dims data = prepended(0, prepended(num_spatial + 1, between));
   return {data, prepended(num_spatial + 1, prepended(num_spatial, leading)), data};
@@ -343,10 +345,14 @@ ConvolutionDims features_last(int64_t num_spatial) {
 Tensor convolution(const Tensor& x, const Tensor& kernel, const ConvolutionOptions& options) {
   ConvolutionAttributes a;
   a.dims = options.dims;
-  if (a.dims.x.empty() && x.rank() >= 2) a.dims = features_last(x.rank() - 2);
+  const bool names_none = a.dims.x.empty() && a.dims.kernel.empty() && a.dims.y.empty();
+  if (names_none && x.rank() >= 2) a.dims = features_last(x.rank() - 2);
   const int64_t rank = x.rank();
   if (kernel.rank() != rank || rank < 2) {
-    shape_error("convolution", "expected operands of the same number of dims, at least 2",
+    shape_error("convolution",
+                fmt::format("expected operands of the same number of dims, at least 2, got {} and "
+                            "{}",
+                            rank, kernel.rank()),
                 {x, kernel});
   }
   for (const Dims& dims : {a.dims.x, a.dims.kernel, a.dims.y}) {

@@ -97,7 +97,10 @@ std::vector<Type> infer_dot(const OpNode& op) {
   const auto b_free = free_dims(b.rank(), dims.b_contracting, dims.b_batch);
   if (a_free.size() + dims.a_contracting.size() + dims.a_batch.size() != a.shape().size() ||
       b_free.size() + dims.b_contracting.size() + dims.b_batch.size() != b.shape().size()) {
-    shape_error(op, "expected each dim at most once among batch and contracting dims");
+    shape_error(op, fmt::format("expected each dim at most once among batch and contracting dims, "
+                                "got {} and {} of a, {} and {} of b",
+                                to_text(dims.a_batch), to_text(dims.a_contracting),
+                                to_text(dims.b_batch), to_text(dims.b_contracting)));
   }
   Shape shape;
   for (const int64_t d : dims.a_batch) shape.push_back(a.dim(d));

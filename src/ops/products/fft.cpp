@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "ops/batching.h"
+#include "ops/checks.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/complex.h"
@@ -220,6 +221,7 @@ Tensor rfft(const Tensor& x, int64_t num_dims) {
 }
 Tensor irfft(const Tensor& x, std::optional<int64_t> size, int64_t num_dims) {
   if (!size && x.rank() > 0) size = 2 * (x.dim(-1) - 1);
+  if (size) check_at_least("irfft", "a size", *size, 1, {x});
   return apply("irfft", FftKind::kIrfft, x, num_dims, size);
 }
 

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "ops/checks.h"
 #include "ops/create.h"
 #include "ops/elementwise/bitwise.h"
 #include "ops/elementwise/convert.h"
 #include "ops/movement/slice.h"
+#include "ops/random/key_checks.h"
 #include "ops/random/rbg.h"
 #include "ops/random/threefry_keys.h"
 #include "ops/rules.h"
@@ -13,11 +15,9 @@
 namespace axle::random {
 namespace {
 
-bool is_threefry(const Key& key) {
-  if (!key.shape().empty()) {
-    shape_error("random", "expected one key, got an array of keys; draw with each under vmap",
-                {key.data()});
-  }
+// Throws ShapeError, naming `op`, for an array of keys.
+bool is_threefry(std::string_view op, const Key& key) {
+  check_key(op, key, {PrngImpl::kThreefry2x32, PrngImpl::kRbg, PrngImpl::kUnsafeRbg});
   return key.impl() == PrngImpl::kThreefry2x32;
 }
 
@@ -31,7 +31,8 @@ HostTensor key(int64_t seed, PrngImpl impl) {
 }
 
 Key split(const Key& key, int64_t n) {
-  return is_threefry(key) ? threefry_split(key, n) : rbg_split(key, n);
+  check_at_least("random::split", "a number of keys", n, 0, {key.data()});
+  return is_threefry("random::split", key) ? threefry_split(key, n) : rbg_split(key, n);
 }
 
 std::vector<Key> split_each(const Key& key, int64_t n) {
@@ -54,15 +55,14 @@ Key fold_in(const Key& key, const Tensor& number) {
   const Tensor high =
       is_wide ? astype(astype(number, DType::kU64) >> 32, DType::kU32) : scalar(0, DType::kU32);
   const Tensor low = astype(number, DType::kU32);
-  return is_threefry(key) ? threefry_fold_in(key, high, low) : rbg_fold_in(key, high, low);
+  return is_threefry("random::fold_in", key) ? threefry_fold_in(key, high, low)
+                                             : rbg_fold_in(key, high, low);
 }
 
 Tensor bits(const Key& key, int width, const Shape& shape) {
-  if (width != 8 && width != 16 && width != 32 && width != 64) {
-    shape_error("random::bits", fmt::format("expected 8, 16, 32 or 64 bits, got {}", width),
-                {key.data()});
-  }
-  return is_threefry(key) ? threefry_bits(key, width, shape) : rbg_bits(key, width, shape);
+  check_bits("random::bits", key, width, shape);
+  return is_threefry("random::bits", key) ? threefry_bits(key, width, shape)
+                                          : rbg_bits(key, width, shape);
 }
 
 Tensor bits(const Key& key, const Shape& shape, DType dtype) {

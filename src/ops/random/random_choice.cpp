@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "ops/checks.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/bitwise.h"
@@ -27,10 +28,9 @@
 namespace axle::random {
 namespace {
 
-void check_enough(int64_t drawn, int64_t n) {
+void check_enough(std::string_view op, int64_t drawn, int64_t n) {
   if (drawn > n) {
-    shape_error("random",
-                fmt::format("expected at most {} draws without replacement, got {}", n, drawn));
+    shape_error(op, fmt::format("expected at most {} draws without replacement, got {}", n, drawn));
   }
 }
 
@@ -116,22 +116,27 @@ Tensor randint(const Key& key, const Shape& shape, const Tensor& low, const Tens
   return from + astype(drawn, dtype);
 }
 
-Tensor permutation(const Key& key, int64_t n) { return shuffled(key, iota({n}, 0), 0); }
+Tensor permutation(const Key& key, int64_t n) {
+  check_at_least("random::permutation", "a number of integers", n, 0, {key.data()});
+  return shuffled(key, iota({n}, 0), 0);
+}
 
 Tensor independent_permutation(const Key& key, const Tensor& x, int64_t axis) {
-  return shuffled(key, x, axis);
+  return shuffled(key, x, normalized_axis("random::independent_permutation", x, axis));
 }
 
 Tensor permutation(const Key& key, const Tensor& x, int64_t axis) {
+  axis = normalized_axis("random::permutation", x, axis);
   return take(x, permutation(key, x.dim(axis)), axis);
 }
 
 Tensor categorical(const Key& key, const Tensor& logits, int64_t axis, const Shape& batch,
                    Replacement replacement) {
-  const int64_t dim = normalized_axis("categorical", logits, axis);
+  const int64_t dim = normalized_axis("random::categorical", logits, axis);
+  check_sizes("random::categorical", "sizes", batch, {logits});
   if (replacement == Replacement::kWithout) {
     const int64_t drawn = num_elements(batch);
-    check_enough(drawn, logits.dim(dim));
+    check_enough("random::categorical", drawn, logits.dim(dim));
     const Tensor noisy = logits + gumbel(key, logits.shape(), logits.dtype());
     const Tensor best = top_k(move_axis(noisy, dim, logits.rank() - 1), drawn).second;
     Shape shape = best.shape();
@@ -145,17 +150,23 @@ Tensor categorical(const Key& key, const Tensor& logits, int64_t axis, const Sha
 }
 
 Tensor choice(const Key& key, int64_t n, const Shape& shape, Replacement replacement) {
-  if (replacement == Replacement::kWith) return randint(key, shape, 0, n);
+  check_sizes("random::choice", "sizes", shape, {key.data()});
   const int64_t drawn = num_elements(shape);
-  check_enough(drawn, n);
+  check_at_least("random::choice", "a number of indices to draw from", n, drawn > 0 ? 1 : 0,
+                 {key.data()});
+  if (replacement == Replacement::kWith) return randint(key, shape, 0, n);
+  check_enough("random::choice", drawn, n);
   return reshape(slice_in_dim(permutation(key, n), 0, 0, drawn), shape);
 }
 
 Tensor choice(const Key& key, const Tensor& p, const Shape& shape, Replacement replacement) {
-  if (p.rank() != 1) shape_error("random::choice", "expected probabilities p[n]", {p});
+  if (p.rank() != 1 || !is_float(p.dtype()))
+    shape_error("random::choice", "expected probabilities p[n] that are floats", {p});
+  check_sizes("random::choice", "sizes", shape, {p});
   const int64_t n = p.dim(0), drawn = num_elements(shape);
+  check_at_least("random::choice", "a number of indices to draw from", n, drawn > 0 ? 1 : 0, {p});
   if (replacement == Replacement::kWithout) {
-    check_enough(drawn, n);
+    check_enough("random::choice", drawn, n);
     return reshape(top_k(gumbel(key, {n}, p.dtype()) + log(p), drawn).second, shape);
   }
   const Tensor sums = cumsum(p, 0);

@@ -28,8 +28,8 @@ enum class Replacement : uint8_t { kWith, kWithout };
 /// there are would be drawn without replacement.
 Tensor categorical(const Key& key, const Tensor& logits, int64_t axis = -1, const Shape& batch = {},
                    Replacement replacement = Replacement::kWith);
-/// Draws from the indices 0 .. n-1 with equal probabilities, i32. Throws ShapeError if more than n
-/// are drawn without replacement.
+/// Draws from the indices 0 .. n-1 with equal probabilities, i32. Throws ShapeError if there are
+/// none to draw from, or if more than n are drawn without replacement.
 Tensor choice(const Key& key, int64_t n, const Shape& shape,
               Replacement replacement = Replacement::kWith);
 /// Draws from the indices 0 .. n-1 with the probabilities p[n], i32. p is a float tensor that sums

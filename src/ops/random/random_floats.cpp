@@ -88,6 +88,11 @@ Tensor unit(const Key& key, const Shape& shape, DType dtype) {
 }  // namespace
 
 Tensor uniform(const Key& key, const Shape& shape, DType dtype, double low, double high) {
+  if (!(low <= high)) {
+    shape_error("random::uniform",
+                fmt::format("expected low <= high, got low = {} and high = {}", low, high),
+                {key.data()});
+  }
   const Tensor u = unit(key, shape, dtype);
   if (low == 0 && high == 1) return u;
   const double from = rounded_to(dtype, low);
@@ -110,12 +115,21 @@ Tensor normal(const Key& key, const Shape& shape, DType dtype) {
 }
 
 Tensor truncated_normal(const Key& key, const Shape& shape, double low, double high, DType dtype) {
+  // The interval is open, so the result is clamped to the next numbers inside its ends.
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double least = next_after(dtype, low, kInfinity);
+  const double largest = next_after(dtype, high, -kInfinity);
+  if (!(least <= largest)) {
+    shape_error("random::truncated_normal",
+                fmt::format("expected low < high and a number of {} between them, got low = {} and "
+                            "high = {}",
+                            name_of(dtype), low, high),
+                {key.data()});
+  }
   const Tensor root = scalar(std::numbers::sqrt2, dtype);
   const Tensor from = scalar(low, dtype), to = scalar(high, dtype);
   const Tensor x = erf_inv(uniform(key, shape, erf(from / root), erf(to / root))) * root;
-  // The interval is open, so the result is clamped to the next numbers inside its ends.
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  return clamp(next_after(dtype, low, kInfinity), x, next_after(dtype, high, -kInfinity));
+  return clamp(least, x, largest);
 }
 
 Tensor bernoulli(const Key& key, const Shape& shape, double p) { return uniform(key, shape) < p; }

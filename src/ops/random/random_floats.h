@@ -6,7 +6,8 @@
 
 namespace axle::random {
 
-/// Floats in [low, high). bf16 has 128 different values (8 random bits), as in JAX.
+/// Floats in [low, high). bf16 has 128 different values (8 random bits), as in JAX. Throws
+/// ShapeError if low > high; if both are equal, all numbers are `low`.
 Tensor uniform(const Key& key, const Shape& shape, DType dtype = DType::kF32, double low = 0,
                double high = 1);
 /// Uniform floats in [low, high), where `low` and `high` broadcast to `shape` and give the dtype.
@@ -14,7 +15,8 @@ Tensor uniform(const Key& key, const Shape& shape, const Tensor& low, const Tens
 /// Normal distribution with mean 0 and standard deviation 1. Complex numbers have independent parts
 /// of variance 1/2.
 Tensor normal(const Key& key, const Shape& shape, DType dtype = DType::kF32);
-/// Standard normal distribution, truncated to the open interval (low, high).
+/// Standard normal distribution, truncated to the open interval (low, high). Throws ShapeError if
+/// the interval has no number of the dtype.
 Tensor truncated_normal(const Key& key, const Shape& shape, double low, double high,
                         DType dtype = DType::kF32);
 /// True with probability p.

@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "ops/batching.h"
+#include "ops/checks.h"
 #include "ops/create.h"
 #include "ops/elementwise/bitwise.h"
 #include "ops/movement/slice.h"
+#include "ops/random/key_checks.h"
 #include "ops/random/threefry_keys.h"
 #include "ops/rules.h"
 
@@ -24,7 +26,10 @@ struct BitsAttributes : Attributes {
 const Type& bits_type(const OpNode& op) { return op.attrs<BitsAttributes>().type; }
 
 std::vector<Type> infer_bits(const OpNode& op) {
-  if (op.inputs[0].type() != Type{DType::kU32, {4}}) shape_error(op, "expected a key u32[4]");
+  if (op.inputs[0].type() != Type{DType::kU32, {4}}) {
+    shape_error(op, fmt::format("expected the words of a key, u32[4], got {}",
+                                to_text(op.inputs[0].type())));
+  }
   const Type& type = bits_type(op);
   if (type.dtype != DType::kU32 && type.dtype != DType::kU64) {
     shape_error(op, fmt::format("expected dtype u32 or u64, got {}", name_of(type.dtype)));
@@ -103,7 +108,11 @@ namespace {
 // As in JAX, the unsafe ways use each tenth key that is drawn.
 constexpr int64_t kDrawnPerKey = 10;
 
-bool is_unsafe(const Key& key) { return key.impl() == PrngImpl::kUnsafeRbg; }
+// Throws ShapeError, naming `op`, for a key of threefry.
+bool is_unsafe(std::string_view op, const Key& key) {
+  check_key(op, key, {PrngImpl::kRbg, PrngImpl::kUnsafeRbg});
+  return key.impl() == PrngImpl::kUnsafeRbg;
+}
 
 // Returns the two halves of a key, each a key of threefry.
 std::pair<Key, Key> halves(const Key& key) {
@@ -120,7 +129,8 @@ Key joined(const Key& first, const Key& second, const Key& like) {
 }  // namespace
 
 Key rbg_split(const Key& key, int64_t n) {
-  if (is_unsafe(key)) {
+  check_at_least("random::rbg_split", "a number of keys", n, 0, {key.data()});
+  if (is_unsafe("random::rbg_split", key)) {
     const Tensor drawn = rng_bit_generator(key.data(), {kDrawnPerKey * n, 4});
     return Key::wrap(slice_in_dim(drawn, 0, 0, kDrawnPerKey * n, kDrawnPerKey), key.impl());
   }
@@ -129,7 +139,8 @@ Key rbg_split(const Key& key, int64_t n) {
 }
 
 Key rbg_fold_in(const Key& key, const Tensor& high, const Tensor& low) {
-  if (is_unsafe(key)) {
+  check_words("random::rbg_fold_in", high, low);
+  if (is_unsafe("random::rbg_fold_in", key)) {
     const Tensor drawn = rng_bit_generator(stack({high, low, high, low}), {kDrawnPerKey, 4});
     return Key::wrap(key.data() ^ index_in_dim(drawn, 0, -1), key.impl());
   }
@@ -138,6 +149,8 @@ Key rbg_fold_in(const Key& key, const Tensor& high, const Tensor& low) {
 }
 
 Tensor rbg_bits(const Key& key, int width, const Shape& shape) {
+  check_key("random::rbg_bits", key, {PrngImpl::kRbg, PrngImpl::kUnsafeRbg});
+  check_bits("random::rbg_bits", key, width, shape);
   const Tensor drawn =
       rng_bit_generator(key.data(), shape, width == 64 ? DType::kU64 : DType::kU32);
   return width >= 32 ? drawn : drawn & full(shape, (1 << width) - 1, DType::kU32);

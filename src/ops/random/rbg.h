@@ -1,4 +1,5 @@
-// Keys u32[4] of rbg, the generator of the platform: what random.h does with them.
+// Keys u32[4] of rbg, the generator of the platform: what random.h does with them. The functions of
+// keys throw ShapeError for keys of threefry.
 #pragma once
 
 #include "ir/tensor.h"

@@ -4,12 +4,14 @@
 
 #include <limits>
 
+#include "ops/checks.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/bitwise.h"
 #include "ops/elementwise/convert.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
+#include "ops/random/key_checks.h"
 #include "ops/random/prng.h"
 #include "ops/random/threefry.h"
 #include "ops/rules.h"
@@ -82,22 +84,32 @@ Tensor original_bits(const Key& key, int width, const Shape& shape) {
   return astype(reshape(slice_in_dim(flatten(parts), 0, 0, size), shape), DType::kU32);
 }
 
+void check_threefry(std::string_view op, const Key& key) {
+  check_key(op, key, {PrngImpl::kThreefry2x32});
+}
+
 bool is_original() { return prng_options().threefry == ThreefryMode::kOriginal; }
 
 }  // namespace
 
 Key threefry_split(const Key& key, int64_t n) {
+  check_threefry("random::threefry_split", key);
+  check_at_least("random::threefry_split", "a number of keys", n, 0, {key.data()});
   if (is_original()) return Key::wrap(reshape(original_words(key, 2 * n), {n, 2}));
   const auto [first, second] = hash(key, counters({n}));
   return Key::wrap(stack({first, second}, 1));
 }
 
 Key threefry_fold_in(const Key& key, const Tensor& high, const Tensor& low) {
+  check_threefry("random::threefry_fold_in", key);
+  check_words("random::threefry_fold_in", high, low);
   const auto [first, second] = hash(key, {high, low});
   return Key::wrap(stack({first, second}));
 }
 
 Tensor threefry_bits(const Key& key, int width, const Shape& shape) {
+  check_threefry("random::threefry_bits", key);
+  check_bits("random::threefry_bits", key, width, shape);
   if (is_original()) return original_bits(key, width, shape);
   const auto [first, second] = hash(key, counters(shape));
   if (width == 64) return joined(first, second);

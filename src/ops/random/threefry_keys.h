@@ -1,4 +1,5 @@
-// Keys u32[2] of threefry: what random.h does with them, in the mode of prng_options().
+// Keys u32[2] of threefry: what random.h does with them, in the mode of prng_options(). Functions
+// throw ShapeError for keys of other kinds.
 #pragma once
 
 #include "ir/tensor.h"

@@ -211,16 +211,6 @@ TEST(Simplify, AFoldedSplatIsConvertedLikeAnyTensor) {
   EXPECT_EQ(s.count("convert"), 0);
 }
 
-TEST(Simplify, ConstantsThatDifferInTheLastDigitsStayApart) {
-  const auto s = simplified(
-      [](const Values&) {
-        return Values{constant(HostTensor({1}, {1.0 / 3})), constant(HostTensor({1}, {1.0 / 3})),
-                      constant(HostTensor({1}, {1.0 / 3 + 1e-12}))};
-      },
-      {});
-  EXPECT_EQ(s.count("constant"), 2);
-}
-
 // After the double vjp, the product of the primal and that of the tangents are left, each in a
 // forward loop.
 TEST(Simplify, KeepsTheProductsOfAJvpInTwoLoops) {

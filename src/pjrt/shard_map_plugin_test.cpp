@@ -7,6 +7,7 @@
 #include "testing/plugin_fixture.h"
 #include "transform/control_flow/scan.h"
 #include "transform/grad.h"
+#include "transform/remat/remat.h"
 
 namespace axle {
 namespace {
@@ -72,6 +73,33 @@ TEST_F(ShardMapExecution, SomeAxesMayStayAutomatic) {
 
 TEST_F(ShardMapExecution, TheBatchOfAVmapMayBeDivided) {
   expect_same(testing::divided_batch, {testing::normal_values({6, 8}, 5)}, 2e-6);
+}
+
+TEST_F(ShardMapExecution, RematsAroundItKeepValuesOfItsBody) {
+  const auto layer = [](const Values& v) {
+    return shard_map(
+        [](const Values& p) {
+          const Tensor q = name(dot(p[0], p[1]) * 0.25, "q");
+          const Tensor c = name(tanh(sum(q) * 0.1), "c");
+          return Values{p[0] + psum(dot(tanh(q) * c, p[2]), {"model"}) * 0.25};
+        },
+        v, over({{{"data"}}, {{kReplicated, "model"}}, {{"model"}}}, {{{"data"}}}));
+  };
+  const std::vector<HostTensor> x = {testing::normal_values({4, 6}, 6),
+                                     testing::normal_values({6, 8}, 7),
+                                     testing::normal_values({8, 6}, 8)};
+  for (const RematPolicy& policy : {save_names({"q", "c"}), save_names({"c"}, {"q"})}) {
+    SCOPED_TRACE(policy.text);
+    const auto once = [&](const Values& v) { return remat(layer, v, policy); };
+    const auto in_loop = [&](const Values& v) {
+      const auto step = [&](const Values& carry, const Values&) {
+        return ScanResult{once({carry[0], v[1], v[2]}), {}};
+      };
+      return scan(step, {v[0]}, {}, 3).carry;
+    };
+    expect_same([&](const Values& v) { return gradient(once, v); }, x, 1e-5);
+    expect_same([&](const Values& v) { return gradient(in_loop, v); }, x, 2e-5);
+  }
 }
 
 }  // namespace

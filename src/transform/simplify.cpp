@@ -105,11 +105,7 @@ class Emitter {
     const OriginScope origin(op);
     const PhaseScope phase(op.phase);
     if (const auto it = plan.pruned.find(&op); it != plan.pruned.end()) {
-      Values needed;
-      for (size_t i = 0; i < op.inputs.size(); ++i) {
-        if (it->second.inputs[i]) needed.push_back(copies_.at(op.inputs[i]));
-      }
-      return define(op, it->second.emit(needed));
+      return define(op, it->second.emit(copies_.all(selected(op.inputs, it->second.inputs))));
     }
     const Values inputs = copies_.all(op.inputs);
     if (const Tensor splat = folded(op, inputs)) return define(op, {merged(splat)});
@@ -165,17 +161,9 @@ std::shared_ptr<Region> simplify(const Region& region) {
 
 Pruned prune_body(const OpNode& op, const std::vector<bool>& used) {
   const Region& body = op.region();
-  Values results;
-  for (size_t i = 0; i < used.size(); ++i) {
-    if (used[i]) results.push_back(body.results()[i]);
-  }
-  const auto whole = simplify(*slice(body, body.parameters(), results));
+  const auto whole = simplify(*slice(body, body.parameters(), selected(body.results(), used)));
   Pruned out{.inputs = needed_parameters(*whole)};
-  Values kept;
-  for (size_t i = 0; i < out.inputs.size(); ++i) {
-    if (out.inputs[i]) kept.push_back(whole->parameters()[i]);
-  }
-  auto smaller = slice(*whole, kept, whole->results());
+  auto smaller = slice(*whole, selected(whole->parameters(), out.inputs), whole->results());
   out.emit = [&op, used, smaller = std::move(smaller)](const Values& inputs) {
     return spread_results(emit_all(*op.rules, inputs, op.attributes, {smaller}), used);
   };

@@ -217,12 +217,13 @@ class Laws {
   }
 
   /// True if `t` is the result of an op that `is_kept` accepts, or brings such a result out of a
-  /// region. A branch without the value gives zeros for it.
+  /// region. A branch without the value gives zeros for it. A shard_map gives scalars a dim.
   static bool is_kept_value(const Tensor& t, const std::function<bool(const OpNode&)>& is_kept) {
     const OpNode* from = t.node();
     if (t.is_parameter()) return false;
-    if (from->rules->name() == "place") return is_kept_value(from->inputs[0], is_kept);
     if (splat_of(t) || is_kept(*from)) return true;
+    if (from->rules->name() == "place" || from->rules->name() == "reshape")
+      return is_kept_value(from->inputs[0], is_kept);
     return !from->regions.empty() && std::ranges::all_of(from->regions, [&](const auto& region) {
       return is_kept_value(region->results()[t.index()], is_kept);
     });

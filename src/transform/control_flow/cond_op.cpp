@@ -110,22 +110,14 @@ Pruned prune_cond(const OpNode& op, const std::vector<bool>& used) {
   std::vector<std::shared_ptr<const Region>> parts;
   std::vector<bool> needed(op.inputs.size() - 1, false);
   for (const auto& branch : op.regions) {
-    Values results;
-    for (size_t i = 0; i < used.size(); ++i) {
-      if (used[i]) results.push_back(branch->results()[i]);
-    }
-    parts.push_back(simplify(*slice(*branch, branch->parameters(), results)));
+    parts.push_back(
+        simplify(*slice(*branch, branch->parameters(), selected(branch->results(), used))));
     const std::vector<bool> own = needed_parameters(*parts.back());
     for (size_t i = 0; i < own.size(); ++i) needed[i] = needed[i] || own[i];
   }
   std::vector<std::shared_ptr<const Region>> smaller;
-  for (const auto& part : parts) {
-    Values kept;
-    for (size_t i = 0; i < needed.size(); ++i) {
-      if (needed[i]) kept.push_back(part->parameters()[i]);
-    }
-    smaller.push_back(slice(*part, kept, part->results()));
-  }
+  for (const auto& part : parts)
+    smaller.push_back(slice(*part, selected(part->parameters(), needed), part->results()));
   Pruned out{.inputs = needed};
   out.inputs.insert(out.inputs.begin(), true);  // the index
   out.emit = [smaller, used](const Values& inputs) {

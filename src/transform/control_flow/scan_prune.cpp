@@ -14,14 +14,6 @@ bool is_passed_on(const OpNode& op, size_t i) {
   return same(body.results()[i], body.parameters()[op.attrs<ScanAttributes>().num_consts + i]);
 }
 
-Values selected(const Values& values, const std::vector<bool>& marks) {
-  Values out;
-  for (size_t i = 0; i < marks.size(); ++i) {
-    if (marks[i]) out.push_back(values[i]);
-  }
-  return out;
-}
-
 // Marks the results of the body that used results need, over all iterations: a fixpoint.
 std::vector<bool> needed_results(const OpNode& op, std::vector<bool> needed) {
   const auto& a = op.attrs<ScanAttributes>();

@@ -1,5 +1,6 @@
 // Divides ops with regions between the forward and the backward part of a remat region, so that the
-// policy of the remat also decides about values inside of loops, branches, calls and other remats.
+// policy of the remat also decides about values inside of loops, branches, calls, shard_maps and
+// other remats.
 //
 // Source: JAX's partial evaluation of scan with a policy, jax/_src/lax/control_flow/loops.py.
 #pragma once

@@ -13,7 +13,6 @@
 #include "base/text/text.h"
 #include "ir/op_rules.h"
 #include "ops/annotate.h"
-#include "transform/regions.h"
 
 namespace axle {
 namespace {
@@ -23,18 +22,10 @@ bool matches(const std::vector<TagPattern>& patterns, std::string_view tag) {
          std::ranges::any_of(patterns, [&](const TagPattern& p) { return p.matches(tag); });
 }
 
-// The tags of a region: those that a policy reaches, and those in bodies of shard_map.
-struct Tags {
-  std::set<std::string> reached, in_shard_map;
-};
-
-void collect_tags(const Region& region, bool is_reached, Tags& tags) {
+void collect_tags(const Region& region, std::set<std::string>& tags) {
   for (const OpNode* op : region.ops()) {
-    if (const std::string_view tag = tag_of(*op); !tag.empty())
-      (is_reached ? tags.reached : tags.in_shard_map).emplace(tag);
-    const std::vector<RegionRuns> runs = runs_of_regions(*op);
-    for (size_t i = 0; i < runs.size(); ++i)
-      collect_tags(op->region(i), is_reached && runs[i].repeats != Repeats::kDevices, tags);
+    if (const std::string_view tag = tag_of(*op); !tag.empty()) tags.emplace(tag);
+    for (const auto& inner : op->regions) collect_tags(*inner, tags);
   }
 }
 
@@ -121,23 +112,17 @@ RematPolicy combine(std::vector<RematPolicy> policies) {
 
 void check_tags(const RematPolicy& policy, const Region& region) {
   if (policy.patterns.empty()) return;
-  Tags found;
-  collect_tags(region, true, found);
-  const std::vector<std::string> tags(found.reached.begin(), found.reached.end());
+  std::set<std::string> found;
+  collect_tags(region, found);
+  const std::vector<std::string> tags(found.begin(), found.end());
   for (const TagPattern& pattern : policy.patterns) {
     if (std::ranges::any_of(tags, [&](const auto& tag) { return matches({pattern}, tag); }))
       continue;
     const std::string* layer = NameScope::current();
-    const bool is_in_shard_map = std::ranges::any_of(
-        found.in_shard_map, [&](const auto& tag) { return matches({pattern}, tag); });
     throw ConfigError(
-        fmt::format("{}: remat policy '{}' expects a value named '{}', got {}{}{}",
+        fmt::format("{}: remat policy '{}' expects a value named '{}', got {}{}",
                     layer ? *layer : "program", policy.text, pattern.text,
                     tags.empty() ? "no names" : fmt::format("{}", fmt::join(tags, ", ")),
-                    is_in_shard_map ? "; it is within a shard_map, where no policy from outside "
-                                      "applies: name the result of the shard_map, or call remat "
-                                      "within it"
-                                    : "",
                     suggest(pattern.text, tags)));
   }
 }

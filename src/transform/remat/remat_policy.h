@@ -41,8 +41,8 @@ RematPolicy save_matching(std::vector<std::string> patterns, std::vector<std::st
 /// Keeps what any of the policies keeps: on the device if any of them says so, else in host memory.
 RematPolicy combine(std::vector<RematPolicy> policies);
 
-/// Throws ConfigError if a pattern of the policy matches no tag of the region outside of shard_map
-/// bodies, where no policy reaches. A misspelled name would only cause more recomputation.
+/// Throws ConfigError if a pattern of the policy matches no tag of the region. A misspelled name
+/// would only cause more recomputation.
 void check_tags(const RematPolicy& policy, const Region& region);
 
 }  // namespace axle

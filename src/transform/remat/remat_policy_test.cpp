@@ -13,7 +13,6 @@
 #include "testing/error_of.h"
 #include "testing/gradient_check.h"
 #include "transform/remat/remat.h"
-#include "transform/shard_map/shard_map.h"
 
 namespace axle {
 namespace {
@@ -89,21 +88,6 @@ TEST(RematPolicy, ConvolutionsAndRaggedDotsAreProducts) {
       recomputed([](const Values& v) { return Values{ragged_dot_contracting(v[0], v[1], v[2])}; },
                  {{DType::kF32, {6, 3}}, {DType::kF32, {6, 4}}, groups}, "ragged_dot_contracting"),
       1);
-}
-
-TEST(RematPolicy, NamesWithinAShardMapDoNotCount) {
-  const auto inside = [](const Values& v) {
-    return shard_map(
-        [](const Values& p) { return Values{sin(name(tanh(p[0]), "hidden"))}; }, v,
-        {.mesh = {{{"data", 2}}}, .in_specs = {{{"data"}}}, .out_specs = {{{"data"}}}});
-  };
-  const auto rematted = [&](const TensorFunction& fn) {
-    trace([&](const Values& v) { return remat(fn, v, save_names({"hidden"})); }, {kSquare});
-  };
-  EXPECT_THAT(error_of([&] { rematted(inside); }),
-              ::testing::HasSubstr("expects a value named 'hidden', got no names; it is within a "
-                                   "shard_map, where no policy from outside applies"));
-  rematted([&](const Values& v) { return Values{name(inside(v)[0], "hidden")}; });
 }
 
 TEST(RematPolicy, OffloadedValuesGoToTheHostAndBack) {

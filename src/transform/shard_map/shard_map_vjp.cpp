@@ -4,24 +4,14 @@
 #include "ir/devices/manual_axes.h"
 #include "ops/collectives/all_reduce.h"
 #include "ops/elementwise/arithmetic.h"
-#include "ops/movement/shape.h"
 #include "transform/linearize.h"
 #include "transform/remat/partition.h"
 #include "transform/shard_map/shard_map_op.h"
+#include "transform/shard_map/shard_map_residual.h"
 #include "transform/trace.h"
 
 namespace axle {
 namespace {
-
-// A residual may differ on every device: its parts are concatenated along dim 0, over all manual
-// axes. A scalar becomes a part of one element.
-PartitionSpec spec_of_residual(const ShardMapAttributes& a) {
-  DimAxes all;
-  for (const MeshAxis& axis : a.axes) all.push_back(axis.name);
-  return {{all}};
-}
-
-Tensor with_dim(const Tensor& t) { return t.rank() == 0 ? reshape(t, {1}) : t; }
 
 DimAxes names_of(const std::vector<MeshAxis>& axes) {
   DimAxes out;
@@ -45,18 +35,7 @@ Linearized linearize_shard_map(const OpNode& op, const Values& inputs,
       split(make_joint(op.region(), active, std::vector<bool>(op.outputs.size(), true)), nullptr);
   const size_t num_results = halves.joint.num_results;
 
-  ShardMapAttributes forward = a;
-  forward.out_specs.resize(num_results);
-  forward.out_specs.insert(forward.out_specs.end(), halves.saved.size(), spec_of_residual(a));
-  const auto forward_body = trace(
-      [&](const Values& parts) {
-        Values out = inline_region(*halves.forward, parts);
-        for (size_t i = num_results; i < out.size(); ++i) out[i] = with_dim(out[i]);
-        return out;
-      },
-      types_of(halves.forward->parameters()));
-  const Values computed = emit_shard_map(forward_body, inputs, forward);
-
+  const Values computed = emit_forward_half(halves, inputs, a);
   auto pullback = [=, result_types = op.outputs](const Values& cotangents) {
     ShardMapAttributes backward = a;
     backward.in_specs.clear();
@@ -85,13 +64,9 @@ Linearized linearize_shard_map(const OpNode& op, const Values& inputs,
     const auto body = trace_manual(
         a,
         [&](const Values& given) {
-          Values own = given;
-          for (size_t i = 0; i < halves.saved.size(); ++i) {
-            Tensor& residual = own[halves.needed.size() + i];
-            residual = reshape(residual, halves.saved[i].shape());
-          }
           Values out;
           size_t next = 0;
+          const Values own = arguments_of_backward_half(halves, given);
           for (const Tensor& g : inline_region(*halves.backward, own)) {
             out.push_back(psum(g, names_of(a.axes_of_copies(backward.out_specs[next]))));
             ++next;

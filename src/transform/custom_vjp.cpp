@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/concatenate.h"
 #include "ir/call_stack.h"
 #include "ir/devices/manual_axes.h"
@@ -14,6 +16,7 @@
 #include "transform/body.h"
 #include "transform/linearize.h"
 #include "transform/remat/partition.h"
+#include "transform/simplify.h"
 
 namespace axle {
 namespace {
@@ -160,10 +163,59 @@ std::vector<Batched> batch_custom_vjp(BatchX x) {
                               {primal.region, forward.region}));
 }
 
+// The backward function of an op without some of the outputs: their cotangents are zeros.
+Backward backward_of_used(Backward backward, const std::vector<Type>& outputs,
+                          const std::vector<bool>& used) {
+  return [=](const Values& residuals, const Values& cotangents) {
+    Values all = spread_results(cotangents, used);
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (!used[i] && is_differentiable(outputs[i].dtype)) all[i] = instantiate({}, outputs[i]);
+    }
+    return backward(residuals, all);
+  };
+}
+
+// Drops unused outputs, and captured tensors that nothing reads then. All arguments stay, also
+// those that nothing reads: the rule may give any of them a cotangent. All residuals stay, since
+// the rule is a function that reads them by number.
+Pruned prune_custom_vjp(const OpNode& op, const std::vector<bool>& used) {
+  const auto& a = op.attrs<CustomVjpAttributes>();
+  std::vector<bool> used_forward = used;
+  used_forward.resize(op.region(1).results().size(), true);
+  const auto part = [](const Region& region, const std::vector<bool>& results) {
+    return simplify(*slice(region, region.parameters(), selected(region.results(), results)));
+  };
+  const auto primal = part(op.region(0), used), forward = part(op.region(1), used_forward);
+  const std::vector<bool> read = needed_parameters(*primal), saved = needed_parameters(*forward);
+  Pruned out{.inputs = std::vector<bool>(op.inputs.size(), true)};
+  size_t num_captures = 0;
+  for (size_t i = 0; i < a.num_captures; ++i) {
+    out.inputs[i] = read[i] || saved[i];
+    num_captures += out.inputs[i] ? 1 : 0;
+  }
+  const bool all_used = std::ranges::count(used, false) == 0;
+  const CustomVjp rule{
+      .name = a.name,
+      .backward = all_used ? a.backward : backward_of_used(a.backward, op.outputs, used),
+      .file = a.file,
+      .line = a.line};
+  const auto smaller = [&](const Region& region) {
+    return slice(region, selected(region.parameters(), out.inputs), region.results());
+  };
+  out.emit = [&op, used,
+              attributes = std::make_shared<const CustomVjpAttributes>(rule, num_captures),
+              regions = std::vector<std::shared_ptr<const Region>>{
+                  smaller(*primal), smaller(*forward)}](const Values& inputs) {
+    return spread_results(emit_all(*op.rules, inputs, attributes, regions), used);
+  };
+  return out;
+}
+
 const OpRules custom_vjp_rules({.name = "custom_vjp",
                                 .infer = infer_body,
                                 .batch = batch_custom_vjp,
                                 .linearize = linearize_custom_vjp,
+                                .prune = prune_custom_vjp,
                                 // The forward rule runs only where it is differentiated.
                                 .runs =
                                     [](const OpNode&) {

@@ -5,6 +5,8 @@
 #include "ir/eval.h"
 #include "ir/text/print.h"
 #include "ops/annotate.h"
+#include "ops/collectives/all_reduce.h"
+#include "ops/collectives/collective.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
@@ -20,8 +22,11 @@
 #include "transform/control_flow/cond.h"
 #include "transform/control_flow/scan.h"
 #include "transform/control_flow/while_loop.h"
+#include "transform/custom_vjp.h"
 #include "transform/grad.h"
+#include "transform/kernel/gated_silu.h"
 #include "transform/remat/remat.h"
+#include "transform/shard_map/shard_map.h"
 
 namespace axle {
 namespace {
@@ -189,16 +194,179 @@ TEST(Simplify, BranchesAndCallsLoseUnusedResults) {
   EXPECT_EQ(rematted.count("exp"), 0);
 }
 
-TEST(Simplify, WhileLoopsStayAsTheyAre) {
-  simplified(
+// Returns the only op of this name. Op counts do not tell its operands and results.
+const OpNode& only(const Region& region, std::string_view name) {
+  const OpNode* found = nullptr;
+  for (const OpNode* op : region.ops()) {
+    if (op->rules->name() != name) continue;
+    EXPECT_EQ(found, nullptr) << "two of " << name;
+    found = op;
+  }
+  EXPECT_NE(found, nullptr) << "no " << name;
+  return *found;
+}
+struct Size {
+  size_t operands, results;
+  bool operator==(const Size&) const = default;
+};
+std::ostream& operator<<(std::ostream& out, const Size& s) {
+  return out << s.operands << " operands, " << s.results << " results";
+}
+Size size_of(const Region& region, std::string_view name) {
+  const OpNode& op = only(region, name);
+  return {op.inputs.size(), op.outputs.size()};
+}
+
+// Carries: x, a count, one that only itself needs with the two tensors that it reads, one that
+// another needs, one that is passed on.
+Values until_three(const Values& v) {
+  const Tensor limit = scalar(3, DType::kI32), outer = exp(v[0]), other = cos(v[0]);
+  return while_loop([&](const Values& c) { return c[1] < limit; },
+                    [&](const Values& c) {
+                      return Values{sin(c[0]) + sin(c[0]) * c[3], c[1] + 1, tan(c[2]) + outer,
+                                    c[3] * other + c[4], c[4]};
+                    },
+                    {v[0], scalar(0, DType::kI32), sqrt(v[0]), v[0] * 2, v[0] * 3});
+}
+
+TEST(Simplify, WhileLoopsLoseCarriesThatNothingNeeds) {
+  const auto s = simplified([](const Values& v) { return Values{until_three(v)[0]}; }, {kX});
+  EXPECT_EQ(size_of(*s.before, "while"), (Size{8, 5}));
+  // The limit, the cosine and the carry that is passed on; three carries.
+  EXPECT_EQ(size_of(*s.after, "while"), (Size{6, 3}));
+  EXPECT_EQ(s.count("tan") + s.count("exp") + s.count("sqrt"), 0);
+  EXPECT_EQ(s.count("sin"), 1);
+  // The count alone: what the condition needs.
+  const auto count = simplified([](const Values& v) { return Values{until_three(v)[1]}; }, {kX});
+  EXPECT_EQ(size_of(*count.after, "while"), (Size{2, 1}));
+  EXPECT_EQ(count.after->ops().size(), 3u) << "the limit, the first count, the loop";
+  const auto all = simplified(until_three, {kX});
+  EXPECT_EQ(size_of(*all.after, "while"), (Size{8, 4}));
+}
+
+TEST(Simplify, WhileLoopsOfWhichNothingIsLeftGo) {
+  const auto s = simplified([](const Values& v) { return Values{until_three(v)[4]}; }, {kX});
+  EXPECT_EQ(s.count("while"), 0);
+}
+
+// The outer loop needs the second carry of the inner one only for a carry that nobody reads.
+TEST(Simplify, WhileLoopsInWhileLoopsLoseCarries) {
+  const auto s = simplified(
       [](const Values& v) {
-        return while_loop([](const Values& c) { return c[1] < 3; },
-                          [](const Values& c) {
-                            return Values{sin(c[0]) + sin(c[0]), c[1] + 1};
-                          },
-                          {v[0], scalar(0, DType::kI32)});
+        const auto loop = [](const Values& c, const auto& step) {
+          return while_loop([](const Values& w) { return w[0] < 2; },
+                            [&](const Values& w) {
+                              const Values next = step(w);
+                              return Values{w[0] + 1, next[0], next[1]};
+                            },
+                            {scalar(0, DType::kI32), c[1], c[2]});
+        };
+        const Values start{scalar(0, DType::kI32), v[0], v[0] * 2};
+        const Values last = loop(start, [&](const Values& w) {
+          const Values inner = loop(w, [](const Values& u) {
+            return Values{sin(u[1]), exp(u[2])};
+          });
+          return Values{inner[1], inner[2]};
+        });
+        return Values{last[1]};
       },
       {kX});
+  EXPECT_EQ(s.count("exp"), 0);
+  EXPECT_EQ(size_of(*s.after, "while"), (Size{2, 2}));
+  EXPECT_EQ(size_of(only(*s.after, "while").region(1), "while"), (Size{2, 2}));
+}
+
+// What a carry that the condition reads computes stays, though no result needs it.
+TEST(Simplify, WhileLoopsKeepWhatTheirConditionNeeds) {
+  const auto s = simplified(
+      [](const Values& v) {
+        return Values{while_loop([](const Values& c) { return sum(c[1]) < 100; },
+                                 [](const Values& c) {
+                                   return Values{sin(c[0]), c[1] * 2 + c[2], c[2] + 1};
+                                 },
+                                 {v[0], v[0] * v[0], v[0] * v[0]})[0]};
+      },
+      {kX});
+  EXPECT_EQ(size_of(*s.after, "while"), (Size{3, 3}));
+}
+
+TEST(Simplify, ShardMapsLoseUnusedResultsAndWhatTheyRead) {
+  const auto fn = [](const Values& v) {
+    const Tensor outer = cos(v[0]);
+    return shard_map(
+        [&](const Values& p) {
+          const Tensor position = astype(axis_index({"data"}), DType::kF32);
+          return Values{sin(p[0]) + position, psum(exp(p[1]), {"data"}) * sum(outer), p[0], p[2]};
+        },
+        {v[0], sqrt(v[0] * v[0]), v[0]},
+        {.mesh = {{{"data", 2}}},
+         .in_specs = {{{"data"}}, {{"data"}}, {}},
+         .out_specs = {{{"data"}}, {}, {{"data"}}, {{"data"}}}});
+  };
+  const auto result = [&](std::vector<size_t> results) {
+    return simplified(
+        [&](const Values& v) {
+          Values out;
+          for (const size_t i : results) out.push_back(fn(v)[i]);
+          return out;
+        },
+        {kX});
+  };
+  const auto s = result({0});
+  // The captured cosine, three arguments, the positions.
+  EXPECT_EQ(size_of(*s.before, "shard_map"), (Size{5, 4}));
+  EXPECT_EQ(size_of(*s.after, "shard_map"), (Size{2, 1}));
+  EXPECT_EQ(s.count("psum") + s.count("exp") + s.count("cos") + s.count("sqrt"), 0);
+  EXPECT_EQ(size_of(*result({1}).after, "shard_map"), (Size{2, 1}));
+  // The parts of the argument, put together again as they were, are the argument.
+  EXPECT_EQ(result({2}).count("shard_map"), 0);
+  // A copy of each device is not.
+  EXPECT_EQ(size_of(*result({3}).after, "shard_map"), (Size{1, 1}));
+}
+
+CustomVjp two_outputs(const Tensor& primal_only, const Tensor& of_both) {
+  return {.name = "two",
+          .forward =
+              [=](const Values& x) {
+                return WithResiduals{{sin(x[0]) * sum(of_both), exp(x[1]) * sum(primal_only)},
+                                     {cos(x[0])}};
+              },
+          .backward =
+              [](const Values& saved, const Values& g) {
+                return Values{g[0] * saved[0] * 5 + g[1], g[0] * 7 + g[1] * 2};
+              }};
+}
+
+TEST(Simplify, CustomVjpsLoseUnusedResultsAndKeepTheirRule) {
+  const auto fn = [](const Values& v) {
+    const Tensor a = stop_gradient(tan(v[0])), b = stop_gradient(tanh(v[0]));
+    return Values{custom_vjp(two_outputs(a, b), {v[0], v[1]})[0]};
+  };
+  const auto s = simplified(fn, {kX, kX});
+  // Two captured tensors, two arguments. Nobody reads the second argument now, but the rule gives
+  // it a gradient.
+  EXPECT_EQ(size_of(*s.before, "custom_vjp"), (Size{4, 2}));
+  EXPECT_EQ(size_of(*s.after, "custom_vjp"), (Size{3, 1}));
+  EXPECT_EQ(s.count("exp") + s.count("tan"), 0);
+  const auto gradients = [](const Region& region) {
+    return eval(
+        [&](const Values& v) {
+          return value_and_grad(
+                     [&](const Values& x) { return Values{sum(inline_region(region, x)[0])}; }, v)
+              .second;
+        },
+        {kX, kX});
+  };
+  EXPECT_EQ(gradients(*s.after), gradients(*s.before));
+  EXPECT_EQ(gradients(*s.after)[1], HostTensor({4}, {7.f, 7.f, 7.f, 7.f}));
+}
+
+// An implementation writes all results of a kernel.
+TEST(Simplify, KernelCallsGoAsAWhole) {
+  const auto fn = [](const Values& v) { return Values{gated_silu(v[0], v[0]), v[0] * 2}; };
+  EXPECT_EQ(simplified(fn, {kX}).count("kernel_call"), 1);
+  const auto other = [&](const Values& v) { return Values{fn(v)[1]}; };
+  EXPECT_EQ(simplified(other, {kX}).count("kernel_call"), 0);
 }
 
 TEST(Simplify, AFoldedSplatIsConvertedLikeAnyTensor) {

@@ -12,6 +12,7 @@
 #include "ops/rules.h"
 #include "transform/batch_region.h"
 #include "transform/body.h"
+#include "transform/control_flow/while_prune.h"
 #include "transform/trace.h"
 
 namespace axle {
@@ -210,6 +211,7 @@ const OpRules while_rules({.name = "while",
                            .infer = infer_while,
                            .batch = batch_while,
                            .linearize = linearize_while,
+                           .prune = prune_while,
                            .regions = while_regions,
                            .source = while_source,
                            .widen = widen_while,

@@ -118,7 +118,8 @@ HloValues lower_kernel_call(const OpNode& op, HloBuilder& b, const HloValues& x)
   return y;
 }
 
-// Without fusion a kernel reads its operands and writes its results once.
+// Without fusion a kernel reads its operands and writes its results once. There is no prune rule:
+// an implementation takes all operands and writes all results, also those that nobody reads.
 const OpRules kernel_call_rules(
     {.name = "kernel_call",
      .infer = infer_body,

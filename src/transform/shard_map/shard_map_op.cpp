@@ -15,6 +15,7 @@
 #include "transform/batch_region.h"
 #include "transform/body.h"
 #include "transform/shard_map/shard_map_divide.h"
+#include "transform/shard_map/shard_map_prune.h"
 #include "transform/shard_map/shard_map_vjp.h"
 
 namespace axle {
@@ -163,6 +164,7 @@ const OpRules shard_map_rules({.name = "shard_map",
                                .infer = infer_shard_map,
                                .batch = batch_shard_map,
                                .linearize = linearize_shard_map,
+                               .prune = prune_shard_map,
                                .divide = divide_shard_map,
                                .regions = shard_map_regions,
                                .source = operand_of_parameter,

@@ -7,6 +7,30 @@
 #include "ir/value_map.h"
 
 namespace axle {
+namespace {
+
+std::string list(const std::vector<Type>& types) {
+  std::string out;
+  for (const Type& type : types) out += (out.empty() ? "" : ", ") + to_text(type);
+  return out.empty() ? "none" : out;
+}
+
+// The row of an op checks its operands and its regions when it infers the types of the results.
+void check_types(const OpNode& op) {
+  const OriginScope origin(op);
+  std::vector<Type> inferred;
+  try {
+    inferred = op.rules->row().infer(op);
+  } catch (const ShapeError& error) {
+    throw InternalError(
+        fmt::format("{} is not what its row takes: {}", op.rules->name(), error.what()));
+  }
+  AXLE_CHECK(inferred == op.outputs,
+             fmt::format("types of {} are not what it infers: expected {}, got {}",
+                         op.rules->name(), list(inferred), list(op.outputs)));
+}
+
+}  // namespace
 
 void verify(const Region& region) {
   ValueSet defined;
@@ -21,8 +45,7 @@ void verify(const Region& region) {
   for (const Tensor& p : region.parameters()) defined.insert(p);
   for (const OpNode* op : region.ops()) {
     for (const Tensor& t : op->inputs) check_use(t, op->rules->name());
-    AXLE_CHECK(op->rules->row().infer(*op) == op->outputs,
-               fmt::format("types of {} are not what it infers", op->rules->name()));
+    check_types(*op);
     for (const auto& inner : op->regions) verify(*inner);
     defined.insert(const_cast<OpNode*>(op)->result());
   }

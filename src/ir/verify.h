@@ -5,8 +5,9 @@
 
 namespace axle {
 
-/// Checks that operands are defined before use inside the same region, that inferred types equal
-/// the recorded ones, and that nested regions are closed. Throws InternalError naming the op.
+/// Checks that operands are defined before use inside the same region, that each op infers its
+/// recorded types, and that nested regions are closed. The infer rule of an op with regions also
+/// checks that they fit its operands and its attributes. Throws InternalError naming the op.
 /// Transforms call it in debug builds.
 void verify(const Region& region);
 

@@ -1,5 +1,7 @@
 #include "transform/body.h"
 
+#include <fmt/format.h>
+
 #include "base/concatenate.h"
 #include "ir/eval.h"
 #include "ir/hlo_builder.h"
@@ -7,7 +9,29 @@
 
 namespace axle {
 
-std::vector<Type> infer_body(const OpNode& op) { return types_of(op.region().results()); }
+void check_num_regions(const OpNode& op, size_t expected) {
+  if (op.regions.size() == expected) return;
+  shape_error(op, fmt::format("expected {} regions, got {}", expected, op.regions.size()));
+}
+
+void check_parameters(const OpNode& op, size_t index, const std::vector<Type>& arguments) {
+  const Values& parameters = op.region(index).parameters();
+  if (parameters.size() != arguments.size()) {
+    shape_error(op, fmt::format("expected {} arguments for region {}, got {}", parameters.size(),
+                                index, arguments.size()));
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (parameters[i].type() == arguments[i]) continue;
+    shape_error(op, fmt::format("expected {} as argument {} of region {}, got {}",
+                                to_text(parameters[i].type()), i, index, to_text(arguments[i])));
+  }
+}
+
+std::vector<Type> infer_body(const OpNode& op) {
+  check_num_regions(op, 1);
+  check_parameters(op, 0, types_of(op.inputs));
+  return types_of(op.region().results());
+}
 
 HloValues inline_body(const OpNode& op, HloBuilder& b, const HloValues& x) {
   return b.inline_region(op.region(), x);

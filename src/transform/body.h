@@ -5,8 +5,13 @@
 
 namespace axle {
 
-/// Returns the types of the body's results.
+/// Returns the types of the body's results. Throws ShapeError unless the body is the op's only
+/// region and takes its operands.
 std::vector<Type> infer_body(const OpNode& op);
+/// For infer rules of ops with regions: throws ShapeError unless the op has this number of regions.
+void check_num_regions(const OpNode& op, size_t expected);
+/// Throws ShapeError unless region number `index` of the op has parameters of these types.
+void check_parameters(const OpNode& op, size_t index, const std::vector<Type>& arguments);
 /// Interprets the body.
 void eval_body(const EvalOptions& options, const OpNode& op, std::span<const HostTensor* const> x,
                std::span<HostTensor> y);

@@ -43,6 +43,20 @@ std::string rule_text(const CustomVjpAttributes& a) {
   return fmt::format("{} ({}:{})", a.name, shown_path(a.file), a.line);
 }
 
+std::vector<Type> infer_custom_vjp(const OpNode& op) {
+  check_num_regions(op, 2);
+  const std::vector<Type> arguments = types_of(op.inputs);
+  for (const size_t region : {0, 1}) check_parameters(op, region, arguments);
+  std::vector<Type> outputs = types_of(op.region(0).results());
+  std::vector<Type> forward = types_of(op.region(1).results());
+  forward.resize(std::min(forward.size(), outputs.size()));
+  if (forward != outputs) {
+    shape_error(op, fmt::format("expected a forward function of {} that returns its outputs first",
+                                rule_text(op.attrs<CustomVjpAttributes>())));
+  }
+  return outputs;
+}
+
 void check_cotangents(const OpNode& op, size_t num_captures, const Values& cotangents) {
   const size_t expected = op.inputs.size() - num_captures;
   const std::string name = rule_text(op.attrs<CustomVjpAttributes>());
@@ -212,7 +226,7 @@ Pruned prune_custom_vjp(const OpNode& op, const std::vector<bool>& used) {
 }
 
 const OpRules custom_vjp_rules({.name = "custom_vjp",
-                                .infer = infer_body,
+                                .infer = infer_custom_vjp,
                                 .batch = batch_custom_vjp,
                                 .linearize = linearize_custom_vjp,
                                 .prune = prune_custom_vjp,

@@ -45,21 +45,36 @@ std::string differences(const NamedValues& expected, const NamedValues& got,
   return out;
 }
 
+bool have_same_types(const Values& a, const Values& b) {
+  return std::ranges::equal(
+      a, b, [](const Tensor& x, const Tensor& y) { return x && y && x.type() == y.type(); });
+}
+
 }  // namespace
 
 void check_carry(std::string_view op, const std::vector<std::string>& names, const Values& init,
                  const Values& next) {
+  if (have_same_types(init, next)) return;
   const std::string differing = differences(named(names, init), named(names, next), "became");
-  if (differing.empty()) return;
   shape_error(op, "expected a body that keeps the types of its carry, got others; " + differing);
 }
 
 void check_branch(std::string_view op, size_t branch, const Values& first, const Values& own) {
+  if (have_same_types(first, own)) return;
   const std::string differing = differences(named({}, first), named({}, own), "is");
-  if (differing.empty()) return;
   shape_error(op, fmt::format("expected branches whose results have the same types, got a branch "
                               "{} that differs from branch 0; {}",
                               branch, differing));
+}
+
+void check_stacked(const Tensor& xs, int64_t length) {
+  if (xs.rank() == 0 || xs.dim(0) != length)
+    shape_error("scan", fmt::format("expected a leading dim of {}, got {}", length, describe(xs)));
+}
+
+void check_condition(std::string_view op, const Values& results) {
+  if (results.size() != 1 || results[0].type() != Type{DType::kPred, {}})
+    shape_error(op, "expected a pred scalar as condition", results);
 }
 
 }  // namespace axle

@@ -1,4 +1,4 @@
-// Checks of the values that loops carry and that branches return: they keep their types.
+// Checks of the types of what loops carry, slice and ask, and of what branches return.
 #pragma once
 
 #include <string>
@@ -18,5 +18,11 @@ void check_carry(std::string_view op, const std::vector<std::string>& names, con
 /// Throws ShapeError unless the results of branch number `branch` have the types of those of branch
 /// 0.
 void check_branch(std::string_view op, size_t branch, const Values& first, const Values& own);
+
+/// Throws ShapeError unless `xs`, which a scan slices, has `length` slices.
+void check_stacked(const Tensor& xs, int64_t length);
+
+/// Throws ShapeError unless `results`, those of the condition of a loop, are one pred scalar.
+void check_condition(std::string_view op, const Values& results);
 
 }  // namespace axle

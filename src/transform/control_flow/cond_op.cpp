@@ -14,6 +14,7 @@
 #include "ops/rules.h"
 #include "transform/batch_region.h"
 #include "transform/body.h"
+#include "transform/control_flow/carry.h"
 #include "transform/control_flow/cond_divide.h"
 #include "transform/control_flow/cond_vjp.h"
 #include "transform/remat/partition.h"
@@ -25,9 +26,16 @@ namespace {
 
 // The op's first operand is the index. Its regions are the branches, which take the other operands.
 std::vector<Type> infer_cond(const OpNode& op) {
-  if (op.inputs[0].type() != Type{DType::kI32, {}})
-    shape_error(
-        op, fmt::format("expected an i32 scalar as index, got {}", to_text(op.inputs[0].type())));
+  if (op.inputs.empty() || op.regions.empty())
+    shape_error(op, "expected an index and at least one branch");
+  std::vector<Type> arguments = types_of(op.inputs);
+  if (arguments[0] != Type{DType::kI32, {}})
+    shape_error(op, fmt::format("expected an i32 scalar as index, got {}", to_text(arguments[0])));
+  arguments.erase(arguments.begin());
+  for (size_t i = 0; i < op.regions.size(); ++i) {
+    check_parameters(op, i, arguments);
+    check_branch("cond", i, op.region().results(), op.region(i).results());
+  }
   return types_of(op.region().results());
 }
 

@@ -18,9 +18,7 @@ ScanResult scan(const ScanBody& body, const Values& init, const Values& xs, int6
   std::vector<Type> types;
   for (const Tensor& t : init) types.push_back(t.type());
   for (const Tensor& t : xs) {
-    if (t.rank() == 0 || t.dim(0) != length) {
-      shape_error("scan", fmt::format("expected a leading dim of {}, got {}", length, describe(t)));
-    }
+    check_stacked(t, length);
     types.push_back(slice_type(t.type()));
   }
   size_t num_ys = 0;

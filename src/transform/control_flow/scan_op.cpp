@@ -1,11 +1,14 @@
 #include "transform/control_flow/scan_op.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
 #include "base/concatenate.h"
 #include "ir/eval.h"
 #include "ir/hlo_builder.h"
 #include "transform/body.h"
+#include "transform/control_flow/carry.h"
 #include "transform/control_flow/scan_batch.h"
 #include "transform/control_flow/scan_divide.h"
 #include "transform/control_flow/scan_prune.h"
@@ -16,6 +19,23 @@ namespace {
 
 std::vector<Type> infer_scan(const OpNode& op) {
   const auto& a = op.attrs<ScanAttributes>();
+  check_num_regions(op, 1);
+  const size_t num_fixed = a.num_consts + a.num_carries;
+  if (op.inputs.size() < num_fixed || op.region().results().size() < a.num_carries) {
+    shape_error(op, fmt::format("expected {} consts and {} carries, got {} operands and a body "
+                                "with {} results",
+                                a.num_consts, a.num_carries, op.inputs.size(),
+                                op.region().results().size()));
+  }
+  std::vector<Type> arguments = types_of(op.inputs);
+  for (size_t i = num_fixed; i < arguments.size(); ++i) {
+    check_stacked(op.inputs[i], a.length);
+    arguments[i] = slice_type(arguments[i]);
+  }
+  check_parameters(op, 0, arguments);
+  check_carry("scan", {},
+              concatenate<Tensor>({std::span(op.inputs).subspan(a.num_consts, a.num_carries)}),
+              concatenate<Tensor>({std::span(op.region().results()).first(a.num_carries)}));
   std::vector<Type> types;
   for (size_t i = 0; i < op.region().results().size(); ++i) {
     const Type& t = op.region().results()[i].type();

@@ -11,20 +11,11 @@
 #include "transform/trace.h"
 
 namespace axle {
-namespace {
-
-void check_condition(std::string_view op, const Tensor& goes_on) {
-  if (goes_on.type() != Type{DType::kPred, {}})
-    shape_error(op, "expected a pred scalar as condition", {goes_on});
-}
-
-}  // namespace
-
 Values while_loop(const WhileCondition& condition, const WhileBody& body, const Values& init) {
   const ClosedRegion goes_on = trace_closed(
       [&](const Values& carry) {
         const Tensor p = condition(carry);
-        check_condition("while", p);
+        check_condition("while", {p});
         return Values{p};
       },
       types_of(init));
@@ -44,7 +35,7 @@ Values bounded_while(const WhileCondition& condition, const WhileBody& body, con
                      int64_t max_steps) {
   const auto step = [&](const Values& carry, const Values&) {
     const Tensor goes_on = condition(carry);
-    check_condition("bounded_while", goes_on);
+    check_condition("bounded_while", {goes_on});
     const auto next = [&](const Values& v) {
       Values out = body(v);
       check_carry("bounded_while", {}, init, out);

@@ -1,5 +1,7 @@
 #include "transform/control_flow/while_op.h"
 
+#include <fmt/format.h>
+
 #include "base/concatenate.h"
 #include "ir/eval.h"
 #include "ir/hlo_builder.h"
@@ -12,6 +14,7 @@
 #include "ops/rules.h"
 #include "transform/batch_region.h"
 #include "transform/body.h"
+#include "transform/control_flow/carry.h"
 #include "transform/control_flow/while_prune.h"
 #include "transform/trace.h"
 
@@ -31,7 +34,21 @@ std::vector<T> body_arguments(const WhileAttributes& a, std::span<const T> input
   return concatenate<T>({inputs.subspan(a.num_condition_consts)});
 }
 
-std::vector<Type> infer_while(const OpNode& op) { return types_of(body_of(op).results()); }
+std::vector<Type> infer_while(const OpNode& op) {
+  const auto& a = op.attrs<WhileAttributes>();
+  check_num_regions(op, 2);
+  if (op.inputs.size() < a.num_consts()) {
+    shape_error(
+        op, fmt::format("expected {} consts, got {} operands", a.num_consts(), op.inputs.size()));
+  }
+  const std::vector<Type> types = types_of(op.inputs);
+  check_parameters(op, 0, condition_arguments<Type>(a, types));
+  check_parameters(op, 1, body_arguments<Type>(a, types));
+  check_condition("while", condition_of(op).results());
+  check_carry("while", {}, concatenate<Tensor>({std::span(op.inputs).subspan(a.num_consts())}),
+              body_of(op).results());
+  return types_of(body_of(op).results());
+}
 
 void eval_while(const EvalOptions& options, const OpNode& op, std::span<const HostTensor* const> x,
                 std::span<HostTensor> y) {

@@ -33,21 +33,7 @@ std::vector<MeshAxis> manual_axes(const ShardMapOptions& options) {
 // not fit.
 PartitionSpec checked_spec(const PartitionSpec& spec, const std::vector<MeshAxis>& axes,
                            const std::string& what, const Shape& shape, bool is_part) {
-  for (const DimAxes& dim : spec.dims) {
-    for (const std::string& name : dim) {
-      if (Mesh{axes}.has(name)) continue;
-      shape_error("shard_map",
-                  fmt::format("expected manual axes ({}) in the spec of {}, got '{}'",
-                              to_text(Mesh{axes}), what, name),
-                  {});
-    }
-  }
-  try {
-    const Shape& checked = is_part ? Shape(shape.size(), 0) : shape;
-    check_partition(what, checked, spec, Mesh{axes});
-  } catch (const ConfigError& error) {
-    shape_error("shard_map", error.what(), {});
-  }
+  check_spec(spec, Mesh{axes}, what, shape, is_part);
   return canonical_sharding(spec, static_cast<int64_t>(shape.size()), Mesh{axes});
 }
 

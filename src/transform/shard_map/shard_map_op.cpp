@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "base/text/text.h"
 #include "ir/devices/sharding.h"
 #include "ir/devices/simulated_devices.h"
@@ -41,6 +42,22 @@ std::vector<MeshAxis> ShardMapAttributes::axes_of_copies(const PartitionSpec& sp
   return out;
 }
 
+void check_spec(const PartitionSpec& spec, const Mesh& mesh, const std::string& what,
+                const Shape& shape, bool is_part) {
+  for (const DimAxes& dim : spec.dims) {
+    for (const std::string& name : dim) {
+      if (mesh.has(name)) continue;
+      shape_error("shard_map", fmt::format("expected manual axes ({}) in the spec of {}, got '{}'",
+                                           to_text(mesh), what, name));
+    }
+  }
+  try {
+    check_partition(what, is_part ? Shape(shape.size(), 0) : shape, spec, mesh);
+  } catch (const ConfigError& error) {
+    shape_error("shard_map", error.what());
+  }
+}
+
 Type part_type(Type whole, const PartitionSpec& spec, const Mesh& mesh) {
   for (size_t d = 0; d < spec.dims.size(); ++d) whole.dims[d] /= num_parts(spec.dims[d], mesh);
   return whole;
@@ -54,6 +71,23 @@ namespace {
 
 std::vector<Type> infer_shard_map(const OpNode& op) {
   const auto& a = op.attrs<ShardMapAttributes>();
+  check_num_regions(op, 1);
+  const Values& results = op.region().results();
+  if (a.in_specs.size() != op.inputs.size() || a.out_specs.size() != results.size()) {
+    shape_error(
+        op, fmt::format("expected a spec for each of {} operands and {} results, got {} "
+                        "and {}",
+                        op.inputs.size(), results.size(), a.in_specs.size(), a.out_specs.size()));
+  }
+  std::vector<Type> parts;
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    const Type& whole = op.inputs[i].type();
+    check_spec(a.in_specs[i], a.mesh(), fmt::format("operand {}", i), whole.dims, false);
+    parts.push_back(part_type(whole, a.in_specs[i], a.mesh()));
+  }
+  check_parameters(op, 0, parts);
+  for (size_t i = 0; i < results.size(); ++i)
+    check_spec(a.out_specs[i], a.mesh(), fmt::format("result {}", i), results[i].shape(), true);
   std::vector<Type> out;
   for (size_t i = 0; i < op.region().results().size(); ++i)
     out.push_back(whole_type(op.region().results()[i].type(), a.out_specs[i], a.mesh()));

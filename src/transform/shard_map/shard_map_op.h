@@ -23,6 +23,11 @@ struct ShardMapAttributes : Attributes {
   std::vector<MeshAxis> axes_of_copies(const PartitionSpec& spec) const;
 };
 
+/// Throws ShapeError unless the spec names axes of `mesh` only, each once, and divides the shape.
+/// `what` names the tensor. `is_part`: the shape is that of a part, which may have any size.
+void check_spec(const PartitionSpec& spec, const Mesh& mesh, const std::string& what,
+                const Shape& shape, bool is_part);
+
 /// Returns the type of the part of a tensor on one device, or of the tensor with such parts.
 Type part_type(Type whole, const PartitionSpec& spec, const Mesh& mesh);
 Type whole_type(Type part, const PartitionSpec& spec, const Mesh& mesh);

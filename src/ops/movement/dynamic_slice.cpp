@@ -15,6 +15,7 @@
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
 #include "ops/movement/strided.h"
+#include "ops/movement/window_walk.h"
 #include "ops/rules.h"
 
 namespace axle {
@@ -67,7 +68,7 @@ StridedView window_at(const Shape& whole, const Shape& sizes,
                       std::span<const HostTensor* const> starts) {
   StridedView out{0, row_major_strides(whole)};
   for (size_t d = 0; d < whole.size(); ++d) {
-    const int64_t start = starts[d]->astype(DType::kI64).values<int64_t>()[0];
+    const int64_t start = wide_indices(*starts[d]).values<int64_t>()[0];
     out.offset += out.strides[d] * std::clamp<int64_t>(start, 0, whole[d] - sizes[d]);
   }
   return out;

@@ -1,10 +1,20 @@
 #include "ops/movement/window_walk.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "ops/movement/strided.h"
 
 namespace axle {
+
+HostTensor wide_indices(const HostTensor& indices) {
+  HostTensor out = indices.astype(DType::kI64);
+  if (indices.dtype() != DType::kU64) return out;
+  for (int64_t& v : out.values<int64_t>()) {
+    if (v < 0) v = std::numeric_limits<int64_t>::max();
+  }
+  return out;
+}
 
 WindowWalk::WindowWalk(const WindowDims& dims, const Shape& sizes, const Shape& operand,
                        const HostTensor& indices, const Shape& slices) {
@@ -45,7 +55,7 @@ WindowWalk::WindowWalk(const WindowDims& dims, const Shape& sizes, const Shape& 
   }
   const int64_t component_stride =
       dims.index_vector_dim < indices.type().rank() ? at(index_strides, dims.index_vector_dim) : 0;
-  const HostTensor wide = indices.astype(DType::kI64);
+  const HostTensor wide = wide_indices(indices);
   const auto values = wide.values<int64_t>();
   for_each_index(position_sizes, [&](const Shape& index) {
     Position p{0, 0, true};

@@ -14,6 +14,9 @@ inline bool has_dim(const std::vector<int64_t>& dims, int64_t d) {
   return std::ranges::find(dims, d) != dims.end();
 }
 
+/// Returns indices as i64. A u64 beyond that range is the largest i64: both are beyond any dim.
+HostTensor wide_indices(const HostTensor& indices);
+
 /// The offsets of all elements of all windows of a gather or scatter.
 class WindowWalk {
  public:

@@ -23,7 +23,7 @@ std::vector<Type> infer(const OpNode& op) {
   if (rows.empty() || !is_float(logits.dtype))
     shape_error(op, "expected floating-point logits [..., V]");
   rows.pop_back();
-  if (labels.dims != rows || !is_integer(labels.dtype))
+  if (labels.dims != rows || !is_integer(labels.dtype) || is_storage_only(labels.dtype))
     shape_error(op, "expected integer labels of the shape of the logits without the last dim");
   const Type row{wide_dtype(logits.dtype), rows};
   return {row, row};

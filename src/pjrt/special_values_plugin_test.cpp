@@ -296,8 +296,8 @@ std::optional<OpSample> in_dtype(const OpSample& sample, DType dtype) {
   return out;
 }
 
-// The calls of the samples in a dtype with numbers of these pools. A few samples of an op are enough
-// here: those in the dtypes of the samples are all called above.
+// The calls of the samples in a dtype with numbers of these pools. A few samples of an op are
+// enough here: those in the dtypes of the samples are all called above.
 std::vector<OpSample> calls_in(DType dtype, const std::vector<Pool>& pools) {
   constexpr int kSamplesOfAnOp = 2;
   std::map<std::string_view, int> count;

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import jax.scipy as jsp
 import numpy as np
+from collective_calls import PAIRS, exchanged, gathered, in_mesh_order, index_of, permuted, scattered_over
 from calls import MESH, B, C, Devices, F, I, N, P, V, ascending, binary, call, definite, distinct, draws, exact, key, on_devices, regular, unary, whole, with_number
 from jax import lax
 from jax.extend.random import threefry2x32_p
@@ -119,53 +120,6 @@ def doubled_while_small(x):
 
 def bounded_doubling(x):
     return lax.fori_loop(0, 8, lambda i, c: jnp.where(c.sum() < 20, 2 * c, c), x)
-
-
-def index_of(axes):
-    """The position of a device as a tensor of one element, which a result can be divided into."""
-    return {
-        "steps": {
-            "index": {"function": "axis_index", "operands": [], "attributes": {"axes": list(axes)}},
-            "row": {"function": "expand_dims", "operands": ["index"], "attributes": {"axis": 0}},
-        }
-    }
-
-
-def gathered(dim, tiled):
-    def fn(x, axes):
-        y = lax.all_gather(x, axes, axis=dim, tiled=tiled)  # not tiled: a new dim for the devices
-        return y if tiled else y.reshape(*x.shape[:dim], -1, *x.shape[dim + 1 :])
-
-    return fn
-
-
-def scattered_over(dim, tiled):
-    def fn(x, axes):
-        y = lax.psum_scatter(x, axes, scatter_dimension=dim, tiled=tiled)  # not tiled: without the dim
-        return y if tiled else jnp.expand_dims(y, dim)
-
-    return fn
-
-
-def exchanged(split, concat):
-    return lambda x, axes: lax.all_to_all(x, axes, split, concat, tiled=True)
-
-
-def permuted(pairs):
-    return lambda x, axes: lax.ppermute(x, axes, pairs)
-
-
-PAIRS = [(0, 5), (5, 0), (2, 7)]
-
-
-def in_mesh_order(device):
-    """The number of a device along ("data", "model"), from that along ("model", "data").
-
-    JAX's ppermute numbers devices in the order of the mesh, its other collectives in the order of the axes that they are given.
-    Axle always does the latter.
-    """
-    model, data = divmod(device, MESH["data"])
-    return data * MESH["model"] + model
 
 
 CALLS = {

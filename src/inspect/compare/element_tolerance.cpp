@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/text/text.h"
 #include "config/document/codec.h"
+#include "inspect/compare/element_text.h"
 
 namespace axle {
 namespace {
@@ -88,10 +89,6 @@ class Parts {
   double magnitude(int64_t i) const {
     return is_complex_ ? std::abs(element(i)) : std::abs(x_.at(i));
   }
-  std::string text(int64_t i) const {
-    return is_complex_ ? fmt::format("{:.9g}{:+.9g}i", real(i), imag(i))
-                       : fmt::format("{:.9g}", real(i));
-  }
 
  private:
   std::complex<double> element(int64_t i) const {
@@ -126,6 +123,7 @@ ElementTolerance element_tolerance_from(std::string_view text) {
     out.largest = limit_from(text);
     return out;
   }
+  std::vector<std::string_view> given;
   for (const std::string_view part : split(text, ',')) {
     const size_t equals = part.find('=');
     const std::string_view name = trim(part.substr(0, equals));
@@ -134,7 +132,14 @@ ElementTolerance element_tolerance_from(std::string_view text) {
       throw ConfigError(fmt::format(
           "expected a number, bitwise, or some of largest=, rtol=, atol=, ulp=, got '{}'", text));
     }
-    out.*limit->member = limit_from(trim(part.substr(equals + 1)));
+    double& value = out.*limit->member;
+    const std::string_view number = trim(part.substr(equals + 1));
+    if (std::ranges::count(given, name))
+      throw ConfigError(fmt::format("{}=: expected one limit, got two", name));
+    given.push_back(name);
+    value = limit_from(number);
+    if (name == "ulp" && value != std::floor(value))
+      throw ConfigError(fmt::format("ulp=: expected a whole number of units, got {}", number));
   }
   return out;
 }
@@ -200,8 +205,8 @@ std::string worst_text(const ElementDifference& difference, const HostTensor& go
                        const HostTensor& expected) {
   if (difference.worst < 0) return {};
   const int64_t i = difference.worst;
-  return fmt::format("{}: {} instead of {}", index_text(i, expected.shape()), Parts(got).text(i),
-                     Parts(expected).text(i));
+  return fmt::format("{}: {} instead of {}", index_text(i, expected.shape()), element_text(got, i),
+                     element_text(expected, i));
 }
 
 }  // namespace axle

@@ -14,12 +14,12 @@ struct ElementTolerance {
   double largest = 0;  // relative to the largest element of the reference
   double rtol = 0;     // relative to the element of the reference
   double atol = 0;     // absolute
-  double ulp = 0;      // in units of the last place, of the coarser dtype
+  double ulp = 0;      // whole units of the last place, of the coarser dtype
   /// Equal bits, so that zeros have the same sign; NaNs are equal.
   bool bitwise = false;
 };
 
-/// Reads "1e-5" (relative to the largest element), "bitwise", or limits: "rtol=1e-5, ulp=4". Throws
+/// Reads "1e-5" (the same as "largest=1e-5"), "bitwise", or limits: "rtol=1e-5, ulp=4". Throws
 /// ConfigError.
 ElementTolerance element_tolerance_from(std::string_view text);
 /// Writes what element_tolerance_from reads.

@@ -22,10 +22,16 @@ ElementDifference compare(const HostTensor& got, const HostTensor& expected,
 }
 
 TEST(ElementTolerance, TextsRoundTrip) {
-  for (const char* text : {"1e-05", "bitwise", "rtol=0.001, ulp=4", "atol=0.5", "0"})
+  for (const char* text :
+       {"1e-05", "bitwise", "rtol=0.001, ulp=4", "atol=0.5", "0", "largest=0.1, atol=0.5"})
     EXPECT_EQ(to_text(element_tolerance_from(text)), text);
   for (const char* text : {"-1", "nan", "rtol", "rtol=x", "rel=1", "1e-5, ulp=3", ""})
-    EXPECT_NE(error_of([&] { element_tolerance_from(text); }), "") << text;
+    EXPECT_NE(error_of([&] { element_tolerance_from(text); }), "no error") << text;
+  EXPECT_EQ(to_text(element_tolerance_from("largest=1e-3")), "0.001");
+  EXPECT_EQ(error_of([&] { element_tolerance_from("ulp=1.5"); }),
+            "ulp=: expected a whole number of units, got 1.5");
+  EXPECT_EQ(error_of([&] { element_tolerance_from("rtol=1, rtol=2"); }),
+            "rtol=: expected one limit, got two");
 }
 
 TEST(ElementTolerance, EachLimitAllowsItsOwnDifferences) {
@@ -39,7 +45,7 @@ TEST(ElementTolerance, EachLimitAllowsItsOwnDifferences) {
   EXPECT_TRUE(compare(got, expected, "rtol=1e-9, atol=1.1e-3").agrees);
   const HostTensor next = vector({100, std::nextafter(1.f, 2.f), 0});
   EXPECT_TRUE(compare(next, expected, "ulp=1").agrees);
-  EXPECT_FALSE(compare(next, expected, "ulp=0.5").agrees);
+  EXPECT_FALSE(compare(next, expected, "ulp=0").agrees);
   // The last place is that of the coarser dtype.
   EXPECT_TRUE(compare(vector({1.f + 0x1p-7f}).astype(DType::kBF16), vector({1}), "ulp=1").agrees);
 }
@@ -74,6 +80,17 @@ TEST(ElementTolerance, NamesTheWorstElement) {
   EXPECT_EQ(worst("atol=0.1"), "[0, 0]: 100.5 instead of 100");
   EXPECT_EQ(worst("rtol=0.01"), "[1, 1]: 3.25 instead of 3");
   EXPECT_EQ(worst_text(compare(got, got, "0"), got, got), "");
+}
+
+TEST(ElementTolerance, TheWorstElementHasTheDigitsOfItsDtype) {
+  const auto worst = [](const HostTensor& got, const HostTensor& expected) {
+    return worst_text(compare(got, expected, "0"), got, expected);
+  };
+  EXPECT_EQ(worst(HostTensor({1}, {(int64_t{1} << 53) + 1}), HostTensor({1}, {int64_t{1} << 53})),
+            "[0]: 9007199254740993 instead of 9007199254740992");
+  EXPECT_EQ(worst(HostTensor({1}, {1.0}), HostTensor({1}, {1.0 + 0x1p-52})),
+            "[0]: 1 instead of 1.0000000000000002");
+  EXPECT_EQ(worst(vector({-kNan}), vector({1})), "[0]: nan instead of 1");
 }
 
 TEST(ElementTolerance, ComplexNumbersDifferByTheirParts) {

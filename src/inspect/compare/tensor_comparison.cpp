@@ -8,6 +8,7 @@
 
 #include "base/text/text.h"
 #include "base/text/text_table.h"
+#include "base/text/units.h"
 
 namespace axle {
 namespace {
@@ -24,8 +25,8 @@ std::string first_of(std::vector<std::string> names) {
 }
 
 // Returns "3 differ (a, b, c)" for the tensors with this verdict; empty if there are none.
-std::string counted(const std::vector<ComparedTensor>& tensors, Verdict verdict,
-                    std::string_view what) {
+std::string with_verdict(const std::vector<ComparedTensor>& tensors, Verdict verdict,
+                         std::string_view what) {
   std::vector<std::string> names;
   for (const ComparedTensor& t : tensors) {
     if (t.verdict == verdict) names.push_back(t.name);
@@ -72,11 +73,10 @@ std::string TensorComparison::summary() const {
   for (const auto& [verdict, what] : {std::pair(Verdict::kDiffers, "differ"),
                                       {Verdict::kOtherShape, "of another shape"},
                                       {Verdict::kMissing, "missing"}}) {
-    if (std::string part = counted(tensors, verdict, what); !part.empty())
+    if (std::string part = with_verdict(tensors, verdict, what); !part.empty())
       parts.push_back(std::move(part));
   }
-  const std::string all =
-      fmt::format("{} tensor{}", tensors.size(), tensors.size() == 1 ? "" : "s");
+  const std::string all = counted(static_cast<int64_t>(tensors.size()), "tensor");
   if (parts.empty()) return fmt::format("{}: {} agree", reference, all);
   return fmt::format("{}: expected {} to agree, got {}", reference, all, join(parts, ", "));
 }

@@ -9,13 +9,15 @@
 #include "ops/elementwise/exponential.h"
 #include "ops/movement/shape.h"
 #include "ops/products/dot.h"
+#include "ops/reductions/argmax.h"
 #include "ops/reductions/reduce.h"
-#include "testing/error_of.h"
+#include "testing/error_without_lines.h"
 #include "transform/control_flow/cond.h"
 #include "transform/control_flow/scan.h"
 #include "transform/control_flow/while_loop.h"
 #include "transform/custom_vjp.h"
 #include "transform/grad.h"
+#include "transform/random/matrices.h"
 #include "transform/vmap.h"
 
 namespace axle {
@@ -202,6 +204,105 @@ TEST(BadInput, WrongCotangentsNameTheRule) {
                         "of the 1 arguments of shifted ({}), got 0; operands: f32[2] of the "
                         "top level (parameter at {})",
                         at(called), at(rule_line), at(differentiated)));
+}
+
+// The pullback of fn over x f32[2], with these cotangents.
+std::string cotangent_error(const TensorFunction& fn,
+                            const std::function<Values(const Tensor& x)>& cotangents) {
+  return error_without_lines<ShapeError>([&] {
+    traced([&](const Values& v) { return vjp(fn, {v[0]}).pullback(cotangents(v[0])); }, {kPair});
+  });
+}
+
+TEST(BadInput, CotangentsHaveTheTypesOfTheOutputs) {
+  const auto total = [](const Values& v) { return Values{sum(v[0])}; };
+  EXPECT_EQ(cotangent_error(total, [](const Tensor& x) { return Values{x}; }),
+            "the top level: vjp: expected a cotangent of f32[] for output 0, got f32[2] of x "
+            "(parameter); operands: f32[] of the top level (reduce_sum)");
+  EXPECT_EQ(cotangent_error(total, [](const Tensor&) { return Values{scalar(1, DType::kBF16)}; }),
+            "the top level: vjp: expected a cotangent of f32[] for output 0, got bf16[] of the top "
+            "level (full); operands: f32[] of the top level (reduce_sum)");
+  EXPECT_EQ(cotangent_error(total, [](const Tensor&) { return Values{}; }),
+            "the top level: vjp: expected a cotangent for each of 1 outputs, got 0; leave those "
+            "that are zero empty; operands: f32[] of the top level (reduce_sum)");
+  EXPECT_THAT(cotangent_error(total,
+                              [](const Tensor&) {
+                                return Values{scalar(1), Tensor()};
+                              }),
+              HasSubstr("vjp: expected a cotangent for each of 1 outputs, got 2"));
+}
+
+TEST(BadInput, IntegersHaveNoDerivative) {
+  for (const auto& [name, fn] : {std::pair("argmax", &argmax), std::pair("argmin", &argmin)}) {
+    const auto position = [fn = fn](const Values& v) { return Values{fn(v[0], -1)}; };
+    EXPECT_EQ(cotangent_error(position, [](const Tensor&) { return Values{scalar(1)}; }),
+              fmt::format("the top level: vjp: expected no cotangent for output 0 of i32[], got "
+                          "f32[] of the top level (full); integers have no derivative: leave it "
+                          "empty; operands: i32[] of the top level ({})",
+                          name));
+    EXPECT_EQ(cotangent_error(position, [](const Tensor&) { return Values{Tensor()}; }),
+              "no error");
+    EXPECT_EQ(
+        error_without_lines<ShapeError>([&] {
+          traced([&](const Values& v) { return value_and_grad(position, v).first; }, {kPair});
+        }),
+        fmt::format("the top level: value_and_grad: expected a floating-point scalar as first "
+                    "output, got i32[] of the top level ({}); integers have no derivative",
+                    name));
+  }
+  const auto same = [](const Values& v) { return v; };
+  const auto error = [&](const TensorFunction& fn) {
+    return error_without_lines<ShapeError>([&] { traced(fn, {kPair, {DType::kI32, {}}}); });
+  };
+  EXPECT_EQ(error([&](const Values& v) { return jvp(same, v, v).first; }),
+            "the top level: jvp: expected no tangent for argument 1 of i32[], got i32[] of y "
+            "(parameter); integers have no derivative: leave it empty; operands: i32[] of y "
+            "(parameter)");
+  EXPECT_THAT(error([&](const Values& v) { return jvp(same, v, {v[0]}).first; }),
+              HasSubstr("jvp: expected a tangent for each of 2 arguments, got 1; leave those that "
+                        "are zero empty"));
+  EXPECT_THAT(error([&](const Values& v) { return vjp(same, v, {true}).outputs; }),
+              HasSubstr("vjp: expected marks of active arguments for all 2 or none, got 1"));
+  EXPECT_THAT(error([&](const Values& v) { return value_and_grad(same, {v[0]}).first; }),
+              HasSubstr("got f32[2] of x (parameter); reduce it with sum or mean"));
+  EXPECT_THAT(error([&](const Values& v) {
+                return value_and_grad([](const Values&) { return Values{}; }, v).first;
+              }),
+              HasSubstr("expected a floating-point scalar as first output, got none"));
+}
+
+TEST(BadInput, NumbersOfIterationsAreNotNegative) {
+  const auto error = [](const TensorFunction& fn) {
+    return error_without_lines<ShapeError>([&] { traced(fn, {kPair}); });
+  };
+  const auto same = [](const Values& c) { return c; };
+  const auto step = [](const Values& c, const Values&) { return ScanResult{c, {}}; };
+  EXPECT_EQ(error([&](const Values& v) { return scan(step, v, {}, -1).carry; }),
+            "the top level: scan: expected a length of at least 0, got -1; operands: f32[2] of x "
+            "(parameter)");
+  EXPECT_THAT(error([&](const Values& v) {
+                const auto always = [](const Values&) { return scalar(true, DType::kPred); };
+                return bounded_while(always, same, v, -1);
+              }),
+              HasSubstr("bounded_while: expected max_steps of at least 0, got -1"));
+  const auto counted = [](int64_t begin, int64_t end) {
+    return [=](const Values& v) {
+      return fori_loop(
+          begin, end, [](const Tensor&, const Values& c) { return c; }, v);
+    };
+  };
+  EXPECT_THAT(error(counted(0, int64_t{1} << 40)),
+              HasSubstr("fori_loop: expected bounds in the range of i32, got 0 and 1099511627776"));
+  // A loop that ends before it begins has no iterations.
+  EXPECT_EQ(error(counted(3, -1)), "no error");
+  EXPECT_THAT(error([&](const Values& v) {
+                return vmap([&](const Values&) { return v; }, {}, {.axis_size = -1});
+              }),
+              HasSubstr("vmap: expected an axis_size of at least 0, got -1"));
+  EXPECT_THAT(error([&](const Values&) {
+                return Values{random::orthogonal(random::random_key(0), {}, -1, 2)};
+              }),
+              HasSubstr("random::orthogonal: expected a number of rows of at least 1, got -1"));
 }
 
 TEST(BadInput, LargeConstantsMustBeArguments) {

@@ -13,7 +13,8 @@ namespace axle {
 /// Computes fn(arguments) in the current trace and returns the outputs with a pullback. The
 /// pullback maps cotangents of the outputs (none = zero) to cotangents of the arguments (none if an
 /// argument has no influence). It differentiates the floating-point arguments marked in `active`
-/// (empty: all floating-point arguments).
+/// (empty: all floating-point arguments). The pullback throws ShapeError unless it gets one
+/// cotangent for each output, of its type, and none for integers.
 Linearized vjp(const TensorFunction& fn, const Values& arguments,
                const std::vector<bool>& active = {});
 

@@ -4,6 +4,7 @@
 
 #include "base/concatenate.h"
 #include "base/error.h"
+#include "ops/checks.h"
 #include "ops/movement/shape.h"
 #include "ops/rules.h"
 #include "transform/batch_region.h"
@@ -34,6 +35,7 @@ int64_t batch_size(const Values& arguments, const Axes& in_axes, std::optional<i
     size = own;
   }
   if (!size) shape_error("vmap", "expected axis_size where no argument has a batch dim", {});
+  check_at_least("vmap", "an axis_size", *size, 0, arguments);
   return *size;
 }
 

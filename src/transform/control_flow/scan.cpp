@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/concatenate.h"
+#include "ops/checks.h"
 #include "transform/control_flow/carry.h"
 #include "transform/control_flow/scan_op.h"
 #include "transform/trace.h"
@@ -15,6 +16,7 @@ ScanResult scan(const ScanBody& body, const Values& init, const Values& xs, int6
     shape_error("scan",
                 fmt::format("expected to unroll at least 1 iteration, got {}", options.unroll));
   }
+  check_at_least("scan", "a length", length, 0, concatenate<Tensor>({init, xs}));
   std::vector<Type> types;
   for (const Tensor& t : init) types.push_back(t.type());
   for (const Tensor& t : xs) {

@@ -1,6 +1,10 @@
 #include "transform/control_flow/while_loop.h"
 
+#include <fmt/format.h>
+
 #include "base/concatenate.h"
+#include "ir/op_rules.h"
+#include "ops/checks.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
@@ -33,6 +37,7 @@ Values while_loop(const WhileCondition& condition, const WhileBody& body, const 
 
 Values bounded_while(const WhileCondition& condition, const WhileBody& body, const Values& init,
                      int64_t max_steps) {
+  check_at_least("bounded_while", "max_steps", max_steps, 0, init);
   const auto step = [&](const Values& carry, const Values&) {
     const Tensor goes_on = condition(carry);
     check_condition("bounded_while", {goes_on});
@@ -51,6 +56,12 @@ Values bounded_while(const WhileCondition& condition, const WhileBody& body, con
 Values fori_loop(int64_t begin, int64_t end,
                  const std::function<Values(const Tensor& i, const Values& carry)>& body,
                  const Values& init) {
+  for (const int64_t bound : {begin, end}) {
+    if (Scalar(bound).fits(DType::kI32)) continue;
+    shape_error("fori_loop",
+                fmt::format("expected bounds in the range of i32, got {} and {}", begin, end),
+                init);
+  }
   const int64_t count = std::max<int64_t>(end - begin, 0);
   const Tensor indices = iota({count}, 0) + begin;
   const auto step = [&](const Values& carry, const Values& i) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/checks.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/rounding.h"
 #include "ops/movement/diagonal.h"
@@ -13,6 +14,8 @@
 namespace axle::random {
 
 Tensor orthogonal(const Key& key, const Shape& batch, int64_t rows, int64_t columns, DType dtype) {
+  check_at_least("random::orthogonal", "a number of rows", rows, 1, {key.data()});
+  check_at_least("random::orthogonal", "a number of columns", columns, 1, {key.data()});
   const int64_t longer = std::max(rows, columns), shorter = std::min(rows, columns);
   Shape shape = batch;
   shape.insert(shape.end(), {longer, shorter});

@@ -14,6 +14,13 @@ namespace axle {
 Layer::Layer(const Scope& scope) : path_(scope.path) {
   const auto* const own = static_cast<const LayerOptions*>(scope.options);
   if (own) options_ = *own;
+  if (options_.remat) {
+    try {
+      (*options_.remat)();
+    } catch (const ConfigError& error) {
+      fail("@remat", error.what());
+    }
+  }
   if (scope.parent) {
     const LayerOptions& above = static_cast<const Layer*>(scope.parent)->options_;
     if (!options_.dtype) options_.dtype = above.dtype;

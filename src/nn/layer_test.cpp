@@ -141,6 +141,13 @@ TEST(Layer, StateGoesFromCallToCall) {
             "counting/seen: state is missing in this call");
 }
 
+TEST(Layer, ARematPolicyWithoutNamesIsRefusedWhenTheLayerIsBuilt) {
+  EXPECT_THAT(
+      error_of([] { testing::TestLayer<Chain> layer({}, {.dim = 3}, {.remat = SaveNames{}}); }),
+      HasSubstr("@remat: remat policy 'save': expected at least one name to save or to "
+                "offload, got none; use save_nothing (SaveNothing in configs)"));
+}
+
 TEST(Layer, RematerialisedGivesAllThatThePlainCallGives) {
   const HostTensor x({3}, {1.0f, 2.0f, 3.0f});
   testing::TestLayer<Chain> plain({}, {.dim = 3}), remat({}, {.dim = 3}, {.remat = SaveNothing{}});

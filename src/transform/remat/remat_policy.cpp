@@ -40,9 +40,21 @@ TagPattern by_regex(std::string pattern) {
           [regex = Regex(pattern)](std::string_view tag) { return regex.match(tag).has_value(); }};
 }
 
+// A policy that keeps nothing says so by its name.
+[[noreturn]] void fail_keeps_nothing(std::string_view policy, std::string_view expected) {
+  throw ConfigError(
+      fmt::format("{}: expected {}, got none; use save_nothing (SaveNothing in configs) "
+                  "to recompute everything",
+                  policy, expected));
+}
+
 RematPolicy by_tags(std::string_view verb, TagPattern (*make)(std::string),
                     const std::vector<std::string>& saved,
                     const std::vector<std::string>& offloaded) {
+  if (saved.empty() && offloaded.empty()) {
+    fail_keeps_nothing(fmt::format("remat policy '{}'", verb),
+                       "at least one name to save or to offload");
+  }
   std::vector<TagPattern> save, offload;
   for (const std::string& text : saved) save.push_back(make(text));
   for (const std::string& text : offloaded) offload.push_back(make(text));
@@ -93,6 +105,8 @@ RematPolicy save_matching(std::vector<std::string> patterns, std::vector<std::st
 }
 
 RematPolicy combine(std::vector<RematPolicy> policies) {
+  if (policies.empty())
+    fail_keeps_nothing("remat policy 'combine'", "at least one policy to combine");
   RematPolicy out;
   for (const RematPolicy& policy : policies) {
     out.text += (out.text.empty() ? "" : " + ") + policy.text;

@@ -33,12 +33,13 @@ RematPolicy save_dots();
 RematPolicy offload_dots();
 /// Keeps the values that name(x, tag) tagged with one of these names. Values tagged with a name of
 /// `offload` are kept in host memory. "*" and "?" match as in file names. Names in both lists are
-/// kept on the device.
+/// kept on the device. Throws ConfigError if both lists are empty.
 RematPolicy save_names(std::vector<std::string> names, std::vector<std::string> offload = {});
 /// Like save_names, by regular expressions that match whole tags. Throws ConfigError for a pattern
-/// that is none.
+/// that is none, too.
 RematPolicy save_matching(std::vector<std::string> patterns, std::vector<std::string> offload = {});
 /// Keeps what any of the policies keeps: on the device if any of them says so, else in host memory.
+/// Throws ConfigError if there is none.
 RematPolicy combine(std::vector<RematPolicy> policies);
 
 /// Throws ConfigError if a pattern of the policy matches no tag of the region. A misspelled name

@@ -117,6 +117,19 @@ TEST(RematPolicy, GradientsAreTheSameToTheLastBit) {
   }
 }
 
+TEST(RematPolicy, OnlySaveNothingKeepsNothing) {
+  const std::string use =
+      ", got none; use save_nothing (SaveNothing in configs) to recompute "
+      "everything";
+  EXPECT_EQ(error_of([] { save_names({}); }),
+            "remat policy 'save': expected at least one name to save or to offload" + use);
+  EXPECT_EQ(error_of([] { save_matching({}, {}); }),
+            "remat policy 'save matching': expected at least one name to save or to offload" + use);
+  EXPECT_EQ(error_of([] { combine({}); }),
+            "remat policy 'combine': expected at least one policy to combine" + use);
+  EXPECT_EQ(error_of([] { save_names({}, {"a"}); }), "no error");
+}
+
 TEST(RematPolicy, PatternsMatchWholeTagsAndMustMatchSome) {
   EXPECT_THAT(
       error_of([] { traced(save_matching({"q_proj"})); }),

@@ -3,6 +3,7 @@
 #include "ops/ops.h"
 #include "transform/random/counts.h"
 #include "transform/random/gamma.h"
+#include "transform/random/gamma_gradient.h"
 #include "transform/random/matrices.h"
 
 namespace axle {
@@ -64,6 +65,8 @@ std::vector<Function> distributions() {
           function("random::multivariate_normal(key, batch, mean, factor)", multivariate_normal),
           function("random::gamma(key, shape, a)", overload<Tensor(KeyRef, Sizes, Number)>(gamma)),
           function("random::loggamma(key, shape, a)", loggamma),
+          function("random::gamma_gradient(a, x)", gamma_gradient),
+          function("random::loggamma_gradient(a, y)", loggamma_gradient),
           function("random::beta(key, shape, a, b)",
                    overload<Tensor(KeyRef, Sizes, Number, Number)>(beta)),
           function("random::dirichlet(key, batch, alpha)", dirichlet),

@@ -167,6 +167,6 @@ def exact(calls):
     return calls
 
 
-def draws(fn, at, tol="ulp=4, atol=5e-7", x64=False, **operands):
-    """A sampler: fn takes the key, then the operands."""
-    return [call(lambda k, *x: fn(jax.random.wrap_key_data(k), *x), key=key, at=at, vjp=False, tol=tol, x64=x64, **operands)]
+def draws(fn, at, tol="ulp=4, atol=5e-7", x64=False, vjp=False, **operands):
+    """A sampler: fn takes the key, then the operands. With vjp, its gradients are those of its distribution."""
+    return [call(lambda k, *x: fn(jax.random.wrap_key_data(k), *x), key=key, at=at, vjp=vjp, tol=tol, x64=x64, **operands)]

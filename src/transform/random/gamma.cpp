@@ -15,6 +15,8 @@
 #include "ops/rules.h"
 #include "transform/control_flow/scan.h"
 #include "transform/control_flow/while_loop.h"
+#include "transform/custom_vjp.h"
+#include "transform/random/gamma_gradient.h"
 #include "transform/vmap.h"
 
 namespace axle::random {
@@ -76,21 +78,36 @@ Tensor one_gamma(const Key& key, const Tensor& a, Space space) {
 }
 
 // Draws each element with a key of its own.
-Tensor gammas(const Key& key, const Shape& shape, const Tensor& a, Space space) {
-  const Tensor flat = flatten(broadcast_to(a, shape));
+Tensor drawn(const Key& key, const Tensor& a, Space space) {
+  const Tensor flat = flatten(a);
   const Tensor keys = split(key, flat.dim(0)).data();
   const auto draw = [&](const Values& v) {
     return Values{one_gamma(Key::wrap(v[0], key.impl()), v[1], space)};
   };
-  const Tensor drawn = key.impl() == PrngImpl::kThreefry2x32
-                           ? vmap(draw, {keys, flat})[0]
-                           : scan(
-                                 [&](const Values&, const Values& x) {
-                                   return ScanResult{{}, draw(x)};
-                                 },
-                                 {}, {keys, flat}, flat.dim(0))
-                                 .ys[0];
-  return reshape(drawn, shape);
+  const Tensor y = key.impl() == PrngImpl::kThreefry2x32 ? vmap(draw, {keys, flat})[0]
+                                                         : scan(
+                                                               [&](const Values&, const Values& x) {
+                                                                 return ScanResult{{}, draw(x)};
+                                                               },
+                                                               {}, {keys, flat}, flat.dim(0))
+                                                               .ys[0];
+  return reshape(y, a.shape());
+}
+
+// The loops of a draw have no gradient: that of its distribution takes its place.
+Tensor gammas(const Key& key, const Shape& shape, const Tensor& a, Space space) {
+  const auto forward = [space, impl = key.impl()](const Values& v) {
+    const Tensor y = drawn(Key::wrap(v[1], impl), v[0], space);
+    return WithResiduals{{y}, {v[0], y}};
+  };
+  const auto backward = [space](const Values& residuals, const Values& g) {
+    const auto gradient = space == Space::kLinear ? gamma_gradient : loggamma_gradient;
+    return Values{g[0] * gradient(residuals[0], residuals[1]), Tensor()};
+  };
+  return custom_vjp({.name = space == Space::kLinear ? "random::gamma" : "random::loggamma",
+                     .forward = forward,
+                     .backward = backward},
+                    {broadcast_to(a, shape), key.data()})[0];
 }
 
 Shape appended(Shape shape, int64_t dim) {

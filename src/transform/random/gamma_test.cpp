@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "ops/create.h"
+#include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/exponential.h"
 #include "ops/movement/slice.h"
 #include "ops/random/random.h"
@@ -13,6 +14,7 @@
 #include "testing/host_tensors.h"
 #include "testing/op_test.h"
 #include "transform/grad.h"
+#include "transform/random/gamma_gradient.h"
 #include "transform/vmap.h"
 
 namespace axle {
@@ -28,11 +30,12 @@ HostTensor draw(const Sampler& sampler, const Shape& shape,
                       {random::key(42, impl)});
 }
 
-void expect_close(const HostTensor& x, const std::vector<double>& expected) {
+void expect_close(const HostTensor& x, const std::vector<double>& expected,
+                  double tolerance = 1e-5) {
   ASSERT_EQ(x.size(), static_cast<int64_t>(expected.size()));
   for (int64_t i = 0; i < x.size(); ++i) {
     const double e = expected[static_cast<size_t>(i)];
-    EXPECT_NEAR(x.at(i), e, 1e-5 * std::abs(e)) << "at " << i;
+    EXPECT_NEAR(x.at(i), e, tolerance * std::abs(e)) << "at " << i;
   }
 }
 
@@ -148,18 +151,119 @@ TEST(RandomGamma, UnderVmapIsALoop) {
   }
 }
 
-TEST(RandomGamma, HasNoGradient) {
-  for (const PrngImpl impl : {PrngImpl::kThreefry2x32, PrngImpl::kRbg}) {
-    const auto gradient = [impl](const Values& v) {
-      return value_and_grad(
-                 [&](const Values& a) {
-                   return Values{sum(random::gamma(Key::wrap(v[0], impl), {3}, a[0]))};
-                 },
-                 {v[1]})
-          .second;
+// Returns the gradients of sum(weights * sampler(key, parameters)) in the parameters.
+using Draws = std::function<Tensor(const Key& key, const Values& parameters)>;
+std::vector<HostTensor> gradients(const Draws& sampler, const std::vector<HostTensor>& parameters,
+                                  const HostTensor& weights,
+                                  PrngImpl impl = PrngImpl::kThreefry2x32) {
+  const auto of_loss = [&](const Values& v) {
+    const Key key = Key::wrap(v[0], impl);
+    const auto loss = [&](const Values& p) {
+      return Values{sum(sampler(key, p) * constant(weights))};
     };
-    EXPECT_THROW(eval(gradient, {random::key(1, impl), HostTensor::scalar(2.f)}), ShapeError);
-  }
+    return value_and_grad(loss, Values(v.begin() + 1, v.end())).second;
+  };
+  std::vector<HostTensor> arguments{random::key(42, impl)};
+  arguments.insert(arguments.end(), parameters.begin(), parameters.end());
+  return eval(of_loss, arguments);
+}
+
+struct GradientRow {
+  const char* name;
+  Draws sampler;
+  std::vector<HostTensor> parameters;
+  std::vector<std::vector<double>> expected;
+};
+
+// Numbers of jax.grad of JAX 0.10.2, in f32.
+TEST(RandomGamma, GradientsAreThoseOfJax) {
+  const Shape four = {4};
+  const HostTensor one = HostTensor::ones({1}), b({4}, {2.f, 0.5f, 1.f, 5.f}),
+                   df({4}, {1.5f, 3.f, 8.f, 40.f}), reversed({4}, {40.f, 8.f, 3.f, 1.5f});
+  const GradientRow rows[] = {
+      {"gamma",
+       [&](const Key& k, const Values& p) { return random::gamma(k, four, p[0]); },
+       {kShapes},
+       {{1.8602113723754883, 0.6333830952644348, 1.3690077066421509, 0.9485646486282349}}},
+      {"loggamma",
+       [&](const Key& k, const Values& p) { return random::loggamma(k, four, p[0]); },
+       {kShapes},
+       {{4.264120101928711, 1.9101735353469849, 0.3264118731021881, 0.05353157967329025}}},
+      {"beta",
+       [&](const Key& k, const Values& p) { return random::beta(k, four, p[0], p[1]); },
+       {kShapes, b},
+       {{0.6800848245620728, 0.018654363229870796, 0.018650058656930923, 0.004339747130870819},
+        {-0.07977698743343353, -0.08192729949951172, -0.11920362710952759, -0.025946246460080147}}},
+      {"student_t",
+       [&](const Key& k, const Values& p) { return random::student_t(k, four, p[0]); },
+       {df},
+       {{-0.03806161880493164, 0.5787922143936157, -0.040645938366651535, -0.001241477089934051}}},
+      {"chisquare",
+       [&](const Key& k, const Values& p) { return random::chisquare(k, four, p[0]); },
+       {df},
+       {{1.771668553352356, 0.7395602464675903, 1.284531593322754, 0.9485645294189453}}},
+      {"f_ratio",
+       [&](const Key& k, const Values& p) { return random::f_ratio(k, four, p[0], p[1]); },
+       {df, reversed},
+       {{0.21764826774597168, 0.15431874990463257, 0.020074255764484406, 0.042200714349746704},
+        {3.514345735311508e-05, -0.02030278369784355, 0.003625050187110901, -15.53620719909668}}},
+      {"generalized_normal",
+       [&](const Key& k, const Values& p) { return random::generalized_normal(k, four, p[0]); },
+       {HostTensor::scalar(1.5f)},
+       {{-0.19662794470787048}}}};
+  const auto expect_gradients = [](const GradientRow& row, const HostTensor& weights) {
+    SCOPED_TRACE(row.name);
+    const auto actual = gradients(row.sampler, row.parameters, weights);
+    ASSERT_EQ(actual.size(), row.expected.size());
+    for (size_t i = 0; i < actual.size(); ++i) expect_close(actual[i], row.expected[i], 1e-4);
+  };
+  for (const GradientRow& row : rows) expect_gradients(row, one);
+  const HostTensor weights({3}, {1.f, -2.f, 3.f});
+  expect_gradients({"dirichlet",
+                    [](const Key& k, const Values& p) { return random::dirichlet(k, {2}, p[0]); },
+                    {HostTensor({3}, {0.5f, 1.f, 4.f})},
+                    {{-0.5072569251060486, -1.1206501722335815, 0.1930670142173767}}},
+                   weights);
+  expect_gradients({"ball",
+                    [](const Key& k, const Values& p) { return random::ball(k, {2}, 3, p[0]); },
+                    {HostTensor::scalar(1.5f)},
+                    {{0.5722825527191162}}},
+                   weights);
+}
+
+// The gradient depends on the draw and the parameter alone.
+TEST(RandomGamma, GradientsOfOtherKeysAndUnderVmapAreThoseOfTheDraws) {
+  const HostTensor one = HostTensor::ones({1});
+  const auto expected = [](const HostTensor& draws) {
+    return testing::run([](const Values& v) { return random::gamma_gradient(v[0], v[1]); },
+                        {kShapes, draws});
+  };
+  const auto whole = [](const Key& k, const Values& p) { return random::gamma(k, {4}, p[0]); };
+  const Sampler drawn = [&](const Key& k, const Shape&) { return whole(k, {constant(kShapes)}); };
+  EXPECT_EQ(gradients(whole, {kShapes}, one, PrngImpl::kRbg)[0],
+            expected(draw(drawn, {4}, PrngImpl::kRbg)));
+  const auto each = [](const Key& k, const Values& p) {
+    return vmap([](const Values& v) { return Values{random::gamma(Key::wrap(v[0]), {}, v[1])}; },
+                {random::split(k, 4).data(), p[0]})[0];
+  };
+  const Sampler drawn_each = [&](const Key& k, const Shape&) {
+    return each(k, {constant(kShapes)});
+  };
+  EXPECT_EQ(gradients(each, {kShapes}, one)[0], expected(draw(drawn_each, {4})));
+}
+
+TEST(RandomGamma, HasNoSecondDerivative) {
+  const auto first = [](const Values& v) {
+    const auto loss = [&](const Values& a) {
+      return Values{sum(random::gamma(Key::wrap(v[0]), {3}, a[0]))};
+    };
+    return Values{sum(value_and_grad(loss, {v[1]}).second[0])};
+  };
+  const auto second = [&](const Values& v) {
+    const auto loss = [&](const Values& a) { return first({v[0], a[0]}); };
+    return value_and_grad(loss, {v[1]}).second;
+  };
+  EXPECT_THROW(eval(second, {random::key(1), HostTensor::scalar(2.f)}), ShapeError);
 }
 
 TEST(RandomGamma, MistakesAreErrors) {

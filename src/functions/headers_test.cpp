@@ -71,6 +71,7 @@ const std::map<std::string, std::string> kInternal = {
     {"ops/kernels/kernel_implementation.h", "registry"},
     {"ops/movement/strided.h", "interpreter"},
     {"ops/movement/window_rules.h", "rules"},
+    {"ops/movement/window_walk.h", "interpreter"},
     {"ops/products/dot_backward.h", "rules"},
     {"ops/products/dot_kernel.h", "interpreter"},
     {"ops/random/threefry_keys.h", "rules"},

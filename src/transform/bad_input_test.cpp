@@ -210,7 +210,12 @@ TEST(BadInput, WrongCotangentsNameTheRule) {
 std::string cotangent_error(const TensorFunction& fn,
                             const std::function<Values(const Tensor& x)>& cotangents) {
   return error_without_lines<ShapeError>([&] {
-    traced([&](const Values& v) { return vjp(fn, {v[0]}).pullback(cotangents(v[0])); }, {kPair});
+    traced(
+        [&](const Values& v) {
+          vjp(fn, {v[0]}).pullback(cotangents(v[0]));
+          return v;
+        },
+        {kPair});
   });
 }
 

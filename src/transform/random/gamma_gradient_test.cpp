@@ -55,8 +55,9 @@ TEST(GammaGradient, IsTheFiniteDifferenceAtOneProbability) {
 
 // lax.random_gamma_grad of JAX 0.10.2, in f64.
 TEST(GammaGradient, IsThatOfJax) {
-  const HostTensor a({9}, {0.1, 0.1, 0.7, 3., 3., 50., 99., 150., 5000.}),
-      x({9}, {1e-6, 2.5, 0.2, 1., 9., 40., 120., 140., 5100.});
+  const std::vector<double> parameters = {0.1, 0.1, 0.7, 3., 3., 50., 99., 150., 5000.},
+                            numbers = {1e-6, 2.5, 0.2, 1., 9., 40., 120., 140., 5100.};
+  const HostTensor a({9}, std::span(parameters)), x({9}, std::span(numbers));
   const HostTensor dx = gradient(a, x),
                    small = gradient(a.astype(DType::kF32), x.astype(DType::kF32));
   const double expected[] = {0.00013391768389625793, 9.024480456653471,  0.607648751274087,

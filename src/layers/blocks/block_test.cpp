@@ -97,14 +97,12 @@ TEST(Repeat, EqualsStackedBitForBit) {
 
 TEST(Repeat, UnrollingChangesNoBitOnTheInterpreter) {
   const HostTensor x = normal_values({2, 5, 4}, 3);
-  for (const DType dtype : {DType::kF32, DType::kBF16}) {
-    const auto result = [&](int64_t unroll) {
-      auto layer = build_for_test<Repeat>(
-          {.num_layers = 3, .unroll = unroll, .layer = small_layer()}, {.model_dim = 4});
-      return layer.run(x.astype(dtype), {.training = true, .seed = 4});
-    };
-    for (const int64_t unroll : {2, 3}) EXPECT_EQ(result(unroll), result(1)) << unroll;
-  }
+  const auto result = [&](int64_t unroll) {
+    auto layer = build_for_test<Repeat>({.num_layers = 3, .unroll = unroll, .layer = small_layer()},
+                                        {.model_dim = 4});
+    return layer.run(x, {.training = true, .seed = 4});
+  };
+  for (const int64_t unroll : {2, 3}) EXPECT_EQ(result(unroll), result(1)) << unroll;
 }
 
 TEST(Repeat, StartsLikeStacked) {

@@ -53,10 +53,10 @@ TEST(GammaGradient, IsTheFiniteDifferenceAtOneProbability) {
   }
 }
 
-// lax.random_gamma_grad of JAX 0.10.2, in f64.
+// lax.random_gamma_grad of JAX 0.10.2, in f64. Operands are numbers of f32.
 TEST(GammaGradient, IsThatOfJax) {
-  const std::vector<double> parameters = {0.1, 0.1, 0.7, 3., 3., 50., 99., 150., 5000.},
-                            numbers = {1e-6, 2.5, 0.2, 1., 9., 40., 120., 140., 5100.};
+  const std::vector<double> parameters = {0.1f, 0.1f, 0.7f, 3., 3., 50., 99., 150., 5000.},
+                            numbers = {1e-6f, 2.5, 0.2f, 1., 9., 40., 120., 140., 5100.};
   const HostTensor a({9}, std::span(parameters)), x({9}, std::span(numbers));
   const HostTensor dx = gradient(a, x),
                    small = gradient(a.astype(DType::kF32), x.astype(DType::kF32));

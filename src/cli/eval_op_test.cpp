@@ -41,6 +41,74 @@ TEST_F(EvalOpVerb, PrintsOrWritesResults) {
   EXPECT_EQ(load_safetensors(file).at("out0"), HostTensor({3}, {3.f, 1.f, 2.f}));
 }
 
+TEST_F(EvalOpVerb, JsonHoldsTheResults) {
+  replace_file(dir_ / "case.yaml",
+               "cases:\n"
+               "- {name: a, function: log, inputs: {x: [[-1, 0, 1]]}}\n"
+               "- {name: b, function: argmax, inputs: {x: in0}, attributes: {axis: 0}}\n"
+               "- {name: c, function: neg, inputs: {x: none_such}}\n");
+  const Ran ran = run({"--json"});
+  EXPECT_EQ(ran.code, 2);
+  const auto json = nlohmann::json::parse(ran.out);
+  EXPECT_EQ(json["results"], nlohmann::json::parse(R"([
+      {"name": "a/out0", "dtype": "f32", "shape": [1, 3], "values": ["nan", "-inf", 0.0]},
+      {"name": "b/out0", "dtype": "i32", "shape": [], "values": [2]}])"));
+  ASSERT_EQ(json["failures"].size(), 1u);
+  EXPECT_THAT(json["failures"][0], HasSubstr("case.yaml:4: c: none_such: no such tensor"));
+  const std::string file = dir_ / "out.safetensors";
+  const auto written = nlohmann::json::parse(run({"--json", "--only", "b", "--output", file}).out);
+  EXPECT_EQ(written,
+            nlohmann::json(
+                {{"output", file},
+                 {"results",
+                  {{{"name", "b/out0"}, {"dtype", "i32"}, {"shape", nlohmann::json::array()}}}},
+                 {"failures", nlohmann::json::array()}}));
+}
+
+TEST_F(EvalOpVerb, NansHaveNoSign) {
+  replace_file(dir_ / "case.yaml", "{function: log, inputs: [[-1]]}");
+  EXPECT_EQ(run_axle({"eval-op", dir_ / "case.yaml", "--backend", "interpreter"}).out,
+            "out0 f32[1] {nan}\n");
+}
+
+TEST_F(EvalOpVerb, EveryFailureIsReportedAndTheOthersRun) {
+  const std::string cases = dir_ / "case.yaml";
+  replace_file(cases,
+               "cases:\n"
+               "- {name: a, function: roll, inputs: [in0], attributes: {shift: 1, axis: 7}}\n"
+               "- {name: b, function: neg, inputs: [in0]}\n"
+               "- {name: c, function: neg, vjp: maybe}\n"
+               "- {name: b, function: exp, inputs: [in0]}\n");
+  const Ran ran = run({});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.out, StartsWith("b/out0 f32[3] {-1, -2, -3}\n"));
+  EXPECT_THAT(ran.out, HasSubstr("failed: " + cases + ":2: a: "));
+  EXPECT_THAT(ran.out, HasSubstr("failed: " + cases + ":4: c: vjp: expected true or false"));
+  EXPECT_THAT(ran.out, HasSubstr("failed: " + cases +
+                                 ":5: b: expected a name of its own, got that "
+                                 "of " +
+                                 cases + ":3\n"));
+  EXPECT_THAT(ran.err,
+              StartsWith("axle: " + cases + ": expected 4 cases to run, got 3 that failed"));
+  EXPECT_EQ(run({"--only", "a"}).out, "");
+  EXPECT_THAT(run({"--only", "a"}).err, StartsWith("axle: " + cases + ":2: a: "));
+  const std::string file = dir_ / "out.safetensors";
+  EXPECT_EQ(run({"--output", file}).code, 2);
+  EXPECT_EQ(load_safetensors(file).size(), 1u);
+}
+
+TEST_F(EvalOpVerb, ACaseThatFailsDoesNotHideThatOthersDiffer) {
+  replace_file(dir_ / "case.yaml",
+               "cases:\n"
+               "- {name: a, function: neg, inputs: [in7]}\n"
+               "- {name: b, function: neg, inputs: [in0]}\n");
+  save_safetensors(dir_ / "reference.safetensors", {{"b/out0", HostTensor({3}, {3.f, 1.f, 2.f})}});
+  const Ran ran = run({"--compare", dir_ / "reference.safetensors"});
+  EXPECT_EQ(ran.code, 2);  // that of the failure
+  EXPECT_THAT(ran.err, HasSubstr("case.yaml:2: a: in7: no such tensor"));
+  EXPECT_THAT(ran.err, HasSubstr("expected 1 tensor to agree, got 1 differ (b/out0)"));
+}
+
 TEST_F(EvalOpVerb, ExitCodesOfComparisons) {
   const Arguments compare = {"--compare", dir_ / "reference.safetensors"};
   expect_reference({3, 1, 2});
@@ -66,7 +134,7 @@ TEST_F(EvalOpVerb, OneCaseThatFailsLeavesTheOthersTheirResults) {
   EXPECT_THAT(ran.out, HasSubstr("failed: " + (dir_ / "case.yaml") + ":2: "));
   EXPECT_THAT(ran.out, HasSubstr("b/out0"));
   EXPECT_EQ(run({"--compare", dir_ / "reference.safetensors", "--only", "b"}).code, 0);
-  EXPECT_EQ(run({"--only", "c"}).err, "axle: --only: no such case: c\n");
+  EXPECT_EQ(run({"--only", "cc"}).err, "axle: --only: no such case: cc\n");
 }
 
 TEST_F(EvalOpVerb, ListsFunctions) {
@@ -86,10 +154,19 @@ TEST_F(EvalOpVerb, WrongArguments) {
   expect({"--compare", "x", "--tolerance", "y=1"},
          "axle: --tolerance: expected a number, bitwise, or some of largest=, rtol=, atol=, ulp=, "
          "got 'y=1'");
+  expect({"--compare", "x", "--tolerance", "ulp=1.5"},
+         "axle: --tolerance: ulp=: expected a whole number of units, got 1.5");
+  expect({"--function", "roll"}, "axle: --function: expected use with --list, got no --list");
+  expect({"--list"}, "axle: --list: expected no CASE.yaml, got " + (dir_ / "case.yaml"));
+  EXPECT_EQ(run_axle({"eval-op", "--list", "--only", "a"}).err,
+            "axle: --only: expected use without --list\n");
   EXPECT_EQ(run_axle({"eval-op"}).err, "axle eval-op: expected CASE.yaml or --list, got neither\n");
   EXPECT_EQ(run_axle({"eval-op", dir_ / "case.yaml", "--f64"}).err,
             "axle: --f64: expected --backend interpreter, got cpu\n");
   EXPECT_EQ(run_axle({"eval-op", dir_ / "none.yaml"}).code, 2);
+  replace_file(dir_ / "case.yaml", "{function: neg, inputs: [[1]]}");
+  expect({}, "axle: --inputs: " + (dir_ / "in.safetensors") +
+                 ": expected a tensor that a case of " + (dir_ / "case.yaml") + " reads, got none");
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <string_view>
+#include <utility>
 
 #include "base/error.h"
 #include "io/file.h"
@@ -53,6 +55,22 @@ void EvalOpArguments::check() const {
   if (f64 && runtime.backend != "interpreter")
     throw ConfigError("--f64: expected --backend interpreter, got " + runtime.backend);
   if (!output.empty()) check_replaceable(output);
+}
+
+void EvalOpArguments::check_list() const {
+  if (!lists && !list.empty())
+    throw ConfigError("--function: expected use with --list, got no --list");
+  if (!lists) return;
+  if (!cases.empty()) throw ConfigError("--list: expected no CASE.yaml, got " + cases);
+  const std::pair<std::string_view, bool> runs[] = {{"--inputs", !inputs.empty()},
+                                                    {"--only", !only.empty()},
+                                                    {"--f64", f64},
+                                                    {"--output", !output.empty()},
+                                                    {"--compare", !compare.empty()},
+                                                    {"--tolerance", !tolerance.empty()}};
+  for (const auto& [flag, is_given] : runs) {
+    if (is_given) throw ConfigError(fmt::format("{}: expected use without --list", flag));
+  }
 }
 
 }  // namespace axle::cli

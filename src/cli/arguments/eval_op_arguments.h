@@ -25,6 +25,8 @@ struct EvalOpArguments {
   /// Throws ConfigError for a flag without the flag that it needs, StorageError if --output can't
   /// be written.
   void check() const;
+  /// Throws ConfigError for --function without --list, and for --list with what it would ignore.
+  void check_list() const;
 };
 
 }  // namespace axle::cli

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <ranges>
 
 #include "base/text/text.h"
 #include "inspect/eval_layer/cotangents.h"
 #include "inspect/eval_layer/eval_layer_files.h"
-#include "inspect/eval_layer/given_tensors.h"
 #include "inspect/eval_layer/run_named.h"
+#include "ir/call_stack.h"
 #include "ir/eval.h"
 #include "ops/create.h"
 #include "transform/grad.h"
@@ -17,9 +17,12 @@
 namespace axle {
 namespace {
 
+constexpr size_t kMaxOutputs = 64;
+
 std::string numbered(std::string_view name, size_t i) { return fmt::format("{}{}", name, i); }
 
-// The tensors that a case takes, by the names of the program's inputs.
+// The tensors that a case takes, by the names of the program's inputs. Inputs have the names of the
+// user's operands, which messages show.
 class CaseTensors {
  public:
   CaseTensors(const OpCase& op, const SafetensorsFile* file) : op_(op), file_(file) {
@@ -27,26 +30,34 @@ class CaseTensors {
       for (const OperandSource& operand : *op.inputs) {
         operands_.push_back({.name = operand.name, .is_list = operand.is_list});
         counts_.push_back(operand.tensors.size());
-        for (const TensorSource& source : operand.tensors) add_input(read(source));
+        const std::string name =
+            operand.name.empty() ? op.formula.operand_name(operands_.size() - 1, op.inputs->size())
+                                 : operand.name;
+        for (size_t i = 0; i < operand.tensors.size(); ++i) {
+          const bool is_element = operand.is_list && !name.empty();
+          add_input(is_element ? fmt::format("{}.{}", name, i) : name, read(operand.tensors[i]));
+        }
       }
     } else {
-      while (const auto value = find(numbered("in", num_inputs_))) {
+      std::vector<HostTensor> values;
+      while (const auto value = find(numbered("in", values.size()))) values.push_back(*value);
+      for (size_t i = 0; i < values.size(); ++i) {
         operands_.push_back({});
         counts_.push_back(1);
-        add_input(*value);
+        add_input(op.formula.operand_name(i, values.size()), std::move(values[i]));
       }
     }
     if (!op.vjp) return;
     for (const auto& [output, source] : op.cotangents)
       tensors.emplace("cotangent/" + output, read(source));
-    constexpr size_t kMaxOutputs = 64;
     for (size_t i = 0; op.cotangents.empty() && i < kMaxOutputs; ++i) {
       if (const auto value = find(numbered("ct", i)))
         tensors.emplace(numbered("cotangent/", i), *value);
     }
   }
 
-  size_t num_inputs() const { return num_inputs_; }
+  /// Returns the names of the inputs, in the order of the case.
+  const std::vector<std::string>& names() const { return names_; }
   /// Returns the operands of the formula that the inputs are.
   std::vector<GivenOperand> operands(const Values& inputs) const {
     std::vector<GivenOperand> out = operands_;
@@ -60,8 +71,12 @@ class CaseTensors {
   Tree<HostTensor> tensors;
 
  private:
-  void add_input(HostTensor value) {
-    tensors.emplace(numbered("in", num_inputs_++), std::move(value));
+  void add_input(std::string name, HostTensor value) {
+    // An operand that the function does not have, or has twice, is an error later on.
+    if (name.empty() || name.starts_with("cotangent/") || tensors.contains(name))
+      name = numbered("in", names_.size());
+    tensors.emplace(name, std::move(value));
+    names_.push_back(std::move(name));
   }
   std::optional<HostTensor> find(const std::string& name) const {
     if (!file_ || !file_->contains(op_.file_name(name))) return std::nullopt;
@@ -92,8 +107,17 @@ class CaseTensors {
   const SafetensorsFile* file_;
   std::vector<GivenOperand> operands_;  // without values
   std::vector<size_t> counts_;          // number of tensors of each operand
-  size_t num_inputs_ = 0;
+  std::vector<std::string> names_;      // of all inputs
 };
+
+// Gives the parameters of a mapped function the names of the inputs, for messages.
+void name_parameters(const Values& x, const std::vector<std::string>& names) {
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (!x[i].is_parameter()) continue;
+    const NameScope scope(names[i]);
+    x[i].node()->scope = NameScope::current();
+  }
+}
 
 // Returns the list with one entry for each of `count` values: a single entry stands for all.
 template <class T>
@@ -101,13 +125,33 @@ std::vector<T> for_each_value(const std::vector<T>& given, size_t count) {
   return given.size() == 1 ? std::vector<T>(count, given[0]) : given;
 }
 
+// The axis of value i; no axes stand for dim 0 of all values.
+std::optional<int64_t> axis_of(const std::vector<std::optional<int64_t>>& axes, size_t i) {
+  return axes.empty() ? std::optional<int64_t>(0) : axes[i];
+}
+
+// True if each value has its axis. If not, vmap says what is wrong.
+bool can_be_mapped(const Values& x, const std::vector<std::optional<int64_t>>& axes) {
+  if (!axes.empty() && axes.size() != x.size()) return false;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const std::optional<int64_t> axis = axis_of(axes, i);
+    if (axis && (*axis >= x[i].rank() || *axis < -x[i].rank())) return false;
+  }
+  return true;
+}
+
 TensorFunction function_of(const OpCase& op, const CaseTensors& tensors) {
-  TensorFunction fn = [&](const Values& x) { return op.formula(tensors.operands(x)); };
+  TensorFunction fn = [&](const Values& x) {
+    name_parameters(x, tensors.names());
+    return op.formula(tensors.operands(x));
+  };
   if (op.shard_map) fn = [fn, &op](const Values& x) { return shard_map(fn, x, *op.shard_map); };
   if (!op.vmap) return fn;
   return [fn, &op](const Values& x) {
     VmapOptions options = *op.vmap;
     options.in_axes = for_each_value(options.in_axes, x.size());
+    const bool is_well_formed = can_be_mapped(x, options.in_axes);
+    if (options.out_axes.size() != 1 || !is_well_formed) return vmap(fn, x, options);
     // The number of outputs is known once the function is traced.
     size_t num_outputs = 0;
     const TensorFunction counted = [&](const Values& v) {
@@ -115,15 +159,11 @@ TensorFunction function_of(const OpCase& op, const CaseTensors& tensors) {
       num_outputs = y.size();
       return y;
     };
-    if (options.out_axes.size() != 1) return vmap(fn, x, options);
-    std::vector<Type> types;
+    std::vector<Type> types = types_of(x);
     for (size_t i = 0; i < x.size(); ++i) {
-      Type type = x[i].type();
-      const std::optional<int64_t> axis =
-          options.in_axes.empty() ? std::optional<int64_t>(0) : options.in_axes[i];
-      if (axis && type.rank() > 0)
-        type.dims.erase(type.dims.begin() + (*axis < 0 ? *axis + type.rank() : *axis));
-      types.push_back(type);
+      const std::optional<int64_t> axis = axis_of(options.in_axes, i);
+      if (axis)
+        types[i].dims.erase(types[i].dims.begin() + (*axis < 0 ? *axis + x[i].rank() : *axis));
     }
     trace_closed(counted, types);
     options.out_axes = for_each_value(options.out_axes, num_outputs);
@@ -136,7 +176,7 @@ Tree<Tensor> traced_results(const OpCase& op, const CaseTensors& tensors,
                             const Tree<Tensor>& values) {
   const random::PrngScope prng(op.prng);
   Values inputs;
-  for (size_t i = 0; i < tensors.num_inputs(); ++i) inputs.push_back(values.at(numbered("in", i)));
+  for (const std::string& name : tensors.names()) inputs.push_back(values.at(name));
   const TensorFunction fn = function_of(op, tensors);
   Tree<Tensor> out;
   std::vector<NamedOutput> outputs;
@@ -170,17 +210,24 @@ Tree<HostTensor> interpret_in_f64(const Program& program, const Tree<HostTensor>
   return out;
 }
 
-bool is_result_name(std::string_view name) {
-  for (const std::string_view section : {"out", "grad"}) {
-    if (name.starts_with(section) && is_digits(name.substr(section.size()))) return true;
-  }
-  return false;
+// Returns the message without what says nothing to the user of a case: that the top level called
+// the function, and the name of a function whose only op has the same name.
+std::string case_message(std::string_view what) {
+  constexpr std::string_view kTopLevel = "the top level: ";
+  if (what.starts_with(kTopLevel)) what.remove_prefix(kTopLevel.size());
+  const size_t end = what.find(": ");
+  if (end != what.npos && what.substr(end + 2).starts_with(what.substr(0, end + 2)))
+    what.remove_prefix(end + 2);
+  return std::string(what);
 }
 
 }  // namespace
 
 Tree<HostTensor> eval_op(const OpCase& op, const SafetensorsFile* inputs, Runtime& runtime,
                          bool f64) {
+  // The calls of ops are all in this program: their lines say nothing about the case.
+  static const CallSite no_calls;
+  const CallSiteScope calls(&no_calls);
   try {
     const CaseTensors tensors(op, inputs);
     const NamedFunction fn = [&](const Tree<Tensor>& values) {
@@ -191,65 +238,27 @@ Tree<HostTensor> eval_op(const OpCase& op, const SafetensorsFile* inputs, Runtim
     if (f64) return interpret_in_f64(program, tensors.tensors);
     return NamedExecutable(std::move(program), runtime)(tensors.tensors);
   } catch (const Error& error) {
-    throw Error(fmt::format("{}: {}", op.where, error.what()), error.code());
+    throw Error(fmt::format("{}: {}", op.where, case_message(error.what())), error.code());
   }
 }
 
-void compare_op(const OpCase& op, const Tree<HostTensor>& results, const SafetensorsFile& reference,
-                const ElementTolerance& tolerance, OpReport& report) {
-  const ElementTolerance& limits = op.tolerance ? *op.tolerance : tolerance;
-  Tree<std::string> wanted;  // results by their names in the reference
-  for (const auto& [result, unused] : results) {
-    if (!op.expected.contains(result)) wanted.emplace(op.file_name(result), result);
-  }
-  const std::string head = op.file_name("");
-  for (const std::string& name : reference.names()) {
-    const bool is_below = op.name.empty() || name.starts_with(op.name + "/");
-    const std::string rest =
-        op.name.empty() ? name : name.substr(std::min(name.size(), head.size() + 1));
-    if (is_below && is_result_name(rest) && (op.vjp || !rest.starts_with("grad")) &&
-        !op.expected.contains(rest))
-      wanted.emplace(name, rest);
-  }
-  for (const auto& [result, name] : op.expected) {
-    if (!reference.contains(name)) {
-      throw ConfigError(fmt::format("{}: expected: no such tensor in the reference: {}{}", op.where,
-                                    name, suggest(name, reference.names())));
+bool reads_file(const OpCase& op, const SafetensorsFile& file) {
+  const auto is_named = [](const TensorSource& source) { return !source.value; };
+  if (op.inputs) {
+    for (const OperandSource& operand : *op.inputs) {
+      if (std::ranges::any_of(operand.tensors, is_named)) return true;
     }
-    wanted.insert_or_assign(name, result);
+  } else if (file.contains(op.file_name("in0"))) {
+    return true;
   }
-  bool has_any = false;
-  for (const auto& [name, result] : wanted) {
-    if (!reference.contains(name)) {
-      report.comparison.only_in_results.push_back(name);
-      continue;
-    }
-    has_any = true;
-    const HostTensor expected = read_tensor(reference, name);
-    const auto it = results.find(result);
-    report.comparison.tensors.push_back(
-        it == results.end() ? missing_tensor(name, expected, limits)
-                            : compare_tensor(name, as_scalar_like(it->second, expected.shape()),
-                                             expected, limits, largest_in(expected)));
-  }
-  if (!has_any) {
-    throw ConfigError(fmt::format("{}: expected {} in the reference, got none", op.where,
-                                  wanted.empty() ? op.file_name("out0") : wanted.begin()->first));
-  }
-}
-
-std::string to_text(const OpReport& report) {
-  std::string out = to_text(report.comparison);
-  for (const Error& failure : report.failures) out += fmt::format("failed: {}\n", failure.what());
-  return out;
-}
-
-nlohmann::ordered_json to_json(const OpReport& report) {
-  nlohmann::ordered_json out = to_json(report.comparison);
-  out["agrees"] = report.agrees();
-  out["failures"] = nlohmann::ordered_json::array();
-  for (const Error& failure : report.failures) out["failures"].push_back(failure.what());
-  return out;
+  if (!op.vjp) return false;
+  if (!op.cotangents.empty())
+    return std::ranges::any_of(op.cotangents, is_named,
+                               &std::pair<const std::string, TensorSource>::second);
+  const auto is_cotangent = [&](size_t i) {
+    return file.contains(op.file_name(numbered("ct", i)));
+  };
+  return std::ranges::any_of(std::views::iota(size_t{0}, kMaxOutputs), is_cotangent);
 }
 
 }  // namespace axle

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "inspect/eval_op/function_list.h"
+#include "inspect/eval_op/op_report.h"
 #include "io/file.h"
 #include "runtime/interpreter_runtime.h"
 #include "testing/error_of.h"
@@ -11,7 +12,9 @@
 namespace axle {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 HostTensor vector(std::initializer_list<float> values) {
   return HostTensor({static_cast<int64_t>(values.size())}, values);
@@ -29,19 +32,19 @@ class EvalOp : public ::testing::Test {
     const OpCases file = read(yaml);
     save_safetensors(dir_ / "in.safetensors", inputs);
     const SafetensorsFile opened(dir_ / "in.safetensors");
+    if (!file.broken.empty()) throw Error(file.broken[0].error);
     const OpCase& op = file.cases.at(0);
     InterpreterRuntime runtime(op.shard_map ? op.shard_map->mesh.num_devices() : 1);
     return eval_op(op, &opened, runtime, f64);
   }
   std::string error(const std::string& yaml, const Tree<HostTensor>& inputs = {}) {
-    std::string out;
-    try {
-      run(yaml, inputs);
-    } catch (const Error& error) {
-      out = error.what();
-    }
-    const std::string file = dir_ / "case.yaml";
-    return out.starts_with(file) ? "case.yaml" + out.substr(file.size()) : out;
+    return without_folder(error_of<Error>([&] { run(yaml, inputs); }));
+  }
+  std::string without_folder(std::string message) const {
+    const std::string folder = dir_ / "";
+    for (size_t at = message.find(folder); at != message.npos; at = message.find(folder))
+      message.erase(at, folder.size());
+    return message;
   }
   TempDir dir_;
 };
@@ -66,6 +69,30 @@ TEST_F(EvalOp, ReadsInputsByPlaceByNameAndAsNumbers) {
                 {{"x", vector({0, 0})}})
                 .at("out0"),
             HostTensor({2, 1}, {1.0, 1.0}));
+}
+
+TEST_F(EvalOp, ListsOfNumbersForAListOfTensorsAreSeveralTensors) {
+  const std::string head = "{function: concatenate, attributes: {axis: 0}, inputs: ";
+  EXPECT_EQ(run(head + "{parts: [[1, 2], [3, 4]]}}").at("out0"), vector({1, 2, 3, 4}));
+  EXPECT_EQ(run(head + "{parts: [[1, 2], x]}}", {{"x", vector({5})}}).at("out0"),
+            vector({1, 2, 5}));
+  EXPECT_EQ(run("{function: stack, inputs: {parts: [1, 2]}}").at("out0"), vector({1, 2}));
+  // In order, each is one tensor of the list.
+  EXPECT_EQ(run(head + "[[1, 2], [3, 4]]}").at("out0"), vector({1, 2, 3, 4}));
+  EXPECT_EQ(run(head + "{parts: {values: [[1, 2], [3, 4]]}}}").at("out0"),
+            HostTensor({2, 2}, {1.f, 2.f, 3.f, 4.f}));
+  const Tree<HostTensor> loop =
+      run("{function: scan, inputs: {init: [0], xs: [[1, 2]]}, attributes: {length: 2, body: {"
+          "parameters: [sum, x], steps: {next: {function: add, operands: [sum, x]}}, "
+          "results: [next, next]}}}");
+  EXPECT_EQ(loop.at("out0"), HostTensor::scalar(3.f));
+  EXPECT_EQ(loop.at("out1"), vector({1, 3}));
+}
+
+TEST_F(EvalOp, AnEmptyListIsATensorWhereTheFunctionTakesOne) {
+  EXPECT_EQ(run("{function: neg, inputs: {x: []}}").at("out0"), HostTensor::zeros({0}));
+  EXPECT_EQ(run("{function: neg, inputs: [[]]}").at("out0"), HostTensor::zeros({0}));
+  EXPECT_EQ(run("{function: neg, inputs: {x: [[], []]}}").at("out0"), HostTensor::zeros({2, 0}));
 }
 
 TEST_F(EvalOp, Vjp) {
@@ -138,8 +165,90 @@ TEST_F(EvalOp, MistakesNameFileAndLine) {
   EXPECT_EQ(error("function: neg\n"), "case.yaml:1: neg needs the operand 'x'; expected neg(x)");
   EXPECT_EQ(error("function: neg\nvjp: true\n", {{"in0", vector({1})}}),
             "case.yaml:1: cotangent/out0: expected f32[1], got none");
-  EXPECT_THAT(error("function: add\n", {{"in0", vector({1, 2})}, {"in1", vector({1, 2, 3})}}),
-              HasSubstr("case.yaml:1: "));
+  EXPECT_THAT(error("funktion: neg\n"),
+              StartsWith("case.yaml:1: no such key: funktion; did you mean 'function'? (keys: "));
+  EXPECT_EQ(
+      error("name: a\nfunction: negg\n"),
+      "case.yaml:1: a: negg: no such function; did you mean 'neg'?; axle eval-op --list prints "
+      "all");
+}
+
+TEST_F(EvalOp, ShapeErrorsNameTheOperandsOfTheCase) {
+  EXPECT_EQ(error("{name: sum, function: add, inputs: {b: [1, 2], a: [1, 2, 3]}}"),
+            "case.yaml:1: sum: add: shapes [3] and [2] do not broadcast; "
+            "operands: f32[3] of a (parameter), f32[2] of b (parameter)");
+  EXPECT_EQ(error("function: add\n", {{"in0", vector({1, 2})}, {"in1", vector({1, 2, 3})}}),
+            "case.yaml:1: add: shapes [2] and [3] do not broadcast; "
+            "operands: f32[2] of a (parameter), f32[3] of b (parameter)");
+  EXPECT_EQ(error("{function: concatenate, attributes: {axis: 0}, inputs: {parts: [[1], [[2]]]}}"),
+            "case.yaml:1: concatenate: expected parts of one rank; "
+            "operands: f32[1] of parts.0 (parameter), f32[1, 1] of parts.1 (parameter)");
+  EXPECT_EQ(error("{function: add, inputs: [[[1, 2]], [[1, 2, 3]]], vmap: true}"),
+            "case.yaml:1: add: shapes [2] and [3] do not broadcast; "
+            "operands: f32[2] of a (parameter), f32[3] of b (parameter)");
+  EXPECT_EQ(error("parameters: [x, y]\nsteps:\n  twice: {function: mul, operands: [x], attributes: "
+                  "{b: 2}}\n  sum: {function: add, operands: [twice, y]}\n"
+                  "inputs: [[1, 2], [1, 2, 3]]\n"),
+            "case.yaml:1: sum: add: shapes [2] and [3] do not broadcast; "
+            "operands: f32[2] of twice (mul), f32[3] of y (parameter)");
+}
+
+TEST_F(EvalOp, BrokenCasesLeaveTheOthers) {
+  const OpCases file = read(
+      "cases:\n"
+      "- {name: a, function: neg, vjp: 3}\n"
+      "- {name: b, function: neg}\n"
+      "- {name: b, function: exp}\n"
+      "- 3\n"
+      "- {function: neg}\n"
+      "- {function: exp}\n");
+  ASSERT_EQ(file.cases.size(), 2u);
+  EXPECT_EQ(file.cases[0].name, "b");
+  EXPECT_EQ(file.cases[1].where, dir_ / "case.yaml:6");
+  std::vector<std::string> messages, names;
+  for (const BrokenCase& broken : file.broken) {
+    messages.push_back(without_folder(broken.error.what()));
+    names.push_back(broken.name);
+  }
+  EXPECT_THAT(names, ElementsAre("a", "b", "", ""));
+  EXPECT_THAT(
+      messages,
+      ElementsAre("case.yaml:2: a: vjp: expected true or false, got '3'",
+                  "case.yaml:4: b: expected a name of its own, got that of case.yaml:3",
+                  "case.yaml:5: expected {function: NAME, ...}",
+                  "case.yaml:7: expected a name of its own, got none, as the case of case.yaml:6"));
+}
+
+TEST_F(EvalOp, KnowsWhichCasesReadTheFile) {
+  const auto reads = [&](const std::string& yaml, const Tree<HostTensor>& inputs) {
+    save_safetensors(dir_ / "in.safetensors", inputs);
+    return reads_file(read(yaml).cases.at(0), SafetensorsFile(dir_ / "in.safetensors"));
+  };
+  EXPECT_TRUE(reads("function: neg", {{"in0", vector({1})}}));
+  EXPECT_FALSE(reads("function: neg", {{"in1", vector({1})}}));
+  EXPECT_FALSE(reads("{function: neg, name: a}", {{"in0", vector({1})}}));
+  EXPECT_FALSE(reads("{function: neg, inputs: [[1]]}", {{"in0", vector({1})}}));
+  EXPECT_TRUE(reads("{function: neg, inputs: {x: y}}", {{"in0", vector({1})}}));
+  EXPECT_FALSE(reads("{function: neg, inputs: [[1]]}", {{"ct0", vector({1})}}));
+  EXPECT_TRUE(reads("{function: neg, inputs: [[1]], vjp: true}", {{"ct0", vector({1})}}));
+  EXPECT_FALSE(reads("{function: neg, inputs: [[1]], vjp: true, cotangents: {0: [1]}}",
+                     {{"ct0", vector({1})}}));
+}
+
+TEST_F(EvalOp, WrongAxesOfVmapAreNamed) {
+  const auto axes = [&](const std::string& vmap) {
+    return error("{function: add, inputs: [[[1, 2]], [[3, 4]]], vmap: {" + vmap + "}}");
+  };
+  EXPECT_EQ(axes("in_axes: [5, 0], out_axes: 0"),
+            "case.yaml:1: vmap: expected an axis of 2 dims, got 5; "
+            "operands: f32[1, 2] of a (parameter)");
+  EXPECT_EQ(axes("in_axes: [0, 0, 0], out_axes: 0"),
+            "case.yaml:1: vmap: expected in_axes for 2 values, got 3; "
+            "operands: f32[1, 2] of a (parameter), f32[1, 2] of b (parameter)");
+  EXPECT_EQ(axes("in_axs: 0"),
+            "case.yaml:1: vmap: no such key: in_axs; did you mean 'in_axes'? (keys: axis_size, "
+            "in_axes, out_axes)");
+  EXPECT_EQ(axes("axis_size: x"), "case.yaml:1: vmap: axis_size: expected an integer, got 'x'");
 }
 
 class CompareOp : public EvalOp {
@@ -150,7 +259,7 @@ class CompareOp : public EvalOp {
     save_safetensors(dir_ / "reference.safetensors", reference);
     OpReport report;
     compare_op(file.cases.at(0), results, SafetensorsFile(dir_ / "reference.safetensors"),
-               {.largest = 1e-5}, report);
+               {.largest = 1e-5}, report.comparison);
     return report;
   }
 };

@@ -32,48 +32,69 @@ bool is_literal(const Json& value) {
   return value.is_array() ? std::ranges::all_of(value, is_literal) : is_number(value);
 }
 
+// What reads the value of each key of a map.
+using KeyReaders = std::map<std::string, std::function<void(const Json&)>>;
+
+std::vector<std::string> keys_of(const KeyReaders& readers) {
+  std::vector<std::string> out;
+  for (const auto& [key, reader] : readers) out.push_back(key);
+  return out;
+}
+
+// Reads a map of a case. Throws "<key>: ..." for a value that its reader refuses.
+void read_map(const Json& map, const KeyReaders& readers) {
+  check_keys(map, keys_of(readers));
+  for (const auto& [key, value] : map.items()) {
+    try {
+      readers.at(key)(value);
+    } catch (const ConfigError& error) {
+      throw ConfigError(fmt::format("{}: {}", key, error.what()));
+    }
+  }
+}
+
 TensorSource source_from(const Json& value) {
   if (is_literal(value) || (value.is_object() && value.contains("values")))
     return {.value = tensor_from(value)};
   if (value.is_string()) return {.name = value.get<std::string>()};
   if (!value.is_object() || !value.contains("tensor"))
     fail_value("a tensor's name, {tensor: NAME, shape: ...} or {dtype: ..., values: ...}", value);
-  TensorSource out{.name = text_of(value["tensor"], "a tensor's name")};
-  for (const auto& [key, entry] : value.items()) {
-    if (key == "shape") {
-      out.shape = attribute_from<Shape>(entry);
-    } else if (key == "dtype") {
-      out.dtype = attribute_from<DType>(entry);
-    } else if (key != "tensor") {
-      throw ConfigError(fmt::format("no such key: {} (keys: tensor, shape, dtype)", key));
-    }
-  }
+  TensorSource out;
+  read_map(value, {{"tensor", [&](const Json& v) { out.name = text_of(v, "a tensor's name"); }},
+                   {"shape", [&](const Json& v) { out.shape = tensor_shape_from(v); }},
+                   {"dtype", [&](const Json& v) { out.dtype = attribute_from<DType>(v); }}});
   return out;
 }
 
-OperandSource operand_from(const std::string& name, const Json& value) {
+// An operand that is a list of tensors takes a list of them by its name. In order, it takes tensors
+// in a row, so that a list of numbers is one of them.
+OperandSource operand_from(const std::string& name, const Json& value,
+                           std::optional<Parameter::Kind> kind) {
   OperandSource out{.name = name};
-  if (value.is_array() && (value.empty() || !is_literal(value))) {
-    out.is_list = true;
-    for (const Json& element : value) out.tensors.push_back(source_from(element));
-  } else {
+  const bool takes_list = kind == Parameter::Kind::kTensors && !name.empty();
+  const bool is_empty_list = value.empty() && kind != Parameter::Kind::kTensor;
+  out.is_list = value.is_array() && (takes_list || is_empty_list || !is_literal(value));
+  if (!out.is_list) {
     out.tensors.push_back(source_from(value));
+    return out;
   }
+  for (const Json& element : value) out.tensors.push_back(source_from(element));
   return out;
 }
 
-std::vector<OperandSource> operands_from(const Json& value) {
+std::vector<OperandSource> operands_from(const Json& value, const Formula& formula) {
   std::vector<OperandSource> out;
   if (value.is_object()) {
     for (const auto& [name, entry] : value.items()) {
       try {
-        out.push_back(operand_from(name, entry));
+        out.push_back(operand_from(name, entry, formula.operand_kind(name, 0)));
       } catch (const ConfigError& error) {
         throw ConfigError(fmt::format("{}: {}", name, error.what()));
       }
     }
   } else if (value.is_array()) {
-    for (const Json& entry : value) out.push_back(operand_from("", entry));
+    for (const Json& entry : value)
+      out.push_back(operand_from("", entry, formula.operand_kind("", out.size())));
   } else {
     fail_value("a map or a list of operands", value);
   }
@@ -86,44 +107,18 @@ std::vector<std::optional<int64_t>> axes_from(const Json& value) {
   return {attribute_from<std::optional<int64_t>>(value)};
 }
 
-// Calls read(value) for each key; `keys` are those that exist.
-using KeyReaders = std::map<std::string, std::function<void(const Json&)>>;
-void read_keys(const Json& document, const KeyReaders& readers,
-               const std::function<std::string(size_t)>& where) {
-  std::vector<std::string> known;
-  for (const auto& [key, reader] : readers) known.push_back(key);
-  size_t place = 0;
-  for (const auto& [key, value] : document.items()) {
-    const std::string at = where(place++);
-    const auto reader = readers.find(key);
-    if (reader == readers.end()) {
-      throw ConfigError(fmt::format("{}: no such key: {}{} (keys: {})", at, key,
-                                    suggest(key, known), join(known, ", ")));
-    }
-    try {
-      reader->second(value);
-    } catch (const ConfigError& error) {
-      throw ConfigError(fmt::format("{}: {}: {}", at, key, error.what()));
-    }
-  }
-}
-
 VmapOptions vmap_from(const Json& value) {
   VmapOptions out;
   if (value.is_string() && attribute_from<bool>(value)) return out;
   if (!value.is_object())
     fail_value("true or {in_axes: ..., out_axes: ..., axis_size: ...}", value);
-  for (const auto& [key, entry] : value.items()) {
-    if (key == "in_axes") {
-      out.in_axes = axes_from(entry);
-    } else if (key == "out_axes") {
-      out.out_axes = axes_from(entry);
-    } else if (key == "axis_size") {
-      out.axis_size = attribute_from<std::optional<int64_t>>(entry);
-    } else {
-      throw ConfigError(fmt::format("no such key: {} (keys: in_axes, out_axes, axis_size)", key));
-    }
-  }
+  const auto axis_size = [&](const Json& v) {
+    out.axis_size = attribute_from<std::optional<int64_t>>(v);
+    if (out.axis_size && *out.axis_size < 0) fail_value("a size from 0", v);
+  };
+  read_map(value, {{"in_axes", [&](const Json& v) { out.in_axes = axes_from(v); }},
+                   {"out_axes", [&](const Json& v) { out.out_axes = axes_from(v); }},
+                   {"axis_size", axis_size}});
   return out;
 }
 
@@ -131,20 +126,11 @@ ShardMapOptions shard_map_from(const Json& value) {
   ShardMapOptions out;
   if (!value.is_object() || !value.contains("mesh"))
     fail_value("{mesh: \"data=2,model=4\", in_specs: [...], out_specs: [...]}", value);
-  for (const auto& [key, entry] : value.items()) {
-    if (key == "mesh") {
-      out.mesh = attribute_from<Mesh>(entry);
-    } else if (key == "in_specs") {
-      out.in_specs = attribute_from<std::vector<PartitionSpec>>(entry);
-    } else if (key == "out_specs") {
-      out.out_specs = attribute_from<std::vector<PartitionSpec>>(entry);
-    } else if (key == "axes") {
-      out.axes = dim_axes_from(entry);
-    } else {
-      throw ConfigError(
-          fmt::format("no such key: {} (keys: mesh, in_specs, out_specs, axes)", key));
-    }
-  }
+  using Specs = std::vector<PartitionSpec>;
+  read_map(value, {{"mesh", [&](const Json& v) { out.mesh = attribute_from<Mesh>(v); }},
+                   {"in_specs", [&](const Json& v) { out.in_specs = attribute_from<Specs>(v); }},
+                   {"out_specs", [&](const Json& v) { out.out_specs = attribute_from<Specs>(v); }},
+                   {"axes", [&](const Json& v) { out.axes = dim_axes_from(v); }}});
   return out;
 }
 
@@ -170,49 +156,99 @@ Formula formula_from(const Json& document) {
   return Formula(out);
 }
 
-OpCase case_from(const Json& document, const std::string& where,
-                 const std::function<std::string(size_t)>& key_where) {
-  if (!document.is_object()) throw ConfigError(where + ": expected {function: NAME, ...}");
-  const auto formula = [&] {
+// Returns the name that a case gives itself; empty if there is none.
+std::string name_in(const Json& document) {
+  const bool has_name = document.is_object() && document.contains("name");
+  return has_name && document["name"].is_string() ? document["name"].get<std::string>() : "";
+}
+
+// Returns a place in a file with the name of a case: "cases.yaml:12: roll".
+std::string with_name(const std::string& place, const std::string& name) {
+  return name.empty() ? place : place + ": " + name;
+}
+
+// The place in the file of the key with this index, for messages.
+using KeyPlaces = std::function<std::string(size_t)>;
+
+// Calls fn({key: value}) for the entries of a map. Messages begin with the place of the key.
+void for_each_key(const Json& document, const KeyPlaces& where,
+                  const std::function<void(const Json&)>& fn) {
+  size_t place = 0;
+  for (const auto& [key, value] : document.items()) {
+    const std::string at = where(place++);
+    Json entry = Json::object();
+    entry[key] = value;
     try {
-      return formula_from(document);
+      fn(entry);
     } catch (const ConfigError& error) {
-      throw ConfigError(fmt::format("{}: {}", where, error.what()));
+      throw ConfigError(fmt::format("{}: {}", at, error.what()));
     }
-  };
-  OpCase out{.where = where, .formula = formula()};
+  }
+}
+
+OpCase case_from(const Json& document, const std::string& place, const KeyPlaces& key_places) {
+  if (!document.is_object()) throw ConfigError(place + ": expected {function: NAME, ...}");
+  const std::string name = name_in(document), where = with_name(place, name);
+  const KeyPlaces key_where = [&](size_t key) { return with_name(key_places(key), name); };
+  std::optional<OpCase> out;
   const auto of_formula = [](const Json&) {};
-  const auto prng = [&](const Json& v) { out.prng = attribute_from<random::PrngOptions>(v); };
+  const auto prng = [&](const Json& v) { out->prng = attribute_from<random::PrngOptions>(v); };
   const auto cotangents = [&](const Json& v) {
     if (!v.is_object()) fail_value("{OUTPUT: TENSOR}", v);
-    for (const auto& [output, source] : v.items()) out.cotangents[output] = source_from(source);
+    for (const auto& [output, source] : v.items()) out->cotangents[output] = source_from(source);
   };
   const auto expected = [&](const Json& v) {
     if (v.is_string()) {
-      out.expected["out0"] = v.get<std::string>();
+      out->expected["out0"] = v.get<std::string>();
       return;
     }
     if (!v.is_object()) fail_value("{RESULT: NAME}", v);
-    for (const auto& [result, name] : v.items())
-      out.expected[result] = text_of(name, "a tensor's name");
+    for (const auto& [result, theirs] : v.items())
+      out->expected[result] = text_of(theirs, "a tensor's name");
   };
-  read_keys(document,
-            {{"name", [&](const Json& v) { out.name = text_of(v, "a text"); }},
-             {"function", of_formula},
-             {"attributes", of_formula},
-             {"parameters", of_formula},
-             {"steps", of_formula},
-             {"results", of_formula},
-             {"inputs", [&](const Json& v) { out.inputs = operands_from(v); }},
-             {"vjp", [&](const Json& v) { out.vjp = attribute_from<bool>(v); }},
-             {"cotangents", cotangents},
-             {"vmap", [&](const Json& v) { out.vmap = vmap_from(v); }},
-             {"shard_map", [&](const Json& v) { out.shard_map = shard_map_from(v); }},
-             {"prng", prng},
-             {"tolerance", [&](const Json& v) { out.tolerance = tolerance_from(v); }},
-             {"expected", expected}},
-            key_where);
-  return out;
+  const KeyReaders readers = {
+      {"name", [&](const Json& v) { out->name = text_of(v, "a text"); }},
+      {"function", of_formula},
+      {"attributes", of_formula},
+      {"parameters", of_formula},
+      {"steps", of_formula},
+      {"results", of_formula},
+      {"inputs", [&](const Json& v) { out->inputs = operands_from(v, out->formula); }},
+      {"vjp", [&](const Json& v) { out->vjp = attribute_from<bool>(v); }},
+      {"cotangents", cotangents},
+      {"vmap", [&](const Json& v) { out->vmap = vmap_from(v); }},
+      {"shard_map", [&](const Json& v) { out->shard_map = shard_map_from(v); }},
+      {"prng", prng},
+      {"tolerance", [&](const Json& v) { out->tolerance = tolerance_from(v); }},
+      {"expected", expected}};
+  for_each_key(document, key_where,
+               [&](const Json& entry) { check_keys(entry, keys_of(readers)); });
+  try {
+    out = OpCase{.where = where, .formula = formula_from(document)};
+  } catch (const ConfigError& error) {
+    throw ConfigError(fmt::format("{}: {}", where, error.what()));
+  }
+  for_each_key(document, key_where, [&](const Json& entry) { read_map(entry, readers); });
+  return *std::move(out);
+}
+
+// Adds the case, or why it is broken, to the file. `places` are those of the cases in `file`, by
+// name.
+void add_case(const Json& document, const std::string& place, const KeyPlaces& key_places,
+              std::map<std::string, std::string>& places, OpCases& file) {
+  const std::string name = name_in(document);
+  try {
+    OpCase one = case_from(document, place, key_places);
+    const auto [earlier, is_new] = places.emplace(name, place);
+    if (!is_new) {
+      throw ConfigError(fmt::format("{}: expected a name of its own, got {} of {}",
+                                    with_name(place, name),
+                                    name.empty() ? "none, as the case" : "that", earlier->second));
+    }
+    file.cases.push_back(std::move(one));
+  } catch (const ConfigError& error) {
+    file.broken.push_back({name, error});
+  }
 }
 
 }  // namespace
@@ -228,7 +264,7 @@ OpCases read_op_cases(const std::string& path) {
   };
   if (!document.is_object())
     throw ConfigError(path + ": expected {function: NAME, ...} or {cases: [...]}");
-  OpCases out;
+  OpCases out{.path = path};
   if (document.contains("inputs_file")) {
     const std::string file = text_of(document["inputs_file"], "inputs_file: PATH");
     out.inputs = (std::filesystem::path(path).parent_path() / file).string();
@@ -241,8 +277,9 @@ OpCases read_op_cases(const std::string& path) {
       if (key != "inputs_file") single[key] = value, places.push_back(next);
       ++next;
     }
-    out.cases.push_back(
-        case_from(single, where({0}), [&](size_t key) { return where({places[key]}); }));
+    std::map<std::string, std::string> names;
+    add_case(
+        single, where({0}), [&](size_t key) { return where({places[key]}); }, names, out);
     return out;
   }
   size_t place = 0;
@@ -250,10 +287,10 @@ OpCases read_op_cases(const std::string& path) {
     if (key == "cases") {
       if (!value.is_array() || value.empty())
         throw ConfigError(where({place}) + ": cases: expected a list of cases");
+      std::map<std::string, std::string> names;
       for (size_t i = 0; i < value.size(); ++i) {
-        out.cases.push_back(case_from(value[i], where({place, i}), [&](size_t k) {
-          return where({place, i, k});
-        }));
+        const KeyPlaces keys = [&](size_t k) { return where({place, i, k}); };
+        add_case(value[i], where({place, i}), keys, names, out);
       }
     } else if (key != "inputs_file") {
       throw ConfigError(

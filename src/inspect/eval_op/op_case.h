@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "functions/formula.h"
 #include "inspect/compare/element_tolerance.h"
 #include "ops/random/prng.h"
@@ -35,7 +36,7 @@ struct OperandSource {
 struct OpCase {
   /// Beginning of the names of its tensors in files: "<name>/in0". Empty: "in0".
   std::string name = {};
-  std::string where = {};  // "cases.yaml:12", for messages
+  std::string where = {};  // "cases.yaml:12" or, with a name, "cases.yaml:12: roll", for messages
   Formula formula;
   /// None: in0, in1, ... of the file.
   std::optional<std::vector<OperandSource>> inputs = {};
@@ -54,13 +55,23 @@ struct OpCase {
   std::string file_name(std::string_view tensor) const;
 };
 
+/// A case that is not run, and why.
+struct BrokenCase {
+  std::string name = {};
+  Error error;
+};
+
 struct OpCases {
+  std::string path = {};
   /// The file of inputs that the cases name, from the folder of their own file; empty: none.
   std::string inputs = {};
   std::vector<OpCase> cases = {};
+  std::vector<BrokenCase> broken = {};
 };
 
-/// Reads a file of one case or of several under `cases:`. Throws ConfigError "<file>:<line>: ...".
+/// Reads a file of one case or of several under `cases:`. Cases that cannot be read, and those that
+/// have the name of an earlier one, are broken. Throws ConfigError "<file>:<line>: ..." for a file
+/// that is no list of cases.
 OpCases read_op_cases(const std::string& path);
 
 }  // namespace axle

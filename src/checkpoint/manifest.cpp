@@ -10,6 +10,7 @@
 #include "base/checked.h"
 #include "base/hash.h"
 #include "base/text/json.h"
+#include "base/text/units.h"
 #include "base/text/utf8.h"
 #include "base/version.h"
 
@@ -62,7 +63,7 @@ DataFile parse_file(const JsonView& json, int64_t chunk_bytes) {
     file.crc32c.push_back(parse_checksum(crc));
   const int64_t num_chunks = file.bytes / chunk_bytes + (file.bytes % chunk_bytes != 0);
   if (static_cast<int64_t>(file.crc32c.size()) != num_chunks)
-    json.at("crc32c").fail(fmt::format("{} checksums for {} bytes", num_chunks, file.bytes));
+    json.at("crc32c").fail(counted(num_chunks, "checksum") + " for " + counted(file.bytes, "byte"));
   return file;
 }
 
@@ -81,7 +82,7 @@ StoredTensor parse_tensor(const JsonView& json, const Manifest& manifest) {
       count ? checked_product(*count, static_cast<int64_t>(size_bytes(tensor.type.dtype)))
             : std::nullopt;
   if (!bytes || *bytes > file.bytes || tensor.offset > file.bytes - *bytes)
-    json.fail(fmt::format("a tensor within the {} bytes of {}", file.bytes, file.name));
+    json.fail(fmt::format("a tensor within the {} of {}", counted(file.bytes, "byte"), file.name));
   return tensor;
 }
 
@@ -153,8 +154,8 @@ Manifest parse_manifest(std::string_view text, const std::filesystem::path& path
   const size_t size = text.size();
   if (size < kHead.size() + kNoHash.size() || !text.starts_with(kHead)) {
     throw StorageError(
-        fmt::format("{}: offset 0: expected the manifest of a checkpoint, got {} other bytes",
-                    path.string(), size));
+        fmt::format("{}: offset 0: expected the manifest of a checkpoint, got {} other {}",
+                    path.string(), size, plural(static_cast<int64_t>(size), "byte")));
   }
   const std::string_view stored = text.substr(kHead.size(), kNoHash.size());
   if (const std::string actual = hash_of(std::string(text)); actual != stored) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "base/text/units.h"
 #include "checkpoint/folder.h"
 #include "io/file.h"
 #include "io/file_reader.h"
@@ -66,8 +67,8 @@ class Assembly {
 
 void check_size(const fs::path& path, int64_t expected, int64_t actual) {
   if (actual == expected) return;
-  throw StorageError(fmt::format("{}: offset {}: expected {} bytes in all, got {}", path.string(),
-                                 std::min(expected, actual), expected, actual));
+  throw StorageError(fmt::format("{}: offset {}: expected {} in all, got {}", path.string(),
+                                 std::min(expected, actual), counted(expected, "byte"), actual));
 }
 
 }  // namespace
@@ -105,8 +106,8 @@ void StoredCheckpoint::read_file(size_t index, const TensorSink* sink) const {
     if (got != size) check_size(path, entry.bytes, offset + static_cast<int64_t>(got));
     if (const uint32_t actual = crc32c(bytes); actual != expected) {
       throw StorageError(
-          fmt::format("{}: offset {}: expected {} bytes with CRC-32C {:08x}, got {:08x}",
-                      path.string(), offset, size, expected, actual));
+          fmt::format("{}: offset {}: expected {} with CRC-32C {:08x}, got {:08x}", path.string(),
+                      offset, counted(static_cast<int64_t>(size), "byte"), expected, actual));
     }
     if (sink) assembly.add(offset, bytes, *sink);
     offset += static_cast<int64_t>(size);

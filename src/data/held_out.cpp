@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/text/units.h"
 #include "base/text/utf8.h"
 #include "data/random.h"
 
@@ -79,10 +80,11 @@ std::vector<Document> select_split(const std::vector<Document>& documents, Split
   }
   if (out.empty()) {
     throw DataError(
-        fmt::format("{}: expected enough text for the split '{}', got {} document{} of {} bytes; "
+        fmt::format("{}: expected enough text for the split '{}', got {} of {}; "
                     "change held_out_fraction ({})",
                     documents.empty() ? "corpus" : documents[0].where, to_text(split),
-                    documents.size(), documents.size() == 1 ? "" : "s", total, fraction));
+                    counted(static_cast<int64_t>(documents.size()), "document"),
+                    counted(static_cast<int64_t>(total), "byte"), fraction));
   }
   return out;
 }

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/host_memory_check.h"
+#include "base/text/units.h"
 #include "config/register.h"
 #include "data/random.h"
 #include "data/row_position.h"
@@ -97,7 +98,8 @@ void TextInput::read(const Config& cfg, const Tokenizer& tokenizer, const Scope&
   }
   const SpecialIds special = tokenizer.special_ids();
   const TokenCost cost = token_cost(documents, tokenizer);
-  check_host_allocation(scope.path, fmt::format("the tokens of {} bytes of text", cost.text_bytes),
+  check_host_allocation(scope.path,
+                        fmt::format("the tokens of {} of text", counted(cost.text_bytes, "byte")),
                         cost.bytes());
   documents_.reserve(cost.num_tokens);
   ByteHistogram bytes;

@@ -9,6 +9,7 @@
 #include "base/host_memory_check.h"
 #include "base/text/text.h"
 #include "base/text/text_table.h"
+#include "base/text/units.h"
 #include "base/version.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/read.h"
@@ -166,9 +167,10 @@ std::string to_text(const CheckpointListing& listing) {
     table.add({name, to_text(type.dims), to_text(type.dtype),
                grouped_digits(static_cast<int64_t>(type.num_bytes()))});
   }
-  return fmt::format("{}: steps {}\nstep {}\n{}{} bytes in {} tensors\n", listing.root.string(),
+  return fmt::format("{}: steps {}\nstep {}\n{}{} {} in {}\n", listing.root.string(),
                      steps_text(listing.steps, listing.damaged), listing.step, table.text(),
-                     grouped_digits(listing.total_bytes()), listing.tensors.size());
+                     grouped_digits(listing.total_bytes()), plural(listing.total_bytes(), "byte"),
+                     counted(static_cast<int64_t>(listing.tensors.size()), "tensor"));
 }
 
 Json to_json(const CheckpointListing& listing) {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text/text_table.h"
+#include "base/text/units.h"
 #include "config/missing.h"
 #include "inspect/eval_config.h"
 #include "layers/check_mesh.h"
@@ -101,8 +102,9 @@ std::string to_text(const RunEvaluation& evaluation) {
   if (const std::string found = to_text(evaluation.facts); !found.empty())
     out += "data: " + found + "\n";
   out += fmt::format("{} after step {}: {}", evaluation.data, evaluation.step, to_text(r));
-  out += fmt::format("; {} targets", grouped_digits(r.num_targets));
-  if (r.num_bytes > 0) out += fmt::format(", {} bytes", grouped_digits(r.num_bytes));
+  out += fmt::format("; {} {}", grouped_digits(r.num_targets), plural(r.num_targets, "target"));
+  if (r.num_bytes > 0)
+    out += fmt::format(", {} {}", grouped_digits(r.num_bytes), plural(r.num_bytes, "byte"));
   return out + "\n";
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/text/units.h"
 
 namespace axle {
 namespace {
@@ -50,7 +51,8 @@ void ProtoReader::fail(std::string_view expected, std::string_view got) const {
 }
 
 void ProtoReader::fail_at_end(std::string_view expected) const {
-  fail(expected, fmt::format("{} of {} bytes left", message_.size() - at_, message_.size()));
+  fail(expected, fmt::format("{} of {} left", message_.size() - at_,
+                             counted(static_cast<int64_t>(message_.size()), "byte")));
 }
 
 uint64_t ProtoReader::varint() {
@@ -64,7 +66,8 @@ uint64_t ProtoReader::varint() {
 }
 
 std::string_view ProtoReader::take(uint64_t size) {
-  if (size > message_.size() - at_) fail_at_end(fmt::format("a field of {} bytes", size));
+  if (size > message_.size() - at_)
+    fail_at_end("a field of " + counted(static_cast<int64_t>(size), "byte"));
   const std::string_view out = message_.substr(at_, size);
   at_ += size;
   return out;

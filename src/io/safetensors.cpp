@@ -11,11 +11,14 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/host_memory_check.h"
+#include "base/text/units.h"
 #include "base/text/utf8.h"
 #include "io/file.h"
 
 namespace axle {
 namespace {
+
+std::string bytes_of(uint64_t size) { return counted(static_cast<int64_t>(size), "byte"); }
 
 static_assert(std::endian::native == std::endian::little,
               "tensor bytes are copied as they lie in memory");
@@ -85,16 +88,14 @@ void SafetensorsFile::fail(uint64_t offset, std::string_view expected, std::stri
 
 void SafetensorsFile::parse_header() {
   const auto size = static_cast<uint64_t>(file_.size());
-  if (size < kLengthBytes)
-    fail(0, "8 bytes of header length", fmt::format("a file of {} bytes", size));
+  if (size < kLengthBytes) fail(0, "8 bytes of header length", "a file of " + bytes_of(size));
   uint64_t length = 0;
   file_.read_at(0, std::as_writable_bytes(std::span(&length, 1)));
   if (length > kMaxHeaderBytes)
     fail(0, fmt::format("a header of at most {} bytes", kMaxHeaderBytes),
          fmt::format("a length of {}", length));
   if (length > size - kLengthBytes) {
-    fail(kLengthBytes, fmt::format("a header of {} bytes", length),
-         fmt::format("a file of {} bytes", size));
+    fail(kLengthBytes, "a header of " + bytes_of(length), "a file of " + bytes_of(size));
   }
   data_begin_ = kLengthBytes + length;
   std::string text(length, '\0');
@@ -125,7 +126,7 @@ SafetensorsFile::Entry SafetensorsFile::parse_entry(const std::string& name,
   const std::string shown = printable(name);
   if (begin > end || end > data_bytes) {
     fail(data_begin_ + std::min(begin, data_bytes),
-         fmt::format("tensor '{}' within {} bytes of data", shown, data_bytes),
+         fmt::format("tensor '{}' within {} of data", shown, bytes_of(data_bytes)),
          fmt::format("data_offsets [{},{}]; the file may be cut off", begin, end));
   }
   entry.begin = data_begin_ + begin;
@@ -137,7 +138,7 @@ SafetensorsFile::Entry SafetensorsFile::parse_entry(const std::string& name,
     fail(
         entry.begin,
         fmt::format("tensor '{}' with the bytes of {}{}", shown, entry.dtype, to_text(entry.shape)),
-        fmt::format("{} bytes", end - begin));
+        bytes_of(end - begin));
   }
   return entry;
 }
@@ -157,8 +158,7 @@ void SafetensorsFile::check_layout() const {
   }
   const auto size = static_cast<uint64_t>(file_.size());
   if (next != size)
-    fail(next, "the end of the file",
-         fmt::format("{} bytes that belong to no tensor", size - next));
+    fail(next, "the end of the file", bytes_of(size - next) + " that belong to no tensor");
 }
 
 std::vector<std::string> SafetensorsFile::names() const {

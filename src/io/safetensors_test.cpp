@@ -101,7 +101,7 @@ TEST_F(Safetensors, BadHeadersAreRefusedWithTheReason) {
   expect_refused(file_of(one(R"("dtype":"F32","shape":[2],"data_offsets":[0,4])"), 4),
                  "the bytes of F32[2]");
   expect_refused(file_of(one(R"("dtype":"F32","shape":[1],"data_offsets":[0,4])"), 5),
-                 "1 bytes that belong to no tensor");
+                 "1 byte that belong to no tensor");
   expect_refused(file_of(one(R"("dtype":"F32","shape":[1],"data_offsets":[4,8])"), 8), "a hole");
   expect_refused(file_of(one(R"("dtype":"F32","shape":[1],"data_offsets":[4,0])"), 8),
                  "data_offsets [4,0]");

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/text/units.h"
 
 namespace axle {
 namespace {
@@ -51,7 +52,8 @@ std::optional<std::string_view> TfRecordReader::next() {
     throw StorageError(
         fmt::format("{}: expected a whole record at offset {}, got {}", where_, offset_, what));
   };
-  if (rest.size() < kHeaderBytes) fail(fmt::format("{} bytes of its header", rest.size()));
+  if (rest.size() < kHeaderBytes)
+    fail(counted(static_cast<int64_t>(rest.size()), "byte") + " of its header");
   if (load<uint32_t>(rest, 8) != masked_crc32c(rest.substr(0, 8)))
     fail("a wrong checksum of its length");
   const auto length = load<uint64_t>(rest, 0);

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/host_memory_check.h"
+#include "base/text/units.h"
 #include "base/text/utf8.h"
 
 namespace axle {
@@ -113,7 +114,8 @@ Json read_json(std::string_view text, const JsonLimits& limits) {
         fmt::format("expected at most {} bytes of JSON, got {}", limits.max_bytes, text.size()));
   }
   constexpr int64_t kMemoryPerByte = 24;  // for short values: "" in a list takes 3 bytes of text
-  check_host_allocation("a JSON document", fmt::format("its {} bytes", text.size()),
+  check_host_allocation("a JSON document",
+                        "its " + counted(static_cast<int64_t>(text.size()), "byte"),
                         kMemoryPerByte * static_cast<int64_t>(text.size()));
   Builder builder(limits);
   Json::sax_parse(text, &builder);

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/text/text_table.h"
+#include "base/text/units.h"
 #include "cli/arguments/checkpoint_arguments.h"
 #include "cli/arguments/output_file.h"
 #include "cli/verb.h"
@@ -24,9 +25,10 @@ void add(CLI::App& app, ExportOptions& options, Output&) {
 ExitCode run(const ExportOptions& options, Output& out) {
   check_output_file("FILE", options.file);
   const CheckpointListing written = export_checkpoint(options.checkpoint.selection(), options.file);
-  out.write(fmt::format("{}: {} tensors, {} bytes, of step {}\n", options.file,
-                        written.tensors.size(), grouped_digits(written.total_bytes()),
-                        written.step));
+  out.write(fmt::format("{}: {}, {} {}, of step {}\n", options.file,
+                        counted(static_cast<int64_t>(written.tensors.size()), "tensor"),
+                        grouped_digits(written.total_bytes()),
+                        plural(written.total_bytes(), "byte"), written.step));
   return ExitCode::kOk;
 }
 

@@ -37,7 +37,7 @@ Shape tensor_shape_from(const nlohmann::ordered_json& value);
 
 /// Throws ConfigError "expected <what>, got <value>".
 [[noreturn]] void fail_value(std::string_view what, const nlohmann::ordered_json& value);
-/// Returns the text of a scalar of a document. Throws ConfigError unless it is one.
+/// Returns the text of a scalar of a document. Throws ConfigError if the value is not a scalar.
 const std::string& text_of(const nlohmann::ordered_json& value, std::string_view what);
 /// Throws ConfigError for a key of a map that is none of `keys`.
 void check_keys(const nlohmann::ordered_json& map, const std::vector<std::string>& keys);

@@ -47,12 +47,13 @@ class Formula {
   explicit Formula(const nlohmann::ordered_json& document);
 
   /// Returns what the operand `name` takes, or that at `place` if `name` is empty: one tensor or a
-  /// list of them. None if overloads differ, and for parameters of steps, which take both.
+  /// list of them. None if overloads disagree. Also none for parameters of a formula with
+  /// steps: these take a tensor or a list.
   std::optional<Parameter::Kind> operand_kind(const std::string& name, size_t place) const;
   /// Returns the name of one of `count` operands without names, for messages: "x", or "parts.1" for
   /// one of several that a list takes. Empty if it is not known.
   std::string operand_name(size_t place, size_t count) const;
-  /// Traced. Ops carry the name of their step, or of the function, as that of their layer. Throws
+  /// Traced. The step's name, or else the function's, is the layer path of its ops. Throws
   /// ConfigError if arguments and parameters do not fit, and as call_function does.
   Values operator()(const std::vector<GivenOperand>& arguments) const;
 

@@ -27,8 +27,8 @@ struct Collective {
   std::vector<std::string> axes;  // mesh axes that the collective runs along (replica_groups.h)
   int64_t bytes = 0;  // on one device: of all operands or of all results, whichever is more
   int64_t count = 0;  // runs of the collective per run of the program, loops included
-  bool is_lower_bound =
-      false;            // true: a loop around it has an unknown trip count, so count may be low
+  // True: a loop around it has an unknown trip count, so count may be low.
+  bool is_lower_bound = false;
   WireBytes wire = {};  // bytes that a device sends in one run of the collective
   bool in_loop = false;
   bool waits = false;  // true: nothing is computed while the collective runs

@@ -19,8 +19,8 @@ struct DeviceWork {
   /// Sums over the instructions. `seconds` adds the longer of an instruction's compute time and
   /// memory time. The other two add each time alone.
   double seconds = 0, compute_seconds = 0, memory_seconds = 0;
-  bool is_lower_bound =
-      false;  // true: the trip count of some loop is unknown, so the sums may be low
+  /// True if the trip count of some loop is unknown, so that the sums may be low.
+  bool is_lower_bound = false;
 };
 
 /// Returns the work of the entry computation and all that it calls, without collectives. A rate of

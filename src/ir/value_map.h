@@ -12,13 +12,13 @@
 
 namespace axle {
 
-/// A map from values of one region to things. The first insertion decides the region; inserting a
-/// value of another region throws InternalError, and finds of such values are empty. An insertion
-/// ends the life of pointers and references into the map.
+/// A map from tensors of one region to values of T. The first insertion decides the region;
+/// inserting a tensor of another region throws InternalError, and finds of such tensors are empty.
+/// An insertion ends the life of pointers and references into the map.
 template <class T>
 class ValueMap {
  public:
-  /// Returns the thing of `t`, nullptr if there is none.
+  /// Returns the value of `t`, nullptr if there is none.
   const T* find(const Tensor& t) const {
     const OpNode* const op = t.node();
     if (op == nullptr || op->parent != region_ || op->id >= first_.size()) return nullptr;

@@ -30,8 +30,8 @@ struct Program {
   std::vector<ProgramValue> inputs;
   std::vector<ProgramValue> outputs;
   Mesh mesh = {};  // no axes: one device
-  /// True if the text is for no target in particular, and one may get a better text. A runtime
-  /// lowers such a program once more, for the platform that compiles it (lowered_for).
+  /// True if the text would differ for a known target. A runtime then lowers the program again for
+  /// its own platform (lowered_for).
   bool depends_on_target = false;
   /// What lowering chose for its target.
   std::vector<LoweringChoice> choices = {};

@@ -40,7 +40,7 @@ class TextBuilder final : public HloBuilder {
                                const std::function<HloValues(const HloValues&)>& body) override;
 
   /// Writes `func.func <visibility> @name(...)` with a body.
-  void function(std::string_view header, const std::string& name,
+  void function(std::string_view visibility, const std::string& name,
                 const std::vector<Type>& parameters,
                 const std::vector<std::string>& parameter_attributes,
                 const std::vector<std::string>& result_attributes, const std::vector<Type>& results,

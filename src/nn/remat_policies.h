@@ -31,7 +31,8 @@ struct OffloadDots {
   RematPolicy operator()() const { return offload_dots(); }
   AXLE_CONFIG(OffloadDots)
 };
-/// Keeps the values with one of these tags and recomputes the rest. One of the lists names some.
+/// Keeps the values with one of these tags and recomputes the rest. At least one of the two lists
+/// must not be empty.
 struct SaveNames {
   /// Tags given by name(x, tag); "*" and "?" match as in file names.
   std::vector<std::string> names = {};
@@ -43,7 +44,7 @@ struct SaveNames {
 };
 
 /// Keeps the values whose whole tag one of these regular expressions matches, and recomputes the
-/// rest. One of the lists holds some.
+/// rest. At least one of the two lists must not be empty.
 struct SaveMatching {
   /// Expressions for the tags of values that are kept on the device.
   std::vector<std::string> patterns = {};

@@ -17,7 +17,7 @@ class PjrtRuntime final : public Runtime {
 
   const Topology& topology() const override { return client_->topology(); }
   const Plugin& plugin() const { return client_->plugin(); }
-  /// What compile() lowers programs for that depend on their target.
+  /// The target for which compile() lowers programs that depend on one.
   LoweringTarget lowering_target() const;
   std::unique_ptr<Executable> compile(const Program& program,
                                       const CompileOptions& options) override;

@@ -392,9 +392,10 @@ void Trainer::Run::fail_non_finite(int64_t step, const std::string& what) {
   failing_ = true;  // the next step may be under way
   stopped_ = fmt::format("step {}: expected finite numbers, got {}", step, what);
   const std::string end =
-      !save(true) ? "could not be saved"
-                  : fmt::format("without that step is saved as step {} ({} to continue)",
-                                step_number_, way_on(finder_.has_value(), cfg_.on_non_finite));
+      !save(true)
+          ? "could not be saved"
+          : fmt::format("without that step is saved as step {} ({} to continue)", step_number_,
+                        how_to_continue(finder_.has_value(), cfg_.on_non_finite));
   throw Error(fmt::format("{}; the state {}", stopped_, end), ExitCode::kValidationFailed);
 }
 

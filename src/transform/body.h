@@ -24,7 +24,7 @@ ParameterSource operand_of_parameter(const OpNode& op, ParameterSource::Run run,
 /// Widen rule: the ops of the body take the place of the op.
 Widened widen_body(const OpNode& op, const Values& inputs,
                    std::span<const std::shared_ptr<const Region>> regions, int64_t max_runs);
-/// Returns `all`, the results of an op and then the extra values of its first region, which always
+/// Splits `all` into the op's own results and the extra values of its first region, which always
 /// runs.
 Widened widened(const OpNode& op, const Values& all);
 /// Sum the costs (CostRule) of the ops of the region. The body of a loop counts once for each

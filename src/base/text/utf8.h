@@ -27,8 +27,8 @@ Utf8Step utf8_step(std::string_view text);
 /// valid.
 std::optional<size_t> find_invalid_utf8(std::string_view text);
 
-/// Returns one line of valid UTF-8 for a message. Control characters and invalid bytes become
-/// "\x1b"; a text of more than about `most` bytes ends in "...".
+/// Returns one line of valid UTF-8 for a message. Control characters and invalid bytes are written
+/// as escapes such as \x1b; a text of more than about `most` bytes ends in "...".
 std::string printable(std::string_view text, size_t most = 80);
 
 }  // namespace axle

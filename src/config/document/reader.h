@@ -15,7 +15,7 @@ enum class UnnamedValues { kKeep, kReset };
 ///   struct: fields that the document does not name keep their values;
 ///   mapping without `class`: the class stays, and fields that are not named keep their values;
 ///   `{class: Name, ...}`: the other fields start from the defaults of the class;
-///   name of a class alone: replaces the class and carries fields over, as returned;
+///   name of a class alone: replaces the class and carries fields over; the result lists them;
 ///   number in place of a class: makes the class of the role that declares kFromNumber.
 /// Throws ConfigError with one line for each mistake, beginning with its path. Reads everything
 /// else before it throws.

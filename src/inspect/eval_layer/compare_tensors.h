@@ -37,14 +37,14 @@ class Tolerances {
 };
 
 /// Returns why a reference tensor without a counterpart among the results is no error; empty: it is
-/// an error. `name` is the reference's name with our section.
+/// an error. `name` is the name of the matching result of Axle, such as grad/<path>.
 using SkipReasonOf = std::function<std::string(const std::string& name)>;
 
 /// A file of expected results, opened and checked before any result of ours exists.
 struct TensorReference {
   std::string path;
   SafetensorsFile file;
-  /// Tensors to compare: from their names to the names with our section.
+  /// Tensors to compare: from their names to those of the matching results of Axle.
   std::map<std::string, std::string> names;
   /// Tensors not to compare: the number for each reason.
   std::map<std::string, int> not_compared;

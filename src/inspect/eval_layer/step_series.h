@@ -1,4 +1,4 @@
-// Stacks the metrics of successive steps: what a training run returns besides its state.
+// Stacks the metrics that eval-layer reports for several steps.
 #pragma once
 
 #include <vector>

@@ -3,8 +3,8 @@
 // Both operands have the same dtype: integers, floats or complex numbers. Only 8-bit floats may
 // differ. Products of 8- and 16-bit floats are summed in f32 and rounded once, to the dtype of the
 // result. The backward pass first converts the cotangent to the dtype of the operands: the backward
-// products of 16-bit operands are 16-bit, even if the result is f32. Of 8-bit operands they have
-// the dtype of the cotangent.
+// products of 16-bit operands are 16-bit, even if the result is f32. The backward products of 8-bit
+// operands have the dtype of the cotangent.
 #pragma once
 
 #include <optional>

@@ -32,8 +32,8 @@ struct SavedValues {
 };
 
 /// Lists the values that backward ops of the step read and forward ops have computed, those
-/// computed in `layer` and below alone if it is not empty. A value that cheap ops (reshape,
-/// broadcast, ...) make of another is not kept: the other is.
+/// computed in `layer` and below alone if it is not empty. For the result of a cheap op (reshape,
+/// broadcast, ...), the operand is kept instead.
 SavedValues saved_values(const Region& step, const std::string& layer);
 
 std::string to_text(const SavedValues& saved);

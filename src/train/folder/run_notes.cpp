@@ -33,8 +33,8 @@ NotFinite find_not_finite(const StepRecord& record, int64_t part, const DeviceSt
                       record.values.at("learning_rate"))};
 }
 
-std::string way_on(bool finds, NonFinite policy) {
-  if (!finds) return "set on_non_finite=skip";
+std::string how_to_continue(bool find_nan, NonFinite policy) {
+  if (!find_nan) return "set on_non_finite=skip";
   return policy == NonFinite::kSkip ? "leave out --find-nan"
                                     : "leave out --find-nan and set on_non_finite=skip";
 }

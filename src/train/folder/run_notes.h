@@ -30,9 +30,9 @@ struct NotFinite {
 /// After a later step, the state is known to be finite.
 NotFinite find_not_finite(const StepRecord& record, int64_t part, const DeviceState& state,
                           bool is_first);
-/// Returns what to change in the command of a run that ended at such a step, so that it continues.
-/// `finds`: the run has --find-nan, which ends it whatever the policy says.
-std::string way_on(bool finds, NonFinite policy);
+/// Returns what to change in the command of a run that ended because a step was not finite, so that
+/// it continues. `find_nan`: the run has --find-nan, which ends it whatever the policy says.
+std::string how_to_continue(bool find_nan, NonFinite policy);
 /// Returns lines that name the peak behind mfu, or the reason why mfu stays 0. `peak` is the peak
 /// for flops.dtype.
 std::vector<std::string> mfu_notes(const ModelFlops& flops, const Peak& peak,

@@ -3,8 +3,8 @@
 // Parameters are float tensors that broadcast to the shape of the result; they give the dtype. The
 // numbers are those of JAX up to rounding. Their gradients are those of gamma_gradient.h; second
 // derivatives throw ShapeError, like that of while_loop. Keys of threefry draw all elements at
-// once, until the last one is accepted; other keys draw them one by one, since under vmap one key
-// would draw for all.
+// once, until the last one is accepted; other keys draw them one by one, since under vmap a shared
+// key would give all examples the same draws.
 #pragma once
 
 #include "ir/tensor.h"
@@ -15,7 +15,7 @@ namespace axle::random {
 /// Density x^(a - 1) exp(-x) / Gamma(a) for x >= 0, a > 0.
 /// Source: Marsaglia and Tsang 2000, "A simple method for generating gamma variables".
 Tensor gamma(const Key& key, const Shape& shape, const Tensor& a);
-/// The logarithm of gamma numbers, also where these are too small for the dtype.
+/// The logarithm of a gamma number, exact where the number itself underflows.
 Tensor loggamma(const Key& key, const Shape& shape, const Tensor& a);
 /// Density proportional to x^(a - 1) (1 - x)^(b - 1) for 0 <= x <= 1.
 Tensor beta(const Key& key, const Shape& shape, const Tensor& a, const Tensor& b);
@@ -32,7 +32,7 @@ Tensor f_ratio(const Key& key, const Shape& shape, const Tensor& numerator_df,
                const Tensor& denominator_df);
 /// Density proportional to exp(-|x|^p).
 Tensor generalized_normal(const Key& key, const Shape& shape, const Tensor& p);
-/// Points inside the ball of radius 1 in `dim` dims, by the p-norm; p is a scalar.
+/// Uniform points of the unit ball of the p-norm in `dim` dims; p is a scalar.
 ///
 /// Shape of the result: batch.., dim.
 Tensor ball(const Key& key, const Shape& batch, int64_t dim, const Tensor& p);

@@ -25,8 +25,8 @@ struct Joint {
   size_t num_parameters = 0;         // of the original region
   size_t num_results = 0;            // of the original region
   std::vector<size_t> cotangent_of;  // for each cotangent parameter: index of its result
-  std::vector<int>
-      input_cotangent;  // for each parameter: index among the results of `region`, -1 for none
+  // For each parameter: the index of its cotangent among the results of `region`, -1 for none.
+  std::vector<int> input_cotangent;
 };
 
 /// Makes the joint region of `region`. `active` marks the differentiated parameters, `wants` the
@@ -45,16 +45,16 @@ Values residuals(const Joint& joint, const ResidualPolicy& policy);
 /// parameters that they read. In place of the result of a cheap op it lists the op's operands.
 Values read_by_backward(const Region& region);
 
-/// Returns the name ops of forward values that the policy keeps, by their operands: whoever needs
-/// the operand reads the kept result, which is equal.
+/// Maps the operand of each kept name(x, tag) of the forward pass to its result, which has the same
+/// value. Whatever needs the operand reads the kept result.
 ValueMap<Tensor> kept_names(const Region& region, const ResidualPolicy& policy);
 
 /// Which ops with an effect (ir/effect.h) a slice keeps. Each half of a joint region keeps those of
-/// its phase, so that a value that is recomputed is not delivered twice.
+/// its phase, so that a tap in recomputed ops reports once.
 enum class Effects { kAll, kForward, kBackward, kNone };
 
 /// Returns a new closed region that computes `results` from `inputs`, both values of `region`. An
-/// input that a name op returns also stands for the operand of that op, which is equal. The ops
+/// input that is the result of name(x, tag) also stands for x, which has the same value. The ops
 /// with an effect that it keeps must need only `inputs`.
 std::shared_ptr<Region> slice(const Region& region, const Values& inputs, const Values& results,
                               Effects effects = Effects::kAll);

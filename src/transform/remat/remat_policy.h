@@ -25,7 +25,7 @@ struct RematPolicy {
 
 /// Keeps no values: everything is recomputed.
 RematPolicy save_nothing();
-/// Keeps all values that the backward pass reads, as without remat. Cheap ops are recomputed.
+/// Keeps all values except those of cheap ops, which are recomputed.
 RematPolicy save_everything();
 /// Keeps the results of products: dot_general, convolution, ragged_dot, ragged_dot_contracting.
 RematPolicy save_dots();

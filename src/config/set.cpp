@@ -86,18 +86,28 @@ Slot resolve(const ConfigView& root, std::string_view path, std::string_view roo
   return slot;
 }
 
-nlohmann::ordered_json document_of(const Slot& slot, std::string_view text,
-                                   const std::string& path) {
-  if (slot.ops->kind == FieldKind::kOptional && text == "none") return nullptr;
-  if (slot.ops->kind == FieldKind::kRequired && text == "REQUIRED") return nullptr;
+// Returns the type of a field, without the optional or Required around it.
+const TypeOps& inner_type(const Slot& slot) {
   const TypeOps* inner = slot.ops;
   while (inner->value) inner = inner->element;
-  if (inner->kind == FieldKind::kLeaf) {
+  return *inner;
+}
+
+bool clears(const Slot& slot, std::string_view text) {
+  return (slot.ops->kind == FieldKind::kOptional && text == "none") ||
+         (slot.ops->kind == FieldKind::kRequired && text == "REQUIRED");
+}
+
+nlohmann::ordered_json document_of(const Slot& slot, std::string_view text,
+                                   const std::string& path) {
+  if (clears(slot, text)) return nullptr;
+  const TypeOps& inner = inner_type(slot);
+  if (inner.kind == FieldKind::kLeaf) {
     const bool is_quoted_nothing = text == "''" || text == "\"\"";
-    return std::string(inner->leaf == LeafKind::kString || is_quoted_nothing ? unquoted(text)
-                                                                             : text);
+    return std::string(inner.leaf == LeafKind::kString || is_quoted_nothing ? unquoted(text)
+                                                                            : text);
   }
-  const bool has_class = inner->kind == FieldKind::kChild || inner->kind == FieldKind::kFn;
+  const bool has_class = inner.kind == FieldKind::kChild || inner.kind == FieldKind::kFn;
   if (has_class && !text.starts_with('{')) return std::string(text);
   nlohmann::ordered_json document = parse_yaml(text, path);
   // Only the text `none` stands for nothing. Other texts that YAML reads as null (`null`, `~`, an
@@ -158,7 +168,10 @@ std::vector<Replaced> set_value(ConfigRef root, std::string_view path,
     return read_document(document, slot, full, UnnamedValues::kKeep);
   };
   if (!value.is_string() || value == "none") return read(value);  // "none" in quotes is a text
-  return read(document_of(slot, value.get_ref<const std::string&>(), full));
+  const auto& text = value.get_ref<const std::string&>();
+  // The document has the text of a leaf already, without its quotes.
+  if (inner_type(slot).kind == FieldKind::kLeaf && !clears(slot, text)) return read(value);
+  return read(document_of(slot, text, full));
 }
 
 }  // namespace axle

@@ -30,9 +30,9 @@ Slot find_slot(const ConfigView& root, std::string_view path, std::string_view r
 /// Throws ConfigError "<path>: expected <what>, got <text>".
 std::vector<Replaced> set(ConfigRef root, std::string_view path, std::string_view text,
                           std::string_view root_name = {});
-/// Sets the field at `path` from a value of a document. A mapping, a list or null is read as
-/// from_json() reads it. A string is read as set() reads text; only "none" stays a string. Throws
-/// ConfigError as set() does.
+/// Sets the field at `path` from a value of a document. A mapping, a list, null or the text of a
+/// leaf is read as from_json() reads it. Other strings and REQUIRED are read as set() reads text.
+/// Throws ConfigError as set() does.
 std::vector<Replaced> set_value(ConfigRef root, std::string_view path,
                                 const nlohmann::ordered_json& value,
                                 std::string_view root_name = {});

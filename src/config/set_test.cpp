@@ -48,13 +48,14 @@ TEST(Set, NoneAndRequired) {
   EXPECT_EQ(cfg.spare->size, 4) << "an optional struct comes into being";
 }
 
-// A value of a document is read as its text would be; only quotes make "none" a text.
+// A value of a document is read as its text would be. The document has taken the quotes away, so
+// that "none" and quotes that are still there belong to the text.
 TEST(SetValue, ReadsAsTheTextDoes) {
   const Tower::Config given = full_tower();
   for (const auto& [path, text] : std::vector<std::pair<std::string, std::string>>{
            {"model_dim", "128"},
            {"label", "none"},
-           {"label", "'quoted'"},
+           {"label", "plain"},
            {"extra_dim", "none"},
            {"output_norm", "none"},
            {"precision", "low"},
@@ -74,6 +75,8 @@ TEST(SetValue, ReadsAsTheTextDoes) {
   Tower::Config cfg = given;
   set_value(cfg, "label", "none");
   EXPECT_EQ(cfg.label, "none");
+  set_value(cfg, "label", "'quoted'");
+  EXPECT_EQ(cfg.label, "'quoted'");
   EXPECT_EQ(axle::error_of([&] { set_value(cfg, "words[0]", nullptr, "model"); }),
             "model.words[0]: expected a string, got none; a string 'none' needs quotes");
   set_value(cfg, "norm", nlohmann::ordered_json{{"class", "Scale"}, {"eps", 0.25}});

@@ -16,7 +16,7 @@ void check_partitions(const std::vector<ProgramValue>& values, const Mesh& mesh)
 }
 
 // Writes the text of the program from its graph.
-void write_text(Program& program, const LowerOptions& options) {
+void write_text(Program& program, const LoweringTarget& target) {
   const Mesh& mesh = program.mesh;
   const int64_t num_devices = mesh.num_devices();
   std::string text = fmt::format(
@@ -48,7 +48,7 @@ void write_text(Program& program, const LowerOptions& options) {
     results.push_back(v.type);
     result_attributes.push_back(attributes(v, false));
   }
-  TextBuilder builder(mesh, options);
+  TextBuilder builder(mesh, target);
   builder.function(
       "public", "main", parameters, parameter_attributes, result_attributes, results,
       [&](const HloValues& arguments) { return builder.inline_region(*program.graph, arguments); });
@@ -60,8 +60,7 @@ void write_text(Program& program, const LowerOptions& options) {
 }  // namespace
 
 Program lower(std::shared_ptr<const Region> graph, std::string name,
-              std::vector<ProgramValue> inputs, std::vector<ProgramValue> outputs, Mesh mesh,
-              const LowerOptions& options) {
+              std::vector<ProgramValue> inputs, std::vector<ProgramValue> outputs, Mesh mesh) {
   AXLE_CHECK(
       inputs.size() == graph->parameters().size() && outputs.size() == graph->results().size(),
       "one name for each input and output");
@@ -77,14 +76,14 @@ Program lower(std::shared_ptr<const Region> graph, std::string name,
                   .inputs = std::move(inputs),
                   .outputs = std::move(outputs),
                   .mesh = std::move(mesh)};
-  write_text(program, options);
+  write_text(program, {});
   return program;
 }
 
 Program lowered_for(const Program& program, const LoweringTarget& target) {
   Program out = program;
   if (!program.depends_on_target || !program.graph) return out;
-  write_text(out, {.target = target});
+  write_text(out, target);
   out.depends_on_target = false;
   return out;
 }

@@ -8,20 +8,12 @@
 
 namespace axle {
 
-struct LowerOptions {
-  /// True: ops carry loc(...) with their layer path, which XLA shows as op name in profiles and
-  /// errors.
-  bool locations = true;
-  /// The platform that will compile the text.
-  LoweringTarget target = {};
-};
-
 /// Lowers a traced graph to a program. `inputs` and `outputs` name the region's parameters and
-/// results in order and give their shardings over `mesh`. Throws ConfigError if a sharding has
+/// results in order and give their shardings over `mesh`. Ops carry loc(...) with their layer path,
+/// which XLA shows as op name in profiles and errors. Throws ConfigError if a sharding has
 /// too many dims, names an axis twice, or does not divide its value (check_partition).
 Program lower(std::shared_ptr<const Region> graph, std::string name,
-              std::vector<ProgramValue> inputs, std::vector<ProgramValue> outputs, Mesh mesh = {},
-              const LowerOptions& options = {});
+              std::vector<ProgramValue> inputs, std::vector<ProgramValue> outputs, Mesh mesh = {});
 
 /// Returns the program lowered for `target`: with implementations of its kernels for that platform.
 /// A program whose text suits one target only, or is the same for all, is returned as it is.

@@ -76,7 +76,7 @@ std::string sdy_sharding(const PartitionSpec& spec, int64_t rank, const Mesh& me
 std::string TextBuilder::fresh_name() { return fmt::format("%{}", next_++); }
 
 void TextBuilder::line_end() {
-  if (options_.locations && at_ && at_->scope) {
+  if (at_ && at_->scope) {
     fmt::format_to(std::back_inserter(out_), " loc(\"{}{}/{}\")",
                    backward_ || at_->phase == Phase::kBackward ? "backward/" : "", *at_->scope,
                    at_->rules->name());

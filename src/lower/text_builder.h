@@ -12,7 +12,8 @@ namespace axle {
 /// Writes the functions of one module. Private functions follow the main function.
 class TextBuilder final : public HloBuilder {
  public:
-  TextBuilder(const Mesh& mesh, const LowerOptions& options) : mesh_(mesh), options_(options) {}
+  /// `target`: the platform that will compile the text.
+  TextBuilder(const Mesh& mesh, const LoweringTarget& target) : mesh_(mesh), target_(target) {}
 
   HloValues op(std::string_view name, const HloValues& operands, const std::vector<Type>& results,
                std::string_view attributes, const std::vector<HloRegion>& regions) override;
@@ -27,7 +28,7 @@ class TextBuilder final : public HloBuilder {
   const Mesh& mesh() const override { return mesh_; }
   const LoweringTarget& target() override {
     depends_on_target_ = true;
-    return options_.target;
+    return target_;
   }
   void record(LoweringChoice choice) override;
   std::vector<MeshAxis> automatic_axes() const override;
@@ -57,7 +58,7 @@ class TextBuilder final : public HloBuilder {
   void write_region(const HloRegion& region, std::string_view terminator);
 
   const Mesh& mesh_;
-  LowerOptions options_;
+  LoweringTarget target_;
   std::string out_;                        // text of the function being written
   std::vector<std::string> finished_;      // texts of the finished private functions
   std::map<std::string, bool> functions_;  // names of the private functions written or begun

@@ -222,11 +222,11 @@ class Comparer {
     return runs.is_reversed ? *runs.count - 1 - run : run;
   }
 
-  static std::vector<Difference::Operand> operands(const ComparedProgram& program,
-                                                   const RegionPath& path, const OpNode& op,
-                                                   const std::vector<int64_t>& at) {
+  static std::vector<OperandStatistics> operands(const ComparedProgram& program,
+                                                 const RegionPath& path, const OpNode& op,
+                                                 const std::vector<int64_t>& at) {
     const auto values = fetch(program, path, op.inputs);
-    std::vector<Difference::Operand> out;
+    std::vector<OperandStatistics> out;
     for (size_t i = 0; i < values.size(); ++i)
       out.push_back({describe(op.inputs[i]), statistics_of(at_run(values[i], path, at))});
     return out;

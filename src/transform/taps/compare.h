@@ -37,11 +37,7 @@ struct Difference {
   double largest = 0;   // largest difference; infinity if only one of the numbers is finite
   Shape position = {};  // where. Complex numbers have a last dim: 0 real, 1 imaginary
   double a = 0, b = 0;  // the numbers there
-  struct Operand {
-    std::string what;  // type, layer path and op that made it
-    Statistics statistics;
-  };
-  std::vector<Operand> operands_a, operands_b;
+  std::vector<OperandStatistics> operands_a, operands_b;
   Statistics result_a, result_b;
 };
 

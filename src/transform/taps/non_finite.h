@@ -22,11 +22,7 @@ struct NonFiniteOrigin {
   std::string device;
   bool backward = false;  // it is part of a backward pass
   bool is_nan = false;    // else infinite
-  struct Operand {
-    std::string what;  // type, layer path and op that made it
-    Statistics statistics;
-  };
-  std::vector<Operand> operands;
+  std::vector<OperandStatistics> operands;
   Statistics result;
   std::vector<int64_t> index;  // of the first element of the result that is not finite
 };

@@ -13,6 +13,11 @@ struct Statistics {
   double min = 0, max = 0, mean = 0, mean_abs = 0;  // of the finite elements; 0 if there are none
   int64_t num_finite = 0, num_nan = 0, num_inf = 0;
 };
+/// What reports say of an operand.
+struct OperandStatistics {
+  std::string what;  // type, layer path and op that made it
+  Statistics statistics;
+};
 /// Returns "min -1, max 2.5, mean 0.1, mean magnitude 0.9, 0 NaN, 3 Inf".
 std::string to_text(const Statistics& s);
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <filesystem>
 #include <mutex>
 #include <string_view>
 #include <unordered_set>
@@ -15,8 +14,6 @@
 
 namespace axle {
 namespace {
-
-namespace fs = std::filesystem;
 
 thread_local const CallSite* g_calls = nullptr;
 
@@ -86,22 +83,6 @@ struct Stack {
   return intern(calls);
 }
 
-std::string normal(const std::string& path) { return fs::path(path).lexically_normal().string(); }
-
-// The root of Axle's sources as the debug information writes it: what comes before the name of this
-// file.
-const std::string& source_root() {
-  static const std::string root = [] {
-    constexpr std::string_view kThisFile = "src/ir/call_site.cpp";
-    for (const SourceLine& at : source_lines(reinterpret_cast<uintptr_t>(&current_call_site) + 1)) {
-      const std::string path = normal(at.file);
-      if (path.ends_with(kThisFile)) return path.substr(0, path.size() - kThisFile.size());
-    }
-    return std::string();
-  }();
-  return root;
-}
-
 // The folders whose code emits ops for somebody else.
 constexpr std::string_view kInnerFolders[] = {"base", "ir", "ops", "transform", "nn"};
 
@@ -126,24 +107,13 @@ bool is_users(std::string_view path) {
 
 const CallSite* current_call_site() { return g_calls ? g_calls : calls_of_stack(); }
 
-std::string shown_path(const std::string& path) {
-  std::string out = normal(path);
-  std::error_code ignored;
-  for (const std::string& root : {source_root(), fs::current_path(ignored).string() + "/"}) {
-    if (!root.empty() && out.starts_with(root)) return out.substr(root.size());
-  }
-  while (out.starts_with("../")) out.erase(0, 3);
-  return out;
-}
-
 CallSiteScope::CallSiteScope(const CallSite* calls) : saved_(std::exchange(g_calls, calls)) {}
 CallSiteScope::~CallSiteScope() { g_calls = saved_; }
 
 std::string source_line(const CallSite* calls) {
   for (size_t i = 0; calls && i < calls->depth; ++i) {
     for (const SourceLine& at : source_lines(calls->addresses[i])) {
-      const std::string path = normal(at.file);
-      if (is_users(path)) return fmt::format("{}:{}", shown_path(path), at.line);
+      if (is_users(at.file)) return fmt::format("{}:{}", shown_path(at.file), at.line);
     }
   }
   return "";

@@ -18,13 +18,16 @@ struct CallSite {
 };
 
 struct SourceLine {
-  std::string file;  // what the debug information says
+  std::string file;  // what the debug information says, without "." and ".." inside
   int line = 0;
 };
 /// Returns the call at a return address and those that it was inlined into, innermost first. Empty
 /// without debug information, or in a program that was built without libbacktrace.
 std::vector<SourceLine> source_lines(uintptr_t return_address);
 
+/// Returns the root of Axle's sources as the debug information writes it, "/home/me/axle/". Empty if
+/// it is not known.
+const std::string& source_root();
 /// Returns the path of a source as errors show it: without the root of Axle's sources, the working
 /// folder or the way up from the folder of the build.
 std::string shown_path(const std::string& path);

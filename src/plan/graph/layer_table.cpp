@@ -62,6 +62,19 @@ class Rows {
   std::map<std::string, LayerRow, ByPath> rows_;
 };
 
+// Returns the number of elements of every parameter among the arguments of a training step, by
+// path.
+std::map<std::string, int64_t> parameters_of(const Program& step) {
+  std::map<std::string, int64_t> out;
+  for (const ProgramValue& input : step.inputs) {
+    const bool is_state = input.donated_to >= 0;  // a batch is not donated
+    if (is_state && input.name != "prng_key" && !input.name.starts_with("learner/") &&
+        !input.name.starts_with("state/"))
+      out[input.name] = input.type.num_elements();
+  }
+  return out;
+}
+
 }  // namespace
 
 LayerTable layer_table(const Program& step, const std::string& layer,

@@ -170,15 +170,4 @@ nlohmann::ordered_json to_json(const SavedValues& saved) {
   return {{"values", std::move(values)}, {"bytes", saved.bytes()}};
 }
 
-std::map<std::string, int64_t> parameters_of(const Program& step) {
-  std::map<std::string, int64_t> out;
-  for (const ProgramValue& input : step.inputs) {
-    const bool is_state = input.donated_to >= 0;  // a batch is not donated
-    if (is_state && input.name != "prng_key" && !input.name.starts_with("learner/") &&
-        !input.name.starts_with("state/"))
-      out[input.name] = input.type.num_elements();
-  }
-  return out;
-}
-
 }  // namespace axle

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -40,9 +39,5 @@ std::string to_text(const SavedValues& saved);
 /// {values: [{type, bytes, iterations, op, tag, layer, reader, reader_layer, on_host, argument}],
 /// bytes}
 nlohmann::ordered_json to_json(const SavedValues& saved);
-
-/// Returns the number of elements of every parameter among the arguments of a training step, by
-/// path.
-std::map<std::string, int64_t> parameters_of(const Program& step);
 
 }  // namespace axle

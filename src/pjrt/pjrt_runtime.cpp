@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/report.h"
-#include "lower/stablehlo.h"
 #include "pjrt/array.h"
 #include "pjrt/compile/compile_request.h"
 #include "pjrt/compile/target_lowering.h"
@@ -44,12 +43,9 @@ LoweringTarget PjrtRuntime::lowering_target() const {
 
 std::unique_ptr<Executable> PjrtRuntime::compile(const Program& program,
                                                  const CompileOptions& options) {
-  if (program.depends_on_target) {
-    const Program lowered = lowered_for(program, lowering_target());
-    report_fallbacks(lowered);
-    return compile_lowered(lowered, options);
-  }
-  return compile_lowered(program, options);
+  return compile_for(
+      program, [this] { return lowering_target(); },
+      [&](const Program& lowered) { return compile_lowered(lowered, options); });
 }
 
 std::unique_ptr<Executable> PjrtRuntime::compile_lowered(const Program& program,

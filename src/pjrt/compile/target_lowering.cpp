@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/report.h"
-#include "lower/stablehlo.h"
 #include "lower/trace_program.h"
 #include "ops/collectives/ragged_all_to_all.h"
 #include "ops/create.h"

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "lower/program.h"
+#include "lower/stablehlo.h"
 #include "pjrt/plugin/plugin.h"
 
 namespace axle {
@@ -20,5 +20,15 @@ LoweringTarget lowering_target(const Plugin& plugin, const Topology& topology, T
 /// Writes a warning to standard error for each op of the program that is not lowered to its best
 /// form, once per process for equal ones.
 void report_fallbacks(const Program& program);
+
+/// Returns compile(program). A program that depends on its target is lowered for `target()` first,
+/// and its fallbacks are reported.
+template <class TargetOf, class Compile>
+auto compile_for(const Program& program, TargetOf&& target, Compile&& compile) {
+  if (!program.depends_on_target) return compile(program);
+  const Program lowered = lowered_for(program, target());
+  report_fallbacks(lowered);
+  return compile(lowered);
+}
 
 }  // namespace axle

@@ -6,7 +6,6 @@
 #include <span>
 
 #include "base/error.h"
-#include "lower/stablehlo.h"
 #include "pjrt/compile/compile_request.h"
 #include "pjrt/compile/target_lowering.h"
 #include "pjrt/compiled.h"
@@ -138,12 +137,9 @@ LoweringTarget TopologyCompiler::lowering_target() const {
 
 std::unique_ptr<CompiledProgram> TopologyCompiler::compile(const Program& program,
                                                            const CompileOptions& options) {
-  if (program.depends_on_target) {
-    const Program lowered = lowered_for(program, lowering_target());
-    report_fallbacks(lowered);
-    return compile_lowered(lowered, options);
-  }
-  return compile_lowered(program, options);
+  return compile_for(
+      program, [this] { return lowering_target(); },
+      [&](const Program& lowered) { return compile_lowered(lowered, options); });
 }
 
 std::unique_ptr<CompiledProgram> TopologyCompiler::compile_lowered(

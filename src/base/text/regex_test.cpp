@@ -29,6 +29,11 @@ TEST(Regex, GroupsThatTakeNoPartAreEmpty) {
   EXPECT_THAT(Regex("a(b)?(c)?").match("ac"), Optional(ElementsAre("ac", "", "c")));
 }
 
+TEST(Regex, CountsItsGroups) {
+  EXPECT_EQ(Regex("ab").num_groups(), 0u);
+  EXPECT_EQ(Regex("(a(b))?(?:c)").num_groups(), 2u);
+}
+
 TEST(Regex, BadPatternsAreNamed) {
   EXPECT_THAT(error_of([] { Regex("("); }),
               StartsWith("expected a regular expression, got '(' (missing closing"));
@@ -44,6 +49,8 @@ TEST(Regex, LongTextsAndExponentialPatternsEnd) {
             "expected a regular expression that matches or fails within 1000000 steps, got "
             "'(a+)+[bc]' for '" +
                 machine + "'; write it without nested repetitions");
+  EXPECT_THAT(error_of([] { Regex("(a+)+[bc]", 10).match("aaaaaaaa"); }),
+              StartsWith("expected a regular expression that matches or fails within 10 steps"));
   EXPECT_THAT(error_of([&] { Regex("(a+)+[bc]").search(machine + machine); }),
               StartsWith("expected a regular expression that "));
   error_of([] { Regex("(a|b)*").match(std::string(1 << 20, 'a')); });  // matches or throws

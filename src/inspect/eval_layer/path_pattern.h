@@ -1,10 +1,12 @@
 // Patterns over the paths of tensors, such as "decoder/(*)/weight", with groups.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "base/text/regex.h"
 
 namespace axle {
 
@@ -18,9 +20,6 @@ class PathPattern {
  public:
   /// Throws ConfigError for parentheses that are not balanced.
   explicit PathPattern(std::string_view pattern);
-  PathPattern(PathPattern&& other) noexcept;
-  PathPattern& operator=(PathPattern&& other) noexcept;
-  ~PathPattern();
 
   /// True if the pattern matches the whole path. Throws ConfigError if matching takes too long.
   bool matches(std::string_view path) const;
@@ -31,8 +30,10 @@ class PathPattern {
   void check_replacement(std::string_view replacement) const;
 
  private:
-  struct Compiled;
-  std::unique_ptr<Compiled> compiled_;
+  // Returns the groups, the whole path first; none if the pattern does not match.
+  std::optional<std::vector<std::string>> match(std::string_view path) const;
+  std::string text_;
+  Regex regex_;
 };
 
 }  // namespace axle

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <string_view>
 
 namespace axle {
@@ -52,9 +53,9 @@ const HloInstruction& HloUses::at(const Value& v) const {
 
 int64_t HloUses::num_elements(const Value& v) const {
   const HloShape* shape = &at(v).shape;
-  if (at(v).opcode == "copy-start" && v.path.empty() && !shape->elements.empty())
+  if (at(v).opcode == "copy-start" && v.elements.empty() && !shape->elements.empty())
     shape = &shape->elements[0];
-  for (const int64_t i : v.path) {
+  for (const int64_t i : std::views::reverse(v.elements)) {
     if (i < 0 || i >= static_cast<int64_t>(shape->elements.size())) return 0;
     shape = &shape->elements[static_cast<size_t>(i)];
   }
@@ -75,16 +76,19 @@ bool HloUses::takes_own_slice(const Value& v, size_t user) const {
 
 void HloUses::add_use(const Value& v, size_t user, std::vector<Use>& out) const {
   const HloInstruction& to = module_.computations[v.computation].instructions[user];
-  const Value same{v.computation, user, v.path};
-  if (to.opcode == "get-tuple-element" && !v.path.empty()) {
-    if (v.path[0] == to.tuple_index)
-      out.push_back({Use::kSame, {v.computation, user, {v.path.begin() + 1, v.path.end()}}});
+  const Value same{v.computation, user, v.elements};
+  if (to.opcode == "get-tuple-element" && !v.elements.empty()) {
+    if (v.elements.back() == to.tuple_index) {
+      Value element = same;
+      element.elements.pop_back();
+      out.push_back({Use::kSame, std::move(element)});
+    }
   } else if (to.opcode == "tuple" || runs_one(to.opcode)) {
     for (size_t n = 0; n < to.operands.size(); ++n) {
       if (to.operands[n] != v.instruction) continue;
       if (to.opcode == "tuple") {
-        Value element{v.computation, user, {static_cast<int64_t>(n)}};
-        element.path.insert(element.path.end(), v.path.begin(), v.path.end());
+        Value element = same;
+        element.elements.push_back(static_cast<int64_t>(n));
         out.push_back({Use::kSame, std::move(element)});
         continue;
       }
@@ -97,7 +101,7 @@ void HloUses::add_use(const Value& v, size_t user, std::vector<Use>& out) const 
         out.push_back({Use::kWhole});
       } else {
         const auto position = static_cast<size_t>(parameter - inside.begin());
-        out.push_back({Use::kSame, {callee, position, v.path}});
+        out.push_back({Use::kSame, {callee, position, v.elements}});
       }
     }
   } else if (to.opcode == "dynamic-slice") {
@@ -129,7 +133,7 @@ void HloUses::add_result(const Value& root, std::vector<Use>& out) const {
     if (users_[c][i].size() != 1) return out.push_back({Use::kWhole});
     i = users_[c][i][0];
   }
-  out.push_back({Use::kSame, {c, i, root.path}});
+  out.push_back({Use::kSame, {c, i, root.elements}});
 }
 
 std::vector<HloUses::Use> HloUses::uses_of(const Value& v) const {

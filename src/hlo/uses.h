@@ -23,13 +23,7 @@ class HloUses {
   int64_t sliced_elements(size_t computation, size_t instruction);
 
  private:
-  // The result of an instruction or, if that is a tuple, the element at `path`, outermost index
-  // first.
-  struct Value {
-    size_t computation, instruction;
-    std::vector<int64_t> path = {};
-    auto operator<=>(const Value&) const = default;
-  };
+  using Value = HloResult;
   struct Use {
     enum Kind { kWhole, kOwnSlice, kPart, kSame } kind;
     Value as = {};  // of kPart and kSame: the value that the used value becomes

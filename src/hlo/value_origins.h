@@ -2,6 +2,7 @@
 // loops.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +12,14 @@
 #include "hlo/module.h"
 
 namespace axle {
+
+/// The result of an instruction, or the element of its tuple at the indices `elements`, innermost
+/// first.
+struct HloResult {
+  size_t computation, instruction;
+  std::vector<int64_t> elements = {};
+  auto operator<=>(const HloResult&) const = default;
+};
 
 /// Finds origins within one module, which must outlive this object.
 class HloValueOrigins {
@@ -52,13 +61,7 @@ class HloValueOrigins {
   std::optional<int64_t> trip_count(size_t computation, size_t instruction) const;
 
  private:
-  // The result of an instruction, or the element of its tuple at the indices `elements`, innermost
-  // first.
-  struct Value {
-    size_t computation, instruction;
-    std::vector<int64_t> elements = {};
-    bool operator==(const Value&) const = default;
-  };
+  using Value = HloResult;
   const HloInstruction& at(const Value& v) const;
   Value origin(Value v, bool through_unions = true) const;
   std::optional<Value> producer(const Value& v) const;

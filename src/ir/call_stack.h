@@ -25,8 +25,8 @@ struct SourceLine {
 /// without debug information, or in a program that was built without libbacktrace.
 std::vector<SourceLine> source_lines(uintptr_t return_address);
 
-/// Returns the root of Axle's sources as the debug information writes it, "/home/me/axle/". Empty if
-/// it is not known.
+/// Returns the root of Axle's sources as the debug information writes it, with a slash at its end.
+/// Empty if it is not known.
 const std::string& source_root();
 /// Returns the path of a source as errors show it: without the root of Axle's sources, the working
 /// folder or the way up from the folder of the build.

@@ -22,8 +22,8 @@ using ScanBody = std::function<ScanResult(const Values& carry, const Values& xs)
 struct ScanOptions {
   /// Iterations run from the last slice to the first.
   bool reverse = false;
-  /// Iterations unrolled into one pass of the loop, as in jax.lax.scan; at least 1. The ops stay the
-  /// same, but a compiler may fuse them otherwise and change last bits. More iterations compile
+  /// Iterations unrolled into one pass of the loop, as in jax.lax.scan; at least 1. The ops stay
+  /// the same, but a compiler may fuse them otherwise and change last bits. More iterations compile
   /// more slowly and may run faster. With `length` or more, nothing is left of the loop.
   int64_t unroll = 1;
   /// Names of the carried tensors, for errors. Empty: their numbers.

@@ -4,15 +4,18 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
+#include <climits>
 #include <csignal>
 #include <functional>
 #include <thread>
 
-#include "base/clock.h"
 #include "base/exit_code.h"
 #include "checkpoint/write.h"
 #include "cli/run_apart_test.h"
@@ -100,15 +103,32 @@ TEST(Console, AFileThatMayNotGrowIsNoCrash) {
             kStorage);
 }
 
-// Sends the signal to this process once the path exists, or not at all after a minute.
+// Waits until the path exists. Some folders on the way to it may not exist yet.
+void wait_for(const std::filesystem::path& path) {
+  const int changes = ::inotify_init1(IN_CLOEXEC);
+  if (changes < 0) ::_exit(99);
+  for (;;) {
+    std::filesystem::path missing = path;
+    while (::inotify_add_watch(changes, missing.parent_path().c_str(), IN_CREATE | IN_MOVED_TO) <
+           0) {
+      if (errno != ENOENT) ::_exit(99);
+      missing = missing.parent_path();
+    }
+    if (::access(missing.c_str(), F_OK) == 0) {  // it has come before the watch, or just now
+      if (missing == path) break;
+      continue;
+    }
+    alignas(inotify_event) std::array<char, sizeof(inotify_event) + NAME_MAX + 1> event;
+    if (::read(changes, event.data(), event.size()) < 0 && errno != EINTR) ::_exit(99);
+  }
+  ::close(changes);
+}
+
+// Sends the signal to this process once the path exists. If that never happens, the thread ends
+// with the process.
 void send_at(int signal, const std::filesystem::path& path) {
   std::thread([=] {
-    constexpr double kMinute = 60;
-    const Clock::time_point start = Clock::now();
-    while (::access(path.c_str(), F_OK) != 0) {
-      if (seconds_since(start) > kMinute) return;
-      std::this_thread::yield();
-    }
+    wait_for(path);
     ::kill(::getpid(), signal);
   }).detach();
 }

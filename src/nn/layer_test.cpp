@@ -144,8 +144,8 @@ TEST(Layer, StateGoesFromCallToCall) {
 TEST(Layer, ARematPolicyWithoutNamesIsRefusedWhenTheLayerIsBuilt) {
   EXPECT_THAT(
       error_of([] { testing::TestLayer<Chain> layer({}, {.dim = 3}, {.remat = SaveNames{}}); }),
-      HasSubstr("@remat: remat policy 'save': expected at least one name to save or to "
-                "offload, got none; use save_nothing (SaveNothing in configs)"));
+      HasSubstr("@remat: remat policy SaveNames: expected at least one name to save or to "
+                "offload, got none; use SaveNothing (save_nothing in C++)"));
 }
 
 TEST(Layer, RematerialisedGivesAllThatThePlainCallGives) {

@@ -43,18 +43,32 @@ TagPattern by_regex(std::string pattern) {
 // A policy that keeps nothing says so by its name.
 [[noreturn]] void fail_keeps_nothing(std::string_view policy, std::string_view expected) {
   throw ConfigError(
-      fmt::format("{}: expected {}, got none; use save_nothing (SaveNothing in configs) "
+      fmt::format("remat policy {}: expected {}, got none; use SaveNothing (save_nothing in C++) "
                   "to recompute everything",
                   policy, expected));
 }
 
-RematPolicy by_tags(std::string_view verb, TagPattern (*make)(std::string),
+void check_texts(std::string_view policy, const std::vector<std::string>& saved,
+                 const std::vector<std::string>& offloaded) {
+  if (saved.empty() && offloaded.empty())
+    fail_keeps_nothing(policy, "at least one name to save or to offload");
+  for (const std::vector<std::string>* list : {&saved, &offloaded}) {
+    if (std::ranges::find(*list, "") != list->end())
+      throw ConfigError(fmt::format("remat policy {}: expected names, got an empty one", policy));
+  }
+  for (const std::string& text : saved) {
+    if (std::ranges::find(offloaded, text) == offloaded.end()) continue;
+    throw ConfigError(
+        fmt::format("remat policy {}: expected '{}' among the names to save or among "
+                    "those to offload, got it in both; leave it out of one",
+                    policy, text));
+  }
+}
+
+RematPolicy by_tags(std::string_view policy, std::string_view verb, TagPattern (*make)(std::string),
                     const std::vector<std::string>& saved,
                     const std::vector<std::string>& offloaded) {
-  if (saved.empty() && offloaded.empty()) {
-    fail_keeps_nothing(fmt::format("remat policy '{}'", verb),
-                       "at least one name to save or to offload");
-  }
+  check_texts(policy, saved, offloaded);
   std::vector<TagPattern> save, offload;
   for (const std::string& text : saved) save.push_back(make(text));
   for (const std::string& text : offloaded) offload.push_back(make(text));
@@ -97,16 +111,15 @@ RematPolicy save_dots() { return for_dots(Residual::kSave, "save dots"); }
 RematPolicy offload_dots() { return for_dots(Residual::kOffload, "offload dots"); }
 
 RematPolicy save_names(std::vector<std::string> names, std::vector<std::string> offload) {
-  return by_tags("save", by_name, names, offload);
+  return by_tags("SaveNames", "save", by_name, names, offload);
 }
 
 RematPolicy save_matching(std::vector<std::string> patterns, std::vector<std::string> offload) {
-  return by_tags("save matching", by_regex, patterns, offload);
+  return by_tags("SaveMatching", "save matching", by_regex, patterns, offload);
 }
 
 RematPolicy combine(std::vector<RematPolicy> policies) {
-  if (policies.empty())
-    fail_keeps_nothing("remat policy 'combine'", "at least one policy to combine");
+  if (policies.empty()) fail_keeps_nothing("CombinedPolicies", "at least one policy to combine");
   RematPolicy out;
   for (const RematPolicy& policy : policies) {
     out.text += (out.text.empty() ? "" : " + ") + policy.text;

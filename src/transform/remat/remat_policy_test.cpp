@@ -119,15 +119,25 @@ TEST(RematPolicy, GradientsAreTheSameToTheLastBit) {
 
 TEST(RematPolicy, OnlySaveNothingKeepsNothing) {
   const std::string use =
-      ", got none; use save_nothing (SaveNothing in configs) to recompute "
+      ", got none; use SaveNothing (save_nothing in C++) to recompute "
       "everything";
   EXPECT_EQ(error_of([] { save_names({}); }),
-            "remat policy 'save': expected at least one name to save or to offload" + use);
+            "remat policy SaveNames: expected at least one name to save or to offload" + use);
   EXPECT_EQ(error_of([] { save_matching({}, {}); }),
-            "remat policy 'save matching': expected at least one name to save or to offload" + use);
+            "remat policy SaveMatching: expected at least one name to save or to offload" + use);
   EXPECT_EQ(error_of([] { combine({}); }),
-            "remat policy 'combine': expected at least one policy to combine" + use);
+            "remat policy CombinedPolicies: expected at least one policy to combine" + use);
   EXPECT_EQ(error_of([] { save_names({}, {"a"}); }), "no error");
+}
+
+TEST(RematPolicy, ANameIsSavedOrOffloaded) {
+  EXPECT_EQ(error_of([] {
+              save_names({"a", "b"}, {"b"});
+            }),
+            "remat policy SaveNames: expected 'b' among the names to save or among those to "
+            "offload, got it in both; leave it out of one");
+  EXPECT_EQ(error_of([] { save_matching({""}); }),
+            "remat policy SaveMatching: expected names, got an empty one");
 }
 
 TEST(RematPolicy, PatternsMatchWholeTagsAndMustMatchSome) {

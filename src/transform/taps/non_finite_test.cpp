@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+#include <limits>
+
 #include "ops/ops.h"
 #include "transform/control_flow/cond.h"
 #include "transform/control_flow/scan.h"
@@ -27,6 +30,14 @@ std::optional<NonFiniteOrigin> find(const TensorFunction& fn,
 }
 
 const HostTensor kX({3}, {1.0f, 50.0f, 100.0f});
+
+TEST(NonFinite, StatisticsSayWhereNoElementIsFinite) {
+  const float inf = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(to_text(statistics_of(HostTensor({3}, {inf, -inf, std::nanf("")}))),
+            "no finite element, 1 NaN, 2 Inf");
+  EXPECT_EQ(to_text(statistics_of(HostTensor({2}, {inf, 0.0f}))),
+            "min 0, max 0, mean 0, mean magnitude 0, 0 NaN, 1 Inf");
+}
 
 TEST(NonFinite, TheOpAndItsOperandsAreNamed) {
   const auto origin = find(

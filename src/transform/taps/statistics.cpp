@@ -19,6 +19,8 @@
 namespace axle {
 
 std::string to_text(const Statistics& s) {
+  if (s.num_finite == 0)
+    return fmt::format("no finite element, {} NaN, {} Inf", s.num_nan, s.num_inf);
   return fmt::format("min {:.6g}, max {:.6g}, mean {:.6g}, mean magnitude {:.6g}, {} NaN, {} Inf",
                      s.min, s.max, s.mean, s.mean_abs, s.num_nan, s.num_inf);
 }

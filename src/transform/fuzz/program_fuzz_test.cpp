@@ -16,7 +16,7 @@ using namespace testing::fuzz;
 //   ShardMap.RulesOfCustomVjpMayCallCollectives in transform/shard_map,
 //   ShardMap.DevicesWaitForThoseInANestedOne in transform/shard_map,
 //   Simplify.AFoldedSplatIsConvertedLikeAnyTensor and
-//   Simplify.ConstantsThatDifferInTheLastDigitsStayApart in transform.
+//   Simplify.ConstantsThatDifferInTheirLastBitStayApart in transform.
 struct FoundBug {
   uint64_t seed;
   const char* what;

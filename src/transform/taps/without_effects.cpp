@@ -2,6 +2,7 @@
 
 #include "ir/effect.h"
 #include "ir/op_rules.h"
+#include "ir/verify.h"
 
 namespace axle {
 
@@ -22,6 +23,7 @@ std::shared_ptr<const Region> without_effects(std::shared_ptr<const Region> regi
   }
   out->set_results(copies.all(region->results()));
   out->remove_dead_ops();
+  verify_in_debug(*out);
   return out;
 }
 

@@ -139,6 +139,11 @@ def definite(n):
     return make
 
 
+def factor(n):
+    """A Cholesky factor."""
+    return lambda rng: np.linalg.cholesky(definite(n)(rng)).astype(np.float32)
+
+
 def regular(n):
     return lambda rng: (rng.uniform(-1, 1, (n, n)) + 3 * np.eye(n)).astype(np.float32)
 

@@ -7,8 +7,9 @@ import jax
 import jax.numpy as jnp
 import jax.scipy as jsp
 import numpy as np
+import rbg_calls
 from collective_calls import PAIRS, exchanged, gathered, in_mesh_order, index_of, permuted, scattered_over
-from calls import MESH, B, C, Devices, F, I, N, P, V, ascending, binary, call, definite, distinct, draws, exact, key, on_devices, regular, unary, whole, with_number
+from calls import MESH, B, C, Devices, F, I, N, P, V, ascending, binary, call, definite, distinct, draws, exact, factor, key, on_devices, regular, unary, whole, with_number
 from jax import lax
 from jax.extend.random import threefry2x32_p
 
@@ -478,17 +479,17 @@ CALLS = {
     "random::independent_permutation": draws(lambda k, x: jax.random.permutation(k, x, 1, independent=True), {"axis": 1}, x=F(2, 5)),
     "random::categorical": draws(lambda k, x: jax.random.categorical(k, x, -1, shape=(6, 2)).astype(np.int32), {"batch": [6]}, logits=F(2, 3)),
     "random::choice": draws(lambda k: jax.random.choice(k, np.int32(20), (5,), replace=False).astype(np.int32), {"n": 20, "shape": [5], "replacement": "without"}),
+    "random::multivariate_normal": draws(lambda k, m, a: jax.random.multivariate_normal(k, m, a @ a.T, (2,), np.float32, method="cholesky"), {"batch": [2]}, "rtol=1e-4, atol=1e-5", mean=F(3), factor=factor(3)),
+    "rng_bit_generator": rbg_calls.GENERATOR,
+    "random::rbg_split": rbg_calls.SPLIT,
+    "random::rbg_fold_in": rbg_calls.FOLD_IN,
+    "random::rbg_bits": rbg_calls.BITS,
 }  # fmt: skip
 
 WITHOUT_CALL = {
     "astype_saturating": "JAX's conversions to 8-bit floats do not saturate; ops/elementwise/convert has its values in tests",
     "select_and_scatter_add": "JAX has it as the gradient of reduce_window only, which is compared there",
     "selected_positions": "JAX has no such function; reduce_window_max's gradient is compared",
-    "rng_bit_generator": "JAX needs another kind of key; random_parity_test compares stored draws",
-    "random::rbg_split": "JAX has keys of rbg only; random_parity_test compares stored draws",
-    "random::rbg_fold_in": "JAX has keys of rbg only; random_parity_test compares stored draws",
-    "random::rbg_bits": "JAX has keys of rbg only; random_parity_test compares stored draws",
-    "random::multivariate_normal": "JAX takes the covariance, Axle one of its factors; another factor gives other numbers",
     "ragged_all_to_all": "JAX cannot compile it for the CPU; src/transform/laws/naive_bodies_test.cpp compares with plain loops",
     "sharding_constraint": "it has no result of its own; src/lower and src/pjrt test what it divides",
 }  # fmt: skip

@@ -21,6 +21,9 @@ GraphCost cost_of(const TensorFunction& fn, const std::vector<Type>& types = {kS
 double bytes_of(const std::function<Tensor(const Tensor&)>& fn) {
   return cost_of([&](const Values& x) { return Values{fn(x[0])}; }).bytes;
 }
+double flops_of(const std::function<Tensor(const Tensor&)>& fn) {
+  return cost_of([&](const Values& x) { return Values{fn(x[0])}; }).flops;
+}
 Values two_exps(const Values& x) { return {exp(exp(x[0]))}; }
 
 TEST(GraphCost, OpsReadTheirOperandsAndWriteTheirResults) {
@@ -60,6 +63,48 @@ TEST(GraphCost, ViewsMoveNothing) {
   EXPECT_EQ(bytes_of([](const Tensor& x) { return sharding_constraint(x, {{"data"}}); }), 0);
   EXPECT_EQ(bytes_of([](const Tensor& x) { return reshape(x, {16}); }), 0);
   EXPECT_EQ(bytes_of([](const Tensor& x) { return bitcast_convert(x, DType::kI32); }), 0);
+}
+
+TEST(GraphCost, OpsThatOnlyMoveNumbersHaveNoFlops) {
+  EXPECT_EQ(flops_of([](const Tensor& x) { return transpose(x, {1, 0}); }), 0);
+  EXPECT_EQ(flops_of([](const Tensor& x) { return reshape(x, {16}); }), 0);
+  EXPECT_EQ(flops_of([](const Tensor& x) { return reverse(x, {0}); }), 0);
+  EXPECT_EQ(flops_of([](const Tensor& x) { return concatenate({x, x}, 0); }), 0);
+  EXPECT_EQ(flops_of([](const Tensor& x) { return slice_in_dim(x, 0, 1, 2); }), 0);
+  EXPECT_EQ(flops_of([](const Tensor& x) { return broadcast_in_dim(x, {3, 4, 4}, {1, 2}); }), 0);
+  EXPECT_EQ(flops_of([](const Tensor& x) { return pad(x, 0, {1, 1}, {1, 1}, {0, 0}); }), 0);
+}
+
+TEST(GraphCost, ReductionsHaveAFlopForEachElementOfTheirOperand) {
+  EXPECT_EQ(flops_of([](const Tensor& x) { return reduce_sum(x, {0}); }), 16);
+  EXPECT_EQ(flops_of([](const Tensor& x) { return reduce_prod(x, {0, 1}); }), 16);
+  EXPECT_EQ(flops_of([](const Tensor& x) { return reduce_max(x, {1}); }), 16);
+  EXPECT_EQ(flops_of([](const Tensor& x) { return reduce_min(x, {1}); }), 16);
+  EXPECT_EQ(flops_of([](const Tensor& x) { return cumsum(x, 0); }), 16);
+}
+
+// A window of n elements takes n - 1 operations.
+TEST(GraphCost, WindowsHaveAFlopForEachElementButTheFirst) {
+  const Window window{.sizes = {2, 3}};  // 3 x 2 windows
+  EXPECT_EQ(flops_of([&](const Tensor& x) { return reduce_window_sum(x, window); }), 6 * 5);
+  EXPECT_EQ(flops_of([&](const Tensor& x) { return reduce_window_max(x, window); }), 6 * 5);
+  EXPECT_EQ(flops_of([&](const Tensor& x) { return reduce_window_min(x, window); }), 6 * 5);
+}
+
+TEST(GraphCost, ProductsHaveTwoFlopsForEachPairOfElements) {
+  EXPECT_EQ(flops_of([](const Tensor& x) { return dot(x, x); }), 2 * 4 * 4 * 4);
+  const auto ragged = [](const Values& x) { return Values{ragged_dot(x[0], x[1], x[2])}; };
+  const std::vector<Type> types = {
+      {DType::kF32, {5, 4}}, {DType::kF32, {2, 4, 3}}, {DType::kI32, {2}}};
+  EXPECT_EQ(cost_of(ragged, types).flops, 2 * 5 * 4 * 3);  // each row meets one matrix
+}
+
+TEST(GraphCost, RealTransformsHaveHalfTheFlopsOfComplexOnes) {
+  // 5 n log2(n) for each of 4 lines of 4
+  EXPECT_EQ(
+      cost_of([](const Values& x) { return Values{fft(x[0])}; }, {{DType::kC64, {4, 4}}}).flops,
+      4 * 5 * 4 * 2);
+  EXPECT_EQ(flops_of([](const Tensor& x) { return rfft(x); }), 4 * 5 * 4 * 2 / 2);
 }
 
 TEST(GraphCost, RegionsCountAsWhatTheyContain) {

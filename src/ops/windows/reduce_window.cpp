@@ -49,9 +49,9 @@ HloValues lower(const OpNode& op, HloBuilder& b, const HloValues& x) {
 }
 
 double window_flops(const OpNode& op) {
-  double flops = static_cast<double>(op.outputs[0].num_elements());
-  for (const SlidingDim& d : window_of(op)) flops *= static_cast<double>(d.size);
-  return flops;
+  double size = 1;
+  for (const SlidingDim& d : window_of(op)) size *= static_cast<double>(d.size);
+  return static_cast<double>(op.outputs[0].num_elements()) * (size - 1);
 }
 
 Values sum_vjp(X x, Y, Ct g);

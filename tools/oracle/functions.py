@@ -131,7 +131,7 @@ CALLS = {
     "mul": with_number(jnp.multiply) + binary(jnp.multiply, C(4, 3), C(4, 3)),
     "div": with_number(jnp.divide) + binary(lambda a, b: lax.div(a, jnp.broadcast_to(b, a.shape)), I(4, 3), I(4, 3, low=1)),
     "remainder": binary(lambda a, b: lax.rem(a, jnp.broadcast_to(b, a.shape)), F(4, 3), P(4, 3))[:1],
-    "maximum": with_number(jnp.maximum) + binary(jnp.maximum, whole(4, 3), whole(4, 3)),
+    "maximum": with_number(jnp.maximum) + binary(jnp.maximum, whole(4, 3), whole(4, 3)) + [call(jnp.maximum, vjp=False, tol="bitwise", a=I(3, 4, dtype=d), b=I(4, dtype=d)) for d in (np.int8, np.int16)],
     "minimum": with_number(jnp.minimum) + binary(jnp.minimum, whole(4, 3), whole(4, 3)),
     "bitwise_and": binary(jnp.bitwise_and, I(4, 3), I(4, 3)),
     "bitwise_or": binary(jnp.bitwise_or, B(4, 3), B(4, 3)),
@@ -316,7 +316,7 @@ CALLS = {
     # reductions
     "reduce_sum": unary(lambda x: x.sum((0, 2)), F(2, 3, 4), at={"axes": [0, 2]}) + unary(lambda x: x.sum(1, keepdims=True), at={"axes": [1], "keep_dims": True}),
     "reduce_sum_in_own_dtype": unary(lambda x: x.sum(1), at={"axes": [1]}),
-    "reduce_max": unary(lambda x: x.max(1), whole(3, 6), at={"axes": [1]}),
+    "reduce_max": unary(lambda x: x.max(1), whole(3, 6), at={"axes": [1]}) + [call(lambda x: jnp.max(x, 1), at={"axes": [1]}, vjp=False, tol="bitwise", x=m) for m in (I(3, 4, dtype=np.int8), I(3, 4, low=0, dtype=np.uint8), I(3, 4, dtype=np.int16), F(3, 4, dtype=jnp.bfloat16), F(3, 4, dtype=np.float16))],
     "reduce_min": unary(lambda x: x.min(1), whole(3, 6), at={"axes": [1]}),
     "reduce_prod": unary(lambda x: x.prod(1), at={"axes": [1]}),
     "reduce_and": unary(lambda x: x.all(1), B(3, 2), at={"axes": [1]}),

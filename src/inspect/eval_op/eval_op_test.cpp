@@ -181,7 +181,7 @@ TEST_F(EvalOp, ShapeErrorsNameTheOperandsOfTheCase) {
             "case.yaml:1: add: shapes [2] and [3] do not broadcast; "
             "operands: f32[2] of a (parameter), f32[3] of b (parameter)");
   EXPECT_EQ(error("{function: concatenate, attributes: {axis: 0}, inputs: {parts: [[1], [[2]]]}}"),
-            "case.yaml:1: concatenate: expected parts of one rank; "
+            "case.yaml:1: concatenate: expected parts with as many dims, got f32[1] and f32[1, 1]; "
             "operands: f32[1] of parts.0 (parameter), f32[1, 1] of parts.1 (parameter)");
   EXPECT_EQ(error("{function: add, inputs: [[[1, 2]], [[1, 2, 3]]], vmap: true}"),
             "case.yaml:1: add: shapes [2] and [3] do not broadcast; "

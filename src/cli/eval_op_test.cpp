@@ -91,6 +91,7 @@ TEST_F(EvalOpVerb, EveryFailureIsReportedAndTheOthersRun) {
   EXPECT_THAT(ran.err,
               StartsWith("axle: " + cases + ": expected 4 cases to run, got 3 that failed"));
   EXPECT_EQ(run({"--only", "a"}).out, "");
+  EXPECT_EQ(run({"--only", "bb"}).err, "axle: --only: no such case: bb; did you mean 'b'?\n");
   EXPECT_THAT(run({"--only", "a"}).err, StartsWith("axle: " + cases + ":2: a: "));
   const std::string file = dir_ / "out.safetensors";
   EXPECT_EQ(run({"--output", file}).code, 2);
@@ -107,6 +108,16 @@ TEST_F(EvalOpVerb, ACaseThatFailsDoesNotHideThatOthersDiffer) {
   EXPECT_EQ(ran.code, 2);  // that of the failure
   EXPECT_THAT(ran.err, HasSubstr("case.yaml:2: a: in7: no such tensor"));
   EXPECT_THAT(ran.err, HasSubstr("expected 1 tensor to agree, got 1 differ (b/out0)"));
+}
+
+TEST_F(EvalOpVerb, ResultsThatNoFileCanHoldArePrinted) {
+  replace_file(dir_ / "case.yaml", "{function: astype, inputs: {x: in0}, attributes: {dtype: i4}}");
+  const std::string file = dir_ / "out.safetensors";
+  const Ran ran = run({"--output", file});
+  EXPECT_EQ(ran.code, 4);
+  EXPECT_EQ(ran.out, "out0 i4[3] {1, 2, 3}\n");
+  EXPECT_THAT(ran.err, HasSubstr("expected tensor 'out0' of one of"));
+  EXPECT_FALSE(path_exists(file));
 }
 
 TEST_F(EvalOpVerb, ExitCodesOfComparisons) {

@@ -46,7 +46,8 @@ T element_from(const Json& value) {
     return T(element_from<Part>(value[0]), element_from<Part>(value[1]));
   } else {
     const Scalar number = scalar_from_text(text_of(value, "a number"));
-    if (!number.fits(dtype_of<T>()))
+    const bool is_truth = number.as<double>() == 0 || number.as<double>() == 1;
+    if (!number.fits(dtype_of<T>()) || (std::is_same_v<T, bool> && !is_truth))
       fail_value(fmt::format("a number of {}", name_of(dtype_of<T>())), value);
     return number.as<T>();
   }

@@ -205,6 +205,8 @@ TEST(TensorLiteral, ShapesAndDtypes) {
               HasSubstr("expected a shape of sizes from 0"));
   EXPECT_THAT(error_of([&] { read("{shpe: [1], values: 1}"); }),
               HasSubstr("no such key: shpe; did you mean 'shape'?"));
+  EXPECT_THAT(error_of([&] { read("{dtype: pred, values: 2}"); }),
+              HasSubstr("expected a number of pred, got \"2\""));
   EXPECT_THAT(error_of([&] { read("{dtype: u8, values: 256}"); }),
               HasSubstr("expected a number of u8"));
   EXPECT_THAT(error_of([&] { read("{shape: [3], values: [1, 2]}"); }),

@@ -43,17 +43,26 @@ ExitCode run_cases(const EvalOpArguments& o, Output& out) {
                              .f64 = o.f64},
                             *runtime_for(o, file.cases));
   done.comparison.reference = o.compare;
-  const bool writes = !o.output.empty() && !done.tensors.empty();
-  if (writes) save_safetensors(o.output, done.tensors);
+  std::string written;
+  std::optional<Error> unwritten;  // the report then has the results
+  try {
+    if (!o.output.empty() && !done.tensors.empty()) {
+      save_safetensors(o.output, done.tensors);
+      written = o.output;
+    }
+  } catch (const StorageError& error) {
+    unwritten = error;
+  }
   // The failure of an only case is in the message.
   const bool is_message_enough = done.failures.num_cases == 1 && !done.failures.errors.empty();
   if (!is_message_enough || out.json()) {
     if (reference) {
       out.report(OpReport{done.comparison, done.failures});
     } else {
-      out.report(OpResults{done.tensors, writes ? o.output : "", done.failures});
+      out.report(OpResults{done.tensors, written, done.failures});
     }
   }
+  if (unwritten) throw Error(*unwritten);
   check_run(done);
   return ExitCode::kOk;
 }

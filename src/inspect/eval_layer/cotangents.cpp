@@ -50,6 +50,8 @@ Values cotangents_for(const std::vector<NamedOutput>& outputs, const Tree<Tensor
       left.erase(it);
     }
   }
+  if (wanted.empty())
+    throw ConfigError("cotangent: expected a floating-point or complex output, got none");
   if (!left.empty()) {
     const std::string& name = left.begin()->first;
     const bool is_number = name.find_first_not_of("0123456789") == name.npos;

@@ -163,6 +163,13 @@ TEST_F(EvalOp, MistakesNameFileAndLine) {
   EXPECT_EQ(error("function: neg\ninputs: [y]\n", {{"x", vector({1})}}),
             "case.yaml:1: y: no such tensor in the file of inputs; did you mean 'x'?");
   EXPECT_EQ(error("function: neg\n"), "case.yaml:1: neg needs the operand 'x'; expected neg(x)");
+  EXPECT_EQ(error("{function: neg, inputs: [1], cotangents: {0: 1}}"),
+            "case.yaml:1: cotangents: expected use with vjp: true, got no vjp");
+  for (const char* cotangents : {"", ", cotangents: {0: 1}"}) {
+    EXPECT_EQ(error(std::string("{function: argmax, inputs: [[1, 2]], attributes: {axis: 0}, ") +
+                    "vjp: true" + cotangents + "}"),
+              "case.yaml:1: cotangent: expected a floating-point or complex output, got none");
+  }
   EXPECT_EQ(error("function: neg\nvjp: true\n", {{"in0", vector({1})}}),
             "case.yaml:1: cotangent/out0: expected f32[1], got none");
   EXPECT_THAT(error("funktion: neg\n"),
@@ -191,6 +198,21 @@ TEST_F(EvalOp, ShapeErrorsNameTheOperandsOfTheCase) {
                   "inputs: [[1, 2], [1, 2, 3]]\n"),
             "case.yaml:1: sum: add: shapes [2] and [3] do not broadcast; "
             "operands: f32[2] of twice (mul), f32[3] of y (parameter)");
+}
+
+TEST_F(EvalOp, AMeshOfTooManyDevicesBreaksItsCaseOnly) {
+  for (const char* size : {"100000", "-1"}) {
+    const OpCases file = read(std::string("cases:\n- {function: neg, inputs: [[1]], shard_map: "
+                                          "{mesh: data=") +
+                              size +
+                              ", in_specs: [[data]], out_specs: [[data]]}}\n"
+                              "- {name: b, function: neg}\n");
+    EXPECT_EQ(file.cases.size(), 1u);
+    ASSERT_EQ(file.broken.size(), 1u);
+    EXPECT_EQ(without_folder(file.broken[0].error.what()),
+              std::string("case.yaml:2: shard_map: mesh: data=") + size +
+                  ": expected 1 to 1024 devices of one machine, got " + size);
+  }
 }
 
 TEST_F(EvalOp, BrokenCasesLeaveTheOthers) {

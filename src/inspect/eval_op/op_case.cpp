@@ -12,6 +12,7 @@
 #include "config/document/yaml.h"
 #include "functions/attribute_value.h"
 #include "inspect/eval_layer/eval_layer_files.h"
+#include "runtime/mesh_devices.h"
 
 namespace axle {
 namespace {
@@ -127,7 +128,12 @@ ShardMapOptions shard_map_from(const Json& value) {
   if (!value.is_object() || !value.contains("mesh"))
     fail_value("{mesh: \"data=2,model=4\", in_specs: [...], out_specs: [...]}", value);
   using Specs = std::vector<PartitionSpec>;
-  read_map(value, {{"mesh", [&](const Json& v) { out.mesh = attribute_from<Mesh>(v); }},
+  // The size of an axis is not left open: there are as many devices as the mesh has.
+  const auto mesh = [&](const Json& v) {
+    out.mesh = attribute_from<Mesh>(v);
+    check_device_count(to_text(out.mesh), out.mesh.num_devices());
+  };
+  read_map(value, {{"mesh", mesh},
                    {"in_specs", [&](const Json& v) { out.in_specs = attribute_from<Specs>(v); }},
                    {"out_specs", [&](const Json& v) { out.out_specs = attribute_from<Specs>(v); }},
                    {"axes", [&](const Json& v) { out.axes = dim_axes_from(v); }}});
@@ -229,6 +235,8 @@ OpCase case_from(const Json& document, const std::string& place, const KeyPlaces
     throw ConfigError(fmt::format("{}: {}", where, error.what()));
   }
   for_each_key(document, key_where, [&](const Json& entry) { read_map(entry, readers); });
+  if (!out->vjp && !out->cotangents.empty())
+    throw ConfigError(where + ": cotangents: expected use with vjp: true, got no vjp");
   return *std::move(out);
 }
 

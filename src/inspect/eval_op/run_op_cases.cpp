@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/text/text.h"
 #include "inspect/eval_op/eval_op.h"
@@ -11,12 +12,13 @@ namespace axle {
 
 void keep_cases(const std::vector<std::string>& names, OpCases& file) {
   if (names.empty()) return;
-  std::vector<std::string> known;
-  for (const OpCase& c : file.cases) known.push_back(c.name);
-  for (const BrokenCase& c : file.broken) known.push_back(c.name);
+  std::set<std::string> known;  // two cases may have one name
+  for (const OpCase& c : file.cases) known.insert(c.name);
+  for (const BrokenCase& c : file.broken) known.insert(c.name);
   for (const std::string& name : names) {
-    if (!std::ranges::count(known, name))
-      throw ConfigError(fmt::format("--only: no such case: {}{}", name, suggest(name, known)));
+    if (known.contains(name)) continue;
+    const std::vector<std::string> candidates(known.begin(), known.end());
+    throw ConfigError(fmt::format("--only: no such case: {}{}", name, suggest(name, candidates)));
   }
   const auto is_left_out = [&](const auto& c) { return !std::ranges::count(names, c.name); };
   std::erase_if(file.cases, is_left_out);

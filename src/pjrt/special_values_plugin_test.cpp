@@ -172,7 +172,8 @@ class SpecialValues : public PluginTest {
       const std::vector<HostTensor> exact = eval(call.fn, call.inputs);
       for (size_t r = 0; r < exact.size(); ++r) {
         const HostTensor& found = actual.at(next++);
-        const std::string difference = first_difference(found, exact[r], is_exact(call));
+        const std::string difference =
+            first_difference(found, exact[r], is_exact(call), rounding(found.dtype()));
         if (difference.empty()) continue;
         std::string operands;
         for (const HostTensor& x : call.inputs) operands += "\n  " + x.text(40);
@@ -185,15 +186,15 @@ class SpecialValues : public PluginTest {
   // by a few units of the last place, and of results near 0 by as much of 1. Plugins may flush
   // denormal numbers.
   static std::string first_difference(const HostTensor& actual, const HostTensor& expected,
-                                      bool is_moved) {
+                                      bool is_moved, double unit) {
     if (actual.type() != expected.type())
       return to_text(actual.type()) + " instead of " + to_text(expected.type());
     if (is_complex(actual.dtype())) {
-      return first_difference(testing::real_parts(actual), testing::real_parts(expected), is_moved);
+      return first_difference(testing::real_parts(actual), testing::real_parts(expected), is_moved,
+                              unit);
     }
     if (!is_float(actual.dtype()))
       return actual == expected ? "" : actual.text(40) + " instead of " + expected.text(40);
-    const double unit = rounding(actual.dtype());
     for (int64_t i = 0; i < actual.size(); ++i) {
       const double a = actual.at(i), e = expected.at(i);
       bool same = std::isnan(e) ? std::isnan(a) : a == e;

@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "base/text/units.h"
 
 namespace axle {
 namespace {
@@ -51,8 +50,7 @@ void ProtoReader::fail(std::string_view expected, std::string_view got) const {
 }
 
 void ProtoReader::fail_at_end(std::string_view expected) const {
-  fail(expected, fmt::format("{} of {} left", message_.size() - at_,
-                             counted(static_cast<int64_t>(message_.size()), "byte")));
+  fail(expected, fmt::format("{} of {} bytes left", message_.size() - at_, message_.size()));
 }
 
 uint64_t ProtoReader::varint() {
@@ -66,8 +64,7 @@ uint64_t ProtoReader::varint() {
 }
 
 std::string_view ProtoReader::take(uint64_t size) {
-  if (size > message_.size() - at_)
-    fail_at_end("a field of " + counted(static_cast<int64_t>(size), "byte"));
+  if (size > message_.size() - at_) fail_at_end(fmt::format("a field of {} bytes", size));
   const std::string_view out = message_.substr(at_, size);
   at_ += size;
   return out;

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.h"
 #include "pjrt/plugin/plugin.h"
 #include "runtime/runtime.h"
 #include "targets/target.h"
@@ -26,6 +27,7 @@ class Fake {
     std::filesystem::copy_file(fake_plugin_file(), path_);
     std::ofstream(path_, std::ios::app) << more_bytes;
     void* library = ::dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library) throw InternalError(::dlerror());
     control_ = reinterpret_cast<FakeControl* (*)()>(::dlsym(library, "axle_fake_control"))();
   }
   FakeControl* operator->() { return control_; }

@@ -70,15 +70,16 @@ Values sum_vjp(X x, Y y, Ct g) {
   return {emit(reduce_window_sum_rules, {g[0]}, SlidingAttributes(back))};
 }
 
+// The element that a window takes gets its cotangent.
+template <WindowSelect kWhich>
+Values selected_vjp(X x, Y, Ct g) {
+  return {add_to_selected(x[0], g[0], window_of(x.op()), kWhich)};
+}
+
 const OpRules reduce_window_max_rules({.name = "reduce_window_max",
                                        .infer = infer_extremum,
                                        .batch = batch_windows,
-                                       .vjp =
-                                           [](X x, Y, Ct g) {
-                                             return Values{add_to_selected(x[0], g[0],
-                                                                           window_of(x.op()),
-                                                                           WindowSelect::kLargest)};
-                                           },
+                                       .vjp = selected_vjp<WindowSelect::kLargest>,
                                        .eval = fold<Larger>(walk_windows),
                                        .hlo = lower<Larger>,
                                        .cost = window_flops});
@@ -86,12 +87,7 @@ const OpRules reduce_window_max_rules({.name = "reduce_window_max",
 const OpRules reduce_window_min_rules({.name = "reduce_window_min",
                                        .infer = infer_extremum,
                                        .batch = batch_windows,
-                                       .vjp =
-                                           [](X x, Y, Ct g) {
-                                             return Values{add_to_selected(x[0], g[0],
-                                                                           window_of(x.op()),
-                                                                           WindowSelect::kLeast)};
-                                           },
+                                       .vjp = selected_vjp<WindowSelect::kLeast>,
                                        .eval = fold<Smaller>(walk_windows),
                                        .hlo = lower<Smaller>,
                                        .cost = window_flops});

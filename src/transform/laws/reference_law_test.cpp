@@ -6,10 +6,8 @@
 #include <cmath>
 #include <set>
 
-#include "testing/body_samples.h"
-#include "testing/collective_samples.h"
+#include "testing/all_samples.h"
 #include "testing/gradient_check.h"
-#include "testing/op_samples.h"
 #include "transform/laws/naive_test.h"
 #include "transform/trace.h"
 #include "transform/vmap.h"
@@ -148,15 +146,6 @@ void check_region(const Region& region, const std::vector<HostTensor>& arguments
   }
 }
 
-std::vector<OpSample> all_samples() {
-  std::vector<OpSample> out = testing::op_samples();
-  for (OpSample& sample : testing::body_samples()) out.push_back(std::move(sample));
-  static const auto collectives = testing::collectives();
-  for (const auto& sample : collectives)
-    out.push_back({sample.name, {testing::normal_values({8, 4}, 3)}, sample.on_devices});
-  return out;
-}
-
 std::vector<Type> types_of_all(const std::vector<HostTensor>& x) {
   std::vector<Type> out;
   for (const HostTensor& t : x) out.push_back(t.type());
@@ -166,7 +155,7 @@ std::vector<Type> types_of_all(const std::vector<HostTensor>& x) {
 TEST(ReferenceLaw, EveryRowHasOneAndASampleOfIt) {
   std::set<std::string> rows, sampled;
   for (const OpRules* op : all_ops()) rows.emplace(op->name());
-  for (const OpSample& sample : all_samples())
+  for (const OpSample& sample : testing::all_samples())
     collect_names(*trace(sample.fn, types_of_all(sample.inputs)), sampled);
   for (const std::string& row : rows) {
     EXPECT_TRUE(testing::references().contains(row) ||
@@ -183,7 +172,7 @@ TEST(ReferenceLaw, EveryRowHasOneAndASampleOfIt) {
 // A row that forgets its cost has no flops.
 TEST(ReferenceLaw, RowsOfFloatsHaveFlopsUnlessTheyAreKnownToHaveNone) {
   std::set<std::string> without;
-  for (const OpSample& sample : all_samples()) {
+  for (const OpSample& sample : testing::all_samples()) {
     const auto region = trace(sample.fn, types_of_all(sample.inputs));
     for (const OpNode* op : region->ops()) {
       if (op->inputs.empty() || !is_differentiable(op->inputs[0].type().dtype)) continue;
@@ -216,7 +205,7 @@ TEST(ReferenceLaw, RowsOfFloatsHaveFlopsUnlessTheyAreKnownToHaveNone) {
 }
 
 TEST(ReferenceLaw, EveryRowEvaluatesToIt) {
-  for (const OpSample& sample : all_samples()) {
+  for (const OpSample& sample : testing::all_samples()) {
     const auto region = trace(sample.fn, types_of_all(sample.inputs));
     for (const bool f64 : {false, true}) {
       SCOPED_TRACE(fmt::format("sample of {}, f64 = {}", sample.op, f64));
@@ -227,7 +216,7 @@ TEST(ReferenceLaw, EveryRowEvaluatesToIt) {
 
 // The ops that gradients emit have attributes that no sample has.
 TEST(ReferenceLaw, SoDoTheOpsOfGradients) {
-  for (const OpSample& sample : all_samples()) {
+  for (const OpSample& sample : testing::all_samples()) {
     if (sample.op == "while") continue;  // it has no reverse mode
     const auto forward = trace(sample.fn, types_of_all(sample.inputs));
     std::vector<HostTensor> cotangents;
@@ -246,7 +235,7 @@ TEST(ReferenceLaw, SoDoTheOpsOfGradients) {
 
 // The same for batches: each argument has a copy of its values for each of two examples.
 TEST(ReferenceLaw, SoDoTheOpsOfBatches) {
-  for (const OpSample& sample : all_samples()) {
+  for (const OpSample& sample : testing::all_samples()) {
     if (sample.inputs.empty()) continue;
     SCOPED_TRACE(fmt::format("batch of {}", sample.op));
     std::vector<HostTensor> batch;

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "ir/eval.h"
-#include "testing/body_samples.h"
+#include "testing/all_samples.h"
 #include "testing/collective_samples.h"
 #include "testing/gradient_check.h"
 #include "testing/host_tensors.h"
@@ -19,15 +19,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using testing::OpSample;
-
-std::vector<OpSample> all_samples() {
-  std::vector<OpSample> out = testing::op_samples();
-  for (OpSample& sample : testing::body_samples()) out.push_back(std::move(sample));
-  static const auto collectives = testing::collectives();
-  for (const auto& sample : collectives)
-    out.push_back({sample.name, {testing::normal_values({8, 4}, 3)}, sample.on_devices});
-  return out;
-}
 
 std::shared_ptr<Region> traced(const OpSample& sample, const TensorFunction& fn) {
   std::vector<Type> types;
@@ -45,7 +36,7 @@ void for_each_op(const Region& region, const Function& fn) {
 
 TEST(RegionsLaw, NoRowLacksARule) {
   std::set<std::string> with_regions;
-  for (const OpSample& sample : all_samples()) {
+  for (const OpSample& sample : testing::all_samples()) {
     for_each_op(*traced(sample, sample.fn), [&](const OpNode& op) {
       if (op.regions.empty()) return;
       with_regions.emplace(op.rules->name());

@@ -140,8 +140,8 @@ struct Divided {
 /// none if the policy keeps nothing in the regions that these results need.
 using DivideRule = std::optional<Divided> (*)(const OpNode& op, const std::vector<bool>& used,
                                               const ResidualPolicy& policy);
-/// For ops with regions: returns how often one run of the op runs each region, as its cost counts
-/// them.
+/// For ops that do not run all their regions: returns how often the cost of one run of the op counts
+/// each region.
 using RunsRule = std::vector<double> (*)(const OpNode& op);
 /// How an op repeats a region. kIterations: one run after another; kDevices: a run on each device.
 enum class Repeats { kOnce, kIterations, kDevices };
@@ -250,7 +250,7 @@ struct OpRow {
   LinearizeRule linearize = nullptr;
   PruneRule prune = nullptr;
   DivideRule divide = nullptr;  // nullptr: nothing in the regions can be kept
-  RunsRule runs = nullptr;      // nullptr: each region runs once
+  RunsRule runs = nullptr;      // nullptr: the cost counts the iterations that `regions` tells
   RegionsRule regions = nullptr;
   SourceRule source = nullptr;
   WidenRule widen = nullptr;  // nullptr: no region is open

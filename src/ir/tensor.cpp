@@ -49,7 +49,7 @@ class NodePool {
     // back its own nodes.
     for (OpNode* node : nodes) {
       const uint32_t next_generation = node->generation + 1;
-      const OpOrigin origin = node->origin();
+      const OpOrigin origin = *node;
       *node = OpNode{};
       node->previous = origin;
       node->generation = next_generation;

@@ -88,16 +88,12 @@ struct OpOrigin {
   const CallSite* calls = nullptr;
 };
 
-struct OpNode {
-  const OpRules* rules = nullptr;  // nullptr: a parameter of its region
+struct OpNode : OpOrigin {
   Values inputs = {};
   std::vector<Type> outputs = {};
   std::shared_ptr<const Attributes> attributes = {};
   std::vector<std::shared_ptr<const Region>> regions = {};
   Region* parent = nullptr;
-  // Interned path of the layer that emitted the op, or the name of a parameter.
-  const std::string* scope = nullptr;
-  const CallSite* calls = nullptr;
   uint32_t id = 0;  // ascending within the region
   /// The number of regions that used this memory before. Nodes are reused and never freed, so that
   /// a handle can tell that its own node is gone.
@@ -112,7 +108,6 @@ struct OpNode {
   }
   const Region& region(size_t i = 0) const { return *regions[i]; }
   Tensor result(uint32_t i = 0) { return {this, i}; }
-  OpOrigin origin() const { return {rules, scope, calls}; }
   Values results();
 };
 

@@ -20,8 +20,13 @@ std::vector<RegionRuns> runs_of_regions(const OpNode& op) {
 }
 
 std::vector<double> counted_runs(const OpNode& op) {
-  const RunsRule rule = op.rules->row().runs;
-  return rule ? rule(op) : std::vector<double>(op.regions.size(), 1);
+  if (const RunsRule rule = op.rules->row().runs) return rule(op);
+  std::vector<double> out;
+  for (const RegionRuns& runs : runs_of_regions(op))
+    out.push_back(runs.repeats == Repeats::kIterations
+                      ? static_cast<double>(runs.count.value_or(1))
+                      : 1);
+  return out;
 }
 
 std::vector<std::string_view> missing_region_rules(const OpRow& row, const OpNode& op) {

@@ -166,7 +166,6 @@ HloValues lower_scan(const OpNode& op, HloBuilder& b, const HloValues& x) {
 double length(const OpNode& op) { return static_cast<double>(op.attrs<ScanAttributes>().length); }
 double scan_flops(const OpNode& op) { return body_flops(op) * length(op); }
 double scan_bytes(const OpNode& op) { return body_bytes(op) * length(op); }
-std::vector<double> scan_runs(const OpNode& op) { return {length(op)}; }
 
 std::vector<RegionRuns> scan_regions(const OpNode& op) {
   const auto& a = op.attrs<ScanAttributes>();
@@ -194,7 +193,6 @@ const OpRules scan_rules({.name = "scan",
                           .linearize = linearize_scan,
                           .prune = prune_scan,
                           .divide = divide_scan,
-                          .runs = scan_runs,
                           .regions = scan_regions,
                           .source = scan_source,
                           .widen = widen_scan,

@@ -247,7 +247,7 @@ Tensor emit(const OpRules& rules, Values inputs, std::shared_ptr<const Attribute
 
 std::string describe(const Tensor& t) {
   if (!t) return "nothing";
-  return fmt::format("{} of {}", to_text(t.type()), text(t.node()->origin()));
+  return fmt::format("{} of {}", to_text(t.type()), text(*t.node()));
 }
 
 }  // namespace axle

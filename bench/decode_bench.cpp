@@ -9,7 +9,7 @@
 #include "infer/generator.h"
 #include "interop/llama2c.h"
 #include "io/file.h"
-#include "layers/attention/rope.h"
+#include "layers/attention/qkv/rope.h"
 #include "layers/blocks/stacked.h"
 #include "layers/models/causal_lm.h"
 #include "pjrt/make_runtime.h"

@@ -74,6 +74,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"attention/mha_logit_cap", {"--seed", "0"}, "attention"},
                     Case{"attention/qk_norm", {"--seed", "0"}, "attention"},
                     Case{"attention/sliding_window", {"--seed", "0"}, "attention"},
+                    Case{"attention/sigmoid", {"--seed", "0"}, "attention"},
+                    Case{"attention/cross", {"--seed", "0"}, "attention"},
                     Case{"attention/mha_rope_segments", {}, "attention"},
                     Case{"blocks/ffn_gelu_post", {}, "blocks"},
                     Case{"blocks/ffn_relu2", {}, "blocks"}, Case{"blocks/ffn_swiglu", {}, "blocks"},

@@ -10,8 +10,8 @@
 #include "base/host_memory_check.h"
 #include "io/file.h"
 #include "io/file_reader.h"
-#include "layers/attention/rope.h"
-#include "layers/attention/separate_qkv.h"
+#include "layers/attention/qkv/rope.h"
+#include "layers/attention/qkv/separate_qkv.h"
 #include "layers/blocks/stacked.h"
 #include "layers/models/lm_head.h"
 

@@ -1,8 +1,11 @@
 // Compares layers with numbers of AXLearn: initial parameters, results and gradients of every
 // fixture that our layers cover.
-#include "layers/attention/fused_grouped_qkv.h"
-#include "layers/attention/rope.h"
-#include "layers/attention/separate_qkv.h"
+#include "layers/attention/cores/sigmoid_attention.h"
+#include "layers/attention/masks/sliding_window_mask.h"
+#include "layers/attention/qkv/fused_grouped_qkv.h"
+#include "layers/attention/qkv/rope.h"
+#include "layers/attention/qkv/separate_qkv.h"
+#include "layers/attention/qkv/source_qkv.h"
 #include "layers/blocks/post_norm.h"
 #include "layers/models/causal_lm.h"
 #include "layers/models/lm_head.h"
@@ -57,7 +60,9 @@ const NameRules kAttentionNames = {{"i_proj/i_proj/qkv_proj/", "qkv/inner/"},
                                    {"scale_key/norm/", "key_norm/"}};
 const NameRules kAttentionInputs = {{"query_positions", "context/positions"},
                                     {"segment_ids", "context/segment_ids"},
-                                    {"query", "x"}};
+                                    {"query", "x"},
+                                    {"key", "published/source"},
+                                    {"value", "published/values"}};
 
 AxlearnFixture attention(std::string file, Attention::Config cfg) {
   return {.file = "attention/" + file,
@@ -72,8 +77,10 @@ std::vector<AxlearnFixture> attention_fixtures() {
       attention("mha_causal", {.num_heads = 4, .qkv = kSeparate, .output = kBiasedOut}),
       attention("gqa_causal",
                 {.num_heads = 4, .num_kv_heads = 2, .qkv = kSeparate, .output = kBiasedOut}),
-      attention("mha_logit_cap",
-                {.num_heads = 4, .qkv = kSeparate, .output = kBiasedOut, .logit_cap = 5}),
+      attention("mha_logit_cap", {.num_heads = 4,
+                                  .qkv = kSeparate,
+                                  .output = kBiasedOut,
+                                  .core = SoftmaxAttention::Config{.logit_cap = 5}}),
       attention("qk_norm", {.num_heads = 4,
                             .qkv = kSeparate,
                             .output = kBiasedOut,
@@ -83,6 +90,17 @@ std::vector<AxlearnFixture> attention_fixtures() {
                                    .qkv = kSeparate,
                                    .output = kBiasedOut,
                                    .mask = SlidingWindowMask::Config{.window = 4}}),
+      attention("sigmoid", {.num_heads = 4,
+                            .qkv = kSeparate,
+                            .output = kBiasedOut,
+                            .core = SigmoidAttention::Config{.bias_len = 12}}),
+      attention("cross", {.num_heads = 4,
+                          .qkv = SourceQKV::Config{.value_source = "values",
+                                                   .q_proj = kBiasedIn,
+                                                   .k_proj = kBiasedIn,
+                                                   .v_proj = kBiasedIn},
+                          .output = kBiasedOut,
+                          .mask = std::nullopt}),
       attention("mha_rope_segments", {.num_heads = 4,
                                       .qkv = RoPE::Config{.inner = FusedQKV::Config{.bias = true}},
                                       .output = kBiasedOut}),

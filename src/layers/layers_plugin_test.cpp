@@ -1,7 +1,7 @@
 // Whole layers give the same results and gradients on the CPU plugin as on the interpreter.
-#include "layers/attention/fused_grouped_qkv.h"
-#include "layers/attention/rope.h"
-#include "layers/attention/separate_qkv.h"
+#include "layers/attention/qkv/fused_grouped_qkv.h"
+#include "layers/attention/qkv/rope.h"
+#include "layers/attention/qkv/separate_qkv.h"
 #include "layers/blocks/post_norm.h"
 #include "layers/blocks/stacked.h"
 #include "layers/blocks/stacked_parameters_test.h"
@@ -83,7 +83,7 @@ TEST_F(LayersOnPlugin, AttentionWithAllOptions) {
                               .query_norm = RMSNorm::Config{},
                               .key_norm = RMSNorm::Config{},
                               .mask = SlidingWindowMask::Config{.window = 2},
-                              .logit_cap = 3};
+                              .core = SoftmaxAttention::Config{.logit_cap = 3}};
   expect_same(build_for_test<PostNorm>({.body = cfg}, {.model_dim = 12})
                   .function(testing::LawInputs<Mixer>::make({.model_dim = 12})));
 }

@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "layers/attention/head_projection.h"
+#include "layers/attention/qkv/head_projection.h"
 #include "layers/linear.h"
 #include "layers/models/lm_head.h"
 #include "testing/error_of.h"

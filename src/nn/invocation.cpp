@@ -12,6 +12,12 @@ namespace {
 thread_local Invocation* g_invocation = nullptr;
 }
 
+Tree<Tensor> take_published(Tree<Tensor>& inputs) {
+  Tree<Tensor> out = subtree(inputs, "published");
+  std::erase_if(inputs, [](const auto& input) { return input.first.starts_with("published/"); });
+  return out;
+}
+
 Invocation::Invocation(std::string root, Tree<Tensor> parameters, InvocationOptions options)
     : parameters_(std::move(parameters)),
       options_(std::move(options)),
@@ -71,12 +77,21 @@ void Invocation::merge(OutputCollection inner) {
   merge_tree(collection_.aux_losses, inner.aux_losses);
   merge_tree(collection_.outputs, inner.outputs);
   for (auto& [path, t] : inner.state) collection_.state.insert_or_assign(path, t);
+  for (auto& [name, t] : inner.published) collection_.published.insert_or_assign(name, t);
+}
+
+const Tensor* Invocation::published(const std::string& name) const {
+  for (const Tree<Tensor>* tree : {&collection_.published, &options_.published}) {
+    if (const auto it = tree->find(name); it != tree->end()) return &it->second;
+  }
+  return nullptr;
 }
 
 InvocationOptions Invocation::nested_options() {
   InvocationOptions options = options_;
   if (options_.key) options.key = key();
   for (const auto& [path, t] : collection_.state) options.state.insert_or_assign(path, t);
+  for (const auto& [name, t] : collection_.published) options.published.insert_or_assign(name, t);
   return options;
 }
 

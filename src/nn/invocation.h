@@ -21,6 +21,7 @@ struct OutputCollection {
   Tree<Tensor> aux_losses = {};  // scalars that the objective must include
   Tree<Tensor> outputs = {};     // other named tensors
   Tree<Tensor> state = {};       // new values of state (moving statistics, caches)
+  Tree<Tensor> published = {};   // newest values for later layers, by the name they chose
 
   template <class F>
   void each_field(F&& fn) {
@@ -28,6 +29,7 @@ struct OutputCollection {
     fn("aux_losses", aux_losses);
     fn("outputs", outputs);
     fn("state", state);
+    fn("published", published);
   }
 };
 
@@ -38,6 +40,8 @@ struct InvocationOptions {
   random::Key key = {};
   /// Values of state by path, as Layer::state_specs and Layer::decode_state_specs name them.
   Tree<Tensor> state = {};
+  /// Values that layers may read by name before any layer has published them.
+  Tree<Tensor> published = {};
   /// The call appends tokens to the caches in `state`: prefill and extend_step.
   bool decoding = false;
   /// True keeps the values given to add_summary. False drops them, and with them the ops that
@@ -49,6 +53,10 @@ struct InvocationOptions {
   /// across devices.
   Mesh mesh = {};
 };
+
+/// Removes the inputs "published/<name>" of a call and returns them by name, for
+/// InvocationOptions::published.
+Tree<Tensor> take_published(Tree<Tensor>& inputs);
 
 /// One call of a tree of layers. Each thread has a stack of them; current() is the innermost.
 class Invocation {
@@ -86,11 +94,13 @@ class Invocation {
   const std::string& path() const { return frames_.back().path; }
 
   OutputCollection& collection() { return collection_; }
+  /// Returns the newest value published under `name`; nullptr if there is none.
+  const Tensor* published(const std::string& name) const;
   /// Adds the collection of a nested invocation. Its tensors must belong to the region of this
   /// invocation.
   void merge(OutputCollection inner);
-  /// Returns the options for a nested invocation in a region of its own: the current state, and the
-  /// current call's key.
+  /// Returns the options for a nested invocation in a region of its own: the current state and
+  /// published values, and the current call's key.
   InvocationOptions nested_options();
 
  private:

@@ -172,6 +172,21 @@ void Layer::set_state(std::string_view name, const Tensor& value) {
   inv.collection().state.insert_or_assign(path, stop_gradient(value));
 }
 
+void Layer::publish(const std::string& name, const Tensor& value) {
+  Invocation::current().collection().published.insert_or_assign(name, value);
+}
+std::optional<Tensor> Layer::find_published(const std::string& name) {
+  const Tensor* value = Invocation::current().published(name);
+  return value ? std::optional(*value) : std::nullopt;
+}
+Tensor Layer::published(const std::string& name) const {
+  if (const auto value = find_published(name)) return *value;
+  throw ConfigError(fmt::format(
+      "{}: expected a value published as '{}', got none; a layer that publishes it must "
+      "be called before this one",
+      config_path(), name));
+}
+
 void Layer::fail(std::string_view field, std::string_view what) const {
   const std::string path = config_path();
   throw ConfigError(fmt::format("{}{}{}: {}", path, path.empty() ? "" : ".", field, what));

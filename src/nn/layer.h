@@ -152,6 +152,13 @@ class Layer {
   /// layer does not declare the state (declare_state, decode_state_specs), ShapeError if the type
   /// of the value differs from the declared one.
   void set_state(std::string_view name, const Tensor& value);
+  /// Makes `value` readable under `name` by the layers that this invocation calls later: for values
+  /// that cross layers, such as shared keys and values. A later value replaces it.
+  static void publish(const std::string& name, const Tensor& value);
+  /// Returns the newest value that was published under `name`. Throws ConfigError if there is none.
+  Tensor published(const std::string& name) const;
+  /// The same; none if nothing was published.
+  static std::optional<Tensor> find_published(const std::string& name);
   /// True if this is a call for training. Its changes of state are kept.
   static bool is_training() { return Invocation::current().options().training; }
 

@@ -2,9 +2,9 @@
 
 #include "data/text_input.h"
 #include "layers/attention/attention.h"
-#include "layers/attention/fused_grouped_qkv.h"
-#include "layers/attention/fused_qkv.h"
-#include "layers/attention/rope.h"
+#include "layers/attention/qkv/fused_grouped_qkv.h"
+#include "layers/attention/qkv/fused_qkv.h"
+#include "layers/attention/qkv/rope.h"
 #include "layers/blocks/pre_norm.h"
 #include "layers/blocks/transformer_layer.h"
 #include "layers/feed_forward/feed_forward.h"

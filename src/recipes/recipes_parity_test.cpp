@@ -7,7 +7,7 @@
 
 #include "io/file.h"
 #include "layers/attention/attention.h"
-#include "layers/attention/rope.h"
+#include "layers/attention/qkv/rope.h"
 #include "layers/blocks/pre_norm.h"
 #include "layers/norms/rms_norm.h"
 #include "learn/clip_by_global_norm.h"

@@ -55,6 +55,7 @@ class LayerFunction {
     Tree<Tensor> parameters = take(parameter_paths_, at), inputs = take(input_paths_, at);
     InvocationOptions options{.training = options_.training, .decoding = options_.decoding};
     options.state = take(state_paths_, at);
+    options.published = take_published(inputs);
     if (options_.seed) options.key = random::random_key(*options_.seed);
     auto [results, collected] = functional(layer_, std::move(parameters), std::move(options), [&] {
       InputReader reader(inputs);

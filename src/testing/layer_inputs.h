@@ -1,8 +1,9 @@
 // Inputs for calls of any layer of a role, for the laws of layer_laws.h.
 #pragma once
 
-#include "layers/attention/head_projection.h"
-#include "layers/attention/qkv.h"
+#include "layers/attention/cores/attention_core.h"
+#include "layers/attention/qkv/head_projection.h"
+#include "layers/attention/qkv/qkv.h"
 #include "layers/blocks/mixer.h"
 #include "layers/dropout.h"
 #include "layers/models/decoder.h"
@@ -25,7 +26,7 @@ inline HostTensor token_ids(int32_t n = 5) {
 /// make() returns the inputs of a call. For decoding, kTokens names the input with the tokens [B,
 /// T, ..], kPositions the input with the positions of new tokens, kLastIndex the input with the
 /// index of the last token that counts (where the role has such inputs), and kMethod the method to
-/// call.
+/// call. A role without kTokens takes AXLE_CALL_LAWS.
 template <class Role>
 struct LawInputs;
 
@@ -68,6 +69,24 @@ struct LawInputs<QKV> : TokensInX {
   static constexpr const char* kPositions = "positions";
   static Tree<HostTensor> make(const QKV::Dims& d) {
     return {{"x", normal_values({2, 4, d.model_dim}, 1)}};
+  }
+};
+template <>
+struct LawInputs<LogitBias> {
+  static Tree<HostTensor> make(const LogitBias::Dims&) {
+    return {{"places/query_positions", HostTensor({3, 1}, {0, 1, 2})},
+            {"places/key_positions", HostTensor({1, 4}, {0, 1, 2, 3})}};
+  }
+};
+template <>
+struct LawInputs<AttentionCore> {
+  static Tree<HostTensor> make(const AttentionCore::Dims& d) {
+    return {{"query", normal_values({2, 3, d.num_heads, d.head_dim}, 1)},
+            {"keys/key", normal_values({2, 4, d.num_heads / 2, d.head_dim}, 2)},
+            {"keys/value", normal_values({2, 4, d.num_heads / 2, 3}, 3)},
+            {"visibility/places/query_positions", HostTensor({3, 1}, {1, 2, 3})},
+            {"visibility/places/key_positions", HostTensor({1, 4}, {0, 1, 2, 3})},
+            {"visibility/bias", normal_values({d.num_heads, 3, 4}, 4)}};
   }
 };
 template <>

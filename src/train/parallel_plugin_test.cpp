@@ -2,7 +2,7 @@
 // as one device.
 #include <gtest/gtest.h>
 
-#include "layers/attention/fused_grouped_qkv.h"
+#include "layers/attention/qkv/fused_grouped_qkv.h"
 #include "modifiers/sequence_parallel.h"
 #include "modifiers/set_partition.h"
 #include "nn/remat_policies.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "data/synthetic_input.h"
-#include "layers/attention/rope.h"
+#include "layers/attention/qkv/rope.h"
 #include "layers/blocks/stacked.h"
 #include "learn/clip_by_global_norm.h"
 #include "train/trainer.h"

@@ -7,8 +7,8 @@
 
 #include "base/tree.h"
 #include "io/safetensors.h"
-#include "layers/attention/fused_grouped_qkv.h"
-#include "layers/attention/rope.h"
+#include "layers/attention/qkv/fused_grouped_qkv.h"
+#include "layers/attention/qkv/rope.h"
 #include "layers/models/causal_lm.h"
 #include "learn/clip_by_global_norm.h"
 #include "testing/axlearn_fixture.h"

@@ -38,7 +38,8 @@ struct Call {
         .training = training, .state = subtree(arguments, "state"), .decoding = decoding};
     if (const auto key = arguments.find("key"); key != arguments.end())
       invocation.key = random::Key::wrap(key->second);
-    const Tree<Tensor> inputs = subtree(arguments, "in");
+    Tree<Tensor> inputs = subtree(arguments, "in");
+    invocation.published = take_published(inputs);
     auto [results, collected] =
         functional(layer, subtree(arguments, "params"), std::move(invocation), [&] {
           InputReader reader(inputs);
@@ -131,8 +132,9 @@ std::vector<std::string> known_inputs(const Call& call) {
   for (const std::string& name : call.method.inputs) {
     out.push_back("in/" + name);
     if (name == "context") {
-      for (const char* field : {"positions", "segment_ids"})
+      MixerContext().each_field([&](std::string_view field, auto&) {
         out.push_back("in/context/" + std::string(field));
+      });
     }
     if (name == "batch") {
       for (const std::string_view key : kBatchNames) out.push_back("in/batch/" + std::string(key));

@@ -7,47 +7,38 @@
 #include "layers/mesh_axes.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
-#include "ops/elementwise/arithmetic.h"
-#include "ops/elementwise/bitwise.h"
-#include "ops/elementwise/compare.h"
-#include "ops/elementwise/convert.h"
-#include "ops/elementwise/trigonometry.h"
-#include "ops/movement/broadcast.h"
 #include "ops/movement/shape.h"
-#include "ops/movement/slice.h"
-#include "ops/products/dot.h"
-#include "ops/products/einsum.h"
-#include "ops/reductions/reduce.h"
-#include "ops/reductions/softmax.h"
 
 namespace axle {
 namespace {
 
-// Finite, so that the softmax of a query that sees no key is uniform, not NaN.
-constexpr double kNegativeInfinity = -1e15;
-
-// Repeats key or value heads to num_heads heads for the devices that share them. Does nothing if
-// the projection has repeated them already.
-Tensor repeat_heads(const Tensor& x_BSKH, int64_t num_heads) {
-  const int64_t count = num_heads / x_BSKH.dim(2);
-  return count == 1 ? x_BSKH : sharding_constraint(repeat(x_BSKH, count, 2), kWholeSequenceAxes);
-}
-
 // Returns positions_BT that count 0, 1, ... in each row.
 Tensor counted_positions(const Tensor& x_BTD) { return iota({x_BTD.dim(0), x_BTD.dim(1)}, 1); }
 
-// Throws ShapeError unless positions and segment ids are i32[B, T]. Some other types and shapes
-// would be broadcast without an error.
+// Throws ShapeError unless positions and segment ids are i32[B, T] and prefix lengths i32[B]. Some
+// other types and shapes would be broadcast without an error.
 void check_context(const std::string& where, const Tensor& x_BTD, const MixerContext& context) {
   if (x_BTD.rank() != 3) return;  // the projection reports this error
-  const Type expected{DType::kI32, {x_BTD.dim(0), x_BTD.dim(1)}};
-  for (const auto& [name, given] : {std::pair("positions", &context.positions),
-                                    std::pair("segment_ids", &context.segment_ids)}) {
-    if (*given && (*given)->type() != expected) {
+  const auto check = [&](std::string_view name, const std::optional<Tensor>& given, Shape shape) {
+    const Type expected{DType::kI32, std::move(shape)};
+    if (given && given->type() != expected) {
       throw ShapeError(fmt::format("{}{}{}: expected {}, got {}", where, where.empty() ? "" : ": ",
-                                   name, to_text(expected), to_text((*given)->type())));
+                                   name, to_text(expected), to_text(given->type())));
     }
-  }
+  };
+  check("positions", context.positions, {x_BTD.dim(0), x_BTD.dim(1)});
+  check("segment_ids", context.segment_ids, {x_BTD.dim(0), x_BTD.dim(1)});
+  check("prefix_lengths", context.prefix_lengths, {x_BTD.dim(0)});
+}
+
+// Names queries, keys or values for remat policies: "qkv", the name of all three, and own_name.
+Tensor named(const Tensor& x_BTNH, std::string_view own_name) {
+  return name(name(sharding_constraint(x_BTNH, kTokenPartsAxes), "qkv"), own_name);
+}
+
+// Keys and values may be empty tensors.
+Tensor named_whole(const Tensor& x_BSKH, std::string_view own_name) {
+  return x_BSKH ? sharding_constraint(named(x_BSKH, own_name), kWholeSequenceAxes) : x_BSKH;
 }
 
 }  // namespace
@@ -73,7 +64,6 @@ Attention::Attention(const Config& cfg, const Dims& dims, const Scope& scope)
     : Mixer(scope),
       sizes_(sizes(cfg, dims)),
       mask_(cfg.mask ? cfg.mask->build({}, {.path = scope.path}) : nullptr),
-      logit_cap_(cfg.logit_cap),
       qkv_(child("qkv", cfg.qkv,
                  {.model_dim = dims.model_dim,
                   .num_heads = sizes_.num_heads,
@@ -85,79 +75,47 @@ Attention::Attention(const Config& cfg, const Dims& dims, const Scope& scope)
                      .head_dim = sizes_.head_dim})),
       query_norm_(child("query_norm", cfg.query_norm, {.input_dim = sizes_.head_dim})),
       key_norm_(child("key_norm", cfg.key_norm, {.input_dim = sizes_.head_dim})),
-      dropout_(child("dropout", cfg.dropout, {})),
+      bias_(child("bias", cfg.bias, {.num_heads = sizes_.num_heads})),
+      core_(child("core", cfg.core, {.num_heads = sizes_.num_heads, .head_dim = sizes_.head_dim})),
       kv_cache_(child("kv_cache", cfg.kv_cache,
                       {.num_kv_heads = sizes_.num_kv_heads, .head_dim = sizes_.head_dim})) {}
-
-// Names queries, keys or values for remat policies: "qkv", the name of all three, and own_name.
-Tensor Attention::projected(const Tensor& x_BTNH, std::string_view own_name) {
-  return name(name(constrain(x_BTNH, kTokenPartsAxes), "qkv"), own_name);
-}
 
 Tensor Attention::forward(const Tensor& x_BTD, const MixerContext& context) {
   check_context(config_path(), x_BTD, context);
   MixerContext placed = context;
   if (decoding() && !placed.positions) placed.positions = counted_positions(x_BTD);
-  auto [q_BTNH, k_BSKH, v_BSKH] = qkv_(x_BTD, placed.positions);
-  if (query_norm_) q_BTNH = (*query_norm_)(q_BTNH);
-  if (key_norm_) k_BSKH = (*key_norm_)(k_BSKH);
-  q_BTNH = q_BTNH * (1 / std::sqrt(static_cast<double>(sizes_.head_dim)));
-  q_BTNH = projected(q_BTNH, "q_proj");
-  k_BSKH = constrain(projected(k_BSKH, "k_proj"), kWholeSequenceAxes);
-  v_BSKH = constrain(projected(v_BSKH, "v_proj"), kWholeSequenceAxes);
-  if (decoding()) {
-    const KeyValues all = kv_cache_({k_BSKH, v_BSKH}, *placed.positions);
-    k_BSKH = all.k_BSKH;
-    v_BSKH = all.v_BSKH;
+  QKVTensors heads = qkv_(x_BTD, placed.positions);
+  if (query_norm_) heads.q_BTNH = (*query_norm_)(heads.q_BTNH);
+  if (key_norm_ && heads.k_BSKH) heads.k_BSKH = (*key_norm_)(heads.k_BSKH);
+  const Tensor q_BTNH = named(heads.q_BTNH, "q_proj");
+  KeyValues keys{.k_BSKH = named_whole(heads.k_BSKH, "k_proj"),
+                 .v_BSKH = named_whole(heads.v_BSKH, "v_proj")};
+  if (qkv_->has_source()) {
+    keys.segments_BS = heads.source_segments_BS;
+  } else {
+    if (decoding()) keys.positions_BS = placed.positions;
+    keys.segments_BS = placed.segment_ids;
+    keys = kv_cache_(keys);
   }
-  const Tensor context_BTNH = constrain(
-      attend(q_BTNH, k_BSKH, v_BSKH, visible(x_BTD, k_BSKH.dim(1), placed)), kTokenPartsAxes);
+  const Tensor context_BTNH =
+      constrain(core_(q_BTNH, keys, visibility(q_BTNH, keys, placed)), kTokenPartsAxes);
   return name(output_(name(context_BTNH, "attention_context")), "attention_output");
 }
 
-// Returns a predicate [T, S] or [B, T, S] that is true where the query sees the key; none: every
-// query sees every key.
-Tensor Attention::visible(const Tensor& x_BTD, int64_t num_keys,
-                          const MixerContext& context) const {
-  const Tensor keys_1S = iota({1, num_keys}, 1);
-  const auto masked = [&](const Tensor& queries) {
-    return mask_ ? (*mask_)(queries, keys_1S) : Tensor();
-  };
-  if (decoding()) {
-    const Tensor queries_BT1 = expand_dims(*context.positions, -1);
-    const Tensor written = queries_BT1 >= keys_1S;
-    const Tensor allowed = masked(queries_BT1);
-    return allowed ? written & allowed : written;
-  }
-  const Tensor allowed = masked(iota({x_BTD.dim(1), 1}, 0));
-  if (!context.segment_ids) return allowed;
-  const Tensor& ids = *context.segment_ids;
-  const Tensor same_text = equal(expand_dims(ids, 2), expand_dims(ids, 1));
-  return allowed ? same_text & allowed : same_text;
-}
-
-Tensor Attention::attend(const Tensor& q_BTNH, const Tensor& k_BSKH, const Tensor& v_BSKH,
-                         const Tensor& visible_BTS) {
-  const int64_t num_shared =
-      sizes_.num_kv_heads * num_head_copies(sizes_.num_kv_heads, sizes_.num_heads);
-  const bool grouped = num_shared != sizes_.num_heads;
-  const Tensor k = repeat_heads(k_BSKH, num_shared), v = repeat_heads(v_BSKH, num_shared);
-  // Grouped scores have T before G, since dot_general returns the dims in this order.
-  const Tensor q = grouped ? unflatten(q_BTNH, 2, {num_shared, -1}) : q_BTNH;
-  Tensor scores = einsum(grouped ? "btkgh,bskh->bktgs" : "btnh,bsnh->bnts", q, k,
-                         {.result_dtype = DType::kF32});
-  if (logit_cap_) scores = *logit_cap_ * tanh(scores / *logit_cap_);
-  if (visible_BTS) {
-    Tensor mask = visible_BTS;
-    if (grouped) mask = expand_dims(mask, -2);
-    if (visible_BTS.rank() == 3) mask = expand_dims(mask, 1);
-    scores = select(broadcast_to(mask, scores.shape()), scores, kNegativeInfinity);
-  }
-  add_summary("max_logit", reduce_max(scores, all_axes(scores)));
-  Tensor probs = softmax(scores, -1, v_BSKH.dtype());
-  if (dropout_) probs = (*dropout_)(probs);
-  const Tensor context = einsum(grouped ? "bktgs,bskh->btkgh" : "bnts,bsnh->btnh", probs, v);
-  return reshape(context, q_BTNH.shape());
+Visibility Attention::visibility(const Tensor& q_BTNH, const KeyValues& keys,
+                                 const MixerContext& context) const {
+  const auto column = [](const Tensor& x_BT) { return expand_dims(x_BT, -1); };
+  const auto row = [](const Tensor& x_BS) { return expand_dims(x_BS, -2); };
+  Visibility out{.mask = mask_.get(),
+                 .bias = bias_ ? &*bias_ : nullptr,
+                 .has_empty_places = decoding() && !qkv_->has_source()};
+  TokenPlaces& at = out.places;
+  at.query_positions = decoding() ? column(*context.positions) : iota({q_BTNH.dim(1), 1}, 0);
+  at.key_positions = keys.positions_BS ? row(*keys.positions_BS) : iota({1, keys.k_BSKH.dim(1)}, 1);
+  if (context.segment_ids) at.query_segments = column(*context.segment_ids);
+  if (keys.segments_BS) at.key_segments = row(*keys.segments_BS);
+  if (context.prefix_lengths) at.prefix_lengths = column(column(*context.prefix_lengths));
+  return out;
 }
 
 AXLE_REGISTER(Attention)

@@ -12,26 +12,28 @@
 
 #include "config/fields/ranged.h"
 #include "config/fields/required.h"
-#include "layers/attention/attention_mask.h"
-#include "layers/attention/fused_qkv.h"
-#include "layers/attention/head_projection.h"
-#include "layers/attention/kv_cache.h"
+#include "layers/attention/biases/logit_bias.h"
+#include "layers/attention/caches/dense_kv_cache.h"
+#include "layers/attention/cores/softmax_attention.h"
+#include "layers/attention/masks/causal_mask.h"
+#include "layers/attention/qkv/fused_qkv.h"
+#include "layers/attention/qkv/head_projection.h"
 #include "layers/blocks/mixer.h"
-#include "layers/dropout.h"
 #include "layers/norms/norm.h"
 
 namespace axle {
 
 /// Mixes information between positions: x -> attention(x), without residual or norm.
 ///
-/// Shapes: x_BTD f32|bf16 -> y_BTD, dtype of x. Scores and softmax are f32 whatever the dtype of x.
-/// Decoding: a query sees the cached keys up to its own position; segment ids are ignored. A layer
-/// without a causal mask cannot decode.
+/// Shapes: x_BTD f32|bf16 -> y_BTD, dtype of x.
+/// Queries see keys of their own segment. Outside of decoding, masks and biases count the positions
+/// from the beginning of each row, whatever `positions` says.
+/// Decoding: a query sees the cached keys that the mask allows. A layer whose mask cannot decode
+/// cannot decode either.
 /// Throws ConfigError at construction if num_kv_heads does not divide num_heads, or if head_dim is
 /// none and num_heads does not divide the model dim.
-/// Remat names: "q_proj", "k_proj" and "v_proj" (after norm, position embedding and scale), "qkv"
-/// for all three, "attention_context" (the input of `output`) and "attention_output".
-/// Summaries: "max_logit", the largest logit before softmax (scalar, f32).
+/// Remat names: "q_proj", "k_proj" and "v_proj" (after norm and position embedding), "qkv" for all
+/// three, "attention_context" (the input of `output`) and "attention_output".
 class Attention final : public Mixer {
  public:
   struct Config {
@@ -51,18 +53,18 @@ class Attention final : public Mixer {
     std::optional<Child<Norm>> key_norm = {};
     /// Decides which keys a query sees; none: every query sees every key.
     std::optional<Child<AttentionMask>> mask = CausalMask::Config{};
-    /// Logits become cap * tanh(logits / cap); none: no cap.
-    std::optional<Positive<double>> logit_cap = {};
-    /// Dropout on the attention probabilities; none: no dropout.
-    std::optional<Child<Dropout>> dropout = {};
+    /// What is added to the logits; none: nothing.
+    std::optional<Child<LogitBias>> bias = {};
+    /// Computes the result of each head from queries, keys and values.
+    Child<AttentionCore> core = SoftmaxAttention::Config{};
     /// Keeps keys and values while decoding.
     Child<KVCache> kv_cache = DenseKVCache::Config{};
     AXLE_CONFIG(Attention, num_heads, num_kv_heads, head_dim, qkv, output, query_norm, key_norm,
-                mask, logit_cap, dropout, kv_cache)
+                mask, bias, core, kv_cache)
   };
   Attention(const Config& cfg, const Dims& dims, const Scope& scope);
-  // The cache has no keys after a query, so decoding needs a causal mask.
-  bool can_decode() const override { return mask_ && mask_->is_causal(); }
+  // The cache has no keys after a query.
+  bool can_decode() const override { return qkv_->has_source() || (mask_ && mask_->can_decode()); }
 
  protected:
   Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
@@ -72,18 +74,16 @@ class Attention final : public Mixer {
     int64_t num_heads, num_kv_heads, head_dim;
   };
   Sizes sizes(const Config& cfg, const Dims& dims) const;
-  static Tensor projected(const Tensor& x_BTNH, std::string_view own_name);
-  Tensor visible(const Tensor& x_BTD, int64_t num_keys, const MixerContext& context) const;
-  Tensor attend(const Tensor& q_BTNH, const Tensor& k_BSKH, const Tensor& v_BSKH,
-                const Tensor& visible_BTS);
+  Visibility visibility(const Tensor& q_BTNH, const KeyValues& keys,
+                        const MixerContext& context) const;
 
   Sizes sizes_;
   std::unique_ptr<AttentionMask> mask_;
-  std::optional<double> logit_cap_;
   Handle<QKV> qkv_;
   Handle<HeadOutput> output_;
   std::optional<Handle<Norm>> query_norm_, key_norm_;
-  std::optional<Handle<Dropout>> dropout_;
+  std::optional<Handle<LogitBias>> bias_;
+  Handle<AttentionCore> core_;
   Handle<KVCache> kv_cache_;
 };
 

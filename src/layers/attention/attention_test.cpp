@@ -1,8 +1,10 @@
 #include "layers/attention/attention.h"
 
 #include "config/register.h"
-#include "layers/attention/rope.h"
-#include "layers/attention/separate_qkv.h"
+#include "layers/attention/biases/alibi.h"
+#include "layers/attention/masks/sliding_window_mask.h"
+#include "layers/attention/qkv/rope.h"
+#include "layers/attention/qkv/separate_qkv.h"
 #include "layers/norms/rms_norm.h"
 #include "ops/elementwise/bitwise.h"
 #include "ops/elementwise/compare.h"
@@ -30,8 +32,9 @@ AXLE_LAYER_LAWS(Attention, {.model_dim = 8},
                    .query_norm = RMSNorm::Config{},
                    .key_norm = RMSNorm::Config{},
                    .mask = SlidingWindowMask::Config{.window = 1},
-                   .logit_cap = 2,
-                   .dropout = Dropout::Config{.rate = 0.5}}},
+                   .bias = ALiBi::Config{},
+                   .core = SoftmaxAttention::Config{.logit_cap = 2,
+                                                    .dropout = Dropout::Config{.rate = 0.5}}}},
                  {"no_mask", {.num_heads = 2, .mask = std::nullopt}}})
 
 // Returns weight[D, K, H] with every head repeated `times` times in a row.
@@ -86,8 +89,8 @@ class SeesNothing final : public AttentionMask {
     AXLE_CONFIG(SeesNothing)
   };
   SeesNothing(const Config&, const Dims&, const Scope&) {}
-  Tensor operator()(const Tensor& query_positions, const Tensor& key_positions) const override {
-    return (query_positions < key_positions) & (query_positions > key_positions);
+  Tensor operator()(const TokenPlaces& at) const override {
+    return (at.query_positions < at.key_positions) & (at.query_positions > at.key_positions);
   }
 };
 AXLE_REGISTER(SeesNothing)
@@ -105,12 +108,13 @@ TEST(Attention, QueriesThatSeeNothingGiveTheMeanOfAllValues) {
 }
 
 TEST(Attention, SummaryIsTheLargestLogit) {
-  auto layer = build_for_test<Attention>({.num_heads = 1, .logit_cap = 3}, {.model_dim = 2});
+  auto layer = build_for_test<Attention>(
+      {.num_heads = 1, .core = SoftmaxAttention::Config{.logit_cap = 3}}, {.model_dim = 2});
   HostTensor weight = layer.parameter("qkv/weight");
   for (float& v : weight.values<float>()) v *= 100;
   layer.set("qkv/weight", weight);
   EXPECT_ALLCLOSE(
-      layer.call({{"x", normal_values({2, 4, 2}, 3)}}).summaries.at("attention/max_logit"),
+      layer.call({{"x", normal_values({2, 4, 2}, 3)}}).summaries.at("attention/core/max_logit"),
       HostTensor::scalar(3.0f), 1e-3);
 }
 

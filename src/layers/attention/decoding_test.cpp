@@ -1,7 +1,8 @@
 // Step parity: decoding tokens step by step with KV caches gives the logits of one forward pass.
 #include "config/register.h"
-#include "layers/attention/fused_grouped_qkv.h"
-#include "layers/attention/rope.h"
+#include "layers/attention/masks/sliding_window_mask.h"
+#include "layers/attention/qkv/fused_grouped_qkv.h"
+#include "layers/attention/qkv/rope.h"
 #include "layers/blocks/stacked.h"
 #include "layers/models/causal_lm.h"
 #include "ops/elementwise/bitwise.h"
@@ -152,8 +153,8 @@ class SeesPrefix final : public AttentionMask {
     AXLE_CONFIG(SeesPrefix)
   };
   SeesPrefix(const Config&, const Dims&, const Scope&) {}
-  Tensor operator()(const Tensor& query_positions, const Tensor& key_positions) const override {
-    return (query_positions >= key_positions) | (key_positions < 3);
+  Tensor operator()(const TokenPlaces& at) const override {
+    return (at.query_positions >= at.key_positions) | (at.key_positions < 3);
   }
 };
 AXLE_REGISTER(SeesPrefix)

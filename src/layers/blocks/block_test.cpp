@@ -1,8 +1,8 @@
 // Tests of PreNorm, PostNorm, TransformerLayer, Stacked and Repeat.
 #include "base/hash.h"
 #include "config/register.h"
-#include "layers/attention/fused_grouped_qkv.h"
-#include "layers/attention/rope.h"
+#include "layers/attention/qkv/fused_grouped_qkv.h"
+#include "layers/attention/qkv/rope.h"
 #include "layers/blocks/post_norm.h"
 #include "layers/blocks/pre_norm.h"
 #include "layers/blocks/repeat.h"

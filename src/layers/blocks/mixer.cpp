@@ -9,7 +9,8 @@ namespace axle {
 MixerContext MixerContext::read(InputReader& inputs, const std::string& prefix) {
   return {.positions = inputs.optional(prefix + "/positions"),
           .segment_ids = inputs.optional(prefix + "/segment_ids"),
-          .last_index = inputs.optional(prefix + "/last_index")};
+          .last_index = inputs.optional(prefix + "/last_index"),
+          .prefix_lengths = inputs.optional(prefix + "/prefix_lengths")};
 }
 
 Tensor MixerContext::last(const Tensor& x_BTD) const {

@@ -20,6 +20,9 @@ struct MixerContext {
   /// i32[B], for decoding: index of the last token of each row in this call. Tokens after it are
   /// padding; none: rows have no padding.
   std::optional<Tensor> last_index = {};
+  /// i32[B]: number of tokens at the beginning of each row that all its tokens may see (PrefixMask);
+  /// none: rows have no prefix.
+  std::optional<Tensor> prefix_lengths = {};
 
   /// Returns x_BD of the last token of each row of x_BTD.
   Tensor last(const Tensor& x_BTD) const;
@@ -29,6 +32,7 @@ struct MixerContext {
     fn("positions", positions);
     fn("segment_ids", segment_ids);
     fn("last_index", last_index);
+    fn("prefix_lengths", prefix_lengths);
   }
   static MixerContext read(InputReader& inputs, const std::string& prefix);
 };

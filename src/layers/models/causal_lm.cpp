@@ -22,7 +22,8 @@ std::optional<Tensor> find(const Tree<Tensor>& batch, const std::string& key) {
 MixerContext context_of(const Tree<Tensor>& batch) {
   return {.positions = find(batch, "input_positions"),
           .segment_ids = find(batch, "input_segment_ids"),
-          .last_index = find(batch, "last_index")};
+          .last_index = find(batch, "last_index"),
+          .prefix_lengths = find(batch, "prefix_lengths")};
 }
 
 }  // namespace

@@ -11,8 +11,9 @@
 namespace axle {
 
 /// Names of the tensors that language models read from a batch.
-inline constexpr std::array<std::string_view, 5> kBatchNames = {
-    "input_ids", "target_labels", "input_positions", "input_segment_ids", "last_index"};
+inline constexpr std::array<std::string_view, 6> kBatchNames = {
+    "input_ids",         "target_labels", "input_positions",
+    "input_segment_ids", "last_index",    "prefix_lengths"};
 
 struct ModelOutput {
   /// The training loss: an f32 scalar.
@@ -30,7 +31,8 @@ struct ModelOutput {
 /// Maps a batch of named tensors to the loss, which includes every auxiliary loss of the call.
 ///
 /// A language model reads input_ids and target_labels i32[B, T]; negative labels do not count. It
-/// also reads input_positions and input_segment_ids i32[B, T] if they are given.
+/// also reads input_positions and input_segment_ids i32[B, T], and prefix_lengths i32[B], if they
+/// are given.
 class Model : public LayerRole<Model, ModelOutput(const Tree<Tensor>& batch)> {
  public:
   /// Empty: the config of the model holds its sizes.

@@ -1,0 +1,9 @@
+#include "layers/attention/biases/logit_bias.h"
+
+#include "config/register.h"
+
+namespace axle {
+
+AXLE_REGISTER(LogitBias::Dims)
+
+}  // namespace axle

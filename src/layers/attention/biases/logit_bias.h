@@ -1,0 +1,27 @@
+// The role LogitBias: what is added to the logits of attention.
+//
+// Letters in tensor names, for this file only:
+//   B batch   T queries   S keys   N query heads
+#pragma once
+
+#include "layers/attention/masks/attention_mask.h"
+#include "nn/layer.h"
+
+namespace axle {
+
+/// places -> bias f32 [N, T, S] or [B, N, T, S].
+class LogitBias : public LayerRole<LogitBias, Tensor(const TokenPlaces& places)> {
+ public:
+  /// The sizes of the bias, given by attention.
+  struct Dims {
+    /// Number of query heads.
+    Positive<int64_t> num_heads;
+    AXLE_CONFIG(Dims, num_heads)
+  };
+  static constexpr InputNames kInputs = {"places"};
+  using LayerRole::LayerRole;
+  /// Biases look at the positions that they are given.
+  bool can_decode() const override { return true; }
+};
+
+}  // namespace axle

@@ -1,0 +1,34 @@
+// The role AttentionCore: what happens between the projections of attention and its output.
+//
+// Letters in tensor names, for this file only:
+//   B batch         T queries            S keys
+//   N query heads   K key/value heads    H head dim
+#pragma once
+
+#include "layers/attention/cores/visibility.h"
+#include "layers/attention/key_values.h"
+#include "nn/layer.h"
+
+namespace axle {
+
+/// q_BTNH, keys and values, what is visible -> y_BTNH in the dtype of the values. If the values have
+/// a head dim of their own, y has it. The core scales the queries.
+class AttentionCore
+    : public LayerRole<AttentionCore, Tensor(const Tensor& q_BTNH, const KeyValues& keys,
+                                             const Visibility& visibility)> {
+ public:
+  /// The sizes of attention.
+  struct Dims {
+    /// Number of query heads.
+    Positive<int64_t> num_heads;
+    /// Size of one head of queries and keys.
+    Positive<int64_t> head_dim;
+    AXLE_CONFIG(Dims, num_heads, head_dim)
+  };
+  static constexpr InputNames kInputs = {"query", "keys", "visibility"};
+  using LayerRole::LayerRole;
+  /// A core looks only at the keys that it is given.
+  bool can_decode() const override { return true; }
+};
+
+}  // namespace axle

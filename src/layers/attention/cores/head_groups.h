@@ -1,0 +1,35 @@
+// Products of grouped heads: each key/value head serves a group of query heads.
+//
+// Letters in tensor names, for this file only:
+//   B batch                T queries       S keys
+//   N query heads          K key/value heads              G = N / K
+//   H head dim of queries and keys         V head dim of values
+#pragma once
+
+#include "layers/attention/key_values.h"
+
+namespace axle {
+
+/// Queries and keys of one call, with the layout of their scores: [B, K, T, G, S], or [B, N, T, S]
+/// if each query head has a key/value head of its own. Heads are repeated for the devices that share
+/// them (num_head_copies).
+class HeadGroups {
+ public:
+  /// Throws ShapeError unless K divides N.
+  HeadGroups(const Tensor& q_BTNH, const KeyValues& keys);
+  /// Returns the products of queries and keys, f32.
+  Tensor scores() const;
+  /// Returns a view of x, [T, S], [B, T, S], [N, T, S] or [B, N, T, S], that broadcasts to the
+  /// scores. `has_heads` tells if x has the dim N.
+  Tensor aligned(const Tensor& x, bool has_heads) const;
+  /// Returns the values, weighted by `weights` (the shape of the scores): [B, T, N, V].
+  Tensor weighted(const Tensor& weights) const;
+  bool grouped() const { return grouped_; }
+
+ private:
+  Tensor q_, k_, v_;
+  int64_t num_heads_, num_shared_;
+  bool grouped_;
+};
+
+}  // namespace axle

@@ -1,0 +1,42 @@
+// The logits that softmax and sigmoid attention share.
+#pragma once
+
+#include "config/fields/ranged.h"
+#include "layers/attention/cores/attention_core.h"
+#include "layers/attention/cores/head_groups.h"
+#include "layers/attention/cores/per_dim_scale.h"
+#include "layers/dropout.h"
+
+namespace axle {
+
+/// A core that computes weights from the logits cap(scale * q k^T) + bias, f32.
+///
+/// Summary: "max_logit", the largest logit of a key that a query sees (scalar, f32).
+class ScoredCore : public AttentionCore {
+ protected:
+  /// `cfg` has the fields scale, per_dim_scale, logit_cap and dropout.
+  template <class Config>
+  ScoredCore(const Config& cfg, const Dims& dims, const Scope& scope)
+      : AttentionCore(scope),
+        scale_(cfg.scale ? double{*cfg.scale} : 1 / std::sqrt(static_cast<double>(dims.head_dim))),
+        logit_cap_(cfg.logit_cap),
+        per_dim_scale_(child("per_dim_scale", cfg.per_dim_scale, {.head_dim = dims.head_dim})),
+        dropout_(child("dropout", cfg.dropout, {})) {}
+
+  Tensor forward(const Tensor& q_BTNH, const KeyValues& keys, const Visibility& visibility) final;
+  /// Returns the weight of each key, in the layout of `heads`, dtype `result`. `logits` of keys that
+  /// the query does not see are hidden by kHiddenLogit.
+  virtual Tensor weights(const Tensor& logits, const HeadGroups& heads, DType result) = 0;
+
+  /// The logit of a key that a query does not see. It is finite, so that the softmax of a query that
+  /// sees no key is uniform, not NaN.
+  static constexpr double kHiddenLogit = -1e15;
+
+ private:
+  double scale_;
+  std::optional<double> logit_cap_;
+  std::optional<Handle<PerDimScale>> per_dim_scale_;
+  std::optional<Handle<Dropout>> dropout_;
+};
+
+}  // namespace axle

@@ -1,0 +1,35 @@
+// Which keys each query sees, and what is added to its logits.
+#pragma once
+
+#include "layers/attention/biases/logit_bias.h"
+#include "layers/attention/masks/attention_mask.h"
+
+namespace axle {
+
+/// The symbolic form: a core that knows the classes of mask and bias computes with these, others
+/// ask for tensors.
+///
+/// A query sees a key if the mask allows it, the segments are equal, and the key is written.
+struct Visibility {
+  TokenPlaces places = {};
+  const AttentionMask* mask = nullptr;      // nullptr: a query sees every key
+  const Handle<LogitBias>* bias = nullptr;  // nullptr: nothing is added
+  bool has_empty_places = false;            // true: keys after all queries are not written
+  /// pred [T, S] or [B, T, S], and f32 [N, T, S] or [B, N, T, S], that hold beside mask and bias.
+  std::optional<Tensor> given_visible = {}, given_bias = {};
+
+  /// Returns a predicate [T, S] or [B, T, S]; an empty tensor if every query sees every key.
+  Tensor visible() const;
+  /// Returns f32 [N, T, S] or [B, N, T, S]; an empty tensor if nothing is added.
+  Tensor added() const;
+
+  template <class F>
+  void each_field(F&& fn) {
+    fn("places", places);
+    fn("visible", given_visible);
+    fn("bias", given_bias);
+  }
+  static Visibility read(InputReader& inputs, const std::string& prefix);
+};
+
+}  // namespace axle

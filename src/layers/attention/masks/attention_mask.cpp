@@ -1,0 +1,13 @@
+#include "layers/attention/masks/attention_mask.h"
+
+namespace axle {
+
+TokenPlaces TokenPlaces::read(InputReader& inputs, const std::string& prefix) {
+  return {.query_positions = inputs.required(prefix + "/query_positions"),
+          .key_positions = inputs.required(prefix + "/key_positions"),
+          .query_segments = inputs.optional(prefix + "/query_segments"),
+          .key_segments = inputs.optional(prefix + "/key_segments"),
+          .prefix_lengths = inputs.optional(prefix + "/prefix_lengths")};
+}
+
+}  // namespace axle

@@ -1,0 +1,56 @@
+// The role AttentionMask: decides which keys a query may see.
+//
+// Masks stay symbolic until a core asks for a tensor. A kernel looks at the classes of
+// conjuncts() and skips the blocks that no query sees.
+#pragma once
+
+#include <limits>
+
+#include "config/axle_config.h"
+#include "config/fields/child.h"
+#include "ir/tensor.h"
+#include "nn/method.h"
+
+namespace axle {
+
+/// The position of a place in a cache that holds no key. No query reaches it.
+inline constexpr int32_t kNoPosition = std::numeric_limits<int32_t>::max();
+
+/// Where the queries and keys of one call of attention stand. All tensors are i32. Those of queries
+/// have the shape [T, 1] or [B, T, 1], those of keys [1, S] or [B, 1, S].
+struct TokenPlaces {
+  Tensor query_positions = {}, key_positions = {};
+  /// Segment ids; none: a row is one segment.
+  std::optional<Tensor> query_segments = {}, key_segments = {};
+  /// [B, 1, 1]: number of tokens at the beginning of each row that all its tokens may see; none: 0.
+  std::optional<Tensor> prefix_lengths = {};
+
+  template <class F>
+  void each_field(F&& fn) {
+    fn("query_positions", query_positions);
+    fn("key_positions", key_positions);
+    fn("query_segments", query_segments);
+    fn("key_segments", key_segments);
+    fn("prefix_lengths", prefix_lengths);
+  }
+  static TokenPlaces read(InputReader& inputs, const std::string& prefix);
+};
+
+class AttentionMask {
+ public:
+  using Role = AttentionMask;
+  struct Dims {};
+  virtual ~AttentionMask() = default;
+  /// Returns a predicate that broadcasts to [B, T, S] and is true where the query sees the key.
+  virtual Tensor operator()(const TokenPlaces& at) const = 0;
+  /// True if no query sees a key after its own position.
+  virtual bool is_causal() const { return false; }
+  /// True if decoding some tokens per call gives the same as one call for all tokens. Attention with
+  /// another mask refuses to decode, since the caches hold no later keys.
+  virtual bool can_decode() const { return is_causal(); }
+  /// Returns the masks that all must allow a key. Kernels handle those that they know and evaluate
+  /// the others.
+  virtual std::vector<const AttentionMask*> conjuncts() const { return {this}; }
+};
+
+}  // namespace axle

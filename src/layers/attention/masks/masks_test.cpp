@@ -1,0 +1,105 @@
+#include "config/register.h"
+#include "layers/attention/masks/causal_mask.h"
+#include "layers/attention/masks/combined_masks.h"
+#include "layers/attention/masks/position_mask.h"
+#include "layers/attention/masks/prefix_mask.h"
+#include "layers/attention/masks/segment_mask.h"
+#include "layers/attention/masks/sliding_window_mask.h"
+#include "ops/create.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
+#include "ops/elementwise/convert.h"
+#include "ops/movement/broadcast.h"
+#include "testing/error_of.h"
+#include "testing/test_layer.h"
+
+namespace axle {
+namespace {
+
+Tensor same_parity(const Tensor& query_positions, const Tensor& key_positions) {
+  const Tensor distance = query_positions - key_positions;
+  return equal(distance / 2 * 2, distance);
+}
+AXLE_REGISTER(same_parity, "same_parity")
+
+std::unique_ptr<AttentionMask> built(const Child<AttentionMask>& config) {
+  return config.build({}, {.path = "mask"});
+}
+
+// Draws which of five keys each of five queries of one row sees: one text line for each query. The
+// segments are 1 1 2 2 2, the prefix has two tokens.
+std::string drawn(const Child<AttentionMask>& config) {
+  const HostTensor sees = eval(
+      [&](const Values&) {
+        const Tensor segments = constant(HostTensor({1, 5, 1}, {1, 1, 2, 2, 2}));
+        const TokenPlaces at{.query_positions = iota({5, 1}, 0),
+                             .key_positions = iota({1, 5}, 1),
+                             .query_segments = segments,
+                             .key_segments = constant(HostTensor({1, 1, 5}, {1, 1, 2, 2, 2})),
+                             .prefix_lengths = constant(HostTensor({1, 1, 1}, {2}))};
+        const Tensor pred = (*built(config))(at);
+        return Values{astype(broadcast_to(pred, {1, 5, 5}), DType::kI32)};
+      },
+      {})[0];
+  std::string out;
+  for (int64_t i = 0; i < 25; ++i) {
+    out += sees.at(i) != 0 ? 'x' : '.';
+    if (i % 5 == 4 && i < 24) out += ' ';
+  }
+  return out;
+}
+
+TEST(Masks, ShowTheirKeys) {
+  EXPECT_EQ(drawn(CausalMask::Config{}), "x.... xx... xxx.. xxxx. xxxxx");
+  EXPECT_EQ(drawn(SlidingWindowMask::Config{.window = 1}), "x.... xx... .xx.. ..xx. ...xx");
+  EXPECT_EQ(drawn(TwoSidedWindowMask::Config{.before = 0, .after = 1}),
+            "xx... .xx.. ..xx. ...xx ....x");
+  EXPECT_EQ(drawn(SegmentMask::Config{}), "xx... xx... ..xxx ..xxx ..xxx");
+  EXPECT_EQ(drawn(PrefixMask::Config{}), "xx... xx... xx... xx... xx...");
+  EXPECT_EQ(drawn(PositionMask::Config{.sees = {{"same_parity", &same_parity}}}),
+            "x.x.x .x.x. x.x.x .x.x. x.x.x");
+  EXPECT_EQ(drawn(PositionMask::Config{.sees = {{"same_parity", &same_parity}}, .causal = true}),
+            "x.... .x... x.x.. .x.x. x.x.x");
+}
+
+TEST(Masks, Combine) {
+  const AnyOf::Config prefix_lm{.masks = {CausalMask::Config{}, PrefixMask::Config{}}};
+  EXPECT_EQ(drawn(prefix_lm), "xx... xx... xxx.. xxxx. xxxxx");
+  EXPECT_EQ(drawn(AllOf::Config{.masks = {prefix_lm, SegmentMask::Config{}}}),
+            "xx... xx... ..x.. ..xx. ..xxx");
+}
+
+TEST(Masks, KnowIfTheyAreCausal) {
+  const Child<AttentionMask> causal = CausalMask::Config{}, prefix = PrefixMask::Config{},
+                             open = TwoSidedWindowMask::Config{};
+  const auto all = [](auto... masks) { return built(AllOf::Config{.masks = {masks...}}); };
+  const auto any = [](auto... masks) { return built(AnyOf::Config{.masks = {masks...}}); };
+  EXPECT_TRUE(all(open, causal)->is_causal());
+  EXPECT_TRUE(all(open, causal)->can_decode());
+  EXPECT_FALSE(any(open, causal)->can_decode());
+  EXPECT_FALSE(any(prefix, causal)->is_causal());
+  EXPECT_TRUE(any(prefix, causal)->can_decode());
+  EXPECT_TRUE(built(TwoSidedWindowMask::Config{.after = 0})->is_causal());
+}
+
+TEST(Masks, KernelsCanTakeThemApart) {
+  const auto mask = built(AllOf::Config{
+      .masks = {
+          AllOf::Config{.masks = {SegmentMask::Config{}, SlidingWindowMask::Config{.window = 7}}},
+          CausalMask::Config{}}});
+  const std::vector<const AttentionMask*> parts = mask->conjuncts();
+  ASSERT_EQ(parts.size(), 3u);
+  const auto* window = dynamic_cast<const SlidingWindowMask*>(parts[1]);
+  ASSERT_TRUE(window);
+  EXPECT_EQ(window->window(), 7);
+  EXPECT_EQ(built(AnyOf::Config{.masks = {CausalMask::Config{}}})->conjuncts().size(), 1u);
+}
+
+TEST(Masks, MustNotBeEmpty) {
+  EXPECT_EQ(error_of([] { built(AllOf::Config{}); }),
+            "mask.masks: expected at least one mask, got none; leave the mask of attention out if "
+            "every query sees every key");
+}
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,24 @@
+// The mask of prefix language models.
+//
+// Source: Raffel et al. 2020, arXiv 1910.10683, section 3.2.1.
+#pragma once
+
+#include "layers/attention/masks/attention_mask.h"
+
+namespace axle {
+
+/// Every query sees the first prefix_lengths[b] keys of its row b, and no others. A prefix language
+/// model uses AnyOf{CausalMask, PrefixMask}.
+///
+/// Decoding: the prefix must be given in one call. Its tokens cannot see those of later calls.
+class PrefixMask final : public AttentionMask {
+ public:
+  struct Config {
+    AXLE_CONFIG(PrefixMask)
+  };
+  PrefixMask(const Config&, const Dims&, const Scope&) {}
+  Tensor operator()(const TokenPlaces& at) const override;
+  bool can_decode() const override { return true; }
+};
+
+}  // namespace axle

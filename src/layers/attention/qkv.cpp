@@ -1,9 +1,0 @@
-#include "layers/attention/qkv.h"
-
-#include "config/register.h"
-
-namespace axle {
-
-AXLE_REGISTER(QKV::Dims)
-
-}  // namespace axle

@@ -1,0 +1,75 @@
+#include "layers/attention/qkv/head_projection.h"
+
+#include "config/register.h"
+#include "layers/mesh_axes.h"
+#include "ops/annotate.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/movement/slice.h"
+#include "ops/products/dot.h"
+#include "ops/products/einsum.h"
+
+namespace axle {
+namespace {
+
+ParamSpec weight_spec(const HeadDims& dims, FanAxes fan) {
+  return {.shape = {dims.model_dim, dims.num_heads, dims.head_dim},
+          .mesh_axes = {kModelDimAxes, kShardAxes, kReplicated},
+          .fan = std::move(fan)};
+}
+
+// Repeats each head of a weight [D, K, H] for the devices that share it. The weight is all-gathered
+// along the heads first: otherwise devices would exchange parts of heads one by one.
+Tensor repeat_heads(const Tensor& weight, int64_t copies) {
+  const Tensor whole = sharding_constraint(weight, {{kModelDimAxes, kReplicated, kReplicated}});
+  return sharding_constraint(repeat(whole, copies, 1), {{kModelDimAxes, kShardAxes, kReplicated}});
+}
+
+}  // namespace
+
+int64_t num_head_copies(int64_t num_heads, int64_t num_query_heads) {
+  const Mesh& mesh = Invocation::current().options().mesh;
+  const PartitionSpec heads = restrict(PartitionSpec{{kShardAxes}}, mesh);
+  const int64_t devices = num_parts(heads, mesh);
+  const bool shared = devices > num_heads && devices % num_heads == 0;
+  return shared && num_query_heads % devices == 0 ? devices / num_heads : 1;
+}
+
+HeadInputLinear::HeadInputLinear(const Config& cfg, const Dims& dims, const Scope& scope)
+    : HeadInput(scope),
+      dims_(dims),
+      weight_(param("weight", weight_spec(dims, {.in = {-3}, .out = {-2, -1}}))) {
+  if (cfg.bias) {
+    bias_ = param("bias", {.shape = {dims.num_heads, dims.head_dim},
+                           .mesh_axes = {kShardAxes, kReplicated},
+                           .init = Zeros{}});
+  }
+}
+
+Tensor HeadInputLinear::forward(const Tensor& x_BTD) {
+  // While decoding, heads are not repeated, since caches keep each head once.
+  const int64_t copies = dims_.num_query_heads && !decoding()
+                             ? num_head_copies(dims_.num_heads, *dims_.num_query_heads)
+                             : 1;
+  const Tensor weight = copies == 1 ? weight_() : repeat_heads(weight_(), copies);
+  const Tensor y_BTNH = einsum("btd,dnh->btnh", x_BTD, weight);
+  return bias_ ? y_BTNH + repeat((*bias_)(), copies, 0) : y_BTNH;
+}
+
+HeadOutputLinear::HeadOutputLinear(const Config& cfg, const Dims& dims, const Scope& scope)
+    : HeadOutput(scope),
+      weight_(param("weight", weight_spec(dims, {.in = {-2, -1}, .out = {-3}}))) {
+  if (cfg.bias)
+    bias_ =
+        param("bias", {.shape = {dims.model_dim}, .mesh_axes = {kModelDimAxes}, .init = Zeros{}});
+}
+
+Tensor HeadOutputLinear::forward(const Tensor& x_BTNH) {
+  const Tensor y_BTD = einsum("btnh,dnh->btd", x_BTNH, weight_());
+  return bias_ ? y_BTD + (*bias_)() : y_BTD;
+}
+
+AXLE_REGISTER(HeadDims)
+AXLE_REGISTER(HeadInputLinear)
+AXLE_REGISTER(HeadOutputLinear)
+
+}  // namespace axle

@@ -1,0 +1,9 @@
+#include "layers/attention/qkv/qkv.h"
+
+#include "config/register.h"
+
+namespace axle {
+
+AXLE_REGISTER(QKV::Dims)
+
+}  // namespace axle

@@ -1,4 +1,5 @@
 // Whole layers give the same results and gradients on the CPU plugin as on the interpreter.
+#include "layers/attention/masks/sliding_window_mask.h"
 #include "layers/attention/qkv/fused_grouped_qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/attention/qkv/separate_qkv.h"

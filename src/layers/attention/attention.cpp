@@ -7,6 +7,7 @@
 #include "layers/mesh_axes.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
+#include "ops/elementwise/compare.h"
 #include "ops/movement/shape.h"
 
 namespace axle {
@@ -14,6 +15,14 @@ namespace {
 
 // Returns positions_BT that count 0, 1, ... in each row.
 Tensor counted_positions(const Tensor& x_BTD) { return iota({x_BTD.dim(0), x_BTD.dim(1)}, 1); }
+
+// Returns the positions, with kNoPosition for the padding after the last token of each row.
+Tensor live_positions(const MixerContext& context) {
+  const Tensor& positions_BT = *context.positions;
+  if (!context.last_index) return positions_BT;
+  const Tensor is_live = iota({1, positions_BT.dim(1)}, 1) <= expand_dims(*context.last_index, -1);
+  return select(is_live, positions_BT, kNoPosition);
+}
 
 // Throws ShapeError unless positions and segment ids are i32[B, T] and prefix lengths i32[B]. Some
 // other types and shapes would be broadcast without an error.
@@ -78,7 +87,9 @@ Attention::Attention(const Config& cfg, const Dims& dims, const Scope& scope)
       bias_(child("bias", cfg.bias, {.num_heads = sizes_.num_heads})),
       core_(child("core", cfg.core, {.num_heads = sizes_.num_heads, .head_dim = sizes_.head_dim})),
       kv_cache_(child("kv_cache", cfg.kv_cache,
-                      {.num_kv_heads = sizes_.num_kv_heads, .head_dim = sizes_.head_dim})) {}
+                      {.num_kv_heads = sizes_.num_kv_heads, .head_dim = sizes_.head_dim})) {
+  if (!qkv_->has_source()) kv_cache_->check_mask(mask_.get());
+}
 
 Tensor Attention::forward(const Tensor& x_BTD, const MixerContext& context) {
   check_context(config_path(), x_BTD, context);
@@ -93,7 +104,7 @@ Tensor Attention::forward(const Tensor& x_BTD, const MixerContext& context) {
   if (qkv_->has_source()) {
     keys.segments_BS = heads.source_segments_BS;
   } else {
-    if (decoding()) keys.positions_BS = placed.positions;
+    if (decoding()) keys.positions_BS = live_positions(placed);
     keys.segments_BS = placed.segment_ids;
     keys = kv_cache_(keys);
   }

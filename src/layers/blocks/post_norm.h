@@ -8,7 +8,7 @@
 
 namespace axle {
 
-/// x -> norm(x + dropout(body(x))). Shapes: x_BTD -> y_BTD, dtype of x.
+/// x -> norm(join(x, dropout(body(x)))). Shapes: x_BTD -> y_BTD, dtype of x.
 class PostNorm final : public NormedResidual {
  public:
   struct Config {
@@ -18,7 +18,9 @@ class PostNorm final : public NormedResidual {
     Child<Mixer> body = {};
     /// Dropout on the result of the body; none: no dropout.
     std::optional<Child<Dropout>> dropout = {};
-    AXLE_CONFIG(PostNorm, norm, body, dropout)
+    /// Joins the result of the body with x.
+    Child<Join> join = Add::Config{};
+    AXLE_CONFIG(PostNorm, norm, body, dropout, join)
   };
   PostNorm(const Config& cfg, const Dims& dims, const Scope& scope)
       : NormedResidual(cfg, dims, scope) {}

@@ -9,7 +9,7 @@ Tensor PreNorm::forward(const Tensor& x_BTD, const MixerContext& context) {
   // (SequenceParallel).
   const Tensor normed_BTD = constrain(norm_(x_BTD), kTokenAxes);
   const Tensor y_BTD = body_(normed_BTD, context);
-  return add(x_BTD, y_BTD);
+  return joined(x_BTD, y_BTD);
 }
 
 AXLE_REGISTER(PreNorm)

@@ -8,7 +8,7 @@
 
 namespace axle {
 
-/// x -> x + dropout(body(norm(x))). Shapes: x_BTD -> y_BTD, dtype of x.
+/// x -> join(x, dropout(body(norm(x)))). Shapes: x_BTD -> y_BTD, dtype of x.
 class PreNorm final : public NormedResidual {
  public:
   struct Config {
@@ -18,7 +18,9 @@ class PreNorm final : public NormedResidual {
     Child<Mixer> body = {};
     /// Dropout on the result of the body; none: no dropout.
     std::optional<Child<Dropout>> dropout = {};
-    AXLE_CONFIG(PreNorm, norm, body, dropout)
+    /// Joins the result of the body with x.
+    Child<Join> join = Add::Config{};
+    AXLE_CONFIG(PreNorm, norm, body, dropout, join)
   };
   PreNorm(const Config& cfg, const Dims& dims, const Scope& scope)
       : NormedResidual(cfg, dims, scope) {}

@@ -1,34 +1,27 @@
 #include "layers/attention/caches/dense_kv_cache.h"
 
 #include "config/register.h"
-#include "layers/mesh_axes.h"
+#include "layers/attention/caches/cached_rows.h"
 #include "ops/elementwise/convert.h"
-#include "ops/movement/dynamic_slice.h"
-#include "ops/movement/index.h"
-#include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
 
 namespace axle {
 
 Tree<StateSpec> DenseKVCache::decode_state_specs(const DecodeDims& dims) const {
-  const StateSpec heads{
-      .type = {dims.dtype, {dims.batch_size, dims.max_len, dims_.num_kv_heads, dims_.head_dim}},
-      .mesh_axes = {{kBatchAxes, kReplicated, kShardAxes, kReplicated}}};
-  const StateSpec segment{.type = {DType::kI32, {dims.batch_size, dims.max_len}},
-                          .mesh_axes = {{kBatchAxes, kReplicated}}};
-  return {{join_path(path(), "key"), heads},
-          {join_path(path(), "value"), heads},
-          {join_path(path(), "segment"), segment}};
+  const auto heads = [&](int64_t size) {
+    return StateSpec{
+        .type = {dims.dtype, {dims.batch_size, dims.max_len, dims_.num_kv_heads, size}},
+        .mesh_axes = kCachedHeadAxes};
+  };
+  return {{join_path(path(), "key"), heads(dims_.head_dim)},
+          {join_path(path(), "value"), heads(dims_.value_size())},
+          {join_path(path(), "segment"), cached_token_spec(dims.batch_size, dims.max_len)}};
 }
 
 // Writes the new positions of row b from position starts[b] on and returns the whole state.
 Tensor DenseKVCache::append(std::string_view state_name, const Tensor& fresh_BT,
                             const Tensor& starts_B) {
-  const Tensor kept_BS = state(state_name);
-  const Tensor update = astype(fresh_BT, kept_BS.dtype());
-  const Tensor all_BS = starts_B.dim(0) == 1
-                            ? dynamic_update_slice_in_dim(kept_BS, update, reshape(starts_B, {}), 1)
-                            : batched_put_rows(kept_BS, starts_B, update);
+  const Tensor all_BS = append_rows(state(state_name), fresh_BT, starts_B);
   set_state(state_name, all_BS);
   return astype(all_BS, fresh_BT.dtype());
 }

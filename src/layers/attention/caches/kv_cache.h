@@ -5,13 +5,15 @@
 #pragma once
 
 #include "layers/attention/key_values.h"
+#include "layers/attention/masks/attention_mask.h"
 #include "nn/layer.h"
 
 namespace axle {
 
 /// Decoding: appends the keys and values of T new tokens and returns all that queries may look at.
-/// The positions of the new tokens are given and consecutive in each row. Segment ids are given in
-/// every call or in none. Other calls: returns what it gets.
+/// The positions of the new tokens are given and consecutive in each row; kNoPosition marks padding
+/// after the last token. Segment ids are given in every call or in none. Other calls: returns what
+/// it gets.
 ///
 /// Attention calls its cache always, so that a cache may also give keys and values that another
 /// layer has computed.
@@ -21,12 +23,17 @@ class KVCache : public LayerRole<KVCache, KeyValues(const KeyValues& fresh_BTKH)
   struct Dims {
     /// Number of key/value heads.
     Positive<int64_t> num_kv_heads;
-    /// Size of one head.
+    /// Size of one head of keys.
     Positive<int64_t> head_dim;
-    AXLE_CONFIG(Dims, num_kv_heads, head_dim)
+    /// Size of one head of values; none: head_dim.
+    std::optional<Positive<int64_t>> value_dim = {};
+    AXLE_CONFIG(Dims, num_kv_heads, head_dim, value_dim)
+    int64_t value_size() const { return value_dim.value_or(head_dim); }
   };
   static constexpr InputNames kInputs = {"fresh"};
   using LayerRole::LayerRole;
+  /// Throws ConfigError if the cache may lack a key that the mask of its attention lets a query see.
+  virtual void check_mask(const AttentionMask*) const {}
 };
 
 }  // namespace axle

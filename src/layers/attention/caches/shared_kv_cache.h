@@ -21,6 +21,7 @@ class SharedKVCache final : public KVCache {
   };
   SharedKVCache(const Config& cfg, const Dims& dims, const Scope& scope);
   bool can_decode() const override { return true; }
+  void check_mask(const AttentionMask* mask) const override { inner_->check_mask(mask); }
 
  protected:
   KeyValues forward(const KeyValues& fresh_BTKH) override;

@@ -1,0 +1,79 @@
+#include "layers/attention/caches/paged_kv_cache.h"
+
+#include "config/register.h"
+#include "layers/attention/caches/cached_rows.h"
+#include "ops/create.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/bitwise.h"
+#include "ops/elementwise/compare.h"
+#include "ops/elementwise/convert.h"
+#include "ops/movement/index.h"
+#include "ops/movement/shape.h"
+#include "ops/movement/slice.h"
+#include "ops/reductions/cumulative.h"
+#include "ops/reductions/reduce.h"
+
+namespace axle {
+
+Tree<StateSpec> PagedKVCache::decode_state_specs(const DecodeDims& dims) const {
+  const int64_t size = cfg_.page_size, per_row = (dims.max_len + size - 1) / size;
+  const int64_t num_pages = cfg_.num_pages.value_or(dims.batch_size * per_row);
+  const auto pages = [&](int64_t head_dim) {
+    return StateSpec{.type = {dims.dtype, {num_pages, size, dims_.num_kv_heads, head_dim}},
+                     .mesh_axes = {{kReplicated, kReplicated, kShardAxes, kReplicated}}};
+  };
+  return {{join_path(path(), "key_pages"), pages(dims_.head_dim)},
+          {join_path(path(), "value_pages"), pages(dims_.value_size())},
+          {join_path(path(), "page_table"), cached_token_spec(dims.batch_size, per_row)},
+          {join_path(path(), "num_used"), {.type = {DType::kI32, {}}}},
+          {join_path(path(), "segment"), cached_token_spec(dims.batch_size, per_row * size)}};
+}
+
+// Takes pages for the new positions and returns the table, in which 0 means no page.
+Tensor PagedKVCache::page_table(const Tensor& positions_BT) {
+  const Tensor table_BP = state("page_table"), num_used = state("num_used");
+  const Tensor last_B1 =
+      reduce_max(select(equal(positions_BT, kNoPosition), -1, positions_BT), {1}, true);
+  const Tensor is_needed = iota({1, table_BP.dim(1)}, 1) * int64_t{cfg_.page_size} <= last_B1;
+  const Tensor is_taken = astype(is_needed & equal(table_BP, 0), DType::kI32);
+  const Tensor rank = reshape(cumsum(flatten(is_taken), 0), table_BP.shape());
+  const Tensor all_BP = select(is_taken > 0, num_used + rank, table_BP);
+  set_state("page_table", all_BP);
+  set_state("num_used", num_used + sum(is_taken));
+  return all_BP;
+}
+
+KeyValues PagedKVCache::forward(const KeyValues& fresh_BTKH) {
+  if (!decoding()) return fresh_BTKH;
+  const Tensor& positions_BT = *fresh_BTKH.positions_BS;
+  const int64_t page_size = cfg_.page_size;
+  const Tensor table_BP = page_table(positions_BT);
+  const Tensor page_BT = batched_take(table_BP, positions_BT / page_size) - 1;
+  const Tensor offset_BT = positions_BT - positions_BT / page_size * page_size;
+  const auto append = [&](std::string_view name, const Tensor& fresh) {
+    const Tensor pool = state(name);
+    const Tensor flat = flatten(pool, 0, 1);
+    // Tokens without a place have distinct indices beyond the pool, which are dropped.
+    const Tensor is_kept =
+        (page_BT >= 0) & (page_BT < pool.dim(0)) & (positions_BT < table_BP.dim(1) * page_size);
+    const Tensor nowhere =
+        reshape(iota({page_BT.dim(0) * page_BT.dim(1)}, 0), page_BT.shape()) + flat.dim(0);
+    const Tensor index_BT = select(is_kept, page_BT * page_size + offset_BT, nowhere);
+    const Tensor all = reshape(set_at(flat, index_BT, astype(fresh, pool.dtype())), pool.shape());
+    set_state(name, all);
+    return astype(flatten(take(all, maximum(table_BP - 1, 0)), 1, 2), fresh.dtype());
+  };
+  KeyValues out{.k_BSKH = append("key_pages", fresh_BTKH.k_BSKH),
+                .v_BSKH = append("value_pages", fresh_BTKH.v_BSKH)};
+  const Tensor segments_BS = state("segment");
+  if (fresh_BTKH.segments_BS) {
+    out.segments_BS =
+        append_rows(segments_BS, *fresh_BTKH.segments_BS, index_in_dim(positions_BT, 1, 0));
+  }
+  set_state("segment", out.segments_BS.value_or(segments_BS));
+  return out;
+}
+
+AXLE_REGISTER(PagedKVCache)
+
+}  // namespace axle

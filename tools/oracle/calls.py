@@ -1,4 +1,4 @@
-"""Calls of functions with drawn inputs: what tools/oracle/functions.py is written in.
+"""Calls of functions with drawn inputs: what the tables of functions (tools/oracle/functions.py) are written in.
 
 A maker draws an array; call(JAX function of the operands, operand=maker, ..., at={attributes}) is one call. A list of makers is
 an operand that is a list of tensors.

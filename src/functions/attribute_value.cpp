@@ -153,6 +153,34 @@ PartitionSpec partition_spec_from(const Json& value) {
   return out;
 }
 
+RematPolicy remat_policy_from(const Json& value) {
+  if (value.is_string()) {
+    const std::string& name = value.get_ref<const std::string&>();
+    if (name == "save_nothing") return save_nothing();
+    if (name == "save_everything") return save_everything();
+    if (name == "save_dots") return save_dots();
+    if (name == "offload_dots") return offload_dots();
+  }
+  if (!value.is_object() || value.size() != 1) fail_value(kRematPolicyTexts, value);
+  check_keys(value, {"save_names", "save_matching", "combine"});
+  if (value.contains("combine")) {
+    check_list(value["combine"], "a list of policies");
+    std::vector<RematPolicy> policies;
+    for (const Json& policy : value["combine"]) policies.push_back(remat_policy_from(policy));
+    return combine(std::move(policies));
+  }
+  const bool by_name = value.contains("save_names");
+  const char* const kept = by_name ? "names" : "patterns";
+  const Json& lists = *value.begin();
+  if (!lists.is_object()) fail_value(fmt::format("{{{}: [...], offload: [...]}}", kept), lists);
+  check_keys(lists, {kept, "offload"});
+  const auto texts = [&](const char* key) {
+    return lists.contains(key) ? attribute_from<std::vector<std::string>>(lists[key])
+                               : std::vector<std::string>();
+  };
+  return (by_name ? save_names : save_matching)(texts(kept), texts("offload"));
+}
+
 TensorFunction tensor_function_from(const Json& value) {
   return [formula = Formula(value)](const Values& arguments) {
     std::vector<GivenOperand> given;

@@ -18,6 +18,7 @@
 #include "ir/host_tensor.h"
 #include "ir/scalar.h"
 #include "ops/windows/window.h"
+#include "transform/remat/remat_policy.h"
 #include "transform/trace.h"
 
 namespace axle {
@@ -47,6 +48,9 @@ void check_list(const nlohmann::ordered_json& value, std::string_view what);
 Padding padding_from(const nlohmann::ordered_json& value);
 DimAxes dim_axes_from(const nlohmann::ordered_json& value);
 PartitionSpec partition_spec_from(const nlohmann::ordered_json& value);
+/// Reads "save_dots" and the like, {save_names: {names: [a], offload: [b]}}, {save_matching:
+/// {patterns: [..], offload: [..]}} or {combine: [policy, ..]}.
+RematPolicy remat_policy_from(const nlohmann::ordered_json& value);
 /// Reads a function of the table by its name, or steps (formula.h).
 TensorFunction tensor_function_from(const nlohmann::ordered_json& value);
 
@@ -77,6 +81,11 @@ struct StorageOf<std::string_view> {
 template <class T>
 using ArgumentStorage = typename detail::StorageOf<T>::type;
 
+/// The forms of a remat policy.
+inline constexpr std::string_view kRematPolicyTexts =
+    "save_nothing|save_everything|save_dots|offload_dots|{save_names: {names, offload}}|"
+    "{save_matching: {patterns, offload}}|{combine: [policy]}";
+
 /// Returns how messages and lists of functions call the type.
 template <class T>
 std::string attribute_type() {
@@ -100,6 +109,8 @@ std::string attribute_type() {
     return "axes";
   else if constexpr (std::is_same_v<T, PartitionSpec>)
     return "[axes]";
+  else if constexpr (std::is_same_v<T, RematPolicy>)
+    return std::string(kRematPolicyTexts);
   else if constexpr (detail::kIsOptional<T>)
     return attribute_type<typename T::value_type>() + "|none";
   else if constexpr (detail::kIsList<T>)
@@ -136,6 +147,8 @@ T attribute_from(const nlohmann::ordered_json& value) {
     return dim_axes_from(value);
   } else if constexpr (std::is_same_v<T, PartitionSpec>) {
     return partition_spec_from(value);
+  } else if constexpr (std::is_same_v<T, RematPolicy>) {
+    return remat_policy_from(value);
   } else if constexpr (detail::kIsOptional<T>) {
     if (value.is_null()) return std::nullopt;
     return attribute_from<typename T::value_type>(value);

@@ -1,4 +1,9 @@
 // Rows of the functions that take functions. These are data themselves (formula.h).
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
 #include "functions/function.h"
 #include "transform/transform.h"
 
@@ -68,29 +73,48 @@ Values sequential_map_by_formula(const Values& xs, const TensorFunction& fn,
 Values call_by_formula(const Values& arguments, const TensorFunction& fn, const std::string& name) {
   return call(name, fn, arguments);
 }
-// The policies without parameters, by their names in C++.
-enum class NamedPolicy { kSaveNothing, kSaveEverything, kSaveDots, kOffloadDots };
-constexpr auto texts_of(NamedPolicy) {
-  return std::to_array<EnumText<NamedPolicy>>({{NamedPolicy::kSaveNothing, "save_nothing"},
-                                               {NamedPolicy::kSaveEverything, "save_everything"},
-                                               {NamedPolicy::kSaveDots, "save_dots"},
-                                               {NamedPolicy::kOffloadDots, "offload_dots"}});
+Values remat_by_formula(const Values& arguments, const TensorFunction& fn,
+                        const RematPolicy& policy, bool prevent_cse) {
+  return remat(fn, arguments, policy, prevent_cse);
 }
-RematPolicy policy_of(NamedPolicy name) {
-  switch (name) {
-    case NamedPolicy::kSaveNothing:
-      return save_nothing();
-    case NamedPolicy::kSaveEverything:
-      return save_everything();
-    case NamedPolicy::kSaveDots:
-      return save_dots();
-    case NamedPolicy::kOffloadDots:
-      return offload_dots();
+// `forward` returns the outputs, then the residuals. `backward` takes the residuals, then the
+// cotangents of the outputs that have one. It returns the cotangents of the other arguments than
+// `without_gradient`.
+Values custom_vjp_by_formula(const Values& arguments, const TensorFunction& forward,
+                             const TensorFunction& backward, int64_t num_outputs,
+                             const std::vector<int64_t>& without_gradient,
+                             const std::string& name) {
+  CustomVjp rule{.name = name};
+  rule.forward = [forward, num_outputs](const Values& v) {
+    const Values all = forward(v);
+    if (num_outputs < 1 || num_outputs > std::ssize(all)) {
+      throw ConfigError(
+          fmt::format("num_outputs: expected 1 to {}, the number of results of the forward "
+                      "function, got {}",
+                      all.size(), num_outputs));
+    }
+    const auto end_of_outputs = all.begin() + num_outputs;
+    return WithResiduals{{all.begin(), end_of_outputs}, {end_of_outputs, all.end()}};
+  };
+  rule.backward = [backward, without_gradient](const Values& residuals, const Values& cotangents) {
+    Values inputs = residuals;
+    std::ranges::copy_if(cotangents, std::back_inserter(inputs),
+                         [](const Tensor& g) { return static_cast<bool>(g); });
+    Values out = backward(inputs);
+    // In ascending order, so that each position is that among all arguments.
+    for (const int64_t i : without_gradient)
+      out.insert(out.begin() + std::min<int64_t>(i, std::ssize(out)), Tensor());
+    return out;
+  };
+  std::vector<int64_t> sorted = without_gradient;
+  std::ranges::sort(sorted);
+  if (sorted != without_gradient || std::ranges::adjacent_find(sorted) != sorted.end() ||
+      (!sorted.empty() && (sorted[0] < 0 || sorted.back() >= std::ssize(arguments)))) {
+    throw ConfigError(
+        fmt::format("without_gradient: expected ascending numbers of the {} arguments, got [{}]",
+                    arguments.size(), fmt::join(without_gradient, ", ")));
   }
-  AXLE_CHECK(false, "a named policy");
-}
-Values remat_by_formula(const Values& arguments, const TensorFunction& fn, NamedPolicy policy) {
-  return remat(fn, arguments, policy_of(policy));
+  return custom_vjp(rule, arguments);
 }
 // Returns the outputs, then their derivatives.
 Values jvp_by_formula(const Values& arguments, const Values& tangents, const TensorFunction& fn) {
@@ -106,9 +130,8 @@ Values gradient_by_formula(const Values& arguments, const TensorFunction& fn) {
   return outputs;
 }
 Values vmap_by_formula(const Values& arguments, const TensorFunction& fn,
-                       const std::vector<std::optional<int64_t>>& in_axes,
-                       const std::vector<std::optional<int64_t>>& out_axes) {
-  return vmap(fn, arguments, {.in_axes = in_axes, .out_axes = out_axes});
+                       const VmapOptions& options) {
+  return vmap(fn, arguments, options);
 }
 
 std::vector<Function> rows() {
@@ -121,10 +144,13 @@ std::vector<Function> rows() {
           function("switch_case(index, arguments, branches)", switch_by_formula),
           function("sequential_map(xs, fn, options)", sequential_map_by_formula),
           function("call(arguments, fn, name=fn)", call_by_formula),
-          function("remat(arguments, fn, policy=save_nothing)", remat_by_formula),
+          function("remat(arguments, fn, policy=save_nothing, prevent_cse=true)", remat_by_formula),
+          function("custom_vjp(arguments, forward, backward, num_outputs=1, without_gradient=[], "
+                   "name=rule)",
+                   custom_vjp_by_formula),
           function("jvp(arguments, tangents, fn)", jvp_by_formula),
           function("value_and_grad(arguments, fn)", gradient_by_formula),
-          function("vmap(arguments, fn, in_axes=[], out_axes=[])", vmap_by_formula)};
+          function("vmap(arguments, fn, options)", vmap_by_formula)};
 }
 
 const FunctionFamily kControlFlow(rows);

@@ -2,10 +2,14 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include "config/document/yaml.h"
 #include "functions/attribute_value.h"
 #include "ir/text/print.h"
+#include "ops/ops.h"
 #include "testing/error_of.h"
+#include "transform/transform.h"
 
 namespace axle {
 namespace {
@@ -111,9 +115,149 @@ TEST(Formula, RematTakesAPolicy) {
   EXPECT_THAT(printed(", policy: save_everything"), HasSubstr("{save everything"));
   EXPECT_THAT(printed(", policy: save_dots"), HasSubstr("{save dots"));
   EXPECT_THAT(printed(", policy: offload_dots"), HasSubstr("{offload dots"));
+  EXPECT_THAT(printed(", prevent_cse: false"), HasSubstr("{save nothing}"));
+  EXPECT_THAT(printed(", prevent_cse: true"), HasSubstr("{save nothing, barrier}"));
+  const std::string forms =
+      "save_nothing|save_everything|save_dots|offload_dots|{save_names: {names, offload}}|"
+      "{save_matching: {patterns, offload}}|{combine: [policy]}";
   EXPECT_EQ(error_of([&] { printed(", policy: save_dot"); }),
-            "policy: expected save_nothing, save_everything, save_dots or offload_dots, got "
-            "'save_dot'");
+            "policy: expected " + forms + ", got \"save_dot\"");
+  EXPECT_EQ(error_of([&] {
+              printed(", policy: {save_names: {names: [a]}, combine: []}");
+            }).find("policy: expected " + forms),
+            0u);
+  EXPECT_EQ(error_of([&] { printed(", policy: {save_name: {names: [a]}}"); }),
+            "policy: no such key: save_name; did you mean 'save_names'? (keys: save_names, "
+            "save_matching, combine)");
+  EXPECT_EQ(error_of([&] { printed(", policy: {save_names: {patterns: [a]}}"); }),
+            "policy: no such key: patterns (keys: names, offload)");
+  EXPECT_EQ(error_of([&] {
+              printed(", policy: {save_names: [a]}");
+            }).find("policy: expected {names: [...], offload: [...]}, got"),
+            0u);
+  EXPECT_EQ(error_of([&] { printed(", policy: {combine: []}"); }).find("policy: remat policy"), 0u);
+}
+
+// The backward pass reads s = sin(x), which is tagged "s", and tanh(c) of c = cos(s), tagged "c".
+TEST(Formula, RematTakesPoliciesByNamesAndPatterns) {
+  using Counts = std::vector<int64_t>;
+  const auto counted = [](const std::string& policy) -> Counts {
+    const TensorFunction fn = tensor_function_from(
+        parse_yaml("function: value_and_grad\n"
+                   "attributes:\n"
+                   "  fn:\n"
+                   "    parameters: [x]\n"
+                   "    steps:\n"
+                   "      y:\n"
+                   "        function: remat\n"
+                   "        operands: {arguments: [x]}\n"
+                   "        attributes:\n"
+                   "          policy: " +
+                   policy +
+                   "\n"
+                   "          fn:\n"
+                   "            parameters: [x]\n"
+                   "            steps:\n"
+                   "              a: {function: sin, operands: [x]}\n"
+                   "              s: {function: name, operands: [a], attributes: {tag: s}}\n"
+                   "              b: {function: cos, operands: [s]}\n"
+                   "              c: {function: name, operands: [b], attributes: {tag: c}}\n"
+                   "              d: {function: tanh, operands: [c]}\n"
+                   "      loss: {function: sum, operands: [y]}\n"));
+    const auto region = trace(fn, {{DType::kF32, {4}}});
+    return {count_ops(*region, "sin"), count_ops(*region, "cos"), count_ops(*region, "place")};
+  };
+  EXPECT_EQ(counted("save_nothing"), (Counts{3, 3, 0}));
+  EXPECT_EQ(counted("{save_names: {names: [s]}}"), (Counts{2, 3, 0}));
+  EXPECT_EQ(counted("{save_names: {names: [c]}}"), (Counts{3, 2, 0}));
+  EXPECT_EQ(counted("{save_names: {names: ['?']}}"), (Counts{2, 2, 0}));
+  EXPECT_EQ(counted("{save_names: {offload: [s]}}"), (Counts{2, 3, 2}));
+  EXPECT_EQ(counted("{save_names: {names: [c], offload: [s]}}"), (Counts{2, 2, 2}));
+  EXPECT_EQ(counted("{save_matching: {patterns: ['s|c']}}"), (Counts{2, 2, 0}));
+  EXPECT_EQ(counted("{save_matching: {patterns: ['[s-z]'], offload: ['[a-c]']}}"),
+            (Counts{2, 2, 2}));
+  EXPECT_EQ(counted("{combine: [{save_names: {names: [s]}}, {save_matching: {patterns: [c]}}]}"),
+            (Counts{2, 2, 0}));
+  EXPECT_EQ(counted("{combine: [save_dots, {save_names: {names: [c]}}]}"), (Counts{3, 2, 0}));
+}
+
+// y = sin(x k) with three times its gradient for x, and none for k.
+const char kTripled[] =
+    "parameters: [x, k]\n"
+    "steps:\n"
+    "  y:\n"
+    "    function: custom_vjp\n"
+    "    operands: {arguments: [x, k]}\n"
+    "    attributes:\n"
+    "      name: tripled\n"
+    "      num_outputs: 1\n"
+    "      without_gradient: [1]\n"
+    "      forward:\n"
+    "        parameters: [x, k]\n"
+    "        steps:\n"
+    "          a: {function: mul, operands: [x, k]}\n"
+    "          y: {function: sin, operands: [a]}\n"
+    "        results: [y, a, k]\n"
+    "      backward:\n"
+    "        parameters: [a, k, g]\n"
+    "        steps:\n"
+    "          c: {function: cos, operands: [a]}\n"
+    "          d: {function: mul, operands: [c, k]}\n"
+    "          e: {function: mul, operands: [d, g]}\n"
+    "          f: {function: mul, operands: [e], attributes: {b: 3}}\n";
+
+TEST(Formula, CustomVjpTakesItsRuleAsData) {
+  const TensorFunction fn = tensor_function_from(parse_yaml(kTripled));
+  EXPECT_THAT(print(*trace(fn, {kX.type(), kX.type()})), HasSubstr("{tripled}"));
+  const auto gradients = [&](const Values& v) {
+    auto [out, pullback] = vjp(fn, v);
+    const Values g = pullback({full_like(out[0], 1)});
+    return Values{out[0], g[0], full_like(v[1], g[1] ? 1 : 0)};
+  };
+  const HostTensor k = vector({0.5, 1, 2, 3});
+  const std::vector<HostTensor> out = eval(gradients, {kX, k});
+  for (int64_t i = 0; i < 4; ++i) {
+    EXPECT_NEAR(out[0].at(i), std::sin(kX.at(i) * k.at(i)), 1e-6);
+    EXPECT_NEAR(out[1].at(i), 3 * k.at(i) * std::cos(kX.at(i) * k.at(i)), 1e-5);
+    EXPECT_EQ(out[2].at(i), 0);
+  }
+}
+
+TEST(Formula, MistakesInCustomVjpSayWhatIsExpected) {
+  const auto error = [](std::string_view from, std::string_view to) {
+    std::string yaml = kTripled;
+    yaml.replace(yaml.find(from), from.size(), to);
+    const TensorFunction fn = tensor_function_from(parse_yaml(yaml));
+    const auto gradient = [&](const Values& v) -> Values {
+      auto [out, pullback] = vjp(fn, v);
+      return pullback({full_like(out[0], 1)});
+    };
+    return error_of<Error>([&] { eval(gradient, {kX, kX}); });
+  };
+  EXPECT_EQ(error("num_outputs: 1", "num_outputs: 4"),
+            "steps.y: num_outputs: expected 1 to 3, the number of results of the forward function, "
+            "got 4");
+  EXPECT_EQ(error("without_gradient: [1]", "without_gradient: [2]"),
+            "steps.y: without_gradient: expected ascending numbers of the 2 arguments, got [2]");
+  EXPECT_EQ(error("without_gradient: [1]", "without_gradient: [1, 0]"),
+            "steps.y: without_gradient: expected ascending numbers of the 2 arguments, got [1, 0]");
+  EXPECT_THAT(error("without_gradient: [1]", "without_gradient: []"),
+              HasSubstr("expected a cotangent for each of the 2 arguments of tripled"));
+}
+
+TEST(Formula, VmapTakesAxesAndASize) {
+  const auto mapped = [](const std::string& attributes, const HostTensor& x) {
+    return one("{function: vmap, attributes: {fn: neg" + attributes + "}}", {x});
+  };
+  const HostTensor rows({2, 2}, {1.f, 2.f, 3.f, 4.f});
+  EXPECT_EQ(mapped("", rows), HostTensor({2, 2}, {-1.f, -2.f, -3.f, -4.f}));
+  EXPECT_EQ(mapped(", in_axes: [1], out_axes: [0]", rows),
+            HostTensor({2, 2}, {-1.f, -3.f, -2.f, -4.f}));
+  EXPECT_EQ(mapped(", in_axes: [none], axis_size: 2", vector({5})),
+            HostTensor({2, 1}, {-5.f, -5.f}));
+  EXPECT_EQ(mapped(", in_axes: [none], out_axes: [none], axis_size: 2", vector({5})), vector({-5}));
+  EXPECT_THAT(error_of<Error>([&] { mapped(", axis_size: 3", rows); }),
+              HasSubstr("expected batches of one size, got 3 and 2"));
 }
 
 TEST(Formula, MistakesSayWhatIsExpected) {

@@ -18,7 +18,6 @@ namespace {
 const std::map<std::string, std::string> kWithoutRow = {
     {"vjp", "a case says vjp: true"},
     {"shard_map", "a case says shard_map: {...}"},
-    {"custom_vjp", "its backward function is C++ code, not a function of the table"},
     {"emit_broadcast", "it takes a row of the table of ops"},
     {"all_gather_over", "it takes axes of a mesh, which only rules have"},
     {"reduce_scatter_over", "it takes axes of a mesh, which only rules have"},

@@ -14,6 +14,7 @@
 #include "transform/control_flow/sequential_map.h"
 #include "transform/kernel/kernel_call.h"
 #include "transform/linalg/triangular_solve.h"
+#include "transform/vmap.h"
 
 namespace axle {
 
@@ -100,6 +101,13 @@ void visit_fields(ScanOptions& o, F visit) {
 template <class F>
 void visit_fields(SequentialMapOptions& o, F visit) {
   visit("batch_size", o.batch_size);
+}
+template <class F>
+void visit_fields(VmapOptions& o, F visit) {
+  visit("in_axes", o.in_axes);
+  visit("out_axes", o.out_axes);
+  visit("axis_size", o.axis_size);
+  visit("mesh_axes", o.mesh_axes);
 }
 template <class F>
 void visit_fields(KernelOptions& o, F visit) {

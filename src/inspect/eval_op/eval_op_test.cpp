@@ -135,6 +135,31 @@ TEST_F(EvalOp, CollectivesRunOnSimulatedDevices) {
             vector({4, 6}));
 }
 
+// The sum over the axis "model" alone; what a device holds of "data" stays apart.
+TEST_F(EvalOp, ShardMapTakesItsManualAxesAndDimsThatAreNotDivided) {
+  const std::string call =
+      "{function: psum, attributes: {axes: model}, inputs: [[[1, 2, 3, 4], [5, 6, 7, 8]]],\n"
+      " shard_map: {mesh: 'data=2,model=2', ";
+  const HostTensor sums({2, 2}, {4.f, 6.f, 12.f, 14.f});
+  const auto sum = [&](const std::string& specs) { return run(call + specs + "}}").at("out0"); };
+  EXPECT_EQ(sum("in_specs: [[none, model]], out_specs: [[]], axes: [model]"), sums);
+  EXPECT_EQ(sum("in_specs: [[[], model]], out_specs: [[none, none]], axes: model"), sums);
+  EXPECT_EQ(sum("in_specs: [[data, model]], out_specs: [[data]]"), sums);
+  EXPECT_EQ(sum("in_specs: [[none, [model]]], out_specs: [[none]]"), sums);
+  EXPECT_EQ(error(call + "in_specs: [[data, model]], out_specs: [[data]], axes: [model]}}")
+                .find("case.yaml:1: "),
+            0u);
+}
+
+// The batch of a constraint is divided over the mesh axes.
+TEST_F(EvalOp, VmapTakesASizeAndMeshAxes) {
+  EXPECT_EQ(run("{function: neg, inputs: [[5]], vmap: {in_axes: none, axis_size: 2}}").at("out0"),
+            HostTensor({2, 1}, {-5.f, -5.f}));
+  const OpCases file = read("{function: neg, inputs: [[5]], vmap: {mesh_axes: [data, model]}}");
+  ASSERT_EQ(file.broken.size(), 0u);
+  EXPECT_EQ(file.cases[0].vmap->mesh_axes, (DimAxes{"data", "model"}));
+}
+
 TEST_F(EvalOp, F64KeepsTheDigitsOfTheWholeComputation) {
   const std::string steps =
       "inputs: [[1]]\nparameters: [x]\nsteps:\n"
@@ -269,7 +294,7 @@ TEST_F(EvalOp, WrongAxesOfVmapAreNamed) {
             "operands: f32[1, 2] of a (parameter), f32[1, 2] of b (parameter)");
   EXPECT_EQ(axes("in_axs: 0"),
             "case.yaml:1: vmap: no such key: in_axs; did you mean 'in_axes'? (keys: axis_size, "
-            "in_axes, out_axes)");
+            "in_axes, mesh_axes, out_axes)");
   EXPECT_EQ(axes("axis_size: x"), "case.yaml:1: vmap: axis_size: expected an integer, got 'x'");
 }
 

@@ -112,14 +112,15 @@ VmapOptions vmap_from(const Json& value) {
   VmapOptions out;
   if (value.is_string() && attribute_from<bool>(value)) return out;
   if (!value.is_object())
-    fail_value("true or {in_axes: ..., out_axes: ..., axis_size: ...}", value);
+    fail_value("true or {in_axes: ..., out_axes: ..., axis_size: ..., mesh_axes: ...}", value);
   const auto axis_size = [&](const Json& v) {
     out.axis_size = attribute_from<std::optional<int64_t>>(v);
     if (out.axis_size && *out.axis_size < 0) fail_value("a size from 0", v);
   };
   read_map(value, {{"in_axes", [&](const Json& v) { out.in_axes = axes_from(v); }},
                    {"out_axes", [&](const Json& v) { out.out_axes = axes_from(v); }},
-                   {"axis_size", axis_size}});
+                   {"axis_size", axis_size},
+                   {"mesh_axes", [&](const Json& v) { out.mesh_axes = dim_axes_from(v); }}});
   return out;
 }
 

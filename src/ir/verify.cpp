@@ -52,4 +52,21 @@ void verify(const Region& region) {
   for (const Tensor& t : region.results()) check_use(t, "return");
 }
 
+void verify_phases(const Region& region, size_t num_parameters, size_t num_results) {
+  ValueSet backward(std::span(region.parameters()).subspan(num_parameters));
+  const auto check_use = [&](const Tensor& t, std::string_view user) {
+    AXLE_CHECK(!backward.contains(t),
+               fmt::format("{} is in the forward part and uses {}, which is in the backward part",
+                           user, describe(t)));
+  };
+  for (OpNode* op : region.ops()) {
+    if (op->phase == Phase::kBackward) {
+      for (const Tensor& t : op->results()) backward.insert(t);
+    } else {
+      for (const Tensor& t : op->inputs) check_use(t, op->rules->name());
+    }
+  }
+  for (const Tensor& t : std::span(region.results()).first(num_results)) check_use(t, "return");
+}
+
 }  // namespace axle

@@ -117,5 +117,49 @@ TEST(Verify, ResultOfTheRegionThatNothingDefines) {
   EXPECT_THAT(index.fault(), HasSubstr("return uses result 7"));
 }
 
+// x, g -> a = same(x), b = same(g), c = same(b): a is the result, b and c are backward ops.
+struct JointGraph {
+  JointGraph() {
+    const TraceScope scope(region);
+    const Tensor x = region.add_parameter({kF32, {2}});
+    const Tensor g = region.add_parameter({kF32, {2}}, "cotangent");
+    a = region.append(same_rules, {x}, {}, {});
+    const PhaseScope phase(Phase::kBackward);
+    b = region.append(same_rules, {g}, {}, {});
+    c = region.append(same_rules, {b->result()}, {}, {});
+    region.set_results({a->result(), c->result()});
+  }
+  std::string fault() {
+    return error_without_lines<InternalError>([&] { verify_phases(region, 1, 1); });
+  }
+  Region region;
+  OpNode *a, *b, *c;
+};
+
+TEST(VerifyPhases, AcceptsAJointRegion) { EXPECT_EQ(JointGraph().fault(), "no error"); }
+
+TEST(VerifyPhases, AForwardOpThatUsesABackwardValue) {
+  JointGraph g;
+  g.c->phase = Phase::kForward;
+  EXPECT_THAT(g.fault(), HasSubstr("test_same is in the forward part and uses f32[2] of the top "
+                                   "level (test_same), which is in the backward part"));
+}
+
+TEST(VerifyPhases, AForwardOpThatUsesACotangent) {
+  JointGraph g;
+  g.b->phase = Phase::kForward;
+  EXPECT_THAT(g.fault(), HasSubstr("test_same is in the forward part and uses f32[2] of cotangent "
+                                   "(parameter), which is in the backward part"));
+}
+
+TEST(VerifyPhases, AResultOfTheForwardPartThatIsComputedBackwards) {
+  JointGraph g;
+  const_cast<Values&>(g.region.results())[0] = g.c->result();
+  EXPECT_THAT(g.fault(), HasSubstr("return is in the forward part and uses"));
+  g.a->phase = Phase::kBackward;
+  const_cast<Values&>(g.region.results())[0] = g.a->result();
+  EXPECT_THAT(g.fault(), HasSubstr("return is in the forward part and uses"));
+}
+
 }  // namespace
 }  // namespace axle

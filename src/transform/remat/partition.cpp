@@ -50,7 +50,7 @@ Joint make_joint(const Region& region, const std::vector<bool>& active,
   }
   joint.region->set_results(std::move(results));
   joint.region->remove_dead_ops();
-  verify_in_debug(*joint.region);
+  verify_joint_in_debug(*joint.region, joint.num_parameters, joint.num_results);
   return joint;
 }
 

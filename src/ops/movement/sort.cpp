@@ -119,10 +119,18 @@ Values sort_vjp(X x, Y, Ct g) {
   return out;
 }
 
-// n log n comparisons.
+// Merge sort compares each of `elements` once on each of log2(n) levels, n being the length of a
+// line (Knuth, "The Art of Computer Programming", volume 3, section 5.2.4).
+double comparisons(double elements, int64_t n) {
+  return elements * std::log2(static_cast<double>(std::max<int64_t>(n, 1)));
+}
+// A comparison looks at each key, as it must where the keys before it are equal.
 double sort_cost(const OpNode& op) {
-  const double n = static_cast<double>(op.inputs[0].type().num_elements());
-  return n * std::log2(std::max(n, 2.0));
+  const auto& a = op.attrs<SortAttributes>();
+  const Type& x = op.inputs[0].type();
+  if (x.rank() == 0) return 0;
+  return static_cast<double>(a.num_keys) *
+         comparisons(num_input_elements(op), x.dims[static_cast<size_t>(a.axis)]);
 }
 
 const OpRules sort_rules({.name = "sort",
@@ -190,6 +198,11 @@ Values top_k_vjp(X x, Y y, Ct g) {
   return {reduce_sum(select(hit, expand_dims(g[0], axis), scalar(0, g[0].dtype())), {axis - 1})};
 }
 
+// That of a sort of each line: the k largest are its first elements.
+double top_k_cost(const OpNode& op) {
+  return comparisons(num_input_elements(op), op.inputs[0].dim(-1));
+}
+
 const OpRules top_k_rules({.name = "top_k",
                            .infer = infer_top_k,
                            .batch = trailing_dims,
@@ -201,7 +214,7 @@ const OpRules top_k_rules({.name = "top_k",
                                      "chlo.top_k", x, op.outputs,
                                      fmt::format("k = {} : i64", op.attrs<TopKAttributes>().k));
                                },
-                           .cost = sort_cost});
+                           .cost = top_k_cost});
 
 }  // namespace
 

@@ -82,7 +82,8 @@ Values qr_vjp(X, Y y, Ct g) {
                            {.lower = false, .transpose = true, .left_side = false})};
 }
 
-// A reflection of n columns and one of q for each column.
+// 8 m n^2 for each matrix: every column is a reflection of x and one of q. A reflection of [m, n]
+// is a product of 2 m n, then a product and a difference of m n elements.
 double qr_flops(const OpNode& op) {
   const double n = static_cast<double>(op.inputs[0].dim(-1));
   return 8 * num_input_elements(op) * n;

@@ -22,6 +22,8 @@ struct Mode {
   bool is_on[kNumKinds] = {true, true, true, true, true, true, true, true, true, true, true, true};
   /// Builds the kHook steps. The flag says whether the kind is on.
   std::function<Tensor(const Tensor& x, bool is_on)> hook = {};
+  /// What each gradient that a kGradient step computes is moved by, as rounding might.
+  double moved_by = 0;
 
   bool on(Kind kind) const { return is_on[static_cast<size_t>(kind)]; }
   /// Returns this mode with one kind replaced by what it means.
@@ -356,7 +358,10 @@ class Builder {
     Values out;
     for (size_t i = 0; i < step.num_results(); ++i) {
       const Tensor& g = gradients[i % gradients.size()];
-      out.push_back(g ? tanh(g) : zeros({1}));
+      if (!static_cast<bool>(g))
+        out.push_back(zeros({1}));
+      else
+        out.push_back(tanh(mode_.moved_by == 0 ? g : g + mode_.moved_by));
     }
     return out;
   }

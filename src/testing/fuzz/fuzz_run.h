@@ -28,9 +28,7 @@ struct FuzzRun {
   std::string skipped_too_often(uint64_t num_programs) const {
     std::string out;
     for (const auto& [why, times] : skipped) {
-      // Of a program, each construct may be skipped for its gradients: 325 of 300 programs are.
-      const uint64_t limit =
-          why == "gradients with steps" ? num_programs * 6 / 5 : num_programs / 20;
+      const uint64_t limit = num_programs / 20;
       if (times > limit) out += fmt::format("{}: {} times, at most {}\n", why, times, limit);
     }
     return out;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "io/file.h"
+#include "io/safetensors.h"
 #include "ops/rules.h"
 #include "testing/checkout.h"
 #include "testing/op_samples.h"
@@ -20,7 +21,20 @@ namespace samples = testing::samples;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-class Samplers : public PluginTest {};
+class Samplers : public PluginTest {
+ protected:
+  // Returns the largest difference between the plugin and the interpreter over 10 keys.
+  double largest_rounding(const TensorFunction& draw) {
+    double out = 0;
+    for (int64_t seed = 0; seed < 10; ++seed) {
+      const std::vector<HostTensor> key{random::key(seed)};
+      const HostTensor fused = run(draw, key)[0], rounded = eval(draw, key)[0];
+      for (int64_t i = 0; i < fused.size(); ++i)
+        out = std::max(out, std::abs(fused.at(i) - rounded.at(i)));
+    }
+    return out;
+  }
+};
 
 // How exactly the draws agree. Draws that use logarithms or the error function differ in the last
 // bits.
@@ -357,6 +371,39 @@ TEST_F(Samplers, FloatsAreDrawnAlikeBetweenAllBounds) {
     };
     EXPECT_EQ(run(draw, key), eval(draw, key)) << p;
   }
+}
+
+// XLA contracts u * (high - low) + low to one operation, as it does in JAX: the numbers are JAX's
+// to the last bit.
+TEST_F(Samplers, FusedNumbersAreThoseOfJax) {
+  const SafetensorsFile stored(reference_file("jax/random.safetensors"));
+  const auto uniform = [](const Values& v) {
+    return Values{random::uniform(Key::wrap(v[0]), {7}, DType::kF32, -2, 5)};
+  };
+  const auto truncated = [](const Values& v) {
+    return Values{random::truncated_normal(Key::wrap(v[0]), {6}, -2, 2)};
+  };
+  for (const int64_t seed : {0, 1, 42}) {
+    const std::string name = fmt::format("threefry2x32/{}/", seed);
+    const std::vector<HostTensor> key{random::key(seed)};
+    EXPECT_EQ(run(uniform, key)[0], stored.get(name + "uniform_-2_5")) << seed;
+    EXPECT_EQ(run(truncated, key)[0], stored.get(name + "truncated_normal")) << seed;
+  }
+}
+
+// In units in the last place: one of 7 for numbers in [-2, 5); eight of 1 for the truncated
+// distribution, where erf_inv makes a difference of u up to 9 times as large.
+TEST_F(Samplers, TheInterpreterRoundsOnceMore) {
+  const double of_uniform = largest_rounding([](const Values& v) {
+    return Values{random::uniform(Key::wrap(v[0]), {1000}, DType::kF32, -2, 5)};
+  });
+  EXPECT_GT(of_uniform, 0);
+  EXPECT_LE(of_uniform, 0x1p-21);
+  const double of_truncated = largest_rounding([](const Values& v) {
+    return Values{random::truncated_normal(Key::wrap(v[0]), {1000}, -2, 2)};
+  });
+  EXPECT_GT(of_truncated, 0);
+  EXPECT_LE(of_truncated, 8 * 0x1p-23);
 }
 
 }  // namespace

@@ -29,10 +29,10 @@ struct Results {
   const HostTensor& at(uint32_t i) const { return borrowed ? *borrowed : own.at(i); }
 };
 
-void check_argument(const HostTensor& value, const Type& stored, size_t i,
-                    const Tensor& parameter) {
-  AXLE_CHECK(value.type() == stored, fmt::format("argument {} is {}, its parameter {}", i,
-                                                 to_text(value.type()), describe(parameter)));
+Results owned(HostTensor value) {
+  Results out;
+  out.own.push_back(std::move(value));
+  return out;
 }
 
 // `values` has the arguments, by id of their parameters.
@@ -67,44 +67,40 @@ std::vector<HostTensor> run(const Region& region, std::vector<Results> values,
   return results;
 }
 
-void check_count(const Region& region, size_t count) {
-  AXLE_CHECK(count == region.parameters().size(),
-             fmt::format("{} arguments for {} parameters", count, region.parameters().size()));
+// Runs the region on one value for each of its parameters, in their order.
+std::vector<HostTensor> run_on(const Region& region, std::vector<Results> arguments,
+                               const EvalOptions& options) {
+  AXLE_CHECK(
+      arguments.size() == region.parameters().size(),
+      fmt::format("{} arguments for {} parameters", arguments.size(), region.parameters().size()));
+  std::vector<Results> values(region.num_nodes() + 1);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Tensor& p = region.parameters()[i];
+    const Type stored = options.stored(p.type());
+    Results& value = values[p.node()->id];
+    value = std::move(arguments[i]);
+    if (value.at(0).dtype() != stored.dtype) value = owned(value.at(0).astype(stored.dtype));
+    AXLE_CHECK(value.at(0).type() == stored, fmt::format("argument {} is {}, its parameter {}", i,
+                                                         to_text(value.at(0).type()), describe(p)));
+  }
+  return run(region, std::move(values), options);
 }
 
 }  // namespace
 
 std::vector<HostTensor> evaluate(const Region& region, std::vector<HostTensor> arguments,
                                  const EvalOptions& options) {
-  check_count(region, arguments.size());
-  std::vector<Results> values(region.num_nodes() + 1);
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const Tensor& p = region.parameters()[i];
-    const Type stored = options.stored(p.type());
-    HostTensor value = arguments[i].dtype() == stored.dtype ? std::move(arguments[i])
-                                                            : arguments[i].astype(stored.dtype);
-    check_argument(value, stored, i, p);
-    values[p.node()->id].own.push_back(std::move(value));
-  }
-  return run(region, std::move(values), options);
+  std::vector<Results> values;
+  for (HostTensor& argument : arguments) values.push_back(owned(std::move(argument)));
+  return run_on(region, std::move(values), options);
 }
 
 std::vector<HostTensor> evaluate_borrowing(const Region& region,
                                            std::span<const HostTensor* const> arguments,
                                            const EvalOptions& options) {
-  check_count(region, arguments.size());
-  std::vector<Results> values(region.num_nodes() + 1);
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const Tensor& p = region.parameters()[i];
-    const Type stored = options.stored(p.type());
-    Results& value = values[p.node()->id];
-    if (arguments[i]->dtype() == stored.dtype)
-      value.borrowed = arguments[i];
-    else
-      value.own.push_back(arguments[i]->astype(stored.dtype));
-    check_argument(value.at(0), stored, i, p);
-  }
-  return run(region, std::move(values), options);
+  std::vector<Results> values;
+  for (const HostTensor* argument : arguments) values.push_back({.own = {}, .borrowed = argument});
+  return run_on(region, std::move(values), options);
 }
 
 int64_t eval_peak_bytes(const Region& region) {

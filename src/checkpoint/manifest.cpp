@@ -109,7 +109,7 @@ void check_no_overlap(const Manifest& manifest, const JsonView& tensors) {
 }
 
 Manifest parse_body(std::string_view text) {
-  const Json document = read_json(text, {.max_bytes = kMaxManifestBytes});
+  const Json document = read_json(text, kMaxManifestBytes);
   const JsonView json(document);
   if (const int64_t version = json.at("version").integer(0, kMax); version != kManifestVersion) {
     throw UnknownVersionError(

@@ -14,11 +14,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr size_t kMaxDepth = 64;  // of nested objects and lists
+
 // Builds the document from the parser's events. The library's own builder keeps the last of equal
 // keys, searches all keys for each new one and has no limit of depth.
 class Builder {
  public:
-  explicit Builder(const JsonLimits& limits) : limits_(limits) {}
   Json take() { return std::move(root_); }
 
   bool null() { return add(nullptr); }
@@ -88,9 +89,9 @@ class Builder {
     return true;
   }
   bool open(Json value) {
-    if (levels_.size() >= limits_.max_depth) {
+    if (levels_.size() >= kMaxDepth) {
       throw JsonError(
-          fmt::format("expected at most {} nested objects and lists, got more", limits_.max_depth));
+          fmt::format("expected at most {} nested objects and lists, got more", kMaxDepth));
     }
     Json* const placed = put(std::move(value));
     levels_.push_back({placed});
@@ -101,23 +102,22 @@ class Builder {
     return true;
   }
 
-  JsonLimits limits_;
   Json root_;
   std::vector<Level> levels_;
 };
 
 }  // namespace
 
-Json read_json(std::string_view text, const JsonLimits& limits) {
-  if (text.size() > limits.max_bytes) {
+Json read_json(std::string_view text, size_t max_bytes) {
+  if (text.size() > max_bytes) {
     throw JsonError(
-        fmt::format("expected at most {} bytes of JSON, got {}", limits.max_bytes, text.size()));
+        fmt::format("expected at most {} bytes of JSON, got {}", max_bytes, text.size()));
   }
   constexpr int64_t kMemoryPerByte = 24;  // for short values: "" in a list takes 3 bytes of text
   check_host_allocation("a JSON document",
                         "its " + counted(static_cast<int64_t>(text.size()), "byte"),
                         kMemoryPerByte * static_cast<int64_t>(text.size()));
-  Builder builder(limits);
+  Builder builder;
   Json::sax_parse(text, &builder);
   return builder.take();
 }

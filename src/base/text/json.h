@@ -18,16 +18,12 @@ struct JsonError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-struct JsonLimits {
-  size_t max_bytes = size_t{256} << 20;
-  /// Depth of nested objects and lists.
-  size_t max_depth = 64;
-};
+inline constexpr size_t kMaxJsonBytes = size_t{256} << 20;
 
 /// Parses the document and keeps the order of its keys. Throws JsonError for text that is not JSON
-/// in UTF-8, an object with a repeated key, or a text beyond the limits. Throws Error with
-/// kDoesNotFit if the host lacks the memory.
-nlohmann::ordered_json read_json(std::string_view text, const JsonLimits& limits = {});
+/// in UTF-8, an object with a repeated key, a text of more than `max_bytes`, or more than 64 nested
+/// objects and lists. Throws Error with kDoesNotFit if the host lacks the memory.
+nlohmann::ordered_json read_json(std::string_view text, size_t max_bytes = kMaxJsonBytes);
 
 /// A value in a document together with its path ("files[2].bytes"). Reading it as the wrong type
 /// throws JsonError "<path>: expected ..., got ...". The document must outlive the view.

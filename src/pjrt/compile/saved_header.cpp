@@ -40,7 +40,7 @@ std::string header_to_json(const SavedHeader& header) {
 
 SavedHeader header_from_json(std::string_view text, const std::string& where) {
   return json_as<StorageError>(where + ": not a saved executable's header", [&] {
-    const Json document = read_json(text, {.max_bytes = kMaxHeaderBytes});
+    const Json document = read_json(text, kMaxHeaderBytes);
     const JsonView json(document), plugin = json.at("plugin");
     SavedHeader out{.axle_version = json.at("axle").text(),
                     .plugin = {.platform = plugin.at("platform").text(),

@@ -5,6 +5,9 @@
 #include "base/concatenate.h"
 #include "ir/eval.h"
 #include "ir/hlo_builder.h"
+#include "transform/marks.h"
+#include "transform/remat/partition.h"
+#include "transform/simplify.h"
 #include "transform/trace.h"
 
 namespace axle {
@@ -46,6 +49,17 @@ std::vector<RegionRuns> one_run(const OpNode&) { return {{}}; }
 
 ParameterSource operand_of_parameter(const OpNode& op, ParameterSource::Run, size_t parameter) {
   return {op.inputs[parameter]};
+}
+
+Pruned prune_body(const OpNode& op, const std::vector<bool>& used) {
+  const Region& body = op.region();
+  const auto whole = simplify(*slice(body, body.parameters(), selected(body.results(), used)));
+  Pruned out{.inputs = needed_parameters(*whole)};
+  auto smaller = slice(*whole, selected(whole->parameters(), out.inputs), whole->results());
+  out.emit = [&op, used, smaller = std::move(smaller)](const Values& inputs) {
+    return spread_results(emit_all(*op.rules, inputs, op.attributes, {smaller}), used);
+  };
+  return out;
 }
 
 Widened widen_body(const OpNode& op, const Values& inputs,

@@ -21,6 +21,8 @@ std::vector<HloValue> inline_body(const OpNode& op, HloBuilder& b, const std::ve
 std::vector<RegionRuns> one_run(const OpNode& op);
 /// Source rule: the parameters of each region are the operands of the op.
 ParameterSource operand_of_parameter(const OpNode& op, ParameterSource::Run run, size_t parameter);
+/// Prune rule: the op keeps the used results, and the operands that they need.
+Pruned prune_body(const OpNode& op, const std::vector<bool>& used);
 /// Widen rule: the ops of the body take the place of the op.
 Widened widen_body(const OpNode& op, const Values& inputs,
                    std::span<const std::shared_ptr<const Region>> regions, int64_t max_runs);

@@ -13,7 +13,6 @@
 #include "transform/body.h"
 #include "transform/remat/divide.h"
 #include "transform/remat/partition.h"
-#include "transform/simplify.h"
 
 namespace axle {
 namespace {

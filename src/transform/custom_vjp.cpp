@@ -15,6 +15,7 @@
 #include "transform/batch_region.h"
 #include "transform/body.h"
 #include "transform/linearize.h"
+#include "transform/marks.h"
 #include "transform/remat/partition.h"
 #include "transform/simplify.h"
 

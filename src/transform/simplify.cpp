@@ -8,7 +8,7 @@
 #include "ir/verify.h"
 #include "ops/create.h"
 #include "transform/clone.h"
-#include "transform/remat/partition.h"
+#include "transform/marks.h"
 
 namespace axle {
 namespace {
@@ -157,32 +157,6 @@ std::shared_ptr<Region> simplify(const Region& region) {
   const size_t num_ops = out->ops().size();
   out->remove_dead_ops();
   return out->ops().size() == num_ops ? out : simplify(*out);
-}
-
-Pruned prune_body(const OpNode& op, const std::vector<bool>& used) {
-  const Region& body = op.region();
-  const auto whole = simplify(*slice(body, body.parameters(), selected(body.results(), used)));
-  Pruned out{.inputs = needed_parameters(*whole)};
-  auto smaller = slice(*whole, selected(whole->parameters(), out.inputs), whole->results());
-  out.emit = [&op, used, smaller = std::move(smaller)](const Values& inputs) {
-    return spread_results(emit_all(*op.rules, inputs, op.attributes, {smaller}), used);
-  };
-  return out;
-}
-
-std::vector<bool> needed_parameters(const Region& region) {
-  ValueSet needed(region.results());
-  for (const OpNode* op : region.ops()) needed.insert_all(op->inputs);
-  std::vector<bool> out;
-  for (const Tensor& p : region.parameters()) out.push_back(needed.contains(p));
-  return out;
-}
-
-Values spread_results(const Values& results, const std::vector<bool>& used) {
-  Values out;
-  size_t next = 0;
-  for (const bool is_used : used) out.push_back(is_used ? results[next++] : Tensor());
-  return out;
 }
 
 }  // namespace axle

@@ -5,8 +5,8 @@
 #include "base/concatenate.h"
 #include "ops/create.h"
 #include "transform/control_flow/cond_op.h"
+#include "transform/marks.h"
 #include "transform/remat/divide.h"
-#include "transform/simplify.h"
 #include "transform/trace.h"
 
 namespace axle {

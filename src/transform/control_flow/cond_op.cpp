@@ -17,6 +17,7 @@
 #include "transform/control_flow/carry.h"
 #include "transform/control_flow/cond_divide.h"
 #include "transform/control_flow/cond_vjp.h"
+#include "transform/marks.h"
 #include "transform/remat/partition.h"
 #include "transform/simplify.h"
 #include "transform/trace.h"

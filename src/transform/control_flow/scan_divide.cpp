@@ -5,8 +5,8 @@
 #include "base/concatenate.h"
 #include "ops/annotate.h"
 #include "transform/control_flow/scan_op.h"
+#include "transform/marks.h"
 #include "transform/remat/divide.h"
-#include "transform/simplify.h"
 #include "transform/trace.h"
 
 namespace axle {

@@ -2,6 +2,7 @@
 
 #include "ir/effect.h"
 #include "transform/control_flow/scan_op.h"
+#include "transform/marks.h"
 #include "transform/remat/partition.h"
 #include "transform/simplify.h"
 

@@ -5,6 +5,7 @@
 #include "base/concatenate.h"
 #include "ir/effect.h"
 #include "transform/control_flow/while_op.h"
+#include "transform/marks.h"
 #include "transform/remat/partition.h"
 #include "transform/simplify.h"
 

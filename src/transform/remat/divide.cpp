@@ -5,7 +5,7 @@
 #include "base/concatenate.h"
 #include "ir/verify.h"
 #include "transform/clone.h"
-#include "transform/simplify.h"
+#include "transform/marks.h"
 #include "transform/taps/without_effects.h"
 #include "transform/trace.h"
 

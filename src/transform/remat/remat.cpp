@@ -6,7 +6,6 @@
 #include "transform/body.h"
 #include "transform/linearize.h"
 #include "transform/remat/divide.h"
-#include "transform/simplify.h"
 
 namespace axle {
 namespace {

@@ -1,10 +1,10 @@
 #include "transform/shard_map/shard_map_divide.h"
 
 #include "base/concatenate.h"
+#include "transform/marks.h"
 #include "transform/remat/divide.h"
 #include "transform/shard_map/shard_map_op.h"
 #include "transform/shard_map/shard_map_residual.h"
-#include "transform/simplify.h"
 #include "transform/trace.h"
 
 namespace axle {

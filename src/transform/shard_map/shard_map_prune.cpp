@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/effect.h"
+#include "transform/marks.h"
 #include "transform/remat/partition.h"
 #include "transform/shard_map/shard_map_op.h"
 #include "transform/simplify.h"

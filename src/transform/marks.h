@@ -1,0 +1,25 @@
+// Marks of the values of an op or region, for rules that keep some of them: mark i belongs to result,
+// operand or parameter i.
+#pragma once
+
+#include <vector>
+
+#include "ir/tensor.h"
+
+namespace axle {
+
+/// Returns the elements that are marked.
+template <class T>
+std::vector<T> selected(const std::vector<T>& elements, const std::vector<bool>& marks) {
+  std::vector<T> out;
+  for (size_t i = 0; i < marks.size(); ++i) {
+    if (marks[i]) out.push_back(elements[i]);
+  }
+  return out;
+}
+/// Undoes selected(): puts `results` in order at the marked places, empty tensors at the others.
+Values spread_results(const Values& results, const std::vector<bool>& used);
+/// Marks the parameters of `region` that its ops and results read.
+std::vector<bool> needed_parameters(const Region& region);
+
+}  // namespace axle

@@ -7,8 +7,7 @@
 
 #include "cli/run_cli.h"
 #include "config/config.h"
-#include "data/synthetic_input.h"
-#include "data/text_input.h"
+#include "data/data.h"
 #include "layers/layers.h"
 #include "learn/learn.h"
 #include "modifiers/modifiers.h"

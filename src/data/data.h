@@ -1,0 +1,12 @@
+// Includes all inputs, sources and tokenizers, for recipes.
+#pragma once
+
+#include "data/input.h"
+#include "data/source.h"
+#include "data/synthetic_input.h"
+#include "data/text_input.h"
+#include "data/text_source.h"
+#include "data/tokenizers/byte_tokenizer.h"
+#include "data/tokenizers/llama2c_tokenizer.h"
+#include "data/tokenizers/sentencepiece_tokenizer.h"
+#include "data/tokenizers/tokenizer.h"

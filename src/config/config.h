@@ -13,6 +13,7 @@
 #include "config/fields/named_map.h"
 #include "config/fields/ranged.h"
 #include "config/fields/required.h"
+#include "config/find_slot.h"
 #include "config/missing.h"
 #include "config/register.h"
 #include "config/registry.h"

@@ -2,89 +2,247 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/text/utf8.h"
-#include "config/document/reader.h"
-#include "config/document/serialize.h"
+#include "config/carry.h"
+#include "config/document/codec.h"
+#include "config/document/yaml.h"
+#include "config/find_slot.h"
+#include "config/mistakes.h"
+#include "config/registry.h"
 #include "config/walk.h"
 
 namespace axle {
 namespace {
 
-std::string_view unquoted(std::string_view s) {
-  const bool quoted =
-      s.size() >= 2 && (s.front() == '\'' || s.front() == '"') && s.back() == s.front();
-  return quoted ? s.substr(1, s.size() - 2) : s;
-}
+using Document = nlohmann::ordered_json;
 
-// Returns the map key that a part of a path names: k, [k], ['k'] and ["k"] are the same.
-std::string map_key(std::string_view name) {
-  return std::string(name.starts_with('[') ? unquoted(name.substr(1, name.size() - 2)) : name);
+[[noreturn]] void fail(const std::string& path, const std::string& message) {
+  throw ConfigError(path.empty() ? message : path + ": " + message);
 }
-
-// Returns the slot name of the child of `parent` that `name` stands for.
-std::string slot_name(const Slot& parent, const std::string& name) {
-  return parent.ops->kind == FieldKind::kMap ? "['" + map_key(name) + "']" : name;
+[[noreturn]] void fail_expected(const std::string& path, std::string_view expected,
+                                const Document& got) {
+  fail(path, fmt::format("expected {}, got {}", expected,
+                         got.is_null() ? "none" : printable(got.dump())));
 }
-
-[[noreturn]] void fail_unknown(const Slot& parent, const std::string& name,
-                               const std::string& path) {
-  if (parent.ops->value) {
-    throw ConfigError(fmt::format("{}: expected {} to be set first, got none",
-                                  join_config_path(path, name), path));
+template <class F>
+auto at_path(const std::string& path, F f) {
+  try {
+    return f();
+  } catch (const ConfigError& e) {
+    fail(path, e.what());
   }
-  if (parent.ops->kind == FieldKind::kList) {
-    throw ConfigError(fmt::format("{}: no such element; the list has {}",
-                                  join_config_path(path, name), children_of(parent).size()));
-  }
-  const bool is_option = name.starts_with('@');
-  std::vector<std::string> names;
-  for (const Slot& child : children_of(parent)) {
-    if (child.name.starts_with('@') == is_option) names.push_back(child.name);
-  }
-  const std::string_view what = parent.ops->kind == FieldKind::kMap ? "key"
-                                : is_option                         ? "option"
-                                                                    : "field";
-  fail_no_slot(path, name, names, what);
 }
 
-enum class Create { kNothing, kWhatIsOnTheWay };
+// Returns a list as text, "[None, [expert, fsdp], model]", for a type that parses such text itself.
+std::string flow_text(const Document& d) {
+  if (d.is_null()) return "none";
+  if (!d.is_array()) return d.is_string() ? d.get<std::string>() : d.dump();
+  std::string out = "[";
+  for (const Document& element : d) out += (out.size() > 1 ? ", " : "") + flow_text(element);
+  return out + "]";
+}
 
-// kWhatIsOnTheWay creates optional structs on the path and a new map element at its end.
-Slot resolve(const ConfigView& root, std::string_view path, std::string_view root_name,
-             Create create) {
-  Slot slot = root.slot();
-  std::string at(root_name);
-  const std::vector<std::string> names = split_config_path(path);
-  for (size_t i = 0; i < names.size(); ++i) {
-    Slot parent = unwrap(slot);
-    if (create == Create::kWhatIsOnTheWay && parent.ops->value &&
-        parent.ops->element->kind == FieldKind::kStruct) {
-      parent = {parent.name, parent.ops->emplace(parent.at), parent.ops->element};
+std::string leaf_text(const Document& d, LeafKind kind, const std::string& path) {
+  constexpr std::string_view kExpected[] = {"true or false", "an integer", "a number", "a string",
+                                            "text"};
+  const std::string_view expected = kExpected[static_cast<size_t>(kind)];
+  if (kind == LeafKind::kText && !d.is_object()) return flow_text(d);
+  if (d.is_string()) return d.get<std::string>();
+  if (d.is_null() && kind == LeafKind::kString)
+    fail(path, "expected a string, got none; a string 'none' needs quotes");
+  if (d.is_structured() || d.is_null() || kind == LeafKind::kString)
+    fail_expected(path, expected, d);
+  return d.dump();
+}
+
+// Returns the text of a number, quoted or not; none for anything else.
+std::optional<std::string> number_text(const Document& d) {
+  if (d.is_number()) return d.dump();
+  if (!d.is_string() || !detail::is_number(d.get_ref<const std::string&>())) return {};
+  return d.get<std::string>();
+}
+
+class Reader {
+ public:
+  explicit Reader(UnnamedValues unnamed) : unnamed_(unnamed) {}
+
+  // Reads everything that is right, then throws one ConfigError with everything that is wrong.
+  std::vector<Replaced> read_all(const Document& d, const Slot& slot, const std::string& path) {
+    mistakes_.attempt([&] { read(d, slot, path); });
+    mistakes_.throw_any();
+    return std::move(replaced_);
+  }
+
+ private:
+  void read(const Document& d, const Slot& slot, const std::string& path) {
+    switch (slot.ops->kind) {
+      case FieldKind::kOptional:
+      case FieldKind::kRequired:
+        return read_maybe(d, slot, path);
+      case FieldKind::kLeaf: {
+        const std::string text = leaf_text(d, slot.ops->leaf, path);
+        return at_path(path, [&] { slot.ops->parse(slot.at, text); });
+      }
+      case FieldKind::kStruct:
+        if (const auto& field = slot.ops->config_type().number_field;
+            !field.empty() && number_text(d))
+          return read_member(slot, std::string(field), d, path, "field");
+        if (!d.is_object()) fail_expected(path, "a mapping of fields", d);
+        for (const auto& [key, value] : d.items())
+          mistakes_.attempt([&] { read_member(slot, key, value, path, "field"); });
+        return;
+      case FieldKind::kChild:
+      case FieldKind::kFn:
+        return read_class(d, slot, path);
+      case FieldKind::kList:
+        if (!d.is_array()) fail_expected(path, "a list", d);
+        slot.ops->clear(slot.at);
+        for (size_t i = 0; i < d.size(); ++i) slot.ops->insert(slot.at, {});
+        return read_elements(d, slot, path);
+      case FieldKind::kMap:
+        if (!d.is_object()) fail_expected(path, "a mapping", d);
+        // Entries that the mapping does not name stay; an empty mapping removes all.
+        if (unnamed_ == UnnamedValues::kReset || d.empty()) slot.ops->clear(slot.at);
+        for (const auto& [key, value] : d.items()) {
+          mistakes_.attempt([&] {
+            check_map_key(*slot.ops, key, path);
+            read(value, {key, slot.ops->insert(slot.at, key), slot.ops->element},
+                 path + "['" + key + "']");
+          });
+        }
+        return;
     }
-    const std::string name = slot_name(parent, names[i]);
-    bool found = false;
-    for (Slot& child : children_of(parent)) {
-      if (child.name != name) continue;
-      slot = std::move(child);
-      found = true;
-      break;
-    }
-    if (!found && create == Create::kWhatIsOnTheWay && parent.ops->kind == FieldKind::kMap &&
-        i + 1 == names.size()) {
-      const std::string key = map_key(names[i]);
-      check_map_key(*parent.ops, key, at);
-      slot = {name, parent.ops->insert(parent.at, key), parent.ops->element};
-      found = true;
-    }
-    if (!found) fail_unknown(parent, names[i], at);
-    at = join_config_path(at, name);
   }
-  return slot;
-}
+
+  void read_maybe(const Document& d, const Slot& slot, const std::string& path) {
+    if (d.is_null()) return slot.ops->clear(slot.at);
+    void* inside = slot.ops->value(slot.at);
+    const bool was_empty = !inside;
+    if (was_empty) inside = slot.ops->emplace(slot.at);
+    const size_t num_before = mistakes_.size();
+    mistakes_.attempt([&] { read(d, {slot.name, inside, slot.ops->element}, path); });
+    if (was_empty && mistakes_.size() > num_before) slot.ops->clear(slot.at);
+  }
+
+  void read_elements(const Document& d, const Slot& slot, const std::string& path) {
+    const std::vector<Slot> elements = children_of(slot);
+    for (size_t i = 0; i < elements.size(); ++i)
+      mistakes_.attempt([&] { read(d[i], elements[i], path + elements[i].name); });
+  }
+
+  // Reads one field or, with '@' before its name, one option of `parent`.
+  void read_member(const Slot& parent, const std::string& key, const Document& value,
+                   const std::string& path, std::string_view what) {
+    std::vector<std::string> names;
+    for (const Slot& slot : children_of(parent)) {
+      if (slot.name == key) return read(value, slot, join_config_path(path, key));
+      if (slot.name.starts_with('@') == (what == "option")) names.push_back(slot.name);
+    }
+    fail_no_slot(path, key, names, what);
+  }
+
+  // Puts the class that stands for numbers into the slot, with this number in its field. Returns
+  // false if there is no such class.
+  bool read_number(const Document& d, const Slot& slot, const std::string& path) {
+    const bool is_child = slot.ops->kind == FieldKind::kChild;
+    if (!number_text(d)) return false;
+    const ConfigType* type =
+        find_number_type(is_child ? *slot.ops->role().type : *slot.ops->signature);
+    if (!type) return false;
+    const AnyConfig* const held = held_config(slot);
+    AnyConfig next = held && &held->type() == type ? *held : AnyConfig::with_defaults(*type);
+    read_member(ConfigView(next).slot(), std::string(type->number_field), d, path, "field");
+    put_config(slot, std::move(next));
+    return true;
+  }
+
+  // Notes the fields that a class named without fields takes over.
+  void note_kept(const AnyConfig& held, const AnyConfig& next, const std::string& path) {
+    Carried fields;
+    if (&held.type() != &next.type()) {
+      fields = carry_over(held, next, {});
+    } else {
+      for (const Field& f : next.type().fields) fields.carried.emplace_back(f.name);
+    }
+    ReplaceReport report{.matched = {path}, .carried = {}, .dropped = {}};
+    for (const std::string& f : fields.carried) report.carried.push_back(join_config_path(path, f));
+    for (const std::string& f : fields.dropped) report.dropped.push_back(join_config_path(path, f));
+    replaced_.push_back(
+        {fmt::format("{} -> {}", held.type().name, next.type().name), std::move(report)});
+  }
+
+  void read_class(const Document& d, const Slot& slot, const std::string& path) {
+    const bool is_child = slot.ops->kind == FieldKind::kChild;
+    const AnyConfig* const held = held_config(slot);
+    if (d.is_null()) return clear_class(slot);
+    if (read_number(d, slot, path)) return;
+    if (!d.is_string() && !d.is_object())
+      fail_expected(path, "the name of a class or a mapping with 'class'", d);
+    const bool names_class = d.is_string() || d.contains("class");
+    if (!names_class && !held) fail_expected(path, "a mapping with 'class'", d);
+    const ConfigType* type = held ? &held->type() : nullptr;
+    if (names_class) {
+      const Document& name = d.is_string() ? d : d.at("class");
+      if (!name.is_string()) fail_expected(join_config_path(path, "class"), "a name", name);
+      const std::string text = name.get<std::string>();
+      if (!is_child && d.is_string() && put_function(slot, text)) return;
+      type = at_path(path, [&] { return find_class(slot, text); });
+    }
+    const bool is_name = d.is_string();
+    const bool keeps = held && (is_name || !names_class) && &held->type() == type;
+    AnyConfig next = keeps ? *held : AnyConfig::with_defaults(*type);
+    if (d.is_object()) {
+      for (const auto& [key, value] : d.items()) {
+        if (key == "class" || (is_child && key.starts_with('@'))) continue;
+        mistakes_.attempt([&] { read_member(ConfigView(next).slot(), key, value, path, "field"); });
+      }
+    }
+    if (held && is_name) note_kept(*held, next, path);
+    at_path(path, [&] { put_config(slot, std::move(next)); });
+    if (is_child && d.is_object()) read_options(d, slot, path, names_class);
+  }
+
+  void read_options(const Document& d, const Slot& slot, const std::string& path,
+                    bool names_class) {
+    if (names_class && unnamed_ == UnnamedValues::kReset) {
+      const AnyConfig defaults = AnyConfig::with_defaults(slot.ops->options_type());
+      defaults.type().ops->assign(slot.ops->options(slot.at), defaults.get());
+    }
+    for (const auto& [key, value] : d.items()) {
+      if (key.starts_with('@'))
+        mistakes_.attempt([&] { read_member(slot, key, value, path, "option"); });
+    }
+  }
+
+  static void clear_class(const Slot& slot) {
+    if (slot.ops->kind == FieldKind::kChild)
+      slot.ops->child(slot.at).any() = {};
+    else
+      slot.ops->fn(slot.at).clear();
+  }
+
+  static bool put_function(const Slot& slot, const std::string& name) {
+    const AnyFunction function = find_function(*slot.ops->signature, name);
+    if (function) slot.ops->fn(slot.at).put_as(name, function);
+    return function != nullptr;
+  }
+
+  static const ConfigType* find_class(const Slot& slot, const std::string& name) {
+    const bool is_child = slot.ops->kind == FieldKind::kChild;
+    const ConfigType* type =
+        find_config_type(is_child ? *slot.ops->role().type : *slot.ops->signature, name);
+    if (!type && is_child) fail_no_class(slot.ops->role(), name);
+    if (!type) fail_no_function(*slot.ops->signature, name);
+    return type;
+  }
+
+  UnnamedValues unnamed_;
+  std::vector<Replaced> replaced_;
+  Mistakes mistakes_;
+};
 
 // Returns the type of a field, without the optional or Required around it.
 const TypeOps& inner_type(const Slot& slot) {
@@ -98,8 +256,7 @@ bool clears(const Slot& slot, std::string_view text) {
          (slot.ops->kind == FieldKind::kRequired && text == "REQUIRED");
 }
 
-nlohmann::ordered_json document_of(const Slot& slot, std::string_view text,
-                                   const std::string& path) {
+Document document_of(const Slot& slot, std::string_view text, const std::string& path) {
   if (clears(slot, text)) return nullptr;
   const TypeOps& inner = inner_type(slot);
   if (inner.kind == FieldKind::kLeaf) {
@@ -109,44 +266,17 @@ nlohmann::ordered_json document_of(const Slot& slot, std::string_view text,
   }
   const bool has_class = inner.kind == FieldKind::kChild || inner.kind == FieldKind::kFn;
   if (has_class && !text.starts_with('{')) return std::string(text);
-  nlohmann::ordered_json document = parse_yaml(text, path);
+  Document document = parse_yaml(text, path);
   // Only the text `none` stands for nothing. Other texts that YAML reads as null (`null`, `~`, an
   // empty text, only a comment) are mistakes.
-  return document.is_null() ? nlohmann::ordered_json(text) : document;
-}
-
-// Returns the length of the bracketed part at the front of `rest`; 0 if the bracket is not closed.
-size_t bracket_length(std::string_view rest) {
-  const bool quoted = rest.size() > 1 && (rest[1] == '\'' || rest[1] == '"');
-  const std::string close = quoted ? std::string{rest[1], ']'} : "]";
-  const size_t at = rest.find(close, quoted ? 2 : 1);
-  return at == rest.npos ? 0 : at + close.size();
+  return document.is_null() ? Document(text) : document;
 }
 
 }  // namespace
 
-std::vector<std::string> split_config_path(std::string_view path) {
-  std::vector<std::string> out;
-  size_t i = 0;
-  while (i < path.size()) {
-    const std::string_view rest = path.substr(i);
-    const size_t length = rest.starts_with('[') ? bracket_length(rest)
-                                                : std::min(rest.find_first_of(".["), rest.size());
-    const bool ends_with_dot = i + length + 1 == path.size() && path[i + length] == '.';
-    if (length == 0 || ends_with_dot) {
-      throw ConfigError(fmt::format(
-          "{}: expected a path such as a.b[0].@option, got an empty part or an open bracket",
-          printable(path)));
-    }
-    out.emplace_back(rest.substr(0, length));
-    i += length;
-    if (i < path.size() && path[i] == '.') ++i;
-  }
-  return out;
-}
-
-Slot find_slot(const ConfigView& root, std::string_view path, std::string_view root_name) {
-  return resolve(root, path, root_name, Create::kNothing);
+std::vector<Replaced> read_document(const Document& document, const Slot& slot,
+                                    const std::string& path, UnnamedValues unnamed) {
+  return Reader(unnamed).read_all(document, slot, path);
 }
 
 std::vector<Replaced> set(ConfigRef root, std::string_view path, std::string_view text,
@@ -155,16 +285,16 @@ std::vector<Replaced> set(ConfigRef root, std::string_view path, std::string_vie
     throw ConfigError(
         fmt::format("{}: expected UTF-8, got '{}'", printable(path), printable(text)));
   }
-  const Slot slot = resolve(root, path, root_name, Create::kWhatIsOnTheWay);
+  const Slot slot = find_or_make_slot(root, path, root_name);
   const std::string full = join_config_path(root_name, path);
   return read_document(document_of(slot, text, full), slot, full, UnnamedValues::kKeep);
 }
 
-std::vector<Replaced> set_value(ConfigRef root, std::string_view path,
-                                const nlohmann::ordered_json& value, std::string_view root_name) {
-  const Slot slot = resolve(root, path, root_name, Create::kWhatIsOnTheWay);
+std::vector<Replaced> set_value(ConfigRef root, std::string_view path, const Document& value,
+                                std::string_view root_name) {
+  const Slot slot = find_or_make_slot(root, path, root_name);
   const std::string full = join_config_path(root_name, path);
-  const auto read = [&](const nlohmann::ordered_json& document) {
+  const auto read = [&](const Document& document) {
     return read_document(document, slot, full, UnnamedValues::kKeep);
   };
   if (!value.is_string() || value == "none") return read(value);  // "none" in quotes is a text

@@ -1,4 +1,4 @@
-// Access to one field by its path: finds it, or sets it from text.
+// Sets fields of config trees: JSON, YAML and the texts of `--set` all become values here.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,14 +7,20 @@
 
 namespace axle {
 
-/// Splits a path into names as Slots have them: "a.m['k.e'].v[0].@dtype" -> a, m, ['k.e'], v, [0],
-/// @dtype. Throws ConfigError for unbalanced brackets and empty names.
-std::vector<std::string> split_config_path(std::string_view path);
+/// What happens to values that the document does not name. These are the slot's options where it
+/// names a `class:`, and the other entries of a map.
+enum class UnnamedValues { kKeep, kReset };
 
-/// Returns the slot at `path`. ".key" also finds a map element. Error messages begin with
-/// `root_name`. Throws ConfigError "model.layrs: no such field; did you mean 'layers'? (fields:
-/// emb, layers)".
-Slot find_slot(const ConfigView& root, std::string_view path, std::string_view root_name = {});
+/// Reads the document into the slot and returns the fields that replacements carried over.
+///   struct: fields that the document does not name keep their values;
+///   mapping without `class`: the class stays, and fields that are not named keep their values;
+///   `{class: Name, ...}`: the other fields start from the defaults of the class;
+///   name of a class alone: replaces the class and carries fields over; the result lists them;
+///   number in place of a class: makes the class of the role that declares kFromNumber.
+/// Throws ConfigError with one line for each mistake, beginning with its path. Reads everything
+/// else before it throws.
+std::vector<Replaced> read_document(const nlohmann::ordered_json& document, const Slot& slot,
+                                    const std::string& path, UnnamedValues unnamed);
 
 /// Sets the field at `path` from text, according to the type of the field:
 ///   leaf: its text; strings may be quoted;
@@ -31,7 +37,7 @@ Slot find_slot(const ConfigView& root, std::string_view path, std::string_view r
 std::vector<Replaced> set(ConfigRef root, std::string_view path, std::string_view text,
                           std::string_view root_name = {});
 /// Sets the field at `path` from a value of a document. A mapping, a list, null or the text of a
-/// leaf is read as from_json() reads it. Other strings and REQUIRED are read as set() reads text.
+/// leaf is read as read_document() reads it. Other strings and REQUIRED are read as set() reads text.
 /// Throws ConfigError as set() does.
 std::vector<Replaced> set_value(ConfigRef root, std::string_view path,
                                 const nlohmann::ordered_json& value,

@@ -6,6 +6,7 @@
 
 #include "config/document/print.h"
 #include "config/example_test.h"
+#include "config/find_slot.h"
 #include "testing/error_of.h"
 
 namespace axle::example {
@@ -280,14 +281,6 @@ TEST(Set, Errors) {
   EXPECT_THAT(error_of(cfg, "norm..eps", "1"), HasSubstr("expected a path"));
   EXPECT_THAT(error_of(cfg, "norm.", "1"), HasSubstr("expected a path"));
   EXPECT_EQ(to_string(cfg), before);
-}
-
-TEST(Set, SplitsPaths) {
-  EXPECT_THAT(split_config_path("a.m['k.e'].v[0].@dtype"),
-              ElementsAre("a", "m", "['k.e']", "v", "[0]", "@dtype"));
-  EXPECT_THAT(split_config_path("m[\"k.e\"][**.a].b"),
-              ElementsAre("m", "[\"k.e\"]", "[**.a]", "b"));
-  EXPECT_THAT(split_config_path(""), ElementsAre());
 }
 
 }  // namespace

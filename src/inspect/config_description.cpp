@@ -9,8 +9,8 @@
 #include "base/text/text.h"
 #include "config/docs.h"
 #include "config/document/print.h"
+#include "config/find_slot.h"
 #include "config/registry.h"
-#include "config/set.h"
 #include "config/walk.h"
 #include "train/trainer.h"
 

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/text/json.h"
 #include "config/document/print.h"
-#include "config/document/reader.h"
 #include "config/registry.h"
+#include "config/set.h"
 #include "config/walk.h"
 
 namespace axle {

@@ -1,0 +1,124 @@
+#include "config/find_slot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text/utf8.h"
+#include "config/walk.h"
+
+namespace axle {
+namespace {
+
+// Returns the map key that a part of a path names: k, [k], ['k'] and ["k"] are the same.
+std::string map_key(std::string_view name) {
+  return std::string(name.starts_with('[') ? unquoted(name.substr(1, name.size() - 2)) : name);
+}
+
+// Returns the slot name of the child of `parent` that `name` stands for.
+std::string slot_name(const Slot& parent, const std::string& name) {
+  return parent.ops->kind == FieldKind::kMap ? "['" + map_key(name) + "']" : name;
+}
+
+[[noreturn]] void fail_unknown(const Slot& parent, const std::string& name,
+                               const std::string& path) {
+  if (parent.ops->value) {
+    throw ConfigError(fmt::format("{}: expected {} to be set first, got none",
+                                  join_config_path(path, name), path));
+  }
+  if (parent.ops->kind == FieldKind::kList) {
+    throw ConfigError(fmt::format("{}: no such element; the list has {}",
+                                  join_config_path(path, name), children_of(parent).size()));
+  }
+  const bool is_option = name.starts_with('@');
+  std::vector<std::string> names;
+  for (const Slot& child : children_of(parent)) {
+    if (child.name.starts_with('@') == is_option) names.push_back(child.name);
+  }
+  const std::string_view what = parent.ops->kind == FieldKind::kMap ? "key"
+                                : is_option                         ? "option"
+                                                                    : "field";
+  fail_no_slot(path, name, names, what);
+}
+
+enum class Create { kNothing, kWhatIsOnTheWay };
+
+// kWhatIsOnTheWay creates optional structs on the path and a new map element at its end.
+Slot resolve(const ConfigView& root, std::string_view path, std::string_view root_name,
+             Create create) {
+  Slot slot = root.slot();
+  std::string at(root_name);
+  const std::vector<std::string> names = split_config_path(path);
+  for (size_t i = 0; i < names.size(); ++i) {
+    Slot parent = unwrap(slot);
+    if (create == Create::kWhatIsOnTheWay && parent.ops->value &&
+        parent.ops->element->kind == FieldKind::kStruct) {
+      parent = {parent.name, parent.ops->emplace(parent.at), parent.ops->element};
+    }
+    const std::string name = slot_name(parent, names[i]);
+    bool found = false;
+    for (Slot& child : children_of(parent)) {
+      if (child.name != name) continue;
+      slot = std::move(child);
+      found = true;
+      break;
+    }
+    if (!found && create == Create::kWhatIsOnTheWay && parent.ops->kind == FieldKind::kMap &&
+        i + 1 == names.size()) {
+      const std::string key = map_key(names[i]);
+      check_map_key(*parent.ops, key, at);
+      slot = {name, parent.ops->insert(parent.at, key), parent.ops->element};
+      found = true;
+    }
+    if (!found) fail_unknown(parent, names[i], at);
+    at = join_config_path(at, name);
+  }
+  return slot;
+}
+
+// Returns the length of the bracketed part at the front of `rest`; 0 if the bracket is not closed.
+size_t bracket_length(std::string_view rest) {
+  const bool quoted = rest.size() > 1 && (rest[1] == '\'' || rest[1] == '"');
+  const std::string close = quoted ? std::string{rest[1], ']'} : "]";
+  const size_t at = rest.find(close, quoted ? 2 : 1);
+  return at == rest.npos ? 0 : at + close.size();
+}
+
+}  // namespace
+
+std::string_view unquoted(std::string_view s) {
+  const bool quoted =
+      s.size() >= 2 && (s.front() == '\'' || s.front() == '"') && s.back() == s.front();
+  return quoted ? s.substr(1, s.size() - 2) : s;
+}
+
+std::vector<std::string> split_config_path(std::string_view path) {
+  std::vector<std::string> out;
+  size_t i = 0;
+  while (i < path.size()) {
+    const std::string_view rest = path.substr(i);
+    const size_t length = rest.starts_with('[') ? bracket_length(rest)
+                                                : std::min(rest.find_first_of(".["), rest.size());
+    const bool ends_with_dot = i + length + 1 == path.size() && path[i + length] == '.';
+    if (length == 0 || ends_with_dot) {
+      throw ConfigError(fmt::format(
+          "{}: expected a path such as a.b[0].@option, got an empty part or an open bracket",
+          printable(path)));
+    }
+    out.emplace_back(rest.substr(0, length));
+    i += length;
+    if (i < path.size() && path[i] == '.') ++i;
+  }
+  return out;
+}
+
+Slot find_slot(const ConfigView& root, std::string_view path, std::string_view root_name) {
+  return resolve(root, path, root_name, Create::kNothing);
+}
+
+Slot find_or_make_slot(ConfigRef root, std::string_view path, std::string_view root_name) {
+  return resolve(root, path, root_name, Create::kWhatIsOnTheWay);
+}
+
+}  // namespace axle

@@ -1,0 +1,27 @@
+// Finds a field of a config tree by its path.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/config_ref.h"
+
+namespace axle {
+
+/// Splits a path into names as Slots have them: "a.m['k.e'].v[0].@dtype" -> a, m, ['k.e'], v, [0],
+/// @dtype. Throws ConfigError for unbalanced brackets and empty names.
+std::vector<std::string> split_config_path(std::string_view path);
+
+/// Returns the slot at `path`. ".key" also finds a map element. Error messages begin with
+/// `root_name`. Throws ConfigError "model.layrs: no such field; did you mean 'layers'? (fields:
+/// emb, layers)".
+Slot find_slot(const ConfigView& root, std::string_view path, std::string_view root_name = {});
+/// Does the same for a field that is about to be set: creates the optional structs on the path, and
+/// a new element of a map at its end.
+Slot find_or_make_slot(ConfigRef root, std::string_view path, std::string_view root_name = {});
+
+/// Returns the text without the pair of quotes around it, if there is one.
+std::string_view unquoted(std::string_view text);
+
+}  // namespace axle

@@ -36,9 +36,9 @@ std::vector<Replaced> read_document(const nlohmann::ordered_json& document, cons
 /// Throws ConfigError "<path>: expected <what>, got <text>".
 std::vector<Replaced> set(ConfigRef root, std::string_view path, std::string_view text,
                           std::string_view root_name = {});
-/// Sets the field at `path` from a value of a document. A mapping, a list, null or the text of a
-/// leaf is read as read_document() reads it. Other strings and REQUIRED are read as set() reads text.
-/// Throws ConfigError as set() does.
+/// Sets the field at `path` from a value of a document. read_document() reads a mapping, a list,
+/// null or the text of a leaf. Other strings and REQUIRED are read as set() reads text. Throws
+/// ConfigError as set() does.
 std::vector<Replaced> set_value(ConfigRef root, std::string_view path,
                                 const nlohmann::ordered_json& value,
                                 std::string_view root_name = {});

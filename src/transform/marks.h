@@ -1,5 +1,5 @@
-// Marks of the values of an op or region, for rules that keep some of them: mark i belongs to result,
-// operand or parameter i.
+// Marks of the results, operands or parameters of an op or region, one for each: for rules that keep
+// some of them.
 #pragma once
 
 #include <vector>

@@ -177,7 +177,8 @@ TEST(PPermute, RefusesPairsThatAreNoPermutation) {
             "the top level: ppermute: expected pairs of different devices below 2, got [(-1, 0)]");
 }
 
-// Device 0 of each group sends both of its rows to device 1, which sends its second row to device 0.
+// Device 0 of each group sends both of its rows to device 1. Device 1 sends its second row to
+// device 0.
 TEST(RaggedAllToAll, SendsSlicesOfAnySize) {
   const auto y =
       on_devices(kAxes,

@@ -1,0 +1,89 @@
+#include "layers/state_space/linear_attention.h"
+
+#include <fmt/format.h>
+
+#include "config/register.h"
+#include "ops/annotate.h"
+#include "ops/create.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/convert.h"
+#include "ops/movement/shape.h"
+#include "ops/movement/slice.h"
+
+namespace axle {
+namespace {
+
+// Keeps the division finite where all features are 0.
+constexpr double kLeastSum = 1e-6;
+
+}  // namespace
+
+int64_t LinearAttention::head_dim(const Config& cfg, const Dims& dims) const {
+  if (cfg.head_dim) return *cfg.head_dim;
+  const int64_t num_heads = cfg.num_heads;
+  if (dims.model_dim % num_heads != 0) {
+    fail("num_heads", fmt::format("must divide the model dim unless head_dim is set, got {} and {}",
+                                  num_heads, int64_t{dims.model_dim}));
+  }
+  return dims.model_dim / num_heads;
+}
+
+LinearAttention::LinearAttention(const Config& cfg, const Dims& dims, const Scope& scope)
+    : Mixer(scope),
+      num_heads_(cfg.num_heads),
+      head_dim_(head_dim(cfg, dims)),
+      chunk_size_(cfg.chunk_size),
+      features_(cfg.features),
+      normalise_(cfg.normalise),
+      qkv_(child("qkv", cfg.qkv,
+                 {.model_dim = dims.model_dim,
+                  .num_heads = num_heads_,
+                  .num_kv_heads = num_heads_,
+                  .head_dim = head_dim_})),
+      head_norm_(child("head_norm", cfg.head_norm, {.input_dim = head_dim_})),
+      output_(
+          child("output", cfg.output,
+                {.model_dim = dims.model_dim, .num_heads = num_heads_, .head_dim = head_dim_})) {}
+
+Tree<StateSpec> LinearAttention::decode_state_specs(const DecodeDims& dims) const {
+  Tree<StateSpec> out = Layer::decode_state_specs(dims);
+  const int64_t width = head_dim_ + (normalise_ ? 1 : 0);
+  out.emplace(join_path(path(), "state"),
+              StateSpec{.type = {DType::kF32, {dims.batch_size, num_heads_, 1, head_dim_, width}},
+                        .mesh_axes = {{kBatchAxes, kShardAxes}}});
+  out.emplace(join_path(path(), "segment"),
+              StateSpec{.type = {DType::kI32, {dims.batch_size}}, .mesh_axes = {{kBatchAxes}}});
+  return out;
+}
+
+Tensor LinearAttention::forward(const Tensor& x_BTD, const MixerContext& context) {
+  const TokenStream tokens = TokenStream::of(x_BTD, context);
+  const QKVTensors heads = qkv_(x_BTD, context.positions);
+  const auto wide = [](const Tensor& x) { return astype(x, DType::kF32); };
+  Tensor v_BTNH = wide(heads.v_BSKH);
+  if (normalise_) v_BTNH = pad_in_dim(v_BTNH, 3, 0, 1, 1);  // a value of 1 sums the weights
+  std::optional<RecurrenceState> before;
+  if (decoding()) before = RecurrenceState{state("state"), state("segment")};
+  const Tensor no_decay = zeros({x_BTD.dim(0), x_BTD.dim(1), num_heads_, 1});
+  const RecurrenceResult result = chunked_recurrence({.log_decay_BTGR = no_decay,
+                                                      .b_BTGN = features_(wide(heads.k_BSKH)),
+                                                      .c_BTGN = features_(wide(heads.q_BTNH)),
+                                                      .x_BTGRP = expand_dims(v_BTNH, 3)},
+                                                     tokens, chunk_size_, before);
+  if (decoding()) {
+    set_state("state", result.state.h_BGRNP);
+    set_state("segment", result.state.segment_B.value_or(state("segment")));
+  }
+  Tensor y_BTNH = squeeze(result.y_BTGRP, {3});
+  if (normalise_) {
+    const Values parts = split(y_BTNH, {head_dim_, 1}, 3);
+    y_BTNH = parts[0] / maximum(parts[1], kLeastSum);
+  }
+  y_BTNH = astype(y_BTNH, x_BTD.dtype());
+  if (head_norm_) y_BTNH = (*head_norm_)(y_BTNH);
+  return output_(name(constrain(y_BTNH, kTokenPartsAxes), "attention_context"));
+}
+
+AXLE_REGISTER(LinearAttention)
+
+}  // namespace axle

@@ -1,0 +1,230 @@
+#include "layers/attention/qkv/separate_qkv.h"
+#include "layers/blocks/pre_norm.h"
+#include "layers/blocks/repeat.h"
+#include "layers/state_space/linear_attention.h"
+#include "layers/state_space/mamba1.h"
+#include "layers/state_space/mamba2.h"
+#include "ops/products/einsum.h"
+#include "testing/layer_laws.h"
+
+namespace axle {
+namespace {
+
+using testing::build_for_test;
+using testing::normal_values;
+using testing::TestLayer;
+
+constexpr MixerDims kDims{.model_dim = 4};
+
+const Mamba2::Config kMamba2{.head_dim = 2, .state_dim = 3, .num_groups = 2, .chunk_size = 2};
+const Mamba1::Config kMamba1{.state_dim = 3};
+const LinearAttention::Config kLinear{.num_heads = 2, .chunk_size = 3};
+
+AXLE_LAYER_LAWS(Mamba2, kDims, {{"small", kMamba2}})
+AXLE_LAYER_LAWS(Mamba1, kDims, {{"small", kMamba1}})
+AXLE_LAYER_LAWS(LinearAttention, kDims,
+                {{"normalised", kLinear},
+                 {"plain",
+                  {.num_heads = 2,
+                   .qkv = SeparateQKV::Config{},
+                   .features = {"softmax_features", &softmax_features},
+                   .normalise = false,
+                   .chunk_size = 1}}})
+
+double softplus(double x) { return std::log1p(std::exp(x)); }
+double silu(double x) { return x / (1 + std::exp(-x)); }
+
+// A tensor read by indices.
+double at(const HostTensor& x, std::initializer_list<int64_t> index) {
+  int64_t flat = 0, d = 0;
+  for (const int64_t i : index) flat = flat * x.shape()[static_cast<size_t>(d++)] + i;
+  return x.at(flat);
+}
+
+// Runs the recurrence of its definition, token by token, and compares with every chunk size.
+TEST(ChunkedRecurrence, IsTheRecurrence) {
+  constexpr int64_t kB = 2, kT = 7, kG = 2, kR = 2, kN = 3, kP = 2;
+  HostTensor decay = normal_values({kB, kT, kG, kR}, 1);
+  for (float& v : decay.values<float>()) v = -std::abs(v);
+  const HostTensor b = normal_values({kB, kT, kG, kN}, 2), c = normal_values({kB, kT, kG, kN}, 3),
+                   x = normal_values({kB, kT, kG, kR, kP}, 4);
+  const HostTensor segments({kB, kT}, {1, 1, 1, 2, 2, 2, 3, 1, 2, 2, 2, 2, 2, 2});
+  for (const bool has_segments : {false, true}) {
+    for (const int64_t chunk : {1, 2, 3, 7, 100}) {
+      const std::vector<HostTensor> y = eval(
+          [&](const Values& v) {
+            TokenStream tokens;
+            if (has_segments) tokens.segments_BT = v[4];
+            const RecurrenceResult r = chunked_recurrence({v[0], v[1], v[2], v[3]}, tokens, chunk);
+            return Values{r.y_BTGRP, r.state.h_BGRNP};
+          },
+          {decay, b, c, x, segments});
+      for (int64_t row = 0; row < kB; ++row) {
+        for (int64_t g = 0; g < kG; ++g) {
+          for (int64_t r = 0; r < kR; ++r) {
+            for (int64_t p = 0; p < kP; ++p) {
+              double h[kN] = {};
+              for (int64_t t = 0; t < kT; ++t) {
+                double out = 0;
+                const bool restarts =
+                    has_segments && t > 0 && at(segments, {row, t}) != at(segments, {row, t - 1});
+                for (int64_t n = 0; n < kN; ++n) {
+                  h[n] = (restarts ? 0 : std::exp(at(decay, {row, t, g, r})) * h[n]) +
+                         at(b, {row, t, g, n}) * at(x, {row, t, g, r, p});
+                  out += at(c, {row, t, g, n}) * h[n];
+                }
+                EXPECT_NEAR(at(y[0], {row, t, g, r, p}), out, 1e-5) << chunk << ", token " << t;
+              }
+              for (int64_t n = 0; n < kN; ++n)
+                EXPECT_NEAR(at(y[1], {row, g, r, n, p}), h[n], 1e-5) << chunk;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(ShortConv, IsACausalFilterOfEachChannel) {
+  auto conv = build_for_test<ShortConv>({.width = 3}, {.channels = 2});
+  const HostTensor x = normal_values({1, 5, 2}, 1);
+  const HostTensor y =
+      conv.call({{"x", x}, {"context/segment_ids", HostTensor({1, 5}, {1, 1, 1, 2, 2})}})
+          .outputs[0];
+  const HostTensor &w = conv.parameter("weight"), &bias = conv.parameter("bias");
+  for (int64_t t = 0; t < 5; ++t) {
+    for (int64_t c = 0; c < 2; ++c) {
+      double expected = bias.at(c);
+      for (int64_t back = 0; back < 3; ++back) {
+        if (t - back >= (t < 3 ? 0 : 3)) expected += at(w, {2 - back, c}) * at(x, {0, t - back, c});
+      }
+      EXPECT_NEAR(at(y, {0, t, c}), expected, 1e-6) << t;
+    }
+  }
+}
+
+HostTensor product(const HostTensor& x, const HostTensor& weight) {
+  return eval([](const Values& v) { return Values{einsum("btd,df->btf", v[0], v[1])}; },
+              {x, weight})[0];
+}
+
+// The published formulas, one token after another.
+TEST(Mamba2, IsItsDefinition) {
+  auto layer = build_for_test<Mamba2>(kMamba2, kDims);
+  const HostTensor x = normal_values({1, 5, 4}, 1);
+  const auto p = [&](const char* name) { return layer.parameter(name); };
+  const HostTensor gate = product(x, p("gate/weight")), step = product(x, p("step/weight"));
+  TestLayer<ShortConv> conv({}, {.channels = 8 + 2 * 2 * 3});
+  conv.set("weight", p("conv/weight")).set("bias", p("conv/bias"));
+  const HostTensor mixed = conv.run(product(x, p("input/weight")));
+  HostTensor gated = HostTensor::zeros({1, 5, 8});
+  for (int64_t head = 0; head < 4; ++head) {
+    const int64_t group = head / 2;
+    double h[3][2] = {};
+    for (int64_t t = 0; t < 5; ++t) {
+      const double dt = softplus(at(step, {0, t, head}) + p("step_bias").at(head));
+      for (int64_t e = 0; e < 2; ++e) {
+        const double in = silu(at(mixed, {0, t, 2 * head + e}));
+        double y = p("skip").at(head) * in;
+        for (int64_t n = 0; n < 3; ++n) {
+          h[n][e] = std::exp(-dt * std::exp(p("decay").at(head))) * h[n][e] +
+                    dt * silu(at(mixed, {0, t, 8 + 3 * group + n})) * in;
+          y += silu(at(mixed, {0, t, 14 + 3 * group + n})) * h[n][e];
+        }
+        gated.values<float>()[static_cast<size_t>(t * 8 + 2 * head + e)] =
+            static_cast<float>(y * silu(at(gate, {0, t, 2 * head + e})));
+      }
+    }
+  }
+  TestLayer<RMSNorm> norm({}, {.input_dim = 8});
+  norm.set("scale", p("norm/scale"));
+  EXPECT_ALLCLOSE(layer.run(x), product(norm.run(gated), p("output/weight")), 1e-5);
+}
+
+TEST(Mamba1, IsItsDefinition) {
+  auto layer = build_for_test<Mamba1>(kMamba1, kDims);
+  const HostTensor x = normal_values({1, 5, 4}, 1);
+  const auto p = [&](const char* name) { return layer.parameter(name); };
+  const HostTensor gate = product(x, p("gate/weight"));
+  TestLayer<ShortConv> conv({}, {.channels = 8});
+  conv.set("weight", p("conv/weight")).set("bias", p("conv/bias"));
+  HostTensor mixed = conv.run(product(x, p("input/weight")));
+  for (float& v : mixed.values<float>()) v = static_cast<float>(silu(v));
+  const HostTensor selected = product(mixed, p("select/weight"));  // step rank 1, then b and c
+  HostTensor gated = HostTensor::zeros({1, 5, 8});
+  for (int64_t f = 0; f < 8; ++f) {
+    double h[3] = {};
+    for (int64_t t = 0; t < 5; ++t) {
+      const double dt =
+          softplus(at(selected, {0, t, 0}) * p("step/weight").at(f) + p("step_bias").at(f));
+      double y = p("skip").at(f) * at(mixed, {0, t, f});
+      for (int64_t n = 0; n < 3; ++n) {
+        h[n] = std::exp(-dt * std::exp(at(p("decay"), {f, n}))) * h[n] +
+               dt * at(selected, {0, t, 1 + n}) * at(mixed, {0, t, f});
+        y += at(selected, {0, t, 4 + n}) * h[n];
+      }
+      gated.values<float>()[static_cast<size_t>(t * 8 + f)] =
+          static_cast<float>(y * silu(at(gate, {0, t, f})));
+    }
+  }
+  EXPECT_ALLCLOSE(layer.run(x), product(gated, p("output/weight")), 1e-5);
+}
+
+TEST(LinearAttention, WeighsEarlierTokensByTheirFeatures) {
+  auto layer = build_for_test<LinearAttention>(
+      {.num_heads = 1, .qkv = SeparateQKV::Config{}, .chunk_size = 2}, kDims);
+  const HostTensor x = normal_values({1, 5, 4}, 1);
+  const auto projected = [&](const char* name) {
+    const HostTensor& weight = layer.parameter(name);
+    return product(x, HostTensor({4, 4}, weight.values<float>()));
+  };
+  const HostTensor q = projected("qkv/q_proj/weight"), k = projected("qkv/k_proj/weight"),
+                   v = projected("qkv/v_proj/weight");
+  const auto phi = [](double a) { return a > 0 ? a + 1 : std::exp(a); };
+  HostTensor mixed = HostTensor::zeros({1, 5, 4});
+  for (int64_t t = 0; t < 5; ++t) {
+    double total = 0, sums[4] = {};
+    for (int64_t s = 0; s <= t; ++s) {
+      double weight = 0;
+      for (int64_t h = 0; h < 4; ++h) weight += phi(at(q, {0, t, h})) * phi(at(k, {0, s, h}));
+      total += weight;
+      for (int64_t h = 0; h < 4; ++h) sums[h] += weight * at(v, {0, s, h});
+    }
+    for (int64_t h = 0; h < 4; ++h)
+      mixed.values<float>()[static_cast<size_t>(4 * t + h)] = static_cast<float>(sums[h] / total);
+  }
+  const HostTensor out = layer.parameter("output/weight");  // [D, N, H]
+  const HostTensor transposed =
+      eval([](const Values& w) { return Values{einsum("dnh->hd", w[0])}; }, {out})[0];
+  EXPECT_ALLCLOSE(layer.run(x), product(mixed, transposed), 1e-5);
+}
+
+// Segments in a packed row give what each text gives alone.
+template <class L>
+void expect_segments_apart(const typename L::Config& cfg) {
+  TestLayer<L> layer(cfg, kDims);
+  const HostTensor x = normal_values({1, 7, 4}, 1);
+  const HostTensor packed =
+      layer.call({{"x", x}, {"context/segment_ids", HostTensor({1, 7}, {1, 1, 1, 2, 2, 2, 2})}})
+          .outputs[0];
+  const auto tokens = [](const HostTensor& all, int64_t from, int64_t n) {
+    return testing::detail::tokens_from(all, {from}, n);
+  };
+  EXPECT_ALLCLOSE(tokens(packed, 0, 3), layer.run(tokens(x, 0, 3)), 1e-5);
+  EXPECT_ALLCLOSE(tokens(packed, 3, 4), layer.run(tokens(x, 3, 4)), 1e-5);
+}
+TEST(Mixers, KeepSegmentsApart) {
+  expect_segments_apart<Mamba1>(kMamba1);
+  expect_segments_apart<Mamba2>(kMamba2);
+  expect_segments_apart<LinearAttention>(kLinear);
+}
+
+TEST(Mamba2, RefusesSizesThatDoNotDivide) {
+  EXPECT_ERROR(build_for_test<Mamba2>({.head_dim = 3}, kDims),
+               "mamba2.head_dim: must divide the inner dim, expand * model dim, got 3 and 8");
+  EXPECT_ERROR(build_for_test<Mamba2>({.head_dim = 2, .num_groups = 3}, kDims),
+               "mamba2.num_groups: must divide the number of heads, got 3 and 4");
+}
+
+}  // namespace
+}  // namespace axle

@@ -51,3 +51,8 @@
 #include "layers/norms/norm.h"
 #include "layers/norms/rms_norm.h"
 #include "layers/projection.h"
+#include "layers/state_space/feature_maps.h"
+#include "layers/state_space/linear_attention.h"
+#include "layers/state_space/mamba1.h"
+#include "layers/state_space/mamba2.h"
+#include "layers/state_space/short_conv.h"

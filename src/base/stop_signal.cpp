@@ -19,7 +19,20 @@ volatile std::sig_atomic_t g_signal = 0;
 // standard error itself is held back.
 volatile std::sig_atomic_t g_console = STDERR_FILENO;
 
+// The line of an EndAtOnce; nullptr: none is alive.
+const char* volatile g_last_line = nullptr;
+
+ExitCode code_of(int signal) {
+  return signal == SIGINT ? ExitCode::kInterruptedAndSaved : ExitCode::kTerminatedAndSaved;
+}
+
+[[noreturn]] void end_at_once(int signal, const char* line) {
+  write_with_timeout(g_console, line);
+  _exit(static_cast<int>(code_of(signal)));
+}
+
 extern "C" void on_signal(int signal) {
+  if (const char* const line = g_last_line) end_at_once(signal, line);
   if (g_signal != 0) {
     if (signal == SIGINT) _exit(128 + SIGINT);
     return;
@@ -55,15 +68,13 @@ StopSignal::~StopSignal() {
   g_console = STDERR_FILENO;
 }
 
-ExitCode StopSignal::requested() const {
-  switch (g_signal) {
-    case 0:
-      return ExitCode::kOk;
-    case SIGINT:
-      return ExitCode::kInterruptedAndSaved;
-    default:
-      return ExitCode::kTerminatedAndSaved;
-  }
+ExitCode StopSignal::requested() const { return g_signal == 0 ? ExitCode::kOk : code_of(g_signal); }
+
+EndAtOnce::EndAtOnce(const char* line) {
+  g_last_line = line;  // first: a signal may come between both
+  if (g_signal != 0) end_at_once(g_signal, line);
 }
+
+EndAtOnce::~EndAtOnce() { g_last_line = nullptr; }
 
 }  // namespace axle

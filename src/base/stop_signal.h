@@ -29,4 +29,16 @@ class StopSignal {
   std::unique_ptr<SignalHandlers> handlers_;
 };
 
+/// While alive, the first signal that a StopSignal handles ends the process at once, with the exit
+/// code of the request: for work that nothing can interrupt, such as a compilation, once everything
+/// is saved. A signal that came before ends the process at construction.
+class EndAtOnce {
+ public:
+  /// `line` is what the signal prints on stderr. It must outlive the object.
+  explicit EndAtOnce(const char* line);
+  ~EndAtOnce();
+  EndAtOnce(const EndAtOnce&) = delete;
+  EndAtOnce& operator=(const EndAtOnce&) = delete;
+};
+
 }  // namespace axle

@@ -376,8 +376,6 @@ void Trainer::Run::report(Pending done) {
     const bool is_first = !failing_ && record.step == first_step_ + 1;
     const auto [what, is_permanent] = find_not_finite(record, not_finite, state_, is_first);
     const bool ends = is_permanent || cfg_.on_non_finite == NonFinite::kStop || finder_;
-    if (finder_ && !failing_)
-      progress_->note(fmt::format("step {}: {}", record.step, finder_->find(state_.arrays)));
     if (ends && !failing_) fail_non_finite(record.step, what);
     if (!failing_) {
       progress_->note(
@@ -391,11 +389,13 @@ void Trainer::Run::report(Pending done) {
 void Trainer::Run::fail_non_finite(int64_t step, const std::string& what) {
   failing_ = true;  // the next step may be under way
   stopped_ = fmt::format("step {}: expected finite numbers, got {}", step, what);
+  const bool is_saved = save(true);
+  const auto note = [&](const std::string& line) { progress_->note(line); };
+  if (finder_) finder_->report(step, state_.arrays, is_saved, note);
   const std::string end =
-      !save(true)
-          ? "could not be saved"
-          : fmt::format("without that step is saved as step {} ({} to continue)", step_number_,
-                        how_to_continue(finder_.has_value(), cfg_.on_non_finite));
+      is_saved ? fmt::format("without that step is saved as step {} ({} to continue)", step_number_,
+                             how_to_continue(finder_.has_value(), cfg_.on_non_finite))
+               : "could not be saved";
   throw Error(fmt::format("{}; the state {}", stopped_, end), ExitCode::kValidationFailed);
 }
 

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
+#include "base/stop_signal.h"
 #include "lower/stablehlo.h"
 #include "transform/simplify.h"
 #include "transform/taps/non_finite.h"
@@ -21,6 +23,15 @@ NonFiniteFinder::NonFiniteFinder(const Program& step, Runtime& runtime, CompileO
 void NonFiniteFinder::remember(const Arrays& arguments) {
   key_ = arguments.at(key_at_)->to_host();
   arguments_ = arguments;
+}
+
+void NonFiniteFinder::report(int64_t step, const Arrays& state, bool is_saved,
+                             const std::function<void(const std::string&)>& note) const {
+  std::optional<EndAtOnce> end;
+  if (is_saved) end.emplace("\nstopped by a signal before the op was found; the state is saved\n");
+  note(fmt::format("step {}: not finite; searching for the op that made the first NaN or infinity",
+                   step));
+  note(fmt::format("step {}: {}", step, find(state)));
 }
 
 std::string NonFiniteFinder::find(const Arrays& state) const {

@@ -1,6 +1,7 @@
 // `axle train --find-nan`: which op made the first non-finite number of a step.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "runtime/runtime.h"
@@ -15,12 +16,15 @@ class NonFiniteFinder {
   /// Keeps what a step is about to lose: its PRNG key, and its batch. Call it with all arguments of
   /// the step before it runs.
   void remember(const Arrays& arguments);
-  /// Returns the report (to_text of NonFiniteOrigin). `state` holds the arrays of the state after
-  /// the remembered step, which has changed nothing but the key. If the search itself fails,
-  /// returns why.
-  std::string find(const Arrays& state) const;
+  /// Notes that a search for the op begins, then what it found (to_text of NonFiniteOrigin) or why
+  /// it failed. `state` holds the arrays of the state after the remembered step `step`, which has
+  /// changed nothing but the key. If they are saved, a signal ends the process at once, because
+  /// nothing can interrupt the compilation.
+  void report(int64_t step, const Arrays& state, bool is_saved,
+              const std::function<void(const std::string&)>& note) const;
 
  private:
+  std::string find(const Arrays& state) const;
   const Program& step_;
   Runtime& runtime_;
   CompileOptions options_;

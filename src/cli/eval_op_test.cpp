@@ -48,7 +48,7 @@ TEST_F(EvalOpVerb, JsonHoldsTheResults) {
                "- {name: b, function: argmax, inputs: {x: in0}, attributes: {axis: 0}}\n"
                "- {name: c, function: neg, inputs: {x: none_such}}\n");
   const Ran ran = run({"--json"});
-  EXPECT_EQ(ran.code, 2);
+  EXPECT_EQ(ran.code, 3);
   const auto json = nlohmann::json::parse(ran.out);
   EXPECT_EQ(json["results"], nlohmann::json::parse(R"([
       {"name": "a/out0", "dtype": "f32", "shape": [1, 3], "values": ["nan", "-inf", 0.0]},
@@ -105,7 +105,7 @@ TEST_F(EvalOpVerb, ACaseThatFailsDoesNotHideThatOthersDiffer) {
                "- {name: b, function: neg, inputs: [in0]}\n");
   save_safetensors(dir_ / "reference.safetensors", {{"b/out0", HostTensor({3}, {3.f, 1.f, 2.f})}});
   const Ran ran = run({"--compare", dir_ / "reference.safetensors"});
-  EXPECT_EQ(ran.code, 2);  // that of the failure
+  EXPECT_EQ(ran.code, 3);  // that of the failure
   EXPECT_THAT(ran.err, HasSubstr("case.yaml:2: a: in7: no such tensor"));
   EXPECT_THAT(ran.err, HasSubstr("expected 1 tensor to agree, got 1 differ (b/out0)"));
 }

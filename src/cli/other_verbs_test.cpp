@@ -97,14 +97,20 @@ TEST_F(EvalLayerVerb, InputsThatNothingReads) {
 TEST_F(EvalLayerVerb, Mistakes) {
   save_safetensors(dir_ / "in.safetensors", {{"in/query", HostTensor({1, 2}, {1.0f, 2.0f})}});
   const Ran names = run({"--params", dir_ / "params.safetensors", "--seed", "1"});
-  EXPECT_EQ(names.code, 2);
+  EXPECT_EQ(names.code, 3);
   EXPECT_EQ(names.err,
             "axle: params/weight: expected f32[2, 1], got none; params/kernel: not a parameter of "
             "this layer\n");
   const Ran inputs = run({"--seed", "1"});
   EXPECT_EQ(inputs.code, 2);
   EXPECT_THAT(inputs.err, HasSubstr("in/x: "));
-  EXPECT_EQ(run({"--params", dir_ / "none.safetensors"}).code, 2);
+  const Ran none = run({"--params", dir_ / "none.safetensors"});
+  EXPECT_EQ(none.code, 3);
+  EXPECT_EQ(none.err, "axle: " + (dir_ / "none.safetensors") +
+                          ": expected a safetensors file, got nothing there\n");
+  const Ran text = run({"--params", dir_ / "layer.yaml"});
+  EXPECT_EQ(text.code, 3);
+  EXPECT_THAT(text.err, HasSubstr(": expected a safetensors file, got a text that begins"));
   for (const char* precision : {"f33", "i32", "pred"})
     EXPECT_EQ(run({"--seed", "1", "--precision", precision}).code, 2);
   EXPECT_EQ(run({"--seed", "1", "--cache-len", "4"}).code, 2);
@@ -114,7 +120,7 @@ TEST_F(EvalLayerVerb, Mistakes) {
   EXPECT_EQ(no_output.code, 2);
   EXPECT_EQ(no_output.err, "axle eval-layer: expected --output or --compare, got neither\n");
   EXPECT_EQ(run({"--seed", "1", "--tolerance", "1"}).code, 2);
-  EXPECT_EQ(run({"--seed", "1", "--compare", dir_ / "none"}).code, 2);
+  EXPECT_EQ(run({"--seed", "1", "--compare", dir_ / "none"}).code, 3);
   for (const char* tolerance : {"nan", "-1", "x=", "0.1.2"})
     EXPECT_EQ(
         run({"--seed", "1", "--compare", dir_ / "in.safetensors", "--tolerance", tolerance}).code,
@@ -174,7 +180,7 @@ TEST_F(EvalLayerVerb, FilesAreCheckedBeforeAnythingIsComputed) {
   expect({}, 2, "backend: expected one of");
   expect({"--output", dir_ / "no/such/out"}, 4, "no/such/out: cannot create");
   expect({"--output", dir_.path().string()}, 4, "cannot write a file: Is a directory");
-  expect({"--compare", reference}, 2, "reference.safetensors: expected a safetensors file, got");
+  expect({"--compare", reference}, 3, "reference.safetensors: expected a safetensors file, got");
   replace_file(reference, "damaged");
   expect({"--compare", reference}, 3, "reference.safetensors");
   save_safetensors(reference, {{"in/x", HostTensor::ones({1})}});

@@ -74,6 +74,32 @@ std::string_view format_name(const std::filesystem::path& path, const std::strin
   return row->name;
 }
 
+// Other formats that people have tensors in, by the bytes that their files begin with.
+struct OtherFormat {
+  std::string_view begin, name;
+};
+constexpr OtherFormat kOtherFormats[] = {{"PK\x03\x04", "a zip archive, as of PyTorch or NumPy"},
+                                         {"\x93NUMPY", "a NumPy array"},
+                                         {"\x89HDF", "an HDF5 file"},
+                                         {"GGUF", "a GGUF file"},
+                                         {"\x80\x02", "a Python pickle"},
+                                         {"\x80\x04", "a Python pickle"},
+                                         {"\x80\x05", "a Python pickle"}};
+
+// Says what a file is that begins with these bytes and has no header of safetensors.
+std::string kind_of(std::string_view begin, uint64_t size) {
+  if (size == 0) return "an empty file";
+  for (const OtherFormat& format : kOtherFormats) {
+    if (begin.starts_with(format.begin)) return std::string(format.name);
+  }
+  const bool is_text = std::ranges::all_of(begin, [](unsigned char c) {
+    return (c >= ' ' && c < 0x7f) || c == '\n' || c == '\r' || c == '\t';
+  });
+  return is_text ? fmt::format("a text that begins with '{}'",
+                               begin.substr(0, begin.find_first_of("\r\n")))
+                 : fmt::format("{} of something else", bytes_of(size));
+}
+
 }  // namespace
 
 SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : file_(path) {
@@ -88,9 +114,17 @@ void SafetensorsFile::fail(uint64_t offset, std::string_view expected, std::stri
 
 void SafetensorsFile::parse_header() {
   const auto size = static_cast<uint64_t>(file_.size());
-  if (size < kLengthBytes) fail(0, "8 bytes of header length", "a file of " + bytes_of(size));
+  std::string begin(16, '\0');
+  begin.resize(file_.read_some(0, std::as_writable_bytes(std::span(begin))));
+  const size_t first = begin.find_first_not_of(" \n", kLengthBytes);
+  if (begin.size() <= kLengthBytes || (first != begin.npos && begin[first] != '{')) {
+    throw StorageError(
+        fmt::format("{}: expected a safetensors file, got {}; the Python package safetensors "
+                    "writes one (save_file)",
+                    file_.path().string(), kind_of(begin, size)));
+  }
   uint64_t length = 0;
-  file_.read_at(0, std::as_writable_bytes(std::span(&length, 1)));
+  begin.copy(reinterpret_cast<char*>(&length), kLengthBytes);
   if (length > kMaxHeaderBytes)
     fail(0, fmt::format("a header of at most {} bytes", kMaxHeaderBytes),
          fmt::format("a length of {}", length));

@@ -21,8 +21,9 @@ namespace axle {
 /// An open file. Its whole header is checked at construction; tensors are read when requested.
 class SafetensorsFile {
  public:
-  /// Throws StorageError with file and offset if the header is truncated or malformed, if tensors
-  /// overlap, leave holes or reach past the end, or if their sizes do not match their shapes.
+  /// Throws StorageError that says what the file is if it does not begin as a safetensors file.
+  /// Throws it with file and offset if the header is truncated or malformed, if tensors overlap,
+  /// leave holes or reach past the end, or if their sizes do not match their shapes.
   explicit SafetensorsFile(const std::filesystem::path& path);
 
   /// Returns the names, sorted.

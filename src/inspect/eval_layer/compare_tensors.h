@@ -49,7 +49,7 @@ struct TensorReference {
   /// Tensors not to compare: the number for each reason.
   std::map<std::string, int> not_compared;
 };
-/// Throws ConfigError for a file that does not exist or holds no results; DataError for a damaged
+/// Throws ConfigError for a file that holds no results; DataError for a missing or damaged
 /// file and for a result whose dtype Axle does not have.
 TensorReference open_reference(const std::string& path, const RenameRules& rules,
                                const SkipReasonOf& skip_reason_of);

@@ -61,7 +61,7 @@ Values cotangents_for(const std::vector<NamedOutput>& outputs, const Tree<Tensor
         is_number ? "number" : "name", suggest(shown, wanted), join(wanted, ", ")));
   }
   if (given.empty()) {
-    throw ConfigError(
+    throw DataError(
         wanted.size() == 1
             ? fmt::format("{}: expected {}, got none", wanted[0], to_text(differentiable->type()))
             : fmt::format("cotangent: expected at least one of {}, got none", join(wanted, ", ")));

@@ -17,8 +17,8 @@ struct NamedOutput {
 
 /// Traced. Returns one cotangent for each output; none (zero) if it is not given or the output is
 /// not a floating-point tensor. Keys of `given` are the names of outputs ("loss") or their indices
-/// ("0"). Throws ConfigError if `given` is empty, if it has two cotangents for one output or one of
-/// another type, for names of no floating-point output, and if there is no such output.
+/// ("0"). Throws DataError if `given` is empty, ConfigError if it has two cotangents for one output
+/// or one of another type, for names of no floating-point output, and if there is no such output.
 Values cotangents_for(const std::vector<NamedOutput>& outputs, const Tree<Tensor>& given);
 
 }  // namespace axle

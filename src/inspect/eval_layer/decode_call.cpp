@@ -28,8 +28,8 @@ DecodeDims dims_of(const Method& method, const Tree<HostTensor>& in) {
         return {.batch_size = value.shape()[0], .max_len = value.shape()[1]};
     }
   }
-  throw ConfigError(fmt::format("in/{}: expected [B, T, ...], rows of tokens, got none",
-                                method.inputs.empty() ? "" : method.inputs[0]));
+  throw DataError(fmt::format("in/{}: expected [B, T, ...], rows of tokens, got none",
+                              method.inputs.empty() ? "" : method.inputs[0]));
 }
 
 // Returns the number of positions of the given caches: the first dim that grows with this number.
@@ -135,7 +135,7 @@ Tree<HostTensor> caches_for(const Layer& layer, const Method& method, const Tree
   const Tree<Type> types = cache_types(layer, dims);
   given = check_given(types, std::move(given), "state", "a cache of this layer");
   if (!types.empty() && !positions.empty() && !in.contains(positions)) {
-    throw ConfigError(fmt::format(
+    throw DataError(fmt::format(
         "in/{}: expected the position of each new token in its row, got none", positions));
   }
   if (len && in.contains(positions)) check_positions(positions, in.at(positions), *len);

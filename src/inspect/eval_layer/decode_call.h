@@ -20,7 +20,7 @@ bool is_decoding_method(const std::string& name);
 Method find_method(Layer& layer, const std::string& name);
 
 /// Returns the caches that a decoding method starts from: empty ones for prefill, the given ones
-/// for extend_step. `in` holds the inputs of the call. Throws ConfigError
+/// for extend_step. `in` holds the inputs of the call. Throws DataError or ConfigError
 ///   if caches are missing, superfluous or of other shapes
 ///   if no input has rows of tokens [B, T, ...]
 ///   if an extend_step does not get the positions of its tokens

@@ -60,7 +60,7 @@ void check_input(const Tree<HostTensor>& inputs, const char* name, const char* h
   }
   fail_unread(extra, {name});
   const auto it = inputs.find(name);
-  if (it == inputs.end()) throw ConfigError(fmt::format("{}: expected {}, got none", name, how));
+  if (it == inputs.end()) throw DataError(fmt::format("{}: expected {}, got none", name, how));
   if (it->second.size() == 0) {
     throw ConfigError(
         fmt::format("{}: expected at least one value, got {}", name, to_text(it->second.type())));

@@ -25,7 +25,7 @@ struct EvalFunctionOptions {
 /// ConfigError for other inputs.
 Tree<HostTensor> eval_schedule(const Schedule& schedule, const Tree<HostTensor>& inputs,
                                const EvalFunctionOptions& options, Runtime& runtime);
-/// {"in/x": any shape} -> {"out": fn(x)}. Throws ConfigError for other inputs.
+/// {"in/x": any shape} -> {"out": fn(x)}. Throws ConfigError for other inputs, DataError for none.
 Tree<HostTensor> eval_activation(const Activation& fn, const Tree<HostTensor>& inputs,
                                  const EvalFunctionOptions& options, Runtime& runtime);
 

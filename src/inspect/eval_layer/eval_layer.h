@@ -45,7 +45,8 @@ struct EvalLayerOptions {
 ///   summaries/<path>, aux_losses/<path>, outputs/<path> and state/<path>
 ///   grad/params/<path> and grad/in/<name>
 /// A tensor of one element may be given as [] or [1]. Throws ConfigError naming every missing,
-/// extra or misshapen parameter and input, and every input that no result depends on.
+/// extra or misshapen parameter and input, and every input that no result depends on; DataError if
+/// a parameter is missing.
 Tree<HostTensor> eval_layer(Layer& layer, const std::optional<Tree<HostTensor>>& params,
                             const Tree<HostTensor>& inputs, const EvalLayerOptions& options,
                             Runtime& runtime);

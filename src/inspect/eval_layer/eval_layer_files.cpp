@@ -13,11 +13,11 @@
 namespace axle {
 namespace {
 
+template <class E>
 void check_is_file(const std::string& path, std::string_view expected) {
-  if (!path_exists(path) || directory_exists(path)) {
-    throw ConfigError(fmt::format("{}: expected {}, got {}", path, expected,
-                                  path_exists(path) ? "a folder" : "nothing there"));
-  }
+  if (path_exists(path) && !directory_exists(path)) return;
+  throw E(fmt::format("{}: expected {}, got {}", path, expected,
+                      path_exists(path) ? "a folder" : "nothing there"));
 }
 
 std::string section_of(const std::string& name) { return name.substr(0, name.find('/')); }
@@ -115,7 +115,7 @@ Tree<HostTensor> EvalLayerFiles::with_file_names(Tree<HostTensor> results) const
 }
 
 SafetensorsFile open_tensor_file(const std::string& path) {
-  check_is_file(path, "a safetensors file");
+  check_is_file<DataError>(path, "a safetensors file");
   return storage_error_as<DataError>([&] { return SafetensorsFile(path); });
 }
 
@@ -124,7 +124,7 @@ HostTensor read_tensor(const SafetensorsFile& file, const std::string& name) {
 }
 
 std::string read_user_file(const std::string& path) {
-  check_is_file(path, "a file");
+  check_is_file<ConfigError>(path, "a file");
   return storage_error_as<ConfigError>([&] { return read_file(path); });
 }
 

@@ -39,13 +39,13 @@ struct EvalLayerPaths {
 };
 
 /// Reads the `sections` of the file of inputs, and "params/<path>" of the file of parameters; if
-/// there are none, its "init/<path>". Throws ConfigError for missing files, for two tensors that
-/// get the same name, and for inputs that nothing reads; DataError for damaged files.
+/// there are none, its "init/<path>". Throws ConfigError for two tensors that get the same name and
+/// for inputs that nothing reads; DataError for files that are missing, damaged or of another kind.
 EvalLayerFiles read_eval_layer_files(const EvalLayerPaths& paths, const RenameRules& rules,
                                      const InputSections& sections);
 
-/// Opens a safetensors file that the user named. Throws ConfigError if it does not exist, DataError
-/// if it is damaged.
+/// Opens a safetensors file that the user named. Throws DataError if it does not exist, is damaged
+/// or is of another kind.
 SafetensorsFile open_tensor_file(const std::string& path);
 /// Reads a tensor of such a file. Throws DataError for a dtype that Axle does not have.
 HostTensor read_tensor(const SafetensorsFile& file, const std::string& name);

@@ -45,7 +45,7 @@ class EvalLayer : public testing::Test {
   }
   std::string run_error(const std::optional<Tree<HostTensor>>& params,
                         const Tree<HostTensor>& inputs, const EvalLayerOptions& options) {
-    return error_of([&] { run(kLinear, params, inputs, options); });
+    return error_of<Error>([&] { run(kLinear, params, inputs, options); });
   }
   const Tree<HostTensor> params_ = {
       {"weight", HostTensor({2, 3}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f})},
@@ -163,7 +163,7 @@ Tree<HostTensor> batch() {
 
 TEST_F(EvalLayer, CotangentsThatAreNotGivenAreZero) {
   Tree<HostTensor> inputs = batch();
-  EXPECT_EQ(error_of([&] { run(kModel, {}, inputs, {.init_seed = 1, .grad = true}); }),
+  EXPECT_EQ(error_of<Error>([&] { run(kModel, {}, inputs, {.init_seed = 1, .grad = true}); }),
             "cotangent: expected at least one of cotangent/loss, cotangent/cross_entropy, "
             "cotangent/num_targets, cotangent/z_loss, got none");
   const auto gradient = [&](Tree<HostTensor> cotangents) {
@@ -180,7 +180,7 @@ TEST_F(EvalLayer, CotangentsThatAreNotGivenAreZero) {
                             {"cotangent/z_loss", HostTensor::scalar(1.0f)}}));
   EXPECT_FALSE(loss == gradient({{"cotangent/z_loss", HostTensor::scalar(1.0f)}}));
   inputs.emplace("cotangent/los", HostTensor::scalar(1.0f));
-  EXPECT_THAT(error_of([&] { run(kModel, {}, inputs, {.init_seed = 1, .grad = true}); }),
+  EXPECT_THAT(error_of<Error>([&] { run(kModel, {}, inputs, {.init_seed = 1, .grad = true}); }),
               HasSubstr("cotangent/los: expected a floating-point output of this name, got none; "
                         "did you mean 'cotangent/loss'?"));
 }
@@ -191,7 +191,7 @@ TEST_F(EvalLayer, InputsThatNothingReads) {
     Tree<HostTensor> inputs = batch();
     if (options.method != "forward") inputs.erase("in/batch/target_labels");
     inputs.insert_or_assign(name, value);
-    return error_of([&] { run(kModel, {}, inputs, options); });
+    return error_of<Error>([&] { run(kModel, {}, inputs, options); });
   };
   const HostTensor ids({1, 3}, {0, 0, 1});
   EXPECT_EQ(error_with("in/batch/input_segmnt_ids", ids, {.init_seed = 1}),
@@ -206,7 +206,7 @@ TEST_F(EvalLayer, InputsThatNothingReads) {
               HasSubstr("state/cache: nothing in this call reads it"));
   const Tree<HostTensor> context = {{"in/x", HostTensor::ones({1, 2, 4})},
                                     {"in/context/postions", ids}};
-  EXPECT_THAT(error_of([&] {
+  EXPECT_THAT(error_of<Error>([&] {
                 run("class: Attention\nconfig: {num_heads: 2}\ndims: {model_dim: 4}\n", {}, context,
                     {.init_seed = 0});
               }),
@@ -248,7 +248,7 @@ TEST_F(EvalLayer, CachesGoOutAndInByPath) {
 
   const auto error = [&](const Tree<HostTensor>& inputs, const char* method,
                          std::optional<int64_t> cache_len = {}) {
-    return error_of([&] {
+    return error_of<Error>([&] {
       run(kModel, {}, inputs, {.method = method, .init_seed = 1, .cache_len = cache_len});
     });
   };
@@ -301,7 +301,7 @@ TEST_F(EvalLayer, PlacesAreThoseOfTheCaches) {
                          const EvalLayerOptions& options, std::initializer_list<int32_t> places) {
     const auto n = static_cast<int64_t>(places.size());
     inputs.insert_or_assign(name, HostTensor({1, n}, places));
-    return error_of([&] { run(file, {}, inputs, options); });
+    return error_of<Error>([&] { run(file, {}, inputs, options); });
   };
   const EvalLayerOptions prefill{.method = "prefill", .init_seed = 1, .cache_len = 8};
   const EvalLayerOptions extend{.method = "extend_step", .init_seed = 1};
@@ -346,7 +346,7 @@ TEST_F(EvalLayer, PlacesAreThoseOfTheCaches) {
 TEST_F(EvalLayer, PlacesOfACacheByItself) {
   constexpr std::string_view kCache = "class: DenseKVCache\ndims: {num_kv_heads: 1, head_dim: 1}\n";
   const auto error = [&](int32_t first, int32_t second) {
-    return error_of([&] {
+    return error_of<Error>([&] {
       run(kCache, {},
           {{"in/fresh/key", HostTensor::ones({1, 2, 1, 1})},
            {"in/fresh/value", HostTensor::ones({1, 2, 1, 1})},

@@ -34,7 +34,7 @@ Trees gradients_of(const Tree<HostTensor>& params, const Tree<HostTensor>& input
         "grad/{}: expected grad/<i>/<path> with consecutive i from 0, got none of step {}",
         left.begin()->first, out.size()));
   }
-  if (out.empty()) throw ConfigError("grad/0: expected the gradient of each parameter, got none");
+  if (out.empty()) throw DataError("grad/0: expected the gradient of each parameter, got none");
   if (num_steps) {
     if (*num_steps < 1 || *num_steps > static_cast<int64_t>(out.size())) {
       throw ConfigError(
@@ -47,7 +47,7 @@ Trees gradients_of(const Tree<HostTensor>& params, const Tree<HostTensor>& input
 }
 
 Tree<ParamSpec> specs_of(const Tree<HostTensor>& params) {
-  if (params.empty()) throw ConfigError("init/: expected the parameters to start from, got none");
+  if (params.empty()) throw DataError("init/: expected the parameters to start from, got none");
   Tree<ParamSpec> out;
   for (const auto& [path, value] : params) {
     if (!is_float(value.dtype()))

@@ -25,7 +25,7 @@ struct EvalLearnerOptions {
 ///   param/<i>/<path>  the parameters after update i
 ///   state/<path>      the state after the last update
 ///   <metric>          each metric of the learner, f32[updates]
-/// Throws ConfigError for missing, extra and misshapen tensors.
+/// Throws ConfigError for extra and misshapen tensors, DataError for missing ones.
 Tree<HostTensor> eval_learner(const Child<Learner>& config,
                               const std::optional<Tree<HostTensor>>& params,
                               const Tree<HostTensor>& inputs, const EvalLearnerOptions& options,

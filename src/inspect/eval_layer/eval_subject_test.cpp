@@ -26,7 +26,7 @@ class EvalSubjectTest : public testing::Test {
   }
   std::string run_error(std::string_view file, const Tree<HostTensor>& inputs,
                         const SubjectOptions& options = {}) {
-    return error_of([&] { run(file, inputs, options); });
+    return error_of<Error>([&] { run(file, inputs, options); });
   }
   std::unique_ptr<Runtime> runtime_ = make_runtime({.backend = "interpreter"});
 };
@@ -145,7 +145,7 @@ TEST_F(EvalSubjectTest, WeightsHaveOneSource) {
   const Tree<HostTensor> expected = evaluate(subject, {}, inputs, {}, *runtime_);
   EXPECT_EQ(evaluate(subject, params, inputs, {}, *runtime_), expected);
   params.at("w") = scalars({7, 7});
-  EXPECT_EQ(error_of([&] { evaluate(subject, params, inputs, {}, *runtime_); }),
+  EXPECT_EQ(error_of<Error>([&] { evaluate(subject, params, inputs, {}, *runtime_); }),
             "init/: expected the weights in --inputs or in --params, got both, and they differ");
   inputs.erase("init/w");
   inputs.erase("init/b/bias");

@@ -35,7 +35,7 @@ Child<Learner> reporting(Child<Learner> learner) {
 class Batches {
  public:
   explicit Batches(Tree<HostTensor> all) : all_(std::move(all)) {
-    if (all_.empty()) throw ConfigError("batches/input_ids: expected [steps, B, T], got none");
+    if (all_.empty()) throw DataError("batches/input_ids: expected [steps, B, T], got none");
     for (const auto& [name, value] : all_) {
       if (value.shape().empty())
         throw ConfigError(
@@ -46,7 +46,7 @@ class Batches {
                                       to_text(value.type())));
       }
     }
-    if (num_steps() < 1) throw ConfigError("batches/: expected at least one step, got none");
+    if (num_steps() < 1) throw DataError("batches/: expected at least one step, got none");
   }
   int64_t num_steps() const { return all_.begin()->second.shape()[0]; }
   Tree<Type> types() const {

@@ -34,8 +34,8 @@ struct EvalTrainingOptions {
 ///   final/<path>        the final weights
 ///   state/<leaf>        the rest of the final training state
 ///   init_params/<path>  the initial weights drawn from a seed, if there is one
-/// Throws ConfigError for missing, extra and misshapen tensors, and for entries of a batch that
-/// nothing reads.
+/// Throws DataError for missing tensors, ConfigError for extra and misshapen ones, and for entries
+/// of a batch that nothing reads.
 Tree<HostTensor> eval_training(const Trainer::Config& config,
                                const std::optional<Tree<HostTensor>>& params,
                                const Tree<HostTensor>& inputs, const EvalTrainingOptions& options,

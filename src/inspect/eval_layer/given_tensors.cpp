@@ -20,11 +20,13 @@ HostTensor as_scalar_like(HostTensor value, const Shape& shape) {
 Tree<HostTensor> check_given(const Tree<Type>& expected, Tree<HostTensor> given,
                              std::string_view prefix, std::string_view what) {
   std::vector<std::string> faults, names;
+  bool is_missing = false;
   for (const auto& [name, type] : expected) {
     names.push_back(name);
     const auto it = given.find(name);
     if (it == given.end()) {
       faults.push_back(fmt::format("{}/{}: expected {}, got none", prefix, name, to_text(type)));
+      is_missing = true;
       continue;
     }
     it->second = as_scalar_like(std::move(it->second), type.dims);
@@ -41,6 +43,7 @@ Tree<HostTensor> check_given(const Tree<Type>& expected, Tree<HostTensor> given,
     if (!expected.contains(name))
       faults.push_back(fmt::format("{}/{}: not {}{}", prefix, name, what, suggest(name, names)));
   }
+  if (is_missing) throw DataError(join(faults, "; "));
   if (!faults.empty()) throw ConfigError(join(faults, "; "));
   return given;
 }

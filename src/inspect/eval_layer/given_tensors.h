@@ -14,7 +14,8 @@ namespace axle {
 /// Returns `given` if its names are those of `expected` and its shapes are as expected; tensors of
 /// one element may be [] or [1], and get the expected shape. Keeps other dtypes of the same kind
 /// (float or not). Throws ConfigError naming every missing, extra and misshapen tensor as
-/// "<prefix>/<name>: ...". `what` describes a tensor in messages: "a parameter of this layer".
+/// "<prefix>/<name>: ..."; DataError if one is missing. `what` describes a tensor in messages: "a
+/// parameter of this layer".
 Tree<HostTensor> check_given(const Tree<Type>& expected, Tree<HostTensor> given,
                              std::string_view prefix, std::string_view what);
 

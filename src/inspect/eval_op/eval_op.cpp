@@ -91,7 +91,7 @@ class CaseTensors {
     std::optional<HostTensor> value = find(source.name);
     if (!value && file_->contains(source.name)) value = read_tensor(*file_, source.name);
     if (!value) {
-      throw ConfigError(fmt::format("{}: no such tensor in the file of inputs{}", source.name,
+      throw DataError(fmt::format("{}: no such tensor in the file of inputs{}", source.name,
                                     suggest(source.name, file_->names())));
     }
     if (source.shape) {

@@ -1,5 +1,4 @@
 // Tests `axle compile`, and `axle train` with the executables that it has saved.
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -176,6 +175,27 @@ TEST(CompileErrors, ComeBeforeAnyPluginIsLookedFor) {
               HasSubstr("/nowhere/plugin.so"));
 }
 
+TEST_F(Compile, TellsWhatVirtualDevicesCannotShow) {
+  const Arguments offload = set_flags({"model.decoder.layers.layer.@remat=SaveNames",
+                                       "model.decoder.layers.layer.@remat.names=[gate]",
+                                       "model.decoder.layers.layer.@remat.offload=[up]"});
+  const Ran ran =
+      run_axle(joined({"compile", "fuji-test-v1", "--on", "cpu:2", "--mesh", "data=2"}, offload));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, testing::ContainsRegex(
+                           "note: the 2 virtual devices share the [0-9.]+ GiB of this machine"));
+  EXPECT_THAT(ran.out, HasSubstr("note: the step offloads 512.0 KiB to the host; a CPU device has "
+                                 "no other memory than the host's, so nothing is moved\n"));
+}
+
+// A share of this machine's memory would say nothing.
+TEST(CompileErrors, AMachineHasSoManyVirtualDevices) {
+  const Ran ran = run_axle({"compile", "fuji-test-v1", "--on", "cpu:100000"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_EQ(ran.err,
+            "axle: --on cpu:100000: expected 1 to 1024 devices of one machine, got 100000\n");
+}
+
 // Else the report would cost what the config reads.
 TEST_F(Compile, AnOutputIsNothingThatTheConfigReads) {
   make_directories(dir_ / "texts");
@@ -186,17 +206,11 @@ TEST_F(Compile, AnOutputIsNothingThatTheConfigReads) {
     return ran.err;
   };
   const std::string text = dir_ / "a.txt", folder = dir_ / "texts", below = folder + "/b.txt";
-  for (const char* flag : {"--text", "--save"}) {
-    EXPECT_THAT(
-        error({"--data", text, flag, text}),
-        HasSubstr(fmt::format(
-            "{}: expected a file that this command does not use otherwise, got {}; name another",
-            flag, text)));
-    EXPECT_THAT(error({"--data", folder, flag, below}),
-                HasSubstr("that this command does not use otherwise"));
-  }
-  EXPECT_THAT(error({"--text", dir_ / "one", "--save", dir_ / "one"}),
-              HasSubstr("--save: expected a file that this command does not use otherwise"));
+  EXPECT_THAT(error({"--data", text, "--save", text}),
+              HasSubstr("--save: expected a file that this command does not use otherwise, got " +
+                        text + "; name another"));
+  EXPECT_THAT(error({"--data", folder, "--save", below}),
+              HasSubstr("that this command does not use otherwise"));
   EXPECT_EQ(read_file(text), "text");
   EXPECT_EQ(read_file(below), "text");
 }

@@ -21,6 +21,7 @@
 #include "plan/resharding.h"
 #include "plan/state_memory.h"
 #include "plan/unmet_layouts.h"
+#include "plan/virtual_devices.h"
 #include "recipes/resolve/use_data.h"
 #include "targets/device_order.h"
 #include "train/record/model_flops.h"
@@ -206,6 +207,9 @@ CompileReport compile_step(const LoweredStep& step, const MakeCompiler& make,
   const CompileOptions options{.overrides = {step.options.begin(), step.options.end()}};
   const Program lowered = lowered_for(program, compiler->lowering_target());
   for (const LoweringChoice& choice : lowered.choices) out.findings.push_back(to_text(choice));
+  for (std::string& line :
+       virtual_device_findings(*program.graph, step.target, host_memory().total_bytes))
+    out.findings.push_back(std::move(line));
   const auto start = Clock::now();
   std::unique_ptr<CompiledProgram> compiled;
   {

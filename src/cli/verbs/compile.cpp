@@ -10,24 +10,22 @@
 #include "cli/verb.h"
 #include "fetch/fetch_plugin.h"
 #include "fetch/fetch_terminal.h"
-#include "io/file.h"
 #include "plan/compile_report_text.h"
 #include "plan/state_memory.h"
+#include "runtime/mesh_devices.h"
 
 namespace axle::cli {
 namespace {
 
 struct CompileVerb {
   RecipeArguments recipe;
-  std::string save, text;
+  std::string save;
   bool yes = false;
 };
 
 void add(CLI::App& app, CompileVerb& options, Output& out) {
   options.recipe.add_to(app);
   app.add_option("--save", options.save, "Save the executable for `axle train --executable`")
-      ->type_name("FILE");
-  app.add_option("--text", options.text, "Write the StableHLO, with the fallbacks of kernels")
       ->type_name("FILE");
   app.add_flag("--yes", options.yes, "Fetch what the target's compiler needs without asking");
   out.add_json_flag(app);
@@ -54,16 +52,16 @@ ExitCode run(const CompileVerb& options, Output& out) {
         "--on: expected a target like cpu:8, tpu:v5p:4x8x8, gpu:h100:32x8 or tpu-v5p-512, got "
         "none");
   }
+  const Target& target = *options.recipe.target();
+  // Before the memory of so many devices is judged.
+  if (target.accelerator.platform == "cpu")
+    check_device_count("--on " + to_text(target), target.num_devices());
   const Resolved resolved = options.recipe.resolve();
   std::vector<std::string> inputs = paths_in(resolved.config);
   inputs.insert(inputs.end(), options.recipe.files().begin(), options.recipe.files().end());
-  check_output_file("--text", options.text, inputs);
-  inputs.push_back(options.text);
   check_output_file("--save", options.save, inputs);
   std::fputs(changes_text(resolved.report).c_str(), stderr);
-  const Target& target = *options.recipe.target();
   const LoweredStep step = lower(resolved, target, out);
-  if (!options.text.empty()) replace_file(options.text, step.program.text);
   ensure_plugin(target.accelerator.platform, terminal_fetch_options(options.yes));
   CompileReport report = compile_step(step, options.save);
   report.resolution = resolved.report;

@@ -91,7 +91,7 @@ LayerTable layer_table(const Program& step, const std::string& layer,
     });
   });
   for (const SavedValue& value : saved_values(*step.graph, layer).values) {
-    if (value.is_argument) continue;
+    if (value.is_argument || value.is_on_host) continue;
     rows.each_above(value.layer, [&](LayerRow& row) {
       row.saved_bytes += static_cast<double>(value.type.num_bytes());
     });

@@ -21,7 +21,8 @@ struct LayerRow {
   std::array<double, 3> flops = {};
   /// Bytes of operands and results by Stage, as if no op were fused.
   std::array<double, 3> bytes = {};
-  /// Bytes of the values that the forward pass keeps for the backward pass (SavedValues).
+  /// Bytes of the values that the forward pass keeps on the devices for the backward pass
+  /// (SavedValues).
   double saved_bytes = 0;
   int64_t num_parameters = 0;
 };

@@ -1,8 +1,10 @@
 #include "plan/graph/saved_values.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <unordered_set>
 
 #include "base/text/text_table.h"
@@ -30,14 +32,53 @@ bool is_stacked(const OpNode& op, uint32_t result) {
          op.region().results()[result].type() != op.outputs[result];
 }
 
-// Describes the op that computes `t`, also if it is in the body of the op that returns `t`.
-void describe_origin(Tensor t, SavedValue& out) {
+// Values that cheap ops (reshape, convert, name, ...) make of one value.
+class Views {
+ public:
+  explicit Views(const Tensor& value) : views_{value} {}
+  bool has_operand_of(const OpNode& op) const {
+    return std::ranges::any_of(op.inputs, [&](const Tensor& t) { return views_.contains(t); });
+  }
+  // Adds the results of an op that has a view as its operand. Returns false for an op that makes
+  // something else of it.
+  bool add(const OpNode& op) {
+    if (!op.rules->row().cheap && !op.rules->row().is_kept_apart) return false;
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      if (!views_.contains(op.inputs[i])) continue;
+      // A barrier returns its operands one by one.
+      views_.insert(
+          Tensor(const_cast<OpNode*>(&op), op.outputs.size() > 1 ? static_cast<uint32_t>(i) : 0));
+    }
+    return true;
+  }
+
+ private:
+  std::unordered_set<Tensor, TensorHash, TensorSame> views_;
+};
+
+// Adds the names that forward ops of `region` give to `value` and to views of it.
+void add_names(const Region& region, const Tensor& value, std::set<std::string>& names) {
+  Views views(value);
+  for (const OpNode* op : region.ops()) {
+    if (op->phase == Phase::kBackward || !views.has_operand_of(*op)) continue;
+    views.add(*op);
+    if (!tag_of(*op).empty()) names.emplace(tag_of(*op));
+  }
+}
+
+// Describes the op that computes `t`, a value of `region`, also if it is in the body of the op that
+// returns `t`.
+void describe_origin(const Region& step, Tensor t, SavedValue& out) {
+  const Region* region = &step;
+  std::set<std::string> names;  // of the value and its parts
   while (!t.is_parameter()) {
     const OpNode& op = *t.node();
-    if (out.tag.empty()) out.tag = tag_of(op);
+    if (out.name.empty()) out.name = tag_of(op);
+    add_names(*region, t, names);
     if (has_one_body(op)) {
       if (is_stacked(op, t.index())) out.iterations = op.outputs[t.index()].dims[0];
-      t = op.region().results()[t.index()];
+      region = &op.region();
+      t = region->results()[t.index()];
     } else if (is_annotation(op)) {
       out.is_on_host |= op.rules->name() == "place";
       t = op.inputs[0];
@@ -45,36 +86,17 @@ void describe_origin(Tensor t, SavedValue& out) {
       break;
     }
   }
+  if (out.name.empty()) out.name = fmt::format("{}", fmt::join(names, ", "));
   out.op = t.is_parameter() ? "argument of a body" : std::string(t.node()->rules->name());
   out.layer = layer_of(*t.node());
 }
 
-// Returns the tag of a name op that reads `t`; "" for none.
-std::string tag_at(const Region& region, const Tensor& t) {
-  for (const OpNode* op : region.ops()) {
-    if (!tag_of(*op).empty() && same(op->inputs[0], t)) return std::string(tag_of(*op));
-  }
-  return "";
-}
-
-// Returns the first op in `region` that reads one of `values`, or something that cheap ops make of
-// them, and for which `counts` holds.
+// Returns the first op in `region` that reads `value` or a view of it and for which `counts` holds.
 template <class Counts>
 const OpNode* first_reader(const Region& region, const Tensor& value, const Counts& counts) {
-  std::unordered_set<Tensor, TensorHash, TensorSame> same_bytes = {value};
+  Views views(value);
   for (const OpNode* op : region.ops()) {
-    if (std::ranges::none_of(op->inputs, [&](const Tensor& t) { return same_bytes.contains(t); }))
-      continue;
-    if (op->rules->row().cheap || op->rules->row().is_kept_apart) {
-      for (size_t i = 0; i < op->inputs.size(); ++i) {
-        if (!same_bytes.contains(op->inputs[i])) continue;
-        // A barrier returns its operands one by one.
-        same_bytes.insert(
-            Tensor(const_cast<OpNode*>(op), op->outputs.size() > 1 ? static_cast<uint32_t>(i) : 0));
-      }
-    } else if (counts(*op)) {
-      return op;
-    }
+    if (views.has_operand_of(*op) && !views.add(*op) && counts(*op)) return op;
   }
   return nullptr;
 }
@@ -104,10 +126,11 @@ std::string where(const std::string& layer) { return layer.empty() ? "-" : layer
 
 }  // namespace
 
-double SavedValues::bytes() const {
+double SavedValues::bytes(Memory memory) const {
   double sum = 0;
   for (const SavedValue& value : values) {
-    if (!value.is_argument) sum += static_cast<double>(value.type.num_bytes());
+    if (!value.is_argument && value.is_on_host == (memory == Memory::kHost))
+      sum += static_cast<double>(value.type.num_bytes());
   }
   return sum;
 }
@@ -122,12 +145,7 @@ SavedValues saved_values(const Region& step, const std::string& layer) {
       value.layer =
           value.op.substr(0, value.op.rfind('/') == value.op.npos ? 0 : value.op.rfind('/'));
     } else {
-      describe_origin(t, value);
-      if (value.tag.empty()) value.tag = tag_at(step, t);
-      if (value.tag.empty() && has_one_body(*t.node())) {
-        const Region& body = t.node()->region();
-        value.tag = tag_at(body, body.results()[t.index()]);
-      }
+      describe_origin(step, t, value);
     }
     describe_reader(step, t, value);
     if (is_in_layer(value.layer, layer)) out.values.push_back(std::move(value));
@@ -145,12 +163,16 @@ std::string to_text(const SavedValues& saved) {
     if (v.iterations > 0) type += fmt::format(" ({} iterations)", v.iterations);
     if (v.is_on_host) type += " on the host";
     text.add({std::move(type), bytes_text(bytes), v.is_argument ? "argument " + v.op : v.op,
-              v.tag.empty() ? "-" : v.tag, where(v.layer), v.reader.empty() ? "-" : v.reader,
+              v.name.empty() ? "-" : v.name, where(v.layer), v.reader.empty() ? "-" : v.reader,
               where(v.reader_layer)});
   }
+  const double on_host = saved.bytes(Memory::kHost);
   return text.text() +
-         fmt::format("{} computed and kept, and {} of arguments that are read again\n",
-                     bytes_text(saved.bytes()), bytes_text(arguments));
+         fmt::format(
+             "{} computed and kept{}, and {} of arguments that are read again\n",
+             bytes_text(saved.bytes(Memory::kDevice)),
+             on_host > 0 ? fmt::format(" on the devices, {} on the host", bytes_text(on_host)) : "",
+             bytes_text(arguments));
 }
 
 nlohmann::ordered_json to_json(const SavedValues& saved) {
@@ -160,14 +182,16 @@ nlohmann::ordered_json to_json(const SavedValues& saved) {
                       {"bytes", v.type.num_bytes()},
                       {"iterations", v.iterations},
                       {"op", v.op},
-                      {"tag", v.tag},
+                      {"name", v.name},
                       {"layer", v.layer},
                       {"reader", v.reader},
                       {"reader_layer", v.reader_layer},
                       {"on_host", v.is_on_host},
                       {"argument", v.is_argument}});
   }
-  return {{"values", std::move(values)}, {"bytes", saved.bytes()}};
+  return {{"values", std::move(values)},
+          {"device_bytes", saved.bytes(Memory::kDevice)},
+          {"host_bytes", saved.bytes(Memory::kHost)}};
 }
 
 }  // namespace axle

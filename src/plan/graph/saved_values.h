@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lower/program.h"
+#include "ops/annotate.h"
 
 namespace axle {
 
@@ -14,8 +15,9 @@ struct SavedValue {
   Type type;  // as it is kept: with a leading dim if a loop stacks it
   /// Iterations of the loop that stacks the value; 0: no loop does.
   int64_t iterations = 0;
-  /// The op that computes the value, and the tag that name(x, tag) gives it; "" for no tag.
-  std::string op, tag;
+  /// The op that computes the value, and the names that name(x, tag) gives it or its parts,
+  /// "q_proj, qkv"; "" for none.
+  std::string op, name;
   std::string layer;  // the layer of that op
   /// An op that reads the value in the backward pass, and its layer.
   std::string reader, reader_layer;
@@ -26,8 +28,8 @@ struct SavedValue {
 
 struct SavedValues {
   std::vector<SavedValue> values;  // in order of definition; arguments first
-  /// Returns the bytes of the values; without arguments.
-  double bytes() const;
+  /// Returns the bytes of the values that are kept in this memory; without arguments.
+  double bytes(Memory memory) const;
 };
 
 /// Lists the values that backward ops of the step read and forward ops have computed, those
@@ -36,8 +38,8 @@ struct SavedValues {
 SavedValues saved_values(const Region& step, const std::string& layer);
 
 std::string to_text(const SavedValues& saved);
-/// {values: [{type, bytes, iterations, op, tag, layer, reader, reader_layer, on_host, argument}],
-/// bytes}
+/// {values: [{type, bytes, iterations, op, name, layer, reader, reader_layer, on_host, argument}],
+/// device_bytes, host_bytes}
 nlohmann::ordered_json to_json(const SavedValues& saved);
 
 }  // namespace axle

@@ -174,7 +174,7 @@ TEST(GraphVerb, DrawsByGraphviz) {
     const EnvironmentChange no_programs("PATH", dir / "nothing");
     const Ran ran = graph({"--svg", file});
     EXPECT_EQ(ran.code, 5);
-    EXPECT_THAT(ran.err, HasSubstr("install graphviz"));
+    EXPECT_THAT(ran.err, HasSubstr("install the package graphviz"));
     EXPECT_FALSE(path_exists(file));
   }
   const Ran ran = graph({"--svg", file});

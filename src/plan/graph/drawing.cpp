@@ -190,10 +190,12 @@ void write_svg(const std::string& graph, const std::filesystem::path& file) {
   const int error = posix_spawnp(&child, "dot", &actions, nullptr, arguments, environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error) {
+    const std::string why =
+        error == ENOENT ? "none" : fmt::format("\"{}\" at its start", std::strerror(error));
     throw DeviceError(
-        fmt::format("--svg: expected graphviz's program 'dot', got \"{}\"; install graphviz, or "
-                    "take the graph as text by --dot",
-                    std::strerror(error)));
+        fmt::format("--svg: expected graphviz's program 'dot' in PATH, got {}; install the package "
+                    "graphviz, or print the drawing as text with --dot",
+                    why));
   }
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {

@@ -123,7 +123,8 @@ TEST(Graph, LayersAreFoundByTheirPath) {
   const Program program = step();
   const Region& graph = *program.graph;
   EXPECT_EQ(find_layer(graph, ""), "");
-  for (const char* spelling : {"model/layers/layer", "model.layers.layer", "layers.layer"})
+  for (const char* spelling : {"model/layers/layer", "model.layers.layer", "layers.layer",
+                               "model/layers/layer/", "layers.layer.", "layers/layer//"})
     EXPECT_EQ(find_layer(graph, spelling), "model/layers/layer");
   EXPECT_EQ(error_of([&] { find_layer(graph, "model/layrs"); }),
             "--layer: expected the path of a layer with ops, got 'model/layrs'; did you mean "
@@ -154,17 +155,57 @@ TEST(Graph, SavedValuesFollowThePolicy) {
   EXPECT_EQ(stacked(save_nothing()).size(), 0u);
   EXPECT_THAT(stacked(save_names({"q_proj"})),
               ::testing::ElementsAre(
-                  AllOf(Field(&SavedValue::op, "dot_general"), Field(&SavedValue::tag, "q_proj"),
+                  AllOf(Field(&SavedValue::op, "dot_general"), Field(&SavedValue::name, "q_proj"),
                         Field(&SavedValue::layer, "model/layers/layer/attention"))));
   EXPECT_EQ(stacked(save_everything()).size(), 4u);
   EXPECT_THAT(stacked(save_matching({}, {"q_proj"})),
               Contains(Field(&SavedValue::is_on_host, true)));
 }
 
+// A policy keeps the value with the name, of which other ops make the one that is listed.
+TEST(Graph, SavedValuesAreNamedThroughCheapOps) {
+  const auto names = [](const std::vector<std::string>& saved,
+                        const std::vector<std::string>& off) {
+    const auto body = [](const Values& v) {
+      const Tensor both = dot(v[0], v[1]);
+      const Tensor q =
+          name(name(reshape(slice(both, {0, 0}, {kRows, 2}), {kRows, 2, 1}), "q"), "qk");
+      const Tensor k = name(slice(both, {0, 2}, {kRows, 4}), "k");
+      return Values{sum(sin(q)) + sum(sin(cos(k)))};
+    };
+    const Program program =
+        trace_program("step",
+                      [&](const Values& p) {
+                        const auto fn = [&](const Values& w) {
+                          return remat(body, {p[1], w[0]}, save_names(saved, off), false);
+                        };
+                        return Values{p[0] - value_and_grad(fn, {p[0]}).second[0]};
+                      },
+                      {{"weight", {DType::kF32, {kDim, kDim}}, {}, 0}, {"x", kInput}},
+                      {{"weight", {DType::kF32, {kDim, kDim}}, {}, 0}});
+    SavedValues out = saved_values(*program.graph, "");
+    std::erase_if(out.values, [](const SavedValue& v) { return v.is_argument; });
+    return out;
+  };
+  const SavedValues kept = names({"qk"}, {"k"});
+  EXPECT_THAT(
+      kept.values,
+      ::testing::UnorderedElementsAre(
+          AllOf(Field(&SavedValue::name, HasSubstr("qk")), Field(&SavedValue::is_on_host, false)),
+          AllOf(Field(&SavedValue::name, "k"), Field(&SavedValue::is_on_host, true))))
+      << to_text(kept);
+  EXPECT_EQ(kept.bytes(Memory::kDevice), 4 * kRows * 2);
+  EXPECT_EQ(kept.bytes(Memory::kHost), 4 * kRows * 2);
+  EXPECT_THAT(to_text(kept),
+              HasSubstr("24 B computed and kept on the devices, 24 B on the host, and"));
+  EXPECT_EQ(to_json(kept)["host_bytes"], 24);
+  EXPECT_EQ(to_json(kept)["values"][0]["name"], kept.values[0].name);
+}
+
 TEST(Graph, SavedValuesHaveATotal) {
   const SavedValues saved = saved_values(*step(save_nothing()).graph, "");
   // The loop's carry, and the input of the exp, or its result.
-  EXPECT_EQ(saved.bytes(), 4.0 * kRows * kDim * (kLayers + 1)) << to_text(saved);
+  EXPECT_EQ(saved.bytes(Memory::kDevice), 4.0 * kRows * kDim * (kLayers + 1)) << to_text(saved);
   EXPECT_THAT(saved.values, Contains(Field(&SavedValue::is_argument, true)));
   EXPECT_THAT(to_text(saved), HasSubstr("computed and kept"));
   EXPECT_EQ(to_json(saved)["values"].size(), saved.values.size());
@@ -245,8 +286,9 @@ TEST(Graph, DrawingsShowLayersAndWhatFlowsBetweenThem) {
 
 TEST(Graph, DrawingNeedsGraphviz) {
   const EnvironmentChange no_programs("PATH", "/nonexistent");
-  EXPECT_THAT(error_of<DeviceError>([] { write_svg("digraph {}", "/nonexistent/graph.svg"); }),
-              HasSubstr("install graphviz"));
+  EXPECT_EQ(error_of<DeviceError>([] { write_svg("digraph {}", "/nonexistent/graph.svg"); }),
+            "--svg: expected graphviz's program 'dot' in PATH, got none; install the package "
+            "graphviz, or print the drawing as text with --dot");
 }
 
 TEST(Graph, ReportsAreTextAndJson) {

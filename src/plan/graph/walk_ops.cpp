@@ -97,6 +97,8 @@ std::string find_layer(const Region& step, const std::string& layer) {
   add_layers(step, found);
   std::string path = layer;
   std::ranges::replace(path, '.', '/');
+  // As a shell completes folders: "model/decoder/".
+  while (path.ends_with('/')) path.pop_back();
   if (found.contains(path)) return path;
   if (found.contains("model/" + path)) return "model/" + path;
   const std::vector<std::string> layers(found.begin(), found.end());

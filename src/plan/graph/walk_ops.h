@@ -34,8 +34,8 @@ void walk_ops(const Region& step, const std::function<void(const RunOp&)>& fn);
 std::string_view layer_of(const OpNode& op);
 /// True if `path` is `layer` or a layer below. Every path is below "".
 bool is_in_layer(std::string_view path, std::string_view layer);
-/// Returns the layer path that `layer` spells, also with dots instead of slashes and
-/// without "model" in front. Throws ConfigError if no op of the step is in this layer.
+/// Returns the layer path that `layer` spells, also with dots instead of slashes, with a slash at
+/// its end, and without "model" in front. Throws ConfigError if no op of the step is in this layer.
 std::string find_layer(const Region& step, const std::string& layer);
 
 }  // namespace axle

@@ -5,14 +5,17 @@ what the results' pages say of flags with the scripts.
 A page is run in a scratch folder of its own, from top to bottom:
 
     ```sh              runs by bash; a command that fails is a fault
+    ```sh exit: N      runs by bash and ends with this exit code
     ```sh skip: why    is only shown: it needs hardware, hours or the network
     ```yaml FILE       is written to FILE (any language); without a name it is only shown
+    ```                right below commands: what they print (both streams). A line "..." stands for any lines; times are not compared
 
 `axle` is the program under test, `$PREFIX` an installation of its build, `$CHECKOUT` Axle's source, `corpus/` a folder of text. No command may stand
 in a block of another kind. Every `axle VERB --flag` in the prose exists, and every flag of every verb is told of that verb: by a
 command line, or in a paragraph, a row of a table or the paragraph that leads to a table where the verb is named (`eval`) or "every verb" is.
 
     check_docs.py --build build/debug [PAGE...]     run pages (default: all)
+    check_docs.py --build build/debug --write PAGE  write what the commands print now into the blocks below them
     check_docs.py --build build/debug --flags       compare flags
     check_docs.py --self-test
 
@@ -20,6 +23,7 @@ Ends with 77 where no plugin is there to run anything.
 """
 
 import argparse
+import difflib
 import os
 import pathlib
 import re
@@ -40,14 +44,17 @@ COMMAND_LINE = re.compile(r"(?:^|[\s`(])axle ((?:\\\n|[^\n|;&`])+)")
 OPTION = re.compile(r"^  (-\S+)", re.MULTILINE)
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 COMMAND = re.compile(r"^(\$ )?(axle|\./dev|cmake) ", re.MULTILINE)
+TIME = re.compile(r"\b\d+(\.\d+)?(e[+-]?\d+)? (ns|us|ms|s|min|h)\b")
 BUILT_IN = {"--help", "--version"}
 
 
 class Block:
-    def __init__(self, page, line, info, text):
+    def __init__(self, page, line, info, text, begin, end):
         self.where = f"{page}:{line}"
         self.language, _, self.rest = info.strip().partition(" ")
         self.text = text
+        self.begin, self.end = begin, end  # of the text in the page
+        self.output = None  # the block of what these commands print
 
     @property
     def is_script(self):
@@ -57,44 +64,86 @@ class Block:
     def skipped(self):
         return self.rest.startswith("skip: ")
 
+    @property
+    def code(self):
+        """The exit code of the commands; None for a block that says something else."""
+        told = re.fullmatch(r"(?:exit: (\d+))?", self.rest)
+        return int(told.group(1) or 0) if told else None
+
 
 def blocks(page, text):
+    out = []
+    end = 0
     for match in FENCE.finditer(text):
-        yield Block(page, text.count("\n", 0, match.start()) + 1, match.group(1), match.group(2))
+        block = Block(page, text.count("\n", 0, match.start()) + 1, match.group(1), match.group(2), *match.span(2))
+        is_output = not match.group(1).strip() and out and out[-1].is_script and not text[end:match.start()].strip()
+        if is_output:
+            out[-1].output = block
+        out.append(block)
+        end = match.end()
+    return out
 
 
 def shape_faults(block):
     """What is wrong with a block as it stands."""
-    if block.is_script and block.rest and not block.skipped:
-        yield f"{block.where}: expected 'sh' or 'sh skip: why', got 'sh {block.rest}'"
+    if block.is_script and block.code is None and not block.skipped:
+        yield f"{block.where}: expected 'sh', 'sh exit: N' or 'sh skip: why', got 'sh {block.rest}'"
     if not block.is_script and not block.rest and COMMAND.search(block.text):
         yield f"{block.where}: expected commands in a block of 'sh', got one of '{block.language}'"
 
 
-def run(command, folder, env):
-    """None, or why it failed."""
-    done = subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=folder, env=env, capture_output=True, text=True, errors="replace")
-    if done.returncode == 0:
+def run(command, folder, env, code=0):
+    """What a command prints, and why it failed (None: it ended with the code)."""
+    done = subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    if done.returncode == code:
+        return done.stdout, None
+    return done.stdout, f"expected exit code {code}, got {done.returncode}\n{done.stdout[-6000:]}"
+
+
+def is_output(told, printed):
+    """Whether a block tells what was printed."""
+    parts = TIME.sub("TIME", told).split("\n")
+    pattern = "".join("(?:.*\n)*?" if part == "..." else re.escape(part) + "\n" for part in parts[:-1])
+    return re.fullmatch(pattern, TIME.sub("TIME", printed)) is not None
+
+
+def output_fault(block, printed):
+    """None, or how the block below the commands differs from what they printed."""
+    if block.output is None or is_output(block.output.text, printed):
         return None
-    return f"exit code {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-4000:]}"
+    lines = [text.splitlines(keepends=True) for text in (block.output.text, printed)]
+    return f"{block.output.where}: expected what the commands print\n" + "".join(difflib.unified_diff(*lines, "page", "printed", n=1))
 
 
-def run_page(page, text, env, write_line=print):
-    """The faults of a page; stops at the first block that fails, for the next ones build on it."""
+def written(text, outputs):
+    """The page with other outputs, in pairs of a block and what is printed."""
+    for block, printed in reversed(outputs):
+        text = text[: block.begin] + printed + text[block.end :]
+    return text
+
+
+def run_page(page, text, env, write_line=print, outputs=None):
+    """The faults of a page; stops at the first block that fails, for the next ones build on it. Fills `outputs`, if it is a
+    list, with blocks of outputs and what is printed, in place of the faults of these blocks."""
     found = [fault for block in blocks(page, text) for fault in shape_faults(block)]
     with tempfile.TemporaryDirectory() as folder:
         make_corpus(pathlib.Path(folder, "corpus"))
         if "$PREFIX" in text:
             env = {**env, "PREFIX": f"{folder}/prefix"}
-            why = run(f"cmake --install {shlex.quote(env['AXLE_BUILD'])} --prefix {shlex.quote(env['PREFIX'])}", folder, env)
+            _, why = run(f"cmake --install {shlex.quote(env['AXLE_BUILD'])} --prefix {shlex.quote(env['PREFIX'])}", folder, env)
             if why:
                 return found + [f"{page}: installation: {why}"]
         for block in blocks(page, text):
             if block.skipped:
                 write_line(f"{block.where}: not run: {block.rest.removeprefix('skip: ')}")
             elif block.is_script:
-                why = run(block.text, folder, env)
-                write_line(f"{block.where}: {'FAILED' if why else 'ran'}")
+                printed, why = run(block.text, folder, env, block.code or 0)
+                differs = None if why else output_fault(block, printed)
+                if differs and outputs is not None:
+                    outputs.append((block.output, printed))
+                elif differs:
+                    found.append(differs)
+                write_line(f"{block.where}: {'FAILED' if why else 'DIFFERS' if differs else 'ran'}")
                 if why:
                     return found + [f"{block.where}: {block.text}{why}"]
             elif block.rest:
@@ -243,10 +292,42 @@ class SelfTest(unittest.TestCase):
 
     def test_a_failing_command_is_a_fault(self):
         faults, _ = self.page("```sh\nfalse\ntrue\n```\n")
-        self.assertIn("exit code 1", faults[0])
+        self.assertIn("expected exit code 0, got 1", faults[0])
 
     def test_what_is_skipped_is_said(self):
         self.assertEqual(self.page("```sh skip: needs a TPU\nfalse\n```\n"), ([], ["p.md:1: not run: needs a TPU"]))
+
+    def test_commands_may_fail_as_told(self):
+        self.assertEqual(self.page("```sh exit: 3\nexit 3\n```\n")[0], [])
+        self.assertIn("expected exit code 3, got 0", self.page("```sh exit: 3\ntrue\n```\n")[0][0])
+
+    def outputs(self, commands, told):
+        return self.page(f"```sh\n{commands}\n```\n\n```\n{told}```\n")[0]
+
+    def test_outputs_are_compared(self):
+        self.assertEqual(self.outputs("echo a; echo b >&2", "a\nb\n"), [])
+        self.assertIn("p.md:5: expected what the commands print", self.outputs("echo a; echo b", "a\nc\n")[0])
+        self.assertIn("-c\n+b\n", self.outputs("echo a; echo b", "a\nc\n")[0])
+        for told in ["a\n", "a\nb\nc\n", "", "A\nb\n", "a.\nb\n"]:
+            self.assertEqual(len(self.outputs("echo a; echo b", told)), 1, told)
+
+    def test_some_lines_may_be_left_out(self):
+        for told in ["...\n5\n", "1\n...\n5\n", "1\n...\n", "1\n2\n...\n3\n4\n5\n"]:
+            self.assertEqual(self.outputs("seq 5", told), [], told)
+        for told in ["...\n6\n", "...\n4\n", "1\n...\n3\n5\n"]:
+            self.assertEqual(len(self.outputs("seq 5", told)), 1, told)
+
+    def test_times_are_not_compared(self):
+        self.assertEqual(self.outputs("echo compiled 3 steps in 1.5 s, 20 ms each", "compiled 3 steps in 2.75 s, 1.5e+03 us each\n"), [])
+        self.assertEqual(len(self.outputs("echo 1.5 steps", "2.5 steps\n")), 1)
+
+    def test_a_block_below_text_is_no_output(self):
+        self.assertEqual(self.page("```sh\necho a\n```\ntext\n```\nb\n```\n")[0], [])
+
+    def test_outputs_are_written(self):
+        text, outputs = "```sh\necho a\n```\n```\nb\nb\n```\n```sh\necho c\n```\n```\nd\n```\n", []
+        self.assertEqual(run_page("p.md", text, dict(os.environ), lambda line: None, outputs), [])
+        self.assertEqual(written(text, outputs), "```sh\necho a\n```\n```\na\n```\n```sh\necho c\n```\n```\nc\n```\n")
 
     def test_commands_elsewhere_are_faults(self):
         self.assertEqual(len(self.page("```\naxle train quickstart\n```\n")[0]), 1)
@@ -314,6 +395,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--flags", action="store_true")
+    parser.add_argument("--write", action="store_true")
     parser.add_argument("pages", nargs="*", type=pathlib.Path)
     options = parser.parse_args()
     build = options.build.resolve()
@@ -339,7 +421,10 @@ def main():
             return 77
         found = []
         for page in options.pages or all_pages():
-            found += run_page(page.name, page.read_text(encoding="utf-8"), env)
+            text, outputs = page.read_text(encoding="utf-8"), [] if options.write else None
+            found += run_page(page.name, text, env, outputs=outputs)
+            if outputs:
+                page.write_text(written(text, outputs), encoding="utf-8")
     print("\n".join([*found, f"docs: {len(found)} faults"]))
     return 1 if found else 0
 

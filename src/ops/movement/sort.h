@@ -12,7 +12,8 @@ enum class SortOrder { kAscending, kDescending };
 /// Sorts along `axis`. All sorts of this file are stable: equal elements keep their order.
 Tensor sort(const Tensor& x, int64_t axis = -1, SortOrder order = SortOrder::kAscending);
 /// Sorts tensors of one shape together. The first `num_keys` operands are the keys, most
-/// significant first.
+/// significant first. Costs num_keys * elements * log2(length of the axis) comparisons, each
+/// counted as one floating-point operation.
 Values sort_key_val(const Values& operands, int64_t axis = -1, int64_t num_keys = 1,
                     SortOrder order = SortOrder::kAscending);
 /// Returns the indices (i32) that sort x along `axis`.

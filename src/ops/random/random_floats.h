@@ -8,6 +8,10 @@ namespace axle::random {
 
 /// Floats in [low, high). bf16 has 128 different values (8 random bits), as in JAX. Throws
 /// ShapeError if low > high; if both are equal, all numbers are `low`.
+///
+/// Numbers in [0, 1) are JAX's to the last bit everywhere. For other bounds XLA contracts
+/// u * (high - low) + low to one operation, as in JAX. The interpreter rounds the product too,
+/// which moves a number by at most one unit in the last place of high - low.
 Tensor uniform(const Key& key, const Shape& shape, DType dtype = DType::kF32, double low = 0,
                double high = 1);
 /// Uniform floats in [low, high), where `low` and `high` broadcast to `shape` and give the dtype.
@@ -17,6 +21,11 @@ Tensor uniform(const Key& key, const Shape& shape, const Tensor& low, const Tens
 Tensor normal(const Key& key, const Shape& shape, DType dtype = DType::kF32);
 /// Standard normal distribution, truncated to the open interval (low, high). Throws ShapeError if
 /// the interval has no number of the dtype.
+///
+/// Computed from uniform numbers between erf(low / sqrt(2)) and erf(high / sqrt(2)), as in JAX. On
+/// XLA's CPU the numbers are JAX's to the last bit. On the interpreter a difference of the uniform
+/// number grows by up to sqrt(pi) / sqrt(2) * exp(x^2 / 2) at x. In f32 with low = -2 and high = 2
+/// this makes up to 8 units in the last place of 1 (measured: 6 in 10 keys of 1000 numbers).
 Tensor truncated_normal(const Key& key, const Shape& shape, double low, double high,
                         DType dtype = DType::kF32);
 /// True with probability p.

@@ -11,6 +11,9 @@ namespace axle {
 /// Returns the lower triangular L with L L^T = (x + x^T) / 2. From the first column on at which the
 /// matrix is not positive definite, L is NaN.
 ///
+/// Costs 2 n^3 floating-point operations, and terms of lower order: columns are not shortened, so
+/// that the loop has one shape.
+///
 /// Shapes: x[.., n, n] f32|f64 -> [.., n, n]. Throws ShapeError for other dtypes and shapes.
 Tensor cholesky(const Tensor& x);
 

@@ -19,6 +19,8 @@ namespace axle {
 /// whole eigenspaces, but not for other functions of the vectors, not even for v f(w) v^T. Where
 /// eigenvalues are nearly equal, the gradient of their eigenvectors is large.
 ///
+/// Costs 108 n^3 floating-point operations (12 sweeps of 9 n^3), and terms of lower order.
+///
 /// Shapes: x[.., n, n] f32|f64 -> w[.., n], v[.., n, n]. Throws ShapeError for other dtypes and
 /// shapes.
 std::pair<Tensor, Tensor> eigh(const Tensor& x);

@@ -10,7 +10,6 @@
 #include "pjrt/plugin/plugin_failure.h"
 #include "pjrt/plugin/plugin_object.h"
 #include "runtime/signature.h"
-#include "targets/device_order.h"
 
 namespace axle {
 namespace {
@@ -56,71 +55,10 @@ class HostTransfers {
   std::vector<pjrt::Event*> events_;
 };
 
-pjrt::BufferType buffer_type(DType dtype) {
-  switch (dtype) {
-    case DType::kPred:
-      return pjrt::BufferType::kPred;
-    case DType::kI4:
-      return pjrt::BufferType::kS4;
-    case DType::kI8:
-      return pjrt::BufferType::kS8;
-    case DType::kI16:
-      return pjrt::BufferType::kS16;
-    case DType::kI32:
-      return pjrt::BufferType::kS32;
-    case DType::kI64:
-      return pjrt::BufferType::kS64;
-    case DType::kU4:
-      return pjrt::BufferType::kU4;
-    case DType::kU8:
-      return pjrt::BufferType::kU8;
-    case DType::kU16:
-      return pjrt::BufferType::kU16;
-    case DType::kU32:
-      return pjrt::BufferType::kU32;
-    case DType::kU64:
-      return pjrt::BufferType::kU64;
-    case DType::kF8E4M3FN:
-      return pjrt::BufferType::kF8E4M3FN;
-    case DType::kF8E5M2:
-      return pjrt::BufferType::kF8E5M2;
-    case DType::kF16:
-      return pjrt::BufferType::kF16;
-    case DType::kBF16:
-      return pjrt::BufferType::kBF16;
-    case DType::kF32:
-      return pjrt::BufferType::kF32;
-    case DType::kF64:
-      return pjrt::BufferType::kF64;
-    case DType::kC64:
-      return pjrt::BufferType::kC64;
-    case DType::kC128:
-      return pjrt::BufferType::kC128;
-  }
-  return pjrt::BufferType::kInvalid;
-}
-
 // Plugins leave the upper half of the byte of a 4-bit integer empty, whatever its sign.
 void extend_sign(HostTensor& x) {
   if (x.dtype() != DType::kI4) return;
   for (I4& v : x.values<I4>()) v = I4(v.value);
-}
-
-PjrtBuffer send(const PjrtClient& client, pjrt::Device* device, const std::byte* data,
-                const Type& type, const std::string& where) {
-  const auto& plugin = client.plugin();
-  pjrt::ClientBufferFromHostBuffer args{.client = client.get(),
-                                        .data = data,
-                                        .type = buffer_type(type.dtype),
-                                        .dims = type.dims.data(),
-                                        .num_dims = type.dims.size(),
-                                        .semantics = pjrt::HostBuffer::kImmutableOnlyDuringCall,
-                                        .device = device};
-  plugin.call(args, where);
-  PjrtBuffer buffer(plugin, args.buffer);
-  if (const auto failure = plugin.await(args.done_with_host_buffer)) throw_failure(where, *failure);
-  if (!buffer.get()) throw DeviceError(fmt::format("{}: expected a buffer, got none", where));
-  return buffer;
 }
 
 }  // namespace
@@ -197,30 +135,6 @@ void PjrtArray::mark_donated(const std::string& by) {
   const std::lock_guard lock(mutex_);
   shards_.reset();
   donated_to_ = by;
-}
-
-ArrayPtr make_pjrt_array(std::shared_ptr<const PjrtClient> client, const HostTensor& value,
-                         const PartitionSpec& sharding, const Mesh& mesh) {
-  const auto order = device_order(client->topology(), mesh);
-  const std::string where = fmt::format("array {} to device", to_text(value.type()));
-  const auto slices = shard_slices(value.shape(), sharding, mesh, "array");
-  std::vector<PjrtBuffer> shards;
-  for (size_t i = 0; i < slices.size(); ++i) {
-    const auto& slice = slices[i];
-    const Type type{value.dtype(), slice.size};
-    if (is_contiguous(slice, value.shape())) {
-      const auto offset =
-          static_cast<size_t>(offset_of(slice, value.shape())) * size_bytes(value.dtype());
-      shards.push_back(
-          send(*client, client->devices()[order[i]], value.bytes().data() + offset, type, where));
-    } else {
-      const HostTensor part = extract(value, slice);
-      shards.push_back(
-          send(*client, client->devices()[order[i]], part.bytes().data(), type, where));
-    }
-  }
-  return std::make_shared<PjrtArray>(std::move(client), value.type(), sharding, mesh,
-                                     std::move(shards));
 }
 
 }  // namespace axle

@@ -66,9 +66,4 @@ class PjrtArray final : public Array {
   std::string donated_to_;
 };
 
-/// Copies to each device of `mesh` its shard of `value`. Throws ConfigError if a dim is not
-/// divisible by its mesh axes, and DeviceError if a transfer fails.
-ArrayPtr make_pjrt_array(std::shared_ptr<const PjrtClient> client, const HostTensor& value,
-                         const PartitionSpec& sharding, const Mesh& mesh);
-
 }  // namespace axle

@@ -6,13 +6,16 @@
 
 #include "base/error.h"
 #include "base/report.h"
+#include "ir/devices/sharding.h"
 #include "pjrt/array.h"
 #include "pjrt/compile/compile_request.h"
 #include "pjrt/compile/target_lowering.h"
 #include "pjrt/executable.h"
 #include "pjrt/kernels/host_kernels.h"
 #include "pjrt/plugin/plugin_end_guard.h"
+#include "pjrt/send_buffer.h"
 #include "runtime/executable_cache.h"
+#include "targets/device_order.h"
 
 namespace axle {
 namespace {
@@ -102,7 +105,25 @@ std::unique_ptr<Executable> PjrtRuntime::load(const std::string& serialized,
 
 ArrayPtr PjrtRuntime::make_array(const HostTensor& value, const PartitionSpec& sharding,
                                  const Mesh& mesh) {
-  return make_pjrt_array(client_, value, sharding, mesh);
+  const auto order = device_order(topology(), mesh);
+  const std::string where = fmt::format("array {} to device", to_text(value.type()));
+  const auto slices = shard_slices(value.shape(), sharding, mesh, "array");
+  std::vector<PjrtBuffer> shards;
+  for (size_t i = 0; i < slices.size(); ++i) {
+    const auto& slice = slices[i];
+    const Type type{value.dtype(), slice.size};
+    if (is_contiguous(slice, value.shape())) {
+      const auto offset =
+          static_cast<size_t>(offset_of(slice, value.shape())) * size_bytes(value.dtype());
+      shards.push_back(send_buffer(*client_, client_->devices()[order[i]],
+                                   value.bytes().data() + offset, type, where));
+    } else {
+      const HostTensor part = extract(value, slice);
+      shards.push_back(
+          send_buffer(*client_, client_->devices()[order[i]], part.bytes().data(), type, where));
+    }
+  }
+  return std::make_shared<PjrtArray>(client_, value.type(), sharding, mesh, std::move(shards));
 }
 
 }  // namespace axle

@@ -140,8 +140,8 @@ struct Divided {
 /// none if the policy keeps nothing in the regions that these results need.
 using DivideRule = std::optional<Divided> (*)(const OpNode& op, const std::vector<bool>& used,
                                               const ResidualPolicy& policy);
-/// For ops that do not run all their regions: returns how often the cost of one run of the op counts
-/// each region.
+/// For ops that do not run all their regions: returns how often the cost of one run of the op
+/// counts each region.
 using RunsRule = std::vector<double> (*)(const OpNode& op);
 /// How an op repeats a region. kIterations: one run after another; kDevices: a run on each device.
 enum class Repeats { kOnce, kIterations, kDevices };

@@ -55,4 +55,5 @@
 #include "layers/state_space/linear_attention.h"
 #include "layers/state_space/mamba1.h"
 #include "layers/state_space/mamba2.h"
+#include "layers/state_space/rattention.h"
 #include "layers/state_space/short_conv.h"

@@ -1,5 +1,5 @@
-// Marks of the results, operands or parameters of an op or region, one for each: for rules that keep
-// some of them.
+// Marks of the results, operands or parameters of an op or region, one for each: for rules that
+// keep some of them.
 #pragma once
 
 #include <vector>

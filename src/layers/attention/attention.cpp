@@ -7,7 +7,6 @@
 #include "layers/mesh_axes.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
-#include "ops/elementwise/compare.h"
 #include "ops/movement/shape.h"
 
 namespace axle {
@@ -15,14 +14,6 @@ namespace {
 
 // Returns positions_BT that count 0, 1, ... in each row.
 Tensor counted_positions(const Tensor& x_BTD) { return iota({x_BTD.dim(0), x_BTD.dim(1)}, 1); }
-
-// Returns the positions, with kNoPosition for the padding after the last token of each row.
-Tensor live_positions(const MixerContext& context) {
-  const Tensor& positions_BT = *context.positions;
-  if (!context.last_index) return positions_BT;
-  const Tensor is_live = iota({1, positions_BT.dim(1)}, 1) <= expand_dims(*context.last_index, -1);
-  return select(is_live, positions_BT, kNoPosition);
-}
 
 // Throws ShapeError unless positions and segment ids are i32[B, T] and prefix lengths i32[B]. Some
 // other types and shapes would be broadcast without an error.
@@ -52,26 +43,10 @@ Tensor named_whole(const Tensor& x_BSKH, std::string_view own_name) {
 
 }  // namespace
 
-Attention::Sizes Attention::sizes(const Config& cfg, const Dims& dims) const {
-  const int64_t num_heads = cfg.num_heads;
-  const int64_t num_kv_heads = cfg.num_kv_heads.value_or(num_heads);
-  if (num_heads % num_kv_heads != 0) {
-    fail("num_kv_heads",
-         fmt::format("must divide num_heads, got {} and {}", num_kv_heads, num_heads));
-  }
-  if (!cfg.head_dim && dims.model_dim % num_heads != 0) {
-    fail("num_heads", fmt::format("must divide the model dim unless head_dim is set, got {} and {}",
-                                  num_heads, dims.model_dim));
-  }
-  const int64_t head_dim = cfg.head_dim.value_or(dims.model_dim / num_heads);
-  const Shape weight{dims.model_dim, num_heads, head_dim};
-  if (!is_countable(weight)) fail("num_heads", too_large_text({DType::kF32, weight}));
-  return {num_heads, num_kv_heads, head_dim};
-}
-
 Attention::Attention(const Config& cfg, const Dims& dims, const Scope& scope)
     : Mixer(scope),
-      sizes_(sizes(cfg, dims)),
+      sizes_(head_sizes(dims.model_dim, cfg.num_heads, cfg.num_kv_heads, cfg.head_dim,
+                        [this](auto field, auto what) { fail(field, what); })),
       mask_(cfg.mask ? cfg.mask->build({}, {.path = scope.path}) : nullptr),
       qkv_(child("qkv", cfg.qkv,
                  {.model_dim = dims.model_dim,
@@ -108,25 +83,12 @@ Tensor Attention::forward(const Tensor& x_BTD, const MixerContext& context) {
     keys.segments_BS = placed.segment_ids;
     keys = kv_cache_(keys);
   }
-  const Tensor context_BTNH =
-      constrain(core_(q_BTNH, keys, visibility(q_BTNH, keys, placed)), kTokenPartsAxes);
+  Visibility visibility = Visibility::of(x_BTD.dim(1), keys, placed, decoding());
+  visibility.mask = mask_.get();
+  visibility.bias = bias_ ? &*bias_ : nullptr;
+  visibility.has_empty_places = decoding() && !qkv_->has_source();
+  const Tensor context_BTNH = constrain(core_(q_BTNH, keys, visibility), kTokenPartsAxes);
   return name(output_(name(context_BTNH, "attention_context")), "attention_output");
-}
-
-Visibility Attention::visibility(const Tensor& q_BTNH, const KeyValues& keys,
-                                 const MixerContext& context) const {
-  const auto column = [](const Tensor& x_BT) { return expand_dims(x_BT, -1); };
-  const auto row = [](const Tensor& x_BS) { return expand_dims(x_BS, -2); };
-  Visibility out{.mask = mask_.get(),
-                 .bias = bias_ ? &*bias_ : nullptr,
-                 .has_empty_places = decoding() && !qkv_->has_source()};
-  TokenPlaces& at = out.places;
-  at.query_positions = decoding() ? column(*context.positions) : iota({q_BTNH.dim(1), 1}, 0);
-  at.key_positions = keys.positions_BS ? row(*keys.positions_BS) : iota({1, keys.k_BSKH.dim(1)}, 1);
-  if (context.segment_ids) at.query_segments = column(*context.segment_ids);
-  if (keys.segments_BS) at.key_segments = row(*keys.segments_BS);
-  if (context.prefix_lengths) at.prefix_lengths = column(column(*context.prefix_lengths));
-  return out;
 }
 
 AXLE_REGISTER(Attention)

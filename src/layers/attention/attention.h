@@ -15,6 +15,7 @@
 #include "layers/attention/biases/logit_bias.h"
 #include "layers/attention/caches/dense_kv_cache.h"
 #include "layers/attention/cores/softmax_attention.h"
+#include "layers/attention/head_sizes.h"
 #include "layers/attention/masks/causal_mask.h"
 #include "layers/attention/qkv/fused_qkv.h"
 #include "layers/attention/qkv/head_projection.h"
@@ -70,14 +71,7 @@ class Attention final : public Mixer {
   Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
 
  private:
-  struct Sizes {
-    int64_t num_heads, num_kv_heads, head_dim;
-  };
-  Sizes sizes(const Config& cfg, const Dims& dims) const;
-  Visibility visibility(const Tensor& q_BTNH, const KeyValues& keys,
-                        const MixerContext& context) const;
-
-  Sizes sizes_;
+  HeadSizes sizes_;
   std::unique_ptr<AttentionMask> mask_;
   Handle<QKV> qkv_;
   Handle<HeadOutput> output_;

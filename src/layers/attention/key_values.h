@@ -11,8 +11,8 @@ namespace axle {
 /// Keys and values. Their head dims may differ.
 struct KeyValues {
   Tensor k_BSKH = {}, v_BSKH = {};
-  /// i32 [B, S] or [1, S]: the position of each key; none: key s has position s. The keys of a cache
-  /// that are later than every query are arbitrary finite values.
+  /// i32 [B, S] or [1, S]: the position of each key; none: key s has position s. The keys of a
+  /// cache that are later than every query are arbitrary finite values.
   std::optional<Tensor> positions_BS = {};
   /// i32[B, S]: the segment of each key; none: queries see keys of any segment.
   std::optional<Tensor> segments_BS = {};

@@ -20,8 +20,8 @@ struct MixerContext {
   /// i32[B], for decoding: index of the last token of each row in this call. Tokens after it are
   /// padding; none: rows have no padding.
   std::optional<Tensor> last_index = {};
-  /// i32[B]: number of tokens at the beginning of each row that all its tokens may see (PrefixMask);
-  /// none: rows have no prefix.
+  /// i32[B]: number of tokens at the beginning of each row that all its tokens may see
+  /// (PrefixMask); none: rows have no prefix.
   std::optional<Tensor> prefix_lengths = {};
 
   /// Returns x_BD of the last token of each row of x_BTD.

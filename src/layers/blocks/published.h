@@ -6,7 +6,8 @@
 
 namespace axle {
 
-/// x -> body(x), published under a name for the layers after it (SourceQKV). Shapes: x_BTD -> y_BTD.
+/// x -> body(x), published under a name for the layers after it (SourceQKV). Shapes: x_BTD ->
+/// y_BTD.
 class Published final : public Block {
  public:
   struct Config {

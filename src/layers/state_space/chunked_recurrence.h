@@ -30,9 +30,9 @@ struct RecurrenceResult {
   RecurrenceState state;
 };
 
-/// Computes the recurrence in chunks of `chunk_size` positions: products inside a chunk, a scan from
-/// chunk to chunk. The state restarts from zeros where the segment changes; padding changes nothing.
-/// `before` is the state before the first token; none: zeros. All values are f32.
+/// Computes the recurrence in chunks of `chunk_size` positions: products inside a chunk, a scan
+/// from chunk to chunk. The state restarts from zeros where the segment changes; padding changes
+/// nothing. `before` is the state before the first token; none: zeros. All values are f32.
 RecurrenceResult chunked_recurrence(const Recurrence& recurrence, const TokenStream& tokens,
                                     int64_t chunk_size,
                                     const std::optional<RecurrenceState>& before = {});

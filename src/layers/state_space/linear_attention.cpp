@@ -1,8 +1,7 @@
 #include "layers/state_space/linear_attention.h"
 
-#include <fmt/format.h>
-
 #include "config/register.h"
+#include "layers/attention/head_sizes.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
@@ -18,20 +17,12 @@ constexpr double kLeastSum = 1e-6;
 
 }  // namespace
 
-int64_t LinearAttention::head_dim(const Config& cfg, const Dims& dims) const {
-  if (cfg.head_dim) return *cfg.head_dim;
-  const int64_t num_heads = cfg.num_heads;
-  if (dims.model_dim % num_heads != 0) {
-    fail("num_heads", fmt::format("must divide the model dim unless head_dim is set, got {} and {}",
-                                  num_heads, int64_t{dims.model_dim}));
-  }
-  return dims.model_dim / num_heads;
-}
-
 LinearAttention::LinearAttention(const Config& cfg, const Dims& dims, const Scope& scope)
     : Mixer(scope),
       num_heads_(cfg.num_heads),
-      head_dim_(head_dim(cfg, dims)),
+      head_dim_(head_sizes(dims.model_dim, num_heads_, {}, cfg.head_dim,
+                           [this](auto field, auto what) { fail(field, what); })
+                    .head_dim),
       chunk_size_(cfg.chunk_size),
       features_(cfg.features),
       normalise_(cfg.normalise),

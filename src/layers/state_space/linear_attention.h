@@ -17,11 +17,12 @@
 
 namespace axle {
 
-/// y_t = sum over s <= t of (phi(q_t) phi(k_s)) v_s, divided by the sum of the weights if `normalise`
-/// is set. A token sees earlier tokens of its own segment.
+/// y_t = sum over s <= t of (phi(q_t) phi(k_s)) v_s, divided by the sum of the weights if
+/// `normalise` is set. A token sees earlier tokens of its own segment.
 ///
 /// Shapes: x_BTD f32|bf16 -> y_BTD, dtype of x. The recurrence is f32.
-/// Decode state: state [B, N, 1, H, H'] f32 with H' = H + 1 if `normalise` is set, and segment i32[B].
+/// Decode state: state [B, N, 1, H, H'] f32 with H' = H + 1 if `normalise` is set, and segment
+/// i32[B].
 /// Throws ConfigError at construction if head_dim is none and num_heads does not divide the model
 /// dim.
 class LinearAttention final : public Mixer {
@@ -54,8 +55,6 @@ class LinearAttention final : public Mixer {
   Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
 
  private:
-  int64_t head_dim(const Config& cfg, const Dims& dims) const;
-
   int64_t num_heads_, head_dim_, chunk_size_;
   Activation features_;
   bool normalise_;

@@ -20,8 +20,8 @@ struct LogOfCount {
 };
 
 /// For each channel f and state element n: h_t = exp(dt_t A) h_{t-1} + dt_t b_t x_t and
-/// y_t = sum over n of c_t h_t + skip x_t, with x = silu(conv(input)), A = -exp(decay), and b, c and
-/// the step dt computed from x. Then result = output(y * silu(gate)). The recurrence is an
+/// y_t = sum over n of c_t h_t + skip x_t, with x = silu(conv(input)), A = -exp(decay), and b, c
+/// and the step dt computed from x. Then result = output(y * silu(gate)). The recurrence is an
 /// associative scan.
 ///
 /// Shapes: x_BTD f32|bf16 -> y_BTD, dtype of x. The recurrence is f32.

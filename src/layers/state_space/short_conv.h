@@ -6,8 +6,8 @@
 
 namespace axle {
 
-/// y[b, t, c] = bias[c] + sum over k of weight[k, c] * x[b, t - (width - 1 - k), c]. Positions before
-/// the row or in another segment count as zeros.
+/// y[b, t, c] = bias[c] + sum over k of weight[k, c] * x[b, t - (width - 1 - k), c]. Positions
+/// before the row or in another segment count as zeros.
 ///
 /// Shapes: x_BTC -> y_BTC, dtype of x.
 /// Parameters: weight[width, C], and bias[C] if `bias` is set.

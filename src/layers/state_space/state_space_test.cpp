@@ -4,6 +4,7 @@
 #include "layers/state_space/linear_attention.h"
 #include "layers/state_space/mamba1.h"
 #include "layers/state_space/mamba2.h"
+#include "layers/state_space/rattention.h"
 #include "ops/products/einsum.h"
 #include "testing/layer_laws.h"
 
@@ -30,6 +31,10 @@ AXLE_LAYER_LAWS(LinearAttention, kDims,
                    .features = {"softmax_features", &softmax_features},
                    .normalise = false,
                    .chunk_size = 1}}})
+
+const RAttention::Config kRAttention{
+    .num_heads = 2, .num_kv_heads = 1, .window = 1, .qkv = SeparateQKV::Config{}, .chunk_size = 2};
+AXLE_LAYER_LAWS(RAttention, kDims, {{"small", kRAttention}})
 
 double softplus(double x) { return std::log1p(std::exp(x)); }
 double silu(double x) { return x / (1 + std::exp(-x)); }
@@ -199,6 +204,34 @@ TEST(LinearAttention, WeighsEarlierTokensByTheirFeatures) {
   EXPECT_ALLCLOSE(layer.run(x), product(mixed, transposed), 1e-5);
 }
 
+// With a window as long as the text nothing leaves it; the memory adds the norm of zeros.
+TEST(RAttention, WithAWideWindowIsAttention) {
+  RAttention::Config cfg = kRAttention;
+  cfg.window = 10;
+  auto layer = build_for_test<RAttention>(cfg, kDims);
+  const HostTensor x = normal_values({1, 5, 4}, 1), before = layer.run(x);
+  HostTensor changed = x;
+  for (int64_t i = 0; i < 4; ++i) changed.values<float>()[static_cast<size_t>(i)] += 1;
+  EXPECT_GT(testing::largest_difference(before, layer.run(changed)), 0.01);
+  layer.set("memory_norm/scale", HostTensor::zeros({2}));
+  EXPECT_EQ(layer.run(x), before);
+}
+
+// The first token reaches the last one only through the memory.
+TEST(RAttention, RemembersWhatHasLeftTheWindow) {
+  auto layer = build_for_test<RAttention>(kRAttention, kDims);
+  const HostTensor x = normal_values({1, 6, 4}, 1);
+  HostTensor changed = x;
+  for (int64_t i = 0; i < 4; ++i) changed.values<float>()[static_cast<size_t>(i)] += 1;
+  const auto last_token_moves = [&] {
+    const auto last = [](const HostTensor& y) { return testing::detail::tokens_from(y, {5}, 1); };
+    return testing::largest_difference(last(layer.run(x)), last(layer.run(changed)));
+  };
+  EXPECT_GT(last_token_moves(), 1e-3);
+  layer.set("memory_norm/scale", HostTensor::zeros({2}));
+  EXPECT_EQ(last_token_moves(), 0);
+}
+
 // Segments in a packed row give what each text gives alone.
 template <class L>
 void expect_segments_apart(const typename L::Config& cfg) {
@@ -217,6 +250,7 @@ TEST(Mixers, KeepSegmentsApart) {
   expect_segments_apart<Mamba1>(kMamba1);
   expect_segments_apart<Mamba2>(kMamba2);
   expect_segments_apart<LinearAttention>(kLinear);
+  expect_segments_apart<RAttention>(kRAttention);
 }
 
 TEST(Mamba2, RefusesSizesThatDoNotDivide) {

@@ -13,9 +13,9 @@ namespace axle {
 /// associative.
 using AssociativeCombine = std::function<Values(const Values& earlier, const Values& later)>;
 
-/// Returns y with y[.., t, ..] = x[.., 0, ..] * ... * x[.., t, ..] along `axis`, where * is `combine`.
-/// All tensors of x have the same size along the axis. The number of calls of `combine` is twice the
-/// logarithm of that size.
+/// Returns y with y[.., t, ..] = x[.., 0, ..] * ... * x[.., t, ..] along `axis`, where * is
+/// `combine`. All tensors of x have the same size along the axis. The number of calls of `combine`
+/// is twice the logarithm of that size.
 Values associative_scan(const AssociativeCombine& combine, const Values& x, int64_t axis);
 
 }  // namespace axle

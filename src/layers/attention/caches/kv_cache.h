@@ -6,7 +6,7 @@
 
 #include "layers/attention/key_values.h"
 #include "layers/attention/masks/attention_mask.h"
-#include "nn/layer.h"
+#include "layers/blocks/mixer.h"
 
 namespace axle {
 
@@ -32,8 +32,13 @@ class KVCache : public LayerRole<KVCache, KeyValues(const KeyValues& fresh_BTKH)
   };
   static constexpr InputNames kInputs = {"fresh"};
   using LayerRole::LayerRole;
-  /// Throws ConfigError if the cache may lack a key that the mask of its attention lets a query see.
+  /// Throws ConfigError if the cache may lack a key that the mask of its attention lets a query
+  /// see.
   virtual void check_mask(const AttentionMask*) const {}
 };
+
+/// Returns context.positions, i32[B, T], with kNoPosition for the padding after the last token of
+/// each row: the positions that a cache is given.
+Tensor live_positions(const MixerContext& context);
 
 }  // namespace axle

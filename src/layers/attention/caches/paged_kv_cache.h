@@ -13,8 +13,8 @@ namespace axle {
 /// Tokens of a sequence that finds the pool empty are not kept: the caller must not start more
 /// sequences than fit. A caller that reuses pages sets page_table and num_used itself.
 /// State: key_pages and value_pages [num_pages, page_size, K, H] in the dtype of DecodeDims;
-/// page_table i32[B, pages of a sequence], the page + 1, 0 for none; num_used i32[], the pages taken;
-/// segment i32[B, S].
+/// page_table i32[B, pages of a sequence], the page + 1, 0 for none; num_used i32[], the pages
+/// taken; segment i32[B, S].
 class PagedKVCache final : public KVCache {
  public:
   struct Config {

@@ -35,8 +35,8 @@ class Ring {
     is_new_BW_ = position_BW_ >= start_B1_;
     source_BW_ = clamp(0, position_BW_ - start_B1_, num_new - 1);
   }
-  // Returns the positions that the ring held before the call. Entries of an earlier text in the same
-  // row are empty.
+  // Returns the positions that the ring held before the call. Entries of an earlier text in the
+  // same row are empty.
   Tensor old_positions() const {
     const Tensor position_BW = places_BW_ - 1;
     const Tensor is_old = (position_BW >= 0) & (position_BW < start_B1_);

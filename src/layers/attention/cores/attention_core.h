@@ -11,8 +11,8 @@
 
 namespace axle {
 
-/// q_BTNH, keys and values, what is visible -> y_BTNH in the dtype of the values. If the values have
-/// a head dim of their own, y has it. The core scales the queries.
+/// q_BTNH, keys and values, what is visible -> y_BTNH in the dtype of the values. If the values
+/// have a head dim of their own, y has it. The core scales the queries.
 class AttentionCore
     : public LayerRole<AttentionCore, Tensor(const Tensor& q_BTNH, const KeyValues& keys,
                                              const Visibility& visibility)> {

@@ -11,8 +11,8 @@
 namespace axle {
 
 /// Queries and keys of one call, with the layout of their scores: [B, K, T, G, S], or [B, N, T, S]
-/// if each query head has a key/value head of its own. Heads are repeated for the devices that share
-/// them (num_head_copies).
+/// if each query head has a key/value head of its own. Heads are repeated for the devices that
+/// share them (num_head_copies).
 class HeadGroups {
  public:
   /// Throws ShapeError unless K divides N.

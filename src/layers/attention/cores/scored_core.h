@@ -24,12 +24,12 @@ class ScoredCore : public AttentionCore {
         dropout_(child("dropout", cfg.dropout, {})) {}
 
   Tensor forward(const Tensor& q_BTNH, const KeyValues& keys, const Visibility& visibility) final;
-  /// Returns the weight of each key, in the layout of `heads`, dtype `result`. `logits` of keys that
-  /// the query does not see are hidden by kHiddenLogit.
+  /// Returns the weight of each key, in the layout of `heads`, dtype `result`. `logits` of keys
+  /// that the query does not see are hidden by kHiddenLogit.
   virtual Tensor weights(const Tensor& logits, const HeadGroups& heads, DType result) = 0;
 
-  /// The logit of a key that a query does not see. It is finite, so that the softmax of a query that
-  /// sees no key is uniform, not NaN.
+  /// The logit of a key that a query does not see. It is finite, so that the softmax of a query
+  /// that sees no key is uniform, not NaN.
   static constexpr double kHiddenLogit = -1e15;
 
  private:

@@ -7,8 +7,8 @@
 
 namespace axle {
 
-/// y = sigmoid(logits - log(bias_len)) v: the weight of a key does not depend on other keys. A query
-/// that sees no key gives zeros.
+/// y = sigmoid(logits - log(bias_len)) v: the weight of a key does not depend on other keys. A
+/// query that sees no key gives zeros.
 class SigmoidAttention final : public ScoredCore {
  public:
   struct Config {

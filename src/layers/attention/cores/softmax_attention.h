@@ -10,8 +10,8 @@ namespace axle {
 
 /// y = softmax(logits) v. Logits and softmax are f32 whatever the dtype of the inputs.
 ///
-/// Parameters: sink[num_heads] if `sink` is set, initially zeros: the logit of a key without a value
-/// that every query sees.
+/// Parameters: sink[num_heads] if `sink` is set, initially zeros: the logit of a key without a
+/// value that every query sees.
 class SoftmaxAttention final : public ScoredCore {
  public:
   struct Config {

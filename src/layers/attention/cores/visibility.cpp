@@ -1,8 +1,10 @@
 #include "layers/attention/cores/visibility.h"
 
+#include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/bitwise.h"
 #include "ops/elementwise/compare.h"
+#include "ops/movement/shape.h"
 #include "ops/reductions/reduce.h"
 
 namespace axle {
@@ -11,6 +13,20 @@ Visibility Visibility::read(InputReader& inputs, const std::string& prefix) {
   return {.places = TokenPlaces::read(inputs, prefix + "/places"),
           .given_visible = inputs.optional(prefix + "/visible"),
           .given_bias = inputs.optional(prefix + "/bias")};
+}
+
+Visibility Visibility::of(int64_t num_queries, const KeyValues& keys, const MixerContext& context,
+                          bool decoding) {
+  const auto column = [](const Tensor& x_BT) { return expand_dims(x_BT, -1); };
+  const auto row = [](const Tensor& x_BS) { return expand_dims(x_BS, -2); };
+  Visibility out;
+  TokenPlaces& at = out.places;
+  at.query_positions = decoding ? column(*context.positions) : iota({num_queries, 1}, 0);
+  at.key_positions = keys.positions_BS ? row(*keys.positions_BS) : iota({1, keys.k_BSKH.dim(1)}, 1);
+  if (context.segment_ids) at.query_segments = column(*context.segment_ids);
+  if (keys.segments_BS) at.key_segments = row(*keys.segments_BS);
+  if (context.prefix_lengths) at.prefix_lengths = column(column(*context.prefix_lengths));
+  return out;
 }
 
 Tensor Visibility::visible() const {

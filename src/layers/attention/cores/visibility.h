@@ -2,7 +2,9 @@
 #pragma once
 
 #include "layers/attention/biases/logit_bias.h"
+#include "layers/attention/key_values.h"
 #include "layers/attention/masks/attention_mask.h"
+#include "layers/blocks/mixer.h"
 
 namespace axle {
 
@@ -18,6 +20,10 @@ struct Visibility {
   /// pred [T, S] or [B, T, S], and f32 [N, T, S] or [B, N, T, S], that hold beside mask and bias.
   std::optional<Tensor> given_visible = {}, given_bias = {};
 
+  /// Returns the places of T queries, given in `context`, and of keys. Places count from the
+  /// beginning of the row, but while decoding those of queries are context.positions.
+  static Visibility of(int64_t num_queries, const KeyValues& keys, const MixerContext& context,
+                       bool decoding);
   /// Returns a predicate [T, S] or [B, T, S]; an empty tensor if every query sees every key.
   Tensor visible() const;
   /// Returns f32 [N, T, S] or [B, N, T, S]; an empty tensor if nothing is added.

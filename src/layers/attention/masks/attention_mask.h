@@ -45,8 +45,8 @@ class AttentionMask {
   virtual Tensor operator()(const TokenPlaces& at) const = 0;
   /// True if no query sees a key after its own position.
   virtual bool is_causal() const { return false; }
-  /// True if decoding some tokens per call gives the same as one call for all tokens. Attention with
-  /// another mask refuses to decode, since the caches hold no later keys.
+  /// True if decoding some tokens per call gives the same as one call for all tokens. Attention
+  /// with another mask refuses to decode, since the caches hold no later keys.
   virtual bool can_decode() const { return is_causal(); }
   /// Returns the masks that all must allow a key. Kernels handle those that they know and evaluate
   /// the others.

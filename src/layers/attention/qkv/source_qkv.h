@@ -22,8 +22,8 @@ class SourceQKV final : public QKV {
     std::optional<std::string> value_source = {};
     /// Size of the last dim of the source; none: the model dim.
     std::optional<Positive<int64_t>> source_dim = {};
-    /// True: the source holds the same tokens as x, computed by another layer. Their keys and values
-    /// are cached while decoding, and masks apply to their positions.
+    /// True: the source holds the same tokens as x, computed by another layer. Their keys and
+    /// values are cached while decoding, and masks apply to their positions.
     bool same_tokens = false;
     /// Projects x to the query heads.
     Child<HeadInput> q_proj = HeadInputLinear::Config{};

@@ -1,0 +1,114 @@
+#include "layers/state_space/rattention.h"
+
+#include "config/register.h"
+#include "layers/attention/caches/sliding_kv_cache.h"
+#include "ops/annotate.h"
+#include "ops/create.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
+#include "ops/elementwise/convert.h"
+#include "ops/movement/broadcast.h"
+#include "ops/movement/shape.h"
+#include "ops/movement/slice.h"
+
+namespace axle {
+
+RAttention::RAttention(const Config& cfg, const Dims& dims, const Scope& scope)
+    : Mixer(scope),
+      sizes_(head_sizes(dims.model_dim, cfg.num_heads, cfg.num_kv_heads, cfg.head_dim,
+                        [this](auto field, auto what) { fail(field, what); })),
+      window_(cfg.window),
+      chunk_size_(cfg.chunk_size),
+      features_(cfg.features),
+      mask_({.window = window_}, {}, scope),
+      qkv_(child("qkv", cfg.qkv,
+                 {.model_dim = dims.model_dim,
+                  .num_heads = sizes_.num_heads,
+                  .num_kv_heads = sizes_.num_kv_heads,
+                  .head_dim = sizes_.head_dim})),
+      core_(child("core", cfg.core, {.num_heads = sizes_.num_heads, .head_dim = sizes_.head_dim})),
+      kv_cache_(child("kv_cache", Child<KVCache>(SlidingKVCache::Config{.window = window_}),
+                      {.num_kv_heads = sizes_.num_kv_heads, .head_dim = sizes_.head_dim})),
+      left_keys_(
+          child("left_keys", Child<Lookback>(Lookback::Config{}),
+                {.num_before = window_ + 1, .channels = sizes_.num_kv_heads * sizes_.head_dim})),
+      left_values_(
+          child("left_values", Child<Lookback>(Lookback::Config{}),
+                {.num_before = window_ + 1, .channels = sizes_.num_kv_heads * sizes_.head_dim})),
+      local_norm_(child("local_norm", cfg.local_norm, {.input_dim = sizes_.head_dim})),
+      memory_norm_(child("memory_norm", cfg.memory_norm, {.input_dim = sizes_.head_dim})),
+      output_(child("output", cfg.output,
+                    {.model_dim = dims.model_dim,
+                     .num_heads = sizes_.num_heads,
+                     .head_dim = sizes_.head_dim})) {}
+
+Tree<StateSpec> RAttention::decode_state_specs(const DecodeDims& dims) const {
+  Tree<StateSpec> out = Layer::decode_state_specs(dims);
+  const int64_t head_dim = sizes_.head_dim;
+  out.emplace(
+      join_path(path(), "state"),
+      StateSpec{.type = {DType::kF32, {dims.batch_size, sizes_.num_heads, 1, head_dim, head_dim}},
+                .mesh_axes = {{kBatchAxes, kShardAxes}}});
+  out.emplace(join_path(path(), "segment"),
+              StateSpec{.type = {DType::kI32, {dims.batch_size}}, .mesh_axes = {{kBatchAxes}}});
+  return out;
+}
+
+Tensor RAttention::forward(const Tensor& x_BTD, const MixerContext& context) {
+  MixerContext placed = context;
+  if (decoding() && !placed.positions) placed.positions = iota({x_BTD.dim(0), x_BTD.dim(1)}, 1);
+  const QKVTensors heads = qkv_(x_BTD, placed.positions);
+  const Tensor local_BTNH = local_norm_(local(heads, placed));
+  const Tensor memory_BTNH = memory_norm_(memory(heads, placed));
+  const Tensor y_BTNH = constrain(local_BTNH + memory_BTNH, kTokenPartsAxes);
+  return name(output_(name(y_BTNH, "attention_context")), "attention_output");
+}
+
+Tensor RAttention::local(const QKVTensors& heads, const MixerContext& context) {
+  KeyValues keys{
+      .k_BSKH = heads.k_BSKH, .v_BSKH = heads.v_BSKH, .segments_BS = context.segment_ids};
+  if (decoding()) keys.positions_BS = live_positions(context);
+  keys = kv_cache_(keys);
+  Visibility visibility = Visibility::of(heads.q_BTNH.dim(1), keys, context, decoding());
+  visibility.mask = &mask_;
+  visibility.has_empty_places = decoding();
+  return core_(heads.q_BTNH, keys, visibility);
+}
+
+// The recurrence takes token t - W - 1 in when token t looks at it.
+Tensor RAttention::memory(const QKVTensors& heads, const MixerContext& context) {
+  const Tensor& q_BTNH = heads.q_BTNH;
+  const int64_t length = q_BTNH.dim(1), copies = sizes_.num_heads / sizes_.num_kv_heads;
+  const TokenStream tokens = TokenStream::of(q_BTNH, context);
+  const auto split_heads = [&](const Tensor& x_BTC) {
+    const Tensor left = slice_in_dim(x_BTC, 1, 0, length);
+    return repeat(astype(unflatten(left, 2, {sizes_.num_kv_heads, -1}), DType::kF32), copies, 2);
+  };
+  const LookedBack keys = left_keys_(flatten(heads.k_BSKH, 2, 3), context);
+  const LookedBack values = left_values_(flatten(heads.v_BSKH, 2, 3), context);
+  const Tensor k_BTNH = features_(split_heads(keys.x_BWTC));
+  Tensor v_BTNH = split_heads(values.x_BWTC);
+  if (keys.segments_BWT) {
+    const Tensor is_same =
+        equal(slice_in_dim(*keys.segments_BWT, 1, 0, length), *tokens.segments_BT);
+    v_BTNH =
+        select(broadcast_to(expand_dims(expand_dims(is_same, -1), -1), v_BTNH.shape()), v_BTNH, 0);
+  }
+  std::optional<RecurrenceState> before;
+  if (decoding()) before = RecurrenceState{state("state"), state("segment")};
+  const RecurrenceResult result =
+      chunked_recurrence({.log_decay_BTGR = zeros({q_BTNH.dim(0), length, sizes_.num_heads, 1}),
+                          .b_BTGN = k_BTNH,
+                          .c_BTGN = features_(astype(q_BTNH, DType::kF32)),
+                          .x_BTGRP = expand_dims(v_BTNH, 3)},
+                         tokens, chunk_size_, before);
+  if (decoding()) {
+    set_state("state", result.state.h_BGRNP);
+    set_state("segment", result.state.segment_B.value_or(state("segment")));
+  }
+  return astype(squeeze(result.y_BTGRP, {3}), q_BTNH.dtype());
+}
+
+AXLE_REGISTER(RAttention)
+
+}  // namespace axle

@@ -37,14 +37,19 @@ HloValue hlo_broadcast(HloBuilder& b, const HloValue& x, const Shape& shape,
                "broadcast_dimensions = " + mlir_array(dims));
 }
 
+HloRegion hlo_combiner(HloBuilder& b, std::string_view name, DType dtype) {
+  const Type element{dtype, {}};
+  return {{element, element}, [&b, op = std::string(name)](const HloValues& v) {
+            return HloValues{hlo_map(b, op, v)};
+          }};
+}
+
 HloValue hlo_reduce(HloBuilder& b, std::string_view name, const HloValue& x, Scalar init,
                     const std::vector<int64_t>& dims) {
-  const Type element{x.type.dtype, {}};
-  const HloRegion combine{{element, element},
-                          [&](const HloValues& v) { return HloValues{hlo_map(b, name, v)}; }};
-  return b.one("stablehlo.reduce", {x, b.splat(element, init)},
-               {x.type.dtype, without_dims(x.type.dims, dims)}, "dimensions = " + mlir_array(dims),
-               {combine});
+  const DType dtype = x.type.dtype;
+  return b.one("stablehlo.reduce", {x, b.splat({dtype, {}}, init)},
+               {dtype, without_dims(x.type.dims, dims)}, "dimensions = " + mlir_array(dims),
+               {hlo_combiner(b, name, dtype)});
 }
 
 std::string mlir_padding(const SlidingWindow& window) {

@@ -23,6 +23,8 @@ HloValue hlo_select(HloBuilder& b, const HloValue& p, const HloValue& x, const H
 /// Broadcasts x to `shape`; dim i of x becomes dim dims[i].
 HloValue hlo_broadcast(HloBuilder& b, const HloValue& x, const Shape& shape,
                        const std::vector<int64_t>& dims);
+/// Returns the region that combines two scalars of a dtype by "stablehlo.<name>".
+HloRegion hlo_combiner(HloBuilder& b, std::string_view name, DType dtype);
 /// Reduces `dims` by "stablehlo.<name>", starting from `init`. `dims` are ascending.
 HloValue hlo_reduce(HloBuilder& b, std::string_view name, const HloValue& x, Scalar init,
                     const std::vector<int64_t>& dims);

@@ -192,10 +192,8 @@ HloValues lower_scatter(const OpNode& op, HloBuilder& b, const HloValues& x) {
   const HloRegion select{{element, element}, [&](const HloValues& v) {
                            return HloValues{is_selected(b, a, v[0], v[1])};
                          }};
-  const HloRegion add{{element, element},
-                      [&](const HloValues& v) { return HloValues{hlo_map(b, "add", v)}; }};
   return {b.one("stablehlo.select_and_scatter", {x[0], x[1], b.splat(element, 0)}, op.outputs[0],
-                mlir_window(a.window), {select, add})};
+                mlir_window(a.window), {select, hlo_combiner(b, "add", element.dtype)})};
 }
 
 const OpRules scatter_rules({.name = "select_and_scatter_add",

@@ -1,6 +1,8 @@
 // What ops say about numbers that make no sense: counts, sizes, axes, intervals, empty lists.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <limits>
 
 #include "ops/ops.h"
@@ -149,6 +151,53 @@ TEST(BadInputOfOps, ShortCutsDoNotSkipTheChecks) {
   });
 }
 
+// A number beside a tensor is an operand of the op that is called, which the error names.
+TEST(BadInputOfOps, NumbersBesideTensorsFitTheirDtype) {
+  const std::string operand = "; operands: i32[4] of the top level (parameter)";
+  const auto refused = [&](std::string_view op, std::string_view number) {
+    return fmt::format("the top level: {}: expected a whole number in the range of i32, got {}{}",
+                       op, number, operand);
+  };
+  const auto expect = [&](std::string_view op, std::string_view number,
+                          const std::function<void(const Operands& o)>& call) {
+    EXPECT_EQ(error_of(call), refused(op, number));
+  };
+  expect("add", "2.5", [](auto& o) { o.n + 2.5; });
+  expect("sub", "0.5", [](auto& o) { 0.5 - o.n; });
+  expect("mul", "2.5", [](auto& o) { o.n * 2.5; });
+  expect("div", "3000000000", [](auto& o) { o.n / 3000000000; });
+  expect("max", "1.5", [](auto& o) { maximum(o.n, 1.5); });
+  expect("min", "inf", [](auto& o) { minimum(o.n, std::numeric_limits<double>::infinity()); });
+  expect("eq", "2.5", [](auto& o) { equal(o.n, 2.5); });
+  expect("ne", "2.5", [](auto& o) { not_equal(o.n, 2.5); });
+  expect("lt", "2.5", [](auto& o) { o.n < 2.5; });
+  expect("le", "2.5", [](auto& o) { o.n <= 2.5; });
+  expect("gt", "2.5", [](auto& o) { o.n > 2.5; });
+  expect("ge", "2.5", [](auto& o) { o.n >= 2.5; });
+  expect("select", "nan", [](auto& o) { select(o.n > 0, o.n, std::nan("")); });
+  expect("select", "0.5", [](auto& o) { select(o.n > 0, 0.5, o.n); });
+  expect("clamp", "0.5", [](auto& o) { clamp(0.5, o.n, 1); });
+  expect("clamp", "1.5", [](auto& o) { clamp(0, o.n, 1.5); });
+  expect("pad", "0.5", [](auto& o) { pad(o.n, 0.5, {1}, {1}); });
+  expect("pad", "0.5", [](auto& o) { pad_in_dim(o.n, 0, 1, 1, 0.5); });
+  expect("full_like", "0.5", [](auto& o) { full_like(o.n, 0.5); });
+  expect("unique", "0.5", [](auto& o) { unique(o.n, 4, 0.5); });
+  expect("gather", "0.5",
+         [](auto& o) { take(o.n, o.n, 0, {.mode = GatherMode::kFill, .fill = 0.5}); });
+  const auto bytes = [](auto& o) { return astype(o.n, DType::kI8); };
+  expect_errors({
+      {"shift_left: expected a whole number in the range of i8, got 200; operands: i8[4] of",
+       [&](auto& o) { bytes(o) << 200; }},
+      {"shift_right_arithmetic: expected a whole number in the range of i8, got 200",
+       [&](auto& o) { bytes(o) >> 200; }},
+      {"full: expected a whole number in the range of i32, got 0.5",
+       [](auto&) { full({2}, 0.5, DType::kI32); }},
+      {"scalar: expected a whole number in the range of u8, got -1",
+       [](auto&) { scalar(-1, DType::kU8); }},
+      {"quantile: expected floats", [](auto& o) { quantile(o.n, 0.5); }},
+  });
+}
+
 TEST(BadInputOfOps, WindowsNameEachDimAtMostOnce) {
   const auto gathered = [](const Operands& o, const WindowDims& dims) {
     gather(o.x, o.n, dims, {1, 1});
@@ -221,7 +270,7 @@ TEST(BadInputOfOps, SamplersCheckTheirNumbers) {
        [&](auto&) { random::split(key(), -1); }},
       {"random::split: expected a number of keys of at least 0, got -1",
        [&](auto&) { split_each(key(), -1); }},
-      {"random::bits: expected sizes of at least 0, got [2, -1]",
+      {"random::normal: expected sizes of at least 0, got [2, -1]; operands: u32[2] of",
        [&](auto&) {
          normal(key(), {2, -1});
        }},
@@ -245,6 +294,77 @@ TEST(BadInputOfOps, SamplersCheckTheirNumbers) {
        [&](auto&) { choice(key(), 2, {3}, Replacement::kWithout); }},
       {"random::categorical: expected sizes of at least 0, got [-1]",
        [&](auto& o) { categorical(key(), o.x, -1, {-1}); }},
+  });
+}
+
+// Samplers are made of other samplers, which an error does not name.
+TEST(BadInputOfOps, SamplersNameThemselves) {
+  using namespace random;
+  const auto key = [] { return random_key(0); };
+  const auto f64 = [] { return scalar(1, DType::kF64); };
+  using OfDtype = Tensor (*)(const Key&, const Shape&, DType);
+  const std::pair<const char*, OfDtype> of_dtype[] = {
+      {"normal", normal},   {"exponential", exponential}, {"gumbel", gumbel},
+      {"laplace", laplace}, {"logistic", logistic},       {"cauchy", cauchy},
+      {"maxwell", maxwell},
+  };
+  for (const auto& [name, sampler] : of_dtype) {
+    EXPECT_EQ(error_of([&](auto&) { sampler(key(), {3}, DType::kI32); }),
+              fmt::format("the top level: random::{}: expected a floating-point dtype, got i32; "
+                          "operands: u32[2] of the top level (constant)",
+                          name));
+    EXPECT_THAT(error_of([&](auto&) { sampler(random::split(key(), 3), {3}, DType::kF32); }),
+                StartsWith(fmt::format("the top level: random::{}: expected one key", name)));
+  }
+  using OfTensor = Tensor (*)(const Key&, const Shape&, const Tensor&);
+  const std::tuple<const char*, const char*, OfTensor> of_tensor[] = {
+      {"pareto", "b", pareto}, {"lognormal", "sigma", lognormal}, {"rayleigh", "scale", rayleigh},
+      {"wald", "mean", wald},  {"bernoulli", "p", bernoulli},
+  };
+  for (const auto& [name, parameter, sampler] : of_tensor) {
+    EXPECT_EQ(error_of([&, s = sampler](auto& o) { s(key(), {4}, o.n); }),
+              fmt::format("the top level: random::{}: expected a floating-point {}, got i32[4]; "
+                          "operands: i32[4] of the top level (parameter)",
+                          name, parameter));
+    EXPECT_EQ(error_of([&, s = sampler](auto& o) {
+                s(key(), {3, 2}, o.x);
+              }),
+              fmt::format("the top level: random::{}: expected {} to broadcast to [3, 2], got "
+                          "f32[2, 3]; operands: f32[2, 3] of the top level (parameter)",
+                          name, parameter));
+  }
+  expect_errors({
+      {"random::triangular: expected mode in the dtype of left, f32, got f64[]; convert one with "
+       "astype; operands: f32[] of",
+       [&](auto& o) { triangular(key(), {3}, o.s, f64(), o.s); }},
+      {"random::triangular: expected right to broadcast to [3], got f32[2, 3]",
+       [&](auto& o) { triangular(key(), {3}, o.s, o.s, o.x); }},
+      {"random::weibull_min: expected a floating-point concentration, got i32[4]",
+       [&](auto& o) { weibull_min(key(), {4}, o.s, o.n); }},
+      {"random::geometric: expected a floating-point p, got i32[4]",
+       [&](auto& o) { geometric(key(), {4}, o.n); }},
+      {"random::double_sided_maxwell: expected scale in the dtype of loc, f32, got f64[]",
+       [&](auto& o) { double_sided_maxwell(key(), {4}, o.s, f64()); }},
+      {"random::uniform: expected high to broadcast to [4], got f32[2, 3]",
+       [&](auto& o) { uniform(key(), {4}, o.s, o.x); }},
+      {"random::truncated_normal: expected a floating-point dtype, got u8",
+       [&](auto&) { truncated_normal(key(), {4}, -1, 1, DType::kU8); }},
+      {"random::rademacher: expected sizes of at least 0, got [-4]",
+       [&](auto&) { rademacher(key(), {-4}); }},
+      {"random::randint: expected sizes of at least 0, got [-4]",
+       [&](auto&) { randint(key(), {-4}, 0, 9); }},
+      {"random::randint: expected bounds of one dtype, got i32 and i8",
+       [&](auto& o) { randint(key(), {4}, o.n, scalar(3, DType::kI8)); }},
+      {"random::categorical: expected a floating-point dtype, got i32",
+       [&](auto& o) { categorical(key(), o.n); }},
+      {"random::multivariate_normal: expected a mean [.., n] and a factor [.., n, n] of one dtype",
+       [&](auto&) {
+         multivariate_normal(key(), {}, zeros({2}), zeros({2, 2}, DType::kF64));
+       }},
+      {"random::multivariate_normal: expected mean to broadcast to [5, 2], got f32[3, 2]",
+       [&](auto&) {
+         multivariate_normal(key(), {5}, zeros({3, 2}), zeros({2, 2}));
+       }},
   });
 }
 

@@ -95,20 +95,38 @@ const OpRules iota_rules(
      .cost = kNoFlops,
      .cheap = true});
 
+// Returns a tensor of this type for the op `op` over these operands.
+Tensor filled(std::string_view op, Type type, Scalar value, const Values& operands = {}) {
+  if (!value.fits(type.dtype)) {
+    shape_error(op,
+                fmt::format("expected a whole number in the range of {}, got {}",
+                            name_of(type.dtype), value.text()),
+                operands);
+  }
+  return emit(full_rules, {}, FullAttributes(std::move(type), value));
+}
+
 }  // namespace
 
 Tensor full(const Shape& shape, Scalar value, DType dtype) {
-  if (!value.fits(dtype)) {
-    shape_error("full", fmt::format("expected a whole number in the range of {}, got {}",
-                                    name_of(dtype), value.text()));
-  }
-  return emit(full_rules, {}, FullAttributes(Type{dtype, shape}, value));
+  return filled("full", {dtype, shape}, value);
 }
 Tensor zeros(const Shape& shape, DType dtype) { return full(shape, 0, dtype); }
 Tensor ones(const Shape& shape, DType dtype) { return full(shape, 1, dtype); }
 Tensor zeros_like(const Tensor& t) { return zeros(t.shape(), t.dtype()); }
-Tensor full_like(const Tensor& t, Scalar value) { return full(t.shape(), value, t.dtype()); }
-Tensor scalar(Scalar value, DType dtype) { return full({}, value, dtype); }
+Tensor full_like(const Tensor& t, Scalar value) {
+  return filled("full_like", t.type(), value, {t});
+}
+Tensor scalar(Scalar value, DType dtype) { return filled("scalar", {dtype, {}}, value); }
+Tensor full_for(std::string_view op, const Tensor& operand, const Shape& shape, Scalar value) {
+  return filled(op, {operand.dtype(), shape}, value, {operand});
+}
+Tensor emit_with_number(const OpRules& rules, const Tensor& a, Scalar b) {
+  return emit(rules, {a, full_for(rules.name(), a, a.shape(), b)});
+}
+Tensor emit_with_number(const OpRules& rules, Scalar a, const Tensor& b) {
+  return emit(rules, {full_for(rules.name(), b, b.shape(), a), b});
+}
 
 Tensor constant(const HostTensor& value) {
   if (value.type().num_bytes() > kMaxConstantBytes) {

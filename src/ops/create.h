@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "ir/host_tensor.h"
 #include "ir/tensor.h"
@@ -17,6 +18,12 @@ Tensor ones(const Shape& shape, DType dtype = DType::kF32);
 Tensor zeros_like(const Tensor& t);
 Tensor full_like(const Tensor& t, Scalar value);
 Tensor scalar(Scalar value, DType dtype = DType::kF32);
+/// full() in the dtype of an operand of the op `op`, for numbers beside tensors. Errors name both
+/// the op and this operand.
+Tensor full_for(std::string_view op, const Tensor& operand, const Shape& shape, Scalar value);
+/// Emits the binary op with a number in the type of the other operand, as full_for gives it.
+Tensor emit_with_number(const OpRules& rules, const Tensor& a, Scalar b);
+Tensor emit_with_number(const OpRules& rules, Scalar a, const Tensor& b);
 /// The largest constant, 1 MiB.
 inline constexpr size_t kMaxConstantBytes = size_t{1} << 20;
 /// Returns `value` as a constant. Its data becomes part of the program: a table. Throws ShapeError

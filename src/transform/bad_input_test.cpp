@@ -2,6 +2,12 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "ops/collectives/all_gather.h"
+#include "ops/collectives/all_reduce.h"
+#include "ops/collectives/all_to_all.h"
+#include "ops/collectives/ppermute.h"
+#include "ops/collectives/ragged_all_to_all.h"
+#include "ops/collectives/reduce_scatter.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
@@ -9,6 +15,7 @@
 #include "ops/elementwise/exponential.h"
 #include "ops/movement/shape.h"
 #include "ops/products/dot.h"
+#include "ops/products/einsum.h"
 #include "ops/reductions/argmax.h"
 #include "ops/reductions/reduce.h"
 #include "testing/error_without_lines.h"
@@ -51,6 +58,94 @@ TEST(BadInput, ShapeErrorsNameTheOpAndItsOperandsWithLayersAndLines) {
                         "and y[0] = 3; operands: f32[2] of decoder (mul at {}), f32[3, 4] of y "
                         "(parameter at {})",
                         at(second), at(first), at(kTraced)));
+}
+
+TEST(BadInput, NumbersThatDoNotFitNameTheOpWithItsLayerAndLine) {
+  int made = 0, called = 0;
+  const auto fn = [&](const Values& v) {
+    const NameScope decoder("decoder");
+    made = __LINE__ + 1;
+    const Tensor bytes = astype(v[0], DType::kU8);
+    const NameScope gate("decoder/gate");
+    called = __LINE__ + 1;
+    return Values{bytes * 2.5};
+  };
+  const std::string error = error_of<ShapeError>([&] { traced(fn, {kPair}); });
+  EXPECT_EQ(error, fmt::format("decoder/gate: mul at {}: expected a whole number in the range of "
+                               "u8, got 2.5; operands: u8[2] of decoder (convert at {})",
+                               at(called), at(made)));
+}
+
+TEST(BadInput, ErrorsOfEinsumShowItsOperandsWithLayersAndLines) {
+  int made = 0, called = 0;
+  const auto error = [&](std::string_view spec) {
+    const auto fn = [&](const Values& v) {
+      const NameScope decoder("decoder");
+      made = __LINE__ + 1;
+      const Tensor halves = v[0] * 0.5;
+      called = __LINE__ + 1;
+      return Values{einsum(spec, halves, v[1])};
+    };
+    return error_of<ShapeError>([&] { traced(fn, {kPair, {DType::kF32, {3, 4}}}); });
+  };
+  const std::pair<const char*, const char*> rows[] = {
+      {"i,ij->j", "the sizes of 'i' differ, 2 and 3"},
+      {"i,ij", "expected '->' and the dims of the result"},
+      {"i->i", "expected 1 operands, got 2"},
+      {"ij,jk->ik", "'ij' names 2 dims, got 1"},
+      {"i,jj->i", "'j' occurs twice in 'jj'"},
+      {"i,jk->iz", "'z' of the result is in no operand"},
+      {"i,j1->i", "expected letters or '...', got '1'"},
+  };
+  for (const auto& [spec, what] : rows) {
+    const std::string text = error(spec);
+    EXPECT_EQ(text, fmt::format("decoder: einsum \"{}\" at {}: {}; operands: f32[2] of decoder "
+                                "(mul at {}), f32[3, 4] of y (parameter at {})",
+                                spec, at(called), what, at(made), at(kTraced)));
+  }
+}
+
+TEST(BadInput, CollectivesOutsideAShardMapSayWhereTheyBelong) {
+  using Collective = Tensor (*)(const Tensor& x);
+  const std::pair<const char*, Collective> rows[] = {
+      {"psum", [](const Tensor& x) { return psum(x, {"data"}); }},
+      {"pmean", [](const Tensor& x) { return pmean(x, {"data"}); }},
+      {"pmax", [](const Tensor& x) { return pmax(x, {"data"}); }},
+      {"pmin", [](const Tensor& x) { return pmin(x, {"data"}); }},
+      {"all_gather", [](const Tensor& x) { return all_gather(x, {"data"}, 0); }},
+      {"reduce_scatter", [](const Tensor& x) { return reduce_scatter(x, {"data"}, 0); }},
+      {"all_to_all", [](const Tensor& x) { return all_to_all(x, {"data"}, 0, 0); }},
+      {"ppermute", [](const Tensor& x) { return ppermute(x, {"data"}, {}); }},
+  };
+  const std::string_view what =
+      "expected an axis that an enclosing shard_map makes manual (there is none), got 'data'; call "
+      "it inside shard_map over this axis";
+  for (const auto& [name, collective] : rows) {
+    int made = 0, called = 0;
+    const auto fn = [&, call = collective](const Values& v) {
+      const NameScope decoder("decoder");
+      made = __LINE__ + 1;
+      const Tensor halves = v[0] * 0.5;
+      called = __LINE__ + 1;
+      return Values{call(halves)};
+    };
+    const std::string error = error_without_lines<ShapeError>([&] { traced(fn, {kPair}); });
+    EXPECT_EQ(error, fmt::format("decoder: {}: {}; operands: f32[2] of decoder (mul)", name, what));
+    const std::string with_lines = error_of<ShapeError>([&] { traced(fn, {kPair}); });
+    EXPECT_THAT(with_lines, HasSubstr(fmt::format("(mul at {})", at(made))));
+  }
+  const auto error = [](const TensorFunction& fn) {
+    return error_without_lines<ShapeError>([&] { traced(fn, {kPair, {DType::kI32, {1}}}); });
+  };
+  EXPECT_EQ(error([](const Values& v) {
+              return Values{ragged_all_to_all(v[0], v[0], {v[1], v[1], v[1], v[1]}, {"data"})};
+            }),
+            fmt::format("the top level: ragged_all_to_all: {}; operands: f32[2] of x (parameter), "
+                        "f32[2] of x (parameter), i32[1] of y (parameter), i32[1] of y "
+                        "(parameter), i32[1] of y (parameter), i32[1] of y (parameter)",
+                        what));
+  EXPECT_EQ(error([](const Values&) { return Values{axis_index({"data"})}; }),
+            fmt::format("the top level: axis_index: {}", what));
 }
 
 TEST(BadInput, OpsOfTransformsComeFromTheLineOfTheirSource) {

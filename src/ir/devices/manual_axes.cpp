@@ -27,7 +27,8 @@ std::vector<MeshAxis> ManualAxes::all() {
   return out;
 }
 
-std::vector<MeshAxis> ManualAxes::named(std::string_view op, const DimAxes& names) {
+std::vector<MeshAxis> ManualAxes::named(std::string_view op, const DimAxes& names,
+                                        const Values& operands) {
   const Mesh mesh{all()};
   std::vector<MeshAxis> out;
   for (const std::string& name : names) {
@@ -44,8 +45,11 @@ std::vector<MeshAxis> ManualAxes::named(std::string_view op, const DimAxes& name
     std::vector<std::string> known;
     for (const MeshAxis& a : mesh.axes) known.push_back(a.name);
     shape_error(
-        op, fmt::format("expected an axis that an enclosing shard_map makes manual ({}), got '{}'",
-                        known.empty() ? "there is none" : join(known, ", "), name));
+        op,
+        fmt::format("expected an axis that an enclosing shard_map makes manual ({}), got '{}'; "
+                    "call it inside shard_map over this axis",
+                    known.empty() ? "there is none" : join(known, ", "), name),
+        operands);
   }
   return out;
 }

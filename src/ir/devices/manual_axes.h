@@ -25,8 +25,9 @@ class ManualAxes {
 
   /// Returns the manual axes of these names, those of the innermost scope first. "data" also stands
   /// for axes with that role ("replica:data"). Axes of size 1 are left out. Throws ShapeError,
-  /// naming `op`, for other names.
-  static std::vector<MeshAxis> named(std::string_view op, const DimAxes& names);
+  /// naming `op` and its operands, for other names.
+  static std::vector<MeshAxis> named(std::string_view op, const DimAxes& names,
+                                     const Values& operands = {});
   /// Returns the position of the current device along the axis: an i32[1].
   static Tensor index(const MeshAxis& axis);
   /// Returns all manual axes of this thread, also those of size 1.

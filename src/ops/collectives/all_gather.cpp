@@ -48,7 +48,7 @@ Tensor all_gather_over(const Tensor& x, const std::vector<MeshAxis>& axes, int64
 
 Tensor all_gather(const Tensor& x, const DimAxes& axes, int64_t dim) {
   dim = normalized_axis("all_gather", x, dim);
-  return all_gather_over(x, ManualAxes::named("all_gather", axes), dim);
+  return all_gather_over(x, ManualAxes::named("all_gather", axes, {x}), dim);
 }
 
 }  // namespace axle

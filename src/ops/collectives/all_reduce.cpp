@@ -30,11 +30,9 @@ EvalRule reduced_over_devices(F combine) {
 
 template <class Combine>
 HloValues lower(const OpNode& op, HloBuilder& b, const HloValues& x) {
-  const Type element{x[0].type.dtype, {}};
-  const HloRegion body{{element, element},
-                       [&](const HloValues& v) { return HloValues{hlo_map(b, Combine::kHlo, v)}; }};
   return {b.one("stablehlo.all_reduce", x, op.outputs[0],
-                mlir_groups(b, op.attrs<CollectiveAttributes>().axes), {body})};
+                mlir_groups(b, op.attrs<CollectiveAttributes>().axes),
+                {hlo_combiner(b, Combine::kHlo, x[0].type.dtype)})};
 }
 
 // In a shard_map the cotangent of a replicated result is divided among the devices, so that the
@@ -80,7 +78,7 @@ Tensor sum_over_devices(const Tensor& x, const std::vector<MeshAxis>& axes) {
 }
 
 Tensor over_devices(const OpRules& rules, const Tensor& x, const DimAxes& names) {
-  const std::vector<MeshAxis> axes = ManualAxes::named(rules.name(), names);
+  const std::vector<MeshAxis> axes = ManualAxes::named(rules.name(), names, {x});
   return axes.empty() ? x : emit(rules, {x}, CollectiveAttributes(axes));
 }
 
@@ -89,7 +87,11 @@ Tensor over_devices(const OpRules& rules, const Tensor& x, const DimAxes& names)
 Tensor psum(const Tensor& x, const DimAxes& axes) { return over_devices(psum_rules, x, axes); }
 Tensor pmax(const Tensor& x, const DimAxes& axes) { return over_devices(pmax_rules, x, axes); }
 Tensor pmin(const Tensor& x, const DimAxes& axes) { return over_devices(pmin_rules, x, axes); }
-Tensor pmean(const Tensor& x, const DimAxes& axes) { return psum(x, axes) / axis_size(axes); }
+Tensor pmean(const Tensor& x, const DimAxes& names) {
+  const std::vector<MeshAxis> axes = ManualAxes::named("pmean", names, {x});
+  if (axes.empty()) return x;
+  return sum_over_devices(x, axes) / CollectiveAttributes(axes).group_size();
+}
 
 Tensor axis_index(const DimAxes& axes) {
   Tensor out = scalar(0, DType::kI32);

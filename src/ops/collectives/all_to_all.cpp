@@ -73,7 +73,7 @@ Tensor exchanged(const Tensor& x, const std::vector<MeshAxis>& axes, int64_t spl
 Tensor all_to_all(const Tensor& x, const DimAxes& names, int64_t split_dim, int64_t concat_dim) {
   split_dim = normalized_axis("all_to_all", x, split_dim);
   concat_dim = normalized_axis("all_to_all", x, concat_dim);
-  const auto axes = ManualAxes::named("all_to_all", names);
+  const auto axes = ManualAxes::named("all_to_all", names, {x});
   return axes.empty() ? x : exchanged(x, axes, split_dim, concat_dim);
 }
 

@@ -249,13 +249,13 @@ TEST(Collectives, AxesOfSizeOneAreLeftOut) {
 TEST(Collectives, NeedManualAxes) {
   EXPECT_EQ(error_in([](const Tensor& x) { return psum(x, {"modle"}); }, kPair),
             "the top level: psum: expected an axis that an enclosing shard_map makes manual (data, "
-            "model), got 'modle'");
+            "model), got 'modle'; call it inside shard_map over this axis");
   EXPECT_EQ(error_of_call([] {
               body(
                   {}, [](const Tensor& x) { return all_gather(x, {"model"}, 0); }, kPair);
             }),
             "the top level: all_gather: expected an axis that an enclosing shard_map makes manual "
-            "(there is none), got 'model'");
+            "(there is none), got 'model'; call it inside shard_map over this axis");
 }
 
 TEST(Collectives, NeedDimsThatTheDevicesDivide) {

@@ -68,7 +68,7 @@ Tensor permuted(const Tensor& x, const std::vector<MeshAxis>& axes, DevicePairs 
 }  // namespace
 
 Tensor ppermute(const Tensor& x, const DimAxes& names, const DevicePairs& pairs) {
-  const auto axes = ManualAxes::named("ppermute", names);
+  const auto axes = ManualAxes::named("ppermute", names, {x});
   const int64_t size = CollectiveAttributes(axes).group_size();
   for (const auto member :
        {&std::pair<int64_t, int64_t>::first, &std::pair<int64_t, int64_t>::second}) {

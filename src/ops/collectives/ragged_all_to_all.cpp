@@ -204,7 +204,7 @@ Tensor ragged_all_to_all(const Tensor& operand, const Tensor& output, const Ragg
   const Values operands = {
       operand,          output, slices.input_offsets, slices.send_sizes, slices.output_offsets,
       slices.recv_sizes};
-  const auto axes = ManualAxes::named("ragged_all_to_all", names);
+  const auto axes = ManualAxes::named("ragged_all_to_all", names, operands);
   if (!axes.empty()) return exchanged_slices(operands, axes);
   for (size_t i = kInputOffsets; i <= kRecvSizes; ++i) {
     if (operands[i].shape() != Shape{1} || !is_integer(operands[i].dtype()))

@@ -7,6 +7,7 @@
 #include "ops/collectives/all_gather.h"
 #include "ops/collectives/along_dim.h"
 #include "ops/reductions/combine.h"
+#include "ops/stablehlo.h"
 
 namespace axle {
 namespace {
@@ -43,14 +44,10 @@ const OpRules reduce_scatter_rules(
      .hlo =
          [](const OpNode& op, HloBuilder& b, const HloValues& x) {
            const auto& a = op.attrs<AlongDim>();
-           const Type element{x[0].type.dtype, {}};
-           const HloRegion sum{{element, element}, [&](const HloValues& v) {
-                                 return HloValues{b.one("stablehlo.add", v, element)};
-                               }};
            return HloValues{
                b.one("stablehlo.reduce_scatter", x, op.outputs[0],
                      fmt::format("{}, scatter_dimension = {} : i64", mlir_groups(b, a.axes), a.dim),
-                     {sum})};
+                     {hlo_combiner(b, Add::kHlo, x[0].type.dtype)})};
          },
      .cost = num_input_elements});
 
@@ -62,7 +59,7 @@ Tensor reduce_scatter_over(const Tensor& x, const std::vector<MeshAxis>& axes, i
 
 Tensor reduce_scatter(const Tensor& x, const DimAxes& axes, int64_t dim) {
   dim = normalized_axis("reduce_scatter", x, dim);
-  return reduce_scatter_over(x, ManualAxes::named("reduce_scatter", axes), dim);
+  return reduce_scatter_over(x, ManualAxes::named("reduce_scatter", axes, {x}), dim);
 }
 
 }  // namespace axle

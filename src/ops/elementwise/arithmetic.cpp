@@ -146,18 +146,18 @@ Tensor operator+(const Tensor& a, const Tensor& b) { return emit_broadcast(add_r
 Tensor operator-(const Tensor& a, const Tensor& b) { return emit_broadcast(sub_rules, a, b); }
 Tensor operator*(const Tensor& a, const Tensor& b) { return emit_broadcast(mul_rules, a, b); }
 Tensor operator/(const Tensor& a, const Tensor& b) { return emit_broadcast(div_rules, a, b); }
-Tensor operator+(const Tensor& a, Scalar b) { return emit(add_rules, {a, full_like(a, b)}); }
-Tensor operator-(const Tensor& a, Scalar b) { return emit(sub_rules, {a, full_like(a, b)}); }
-Tensor operator*(const Tensor& a, Scalar b) { return emit(mul_rules, {a, full_like(a, b)}); }
-Tensor operator/(const Tensor& a, Scalar b) { return emit(div_rules, {a, full_like(a, b)}); }
-Tensor operator+(Scalar a, const Tensor& b) { return emit(add_rules, {full_like(b, a), b}); }
-Tensor operator-(Scalar a, const Tensor& b) { return emit(sub_rules, {full_like(b, a), b}); }
-Tensor operator*(Scalar a, const Tensor& b) { return emit(mul_rules, {full_like(b, a), b}); }
-Tensor operator/(Scalar a, const Tensor& b) { return emit(div_rules, {full_like(b, a), b}); }
+Tensor operator+(const Tensor& a, Scalar b) { return emit_with_number(add_rules, a, b); }
+Tensor operator-(const Tensor& a, Scalar b) { return emit_with_number(sub_rules, a, b); }
+Tensor operator*(const Tensor& a, Scalar b) { return emit_with_number(mul_rules, a, b); }
+Tensor operator/(const Tensor& a, Scalar b) { return emit_with_number(div_rules, a, b); }
+Tensor operator+(Scalar a, const Tensor& b) { return emit_with_number(add_rules, a, b); }
+Tensor operator-(Scalar a, const Tensor& b) { return emit_with_number(sub_rules, a, b); }
+Tensor operator*(Scalar a, const Tensor& b) { return emit_with_number(mul_rules, a, b); }
+Tensor operator/(Scalar a, const Tensor& b) { return emit_with_number(div_rules, a, b); }
 Tensor remainder(const Tensor& a, const Tensor& b) { return emit_broadcast(rem_rules, a, b); }
 Tensor maximum(const Tensor& a, const Tensor& b) { return emit_broadcast(max_rules, a, b); }
 Tensor minimum(const Tensor& a, const Tensor& b) { return emit_broadcast(min_rules, a, b); }
-Tensor maximum(const Tensor& a, Scalar b) { return emit(max_rules, {a, full_like(a, b)}); }
-Tensor minimum(const Tensor& a, Scalar b) { return emit(min_rules, {a, full_like(a, b)}); }
+Tensor maximum(const Tensor& a, Scalar b) { return emit_with_number(max_rules, a, b); }
+Tensor minimum(const Tensor& a, Scalar b) { return emit_with_number(min_rules, a, b); }
 
 }  // namespace axle

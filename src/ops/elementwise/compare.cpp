@@ -155,16 +155,16 @@ Tensor less(const Tensor& a, const Tensor& b) { return emit_broadcast(lt_rules, 
 Tensor less_equal(const Tensor& a, const Tensor& b) { return emit_broadcast(le_rules, a, b); }
 Tensor greater(const Tensor& a, const Tensor& b) { return emit_broadcast(gt_rules, a, b); }
 Tensor greater_equal(const Tensor& a, const Tensor& b) { return emit_broadcast(ge_rules, a, b); }
-Tensor equal(const Tensor& a, Scalar b) { return equal(a, full_like(a, b)); }
-Tensor not_equal(const Tensor& a, Scalar b) { return not_equal(a, full_like(a, b)); }
+Tensor equal(const Tensor& a, Scalar b) { return emit_with_number(eq_rules, a, b); }
+Tensor not_equal(const Tensor& a, Scalar b) { return emit_with_number(ne_rules, a, b); }
 Tensor operator<(const Tensor& a, const Tensor& b) { return less(a, b); }
 Tensor operator<=(const Tensor& a, const Tensor& b) { return less_equal(a, b); }
 Tensor operator>(const Tensor& a, const Tensor& b) { return greater(a, b); }
 Tensor operator>=(const Tensor& a, const Tensor& b) { return greater_equal(a, b); }
-Tensor operator<(const Tensor& a, Scalar b) { return less(a, full_like(a, b)); }
-Tensor operator<=(const Tensor& a, Scalar b) { return less_equal(a, full_like(a, b)); }
-Tensor operator>(const Tensor& a, Scalar b) { return greater(a, full_like(a, b)); }
-Tensor operator>=(const Tensor& a, Scalar b) { return greater_equal(a, full_like(a, b)); }
+Tensor operator<(const Tensor& a, Scalar b) { return emit_with_number(lt_rules, a, b); }
+Tensor operator<=(const Tensor& a, Scalar b) { return emit_with_number(le_rules, a, b); }
+Tensor operator>(const Tensor& a, Scalar b) { return emit_with_number(gt_rules, a, b); }
+Tensor operator>=(const Tensor& a, Scalar b) { return emit_with_number(ge_rules, a, b); }
 
 Tensor select(const Tensor& p, const Tensor& a, const Tensor& b) {
   auto [yes, no] = broadcast_together(a, b, "select");
@@ -173,8 +173,12 @@ Tensor select(const Tensor& p, const Tensor& a, const Tensor& b) {
   return emit(select_rules,
               {mask, broadcast_to(yes, mask.shape()), broadcast_to(no, mask.shape())});
 }
-Tensor select(const Tensor& p, const Tensor& a, Scalar b) { return select(p, a, full_like(a, b)); }
-Tensor select(const Tensor& p, Scalar a, const Tensor& b) { return select(p, full_like(b, a), b); }
+Tensor select(const Tensor& p, const Tensor& a, Scalar b) {
+  return select(p, a, full_for("select", a, a.shape(), b));
+}
+Tensor select(const Tensor& p, Scalar a, const Tensor& b) {
+  return select(p, full_for("select", b, b.shape(), a), b);
+}
 
 Tensor select_n(const Tensor& which, const Values& cases) {
   const bool is_pred = which.dtype() == DType::kPred;
@@ -203,7 +207,8 @@ Tensor clamp(const Tensor& low, const Tensor& x, const Tensor& high) {
   return emit(clamp_rules, {broadcast_to(low, x.shape()), x, broadcast_to(high, x.shape())});
 }
 Tensor clamp(Scalar low, const Tensor& x, Scalar high) {
-  return emit(clamp_rules, {full_like(x, low), x, full_like(x, high)});
+  const auto bound = [&](Scalar number) { return full_for("clamp", x, x.shape(), number); };
+  return emit(clamp_rules, {bound(low), x, bound(high)});
 }
 
 Tensor is_nan(const Tensor& x) { return not_equal(x, x); }

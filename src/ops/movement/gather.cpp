@@ -123,8 +123,9 @@ Tensor gather(const Tensor& operand, const Tensor& indices, const WindowDims& di
   const Tensor slices = emit(gather_rules, {operand, indices}, a);
   if (options.mode != GatherMode::kFill) return slices;
   // Dropped slices have no gradient, so that the gather above need not move their windows.
-  return select(windows_inside(a, operand, indices, slices), slices,
-                options.fill.value_or(default_fill(operand.dtype())));
+  const Tensor is_inside = windows_inside(a, operand, indices, slices);
+  const Scalar fill = options.fill.value_or(default_fill(operand.dtype()));
+  return select(is_inside, slices, full_for("gather", operand, slices.shape(), fill));
 }
 
 }  // namespace axle

@@ -282,7 +282,7 @@ Tensor pad(const Tensor& x, const Tensor& value, const Shape& low, const Shape& 
 
 Tensor pad(const Tensor& x, Scalar value, const Shape& low, const Shape& high,
            const Shape& interior) {
-  return pad(x, scalar(value, x.dtype()), low, high, interior);
+  return pad(x, full_for("pad", x, {}, value), low, high, interior);
 }
 
 Tensor pad_in_dim(const Tensor& x, int64_t axis, int64_t low, int64_t high, Scalar value) {

@@ -69,7 +69,8 @@ Unique unique(const Tensor& x, int64_t size, std::optional<Scalar> fill) {
   const Tensor is_missing = equal(start, n), position = select(is_missing, 0, start);
   const Tensor values = take(sorted[0], position);
   return {
-      .values = fill ? select(is_missing, *fill, values) : values,
+      .values =
+          fill ? select(is_missing, full_for("unique", x, values.shape(), *fill), values) : values,
       .first_indices = take(sorted[1], position),
       .inverse = reshape(set_at(zeros({n}, DType::kI32), sorted[1], rank_of(is_first), 0,
                                 {.mode = ScatterMode::kPromiseInBounds, .unique_indices = true}),

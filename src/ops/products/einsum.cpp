@@ -55,78 +55,86 @@ Labels natural_order(const Labels& first, const Labels& second, const Labels& ou
   return order;
 }
 
-// An einsum spec such as "btd,dnh->btnh", split at its commas and its arrow.
-struct Spec {
-  std::vector<std::string> operands;
-  std::string result;
-};
-
-[[noreturn]] void fail(std::string_view spec, const std::string& what,
-                       const Values& operands = {}) {
-  shape_error(fmt::format("einsum \"{}\"", spec), what, operands);
-}
-
-Spec parse(std::string_view spec) {
-  Spec out;
-  std::string text;
-  std::ranges::copy_if(spec, std::back_inserter(text), [](char c) { return c != ' '; });
-  const size_t arrow = text.find("->");
-  if (arrow == std::string::npos) fail(spec, "expected '->' and the dims of the result");
-  out.result = text.substr(arrow + 2);
-  std::string operands = text.substr(0, arrow);
-  for (size_t comma; (comma = operands.find(',')) != std::string::npos;
-       operands.erase(0, comma + 1)) {
-    out.operands.push_back(operands.substr(0, comma));
+// A call of einsum: a spec such as "btd,dnh->btnh", split at its commas and its arrow, and the
+// operands. Errors name both.
+class Call {
+ public:
+  Call(std::string_view spec, Values operands) : spec_(spec), operands_(std::move(operands)) {
+    std::string text;
+    std::ranges::copy_if(spec, std::back_inserter(text), [](char c) { return c != ' '; });
+    const size_t arrow = text.find("->");
+    if (arrow == std::string::npos) fail("expected '->' and the dims of the result");
+    result_ = text.substr(arrow + 2);
+    std::string left = text.substr(0, arrow);
+    for (size_t comma; (comma = left.find(',')) != std::string::npos; left.erase(0, comma + 1))
+      terms_.push_back(left.substr(0, comma));
+    terms_.push_back(left);
+    if (terms_.size() != operands_.size())
+      fail(fmt::format("expected {} operands, got {}", terms_.size(), operands_.size()));
+    for (size_t i = 0; i < terms_.size(); ++i) labels_.push_back(operand_labels(i));
   }
-  out.operands.push_back(operands);
-  return out;
-}
 
-// Letters are their own labels. The dims of "..." have labels from kEllipsis on, counted from the
-// last of these dims.
-constexpr int kEllipsis = 256;
+  // The labels of operand i.
+  const Labels& operator[](size_t i) const { return labels_[i]; }
 
-Labels labels_of(std::string_view spec, const std::string& term, int64_t num_ellipsis) {
-  Labels labels;
-  for (size_t i = 0; i < term.size(); ++i) {
-    if (term.compare(i, 3, "...") == 0) {
-      for (int64_t e = num_ellipsis; e-- > 0;) labels.push_back(kEllipsis + static_cast<int>(e));
-      i += 2;
-    } else if (std::isalpha(static_cast<unsigned char>(term[i]))) {
-      if (has(labels, term[i])) fail(spec, fmt::format("'{}' occurs twice in '{}'", term[i], term));
-      labels.push_back(term[i]);
-    } else {
-      fail(spec, fmt::format("expected letters or '...', got '{}'", term[i]));
+  // The labels of the result, each of which is in an operand.
+  Labels result() const {
+    const Labels out = labels_of(result_, num_ellipsis_);
+    for (const int l : out) {
+      if (std::ranges::none_of(labels_, [l](const Labels& in) { return has(in, l); }))
+        fail(fmt::format("'{}' of the result is in no operand", letter(l)));
     }
+    return out;
   }
-  return labels;
-}
 
-Labels operand_labels(std::string_view spec, const std::string& term, const Tensor& x,
-                      int64_t& max_ellipsis) {
-  const bool open = term.find("...") != std::string::npos;
-  const int64_t named = static_cast<int64_t>(term.size()) - (open ? 3 : 0);
-  if (x.rank() < named || (!open && x.rank() != named)) {
-    fail(spec, fmt::format("'{}' names {} dims, got {}", term, named, x.rank()), {x});
+  [[noreturn]] void fail(const std::string& what) const {
+    shape_error(fmt::format("einsum \"{}\"", spec_), what, operands_);
   }
-  max_ellipsis = std::max(max_ellipsis, x.rank() - named);
-  return labels_of(spec, term, x.rank() - named);
-}
 
-std::string letter(int label) {
-  return label < kEllipsis ? std::string(1, static_cast<char>(label))
-                           : fmt::format("... -{}", label - kEllipsis + 1);
-}
-
-Labels result_labels(std::string_view spec, const std::string& term, int64_t num_ellipsis,
-                     const Labels& a, const Labels& b) {
-  const Labels out = labels_of(spec, term, num_ellipsis);
-  for (const int l : out) {
-    if (!has(a, l) && !has(b, l))
-      fail(spec, fmt::format("'{}' of the result is in no operand", letter(l)));
+  static std::string letter(int label) {
+    return label < kEllipsis ? std::string(1, static_cast<char>(label))
+                             : fmt::format("... -{}", label - kEllipsis + 1);
   }
-  return out;
-}
+
+ private:
+  // Letters are their own labels. The dims of "..." have labels from kEllipsis on, counted from the
+  // last of these dims.
+  static constexpr int kEllipsis = 256;
+
+  Labels labels_of(const std::string& term, int64_t num_ellipsis) const {
+    Labels labels;
+    for (size_t i = 0; i < term.size(); ++i) {
+      if (term.compare(i, 3, "...") == 0) {
+        for (int64_t e = num_ellipsis; e-- > 0;) labels.push_back(kEllipsis + static_cast<int>(e));
+        i += 2;
+      } else if (std::isalpha(static_cast<unsigned char>(term[i]))) {
+        if (has(labels, term[i])) fail(fmt::format("'{}' occurs twice in '{}'", term[i], term));
+        labels.push_back(term[i]);
+      } else {
+        fail(fmt::format("expected letters or '...', got '{}'", term[i]));
+      }
+    }
+    return labels;
+  }
+
+  Labels operand_labels(size_t i) {
+    const std::string& term = terms_[i];
+    const int64_t rank = operands_[i].rank();
+    const bool open = term.find("...") != std::string::npos;
+    const int64_t named = static_cast<int64_t>(term.size()) - (open ? 3 : 0);
+    if (rank < named || (!open && rank != named))
+      fail(fmt::format("'{}' names {} dims, got {}", term, named, rank));
+    num_ellipsis_ = std::max(num_ellipsis_, rank - named);
+    return labels_of(term, rank - named);
+  }
+
+  std::string_view spec_;
+  Values operands_;
+  std::vector<std::string> terms_;
+  std::string result_;
+  std::vector<Labels> labels_;
+  int64_t num_ellipsis_ = 0;
+};
 
 }  // namespace
 
@@ -154,30 +162,20 @@ Tensor contract(const Tensor& a, const Labels& a_labels, const Tensor& b, const 
 }
 
 Tensor einsum(std::string_view spec, const Tensor& a, const Tensor& b, const DotOptions& options) {
-  const Spec terms = parse(spec);
-  if (terms.operands.size() != 2)
-    fail(spec, fmt::format("expected {} operands, got 2", terms.operands.size()));
-  int64_t num_ellipsis = 0;
-  const Labels la = operand_labels(spec, terms.operands[0], a, num_ellipsis);
-  const Labels lb = operand_labels(spec, terms.operands[1], b, num_ellipsis);
-  for (const int l : la) {
-    if (has(lb, l) && a.dim(position(la, l)) != b.dim(position(lb, l))) {
-      fail(spec,
-           fmt::format("the sizes of '{}' differ, {} and {}", letter(l), a.dim(position(la, l)),
-                       b.dim(position(lb, l))),
-           {a, b});
-    }
+  const Call call(spec, {a, b});
+  for (const int l : call[0]) {
+    if (!has(call[1], l)) continue;
+    const int64_t p = a.dim(position(call[0], l)), q = b.dim(position(call[1], l));
+    if (p != q)
+      call.fail(fmt::format("the sizes of '{}' differ, {} and {}", Call::letter(l), p, q));
   }
-  return contract(a, la, b, lb, result_labels(spec, terms.result, num_ellipsis, la, lb), options);
+  return contract(a, call[0], b, call[1], call.result(), options);
 }
 
 Tensor einsum(std::string_view spec, const Tensor& a) {
-  const Spec terms = parse(spec);
-  if (terms.operands.size() != 1)
-    fail(spec, fmt::format("expected {} operands, got 1", terms.operands.size()));
-  int64_t num_ellipsis = 0;
-  Labels labels = operand_labels(spec, terms.operands[0], a, num_ellipsis);
-  const Labels out = result_labels(spec, terms.result, num_ellipsis, labels, {});
+  const Call call(spec, {a});
+  Labels labels = call[0];
+  const Labels out = call.result();
   const Tensor summed = sum_unwanted(a, labels, out, {});
   return transpose_to(summed, labels, out);
 }

@@ -20,6 +20,7 @@
 #include "ops/movement/slice.h"
 #include "ops/movement/sort.h"
 #include "ops/random/random.h"
+#include "ops/random/sampler_checks.h"
 #include "ops/reductions/argmax.h"
 #include "ops/reductions/cumulative.h"
 #include "ops/reductions/reduce.h"
@@ -87,6 +88,7 @@ Tensor shuffled(Key rest, Tensor x, int64_t axis) {
 }  // namespace
 
 Tensor randint(const Key& key, const Shape& shape, int64_t low, int64_t high, DType dtype) {
+  check_draw("random::randint", key, shape);
   check_randint_dtype(dtype);
   if (!Scalar(low).fits(dtype) || (high > low && !Scalar(high - 1).fits(dtype))) {
     shape_error("random::randint", fmt::format("expected bounds that fit {}, got {} and {}",
@@ -101,7 +103,14 @@ Tensor randint(const Key& key, const Shape& shape, int64_t low, int64_t high, DT
 
 Tensor randint(const Key& key, const Shape& shape, const Tensor& low, const Tensor& high) {
   const DType dtype = low.dtype();
+  check_draw("random::randint", key, shape);
   check_randint_dtype(dtype);
+  if (high.dtype() != dtype) {
+    shape_error("random::randint",
+                fmt::format("expected bounds of one dtype, got {} and {}", name_of(dtype),
+                            name_of(high.dtype())),
+                {low, high});
+  }
   if (is_narrow(dtype)) {
     return astype(randint(key, shape, astype(low, DType::kI32), astype(high, DType::kI32)), dtype);
   }
@@ -133,7 +142,7 @@ Tensor permutation(const Key& key, const Tensor& x, int64_t axis) {
 Tensor categorical(const Key& key, const Tensor& logits, int64_t axis, const Shape& batch,
                    Replacement replacement) {
   const int64_t dim = normalized_axis("random::categorical", logits, axis);
-  check_sizes("random::categorical", "sizes", batch, {logits});
+  check_draw("random::categorical", key, batch, logits.dtype());
   if (replacement == Replacement::kWithout) {
     const int64_t drawn = num_elements(batch);
     check_enough("random::categorical", drawn, logits.dim(dim));
@@ -150,7 +159,7 @@ Tensor categorical(const Key& key, const Tensor& logits, int64_t axis, const Sha
 }
 
 Tensor choice(const Key& key, int64_t n, const Shape& shape, Replacement replacement) {
-  check_sizes("random::choice", "sizes", shape, {key.data()});
+  check_draw("random::choice", key, shape);
   const int64_t drawn = num_elements(shape);
   check_at_least("random::choice", "a number of indices to draw from", n, drawn > 0 ? 1 : 0,
                  {key.data()});
@@ -162,7 +171,7 @@ Tensor choice(const Key& key, int64_t n, const Shape& shape, Replacement replace
 Tensor choice(const Key& key, const Tensor& p, const Shape& shape, Replacement replacement) {
   if (p.rank() != 1 || !is_float(p.dtype()))
     shape_error("random::choice", "expected probabilities p[n] that are floats", {p});
-  check_sizes("random::choice", "sizes", shape, {p});
+  check_draw("random::choice", key, shape);
   const int64_t n = p.dim(0), drawn = num_elements(shape);
   check_at_least("random::choice", "a number of indices to draw from", n, drawn > 0 ? 1 : 0, {p});
   if (replacement == Replacement::kWithout) {

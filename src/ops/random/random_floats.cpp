@@ -7,6 +7,7 @@
 #include <limits>
 #include <numbers>
 
+#include "base/error.h"
 #include "ir/op_rules.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
@@ -20,6 +21,7 @@
 #include "ops/elementwise/trigonometry.h"
 #include "ops/movement/broadcast.h"
 #include "ops/random/random.h"
+#include "ops/random/sampler_checks.h"
 
 namespace axle::random {
 namespace {
@@ -45,7 +47,7 @@ FloatFormat format_of(DType dtype) {
     case DType::kF64:
       return {52, std::numeric_limits<double>::min()};
     default:
-      shape_error("random", fmt::format("expected a floating-point dtype, got {}", name_of(dtype)));
+      throw InternalError(fmt::format("expected a floating-point dtype, got {}", name_of(dtype)));
   }
 }
 
@@ -88,6 +90,7 @@ Tensor unit(const Key& key, const Shape& shape, DType dtype) {
 }  // namespace
 
 Tensor uniform(const Key& key, const Shape& shape, DType dtype, double low, double high) {
+  check_draw("random::uniform", key, shape, dtype);
   if (!(low <= high)) {
     shape_error("random::uniform",
                 fmt::format("expected low <= high, got low = {} and high = {}", low, high),
@@ -100,11 +103,13 @@ Tensor uniform(const Key& key, const Shape& shape, DType dtype, double low, doub
 }
 
 Tensor uniform(const Key& key, const Shape& shape, const Tensor& low, const Tensor& high) {
+  check_draw("random::uniform", key, shape, {{"low", low}, {"high", high}});
   const Tensor from = broadcast_to(low, shape);
   return maximum(unit(key, shape, low.dtype()) * (high - low) + from, from);
 }
 
 Tensor normal(const Key& key, const Shape& shape, DType dtype) {
+  check_draw("random::normal", key, shape, real_dtype(dtype));
   if (is_complex(dtype)) {
     const std::vector<Key> keys = split_each(key);
     const DType part = real_dtype(dtype);
@@ -115,6 +120,7 @@ Tensor normal(const Key& key, const Shape& shape, DType dtype) {
 }
 
 Tensor truncated_normal(const Key& key, const Shape& shape, double low, double high, DType dtype) {
+  check_draw("random::truncated_normal", key, shape, dtype);
   // The interval is open, so the result is clamped to the next numbers inside its ends.
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double least = next_after(dtype, low, kInfinity);
@@ -132,35 +138,45 @@ Tensor truncated_normal(const Key& key, const Shape& shape, double low, double h
   return clamp(least, x, largest);
 }
 
-Tensor bernoulli(const Key& key, const Shape& shape, double p) { return uniform(key, shape) < p; }
+Tensor bernoulli(const Key& key, const Shape& shape, double p) {
+  check_draw("random::bernoulli", key, shape);
+  return uniform(key, shape) < p;
+}
 
 Tensor bernoulli(const Key& key, const Shape& shape, const Tensor& p) {
+  check_draw("random::bernoulli", key, shape, {{"p", p}});
   return uniform(key, shape, p.dtype()) < broadcast_to(p, shape);
 }
 
 Tensor rademacher(const Key& key, const Shape& shape, DType dtype) {
+  check_draw("random::rademacher", key, shape);
   return select(bernoulli(key, shape), full(shape, 1, dtype), full(shape, -1, dtype));
 }
 
 Tensor exponential(const Key& key, const Shape& shape, DType dtype) {
+  check_draw("random::exponential", key, shape, dtype);
   return -log1p(-uniform(key, shape, dtype));
 }
 
 Tensor gumbel(const Key& key, const Shape& shape, DType dtype) {
+  check_draw("random::gumbel", key, shape, dtype);
   return -log(-log(uniform(key, shape, dtype, format_of(dtype).tiny, 1)));
 }
 
 Tensor laplace(const Key& key, const Shape& shape, DType dtype) {
+  check_draw("random::laplace", key, shape, dtype);
   const Tensor u = uniform(key, shape, dtype, next_after(dtype, -1, 0), 1);
   return sign(u) * log1p(-abs(u));
 }
 
 Tensor logistic(const Key& key, const Shape& shape, DType dtype) {
+  check_draw("random::logistic", key, shape, dtype);
   const Tensor u = uniform(key, shape, dtype, format_of(dtype).tiny, 1);
   return log(u) - log1p(-u);
 }
 
 Tensor cauchy(const Key& key, const Shape& shape, DType dtype) {
+  check_draw("random::cauchy", key, shape, dtype);
   const double epsilon = std::ldexp(1.0, -format_of(dtype).fraction_bits);
   return tan(std::numbers::pi * (uniform(key, shape, dtype, epsilon, 1) - 0.5));
 }

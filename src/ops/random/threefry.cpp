@@ -22,8 +22,9 @@ std::vector<Type> infer_threefry(const OpNode& op) {
     const Type& type = op.inputs[i].type();
     const bool scalar_key = i < 2 && type.rank() == 0;
     if (type.dtype != DType::kU32 || (!scalar_key && type.dims != counter.dims)) {
-      shape_error(
-          op, "expected two key words and two counters, u32 of one shape (or scalar key words)");
+      shape_error(op, fmt::format("expected two key words and two counters, u32 of one shape (or "
+                                  "scalar key words), got {}",
+                                  to_text(types_of(op.inputs))));
     }
   }
   return {counter, counter};

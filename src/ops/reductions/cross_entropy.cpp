@@ -1,5 +1,7 @@
 #include "ops/reductions/cross_entropy.h"
 
+#include <fmt/format.h>
+
 #include "ir/op_rules.h"
 #include "ops/batching.h"
 #include "ops/composite.h"
@@ -24,7 +26,10 @@ std::vector<Type> infer(const OpNode& op) {
     shape_error(op, "expected floating-point logits [..., V]");
   rows.pop_back();
   if (labels.dims != rows || !is_integer(labels.dtype) || is_storage_only(labels.dtype))
-    shape_error(op, "expected integer labels of the shape of the logits without the last dim");
+    shape_error(op,
+                fmt::format("expected integer labels of 8 bits or more with the shape {} of the "
+                            "logits without their last dim, got {}",
+                            to_text(rows), to_text(labels)));
   const Type row{wide_dtype(logits.dtype), rows};
   return {row, row};
 }

@@ -64,7 +64,8 @@ Tensor quantile(const Tensor& x, const Tensor& q, int64_t axis, QuantileMethod m
 }
 
 Tensor quantile(const Tensor& x, double q, int64_t axis, QuantileMethod method, bool keep_dims) {
-  return quantile(x, scalar(q, wide_dtype(x.dtype())), axis, method, keep_dims);
+  const DType dtype = is_float(x.dtype()) ? wide_dtype(x.dtype()) : DType::kF32;
+  return quantile(x, scalar(q, dtype), axis, method, keep_dims);
 }
 
 Tensor percentile(const Tensor& x, const Tensor& q, int64_t axis, QuantileMethod method,

@@ -14,6 +14,7 @@
 #include "ops/movement/index.h"
 #include "ops/movement/shape.h"
 #include "ops/random/random.h"
+#include "ops/random/sampler_checks.h"
 #include "ops/reductions/cumulative.h"
 #include "ops/reductions/reduce.h"
 #include "ops/rules.h"
@@ -136,7 +137,9 @@ Tensor poisson(const Key& key, const Shape& shape, const Tensor& rate, DType dty
   if (!is_integer(dtype)) {
     shape_error("random::poisson", "expected an integer dtype for the result", {rate});
   }
-  const Tensor lambda = broadcast_to(astype(stop_gradient(rate), DType::kF32), shape);
+  const Tensor wide = astype(stop_gradient(rate), DType::kF32);
+  check_draw("random::poisson", key, shape, {{"rate", wide}});
+  const Tensor lambda = broadcast_to(wide, shape);
   const Tensor is_valid = (lambda >= 0) & is_finite(lambda);
   const Tensor is_small = lambda < 10;
   // Each of the two loops gets rates that end it at once where the other one counts.
@@ -147,6 +150,7 @@ Tensor poisson(const Key& key, const Shape& shape, const Tensor& rate, DType dty
 }
 
 Tensor binomial(const Key& key, const Shape& shape, const Tensor& n, const Tensor& p) {
+  check_draw("random::binomial", key, shape, {{"n", n}, {"p", p}});
   const Tensor trials = broadcast_to(stop_gradient(n), shape);
   const Tensor chance = broadcast_to(stop_gradient(p), shape);
   // The rarer one of success and failure is counted.
@@ -172,6 +176,8 @@ Tensor multinomial(const Key& key, const Shape& batch, const Tensor& n, const Te
   const int64_t k = p.dim(-1);
   Shape shape = batch;
   shape.push_back(k);
+  check_draw("random::multinomial", key, batch, {{"n", n}});
+  check_draw("random::multinomial", key, shape, {{"p", p}});
   const Tensor by_outcome = move_axis(broadcast_to(p, shape), -1, 0);
   // Outcome i has this part of the trials that are left after the outcomes before it.
   const Tensor left = cumsum(by_outcome, 0, true);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "ops/create.h"
 #include "ops/random/random.h"
+#include "testing/error_without_lines.h"
 #include "testing/goodness_of_fit.h"
 #include "testing/op_test.h"
 
@@ -17,6 +18,7 @@ using random::Key;
 using random::PrngImpl;
 using testing::elements;
 using ::testing::ElementsAre;
+using ::testing::StartsWith;
 using Sampler = std::function<Tensor(const Key& key, const Shape& shape)>;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -117,13 +119,28 @@ TEST(RandomCounts, Multinomial) {
   }
 }
 
-TEST(RandomCounts, MistakesAreErrors) {
+// Samplers are made of other samplers, which an error does not name.
+TEST(RandomCounts, MistakesNameTheSampler) {
   Region region;
   const TraceScope scope(region);
   const Key key = random::random_key(0);
-  EXPECT_THROW(random::poisson(key, {2}, scalar(3), DType::kF32), ShapeError);
-  EXPECT_THROW(random::binomial(key, {2}, zeros({3}), scalar(0.5)), ShapeError);
-  EXPECT_THROW(random::multinomial(key, {2}, scalar(3), scalar(0.5)), ShapeError);
+  const auto expect = [](const char* error, const std::function<void()>& call) {
+    EXPECT_THAT(error_without_lines<ShapeError>(call),
+                StartsWith(std::string("the top level: random::") + error));
+  };
+  expect("poisson: expected an integer dtype for the result",
+         [&] { random::poisson(key, {2}, scalar(3), DType::kF32); });
+  expect("poisson: expected rate to broadcast to [2], got f32[3]; operands: f32[3] of",
+         [&] { random::poisson(key, {2}, zeros({3})); });
+  expect("binomial: expected n to broadcast to [2], got f32[3]; operands: f32[3] of",
+         [&] { random::binomial(key, {2}, zeros({3}), scalar(0.5)); });
+  expect("binomial: expected p in the dtype of n, f32, got f64[]",
+         [&] { random::binomial(key, {2}, scalar(3), scalar(0.5, DType::kF64)); });
+  expect("multinomial: expected probabilities p[.., k]",
+         [&] { random::multinomial(key, {2}, scalar(3), scalar(0.5)); });
+  expect("multinomial: expected p to broadcast to [2, 4], got f32[3, 4]", [&] {
+    random::multinomial(key, {2}, scalar(3), zeros({3, 4}));
+  });
 }
 
 }  // namespace

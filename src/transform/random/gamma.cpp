@@ -10,6 +10,7 @@
 #include "ops/movement/broadcast.h"
 #include "ops/movement/shape.h"
 #include "ops/random/random.h"
+#include "ops/random/sampler_checks.h"
 #include "ops/reductions/reduce.h"
 #include "ops/reductions/softmax.h"
 #include "ops/rules.h"
@@ -118,14 +119,17 @@ Shape appended(Shape shape, int64_t dim) {
 }  // namespace
 
 Tensor gamma(const Key& key, const Shape& shape, const Tensor& a) {
+  check_draw("random::gamma", key, shape, {{"a", a}});
   return gammas(key, shape, a, Space::kLinear);
 }
 
 Tensor loggamma(const Key& key, const Shape& shape, const Tensor& a) {
+  check_draw("random::loggamma", key, shape, {{"a", a}});
   return gammas(key, shape, a, Space::kLog);
 }
 
 Tensor beta(const Key& key, const Shape& shape, const Tensor& a, const Tensor& b) {
+  check_draw("random::beta", key, shape, {{"a", a}, {"b", b}});
   const std::vector<Key> keys = split_each(key);
   const Tensor log_a = loggamma(keys[0], shape, a), log_b = loggamma(keys[1], shape, b);
   const Tensor largest = maximum(log_a, log_b);
@@ -135,14 +139,18 @@ Tensor beta(const Key& key, const Shape& shape, const Tensor& a, const Tensor& b
 
 Tensor dirichlet(const Key& key, const Shape& batch, const Tensor& alpha) {
   if (alpha.rank() < 1) shape_error("random::dirichlet", "expected alpha[.., n]", {alpha});
-  return softmax(loggamma(key, appended(batch, alpha.dim(-1)), alpha));
+  const Shape shape = appended(batch, alpha.dim(-1));
+  check_draw("random::dirichlet", key, shape, {{"alpha", alpha}});
+  return softmax(loggamma(key, shape, alpha));
 }
 
 Tensor chisquare(const Key& key, const Shape& shape, const Tensor& df) {
+  check_draw("random::chisquare", key, shape, {{"df", df}});
   return exp(loggamma(key, shape, df / 2)) * 2;
 }
 
 Tensor student_t(const Key& key, const Shape& shape, const Tensor& df) {
+  check_draw("random::student_t", key, shape, {{"df", df}});
   const std::vector<Key> keys = split_each(key);
   const Tensor half = df / 2;
   return normal(keys[0], shape, df.dtype()) * sqrt(half / gamma(keys[1], shape, half));
@@ -150,12 +158,15 @@ Tensor student_t(const Key& key, const Shape& shape, const Tensor& df) {
 
 Tensor f_ratio(const Key& key, const Shape& shape, const Tensor& numerator_df,
                const Tensor& denominator_df) {
+  check_draw("random::f_ratio", key, shape,
+             {{"numerator_df", numerator_df}, {"denominator_df", denominator_df}});
   const std::vector<Key> keys = split_each(key);
   return chisquare(keys[1], shape, numerator_df) / numerator_df /
          (chisquare(keys[0], shape, denominator_df) / denominator_df);
 }
 
 Tensor generalized_normal(const Key& key, const Shape& shape, const Tensor& p) {
+  check_draw("random::generalized_normal", key, shape, {{"p", p}});
   const std::vector<Key> keys = split_each(key);
   const Tensor power = broadcast_to(1 / p, shape);
   return rademacher(keys[1], shape, p.dtype()) * pow(gamma(keys[0], shape, 1 / p), power);
@@ -163,6 +174,7 @@ Tensor generalized_normal(const Key& key, const Shape& shape, const Tensor& p) {
 
 Tensor ball(const Key& key, const Shape& batch, int64_t dim, const Tensor& p) {
   if (p.rank() != 0) shape_error("random::ball", "expected a scalar p", {p});
+  check_draw("random::ball", key, appended(batch, dim), {{"p", p}});
   const std::vector<Key> keys = split_each(key);
   const Tensor g = generalized_normal(keys[0], appended(batch, dim), p);
   const Tensor size = reduce_sum(pow(abs(g), broadcast_to(p, g.shape())), {g.rank() - 1}) +

@@ -1,6 +1,8 @@
 // Numbers of JAX 0.10 for jax.random.key(42), and goodness of fit.
 #include "transform/random/gamma.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "base/error.h"
@@ -10,6 +12,7 @@
 #include "ops/movement/slice.h"
 #include "ops/random/random.h"
 #include "ops/reductions/reduce.h"
+#include "testing/error_without_lines.h"
 #include "testing/goodness_of_fit.h"
 #include "testing/host_tensors.h"
 #include "testing/op_test.h"
@@ -22,6 +25,7 @@ namespace {
 
 using random::Key;
 using random::PrngImpl;
+using ::testing::StartsWith;
 using Sampler = std::function<Tensor(const Key& key, const Shape& shape)>;
 
 HostTensor draw(const Sampler& sampler, const Shape& shape,
@@ -272,14 +276,46 @@ TEST(RandomGamma, HasNoSecondDerivative) {
   EXPECT_THROW(eval(second, {random::key(1), HostTensor::scalar(2.f)}), ShapeError);
 }
 
-TEST(RandomGamma, MistakesAreErrors) {
+// Samplers are made of other samplers, which an error does not name.
+TEST(RandomGamma, MistakesNameTheSampler) {
   Region region;
   const TraceScope scope(region);
   const Key key = random::random_key(0);
-  EXPECT_THROW(random::gamma(key, {2}, zeros({3})), ShapeError);
-  EXPECT_THROW(random::gamma(key, {2}, zeros({2}, DType::kI32)), ShapeError);
-  EXPECT_THROW(random::dirichlet(key, {2}, scalar(1)), ShapeError);
-  EXPECT_THROW(random::ball(key, {2}, 3, zeros({2})), ShapeError);
+  const Tensor one = scalar(1), wide = zeros({3}), whole = zeros({2}, DType::kI32);
+  const auto error = [](const auto& call) { return error_without_lines<ShapeError>(call); };
+  using OfTensor = Tensor (*)(const Key&, const Shape&, const Tensor&);
+  const std::tuple<const char*, const char*, OfTensor> rows[] = {
+      {"gamma", "a", random::gamma},
+      {"loggamma", "a", random::loggamma},
+      {"chisquare", "df", random::chisquare},
+      {"student_t", "df", random::student_t},
+      {"generalized_normal", "p", random::generalized_normal},
+  };
+  for (const auto& [name, parameter, sampler] : rows) {
+    EXPECT_EQ(error([&, s = sampler] { s(key, {2}, wide); }),
+              fmt::format("the top level: random::{}: expected {} to broadcast to [2], got f32[3]; "
+                          "operands: f32[3] of the top level (full)",
+                          name, parameter));
+    EXPECT_EQ(error([&, s = sampler] { s(key, {2}, whole); }),
+              fmt::format("the top level: random::{}: expected a floating-point {}, got i32[2]; "
+                          "operands: i32[2] of the top level (full)",
+                          name, parameter));
+  }
+  EXPECT_THAT(error([&] { random::beta(key, {2}, one, whole); }),
+              StartsWith("the top level: random::beta: expected a floating-point b, got i32[2]"));
+  EXPECT_THAT(error([&] { random::f_ratio(key, {2}, one, wide); }),
+              StartsWith("the top level: random::f_ratio: expected denominator_df to broadcast"));
+  EXPECT_THAT(error([&] { random::dirichlet(key, {2}, one); }),
+              StartsWith("the top level: random::dirichlet: expected alpha[.., n]"));
+  EXPECT_THAT(
+      error([&] {
+        random::dirichlet(key, {2}, zeros({3, 4}));
+      }),
+      StartsWith("the top level: random::dirichlet: expected alpha to broadcast to [2, 4]"));
+  EXPECT_THAT(error([&] { random::ball(key, {2}, 3, wide); }),
+              StartsWith("the top level: random::ball: expected a scalar p"));
+  EXPECT_THAT(error([&] { random::ball(key, {2}, -3, one); }),
+              StartsWith("the top level: random::ball: expected sizes of at least 0, got [2, -3]"));
 }
 
 }  // namespace

@@ -1,13 +1,17 @@
 #include "transform/random/matrices.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "ir/op_rules.h"
 #include "ops/checks.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/rounding.h"
 #include "ops/movement/diagonal.h"
 #include "ops/movement/shape.h"
 #include "ops/random/random.h"
+#include "ops/random/sampler_checks.h"
 #include "transform/linalg/matrices.h"
 #include "transform/linalg/qr.h"
 
@@ -16,6 +20,11 @@ namespace axle::random {
 Tensor orthogonal(const Key& key, const Shape& batch, int64_t rows, int64_t columns, DType dtype) {
   check_at_least("random::orthogonal", "a number of rows", rows, 1, {key.data()});
   check_at_least("random::orthogonal", "a number of columns", columns, 1, {key.data()});
+  check_draw("random::orthogonal", key, batch);
+  if (dtype != DType::kF32 && dtype != DType::kF64) {
+    shape_error("random::orthogonal", fmt::format("expected f32 or f64, got {}", name_of(dtype)),
+                {key.data()});
+  }
   const int64_t longer = std::max(rows, columns), shorter = std::min(rows, columns);
   Shape shape = batch;
   shape.insert(shape.end(), {longer, shorter});

@@ -330,13 +330,15 @@ TEST(ShardMap, SaysWhatDoesNotFit) {
             "f32[3] of the top level (parameter)");
   EXPECT_EQ(error([](const Values& v) { return Values{psum(v[0], {"rows"})}; }, over({{}}, {{}})),
             "the top level: psum: expected an axis that an enclosing shard_map makes manual (data, "
-            "model), got 'rows'");
+            "model), got 'rows'; call it inside shard_map over this axis; operands: f32[6] of the "
+            "top level (parameter)");
   EXPECT_EQ(
       error_without_lines<ShapeError>([] {
         trace([](const Values& v) { return Values{psum(v[0], {"data"})}; }, {{DType::kF32, {6}}});
       }),
       "the top level: psum: expected an axis that an enclosing shard_map makes manual (there is "
-      "none), got 'data'");
+      "none), got 'data'; call it inside shard_map over this axis; operands: f32[6] of the top "
+      "level (parameter)");
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ std::vector<Function> reductions() {
       function("reduce_prod(x, axes, keep_dims=false)", reduce_prod),
       function("reduce_and(x, axes, keep_dims=false)", reduce_and),
       function("reduce_or(x, axes, keep_dims=false)", reduce_or),
+      function("reduce_xor(x, axes, keep_dims=false)", reduce_xor),
       function("sum(x)", sum),
       function("mean(x)", overload<Tensor(const Tensor&)>(mean)),
       function("mean(x, axes, keep_dims=false)",

@@ -25,10 +25,8 @@ std::vector<Type> same_type(const OpNode& op) {
 
 void check_real_or_complex(const OpNode& op) {
   const DType dtype = op.inputs[0].dtype();
-  if (dtype == DType::kPred || is_storage_only(dtype)) {
-    shape_error(op, fmt::format("expected numbers to compute with, got {}; convert with astype",
-                                name_of(dtype)));
-  }
+  if (dtype == DType::kPred)
+    shape_error(op, "expected numbers to compute with, got pred; convert with astype");
 }
 
 std::vector<Type> same_type_real_or_complex(const OpNode& op) {
@@ -45,7 +43,6 @@ void check_ordered(const OpNode& op) {
   const DType dtype = op.inputs[0].dtype();
   if (is_complex(dtype))
     shape_error(op, fmt::format("expected numbers that have an order, got {}", name_of(dtype)));
-  if (is_storage_only(dtype)) check_real_or_complex(op);
 }
 
 std::vector<Type> same_ordered_type(const OpNode& op) {
@@ -76,7 +73,6 @@ std::vector<Type> same_integer_type(const OpNode& op) {
     shape_error(op,
                 fmt::format("expected an integer operand, got {}", name_of(op.inputs[0].dtype())));
   }
-  check_numbers(op);
   return same_type(op);
 }
 

@@ -11,7 +11,7 @@ namespace axle {
 
 /// Infer rule: all operands and the result have one type.
 std::vector<Type> same_type(const OpNode& op);
-/// same_type for real numbers: all dtypes but predicates, 4-bit integers and complex ones.
+/// same_type for real numbers: all dtypes but predicates and complex ones.
 std::vector<Type> same_type_numbers(const OpNode& op);
 /// Throws ShapeError if the first operand is none of these.
 void check_numbers(const OpNode& op);
@@ -19,9 +19,9 @@ void check_numbers(const OpNode& op);
 std::vector<Type> same_type_real_or_complex(const OpNode& op);
 /// Throws ShapeError if the first operand is none of these.
 void check_real_or_complex(const OpNode& op);
-/// Throws ShapeError if the first operand is complex or a 4-bit integer.
+/// Throws ShapeError if the first operand is complex.
 void check_ordered(const OpNode& op);
-/// same_type for dtypes whose values have an order: all but complex numbers and 4-bit integers.
+/// same_type for dtypes whose values have an order: all but complex numbers.
 std::vector<Type> same_ordered_type(const OpNode& op);
 /// same_type for floating-point dtypes only.
 std::vector<Type> same_float_type(const OpNode& op);

@@ -11,9 +11,8 @@
 #include <optional>
 #include <set>
 
-#include "base/error.h"
-#include "testing/op_samples.h"
 #include "testing/plugin_fixture.h"
+#include "testing/sample_dtypes.h"
 #include "transform/trace.h"
 #include "transform/vmap.h"
 
@@ -21,6 +20,7 @@ namespace axle {
 namespace {
 
 using testing::op_samples;
+using testing::operand_types;
 using testing::OpSample;
 
 // Which numbers take the place of those of a sample.
@@ -71,12 +71,6 @@ HostTensor from_pool(const Type& type, Pool pool, size_t seed) {
       }
     }
   });
-  return out;
-}
-
-std::vector<Type> types_of(const std::vector<HostTensor>& x) {
-  std::vector<Type> out;
-  for (const HostTensor& t : x) out.push_back(t.type());
   return out;
 }
 
@@ -239,7 +233,7 @@ class SpecialValues : public PluginTest {
                                                       "real",
                                                       "imag",
                                                       "complex"};
-    const auto region = trace(call.fn, types_of(call.inputs));
+    const auto region = trace(call.fn, operand_types(call));
     return std::ranges::all_of(region->ops(), [](const OpNode* op) {
       return kExact.contains(op->rules->name()) || op->rules->row().cost.flops(*op) == 0;
     });
@@ -250,7 +244,7 @@ TEST_F(SpecialValues, EveryOpGivesWhatTheInterpreterGives) {
   std::vector<OpSample> calls;
   for (const OpSample& sample : op_samples()) {
     if (sample.inputs.empty()) continue;
-    const auto region = trace(sample.fn, types_of(sample.inputs));
+    const auto region = trace(sample.fn, operand_types(sample));
     const bool keeps_integers = makes_promises(*region);
     for (const Pool pool : {Pool::kAll, Pool::kNotFinite, Pool::kSmall}) {
       if (pool == Pool::kAll && depends_on_order(*region)) continue;
@@ -267,36 +261,6 @@ TEST_F(SpecialValues, EveryOpGivesWhatTheInterpreterGives) {
   expect_same_of(calls);
 }
 
-// Returns the dtypes that take the place of a dtype in samples: all of its kind.
-std::vector<DType> dtypes_like(DType dtype) {
-  if (dtype == DType::kPred) return {dtype};
-  if (is_complex(dtype)) return {DType::kC64, DType::kC128};
-  if (is_float(dtype)) {
-    return {DType::kF8E4M3FN, DType::kF8E5M2, DType::kF16, DType::kBF16, DType::kF32, DType::kF64};
-  }
-  return {DType::kI4, DType::kI8, DType::kI16, DType::kI32, DType::kI64,
-          DType::kU4, DType::kU8, DType::kU16, DType::kU32, DType::kU64};
-}
-
-// Returns the sample with operands of another dtype, or nothing if its row does not take that.
-std::optional<OpSample> in_dtype(const OpSample& sample, DType dtype) {
-  OpSample out = sample;
-  bool has_any = false;
-  for (HostTensor& x : out.inputs) {
-    const std::vector<DType> kind = dtypes_like(x.dtype());
-    if (std::ranges::find(kind, dtype) == kind.end()) continue;
-    has_any = true;
-    x = x.astype(dtype);
-  }
-  if (!has_any) return std::nullopt;
-  try {
-    trace(out.fn, types_of(out.inputs));
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-  return out;
-}
-
 // The calls of the samples in a dtype with numbers of these pools. A few samples of an op are
 // enough here: those in the dtypes of the samples are all called above.
 std::vector<OpSample> calls_in(DType dtype, const std::vector<Pool>& pools) {
@@ -305,14 +269,14 @@ std::vector<OpSample> calls_in(DType dtype, const std::vector<Pool>& pools) {
   std::vector<OpSample> out;
   for (const OpSample& sample : op_samples()) {
     if (count[sample.op] == kSamplesOfAnOp) continue;
-    const std::optional<OpSample> own = in_dtype(sample, dtype);
+    const std::optional<OpSample> own = testing::in_dtype(sample, dtype);
     if (!own) continue;
     ++count[sample.op];
-    const auto region = trace(own->fn, types_of(own->inputs));
+    const auto region = trace(own->fn, operand_types(*own));
     const bool keeps_integers = makes_promises(*region);
     for (const Pool pool : pools) {
       if (pool == Pool::kAll && depends_on_order(*region)) continue;
-      if (pool != Pool::kSmall && spreads_in_its_own_way(*region)) continue;
+      if (pool != Pool::kSmall && !is_integer(dtype) && spreads_in_its_own_way(*region)) continue;
       OpSample call = *own;
       for (size_t i = 0; i < call.inputs.size(); ++i) {
         HostTensor& x = call.inputs[i];
@@ -410,6 +374,8 @@ TEST_F(SpecialValues, DimsOfNothing) {
         s::call("reduce_and", {x}, [](const Values& v) { return reduce_and(v[0], {1}); }));
     calls.push_back(
         s::call("reduce_or", {x}, [](const Values& v) { return reduce_or(v[0], {1}); }));
+    calls.push_back(
+        s::call("reduce_xor", {x}, [](const Values& v) { return reduce_xor(v[0], {1}); }));
   }
   expect_same_of(calls);
 }

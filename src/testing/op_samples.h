@@ -122,10 +122,16 @@ inline void add_creation_and_conversion(std::vector<OpSample>& out) {
       call("convert", {mask({4})}, [](const Values& v) { return astype(v[0], DType::kF32); }));
   out.push_back(call("bitcast_convert", {x},
                      [](const Values& v) { return bitcast_convert(v[0], DType::kU32); }));
+  for (const HostTensor& t : {integers({3, 2}), uniform({3, 2})}) {
+    out.push_back(call("bitcast_convert", {t},
+                       [](const Values& v) { return bitcast_convert(v[0], DType::kU8); }));
+  }
   out.push_back(call("bitcast_convert", {integers({3, 2}, DType::kU32, 0, 90)},
                      [](const Values& v) { return bitcast_convert(v[0], DType::kU64); }));
   out.push_back(
       call("reduce_precision", {x}, [](const Values& v) { return reduce_precision(v[0], 8, 7); }));
+  out.push_back(call("reduce_precision", {x.astype(DType::kF64)},
+                     [](const Values& v) { return reduce_precision(v[0], 9, 30); }));
 }
 
 inline void add_movement(std::vector<OpSample>& out) {
@@ -191,6 +197,10 @@ inline void add_reductions(std::vector<OpSample>& out) {
                      [](const Values& v) { return reduce_and(v[0], {1}); }));
   out.push_back(
       call("reduce_or", {mask({3, 4})}, [](const Values& v) { return reduce_or(v[0], {1}); }));
+  out.push_back(
+      call("reduce_xor", {mask({3, 4})}, [](const Values& v) { return reduce_xor(v[0], {1}); }));
+  out.push_back(call("reduce_xor", {integers({3, 4})},
+                     [](const Values& v) { return reduce_xor(v[0], {0}, true); }));
   out.push_back(call("argmax", {x}, [](const Values& v) { return argmax(v[0], 1); }));
   out.push_back(
       call("argmin", {integers({3, 4})}, [](const Values& v) { return argmin(v[0], 0); }));
@@ -232,6 +242,8 @@ inline void add_sorts_and_products(std::vector<OpSample>& out) {
                    const auto [values, indices] = top_k(v[0], 3);
                    return Values{values, indices};
                  }});
+  out.push_back(call("dot_general", {integers({4, 3}), integers({3, 2})},
+                     [](const Values& v) { return dot(v[0], v[1]); }));
   out.push_back(call("dot_general", {uniform({4, 3}), uniform({3, 2}, -1, 1, 3)},
                      [](const Values& v) { return dot(v[0], v[1]); }));
   out.push_back(call("dot_general", {uniform({2, 3, 4}), uniform({2, 5, 4}, -1, 1, 3)},
@@ -269,6 +281,83 @@ inline void add_sorts_and_products(std::vector<OpSample>& out) {
                      [](const Values& v) { return ragged_dot_contracting(v[0], v[1], v[2]); }));
 }
 
+// All pairs of two 4-bit integers: what wraps, and what compilers compute in a byte.
+inline void add_four_bits(DType dtype, std::vector<OpSample>& out) {
+  HostTensor a(Type{DType::kI32, {16, 16}}), b(a.type());
+  for (int64_t i = 0; i < a.size(); ++i) {
+    a.values<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(i / 16);
+    b.values<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(i % 16);
+  }
+  const std::vector<HostTensor> pair = {a.astype(dtype), b.astype(dtype)};
+  out.push_back({"add", pair, [](const Values& v) {
+                   const Tensor &x = v[0], &y = v[1], sum = x + y, product = x * y;
+                   return Values{sum,
+                                 x - y,
+                                 product,
+                                 x / y,
+                                 remainder(x, y),
+                                 -x,
+                                 product / y,
+                                 maximum(sum, y),
+                                 minimum(product, x),
+                                 clamp(y, sum, product),
+                                 square(sum),
+                                 sum * 3};
+                 }});
+  if (!is_unsigned(dtype)) {
+    out.push_back({"sign", pair, [](const Values& v) {
+                     return Values{sign(v[0] - v[1]), abs(v[0] - v[1])};
+                   }});
+  }
+  out.push_back({"lt", pair, [](const Values& v) {
+                   const Tensor &x = v[0], &y = v[1], sum = x + y;
+                   return Values{sum<y, sum <= y, x * y> x, sum >= y, equal(sum, y),
+                                 not_equal(x * 3, y), select(x - y > y, x * y, y)};
+                 }});
+  out.push_back({"convert", pair, [](const Values& v) {
+                   const Tensor sum = v[0] + v[1];
+                   const DType other = sum.dtype() == DType::kI4 ? DType::kU4 : DType::kI4;
+                   const Tensor wide = astype(v[0], DType::kI32) * astype(v[1], DType::kI32),
+                                real = astype(wide, DType::kF32);
+                   return Values{astype(sum, DType::kI32),  astype(sum, DType::kF32),
+                                 astype(sum, DType::kU8),   astype(sum, other),
+                                 astype(sum, DType::kPred), astype(wide, sum.dtype()),
+                                 astype(real, sum.dtype())};
+                 }});
+  out.push_back({"shift_left", pair, [](const Values& v) {
+                   const Tensor &x = v[0], &n = v[1], sum = x + n;
+                   return Values{shift_left(sum, n),
+                                 shift_right_logical(sum, n),
+                                 shift_right_arithmetic(sum, n),
+                                 sum & n,
+                                 sum | n,
+                                 sum ^ n,
+                                 ~sum,
+                                 popcount(sum),
+                                 count_leading_zeros(sum)};
+                 }});
+  out.push_back({"reduce_sum", pair, [](const Values& v) {
+                   const Tensor x = v[0] * v[1];
+                   const auto [largest, indices] = top_k(x, 3);
+                   return Values{reduce_sum(x, {0}),
+                                 reduce_prod(v[0] + v[1], {1}),
+                                 reduce_max(x, {1}),
+                                 reduce_min(x, {1}),
+                                 reduce_and(x, {1}),
+                                 reduce_or(x, {0}),
+                                 reduce_xor(x, {1}),
+                                 argmax(x, 1),
+                                 argmin(x, 1),
+                                 cumsum(x, 1),
+                                 cumprod(v[0], 0),
+                                 cummax(x, 1),
+                                 sort(x, 1),
+                                 largest,
+                                 indices,
+                                 mean(x)};
+                 }});
+}
+
 inline void add_dtypes(std::vector<OpSample>& out) {
   const Shape s = {3, 5};
   // Different numbers that every float has, so that no maximum and no sort has ties.
@@ -302,6 +391,7 @@ inline void add_dtypes(std::vector<OpSample>& out) {
     }));
   }
   for (const DType dtype : {DType::kI4, DType::kU4}) {
+    add_four_bits(dtype, out);
     out.push_back(call("transpose", {integers(s, dtype, is_unsigned(dtype) ? 0 : -8, 7.99)},
                        [](const Values& v) {
                          return transpose(v[0], {1, 0});

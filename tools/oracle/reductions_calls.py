@@ -37,6 +37,7 @@ CALLS = {
     "reduce_prod": unary(lambda x: x.prod(1), at={"axes": [1]}),
     "reduce_and": unary(lambda x: x.all(1), B(3, 2), at={"axes": [1]}),
     "reduce_or": unary(lambda x: x.any(1), B(3, 2), at={"axes": [1]}),
+    "reduce_xor": unary(lambda x: lax.reduce_xor(x, (1,)), B(3, 4), at={"axes": [1]}) + unary(lambda x: lax.reduce_xor(x, (0, 2)), I(2, 3, 4), at={"axes": [0, 2]}),
     "sum": unary(jnp.sum) + of_halves(jnp.sum, {}),
     "mean": unary(jnp.mean) + unary(lambda x: x.mean(0), at={"axes": [0]}) + of_halves(lambda x: x.mean(1), {"axes": [1]}),
     "variance": unary(lambda x: x.var(0), at={"axes": [0]}),

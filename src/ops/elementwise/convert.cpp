@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "base/error.h"
 #include "ops/batching.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
+#include "ops/elementwise/four_bits.h"
 #include "ops/rules.h"
 
 namespace axle {
@@ -18,6 +21,15 @@ struct ConvertAttributes : Attributes {
   DType dtype;
   std::string text() const override { return fmt::format("dtype = {}", name_of(dtype)); }
 };
+
+HloValues lower_convert(const OpNode& op, HloBuilder& b, const HloValues& x) {
+  const DType to = op.outputs[0].dtype;
+  const bool is_byte = to == DType::kI8 || to == DType::kU8;
+  if (!is_byte || !is_storage_only(x[0].type.dtype))
+    return {b.one("stablehlo.convert", x, op.outputs[0])};
+  const HloValue byte = hlo_byte_of(b, x[0]);
+  return {byte.type.dtype == to ? byte : b.one("stablehlo.convert", {byte}, op.outputs[0])};
+}
 
 const OpRules convert_rules(
     {.name = "convert",
@@ -34,7 +46,7 @@ const OpRules convert_rules(
          },
      .eval = [](const EvalOptions&, const OpNode&, std::span<const HostTensor* const> x,
                 std::span<HostTensor> y) { y[0] = x[0]->astype(y[0].dtype()); },
-     .hlo = "stablehlo.convert",
+     .hlo = lower_convert,
      .cost = kElementwise,
      .cheap = true,
      .moves_elements = true});
@@ -111,16 +123,54 @@ struct PrecisionAttributes : Attributes {
   }
 };
 
-// Rounds the mantissa to nearest even. Values outside the exponent range become zero or infinity.
-float reduced(float x, const PrecisionAttributes& a) {
-  if (!std::isfinite(x)) return x;
-  const float rounded = with_fraction_bits(x, a.mantissa_bits);
-  if (a.exponent_bits >= 8) return rounded;
-  const int bias = (1 << (a.exponent_bits - 1)) - 1;
-  const float magnitude = std::fabs(rounded);
-  if (magnitude >= std::ldexp(2.0f, bias))
-    return std::copysign(std::numeric_limits<float>::infinity(), x);
-  return magnitude < std::ldexp(1.0f, 1 - bias) ? std::copysign(0.0f, x) : rounded;
+// The formats in which precision is reduced: those of the dtypes, and that of f16 for 8-bit floats,
+// as in XLA.
+template <class T>
+constexpr FloatLayout layout_of() {
+  if constexpr (std::is_same_v<T, double>)
+    return {11, 52, true};
+  else if constexpr (std::is_same_v<T, float>)
+    return {8, 23, true};
+  else if constexpr (std::is_same_v<T, BF16>)
+    return {8, 7, true};
+  else
+    return F16::kLayout;
+}
+
+int bias_of(int exponent_bits) { return (1 << (exponent_bits - 1)) - 1; }
+
+// Rounds the mantissa of a number of the layout `own` to nearest even. Values outside a smaller
+// range of exponents become zero or infinity.
+double reduced(double x, const PrecisionAttributes& a, const FloatLayout& own) {
+  if (!std::isfinite(x) || x == 0) return x;
+  double rounded = x;
+  if (a.mantissa_bits < own.fraction_bits) {
+    const int exponent = std::max(std::ilogb(x), 1 - bias_of(own.exponent_bits));
+    rounded = std::ldexp(std::nearbyint(std::ldexp(x, a.mantissa_bits - exponent)),
+                         exponent - a.mantissa_bits);
+  }
+  if (a.exponent_bits >= own.exponent_bits) return rounded;
+  const int bias = bias_of(a.exponent_bits);
+  const double magnitude = std::fabs(rounded);
+  if (magnitude >= std::ldexp(2.0, bias))
+    return std::copysign(std::numeric_limits<double>::infinity(), x);
+  return magnitude < std::ldexp(1.0, 1 - bias) ? std::copysign(0.0, x) : rounded;
+}
+
+void eval_reduce_precision(const EvalOptions& options, const OpNode& op,
+                           std::span<const HostTensor* const> x, std::span<HostTensor> y) {
+  if (options.f64) {  // gradient checks need the smooth function without rounding
+    y[0] = *x[0];
+    return;
+  }
+  const auto& a = op.attrs<PrecisionAttributes>();
+  dispatch(y[0].dtype(), [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_floating_point_v<Computed<T>>) {
+      std::ranges::transform(x[0]->values<T>(), y[0].values<T>().begin(), [&](T v) {
+        return convert_element<T>(reduced(convert_element<double>(v), a, layout_of<T>()));
+      });
+    }
+  });
 }
 
 const OpRules reduce_precision_rules(
@@ -132,19 +182,7 @@ const OpRules reduce_precision_rules(
            const auto& a = x.attrs<PrecisionAttributes>();
            return Values{reduce_precision(g[0], a.exponent_bits, a.mantissa_bits)};
          },
-     .eval =
-         [](const EvalOptions& options, const OpNode& op, std::span<const HostTensor* const> x,
-            std::span<HostTensor> y) {
-           y[0] = *x[0];
-           if (options.f64) return;  // gradient checks need the smooth function without rounding
-           const HostTensor in = x[0]->astype(DType::kF32);
-           HostTensor out(in.type());
-           for (size_t i = 0; i < in.values<float>().size(); ++i) {
-             out.values<float>()[i] =
-                 reduced(in.values<float>()[i], op.attrs<PrecisionAttributes>());
-           }
-           y[0] = out.astype(y[0].dtype());
-         },
+     .eval = eval_reduce_precision,
      .hlo =
          [](const OpNode& op, HloBuilder& b, const HloValues& x) {
            const auto& a = op.attrs<PrecisionAttributes>();

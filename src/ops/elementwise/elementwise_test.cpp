@@ -12,6 +12,7 @@ namespace {
 using testing::counting;
 using testing::elements;
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using testing::run;
 
@@ -187,6 +188,27 @@ TEST(Elementwise, ReducedPrecision) {
   EXPECT_THAT(rounded(8, 7), ElementsAre(1, 1.015625, 65536, 65536,
                                          BF16(1e-6f).bits ? double(float(BF16(1e-6f))) : 0));
   EXPECT_THAT(rounded(5, 10), ElementsAre(1.00390625, 1.01171875, kInf, 65504, 0));
+}
+
+// The numbers of jax.lax.reduce_precision: each dtype is rounded in its own format.
+TEST(Elementwise, ReducedPrecisionIsThatOfTheDtype) {
+  const auto rounded = [&](const HostTensor& x, int e, int m) {
+    return elements(run([&](const Values& v) { return reduce_precision(v[0], e, m); }, {x}));
+  };
+  const double tiny = std::numeric_limits<double>::min();
+  const HostTensor wide({5}, {1.1, 1e-300, tiny / 2, std::numeric_limits<double>::max(), -1e-40});
+  EXPECT_THAT(rounded(wide, 11, 52), ElementsAreArray(elements(wide)));
+  EXPECT_THAT(rounded(wide, 11, 23), ElementsAre(1.100000023841858, 9.999999917325623e-301,
+                                                 tiny / 2, kInf, -9.999999744571597e-41));
+  EXPECT_THAT(rounded(wide, 10, 30),
+              ElementsAre(1.099999999627471, 0, 0, kInf, -1.000000000115701e-40));
+  EXPECT_THAT(rounded(wide, 8, 23), ElementsAre(1.100000023841858, 0, 0, kInf, 0));
+  EXPECT_TRUE(std::signbit(rounded(wide, 8, 23)[4]));
+  // An exponent of as many bits as the dtype has keeps its subnormal numbers.
+  const HostTensor half = HostTensor({4}, {0x1p-14, 0x1p-15, 0x1p-24, 65504.0}).astype(DType::kF16);
+  EXPECT_THAT(rounded(half, 5, 10), ElementsAre(0x1p-14, 0x1p-15, 0x1p-24, 65504));
+  EXPECT_THAT(rounded(half, 5, 2), ElementsAre(0x1p-14, 0x1p-15, 0, kInf));
+  EXPECT_THAT(rounded(half, 4, 3), ElementsAre(0, 0, 0, kInf));
 }
 
 TEST(Elementwise, ShiftsBeyondTheWidth) {

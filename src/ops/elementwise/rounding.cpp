@@ -1,5 +1,7 @@
 #include "ops/elementwise/rounding.h"
 
+#include <fmt/format.h>
+
 #include "ops/batching.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
@@ -15,7 +17,9 @@ using detail::Number;
 
 std::vector<Type> signed_number(const OpNode& op) {
   check_numbers(op);
-  if (is_unsigned(op.inputs[0].dtype())) shape_error(op, "expected signed numbers");
+  const DType dtype = op.inputs[0].dtype();
+  if (is_unsigned(dtype))
+    shape_error(op, fmt::format("expected signed numbers, got {}", name_of(dtype)));
   return same_type(op);
 }
 

@@ -8,6 +8,7 @@
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
+#include "ops/elementwise/four_bits.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/strided.h"
 #include "ops/reductions/reduce.h"
@@ -203,17 +204,23 @@ double top_k_cost(const OpNode& op) {
   return comparisons(num_input_elements(op), op.inputs[0].dim(-1));
 }
 
+// XLA's CPU compiler has no top_k of 4-bit integers: it takes bytes.
+HloValues lower_top_k(const OpNode& op, HloBuilder& b, const HloValues& x) {
+  const std::string k = fmt::format("k = {} : i64", op.attrs<TopKAttributes>().k);
+  const DType own = x[0].type.dtype;
+  if (own != DType::kI4 && own != DType::kU4) return b.op("chlo.top_k", x, op.outputs, k);
+  const HloValue bytes = hlo_byte_of(b, x[0]);
+  const HloValues y =
+      b.op("chlo.top_k", {bytes}, {Type{bytes.type.dtype, op.outputs[0].dims}, op.outputs[1]}, k);
+  return {b.one("stablehlo.convert", {y[0]}, op.outputs[0]), y[1]};
+}
+
 const OpRules top_k_rules({.name = "top_k",
                            .infer = infer_top_k,
                            .batch = trailing_dims,
                            .vjp = top_k_vjp,
                            .eval = eval_top_k,
-                           .hlo =
-                               [](const OpNode& op, HloBuilder& b, const HloValues& x) {
-                                 return b.op(
-                                     "chlo.top_k", x, op.outputs,
-                                     fmt::format("k = {} : i64", op.attrs<TopKAttributes>().k));
-                               },
+                           .hlo = lower_top_k,
                            .cost = top_k_cost});
 
 }  // namespace

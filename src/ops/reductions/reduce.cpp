@@ -42,7 +42,9 @@ std::vector<Type> infer_number_reduce(const OpNode& op) {
 }
 
 std::vector<Type> infer_bits_reduce(const OpNode& op) {
-  if (is_differentiable(op.inputs[0].dtype())) shape_error(op, "expected predicates or integers");
+  const DType dtype = op.inputs[0].dtype();
+  if (is_differentiable(dtype))
+    shape_error(op, fmt::format("expected integers or predicates, got {}", name_of(dtype)));
   return infer_reduce(op);
 }
 
@@ -117,6 +119,14 @@ struct Or {
     return static_cast<T>(a | b);
   }
 };
+struct Xor {
+  static constexpr const char* kHlo = "xor";
+  static double identity(DType dtype) { return zero_value(dtype); }
+  template <std::integral T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(a ^ b);
+  }
+};
 
 // Visits the elements that are reduced.
 constexpr auto walk_reduced = [](const OpNode& op, const Shape& x, const Shape&, const auto& fn) {
@@ -177,6 +187,14 @@ const OpRules reduce_or_rules({.name = "reduce_or",
                                .hlo = lower<Or>,
                                .cost = num_input_elements});
 
+const OpRules reduce_xor_rules({.name = "reduce_xor",
+                                .infer = infer_bits_reduce,
+                                .batch = batch_reduce,
+                                .vjp = no_gradient,
+                                .eval = fold<Xor>(walk_reduced),
+                                .hlo = lower<Xor>,
+                                .cost = num_input_elements});
+
 Tensor apply(const OpRules& rules, const Tensor& x, const std::vector<int64_t>& axes,
              bool keep_dims) {
   const auto dims = normalized_axes(rules.name(), x, axes);
@@ -192,6 +210,13 @@ Tensor apply_in_f32(const OpRules& rules, const Tensor& x, const std::vector<int
                     bool keep_dims) {
   return astype(apply(rules, astype(x, wide_dtype(x.dtype())), axes, keep_dims), x.dtype());
 }
+
+// The dtype in which means are computed. Integers and predicates become floats, as in JAX.
+DType mean_dtype(DType dtype) {
+  if (is_differentiable(dtype)) return wide_dtype(dtype);
+  return size_bytes(dtype) == 8 ? DType::kF64 : DType::kF32;
+}
+DType result_of_mean(DType dtype) { return is_differentiable(dtype) ? dtype : mean_dtype(dtype); }
 
 }  // namespace
 
@@ -216,21 +241,24 @@ Tensor reduce_and(const Tensor& x, const std::vector<int64_t>& axes, bool keep_d
 Tensor reduce_or(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims) {
   return apply(reduce_or_rules, x, axes, keep_dims);
 }
+Tensor reduce_xor(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims) {
+  return apply(reduce_xor_rules, x, axes, keep_dims);
+}
 
 Tensor sum(const Tensor& x) { return reduce_sum(x, all_axes(x)); }
 Tensor mean(const Tensor& x) { return mean(x, all_axes(x)); }
 
 Tensor mean(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims) {
-  if (const DType wide = wide_dtype(x.dtype()); wide != x.dtype())
-    return astype(mean(astype(x, wide), axes, keep_dims), x.dtype());
+  if (const DType wide = mean_dtype(x.dtype()); wide != x.dtype())
+    return astype(mean(astype(x, wide), axes, keep_dims), result_of_mean(x.dtype()));
   double count = 1;
   for (const int64_t d : normalized_axes("mean", x, axes)) count *= static_cast<double>(x.dim(d));
   return reduce_sum(x, axes, keep_dims) / count;
 }
 
 Tensor variance(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims) {
-  if (const DType wide = wide_dtype(x.dtype()); wide != x.dtype())
-    return astype(variance(astype(x, wide), axes, keep_dims), x.dtype());
+  if (const DType wide = mean_dtype(x.dtype()); wide != x.dtype())
+    return astype(variance(astype(x, wide), axes, keep_dims), result_of_mean(x.dtype()));
   const Tensor centered = x - mean(x, axes, true);
   return mean(centered * centered, axes, keep_dims);
 }

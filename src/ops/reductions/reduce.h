@@ -16,12 +16,15 @@ Tensor reduce_sum_in_own_dtype(const Tensor& x, const std::vector<int64_t>& axes
 Tensor reduce_max(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims = false);
 Tensor reduce_min(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims = false);
 Tensor reduce_prod(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims = false);
-/// For predicates, true if all (any) elements are true. For integers, the bitwise and (or).
+/// For predicates, true if all (any, an odd number of) elements are true. For integers, the bitwise
+/// and (or, exclusive or).
 Tensor reduce_and(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims = false);
 Tensor reduce_or(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims = false);
+Tensor reduce_xor(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims = false);
 
 /// Sum over all elements: a scalar.
 Tensor sum(const Tensor& x);
+/// Means and variances of integers and predicates are f32, those of 64-bit integers f64, as in JAX.
 Tensor mean(const Tensor& x);
 Tensor mean(const Tensor& x, const std::vector<int64_t>& axes, bool keep_dims = false);
 /// mean((x - mean(x))^2), in two passes.

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "ops/ops.h"
+#include "testing/error_without_lines.h"
 #include "testing/op_test.h"
 
 namespace axle {
@@ -51,6 +52,22 @@ TEST(Reduce, NothingGivesTheIdentity) {
               ElementsAre(4294967295., 4294967295.));
 }
 
+TEST(Reduce, XorOfPredicatesIsParityAndOfIntegersBitwise) {
+  const auto reduced = [](const HostTensor& x) {
+    return run([](const Values& v) { return reduce_xor(v[0], {1}); }, {x});
+  };
+  EXPECT_EQ(reduced(HostTensor({3, 3}, {true, true, true, true, false, true, false, true, false})),
+            HostTensor({3}, {true, false, true}));
+  EXPECT_EQ(reduced(HostTensor({2, 3}, {12, 10, -1, 7, 7, 5})), HostTensor({2}, {-7, 5}));
+  EXPECT_EQ(reduced(HostTensor::zeros({2, 0}).astype(DType::kU8)),
+            HostTensor::zeros({2}).astype(DType::kU8));
+  EXPECT_EQ(error_without_lines<ShapeError>([&] {
+              reduced(HostTensor::zeros({1, 1}));
+            }),
+            "the top level: reduce_xor: expected integers or predicates, got f32; operands: "
+            "f32[1, 1] of the top level (parameter)");
+}
+
 TEST(Reduce, ADtypeWithoutInfinityHasALeastNumber) {
   const HostTensor x = HostTensor({2}, {-3.f, -5.f}).astype(DType::kF8E4M3FN);
   EXPECT_EQ(run([](const Values& v) { return reduce_max(v[0], {0}); }, {x}).at(0), -3);
@@ -66,6 +83,28 @@ TEST(Reduce, Bf16SumsAreRoundedOnce) {
   EXPECT_EQ(run([](const Values& v) { return index_in_dim(cumsum(v[0], 0), 0, -1); }, {ones}).at(0),
             1000);
   EXPECT_EQ(run([](const Values& v) { return mean(v[0]); }, {ones}).at(0), 1);
+}
+
+// As in JAX: jnp.mean([1, 2, 4, 200]) of bytes is 51.75, not the 1.75 of a sum that wraps.
+TEST(Reduce, MeansOfIntegersAndPredicatesAreFloats) {
+  const auto averages = [](const HostTensor& x) {
+    return run_all(
+        [](const Values& v) {
+          return Values{mean(v[0]), mean(v[0], {0}, true), variance(v[0], {0})};
+        },
+        {x});
+  };
+  const HostTensor numbers({4}, {1, 2, 4, 200});
+  for (const DType dtype : {DType::kU8, DType::kI16, DType::kI32, DType::kU32, DType::kI64}) {
+    const DType expected = dtype == DType::kI64 ? DType::kF64 : DType::kF32;
+    const auto y = averages(numbers.astype(dtype));
+    EXPECT_EQ(y[0], HostTensor::scalar(51.75f).astype(expected));
+    EXPECT_EQ(y[1], HostTensor({1}, {51.75f}).astype(expected));
+    EXPECT_EQ(y[2], HostTensor::scalar(7327.1875f).astype(expected));
+  }
+  const auto y = averages(HostTensor({4}, {true, false, true, true}));
+  EXPECT_EQ(y[0], HostTensor::scalar(0.75f));
+  EXPECT_EQ(y[2], HostTensor::scalar(0.1875f));
 }
 
 TEST(Argmax, FirstWinsAndNanWins) {

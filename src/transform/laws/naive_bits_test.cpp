@@ -11,7 +11,8 @@ namespace {
 using Real = long double;
 
 int width(DType dtype) {
-  return dtype == DType::kPred ? 1 : 8 * static_cast<int>(size_bytes(dtype));
+  if (dtype == DType::kPred) return 1;
+  return is_storage_only(dtype) ? 4 : 8 * static_cast<int>(size_bytes(dtype));
 }
 
 // Bit k of an integer in two's complement.
@@ -137,22 +138,38 @@ Naives bitcast(const NaiveCall& c) {
   return {y};
 }
 
-// Rounds to a mantissa of m bits, ties to even. What is too large or too small for an exponent of
-// e bits becomes infinite or zero. In f64 mode nothing is rounded.
+// The bits of the exponent of a dtype; XLA computes 8-bit floats in f16.
+int exponent_bits(DType dtype) {
+  switch (dtype) {
+    case DType::kF64:
+      return 11;
+    case DType::kF32:
+    case DType::kBF16:
+      return 8;
+    default:
+      return 5;
+  }
+}
+
+// Rounds to a mantissa of m bits, ties to even. What is too large for an exponent of e bits becomes
+// infinite, and what is too small becomes zero if the dtype has more than e. Subnormal numbers keep
+// the bits of their dtype. In f64 mode nothing is rounded.
 Naives reduce_precision(const NaiveCall& c) {
   if (c.options.f64) return c.x;
+  const int own = exponent_bits(c.result().dtype);
   const std::string format = c.attrs.value("format");
   const int e = std::stoi(format.substr(1)), m = std::stoi(format.substr(format.find('m') + 1));
   Naive y = c.x[0];
   for (Real& v : y.re) {
     if (!std::isfinite(v) || v == 0) continue;
     int exponent = 0;
-    const Real mantissa = std::frexp(v, &exponent);
-    Real rounded = std::ldexp(std::nearbyint(std::ldexp(mantissa, m + 1)), exponent - m - 1);
+    std::frexp(v, &exponent);
+    exponent = std::max(exponent, 3 - (1 << (own - 1)));
+    Real rounded = std::ldexp(std::nearbyint(std::ldexp(v, m + 1 - exponent)), exponent - m - 1);
     const int bias = (1 << (e - 1)) - 1;
     if (std::abs(rounded) >= std::ldexp(1.0L, bias + 1))
       rounded = std::copysign(std::numeric_limits<Real>::infinity(), v);
-    if (std::abs(rounded) < std::ldexp(1.0L, 1 - bias)) rounded = std::copysign(0.0L, v);
+    if (e < own && std::abs(rounded) < std::ldexp(1.0L, 1 - bias)) rounded = std::copysign(0.0L, v);
     v = rounded;
   }
   return {y};

@@ -37,7 +37,7 @@ Real extreme(DType dtype, bool largest) {
     const Real end = dtype == DType::kF8E4M3FN ? 448 : kInf;
     return largest ? end : -end;
   }
-  const int bits = 8 * static_cast<int>(size_bytes(dtype));
+  const int bits = is_storage_only(dtype) ? 4 : 8 * static_cast<int>(size_bytes(dtype));
   if (is_unsigned(dtype)) return largest ? std::ldexp(1.0L, bits) - 1 : 0;
   return largest ? std::ldexp(1.0L, bits - 1) - 1 : -std::ldexp(1.0L, bits - 1);
 }
@@ -61,6 +61,9 @@ Real bit_and(Real a, Real b) {
 }
 Real bit_or(Real a, Real b) {
   return static_cast<Real>(static_cast<__int128>(a) | static_cast<__int128>(b));
+}
+Real bit_xor(Real a, Real b) {
+  return static_cast<Real>(static_cast<__int128>(a) ^ static_cast<__int128>(b));
 }
 
 // Replaces each line along `axis` by fn(line), of any length.
@@ -165,6 +168,7 @@ void add_reduction_references(References& out) {
   out["reduce_and"] =
       reduction(bit_and, [](DType d) { return d == DType::kPred ? 1 : wrapped(-1, d); });
   out["reduce_or"] = reduction(bit_or, [](DType) { return 0; });
+  out["reduce_xor"] = reduction(bit_xor, [](DType) { return 0; });
   out["argmax"] = first_extreme(true);
   out["argmin"] = first_extreme(false);
   out["cumsum"] = cumulative(fold(add));

@@ -105,8 +105,9 @@ TEST(Programs, LayerSummariesCostNothingWhenTheyAreOff) {
   const Child<Model> model = tiny_model(tiny_stack());
   const Program with = step_program(Built(model, true).parts),
                 without = step_program(Built(model, false).parts);
-  EXPECT_THAT(output_names(with),
-              testing::Contains("summary/model/decoder/layers/layer1/attention/body/max_logit"));
+  EXPECT_THAT(
+      output_names(with),
+      testing::Contains("summary/model/decoder/layers/layer1/attention/body/core/max_logit"));
   EXPECT_THAT(
       output_names(with),
       testing::Contains("summary/model/decoder/layers/layer0/feed_forward/body/dead_units"));
@@ -116,9 +117,9 @@ TEST(Programs, LayerSummariesCostNothingWhenTheyAreOff) {
 
 TEST(Programs, SummariesOfALoopHaveAValueForEachLayer) {
   const Program step = step_program(Built(tiny_model(tiny_loop()), true).parts);
-  const auto v =
-      std::ranges::find(step.outputs, "summary/model/decoder/layers/layer/attention/body/max_logit",
-                        &ProgramValue::name);
+  const auto v = std::ranges::find(
+      step.outputs, "summary/model/decoder/layers/layer/attention/body/core/max_logit",
+      &ProgramValue::name);
   ASSERT_NE(v, step.outputs.end());
   EXPECT_EQ(v->type, (Type{DType::kF32, {2}}));
 }

@@ -165,7 +165,7 @@ TEST_F(TrainerTest, LayerSummariesAppearAndChangeNoStep) {
   train(config);
   const auto records = metrics_of(run());
   EXPECT_TRUE(
-      records.at(0).contains("summary/model/decoder/layers/layer0/attention/body/max_logit"))
+      records.at(0).contains("summary/model/decoder/layers/layer0/attention/body/core/max_logit"))
       << records.at(0);
   EXPECT_EQ(state_of(run()).tensors, state_of(run("plain")).tensors);
   const nlohmann::json plain = metrics_of(run("plain")).at(0);

@@ -104,7 +104,7 @@ TEST_P(OptimizersByFiles, AgreeAfterEachRecordedUpdate) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Fixtures, OptimizersByFiles,
-                         testing::Values(Case{"optimizers/adamw"},
+                         testing::Values(Case{"optimizers/adafactor"}, Case{"optimizers/adamw"},
                                          Case{"optimizers/adamw_decoupled"},
                                          Case{"optimizers/sgd_momentum"}),
                          case_name);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/report.h"
+#include "base/text/enum_text.h"
 #include "data/tokenizers/tokenizer.h"
 #include "ir/host_tensor.h"
 #include "layers/models/model.h"
@@ -26,6 +27,10 @@ namespace axle {
 
 /// Which parameters of a run to load: the trained ones, or their average (learner.ema).
 enum class Weights { kTrained, kAverage };
+constexpr auto texts_of(Weights) {
+  return std::to_array<EnumText<Weights>>(
+      {{Weights::kTrained, "trained"}, {Weights::kAverage, "average"}});
+}
 
 /// A model with its parameters in host memory.
 struct LoadedModel {

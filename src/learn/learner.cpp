@@ -2,94 +2,142 @@
 
 #include <fmt/format.h>
 
-#include "base/tree.h"
+#include "base/error.h"
 #include "config/register.h"
+#include "learn/inner_optimizer.h"
+#include "learn/path_rules.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/convert.h"
 
 namespace axle {
 namespace {
 
-std::string transform_path(size_t i) { return fmt::format("transforms/{}", i); }
+constexpr std::string_view kOptimizer = "optimizer", kTransforms = "transforms",
+                           kUpdateTransforms = "update_transforms", kEma = "ema";
+
+std::string element_path(std::string_view list, size_t i) { return fmt::format("{}/{}", list, i); }
 
 Tree<Tensor> added(const Tree<Tensor>& params, const Tree<Tensor>& updates) {
-  Tree<Tensor> out;
-  for (const auto& [path, param] : params) {
-    out.emplace(path, astype(astype(param, DType::kF32) + updates.at(path), param.dtype()));
+  Tree<Tensor> out = params;
+  for (const auto& [path, update] : updates) {
+    Tensor& param = out.at(path);
+    param = astype(astype(param, DType::kF32) + update, param.dtype());
   }
   return out;
+}
+
+// Calls fn(state path, transform) for each transform of the two lists.
+template <class List, class F>
+void each_transform(const List& before, const List& after, F&& fn) {
+  for (size_t i = 0; i < before.size(); ++i) fn(element_path(kTransforms, i), *before[i]);
+  for (size_t i = 0; i < after.size(); ++i) fn(element_path(kUpdateTransforms, i), *after[i]);
 }
 
 }  // namespace
 
 Learner::Learner(const Config& cfg, const Dims& dims, const Scope& scope)
-    : cfg_(cfg), params_(dims.params) {
+    : cfg_(cfg), params_(dims.params), trained_(dims.params) {
+  const std::string frozen = field_path(scope, "frozen");
+  for (const std::string& path : matching_paths(dims.params, cfg_.frozen, frozen))
+    trained_.erase(path);
+  if (trained_.empty() && !dims.params.empty()) {
+    throw ConfigError(fmt::format(
+        "{}: expected parameters that are left to train, got patterns that match all {}", frozen,
+        dims.params.size()));
+  }
   if (dims.run_steps) set_schedule_ends(cfg_, *dims.run_steps);
   const auto inner = [&](std::string_view name) { return Scope{.path = field_path(scope, name)}; };
-  optimizer_ = cfg_.optimizer.build({params_}, inner("optimizer"));
-  for (size_t i = 0; i < cfg_.transforms.size(); ++i) {
-    transforms_.push_back(
-        cfg_.transforms[i].build({params_}, inner(fmt::format("transforms[{}]", i))));
-  }
+  optimizer_ = cfg_.optimizer.build({trained_}, inner(kOptimizer));
+  const auto build = [&](const std::vector<Child<GradientTransform>>& configs,
+                         std::string_view list) {
+    Transforms out;
+    for (size_t i = 0; i < configs.size(); ++i)
+      out.push_back(configs[i].build({trained_}, inner(fmt::format("{}[{}]", list, i))));
+    return out;
+  };
+  transforms_ = build(cfg_.transforms, kTransforms);
+  update_transforms_ = build(cfg_.update_transforms, kUpdateTransforms);
   if (cfg_.ema) check_schedule(cfg_.ema->decay, field_path(scope, "ema.decay"), Fraction::kBounds);
 }
 
 Tree<ParamSpec> Learner::state_specs() const {
   Tree<ParamSpec> specs;
   specs.emplace("count", ParamSpec{.init = Zeros{}, .dtype = DType::kI32});
-  put_subtree(specs, "optimizer", optimizer_->state_specs());
-  for (size_t i = 0; i < transforms_.size(); ++i) {
-    put_subtree(specs, transform_path(i), transforms_[i]->state_specs());
-  }
-  if (cfg_.ema) specs.merge(zero_state_specs(params_, "ema"));
+  put_subtree(specs, kOptimizer, optimizer_->state_specs());
+  each_transform(transforms_, update_transforms_,
+                 [&](const std::string& path, const GradientTransform& transform) {
+                   put_subtree(specs, path, transform.state_specs());
+                 });
+  if (cfg_.ema) specs.merge(zero_state_specs(params_, kEma));
   return specs;
 }
 
 Tree<Tensor> Learner::initialize(const Tree<Tensor>& params) const {
   const NameScope scope("learner");
+  const Tree<Tensor> trained = only(params, trained_);
   Tree<Tensor> state;
   state.emplace("count", state_specs().at("count").initialiser().draw({}));
-  put_subtree(state, "optimizer", optimizer_->initialize(params));
-  for (size_t i = 0; i < transforms_.size(); ++i) {
-    put_subtree(state, transform_path(i), transforms_[i]->initialize(params));
-  }
+  put_subtree(state, kOptimizer, optimizer_->initialize(trained));
+  each_transform(transforms_, update_transforms_,
+                 [&](const std::string& path, const GradientTransform& transform) {
+                   put_subtree(state, path, transform.initialize(trained));
+                 });
   if (cfg_.ema) {
     for (const auto& [path, param] : params) {
-      state.emplace(join_path("ema", path), astype(param, DType::kF32));
+      state.emplace(join_path(kEma, path), astype(param, DType::kF32));
     }
   }
   return state;
 }
 
+Tree<Tensor> Learner::gradient_point(const Tree<Tensor>& params, const Tree<Tensor>& state) const {
+  const NameScope scope("learner");
+  Tree<Tensor> out = params;
+  for (auto& [path, point] :
+       optimizer_->gradient_point(only(params, trained_), subtree(state, kOptimizer))) {
+    out.at(path) = astype(point, params.at(path).dtype());
+  }
+  return out;
+}
+
+Tree<Tensor> Learner::measure(const MeasureInputs& in) const {
+  const NameScope scope("learner");
+  const Tree<Tensor> state = subtree(in.state, kOptimizer);
+  return optimizer_->measure({in.objective, in.params, state, in.state.at("count") + 1.0, in.key});
+}
+
 LearnerOutputs Learner::apply(const LearnerInputs& in) const {
   const NameScope scope("learner");
   const Tensor step = in.state.at("count") + 1.0;
-  const Tensor gradient_norm = in.gradient_norm ? in.gradient_norm : global_norm(in.gradients);
+  const Tree<Tensor> params = only(in.params, trained_);
+  Tree<Tensor> changes = only(in.gradients, trained_);
+  const Tensor gradient_norm = in.gradient_norm ? in.gradient_norm : global_norm(changes);
 
-  LearnerOutputs out;
+  LearnerOutputs out{.metrics = {{"grad_norm", gradient_norm}}};
   out.state.emplace("count", step);
-  Tree<Tensor> gradients = in.gradients;
   Tensor norm = gradient_norm;
-  for (size_t i = 0; i < transforms_.size(); ++i) {
-    const Tree<Tensor> state = subtree(in.state, transform_path(i));
-    UpdateOutputs done = transforms_[i]->update({gradients, in.params, state, step, norm});
-    gradients = std::move(done.updates);
-    norm = {};  // unknown, since the transform changed the gradients
-    put_subtree(out.state, transform_path(i), std::move(done.state));
-  }
-  const Tree<Tensor> state = subtree(in.state, "optimizer");
-  UpdateOutputs done = optimizer_->update({gradients, in.params, state, step, norm});
-  put_subtree(out.state, "optimizer", std::move(done.state));
-  out.params = added(in.params, done.updates);
-  if (cfg_.ema) {
-    put_subtree(out.state, "ema",
-                update_ema(*cfg_.ema, subtree(in.state, "ema"), out.params, step));
-  }
+  const auto pass = [&](const std::string& path, const StatefulUpdate& stage,
+                        const Tree<Tensor>& measured) {
+    const Tree<Tensor> state = subtree(in.state, path);
+    UpdateOutputs done = stage.update({changes, params, state, step, norm, measured});
+    changes = std::move(done.updates);
+    norm = {};  // unknown, since this stage changed them
+    put_subtree(out.state, path, std::move(done.state));
+    out.metrics.merge(std::move(done.metrics));
+  };
+  for (size_t i = 0; i < transforms_.size(); ++i)
+    pass(element_path(kTransforms, i), *transforms_[i], {});
+  pass(std::string(kOptimizer), *optimizer_, in.measured);
+  for (size_t i = 0; i < update_transforms_.size(); ++i)
+    pass(element_path(kUpdateTransforms, i), *update_transforms_[i], {});
 
-  out.metrics = {{"grad_norm", gradient_norm}, {"learning_rate", optimizer_->learning_rate(step)}};
+  out.params = added(in.params, changes);
+  if (cfg_.ema) {
+    put_subtree(out.state, kEma, update_ema(*cfg_.ema, subtree(in.state, kEma), out.params, step));
+  }
   if (cfg_.norms == NormMetrics::kAll) {
     out.metrics.emplace("param_norm", global_norm(out.params));
-    out.metrics.emplace("update_norm", global_norm(done.updates));
+    out.metrics.emplace("update_norm", global_norm(changes));
   }
   return out;
 }

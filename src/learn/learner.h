@@ -3,11 +3,12 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/text/enum_text.h"
-#include "learn/adamw.h"
 #include "learn/gradient_transform.h"
+#include "learn/optimizers/adamw.h"
 #include "learn/param_ema.h"
 
 namespace axle {
@@ -21,11 +22,15 @@ constexpr auto texts_of(NormMetrics) {
 }
 
 struct LearnerInputs {
+  /// All parameters, frozen ones included.
   const Tree<Tensor>& params;
+  /// Gradients of the trained parameters; those of frozen parameters are ignored.
   const Tree<Tensor>& gradients;
   const Tree<Tensor>& state;
-  /// Global norm of `gradients`, an f32 scalar; none: apply() computes it.
+  /// Global norm of the gradients of trained parameters, an f32 scalar; none: apply() computes it.
   Tensor gradient_norm = {};
+  /// What measure() returned in this step.
+  Tree<Tensor> measured = {};
 };
 struct LearnerOutputs {
   Tree<Tensor> params;
@@ -33,11 +38,14 @@ struct LearnerOutputs {
   Tree<Tensor> metrics;  // f32 scalars
 };
 
-/// Applies the transforms to the gradients in order, computes updates with the optimizer and adds
-/// them to the parameters.
+/// Applies the transforms to the gradients in order, computes updates with the optimizer, applies
+/// the update transforms to them in order and adds them to the parameters.
 ///
-/// State, by path: "count" (i32, number of updates made), "optimizer/...", "transforms/<i>/..."
-/// and, if `ema` is set, "ema/<path of the parameter>" in f32.
+/// Frozen parameters need no gradient and stay as they are. Neither optimizer nor transforms keep
+/// state for them.
+///
+/// State, by path: "count" (i32, number of updates made), "optimizer/...", "transforms/<i>/...",
+/// "update_transforms/<i>/..." and, if `ema` is set, "ema/<path of the parameter>" in f32.
 class Learner {
  public:
   using Role = Learner;
@@ -52,30 +60,50 @@ class Learner {
     Child<Optimizer> optimizer = AdamW::Config{};
     /// Applied to the gradients before the optimizer, in order; for example ClipByGlobalNorm.
     std::vector<Child<GradientTransform>> transforms = {};
+    /// Applied to the updates of the optimizer, in order; for example ScaleByPath.
+    std::vector<Child<GradientTransform>> update_transforms = {};
+    /// Patterns of the paths of parameters that are not trained.
+    std::vector<std::string> frozen = {};
+    /// Parts that a batch is split into, one after another, to save memory. The gradient is that of
+    /// the whole batch: parts count by their number of targets.
+    Positive<int64_t> microbatches = 1;
     /// Moving average of the parameters; none: no average is kept.
     std::optional<ParamEma> ema = {};
     /// Global norms that a step reports.
     NormMetrics norms = NormMetrics::kGradient;
-    AXLE_CONFIG(Learner, optimizer, transforms, ema, norms)
+    AXLE_CONFIG(Learner, optimizer, transforms, update_transforms, frozen, microbatches, ema, norms)
   };
+  /// Throws ConfigError for patterns that match no parameter, and if all parameters are frozen.
   Learner(const Config& cfg, const Dims& dims, const Scope& scope);
   virtual ~Learner() = default;
 
+  /// The parameters that need a gradient.
+  const Tree<ParamSpec>& trained() const { return trained_; }
+  /// Number of parts that the caller splits a batch into.
+  int64_t microbatches() const { return cfg_.microbatches; }
   virtual Tree<ParamSpec> state_specs() const;
   /// Traced: returns the state before the first update.
   virtual Tree<Tensor> initialize(const Tree<Tensor>& params) const;
+  /// Traced: returns the parameters at which the next gradient is taken (Optimizer). Takes and
+  /// returns all parameters.
+  virtual Tree<Tensor> gradient_point(const Tree<Tensor>& params, const Tree<Tensor>& state) const;
+  /// Traced: returns what apply() needs of the objective besides the gradient. `params` are the
+  /// trained parameters, `state` is the learner's; `step` need not be set.
+  virtual Tree<Tensor> measure(const MeasureInputs& in) const;
   /// Traced: makes one update, also if the numbers are not finite. The caller decides whether to
   /// keep the result.
   ///
-  /// Metrics: "grad_norm" (before all transforms) and "learning_rate"; with kAll also "param_norm"
-  /// (after the update) and "update_norm".
+  /// Metrics: "grad_norm" (before all transforms) and those of the optimizer and the transforms,
+  /// "learning_rate" among them; with kAll also "param_norm" (after the update) and "update_norm".
   virtual LearnerOutputs apply(const LearnerInputs& in) const;
 
  private:
+  using Transforms = std::vector<std::unique_ptr<GradientTransform>>;
+
   Config cfg_;
-  Tree<ParamSpec> params_;
+  Tree<ParamSpec> params_, trained_;
   std::unique_ptr<Optimizer> optimizer_;
-  std::vector<std::unique_ptr<GradientTransform>> transforms_;
+  Transforms transforms_, update_transforms_;
 };
 
 }  // namespace axle

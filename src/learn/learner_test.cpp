@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 #include "config/missing.h"
-#include "learn/clip_by_global_norm.h"
-#include "learn/polynomial_schedule.h"
-#include "learn/sgd.h"
+#include "learn/optimizers/sgd.h"
+#include "learn/schedules/polynomial_schedule.h"
 #include "learn/test_program_test.h"
+#include "learn/transforms/clip_by_global_norm.h"
 #include "testing/error_of.h"
 
 namespace axle {

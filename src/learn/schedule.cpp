@@ -14,6 +14,7 @@
 #include "config/walk.h"
 #include "ir/eval.h"
 #include "ir/host_tensor.h"
+#include "learn/schedules/segments_schedule.h"
 #include "ops/create.h"
 #include "transform/trace.h"
 
@@ -98,12 +99,36 @@ std::string why_late(const Schedule& schedule, int64_t run_steps) {
                      int64_t{*warmup}, run_steps);
 }
 
+// Skips the schedules inside of Segments and Stepwise, which do not count the steps of the run.
+class StepsOfTheRun {
+ public:
+  /// True if what is at `path` counts them. Must see the slots of a tree in the order of walk().
+  bool counts(const std::string& path, const Slot& slot) {
+    if (!inside_.empty() && path.starts_with(inside_)) return false;
+    if (const Schedule* const schedule = schedule_in(slot)) {
+      const AnyConfig& functor = schedule->functor();
+      if (functor && (functor.get_if<Segments>() || functor.get_if<Stepwise>()))
+        inside_ = path + ".";
+    }
+    return true;
+  }
+  static const Schedule* schedule_in(const Slot& slot) {
+    const Slot inner = unwrap(slot);
+    const bool holds = inner.ops->kind == FieldKind::kFn && *inner.ops->type == typeid(Schedule);
+    return holds ? static_cast<const Schedule*>(inner.at) : nullptr;
+  }
+
+ private:
+  std::string inside_;
+};
+
 }  // namespace
 
 void set_schedule_ends(ConfigRef root, int64_t run_steps) {
-  walk(root, [&](const std::string&, const Slot& slot) {
+  StepsOfTheRun of_run;
+  walk(root, [&](const std::string& path, const Slot& slot) {
     const AnyConfig* const held = held_config(slot);
-    if (!held) return;
+    if (!of_run.counts(path, slot) || !held) return;
     auto* const end = field_of<std::optional<Positive<int64_t>>>(*held, "max_step");
     if (!end || *end) return;
     const auto* const warmup = field_of<NonNegative<int64_t>>(*held, "warmup_steps");
@@ -114,11 +139,12 @@ void set_schedule_ends(ConfigRef root, int64_t run_steps) {
 std::vector<std::string> schedule_problems(ConfigRef root, int64_t run_steps,
                                            std::string_view root_name) {
   std::vector<std::string> out;
+  StepsOfTheRun of_run;
   const auto look = [&](const std::string& path, const Slot& slot) {
-    if (slot.ops->kind != FieldKind::kFn || *slot.ops->type != typeid(Schedule)) return;
-    const auto& schedule = *static_cast<const Schedule*>(slot.at);
-    if (!schedule) return;
-    for (const std::string& why : {why_late(schedule, run_steps), why_early(schedule, run_steps)}) {
+    const Schedule* const schedule = StepsOfTheRun::schedule_in(slot);
+    if (!of_run.counts(path, slot) || !schedule || !*schedule) return;
+    for (const std::string& why :
+         {why_late(*schedule, run_steps), why_early(*schedule, run_steps)}) {
       if (!why.empty()) out.push_back(fmt::format("{}: {}", path, why));
     }
   };

@@ -36,7 +36,8 @@ struct ConstantRate {
 
 /// Sets the end of each schedule below `root` that leaves it open: one with a field `max_step` of
 /// type std::optional<Positive<int64_t>> that is none. The schedule then ends with the run, or one
-/// step after its `warmup_steps` if that is later.
+/// step after its `warmup_steps` if that is later. Schedules inside of Segments and Stepwise stay
+/// open.
 void set_schedule_ends(ConfigRef root, int64_t run_steps);
 
 /// Returns one line for each way in which a schedule below `root` does not fit its run of

@@ -22,6 +22,8 @@ struct UpdateInputs {
   Tensor step;
   /// Global norm of `gradients`; none if the caller does not know it. Use norm() to read it.
   Tensor gradient_norm = {};
+  /// What Optimizer::measure returned in this step.
+  Tree<Tensor> measured = {};
 
   /// Returns gradient_norm, or computes the global norm if that is none. An f32 scalar.
   Tensor norm() const;
@@ -30,6 +32,8 @@ struct UpdateInputs {
 struct UpdateOutputs {
   Tree<Tensor> updates;
   Tree<Tensor> state;
+  /// f32 scalars for logs.
+  Tree<Tensor> metrics = {};
 };
 
 class StatefulUpdate {

@@ -1,23 +1,32 @@
-// Factors of the weight decay of each parameter.
+// Decay of the weights, apart from the gradient: its factors, and the scale of each parameter.
+//
+// Source: Loshchilov & Hutter 2019, arXiv 1711.05101, section 2.
 #pragma once
 
-#include <map>
-#include <string>
 #include <string_view>
 
+#include "base/text/enum_text.h"
 #include "base/tree.h"
-#include "config/fields/ranged.h"
+#include "learn/path_rules.h"
 #include "nn/param.h"
 
 namespace axle {
 
-/// Factors of the weight decay by pattern. Patterns match parameter paths written with dots:
-/// {"**.norm.scale": 0}.
-using WeightDecayScales = std::map<std::string, NonNegative<double>>;
+/// A factor of the weight decay, besides `weight_decay` and the update schedule.
+enum class DecayFactor {
+  kLearningRate,  // as in most libraries
+  kOne,           // as in the paper: the decay does not depend on the learning rate
+};
+constexpr auto texts_of(DecayFactor) {
+  return std::to_array<EnumText<DecayFactor>>(
+      {{DecayFactor::kLearningRate, "learning_rate"}, {DecayFactor::kOne, "one"}});
+}
+
+/// Factors of the weight decay by pattern: {"**.norm.scale": 0}.
+using WeightDecayScales = NumbersByPath;
 
 /// Returns the factor of each parameter: its own weight_decay_scale, else the factor of the pattern
-/// that matches its path, else 1. Throws ConfigError, naming the config path `where`, if two
-/// patterns with different factors match one parameter, or if a pattern matches no parameter.
+/// that matches its path, else 1. Throws ConfigError as numbers_by_path does.
 Tree<double> weight_decay_scales(const Tree<ParamSpec>& params, const WeightDecayScales& by_pattern,
                                  std::string_view where);
 

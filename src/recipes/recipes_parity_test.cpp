@@ -10,7 +10,7 @@
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/pre_norm.h"
 #include "layers/norms/rms_norm.h"
-#include "learn/clip_by_global_norm.h"
+#include "learn/transforms/clip_by_global_norm.h"
 #include "learn/test_program_test.h"
 #include "testing/checkout.h"
 #include "testing/test_name.h"

@@ -6,10 +6,9 @@
 #include "base/tree.h"
 #include "layers/check_mesh.h"
 #include "layers/models/model.h"
+#include "learn/inner_optimizer.h"
 #include "learn/learner.h"
-#include "learn/update.h"
 #include "lower/trace_program.h"
-#include "nn/functional.h"
 #include "ops/annotate.h"
 #include "ops/elementwise/bitwise.h"
 #include "ops/elementwise/compare.h"
@@ -17,8 +16,8 @@
 #include "ops/elementwise/rounding.h"
 #include "ops/random/random.h"
 #include "train/finite/finite_state.h"
+#include "train/gradients.h"
 #include "train/record/metric_names.h"
-#include "transform/grad.h"
 
 namespace axle {
 namespace {
@@ -35,39 +34,6 @@ std::vector<ProgramValue> values_of(const Tree<ParamSpec>& specs, std::string_vi
   std::vector<ProgramValue> out;
   for (const auto& [path, spec] : specs)
     out.push_back({join_path(prefix, path), spec.type(), spec.partition()});
-  return out;
-}
-
-Tree<Tensor> cast_floats(const Tree<Tensor>& tree, const std::optional<DType>& dtype) {
-  Tree<Tensor> out;
-  for (const auto& [path, t] : tree)
-    out.emplace_hint(out.end(), path, dtype && is_float(t.dtype()) ? astype(t, *dtype) : t);
-  return out;
-}
-
-// Returns the parameters as the layers read them. Each parameter keeps its sharding while it is
-// cast, so that only the narrow form is ever gathered.
-Tree<Tensor> working_parameters(const ProgramParts& parts, const Tree<Tensor>& parameters) {
-  Tree<Tensor> out = cast_floats(parameters, parts.compute_dtype);
-  if (!parts.compute_dtype) return out;
-  for (const auto& [path, spec] : parts.model.param_specs())
-    out.at(path) = sharding_constraint(out.at(path), spec.partition());
-  return out;
-}
-
-// Runs the forward pass. Returns its output and the values that it collected.
-std::pair<ModelOutput, OutputCollection> forward(const ProgramParts& parts,
-                                                 const Tree<Tensor>& parameters,
-                                                 const Tree<Tensor>& batch,
-                                                 InvocationOptions options) {
-  auto out = functional(parts.model, working_parameters(parts, parameters), std::move(options),
-                        [&] { return parts.model(cast_floats(batch, parts.compute_dtype)); });
-  if (!out.second.aux_losses.empty()) {
-    throw ConfigError(fmt::format(
-        "{}: expected the model to add this aux loss to its loss, got a loss without it",
-        out.second.aux_losses.begin()->first));
-  }
-  check_model_metrics(parts.model.path(), out.first.metrics);
   return out;
 }
 
@@ -98,59 +64,22 @@ struct StateParts {
   }
 };
 
-struct Gradients {
-  Tensor loss, norm;
-  Tree<Tensor> by_parameter;
-  Tree<Tensor> layers;  // new state of the layers
-  Tree<Tensor> metrics;
-
-  template <class F>
-  void each_field(F&& fn) {
-    fn("loss", loss);
-    fn("norm", norm);
-    fn("by_parameter", by_parameter);
-    fn("layers", layers);
-  }
-};
-
+// Evaluates the objective of the step, and measures of it what the learner needs.
 Gradients gradients_of(const ProgramParts& parts, const StateParts& state,
-                       const Tree<Tensor>& batch, const random::Key& key) {
-  Gradients out;
-  Values leaves;
-  for (const auto& [path, t] : state.parameters) leaves.push_back(t);
-  // The order of the auxiliary outputs is fixed while the loss is traced.
-  const auto [values, by_leaf] = value_and_grad(
-      [&](const Values& p) {
-        Tree<Tensor> traced;
-        size_t i = 0;
-        for (const auto& [path, t] : state.parameters)
-          traced.emplace_hint(traced.end(), path, p[i++]);
-        auto [output, collected] = forward(parts, traced, batch,
-                                           {.training = true,
-                                            .key = key,
-                                            .state = state.layers,
-                                            .summaries = parts.layer_summaries,
-                                            .mesh = parts.mesh});
-        out.metrics = output.metrics;
-        out.metrics.emplace("loss", output.loss);
-        put_subtree(out.metrics, "summary", std::move(collected.summaries));
-        out.layers = state.layers;
-        for (auto& [path, t] : collected.state) out.layers.insert_or_assign(path, t);
-        Values results{output.loss};
-        for (const Tree<Tensor>* tree : {&out.metrics, &out.layers}) {
-          for (const auto& [name, t] : *tree) results.push_back(t);
-        }
-        return results;
-      },
-      leaves);
-  auto at = values.begin();
-  out.loss = *at++;
-  replace_tensors(out.metrics, at);
-  replace_tensors(out.layers, at);
-  size_t i = 0;
-  for (const auto& [path, t] : state.parameters)
-    out.by_parameter.emplace_hint(out.by_parameter.end(), path, by_leaf[i++]);
-  out.norm = global_norm(out.by_parameter);
+                       const Tree<Tensor>& batch, const random::Key& forward_key,
+                       const random::Key& learner_key) {
+  const Learner& learner = *parts.learner;
+  const StepObjective objective(
+      parts, {.parameters = learner.gradient_point(state.parameters, state.learner),
+              .layers = state.layers,
+              .batch = batch,
+              .key = forward_key});
+  Gradients out = objective.gradients();
+  out.measured = learner.measure({.objective = objective,
+                                  .params = only(state.parameters, learner.trained()),
+                                  .state = state.learner,
+                                  .step = {},
+                                  .key = learner_key});
   return out;
 }
 
@@ -160,7 +89,8 @@ std::pair<StateParts, Tree<Tensor>> updated(const Learner& learner, const StateP
   LearnerOutputs out = learner.apply({.params = state.parameters,
                                       .gradients = gradients.by_parameter,
                                       .state = state.learner,
-                                      .gradient_norm = gradients.norm});
+                                      .gradient_norm = gradients.norm,
+                                      .measured = gradients.measured});
   StateParts next = state;
   next.parameters = std::move(out.params);
   next.learner = std::move(out.state);
@@ -298,7 +228,7 @@ Program step_program(const ProgramParts& parts, std::vector<CollectedTap>* print
         random::split_each(random::Key::wrap(all.at(std::string(kKeyPath))), 4);
     const StateParts before(all);
     Gradients gradients =
-        gradients_of(parts, before, to_tree(batch, x.data() + state.size()), keys[2]);
+        gradients_of(parts, before, to_tree(batch, x.data() + state.size()), keys[2], keys[3]);
     Tree<Tensor> metrics = std::move(gradients.metrics);
     Tree<Tensor> next =
         finite_update(parts, finite, before, std::move(gradients), metrics).joined();
@@ -315,18 +245,27 @@ Program step_program(const ProgramParts& parts, std::vector<CollectedTap>* print
   return program;
 }
 
-Program eval_program(const ProgramParts& parts) {
+Program eval_program(const ProgramParts& parts, Weights weights) {
   const std::vector<ProgramValue> parameters = values_of(parts.model.param_specs()),
                                   layers = values_of(parts.model.state_specs(), kLayerStatePath),
                                   batch = batch_inputs(parts);
   std::vector<ProgramValue> inputs = parameters, outputs;
+  if (weights == Weights::kAverage) {
+    for (ProgramValue& average : inputs) {
+      average.name = join_path(join_path(kLearnerPath, "ema"), average.name);
+      average.type.dtype = DType::kF32;
+    }
+  }
   inputs.insert(inputs.end(), layers.begin(), layers.end());
   inputs.insert(inputs.end(), batch.begin(), batch.end());
   const TensorFunction fn = [&](const Values& x) {
     const Tensor *first_layer = x.data() + parameters.size(),
                  *first_batch = first_layer + layers.size();
+    Tree<Tensor> read = to_tree(parameters, x.data());
+    for (const ProgramValue& v : parameters)
+      read.at(v.name) = astype(read.at(v.name), v.type.dtype);
     auto [output, collected] = forward(
-        parts, to_tree(parameters, x.data()), to_tree(batch, first_batch),
+        parts, read, to_tree(batch, first_batch),
         {.state = subtree(to_tree(layers, first_layer), kLayerStatePath), .summaries = false});
     output.metrics.emplace("loss", output.loss);
     Values results;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/tree.h"
+#include "infer/model_folder.h"
 #include "ir/devices/mesh.h"
 #include "lower/program.h"
 #include "transform/taps/collect_taps.h"
@@ -54,7 +55,8 @@ Program init_program(const ProgramParts& parts, Given given = Given::kNothing);
 /// The last outputs are the values of debug_print; `prints` describes them if it is given.
 Program step_program(const ProgramParts& parts, std::vector<CollectedTap>* prints = nullptr);
 /// (parameters, state of layers, batch) -> metrics: "loss" and the model's own, without dropout and
-/// without gradients.
-Program eval_program(const ProgramParts& parts);
+/// without gradients. The parameters are the trained ones or, under their names in the training
+/// state, their averages.
+Program eval_program(const ProgramParts& parts, Weights weights = Weights::kTrained);
 
 }  // namespace axle

@@ -4,7 +4,7 @@
 #include "data/synthetic_input.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/blocks/stacked.h"
-#include "learn/clip_by_global_norm.h"
+#include "learn/transforms/clip_by_global_norm.h"
 #include "train/trainer.h"
 
 namespace axle {

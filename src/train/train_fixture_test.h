@@ -10,7 +10,7 @@
 #include "layers/attention/qkv/fused_grouped_qkv.h"
 #include "layers/attention/qkv/rope.h"
 #include "layers/models/causal_lm.h"
-#include "learn/clip_by_global_norm.h"
+#include "learn/transforms/clip_by_global_norm.h"
 #include "testing/axlearn_fixture.h"
 #include "testing/checkout.h"
 #include "testing/host_tensors.h"

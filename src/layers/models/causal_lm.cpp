@@ -51,7 +51,7 @@ ModelOutput CausalLM::forward(const Tree<Tensor>& batch) {
 
   ModelOutput out{.loss = mean_of_live(ce_BT.loss)};
   out.metrics.emplace("cross_entropy", out.loss);
-  out.metrics.emplace("num_targets", num_targets);
+  out.metrics.emplace(kNumTargets, num_targets);
   if (z_loss_scale_ != 0) {
     const Tensor z_loss = z_loss_scale_ * mean_of_live(square(ce_BT.log_z));
     out.metrics.emplace("z_loss", z_loss);

@@ -15,6 +15,11 @@ inline constexpr std::array<std::string_view, 6> kBatchNames = {
     "input_ids",         "target_labels", "input_positions",
     "input_segment_ids", "last_index",    "prefix_lengths"};
 
+/// The metric that counts the targets of a batch. The loss and all other metrics are means over
+/// these, so that those of several batches can be joined. A model without it counts each batch
+/// once.
+inline constexpr std::string_view kNumTargets = "num_targets";
+
 struct ModelOutput {
   /// The training loss: an f32 scalar.
   Tensor loss;

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "config/register.h"
+#include "layers/models/model.h"
 #include "runtime/named_arguments.h"
 #include "train/device_state.h"
 #include "train/record/metric_values.h"
@@ -22,9 +23,14 @@ std::unique_ptr<Input> build_input(const Evaler::Config& cfg, const std::string&
 }
 
 Program build_program(const Input& input, const std::string& where, const TrainingParts& training,
-                      const Mesh& mesh) {
+                      const Mesh& mesh, Weights weights) {
+  const auto* const learner = training.config.learner.get_if<Learner>();
+  if (weights == Weights::kAverage && learner && !learner->ema) {
+    throw ConfigError(fmt::format(
+        "{}.weights: expected a learner that keeps an average, got none; set learner.ema", where));
+  }
   try {
-    return eval_program(training.program_parts(mesh, input.element_spec()));
+    return eval_program(training.program_parts(mesh, input.element_spec()), weights);
   } catch (const ConfigError& error) {
     throw ConfigError(fmt::format("{}: {}", where, error.what()));
   }
@@ -37,7 +43,7 @@ Evaler::Evaler(const Config& cfg, std::string name, const TrainingParts& trainin
       every_steps_(cfg.every_steps),
       input_(build_input(cfg, "evalers." + name_, training)),
       start_(input_->state()),
-      program_(build_program(*input_, "evalers." + name_, training, mesh)) {}
+      program_(build_program(*input_, "evalers." + name_, training, mesh, cfg.weights)) {}
 
 std::optional<EvalResult> Evaler::run(Runtime& runtime, const DeviceState& state,
                                       const StopCondition& stop) {
@@ -66,7 +72,7 @@ std::optional<EvalResult> evaluate_input(Input& input, Executable& executable,
   if (result.num_targets == 0)
     throw DataError("evaluation: expected at least one target, got an input without any");
   for (const auto& [name, sum] : sums) {
-    if (name != "num_targets") result.metrics[name] = sum / static_cast<double>(result.num_targets);
+    if (name != kNumTargets) result.metrics[name] = sum / static_cast<double>(result.num_targets);
   }
   result.num_bytes = std::llround(num_bytes);
   if (num_bytes > 0) {

@@ -11,6 +11,7 @@
 #include "config/fields/child.h"
 #include "config/fields/ranged.h"
 #include "data/input.h"
+#include "infer/model_folder.h"
 #include "lower/program.h"
 #include "runtime/runtime.h"
 
@@ -48,10 +49,13 @@ class Evaler {
     Child<Input> input = {};
     /// Steps between evaluations; there is also one at the end. None: only at the end.
     std::optional<Positive<int64_t>> every_steps = {};
-    AXLE_CONFIG(Evaler, input, every_steps)
+    /// Which parameters are evaluated: the trained ones, or their average (learner.ema).
+    Weights weights = Weights::kTrained;
+    AXLE_CONFIG(Evaler, input, every_steps, weights)
   };
   /// Builds the input and traces the program. Throws ConfigError naming the evaler if its batches
-  /// do not fit the mesh or never end, DataError if its data can't be read.
+  /// do not fit the mesh or never end, or if there is no average to evaluate; DataError if its data
+  /// can't be read.
   Evaler(const Config& cfg, std::string name, const TrainingParts& training, const Mesh& mesh);
 
   const std::string& name() const { return name_; }

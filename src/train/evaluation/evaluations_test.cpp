@@ -128,6 +128,26 @@ TEST_F(TrainerEvaluation, EveryOneSeesTheSameBatches) {
   EXPECT_EQ(losses[0], losses[1]);
 }
 
+// With decay 1 the average stays at the initial parameters.
+TEST_F(TrainerEvaluation, MayBeOfTheAverage) {
+  Trainer::Config config = witnessed(6);
+  config.evalers["average"] = config.evalers.begin()->second;
+  config.evalers["average"].weights = Weights::kAverage;
+  EXPECT_THAT(train(config, "none").error,
+              HasSubstr("evalers.average.weights: expected a learner that keeps an average, got "
+                        "none; set learner.ema"));
+  config.learner.get_if<Learner>()->ema = ParamEma{.decay = ConstantRate{.value = 1}};
+  EXPECT_EQ(train(config).code, ExitCode::kOk);
+  std::map<std::string, std::set<double>> losses;
+  for (const auto& record : metrics_of(run())) {
+    if (record.contains("split"))
+      losses[record.at("split")].insert(record.at("loss").get<double>());
+  }
+  EXPECT_EQ(losses.at("average").size(), 1u);
+  losses.erase("average");
+  EXPECT_EQ(losses.begin()->second.size(), 2u);
+}
+
 TEST_F(TrainerEvaluation, ComesBehindTheSaveOfItsStep) {
   for (const SaveMode mode : {SaveMode::kBlocking, SaveMode::kBackground}) {
     const std::string name = to_text(mode);

@@ -26,7 +26,8 @@ FusedQKV::FusedQKV(const Config& cfg, const Dims& dims, const Scope& scope)
   if (cfg.bias) {
     bias_ = param("bias", {.shape = {3, dims.num_heads, dims.head_dim},
                            .mesh_axes = {kReplicated, kShardAxes, kReplicated},
-                           .init = Zeros{}});
+                           .init = Zeros{},
+                           .fan = {.in = {}, .out = {}}});
   }
 }
 

@@ -41,7 +41,8 @@ HeadInputLinear::HeadInputLinear(const Config& cfg, const Dims& dims, const Scop
   if (cfg.bias) {
     bias_ = param("bias", {.shape = {dims.num_heads, dims.head_dim},
                            .mesh_axes = {kShardAxes, kReplicated},
-                           .init = Zeros{}});
+                           .init = Zeros{},
+                           .fan = {.in = {}, .out = {}}});
   }
 }
 

@@ -1,4 +1,4 @@
-#include "learn/polynomial_schedule.h"
+#include "learn/schedules/polynomial_schedule.h"
 
 #include <fmt/format.h>
 

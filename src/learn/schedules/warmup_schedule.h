@@ -10,8 +10,8 @@
 
 namespace axle {
 
-/// Rises linearly from `begin` to `peak` over warmup_steps, then falls along half a cosine to
-/// alpha * peak at max_step and stays there.
+/// Rises linearly from `begin` to `peak` over warmup_steps, stays there to decay_begin_step, then
+/// falls along half a cosine to alpha * peak at max_step and stays there.
 ///
 /// Source: Loshchilov & Hutter 2017, arXiv 1608.03983, without restarts.
 struct CosineWithWarmup {
@@ -25,9 +25,11 @@ struct CosineWithWarmup {
   NonNegative<double> begin = 0;
   /// The last rate as a fraction of `peak`.
   Fraction alpha = 0;
-  /// Throws ConfigError unless max_step is known and warmup_steps < max_step.
+  /// Step at which the fall begins, if it is behind the warm-up; none: right behind it.
+  std::optional<NonNegative<int64_t>> decay_begin_step = {};
+  /// Throws ConfigError unless max_step is known and behind the warm-up and decay_begin_step.
   Tensor operator()(const Step& step) const;
-  AXLE_CONFIG(CosineWithWarmup, peak, warmup_steps, max_step, begin, alpha)
+  AXLE_CONFIG(CosineWithWarmup, peak, warmup_steps, max_step, begin, alpha, decay_begin_step)
 };
 
 /// Rises linearly from `begin` to `peak` over warmup_steps, then falls linearly to `end` at
@@ -46,6 +48,28 @@ struct LinearWithWarmup {
   /// Throws ConfigError unless max_step is known and warmup_steps < max_step.
   Tensor operator()(const Step& step) const;
   AXLE_CONFIG(LinearWithWarmup, peak, warmup_steps, max_step, begin, end)
+};
+
+/// Warm-up, stable, decay: rises linearly from `begin` to `peak` over warmup_steps, stays there to
+/// decay_begin_step, then falls linearly to alpha * peak at max_step and stays there.
+///
+/// Source: Hu et al. 2024, arXiv 2404.06395, section 4.
+struct WarmupStableDecay {
+  /// The rate between warm-up and fall.
+  Required<Positive<double>> peak = REQUIRED;
+  /// Number of steps of the warm-up; 0: no warm-up.
+  NonNegative<int64_t> warmup_steps = 500;
+  /// Step at which the fall begins.
+  Required<NonNegative<int64_t>> decay_begin_step = REQUIRED;
+  /// Step at which the fall ends; none: the last step of the run.
+  std::optional<Positive<int64_t>> max_step = {};
+  /// The rate at the start of the warm-up.
+  NonNegative<double> begin = 0;
+  /// The last rate as a fraction of `peak`.
+  Fraction alpha = 0;
+  /// Throws ConfigError unless max_step is known and warmup_steps <= decay_begin_step < max_step.
+  Tensor operator()(const Step& step) const;
+  AXLE_CONFIG(WarmupStableDecay, peak, warmup_steps, decay_begin_step, max_step, begin, alpha)
 };
 
 /// Rises linearly from `begin` to `peak` over warmup_steps and stays there.

@@ -1,4 +1,4 @@
-#include "learn/clip_by_global_norm.h"
+#include "learn/transforms/clip_by_global_norm.h"
 
 #include "config/register.h"
 #include "ops/elementwise/arithmetic.h"

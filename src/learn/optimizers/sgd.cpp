@@ -1,6 +1,4 @@
-#include "learn/sgd.h"
-
-#include <fmt/format.h>
+#include "learn/optimizers/sgd.h"
 
 #include "config/register.h"
 #include "ops/elementwise/arithmetic.h"
@@ -21,8 +19,8 @@ Tree<ParamSpec> Sgd::state_specs() const {
 }
 
 UpdateOutputs Sgd::update(const UpdateInputs& in) const {
-  const Tensor rate = learning_rate(in.step);
-  UpdateOutputs out;
+  const Tensor rate = cfg_.learning_rate(in.step);
+  UpdateOutputs out{.metrics = {{"learning_rate", rate}}};
   for (const auto& [path, gradient] : in.gradients) {
     Tensor direction = astype(gradient, DType::kF32);
     if (cfg_.momentum != 0) {

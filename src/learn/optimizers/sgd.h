@@ -5,7 +5,7 @@
 #pragma once
 
 #include "learn/optimizer.h"
-#include "learn/warmup_schedule.h"
+#include "learn/schedules/warmup_schedule.h"
 #include "learn/weight_decay.h"
 
 namespace axle {
@@ -30,7 +30,6 @@ class Sgd final : public Optimizer {
 
   Tree<ParamSpec> state_specs() const override;
   UpdateOutputs update(const UpdateInputs& in) const override;
-  Tensor learning_rate(const Tensor& step) const override { return cfg_.learning_rate(step); }
 
  private:
   Config cfg_;

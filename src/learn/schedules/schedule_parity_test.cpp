@@ -4,8 +4,8 @@
 #include <yaml-cpp/yaml.h>
 
 #include "io/file.h"
-#include "learn/polynomial_schedule.h"
-#include "learn/warmup_schedule.h"
+#include "learn/schedules/polynomial_schedule.h"
+#include "learn/schedules/warmup_schedule.h"
 #include "testing/checkout.h"
 #include "transform/trace.h"
 

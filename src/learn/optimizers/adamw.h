@@ -3,22 +3,11 @@
 // Source: Kingma & Ba 2015, arXiv 1412.6980; Loshchilov & Hutter 2019, arXiv 1711.05101.
 #pragma once
 
-#include "base/text/enum_text.h"
+#include "learn/descent.h"
 #include "learn/optimizer.h"
-#include "learn/warmup_schedule.h"
-#include "learn/weight_decay.h"
+#include "learn/schedules/warmup_schedule.h"
 
 namespace axle {
-
-/// A factor of the weight decay, besides `weight_decay` and the update schedule.
-enum class DecayFactor {
-  kLearningRate,  // as in most libraries
-  kOne,           // as in the paper: the decay does not depend on the learning rate
-};
-constexpr auto texts_of(DecayFactor) {
-  return std::to_array<EnumText<DecayFactor>>(
-      {{DecayFactor::kLearningRate, "learning_rate"}, {DecayFactor::kOne, "one"}});
-}
 
 /// update = -update_schedule * (learning_rate * m_hat / (sqrt(v_hat) + eps)
 ///                              + factor * weight_decay * scale * param)
@@ -51,12 +40,11 @@ class AdamW final : public Optimizer {
 
   Tree<ParamSpec> state_specs() const override;
   UpdateOutputs update(const UpdateInputs& in) const override;
-  Tensor learning_rate(const Tensor& step) const override;
 
  private:
   Config cfg_;
   Tree<ParamSpec> params_;
-  Tree<double> decay_;  // for each parameter: weight_decay times its scale
+  Descent descent_;
 };
 
 }  // namespace axle

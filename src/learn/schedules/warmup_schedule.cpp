@@ -1,4 +1,4 @@
-#include "learn/warmup_schedule.h"
+#include "learn/schedules/warmup_schedule.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "config/register.h"
-#include "learn/polynomial_schedule.h"
+#include "learn/schedules/polynomial_schedule.h"
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
@@ -36,7 +36,12 @@ Tensor after_warmup(const Step& step, int64_t warmup_steps, double begin, double
 
 Tensor CosineWithWarmup::operator()(const Step& step) const {
   const int64_t end = last_step(warmup_steps, max_step);
-  const Polynomial fraction{.begin_step = warmup_steps, .end_step = end, .end_value = 1};
+  const int64_t fall = std::max<int64_t>(warmup_steps, decay_begin_step.value_or(0));
+  if (fall >= end) {
+    throw ConfigError(
+        fmt::format("decay_begin_step: must be before max_step, got {} and {}", fall, end));
+  }
+  const Polynomial fraction{.begin_step = fall, .end_step = end, .end_value = 1};
   const Tensor half_cosine = 0.5 * (1 + cos(std::numbers::pi * fraction(step)));
   return after_warmup(step, warmup_steps, begin, peak, *peak * ((1 - alpha) * half_cosine + alpha));
 }
@@ -49,12 +54,27 @@ Tensor LinearWithWarmup::operator()(const Step& step) const {
   return after_warmup(step, warmup_steps, begin, peak, fall(step));
 }
 
+Tensor WarmupStableDecay::operator()(const Step& step) const {
+  const int64_t end = last_step(warmup_steps, max_step), fall_begin = *decay_begin_step;
+  if (fall_begin < warmup_steps || fall_begin >= end) {
+    throw ConfigError(fmt::format(
+        "decay_begin_step: must be from warmup_steps = {} on and before max_step = {}, got {}",
+        int64_t{warmup_steps}, end, fall_begin));
+  }
+  const Polynomial fall{.begin_step = fall_begin,
+                        .begin_value = double{peak},
+                        .end_step = end,
+                        .end_value = peak * alpha};
+  return after_warmup(step, warmup_steps, begin, peak, fall(step));
+}
+
 Tensor ConstantWithWarmup::operator()(const Step& step) const {
   return after_warmup(step, warmup_steps, begin, peak, scalar(*peak));
 }
 
 AXLE_REGISTER(CosineWithWarmup)
 AXLE_REGISTER(LinearWithWarmup)
+AXLE_REGISTER(WarmupStableDecay)
 AXLE_REGISTER(ConstantWithWarmup)
 
 }  // namespace axle

@@ -1,0 +1,77 @@
+#include "learn/optimizers/optimizer_groups.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "config/register.h"
+#include "learn/path_rules.h"
+
+namespace axle {
+
+OptimizerGroups::OptimizerGroups(const Config& cfg, const Dims& dims, const Scope& scope) {
+  Tree<ParamSpec> rest = dims.params;
+  Tree<std::string> group_of;
+  for (const auto& [name, group] : cfg.groups) {
+    const std::string where = field_path(scope, "groups." + name);
+    if (group.params.empty())
+      throw ConfigError(fmt::format("{}.params: expected at least one pattern, got none", where));
+    Tree<ParamSpec> params;
+    for (const std::string& path : matching_paths(dims.params, group.params, where + ".params")) {
+      const auto [first, fresh] = group_of.emplace(path, name);
+      if (!fresh) {
+        throw ConfigError(
+            fmt::format("{}.params: expected parameters of no other group, got {} of {}", where,
+                        path, first->second));
+      }
+      params.emplace(path, dims.params.at(path));
+      rest.erase(path);
+    }
+    parts_.push_back(
+        {InnerOptimizer(group.optimizer, "groups/" + name, std::move(params), where + ".optimizer"),
+         name});
+  }
+  if (cfg.others) {
+    parts_.push_back(
+        {InnerOptimizer(*cfg.others, "others", std::move(rest), field_path(scope, "others")), ""});
+  } else if (!rest.empty()) {
+    throw ConfigError(
+        fmt::format("{}: expected an optimizer for parameters of no group, got none; {} is one",
+                    field_path(scope, "others"), rest.begin()->first));
+  }
+}
+
+Tree<ParamSpec> OptimizerGroups::state_specs() const {
+  Tree<ParamSpec> specs;
+  for (const Part& part : parts_) part.optimizer.add_state_specs(specs);
+  return specs;
+}
+
+Tree<Tensor> OptimizerGroups::initialize(const Tree<Tensor>& params) const {
+  Tree<Tensor> state;
+  for (const Part& part : parts_) part.optimizer.add_state(params, state);
+  return state;
+}
+
+Tree<Tensor> OptimizerGroups::gradient_point(const Tree<Tensor>& params,
+                                             const Tree<Tensor>& state) const {
+  Tree<Tensor> out = params;
+  for (const Part& part : parts_) part.optimizer.move_to_gradient_point(out, state);
+  return out;
+}
+
+Tree<Tensor> OptimizerGroups::measure(const MeasureInputs& in) const {
+  Tree<Tensor> out;
+  for (const Part& part : parts_) part.optimizer.add_measured(in, out);
+  return out;
+}
+
+UpdateOutputs OptimizerGroups::update(const UpdateInputs& in) const {
+  UpdateOutputs out;
+  for (const Part& part : parts_) part.optimizer.add_update(in, part.metric_suffix, out);
+  return out;
+}
+
+AXLE_REGISTER(OptimizerGroup)
+AXLE_REGISTER(OptimizerGroups)
+
+}  // namespace axle

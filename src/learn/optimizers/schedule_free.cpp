@@ -1,0 +1,74 @@
+#include "learn/optimizers/schedule_free.h"
+
+#include "config/register.h"
+#include "learn/moments.h"
+#include "ops/create.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
+#include "ops/elementwise/convert.h"
+#include "ops/elementwise/exponential.h"
+
+namespace axle {
+namespace {
+
+constexpr std::string_view kInner = "inner";
+constexpr const char* kWeightSum = "weight_sum";
+
+}  // namespace
+
+ScheduleFree::ScheduleFree(const Config& cfg, const Dims& dims, const Scope& scope)
+    : cfg_(cfg),
+      params_(dims.params),
+      inner_(cfg.inner.build(dims, Scope{.path = field_path(scope, kInner)})) {}
+
+Tree<ParamSpec> ScheduleFree::state_specs() const {
+  Tree<ParamSpec> specs = zero_state_specs(params_, "z");
+  specs.emplace(kWeightSum, ParamSpec{.init = Zeros{}, .dtype = DType::kF32});
+  put_subtree(specs, kInner, inner_->state_specs());
+  return specs;
+}
+
+Tree<Tensor> ScheduleFree::initialize(const Tree<Tensor>& params) const {
+  Tree<Tensor> state{{kWeightSum, scalar(0)}};
+  for (const auto& [path, param] : params) state.emplace("z/" + path, astype(param, DType::kF32));
+  put_subtree(state, kInner, inner_->initialize(params));
+  return state;
+}
+
+Tree<Tensor> ScheduleFree::gradient_point(const Tree<Tensor>& params,
+                                          const Tree<Tensor>& state) const {
+  Tree<Tensor> y;
+  for (const auto& [path, x] : params)
+    y.emplace(path, moving_mean(cfg_.beta, astype(x, DType::kF32), state.at("z/" + path)));
+  return inner_->gradient_point(y, subtree(state, kInner));
+}
+
+Tree<Tensor> ScheduleFree::measure(const MeasureInputs& in) const {
+  const Tree<Tensor> y = gradient_point(in.params, in.state), state = subtree(in.state, kInner);
+  return inner_->measure({in.objective, y, state, in.step, in.key});
+}
+
+UpdateOutputs ScheduleFree::update(const UpdateInputs& in) const {
+  const Tree<Tensor> y = gradient_point(in.params, in.state), state = subtree(in.state, kInner);
+  UpdateOutputs inner =
+      inner_->update({in.gradients, y, state, in.step, in.gradient_norm, in.measured});
+
+  const Tensor& rate = inner.metrics.at("learning_rate");
+  const Tensor weight = pow(rate, scalar(cfg_.weight_power));
+  const Tensor weight_sum = in.state.at(kWeightSum) + weight;
+  const Tensor c = select(weight_sum > 0, weight / select(weight_sum > 0, weight_sum, 1), 0);
+
+  UpdateOutputs out{.metrics = std::move(inner.metrics)};
+  for (const auto& [path, step] : inner.updates) {
+    const Tensor z = in.state.at("z/" + path) + step;
+    out.updates.emplace(path, c * (z - astype(in.params.at(path), DType::kF32)));
+    out.state.emplace("z/" + path, z);
+  }
+  out.state.emplace(kWeightSum, weight_sum);
+  put_subtree(out.state, kInner, std::move(inner.state));
+  return out;
+}
+
+AXLE_REGISTER(ScheduleFree)
+
+}  // namespace axle

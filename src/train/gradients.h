@@ -1,0 +1,77 @@
+// The gradient of a training step: of the whole batch at once, or of its parts one after another.
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "base/tree.h"
+#include "layers/models/model.h"
+#include "learn/optimizer.h"
+#include "nn/invocation.h"
+#include "train/programs.h"
+
+namespace axle {
+
+/// Runs the forward pass. Casts parameters and batch to the compute dtype first. Returns the output
+/// of the model and the values that its layers collected. Throws ConfigError for an auxiliary loss
+/// that the model left out, and for metrics under the names of records.
+std::pair<ModelOutput, OutputCollection> forward(const ProgramParts& parts,
+                                                 const Tree<Tensor>& parameters,
+                                                 const Tree<Tensor>& batch,
+                                                 InvocationOptions options);
+
+/// The objective at some parameters.
+struct Gradients {
+  Tensor loss, norm;
+  Tree<Tensor> by_parameter;  // trained parameters only
+  Tree<Tensor> layers;        // new state of the layers
+  Tree<Tensor> metrics;
+  Tree<Tensor> measured = {};  // what the learner measured
+
+  template <class F>
+  void each_field(F&& fn) {
+    fn("loss", loss);
+    fn("norm", norm);
+    fn("by_parameter", by_parameter);
+    fn("layers", layers);
+    fn("measured", measured);
+  }
+};
+
+/// What one evaluation of the objective of a step reads.
+struct StepInputs {
+  Tree<Tensor> parameters;  // all
+  Tree<Tensor> layers;      // state of the layers
+  Tree<Tensor> batch;
+  random::Key key;  // for dropout and the like
+};
+
+/// The objective of one step as the learner sees it.
+///
+/// With Learner::microbatches = n > 1, part i of a batch has the rows i, i + n, i + 2n, ..., so
+/// that each device splits its own rows. Loss, gradient and metrics are means over all targets of
+/// the batch, whatever part they are in: exactly those of the whole batch, but for auxiliary
+/// losses, which are means over the parts. The state of layers passes through the parts in order.
+/// Part i draws random numbers from fold_in(key, i).
+class StepObjective final : public Objective {
+ public:
+  /// `parts` must outlive the objective. Throws ConfigError if the parts of the batch would differ
+  /// in size.
+  StepObjective(const ProgramParts& parts, StepInputs inputs);
+
+  /// Traced: evaluates the objective at the parameters of the inputs.
+  Gradients gradients() const;
+  Tree<Tensor> gradient(const Tree<Tensor>& params) const override;
+  Sampled sampled_gradient(const Tree<Tensor>& params, const random::Key& key) const override;
+
+ private:
+  Gradients evaluate(const StepInputs& inputs, const random::Key& sample) const;
+  Gradients of_part(const StepInputs& inputs, const random::Key& sample) const;
+  Gradients of_parts(const StepInputs& inputs, const random::Key& sample) const;
+  StepInputs at(const Tree<Tensor>& trained) const;
+
+  const ProgramParts& parts_;
+  StepInputs inputs_;
+};
+
+}  // namespace axle

@@ -1,0 +1,154 @@
+// Tests the gradients of a training step: split into parts, at other points, evaluated again.
+#include "train/gradients.h"
+
+#include <gmock/gmock.h>
+
+#include "learn/learn.h"
+#include "pjrt/make_runtime.h"
+#include "testing/error_of.h"
+#include "testing/host_tensors.h"
+#include "train/step_run_test.h"
+#include "train/tiny_config_test.h"
+
+namespace axle {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int64_t kRows = 8, kLength = 16;
+
+// Rows with 16, 14, .. targets; the last parts of a split have fewer than the first.
+Tree<HostTensor> uneven_batch(int64_t seed = 1) {
+  SyntheticInput input({.seq_len = kLength, .batch_size = kRows},
+                       {.vocab_size = 32, .seed = static_cast<uint64_t>(seed)}, Scope{});
+  Tree<HostTensor> batch = input.next()->tensors;
+  const auto labels = batch.at("target_labels").values<int32_t>();
+  for (int64_t row = 0; row < kRows; ++row) {
+    for (int64_t t = kLength - 2 * row; t < kLength; ++t)
+      labels[static_cast<size_t>(row * kLength + t)] = -1;
+  }
+  return batch;
+}
+
+Learner::Config plain_sgd(int64_t microbatches) {
+  return {.optimizer = Sgd::Config{.learning_rate = ConstantRate{.value = 1}},
+          .microbatches = microbatches};
+}
+
+class StepGradients : public ::testing::Test {
+ protected:
+  StepRun run_of(Child<Learner> learner, Child<Block> layers = tiny_loop()) {
+    CausalLM::Config model = *tiny_model(std::move(layers)).get_if<CausalLM>();
+    model.z_loss_scale = 1e-3;
+    return {*runtime_,
+            {.model = model, .learner = std::move(learner), .batch = batch_spec(kRows, kLength)}};
+  }
+  const std::unique_ptr<Runtime> runtime_ = make_runtime({.backend = "interpreter"});
+};
+
+TEST_F(StepGradients, AnySplitOfABatchGivesThoseOfTheBatch) {
+  StepRun whole = run_of(plain_sgd(1));
+  const Tree<HostTensor> start = whole.initial_state(3);
+  whole.set_state(start);
+  const Tree<double> expected = whole.step(uneven_batch());
+  const Tree<HostTensor> after = whole.state();
+  for (const int64_t n : {2, 4, 8}) {
+    StepRun split = run_of(plain_sgd(n));
+    split.set_state(start);
+    const Tree<double> metrics = split.step(uneven_batch());
+    ASSERT_EQ(metrics.size(), expected.size());
+    for (const auto& [name, value] : expected)
+      EXPECT_NEAR(metrics.at(name), value, 2e-6 * std::abs(value)) << name << " of " << n;
+    for (const auto& [path, value] : split.state()) {
+      if (!path.starts_with("model/")) continue;
+      EXPECT_LT(testing::relative_difference(value, after.at(path)), 2e-6) << path;
+    }
+  }
+}
+
+TEST_F(StepGradients, APartWithoutTargetsCountsNothing) {
+  Tree<HostTensor> batch = uneven_batch();
+  const auto labels = batch.at("target_labels").values<int32_t>();
+  std::fill(labels.begin() + (kRows - 1) * kLength, labels.end(), -1);
+  StepRun whole = run_of(plain_sgd(1)), split = run_of(plain_sgd(8));
+  const Tree<HostTensor> start = whole.initial_state(4);
+  whole.set_state(start);
+  split.set_state(start);
+  const Tree<double> expected = whole.step(batch), metrics = split.step(batch);
+  EXPECT_NEAR(metrics.at("loss"), expected.at("loss"), 1e-5);
+  EXPECT_NEAR(metrics.at("grad_norm"), expected.at("grad_norm"), 1e-5);
+}
+
+TEST_F(StepGradients, PartsMustBeEqual) {
+  EXPECT_THAT(error_of<ConfigError>([&] { run_of(plain_sgd(3)); }),
+              HasSubstr("learner.microbatches: must divide the rows of a batch, got 3 and "));
+}
+
+TEST_F(StepGradients, FrozenParametersGetNone) {
+  Learner::Config config = plain_sgd(2);
+  config.frozen = {"model.decoder.layers.**"};
+  StepRun run = run_of(config);
+  const Tree<HostTensor> start = run.initial_state(3);
+  run.set_state(start);
+  run.step(uneven_batch());
+  for (const auto& [path, value] : run.state()) {
+    if (!path.starts_with("model/")) continue;
+    EXPECT_EQ(value == start.at(path), path.starts_with("model/decoder/layers/")) << path;
+  }
+}
+
+// Takes steps on one batch. Returns the first and the last loss.
+std::pair<double, double> losses(StepRun& run, int steps) {
+  run.set_state(run.initial_state(3));
+  const double first = run.step(uneven_batch()).at("loss");
+  double last = first;
+  for (int i = 1; i < steps; ++i) last = run.step(uneven_batch()).at("loss");
+  return {first, last};
+}
+
+TEST_F(StepGradients, EveryOptimizerLearnsABatch) {
+  const Schedule rate = ConstantRate{.value = 1e-2};
+  const AdamW::Config adamw{.learning_rate = rate};
+  const std::vector<std::pair<std::string, Child<Optimizer>>> optimizers = {
+      {"Adafactor", Adafactor::Config{.learning_rate = rate}},
+      {"Muon", Muon::Config{.learning_rate = rate, .others = adamw}},
+      {"Soap", Soap::Config{.learning_rate = rate, .every_steps = 2, .others = adamw}},
+      {"ScheduleFree", ScheduleFree::Config{.inner = adamw}},
+      {"SkipAndClip", SkipAndClip::Config{.inner = adamw, .drop_norm = TimesMeanNorm{}}},
+      {"Sophia", Sophia::Config{.learning_rate = rate, .every_steps = 3}},
+      {"Hutchinson",
+       Sophia::Config{
+           .learning_rate = rate, .every_steps = 3, .curvature = Curvature::kHutchinson}}};
+  for (const auto& [name, optimizer] : optimizers) {
+    for (const int64_t microbatches : {1, 2}) {
+      StepRun run = run_of(Learner::Config{.optimizer = optimizer, .microbatches = microbatches});
+      const auto [first, last] = losses(run, 10);
+      EXPECT_LT(last, first - 0.3) << name << " in parts: " << microbatches;
+    }
+  }
+}
+
+// What Sophia measures of a model: the squared gradient for targets that the model draws, times
+// their number; and u * (H u), whose sum over the parameters is the curvature along u.
+TEST_F(StepGradients, TheObjectiveCanBeEvaluatedAgain) {
+  StepRun run = run_of(Learner::Config{
+      .optimizer = Sophia::Config{.learning_rate = ConstantRate{.value = 0}, .every_steps = 2}});
+  run.set_state(run.initial_state(3));
+  run.step(uneven_batch());
+  const Tree<HostTensor> first = run.state();
+  run.step(uneven_batch());
+  const Tree<HostTensor> second = run.state();
+  for (const auto& [path, value] : first) {
+    if (!path.starts_with("learner/optimizer/h/")) continue;
+    double sum = 0;
+    for (const float h : value.values<float>()) {
+      EXPECT_GE(h, 0);
+      sum += h;
+    }
+    EXPECT_GT(sum, 0) << path;
+    EXPECT_EQ(value, second.at(path)) << path;  // measured every second step
+  }
+}
+
+}  // namespace
+}  // namespace axle

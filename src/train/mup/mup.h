@@ -1,0 +1,33 @@
+// The modifier MuP: makes the hyperparameters of a narrow model right for a wider one.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "modifiers/modifier.h"
+
+namespace axle {
+
+/// Compares the model with its base and sets what has to change with the width (mup_scales): a
+/// ScaleByPath behind the optimizer, and the initialiser of output weights. For Adam and its
+/// relatives. The scale of attention logits stays as it is.
+///
+/// Applied a second time it changes nothing.
+class MuP final : public Modifier {
+ public:
+  struct Config {
+    /// Fields of the base model that differ from this one, by path:
+    /// {"model.decoder.model_dim": "256"}. Its learning rate is the learner's.
+    std::map<std::string, std::string> base = {};
+    AXLE_CONFIG(MuP, base)
+  };
+  MuP(const Config& cfg, const Dims&, const Scope&) : cfg_(cfg) {}
+  /// Throws ConfigError if the two models differ in more than sizes, or not even in these; if the
+  /// tree has no Learner; and if an output weight is not drawn by VarianceScaling.
+  std::vector<Replaced> apply(ConfigRef root) const override;
+
+ private:
+  Config cfg_;
+};
+
+}  // namespace axle

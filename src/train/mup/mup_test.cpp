@@ -1,0 +1,87 @@
+#include "train/mup/mup.h"
+
+#include <gmock/gmock.h>
+
+#include "config/document/print.h"
+#include "layers/models/lm_head.h"
+#include "learn/transforms/scale_by_path.h"
+#include "testing/error_of.h"
+#include "train/tiny_config_test.h"
+
+namespace axle {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A model of width 64, whose hyperparameters were found at width 16.
+Trainer::Config wide() {
+  Trainer::Config out = tiny_config();
+  auto* decoder = out.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
+  decoder->model_dim = 64;
+  decoder->lm_head = LmHead::Config{};
+  decoder->layers.get_if<Stacked>()
+      ->layer.get_if<TransformerLayer>()
+      ->feed_forward.get_if<PreNorm>()
+      ->body.get_if<FeedForward>()
+      ->hidden_dim = FixedDim{96};
+  return out;
+}
+MuP::Config mup() {
+  return {.base = {{"model.decoder.model_dim", "16"},
+                   {"model.decoder.layers.layer.feed_forward.body.hidden_dim", "32"}}};
+}
+void apply(const Child<Modifier>& modifier, Trainer::Config& config) {
+  modifier.build({}, Scope{})->apply(config);
+}
+
+TEST(MuP, ScalesRatesByTheGrowthOfTheInputs) {
+  Trainer::Config config = wide();
+  apply(mup(), config);
+  const auto& transforms = config.learner.get_if<Learner>()->update_transforms;
+  ASSERT_EQ(transforms.size(), 1u);
+  const NumbersByPath& scales = transforms[0].get_if<ScaleByPath>()->scales;
+  const auto scale = [&](const std::string& path) {
+    const auto it = scales.find("model.decoder." + path);
+    return it == scales.end() ? 1.0 : double{it->second};
+  };
+  const std::string layer = "layers.layer0.";
+  EXPECT_EQ(scale("emb.weight"), 1);  // its inputs are tokens
+  EXPECT_EQ(scale("output_norm.scale"), 1);
+  EXPECT_EQ(scale(layer + "feed_forward.norm.scale"), 1);
+  EXPECT_EQ(scale(layer + "feed_forward.body.up.weight"), 1.0 / 4);
+  EXPECT_EQ(scale(layer + "feed_forward.body.down.weight"), 1.0 / 3);
+  EXPECT_EQ(scale("lm_head.weight"), 1.0 / 4);
+}
+
+TEST(MuP, ScalesTheInitialOutputWeights) {
+  Trainer::Config config = wide();
+  apply(mup(), config);
+  const auto& decoder = *config.model.get_if<CausalLM>()->decoder.get_if<Decoder>();
+  const VarianceScaling* init = decoder.lm_head->options.init->functor().get_if<VarianceScaling>();
+  ASSERT_TRUE(init);
+  EXPECT_EQ(init->scale, 0.25);
+}
+
+TEST(MuP, AppliedTwiceChangesNothingMore) {
+  Trainer::Config once = wide(), twice = wide();
+  apply(mup(), once);
+  apply(mup(), twice);
+  apply(mup(), twice);
+  EXPECT_EQ(diff(once, twice), "");
+}
+
+TEST(MuP, RefusesOtherModels) {
+  const auto refusal = [](MuP::Config modifier) {
+    Trainer::Config config = wide();
+    return error_of<ConfigError>([&] { apply(modifier, config); });
+  };
+  EXPECT_EQ(refusal({}), "MuP.base: expected a model of another width, got one of the same");
+  EXPECT_THAT(refusal({.base = {{"model.decoder.layers.num_layers", "1"}}}),
+              HasSubstr("MuP.base: expected a model with the same parameters in other sizes, got "
+                        "another model/decoder/layers/layer1/"));
+  EXPECT_THAT(refusal({.base = {{"model.decoder.width", "1"}}}),
+              HasSubstr("model.decoder.width: no such field"));
+}
+
+}  // namespace
+}  // namespace axle

@@ -175,6 +175,10 @@ TEST_F(EvalOpVerb, WrongArguments) {
   EXPECT_EQ(run_axle({"eval-op", dir_ / "case.yaml", "--f64"}).err,
             "axle: --f64: expected --backend interpreter, got cpu\n");
   EXPECT_EQ(run_axle({"eval-op", dir_ / "none.yaml"}).code, 2);
+  replace_file(dir_ / "empty.yaml", "");
+  EXPECT_EQ(run_axle({"eval-op", dir_ / "empty.yaml"}).err,
+            "axle: " + (dir_ / "empty.yaml") +
+                ": expected {function: NAME, ...} or {cases: [...]}, got nothing\n");
   replace_file(dir_ / "case.yaml", "{function: neg, inputs: [[1]]}");
   expect({}, "axle: --inputs: " + (dir_ / "in.safetensors") +
                  ": expected a tensor that a case of " + (dir_ / "case.yaml") + " reads, got none");

@@ -135,6 +135,11 @@ TEST(GraphVerb, TakesOneRecipe) {
             "axle graph: expected 1 argument (RECIPE), got one too many: 'extra'; see axle graph "
             "--help\n");
   EXPECT_THAT(graph({"--op-count"}).err, HasSubstr("did you mean '--op-counts'?"));
+  const TempDir dir;
+  EXPECT_EQ(run_axle({"graph", text_file(dir)}).err,
+            "axle: RECIPE: expected a name, got the file " + (dir / "text.txt") +
+                "; --config takes a file\n");
+  EXPECT_EQ(run_axle({"graph", dir.path().string()}).code, 2);
 }
 
 // The memory of a training state is no answer to a wrong name.

@@ -78,6 +78,11 @@ std::string RecipeArguments::machine(std::string_view backend) const {
 }
 
 ResolveRequest RecipeArguments::request(std::string_view backend) const {
+  if (path_exists(request_.recipe) && std::ranges::count(recipe_names(), request_.recipe) == 0) {
+    throw ConfigError(fmt::format("RECIPE: expected a name, got {} {}; --config takes a file",
+                                  directory_exists(request_.recipe) ? "the folder" : "the file",
+                                  request_.recipe));
+  }
   ResolveRequest out = request_;
   out.machine = machine(backend);
   for (const std::string& path : files_) out.files.push_back(read_recipe_file(path));

@@ -271,8 +271,11 @@ OpCases read_op_cases(const std::string& path) {
     const auto it = lines.find(place);
     return it == lines.end() ? path : fmt::format("{}:{}", path, it->second);
   };
-  if (!document.is_object())
-    throw ConfigError(path + ": expected {function: NAME, ...} or {cases: [...]}");
+  if (!document.is_object()) {
+    throw ConfigError(
+        fmt::format("{}: expected {{function: NAME, ...}} or {{cases: [...]}}, got {}", path,
+                    document.is_null() ? "nothing" : "something else"));
+  }
   OpCases out{.path = path};
   if (document.contains("inputs_file")) {
     const std::string file = text_of(document["inputs_file"], "inputs_file: PATH");

@@ -8,7 +8,6 @@
 #include "ops/elementwise/compare.h"
 #include "ops/elementwise/convert.h"
 #include "ops/elementwise/exponential.h"
-#include "ops/reductions/cross_entropy.h"
 #include "ops/reductions/reduce.h"
 
 namespace axle {
@@ -29,7 +28,10 @@ MixerContext context_of(const Tree<Tensor>& batch) {
 }  // namespace
 
 CausalLM::CausalLM(const Config& cfg, const Dims&, const Scope& scope)
-    : Model(scope), z_loss_scale_(cfg.z_loss_scale), decoder_(child("decoder", cfg.decoder, {})) {}
+    : Model(scope),
+      z_loss_scale_(cfg.z_loss_scale),
+      loss_chunk_len_(cfg.loss_chunk_len),
+      decoder_(child("decoder", cfg.decoder, {})) {}
 
 Tensor CausalLM::required(const Tree<Tensor>& batch, const std::string& key) const {
   const auto found = find(batch, key);
@@ -39,21 +41,31 @@ Tensor CausalLM::required(const Tree<Tensor>& batch, const std::string& key) con
   return *found;
 }
 
+LossSums CausalLM::sums(const Tensor& ids_BT, const Tensor& labels_BT,
+                        const MixerContext& context) {
+  if (!loss_chunk_len_) return loss_sums(decoder_(ids_BT, context), labels_BT);
+  const Tensor x_BTD = decoder_->hidden(ids_BT, context);
+  const Invocation& outer = Invocation::current();
+  return chunked_loss_sums(
+      [&](const Tensor& x_BtD) {
+        const Invocation in_chunk(outer.path(), outer.parameters(),
+                                  {.training = outer.options().training, .in_loop = true});
+        return decoder_->logits_of(x_BtD);
+      },
+      x_BTD, labels_BT, *loss_chunk_len_);
+}
+
 ModelOutput CausalLM::forward(const Tree<Tensor>& batch) {
   const Tensor labels_BT = required(batch, "target_labels");
-  const Tensor logits_BTV = decoder_(required(batch, "input_ids"), context_of(batch));
-  const CrossEntropy ce_BT = softmax_cross_entropy(logits_BTV, labels_BT);
-  const Tensor live_BT = labels_BT >= 0;
-  const Tensor num_targets = sum(astype(live_BT, ce_BT.loss.dtype()));
-  const auto mean_of_live = [&](const Tensor& x_BT) {
-    return sum(select(live_BT, x_BT, 0)) / maximum(num_targets, 1);
-  };
+  const LossSums all = sums(required(batch, "input_ids"), labels_BT, context_of(batch));
+  const Tensor num_targets = sum(astype(labels_BT >= 0, DType::kF32));
+  const Tensor divisor = maximum(num_targets, 1);
 
-  ModelOutput out{.loss = mean_of_live(ce_BT.loss)};
+  ModelOutput out{.loss = all.cross_entropy / divisor};
   out.metrics.emplace("cross_entropy", out.loss);
   out.metrics.emplace(kNumTargets, num_targets);
   if (z_loss_scale_ != 0) {
-    const Tensor z_loss = z_loss_scale_ * mean_of_live(square(ce_BT.log_z));
+    const Tensor z_loss = z_loss_scale_ * (all.squared_log_z / divisor);
     out.metrics.emplace("z_loss", z_loss);
     out.loss = out.loss + z_loss;
   }

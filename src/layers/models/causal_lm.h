@@ -2,6 +2,7 @@
 #pragma once
 
 #include "layers/models/decoder.h"
+#include "layers/models/loss_sums.h"
 #include "layers/models/model.h"
 
 namespace axle {
@@ -19,7 +20,10 @@ class CausalLM final : public Model {
     Child<Decoder> decoder = Decoder::Config{};
     /// Weight of the squared log of the partition function; 0: no z-loss.
     NonNegative<double> z_loss_scale = 0;
-    AXLE_CONFIG(CausalLM, decoder, z_loss_scale)
+    /// Positions of a row whose logits are computed at once for the loss; the backward pass computes
+    /// them again. None: the logits of all positions are kept.
+    std::optional<Positive<int64_t>> loss_chunk_len = {};
+    AXLE_CONFIG(CausalLM, decoder, z_loss_scale, loss_chunk_len)
   };
   CausalLM(const Config& cfg, const Dims&, const Scope& scope);
   bool can_decode() const override { return true; }
@@ -33,7 +37,10 @@ class CausalLM final : public Model {
  private:
   Tensor required(const Tree<Tensor>& batch, const std::string& key) const;
 
+  LossSums sums(const Tensor& ids_BT, const Tensor& labels_BT, const MixerContext& context);
+
   NonNegative<double> z_loss_scale_;
+  std::optional<int64_t> loss_chunk_len_;
   Handle<Decoder> decoder_;
 };
 

@@ -20,7 +20,7 @@ Decoder::Decoder(const Config& cfg, const Dims&, const Scope& scope)
           "lm_head", cfg.lm_head,
           {.input_dim = cfg.model_dim, .output_dim = cfg.vocab_size, .input_axes = kShardAxes})) {}
 
-Tensor Decoder::hidden(const Tensor& ids_BT, const MixerContext& context) {
+Tensor Decoder::compute_hidden(const Tensor& ids_BT, const MixerContext& context) {
   if (ids_BT.rank() != 2) {
     throw ShapeError(
         fmt::format("{}: expected ids [B, T], got {}", config_path(), to_text(ids_BT.type())));
@@ -38,13 +38,22 @@ Tensor Decoder::hidden(const Tensor& ids_BT, const MixerContext& context) {
 Tensor Decoder::head(const Tensor& x) { return lm_head_ ? (*lm_head_)(x) : emb_->attend(x); }
 
 Tensor Decoder::forward(const Tensor& ids_BT, const MixerContext& context) {
-  const Tensor x_BTD = hidden(ids_BT, context);
+  return constrain(head(compute_hidden(ids_BT, context)), kTokenPartsAxes);
+}
+
+Tensor Decoder::hidden(const Tensor& ids_BT, const MixerContext& context) {
+  const Invocation::Frame frame(*this);
+  return compute_hidden(ids_BT, context);
+}
+
+Tensor Decoder::logits_of(const Tensor& x_BTD) {
+  const Invocation::Frame frame(*this);
   return constrain(head(x_BTD), kTokenPartsAxes);
 }
 
 Tensor Decoder::next_logits(const Tensor& ids_BT, const MixerContext& context) {
   const Invocation::Frame frame(*this);
-  return head(context.last(hidden(ids_BT, context)));
+  return head(context.last(compute_hidden(ids_BT, context)));
 }
 
 AXLE_REGISTER(Decoder::Dims)

@@ -51,6 +51,10 @@ class Decoder final
   Decoder(const Config& cfg, const Dims&, const Scope& scope);
   bool can_decode() const override { return true; }
 
+  /// Returns x_BTD, the input of the head.
+  Tensor hidden(const Tensor& ids_BT, const MixerContext& context);
+  /// Returns logits_BTV of x_BTD.
+  Tensor logits_of(const Tensor& x_BTD);
   /// Returns logits_BV of the last token of each row (MixerContext::last).
   Tensor next_logits(const Tensor& ids_BT, const MixerContext& context);
   std::optional<int64_t> max_seq_len() const { return max_seq_len_; }
@@ -60,7 +64,7 @@ class Decoder final
   Tensor forward(const Tensor& ids_BT, const MixerContext& context) override;
 
  private:
-  Tensor hidden(const Tensor& ids_BT, const MixerContext& context);
+  Tensor compute_hidden(const Tensor& ids_BT, const MixerContext& context);
   Tensor head(const Tensor& x);
 
   int64_t vocab_size_;

@@ -84,6 +84,33 @@ TEST(CausalLM, LossIsTheMeanOverLabelsThatCount) {
   EXPECT_NEAR(out[3].at(0), z_loss, 1e-5) << "z_loss";
 }
 
+// Returns the loss, the metrics, and the gradients of the loss by all parameters.
+std::vector<HostTensor> loss_and_gradients(const CausalLM::Config& cfg) {
+  auto layer = build_for_test<CausalLM>(cfg, {});
+  const testing::LayerFunction fn =
+      layer.function(batch(HostTensor({2, 4}, {1, 2, -1, 0, 4, 3, 0, -1})), {.training = true});
+  std::vector<HostTensor> all = eval(fn, fn.arguments());
+  std::vector<HostTensor> cotangents(all.size(), HostTensor::scalar(0.0f));
+  cotangents[0] = HostTensor::scalar(1.0f);
+  for (HostTensor& g : eval(testing::gradient_function(fn, cotangents), fn.arguments()))
+    all.push_back(std::move(g));
+  return all;
+}
+
+TEST(CausalLM, ChunksOfLogitsGiveTheSameLoss) {
+  for (const bool tied : {false, true}) {
+    CausalLM::Config cfg{.decoder = tied ? decoder() : untied(), .z_loss_scale = 0.1};
+    const std::vector<HostTensor> whole = loss_and_gradients(cfg);
+    for (const int64_t chunk : {1, 3, 4, 100}) {
+      cfg.loss_chunk_len = chunk;
+      const std::vector<HostTensor> chunked = loss_and_gradients(cfg);
+      ASSERT_EQ(chunked.size(), whole.size());
+      for (size_t i = 0; i < whole.size(); ++i)
+        EXPECT_ALLCLOSE(chunked[i], whole[i], 1e-5) << chunk << ", value " << i;
+    }
+  }
+}
+
 TEST(CausalLM, NoLabelsGiveZero) {
   auto layer = build_for_test<CausalLM>({.decoder = decoder()}, {});
   EXPECT_EQ(

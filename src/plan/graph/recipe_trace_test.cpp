@@ -1,0 +1,45 @@
+// The training step of every recipe: its ops, its FLOPs, and the losses that it trains. A recipe
+// that does not trace, or that drops a loss, cannot land.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "plan/graph/op_counts.h"
+#include "recipes/resolve/use_data.h"
+#include "testing/golden.h"
+#include "testing/test_name.h"
+#include "train/record/model_flops.h"
+#include "train/training_parts.h"
+
+namespace axle {
+namespace {
+
+class RecipeTrace : public testing::TestWithParam<std::string> {};
+
+// Nothing of the model's size is allocated: the step is traced from types alone.
+TEST_P(RecipeTrace, IsAsGolden) {
+  Trainer::Config config = recipe(GetParam());
+  use_data(config, kSyntheticData);
+  const TrainingParts training(config);
+  Tree<Type> batch = training.make_input()->element_spec();
+  int64_t num_tokens = 0, num_parameters = 0;
+  for (auto& [name, type] : batch) {
+    type.dims[0] = 1;  // one row
+    if (name == "input_ids") num_tokens = type.num_elements();
+  }
+  for (const auto& [path, spec] : training.model->param_specs())
+    num_parameters += spec.type().num_elements();
+  const ProgramParts parts = training.program_parts({}, batch);
+
+  std::string text = fmt::format("parameters: {}\n", num_parameters);
+  text += fmt::format("model FLOP per token of {}: {:.6g}\n", num_tokens,
+                      model_flops(parts).count / static_cast<double>(num_tokens));
+  text += "losses and metrics:";
+  for (const ProgramValue& output : eval_program(parts).outputs) text += " " + output.name;
+  text += "\n" + to_text(op_counts(*step_program(parts).graph, ""));
+  testing::expect_golden("recipes/" + GetParam() + ".trace.txt", text);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RecipeTrace, testing::ValuesIn(recipe_names()), kNamedByText);
+
+}  // namespace
+}  // namespace axle

@@ -1,0 +1,199 @@
+// Fuji: decoder language models of the Llama family, sizes and versions as published.
+//
+// Source: Touvron et al. 2023, arXiv 2302.13971 (v1), 2307.09288 (v2); Grattafiori et al. 2024,
+// arXiv 2407.21783 (v3). docs/recipes.md lists the rules in which the published configs differ.
+#include "config/register.h"
+#include "layers/blocks/repeat.h"
+#include "layers/models/lm_head.h"
+#include "recipes/fuji/fuji_rules.h"
+#include "recipes/language_model.h"
+
+namespace axle {
+namespace {
+
+// What the versions share.
+struct Version {
+  int64_t vocab_size, seq_len, tokens_per_batch, max_step;
+  double rope_theta;
+};
+constexpr Version kV1{32 * kKi, 2048, 4 * kMi, 256 * kKi, 1e4};
+constexpr Version kV2{32 * kKi, 4096, 4 * kMi, 512 * kKi, 1e4};
+constexpr Version kV3{128 * kKi, 8192, 16 * kMi, 960 * kKi, 5e5};
+// The vocabulary of Llama 3's own tokenizer.
+constexpr Version kV3Tiktoken{128256, 8192, 16 * kMi, 960 * kKi, 5e5};
+
+struct Size {
+  int64_t num_layers, model_dim, num_heads, num_kv_heads;
+  DimFn hidden_dim;
+  double peak_lr = 3e-4;
+  bool untied_head = false;
+};
+
+Trainer::Config fuji(const Size& s, const Version& v, Mesh mesh, FujiRules rules) {
+  rules.grouped_queries = s.num_kv_heads != s.num_heads;
+  rules.untied_head = s.untied_head;
+  LanguageModel m{
+      .decoder = {.model_dim = s.model_dim,
+                  .vocab_size = v.vocab_size,
+                  .max_seq_len = v.seq_len,
+                  .layers = Repeat::Config{.num_layers = s.num_layers,
+                                           .layer = llama_layer({.num_heads = s.num_heads,
+                                                                 .num_kv_heads = s.num_kv_heads,
+                                                                 .rope_theta = v.rope_theta,
+                                                                 .hidden_dim = s.hidden_dim})}},
+      .learner = {.peak_lr = s.peak_lr, .max_step = v.max_step, .weight_decay = 0.1},
+      .tokens_per_batch = v.tokens_per_batch,
+      .seq_len = v.seq_len,
+      .mesh = std::move(mesh),
+      .mesh_rules = fuji_rules(rules),
+  };
+  if (s.untied_head) m.decoder.lm_head = LmHead::Config{};
+  return language_model(m);
+}
+
+Trainer::Config fuji_1B(const Version& v) {
+  return fuji({.num_layers = 16,
+               .model_dim = 2048,
+               .num_heads = 32,
+               .num_kv_heads = 8,
+               .hidden_dim = ScaledDim{.scale = 4}},
+              v, fuji_mesh(-1, 8), {.fsdp_tpu_v5p = 8, .fsdp_gpu = 8, .few_tpu_v5p = "8"});
+}
+Trainer::Config fuji_1B_v3() { return fuji_1B(kV3); }
+AXLE_REGISTER(fuji_1B_v3, "fuji-1B-v3")
+Trainer::Config fuji_1B_v3_tiktoken() { return fuji_1B(kV3Tiktoken); }
+AXLE_REGISTER(fuji_1B_v3_tiktoken, "fuji-1B-v3-tiktoken")
+
+Trainer::Config fuji_3B(const Version& v) {
+  return fuji({.num_layers = 28,
+               .model_dim = 3072,
+               .num_heads = 24,
+               .num_kv_heads = 8,
+               .hidden_dim = FixedDim{8192}},
+              v, fuji_mesh(-1, 8), {.fsdp_tpu_v5p = 8, .fsdp_gpu = 8, .few_tpu_v5p = "8"});
+}
+Trainer::Config fuji_3B_v3() { return fuji_3B(kV3); }
+AXLE_REGISTER(fuji_3B_v3, "fuji-3B-v3")
+Trainer::Config fuji_3B_v3_tiktoken() { return fuji_3B(kV3Tiktoken); }
+AXLE_REGISTER(fuji_3B_v3_tiktoken, "fuji-3B-v3-tiktoken")
+
+Trainer::Config fuji_7B(const Version& v, int64_t num_kv_heads, const FujiRules& rules) {
+  return fuji({.num_layers = 32,
+               .model_dim = 4096,
+               .num_heads = 32,
+               .num_kv_heads = num_kv_heads,
+               .hidden_dim = ScaledDim{.scale = 8.0 / 3, .multiple_of = 256}},
+              v, fuji_mesh(-1, 8), rules);
+}
+const FujiRules k7BRules{.fsdp_tpu_v5p = 16, .fsdp_gpu = 8, .fsdp_tpu_v6e = 128};
+Trainer::Config fuji_7B_v1() { return fuji_7B(kV1, 32, k7BRules); }
+AXLE_REGISTER(fuji_7B_v1, "fuji-7B-v1")
+Trainer::Config fuji_7B_v2() { return fuji_7B(kV2, 32, k7BRules); }
+AXLE_REGISTER(fuji_7B_v2, "fuji-7B-v2")
+
+const FujiRules k8BRules{.fsdp_tpu_v5p = 64, .fsdp_gpu = 8};
+Trainer::Config fuji_7B_v3() { return fuji_7B(kV3, 8, k8BRules); }
+AXLE_REGISTER(fuji_7B_v3, "fuji-7B-v3")
+
+Trainer::Config fuji_8B(const Version& v) {
+  return fuji({.num_layers = 32,
+               .model_dim = 4096,
+               .num_heads = 32,
+               .num_kv_heads = 8,
+               .hidden_dim = ScaledDim{.scale = 3.5, .multiple_of = 256},
+               .untied_head = true},
+              v, fuji_mesh(-1, 8), k8BRules);
+}
+Trainer::Config fuji_8B_v3_tiktoken() { return fuji_8B(kV3Tiktoken); }
+AXLE_REGISTER(fuji_8B_v3_tiktoken, "fuji-8B-v3-tiktoken")
+
+Trainer::Config fuji_70B(const Version& v, int64_t num_kv_heads) {
+  return fuji({.num_layers = 80,
+               .model_dim = 8192,
+               .num_heads = 64,
+               .num_kv_heads = num_kv_heads,
+               .hidden_dim = ScaledDim{.scale = 3.5, .multiple_of = 256},
+               .peak_lr = 1.5e-4,
+               .untied_head = true},
+              v, fuji_mesh(1, -1),
+              {.fsdp_tpu_v5p = 128,
+               .fsdp_gpu = 128,
+               .few_tpu_v5p = "([0-9]{1,2}|128|384|640|896)",
+               .few_gpus = "[0-9]{1,2}"});
+}
+Trainer::Config fuji_70B_v1() {
+  Version v1 = kV1;
+  v1.max_step = 367001;  // 1.4 Ti tokens
+  return fuji_70B(v1, 64);
+}
+AXLE_REGISTER(fuji_70B_v1, "fuji-70B-v1")
+Trainer::Config fuji_70B_v2() { return fuji_70B(kV2, 8); }
+AXLE_REGISTER(fuji_70B_v2, "fuji-70B-v2")
+Trainer::Config fuji_70B_v3() { return fuji_70B(kV3, 8); }
+AXLE_REGISTER(fuji_70B_v3, "fuji-70B-v3")
+Trainer::Config fuji_70B_v3_tiktoken() { return fuji_70B(kV3Tiktoken, 8); }
+AXLE_REGISTER(fuji_70B_v3_tiktoken, "fuji-70B-v3-tiktoken")
+
+Trainer::Config fuji_405B(const Version& v) {
+  return fuji({.num_layers = 126,
+               .model_dim = 16384,
+               .num_heads = 128,
+               .num_kv_heads = 8,
+               .hidden_dim = FixedDim{53248},
+               .peak_lr = 1.5e-4,
+               .untied_head = true},
+              v, fuji_mesh(1, -1), {.fsdp_tpu_v5p = -1, .fsdp_gpu = -1});
+}
+Trainer::Config fuji_405B_v3() { return fuji_405B(kV3); }
+AXLE_REGISTER(fuji_405B_v3, "fuji-405B-v3")
+Trainer::Config fuji_405B_v3_tiktoken() { return fuji_405B(kV3Tiktoken); }
+AXLE_REGISTER(fuji_405B_v3_tiktoken, "fuji-405B-v3-tiktoken")
+
+// A model that is small enough for tests of everything around it. The versions differ in the base
+// of the rotary positions.
+Trainer::Config fuji_test(double rope_theta) {
+  return language_model({
+      .decoder = {.model_dim = 8,
+                  .vocab_size = 32,
+                  .max_seq_len = 64,
+                  .layers = Repeat::Config{.num_layers = 4,
+                                           .layer = llama_layer(
+                                               {.num_heads = 4,
+                                                .num_kv_heads = 2,
+                                                .rope_theta = rope_theta,
+                                                .hidden_dim = ScaledDim{.scale = 8.0 / 3,
+                                                                        .multiple_of = 16}})}},
+      .learner = {.peak_lr = 6e-4, .max_step = 3000, .weight_decay = 0.01},
+      .tokens_per_batch = 32 * 64,
+      .seq_len = 64,
+      .save_every_steps = 500,
+      .keep_every_steps = 3000,
+      .eval_every_steps = 1500,
+      .mesh = fuji_mesh(-1, 1),
+  });
+}
+Trainer::Config fuji_test_v1() { return fuji_test(1e4); }
+AXLE_REGISTER(fuji_test_v1, "fuji-test-v1")
+Trainer::Config fuji_test_v2() { return fuji_test(1e4); }
+AXLE_REGISTER(fuji_test_v2, "fuji-test-v2")
+Trainer::Config fuji_test_v3() { return fuji_test(5e5); }
+AXLE_REGISTER(fuji_test_v3, "fuji-test-v3")
+Trainer::Config fuji_test_v3_tiktoken() { return fuji_test(5e5); }
+AXLE_REGISTER(fuji_test_v3_tiktoken, "fuji-test-v3-tiktoken")
+
+// A recipe for five steps with a constant learning rate.
+Trainer::Config golden_run(Trainer::Config cfg) {
+  cfg.max_steps = 5;
+  cfg.learner.get_if<Learner>()->optimizer.get_if<AdamW>()->learning_rate =
+      ConstantRate{.value = 0.3};
+  return cfg;
+}
+Trainer::Config fuji_golden_run_test_v1() { return golden_run(fuji_test_v1()); }
+AXLE_REGISTER(fuji_golden_run_test_v1, "fuji-golden-run-test-v1")
+Trainer::Config fuji_golden_run_test_v2() { return golden_run(fuji_test_v2()); }
+AXLE_REGISTER(fuji_golden_run_test_v2, "fuji-golden-run-test-v2")
+Trainer::Config fuji_golden_run_test_v3() { return golden_run(fuji_test_v3()); }
+AXLE_REGISTER(fuji_golden_run_test_v3, "fuji-golden-run-test-v3")
+
+}  // namespace
+}  // namespace axle

@@ -139,7 +139,7 @@ bool is_sound_without_mesh(const TrainingParts& training) {
 LoweredStep lower_step(const Trainer::Config& config, std::string recipe, const Target& target) {
   const auto start = Clock::now();
   Trainer::Config without_data = config;
-  use_data(without_data, kSyntheticData);
+  UseData{kSyntheticData}.apply_to(without_data);
   const TrainingParts training(without_data);
   try {
     const Mesh mesh = infer_mesh(config.mesh, target.num_devices());

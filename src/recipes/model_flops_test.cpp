@@ -23,7 +23,7 @@ TEST(ModelFlops, AreThoseOfThePublishedFormula) {
                         Case{"fuji-70B-v2", 80, 8192, 4096, int64_t{32768} * 8192},
                         Case{"fuji-1B-v3", 16, 2048, 8192}}) {
     Trainer::Config config = recipe(c.recipe);
-    use_data(config, kSyntheticData);
+    UseData{kSyntheticData}.apply_to(config);
     const TrainingParts training(config);
     int64_t num_parameters = 0;
     for (const auto& [path, spec] : training.model->param_specs())

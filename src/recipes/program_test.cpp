@@ -15,7 +15,7 @@ class RecipePrograms : public testing::TestWithParam<std::string> {};
 
 TEST_P(RecipePrograms, Lower) {
   Trainer::Config config = recipe(GetParam());
-  use_data(config, kSyntheticData);
+  UseData{kSyntheticData}.apply_to(config);
   const TrainingParts training(config);
   const Mesh mesh = infer_mesh(config.mesh, config.mesh.size("fsdp") == 8 ? 8 : 1);
   const ProgramParts parts = training.program_parts(mesh, training.make_input()->element_spec());
@@ -33,10 +33,10 @@ TEST_P(RecipePrograms, EvaluationsFitEveryMeshThatTrainingFits) {
         "tpu-v5p-512", "tpu-v5p-1024", "gpu-H100-8", "gpu-H100-256", "gpu-H200-512", "gpu-A100-64",
         "neuron-trn2.48xlarge-64", "neuron-trn2.48xlarge-1024", "cpu-16"}) {
     const Target target = parse_target(machine);
-    const Trainer::Config config = resolve_config({.recipe = GetParam(),
-                                                   .edits = {UseData{std::string(kSyntheticData)}},
-                                                   .machine = target.machine()})
-                                       .config;
+    const Trainer::Config config =
+        resolve_config(
+            {.recipe = GetParam(), .edits = {UseData{kSyntheticData}}, .machine = target.machine()})
+            .config;
     const TrainingParts training(config);
     const auto check = [&](const Child<Input>& input, const char* name) {
       const Mesh mesh = infer_mesh(config.mesh, target.num_devices());
@@ -63,7 +63,7 @@ TEST(RecipePrograms, OfALoopDoNotGrowWithTheNumberOfLayers) {
         ->decoder.get_if<Decoder>()
         ->layers.get_if<Repeat>()
         ->num_layers = num_layers;
-    use_data(config, kSyntheticData);
+    UseData{kSyntheticData}.apply_to(config);
     const TrainingParts training(config);
     return step_program(training.program_parts({}, batch_spec(8, 128))).graph->ops().size();
   };

@@ -49,7 +49,7 @@ TEST_P(RecipeSizes, AreMadeOrRefused) {
   int refused = 0;
   for (const std::string& name : recipe_names()) {
     Trainer::Config plain = recipe(name);
-    use_data(plain, kSyntheticData);
+    UseData{kSyntheticData}.apply_to(plain);
     for (const std::string& path : integer_fields(plain)) {
       if (!tried.insert(path).second) continue;
       SCOPED_TRACE(name + ": " + path + " = " + GetParam());

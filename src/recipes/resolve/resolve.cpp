@@ -14,19 +14,10 @@
 #include "config/document/serialize.h"
 #include "config/set.h"
 #include "infer/model_folder.h"
-#include "recipes/resolve/use_data.h"
 #include "train/evaluation/evaler_inputs.h"
 
 namespace axle {
 namespace {
-
-void apply(const SetField& edit, Trainer::Config& config, std::vector<Replaced>& replaced) {
-  if (sets_mesh_rules(edit.path)) return;  // set before the rules were applied
-  std::ranges::move(set(config, edit.path, edit.text), std::back_inserter(replaced));
-}
-void apply(const UseData& edit, Trainer::Config& config, std::vector<Replaced>&) {
-  use_data(config, edit.data);
-}
 
 // Sets the mesh rules that files and edits name. Returns true if there are any. Rules are set
 // before everything else.
@@ -93,11 +84,19 @@ Trainer::Config whole_tree(nlohmann::ordered_json document, const std::string& s
 void apply_edits(const std::vector<Edit>& edits, Trainer::Config& config,
                  std::vector<Replaced>& replaced, Mistakes& mistakes) {
   for (const Edit& edit : edits) {
-    mistakes.attempt([&] { std::visit([&](const auto& e) { apply(e, config, replaced); }, edit); });
+    mistakes.attempt([&] {
+      const auto apply = [&](const auto& e) { return e.apply_to(config); };
+      std::ranges::move(std::visit(apply, edit), std::back_inserter(replaced));
+    });
   }
 }
 
 }  // namespace
+
+std::vector<Replaced> SetField::apply_to(Trainer::Config& config) const {
+  if (sets_mesh_rules(path)) return {};  // set before the rules were applied
+  return set(config, path, text);
+}
 
 Resolved resolve_config(const ResolveRequest& request) {
   Mistakes mistakes;

@@ -7,6 +7,7 @@
 
 #include "recipes/resolve/recipe_file.h"
 #include "recipes/resolve/resolve_report.h"
+#include "recipes/resolve/use_data.h"
 #include "train/trainer.h"
 
 namespace axle {
@@ -16,11 +17,11 @@ class Mistakes;
 /// Sets the field at a path to the value that the text describes (config/set.h).
 struct SetField {
   std::string path, text;
+
+  /// Returns what a class in place of another replaced. Throws ConfigError as set() does.
+  std::vector<Replaced> apply_to(Trainer::Config& config) const;
 };
-/// Sets the training data to a path or to "synthetic" (use_data.h).
-struct UseData {
-  std::string data;
-};
+/// A change that a flag asks for.
 using Edit = std::variant<SetField, UseData>;
 
 /// Everything that determines a config.

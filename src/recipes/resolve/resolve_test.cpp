@@ -1,5 +1,5 @@
 // Resolution as a pure function. Files and flags are tested through the command line
-// (cli/config_verbs_test.cpp).
+// (cli/verbs/config_verbs_test.cpp).
 #include "recipes/resolve/resolve.h"
 
 #include <gmock/gmock.h>

@@ -53,7 +53,7 @@ bool has_own_data(Evaler::Config& evaler, const std::set<std::string>& moving) {
 
 }  // namespace
 
-void use_data(Trainer::Config& config, std::string_view data) {
+std::vector<Replaced> UseData::apply_to(Trainer::Config& config) const {
   // Evalers on the same text as the input change with it.
   const std::set<std::string> moving = paths_of(config.input);
   if (data == kSyntheticData) {
@@ -61,15 +61,16 @@ void use_data(Trainer::Config& config, std::string_view data) {
     for (auto& [name, evaler] : config.evalers) {
       if (!has_own_data(evaler, moving)) make_synthetic(evaler.input, kSyntheticEvalBatches);
     }
-    return;
+    return {};
   }
-  if (point_at(config.input, std::string(data), moving) == 0) {
+  if (point_at(config.input, data, moving) == 0) {
     throw ConfigError(
         fmt::format("--data {}: expected an input that reads text, got {}; put --set "
                     "input=TextInput before --data",
                     data, config.input ? config.input.any().type().name : "none"));
   }
-  for (auto& [name, evaler] : config.evalers) point_at(evaler.input, std::string(data), moving);
+  for (auto& [name, evaler] : config.evalers) point_at(evaler.input, data, moving);
+  return {};
 }
 
 }  // namespace axle

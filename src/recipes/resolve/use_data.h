@@ -1,7 +1,8 @@
 // Sets the data of a recipe, whatever class its input has. This is what `--data` does.
 #pragma once
 
-#include <string_view>
+#include <string>
+#include <vector>
 
 #include "train/trainer.h"
 
@@ -10,12 +11,17 @@ namespace axle {
 /// Number of batches of an evaluation on synthetic data, which must end.
 inline constexpr int64_t kSyntheticEvalBatches = 8;
 /// The word that `--data` takes instead of a path, for random tokens made from a seed.
-inline constexpr std::string_view kSyntheticData = "synthetic";
+inline constexpr const char* kSyntheticData = "synthetic";
 
-/// Points every TextSource of the training input at `data`, a file or folder of text. Also points
-/// evalers at `data` if they name no path or read the same text as the training input; other
-/// evalers keep their text. The word "synthetic" replaces each of these inputs by a SyntheticInput
-/// with the same seq_len and batch_size. Throws ConfigError if the training input reads no text.
-void use_data(Trainer::Config& config, std::string_view data);
+/// An edit that sets the training data: to a file or folder of text, or to the word "synthetic".
+struct UseData {
+  std::string data;
+
+  /// Points every TextSource of the training input at `data`. Also points evalers at `data` if they
+  /// name no path or read the same text as the training input; other evalers keep their text. The
+  /// word "synthetic" replaces each of these inputs by a SyntheticInput with the same seq_len and
+  /// batch_size. Returns an empty list. Throws ConfigError if the training input reads no text.
+  std::vector<Replaced> apply_to(Trainer::Config& config) const;
+};
 
 }  // namespace axle

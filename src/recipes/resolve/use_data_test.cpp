@@ -25,7 +25,7 @@ Trainer::Config with_validation(const std::string& path) {
 
 TEST(UseData, PointsTheInputAndEvalersWithoutAPathAtIt) {
   Trainer::Config config = with_validation("mine.txt");
-  use_data(config, "corpus/");
+  UseData{"corpus/"}.apply_to(config);
   EXPECT_EQ(path_of(config.input), "corpus/");
   EXPECT_EQ(path_of(config.evalers.at("held_out").input), "corpus/");
   EXPECT_EQ(path_of(config.evalers.at("validation").input), "mine.txt");
@@ -33,8 +33,8 @@ TEST(UseData, PointsTheInputAndEvalersWithoutAPathAtIt) {
 
 TEST(UseData, TheLastOneWinsForAllThatReadTheSameText) {
   Trainer::Config config = with_validation("mine.txt");
-  use_data(config, "first/");
-  use_data(config, "second/");
+  UseData{"first/"}.apply_to(config);
+  UseData{"second/"}.apply_to(config);
   EXPECT_EQ(path_of(config.input), "second/");
   EXPECT_EQ(path_of(config.evalers.at("held_out").input), "second/");
   EXPECT_EQ(path_of(config.evalers.at("validation").input), "mine.txt");
@@ -45,14 +45,14 @@ TEST(UseData, APathMayBeSpelledInSeveralWays) {
   const std::string corpus = dir / "corpus";
   std::filesystem::create_directory(corpus);
   Trainer::Config config = with_validation(dir.path() / "." / "corpus");
-  use_data(config, corpus);
-  use_data(config, "second/");
+  UseData{corpus}.apply_to(config);
+  UseData{"second/"}.apply_to(config);
   EXPECT_EQ(path_of(config.evalers.at("validation").input), "second/");
 }
 
 TEST(UseData, SyntheticLeavesTextsOfTheirOwn) {
   Trainer::Config config = with_validation("mine.txt");
-  use_data(config, kSyntheticData);
+  UseData{kSyntheticData}.apply_to(config);
   EXPECT_NE(config.input.get_if<SyntheticInput>(), nullptr);
   const auto* const held_out = config.evalers.at("held_out").input.get_if<SyntheticInput>();
   ASSERT_NE(held_out, nullptr);
@@ -62,8 +62,8 @@ TEST(UseData, SyntheticLeavesTextsOfTheirOwn) {
 
 TEST(UseData, NeedsAnInputOfText) {
   Trainer::Config config = recipe("fuji-test-v1");
-  use_data(config, kSyntheticData);
-  EXPECT_EQ(error_of([&] { use_data(config, "text.txt"); }),
+  UseData{kSyntheticData}.apply_to(config);
+  EXPECT_EQ(error_of([&] { UseData{"text.txt"}.apply_to(config); }),
             "--data text.txt: expected an input that reads text, got SyntheticInput; put --set "
             "input=TextInput before --data");
 }

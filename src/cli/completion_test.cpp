@@ -109,5 +109,16 @@ TEST_P(ShellCompletion, OfClassesBehindAnEqualsSign) {
 INSTANTIATE_TEST_SUITE_P(Shells, ShellCompletion, testing::ValuesIn(kShells),
                          [](const auto& shell) { return shell.param.name; });
 
+TEST(Completion, NamesVerbsFlagsRecipesAndClasses) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const Ran ran = run_axle({"completion", shell});
+    EXPECT_EQ(ran.code, 0) << shell;
+    for (const char* word : {"eval-layer", "quickstart", "steps", "interpreter"})
+      EXPECT_THAT(ran.out, ::testing::HasSubstr(word)) << shell;
+  }
+  EXPECT_THAT(run_axle({"completion", "bash"}).out, ::testing::HasSubstr("LayerNorm"));
+  EXPECT_THAT(run_axle({"completion", "zsh"}).out, ::testing::HasSubstr("bashcompinit"));
+}
+
 }  // namespace
 }  // namespace axle

@@ -1,7 +1,5 @@
-// Tests `params`, `eval-layer` and `completion` through the command line.
+// Tests `eval-layer` through the command line.
 #include <gmock/gmock.h>
-
-#include <nlohmann/json.hpp>
 
 #include "cli/run_test.h"
 #include "io/file.h"
@@ -12,17 +10,6 @@ namespace axle {
 namespace {
 
 using testing::HasSubstr;
-
-TEST(Params, TakesWhatEveryRecipeVerbTakes) {
-  const Ran ran =
-      run_axle({"params", "quickstart", "--json", "--set", "model.decoder.layers.num_layers=1"});
-  ASSERT_EQ(ran.code, 0) << ran.err;
-  const auto json = nlohmann::json::parse(ran.out);
-  EXPECT_EQ(json.size(), 2u);
-  EXPECT_TRUE(json["params"].contains("decoder/layers/layer0/attention/norm/scale"));
-  EXPECT_FALSE(json["params"].contains("decoder/layers/layer1/attention/norm/scale"));
-  EXPECT_EQ(run_axle({"params", "quickstrat"}).code, 2);
-}
 
 class EvalLayerVerb : public testing::Test {
  protected:
@@ -236,17 +223,6 @@ TEST_F(EvalLayerVerb, Compares) {
                            ": expected 3 tensors to agree, got 1 differ (out), 1 of another shape "
                            "(grad/in/query), 1 missing (out/more)\n");
   EXPECT_TRUE(path_exists(dir_ / "out.safetensors"));  // the results can still be inspected
-}
-
-TEST(Completion, NamesVerbsFlagsRecipesAndClasses) {
-  for (const char* shell : {"bash", "zsh", "fish"}) {
-    const Ran ran = run_axle({"completion", shell});
-    EXPECT_EQ(ran.code, 0) << shell;
-    for (const char* word : {"eval-layer", "quickstart", "steps", "interpreter"})
-      EXPECT_THAT(ran.out, HasSubstr(word)) << shell;
-  }
-  EXPECT_THAT(run_axle({"completion", "bash"}).out, HasSubstr("LayerNorm"));
-  EXPECT_THAT(run_axle({"completion", "zsh"}).out, HasSubstr("bashcompinit"));
 }
 
 }  // namespace

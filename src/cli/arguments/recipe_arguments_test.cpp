@@ -1,0 +1,99 @@
+#include "cli/arguments/recipe_arguments.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "cli/arguments/parse_test.h"
+#include "io/file.h"
+#include "testing/error_of.h"
+#include "testing/temp_dir.h"
+
+namespace axle::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+struct Flags {
+  RecipeArguments arguments;
+  std::function<void(CLI::App&)> add = [this](CLI::App& app) { arguments.add_to(app); };
+
+  explicit Flags(std::vector<std::string> words = {}) { parse(add, std::move(words)); }
+  // Each edit in the form of a flag.
+  std::vector<std::string> edits() const {
+    std::vector<std::string> out;
+    for (const Edit& edit : arguments.request().edits) {
+      if (const auto* field = std::get_if<SetField>(&edit))
+        out.push_back(field->path + "=" + field->text);
+      else
+        out.push_back("data " + std::get<UseData>(edit).data);
+    }
+    return out;
+  }
+};
+
+TEST(RecipeArguments, FlagsThatChangeFieldsKeepTheirOrder) {
+  const Flags flags(
+      {"quickstart", "--steps", "3", "--set", "seed=1", "--mesh", "data=2", "--seed", "2"});
+  EXPECT_EQ(flags.arguments.request().recipe, "quickstart");
+  EXPECT_THAT(flags.edits(), ElementsAre("max_steps=3", "seed=1", "mesh=data=2", "seed=2"));
+  EXPECT_EQ(flags.arguments.resolve().config.seed, 2) << "the last one wins";
+}
+
+TEST(RecipeArguments, TheLastDataTakesThePlaceOfTheOthers) {
+  EXPECT_THAT(Flags({"--data", "a.txt", "--seed", "1", "--data", "b.txt"}).edits(),
+              ElementsAre("seed=1", "data b.txt"));
+}
+
+TEST(RecipeArguments, SetIsAPathAndAValue) {
+  const Flags flags({"--set", "a.b==c"});
+  EXPECT_THAT(flags.edits(), ElementsAre("a.b==c"));
+  RecipeArguments other;
+  const auto add = [&](CLI::App& app) { other.add_to(app); };
+  EXPECT_EQ(parse_error(add, {"--set", "seed"}), "--set: expected PATH=VALUE, got 'seed'");
+  EXPECT_EQ(parse_error(add, {"--set", "=1"}), "--set: expected PATH=VALUE, got '=1'");
+  EXPECT_EQ(parse_error(add, {"--data", "\xff"}), "--data: expected UTF-8, got '\\xff'");
+}
+
+TEST(RecipeArguments, TheMachineIsThatOfTheTarget) {
+  EXPECT_FALSE(Flags().arguments.target());
+  const Flags flags({"--on", "cpu:8"});
+  EXPECT_EQ(flags.arguments.request().machine, "cpu-8");
+  EXPECT_THAT(error_of([] { Flags({"--on", "gpu:none:8"}); }), HasSubstr("gpu:none:8"));
+}
+
+TEST(RecipeArguments, FilesAreReadWhenTheConfigIsAskedFor) {
+  const TempDir dir;
+  replace_file(dir / "mine.yaml", "recipe: quickstart\nset: {seed: 5}\n");
+  const Flags flags({"--config", dir / "mine.yaml"});
+  EXPECT_THAT(flags.arguments.files(), ElementsAre(dir / "mine.yaml"));
+  EXPECT_EQ(flags.arguments.resolve().config.seed, 5);
+  EXPECT_EQ(error_of([] {
+              Flags({"--config", "none.yaml"}).arguments.request();
+            }),
+            "none.yaml: expected a config file, got nothing there");
+}
+
+TEST(RecipeArguments, VerbsThatReadNoDataCheckThatTheyAreThere) {
+  const auto error = [](const std::string& data) {
+    return error_of<DataError>([&] { Flags({"--data", data}).arguments.check_data(); });
+  };
+  EXPECT_EQ(error("synthetic"), "no error");
+  EXPECT_EQ(error("none.txt"),
+            "--data: expected a text file or a folder of them, got nothing at none.txt; leave out "
+            "--data, which this command does not read");
+}
+
+TEST(ResolveNamed, TakesRecipesFilesAndFoldersOfRuns) {
+  const TempDir dir;
+  replace_file(dir / "mine.yaml", "recipe: quickstart\nset: {seed: 5}\n");
+  replace_file(dir / "config.yaml", "recipe: quickstart\nset: {seed: 6}\n");
+  EXPECT_EQ(resolve_named("quickstart", "cpu:2").config.seed, 0);
+  EXPECT_EQ(resolve_named(dir / "mine.yaml", {}).config.seed, 5);
+  EXPECT_EQ(resolve_named(dir.path().string(), {}).config.seed, 6);
+  EXPECT_THAT(error_of([] { resolve_named("quickstrat", {}); }),
+              HasSubstr("did you mean 'quickstart'?"));
+}
+
+}  // namespace
+}  // namespace axle::cli

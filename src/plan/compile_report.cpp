@@ -175,77 +175,103 @@ std::string optimized_program(const LoweredStep& step) {
                   to_text(step.target)));
 }
 
-CompileReport compile_step(const LoweredStep& step, const std::filesystem::path& save) {
-  return compile_step(
-      step, [&] { return make_compiler(step.target); }, save);
+namespace {
+
+// What the compilation of a step gives.
+struct CompiledStep {
+  CompileReport report;
+  std::unique_ptr<Compiler> compiler;
+  CompileOptions options = {};
+  std::unique_ptr<CompiledProgram> program = nullptr;  // null: too large for the device
+  std::optional<HloModule> module = {};                // none: the plugin gives none, or unreadable
+};
+
+// Compiles the step and notes the compiler's own messages.
+void compile(const LoweredStep& step, CompiledStep& out) {
+  CompileReport& report = out.report;
+  report.compiler = compiler_text(*out.compiler);
+  const Program lowered = lowered_for(step.program, out.compiler->lowering_target());
+  for (const LoweringChoice& choice : lowered.choices) report.findings.push_back(to_text(choice));
+  for (std::string& line :
+       virtual_device_findings(*step.program.graph, step.target, host_memory().total_bytes))
+    report.findings.push_back(std::move(line));
+  const auto start = Clock::now();
+  {
+    PluginEndGuard guard(report.compiler, "compile");
+    try {
+      out.program = out.compiler->compile(lowered, out.options);
+    } catch (const DoesNotFitError& error) {
+      report.too_large_message = error.what();
+      report.largest = largest_of(read_largest_buffers(error.details));
+    }
+    report.compiler_warnings = compiler_warnings(guard.take_text());
+  }
+  report.compile_seconds = seconds_since(start);
 }
 
-CompileReport compile_step(const LoweredStep& step, const MakeCompiler& make,
-                           const std::filesystem::path& save) {
+CompiledStep compiled(const LoweredStep& step, const MakeCompiler& make) {
   const Program& program = step.program;
-  CompileReport out{.recipe = step.recipe,
-                    .target = to_text(step.target),
-                    .machine = step.target.machine(),
-                    .num_devices = step.target.num_devices(),
-                    .mesh = to_text(program.mesh),
-                    .size = step.size,
-                    .num_parameters = step.num_parameters,
-                    .cost = graph_cost(*program.graph),
-                    .device_memory_bytes = memory_for_programs(step.target),
-                    .whole_memory_bytes = whole_memory(step.target),
-                    .warnings = step.warnings,
-                    .lower_seconds = step.seconds};
-  for (const ProgramValue& input : program.inputs) out.arguments.push_back(input.name);
-
-  if (!save.empty()) {
-    check_regular(save);  // a saved executable is read at arbitrary offsets
-    check_replaceable(save);
-  }
   enable_plugin_warnings();
-  const auto compiler = make();
-  out.compiler = compiler_text(*compiler);
-  const CompileOptions options{.overrides = {step.options.begin(), step.options.end()}};
-  const Program lowered = lowered_for(program, compiler->lowering_target());
-  for (const LoweringChoice& choice : lowered.choices) out.findings.push_back(to_text(choice));
-  for (std::string& line :
-       virtual_device_findings(*program.graph, step.target, host_memory().total_bytes))
-    out.findings.push_back(std::move(line));
-  const auto start = Clock::now();
-  std::unique_ptr<CompiledProgram> compiled;
-  {
-    PluginEndGuard guard(out.compiler, "compile");
-    try {
-      compiled = compiler->compile(lowered, options);
-    } catch (const DoesNotFitError& error) {
-      out.too_large_message = error.what();
-      out.largest = largest_of(read_largest_buffers(error.details));
-    }
-    out.compiler_warnings = compiler_warnings(guard.take_text());
-  }
-  out.compile_seconds = seconds_since(start);
-  std::ranges::move(unmet_layouts(*program.graph, program.mesh), std::back_inserter(out.warnings));
-  if (!compiled) return out;
-  out.memory = compiled->memory();
-  out.compiler_cost = compiled->cost_analysis();
-  std::optional<HloModule> module;
+  CompiledStep out{.report = {.recipe = step.recipe,
+                              .target = to_text(step.target),
+                              .machine = step.target.machine(),
+                              .num_devices = step.target.num_devices(),
+                              .mesh = to_text(program.mesh),
+                              .size = step.size,
+                              .num_parameters = step.num_parameters,
+                              .cost = graph_cost(*program.graph),
+                              .device_memory_bytes = memory_for_programs(step.target),
+                              .whole_memory_bytes = whole_memory(step.target),
+                              .warnings = step.warnings,
+                              .lower_seconds = step.seconds},
+                   .compiler = make(),
+                   .options = {.overrides = {step.options.begin(), step.options.end()}}};
+  CompileReport& report = out.report;
+  for (const ProgramValue& input : program.inputs) report.arguments.push_back(input.name);
+  compile(step, out);
+  std::ranges::move(unmet_layouts(*program.graph, program.mesh),
+                    std::back_inserter(report.warnings));
+  if (!out.program) return out;
+  report.memory = out.program->memory();
+  report.compiler_cost = out.program->cost_analysis();
   try {
-    if (const std::string optimized = compiled->optimized_program(); !optimized.empty()) {
-      module = read_hlo_module(optimized);
-      read_program(*module, step, compiler->topology(), out);
+    if (const std::string optimized = out.program->optimized_program(); !optimized.empty()) {
+      out.module = read_hlo_module(optimized);
+      read_program(*out.module, step, out.compiler->topology(), report);
     }
   } catch (const std::exception& error) {  // even for a bug of ours the rest of the report is valid
-    out.unreadable_reason = error.what();
-  }
-  if (!save.empty()) {
-    try {
-      if (compiler->plugin().policy().reorders_loaded_collectives) check_order(module, save);
-      save_executable(save, *compiled, program, *compiler, options);
-      out.saved = save;
-    } catch (const Error&) {
-      out.save_error = std::current_exception();
-    }
+    report.unreadable_reason = error.what();
   }
   return out;
+}
+
+MakeCompiler default_compiler(const LoweredStep& step) {
+  return [&] { return make_compiler(step.target); };
+}
+
+}  // namespace
+
+CompileReport compile_step(const LoweredStep& step) {
+  return compile_step(step, default_compiler(step));
+}
+
+CompileReport compile_step(const LoweredStep& step, const MakeCompiler& make) {
+  return compiled(step, make).report;
+}
+
+CompileReport compile_and_save_step(const LoweredStep& step, const std::filesystem::path& file) {
+  check_regular(file);  // a saved executable is read at arbitrary offsets
+  check_replaceable(file);
+  CompiledStep out = compiled(step, default_compiler(step));
+  if (!out.program) return std::move(out.report);
+  try {
+    if (out.compiler->plugin().policy().reorders_loaded_collectives) check_order(out.module, file);
+    save_executable(file, *out.program, step.program, *out.compiler, out.options);
+    out.report.saved = file;
+  } catch (const Error&) {
+    out.report.save_error = std::current_exception();
+  }
+  return std::move(out.report);
 }
 
 }  // namespace axle

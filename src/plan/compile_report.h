@@ -103,16 +103,17 @@ struct CompileReport {
   std::optional<bool> fits() const;
 };
 
-/// Compiles the step and, unless `save` is empty, writes the executable to that file.
-/// Throws StorageError, before compiling, if the file cannot be written. Throws DeviceError if the
-/// plugin is missing or its compiler refuses the program (kDoesNotCompile), and ConfigError for an
-/// option that the compiler does not know. A program that is too large, or that compiles but cannot
-/// be saved, does not throw (CompileReport::too_large_message, save_error).
-CompileReport compile_step(const LoweredStep& step, const std::filesystem::path& save = {});
+/// Compiles the step. Throws DeviceError if the plugin is missing or its compiler refuses the
+/// program (kDoesNotCompile), and ConfigError for an option that the compiler does not know. A
+/// program that is too large does not throw (CompileReport::too_large_message).
+CompileReport compile_step(const LoweredStep& step);
 /// Does the same with the compiler that `make` returns instead of the target's default one.
 using MakeCompiler = std::function<std::unique_ptr<Compiler>()>;
-CompileReport compile_step(const LoweredStep& step, const MakeCompiler& make,
-                           const std::filesystem::path& save = {});
+CompileReport compile_step(const LoweredStep& step, const MakeCompiler& make);
+/// Compiles the step and writes the executable to `file`. Throws as compile_step() does, and
+/// StorageError, before compiling, if the file cannot be written. A program that compiles but
+/// cannot be saved does not throw (CompileReport::save_error).
+CompileReport compile_and_save_step(const LoweredStep& step, const std::filesystem::path& file);
 
 /// Returns the exit code of a command that compiles: kOk if the program fits, else kDoesNotFit.
 /// Throws DeviceError if it is not known whether the program fits.

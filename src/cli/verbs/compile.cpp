@@ -63,7 +63,8 @@ ExitCode run(const CompileVerb& options, Output& out) {
   std::fputs(changes_text(resolved.report).c_str(), stderr);
   const LoweredStep step = lower(resolved, target, out);
   ensure_plugin(target.accelerator.platform, terminal_fetch_options(options.yes));
-  CompileReport report = compile_step(step, options.save);
+  CompileReport report =
+      options.save.empty() ? compile_step(step) : compile_and_save_step(step, options.save);
   report.resolution = resolved.report;
   out.report(report);
   if (report.save_error) std::rethrow_exception(report.save_error);

@@ -18,7 +18,7 @@ class RecipeTrace : public testing::TestWithParam<std::string> {};
 // Nothing of the model's size is allocated: the step is traced from types alone.
 TEST_P(RecipeTrace, IsAsGolden) {
   Trainer::Config config = recipe(GetParam());
-  use_data(config, kSyntheticData);
+  UseData{kSyntheticData}.apply_to(config);
   const TrainingParts training(config);
   Tree<Type> batch = training.make_input()->element_spec();
   int64_t num_tokens = 0, num_parameters = 0;

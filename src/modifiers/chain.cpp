@@ -1,0 +1,31 @@
+#include "modifiers/chain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/error.h"
+#include "config/register.h"
+
+namespace axle {
+
+Chain::Chain(const Config& cfg, const Dims&, const Scope& scope) : cfg_(cfg), path_(scope.path) {
+  if (cfg_.modifiers.empty()) {
+    throw ConfigError(fmt::format("{}.modifiers: expected at least one modifier, got none", path_));
+  }
+}
+
+std::vector<Replaced> Chain::apply(ConfigRef root) const {
+  std::vector<Replaced> out;
+  for (size_t i = 0; i < cfg_.modifiers.size(); ++i) {
+    std::ranges::move(
+        apply_modifier(cfg_.modifiers[i], fmt::format("{}.modifiers[{}]", path_, i), root),
+        std::back_inserter(out));
+  }
+  return out;
+}
+
+AXLE_REGISTER(Chain)
+
+}  // namespace axle

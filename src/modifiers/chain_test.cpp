@@ -1,0 +1,41 @@
+#include "modifiers/chain.h"
+
+#include <gmock/gmock.h>
+
+#include "layers/norms/layer_norm.h"
+#include "modifiers/replace_class.h"
+#include "modifiers/set_fields.h"
+#include "modifiers/tiny_root_test.h"
+#include "testing/error_of.h"
+
+namespace axle {
+namespace {
+
+const ReplaceClass::Config kLayerNorms{.replace = "RMSNorm", .with = "LayerNorm"};
+
+TEST(Chain, AppliesModifiersInOrder) {
+  const SetFields::Config steps{.set = {{"max_steps", "5"}}};
+  const std::string first = changes_by(kLayerNorms), second = changes_by(steps);
+  EXPECT_EQ(changes_by(Chain::Config{.modifiers = {kLayerNorms, steps}}), first + second);
+  // The second replaces what the first has put there.
+  const ReplaceClass::Config back{.replace = "LayerNorm", .with = "RMSNorm"};
+  TinyRoot root;
+  const auto report =
+      apply_modifier(Chain::Config{.modifiers = {kLayerNorms, back}}, "modify[0]", root);
+  ASSERT_EQ(report.size(), 2u);
+  EXPECT_EQ(report[0].report.matched, report[1].report.matched);
+  EXPECT_EQ(report[0].report.matched.size(), 3u);
+}
+
+TEST(Chain, ReportsTheMistakesOfItsModifiers) {
+  EXPECT_EQ(error_of([] { changes_by(Chain::Config{}); }),
+            ".modifiers: expected at least one modifier, got none");
+  EXPECT_THAT(error_of([] {
+                changes_by(Chain::Config{.modifiers = {kLayerNorms, kLayerNorms}});
+              }),
+              ::testing::HasSubstr("RMSNorm"))
+      << "the second finds nothing to replace";
+}
+
+}  // namespace
+}  // namespace axle

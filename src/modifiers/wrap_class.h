@@ -1,0 +1,33 @@
+// Puts a class around another one, by name.
+#pragma once
+
+#include "modifiers/modifier.h"
+
+namespace axle {
+
+/// Wraps every config of a class, or of any class of a role, in a config of another class: RoPE
+/// around every QKV. Slots that hold the new class already are left as they are, and so is what
+/// these wrap: applied twice, the modifier changes nothing more.
+class WrapClass final : public Modifier {
+ public:
+  struct Config {
+    /// Name of the class or role to wrap.
+    std::string wrap = {};
+    /// Name of the class around it; it starts with its defaults.
+    std::string with = {};
+    /// Name of the slot of the new class that takes the old config.
+    std::string slot = "inner";
+    /// Pattern of the slot paths to wrap at; "**": everywhere.
+    std::string at = "**";
+    AXLE_CONFIG(WrapClass, wrap, with, slot, at)
+  };
+  WrapClass(const Config& cfg, const Dims&, const Scope&) : cfg_(cfg) {}
+  /// Throws ConfigError for unknown names, if the class does not fit a slot, or if nothing matches
+  /// and nothing is wrapped yet.
+  std::vector<Replaced> apply(ConfigRef root) const override;
+
+ private:
+  Config cfg_;
+};
+
+}  // namespace axle

@@ -1,0 +1,76 @@
+#include "modifiers/wrap_class.h"
+
+#include <gmock/gmock.h>
+
+#include "layers/attention/qkv/rope.h"
+#include "layers/attention/qkv/separate_qkv.h"
+#include "layers/blocks/pattern.h"
+#include "modifiers/tiny_root_test.h"
+#include "testing/error_of.h"
+
+namespace axle {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const WrapClass::Config kRoPE{.wrap = "QKV", .with = "RoPE"};
+
+// A tree in which some projections are in a list, some in a block of another kind, and one is
+// wrapped already.
+TinyRoot mixed_root() {
+  const auto attention = [](Child<QKV> qkv) -> Child<Block> {
+    return PreNorm::Config{.body = Attention::Config{.num_heads = 2, .qkv = std::move(qkv)}};
+  };
+  TinyRoot root;
+  root.model.get_if<CausalLM>()->decoder.get_if<Decoder>()->layers = Pattern::Config{
+      .num_layers = 3,
+      .pattern = {attention(FusedQKV::Config{}), attention(RoPE::Config{.theta = 7}),
+                  TransformerLayer::Config{.attention = attention(SeparateQKV::Config{})}}};
+  return root;
+}
+
+TEST(WrapClass, PutsTheClassAroundEveryMatch) {
+  TinyRoot root = mixed_root();
+  const auto report = apply_modifier(kRoPE, "modify[0]", root);
+  ASSERT_EQ(report.size(), 1u);
+  EXPECT_EQ(report[0].what, "QKV inside RoPE");
+  const std::string layers = "model.decoder.layers.pattern";
+  EXPECT_THAT(report[0].report.matched,
+              ElementsAre(layers + "[0].body.qkv", layers + "[2].attention.body.qkv"));
+  std::string text = to_string(root);
+  EXPECT_THAT(text, HasSubstr(layers + "[0].body.qkv: RoPE\n"));
+  EXPECT_THAT(text, HasSubstr(layers + "[0].body.qkv.inner: FusedQKV\n"));
+  EXPECT_THAT(text, HasSubstr(layers + "[2].attention.body.qkv.inner: SeparateQKV\n"));
+  EXPECT_THAT(text, HasSubstr(layers + "[1].body.qkv.theta: 7")) << "left as it was";
+}
+
+TEST(WrapClass, AppliedTwiceChangesNothingMore) {
+  TinyRoot once = mixed_root();
+  apply_modifier(kRoPE, "modify[0]", once);
+  TinyRoot twice = once;
+  const auto report = apply_modifier(kRoPE, "modify[0]", twice);
+  EXPECT_TRUE(report[0].report.matched.empty());
+  EXPECT_EQ(to_string(twice), to_string(once));
+}
+
+TEST(WrapClass, OnlyWhereThePathMatches) {
+  TinyRoot root = mixed_root();
+  WrapClass::Config cfg = kRoPE;
+  cfg.at = "**[0].body.qkv";
+  EXPECT_EQ(apply_modifier(cfg, "modify[0]", root)[0].report.matched.size(), 1u);
+}
+
+TEST(WrapClass, NamesWhatItDoesNotKnowOrFind) {
+  const auto error = [](const WrapClass::Config& cfg) {
+    return error_of([&] { changes_by(cfg); });
+  };
+  EXPECT_THAT(error({.wrap = "QKW", .with = "RoPE"}), HasSubstr("QKW"));
+  EXPECT_THAT(error({.wrap = "QKV", .with = "RoPe"}), HasSubstr("RoPe"));
+  EXPECT_THAT(error({.wrap = "QKV", .with = "RoPE", .slot = "innner"}), HasSubstr("innner"));
+  EXPECT_THAT(error({.wrap = "Norm", .with = "RoPE"}), HasSubstr("RoPE"));
+  EXPECT_THAT(error({.wrap = "SeparateQKV", .with = "RoPE"}), HasSubstr("SeparateQKV"));
+}
+
+}  // namespace
+}  // namespace axle

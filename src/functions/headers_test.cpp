@@ -23,7 +23,10 @@ const std::map<std::string, std::string> kWithoutRow = {
     {"reduce_scatter_over", "it takes axes of a mesh, which only rules have"},
     {"add_to_selected", "it takes padding that only windows compute"},
     {"kernel_call", "it takes a kernel of C++; gated_silu is one"},
-    {"inline_region", "it takes a region"}};
+    {"inline_region", "it takes a region"},
+    {"associative_scan", "it takes a function of C++"},
+    {"full_for", "it takes the name of the function that calls it"},
+    {"emit_with_number", "it takes a row of the table of ops"}};
 
 // What functions return that are no tensor functions.
 const std::set<std::string> kOtherTypes = {"bool",
@@ -67,6 +70,7 @@ const std::map<std::string, std::string> kInternal = {
     {"ops/collectives/along_dim.h", "rules"},
     {"ops/collectives/collective.h", "rules"},
     {"ops/composite.h", "rules"},
+    {"ops/elementwise/four_bits.h", "lowering"},
     {"ops/kernels/kernel_implementation.h", "registry"},
     {"ops/movement/strided.h", "interpreter"},
     {"ops/movement/window_rules.h", "rules"},

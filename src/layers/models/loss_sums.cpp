@@ -3,6 +3,7 @@
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
+#include "ops/elementwise/exponential.h"
 #include "ops/movement/shape.h"
 #include "ops/movement/slice.h"
 #include "ops/reductions/cross_entropy.h"

@@ -13,7 +13,7 @@
 namespace axle {
 namespace {
 
-class RecipeTrace : public testing::TestWithParam<std::string> {};
+class RecipeTrace : public ::testing::TestWithParam<std::string> {};
 
 // Nothing of the model's size is allocated: the step is traced from types alone.
 TEST_P(RecipeTrace, IsAsGolden) {
@@ -39,7 +39,7 @@ TEST_P(RecipeTrace, IsAsGolden) {
   testing::expect_golden("recipes/" + GetParam() + ".trace.txt", text);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RecipeTrace, testing::ValuesIn(recipe_names()), kNamedByText);
+INSTANTIATE_TEST_SUITE_P(All, RecipeTrace, ::testing::ValuesIn(recipe_names()), kNamedByText);
 
 }  // namespace
 }  // namespace axle

@@ -57,7 +57,7 @@ TEST(WrapClass, AppliedTwiceChangesNothingMore) {
 TEST(WrapClass, OnlyWhereThePathMatches) {
   TinyRoot root = mixed_root();
   WrapClass::Config cfg = kRoPE;
-  cfg.at = "**[0].body.qkv";
+  cfg.at = "model.decoder.layers.pattern[0].**";
   EXPECT_EQ(apply_modifier(cfg, "modify[0]", root)[0].report.matched.size(), 1u);
 }
 

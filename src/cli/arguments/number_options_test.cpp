@@ -33,7 +33,9 @@ TEST(NumberOptions, RefuseWhatIsNoNumberOfTheirKind) {
   Numbers<int64_t> n;
   EXPECT_EQ(n.error("x"), "--n: expected an integer, got 'x'");
   EXPECT_EQ(n.error("1.5"), "--n: expected an integer, got '1.5'");
-  EXPECT_EQ(n.error("99999999999999999999"), "");
+  EXPECT_EQ(n.error("99999999999999999999"),
+            "--n: expected an integer from -9223372036854775808 to 9223372036854775807, got "
+            "'99999999999999999999'");
   EXPECT_FALSE(n.value);
   Numbers<double> x;
   EXPECT_EQ(x.error("nan"), "--n: expected a finite number, got 'nan'");

@@ -13,7 +13,8 @@ namespace {
 
 template <class Arguments>
 std::string error_of_words(const std::vector<std::string>& words) {
-  return parse_error([](CLI::App& app) { Arguments().add_to(app); }, words);
+  Arguments arguments;  // options write to it while words are parsed
+  return parse_error([&](CLI::App& app) { arguments.add_to(app); }, words);
 }
 
 TEST(RuntimeArguments, WithoutDevicesThereAreAsManyAsTheMeshHas) {
@@ -29,7 +30,8 @@ TEST(RuntimeArguments, WithoutDevicesThereAreAsManyAsTheMeshHas) {
 TEST(RuntimeArguments, RefusesNoDevices) {
   RuntimeArguments arguments;
   const auto add = [&](CLI::App& app) { arguments.add_to(app); };
-  EXPECT_EQ(parse_error(add, {"--devices", "0"}), "");
+  EXPECT_EQ(parse_error(add, {"--devices", "0"}),
+            "--devices: expected 1 to 1024 devices of one machine, got 0");
   EXPECT_EQ(parse_error(add, {"--devices", "two"}), "--devices: expected an integer, got 'two'");
   parse(add, {"--devices", "2", "--compile-cache", "none"});
   EXPECT_EQ(arguments.num_devices, 2);
@@ -57,8 +59,8 @@ TEST(SamplingArguments, MistakesNameTheFlag) {
       parsed<SamplingArguments>(words).apply_to(out);
     });
   };
-  EXPECT_EQ(error({"--top-k", "0"}), "");
-  EXPECT_EQ(error({"--top-p", "2"}), "");
+  EXPECT_EQ(error({"--top-k", "0"}), "--top-k: expected at least 1, got 0");
+  EXPECT_EQ(error({"--top-p", "2"}), "--top-p: expected more than 0 and at most 1, got 2");
   EXPECT_EQ(error({"--temperature", "0", "--top-k", "3"}),
             "--temperature: expected more than 0 with --top-k, --top-p or --seed, got 0, which "
             "disables sampling");

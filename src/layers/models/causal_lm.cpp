@@ -58,7 +58,7 @@ LossSums CausalLM::sums(const Tensor& ids_BT, const Tensor& labels_BT,
 ModelOutput CausalLM::forward(const Tree<Tensor>& batch) {
   const Tensor labels_BT = required(batch, "target_labels");
   const LossSums all = sums(required(batch, "input_ids"), labels_BT, context_of(batch));
-  const Tensor num_targets = sum(astype(labels_BT >= 0, DType::kF32));
+  const Tensor num_targets = sum(astype(labels_BT >= 0, all.cross_entropy.dtype()));
   const Tensor divisor = maximum(num_targets, 1);
 
   ModelOutput out{.loss = all.cross_entropy / divisor};

@@ -1,5 +1,7 @@
 #include "layers/models/loss_sums.h"
 
+#include <algorithm>
+
 #include "ops/create.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/compare.h"
@@ -32,6 +34,7 @@ LossSums loss_sums(const Tensor& logits_BTV, const Tensor& labels_BT) {
 
 LossSums chunked_loss_sums(const std::function<Tensor(const Tensor&)>& head, const Tensor& x_BTD,
                            const Tensor& labels_BT, int64_t chunk_len) {
+  chunk_len = std::min(chunk_len, x_BTD.dim(1));
   const Tensor x = chunks_of(x_BTD, chunk_len, 0), labels = chunks_of(labels_BT, chunk_len, -1);
   const ScanResult sums = scan(
       [&](const Values& carry, const Values& chunk) {

@@ -1,5 +1,6 @@
 #include "layers/state_space/mamba1.h"
 
+#include "base/checked.h"
 #include "config/register.h"
 #include "ops/annotate.h"
 #include "ops/create.h"
@@ -41,7 +42,7 @@ Initialiser LogOfCount::operator()(const InitSpec& spec) const {
 
 Mamba1::Mamba1(const Config& cfg, const Dims& dims, const Scope& scope)
     : Mixer(scope),
-      inner_dim_(cfg.expand * dims.model_dim),
+      inner_dim_(saturating_product(cfg.expand, dims.model_dim)),
       state_dim_(cfg.state_dim),
       step_rank_(cfg.step_rank.value_or((dims.model_dim + 15) / 16)),
       decay_(param(
@@ -64,7 +65,7 @@ Mamba1::Mamba1(const Config& cfg, const Dims& dims, const Scope& scope)
       conv_(child("conv", cfg.conv, {.channels = inner_dim_})),
       select_(child("select", cfg.select,
                     {.input_dim = inner_dim_,
-                     .output_dim = step_rank_ + 2 * state_dim_,
+                     .output_dim = saturating_sum(step_rank_, saturating_product(2, state_dim_)),
                      .input_axes = kShardAxes})),
       step_(child("step", cfg.step,
                   {.input_dim = step_rank_, .output_dim = inner_dim_, .output_axes = kShardAxes})),

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/checked.h"
 #include "config/register.h"
 #include "ops/annotate.h"
 #include "ops/elementwise/activations.h"
@@ -24,7 +25,7 @@ Projection::Dims widening(int64_t model_dim, int64_t inner_dim) {
 }  // namespace
 
 Mamba2::Sizes Mamba2::sizes(const Config& cfg, const Dims& dims) const {
-  Sizes out{.inner_dim = cfg.expand * dims.model_dim,
+  Sizes out{.inner_dim = saturating_product(cfg.expand, dims.model_dim),
             .num_heads = 0,
             .num_groups = cfg.num_groups,
             .head_dim = cfg.head_dim,
@@ -33,6 +34,8 @@ Mamba2::Sizes Mamba2::sizes(const Config& cfg, const Dims& dims) const {
     fail("head_dim", fmt::format("must divide the inner dim, expand * model dim, got {} and {}",
                                  out.head_dim, out.inner_dim));
   }
+  out.conv_dim = saturating_sum(
+      out.inner_dim, saturating_product(2, saturating_product(out.num_groups, out.state_dim)));
   out.num_heads = out.inner_dim / out.head_dim;
   if (out.num_heads % out.num_groups != 0) {
     fail("num_groups", fmt::format("must divide the number of heads, got {} and {}", out.num_groups,
@@ -54,12 +57,9 @@ Mamba2::Mamba2(const Config& cfg, const Dims& dims, const Scope& scope)
           "step_bias",
           {.shape = {sizes_.num_heads}, .mesh_axes = {kShardAxes}, .init = cfg.step_bias_init})),
       gate_(child("gate", cfg.gate, widening(dims.model_dim, sizes_.inner_dim))),
-      input_(child(
-          "input", cfg.input,
-          widening(dims.model_dim, sizes_.inner_dim + 2 * sizes_.num_groups * sizes_.state_dim))),
+      input_(child("input", cfg.input, widening(dims.model_dim, sizes_.conv_dim))),
       step_(child("step", cfg.step, widening(dims.model_dim, sizes_.num_heads))),
-      conv_(child("conv", cfg.conv,
-                  {.channels = sizes_.inner_dim + 2 * sizes_.num_groups * sizes_.state_dim})),
+      conv_(child("conv", cfg.conv, {.channels = sizes_.conv_dim})),
       norm_(child("norm", cfg.norm, {.input_dim = sizes_.inner_dim})),
       output_(child("output", cfg.output,
                     {.input_dim = sizes_.inner_dim,

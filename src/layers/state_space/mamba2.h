@@ -68,6 +68,7 @@ class Mamba2 final : public Mixer {
  private:
   struct Sizes {
     int64_t inner_dim, num_heads, num_groups, head_dim, state_dim;
+    int64_t conv_dim = 0;  // channels of the convolution: x, b and c
   };
   Sizes sizes(const Config& cfg, const Dims& dims) const;
 

@@ -23,7 +23,7 @@ class ShortConv final
   static constexpr InputNames kInputs = {"x", "context"};
   struct Config {
     /// Number of positions that a filter covers.
-    Positive<int64_t> width = 4;
+    Ranged<int64_t, Bounds{.min = 1, .max = 64}> width = 4;
     /// True: a bias is added.
     bool bias = true;
     AXLE_CONFIG(ShortConv, width, bias)

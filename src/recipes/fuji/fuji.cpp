@@ -27,20 +27,24 @@ struct Size {
   DimFn hidden_dim;
   double peak_lr = 3e-4;
   bool untied_head = false;
+  /// True: on machines without a rule, too, each layer keeps only its projections for the backward
+  /// pass. All that layers of this size compute fits on no machine.
+  bool keeps_projections = false;
 };
 
 Trainer::Config fuji(const Size& s, const Version& v, Mesh mesh, FujiRules rules) {
   rules.grouped_queries = s.num_kv_heads != s.num_heads;
   rules.untied_head = s.untied_head;
+  Child<Block> layer = llama_layer({.num_heads = s.num_heads,
+                                    .num_kv_heads = s.num_kv_heads,
+                                    .rope_theta = v.rope_theta,
+                                    .hidden_dim = s.hidden_dim});
+  if (s.keeps_projections) layer.options.remat = kept_projections();
   LanguageModel m{
       .decoder = {.model_dim = s.model_dim,
                   .vocab_size = v.vocab_size,
                   .max_seq_len = v.seq_len,
-                  .layers = Repeat::Config{.num_layers = s.num_layers,
-                                           .layer = llama_layer({.num_heads = s.num_heads,
-                                                                 .num_kv_heads = s.num_kv_heads,
-                                                                 .rope_theta = v.rope_theta,
-                                                                 .hidden_dim = s.hidden_dim})}},
+                  .layers = Repeat::Config{.num_layers = s.num_layers, .layer = std::move(layer)}},
       .learner = {.peak_lr = s.peak_lr, .max_step = v.max_step, .weight_decay = 0.1},
       .tokens_per_batch = v.tokens_per_batch,
       .seq_len = v.seq_len,
@@ -141,7 +145,8 @@ Trainer::Config fuji_405B(const Version& v) {
                .num_kv_heads = 8,
                .hidden_dim = FixedDim{53248},
                .peak_lr = 1.5e-4,
-               .untied_head = true},
+               .untied_head = true,
+               .keeps_projections = true},
               v, fuji_mesh(1, -1), {.fsdp_tpu_v5p = -1, .fsdp_gpu = -1});
 }
 Trainer::Config fuji_405B_v3() { return fuji_405B(kV3); }

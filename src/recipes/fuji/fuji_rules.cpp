@@ -10,11 +10,8 @@
 namespace axle {
 namespace {
 
-// Remat policy: saves the projections of each layer for the backward pass, and recomputes the rest.
-SetRemat::Config keep_projections() {
-  return remat("**.layer", save("q_proj", "k_proj", "v_proj", "attention_output"));
-}
-// The same for machines with little device memory: offloads the projections to the host.
+SetRemat::Config keep_projections() { return remat("**.layer", kept_projections()); }
+// For machines with little device memory: offloads the projections to the host.
 SetRemat::Config offload_projections() {
   return remat("**.layer",
                SaveNames{.offload = {"q_proj", "k_proj", "v_proj", "attention_output"}});
@@ -66,6 +63,8 @@ MeshRules fuji_rules(const FujiRules& r) {
       {.machine = "cpu-.*", .modifiers = {mesh({{.name = "data", .size = -1}})}},
   };
 }
+
+SaveNames kept_projections() { return save("q_proj", "k_proj", "v_proj", "attention_output"); }
 
 Mesh fuji_mesh(int64_t data, int64_t fsdp) {
   Mesh out;

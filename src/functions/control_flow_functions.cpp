@@ -133,6 +133,10 @@ Values vmap_by_formula(const Values& arguments, const TensorFunction& fn,
                        const VmapOptions& options) {
   return vmap(fn, arguments, options);
 }
+Values ragged_map_by_formula(const Values& rows, const Values& groups, const Tensor& group_sizes,
+                             const TensorFunction& fn) {
+  return ragged_map(fn, rows, groups, group_sizes);
+}
 
 std::vector<Function> rows() {
   return {function("scan(init, xs, body, length, options)", scan_by_formula),
@@ -150,7 +154,8 @@ std::vector<Function> rows() {
                    custom_vjp_by_formula),
           function("jvp(arguments, tangents, fn)", jvp_by_formula),
           function("value_and_grad(arguments, fn)", gradient_by_formula),
-          function("vmap(arguments, fn, options)", vmap_by_formula)};
+          function("vmap(arguments, fn, options)", vmap_by_formula),
+          function("ragged_map(rows, groups, group_sizes, fn)", ragged_map_by_formula)};
 }
 
 const FunctionFamily kControlFlow(rows);

@@ -77,6 +77,7 @@ const std::map<std::string, std::string> kInternal = {
     {"ops/movement/window_walk.h", "interpreter"},
     {"ops/products/dot_backward.h", "rules"},
     {"ops/products/dot_kernel.h", "interpreter"},
+    {"ops/products/dot_parts.h", "rules"},
     {"ops/random/threefry_keys.h", "rules"},
     {"ops/reductions/combine.h", "rules"},
     {"ops/rules.h", "rules"},

@@ -17,6 +17,7 @@
 #include "transform/linalg/qr.h"
 #include "transform/linalg/solve.h"
 #include "transform/linalg/triangular_solve.h"
+#include "transform/ragged_map.h"
 #include "transform/random/counts.h"
 #include "transform/random/gamma.h"
 #include "transform/random/matrices.h"

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from calls import B, F, I, P, call
+from calls import B, F, I, P, V, call
 from jax import lax
 
 BODY = {
@@ -94,6 +94,7 @@ CALLS = {
     "custom_vjp": [call(lambda a: tripled(*a), arguments=[F(3), F(3)], at=TRIPLED)],
     "jvp": [call(lambda a, t: jax.jvp(jnp.sin, a, t), arguments=[F(3)], tangents=[F(3)], at={"fn": "sin"})],
     "value_and_grad": [call(lambda a: jax.value_and_grad(jnp.sum)(a[0]), arguments=[F(3)], at={"fn": "sum"})],
+    "ragged_map": [call(lambda r, g, s: lax.ragged_dot(r[0], g[0], s), rows=[F(7, 4)], groups=[F(3, 4, 5)], group_sizes=V([3, 0, 4], np.int32), at={"fn": "dot"}, vmap=False)],
     "vmap": [call(lambda a: jax.vmap(jnp.sum, 1)(a[0]), arguments=[F(3, 4)], at={"fn": "sum", "in_axes": [1]}),
              call(lambda a: jax.vmap(jnp.sum, None, axis_size=3)(a[0]), arguments=[F(4)], at={"fn": "sum", "in_axes": [None], "axis_size": 3})],
 }  # fmt: skip

@@ -8,6 +8,7 @@
 #include "ops/movement/shape.h"
 #include "ops/products/dot_backward.h"
 #include "ops/products/dot_eval.h"
+#include "ops/products/dot_parts.h"
 #include "ops/products/einsum.h"
 #include "ops/rules.h"
 #include "ops/stablehlo.h"
@@ -221,6 +222,12 @@ std::string_view mlir_name(Precision precision) {
 Tensor dot_general(const Tensor& a, const Tensor& b, const DotDims& dims,
                    const DotOptions& options) {
   return emit(dot_rules, {a, b}, DotAttributes(dims, options));
+}
+
+std::optional<DotParts> dot_parts_of(const OpNode& op) {
+  if (op.rules != &dot_rules) return std::nullopt;
+  const auto& a = op.attrs<DotAttributes>();
+  return DotParts{a.dims, a.options};
 }
 
 Tensor dot(const Tensor& a, const Tensor& b, const DotOptions& options) {

@@ -2,13 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
+#include "base/tree.h"
 #include "config/register.h"
 #include "ir/type.h"
 
 namespace axle {
+
+int64_t width_of(const DimFn& width, int64_t dim, std::string_view layer, std::string_view field) {
+  try {
+    return width(dim);
+  } catch (const ConfigError& error) {
+    std::string where = join_path(layer, field);
+    std::ranges::replace(where, '/', '.');
+    throw ConfigError(where + ": " + error.what());
+  }
+}
 
 int64_t ScaledDim::operator()(int64_t dim) const {
   const double scaled = scale * static_cast<double>(dim);

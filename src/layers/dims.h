@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "config/axle_config.h"
 #include "config/fields/fn.h"
@@ -11,6 +12,10 @@
 namespace axle {
 
 using DimFn = Fn<int64_t(int64_t)>;
+
+/// Returns width(dim). Throws ConfigError "<layer>.<field>: ...", with the path of the layer as
+/// configs spell it, if the function throws one.
+int64_t width_of(const DimFn& width, int64_t dim, std::string_view layer, std::string_view field);
 
 /// The integer part of scale * model dim, rounded up to a multiple of multiple_of.
 struct ScaledDim {

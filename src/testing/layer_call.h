@@ -26,13 +26,31 @@ struct CallOptions {
   EvalOptions eval = {};
 };
 
+/// Adds the initial values of the training state of layers that `state` lacks.
+inline void add_initial_state(const Layer& layer, Tree<HostTensor>& state) {
+  std::vector<std::string> paths;
+  const std::vector<HostTensor> values = eval(
+      [&](const Values& x) {
+        Values out;
+        paths.clear();
+        for (const auto& [path, t] : layer.initialize_state(random::Key::wrap(x[0]))) {
+          paths.push_back(path);
+          out.push_back(t);
+        }
+        return out;
+      },
+      {random::key(0)});
+  for (size_t i = 0; i < paths.size(); ++i) state.emplace(paths[i], values[i]);
+}
+
 /// One method of a layer as a function of tensors: parameters, then inputs, then state, each sorted
-/// by path.
+/// by path. State that the options lack starts with its initial values.
 class LayerFunction {
  public:
   LayerFunction(Layer& layer, const Tree<HostTensor>& parameters, const Tree<HostTensor>& inputs,
                 CallOptions options = {})
       : layer_(layer), options_(std::move(options)) {
+    if (!layer.state_specs().empty()) add_initial_state(layer, options_.state);
     for (const auto& [tree, paths] : {std::pair(&parameters, &parameter_paths_),
                                       {&inputs, &input_paths_},
                                       {&options_.state, &state_paths_}}) {

@@ -43,8 +43,6 @@ class FeedForward final : public Mixer {
   Tensor forward(const Tensor& x_BTD, const MixerContext&) override;
 
  private:
-  int64_t hidden_dim(const Config& cfg, const Dims& dims) const;
-
   int64_t hidden_dim_;
   Activation activation_;
   std::optional<Handle<Projection>> gate_;

@@ -1,0 +1,45 @@
+#include "layers/experts/adaptive_loss_scale.h"
+
+#include "config/register.h"
+#include "ops/annotate.h"
+#include "ops/create.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
+#include "ops/elementwise/convert.h"
+#include "ops/elementwise/exponential.h"
+#include "ops/reductions/reduce.h"
+
+namespace axle {
+
+AdaptiveLossScale::AdaptiveLossScale(const Config& cfg, const Dims&, const Scope& scope)
+    : LayerRole(scope), cfg_(cfg) {
+  declare_state("log_scale", {});
+  declare_state("average", {});
+  declare_state("count", {.dtype = DType::kI32});
+}
+
+Tensor AdaptiveLossScale::forward(const Tensor& dropped_K) {
+  const Tensor overload =
+      cfg_.overload == Overload::kMean ? mean(dropped_K) : reduce_max(dropped_K, {0});
+  const Tensor count = state("count");
+  const Tensor weight =
+      maximum(1 / (astype(count, DType::kF32) + 1), static_cast<double>(*cfg_.min_weight));
+  const Tensor average = (1 - weight) * state("average") + weight * stop_gradient(overload);
+  const Tensor is_high = astype(average > *cfg_.max_overload, DType::kF32);
+  const Tensor is_low = astype(average < cfg_.min_overload, DType::kF32);
+  const Tensor log_scale = state("log_scale") + cfg_.log_step * (is_high - is_low);
+  if (is_training()) {
+    set_state("count", count + 1);
+    set_state("average", average);
+    set_state("log_scale", log_scale);
+  }
+  const Tensor scale = exp(log_scale);
+  add_summary("overload", average);
+  add_summary("scale", scale);
+  return scale;
+}
+
+AXLE_REGISTER(AdaptiveLossScale::Dims)
+AXLE_REGISTER(AdaptiveLossScale)
+
+}  // namespace axle

@@ -1,0 +1,90 @@
+#include "layers/experts/capacity_dispatch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "config/register.h"
+#include "layers/mesh_axes.h"
+#include "ops/annotate.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/compare.h"
+#include "ops/elementwise/convert.h"
+#include "ops/movement/index.h"
+#include "ops/movement/shape.h"
+#include "ops/products/einsum.h"
+#include "ops/reductions/cumulative.h"
+#include "ops/reductions/reduce.h"
+
+namespace axle {
+namespace {
+
+// Layouts of tokens and of what experts get. Between them the axis `expert` moves from the groups
+// to the experts, which is an all-to-all.
+const PartitionSpec kGroupAxes = {{"data", DimAxes{"expert", "fsdp"}}};
+const PartitionSpec kExpertAxes = {{"expert", "data", "fsdp"}};
+
+// Returns, for each choice [N, K, S], its number among the choices of the same expert in its group:
+// first choices count before second ones.
+Tensor number_in_expert(const Tensor& chosen_NKSE) {
+  const int64_t num_choices = chosen_NKSE.dim(1);
+  const Tensor in_order = flatten(chosen_NKSE, 1, 2);
+  const Tensor counts = unflatten(cumsum(in_order, 1), 1, {num_choices, -1});
+  return reduce_sum(counts * chosen_NKSE, {3}) - 1;
+}
+
+}  // namespace
+
+CapacityDispatch::CapacityDispatch(const Config& cfg, const Dims& dims, const Scope&)
+    : cfg_(cfg), num_experts_(dims.num_experts) {}
+
+int64_t CapacityDispatch::capacity(int64_t group_size, int64_t num_choices) const {
+  const InvocationOptions& options = Invocation::current().options();
+  if (options.decoding) return group_size;
+  const auto& factor = options.training ? cfg_.train_capacity_factor : cfg_.eval_capacity_factor;
+  const double choices = factor ? static_cast<double>(*factor) : static_cast<double>(num_choices);
+  const double mean = static_cast<double>(group_size) * choices / static_cast<double>(num_experts_);
+  const int64_t least = std::max<int64_t>(cfg_.min_capacity, 1);
+  if (mean >= static_cast<double>(group_size)) return group_size;
+  return std::min(group_size, std::max(least, static_cast<int64_t>(mean)));
+}
+
+Dispatched CapacityDispatch::run(const Tensor& x_BTD, const Routing& routing,
+                                 const Experts& experts) const {
+  // N = O * G groups.
+  const bool decoding = Invocation::current().options().decoding;
+  const Shape split = decoding ? Shape{1, 1} : Shape{cfg_.outer_batch, cfg_.num_groups};
+  const int64_t groups = split[0] * split[1], num_choices = routing.experts_BTK.dim(2);
+  const int64_t group_size = x_BTD.dim(0) * x_BTD.dim(1) / groups;
+  const int64_t size = capacity(group_size, num_choices);
+
+  const auto by_choice = [&](const Tensor& t_BTK) {
+    return swap_axes(reshape(t_BTK, {groups, group_size, num_choices}), 1, 2);
+  };
+  const Tensor chosen_NKSE = one_hot(by_choice(routing.experts_BTK), num_experts_, DType::kI32);
+  const Tensor number_NKS = number_in_expert(chosen_NKSE);
+  const Tensor slot_NKSC = one_hot(number_NKS, size);  // zeros for those that are dropped
+  const Tensor expert_NKSE = astype(chosen_NKSE, DType::kF32);
+  const Tensor weight_NKSE = expert_NKSE * expand_dims(by_choice(routing.weights_BTK), 3);
+
+  const auto outer = [&](const Tensor& t) {  // splits N
+    return sharding_constraint(unflatten(t, 0, split), kGroupAxes);
+  };
+  const DType dtype = x_BTD.dtype();
+  const Tensor dispatch_OGSEC =
+      outer(astype(einsum("nkse,nksc->nsec", expert_NKSE, slot_NKSC), dtype));
+  const Tensor combine_OGSEC =
+      outer(astype(einsum("nkse,nksc->nsec", weight_NKSE, slot_NKSC), dtype));
+  const Tensor x_OGSD = outer(reshape(x_BTD, {groups, group_size, x_BTD.dim(2)}));
+  const Tensor in_EOGCD =
+      sharding_constraint(einsum("ogsec,ogsd->eogcd", dispatch_OGSEC, x_OGSD), kExpertAxes);
+  const Tensor out_EOGCD = sharding_constraint(experts(in_EOGCD, std::nullopt), kExpertAxes);
+  const Tensor y_OGSD =
+      sharding_constraint(einsum("ogsec,eogcd->ogsd", combine_OGSEC, out_EOGCD), kGroupAxes);
+  return {.y_BTD = reshape(y_OGSD, x_BTD.shape()),
+          .dropped_K = mean(astype(number_NKS >= size, DType::kF32), {0, 2})};
+}
+
+AXLE_REGISTER(CapacityDispatch)
+
+}  // namespace axle

@@ -1,0 +1,40 @@
+// The role Dispatch: brings tokens to their experts and the results back.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "layers/experts/router.h"
+
+namespace axle {
+
+/// Runs all experts. Without sizes: x[E, .., D] -> y[E, .., D], where dim 0 counts the experts.
+/// With sizes i32[E]: x_MD -> y_MD, where the rows are sorted by expert and sizes counts those of
+/// each.
+using Experts = std::function<Tensor(const Tensor& x, const std::optional<Tensor>& sizes_E)>;
+
+struct Dispatched {
+  /// The sum over choices of weight * expert(x): [B, T, D], dtype of x.
+  Tensor y_BTD;
+  /// f32[K]: the share of first, second, .. choices that no expert took; none: all were taken.
+  std::optional<Tensor> dropped_K = {};
+};
+
+/// Runs the experts on the tokens that a router sends them.
+class Dispatch {
+ public:
+  using Role = Dispatch;
+  struct Dims {
+    int64_t num_experts;
+  };
+  virtual ~Dispatch() = default;
+  /// Returns the number of groups of tokens whose loads count apart.
+  virtual int64_t num_groups() const { return 1; }
+  /// True if an expert may be too full to take a token.
+  virtual bool may_drop() const { return false; }
+  /// Throws ShapeError if the tokens do not form these groups.
+  virtual Dispatched run(const Tensor& x_BTD, const Routing& routing,
+                         const Experts& experts) const = 0;
+};
+
+}  // namespace axle

@@ -1,0 +1,34 @@
+// Equal projections with parameters of their own, one for each expert.
+#pragma once
+
+#include <optional>
+
+#include "layers/projection.h"
+
+namespace axle {
+
+/// Runs one projection for each expert. The parameters have the paths of the projection and a
+/// leading dim that counts the experts, sharded over the mesh axis `expert`: weight[E, I, O].
+///
+/// Any projection will do: each of its products with a weight is one batched or one ragged product.
+/// Throws ConfigError if it keeps state in training.
+class ExpertProjections {
+ public:
+  ExpertProjections(Handle<Projection> one, int64_t num_experts);
+
+  Tree<ParamSpec> param_specs() const;
+  /// Each expert draws from a key of its own.
+  Tree<Tensor> initialize(const random::Key& key) const;
+  /// Without sizes: x[E, .., I] -> y[E, .., O], where dim 0 counts the experts. With sizes i32[E]:
+  /// x_MI -> y_MO, where the rows are sorted by expert. Summaries of the projection are dropped.
+  Tensor operator()(const Tensor& x, const std::optional<Tensor>& sizes_E) const;
+
+ private:
+  // Returns the projection as a function of one call's values: x, its number, then its parameters.
+  TensorFunction one_call() const;
+
+  Handle<Projection> one_;
+  int64_t num_experts_;
+};
+
+}  // namespace axle

@@ -1,0 +1,82 @@
+// A mixture of experts: many feed-forward layers, of which each token runs a few.
+//
+// Source: Shazeer et al. 2017, arXiv 1701.06538; Lepikhin et al. 2020, arXiv 2006.16668;
+//   shared experts: Dai et al. 2024, "DeepSeekMoE", arXiv 2401.06066, section 3.2.
+#pragma once
+
+#include "layers/blocks/mixer.h"
+#include "layers/dims.h"
+#include "layers/experts/adaptive_loss_scale.h"
+#include "layers/experts/expert_projections.h"
+#include "layers/experts/sorted_dispatch.h"
+#include "layers/experts/top_k_router.h"
+#include "layers/feed_forward/activation.h"
+#include "layers/linear.h"
+
+namespace axle {
+
+/// x -> sum over the chosen experts of weight * expert(x), plus shared(x). Each expert is a
+/// feed-forward layer: down(activation(gate(x)) * up(x)), without a gate down(activation(up(x))).
+/// The fields of FeedForward have the same names and meanings here, so that
+///   replace_config<FeedForward>(cfg, MoE::Config{.num_experts = 8})
+/// keeps them, and parameters have the same paths with a dim in front that counts the experts.
+///
+/// Shapes: x_BTD f32|bf16 -> y_BTD, dtype of x. Routing runs in f32 whatever the dtype of x.
+/// Parameters: up/weight[E, D, H], down/weight[E, H, D] and gate/weight[E, D, H] for Linear;
+///   router/..., shared/....
+/// Aux losses: those of the router, with their weights: "load_balance", "z", ....
+/// Remat names: those of FeedForward, "experts" and "expert_weights".
+/// Summaries: those of the router; "dropped", the share of choices that no expert took, if the
+///   dispatch may drop some.
+/// While decoding, no choice is dropped: a token gets what a call that drops nothing gives it.
+/// Throws ShapeError if the tokens of a call do not form the groups of the dispatch.
+class MoE final : public Mixer {
+ public:
+  struct Config {
+    /// Number of experts.
+    Required<Positive<int64_t>> num_experts = REQUIRED;
+    /// Chooses the experts of each token.
+    Child<Router> router = TopKRouter::Config{};
+    /// Brings the tokens to their experts.
+    Child<Dispatch> dispatch = SortedDispatch::Config{};
+    /// Width of the hidden layer of an expert, as a function of the model dim.
+    DimFn hidden_dim = ScaledDim{.scale = 4};
+    /// Activation of the gate, or of `up` if there is no gate.
+    Activation activation = {"silu", &silu};
+    /// Projects to the gate, which multiplies the result of `up`; none: no gate.
+    std::optional<Child<Projection>> gate = {};
+    /// Projects the model dim to the hidden dim, in each expert.
+    Child<Projection> up = Linear::Config{.bias = false};
+    /// Projects the hidden dim back to the model dim, in each expert.
+    Child<Projection> down = Linear::Config{.bias = false};
+    /// Experts that every token runs, as one mixer; none: no such experts.
+    std::optional<Child<Mixer>> shared = {};
+    /// Factor of the load-balance loss that follows how many choices are dropped; none: 1.
+    std::optional<Child<AdaptiveLossScale>> adaptive_load_balance = {};
+    AXLE_CONFIG(MoE, num_experts, router, dispatch, hidden_dim, activation, gate, up, down, shared,
+                adaptive_load_balance)
+  };
+  MoE(const Config& cfg, const Dims& dims, const Scope& scope);
+  bool can_decode() const override { return true; }
+  Tree<ParamSpec> param_specs() const override;
+  Tree<Tensor> initialize(const random::Key& key) const override;
+
+ protected:
+  Tensor forward(const Tensor& x_BTD, const MixerContext& context) override;
+
+ private:
+  void check_groups(const Tensor& x_BTD) const;
+  Tensor run_experts(const Tensor& x, const std::optional<Tensor>& sizes_E) const;
+  void add_losses(const Routing& routing, const Dispatched& dispatched);
+
+  int64_t num_experts_, hidden_dim_;
+  Activation activation_;
+  std::unique_ptr<Dispatch> dispatch_;
+  Handle<Router> router_;
+  std::optional<ExpertProjections> gate_;
+  ExpertProjections up_, down_;
+  std::optional<Handle<Mixer>> shared_;
+  std::optional<Handle<AdaptiveLossScale>> adaptive_;
+};
+
+}  // namespace axle

@@ -1,0 +1,9 @@
+#include "layers/experts/router.h"
+
+#include "config/register.h"
+
+namespace axle {
+
+AXLE_REGISTER(RouterDims)
+
+}  // namespace axle

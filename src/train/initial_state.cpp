@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "base/tree.h"
+#include "config/document/serialize.h"
 #include "infer/model_folder.h"
 #include "ir/eval.h"
+#include "layers/experts/upcycle.h"
 #include "nn/param.h"
 #include "ops/random/random.h"
 
@@ -17,15 +20,36 @@ Given what_is(const std::optional<Tree<HostTensor>>& given) {
   return with_state ? Given::kParametersAndLayerState : Given::kParameters;
 }
 
+Tree<HostTensor> upcycled_state(const std::filesystem::path& folder, const Model& model,
+                                int64_t seed, Progress& progress) {
+  const auto dense_specs = [](const ModelConfig& config) {
+    const std::string name(stored_prefix(Weights::kTrained));
+    Child<Model> dense;
+    from_json(dense, config.document.at(name), config.source + ": model");
+    return dense.build({}, Scope{.path = name})->param_specs();
+  };
+  const ModelParameters saved = load_parameters(folder, dense_specs);
+  Tree<HostTensor> out = upcycled(saved.by_path, model.param_specs(), seed);
+  progress.note(fmt::format(
+      "starts with the parameters of {} after step {}; experts are copies of its feed-forward "
+      "layers, and {} parameters are new",
+      folder.string(), saved.step, out.size() - saved.by_path.size()));
+  return out;
+}
+
 }  // namespace
 
-std::optional<Tree<HostTensor>> given_state(const std::filesystem::path& folder, const Model& model,
+std::optional<Tree<HostTensor>> given_state(const InitFrom& from, const Model& model, int64_t seed,
                                             Progress& progress) {
-  if (folder.empty()) return std::nullopt;
-  ModelParameters saved = load_initial_parameters(folder, model);
+  if (from.folder.empty()) {
+    if (!from.upcycle) return std::nullopt;
+    throw ConfigError("--upcycle: expected --init-from with the folder of a dense model, got none");
+  }
+  if (from.upcycle) return upcycled_state(from.folder, model, seed, progress);
+  ModelParameters saved = load_initial_parameters(from.folder, model);
   const bool complete = saved.by_path.size() == stored_specs(model).size();
-  progress.note(fmt::format("starts with the parameters of {} after step {}{}", folder.string(),
-                            saved.step,
+  progress.note(fmt::format("starts with the parameters of {} after step {}{}",
+                            from.folder.string(), saved.step,
                             complete ? ""
                                      : "; it holds no state of layers, which start with their "
                                        "initial values"));

@@ -10,9 +10,19 @@
 
 namespace axle {
 
-/// Returns the parameters and the state of layers in the folder of a run or an import, and prints
-/// where they come from. Returns none if `folder` is empty.
-std::optional<Tree<HostTensor>> given_state(const std::filesystem::path& folder, const Model& model,
+/// What a new run starts from.
+struct InitFrom {
+  /// Folder of a run or of an import; empty: none.
+  std::filesystem::path folder = {};
+  /// The folder holds a dense model, whose feed-forward layers become the experts of the model.
+  bool upcycle = false;
+};
+
+/// Returns the parameters and the state of layers to start from, and prints where they come from.
+/// Returns none without a folder. Of a dense model there are the parameters alone, with the experts
+/// made from them and the others drawn from the seed (layers/experts/upcycle.h). Throws ConfigError
+/// for parameters that do not fit, and for `upcycle` without a folder.
+std::optional<Tree<HostTensor>> given_state(const InitFrom& from, const Model& model, int64_t seed,
                                             Progress& progress);
 
 /// Returns the arrays of `leaves` (train_state). The seed initialises all values that `given` does

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/tree.h"
+#include "config/mistakes.h"
 #include "layers/check_mesh.h"
 #include "layers/models/model.h"
 #include "learn/inner_optimizer.h"
@@ -176,10 +177,12 @@ namespace {
 // Checks the shardings of parameters before those of the learner's state, which sorts before them.
 // If one fails, so does the other, and the user knows the name of the parameter.
 void check_parameters(const std::vector<ProgramValue>& state, const Mesh& mesh) {
+  Mistakes mistakes;
   for (const ProgramValue& value : state) {
-    if (!value.name.starts_with(kLearnerPath))
-      check_partition(value.name, value.type.dims, value.sharding, mesh);
+    if (value.name.starts_with(kLearnerPath)) continue;
+    mistakes.attempt([&] { check_partition(value.name, value.type.dims, value.sharding, mesh); });
   }
+  mistakes.throw_any();
 }
 
 }  // namespace

@@ -165,7 +165,8 @@ void Trainer::Run::initialise_or_restore() {
                                 options_.init_from.empty() ? "" : "; --init-from has no effect"));
   } else {
     data_restarted_ = options_.restart_data;
-    auto given = given_state(options_.init_from, *training_.model, *progress_);
+    auto given = given_state({.folder = options_.init_from, .upcycle = options_.upcycle},
+                             *training_.model, cfg_.seed, *progress_);
     drawn_ = std::async([this, given = std::move(given)] {
       return initial_state(parts_, state_.leaves, cfg_.seed, given, *runtime_, compile_options());
     });

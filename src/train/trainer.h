@@ -52,6 +52,9 @@ struct RunOptions {
   /// Folder of a run or of an import. A new run starts with its parameters; empty: with random
   /// ones.
   std::filesystem::path init_from = {};
+  /// The folder holds a dense model with the same layers. Its feed-forward layers become the
+  /// experts of the model's mixtures (layers/experts/upcycle.h).
+  bool upcycle = false;
   /// After a step whose loss, gradient or new state is not finite, finds the op that made the first
   /// NaN or infinity, prints it, and ends the run. The host then waits for each step.
   bool find_nan = false;

@@ -16,7 +16,7 @@ struct TrainOptions {
   RuntimeArguments runtime;
   std::string dir;
   std::string executable, init_from;
-  bool resume = true, force = false, restart_data = false, find_nan = false;
+  bool resume = true, force = false, restart_data = false, find_nan = false, upcycle = false;
 };
 
 void add(CLI::App& app, TrainOptions& options, Output&) {
@@ -38,6 +38,9 @@ void add(CLI::App& app, TrainOptions& options, Output&) {
   app.add_option("--init-from", options.init_from,
                  "Folder of a run or of an import whose parameters a new run starts with")
       ->type_name("DIR");
+  app.add_flag("--upcycle", options.upcycle,
+               "The folder of --init-from holds a dense model: experts start as copies of its "
+               "feed-forward layers");
   options.runtime.add_to(app);
 }
 
@@ -66,6 +69,7 @@ ExitCode run(const TrainOptions& options, Output& out) {
                  .compile_cache = options.runtime.compile_cache,
                  .executable = options.executable,
                  .init_from = options.init_from,
+                 .upcycle = options.upcycle,
                  .find_nan = options.find_nan};
   return Trainer(resolved.config, std::move(run)).run();
 }

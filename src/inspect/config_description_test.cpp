@@ -20,7 +20,8 @@ namespace {
 using testing::HasSubstr;
 
 // Fields that accept any finite number.
-const std::set<std::string> kAnyNumber = {"Constant.value", "Trainer.seed"};
+const std::set<std::string> kAnyNumber = {"Add.weight", "Constant.value", "GatedAdd.initial",
+                                          "InverseSqrt.begin_step", "Trainer.seed"};
 
 // Returns what a field holds. An empty field gets a default first.
 Slot filled(Slot slot) {

@@ -79,7 +79,7 @@ TEST(CheckpointArguments, ChooseOneKindOfWeights) {
   EXPECT_EQ(selected({"--step", "4", "--only", "decoder/**"}).step, 4);
   EXPECT_EQ(selected({"--only", "decoder/**"}).only, "decoder/**");
   EXPECT_EQ(error_of_words<CheckpointArguments>({"run", "--state", "--ema"}),
-            "--state excludes --ema");
+            "--ema excludes --state");
 }
 
 TEST(ModelArguments, NeedAFolder) {

@@ -153,7 +153,7 @@ TEST(GraphVerb, ErrorsOfNamesTellNoMemory) {
   const Arguments tag = set_flags({"model.decoder.layers.layer.@remat=SaveNames",
                                    "model.decoder.layers.layer.@remat.names=[q_porj]"});
   for (const Arguments& command :
-       std::vector<Arguments>{{"graph", "fuji-test-v2"},
+       std::vector<Arguments>{{"graph", "fuji-test-v9"},
                               {"graph", "fuji-test-v1", "--layer", "decoder.layrs"},
                               {"graph", "fuji-test-v1", "--residual"},
                               {"graph", "fuji-test-v1", "--on", "cpu:8", "--mesh", "dat=8"},

@@ -79,7 +79,7 @@ std::string positions_input(const Method& method) {
   for (const std::string& input : method.inputs) {
     if (input == "context") return "context/positions";
     if (input == "batch") return "batch/input_positions";
-    if (input == "positions") return input;  // of a cache called by itself
+    if (input == "fresh") return "fresh/positions";  // of a cache called by itself
   }
   return {};
 }

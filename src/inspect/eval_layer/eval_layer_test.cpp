@@ -97,7 +97,7 @@ TEST_F(EvalLayer, SummariesAndOtherMethods) {
   EXPECT_EQ(attend.at("out"), HostTensor::full({1, 5}, 4));
   const auto attention = run("class: Attention\nconfig: {num_heads: 2}\ndims: {model_dim: 4}\n", {},
                              {{"in/x", HostTensor::ones({1, 2, 4})}}, {.init_seed = 0});
-  EXPECT_EQ(attention.count("summaries/max_logit"), 1u);
+  EXPECT_EQ(attention.count("summaries/core/max_logit"), 1u);
 }
 
 TEST_F(EvalLayer, DropoutNeedsAKey) {
@@ -350,14 +350,15 @@ TEST_F(EvalLayer, PlacesOfACacheByItself) {
       run(kCache, {},
           {{"in/fresh/key", HostTensor::ones({1, 2, 1, 1})},
            {"in/fresh/value", HostTensor::ones({1, 2, 1, 1})},
-           {"in/positions", HostTensor({1, 2}, {first, second})},
+           {"in/fresh/positions", HostTensor({1, 2}, {first, second})},
            {"state/key", HostTensor::zeros({1, 8, 1, 1})},
-           {"state/value", HostTensor::zeros({1, 8, 1, 1})}},
+           {"state/value", HostTensor::zeros({1, 8, 1, 1})},
+           {"state/segment", HostTensor::zeros({1, 8}, DType::kI32)}},
           {.method = "extend_step", .init_seed = 1});
     });
   };
   EXPECT_EQ(error(2, 3), "no error");
-  EXPECT_THAT(error(2, 5), HasSubstr("in/positions: expected position 3 for token 1 of row 0"));
+  EXPECT_THAT(error(2, 5), HasSubstr("in/fresh/positions: expected position 3 for token 1 of row 0"));
 }
 
 // The bytes are computed before anything is allocated, since no machine could hold the tensors.

@@ -193,7 +193,7 @@ TEST_F(EvalSubjectTest, TrainingGivesSummariesOfLayers) {
   const std::string file = fmt::format("{}layer_summaries: true\n", kTraining);
   const SubjectOptions options{.layer = {.init_seed = 7}};
   Tree<HostTensor> with = run(file, batches(), options);
-  const std::string logit = "summaries/decoder/layers/layer/attention/body/max_logit",
+  const std::string logit = "summaries/decoder/layers/layer/attention/body/core/max_logit",
                     dead = "summaries/decoder/layers/layer/feed_forward/body/dead_units";
   ASSERT_TRUE(with.contains(logit) && with.contains(dead));
   EXPECT_EQ(with.at(logit).shape(), (Shape{3, 1})) << "of each step, of each layer of the loop";

@@ -6,6 +6,9 @@
 
 namespace axle {
 
+/// The bound keeps the program small: each position of the filter is a product of its own.
+using ConvWidth = Ranged<int64_t, Bounds{.min = 1, .max = 64}>;
+
 /// y[b, t, c] = bias[c] + sum over k of weight[k, c] * x[b, t - (width - 1 - k), c]. Positions
 /// before the row or in another segment count as zeros.
 ///
@@ -23,7 +26,7 @@ class ShortConv final
   static constexpr InputNames kInputs = {"x", "context"};
   struct Config {
     /// Number of positions that a filter covers.
-    Ranged<int64_t, Bounds{.min = 1, .max = 64}> width = 4;
+    ConvWidth width = 4;
     /// True: a bias is added.
     bool bias = true;
     AXLE_CONFIG(ShortConv, width, bias)

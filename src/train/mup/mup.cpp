@@ -19,7 +19,9 @@ namespace {
 
 constexpr const char* kWhere = "MuP.base";
 
+/// A tree of the model alone.
 struct ModelRoot {
+  /// The model.
   Child<Model> model;
   AXLE_CONFIG(ModelRoot, model)
 };

@@ -106,25 +106,43 @@ std::pair<double, double> losses(StepRun& run, int steps) {
   return {first, last};
 }
 
-TEST_F(StepGradients, EveryOptimizerLearnsABatch) {
+std::vector<std::pair<std::string, Child<Optimizer>>> optimizers() {
   const Schedule rate = ConstantRate{.value = 1e-2};
   const AdamW::Config adamw{.learning_rate = rate};
-  const std::vector<std::pair<std::string, Child<Optimizer>>> optimizers = {
-      {"Adafactor", Adafactor::Config{.learning_rate = rate}},
-      {"Muon", Muon::Config{.learning_rate = rate, .others = adamw}},
-      {"Soap", Soap::Config{.learning_rate = rate, .every_steps = 2, .others = adamw}},
-      {"ScheduleFree", ScheduleFree::Config{.inner = adamw}},
-      {"SkipAndClip", SkipAndClip::Config{.inner = adamw, .drop_norm = TimesMeanNorm{}}},
-      {"Sophia", Sophia::Config{.learning_rate = rate, .every_steps = 3}},
-      {"Hutchinson",
-       Sophia::Config{
-           .learning_rate = rate, .every_steps = 3, .curvature = Curvature::kHutchinson}}};
-  for (const auto& [name, optimizer] : optimizers) {
+  return {{"Adafactor", Adafactor::Config{.learning_rate = rate}},
+          {"Muon", Muon::Config{.learning_rate = rate, .others = adamw}},
+          {"Soap", Soap::Config{.learning_rate = rate, .every_steps = 2, .others = adamw}},
+          {"ScheduleFree", ScheduleFree::Config{.inner = adamw}},
+          {"SkipAndClip", SkipAndClip::Config{.inner = adamw, .drop_norm = TimesMeanNorm{}}},
+          {"Sophia", Sophia::Config{.learning_rate = rate, .every_steps = 3}},
+          {"Hutchinson",
+           Sophia::Config{
+               .learning_rate = rate, .every_steps = 3, .curvature = Curvature::kHutchinson}}};
+}
+
+TEST_F(StepGradients, EveryOptimizerLearnsABatch) {
+  for (const auto& [name, optimizer] : optimizers()) {
     for (const int64_t microbatches : {1, 2}) {
       StepRun run = run_of(Learner::Config{.optimizer = optimizer, .microbatches = microbatches});
       const auto [first, last] = losses(run, 10);
       EXPECT_LT(last, first - 0.3) << name << " in parts: " << microbatches;
     }
+  }
+}
+
+// The shardings of state and parts are checked while the programs are traced.
+TEST_F(StepGradients, EveryOptimizerFitsAMesh) {
+  const auto model = tiny_model(tiny_loop()).build({}, Scope{.path = "model"});
+  for (const auto& [name, optimizer] : optimizers()) {
+    const Learner learner({.optimizer = optimizer, .microbatches = 2},
+                          {.params = model->param_specs()}, {.path = "learner"});
+    const ProgramParts parts{.model = *model,
+                             .learner = &learner,
+                             .batch = batch_spec(kRows, kLength),
+                             .mesh = Mesh{{{"data", 2}, {"fsdp", 2}, {"model", 2}}},
+                             .batch_partition = Trainer::Config{}.batch_partition};
+    EXPECT_FALSE(step_program(parts).text.empty()) << name;
+    EXPECT_FALSE(init_program(parts).text.empty()) << name;
   }
 }
 

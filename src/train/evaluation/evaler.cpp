@@ -75,9 +75,11 @@ std::optional<EvalResult> evaluate_input(Input& input, Executable& executable,
     if (name != kNumTargets) result.metrics[name] = sum / static_cast<double>(result.num_targets);
   }
   result.num_bytes = std::llround(num_bytes);
+  const auto it = result.metrics.find("cross_entropy");
+  const double nats = it == result.metrics.end() ? result.metrics.at("loss") : it->second;
+  // The exponential of the mean over all targets; a mean of the batches' own would be larger.
+  if (it != result.metrics.end()) result.metrics["perplexity"] = std::exp(nats);
   if (num_bytes > 0) {
-    const auto it = result.metrics.find("cross_entropy");
-    const double nats = it == result.metrics.end() ? result.metrics.at("loss") : it->second;
     result.metrics["bits_per_byte"] =
         nats * static_cast<double>(result.num_targets) / num_bytes / std::log(2.0);
   }

@@ -21,8 +21,9 @@ struct DeviceState;
 struct TrainingParts;
 
 struct EvalResult {
-  /// Means over all targets: "loss" (nats per target), the model's other metrics, and
-  /// "bits_per_byte" if the targets are text.
+  /// Means over all targets: "loss" (nats per target) and the model's other metrics. Besides,
+  /// "perplexity" if the model reports "cross_entropy", and "bits_per_byte" if the targets are
+  /// text.
   Tree<double> metrics = {};
   int64_t num_targets = 0, num_bytes = 0;
   /// Entropy of the text's own bytes (order 0), in bits per byte; 0 if unknown.

@@ -28,6 +28,7 @@ constexpr std::array kRecordNames = {
     RecordName{"wall_secs", "the trainer"},          // trainer.cpp
     RecordName{"skipped_documents", "the trainer"},  // trainer.cpp
     RecordName{"bits_per_byte", "the evaluation"},   // evaler.cpp
+    RecordName{"perplexity", "the evaluation"},      // evaler.cpp
 };
 
 [[noreturn]] void refuse(std::string_view where, std::string_view name, std::string_view owner) {
